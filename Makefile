@@ -1,0 +1,159 @@
+# skidprof: one Makefile, not recursive; a new .c file needs no edit here.
+#
+#   make demo     install what is missing, build, record the samples, show raw and fixed against the truth
+#   make check    the same set-up, then every test; closes with "N passed, N failed"
+#
+# V=1 shows commands; SAN=address,undefined builds into build-san; COVERAGE=1 into build-cov; B= names the folder.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+CC      ?= gcc
+B       ?= build$(if $(SAN),-san)$(if $(COVERAGE),-cov)
+
+# Every package of Debian 12 that building, testing and the demo need: the one list.
+BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev \
+                  libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev qemu-user libc6-dev
+TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
+                  valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+                  binutils
+
+PC      := libdw libelf capstone gsl libzstd smartcols jansson
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+WARN    := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
+           -Wno-missing-field-initializers
+# No -ffast-math, no contraction: the same seed gives the same bits.
+OPT     := -O2 -g -ffp-contract=off
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DSKIDPROF_VERSION='"$(VERSION)"' -iquote . -MMD -MP $(WARN) $(OPT) \
+             $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+             $(if $(COVERAGE),--coverage) $(PC_CFLAGS) $(CFLAGS)
+PC_CFLAGS = $(shell pkg-config --cflags $(PC) 2>/dev/null)
+LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpthread -lm
+ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
+
+SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
+           profiler/pmu/*.c profiler/calibrate/*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
+SIM_SRC := $(wildcard profiler/sim/*.c)
+# The plugin shares only the base with the rest: the corrector must not know how samples were made.
+PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c
+OBJ     := $(SRC:%.c=$B/%.o)
+SIM_OBJ := $(SIM_SRC:%.c=$B/pic/%.o)
+UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
+SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
+FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: all demo check check-unit check-san check-e2e bench accuracy lint format fuzz samples install uninstall clean \
+        packages test-packages
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $B/skidprof $B/skidsim.so
+
+$B/skidprof: $B/profiler/main.o $B/libskidprof.a
+	$(call say,LINK,$@)
+	$Q$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$B/libskidprof.a: $(OBJ)
+	$(call say,AR,$@)
+	$Qrm -f $@ && $(AR) rcs $@ $^
+
+# The emulator brings no sanitizer runtime, so the plugin is built without; its parts are tested with one in the unit tests.
+$B/skidsim.so: $(PLUGIN_SRC:%.c=$B/pic/%.o)
+	$(call say,LINK,$@)
+	$Q$(CC) -shared $^ $(LDFLAGS) $(shell pkg-config --libs capstone) -lpthread -lm -o $@
+
+$B/%.o: %.c
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
+
+SIM_OPT ?= -O3 -fno-math-errno
+$B/pic/%.o: %.c
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) $(SIM_OPT) -fPIC -fvisibility=hidden -c $< -o $@
+
+# Unit tests link what they test from the archives; sim/ objects only in tests named test_sim_*.
+$B/libskidsim.a: $(SIM_SRC:%.c=$B/%.o)
+	$Qrm -f $@ && $(AR) rcs $@ $^
+
+$B/tests/%: $B/tests/unit/%.o $B/libskidprof.a $B/libskidsim.a
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< -Wl,--start-group $B/libskidprof.a $B/libskidsim.a -Wl,--end-group -lcmocka $(LIBS) -o $@
+
+# Samples are programs of their own: what a user would compile.
+SAMPLE_FLAGS := -O2 -g
+$B/samples/%: samples/%.c
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && gcc $(SAMPLE_FLAGS) $< -lm -lpthread -o $@
+$B/samples/%: samples/%.cc
+	$(call say,CXX,$<)
+	$Qmkdir -p $(@D) && g++ $(SAMPLE_FLAGS) $< -lm -lpthread -o $@
+samples: $(SAMPLES)
+
+# libFuzzer is clang's; each target is one file beside the parser's sources.
+$B/fuzz/%: tests/fuzz/%.c $(SRC)
+	$(call say,FUZZ,$@)
+	$Qmkdir -p $(@D) && clang $(filter-out -MMD -MP,$(ALL_CFLAGS)) -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< $(SRC) $(LIBS) -o $@
+
+fuzz: $(FUZZ)
+	$Qtests/fuzz/run.sh '$B' $(or $(SECONDS_EACH),60)
+
+packages test-packages:
+	$Qtests/setup.sh $(if $(filter packages,$@),$(BUILD_PACKAGES) g++,$(TEST_PACKAGES))
+
+demo:
+	$Q$(MAKE) --no-print-directory packages
+	$Q$(MAKE) --no-print-directory all samples
+	$Qsamples/demo.sh '$B'
+
+check:
+	$Q$(MAKE) --no-print-directory test-packages
+	$Qtests/run.sh '$B'
+
+check-unit: $(UNIT)
+	$Qtests/run.sh '$B' unit
+
+check-e2e: all samples
+	$Qtests/run.sh '$B' e2e
+
+check-san:
+	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples
+	$Qtests/run.sh build-san unit cases
+
+unit-tests: $(UNIT)
+
+bench: all samples
+	$Qtests/bench.sh '$B'
+
+accuracy: all samples
+	$Qtests/stat/accuracy.sh '$B'
+
+TIDY_SRC := $(SRC) $(SIM_SRC) profiler/main.c
+C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
+lint:
+	$Qtests/lint/lint.sh $(TIDY_SRC)
+
+format:
+	$Qclang-format -i $(C_FILES)
+
+install: all
+	$Qinstall -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/skidprof' \
+	  '$(DESTDIR)$(PREFIX)/share/skidprof/cores' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man7' \
+	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
+	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
+	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
+	$Qinstall -m 644 profiler/sim/cores/*.core '$(DESTDIR)$(PREFIX)/share/skidprof/cores/'
+	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
+	$Qinstall -m 644 man/*.7 '$(DESTDIR)$(PREFIX)/share/man/man7/'
+	$Qinstall -m 644 man/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
+
+uninstall:
+	$Qrm -rf '$(DESTDIR)$(PREFIX)/bin/skidprof' '$(DESTDIR)$(PREFIX)/lib/skidprof' '$(DESTDIR)$(PREFIX)/share/skidprof'
+	$Qrm -f $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man1/%',$(wildcard man/*.1)) \
+	  $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man7/%',$(wildcard man/*.7)) \
+	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
+
+clean:
+	$Qrm -rf build build-san build-cov
+
+-include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_BINARY_INSN_H
+#define SKIDPROF_CORRECT_BINARY_INSN_H
+
+/*
+ * One decoded machine instruction, with what the later stages need.  All that
+ * knows capstone is in insn.c; x86-64 and aarch64.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum insn_flow {
+	INSN_PLAIN,    /* goes on to the next */
+	INSN_JUMP,     /* always elsewhere; target known */
+	INSN_COND,     /* next or target */
+	INSN_JUMP_IND, /* always elsewhere; target in a register or memory */
+	INSN_CALL,     /* target known */
+	INSN_CALL_IND,
+	INSN_RET,
+	INSN_STOP,    /* ud2, hlt, brk: nothing follows */
+	INSN_SYSCALL, /* goes on to the next, after the kernel */
+};
+
+/* Bits of insn.flags: what retired-instruction events ask about (eq. 8). */
+enum insn_flag {
+	INSN_LOAD = 1 << 0,  /* reads memory (ret, pop, leave and indirect jumps through memory too) */
+	INSN_STORE = 1 << 1, /* writes memory (push, call on x86 too) */
+	INSN_FP_SCALAR =
+	        1 << 2, /* scalar floating-point arithmetic: add, mul, div, fma, sqrt, compare, convert ... */
+	INSN_FP_VECTOR = 1 << 3, /* packed floating-point arithmetic */
+	INSN_SIMD_INT = 1 << 4,  /* vector integer or vector move */
+	INSN_DIV = 1 << 5,       /* integer division */
+	INSN_NOP = 1 << 6,       /* nop, endbr64, bti, hint */
+	INSN_REP = 1 << 7,       /* x86 rep string instruction: one retired instruction, many steps */
+	INSN_LOCK = 1 << 8,      /* atomic read-modify-write */
+	INSN_UNKNOWN = 1 << 9,   /* not decoded: stepped over */
+	INSN_MEM_TARGET =
+	        1
+	        << 10, /* indirect through memory at the known address `target` (PLT slot, GOT, rip-relative) */
+	INSN_TWO_LOADS = 1 << 11, /* more than one load operation (movs, pop mem, ldp counts one) */
+	INSN_TWO_STORES = 1 << 12,
+	INSN_PREFETCH = 1 << 13, /* software prefetch: no architectural load */
+};
+
+struct insn {
+	uint64_t vaddr;  /* as linked */
+	uint64_t target; /* JUMP, COND, CALL: as linked; with INSN_MEM_TARGET the slot's address; else 0 */
+	uint16_t flags;  /* enum insn_flag */
+	uint8_t size_bytes;
+	uint8_t flow; /* enum insn_flow */
+};
+
+enum insn_isa { ISA_NONE, ISA_X86_64, ISA_AARCH64 };
+
+struct insn_decoder;
+
+/* A decoder is for one thread.  -SP_ENOTSUP for another instruction set. */
+int insn_decoder_new(enum insn_isa isa, struct insn_decoder **out);
+void insn_decoder_free(struct insn_decoder *d);
+
+/*
+ * Decode the instruction at code[0..n_bytes) with address vaddr.  Never
+ * fails on n_bytes >= 1: what capstone can't decode gets INSN_UNKNOWN and
+ * the best known size (1 byte on x86-64, where the length can't be told; 4 on aarch64).
+ * Returns 0, or -SP_EDOMAIN when the bytes end inside the instruction.
+ */
+int insn_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr,
+                struct insn *out);
+
+/* "add %rax, %rbx": AT&T syntax on x86-64.  Truncated to size. */
+int insn_text(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr, char *text,
+              size_t size);
+
+#endif

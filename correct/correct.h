@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_CORRECT_H
+#define SKIDPROF_CORRECT_CORRECT_H
+
+/*
+ * The whole correction: a recording and its binaries go in, a profile comes
+ * out.  Every report command calls this one function.
+ */
+#include "correct/binary/module.h"
+#include "correct/profile.h"
+#include "correct/truth/truth.h"
+
+enum correct_method {
+	METHOD_FULL,  /* all evidence: the default */
+	METHOD_RAW,   /* samples as they are */
+	METHOD_LOOPS, /* the paper's Algorithm 1 over simple loops */
+	METHOD_PATH,  /* average along branch records */
+	METHOD_FLOW,  /* minimum-cost flow repair of the raw counts */
+};
+
+struct correct_opts {
+	const char *input; /* "-" for standard input */
+	enum correct_method method;
+	uint64_t seed;
+	double skid_cyc;  /* --skid; NAN = measure it, or a default by CPU */
+	double min_share; /* regions of less than this share stay raw; default 0.002 */
+	bool texts;       /* fill in disassembly (annotate wants it, report doesn't) */
+	struct module_options modules;
+};
+
+#define CORRECT_OPTS_DEFAULT                                                             \
+	{                                                                                \
+		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .min_share = 0.002 \
+	}
+
+/* "full", "raw", "loops", "path", "flow": -1 for another word, with a suggestion worded. */
+int correct_method_parse(const char *word);
+const char *correct_method_word(enum correct_method m);
+
+/* Returns 0 and the profile, or what failed.  What is doubtful is in the profile, not an error. */
+int correct_run(const struct correct_opts *opts, struct profile **out);
+
+/*
+ * Exact counts per function of the profile: truth's instructions go to the
+ * functions, inlined ones too, that hold them in the binaries.  Functions of the
+ * truth that the profile lacks are added to it with zero counts.
+ *
+ * own, rolled  out, malloc'd, [p->n_funcs after the call]: instructions, by
+ *              the two views of struct profile_func.
+ * *unmatched   out: instructions of objects that could not be read.
+ * -SP_EDOUBT when the build ids differ, which makes the comparison void.
+ */
+int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts,
+                       double **own, double **rolled, double *unmatched);
+
+#endif

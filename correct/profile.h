@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_PROFILE_H
+#define SKIDPROF_CORRECT_PROFILE_H
+
+/*
+ * The result of a correction, and all a report needs: raw and corrected
+ * counts of every instruction and function, with intervals, and the words to
+ * say how they are known.  Instructions carry their text and source line, so
+ * a report needs neither binaries nor debug information.
+ *
+ * Counts are events (samples x period), as doubles.  Intervals are 90%
+ * credible intervals [lo, hi]; where nothing was corrected lo = hi = NAN.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum profile_status {                /* design section 5, worst last */
+	              PROFILE_FIXED, /* corrected, and the interval is narrow */
+	              PROFILE_RAW,   /* not in a region: the samples as they are */
+	              PROFILE_WEAK,  /* corrected, but not identified: the interval is wide */
+	              PROFILE_UNRELIABLE, /* chain not converged, too few samples, unknown targets, binary does not match */
+};
+
+/* What a corrected count rests on: bits. */
+enum profile_evidence {
+	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
+	PROFILE_BY_LANDING = 1 << 1, /* eq. 6 */
+	PROFILE_BY_MIX = 1 << 2,     /* eq. 8 */
+	PROFILE_BY_PATH = 1 << 3,    /* eq. 10 */
+	PROFILE_BY_LOOPS = 1 << 4,   /* the paper's Algorithm 1 */
+};
+
+struct profile_count {
+	double raw_insn, raw_cyc; /* where the samples were seen */
+	double insn;              /* corrected instructions; raw_insn where not corrected */
+	double lo, hi;            /* of insn */
+	double cyc;               /* cycles; cycle samples need no correction in a loop */
+};
+
+struct profile_insn {
+	uint64_t vaddr;
+	uint32_t module;
+	uint32_t func;      /* innermost function: profile->funcs */
+	uint32_t phys_func; /* physical function: profile->funcs */
+	int32_t region;     /* profile->regions, -1 = none */
+	uint32_t file;      /* profile->files, 0 = unknown ("") */
+	uint32_t line;      /* 0 = unknown */
+	uint32_t block;     /* position of its block in the region's draws; UINT32_MAX = none */
+	uint8_t size_bytes;
+	uint8_t status;   /* enum profile_status */
+	const char *text; /* disassembly; "" if not decoded */
+	struct profile_count count;
+};
+
+struct profile_func {
+	const char *name; /* demangled */
+	const char *linkage;
+	uint32_t module;
+	uint32_t file, line;        /* of the declaration */
+	bool inlined;               /* it has instructions inlined into others */
+	uint8_t status;             /* enum profile_status */
+	uint8_t evidence;           /* enum profile_evidence bits */
+	double n_samples;           /* instruction samples seen in it */
+	const char *why;            /* one sentence behind the status; "" for fixed */
+	struct profile_count count; /* own instructions: inlined callees not included */
+	struct profile_count
+	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
+};
+
+struct profile_module {
+	const char *path, *build_id; /* "" if none */
+	const char *trouble;         /* "" if it could be read and matched */
+};
+
+struct profile_loop { /* a simple loop of a region, for --why */
+	double count, lo, hi;
+	const char *text; /* its blocks, "0x401136->0x401150->..." */
+};
+
+struct profile_equation { /* a mix equation of a region (eq. 8), for --why */
+	const char *event;
+	double measured, fitted, sd;
+};
+
+struct profile_region {
+	const char *name; /* "dot (kernel.c:17)": the function and line of its header */
+	uint32_t module;
+	uint64_t vaddr;                             /* header */
+	uint32_t n_blocks, n_edges, n_free, n_rank; /* free flows; how many of them equations settle */
+	uint32_t n_loops;                           /* simple loops; the cap when loops_capped */
+	bool loops_capped;
+	double raw_insn, insn, cyc, n_samples;
+	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
+	double skid_periods; /* S over the mean loop period in cycles */
+	uint8_t status, evidence;
+	const char *why;
+	struct profile_loop *loops;
+	size_t n_shown_loops;
+	struct profile_equation *equations;
+	size_t n_equations;
+	/* Posterior draws of block executions, [n_draws][n_blocks] row-major, for any sum one wants an interval of. */
+	float *draws;
+	size_t n_draws;
+};
+
+struct profile_event {
+	const char *name;
+	uint64_t period; /* 0 = only counted, or in frequency mode */
+	bool freq;
+	uint64_t n_samples;
+	double total; /* of group values, else of periods */
+	bool multiplexed;
+};
+
+enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT };
+
+struct profile_meta {
+	const char *input, *cmdline, *hostname, *cpudesc, *pmu; /* pmu: "simulated", "hardware", "clock" */
+	const char *method;
+	uint64_t seed;
+	struct profile_event *events;
+	size_t n_events;
+	int insn_event, cyc_event; /* -1 = not recorded */
+	enum profile_skid_source skid_source;
+	double skid_p10_cyc, skid_median_cyc, skid_p90_cyc; /* S */
+	uint64_t n_skids;                                   /* overshoots it was measured from */
+	uint64_t n_samples, n_lost, n_throttled;
+	uint64_t n_unmapped;    /* samples outside any known mapping */
+	uint64_t dropped_bytes; /* of the file, not read */
+	bool unfinished;
+	bool branch_records;
+};
+
+struct profile {
+	struct profile_meta meta;
+	struct profile_module *modules;
+	size_t n_modules;
+	const char **files;
+	size_t n_files;
+	struct profile_insn *insns; /* sorted by (module, vaddr): all in regions, all with samples */
+	size_t n_insns;
+	struct profile_func *funcs;
+	size_t n_funcs;
+	struct profile_region *regions;
+	size_t n_regions;
+	uint8_t worst; /* worst status of a function of at least 1%: 3 of exit status */
+	void *strings; /* owner of all text above */
+};
+
+void profile_free(struct profile *p);
+
+/* A copy of text that lives as long as the profile; NULL when out of memory. */
+const char *profile_string(struct profile *p, const char *text);
+
+/* "fixed", "raw", "weak", "unreliable". */
+const char *profile_status_word(enum profile_status s);
+
+/*
+ * The 90% interval of any sum of instructions: weights by index into
+ * p->insns, the draws of different regions taken as independent.  Untouched
+ * insns outside regions add their raw count.  Returns 0, -SP_ENOMEM.
+ */
+int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
+                     double *hi);
+
+#endif

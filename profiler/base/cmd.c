@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/base/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+enum { MAX_WORD = 63 };
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Levenshtein distance of two short words; longer ones count as far apart. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[MAX_WORD + 1], n_a = strlen(a), n_b = strlen(b);
+
+	if (n_a > MAX_WORD || n_b > MAX_WORD)
+		return MAX_WORD;
+	for (size_t j = 0; j <= n_b; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n_a; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n_b; j++) {
+			size_t above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[n_b];
+}
+
+const char *cmd_suggest(const char *word, const char *const *words)
+{
+	const char *best = NULL;
+	size_t best_distance = strlen(word) / 2 + 1;
+
+	for (; *words; words++) {
+		size_t d = distance(word, *words);
+
+		/* A word cut short is meant even if much is missing. */
+		if (strlen(word) >= 3 && strncmp(word, *words, strlen(word)) == 0)
+			d = 1;
+		if (d < best_distance) {
+			best = *words;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+/* What the wrapped parser needs beside the caller's own input. */
+struct wrap {
+	const struct argp *argp;
+	void *input;
+	int rest; /* index of the first word not consumed, -1 = none yet */
+	bool in_order;
+	int err;
+};
+
+static const struct argp_option common_options[] = { { "verbose", 'v', NULL, 0,
+	                                               "Say more; twice, say everything", 100 },
+	                                             { "quiet", 'q', NULL, 0, "Say nothing but errors", 100 },
+	                                             { 0 } };
+
+static error_t parse_own(struct wrap *wrap, int key, char *arg, struct argp_state *state)
+{
+	if (!wrap->argp->parser)
+		return ARGP_ERR_UNKNOWN;
+	return wrap->argp->parser(key, arg, state);
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct wrap *wrap = state->hook;
+	error_t err;
+
+	switch (key) {
+	case 'v':
+		sp_log_level_set(sp_log_level() + 1);
+		return 0;
+	case 'q':
+		sp_log_level_set(-1);
+		return 0;
+	case ARGP_KEY_ARG:
+		err = parse_own(wrap, key, arg, state);
+		if (err != ARGP_ERR_UNKNOWN)
+			break;
+		if (wrap->rest < 0)
+			wrap->rest = state->next - 1;
+		if (wrap->in_order)
+			state->next = state->argc;
+		return 0;
+	default:
+		err = parse_own(wrap, key, arg, state);
+	}
+	if (err && err != ARGP_ERR_UNKNOWN) {
+		wrap->err = err;
+		state->next = state->argc;
+	}
+	return err;
+}
+
+/* Every long option there is, for suggestions; the caller frees the array only. */
+static const char **option_words(const struct argp_option *options)
+{
+	size_t n = 0, k = 0;
+	const char **words;
+
+	while (options && (options[n].name || options[n].key || options[n].doc))
+		n++;
+	words = calloc(n + 6, sizeof(*words));
+	if (!words)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (options[i].name)
+			words[k++] = options[i].name;
+	words[k++] = "help";
+	words[k++] = "version";
+	words[k++] = "verbose";
+	words[k++] = "quiet";
+	return words;
+}
+
+static bool known_long(const struct argp_option *o, const char *word, size_t n)
+{
+	for (; o && (o->name || o->key || o->doc); o++)
+		if (o->name && strncmp(o->name, word, n) == 0)
+			return true;
+	return false;
+}
+
+static bool known_short(const struct argp_option *o, int c)
+{
+	for (; o && (o->name || o->key || o->doc); o++)
+		if (o->key == c)
+			return true;
+	return strchr("?Vvq", c) != NULL;
+}
+
+/*
+ * glibc's argp prints its own complaint and can't be given a suggestion, so
+ * unknown options are looked for first.  The word after an option that takes
+ * an argument is skipped.
+ */
+static int check_long(const struct argp *argp, const char *prog, const char *arg)
+{
+	size_t n = strcspn(arg + 2, "=");
+	const char **words;
+	const char *near;
+	char word[MAX_WORD + 1];
+
+	if (known_long(argp->options, arg + 2, n) || known_long(common_options, arg + 2, n) ||
+	    (n && (strncmp("help", arg + 2, n) == 0 || strncmp("usage", arg + 2, n) == 0 ||
+	           strncmp("version", arg + 2, n) == 0)))
+		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)n, arg + 2);
+	words = option_words(argp->options);
+	near = words ? cmd_suggest(word, words) : NULL;
+	if (near)
+		sp_fail(SP_EUSAGE, "%s: unknown option --%s; did you mean --%s?", prog, word, near);
+	else
+		sp_fail(SP_EUSAGE, "%s: unknown option --%s; see '%s --help'", prog, word, prog);
+	free(words);
+	return -SP_EUSAGE;
+}
+
+/* Does this word take the next one as its argument? */
+static bool takes_next(const struct argp_option *o, const char *arg)
+{
+	bool is_long = arg[1] == '-';
+
+	if (is_long && strchr(arg, '='))
+		return false;
+	for (; o && (o->name || o->key || o->doc); o++) {
+		if (!o->arg || (o->flags & OPTION_ARG_OPTIONAL))
+			continue;
+		if (is_long && o->name && strcmp(o->name, arg + 2) == 0)
+			return true;
+		if (!is_long && o->key == arg[strlen(arg) - 1] && arg[1] == o->key)
+			return true;
+	}
+	return false;
+}
+
+static int check_options(const struct argp *argp, int argc, char **argv, bool in_order)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *arg = argv[i];
+
+		if (strcmp(arg, "--") == 0)
+			return 0;
+		if (arg[0] != '-' || !arg[1]) {
+			if (in_order)
+				return 0;
+			continue;
+		}
+		if (arg[1] == '-') {
+			int err = check_long(argp, argv[0], arg);
+
+			if (err < 0)
+				return err;
+		} else if (!known_short(argp->options, arg[1])) {
+			return sp_fail(SP_EUSAGE, "%s: unknown option -%c; see '%s --help'", argv[0], arg[1],
+			               argv[0]);
+		}
+		if (takes_next(argp->options, arg) && ++i >= argc)
+			return sp_fail(SP_EUSAGE, "%s: option %s needs an argument", argv[0], arg);
+	}
+	return 0;
+}
+
+static struct argp_option *joined_options(const struct argp_option *own)
+{
+	size_t n = 0, n_common = sizeof(common_options) / sizeof(common_options[0]);
+	struct argp_option *all;
+
+	while (own && (own[n].name || own[n].key || own[n].doc))
+		n++;
+	all = calloc(n + n_common, sizeof(*all));
+	if (!all)
+		return NULL;
+	if (n)
+		memcpy(all, own, n * sizeof(*all));
+	memcpy(all + n, common_options, sizeof(common_options));
+	return all;
+}
+
+static error_t parse_top(int key, char *arg, struct argp_state *state)
+{
+	struct wrap *wrap = state->input;
+
+	/* The caller's parser sees its own input; the wrap travels in the hook. */
+	state->hook = wrap;
+	state->input = wrap->input;
+	error_t err = parse_opt(key, arg, state);
+
+	state->input = wrap;
+	return err;
+}
+
+int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int *first_arg, void *input)
+{
+	struct wrap wrap = { .argp = argp, .input = input, .rest = -1, .in_order = in_order };
+	struct argp_option *options = NULL;
+	struct argp all = *argp;
+	int rest = argc, err;
+
+	err = check_options(argp, argc, argv, in_order);
+	if (err < 0)
+		return err;
+	options = joined_options(argp->options);
+	if (!options)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	all.options = options;
+	all.parser = parse_top;
+	err = argp_parse(&all, argc, argv, in_order ? ARGP_IN_ORDER : 0, &rest, &wrap);
+	free(options);
+	if (wrap.err == EINVAL || err == EINVAL)
+		return *sp_error_text() ? -SP_EUSAGE
+		                        : sp_fail(SP_EUSAGE, "%s: see '%s --help'", argv[0], argv[0]);
+	if (wrap.err || err)
+		return sp_fail(SP_ENOMEM, "%s: out of memory", argv[0]);
+	if (first_arg)
+		*first_arg = wrap.rest >= 0 ? wrap.rest : rest;
+	return 0;
+}
+
+int cmd_parse_u64(const char *option, const char *text, unsigned long long min, unsigned long long max,
+                  unsigned long long *out)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || value < min || value > max)
+		return sp_fail(SP_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu", option, text,
+		               min, max);
+	*out = value;
+	return 0;
+}
+
+int cmd_parse_double(const char *option, const char *text, double min, double max, double *out)
+{
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || *end || !(value >= min && value <= max))
+		return sp_fail(SP_EUSAGE, "%s: '%s' is not a number from %g to %g", option, text, min, max);
+	*out = value;
+	return 0;
+}

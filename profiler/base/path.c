@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/base/path.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+
+/* From the folder of the executable: the build tree first, then an installed PREFIX/bin. */
+static const char *const places[] = {
+	"%s/%s",
+	"%s/../profiler/sim/%s",
+	"%s/../lib/skidprof/%s",
+	"%s/../share/skidprof/%s",
+};
+
+int path_find(const char *name, char *out, size_t size)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n < 0)
+		return sp_fail_errno("/proc/self/exe");
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char candidate[2 * PATH_MAX];
+
+		/* The formats stand in the table above; none comes from outside. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(candidate, sizeof(candidate), places[i], exe, name);
+#pragma GCC diagnostic pop
+		if (access(candidate, R_OK) == 0 && strlen(candidate) < size) {
+			memcpy(out, candidate, strlen(candidate) + 1);
+			return 0;
+		}
+	}
+	return sp_fail(SP_ENOENT,
+	               "%s: not found beside %s nor in ../lib/skidprof or "
+	               "../share/skidprof; run 'make' or reinstall skidprof",
+	               name, exe);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one table of commands. */
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/cmd.h"
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/cmd.h"
+#include "profiler/record.h"
+#include "report/cmd.h"
+
+#ifndef SKIDPROF_VERSION
+#define SKIDPROF_VERSION "unknown"
+#endif
+
+const char *argp_program_version = "skidprof " SKIDPROF_VERSION;
+
+static int cmd_help(int argc, char **argv);
+
+static const struct cmd cmds[] = {
+	{ "record", cmd_record, "sample a program into a perf.data file" },
+	{ "report", cmd_report, "show instructions, cycles and IPC per function, raw and corrected" },
+	{ "truth", cmd_truth, "count every instruction of a program exactly" },
+	{ "compare", cmd_compare, "hold raw and corrected counts against exact ones" },
+	{ "help", cmd_help, "show this, or the manual page of a command" },
+	{ 0 },
+};
+
+static void print_usage(FILE *f)
+{
+	fputs("Usage: skidprof COMMAND [OPTION...]\n"
+	      "A sampling profiler that corrects the skid of its samples.\n\n"
+	      "Commands:\n",
+	      f);
+	for (const struct cmd *c = cmds; c->name; c++)
+		fprintf(f, "  %-10s %s\n", c->name, c->summary);
+	fputs("\nA first run:\n"
+	      "  skidprof record ./app\n"
+	      "  skidprof report --fixed\n\n"
+	      "'skidprof COMMAND --help' tells the options of a command; 'man skidprof' the whole.\n",
+	      f);
+}
+
+static const struct cmd *find_cmd(const char *name)
+{
+	for (const struct cmd *c = cmds; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static int unknown_cmd(const char *name)
+{
+	const char *words[sizeof(cmds) / sizeof(cmds[0])];
+	const char *near;
+	size_t n = 0;
+
+	for (const struct cmd *c = cmds; c->name; c++)
+		words[n++] = c->name;
+	words[n] = NULL;
+	near = cmd_suggest(name, words);
+	if (near)
+		return sp_fail(SP_EUSAGE, "'%s' is no command; did you mean '%s'?", name, near);
+	return sp_fail(SP_EUSAGE, "'%s' is no command; see 'skidprof --help'", name);
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	static const struct argp argp = { .args_doc = "[COMMAND]",
+		                          .doc = "Show the commands, or the options of one." };
+	const struct cmd *c;
+	int first, err;
+
+	err = cmd_parse(&argp, argc, argv, 1, &first, NULL);
+	if (err < 0)
+		return err;
+	if (first >= argc) {
+		print_usage(stdout);
+		return 0;
+	}
+	c = find_cmd(argv[first]);
+	if (!c)
+		return unknown_cmd(argv[first]);
+	return c->run(2, (char *[]){ argv[first], (char *)"--help", NULL });
+}
+
+static int run_cmd(const struct cmd *c, int argc, char **argv)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "skidprof %s", c->name);
+	argv[0] = name;
+	return c->run(argc, argv);
+}
+
+static int run(int argc, char **argv)
+{
+	const struct cmd *c;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return sp_fail(SP_EUSAGE, "which command?");
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts(argp_program_version);
+		return 0;
+	}
+	c = find_cmd(argv[1]);
+	if (!c)
+		return unknown_cmd(argv[1]);
+	return run_cmd(c, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	int err;
+
+	setlocale(LC_ALL, "");
+	record_write_truth = truth_write_counts;
+	err = run(argc, argv);
+	if (err < 0 && *sp_error_text())
+		fprintf(stderr, "skidprof: %s\n", sp_error_text());
+	/* A full disk shows at the last flush; a report cut short must not look whole. */
+	if (fflush(stdout) != 0 && err == 0) {
+		perror("skidprof: standard output");
+		return 1;
+	}
+	return err > 0 ? err : sp_exit_status(err);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_RECORD_H
+#define SKIDPROF_RECORD_H
+
+/*
+ * Recording: a program runs under one source of samples (profiler/pmu/), a
+ * perf.data file comes out.  The command lines of record and truth end here.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Executions of one instruction: where in which file. */
+struct record_count {
+	uint32_t file; /* index into record_counts.files */
+	uint64_t off;
+	uint64_t n;
+};
+
+struct record_counts {
+	char **files;
+	size_t n_files;
+	struct record_count *v; /* sorted by (file, off) */
+	size_t n;
+	uint64_t n_unmapped; /* instructions outside any file (JIT code, signal trampolines) */
+};
+
+void record_counts_fini(struct record_counts *c);
+
+struct record_opts {
+	const char *pmu;    /* "auto", "sim"; the hardware and clock sources come with their issue */
+	const char *output; /* NULL: no samples are taken (truth) */
+	const char *core;   /* name or path of a core file; NULL = the default of the ISA */
+	const char *events; /* "-e": comma-separated names, sampled ones first; NULL = default group */
+	uint64_t period;    /* 0 = default */
+	int branches;       /* 1 = yes, 0 = no, -1 = as the core has them */
+	uint64_t seed;
+	bool counting; /* exact counts wanted */
+	int argc;      /* the program */
+	char **argv;
+};
+
+/*
+ * Run it.  The program's streams, signals and status pass through.
+ *
+ * counts       out when opts->counting; init to zero, record_counts_fini it.
+ * exit_status  out: the program's, 128 + signal when it was killed.
+ * Returns 0 when a recording was made, whatever the program's status.
+ */
+int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
+
+/*
+ * What turns exact counts into a truth file.  main() sets it, because that
+ * code needs binaries and debug information, which recording must not.
+ */
+extern int (*record_write_truth)(const char *path, const struct record_counts *counts, int argc, char **argv);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_WIRE_H
+#define SKIDPROF_SIM_WIRE_H
+
+/*
+ * What the plugin in the emulator (profiler/sim) and the recorder
+ * (profiler/pmu/simulated.c) say to each other, over one AF_UNIX
+ * SOCK_SEQPACKET socket that forked children inherit: a message is one
+ * packet, whole or not at all, so processes and threads never interleave.
+ * Both ends are of one build on one machine: native layout, version checked.
+ *
+ * Order: the recorder sends WIRE_CONFIG; every process sends WIRE_HELLO
+ * before anything else, its maps before samples in them, WIRE_COUNTS (when
+ * counting) and WIRE_BYE at its end.  Whatever is written to a recorder that
+ * has gone is dropped, and the program runs on.
+ */
+#include <stdint.h>
+
+enum { WIRE_VERSION = 1, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 16, WIRE_MAX_BRANCHES = 64 };
+
+enum wire_kind {
+	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
+	WIRE_HELLO,      /* a process begins (program start or fork child) */
+	WIRE_MAP,        /* an executable file mapping appeared */
+	WIRE_COMM,       /* a thread's name: at start, after exec, prctl */
+	WIRE_TASK,       /* clone or fork: pid/tid are the new one's, ppid/ptid the parent's */
+	WIRE_EXIT,       /* a thread ended */
+	WIRE_EXEC,       /* a process calls execve and is lost to us: path follows */
+	WIRE_SAMPLE,     /* struct wire_sample */
+	WIRE_COUNTS,     /* exact counts per instruction: struct wire_count[n] */
+	WIRE_TOTALS,     /* a thread's final counter values: u64[n_events] */
+	WIRE_BYE,        /* a process ends in order */
+	WIRE_WARN,       /* text for the user */
+};
+
+struct wire_head {
+	uint32_t kind;
+	uint32_t bytes; /* whole message, this head included */
+	uint32_t pid, tid;
+	uint64_t time_ns; /* simulated time; never goes back within a process tree */
+};
+
+/* Followed by `text_bytes` of "key value\n" lines: the core file, whole. */
+struct wire_config {
+	struct wire_head head;
+	uint32_t version;
+	uint32_t timing;   /* 0: count only (truth) */
+	uint32_t counting; /* 1: send exact counts at the end */
+	uint32_t branches; /* depth of the branch stack in samples, 0 = none */
+	uint64_t seed;
+	uint32_t n_events; /* the group, in the order of values in samples */
+	uint32_t text_bytes;
+	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event (profiler/sim/events.h) */
+	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
+	uint64_t rotate_ns;               /* reserved for member rotation; 0 */
+};
+
+struct wire_map {
+	struct wire_head head;
+	uint64_t ip, len_bytes, pgoff_bytes;
+	uint32_t prot, flags;
+	char path[]; /* NUL-terminated */
+};
+
+struct wire_task {
+	struct wire_head head;
+	uint32_t ppid, ptid;
+};
+
+struct wire_text { /* COMM, EXEC, WARN */
+	struct wire_head head;
+	char text[]; /* NUL-terminated */
+};
+
+struct wire_branch {
+	uint64_t from_ip, to_ip;
+	uint32_t mispredicted, cycles; /* cycles since the branch before it, 0 = unknown */
+};
+
+/* Followed by n_values u64 (values at the interrupt), then n_branches wire_branch, newest first. */
+struct wire_sample {
+	struct wire_head head;
+	uint64_t ip;    /* oldest instruction not yet retired */
+	uint32_t event; /* index into the group: whose overflow */
+	uint32_t n_values, n_branches, pad;
+};
+
+struct wire_count {
+	uint64_t ip;
+	uint64_t n_insn; /* times this instruction ran */
+};
+
+struct wire_counts {
+	struct wire_head head;
+	uint32_t n, last; /* last: no more follow from this process */
+	struct wire_count count[];
+};
+
+#endif

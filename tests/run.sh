@@ -1,0 +1,98 @@
+#!/bin/bash
+# Run tests: run.sh BUILD [unit|cases|e2e|san|fuzz|lint ...]; all of them without names.
+# Every test speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"), or is a script
+# whose exit status is its result, 77 meaning skipped.  Closes with "N passed, N failed".
+set -u
+B=$1
+shift
+[ $# -gt 0 ] || set -- build unit cases e2e lint san fuzz
+passed=0 failed=0 skipped=0
+export SKIDPROF=$PWD/$B/skidprof BUILD=$PWD/$B TOP=$PWD
+# Extra inputs, used where they are there: never needed.
+export EXTRA_PERFDATA=${EXTRA_PERFDATA-$PWD/../shared/perfdata}
+export PATH=$PWD/$B:$PATH
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# count NAME STATUS OUTPUT: read TAP from a test's output, or take its status as one result.
+count()
+{
+	local name=$1 status=$2 out=$3 ok nok skip
+	ok=$(grep -cE '^ok ' "$out")
+	nok=$(grep -cE '^not ok ' "$out")
+	skip=$(grep -cE '^ok .*# SKIP' "$out")
+	if [ "$((ok + nok))" -eq 0 ]; then
+		case $status in
+		0) ok=1 ;;
+		77) skip=1 ok=1 ;;
+		*) nok=1 ;;
+		esac
+	elif [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ "$nok" -eq 0 ]; then
+		nok=1
+	fi
+	passed=$((passed + ok - skip))
+	failed=$((failed + nok))
+	skipped=$((skipped + skip))
+	if [ "$nok" -gt 0 ]; then
+		printf 'FAILED  %s (exit %s)\n' "$name" "$status"
+		grep -vE '^ok ' "$out" | tail -40 | sed 's/^/    /'
+	elif [ "$skip" -gt 0 ]; then
+		printf 'ok      %s, skipped: %s\n' "$name" "$(grep -hE '# SKIP|^skip' "$out" | head -3 | tr '\n' ';')"
+	else
+		printf 'ok      %s (%d)\n' "$name" "$ok"
+	fi
+}
+
+# run NAME SECONDS COMMAND...
+run()
+{
+	local name=$1 limit=$2 status
+	shift 2
+	timeout -k 10 "$limit" "$@" >"$scratch/out" 2>&1 </dev/null
+	status=$?
+	[ $status -eq 124 ] && echo "timed out after $limit s" >>"$scratch/out"
+	count "$name" $status "$scratch/out"
+}
+
+jobs=$(nproc)
+for group in "$@"; do
+	case $group in
+	build)
+		run 'build with gcc' 900 make -j"$jobs" B="$B" CFLAGS=-Werror all samples
+		run 'build with clang' 900 make -j"$jobs" B=build-clang CC=clang CFLAGS=-Werror all
+		;;
+	unit)
+		run "unit tests build ($B)" 900 make -j"$jobs" B="$B" ${SAN:+SAN=$SAN} unit-tests
+		for t in "$B"/tests/test_*; do
+			[ -x "$t" ] && [ -f "$t" ] && [[ $t != *.d ]] || continue
+			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} ($B)" 300 "$t"
+		done
+		;;
+	cases) run "cases ($B)" 300 tests/cases/run.sh "$B" ;;
+	e2e)
+		for t in tests/e2e/[0-9]*.sh; do
+			[ -e "$t" ] || continue
+			mkdir -p "$scratch/${t##*/}"
+			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 600 "$t"
+		done
+		;;
+	san)
+		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
+		for t in build-san/tests/test_*; do
+			[ -x "$t" ] && [ -f "$t" ] || continue
+			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} (sanitizers)" 600 "$t"
+		done
+		run 'cases (sanitizers)' 600 tests/cases/run.sh build-san
+		SCRATCH=$scratch run 'recordings (sanitizers)' 900 tests/san.sh
+		;;
+	fuzz) run 'fuzz' 1800 make B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
+	lint) run 'lint' 900 make B="$B" lint ;;
+	*)
+		echo "run.sh: no group of tests '$group'" >&2
+		exit 2
+		;;
+	esac
+done
+[ "$skipped" -gt 0 ] && echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
