@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_PROBLEM_H
+#define SKIDPROF_CORRECT_INFER_PROBLEM_H
+
+/*
+ * One region as the inference sees it: blocks, edges and instructions
+ * numbered from 0, what was sampled at each instruction, and what a method
+ * gives back.  B = n_blocks, E = n_edges, I = n_insns; instructions lie in
+ * block order, so block b holds insns[block[b].insn0 .. + n_insn).
+ */
+#include <gsl/gsl_rng.h>
+
+#include "correct/flow/loops.h"
+#include "correct/flow/region.h"
+
+struct problem_block {
+	uint32_t insn0, n_insn;
+	uint32_t graph_block;
+};
+
+struct problem_edge {
+	uint32_t from, to; /* local blocks */
+	uint32_t graph_edge;
+	int32_t call; /* CALL and RET edges: local block that calls, else -1 */
+	uint8_t kind; /* enum flow_edge_kind */
+};
+
+/* The distribution of the skid S, in cycles: an empirical one, quantiles at (k + 0.5) / n. */
+enum { SKID_POINTS = 64 };
+struct skid_dist {
+	double s_cyc[SKID_POINTS]; /* ascending */
+};
+
+struct problem {
+	const struct flow_graph *graph;
+	const struct flow_region *region;
+	struct problem_block *blocks;
+	size_t n_blocks;
+	struct problem_edge *edges; /* sorted by from */
+	size_t n_edges;
+	struct insn *insns; /* copies */
+	size_t n_insns;
+
+	double *seen_insn; /* [I] E_i: instruction events sampled at i (samples x period) */
+	double *seen_cyc;  /* [I] C_i: cycles sampled at i */
+	double total_insn; /* |E|: instructions of the region (eq. 3) */
+	double total_cyc;
+	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
+	struct skid_dist skid;
+	bool skid_known;
+};
+
+enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_UNRELIABLE };
+
+/* What every method returns. */
+struct solution {
+	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
+	size_t n_draws;
+	double *edge_flow;   /* [E] posterior mean of f_e */
+	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
+	uint32_t n_free, n_rank;
+	struct flow_loops *loops;               /* simple loops with their counts; may be NULL */
+	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
+	uint8_t evidence;                       /* enum profile_evidence bits */
+	enum problem_verdict verdict;
+	char why[200]; /* one sentence behind a verdict that isn't OK, else "" */
+};
+
+/*
+ * Number a region's blocks, edges and instructions.  Sample arrays are zero;
+ * the caller fills them in.  insn0[B] order follows region->blocks.
+ */
+int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out);
+void problem_free(struct problem *p);
+
+/* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
+int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
+void solution_fini(struct solution *s);
+
+/* Chains that methods run, unless told otherwise. */
+struct infer_opts {
+	uint64_t seed;
+	size_t n_chains, n_burn, n_keep; /* keep: per chain, after burn-in */
+};
+
+#define INFER_OPTS_DEFAULT                                             \
+	{                                                              \
+		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300 \
+	}
+
+/*
+ * The paper's Algorithm 1 over simple loops: eqs. 1-7, the stop test mended.
+ * Regions with more than a cap of simple loops get VERDICT_UNRELIABLE and
+ * their raw counts.  Returns 0, -SP_ENOMEM.
+ */
+int method_loops(const struct problem *p, const struct infer_opts *opts, struct solution *out);
+
+/*
+ * Minimum-cost flow repair of the raw block counts, after LLVM's profi
+ * (sample counts become costs of moving away from them).  GLPK does the
+ * optimisation.  No uncertainty: all draws are equal.
+ */
+int method_flow(const struct problem *p, const struct infer_opts *opts, struct solution *out);
+
+/*
+ * Gelman-Rubin R-hat (split chains) and effective sample size of one
+ * quantity: x[n_chains][n] row-major.
+ */
+void chain_diagnose(const double *x, size_t n_chains, size_t n, double *r_hat, double *n_eff);
+
+#endif
