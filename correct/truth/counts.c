@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The recorder's counts, by file and offset, as a truth file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/cmd.h"
+#include "correct/truth/build.h"
+#include "correct/truth/emit.h"
+#include "profiler/base/log.h"
+
+#ifndef SKIDPROF_VERSION
+#define SKIDPROF_VERSION "unknown"
+#endif
+
+static int join_words(int argc, char **argv, char **out)
+{
+	size_t n = 1;
+	char *s;
+
+	for (int i = 0; i < argc; i++)
+		n += strlen(argv[i]) + 1;
+	s = *out = malloc(n);
+	if (!s)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	*s = '\0';
+	for (int i = 0; i < argc; i++) {
+		if (i)
+			*s++ = ' ';
+		s = stpcpy(s, argv[i]);
+	}
+	return 0;
+}
+
+static int open_modules(const struct record_counts *c, struct truth_build *b, struct module **modules)
+{
+	const struct module_options opts = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < c->n_files && err == 0; i++) {
+		uint32_t object;
+
+		err = truth_build_object(b, c->files[i], &object);
+		if (err == 0 && c->files[i][0] == '/')
+			err = module_open(c->files[i], NULL, 0, &opts, &modules[i]);
+		if (err < 0 || !modules[i])
+			continue;
+		if (module_state(modules[i]) != MODULE_OK)
+			sp_warn("%s: %s: its instructions are written without function and line, by file "
+			        "offset",
+			        c->files[i], module_why(modules[i]));
+		err = truth_build_id(b, object, module_build_id(modules[i]));
+	}
+	return err;
+}
+
+static int add_insns(const struct record_counts *c, struct truth_build *b, struct module *const *modules)
+{
+	uint32_t object;
+	int err = 0;
+
+	for (size_t i = 0; i < c->n && err == 0; i++) {
+		const struct record_count *x = &c->v[i];
+		uint64_t vaddr;
+
+		if (!modules[x->file] || !module_vaddr(modules[x->file], x->off, &vaddr))
+			vaddr = x->off;
+		err = truth_build_insn(b, x->file, vaddr, x->n);
+	}
+	if (err == 0 && c->n_unmapped) {
+		err = truth_build_object(b, TRUTH_ANONYMOUS, &object);
+		if (err == 0)
+			err = truth_build_insn(b, object, 0, c->n_unmapped);
+	}
+	return err;
+}
+
+int truth_write_counts(const char *path, const struct record_counts *counts, int argc, char **argv)
+{
+	/* One more than there are files: code outside any has an object of its own, without a module. */
+	struct module **modules = calloc(counts->n_files + 1, sizeof(*modules));
+	struct truth_build b = { 0 };
+	struct truth *t = NULL;
+	int err;
+
+	if (!modules)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	err = truth_build_text(&b.creator, "skidprof " SKIDPROF_VERSION);
+	if (err == 0)
+		err = join_words(argc, argv, &b.cmdline);
+	if (err == 0)
+		err = open_modules(counts, &b, modules);
+	if (err == 0)
+		err = add_insns(counts, &b, modules);
+	if (err == 0)
+		err = truth_build_finish(&b, &t);
+	if (err == 0)
+		err = truth_emit(path, t, modules);
+	truth_free(t);
+	truth_build_fini(&b);
+	for (size_t i = 0; i < counts->n_files; i++)
+		module_free(modules[i]);
+	free(modules);
+	return err;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing exact counts in callgrind's format: see "Callgrind Format Specification" in valgrind's manual. */
+#include <fcntl.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "correct/truth/emit.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/* Name compression: a name is written once and numbered, from 1. */
+struct name {
+	char *text;
+	unsigned id;
+};
+
+struct emit {
+	FILE *f;
+	const struct truth *t;
+	struct module *module; /* of the object being written */
+	void *files, *funcs;   /* trees of struct name */
+	unsigned n_files, n_funcs;
+	long func;       /* index in the module of the function being written */
+	bool begun;      /* a function of this object has been begun */
+	char *func_file; /* its fl= */
+	char *file;      /* what lines refer to now */
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
+
+static void free_name(void *p)
+{
+	struct name *n = p;
+
+	free(n->text);
+	free(n);
+}
+
+static int put_name(struct emit *e, const char *key, const char *text, void **tree, unsigned *count)
+{
+	struct name probe = { .text = (char *)text }, *n;
+	void *found = tfind(&probe, tree, compare_names);
+
+	if (found) {
+		fprintf(e->f, "%s=(%u)\n", key, (*(struct name **)found)->id);
+		return 0;
+	}
+	n = malloc(sizeof(*n));
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	n->text = strdup(text);
+	n->id = *count + 1;
+	if (!n->text || !tsearch(n, tree, compare_names)) {
+		free_name(n);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	*count = n->id;
+	fprintf(e->f, "%s=(%u) %s\n", key, n->id, text);
+	return 0;
+}
+
+static int set_text(char **field, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+/* fl= and fn= of the function that holds vaddr. */
+static int begin_func(struct emit *e, uint64_t vaddr)
+{
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	size_t n = e->module ? module_scopes(e->module, vaddr, scopes) : 0;
+	const char *file = n && scopes[n - 1].file ? scopes[n - 1].file : "???";
+	const char *name = n && scopes[n - 1].name ? scopes[n - 1].name : "???";
+	int err;
+
+	if (e->func >= 0 && n == 0)
+		name = module_func(e->module, (size_t)e->func)->name;
+	err = set_text(&e->func_file, file);
+	if (err == 0)
+		err = set_text(&e->file, file);
+	if (err == 0)
+		err = put_name(e, "\nfl", file, &e->files, &e->n_files);
+	if (err == 0)
+		err = put_name(e, "fn", name, &e->funcs, &e->n_funcs);
+	e->begun = true;
+	return err;
+}
+
+/* An inlined function's lines are in another file: fi= enters it, fe= comes back. */
+static int change_file(struct emit *e, const char *file)
+{
+	bool back = strcmp(file, e->func_file) == 0;
+	int err = put_name(e, back ? "fe" : "fi", file, &e->files, &e->n_files);
+
+	return err < 0 ? err : set_text(&e->file, file);
+}
+
+static int put_insn(struct emit *e, const struct truth_insn *insn)
+{
+	const char *file = NULL;
+	unsigned line = 0;
+	long func = -1;
+	int err = 0;
+
+	if (e->module) {
+		func = module_func_at(e->module, insn->vaddr);
+		module_line(e->module, insn->vaddr, &file, &line);
+	}
+	if (!e->begun || func != e->func) {
+		e->func = func;
+		err = begin_func(e, insn->vaddr);
+	}
+	/* Without a line the file stays as it is, and the line is 0: unknown. */
+	if (err == 0 && file && strcmp(file, e->file) != 0)
+		err = change_file(e, file);
+	fprintf(e->f, "0x%jx %u %ju\n", (uintmax_t)insn->vaddr, file ? line : 0, (uintmax_t)insn->n);
+	return err;
+}
+
+/* A line end in a file name or argument would begin a line of its own. */
+static void put_text(FILE *f, const char *key, const char *text)
+{
+	fputs(key, f);
+	for (; *text; text++)
+		fputc(*text == '\n' || *text == '\r' ? ' ' : *text, f);
+	fputc('\n', f);
+}
+
+static void put_header(struct emit *e)
+{
+	const struct truth *t = e->t;
+
+	fputs("# callgrind format\nversion: 1\n", e->f);
+	put_text(e->f, "creator: ", t->creator);
+	put_text(e->f, "cmd: ", t->cmdline);
+	fputs("part: 1\n\ndesc: Counts: every instruction executed in user mode, exact\n", e->f);
+	for (size_t i = 0; i < t->n_objects; i++) {
+		if (!*t->build_ids[i])
+			continue;
+		fprintf(e->f, "desc: Build id: %s ", t->build_ids[i]);
+		put_text(e->f, "", t->objects[i]);
+	}
+	fprintf(e->f, "\npositions: instr line\nevents: Ir\nsummary: %ju\n", (uintmax_t)t->total);
+}
+
+static int put_objects(struct emit *e, struct module *const *modules)
+{
+	const struct truth *t = e->t;
+	uint32_t object = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < t->n_insns && err == 0; i++) {
+		if (i == 0 || t->insns[i].object != object) {
+			object = t->insns[i].object;
+			e->module = modules[object];
+			e->begun = false;
+			/* Objects come in order and once: their numbers need no tree. */
+			fprintf(e->f, "\nob=(%u) ", object + 1);
+			put_text(e->f, "", t->objects[object]);
+		}
+		err = put_insn(e, &t->insns[i]);
+	}
+	fprintf(e->f, "\ntotals: %ju\n", (uintmax_t)t->total);
+	return err;
+}
+
+/* A new file beside path, so that the rename stays in one file system. */
+static int open_beside(const char *path, char **tmp, FILE **f)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	if (asprintf(tmp, "%s.XXXXXX", path) < 0) {
+		*tmp = NULL;
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	fd = mkostemp(*tmp, O_CLOEXEC);
+	if (fd < 0)
+		return sp_fail_errno("%s: cannot be written; choose another place with -o", path);
+	/* mkostemp makes it private; a result is as readable as any file of the user's. */
+	fchmod(fd, 0666 & ~mask);
+	*f = fdopen(fd, "w");
+	if (*f)
+		return 0;
+	close(fd);
+	unlink(*tmp);
+	return sp_fail(SP_ENOMEM, "out of memory");
+}
+
+static int close_renamed(const char *path, const char *tmp, FILE *f, int err)
+{
+	bool failed = ferror(f);
+
+	if (fclose(f) != 0)
+		failed = true;
+	if (err == 0 && failed)
+		err = sp_fail_errno("%s: the exact counts could not be written", path);
+	if (err == 0 && rename(tmp, path) < 0)
+		err = sp_fail_errno("%s: the exact counts are in %s", path, tmp);
+	else if (err < 0)
+		unlink(tmp);
+	return err;
+}
+
+int truth_emit(const char *path, const struct truth *t, struct module *const *modules)
+{
+	struct emit e = { .t = t };
+	char *tmp = NULL;
+	int err;
+
+	/* Devices and pipes can't be renamed over: "-o /dev/stdout" is meant as it stands. */
+	struct stat st;
+	bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+
+	if (special) {
+		e.f = fopen(path, "we");
+		err = e.f ? 0 : sp_fail_errno("%s", path);
+	} else {
+		err = open_beside(path, &tmp, &e.f);
+	}
+	if (err < 0)
+		goto out;
+	put_header(&e);
+	err = put_objects(&e, modules);
+	if (!special)
+		err = close_renamed(path, tmp, e.f, err);
+	else if (fclose(e.f) != 0 && err == 0)
+		err = sp_fail_errno("%s", path);
+out:
+	tdestroy(e.files, free_name);
+	tdestroy(e.funcs, free_name);
+	free(e.file);
+	free(e.func_file);
+	free(tmp);
+	return err;
+}
+
+static size_t hex_bytes(const char *hex, uint8_t *out, size_t cap)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	while (n < cap && sscanf(hex + 2 * n, "%2x", &byte) == 1)
+		out[n++] = (uint8_t)byte;
+	return n;
+}
+
+int truth_write(const char *path, const struct truth *t)
+{
+	const struct module_options opts = { 0 };
+	struct module **modules = calloc(t->n_objects + 1, sizeof(*modules));
+	int err = 0;
+
+	if (!modules)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < t->n_objects && err == 0; i++) {
+		uint8_t id[64];
+		size_t n = hex_bytes(t->build_ids[i], id, sizeof(id));
+
+		/* "[anonymous]" and callgrind's "???" are no files. */
+		if (t->objects[i][0] == '/')
+			err = module_open(t->objects[i], id, n, &opts, &modules[i]);
+		if (err == 0 && modules[i] && module_state(modules[i]) != MODULE_OK)
+			sp_warn("%s: %s: its instructions are written without function and line",
+			        t->objects[i], module_why(modules[i]));
+	}
+	if (err == 0)
+		err = truth_emit(path, t, modules);
+	for (size_t i = 0; i < t->n_objects; i++)
+		module_free(modules[i]);
+	free(modules);
+	return err;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "correct/truth/truth.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+static int read_text(const char *text, struct truth **t)
+{
+	char path[] = "/tmp/test_truth.XXXXXX";
+	int fd = mkstemp(path), err;
+	size_t n = strlen(text);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, n), (ssize_t)n);
+	close(fd);
+	err = truth_read(path, t);
+	unlink(path);
+	return err;
+}
+
+static void refused(const char *text, const char *because)
+{
+	struct truth *t = NULL;
+
+	assert_int_equal(read_text(text, &t), -SP_EFORMAT);
+	assert_null(t);
+	if (!strstr(sp_error_text(), because))
+		fail_msg("'%s' lacks '%s'", sp_error_text(), because);
+}
+
+static uint64_t count_at(const struct truth *t, const char *object, uint64_t vaddr)
+{
+	for (size_t i = 0; i < t->n_insns; i++)
+		if (strcmp(t->objects[t->insns[i].object], object) == 0 && t->insns[i].vaddr == vaddr)
+			return t->insns[i].n;
+	return 0;
+}
+
+#define HEAD "# callgrind format\nversion: 1\npositions: instr line\nevents: Ir\n"
+
+static void subpositions_count_from_the_line_before(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	/* 0x1000, then +4 = 0x1004, * = 0x1004 again, -2 = 0x1002, +0x10 = 0x1012. */
+	assert_int_equal(read_text(HEAD "ob=(1) /bin/a\nfn=(1) f\n0x1000 10 5\n+4 +1 7\n* * 1\n-2 -3 2\n"
+	                                "+0x10 * 9\n",
+	                           &t),
+	                 0);
+	assert_int_equal(t->n_insns, 4);
+	assert_int_equal(count_at(t, "/bin/a", 0x1000), 5);
+	assert_int_equal(count_at(t, "/bin/a", 0x1004), 8);
+	assert_int_equal(count_at(t, "/bin/a", 0x1002), 2);
+	assert_int_equal(count_at(t, "/bin/a", 0x1012), 9);
+	assert_int_equal(t->total, 24);
+	truth_free(t);
+}
+
+static void inclusive_cost_of_calls_is_left_out(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	/*
+	 * The call's target 0x2000 is no base for what follows: the line below calls= is at 0x1004,
+	 * the one after it at 0x1009.
+	 */
+	assert_int_equal(read_text(HEAD "ob=(1) /bin/a\n0x1000 10 5\n+4 * 5\ncob=(2) /lib/b\ncfn=(9) g\n"
+	                                "calls=5 0x2000 70\n* * 700\n+5 * 5\nob=(2)\n0x2000 70 5\n",
+	                           &t),
+	                 0);
+	assert_int_equal(t->total, 20);
+	assert_int_equal(count_at(t, "/bin/a", 0x1004), 5);
+	assert_int_equal(count_at(t, "/bin/a", 0x1009), 5);
+	assert_int_equal(count_at(t, "/lib/b", 0x2000), 5);
+	truth_free(t);
+}
+
+static void jumps_have_no_cost(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text(HEAD "ob=/bin/a\n0x1000 10 5\njcnd=4/5 -16 10\n* *\n+2 * 1\n"
+	                                "jump=3 0x1000 10\n+4 * \n+4 * 2\n",
+	                           &t),
+	                 0);
+	/* 5 + 1 + 2; the jump's own line moves the base: 0x1002 + 4 + 4. */
+	assert_int_equal(t->total, 8);
+	assert_int_equal(count_at(t, "/bin/a", 0x100a), 2);
+	truth_free(t);
+}
+
+static void only_the_event_ir_counts(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text("version: 1\npositions: instr line\nevents: Dr Ir Dw\nob=a\n"
+	                           "0x10 1 100 7 300\n0x20 1 100\n0x30 1 100 2\n",
+	                           &t),
+	                 0);
+	/* Costs left out at the end of a line are zero: 0x20 has no Ir. */
+	assert_int_equal(t->n_insns, 2);
+	assert_int_equal(t->total, 9);
+	truth_free(t);
+}
+
+static void parts_of_one_file_add_up(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text(HEAD
+	                           "part: 1\nob=(1) a\n0x10 1 3\ntotals: 3\n"
+	                           "part: 2\npositions: instr line\nevents: Ir Dr\nob=(1) a\n0x10 1 4 1\n"
+	                           "0x14 1 5\ntotals: 9\n",
+	                           &t),
+	                 0);
+	assert_int_equal(t->n_objects, 1);
+	assert_int_equal(t->n_insns, 2);
+	assert_int_equal(count_at(t, "a", 0x10), 7);
+	assert_int_equal(t->total, 12);
+	truth_free(t);
+}
+
+static void instructions_without_lines_are_read_too(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text("events: Ir\npositions: instr\nob=a\n0x10 3\n+1 4\n", &t), 0);
+	assert_int_equal(count_at(t, "a", 0x11), 4);
+	truth_free(t);
+}
+
+static void our_build_ids_are_kept(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text("# callgrind format\nversion: 1\ncreator: skidprof 0.1\ncmd: ./a b\n"
+	                           "desc: Build id: 0123abcd /opt/my app\npositions: instr line\nevents: Ir\n"
+	                           "ob=(1) /opt/my app\n0x10 3 1\n",
+	                           &t),
+	                 0);
+	assert_int_equal(t->n_objects, 1);
+	assert_string_equal(t->objects[0], "/opt/my app");
+	assert_string_equal(t->build_ids[0], "0123abcd");
+	assert_string_equal(t->creator, "skidprof 0.1");
+	assert_string_equal(t->cmdline, "./a b");
+	truth_free(t);
+}
+
+static void counts_without_instructions_are_refused_with_the_remedy(void **state)
+{
+	(void)state;
+	refused("# callgrind format\nversion: 1\npositions: line\nevents: Ir\nfn=f\n12 3\n",
+	        "--dump-instr=yes");
+	/* "line" is what the format assumes where nothing is said. */
+	refused("# callgrind format\nversion: 1\n", "--dump-instr=yes");
+	refused("events: Cycles\npositions: instr line\nob=a\n0x10 1 3\n", "Ir");
+}
+
+static void damage_is_refused_by_line(void **state)
+{
+	(void)state;
+	refused(HEAD "ob=(1) a\n0x10 zwei 3\n", "line 6");
+	refused(HEAD "ob=(x) a\n", "line 5");
+	refused(HEAD "ob=(99999999999) a\n", "line 5");
+	refused(HEAD "ob=a\n0x10 1 3\ncalls=1 0x20 1\n", "middle of a call");
+	refused(HEAD "ob=a\n0x10 1 -3\n", "no number");
+	refused(HEAD, "no instruction has a count");
+	refused("version: 2\n", "version");
+	refused("", "empty");
+	refused("\n\n", "empty");
+}
+
+static void drcctprof_contexts_become_functions(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	sp_log_level_set(-1);
+	assert_int_equal(read_text("NO. 1 PC add(12):\"(0x401136)add eax, 1\"\n=>EXECUTION TIMES\n1000\n"
+	                           "=>BACKTRACE\nmain(3):\"(0x401100)\"[/a.c]\n\n\n\n"
+	                           "NO. 2 PC add(13):\"(0x401139)ret\"\n=>EXECUTION TIMES\n500\n=>BACKTRACE\n"
+	                           "NO. 3 PC ns::f(int)(9):\"(0x401200)nop\"\n=>EXECUTION TIMES\n7\n",
+	                           &t),
+	                 0);
+	sp_log_level_set(0);
+	assert_int_equal(t->n_funcs, 2);
+	assert_string_equal(t->funcs[0].name, "add");
+	assert_int_equal(t->funcs[0].n_insn, 1500);
+	assert_string_equal(t->funcs[1].name, "ns::f(int)");
+	assert_int_equal(t->total, 1507);
+	truth_free(t);
+	refused("NO. 1 PC add(12):\"(0x401136)x\"\n=>EXECUTION TIMES\nmany\n", "no count");
+	refused("NO. 1 ins call number 3\n", "PC");
+}
+
+static void cctlib_contexts_become_functions(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(
+	        read_text("1000\n7:0x401136:mov rax, fs:[0x28]:std::vector<int>::at:/usr/include/v.h:9\n"
+	                  "5:0x401100:call:main:/a.c:3\n\n20\n8:0x401139:ret:main:/a.c:4\n",
+	                  &t),
+	        0);
+	assert_int_equal(t->n_funcs, 2);
+	assert_string_equal(t->funcs[0].name, "main");
+	assert_int_equal(t->funcs[0].n_insn, 20);
+	assert_string_equal(t->funcs[1].name, "std::vector<int>::at");
+	assert_int_equal(t->funcs[1].n_insn, 1000);
+	truth_free(t);
+	refused("12\nnothing of the kind\n", "no context");
+}
+
+static void a_table_of_names_is_read_either_way_round(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text("# made by hand\nmain 10\n20\toperator new\nmain 5\n", &t), 0);
+	assert_int_equal(t->n_funcs, 2);
+	assert_string_equal(t->funcs[0].name, "main");
+	assert_int_equal(t->funcs[0].n_insn, 15);
+	assert_string_equal(t->funcs[1].name, "operator new");
+	truth_free(t);
+	refused("<html><body>no counts</body></html>\n", "line 1");
+	refused("main ten\n", "line 1");
+}
+
+static void a_missing_file_names_the_command_that_makes_it(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_true(truth_read("/nonexistent/t", &t) < 0);
+	assert_non_null(strstr(sp_error_text(), "skidprof truth"));
+}
+
+/* Our own executable is an object that has code, functions and lines. */
+static void what_is_written_reads_back(void **state)
+{
+	char exe[4096], path[] = "/tmp/test_truth.XXXXXX", id[] = "", creator[] = "skidprof 0", cmd[] = "./x";
+	char *objects[] = { exe, (char *)"[anonymous]" }, *ids[] = { id, id };
+	struct truth_insn insns[] = { { 0, 0x1000, 7 }, { 0, 0x1004, 9 }, { 1, 0, 5 } };
+	struct truth in = { objects, ids, 2, insns, 3, NULL, 0, creator, cmd, 21 };
+	struct truth *t = NULL;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(n > 0 && fd >= 0);
+	exe[n] = '\0';
+	close(fd);
+	assert_int_equal(truth_write(path, &in), 0);
+	assert_int_equal(truth_read(path, &t), 0);
+	unlink(path);
+	assert_int_equal(t->n_objects, 2);
+	assert_int_equal(t->n_insns, 3);
+	assert_int_equal(count_at(t, exe, 0x1004), 9);
+	assert_int_equal(count_at(t, "[anonymous]", 0), 5);
+	assert_int_equal(t->total, 21);
+	assert_string_equal(t->cmdline, "./x");
+	truth_free(t);
+}
+
+static void a_file_that_cannot_be_written_is_one_clear_error(void **state)
+{
+	char empty[] = "";
+	struct truth in = { .creator = empty, .cmdline = empty };
+
+	(void)state;
+	assert_int_equal(truth_write("/nonexistent/folder/t", &in), -SP_EIO);
+	assert_non_null(strstr(sp_error_text(), "/nonexistent/folder/t"));
+	/* A full disk shows when the file is closed. */
+	assert_int_equal(truth_write("/dev/full", &in), -SP_EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(subpositions_count_from_the_line_before),
+		cmocka_unit_test(inclusive_cost_of_calls_is_left_out),
+		cmocka_unit_test(jumps_have_no_cost),
+		cmocka_unit_test(only_the_event_ir_counts),
+		cmocka_unit_test(parts_of_one_file_add_up),
+		cmocka_unit_test(instructions_without_lines_are_read_too),
+		cmocka_unit_test(our_build_ids_are_kept),
+		cmocka_unit_test(counts_without_instructions_are_refused_with_the_remedy),
+		cmocka_unit_test(damage_is_refused_by_line),
+		cmocka_unit_test(drcctprof_contexts_become_functions),
+		cmocka_unit_test(cctlib_contexts_become_functions),
+		cmocka_unit_test(a_table_of_names_is_read_either_way_round),
+		cmocka_unit_test(a_missing_file_names_the_command_that_makes_it),
+		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(a_file_that_cannot_be_written_is_one_clear_error),
+	};
+
+	return cmocka_run_group_tests_name("truth", tests, NULL, NULL);
+}
