@@ -12,6 +12,7 @@
 
 #include "correct/flow/loops.h"
 #include "correct/flow/region.h"
+#include "correct/skid/shift.h"
 
 struct problem_block {
 	uint32_t insn0, n_insn;
@@ -23,12 +24,6 @@ struct problem_edge {
 	uint32_t graph_edge;
 	int32_t call; /* CALL and RET edges: local block that calls, else -1 */
 	uint8_t kind; /* enum flow_edge_kind */
-};
-
-/* The distribution of the skid S, in cycles: an empirical one, quantiles at (k + 0.5) / n. */
-enum { SKID_POINTS = 64 };
-struct skid_dist {
-	double s_cyc[SKID_POINTS]; /* ascending */
 };
 
 struct problem {

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/infer/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/binary/insn.h"
+#include "profiler/base/err.h"
+
+/* The place of a block in the region's ascending list; -1 if it isn't in it. */
+static int32_t local_block(const struct flow_region *r, uint32_t graph_block)
+{
+	size_t lo = 0, hi = r->n_blocks;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->blocks[mid] < graph_block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->n_blocks && r->blocks[lo] == graph_block ? (int32_t)lo : -1;
+}
+
+static size_t count_insns(const struct flow_graph *g, const struct flow_region *r)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; b < r->n_blocks; b++)
+		n += g->blocks[r->blocks[b]].n_insn;
+	return n;
+}
+
+/* calloc that gives something to free even for n = 0. */
+static void *array(size_t n, size_t size)
+{
+	return calloc(n ? n : 1, size);
+}
+
+static int allocate(struct problem *p)
+{
+	p->blocks = array(p->n_blocks, sizeof(*p->blocks));
+	p->edges = array(p->n_edges, sizeof(*p->edges));
+	p->insns = array(p->n_insns, sizeof(*p->insns));
+	p->seen_insn = array(p->n_insns, sizeof(*p->seen_insn));
+	p->seen_cyc = array(p->n_insns, sizeof(*p->seen_cyc));
+	if (!p->blocks || !p->edges || !p->insns || !p->seen_insn || !p->seen_cyc)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu instructions", p->n_insns);
+	return 0;
+}
+
+static void number_blocks(struct problem *p)
+{
+	uint32_t insn = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct flow_block *fb = &p->graph->blocks[p->region->blocks[b]];
+
+		p->blocks[b] = (struct problem_block){ insn, fb->n_insn, p->region->blocks[b] };
+		if (fb->n_insn)
+			memcpy(&p->insns[insn], &p->graph->insns[fb->insn0], fb->n_insn * sizeof(*p->insns));
+		insn += fb->n_insn;
+	}
+}
+
+/* Local blocks and graph blocks are in the same order, so edges stay sorted by from. */
+static int number_edges(struct problem *p)
+{
+	const struct flow_region *r = p->region;
+
+	for (size_t e = 0; e < p->n_edges; e++) {
+		const struct flow_edge *fe = &p->graph->edges[r->edges[e]];
+		int32_t from = local_block(r, fe->from), to = local_block(r, fe->to);
+		bool matched = fe->kind == FLOW_CALL || fe->kind == FLOW_RET;
+
+		if (from < 0 || to < 0)
+			return sp_fail(SP_EDOMAIN, "edge %u leaves its region", r->edges[e]);
+		p->edges[e] = (struct problem_edge){
+			.from = (uint32_t)from,
+			.to = (uint32_t)to,
+			.graph_edge = r->edges[e],
+			.call = matched ? local_block(r, fe->call) : -1,
+			.kind = fe->kind,
+		};
+	}
+	return 0;
+}
+
+int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out)
+{
+	struct problem *p = calloc(1, sizeof(*p));
+	int ret;
+
+	if (!p)
+		return sp_fail(SP_ENOMEM, "out of memory for a region");
+	p->graph = g;
+	p->region = r;
+	p->n_blocks = r->n_blocks;
+	p->n_edges = r->n_edges;
+	p->n_insns = count_insns(g, r);
+	ret = allocate(p);
+	if (ret == 0) {
+		number_blocks(p);
+		ret = number_edges(p);
+	}
+	if (ret < 0) {
+		problem_free(p);
+		return ret;
+	}
+	*out = p;
+	return 0;
+}
+
+void problem_free(struct problem *p)
+{
+	if (!p)
+		return;
+	free(p->seen_cyc);
+	free(p->seen_insn);
+	free(p->insns);
+	free(p->edges);
+	free(p->blocks);
+	free(p);
+}
+
+int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
+{
+	*s = (struct solution){ .n_draws = n_draws, .r_hat = NAN, .n_eff = NAN };
+	if (p->n_blocks && n_draws > SIZE_MAX / sizeof(*s->draws) / p->n_blocks)
+		return sp_fail(SP_ENOMEM, "%zu draws of %zu blocks are too many", n_draws, p->n_blocks);
+	s->draws = array(n_draws * p->n_blocks, sizeof(*s->draws));
+	s->edge_flow = array(p->n_edges, sizeof(*s->edge_flow));
+	if (s->draws && s->edge_flow)
+		return 0;
+	solution_fini(s);
+	return sp_fail(SP_ENOMEM, "out of memory for %zu draws of %zu blocks", n_draws, p->n_blocks);
+}
+
+void solution_fini(struct solution *s)
+{
+	free(s->draws);
+	free(s->edge_flow);
+	if (s->loops)
+		flow_loops_free(s->loops);
+	free(s->loop_count);
+	free(s->loop_lo);
+	free(s->loop_hi);
+	*s = (struct solution){ .r_hat = NAN, .n_eff = NAN };
+}

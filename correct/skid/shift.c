@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/skid/shift.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+int shift_loop_init(struct shift_loop *l, const double *c_cyc, size_t n)
+{
+	double sum = 0;
+
+	if (n == 0)
+		return sp_fail(SP_EDOMAIN, "a loop without instructions has no skid");
+	for (size_t j = 0; j < n; j++)
+		if (!(c_cyc[j] >= 0) || !isfinite(c_cyc[j]))
+			return sp_fail(SP_EDOMAIN, "instruction %zu of a loop takes %g cycles", j, c_cyc[j]);
+	l->end_cyc = malloc(n * sizeof(*l->end_cyc));
+	if (!l->end_cyc)
+		return sp_fail(SP_ENOMEM, "out of memory for a loop of %zu instructions", n);
+	l->n = n;
+	for (size_t j = 0; j < n; j++)
+		l->end_cyc[j] = sum += c_cyc[j];
+	return 0;
+}
+
+void shift_loop_fini(struct shift_loop *l)
+{
+	free(l->end_cyc);
+	l->end_cyc = NULL;
+	l->n = 0;
+}
+
+/*
+ * S as whole laps and a rest in (0, period]: the rest is never 0, because the
+ * place seen is the first to reach S, and a whole number of laps is reached
+ * at the end of the last one.
+ */
+static uint64_t split_laps(const struct shift_loop *l, double s_cyc, double *rest_cyc)
+{
+	double period = l->end_cyc[l->n - 1];
+	double laps = ceil(s_cyc / period) - 1;
+
+	*rest_cyc = s_cyc - laps * period;
+	if (*rest_cyc <= 0) { /* the quotient was rounded up */
+		laps -= 1;
+		*rest_cyc += period;
+	}
+	return (uint64_t)laps;
+}
+
+/* The first j with end_cyc[j] >= t_cyc; n if there is none. */
+static size_t first_reaching(const struct shift_loop *l, double t_cyc)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->end_cyc[mid] >= t_cyc)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static bool stays(const struct shift_loop *l, double s_cyc)
+{
+	return s_cyc <= 0 || l->end_cyc[l->n - 1] <= 0;
+}
+
+uint64_t shift_distance(const struct shift_loop *l, size_t i, double s_cyc)
+{
+	double period = l->end_cyc[l->n - 1], rest, t;
+	uint64_t laps;
+	size_t j;
+
+	if (stays(l, s_cyc))
+		return 0;
+	laps = split_laps(l, s_cyc, &rest);
+	t = l->end_cyc[i] + rest;
+	j = first_reaching(l, t);
+	if (j == l->n) {
+		j = first_reaching(l, t - period);
+		j = j == l->n ? l->n - 1 : j;
+		return laps * l->n + l->n - i + j;
+	}
+	return laps * l->n + j - i;
+}
+
+size_t shift_landing(const struct shift_loop *l, size_t i, double s_cyc)
+{
+	return (size_t)((i + shift_distance(l, i, s_cyc) % l->n) % l->n);
+}
+
+/* One pass: as i goes round the loop the place seen only moves on. */
+void shift_counts(const struct shift_loop *l, double s_cyc, double *seen)
+{
+	double period = l->end_cyc[l->n - 1], rest;
+	size_t j = 0, n = l->n;
+	bool wrapped = false;
+
+	for (size_t k = 0; k < n; k++)
+		seen[k] = stays(l, s_cyc) ? 1 : 0;
+	if (stays(l, s_cyc))
+		return;
+	split_laps(l, s_cyc, &rest);
+	for (size_t i = 0; i < n; i++) {
+		double t = l->end_cyc[i] + rest - (wrapped ? period : 0);
+
+		while (j < n && l->end_cyc[j] < t)
+			j++;
+		if (j == n && !wrapped) {
+			wrapped = true;
+			t -= period;
+			for (j = 0; j < n && l->end_cyc[j] < t;)
+				j++;
+		}
+		seen[j < n ? j : n - 1]++;
+	}
+}
+
+void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, double *seen, double *work)
+{
+	memset(seen, 0, l->n * sizeof(*seen));
+	for (size_t k = 0; k < SKID_POINTS; k++) {
+		shift_counts(l, d->s_cyc[k], work);
+		for (size_t j = 0; j < l->n; j++)
+			seen[j] += work[j] / SKID_POINTS;
+	}
+}
