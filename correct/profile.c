@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/profile.h"
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/* A profile's texts are many and small, and all die with it: they share large pieces of memory. */
+struct string_chunk {
+	struct string_chunk *next;
+	size_t used_bytes, size_bytes;
+	char text[];
+};
+
+enum { STRING_CHUNK_BYTES = 65536 - 64 };
+
+const char *profile_string(struct profile *p, const char *text)
+{
+	struct string_chunk *chunk = p->strings;
+	size_t n = strlen(text) + 1;
+	char *copy;
+
+	if (!chunk || chunk->size_bytes - chunk->used_bytes < n) {
+		size_t size = n > STRING_CHUNK_BYTES ? n : STRING_CHUNK_BYTES;
+
+		chunk = malloc(sizeof(*chunk) + size);
+		if (!chunk) {
+			sp_fail(SP_ENOMEM, "out of memory for the names in a profile");
+			return NULL;
+		}
+		chunk->next = p->strings;
+		chunk->used_bytes = 0;
+		chunk->size_bytes = size;
+		p->strings = chunk;
+	}
+	copy = chunk->text + chunk->used_bytes;
+	memcpy(copy, text, n);
+	chunk->used_bytes += n;
+	return copy;
+}
+
+void profile_free(struct profile *p)
+{
+	struct string_chunk *chunk, *next;
+
+	if (!p)
+		return;
+	for (size_t i = 0; p->regions && i < p->n_regions; i++) {
+		free(p->regions[i].loops);
+		free(p->regions[i].equations);
+		free(p->regions[i].draws);
+	}
+	free(p->regions);
+	free(p->funcs);
+	free(p->insns);
+	free(p->files);
+	free(p->modules);
+	free(p->meta.events);
+	for (chunk = p->strings; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
+	free(p);
+}
+
+const char *profile_status_word(enum profile_status s)
+{
+	static const char *const words[] = { "fixed", "raw", "weak", "unreliable" };
+
+	return (size_t)s < sizeof(words) / sizeof(words[0]) ? words[s] : "unreliable";
+}
+
+/* An instruction of the sum that a region's draws speak of: how often its block counts. */
+struct drawn_insn {
+	uint32_t region, block;
+};
+
+/* Draws of a sum, as many as the region with the most has. */
+struct draw_sum {
+	double *v;
+	uint32_t *order;
+	size_t n;
+};
+
+static int by_region(const void *a, const void *b)
+{
+	const struct drawn_insn *x = a, *y = b;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Is this instruction's block among its region's draws? */
+static bool has_draws(const struct profile *p, const struct profile_insn *insn)
+{
+	const struct profile_region *r;
+
+	if (insn->region < 0 || (size_t)insn->region >= p->n_regions)
+		return false;
+	r = &p->regions[insn->region];
+	return r->draws && r->n_draws && insn->block < r->n_blocks;
+}
+
+/*
+ * Add a region's part to the draws of the sum.  Regions ran chains of the
+ * same seed perhaps, so draws are not paired by position: every region's are
+ * shuffled by its number, in the same way each time.
+ */
+static void add_region(const struct profile_region *r, gsl_rng *rng, const struct drawn_insn *insns, size_t n,
+                       struct draw_sum *sum)
+{
+	for (size_t d = 0; d < r->n_draws; d++)
+		sum->order[d] = (uint32_t)d;
+	if (rng) {
+		gsl_rng_set(rng, insns[0].region + 1);
+		gsl_ran_shuffle(rng, sum->order, r->n_draws, sizeof(*sum->order));
+	}
+	for (size_t d = 0; d < sum->n; d++) {
+		const float *draw = r->draws + (size_t)sum->order[d % r->n_draws] * r->n_blocks;
+
+		for (size_t i = 0; i < n; i++)
+			sum->v[d] += (double)draw[insns[i].block];
+	}
+}
+
+/* Quantile of sorted x, between neighbours by distance. */
+static double quantile(const double *x, size_t n, double q)
+{
+	double at = q * (double)(n - 1);
+	size_t i = (size_t)at;
+
+	if (i + 1 >= n)
+		return x[n - 1];
+	return x[i] + (at - (double)i) * (x[i + 1] - x[i]);
+}
+
+static double mean_of(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
+/* The draws of what was drawn; sorts `drawn`. */
+static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n, struct draw_sum *sum)
+{
+	gsl_rng *rng = NULL;
+
+	sum->v = calloc(sum->n, sizeof(*sum->v));
+	sum->order = calloc(sum->n, sizeof(*sum->order));
+	if (!sum->v || !sum->order)
+		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu draws", sum->n);
+	qsort(drawn, n, sizeof(*drawn), by_region);
+	if (drawn[0].region != drawn[n - 1].region) {
+		rng = gsl_rng_alloc(gsl_rng_taus2);
+		if (!rng)
+			return sp_fail(SP_ENOMEM, "out of memory for random numbers");
+	}
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i; j < n && drawn[j].region == drawn[i].region; j++)
+			;
+		add_region(&p->regions[drawn[i].region], rng, drawn + i, j - i, sum);
+	}
+	gsl_rng_free(rng);
+	return 0;
+}
+
+int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
+                     double *hi)
+{
+	struct drawn_insn *drawn = NULL;
+	struct draw_sum sum = { 0 };
+	double rest = 0;
+	size_t n_drawn = 0;
+	int err = 0;
+
+	drawn = malloc((n ? n : 1) * sizeof(*drawn));
+	if (!drawn)
+		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu instructions", n);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_insn *insn = &p->insns[insns[i]];
+
+		if (!has_draws(p, insn)) {
+			rest += insn->count.insn;
+			continue;
+		}
+		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block };
+		if (p->regions[insn->region].n_draws > sum.n)
+			sum.n = p->regions[insn->region].n_draws;
+	}
+	if (!n_drawn) {
+		*mean = rest;
+		*lo = *hi = NAN;
+		goto out;
+	}
+	err = sum_draws(p, drawn, n_drawn, &sum);
+	if (err < 0)
+		goto out;
+	*mean = rest + mean_of(sum.v, sum.n);
+	qsort(sum.v, sum.n, sizeof(*sum.v), by_value);
+	*lo = rest + quantile(sum.v, sum.n, 0.05);
+	*hi = rest + quantile(sum.v, sum.n, 0.95);
+out:
+	free(sum.v);
+	free(sum.order);
+	free(drawn);
+	return err;
+}
