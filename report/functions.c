@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A row a function: inlined ones as functions of their own, or rolled up. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "report/report.h"
+
+struct row {
+	const struct profile_func *f;
+	const struct profile_count *count;
+	double share, share_raw, share_fixed;
+	double key; /* to sort by, largest first */
+	char known[KNOWN_MAX];
+};
+
+enum id {
+	ID_SHARE,
+	ID_SHARE_RAW,
+	ID_SHARE_FIXED,
+	ID_RAW,
+	ID_FIXED,
+	ID_LO,
+	ID_HI,
+	ID_RANGE,
+	ID_RAW_CYC,
+	ID_CYC,
+	ID_IPC_RAW,
+	ID_IPC,
+	ID_STATUS,
+	ID_KNOWN,
+	ID_SAMPLES,
+	ID_INLINED,
+	ID_MODULE,
+	ID_NAME,
+	ID_LINKAGE,
+	ID_FILE,
+	ID_LINE,
+	ID_WHY,
+};
+
+static const struct column columns[] = {
+	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, 0, HAVE_SAMPLES },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
+	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED },
+	{ "cycles_raw", "", ID_RAW_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
+	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW },
+	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
+	{ "known_by", "KNOWN-BY", ID_KNOWN, COLUMN_TEXT, COLUMN_WIDE, HAVE_FIXED },
+	{ "share_raw", "", ID_SHARE_RAW, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "share_fixed", "", ID_SHARE_FIXED, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "inlined", "", ID_INLINED, COLUMN_BOOL, COLUMN_NO_TEXT },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE | COLUMN_SQUEEZE,
+	  HAVE_MODULES },
+	{ "module", "", ID_MODULE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
+	{ "linkage", "", ID_LINKAGE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
+	{ "why", "", ID_WHY, COLUMN_TEXT, COLUMN_NO_TEXT },
+};
+
+static struct cell num(double x)
+{
+	return (struct cell){ .num = x };
+}
+
+static struct cell text(const char *s)
+{
+	return (struct cell){ .text = s ? s : "" };
+}
+
+/* What is counted by an event that was not recorded is not 0 but not known. */
+static struct cell count_cell(const struct profile *p, const struct row *r, int id)
+{
+	const struct profile_count *c = r->count;
+	bool insn = p->meta.insn_event >= 0, cyc = p->meta.cyc_event >= 0;
+
+	switch (id) {
+	case ID_RAW:
+		return num(insn ? c->raw_insn : NAN);
+	case ID_FIXED:
+		return num(insn ? c->insn : NAN);
+	case ID_LO:
+		return num(insn ? c->lo : NAN);
+	case ID_HI:
+		return num(insn ? c->hi : NAN);
+	case ID_RANGE:
+		return (struct cell){ .num = insn ? c->lo : NAN, .num2 = c->hi };
+	case ID_RAW_CYC:
+		return num(cyc ? c->raw_cyc : NAN);
+	case ID_CYC:
+		return num(cyc ? c->cyc : NAN);
+	case ID_IPC_RAW:
+		return num(report_ipc(p, c->raw_insn, c->raw_cyc));
+	default:
+		return num(report_ipc(p, c->insn, c->cyc));
+	}
+}
+
+static struct cell cell(const void *view, size_t i, int id)
+{
+	const struct view *v = view;
+	const struct row *r = (const struct row *)v->rows + i;
+	const char *file = report_file(v->p, r->f->file);
+
+	switch (id) {
+	case ID_SHARE:
+		return num(r->share);
+	case ID_SHARE_RAW:
+		return num(r->share_raw);
+	case ID_SHARE_FIXED:
+		return num(r->share_fixed);
+	case ID_STATUS:
+		return text(profile_status_word(r->f->status));
+	case ID_KNOWN:
+		return text(r->known);
+	case ID_SAMPLES:
+		return num(r->f->n_samples);
+	case ID_INLINED:
+		return num(r->f->inlined);
+	case ID_MODULE:
+		return text(report_base(report_module(v->p, r->f->module)));
+	case ID_NAME:
+		return (struct cell){ .text = r->f->name, .suffix = r->f->inlined ? " (inlined)" : NULL };
+	case ID_LINKAGE:
+		return text(r->f->linkage);
+	case ID_FILE:
+		return *file ? text(file) : (struct cell){ 0 };
+	case ID_LINE:
+		return num(r->f->line ? (double)r->f->line : NAN);
+	case ID_WHY:
+		return text(r->f->why);
+	default:
+		return count_cell(v->p, r, id);
+	}
+}
+
+static double share_of(const struct view *v, size_t i)
+{
+	return ((const struct row *)v->rows)[i].share;
+}
+
+static double sort_key(const struct profile *p, const struct report_opts *o, const struct row *r)
+{
+	const struct profile_count *c = r->count;
+
+	switch (o->sort) {
+	case SORT_RAW:
+		return c->raw_insn;
+	case SORT_FIXED:
+		return c->insn;
+	case SORT_CYCLES:
+		return c->cyc;
+	case SORT_IPC:
+		return o->show == REPORT_RAW ? report_ipc(p, c->raw_insn, c->raw_cyc)
+		                             : report_ipc(p, c->insn, c->cyc);
+	case SORT_CHANGE:
+		return fabs(c->insn - c->raw_insn);
+	case SORT_STATUS:
+		return r->f->status;
+	case SORT_SHARE:
+	case SORT_NAME:
+		break;
+	}
+	return r->share;
+}
+
+/* Largest first, unknown last, equal ones by name: the same profile always gives the same order. */
+static int by_key(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double kx = isnan(x->key) ? -INFINITY : x->key, ky = isnan(y->key) ? -INFINITY : y->key;
+	int order;
+
+	if (kx != ky)
+		return kx > ky ? -1 : 1;
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	order = strcmp(x->f->name, y->f->name);
+	return order ? order : (x->f > y->f) - (x->f < y->f);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->f->name, y->f->name);
+
+	return order ? order : (x->f > y->f) - (x->f < y->f);
+}
+
+/* What shares are of, in the order of what is best known. */
+struct totals {
+	double raw, insn, cyc, samples;
+};
+
+static double ratio(double x, double total)
+{
+	return total > 0 ? x / total : NAN;
+}
+
+static void set_shares(const struct profile *p, const struct report_opts *o, const struct totals *all,
+                       struct row *r)
+{
+	bool insn = p->meta.insn_event >= 0;
+
+	r->share_raw = insn ? ratio(r->count->raw_insn, all->raw) : NAN;
+	r->share_fixed = insn ? ratio(r->count->insn, all->insn) : NAN;
+	if (insn)
+		r->share = o->show == REPORT_RAW ? r->share_raw : r->share_fixed;
+	else if (p->meta.cyc_event >= 0)
+		r->share = ratio(r->count->cyc, all->cyc);
+	else
+		r->share = ratio(r->f->n_samples, all->samples);
+}
+
+static bool is_shown(const struct profile *p, const struct report_opts *o, const struct row *r)
+{
+	const struct profile_count *c = r->count;
+
+	if (o->function && !report_matches(r->f, o->function))
+		return false;
+	if (c->raw_insn > 0 || c->raw_cyc > 0 || c->insn > 0 || c->cyc > 0)
+		return true;
+	return p->meta.insn_event < 0 && p->meta.cyc_event < 0 && r->f->n_samples > 0;
+}
+
+int view_functions(const struct profile *p, const struct report_opts *o, struct view *out)
+{
+	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
+	struct totals all = { 0 };
+	size_t n = 0, n_match = 0;
+
+	if (!rows)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		all.raw += p->funcs[i].count.raw_insn;
+		all.insn += p->funcs[i].count.insn;
+		all.cyc += p->funcs[i].count.cyc;
+		all.samples += p->funcs[i].n_samples;
+	}
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		struct row *r = &rows[n];
+
+		r->f = &p->funcs[i];
+		r->count = o->rollup ? &r->f->rolled : &r->f->count;
+		n_match += !o->function || report_matches(r->f, o->function);
+		if (!is_shown(p, o, r))
+			continue;
+		set_shares(p, o, &all, r);
+		r->key = sort_key(p, o, r);
+		report_known(r->f->evidence, r->known);
+		n++;
+	}
+	if (!n_match && o->function) {
+		free(rows);
+		return report_no_match(p, o->function);
+	}
+	qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_key);
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of };
+	out->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
+		                     n,       report_have(p, o),
+		                     cell,    out };
+	return 0;
+}

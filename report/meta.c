@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the numbers come from: the first lines of every report. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "report/number.h"
+#include "report/report.h"
+
+enum { LINE_MAX_BYTES = 1024, MAX_TROUBLES = 8 };
+
+static const char *skid_words(enum profile_skid_source source)
+{
+	switch (source) {
+	case SKID_MEASURED:
+		return "measured";
+	case SKID_GIVEN:
+		return "given";
+	case SKID_DEFAULT:
+		return "default";
+	case SKID_NONE:
+		break;
+	}
+	return "unknown";
+}
+
+static void safe(const char *text, char out[LINE_MAX_BYTES])
+{
+	text_safe(text && *text ? text : "unknown", out, LINE_MAX_BYTES);
+}
+
+/* "cycles every 100,003" */
+static void event_words(const struct profile_event *e, char *out, size_t size)
+{
+	char name[128], period[NUMBER_MAX];
+
+	text_safe(e->name ? e->name : "?", name, sizeof(name));
+	number_grouped((double)e->period, period);
+	if (e->freq)
+		snprintf(out, size, "%s by frequency", name);
+	else if (e->period)
+		snprintf(out, size, "%s every %s", name, period);
+	else
+		snprintf(out, size, "%s", name);
+}
+
+static bool is_sampled(const struct profile_event *e)
+{
+	return e->freq || e->period || e->n_samples;
+}
+
+/* Events sampled, or only counted, as a list. */
+static void event_list(const struct profile_meta *m, bool sampled, char *out, size_t size)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < m->n_events && n + 1 < size; i++) {
+		char words[256];
+
+		if (is_sampled(&m->events[i]) != sampled)
+			continue;
+		event_words(&m->events[i], words, sizeof(words));
+		snprintf(out + n, size - n, "%s%s%s", n ? ", " : "", words,
+		         m->events[i].multiplexed ? " (multiplexed)" : "");
+		n = strlen(out);
+	}
+}
+
+static void skid_line(const struct profile_meta *m, char *out, size_t size)
+{
+	if (m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
+		snprintf(out, size, "S unknown");
+	else
+		snprintf(out, size, "S %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
+		         m->skid_p10_cyc, m->skid_p90_cyc, skid_words(m->skid_source));
+}
+
+void meta_first_line(const struct profile *p, char *out, size_t size)
+{
+	const struct profile_meta *m = &p->meta;
+	char pmu[LINE_MAX_BYTES], events[512], skid[128], n[NUMBER_MAX], lost[NUMBER_MAX];
+
+	safe(m->pmu, pmu);
+	event_list(m, true, events, sizeof(events));
+	skid_line(m, skid, sizeof(skid));
+	number_grouped((double)m->n_samples, n);
+	number_grouped((double)m->n_lost, lost);
+	snprintf(out, size, "%.40s PMU; %s; %s; %s samples, %s lost", pmu,
+	         *events ? events : "no sampled event", skid, n, lost);
+}
+
+static void print_missing(const struct profile_meta *m, FILE *f)
+{
+	if (m->insn_event < 0)
+		fputs("# no instructions event in this file: INSTRUCTIONS and IPC can't be shown, and "
+		      "nothing "
+		      "can be corrected; record with -e cycles,instructions\n",
+		      f);
+	if (m->cyc_event < 0)
+		fputs("# no cycles event in this file: CYCLES and IPC can't be shown; record with "
+		      "-e cycles,instructions\n",
+		      f);
+	if (m->skid_source == SKID_DEFAULT)
+		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
+		      "group values measures it\n",
+		      f);
+	if (m->unfinished)
+		fputs("# the recorder did not finish this file: what had been written is shown\n", f);
+}
+
+static void print_troubles(const struct profile *p, FILE *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_modules; i++) {
+		char path[LINE_MAX_BYTES], why[LINE_MAX_BYTES];
+
+		if (!p->modules[i].trouble || !*p->modules[i].trouble)
+			continue;
+		if (++n > MAX_TROUBLES)
+			continue;
+		safe(p->modules[i].path, path);
+		safe(p->modules[i].trouble, why);
+		/* The reason often begins with the path itself. */
+		if (strncmp(why, path, strlen(path)) == 0)
+			fprintf(f, "# %s\n", why);
+		else
+			fprintf(f, "# %s: %s\n", path, why);
+	}
+	if (n > MAX_TROUBLES)
+		fprintf(f, "# and %zu more files that could not be used; --format json names all\n",
+		        n - MAX_TROUBLES);
+}
+
+void meta_print(const struct profile *p, FILE *f)
+{
+	const struct profile_meta *m = &p->meta;
+	char a[LINE_MAX_BYTES], b[LINE_MAX_BYTES], c[LINE_MAX_BYTES];
+	char n[4][NUMBER_MAX];
+
+	meta_first_line(p, a, sizeof(a));
+	fprintf(f, "# %s\n", a);
+	safe(m->input, a);
+	safe(m->cmdline, b);
+	fprintf(f, "# file %s: %s\n", a, b);
+	safe(m->hostname, a);
+	safe(m->cpudesc, b);
+	fprintf(f, "# host %s, cpu %s\n", a, b);
+	event_list(m, false, a, sizeof(a));
+	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
+	        m->branch_records ? "yes" : "no");
+	number_grouped((double)m->n_throttled, n[0]);
+	number_grouped((double)m->n_unmapped, n[1]);
+	number_grouped((double)m->dropped_bytes, n[2]);
+	number_grouped((double)m->n_skids, n[3]);
+	fprintf(f, "# %s times throttled, %s samples outside known files, %s bytes of the file dropped\n",
+	        n[0], n[1], n[2]);
+	safe(m->method, c);
+	fprintf(f, "# method %s, seed %" PRIu64, c, m->seed);
+	if (m->skid_source == SKID_MEASURED)
+		fprintf(f, ", S from %s overshoots", n[3]);
+	fputc('\n', f);
+	print_missing(m, f);
+	print_troubles(p, f);
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text && *text ? json_text(text) : json_null();
+}
+
+static json_t *events_json(const struct profile_meta *m)
+{
+	json_t *events = json_array();
+
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+
+		json_array_append_new(events,
+		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b}", "name",
+		                                json_text(e->name ? e->name : ""), "period",
+		                                (json_int_t)e->period, "freq", e->freq, "samples",
+		                                (json_int_t)e->n_samples, "total", json_number(e->total),
+		                                "multiplexed", e->multiplexed));
+	}
+	return events;
+}
+
+static json_t *modules_json(const struct profile *p)
+{
+	json_t *modules = json_array();
+
+	for (size_t i = 0; i < p->n_modules; i++) {
+		const struct profile_module *m = &p->modules[i];
+
+		json_array_append_new(modules, json_pack("{s:o, s:o, s:o}", "path", text_or_null(m->path),
+		                                         "build_id", text_or_null(m->build_id), "trouble",
+		                                         text_or_null(m->trouble)));
+	}
+	return modules;
+}
+
+static json_t *skid_json(const struct profile_meta *m)
+{
+	bool known = m->skid_source != SKID_NONE;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:I}", "source", skid_words(m->skid_source), "p10_cyc",
+	                 json_number(known ? m->skid_p10_cyc : NAN), "median_cyc",
+	                 json_number(known ? m->skid_median_cyc : NAN), "p90_cyc",
+	                 json_number(known ? m->skid_p90_cyc : NAN), "measured_from", (json_int_t)m->n_skids);
+}
+
+/* Add a value to an object, remembering a failure: jansson says NULL when memory is out. */
+static void add(json_t *o, const char *key, json_t *value, bool *bad)
+{
+	if (json_object_set_new(o, key, value) < 0)
+		*bad = true;
+}
+
+int meta_json(const struct profile *p, json_t **out)
+{
+	const struct profile_meta *m = &p->meta;
+	json_t *o = json_object();
+	bool bad = !o;
+
+	add(o, "input", text_or_null(m->input), &bad);
+	add(o, "cmdline", text_or_null(m->cmdline), &bad);
+	add(o, "hostname", text_or_null(m->hostname), &bad);
+	add(o, "cpu", text_or_null(m->cpudesc), &bad);
+	add(o, "pmu", text_or_null(m->pmu), &bad);
+	add(o, "method", text_or_null(m->method), &bad);
+	add(o, "seed", json_integer((json_int_t)m->seed), &bad);
+	add(o, "events", events_json(m), &bad);
+	add(o, "instructions_event", m->insn_event < 0 ? json_null() : json_integer(m->insn_event), &bad);
+	add(o, "cycles_event", m->cyc_event < 0 ? json_null() : json_integer(m->cyc_event), &bad);
+	add(o, "skid", skid_json(m), &bad);
+	add(o, "samples", json_integer((json_int_t)m->n_samples), &bad);
+	add(o, "lost", json_integer((json_int_t)m->n_lost), &bad);
+	add(o, "throttled", json_integer((json_int_t)m->n_throttled), &bad);
+	add(o, "unmapped", json_integer((json_int_t)m->n_unmapped), &bad);
+	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
+	add(o, "unfinished", json_boolean(m->unfinished), &bad);
+	add(o, "branch_records", json_boolean(m->branch_records), &bad);
+	add(o, "worst_status", json_string(profile_status_word(p->worst)), &bad);
+	add(o, "modules", modules_json(p), &bad);
+	if (bad) {
+		json_decref(o);
+		return sp_fail(SP_ENOMEM, "out of memory for JSON");
+	}
+	*out = o;
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/number.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void number_si(double x, char out[NUMBER_MAX])
+{
+	static const char units[] = " kMGTPE";
+	size_t unit = 0;
+	double a = fabs(x);
+
+	if (!isfinite(x)) {
+		strcpy(out, "-");
+		return;
+	}
+	/* 999.95 would round to "1000.0": it belongs to the next unit. */
+	while (a >= (unit ? 999.95 : 999.5) && unit + 2 < sizeof(units)) {
+		a /= 1000;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(out, NUMBER_MAX, "%.0f", x);
+	else
+		snprintf(out, NUMBER_MAX, "%s%.*f%c", x < 0 ? "-" : "",
+		         a < 9.9995   ? 3
+		         : a < 99.995 ? 2
+		                      : 1,
+		         a, units[unit]);
+}
+
+void number_grouped(double x, char out[NUMBER_MAX])
+{
+	char digits[NUMBER_MAX];
+	size_t n, k = 0;
+
+	if (!isfinite(x) || fabs(x) >= 1e30) {
+		number_si(x, out);
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%.0f", fabs(x));
+	n = strlen(digits);
+	if (x <= -0.5)
+		out[k++] = '-';
+	for (size_t i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			out[k++] = ',';
+		out[k++] = digits[i];
+	}
+	out[k] = '\0';
+}
+
+void number_percent(double fraction, int is_signed, char out[NUMBER_MAX])
+{
+	double percent = 100 * fraction;
+	int places = fabs(percent) < 9.995 ? 2 : 1;
+
+	if (!isfinite(fraction))
+		strcpy(out, "-");
+	else if (fabs(percent) >= 1e6)
+		snprintf(out, NUMBER_MAX, is_signed ? "%+.1e%%" : "%.1e%%", percent);
+	else
+		snprintf(out, NUMBER_MAX, is_signed ? "%+.*f%%" : "%.*f%%", places, percent);
+}
+
+/*
+ * Bytes of the printable UTF-8 character at s, 0 if it is none: controls (C0,
+ * DEL, C1), overlong forms, surrogates and what lies past U+10FFFF.
+ */
+static size_t char_bytes(const unsigned char *s)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80   ? 1
+	           : s[0] < 0xc2 ? 0
+	           : s[0] < 0xe0 ? 2
+	           : s[0] < 0xf0 ? 3
+	           : s[0] < 0xf5 ? 4
+	                         : 0;
+	uint32_t c;
+
+	if (n == 1)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	if (n == 0)
+		return 0;
+	c = s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3fu);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) || c < 0xa0)
+		return 0;
+	return n;
+}
+
+size_t text_safe(const char *text, char *out, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t k = 0;
+
+	while (*s) {
+		size_t n = char_bytes(s), need = n ? n : 4;
+
+		if (k + need >= size)
+			break;
+		if (n)
+			memcpy(out + k, s, n);
+		else
+			snprintf(out + k, size - k, "\\x%02x", *s);
+		k += need;
+		s += n ? n : 1;
+	}
+	out[k] = '\0';
+	return k;
+}
+
+char *text_safe_new(const char *text)
+{
+	size_t size = 4 * strlen(text) + 1;
+	char *out = malloc(size);
+
+	if (out)
+		text_safe(text, out, size);
+	return out;
+}
+
+static bool begins_char(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += begins_char(*text);
+	return width;
+}
+
+/* Where the character number `at` begins. */
+static size_t char_offset(const char *text, size_t at)
+{
+	size_t i = 0;
+
+	for (;; i++) {
+		if (!text[i])
+			return i;
+		if (begins_char(text[i]) && at-- == 0)
+			return i;
+	}
+}
+
+void text_squeeze(char *text, size_t width)
+{
+	size_t total = text_width(text), head, tail, from, to;
+
+	if (total <= width)
+		return;
+	if (width < 5) {
+		text[char_offset(text, width)] = '\0';
+		return;
+	}
+	head = (width - 3 + 1) / 2;
+	tail = width - 3 - head;
+	from = char_offset(text, head);
+	to = char_offset(text, total - tail);
+	/* What is left out has more characters than the three dots have bytes. */
+	memcpy(text + from, "...", 3);
+	memmove(text + from + 3, text + to, strlen(text + to) + 1);
+}

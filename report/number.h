@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_NUMBER_H
+#define SKIDPROF_REPORT_NUMBER_H
+
+/*
+ * Numbers and names as people read them.  Names come from files of unknown
+ * origin: what could steer a terminal or break an encoding is escaped.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NUMBER_MAX = 64 };
+
+/* "123.4M": four significant digits; "-" for NAN and infinities. */
+void number_si(double x, char out[NUMBER_MAX]);
+
+/* "1,234,567"; "-" for NAN and infinities. */
+void number_grouped(double x, char out[NUMBER_MAX]);
+
+/* "12.3%" of a fraction, with a sign if `is_signed`; "-" for NAN and infinities. */
+void number_percent(double fraction, int is_signed, char out[NUMBER_MAX]);
+
+/*
+ * A copy of text that is valid UTF-8 without control characters: any other
+ * byte becomes "\xNN".  Cut off at size - 1 bytes.  Returns the copy's length.
+ */
+size_t text_safe(const char *text, char *out, size_t size);
+
+/* The same, malloc'd and whole; NULL when out of memory. */
+char *text_safe_new(const char *text);
+
+/* Columns that a safe text takes: one a character. */
+size_t text_width(const char *text);
+
+/*
+ * Cut a safe text to `width` columns by leaving out its middle ("ab...yz"),
+ * in place: both ends of a C++ name matter.
+ */
+void text_squeeze(char *text, size_t width);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/report.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "report/number.h"
+
+/* The place of a word in a list, or -SP_EUSAGE with the nearest one. */
+static int parse_word(const char *option, const char *word, const char *const *words)
+{
+	const char *near = cmd_suggest(word, words);
+	char all[200] = "";
+
+	for (int i = 0; words[i]; i++) {
+		size_t n = strlen(all);
+
+		if (strcmp(word, words[i]) == 0)
+			return i;
+		snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", words[i]);
+	}
+	if (near)
+		return sp_fail(SP_EUSAGE, "%s: no '%s'; did you mean '%s'? (%s)", option, word, near, all);
+	return sp_fail(SP_EUSAGE, "%s: no '%s'; it is one of %s", option, word, all);
+}
+
+int report_format_parse(const char *word, enum report_format *out)
+{
+	static const char *const words[] = { "text", "json", "csv", NULL };
+	int i = parse_word("--format", word, words);
+
+	if (i < 0)
+		return i;
+	*out = (enum report_format)i;
+	return 0;
+}
+
+int report_sort_parse(const char *word, enum report_sort *out)
+{
+	static const char *const words[] = { "share",  "raw",    "fixed", "cycles", "ipc",
+		                             "change", "status", "name",  NULL };
+	int i = parse_word("--sort", word, words);
+
+	if (i < 0)
+		return i;
+	*out = (enum report_sort)i;
+	return 0;
+}
+
+unsigned report_have(const struct profile *p, const struct report_opts *o)
+{
+	unsigned have = 0;
+	uint32_t first = UINT32_MAX;
+
+	if (p->meta.insn_event >= 0)
+		have |= HAVE_INSN;
+	else
+		have |= HAVE_SAMPLES;
+	if (p->meta.cyc_event >= 0)
+		have |= HAVE_CYC;
+	if (o->show != REPORT_FIXED)
+		have |= HAVE_RAW;
+	if (o->show != REPORT_RAW)
+		have |= HAVE_FIXED;
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		if (first == UINT32_MAX)
+			first = p->funcs[i].module;
+		else if (p->funcs[i].module != first)
+			have |= HAVE_MODULES;
+	}
+	return have;
+}
+
+double report_ipc(const struct profile *p, double insn, double cyc)
+{
+	const struct profile_event *e;
+	double period;
+
+	if (p->meta.cyc_event < 0 || p->meta.insn_event < 0 || !isfinite(insn) || !(cyc > 0))
+		return NAN;
+	e = &p->meta.events[p->meta.cyc_event];
+	period = e->period && !e->freq ? (double)e->period
+	         : e->n_samples        ? e->total / (double)e->n_samples
+	                               : 0;
+	/* Four samples or fewer are no more than a guess (a relative error of half or more). */
+	if (cyc < 4.5 * period)
+		return NAN;
+	return insn / cyc;
+}
+
+void report_known(uint8_t evidence, char out[KNOWN_MAX])
+{
+	static const struct {
+		uint8_t bit;
+		const char *word;
+	} words[] = { { PROFILE_BY_FLOW, "flow" },
+		      { PROFILE_BY_LANDING, "landing" },
+		      { PROFILE_BY_MIX, "mix" },
+		      { PROFILE_BY_PATH, "path" },
+		      { PROFILE_BY_LOOPS, "loops" } };
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (evidence & words[i].bit)
+			n += (size_t)snprintf(out + n, KNOWN_MAX - n, "%s%s", n ? "," : "", words[i].word);
+}
+
+/* "ns::f(int)" is called "ns::f(int)", "ns::f" and "f". */
+static bool named(const char *name, const char *word)
+{
+	size_t n = strcspn(name, "("), n_word = strlen(word);
+
+	if (strcmp(name, word) == 0)
+		return true;
+	if (n < n_word || strncmp(name + n - n_word, word, n_word) != 0)
+		return false;
+	return n == n_word || (n >= n_word + 2 && name[n - n_word - 1] == ':' && name[n - n_word - 2] == ':');
+}
+
+bool report_matches(const struct profile_func *f, const char *pattern)
+{
+	if (named(f->name, pattern) || strcmp(f->linkage, pattern) == 0)
+		return true;
+	if (!pattern[strcspn(pattern, "*?[")])
+		return false;
+	return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->linkage, 0) == 0;
+}
+
+int report_no_match(const struct profile *p, const char *pattern)
+{
+	const char **names = calloc(p->n_funcs + 1, sizeof(*names));
+	const char *near;
+	char shown[200], wanted[200];
+
+	if (!names)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->n_funcs; i++)
+		names[i] = p->funcs[i].name;
+	near = cmd_suggest(pattern, names);
+	text_safe(pattern, wanted, sizeof(wanted));
+	text_safe(near ? near : "", shown, sizeof(shown));
+	free(names);
+	if (near)
+		return sp_fail(SP_ENOENT, "no function '%s' in this profile; did you mean '%s'?", wanted,
+		               shown);
+	return sp_fail(SP_ENOENT,
+	               "no function '%s' in this profile; 'skidprof report' lists them, and '*%s*' "
+	               "finds a part of a name",
+	               wanted, wanted);
+}
+
+const char *report_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *report_module(const struct profile *p, uint32_t module)
+{
+	return module < p->n_modules && p->modules[module].path ? p->modules[module].path : "";
+}
+
+const char *report_file(const struct profile *p, uint32_t file)
+{
+	return file < p->n_files && p->files[file] ? p->files[file] : "";
+}
+
+void view_free(struct view *v)
+{
+	free(v->rows);
+	*v = (struct view){ 0 };
+}
+
+typedef int view_fn(const struct profile *p, const struct report_opts *o, struct view *out);
+
+static view_fn *const views[] = {
+	[REPORT_FUNCTIONS] = view_functions,
+	[REPORT_REGIONS] = view_regions,
+	[REPORT_LINES] = view_lines,
+	[REPORT_INSNS] = view_insns,
+};
+
+static const char *const view_names[] = {
+	[REPORT_FUNCTIONS] = "functions",
+	[REPORT_REGIONS] = "regions",
+	[REPORT_LINES] = "lines",
+	[REPORT_INSNS] = "instructions",
+};
+
+/* Nothing is left out silently: what the limit and the terminal hide is named. */
+static void print_rest(const struct view *v, const struct report_opts *o, bool left_out, FILE *f)
+{
+	const char *what = view_names[o->view];
+	char percent[NUMBER_MAX];
+	double share = 0;
+
+	if (v->table.n_rows == 0)
+		fprintf(f, "# no %s to show\n", what);
+	if (o->limit && v->table.n_rows > o->limit) {
+		for (size_t i = o->limit; i < v->table.n_rows; i++)
+			share += v->share(v, i);
+		number_percent(share, 0, percent);
+		fprintf(f, "# %zu more %s, %s together, are not shown; --limit 0 shows all\n",
+		        v->table.n_rows - o->limit, what, percent);
+	}
+	if (left_out)
+		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
+		      "all\n",
+		      f);
+}
+
+static int print_text(const struct profile *p, const struct report_opts *o, const struct term *term)
+{
+	struct view v = { 0 };
+	bool left_out = false;
+	int err;
+
+	if (o->view == REPORT_WHY) {
+		meta_print(p, term->f);
+		return why_print(p, o->why, term);
+	}
+	err = views[o->view](p, o, &v);
+	if (err < 0)
+		return err;
+	meta_print(p, term->f);
+	fputc('\n', term->f);
+	err = table_print(&v.table, o->limit, term, &left_out);
+	if (err == 0)
+		print_rest(&v, o, left_out, term->f);
+	view_free(&v);
+	return err;
+}
+
+static int print_csv(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	char line[1024];
+	struct view v = { 0 };
+	int err;
+
+	if (o->view == REPORT_WHY)
+		return sp_fail(SP_EUSAGE, "--why has no table to write as csv; use --format text or json");
+	err = views[o->view](p, o, &v);
+	if (err < 0)
+		return err;
+	/* A comment in a CSV file breaks those who read it: provenance goes beside it. */
+	meta_first_line(p, line, sizeof(line));
+	sp_note("%s", line);
+	err = table_csv(&v.table, f);
+	view_free(&v);
+	return err;
+}
+
+/* Add a view's rows to a document under its name. */
+static int add_view(const struct profile *p, const struct report_opts *o, enum report_view view, json_t *doc)
+{
+	struct view v = { 0 };
+	json_t *rows = NULL;
+	int err = views[view](p, o, &v);
+
+	if (err == 0)
+		err = table_json(&v.table, &rows);
+	view_free(&v);
+	if (err == 0 && json_object_set_new(doc, view_names[view], rows) < 0)
+		err = sp_fail(SP_ENOMEM, "out of memory for JSON");
+	return err;
+}
+
+static int print_json(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	json_t *doc = json_pack("{s:i}", "skidprof", 1), *part = NULL;
+	int err = doc ? meta_json(p, &part) : sp_fail(SP_ENOMEM, "out of memory for JSON");
+
+	if (err < 0)
+		goto out;
+	json_object_set_new(doc, "meta", part);
+	if (o->view == REPORT_WHY) {
+		err = why_json(p, o->why, &part);
+		if (err == 0)
+			json_object_set_new(doc, "why", part);
+	} else {
+		err = add_view(p, o, REPORT_FUNCTIONS, doc);
+		if (err == 0)
+			err = add_view(p, o, REPORT_REGIONS, doc);
+		if (err == 0 && o->view > REPORT_REGIONS)
+			err = add_view(p, o, o->view, doc);
+	}
+	if (err == 0)
+		err = json_write(doc, f);
+out:
+	json_decref(doc);
+	return err;
+}
+
+int report_print(const struct profile *p, const struct report_opts *o, const struct term *term)
+{
+	switch (o->format) {
+	case REPORT_JSON:
+		return print_json(p, o, term->f);
+	case REPORT_CSV:
+		return print_csv(p, o, term->f);
+	case REPORT_TEXT:
+		break;
+	}
+	return print_text(p, o, term);
+}
+
+int report_verdict(const struct profile *p)
+{
+	const struct profile_func *first = NULL;
+	double total = 0;
+	char name[200], why[300];
+	size_t n = 0;
+
+	if (p->worst < PROFILE_UNRELIABLE)
+		return 0;
+	for (size_t i = 0; i < p->n_funcs; i++)
+		total += p->funcs[i].count.insn;
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+
+		if (f->status != PROFILE_UNRELIABLE || f->count.insn < 0.01 * total)
+			continue;
+		n++;
+		if (!first || f->count.insn > first->count.insn)
+			first = f;
+	}
+	if (!first)
+		return sp_fail(SP_EDOUBT,
+		               "this profile is not to be trusted; --regions and --why FUNCTION tell why");
+	text_safe(first->name, name, sizeof(name));
+	text_safe(first->why && *first->why ? first->why : "see --why", why, sizeof(why));
+	return sp_fail(SP_EDOUBT, "%zu function%s of at least 1%% %s unreliable, '%s' the largest: %s", n,
+	               n == 1 ? "" : "s", n == 1 ? "is" : "are", name, why);
+}

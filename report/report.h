@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_REPORT_H
+#define SKIDPROF_REPORT_REPORT_H
+
+/*
+ * A profile as something to read.  A view (functions, regions, lines,
+ * instructions, or one function explained) is a table; every report begins
+ * with where the numbers come from.
+ */
+#include "correct/profile.h"
+#include "report/table.h"
+#include "report/term.h"
+
+enum report_show { REPORT_BOTH, REPORT_FIXED, REPORT_RAW };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
+enum report_view { REPORT_FUNCTIONS, REPORT_REGIONS, REPORT_LINES, REPORT_INSNS, REPORT_WHY };
+enum report_sort {
+	SORT_SHARE,
+	SORT_RAW,
+	SORT_FIXED,
+	SORT_CYCLES,
+	SORT_IPC,
+	SORT_CHANGE,
+	SORT_STATUS,
+	SORT_NAME
+};
+
+struct report_opts {
+	enum report_show show;
+	enum report_format format;
+	enum report_view view;
+	enum report_sort sort;
+	size_t limit;         /* rows of text; 0 = all */
+	const char *function; /* only functions that match; NULL = all */
+	const char *why;      /* REPORT_WHY: which function */
+	bool rollup;          /* inlined functions in the physical one that holds them */
+};
+
+#define REPORT_OPTS_DEFAULT \
+	{                   \
+		.limit = 40 \
+	}
+
+/* Words of --format and --sort: 0 or -SP_EUSAGE with a suggestion. */
+int report_format_parse(const char *word, enum report_format *out);
+int report_sort_parse(const char *word, enum report_sort *out);
+
+/* Write the report.  -SP_ENOENT when no function matches, with the nearest name. */
+int report_print(const struct profile *p, const struct report_opts *o, const struct term *term);
+
+/*
+ * -SP_EDOUBT, worded, when functions of at least 1% are unreliable (the
+ * profile's `worst`), else 0.
+ */
+int report_verdict(const struct profile *p);
+
+/* ---- shared by the views ---- */
+
+/* What a profile holds and the user wants to see: bits of column.need. */
+enum report_have {
+	HAVE_INSN = 1 << 0,
+	HAVE_CYC = 1 << 1,
+	HAVE_RAW = 1 << 2,     /* raw counts are wanted */
+	HAVE_FIXED = 1 << 3,   /* corrected ones are */
+	HAVE_MODULES = 1 << 4, /* more than one module is shown */
+	HAVE_SAMPLES = 1 << 5, /* no instructions: samples stand in for them */
+};
+
+unsigned report_have(const struct profile *p, const struct report_opts *o);
+
+/* Instructions per cycle; NAN where cycles are not counted, or under five samples of them. */
+double report_ipc(const struct profile *p, double insn, double cyc);
+
+/* "flow,mix": what a count rests on; "" for nothing. */
+enum { KNOWN_MAX = 48 };
+void report_known(uint8_t evidence, char out[KNOWN_MAX]);
+
+/*
+ * A pattern with *, ? or [ is a glob for the name or the linkage name; any
+ * other is the name itself, with or without parameters and scope.
+ */
+bool report_matches(const struct profile_func *f, const char *pattern);
+
+/* -SP_ENOENT: no function matches, with the nearest name there is. */
+int report_no_match(const struct profile *p, const char *pattern);
+
+/* "dir/file.c" -> "file.c". */
+const char *report_base(const char *path);
+
+/* The path of a module, "" for one that isn't in the profile. */
+const char *report_module(const struct profile *p, uint32_t module);
+const char *report_file(const struct profile *p, uint32_t file);
+
+/* Where the numbers come from: lines with "# " before them, or an object. */
+void meta_print(const struct profile *p, FILE *f);
+void meta_first_line(const struct profile *p, char *out, size_t size);
+int meta_json(const struct profile *p, json_t **out);
+
+/*
+ * A view: rows made once, sorted and filtered, and their table.  view_free
+ * takes the rows; the table borrows from view and profile.
+ */
+struct view {
+	const struct profile *p;
+	struct table table;
+	void *rows;
+	double total;       /* of what shares are of */
+	double shown_share; /* filled by view_shown */
+	double (*share)(const struct view *v, size_t row);
+};
+
+int view_functions(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_regions(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_lines(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_insns(const struct profile *p, const struct report_opts *o, struct view *out);
+void view_free(struct view *v);
+
+/* One function explained: text, or an object with the regions it is in. */
+int why_print(const struct profile *p, const char *function, const struct term *term);
+int why_json(const struct profile *p, const char *function, json_t **out);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_TABLE_H
+#define SKIDPROF_REPORT_TABLE_H
+
+/*
+ * One description of a table, three ways to write it: text by libsmartcols,
+ * JSON and CSV.  A view gives its columns as an array and its cells by a
+ * function, so nothing is copied.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/term.h"
+
+enum column_kind {
+	COLUMN_TEXT,
+	COLUMN_COUNT,  /* events: "123.4M" in text */
+	COLUMN_WHOLE,  /* a small whole number */
+	COLUMN_SHARE,  /* a fraction: "12.3%" in text, 0.123 in data */
+	COLUMN_CHANGE, /* the same, signed */
+	COLUMN_RATIO,  /* IPC, R-hat: two decimals in text */
+	COLUMN_RANGE,  /* text only: "lo..hi" of counts */
+	COLUMN_ADDR,   /* "0x401136" everywhere */
+	COLUMN_BOOL,   /* data only */
+};
+
+enum column_flag {
+	COLUMN_NO_TEXT = 1 << 0, /* in JSON and CSV only */
+	COLUMN_NO_DATA = 1 << 1, /* in text only */
+	COLUMN_WIDE = 1 << 2,    /* in text only where there is room */
+	COLUMN_SQUEEZE = 1 << 3, /* long texts are cut in the middle on a terminal */
+	COLUMN_STATUS = 1 << 4,  /* a status word: coloured */
+};
+
+struct column {
+	const char *key;     /* in JSON and CSV: stable, documented */
+	const char *heading; /* in text */
+	int id;              /* for the view's cell function */
+	uint8_t kind;        /* enum column_kind */
+	uint8_t flags;       /* enum column_flag */
+	uint8_t need;        /* in text only where all these bits are in table->have */
+};
+
+/* NAN in a number is "not known": "-" in text, null in JSON, nothing in CSV. */
+struct cell {
+	double num, num2;   /* num2: the upper end of a range */
+	const char *text;   /* NULL = not known */
+	const char *suffix; /* added in text only; may be NULL */
+	uint64_t addr;
+};
+
+struct table {
+	const struct column *columns;
+	size_t n_columns;
+	size_t n_rows;
+	unsigned have;
+	struct cell (*cell)(const void *view, size_t row, int id);
+	const void *view;
+};
+
+/*
+ * On a terminal narrower than the table, COLUMN_WIDE columns are left out and
+ * COLUMN_SQUEEZE ones cut.  *left_out (may be NULL): whether columns were.
+ * All return 0, -SP_ENOMEM or -SP_EIO.
+ */
+int table_print(const struct table *t, size_t limit, const struct term *term, bool *left_out);
+int table_csv(const struct table *t, FILE *f);
+int table_json(const struct table *t, json_t **out);
+
+/* A JSON number, null for NAN and infinities; a JSON string of any bytes. */
+json_t *json_number(double x);
+json_t *json_text(const char *text);
+
+/* Write a whole document, ended by a newline. */
+int json_write(const json_t *doc, FILE *f);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/term.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+
+int term_color_parse(const char *word, enum term_color *out)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	const char *near = cmd_suggest(word, words);
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*out = (enum term_color)i;
+			return 0;
+		}
+	}
+	return sp_fail(SP_EUSAGE, "--color: '%s' is not auto, always or never%s%s%s", word,
+	               near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static int terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	long n = columns ? strtol(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	if (n > 0 && n < 100000)
+		return (int)n;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
+}
+
+/* NO_COLOR: https://no-color.org, any value but the empty one. */
+static bool want_color(bool tty)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return tty && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static void start_pager(struct term *t, enum term_color color)
+{
+	const char *pager = getenv("PAGER");
+
+	if (!pager)
+		pager = "less";
+	if (!*pager || strcmp(pager, "cat") == 0)
+		return;
+	/* Less alone is known to pass colours on. */
+	if (color == TERM_COLOR_AUTO && strncmp(pager, "less", 4) != 0)
+		t->color = false;
+	setenv("LESS", "FRX", 0);
+	fflush(stdout);
+	t->pager = popen(pager, "w");
+	if (!t->pager)
+		return;
+	/* Leaving the pager early must not kill us before it has put the terminal in order. */
+	signal(SIGPIPE, SIG_IGN);
+	t->own_pipe = true;
+	t->f = t->pager;
+}
+
+void term_open(struct term *t, enum term_color color, bool pager)
+{
+	bool tty = isatty(STDOUT_FILENO);
+
+	*t = (struct term){ .f = stdout };
+	t->width = tty ? terminal_width() : 0;
+	t->color = color == TERM_COLOR_ALWAYS || (color == TERM_COLOR_AUTO && want_color(tty));
+	if (tty && pager)
+		start_pager(t, color);
+}
+
+int term_close(struct term *t)
+{
+	bool bad;
+
+	errno = 0;
+	bad = fflush(t->f) != 0 || ferror(t->f);
+	if (bad && errno != EPIPE && !t->pager)
+		return sp_fail_errno("standard output: the report could not be written whole");
+	if (t->pager)
+		pclose(t->pager);
+	if (t->own_pipe)
+		signal(SIGPIPE, SIG_DFL);
+	t->pager = NULL;
+	return 0;
+}

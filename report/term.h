@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_TERM_H
+#define SKIDPROF_REPORT_TERM_H
+
+/*
+ * Where a report goes: standard output, through a pager and in colour only
+ * when that is a terminal.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+enum term_color { TERM_COLOR_AUTO, TERM_COLOR_ALWAYS, TERM_COLOR_NEVER };
+
+struct term {
+	FILE *f;
+	bool color;
+	int width;     /* columns of the terminal; 0 = none, lines may be of any length */
+	FILE *pager;   /* to close; NULL = none */
+	bool own_pipe; /* SIGPIPE was set aside for the pager */
+};
+
+/* "auto", "always", "never": 0 or -SP_EUSAGE. */
+int term_color_parse(const char *word, enum term_color *out);
+
+/* A pager ($PAGER, else less -FRX) is started unless !pager. */
+void term_open(struct term *t, enum term_color color, bool pager);
+
+/*
+ * Flush and wait for the pager.  A reader that has gone (report | head) is
+ * no error; a full disk is: -SP_EIO.
+ */
+int term_close(struct term *t);
+
+#endif

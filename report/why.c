@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One function explained: what its numbers rest on, and what would settle the rest. */
+#include "report/why.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "report/number.h"
+
+enum { NAME_BYTES = 512 };
+
+/* How much of a function lies in each region. */
+int why_find(const struct profile *p, uint32_t func, struct why *out)
+{
+	struct why_part *parts = calloc(p->n_regions + 1, sizeof(*parts));
+
+	if (!parts)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
+	*out = (struct why){ .func = &p->funcs[func], .parts = parts };
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		struct why_part *part;
+
+		if (insn->func != func)
+			continue;
+		part = &parts[insn->region >= 0 && (size_t)insn->region < p->n_regions ? (size_t)insn->region
+		                                                                       : p->n_regions];
+		part->n_insns++;
+		part->raw_insn += insn->count.raw_insn;
+		part->insn += insn->count.insn;
+	}
+	out->outside = parts[p->n_regions];
+	for (size_t i = 0; i < p->n_regions; i++) {
+		if (!parts[i].n_insns)
+			continue;
+		parts[out->n_parts] = parts[i];
+		parts[out->n_parts++].region = &p->regions[i];
+	}
+	return 0;
+}
+
+static bool event_named(const struct profile *p, const char *part)
+{
+	for (size_t i = 0; i < p->meta.n_events; i++)
+		if (p->meta.events[i].name && strstr(p->meta.events[i].name, part))
+			return true;
+	return false;
+}
+
+/*
+ * Events whose totals are equations (eq. 8) and that this recording lacks.
+ * "branch-instructions" and the like count as "branch".
+ */
+static void missing_events(const struct profile *p, char *out, size_t size)
+{
+	static const struct {
+		const char *event;
+		const char *known_as;
+	} events[] = {
+		{ "branches", "branch" }, { "taken branches", "taken" }, { "conditional branches", "cond" },
+		{ "calls", "call" },      { "loads", "load" },           { "stores", "store" }
+	};
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && n < size; i++)
+		if (!event_named(p, events[i].known_as))
+			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", events[i].event);
+}
+
+size_t why_advice(const struct profile *p, const struct profile_region *r, char out[][WHY_ADVICE_BYTES])
+{
+	bool open = r->n_rank < r->n_free && r->status >= PROFILE_WEAK;
+	char events[200];
+	size_t n = 0;
+
+	missing_events(p, events, sizeof(events));
+	if (open && !p->meta.branch_records)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "record -b: branch records show which paths were taken, and settle most flows at "
+		         "once");
+	if (open && *events)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "count another event beside the samples (-e): each one that tells the open paths "
+		         "apart is "
+		         "one more equation; not yet counted: %s",
+		         events);
+	if (r->status >= PROFILE_WEAK && r->n_samples < 1000)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "more samples: %.0f of instructions fell into this region; a smaller period (-c) or "
+		         "a longer run",
+		         r->n_samples);
+	if (isfinite(r->r_hat) && r->r_hat > 1.1)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "the chains disagree (R-hat %.2f): see whether another --seed gives the same counts",
+		         r->r_hat);
+	if (r->status >= PROFILE_WEAK && p->meta.skid_source != SKID_MEASURED)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "S was not measured: a recording with group values (skidprof record) measures it, "
+		         "--skid "
+		         "CYCLES gives it");
+	return n;
+}
+
+static void print_count(const char *what, double raw, double insn, double lo, double hi, FILE *f)
+{
+	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX];
+
+	number_grouped(raw, a);
+	number_grouped(insn, b);
+	number_grouped(lo, c);
+	number_grouped(hi, d);
+	fprintf(f, "  %s: raw %s, fixed %s", what, a, b);
+	if (isfinite(lo))
+		fprintf(f, ", 90%% interval %s..%s", c, d);
+	fputc('\n', f);
+}
+
+static const char *evidence_means(uint8_t bit)
+{
+	switch (bit) {
+	case PROFILE_BY_FLOW:
+		return "flow: the structure of the code leaves one free flow, and the total settles it";
+	case PROFILE_BY_LANDING:
+		return "landing: where samples were seen, given S (eq. 6)";
+	case PROFILE_BY_MIX:
+		return "mix: totals of other events, counted exactly (eq. 8)";
+	case PROFILE_BY_PATH:
+		return "path: branch records (eq. 10)";
+	default:
+		return "loops: landing over simple loops, the paper's Algorithm 1 (eqs. 1-7)";
+	}
+}
+
+static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
+{
+	const struct profile_count *c = &func->count;
+	char name[NAME_BYTES], place[NAME_BYTES], raw[NUMBER_MAX], ipc[NUMBER_MAX];
+	double ipc_raw = report_ipc(p, c->raw_insn, c->raw_cyc), ipc_fixed = report_ipc(p, c->insn, c->cyc);
+
+	text_safe(func->name, name, sizeof(name));
+	text_safe(report_file(p, func->file), place, sizeof(place));
+	fprintf(f, "\n%s%s", name, func->inlined ? " (inlined)" : "");
+	if (*place)
+		fprintf(f, ", %s:%u", place, func->line);
+	text_safe(report_module(p, func->module), place, sizeof(place));
+	fprintf(f, "%s%s\n  status: %s", *place ? ", in " : "", place, profile_status_word(func->status));
+	text_safe(func->why ? func->why : "", place, sizeof(place));
+	fprintf(f, "%s%s\n", *place ? ": " : "", place);
+	if (p->meta.insn_event < 0) {
+		fputs("  no instructions were counted: there is nothing to correct\n", f);
+		return;
+	}
+	print_count("instructions", c->raw_insn, c->insn, c->lo, c->hi, f);
+	number_grouped(c->cyc, raw);
+	snprintf(ipc, sizeof(ipc), isfinite(ipc_raw) ? "%.2f" : "-", ipc_raw);
+	fprintf(f, "  cycles: %s; IPC raw %s, ", p->meta.cyc_event < 0 ? "not counted" : raw, ipc);
+	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
+	fprintf(f, "fixed %s\n", ipc);
+	for (unsigned bit = 1; bit <= PROFILE_BY_LOOPS; bit <<= 1)
+		if (func->evidence & bit)
+			fprintf(f, "  known by %s\n", evidence_means((uint8_t)bit));
+}
+
+static void print_loops(const struct profile_region *r, FILE *f)
+{
+	for (size_t i = 0; i < r->n_shown_loops; i++) {
+		const struct profile_loop *l = &r->loops[i];
+		char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], text[NAME_BYTES];
+
+		if (i == 0)
+			fprintf(f, "    loops%s:\n",
+			        r->loops_capped ? " (some of more than can be listed)" : "");
+		number_grouped(l->count, n);
+		number_grouped(l->lo, lo);
+		number_grouped(l->hi, hi);
+		text_safe(l->text ? l->text : "", text, sizeof(text));
+		fprintf(f, "      %16s times", n);
+		if (isfinite(l->lo))
+			fprintf(f, " (%s..%s)", lo, hi);
+		fprintf(f, "  %s\n", text);
+	}
+}
+
+static void print_equations(const struct profile_region *r, FILE *f)
+{
+	if (!r->n_equations) {
+		fputs("    equations: only the total of instructions (eq. 3)\n", f);
+		return;
+	}
+	fputs("    equations (eq. 8), totals counted and as the result has them:\n", f);
+	for (size_t i = 0; i < r->n_equations; i++) {
+		const struct profile_equation *e = &r->equations[i];
+		char measured[NUMBER_MAX], fitted[NUMBER_MAX], off[NUMBER_MAX], name[128];
+
+		text_safe(e->event ? e->event : "?", name, sizeof(name));
+		number_grouped(e->measured, measured);
+		number_grouped(e->fitted, fitted);
+		number_percent(e->measured > 0 ? e->fitted / e->measured - 1 : NAN, 1, off);
+		fprintf(f, "      %-24s counted %s, fitted %s, off by %s", name, measured, fitted, off);
+		if (e->sd > 0)
+			fprintf(f, " (%.1f sd)", fabs(e->fitted - e->measured) / e->sd);
+		fputc('\n', f);
+	}
+}
+
+static void print_state(const struct profile_region *r, FILE *f)
+{
+	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
+
+	fprintf(f, "    %u blocks, %u edges, %u%s simple loops; %u free flows, %u settled by equations\n",
+	        r->n_blocks, r->n_edges, r->n_loops, r->loops_capped ? "+" : "", r->n_free, r->n_rank);
+	if (open)
+		fprintf(f, "    not identified by equations: %u of %u free flows; %s\n", open, r->n_free,
+		        r->evidence & PROFILE_BY_PATH      ? "branch records speak for them"
+		        : r->evidence & PROFILE_BY_LANDING ? "only landing speaks for them"
+		                                           : "nothing speaks for them");
+	if (isfinite(r->skid_periods))
+		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
+		        r->skid_periods > 2 ? "samples are spread over the loop, so landing tells little"
+		                            : "samples land near their cause, so landing tells much");
+	if (isfinite(r->r_hat))
+		fprintf(f, "    chains: R-hat %.3f (1 is converged), effective sample size %.0f\n", r->r_hat,
+		        r->n_eff);
+}
+
+static void print_part(const struct profile *p, const struct why_part *part, FILE *f)
+{
+	const struct profile_region *r = part->region;
+	char name[NAME_BYTES], why[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+	size_t n;
+
+	text_safe(r->name ? r->name : "?", name, sizeof(name));
+	text_safe(r->why ? r->why : "", why, sizeof(why));
+	fprintf(f, "\n  region %s at 0x%" PRIx64 ": %s%s%s\n", name, r->vaddr, profile_status_word(r->status),
+	        *why ? ", " : "", why);
+	fprintf(f, "    this function has %zu instructions in it\n", part->n_insns);
+	fputs("  ", f);
+	print_count("the function in it", part->raw_insn, part->insn, NAN, NAN, f);
+	fputs("  ", f);
+	print_count("the whole region", r->raw_insn, r->insn, NAN, NAN, f);
+	print_state(r, f);
+	print_equations(r, f);
+	print_loops(r, f);
+	n = why_advice(p, r, advice);
+	if (n)
+		fputs("    what would settle it:\n", f);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "      - %s\n", advice[i]);
+}
+
+static int print_one(const struct profile *p, uint32_t func, FILE *f)
+{
+	struct why w = { 0 };
+	int err = why_find(p, func, &w);
+
+	if (err < 0)
+		return err;
+	print_head(p, w.func, f);
+	for (size_t i = 0; i < w.n_parts; i++)
+		print_part(p, &w.parts[i], f);
+	if (w.outside.n_insns) {
+		fprintf(f, "\n  outside any region: %zu instructions with samples, left as they are\n",
+		        w.outside.n_insns);
+		fputs("  ", f);
+		print_count("there", w.outside.raw_insn, w.outside.insn, NAN, NAN, f);
+	}
+	free(w.parts);
+	return 0;
+}
+
+int why_print(const struct profile *p, const char *function, const struct term *term)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		int err;
+
+		if (!report_matches(&p->funcs[i], function))
+			continue;
+		n++;
+		err = print_one(p, (uint32_t)i, term->f);
+		if (err < 0)
+			return err;
+	}
+	return n ? 0 : report_no_match(p, function);
+}

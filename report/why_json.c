@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --why as JSON. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "report/why.h"
+
+static json_t *loops_json(const struct profile_region *r)
+{
+	json_t *loops = json_array();
+
+	for (size_t i = 0; i < r->n_shown_loops; i++) {
+		const struct profile_loop *l = &r->loops[i];
+
+		json_array_append_new(loops, json_pack("{s:o, s:o, s:o, s:o}", "count", json_number(l->count),
+		                                       "lo", json_number(l->lo), "hi", json_number(l->hi),
+		                                       "blocks", json_text(l->text ? l->text : "")));
+	}
+	return loops;
+}
+
+static json_t *equations_json(const struct profile_region *r)
+{
+	json_t *equations = json_array();
+
+	for (size_t i = 0; i < r->n_equations; i++) {
+		const struct profile_equation *e = &r->equations[i];
+
+		json_array_append_new(equations, json_pack("{s:o, s:o, s:o, s:o}", "event",
+		                                           json_text(e->event ? e->event : ""), "measured",
+		                                           json_number(e->measured), "fitted",
+		                                           json_number(e->fitted), "sd", json_number(e->sd)));
+	}
+	return equations;
+}
+
+static json_t *advice_json(const struct profile *p, const struct profile_region *r)
+{
+	char advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+	size_t n = why_advice(p, r, advice);
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(out, json_text(advice[i]));
+	return out;
+}
+
+static json_t *part_json(const struct profile *p, const struct why_part *part)
+{
+	const struct profile_region *r = part->region;
+	char known[KNOWN_MAX], vaddr[32];
+
+	report_known(r->evidence, known);
+	snprintf(vaddr, sizeof(vaddr), "0x%" PRIx64, r->vaddr);
+	return json_pack(
+	        "{s:o, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o, "
+	        "s:o, s:o, s:o, s:o}",
+	        "name", json_text(r->name ? r->name : ""), "vaddr", vaddr, "status",
+	        profile_status_word(r->status), "known_by", known, "why", json_text(r->why ? r->why : ""),
+	        "function_instructions", (json_int_t)part->n_insns, "function_raw",
+	        json_number(part->raw_insn), "function_fixed", json_number(part->insn), "raw",
+	        json_number(r->raw_insn), "fixed", json_number(r->insn), "blocks", (json_int_t)r->n_blocks,
+	        "edges", (json_int_t)r->n_edges, "free_flows", (json_int_t)r->n_free, "rank",
+	        (json_int_t)r->n_rank, "n_loops", (json_int_t)r->n_loops, "loops_capped", r->loops_capped,
+	        "skid_periods", json_number(r->skid_periods), "r_hat", json_number(r->r_hat), "n_eff",
+	        json_number(r->n_eff), "loops", loops_json(r), "equations", equations_json(r), "advice",
+	        advice_json(p, r));
+}
+
+static json_t *one_json(const struct profile *p, const struct why *w)
+{
+	const struct profile_count *c = &w->func->count;
+	json_t *regions = json_array();
+	char known[KNOWN_MAX];
+	bool insn = p->meta.insn_event >= 0;
+
+	report_known(w->func->evidence, known);
+	for (size_t i = 0; i < w->n_parts; i++)
+		json_array_append_new(regions, part_json(p, &w->parts[i]));
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+	                 json_text(w->func->name), "status", profile_status_word(w->func->status), "known_by",
+	                 known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
+	                 insn ? json_number(c->raw_insn) : json_null(), "fixed",
+	                 insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
+	                 json_number(c->hi), "cycles",
+	                 p->meta.cyc_event >= 0 ? json_number(c->cyc) : json_null(), "ipc_raw",
+	                 json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
+	                 json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
+	                 json_number(w->outside.raw_insn), "regions", regions);
+}
+
+int why_json(const struct profile *p, const char *function, json_t **out)
+{
+	json_t *all = json_array();
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < p->n_funcs; i++) {
+		struct why w = { 0 };
+
+		if (!report_matches(&p->funcs[i], function))
+			continue;
+		n++;
+		err = why_find(p, (uint32_t)i, &w);
+		if (err == 0 && json_array_append_new(all, one_json(p, &w)) < 0)
+			err = sp_fail(SP_ENOMEM, "out of memory for JSON");
+		free(w.parts);
+	}
+	if (err == 0 && n == 0)
+		err = report_no_match(p, function);
+	if (err < 0)
+		json_decref(all);
+	else
+		*out = all;
+	return err;
+}
