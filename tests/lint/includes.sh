@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Includes point one way: report -> correct -> profiler/perfdata and profiler/record.h -> profiler/base.
+# The simulator and the corrector know nothing of each other: one tested by the other's assumptions proves nothing.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+# allow FOLDER PATTERN FILES...: complain about every "rooted" include of FILES that does not match.
+bad=0
+allow()
+{
+	local room=$1 may=$2 found
+	shift 2
+	[ $# -gt 0 ] || return
+	found=$(grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' -- "$@" | grep -vE "include[[:space:]]+\"($may)")
+	[ -n "$found" ] || return
+	printf '%s may include only %s:\n%s\n' "$room" "$may" "$found"
+	bad=1
+}
+
+files()
+{
+	local room=$1
+	shift
+	find "$room" "$@" -name '*.[ch]' 2>/dev/null | sort
+}
+
+base='profiler/base/'
+mapfile -t v < <(files profiler/base)
+allow profiler/base "$base" "${v[@]}"
+mapfile -t v < <(files profiler/perfdata)
+allow profiler/perfdata "profiler/perfdata/|$base" "${v[@]}"
+mapfile -t v < <(files profiler/sim)
+allow profiler/sim "profiler/sim/|$base" "${v[@]}"
+mapfile -t v < <(find profiler -name '*.[ch]' ! -path 'profiler/sim/*' ! -path 'profiler/main.c' | sort)
+allow profiler "profiler/" "${v[@]}"
+mapfile -t v < <(files correct)
+allow correct "correct/|profiler/perfdata/|profiler/record\.h|$base" "${v[@]}"
+mapfile -t v < <(files report)
+allow report "report/|correct/|profiler/perfdata/|$base" "${v[@]}"
+exit $bad
