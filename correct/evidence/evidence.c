@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/evidence/evidence.h"
+
+#include <stdlib.h>
+
+#include "profiler/base/vec.h"
+
+/* The one table of kinds of evidence. */
+static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_path };
+enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+struct evidence {
+	void *state[N_KINDS];
+};
+
+struct equation *equations_add(struct equations *eqs, size_t n_edges)
+{
+	struct equation *eq;
+
+	if (vec_reserve(eqs, eqs->n + 1) < 0)
+		return NULL;
+	eq = &eqs->v[eqs->n];
+	*eq = (struct equation){ .w = calloc(n_edges + 1, sizeof(double)) };
+	if (!eq->w) {
+		sp_fail(SP_ENOMEM, "out of memory for an equation of %zu edges", n_edges);
+		return NULL;
+	}
+	eqs->n++;
+	return eq;
+}
+
+void equations_fini(struct equations *eqs)
+{
+	for (size_t i = 0; i < eqs->n; i++)
+		free(eqs->v[i].w);
+	vec_fini(eqs);
+}
+
+int evidence_begin(const struct evidence_input *in, struct evidence **out)
+{
+	struct evidence *ev = calloc(1, sizeof(*ev));
+	int err = 0;
+
+	if (!ev)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < N_KINDS && err == 0; i++)
+		err = kinds[i]->begin(in, &ev->state[i]);
+	if (err < 0) {
+		evidence_end(ev);
+		return err;
+	}
+	*out = ev;
+	return 0;
+}
+
+int evidence_sample(struct evidence *ev, const struct sample_seen *s)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		int err = kinds[i]->sample(ev->state[i], s);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int evidence_finish(struct evidence *ev)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		int err = kinds[i]->finish ? kinds[i]->finish(ev->state[i]) : 0;
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int evidence_equations(struct evidence *ev, size_t region, const struct space *space, struct equations *out)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		int err = kinds[i]->equations(ev->state[i], region, space, out);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+void evidence_end(struct evidence *ev)
+{
+	if (!ev)
+		return;
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (ev->state[i])
+			kinds[i]->end(ev->state[i]);
+	free(ev);
+}
+
+void *evidence_state(struct evidence *ev, const struct evidence_ops *kind)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i] == kind)
+			return ev->state[i];
+	return NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_EVIDENCE_EVIDENCE_H
+#define SKIDPROF_CORRECT_EVIDENCE_EVIDENCE_H
+
+/*
+ * Evidence: what the samples say about the flow of a region.  Each kind is
+ * one file with one row in the ops table: it is shown every sample of the
+ * second pass and answers with equations in the edge flows f_e.
+ */
+#include "correct/infer/problem.h"
+#include "correct/infer/space.h"
+#include "correct/recording.h"
+
+/* A sample, placed in the regions. */
+struct sample_seen {
+	const struct recording *rec;
+	const struct pd_record *record;
+	int32_t region;  /* -1 = in none */
+	uint32_t insn;   /* local to the region's problem */
+	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
+};
+
+/* sum_e w[e] f_e = value, known to sd. */
+struct equation {
+	double *w; /* [E], owned */
+	double value, sd;
+	uint8_t kind;     /* enum profile_evidence bit */
+	const char *name; /* the event; borrowed from the recording or static */
+};
+
+struct equations {
+	struct equation *v;
+	size_t n, cap;
+};
+
+/*
+ * Append an equation with E zero weights and return it for filling in; NULL
+ * when out of memory.  The pointer dies with the next append.
+ */
+struct equation *equations_add(struct equations *eqs, size_t n_edges);
+void equations_fini(struct equations *eqs);
+
+/* What every kind of evidence may look at; borrowed, and alive as long as the evidence. */
+struct evidence_input {
+	const struct recording *rec;
+	const struct flow_graph *graph;
+	const struct flow_regions *regions;
+	struct problem *const *problems; /* [regions->n] */
+};
+
+struct evidence_ops {
+	const char *name;
+	int (*begin)(const struct evidence_input *in, void **state);
+	int (*sample)(void *state, const struct sample_seen *s);
+	/* All samples were shown: set what the problems say of the region (totals); may be NULL. */
+	int (*finish)(void *state);
+	/* Add what is known about one region's flow, f = Z t of `space`. */
+	int (*equations)(void *state, size_t region, const struct space *space, struct equations *out);
+	void (*end)(void *state);
+};
+
+extern const struct evidence_ops evidence_mix;  /* eq. 8 */
+extern const struct evidence_ops evidence_path; /* eq. 10 */
+
+/* Everything that was collected, for all kinds in the table. */
+struct evidence;
+
+int evidence_begin(const struct evidence_input *in, struct evidence **out);
+int evidence_sample(struct evidence *ev, const struct sample_seen *s);
+int evidence_finish(struct evidence *ev);
+int evidence_equations(struct evidence *ev, size_t region, const struct space *space, struct equations *out);
+void evidence_end(struct evidence *ev);
+
+/* The state of one kind, for methods that use it alone. */
+void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);
+
+/*
+ * The baseline of whoever has branch records: executions averaged along the
+ * stacks, without any equation (--method path).  draws by resampling stacks.
+ */
+int method_path(struct evidence *ev, size_t region, const struct infer_opts *opts, struct solution *out);
+
+#endif

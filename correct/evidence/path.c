@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Path (eq. 10): branch stacks.  Between one taken branch's target and the
+ * next one's source the code ran straight on, so a stack of n branches tells
+ * n - 1 pieces of a real path, edge by edge.
+ *
+ * Samples land uniformly in time, so the branch before a slow stretch is too
+ * often the newest of a stack.  Stacks are weighed by their newest edge so
+ * that newest edges come as often as the older ones do: a path seen at moments
+ * chosen without regard to time would look alike at every depth.
+ */
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/evidence.h"
+#include "correct/profile.h"
+#include "profiler/base/vec.h"
+
+enum {
+	MAX_STACKS = 200000, /* kept a region; past it every second one is dropped, again and again */
+	MIN_STACKS = 10,     /* fewer say nothing worth an equation */
+	CACHE_SIZE = 1 << 16,
+	WEIGHT_ROUNDS = 20,
+};
+
+/* A straight run and the branch that ended it: edges of one region in pool[edge0 ..]. */
+struct piece {
+	int32_t region; /* -1 = not a path in any region's graph */
+	uint32_t edge0, n_edges;
+	uint32_t n_insn; /* of the blocks entered */
+};
+
+struct stack {
+	uint32_t piece0, n_pieces; /* region_stacks.pieces, newest first */
+	double weight;             /* instructions it stands for */
+};
+
+struct region_stacks {
+	struct {
+		struct stack *v;
+		size_t n, cap;
+	} stacks;
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} pieces;
+	uint64_t n_seen, stride;
+	uint64_t n_broken, n_pieces; /* pieces that are no path of the region, and all */
+};
+
+/* Addresses are looked up once: (pid, start, end, target) -> piece. */
+struct cached {
+	uint32_t pid;
+	uint64_t start_ip, from_ip, to_ip;
+	uint32_t piece; /* index + 1, 0 = empty */
+};
+
+/* Instructions per cycle of a thread lately: what a cycle sample stands for. */
+struct pace {
+	uint64_t insn, cyc;
+	double d_insn, d_cyc;
+	bool valid;
+};
+
+struct path {
+	struct evidence_input in;
+	uint32_t *local_edge; /* [graph n_edges] number in its region */
+	struct region_stacks *regions;
+	struct {
+		struct piece *v;
+		size_t n, cap;
+	} all;
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} pool;
+	struct {
+		struct pace *v;
+		size_t n, cap;
+	} paces;
+	struct cached *cache;
+	uint64_t maps_changes;
+};
+
+static void end(void *state)
+{
+	struct path *s = state;
+
+	for (size_t r = 0; s->regions && r < s->in.regions->n; r++) {
+		vec_fini(&s->regions[r].stacks);
+		vec_fini(&s->regions[r].pieces);
+	}
+	free(s->regions);
+	free(s->local_edge);
+	vec_fini(&s->all);
+	vec_fini(&s->pool);
+	vec_fini(&s->paces);
+	free(s->cache);
+	free(s);
+}
+
+static int begin(const struct evidence_input *in, void **state)
+{
+	struct path *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	s->in = *in;
+	s->regions = calloc(in->regions->n + 1, sizeof(*s->regions));
+	s->local_edge = calloc(in->graph->n_edges + 1, sizeof(*s->local_edge));
+	s->cache = calloc(CACHE_SIZE, sizeof(*s->cache));
+	if (!s->regions || !s->local_edge || !s->cache) {
+		end(s);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	memset(s->local_edge, 0xff, in->graph->n_edges * sizeof(*s->local_edge));
+	for (size_t r = 0; r < in->regions->n; r++) {
+		const struct problem *p = in->problems[r];
+
+		s->regions[r].stride = 1;
+		for (size_t e = 0; e < p->n_edges; e++)
+			s->local_edge[p->edges[e].graph_edge] = (uint32_t)e;
+	}
+	*state = s;
+	return 0;
+}
+
+/* The region's own number of the edge between two blocks, UINT32_MAX if there is none inside it. */
+static uint32_t edge_between(const struct path *s, int32_t region, long from, long to, bool taken)
+{
+	const struct flow_graph *g = s->in.graph;
+	const struct flow_block *b = &g->blocks[from];
+
+	if (s->in.regions->of_block[from] != region || s->in.regions->of_block[to] != region)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < b->n_out; i++) {
+		const struct flow_edge *e = &g->edges[b->out0 + i];
+
+		if (e->to == (uint32_t)to && (e->kind == FLOW_FALL || e->kind == FLOW_SKIP) == !taken)
+			return s->local_edge[b->out0 + i];
+	}
+	return UINT32_MAX;
+}
+
+/* Follow the code from `start` to the branch at `from`, then to `to`: push its edges. */
+static int trace_piece(struct path *s, struct place start, struct place from, struct place to,
+                       struct piece *out)
+{
+	const struct flow_graph *g = s->in.graph;
+	long at, last, target;
+
+	out->region = -1;
+	out->edge0 = (uint32_t)s->pool.n;
+	if (start.module < 0 || from.module != start.module || to.module < 0 || from.vaddr < start.vaddr)
+		return 0;
+	at = flow_block_at(g, (uint32_t)start.module, start.vaddr);
+	last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
+	target = flow_block_at(g, (uint32_t)to.module, to.vaddr);
+	if (at < 0 || last < at || target < 0 || g->blocks[target].vaddr != to.vaddr)
+		return 0;
+	out->region = s->in.regions->of_block[at];
+	if (out->region < 0)
+		return 0;
+	for (; at <= last; at++) {
+		/* Blocks are in address order, so the run's are neighbours. */
+		long next = at < last ? at + 1 : target;
+		uint32_t e = edge_between(s, out->region, at, next, at == last);
+
+		if (e == UINT32_MAX) {
+			out->region = -1;
+			return 0;
+		}
+		if (vec_push(&s->pool, e) < 0)
+			return -SP_ENOMEM;
+		out->n_insn += g->blocks[next].n_insn;
+		out->n_edges++;
+	}
+	return 0;
+}
+
+/* Index of the piece, or -SP_ENOMEM. */
+static long piece_of(struct path *s, uint32_t pid, const struct pd_branch *older,
+                     const struct pd_branch *newer)
+{
+	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
+	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid;
+	struct cached *c = &s->cache[(hash ^ hash >> 29) % CACHE_SIZE];
+	struct piece piece = { 0 };
+	int err;
+
+	if (c->piece && c->pid == pid && c->start_ip == older->to_ip && c->from_ip == newer->from_ip &&
+	    c->to_ip == newer->to_ip)
+		return c->piece - 1;
+	err = trace_piece(s, recording_place(s->in.rec, pid, older->to_ip),
+	                  recording_place(s->in.rec, pid, newer->from_ip),
+	                  recording_place(s->in.rec, pid, newer->to_ip), &piece);
+	if (err < 0 || vec_push(&s->all, piece) < 0)
+		return -SP_ENOMEM;
+	*c = (struct cached){ pid, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)s->all.n };
+	return (long)s->all.n - 1;
+}
+
+static bool value_of(const struct pd_sample *s, int event, uint64_t *value)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		if (s->values[i].event == event && event >= 0) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
+}
+
+/* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
+static double keep_pace(struct path *s, const struct sample_seen *seen)
+{
+	uint64_t insn, cyc;
+	struct pace *pace;
+
+	while (s->paces.n <= seen->thread)
+		if (vec_push(&s->paces, (struct pace){ 0 }) < 0)
+			return 0;
+	pace = &s->paces.v[seen->thread];
+	if (!value_of(&seen->record->sample, s->in.rec->insn_event, &insn) ||
+	    !value_of(&seen->record->sample, s->in.rec->cyc_event, &cyc))
+		return 0;
+	if (pace->valid && insn >= pace->insn && cyc >= pace->cyc) {
+		/* Half-life of about five samples: long against one interval, short against a phase. */
+		pace->d_insn = 0.87 * pace->d_insn + (double)(insn - pace->insn);
+		pace->d_cyc = 0.87 * pace->d_cyc + (double)(cyc - pace->cyc);
+	}
+	pace->valid = true;
+	pace->insn = insn;
+	pace->cyc = cyc;
+	return pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
+}
+
+/* Halve what is kept of a region with very many stacks. */
+static void thin(struct region_stacks *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i += 2)
+		r->stacks.v[kept++] = r->stacks.v[i];
+	r->stacks.n = kept;
+	r->stride *= 2;
+}
+
+static int sample(void *state, const struct sample_seen *seen)
+{
+	struct path *s = state;
+	const struct pd_sample *smp = &seen->record->sample;
+	double ipc = keep_pace(s, seen), weight = recording_weight(s->in.rec, seen->record);
+	struct region_stacks *r;
+	struct stack stack;
+
+	if (smp->n_branches < 2 || seen->region < 0)
+		return 0;
+	if (s->maps_changes != s->in.rec->maps_changes) {
+		memset(s->cache, 0, CACHE_SIZE * sizeof(*s->cache));
+		s->maps_changes = s->in.rec->maps_changes;
+	}
+	r = &s->regions[seen->region];
+	if (r->n_seen++ % r->stride)
+		return 0;
+	if (seen->record->event == s->in.rec->cyc_event && ipc > 0)
+		weight *= ipc;
+	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .weight = weight };
+	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
+		long piece = piece_of(s, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
+
+		if (piece < 0)
+			return (int)piece;
+		r->n_pieces++;
+		if (s->all.v[piece].region != seen->region) {
+			/* What lies before a break is another path's, or a fault of the hardware. */
+			r->n_broken += s->all.v[piece].region < 0;
+			break;
+		}
+		if (vec_push(&r->pieces, (uint32_t)piece) < 0)
+			return -SP_ENOMEM;
+		stack.n_pieces++;
+	}
+	if (!stack.n_pieces)
+		return 0;
+	if (r->stacks.n >= MAX_STACKS)
+		thin(r);
+	return vec_push(&r->stacks, stack);
+}
+
+/* Weighted sums over stacks: executions of each edge, and instructions. */
+struct tally {
+	double *edge; /* [E] */
+	double insn;
+};
+
+/* The edge of the branch that ended a piece. */
+static uint32_t closing_edge(const struct path *s, uint32_t piece)
+{
+	const struct piece *p = &s->all.v[piece];
+
+	return s->pool.v[p->edge0 + p->n_edges - 1];
+}
+
+/*
+ * w[E]: a stack whose newest branch took edge e counts w[e] times.  Fixed
+ * point of: newest edges weighed by w are distributed as older ones are.
+ */
+static void newest_weights(const struct path *s, const struct region_stacks *r, size_t n_edges, double *w,
+                           double *newest, double *older)
+{
+	double unit = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		unit += r->stacks.v[i].weight / (double)r->stacks.n;
+	for (size_t e = 0; e < n_edges; e++)
+		w[e] = 1;
+	for (int round = 0; round < WEIGHT_ROUNDS; round++) {
+		double n_older = 0, n_newest = 0;
+
+		memset(newest, 0, n_edges * sizeof(*newest));
+		memset(older, 0, n_edges * sizeof(*older));
+		for (size_t i = 0; i < r->stacks.n; i++) {
+			const struct stack *st = &r->stacks.v[i];
+			uint32_t e = closing_edge(s, r->pieces.v[st->piece0]);
+
+			newest[e] += st->weight;
+			n_newest += st->weight;
+			for (uint32_t k = 1; k < st->n_pieces; k++) {
+				older[closing_edge(s, r->pieces.v[st->piece0 + k])] += st->weight * w[e];
+				n_older += st->weight * w[e];
+			}
+		}
+		if (n_older <= 0)
+			return;
+		/* One stack's worth of prior at weight 1 keeps rare edges from wild weights. */
+		for (size_t e = 0; e < n_edges; e++)
+			w[e] = (older[e] / n_older * n_newest + unit) / (newest[e] + unit);
+	}
+}
+
+static void add_stack(const struct path *s, const struct region_stacks *r, const struct stack *st,
+                      double weight, struct tally *t)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+
+		for (uint32_t i = 0; i < p->n_edges; i++)
+			t->edge[s->pool.v[p->edge0 + i]] += weight;
+		t->insn += weight * p->n_insn;
+	}
+}
+
+static double stack_weight(const struct path *s, const struct region_stacks *r, const struct stack *st,
+                           const double *w)
+{
+	return st->weight * w[closing_edge(s, r->pieces.v[st->piece0])];
+}
+
+/*
+ * Covariance of the free edges' flows from the scatter of stacks about the
+ * mean: cov[d][d].  x_s - I_s f/N of a stack has mean zero at the true flow.
+ */
+static void scatter(const struct path *s, const struct region_stacks *r, const double *w,
+                    const struct space *space, const struct tally *mean, double *cov, struct tally *one)
+{
+	size_t d = space->n_free;
+
+	memset(cov, 0, d * d * sizeof(*cov));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		memset(one->edge, 0, space->n_edges * sizeof(double));
+		one->insn = 0;
+		add_stack(s, r, st, stack_weight(s, r, st, w), one);
+		for (size_t e = 0; e < space->n_edges; e++)
+			one->edge[e] -= one->insn * mean->edge[e] / mean->insn;
+		for (size_t a = 0; a < d; a++) {
+			double x = one->edge[space->free_edge[a]];
+
+			for (size_t b = 0; x != 0 && b <= a; b++)
+				cov[a * d + b] += x * one->edge[space->free_edge[b]];
+		}
+	}
+}
+
+/* Shrink towards the diagonal where stacks are few, and leave no edge quite certain. */
+static void regularise(double *cov, size_t d, size_t n_stacks, double unit)
+{
+	double keep = 1 - fmin(0.9, (double)d / (double)n_stacks);
+
+	for (size_t a = 0; a < d; a++) {
+		for (size_t b = 0; b < a; b++)
+			cov[a * d + b] *= keep;
+		cov[a * d + a] += unit * unit;
+		for (size_t b = 0; b <= a; b++)
+			cov[b * d + a] = cov[a * d + b];
+	}
+}
+
+/*
+ * Turn N(mean, cov) of the free edges into d independent equations of unit
+ * noise: with cov = L L', rows of inverse(L).
+ */
+static int add_rows(const struct space *space, const struct tally *mean, double scale, double *cov,
+                    struct equations *out)
+{
+	size_t d = space->n_free;
+	gsl_matrix_view m = gsl_matrix_view_array(cov, d, d);
+	gsl_matrix *inverse;
+	int err = 0;
+
+	/* No matrix is a reason to abort(): the handler is off in correct_run. */
+	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS)
+		return sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
+	inverse = gsl_matrix_alloc(d, d);
+	if (!inverse)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	gsl_matrix_set_identity(inverse);
+	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &m.matrix, inverse);
+	for (size_t i = 0; i < d && err == 0; i++) {
+		struct equation *eq = equations_add(out, space->n_edges);
+
+		if (!eq) {
+			err = -SP_ENOMEM;
+			break;
+		}
+		eq->name = "branch records";
+		eq->kind = PROFILE_BY_PATH;
+		eq->sd = scale;
+		for (size_t k = 0; k <= i; k++) {
+			double x = gsl_matrix_get(inverse, i, k);
+
+			eq->w[space->free_edge[k]] = x;
+			eq->value += x * mean->edge[space->free_edge[k]] * scale;
+		}
+	}
+	gsl_matrix_free(inverse);
+	return err;
+}
+
+static int equations(void *state, size_t region, const struct space *space, struct equations *out)
+{
+	struct path *s = state;
+	struct region_stacks *r = &s->regions[region];
+	size_t n_edges = space->n_edges, d = space->n_free;
+	struct tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
+	struct tally one = { .edge = calloc(n_edges + 1, sizeof(double)) };
+	double *w = calloc(n_edges + 1, sizeof(double)), *cov = calloc(d * d + 1, sizeof(double)), unit = 0;
+	int err = 0;
+
+	if (r->stacks.n < MIN_STACKS || !d)
+		goto out;
+	if (!mean.edge || !one.edge || !w || !cov) {
+		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+		goto out;
+	}
+	newest_weights(s, r, n_edges, w, one.edge, mean.edge);
+	memset(mean.edge, 0, n_edges * sizeof(double));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		double weight = stack_weight(s, r, &r->stacks.v[i], w);
+
+		add_stack(s, r, &r->stacks.v[i], weight, &mean);
+		unit += weight / (double)r->stacks.n;
+	}
+	scatter(s, r, w, space, &mean, cov, &one);
+	regularise(cov, d, r->stacks.n, unit);
+	err = add_rows(space, &mean, s->in.problems[region]->total_insn / mean.insn, cov, out);
+out:
+	free(mean.edge);
+	free(one.edge);
+	free(w);
+	free(cov);
+	return err;
+}
+
+int method_path(struct evidence *ev, size_t region, const struct infer_opts *opts, struct solution *out)
+{
+	struct path *s = evidence_state(ev, &evidence_path);
+	const struct region_stacks *r = &s->regions[region];
+	const struct problem *p = s->in.problems[region];
+	size_t n_draws = opts->n_keep;
+	struct tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int err = solution_init(out, p, n_draws);
+
+	if (err < 0)
+		goto out;
+	if (!t.edge || !rng) {
+		err = sp_fail(SP_ENOMEM, "out of memory");
+		goto out;
+	}
+	if (r->stacks.n < MIN_STACKS) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why), "only %zu branch stacks: record with -b, or longer",
+		         r->stacks.n);
+	}
+	out->evidence = PROFILE_BY_PATH;
+	gsl_rng_set(rng, opts->seed);
+	/* Draw 0 is the average itself; the rest resample the stacks with Poisson weights. */
+	for (size_t i = 0; i < n_draws; i++) {
+		memset(t.edge, 0, p->n_edges * sizeof(double));
+		t.insn = 0;
+		for (size_t k = 0; k < r->stacks.n; k++)
+			add_stack(s, r, &r->stacks.v[k],
+			          r->stacks.v[k].weight * (i ? gsl_ran_poisson(rng, 1) : 1), &t);
+		for (size_t e = 0; t.insn > 0 && e < p->n_edges; e++) {
+			double f = t.edge[e] / t.insn * p->total_insn;
+
+			out->draws[i * p->n_blocks + p->edges[e].to] += (float)f;
+			out->edge_flow[e] += f / (double)n_draws;
+		}
+	}
+out:
+	free(t.edge);
+	gsl_rng_free(rng);
+	return err;
+}
+
+const struct evidence_ops evidence_path = {
+	.name = "path",
+	.begin = begin,
+	.sample = sample,
+	.equations = equations,
+	.end = end,
+};

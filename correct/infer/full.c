@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Gibbs sampling of eq. 11 along the axes of the posterior's own shape: with
+ * H = L L' its Hessian at the mode, the columns of inverse(L') are directions
+ * in which it is about round, however tight some equations are.  Along each,
+ * a slice-sampling step (Neal 2003) between the points where some flow
+ * would fall below zero.
+ */
+#include "correct/infer/full.h"
+
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/infer/posterior.h"
+#include "correct/profile.h"
+#include "profiler/base/err.h"
+
+enum { MAX_SHRINKS = 200, MAX_WATCHED = 48 };
+
+/* What a step along one direction changes: all [d] arrays of arrays, flat. */
+struct axes {
+	size_t d, n_edges, n_rows, n_classes;
+	double *t; /* [d][d] the direction */
+	double *f; /* [d][E] */
+	double *r; /* [d][rows] */
+	double *n; /* [d][classes] */
+};
+
+struct chain {
+	const struct posterior *post;
+	const struct axes *axes;
+	gsl_rng *rng;
+	double heat;              /* 1 = the posterior; more = flatter */
+	double *t, *f, *miss, *n; /* [d], [E], [rows], [classes] */
+	double *n_new;            /* [classes] work */
+};
+
+static void axes_fini(struct axes *a)
+{
+	free(a->t);
+	free(a->f);
+	free(a->r);
+	free(a->n);
+}
+
+static int axes_init(struct axes *a, const struct posterior *post, double *hessian)
+{
+	size_t d = post->n_free;
+	gsl_matrix_view h = gsl_matrix_view_array(hessian, d, d);
+	gsl_matrix_view inverse;
+
+	*a = (struct axes){ d,
+		            post->n_edges,
+		            post->n_rows,
+		            post->n_classes,
+		            .t = calloc(d * d + 1, sizeof(double)),
+		            .f = calloc(d * post->n_edges + 1, sizeof(double)),
+		            .r = calloc(d * post->n_rows + 1, sizeof(double)),
+		            .n = calloc(d * post->n_classes + 1, sizeof(double)) };
+	if (!a->t || !a->f || !a->r || !a->n)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	for (size_t k = 0; k < d; k++)
+		hessian[k * d + k] *= 1 + 1e-10;
+	if (gsl_linalg_cholesky_decomp1(&h.matrix) != GSL_SUCCESS)
+		return sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
+	/* Row i of inverse(L) is column i of inverse(L'). */
+	inverse = gsl_matrix_view_array(a->t, d, d);
+	gsl_matrix_set_identity(&inverse.matrix);
+	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &h.matrix, &inverse.matrix);
+	return 0;
+}
+
+/* The directions' effects on flows, equations and executions. */
+static void axes_fill(struct axes *a, const struct posterior *post)
+{
+	for (size_t i = 0; i < a->d; i++) {
+		const double *t = a->t + i * a->d;
+
+		for (size_t e = 0; e < a->n_edges; e++)
+			a->f[i * a->n_edges + e] = sparse_dot(&post->z, e, t);
+		for (size_t c = 0; c < a->n_classes; c++)
+			a->n[i * a->n_classes + c] = sparse_dot(&post->n, c, t);
+		for (size_t k = 0; k < a->n_rows; k++) {
+			double sum = 0;
+
+			for (size_t j = 0; j < a->d; j++)
+				sum += post->r[k * a->d + j] * t[j];
+			a->r[i * a->n_rows + k] = sum;
+		}
+	}
+}
+
+/* Everything that follows from t, afresh: rounding must not pile up over sweeps. */
+static void refresh(struct chain *ch)
+{
+	const struct posterior *post = ch->post;
+
+	for (size_t e = 0; e < post->n_edges; e++)
+		ch->f[e] = fmax(sparse_dot(&post->z, e, ch->t), 0);
+	for (size_t c = 0; c < post->n_classes; c++)
+		ch->n[c] = sparse_dot(&post->n, c, ch->t);
+	for (size_t k = 0; k < post->n_rows; k++) {
+		ch->miss[k] = -post->r_value[k];
+		for (size_t j = 0; j < post->n_free; j++)
+			ch->miss[k] += post->r[k * post->n_free + j] * ch->t[j];
+	}
+}
+
+/* How far one may go along a direction before a flow turns negative. */
+static void limits(const struct chain *ch, const double *df, double *lo, double *hi)
+{
+	*lo = -INFINITY;
+	*hi = INFINITY;
+	for (size_t e = 0; e < ch->post->n_edges; e++) {
+		if (df[e] > 0)
+			*lo = fmax(*lo, -ch->f[e] / df[e]);
+		else if (df[e] < 0)
+			*hi = fmin(*hi, -ch->f[e] / df[e]);
+	}
+}
+
+/* -log p at step s, up to a constant: quadratic equations in closed form, times of the classes that move. */
+static double energy(const struct chain *ch, const double *dn, double a, double b, double s)
+{
+	double sum = (a * s + b) * s;
+
+	for (size_t c = 0; c < ch->post->n_classes; c++) {
+		double n = ch->n[c] + s * dn[c];
+
+		if (dn[c] != 0)
+			sum += n > 0 ? posterior_time(ch->post, c, n) : 1e9;
+	}
+	return sum / ch->heat;
+}
+
+static void move(struct chain *ch, size_t i, double s)
+{
+	const struct axes *ax = ch->axes;
+
+	for (size_t k = 0; k < ax->d; k++)
+		ch->t[k] += s * ax->t[i * ax->d + k];
+	for (size_t e = 0; e < ax->n_edges; e++)
+		ch->f[e] = fmax(ch->f[e] + s * ax->f[i * ax->n_edges + e], 0);
+	for (size_t k = 0; k < ax->n_rows; k++)
+		ch->miss[k] += s * ax->r[i * ax->n_rows + k];
+	for (size_t c = 0; c < ax->n_classes; c++)
+		ch->n[c] += s * ax->n[i * ax->n_classes + c];
+}
+
+/* A slice-sampling step along direction i. */
+static void step(struct chain *ch, size_t i)
+{
+	const struct axes *ax = ch->axes;
+	const double *dn = ax->n + i * ax->n_classes, *dr = ax->r + i * ax->n_rows;
+	double lo, hi, min, max, a = 0, b = 0, level, width = 2.5 * sqrt(ch->heat), s = 0;
+
+	limits(ch, ax->f + i * ax->n_edges, &min, &max);
+	if (!(max > min))
+		return;
+	for (size_t k = 0; k < ax->n_rows; k++) {
+		a += dr[k] * dr[k] / 2;
+		b += dr[k] * ch->miss[k];
+	}
+	level = energy(ch, dn, a, b, 0) + gsl_ran_exponential(ch->rng, 1);
+	lo = -width * gsl_rng_uniform(ch->rng);
+	hi = lo + width;
+	for (int grow = 0; grow < 30 && lo > min && energy(ch, dn, a, b, lo) < level; grow++)
+		lo -= width;
+	for (int grow = 0; grow < 30 && hi < max && energy(ch, dn, a, b, hi) < level; grow++)
+		hi += width;
+	lo = fmax(lo, min);
+	hi = fmin(hi, max);
+	for (int shrink = 0; shrink < MAX_SHRINKS; shrink++) {
+		s = lo + (hi - lo) * gsl_rng_uniform(ch->rng);
+		if (energy(ch, dn, a, b, s) < level) {
+			move(ch, i, s);
+			return;
+		}
+		if (s < 0)
+			lo = s;
+		else
+			hi = s;
+	}
+}
+
+static void sweep(struct chain *ch)
+{
+	refresh(ch);
+	for (size_t i = 0; i < ch->axes->d; i++)
+		step(ch, i);
+}
+
+static void chain_fini(struct chain *ch)
+{
+	free(ch->t);
+	free(ch->f);
+	free(ch->miss);
+	free(ch->n);
+	gsl_rng_free(ch->rng);
+}
+
+static int chain_init(struct chain *ch, const struct posterior *post, const struct axes *axes, uint64_t seed)
+{
+	*ch = (struct chain){ .post = post,
+		              .axes = axes,
+		              .rng = gsl_rng_alloc(gsl_rng_mt19937),
+		              .heat = 1,
+		              .t = calloc(post->n_free + 1, sizeof(double)),
+		              .f = calloc(post->n_edges + 1, sizeof(double)),
+		              .miss = calloc(post->n_rows + 1, sizeof(double)),
+		              .n = calloc(post->n_classes + 1, sizeof(double)) };
+	if (!ch->rng || !ch->t || !ch->f || !ch->miss || !ch->n)
+		return sp_fail(SP_ENOMEM, "out of memory for a chain");
+	gsl_rng_set(ch->rng, seed);
+	return 0;
+}
+
+/* Start hot, far from the mode, and cool: chains that agree after that were not just started alike. */
+static void burn(struct chain *ch, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double left = 1 - 2 * (double)i / (double)n;
+
+		ch->heat = left > 0 ? exp(left * log(30)) : 1;
+		sweep(ch);
+	}
+	ch->heat = 1;
+}
+
+static void record(const struct chain *ch, const struct problem *p, float *draw, double *edge_flow,
+                   double share)
+{
+	for (size_t b = 0; b < p->n_blocks; b++)
+		draw[b] = (float)ch->n[ch->post->class_of[b]];
+	for (size_t e = 0; e < p->n_edges; e++)
+		edge_flow[e] += ch->f[e] * share;
+}
+
+/* R-hat and n_eff, worst over the blocks that hold the most instructions. */
+static void diagnose(const struct problem *p, size_t n_chains, size_t n, struct solution *out)
+{
+	double *x = calloc(n_chains * n + 1, sizeof(*x)), total = 0;
+	size_t watched = 0;
+
+	out->r_hat = 1;
+	out->n_eff = (double)(n_chains * n);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		total += (double)out->draws[b] * p->blocks[b].n_insn;
+	for (size_t b = 0; x && b < p->n_blocks && watched < MAX_WATCHED; b++) {
+		double r_hat, n_eff;
+
+		if ((double)out->draws[b] * p->blocks[b].n_insn < 0.01 * total)
+			continue;
+		watched++;
+		for (size_t i = 0; i < n_chains * n; i++)
+			x[i] = out->draws[i * p->n_blocks + b];
+		chain_diagnose(x, n_chains, n, &r_hat, &n_eff);
+		out->r_hat = fmax(out->r_hat, isnan(r_hat) ? 1 : r_hat);
+		out->n_eff = fmin(out->n_eff, isnan(n_eff) ? out->n_eff : n_eff);
+	}
+	free(x);
+	if (out->r_hat > 1.1) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);
+	}
+}
+
+/* How many free flows the equations settle: rank of their rows, counting what is known to 10%. */
+static uint32_t settled(const struct posterior *post, const double *t)
+{
+	size_t d = post->n_free, rank = 0;
+	double *rows = calloc(post->n_rows * d + 1, sizeof(*rows));
+
+	if (!rows)
+		return 0;
+	for (size_t i = 0; i < post->n_rows; i++)
+		for (size_t k = 0; k < d; k++)
+			rows[i * d + k] = post->r[i * d + k] * fmax(fabs(t[k]), 1);
+	for (size_t pass = 0; pass < d; pass++) {
+		size_t best = post->n_rows;
+		double best_norm = 10 * 10;
+
+		for (size_t i = rank; i < post->n_rows; i++) {
+			double norm = 0;
+
+			for (size_t k = 0; k < d; k++)
+				norm += rows[i * d + k] * rows[i * d + k];
+			if (norm > best_norm) {
+				best_norm = norm;
+				best = i;
+			}
+		}
+		if (best == post->n_rows)
+			break;
+		for (size_t k = 0; k < d; k++) {
+			double swap = rows[rank * d + k];
+
+			rows[rank * d + k] = rows[best * d + k] / sqrt(best_norm);
+			if (best != rank)
+				rows[best * d + k] = swap;
+		}
+		for (size_t i = rank + 1; i < post->n_rows; i++) {
+			double dot = 0;
+
+			for (size_t k = 0; k < d; k++)
+				dot += rows[i * d + k] * rows[rank * d + k];
+			for (size_t k = 0; k < d; k++)
+				rows[i * d + k] -= dot * rows[rank * d + k];
+		}
+		rank++;
+	}
+	free(rows);
+	return (uint32_t)rank;
+}
+
+static int run_chains(const struct problem *p, const struct posterior *post, const struct axes *axes,
+                      const double *mode, const struct infer_opts *opts, struct solution *out)
+{
+	double share = 1 / (double)(opts->n_chains * opts->n_keep);
+
+	for (size_t c = 0; c < opts->n_chains; c++) {
+		struct chain ch;
+		int err = chain_init(&ch, post, axes, opts->seed * 1000003 + c);
+
+		if (err == 0) {
+			memcpy(ch.t, mode, post->n_free * sizeof(*mode));
+			burn(&ch, opts->n_burn);
+			for (size_t i = 0; i < opts->n_keep; i++) {
+				sweep(&ch);
+				record(&ch, p, out->draws + (c * opts->n_keep + i) * p->n_blocks,
+				       out->edge_flow, share);
+			}
+		}
+		chain_fini(&ch);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* Sweeps cost d x (E + rows + classes) x a few evaluations: keep a huge region within seconds. */
+static struct infer_opts bounded(const struct infer_opts *opts, const struct posterior *post)
+{
+	double cost = (double)post->n_free *
+	              ((double)post->n_edges + (double)post->n_rows + 12 * (double)post->n_classes);
+	double sweeps = (double)(opts->n_chains * (opts->n_burn + opts->n_keep));
+	double scale = fmin(1, 2e9 / (cost * sweeps + 1));
+	struct infer_opts o = *opts;
+
+	o.n_burn = (size_t)fmax(20, (double)o.n_burn * scale);
+	o.n_keep = (size_t)fmax(20, (double)o.n_keep * scale);
+	return o;
+}
+
+static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
+{
+	uint8_t bits = 0;
+
+	for (size_t i = 0; i < eqs->n; i++)
+		bits |= eqs->v[i].kind;
+	return n_free <= 1 ? PROFILE_BY_FLOW : bits;
+}
+
+int method_full(const struct problem *p, const struct space *space, const struct equations *eqs,
+                const struct infer_opts *opts, struct solution *out)
+{
+	size_t d = space->n_free;
+	struct posterior *post = NULL;
+	struct axes axes = { 0 };
+	double *t = calloc(d + 1, sizeof(*t)), *hessian = calloc(d * d + 1, sizeof(*hessian));
+	double *f = calloc(p->n_edges + 1, sizeof(*f));
+	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
+	struct infer_opts o;
+	double insn = 0;
+	int err = sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+
+	if (!t || !hessian || !f || !usable)
+		goto out;
+	err = posterior_new(p, space, eqs, &post);
+	if (err < 0)
+		goto out;
+	err = space_interior(p, usable, f);
+	if (err < 0)
+		goto out;
+	for (size_t e = 0; e < p->n_edges; e++)
+		insn += f[e] * p->blocks[p->edges[e].to].n_insn;
+	for (size_t k = 0; k < d; k++)
+		t[k] = f[space->free_edge[k]] * p->total_insn / insn;
+	err = posterior_mode(post, t, hessian);
+	if (err == 0)
+		err = axes_init(&axes, post, hessian);
+	if (err < 0)
+		goto out;
+	axes_fill(&axes, post);
+	o = bounded(opts, post);
+	err = solution_init(out, p, o.n_chains * o.n_keep);
+	if (err < 0)
+		goto out;
+	out->n_free = (uint32_t)d;
+	out->n_rank = settled(post, t);
+	out->evidence = evidence_of(eqs, d);
+	err = run_chains(p, post, &axes, t, &o, out);
+	if (err == 0)
+		diagnose(p, o.n_chains, o.n_keep, out);
+out:
+	axes_fini(&axes);
+	posterior_free(post);
+	free(t);
+	free(hessian);
+	free(f);
+	free(usable);
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_FULL_H
+#define SKIDPROF_CORRECT_INFER_FULL_H
+
+/*
+ * The posterior of all evidence (eq. 11), sampled in the space of free flows:
+ * f = Z t over f >= 0 (design section 4).
+ */
+#include "correct/evidence/evidence.h"
+
+/*
+ * eqs   everything known about the region's flow, |E| (eq. 3) included.
+ * out   draws of block executions; edge flows; diagnostics; verdict.
+ *
+ * Returns 0, -SP_ENOMEM, -SP_EDOMAIN.  Same seed, same build: same bits.
+ */
+int method_full(const struct problem *p, const struct space *space, const struct equations *eqs,
+                const struct infer_opts *opts, struct solution *out);
+
+#endif

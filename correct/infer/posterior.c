@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/infer/posterior.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/*
+ * Spread of log cycles per instruction between classes of blocks, and the
+ * degrees of freedom of its tails: waiting for memory makes a few blocks fifty times dearer than most.
+ */
+static const double time_scale = 0.9, time_dof = 4;
+
+static void sparse_fini(struct sparse *m)
+{
+	free(m->row0);
+	free(m->col);
+	free(m->x);
+}
+
+static int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_rows * n_cols; i++)
+		n += dense[i] != 0;
+	m->n_rows = n_rows;
+	m->row0 = calloc(n_rows + 1, sizeof(*m->row0));
+	m->col = calloc(n + 1, sizeof(*m->col));
+	m->x = calloc(n + 1, sizeof(*m->x));
+	if (!m->row0 || !m->col || !m->x)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	n = 0;
+	for (size_t r = 0; r < n_rows; r++) {
+		m->row0[r] = n;
+		for (size_t c = 0; c < n_cols; c++)
+			if (dense[r * n_cols + c] != 0) {
+				m->col[n] = (uint32_t)c;
+				m->x[n++] = dense[r * n_cols + c];
+			}
+	}
+	m->row0[n_rows] = n;
+	return 0;
+}
+
+double sparse_dot(const struct sparse *m, size_t row, const double *t)
+{
+	double sum = 0;
+
+	for (size_t i = m->row0[row]; i < m->row0[row + 1]; i++)
+		sum += m->x[i] * t[m->col[i]];
+	return sum;
+}
+
+/* Executions of every block over the free flows: [B][d]. */
+static double *block_rows(const struct problem *p, const struct space *space)
+{
+	size_t d = space->n_free;
+	double *rows = calloc(p->n_blocks * d + 1, sizeof(*rows));
+
+	for (size_t e = 0; rows && e < p->n_edges; e++)
+		for (size_t k = 0; k < d; k++)
+			rows[p->edges[e].to * d + k] += space->z[e * d + k];
+	return rows;
+}
+
+static bool same_row(const double *a, const double *b, size_t d)
+{
+	for (size_t k = 0; k < d; k++)
+		if (fabs(a[k] - b[k]) > 1e-9)
+			return false;
+	return true;
+}
+
+static uint64_t hash_row(const double *row, size_t d)
+{
+	uint64_t h = 0x9e3779b97f4a7c15u;
+
+	for (size_t k = 0; k < d; k++)
+		if (fabs(row[k]) > 1e-9)
+			h = (h ^ (k * 31 + (uint64_t)(int64_t)lround(row[k] * 64))) * 0xff51afd7ed558ccdu;
+	return h;
+}
+
+/* Number blocks that always run equally often alike; returns how many numbers. */
+static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *class_of, uint32_t *first)
+{
+	size_t n_classes = 0;
+	uint64_t *hash = calloc(n_blocks + 1, sizeof(*hash));
+
+	for (size_t b = 0; hash && b < n_blocks; b++) {
+		uint64_t h = hash_row(rows + b * d, d);
+		size_t c = 0;
+
+		while (c < n_classes && (hash[c] != h || !same_row(rows + first[c] * d, rows + b * d, d)))
+			c++;
+		if (c == n_classes) {
+			hash[c] = h;
+			first[n_classes++] = (uint32_t)b;
+		}
+		class_of[b] = (uint32_t)c;
+	}
+	free(hash);
+	return n_classes;
+}
+
+/* C_c and I_c of each class, and how well its cycles are known. */
+static void time_terms(struct posterior *post, const struct problem *p)
+{
+	double *insn = post->log_insn, *cyc = post->log_cyc;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct problem_block *block = &p->blocks[b];
+
+		insn[post->class_of[b]] += block->n_insn;
+		for (uint32_t i = 0; i < block->n_insn; i++)
+			cyc[post->class_of[b]] += p->seen_cyc[block->insn0 + i];
+	}
+	for (size_t c = 0; c < post->n_classes; c++) {
+		double unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, n = cyc[c] / unit;
+
+		/* Half a sample more: none seen does not mean no time. */
+		cyc[c] = log(cyc[c] + unit / 2);
+		insn[c] = log(fmax(insn[c], 1));
+		post->scale[c] = sqrt(time_scale * time_scale + 1 / (n + 0.5));
+	}
+}
+
+static int alloc_all(struct posterior *post, const struct problem *p)
+{
+	post->r = calloc(post->n_rows * post->n_free + 1, sizeof(double));
+	post->r_value = calloc(post->n_rows + 1, sizeof(double));
+	post->class_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
+	post->log_insn = calloc(p->n_blocks + 1, sizeof(double));
+	post->log_cyc = calloc(p->n_blocks + 1, sizeof(double));
+	post->scale = calloc(p->n_blocks + 1, sizeof(double));
+	if (!post->r || !post->r_value || !post->class_of || !post->log_insn || !post->log_cyc ||
+	    !post->scale)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	return 0;
+}
+
+static void fill_equations(struct posterior *post, const struct space *space, const struct equations *eqs)
+{
+	size_t d = post->n_free;
+
+	for (size_t i = 0; i < eqs->n; i++) {
+		const struct equation *eq = &eqs->v[i];
+
+		for (size_t e = 0; e < post->n_edges; e++)
+			for (size_t k = 0; eq->w[e] != 0 && k < d; k++)
+				post->r[i * d + k] += eq->w[e] / eq->sd * space->z[e * d + k];
+		post->r_value[i] = eq->value / eq->sd;
+	}
+}
+
+int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
+                  struct posterior **out)
+{
+	struct posterior *post = calloc(1, sizeof(*post));
+	double *rows = block_rows(p, space), *class_rows = NULL;
+	uint32_t *first = calloc(p->n_blocks + 1, sizeof(*first));
+	size_t d = space->n_free;
+	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	if (!post || !rows || !first)
+		goto out;
+	post->n_free = d;
+	post->n_edges = p->n_edges;
+	post->n_rows = eqs->n;
+	err = alloc_all(post, p);
+	if (err < 0)
+		goto out;
+	fill_equations(post, space, eqs);
+	post->n_classes = classify(rows, p->n_blocks, d, post->class_of, first);
+	class_rows = calloc(post->n_classes * d + 1, sizeof(*class_rows));
+	err = class_rows ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t c = 0; err == 0 && c < post->n_classes; c++)
+		memcpy(class_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
+	if (err == 0)
+		err = sparse_from(&post->z, space->z, p->n_edges, d);
+	if (err == 0)
+		err = sparse_from(&post->n, class_rows, post->n_classes, d);
+	if (err < 0)
+		goto out;
+	time_terms(post, p);
+	post->mu = p->total_cyc > 0 && p->total_insn > 0 ? log(p->total_cyc / p->total_insn) : 0;
+	*out = post;
+	post = NULL;
+out:
+	posterior_free(post);
+	free(rows);
+	free(class_rows);
+	free(first);
+	return err;
+}
+
+void posterior_free(struct posterior *post)
+{
+	if (!post)
+		return;
+	sparse_fini(&post->z);
+	sparse_fini(&post->n);
+	free(post->r);
+	free(post->r_value);
+	free(post->class_of);
+	free(post->log_insn);
+	free(post->log_cyc);
+	free(post->scale);
+	free(post);
+}
+
+static double time_residual(const struct posterior *post, size_t c, double n)
+{
+	return (log(n) + post->log_insn[c] - post->log_cyc[c] + post->mu) / post->scale[c];
+}
+
+double posterior_time(const struct posterior *post, size_t c, double n)
+{
+	double x = time_residual(post, c, n);
+
+	return (time_dof + 1) / 2 * log1p(x * x / time_dof);
+}
+
+void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
+{
+	double x = time_residual(post, c, n), weight = (time_dof + 1) / (time_dof + x * x);
+
+	*slope = weight * x / post->scale[c];
+	/* The curvature of the weighted square: never negative, unlike the true one in the tails. */
+	*curve = weight / (post->scale[c] * post->scale[c]);
+}
+
+/* g += slope * row, h += curve * row row' of one sparse row. */
+static void add_rank_one(const struct sparse *m, size_t row, double slope, double curve, double *g, double *h,
+                         size_t d)
+{
+	for (size_t i = m->row0[row]; i < m->row0[row + 1]; i++) {
+		g[m->col[i]] += slope * m->x[i];
+		for (size_t j = m->row0[row]; j < m->row0[row + 1]; j++)
+			h[m->col[i] * d + m->col[j]] += curve * m->x[i] * m->x[j];
+	}
+}
+
+/* Gradient and (positive) Hessian of -log p with barrier -b sum log f. */
+static void derivatives(const struct posterior *post, const double *t, double barrier, const double *rr,
+                        double *g, double *h)
+{
+	size_t d = post->n_free;
+
+	memcpy(h, rr, d * d * sizeof(*h));
+	memset(g, 0, d * sizeof(*g));
+	for (size_t i = 0; i < post->n_rows; i++) {
+		const double *row = post->r + i * d;
+		double miss = -post->r_value[i];
+
+		for (size_t k = 0; k < d; k++)
+			miss += row[k] * t[k];
+		for (size_t k = 0; k < d; k++)
+			g[k] += miss * row[k];
+	}
+	for (size_t c = 0; c < post->n_classes; c++) {
+		double n = sparse_dot(&post->n, c, t), slope, curve;
+
+		if (n <= 0)
+			continue;
+		posterior_time_slope(post, c, n, &slope, &curve);
+		add_rank_one(&post->n, c, slope / n, curve / (n * n), g, h, d);
+	}
+	for (size_t e = 0; e < post->n_edges; e++) {
+		double f = sparse_dot(&post->z, e, t);
+
+		if (post->z.row0[e] == post->z.row0[e + 1])
+			continue;
+		add_rank_one(&post->z, e, -barrier / f, barrier / (f * f), g, h, d);
+	}
+}
+
+static double objective(const struct posterior *post, const double *t, double barrier)
+{
+	size_t d = post->n_free;
+	double sum = 0;
+
+	for (size_t e = 0; e < post->n_edges; e++) {
+		double f = sparse_dot(&post->z, e, t);
+
+		if (post->z.row0[e] == post->z.row0[e + 1])
+			continue;
+		if (!(f > 0))
+			return INFINITY;
+		sum -= barrier * log(f);
+	}
+	for (size_t i = 0; i < post->n_rows; i++) {
+		double miss = -post->r_value[i];
+
+		for (size_t k = 0; k < d; k++)
+			miss += post->r[i * d + k] * t[k];
+		sum += miss * miss / 2;
+	}
+	for (size_t c = 0; c < post->n_classes; c++) {
+		double n = sparse_dot(&post->n, c, t);
+
+		if (n > 0)
+			sum += posterior_time(post, c, n);
+	}
+	return sum;
+}
+
+/* One damped Newton step; returns how much the objective fell. */
+static double newton_step(const struct posterior *post, double barrier, const double *rr, double *t,
+                          double *g, double *h, double *trial)
+{
+	size_t d = post->n_free;
+	gsl_matrix_view hm = gsl_matrix_view_array(h, d, d);
+	gsl_vector_view gv = gsl_vector_view_array(g, d);
+	double before = objective(post, t, barrier), step = 1;
+
+	derivatives(post, t, barrier, rr, g, h);
+	for (size_t k = 0; k < d; k++)
+		h[k * d + k] *= 1 + 1e-10;
+	if (gsl_linalg_cholesky_decomp1(&hm.matrix) != GSL_SUCCESS ||
+	    gsl_linalg_cholesky_svx(&hm.matrix, &gv.vector) != GSL_SUCCESS)
+		return 0;
+	for (int halving = 0; halving < 50; halving++, step /= 2) {
+		double after;
+
+		for (size_t k = 0; k < d; k++)
+			trial[k] = t[k] - step * g[k];
+		after = objective(post, trial, barrier);
+		if (after < before) {
+			memcpy(t, trial, d * sizeof(*t));
+			return before - after;
+		}
+	}
+	return 0;
+}
+
+/* R'R, once: the equations' part of every Hessian. */
+static void normal_matrix(const struct posterior *post, double *rr)
+{
+	size_t d = post->n_free;
+
+	memset(rr, 0, d * d * sizeof(*rr));
+	for (size_t i = 0; i < post->n_rows; i++) {
+		const double *row = post->r + i * d;
+
+		for (size_t a = 0; a < d; a++)
+			for (size_t b = 0; row[a] != 0 && b < d; b++)
+				rr[a * d + b] += row[a] * row[b];
+	}
+}
+
+int posterior_mode(const struct posterior *post, double *t, double *hessian)
+{
+	static const double barriers[] = { 30, 3, 0.5 };
+	size_t d = post->n_free;
+	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
+
+	if (!work)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	rr = work;
+	g = work + d * d;
+	trial = g + d;
+	normal_matrix(post, rr);
+	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
+		for (int step = 0; step < 60; step++)
+			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3)
+				break;
+	derivatives(post, t, barriers[2], rr, g, hessian);
+	free(work);
+	return 0;
+}

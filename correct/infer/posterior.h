@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_POSTERIOR_H
+#define SKIDPROF_CORRECT_INFER_POSTERIOR_H
+
+/*
+ * The density that eq. 11 names, as a function of the free flows t:
+ *
+ *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2            equations, in units of their noise
+ *              + sum_c log T4((log n_c I_c - log C_c + mu) / s_c)   time
+ *   with f = Z t >= 0.
+ *
+ * c are classes of blocks that structure makes run equally often, n_c their
+ * executions, I_c their instructions an execution, C_c the cycles seen in
+ * them.  The second line is all that cycles say of counts: that the
+ * instructions of a region do not differ in cost without limit; mu is
+ * their common log cycles per instruction.  It decides only what nothing
+ * exact does.
+ */
+#include "correct/evidence/evidence.h"
+
+/* Rows of a sparse matrix over the free flows. */
+struct sparse {
+	size_t n_rows;
+	size_t *row0;  /* [n_rows + 1] */
+	uint32_t *col; /* free flow */
+	double *x;
+};
+
+struct posterior {
+	size_t n_free, n_edges, n_rows, n_classes;
+	struct sparse z;    /* [E] flows */
+	double *r;          /* [n_rows][n_free] equations over their noise */
+	double *r_value;    /* [n_rows] */
+	struct sparse n;    /* [n_classes] executions */
+	double *log_insn;   /* [n_classes] log I_c */
+	double *log_cyc;    /* [n_classes] log C_c */
+	double *scale;      /* [n_classes] s_c */
+	double mu;          /* log cycles an instruction */
+	uint32_t *class_of; /* [B] */
+};
+
+int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
+                  struct posterior **out);
+void posterior_free(struct posterior *post);
+
+/* row . t of a sparse matrix. */
+double sparse_dot(const struct sparse *m, size_t row, const double *t);
+
+/* -log density of the time term of one class at n executions, and its derivatives in log n. */
+double posterior_time(const struct posterior *post, size_t c, double n);
+void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve);
+
+/*
+ * The mode by damped Newton steps inside f > 0 with a falling log barrier.
+ *
+ * t        in: a point with all flows positive; out: the mode.
+ * hessian  out [d][d]: of -log p there, barrier included; positive definite.
+ */
+int posterior_mode(const struct posterior *post, double *t, double *hessian);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/* Places of files that are not open yet; module_of_file's other values are indices. */
+enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };
+
+static int spool_stdin(int *fd_out)
+{
+	FILE *f = tmpfile();
+	char buf[1 << 16];
+	ssize_t n;
+	int fd;
+
+	if (!f)
+		return sp_fail_errno("temporary file for standard input (see TMPDIR)");
+	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		if (fwrite(buf, 1, (size_t)n, f) != (size_t)n)
+			break;
+	if (n != 0 || fflush(f) != 0) {
+		int err = sp_fail_errno("standard input: could not be spooled to a temporary file");
+
+		fclose(f);
+		return err;
+	}
+	fd = dup(fileno(f));
+	fclose(f);
+	if (fd < 0)
+		return sp_fail_errno("dup");
+	*fd_out = fd;
+	return 0;
+}
+
+/*
+ * The event that stands for instructions (or cycles): sampled, hardware, and
+ * of several the one listed first.  Hybrid machines name theirs "cpu_core/cycles/".
+ */
+static int find_event(const struct pd_reader *r, uint64_t config, const char *word)
+{
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (attr->type == PERF_TYPE_HARDWARE && (attr->config & 0xffffffff) == config &&
+		    attr->sample_period)
+			return (int)i;
+	}
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (e->attr.type != PERF_TYPE_SOFTWARE && e->attr.sample_period && strstr(e->name, word))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void choose_events(struct recording *r)
+{
+	r->insn_event = find_event(r->reader, PERF_COUNT_HW_INSTRUCTIONS, "instructions");
+	r->cyc_event = find_event(r->reader, PERF_COUNT_HW_CPU_CYCLES, "cycles");
+}
+
+int recording_open(const struct correct_opts *opts, struct recording **out)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	char path[64];
+	int err;
+
+	if (!r)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->spool_fd = -1;
+	r->module_opts = opts->modules;
+	if (strcmp(opts->input, "-") == 0) {
+		err = spool_stdin(&r->spool_fd);
+		if (err < 0)
+			goto out;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", r->spool_fd);
+		err = pd_open(path, &r->reader);
+	} else {
+		err = pd_open(opts->input, &r->reader);
+	}
+	if (err < 0)
+		goto out;
+	choose_events(r);
+	*out = r;
+	return 0;
+out:
+	recording_close(r);
+	return err;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_modules; i++)
+		module_free(r->modules[i]);
+	free(r->modules);
+	free(r->module_of_file);
+	maps_free(r->maps);
+	pd_close(r->reader);
+	if (r->spool_fd >= 0)
+		close(r->spool_fd);
+	free(r);
+}
+
+/* Open the module behind a mapped file, once. */
+static int open_file(struct recording *r, uint32_t file)
+{
+	const struct maps_file *f = maps_file(r->maps, file);
+	const uint8_t *id = f->build_id;
+	size_t id_bytes = f->build_id_bytes;
+	struct module **grown, *m = NULL;
+	int err;
+
+	if (!id_bytes)
+		id_bytes = pd_build_id(r->reader, f->path, &id);
+	err = module_open(f->path, id, id_bytes, &r->module_opts, &m);
+	if (err < 0)
+		return err;
+	grown = realloc(r->modules, (r->n_modules + 1) * sizeof(struct module *));
+	if (!grown) {
+		module_free(m);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	r->modules = grown;
+	r->modules[r->n_modules] = m;
+	r->module_of_file[file] = (int32_t)r->n_modules++;
+	return 0;
+}
+
+static int32_t module_of(struct recording *r, uint32_t file)
+{
+	if (file >= r->n_files) {
+		size_t n = maps_n_files(r->maps);
+		int32_t *grown = realloc(r->module_of_file, n * sizeof(int32_t));
+
+		if (!grown)
+			return FILE_UNUSABLE;
+		for (size_t i = r->n_files; i < n; i++)
+			grown[i] = FILE_NEW;
+		r->module_of_file = grown;
+		r->n_files = n;
+	}
+	if (r->module_of_file[file] == FILE_NEW && open_file(r, file) < 0)
+		r->module_of_file[file] = FILE_UNUSABLE;
+	return r->module_of_file[file];
+}
+
+struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip)
+{
+	/* Opening a module on first sight is caching: nothing else of r changes. */
+	struct recording *cache = (struct recording *)r;
+	struct place place = { .module = -1, .vaddr = ip };
+	struct maps_place at;
+
+	if (!maps_find(r->maps, pid, ip, &at))
+		return place;
+	place.module = module_of(cache, at.file);
+	place.vaddr = at.off;
+	if (place.module >= 0 && module_state(r->modules[place.module]) == MODULE_OK &&
+	    !module_vaddr(r->modules[place.module], at.off, &place.vaddr))
+		place.module = -1;
+	return place;
+}
+
+double recording_weight(const struct recording *r, const struct pd_record *rec)
+{
+	const struct pd_event *e;
+
+	if (rec->sample.period)
+		return (double)rec->sample.period;
+	e = pd_event(r->reader, (size_t)rec->event);
+	return e->attr.freq ? 1 : (double)e->attr.sample_period;
+}
+
+static int restart(struct recording *r)
+{
+	int err;
+
+	if (r->maps) {
+		err = pd_rewind(r->reader);
+		if (err < 0)
+			return err;
+	}
+	/* Files keep their numbers: the same records in the same order make the same maps. */
+	maps_free(r->maps);
+	r->maps = NULL;
+	r->n_unmapped = 0;
+	return maps_new(&r->maps);
+}
+
+int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg)
+{
+	struct pd_record rec;
+	uint64_t n = 0;
+	int err = restart(r), got;
+
+	if (err < 0)
+		return err;
+	while ((got = pd_next(r->reader, &rec)) > 0) {
+		struct place place;
+
+		if (rec.type != PERF_RECORD_SAMPLE) {
+			r->maps_changes++;
+			err = maps_apply(r->maps, &rec);
+			if (err < 0)
+				return err;
+			continue;
+		}
+		/* In pipe mode the events come with the records. */
+		if (n == 0)
+			choose_events(r);
+		if ((++n & 0xfff) == 0)
+			sp_progress(what, n, 0);
+		if (rec.event < 0)
+			continue;
+		place = recording_place(r, rec.pid, rec.sample.ip);
+		if (place.module < 0)
+			r->n_unmapped++;
+		err = fn(arg, r, &rec, place);
+		if (err < 0)
+			return err;
+	}
+	sp_progress_end();
+	return got;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_RECORDING_H
+#define SKIDPROF_CORRECT_RECORDING_H
+
+/*
+ * A recording with its binaries: samples as places in modules.  The file is
+ * gone through twice (first to learn which code matters, then to collect
+ * evidence about its flow), so nothing of it is kept but sums; standard
+ * input is spooled to an unnamed temporary file.
+ */
+#include "correct/correct.h"
+#include "profiler/perfdata/maps.h"
+#include "profiler/perfdata/reader.h"
+
+/* Where a sample or a branch was, in the binaries. */
+struct place {
+	int32_t module; /* index into recording.modules, -1 = not in a usable file */
+	uint64_t vaddr;
+};
+
+/* Everything sampled at one address. */
+struct place_sum {
+	uint32_t module;
+	uint64_t vaddr;
+	double insn, cyc;     /* events: samples x period */
+	double n_insn, n_cyc; /* samples */
+};
+
+struct recording {
+	struct pd_reader *reader;
+	struct maps *maps;
+	int spool_fd; /* -1 = the file itself is read */
+	struct module_options module_opts;
+
+	struct module **modules;
+	size_t n_modules;
+	int32_t *module_of_file; /* [n_files] of the address maps */
+	size_t n_files;
+
+	int insn_event, cyc_event; /* index of the sampled events, -1 = none */
+	uint64_t n_unmapped;
+	uint64_t maps_changes; /* grows whenever addresses may mean something else */
+};
+
+/* Called with each sample in time order; a negative return ends the pass. */
+typedef int recording_fn(void *arg, const struct recording *r, const struct pd_record *rec,
+                         struct place place);
+
+int recording_open(const struct correct_opts *opts, struct recording **out);
+void recording_close(struct recording *r);
+
+/* Go through all samples from the beginning.  `what` names the pass in the progress line. */
+int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg);
+
+/* Where ip of a process is at this point of a pass. */
+struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip);
+
+/* How a sample's event counts: its weight in events (its period). */
+double recording_weight(const struct recording *r, const struct pd_record *rec);
+
+#endif
