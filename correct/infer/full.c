@@ -33,12 +33,13 @@ struct axes {
 };
 
 struct chain {
-	const struct posterior *post;
+	struct posterior *post; /* the chain's own mu; the rest is shared */
+	struct posterior own;
 	const struct axes *axes;
 	gsl_rng *rng;
 	double heat;              /* 1 = the posterior; more = flatter */
 	double *t, *f, *miss, *n; /* [d], [E], [rows], [classes] */
-	double *n_new;            /* [classes] work */
+	double *weight;           /* [classes] work */
 };
 
 static void axes_fini(struct axes *a)
@@ -189,9 +190,24 @@ static void step(struct chain *ch, size_t i)
 	}
 }
 
+/* Student's t is a normal of random precision: draw those, then mu given them. */
+static void draw_mu(struct chain *ch)
+{
+	double dof = posterior_time_dof, mean, precision;
+
+	for (size_t c = 0; c < ch->post->n_classes; c++) {
+		double x = ch->n[c] > 0 ? posterior_time_residual(ch->post, c, ch->n[c]) : 0;
+
+		ch->weight[c] = gsl_ran_gamma(ch->rng, (dof + 1) / 2, 2 / (dof + x * x));
+	}
+	posterior_mu(ch->post, ch->n, ch->weight, &mean, &precision);
+	ch->post->mu = mean + gsl_ran_gaussian(ch->rng, 1 / sqrt(precision));
+}
+
 static void sweep(struct chain *ch)
 {
 	refresh(ch);
+	draw_mu(ch);
 	for (size_t i = 0; i < ch->axes->d; i++)
 		step(ch, i);
 }
@@ -202,20 +218,23 @@ static void chain_fini(struct chain *ch)
 	free(ch->f);
 	free(ch->miss);
 	free(ch->n);
+	free(ch->weight);
 	gsl_rng_free(ch->rng);
 }
 
 static int chain_init(struct chain *ch, const struct posterior *post, const struct axes *axes, uint64_t seed)
 {
-	*ch = (struct chain){ .post = post,
+	*ch = (struct chain){ .own = *post,
 		              .axes = axes,
 		              .rng = gsl_rng_alloc(gsl_rng_mt19937),
 		              .heat = 1,
 		              .t = calloc(post->n_free + 1, sizeof(double)),
 		              .f = calloc(post->n_edges + 1, sizeof(double)),
 		              .miss = calloc(post->n_rows + 1, sizeof(double)),
-		              .n = calloc(post->n_classes + 1, sizeof(double)) };
-	if (!ch->rng || !ch->t || !ch->f || !ch->miss || !ch->n)
+		              .n = calloc(post->n_classes + 1, sizeof(double)),
+		              .weight = calloc(post->n_classes + 1, sizeof(double)) };
+	ch->post = &ch->own;
+	if (!ch->weight || !ch->rng || !ch->t || !ch->f || !ch->miss || !ch->n)
 		return sp_fail(SP_ENOMEM, "out of memory for a chain");
 	gsl_rng_set(ch->rng, seed);
 	return 0;

@@ -13,7 +13,8 @@
  * Spread of log cycles per instruction between classes of blocks, and the
  * degrees of freedom of its tails: waiting for memory makes a few blocks fifty times dearer than most.
  */
-static const double time_scale = 0.9, time_dof = 4;
+static const double time_scale = 0.9;
+const double posterior_time_dof = 4;
 
 static void sparse_fini(struct sparse *m)
 {
@@ -214,21 +215,22 @@ void posterior_free(struct posterior *post)
 	free(post);
 }
 
-static double time_residual(const struct posterior *post, size_t c, double n)
+double posterior_time_residual(const struct posterior *post, size_t c, double n)
 {
 	return (log(n) + post->log_insn[c] - post->log_cyc[c] + post->mu) / post->scale[c];
 }
 
 double posterior_time(const struct posterior *post, size_t c, double n)
 {
-	double x = time_residual(post, c, n);
+	double x = posterior_time_residual(post, c, n);
 
-	return (time_dof + 1) / 2 * log1p(x * x / time_dof);
+	return (posterior_time_dof + 1) / 2 * log1p(x * x / posterior_time_dof);
 }
 
 void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
 {
-	double x = time_residual(post, c, n), weight = (time_dof + 1) / (time_dof + x * x);
+	double x = posterior_time_residual(post, c, n),
+	       weight = (posterior_time_dof + 1) / (posterior_time_dof + x * x);
 
 	*slope = weight * x / post->scale[c];
 	/* The curvature of the weighted square: never negative, unlike the true one in the tails. */
@@ -310,6 +312,45 @@ static double objective(const struct posterior *post, const double *t, double ba
 	return sum;
 }
 
+void posterior_mu(const struct posterior *post, const double *n, const double *weight, double *mean,
+                  double *precision)
+{
+	double sum = 0, sum_w = 1e-6;
+
+	for (size_t c = 0; c < post->n_classes; c++) {
+		double w = weight[c] / (post->scale[c] * post->scale[c]);
+
+		if (n[c] <= 0)
+			continue;
+		sum += w * (post->log_cyc[c] - log(n[c]) - post->log_insn[c]);
+		sum_w += w;
+	}
+	*mean = sum / sum_w;
+	*precision = sum_w;
+}
+
+/* Bring mu to its mode at t: a few rounds of reweighted means. */
+static int settle_mu(struct posterior *post, const double *t)
+{
+	double *n = calloc(2 * post->n_classes + 1, sizeof(*n)), *weight, precision;
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	weight = n + post->n_classes;
+	for (size_t c = 0; c < post->n_classes; c++)
+		n[c] = sparse_dot(&post->n, c, t);
+	for (int round = 0; round < 10; round++) {
+		for (size_t c = 0; c < post->n_classes; c++) {
+			double x = n[c] > 0 ? posterior_time_residual(post, c, n[c]) : 0;
+
+			weight[c] = (posterior_time_dof + 1) / (posterior_time_dof + x * x);
+		}
+		posterior_mu(post, n, weight, &post->mu, &precision);
+	}
+	free(n);
+	return 0;
+}
+
 /* One damped Newton step; returns how much the objective fell. */
 static double newton_step(const struct posterior *post, double barrier, const double *rr, double *t,
                           double *g, double *h, double *trial)
@@ -354,10 +395,11 @@ static void normal_matrix(const struct posterior *post, double *rr)
 	}
 }
 
-int posterior_mode(const struct posterior *post, double *t, double *hessian)
+int posterior_mode(struct posterior *post, double *t, double *hessian)
 {
 	static const double barriers[] = { 30, 3, 0.5 };
 	size_t d = post->n_free;
+	int err = 0;
 	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
 
 	if (!work)
@@ -367,10 +409,13 @@ int posterior_mode(const struct posterior *post, double *t, double *hessian)
 	trial = g + d;
 	normal_matrix(post, rr);
 	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
-		for (int step = 0; step < 60; step++)
-			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3)
+		for (int step = 0; step < 60 && err == 0; step++) {
+			if (step % 4 == 0)
+				err = settle_mu(post, t);
+			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3 && step % 4)
 				break;
+		}
 	derivatives(post, t, barriers[2], rr, g, hessian);
 	free(work);
-	return 0;
+	return err;
 }

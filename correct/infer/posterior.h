@@ -43,8 +43,20 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
                   struct posterior **out);
 void posterior_free(struct posterior *post);
 
+extern const double posterior_time_dof; /* of the T density above */
+
 /* row . t of a sparse matrix. */
 double sparse_dot(const struct sparse *m, size_t row, const double *t);
+
+/*
+ * The common log cycles per instruction, given executions n[n_classes]: its
+ * mean, and the precision it is known with, under weight[c] (1 for a normal tail).
+ */
+void posterior_mu(const struct posterior *post, const double *n, const double *weight, double *mean,
+                  double *precision);
+
+/* (log n_c I_c - log C_c + mu) / s_c: how unlike the others a class costs. */
+double posterior_time_residual(const struct posterior *post, size_t c, double n);
 
 /* -log density of the time term of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);
@@ -53,9 +65,11 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 /*
  * The mode by damped Newton steps inside f > 0 with a falling log barrier.
  *
+ * mu is brought to its own mode on the way.
+ *
  * t        in: a point with all flows positive; out: the mode.
  * hessian  out [d][d]: of -log p there, barrier included; positive definite.
  */
-int posterior_mode(const struct posterior *post, double *t, double *hessian);
+int posterior_mode(struct posterior *post, double *t, double *hessian);
 
 #endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_SUMS_H
+#define SKIDPROF_CORRECT_SUMS_H
+
+/*
+ * The first pass over a recording: what was sampled at each address, where
+ * branches were seen to go, and the skid of each cycles sample (eq. 9).
+ */
+#include "correct/flow/graph.h"
+#include "correct/recording.h"
+
+struct event_sum {
+	uint64_t n_samples;
+	double period_sum;
+	double value_sum; /* last group values of all threads; 0 = none recorded */
+	bool multiplexed; /* running less than enabled somewhere */
+};
+
+struct sums {
+	struct place_sum *v; /* sorted by (module, vaddr) */
+	size_t n;
+	struct flow_seen *seen;
+	size_t n_seen;
+	double *skid_cyc; /* [n_skid] overshoots of the cycles event */
+	size_t n_skid;
+	struct event_sum *events; /* [n_events] */
+	size_t n_events;
+	bool branch_records;
+};
+
+int sums_collect(struct recording *r, struct sums *out);
+void sums_fini(struct sums *s);
+
+#endif
