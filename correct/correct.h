@@ -53,4 +53,10 @@ int correct_run(const struct correct_opts *opts, struct profile **out);
 int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts,
                        double **own, double **rolled, double *unmatched);
 
+/*
+ * Exact executions of every instruction of the profile: per_insn, out,
+ * malloc'd, [p->n_insns]; 0 where the truth has none.
+ */
+int correct_truth_insns(const struct profile *p, const struct truth *t, double **per_insn);
+
 #endif

@@ -75,13 +75,13 @@ static long add_func(struct join *j, uint32_t module, const struct module_scope 
 	if (vec_reserve_raw((void **)&p->funcs, &j->func_cap, p->n_funcs + 1, sizeof(*p->funcs)) < 0)
 		return -SP_ENOMEM;
 	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, scope->name),
-						      .linkage = profile_string(p, linkage),
-						      .module = module,
-						      .line = scope->line,
-						      .status = PROFILE_RAW,
-						      .why = "never sampled",
-						      .count = { .lo = NAN, .hi = NAN },
-						      .rolled = { .lo = NAN, .hi = NAN } };
+		                                      .linkage = profile_string(p, linkage),
+		                                      .module = module,
+		                                      .line = scope->line,
+		                                      .status = PROFILE_RAW,
+		                                      .why = "never sampled",
+		                                      .count = { .lo = NAN, .hi = NAN },
+		                                      .rolled = { .lo = NAN, .hi = NAN } };
 	if (!p->funcs[p->n_funcs].name || !p->funcs[p->n_funcs].linkage)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	p->n_funcs++;
@@ -105,11 +105,19 @@ static long func_of(struct join *j, uint32_t object, uint32_t module, const stru
 	return i;
 }
 
-static int credit(struct join *j, size_t i, bool rolled, double n)
+/* A place in both views for every function of the profile. */
+static int cover(struct join *j)
 {
 	while (j->own.n < j->p->n_funcs)
 		if (vec_push(&j->own, 0) < 0 || vec_push(&j->rolled, 0) < 0)
 			return -SP_ENOMEM;
+	return 0;
+}
+
+static int credit(struct join *j, size_t i, bool rolled, double n)
+{
+	if (cover(j) < 0)
+		return -SP_ENOMEM;
 	if (rolled)
 		j->rolled.v[i] += n;
 	else
@@ -135,15 +143,15 @@ static int check_build_id(const struct profile *p, const struct truth *t, size_t
 	ours = p->modules[module].build_id;
 	if (*ours && strcmp(ours, theirs) != 0)
 		return sp_fail(SP_EDOUBT,
-			       "%s: the recording is of build id %s, the truth of %s: not the same binary; "
-			       "run 'skidprof record' and 'skidprof truth' again",
-			       t->objects[object], ours, theirs);
+		               "%s: the recording is of build id %s, the truth of %s: not the same binary; "
+		               "run 'skidprof record' and 'skidprof truth' again",
+		               t->objects[object], ours, theirs);
 	return 0;
 }
 
 /* All instructions of one object: insns[0 .. n). */
 static int join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n,
-		       const struct module_options *opts)
+                       const struct module_options *opts)
 {
 	long known = module_of(j->p, j->t->objects[object]);
 	/* Functions of objects without samples can't be in the profile: a module number of their own. */
@@ -161,8 +169,9 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 		if (!n_scopes) {
 			if (module_state(m) != MODULE_OK)
 				j->unmatched += (double)insns[i].n;
-			scopes[0] = (struct module_scope){ .id = UINT32_MAX, .name = "[unknown]",
-							   .linkage = "[unknown]" };
+			scopes[0] = (struct module_scope){ .id = UINT32_MAX,
+				                           .name = "[unknown]",
+				                           .linkage = "[unknown]" };
 			n_scopes = 1;
 		}
 		inner = func_of(j, (uint32_t)object, module, &scopes[0]);
@@ -175,8 +184,8 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 	return err;
 }
 
-int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts, double **own,
-		       double **rolled, double *unmatched)
+int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts,
+                       double **own, double **rolled, double *unmatched)
 {
 	struct join j = { .p = p, .t = t };
 	int err = 0;
@@ -190,7 +199,7 @@ int correct_truth_join(struct profile *p, const struct truth *t, const struct mo
 		err = join_object(&j, t->insns[i].object, t->insns + i, next - i, opts);
 	}
 	if (err == 0)
-		err = credit(&j, 0, false, 0);
+		err = cover(&j);
 	if (err == 0) {
 		*own = j.own.v;
 		*rolled = j.rolled.v;
