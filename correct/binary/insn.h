@@ -22,25 +22,32 @@ enum insn_flow {
 	INSN_SYSCALL, /* goes on to the next, after the kernel */
 };
 
-/* Bits of insn.flags: what retired-instruction events ask about (eq. 8). */
+/*
+ * Bits of insn.flags: what retired-instruction events ask about (eq. 8).
+ *
+ * Floating-point arithmetic is add, subtract, multiply, divide, fused
+ * multiply-add, square root, minimum, maximum, reciprocals, dot products,
+ * horizontal adds, rounding to integral, and x87's arithmetic.  Compares,
+ * converts, moves, shuffles, sign changes and logic are not: the processors'
+ * own events (Intel's FP_ARITH_INST_RETIRED) leave them out.
+ */
 enum insn_flag {
-	INSN_LOAD = 1 << 0,  /* reads memory (ret, pop, leave and indirect jumps through memory too) */
-	INSN_STORE = 1 << 1, /* writes memory (push, call on x86 too) */
-	INSN_FP_SCALAR =
-	        1 << 2, /* scalar floating-point arithmetic: add, mul, div, fma, sqrt, compare, convert ... */
+	INSN_LOAD = 1 << 0,      /* reads memory (ret, pop, leave and indirect jumps through memory too) */
+	INSN_STORE = 1 << 1,     /* writes memory (push, call on x86 too) */
+	INSN_FP_SCALAR = 1 << 2, /* scalar floating-point arithmetic, x87's too */
 	INSN_FP_VECTOR = 1 << 3, /* packed floating-point arithmetic */
-	INSN_SIMD_INT = 1 << 4,  /* vector integer or vector move */
+	INSN_SIMD_INT = 1 << 4,  /* any other work on vector registers: integers, moves, shuffles, converts */
 	INSN_DIV = 1 << 5,       /* integer division */
-	INSN_NOP = 1 << 6,       /* nop, endbr64, bti, hint */
+	INSN_NOP = 1 << 6,       /* nop, pause, endbr64, bti, hint */
 	INSN_REP = 1 << 7,       /* x86 rep string instruction: one retired instruction, many steps */
 	INSN_LOCK = 1 << 8,      /* atomic read-modify-write */
-	INSN_UNKNOWN = 1 << 9,   /* not decoded: stepped over */
-	INSN_MEM_TARGET =
-	        1
-	        << 10, /* indirect through memory at the known address `target` (PLT slot, GOT, rip-relative) */
-	INSN_TWO_LOADS = 1 << 11, /* more than one load operation (movs, pop mem, ldp counts one) */
-	INSN_TWO_STORES = 1 << 12,
-	INSN_PREFETCH = 1 << 13, /* software prefetch: no architectural load */
+	INSN_UNKNOWN = 1 << 9,   /* not decoded: stepped over, its loads and stores not known */
+	INSN_MEM_TARGET = 1 << 10, /* indirect through memory at the known address `target` (PLT slot, GOT) */
+	INSN_TWO_LOADS = 1 << 11,  /* more than one load operation (cmps, gathers; ldp counts one) */
+	INSN_TWO_STORES = 1 << 12, /* more than one store operation (scatters, enter) */
+	INSN_PREFETCH = 1 << 13,   /* software prefetch: no architectural load */
+	INSN_X87 = 1 << 14,        /* of the FP_SCALAR ones: x87, which Intel's FP_ARITH events leave out */
+	INSN_FMA = 1 << 15, /* of the FP ones: counted twice by Intel's FP_ARITH events (fma, dot product) */
 };
 
 struct insn {
@@ -60,9 +67,10 @@ int insn_decoder_new(enum insn_isa isa, struct insn_decoder **out);
 void insn_decoder_free(struct insn_decoder *d);
 
 /*
- * Decode the instruction at code[0..n_bytes) with address vaddr.  Never
- * fails on n_bytes >= 1: what capstone can't decode gets INSN_UNKNOWN and
- * the best known size (1 byte on x86-64, where the length can't be told; 4 on aarch64).
+ * Decode the instruction at code[0..n_bytes) with address vaddr.  What
+ * capstone doesn't know gets INSN_UNKNOWN, its flow where it is a branch, and
+ * its true size: the length follows from the encoding's form.  Bytes that are
+ * no instruction's form get INSN_UNKNOWN and 1 byte (4 on aarch64).
  * Returns 0, or -SP_EDOMAIN when the bytes end inside the instruction.
  */
 int insn_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr,

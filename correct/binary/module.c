@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/binary/module_impl.h"
+
+#include "profiler/base/err.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Set the state and word it; *err is -SP_ENOMEM where there is no memory even for that. */
+static int __attribute__((format(printf, 3, 4)))
+unusable(struct module *m, enum module_state state, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	m->state = state;
+	va_start(args, fmt);
+	len = vasprintf(&m->why, fmt, args);
+	va_end(args);
+	if (len >= 0)
+		return 0;
+	m->why = NULL;
+	return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+}
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Names of mappings that no file stands behind. */
+static bool is_pseudo(const char *path)
+{
+	return path[0] == '[' || has_prefix(path, "//anon") || has_prefix(path, "anon_inode:") ||
+	       has_prefix(path, "/anon_hugepage") || has_prefix(path, "/memfd:") ||
+	       has_prefix(path, "/dev/zero") || has_prefix(path, "/SYSV") || !path[0];
+}
+
+static const char *pseudo_reason(const char *path)
+{
+	if (has_prefix(path, "[kernel") || has_prefix(path, "[guest.kernel"))
+		return "the kernel's code is not read";
+	if (!strcmp(path, "[vsyscall]"))
+		return "the kernel's old system call page: no file holds it";
+	if (!strcmp(path, "[heap]") || has_prefix(path, "[stack"))
+		return "data, not a file: code run from here was generated";
+	return "memory without a file, such as a just-in-time compiler's: there is nothing to read the code "
+	       "from";
+}
+
+/* How long the ELF image in our own memory is: to the end of its section headers. */
+static size_t image_bytes(const uint8_t *image)
+{
+	Elf64_Ehdr header;
+
+	memcpy(&header, image, sizeof(header));
+	return header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+}
+
+/* Our own process's vdso as a file, so that it is read like any other. */
+static int open_vdso(void)
+{
+	const uint8_t *image =
+	        (const uint8_t *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: the kernel gives a number */
+	size_t n_bytes, done = 0;
+	int fd;
+
+	if (!image || memcmp(image, ELFMAG, SELFMAG) != 0)
+		return -1;
+	n_bytes = image_bytes(image);
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	while (fd >= 0 && done < n_bytes) {
+		ssize_t n = write(fd, image + done, n_bytes - done);
+
+		if (n <= 0) {
+			close(fd);
+			return -1;
+		}
+		done += (size_t)n;
+	}
+	return fd;
+}
+
+static int open_file(struct module *m)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(m->path);
+	bool was_deleted = len > strlen(deleted) && !strcmp(m->path + len - strlen(deleted), deleted);
+	struct stat st;
+
+	if (was_deleted)
+		len -= strlen(deleted);
+	if (asprintf(&m->opened, "%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path) < 0) {
+		m->opened = NULL;
+		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	}
+	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (m->fd < 0)
+		return unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
+		                was_deleted ? " (it was deleted or replaced while it ran)" : "");
+	if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
+	return 0;
+}
+
+static int open_path(struct module *m)
+{
+	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso64]")) {
+		m->fd = open_vdso();
+		if (m->fd < 0)
+			return unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
+		m->opened = strdup(m->path);
+		return m->opened ? 0 : sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	}
+	if (is_pseudo(m->path))
+		return unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
+		                pseudo_reason(m->path));
+	return open_file(m);
+}
+
+static enum insn_isa isa_of(const GElf_Ehdr *header)
+{
+	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
+		return ISA_NONE;
+	return header->e_machine == EM_X86_64    ? ISA_X86_64
+	       : header->e_machine == EM_AARCH64 ? ISA_AARCH64
+	                                         : ISA_NONE;
+}
+
+static int check_header(struct module *m)
+{
+	GElf_Ehdr header;
+
+	m->elf = elf_begin(m->fd, ELF_C_READ_MMAP, NULL);
+	if (!m->elf || elf_kind(m->elf) != ELF_K_ELF || !gelf_getehdr(m->elf, &header))
+		return unusable(m, MODULE_FOREIGN, "%s: not an ELF file", m->opened);
+	m->isa = isa_of(&header);
+	if (m->isa == ISA_NONE)
+		return unusable(m, MODULE_FOREIGN,
+		                "%s: an ELF file for another machine (number %u), not x86-64 or aarch64",
+		                m->opened, header.e_machine);
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+		return unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object", m->opened);
+	m->raw = (const uint8_t *)elf_rawfile(m->elf, &m->raw_bytes);
+	if (!m->raw)
+		return unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
+	return 0;
+}
+
+static int load_segments(struct module *m)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(m->elf, &n) < 0)
+		return unusable(m, MODULE_FOREIGN, "%s: damaged program headers", m->opened);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+		struct segment seg;
+
+		if (!gelf_getphdr(m->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
+		    phdr.p_offset > m->raw_bytes)
+			continue;
+		seg = (struct segment){ phdr.p_vaddr, phdr.p_offset, phdr.p_filesz, phdr.p_memsz,
+			                phdr.p_flags & PF_X };
+		if (seg.file_bytes > m->raw_bytes - seg.off)
+			seg.file_bytes = m->raw_bytes - seg.off; /* a truncated file */
+		if (seg.vaddr + seg.mem_bytes < seg.vaddr || seg.vaddr + seg.file_bytes < seg.vaddr)
+			continue;
+		if (vec_push(&m->segments, seg) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+static int add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *section,
+                    uint64_t entry_bytes)
+{
+	size_t n_bytes;
+
+	if (!size_bytes || !module_code(m, vaddr, &n_bytes))
+		return 0;
+	if (size_bytes > n_bytes)
+		size_bytes = n_bytes;
+	return vec_push(&m->code, (struct code_range){ vaddr, size_bytes, section, entry_bytes });
+}
+
+static int compare_code(const void *a, const void *b)
+{
+	const struct code_range *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static int load_code_ranges(struct module *m)
+{
+	size_t names = 0;
+	int err = 0;
+
+	elf_getshdrstrndx(m->elf, &names);
+	for (Elf_Scn *scn = elf_nextscn(m->elf, NULL); scn && !err; scn = elf_nextscn(m->elf, scn)) {
+		GElf_Shdr shdr;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
+		    !(shdr.sh_flags & SHF_EXECINSTR))
+			continue;
+		name = elf_strptr(m->elf, names, shdr.sh_name);
+		err = add_code(m, shdr.sh_addr, shdr.sh_size, name ? name : "", shdr.sh_entsize);
+	}
+	for (size_t i = 0; !m->code.n && i < m->segments.n && !err; i++)
+		if (m->segments.v[i].executable)
+			err = add_code(m, m->segments.v[i].vaddr, m->segments.v[i].file_bytes, "", 0);
+	if (m->code.n)
+		qsort(m->code.v, m->code.n, sizeof(*m->code.v), compare_code);
+	return err;
+}
+
+static char *to_hex(const uint8_t *bytes, size_t n)
+{
+	char *text = malloc(2 * n + 1);
+
+	if (!text)
+		return NULL;
+	text[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	return text;
+}
+
+static bool all_zero(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+static int check_build_id(struct module *m, const uint8_t *want, size_t want_bytes)
+{
+	const void *id = NULL;
+	ssize_t n = dwelf_elf_gnu_build_id(m->elf, &id);
+	char *wanted;
+	int err = 0;
+
+	if (n > 0 && !(m->build_id = to_hex(id, (size_t)n)))
+		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	/* Recorders write zeros where they could not read one. */
+	if (!want_bytes || all_zero(want, want_bytes))
+		return 0;
+	/* perf pads short ones with zeros up to 20 bytes. */
+	if (n > 0 && (size_t)n < want_bytes && all_zero(want + n, want_bytes - (size_t)n))
+		want_bytes = (size_t)n;
+	if (n > 0 && (size_t)n == want_bytes && !memcmp(id, want, want_bytes))
+		return 0;
+	wanted = to_hex(want, want_bytes);
+	if (!wanted)
+		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	err = unusable(m, MODULE_MISMATCH,
+	               "%s: not the file that ran: its build id is %s, the recorded one %s; "
+	               "give the directory that holds the right one with --symfs, or record again",
+	               m->opened, m->build_id ? m->build_id : "missing", wanted);
+	free(wanted);
+	return err;
+}
+
+static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
+{
+	int err = open_path(m);
+
+	if (!err && m->state == MODULE_OK)
+		err = check_header(m);
+	if (!err && m->state == MODULE_OK)
+		err = check_build_id(m, build_id, build_id_bytes);
+	if (!err && m->state == MODULE_OK)
+		err = load_segments(m);
+	if (!err && m->state == MODULE_OK)
+		err = load_code_ranges(m);
+	if (!err && m->state == MODULE_OK)
+		err = debuglink_begin(m);
+	if (!err && m->state == MODULE_OK)
+		err = slots_load(m);
+	if (!err && m->state == MODULE_OK)
+		err = symbols_load(m);
+	return err;
+}
+
+static int copy_options(struct module *m, const char *path, const struct module_options *opts)
+{
+	m->path = strdup(path);
+	m->opts.symfs = opts && opts->symfs ? strdup(opts->symfs) : NULL;
+	m->opts.debug_dir = opts && opts->debug_dir ? strdup(opts->debug_dir) : NULL;
+	m->opts.no_debuginfod = opts && opts->no_debuginfod;
+	if (!m->path || (opts && opts->symfs && !m->opts.symfs) ||
+	    (opts && opts->debug_dir && !m->opts.debug_dir))
+		return sp_fail(SP_ENOMEM, "no memory to open %s", path);
+	return 0;
+}
+
+int module_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
+                const struct module_options *opts, struct module **out)
+{
+	struct module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return sp_fail(SP_ENOMEM, "no memory to open %s", path);
+	m->fd = -1;
+	elf_version(EV_CURRENT);
+	err = copy_options(m, path, opts);
+	if (!err)
+		err = load(m, build_id, build_id_bytes);
+	if (err) {
+		module_free(m);
+		return err;
+	}
+	if (m->state != MODULE_OK)
+		m->isa = ISA_NONE;
+	*out = m;
+	return 0;
+}
+
+void module_free(struct module *m)
+{
+	if (!m)
+		return;
+	debug_free(m->debug);
+	debuglink_end(m);
+	vec_fini(&m->slots);
+	vec_fini(&m->names);
+	vec_fini(&m->spans);
+	vec_fini(&m->funcs);
+	vec_fini(&m->code);
+	vec_fini(&m->segments);
+	text_pool_fini(&m->pool);
+	elf_end(m->elf);
+	if (m->fd >= 0)
+		close(m->fd);
+	free((char *)m->opts.symfs);
+	free((char *)m->opts.debug_dir);
+	free(m->build_id);
+	free(m->why);
+	free(m->opened);
+	free(m->path);
+	free(m);
+}
+
+enum module_state module_state(const struct module *m)
+{
+	return m->state;
+}
+
+const char *module_why(const struct module *m)
+{
+	return m->why ? m->why : "";
+}
+
+const char *module_path(const struct module *m)
+{
+	return m->path;
+}
+
+const char *module_build_id(const struct module *m)
+{
+	return m->build_id ? m->build_id : "";
+}
+
+enum insn_isa module_isa(const struct module *m)
+{
+	return m->isa;
+}
+
+bool module_vaddr(const struct module *m, uint64_t off, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct segment *seg = &m->segments.v[i];
+
+		if (off >= seg->off && off - seg->off < seg->file_bytes) {
+			*vaddr = seg->vaddr + (off - seg->off);
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct segment *segment_at(const struct module *m, uint64_t vaddr, bool code)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct segment *seg = &m->segments.v[i];
+
+		if (vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->file_bytes && (!code || seg->executable))
+			return seg;
+	}
+	return NULL;
+}
+
+bool module_off(const struct module *m, uint64_t vaddr, uint64_t *off)
+{
+	const struct segment *seg = segment_at(m, vaddr, false);
+
+	if (seg)
+		*off = seg->off + (vaddr - seg->vaddr);
+	return seg != NULL;
+}
+
+static const uint8_t *bytes_at(const struct module *m, uint64_t vaddr, size_t *n_bytes, bool code)
+{
+	const struct segment *seg = m->state == MODULE_OK ? segment_at(m, vaddr, code) : NULL;
+
+	if (!seg)
+		return NULL;
+	*n_bytes = seg->file_bytes - (vaddr - seg->vaddr);
+	return m->raw + seg->off + (vaddr - seg->vaddr);
+}
+
+const uint8_t *module_code(const struct module *m, uint64_t vaddr, size_t *n_bytes)
+{
+	return bytes_at(m, vaddr, n_bytes, true);
+}
+
+const uint8_t *module_data(const struct module *m, uint64_t vaddr, size_t *n_bytes)
+{
+	return bytes_at(m, vaddr, n_bytes, false);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_BINARY_MODULE_IMPL_H
+#define SKIDPROF_CORRECT_BINARY_MODULE_IMPL_H
+
+/* The inside of a module, shared by the files of this room; nobody else includes this. */
+#include "correct/binary/module.h"
+#include "correct/binary/text_pool.h"
+#include "profiler/base/vec.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <libelf.h>
+
+struct segment {
+	uint64_t vaddr, off, file_bytes, mem_bytes;
+	bool executable;
+};
+
+/* Where code can be: an executable section, or segment where there are no sections. */
+struct code_range {
+	uint64_t vaddr, size_bytes;
+	const char *section;  /* "" if it is a segment */
+	uint64_t entry_bytes; /* of a PLT section; 0 where the linker doesn't say */
+};
+
+/* A function, and the disjoint stretches of code that are its own. */
+struct span {
+	uint64_t vaddr, end;
+	uint32_t func;
+};
+
+/* Aliases have an entry each. */
+struct func_name {
+	const char *linkage;
+	uint64_t vaddr;
+};
+
+struct slot {
+	uint64_t vaddr, target;
+	const char *name;
+	bool ifunc;
+};
+
+struct debug;
+
+struct module {
+	char *path;   /* as asked for */
+	char *opened; /* with symfs, without " (deleted)" */
+	char *why, *build_id;
+	enum module_state state;
+	enum insn_isa isa;
+	int fd;
+	Elf *elf;
+	const uint8_t *raw; /* the file */
+	size_t raw_bytes;
+	struct module_options opts; /* strings of its own */
+	Dwfl *dwfl;                 /* finds the debug file; NULL once it is no longer needed */
+	Dwfl_Module *dwfl_module;   /* NULL where libdwfl refuses the file */
+	Dwfl_Callbacks callbacks;
+	char *debug_path;
+	struct text_pool pool;
+	VEC(struct segment) segments;
+	VEC(struct code_range) code;
+	VEC(struct module_func) funcs;
+	VEC(struct span) spans;
+	VEC(struct func_name) names; /* by name */
+	VEC(struct slot) slots;
+	struct debug *debug; /* NULL until DWARF was read */
+};
+
+/* symbols.c: fill m->funcs, spans and names.  0 or -SP_ENOMEM. */
+int symbols_load(struct module *m);
+/* Demangled without parameters, in the module's pool; the linkage name itself where it isn't mangled. */
+const char *symbols_demangle(struct text_pool *pool, const char *linkage);
+
+/* ehframe.c: calls seen for every frame description entry's range.  Stops at the first error. */
+typedef int ehframe_seen(void *data, uint64_t vaddr, uint64_t size_bytes);
+int ehframe_walk(const struct module *m, ehframe_seen *seen, void *data);
+
+/* slots.c: fill m->slots, in address order. */
+int slots_load(struct module *m);
+const struct slot *slots_at(const struct module *m, uint64_t vaddr);
+
+/* plt.c: calls seen for every stub of a PLT section that jumps through a slot. */
+typedef int plt_seen(void *data, uint64_t vaddr, uint64_t size_bytes, const struct slot *slot);
+int plt_walk(const struct module *m, plt_seen *seen, void *data);
+
+/* debuglink.c: m->dwfl and m->dwfl_module, which find separate debug files; */
+int debuglink_begin(struct module *m);
+void debuglink_end(struct module *m);
+
+/* dwarf.c: read all DWARF there is, once. */
+struct debug *debug_get(struct module *m);
+void debug_free(struct debug *d);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Functions as the linker knows them, in three layers: symbols and PLT stubs;
+ * ranges of .eh_frame where those leave code uncovered; the gaps that still
+ * remain.
+ */
+#include "correct/binary/module_impl.h"
+
+#include "profiler/base/err.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libiberty/demangle.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LONGEST_MANGLED = 4096, /* longer ones stay as they are: demangling can grow without bound */
+	LEAST_GAP_BYTES = 64,   /* shorter gaps are alignment */
+};
+
+/* A symbol that may become a function. */
+struct candidate {
+	uint64_t vaddr, size_bytes;
+	const char *name; /* without its version; NULL = made up */
+	uint8_t rank;     /* of names for one address: lower is better */
+	bool ifunc, label;
+};
+
+struct frame {
+	uint64_t vaddr, size_bytes;
+};
+
+struct loader {
+	struct module *m;
+	VEC(struct candidate) found;
+	size_t n_symbols; /* the first of found, which are symbols, not stubs */
+	VEC(struct frame) frames;
+	size_t next_frame;
+};
+
+const char *symbols_demangle(struct text_pool *pool, const char *linkage)
+{
+	const char *kept = linkage;
+	char *plain = NULL;
+
+	if (linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R') &&
+	    strlen(linkage) < LONGEST_MANGLED)
+		plain = cplus_demangle(linkage, DMGL_NO_OPTS);
+	if (plain)
+		kept = text_pool_add(pool, plain, strlen(plain));
+	free(plain);
+	return kept ? kept : linkage;
+}
+
+static const struct code_range *range_at(const struct module *m, uint64_t vaddr)
+{
+	size_t low = 0, high = m->code.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (m->code.v[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || vaddr - m->code.v[low - 1].vaddr >= m->code.v[low - 1].size_bytes)
+		return NULL;
+	return &m->code.v[low - 1];
+}
+
+/* Global before weak before local, then fewer leading underscores. */
+static uint8_t rank_of(const GElf_Sym *sym, const char *name)
+{
+	unsigned bind = GELF_ST_BIND(sym->st_info);
+	unsigned binding = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2;
+	size_t underscores = strspn(name, "_");
+
+	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))
+		underscores = 0; /* the mangling's own */
+	return (uint8_t)(binding * 16 + (underscores > 15 ? 15 : underscores));
+}
+
+/* aarch64 marks code and data with $x and $d; they name nothing. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') && (!name[2] || name[2] == '.');
+}
+
+static int add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, const char *name)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+	const char *version;
+	struct candidate c = { vaddr, .ifunc = type == STT_GNU_IFUNC, .label = type == STT_NOTYPE };
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF ||
+	    sym->st_shndx == SHN_ABS || !name || !name[0] || is_mapping_symbol(name) ||
+	    !range_at(l->m, vaddr))
+		return 0;
+	version = strchr(name + 1, '@');
+	c.name = text_pool_add(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
+	if (!c.name)
+		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
+	c.size_bytes = sym->st_size;
+	c.rank = rank_of(sym, c.name);
+	return vec_push(&l->found, c);
+}
+
+/* .symtab, that of the separate debug file, .gnu_debugdata, or .dynsym: libdwfl knows them all. */
+static int add_symbols(struct loader *l)
+{
+	Dwfl_Module *module = l->m->dwfl_module;
+	GElf_Addr bias = 0;
+	int n, err = 0;
+
+	if (!module || !dwfl_module_getelf(module, &bias))
+		return 0;
+	n = dwfl_module_getsymtab(module);
+	for (int i = 1; i < n && !err; i++) {
+		GElf_Sym sym;
+		GElf_Addr vaddr;
+		const char *name = dwfl_module_getsym_info(module, i, &sym, &vaddr, NULL, NULL, NULL);
+
+		if (name)
+			err = add_symbol(l, &sym, vaddr - bias, name);
+	}
+	return err;
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr > y->vaddr ? 1 : -1;
+	if (x->label != y->label)
+		return x->label - y->label;
+	if (x->rank != y->rank)
+		return x->rank - y->rank;
+	return x->name && y->name ? strcmp(x->name, y->name) : 0;
+}
+
+static void sort(struct loader *l)
+{
+	if (l->found.n)
+		qsort(l->found.v, l->found.n, sizeof(*l->found.v), compare_candidates);
+}
+
+/* The name of a symbol at vaddr among the first n, which are sorted. */
+static const char *name_at(const struct loader *l, size_t n, uint64_t vaddr)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (l->found.v[mid].vaddr < vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n && l->found.v[low].vaddr == vaddr ? l->found.v[low].name : NULL;
+}
+
+static int add_stub(void *data, uint64_t vaddr, uint64_t size_bytes, const struct slot *slot)
+{
+	struct loader *l = data;
+	struct candidate c = { vaddr, size_bytes };
+	/* A stub without a symbol goes to an ifunc of this module; its resolver bears the name. */
+	const char *name = slot->name ? slot->name : name_at(l, l->n_symbols, slot->target);
+
+	if (name)
+		c.name = text_pool_printf(&l->m->pool, "%s@plt", name);
+	else
+		c.name = text_pool_printf(&l->m->pool, "[0x%jx]@plt", (uintmax_t)slot->target);
+	if (!c.name)
+		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
+	return vec_push(&l->found, c);
+}
+
+/* Aliases into one; labels that lie inside a function are dropped.  Sizes are made to be. */
+static void fold(struct loader *l)
+{
+	size_t n = 0;
+	uint64_t covered = 0;
+
+	for (size_t i = 0; i < l->found.n; i++) {
+		struct candidate c = l->found.v[i];
+
+		for (; i + 1 < l->found.n && l->found.v[i + 1].vaddr == c.vaddr; i++) {
+			if (l->found.v[i + 1].size_bytes > c.size_bytes)
+				c.size_bytes = l->found.v[i + 1].size_bytes;
+			c.ifunc |= l->found.v[i + 1].ifunc;
+		}
+		if (c.label && c.vaddr < covered)
+			continue;
+		if (c.vaddr + c.size_bytes > covered)
+			covered = c.vaddr + c.size_bytes;
+		l->found.v[n++] = c;
+	}
+	l->found.n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct candidate *c = &l->found.v[i];
+		const struct code_range *range = range_at(l->m, c->vaddr);
+		uint64_t room = range->vaddr + range->size_bytes - c->vaddr;
+
+		if (!c->size_bytes && i + 1 < n && c[1].vaddr - c->vaddr < room)
+			c->size_bytes = c[1].vaddr - c->vaddr;
+		if (!c->size_bytes || c->size_bytes > room)
+			c->size_bytes = room;
+	}
+}
+
+static int collect_frame(void *data, uint64_t vaddr, uint64_t size_bytes)
+{
+	struct loader *l = data;
+
+	if (!range_at(l->m, vaddr))
+		return 0;
+	return vec_push(&l->frames, (struct frame){ vaddr, size_bytes });
+}
+
+static int compare_frames(const void *a, const void *b)
+{
+	const struct frame *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static int add_made_up(struct loader *l, uint64_t vaddr, uint64_t end)
+{
+	return vec_push(&l->found, (struct candidate){ vaddr, end - vaddr });
+}
+
+/* Fill [vaddr, end), where no symbol is, by frame entries, then what is left of it by itself. */
+static int fill_gap(struct loader *l, uint64_t vaddr, uint64_t end)
+{
+	int err = 0;
+
+	while (l->next_frame < l->frames.n && l->frames.v[l->next_frame].vaddr < vaddr)
+		l->next_frame++;
+	for (; l->next_frame < l->frames.n && !err; l->next_frame++) {
+		const struct frame *f = &l->frames.v[l->next_frame];
+		uint64_t stop = end;
+
+		if (f->vaddr >= end)
+			break;
+		if (f->vaddr < vaddr)
+			continue;
+		if (f->size_bytes < stop - f->vaddr)
+			stop = f->vaddr + f->size_bytes;
+		if (f->vaddr - vaddr >= LEAST_GAP_BYTES)
+			err = add_made_up(l, vaddr, f->vaddr);
+		if (!err)
+			err = add_made_up(l, f->vaddr, stop);
+		vaddr = stop;
+	}
+	if (!err && vaddr < end && end - vaddr >= LEAST_GAP_BYTES)
+		err = add_made_up(l, vaddr, end);
+	return err;
+}
+
+static int fill_gaps(struct loader *l)
+{
+	size_t n = l->found.n, i = 0;
+	int err = ehframe_walk(l->m, collect_frame, l);
+
+	if (l->frames.n)
+		qsort(l->frames.v, l->frames.n, sizeof(*l->frames.v), compare_frames);
+	for (size_t r = 0; r < l->m->code.n && !err; r++) {
+		uint64_t at = l->m->code.v[r].vaddr, end = at + l->m->code.v[r].size_bytes;
+
+		for (; i < n && l->found.v[i].vaddr < end && !err; i++) {
+			uint64_t func_end = l->found.v[i].vaddr + l->found.v[i].size_bytes;
+
+			if (l->found.v[i].vaddr > at)
+				err = fill_gap(l, at, l->found.v[i].vaddr);
+			if (func_end > at)
+				at = func_end;
+		}
+		if (at < end && !err)
+			err = fill_gap(l, at, end);
+	}
+	sort(l);
+	return err;
+}
+
+static const char *made_up_name(struct module *m, uint64_t vaddr)
+{
+	const char *slash = strrchr(m->opened, '/');
+
+	return text_pool_printf(&m->pool, "[%s+0x%jx]", slash ? slash + 1 : m->opened, (uintmax_t)vaddr);
+}
+
+static int keep(struct loader *l)
+{
+	struct module *m = l->m;
+
+	for (size_t i = 0; i < l->found.n; i++) {
+		const struct candidate *c = &l->found.v[i];
+		struct module_func func = { c->vaddr, c->size_bytes, NULL, c->name, c->ifunc, !c->name };
+
+		if (!func.linkage)
+			func.linkage = func.name = made_up_name(m, c->vaddr);
+		if (!func.linkage || vec_push(&m->funcs, func) < 0)
+			return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", m->path);
+	}
+	return 0;
+}
+
+static int push_span(struct module *m, uint64_t vaddr, uint64_t end, uint32_t func)
+{
+	return vaddr < end ? vec_push(&m->spans, (struct span){ vaddr, end, func }) : 0;
+}
+
+/* Functions may lie inside one another: cut them into stretches that belong to the innermost. */
+static int cut_spans(struct module *m)
+{
+	VEC(uint32_t) open = { 0 };
+	uint64_t at = 0;
+	int err = 0;
+
+	for (size_t i = 0; i <= m->funcs.n && !err; i++) {
+		uint64_t start = i < m->funcs.n ? m->funcs.v[i].vaddr : UINT64_MAX;
+
+		while (open.n && !err) {
+			uint32_t top = open.v[open.n - 1];
+			uint64_t end = m->funcs.v[top].vaddr + m->funcs.v[top].size_bytes;
+
+			err = push_span(m, at, end < start ? end : start, top);
+			at = end < start ? (end > at ? end : at) : start;
+			if (end > start)
+				break;
+			open.n--;
+		}
+		at = start;
+		if (i < m->funcs.n && !err)
+			err = vec_push(&open, (uint32_t)i);
+	}
+	vec_fini(&open);
+	return err;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct func_name *x = a, *y = b;
+	int order = strcmp(x->linkage, y->linkage);
+
+	return order ? order : (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* Every name, the aliases' too, before they are folded. */
+static int index_by_name(struct loader *l)
+{
+	struct module *m = l->m;
+
+	for (size_t i = 0; i < l->found.n; i++)
+		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr }) < 0)
+			return -SP_ENOMEM;
+	if (m->names.n)
+		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
+	return 0;
+}
+
+int symbols_load(struct module *m)
+{
+	struct loader l = { .m = m };
+	int err = add_symbols(&l);
+
+	sort(&l);
+	l.n_symbols = l.found.n;
+	if (!err)
+		err = plt_walk(m, add_stub, &l);
+	sort(&l);
+	if (!err)
+		err = index_by_name(&l);
+	fold(&l);
+	if (!err)
+		err = fill_gaps(&l);
+	if (!err)
+		err = keep(&l);
+	if (!err)
+		err = cut_spans(m);
+	vec_fini(&l.frames);
+	vec_fini(&l.found);
+	return err;
+}
+
+size_t module_n_funcs(const struct module *m)
+{
+	return m->funcs.n;
+}
+
+const struct module_func *module_func(const struct module *m, size_t i)
+{
+	struct module_func *func = &m->funcs.v[i];
+
+	/* Demangled when first asked for: most functions never are. */
+	if (!func->name)
+		func->name = symbols_demangle(&((struct module *)m)->pool, func->linkage);
+	return func;
+}
+
+long module_func_at(const struct module *m, uint64_t vaddr)
+{
+	size_t low = 0, high = m->spans.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (m->spans.v[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && vaddr < m->spans.v[low - 1].end ? (long)m->spans.v[low - 1].func : -1;
+}
+
+long module_func_named(const struct module *m, const char *linkage)
+{
+	size_t low = 0, high = m->names.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (strcmp(m->names.v[mid].linkage, linkage) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == m->names.n || strcmp(m->names.v[low].linkage, linkage) != 0)
+		return -1;
+	return module_func_at(m, m->names.v[low].vaddr);
+}
