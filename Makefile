@@ -126,7 +126,7 @@ bench: all samples
 	$Qtests/bench.sh '$B'
 
 accuracy: all samples
-	$Qtests/stat/accuracy.sh '$B'
+	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)
 
 TIDY_SRC := $(SRC) $(SIM_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)

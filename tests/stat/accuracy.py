@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""accuracy.py DIR: the table of tests/stat/accuracy.sh from its files GROUP.PROGRAM.SEED.VARIANT.METHOD.json.
+
+Errors are of functions (inlined ones are functions too) of at least 1% of the true instructions.  "mean" is over all of
+them, "worst" is the worst of all; the number after +- is the standard deviation over seeds of the same figure of one
+seed.  "holds" is the share of them whose 90% interval holds the truth.  "false" is the share of those called fixed that
+are off by more than 5% and outside their interval.
+"""
+import glob
+import json
+import os
+import statistics
+import sys
+from collections import defaultdict
+
+VARIANTS = {
+    "plain": "no branch records",
+    "branches": "with branch records",
+    "limited": "cycles, instructions and two more events",
+    "two": "only cycles and instructions",
+    "two-short": "only cycles and instructions, a skid of 12 to 27 cycles",
+    "skidless": "a core whose interrupts do not skid",
+}
+GROUPS = {
+    "sample": "Five samples",
+    "heldout": "Random programs, held out",
+    "tune": "Random programs, for development",
+}
+METHODS = ["raw", "loops", "flow", "path", "full"]
+MIN_SHARE = 0.01
+
+
+class Tally:
+    """All recordings of one group, variant and method."""
+
+    def __init__(self):
+        self.by_seed = defaultdict(list)  # seed -> absolute errors of its functions
+        self.eps = []
+        self.inside = self.intervals = 0
+        self.fixed = self.false = self.functions = 0
+
+    def add(self, seed, result, method):
+        # compare --method raw shows the raw counts in both columns; take the one that is always raw.
+        raw = method == "raw"
+        functions = result["functions"]
+        total = sum(f["truth"] for f in functions)
+        self.eps.append(result["eps_raw" if raw else "eps_fixed"])
+        for f in functions:
+            if total <= 0 or f["truth"] < MIN_SHARE * total:
+                continue
+            err = f["raw_err" if raw else "fixed_err"]
+            self.by_seed[seed].append(abs(err))
+            self.functions += 1
+            if raw:
+                continue
+            inside = False
+            if f.get("lo") is not None and f.get("hi") is not None:
+                inside = f["lo"] <= f["truth"] <= f["hi"]
+                self.intervals += 1
+                self.inside += inside
+            if f["status"] == "fixed":
+                self.fixed += 1
+                self.false += abs(err) > 0.05 and not inside
+
+    def row(self):
+        errors = [e for seed in self.by_seed.values() for e in seed]
+        means = [statistics.mean(v) for v in self.by_seed.values() if v]
+        worsts = [max(v) for v in self.by_seed.values() if v]
+        return [
+            str(len(self.eps)),
+            with_spread(statistics.mean(errors) if errors else None, means),
+            with_spread(max(errors) if errors else None, worsts),
+            with_spread(statistics.mean(self.eps) if self.eps else None, self.eps),
+            share(self.inside, self.intervals),
+            share(self.fixed, self.functions),
+            share(self.false, self.fixed),
+        ]
+
+
+def with_spread(value, per_seed):
+    if value is None:
+        return "-"
+    spread = statistics.stdev(per_seed) if len(per_seed) > 1 else 0.0
+    return "%.2f%% +-%.2f" % (100 * value, 100 * spread)
+
+
+def share(part, whole):
+    return "%.1f%%" % (100 * part / whole) if whole else "-"
+
+
+def load(folder):
+    tallies, broken = defaultdict(Tally), []
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+        group, program, seed, variant, method, _ = os.path.basename(path).split(".")
+        try:
+            with open(path) as f:
+                result = json.load(f)
+            if not result["functions"]:
+                raise ValueError("no functions")
+            tallies[group, variant, method].add(seed, result, method)
+        except (ValueError, KeyError, TypeError) as e:
+            broken.append("%s: %s" % (os.path.basename(path), e))
+    for path in sorted(glob.glob(os.path.join(folder, "*.fail"))):
+        with open(path) as f:
+            broken.append("%s: %s" % (os.path.basename(path)[:-5], f.read().strip()))
+    return tallies, broken
+
+
+def main():
+    tallies, broken = load(sys.argv[1])
+    head = ["", "recordings", "mean error", "worst error", "eps", "holds", "fixed", "false"]
+    widths = [30, 10, 16, 17, 16, 7, 7, 7]
+
+    def line(cells):
+        print(" ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths))).rstrip())
+
+    line(head)
+    for group, group_name in GROUPS.items():
+        for variant, variant_name in VARIANTS.items():
+            rows = [(m, tallies[group, variant, m]) for m in METHODS if (group, variant, m) in tallies]
+            if not rows:
+                continue
+            print("%s, %s" % (group_name, variant_name))
+            for method, tally in rows:
+                line(["  " + method] + tally.row())
+    print("\n%d recordings or comparisons failed%s" % (len(broken), ":" if broken else "."))
+    for b in broken[:40]:
+        print("  " + b[:200])
+    if len(broken) > 40:
+        print("  ... and %d more" % (len(broken) - 40))
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# accuracy.sh BUILD [--seeds N] [--programs N] [--jobs N] [--quick] [--keep]
+#
+# How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
+# develop, even ones are held out), each recorded with and without branch records and with fewer events, corrected by
+# every method and held against the exact counts of the same run.  Only commands that a user has are used.
+# Recordings that fail are counted and named in the table, never dropped.
+set -u
+usage='accuracy.sh BUILD [--seeds N] [--programs N] [--jobs N] [--quick] [--keep]'
+B=${1:?$usage}
+shift
+seeds=20 programs=300 jobs=2 keep=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--seeds) seeds=${2:?$usage} && shift ;;
+	--programs) programs=${2:?$usage} && shift ;;
+	--jobs) jobs=${2:?$usage} && shift ;;
+	--quick) seeds=2 programs=8 ;;
+	--keep) keep=1 ;;
+	*) echo "$usage" >&2 && exit 2 ;;
+	esac
+	shift
+done
+cd "$(dirname "$0")/../.." || exit 1
+[[ $B == /* ]] || B=$PWD/$B
+export SKIDPROF=$B/skidprof DIR=$B/accuracy KEEP=$keep B
+export LIMITED=${LIMITED:-cycles,instructions,branches,loads} TWO=cycles,instructions
+millions=${MILLIONS:-200}
+rm -rf "$DIR"
+mkdir -p "$DIR/json" "$DIR/bin" || exit 1
+
+# fail JOB STEP: keep the last words of what failed, for the table.
+fail()
+{
+	printf '%s: %s\n' "$2" "$(tail -1 "$DIR/$1.err" 2>/dev/null)" >"$DIR/json/$1.fail"
+}
+
+# one GROUP PROGRAM SEED VARIANT: record, then compare by every method that the variant is about.
+one()
+{
+	local group=$1 program=$2 seed=$3 variant=$4 job bin=$B/samples/$2 status
+	local methods=(raw loops flow full) how=(--no-branches)
+	job=$group.$program.$seed.$variant
+	case $variant in
+	branches) how=(-b) methods=(raw path full) ;;
+	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
+	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
+	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
+	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;
+	esac
+	[ "$group" = sample ] || bin=$DIR/bin/$program
+	[ -x "$bin" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
+	timeout 600 "$SKIDPROF" record -q --seed "$seed" "${how[@]}" -o "$DIR/$job.data" --truth "$DIR/$job.truth" \
+		-- "$bin" >/dev/null 2>"$DIR/$job.err" || { fail "$job" record && rm -f "$DIR/$job.data" && return; }
+	for method in "${methods[@]}"; do
+		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
+			--format json >"$DIR/json/$job.$method.json" 2>"$DIR/$job.err"
+		status=$?
+		# 3: done, but not to be trusted; the table says how often and how wrong.
+		[ $status -eq 0 ] || [ $status -eq 3 ] ||
+			{ rm -f "$DIR/json/$job.$method.json" && fail "$job" "compare --method $method ($status)" &&
+				mv "$DIR/json/$job.fail" "$DIR/json/$job.$method.fail"; }
+	done
+	[ -n "$KEEP" ] || rm -f "$DIR/$job.data" "$DIR/$job.truth"
+	rm -f "$DIR/$job.err"
+}
+export -f one fail
+
+# compile SEED: one random program.
+compile()
+{
+	local p=p$1
+	"$DIR/gen" "$1" "$2" >"$DIR/bin/$p.c" && gcc -O2 -g "$DIR/bin/$p.c" -o "$DIR/bin/$p"
+}
+export -f compile
+
+gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$DIR/gen" || exit 1
+seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
+
+# The default core, but with interrupts that come within a loop's period, or at once.
+skid()
+{
+	sed '/^[[:space:]]*skid[[:space:]]/d' profiler/sim/cores/zen5.core && echo "skid $1 $2 1"
+}
+skid 12 28 >"$DIR/short.core"
+skid 0 1 >"$DIR/skidless.core"
+
+list()
+{
+	local s v p group
+	for ((s = 1; s <= seeds; s++)); do
+		for p in soplex omnetpp mcf hmmer libsvm; do
+			for v in plain branches limited two two-short skidless; do
+				echo "sample $p $s $v"
+			done
+		done
+	done
+	for ((p = 1; p <= programs; p++)); do
+		group=tune
+		[ $((p % 2)) -eq 0 ] && group=heldout
+		for v in plain branches limited two; do
+			echo "$group p$p $p $v"
+		done
+	done
+}
+list | xargs -P "$jobs" -L 1 bash -c 'one "$@"' one
+
+# The same seed and file give the same bits.
+same='not checked'
+if "$SKIDPROF" record -q -o "$DIR/same.data" --truth "$DIR/same.truth" -- "$B/samples/soplex" >/dev/null 2>&1; then
+	for k in 1 2; do
+		"$SKIDPROF" compare -i "$DIR/same.data" --truth "$DIR/same.truth" --format json >"$DIR/same$k" 2>/dev/null
+	done
+	cmp -s "$DIR/same1" "$DIR/same2" && [ -s "$DIR/same1" ] && same=yes || same=NO
+	rm -f "$DIR"/same*
+fi
+python3 tests/stat/accuracy.py "$DIR/json" | tee "$DIR/table.txt"
+echo "Same seed, same file, same bits: $same"
+echo "Each recording's comparison: $DIR/json"
