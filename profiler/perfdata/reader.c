@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/perfdata/features.h"
+#include "profiler/perfdata/reader_int.h"
+
+enum {
+	HEADER = sizeof(struct perf_event_header),
+	KERNEL_TYPES = 22, /* PERF_RECORD_MMAP .. PERF_RECORD_CALLCHAIN_DEFERRED */
+	USER_TYPES = 64,
+};
+
+static bool stat_record(uint32_t type)
+{
+	return type == PD_STAT_CONFIG || type == PD_STAT || type == PD_STAT_ROUND;
+}
+
+/* The attr, as long as it says it is, then ids to the record's end. */
+static int take_attr_record(struct pd_reader *r, struct pd_cursor c)
+{
+	uint32_t bytes = cur_left(&c) >= 8 ? pd_u32(c.p + 4, r->swap) : 0;
+	struct perf_event_attr attr;
+	const uint8_t *p;
+	int rc;
+
+	if (bytes < PERF_ATTR_SIZE_VER0)
+		bytes = PERF_ATTR_SIZE_VER0;
+	p = cur_bytes(&c, bytes);
+	if (!p)
+		return 0;
+	pd_attr_decode(&attr, p, bytes, r->swap);
+	rc = pd_events_add(r, &attr, c.p, cur_left(&c) / 8);
+	if (rc == 0)
+		pd_events_guess_groups(r);
+	return rc;
+}
+
+/* A type, an id, then what is new: only names are of use here. */
+static int take_update(struct pd_reader *r, struct pd_cursor c)
+{
+	enum { NAME = 2 };
+	uint64_t what = cur_u64(&c);
+	int event = pd_events_find(r, cur_u64(&c));
+
+	if (c.bad || what != NAME || event < 0 || !cur_left(&c) || !*c.p)
+		return 0;
+	return pd_events_rename(r, (size_t)event, (const char *)c.p, cur_left(&c));
+}
+
+static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
+{
+	struct pd_cursor c = pd_cursor_at(r, raw->data + HEADER, raw->size_bytes - HEADER);
+	uint64_t feature;
+
+	if (stat_record(raw->type))
+		return sp_fail(SP_EFORMAT,
+		               "%s: was made by \"perf stat record\" and has no samples; use \"perf record\" "
+		               "or \"skidprof record\"",
+		               r->in.path);
+	if (raw->type > PD_COMPRESSED2)
+		r->stats.n_unknown++;
+	/* On a second pass the header's records are known already. */
+	if (r->record_no <= r->meta_done)
+		return 0;
+	r->meta_done = r->record_no;
+	switch (raw->type) {
+	case PD_HEADER_ATTR:
+		return r->hdr.pipe ? take_attr_record(r, c) : 0;
+	case PD_EVENT_UPDATE:
+		return take_update(r, c);
+	case PD_HEADER_FEATURE:
+		feature = cur_u64(&c);
+		return c.bad || feature >= PD_N_FEATURES ? 0 : pd_feature(r, (unsigned)feature, c);
+	case PD_BUILD_ID:
+		return pd_build_id_record(r, c, raw->misc);
+	default:
+		return 0;
+	}
+}
+
+static void count(struct pd_reader *r, const struct pd_record *rec)
+{
+	switch (rec->type) {
+	case PERF_RECORD_SAMPLE:
+		r->stats.n_samples++;
+		r->stats.n_unknown_id += rec->event < 0;
+		break;
+	case PERF_RECORD_LOST:
+		r->stats.n_lost += rec->lost.n;
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		r->stats.n_lost_samples += rec->lost.n;
+		break;
+	case PERF_RECORD_THROTTLE:
+		r->stats.n_throttle++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Decode for the caller: 1, or 0 for a record that has to be left out. */
+static int deliver(struct pd_reader *r, const struct pd_raw *raw, struct pd_record *rec)
+{
+	if (raw->type == 0 || raw->type > KERNEL_TYPES) {
+		r->stats.n_unknown++;
+		return 0;
+	}
+	if (pd_decode(r, raw, rec)) {
+		count(r, rec);
+		return 1;
+	}
+	if (raw->type == PERF_RECORD_SAMPLE && rec->event < 0)
+		r->stats.n_unknown_id++;
+	else
+		r->stats.dropped_bytes += raw->size_bytes;
+	return 0;
+}
+
+/* Take one record from the file: 1 = it is the next for the caller, 0 = go on. */
+static int advance(struct pd_reader *r, struct pd_record *rec)
+{
+	struct pd_raw raw;
+	uint64_t time_ns;
+	int rc = pd_stream_next(r, &raw);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		r->drained = true;
+		return pd_order_all(&r->order);
+	}
+	r->stats.n_records++;
+	r->record_no++;
+	if (raw.type == PD_FINISHED_ROUND)
+		return pd_order_round(&r->order);
+	if (raw.type >= USER_TYPES)
+		return take_user_record(r, &raw);
+	time_ns = pd_decode_time(r, &raw);
+	/* What has no time was there before all that has: perf writes such records for what it found running. */
+	if (time_ns == 0 || time_ns == UINT64_MAX)
+		return deliver(r, &raw, rec);
+	rc = pd_order_push(&r->order, &raw, time_ns);
+	if (rc == 0 && r->order.held_bytes > PD_ORDER_BYTES)
+		rc = pd_order_half(&r->order);
+	return rc;
+}
+
+int pd_next(struct pd_reader *r, struct pd_record *rec)
+{
+	for (;;) {
+		struct pd_raw raw;
+		int rc;
+
+		if (pd_order_pop(&r->order, r->swap, &raw)) {
+			if (deliver(r, &raw, rec))
+				return 1;
+			continue;
+		}
+		if (r->drained)
+			return 0;
+		rc = advance(r, rec);
+		if (rc)
+			return rc;
+	}
+}
+
+/*
+ * In pipe mode attrs and features are records.  Read those that come first
+ * now, so that the caller sees the events.
+ */
+static int take_leading_records(struct pd_reader *r)
+{
+	for (;;) {
+		struct pd_raw raw;
+		size_t have;
+		int rc = pd_input_fill(&r->in, HEADER, &have);
+
+		if (rc < 0 || have < HEADER)
+			return rc;
+		raw.type = pd_u32(r->in.buf + r->in.at, r->swap);
+		if (raw.type < USER_TYPES || raw.type == PD_FINISHED_ROUND || raw.type == PD_COMPRESSED ||
+		    raw.type == PD_COMPRESSED2)
+			return 0;
+		rc = pd_stream_next(r, &raw);
+		if (rc <= 0)
+			return rc;
+		r->stats.n_records++;
+		r->record_no++;
+		rc = take_user_record(r, &raw);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int pd_open(const char *path, struct pd_reader **out)
+{
+	struct pd_reader *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return sp_fail(SP_ENOMEM, "%s: out of memory", path);
+	r->in.fd = -1;
+	pd_order_reset(&r->order);
+	rc = pd_input_open(&r->in, path);
+	if (rc == 0)
+		rc = pd_header_read(r);
+	if (rc == 0 && r->hdr.pipe)
+		rc = take_leading_records(r);
+	if (rc < 0) {
+		pd_close(r);
+		return rc;
+	}
+	if (!r->hdr.pipe)
+		pd_events_guess_groups(r);
+	*out = r;
+	return 0;
+}
+
+int pd_rewind(struct pd_reader *r)
+{
+	int rc = pd_stream_rewind(r);
+	bool unfinished = r->stats.unfinished;
+
+	if (rc < 0)
+		return rc;
+	pd_order_reset(&r->order);
+	memset(&r->stats, 0, sizeof(r->stats));
+	r->stats.unfinished = unfinished;
+	r->drained = false;
+	r->record_no = 0;
+	return 0;
+}
+
+void pd_close(struct pd_reader *r)
+{
+	if (!r)
+		return;
+	pd_order_fini(&r->order);
+	pd_stream_fini(r);
+	pd_events_fini(r);
+	pd_feature_fini(r);
+	vec_fini(&r->values);
+	vec_fini(&r->branches);
+	vec_fini(&r->chain);
+	pd_input_close(&r->in);
+	free(r);
+}
+
+size_t pd_n_events(const struct pd_reader *r)
+{
+	return r->events.n;
+}
+
+const struct pd_event *pd_event(const struct pd_reader *r, size_t i)
+{
+	return &r->events.v[i]->pub;
+}
+
+const struct pd_header *pd_header(const struct pd_reader *r)
+{
+	return &r->hdr;
+}
+
+const struct pd_stats *pd_stats(const struct pd_reader *r)
+{
+	return &r->stats;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PERFDATA_READER_INT_H
+#define SKIDPROF_PERFDATA_READER_INT_H
+
+/*
+ * The parts of the reader, from the bytes up: input (a window over a file),
+ * stream (records one by one, decompressed), order (records by time), decode
+ * (a record's fields), events and features (what the header says).
+ */
+#include "profiler/base/vec.h"
+#include "profiler/perfdata/cursor.h"
+#include "profiler/perfdata/reader.h"
+
+enum {
+	PD_MAX_RECORD = 65535,       /* its size is 16 bits wide */
+	PD_WINDOW_BYTES = 256 << 10, /* read at once; a whole record always fits */
+	/* Held back for ordering at most; past it the older half goes out, whatever the marks say. */
+	PD_ORDER_BYTES = 64 << 20,
+	PD_FEATURE_BYTES = 64 << 20, /* a longer feature section is nonsense */
+};
+
+/* Bytes of a file or pipe, read once from front to back. */
+struct pd_input {
+	int fd;
+	char *path;
+	bool seekable, eof;
+	uint64_t size_bytes; /* of the file; UINT64_MAX where that is not known */
+	uint64_t limit;      /* offset of the first byte not to read */
+	uint64_t off;        /* offset of buf[at] */
+	uint8_t *buf;
+	size_t at, n;
+};
+
+int pd_input_open(struct pd_input *in, const char *path);
+void pd_input_close(struct pd_input *in);
+/* Have want bytes at buf + at; *have may be less at the end.  want <= PD_WINDOW_BYTES. */
+int pd_input_fill(struct pd_input *in, size_t want, size_t *have);
+/* Go on n bytes; *missing tells how many of them aren't there. */
+int pd_input_skip(struct pd_input *in, uint64_t n, uint64_t *missing);
+int pd_input_seek(struct pd_input *in, uint64_t off);
+/* Up to n bytes at off, *have of them there; seekable inputs only. */
+int pd_input_pread(const struct pd_input *in, uint64_t off, void *buf, size_t n, size_t *have);
+
+/* A record as it stands in the file. */
+struct pd_raw {
+	const uint8_t *data; /* with its header; 8-byte alignment is not promised */
+	uint32_t type, size_bytes;
+	uint16_t misc;
+	uint64_t off;
+};
+
+struct pd_chunk;
+
+struct pd_held {
+	uint64_t time_ns;
+	struct pd_chunk *chunk;
+	uint8_t *rec; /* its offset in the file, then the record */
+};
+
+/* Records waiting until no older one can come. */
+struct pd_order {
+	VEC(struct pd_held) q; /* [head, ready) may go out, [ready, n) must wait */
+	size_t head, ready;
+	struct pd_held *merge; /* room for sorting */
+	size_t merge_cap;
+	uint64_t max_ns, flush_ns; /* newest so far; newest at the last round mark */
+	bool sorted;               /* [head, n) is in order already */
+	struct pd_chunk *filling, *spare, *out;
+	size_t held_bytes;
+};
+
+void pd_order_fini(struct pd_order *o);
+void pd_order_reset(struct pd_order *o);
+int pd_order_push(struct pd_order *o, const struct pd_raw *raw, uint64_t time_ns);
+/* A FINISHED_ROUND: what was there at the one before may go. */
+int pd_order_round(struct pd_order *o);
+/* The older half may go: the bound on memory is reached. */
+int pd_order_half(struct pd_order *o);
+/* All may go: the file is at its end. */
+int pd_order_all(struct pd_order *o);
+/* The next record that may go; it lives until the next call. */
+bool pd_order_pop(struct pd_order *o, bool swap, struct pd_raw *raw);
+
+struct pd_ev {
+	struct pd_event pub;
+	VEC(uint64_t) ids;
+	int time_pos;  /* of a sample's time, in words after the header; -1 = none */
+	int trail_pos; /* of any other record's time, in words from its end; -1 = none */
+	int n_trail;   /* words of the sample_id_all trailer */
+	bool named;    /* by the file, not by us */
+};
+
+struct pd_id_slot {
+	uint64_t id;
+	int event; /* -1 = free */
+};
+
+struct pd_path_slot {
+	char *path; /* NULL = free */
+	uint8_t id[PD_BUILD_ID_MAX];
+	uint8_t n;
+	bool from_table; /* the header's table outranks what records say */
+};
+
+struct pd_zstd; /* stream.c */
+
+struct pd_reader {
+	struct pd_input in;
+	struct pd_header hdr;
+	struct pd_stats stats;
+	bool swap, big_endian;         /* of the file, seen from here; of the file itself */
+	bool drained, damaged;         /* all read; the rest can't be read */
+	uint64_t data_off;             /* where records start */
+	uint64_t record_no, meta_done; /* so that a second pass takes no attr twice */
+
+	VEC(struct pd_ev *) events;
+	struct pd_id_slot *ids;
+	size_t ids_cap, n_ids;
+	int id_pos, id_trail_pos; /* where the id stands, as time_pos and trail_pos */
+	bool same_type;           /* all events have one sample_type */
+	bool groups_told;         /* by GROUP_DESC */
+
+	struct pd_path_slot *paths;
+	size_t paths_cap, n_paths;
+
+	struct pd_zstd *z;
+	struct pd_order order;
+
+	VEC(struct pd_value) values;
+	VEC(struct pd_branch) branches;
+	VEC(uint64_t) chain;
+};
+
+static inline struct pd_cursor pd_cursor_at(const struct pd_reader *r, const uint8_t *p, size_t n)
+{
+	return (struct pd_cursor){ p, p + n, r->swap, false };
+}
+
+/* header.c: the file's header, attrs and feature table. */
+int pd_header_read(struct pd_reader *r);
+
+/* stream.c: 1, 0 at the end or at damage, or an error. */
+int pd_stream_next(struct pd_reader *r, struct pd_raw *raw);
+int pd_stream_rewind(struct pd_reader *r);
+void pd_stream_fini(struct pd_reader *r);
+
+/* attr.c */
+void pd_attr_decode(struct perf_event_attr *attr, const uint8_t *p, size_t n, bool swap);
+/* What perf would call the event; NULL = no memory. */
+char *pd_attr_name(const struct perf_event_attr *attr);
+
+/* events.c */
+int pd_events_add(struct pd_reader *r, const struct perf_event_attr *attr, const uint8_t *ids, size_t n_ids);
+int pd_events_find(const struct pd_reader *r, uint64_t id); /* index, -1 = no such id */
+int pd_events_rename(struct pd_reader *r, size_t event, const char *name, size_t n);
+int pd_events_desc(struct pd_reader *r, struct pd_cursor c);        /* EVENT_DESC */
+void pd_events_group_desc(struct pd_reader *r, struct pd_cursor c); /* GROUP_DESC */
+void pd_events_guess_groups(struct pd_reader *r);
+void pd_events_fini(struct pd_reader *r);
+
+/* feature.c */
+int pd_feature(struct pd_reader *r, unsigned feature, struct pd_cursor c);
+int pd_build_id_add(struct pd_reader *r, const char *path, const uint8_t *id, size_t n, bool from_table);
+int pd_build_id_record(struct pd_reader *r, struct pd_cursor c, uint16_t misc);
+void pd_feature_fini(struct pd_reader *r);
+
+/* decode.c: false = the record's fields do not fit into it. */
+uint64_t pd_decode_time(const struct pd_reader *r, const struct pd_raw *raw);
+bool pd_decode(struct pd_reader *r, const struct pd_raw *raw, struct pd_record *rec);
+/* sample.c: c stands behind the header. */
+bool pd_decode_sample(struct pd_reader *r, struct pd_cursor *c, const struct pd_ev *ev,
+                      struct pd_record *rec);
+/* sample.c: the counter values of a READ, in the event's read_format. */
+bool pd_decode_read(struct pd_reader *r, struct pd_cursor *c, const struct pd_ev *ev, struct pd_record *rec);
+
+#endif
