@@ -36,7 +36,7 @@ static json_t *json_cell(const struct column *c, const struct cell *cell)
 	case COLUMN_TEXT:
 		return cell->text ? json_text(cell->text) : json_null();
 	case COLUMN_BOOL:
-		return json_boolean(cell->num != 0);
+		return isnan(cell->num) ? json_null() : json_boolean(cell->num != 0);
 	case COLUMN_ADDR:
 		snprintf(addr, sizeof(addr), "0x%" PRIx64, cell->addr);
 		return json_string(addr);
@@ -116,7 +116,7 @@ static int csv_cell(const struct column *c, const struct cell *cell, FILE *f)
 		free(safe);
 		return 0;
 	case COLUMN_BOOL:
-		fputs(cell->num != 0 ? "1" : "0", f);
+		fputs(isnan(cell->num) ? "" : cell->num != 0 ? "1" : "0", f);
 		return 0;
 	case COLUMN_ADDR:
 		fprintf(f, "0x%" PRIx64, cell->addr);

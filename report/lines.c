@@ -13,7 +13,7 @@ struct row {
 	struct profile_count count;
 	double share, key;
 	uint8_t status; /* worst of them */
-	char place[64]; /* "file.c:17"; the end of longer names */
+	char place[PLACE_MAX];
 };
 
 enum id {
@@ -181,16 +181,6 @@ out:
 	return err;
 }
 
-static void set_place(const struct profile *p, struct row *r)
-{
-	const char *file = report_base(report_file(p, r->insn->file));
-
-	if (!*file)
-		strcpy(r->place, "?");
-	else
-		snprintf(r->place, sizeof(r->place), "%.48s:%u", file, r->insn->line);
-}
-
 static void set_key(const struct profile *p, const struct report_opts *o, double total, struct row *r)
 {
 	const struct profile_count *c = &r->count;
@@ -266,7 +256,7 @@ static void finish(const struct profile *p, const struct report_opts *o, struct 
 	bool addresses = o->view == REPORT_INSNS && o->function && o->sort == SORT_SHARE;
 
 	for (size_t i = 0; i < n; i++) {
-		set_place(p, &rows[i]);
+		lines_place(p, rows[i].insn, rows[i].place);
 		set_key(p, o, total, &rows[i]);
 	}
 	/* One function's instructions read best as they stand in it. */
@@ -324,9 +314,33 @@ static int by_line(const void *a, const void *b, void *profile)
 	return (x > y) - (x < y);
 }
 
+void lines_sort(const struct profile *p, uint32_t *insns, size_t n)
+{
+	qsort_r(insns, n, sizeof(*insns), by_line, (void *)p);
+}
+
 static bool same_line(const struct profile_insn *x, const struct profile_insn *y)
 {
 	return x->file == y->file && x->line == y->line && (x->file || x->func == y->func);
+}
+
+size_t lines_end(const struct profile *p, const uint32_t *insns, size_t i, size_t n)
+{
+	size_t j = i;
+
+	while (j < n && same_line(&p->insns[insns[i]], &p->insns[insns[j]]))
+		j++;
+	return j;
+}
+
+void lines_place(const struct profile *p, const struct profile_insn *insn, char out[PLACE_MAX])
+{
+	const char *file = report_base(report_file(p, insn->file));
+
+	if (!*file)
+		strcpy(out, "?");
+	else
+		snprintf(out, PLACE_MAX, "%.48s:%u", file, insn->line);
 }
 
 /* Sum up one line's instructions. */
@@ -364,10 +378,9 @@ int view_lines(const struct profile *p, const struct report_opts *o, struct view
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu instructions", n_chosen);
 		goto out;
 	}
-	qsort_r(chosen, n_chosen, sizeof(*chosen), by_line, (void *)p);
+	lines_sort(p, chosen, n_chosen);
 	for (size_t i = 0, j; i < n_chosen; i = j) {
-		for (j = i; j < n_chosen && same_line(&p->insns[chosen[i]], &p->insns[chosen[j]]); j++)
-			;
+		j = lines_end(p, chosen, i, n_chosen);
 		err = make_line(p, chosen + i, j - i, &rows[n]);
 		if (err < 0)
 			goto out;

@@ -115,6 +115,16 @@ int view_lines(const struct profile *p, const struct report_opts *o, struct view
 int view_insns(const struct profile *p, const struct report_opts *o, struct view *out);
 void view_free(struct view *v);
 
+/*
+ * Source lines: indices into p->insns sorted so that a line's lie together,
+ * where the line of the i-th ends, and what it is called ("file.c:17").
+ * Instructions without a line are one line a function.
+ */
+enum { PLACE_MAX = 64 };
+void lines_sort(const struct profile *p, uint32_t *insns, size_t n);
+size_t lines_end(const struct profile *p, const uint32_t *insns, size_t i, size_t n);
+void lines_place(const struct profile *p, const struct profile_insn *insn, char out[PLACE_MAX]);
+
 /* One function explained: text, or an object with the regions it is in. */
 int why_print(const struct profile *p, const char *function, const struct term *term);
 int why_json(const struct profile *p, const char *function, json_t **out);

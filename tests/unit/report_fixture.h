@@ -153,7 +153,8 @@ static struct profile *profile_fixture(void)
 }
 
 /* What report_print writes, malloc'd; *err its return value. */
-static char *report_text(const struct profile *p, const struct report_opts *o, int width, int *err)
+__attribute__((unused)) static char *report_text(const struct profile *p, const struct report_opts *o,
+                                                 int width, int *err)
 {
 	char *text = NULL;
 	size_t size;

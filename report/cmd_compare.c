@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* skidprof compare: the command line. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "report/cmd.h"
+#include "report/compare.h"
+#include "report/options.h"
+
+enum key { KEY_TRUTH = 0x100, KEY_ROLLUP, KEY_MIN_SHARE, KEY_BY, KEY_LIMIT };
+
+static const struct argp_option options[] = {
+	INPUT_OPTIONS,
+	{ "truth", KEY_TRUTH, "FILE", 0,
+	  "Exact counts: of skidprof truth or record --truth, callgrind (--dump-instr=yes), CCTLib or "
+	  "DrCCTProf",
+	  1 },
+	{ NULL, 0, NULL, 0, "What is compared:", 2 },
+	{ "by", KEY_BY, "WORD", 0, "function (default), line or insn", 2 },
+	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
+	{ "min-share", KEY_MIN_SHARE, "SHARE", 0,
+	  "Mean and worst errors are of what has at least this share of the truth (default 1%)", 2 },
+	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default: those of at least --min-share)", 2 },
+	{ 0 },
+};
+
+struct options {
+	struct input_opts input;
+	const char *truth;
+	enum compare_by by;
+	bool rollup;
+	double min_share;
+	size_t limit;
+};
+
+static int parse_by(const char *word, enum compare_by *out)
+{
+	static const char *const words[] = { "function", "line", "insn", NULL };
+	const char *near = cmd_suggest(word, words);
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*out = (enum compare_by)i;
+			return 0;
+		}
+	}
+	return sp_fail(SP_EUSAGE, "--by: no '%s'%s%s%s; it is one of function, line, insn", word,
+	               near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int parse_limit(const char *arg, size_t *out)
+{
+	unsigned long long n;
+	int err = cmd_parse_u64("--limit", arg, 1, SIZE_MAX, &n);
+
+	if (err == 0)
+		*out = n;
+	return err;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	int err = 0;
+
+	switch (key) {
+	case KEY_TRUTH:
+		o->truth = arg;
+		break;
+	case KEY_ROLLUP:
+		o->rollup = true;
+		break;
+	case KEY_MIN_SHARE:
+		err = parse_share("--min-share", arg, &o->min_share);
+		break;
+	case KEY_BY:
+		err = parse_by(arg, &o->by);
+		break;
+	case KEY_LIMIT:
+		err = parse_limit(arg, &o->limit);
+		break;
+	case ARGP_KEY_ARG:
+		err = sp_fail(SP_EUSAGE,
+		              "skidprof compare: what is '%s'? Exact counts are named by --truth FILE, "
+		              "the profile by -i FILE",
+		              arg);
+		break;
+	default:
+		err = input_parse(key, arg, &o->input);
+		if (err == ARGP_ERR_UNKNOWN)
+			return err;
+	}
+	return err < 0 ? EINVAL : 0;
+}
+
+static int rows_of_funcs(const struct options *o, const struct truth *t, struct compare *c)
+{
+	double *own = NULL, *rolled = NULL;
+	int err;
+
+	if (!t->n_insns && t->n_funcs) {
+		sp_note("%s counts by name, and so physical functions: compared as with --rollup", o->truth);
+		return compare_names(c, t);
+	}
+	err = correct_truth_join(c->p, t, &o->input.correct.modules, &own, &rolled, &c->unmatched);
+	if (err == 0)
+		err = compare_funcs(c, o->rollup ? rolled : own, o->rollup);
+	free(own);
+	free(rolled);
+	return err;
+}
+
+static int rows_of_insns(const struct options *o, const struct truth *t, struct compare *c)
+{
+	double *truth_insn = NULL;
+	int err;
+
+	if (!t->n_insns)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: counts by function only; --by %s needs counts by instruction, as "
+		               "'skidprof truth' writes them",
+		               o->truth, o->by == BY_LINE ? "line" : "insn");
+	err = correct_truth_insns(c->p, t, &truth_insn);
+	if (err == 0)
+		err = compare_insns(c, truth_insn, (double)t->total);
+	free(truth_insn);
+	return err;
+}
+
+static int compare(const struct options *o, struct profile *p, const struct truth *t)
+{
+	struct compare c = {
+		.p = p, .by = o->by, .min_share = o->min_share, .truth = o->truth, .creator = t->creator
+	};
+	struct term term;
+	int err, closed;
+
+	if (p->meta.insn_event < 0)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: no instructions event was recorded: there is nothing to compare",
+		               o->input.correct.input);
+	err = o->by == BY_FUNCTION ? rows_of_funcs(o, t, &c) : rows_of_insns(o, t, &c);
+	if (err == 0) {
+		compare_finish(&c);
+		input_term(&o->input, &term);
+		err = compare_print(&c, o->input.format, o->limit, &term);
+		closed = term_close(&term);
+		if (err == 0)
+			err = closed;
+	}
+	compare_fini(&c);
+	return err;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Hold a profile's raw and corrected counts against exact ones."
+		       "\vExit status: 0 done, 1 failed, 2 usage, 3 the truth is of another build of the "
+		       "program, or "
+		       "functions of at least 1% are unreliable.  See skidprof-compare(1).",
+	};
+	struct options o = { .input = INPUT_OPTS_DEFAULT, .min_share = 0.01 };
+	struct profile *p = NULL;
+	struct truth *t = NULL;
+	int err;
+
+	err = cmd_parse(&argp, argc, argv, 0, NULL, &o);
+	if (err < 0)
+		return err;
+	if (!o.truth)
+		return sp_fail(
+		        SP_EUSAGE,
+		        "skidprof compare: --truth FILE is needed; 'skidprof truth PROGRAM' counts exactly");
+	err = truth_read(o.truth, &t);
+	if (err == 0)
+		err = correct_run(&o.input.correct, &p);
+	if (err == 0)
+		err = compare(&o, p, t);
+	if (err == 0)
+		err = report_verdict(p);
+	profile_free(p);
+	truth_free(t);
+	return err;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_COMPARE_H
+#define SKIDPROF_REPORT_COMPARE_H
+
+/*
+ * A profile beside exact counts: rows by function, line or instruction, and
+ * their score (report/score.h), as text, JSON or CSV.
+ */
+#include "correct/truth/truth.h"
+#include "report/report.h"
+#include "report/score.h"
+
+enum compare_by { BY_FUNCTION, BY_LINE, BY_INSN };
+
+struct compare {
+	struct profile *p; /* borrowed; names of rows are added to it */
+	enum compare_by by;
+	struct score_row *rows; /* largest truth first */
+	size_t n;
+	struct score score;
+	double min_share;
+	double unmatched;    /* instructions of the truth whose object could not be read */
+	const char *truth;   /* path, as given */
+	const char *creator; /* who counted */
+};
+
+/* Rows, each compares one unit; all return 0 or -SP_ENOMEM.  Call compare_finish after one of them. */
+
+/* truth_insn[p->n_funcs]; rolled: with inlined functions in the physical one. */
+int compare_funcs(struct compare *c, const double *truth_insn, bool rolled);
+
+/*
+ * Truth by name (CCTLib, DrCCTProf): physical functions, matched by linkage
+ * name, by name, and by name without parameters, in that order.  Functions
+ * of one name are one row: the truth can't tell them apart.
+ */
+int compare_names(struct compare *c, const struct truth *t);
+
+/* truth_insn[p->n_insns]; what the truth has besides, of `total`, is a row of its own. */
+int compare_insns(struct compare *c, const double *truth_insn, double total);
+
+/* Score and sort the rows. */
+void compare_finish(struct compare *c);
+void compare_fini(struct compare *c);
+
+/* limit: rows of text, 0 = all; without one, rows of at least min_share. */
+int compare_print(const struct compare *c, enum report_format format, size_t limit, const struct term *term);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_OPTIONS_H
+#define SKIDPROF_REPORT_OPTIONS_H
+
+/*
+ * Options that report and compare share: what is read, how it is corrected,
+ * and how the result is written.
+ */
+#include <argp.h>
+
+#include "correct/correct.h"
+#include "report/report.h"
+
+struct input_opts {
+	struct correct_opts correct;
+	bool method_given;
+	enum report_format format;
+	enum term_color color;
+	bool no_pager;
+};
+
+#define INPUT_OPTS_DEFAULT                       \
+	{                                        \
+		.correct = CORRECT_OPTS_DEFAULT, \
+	}
+
+enum input_key {
+	KEY_METHOD = 0x200,
+	KEY_SEED,
+	KEY_SKID,
+	KEY_SYMFS,
+	KEY_DEBUG_DIR,
+	KEY_NO_DEBUGINFOD,
+	KEY_FORMAT,
+	KEY_COLOR,
+	KEY_NO_PAGER,
+};
+
+/* Rows of an argp_option table; groups 1 (input and method) and 3 (how it is written). */
+#define INPUT_OPTIONS                                                                                             \
+	{ NULL, 0, NULL, 0, "Input and method:", 1 },                                                             \
+	        { "input", 'i', "FILE", 0, "A perf.data file, - for standard input (default skidprof.data)", 1 }, \
+	        { "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },               \
+	        { "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },                        \
+	        { "skid", KEY_SKID, "CYCLES", 0, "The skid S, where the file doesn't tell it", 1 },               \
+	        { "symfs", KEY_SYMFS, "DIR", 0, "Look for binaries under DIR", 1 },                               \
+	        { "debug-dir",                                                                                    \
+		  KEY_DEBUG_DIR,                                                                                  \
+		  "DIRS",                                                                                         \
+		  0,                                                                                              \
+		  "More places for separate debug files, ':' between",                                            \
+		  1 },                                                                                            \
+	        { "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0, "Ask no debuginfod server", 1 },                   \
+	        { NULL, 0, NULL, 0, "How it is written:", 3 },                                                    \
+	        { "format", KEY_FORMAT, "WORD", 0, "text (default), json or csv", 3 },                            \
+	        { "color", KEY_COLOR, "WHEN", 0, "auto (default), always or never", 3 },                          \
+	{                                                                                                         \
+		"no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3                            \
+	}
+
+/* Returns 0, -SP_EUSAGE worded, or ARGP_ERR_UNKNOWN for a key that isn't ours. */
+int input_parse(int key, char *arg, struct input_opts *o);
+
+/* A percentage ("1%") or a fraction ("0.01") from 0 to 1. */
+int parse_share(const char *option, const char *text, double *out);
+
+/* Where the result goes, by the options. */
+void input_term(const struct input_opts *o, struct term *term);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/compare.h"
+#include "tests/unit/report_fixture.h"
+
+static char *compare_text(const struct compare *c, enum report_format format, size_t limit)
+{
+	char *text = NULL;
+	size_t size;
+	struct term term = { .f = open_memstream(&text, &size) };
+
+	assert_int_equal(compare_print(c, format, limit, &term), 0);
+	fclose(term.f);
+	return text;
+}
+
+static const struct score_row *row_named(const struct compare *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->rows[i].name, name) == 0)
+			return &c->rows[i];
+	return NULL;
+}
+
+static const double funcs_truth[] = { 1210000, 690000, 100000 };
+
+/*
+ * Truth 1,210,000 690,000 100,000 (2,000,000); raw 500,000 1,400,000 100,000; fixed 1,200,000 700,000 100,000.
+ * eps raw 1/2 (|.25-.605| + |.7-.345| + 0) = 0.355; fixed 1/2 (0.005 + 0.005) = 0.005.
+ * errors raw -.586777, 1.028986, 0: mean .538587; fixed -.008264, .014493, 0: mean .007586, worst .014493.
+ */
+static void functions_are_held_against_the_truth(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t.callgrind", .creator = "me" };
+	json_t *doc, *row;
+	char *text;
+
+	(void)state;
+	assert_int_equal(compare_funcs(&c, funcs_truth, false), 0);
+	compare_finish(&c);
+	text = compare_text(&c, REPORT_JSON, 0);
+	doc = json_loads(text, 0, NULL);
+	assert_non_null(doc);
+	assert_float_equal(json_number_value(json_object_get(doc, "eps_raw")), 0.355, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(doc, "eps_fixed")), 0.005, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(doc, "mean_err_raw")), 0.538587, 1e-6);
+	assert_float_equal(json_number_value(json_object_get(doc, "mean_err_fixed")), 0.007586, 1e-6);
+	assert_float_equal(json_number_value(json_object_get(doc, "worst_err_raw")), 1.028986, 1e-6);
+	assert_float_equal(json_number_value(json_object_get(doc, "worst_err_fixed")), 0.014493, 1e-6);
+	/* Both intervals hold the truth; setup has none. */
+	assert_float_equal(json_number_value(json_object_get(doc, "inside_share")), 1, 1e-12);
+	row = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "name")), "dot(int, int)");
+	assert_float_equal(json_number_value(json_object_get(row, "truth")), 1210000, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(row, "raw")), 500000, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(row, "fixed")), 1200000, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(row, "lo")), 1180000, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(row, "hi")), 1220000, 1e-9);
+	assert_string_equal(json_string_value(json_object_get(row, "status")), "fixed");
+	assert_float_equal(json_number_value(json_object_get(row, "raw_err")), -0.586777, 1e-6);
+	assert_float_equal(json_number_value(json_object_get(row, "fixed_err")), -0.008264, 1e-6);
+	assert_true(json_is_true(json_object_get(row, "inside")));
+	row = json_array_get(json_object_get(doc, "functions"), 2);
+	assert_true(json_is_null(json_object_get(row, "lo")) && json_is_null(json_object_get(row, "inside")));
+	json_decref(doc);
+	free(text);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+/* main's rolled counts hold dot's: 1,900,000 against dot and main together. */
+static void rolled_up_functions_have_their_inlined_ones(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
+	const double truth[] = { 0, 1900000, 100000 };
+
+	(void)state;
+	assert_int_equal(compare_funcs(&c, truth, true), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 2);
+	assert_null(row_named(&c, "dot(int, int)"));
+	assert_float_equal(row_named(&c, "main")->fixed_err, 0, 1e-12);
+	assert_float_equal(c.score.eps_fixed, 0, 1e-12);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+/* By linkage name, by bare name, twice the same; what the profile lacks gets 0. */
+static void a_truth_by_name_finds_its_functions(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
+	struct truth_func funcs[] = { { (char *)"main", 1000000 },
+		                      { (char *)"main", 900000 },
+		                      { (char *)"never_sampled", 50000 },
+		                      { (char *)"_Z3dotii", 7 } };
+	const struct truth t = { .funcs = funcs, .n_funcs = 4 };
+
+	(void)state;
+	p->funcs[0].rolled = (struct profile_count){ 5, 5, 7, 6, 8, 5 };
+	assert_int_equal(compare_names(&c, &t), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 4);
+	assert_float_equal(row_named(&c, "main")->truth, 1900000, 1e-9);
+	assert_float_equal(row_named(&c, "main")->fixed, 1900000, 1e-9);
+	assert_float_equal(row_named(&c, "main")->lo, 1850000, 1e-9);
+	assert_float_equal(row_named(&c, "_Z3dotii")->fixed, 7, 1e-9);
+	assert_float_equal(row_named(&c, "never_sampled")->fixed_err, -1, 1e-12);
+	assert_float_equal(row_named(&c, "setup")->truth, 0, 1e-12);
+	assert_true(isnan(row_named(&c, "setup")->raw_err));
+	compare_fini(&c);
+
+	funcs[3].name = (char *)"dot";
+	assert_int_equal(compare_names(&c, &t), 0);
+	compare_finish(&c);
+	assert_float_equal(row_named(&c, "dot")->fixed, 7, 1e-9);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+/* Two static functions of one name: the truth's count is of both. */
+static void functions_of_one_name_are_one_row_for_a_truth_by_name(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
+	struct truth_func funcs[] = { { (char *)"main", 2000000 } };
+	const struct truth t = { .funcs = funcs, .n_funcs = 1 };
+
+	(void)state;
+	p->funcs[2].name = p->funcs[2].linkage = "main";
+	assert_int_equal(compare_names(&c, &t), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 1);
+	assert_float_equal(c.rows[0].raw, 2000000, 1e-9);
+	/* main's interval, and setup's 100,000 without one */
+	assert_float_equal(c.rows[0].lo, 1950000, 1e-9);
+	assert_float_equal(c.rows[0].hi, 2050000, 1e-9);
+	assert_int_equal(c.rows[0].status, PROFILE_WEAK);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+/*
+ * Line 18 holds two instructions: truth 605,000 each, fixed 600,000 each.
+ * 5,000 ran where nothing was sampled: a row of its own, missed by raw and fixed.
+ */
+static void lines_and_instructions_are_compared_too(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .by = BY_LINE, .min_share = 0.01, .truth = "t", .creator = "" };
+	const double truth[] = { 605000, 605000, 690000, 100000 };
+
+	(void)state;
+	assert_int_equal(compare_insns(&c, truth, 2005000), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 4);
+	assert_string_equal(c.rows[0].name, "app.c:18");
+	assert_float_equal(c.rows[0].truth, 1210000, 1e-9);
+	assert_float_equal(c.rows[0].fixed, 1200000, 1e-9);
+	/* block 0 twice: draws 600,000 and 610,000, so 1,200,000 + 20,000 times 0.05 and 0.95 */
+	assert_float_equal(c.rows[0].lo, 1201000, 1e-6);
+	assert_float_equal(c.rows[0].hi, 1219000, 1e-6);
+	assert_float_equal(row_named(&c, "(without samples, in no region)")->truth, 5000, 1e-9);
+	assert_non_null(row_named(&c, "setup:?"));
+	compare_fini(&c);
+
+	c.by = BY_INSN;
+	assert_int_equal(compare_insns(&c, truth, 2005000), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 5);
+	assert_non_null(row_named(&c, "app.c:18+0x401136"));
+	assert_non_null(row_named(&c, "app.c:18+0x40113a"));
+	compare_fini(&c);
+	profile_free(p);
+}
+
+static void the_text_ends_with_the_score(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t.callgrind", .creator = "me" };
+	char *text;
+
+	(void)state;
+	assert_int_equal(compare_funcs(&c, funcs_truth, false), 0);
+	compare_finish(&c);
+	text = compare_text(&c, REPORT_TEXT, 0);
+	assert_non_null(strstr(text, "# truth t.callgrind, counted by me: 2,000,000 instructions"));
+	assert_non_null(strstr(text, "-58.7%    -0.83%"));
+	assert_non_null(
+	        strstr(text, "eps over functions (total variation, ours: eq. 12)           35.5%     0.50%"));
+	assert_non_null(
+	        strstr(text, "their 90% intervals that hold the truth                                2/2"));
+	free(text);
+	text = compare_text(&c, REPORT_CSV, 0);
+	assert_int_equal(strncmp(text, "name,truth_share,truth,raw,fixed,lo,hi,inside,raw_err,fixed_err,",
+	                         64),
+	                 0);
+	free(text);
+	text = compare_text(&c, REPORT_TEXT, 1);
+	assert_non_null(strstr(text, "# 2 more functions are not shown"));
+	free(text);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_are_held_against_the_truth),
+		cmocka_unit_test(rolled_up_functions_have_their_inlined_ones),
+		cmocka_unit_test(a_truth_by_name_finds_its_functions),
+		cmocka_unit_test(functions_of_one_name_are_one_row_for_a_truth_by_name),
+		cmocka_unit_test(lines_and_instructions_are_compared_too),
+		cmocka_unit_test(the_text_ends_with_the_score),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
