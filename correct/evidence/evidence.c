@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "profiler/base/vec.h"
+#include "profiler/base/err.h"
 
 /* The one table of kinds of evidence. */
 static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_path };
@@ -12,29 +12,6 @@ enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 struct evidence {
 	void *state[N_KINDS];
 };
-
-struct equation *equations_add(struct equations *eqs, size_t n_edges)
-{
-	struct equation *eq;
-
-	if (vec_reserve(eqs, eqs->n + 1) < 0)
-		return NULL;
-	eq = &eqs->v[eqs->n];
-	*eq = (struct equation){ .w = calloc(n_edges + 1, sizeof(double)) };
-	if (!eq->w) {
-		sp_fail(SP_ENOMEM, "out of memory for an equation of %zu edges", n_edges);
-		return NULL;
-	}
-	eqs->n++;
-	return eq;
-}
-
-void equations_fini(struct equations *eqs)
-{
-	for (size_t i = 0; i < eqs->n; i++)
-		free(eqs->v[i].w);
-	vec_fini(eqs);
-}
 
 int evidence_begin(const struct evidence_input *in, struct evidence **out)
 {

@@ -7,6 +7,7 @@
  * one file with one row in the ops table: it is shown every sample of the
  * second pass and answers with equations in the edge flows f_e.
  */
+#include "correct/infer/equations.h"
 #include "correct/infer/problem.h"
 #include "correct/infer/space.h"
 #include "correct/recording.h"
@@ -19,26 +20,6 @@ struct sample_seen {
 	uint32_t insn;   /* local to the region's problem */
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
 };
-
-/* sum_e w[e] f_e = value, known to sd. */
-struct equation {
-	double *w; /* [E], owned */
-	double value, sd;
-	uint8_t kind;     /* enum profile_evidence bit */
-	const char *name; /* the event; borrowed from the recording or static */
-};
-
-struct equations {
-	struct equation *v;
-	size_t n, cap;
-};
-
-/*
- * Append an equation with E zero weights and return it for filling in; NULL
- * when out of memory.  The pointer dies with the next append.
- */
-struct equation *equations_add(struct equations *eqs, size_t n_edges);
-void equations_fini(struct equations *eqs);
 
 /* What every kind of evidence may look at; borrowed, and alive as long as the evidence. */
 struct evidence_input {

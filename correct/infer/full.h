@@ -6,7 +6,8 @@
  * The posterior of all evidence (eq. 11), sampled in the space of free flows:
  * f = Z t over f >= 0 (design section 4).
  */
-#include "correct/evidence/evidence.h"
+#include "correct/infer/equations.h"
+#include "correct/infer/space.h"
 
 /*
  * eqs   everything known about the region's flow, |E| (eq. 3) included.

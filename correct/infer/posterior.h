@@ -16,7 +16,8 @@
  * their common log cycles per instruction.  It decides only what nothing
  * exact does.
  */
-#include "correct/evidence/evidence.h"
+#include "correct/infer/equations.h"
+#include "correct/infer/space.h"
 
 /* Rows of a sparse matrix over the free flows. */
 struct sparse {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_EQUATIONS_H
+#define SKIDPROF_CORRECT_INFER_EQUATIONS_H
+
+/* What is known about a region's flow: linear equations in the edge flows f_e, each with its noise. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* sum_e w[e] f_e = value, known to sd. */
+struct equation {
+	double *w; /* [E], owned */
+	double value, sd;
+	uint8_t kind;     /* enum profile_evidence bit */
+	const char *name; /* the event; borrowed from the recording or static */
+};
+
+struct equations {
+	struct equation *v;
+	size_t n, cap;
+};
+
+/*
+ * Append an equation with E zero weights and return it for filling in; NULL
+ * when out of memory.  The pointer dies with the next append.
+ */
+struct equation *equations_add(struct equations *eqs, size_t n_edges);
+void equations_fini(struct equations *eqs);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The free flows, the posterior of eq. 11 and the mix equations (eq. 8), on graphs made by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/events.h"
+#include "correct/infer/full.h"
+#include "correct/infer/posterior.h"
+#include "correct/profile.h"
+
+/*
+ * The hmmer loop: A (10 instructions) falls into B (5) or jumps to C (4);
+ * B falls into C; C jumps back to A.  Two simple loops: ABC and AC.
+ */
+enum { A, B, C };
+static struct problem_edge hmmer_edges[] = {
+	{ A, B, 0, -1, FLOW_FALL },
+	{ A, C, 1, -1, FLOW_TAKEN },
+	{ B, C, 2, -1, FLOW_FALL },
+	{ C, A, 3, -1, FLOW_TAKEN },
+};
+static struct problem_block hmmer_blocks[] = { { 0, 10, 0 }, { 10, 5, 1 }, { 15, 4, 2 } };
+
+static struct flow_region plain_region;
+
+/* A loads in 3 of its instructions, B in 4, C stores in 1; A and C end in branches. */
+static void make_insns(struct insn *insns)
+{
+	memset(insns, 0, 19 * sizeof(*insns));
+	for (int i = 0; i < 19; i++)
+		insns[i] = (struct insn){ .vaddr = 0x1000 + 4u * (unsigned)i, .size_bytes = 4 };
+	for (int i = 0; i < 3; i++)
+		insns[i].flags = INSN_LOAD;
+	for (int i = 10; i < 14; i++)
+		insns[i].flags = INSN_LOAD;
+	insns[15].flags = INSN_STORE;
+	insns[9].flow = INSN_COND;
+	insns[18].flow = INSN_COND;
+}
+
+static struct problem make_hmmer(struct insn *insns, double *seen_insn, double *seen_cyc)
+{
+	make_insns(insns);
+	return (struct problem){
+		.region = &plain_region,
+		.blocks = hmmer_blocks,
+		.n_blocks = 3,
+		.edges = hmmer_edges,
+		.n_edges = 4,
+		.insns = insns,
+		.n_insns = 19,
+		.seen_insn = seen_insn,
+		.seen_cyc = seen_cyc,
+		.insn_per_sample = 1000,
+		.cyc_per_sample = 1000,
+	};
+}
+
+static struct equation *add(struct equations *eqs, const struct problem *p, double value, double sd)
+{
+	struct equation *eq = equations_add(eqs, p->n_edges);
+
+	assert_non_null(eq);
+	eq->value = value;
+	eq->sd = sd;
+	eq->kind = PROFILE_BY_MIX;
+	return eq;
+}
+
+/* Weights of an equation that counts instructions with a flag (0 = all). */
+static void count_insns(const struct problem *p, struct equation *eq, unsigned flag)
+{
+	for (size_t e = 0; e < p->n_edges; e++) {
+		const struct problem_block *to = &p->blocks[p->edges[e].to];
+
+		for (uint32_t i = 0; i < to->n_insn; i++)
+			eq->w[e] += !flag || (p->insns[to->insn0 + i].flags & flag);
+	}
+}
+
+static void two_simple_loops_leave_two_free_flows(void **state)
+{
+	struct insn insns[19];
+	double seen[19] = { 0 }, f[4], t[2] = { 30, 70 };
+	struct problem p = make_hmmer(insns, seen, seen);
+	struct space *s = NULL;
+
+	(void)state;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	/* E - V + 1 = 4 - 3 + 1 */
+	assert_int_equal(s->n_free, 2);
+	space_flow(s, t, f);
+	/* What enters a block leaves it. */
+	assert_float_equal(f[3], f[0] + f[1], 1e-9);
+	assert_float_equal(f[0], f[2], 1e-9);
+	for (size_t k = 0; k < 2; k++)
+		assert_float_equal(f[s->free_edge[k]], t[k], 1e-9);
+	space_free(s);
+}
+
+/*
+ * A loop (caller 0, 1) that calls a leaf (2) from two places: returns carry
+ * what the calls of the same place brought, so one loop has one free flow.
+ */
+static void a_return_goes_back_to_its_own_call(void **state)
+{
+	struct problem_edge edges[] = {
+		{ 0, 2, 0, 0, FLOW_CALL }, { 1, 2, 1, 1, FLOW_CALL }, { 1, 0, 2, -1, FLOW_TAKEN },
+		{ 2, 1, 3, 0, FLOW_RET },  { 2, 0, 4, 1, FLOW_RET },
+	};
+	struct problem_block blocks[] = { { 0, 1, 0 }, { 1, 1, 1 }, { 2, 1, 2 } };
+	struct problem p = {
+		.region = &plain_region, .blocks = blocks, .n_blocks = 3, .edges = edges, .n_edges = 5
+	};
+	struct space *s = NULL;
+	double t[2] = { 3, 5 }, f[5];
+
+	(void)state;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	assert_int_equal(s->n_free, 2);
+	space_flow(s, t, f);
+	assert_float_equal(f[0], f[3], 1e-9);
+	assert_float_equal(f[1], f[4], 1e-9);
+	space_free(s);
+}
+
+static void edges_that_cannot_carry_flow_are_found(void **state)
+{
+	/* 0 -> 1 -> 0 is a loop; 1 -> 2 leads nowhere back. */
+	struct problem_edge edges[] = { { 0, 1, 0, -1, FLOW_FALL },
+		                        { 1, 0, 1, -1, FLOW_TAKEN },
+		                        { 1, 2, 2, -1, FLOW_FALL } };
+	struct problem_block blocks[] = { { 0, 1, 0 }, { 1, 1, 1 }, { 2, 1, 2 } };
+	struct problem p = {
+		.region = &plain_region, .blocks = blocks, .n_blocks = 3, .edges = edges, .n_edges = 3
+	};
+	bool usable[3];
+	double f[3];
+
+	(void)state;
+	assert_int_equal(space_interior(&p, usable, f), 0);
+	assert_true(usable[0] && usable[1] && !usable[2]);
+	assert_true(f[0] > 0 && f[2] == 0);
+}
+
+/*
+ * 1,000,000 turns, 300,000 of them through B: 14e6 + 0.3e6 x 5 = 15.5e6
+ * instructions, 3e6 + 0.3e6 x 4 = 4.2e6 loads.  Totals that exact settle it,
+ * whatever the samples say.
+ */
+static void exact_totals_settle_two_flows(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct equations eqs = { 0 };
+	struct solution sol = { 0 };
+	struct space *s = NULL;
+
+	(void)state;
+	/* Samples that say the opposite: nearly all of them seen in B. */
+	seen_insn[12] = 15e6;
+	seen_cyc[12] = 20e6;
+	p.total_insn = 15.5e6;
+	p.total_cyc = 20e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
+	count_insns(&p, add(&eqs, &p, 4.2e6, 200), INSN_LOAD);
+	assert_int_equal(method_full(&p, s, &eqs, &opts, &sol), 0);
+	for (size_t i = 0; i < sol.n_draws; i++)
+		sum += (double)sol.draws[i * 3 + B];
+	/* sd of n_B from either equation is below 200; 1000 is five of them */
+	assert_float_equal(sum / (double)sol.n_draws, 300000, 1000);
+	assert_float_equal(sol.edge_flow[3], 1e6, 1000);
+	assert_int_equal(sol.n_free, 2);
+	assert_int_equal(sol.n_rank, 2);
+	assert_true(sol.r_hat < 1.1);
+	assert_int_equal(sol.verdict, VERDICT_OK);
+	solution_fini(&sol);
+	equations_fini(&eqs);
+	space_free(s);
+}
+
+/* With the total alone one flow stays free: draws must spread over much of its range. */
+static void what_nothing_settles_has_a_wide_interval(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, min = INFINITY, max = 0;
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct equations eqs = { 0 };
+	struct solution sol = { 0 };
+	struct space *s = NULL;
+
+	(void)state;
+	for (int i = 0; i < 19; i++)
+		seen_cyc[i] = 1e6;
+	p.total_insn = 15.5e6;
+	p.total_cyc = 19e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
+	assert_int_equal(method_full(&p, s, &eqs, &opts, &sol), 0);
+	for (size_t i = 0; i < sol.n_draws; i++) {
+		min = fmin(min, (double)sol.draws[i * 3 + B]);
+		max = fmax(max, (double)sol.draws[i * 3 + B]);
+	}
+	/* n_B lies between 0 and 15.5e6 / 19 = 816,000. */
+	assert_true(min < 300000);
+	assert_true(max > 600000);
+	assert_true(max <= 816000);
+	assert_int_equal(sol.n_rank, 1);
+	solution_fini(&sol);
+	equations_fini(&eqs);
+	space_free(s);
+}
+
+static void the_same_seed_gives_the_same_bits(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 1e6 };
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct infer_opts opts = { .seed = 7, .n_chains = 2, .n_burn = 20, .n_keep = 20 };
+	struct equations eqs = { 0 };
+	struct solution one = { 0 }, two = { 0 };
+	struct space *s = NULL;
+
+	(void)state;
+	p.total_insn = 1e7;
+	p.total_cyc = 1e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 1e7, 100), 0);
+	assert_int_equal(method_full(&p, s, &eqs, &opts, &one), 0);
+	assert_int_equal(method_full(&p, s, &eqs, &opts, &two), 0);
+	assert_memory_equal(one.draws, two.draws, one.n_draws * 3 * sizeof(float));
+	solution_fini(&one);
+	solution_fini(&two);
+	equations_fini(&eqs);
+	space_free(s);
+}
+
+/* eq. 8's a_ki: what each event counts. */
+static void events_count_the_instructions_they_name(void **state)
+{
+	struct insn load = { .flags = INSN_LOAD }, ret = { .flow = INSN_RET, .flags = INSN_LOAD };
+	struct insn cond = { .flow = INSN_COND }, call = { .flow = INSN_CALL, .flags = INSN_STORE };
+
+	(void)state;
+	assert_true(mix_of_insn(MIX_LOAD, &load) == 1 && mix_of_insn(MIX_STORE, &load) == 0);
+	assert_true(mix_of_insn(MIX_RETURN, &ret) == 1 && mix_of_insn(MIX_LOAD, &ret) == 1);
+	assert_true(mix_of_insn(MIX_BRANCH, &cond) == 1 && mix_of_insn(MIX_COND, &cond) == 1);
+	assert_true(mix_of_insn(MIX_CALL, &call) == 1 && mix_of_insn(MIX_STORE, &call) == 1);
+	/* A conditional branch is taken on one of its edges only. */
+	assert_true(mix_of_insn(MIX_TAKEN, &cond) == 0 && mix_of_insn(MIX_TAKEN, &call) == 1);
+	assert_true(mix_of_edge(MIX_TAKEN, &cond, FLOW_TAKEN) == 1 &&
+	            mix_of_edge(MIX_TAKEN, &cond, FLOW_FALL) == 0);
+	assert_true(mix_of_edge(MIX_NOT_TAKEN, &cond, FLOW_FALL) == 1);
+}
+
+static void event_names_of_every_vendor_are_known(void **state)
+{
+	(void)state;
+	assert_int_equal(mix_kind_of("branches:u", PERF_TYPE_RAW, 1, ""), MIX_BRANCH);
+	assert_int_equal(mix_kind_of("cpu_core/BR_INST_RETIRED.NEAR_TAKEN/u", PERF_TYPE_RAW, 1, ""),
+	                 MIX_TAKEN);
+	assert_int_equal(mix_kind_of("ex_ret_near_ret", PERF_TYPE_RAW, 1, ""), MIX_RETURN);
+	assert_int_equal(mix_kind_of("INST_RETIRED:u", PERF_TYPE_RAW, 1, ""), MIX_INSN);
+	assert_int_equal(mix_kind_of("whatever", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, ""),
+	                 MIX_INSN);
+	assert_int_equal(mix_kind_of("r20c4", PERF_TYPE_RAW, 0x20c4, "GenuineIntel,6,85,4"), MIX_TAKEN);
+	/* The same code on another vendor's core counts something else. */
+	assert_int_equal(mix_kind_of("r20c4", PERF_TYPE_RAW, 0x20c4, "AuthenticAMD,25,1,1"), MIX_NONE);
+	/* Speculative counts, misses and software events say nothing exact. */
+	assert_int_equal(mix_kind_of("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, ""),
+	                 MIX_NONE);
+	assert_int_equal(mix_kind_of("ld_spec", PERF_TYPE_RAW, 0x70, "0x41"), MIX_NONE);
+	assert_int_equal(mix_kind_of("cycles", PERF_TYPE_SOFTWARE, 0, ""), MIX_NONE);
+}
+
+/* The time term and its derivatives, by finite differences. */
+static void slopes_of_the_time_term_are_its_derivatives(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, slope, curve;
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct equations eqs = { 0 };
+	struct posterior *post = NULL;
+	struct space *s = NULL;
+
+	(void)state;
+	seen_cyc[3] = 5e6;
+	p.total_insn = 1e7;
+	p.total_cyc = 5e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	assert_int_equal(posterior_new(&p, s, &eqs, &post), 0);
+	/* A and C run equally often: two classes. */
+	assert_int_equal(post->n_classes, 2);
+	for (double n = 1e5; n < 1e7; n *= 3) {
+		double h = 1e-5;
+		double numeric =
+		        (posterior_time(post, 0, n * exp(h)) - posterior_time(post, 0, n * exp(-h))) /
+		        (2 * h);
+
+		posterior_time_slope(post, 0, n, &slope, &curve);
+		assert_float_equal(slope, numeric, 1e-6);
+		assert_true(curve > 0);
+	}
+	posterior_free(post);
+	space_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_simple_loops_leave_two_free_flows),
+		cmocka_unit_test(a_return_goes_back_to_its_own_call),
+		cmocka_unit_test(edges_that_cannot_carry_flow_are_found),
+		cmocka_unit_test(exact_totals_settle_two_flows),
+		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
+		cmocka_unit_test(the_same_seed_gives_the_same_bits),
+		cmocka_unit_test(events_count_the_instructions_they_name),
+		cmocka_unit_test(event_names_of_every_vendor_are_known),
+		cmocka_unit_test(slopes_of_the_time_term_are_its_derivatives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
