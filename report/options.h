@@ -7,6 +7,7 @@
  * and how the result is written.
  */
 #include <argp.h>
+#include <math.h>
 
 #include "correct/correct.h"
 #include "report/report.h"
