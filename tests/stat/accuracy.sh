@@ -115,6 +115,9 @@ if "$SKIDPROF" record -q -o "$DIR/same.data" --truth "$DIR/same.truth" -- "$B/sa
 	cmp -s "$DIR/same1" "$DIR/same2" && [ -s "$DIR/same1" ] && same=yes || same=NO
 	rm -f "$DIR"/same*
 fi
+set -o pipefail
 python3 tests/stat/accuracy.py "$DIR/json" | tee "$DIR/table.txt"
+status=$?
 echo "Same seed, same file, same bits: $same"
 echo "Each recording's comparison: $DIR/json"
+[ $status -eq 0 ] && [ "$same" = yes ]
