@@ -9,6 +9,10 @@
  * packet, whole or not at all, so processes and threads never interleave.
  * Both ends are of one build on one machine: native layout, version checked.
  *
+ * The plugin gets the socket's descriptor as its argument "fd=N".  It is open
+ * at the first exec; the plugin marks it close-on-exec, so that programs the
+ * target starts don't hold it.
+ *
  * Order: the recorder sends WIRE_CONFIG; every process sends WIRE_HELLO
  * before anything else, its maps before samples in them, WIRE_COUNTS (when
  * counting) and WIRE_BYE at its end.  Whatever is written to a recorder that
@@ -31,6 +35,8 @@ enum wire_kind {
 	WIRE_TOTALS,     /* a thread's final counter values: u64[n_events] */
 	WIRE_BYE,        /* a process ends in order */
 	WIRE_WARN,       /* text for the user */
+	WIRE_ONE_SET,    /* recorder -> plugin, only the head: the second set's samples are no longer
+	                  * wanted.  It stays in the socket (look with MSG_PEEK) so that every process sees it. */
 };
 
 struct wire_head {
@@ -53,6 +59,12 @@ struct wire_config {
 	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event (profiler/sim/events.h) */
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
 	uint64_t rotate_ns;               /* reserved for member rotation; 0 */
+	/*
+	 * Members from n_first on are a second set: the same events at another period, of which the
+	 * recorder keeps one set.  The two are as two PMUs that count the same: an interrupt serves only
+	 * members of its own set.  n_events when there is no second one.
+	 */
+	uint32_t n_first, pad;
 };
 
 struct wire_map {
