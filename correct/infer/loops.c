@@ -189,7 +189,7 @@ static int conclude(struct loops_model *m, const struct flow_loops *loops, const
 /* The steps of S: many where they cost nothing, fewer where a region has many loops. */
 static size_t cells_for(size_t n_loops)
 {
-	return n_loops <= 4 ? 32 : n_loops <= 16 ? 16 : 8;
+	return n_loops <= 4 ? 32 : 8;
 }
 
 /* No loops to work with: the raw counts, made to obey the flow, and why. */

@@ -168,6 +168,18 @@ static double corner(const struct skid_dist *d, size_t c, size_t n_cells)
 	return skid_dist_quantile(d, (double)c / (double)n_cells);
 }
 
+/* Corners that coincide, those of neighbouring cells and of a constant S, are one. */
+static void add_step(struct loops_knot *knots, size_t *n, double s_cyc, double coef)
+{
+	for (size_t k = *n; k > 0 && k + 2 > *n; k--) {
+		if (knots[k - 1].s_cyc == s_cyc) {
+			knots[k - 1].coef += coef;
+			return;
+		}
+	}
+	knots[(*n)++] = (struct loops_knot){ s_cyc, coef };
+}
+
 /*
  * Cycles are whole, so a skid recorded as 378 says no more than 377.5 to
  * 378.5: no step is narrower than one cycle.
@@ -186,11 +198,8 @@ size_t loops_knots(const struct skid_dist *d, size_t n_cells, struct loops_knot 
 			b = mid + 0.5;
 		}
 		coef = 1 / ((double)n_cells * (b - a));
-		if (n > 0 && knots[n - 1].s_cyc == a)
-			knots[n - 1].coef += coef;
-		else
-			knots[n++] = (struct loops_knot){ a, coef };
-		knots[n++] = (struct loops_knot){ b, -coef };
+		add_step(knots, &n, a, coef);
+		add_step(knots, &n, b, -coef);
 	}
 	return n;
 }
