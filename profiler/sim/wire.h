@@ -27,7 +27,8 @@ enum wire_kind {
 	WIRE_HELLO,      /* a process begins (program start or fork child) */
 	WIRE_MAP,        /* an executable file mapping appeared */
 	WIRE_COMM,       /* a thread's name: at start, after exec, prctl */
-	WIRE_TASK,       /* clone or fork: pid/tid are the new one's, ppid/ptid the parent's */
+	WIRE_TASK,       /* clone or fork: pid/tid are the new one's, ppid/ptid the parent's; a child
+	                  * of fork sends HELLO, then TASK, and inherits name and maps without a word */
 	WIRE_EXIT,       /* a thread ended */
 	WIRE_EXEC,       /* a process calls execve and is lost to us: path follows */
 	WIRE_SAMPLE,     /* struct wire_sample */

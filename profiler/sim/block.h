@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_BLOCK_H
+#define SKIDPROF_SIM_BLOCK_H
+
+/*
+ * A block of guest code as the core runs it: one compact record an
+ * instruction, made once when the emulator translates the block.
+ */
+#include <stdint.h>
+
+#include "profiler/sim/branch.h"
+#include "profiler/sim/events.h"
+
+/* Registers of either instruction set, numbered for the scoreboard. */
+enum {
+	SIM_R_READY = 0, /* never written: a source that is always there */
+	SIM_R_INT = 1,   /* 32 of them */
+	SIM_R_FLAGS = 33,
+	SIM_R_VEC = 34, /* 32 of them */
+	SIM_R_X87 = 66,
+	SIM_R_SINK = 67, /* never read: a result nobody waits for */
+	SIM_N_REGS = 68,
+};
+
+enum {
+	SIM_F_LOAD = 1 << 0,
+	SIM_F_STORE = 1 << 1,
+	SIM_F_REP = 1 << 2,   /* one instruction, re-entered by the emulator for every step */
+	SIM_F_UNIT = 1 << 3,  /* not pipelined */
+	SIM_F_BREAK = 1 << 4, /* breaks the dependence on what it computes from (xor of equals) */
+	SIM_F_MEM = SIM_F_LOAD | SIM_F_STORE,
+};
+
+enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_N_POOLS };
+
+struct sim_insn {
+	uint8_t src[4];  /* what the operation waits for */
+	uint8_t addr[2]; /* what the address waits for */
+	uint8_t dst[3];
+	uint8_t flags, uops, pool;
+	uint16_t ports, latency_cyc, occupancy_cyc;
+	uint16_t events; /* bit per event that its retirement counts for */
+	uint8_t cls, size_bytes;
+	uint16_t ip_off; /* from the block's start */
+};
+
+struct sim_block {
+	uint64_t ip, end_ip; /* end_ip: after the last instruction */
+	uint64_t target;     /* of a direct branch at the end */
+	uint32_t id;         /* index of its counter */
+	uint16_t n_insn;
+	uint8_t exit;                  /* enum sim_exit */
+	uint8_t fetch_cyc, fetch_rest; /* n_insn / fetch width, and what is left */
+	uint8_t is_rep;                /* ends in a rep string instruction */
+	uint32_t total[SIM_N_EVENTS];  /* events of one whole run */
+	struct sim_insn insn[];
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_CACHE_H
+#define SKIDPROF_SIM_CACHE_H
+
+/*
+ * Three levels of cache, the memory behind them and a stream prefetcher.
+ * Lines carry the cycle at which they arrive, so that a second access to a
+ * line on its way waits for it instead of hitting.
+ *
+ * Time may go back between calls: an out-of-order core asks for an early
+ * cycle after a late one.  What has a limited rate (memory, miss registers)
+ * is therefore booked in calendars, not with a "next free" cycle.
+ */
+#include <stdint.h>
+
+#include "profiler/sim/config.h"
+
+struct sim_line {
+	uint64_t tag;   /* line number + 1; 0 = empty */
+	uint64_t ready; /* cycle << 1 | brought by the prefetcher and not used yet */
+};
+
+struct sim_cache {
+	struct sim_line *line; /* [n_sets][ways], most recently used first */
+	uint64_t n_sets, mask; /* mask: n_sets - 1, or 0 when that is no power of two */
+	uint32_t ways, latency_cyc;
+};
+
+enum { SIM_N_STREAMS = 16, SIM_CALENDAR = 4096 };
+
+struct sim_stream {
+	uint64_t page, last_line;
+	int32_t step;
+	uint32_t hits;
+};
+
+struct sim_memory {
+	struct sim_cache l1, l2, l3;
+	uint32_t line_shift, page_lines_shift, dram_cyc, dram_gap_cyc, mshrs, prefetch_lines;
+	uint32_t stream_next;
+	struct sim_stream stream[SIM_N_STREAMS];
+	uint64_t dram[SIM_CALENDAR]; /* slot number + 1: taken */
+	uint64_t miss[SIM_CALENDAR]; /* (bucket number + 1) << 16 | misses under way */
+};
+
+/* How deep an access had to go: the misses it counts. */
+enum sim_level { SIM_IN_L1, SIM_IN_L2, SIM_IN_L3, SIM_IN_DRAM };
+
+/* -SP_ENOMEM. */
+int sim_memory_init(struct sim_memory *m, const struct sim_config *config);
+void sim_memory_fini(struct sim_memory *m);
+
+/* Slow path of sim_memory_access: everything but an old line at the front of its set. */
+uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc, enum sim_level *level);
+
+/*
+ * Access the line of an address at a cycle.
+ *
+ * level  out.
+ * Returns the cycle at which the data is there.
+ */
+static inline uint64_t sim_memory_access(struct sim_memory *m, uint64_t vaddr, uint64_t now_cyc,
+                                         enum sim_level *level)
+{
+	uint64_t line = vaddr >> m->line_shift;
+	const struct sim_line *l = &m->l1.line[(line & m->l1.mask) * m->l1.ways];
+
+	if (l->tag == line + 1 && l->ready <= now_cyc << 1 && !(l->ready & 1) && m->l1.mask) {
+		*level = SIM_IN_L1;
+		return now_cyc + m->l1.latency_cyc;
+	}
+	return sim_memory_lookup(m, line, now_cyc, level);
+}
+
+#endif

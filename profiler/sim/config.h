@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_CONFIG_H
+#define SKIDPROF_SIM_CONFIG_H
+
+/*
+ * A core file: what one processor core is.  Lines are
+ *
+ *	key value              # source
+ *	class.NAME LATENCY OCCUPANCY PORTS
+ *	skid LO HI WEIGHT
+ *
+ * LATENCY is in cycles from issue to result; OCCUPANCY is for how many cycles
+ * the port is taken (more than 1: not pipelined); PORTS are numbers separated
+ * by commas, or "-" for an instruction that needs none (nop, eliminated
+ * move).  A skid line gives a bin [LO, HI) of cycles and its weight.  Every key
+ * is mandatory and known: a misspelt one is an error, not a default.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_class {
+	SIM_C_NOP,
+	SIM_C_MOVE, /* register to register: renamed away where the core can */
+	SIM_C_ALU,  /* add, and, cmp, mov of an immediate, setcc, cmov ... */
+	SIM_C_SHIFT,
+	SIM_C_LEA,  /* with two components */
+	SIM_C_LEA3, /* with base, index and displacement, or scaled */
+	SIM_C_BITS, /* popcnt, lzcnt, tzcnt, crc32, pdep ... */
+	SIM_C_IMUL,
+	SIM_C_DIV32,
+	SIM_C_DIV64,
+	SIM_C_JUMP,   /* direct and indirect, calls and returns */
+	SIM_C_BRANCH, /* conditional */
+	SIM_C_LOAD,   /* port only: the latency is the cache's */
+	SIM_C_STORE,
+	SIM_C_FMOVE, /* vector register moves */
+	SIM_C_FADD,  /* add, sub, min, max, compare */
+	SIM_C_FMUL,
+	SIM_C_FMA,
+	SIM_C_FDIV32,
+	SIM_C_FDIV64,
+	SIM_C_FSQRT32,
+	SIM_C_FSQRT64,
+	SIM_C_FCONV,
+	SIM_C_FCOMI,  /* compare into the flags, moves from vector to integer registers */
+	SIM_C_VLOGIC, /* and, or, xor */
+	SIM_C_VINT,   /* integer add, compare */
+	SIM_C_VMUL,
+	SIM_C_VSHUF, /* shuffles, shifts, blends, inserts */
+	SIM_C_CRYPTO,
+	SIM_C_X87,    /* x87 beside the four basic operations */
+	SIM_C_ATOMIC, /* locked read-modify-write, barriers */
+	SIM_C_SLOW,   /* microcode: cpuid, system calls, what capstone can't decode */
+	SIM_N_CLASSES,
+};
+
+struct sim_class_config {
+	uint32_t latency_cyc, occupancy_cyc;
+	uint32_t ports; /* bit mask */
+};
+
+enum { SIM_MAX_SKID_BINS = 256, SIM_MAX_PORTS = 16, SIM_MAX_ROB = 1000 };
+
+struct sim_skid_bin {
+	uint32_t lo_cyc, hi_cyc; /* [lo, hi) */
+	uint64_t weight_up_to;   /* of this and all before */
+};
+
+struct sim_cache_config {
+	uint32_t kb, ways, latency_cyc;
+};
+
+struct sim_config {
+	double freq_ghz;
+	uint32_t fetch_width;     /* instructions a cycle */
+	uint32_t fetch_queue_cyc; /* how far fetch can run ahead of dispatch */
+	uint32_t taken_per_cyc;   /* taken branches fetched a cycle: 1 or 2 */
+	uint32_t dispatch_width;  /* micro-operations a cycle */
+	uint32_t retire_width;
+	uint32_t rob; /* instructions in flight */
+	uint32_t load_queue, store_queue;
+	uint32_t int_regs, fp_regs; /* in flight, beside the architectural ones */
+	uint32_t move_elimination, zero_idioms;
+	uint32_t mispredict_cyc; /* from the branch's execution to dispatch on the right path */
+	uint32_t resteer_cyc;    /* a taken branch that the target buffer did not know */
+	uint32_t predictor_bits; /* log2 of the entries of each direction table */
+	uint32_t btb_entries, return_stack;
+	uint32_t line_bytes;
+	struct sim_cache_config l1, l2, l3;
+	uint32_t dram_cyc, dram_gap_cyc; /* latency; between two lines */
+	uint32_t mshrs;                  /* lines being fetched at a time */
+	uint32_t prefetch_lines;         /* how far the stream prefetcher runs ahead; 0 = none */
+	uint32_t forward_cyc;            /* store to load */
+	uint32_t rep_bytes;              /* moved a cycle by rep string instructions */
+	uint32_t n_counters;             /* programmable */
+	uint32_t n_fixed;                /* 1: cycles; 2: cycles and instructions */
+	uint32_t branch_records;         /* 0 = has none */
+	struct sim_class_config cls[SIM_N_CLASSES];
+	struct sim_skid_bin skid[SIM_MAX_SKID_BINS];
+	uint32_t n_skid_bins;
+};
+
+/*
+ * Read a core file's text, not NUL-terminated.
+ *
+ * Returns 0; -SP_EFORMAT with line and key named.  `out` is undefined on error.
+ */
+int sim_config_parse(const char *text, size_t n_bytes, struct sim_config *out);
+
+#endif

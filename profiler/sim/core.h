@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_CORE_H
+#define SKIDPROF_SIM_CORE_H
+
+/*
+ * The timing of one out-of-order core running one thread, driven by the trace
+ * of what the emulator ran.  Instructions are taken in program order; for
+ * each it is worked out when it is dispatched, issued, done and retired:
+ *
+ *  - dispatch in order, dispatch_width a cycle, while there is room in the
+ *    reorder buffer, load and store queue and register files;
+ *  - issue when the sources are ready and a port is free in that cycle
+ *    (a calendar of cycles, so that a younger instruction may go first);
+ *  - retirement in order, retire_width a cycle;
+ *  - stores leave the store queue in order after retirement;
+ *  - fetch stops at a mispredicted branch until it has executed.
+ *
+ * Not modelled: wrong-path instructions, scheduler sizes, instruction cache,
+ * TLBs, memory-order mispredictions, sharing of caches between cores.
+ */
+#include <stdint.h>
+
+#include "profiler/sim/block.h"
+#include "profiler/sim/cache.h"
+#include "profiler/sim/pmu.h"
+
+enum {
+	SIM_WINDOW = 1024, /* power of two > SIM_MAX_ROB, and > instructions in a block */
+	SIM_PORT_CALENDAR = 2048,
+	SIM_FORWARD = 1024, /* entries of the store-to-load table */
+};
+
+struct sim_pool {
+	uint64_t n, size;
+	uint64_t freed[SIM_WINDOW]; /* retirement of the n-th writer */
+};
+
+struct sim_forward {
+	uint64_t word; /* address / 8 + 1 */
+	uint64_t data_cyc, drain_cyc;
+};
+
+struct sim_core {
+	/* front end */
+	uint64_t fetch_cyc, dispatch_cyc, fetch_queue_cyc;
+	uint32_t fetch_n, fetch_taken, fetch_width, taken_per_cyc, dispatch_n, dispatch_width;
+	uint32_t mispredict_cyc, resteer_cyc;
+	/* in flight */
+	uint64_t seq, rob, retire_cyc, retire_width;
+	uint64_t reg[SIM_N_REGS];
+	uint64_t retire[SIM_WINDOW];
+	uint8_t missed[SIM_WINDOW]; /* enum sim_level of a load, for the counters */
+	uint32_t block_missed[4];   /* the same, summed over the newest block */
+	struct sim_pool pool[SIM_N_POOLS], loads, stores;
+	uint64_t drain_cyc;               /* of the newest store */
+	uint64_t port[SIM_PORT_CALENDAR]; /* cycle << 16 | ports taken */
+	uint64_t unit_free[SIM_MAX_PORTS];
+	uint32_t load_ports, store_ports, forward_cyc, rep_bytes;
+	uint64_t rep_place, rep_bytes_left;
+	struct sim_forward forward[SIM_FORWARD];
+	struct sim_memory memory;
+	struct sim_predictor predictor;
+	struct sim_pmu pmu;
+};
+
+/*
+ * Memory accesses of a block in program order, packed: address << 16 | index
+ * of the instruction << 4 | log2 of the bytes << 1 | store.  The array ends
+ * with SIM_MEM_END.
+ */
+#define SIM_MEM(vaddr, index, shift, store) \
+	((uint64_t)(vaddr) << 16 | (uint64_t)(index) << 4 | (uint64_t)(shift) << 1 | (store))
+#define SIM_MEM_END UINT64_C(0xffff)
+
+/* Sizes follow config; the PMU is initialised too.  -SP_ENOMEM. */
+int sim_core_init(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup);
+void sim_core_fini(struct sim_core *c);
+
+/*
+ * Run the first n_insn instructions of a block.
+ *
+ * next_ip  where the program went on; decides what the branch at the end did.
+ * mem      see SIM_MEM; only borrowed.
+ */
+void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
+                  const uint64_t *mem);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/sim/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/sim/decode_isa.h"
+
+int sim_decoder_new(enum sim_isa isa, const struct sim_config *config, struct sim_decoder **out)
+{
+	struct sim_decoder *d = calloc(1, sizeof(*d));
+	cs_arch arch = isa == SIM_ISA_AARCH64 ? CS_ARCH_ARM64 : CS_ARCH_X86;
+	cs_mode mode = isa == SIM_ISA_AARCH64 ? CS_MODE_ARM : CS_MODE_64;
+
+	if (!d)
+		return sp_fail(SP_ENOMEM, "out of memory for the decoder");
+	d->isa = isa;
+	d->config = config;
+	if (cs_open(arch, mode, &d->cs) != CS_ERR_OK) {
+		free(d);
+		return sp_fail(SP_ENOTSUP, "capstone: can't decode this instruction set");
+	}
+	cs_option(d->cs, CS_OPT_DETAIL, CS_OPT_ON);
+	d->insn = cs_malloc(d->cs);
+	if (!d->insn) {
+		sim_decoder_free(d);
+		return sp_fail(SP_ENOMEM, "out of memory for the decoder");
+	}
+	if (isa == SIM_ISA_AARCH64)
+		sim_a64_registers(d->reg);
+	else
+		sim_x86_registers(d->reg);
+	*out = d;
+	return 0;
+}
+
+void sim_decoder_free(struct sim_decoder *d)
+{
+	if (!d)
+		return;
+	if (d->insn)
+		cs_free(d->insn, 1);
+	cs_close(&d->cs);
+	free(d);
+}
+
+int sim_class_by_prefix(const struct sim_prefix *table, const char *mnemonic)
+{
+	for (; table->text; table++)
+		if (!strncmp(mnemonic, table->text, strlen(table->text)))
+			return table->cls;
+	return -1;
+}
+
+void sim_add_reg(uint8_t *set, size_t n, uint8_t empty, uint8_t reg)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (set[i] == reg)
+			return;
+		if (set[i] == empty) {
+			set[i] = reg;
+			return;
+		}
+	}
+}
+
+bool sim_has_reg(const uint8_t *set, size_t n, uint8_t reg)
+{
+	for (size_t i = 0; i < n; i++)
+		if (set[i] == reg)
+			return true;
+	return false;
+}
+
+/*
+ * All sources and results of an instruction: address registers only in addr,
+ * unless the operation reads them as well (a 64-bit store of its own base).
+ */
+void sim_registers(struct sim_decoder *d, struct sim_insn *in, const uint8_t *only_address)
+{
+	cs_regs read, written;
+	uint8_t n_read = 0, n_written = 0;
+
+	if (cs_regs_access(d->cs, d->insn, read, &n_read, written, &n_written) != CS_ERR_OK)
+		return;
+	for (uint8_t i = 0; i < n_read; i++) {
+		uint8_t r = d->reg[read[i]];
+
+		if (r != SIM_R_READY && !only_address[r])
+			sim_add_reg(in->src, sizeof(in->src), SIM_R_READY, r);
+	}
+	for (uint8_t i = 0; i < n_written; i++) {
+		uint8_t r = d->reg[written[i]];
+
+		if (r != SIM_R_READY)
+			sim_add_reg(in->dst, sizeof(in->dst), SIM_R_SINK, r);
+	}
+}
+
+/* What the class costs on this core. */
+static void cost(const struct sim_decoder *d, struct sim_insn *in)
+{
+	const struct sim_class_config *c = &d->config->cls[in->cls];
+
+	if (in->cls == SIM_C_LOAD || in->cls == SIM_C_STORE)
+		return; /* ports are taken access by access, the latency is the cache's */
+	in->ports = (uint16_t)c->ports;
+	in->latency_cyc = (uint16_t)c->latency_cyc;
+	in->occupancy_cyc = (uint16_t)c->occupancy_cyc;
+	if (c->occupancy_cyc > 1)
+		in->flags |= SIM_F_UNIT;
+	if (in->flags & SIM_F_BREAK) {
+		memset(in->src, SIM_R_READY, sizeof(in->src));
+		in->ports = 0;
+	}
+}
+
+static void pool_of(struct sim_insn *in)
+{
+	for (size_t i = 0; i < sizeof(in->dst); i++) {
+		uint8_t r = in->dst[i];
+
+		if (r >= SIM_R_VEC && r <= SIM_R_X87)
+			in->pool = SIM_POOL_FP;
+		else if (r >= SIM_R_INT && r < SIM_R_FLAGS)
+			in->pool = SIM_POOL_INT;
+		if (in->pool)
+			return;
+	}
+}
+
+static bool decode_one(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip)
+{
+	return cs_disasm_iter(d->cs, &code, &n_bytes, &ip, d->insn);
+}
+
+void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip, struct sim_block *b,
+                uint32_t index)
+{
+	struct sim_insn *in = &b->insn[index];
+
+	*in = (struct sim_insn){ .uops = 1, .cls = SIM_C_SLOW, .flags = SIM_F_MEM };
+	memset(in->dst, SIM_R_SINK, sizeof(in->dst));
+	in->ip_off = (uint16_t)(ip - b->ip);
+	in->size_bytes = (uint8_t)n_bytes;
+	in->events = 1u << SIM_INSTRUCTIONS;
+	b->exit = SIM_X_NONE;
+	b->target = 0;
+	b->is_rep = 0;
+	b->end_ip = ip + n_bytes;
+	if (decode_one(d, code, n_bytes, ip)) {
+		in->flags = 0;
+		if (d->isa == SIM_ISA_AARCH64)
+			sim_a64_decode(d, in, b);
+		else
+			sim_x86_decode(d, in, b);
+		if (in->flags & SIM_F_REP)
+			b->is_rep = 1;
+	}
+	if (d->config)
+		cost(d, in);
+	pool_of(in);
+}
+
+static unsigned exit_events(unsigned exit)
+{
+	switch (exit) {
+	case SIM_X_NONE:
+		return 0;
+	case SIM_X_COND:
+		return 1u << SIM_BRANCHES | 1u << SIM_COND_BRANCHES;
+	case SIM_X_CALL:
+	case SIM_X_CALL_IND:
+		return 1u << SIM_BRANCHES | 1u << SIM_CALLS;
+	case SIM_X_RET:
+		return 1u << SIM_BRANCHES | 1u << SIM_RETURNS;
+	default:
+		return 1u << SIM_BRANCHES;
+	}
+}
+
+void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
+{
+	memset(b->total, 0, sizeof(b->total));
+	b->insn[b->n_insn - 1].events |= (uint16_t)exit_events(b->exit);
+	for (uint32_t i = 0; i < b->n_insn; i++)
+		for (unsigned bits = b->insn[i].events; bits; bits &= bits - 1)
+			b->total[__builtin_ctz(bits)]++;
+	if (d->config) {
+		b->fetch_cyc = (uint8_t)(b->n_insn / d->config->fetch_width);
+		b->fetch_rest = (uint8_t)(b->n_insn % d->config->fetch_width);
+	}
+}

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/*
+ * The side that faces QEMU: everything that knows its plugin interface.
+ *
+ * Two ways to run:
+ *  - inline: one thread, only counts wanted: the emulator adds 1 to a counter
+ *    at the start of each block, nothing is called.
+ *  - followed: a callback at each block and at each access of an instruction
+ *    that touches memory.  The block before is worked off when the next one
+ *    starts, because only then is it known what it did: where it went, and
+ *    whether it got to its end.
+ */
+#include "profiler/sim/qemu_plugin_api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/sim/blocks.h"
+#include "profiler/sim/core.h"
+#include "profiler/sim/decode.h"
+#include "profiler/sim/guest.h"
+#include "profiler/sim/send.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+	MAX_VCPUS = 1 << 15,
+	MAX_ACCESSES = 4096, /* of one block; more are dropped */
+	COUNT_CHUNK = 1 << 12,
+	MAX_CHUNKS = 1 << 10,
+	MAX_HANDLERS = 64,
+};
+
+struct numbers { /* of the guest's system calls */
+	int64_t mmap, mprotect, close, dup2, dup3, close_range, prctl, execve, execveat, clone, fork, vfork,
+	        exit, sigaction;
+};
+
+static const struct numbers numbers_x86_64 = { 9, 10, 3, 33, 292, 436, 157, 59, 322, 56, 57, 58, 60, 13 };
+static const struct numbers numbers_aarch64 = {
+	222, 226, 57, -1, 24, 436, 167, 221, 281, 220, -1, -1, 93, 134
+};
+
+struct vcpu {
+	struct sim_code *code; /* running; its end is not known yet */
+	uint32_t n_mem;
+	uint64_t mem[MAX_ACCESSES + 1];
+	uint64_t *runs[MAX_CHUNKS]; /* of each block, by id */
+	struct sim_core *core;      /* NULL when only counting */
+	uint32_t tid, parent_tid;   /* tid 0: has not run yet */
+	uint64_t start_ns;          /* the tree's clock when the thread began */
+	uint64_t arg[6];            /* of the system call under way */
+	bool gone;
+};
+
+static struct {
+	qemu_plugin_id_t id;
+	pthread_mutex_t lock; /* blocks, decoder, vcpus, guest, handlers */
+	struct wire_config config;
+	struct sim_config *core; /* NULL: no timing */
+	struct sim_decoder *decoder;
+	struct sim_blocks blocks;
+	struct sender sender;
+	struct guest guest;
+	const struct numbers *nr;
+	struct vcpu *vcpu[MAX_VCPUS];
+	unsigned n_vcpus;
+	bool followed; /* else inline */
+	bool scanned, flow_lost;
+	uint64_t handler[MAX_HANDLERS]; /* of signals */
+	unsigned n_handlers;
+	/* inline way: the newest rep instruction, and what ran behind it by then */
+	uint64_t rep_ip, rep_left;
+} sim;
+
+EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+static uint64_t now_ns(const struct vcpu *v)
+{
+	if (!v->core)
+		return 0;
+	return v->start_ns + (uint64_t)((double)v->core->retire_cyc / sim.core->freq_ghz);
+}
+
+/* ---- messages ---- */
+
+static void warn(const struct vcpu *v, const char *text)
+{
+	sender_text(&sim.sender, WIRE_WARN, v ? v->tid : sim.sender.pid, v ? now_ns(v) : 0, text);
+}
+
+static void send_sample(void *user, const struct sim_sample *s)
+{
+	struct vcpu *v = user;
+	struct {
+		struct wire_sample m;
+		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BRANCHES * sizeof(struct wire_branch) / 8];
+	} out;
+	uint32_t n = sim.config.n_events;
+	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);
+	uint64_t at = v->start_ns + (uint64_t)((double)s->cycle / sim.core->freq_ghz);
+
+	out.m.ip = s->ip;
+	out.m.event = s->event;
+	out.m.n_values = n;
+	out.m.n_branches = s->n_branches;
+	out.m.pad = 0;
+	memcpy(out.rest, s->value, n * sizeof(uint64_t));
+	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
+	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, at, &out.m.head, bytes);
+}
+
+static void send_map(void *user, const struct guest_map *map)
+{
+	struct vcpu *v = user;
+	size_t n = strlen(map->path) + 1, bytes = sizeof(struct wire_map) + n;
+	struct wire_map *m = malloc(bytes);
+
+	if (!m)
+		return;
+	m->ip = map->ip;
+	m->len_bytes = map->len_bytes;
+	m->pgoff_bytes = map->pgoff_bytes;
+	m->prot = map->prot;
+	m->flags = map->flags;
+	memcpy(m->path, map->path, n);
+	sender_send(&sim.sender, WIRE_MAP, v->tid, now_ns(v), &m->head, bytes);
+	free(m);
+}
+
+static void send_totals(struct vcpu *v)
+{
+	struct {
+		struct wire_head head;
+		uint64_t value[WIRE_MAX_EVENTS];
+	} m;
+
+	if (!v->core || !sim.config.n_events)
+		return;
+	v->core->pmu.value[SIM_CYCLES] = v->core->retire_cyc - v->core->pmu.cycle0;
+	for (uint32_t i = 0; i < sim.config.n_events; i++)
+		m.value[i] = v->core->pmu.value[sim.config.event[i]];
+	sender_send(&sim.sender, WIRE_TOTALS, v->tid, now_ns(v), &m.head,
+	            sizeof(m.head) + sim.config.n_events * sizeof(uint64_t));
+}
+
+static void send_hello(struct vcpu *v)
+{
+	struct wire_head m;
+
+	sender_send(&sim.sender, WIRE_HELLO, v->tid, now_ns(v), &m, sizeof(m));
+}
+
+static void send_task(struct vcpu *v, uint32_t ppid)
+{
+	struct wire_task m = { .ppid = ppid, .ptid = v->parent_tid };
+
+	sender_send(&sim.sender, WIRE_TASK, v->tid, now_ns(v), &m.head, sizeof(m));
+}
+
+static void send_first_comm(struct vcpu *v)
+{
+	const char *path = qemu_plugin_path_to_binary(), *slash = path ? strrchr(path, '/') : NULL;
+	char comm[16];
+
+	snprintf(comm, sizeof(comm), "%s", slash ? slash + 1 : path ? path : "?");
+	sender_text(&sim.sender, WIRE_COMM, v->tid, now_ns(v), comm);
+	free((char *)path);
+}
+
+/* ---- counts ---- */
+
+static uint64_t *sum_runs(void)
+{
+	size_t n = sim.blocks.all.n;
+	uint64_t *sum = calloc(n ? n : 1, sizeof(*sum));
+
+	for (unsigned k = 0; sum && k < sim.n_vcpus; k++)
+		for (size_t c = 0; sim.vcpu[k] && c * COUNT_CHUNK < n; c++)
+			for (size_t i = 0; sim.vcpu[k]->runs[c] && i < COUNT_CHUNK && c * COUNT_CHUNK + i < n;
+			     i++)
+				sum[c * COUNT_CHUNK + i] += sim.vcpu[k]->runs[c][i];
+	return sum;
+}
+
+static void send_counts(const struct vcpu *v)
+{
+	enum { EACH = (WIRE_MAX_BYTES - sizeof(struct wire_counts)) / sizeof(struct wire_count) };
+	struct wire_counts *m = malloc(WIRE_MAX_BYTES);
+	struct sim_counts counts = { 0 };
+	uint64_t *runs = sum_runs();
+	size_t at = 0;
+
+	if (!m || !runs || sim_blocks_count(&sim.blocks, runs, &counts) < 0) {
+		warn(v, "out of memory for the exact counts: they are missing");
+	} else {
+		do {
+			size_t n = counts.n - at < EACH ? counts.n - at : EACH;
+
+			m->n = (uint32_t)n;
+			for (size_t i = 0; i < n; i++)
+				m->count[i] =
+				        (struct wire_count){ counts.v[at + i].ip, counts.v[at + i].n_insn };
+			at += n;
+			m->last = at == counts.n;
+			sender_send(&sim.sender, WIRE_COUNTS, v->tid, now_ns(v), &m->head,
+			            sizeof(*m) + n * sizeof(m->count[0]));
+		} while (at < counts.n);
+	}
+	free(runs);
+	free(m);
+	vec_fini(&counts);
+}
+
+static void count_run(struct vcpu *v, uint32_t id)
+{
+	uint32_t chunk = id / COUNT_CHUNK;
+
+	if (chunk >= MAX_CHUNKS)
+		return;
+	if (!v->runs[chunk] && !(v->runs[chunk] = calloc(COUNT_CHUNK, sizeof(uint64_t))))
+		return;
+	v->runs[chunk][id % COUNT_CHUNK]++;
+}
+
+/* ---- what a block did ---- */
+
+/* Index of the first instruction whose memory access did not happen, n_insn when all did. */
+static uint32_t first_missing(const struct vcpu *v, const struct sim_block *b)
+{
+	uint32_t from = 0;
+
+	if (v->n_mem)
+		from = (uint32_t)(v->mem[v->n_mem - 1] >> 4 & 0xfff) + 1;
+	for (uint32_t i = from; i < b->n_insn; i++)
+		if (b->insn[i].flags & SIM_F_MEM && b->insn[i].cls != SIM_C_SLOW)
+			return i;
+	return b->n_insn;
+}
+
+static bool is_handler(uint64_t ip)
+{
+	for (unsigned i = 0; i < sim.n_handlers; i++)
+		if (sim.handler[i] == ip)
+			return true;
+	return false;
+}
+
+static uint64_t rep_ip_of(const struct sim_block *b)
+{
+	return b->is_rep ? b->ip + b->insn[b->n_insn - 1].ip_off : 0;
+}
+
+static bool is_successor(const struct sim_block *b, uint64_t ip)
+{
+	switch (b->exit) {
+	case SIM_X_NONE:
+		return ip == b->end_ip || (b->is_rep && ip == rep_ip_of(b));
+	case SIM_X_COND:
+		return ip == b->target || ip == b->end_ip;
+	case SIM_X_JUMP:
+	case SIM_X_CALL:
+		return ip == b->target;
+	default:
+		return !is_handler(ip);
+	}
+}
+
+/*
+ * How many instructions of the block ran.  All, unless it was left by a
+ * fault (the next block is a signal handler's) or the emulator had to start
+ * over from the middle (a store into the block's own code).
+ */
+static uint32_t insns_run(const struct vcpu *v, const struct sim_block *b, uint64_t next_ip)
+{
+	if (is_successor(b, next_ip))
+		return b->n_insn;
+	for (uint32_t i = 1; i < b->n_insn; i++)
+		if (b->ip + b->insn[i].ip_off == next_ip && first_missing(v, b) <= i)
+			return i;
+	return first_missing(v, b);
+}
+
+/* The block before is over: the program went on at next_ip. */
+static void finish(struct vcpu *v, uint64_t next_ip)
+{
+	struct sim_code *c = v->code;
+	const struct sim_block *b = &c->block;
+	uint32_t n = insns_run(v, b, next_ip);
+
+	v->mem[v->n_mem] = SIM_MEM_END;
+	if (sim.config.counting) {
+		count_run(v, b->id);
+		if (n < b->n_insn) {
+			pthread_mutex_lock(&sim.lock);
+			sim_code_left(c, n);
+			pthread_mutex_unlock(&sim.lock);
+		} else if (b->is_rep && next_ip == rep_ip_of(b)) {
+			__atomic_add_fetch(&c->n_again, 1, __ATOMIC_RELAXED);
+		}
+	}
+	if (v->core)
+		sim_core_run(v->core, b, n, next_ip, v->mem);
+	v->code = NULL;
+	v->n_mem = 0;
+}
+
+/* Nothing follows: the thread ends, or waits for what comes. */
+static void finish_last(struct vcpu *v)
+{
+	if (v->code)
+		finish(v, v->code->block.end_ip);
+}
+
+/* ---- callbacks while the program runs ---- */
+
+/* First block of a thread, in that thread. */
+static void begin(struct vcpu *v)
+{
+	v->tid = (uint32_t)syscall(SYS_gettid);
+	if (v->core)
+		v->core->pmu.rng += v->tid == sim.sender.pid ? 0 : v->tid;
+	pthread_mutex_lock(&sim.lock);
+	if (sim.scanned) {
+		send_task(v, sim.sender.pid);
+	} else {
+		sim.scanned = true;
+		send_hello(v);
+		send_first_comm(v);
+		guest_scan(&sim.guest, send_map, v);
+	}
+	pthread_mutex_unlock(&sim.lock);
+}
+
+static void on_block(unsigned index, void *user)
+{
+	struct vcpu *v = sim.vcpu[index];
+	struct sim_code *c = user;
+
+	if (v->code)
+		finish(v, c->block.ip);
+	else if (!v->tid)
+		begin(v);
+	v->code = c;
+}
+
+static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
+{
+	struct vcpu *v = sim.vcpu[index];
+
+	if (v->n_mem < MAX_ACCESSES)
+		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, qemu_plugin_mem_size_shift(info) & 7,
+		                             qemu_plugin_mem_is_store(info));
+}
+
+/*
+ * Inline way: a block that ends in a rep instruction ran.  It is one more
+ * step of the same execution when nothing has run behind the instruction
+ * since the step before.
+ */
+static void on_rep(unsigned index, void *user)
+{
+	struct sim_code *c = user;
+	uint64_t ip = rep_ip_of(&c->block), left = 0;
+
+	(void)index;
+	for (struct sim_code *b = sim_blocks_at(&sim.blocks, c->block.end_ip); b; b = sim_blocks_next(b))
+		left += b->n_runs;
+	if (c->block.ip == ip && sim.rep_ip == ip && sim.rep_left == left)
+		c->n_again++;
+	sim.rep_ip = ip;
+	sim.rep_left = left;
+}
+
+/* ---- translation ---- */
+
+static uint64_t hash_code(const struct qemu_plugin_tb *tb, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		const uint8_t *p = qemu_plugin_insn_data(insn);
+
+		for (size_t k = 0; k < qemu_plugin_insn_size(insn); k++)
+			h = (h ^ p[k]) * 0x100000001b3u;
+	}
+	return h;
+}
+
+static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, uint64_t hash)
+{
+	struct sim_code *c = sim_code_new(qemu_plugin_tb_vaddr(tb), (uint32_t)n);
+
+	if (!c)
+		return NULL;
+	c->hash = hash;
+	for (size_t i = 0; i < n; i++) {
+		const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		sim_decode(sim.decoder, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn),
+		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
+	}
+	sim_decode_finish(sim.decoder, &c->block);
+	if (sim_blocks_add(&sim.blocks, c) < 0) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static struct sim_code *find_block(const struct qemu_plugin_tb *tb, size_t n)
+{
+	uint64_t hash = hash_code(tb, n);
+
+	for (struct sim_code *c = sim_blocks_at(&sim.blocks, qemu_plugin_tb_vaddr(tb)); c;
+	     c = sim_blocks_next(c))
+		if (c->hash == hash && c->block.n_insn == n)
+			return c;
+	return decode_block(tb, n, hash);
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+	struct sim_code *c;
+
+	(void)id;
+	pthread_mutex_lock(&sim.lock);
+	if (!sim.guest.base)
+		sim.guest.base =
+		        (uint64_t)(uintptr_t)qemu_plugin_insn_haddr(first) - qemu_plugin_insn_vaddr(first);
+	c = find_block(tb, n);
+	pthread_mutex_unlock(&sim.lock);
+	if (!c)
+		return;
+	if (!sim.followed) {
+		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, &c->n_runs, 1);
+		if (c->block.is_rep)
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_rep, QEMU_PLUGIN_CB_NO_REGS, c);
+		return;
+	}
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, c);
+	for (size_t i = 0; i < n; i++)
+		if (c->block.insn[i].flags & SIM_F_MEM)
+			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access,
+			                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+			                                 (void *)(uintptr_t)i);
+}
+
+/* ---- threads and processes ---- */
+
+static struct sim_pmu_setup pmu_setup(struct vcpu *v)
+{
+	struct sim_pmu_setup s = { .n_events = sim.config.n_events,
+		                   .n_branches = sim.config.branches,
+		                   .seed = sim.config.seed,
+		                   .sample = send_sample,
+		                   .user = v };
+
+	memcpy(s.event, sim.config.event, sizeof(s.event));
+	memcpy(s.period, sim.config.period, sizeof(s.period));
+	return s;
+}
+
+static struct vcpu *vcpu_new(void)
+{
+	struct vcpu *v = calloc(1, sizeof(*v));
+	struct sim_pmu_setup setup;
+
+	if (!v || !sim.core)
+		return v;
+	setup = pmu_setup(v);
+	v->core = calloc(1, sizeof(*v->core));
+	if (!v->core || sim_core_init(v->core, sim.core, &setup) < 0) {
+		free(v->core);
+		free(v);
+		return NULL;
+	}
+	return v;
+}
+
+/* In the thread that creates the new one. */
+static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
+{
+	struct vcpu *v = vcpu_new();
+
+	(void)id;
+	/* Nothing may be printed, and without its record a thread can't run on: there is no memory left anyway. */
+	if (!v || index >= MAX_VCPUS)
+		abort();
+	v->parent_tid = (uint32_t)syscall(SYS_gettid);
+	v->start_ns = __atomic_load_n(sim.sender.last_ns, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&sim.lock);
+	/* Inline counters are not atomic; the emulator translates anew for the second thread. */
+	if (sim.n_vcpus)
+		sim.followed = true;
+	sim.vcpu[index] = v;
+	if (index >= sim.n_vcpus)
+		sim.n_vcpus = index + 1;
+	pthread_mutex_unlock(&sim.lock);
+}
+
+static void end_thread(struct vcpu *v)
+{
+	struct wire_head m;
+
+	if (v->gone)
+		return;
+	v->gone = true;
+	finish_last(v);
+	send_totals(v);
+	sender_send(&sim.sender, WIRE_EXIT, v->tid, now_ns(v), &m, sizeof(m));
+}
+
+static void on_exit_process(qemu_plugin_id_t id, void *user)
+{
+	struct vcpu *v = NULL;
+	struct wire_head m;
+
+	(void)id;
+	(void)user;
+	for (unsigned i = sim.n_vcpus; i-- > 0;) {
+		if (!sim.vcpu[i] || !sim.vcpu[i]->tid)
+			continue;
+		v = sim.vcpu[i];
+		end_thread(v);
+	}
+	if (!v)
+		return;
+	if (sim.config.counting)
+		send_counts(v);
+	sender_send(&sim.sender, WIRE_BYE, v->tid, now_ns(v), &m, sizeof(m));
+	sim.sender.fd = -1;
+}
+
+/* In the child: one thread is left, its counters begin at zero. */
+static void begin_child(struct vcpu *v)
+{
+	uint32_t ppid = sim.sender.pid;
+
+	sim.sender.pid = (uint32_t)getpid();
+	for (unsigned i = 0; i < sim.n_vcpus; i++)
+		if (sim.vcpu[i] && sim.vcpu[i] != v)
+			sim.vcpu[i] = NULL;
+	sim_blocks_clear(&sim.blocks);
+	for (size_t c = 0; c < MAX_CHUNKS; c++)
+		if (v->runs[c])
+			memset(v->runs[c], 0, COUNT_CHUNK * sizeof(uint64_t));
+	v->parent_tid = v->tid;
+	v->tid = (uint32_t)syscall(SYS_gettid);
+	v->code = NULL;
+	v->n_mem = 0;
+	if (v->core)
+		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim.config.seed + v->tid);
+	send_hello(v);
+	send_task(v, ppid);
+}
+
+/* ---- system calls ---- */
+
+static void on_exec(struct vcpu *v, uint64_t path_ip)
+{
+	char path[4096];
+
+	guest_string(&sim.guest, path_ip, path, sizeof(path));
+	finish_last(v);
+	sender_text(&sim.sender, WIRE_EXEC, v->tid, now_ns(v), path);
+}
+
+static void guard_range(uint64_t from, uint64_t to)
+{
+	if (sim.sender.fd >= 0 && from <= (uint64_t)sim.sender.fd && to >= (uint64_t)sim.sender.fd)
+		sender_guard(&sim.sender, sim.sender.fd);
+}
+
+static void on_sigaction(uint64_t action_ip)
+{
+	uint64_t handler = action_ip ? *(uint64_t *)(uintptr_t)(action_ip + sim.guest.base) : 0;
+
+	if (handler <= 1 || is_handler(handler) || sim.n_handlers == MAX_HANDLERS)
+		return;
+	pthread_mutex_lock(&sim.lock);
+	sim.handler[sim.n_handlers] = handler;
+	__atomic_store_n(&sim.n_handlers, sim.n_handlers + 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&sim.lock);
+}
+
+static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
+                       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+	struct vcpu *v = sim.vcpu[index];
+	const uint64_t arg[6] = { a1, a2, a3, a4, a5, a6 };
+
+	(void)id;
+	(void)a7;
+	(void)a8;
+	memcpy(v->arg, arg, sizeof(arg));
+	if (!v->tid)
+		begin(v);
+	if (num == sim.nr->execve)
+		on_exec(v, a1);
+	else if (num == sim.nr->execveat)
+		on_exec(v, a2);
+	else if (num == sim.nr->close)
+		guard_range(a1, a1);
+	else if (num == sim.nr->dup2 || num == sim.nr->dup3)
+		guard_range(a2, a2);
+	else if (num == sim.nr->close_range)
+		guard_range(a1, a2);
+	else if (num == sim.nr->sigaction)
+		on_sigaction(a2);
+	else if (num == sim.nr->exit && index)
+		end_thread(v);
+}
+
+static void on_prctl(struct vcpu *v)
+{
+	enum { SET_NAME = 15 };
+	char comm[16];
+
+	if (v->arg[0] != SET_NAME)
+		return;
+	guest_string(&sim.guest, v->arg[1], comm, sizeof(comm));
+	sender_text(&sim.sender, WIRE_COMM, v->tid, now_ns(v), comm);
+}
+
+static void on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int64_t ret)
+{
+	struct vcpu *v = sim.vcpu[index];
+
+	(void)id;
+	if ((num == sim.nr->fork || num == sim.nr->vfork || num == sim.nr->clone) && !ret &&
+	    (uint32_t)getpid() != sim.sender.pid)
+		begin_child(v);
+	if (ret < 0 && ret > -4096)
+		return;
+	if (num == sim.nr->prctl)
+		on_prctl(v);
+	if (num != sim.nr->mmap && num != sim.nr->mprotect)
+		return;
+	pthread_mutex_lock(&sim.lock);
+	if (num == sim.nr->mmap)
+		guest_mmap(&sim.guest, (uint64_t)ret, v->arg, send_map, v);
+	else
+		guest_mprotect(&sim.guest, v->arg[0], v->arg[1], (uint32_t)v->arg[2], send_map, v);
+	pthread_mutex_unlock(&sim.lock);
+}
+
+/* ---- installation ---- */
+
+static int read_config(int fd)
+{
+	char *packet = malloc(WIRE_MAX_BYTES);
+	ssize_t n = -1;
+	int err;
+
+	if (!packet)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	do
+		n = recv(fd, packet, WIRE_MAX_BYTES, 0);
+	while (n < 0 && errno == EINTR);
+	memcpy(&sim.config, packet, n < (ssize_t)sizeof(sim.config) ? 0 : sizeof(sim.config));
+	err = 0;
+	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
+	    sim.config.version != WIRE_VERSION || sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
+	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.branches > WIRE_MAX_BRANCHES)
+		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
+	for (uint32_t i = 0; !err && i < sim.config.n_events; i++)
+		if (sim.config.event[i] >= SIM_N_EVENTS)
+			err = sp_fail(SP_EFORMAT,
+			              "the recorder asks for an event this simulator does not have");
+	if (!err && sim.config.timing) {
+		sim.core = calloc(1, sizeof(*sim.core));
+		err = sim.core
+		              ? sim_config_parse(packet + sizeof(sim.config), sim.config.text_bytes, sim.core)
+		              : sp_fail(SP_ENOMEM, "out of memory");
+	}
+	free(packet);
+	return err;
+}
+
+static void lock_for_fork(void)
+{
+	pthread_mutex_lock(&sim.lock);
+}
+
+static void unlock_after_fork(void)
+{
+	pthread_mutex_unlock(&sim.lock);
+}
+
+static int set_up(const qemu_info_t *info, int fd)
+{
+	bool arm = !strcmp(info->target_name, "aarch64");
+	int err;
+
+	if (!arm && strcmp(info->target_name, "x86_64"))
+		return sp_fail(SP_ENOTSUP, "the simulated core runs x86-64 and aarch64, not %s",
+		               info->target_name);
+	if ((err = read_config(fd)) < 0 || (err = sim_blocks_init(&sim.blocks)) < 0)
+		return err;
+	sim.nr = arm ? &numbers_aarch64 : &numbers_x86_64;
+	sim.followed = sim.config.timing;
+	return sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, sim.core, &sim.decoder);
+}
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	int fd = -1;
+
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "fd=", 3))
+			fd = atoi(argv[i] + 3);
+	if (fd < 0 || sender_init(&sim.sender, fd) < 0)
+		return -1;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	pthread_mutex_init(&sim.lock, NULL);
+	if (set_up(info, fd) < 0) {
+		warn(NULL, sp_error_text());
+		return -1;
+	}
+	pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+	sim.id = id;
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_ret);
+	qemu_plugin_register_atexit_cb(id, on_exit_process, NULL);
+	return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/sim/pmu.h"
+
+#include <string.h>
+
+#include "profiler/sim/core.h"
+
+#define NEVER UINT64_MAX
+
+static uint64_t random_u64(struct sim_pmu *p)
+{
+	/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
+	uint64_t z = (p->rng += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* The bias of the modulo is below 2^-30: weights and bins are small. */
+uint64_t sim_pmu_skid(struct sim_pmu *p)
+{
+	const struct sim_config *c = p->config;
+	uint64_t at = random_u64(p) % c->skid[c->n_skid_bins - 1].weight_up_to;
+	uint32_t lo = 0, hi = c->n_skid_bins - 1;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (at < c->skid[mid].weight_up_to)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return c->skid[lo].lo_cyc + random_u64(p) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
+}
+
+/* When the fast path must stop: an interrupt, or an overflow of the cycle counter. */
+static void plan(struct sim_pmu *p)
+{
+	p->stop_cyc = NEVER;
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		uint64_t t = p->due[i];
+
+		if (t == NEVER && p->setup.event[i] == SIM_CYCLES && p->next[i] != NEVER)
+			t = p->next[i] + p->cycle0;
+		if (t < p->stop_cyc)
+			p->stop_cyc = t;
+	}
+}
+
+void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
+{
+	memset(p->value, 0, sizeof(p->value));
+	p->cycle0 = now_cyc;
+	p->rng = seed;
+	p->n_branch = 0;
+	for (uint32_t i = 0; i < WIRE_MAX_EVENTS; i++) {
+		bool sampled = i < p->setup.n_events && p->setup.period[i];
+
+		p->next[i] = sampled ? p->setup.period[i] : NEVER;
+		p->due[i] = NEVER;
+	}
+	plan(p);
+}
+
+void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup)
+{
+	memset(p, 0, sizeof(*p));
+	p->setup = *setup;
+	p->config = config;
+	sim_pmu_restart(p, 0, setup->seed);
+}
+
+static void record_branch(struct sim_pmu *p, const struct sim_pmu_branch *b)
+{
+	p->branch[p->n_branch++ % WIRE_MAX_BRANCHES] = *b;
+}
+
+static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
+{
+	uint64_t n = p->setup.n_branches < p->n_branch ? p->setup.n_branches : p->n_branch;
+
+	s->n_branches = (uint32_t)n;
+	for (uint64_t k = 0; k < n; k++) {
+		const struct sim_pmu_branch *b = &p->branch[(p->n_branch - 1 - k) % WIRE_MAX_BRANCHES];
+		const struct sim_pmu_branch *before = &p->branch[(p->n_branch - 2 - k) % WIRE_MAX_BRANCHES];
+		bool known = p->n_branch >= k + 2 && k + 1 < WIRE_MAX_BRANCHES;
+
+		s->branch[k] = (struct wire_branch){ b->from_ip, b->to_ip, b->mispredicted,
+			                             known ? (uint32_t)(b->cycle - before->cycle) : 0 };
+	}
+}
+
+/* One interrupt serves every counter that has overflowed by now. */
+static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
+{
+	struct sim_sample s = { .cycle = now, .ip = ip };
+
+	p->value[SIM_CYCLES] = now - p->cycle0;
+	for (uint32_t i = 0; i < p->setup.n_events; i++)
+		s.value[i] = p->value[p->setup.event[i]];
+	copy_branches(p, &s);
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		if (p->due[i] == NEVER)
+			continue;
+		s.event = i;
+		p->setup.sample(p->setup.user, &s);
+		p->due[i] = NEVER;
+		p->next[i] = (s.value[i] / p->setup.period[i] + 1) * p->setup.period[i];
+	}
+}
+
+/* All that happens before the cycle in which the instruction at ip retires. */
+static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
+{
+	while (p->stop_cyc < retire_cyc) {
+		bool overflow = true;
+
+		for (uint32_t i = 0; i < p->setup.n_events; i++)
+			if (p->due[i] == p->stop_cyc)
+				overflow = false;
+		if (!overflow)
+			interrupt(p, p->stop_cyc, ip);
+		for (uint32_t i = 0; overflow && i < p->setup.n_events; i++)
+			if (p->setup.event[i] == SIM_CYCLES && p->next[i] + p->cycle0 == p->stop_cyc &&
+			    p->due[i] == NEVER)
+				p->due[i] = p->stop_cyc + sim_pmu_skid(p);
+		plan(p);
+	}
+}
+
+static void count_outcome(struct sim_pmu *p, const struct sim_outcome *end)
+{
+	p->value[SIM_TAKEN_BRANCHES] += end->taken;
+	p->value[SIM_BRANCH_MISSES] += end->mispredicted;
+}
+
+static void count_insn(struct sim_pmu *p, const struct sim_insn *in, unsigned missed)
+{
+	for (unsigned bits = in->events; bits; bits &= bits - 1)
+		p->value[__builtin_ctz(bits)]++;
+	p->value[SIM_L1D_MISSES] += missed >= SIM_IN_L2;
+	p->value[SIM_L2_MISSES] += missed >= SIM_IN_L3;
+	p->value[SIM_L3_MISSES] += missed >= SIM_IN_DRAM;
+}
+
+static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
+{
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		unsigned e = p->setup.event[i];
+
+		if (e != SIM_CYCLES && p->due[i] == NEVER && p->value[e] >= p->next[i])
+			p->due[i] = retire_cyc + sim_pmu_skid(p);
+	}
+	plan(p);
+}
+
+static void end_branch(struct sim_core *c, const struct sim_block *b, const struct sim_insn *last,
+                       const struct sim_outcome *end)
+{
+	struct sim_pmu_branch r = { b->ip + last->ip_off, end->to_ip, c->retire_cyc, end->mispredicted };
+
+	if (end->taken && c->pmu.setup.n_branches)
+		record_branch(&c->pmu, &r);
+}
+
+/* Instruction by instruction, in the order of retirement. */
+static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                         const struct sim_outcome *end)
+{
+	struct sim_pmu *p = &c->pmu;
+	uint64_t seq = c->seq - n_insn;
+
+	for (uint32_t i = 0; i < n_insn; i++, seq++) {
+		const struct sim_insn *in = &b->insn[i];
+		uint64_t retire = c->retire[seq % SIM_WINDOW];
+		bool last = i + 1 == n_insn;
+
+		advance(p, retire, b->ip + in->ip_off);
+		if (last && !end->whole)
+			break;
+		count_insn(p, in, c->missed[seq % SIM_WINDOW]);
+		if (last) {
+			count_outcome(p, end);
+			end_branch(c, b, in, end);
+		}
+		find_overflows(p, retire);
+	}
+}
+
+static bool overflows_in(const struct sim_core *c, const struct sim_block *b)
+{
+	const struct sim_pmu *p = &c->pmu;
+
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		unsigned e = p->setup.event[i];
+		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
+		uint64_t most = b->total[e] ? b->total[e] : b->n_insn;
+
+		if (p->next[i] != NEVER && e != SIM_CYCLES && p->value[e] + most >= p->next[i])
+			return true;
+	}
+	return false;
+}
+
+void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                   const struct sim_outcome *end)
+{
+	struct sim_pmu *p = &c->pmu;
+
+	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || overflows_in(c, b)) {
+		count_slowly(c, b, n_insn, end);
+		return;
+	}
+	for (unsigned e = 0; e < SIM_N_EVENTS; e++)
+		p->value[e] += b->total[e];
+	p->value[SIM_L1D_MISSES] += c->block_missed[1] + c->block_missed[2] + c->block_missed[3];
+	p->value[SIM_L2_MISSES] += c->block_missed[2] + c->block_missed[3];
+	p->value[SIM_L3_MISSES] += c->block_missed[3];
+	count_outcome(p, end);
+	end_branch(c, b, &b->insn[n_insn - 1], end);
+}
