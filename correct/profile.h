@@ -121,7 +121,8 @@ struct profile_meta {
 	uint64_t seed;
 	struct profile_event *events;
 	size_t n_events;
-	int insn_event, cyc_event; /* -1 = not recorded */
+	int insn_event,
+	        cyc_event; /* -1 = not recorded; with neither, cyc_event is what was sampled instead */
 	enum profile_skid_source skid_source;
 	double skid_p10_cyc, skid_median_cyc, skid_p90_cyc; /* S */
 	uint64_t n_skids;                                   /* overshoots it was measured from */

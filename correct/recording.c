@@ -65,6 +65,14 @@ static void choose_events(struct recording *r)
 {
 	r->insn_event = find_event(r->reader, PERF_COUNT_HW_INSTRUCTIONS, "instructions");
 	r->cyc_event = find_event(r->reader, PERF_COUNT_HW_CPU_CYCLES, "cycles");
+	r->cyc_is_other = false;
+	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
+	for (size_t i = 0; r->insn_event < 0 && r->cyc_event < 0 && i < pd_n_events(r->reader); i++) {
+		if (pd_event(r->reader, i)->attr.sample_period) {
+			r->cyc_event = (int)i;
+			r->cyc_is_other = true;
+		}
+	}
 }
 
 int recording_open(const struct correct_opts *opts, struct recording **out)

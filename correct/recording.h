@@ -38,6 +38,7 @@ struct recording {
 	size_t n_files;
 
 	int insn_event, cyc_event; /* index of the sampled events, -1 = none */
+	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	uint64_t n_unmapped;
 	uint64_t maps_changes; /* grows whenever addresses may mean something else */
 };

@@ -96,7 +96,8 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 {
 	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)rec->event)->attr;
 
-	if (rec->event != r->cyc_event || attr->freq || !attr->sample_period || c->skids.n >= MAX_SKIDS)
+	if (rec->event != r->cyc_event || r->cyc_is_other || attr->freq || !attr->sample_period ||
+	    c->skids.n >= MAX_SKIDS)
 		return 0;
 	for (size_t i = 0; i < rec->sample.n_values; i++)
 		if (rec->sample.values[i].event == rec->event)

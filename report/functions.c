@@ -31,6 +31,7 @@ enum id {
 	ID_STATUS,
 	ID_KNOWN,
 	ID_SAMPLES,
+	ID_OTHER,
 	ID_INLINED,
 	ID_MODULE,
 	ID_NAME,
@@ -51,6 +52,7 @@ static const struct column columns[] = {
 	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED },
 	{ "cycles_raw", "", ID_RAW_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
+	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
@@ -82,7 +84,7 @@ static struct cell text(const char *s)
 static struct cell count_cell(const struct profile *p, const struct row *r, int id)
 {
 	const struct profile_count *c = r->count;
-	bool insn = p->meta.insn_event >= 0, cyc = p->meta.cyc_event >= 0;
+	bool insn = report_has_insn(p), cyc = report_has_cyc(p);
 
 	switch (id) {
 	case ID_RAW:
@@ -124,7 +126,9 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_KNOWN:
 		return text(r->known);
 	case ID_SAMPLES:
-		return num(r->f->n_samples);
+		return num(report_samples(v->p, r->f));
+	case ID_OTHER:
+		return num(report_has_other(v->p) ? r->count->raw_cyc : NAN);
 	case ID_INLINED:
 		return num(r->f->inlined);
 	case ID_MODULE:
@@ -210,7 +214,7 @@ static double ratio(double x, double total)
 static void set_shares(const struct profile *p, const struct report_opts *o, const struct totals *all,
                        struct row *r)
 {
-	bool insn = p->meta.insn_event >= 0;
+	bool insn = report_has_insn(p);
 
 	r->share_raw = insn ? ratio(r->count->raw_insn, all->raw) : NAN;
 	r->share_fixed = insn ? ratio(r->count->insn, all->insn) : NAN;

@@ -24,6 +24,7 @@ enum id {
 	ID_HI,
 	ID_RANGE,
 	ID_CYC,
+	ID_OTHER,
 	ID_IPC_RAW,
 	ID_IPC,
 	ID_STATUS,
@@ -44,6 +45,7 @@ enum id {
 	        { "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },                                      \
 	        { "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED }, \
 	        { "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },                    \
+	        { "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },                          \
 	        { "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW }, \
 	        { "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },     \
 	{                                                                                               \
@@ -103,7 +105,9 @@ static struct cell count_cell(const struct profile *p, const struct profile_coun
 	case ID_RANGE:
 		return (struct cell){ .num = insn ? c->lo : NAN, .num2 = c->hi };
 	case ID_CYC:
-		return num(p->meta.cyc_event >= 0 ? c->cyc : NAN);
+		return num(report_has_cyc(p) ? c->cyc : NAN);
+	case ID_OTHER:
+		return num(report_has_other(p) ? c->raw_cyc : NAN);
 	case ID_IPC_RAW:
 		return num(report_ipc(p, c->raw_insn, c->raw_cyc));
 	default:

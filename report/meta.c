@@ -72,9 +72,9 @@ static void event_list(const struct profile_meta *m, bool sampled, char *out, si
 static void skid_line(const struct profile_meta *m, char *out, size_t size)
 {
 	if (m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
-		snprintf(out, size, "S unknown");
+		snprintf(out, size, "skid S unknown");
 	else
-		snprintf(out, size, "S %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
+		snprintf(out, size, "skid S %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
 		         m->skid_p10_cyc, m->skid_p90_cyc, skid_words(m->skid_source));
 }
 
@@ -92,18 +92,28 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 	         *events ? events : "no sampled event", skid, n, lost);
 }
 
-static void print_missing(const struct profile_meta *m, FILE *f)
+static void print_missing(const struct profile *p, FILE *f)
 {
-	if (m->insn_event < 0)
-		fputs("# no instructions event in this file: INSTRUCTIONS and IPC can't be shown, and "
+	const struct profile_meta *m = &p->meta;
+	char name[128];
+
+	if (!report_has_insn(p))
+		fputs("# no instructions event in this file: instructions and IPC can't be shown, and "
 		      "nothing "
 		      "can be corrected; record with -e cycles,instructions\n",
 		      f);
-	if (m->cyc_event < 0)
-		fputs("# no cycles event in this file: CYCLES and IPC can't be shown; record with "
+	if (!report_has_cyc(p))
+		fputs("# no cycles event in this file: cycles and IPC can't be shown; record with "
 		      "-e cycles,instructions\n",
 		      f);
-	if (m->skid_source == SKID_DEFAULT)
+	if (report_has_other(p)) {
+		const char *other = m->events[m->cyc_event].name;
+
+		text_safe(other ? other : "?", name, sizeof(name));
+		fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
+		        strstr(name, "clock") ? " (time in nanoseconds)" : "");
+	}
+	if (m->skid_source == SKID_DEFAULT && report_has_insn(p))
 		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
 		      "group values measures it\n",
 		      f);
@@ -163,7 +173,7 @@ void meta_print(const struct profile *p, FILE *f)
 	if (m->skid_source == SKID_MEASURED)
 		fprintf(f, ", S from %s overshoots", n[3]);
 	fputc('\n', f);
-	print_missing(m, f);
+	print_missing(p, f);
 	print_troubles(p, f);
 }
 

@@ -111,7 +111,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_FIXED:
 		return num(insn ? r->insn : NAN);
 	case ID_CYC:
-		return num(v->p->meta.cyc_event >= 0 ? r->cyc : NAN);
+		return num(report_has_cyc(v->p) ? r->cyc : NAN);
 	case ID_IPC:
 		return num(report_ipc(v->p, r->insn, r->cyc));
 	case ID_SAMPLES:

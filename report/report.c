@@ -52,17 +52,36 @@ int report_sort_parse(const char *word, enum report_sort *out)
 	return 0;
 }
 
+bool report_has_insn(const struct profile *p)
+{
+	return p->meta.insn_event >= 0;
+}
+
+bool report_has_other(const struct profile *p)
+{
+	const char *name;
+
+	if (report_has_insn(p) || p->meta.cyc_event < 0)
+		return false;
+	name = p->meta.events[p->meta.cyc_event].name;
+	return !name || !strstr(name, "cycles");
+}
+
+bool report_has_cyc(const struct profile *p)
+{
+	return p->meta.cyc_event >= 0 && !report_has_other(p);
+}
+
 unsigned report_have(const struct profile *p, const struct report_opts *o)
 {
 	unsigned have = 0;
 	uint32_t first = UINT32_MAX;
 
-	if (p->meta.insn_event >= 0)
-		have |= HAVE_INSN;
-	else
-		have |= HAVE_SAMPLES;
-	if (p->meta.cyc_event >= 0)
+	have |= report_has_insn(p) ? HAVE_INSN : HAVE_SAMPLES;
+	if (report_has_cyc(p))
 		have |= HAVE_CYC;
+	if (report_has_other(p))
+		have |= HAVE_OTHER;
 	if (o->show != REPORT_FIXED)
 		have |= HAVE_RAW;
 	if (o->show != REPORT_RAW)
@@ -109,6 +128,16 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (evidence & words[i].bit)
 			n += (size_t)snprintf(out + n, KNOWN_MAX - n, "%s%s", n ? "," : "", words[i].word);
+}
+
+double report_samples(const struct profile *p, const struct profile_func *f)
+{
+	const struct profile_event *e;
+
+	if (report_has_insn(p) || p->meta.cyc_event < 0)
+		return f->n_samples;
+	e = &p->meta.events[p->meta.cyc_event];
+	return e->total > 0 ? f->count.raw_cyc * (double)e->n_samples / e->total : NAN;
 }
 
 /* "ns::f(int)" is called "ns::f(int)", "ns::f" and "f". */

@@ -64,12 +64,24 @@ enum report_have {
 	HAVE_FIXED = 1 << 3,   /* corrected ones are */
 	HAVE_MODULES = 1 << 4, /* more than one module is shown */
 	HAVE_SAMPLES = 1 << 5, /* no instructions: samples stand in for them */
+	HAVE_OTHER = 1 << 6,   /* neither instructions nor cycles: meta.cyc_event is some other event */
 };
 
 unsigned report_have(const struct profile *p, const struct report_opts *o);
 
+/*
+ * What was counted.  A file with neither event has the one it has in place
+ * of cycles: it is shown under its own name.
+ */
+bool report_has_insn(const struct profile *p);
+bool report_has_cyc(const struct profile *p);
+bool report_has_other(const struct profile *p);
+
 /* Instructions per cycle; NAN where cycles are not counted, or under five samples of them. */
 double report_ipc(const struct profile *p, double insn, double cyc);
+
+/* Samples seen in a function: of instructions, else of what there is. */
+double report_samples(const struct profile *p, const struct profile_func *f);
 
 /* "flow,mix": what a count rests on; "" for nothing. */
 enum { KNOWN_MAX = 48 };

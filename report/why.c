@@ -157,7 +157,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	print_count("instructions", c->raw_insn, c->insn, c->lo, c->hi, f);
 	number_grouped(c->cyc, raw);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_raw) ? "%.2f" : "-", ipc_raw);
-	fprintf(f, "  cycles: %s; IPC raw %s, ", p->meta.cyc_event < 0 ? "not counted" : raw, ipc);
+	fprintf(f, "  cycles: %s; IPC raw %s, ", !report_has_cyc(p) ? "not counted" : raw, ipc);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
 	fprintf(f, "fixed %s\n", ipc);
 	for (unsigned bit = 1; bit <= PROFILE_BY_LOOPS; bit <<= 1)

@@ -83,9 +83,8 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 	                 known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
 	                 insn ? json_number(c->raw_insn) : json_null(), "fixed",
 	                 insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
-	                 json_number(c->hi), "cycles",
-	                 p->meta.cyc_event >= 0 ? json_number(c->cyc) : json_null(), "ipc_raw",
-	                 json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
+	                 json_number(c->hi), "cycles", report_has_cyc(p) ? json_number(c->cyc) : json_null(),
+	                 "ipc_raw", json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
 	                 json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
 	                 json_number(w->outside.raw_insn), "regions", regions);
 }

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "report/report.h"
+#include "tests/unit/report_fixture.h"
+
+static char *text_of(const struct profile *p, const struct report_opts *o, int width)
+{
+	int err;
+	char *text = report_text(p, o, width, &err);
+
+	assert_int_equal(err, 0);
+	return text;
+}
+
+static json_t *json_of(const struct profile *p, struct report_opts o)
+{
+	json_error_t where;
+	json_t *doc;
+	char *text;
+
+	o.format = REPORT_JSON;
+	text = text_of(p, &o, 0);
+	doc = json_loads(text, 0, &where);
+	if (!doc)
+		fail_msg("%s at %d", where.text, where.position);
+	free(text);
+	return doc;
+}
+
+static double number(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+static void the_header_says_where_the_numbers_come_from(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text = text_of(p, &o, 0);
+
+	(void)state;
+	assert_ptr_equal(text,
+	                 strstr(text,
+	                        "# simulated PMU; cycles every 1,009, instructions every 1,009; "
+	                        "skid S 378 cycles (10-90% 310..646, measured); 5,000 samples, 0 lost\n"));
+	assert_non_null(strstr(text, "# host here, cpu A core\n"));
+	assert_non_null(strstr(text, "# counted beside: branches; branch records: no\n"));
+	assert_non_null(strstr(text, "# method full, seed 7, S from 3,000 overshoots\n"));
+	assert_non_null(strstr(text, "0 samples outside known files, 0 bytes of the file dropped\n"));
+	free(text);
+	profile_free(p);
+}
+
+static void functions_are_a_row_each(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text = text_of(p, &o, 0);
+
+	(void)state;
+	/* IPC: 500,000 / 1,000,000 raw, 1,200,000 / 1,000,000 fixed; setup has 2,018 / 1,009 = 2 samples: none. */
+	assert_non_null(
+	        strstr(text,
+	               "\n\n"
+	               "SHARE    RAW  FIXED   90% INTERVAL CYCLES IPC-RAW  IPC STATUS KNOWN-BY FUNCTION\n"
+	               "60.0% 500.0k 1.200M 1.180M..1.220M 1.000M    0.50 1.20 fixed  mix,path dot(int, int) "
+	               "(inlined)\n"
+	               "35.0% 1.400M 700.0k 300.0k..1.100M 1.900M    0.74 0.37 weak   landing  main\n"
+	               "5.00% 100.0k 100.0k              - 2.018k       -    - raw             setup\n"));
+	free(text);
+	profile_free(p);
+}
+
+static void raw_alone_shows_what_other_profilers_do(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	o.show = REPORT_RAW;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "\nSHARE    RAW CYCLES IPC-RAW STATUS FUNCTION\n"
+	                             "70.0% 1.400M 1.900M    0.74 weak   main\n"
+	                             "25.0% 500.0k 1.000M    0.50 fixed  dot(int, int) (inlined)\n"));
+	free(text);
+	o.show = REPORT_FIXED;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS KNOWN-BY FUNCTION\n"
+	                             "60.0% 1.200M 1.180M..1.220M 1.000M 1.20 fixed  mix,path dot"));
+	free(text);
+	profile_free(p);
+}
+
+static void rolled_up_functions_hold_their_inlined_ones(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc, *funcs;
+
+	(void)state;
+	o.rollup = true;
+	doc = json_of(p, o);
+	funcs = json_object_get(doc, "functions");
+	assert_int_equal(json_array_size(funcs), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(funcs, 0), "name")), "main");
+	assert_float_equal(number(json_array_get(funcs, 0), "fixed"), 1900000, 1e-9);
+	assert_float_equal(number(json_array_get(funcs, 0), "share_fixed"), 0.95, 1e-9);
+	json_decref(doc);
+	profile_free(p);
+}
+
+static void json_has_every_number_and_null_for_unknown_ones(void **state)
+{
+	struct profile *p = profile_fixture();
+	const struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc = json_of(p, o), *meta = json_object_get(doc, "meta"), *f;
+
+	(void)state;
+	assert_float_equal(number(doc, "skidprof"), 1, 1e-9);
+	assert_float_equal(number(meta, "seed"), 7, 1e-9);
+	assert_string_equal(json_string_value(json_object_get(meta, "pmu")), "simulated");
+	assert_float_equal(number(json_object_get(meta, "skid"), "median_cyc"), 378, 1e-9);
+	assert_int_equal(json_array_size(json_object_get(meta, "events")), 3);
+	f = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_float_equal(number(f, "raw"), 500000, 1e-9);
+	assert_float_equal(number(f, "lo"), 1180000, 1e-9);
+	assert_float_equal(number(f, "ipc_fixed"), 1.2, 1e-9);
+	assert_true(json_is_true(json_object_get(f, "inlined")));
+	f = json_array_get(json_object_get(doc, "functions"), 2);
+	assert_true(json_is_null(json_object_get(f, "lo")) && json_is_null(json_object_get(f, "hi")));
+	assert_true(json_is_null(json_object_get(f, "ipc_fixed")));
+	f = json_array_get(json_object_get(doc, "regions"), 0);
+	assert_float_equal(number(f, "free_flows"), 2, 1e-9);
+	assert_float_equal(number(f, "skid_periods"), 37.8, 1e-9);
+	assert_string_equal(json_string_value(json_object_get(f, "vaddr")), "0x401136");
+	json_decref(doc);
+	profile_free(p);
+}
+
+static void csv_quotes_what_has_commas_and_quotes(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	sp_log_level_set(-1);
+	p->funcs[1].name = "a \"b\",c\n";
+	o.format = REPORT_CSV;
+	text = text_of(p, &o, 0);
+	sp_log_level_set(0);
+	assert_non_null(strstr(text, "\n\"dot(int, int)\",0.6,500,500000,1200000,1180000,1220000,"));
+	assert_non_null(strstr(text, "\n\"a \"\"b\"\",c\\x0a\",0.35,"));
+	/* Unknown numbers are empty: lo and hi, both IPCs. */
+	assert_non_null(strstr(text, "\nsetup,0.05,100,100000,100000,,,2018,2018,,,,raw,"));
+	free(text);
+	profile_free(p);
+}
+
+static void odd_names_break_no_format(void **state)
+{
+	static const char *const names[] = { "",          "\xff\xfe",     "tab\there",       "\033[2J",
+		                             "a,b;\"c\"", "\xed\xa0\x80", "operator\"\" _x", "\\x1b",
+		                             "%s%n" };
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+
+	(void)state;
+	sp_log_level_set(-1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile *p = profile_fixture();
+		json_t *doc;
+
+		p->funcs[0].name = p->funcs[0].linkage = names[i];
+		p->meta.cmdline = p->meta.hostname = p->meta.input = names[i];
+		p->meta.events[0].name = p->regions[0].name = p->files[1] = names[i];
+		doc = json_of(p, o);
+		assert_int_equal(json_array_size(json_object_get(doc, "functions")), 3);
+		json_decref(doc);
+		for (int view = REPORT_FUNCTIONS; view <= REPORT_WHY; view++) {
+			for (int width = 0; width < 200; width += 50) {
+				char *text;
+
+				o.view = (enum report_view)view;
+				o.why = "main";
+				text = text_of(p, &o, width);
+				for (const char *s = text; *s; s++)
+					assert_true((unsigned char)*s >= 0x20 || *s == '\n');
+				free(text);
+			}
+		}
+		o.view = REPORT_FUNCTIONS;
+		profile_free(p);
+	}
+	sp_log_level_set(0);
+}
+
+static void narrow_terminals_lose_columns_and_middles_of_names(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text, *line, *rest;
+
+	(void)state;
+	p->funcs[0].name =
+	        "std::vector<std::pair<int, double>, std::allocator<std::pair<int, double> > >::push_back()";
+	text = text_of(p, &o, 80);
+	assert_non_null(strstr(text, "some columns have no room"));
+	assert_null(strstr(text, "KNOWN-BY"));
+	assert_non_null(strstr(text, "..."));
+	rest = strstr(text, "\n\n") + 2;
+	while ((line = strsep(&rest, "\n")) && line[0] != '#')
+		assert_true(strlen(line) <= 80);
+	free(text);
+	/* With room enough nothing is cut. */
+	text = text_of(p, &o, 200);
+	assert_non_null(strstr(text, p->funcs[0].name));
+	assert_non_null(strstr(text, "KNOWN-BY"));
+	free(text);
+	profile_free(p);
+}
+
+static void what_the_limit_hides_is_said(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	o.limit = 1;
+	text = text_of(p, &o, 0);
+	assert_non_null(
+	        strstr(text, "# 2 more functions, 40.0% together, are not shown; --limit 0 shows all\n"));
+	assert_null(strstr(text, "setup"));
+	free(text);
+	o.limit = 0;
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "not shown"));
+	free(text);
+	profile_free(p);
+}
+
+static const char *first_name(const json_t *doc)
+{
+	return json_string_value(
+	        json_object_get(json_array_get(json_object_get(doc, "functions"), 0), "name"));
+}
+
+/* dot: fixed 1.2M, IPC 1.2; main: raw 1.4M, 1.9M cycles, weak; changes 700k each, equal: dot's share is larger. */
+static void rows_are_sorted_by_any_key(void **state)
+{
+	static const char *const first[] = {
+		[SORT_SHARE] = "dot(int, int)", [SORT_RAW] = "main",
+		[SORT_FIXED] = "dot(int, int)", [SORT_CYCLES] = "main",
+		[SORT_IPC] = "dot(int, int)",   [SORT_CHANGE] = "dot(int, int)",
+		[SORT_STATUS] = "main",         [SORT_NAME] = "dot(int, int)",
+	};
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+
+	(void)state;
+	for (int key = 0; key <= SORT_NAME; key++) {
+		json_t *doc;
+
+		o.sort = (enum report_sort)key;
+		doc = json_of(p, o);
+		assert_string_equal(first_name(doc), first[key]);
+		json_decref(doc);
+	}
+	profile_free(p);
+}
+
+static void functions_are_found_by_every_name_they_have(void **state)
+{
+	const struct profile_func f = { .name = "ns::Vec::dot(int, int)", .linkage = "_ZN2ns3Vec3dotEii" };
+	const struct profile_func index = { .name = "Vec::operator[](int)", .linkage = "_ZN3VecixEi" };
+
+	(void)state;
+	assert_true(report_matches(&f, "ns::Vec::dot(int, int)"));
+	assert_true(report_matches(&f, "ns::Vec::dot"));
+	assert_true(report_matches(&f, "dot"));
+	assert_true(report_matches(&f, "Vec::dot"));
+	assert_true(report_matches(&f, "_ZN2ns3Vec3dotEii"));
+	assert_true(report_matches(&f, "ns::*"));
+	assert_true(report_matches(&f, "*dot*"));
+	assert_false(report_matches(&f, "ot"));
+	assert_false(report_matches(&f, "ns"));
+	assert_false(report_matches(&f, ""));
+	assert_true(report_matches(&index, "operator[]"));
+}
+
+static void a_function_that_is_not_there_gets_the_nearest(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+	int err;
+
+	(void)state;
+	o.function = "mian";
+	for (int view = REPORT_FUNCTIONS; view <= REPORT_WHY; view++) {
+		if (view == REPORT_REGIONS)
+			continue;
+		o.view = (enum report_view)view;
+		o.why = "mian";
+		text = report_text(p, &o, 0, &err);
+		assert_int_equal(err, -SP_ENOENT);
+		assert_non_null(strstr(sp_error_text(), "did you mean 'main'?"));
+		free(text);
+	}
+	profile_free(p);
+}
+
+static void no_functions_are_no_error(void **state)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc;
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = p->meta.cyc_event = -1;
+	for (int view = REPORT_FUNCTIONS; view < REPORT_WHY; view++) {
+		o.view = (enum report_view)view;
+		text = text_of(p, &o, 80);
+		assert_non_null(
+		        strstr(text, "# unknown PMU; no sampled event; skid S unknown; 0 samples, 0 lost\n"));
+		assert_non_null(strstr(text, " to show\n"));
+		free(text);
+	}
+	o.view = REPORT_FUNCTIONS;
+	doc = json_of(p, o);
+	assert_int_equal(json_array_size(json_object_get(doc, "functions")), 0);
+	json_decref(doc);
+	profile_free(p);
+}
+
+/* Not 0 but not there: instructions and IPC have no column, null in JSON, and the header says why. */
+static void what_was_not_recorded_is_not_shown_as_0(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc, *f;
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	for (int i = 0; i < 3; i++)
+		p->funcs[i].count.raw_insn = p->funcs[i].count.insn = p->funcs[i].n_samples = 0;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# no instructions event in this file: "));
+	/* main: 1.9M of 2,902,018 cycles = 65.5%; 1.9M / 1,009 = 1,883 samples */
+	assert_non_null(strstr(text, "\nSHARE SAMPLES CYCLES STATUS KNOWN-BY FUNCTION\n"
+	                             "65.5%   1,883 1.900M weak   landing  main\n"));
+	free(text);
+	doc = json_of(p, o);
+	f = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_true(json_is_null(json_object_get(f, "raw")) && json_is_null(json_object_get(f, "fixed")));
+	assert_true(json_is_null(json_object_get(f, "ipc_raw")));
+	json_decref(doc);
+	profile_free(p);
+}
+
+static void a_clock_profile_is_shown_under_the_name_of_its_event(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc, *f;
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.events[0].name = "cpu-clock";
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# no cycles event in this file: "));
+	assert_non_null(strstr(text, "# EVENTS are cpu-clock (time in nanoseconds)"));
+	assert_non_null(strstr(text, "\nSHARE SAMPLES EVENTS STATUS KNOWN-BY FUNCTION\n"));
+	free(text);
+	doc = json_of(p, o);
+	f = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_true(json_is_null(json_object_get(f, "cycles")));
+	assert_float_equal(number(f, "events"), 1900000, 1e-9);
+	json_decref(doc);
+	profile_free(p);
+}
+
+static void without_cycles_there_is_no_ipc(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	p->meta.cyc_event = -1;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# no cycles event in this file: "));
+	assert_non_null(strstr(text, "\nSHARE    RAW  FIXED   90% INTERVAL STATUS KNOWN-BY FUNCTION\n"));
+	free(text);
+	profile_free(p);
+}
+
+static void infinities_and_nans_are_never_printed(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		p->funcs[i].count = (struct profile_count){ 10, NAN, INFINITY, NAN, -INFINITY, 0 };
+	p->regions[0].r_hat = p->regions[0].n_eff = p->regions[0].skid_periods = p->regions[0].cyc = NAN;
+	p->meta.skid_median_cyc = NAN;
+	for (int view = REPORT_FUNCTIONS; view <= REPORT_WHY; view++) {
+		char *text;
+
+		o.view = (enum report_view)view;
+		o.why = "main";
+		text = text_of(p, &o, 0);
+		assert_null(strcasestr(text, "nan"));
+		assert_null(strstr(text, "inf"));
+		free(text);
+		doc = json_of(p, o);
+		json_decref(doc);
+	}
+	profile_free(p);
+}
+
+static void lines_and_instructions_have_rows_of_their_own(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	o.view = REPORT_LINES;
+	text = text_of(p, &o, 0);
+	/* Block 0 twice: draws of 600,000 and 610,000 make 1,201,000 to 1,219,000. */
+	assert_non_null(strstr(
+	        text,
+	        "60.0% 500.0k 1.200M 1.201M..1.219M 1.000M    0.50 1.20 fixed  app.c:18 dot(int, int)\n"));
+	free(text);
+	o.view = REPORT_INSNS;
+	o.function = "dot";
+	text = text_of(p, &o, 0);
+	assert_true(strstr(text, "0x401136 add %rax, %rbx") < strstr(text, "0x40113a imul %rax, %rcx"));
+	assert_null(strstr(text, "jne"));
+	free(text);
+	profile_free(p);
+}
+
+static void why_tells_what_is_open_and_what_would_settle_it(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc, *region;
+	char *text;
+
+	(void)state;
+	o.view = REPORT_WHY;
+	o.why = "main";
+	text = text_of(p, &o, 0);
+	assert_non_null(
+	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
+	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
+	assert_non_null(strstr(text, "2 free flows, 1 settled by equations"));
+	assert_non_null(
+	        strstr(text,
+	               "branches                 counted 100,000, fitted 100,100, off by +0.10% (2.0 sd)"));
+	assert_non_null(strstr(text, "60,000 times (59,000..61,000)  0x401136->0x401150"));
+	assert_non_null(strstr(text, "- record -b: "));
+	assert_non_null(
+	        strstr(text, "not yet counted: taken branches, conditional branches, calls, loads, stores"));
+	free(text);
+	/* What is there already is not advised. */
+	p->meta.branch_records = true;
+	p->regions[0].n_rank = 2;
+	doc = json_of(p, o);
+	region =
+	        json_array_get(json_object_get(json_array_get(json_object_get(doc, "why"), 0), "regions"), 0);
+	assert_int_equal(json_array_size(json_object_get(region, "advice")), 0);
+	assert_int_equal(json_array_size(json_object_get(region, "loops")), 1);
+	assert_float_equal(number(json_array_get(json_object_get(region, "equations"), 0), "fitted"), 100100,
+	                   1e-9);
+	json_decref(doc);
+	profile_free(p);
+}
+
+static void unreliable_functions_that_matter_make_the_verdict(void **state)
+{
+	struct profile *p = profile_fixture();
+
+	(void)state;
+	assert_int_equal(report_verdict(p), 0);
+	p->worst = PROFILE_UNRELIABLE;
+	p->funcs[1].status = PROFILE_UNRELIABLE;
+	p->funcs[1].why = "too few samples";
+	assert_int_equal(report_verdict(p), -SP_EDOUBT);
+	assert_string_equal(sp_error_text(),
+	                    "1 function of at least 1% is unreliable, 'main' the largest: too few samples");
+	profile_free(p);
+}
+
+static void words_of_options_are_checked(void **state)
+{
+	enum report_format format;
+	enum report_sort sort;
+	enum term_color color;
+
+	(void)state;
+	assert_int_equal(report_format_parse("json", &format), 0);
+	assert_int_equal(format, REPORT_JSON);
+	assert_int_equal(report_format_parse("jsn", &format), -SP_EUSAGE);
+	assert_non_null(strstr(sp_error_text(), "did you mean 'json'?"));
+	assert_int_equal(report_sort_parse("change", &sort), 0);
+	assert_int_equal(sort, SORT_CHANGE);
+	assert_int_equal(report_sort_parse("zzzzzzzzz", &sort), -SP_EUSAGE);
+	assert_non_null(strstr(sp_error_text(), "share, raw, fixed, cycles, ipc, change, status, name"));
+	assert_int_equal(term_color_parse("never", &color), 0);
+	assert_int_equal(color, TERM_COLOR_NEVER);
+	assert_int_equal(term_color_parse("alway", &color), -SP_EUSAGE);
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+/* 100,000 functions in all three formats: within 10 s of processor time, sanitizers and slow machines included. */
+static void a_hundred_thousand_functions_are_no_matter(void **state)
+{
+	enum { MANY = 100000 };
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	struct profile_func *funcs = calloc(MANY, sizeof(*funcs));
+	double begin = seconds();
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		char name[40];
+
+		funcs[i] = p->funcs[i % 3];
+		snprintf(name, sizeof(name), "function_%zu(int)", i);
+		funcs[i].name = profile_string(p, name);
+	}
+	free(p->funcs);
+	p->funcs = funcs;
+	p->n_funcs = MANY;
+	o.limit = 0;
+	sp_log_level_set(-1);
+	for (int format = REPORT_TEXT; format <= REPORT_CSV; format++) {
+		char *text;
+
+		o.format = (enum report_format)format;
+		text = text_of(p, &o, 120);
+		assert_non_null(strstr(text, "function_99999(int)"));
+		free(text);
+	}
+	sp_log_level_set(0);
+	assert_true(seconds() - begin < 10);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_header_says_where_the_numbers_come_from),
+		cmocka_unit_test(functions_are_a_row_each),
+		cmocka_unit_test(raw_alone_shows_what_other_profilers_do),
+		cmocka_unit_test(rolled_up_functions_hold_their_inlined_ones),
+		cmocka_unit_test(json_has_every_number_and_null_for_unknown_ones),
+		cmocka_unit_test(csv_quotes_what_has_commas_and_quotes),
+		cmocka_unit_test(odd_names_break_no_format),
+		cmocka_unit_test(narrow_terminals_lose_columns_and_middles_of_names),
+		cmocka_unit_test(what_the_limit_hides_is_said),
+		cmocka_unit_test(rows_are_sorted_by_any_key),
+		cmocka_unit_test(functions_are_found_by_every_name_they_have),
+		cmocka_unit_test(a_function_that_is_not_there_gets_the_nearest),
+		cmocka_unit_test(no_functions_are_no_error),
+		cmocka_unit_test(what_was_not_recorded_is_not_shown_as_0),
+		cmocka_unit_test(a_clock_profile_is_shown_under_the_name_of_its_event),
+		cmocka_unit_test(without_cycles_there_is_no_ipc),
+		cmocka_unit_test(infinities_and_nans_are_never_printed),
+		cmocka_unit_test(lines_and_instructions_have_rows_of_their_own),
+		cmocka_unit_test(why_tells_what_is_open_and_what_would_settle_it),
+		cmocka_unit_test(unreliable_functions_that_matter_make_the_verdict),
+		cmocka_unit_test(words_of_options_are_checked),
+		cmocka_unit_test(a_hundred_thousand_functions_are_no_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
