@@ -15,8 +15,9 @@ enum flow_edge_kind {
 	FLOW_IND,   /* an indirect jump: jump table, PLT, tail call through a pointer */
 	FLOW_CALL,  /* call block -> entry of the callee */
 	FLOW_RET,   /* returning block of the callee -> block after the call */
-	FLOW_SKIP,  /* call block -> block after the call, callee not part of the graph (unknown or
-			not decoded): its instructions are not counted in this graph */
+	FLOW_SKIP,  /* call block -> block after the call, over a callee whose instructions are not
+			counted: unknown, not decoded, or outside the region.  Every call that can
+			return has one; a region holds it only when some callee is not in the region */
 };
 
 struct flow_edge {

@@ -6,19 +6,40 @@
  * Regions: what is repeated together.  An outermost hot loop with the
  * functions called inside it (design section 4): blocks, and the edges among
  * them, entered and left through call and return edges; recursion collapsed.
- * A block is in one region at most.  Nested candidate loops are kept as a
- * tree, so that a region can be cut to the loop the samples stay in.
+ *
+ * Loops are found with calls summarised (call block -> block after it), so
+ * calling a function twice in a row is no loop.  A recursive function, or
+ * functions that call each other, are a loop through their CALL edges.
+ *
+ * A block is in one region at most.  Where two loops that are not nested
+ * call the same function, its blocks belong
+ *  - to one region made of both loops, when the shared code is hot: the flows
+ *    of both loops are unknowns of one problem.  It has several headers;
+ *  - to the loop with more heat, when less than REGION_SHARED_COLD of the
+ *    other's heat lies in the shared code: the other one steps over the call
+ *    by its SKIP edge, and its few instructions there are not corrected.
+ *
+ * An outermost loop may be the whole program ("for each phase ..."), longer
+ * than the distance between samples.  How often loops run can't be told from
+ * heat; so a region can be taken apart into the next inner loops, and those
+ * again: flow_region_children.
  */
 #include "correct/flow/graph.h"
+
+/* Share of a loop's heat in code shared with a hotter loop, below which it does without that code. */
+#define REGION_SHARED_COLD 0.02
 
 struct flow_region {
 	uint32_t *blocks; /* [n_blocks] graph block ids, ascending */
 	size_t n_blocks;
-	uint32_t *edges; /* [n_edges] graph edge ids with both ends inside, ascending */
-	size_t n_edges;
-	uint32_t header;     /* graph block the loop is entered at */
-	double weight;       /* heat inside */
-	bool unknown_target; /* some block may go where we don't know */
+	uint32_t *edges;   /* [n_edges] graph edge ids with both ends inside, ascending */
+	size_t n_edges;    /* SKIP edges only of calls that have a callee outside */
+	uint32_t header;   /* graph block the (hottest) loop is entered at */
+	uint32_t *headers; /* [n_headers] of all loops it is made of; one but for loops that share a callee */
+	size_t n_headers;
+	double weight;         /* heat inside */
+	bool unknown_target;   /* some block may go where we don't know */
+	double unknown_weight; /* heat of the functions inside that hold such blocks: 0 when all are cold */
 	bool undecoded;
 	bool guessed;   /* rests on guessed edges */
 	bool recursive; /* calls itself: returns are not matched to calls */
@@ -38,6 +59,16 @@ struct flow_regions {
  */
 int flow_regions_find(const struct flow_graph *g, const double *hot_weight, double min_share,
                       struct flow_regions **out);
+
+/*
+ * The next inner loops: what repeats inside `r` when its headers are entered
+ * only once (edges to them removed).  Loops of the functions called inside
+ * count as inner.  min_share is of the heat inside r.  Blocks of r in no
+ * inner loop have of_block -1.  *out has n == 0 when nothing inside repeats.
+ */
+int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                         double min_share, struct flow_regions **out);
+
 void flow_regions_free(struct flow_regions *r);
 
 #endif

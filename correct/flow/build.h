@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_FLOW_BUILD_H
+#define SKIDPROF_CORRECT_FLOW_BUILD_H
+
+/*
+ * Inside flow_build: what is known while code is being explored.  First
+ * instructions are found by following control flow (explore.c), indirect
+ * targets by reading jump tables (table.c) or by guessing (guess.c); then
+ * they are cut into blocks (cut.c), and the calls get their returns
+ * (returns.c).  Only this folder includes it.
+ */
+#include "correct/flow/addr_map.h"
+#include "correct/flow/graph.h"
+#include "profiler/base/vec.h"
+
+enum { FLOW_NONE = UINT32_MAX };
+
+enum {
+	FLOW_MAX_DEPTH = 8,           /* calls from a hot function down into cold ones */
+	FLOW_MAX_COLD_INSNS = 400000, /* decoded in functions without samples */
+	FLOW_SMALL_COLD_INSNS = 256,  /* with all it calls; larger cold callees are skipped */
+	FLOW_MAX_EDGES = 8000000,
+};
+
+struct flow_node { /* an instruction that was reached */
+	struct insn insn;
+	uint32_t module;
+	uint32_t fn;                   /* that first reached it */
+	uint32_t fall_prev, jump_prev; /* an instruction before it, FLOW_NONE if none */
+	uint32_t link0;                /* head of its list of links, FLOW_NONE if none */
+	bool leader;
+	bool falls;    /* after a call: what follows is the same function */
+	bool unknown;  /* indirect, and no target is known */
+	bool noreturn; /* a call or jump to a function known by name not to return */
+};
+
+struct flow_link {     /* a jump or call to an address */
+	uint32_t from; /* node */
+	uint32_t next; /* link of the same node */
+	uint64_t to_vaddr;
+	uint32_t to_module;
+	uint8_t kind; /* TAKEN, IND, CALL */
+	bool guessed;
+};
+
+struct flow_fn { /* a function to decode: the target of a call, or hot */
+	uint32_t module;
+	uint64_t vaddr, end_vaddr; /* end by its symbol; vaddr if there is none */
+	uint32_t depth;            /* calls away from a hot function */
+	bool hot;
+	bool started;
+	/* returns.c: */
+	uint32_t entry; /* block, FLOW_NONE if not decoded */
+	bool returns, cut;
+	uint32_t ret0, n_rets; /* rets[ret0..]: returning blocks */
+	uint32_t stamp;
+};
+
+struct flow_ifunc {    /* a call or jump that an IFUNC resolver directs */
+	uint32_t from; /* node */
+	uint32_t module;
+	uint64_t resolver_vaddr;
+	bool done;
+};
+
+struct flow_work { /* an address to go on decoding at */
+	uint64_t vaddr;
+	uint32_t from; /* node that jumps there */
+};
+
+struct flow_cut { /* a block being built: nodes order[node0 .. + n] */
+	uint32_t node0, n;
+	uint32_t fall; /* block that follows, FLOW_NONE */
+	bool site;     /* ends in a call */
+	bool leaves;   /* ends in a jump out of what was decoded: it returns for us */
+	bool ret;
+	bool alive, warm;
+	double heat;
+	uint32_t id; /* in the graph */
+};
+
+struct flow_build {
+	const struct flow_input *in;
+	struct insn_decoder *decoders[ISA_AARCH64 + 1];
+	VEC(struct flow_node) nodes;
+	VEC(struct flow_link) links;
+	VEC(struct flow_fn) fns;
+	VEC(struct flow_ifunc) ifuncs;
+	VEC(struct flow_work) work;
+	VEC(uint32_t) pending; /* indirect jumps not looked at yet */
+	VEC(uint64_t) tables;  /* addresses of jump tables found, any module */
+	struct addr_map node_at, fn_at;
+	uint32_t next_fn;
+	size_t n_cold_insns;
+	/* cut.c, returns.c: */
+	VEC(uint32_t) order; /* nodes by (module, vaddr) */
+	VEC(struct flow_cut) cuts;
+	uint32_t *cut_of_node; /* [nodes.n] */
+	VEC(uint32_t) succ;    /* jumps and falls of block i: succ[succ0[i] .. succ0[i + 1]] */
+	uint32_t *succ0;       /* [cuts.n + 1] */
+	uint32_t *stamp;       /* [cuts.n] for searches */
+	uint32_t stamp_now;
+	VEC(uint32_t) stack;
+	VEC(uint32_t) rets;
+};
+
+/* explore.c */
+int flow_explore(struct flow_build *b); /* until nothing is left to follow */
+int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth, uint32_t *fn);
+int flow_link_add(struct flow_build *b, const struct flow_link *link); /* and follow it */
+bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr);
+/* A symbol by linkage name, in any module that is not `except`'s first, else there. */
+bool flow_symbol_find(const struct flow_build *b, uint32_t prefer, const char *name, uint32_t *module,
+                      uint64_t *vaddr);
+/* The slot's symbol or address becomes a target of the node. */
+int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *found);
+bool flow_name_never_returns(const char *linkage);
+/* Function symbol that an address is in: .cold parts count as their function. NULL if none. */
+const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr);
+int flow_node_text(struct flow_build *b, uint32_t node, char *text, size_t size);
+bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
+
+/* table.c: targets of an indirect jump, by reading code and tables. *found: some were. */
+int flow_table_follow(struct flow_build *b, uint32_t node, bool *found);
+
+/* guess.c: targets from branch records (at once), and from samples (when all else is followed). */
+int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found);
+int flow_guess(struct flow_build *b, bool *more);
+
+/* cut.c, returns.c, assemble.c */
+int flow_cut_blocks(struct flow_build *b);
+int flow_find_returns(struct flow_build *b);
+/* Fill in out0, in0 and `in` of a graph whose edges are sorted. */
+int flow_index_edges(struct flow_graph *g);
+/* Once the returns are found. */
+struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l); /* NULL: not decoded */
+const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut);
+bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut);
+int flow_assemble(struct flow_build *b, struct flow_graph *g);
+static inline bool flow_is_call(const struct insn *i)
+{
+	return i->flow == INSN_CALL || i->flow == INSN_CALL_IND;
+}
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Instructions, found by following control flow from the functions that hold
+ * samples.  Each is decoded once, whichever function reaches it first: the
+ * functions of hand-written assembly share code.
+ */
+#include <string.h>
+
+#include "correct/flow/build.h"
+
+enum { MAX_UNKNOWN_RUN = 8 }; /* that many undecodable instructions in a row are data */
+
+static struct module *module_of(const struct flow_build *b, uint32_t module)
+{
+	if (module >= b->in->n_modules || module_state(b->in->modules[module]) != MODULE_OK)
+		return NULL;
+	return b->in->modules[module];
+}
+
+bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	const struct module *m = module_of(b, module);
+	size_t n_bytes;
+
+	return m && module_code(m, vaddr, &n_bytes);
+}
+
+bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr)
+{
+	const struct flow_hot *hot = b->in->hot;
+	size_t lo = 0, hi = b->in->n_hot;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (hot[mid].module < module || (hot[mid].module == module && hot[mid].vaddr < vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->in->n_hot && hot[lo].module == module && hot[lo].vaddr < end_vaddr;
+}
+
+/* "foo.cold" or "foo.cold.3", split off foo by the compiler: the length of "foo", else 0. */
+static size_t cold_base(const char *linkage)
+{
+	const char *cold = strstr(linkage, ".cold");
+
+	if (!cold || (cold[5] != 0 && (cold[5] != '.' || strspn(cold + 6, "0123456789") != strlen(cold + 6))))
+		return 0;
+	return (size_t)(cold - linkage);
+}
+
+const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	const struct module *m = module_of(b, module);
+	long at = m ? module_func_at(m, vaddr) : -1;
+	const struct module_func *f = at < 0 ? NULL : module_func(m, (size_t)at);
+	size_t n = f ? cold_base(f->linkage) : 0;
+	char base[512];
+
+	if (n == 0 || n >= sizeof(base))
+		return f;
+	memcpy(base, f->linkage, n);
+	base[n] = 0;
+	at = module_func_named(m, base);
+	return at < 0 ? f : module_func(m, (size_t)at);
+}
+
+bool flow_symbol_find(const struct flow_build *b, uint32_t prefer, const char *name, uint32_t *module,
+                      uint64_t *vaddr)
+{
+	for (size_t pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < b->in->n_modules; i++) {
+			const struct module *m = module_of(b, i);
+			long at = m && (i == prefer) == (pass == 1) ? module_func_named(m, name) : -1;
+
+			if (at < 0)
+				continue;
+			*module = i;
+			*vaddr = module_func(m, (size_t)at)->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool flow_name_never_returns(const char *linkage)
+{
+	static const char *const names[] = {
+		"abort",
+		"exit",
+		"_exit",
+		"_Exit",
+		"quick_exit",
+		"__stack_chk_fail",
+		"__assert_fail",
+		"__assert",
+		"__fortify_fail",
+		"__chk_fail",
+		"longjmp",
+		"_longjmp",
+		"siglongjmp",
+		"__longjmp_chk",
+		"pthread_exit",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		"__cxa_bad_cast",
+		"_Unwind_Resume",
+		"__cxa_throw_bad_array_new_length",
+		"_ZSt9terminatev",
+		"__cxa_call_unexpected",
+		"__libc_fatal",
+		"__cxa_pure_virtual",
+		"err",
+		"errx",
+		"verr",
+		"verrx",
+		"rust_begin_unwind",
+		"__cxa_call_terminate",
+	};
+	static const char *const prefixes[] = { "_ZSt17__throw_", "_ZSt16__throw_",    "_ZSt19__throw_",
+		                                "_ZSt20__throw_", "_ZSt24__throw_",    "_ZSt25__throw_",
+		                                "_ZSt28__throw_", "_ZN4core9panicking" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(linkage, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (strncmp(linkage, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+int flow_node_text(struct flow_build *b, uint32_t node, char *text, size_t size)
+{
+	const struct flow_node *n = &b->nodes.v[node];
+	const struct module *m = b->in->modules[n->module];
+	size_t n_bytes;
+	const uint8_t *code = module_code(m, n->insn.vaddr, &n_bytes);
+
+	text[0] = 0;
+	if (!code)
+		return 0;
+	return insn_text(b->decoders[module_isa(m)], code, n_bytes, n->insn.vaddr, text, size);
+}
+
+int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth, uint32_t *fn)
+{
+	struct flow_fn f = { .module = module, .vaddr = vaddr, .end_vaddr = vaddr, .entry = FLOW_NONE };
+	const struct module_func *symbol;
+	int err;
+
+	*fn = addr_map_get(&b->fn_at, module, vaddr);
+	if (*fn != ADDR_NONE) {
+		if (depth < b->fns.v[*fn].depth)
+			b->fns.v[*fn].depth = depth;
+		return 0;
+	}
+	symbol = flow_symbol_at(b, module, vaddr);
+	if (symbol && symbol->vaddr + symbol->size_bytes > vaddr)
+		f.end_vaddr = symbol->vaddr + symbol->size_bytes;
+	f.hot = flow_hot_within(b, module, vaddr, f.end_vaddr > vaddr ? f.end_vaddr : vaddr + 1);
+	f.depth = f.hot ? 0 : depth;
+	*fn = (uint32_t)b->fns.n;
+	if ((err = addr_map_add(&b->fn_at, module, vaddr, *fn)) < 0)
+		return err;
+	return vec_push(&b->fns, f);
+}
+
+/* A call or jump there leads into another function than the one it stands in. */
+static bool enters_function(const struct flow_build *b, const struct flow_node *from, uint32_t module,
+                            uint64_t vaddr)
+{
+	const struct module_func *to, *own;
+
+	if (module != from->module)
+		return true;
+	to = flow_symbol_at(b, module, vaddr);
+	own = flow_symbol_at(b, module, from->insn.vaddr);
+	return to && to->vaddr == vaddr && to != own;
+}
+
+static int add_ifunc(struct flow_build *b, const struct flow_link *link)
+{
+	for (size_t i = 0; i < b->ifuncs.n; i++)
+		if (b->ifuncs.v[i].from == link->from)
+			return 0;
+	return vec_push(&b->ifuncs, (struct flow_ifunc){ .from = link->from,
+	                                                 .module = link->to_module,
+	                                                 .resolver_vaddr = link->to_vaddr });
+}
+
+static bool has_link(const struct flow_build *b, const struct flow_link *link)
+{
+	for (uint32_t l = b->nodes.v[link->from].link0; l != FLOW_NONE; l = b->links.v[l].next)
+		if (b->links.v[l].to_vaddr == link->to_vaddr && b->links.v[l].to_module == link->to_module)
+			return true;
+	return false;
+}
+
+int flow_link_add(struct flow_build *b, const struct flow_link *link)
+{
+	struct flow_node *from = &b->nodes.v[link->from];
+	const struct module_func *symbol = flow_symbol_at(b, link->to_module, link->to_vaddr);
+	bool enters = link->kind == FLOW_CALL || enters_function(b, from, link->to_module, link->to_vaddr);
+	struct flow_link copy = *link;
+	uint32_t fn, depth;
+	int err;
+
+	if (has_link(b, link))
+		return 0;
+	if (enters && symbol && symbol->ifunc && symbol->vaddr == link->to_vaddr)
+		return add_ifunc(b, link);
+	if (enters && symbol && flow_name_never_returns(symbol->linkage))
+		from->noreturn = true;
+	copy.next = from->link0;
+	from->link0 = (uint32_t)b->links.n;
+	depth = b->fns.v[from->fn].depth + (link->kind == FLOW_CALL);
+	if ((err = vec_push(&b->links, copy)) < 0)
+		return err;
+	if (enters)
+		return flow_fn_get(b, link->to_module, link->to_vaddr, depth, &fn);
+	return vec_push(&b->work, (struct flow_work){ .vaddr = link->to_vaddr, .from = link->from });
+}
+
+/* The name the dynamic linker binds a slot to never returns, whether we have its code or not. */
+static void note_slot_name(struct flow_build *b, uint32_t node, const char *name)
+{
+	if (name && flow_name_never_returns(name))
+		b->nodes.v[node].noreturn = true;
+}
+
+int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *found)
+{
+	struct flow_node *n = &b->nodes.v[node];
+	struct flow_link link = { .from = node, .kind = flow_is_call(&n->insn) ? FLOW_CALL : FLOW_IND };
+	struct module *m = b->in->modules[n->module];
+	const char *name = NULL;
+	uint64_t target = 0;
+	bool ifunc = false;
+
+	*found = module_slot(m, slot, &name, &target, &ifunc);
+	if (!*found)
+		return 0;
+	note_slot_name(b, node, name);
+	link.to_module = n->module;
+	link.to_vaddr = target;
+	if (name && !flow_symbol_find(b, (uint32_t)-1, name, &link.to_module, &link.to_vaddr))
+		return 0;
+	if (ifunc && !name)
+		return add_ifunc(b, &link);
+	return flow_link_add(b, &link);
+}
+
+static int follow_indirect_call(struct flow_build *b, uint32_t node)
+{
+	struct insn insn = b->nodes.v[node].insn;
+	bool slot = false, seen = false;
+	int err;
+
+	if (insn.flags & INSN_MEM_TARGET) {
+		err = flow_slot_follow(b, node, insn.target, &slot);
+		if (err < 0)
+			return err;
+	}
+	if (!slot && (err = flow_seen_follow(b, node, &seen)) < 0)
+		return err;
+	b->nodes.v[node].unknown = !slot && !seen;
+	return 0;
+}
+
+/* What follows a call is only code of the caller while it is in the same function. */
+static bool call_falls(const struct flow_build *b, const struct flow_node *n)
+{
+	uint64_t next = n->insn.vaddr + n->insn.size_bytes;
+	const struct module_func *own = flow_symbol_at(b, n->module, n->insn.vaddr);
+
+	return !own || flow_symbol_at(b, n->module, next) == own;
+}
+
+/* Follow what node may do; *falls: it may go on to the next instruction. */
+static int follow(struct flow_build *b, uint32_t node, bool *falls)
+{
+	struct insn insn = b->nodes.v[node].insn;
+	struct flow_link link = { .from = node,
+		                  .to_vaddr = insn.target,
+		                  .to_module = b->nodes.v[node].module,
+		                  .kind = insn.flow == INSN_CALL ? FLOW_CALL : FLOW_TAKEN };
+	int err;
+
+	*falls = false;
+	switch ((enum insn_flow)insn.flow) {
+	case INSN_PLAIN:
+	case INSN_SYSCALL:
+		*falls = true;
+		return 0;
+	case INSN_COND:
+		*falls = true;
+		return flow_link_add(b, &link);
+	case INSN_JUMP:
+		return flow_link_add(b, &link);
+	case INSN_JUMP_IND:
+		return vec_push(&b->pending, node);
+	case INSN_CALL:
+	case INSN_CALL_IND:
+		err = insn.flow == INSN_CALL ? flow_link_add(b, &link) : follow_indirect_call(b, node);
+		*falls = call_falls(b, &b->nodes.v[node]) && !b->nodes.v[node].noreturn;
+		b->nodes.v[node].falls = *falls;
+		return err;
+	case INSN_RET:
+	case INSN_STOP:
+		return 0;
+	}
+	return 0;
+}
+
+/* Decode one instruction as a new node; *node = FLOW_NONE where the code ends. */
+static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *node)
+{
+	uint32_t module = b->fns.v[fn].module;
+	struct module *m = module_of(b, module);
+	struct flow_node n = {
+		.module = module, .fn = fn, .fall_prev = FLOW_NONE, .jump_prev = FLOW_NONE, .link0 = FLOW_NONE
+	};
+	size_t n_bytes;
+	const uint8_t *code = m ? module_code(m, vaddr, &n_bytes) : NULL;
+	struct insn_decoder **d;
+	int err;
+
+	*node = FLOW_NONE;
+	if (!code || module_isa(m) == ISA_NONE || (module_isa(m) == ISA_AARCH64 && vaddr % 4))
+		return 0;
+	d = &b->decoders[module_isa(m)];
+	if (!*d && (err = insn_decoder_new(module_isa(m), d)) < 0)
+		return err;
+	err = insn_decode(*d, code, n_bytes, vaddr, &n.insn);
+	if (err < 0)
+		return err == -SP_EDOMAIN ? 0 : err;
+	if (b->nodes.n >= FLOW_NONE - 1)
+		return sp_fail(SP_ENOMEM, "more code than %u instructions is reached by the samples",
+		               FLOW_NONE);
+	*node = (uint32_t)b->nodes.n;
+	if ((err = addr_map_add(&b->node_at, module, vaddr, *node)) < 0)
+		return err;
+	b->n_cold_insns += !b->fns.v[fn].hot;
+	return vec_push(&b->nodes, n);
+}
+
+static void link_back(struct flow_node *n, uint32_t fall_prev, uint32_t jump_prev)
+{
+	if (n->fall_prev == FLOW_NONE)
+		n->fall_prev = fall_prev;
+	if (n->jump_prev == FLOW_NONE)
+		n->jump_prev = jump_prev;
+}
+
+/* Decode straight on from an address that node `from` jumps to (or a function's entry). */
+static int scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from)
+{
+	uint32_t module = b->fns.v[fn].module, prev = FLOW_NONE, node;
+	bool leader = true, falls = true;
+	unsigned unknown_run = 0;
+	int err;
+
+	while (falls) {
+		node = addr_map_get(&b->node_at, module, vaddr);
+		if (node != ADDR_NONE) {
+			b->nodes.v[node].leader = true;
+			link_back(&b->nodes.v[node], prev, from);
+			return 0;
+		}
+		if ((err = decode(b, fn, vaddr, &node)) < 0)
+			return err;
+		if (node == FLOW_NONE)
+			return 0;
+		b->nodes.v[node].leader = leader;
+		link_back(&b->nodes.v[node], prev, from);
+		unknown_run = b->nodes.v[node].insn.flags & INSN_UNKNOWN ? unknown_run + 1 : 0;
+		if (unknown_run > MAX_UNKNOWN_RUN)
+			return 0;
+		if ((err = follow(b, node, &falls)) < 0)
+			return err;
+		leader = b->nodes.v[node].insn.flow != INSN_PLAIN &&
+		         b->nodes.v[node].insn.flow != INSN_SYSCALL;
+		vaddr += b->nodes.v[node].insn.size_bytes;
+		prev = node;
+		from = FLOW_NONE;
+	}
+	return 0;
+}
+
+static int follow_pending(struct flow_build *b, uint32_t node)
+{
+	struct insn insn = b->nodes.v[node].insn;
+	bool found = false;
+	int err = 0;
+
+	if (insn.flags & INSN_MEM_TARGET)
+		err = flow_slot_follow(b, node, insn.target, &found);
+	if (err == 0 && !found)
+		err = flow_table_follow(b, node, &found);
+	if (err == 0 && !found)
+		err = flow_seen_follow(b, node, &found);
+	b->nodes.v[node].unknown = !found;
+	return err;
+}
+
+static int start_fn(struct flow_build *b, uint32_t fn)
+{
+	struct flow_fn *f = &b->fns.v[fn];
+
+	if (f->started)
+		return 0;
+	if (!f->hot && (f->depth > FLOW_MAX_DEPTH || b->n_cold_insns > FLOW_MAX_COLD_INSNS))
+		return 0;
+	f->started = true;
+	return scan(b, fn, f->vaddr, FLOW_NONE);
+}
+
+int flow_explore(struct flow_build *b)
+{
+	int err = 0;
+
+	while (err == 0) {
+		if (b->work.n) {
+			struct flow_work w = b->work.v[--b->work.n];
+
+			err = scan(b, b->nodes.v[w.from].fn, w.vaddr, w.from);
+		} else if (b->pending.n) {
+			err = follow_pending(b, b->pending.v[--b->pending.n]);
+		} else if (b->next_fn < b->fns.n) {
+			err = start_fn(b, b->next_fn++);
+		} else {
+			break;
+		}
+	}
+	return err;
+}

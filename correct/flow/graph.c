@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "correct/flow/build.h"
+
+static void build_fini(struct flow_build *b)
+{
+	for (size_t i = 0; i < sizeof(b->decoders) / sizeof(*b->decoders); i++)
+		insn_decoder_free(b->decoders[i]);
+	vec_fini(&b->nodes);
+	vec_fini(&b->links);
+	vec_fini(&b->fns);
+	vec_fini(&b->ifuncs);
+	vec_fini(&b->work);
+	vec_fini(&b->pending);
+	vec_fini(&b->tables);
+	addr_map_fini(&b->node_at);
+	addr_map_fini(&b->fn_at);
+	vec_fini(&b->order);
+	vec_fini(&b->cuts);
+	vec_fini(&b->succ);
+	vec_fini(&b->stack);
+	vec_fini(&b->rets);
+	free(b->cut_of_node);
+	free(b->succ0);
+	free(b->stamp);
+}
+
+/* Start from the functions that hold samples. */
+static int seed(struct flow_build *b)
+{
+	int err;
+
+	for (size_t i = 0; i < b->in->n_hot; i++) {
+		const struct flow_hot *hot = &b->in->hot[i];
+		const struct module_func *f;
+		uint32_t fn;
+
+		if (!flow_is_code(b, hot->module, hot->vaddr))
+			continue;
+		f = flow_symbol_at(b, hot->module, hot->vaddr);
+		if (f && (err = flow_fn_get(b, hot->module, f->vaddr, 0, &fn)) < 0)
+			return err;
+	}
+	return 0;
+}
+
+enum { MAX_GUESS_ROUNDS = 8 };
+
+static int explore(struct flow_build *b)
+{
+	bool more = true;
+	int err = seed(b);
+
+	for (unsigned round = 0; err == 0 && more && round < MAX_GUESS_ROUNDS; round++) {
+		err = flow_explore(b);
+		if (err == 0)
+			err = flow_guess(b, &more);
+	}
+	return err < 0 ? err : flow_explore(b);
+}
+
+int flow_build(const struct flow_input *in, struct flow_graph **out)
+{
+	struct flow_build b = { .in = in };
+	struct flow_graph *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return sp_fail(SP_ENOMEM, "out of memory for the control flow");
+	if ((err = explore(&b)) < 0 || (err = flow_cut_blocks(&b)) < 0 || (err = flow_find_returns(&b)) < 0 ||
+	    (err = flow_assemble(&b, g)) < 0)
+		goto out;
+	*out = g;
+	g = NULL;
+out:
+	build_fini(&b);
+	flow_free(g);
+	return err;
+}
+
+void flow_free(struct flow_graph *g)
+{
+	if (!g)
+		return;
+	free(g->insns);
+	free(g->blocks);
+	free(g->edges);
+	free(g->in);
+	free(g->funcs);
+	free(g->func_blocks);
+	free(g);
+}
+
+static bool holds_insn(const struct flow_graph *g, const struct flow_block *b, uint64_t vaddr)
+{
+	for (uint32_t i = 0; i < b->n_insn; i++)
+		if (g->insns[b->insn0 + i].vaddr == vaddr)
+			return true;
+	return false;
+}
+
+/* Blocks overlap only where instructions do, by less than an instruction: a few back is enough. */
+enum { MAX_OVERLAP = 8 };
+
+long flow_block_at(const struct flow_graph *g, uint32_t module, uint64_t vaddr)
+{
+	size_t lo = 0, hi = g->n_blocks;
+	long inside = -1;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct flow_block *b = &g->blocks[mid];
+
+		if (b->module < module || (b->module == module && b->vaddr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (unsigned i = 0; i < MAX_OVERLAP && lo-- > 0; i++) {
+		const struct flow_block *b = &g->blocks[lo];
+
+		if (b->module != module)
+			break;
+		if (vaddr >= b->end_vaddr)
+			continue;
+		if (holds_insn(g, b, vaddr))
+			return (long)lo;
+		if (inside < 0)
+			inside = (long)lo;
+	}
+	return inside;
+}
+
+void flow_print(const struct flow_graph *g, void *file)
+{
+	static const char *const kinds[] = { "fall", "taken", "ind", "call", "ret", "skip" };
+	FILE *f = file;
+
+	fprintf(f, "digraph flow {\n\tnode [shape=box];\n");
+	for (size_t i = 0; i < g->n_blocks; i++) {
+		const struct flow_block *b = &g->blocks[i];
+
+		fprintf(f, "\tb%zu [label=\"%zu: %" PRIu32 "+0x%" PRIx64 "\\n%" PRIu32 " insns%s%s\"];\n", i,
+		        i, b->module, b->vaddr, b->n_insn, b->unknown_target ? "\\nunknown target" : "",
+		        b->undecoded ? "\\nundecoded" : "");
+	}
+	for (size_t i = 0; i < g->n_edges; i++) {
+		const struct flow_edge *e = &g->edges[i];
+
+		fprintf(f, "\tb%" PRIu32 " -> b%" PRIu32 " [label=\"%s%s\"%s];\n", e->from, e->to,
+		        kinds[e->kind], e->guessed ? " ?" : "", e->kind >= FLOW_CALL ? ", style=dashed" : "");
+	}
+	fprintf(f, "}\n");
+}

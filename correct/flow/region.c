@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/region.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/flow/nest.h"
+#include "correct/flow/shape.h"
+#include "profiler/base/vec.h"
+
+enum { NONE = UINT32_MAX };
+
+struct seed { /* an outermost loop */
+	uint32_t comp;
+	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
+	double heat, own;          /* own: not in code claimed by a hotter loop */
+	uint32_t group;            /* seed it was merged into, itself if none */
+	bool kept;
+};
+
+struct finder {
+	const struct nest_view *view;
+	const double *heat; /* [n_blocks] */
+	struct nest nest;
+	VEC(struct seed) seeds;
+	VEC(uint32_t) reached;
+	uint32_t *stamp;   /* [n_blocks] */
+	uint8_t *covered;  /* [n_blocks] inside an outermost loop */
+	uint32_t *claimed; /* [n_blocks] seed, NONE */
+	VEC(uint32_t) stack;
+};
+
+static int reach(struct finder *f, uint32_t block, uint32_t mark)
+{
+	int err;
+
+	if (f->stamp[block] == mark)
+		return 0;
+	f->stamp[block] = mark;
+	if ((err = vec_push(&f->reached, block)) < 0)
+		return err;
+	return vec_push(&f->stack, block);
+}
+
+/* From a loop's own blocks only calls lead on inside; from called code (and all of a recursion) everything. */
+static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t block, uint32_t k)
+{
+	const struct nest *n = &f->nest;
+
+	return n->comp[block] != s->comp || n->recursive[s->comp] ||
+	       f->view->g->edges[n->edge[k]].kind == FLOW_CALL;
+}
+
+static int close_seed(struct finder *f, struct seed *s, uint32_t mark)
+{
+	const struct nest *n = &f->nest;
+	int err = 0;
+
+	s->block0 = (uint32_t)f->reached.n;
+	for (uint32_t i = n->first[s->comp]; i < n->first[s->comp + 1] && err == 0; i++)
+		err = reach(f, n->member[i], mark);
+	while (err == 0 && f->stack.n) {
+		uint32_t block = f->stack.v[--f->stack.n];
+
+		for (uint32_t k = n->off[block]; k < n->off[block + 1] && err == 0; k++)
+			if (leads_inside(f, s, block, k))
+				err = reach(f, n->to[k], mark);
+	}
+	s->n_blocks = (uint32_t)f->reached.n - s->block0;
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		s->heat += f->heat[f->reached.v[s->block0 + i]];
+		f->covered[f->reached.v[s->block0 + i]] = 1;
+	}
+	return err;
+}
+
+/* Outermost loops: components in the order of calls, those inside an earlier one left out. */
+static int find_seeds(struct finder *f, double min_heat)
+{
+	const struct nest *n = &f->nest;
+	int err = 0;
+
+	for (uint32_t c = n->n_comps; c-- > 0 && err == 0;) {
+		struct seed s = { .comp = c };
+
+		if (!n->loop[c] || f->covered[n->member[n->first[c]]])
+			continue;
+		err = close_seed(f, &s, c + 1);
+		if (err == 0 && s.heat >= min_heat && s.heat > 0)
+			err = vec_push(&f->seeds, s);
+		else
+			f->reached.n = s.block0;
+	}
+	return err;
+}
+
+static int hotter_first(const void *x, const void *y)
+{
+	const struct seed *a = x, *b = y;
+
+	if (a->heat != b->heat)
+		return a->heat > b->heat ? -1 : 1;
+	return a->comp < b->comp ? -1 : a->comp > b->comp;
+}
+
+static uint32_t group_of(struct finder *f, uint32_t seed)
+{
+	while (f->seeds.v[seed].group != seed)
+		seed = f->seeds.v[seed].group = f->seeds.v[f->seeds.v[seed].group].group;
+	return seed;
+}
+
+/* Heat of seed i in what each group has claimed already: shared[group]. */
+static void share_out(struct finder *f, uint32_t i, double *shared)
+{
+	struct seed *s = &f->seeds.v[i];
+
+	s->own = s->heat;
+	for (uint32_t k = 0; k < s->n_blocks; k++) {
+		uint32_t block = f->reached.v[s->block0 + k];
+
+		if (f->claimed[block] == NONE)
+			continue;
+		shared[group_of(f, f->claimed[block])] += f->heat[block];
+		s->own -= f->heat[block];
+	}
+}
+
+static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
+{
+	struct seed *s = &f->seeds.v[i];
+
+	share_out(f, i, shared);
+	s->kept = s->own > 0 && s->own >= min_heat;
+	for (uint32_t k = 0; k < s->n_blocks; k++) {
+		uint32_t *owner = &f->claimed[f->reached.v[s->block0 + k]], group;
+
+		if (*owner == NONE) {
+			if (s->kept)
+				*owner = i;
+			continue;
+		}
+		group = group_of(f, *owner);
+		if (s->kept && shared[group] > REGION_SHARED_COLD * s->own)
+			f->seeds.v[group_of(f, i)].group = group;
+	}
+}
+
+static int claim_all(struct finder *f, double min_heat)
+{
+	double *shared = calloc(f->seeds.n + 1, sizeof(*shared));
+
+	if (!shared)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", f->seeds.n);
+	if (f->seeds.n)
+		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
+	for (uint32_t i = 0; i < f->seeds.n; i++)
+		f->seeds.v[i].group = i;
+	for (uint32_t i = 0; i < f->seeds.n; i++) {
+		memset(shared, 0, f->seeds.n * sizeof(*shared));
+		claim(f, i, shared, min_heat);
+	}
+	free(shared);
+	return 0;
+}
+
+/* The seeds of one group become a region. */
+static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
+{
+	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat };
+	int err = shape_init(&shape);
+
+	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
+		const struct seed *s = &f->seeds.v[i];
+
+		if (!s->kept || group_of(f, i) != group)
+			continue;
+		for (uint32_t k = 0; k < s->n_blocks; k++) {
+			uint32_t block = f->reached.v[s->block0 + k];
+
+			if (f->claimed[block] != NONE && group_of(f, f->claimed[block]) == group)
+				shape.block_in[block] = 1;
+		}
+		err = shape_add_loop(&shape, s->comp);
+	}
+	if (err == 0)
+		err = shape_finish(&shape, r);
+	shape_fini(&shape);
+	return err;
+}
+
+static int finder_init(struct finder *f)
+{
+	size_t n = f->view->g->n_blocks;
+
+	f->stamp = calloc(n + 1, sizeof(*f->stamp));
+	f->covered = calloc(n + 1, 1);
+	f->claimed = malloc((n + 1) * sizeof(*f->claimed));
+	if (!f->stamp || !f->covered || !f->claimed)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
+	for (size_t i = 0; i < n; i++)
+		f->claimed[i] = NONE;
+	return nest_find(f->view, &f->nest);
+}
+
+static void finder_fini(struct finder *f)
+{
+	nest_fini(&f->nest);
+	vec_fini(&f->seeds);
+	vec_fini(&f->reached);
+	vec_fini(&f->stack);
+	free(f->stamp);
+	free(f->covered);
+	free(f->claimed);
+}
+
+static int hotter_region_first(const void *x, const void *y)
+{
+	const struct flow_region *a = x, *b = y;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->header < b->header ? -1 : a->header > b->header;
+}
+
+static int collect(struct finder *f, double min_heat, struct flow_regions *out)
+{
+	size_t n_blocks = f->view->g->n_blocks;
+	int err = 0;
+
+	out->v = calloc(f->seeds.n + 1, sizeof(*out->v));
+	out->of_block = malloc((n_blocks + 1) * sizeof(*out->of_block));
+	if (!out->v || !out->of_block)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", f->seeds.n);
+	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
+		struct flow_region *r = &out->v[out->n];
+
+		if (!f->seeds.v[i].kept || group_of(f, i) != i)
+			continue;
+		err = make_region(f, i, r);
+		out->n++;
+		if (err == 0 && (r->n_blocks == 0 || r->weight < min_heat))
+			flow_region_fini(&out->v[--out->n]);
+	}
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), hotter_region_first);
+	memset(out->of_block, 0xff, (n_blocks + 1) * sizeof(*out->of_block));
+	for (size_t i = 0; i < out->n; i++)
+		for (size_t k = 0; k < out->v[i].n_blocks; k++)
+			out->of_block[out->v[i].blocks[k]] = (int32_t)i;
+	return err;
+}
+
+static int find(const struct nest_view *view, const double *heat, double min_heat, struct flow_regions **out)
+{
+	struct finder f = { .view = view, .heat = heat };
+	struct flow_regions *regions = calloc(1, sizeof(*regions));
+	int err;
+
+	if (!regions)
+		return sp_fail(SP_ENOMEM, "out of memory for the regions");
+	if ((err = finder_init(&f)) < 0 || (err = find_seeds(&f, min_heat)) < 0 ||
+	    (err = claim_all(&f, min_heat)) < 0 || (err = collect(&f, min_heat, regions)) < 0)
+		goto out;
+	*out = regions;
+	regions = NULL;
+out:
+	flow_regions_free(regions);
+	finder_fini(&f);
+	return err;
+}
+
+int flow_regions_find(const struct flow_graph *g, const double *hot_weight, double min_share,
+                      struct flow_regions **out)
+{
+	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *none = calloc(g->n_blocks + 1, 1);
+	struct nest_view view = { .g = g, .block_in = all, .edge_in = all, .closed = none };
+	double total = 0;
+	int err;
+
+	if (all && none) {
+		memset(all, 1, g->n_blocks + g->n_edges + 1);
+		for (size_t i = 0; i < g->n_blocks; i++)
+			total += hot_weight[i];
+		err = find(&view, hot_weight, min_share * total, out);
+	} else {
+		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	}
+	free(all);
+	free(none);
+	return err;
+}
+
+int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                         double min_share, struct flow_regions **out)
+{
+	uint8_t *block_in = calloc(g->n_blocks + 1, 1), *edge_in = calloc(g->n_edges + 1, 1),
+	        *closed = calloc(g->n_blocks + 1, 1);
+	struct nest_view view = { .g = g, .block_in = block_in, .edge_in = edge_in, .closed = closed };
+	int err;
+
+	if (block_in && edge_in && closed) {
+		for (size_t i = 0; i < r->n_blocks; i++)
+			block_in[r->blocks[i]] = 1;
+		for (size_t i = 0; i < r->n_edges; i++)
+			edge_in[r->edges[i]] = 1;
+		for (size_t i = 0; i < r->n_headers; i++)
+			closed[r->headers[i]] = 1;
+		err = find(&view, hot_weight, min_share * r->weight, out);
+	} else {
+		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	}
+	free(block_in);
+	free(edge_in);
+	free(closed);
+	return err;
+}
+
+void flow_region_fini(struct flow_region *r)
+{
+	free(r->blocks);
+	free(r->edges);
+	free(r->headers);
+	*r = (struct flow_region){ 0 };
+}
+
+void flow_regions_free(struct flow_regions *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		flow_region_fini(&r->v[i]);
+	free(r->v);
+	free(r->of_block);
+	free(r);
+}

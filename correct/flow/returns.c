@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which functions return, from which blocks, and which code is alive.  A jump
+ * to another function's entry is followed like any jump: so the returns of a
+ * function called last are returns of the one that jumped to it.
+ */
+#include "correct/flow/build.h"
+
+struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l)
+{
+	uint32_t fn = addr_map_get(&b->fn_at, l->to_module, l->to_vaddr);
+
+	return fn == ADDR_NONE || b->fns.v[fn].entry == FLOW_NONE ? NULL : &b->fns.v[fn];
+}
+
+const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut)
+{
+	return &b->nodes.v[b->order.v[cut->node0 + cut->n - 1]];
+}
+
+/* By what is known so far: a call returns if a callee does, or is none we have. */
+bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut)
+{
+	const struct flow_node *n = flow_last_node(b, cut);
+
+	if (n->noreturn)
+		return false;
+	if (n->link0 == FLOW_NONE)
+		return true;
+	for (uint32_t l = n->link0; l != FLOW_NONE; l = b->links.v[l].next) {
+		const struct flow_fn *f = flow_callee(b, &b->links.v[l]);
+
+		if (!f || f->returns)
+			return true;
+	}
+	return false;
+}
+
+static int visit(struct flow_build *b, uint32_t cut)
+{
+	if (b->stamp[cut] == b->stamp_now)
+		return 0;
+	b->stamp[cut] = b->stamp_now;
+	return vec_push(&b->stack, cut);
+}
+
+static int visit_succs(struct flow_build *b, uint32_t id)
+{
+	const struct flow_cut *cut = &b->cuts.v[id];
+	int err;
+
+	if (cut->site)
+		return cut->fall != FLOW_NONE && flow_call_returns(b, cut) ? visit(b, cut->fall) : 0;
+	for (uint32_t s = b->succ0[id]; s < b->succ0[id + 1]; s++)
+		if ((err = visit(b, b->succ.v[s])) < 0)
+			return err;
+	return 0;
+}
+
+/* The returning blocks of a function are appended to rets. */
+static int collect_returns(struct flow_build *b, struct flow_fn *f)
+{
+	int err;
+
+	b->stamp_now++;
+	b->stack.n = 0;
+	f->ret0 = (uint32_t)b->rets.n;
+	if ((err = visit(b, f->entry)) < 0)
+		return err;
+	while (b->stack.n) {
+		uint32_t id = b->stack.v[--b->stack.n];
+		const struct flow_cut *cut = &b->cuts.v[id];
+
+		if ((cut->ret || cut->leaves) && (err = vec_push(&b->rets, id)) < 0)
+			return err;
+		if ((err = visit_succs(b, id)) < 0)
+			return err;
+	}
+	f->n_rets = (uint32_t)b->rets.n - f->ret0;
+	return 0;
+}
+
+static void find_entries(struct flow_build *b)
+{
+	for (size_t i = 0; i < b->fns.n; i++) {
+		uint32_t node = addr_map_get(&b->node_at, b->fns.v[i].module, b->fns.v[i].vaddr);
+
+		b->fns.v[i].entry = node == ADDR_NONE ? (uint32_t)FLOW_NONE : b->cut_of_node[node];
+	}
+}
+
+/* The least fixed point: recursion alone makes no function return. */
+static int find_returning(struct flow_build *b)
+{
+	bool changed = true;
+	int err;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = b->fns.n; i-- > 0;) {
+			struct flow_fn *f = &b->fns.v[i];
+
+			if (f->returns || f->entry == FLOW_NONE)
+				continue;
+			b->rets.n = 0;
+			if ((err = collect_returns(b, f)) < 0)
+				return err;
+			f->returns = f->n_rets > 0;
+			changed |= f->returns;
+		}
+	}
+	b->rets.n = 0;
+	for (size_t i = 0; i < b->fns.n; i++)
+		if (b->fns.v[i].returns && (err = collect_returns(b, &b->fns.v[i])) < 0)
+			return err;
+	return 0;
+}
+
+/* Visit what a block leads to, callees included. */
+static int visit_down(struct flow_build *b, uint32_t id)
+{
+	const struct flow_cut *cut = &b->cuts.v[id];
+	int err;
+
+	if (cut->site) {
+		for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
+			const struct flow_fn *f = flow_callee(b, &b->links.v[l]);
+
+			if (f && !f->cut && (err = visit(b, f->entry)) < 0)
+				return err;
+		}
+	}
+	return visit_succs(b, id);
+}
+
+/* A function that leads to no sample, and to more code than is worth it, is left out. */
+static int judge_cold(struct flow_build *b, struct flow_fn *f)
+{
+	size_t n_insns = 0;
+	int err;
+
+	b->stamp_now++;
+	b->stack.n = 0;
+	f->cut = false;
+	if ((err = visit(b, f->entry)) < 0)
+		return err;
+	while (b->stack.n && n_insns <= FLOW_SMALL_COLD_INSNS) {
+		uint32_t id = b->stack.v[--b->stack.n];
+
+		n_insns += b->cuts.v[id].n;
+		if ((err = visit_down(b, id)) < 0)
+			return err;
+	}
+	f->cut = n_insns > FLOW_SMALL_COLD_INSNS;
+	return 0;
+}
+
+/* Blocks from which a sample can be reached, by searching backwards. */
+struct backward {
+	uint32_t *from0, *from;
+};
+
+static void count_back(struct backward *back, uint32_t to, uint32_t from, bool fill)
+{
+	if (fill)
+		back->from[--back->from0[to]] = from;
+	else
+		back->from0[to]++;
+}
+
+static void list_back(const struct flow_build *b, struct backward *back, bool fill)
+{
+	for (uint32_t id = 0; id < b->cuts.n; id++) {
+		const struct flow_cut *cut = &b->cuts.v[id];
+
+		for (uint32_t s = b->succ0[id]; s < b->succ0[id + 1]; s++)
+			count_back(back, b->succ.v[s], id, fill);
+		if (!cut->site)
+			continue;
+		if (cut->fall != FLOW_NONE && flow_call_returns(b, cut))
+			count_back(back, cut->fall, id, fill);
+		for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
+			const struct flow_fn *f = flow_callee(b, &b->links.v[l]);
+
+			if (f)
+				count_back(back, f->entry, id, fill);
+		}
+	}
+}
+
+static int spread_warmth(struct flow_build *b, const struct backward *back)
+{
+	int err = 0;
+
+	b->stack.n = 0;
+	for (uint32_t id = 0; id < b->cuts.n && err == 0; id++) {
+		b->cuts.v[id].warm = b->cuts.v[id].heat > 0;
+		if (b->cuts.v[id].warm)
+			err = vec_push(&b->stack, id);
+	}
+	while (err == 0 && b->stack.n) {
+		uint32_t id = b->stack.v[--b->stack.n];
+
+		for (uint32_t s = back->from0[id]; s < back->from0[id + 1] && err == 0; s++) {
+			struct flow_cut *from = &b->cuts.v[back->from[s]];
+
+			if (!from->warm)
+				err = vec_push(&b->stack, back->from[s]);
+			from->warm = true;
+		}
+	}
+	return err;
+}
+
+static int find_warm(struct flow_build *b)
+{
+	struct backward back = { .from0 = calloc(b->cuts.n + 2, sizeof(uint32_t)) };
+	size_t n = 0;
+	int err = 0;
+
+	if (!back.from0)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", b->cuts.n);
+	list_back(b, &back, false);
+	for (size_t i = 0; i <= b->cuts.n; i++) {
+		n += back.from0[i];
+		back.from0[i] = (uint32_t)n;
+	}
+	back.from = calloc(n + 1, sizeof(uint32_t));
+	if (!back.from) {
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", n);
+	} else {
+		list_back(b, &back, true);
+		err = spread_warmth(b, &back);
+	}
+	free(back.from0);
+	free(back.from);
+	return err;
+}
+
+static void heat_blocks(struct flow_build *b)
+{
+	for (size_t i = 0; i < b->in->n_hot; i++) {
+		uint32_t node = addr_map_get(&b->node_at, b->in->hot[i].module, b->in->hot[i].vaddr);
+
+		/* A sample of no weight still shows that the code runs. */
+		if (node != ADDR_NONE)
+			b->cuts.v[b->cut_of_node[node]].heat += b->in->hot[i].weight + 1e-9;
+	}
+}
+
+/* Alive is what hot functions lead to. */
+static int find_alive(struct flow_build *b)
+{
+	int err = 0;
+
+	b->stamp_now++;
+	b->stack.n = 0;
+	for (size_t i = 0; i < b->fns.n && err == 0; i++)
+		if (b->fns.v[i].hot && b->fns.v[i].entry != FLOW_NONE)
+			err = visit(b, b->fns.v[i].entry);
+	for (uint32_t id = 0; id < b->cuts.n && err == 0; id++)
+		if (b->cuts.v[id].heat > 0)
+			err = visit(b, id);
+	while (err == 0 && b->stack.n) {
+		uint32_t id = b->stack.v[--b->stack.n];
+
+		b->cuts.v[id].alive = true;
+		err = visit_down(b, id);
+	}
+	return err;
+}
+
+int flow_find_returns(struct flow_build *b)
+{
+	int err;
+
+	find_entries(b);
+	if ((err = find_returning(b)) < 0)
+		return err;
+	heat_blocks(b);
+	if ((err = find_warm(b)) < 0)
+		return err;
+	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
+	for (size_t i = b->fns.n; i-- > 0;) {
+		struct flow_fn *f = &b->fns.v[i];
+
+		if (f->entry != FLOW_NONE && !f->hot && !b->cuts.v[f->entry].warm &&
+		    (err = judge_cold(b, f)) < 0)
+			return err;
+	}
+	return find_alive(b);
+}
