@@ -39,7 +39,7 @@ static int add_returns(struct assembly *a, const struct flow_fn *f, const struct
 		struct flow_edge ret = { .from = from->id,
 			                 .to = b->cuts.v[call->fall].id,
 			                 .kind = FLOW_RET,
-			                 .guessed = from->leaves,
+			                 .guessed = flow_last_node(b, from)->unknown,
 			                 .call = call->id };
 
 		if (from->alive && (err = add_edge(a, ret)) < 0)
