@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/core.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/path.h"
+
+/* The plugin gets it in one message, beside the configuration. */
+enum { MAX_TEXT_BYTES = WIRE_MAX_BYTES - 4096, MAX_CORES = 64 };
+
+static const char *default_core(enum program_isa isa)
+{
+	return isa == PROGRAM_AARCH64 ? "cortex-a76" : "zen5";
+}
+
+/* Names of the core files we come with, for messages; the caller frees each. */
+static size_t list_cores(char **names)
+{
+	char folder[PATH_MAX];
+	struct dirent *d;
+	size_t n = 0;
+	DIR *dir;
+
+	if (path_find("cores", folder, sizeof(folder)) < 0 || !(dir = opendir(folder)))
+		return 0;
+	while (n < MAX_CORES && (d = readdir(dir))) {
+		size_t len = strlen(d->d_name);
+
+		if (len > 5 && strcmp(d->d_name + len - 5, ".core") == 0 &&
+		    (names[n] = strndup(d->d_name, len - 5)))
+			n++;
+	}
+	closedir(dir);
+	return n;
+}
+
+static int unknown_core(const char *word)
+{
+	char *names[MAX_CORES + 1] = { NULL }, list[512] = "";
+	size_t n = list_cores(names), used = 0;
+	const char *near = cmd_suggest(word, (const char *const *)names);
+
+	for (size_t i = 0; i < n && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
+	if (near)
+		sp_fail(SP_EUSAGE, "--core: no core '%s'; did you mean '%s'?", word, near);
+	else
+		sp_fail(SP_EUSAGE, "--core: no core '%s'; there are %s, or give a file's path", word,
+		        n ? list : "none installed");
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	return -SP_EUSAGE;
+}
+
+static int find_core(const char *word, struct sim_core *c)
+{
+	char file[PATH_MAX];
+	const char *base;
+
+	if (strchr(word, '/') || (strlen(word) > 5 && strcmp(word + strlen(word) - 5, ".core") == 0)) {
+		snprintf(c->path, sizeof(c->path), "%s", word);
+	} else {
+		snprintf(file, sizeof(file), "cores/%s.core", word);
+		if (path_find(file, c->path, sizeof(c->path)) < 0)
+			return unknown_core(word);
+	}
+	base = strrchr(c->path, '/');
+	snprintf(c->name, sizeof(c->name), "%.*s", (int)strcspn(base ? base + 1 : c->path, "."),
+	         base ? base + 1 : c->path);
+	return 0;
+}
+
+static int read_text(struct sim_core *c)
+{
+	FILE *f = fopen(c->path, "re");
+	int err = 0;
+
+	if (!f)
+		return sp_fail_errno("%s", c->path);
+	c->text = malloc(MAX_TEXT_BYTES + 1);
+	if (!c->text)
+		err = sp_fail(SP_ENOMEM, "out of memory");
+	else
+		c->n_bytes = fread(c->text, 1, MAX_TEXT_BYTES + 1, f);
+	if (err == 0 && ferror(f))
+		err = sp_fail_errno("%s", c->path);
+	else if (err == 0 && c->n_bytes > MAX_TEXT_BYTES)
+		err = sp_fail(SP_EFORMAT, "%s: longer than %d bytes: not a core file", c->path,
+		              MAX_TEXT_BYTES);
+	else if (err == 0)
+		c->text[c->n_bytes] = '\0';
+	fclose(f);
+	return err;
+}
+
+/* The plugin checks the whole file; only three keys concern us. */
+static int read_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
+{
+	size_t n = strlen(key);
+
+	for (const char *line = c->text; line; line = strchr(line, '\n')) {
+		unsigned long value;
+		char *end;
+
+		line += *line == '\n';
+		line += strspn(line, " \t");
+		if (strncmp(line, key, n) != 0 || !strchr(" \t", line[n]) || !line[n])
+			continue;
+		value = strtoul(line + n, &end, 10);
+		if (end == line + n || value > max)
+			return sp_fail(SP_EFORMAT, "%s: '%s' is not a number up to %u", c->path, key, max);
+		*out = (uint32_t)value;
+		return 0;
+	}
+	return sp_fail(SP_EFORMAT, "%s: has no line '%s': not a core file", c->path, key);
+}
+
+int sim_core_load(const char *word, enum program_isa isa, struct sim_core *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = find_core(word ? word : default_core(isa), out);
+	if (err == 0)
+		err = read_text(out);
+	if (err == 0)
+		err = read_key(out, "n_counters", WIRE_MAX_EVENTS, &out->counters.n_programmable);
+	if (err == 0)
+		err = read_key(out, "n_fixed", 2, &out->counters.n_fixed);
+	if (err == 0)
+		err = read_key(out, "branch_records", WIRE_MAX_BRANCHES, &out->counters.branch_records);
+	if (err < 0)
+		sim_core_fini(out);
+	return err;
+}
+
+void sim_core_fini(struct sim_core *c)
+{
+	free(c->text);
+	c->text = NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_PMU_H
+#define SKIDPROF_PMU_PMU_H
+
+/*
+ * Where samples come from.  A source is one file with one row in the table of
+ * profiler/record.c: it can say whether it works on this machine, and it can
+ * run a program and write what it saw.
+ */
+#include "profiler/record.h"
+
+struct pmu_ops {
+	const char *name; /* the word for --pmu */
+	/*
+	 * 0 where the source works here, else -SP_ENOTSUP with the reason
+	 * worded in a few words ("no PMU: cycles: No such file or directory").
+	 */
+	int (*probe)(void);
+	/* As record_run. */
+	int (*run)(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
+};
+
+/* The processor's counters, through perf_event_open.  Only the probe is there yet. */
+extern const struct pmu_ops pmu_hardware;
+/* A modelled core in the emulator: works everywhere. */
+extern const struct pmu_ops pmu_simulated;
+
+#endif

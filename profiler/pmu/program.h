@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_PROGRAM_H
+#define SKIDPROF_PMU_PROGRAM_H
+
+/*
+ * The program to record: found as execvp would find it, a script resolved to
+ * its interpreter, the ELF header read.
+ */
+#include <limits.h>
+#include <stdbool.h>
+
+enum program_isa { PROGRAM_X86_64, PROGRAM_AARCH64 };
+
+struct program {
+	char path[PATH_MAX]; /* the ELF file */
+	enum program_isa isa;
+	char interp[PATH_MAX]; /* its dynamic linker; "" = static */
+	char **argv;           /* what it gets; NULL-terminated, owned, argv[0] as execvp sets it */
+	int argc;
+};
+
+/* -SP_ENOENT when there is no such program, -SP_ENOTSUP when it is not one we can run. */
+int program_find(int argc, char **argv, struct program *out);
+/* The path of an executable in PATH, at least PATH_MAX bytes; false where there is none. */
+bool program_search(const char *name, char *out);
+void program_fini(struct program *p);
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated PMU: the emulator with our plugin runs the program and reports over a socket. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/path.h"
+#include "profiler/pmu/core.h"
+#include "profiler/pmu/launch.h"
+#include "profiler/pmu/pmu.h"
+#include "profiler/pmu/sink.h"
+#include "profiler/sim/wire.h"
+
+enum {
+	/* Until a program has run so many instructions or cycles it is a short one, sampled more finely. */
+	LONG_COUNT = 50000000,
+	FINE_PERIOD = 10007,
+	SAFE_PERIOD = 5003, /* the default delays end well below */
+	SOCKET_BYTES = 8 << 20,
+	/* Programs begin to count descriptors from 0 and seldom come this far. */
+	CHILD_FD = 1019,
+	MAX_ARGS = 16,
+};
+
+struct run {
+	const struct record_opts *opts;
+	struct program program;
+	struct sim_core core;
+	struct sim_group group;
+	uint64_t fine_period;
+	int branches; /* depth */
+	char qemu[PATH_MAX], plugin_arg[2 * PATH_MAX + 64];
+	int fd, child_fd; /* our end of the socket; its number in the program */
+	struct launch child;
+	struct sink *sink;
+	struct timespec begun;
+	bool heard; /* a message has come */
+};
+
+static const char *arch_name(const struct program *p)
+{
+	return p->isa == PROGRAM_AARCH64 ? "aarch64" : "x86_64";
+}
+
+static int find_emulator(struct run *r)
+{
+	char name[32], plugin[PATH_MAX];
+	size_t n;
+	int err;
+
+	snprintf(name, sizeof(name), "qemu-%s", arch_name(&r->program));
+	if (!program_search(name, r->qemu))
+		return sp_fail(SP_ENOTSUP,
+		               "%s: not found, and the simulated PMU runs programs with it; install the "
+		               "package qemu-user",
+		               name);
+	err = path_find("skidsim.so", plugin, sizeof(plugin));
+	if (err < 0)
+		return err;
+	/* A comma ends the plugin's path unless it is doubled. */
+	n = 0;
+	for (const char *s = plugin; *s; s++) {
+		if (*s == ',')
+			r->plugin_arg[n++] = ',';
+		r->plugin_arg[n++] = *s;
+	}
+	snprintf(r->plugin_arg + n, sizeof(r->plugin_arg) - n, ",fd=%d", r->child_fd);
+	return 0;
+}
+
+/* As high as allowed, so that the program's own descriptors are numbered as ever. */
+static int choose_fd(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > CHILD_FD)
+		return CHILD_FD;
+	return (int)limit.rlim_cur - 1;
+}
+
+static bool wants_fine(const struct sim_group *g, int *n_fine)
+{
+	*n_fine = 0;
+	for (uint32_t i = 0; i < g->n_sampled; i++)
+		*n_fine += !g->given[i];
+	return *n_fine && g->n + (uint32_t)*n_fine <= WIRE_MAX_EVENTS;
+}
+
+static bool is_prime(uint64_t n)
+{
+	for (uint64_t d = 2; d * d <= n; d++)
+		if (n % d == 0)
+			return false;
+	return n > 1;
+}
+
+/* What is given is done, but its price is said. */
+static void judge_periods(const struct sim_group *g)
+{
+	for (uint32_t i = 0; i < g->n_sampled; i++) {
+		uint64_t p = g->period[i], prime = p;
+
+		while (!is_prime(prime))
+			prime++;
+		if (prime != p)
+			sp_note("period %ju is not prime: of a loop whose length shares a factor with it only some "
+			        "instructions are seen; %ju is prime",
+			        (uintmax_t)p, (uintmax_t)prime);
+		if (p < SAFE_PERIOD)
+			sp_warn("with a period of %ju a counter may overflow again before its interrupt comes: "
+			        "overshoots beyond a period can't be told",
+			        (uintmax_t)p);
+	}
+}
+
+static int prepare(struct run *r)
+{
+	const struct record_opts *o = r->opts;
+	int err, n_fine;
+
+	err = program_find(o->argc, o->argv, &r->program);
+	if (err < 0)
+		return err;
+	r->child_fd = choose_fd();
+	err = find_emulator(r);
+	if (err < 0)
+		return err;
+	err = sim_core_load(o->core, r->program.isa, &r->core);
+	if (err < 0)
+		return err;
+	err = sim_group_parse(o->events, o->period, &r->core.counters, r->core.name, &r->group);
+	if (err < 0)
+		return err;
+	r->branches = o->branches ? (int)r->core.counters.branch_records : 0;
+	if (o->branches > 0 && !r->branches)
+		return sp_fail(SP_EUSAGE, "-b: core %s has no branch records", r->core.name);
+	r->fine_period = wants_fine(&r->group, &n_fine) ? FINE_PERIOD : 0;
+	return 0;
+}
+
+static int make_sink(struct run *r)
+{
+	char cpudesc[128], cpuid[96];
+	struct sink_config c = { .output = r->opts->output,
+		                 .group = &r->group,
+		                 .fine_period = r->fine_period,
+		                 .long_count = LONG_COUNT,
+		                 .branches = r->branches > 0,
+		                 .cpudesc = cpudesc,
+		                 .cpuid = cpuid,
+		                 .arch = arch_name(&r->program),
+		                 .argc = r->opts->argc,
+		                 .argv = r->opts->argv };
+
+	snprintf(cpudesc, sizeof(cpudesc), "simulated core %s (skidsim)", r->core.name);
+	snprintf(cpuid, sizeof(cpuid), "skidsim,%s", r->core.name);
+	return sink_new(&c, &r->sink);
+}
+
+static void big_buffers(int fd)
+{
+	int bytes = SOCKET_BYTES;
+
+	/* Beyond the system's limit only root may go; where that fails, the limit it is. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static int send_config(struct run *r, int fd)
+{
+	const struct sim_group *g = &r->group;
+	size_t n = sizeof(struct wire_config) + r->core.n_bytes;
+	struct wire_config *c = calloc(1, n);
+	ssize_t sent;
+
+	if (!c)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	c->head = (struct wire_head){ .kind = WIRE_CONFIG, .bytes = (uint32_t)n };
+	c->version = WIRE_VERSION;
+	c->timing = r->opts->output != NULL;
+	c->counting = r->opts->counting;
+	c->branches = (uint32_t)r->branches;
+	c->seed = r->opts->seed;
+	c->text_bytes = (uint32_t)r->core.n_bytes;
+	memcpy(c + 1, r->core.text, r->core.n_bytes);
+	for (uint32_t i = 0; c->timing && i < g->n; i++) {
+		c->event[c->n_events] = g->event[i];
+		c->period[c->n_events++] = g->period[i];
+	}
+	for (uint32_t i = 0; c->timing && r->fine_period && i < g->n_sampled; i++) {
+		if (g->given[i])
+			continue;
+		c->event[c->n_events] = g->event[i];
+		c->period[c->n_events++] = r->fine_period;
+	}
+	sent = send(fd, c, n, MSG_NOSIGNAL);
+	free(c);
+	return sent == (ssize_t)n ? 0 : sp_fail_errno("the socket to the emulator");
+}
+
+/* A dynamic linker that isn't at its place is looked for where Debian's cross packages have it. */
+static const char *sysroot(const struct program *p, char *out, size_t size)
+{
+	char file[2 * PATH_MAX];
+
+	if (!p->interp[0] || access(p->interp, R_OK) == 0)
+		return NULL;
+	snprintf(out, size, "/usr/%s-linux-gnu", arch_name(p));
+	snprintf(file, sizeof(file), "%s%s", out, p->interp);
+	return access(file, R_OK) == 0 ? out : NULL;
+}
+
+static int start(struct run *r, int program_fd)
+{
+	/* Programs built for today's processors find what they need; QARMA pointer signing would only cost time. */
+	const char *cpu = r->program.isa == PROGRAM_AARCH64 ? "max,pauth-impdef=on" : "max";
+	bool to_stdout = r->opts->output && strcmp(r->opts->output, "-") == 0;
+	char root[64], path[PATH_MAX + 2];
+	const char *prefix = sysroot(&r->program, root, sizeof(root));
+	char **argv = calloc((size_t)r->program.argc + MAX_ARGS, sizeof(*argv));
+	int n = 0, err;
+
+	if (!argv)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	snprintf(path, sizeof(path), "%s%s", r->program.path[0] == '-' ? "./" : "", r->program.path);
+	argv[n++] = r->qemu;
+	argv[n++] = (char *)"-cpu";
+	argv[n++] = (char *)cpu;
+	if (prefix) {
+		argv[n++] = (char *)"-L";
+		argv[n++] = (char *)prefix;
+	}
+	argv[n++] = (char *)"-plugin";
+	argv[n++] = r->plugin_arg;
+	argv[n++] = (char *)"-0";
+	argv[n++] = r->program.argv[0];
+	argv[n++] = path;
+	for (int i = 1; i < r->program.argc; i++)
+		argv[n++] = r->program.argv[i];
+	err = launch_start(&r->child, argv, program_fd, r->child_fd, to_stdout ? STDERR_FILENO : -1);
+	free(argv);
+	return err;
+}
+
+/* All messages there are.  1 at the end of the stream. */
+static int drain(struct run *r)
+{
+	static _Alignas(8) char buf[WIRE_MAX_BYTES];
+
+	for (;;) {
+		ssize_t n = recv(r->fd, buf, sizeof(buf), MSG_DONTWAIT);
+		int err;
+
+		if (n == 0)
+			return 1;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (n < 0)
+			return errno == ECONNRESET ? 1 : sp_fail_errno("the socket from the emulator");
+		r->heard = true;
+		err = sink_message(r->sink, buf, (size_t)n);
+		if (err < 0)
+			return err;
+	}
+}
+
+static double seconds_since(const struct timespec *begun)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
+}
+
+/*
+ * Until the program ends.  Processes it leaves behind are not waited for, as
+ * with perf record: what they have sent by then is kept.
+ */
+static int listen_to_end(struct run *r)
+{
+	struct pollfd fds[2] = { { r->fd, POLLIN, 0 }, { r->child.signal_fd, POLLIN, 0 } };
+	double ticked = 0;
+	int err = 0;
+
+	while (!r->child.ended && err >= 0) {
+		double now;
+
+		if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+			return sp_fail_errno("poll");
+		/* The end is noted first: what was sent before it is in the socket by then. */
+		launch_signals(&r->child);
+		err = drain(r);
+		if (err > 0)
+			fds[0].fd = -1;
+		now = seconds_since(&r->begun);
+		if (now - ticked >= 1) {
+			sink_tick(r->sink, now);
+			ticked = now;
+		}
+	}
+	return err < 0 ? err : 0;
+}
+
+static void say_source(const struct run *r)
+{
+	char why[512];
+
+	if (strcmp(r->opts->pmu, "auto") != 0) {
+		sp_note("simulated core %s", r->core.name);
+		return;
+	}
+	snprintf(why, sizeof(why), "%s",
+	         pmu_hardware.probe() < 0 ? sp_error_text()
+	                                  : "sampling with this machine's PMU is not built in yet");
+	sp_note("simulated core %s: %s", r->core.name, why);
+}
+
+static int converse(struct run *r)
+{
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_fail_errno("socketpair");
+	r->fd = pair[0];
+	big_buffers(pair[0]);
+	big_buffers(pair[1]);
+	clock_gettime(CLOCK_MONOTONIC, &r->begun);
+	err = send_config(r, pair[0]);
+	if (err == 0)
+		err = start(r, pair[1]);
+	close(pair[1]);
+	if (err == 0) {
+		err = listen_to_end(r);
+		/* Whatever it still sends is dropped there, and it runs on. */
+		close(pair[0]);
+		launch_wait(&r->child);
+		launch_fini(&r->child);
+		return err;
+	}
+	close(pair[0]);
+	return err;
+}
+
+static void say_warnings(const struct run *r, const struct sink_summary *sum)
+{
+	if (sum->n_lost_execs)
+		sp_warn("not recorded, because it was started by exec: %s%s", sum->lost_execs,
+		        sum->n_lost_execs > 1 ? " and maybe others, several times" : "");
+	if (sum->n_alive && r->child.status < 128)
+		sp_warn("%u processes that the program started still run; the recording has ended with the "
+		        "program",
+		        sum->n_alive);
+}
+
+static void say_summary(const struct run *r, const struct sink_summary *sum)
+{
+	char events[512] = "";
+	uint64_t n = 0;
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < r->group.n_sampled; i++) {
+		n += sum->n_samples[i];
+		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s at period %ju",
+		                         i ? ", " : "", (uintmax_t)sum->n_samples[i],
+		                         sim_group_name(&r->group, i), (uintmax_t)sum->period[i]);
+	}
+	sp_note("%ju samples (%s); %u processes, %u threads; %ju bytes in %s; none lost", (uintmax_t)n,
+	        events, sum->n_processes, sum->n_threads, (uintmax_t)sum->bytes, r->opts->output);
+	if (sum->fine)
+		sp_note("a short program: sampled every %d events instead of every %ju", FINE_PERIOD,
+		        (uintmax_t)r->group.period[0]);
+	if (n == 0)
+		sp_warn("no samples: the program ended before its first period; try a smaller one with -c");
+}
+
+static int simulated_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
+{
+	struct run r = { .opts = opts, .fd = -1 };
+	struct sink_summary sum = { 0 };
+	int err, err2;
+
+	err = prepare(&r);
+	if (err == 0)
+		err = make_sink(&r);
+	if (err < 0)
+		goto out;
+	say_source(&r);
+	if (opts->output)
+		judge_periods(&r.group);
+	err = converse(&r);
+	err2 = sink_close(r.sink, opts->counting ? counts : NULL, &sum);
+	*exit_status = r.child.status;
+	if (err == 0 && !r.heard)
+		err = sp_fail(SP_ENOTSUP,
+		              "%s ended with status %d before the program began; does it support plugins?",
+		              r.qemu, r.child.status);
+	if (err == 0)
+		err = err2;
+	if (err < 0)
+		goto out;
+	say_warnings(&r, &sum);
+	if (opts->output)
+		say_summary(&r, &sum);
+	else
+		sp_note("%ju instructions in %u processes", (uintmax_t)sum.n_insn, sum.n_processes);
+out:
+	sink_free(r.sink);
+	sim_core_fini(&r.core);
+	program_fini(&r.program);
+	return err;
+}
+
+static int simulated_probe(void)
+{
+	return 0;
+}
+
+const struct pmu_ops pmu_simulated = { .name = "sim", .probe = simulated_probe, .run = simulated_run };

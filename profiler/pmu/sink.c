@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/sink.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/pmu/buildid.h"
+
+enum {
+	/*
+	 * perf takes a counter's value in a sample minus the one before with the same id for the
+	 * sample's own count, so threads must not share ids.  A file must announce its ids at its
+	 * beginning: so many threads have their own, later ones share the last.
+	 */
+	MAX_ID_THREADS = 256,
+	MAX_EXEC_NAMES = 8,
+	ROUND_SAMPLES = 4096,
+	HOLD_SECONDS = 3,
+};
+
+struct thread {
+	uint32_t pid, tid;
+	uint64_t begin_ns;
+	uint32_t slot;
+};
+
+struct sink {
+	struct sink_config config;
+	struct pd_writer *w;
+	struct maps *maps;
+	uint64_t ids[WIRE_MAX_EVENTS][MAX_ID_THREADS];
+	VEC(struct thread) threads; /* sorted by tid */
+	uint32_t n_slots;
+	VEC(uint8_t) held; /* messages, whole, until decided */
+	bool decided, fine;
+	uint64_t last_ns; /* of the last record written */
+	uint32_t since_round;
+	uint64_t n_fine; /* samples at the finer period so far: is there anything to take? */
+	struct tally tally;
+	struct sink_summary sum;
+	char exec_names[1024];
+	int err; /* of the first write that failed; writing stops there */
+	char err_text[512];
+};
+
+/* The file is opened once its period is known; that it can be should be known before the program runs. */
+static int check_writable(const char *path)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sp_fail(SP_EIO, "%s: is a folder; name a file with -o", path);
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	if (access(folder, W_OK | X_OK) < 0)
+		return sp_fail_errno("%s: cannot be written here; choose another place with -o", path);
+	return 0;
+}
+
+int sink_new(const struct sink_config *config, struct sink **out)
+{
+	struct sink *s;
+	uint64_t id = 1;
+	int err;
+
+	err = config->output ? check_writable(config->output) : 0;
+	if (err < 0)
+		return err;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	s->config = *config;
+	for (uint32_t e = 0; e < WIRE_MAX_EVENTS; e++)
+		for (uint32_t t = 0; t < MAX_ID_THREADS; t++)
+			s->ids[e][t] = id++;
+	err = maps_new(&s->maps);
+	if (err < 0) {
+		free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void sink_free(struct sink *s)
+{
+	if (!s)
+		return;
+	maps_free(s->maps);
+	vec_fini(&s->threads);
+	vec_fini(&s->held);
+	tally_fini(&s->tally);
+	free(s);
+}
+
+/* Keep the first error, and its words, for the end. */
+static void note_error(struct sink *s, int err)
+{
+	if (err >= 0 || s->err < 0)
+		return;
+	s->err = err;
+	snprintf(s->err_text, sizeof(s->err_text), "%s", sp_error_text());
+	sp_warn("%s: the program runs on, the recording ends here", s->err_text);
+}
+
+static uint64_t chosen_period(const struct sink *s, uint32_t i)
+{
+	const struct sim_group *g = s->config.group;
+
+	return s->fine && g->period[i] && !g->given[i] ? s->config.fine_period : g->period[i];
+}
+
+static int open_file(struct sink *s)
+{
+	const struct sim_group *g = s->config.group;
+	struct pd_writer_event events[WIRE_MAX_EVENTS] = { 0 };
+	struct pd_writer_info info = { .cpudesc = s->config.cpudesc,
+		                       .cpuid = s->config.cpuid,
+		                       .arch = s->config.arch,
+		                       .argc = s->config.argc,
+		                       .argv = s->config.argv,
+		                       .events = events,
+		                       .n_events = g->n };
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		sim_group_attr(g, i, s->config.branches, &events[i].attr);
+		events[i].attr.sample_period = s->sum.period[i] = chosen_period(s, i);
+		events[i].name = sim_group_name(g, i);
+		events[i].ids = s->ids[i];
+		events[i].n_ids = MAX_ID_THREADS;
+	}
+	return pd_writer_open(s->config.output, &info, &s->w);
+}
+
+/* Index where tid is or belongs. */
+static size_t thread_index(const struct sink *s, uint32_t tid)
+{
+	size_t lo = 0, hi = s->threads.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->threads.v[mid].tid < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct thread *thread_get(struct sink *s, const struct wire_head *head)
+{
+	size_t i = thread_index(s, head->tid);
+	struct thread t = { .pid = head->pid, .tid = head->tid, .begin_ns = head->time_ns };
+
+	if (i < s->threads.n && s->threads.v[i].tid == head->tid)
+		return &s->threads.v[i];
+	t.slot = s->n_slots < MAX_ID_THREADS ? s->n_slots++ : MAX_ID_THREADS - 1;
+	if (vec_push(&s->threads, t) < 0)
+		return NULL;
+	memmove(&s->threads.v[i + 1], &s->threads.v[i], (s->threads.n - 1 - i) * sizeof(t));
+	s->threads.v[i] = t;
+	return &s->threads.v[i];
+}
+
+static void thread_forget(struct sink *s, uint32_t tid)
+{
+	size_t i = thread_index(s, tid);
+
+	if (i == s->threads.n || s->threads.v[i].tid != tid)
+		return;
+	s->threads.n--;
+	memmove(&s->threads.v[i], &s->threads.v[i + 1], (s->threads.n - i) * sizeof(*s->threads.v));
+}
+
+/*
+ * Which member's sample to write a message is: -1 when it is of the period
+ * that was not taken.  The plugin's events are the group's, then once more
+ * those that run at the finer period.
+ */
+static int member_of(const struct sink *s, uint32_t event)
+{
+	const struct sim_group *g = s->config.group;
+	uint32_t k = g->n;
+
+	if (event < g->n)
+		return chosen_period(s, event) == g->period[event] ? (int)event : -1;
+	for (uint32_t i = 0; i < g->n_sampled; i++)
+		if (!g->given[i] && k++ == event)
+			return s->fine ? (int)i : -1;
+	return -1;
+}
+
+static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t time_ns)
+{
+	const struct sim_group *g = s->config.group;
+	const uint64_t *values = (const uint64_t *)(m + 1);
+	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
+	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
+	struct pd_branch b[WIRE_MAX_BRANCHES] = { 0 };
+	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
+	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
+	int event = member_of(s, m->event);
+
+	if (event < 0)
+		return 0;
+	for (uint32_t i = 0; i < g->n; i++)
+		v[i] = (struct pd_value){ .id = s->ids[i][t->slot], .value = values[i], .event = (int)i };
+	for (uint32_t i = 0; i < m->n_branches; i++)
+		b[i] = (struct pd_branch){ .from_ip = branches[i].from_ip,
+			                   .to_ip = branches[i].to_ip,
+			                   .cycles = branches[i].cycles > UINT16_MAX
+			                                     ? UINT16_MAX
+			                                     : (uint16_t)branches[i].cycles,
+			                   .mispredicted = branches[i].mispredicted,
+			                   .predicted = !branches[i].mispredicted };
+	rec.event = event;
+	rec.pid = m->head.pid;
+	rec.tid = m->head.tid;
+	rec.time_ns = time_ns;
+	rec.sample = (struct pd_sample){ .ip = m->ip,
+		                         .id = s->ids[event][t->slot],
+		                         .period = s->sum.period[event],
+		                         .time_enabled_ns = time_ns - t->begin_ns,
+		                         .time_running_ns = time_ns - t->begin_ns,
+		                         .values = v,
+		                         .n_values = g->n,
+		                         .branches = b,
+		                         .n_branches = m->n_branches };
+	s->sum.n_samples[event]++;
+	s->since_round++;
+	return pd_write_sample(s->w, &rec);
+}
+
+static void fill_mmap(const struct wire_map *m, struct pd_mmap *out)
+{
+	*out = (struct pd_mmap){ .ip = m->ip,
+		                 .len_bytes = m->len_bytes,
+		                 .pgoff_bytes = m->pgoff_bytes,
+		                 .prot = m->prot,
+		                 .flags = m->flags,
+		                 .path = m->path };
+}
+
+static int write_map(struct sink *s, const struct wire_map *m, uint64_t time_ns)
+{
+	struct pd_mmap mmap;
+
+	fill_mmap(m, &mmap);
+	if (m->path[0] == '/')
+		mmap.build_id_bytes = buildid_read(m->path, mmap.build_id, sizeof(mmap.build_id));
+	return pd_write_mmap(s->w, m->head.pid, m->head.tid, time_ns, &mmap);
+}
+
+static int write_message(struct sink *s, const struct wire_head *head)
+{
+	const struct wire_task *task = (const struct wire_task *)head;
+	/* Threads' clocks may differ by a little: in the file time never goes back. */
+	uint64_t t = head->time_ns > s->last_ns ? head->time_ns : s->last_ns;
+
+	s->last_ns = t;
+	if (head->kind != WIRE_EXIT && !thread_get(s, head))
+		return -SP_ENOMEM;
+	switch (head->kind) {
+	case WIRE_MAP:
+		return write_map(s, (const struct wire_map *)head, t);
+	case WIRE_COMM:
+		return pd_write_comm(s->w, head->pid, head->tid, t, ((const struct wire_text *)head)->text,
+		                     false);
+	case WIRE_TASK:
+		return pd_write_task(s->w, PERF_RECORD_FORK, head->pid, head->tid, task->ppid, task->ptid, t);
+	case WIRE_EXIT:
+		thread_forget(s, head->tid);
+		return pd_write_task(s->w, PERF_RECORD_EXIT, head->pid, head->tid, head->pid, head->tid, t);
+	case WIRE_SAMPLE:
+		return write_sample(s, (const struct wire_sample *)head, t);
+	default:
+		return 0;
+	}
+}
+
+/* Open the file with the periods chosen and write what was held back. */
+static void decide(struct sink *s, bool fine)
+{
+	int err;
+
+	s->decided = true;
+	s->fine = s->sum.fine = fine;
+	err = open_file(s);
+	for (size_t at = 0; err == 0 && at < s->held.n;) {
+		const struct wire_head *head = (const struct wire_head *)(s->held.v + at);
+
+		err = write_message(s, head);
+		at += (head->bytes + 7u) & ~7u;
+	}
+	note_error(s, err);
+	vec_fini(&s->held);
+}
+
+static int hold(struct sink *s, const void *message, size_t n)
+{
+	size_t room = (n + 7) & ~(size_t)7;
+
+	if (vec_reserve(&s->held, s->held.n + room) < 0)
+		return -SP_ENOMEM;
+	memcpy(s->held.v + s->held.n, message, n);
+	s->held.n += room;
+	return 0;
+}
+
+static bool proves_long(const struct sink *s, const struct wire_sample *m)
+{
+	const uint64_t *values = (const uint64_t *)(m + 1);
+
+	for (uint32_t i = 0; i < s->config.group->n_sampled; i++)
+		if (values[i] >= s->config.long_count)
+			return true;
+	return false;
+}
+
+static void to_file(struct sink *s, const struct wire_head *head)
+{
+	if (!s->config.output || s->err < 0)
+		return;
+	if (!s->decided && !s->config.fine_period)
+		decide(s, false);
+	if (s->decided) {
+		note_error(s, s->err < 0 ? 0 : write_message(s, head));
+		if (s->err == 0 && s->since_round >= ROUND_SAMPLES) {
+			note_error(s, pd_write_round(s->w));
+			s->since_round = 0;
+		}
+		return;
+	}
+	note_error(s, hold(s, head, head->bytes));
+	if (head->kind == WIRE_SAMPLE && proves_long(s, (const struct wire_sample *)head))
+		decide(s, false);
+}
+
+static int apply_to_maps(struct sink *s, const struct wire_head *head)
+{
+	const struct wire_task *task = (const struct wire_task *)head;
+	struct pd_record rec = { .pid = head->pid, .tid = head->tid, .time_ns = head->time_ns };
+
+	switch (head->kind) {
+	case WIRE_MAP:
+		rec.type = PERF_RECORD_MMAP2;
+		fill_mmap((const struct wire_map *)head, &rec.mmap);
+		break;
+	case WIRE_TASK:
+		rec.type = PERF_RECORD_FORK;
+		rec.task.ppid = task->ppid;
+		rec.task.ptid = task->ptid;
+		break;
+	default:
+		return 0;
+	}
+	return maps_apply(s->maps, &rec);
+}
+
+static int take_counts(struct sink *s, const struct wire_counts *m)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n && err == 0; i++) {
+		struct maps_place place;
+
+		if (maps_find(s->maps, m->head.pid, m->count[i].ip, &place) &&
+		    maps_file(s->maps, place.file)->path[0] == '/' &&
+		    maps_file(s->maps, place.file)->path[1] != '/')
+			err = tally_add(&s->tally, place.file, place.off, m->count[i].n_insn);
+		else
+			tally_add_unmapped(&s->tally, m->count[i].n_insn);
+	}
+	return err;
+}
+
+static void note_exec(struct sink *s, const char *path)
+{
+	size_t used = strlen(s->exec_names), n = strlen(path);
+
+	s->sum.n_lost_execs++;
+	/* Named once each; what doesn't fit is still counted. */
+	for (const char *p = s->exec_names; (p = strstr(p, path)); p += n)
+		if ((p == s->exec_names || p[-1] == ' ') && (p[n] == ',' || !p[n]))
+			return;
+	if (used + n + 3 < sizeof(s->exec_names))
+		sprintf(s->exec_names + used, "%s%s", used ? ", " : "", path);
+}
+
+static bool text_ends(const void *message, size_t at, size_t n)
+{
+	return n > at && ((const char *)message)[n - 1] == '\0';
+}
+
+/* The socket is ours and so is the plugin; an older plugin is the likely fault. */
+static bool is_whole(const struct sink *s, const void *message, size_t n)
+{
+	const struct wire_head *head = message;
+	const struct wire_sample *sample = message;
+	const struct wire_counts *counts = message;
+
+	if (n < sizeof(*head) || head->bytes != n)
+		return false;
+	switch (head->kind) {
+	case WIRE_MAP:
+		return text_ends(message, sizeof(struct wire_map), n);
+	case WIRE_COMM:
+	case WIRE_EXEC:
+	case WIRE_WARN:
+		return text_ends(message, sizeof(struct wire_text), n);
+	case WIRE_TASK:
+		return n >= sizeof(struct wire_task);
+	case WIRE_SAMPLE:
+		return n >= sizeof(*sample) && sample->n_values <= WIRE_MAX_EVENTS &&
+		       sample->n_values >= s->config.group->n && sample->n_branches <= WIRE_MAX_BRANCHES &&
+		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
+		                       sample->n_branches * sizeof(struct wire_branch);
+	case WIRE_COUNTS:
+		return n >= sizeof(*counts) && (n - sizeof(*counts)) / sizeof(counts->count[0]) >= counts->n;
+	default:
+		return head->kind < WIRE_WARN + 1u;
+	}
+}
+
+int sink_message(struct sink *s, const void *message, size_t n)
+{
+	const struct wire_head *head = message;
+	int err;
+
+	if (!is_whole(s, message, n))
+		return sp_fail(SP_EFORMAT,
+		               "the plugin sent a message of kind %u that is none; is skidsim.so of "
+		               "this version?",
+		               n >= sizeof(*head) ? head->kind : 0);
+	err = apply_to_maps(s, head);
+	if (err < 0)
+		return err;
+	switch (head->kind) {
+	case WIRE_HELLO:
+		s->sum.n_processes++;
+		s->sum.n_threads++;
+		s->sum.n_alive++;
+		break;
+	case WIRE_TASK:
+		s->sum.n_threads += head->pid == ((const struct wire_task *)message)->ppid;
+		break;
+	case WIRE_BYE:
+		s->sum.n_alive -= s->sum.n_alive > 0;
+		break;
+	case WIRE_EXEC:
+		note_exec(s, ((const struct wire_text *)head)->text);
+		break;
+	case WIRE_WARN:
+		sp_warn("%s", ((const struct wire_text *)head)->text);
+		break;
+	case WIRE_COUNTS:
+		return take_counts(s, message);
+	default:
+		break;
+	}
+	to_file(s, head);
+	return 0;
+}
+
+void sink_tick(struct sink *s, double held_s)
+{
+	if (!s->config.output || s->err < 0)
+		return;
+	/* A program that mostly waits: what it does is little, so the finer period can be afforded. */
+	if (!s->decided && held_s >= HOLD_SECONDS)
+		decide(s, true);
+	if (s->err == 0 && s->decided)
+		note_error(s, pd_writer_flush(s->w));
+}
+
+static int name_files(struct sink *s, struct record_counts *counts)
+{
+	size_t n = maps_n_files(s->maps);
+
+	counts->files = calloc(n + 1, sizeof(*counts->files));
+	if (!counts->files)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (; counts->n_files < n; counts->n_files++) {
+		counts->files[counts->n_files] = strdup(maps_file(s->maps, (uint32_t)counts->n_files)->path);
+		if (!counts->files[counts->n_files])
+			return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary *summary)
+{
+	int err = 0;
+
+	if (s->config.output && !s->decided && s->err == 0)
+		decide(s, s->config.fine_period != 0);
+	if (s->w) {
+		s->sum.bytes = pd_writer_bytes(s->w);
+		note_error(s, pd_writer_close(s->w));
+		s->w = NULL;
+	}
+	s->sum.n_insn = s->tally.total;
+	s->sum.lost_execs = s->exec_names;
+	if (counts) {
+		err = name_files(s, counts);
+		tally_finish(&s->tally, counts);
+	}
+	*summary = s->sum;
+	return s->err < 0 ? sp_fail((enum sp_error) - s->err, "%s", s->err_text) : err;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/tally.h"
+
+enum { MIN_SUM = 1 << 16 };
+
+static int compare(const void *a, const void *b)
+{
+	const struct record_count *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static void sum_up(struct tally *t)
+{
+	size_t n = 0;
+
+	if (t->counts.n)
+		qsort(t->counts.v, t->counts.n, sizeof(*t->counts.v), compare);
+	for (size_t i = 0; i < t->counts.n; i++) {
+		if (n && compare(&t->counts.v[n - 1], &t->counts.v[i]) == 0)
+			t->counts.v[n - 1].n += t->counts.v[i].n;
+		else
+			t->counts.v[n++] = t->counts.v[i];
+	}
+	t->counts.n = t->n_summed = n;
+}
+
+int tally_add(struct tally *t, uint32_t file, uint64_t off, uint64_t n)
+{
+	/* Doubling before each sum keeps the sorting cheap on the whole. */
+	if (t->counts.n >= MIN_SUM && t->counts.n >= 2 * t->n_summed)
+		sum_up(t);
+	t->total += n;
+	return vec_push(&t->counts, (struct record_count){ file, off, n });
+}
+
+void tally_add_unmapped(struct tally *t, uint64_t n)
+{
+	t->n_unmapped += n;
+	t->total += n;
+}
+
+void tally_finish(struct tally *t, struct record_counts *out)
+{
+	sum_up(t);
+	out->v = t->counts.v;
+	out->n = t->counts.n;
+	out->n_unmapped = t->n_unmapped;
+	memset(t, 0, sizeof(*t));
+}
+
+void tally_fini(struct tally *t)
+{
+	vec_fini(&t->counts);
+}

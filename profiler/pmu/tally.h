@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_TALLY_H
+#define SKIDPROF_PMU_TALLY_H
+
+/*
+ * Exact counts of all processes, summed by (file, offset).  Memory grows with
+ * the code that ran, not with the number of processes.
+ */
+#include "profiler/base/vec.h"
+#include "profiler/record.h"
+
+struct tally {
+	VEC(struct record_count) counts;
+	size_t n_summed; /* the first so many are sorted and without repetition */
+	uint64_t n_unmapped, total;
+};
+
+int tally_add(struct tally *t, uint32_t file, uint64_t off, uint64_t n);
+void tally_add_unmapped(struct tally *t, uint64_t n);
+/* Sum up and hand over into out->v, n and n_unmapped. */
+void tally_finish(struct tally *t, struct record_counts *out);
+void tally_fini(struct tally *t);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/pmu/pmu.h"
+
+int (*record_write_truth)(const char *path, const struct record_counts *counts, int argc, char **argv);
+
+/* What --pmu can be, in the order auto tries them. */
+static const struct pmu_ops *const sources[] = { &pmu_simulated, NULL };
+
+void record_counts_fini(struct record_counts *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i]);
+	free(c->files);
+	free(c->v);
+	memset(c, 0, sizeof(*c));
+}
+
+static const struct pmu_ops *pick_auto(void)
+{
+	for (size_t i = 0; sources[i]; i++)
+		if (sources[i]->probe() == 0)
+			return sources[i];
+	return NULL;
+}
+
+static int pick(const char *word, const struct pmu_ops **out)
+{
+	const char *words[sizeof(sources) / sizeof(sources[0]) + 1] = { "auto" }, *near;
+
+	if (strcmp(word, "auto") == 0) {
+		*out = pick_auto();
+		return *out ? 0 : sp_fail_prefix(-SP_ENOTSUP, "no source of samples works here");
+	}
+	for (size_t i = 0; sources[i]; i++) {
+		words[i + 1] = sources[i]->name;
+		if (strcmp(word, sources[i]->name) == 0) {
+			*out = sources[i];
+			return 0;
+		}
+	}
+	near = cmd_suggest(word, words);
+	return sp_fail(SP_EUSAGE, "--pmu: no source of samples '%s'; %s %s", word,
+	               near ? "did you mean" : "there are", near ? near : "auto and sim");
+}
+
+int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
+{
+	const struct pmu_ops *source = NULL;
+	int err = pick(opts->pmu, &source);
+
+	return err < 0 ? err : source->run(opts, counts, exit_status);
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Threads and forked children are sampled; what an exec takes away is said.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+
+build threads -pthread <<'C'
+#include <pthread.h>
+#include <stdio.h>
+static __attribute__((noinline)) unsigned long work(unsigned long n)
+{
+	unsigned long s = 0;
+	for (unsigned long i = 0; i < n; i++) s = s * 3 + (s >> 7) + i;
+	return s;
+}
+static void *run(void *p) { *(unsigned long *)p = work(3000000); return 0; }
+int main(void)
+{
+	unsigned long v[3] = { 0 };
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, run, &v[i]);
+	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+	printf("%lu\n", v[0] + v[1] + v[2]);
+	return 0;
+}
+C
+./threads >want
+"$SKIDPROF" record -o t.data --truth t.out ./threads >got 2>err
+check 'threads compute the same' cmp want got
+grep -q '1 processes, 4 threads' err
+ok $? 'four threads are counted'
+n=$(perf script -i t.data -F tid 2>/dev/null | sort -u | wc -l)
+check 'samples of three working threads at least' test "$n" -ge 3
+work=$(callgrind_annotate t.out | grep -E ':work( |$)' | awk '{ gsub(",", "", $1); print $1 }')
+# 3 x 3,000,000 rounds; how many instructions a round has is the compiler's choice
+loop=$(objdump -d threads --disassemble=work | grep -cE '^ +[0-9a-f]+:')
+echo "# work: $work instructions, $loop in its code"
+check 'the exact count covers all threads' test "${work:-0}" -ge 27000000 -a "$((${work:-0} % 3))" -eq 0
+
+build forks <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static __attribute__((noinline)) unsigned in_child(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+int main(void)
+{
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0)
+			_exit(in_child(4000000) & 1);
+	while (wait(0) > 0) ;
+	puts("parent");
+	return 0;
+}
+C
+"$SKIDPROF" record -o f.data --truth f.out ./forks >got 2>err
+check 'a forking program prints once' test "$(cat got)" = parent
+grep -q '3 processes' err
+ok $? 'three processes are counted'
+perf script -i f.data -F pid,sym 2>/dev/null | awk '$2 == "in_child" { p[$1] = 1 } END { n = 0; for (i in p) n++; exit !(n == 2) }'
+ok $? 'both children are sampled, with their symbols'
+check 'the exact count covers both children' callgrind_annotate f.out >ann 2>&1
+n=$(grep -E ':in_child( |$)' ann | awk '{ gsub(",", "", $1); print $1 }')
+echo "# in_child: $n"
+check 'in_child ran in both' test "${n:-0}" -ge 40000000
+
+cat >script <<'S'
+#!/bin/sh
+i=0
+while [ $i -lt 2000 ]; do i=$((i + 1)); done
+(j=0; while [ $j -lt 2000 ]; do j=$((j + 1)); done; echo sub $j)
+ls / >/dev/null
+echo done $i | cat
+S
+chmod +x script
+./script >want
+"$SKIDPROF" record -o s.data ./script >got 2>err
+check 'a forking shell script prints the same' cmp want got
+check 'one warning names the programs that exec started' test "$(grep -c 'started by exec' err)" -eq 1
+grep 'started by exec' err | grep -q '/ls' && grep 'started by exec' err | grep -q '/cat'
+ok $? 'ls and cat are named'
+check 'the script is sampled' test "$(perf script -i s.data 2>/dev/null | wc -l)" -gt 0
+exit 0

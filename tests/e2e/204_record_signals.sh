@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Signals pass through, and a recording survives whatever is killed.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+
+build spin <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile sig_atomic_t stop;
+static void on(int s) { stop = s; }
+static __attribute__((noinline)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
+int main(int argc, char **argv)
+{
+	unsigned x = 1;
+	long left = argc > 1 ? atol(argv[1]) : -1;
+	signal(SIGINT, on);
+	signal(SIGTERM, on);
+	printf("%d\n", getpid());
+	fflush(stdout);
+	while (!stop && left--) x = turn(x);
+	printf("stopped %d\n", (int)stop);
+	return stop ? 40 + stop : x == 0;
+}
+C
+wait_file() { for _ in $(seq 100); do [ -s "$1" ] && return 0; sleep 0.1; done; return 1; }
+readable() { perf report -i "$1" --stdio 2>perf.err | grep -q turn; }
+
+"$SKIDPROF" record -o term.data ./spin >term.out 2>term.err & rec=$!
+wait_file term.out && sleep 2
+kill -TERM $rec
+wait $rec
+ok $((! ($? == 55))) 'SIGTERM to the recorder reaches the program, whose status comes back'
+check 'the program ended in its own way' grep -q 'stopped 15' term.out
+check 'its recording is whole' readable term.data
+grep -q 'samples' term.err
+ok $? 'the summary is printed after SIGTERM'
+
+# As a terminal does it: SIGINT to the whole group, once.
+setsid bash -c 'trap - INT; exec "$SKIDPROF" record -o int.data ./spin' >int.out 2>int.err & rec=$!
+wait_file int.out && sleep 2
+kill -INT $rec
+wait $rec
+ok $((! ($? == 42))) 'SIGINT ends the recording cleanly'
+check 'its recording is readable' readable int.data
+
+"$SKIDPROF" record -o kill.data ./spin >kill.out 2>kill.err & rec=$!
+wait_file kill.out && sleep 4
+kill -KILL "$(head -1 kill.out)"
+wait $rec
+ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
+check 'what had arrived is written' readable kill.data
+
+# Enough work to outlive its recorder for a while, and an end of its own.
+"$SKIDPROF" record -o nine.data ./spin 3000000 >nine.out 2>nine.err & rec=$!
+wait_file nine.out && sleep 5
+pid=$(head -1 nine.out)
+kill -KILL $rec
+wait $rec 2>/dev/null
+check 'kill -9 of the recorder leaves a file that perf report reads' readable nine.data
+check 'kill -9 of the recorder leaves a file with samples' test "$(perf script -i nine.data 2>/dev/null | wc -l)" -gt 100
+for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.2; done
+! kill -0 "$pid" 2>/dev/null
+ok $? 'no stray process is left'
+kill -KILL "$pid" 2>/dev/null
+exit 0

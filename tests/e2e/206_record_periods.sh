@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# One period for all samples of an event; group values tell the overshoot; short programs are sampled more finely.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+
+build loop <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static __attribute__((noinline)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+int main(int c, char **v) { printf("%u\n", hot((unsigned)atoi(v[c - 1]))); return 0; }
+C
+# raw FILE: "event-number period value-of-instructions value-of-cycles" a sample, from perf's dump
+raw()
+{
+	perf script -D -i "$1" 2>/dev/null | awk '
+		/PERF_RECORD_SAMPLE/ { if (s) print id, p, v[1], v[2]; s = 1; n = 0; match($0, /period: [0-9]+/); p = substr($0, RSTART + 8, RLENGTH - 8) }
+		/\.\.\.\.\. id .*value/ { n++; match($0, /value [0-9]+/); v[n] = substr($0, RSTART + 6, RLENGTH - 6) }
+		END { if (s) print id, p, v[1], v[2] }'
+}
+"$SKIDPROF" record -o long.data ./loop 40000000 >/dev/null 2>long.err
+raw long.data >long.raw
+n=$(wc -l <long.raw)
+echo "# long: $n samples; $(tail -1 long.err)"
+check 'a long program has samples' test "$n" -gt 1000
+check 'all at 100003' test "$(awk '{ print $1 }' long.raw | sort -u)" = 100003
+# Either instructions or cycles has just passed a multiple of the period: by the skid, which is far below 100003.
+awk '{ a = $2 % 100003; b = $3 % 100003; if ((a < b ? a : b) > 20000) bad++ } END { exit bad > NR / 100 }' long.raw
+ok $? 'value modulo period is the overshoot'
+"$SKIDPROF" record -o short.data ./loop 1000000 >/dev/null 2>short.err
+raw short.data >short.raw
+check 'a short program is sampled every 10007' test "$(awk '{ print $1 }' short.raw | sort -u)" = 10007
+check 'and that is said' grep -q 'short program' short.err
+check 'it has samples' test "$(wc -l <short.raw)" -gt 300
+"$SKIDPROF" record -c 20011 -o given.data ./loop 1000000 >/dev/null 2>given.err
+check '-c is obeyed for short programs too' test "$(raw given.data | awk '{ print $1 }' | sort -u)" = 20011
+"$SKIDPROF" record -e instructions/30011,cycles/50021,loads -o own.data ./loop 4000000 >/dev/null 2>own.err
+check 'each event can have a period of its own' test "$(raw own.data | awk '{ print $1 }' | sort -u | tr '\n' ' ')" = '30011 50021 '
+"$SKIDPROF" record -q --seed 5 -o a.data ./loop 4000000 >/dev/null
+check 'an existing file is kept as .old' test -e a.data -a ! -e a.data.old
+"$SKIDPROF" record -q --seed 5 -o a.data ./loop 4000000 >/dev/null
+check 'as perf does' test -e a.data.old
+exit 0

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A full disk and a closed standard output: one clear error, the program undisturbed.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+
+mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null || { echo 'skip: needs a small file system (root)'; exit 77; }
+trap 'umount "$SCRATCH/small"' EXIT
+build loop <<'C'
+#include <stdio.h>
+static __attribute__((noinline)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+int main(void) { printf("%u\n", hot(60000000)); return 0; }
+C
+./loop >want
+"$SKIDPROF" record -q -o small/full.data ./loop >got 2>err
+ok $((! ($? == 1))) 'a full disk is an error'
+check 'said in one line' test "$(wc -l <err)" -eq 1
+grep -q 'full.data.*No space left' err
+ok $? 'that names file and cause'
+sed 's/^/# /' err
+check 'the program has run to its end' cmp want got
+check 'what was written is readable' sh -c 'perf script -i small/full.data 2>/dev/null | grep -q hot'
+
+"$SKIDPROF" truth -q -o small/t.out ./loop >/dev/null 2>err
+check 'no half truth file is left' test ! -e small/t.out -o "$(grep -c '^totals:' small/t.out)" = 1
+"$SKIDPROF" record -q -o c.data ./loop >&- 2>err
+ok $((! ($? <= 1))) 'a closed standard output does no harm'
+exit 0

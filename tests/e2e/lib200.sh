@@ -1,0 +1,30 @@
+# Sourced by the tests of recording: TAP, and small programs to record.
+n_tests=0
+ok() # STATUS NAME
+{
+	n_tests=$((n_tests + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n_tests - $2"
+	else
+		echo "not ok $n_tests - $2"
+	fi
+}
+check() # NAME COMMAND...
+{
+	local name=$1
+	shift
+	"$@"
+	ok $? "$name"
+}
+# A program: build NAME FLAGS... <source
+build()
+{
+	local name=$1
+	shift
+	gcc -x c -O2 -g - -o "$SCRATCH/$name" "$@"
+}
+# near A B PERCENT: |A - B| <= PERCENT of B
+near() { awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(b > 0 && d <= b * p / 100) }'; }
+# total FILE EVENT: the event's sum over the samples of a file, as perf reads it.
+total() { perf script -i "$1" -F event,period 2>/dev/null | awk -v e="$2:" '{ sub(/:u?:?$/, ":", $2); sub(/:.*$/, ":", $2) } $2 == e { n += $1 } END { printf "%d\n", n }'; }
+cd "$SCRATCH" || exit 1

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/base/err.h"
+#include "profiler/pmu/events.h"
+
+static const struct sim_counters six = { .n_programmable = 6, .n_fixed = 2, .branch_records = 32 };
+
+static void refused(const char *text, const char *because)
+{
+	struct sim_group g;
+
+	assert_int_equal(sim_group_parse(text, 0, &six, "six", &g), -SP_EUSAGE);
+	if (!strstr(sp_error_text(), because))
+		fail_msg("'%s' lacks '%s'", sp_error_text(), because);
+}
+
+static void the_default_group_fills_the_counters(void **state)
+{
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(NULL, 0, &six, "six", &g), 0);
+	assert_int_equal(g.n, 8); /* two fixed, six programmable */
+	assert_int_equal(g.n_sampled, 2);
+	assert_string_equal(sim_group_name(&g, 0), "instructions");
+	assert_string_equal(sim_group_name(&g, 1), "cycles");
+	assert_string_equal(sim_group_name(&g, 2), "branches");
+	assert_int_equal(g.period[0], 100003);
+	assert_int_equal(g.period[1], 100003);
+	assert_int_equal(g.period[2], 0);
+	assert_false(g.given[0]);
+}
+
+static void without_fixed_counters_the_group_is_smaller(void **state)
+{
+	const struct sim_counters c = { .n_programmable = 3 };
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(NULL, 0, &c, "three", &g), 0);
+	assert_int_equal(g.n, 3);
+	assert_int_equal(sim_group_parse("instructions,cycles,loads,stores", 0, &c, "three", &g), -SP_EUSAGE);
+	assert_non_null(strstr(sp_error_text(), "three has 3"));
+}
+
+static void a_given_period_is_marked(void **state)
+{
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(NULL, 20011, &six, "six", &g), 0);
+	assert_int_equal(g.period[0], 20011);
+	assert_true(g.given[0]);
+	assert_int_equal(sim_group_parse("loads/3001,instructions", 0, &six, "six", &g), 0);
+	assert_int_equal(g.n_sampled, 2);
+	assert_int_equal(g.period[0], 3001);
+	assert_true(g.given[0]);
+	assert_int_equal(g.period[1], 100003);
+	assert_false(g.given[1]);
+}
+
+static void sampled_events_come_first(void **state)
+{
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse("loads,stores,cycles", 0, &six, "six", &g), 0);
+	assert_int_equal(g.n_sampled, 1);
+	assert_string_equal(sim_group_name(&g, 0), "cycles");
+	assert_string_equal(sim_group_name(&g, 1), "loads");
+	assert_string_equal(sim_group_name(&g, 2), "stores");
+	/* Neither instructions nor cycles: the first one is sampled. */
+	assert_int_equal(sim_group_parse("stores,loads", 0, &six, "six", &g), 0);
+	assert_int_equal(g.n, 2);
+	assert_int_equal(g.n_sampled, 1);
+	assert_string_equal(sim_group_name(&g, 0), "stores");
+	assert_int_equal(g.period[0], 100003);
+}
+
+static void perf_knows_its_own_events(void **state)
+{
+	struct perf_event_attr attr;
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse("cpu-cycles,branch-instructions,loads", 0, &six, "six", &g), 0);
+	sim_group_attr(&g, 0, true, &attr);
+	assert_int_equal(attr.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(attr.config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_true(attr.sample_type & PERF_SAMPLE_BRANCH_STACK);
+	assert_true(attr.sample_type & PERF_SAMPLE_IDENTIFIER);
+	assert_true(attr.exclude_kernel);
+	assert_true(attr.size <= 128);
+	sim_group_attr(&g, 1, false, &attr);
+	assert_int_equal(attr.config, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	assert_false(attr.sample_type & PERF_SAMPLE_BRANCH_STACK);
+	sim_group_attr(&g, 2, false, &attr);
+	assert_int_equal(attr.type, PERF_TYPE_RAW);
+	assert_int_equal(attr.sample_period, 0);
+}
+
+static void wrong_events_are_refused(void **state)
+{
+	(void)state;
+	refused("branchs", "did you mean 'branches'");
+	refused("quux", "lists them");
+	refused("loads,loads", "twice");
+	refused("cycles,cpu-cycles", "twice");
+	refused("", "no event");
+	refused(",", "no event");
+	refused("cycles/0", "period");
+	refused("cycles/many", "period");
+	refused("branches,taken-branches,cond-branches,calls,returns,loads,stores", "six has 6");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_default_group_fills_the_counters),
+		cmocka_unit_test(without_fixed_counters_the_group_is_smaller),
+		cmocka_unit_test(a_given_period_is_marked),
+		cmocka_unit_test(sampled_events_come_first),
+		cmocka_unit_test(perf_knows_its_own_events),
+		cmocka_unit_test(wrong_events_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("record_events", tests, NULL, NULL);
+}
