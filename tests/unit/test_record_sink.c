@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/perfdata/reader.h"
+#include "profiler/pmu/sink.h"
+
+enum { PID = 4000, T1 = 4000, T2 = 4001, CHILD = 5000 };
+
+static char path[64];
+static const struct sim_counters counters = { .n_programmable = 6, .n_fixed = 2, .branch_records = 32 };
+
+/* instructions and cycles sampled, loads counted; in the plugin fine ones of both are members 3 and 4. */
+struct fixture {
+	struct sim_group group;
+	struct sink_config config;
+	struct sink *sink;
+	struct sink_summary sum;
+};
+
+static void begin(struct fixture *f, uint64_t fine, const char *output)
+{
+	static char *argv[] = { (char *)"./app", NULL };
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(sim_group_parse("instructions,cycles,loads", 0, &counters, "x", &f->group), 0);
+	f->config = (struct sink_config){ .output = output,
+		                          .group = &f->group,
+		                          .fine_period = fine,
+		                          .long_count = 1000000,
+		                          .branches = true,
+		                          .cpudesc = "d",
+		                          .cpuid = "skidsim,x",
+		                          .arch = "x86_64",
+		                          .argc = 1,
+		                          .argv = argv };
+	assert_int_equal(sink_new(&f->config, &f->sink), 0);
+}
+
+static struct wire_head head(uint32_t kind, size_t bytes, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	return (struct wire_head){
+		.kind = kind, .bytes = (uint32_t)bytes, .pid = pid, .tid = tid, .time_ns = time_ns
+	};
+}
+
+static void tell(struct fixture *f, uint32_t kind, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	struct wire_head h = head(kind, sizeof(h), pid, tid, time_ns);
+
+	assert_int_equal(sink_message(f->sink, &h, sizeof(h)), 0);
+}
+
+static void tell_task(struct fixture *f, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t ptid,
+                      uint64_t time_ns)
+{
+	struct wire_task t = { .head = head(WIRE_TASK, sizeof(t), pid, tid, time_ns),
+		               .ppid = ppid,
+		               .ptid = ptid };
+
+	assert_int_equal(sink_message(f->sink, &t, sizeof(t)), 0);
+}
+
+static void tell_text(struct fixture *f, uint32_t kind, const char *text)
+{
+	_Alignas(8) char buf[256];
+	size_t n = sizeof(struct wire_text) + strlen(text) + 1;
+	struct wire_text *t = (struct wire_text *)buf;
+
+	t->head = head(kind, n, PID, T1, 5);
+	strcpy(t->text, text);
+	assert_int_equal(sink_message(f->sink, t, n), 0);
+}
+
+static void tell_map(struct fixture *f, uint32_t pid, uint64_t ip, uint64_t len, uint64_t off,
+                     const char *file)
+{
+	_Alignas(8) char buf[256];
+	size_t n = sizeof(struct wire_map) + strlen(file) + 1;
+	struct wire_map *m = (struct wire_map *)buf;
+
+	m->head = head(WIRE_MAP, n, pid, pid, 10);
+	m->ip = ip;
+	m->len_bytes = len;
+	m->pgoff_bytes = off;
+	m->prot = 5;
+	m->flags = 2;
+	strcpy(m->path, file);
+	assert_int_equal(sink_message(f->sink, m, n), 0);
+}
+
+/* A sample of plugin member `event` with one branch; n values as the plugin has them (loads 7). */
+static void tell_sample(struct fixture *f, uint32_t tid, uint64_t time_ns, uint32_t event, uint64_t insn,
+                        uint64_t cyc)
+{
+	struct {
+		struct wire_sample s;
+		uint64_t v[5];
+		struct wire_branch b[1];
+	} m = { .v = { insn, cyc, 7, insn, cyc }, .b = { { 0x401100, 0x401200, 1, 70000 } } };
+
+	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, tid, time_ns);
+	m.s.ip = 0x401234;
+	m.s.event = event;
+	m.s.n_values = f->config.fine_period ? 5 : 3;
+	m.s.n_branches = 1;
+	if (!f->config.fine_period)
+		memmove(&m.v[3], m.b, sizeof(m.b));
+	m.s.head.bytes = (uint32_t)(sizeof(m.s) + m.s.n_values * 8 + sizeof(m.b));
+	assert_int_equal(sink_message(f->sink, &m, m.s.head.bytes), 0);
+}
+
+static void end(struct fixture *f, struct record_counts *counts)
+{
+	assert_int_equal(sink_close(f->sink, counts, &f->sum), 0);
+	sink_free(f->sink);
+}
+
+static int new_path(void **state)
+{
+	int fd;
+
+	(void)state;
+	strcpy(path, "/tmp/test_record_sink.XXXXXX");
+	fd = mkstemp(path);
+	close(fd);
+	unlink(path);
+	return fd < 0;
+}
+
+static int remove_path(void **state)
+{
+	char old[80];
+
+	(void)state;
+	snprintf(old, sizeof(old), "%s.old", path);
+	unlink(old);
+	unlink(path);
+	return 0;
+}
+
+static size_t read_samples(uint64_t *periods, size_t cap)
+{
+	struct pd_reader *r = NULL;
+	struct pd_record rec;
+	size_t n = 0;
+
+	assert_int_equal(pd_open(path, &r), 0);
+	while (pd_next(r, &rec) > 0)
+		if (rec.type == PERF_RECORD_SAMPLE && n < cap)
+			periods[n++] = rec.sample.period;
+	assert_false(pd_stats(r)->unfinished);
+	pd_close(r);
+	return n;
+}
+
+static void a_short_program_keeps_the_finer_samples(void **state)
+{
+	struct fixture f;
+	uint64_t p[8];
+
+	(void)state;
+	begin(&f, 10007, path);
+	tell(&f, WIRE_HELLO, PID, T1, 1);
+	tell_sample(&f, T1, 100, 3, 10050, 9000);
+	tell_sample(&f, T1, 110, 4, 12000, 10100);
+	tell_sample(&f, T1, 900, 0, 100050, 90000);
+	tell_sample(&f, T1, 910, 3, 100100, 90010);
+	end(&f, NULL);
+	assert_true(f.sum.fine);
+	assert_int_equal(read_samples(p, 8), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(p[i], 10007);
+	assert_int_equal(f.sum.n_samples[0], 2);
+	assert_int_equal(f.sum.n_samples[1], 1);
+}
+
+static void a_long_program_keeps_the_others_from_its_very_beginning(void **state)
+{
+	struct fixture f;
+	uint64_t p[8];
+
+	(void)state;
+	begin(&f, 10007, path);
+	tell_sample(&f, T1, 100, 3, 10050, 9000);
+	tell_sample(&f, T1, 900, 0, 100050, 90000);
+	tell_sample(&f, T1, 950, 1, 110000, 100040);
+	/* A million cycles: long. */
+	tell_sample(&f, T1, 9000, 1, 500000, 1000100);
+	tell_sample(&f, T1, 9100, 3, 500100, 1000200);
+	tell_sample(&f, T1, 9900, 0, 600100, 1001000);
+	end(&f, NULL);
+	assert_false(f.sum.fine);
+	assert_int_equal(read_samples(p, 8), 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(p[i], 100003);
+}
+
+static void what_waits_most_of_the_time_counts_as_short(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 10007, path);
+	tell_sample(&f, T1, 100, 3, 10050, 9000);
+	sink_tick(f.sink, 1);
+	assert_true(access(path, F_OK) < 0);
+	sink_tick(f.sink, 3);
+	assert_int_equal(access(path, F_OK), 0);
+	end(&f, NULL);
+	assert_true(f.sum.fine);
+}
+
+static void a_sample_arrives_whole(void **state)
+{
+	struct pd_reader *r = NULL;
+	struct pd_record rec;
+	struct fixture f;
+	int seen = 0;
+
+	(void)state;
+	begin(&f, 0, path);
+	tell(&f, WIRE_HELLO, PID, T1, 50);
+	tell_sample(&f, T1, 150, 1, 60000, 100200);
+	tell_sample(&f, T2, 160, 0, 100009, 80000);
+	end(&f, NULL);
+	assert_int_equal(pd_open(path, &r), 0);
+	assert_int_equal(pd_n_events(r), 3);
+	assert_string_equal(pd_event(r, 0)->name, "instructions");
+	assert_string_equal(pd_event(r, 2)->name, "loads");
+	assert_int_equal(pd_event(r, 2)->leader, 0);
+	assert_string_equal(pd_header(r)->cpuid, "skidsim,x");
+	while (pd_next(r, &rec) > 0) {
+		if (rec.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(rec.event, seen == 0 ? 1 : 0);
+		assert_int_equal(rec.tid, seen == 0 ? T1 : T2);
+		assert_int_equal(rec.pid, PID);
+		assert_int_equal(rec.misc & PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER);
+		assert_int_equal(rec.sample.ip, 0x401234);
+		assert_int_equal(rec.sample.n_values, 3);
+		assert_int_equal(rec.sample.values[0].event, 0);
+		assert_int_equal(rec.sample.values[0].value, seen == 0 ? 60000 : 100009);
+		assert_int_equal(rec.sample.values[2].value, 7);
+		/* The first thread began at 50, the second when it was first heard of. */
+		assert_int_equal(rec.sample.time_running_ns, seen == 0 ? 100 : 0);
+		assert_int_equal(rec.sample.n_branches, 1);
+		assert_int_equal(rec.sample.branches[0].from_ip, 0x401100);
+		assert_true(rec.sample.branches[0].mispredicted);
+		assert_int_equal(rec.sample.branches[0].cycles, 65535); /* 70000 has no room */
+		seen++;
+	}
+	assert_int_equal(seen, 2);
+	pd_close(r);
+}
+
+static void time_never_goes_back(void **state)
+{
+	struct pd_reader *r = NULL;
+	struct pd_record rec;
+	uint64_t last = 0;
+	struct fixture f;
+	int n = 0;
+
+	(void)state;
+	begin(&f, 0, path);
+	tell_sample(&f, T1, 200, 0, 100003, 1);
+	tell_sample(&f, T2, 180, 0, 100003, 1);
+	tell_sample(&f, T1, 300, 0, 200006, 1);
+	end(&f, NULL);
+	assert_int_equal(pd_open(path, &r), 0);
+	while (pd_next(r, &rec) > 0) {
+		if (rec.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_true(rec.time_ns >= last);
+		last = rec.time_ns;
+		n++;
+	}
+	assert_int_equal(n, 3);
+	pd_close(r);
+}
+
+static void tell_counts(struct fixture *f, uint32_t pid, const struct wire_count *c, uint32_t n)
+{
+	_Alignas(8) char buf[512];
+	struct wire_counts *m = (struct wire_counts *)buf;
+	size_t bytes = sizeof(*m) + n * sizeof(*c);
+
+	m->head = head(WIRE_COUNTS, bytes, pid, pid, 1000);
+	m->n = n;
+	m->last = 1;
+	memcpy(m->count, c, n * sizeof(*c));
+	assert_int_equal(sink_message(f->sink, m, bytes), 0);
+}
+
+static void counts_of_processes_add_up_by_file_and_offset(void **state)
+{
+	/* /bin/a is at another address in the child that maps it anew: 0x1000 + 0x10 of the file in both. */
+	const struct wire_count parent[] = { { 0x401010, 5 }, { 0x401014, 6 }, { 0x99, 3 } };
+	const struct wire_count child[] = { { 0x401010, 10 }, { 0x7f0010, 100 } };
+	struct record_counts c = { 0 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0, NULL);
+	tell(&f, WIRE_HELLO, PID, PID, 1);
+	tell_map(&f, PID, 0x401000, 0x1000, 0x1000, "/bin/a");
+	tell_task(&f, CHILD, CHILD, PID, PID, 20);
+	tell(&f, WIRE_HELLO, CHILD, CHILD, 21);
+	tell_map(&f, CHILD, 0x7f0000, 0x1000, 0x1000, "/bin/a");
+	tell_counts(&f, PID, parent, 3);
+	tell_counts(&f, CHILD, child, 2);
+	tell(&f, WIRE_BYE, CHILD, CHILD, 30);
+	end(&f, &c);
+	assert_int_equal(c.n_files, 1);
+	assert_string_equal(c.files[0], "/bin/a");
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.v[0].off, 0x1010);
+	assert_int_equal(c.v[0].n, 115);
+	assert_int_equal(c.v[1].off, 0x1014);
+	assert_int_equal(c.v[1].n, 6);
+	assert_int_equal(c.n_unmapped, 3);
+	assert_int_equal(f.sum.n_insn, 124);
+	assert_int_equal(f.sum.n_processes, 2);
+	assert_int_equal(f.sum.n_alive, 1);
+	record_counts_fini(&c);
+}
+
+static void programs_lost_to_exec_are_named_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0, NULL);
+	tell_text(&f, WIRE_EXEC, "/bin/ls");
+	tell_text(&f, WIRE_EXEC, "/bin/l");
+	tell_text(&f, WIRE_EXEC, "/bin/ls");
+	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
+	assert_string_equal(f.sum.lost_execs, "/bin/ls, /bin/l");
+	assert_int_equal(f.sum.n_lost_execs, 3);
+	sink_free(f.sink);
+}
+
+static void half_a_message_is_refused(void **state)
+{
+	_Alignas(8) char buf[256] = { 0 };
+	struct wire_head *h = (struct wire_head *)buf;
+	struct wire_sample *s = (struct wire_sample *)buf;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0, NULL);
+	assert_int_equal(sink_message(f.sink, buf, 3), -SP_EFORMAT);
+	*h = head(WIRE_HELLO, 100, 1, 1, 1);
+	assert_int_equal(sink_message(f.sink, buf, sizeof(*h)), -SP_EFORMAT);
+	*h = head(WIRE_MAP, sizeof(struct wire_map), 1, 1, 1); /* a path without its end */
+	assert_int_equal(sink_message(f.sink, buf, h->bytes), -SP_EFORMAT);
+	*h = head(99, sizeof(*h), 1, 1, 1);
+	assert_int_equal(sink_message(f.sink, buf, sizeof(*h)), -SP_EFORMAT);
+	*h = head(WIRE_SAMPLE, sizeof(*s), 1, 1, 1);
+	s->n_values = 3; /* and not one of them follows */
+	assert_int_equal(sink_message(f.sink, buf, h->bytes), -SP_EFORMAT);
+	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
+	sink_free(f.sink);
+}
+
+static void a_place_that_cannot_be_written_is_known_before_the_program_runs(void **state)
+{
+	struct sink_config c = { .output = "/nonexistent/x.data" };
+	struct sink *s = NULL;
+
+	(void)state;
+	assert_int_equal(sink_new(&c, &s), -SP_EIO);
+	c.output = "/tmp";
+	assert_int_equal(sink_new(&c, &s), -SP_EIO);
+	assert_null(s);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, new_path, remove_path)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_short_program_keeps_the_finer_samples),
+		TEST(a_long_program_keeps_the_others_from_its_very_beginning),
+		TEST(what_waits_most_of_the_time_counts_as_short),
+		TEST(a_sample_arrives_whole),
+		TEST(time_never_goes_back),
+		TEST(counts_of_processes_add_up_by_file_and_offset),
+		TEST(programs_lost_to_exec_are_named_once),
+		TEST(half_a_message_is_refused),
+		TEST(a_place_that_cannot_be_written_is_known_before_the_program_runs),
+	};
+
+	return cmocka_run_group_tests_name("record_sink", tests, NULL, NULL);
+}
