@@ -43,7 +43,8 @@ struct run {
 	struct launch child;
 	struct sink *sink;
 	struct timespec begun;
-	bool heard; /* a message has come */
+	bool heard;   /* a message has come */
+	bool one_set; /* WIRE_ONE_SET has been sent */
 };
 
 static const char *arch_name(const struct program *p)
@@ -112,11 +113,13 @@ static void judge_periods(const struct sim_group *g)
 		while (!is_prime(prime))
 			prime++;
 		if (prime != p)
-			sp_note("period %ju is not prime: of a loop whose length shares a factor with it only some "
+			sp_note("period %ju is not prime: of a loop whose length shares a factor with it "
+			        "only some "
 			        "instructions are seen; %ju is prime",
 			        (uintmax_t)p, (uintmax_t)prime);
 		if (p < SAFE_PERIOD)
-			sp_warn("with a period of %ju a counter may overflow again before its interrupt comes: "
+			sp_warn("with a period of %ju a counter may overflow again before its interrupt "
+			        "comes: "
 			        "overshoots beyond a period can't be told",
 			        (uintmax_t)p);
 	}
@@ -196,6 +199,7 @@ static int send_config(struct run *r, int fd)
 		c->event[c->n_events] = g->event[i];
 		c->period[c->n_events++] = g->period[i];
 	}
+	c->n_first = c->n_events;
 	for (uint32_t i = 0; c->timing && r->fine_period && i < g->n_sampled; i++) {
 		if (g->given[i])
 			continue;
@@ -275,6 +279,15 @@ static int drain(struct run *r)
 	}
 }
 
+/* The finer samples are not wanted: let the plugin stop making them.  It stays unread, for all processes. */
+static void stop_second_set(struct run *r)
+{
+	struct wire_head stop = { .kind = WIRE_ONE_SET, .bytes = sizeof(stop) };
+
+	if (r->fine_period && !r->one_set && sink_wants_one_set(r->sink))
+		r->one_set = send(r->fd, &stop, sizeof(stop), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
 static double seconds_since(const struct timespec *begun)
 {
 	struct timespec now;
@@ -303,6 +316,7 @@ static int listen_to_end(struct run *r)
 		err = drain(r);
 		if (err > 0)
 			fds[0].fd = -1;
+		stop_second_set(r);
 		now = seconds_since(&r->begun);
 		if (now - ticked >= 1) {
 			sink_tick(r->sink, now);

@@ -41,7 +41,6 @@ struct sink {
 	bool decided, fine;
 	uint64_t last_ns; /* of the last record written */
 	uint32_t since_round;
-	uint64_t n_fine; /* samples at the finer period so far: is there anything to take? */
 	struct tally tally;
 	struct sink_summary sum;
 	char exec_names[1024];
@@ -481,6 +480,11 @@ void sink_tick(struct sink *s, double held_s)
 		decide(s, true);
 	if (s->err == 0 && s->decided)
 		note_error(s, pd_writer_flush(s->w));
+}
+
+bool sink_wants_one_set(const struct sink *s)
+{
+	return s->decided && !s->fine;
 }
 
 static int name_files(struct sink *s, struct record_counts *counts)

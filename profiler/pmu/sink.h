@@ -44,6 +44,9 @@ int sink_message(struct sink *s, const void *message, size_t n);
 /* Once a second: bring the file up to date; held is how long nothing has been decided, in seconds. */
 void sink_tick(struct sink *s, double held_s);
 
+/* The coarser period was taken: samples at the finer one are only dropped. */
+bool sink_wants_one_set(const struct sink *s);
+
 struct sink_summary {
 	uint64_t n_samples[WIRE_MAX_EVENTS]; /* by member of the group */
 	uint64_t period[WIRE_MAX_EVENTS];    /* as written */
