@@ -43,7 +43,6 @@ struct run {
 	struct launch child;
 	struct sink *sink;
 	struct timespec begun;
-	bool heard;   /* a message has come */
 	bool one_set; /* WIRE_ONE_SET has been sent */
 };
 
@@ -272,7 +271,6 @@ static int drain(struct run *r)
 			return 0;
 		if (n < 0)
 			return errno == ECONNRESET ? 1 : sp_fail_errno("the socket from the emulator");
-		r->heard = true;
 		err = sink_message(r->sink, buf, (size_t)n);
 		if (err < 0)
 			return err;
@@ -398,6 +396,15 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 		sp_warn("no samples: the program ended before its first period; try a smaller one with -c");
 }
 
+static int not_begun(const struct run *r, const struct sink_summary *sum)
+{
+	if (sum->refusal && *sum->refusal)
+		return sp_fail(SP_EFORMAT, "%s: %s", r->core.path, sum->refusal);
+	return sp_fail(SP_ENOTSUP,
+	               "%s ended with status %d before the program began; does it support plugins?", r->qemu,
+	               r->child.status);
+}
+
 static int simulated_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct run r = { .opts = opts, .fd = -1 };
@@ -415,10 +422,8 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	err = converse(&r);
 	err2 = sink_close(r.sink, opts->counting ? counts : NULL, &sum);
 	*exit_status = r.child.status;
-	if (err == 0 && !r.heard)
-		err = sp_fail(SP_ENOTSUP,
-		              "%s ended with status %d before the program began; does it support plugins?",
-		              r.qemu, r.child.status);
+	if (err == 0 && sum.n_processes == 0)
+		err = not_begun(&r, &sum);
 	if (err == 0)
 		err = err2;
 	if (err < 0)

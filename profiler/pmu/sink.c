@@ -43,7 +43,7 @@ struct sink {
 	uint32_t since_round;
 	struct tally tally;
 	struct sink_summary sum;
-	char exec_names[1024];
+	char exec_names[1024], refusal[512];
 	int err; /* of the first write that failed; writing stops there */
 	char err_text[512];
 };
@@ -460,7 +460,12 @@ int sink_message(struct sink *s, const void *message, size_t n)
 		note_exec(s, ((const struct wire_text *)head)->text);
 		break;
 	case WIRE_WARN:
-		sp_warn("%s", ((const struct wire_text *)head)->text);
+		/* Before the program has begun it is why it doesn't. */
+		if (s->sum.n_processes)
+			sp_warn("%s", ((const struct wire_text *)head)->text);
+		else
+			snprintf(s->refusal, sizeof(s->refusal), "%s",
+			         ((const struct wire_text *)head)->text);
 		break;
 	case WIRE_COUNTS:
 		return take_counts(s, message);
@@ -515,6 +520,7 @@ int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary
 	}
 	s->sum.n_insn = s->tally.total;
 	s->sum.lost_execs = s->exec_names;
+	s->sum.refusal = s->refusal;
 	if (counts) {
 		err = name_files(s, counts);
 		tally_finish(&s->tally, counts);
