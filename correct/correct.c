@@ -3,8 +3,11 @@
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
@@ -14,7 +17,10 @@
 #include "profiler/base/log.h"
 #include "profiler/base/map.h"
 
-enum { MIN_SKIDS = 50 /* overshoots that make a distribution */ };
+enum {
+	MIN_SKIDS = 50, /* overshoots that make a distribution */
+	MAX_WORKERS = 64,
+};
 
 static const char *const method_words[] = {
 	[METHOD_FULL] = "full", [METHOD_RAW] = "raw",   [METHOD_LOOPS] = "loops",
@@ -262,7 +268,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t r, const struc
 	if (err == 0)
 		err = evidence_equations(ev, r, space, &eqs);
 	if (err == 0)
-		err = method_full(p, space, &eqs, opts, &w->solutions[r]);
+		err = method_full(p, space, f, &eqs, opts, &w->solutions[r]);
 	if (err == 0)
 		err = keep_equations(w, r, &eqs);
 	equations_fini(&eqs);
@@ -291,25 +297,60 @@ static int solve_one(struct work *w, struct evidence *ev, size_t r)
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
+static int solve_or_say(struct work *w, struct evidence *ev, size_t r)
+{
+	struct solution *sol = &w->solutions[r];
+	int err = solve_one(w, ev, r);
+
+	if (err == 0 || err == -SP_ENOMEM)
+		return err;
+	solution_fini(sol);
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why), "%.190s", sp_error_text());
+	return 0;
+}
+
+/* Regions are independent: as many workers as cores take the next one each. */
+struct crew {
+	struct work *w;
+	struct evidence *ev;
+	atomic_size_t next;
+	atomic_int err;
+};
+
+static void *worker(void *arg)
+{
+	struct crew *crew = arg;
+	size_t r;
+
+	while ((r = atomic_fetch_add(&crew->next, 1)) < crew->w->regions->n) {
+		int err = solve_or_say(crew->w, crew->ev, r);
+
+		if (err < 0)
+			atomic_store(&crew->err, err);
+		sp_progress("correcting regions", r, crew->w->regions->n);
+	}
+	return NULL;
+}
+
 static int solve(struct work *w, struct evidence *ev)
 {
-	for (size_t r = 0; r < w->regions->n; r++) {
-		int err = solve_one(w, ev, r);
+	struct crew crew = { .w = w, .ev = ev };
+	pthread_t threads[MAX_WORKERS];
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = 0;
 
-		sp_progress("correcting regions", r, w->regions->n);
-		if (err == -SP_ENOMEM)
-			return err;
-		if (err < 0) {
-			struct solution *sol = &w->solutions[r];
-
-			solution_fini(sol);
-			memset(sol, 0, sizeof(*sol));
-			sol->verdict = VERDICT_UNRELIABLE;
-			snprintf(sol->why, sizeof(sol->why), "%.190s", sp_error_text());
-		}
-	}
+	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->regions->n)
+		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
+			break;
+		else
+			n++;
+	worker(&crew);
+	for (size_t i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
 	sp_progress_end();
-	return 0;
+	/* The words were said in the worker's thread. */
+	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
 }
 
 static void work_fini(struct work *w)

@@ -6,6 +6,8 @@
  * The whole correction: a recording and its binaries go in, a profile comes
  * out.  Every report command calls this one function.
  */
+#include <math.h>
+
 #include "correct/binary/module.h"
 #include "correct/profile.h"
 #include "correct/truth/truth.h"

@@ -17,11 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/infer/landing.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
-#include "profiler/base/err.h"
+#include "profiler/base/vec.h"
 
-enum { MAX_SHRINKS = 200, MAX_WATCHED = 48 };
+/* Share of the region's instructions by which an event may miss before the region is called unreliable. */
+static const double misfit_gross = 0.02;
+
+enum {
+	MAX_SHRINKS = 200,
+	MAX_WATCHED = 48,
+	MAX_LANDING_FREE = 120, /* free flows past which landing costs too much for what it says */
+	LANDING_ROUNDS = 3,
+};
 
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
 struct axes {
@@ -377,6 +386,51 @@ static struct infer_opts bounded(const struct infer_opts *opts, const struct pos
 	return o;
 }
 
+/*
+ * Exact totals that no flow can meet are not exact: an event that counts
+ * otherwise than its name says, or code missing from the region.  Their noise
+ * is raised to what the misfit shows, and a gross one is said.
+ */
+static double misfit(const struct posterior *post, const struct equations *eqs, const double *t,
+                     struct solution *out)
+{
+	double sum = 0, worst = 0;
+	size_t n = 0, worst_row = 0;
+
+	for (size_t i = 0; i < eqs->n; i++) {
+		double miss = -post->r_value[i];
+
+		if (eqs->v[i].kind != PROFILE_BY_MIX)
+			continue;
+		for (size_t k = 0; k < post->n_free; k++)
+			miss += post->r[i * post->n_free + k] * t[k];
+		sum += miss * miss;
+		n++;
+		if (fabs(miss) * eqs->v[i].sd > worst) {
+			worst = fabs(miss) * eqs->v[i].sd;
+			worst_row = i;
+		}
+	}
+	if (n && worst > misfit_gross * eqs->v[0].value && sum > 9 * (double)n) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why),
+		         "no flow of its code gives the %s counted (off by %.1f%% of its instructions)",
+		         eqs->v[worst_row].name, 100 * worst / eqs->v[0].value);
+	}
+	return n ? fmax(1, sqrt(sum / (double)n)) : 1;
+}
+
+static void raise_noise(struct posterior *post, const struct equations *eqs, double factor)
+{
+	for (size_t i = 0; i < eqs->n; i++) {
+		if (eqs->v[i].kind != PROFILE_BY_MIX)
+			continue;
+		post->r_value[i] /= factor;
+		for (size_t k = 0; k < post->n_free; k++)
+			post->r[i * post->n_free + k] /= factor;
+	}
+}
+
 static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
 {
 	uint8_t bits = 0;
@@ -386,53 +440,117 @@ static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
 	return n_free <= 1 ? PROFILE_BY_FLOW : bits;
 }
 
-int method_full(const struct problem *p, const struct space *space, const struct equations *eqs,
-                const struct infer_opts *opts, struct solution *out)
+/* What the whole of one region's sampling needs. */
+struct full {
+	const struct problem *p;
+	const struct space *space;
+	struct equations eqs; /* what was given, then landing's */
+	size_t n_given;
+	struct posterior *post;
+	struct axes axes;
+	double *t, *hessian;
+};
+
+static void full_fini(struct full *fu)
+{
+	/* The given ones have their weights from the caller. */
+	for (size_t i = fu->n_given; i < fu->eqs.n; i++)
+		free(fu->eqs.v[i].w);
+	free(fu->eqs.v);
+	posterior_free(fu->post);
+	axes_fini(&fu->axes);
+	free(fu->t);
+	free(fu->hessian);
+}
+
+static int full_init(struct full *fu, const struct problem *p, const struct space *space,
+                     const double *interior, const struct equations *eqs)
 {
 	size_t d = space->n_free;
-	struct posterior *post = NULL;
-	struct axes axes = { 0 };
-	double *t = calloc(d + 1, sizeof(*t)), *hessian = calloc(d * d + 1, sizeof(*hessian));
-	double *f = calloc(p->n_edges + 1, sizeof(*f));
-	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
-	struct infer_opts o;
 	double insn = 0;
-	int err = sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 
-	if (!t || !hessian || !f || !usable)
-		goto out;
-	err = posterior_new(p, space, eqs, &post);
-	if (err < 0)
-		goto out;
-	err = space_interior(p, usable, f);
-	if (err < 0)
-		goto out;
+	*fu = (struct full){ .p = p,
+		             .space = space,
+		             .t = calloc(d + 1, sizeof(double)),
+		             .hessian = calloc(d * d + 1, sizeof(double)) };
+	if (!fu->t || !fu->hessian || vec_reserve(&fu->eqs, eqs->n + 1) < 0)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
+	fu->eqs.n = fu->n_given = eqs->n;
 	for (size_t e = 0; e < p->n_edges; e++)
-		insn += f[e] * p->blocks[p->edges[e].to].n_insn;
+		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
 	for (size_t k = 0; k < d; k++)
-		t[k] = f[space->free_edge[k]] * p->total_insn / insn;
-	err = posterior_mode(post, t, hessian);
-	if (err == 0)
-		err = axes_init(&axes, post, hessian);
+		fu->t[k] = interior[space->free_edge[k]] * p->total_insn / insn;
+	return posterior_new(p, space, &fu->eqs, &fu->post);
+}
+
+/* The mode under the equations given; misfits raise their noise. */
+static int find_mode(struct full *fu, struct solution *out)
+{
+	double factor;
+	int err = posterior_mode(fu->post, fu->t, fu->hessian);
+
+	if (err < 0)
+		return err;
+	factor = misfit(fu->post, &fu->eqs, fu->t, out);
+	if (factor <= 1.5)
+		return 0;
+	raise_noise(fu->post, &fu->eqs, factor);
+	for (size_t i = 0; i < fu->n_given; i++)
+		if (fu->eqs.v[i].kind == PROFILE_BY_MIX)
+			fu->eqs.v[i].sd *= factor;
+	return posterior_mode(fu->post, fu->t, fu->hessian);
+}
+
+/* Landing is not linear in the flow: its equations are drawn anew about each mode. */
+static int add_landing(struct full *fu)
+{
+	int err = 0;
+
+	if (fu->p->total_cyc <= 0 || fu->space->n_free > MAX_LANDING_FREE)
+		return 0;
+	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
+		for (size_t i = fu->n_given; i < fu->eqs.n; i++)
+			free(fu->eqs.v[i].w);
+		fu->eqs.n = fu->n_given;
+		err = landing_equations(fu->p, fu->space, fu->t, &fu->eqs);
+		posterior_free(fu->post);
+		fu->post = NULL;
+		if (err == 0)
+			err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
+		if (err == 0)
+			err = posterior_mode(fu->post, fu->t, fu->hessian);
+	}
+	return err;
+}
+
+int method_full(const struct problem *p, const struct space *space, const double *interior,
+                const struct equations *eqs, const struct infer_opts *opts, struct solution *out)
+{
+	struct infer_opts o;
+	struct full fu;
+	int err = full_init(&fu, p, space, interior, eqs);
+
 	if (err < 0)
 		goto out;
-	axes_fill(&axes, post);
-	o = bounded(opts, post);
+	o = bounded(opts, fu.post);
 	err = solution_init(out, p, o.n_chains * o.n_keep);
+	if (err == 0)
+		err = find_mode(&fu, out);
+	if (err == 0)
+		err = add_landing(&fu);
+	if (err == 0)
+		err = axes_init(&fu.axes, fu.post, fu.hessian);
 	if (err < 0)
 		goto out;
-	out->n_free = (uint32_t)d;
-	out->n_rank = settled(post, t);
-	out->evidence = evidence_of(eqs, d);
-	err = run_chains(p, post, &axes, t, &o, out);
+	axes_fill(&fu.axes, fu.post);
+	out->n_free = (uint32_t)space->n_free;
+	out->n_rank = settled(fu.post, fu.t);
+	out->evidence = evidence_of(&fu.eqs, space->n_free);
+	err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
 	if (err == 0)
 		diagnose(p, o.n_chains, o.n_keep, out);
 out:
-	axes_fini(&axes);
-	posterior_free(post);
-	free(t);
-	free(hessian);
-	free(f);
-	free(usable);
+	full_fini(&fu);
 	return err;
 }

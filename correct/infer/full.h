@@ -10,12 +10,13 @@
 #include "correct/infer/space.h"
 
 /*
+ * interior  [E] a circulation with all usable edges positive (space_interior).
  * eqs   everything known about the region's flow, |E| (eq. 3) included.
  * out   draws of block executions; edge flows; diagnostics; verdict.
  *
  * Returns 0, -SP_ENOMEM, -SP_EDOMAIN.  Same seed, same build: same bits.
  */
-int method_full(const struct problem *p, const struct space *space, const struct equations *eqs,
-                const struct infer_opts *opts, struct solution *out);
+int method_full(const struct problem *p, const struct space *space, const double *interior,
+                const struct equations *eqs, const struct infer_opts *opts, struct solution *out);
 
 #endif

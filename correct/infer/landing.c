@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/infer/landing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/profile.h"
+#include "profiler/base/err.h"
+
+/*
+ * Mean cycles per instruction do not describe an out-of-order core: what the
+ * timing decides is believed to this share of itself, no better.
+ */
+static const double timing_error = 0.3;
+
+enum { MAX_STEPS = 600, SETTLE_ROUNDS = 4 };
+
+struct walk {
+	const struct problem *p;
+	const double *f;
+	double *n, *dur_cyc; /* [B] executions, cycles an execution */
+	double *age;         /* [steps + 1][B] causes that enter a block at that age */
+	double step_cyc;
+	size_t n_steps;
+};
+
+static double cdf(const struct skid_dist *d, double s)
+{
+	size_t lo = 0, hi = SKID_POINTS;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (d->s_cyc[mid] <= s)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (double)lo / SKID_POINTS;
+}
+
+static void walk_fini(struct walk *w)
+{
+	free(w->n);
+	free(w->dur_cyc);
+	free(w->age);
+}
+
+static int walk_init(struct walk *w, const struct problem *p, const double *f)
+{
+	double mean, longest = p->skid.s_cyc[SKID_POINTS - 1], total = 0;
+
+	*w = (struct walk){ .p = p,
+		            .f = f,
+		            .n = calloc(p->n_blocks + 1, sizeof(double)),
+		            .dur_cyc = calloc(p->n_blocks + 1, sizeof(double)) };
+	if (!w->n || !w->dur_cyc)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t e = 0; e < p->n_edges; e++)
+		w->n[p->edges[e].to] += f[e];
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
+			w->dur_cyc[b] += p->seen_cyc[p->blocks[b].insn0 + i];
+		w->dur_cyc[b] = w->n[b] > 0 ? w->dur_cyc[b] / w->n[b] : 0;
+		total += w->n[b];
+	}
+	mean = total > 0 ? p->total_cyc / total : 1;
+	w->step_cyc = fmax(mean / 4, longest / MAX_STEPS);
+	w->step_cyc = fmax(w->step_cyc, 1e-3);
+	w->n_steps = (size_t)(longest / w->step_cyc) + 2;
+	w->age = calloc((w->n_steps + 2) * p->n_blocks + 1, sizeof(double));
+	return w->age ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
+}
+
+/* Put mass that is `age` old at entry of block b into the two steps around it. */
+static void put(struct walk *w, size_t b, double age_cyc, double mass)
+{
+	double at = age_cyc / w->step_cyc;
+	size_t k = (size_t)at;
+
+	if (!(at < (double)w->n_steps))
+		return;
+	w->age[k * w->p->n_blocks + b] += mass * (1 - (at - (double)k));
+	w->age[(k + 1) * w->p->n_blocks + b] += mass * (at - (double)k);
+}
+
+/* Mass leaving block b at an age goes to its successors as their flows are. */
+static void pass_on(struct walk *w, size_t b, size_t e0, double age_cyc, double mass)
+{
+	const struct problem *p = w->p;
+
+	for (size_t e = e0; e < p->n_edges && p->edges[e].from == b; e++)
+		if (w->f[e] > 0)
+			put(w, p->edges[e].to, age_cyc, mass * w->f[e] / w->n[b]);
+}
+
+/* Causes in block b itself: i of them leave it aged by what follows i.  Returns what stays, O_b. */
+static double own_causes(struct walk *w, size_t b, size_t e0)
+{
+	const struct problem *p = w->p;
+	const struct problem_block *block = &p->blocks[b];
+	double left = 0, stay = 0;
+
+	for (uint32_t i = block->n_insn; i-- > 0;) {
+		stay += w->n[b] * cdf(&p->skid, left);
+		pass_on(w, b, e0, left, w->n[b]);
+		left += w->n[b] > 0 ? p->seen_cyc[block->insn0 + i] / w->n[b] : 0;
+	}
+	return stay;
+}
+
+int landing_predict(const struct problem *p, const double *f, double *predicted, double *moved)
+{
+	size_t n_blocks = p->n_blocks, *e0 = calloc(n_blocks + 1, sizeof(*e0));
+	double *taken = calloc(n_blocks + 1, sizeof(*taken));
+	struct walk w;
+	int err = walk_init(&w, p, f);
+
+	if (err == 0 && (!e0 || !taken))
+		err = sp_fail(SP_ENOMEM, "out of memory");
+	if (err < 0)
+		goto out;
+	for (size_t e = p->n_edges; e-- > 0;)
+		e0[p->edges[e].from] = e;
+	for (size_t b = 0; b < n_blocks; b++) {
+		double stay = w.n[b] > 0 ? own_causes(&w, b, e0[b]) : 0;
+
+		predicted[b] = stay;
+		moved[b] = w.n[b] * p->blocks[b].n_insn - stay;
+	}
+	for (size_t k = 0; k < w.n_steps; k++) {
+		double *age = w.age + k * n_blocks, at = (double)k * w.step_cyc;
+
+		/* Blocks shorter than a step pass mass on within it: a few rounds, then the next step takes the rest. */
+		memset(taken, 0, n_blocks * sizeof(*taken));
+		for (int round = 0; round < SETTLE_ROUNDS; round++)
+			for (size_t b = 0; b < n_blocks; b++) {
+				double mass = age[b] - taken[b];
+				double long_enough =
+				        fmax(w.dur_cyc[b], round + 1 == SETTLE_ROUNDS ? w.step_cyc : 0);
+
+				if (mass <= 0 || w.n[b] <= 0)
+					continue;
+				taken[b] += mass;
+				predicted[b] += mass * (cdf(&p->skid, at + w.dur_cyc[b]) - cdf(&p->skid, at));
+				pass_on(&w, b, e0[b], at + long_enough, mass);
+			}
+	}
+	for (size_t b = 0; b < n_blocks; b++)
+		moved[b] = fmax(moved[b], predicted[b] - (w.n[b] * p->blocks[b].n_insn - moved[b]));
+out:
+	walk_fini(&w);
+	free(e0);
+	free(taken);
+	return err;
+}
+
+static int predict_at(const struct problem *p, const struct space *space, const double *t, double *f,
+                      double *predicted, double *moved)
+{
+	space_flow(space, t, f);
+	for (size_t e = 0; e < space->n_edges; e++)
+		f[e] = fmax(f[e], 0);
+	return landing_predict(p, f, predicted, moved);
+}
+
+static int add_rows(const struct problem *p, const struct space *space, const double *t,
+                    const double *predicted, const double *moved, const double *slope, struct equations *out)
+{
+	size_t n_blocks = p->n_blocks;
+
+	for (size_t b = 0; b < n_blocks; b++) {
+		struct equation *eq = equations_add(out, p->n_edges);
+		double seen = 0;
+
+		if (!eq)
+			return -SP_ENOMEM;
+		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
+			seen += p->seen_insn[p->blocks[b].insn0 + i];
+		eq->name = "landing";
+		eq->kind = PROFILE_BY_LANDING;
+		eq->value = seen - predicted[b];
+		eq->sd = sqrt((seen + p->insn_per_sample) * p->insn_per_sample +
+		              timing_error * timing_error * moved[b] * moved[b]);
+		for (size_t k = 0; k < space->n_free; k++) {
+			eq->w[space->free_edge[k]] = slope[k * n_blocks + b];
+			eq->value += slope[k * n_blocks + b] * t[k];
+		}
+	}
+	return 0;
+}
+
+int landing_equations(const struct problem *p, const struct space *space, const double *t,
+                      struct equations *out)
+{
+	size_t d = space->n_free, n_blocks = p->n_blocks;
+	double *work = calloc(d * n_blocks + 4 * n_blocks + p->n_edges + d + 1, sizeof(*work));
+	double *slope, *predicted, *moved, *there, *f, *t_near;
+	int err;
+
+	if (!work)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	slope = work;
+	predicted = slope + d * n_blocks;
+	moved = predicted + n_blocks;
+	there = moved + n_blocks;
+	f = there + 2 * n_blocks;
+	t_near = f + p->n_edges;
+	err = predict_at(p, space, t, f, predicted, moved);
+	for (size_t k = 0; k < d && err == 0; k++) {
+		double h = fmax(0.01 * fabs(t[k]), 1e-4 * p->total_insn / (double)(n_blocks + 1));
+
+		memcpy(t_near, t, d * sizeof(*t));
+		t_near[k] += h;
+		err = predict_at(p, space, t_near, f, there, there + n_blocks);
+		for (size_t b = 0; b < n_blocks; b++)
+			slope[k * n_blocks + b] = (there[b] - predicted[b]) / h;
+	}
+	if (err == 0)
+		err = add_rows(p, space, t, predicted, moved, slope, out);
+	free(work);
+	return err;
+}
