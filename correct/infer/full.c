@@ -502,9 +502,30 @@ static int find_mode(struct full *fu, struct solution *out)
 	return posterior_mode(fu->post, fu->t, fu->hessian);
 }
 
-/* Landing is not linear in the flow: its equations are drawn anew about each mode. */
+/* How far landing's equations miss at t, in units of their noise: at least 1. */
+static double landing_misfit(const struct full *fu)
+{
+	size_t d = fu->space->n_free, n = fu->eqs.n - fu->n_given;
+	double sum = 0;
+
+	for (size_t i = fu->n_given; i < fu->eqs.n; i++) {
+		double miss = -fu->post->r_value[i];
+
+		for (size_t k = 0; k < d; k++)
+			miss += fu->post->r[i * d + k] * fu->t[k];
+		sum += miss * miss;
+	}
+	return n ? fmax(1, sqrt(sum / (double)n)) : 1;
+}
+
+/*
+ * Landing is not linear in the flow: its equations are drawn anew about each
+ * mode.  What they miss by there is the timing model's own error, and their
+ * noise is raised to it: a wrong model can't outvote exact totals.
+ */
 static int add_landing(struct full *fu)
 {
+	double temper = 1;
 	int err = 0;
 
 	if (fu->p->total_cyc <= 0 || fu->space->n_free > MAX_LANDING_FREE)
@@ -514,12 +535,16 @@ static int add_landing(struct full *fu)
 			free(fu->eqs.v[i].w);
 		fu->eqs.n = fu->n_given;
 		err = landing_equations(fu->p, fu->space, fu->t, &fu->eqs);
+		for (size_t i = fu->n_given; i < fu->eqs.n; i++)
+			fu->eqs.v[i].sd *= temper;
 		posterior_free(fu->post);
 		fu->post = NULL;
 		if (err == 0)
 			err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
 		if (err == 0)
 			err = posterior_mode(fu->post, fu->t, fu->hessian);
+		if (err == 0)
+			temper *= landing_misfit(fu);
 	}
 	return err;
 }

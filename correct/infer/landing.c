@@ -40,6 +40,18 @@ static double cdf(const struct skid_dist *d, double s)
 	return (double)lo / SKID_POINTS;
 }
 
+/*
+ * The distribution of S as straight lines between the steps.  Mass put on
+ * two steps is then worth what it was between them, so that none is lost.
+ */
+static double landed(const struct walk *w, double age_cyc)
+{
+	double at = age_cyc / w->step_cyc, k = floor(at);
+
+	return cdf(&w->p->skid, k * w->step_cyc) * (1 - (at - k)) +
+	       cdf(&w->p->skid, (k + 1) * w->step_cyc) * (at - k);
+}
+
 static void walk_fini(struct walk *w)
 {
 	free(w->n);
@@ -103,7 +115,7 @@ static double own_causes(struct walk *w, size_t b, size_t e0)
 	double left = 0, stay = 0;
 
 	for (uint32_t i = block->n_insn; i-- > 0;) {
-		stay += w->n[b] * cdf(&p->skid, left);
+		stay += w->n[b] * landed(w, left);
 		pass_on(w, b, e0, left, w->n[b]);
 		left += w->n[b] > 0 ? p->seen_cyc[block->insn0 + i] / w->n[b] : 0;
 	}
@@ -143,7 +155,7 @@ int landing_predict(const struct problem *p, const double *f, double *predicted,
 				if (mass <= 0 || w.n[b] <= 0)
 					continue;
 				taken[b] += mass;
-				predicted[b] += mass * (cdf(&p->skid, at + w.dur_cyc[b]) - cdf(&p->skid, at));
+				predicted[b] += mass * (landed(&w, at + long_enough) - landed(&w, at));
 				pass_on(&w, b, e0[b], at + long_enough, mass);
 			}
 	}
@@ -181,7 +193,8 @@ static int add_rows(const struct problem *p, const struct space *space, const do
 		eq->name = "landing";
 		eq->kind = PROFILE_BY_LANDING;
 		eq->value = seen - predicted[b];
-		eq->sd = sqrt((seen + p->insn_per_sample) * p->insn_per_sample +
+		/* Counted samples: the noise is that of the count predicted, not only of the one that came. */
+		eq->sd = sqrt((fmax(seen, predicted[b]) + p->insn_per_sample) * p->insn_per_sample +
 		              timing_error * timing_error * moved[b] * moved[b]);
 		for (size_t k = 0; k < space->n_free; k++) {
 			eq->w[space->free_edge[k]] = slope[k * n_blocks + b];
