@@ -1,44 +1,213 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/binary/module_impl.h"
+#include "correct/binary/debug_impl.h"
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+bool debug_is_code(const struct module *m, uint64_t vaddr)
+{
+	for (size_t i = 0; i < m->segments.n; i++)
+		if (m->segments.v[i].executable && vaddr >= m->segments.v[i].vaddr &&
+		    vaddr - m->segments.v[i].vaddr < m->segments.v[i].file_bytes)
+			return true;
+	return false;
+}
+
+/* Take "." and "x/.." out of a path, by its text alone.  The leading ".." of a relative path stay. */
+static size_t fold_path(const char *path, char *out)
+{
+	size_t n = 0, floor = 0;
+
+	if (*path == '/')
+		out[n++] = '/';
+	floor = n;
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && !strncmp(path, "..", 2) && n > floor) {
+			while (n > floor && out[n - 1] != '/')
+				n--;
+			if (n > floor)
+				n--;
+		} else if (len && !(len == 1 && *path == '.')) {
+			bool up = len == 2 && !strncmp(path, "..", 2);
+
+			if (n && out[n - 1] != '/')
+				out[n++] = '/';
+			memcpy(out + n, path, len);
+			n += len;
+			if (up)
+				floor = n;
+		}
+		path += len + (path[len] == '/');
+	}
+	return n;
+}
+
+uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
+{
+	char *folded = malloc(strlen(path) + 2);
+	const char *kept;
+	uint32_t id = (uint32_t)d->files.n;
+
+	if (!folded)
+		return NO_ID;
+	kept = text_pool_add(&m->pool, folded, fold_path(path, folded));
+	free(folded);
+	if (!kept)
+		return NO_ID;
+	if (id_map_get(&d->file_ids, kept, &id))
+		return id;
+	if (id_map_put(&d->file_ids, kept, id) < 0 || vec_push(&d->files, kept) < 0)
+		return NO_ID;
+	return id;
+}
+
+static int load(struct module *m, struct debug *d)
+{
+	struct dwarf_source s = { .m = m, .d = d };
+	GElf_Addr elf_bias = 0;
+	Dwarf_Addr dwarf_bias = 0;
+	int err;
+
+	if (!m->dwfl_module || !dwfl_module_getelf(m->dwfl_module, &elf_bias))
+		return 0;
+	s.dwarf = dwfl_module_getdwarf(m->dwfl_module, &dwarf_bias);
+	if (!s.dwarf)
+		return 0;
+	s.shift = dwarf_bias - elf_bias;
+	err = dwarf_lines_load(&s);
+	return err ? err : dwarf_scopes_load(&s);
+}
 
 struct debug *debug_get(struct module *m)
 {
-	return m->debug;
+	struct debug *d = m->debug;
+
+	if (d)
+		return d;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	/* What was read before memory ran out is still true. */
+	if (load(m, d) < 0)
+		sp_warn("%s: not enough memory for all of its debug information", m->path);
+	debuglink_end(m);
+	m->debug = d;
+	return d;
 }
 
 void debug_free(struct debug *d)
 {
+	if (!d)
+		return;
+	free(d->func_scopes);
+	vec_fini(&d->spans);
+	vec_fini(&d->copies);
+	vec_fini(&d->scopes);
+	vec_fini(&d->lines);
+	id_map_fini(&d->file_ids);
+	vec_fini(&d->files);
 	free(d);
 }
 
 bool module_has_debug(struct module *m)
 {
-	return debug_get(m) != NULL;
+	const struct debug *d = debug_get(m);
+
+	return d && d->lines.n;
 }
 
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line)
 {
-	(void)m;
-	(void)vaddr;
+	const struct debug *d = debug_get(m);
+	size_t low = 0, high = d ? d->lines.n : 0;
+
 	*file = NULL;
 	*line = 0;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (d->lines.v[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || d->lines.v[low - 1].file == NO_ID)
+		return;
+	*file = d->files.v[d->lines.v[low - 1].file];
+	*line = d->lines.v[low - 1].line;
 }
 
-size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scopes)
+/* The scope of a function that only has a symbol, made when first asked for. */
+static uint32_t symbol_scope(struct module *m, struct debug *d, uint64_t vaddr)
 {
 	long func = module_func_at(m, vaddr);
 
 	if (func < 0)
+		return NO_ID;
+	if (!d->func_scopes) {
+		d->func_scopes = malloc(m->funcs.n * sizeof(*d->func_scopes));
+		if (!d->func_scopes)
+			return NO_ID;
+		memset(d->func_scopes, 0xff, m->funcs.n * sizeof(*d->func_scopes));
+	}
+	if (d->func_scopes[func] == NO_ID) {
+		const struct module_func *f = module_func(m, (size_t)func);
+
+		if (vec_push(&d->scopes, (struct scope){ f->name, f->linkage, NO_ID, 0 }) < 0)
+			return NO_ID;
+		d->func_scopes[func] = (uint32_t)d->scopes.n - 1;
+	}
+	return d->func_scopes[func];
+}
+
+static void fill_scope(struct module *m, struct debug *d, uint32_t id, struct module_scope *out)
+{
+	struct scope *scope = &d->scopes.v[id];
+
+	if (!scope->name)
+		scope->name = symbols_demangle(&m->pool, scope->linkage);
+	*out = (struct module_scope){ .id = id,
+		                      .name = scope->name,
+		                      .linkage = scope->linkage,
+		                      .file = scope->file == NO_ID ? NULL : d->files.v[scope->file],
+		                      .line = scope->line };
+}
+
+size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scopes)
+{
+	struct debug *d = debug_get(m);
+	const struct span *span = d ? spans_at(&d->spans, vaddr) : NULL;
+	uint32_t at = span ? span->owner : NO_ID, id;
+	size_t n = 0;
+
+	if (!d)
 		return 0;
-	scopes[0] = (struct module_scope){ .id = (uint32_t)func,
-		                           .name = module_func(m, (size_t)func)->name,
-		                           .linkage = module_func(m, (size_t)func)->linkage };
+	while (at != NO_ID) {
+		const struct copy *copy = &d->copies.v[at];
+
+		/* In a chain too deep to show, the physical function still ends it. */
+		if (n == MODULE_MAX_SCOPES)
+			n--;
+		fill_scope(m, d, copy->scope, &scopes[n]);
+		scopes[n].call_file = copy->call_file == NO_ID ? NULL : d->files.v[copy->call_file];
+		scopes[n++].call_line = copy->call_line;
+		at = copy->parent;
+	}
+	if (n)
+		return n;
+	id = symbol_scope(m, d, vaddr);
+	if (id == NO_ID)
+		return 0;
+	fill_scope(m, d, id, &scopes[0]);
 	return 1;
 }
 
 uint32_t module_n_scopes(const struct module *m)
 {
-	return (uint32_t)m->funcs.n;
+	return m->debug ? (uint32_t)m->debug->scopes.n : 0;
 }

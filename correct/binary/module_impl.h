@@ -4,6 +4,7 @@
 
 /* The inside of a module, shared by the files of this room; nobody else includes this. */
 #include "correct/binary/module.h"
+#include "correct/binary/spans.h"
 #include "correct/binary/text_pool.h"
 #include "profiler/base/vec.h"
 
@@ -21,12 +22,6 @@ struct code_range {
 	uint64_t vaddr, size_bytes;
 	const char *section;  /* "" if it is a segment */
 	uint64_t entry_bytes; /* of a PLT section; 0 where the linker doesn't say */
-};
-
-/* A function, and the disjoint stretches of code that are its own. */
-struct span {
-	uint64_t vaddr, end;
-	uint32_t func;
 };
 
 /* Aliases have an entry each. */
@@ -62,7 +57,7 @@ struct module {
 	VEC(struct segment) segments;
 	VEC(struct code_range) code;
 	VEC(struct module_func) funcs;
-	VEC(struct span) spans;
+	struct span_list spans;      /* owned by funcs */
 	VEC(struct func_name) names; /* by name */
 	VEC(struct slot) slots;
 	struct debug *debug; /* NULL until DWARF was read */

@@ -42,15 +42,19 @@ struct loader {
 
 const char *symbols_demangle(struct text_pool *pool, const char *linkage)
 {
-	const char *kept = linkage;
-	char *plain = NULL;
+	const char *kept = linkage, *suffix = strchr(linkage, '@'); /* ours: "@plt" */
+	char *mangled, *plain = NULL;
 
-	if (linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R') &&
-	    strlen(linkage) < LONGEST_MANGLED)
-		plain = cplus_demangle(linkage, DMGL_NO_OPTS);
+	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R') ||
+	    strlen(linkage) >= LONGEST_MANGLED)
+		return linkage;
+	mangled = strndup(linkage, suffix ? (size_t)(suffix - linkage) : strlen(linkage));
+	if (mangled)
+		plain = cplus_demangle(mangled, DMGL_NO_OPTS);
 	if (plain)
-		kept = text_pool_add(pool, plain, strlen(plain));
+		kept = text_pool_printf(pool, "%s%s", plain, suffix ? suffix : "");
 	free(plain);
+	free(mangled);
 	return kept ? kept : linkage;
 }
 
@@ -310,36 +314,19 @@ static int keep(struct loader *l)
 	return 0;
 }
 
-static int push_span(struct module *m, uint64_t vaddr, uint64_t end, uint32_t func)
-{
-	return vaddr < end ? vec_push(&m->spans, (struct span){ vaddr, end, func }) : 0;
-}
-
-/* Functions may lie inside one another: cut them into stretches that belong to the innermost. */
+/* Functions may lie inside one another: of two, the later one is the inner. */
 static int cut_spans(struct module *m)
 {
-	VEC(uint32_t) open = { 0 };
-	uint64_t at = 0;
+	struct interval_list all = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; i <= m->funcs.n && !err; i++) {
-		uint64_t start = i < m->funcs.n ? m->funcs.v[i].vaddr : UINT64_MAX;
-
-		while (open.n && !err) {
-			uint32_t top = open.v[open.n - 1];
-			uint64_t end = m->funcs.v[top].vaddr + m->funcs.v[top].size_bytes;
-
-			err = push_span(m, at, end < start ? end : start, top);
-			at = end < start ? (end > at ? end : at) : start;
-			if (end > start)
-				break;
-			open.n--;
-		}
-		at = start;
-		if (i < m->funcs.n && !err)
-			err = vec_push(&open, (uint32_t)i);
-	}
-	vec_fini(&open);
+	for (size_t i = 0; i < m->funcs.n && !err; i++)
+		err = vec_push(&all, (struct interval){ m->funcs.v[i].vaddr,
+		                                        m->funcs.v[i].vaddr + m->funcs.v[i].size_bytes,
+		                                        (uint32_t)i, 0 });
+	if (!err)
+		err = spans_cut(&all, &m->spans);
+	vec_fini(&all);
 	return err;
 }
 
@@ -405,17 +392,9 @@ const struct module_func *module_func(const struct module *m, size_t i)
 
 long module_func_at(const struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->spans.n;
+	const struct span *span = spans_at(&m->spans, vaddr);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (m->spans.v[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && vaddr < m->spans.v[low - 1].end ? (long)m->spans.v[low - 1].func : -1;
+	return span ? (long)span->owner : -1;
 }
 
 long module_func_named(const struct module *m, const char *linkage)

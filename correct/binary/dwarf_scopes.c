@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Functions and their inlined copies.  One pass over the entries of all units
+ * finds the functions that have code, and the qualified names of those that
+ * have no linkage name; then each function's inlined copies become ranges.
+ *
+ * A function is known by its linkage name, or, where that isn't global or is
+ * missing, by its name with the file and line of its declaration: so the
+ * copies of a header's function are one function in all units.  The parts the
+ * compiler splits off (.cold, .part, .constprop, .isra) name their origin in
+ * DWARF, and belong to it.
+ */
+#include "correct/binary/debug_impl.h"
+
+#include "profiler/base/err.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DEEPEST = 256,      /* nesting that compilers don't reach */
+	LONGEST_CHAIN = 16, /* of references from one entry to its origin */
+};
+
+struct walk {
+	struct dwarf_source *s;
+	/* Damaged DWARF can make a walk endless: no more entries than the units have bytes. */
+	uint64_t budget;
+	VEC(Dwarf_Die) functions; /* with code */
+	struct id_map prefix_ids; /* of entries without a linkage name, into prefixes */
+	VEC(const char *) prefixes;
+	struct id_map scope_of_die; /* by the entry a function's copies refer to */
+	struct id_map scope_of_key; /* by pool text */
+	struct interval_list intervals;
+	/* Numbers of the unit's files, as call sites name them. */
+	Dwarf_CU *unit;
+	Dwarf_Files *unit_files;
+	size_t n_unit_files;
+	struct id_map unit_file_ids;
+};
+
+static int out_of_memory(void)
+{
+	return sp_fail(SP_ENOMEM, "no memory for debug information");
+}
+
+/* The next sibling, if it really is further on: references can form loops. */
+static bool next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) != 0 || next.addr <= die->addr)
+		return false;
+	*die = next;
+	return true;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Attribute *found = dwarf_attr_integrate(die, DW_AT_linkage_name, &attr);
+
+	if (!found)
+		found = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr);
+	return found ? dwarf_formstring(found) : NULL;
+}
+
+static bool has_code(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+static bool is_class(int tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type;
+}
+
+/* Entries below which functions may stand. */
+static bool may_hold_functions(int tag)
+{
+	return is_class(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_subprogram ||
+	       tag == DW_TAG_lexical_block;
+}
+
+/* "a::b" for what stands inside it; blocks add nothing.  NULL without memory. */
+static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const char *prefix)
+{
+	const char *name = tag == DW_TAG_lexical_block ? NULL : dwarf_diename(die);
+
+	if (!name && tag == DW_TAG_namespace)
+		name = "(anonymous namespace)";
+	else if (!name && is_class(tag))
+		name = "{unnamed}";
+	if (!name)
+		return prefix;
+	return *prefix ? text_pool_printf(&w->s->m->pool, "%s::%s", prefix, name)
+	               : text_pool_add(&w->s->m->pool, name, strlen(name));
+}
+
+static int note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
+{
+	int err = 0;
+
+	if (*prefix && !linkage_name(die)) {
+		err = id_map_put(&w->prefix_ids, die->addr, (uint32_t)w->prefixes.n);
+		if (!err)
+			err = vec_push(&w->prefixes, prefix);
+	}
+	return err || !has_code(die) ? err : vec_push(&w->functions, *die);
+}
+
+static int find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
+{
+	Dwarf_Die die;
+	int err = 0;
+
+	if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
+		return 0;
+	do {
+		int tag = dwarf_tag(&die);
+		const char *below;
+
+		if (!w->budget)
+			return 0;
+		w->budget--;
+		if (tag == DW_TAG_subprogram)
+			err = note_function(w, &die, prefix);
+		if (err || !may_hold_functions(tag) || dwarf_haschildren(&die) <= 0)
+			continue;
+		below = prefix_below(w, &die, tag, prefix);
+		err = below ? find_functions(w, &die, below, depth + 1) : out_of_memory();
+	} while (!err && next_sibling(&die));
+	return err;
+}
+
+/* The entry that stands for the function whatever copy of it this is. */
+static Dwarf_Die origin_of(Dwarf_Die die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+
+	for (int i = 0; i < LONGEST_CHAIN; i++) {
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) || !dwarf_formref_die(&attr, &origin))
+			break;
+		die = origin;
+	}
+	return die;
+}
+
+static const char *qualified_name(struct walk *w, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Attribute attr;
+	Dwarf_Die declared;
+	uint32_t id;
+
+	if (!name || !*name)
+		return "(unnamed)";
+	if (!id_map_get(&w->prefix_ids, die->addr, &id) || !*w->prefixes.v[id]) {
+		/* A definition outside its class stands where the class doesn't. */
+		if (!dwarf_attr(die, DW_AT_specification, &attr) || !dwarf_formref_die(&attr, &declared) ||
+		    !id_map_get(&w->prefix_ids, declared.addr, &id))
+			return text_pool_add(&w->s->m->pool, name, strlen(name));
+	}
+	return text_pool_printf(&w->s->m->pool, "%s::%s", w->prefixes.v[id], name);
+}
+
+/* Names that another file may use for something else. */
+static bool is_local_linkage(const char *linkage)
+{
+	return !strncmp(linkage, "_ZL", 3) || strstr(linkage, "12_GLOBAL__N_") ||
+	       strncmp(linkage, "_", 1) != 0;
+}
+
+static int describe(struct walk *w, Dwarf_Die *die, struct scope *scope)
+{
+	const char *linkage = linkage_name(die), *file = dwarf_decl_file(die);
+	int line = 0;
+
+	scope->file = file ? debug_file_id(w->s->m, w->s->d, file) : NO_ID;
+	scope->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
+	if (linkage && *linkage) {
+		scope->linkage = text_pool_add(&w->s->m->pool, linkage, strlen(linkage));
+		scope->name = NULL;
+	} else {
+		scope->linkage = scope->name = qualified_name(w, die);
+	}
+	return scope->linkage ? 0 : out_of_memory();
+}
+
+static int scope_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
+{
+	Dwarf_Die origin = origin_of(*die);
+	struct debug *d = w->s->d;
+	struct scope scope;
+	const char *key;
+	int err;
+
+	if (id_map_get(&w->scope_of_die, origin.addr, id))
+		return 0;
+	err = describe(w, &origin, &scope);
+	if (err)
+		return err;
+	key = scope.name || is_local_linkage(scope.linkage)
+	              ? text_pool_printf(&w->s->m->pool, "%s %u:%u", scope.linkage, scope.file, scope.line)
+	              : scope.linkage;
+	if (!key)
+		return out_of_memory();
+	if (!id_map_get(&w->scope_of_key, key, id)) {
+		*id = (uint32_t)d->scopes.n;
+		if (id_map_put(&w->scope_of_key, key, *id) < 0 || vec_push(&d->scopes, scope) < 0)
+			return -SP_ENOMEM;
+	}
+	return id_map_put(&w->scope_of_die, origin.addr, *id);
+}
+
+/* The file of a call site, by its number in the unit's own table. */
+static uint32_t call_file(struct walk *w, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word number;
+	const char *path;
+	uint32_t id = NO_ID;
+
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &number) != 0)
+		return NO_ID;
+	if (w->unit != die->cu) {
+		Dwarf_Die unit;
+
+		w->unit = die->cu;
+		id_map_fini(&w->unit_file_ids);
+		if (!dwarf_diecu(die, &unit, NULL, NULL) ||
+		    dwarf_getsrcfiles(&unit, &w->unit_files, &w->n_unit_files) != 0)
+			w->n_unit_files = 0;
+	}
+	path = number < w->n_unit_files ? dwarf_filesrc(w->unit_files, number, NULL, NULL) : NULL;
+	if (!path || id_map_get(&w->unit_file_ids, path, &id))
+		return id;
+	id = debug_file_id(w->s->m, w->s->d, path);
+	return id_map_put(&w->unit_file_ids, path, id) < 0 ? NO_ID : id;
+}
+
+/* The ranges of a copy; *n_ranges counts those that are code. */
+static int add_ranges(struct walk *w, Dwarf_Die *die, uint32_t owner, uint32_t depth, size_t *n_ranges)
+{
+	Dwarf_Addr base = 0, start, end;
+	ptrdiff_t offset = 0;
+	int err = 0;
+
+	while (!err && w->budget && (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
+		w->budget--;
+		start += w->s->shift;
+		end += w->s->shift;
+		if (start >= end || !debug_is_code(w->s->m, start) || !debug_is_code(w->s->m, end - 1))
+			continue;
+		err = vec_push(&w->intervals, (struct interval){ start, end, owner, depth });
+		++*n_ranges;
+	}
+	return err;
+}
+
+static int add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t depth, bool *used)
+{
+	struct copy copy = { .parent = parent, .call_file = NO_ID };
+	uint32_t owner = (uint32_t)w->s->d->copies.n;
+	Dwarf_Attribute attr;
+	Dwarf_Word line;
+	size_t n_ranges = 0;
+	int err = add_ranges(w, die, owner, depth, &n_ranges);
+
+	*used = n_ranges > 0;
+	if (err || !*used)
+		return err;
+	err = scope_of(w, die, &copy.scope);
+	if (parent != NO_ID) {
+		copy.call_file = call_file(w, die);
+		if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line))
+			copy.call_line = (uint32_t)line;
+	}
+	return err ? err : vec_push(&w->s->d->copies, copy);
+}
+
+/* The copies inlined below an entry that belongs to the copy `parent`. */
+static int add_inlined(struct walk *w, Dwarf_Die *entry, uint32_t parent, uint32_t depth)
+{
+	Dwarf_Die die;
+	int err = 0;
+
+	if (depth > DEEPEST || dwarf_child(entry, &die) != 0)
+		return 0;
+	do {
+		int tag = dwarf_tag(&die);
+		uint32_t owner = (uint32_t)w->s->d->copies.n;
+		bool used = false;
+
+		if (!w->budget)
+			return 0;
+		w->budget--;
+		if (tag == DW_TAG_inlined_subroutine)
+			err = add_copy(w, &die, parent, depth, &used);
+		if (!err && (used || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+		             tag == DW_TAG_try_block || tag == DW_TAG_catch_block))
+			err = add_inlined(w, &die, used ? owner : parent, depth + 1);
+	} while (!err && next_sibling(&die));
+	return err;
+}
+
+static int add_function(struct walk *w, Dwarf_Die *die)
+{
+	uint32_t owner = (uint32_t)w->s->d->copies.n;
+	bool used;
+	int err = add_copy(w, die, NO_ID, 0, &used);
+
+	return err || !used ? err : add_inlined(w, die, owner, 1);
+}
+
+/* The unit whose entries count: of a skeleton the one in its .dwo file. */
+static bool unit_entry(Dwarf *dwarf, Dwarf_Off off, size_t header_bytes, Dwarf_Die *unit)
+{
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (!dwarf_offdie(dwarf, off + header_bytes, unit))
+		return false;
+	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) && type == DW_UT_skeleton &&
+	    split.addr)
+		*unit = split;
+	return true;
+}
+
+static int walk_units(struct walk *w, Dwarf *dwarf)
+{
+	enum { SPLIT_BYTES = 64 << 20 }; /* a .dwo file's size isn't known here */
+	Dwarf_Off off = 0, next;
+	size_t header_bytes;
+	int err = 0;
+
+	while (!err && !dwarf_nextcu(dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
+		Dwarf_Die unit;
+
+		if (unit_entry(dwarf, off, header_bytes, &unit)) {
+			/* Entries are visited twice: here and for their copies; ranges are counted, too. */
+			w->budget += 4 * (next - off);
+			if (dwarf_cu_getdwarf(unit.cu) != dwarf)
+				w->budget += SPLIT_BYTES;
+			err = find_functions(w, &unit, "", 0);
+		}
+		off = next;
+	}
+	return err;
+}
+
+static void walk_fini(struct walk *w)
+{
+	id_map_fini(&w->unit_file_ids);
+	vec_fini(&w->intervals);
+	id_map_fini(&w->scope_of_key);
+	id_map_fini(&w->scope_of_die);
+	vec_fini(&w->prefixes);
+	id_map_fini(&w->prefix_ids);
+	vec_fini(&w->functions);
+}
+
+int dwarf_scopes_load(struct dwarf_source *s)
+{
+	struct walk w = { .s = s };
+	Dwarf *alt = dwarf_getalt(s->dwarf);
+	int err = walk_units(&w, s->dwarf);
+
+	/* What several files share is in dwz's file: no code, but the names. */
+	if (!err && alt)
+		err = walk_units(&w, alt);
+	for (size_t i = 0; i < w.functions.n && !err; i++)
+		err = add_function(&w, &w.functions.v[i]);
+	if (!err)
+		err = spans_cut(&w.intervals, &s->d->spans);
+	walk_fini(&w);
+	return err;
+}

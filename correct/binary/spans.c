@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/binary/spans.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr > y->vaddr ? 1 : -1;
+	if (x->depth != y->depth)
+		return x->depth > y->depth ? 1 : -1;
+	if (x->end != y->end)
+		return x->end < y->end ? 1 : -1;
+	return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+/* Neighbours with one owner become one stretch. */
+static int add(struct span_list *spans, uint64_t vaddr, uint64_t end, uint32_t owner)
+{
+	struct span *last = spans->n ? &spans->v[spans->n - 1] : NULL;
+
+	if (vaddr >= end)
+		return 0;
+	if (last && last->end == vaddr && last->owner == owner) {
+		last->end = end;
+		return 0;
+	}
+	return vec_push(spans, (struct span){ vaddr, end, owner });
+}
+
+/* Give [*at, until) to the ranges that are open, innermost first; those that end on the way are closed. */
+static int close_until(struct interval_list *open, uint64_t *at, uint64_t until, struct span_list *spans)
+{
+	while (open->n) {
+		const struct interval *top = &open->v[open->n - 1];
+		uint64_t end = top->end < until ? top->end : until;
+
+		if (add(spans, *at, end, top->owner) < 0)
+			return -SP_ENOMEM;
+		if (end > *at)
+			*at = end;
+		if (top->end > until)
+			break;
+		open->n--;
+	}
+	*at = until;
+	return 0;
+}
+
+int spans_cut(struct interval_list *intervals, struct span_list *spans)
+{
+	struct interval_list open = { 0 };
+	uint64_t at = 0;
+	int err = 0;
+
+	if (intervals->n)
+		qsort(intervals->v, intervals->n, sizeof(*intervals->v), compare);
+	for (size_t i = 0; i < intervals->n && !err; i++) {
+		err = close_until(&open, &at, intervals->v[i].vaddr, spans);
+		if (!err)
+			err = vec_push(&open, intervals->v[i]);
+	}
+	if (!err)
+		err = close_until(&open, &at, UINT64_MAX, spans);
+	vec_fini(&open);
+	return err;
+}
+
+const struct span *spans_at(const struct span_list *spans, uint64_t vaddr)
+{
+	size_t low = 0, high = spans->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (spans->v[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && vaddr < spans->v[low - 1].end ? &spans->v[low - 1] : NULL;
+}
