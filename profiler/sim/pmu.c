@@ -39,7 +39,7 @@ uint64_t sim_pmu_skid(struct sim_pmu *p)
 static void plan(struct sim_pmu *p)
 {
 	p->stop_cyc = NEVER;
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+	for (uint32_t i = 0; i < p->n_live; i++) {
 		uint64_t t = p->due[i];
 
 		if (t == NEVER && p->setup.event[i] == SIM_CYCLES && p->next[i] != NEVER)
@@ -69,6 +69,7 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	memset(p, 0, sizeof(*p));
 	p->setup = *setup;
 	p->config = config;
+	p->n_live = setup->n_events;
 	sim_pmu_restart(p, 0, setup->seed);
 }
 
@@ -92,42 +93,63 @@ static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
 	}
 }
 
-/* One interrupt serves every counter that has overflowed by now. */
-static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
+/* One interrupt serves every counter of the set [from, to) that has overflowed by now. */
+static void interrupt(struct sim_pmu *p, uint32_t from, uint32_t to, struct sim_sample *s)
+{
+	for (uint32_t i = from; i < to && i < p->n_live; i++) {
+		if (p->due[i] == NEVER)
+			continue;
+		p->due[i] = NEVER;
+		p->next[i] = (s->value[i] / p->setup.period[i] + 1) * p->setup.period[i];
+		s->event = i;
+		p->setup.sample(p->setup.user, s);
+	}
+}
+
+static void interrupts(struct sim_pmu *p, uint64_t now, uint64_t ip)
 {
 	struct sim_sample s = { .cycle = now, .ip = ip };
+	bool first = false, second = false;
 
 	p->value[SIM_CYCLES] = now - p->cycle0;
 	for (uint32_t i = 0; i < p->setup.n_events; i++)
 		s.value[i] = p->value[p->setup.event[i]];
 	copy_branches(p, &s);
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
-		if (p->due[i] == NEVER)
-			continue;
-		s.event = i;
-		p->setup.sample(p->setup.user, &s);
-		p->due[i] = NEVER;
-		p->next[i] = (s.value[i] / p->setup.period[i] + 1) * p->setup.period[i];
+	for (uint32_t i = 0; i < p->n_live; i++) {
+		first |= p->due[i] == now && i < p->setup.n_first;
+		second |= p->due[i] == now && i >= p->setup.n_first;
 	}
+	if (first)
+		interrupt(p, 0, p->setup.n_first, &s);
+	if (second)
+		interrupt(p, p->setup.n_first, p->n_live, &s);
 }
 
 /* All that happens before the cycle in which the instruction at ip retires. */
 static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 {
 	while (p->stop_cyc < retire_cyc) {
-		bool overflow = true;
+		uint64_t now = p->stop_cyc;
+		bool is_due = false;
 
-		for (uint32_t i = 0; i < p->setup.n_events; i++)
-			if (p->due[i] == p->stop_cyc)
-				overflow = false;
-		if (!overflow)
-			interrupt(p, p->stop_cyc, ip);
-		for (uint32_t i = 0; overflow && i < p->setup.n_events; i++)
-			if (p->setup.event[i] == SIM_CYCLES && p->next[i] + p->cycle0 == p->stop_cyc &&
-			    p->due[i] == NEVER)
-				p->due[i] = p->stop_cyc + sim_pmu_skid(p);
+		/* A cycle counter that overflows now may have a delay of none. */
+		for (uint32_t i = 0; i < p->n_live; i++)
+			if (p->setup.event[i] == SIM_CYCLES && p->due[i] == NEVER && p->next[i] != NEVER &&
+			    p->next[i] + p->cycle0 == now)
+				p->due[i] = now + sim_pmu_skid(p);
+		for (uint32_t i = 0; i < p->n_live; i++)
+			is_due |= p->due[i] == now;
+		if (is_due)
+			interrupts(p, now, ip);
 		plan(p);
 	}
+}
+
+void sim_pmu_one_set(struct sim_pmu *p)
+{
+	if (p->setup.n_first < p->n_live)
+		p->n_live = p->setup.n_first;
+	plan(p);
 }
 
 static void count_outcome(struct sim_pmu *p, const struct sim_outcome *end)
@@ -147,7 +169,7 @@ static void count_insn(struct sim_pmu *p, const struct sim_insn *in, unsigned mi
 
 static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
 {
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+	for (uint32_t i = 0; i < p->n_live; i++) {
 		unsigned e = p->setup.event[i];
 
 		if (e != SIM_CYCLES && p->due[i] == NEVER && p->value[e] >= p->next[i])
@@ -193,7 +215,7 @@ static bool overflows_in(const struct sim_core *c, const struct sim_block *b)
 {
 	const struct sim_pmu *p = &c->pmu;
 
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+	for (uint32_t i = 0; i < p->n_live; i++) {
 		unsigned e = p->setup.event[i];
 		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
 		uint64_t most = b->total[e] ? b->total[e] : b->n_insn;
