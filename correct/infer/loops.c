@@ -129,8 +129,6 @@ static void judge(const struct loops_model *m, const struct loops_draws *d, doub
 		doubt(out, VERDICT_UNRELIABLE,
 		      "%.0f%% of the samples lie in code that no simple loop runs through",
 		      100 * m->uncovered);
-	else if (!m->p->skid_known)
-		doubt(out, VERDICT_UNRELIABLE, "the skid is not known, give it with --skid");
 	else if (!(m->p->total_cyc > 0))
 		doubt(out, VERDICT_UNRELIABLE,
 		      "no cycles were sampled here, so how far a skid reaches is not known");
@@ -143,6 +141,8 @@ static void judge(const struct loops_model *m, const struct loops_draws *d, doub
 		doubt(out, VERDICT_WEAK,
 		      "no flow explains where the samples were seen: %.0f%% of them lie elsewhere",
 		      100 * d->misfit);
+	else if (!m->p->skid_known)
+		doubt(out, VERDICT_WEAK, "the skid was not measured here, another machine's had to do");
 	else if (widest > WIDE)
 		doubt(out, VERDICT_WEAK,
 		      "the samples leave a block's count open by %.0f%% of it (90%% interval)", 100 * widest);
@@ -219,6 +219,10 @@ int loops_infer(const struct problem *p, const struct flow_loops *loops, const s
 	ret = loops_model_init(&m, p, loops, cells_for(loops->n));
 	if (ret < 0)
 		return ret;
+	if (!loops_affordable(&m, opts)) {
+		loops_model_fini(&m);
+		return fall_back(p, opts, "too many and too long simple loops to sample", out);
+	}
 	ret = loops->n == 1 ? infer_single(&m, &draws) : loops_gibbs(&m, opts, &draws);
 	if (ret == 0)
 		ret = conclude(&m, loops, &draws, out);

@@ -84,6 +84,9 @@ struct loops_draws {
 	size_t n_sweeps; /* longest burn-in */
 };
 
+/* Is there time for one sweep at all?  Where there isn't, chains would only show where they began. */
+bool loops_affordable(const struct loops_model *m, const struct infer_opts *opts);
+
 /* Algorithm 1 with its stop test mended.  Returns 0, -SP_ENOMEM. */
 int loops_gibbs(struct loops_model *m, const struct infer_opts *opts, struct loops_draws *out);
 void loops_draws_fini(struct loops_draws *d);

@@ -10,7 +10,8 @@
  *   last one's F is near 0, nothing else could move;
  * - the conditional is sampled by slices (Neal, Ann. Stat. 31(3), 2003)
  *   instead of tabulated: the same distribution with fewer skid emulations;
- * - the burn-in starts hot and cools, because phi has several minima;
+ * - the burn-in starts hot and cools, because phi has several minima, and is
+ *   repeated for a chain that ends in one far worse than another chain found;
  * - it stops when phi HAS settled: line 13 of the paper stops when it has not.
  * sigma^2 is loops_model's, from sampling noise; where even the best F fits
  * worse than that, it is raised to the misfit found (heat), or the model's
@@ -31,9 +32,13 @@ enum {
 	EVALS_A_SLICE = 7, /* about; for the budget */
 	MIN_SWEEPS = 40,   /* of burn-in, and to keep */
 	CAP_FACTOR = 3,    /* burn-in may take this many times its length to settle */
+	MAX_CHAINS = 16,
+	RESTARTS = 3, /* of chains caught in a minimum far worse than another's */
 };
+/* exp(-6): a minimum that holds 1/400 of what the best one does. */
+static const double NATS_WORSE = 6;
 /* Steps of arithmetic (loops_work) that one region may cost: about a second. */
-static const double WORK_MAX = 1.5e8;
+static const double WORK_MAX = 1e8;
 
 struct chain {
 	struct loops_model *m;
@@ -42,11 +47,13 @@ struct chain {
 	double *F;     /* [L] the same as executions */
 	double *width; /* [L] slice widths, fixed after burn-in */
 	double phi;
-	double heat; /* sigma^2 is multiplied by this */
+	double settled_phi; /* mean over the last window of burn-in */
+	double heat;        /* sigma^2 is multiplied by this */
 };
 
 struct plan {                           /* what the budget allows */
 	size_t n_burn, n_keep, n_moves; /* moves: loops drawn in one sweep, <= L - 1 */
+	int restarts;
 };
 
 static double executions(const struct chain *c, size_t l, double share)
@@ -137,17 +144,24 @@ static void start(struct chain *c)
 	c->heat = 1;
 }
 
+static double mean_of(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
 /* Still falling: the last window of phi lies below the one before by more than a tenth and two standard errors. */
 static bool still_falling(const double *phi, size_t n, size_t window)
 {
-	double a = 0, b = 0, va = 0, vb = 0, w = (double)window;
+	double a, b, va = 0, vb = 0, w = (double)window;
 
 	if (n < 2 * window)
 		return true;
-	for (size_t i = 0; i < window; i++) {
-		a += phi[n - 2 * window + i] / w;
-		b += phi[n - window + i] / w;
-	}
+	a = mean_of(phi + n - 2 * window, window);
+	b = mean_of(phi + n - window, window);
 	for (size_t i = 0; i < window; i++) {
 		va += pow(phi[n - 2 * window + i] - a, 2) / (w * w);
 		vb += pow(phi[n - window + i] - b, 2) / (w * w);
@@ -170,6 +184,7 @@ static bool burn_in(struct chain *c, const struct plan *plan, double *phi, size_
 		sweep(c, plan, true);
 		phi[n++] = c->phi;
 	}
+	c->settled_phi = mean_of(phi + n - window, window);
 	*n_sweeps = *n_sweeps > n + cool ? *n_sweeps : n + cool;
 	return !still_falling(phi, n, window);
 }
@@ -185,14 +200,22 @@ static void keep(struct chain *c, const struct plan *plan, float *F)
 	}
 }
 
+bool loops_affordable(const struct loops_model *m, const struct infer_opts *opts)
+{
+	double sweep_work = loops_work(m) * EVALS_A_SLICE * (double)(m->n_loops - 1);
+
+	return sweep_work * (double)opts->n_chains <= WORK_MAX;
+}
+
 static struct plan make_plan(const struct loops_model *m, const struct infer_opts *opts)
 {
-	struct plan plan = { opts->n_burn, opts->n_keep, m->n_loops - 1 };
+	struct plan plan = { opts->n_burn, opts->n_keep, m->n_loops - 1, RESTARTS };
 	double moves = WORK_MAX / (loops_work(m) * EVALS_A_SLICE * (double)(opts->n_chains));
 	double want = (double)(opts->n_burn + opts->n_keep) * (double)plan.n_moves, cut = moves / want;
 
 	if (cut >= 1)
 		return plan;
+	plan.restarts = cut > 0.25 ? 1 : 0;
 	plan.n_burn = (size_t)fmax((double)opts->n_burn * cut, MIN_SWEEPS);
 	plan.n_keep = (size_t)fmax((double)opts->n_keep * cut, MIN_SWEEPS);
 	plan.n_moves =
@@ -234,27 +257,68 @@ static double total_variation(struct chain *c)
 	return m->p->total_insn > 0 ? sum / 2 / m->p->total_insn : 0;
 }
 
+static struct chain *best_of(struct chain *chains, size_t n)
+{
+	struct chain *best = chains;
+
+	for (size_t k = 1; k < n; k++)
+		best = chains[k].settled_phi < best->settled_phi ? &chains[k] : best;
+	return best;
+}
+
+/* sigma^2 is too small by this if even the best F misses by more than noise. */
+static double heat_of(const struct chain *best)
+{
+	const struct loops_model *m = best->m;
+
+	return fmax(best->settled_phi / ((double)m->p->n_blocks * m->sigma2), 1);
+}
+
+/*
+ * Burn in until no chain sits in a minimum of negligible weight, so that the
+ * draws need not carry it.  One that does so again and again stays, for R-hat to show.
+ */
+static void settle(struct chain *chains, const struct plan *plan, double *phi, struct loops_draws *out)
+{
+	bool settled[MAX_CHAINS] = { 0 }, again[MAX_CHAINS];
+
+	for (size_t k = 0; k < out->n_chains; k++)
+		again[k] = true;
+	for (int round = 0; round <= plan->restarts; round++) {
+		const struct chain *best;
+
+		for (size_t k = 0; k < out->n_chains; k++) {
+			if (again[k] && round > 0)
+				start(&chains[k]);
+			if (again[k])
+				settled[k] = burn_in(&chains[k], plan, phi, &out->n_sweeps);
+		}
+		best = best_of(chains, out->n_chains);
+		for (size_t k = 0; k < out->n_chains; k++)
+			again[k] = chains[k].settled_phi - best->settled_phi >
+			           NATS_WORSE * 2 * best->m->sigma2 * heat_of(best);
+	}
+	out->settled = true;
+	for (size_t k = 0; k < out->n_chains; k++)
+		out->settled &= settled[k];
+}
+
 /* Burn all chains in, then set the heat by the best of them and keep draws of each. */
 static int run(struct chain *chains, const struct plan *plan, struct loops_draws *out)
 {
-	double *phi = calloc(CAP_FACTOR * plan->n_burn + 1, sizeof(*phi)), best;
-	const struct loops_model *m = chains->m;
-	size_t at = 0;
+	double *phi = calloc(CAP_FACTOR * plan->n_burn + 1, sizeof(*phi));
+	struct chain *best;
 
 	if (!phi)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu sweeps", plan->n_burn);
-	out->settled = true;
-	for (size_t k = 0; k < out->n_chains; k++) {
-		out->settled &= burn_in(&chains[k], plan, phi, &out->n_sweeps);
-		at = chains[k].phi < chains[at].phi ? k : at;
-	}
+	settle(chains, plan, phi, out);
 	free(phi);
-	best = chains[at].phi;
-	out->misfit = total_variation(&chains[at]);
-	out->heat = fmax(best / ((double)m->p->n_blocks * m->sigma2), 1);
+	best = best_of(chains, out->n_chains);
+	out->misfit = total_variation(best);
+	out->heat = heat_of(best);
 	for (size_t k = 0; k < out->n_chains; k++) {
 		chains[k].heat = out->heat;
-		keep(&chains[k], plan, out->F + k * plan->n_keep * m->n_loops);
+		keep(&chains[k], plan, out->F + k * plan->n_keep * chains->m->n_loops);
 	}
 	return 0;
 }
@@ -262,20 +326,21 @@ static int run(struct chain *chains, const struct plan *plan, struct loops_draws
 int loops_gibbs(struct loops_model *m, const struct infer_opts *opts, struct loops_draws *out)
 {
 	struct plan plan = make_plan(m, opts);
-	struct chain *chains = calloc(opts->n_chains, sizeof(*chains));
+	struct chain chains[MAX_CHAINS] = { 0 };
 	int ret = 0;
 
+	if (opts->n_chains < 1 || opts->n_chains > MAX_CHAINS)
+		return sp_fail(SP_EDOMAIN, "%zu chains: 1 to %d are possible", opts->n_chains, MAX_CHAINS);
 	*out = (struct loops_draws){ .n_chains = opts->n_chains, .n_keep = plan.n_keep };
 	out->F = calloc(opts->n_chains * plan.n_keep * m->n_loops, sizeof(*out->F));
-	if (!chains || !out->F)
+	if (!out->F)
 		ret = sp_fail(SP_ENOMEM, "out of memory for chains of %zu loops", m->n_loops);
 	for (size_t k = 0; ret == 0 && k < opts->n_chains; k++)
 		ret = chain_init(&chains[k], m, opts->seed * opts->n_chains + k + 1);
 	if (ret == 0)
 		ret = run(chains, &plan, out);
-	for (size_t k = 0; chains && k < opts->n_chains; k++)
+	for (size_t k = 0; k < opts->n_chains; k++)
 		chain_fini(&chains[k]);
-	free(chains);
 	if (ret < 0)
 		loops_draws_fini(out);
 	return ret;
