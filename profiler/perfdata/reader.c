@@ -164,8 +164,9 @@ int pd_next(struct pd_reader *r, struct pd_record *rec)
 }
 
 /*
- * In pipe mode attrs and features are records.  Read those that come first
- * now, so that the caller sees the events.
+ * In pipe mode attrs and features are records, and our writer puts features
+ * so into files as well.  Read those that come first now, so that the caller
+ * sees the events.
  */
 static int take_leading_records(struct pd_reader *r)
 {
@@ -203,14 +204,14 @@ int pd_open(const char *path, struct pd_reader **out)
 	rc = pd_input_open(&r->in, path);
 	if (rc == 0)
 		rc = pd_header_read(r);
-	if (rc == 0 && r->hdr.pipe)
+	if (rc == 0 && !r->hdr.pipe)
+		pd_events_guess_groups(r);
+	if (rc == 0)
 		rc = take_leading_records(r);
 	if (rc < 0) {
 		pd_close(r);
 		return rc;
 	}
-	if (!r->hdr.pipe)
-		pd_events_guess_groups(r);
 	*out = r;
 	return 0;
 }

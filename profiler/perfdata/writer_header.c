@@ -266,17 +266,24 @@ static int pipe_head(struct pd_writer *w)
 
 	for (size_t i = 0; rc == 0 && i < w->n_events; i++)
 		rc = attr_record(w, &w->events[i]);
+	return rc;
+}
+
+/*
+ * The features come as records before all others, in a file too: the table
+ * at its end is missing when the recorder is killed, and without knowing the
+ * compression no perf could read the rest.
+ */
+int pd_writer_head(struct pd_writer *w)
+{
+	int rc = w->out.pipe ? pipe_head(w) : file_head(w);
+
 	for (size_t i = 0; rc == 0 && i < N_FEATURES; i++) {
 		/* What is known at the end only can't stand here. */
 		if (features[i] != PD_FEAT_BUILD_ID && wanted(w, features[i]))
 			rc = feature_record(w, features[i]);
 	}
 	return rc < 0 ? rc : pd_output_flush(&w->out);
-}
-
-int pd_writer_head(struct pd_writer *w)
-{
-	return w->out.pipe ? pipe_head(w) : file_head(w);
 }
 
 static int pipe_tail(struct pd_writer *w)
