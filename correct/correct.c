@@ -15,7 +15,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
-#include "profiler/base/map.h"
+#include "profiler/base/pairs.h"
 
 enum {
 	MIN_SKIDS = 50, /* overshoots that make a distribution */
@@ -184,7 +184,7 @@ static int build_problems(struct work *w)
 struct showing {
 	const struct work *w;
 	struct evidence *ev;
-	struct map tasks;
+	struct pairs tasks;
 	const uint32_t *local;
 };
 
@@ -193,7 +193,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	struct showing *show = arg;
 	const struct work *w = show->w;
 	struct sample_seen s = { .rec = r, .record = rec, .region = -1 };
-	long task = map_number(&show->tasks, rec->pid, rec->tid);
+	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 
 	if (task < 0)
@@ -228,7 +228,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	*out = show.ev;
 out:
 	free(local);
-	map_fini(&show.tasks);
+	pairs_fini(&show.tasks);
 	return err;
 }
 

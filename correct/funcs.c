@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "correct/work.h"
-#include "profiler/base/map.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 struct func_index {
 	struct profile *p;
-	struct map scopes; /* (module, scope id) */
-	struct map files;  /* by the address of the name: modules keep theirs alive */
+	struct pairs scopes; /* (module, scope id) */
+	struct pairs files;  /* by the address of the name: modules keep theirs alive */
 	size_t func_cap, file_cap;
 };
 
@@ -31,8 +31,8 @@ void func_index_free(struct func_index *index)
 {
 	if (!index)
 		return;
-	map_fini(&index->scopes);
-	map_fini(&index->files);
+	pairs_fini(&index->scopes);
+	pairs_fini(&index->files);
 	free(index);
 }
 
@@ -43,7 +43,7 @@ long func_index_file(struct func_index *index, const char *file)
 
 	if (!file)
 		return 0;
-	i = map_number(&index->files, (uint64_t)(uintptr_t)file, 0);
+	i = pairs_number(&index->files, (uint64_t)(uintptr_t)file, 0);
 	if (i < 0 || (size_t)i < p->n_files)
 		return i;
 	if (vec_reserve_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files)) < 0)
@@ -84,7 +84,7 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 
 static long number_of(struct func_index *index, uint32_t module_id, const struct module_scope *scope)
 {
-	long number = map_number(&index->scopes, module_id, scope->id);
+	long number = pairs_number(&index->scopes, module_id, scope->id);
 	int err = 0;
 
 	if (number >= 0 && (size_t)number == index->p->n_funcs)

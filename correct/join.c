@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "correct/correct.h"
-#include "profiler/base/map.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 /* The truth's functions, and where they are in the profile. */
 struct join {
 	struct profile *p;
 	const struct truth *t;
-	struct map scopes;  /* (object, scope id) -> func[] */
+	struct pairs scopes;  /* (object, scope id) -> func[] */
 	VEC(uint32_t) func; /* profile function of each */
-	struct map names;   /* (hash of module and linkage, line) -> first_of[] */
+	struct pairs names;   /* (hash of module and linkage, line) -> first_of[] */
 	VEC(uint32_t) first_of;
 	uint32_t *same_name; /* next profile function of the same key; UINT32_MAX = none */
 	size_t same_cap, func_cap;
@@ -39,7 +39,7 @@ static uint64_t hash_func(const struct profile_func *f)
 static int enter_name(struct join *j, uint32_t i)
 {
 	const struct profile_func *f = &j->p->funcs[i];
-	long key = map_number(&j->names, hash_func(f), f->line);
+	long key = pairs_number(&j->names, hash_func(f), f->line);
 
 	if (key < 0 ||
 	    vec_reserve_raw((void **)&j->same_name, &j->same_cap, (size_t)i + 1, sizeof(*j->same_name)) < 0)
@@ -55,7 +55,7 @@ static int enter_name(struct join *j, uint32_t i)
 static long find_name(const struct join *j, uint32_t module, const char *linkage, uint32_t line)
 {
 	struct profile_func want = { .module = module, .linkage = linkage, .line = line };
-	long key = map_find(&j->names, hash_func(&want), line);
+	long key = pairs_find(&j->names, hash_func(&want), line);
 	uint32_t i = key < 0 ? UINT32_MAX : j->first_of.v[key];
 
 	while (i != UINT32_MAX &&
@@ -91,7 +91,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_scope 
 /* The profile's function of a scope of the truth. */
 static long func_of(struct join *j, uint32_t object, uint32_t module, const struct module_scope *scope)
 {
-	long key = map_number(&j->scopes, object, scope->id), i;
+	long key = pairs_number(&j->scopes, object, scope->id), i;
 
 	if (key < 0)
 		return key;
@@ -206,8 +206,8 @@ int correct_truth_join(struct profile *p, const struct truth *t, const struct mo
 		*unmatched = j.unmatched;
 		j.own.v = j.rolled.v = NULL;
 	}
-	map_fini(&j.scopes);
-	map_fini(&j.names);
+	pairs_fini(&j.scopes);
+	pairs_fini(&j.names);
 	vec_fini(&j.func);
 	vec_fini(&j.first_of);
 	vec_fini(&j.own);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/map.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 enum {
@@ -17,7 +17,7 @@ struct last_values {
 };
 
 struct collect {
-	struct map places, pairs, tasks;
+	struct pairs places, pairs, tasks;
 	VEC(struct place_sum) sums;
 	VEC(struct flow_seen) seen;
 	VEC(double) skids;
@@ -51,7 +51,7 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 
 	if (place.module < 0)
 		return 0;
-	i = map_number(&c->places, (uint64_t)place.module, place.vaddr);
+	i = pairs_number(&c->places, (uint64_t)place.module, place.vaddr);
 	if (i < 0)
 		return (int)i;
 	if ((size_t)i == c->sums.n && vec_push(&c->sums, (struct place_sum){ .module = (uint32_t)place.module,
@@ -72,7 +72,7 @@ static int add_branches(struct collect *c, const struct recording *r, const stru
 {
 	for (size_t i = 0; i < rec->sample.n_branches; i++) {
 		const struct pd_branch *b = &rec->sample.branches[i];
-		long k = map_number(&c->pairs, b->from_ip ^ (uint64_t)rec->pid << 48, b->to_ip);
+		long k = pairs_number(&c->pairs, b->from_ip ^ (uint64_t)rec->pid << 48, b->to_ip);
 
 		if (k < 0)
 			return (int)k;
@@ -113,7 +113,7 @@ static int add_values(struct collect *c, const struct pd_record *rec)
 
 	if (!s->n_values)
 		return 0;
-	task = map_number(&c->tasks, rec->pid, rec->tid);
+	task = pairs_number(&c->tasks, rec->pid, rec->tid);
 	if (task < 0)
 		return (int)task;
 	if ((size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)
@@ -195,9 +195,9 @@ int sums_collect(struct recording *r, struct sums *out)
 	memset(&c.skids, 0, sizeof(c.skids));
 	c.events = NULL;
 out:
-	map_fini(&c.places);
-	map_fini(&c.pairs);
-	map_fini(&c.tasks);
+	pairs_fini(&c.places);
+	pairs_fini(&c.pairs);
+	pairs_fini(&c.tasks);
 	vec_fini(&c.sums);
 	vec_fini(&c.seen);
 	vec_fini(&c.skids);

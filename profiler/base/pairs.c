@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/base/map.h"
+#include "profiler/base/pairs.h"
 
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
 
-struct map_slot {
+struct pair_slot {
 	uint64_t a, b;
 	size_t number; /* + 1; 0 = empty */
 };
@@ -20,7 +20,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* The slot of (a, b), or the empty one where it belongs. */
-static struct map_slot *slot_of(struct map_slot *slots, size_t cap, uint64_t a, uint64_t b)
+static struct pair_slot *slot_of(struct pair_slot *slots, size_t cap, uint64_t a, uint64_t b)
 {
 	size_t i = mix(a, b) & (cap - 1);
 
@@ -29,10 +29,10 @@ static struct map_slot *slot_of(struct map_slot *slots, size_t cap, uint64_t a, 
 	return &slots[i];
 }
 
-static int grow(struct map *m)
+static int grow(struct pairs *m)
 {
 	size_t cap = m->cap ? 2 * m->cap : 64;
-	struct map_slot *slots = calloc(cap, sizeof(*slots));
+	struct pair_slot *slots = calloc(cap, sizeof(*slots));
 
 	if (!slots)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu keys", cap);
@@ -45,9 +45,9 @@ static int grow(struct map *m)
 	return 0;
 }
 
-long map_number(struct map *m, uint64_t a, uint64_t b)
+long pairs_number(struct pairs *m, uint64_t a, uint64_t b)
 {
-	struct map_slot *slot;
+	struct pair_slot *slot;
 
 	if (2 * m->n >= m->cap) {
 		int err = grow(m);
@@ -57,17 +57,17 @@ long map_number(struct map *m, uint64_t a, uint64_t b)
 	}
 	slot = slot_of(m->slots, m->cap, a, b);
 	if (!slot->number)
-		*slot = (struct map_slot){ a, b, ++m->n };
+		*slot = (struct pair_slot){ a, b, ++m->n };
 	return (long)slot->number - 1;
 }
 
-long map_find(const struct map *m, uint64_t a, uint64_t b)
+long pairs_find(const struct pairs *m, uint64_t a, uint64_t b)
 {
 	return m->cap ? (long)slot_of(m->slots, m->cap, a, b)->number - 1 : -1;
 }
 
-void map_fini(struct map *m)
+void pairs_fini(struct pairs *m)
 {
 	free(m->slots);
-	*m = (struct map){ 0 };
+	*m = (struct pairs){ 0 };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_BASE_MAP_H
-#define SKIDPROF_BASE_MAP_H
+#ifndef SKIDPROF_BASE_PAIRS_H
+#define SKIDPROF_BASE_PAIRS_H
 
 /*
  * A hash map that numbers pairs of integers 0, 1, 2 ... in the order they
@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct map {
-	struct map_slot *slots;
+struct pairs {
+	struct pair_slot *slots;
 	size_t n, cap; /* pairs; slots, a power of two */
 };
 
 /* The number of (a, b), given out now if it is new.  -SP_ENOMEM. */
-long map_number(struct map *m, uint64_t a, uint64_t b);
+long pairs_number(struct pairs *m, uint64_t a, uint64_t b);
 
 /* The number of (a, b), -1 if it has none. */
-long map_find(const struct map *m, uint64_t a, uint64_t b);
+long pairs_find(const struct pairs *m, uint64_t a, uint64_t b);
 
-void map_fini(struct map *m);
+void pairs_fini(struct pairs *m);
 
 #endif
