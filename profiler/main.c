@@ -68,6 +68,15 @@ static int unknown_cmd(const char *name)
 	return sp_fail(SP_EUSAGE, "'%s' is no command; see 'skidprof --help'", name);
 }
 
+static int run_cmd(const struct cmd *c, int argc, char **argv)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "skidprof %s", c->name);
+	argv[0] = name;
+	return c->run(argc, argv);
+}
+
 static int cmd_help(int argc, char **argv)
 {
 	static const struct argp argp = { .args_doc = "[COMMAND]",
@@ -85,16 +94,7 @@ static int cmd_help(int argc, char **argv)
 	c = find_cmd(argv[first]);
 	if (!c)
 		return unknown_cmd(argv[first]);
-	return c->run(2, (char *[]){ argv[first], (char *)"--help", NULL });
-}
-
-static int run_cmd(const struct cmd *c, int argc, char **argv)
-{
-	static char name[64];
-
-	snprintf(name, sizeof(name), "skidprof %s", c->name);
-	argv[0] = name;
-	return c->run(argc, argv);
+	return run_cmd(c, 2, (char *[]){ argv[first], (char *)"--help", NULL });
 }
 
 static int run(int argc, char **argv)
@@ -126,12 +126,10 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	record_write_truth = truth_write_counts;
 	err = run(argc, argv);
+	/* A full disk shows at the last flush; a report cut short must not look whole. */
+	if (err == 0)
+		err = cmd_flush_stdout();
 	if (err < 0 && *sp_error_text())
 		fprintf(stderr, "skidprof: %s\n", sp_error_text());
-	/* A full disk shows at the last flush; a report cut short must not look whole. */
-	if (fflush(stdout) != 0 && err == 0) {
-		perror("skidprof: standard output");
-		return 1;
-	}
 	return err > 0 ? err : sp_exit_status(err);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/term.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,6 @@ static void start_pager(struct term *t, enum term_color color)
 		return;
 	/* Leaving the pager early must not kill us before it has put the terminal in order. */
 	signal(SIGPIPE, SIG_IGN);
-	t->own_pipe = true;
 	t->f = t->pager;
 }
 
@@ -82,16 +80,11 @@ void term_open(struct term *t, enum term_color color, bool pager)
 
 int term_close(struct term *t)
 {
-	bool bad;
-
-	errno = 0;
-	bad = fflush(t->f) != 0 || ferror(t->f);
-	if (bad && errno != EPIPE && !t->pager)
-		return sp_fail_errno("standard output: the report could not be written whole");
-	if (t->pager)
-		pclose(t->pager);
-	if (t->own_pipe)
-		signal(SIGPIPE, SIG_DFL);
+	if (!t->pager)
+		return cmd_flush_stdout();
+	/* Whoever leaves the pager has seen enough. */
+	pclose(t->pager);
 	t->pager = NULL;
+	signal(SIGPIPE, SIG_DFL);
 	return 0;
 }

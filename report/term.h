@@ -14,9 +14,8 @@ enum term_color { TERM_COLOR_AUTO, TERM_COLOR_ALWAYS, TERM_COLOR_NEVER };
 struct term {
 	FILE *f;
 	bool color;
-	int width;     /* columns of the terminal; 0 = none, lines may be of any length */
-	FILE *pager;   /* to close; NULL = none */
-	bool own_pipe; /* SIGPIPE was set aside for the pager */
+	int width;   /* columns of the terminal; 0 = none, lines may be of any length */
+	FILE *pager; /* to close; NULL = none */
 };
 
 /* "auto", "always", "never": 0 or -SP_EUSAGE. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/base/cmd.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -27,7 +30,7 @@ static size_t distance(const char *a, const char *b)
 	size_t row[MAX_WORD + 1], n_a = strlen(a), n_b = strlen(b);
 
 	if (n_a > MAX_WORD || n_b > MAX_WORD)
-		return MAX_WORD;
+		return SIZE_MAX;
 	for (size_t j = 0; j <= n_b; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= n_a; i++) {
@@ -191,7 +194,7 @@ static bool takes_next(const struct argp_option *o, const char *arg)
 			continue;
 		if (is_long && o->name && strcmp(o->name, arg + 2) == 0)
 			return true;
-		if (!is_long && o->key == arg[strlen(arg) - 1] && arg[1] == o->key)
+		if (!is_long && o->key == arg[1] && !arg[2])
 			return true;
 	}
 	return false;
@@ -266,6 +269,8 @@ int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int 
 	options = joined_options(argp->options);
 	if (!options)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	/* What argp itself refuses (an ambiguous abbreviation) is a usage error like ours. */
+	argp_err_exit_status = 2;
 	all.options = options;
 	all.parser = parse_top;
 	err = argp_parse(&all, argc, argv, in_order ? ARGP_IN_ORDER : 0, &rest, &wrap);
@@ -288,7 +293,7 @@ int cmd_parse_u64(const char *option, const char *text, unsigned long long min, 
 
 	errno = 0;
 	value = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || value < min || value > max)
+	if (!isdigit((unsigned char)*text) || errno || *end || value < min || value > max)
 		return sp_fail(SP_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu", option, text,
 		               min, max);
 	*out = value;
@@ -306,4 +311,18 @@ int cmd_parse_double(const char *option, const char *text, double min, double ma
 		return sp_fail(SP_EUSAGE, "%s: '%s' is not a number from %g to %g", option, text, min, max);
 	*out = value;
 	return 0;
+}
+
+int cmd_flush_stdout(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	/* Stdio forgets why an earlier write failed: the pipe itself tells whether anyone still reads. */
+	if (errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP))))
+		return 0;
+	return errno ? sp_fail_errno("standard output: not all could be written")
+	             : sp_fail(SP_EIO, "standard output: not all could be written");
 }

@@ -38,4 +38,10 @@ int cmd_parse_u64(const char *option, const char *text, unsigned long long min, 
                   unsigned long long *out);
 int cmd_parse_double(const char *option, const char *text, double min, double max, double *out);
 
+/*
+ * Flush standard output.  Returns 0, also when a reader has gone early
+ * (report | head), or -SP_EIO when something could not be written (a full disk).
+ */
+int cmd_flush_stdout(void);
+
 #endif

@@ -10,11 +10,14 @@ static _Thread_local char error_text[1024];
 
 int sp_fail(enum sp_error code, const char *fmt, ...)
 {
+	char text[sizeof(error_text)];
 	va_list ap;
 
+	/* The old message may be among the arguments. */
 	va_start(ap, fmt);
-	vsnprintf(error_text, sizeof(error_text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	memcpy(error_text, text, strlen(text) + 1);
 	return -(int)code;
 }
 
