@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/expand.h"
+
+enum { MAX_VERTICES = 20000 };
+
+int contexts_init(struct contexts *c)
+{
+	*c = (struct contexts){ 0 };
+	return vec_push(&c->v, (struct context){ 0 });
+}
+
+int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child)
+{
+	int err;
+
+	*child = addr_map_get(&c->at, parent, call);
+	if (*child != ADDR_NONE)
+		return 0;
+	*child = (uint32_t)c->v.n;
+	if ((err = addr_map_add(&c->at, parent, call, *child)) < 0)
+		return err;
+	return vec_push(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
+}
+
+void contexts_fini(struct contexts *c)
+{
+	vec_fini(&c->v);
+	addr_map_fini(&c->at);
+}
+
+struct expansion {
+	const struct flow_graph *g;
+	const uint8_t *own, *edge_in;
+	bool matched;
+	struct contexts contexts;
+	struct addr_map vertex_at; /* (context, block) */
+	struct expanded x;
+};
+
+/* The vertex of a block in a context, ADDR_NONE when there is no room for it. */
+static int vertex(struct expansion *x, uint32_t block, uint32_t context, uint32_t *out)
+{
+	int err;
+
+	*out = addr_map_get(&x->vertex_at, context, block);
+	if (*out != ADDR_NONE)
+		return 0;
+	if (x->x.vertices.n >= MAX_VERTICES && context != CONTEXT_ROOT) {
+		x->x.truncated = true;
+		return 0;
+	}
+	*out = (uint32_t)x->x.vertices.n;
+	if ((err = addr_map_add(&x->vertex_at, context, block, *out)) < 0)
+		return err;
+	return vec_push(&x->x.vertices, (struct expand_vertex){ block, context });
+}
+
+/* Where an edge leads from a context; false where it doesn't belong to the loop. */
+static int step(struct expansion *x, uint32_t edge, uint32_t context, uint32_t *to_context, bool *ok)
+{
+	const struct flow_edge *e = &x->g->edges[edge];
+
+	*to_context = context;
+	*ok = false;
+	if (!x->edge_in[edge])
+		return 0;
+	if (x->matched && e->kind == FLOW_CALL) {
+		*ok = x->x.vertices.n < MAX_VERTICES;
+		x->x.truncated |= !*ok;
+		return *ok ? contexts_enter(&x->contexts, context, e->call, to_context) : 0;
+	}
+	if (x->matched && e->kind == FLOW_RET) {
+		if (context == CONTEXT_ROOT || x->contexts.v.v[context].call != e->call)
+			return 0;
+		*to_context = x->contexts.v.v[context].parent;
+	}
+	*ok = *to_context != CONTEXT_ROOT || x->own[e->to];
+	return 0;
+}
+
+static int expand_vertex(struct expansion *x, uint32_t v)
+{
+	struct expand_vertex from = x->x.vertices.v[v];
+	const struct flow_block *b = &x->g->blocks[from.block];
+	uint32_t context, to;
+	bool ok;
+	int err;
+
+	for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+		if ((err = step(x, e, from.context, &context, &ok)) < 0)
+			return err;
+		if (!ok)
+			continue;
+		if ((err = vertex(x, x->g->edges[e].to, context, &to)) < 0)
+			return err;
+		if (to != ADDR_NONE && (err = vec_push(&x->x.edges, (struct expand_edge){ to, e })) < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int expand_all(struct expansion *x)
+{
+	VEC(uint32_t) off = { 0 };
+	uint32_t unused;
+	int err = 0;
+
+	for (uint32_t i = 0; i < x->g->n_blocks && err == 0; i++)
+		if (x->own[i])
+			err = vertex(x, i, CONTEXT_ROOT, &unused);
+	x->x.n_own = (uint32_t)x->x.vertices.n;
+	for (uint32_t v = 0; v < x->x.vertices.n && err == 0; v++) {
+		err = vec_push(&off, (uint32_t)x->x.edges.n);
+		if (err == 0)
+			err = expand_vertex(x, v);
+	}
+	if (err == 0)
+		err = vec_push(&off, (uint32_t)x->x.edges.n);
+	x->x.off = off.v;
+	return err;
+}
+
+int expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_in, bool matched,
+           struct expanded *out)
+{
+	struct expansion x = { .g = g, .own = own, .edge_in = edge_in, .matched = matched };
+	int err = contexts_init(&x.contexts);
+
+	if (err == 0)
+		err = expand_all(&x);
+	contexts_fini(&x.contexts);
+	addr_map_fini(&x.vertex_at);
+	if (err < 0)
+		expanded_fini(&x.x);
+	else
+		*out = x.x;
+	return err;
+}
+
+void expanded_fini(struct expanded *x)
+{
+	vec_fini(&x->vertices);
+	vec_fini(&x->edges);
+	free(x->off);
+	*x = (struct expanded){ 0 };
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/loops.h"
+
+#include <string.h>
+
+#include "correct/flow/johnson.h"
+#include "correct/flow/nest.h"
+
+struct part { /* flags of a region's blocks and edges in its graph */
+	uint8_t *block_in, *edge_in, *own, *closed;
+};
+
+static void part_fini(struct part *p)
+{
+	free(p->block_in);
+	free(p->edge_in);
+	free(p->own);
+	free(p->closed);
+}
+
+static int part_init(struct part *p, const struct flow_graph *g, const struct flow_region *r)
+{
+	p->block_in = calloc(g->n_blocks + 1, 1);
+	p->edge_in = calloc(g->n_edges + 1, 1);
+	p->own = calloc(g->n_blocks + 1, 1);
+	p->closed = calloc(g->n_blocks + 1, 1);
+	if (!p->block_in || !p->edge_in || !p->own || !p->closed)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", r->n_blocks);
+	for (size_t i = 0; i < r->n_blocks; i++)
+		p->block_in[r->blocks[i]] = 1;
+	for (size_t i = 0; i < r->n_edges; i++)
+		p->edge_in[r->edges[i]] = 1;
+	return 0;
+}
+
+static int find_through(const struct flow_graph *g, const struct part *p, bool matched,
+                        struct loop_list *list)
+{
+	struct expanded x = { 0 };
+	int err = expand(g, p->own, p->edge_in, matched, &x);
+
+	if (err == 0)
+		err = johnson_find(&x, list);
+	expanded_fini(&x);
+	return err;
+}
+
+/* Loops by the function they stay in at their highest: each is found once. */
+static int find_matched(const struct flow_graph *g, struct part *p, struct loop_list *list)
+{
+	struct nest_view view = {
+		.g = g, .block_in = p->block_in, .edge_in = p->edge_in, .closed = p->closed
+	};
+	struct nest n;
+	int err = nest_find(&view, &n);
+
+	if (err < 0)
+		return err;
+	for (uint32_t c = n.n_comps; c-- > 0 && err == 0;) {
+		if (!n.loop[c])
+			continue;
+		for (uint32_t i = n.first[c]; i < n.first[c + 1]; i++)
+			p->own[n.member[i]] = 1;
+		err = find_through(g, p, true, list);
+		for (uint32_t i = n.first[c]; i < n.first[c + 1]; i++)
+			p->own[n.member[i]] = 0;
+	}
+	nest_fini(&n);
+	return err;
+}
+
+int flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
+                    struct flow_loops **out)
+{
+	struct loop_list list = { .cap = cap };
+	struct flow_loops *loops = calloc(1, sizeof(*loops));
+	struct part p = { 0 };
+	int err = loops ? part_init(&p, g, r) : sp_fail(SP_ENOMEM, "out of memory for loops");
+
+	if (err == 0 && r->recursive) {
+		memcpy(p.own, p.block_in, g->n_blocks);
+		err = find_through(g, &p, false, &list);
+	} else if (err == 0) {
+		err = find_matched(g, &p, &list);
+	}
+	if (loops)
+		*loops = (struct flow_loops){ .v = list.v.v, .n = list.v.n, .capped = list.capped };
+	if (err == 0)
+		*out = loops;
+	else
+		flow_loops_free(loops);
+	part_fini(&p);
+	return err;
+}
+
+void flow_loops_free(struct flow_loops *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i].edges);
+	free(l->v);
+	free(l);
+}
