@@ -32,6 +32,7 @@ enum {
 };
 
 struct run {
+	char cpudesc[128], cpuid[96]; /* the sink opens its file later, and reads them then */
 	const struct record_opts *opts;
 	struct program program;
 	struct sim_core core;
@@ -151,20 +152,19 @@ static int prepare(struct run *r)
 
 static int make_sink(struct run *r)
 {
-	char cpudesc[128], cpuid[96];
 	struct sink_config c = { .output = r->opts->output,
 		                 .group = &r->group,
 		                 .fine_period = r->fine_period,
 		                 .long_count = LONG_COUNT,
 		                 .branches = r->branches > 0,
-		                 .cpudesc = cpudesc,
-		                 .cpuid = cpuid,
+		                 .cpudesc = r->cpudesc,
+		                 .cpuid = r->cpuid,
 		                 .arch = arch_name(&r->program),
 		                 .argc = r->opts->argc,
 		                 .argv = r->opts->argv };
 
-	snprintf(cpudesc, sizeof(cpudesc), "simulated core %s (skidsim)", r->core.name);
-	snprintf(cpuid, sizeof(cpuid), "skidsim,%s", r->core.name);
+	snprintf(r->cpudesc, sizeof(r->cpudesc), "simulated core %s (skidsim)", r->core.name);
+	snprintf(r->cpuid, sizeof(r->cpuid), "skidsim,%s", r->core.name);
 	return sink_new(&c, &r->sink);
 }
 
