@@ -75,6 +75,7 @@ static struct {
 	struct vcpu *vcpu[MAX_VCPUS];
 	unsigned n_vcpus;
 	bool followed; /* else inline */
+	bool faults; /* the program handles faults: blocks may be left in the middle and the program goes on */
 	bool scanned, flow_lost;
 	uint64_t handler[MAX_HANDLERS]; /* of signals */
 	unsigned n_handlers;
@@ -235,6 +236,15 @@ static void send_counts(const struct vcpu *v)
 	vec_fini(&counts);
 }
 
+static void clear_counts(void)
+{
+	sim_blocks_clear(&sim.blocks);
+	for (unsigned k = 0; k < sim.n_vcpus; k++)
+		for (size_t c = 0; sim.vcpu[k] && c < MAX_CHUNKS; c++)
+			if (sim.vcpu[k]->runs[c])
+				memset(sim.vcpu[k]->runs[c], 0, COUNT_CHUNK * sizeof(uint64_t));
+}
+
 static void count_run(struct vcpu *v, uint32_t id)
 {
 	uint32_t chunk = id / COUNT_CHUNK;
@@ -289,6 +299,12 @@ static bool is_successor(const struct sim_block *b, uint64_t ip)
 	}
 }
 
+/* Only counting, and no fault can be survived: what happens within a block is of no interest. */
+static bool watches_memory(void)
+{
+	return sim.core || sim.faults;
+}
+
 /*
  * How many instructions of the block ran.  All, unless it was left by a
  * fault (the next block is a signal handler's) or the emulator had to start
@@ -296,7 +312,7 @@ static bool is_successor(const struct sim_block *b, uint64_t ip)
  */
 static uint32_t insns_run(const struct vcpu *v, const struct sim_block *b, uint64_t next_ip)
 {
-	if (is_successor(b, next_ip))
+	if (!watches_memory() || is_successor(b, next_ip))
 		return b->n_insn;
 	for (uint32_t i = 1; i < b->n_insn; i++)
 		if (b->ip + b->insn[i].ip_off == next_ip && first_missing(v, b) <= i)
@@ -465,7 +481,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		return;
 	}
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, c);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; watches_memory() && i < n; i++)
 		if (c->block.insn[i].flags & SIM_F_MEM)
 			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access,
 			                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
@@ -568,10 +584,7 @@ static void begin_child(struct vcpu *v)
 	for (unsigned i = 0; i < sim.n_vcpus; i++)
 		if (sim.vcpu[i] && sim.vcpu[i] != v)
 			sim.vcpu[i] = NULL;
-	sim_blocks_clear(&sim.blocks);
-	for (size_t c = 0; c < MAX_CHUNKS; c++)
-		if (v->runs[c])
-			memset(v->runs[c], 0, COUNT_CHUNK * sizeof(uint64_t));
+	clear_counts();
 	v->parent_tid = v->tid;
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	v->code = NULL;
@@ -584,13 +597,26 @@ static void begin_child(struct vcpu *v)
 
 /* ---- system calls ---- */
 
+/*
+ * The program that follows runs natively, without us: what was counted has
+ * to go now.  Shells try one folder after the other; those that can't succeed
+ * are not worth a word.
+ */
 static void on_exec(struct vcpu *v, uint64_t path_ip)
 {
 	char path[4096];
+	int saved = errno;
 
 	guest_string(&sim.guest, path_ip, path, sizeof(path));
-	finish_last(v);
-	sender_text(&sim.sender, WIRE_EXEC, v->tid, now_ns(v), path);
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0) {
+		finish_last(v);
+		send_totals(v);
+		if (sim.config.counting)
+			send_counts(v);
+		clear_counts();
+		sender_text(&sim.sender, WIRE_EXEC, v->tid, now_ns(v), path);
+	}
+	errno = saved;
 }
 
 static void guard_range(uint64_t from, uint64_t to)
@@ -599,16 +625,34 @@ static void guard_range(uint64_t from, uint64_t to)
 		sender_guard(&sim.sender, sim.sender.fd);
 }
 
-static void on_sigaction(uint64_t action_ip)
+static void register_callbacks(qemu_plugin_id_t id);
+
+/* Signals that an instruction raises, so that its block is left in the middle. */
+static bool is_fault(uint64_t signal)
+{
+	return signal == 4 || signal == 5 || signal == 7 || signal == 8 || signal == 11;
+}
+
+static void on_sigaction(uint64_t signal, uint64_t action_ip)
 {
 	uint64_t handler = action_ip ? *(uint64_t *)(uintptr_t)(action_ip + sim.guest.base) : 0;
+	bool anew = false;
 
-	if (handler <= 1 || is_handler(handler) || sim.n_handlers == MAX_HANDLERS)
+	if (handler <= 1)
 		return;
 	pthread_mutex_lock(&sim.lock);
-	sim.handler[sim.n_handlers] = handler;
-	__atomic_store_n(&sim.n_handlers, sim.n_handlers + 1, __ATOMIC_RELEASE);
+	if (!is_handler(handler) && sim.n_handlers < MAX_HANDLERS) {
+		sim.handler[sim.n_handlers] = handler;
+		__atomic_store_n(&sim.n_handlers, sim.n_handlers + 1, __ATOMIC_RELEASE);
+	}
+	if (is_fault(signal) && !sim.faults) {
+		anew = !watches_memory();
+		sim.faults = sim.followed = true;
+	}
 	pthread_mutex_unlock(&sim.lock);
+	/* Code translated so far does not say what happens within a block. */
+	if (anew)
+		qemu_plugin_reset(sim.id, register_callbacks);
 }
 
 static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
@@ -634,7 +678,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 	else if (num == sim.nr->close_range)
 		guard_range(a1, a2);
 	else if (num == sim.nr->sigaction)
-		on_sigaction(a2);
+		on_sigaction(a1, a2);
 	else if (num == sim.nr->exit && index)
 		end_thread(v);
 }
@@ -731,6 +775,15 @@ static int set_up(const qemu_info_t *info, int fd)
 	return sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, sim.core, &sim.decoder);
 }
 
+static void register_callbacks(qemu_plugin_id_t id)
+{
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_ret);
+	qemu_plugin_register_atexit_cb(id, on_exit_process, NULL);
+}
+
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	int fd = -1;
@@ -748,10 +801,6 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	}
 	pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 	sim.id = id;
-	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-	qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
-	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_ret);
-	qemu_plugin_register_atexit_cb(id, on_exit_process, NULL);
+	register_callbacks(id);
 	return 0;
 }
