@@ -215,7 +215,7 @@ static bool in_region(const struct work *w, uint32_t module, uint64_t vaddr)
 {
 	long b = w->graph ? flow_block_at(w->graph, module, vaddr) : -1;
 
-	return b >= 0 && w->regions->of_block[b] >= 0;
+	return b >= 0 && w->regions && w->regions->of_block[b] >= 0;
 }
 
 static int add_raw_insns(struct assembly *a)

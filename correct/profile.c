@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/profile.h"
 
+#include <assert.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
@@ -121,6 +122,7 @@ static bool has_draws(const struct profile *p, const struct profile_insn *insn)
 static void add_region(const struct profile_region *r, gsl_rng *rng, const struct drawn_insn *insns, size_t n,
                        struct draw_sum *sum)
 {
+	assert(r->n_draws > 0); /* has_draws() */
 	for (size_t d = 0; d < r->n_draws; d++)
 		sum->order[d] = (uint32_t)d;
 	if (rng) {

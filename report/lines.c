@@ -320,7 +320,8 @@ static int by_line(const void *a, const void *b, void *profile)
 
 void lines_sort(const struct profile *p, uint32_t *insns, size_t n)
 {
-	qsort_r(insns, n, sizeof(*insns), by_line, (void *)p);
+	if (n)
+		qsort_r(insns, n, sizeof(*insns), by_line, (void *)p);
 }
 
 static bool same_line(const struct profile_insn *x, const struct profile_insn *y)

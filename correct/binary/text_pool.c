@@ -54,17 +54,17 @@ static const char **find(const struct text_pool *pool, const char *text, size_t 
 
 static int grow(struct text_pool *pool)
 {
-	struct text_pool larger = *pool;
+	size_t n_old = pool->n_table, n = n_old ? n_old * 2 : 256;
+	const char **old = pool->table, **table = calloc(n, sizeof(*table));
 
-	larger.n_table = pool->n_table ? pool->n_table * 2 : 256;
-	larger.table = calloc(larger.n_table, sizeof(*larger.table));
-	if (!larger.table)
+	if (!table)
 		return -1;
-	for (size_t i = 0; i < pool->n_table; i++)
-		if (pool->table[i])
-			*find(&larger, pool->table[i], strlen(pool->table[i])) = pool->table[i];
-	free(pool->table);
-	*pool = larger;
+	pool->table = table;
+	pool->n_table = n;
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i])
+			*find(pool, old[i], strlen(old[i])) = old[i];
+	free(old);
 	return 0;
 }
 
@@ -85,7 +85,8 @@ const char *text_pool_add(struct text_pool *pool, const char *text, size_t len)
 	memcpy(copy, text, len);
 	copy[len] = 0;
 	pool->n_texts++;
-	return *place = copy;
+	*place = copy;
+	return copy;
 }
 
 const char *text_pool_printf(struct text_pool *pool, const char *fmt, ...)

@@ -17,6 +17,7 @@
  * worse than that, it is raised to the misfit found (heat), or the model's
  * own error would pass for certainty.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static void sweep(struct chain *c, const struct plan *plan, bool adapt)
 {
 	size_t n = c->m->n_loops;
 
+	assert(n > 1 || plan->n_moves == 0);
 	for (size_t k = 0; k < plan->n_moves; k++) {
 		size_t l = plan->n_moves == n - 1 ? k : gsl_rng_uniform_int(c->rng, n);
 		size_t r = (l + 1 + gsl_rng_uniform_int(c->rng, n - 1)) % n;

@@ -11,6 +11,7 @@
  * density; points of S instead would show phases of short loops that a
  * spread-out S does not have.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static void add_knot(const struct loops_model *m, struct lap *lap, double s_cyc,
 	double laps = floor(-s_cyc / period), start = fmax(-s_cyc - laps * period, 0);
 	size_t k = 0;
 
+	assert(lap->n > 0);
 	for (size_t j = 0; j <= lap->n; j++) {
 		double t = start + lap->at[j], q = laps;
 

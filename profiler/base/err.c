@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Defined for the analyzer, which must see the functions themselves here. */
+#undef sp_fail
+#undef sp_fail_errno
+#undef sp_fail_prefix
+
 static _Thread_local char error_text[1024];
 
 int sp_fail(enum sp_error code, const char *fmt, ...)

@@ -32,6 +32,13 @@ int sp_fail_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Put "text: " before the message there is; returns code unchanged. */
 int sp_fail_prefix(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __clang_analyzer__
+/* It sees one file at a time: tell it that a failure is negative. */
+#define sp_fail(code, ...)        (sp_fail(code, __VA_ARGS__), -(int)(code))
+#define sp_fail_errno(...)        (sp_fail_errno(__VA_ARGS__), -(int)SP_EIO)
+#define sp_fail_prefix(code, ...) (sp_fail_prefix(code, __VA_ARGS__), (code))
+#endif
+
 /* The message of the last failure in this thread; "" if there was none. Borrowed. */
 const char *sp_error_text(void);
 

@@ -77,7 +77,7 @@ static void id_put(struct pd_id_slot *slots, size_t cap, uint64_t id, int event)
 static int ids_grow(struct pd_reader *r)
 {
 	size_t cap = r->ids_cap ? r->ids_cap * 2 : 64;
-	struct pd_id_slot *slots = malloc(cap * sizeof(*slots));
+	struct pd_id_slot *slots = calloc(cap, sizeof(*slots));
 
 	if (!slots)
 		return sp_fail(SP_ENOMEM, "%s: out of memory for %zu event ids", r->in.path, r->n_ids);
@@ -123,6 +123,7 @@ static int add_event(struct pd_reader *r, const struct perf_event_attr *attr)
 	ev->trail_pos = attr->sample_id_all ? trail_time_pos(attr->sample_type) : -1;
 	ev->n_trail = attr->sample_id_all ? n_bits(attr->sample_type & TRAIL_BITS) : 0;
 	ev->pub.name = pd_attr_name(attr);
+	/* cppcheck-suppress memleak; r->events has it */
 	return ev->pub.name ? 0 : -SP_ENOMEM;
 }
 
