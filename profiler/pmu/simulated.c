@@ -416,9 +416,10 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 		err = make_sink(&r);
 	if (err < 0)
 		goto out;
-	say_source(&r);
-	if (opts->output)
+	if (opts->output) {
+		say_source(&r);
 		judge_periods(&r.group);
+	}
 	err = converse(&r);
 	err2 = sink_close(r.sink, opts->counting ? counts : NULL, &sum);
 	*exit_status = r.child.status;
