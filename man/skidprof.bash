@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# bash completion for skidprof
+
+# The long options of a command, from its own --help, so that this file can't fall behind.
+_skidprof_options()
+{
+	"${COMP_WORDS[0]}" "$1" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u
+}
+
+_skidprof()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} cmd=${COMP_WORDS[1]} words=
+	COMPREPLY=()
+	# "--format=js" is three words to bash.
+	[ "$cur" = = ] && cur=
+	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		words='record report truth compare help --help --version'
+	else
+		case $cmd:$prev in
+		*:--format) words='text json csv' ;;
+		*:--color) words='auto always never' ;;
+		*:--method) words='full raw loops path flow' ;;
+		report:--sort) words='share raw fixed cycles ipc change status name' ;;
+		compare:--by) words='function line insn' ;;
+		record:--pmu) words='auto sim' ;;
+		help:*) words='record report truth compare' ;;
+		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			compopt -o filenames 2>/dev/null
+			return
+			;;
+		*:--symfs | *:--debug-dir)
+			mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+			compopt -o filenames 2>/dev/null
+			return
+			;;
+		record:* | truth:*)
+			if [[ $cur != -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+				compopt -o filenames 2>/dev/null
+				return
+			fi
+			words=$(_skidprof_options "$cmd")
+			;;
+		*) words=$(_skidprof_options "$cmd") ;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -F _skidprof skidprof
