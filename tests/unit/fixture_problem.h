@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_TESTS_FIXTURE_PROBLEM_H
+#define SKIDPROF_TESTS_FIXTURE_PROBLEM_H
+
+/* Hand-made regions: a whole graph is one region, blocks and edges as listed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "correct/binary/insn.h"
+#include "correct/infer/problem.h"
+
+struct fixture {
+	struct flow_graph g;
+	struct flow_region r;
+	struct flow_loops loops;
+	struct problem *p;
+};
+
+static inline void *fixture_array(size_t n, size_t size)
+{
+	void *v = calloc(n ? n : 1, size);
+
+	assert_non_null(v);
+	return v;
+}
+
+/* n_insn[n_blocks]; edges[n_edges] sorted by from.  SKIP edges stay out of the region, as where the callee is in it. */
+static inline void fixture_make(struct fixture *f, const uint32_t *n_insn, size_t n_blocks,
+                                const struct flow_edge *edges, size_t n_edges)
+{
+	memset(f, 0, sizeof(*f));
+	f->g.n_blocks = f->r.n_blocks = n_blocks;
+	f->g.n_edges = n_edges;
+	f->g.blocks = fixture_array(n_blocks, sizeof(*f->g.blocks));
+	f->r.blocks = fixture_array(n_blocks, sizeof(*f->r.blocks));
+	f->g.edges = fixture_array(n_edges, sizeof(*f->g.edges));
+	f->r.edges = fixture_array(n_edges, sizeof(*f->r.edges));
+	f->g.in = fixture_array(n_edges, sizeof(*f->g.in));
+	memcpy(f->g.edges, edges, n_edges * sizeof(*edges));
+	for (size_t b = 0; b < n_blocks; b++) {
+		f->g.blocks[b].insn0 = (uint32_t)f->g.n_insns;
+		f->g.blocks[b].n_insn = n_insn[b];
+		f->g.blocks[b].vaddr = 0x1000 + 4 * f->g.n_insns;
+		f->g.n_insns += n_insn[b];
+		f->g.blocks[b].end_vaddr = 0x1000 + 4 * f->g.n_insns;
+		f->r.blocks[b] = (uint32_t)b;
+	}
+	f->g.insns = fixture_array(f->g.n_insns, sizeof(*f->g.insns));
+	for (size_t i = 0; i < f->g.n_insns; i++)
+		f->g.insns[i].vaddr = 0x1000 + 4 * i;
+	for (size_t e = 0; e < n_edges; e++) {
+		struct flow_block *b = &f->g.blocks[edges[e].from];
+
+		if (edges[e].kind != FLOW_SKIP)
+			f->r.edges[f->r.n_edges++] = (uint32_t)e;
+		if (b->n_out++ == 0)
+			b->out0 = (uint32_t)e;
+	}
+	for (size_t b = 0, at = 0; b < n_blocks; b++) {
+		f->g.blocks[b].in0 = (uint32_t)at;
+		for (size_t e = 0; e < n_edges; e++)
+			if (edges[e].to == b)
+				f->g.in[at++] = (uint32_t)e;
+		f->g.blocks[b].n_in = (uint32_t)at - f->g.blocks[b].in0;
+	}
+	assert_int_equal(problem_new(&f->g, &f->r, &f->p), 0);
+	f->p->skid_known = true;
+	f->p->insn_per_sample = f->p->cyc_per_sample = 1;
+}
+
+static inline void fixture_loop(struct fixture *f, const uint32_t *edges, size_t n)
+{
+	f->loops.v = realloc(f->loops.v, (f->loops.n + 1) * sizeof(*f->loops.v));
+	assert_non_null(f->loops.v);
+	f->loops.v[f->loops.n].edges = fixture_array(n, sizeof(*edges));
+	memcpy(f->loops.v[f->loops.n].edges, edges, n * sizeof(*edges));
+	f->loops.v[f->loops.n++].n = n;
+}
+
+static inline void fixture_fini(struct fixture *f)
+{
+	problem_free(f->p);
+	for (size_t l = 0; l < f->loops.n; l++)
+		free(f->loops.v[l].edges);
+	free(f->loops.v);
+	free(f->g.in);
+	free(f->r.edges);
+	free(f->g.edges);
+	free(f->r.blocks);
+	free(f->g.blocks);
+	free(f->g.insns);
+}
+
+/* The paper's hmmer loop: 40c570, 40c612, 40c659 with n_insn instructions each, and its two simple loops. */
+static inline void fixture_hmmer(struct fixture *f, const uint32_t n_insn[3])
+{
+	const struct flow_edge edges[] = {
+		{ 0, 1, FLOW_FALL },
+		{ 0, 2, FLOW_TAKEN },
+		{ 1, 2, FLOW_FALL },
+		{ 2, 0, FLOW_TAKEN },
+	};
+	const uint32_t through[] = { 0, 2, 3 }, past[] = { 1, 3 };
+
+	fixture_make(f, n_insn, 3, edges, 4);
+	fixture_loop(f, through, 3);
+	fixture_loop(f, past, 2);
+}
+
+#endif
