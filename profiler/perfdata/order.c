@@ -93,8 +93,8 @@ static size_t run_end(const struct pd_held *v, size_t from, size_t n)
 /* Natural merge sort: each CPU's records come as a run that is in order. */
 static int sort_waiting(struct pd_order *o)
 {
-	struct pd_held *src = o->q.v + o->head, *dst;
-	size_t n = o->q.n - o->head;
+	struct pd_held *src = o->q.v, *dst;
+	size_t n = o->q.n;
 	bool whole = o->sorted || n < 2;
 
 	if (!whole && vec_reserve_raw((void **)&o->merge, &o->merge_cap, o->q.cap, sizeof(*o->merge)) < 0)
@@ -113,8 +113,8 @@ static int sort_waiting(struct pd_order *o)
 		src = dst;
 		dst = t;
 	}
-	if (n && src != o->q.v + o->head)
-		memcpy(o->q.v + o->head, src, n * sizeof(*src));
+	if (src != o->q.v)
+		memcpy(o->q.v, src, n * sizeof(*src));
 	o->sorted = true;
 	return 0;
 }
