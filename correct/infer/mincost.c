@@ -70,6 +70,8 @@ static void number_calls(struct flow_lp *lp)
 {
 	for (size_t b = 0; b < lp->p->n_blocks; b++)
 		lp->call_row[b] = -1;
+	if (lp->p->region->recursive) /* a return may belong to an outer activation */
+		return;
 	for (size_t e = 0; e < lp->p->n_edges; e++) {
 		int32_t c = lp->p->edges[e].call;
 
@@ -106,7 +108,7 @@ static void add_edge(const struct flow_lp *lp, glp_prob *glp, size_t e)
 	}
 	rows[++n] = row_count(lp, pe->to);
 	coef[n] = 1;
-	if (pe->call >= 0) {
+	if (pe->call >= 0 && lp->call_row[pe->call] >= 0) {
 		rows[++n] = lp->call_row[pe->call];
 		coef[n] = pe->kind == FLOW_CALL ? 1 : -1;
 	}

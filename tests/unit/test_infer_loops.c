@@ -28,7 +28,7 @@ static void make_hmmer(struct fixture *f, double skid_cyc)
 	skid_dist_constant(&f->p->skid, skid_cyc);
 }
 
-/* |K| = 4 + 2 + 3 = 9 and 4 + 3 = 7: 10 * 9 + 20 * 7 = 230. */
+/* eq. 3: |K| = 4 + 2 + 3 = 9 and 4 + 3 = 7: 10 * 9 + 20 * 7 = 230. */
 static void eq_3_adds_up_all_instructions(void **state)
 {
 	struct loops_model m;
@@ -43,7 +43,7 @@ static void eq_3_adds_up_all_instructions(void **state)
 	fixture_fini(&f);
 }
 
-/* The first and third block are in both loops, the second in one. */
+/* eq. 4: the first and third block are in both loops, the second in one. */
 static void eq_4_sums_the_loops_that_hold_a_block(void **state)
 {
 	struct loops_model m;
@@ -59,6 +59,7 @@ static void eq_4_sums_the_loops_that_hold_a_block(void **state)
 	fixture_fini(&f);
 }
 
+/* eq. 5 */
 static void eq_5_is_cycles_over_executions(void **state)
 {
 	(void)state;
@@ -68,7 +69,7 @@ static void eq_5_is_cycles_over_executions(void **state)
 }
 
 /*
- * S = 2, that is 1.5 to 2.5.  The loop past the second block has c = 1
+ * eq. 6: S = 2, that is 1.5 to 2.5.  The loop past the second block has c = 1
  * throughout: every place is seen once a lap, blocks 4 and 3 times.  The
  * loop through it retires at 1 2 3 4, 6 8, 9 10 11.  In the second block,
  * (4, 8], land 3 4 6 for S in (1.5, 2] and 2 3 4 for S in (2, 2.5]: 3.  In
@@ -97,7 +98,7 @@ static void eq_6_predicts_where_samples_land(void **state)
 	fixture_fini(&f);
 }
 
-/* Seen without skid 120 20 90, predicted 120 30 80: phi = 0 + 100 + 100.  Without skid nothing is amiss. */
+/* eq. 7: seen without skid 120 20 90, predicted 120 30 80: phi = 0 + 100 + 100.  Without skid nothing is amiss. */
 static void eq_7_sums_squares_over_blocks(void **state)
 {
 	struct loops_model m;
