@@ -90,10 +90,18 @@ $B/samples/%: samples/%.cc
 	$Qmkdir -p $(@D) && g++ $(SAMPLE_FLAGS) $< -lm -lpthread -o $@
 samples: $(SAMPLES)
 
-# libFuzzer is clang's; each target is one file beside the parser's sources.
-$B/fuzz/%: tests/fuzz/%.c $(SRC)
-	$(call say,FUZZ,$@)
-	$Qmkdir -p $(@D) && clang $(filter-out -MMD -MP,$(ALL_CFLAGS)) -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< $(SRC) $(LIBS) -o $@
+# libFuzzer is clang's; each target is one file beside the parser's sources, which are compiled once for all.
+FUZZ_CC  = clang $(ALL_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+$B/fuzz/obj/%.o: %.c
+	$(call say,FUZZ,$<)
+	$Qmkdir -p $(@D) && $(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$B/fuzz/libskidprof.a: $(SRC:%.c=$B/fuzz/obj/%.o) $(SIM_SRC:%.c=$B/fuzz/obj/%.o)
+	$Qrm -f $@ && $(AR) rcs $@ $^
+
+$(FUZZ): $B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/libskidprof.a
+	$(call say,LINK,$@)
+	$Q$(FUZZ_CC) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
 fuzz: $(FUZZ)
 	$Qtests/fuzz/run.sh '$B' $(or $(SECONDS_EACH),60)

@@ -85,7 +85,7 @@ for group in "$@"; do
 		run 'cases (sanitizers)' 600 tests/cases/run.sh build-san
 		SCRATCH=$scratch run 'recordings (sanitizers)' 900 tests/san.sh
 		;;
-	fuzz) run 'fuzz' 1800 make B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
+	fuzz) run 'fuzz' 1800 make -j"$jobs" B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
 	lint) run 'lint' 900 make B="$B" lint ;;
 	*)
 		echo "run.sh: no group of tests '$group'" >&2
