@@ -1,10 +1,203 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Jump tables.  The instructions that lead to an indirect jump are evaluated
+ * along one path to it; where that gives "a table, indexed by an unknown
+ * below so much", the table is read.
+ */
+#include <string.h>
+
 #include "correct/flow/build.h"
+#include "correct/flow/symbolic.h"
+
+enum {
+	SHORT_PATH = 48,    /* instructions looked back, at first */
+	MAX_PATH = 1024,    /* and when that doesn't do: the table's address may be set before the loop */
+	MAX_ENTRIES = 4096, /* of a table with a bound */
+	MAX_UNBOUND = 512,  /* of one without */
+};
+
+struct table_reader {
+	struct flow_build *b;
+	uint32_t node; /* the jump */
+	struct module *module;
+	struct sym_state state;
+};
+
+static bool is_data(void *ctx, uint64_t vaddr)
+{
+	size_t n_bytes;
+
+	return module_data(((struct table_reader *)ctx)->module, vaddr, &n_bytes) != NULL;
+}
+
+/*
+ * The way by which the jump was first reached, newest first.  A node is found
+ * after the one that led to it, so this never runs in a circle.
+ */
+static size_t path_to(const struct flow_build *b, uint32_t node, uint32_t *path, size_t max)
+{
+	size_t n = 0;
+
+	while (node != FLOW_NONE && n < max) {
+		const struct flow_node *at = &b->nodes.v[node];
+
+		if (at->module != b->nodes.v[n ? path[0] : node].module)
+			break;
+		path[n++] = node;
+		if (at->fall_prev != FLOW_NONE && at->fall_prev < node)
+			node = at->fall_prev;
+		else
+			node = at->jump_prev != FLOW_NONE && at->jump_prev < node ? at->jump_prev : FLOW_NONE;
+	}
+	return n;
+}
+
+/* The condition in "ja 0x1234" or "b.hi #0x1234". */
+static void pass_branch(struct sym_state *s, char *text, bool taken)
+{
+	char *op = text;
+
+	op[strcspn(op, " ")] = 0;
+	if (op[0] == 'j')
+		sym_branch(s, op + 1, taken);
+	else if (op[0] == 'b' && op[1] == '.')
+		sym_branch(s, op + 2, taken);
+}
+
+static int evaluate(struct table_reader *r, size_t max, struct sym_value *jump)
+{
+	uint32_t path[MAX_PATH];
+	size_t n = path_to(r->b, r->node, path, max);
+	bool x86 = module_isa(r->module) == ISA_X86_64;
+	char text[192];
+	int err;
+
+	while (n-- > 0) {
+		const struct insn *i = &r->b->nodes.v[path[n]].insn;
+		struct sym_insn insn = { i->vaddr, i->vaddr + i->size_bytes, text, flow_is_call(i) };
+
+		if ((err = flow_node_text(r->b, path[n], text, sizeof(text))) < 0)
+			return err;
+		if (i->flow == INSN_COND)
+			pass_branch(&r->state, text,
+			            n && r->b->nodes.v[path[n - 1]].insn.vaddr != insn.end_vaddr);
+		else
+			(x86 ? sym_eval_x86 : sym_eval_a64)(&r->state, &insn, jump);
+	}
+	return 0;
+}
+
+static bool read_entry(struct table_reader *r, const struct sym_value *v, uint64_t at, uint64_t *target)
+{
+	const char *name = NULL;
+	uint64_t raw = 0, address = 0;
+	size_t n_bytes;
+	const uint8_t *data = module_data(r->module, at, &n_bytes);
+	bool ifunc;
+
+	if (!data || n_bytes < v->size_bytes)
+		return false;
+	memcpy(&raw, data, v->size_bytes);
+	if (v->size_bytes == 8 && module_slot(r->module, at, &name, &address, &ifunc) && !name)
+		raw = address;
+	if (v->sign && v->size_bytes < 8) {
+		unsigned up = 64 - 8 * v->size_bytes;
+
+		raw = (uint64_t)((int64_t)(raw << up) >> up);
+	}
+	*target = v->add + (raw << v->shift);
+	return true;
+}
+
+/* A switch stays in its function; a table of functions goes to entries. */
+static bool plausible(const struct table_reader *r, uint64_t target, bool bounded)
+{
+	const struct flow_node *n = &r->b->nodes.v[r->node];
+	const struct module_func *own = flow_symbol_at(r->b, n->module, n->insn.vaddr), *to;
+
+	if (!flow_is_code(r->b, n->module, target) || (module_isa(r->module) == ISA_AARCH64 && target % 4))
+		return false;
+	to = flow_symbol_at(r->b, n->module, target);
+	return to == own || (bounded && to && to->vaddr == target);
+}
+
+static bool is_other_table(const struct flow_build *b, uint64_t at)
+{
+	for (size_t i = 0; i < b->tables.n; i++)
+		if (b->tables.v[i] == at)
+			return true;
+	return false;
+}
+
+static int read_table(struct table_reader *r, const struct sym_value *v, bool *found)
+{
+	const struct sym_bound *bound = sym_bound_of(&r->state, v->unknown);
+	bool bounded = bound && bound->max < MAX_ENTRIES, sure = bounded && !bound->weak;
+	uint64_t first = bounded ? v->table - bound->add * (uint64_t)v->scale : v->table, target;
+	uint64_t max = bounded ? bound->max : MAX_UNBOUND - 1;
+	struct flow_link link = { .from = r->node,
+		                  .to_module = r->b->nodes.v[r->node].module,
+		                  .kind = FLOW_IND,
+		                  .guessed = !sure };
+	int err;
+
+	for (uint64_t i = 0; i <= max; i++) {
+		uint64_t at = first + i * (uint64_t)v->scale;
+
+		if (!sure && i && is_other_table(r->b, at))
+			break;
+		if (!read_entry(r, v, at, &target) || !plausible(r, target, sure))
+			break;
+		link.to_vaddr = target;
+		if ((err = flow_link_add(r->b, &link)) < 0)
+			return err;
+		*found = true;
+	}
+	return *found ? vec_push(&r->b->tables, first) : 0;
+}
+
+/* A table without a bound: a longer look back may find one. */
+static bool needs_more(const struct table_reader *r, const struct sym_value *jump)
+{
+	const struct sym_bound *bound = sym_bound_of(&r->state, jump->unknown);
+
+	return jump->kind == SYM_LOAD && (!bound || bound->weak);
+}
+
+/* What the jump's value tells, if anything. */
+static int follow_value(struct table_reader *r, const struct sym_value *jump, bool *found)
+{
+	struct flow_link link = { .from = r->node,
+		                  .to_module = r->b->nodes.v[r->node].module,
+		                  .to_vaddr = jump->add,
+		                  .kind = FLOW_IND };
+
+	if (jump->kind == SYM_LOAD)
+		return read_table(r, jump, found);
+	if (jump->kind == SYM_SLOT)
+		return flow_slot_follow(r->b, r->node, jump->add, found);
+	if (!sym_is_const(jump) || !flow_is_code(r->b, link.to_module, jump->add))
+		return 0;
+	*found = true;
+	return flow_link_add(r->b, &link);
+}
 
 int flow_table_follow(struct flow_build *b, uint32_t node, bool *found)
 {
-	(void)b;
-	(void)node;
+	static const size_t paths[] = { SHORT_PATH, MAX_PATH };
+	struct table_reader r = { .b = b, .node = node };
+	struct sym_value jump;
+	int err = 0;
+
 	*found = false;
-	return 0;
+	r.module = b->in->modules[b->nodes.v[node].module];
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && err == 0 && !*found; i++) {
+		r.state = (struct sym_state){ .is_data = is_data, .ctx = &r };
+		sym_init(&r.state);
+		jump = sym_fresh(&r.state);
+		err = evaluate(&r, paths[i], &jump);
+		if (err == 0 && (i || !needs_more(&r, &jump)))
+			err = follow_value(&r, &jump, found);
+	}
+	return err;
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_FLOW_SYMBOLIC_H
+#define SKIDPROF_CORRECT_FLOW_SYMBOLIC_H
+
+/*
+ * What registers hold, as far as it matters for jump tables: sums of a
+ * constant and a multiple of one unknown, and values read from a table that
+ * is indexed so.  Instructions are evaluated from their text: once per
+ * indirect jump, so that insn.h need not carry operands.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sym_kind {
+	SYM_LINEAR, /* add + scale * unknown; unknown 0: a constant */
+	SYM_LOAD,   /* add + (mem[table + scale * unknown] << shift) */
+	SYM_SLOT,   /* mem[add], eight bytes at a fixed address */
+};
+
+struct sym_value {
+	uint8_t kind; /* enum sym_kind */
+	uint8_t size_bytes, shift;
+	bool sign; /* SYM_LOAD: sign-extended from size_bytes */
+	uint32_t unknown;
+	int64_t scale;
+	uint64_t add;
+	uint64_t table;
+};
+
+struct sym_bound { /* 0 <= unknown + add <= max */
+	uint32_t unknown;
+	bool weak; /* only by its width */
+	uint64_t add, max;
+};
+
+enum { SYM_REGS = 33, SYM_ZERO_REG = 32, SYM_STACK_SLOTS = 16, SYM_BOUNDS = 64 };
+
+struct sym_state {
+	struct sym_value reg[SYM_REGS];
+	struct {
+		char text[32];
+		struct sym_value value;
+	} slot[SYM_STACK_SLOTS]; /* locals of unoptimised code */
+	unsigned n_slots;
+	struct sym_bound bound[SYM_BOUNDS];
+	unsigned n_bounds;
+	uint32_t n_unknowns;
+	bool compared; /* the flags come from comparing: */
+	struct sym_value cmp_value;
+	uint64_t cmp_imm;
+	bool (*is_data)(void *ctx, uint64_t vaddr);
+	void *ctx;
+};
+
+void sym_init(struct sym_state *s);
+struct sym_value sym_const(uint64_t value);
+struct sym_value sym_fresh(struct sym_state *s);
+struct sym_value sym_fresh_below(struct sym_state *s, uint64_t max, bool weak);
+struct sym_value sym_add(struct sym_state *s, struct sym_value a, struct sym_value b);
+struct sym_value sym_scale(struct sym_state *s, struct sym_value a, int64_t by);
+bool sym_is_const(const struct sym_value *v);
+/* A load from an address; `stack`: the operand's text when it is a local variable, else NULL. */
+struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
+                          const char *stack);
+void sym_store(struct sym_state *s, const char *stack, struct sym_value v);
+void sym_compare(struct sym_state *s, struct sym_value v, uint64_t imm);
+/* A conditional jump was passed: by the condition's letters ("a", "hi", "le" ...), taken or not. */
+void sym_branch(struct sym_state *s, const char *condition, bool taken);
+/* The bound of an unknown, NULL if none. */
+const struct sym_bound *sym_bound_of(const struct sym_state *s, uint32_t unknown);
+
+/* One instruction; the text is cut up in place.  *jump: what an indirect jump goes to. */
+struct sym_insn {
+	uint64_t vaddr, end_vaddr;
+	char *text;
+	bool call;
+};
+void sym_eval_x86(struct sym_state *s, const struct sym_insn *insn, struct sym_value *jump);
+void sym_eval_a64(struct sym_state *s, const struct sym_insn *insn, struct sym_value *jump);
+
+/* Split "a, b(c, d), [e, f]" at the outer commas; returns how many (at most max). */
+unsigned sym_split(char *operands, char **out, unsigned max);
+
+#endif
