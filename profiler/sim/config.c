@@ -36,6 +36,7 @@ static const struct key keys[] = {
 	KEY(rob, 1, SIM_MAX_ROB),
 	KEY(load_queue, 1, SIM_MAX_ROB),
 	KEY(store_queue, 1, SIM_MAX_ROB),
+	KEY(stores_per_cyc, 1, 8),
 	KEY(int_regs, 1, SIM_MAX_ROB),
 	KEY(fp_regs, 1, SIM_MAX_ROB),
 	KEY(move_elimination, 0, 1),

@@ -79,9 +79,10 @@ struct sim_config {
 	uint32_t retire_width;
 	uint32_t rob; /* instructions in flight */
 	uint32_t load_queue, store_queue;
+	uint32_t stores_per_cyc;    /* that leave the store queue for the cache */
 	uint32_t int_regs, fp_regs; /* in flight, beside the architectural ones */
 	uint32_t move_elimination, zero_idioms;
-	uint32_t mispredict_cyc; /* from the branch's execution to dispatch on the right path */
+	uint32_t mispredict_cyc; /* from the end of the branch's execution to dispatch on the right path */
 	uint32_t resteer_cyc;    /* a taken branch that the target buffer did not know */
 	uint32_t predictor_bits; /* log2 of the entries of each direction table */
 	uint32_t btb_entries, return_stack;

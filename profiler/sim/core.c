@@ -14,7 +14,7 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-int sim_core_init(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
+int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
 {
 	int err;
 
@@ -38,6 +38,7 @@ int sim_core_init(struct sim_core *c, const struct sim_config *config, const str
 	c->pool[SIM_POOL_FP].size = config->fp_regs;
 	c->loads.size = config->load_queue;
 	c->stores.size = config->store_queue;
+	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
 	c->forward_cyc = config->forward_cyc;
@@ -48,7 +49,7 @@ int sim_core_init(struct sim_core *c, const struct sim_config *config, const str
 	return 0;
 }
 
-void sim_core_fini(struct sim_core *c)
+void sim_core_stop(struct sim_core *c)
 {
 	sim_memory_fini(&c->memory);
 	sim_predictor_fini(&c->predictor);
@@ -165,7 +166,8 @@ static inline uint64_t store_issue(struct sim_core *c, struct access *a, uint64_
 static inline uint64_t run_stores(struct sim_core *c, struct access *a, uint32_t index, uint64_t done,
                                   uint64_t retire)
 {
-	uint64_t before = SIM_MEM_END, drain = c->drain_cyc;
+	uint64_t before = SIM_MEM_END;
+	uint64_t drain = max_u64(c->drain_cyc, c->stores.freed[WINDOW(c->stores.n - c->stores_per_cyc)] + 1);
 
 	for (; (*a->mem >> 4 & 0xfff) == index && (*a->mem & 1); a->mem++) {
 		uint64_t vaddr = *a->mem >> 16;
@@ -176,7 +178,7 @@ static inline uint64_t run_stores(struct sim_core *c, struct access *a, uint32_t
 			/* The line is asked for when the address is known, so that misses overlap. */
 			uint64_t line = sim_memory_access(&c->memory, vaddr, done, &level);
 
-			drain = max_u64(drain + 1, max_u64(retire + 1, line - c->memory.l1.latency_cyc));
+			drain = max_u64(drain, max_u64(retire + 1, line - c->memory.l1.latency_cyc));
 		}
 		*f = (struct sim_forward){ (vaddr >> 3) + 1, done, drain };
 		before = *a->mem;

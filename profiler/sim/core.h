@@ -52,8 +52,8 @@ struct sim_core {
 	uint8_t missed[SIM_WINDOW]; /* enum sim_level of a load, for the counters */
 	uint32_t block_missed[4];   /* the same, summed over the newest block */
 	struct sim_pool pool[SIM_N_POOLS], loads, stores;
-	uint64_t drain_cyc;               /* of the newest store */
-	uint64_t port[SIM_PORT_CALENDAR]; /* cycle << 16 | ports taken */
+	uint64_t drain_cyc, stores_per_cyc; /* of the newest store */
+	uint64_t port[SIM_PORT_CALENDAR];   /* cycle << 16 | ports taken */
 	uint64_t unit_free[SIM_MAX_PORTS];
 	uint32_t load_ports, store_ports, forward_cyc, rep_bytes;
 	uint64_t rep_place, rep_bytes_left;
@@ -73,8 +73,8 @@ struct sim_core {
 #define SIM_MEM_END UINT64_C(0xffff)
 
 /* Sizes follow config; the PMU is initialised too.  -SP_ENOMEM. */
-int sim_core_init(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup);
-void sim_core_fini(struct sim_core *c);
+int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup);
+void sim_core_stop(struct sim_core *c);
 
 /*
  * Run the first n_insn instructions of a block.

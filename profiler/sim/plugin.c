@@ -513,7 +513,7 @@ static struct vcpu *vcpu_new(void)
 		return v;
 	setup = pmu_setup(v);
 	v->core = calloc(1, sizeof(*v->core));
-	if (!v->core || sim_core_init(v->core, sim.core, &setup) < 0) {
+	if (!v->core || sim_core_start(v->core, sim.core, &setup) < 0) {
 		free(v->core);
 		free(v);
 		return NULL;

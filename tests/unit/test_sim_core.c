@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/sim_fixture.h"
+
+#define ASSERT_NEAR(got, want, off)                                                                   \
+	do {                                                                                          \
+		double got_ = (got), want_ = (want);                                                  \
+		if (!(got_ >= want_ - (off) && got_ <= want_ + (off)))                                \
+			fail_msg("%s is %.3f, not %.3f (+- %.3f)", #got, got_, want_, (double)(off)); \
+	} while (0)
+
+#define ADD_RAX  "4801c0"   /* add rax, rax */
+#define IMUL_RAX "480fafc0" /* imul rax, rax */
+#define NOP      "90"
+
+/* Cycles an instruction, when the given ones are repeated on a core. */
+static double cycles_per_insn(const char *core, const char *const *insns, size_t n)
+{
+	size_t times = 240 / n;
+	struct sim_block *b;
+	struct rig r;
+	double c;
+
+	rig_prepare(&r, core);
+	rig_start(&r);
+	b = block_of(&r, insns, n, times);
+	c = cycles_each(&r, b, 200) / b->n_insn;
+	free(b);
+	rig_stop(&r);
+	return c;
+}
+
+#define CYCLES(core, ...)                                           \
+	cycles_per_insn(core, (const char *const[]){ __VA_ARGS__ }, \
+	                sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static void a_chain_runs_at_the_latency_of_its_instruction(void **state)
+{
+	(void)state;
+	ASSERT_NEAR(CYCLES("zen5", ADD_RAX), 1, 0.01);
+	ASSERT_NEAR(CYCLES("zen5", IMUL_RAX), 3, 0.01);
+	ASSERT_NEAR(CYCLES("zen5", "f20f58c0"), 2, 0.01);   /* addsd xmm0, xmm0 */
+	ASSERT_NEAR(CYCLES("zen5", "f20f59c0"), 3, 0.01);   /* mulsd xmm0, xmm0 */
+	ASSERT_NEAR(CYCLES("zen5", "c4e2f1b8c2"), 4, 0.01); /* vfmadd231pd xmm0, xmm1, xmm2 */
+	ASSERT_NEAR(CYCLES("zen5", "f20f5ec0"), 13, 0.05);  /* divsd xmm0, xmm0 */
+	ASSERT_NEAR(CYCLES("skylake", "f20f58c0"), 4, 0.01);
+	/* Arm: add x0, x0, x0; mul x0, x0, x0; fadd d0, d0, d0 */
+	ASSERT_NEAR(CYCLES("cortex-a76", "0000008b"), 1, 0.01);
+	ASSERT_NEAR(CYCLES("cortex-a76", "007c009b"), 2, 0.01);
+	ASSERT_NEAR(CYCLES("cortex-a76", "0028601e"), 2, 0.01);
+}
+
+/* add rax,1; add rcx,1 ... add r11,1: eight registers */
+#define ADDS                                                                                            \
+	"4883c001", "4883c101", "4883c201", "4883c301", "4883c601", "4883c701", "4983c001", "4983c101", \
+	        "4983c201", "4983c301", "4983c401", "4983c501"
+
+static void independent_adds_fill_the_ports_or_the_width(void **state)
+{
+	(void)state;
+	/* Zen 5: 6 ports, 8 wide. Skylake: 4 ports, 4 wide. A76: 3 ports, 4 wide. */
+	ASSERT_NEAR(CYCLES("zen5", ADDS), 1.0 / 6, 0.002);
+	ASSERT_NEAR(CYCLES("skylake", ADDS), 1.0 / 4, 0.002);
+	/* add x0,x0,#1 ... add x5,x5,#1 */
+	ASSERT_NEAR(CYCLES("cortex-a76", "00040091", "21040091", "42040091", "63040091", "84040091",
+	                   "a5040091"),
+	            1.0 / 3, 0.003);
+	/* Multiplications have 3 of the 6 ports: imul rax,rax; imul rcx,rcx ... */
+	ASSERT_NEAR(CYCLES("zen5", "480fafc0", "480fafc9", "480fafd2", "480fafdb", "480faff6", "480fafff",
+	                   "4d0fafc0", "4d0fafc9", "4d0fafd2", "4d0fafdb", "4d0fafe4", "4d0fafed"),
+	            1.0 / 3, 0.003);
+}
+
+static void nops_and_renamed_moves_run_at_the_dispatch_width(void **state)
+{
+	(void)state;
+	ASSERT_NEAR(CYCLES("zen5", NOP), 1.0 / 8, 0.002);
+	ASSERT_NEAR(CYCLES("skylake", NOP), 1.0 / 4, 0.002);
+	/* mov rcx, rax; mov rax, rcx: a chain of moves costs nothing but its place */
+	ASSERT_NEAR(CYCLES("zen5", "4889c1", "4889c8"), 1.0 / 8, 0.002);
+	/* xor eax, eax after a multiplication into rax breaks the chain */
+	ASSERT_NEAR(CYCLES("zen5", "480fafc0", "31c0"), 0.167, 0.01);
+}
+
+static void divisions_are_not_pipelined(void **state)
+{
+	(void)state;
+	/* xor edx,edx; mov eax,1; div rcx: each division starts afresh; the unit is taken for 7 cycles */
+	ASSERT_NEAR(CYCLES("zen5", "31d2", "b801000000", "48f7f1"), 7.0 / 3, 0.02);
+	/* divsd into four registers: one unit, 5 cycles each */
+	ASSERT_NEAR(CYCLES("zen5", "f20f5ec4", "f20f5ecc", "f20f5ed4", "f20f5edc"), 5, 0.05);
+}
+
+static void retirement_has_a_width_of_its_own(void **state)
+{
+	const char *const nop[] = { NOP };
+	struct sim_block *b;
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	r.config.retire_width = 3;
+	rig_start(&r);
+	b = block_of(&r, nop, 1, 240);
+	ASSERT_NEAR(cycles_each(&r, b, 200), 240 / 3, 0.5);
+	free(b);
+	rig_stop(&r);
+}
+
+/* mov rax, [rax] along a random cycle through n_lines lines: cycles a load. */
+static double chase(const char *core, size_t n_lines, size_t n_loads)
+{
+	const char *const load[] = { "488b00" };
+	uint32_t *next = calloc(n_lines, sizeof(*next));
+	uint64_t seed = 1, at = 0, from = 0;
+	struct sim_block *b;
+	struct rig r;
+	double c;
+
+	assert_non_null(next);
+	rig_prepare(&r, core);
+	rig_start(&r);
+	b = block_of(&r, load, 1, 1);
+	/* Sattolo's shuffle: one cycle through all. */
+	for (size_t i = 0; i < n_lines; i++)
+		next[i] = (uint32_t)i;
+	for (size_t i = n_lines - 1; i > 0; i--) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		size_t j = (size_t)((seed >> 33) % i);
+		uint32_t t = next[i];
+
+		next[i] = next[j];
+		next[j] = t;
+	}
+	for (size_t i = 0; i < n_lines + n_loads; i++) {
+		uint64_t mem[] = { SIM_MEM(0x10000000 + at * 64, 0, 3, 0), SIM_MEM_END };
+
+		if (i == n_lines)
+			from = r.core->retire_cyc;
+		sim_core_run(r.core, b, 1, b->end_ip, mem);
+		at = next[at];
+	}
+	c = (double)(r.core->retire_cyc - from) / (double)n_loads;
+	free(next);
+	free(b);
+	rig_stop(&r);
+	return c;
+}
+
+static void a_load_costs_the_latency_of_the_level_it_finds(void **state)
+{
+	(void)state;
+	/* 16 KB in L1 (48), 512 KB in L2 (1 MB), 8 MB in L3 (32 MB), 256 MB in none */
+	ASSERT_NEAR(chase("zen5", 256, 20000), 4, 0.01);
+	/* 512 KB does not fit L1; 48 of the 512 KB hit there at times */
+	ASSERT_NEAR(chase("zen5", 8192, 50000), 14, 1);
+	ASSERT_NEAR(chase("zen5", 131072, 100000), 50, 4);
+	ASSERT_NEAR(chase("zen5", 4194304, 100000), 560, 70);
+	ASSERT_NEAR(chase("skylake", 256, 20000), 5, 0.01);
+}
+
+/*
+ * Two loads that miss, n_nops between them: they overlap while the second
+ * enters the reorder buffer before the first has retired.
+ */
+static double two_misses(size_t n_nops)
+{
+	struct sim_block *load, *nops;
+	const char *const l[] = { "488b00" }, *const nop[] = { NOP };
+	uint64_t at = 0x10000000, from = 0;
+	struct rig r;
+	double c;
+
+	rig_prepare(&r, "zen5");
+	r.config.prefetch_lines = 0;
+	r.config.dram_gap_cyc = 0;
+	rig_start(&r);
+	load = block_of(&r, l, 1, 1);
+	nops = block_of(&r, nop, 1, n_nops);
+	for (unsigned i = 0; i < 200; i++) {
+		if (i == 20)
+			from = r.core->retire_cyc;
+		for (unsigned k = 0; k < 2; k++) {
+			uint64_t mem[] = { SIM_MEM(at += 1 << 20, 0, 3, 0), SIM_MEM_END };
+
+			/* rax is never written by what comes between: break the chain by hand */
+			r.core->reg[SIM_R_INT] = 0;
+			sim_core_run(r.core, load, 1, load->end_ip, mem);
+			sim_core_run(r.core, nops, nops->n_insn, nops->end_ip, no_memory);
+		}
+	}
+	c = (double)(r.core->retire_cyc - from) / 180;
+	free(load);
+	free(nops);
+	rig_stop(&r);
+	return c;
+}
+
+static void the_reorder_buffer_bounds_how_far_misses_overlap(void **state)
+{
+	(void)state;
+	/*
+	 * 448 entries. Up to 446 nops both misses are under way together and a round costs about one; a
+	 * few more, and the second load has to wait for the first to retire: two.
+	 */
+	double below = two_misses(400), above = two_misses(460);
+
+	ASSERT_NEAR(above, 2 * 560, 60);
+	assert_true(below < 0.65 * above);
+	assert_true(two_misses(440) < 0.65 * above);
+	assert_true(two_misses(450) > 0.9 * above);
+}
+
+/* A loop of one conditional branch that depends on a chain of adds; taken by a pattern. */
+static double branch_round(int random, uint64_t *misses)
+{
+	/* add rax,rax (10 times); test rax,rax; jne +2 */
+	const char *const insns[] = { ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX,  ADD_RAX,
+		                      ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX, "4885c0", "7502" };
+	struct sim_block *b;
+	uint64_t seed = 1, from = 0, missed = 0;
+	struct rig r;
+
+	rig_prepare(&r, "zen5");
+	rig_start(&r);
+	b = block_at(&r, 0x400000, insns, 12);
+	for (unsigned i = 0; i < 22000; i++) {
+		int taken = i & 1;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		if (random)
+			taken = seed >> 63;
+		if (i == 2000) {
+			from = r.core->retire_cyc;
+			missed = r.core->pmu.value[SIM_BRANCH_MISSES];
+		}
+		sim_core_run(r.core, b, 12, taken ? b->target : b->end_ip, no_memory);
+	}
+	*misses = r.core->pmu.value[SIM_BRANCH_MISSES] - missed;
+	free(b);
+	from = r.core->retire_cyc - from;
+	rig_stop(&r);
+	return (double)from / 20000;
+}
+
+static void a_misprediction_costs_the_penalty(void **state)
+{
+	uint64_t learned_misses, random_misses;
+	double learned = branch_round(0, &learned_misses), random = branch_round(1, &random_misses);
+	double each;
+
+	(void)state;
+	/* An alternating branch is learned; a random one is not, whatever the predictor. */
+	assert_true(learned_misses < 20);
+	assert_true(random_misses > 9000 && random_misses < 11500);
+	ASSERT_NEAR(learned, 10, 0.1);
+	/*
+	 * The chain goes on only behind the branch: 15 cycles after it has executed, which is two after the
+	 * chain's last add (test, branch), while a predicted one would have cost nothing; one more from
+	 * dispatch to issue.
+	 */
+	each = (random - 10) * 20000 / (double)random_misses;
+	ASSERT_NEAR(each, 15 + 2 + 1, 1.0);
+}
+
+static void a_store_hands_its_data_to_a_younger_load(void **state)
+{
+	/* mov [rdi], rax; mov rax, [rdi] */
+	const char *const insns[] = { "488907", "488b07" };
+	struct sim_block *b;
+	uint64_t mem[] = { SIM_MEM(0x1000, 0, 3, 1), SIM_MEM(0x1000, 1, 3, 0), SIM_MEM_END };
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	rig_start(&r);
+	b = block_at(&r, 0x400000, insns, 2);
+	for (unsigned i = 0; i < 1000; i++)
+		sim_core_run(r.core, b, 2, b->end_ip, mem);
+	/* the store is done one cycle after its data, the load 7 cycles later */
+	ASSERT_NEAR((double)r.core->retire_cyc / 1000, 8, 0.7);
+	assert_int_equal(r.core->pmu.value[SIM_L1D_MISSES], 0);
+	free(b);
+	rig_stop(&r);
+}
+
+/* call down n levels and return, again and again: mispredictions a round. */
+static double returns_missed(unsigned depth)
+{
+	const char *const call[] = { "e800000000" }, *const ret[] = { "c3" };
+	struct sim_block *calls[128], *b;
+	uint64_t mem[] = { SIM_MEM(0x1000, 0, 3, 1), SIM_MEM_END }, before = 0;
+	struct rig r;
+	double n;
+
+	rig_prepare(&r, "zen5");
+	rig_start(&r);
+	for (unsigned i = 0; i < depth; i++)
+		calls[i] = block_at(&r, 0x400000 + i * 16, call, 1);
+	b = block_at(&r, 0x500000, ret, 1);
+	for (unsigned round = 0; round < 50; round++) {
+		if (round == 10)
+			before = r.core->pmu.value[SIM_BRANCH_MISSES];
+		for (unsigned i = 0; i < depth; i++)
+			sim_core_run(r.core, calls[i], 1, calls[i]->target, mem);
+		for (unsigned i = depth; i-- > 0;)
+			sim_core_run(r.core, b, 1, calls[i]->end_ip, no_memory);
+	}
+	n = (double)(r.core->pmu.value[SIM_BRANCH_MISSES] - before) / 40;
+	for (unsigned i = 0; i < depth; i++)
+		free(calls[i]);
+	free(b);
+	rig_stop(&r);
+	return n;
+}
+
+static void the_return_stack_holds_as_many_as_the_core_file_says(void **state)
+{
+	(void)state;
+	ASSERT_NEAR(returns_missed(20), 0, 0);
+	ASSERT_NEAR(returns_missed(52), 0, 0);
+	ASSERT_NEAR(returns_missed(60), 8, 0);
+}
+
+static void a_stream_is_prefetched(void **state)
+{
+	/* mov rcx, [rax], 8 bytes further each time: without help a line each 8 loads from memory */
+	const char *const load[] = { "488b08" };
+	double cycles[2];
+
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		struct sim_block *b;
+		struct rig r;
+
+		rig_prepare(&r, "zen5");
+		if (!on)
+			r.config.prefetch_lines = 0;
+		r.config.rob = 32;
+		rig_start(&r);
+		b = block_of(&r, load, 1, 1);
+		for (uint64_t i = 0; i < 100000; i++) {
+			uint64_t mem[] = { SIM_MEM(0x10000000 + i * 8, 0, 3, 0), SIM_MEM_END };
+
+			sim_core_run(r.core, b, 1, b->end_ip, mem);
+		}
+		cycles[on] = (double)r.core->retire_cyc / 100000;
+		free(b);
+		rig_stop(&r);
+	}
+	assert_true(cycles[1] < cycles[0] / 2);
+}
+
+static void loads_and_stores_have_ports_and_queues(void **state)
+{
+	const char *const load[] = { "488b08" }, *const store[] = { "488908" };
+	uint64_t mem[241];
+	struct sim_block *b;
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	rig_start(&r);
+	b = block_of(&r, load, 1, 240);
+	for (unsigned i = 0; i < 240; i++)
+		mem[i] = SIM_MEM(0x1000 + 8 * (i % 8), i, 3, 0);
+	mem[240] = SIM_MEM_END;
+	for (unsigned i = 0; i < 200; i++)
+		sim_core_run(r.core, b, 240, b->end_ip, mem);
+	/* 4 load ports */
+	ASSERT_NEAR((double)r.core->retire_cyc / 200, 60, 4);
+	free(b);
+	b = block_of(&r, store, 1, 240);
+	for (unsigned i = 0; i < 240; i++)
+		mem[i] |= 1;
+	uint64_t from = r.core->retire_cyc;
+	for (unsigned i = 0; i < 200; i++)
+		sim_core_run(r.core, b, 240, b->end_ip, mem);
+	/* 2 ports, and 2 a cycle leave for the cache */
+	ASSERT_NEAR((double)(r.core->retire_cyc - from) / 200, 120, 4);
+	free(b);
+	rig_stop(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_runs_at_the_latency_of_its_instruction),
+		cmocka_unit_test(independent_adds_fill_the_ports_or_the_width),
+		cmocka_unit_test(nops_and_renamed_moves_run_at_the_dispatch_width),
+		cmocka_unit_test(divisions_are_not_pipelined),
+		cmocka_unit_test(retirement_has_a_width_of_its_own),
+		cmocka_unit_test(a_load_costs_the_latency_of_the_level_it_finds),
+		cmocka_unit_test(the_reorder_buffer_bounds_how_far_misses_overlap),
+		cmocka_unit_test(a_misprediction_costs_the_penalty),
+		cmocka_unit_test(a_store_hands_its_data_to_a_younger_load),
+		cmocka_unit_test(the_return_stack_holds_as_many_as_the_core_file_says),
+		cmocka_unit_test(a_stream_is_prefetched),
+		cmocka_unit_test(loads_and_stores_have_ports_and_queues),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/sim_fixture.h"
+
+/* A core that delays every interrupt by the same time, counting cycles and instructions. */
+static void prepare(struct rig *r, uint32_t skid_cyc, uint64_t cycles_period, uint64_t insns_period)
+{
+	rig_prepare(r, "zen5");
+	r->config.n_skid_bins = 1;
+	r->config.skid[0] = (struct sim_skid_bin){ skid_cyc, skid_cyc + 1, 1 };
+	r->setup.n_events = 2;
+	r->setup.event[0] = SIM_CYCLES;
+	r->setup.event[1] = SIM_INSTRUCTIONS;
+	r->setup.period[0] = cycles_period;
+	r->setup.period[1] = insns_period;
+	rig_start(r);
+}
+
+/* A chain of 100 adds of 3 bytes: one retires each cycle. */
+static void run_chain(struct rig *r, unsigned n_blocks)
+{
+	const char *const add[] = { "4801c0" };
+	struct sim_block *b = block_of(r, add, 1, 100);
+
+	for (unsigned i = 0; i < n_blocks; i++)
+		sim_core_run(r->core, b, 100, b->end_ip, no_memory);
+	free(b);
+}
+
+static void the_cycles_value_modulo_the_period_is_the_skid(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 37, 1009, 0);
+	run_chain(&r, 1000);
+	/* 100,000 adds, one a cycle: overflows at 1009, 2018 ... 99 * 1009 = 99,891 */
+	assert_int_equal(r.n_samples, 99);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		assert_int_equal(r.sample[i].event, 0);
+		assert_int_equal(r.sample[i].value[0], (i + 1) * 1009 + 37);
+		assert_int_equal(r.sample[i].value[0], r.sample[i].cycle);
+	}
+	rig_stop(&r);
+}
+
+/* The n-th instruction (from 0) is n % 100 places of 3 bytes into the block. */
+static void the_ip_is_the_oldest_instruction_not_retired(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 37, 0, 1013);
+	run_chain(&r, 1000);
+	assert_int_equal(r.n_samples, 98);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		const struct sim_sample *s = &r.sample[i];
+
+		/* value[1] instructions have retired: the next one is that index */
+		assert_int_equal(s->ip, 0x400000 + s->value[1] % 100 * 3);
+		/* one instruction a cycle: 37 cycles are 37 instructions */
+		assert_int_equal(s->value[1] % 1013, 37);
+	}
+	rig_stop(&r);
+}
+
+static void samples_come_in_the_order_of_time(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 300, 1009, 733);
+	run_chain(&r, 1000);
+	for (size_t i = 1; i < r.n_samples; i++)
+		assert_true(r.sample[i].cycle >= r.sample[i - 1].cycle);
+	assert_true(r.n_samples > 200);
+	rig_stop(&r);
+}
+
+/*
+ * One interrupt serves all counters that have overflowed: with a period of
+ * 1000 for both, instructions (a few cycles behind) overflow while the
+ * interrupt of cycles is under way, and come at the same place.
+ */
+static void one_interrupt_serves_all_counters_that_overflowed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 100, 1000, 1000);
+	run_chain(&r, 100);
+	assert_int_equal(r.n_samples, 18);
+	for (size_t i = 0; i < r.n_samples; i += 2) {
+		assert_int_equal(r.sample[i].event, 0);
+		assert_int_equal(r.sample[i + 1].event, 1);
+		assert_int_equal(r.sample[i].cycle, r.sample[i + 1].cycle);
+		assert_int_equal(r.sample[i].ip, r.sample[i + 1].ip);
+	}
+	rig_stop(&r);
+}
+
+static void two_sets_have_interrupts_of_their_own(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 100, 1000, 1000);
+	r.core->pmu.setup.n_first = 1;
+	run_chain(&r, 100);
+	assert_int_equal(r.n_samples, 18);
+	for (size_t i = 0; i < r.n_samples; i++)
+		assert_int_equal(r.sample[i].value[r.sample[i].event] % 1000, 100);
+	sim_pmu_one_set(&r.core->pmu);
+	run_chain(&r, 100);
+	/* 20,000 cycles: 19 of the first set by now, and 9 of the second as before */
+	assert_int_equal(r.n_samples, 19 + 9);
+	rig_stop(&r);
+}
+
+/* A delay longer than the period: the counter has one interrupt pending at most. */
+static void an_overflow_under_way_hides_the_next(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 2500, 1000, 0);
+	run_chain(&r, 1000);
+	/* overflow at 1000, interrupt at 3500, next overflow at 4000, interrupt at 6500 ... every 3000 */
+	assert_int_equal(r.n_samples, 33);
+	assert_int_equal(r.sample[0].value[0], 3500);
+	assert_int_equal(r.sample[1].value[0], 6500);
+	rig_stop(&r);
+}
+
+static void the_skid_follows_the_core_files_histogram(void **state)
+{
+	enum { N = 200000 };
+	struct sim_pmu_setup setup = { 0 };
+	struct sim_config config;
+	struct sim_pmu pmu;
+	uint32_t below_310 = 0, below_380 = 0, below_640 = 0;
+
+	(void)state;
+	read_core("zen5", &config);
+	sim_pmu_init(&pmu, &config, &setup);
+	for (int i = 0; i < N; i++) {
+		uint64_t s = sim_pmu_skid(&pmu);
+
+		below_310 += s < 310;
+		below_380 += s < 380;
+		below_640 += s < 640;
+	}
+	/*
+	 * Of 21,937 measured: 2110 below 310, 11,180 below 380, 19,637 below 640. Standard deviation of a
+	 * share of 200,000 draws is at most 0.0011: 5 of them.
+	 */
+	assert_float_equal((double)below_310 / N, 2110.0 / 21937, 0.0056);
+	assert_float_equal((double)below_380 / N, 11180.0 / 21937, 0.0056);
+	assert_float_equal((double)below_640 / N, 19637.0 / 21937, 0.0056);
+}
+
+static void the_same_seed_gives_the_same_samples(void **state)
+{
+	struct sim_sample *first[2];
+	size_t n[2];
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct rig r;
+
+		rig_prepare(&r, "zen5");
+		r.setup.n_events = 1;
+		r.setup.event[0] = SIM_CYCLES;
+		r.setup.period[0] = 997;
+		r.setup.seed = 5;
+		rig_start(&r);
+		run_chain(&r, 1000);
+		first[k] = r.sample;
+		n[k] = r.n_samples;
+		r.sample = NULL;
+		rig_stop(&r);
+	}
+	assert_int_equal(n[0], n[1]);
+	for (size_t i = 0; i < n[0]; i++) {
+		assert_int_equal(first[0][i].cycle, first[1][i].cycle);
+		assert_int_equal(first[0][i].ip, first[1][i].ip);
+	}
+	free(first[0]);
+	free(first[1]);
+}
+
+/* jmp from block to block in a ring of 3: the record holds the last 4, newest first. */
+static void branch_records_are_the_last_taken_ones_newest_first(void **state)
+{
+	const char *const jmp[] = { "90", "eb00" };
+	struct sim_block *b[3];
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	r.setup.n_events = 1;
+	r.setup.event[0] = SIM_CYCLES;
+	r.setup.period[0] = 101;
+	r.setup.n_branches = 4;
+	rig_start(&r);
+	for (unsigned i = 0; i < 3; i++)
+		b[i] = block_at(&r, 0x400000 + i * 0x100, jmp, 2);
+	for (unsigned i = 0; i < 30000; i++)
+		sim_core_run(r.core, b[i % 3], 2, b[(i + 1) % 3]->ip, no_memory);
+	assert_true(r.n_samples > 20);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		const struct sim_sample *s = &r.sample[i];
+
+		assert_int_equal(s->n_branches, 4);
+		/* The newest led to the block the interrupt found; each came from where the one before led. */
+		assert_int_equal(s->branch[0].to_ip, s->ip & ~0xffull);
+		for (unsigned k = 0; k + 1 < 4; k++)
+			assert_int_equal(s->branch[k].from_ip - 1, s->branch[k + 1].to_ip);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		free(b[i]);
+	rig_stop(&r);
+}
+
+static void totals_are_sums_over_the_instructions(void **state)
+{
+	/* mov rcx,[rax]; mov [rax],rcx; addsd xmm0,xmm1; addpd xmm0,xmm1; call +0 */
+	const char *const insns[] = { "488b08", "488908", "f20f58c1", "660f58c1", "e800000000" };
+	const uint64_t mem[] = { SIM_MEM(0x1000, 0, 3, 0), SIM_MEM(0x1000, 1, 3, 1), SIM_MEM(0x2000, 4, 3, 1),
+		                 SIM_MEM_END };
+	struct sim_block *b;
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 30, 97, 89);
+	b = block_at(&r, 0x400000, insns, 5);
+	for (unsigned i = 0; i < 1000; i++)
+		sim_core_run(r.core, b, 5, b->target, mem);
+	assert_int_equal(r.core->pmu.value[SIM_INSTRUCTIONS], 5000);
+	assert_int_equal(r.core->pmu.value[SIM_LOADS], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_STORES], 2000);
+	assert_int_equal(r.core->pmu.value[SIM_FP_SCALAR], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_FP_VECTOR], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_CALLS], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_BRANCHES], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_TAKEN_BRANCHES], 1000);
+	assert_int_equal(r.core->pmu.value[SIM_COND_BRANCHES], 0);
+	free(b);
+	rig_stop(&r);
+}
+
+/* rep stosb of 1000 bytes: the emulator runs it 1000 times, it retires once. */
+static void a_rep_instruction_retires_once(void **state)
+{
+	const char *const stos[] = { "f3aa" };
+	struct sim_block *b;
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 3, 97, 0);
+	b = block_at(&r, 0x400000, stos, 1);
+	assert_int_equal(b->is_rep, 1);
+	for (unsigned i = 0; i < 1000; i++) {
+		const uint64_t mem[] = { SIM_MEM(0x1000 + i, 0, 0, 1), SIM_MEM_END };
+
+		sim_core_run(r.core, b, 1, i < 999 ? b->ip : b->end_ip, mem);
+	}
+	assert_int_equal(r.core->pmu.value[SIM_INSTRUCTIONS], 1);
+	assert_int_equal(r.core->pmu.value[SIM_STORES], 1);
+	free(b);
+	rig_stop(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_cycles_value_modulo_the_period_is_the_skid),
+		cmocka_unit_test(the_ip_is_the_oldest_instruction_not_retired),
+		cmocka_unit_test(samples_come_in_the_order_of_time),
+		cmocka_unit_test(one_interrupt_serves_all_counters_that_overflowed),
+		cmocka_unit_test(two_sets_have_interrupts_of_their_own),
+		cmocka_unit_test(an_overflow_under_way_hides_the_next),
+		cmocka_unit_test(the_skid_follows_the_core_files_histogram),
+		cmocka_unit_test(the_same_seed_gives_the_same_samples),
+		cmocka_unit_test(branch_records_are_the_last_taken_ones_newest_first),
+		cmocka_unit_test(totals_are_sums_over_the_instructions),
+		cmocka_unit_test(a_rep_instruction_retires_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
