@@ -164,7 +164,8 @@ static int make_sink(struct run *r)
 		                 .argv = r->opts->argv };
 
 	snprintf(r->cpudesc, sizeof(r->cpudesc), "simulated core %s (skidsim)", r->core.name);
-	snprintf(r->cpuid, sizeof(r->cpuid), "skidsim,%s", r->core.name);
+	/* perf annotate insists on vendor, family, model and stepping. */
+	snprintf(r->cpuid, sizeof(r->cpuid), "skidsim,0,0,0,%s", r->core.name);
 	return sink_new(&c, &r->sink);
 }
 
@@ -265,12 +266,16 @@ static int drain(struct run *r)
 
 		if (n == 0)
 			return 1;
-		if (n < 0 && errno == EINTR)
+		/*
+		 * ECONNRESET says once that the other end closed with WIRE_ONE_SET unread, as it should;
+		 * what it has sent comes after.
+		 */
+		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
 		if (n < 0)
-			return errno == ECONNRESET ? 1 : sp_fail_errno("the socket from the emulator");
+			return sp_fail_errno("the socket from the emulator");
 		err = sink_message(r->sink, buf, (size_t)n);
 		if (err < 0)
 			return err;
@@ -367,8 +372,8 @@ static int converse(struct run *r)
 static void say_warnings(const struct run *r, const struct sink_summary *sum)
 {
 	if (sum->n_lost_execs)
-		sp_warn("not recorded, because it was started by exec: %s%s", sum->lost_execs,
-		        sum->n_lost_execs > 1 ? " and maybe others, several times" : "");
+		sp_warn("not recorded, because started by exec: %s (%u in all)", sum->lost_execs,
+		        sum->n_lost_execs);
 	if (sum->n_alive && r->child.status < 128)
 		sp_warn("%u processes that the program started still run; the recording has ended with the "
 		        "program",

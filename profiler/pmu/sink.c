@@ -18,8 +18,7 @@ enum {
 	 * sample's own count, so threads must not share ids.  A file must announce its ids at its
 	 * beginning: so many threads have their own, later ones share the last.
 	 */
-	MAX_ID_THREADS = 256,
-	MAX_EXEC_NAMES = 8,
+	MAX_ID_THREADS = 64,
 	ROUND_SAMPLES = 4096,
 	HOLD_SECONDS = 3,
 };
@@ -458,6 +457,7 @@ int sink_message(struct sink *s, const void *message, size_t n)
 		break;
 	case WIRE_EXEC:
 		note_exec(s, ((const struct wire_text *)head)->text);
+		s->sum.n_alive -= s->sum.n_alive > 0; /* as what we know of it */
 		break;
 	case WIRE_WARN:
 		/* Before the program has begun it is why it doesn't. */

@@ -20,6 +20,7 @@
 #include "profiler/pmu/events.h"
 #include "profiler/pmu/tally.h"
 
+/* Pointers are borrowed until the sink is freed. */
 struct sink_config {
 	const char *output; /* NULL: no file, only counts */
 	const struct sim_group *group;

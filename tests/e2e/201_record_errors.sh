@@ -21,7 +21,7 @@ says 'no program' 2 'which program' $R
 says 'a missing program' 1 'no such program' $R nosuchprogram
 says 'a program here but not in PATH' 1 'did you mean ./here' sh -c 'printf "#!/bin/sh\n" >here; chmod +x here; '"$SKIDPROF"' record here'
 says 'a folder' 1 'folder' $R /tmp/
-says 'a file without x' 1 'not executable' $R "$TOP/README.md"
+says 'a file without x' 1 'not executable' $R "$TOP/Makefile"
 printf '#!/nonexistent/interpreter\n' >bad && chmod +x bad
 says 'a script without interpreter' 1 '/nonexistent/interpreter' $R ./bad
 echo 'no program at all' >text && chmod +x text

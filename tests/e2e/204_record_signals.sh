@@ -11,7 +11,7 @@ build spin <<'C'
 #include <unistd.h>
 static volatile sig_atomic_t stop;
 static void on(int s) { stop = s; }
-static __attribute__((noinline)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
+static __attribute__((noipa)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
 int main(int argc, char **argv)
 {
 	unsigned x = 1;
@@ -54,11 +54,11 @@ ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'what had arrived is written' readable kill.data
 
 # Enough work to outlive its recorder for a while, and an end of its own.
-"$SKIDPROF" record -o nine.data ./spin 3000000 >nine.out 2>nine.err & rec=$!
+"$SKIDPROF" record -o nine.data ./spin 150000 >nine.out 2>nine.err & rec=$!
 wait_file nine.out && sleep 5
 pid=$(head -1 nine.out)
 kill -KILL $rec
-wait $rec 2>/dev/null
+wait $rec 2>/dev/null >&2
 check 'kill -9 of the recorder leaves a file that perf report reads' readable nine.data
 check 'kill -9 of the recorder leaves a file with samples' test "$(perf script -i nine.data 2>/dev/null | wc -l)" -gt 100
 for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.2; done

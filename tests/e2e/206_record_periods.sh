@@ -7,16 +7,24 @@ set -u
 build loop <<'C'
 #include <stdio.h>
 #include <stdlib.h>
-static __attribute__((noinline)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+static __attribute__((noipa)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
 int main(int c, char **v) { printf("%u\n", hot((unsigned)atoi(v[c - 1]))); return 0; }
 C
-# raw FILE: "event-number period value-of-instructions value-of-cycles" a sample, from perf's dump
+# raw FILE: "period value-of-instructions value-of-cycles" a sample, from perf's dump
 raw()
 {
-	perf script -D -i "$1" 2>/dev/null | awk '
-		/PERF_RECORD_SAMPLE/ { if (s) print id, p, v[1], v[2]; s = 1; n = 0; match($0, /period: [0-9]+/); p = substr($0, RSTART + 8, RLENGTH - 8) }
-		/\.\.\.\.\. id .*value/ { n++; match($0, /value [0-9]+/); v[n] = substr($0, RSTART + 6, RLENGTH - 6) }
-		END { if (s) print id, p, v[1], v[2] }'
+	perf script -D -i "$1" 2>/dev/null | python3 -c '
+import re, sys
+period, values = None, []
+def out():
+    if period: print(period, *values[:2])
+for line in sys.stdin:
+    if "PERF_RECORD_SAMPLE" in line:
+        out()
+        period, values = re.search(r"period: (\d+)", line).group(1), []
+    elif re.match(r"\.+ id [0-9a-f]+, value", line):
+        values.append(int(re.search(r"value ([0-9a-f]+)", line).group(1), 16))
+out()'
 }
 "$SKIDPROF" record -o long.data ./loop 40000000 >/dev/null 2>long.err
 raw long.data >long.raw

@@ -8,7 +8,7 @@ mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null || { echo 'skip
 trap 'umount "$SCRATCH/small"' EXIT
 build loop <<'C'
 #include <stdio.h>
-static __attribute__((noinline)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+static __attribute__((noipa)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
 int main(void) { printf("%u\n", hot(60000000)); return 0; }
 C
 ./loop >want
@@ -22,7 +22,7 @@ check 'the program has run to its end' cmp want got
 check 'what was written is readable' sh -c 'perf script -i small/full.data 2>/dev/null | grep -q hot'
 
 "$SKIDPROF" truth -q -o small/t.out ./loop >/dev/null 2>err
-check 'no half truth file is left' test ! -e small/t.out -o "$(grep -c '^totals:' small/t.out)" = 1
+check 'no half truth file is left' sh -c 'test ! -e small/t.out || grep -q ^totals: small/t.out'
 "$SKIDPROF" record -q -o c.data ./loop >&- 2>err
 ok $((! ($? <= 1))) 'a closed standard output does no harm'
 exit 0

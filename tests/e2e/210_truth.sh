@@ -14,7 +14,7 @@ C
 cat >prog.c <<'C'
 #include <stdio.h>
 #include "inl.h"
-__attribute__((noinline)) unsigned outer(unsigned n)
+__attribute__((noipa)) unsigned outer(unsigned n)
 {
 	unsigned s = 1;
 	while (n--)
