@@ -282,7 +282,7 @@ static double heat_of(const struct chain *best)
  */
 static void settle(struct chain *chains, const struct plan *plan, double *phi, struct loops_draws *out)
 {
-	bool settled[MAX_CHAINS] = { 0 }, again[MAX_CHAINS];
+	bool settled[MAX_CHAINS] = { 0 }, again[MAX_CHAINS] = { 0 };
 
 	for (size_t k = 0; k < out->n_chains; k++)
 		again[k] = true;
