@@ -162,7 +162,11 @@ static void on_glpk_error(void *info)
 	longjmp(*(jmp_buf *)info, 1);
 }
 
-/* GLPK aborts on its own errors unless jumped out of; its memory goes with its environment then. */
+/*
+ * GLPK aborts on its own errors unless jumped out of; its memory goes with
+ * its environment then.  It keeps one environment a thread, which nobody else
+ * would free when the thread ends.
+ */
 static int solve(const struct flow_lp *lp)
 {
 	jmp_buf env;
@@ -179,7 +183,7 @@ static int solve(const struct flow_lp *lp)
 	build(lp, glp);
 	ret = optimize(lp, glp);
 	glp_delete_prob(glp);
-	glp_error_hook(NULL, NULL);
+	glp_free_env();
 	return ret;
 }
 
