@@ -23,6 +23,13 @@ enum {
 	LONGEST_CHAIN = 16, /* of references from one entry to its origin */
 };
 
+/* A unit's table of files, by which declarations and call sites name them; NO_ID until looked up. */
+struct unit {
+	Dwarf_Files *files;
+	size_t n_files;
+	uint32_t *ids;
+};
+
 struct walk {
 	struct dwarf_source *s;
 	/* Damaged DWARF can make a walk endless: no more entries than the units have bytes. */
@@ -33,11 +40,8 @@ struct walk {
 	struct id_map scope_of_die; /* by the entry a function's copies refer to */
 	struct id_map scope_of_key; /* by pool text */
 	struct interval_list intervals;
-	/* Numbers of the unit's files, as call sites name them. */
-	Dwarf_CU *unit;
-	Dwarf_Files *unit_files;
-	size_t n_unit_files;
-	struct id_map unit_file_ids;
+	struct id_map unit_ids; /* by libdw's unit, into units */
+	VEC(struct unit) units;
 };
 
 static int out_of_memory(void)
@@ -167,6 +171,49 @@ static const char *qualified_name(struct walk *w, Dwarf_Die *die)
 	return text_pool_printf(&w->s->m->pool, "%s::%s", w->prefixes.v[id], name);
 }
 
+static struct unit *unit_of(struct walk *w, Dwarf_CU *cu)
+{
+	struct unit unit = { 0 };
+	Dwarf_Die die;
+	uint32_t id;
+
+	if (id_map_get(&w->unit_ids, cu, &id))
+		return &w->units.v[id];
+	if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) < 0 ||
+	    dwarf_getsrcfiles(&die, &unit.files, &unit.n_files) != 0)
+		unit.n_files = 0;
+	unit.ids = malloc(unit.n_files * sizeof(*unit.ids) + 1);
+	if (!unit.ids)
+		unit.n_files = 0;
+	else
+		memset(unit.ids, 0xff, unit.n_files * sizeof(*unit.ids));
+	if (id_map_put(&w->unit_ids, cu, (uint32_t)w->units.n) < 0 || vec_push(&w->units, unit) < 0) {
+		free(unit.ids);
+		return NULL;
+	}
+	return &w->units.v[w->units.n - 1];
+}
+
+/* The file that an attribute gives by its number.  libdw's own function aborts on units without lines. */
+static uint32_t file_of(struct walk *w, Dwarf_Attribute *attr)
+{
+	struct unit *unit;
+	Dwarf_Word number;
+	const char *path;
+
+	if (!attr || dwarf_formudata(attr, &number) != 0)
+		return NO_ID;
+	unit = unit_of(w, attr->cu);
+	if (!unit || number >= unit->n_files)
+		return NO_ID;
+	if (unit->ids[number] == NO_ID) {
+		path = dwarf_filesrc(unit->files, number, NULL, NULL);
+		if (path)
+			unit->ids[number] = debug_file_id(w->s->m, w->s->d, path);
+	}
+	return unit->ids[number];
+}
+
 /* Names that another file may use for something else. */
 static bool is_local_linkage(const char *linkage)
 {
@@ -176,10 +223,11 @@ static bool is_local_linkage(const char *linkage)
 
 static int describe(struct walk *w, Dwarf_Die *die, struct scope *scope)
 {
-	const char *linkage = linkage_name(die), *file = dwarf_decl_file(die);
+	const char *linkage = linkage_name(die);
+	Dwarf_Attribute attr;
 	int line = 0;
 
-	scope->file = file ? debug_file_id(w->s->m, w->s->d, file) : NO_ID;
+	scope->file = file_of(w, dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
 	scope->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
 	if (linkage && *linkage) {
 		scope->linkage = text_pool_add(&w->s->m->pool, linkage, strlen(linkage));
@@ -216,32 +264,6 @@ static int scope_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
 	return id_map_put(&w->scope_of_die, origin.addr, *id);
 }
 
-/* The file of a call site, by its number in the unit's own table. */
-static uint32_t call_file(struct walk *w, Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word number;
-	const char *path;
-	uint32_t id = NO_ID;
-
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &number) != 0)
-		return NO_ID;
-	if (w->unit != die->cu) {
-		Dwarf_Die unit;
-
-		w->unit = die->cu;
-		id_map_fini(&w->unit_file_ids);
-		if (!dwarf_diecu(die, &unit, NULL, NULL) ||
-		    dwarf_getsrcfiles(&unit, &w->unit_files, &w->n_unit_files) != 0)
-			w->n_unit_files = 0;
-	}
-	path = number < w->n_unit_files ? dwarf_filesrc(w->unit_files, number, NULL, NULL) : NULL;
-	if (!path || id_map_get(&w->unit_file_ids, path, &id))
-		return id;
-	id = debug_file_id(w->s->m, w->s->d, path);
-	return id_map_put(&w->unit_file_ids, path, id) < 0 ? NO_ID : id;
-}
-
 /* The ranges of a copy; *n_ranges counts those that are code. */
 static int add_ranges(struct walk *w, Dwarf_Die *die, uint32_t owner, uint32_t depth, size_t *n_ranges)
 {
@@ -275,7 +297,7 @@ static int add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t de
 		return err;
 	err = scope_of(w, die, &copy.scope);
 	if (parent != NO_ID) {
-		copy.call_file = call_file(w, die);
+		copy.call_file = file_of(w, dwarf_attr(die, DW_AT_call_file, &attr));
 		if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line))
 			copy.call_line = (uint32_t)line;
 	}
@@ -354,7 +376,10 @@ static int walk_units(struct walk *w, Dwarf *dwarf)
 
 static void walk_fini(struct walk *w)
 {
-	id_map_fini(&w->unit_file_ids);
+	for (size_t i = 0; i < w->units.n; i++)
+		free(w->units.v[i].ids);
+	vec_fini(&w->units);
+	id_map_fini(&w->unit_ids);
 	vec_fini(&w->intervals);
 	id_map_fini(&w->scope_of_key);
 	id_map_fini(&w->scope_of_die);
