@@ -25,35 +25,36 @@ enum insn_flow {
 /*
  * Bits of insn.flags: what retired-instruction events ask about (eq. 8).
  *
- * Floating-point arithmetic is add, subtract, multiply, divide, fused
- * multiply-add, square root, minimum, maximum, reciprocals, dot products,
- * horizontal adds, rounding to integral, and x87's arithmetic.  Compares,
- * converts, moves, shuffles, sign changes and logic are not: the processors'
- * own events (Intel's FP_ARITH_INST_RETIRED) leave them out.
+ * Floating point is what computes with such numbers: add, subtract, multiply,
+ * divide, fused multiply-add, square root, minimum, maximum, reciprocals, dot
+ * products, rounding, and compares and converts, which bear INSN_FP_CONVERT
+ * as well: Intel's FP_ARITH_INST_RETIRED events count neither those nor x87.
+ * Moves, shuffles, sign changes and logic are not.
  */
 enum insn_flag {
-	INSN_LOAD = 1 << 0,      /* reads memory (ret, pop, leave and indirect jumps through memory too) */
-	INSN_STORE = 1 << 1,     /* writes memory (push, call on x86 too) */
-	INSN_FP_SCALAR = 1 << 2, /* scalar floating-point arithmetic, x87's too */
-	INSN_FP_VECTOR = 1 << 3, /* packed floating-point arithmetic */
-	INSN_SIMD_INT = 1 << 4,  /* any other work on vector registers: integers, moves, shuffles, converts */
-	INSN_DIV = 1 << 5,       /* integer division */
-	INSN_NOP = 1 << 6,       /* nop, pause, endbr64, bti, hint */
-	INSN_REP = 1 << 7,       /* x86 rep string instruction: one retired instruction, many steps */
-	INSN_LOCK = 1 << 8,      /* atomic read-modify-write */
-	INSN_UNKNOWN = 1 << 9,   /* not decoded: stepped over, its loads and stores not known */
+	INSN_LOAD = 1 << 0,        /* reads memory (ret, pop, leave and indirect jumps through memory too) */
+	INSN_STORE = 1 << 1,       /* writes memory (push, call on x86 too) */
+	INSN_FP_SCALAR = 1 << 2,   /* scalar floating point, x87's too */
+	INSN_FP_VECTOR = 1 << 3,   /* packed floating point */
+	INSN_SIMD_INT = 1 << 4,    /* any other work on vector registers: integers, moves, shuffles, logic */
+	INSN_DIV = 1 << 5,         /* integer division */
+	INSN_NOP = 1 << 6,         /* nop, pause, endbr64, bti, hint */
+	INSN_REP = 1 << 7,         /* x86 rep string instruction: one retired instruction, many steps */
+	INSN_LOCK = 1 << 8,        /* atomic read-modify-write */
+	INSN_UNKNOWN = 1 << 9,     /* not decoded: stepped over, its loads and stores not known */
 	INSN_MEM_TARGET = 1 << 10, /* indirect through memory at the known address `target` (PLT slot, GOT) */
 	INSN_TWO_LOADS = 1 << 11,  /* more than one load operation (cmps, gathers; ldp counts one) */
 	INSN_TWO_STORES = 1 << 12, /* more than one store operation (scatters, enter) */
 	INSN_PREFETCH = 1 << 13,   /* software prefetch: no architectural load */
 	INSN_X87 = 1 << 14,        /* of the FP_SCALAR ones: x87, which Intel's FP_ARITH events leave out */
 	INSN_FMA = 1 << 15, /* of the FP ones: counted twice by Intel's FP_ARITH events (fma, dot product) */
+	INSN_FP_CONVERT = 1 << 16, /* of the FP ones: compares and converts */
 };
 
 struct insn {
 	uint64_t vaddr;  /* as linked */
 	uint64_t target; /* JUMP, COND, CALL: as linked; with INSN_MEM_TARGET the slot's address; else 0 */
-	uint16_t flags;  /* enum insn_flag */
+	uint32_t flags;  /* enum insn_flag */
 	uint8_t size_bytes;
 	uint8_t flow; /* enum insn_flow */
 };

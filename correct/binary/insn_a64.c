@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { KIND_FP = 1, KIND_FMA = 2 };
+enum { KIND_FP = 1, KIND_FMA = 2, KIND_CONVERT = 4 };
 
 #define N_WORDS(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -21,6 +21,12 @@ static const char *const fp_arithmetic[] = {
 
 static const char *const fp_fused[] = { "fcmla", "fmadd", "fmla", "fmls", "fmsub", "fnmadd", "fnmsub" };
 
+static const char *const fp_convert[] = {
+	"facge",  "facgt",  "fccmp",  "fccmpe", "fcmeq",  "fcmge",   "fcmgt",  "fcmle",  "fcmlt", "fcmp",
+	"fcmpe",  "fcvt",   "fcvtas", "fcvtau", "fcvtl",  "fcvtl2",  "fcvtms", "fcvtmu", "fcvtn", "fcvtn2",
+	"fcvtns", "fcvtnu", "fcvtps", "fcvtpu", "fcvtxn", "fcvtxn2", "fcvtzs", "fcvtzu", "scvtf", "ucvtf",
+};
+
 void insn_a64_learn(struct insn_decoder *d)
 {
 	for (unsigned id = 1; id < INSN_MAX_IDS && id < ARM64_INS_ENDING; id++) {
@@ -32,6 +38,8 @@ void insn_a64_learn(struct insn_decoder *d)
 			d->kind[id] = KIND_FP;
 		if (insn_word_in(name, fp_fused, N_WORDS(fp_fused)))
 			d->kind[id] = KIND_FP | KIND_FMA;
+		if (insn_word_in(name, fp_convert, N_WORDS(fp_convert)))
+			d->kind[id] = KIND_FP | KIND_CONVERT;
 	}
 }
 
@@ -96,13 +104,13 @@ static bool find_flow(uint32_t word, struct insn *out)
 	return true;
 }
 
-static uint16_t load_or_store(bool load)
+static uint32_t load_or_store(bool load)
 {
 	return load ? INSN_LOAD : INSN_STORE;
 }
 
 /* Exclusive, ordered, and compare-and-swap: size 001000 o2 L o1 ... */
-static uint16_t exclusive_memory(uint32_t word)
+static uint32_t exclusive_memory(uint32_t word)
 {
 	bool o1 = word >> 21 & 1, o2 = word >> 23 & 1;
 
@@ -112,7 +120,7 @@ static uint16_t exclusive_memory(uint32_t word)
 }
 
 /* LSE: ldadd and its like, swp; ldapr and the 64-byte ones only load or store. */
-static uint16_t atomic_memory(uint32_t word)
+static uint32_t atomic_memory(uint32_t word)
 {
 	unsigned o3_opc = word >> 12 & 15;
 
@@ -124,7 +132,7 @@ static uint16_t atomic_memory(uint32_t word)
 }
 
 /* One register: size 111 V 0 ... opc (23:22). */
-static uint16_t single_memory(uint32_t word)
+static uint32_t single_memory(uint32_t word)
 {
 	bool vector = word >> 26 & 1;
 	unsigned size = word >> 30, opc = word >> 22 & 3;
@@ -144,7 +152,7 @@ static uint16_t single_memory(uint32_t word)
 	return load_or_store(opc != 0);
 }
 
-static uint16_t find_memory(uint32_t word)
+static uint32_t find_memory(uint32_t word)
 {
 	unsigned group = word >> 27 & 7; /* 29:27 */
 	bool vector = word >> 26 & 1;
@@ -193,14 +201,14 @@ static bool uses_vectors(const cs_arm64 *a64)
 
 static void find_arithmetic(struct insn_decoder *d, const cs_insn *detail, struct insn *out)
 {
-	uint8_t kind = d->kind[detail->id];
+	uint16_t kind = d->kind[detail->id];
 
 	/* sdiv, udiv */
 	if (detail->id == ARM64_INS_SDIV || detail->id == ARM64_INS_UDIV)
 		out->flags |= INSN_DIV;
 	if (kind & KIND_FP)
 		out->flags |= (is_vector(&detail->detail->arm64) ? INSN_FP_VECTOR : INSN_FP_SCALAR) |
-		              (kind & KIND_FMA ? INSN_FMA : 0);
+		              (kind & KIND_FMA ? INSN_FMA : 0) | (kind & KIND_CONVERT ? INSN_FP_CONVERT : 0);
 	else if (uses_vectors(&detail->detail->arm64))
 		out->flags |= INSN_SIMD_INT;
 }

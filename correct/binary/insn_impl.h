@@ -14,11 +14,18 @@ struct insn_decoder {
 	csh detail; /* Intel order of operands, with their details */
 	csh text;   /* what is shown to people */
 	cs_insn *scratch, *scratch_text;
-	uint8_t kind[INSN_MAX_IDS]; /* by capstone's instruction id: what the mnemonic says */
+	uint16_t kind[INSN_MAX_IDS]; /* by capstone's instruction id: what the mnemonic says */
 };
 
 void insn_x86_learn(struct insn_decoder *d);
 int insn_x86_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, struct insn *out);
+
+/*
+ * The flags of a VEX or EVEX instruction that capstone doesn't know, from its
+ * opcode: those maps are regular enough to tell loads, stores and arithmetic.
+ */
+struct x86_form;
+uint32_t x86_vector_flags(const struct x86_form *f);
 
 void insn_a64_learn(struct insn_decoder *d);
 int insn_a64_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, struct insn *out);

@@ -23,6 +23,7 @@ enum {
 	KIND_FMA = 32,
 	KIND_MANY = 64, /* gathers and scatters */
 	KIND_PREFETCH = 128,
+	KIND_CONVERT = 256,
 };
 
 #define N_WORDS(words) (sizeof(words) / sizeof((words)[0]))
@@ -58,6 +59,12 @@ static const char *const x87_arithmetic[] = {
 	"fsqrt",  "fsub",  "fsubp",  "fsubr", "fsubrp",  "fyl2x",  "fyl2xp1",
 };
 
+/* Compares and converts; sorted like the rest. */
+static const char *const x87_convert[] = {
+	"fcom",  "fcomi",  "fcomp", "fcompi", "fcompp", "ficom",  "ficomp",  "fild",    "fist",
+	"fistp", "fisttp", "ftst",  "fucom",  "fucomi", "fucomp", "fucompi", "fucompp",
+};
+
 /* SSE and AVX arithmetic without the v before and the ss, sd, ps, pd behind. */
 static const char *const fp_stems[] = {
 	"add",   "addsub", "div",     "dp",      "exp2",   "getexp", "getmant", "hadd",   "hsub",
@@ -67,7 +74,7 @@ static const char *const fp_stems[] = {
 
 static const char *const fma_stems[] = { "fmadd", "fmaddsub", "fmsub", "fmsubadd", "fnmadd", "fnmsub" };
 
-static uint8_t dest_kind(const char *name)
+static uint16_t dest_kind(const char *name)
 {
 	if (insn_word_in(name, dest_none, N_WORDS(dest_none)))
 		return DEST_NONE;
@@ -93,25 +100,40 @@ static bool is_fma(char *stem)
 	return insn_word_in(stem, fma_stems, N_WORDS(fma_stems));
 }
 
-static uint8_t fp_kind(const char *name)
+/* cvt<from>2<to>: scalar if either is one number, as in si, usi, ss, sd. */
+static uint16_t convert_kind(const char *name)
+{
+	bool scalar = strstr(name, "ss2") || strstr(name, "sd2") || strstr(name, "si2");
+
+	return KIND_CONVERT | (scalar ? KIND_FP_SCALAR : KIND_FP_VECTOR);
+}
+
+static uint16_t fp_kind(const char *name)
 {
 	char stem[32];
 	size_t len = strlen(name);
+	uint16_t kind;
 	bool fma;
 
 	if (insn_word_in(name, x87_arithmetic, N_WORDS(x87_arithmetic)))
 		return KIND_FP_SCALAR | KIND_X87;
+	if (insn_word_in(name, x87_convert, N_WORDS(x87_convert)))
+		return KIND_FP_SCALAR | KIND_X87 | KIND_CONVERT;
+	if (!strncmp(name, "cvt", 3) || !strncmp(name, "vcvt", 4))
+		return convert_kind(name);
 	if (len < 4 || len >= sizeof(stem) || !strchr("sp", name[len - 2]) || !strchr("sd", name[len - 1]))
 		return 0;
+	kind = name[len - 2] == 's' ? KIND_FP_SCALAR : KIND_FP_VECTOR;
 	memcpy(stem, name, len - 2);
 	stem[len - 2] = 0;
 	if (stem[0] == 'v')
 		memmove(stem, stem + 1, len - 2);
+	if (!strcmp(stem, "cmp") || !strcmp(stem, "comi") || !strcmp(stem, "ucomi"))
+		return kind | KIND_CONVERT;
 	fma = is_fma(stem);
 	if (!fma && !insn_word_in(stem, fp_stems, N_WORDS(fp_stems)))
 		return 0;
-	return (name[len - 2] == 's' ? KIND_FP_SCALAR : KIND_FP_VECTOR) |
-	       (fma || !strcmp(stem, "dp") ? KIND_FMA : 0);
+	return kind | (fma || !strcmp(stem, "dp") ? KIND_FMA : 0);
 }
 
 void insn_x86_learn(struct insn_decoder *d)
@@ -189,7 +211,7 @@ static void find_flow(const struct x86_form *f, struct insn *out)
 }
 
 /* What goes to or comes from memory without being an operand. */
-static uint16_t implicit_memory(const struct x86_form *f, uint8_t flow)
+static uint32_t implicit_memory(const struct x86_form *f, uint8_t flow)
 {
 	uint8_t op = f->opcode;
 
@@ -218,7 +240,7 @@ static uint16_t implicit_memory(const struct x86_form *f, uint8_t flow)
 }
 
 /* String instructions, whose operands capstone lists in ways of its own.  True if it is one. */
-static bool string_memory(const struct x86_form *f, uint16_t *flags)
+static bool string_memory(const struct x86_form *f, uint32_t *flags)
 {
 	if (f->vector || f->map != X86_MAP_ONE)
 		return false;
@@ -258,19 +280,17 @@ static bool is_nop(const struct x86_form *f)
 	       !(f->opcode == 0x1e && f->rep && f->modrm >> 6 == 3 && x86_form_reg(f) == 1);
 }
 
-static uint16_t operand_memory(const cs_x86 *x86, uint8_t kind)
+static uint32_t operand_memory(const cs_x86 *x86, uint16_t kind)
 {
-	uint16_t flags = 0;
+	uint32_t flags = 0;
 
 	if ((kind & DEST_MASK) == DEST_NONE)
 		return 0;
 	for (uint8_t i = 0; i < x86->op_count; i++) {
 		if (x86->operands[i].type != X86_OP_MEM)
 			continue;
-		if (i > 0 && (kind & DEST_MASK) != DEST_UPDATE)
+		if (i > 0) /* xchg, the exception, is known by its opcode */
 			flags |= INSN_LOAD;
-		else if (i > 0)
-			flags |= INSN_LOAD; /* add mem to register; xchg is put right by its opcode */
 		else if ((kind & DEST_MASK) == DEST_UPDATE)
 			flags |= INSN_LOAD | INSN_STORE;
 		else
@@ -288,11 +308,12 @@ static bool is_vector_reg(unsigned reg)
 	       (reg >= X86_REG_YMM0 && reg <= X86_REG_YMM31) || (reg >= X86_REG_ZMM0 && reg <= X86_REG_ZMM31);
 }
 
-static uint16_t operand_arithmetic(const cs_x86 *x86, uint8_t kind)
+static uint32_t operand_arithmetic(const cs_x86 *x86, uint16_t kind)
 {
 	if (kind & (KIND_FP_SCALAR | KIND_FP_VECTOR))
 		return (kind & KIND_FP_SCALAR ? INSN_FP_SCALAR : INSN_FP_VECTOR) |
-		       (kind & KIND_X87 ? INSN_X87 : 0) | (kind & KIND_FMA ? INSN_FMA : 0);
+		       (kind & KIND_X87 ? INSN_X87 : 0) | (kind & KIND_FMA ? INSN_FMA : 0) |
+		       (kind & KIND_CONVERT ? INSN_FP_CONVERT : 0);
 	for (uint8_t i = 0; i < x86->op_count; i++)
 		if (x86->operands[i].type == X86_OP_REG && is_vector_reg(x86->operands[i].reg))
 			return INSN_SIMD_INT;
@@ -313,7 +334,7 @@ static void find_flags(struct insn_decoder *d, const struct x86_form *f, const u
                        struct insn *out)
 {
 	const cs_insn *detail;
-	uint8_t kind;
+	uint16_t kind;
 
 	out->flags |= implicit_memory(f, out->flow);
 	if (is_integer_division(f))
@@ -330,7 +351,9 @@ static void find_flags(struct insn_decoder *d, const struct x86_form *f, const u
 		return;
 	detail = insn_detail(d, code, out->size_bytes, out->vaddr);
 	if (!detail || detail->size != out->size_bytes || detail->id >= INSN_MAX_IDS) {
-		if (out->flow == INSN_PLAIN)
+		if (f->vector)
+			out->flags |= x86_vector_flags(f);
+		else if (out->flow == INSN_PLAIN)
 			out->flags |= INSN_UNKNOWN;
 		else if (f->has_memory && (out->flow == INSN_CALL_IND || out->flow == INSN_JUMP_IND))
 			out->flags |= INSN_LOAD;

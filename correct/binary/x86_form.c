@@ -422,9 +422,11 @@ static bool take_vector_prefix(struct cursor *c, struct x86_form *f, uint8_t lea
 	f->vector = lead == 0x62 ? X86_EVEX : X86_VEX;
 	if (lead == 0xc5) {
 		f->map = X86_MAP_0F;
+		f->pp = payload & 3;
 	} else {
 		uint8_t second = take(c);
 
+		f->pp = second & 3;
 		f->rex_w = second & 0x80;
 		if (lead == 0x62)
 			take(c);

@@ -35,6 +35,7 @@ struct x86_form {
 	uint8_t map;    /* enum x86_map */
 	uint8_t opcode; /* the last opcode byte */
 	uint8_t vector; /* enum x86_vector */
+	uint8_t pp;     /* of VEX and EVEX, the prefix folded in: 0 none, 1 66, 2 f3, 3 f2 */
 	bool opsize, addrsize, lock, rep, repne, rex_w, rex_b;
 	bool fs_gs; /* a segment that isn't flat */
 	bool has_modrm, has_memory;
