@@ -322,7 +322,7 @@ static int listen_to_end(struct run *r)
 		stop_second_set(r);
 		now = seconds_since(&r->begun);
 		if (now - ticked >= 1) {
-			sink_tick(r->sink, now);
+			sink_tick(r->sink);
 			ticked = now;
 		}
 	}

@@ -20,7 +20,6 @@ enum {
 	 */
 	MAX_ID_THREADS = 64,
 	ROUND_SAMPLES = 4096,
-	HOLD_SECONDS = 3,
 };
 
 struct thread {
@@ -38,7 +37,8 @@ struct sink {
 	uint32_t n_slots;
 	VEC(uint8_t) held; /* messages, whole, until decided */
 	bool decided, fine;
-	uint64_t last_ns; /* of the last record written */
+	uint64_t n_fine[WIRE_MAX_EVENTS]; /* samples held, by the plugin's member */
+	uint64_t last_ns;                 /* of the last record written */
 	uint32_t since_round;
 	struct tally tally;
 	struct sink_summary sum;
@@ -315,14 +315,12 @@ static int hold(struct sink *s, const void *message, size_t n)
 	return 0;
 }
 
-static bool proves_long(const struct sink *s, const struct wire_sample *m)
+/* All threads and processes together: what is held back is bounded. */
+static bool proves_long(struct sink *s, const struct wire_sample *m)
 {
-	const uint64_t *values = (const uint64_t *)(m + 1);
-
-	for (uint32_t i = 0; i < s->config.group->n_sampled; i++)
-		if (values[i] >= s->config.long_count)
-			return true;
-	return false;
+	if (m->event < s->config.group->n)
+		return false;
+	return ++s->n_fine[m->event % WIRE_MAX_EVENTS] >= s->config.long_count / s->config.fine_period;
 }
 
 static void to_file(struct sink *s, const struct wire_head *head)
@@ -476,13 +474,10 @@ int sink_message(struct sink *s, const void *message, size_t n)
 	return 0;
 }
 
-void sink_tick(struct sink *s, double held_s)
+void sink_tick(struct sink *s)
 {
 	if (!s->config.output || s->err < 0)
 		return;
-	/* A program that mostly waits: what it does is little, so the finer period can be afforded. */
-	if (!s->decided && held_s >= HOLD_SECONDS)
-		decide(s, true);
 	if (s->err == 0 && s->decided)
 		note_error(s, pd_writer_flush(s->w));
 }

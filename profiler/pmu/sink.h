@@ -10,10 +10,10 @@
  * The period: whether a program is short is known when it ends.  So every
  * sampled event without a period of its own (-c) runs twice in the plugin, at
  * its period and at a tenth of it, and messages are held back until the
- * program has proved long (any sampled count passed sink_config.long_count,
- * or flush_held after a few seconds) or has ended.  Then one of the two
- * is written, the other dropped: all samples of an event in a file have one
- * period.  What is held back is bounded by long_count / fine_period.
+ * program has proved long (a sampled count of all threads together passed
+ * sink_config.long_count) or has ended.  Then one of the two is written, the
+ * other dropped: all samples of an event in a file have one period.  What is
+ * held back is bounded by long_count / fine_period samples of each event.
  */
 #include "profiler/perfdata/maps.h"
 #include "profiler/perfdata/writer.h"
@@ -42,8 +42,8 @@ int sink_new(const struct sink_config *config, struct sink **out);
  */
 int sink_message(struct sink *s, const void *message, size_t n);
 
-/* Once a second: bring the file up to date; held is how long nothing has been decided, in seconds. */
-void sink_tick(struct sink *s, double held_s);
+/* Once a second: bring the file up to date. */
+void sink_tick(struct sink *s);
 
 /* The coarser period was taken: samples at the finer one are only dropped. */
 bool sink_wants_one_set(const struct sink *s);
