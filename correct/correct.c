@@ -20,6 +20,7 @@
 enum {
 	MIN_SKIDS = 50, /* overshoots that make a distribution */
 	MAX_WORKERS = 64,
+	MIN_REGION_SAMPLES = 30,
 };
 
 static const char *const method_words[] = {
@@ -278,12 +279,36 @@ static int solve_full(struct work *w, struct evidence *ev, size_t r, const struc
 	return err;
 }
 
+/*
+ * A region that was hardly sampled can't be known better than its samples
+ * say, and one with more free flows than samples is not worth the time.
+ */
+static bool worth_solving(const struct work *w, size_t r, char *why, size_t size)
+{
+	const struct problem *p = w->problems[r];
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
+
+	if (n >= MIN_REGION_SAMPLES && n >= (double)n_free / 4)
+		return true;
+	snprintf(why, size,
+	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",
+	         n, p->n_blocks);
+	return false;
+}
+
 static int solve_one(struct work *w, struct evidence *ev, size_t r)
 {
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution *sol = &w->solutions[r];
 
 	opts.seed = w->opts->seed + r;
+	if (!worth_solving(w, r, sol->why, sizeof(sol->why))) {
+		sol->verdict = VERDICT_UNRELIABLE;
+		return 0;
+	}
+	sp_debug("region %zu: %zu blocks, %zu edges, %.3g instructions", r, w->problems[r]->n_blocks,
+	         w->problems[r]->n_edges, w->problems[r]->total_insn);
 	switch (w->opts->method) {
 	case METHOD_LOOPS:
 		return method_loops(w->problems[r], &opts, sol);
