@@ -128,6 +128,13 @@ static int take_script(struct program *p, char *line)
 		               interp);
 	if (strlen(interp) >= PATH_MAX)
 		return sp_fail(SP_ENOTSUP, "%s: the interpreter's path is too long", script);
+	/* "#!/usr/bin/env NAME" only searches PATH, and what it would exec is lost to the emulator: search here. */
+	if (strcmp(strrchr(interp, '/') ? strrchr(interp, '/') + 1 : interp, "env") == 0 && *arg &&
+	    !strpbrk(arg, "= \t/") && *arg != '-') {
+		if (!program_search(arg, p->path))
+			return sp_fail(SP_ENOENT, "%s: its interpreter %s is not in PATH", script, arg);
+		return push_front(p, arg, NULL, script);
+	}
 	strcpy(p->path, interp);
 	return push_front(p, interp, *arg ? arg : NULL, script);
 }

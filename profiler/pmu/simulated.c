@@ -372,8 +372,10 @@ static int converse(struct run *r)
 static void say_warnings(const struct run *r, const struct sink_summary *sum)
 {
 	if (sum->n_lost_execs)
-		sp_warn("not recorded, because started by exec: %s (%u in all)", sum->lost_execs,
-		        sum->n_lost_execs);
+		sp_warn("not recorded, because started by exec: %s (%u in all)%s", sum->lost_execs,
+		        sum->n_lost_execs,
+		        sum->main_exec ? "; the program itself went over to another one: record that one"
+		                       : "");
 	if (sum->n_alive && r->child.status < 128)
 		sp_warn("%u processes that the program started still run; the recording has ended with the "
 		        "program",

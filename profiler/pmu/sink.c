@@ -42,6 +42,7 @@ struct sink {
 	uint32_t since_round;
 	struct tally tally;
 	struct sink_summary sum;
+	uint32_t main_pid; /* of the program itself; 0 = has not begun */
 	char exec_names[1024], refusal[512];
 	int err; /* of the first write that failed; writing stops there */
 	char err_text[512];
@@ -380,10 +381,11 @@ static int take_counts(struct sink *s, const struct wire_counts *m)
 	return err;
 }
 
-static void note_exec(struct sink *s, const char *path)
+static void note_exec(struct sink *s, uint32_t pid, const char *path)
 {
 	size_t used = strlen(s->exec_names), n = strlen(path);
 
+	s->sum.main_exec |= pid == s->main_pid;
 	s->sum.n_lost_execs++;
 	/* Named once each; what doesn't fit is still counted. */
 	for (const char *p = s->exec_names; (p = strstr(p, path)); p += n)
@@ -443,6 +445,8 @@ int sink_message(struct sink *s, const void *message, size_t n)
 		return err;
 	switch (head->kind) {
 	case WIRE_HELLO:
+		if (!s->main_pid)
+			s->main_pid = head->pid;
 		s->sum.n_processes++;
 		s->sum.n_threads++;
 		s->sum.n_alive++;
@@ -454,7 +458,7 @@ int sink_message(struct sink *s, const void *message, size_t n)
 		s->sum.n_alive -= s->sum.n_alive > 0;
 		break;
 	case WIRE_EXEC:
-		note_exec(s, ((const struct wire_text *)head)->text);
+		note_exec(s, head->pid, ((const struct wire_text *)head)->text);
 		s->sum.n_alive -= s->sum.n_alive > 0; /* as what we know of it */
 		break;
 	case WIRE_WARN:

@@ -57,6 +57,7 @@ struct sink_summary {
 	bool fine;                                /* the finer period was taken */
 	const char *lost_execs;                   /* names, comma-separated; borrowed from the sink */
 	uint32_t n_lost_execs;
+	bool main_exec;      /* the program itself became another one by exec */
 	const char *refusal; /* why the plugin didn't let the program begin; "" = it began; borrowed */
 };
 

@@ -112,6 +112,22 @@ static void a_script_becomes_its_interpreter_with_one_argument(void **state)
 	program_fini(&p);
 }
 
+static void env_in_a_script_is_looked_through(void **state)
+{
+	static const char script[] = "#!/usr/bin/env sh\n", wrong[] = "#!/usr/bin/env nosuchprogram\n";
+	struct program p;
+
+	(void)state;
+	make("byenv", script, sizeof(script) - 1, 0755);
+	assert_int_equal(find("./byenv", &p), 0);
+	assert_non_null(strstr(p.path, "/sh"));
+	assert_string_equal(p.argv[0], "sh");
+	assert_string_equal(p.argv[1], "./byenv");
+	program_fini(&p);
+	make("noenv", wrong, sizeof(wrong) - 1, 0755);
+	refused("./noenv", -SP_ENOENT, "nosuchprogram is not in PATH");
+}
+
 static void scripts_of_scripts_end_somewhere(void **state)
 {
 	char self[256], line[300];
@@ -166,6 +182,7 @@ int main(void)
 		cmocka_unit_test(the_elf_header_decides_the_machine),
 		cmocka_unit_test(a_program_in_path_keeps_its_name),
 		cmocka_unit_test(a_script_becomes_its_interpreter_with_one_argument),
+		cmocka_unit_test(env_in_a_script_is_looked_through),
 		cmocka_unit_test(scripts_of_scripts_end_somewhere),
 		cmocka_unit_test(what_cannot_be_run_is_refused_by_name),
 	};
