@@ -29,9 +29,10 @@ struct flow_node { /* an instruction that was reached */
 	uint32_t fall_prev, jump_prev; /* an instruction before it, FLOW_NONE if none */
 	uint32_t link0;                /* head of its list of links, FLOW_NONE if none */
 	bool leader;
-	bool falls;    /* after a call: what follows is the same function */
-	bool unknown;  /* indirect, and no target is known */
-	bool noreturn; /* a call or jump to a function known by name not to return */
+	bool falls;      /* after a call: what follows is the same function */
+	bool unresolved; /* indirect, and neither code nor branch records tell a target */
+	bool unknown;    /* the same, and not even a guess */
+	bool noreturn;   /* a call or jump to a function known by name not to return */
 };
 
 struct flow_link {     /* a jump or call to an address */
@@ -51,7 +52,7 @@ struct flow_fn { /* a function to decode: the target of a call, or hot */
 	bool started;
 	/* returns.c: */
 	uint32_t entry; /* block, FLOW_NONE if not decoded */
-	bool returns, cut;
+	bool returns, cut, reached;
 	uint32_t ret0, n_rets; /* rets[ret0..]: returning blocks */
 	uint32_t stamp;
 };
@@ -86,6 +87,7 @@ struct flow_build {
 	VEC(struct flow_link) links;
 	VEC(struct flow_fn) fns;
 	VEC(struct flow_ifunc) ifuncs;
+	struct flow_seen *seen; /* a copy, sorted by from */
 	VEC(struct flow_work) work;
 	VEC(uint32_t) pending; /* indirect jumps not looked at yet */
 	VEC(uint64_t) tables;  /* addresses of jump tables found, any module */

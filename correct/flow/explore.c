@@ -266,7 +266,7 @@ static int follow_indirect_call(struct flow_build *b, uint32_t node)
 	}
 	if (!slot && (err = flow_seen_follow(b, node, &seen)) < 0)
 		return err;
-	b->nodes.v[node].unknown = !slot && !seen;
+	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !slot && !seen;
 	return 0;
 }
 
@@ -402,7 +402,7 @@ static int follow_pending(struct flow_build *b, uint32_t node)
 		err = flow_table_follow(b, node, &found);
 	if (err == 0 && !found)
 		err = flow_seen_follow(b, node, &found);
-	b->nodes.v[node].unknown = !found;
+	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !found;
 	return err;
 }
 

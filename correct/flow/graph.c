@@ -22,6 +22,7 @@ static void build_fini(struct flow_build *b)
 	vec_fini(&b->succ);
 	vec_fini(&b->stack);
 	vec_fini(&b->rets);
+	free(b->seen);
 	free(b->cut_of_node);
 	free(b->succ0);
 	free(b->stamp);

@@ -1,26 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Targets that the code doesn't tell: from branch records, which are sure; and
+ * from where samples were seen, which is a guess and marked so.
+ */
 #include "correct/flow/build.h"
+#include "correct/flow/symbolic.h"
 
-/* The first branch record of a node, in->n_seen if none. */
-static size_t first_seen(const struct flow_build *b, const struct flow_node *n, size_t at)
+enum {
+	MAX_GUESSED_TARGETS = 64, /* more unreached hot functions than that, and a guess is worth nothing */
+	MAX_RESOLVER_BYTES = 4096,
+};
+
+static int compare_seen(const struct flow_seen *s, const struct flow_node *n)
 {
-	for (; at < b->in->n_seen; at++)
-		if (b->in->seen[at].from_module == n->module && b->in->seen[at].from_vaddr == n->insn.vaddr)
-			break;
-	return at;
+	if (s->from_module != n->module)
+		return s->from_module < n->module ? -1 : 1;
+	return s->from_vaddr < n->insn.vaddr ? -1 : s->from_vaddr > n->insn.vaddr;
+}
+
+static int sort_seen(const void *x, const void *y)
+{
+	const struct flow_seen *a = x, *b = y;
+
+	if (a->from_module != b->from_module)
+		return a->from_module < b->from_module ? -1 : 1;
+	return a->from_vaddr < b->from_vaddr ? -1 : a->from_vaddr > b->from_vaddr;
+}
+
+/* The records are looked up by where they come from: sort a copy once. */
+static int index_seen(struct flow_build *b)
+{
+	if (b->seen || b->in->n_seen == 0)
+		return 0;
+	b->seen = malloc(b->in->n_seen * sizeof(*b->seen));
+	if (!b->seen)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu branch records", b->in->n_seen);
+	memcpy(b->seen, b->in->seen, b->in->n_seen * sizeof(*b->seen));
+	qsort(b->seen, b->in->n_seen, sizeof(*b->seen), sort_seen);
+	return 0;
 }
 
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 {
 	struct flow_link link = { .from = node,
 		                  .kind = flow_is_call(&b->nodes.v[node].insn) ? FLOW_CALL : FLOW_IND };
-	int err;
+	size_t lo = 0, hi = b->in->n_seen;
+	int err = index_seen(b);
 
 	*found = false;
-	for (size_t i = first_seen(b, &b->nodes.v[node], 0); i < b->in->n_seen;
-	     i = first_seen(b, &b->nodes.v[node], i + 1)) {
-		link.to_module = b->in->seen[i].to_module;
-		link.to_vaddr = b->in->seen[i].to_vaddr;
+	if (err < 0)
+		return err;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (compare_seen(&b->seen[mid], &b->nodes.v[node]) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < b->in->n_seen && compare_seen(&b->seen[lo], &b->nodes.v[node]) == 0; lo++) {
+		link.to_module = b->seen[lo].to_module;
+		link.to_vaddr = b->seen[lo].to_vaddr;
 		if (!flow_is_code(b, link.to_module, link.to_vaddr))
 			continue;
 		*found = true;
@@ -30,9 +70,243 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 	return 0;
 }
 
+/* An address that a resolver could return: the entry of a function that was hot. */
+static bool is_variant(const struct flow_build *b, const struct flow_ifunc *f, uint64_t vaddr)
+{
+	const struct module_func *to = flow_symbol_at(b, f->module, vaddr);
+
+	return to && to->vaddr == vaddr && !to->ifunc && vaddr != f->resolver_vaddr &&
+	       flow_hot_within(b, f->module, vaddr, vaddr + to->size_bytes);
+}
+
+static bool no_data(void *ctx, uint64_t vaddr)
+{
+	(void)ctx;
+	(void)vaddr;
+	return false;
+}
+
+/* Every constant the resolver computes that is a hot function's entry is a target. */
+static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
+{
+	struct module *m = b->in->modules[f->module];
+	const struct module_func *own = flow_symbol_at(b, f->module, f->resolver_vaddr);
+	uint64_t size = own && own->size_bytes < MAX_RESOLVER_BYTES ? own->size_bytes : MAX_RESOLVER_BYTES;
+	struct insn_decoder *d = b->decoders[module_isa(m)];
+	struct flow_link link = { .from = f->from,
+		                  .to_module = f->module,
+		                  .kind = flow_is_call(&b->nodes.v[f->from].insn) ? FLOW_CALL : FLOW_IND,
+		                  .guessed = true };
+	struct sym_state s = { .is_data = no_data };
+	struct sym_value unused;
+	char text[192];
+	int err;
+
+	sym_init(&s);
+	for (uint64_t at = f->resolver_vaddr; d && at < f->resolver_vaddr + size;) {
+		size_t n_bytes;
+		const uint8_t *code = module_code(m, at, &n_bytes);
+		struct insn insn;
+
+		if (!code || insn_decode(d, code, n_bytes, at, &insn) < 0 ||
+		    insn_text(d, code, n_bytes, at, text, sizeof(text)) < 0)
+			return 0;
+		at += insn.size_bytes;
+		(module_isa(m) == ISA_X86_64 ? sym_eval_x86 : sym_eval_a64)(
+		        &s, &(struct sym_insn){ insn.vaddr, at, text, flow_is_call(&insn) }, &unused);
+		for (unsigned r = 0; r < SYM_REGS; r++) {
+			link.to_vaddr = s.reg[r].add;
+			if (sym_is_const(&s.reg[r]) && is_variant(b, f, s.reg[r].add) &&
+			    (err = flow_link_add(b, &link)) < 0)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int follow_ifuncs(struct flow_build *b, bool *more)
+{
+	int err;
+
+	for (size_t i = 0; i < b->ifuncs.n; i++) {
+		struct flow_ifunc f = b->ifuncs.v[i];
+		size_t before = b->links.n;
+		bool seen;
+
+		if (f.done)
+			continue;
+		b->ifuncs.v[i].done = true;
+		if ((err = flow_seen_follow(b, f.from, &seen)) < 0)
+			return err;
+		if (!seen && (err = read_resolver(b, &f)) < 0)
+			return err;
+		*more |= b->links.n > before;
+	}
+	return 0;
+}
+
+static int decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, struct insn *insn)
+{
+	struct module *m = b->in->modules[module];
+	struct insn_decoder **d = &b->decoders[module_isa(m)];
+	size_t n_bytes;
+	const uint8_t *code = module_code(m, vaddr, &n_bytes);
+
+	if (!code || module_isa(m) == ISA_NONE)
+		return -SP_EDOMAIN;
+	if (!*d && insn_decoder_new(module_isa(m), d) < 0)
+		return -SP_ENOMEM;
+	return insn_decode(*d, code, n_bytes, vaddr, insn);
+}
+
+/*
+ * Where control comes in that gets to an address nothing leads to: behind the
+ * last unconditional jump before it, or behind code that was followed.
+ */
+static uint64_t run_start(struct flow_build *b, uint32_t module, const struct module_func *f, uint64_t vaddr)
+{
+	uint64_t start = 0, at = f->vaddr;
+	struct insn insn;
+
+	while (at < vaddr && decode_at(b, module, at, &insn) == 0) {
+		bool known = addr_map_get(&b->node_at, module, at) != ADDR_NONE;
+
+		if (known)
+			start = 0;
+		else if (!start && !(insn.flags & INSN_NOP))
+			start = at;
+		if (insn.flow == INSN_JUMP || insn.flow == INSN_JUMP_IND || insn.flow == INSN_RET ||
+		    insn.flow == INSN_STOP)
+			start = 0;
+		at += insn.size_bytes;
+	}
+	return at == vaddr && start ? start : vaddr;
+}
+
+/* All unresolved indirect jumps of a function may go to vaddr. Returns how many, or an error. */
+static int link_jumps(struct flow_build *b, uint32_t module, const struct module_func *f, uint64_t vaddr)
+{
+	struct flow_link link = { .to_module = module, .to_vaddr = vaddr, .kind = FLOW_IND, .guessed = true };
+	int n = 0, err;
+
+	for (uint32_t i = 0; i < b->nodes.n; i++) {
+		const struct flow_node *node = &b->nodes.v[i];
+
+		if (!node->unresolved || node->insn.flow != INSN_JUMP_IND || node->module != module ||
+		    flow_symbol_at(b, module, node->insn.vaddr) != f)
+			continue;
+		link.from = i;
+		b->nodes.v[i].unknown = false;
+		if ((err = flow_link_add(b, &link)) < 0)
+			return err;
+		n++;
+	}
+	return n;
+}
+
+/* Hot code that nothing leads to: targets of the function's own jumps, else entered from we don't know where. */
+static int follow_gaps(struct flow_build *b, bool *more)
+{
+	for (size_t i = 0; i < b->in->n_hot; i++) {
+		const struct flow_hot *h = &b->in->hot[i];
+		const struct module_func *f;
+		uint64_t start;
+		uint32_t fn;
+		int n;
+
+		if (!flow_is_code(b, h->module, h->vaddr) ||
+		    addr_map_get(&b->node_at, h->module, h->vaddr) != ADDR_NONE)
+			continue;
+		f = flow_symbol_at(b, h->module, h->vaddr);
+		start = f && h->vaddr >= f->vaddr ? run_start(b, h->module, f, h->vaddr) : h->vaddr;
+		if (addr_map_get(&b->fn_at, h->module, start) != ADDR_NONE)
+			continue;
+		n = f ? link_jumps(b, h->module, f, start) : 0;
+		if (n == 0)
+			n = flow_fn_get(b, h->module, start, 0, &fn);
+		if (n < 0 || (n = flow_explore(b)) < 0)
+			return n;
+		*more = true;
+	}
+	return 0;
+}
+
+struct unreached {
+	VEC(uint32_t) fns;   /* hot functions that no link leads to */
+	VEC(uint32_t) sites; /* unresolved calls in hot functions */
+};
+
+static bool has_unresolved_call(const struct flow_build *b, const struct unreached *u, uint32_t fn)
+{
+	for (size_t i = 0; i < u->sites.n; i++)
+		if (b->nodes.v[u->sites.v[i]].fn == fn)
+			return true;
+	return false;
+}
+
+static bool is_program_start(const struct flow_build *b, const struct flow_fn *f)
+{
+	const struct module_func *s = flow_symbol_at(b, f->module, f->vaddr);
+
+	return !s || strcmp(s->linkage, "main") == 0 || strcmp(s->linkage, "_start") == 0 ||
+	       s->vaddr != f->vaddr;
+}
+
+static int find_unreached(struct flow_build *b, struct unreached *u)
+{
+	uint8_t *reached = calloc(b->fns.n + 1, 1);
+	int err = reached ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", b->fns.n);
+
+	for (size_t i = 0; i < b->links.n && err == 0; i++) {
+		uint32_t fn = addr_map_get(&b->fn_at, b->links.v[i].to_module, b->links.v[i].to_vaddr);
+
+		if (fn != ADDR_NONE)
+			reached[fn] = 1;
+	}
+	for (uint32_t i = 0; i < b->nodes.n && err == 0; i++)
+		if (b->nodes.v[i].unresolved && b->nodes.v[i].insn.flow == INSN_CALL_IND &&
+		    b->fns.v[b->nodes.v[i].fn].hot)
+			err = vec_push(&u->sites, i);
+	for (uint32_t i = 0; i < b->fns.n && err == 0; i++)
+		if (b->fns.v[i].hot && !reached[i] && !is_program_start(b, &b->fns.v[i]) &&
+		    !has_unresolved_call(b, u, i))
+			err = vec_push(&u->fns, i);
+	free(reached);
+	return err;
+}
+
+/*
+ * Hot functions that nothing calls are called through pointers.  Not those
+ * that call through pointers themselves: they would seem recursive.
+ */
+static int guess_calls(struct flow_build *b)
+{
+	struct unreached u = { 0 };
+	int err = find_unreached(b, &u);
+
+	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= MAX_GUESSED_TARGETS && err == 0; s++) {
+		b->nodes.v[u.sites.v[s]].unknown = false;
+		for (size_t f = 0; f < u.fns.n && err == 0; f++) {
+			const struct flow_fn *fn = &b->fns.v[u.fns.v[f]];
+
+			err = flow_link_add(b, &(struct flow_link){ .from = u.sites.v[s],
+			                                            .to_module = fn->module,
+			                                            .to_vaddr = fn->vaddr,
+			                                            .kind = FLOW_CALL,
+			                                            .guessed = true });
+		}
+	}
+	vec_fini(&u.fns);
+	vec_fini(&u.sites);
+	return err;
+}
+
 int flow_guess(struct flow_build *b, bool *more)
 {
-	(void)b;
+	int err;
+
 	*more = false;
-	return 0;
+	if ((err = follow_ifuncs(b, more)) < 0 || (err = follow_gaps(b, more)) < 0)
+		return err;
+	return *more ? 0 : guess_calls(b);
 }

@@ -133,7 +133,12 @@ static int visit_down(struct flow_build *b, uint32_t id)
 	return visit_succs(b, id);
 }
 
-/* A function that leads to no sample, and to more code than is worth it, is left out. */
+static struct flow_fn *fn_of(const struct flow_build *b, const struct flow_cut *cut)
+{
+	return &b->fns.v[b->nodes.v[b->order.v[cut->node0]].fn];
+}
+
+/* A function without samples that leads, among such, to more code than is worth it, is left out. */
 static int judge_cold(struct flow_build *b, struct flow_fn *f)
 {
 	size_t n_insns = 0;
@@ -141,12 +146,13 @@ static int judge_cold(struct flow_build *b, struct flow_fn *f)
 
 	b->stamp_now++;
 	b->stack.n = 0;
-	f->cut = false;
 	if ((err = visit(b, f->entry)) < 0)
 		return err;
 	while (b->stack.n && n_insns <= FLOW_SMALL_COLD_INSNS) {
 		uint32_t id = b->stack.v[--b->stack.n];
 
+		if (fn_of(b, &b->cuts.v[id])->hot)
+			continue;
 		n_insns += b->cuts.v[id].n;
 		if ((err = visit_down(b, id)) < 0)
 			return err;
@@ -155,7 +161,28 @@ static int judge_cold(struct flow_build *b, struct flow_fn *f)
 	return 0;
 }
 
-/* Blocks from which a sample can be reached, by searching backwards. */
+/* Hot functions that hot code, or small cold code, leads to need no other way in. */
+static void mark_reached(struct flow_build *b)
+{
+	for (uint32_t id = 0; id < b->cuts.n; id++) {
+		const struct flow_cut *cut = &b->cuts.v[id];
+		const struct flow_node *last = flow_last_node(b, cut);
+
+		if (!fn_of(b, cut)->hot && fn_of(b, cut)->cut)
+			continue;
+		for (uint32_t l = last->link0; l != FLOW_NONE; l = b->links.v[l].next) {
+			struct flow_fn *f = flow_callee(b, &b->links.v[l]);
+
+			if (f && f != fn_of(b, cut))
+				f->reached = true;
+		}
+	}
+}
+
+/*
+ * Blocks that lead to a hot function nothing else leads to, by searching
+ * backwards: a large cold function on the way is kept after all.
+ */
 struct backward {
 	uint32_t *from0, *from;
 };
@@ -193,10 +220,13 @@ static int spread_warmth(struct flow_build *b, const struct backward *back)
 	int err = 0;
 
 	b->stack.n = 0;
-	for (uint32_t id = 0; id < b->cuts.n && err == 0; id++) {
-		b->cuts.v[id].warm = b->cuts.v[id].heat > 0;
-		if (b->cuts.v[id].warm)
-			err = vec_push(&b->stack, id);
+	for (size_t i = 0; i < b->fns.n && err == 0; i++) {
+		const struct flow_fn *f = &b->fns.v[i];
+
+		if (!f->hot || f->reached || f->entry == FLOW_NONE || b->cuts.v[f->entry].warm)
+			continue;
+		b->cuts.v[f->entry].warm = true;
+		err = vec_push(&b->stack, f->entry);
 	}
 	while (err == 0 && b->stack.n) {
 		uint32_t id = b->stack.v[--b->stack.n];
@@ -278,15 +308,16 @@ int flow_find_returns(struct flow_build *b)
 	if ((err = find_returning(b)) < 0)
 		return err;
 	heat_blocks(b);
+	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
+	for (size_t i = b->fns.n; i-- > 0;)
+		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot &&
+		    (err = judge_cold(b, &b->fns.v[i])) < 0)
+			return err;
+	mark_reached(b);
 	if ((err = find_warm(b)) < 0)
 		return err;
-	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
-	for (size_t i = b->fns.n; i-- > 0;) {
-		struct flow_fn *f = &b->fns.v[i];
-
-		if (f->entry != FLOW_NONE && !f->hot && !b->cuts.v[f->entry].warm &&
-		    (err = judge_cold(b, f)) < 0)
-			return err;
-	}
+	for (size_t i = 0; i < b->fns.n; i++)
+		if (b->fns.v[i].entry != FLOW_NONE && b->cuts.v[b->fns.v[i].entry].warm)
+			b->fns.v[i].cut = false;
 	return find_alive(b);
 }
