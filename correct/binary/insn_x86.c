@@ -128,7 +128,8 @@ static uint16_t fp_kind(const char *name)
 	stem[len - 2] = 0;
 	if (stem[0] == 'v')
 		memmove(stem, stem + 1, len - 2);
-	if (!strcmp(stem, "cmp") || !strcmp(stem, "comi") || !strcmp(stem, "ucomi"))
+	/* cmpps may bear its predicate in its name: cmpltps */
+	if (!strncmp(stem, "cmp", 3) || !strcmp(stem, "comi") || !strcmp(stem, "ucomi"))
 		return kind | KIND_CONVERT;
 	fma = is_fma(stem);
 	if (!fma && !insn_word_in(stem, fp_stems, N_WORDS(fp_stems)))

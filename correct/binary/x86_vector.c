@@ -83,7 +83,9 @@ static uint32_t arithmetic_0f(const struct x86_form *f)
 	    op == 0x2d) /* comis, and from or to integers */
 		return INSN_FP_SCALAR | INSN_FP_CONVERT;
 	if (op == 0x5a || op == 0x5b || (op >= 0x78 && op <= 0x7b) || op == 0xe6)
-		return ((op == 0x5a || op == 0x78 || op == 0x79 || op == 0x7b) && f->pp >= 2 ? fp : INSN_FP_VECTOR) |
+		return ((op == 0x5a || op == 0x78 || op == 0x79 || op == 0x7b) && f->pp >= 2
+		                ? fp
+		                : INSN_FP_VECTOR) |
 		       INSN_FP_CONVERT;
 	return 0;
 }
