@@ -5,8 +5,9 @@
 /*
  * Reads perf.data of any perf version: file or pipe mode, either byte order,
  * compressed or not.  Records come in time order, as far as the file's
- * FINISHED_ROUND marks allow; memory is bounded by a round, never by the
- * file.  A damaged file is read to its last whole record, and pd_stats says
+ * FINISHED_ROUND marks allow, by perf's own rule.  At most 64 MB of records
+ * are held back for that, whether there are marks or not; past it the older
+ * half goes out.  So memory never grows with the file.  A damaged file is read to its last whole record, and pd_stats says
  * what was left out.
  */
 #include "profiler/perfdata/record.h"

@@ -6,7 +6,8 @@
  * Writes a perf.data file that perf from 5.x on reads: attr size 128 or less,
  * IDENTIFIER first in every sample, one group.  The data size in the header
  * is brought up to date as the file grows, so a killed recorder leaves a
- * readable file.  An existing file is kept as FILE.old, as perf does; the new one
+ * readable file; the features stand before the records as well as behind
+ * them, so that such a file still has names and CPU.  An existing file is kept as FILE.old, as perf does; the new one
  * appears under its name at once.
  */
 #include "profiler/perfdata/record.h"
@@ -44,7 +45,12 @@ int pd_write_comm(struct pd_writer *w, uint32_t pid, uint32_t tid, uint64_t time
 /* type: PERF_RECORD_FORK or PERF_RECORD_EXIT. */
 int pd_write_task(struct pd_writer *w, uint32_t type, uint32_t pid, uint32_t tid, uint32_t ppid,
                   uint32_t ptid, uint64_t time_ns);
-/* rec: event, pid, tid, cpu, time_ns and sample are used, by the event's sample_type. */
+/*
+ * rec: event, pid, tid, cpu, time_ns and sample are used, by the event's
+ * sample_type; misc 0 = user or kernel mode by the ip.  sample.id 0 = the
+ * event's first id.  -SP_ENOTSUP for a sample_type with registers, raw data
+ * or what else we can't make.
+ */
 int pd_write_sample(struct pd_writer *w, const struct pd_record *rec);
 int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns);
 /* A kernel record as the ring buffer gave it (the hardware recorder's way). */

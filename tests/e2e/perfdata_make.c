@@ -129,11 +129,11 @@ static int write_samples(struct pd_writer *w, uint32_t pid, long n, const struct
 	return rc;
 }
 
-static int record(const char *path, long n, const struct shape *shape, char **argv)
+static int record(const char *path, long n, const struct shape *shape, int argc, char **argv)
 {
 	struct pd_writer_event events[N_EVENTS];
 	uint64_t ids[N_EVENTS];
-	struct pd_writer_info info = { .argc = 2, .argv = argv, .events = events, .n_events = N_EVENTS };
+	struct pd_writer_info info = { .argc = argc, .argv = argv, .events = events, .n_events = N_EVENTS };
 	uint32_t pid = (uint32_t)getpid();
 	struct pd_writer *w;
 	int rc;
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "zstd"))
 			shape.level = 1;
 	}
-	if (record(argv[1], atol(argv[2]), &shape, argv) < 0) {
+	if (record(argv[1], atol(argv[2]), &shape, argc, argv) < 0) {
 		fprintf(stderr, "%s\n", sp_error_text());
 		return 1;
 	}
