@@ -55,7 +55,8 @@ struct flow_regions {
 /*
  * hot_weight[graph n_blocks]: samples per block.  Regions with less than
  * min_share of all heat are left out.  Every region's graph is strongly
- * connected (only edges that can carry a circulation are kept).
+ * connected (only edges that can carry a circulation are kept), but for
+ * linear recursion, whose calls and returns are two such parts.
  */
 int flow_regions_find(const struct flow_graph *g, const double *hot_weight, double min_share,
                       struct flow_regions **out);

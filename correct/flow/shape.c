@@ -35,6 +35,7 @@ int shape_add_loop(struct shape *s, uint32_t comp)
 	uint32_t header = nest_header(s->view, n, comp, &several);
 
 	s->several |= several && !n->recursive[comp];
+	s->recursive |= n->recursive[comp];
 	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++)
 		s->own[n->member[i]] = !n->recursive[comp];
 	return vec_push(&s->headers, header);
@@ -153,15 +154,29 @@ static int local_graph(struct shape *s, uint32_t **off, uint32_t **to, uint32_t 
 	return 0;
 }
 
-/* Keep the components that hold a header.  Returns 1 when that changed something. */
+/*
+ * Going down in a recursion and coming back up can be two circulations that
+ * meet only where it turns round: all components are wanted.
+ */
+static void want_components(const struct shape *s, const uint32_t *comp, uint8_t *wanted)
+{
+	const struct flow_graph *g = s->view->g;
+
+	for (size_t i = 0; i < s->headers.n; i++)
+		if (s->block_in[s->headers.v[i]])
+			wanted[comp[s->local[s->headers.v[i]]]] = 1;
+	for (uint32_t e = 0; s->recursive && e < g->n_edges; e++)
+		if (s->edge_in[e] && comp[s->local[g->edges[e].from]] == comp[s->local[g->edges[e].to]])
+			wanted[comp[s->local[g->edges[e].from]]] = 1;
+}
+
+/* Keep the wanted components.  Returns whether that changed something. */
 static bool keep_components(struct shape *s, const uint32_t *comp, uint8_t *wanted)
 {
 	const struct flow_graph *g = s->view->g;
 	bool changed = false;
 
-	for (size_t i = 0; i < s->headers.n; i++)
-		if (s->block_in[s->headers.v[i]])
-			wanted[comp[s->local[s->headers.v[i]]]] = 1;
+	want_components(s, comp, wanted);
 	for (uint32_t e = 0; e < g->n_edges; e++) {
 		uint32_t from, to;
 

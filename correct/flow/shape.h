@@ -19,7 +19,8 @@ struct shape {
 	uint8_t *own;      /* [n_blocks] in a loop at the top: left only by calls */
 	uint32_t *local;   /* [n_blocks] */
 	VEC(uint32_t) headers;
-	bool several; /* a loop with more than one entry */
+	bool several;   /* a loop with more than one entry */
+	bool recursive; /* one of the loops is a recursion */
 };
 
 int shape_init(struct shape *s); /* allocates; view, nest and heat are set */

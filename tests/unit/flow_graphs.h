@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_TESTS_UNIT_FLOW_GRAPHS_H
+#define SKIDPROF_TESTS_UNIT_FLOW_GRAPHS_H
+
+/* Graphs by hand: blocks are numbers, functions ranges of blocks that begin with the entry. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "correct/flow/build.h"
+#include "correct/flow/loops.h"
+
+static inline int compare_hand_edges(const void *x, const void *y)
+{
+	const struct flow_edge *a = x, *b = y;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* entry[n_funcs] ascending, entry[0] == 0. Edges are copied and sorted. */
+static inline struct flow_graph *graph_by_hand(uint32_t n_blocks, const uint32_t *entry, size_t n_funcs,
+                                               const struct flow_edge *edges, size_t n_edges)
+{
+	struct flow_graph *g = calloc(1, sizeof(*g));
+
+	g->n_blocks = g->n_insns = n_blocks;
+	g->n_edges = n_edges;
+	g->n_funcs = n_funcs;
+	g->blocks = calloc(n_blocks + 1, sizeof(*g->blocks));
+	g->insns = calloc(n_blocks + 1, sizeof(*g->insns));
+	g->edges = calloc(n_edges + 1, sizeof(*g->edges));
+	g->funcs = calloc(n_funcs + 1, sizeof(*g->funcs));
+	memcpy(g->edges, edges, n_edges * sizeof(*edges));
+	qsort(g->edges, n_edges, sizeof(*edges), compare_hand_edges);
+	for (uint32_t i = 0, f = 0; i < n_blocks; i++) {
+		while (f + 1 < n_funcs && entry[f + 1] <= i)
+			f++;
+		g->blocks[i] = (struct flow_block){
+			.vaddr = 16 * i, .end_vaddr = 16 * i + 16, .func = f, .insn0 = i, .n_insn = 1
+		};
+		g->insns[i] = (struct insn){ .vaddr = 16 * i, .size_bytes = 16 };
+	}
+	for (uint32_t f = 0; f < n_funcs; f++)
+		g->funcs[f] = (struct flow_func){ .entry = entry[f], .vaddr = 16 * entry[f] };
+	assert_int_equal(flow_index_edges(g), 0);
+	return g;
+}
+
+/* Regions when every block has weight 1. */
+static inline struct flow_regions *regions_of(const struct flow_graph *g, double min_share)
+{
+	double *w = calloc(g->n_blocks + 1, sizeof(*w));
+	struct flow_regions *r = NULL;
+
+	for (size_t i = 0; i < g->n_blocks; i++)
+		w[i] = 1;
+	assert_int_equal(flow_regions_find(g, w, min_share, &r), 0);
+	free(w);
+	return r;
+}
+
+#define J(a, b)                                            \
+	{                                                  \
+		.from = (a), .to = (b), .kind = FLOW_TAKEN \
+	}
+#define F(a, b)                                           \
+	{                                                 \
+		.from = (a), .to = (b), .kind = FLOW_FALL \
+	}
+/* A call at block a, to function entry e, whose block r returns to s. */
+#define CALL(a, e)                                                     \
+	{                                                              \
+		.from = (a), .to = (e), .kind = FLOW_CALL, .call = (a) \
+	}
+#define RET(r, s, a)                                                  \
+	{                                                             \
+		.from = (r), .to = (s), .kind = FLOW_RET, .call = (a) \
+	}
+#define SKIP(a, s)                                                     \
+	{                                                              \
+		.from = (a), .to = (s), .kind = FLOW_SKIP, .call = (a) \
+	}
+#define COUNT(x) (sizeof(x) / sizeof(*(x)))
+
+#endif
