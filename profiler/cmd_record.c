@@ -94,6 +94,9 @@ int cmd_record(int argc, char **argv)
 	o.record.counting = o.truth != NULL;
 	o.record.argc = argc - first;
 	o.record.argv = argv + first;
+	err = o.truth ? record_check_output(o.truth) : 0;
+	if (err < 0)
+		return err;
 	err = record_run(&o.record, &counts, &status);
 	if (err == 0 && o.truth)
 		err = record_write_truth(o.truth, &counts, o.record.argc, o.record.argv);

@@ -38,6 +38,9 @@ int cmd_truth(int argc, char **argv)
 		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", argv[0], argv[0]);
 	opts.argc = argc - first;
 	opts.argv = argv + first;
+	err = record_check_output(output);
+	if (err < 0)
+		return err;
 	err = record_run(&opts, &counts, &status);
 	if (err == 0)
 		err = record_write_truth(output, &counts, opts.argc, opts.argv);

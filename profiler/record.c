@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/record.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -20,6 +24,22 @@ void record_counts_fini(struct record_counts *c)
 	free(c->files);
 	free(c->v);
 	memset(c, 0, sizeof(*c));
+}
+
+int record_check_output(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sp_fail(SP_EIO, "%s: is a folder; name a file with -o", path);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return access(path, W_OK) < 0 ? sp_fail_errno("%s", path) : 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	if (access(folder, W_OK | X_OK) < 0)
+		return sp_fail_errno("%s: cannot be written; choose another place with -o", path);
+	return 0;
 }
 
 static const struct pmu_ops *pick_auto(void)

@@ -50,6 +50,12 @@ struct record_opts {
 int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
 
 /*
+ * Can a file be written at path?  Asked before a program runs that may run long.
+ * 0 or -SP_EIO, worded.
+ */
+int record_check_output(const char *path);
+
+/*
  * What turns exact counts into a truth file.  main() sets it, because that
  * code needs binaries and debug information, which recording must not.
  */

@@ -250,6 +250,8 @@ static int start(struct run *r, int program_fd)
 	argv[n++] = path;
 	for (int i = 1; i < r->program.argc; i++)
 		argv[n++] = r->program.argv[i];
+	for (int i = 0; i < n - r->program.argc + 1; i++)
+		sp_debug("emulator, word %d: %s", i, argv[i]);
 	err = launch_start(&r->child, argv, program_fd, r->child_fd, to_stdout ? STDERR_FILENO : -1);
 	free(argv);
 	return err;
@@ -369,22 +371,30 @@ static int converse(struct run *r)
 	return err;
 }
 
+static const char *counted(uint32_t n, const char *one, const char *many, char out[static 32])
+{
+	snprintf(out, 32, "%u %s", n, n == 1 ? one : many);
+	return out;
+}
+
 static void say_warnings(const struct run *r, const struct sink_summary *sum)
 {
+	char processes[32];
+
 	if (sum->n_lost_execs)
 		sp_warn("not recorded, because started by exec: %s (%u in all)%s", sum->lost_execs,
 		        sum->n_lost_execs,
 		        sum->main_exec ? "; the program itself went over to another one: record that one"
 		                       : "");
 	if (sum->n_alive && r->child.status < 128)
-		sp_warn("%u processes that the program started still run; the recording has ended with the "
-		        "program",
-		        sum->n_alive);
+		sp_warn("%s that the program started still run%s; the recording has ended with the program",
+		        counted(sum->n_alive, "process", "processes", processes),
+		        sum->n_alive == 1 ? "s" : "");
 }
 
 static void say_summary(const struct run *r, const struct sink_summary *sum)
 {
-	char events[512] = "";
+	char events[512] = "", processes[32], threads[32];
 	uint64_t n = 0;
 	size_t used = 0;
 
@@ -394,8 +404,10 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 		                         i ? ", " : "", (uintmax_t)sum->n_samples[i],
 		                         sim_group_name(&r->group, i), (uintmax_t)sum->period[i]);
 	}
-	sp_note("%ju samples (%s); %u processes, %u threads; %ju bytes in %s; none lost", (uintmax_t)n,
-	        events, sum->n_processes, sum->n_threads, (uintmax_t)sum->bytes, r->opts->output);
+	sp_note("%ju samples (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, events,
+	        counted(sum->n_processes, "process", "processes", processes),
+	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
+	        r->opts->output);
 	if (sum->fine)
 		sp_note("a short program: sampled every %d events instead of every %ju", FINE_PERIOD,
 		        (uintmax_t)r->group.period[0]);
@@ -416,6 +428,7 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 {
 	struct run r = { .opts = opts, .fd = -1 };
 	struct sink_summary sum = { 0 };
+	char processes[32];
 	int err, err2;
 
 	err = prepare(&r);
@@ -440,7 +453,8 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	if (opts->output)
 		say_summary(&r, &sum);
 	else
-		sp_note("%ju instructions in %u processes", (uintmax_t)sum.n_insn, sum.n_processes);
+		sp_note("%ju instructions in %s", (uintmax_t)sum.n_insn,
+		        counted(sum.n_processes, "process", "processes", processes));
 out:
 	sink_free(r.sink);
 	sim_core_fini(&r.core);

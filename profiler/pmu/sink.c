@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/sink.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -48,30 +45,14 @@ struct sink {
 	char err_text[512];
 };
 
-/* The file is opened once its period is known; that it can be should be known before the program runs. */
-static int check_writable(const char *path)
-{
-	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	struct stat st;
-
-	if (strcmp(path, "-") == 0)
-		return 0;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return sp_fail(SP_EIO, "%s: is a folder; name a file with -o", path);
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	if (access(folder, W_OK | X_OK) < 0)
-		return sp_fail_errno("%s: cannot be written here; choose another place with -o", path);
-	return 0;
-}
-
 int sink_new(const struct sink_config *config, struct sink **out)
 {
 	struct sink *s;
 	uint64_t id = 1;
 	int err;
 
-	err = config->output ? check_writable(config->output) : 0;
+	/* The file is opened once its period is known; that it can be should be known before the program runs. */
+	err = config->output && strcmp(config->output, "-") != 0 ? record_check_output(config->output) : 0;
 	if (err < 0)
 		return err;
 	s = calloc(1, sizeof(*s));

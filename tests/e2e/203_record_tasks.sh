@@ -27,7 +27,7 @@ C
 ./threads >want
 "$SKIDPROF" record -o t.data --truth t.out ./threads >got 2>err
 check 'threads compute the same' cmp want got
-grep -q '1 processes, 4 threads' err
+grep -q '1 process, 4 threads' err
 ok $? 'four threads are counted'
 n=$(perf script -i t.data -F tid 2>/dev/null | sort -u | wc -l)
 check 'samples of three working threads at least' test "$n" -ge 3
