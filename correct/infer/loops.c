@@ -11,6 +11,7 @@
 
 #include "correct/profile.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 enum { LOOPS_CAP = 1000 };
 /* Verdicts.  A block counts when it runs at least this share of the region's instructions. */
@@ -179,6 +180,10 @@ static int conclude(struct loops_model *m, const struct flow_loops *loops, const
 		out->n_rank = 1;
 		out->evidence = PROFILE_BY_LOOPS | (m->n_loops == 1 ? PROFILE_BY_FLOW : PROFILE_BY_LANDING);
 		judge(m, d, diagnose(m->p, d->n_chains, x, out), out);
+		sp_debug("Algorithm 1: %zu simple loops, %zu draws after %zu sweeps; the best F misses "
+		         "%.1f%% of the "
+		         "samples, %.1f times the noise",
+		         m->n_loops, n, d->n_sweeps, 100 * d->misfit, sqrt(d->heat));
 	}
 	if (ret < 0)
 		solution_fini(out);
