@@ -128,7 +128,12 @@ check-san:
 	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples
 	$Qtests/run.sh build-san unit cases
 
-unit-tests: $(UNIT)
+# Programs that the cases and scripts of tests/ look through.
+$B/cases/%: $B/tests/cases/%.o $B/libskidprof.a
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+unit-tests: $(UNIT) $B/cases/flowdump
 
 bench: all samples
 	$Qtests/bench.sh '$B'

@@ -94,6 +94,22 @@ static struct sym_value *find_slot(struct sym_state *s, const char *stack, bool 
 	return &s->slot[i].value;
 }
 
+/* Where the first entry of a table is: the unknown may count from another number than 0. */
+static uint64_t first_entry(const struct sym_state *s, const struct sym_value *address)
+{
+	const struct sym_bound *bound = sym_bound_of(s, address->unknown);
+
+	return address->add - (bound ? bound->add * (uint64_t)address->scale : 0);
+}
+
+static bool is_table(const struct sym_state *s, const struct sym_value *address, unsigned size_bytes)
+{
+	uint64_t first = first_entry(s, address);
+
+	return address->kind == SYM_LINEAR && address->unknown && address->scale >= (int64_t)size_bytes &&
+	       address->scale <= 64 && first >= MIN_TABLE_VADDR && s->is_data(s->ctx, first);
+}
+
 struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
                           const char *stack)
 {
@@ -103,8 +119,7 @@ struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigne
 		return *slot;
 	if (sym_is_const(&address) && size_bytes == 8)
 		return (struct sym_value){ .kind = SYM_SLOT, .add = address.add };
-	if (address.kind == SYM_LINEAR && address.unknown && address.scale >= (int64_t)size_bytes &&
-	    address.scale <= 64 && address.add >= MIN_TABLE_VADDR && s->is_data(s->ctx, address.add))
+	if (is_table(s, &address, size_bytes))
 		return (struct sym_value){ .kind = SYM_LOAD,
 			                   .size_bytes = (uint8_t)size_bytes,
 			                   .sign = sign,
