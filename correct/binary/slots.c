@@ -55,8 +55,8 @@ static enum slot_kind kind_of(enum insn_isa isa, uint32_t type)
 /* A name without its version: "memcpy@GLIBC_2.14" is memcpy. */
 static const char *symbol_name(struct module *m, const struct table *t, const Elf64_Sym *sym)
 {
-	const char *name = (const char *)t->strings + sym->st_name;
 	size_t room = sym->st_name < t->strings_bytes ? t->strings_bytes - sym->st_name : 0;
+	const char *name = room ? (const char *)t->strings + sym->st_name : NULL;
 	size_t len = room ? strnlen(name, room) : 0;
 	const char *version = len ? memchr(name, '@', len) : NULL;
 

@@ -14,7 +14,14 @@ struct text_block {
 	char text[];
 };
 
-uint64_t text_hash(const char *text, size_t len)
+struct text_entry {
+	const char *text; /* NULL = free */
+	uint64_t hash;
+	size_t len;
+};
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text, size_t len)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 
@@ -43,50 +50,52 @@ static char *room_for(struct text_pool *pool, size_t size)
 }
 
 /* Where text is in the table, or the free place it belongs to. */
-static const char **find(const struct text_pool *pool, const char *text, size_t len)
+static struct text_entry *find(const struct text_pool *pool, const struct text_entry *wanted)
 {
-	size_t i = text_hash(text, len) & (pool->n_table - 1);
+	size_t i = wanted->hash & (pool->n_table - 1);
 
-	while (pool->table[i] && (strncmp(pool->table[i], text, len) != 0 || pool->table[i][len]))
-		i = (i + 1) & (pool->n_table - 1);
+	for (; pool->table[i].text; i = (i + 1) & (pool->n_table - 1))
+		if (pool->table[i].hash == wanted->hash && pool->table[i].len == wanted->len &&
+		    !memcmp(pool->table[i].text, wanted->text, wanted->len))
+			break;
 	return &pool->table[i];
 }
 
 static int grow(struct text_pool *pool)
 {
-	size_t n_old = pool->n_table, n = n_old ? n_old * 2 : 256;
-	const char **old = pool->table, **table = calloc(n, sizeof(*table));
+	struct text_pool larger = *pool;
 
-	if (!table)
+	larger.n_table = pool->n_table ? pool->n_table * 2 : 256;
+	larger.table = calloc(larger.n_table, sizeof(*larger.table));
+	if (!larger.table)
 		return -1;
-	pool->table = table;
-	pool->n_table = n;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i])
-			*find(pool, old[i], strlen(old[i])) = old[i];
-	free(old);
+	for (size_t i = 0; i < pool->n_table; i++)
+		if (pool->table[i].text)
+			*find(&larger, &pool->table[i]) = pool->table[i];
+	free(pool->table);
+	*pool = larger;
 	return 0;
 }
 
 const char *text_pool_add(struct text_pool *pool, const char *text, size_t len)
 {
-	const char **place;
+	struct text_entry wanted = { .text = text, .len = strnlen(text, len) }, *place;
 	char *copy;
 
 	if (pool->n_texts >= pool->n_table / 2 && grow(pool) < 0)
 		return NULL;
-	len = strnlen(text, len);
-	place = find(pool, text, len);
-	if (*place)
-		return *place;
-	copy = room_for(pool, len + 1);
+	wanted.hash = hash_of(text, wanted.len);
+	place = find(pool, &wanted);
+	if (place->text)
+		return place->text;
+	copy = room_for(pool, wanted.len + 1);
 	if (!copy)
 		return NULL;
-	memcpy(copy, text, len);
-	copy[len] = 0;
+	memcpy(copy, text, wanted.len);
+	copy[wanted.len] = 0;
+	*place = wanted;
 	pool->n_texts++;
-	*place = copy;
-	return copy;
+	return place->text = copy;
 }
 
 const char *text_pool_printf(struct text_pool *pool, const char *fmt, ...)

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 struct text_block;
+struct text_entry;
 
 struct text_pool {
 	struct text_block *blocks; /* newest first */
-	const char **table;        /* open addressing; n_table is a power of two or 0 */
+	struct text_entry *table;  /* open addressing; n_table is a power of two or 0 */
 	size_t n_table, n_texts;
 };
 
@@ -23,8 +24,5 @@ const char *text_pool_add(struct text_pool *pool, const char *text, size_t len);
 const char *text_pool_printf(struct text_pool *pool, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 void text_pool_fini(struct text_pool *pool);
-
-/* FNV-1a, for tables keyed by text. */
-uint64_t text_hash(const char *text, size_t len);
 
 #endif
