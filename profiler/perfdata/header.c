@@ -220,6 +220,12 @@ static int take_sections(struct pd_reader *r, struct file_header *h)
 		               "%s: was made by \"perf stat record\" and has no samples; use \"perf record\" "
 		               "or \"skidprof record\"",
 		               r->in.path);
+	if (has_feature(h, PD_FEAT_DIR_FORMAT) && h->data.bytes)
+		return sp_fail(
+		        SP_EFORMAT,
+		        "%s: is one part of a directory that perf record --threads made, and the samples "
+		        "are in others; record without --threads",
+		        r->in.path);
 	r->data_off = h->data.off;
 	r->stats.unfinished = open_end;
 	r->in.limit = open_end ? r->in.size_bytes : end;

@@ -207,15 +207,25 @@ static int apply_fork(struct maps *m, const struct pd_record *rec)
 	return parent && parent != child && parent->comm ? set_comm(child, parent->comm) : 0;
 }
 
+static void forget(struct maps *m, struct process *p)
+{
+	struct thread *t = u32_table_find(&m->threads, p->pid);
+
+	if (t && t->pid == p->pid) {
+		u32_table_remove(&m->threads, t->tid);
+		thread_free(t);
+	}
+	u32_table_remove(&m->processes, p->pid);
+	process_free(p);
+}
+
 static void bury(struct maps *m, struct process *p)
 {
 	size_t slot = m->n_dead++ % N_DEAD;
 	struct process *old = m->n_dead > N_DEAD ? u32_table_find(&m->processes, m->dead[slot]) : NULL;
 
-	if (old && old->dead && old != p) {
-		u32_table_remove(&m->processes, old->pid);
-		process_free(old);
-	}
+	if (old && old->dead && old != p)
+		forget(m, old);
 	p->dead = true;
 	m->dead[slot] = p->pid;
 }

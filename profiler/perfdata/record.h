@@ -79,7 +79,7 @@ struct pd_record {
 	uint64_t time_ns; /* 0 = not recorded */
 	union {
 		struct pd_sample sample; /* of READ too: its values and times */
-		struct pd_mmap mmap; /* MMAP and MMAP2 */
+		struct pd_mmap mmap;     /* MMAP and MMAP2 */
 		struct {
 			const char *name;
 			bool exec;

@@ -7,8 +7,8 @@
  * IDENTIFIER first in every sample, one group.  The data size in the header
  * is brought up to date as the file grows, so a killed recorder leaves a
  * readable file; the features stand before the records as well as behind
- * them, so that such a file still has names and CPU.  An existing file is kept as FILE.old, as perf does; the new one
- * appears under its name at once.
+ * them, so that such a file still has names and CPU.  An existing file is
+ * kept as FILE.old, as perf does; the new one appears under its name at once.
  */
 #include "profiler/perfdata/record.h"
 

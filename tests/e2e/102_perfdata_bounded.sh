@@ -27,6 +27,11 @@ check "with rounds, a recording takes under 16 MB" [ "$rounds" -lt 16384 ]
 check "compressed, it takes under 16 MB" [ "$zstd" -lt 16384 ]
 # 64 MB held back, and as much again while sorting would be needed (24 bytes of index in 168 a sample).
 check "without rounds, it takes under 128 MB" [ "$none" -lt 131072 ]
+for file in rounds none zstd; do
+	./dump $file.data counts | grep -v '^#' >counts
+	check "all samples of $file.data are there" \
+		cmp -s counts <(printf '500000 50001500000 %s\n' instructions:u cycles:u)
+done
 
 need_perf
 user_s() # COMMAND...

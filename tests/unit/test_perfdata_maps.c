@@ -188,7 +188,9 @@ static void a_process_that_ended_keeps_its_maps_for_late_samples_but_not_for_eve
 		exit_as(pid, pid);
 	}
 	check_nothing_at(2, 0x1000);
+	assert_null(maps_comm(m, 2, 2));
 	check_at(2999, 0x1000, "/sh", 0);
+	assert_string_equal(maps_comm(m, 2999, 2999), "sh");
 	check_at(1, 0x1000, "/sh", 0);
 	/* The number is used again. */
 	fork_as(2, 2, 1, 0);
