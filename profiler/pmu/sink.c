@@ -89,7 +89,6 @@ static void note_error(struct sink *s, int err)
 		return;
 	s->err = err;
 	snprintf(s->err_text, sizeof(s->err_text), "%s", sp_error_text());
-	sp_warn("%s: the program runs on, the recording ends here", s->err_text);
 }
 
 static uint64_t chosen_period(const struct sink *s, uint32_t i)

@@ -57,6 +57,9 @@ grep -q '3 processes' err
 ok $? 'three processes are counted'
 perf script -i f.data -F pid,ip,sym 2>/dev/null | awk '$3 == "in_child" { p[$1] = 1 } END { n = 0; for (i in p) n++; exit !(n == 2) }'
 ok $? 'both children are sampled, with their symbols'
+all=$(sed -n 's/^totals: *//p' f.out) file=$(total f.data instructions)
+echo "# forks: truth $all, samples $file"
+check 'the samples of all processes add up to the exact count within 0.5 %' near "$file" "$all" 0.5
 check 'the exact count covers both children' callgrind_annotate f.out >ann 2>&1
 n=$(grep -E ':in_child( |$)' ann | awk '{ gsub(",", "", $1); print $1 }')
 echo "# in_child: $n"

@@ -9,8 +9,8 @@ build spin <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-static volatile sig_atomic_t stop;
-static void on(int s) { stop = s; }
+static volatile sig_atomic_t stop, times;
+static void on(int s) { stop = s; times++; }
 static __attribute__((noipa)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
 int main(int argc, char **argv)
 {
@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 	printf("%d\n", getpid());
 	fflush(stdout);
 	while (!stop && left--) x = turn(x);
-	printf("stopped %d\n", (int)stop);
+	if (stop) usleep(300000); /* a second one would come now */
+	printf("stopped %d, %d times\n", (int)stop, (int)times);
 	return stop ? 40 + stop : x == 0;
 }
 C
@@ -33,7 +34,7 @@ wait_file term.out && sleep 2
 kill -TERM $rec
 wait $rec
 ok $((! ($? == 55))) 'SIGTERM to the recorder reaches the program, whose status comes back'
-check 'the program ended in its own way' grep -q 'stopped 15' term.out
+check 'the program ended in its own way' grep -q 'stopped 15, 1 times' term.out
 check 'its recording is whole' readable term.data
 grep -q 'samples' term.err
 ok $? 'the summary is printed after SIGTERM'
@@ -45,6 +46,32 @@ kill -INT $rec
 wait $rec
 ok $((! ($? == 42))) 'SIGINT ends the recording cleanly'
 check 'its recording is readable' readable int.data
+
+# Ctrl-C on a terminal reaches program and recorder; the program must not get it twice.
+python3 - <<'P' >pty.out 2>&1
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(os.environ["SKIDPROF"], ["skidprof", "record", "-o", "pty.data", "./spin"])
+out = b""
+while b"\n" not in out.replace(b"no PMU\r\n", b""):
+    out += os.read(fd, 4096)
+time.sleep(2)
+os.write(fd, b"\x03")
+try:
+    while True:
+        data = os.read(fd, 4096)
+        if not data: break
+        out += data
+except OSError:
+    pass
+print(out.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+P
+ok $((! ($? == 42))) 'Ctrl-C on a terminal ends the recording cleanly'
+check 'the program got it once' grep -q 'stopped 2, 1 times' pty.out
+check 'the summary follows' grep -q 'samples' pty.out
+check 'that recording is readable' readable pty.data
 
 "$SKIDPROF" record -o kill.data ./spin >kill.out 2>kill.err & rec=$!
 wait_file kill.out && sleep 4
