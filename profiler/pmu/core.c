@@ -19,24 +19,31 @@ static const char *default_core(enum program_isa isa)
 	return isa == PROGRAM_AARCH64 ? "cortex-a76" : "zen5";
 }
 
+static int is_core(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 5 && strcmp(d->d_name + n - 5, ".core") == 0;
+}
+
 /* Names of the core files we come with, for messages; the caller frees each. */
 static size_t list_cores(char **names)
 {
 	char folder[PATH_MAX];
-	struct dirent *d;
+	struct dirent **entries;
 	size_t n = 0;
-	DIR *dir;
+	int found;
 
-	if (path_find("cores", folder, sizeof(folder)) < 0 || !(dir = opendir(folder)))
+	if (path_find("cores", folder, sizeof(folder)) < 0)
 		return 0;
-	while (n < MAX_CORES && (d = readdir(dir))) {
-		size_t len = strlen(d->d_name);
-
-		if (len > 5 && strcmp(d->d_name + len - 5, ".core") == 0 &&
-		    (names[n] = strndup(d->d_name, len - 5)))
+	found = scandir(folder, &entries, is_core, alphasort);
+	for (int i = 0; i < found; i++) {
+		if (n < MAX_CORES && (names[n] = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 5)))
 			n++;
+		free(entries[i]);
 	}
-	closedir(dir);
+	if (found >= 0)
+		free(entries);
 	return n;
 }
 

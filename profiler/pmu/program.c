@@ -82,7 +82,7 @@ static int find_file(const char *name, char *out)
 static int push_front(struct program *p, const char *interp, const char *arg, const char *script)
 {
 	int more = arg ? 2 : 1;
-	char **argv = calloc((size_t)(p->argc + more + 1), sizeof(*argv));
+	char **argv = calloc((size_t)p->argc + (size_t)more + 1, sizeof(*argv));
 	char *first = strdup(interp), *second = arg ? strdup(arg) : NULL, *third = strdup(script);
 
 	if (!argv || !first || (arg && !second) || !third) {

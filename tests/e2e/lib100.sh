@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
 # Sourced by the tests of perf.data: TAP, and the two tools that write and read it with our library.
 n_tests=0
 ok() # STATUS NAME

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
 # Sourced by the tests of recording: TAP, and small programs to record.
 n_tests=0
 ok() # STATUS NAME
