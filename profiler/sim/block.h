@@ -28,10 +28,12 @@ enum {
 	SIM_F_REP = 1 << 2,   /* one instruction, re-entered by the emulator for every step */
 	SIM_F_UNIT = 1 << 3,  /* not pipelined */
 	SIM_F_BREAK = 1 << 4, /* breaks the dependence on what it computes from (xor of equals) */
+	SIM_F_MANY = 1 << 5,  /* more than two sources or results */
 	SIM_F_MEM = SIM_F_LOAD | SIM_F_STORE,
 };
 
-enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_N_POOLS };
+/* Register files (at most one an instruction) and queues: places that are limited. */
+enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
 
 struct sim_insn {
 	uint8_t src[4];  /* what the operation waits for */
@@ -42,6 +44,8 @@ struct sim_insn {
 	uint16_t events; /* bit per event that its retirement counts for */
 	uint8_t cls, size_bytes;
 	uint16_t ip_off; /* from the block's start */
+	/* places taken in its register file, load and store queue by the block's instructions before it */
+	uint16_t pool_before, loads_before, stores_before;
 };
 
 struct sim_block {
@@ -53,6 +57,7 @@ struct sim_block {
 	uint8_t fetch_cyc, fetch_rest; /* n_insn / fetch width, and what is left */
 	uint8_t is_rep;                /* ends in a rep string instruction */
 	uint32_t total[SIM_N_EVENTS];  /* events of one whole run */
+	uint16_t taken[SIM_N_POOLS];   /* places taken in all */
 	struct sim_insn insn[];
 };
 

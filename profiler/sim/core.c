@@ -36,8 +36,8 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->pool[SIM_POOL_NONE].size = SIM_WINDOW;
 	c->pool[SIM_POOL_INT].size = config->int_regs;
 	c->pool[SIM_POOL_FP].size = config->fp_regs;
-	c->loads.size = config->load_queue;
-	c->stores.size = config->store_queue;
+	c->pool[SIM_POOL_LOAD].size = config->load_queue;
+	c->pool[SIM_POOL_STORE].size = config->store_queue;
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
@@ -86,184 +86,237 @@ static uint64_t take_unit(struct sim_core *c, uint64_t ready, const struct sim_i
 	return ready;
 }
 
-/* Room for one more in a queue or register file of which the oldest entry is freed at its retirement. */
-static inline uint64_t pool_room(const struct sim_pool *p)
+/* What changes with every instruction: kept in registers while a block runs. */
+struct flight {
+	uint64_t seq, dispatch_cyc, retire_cyc, drain_cyc;
+	uint32_t dispatch_n;
+};
+
+/* When the place is free that the block's instruction takes, `before` of its kind ahead of it. */
+static inline uint64_t place_free(const struct sim_pool *p, uint32_t before)
 {
-	return p->freed[WINDOW(p->n - p->size)];
+	return p->freed[WINDOW(p->n + before - p->size)];
 }
 
-static inline void pool_take(struct sim_pool *p, uint64_t freed_cyc)
+static inline void place_take(struct sim_pool *p, uint32_t before, uint64_t freed_cyc)
 {
-	p->freed[WINDOW(p->n)] = freed_cyc;
-	p->n++;
+	p->freed[WINDOW(p->n + before)] = freed_cyc;
 }
 
 /* In program order, dispatch_width a cycle, not before `t`. */
-static inline uint64_t dispatch(struct sim_core *c, uint64_t t, uint32_t uops)
+static inline uint64_t dispatch(const struct sim_core *c, struct flight *f, uint64_t t, uint32_t uops)
 {
-	if (t > c->dispatch_cyc) {
-		c->dispatch_cyc = t;
-		c->dispatch_n = uops;
-	} else if ((c->dispatch_n += uops) > c->dispatch_width) {
-		/* More than a whole group of microcode takes several cycles. */
-		do {
-			c->dispatch_cyc++;
-			c->dispatch_n -= c->dispatch_width;
-		} while (c->dispatch_n > c->dispatch_width);
+	if (t > f->dispatch_cyc) {
+		f->dispatch_cyc = t;
+		f->dispatch_n = uops;
+		return t;
 	}
-	return c->dispatch_cyc;
+	f->dispatch_n += uops;
+	/* More than a whole group of microcode takes several cycles. */
+	while (f->dispatch_n > c->dispatch_width) {
+		f->dispatch_cyc++;
+		f->dispatch_n -= c->dispatch_width;
+	}
+	return f->dispatch_cyc;
 }
 
-/* A store not yet in the cache gives its data to a younger load. */
-static inline uint64_t load_data(struct sim_core *c, uint64_t vaddr, uint64_t issue, uint8_t *missed)
+static inline bool is_access_of(uint64_t mem, uint32_t index, bool store)
 {
-	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
-	enum sim_level level;
-	uint64_t data;
-
-	if (f->word == (vaddr >> 3) + 1 && f->drain_cyc > issue) {
-		/* The latency covers address and look-up: data that is ready late adds the second half only. */
-		return max_u64(issue, f->data_cyc) + c->forward_cyc;
-	}
-	data = sim_memory_access(&c->memory, vaddr, issue, &level);
-	if (level > *missed)
-		*missed = (uint8_t)level;
-	return data;
+	return (mem & 0xfff1) == (index << 4 | store);
 }
 
 /* Parts of one instruction's accesses that lie in one line make one access of the core. */
-static inline bool same_access(uint64_t a, uint64_t b)
+static inline bool is_same_access(const struct sim_core *c, uint64_t a, uint64_t b)
 {
-	return ((a ^ b) & 0xfff1) == 0 && (a ^ b) >> 16 < 64 &&
-	       ((a >> 16) & ~UINT64_C(63)) == ((b >> 16) & ~UINT64_C(63));
+	return ((a ^ b) & 0xfff1) == 0 && (a ^ b) >> 16 >> c->memory.line_shift == 0;
 }
 
-struct access {
-	const uint64_t *mem; /* next to be used */
-	uint64_t ready_cyc;  /* address known */
-};
-
-static inline uint64_t run_loads(struct sim_core *c, struct access *a, uint32_t index, uint8_t *missed)
+/* A store not yet in the cache gives its data to a younger load. */
+static inline uint64_t load_data(struct sim_core *c, uint64_t vaddr, uint64_t issue_cyc,
+                                 enum sim_level *level)
 {
-	uint64_t data = a->ready_cyc, before = SIM_MEM_END;
+	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
 
-	for (; (*a->mem >> 4 & 0xfff) == index && !(*a->mem & 1); a->mem++) {
-		if (before != SIM_MEM_END && same_access(*a->mem, before))
-			continue;
-		data = max_u64(data, load_data(c, *a->mem >> 16, take_port(c, a->ready_cyc, c->load_ports),
-		                               missed));
-		before = *a->mem;
+	if (f->word == (vaddr >> 3) + 1 && f->drain_cyc > issue_cyc) {
+		*level = SIM_IN_L1;
+		return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
 	}
+	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
+}
+
+/* All loads of an instruction; the cycle at which the last data is there. */
+static inline uint64_t run_loads(struct sim_core *c, const uint64_t **mem, uint32_t index,
+                                 uint64_t address_cyc)
+{
+	uint64_t data = address_cyc, before = SIM_MEM_END;
+	enum sim_level level, deepest = SIM_IN_L1;
+
+	for (; is_access_of(**mem, index, false); before = *(*mem)++) {
+		uint64_t issue_cyc;
+
+		if (before != SIM_MEM_END && is_same_access(c, **mem, before))
+			continue;
+		issue_cyc = take_port(c, address_cyc, c->load_ports);
+		data = max_u64(data, load_data(c, **mem >> 16, issue_cyc, &level));
+		if (level > deepest)
+			deepest = level;
+	}
+	if (deepest != SIM_IN_L1)
+		c->missed[c->n_missed++] = (struct sim_missed){ (uint16_t)index, (uint8_t)deepest };
 	return data;
 }
 
-/* Address known and data ready: the store is done; it leaves for the cache after retirement. */
-static inline uint64_t store_issue(struct sim_core *c, struct access *a, uint64_t data)
+/* All stores of an instruction; the cycle at which the last has left for the cache. */
+static inline uint64_t run_stores(struct sim_core *c, struct flight *f, const uint64_t **mem,
+                                  const struct sim_insn *in, uint32_t index, uint64_t done)
 {
-	return max_u64(take_port(c, a->ready_cyc, c->store_ports), data) + 1;
-}
-
-static inline uint64_t run_stores(struct sim_core *c, struct access *a, uint32_t index, uint64_t done,
-                                  uint64_t retire)
-{
+	const struct sim_pool *p = &c->pool[SIM_POOL_STORE];
 	uint64_t before = SIM_MEM_END;
-	uint64_t drain = max_u64(c->drain_cyc, c->stores.freed[WINDOW(c->stores.n - c->stores_per_cyc)] + 1);
 
-	for (; (*a->mem >> 4 & 0xfff) == index && (*a->mem & 1); a->mem++) {
-		uint64_t vaddr = *a->mem >> 16;
-		struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	f->drain_cyc =
+	        max_u64(f->drain_cyc, p->freed[WINDOW(p->n + in->stores_before - c->stores_per_cyc)] + 1);
+	f->drain_cyc = max_u64(f->drain_cyc, f->retire_cyc + 1);
+	for (; is_access_of(**mem, index, true); before = *(*mem)++) {
+		uint64_t vaddr = **mem >> 16, line;
 		enum sim_level level;
 
-		if (before == SIM_MEM_END || !same_access(*a->mem, before)) {
+		if (before == SIM_MEM_END || !is_same_access(c, **mem, before)) {
 			/* The line is asked for when the address is known, so that misses overlap. */
-			uint64_t line = sim_memory_access(&c->memory, vaddr, done, &level);
-
-			drain = max_u64(drain, max_u64(retire + 1, line - c->memory.l1.latency_cyc));
+			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
+			f->drain_cyc = max_u64(f->drain_cyc, line);
 		}
-		*f = (struct sim_forward){ (vaddr >> 3) + 1, done, drain };
-		before = *a->mem;
+		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] =
+		        (struct sim_forward){ (vaddr >> 3) + 1, done, f->drain_cyc };
 	}
-	c->drain_cyc = drain;
-	return drain;
+	return f->drain_cyc;
 }
 
-static inline uint64_t retire_at(struct sim_core *c, uint64_t seq, uint64_t done)
+static inline void retire(struct sim_core *c, struct flight *f, uint64_t done)
 {
-	uint64_t r = max_u64(done, c->retire_cyc);
+	uint64_t r = max_u64(done, f->retire_cyc);
 
-	r = max_u64(r, c->retire[WINDOW(seq - c->retire_width)] + 1);
-	c->retire[WINDOW(seq)] = r;
-	c->retire_cyc = r;
-	return r;
+	f->retire_cyc = max_u64(r, c->retire[WINDOW(f->seq - c->retire_width)] + 1);
+	c->retire[WINDOW(f->seq)] = f->retire_cyc;
+	f->seq++;
 }
 
 static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
-	uint64_t a = max_u64(c->reg[in->src[0]], c->reg[in->src[1]]);
-	uint64_t b = max_u64(c->reg[in->src[2]], c->reg[in->src[3]]);
-
-	return max_u64(t, max_u64(a, b));
+	t = max_u64(t, max_u64(c->reg[in->src[0]], c->reg[in->src[1]]));
+	if (in->flags & SIM_F_MANY)
+		t = max_u64(t, max_u64(c->reg[in->src[2]], c->reg[in->src[3]]));
+	return t;
 }
 
-static inline uint64_t issue(struct sim_core *c, const struct sim_insn *in, uint64_t ready)
+static inline void write_results(struct sim_core *c, const struct sim_insn *in, uint64_t done)
+{
+	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
+	if (in->flags & SIM_F_MANY)
+		c->reg[in->dst[2]] = done;
+}
+
+static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, uint64_t ready)
 {
 	if (!in->ports)
 		return ready;
-	return (in->flags & SIM_F_UNIT ? take_unit(c, ready, in) : take_port(c, ready, in->ports)) +
-	       in->latency_cyc;
+	if (in->flags & SIM_F_UNIT)
+		return take_unit(c, ready, in) + in->latency_cyc;
+	return take_port(c, ready, in->ports) + in->latency_cyc;
 }
 
-/* Returns the cycle at which the instruction is done. */
-static inline uint64_t run_insn(struct sim_core *c, const struct sim_insn *in, uint32_t index,
-                                const uint64_t **mem)
+/* From its dispatch, t, to the end of an instruction that touches memory. */
+static inline uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint32_t index,
+                                  const uint64_t **mem, uint64_t t)
 {
-	struct sim_pool *regs = &c->pool[in->pool];
-	uint64_t seq = c->seq++, t, done, retire;
-	struct access a = { *mem, 0 };
-	uint8_t missed = 0;
+	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
+	uint64_t done = wait_for(c, in, t);
 
-	t = max_u64(max_u64(c->fetch_cyc, c->retire[WINDOW(seq - c->rob)]), pool_room(regs));
-	if (in->flags & SIM_F_MEM) {
-		if (in->flags & SIM_F_LOAD)
-			t = max_u64(t, pool_room(&c->loads));
-		if (in->flags & SIM_F_STORE)
-			t = max_u64(t, pool_room(&c->stores));
-	}
-	t = dispatch(c, t, in->uops) + 1;
-	done = wait_for(c, in, t);
-	if (in->flags & SIM_F_MEM) {
-		a.ready_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
-		if (in->flags & SIM_F_LOAD)
-			done = max_u64(done, run_loads(c, &a, index, &missed));
-		done = issue(c, in, done);
-		if (in->flags & SIM_F_STORE)
-			done = store_issue(c, &a, done);
-	} else {
-		done = issue(c, in, done);
-	}
-	c->reg[in->dst[0]] = c->reg[in->dst[1]] = c->reg[in->dst[2]] = done;
-	retire = retire_at(c, seq, done);
-	pool_take(regs, retire);
-	if (in->flags & SIM_F_MEM) {
-		if (in->flags & SIM_F_LOAD)
-			pool_take(&c->loads, retire);
-		if (in->flags & SIM_F_STORE)
-			pool_take(&c->stores, run_stores(c, &a, index, done, retire));
-		*mem = a.mem;
-		c->block_missed[missed]++;
-	}
-	c->missed[WINDOW(seq)] = missed;
+	if (in->flags & SIM_F_LOAD)
+		done = max_u64(done, run_loads(c, mem, index, address_cyc));
+	done = execute(c, in, done);
+	/* Address known and data ready: the store is done. */
+	if (in->flags & SIM_F_STORE)
+		done = max_u64(take_port(c, address_cyc, c->store_ports), done) + 1;
 	return done;
 }
 
-static void fetch_block(struct sim_core *c, const struct sim_block *b)
+/* Returns the cycle at which the instruction is done. */
+static inline __attribute__((always_inline)) uint64_t run_insn(struct sim_core *c, struct flight *f,
+                                                               const struct sim_insn *in, uint32_t index,
+                                                               const uint64_t **mem)
 {
-	/* Fetch runs ahead of dispatch by no more than its queue. */
+	struct sim_pool *regs = &c->pool[in->pool];
+	struct sim_pool *loads = &c->pool[SIM_POOL_LOAD], *stores = &c->pool[SIM_POOL_STORE];
+	uint64_t t = max_u64(c->fetch_cyc, c->retire[WINDOW(f->seq - c->rob)]), done;
+
+	t = max_u64(t, place_free(regs, in->pool_before));
+	if (!(in->flags & SIM_F_MEM)) {
+		t = dispatch(c, f, t, in->uops) + 1;
+		done = execute(c, in, wait_for(c, in, t));
+		write_results(c, in, done);
+		retire(c, f, done);
+		place_take(regs, in->pool_before, f->retire_cyc);
+		return done;
+	}
+	if (in->flags & SIM_F_LOAD)
+		t = max_u64(t, place_free(loads, in->loads_before));
+	if (in->flags & SIM_F_STORE)
+		t = max_u64(t, place_free(stores, in->stores_before));
+	t = dispatch(c, f, t, in->uops) + 1;
+	done = run_memory(c, in, index, mem, t);
+	write_results(c, in, done);
+	retire(c, f, done);
+	place_take(regs, in->pool_before, f->retire_cyc);
+	if (in->flags & SIM_F_LOAD)
+		place_take(loads, in->loads_before, f->retire_cyc);
+	if (in->flags & SIM_F_STORE)
+		place_take(stores, in->stores_before, run_stores(c, f, mem, in, index, done));
+	return done;
+}
+
+/* Places taken by the first n_insn instructions of a block. */
+static void take_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
+{
+	if (n_insn == b->n_insn) {
+		for (unsigned p = 0; p < SIM_N_POOLS; p++)
+			c->pool[p].n += b->taken[p];
+		return;
+	}
+	for (uint32_t i = 0; i < n_insn; i++) {
+		c->pool[b->insn[i].pool].n++;
+		c->pool[SIM_POOL_LOAD].n += (b->insn[i].flags & SIM_F_LOAD) != 0;
+		c->pool[SIM_POOL_STORE].n += (b->insn[i].flags & SIM_F_STORE) != 0;
+	}
+}
+
+static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, const uint64_t *mem)
+{
+	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->drain_cyc, c->dispatch_n };
+	uint64_t done = 0;
+
+	c->n_missed = 0;
+	for (uint32_t i = 0; i < n_insn; i++) {
+		/* Accesses the decoder did not foresee must not hide those of the next instruction. */
+		while (b->insn[i].flags & SIM_F_MEM && (*mem >> 4 & 0xfff) < i)
+			mem++;
+		done = run_insn(c, &f, &b->insn[i], i, &mem);
+	}
+	c->seq = f.seq;
+	c->dispatch_cyc = f.dispatch_cyc;
+	c->retire_cyc = f.retire_cyc;
+	c->drain_cyc = f.drain_cyc;
+	c->dispatch_n = f.dispatch_n;
+	take_places(c, b, n_insn);
+	return done;
+}
+
+/* Fetch runs ahead of dispatch by no more than its queue. */
+static void follow_dispatch(struct sim_core *c)
+{
 	if (c->dispatch_cyc > c->fetch_cyc + c->fetch_queue_cyc) {
 		c->fetch_cyc = c->dispatch_cyc - c->fetch_queue_cyc;
 		c->fetch_n = c->fetch_taken = 0;
 	}
-	(void)b;
 }
 
 /* What fetching a block of that many instructions costs those behind it. */
@@ -338,7 +391,7 @@ void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn
                   const uint64_t *mem)
 {
 	struct sim_outcome end = { .whole = true, .to_ip = next_ip };
-	uint64_t done = 0;
+	uint64_t done;
 
 	if (b->is_rep && n_insn == b->n_insn && next_ip == b->ip + b->insn[n_insn - 1].ip_off) {
 		end.whole = false;
@@ -347,14 +400,8 @@ void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn
 	}
 	if (!n_insn)
 		return;
-	memset(c->block_missed, 0, sizeof(c->block_missed));
-	fetch_block(c, b);
-	for (uint32_t i = 0; i < n_insn; i++) {
-		/* Accesses the decoder did not foresee must not hide those of the next instruction. */
-		while ((*mem >> 4 & 0xfff) < i)
-			mem++;
-		done = run_insn(c, &b->insn[i], i, &mem);
-	}
+	follow_dispatch(c);
+	done = run_insns(c, b, n_insn, mem);
 	if (b->exit != SIM_X_NONE && n_insn == b->n_insn)
 		run_branch(c, b, done, &end);
 	else

@@ -32,7 +32,13 @@ enum {
 
 struct sim_pool {
 	uint64_t n, size;
-	uint64_t freed[SIM_WINDOW]; /* retirement of the n-th writer */
+	uint64_t freed[SIM_WINDOW]; /* when the n-th place was free again */
+};
+
+/* A load that missed, in the newest block. */
+struct sim_missed {
+	uint16_t index;
+	uint8_t level; /* enum sim_level */
 };
 
 struct sim_forward {
@@ -49,9 +55,9 @@ struct sim_core {
 	uint64_t seq, rob, retire_cyc, retire_width;
 	uint64_t reg[SIM_N_REGS];
 	uint64_t retire[SIM_WINDOW];
-	uint8_t missed[SIM_WINDOW]; /* enum sim_level of a load, for the counters */
-	uint32_t block_missed[4];   /* the same, summed over the newest block */
-	struct sim_pool pool[SIM_N_POOLS], loads, stores;
+	struct sim_missed missed[SIM_WINDOW];
+	uint32_t n_missed;
+	struct sim_pool pool[SIM_N_POOLS];
 	uint64_t drain_cyc, stores_per_cyc; /* of the newest store */
 	uint64_t port[SIM_PORT_CALENDAR];   /* cycle << 16 | ports taken */
 	uint64_t unit_free[SIM_MAX_PORTS];

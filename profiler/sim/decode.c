@@ -161,6 +161,8 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 	if (d->config)
 		cost(d, in);
 	pool_of(in);
+	if (in->src[2] != SIM_R_READY || in->dst[2] != SIM_R_SINK)
+		in->flags |= SIM_F_MANY;
 }
 
 static unsigned exit_events(unsigned exit)
@@ -180,6 +182,21 @@ static unsigned exit_events(unsigned exit)
 	}
 }
 
+/* Number the places that the instructions take, so that the core needs no running counts. */
+static void count_places(struct sim_block *b)
+{
+	memset(b->taken, 0, sizeof(b->taken));
+	for (uint32_t i = 0; i < b->n_insn; i++) {
+		struct sim_insn *in = &b->insn[i];
+
+		in->pool_before = b->taken[in->pool]++;
+		in->loads_before = b->taken[SIM_POOL_LOAD];
+		in->stores_before = b->taken[SIM_POOL_STORE];
+		b->taken[SIM_POOL_LOAD] += (in->flags & SIM_F_LOAD) != 0;
+		b->taken[SIM_POOL_STORE] += (in->flags & SIM_F_STORE) != 0;
+	}
+}
+
 void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
 {
 	memset(b->total, 0, sizeof(b->total));
@@ -187,6 +204,7 @@ void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
 	for (uint32_t i = 0; i < b->n_insn; i++)
 		for (unsigned bits = b->insn[i].events; bits; bits &= bits - 1)
 			b->total[__builtin_ctz(bits)]++;
+	count_places(b);
 	if (d->config) {
 		b->fetch_cyc = (uint8_t)(b->n_insn / d->config->fetch_width);
 		b->fetch_rest = (uint8_t)(b->n_insn % d->config->fetch_width);

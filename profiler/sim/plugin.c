@@ -383,13 +383,30 @@ static void on_block(unsigned index, void *user)
 	v->code = c;
 }
 
-static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
+static inline void add_access(unsigned index, uint64_t vaddr, void *user, bool store)
 {
 	struct vcpu *v = sim.vcpu[index];
 
 	if (v->n_mem < MAX_ACCESSES)
-		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, qemu_plugin_mem_size_shift(info) & 7,
-		                             qemu_plugin_mem_is_store(info));
+		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, 0, store);
+}
+
+/* For instructions that only load, only store, do both: most need not ask which way an access went. */
+static void on_load(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
+{
+	(void)info;
+	add_access(index, vaddr, user, false);
+}
+
+static void on_store(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
+{
+	(void)info;
+	add_access(index, vaddr, user, true);
+}
+
+static void on_either(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
+{
+	add_access(index, vaddr, user, qemu_plugin_mem_is_store(info));
 }
 
 /*
@@ -459,6 +476,19 @@ static struct sim_code *find_block(const struct qemu_plugin_tb *tb, size_t n)
 	return decode_block(tb, n, hash);
 }
 
+/* QEMU 7.2 does not heed the direction it is asked for, so that can't tell loads from stores. */
+static void watch_insn(struct qemu_plugin_insn *insn, unsigned flags, size_t index)
+{
+	qemu_plugin_vcpu_mem_cb_t fn = on_either;
+
+	if ((flags & SIM_F_MEM) == SIM_F_LOAD)
+		fn = on_load;
+	if ((flags & SIM_F_MEM) == SIM_F_STORE)
+		fn = on_store;
+	qemu_plugin_register_vcpu_mem_cb(insn, fn, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+	                                 (void *)(uintptr_t)index);
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
@@ -483,9 +513,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, c);
 	for (size_t i = 0; watches_memory() && i < n; i++)
 		if (c->block.insn[i].flags & SIM_F_MEM)
-			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access,
-			                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-			                                 (void *)(uintptr_t)i);
+			watch_insn(qemu_plugin_tb_get_insn(tb, i), c->block.insn[i].flags, i);
 }
 
 /* ---- threads and processes ---- */

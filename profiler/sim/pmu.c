@@ -70,6 +70,9 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	p->setup = *setup;
 	p->config = config;
 	p->n_live = setup->n_events;
+	for (uint32_t i = 0; i < setup->n_events; i++)
+		if (setup->period[i] && setup->event[i] != SIM_CYCLES)
+			p->insn_sampled[p->n_insn_sampled++] = (uint8_t)i;
 	sim_pmu_restart(p, 0, setup->seed);
 }
 
@@ -149,6 +152,8 @@ void sim_pmu_one_set(struct sim_pmu *p)
 {
 	if (p->setup.n_first < p->n_live)
 		p->n_live = p->setup.n_first;
+	while (p->n_insn_sampled && p->insn_sampled[p->n_insn_sampled - 1] >= p->n_live)
+		p->n_insn_sampled--;
 	plan(p);
 }
 
@@ -158,13 +163,17 @@ static void count_outcome(struct sim_pmu *p, const struct sim_outcome *end)
 	p->value[SIM_BRANCH_MISSES] += end->mispredicted;
 }
 
-static void count_insn(struct sim_pmu *p, const struct sim_insn *in, unsigned missed)
+static void count_insn(struct sim_pmu *p, const struct sim_insn *in)
 {
 	for (unsigned bits = in->events; bits; bits &= bits - 1)
 		p->value[__builtin_ctz(bits)]++;
-	p->value[SIM_L1D_MISSES] += missed >= SIM_IN_L2;
-	p->value[SIM_L2_MISSES] += missed >= SIM_IN_L3;
-	p->value[SIM_L3_MISSES] += missed >= SIM_IN_DRAM;
+}
+
+static void count_miss(struct sim_pmu *p, unsigned level)
+{
+	p->value[SIM_L1D_MISSES]++;
+	p->value[SIM_L2_MISSES] += level >= SIM_IN_L3;
+	p->value[SIM_L3_MISSES] += level >= SIM_IN_DRAM;
 }
 
 static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
@@ -193,6 +202,7 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
 {
 	struct sim_pmu *p = &c->pmu;
 	uint64_t seq = c->seq - n_insn;
+	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n_insn; i++, seq++) {
 		const struct sim_insn *in = &b->insn[i];
@@ -202,7 +212,9 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
 		advance(p, retire, b->ip + in->ip_off);
 		if (last && !end->whole)
 			break;
-		count_insn(p, in, c->missed[seq % SIM_WINDOW]);
+		count_insn(p, in);
+		while (k < c->n_missed && c->missed[k].index == i)
+			count_miss(p, c->missed[k++].level);
 		if (last) {
 			count_outcome(p, end);
 			end_branch(c, b, in, end);
@@ -211,19 +223,24 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
 	}
 }
 
-static bool overflows_in(const struct sim_core *c, const struct sim_block *b)
+static bool overflows_in(const struct sim_pmu *p, const struct sim_block *b)
 {
-	const struct sim_pmu *p = &c->pmu;
-
-	for (uint32_t i = 0; i < p->n_live; i++) {
+	for (uint32_t k = 0; k < p->n_insn_sampled; k++) {
+		uint32_t i = p->insn_sampled[k];
 		unsigned e = p->setup.event[i];
 		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
 		uint64_t most = b->total[e] ? b->total[e] : b->n_insn;
 
-		if (p->next[i] != NEVER && e != SIM_CYCLES && p->value[e] + most >= p->next[i])
+		if (p->value[e] + most >= p->next[i])
 			return true;
 	}
 	return false;
+}
+
+static void count_misses(struct sim_core *c)
+{
+	for (uint32_t k = 0; k < c->n_missed; k++)
+		count_miss(&c->pmu, c->missed[k].level);
 }
 
 void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
@@ -231,15 +248,13 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
 {
 	struct sim_pmu *p = &c->pmu;
 
-	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || overflows_in(c, b)) {
+	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || overflows_in(p, b)) {
 		count_slowly(c, b, n_insn, end);
 		return;
 	}
 	for (unsigned e = 0; e < SIM_N_EVENTS; e++)
 		p->value[e] += b->total[e];
-	p->value[SIM_L1D_MISSES] += c->block_missed[1] + c->block_missed[2] + c->block_missed[3];
-	p->value[SIM_L2_MISSES] += c->block_missed[2] + c->block_missed[3];
-	p->value[SIM_L3_MISSES] += c->block_missed[3];
+	count_misses(c);
 	count_outcome(p, end);
 	end_branch(c, b, &b->insn[n_insn - 1], end);
 }

@@ -57,8 +57,10 @@ struct sim_pmu {
 	uint64_t stop_cyc;               /* earliest cycle at which something is to be done */
 	uint64_t rng;
 	struct sim_pmu_branch branch[WIRE_MAX_BRANCHES];
-	uint64_t n_branch; /* ever recorded */
-	uint32_t n_live;   /* members that may still sample: n_events, or n_first */
+	uint64_t n_branch;       /* ever recorded */
+	uint32_t n_insn_sampled; /* members that sample an event of instructions */
+	uint8_t insn_sampled[WIRE_MAX_EVENTS];
+	uint32_t n_live; /* members that may still sample: n_events, or n_first */
 };
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup);
