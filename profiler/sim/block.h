@@ -35,17 +35,31 @@ enum {
 /* Register files (at most one an instruction) and queues: places that are limited. */
 enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
 
+/* How much of the model an instruction needs. */
+enum {
+	SIM_K_PLAIN, /* up to two sources and results, one pipelined port */
+	SIM_K_FREE,  /* the same without a port */
+	SIM_K_OTHER, /* more registers, a unit that is not pipelined */
+	SIM_K_MEMORY,
+};
+
+enum { SIM_EVENTS_ROOM = 16 }; /* SIM_N_EVENTS, rounded up for vector additions */
+
+_Static_assert((int)SIM_N_EVENTS <= (int)SIM_EVENTS_ROOM, "room for all events");
+
 struct sim_insn {
 	uint8_t src[4];  /* what the operation waits for */
 	uint8_t addr[2]; /* what the address waits for */
 	uint8_t dst[3];
-	uint8_t flags, uops, pool;
-	uint16_t ports, latency_cyc, occupancy_cyc;
+	uint8_t flags, kind, pool;
+	uint16_t ports, latency_cyc;
+	uint8_t occupancy_cyc, cls;
 	uint16_t events; /* bit per event that its retirement counts for */
-	uint8_t cls, size_bytes;
 	uint16_t ip_off; /* from the block's start */
 	/* places taken in its register file, load and store queue by the block's instructions before it */
 	uint16_t pool_before, loads_before, stores_before;
+	/* the i-th instruction of the block that takes a register of each file stands in insn[i] here */
+	uint16_t writer[2];
 };
 
 struct sim_block {
@@ -53,11 +67,11 @@ struct sim_block {
 	uint64_t target;     /* of a direct branch at the end */
 	uint32_t id;         /* index of its counter */
 	uint16_t n_insn;
-	uint8_t exit;                  /* enum sim_exit */
-	uint8_t fetch_cyc, fetch_rest; /* n_insn / fetch width, and what is left */
-	uint8_t is_rep;                /* ends in a rep string instruction */
-	uint32_t total[SIM_N_EVENTS];  /* events of one whole run */
-	uint16_t taken[SIM_N_POOLS];   /* places taken in all */
+	uint8_t exit;                    /* enum sim_exit */
+	uint8_t fetch_cyc, fetch_rest;   /* n_insn / fetch width, and what is left */
+	uint8_t is_rep;                  /* ends in a rep string instruction */
+	uint64_t total[SIM_EVENTS_ROOM]; /* events of one whole run */
+	uint16_t taken[SIM_N_POOLS];     /* places taken in all */
 	struct sim_insn insn[];
 };
 

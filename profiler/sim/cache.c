@@ -70,7 +70,9 @@ static struct sim_line *touch(const struct sim_cache *c, struct sim_line *set, u
 
 		if (hit.tag != tag)
 			continue;
-		memmove(set + 1, set, w * sizeof(*set));
+		/* A loop: the few bytes are not worth a call. */
+		for (; w > 0; w--)
+			set[w] = set[w - 1];
 		set[0] = hit;
 		return set;
 	}

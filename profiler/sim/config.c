@@ -150,7 +150,7 @@ static int parse_class(struct parse *p, const char *name, char **save)
 	if (id < 0)
 		return bad(p, name, "is no instruction class");
 	if ((err = parse_u32(p, strtok_r(NULL, SEP, save), 10000, &c.latency_cyc)) < 0 ||
-	    (err = parse_u32(p, strtok_r(NULL, SEP, save), 1000, &c.occupancy_cyc)) < 0 ||
+	    (err = parse_u32(p, strtok_r(NULL, SEP, save), 255, &c.occupancy_cyc)) < 0 ||
 	    (err = parse_ports(p, strtok_r(NULL, SEP, save), &c.ports)) < 0)
 		return err;
 	if (c.ports && !c.occupancy_cyc)

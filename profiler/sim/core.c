@@ -103,20 +103,23 @@ static inline void place_take(struct sim_pool *p, uint32_t before, uint64_t free
 	p->freed[WINDOW(p->n + before)] = freed_cyc;
 }
 
-/* In program order, dispatch_width a cycle, not before `t`. */
-static inline uint64_t dispatch(const struct sim_core *c, struct flight *f, uint64_t t, uint32_t uops)
+/* Nothing is dispatched before t. */
+static inline void hold_dispatch(struct flight *f, uint64_t t)
 {
 	if (t > f->dispatch_cyc) {
 		f->dispatch_cyc = t;
-		f->dispatch_n = uops;
-		return t;
+		f->dispatch_n = 0;
 	}
-	f->dispatch_n += uops;
-	/* More than a whole group of microcode takes several cycles. */
-	while (f->dispatch_n > c->dispatch_width) {
+}
+
+/* In program order, dispatch_width a cycle. */
+static inline uint64_t dispatch(const struct sim_core *c, struct flight *f)
+{
+	if (f->dispatch_n == c->dispatch_width) {
 		f->dispatch_cyc++;
-		f->dispatch_n -= c->dispatch_width;
+		f->dispatch_n = 0;
 	}
+	f->dispatch_n++;
 	return f->dispatch_cyc;
 }
 
@@ -200,19 +203,17 @@ static inline void retire(struct sim_core *c, struct flight *f, uint64_t done)
 	f->seq++;
 }
 
+static inline uint64_t wait_for_two(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
+{
+	return max_u64(t, max_u64(c->reg[in->src[0]], c->reg[in->src[1]]));
+}
+
 static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
-	t = max_u64(t, max_u64(c->reg[in->src[0]], c->reg[in->src[1]]));
+	t = wait_for_two(c, in, t);
 	if (in->flags & SIM_F_MANY)
 		t = max_u64(t, max_u64(c->reg[in->src[2]], c->reg[in->src[3]]));
 	return t;
-}
-
-static inline void write_results(struct sim_core *c, const struct sim_insn *in, uint64_t done)
-{
-	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
-	if (in->flags & SIM_F_MANY)
-		c->reg[in->dst[2]] = done;
 }
 
 static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, uint64_t ready)
@@ -231,6 +232,9 @@ static inline uint64_t run_memory(struct sim_core *c, const struct sim_insn *in,
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
 	uint64_t done = wait_for(c, in, t);
 
+	/* Accesses the decoder did not foresee must not hide those of this instruction. */
+	while ((**mem >> 4 & 0xfff) < index)
+		++*mem;
 	if (in->flags & SIM_F_LOAD)
 		done = max_u64(done, run_loads(c, mem, index, address_cyc));
 	done = execute(c, in, done);
@@ -240,42 +244,85 @@ static inline uint64_t run_memory(struct sim_core *c, const struct sim_insn *in,
 	return done;
 }
 
-/* Returns the cycle at which the instruction is done. */
-static inline __attribute__((always_inline)) uint64_t run_insn(struct sim_core *c, struct flight *f,
-                                                               const struct sim_insn *in, uint32_t index,
-                                                               const uint64_t **mem)
+/* Dispatch waits for room in the reorder buffer, the register file, the queues. */
+static inline void wait_for_places(const struct sim_core *c, struct flight *f, const struct sim_insn *in)
 {
-	struct sim_pool *regs = &c->pool[in->pool];
-	struct sim_pool *loads = &c->pool[SIM_POOL_LOAD], *stores = &c->pool[SIM_POOL_STORE];
-	uint64_t t = max_u64(c->fetch_cyc, c->retire[WINDOW(f->seq - c->rob)]), done;
+	hold_dispatch(f, c->retire[WINDOW(f->seq - c->rob)]);
+	hold_dispatch(f, place_free(&c->pool[in->pool], in->pool_before));
+	if (in->flags & SIM_F_LOAD)
+		hold_dispatch(f, place_free(&c->pool[SIM_POOL_LOAD], in->loads_before));
+	if (in->flags & SIM_F_STORE)
+		hold_dispatch(f, place_free(&c->pool[SIM_POOL_STORE], in->stores_before));
+}
 
-	t = max_u64(t, place_free(regs, in->pool_before));
-	if (!(in->flags & SIM_F_MEM)) {
-		t = dispatch(c, f, t, in->uops) + 1;
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * One instruction; the cycle at which it is done.  bound: there may be no
+ * room for it, and those behind it want to know at once what it took.
+ */
+static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                       uint32_t index, const uint64_t **mem, bool bound)
+{
+	uint64_t t, done;
+
+	if (bound)
+		wait_for_places(c, f, in);
+	t = dispatch(c, f) + 1;
+	if (in->kind == SIM_K_PLAIN)
+		done = take_port(c, wait_for_two(c, in, t), in->ports) + in->latency_cyc;
+	else if (in->kind == SIM_K_FREE)
+		done = wait_for_two(c, in, t);
+	else if (in->kind == SIM_K_OTHER)
 		done = execute(c, in, wait_for(c, in, t));
-		write_results(c, in, done);
-		retire(c, f, done);
-		place_take(regs, in->pool_before, f->retire_cyc);
-		return done;
-	}
-	if (in->flags & SIM_F_LOAD)
-		t = max_u64(t, place_free(loads, in->loads_before));
-	if (in->flags & SIM_F_STORE)
-		t = max_u64(t, place_free(stores, in->stores_before));
-	t = dispatch(c, f, t, in->uops) + 1;
-	done = run_memory(c, in, index, mem, t);
-	write_results(c, in, done);
+	else
+		done = run_memory(c, in, index, mem, t);
+	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
+	if (in->kind >= SIM_K_OTHER)
+		c->reg[in->dst[2]] = done;
 	retire(c, f, done);
-	place_take(regs, in->pool_before, f->retire_cyc);
+	if (bound)
+		place_take(&c->pool[in->pool], in->pool_before, f->retire_cyc);
 	if (in->flags & SIM_F_LOAD)
-		place_take(loads, in->loads_before, f->retire_cyc);
+		place_take(&c->pool[SIM_POOL_LOAD], in->loads_before, f->retire_cyc);
 	if (in->flags & SIM_F_STORE)
-		place_take(stores, in->stores_before, run_stores(c, f, mem, in, index, done));
+		place_take(&c->pool[SIM_POOL_STORE], in->stores_before,
+		           run_stores(c, f, mem, in, index, done));
 	return done;
 }
 
+/* When n more places of a kind have been free: they are freed in order, so the last decides. */
+static inline uint64_t last_place_free(const struct sim_pool *p, uint32_t n)
+{
+	if (n > p->size)
+		return UINT64_MAX;
+	return n ? place_free(p, n - 1) : 0;
+}
+
+/* Whether a whole block finds room at once, as most do. */
+static bool has_room(const struct sim_core *c, const struct sim_block *b, const struct flight *f)
+{
+	if (b->n_insn > c->rob || c->retire[WINDOW(f->seq + b->n_insn - 1 - c->rob)] > f->dispatch_cyc)
+		return false;
+	for (unsigned p = SIM_POOL_INT; p < SIM_N_POOLS; p++)
+		if (last_place_free(&c->pool[p], b->taken[p]) > f->dispatch_cyc)
+			return false;
+	return true;
+}
+
+/* The registers that a block run without bounds has taken are free when their writers have retired. */
+static void take_registers(struct sim_core *c, const struct sim_block *b, uint64_t first_seq)
+{
+	for (unsigned k = 0; k < 2; k++) {
+		struct sim_pool *p = &c->pool[SIM_POOL_INT + k];
+
+		for (uint32_t i = 0; i < b->taken[SIM_POOL_INT + k]; i++)
+			place_take(p, i, c->retire[WINDOW(first_seq + b->insn[i].writer[k])]);
+	}
+}
+
 /* Places taken by the first n_insn instructions of a block. */
-static void take_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
+static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
 {
 	if (n_insn == b->n_insn) {
 		for (unsigned p = 0; p < SIM_N_POOLS; p++)
@@ -295,18 +342,21 @@ static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_
 	uint64_t done = 0;
 
 	c->n_missed = 0;
-	for (uint32_t i = 0; i < n_insn; i++) {
-		/* Accesses the decoder did not foresee must not hide those of the next instruction. */
-		while (b->insn[i].flags & SIM_F_MEM && (*mem >> 4 & 0xfff) < i)
-			mem++;
-		done = run_insn(c, &f, &b->insn[i], i, &mem);
+	hold_dispatch(&f, c->fetch_cyc);
+	if (n_insn == b->n_insn && has_room(c, b, &f)) {
+		for (uint32_t i = 0; i < n_insn; i++)
+			done = run_insn(c, &f, &b->insn[i], i, &mem, false);
+		take_registers(c, b, c->seq);
+	} else {
+		for (uint32_t i = 0; i < n_insn; i++)
+			done = run_insn(c, &f, &b->insn[i], i, &mem, true);
 	}
 	c->seq = f.seq;
 	c->dispatch_cyc = f.dispatch_cyc;
 	c->retire_cyc = f.retire_cyc;
 	c->drain_cyc = f.drain_cyc;
 	c->dispatch_n = f.dispatch_n;
-	take_places(c, b, n_insn);
+	count_places(c, b, n_insn);
 	return done;
 }
 

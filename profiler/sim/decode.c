@@ -107,7 +107,7 @@ static void cost(const struct sim_decoder *d, struct sim_insn *in)
 		return; /* ports are taken access by access, the latency is the cache's */
 	in->ports = (uint16_t)c->ports;
 	in->latency_cyc = (uint16_t)c->latency_cyc;
-	in->occupancy_cyc = (uint16_t)c->occupancy_cyc;
+	in->occupancy_cyc = (uint8_t)c->occupancy_cyc;
 	if (c->occupancy_cyc > 1)
 		in->flags |= SIM_F_UNIT;
 	if (in->flags & SIM_F_BREAK) {
@@ -140,10 +140,9 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 {
 	struct sim_insn *in = &b->insn[index];
 
-	*in = (struct sim_insn){ .uops = 1, .cls = SIM_C_SLOW, .flags = SIM_F_MEM };
+	*in = (struct sim_insn){ .cls = SIM_C_SLOW, .flags = SIM_F_MEM };
 	memset(in->dst, SIM_R_SINK, sizeof(in->dst));
 	in->ip_off = (uint16_t)(ip - b->ip);
-	in->size_bytes = (uint8_t)n_bytes;
 	in->events = 1u << SIM_INSTRUCTIONS;
 	b->exit = SIM_X_NONE;
 	b->target = 0;
@@ -163,6 +162,12 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 	pool_of(in);
 	if (in->src[2] != SIM_R_READY || in->dst[2] != SIM_R_SINK)
 		in->flags |= SIM_F_MANY;
+	if (in->flags & SIM_F_MEM)
+		in->kind = SIM_K_MEMORY;
+	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT))
+		in->kind = SIM_K_OTHER;
+	else
+		in->kind = in->ports ? SIM_K_PLAIN : SIM_K_FREE;
 }
 
 static unsigned exit_events(unsigned exit)
@@ -189,6 +194,8 @@ static void count_places(struct sim_block *b)
 	for (uint32_t i = 0; i < b->n_insn; i++) {
 		struct sim_insn *in = &b->insn[i];
 
+		if (in->pool != SIM_POOL_NONE)
+			b->insn[b->taken[in->pool]].writer[in->pool - SIM_POOL_INT] = (uint16_t)i;
 		in->pool_before = b->taken[in->pool]++;
 		in->loads_before = b->taken[SIM_POOL_LOAD];
 		in->stores_before = b->taken[SIM_POOL_STORE];

@@ -252,7 +252,7 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
 		count_slowly(c, b, n_insn, end);
 		return;
 	}
-	for (unsigned e = 0; e < SIM_N_EVENTS; e++)
+	for (unsigned e = 0; e < SIM_EVENTS_ROOM; e++)
 		p->value[e] += b->total[e];
 	count_misses(c);
 	count_outcome(p, end);

@@ -50,7 +50,7 @@ struct sim_pmu_branch {
 struct sim_pmu {
 	struct sim_pmu_setup setup;
 	const struct sim_config *config; /* for the skid's histogram */
-	uint64_t value[SIM_N_EVENTS];    /* cycles: of the last retirement */
+	uint64_t value[SIM_EVENTS_ROOM]; /* cycles: of the last retirement */
 	uint64_t next[WIRE_MAX_EVENTS];  /* value at which the counter overflows; ~0 = never */
 	uint64_t due[WIRE_MAX_EVENTS];   /* cycle of its interrupt; ~0 = none under way */
 	uint64_t cycle0;                 /* the core's cycle at which counting began */
