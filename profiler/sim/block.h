@@ -56,11 +56,14 @@ struct sim_insn {
 	uint8_t occupancy_cyc, cls;
 	uint16_t events; /* bit per event that its retirement counts for */
 	uint16_t ip_off; /* from the block's start */
-	/* places taken in its register file, load and store queue by the block's instructions before it */
+	/* places in its register file, load and store queue taken by the block's instructions before it */
 	uint16_t pool_before, loads_before, stores_before;
-	/* the i-th instruction of the block that takes a register of each file stands in insn[i] here */
-	uint16_t writer[2];
+	/* the same up to the end of the group that begins here: two register files, loads, stores */
+	uint16_t group_taken[4];
 };
+
+/* Instructions that are dispatched together or not at all: there must be room for all of them. */
+enum { SIM_GROUP = 4 };
 
 struct sim_block {
 	uint64_t ip, end_ip; /* end_ip: after the last instruction */

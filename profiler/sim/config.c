@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/sim/block.h"
 
 struct key {
 	const char *name;
@@ -33,12 +34,12 @@ static const struct key keys[] = {
 	KEY(taken_per_cyc, 1, 2),
 	KEY(dispatch_width, 1, 32),
 	KEY(retire_width, 1, 32),
-	KEY(rob, 1, SIM_MAX_ROB),
-	KEY(load_queue, 1, SIM_MAX_ROB),
-	KEY(store_queue, 1, SIM_MAX_ROB),
+	KEY(rob, SIM_GROUP, SIM_MAX_ROB),
+	KEY(load_queue, SIM_GROUP, SIM_MAX_ROB),
+	KEY(store_queue, SIM_GROUP, SIM_MAX_ROB),
 	KEY(stores_per_cyc, 1, 8),
-	KEY(int_regs, 1, SIM_MAX_ROB),
-	KEY(fp_regs, 1, SIM_MAX_ROB),
+	KEY(int_regs, SIM_GROUP, SIM_MAX_ROB),
+	KEY(fp_regs, SIM_GROUP, SIM_MAX_ROB),
 	KEY(move_elimination, 0, 1),
 	KEY(zero_idioms, 0, 1),
 	KEY(mispredict_cyc, 0, 1000),

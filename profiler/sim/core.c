@@ -14,6 +14,13 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static void set_pool(struct sim_core *c, unsigned pool, uint32_t size)
+{
+	/* Not from zero: what lies a window back must be an index as well. */
+	c->pool[pool].n = SIM_WINDOW;
+	c->pool[pool].oldest = SIM_WINDOW - size;
+}
+
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
 {
 	int err;
@@ -33,11 +40,11 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->resteer_cyc = config->resteer_cyc;
 	c->rob = config->rob;
 	c->retire_width = config->retire_width;
-	c->pool[SIM_POOL_NONE].size = SIM_WINDOW;
-	c->pool[SIM_POOL_INT].size = config->int_regs;
-	c->pool[SIM_POOL_FP].size = config->fp_regs;
-	c->pool[SIM_POOL_LOAD].size = config->load_queue;
-	c->pool[SIM_POOL_STORE].size = config->store_queue;
+	set_pool(c, SIM_POOL_NONE, SIM_WINDOW);
+	set_pool(c, SIM_POOL_INT, config->int_regs);
+	set_pool(c, SIM_POOL_FP, config->fp_regs);
+	set_pool(c, SIM_POOL_LOAD, config->load_queue);
+	set_pool(c, SIM_POOL_STORE, config->store_queue);
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
@@ -55,16 +62,20 @@ void sim_core_stop(struct sim_core *c)
 	sim_predictor_fini(&c->predictor);
 }
 
-/* The first cycle from `ready` on in which one of the ports is free; it is taken. */
-static inline uint64_t take_port(struct sim_core *c, uint64_t ready, uint32_t ports)
+/*
+ * The first cycle from `ready` on in which one of the ports is free; it is
+ * taken.  An entry of the calendar that stands for another cycle is empty.
+ */
+static inline uint64_t take_port(struct sim_core *c, uint64_t ready, uint64_t ports)
 {
 	for (;; ready++) {
 		uint64_t *slot = &c->port[ready & (SIM_PORT_CALENDAR - 1)];
-		uint64_t now = *slot >> 16 == ready ? *slot : ready << 16;
-		uint64_t avail = ports & ~now;
+		uint64_t taken = *slot ^ ready << 16, avail;
 
+		taken = taken > 0xffff ? 0 : taken;
+		avail = ports & ~taken;
 		if (avail) {
-			*slot = now | (avail & -avail);
+			*slot = (taken | (avail & -avail)) ^ ready << 16;
 			return ready;
 		}
 	}
@@ -86,21 +97,21 @@ static uint64_t take_unit(struct sim_core *c, uint64_t ready, const struct sim_i
 	return ready;
 }
 
-/* What changes with every instruction: kept in registers while a block runs. */
+/* What changes with every instruction: kept in registers while a block runs, so its address must not be taken. */
 struct flight {
-	uint64_t seq, dispatch_cyc, retire_cyc, drain_cyc;
+	uint64_t seq, dispatch_cyc, retire_cyc;
 	uint32_t dispatch_n;
 };
 
-/* When the place is free that the block's instruction takes, `before` of its kind ahead of it. */
-static inline uint64_t place_free(const struct sim_pool *p, uint32_t before)
+/* When the place is free that the block's next instruction takes, `before` of its kind ahead of it. */
+static inline uint64_t place_free(const struct sim_core *c, unsigned pool, uint32_t before)
 {
-	return p->freed[WINDOW(p->n + before - p->size)];
+	return c->freed[pool][WINDOW(c->pool[pool].oldest + before)];
 }
 
-static inline void place_take(struct sim_pool *p, uint32_t before, uint64_t freed_cyc)
+static inline void place_take(struct sim_core *c, unsigned pool, uint32_t before, uint64_t freed_cyc)
 {
-	p->freed[WINDOW(p->n + before)] = freed_cyc;
+	c->freed[pool][WINDOW(c->pool[pool].n + before)] = freed_cyc;
 }
 
 /* Nothing is dispatched before t. */
@@ -148,19 +159,18 @@ static inline uint64_t load_data(struct sim_core *c, uint64_t vaddr, uint64_t is
 }
 
 /* All loads of an instruction; the cycle at which the last data is there. */
-static inline uint64_t run_loads(struct sim_core *c, const uint64_t **mem, uint32_t index,
-                                 uint64_t address_cyc)
+static inline uint64_t run_loads(struct sim_core *c, uint32_t index, uint64_t address_cyc)
 {
 	uint64_t data = address_cyc, before = SIM_MEM_END;
 	enum sim_level level, deepest = SIM_IN_L1;
 
-	for (; is_access_of(**mem, index, false); before = *(*mem)++) {
+	for (; is_access_of(*c->mem, index, false); before = *c->mem++) {
 		uint64_t issue_cyc;
 
-		if (before != SIM_MEM_END && is_same_access(c, **mem, before))
+		if (before != SIM_MEM_END && is_same_access(c, *c->mem, before))
 			continue;
 		issue_cyc = take_port(c, address_cyc, c->load_ports);
-		data = max_u64(data, load_data(c, **mem >> 16, issue_cyc, &level));
+		data = max_u64(data, load_data(c, *c->mem >> 16, issue_cyc, &level));
 		if (level > deepest)
 			deepest = level;
 	}
@@ -170,28 +180,26 @@ static inline uint64_t run_loads(struct sim_core *c, const uint64_t **mem, uint3
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
-static inline uint64_t run_stores(struct sim_core *c, struct flight *f, const uint64_t **mem,
-                                  const struct sim_insn *in, uint32_t index, uint64_t done)
+static inline uint64_t run_stores(struct sim_core *c, uint32_t before_it, uint32_t index, uint64_t done,
+                                  uint64_t retire_cyc)
 {
-	const struct sim_pool *p = &c->pool[SIM_POOL_STORE];
-	uint64_t before = SIM_MEM_END;
+	const uint64_t *freed = c->freed[SIM_POOL_STORE];
+	uint64_t before = SIM_MEM_END, drain = max_u64(c->drain_cyc, retire_cyc + 1);
 
-	f->drain_cyc =
-	        max_u64(f->drain_cyc, p->freed[WINDOW(p->n + in->stores_before - c->stores_per_cyc)] + 1);
-	f->drain_cyc = max_u64(f->drain_cyc, f->retire_cyc + 1);
-	for (; is_access_of(**mem, index, true); before = *(*mem)++) {
-		uint64_t vaddr = **mem >> 16, line;
+	drain = max_u64(drain, freed[WINDOW(c->pool[SIM_POOL_STORE].n + before_it - c->stores_per_cyc)] + 1);
+	for (; is_access_of(*c->mem, index, true); before = *c->mem++) {
+		uint64_t vaddr = *c->mem >> 16, line;
 		enum sim_level level;
 
-		if (before == SIM_MEM_END || !is_same_access(c, **mem, before)) {
+		if (before == SIM_MEM_END || !is_same_access(c, *c->mem, before)) {
 			/* The line is asked for when the address is known, so that misses overlap. */
 			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
-			f->drain_cyc = max_u64(f->drain_cyc, line);
+			drain = max_u64(drain, line);
 		}
 		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] =
-		        (struct sim_forward){ (vaddr >> 3) + 1, done, f->drain_cyc };
+		        (struct sim_forward){ (vaddr >> 3) + 1, done, drain };
 	}
-	return f->drain_cyc;
+	return c->drain_cyc = drain;
 }
 
 static inline void retire(struct sim_core *c, struct flight *f, uint64_t done)
@@ -226,17 +234,16 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
-static inline uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint32_t index,
-                                  const uint64_t **mem, uint64_t t)
+static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint32_t index, uint64_t t)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
 	uint64_t done = wait_for(c, in, t);
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
-	while ((**mem >> 4 & 0xfff) < index)
-		++*mem;
+	while ((*c->mem >> 4 & 0xfff) < index)
+		c->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, run_loads(c, mem, index, address_cyc));
+		done = max_u64(done, run_loads(c, index, address_cyc));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
 	if (in->flags & SIM_F_STORE)
@@ -244,31 +251,25 @@ static inline uint64_t run_memory(struct sim_core *c, const struct sim_insn *in,
 	return done;
 }
 
-/* Dispatch waits for room in the reorder buffer, the register file, the queues. */
-static inline void wait_for_places(const struct sim_core *c, struct flight *f, const struct sim_insn *in)
+/* After its retirement: what it holds of the queues, and until when. */
+static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint32_t index, uint64_t done,
+                         uint64_t retire_cyc)
 {
-	hold_dispatch(f, c->retire[WINDOW(f->seq - c->rob)]);
-	hold_dispatch(f, place_free(&c->pool[in->pool], in->pool_before));
 	if (in->flags & SIM_F_LOAD)
-		hold_dispatch(f, place_free(&c->pool[SIM_POOL_LOAD], in->loads_before));
+		place_take(c, SIM_POOL_LOAD, in->loads_before, retire_cyc);
 	if (in->flags & SIM_F_STORE)
-		hold_dispatch(f, place_free(&c->pool[SIM_POOL_STORE], in->stores_before));
+		place_take(c, SIM_POOL_STORE, in->stores_before,
+		           run_stores(c, in->stores_before, index, done, retire_cyc));
 }
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/*
- * One instruction; the cycle at which it is done.  bound: there may be no
- * room for it, and those behind it want to know at once what it took.
- */
+/* One instruction; the cycle at which it is done. */
 static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in,
-                                       uint32_t index, const uint64_t **mem, bool bound)
+                                       uint32_t index)
 {
-	uint64_t t, done;
+	uint64_t t = dispatch(c, f) + 1, done;
 
-	if (bound)
-		wait_for_places(c, f, in);
-	t = dispatch(c, f) + 1;
 	if (in->kind == SIM_K_PLAIN)
 		done = take_port(c, wait_for_two(c, in, t), in->ports) + in->latency_cyc;
 	else if (in->kind == SIM_K_FREE)
@@ -276,85 +277,64 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	else if (in->kind == SIM_K_OTHER)
 		done = execute(c, in, wait_for(c, in, t));
 	else
-		done = run_memory(c, in, index, mem, t);
+		done = run_memory(c, in, index, t);
 	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
 	if (in->kind >= SIM_K_OTHER)
 		c->reg[in->dst[2]] = done;
 	retire(c, f, done);
-	if (bound)
-		place_take(&c->pool[in->pool], in->pool_before, f->retire_cyc);
-	if (in->flags & SIM_F_LOAD)
-		place_take(&c->pool[SIM_POOL_LOAD], in->loads_before, f->retire_cyc);
-	if (in->flags & SIM_F_STORE)
-		place_take(&c->pool[SIM_POOL_STORE], in->stores_before,
-		           run_stores(c, f, mem, in, index, done));
+	place_take(c, in->pool, in->pool_before, f->retire_cyc);
+	if (in->kind == SIM_K_MEMORY)
+		leave_queues(c, in, index, done, f->retire_cyc);
 	return done;
 }
 
-/* When n more places of a kind have been free: they are freed in order, so the last decides. */
-static inline uint64_t last_place_free(const struct sim_pool *p, uint32_t n)
+/* When there is room for a group: places are freed in order, so the last one of each kind decides. */
+static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const struct sim_insn *first,
+                                       uint64_t last_seq)
 {
-	if (n > p->size)
-		return UINT64_MAX;
-	return n ? place_free(p, n - 1) : 0;
-}
+	uint64_t t = c->retire[WINDOW(last_seq - c->rob)];
 
-/* Whether a whole block finds room at once, as most do. */
-static bool has_room(const struct sim_core *c, const struct sim_block *b, const struct flight *f)
-{
-	if (b->n_insn > c->rob || c->retire[WINDOW(f->seq + b->n_insn - 1 - c->rob)] > f->dispatch_cyc)
-		return false;
-	for (unsigned p = SIM_POOL_INT; p < SIM_N_POOLS; p++)
-		if (last_place_free(&c->pool[p], b->taken[p]) > f->dispatch_cyc)
-			return false;
-	return true;
-}
-
-/* The registers that a block run without bounds has taken are free when their writers have retired. */
-static void take_registers(struct sim_core *c, const struct sim_block *b, uint64_t first_seq)
-{
-	for (unsigned k = 0; k < 2; k++) {
-		struct sim_pool *p = &c->pool[SIM_POOL_INT + k];
-
-		for (uint32_t i = 0; i < b->taken[SIM_POOL_INT + k]; i++)
-			place_take(p, i, c->retire[WINDOW(first_seq + b->insn[i].writer[k])]);
-	}
+	/* Where the block has taken none, that is a place an older one has taken already. */
+	for (unsigned p = 0; p < 4; p++)
+		t = max_u64(t, place_free(c, SIM_POOL_INT + p, first->group_taken[p] - 1u));
+	return t;
 }
 
 /* Places taken by the first n_insn instructions of a block. */
 static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
 {
-	if (n_insn == b->n_insn) {
-		for (unsigned p = 0; p < SIM_N_POOLS; p++)
-			c->pool[p].n += b->taken[p];
-		return;
+	uint32_t taken[SIM_N_POOLS] = { 0 };
+
+	for (uint32_t i = 0; i < n_insn && n_insn < b->n_insn; i++) {
+		taken[b->insn[i].pool]++;
+		taken[SIM_POOL_LOAD] += (b->insn[i].flags & SIM_F_LOAD) != 0;
+		taken[SIM_POOL_STORE] += (b->insn[i].flags & SIM_F_STORE) != 0;
 	}
-	for (uint32_t i = 0; i < n_insn; i++) {
-		c->pool[b->insn[i].pool].n++;
-		c->pool[SIM_POOL_LOAD].n += (b->insn[i].flags & SIM_F_LOAD) != 0;
-		c->pool[SIM_POOL_STORE].n += (b->insn[i].flags & SIM_F_STORE) != 0;
+	for (unsigned p = 0; p < SIM_N_POOLS; p++) {
+		uint32_t n = n_insn < b->n_insn ? taken[p] : b->taken[p];
+
+		c->pool[p].n += n;
+		c->pool[p].oldest += n;
 	}
 }
 
 static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, const uint64_t *mem)
 {
-	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->drain_cyc, c->dispatch_n };
+	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n };
 	uint64_t done = 0;
 
 	c->n_missed = 0;
+	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
-	if (n_insn == b->n_insn && has_room(c, b, &f)) {
-		for (uint32_t i = 0; i < n_insn; i++)
-			done = run_insn(c, &f, &b->insn[i], i, &mem, false);
-		take_registers(c, b, c->seq);
-	} else {
-		for (uint32_t i = 0; i < n_insn; i++)
-			done = run_insn(c, &f, &b->insn[i], i, &mem, true);
+	for (uint32_t i = 0, end = 0; i < n_insn;) {
+		end = i + SIM_GROUP < n_insn ? i + SIM_GROUP : n_insn;
+		hold_dispatch(&f, room_for(c, &b->insn[i], f.seq + (end - i) - 1));
+		for (; i < end; i++)
+			done = run_insn(c, &f, &b->insn[i], i);
 	}
 	c->seq = f.seq;
 	c->dispatch_cyc = f.dispatch_cyc;
 	c->retire_cyc = f.retire_cyc;
-	c->drain_cyc = f.drain_cyc;
 	c->dispatch_n = f.dispatch_n;
 	count_places(c, b, n_insn);
 	return done;

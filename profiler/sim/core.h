@@ -31,8 +31,8 @@ enum {
 };
 
 struct sim_pool {
-	uint64_t n, size;
-	uint64_t freed[SIM_WINDOW]; /* when the n-th place was free again */
+	uint64_t n;      /* places taken by the blocks so far */
+	uint64_t oldest; /* n - size: the place that must be free for the next to be taken */
 };
 
 /* A load that missed, in the newest block. */
@@ -58,8 +58,10 @@ struct sim_core {
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
 	struct sim_pool pool[SIM_N_POOLS];
-	uint64_t drain_cyc, stores_per_cyc; /* of the newest store */
-	uint64_t port[SIM_PORT_CALENDAR];   /* cycle << 16 | ports taken */
+	uint64_t freed[SIM_N_POOLS][SIM_WINDOW]; /* when the n-th place of a pool was free again */
+	const uint64_t *mem;                     /* accesses of the running block not used yet */
+	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
+	uint64_t port[SIM_PORT_CALENDAR];        /* cycle << 16 | ports taken */
 	uint64_t unit_free[SIM_MAX_PORTS];
 	uint32_t load_ports, store_ports, forward_cyc, rep_bytes;
 	uint64_t rep_place, rep_bytes_left;

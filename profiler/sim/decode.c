@@ -194,13 +194,13 @@ static void count_places(struct sim_block *b)
 	for (uint32_t i = 0; i < b->n_insn; i++) {
 		struct sim_insn *in = &b->insn[i];
 
-		if (in->pool != SIM_POOL_NONE)
-			b->insn[b->taken[in->pool]].writer[in->pool - SIM_POOL_INT] = (uint16_t)i;
 		in->pool_before = b->taken[in->pool]++;
 		in->loads_before = b->taken[SIM_POOL_LOAD];
 		in->stores_before = b->taken[SIM_POOL_STORE];
 		b->taken[SIM_POOL_LOAD] += (in->flags & SIM_F_LOAD) != 0;
 		b->taken[SIM_POOL_STORE] += (in->flags & SIM_F_STORE) != 0;
+		for (unsigned p = 0; p < 4; p++)
+			b->insn[i - i % SIM_GROUP].group_taken[p] = b->taken[SIM_POOL_INT + p];
 	}
 }
 
