@@ -56,6 +56,7 @@ struct sim_insn {
 	uint8_t occupancy_cyc, cls;
 	uint16_t events; /* bit per event that its retirement counts for */
 	uint16_t ip_off; /* from the block's start */
+	uint16_t index;  /* in the block */
 	/* places in its register file, load and store queue taken by the block's instructions before it */
 	uint16_t pool_before, loads_before, stores_before;
 	/* the same up to the end of the group that begins here: two register files, loads, stores */

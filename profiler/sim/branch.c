@@ -44,9 +44,10 @@ void sim_predictor_fini(struct sim_predictor *p)
 	memset(p, 0, sizeof(*p));
 }
 
-static uint64_t mix(uint64_t ip, uint64_t history, int k)
+/* The upper bits depend on all of both. */
+static uint64_t mix(uint64_t ip, uint64_t history)
 {
-	return (ip + history * 0x9e3779b97f4a7c15u + (uint64_t)k * 0x632be59bd9b4e019u) * 0xd6e8feb86659fd93u;
+	return (ip ^ history * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 }
 
 static int8_t step(int8_t counter, bool up, int lo, int hi)
@@ -81,10 +82,10 @@ bool sim_predict_direction(struct sim_predictor *p, uint64_t ip, bool taken)
 	int from = -1;
 
 	for (int k = 0; k < SIM_N_TAGGED; k++) {
-		uint64_t h = mix(ip, p->history & history_mask[k], k);
+		uint64_t h = mix(ip, p->history & history_mask[k]);
 
 		e[k] = &p->tagged[k][h >> (64 - p->bits)];
-		tag[k] = (uint16_t)(h >> 8) | 1;
+		tag[k] = (uint16_t)(h >> 24) | 1;
 		if (e[k]->tag == tag[k]) {
 			other = guess;
 			guess = e[k]->counter >= 0;
@@ -106,7 +107,7 @@ bool sim_predict_direction(struct sim_predictor *p, uint64_t ip, bool taken)
 
 bool sim_predict_indirect(struct sim_predictor *p, uint64_t ip, uint64_t target)
 {
-	uint64_t h = mix(ip, p->history & 0xffff, 7);
+	uint64_t h = mix(ip, p->history & 0xffff);
 	uint64_t *e = &p->indirect[h >> (64 - SIM_INDIRECT_BITS)];
 	bool wrong = *e != target;
 

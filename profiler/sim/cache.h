@@ -65,6 +65,8 @@ static inline uint64_t sim_memory_access(struct sim_memory *m, uint64_t vaddr, u
 	uint64_t line = vaddr >> m->line_shift;
 	const struct sim_line *l = &m->l1.line[(line & m->l1.mask) * m->l1.ways];
 
+	/* The order of the first two is not worth the time to keep it. */
+	l += l->tag != line + 1 && m->l1.ways > 1;
 	if (l->tag == line + 1 && l->ready <= now_cyc << 1 && !(l->ready & 1) && m->l1.mask) {
 		*level = SIM_IN_L1;
 		return now_cyc + m->l1.latency_cyc;

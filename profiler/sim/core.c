@@ -18,7 +18,7 @@ static void set_pool(struct sim_core *c, unsigned pool, uint32_t size)
 {
 	/* Not from zero: what lies a window back must be an index as well. */
 	c->pool[pool].n = SIM_WINDOW;
-	c->pool[pool].oldest = SIM_WINDOW - size;
+	c->pool[pool].size = size;
 }
 
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
@@ -106,7 +106,7 @@ struct flight {
 /* When the place is free that the block's next instruction takes, `before` of its kind ahead of it. */
 static inline uint64_t place_free(const struct sim_core *c, unsigned pool, uint32_t before)
 {
-	return c->freed[pool][WINDOW(c->pool[pool].oldest + before)];
+	return c->freed[pool][WINDOW(c->pool[pool].n + before - c->pool[pool].size)];
 }
 
 static inline void place_take(struct sim_core *c, unsigned pool, uint32_t before, uint64_t freed_cyc)
@@ -180,14 +180,15 @@ static inline uint64_t run_loads(struct sim_core *c, uint32_t index, uint64_t ad
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
-static inline uint64_t run_stores(struct sim_core *c, uint32_t before_it, uint32_t index, uint64_t done,
+static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in, uint64_t done,
                                   uint64_t retire_cyc)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
 	uint64_t before = SIM_MEM_END, drain = max_u64(c->drain_cyc, retire_cyc + 1);
 
-	drain = max_u64(drain, freed[WINDOW(c->pool[SIM_POOL_STORE].n + before_it - c->stores_per_cyc)] + 1);
-	for (; is_access_of(*c->mem, index, true); before = *c->mem++) {
+	drain = max_u64(drain,
+	                freed[WINDOW(c->pool[SIM_POOL_STORE].n + in->stores_before - c->stores_per_cyc)] + 1);
+	for (; is_access_of(*c->mem, in->index, true); before = *c->mem++) {
 		uint64_t vaddr = *c->mem >> 16, line;
 		enum sim_level level;
 
@@ -234,16 +235,16 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
-static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint32_t index, uint64_t t)
+static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
 	uint64_t done = wait_for(c, in, t);
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
-	while ((*c->mem >> 4 & 0xfff) < index)
+	while ((*c->mem >> 4 & 0xfff) < in->index)
 		c->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, run_loads(c, index, address_cyc));
+		done = max_u64(done, run_loads(c, in->index, address_cyc));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
 	if (in->flags & SIM_F_STORE)
@@ -252,21 +253,18 @@ static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint32
 }
 
 /* After its retirement: what it holds of the queues, and until when. */
-static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint32_t index, uint64_t done,
-                         uint64_t retire_cyc)
+static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t done, uint64_t retire_cyc)
 {
 	if (in->flags & SIM_F_LOAD)
 		place_take(c, SIM_POOL_LOAD, in->loads_before, retire_cyc);
 	if (in->flags & SIM_F_STORE)
-		place_take(c, SIM_POOL_STORE, in->stores_before,
-		           run_stores(c, in->stores_before, index, done, retire_cyc));
+		place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, in, done, retire_cyc));
 }
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* One instruction; the cycle at which it is done. */
-static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in,
-                                       uint32_t index)
+static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in)
 {
 	uint64_t t = dispatch(c, f) + 1, done;
 
@@ -277,14 +275,14 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	else if (in->kind == SIM_K_OTHER)
 		done = execute(c, in, wait_for(c, in, t));
 	else
-		done = run_memory(c, in, index, t);
+		done = run_memory(c, in, t);
 	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
 	if (in->kind >= SIM_K_OTHER)
 		c->reg[in->dst[2]] = done;
 	retire(c, f, done);
 	place_take(c, in->pool, in->pool_before, f->retire_cyc);
 	if (in->kind == SIM_K_MEMORY)
-		leave_queues(c, in, index, done, f->retire_cyc);
+		leave_queues(c, in, done, f->retire_cyc);
 	return done;
 }
 
@@ -303,34 +301,34 @@ static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const struct si
 /* Places taken by the first n_insn instructions of a block. */
 static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
 {
-	uint32_t taken[SIM_N_POOLS] = { 0 };
-
-	for (uint32_t i = 0; i < n_insn && n_insn < b->n_insn; i++) {
-		taken[b->insn[i].pool]++;
-		taken[SIM_POOL_LOAD] += (b->insn[i].flags & SIM_F_LOAD) != 0;
-		taken[SIM_POOL_STORE] += (b->insn[i].flags & SIM_F_STORE) != 0;
+	if (n_insn == b->n_insn) {
+		for (unsigned p = 0; p < SIM_N_POOLS; p++)
+			c->pool[p].n += b->taken[p];
+		return;
 	}
-	for (unsigned p = 0; p < SIM_N_POOLS; p++) {
-		uint32_t n = n_insn < b->n_insn ? taken[p] : b->taken[p];
-
-		c->pool[p].n += n;
-		c->pool[p].oldest += n;
+	for (uint32_t i = 0; i < n_insn; i++) {
+		c->pool[b->insn[i].pool].n++;
+		c->pool[SIM_POOL_LOAD].n += (b->insn[i].flags & SIM_F_LOAD) != 0;
+		c->pool[SIM_POOL_STORE].n += (b->insn[i].flags & SIM_F_STORE) != 0;
 	}
 }
 
 static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, const uint64_t *mem)
 {
 	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n };
+	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
 	uint64_t done = 0;
 
 	c->n_missed = 0;
 	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
-	for (uint32_t i = 0, end = 0; i < n_insn;) {
-		end = i + SIM_GROUP < n_insn ? i + SIM_GROUP : n_insn;
-		hold_dispatch(&f, room_for(c, &b->insn[i], f.seq + (end - i) - 1));
-		for (; i < end; i++)
-			done = run_insn(c, &f, &b->insn[i], i);
+	while (in < end) {
+		const struct sim_insn *group_end = end - in > SIM_GROUP ? in + SIM_GROUP : end;
+
+		hold_dispatch(&f, room_for(c, in, f.seq + (uint64_t)(group_end - in) - 1));
+		do
+			done = run_insn(c, &f, in);
+		while (++in < group_end);
 	}
 	c->seq = f.seq;
 	c->dispatch_cyc = f.dispatch_cyc;

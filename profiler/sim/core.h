@@ -31,8 +31,8 @@ enum {
 };
 
 struct sim_pool {
-	uint64_t n;      /* places taken by the blocks so far */
-	uint64_t oldest; /* n - size: the place that must be free for the next to be taken */
+	uint64_t n; /* places taken by the blocks so far */
+	uint64_t size;
 };
 
 /* A load that missed, in the newest block. */

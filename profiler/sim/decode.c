@@ -143,6 +143,7 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 	*in = (struct sim_insn){ .cls = SIM_C_SLOW, .flags = SIM_F_MEM };
 	memset(in->dst, SIM_R_SINK, sizeof(in->dst));
 	in->ip_off = (uint16_t)(ip - b->ip);
+	in->index = (uint16_t)index;
 	in->events = 1u << SIM_INSTRUCTIONS;
 	b->exit = SIM_X_NONE;
 	b->target = 0;
