@@ -187,7 +187,7 @@ size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scop
 
 	if (!d)
 		return 0;
-	while (at != NO_ID) {
+	while (d->copies.v && at != NO_ID) {
 		const struct copy *copy = &d->copies.v[at];
 
 		/* In a chain too deep to show, the physical function still ends it. */

@@ -173,25 +173,26 @@ static const char *qualified_name(struct walk *w, Dwarf_Die *die)
 
 static struct unit *unit_of(struct walk *w, Dwarf_CU *cu)
 {
-	struct unit unit = { 0 };
+	struct unit *unit;
 	Dwarf_Die die;
 	uint32_t id;
 
 	if (id_map_get(&w->unit_ids, cu, &id))
 		return &w->units.v[id];
-	if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) < 0 ||
-	    dwarf_getsrcfiles(&die, &unit.files, &unit.n_files) != 0)
-		unit.n_files = 0;
-	unit.ids = malloc(unit.n_files * sizeof(*unit.ids) + 1);
-	if (!unit.ids)
-		unit.n_files = 0;
-	else
-		memset(unit.ids, 0xff, unit.n_files * sizeof(*unit.ids));
-	if (id_map_put(&w->unit_ids, cu, (uint32_t)w->units.n) < 0 || vec_push(&w->units, unit) < 0) {
-		free(unit.ids);
+	if (id_map_put(&w->unit_ids, cu, (uint32_t)w->units.n) < 0 ||
+	    vec_push(&w->units, (struct unit){ 0 }) < 0)
 		return NULL;
-	}
-	return &w->units.v[w->units.n - 1];
+	unit = &w->units.v[w->units.n - 1];
+	if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) < 0 ||
+	    dwarf_getsrcfiles(&die, &unit->files, &unit->n_files) != 0)
+		unit->n_files = 0;
+	if (unit->n_files)
+		unit->ids = malloc(unit->n_files * sizeof(*unit->ids));
+	if (unit->ids)
+		memset(unit->ids, 0xff, unit->n_files * sizeof(*unit->ids));
+	else
+		unit->n_files = 0;
+	return unit;
 }
 
 /* The file that an attribute gives by its number.  libdw's own function aborts on units without lines. */

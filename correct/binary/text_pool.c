@@ -73,7 +73,8 @@ static int grow(struct text_pool *pool)
 		if (pool->table[i].text)
 			*find(&larger, &pool->table[i]) = pool->table[i];
 	free(pool->table);
-	*pool = larger;
+	pool->table = larger.table;
+	pool->n_table = larger.n_table;
 	return 0;
 }
 
