@@ -5,11 +5,9 @@ set -u
 B=${1:-build}
 cd "$(dirname "$0")/.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
-skidprof=$B/skidprof
-dir=$B/demo
 failed=0
-mkdir -p "$dir" || exit 1
-export LC_ALL=C.UTF-8 COLUMNS=100
+mkdir -p "$B/demo" && cd "$B/demo" || exit 1
+export PATH=$B:$PATH LC_ALL=C.UTF-8 COLUMNS=110
 
 cat <<'EOT'
 A sampling profiler lets a counter run to its period and notes where the program is when the interrupt
@@ -32,7 +30,7 @@ number()
 # summary SAMPLE: one row of the closing table, from the two methods' results.
 summary()
 {
-	local loops=$dir/$1.loops.json full=$dir/$1.full.json
+	local loops=$1.loops.json full=$1.full.json
 	printf '%s %s %s %s %s %s %s\n' "$1" "$(number "$full" eps_raw)" "$(number "$loops" eps_fixed)" \
 		"$(number "$full" eps_fixed)" "$(number "$full" worst_err_raw)" \
 		"$(number "$loops" worst_err_fixed)" "$(number "$full" worst_err_fixed)"
@@ -47,24 +45,33 @@ done_or_doubtful()
 	[ $status -eq 0 ] || [ $status -eq 3 ]
 }
 
+# shown COMMAND...: the command as a user would type it, then what it says.
+shown()
+{
+	printf '$ %s\n' "$*"
+	"$@"
+}
+
 # sample NAME WHAT: record it, show it, and keep its scores.
 sample()
 {
-	local name=$1 data=$dir/$1.data truth=$dir/$1.truth method
+	local name=$1 method
 	printf '== %s: %s\n' "$name" "$2"
-	printf '$ skidprof record --truth %s.truth ./%s\n' "$name" "$name"
-	"$skidprof" record --seed 1 -o "$data" --truth "$truth" -- "$B/samples/$name" || return 1
-	printf '$ skidprof compare --truth %s.truth\n' "$name"
-	done_or_doubtful "$skidprof" compare -i "$data" --truth "$truth" || return 1
+	ln -sf "../samples/$name" "$name"
+	shown skidprof record -o "$name.data" --truth "$name.truth" "./$name" || return 1
+	done_or_doubtful shown skidprof compare -i "$name.data" --truth "$name.truth" || return 1
 	for method in loops full; do
-		done_or_doubtful "$skidprof" compare -q -i "$data" --truth "$truth" --method $method --format json \
-			>"$dir/$name.$method.json" || return 1
+		done_or_doubtful skidprof compare -i "$name.data" --truth "$name.truth" --method $method \
+			--format json >"$name.$method.json" 2>"$name.err" || {
+			cat "$name.err" >&2
+			return 1
+		}
 	done
-	summary "$name" >>"$dir/summary"
+	summary "$name" >>summary
 	echo
 }
 
-: >"$dir/summary"
+rm -f summary
 while read -r name what; do
 	sample "$name" "$what" || {
 		echo "demo: $name failed" >&2
@@ -88,6 +95,6 @@ fixed: the default, with everything the recording knows.
 EOT
 awk 'function pc(x) { return x == "" ? "-" : sprintf("%.1f%%", 100 * x) }
 	BEGIN { printf "%-10s %8s %8s %8s   %9s %9s %9s\n", "", "eps raw", "paper", "fixed", "worst raw", "paper", "fixed" }
-	{ printf "%-10s %8s %8s %8s   %9s %9s %9s\n", $1, pc($2), pc($3), pc($4), pc($5), pc($6), pc($7) }' "$dir/summary"
-[ $failed -eq 0 ] && printf '\nThe recordings are in %s: try  skidprof report --both -i FILE  on them.\n' "${dir#"$PWD"/}"
+	{ printf "%-10s %8s %8s %8s   %9s %9s %9s\n", $1, pc($2), pc($3), pc($4), pc($5), pc($6), pc($7) }' summary
+[ $failed -eq 0 ] && printf '\nThe recordings are in %s: try  skidprof report -i FILE  on them.\n' "$PWD"
 exit $failed
