@@ -880,6 +880,26 @@ static void names_come_from_the_attr_where_the_file_has_none(void **state)
 	}
 }
 
+/* Bits are numbered in longs: 4 bytes on a 32-bit machine, whose bit 3 is in the fourth byte of eight. */
+static void features_of_a_32_bit_machine_of_the_other_order_are_found(void **state)
+{
+	struct pd_reader *r;
+
+	(void)state;
+	b.big = true;
+	file_begin(&b, &basic, 1);
+	put_sample(1, 1);
+	file_end(&b);
+	file_hostname(&b, "armeb");
+	memset(b.p + 72, 0, 32);
+	put_at(&b, 72, 1 << 3, 4);
+	r = open_all();
+	assert_string_equal(pd_header(r)->hostname, "armeb");
+	assert_int_equal(next(r).sample.ip, 1);
+	end(r);
+	b.big = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -898,6 +918,7 @@ int main(void)
 		cmocka_unit_test(a_pipe_can_be_read_but_not_twice),
 		cmocka_unit_test(what_is_no_recording_is_refused_in_one_line),
 		cmocka_unit_test(a_header_that_lies_about_sizes_costs_no_memory),
+		cmocka_unit_test(features_of_a_32_bit_machine_of_the_other_order_are_found),
 		cmocka_unit_test(names_come_from_the_attr_where_the_file_has_none),
 	};
 
