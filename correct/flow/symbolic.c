@@ -110,6 +110,18 @@ static bool is_table(const struct sym_state *s, const struct sym_value *address,
 	       address->scale <= 64 && first >= MIN_TABLE_VADDR && s->is_data(s->ctx, first);
 }
 
+/* A byte from one table that indexes another. */
+static struct sym_value as_index(struct sym_state *s, struct sym_value v)
+{
+	struct sym_value index;
+
+	if (v.kind != SYM_LOAD || v.size_bytes != 1 || v.sign)
+		return v;
+	index = sym_scale(s, sym_fresh_below(s, 255, true), 1 << v.shift);
+	index.add += v.add;
+	return index;
+}
+
 struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
                           const char *stack)
 {
@@ -117,6 +129,7 @@ struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigne
 
 	if (slot)
 		return *slot;
+	address = as_index(s, address);
 	if (sym_is_const(&address) && size_bytes == 8)
 		return (struct sym_value){ .kind = SYM_SLOT, .add = address.add };
 	if (is_table(s, &address, size_bytes))

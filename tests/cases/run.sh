@@ -20,7 +20,7 @@ case $B in *san*) san='SAN=address,undefined' ;; *) san= ;; esac
 make -s B="$B" $san "$dump" || { echo "not ok 1 - flowdump builds"; exit 1; }
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
+n=0 failed=0 linkflags=
 
 # result STATUS NAME DETAIL
 result()
@@ -77,7 +77,7 @@ check()
 
 one_case()
 {
-	local src=$1 title cc link hot kind rest bad= checks=0
+	local src=$1 title cc link hot kind rest bad='' checks=0
 	title=${src##*/}
 	cc=gcc
 	grep -q '^# @isa aarch64' "$src" && cc=aarch64-linux-gnu-gcc
@@ -112,7 +112,7 @@ switch_case()
 	command -v "$1" >/dev/null || { skip "$title" "no $1"; return; }
 	# clang assembles for aarch64; the linker is gcc's.
 	if ! "$@" -fno-inline -c tests/cases/switch.c -o "$tmp/switch.o" 2>"$tmp/err" ||
-	   ! ${linker:-$1} $linkflags "$tmp/switch.o" -o "$tmp/elf" 2>>"$tmp/err"; then
+	   ! ${linker:-$1} "$linkflags" "$tmp/switch.o" -o "$tmp/elf" 2>>"$tmp/err"; then
 		result 1 "$title" "$(cat "$tmp/err")"
 		return
 	fi

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Graphs of functions in this very program, which are written out in assembly. */
+#include "tests/unit/flow_graphs.h"
+
+#include <stdio.h>
+
+#ifdef __x86_64__
+__asm__(".text\n"
+        ".type flowtest_loop, @function\n"
+        "flowtest_loop: call *%rbx\n"
+        "flowtest_after: dec %ecx\n"
+        "jne flowtest_loop\n"
+        "ret\n"
+        ".size flowtest_loop, . - flowtest_loop\n"
+        ".type flowtest_callee, @function\n"
+        "flowtest_callee: inc %eax\n"
+        "ret\n"
+        ".size flowtest_callee, . - flowtest_callee\n"
+        ".type flowtest_jump, @function\n"
+        "flowtest_jump: jmp *%rdx\n"
+        "nop\n"
+        "flowtest_case: dec %eax\n"
+        "jne flowtest_jump\n"
+        "ret\n"
+        ".size flowtest_jump, . - flowtest_jump\n");
+
+struct self {
+	struct module *m;
+	struct flow_graph *g;
+};
+
+static uint64_t vaddr_of(const struct self *s, const char *name)
+{
+	long at = module_func_named(s->m, name);
+
+	assert_true(at >= 0);
+	return module_func(s->m, (size_t)at)->vaddr;
+}
+
+static void open_self(struct self *s)
+{
+	const struct module_options opts = { .no_debuginfod = true };
+
+	*s = (struct self){ 0 };
+	assert_int_equal(module_open("/proc/self/exe", NULL, 0, &opts, &s->m), 0);
+}
+
+static void build(struct self *s, const struct flow_hot *hot, size_t n_hot, const struct flow_seen *seen,
+                  size_t n_seen)
+{
+	const struct flow_input in = {
+		.modules = &s->m, .n_modules = 1, .hot = hot, .n_hot = n_hot, .seen = seen, .n_seen = n_seen
+	};
+
+	flow_free(s->g);
+	s->g = NULL;
+	assert_int_equal(flow_build(&in, &s->g), 0);
+}
+
+static void close_self(struct self *s)
+{
+	flow_free(s->g);
+	module_free(s->m);
+}
+
+static const struct flow_edge *edge_between(const struct self *s, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < s->g->n_edges; i++) {
+		const struct flow_edge *e = &s->g->edges[i];
+
+		if (s->g->blocks[e->from].vaddr == from && s->g->blocks[e->to].vaddr == to &&
+		    e->kind != FLOW_SKIP)
+			return e;
+	}
+	return NULL;
+}
+
+static void an_indirect_call_alone_is_unknown(void **state)
+{
+	struct self s;
+	uint64_t loop;
+
+	(void)state;
+	open_self(&s);
+	loop = vaddr_of(&s, "flowtest_loop");
+	build(&s, &(struct flow_hot){ 0, loop, 1 }, 1, NULL, 0);
+	/* call, dec + jne, ret */
+	assert_int_equal(s.g->n_blocks, 3);
+	assert_true(s.g->blocks[0].unknown_target);
+	assert_false(s.g->blocks[1].unknown_target);
+	/* SKIP over the call, back and on from the branch. */
+	assert_int_equal(s.g->n_edges, 3);
+	assert_int_equal(s.g->edges[0].kind, FLOW_SKIP);
+	close_self(&s);
+}
+
+static void branch_records_tell_targets(void **state)
+{
+	struct flow_seen seen = { .n = 7 };
+	const struct flow_edge *call, *ret;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	seen.from_vaddr = vaddr_of(&s, "flowtest_loop");
+	seen.to_vaddr = vaddr_of(&s, "flowtest_callee");
+	build(&s, &(struct flow_hot){ 0, seen.from_vaddr, 1 }, 1, &seen, 1);
+	call = edge_between(&s, seen.from_vaddr, seen.to_vaddr);
+	assert_non_null(call);
+	assert_int_equal(call->kind, FLOW_CALL);
+	assert_false(call->guessed);
+	assert_false(s.g->blocks[call->from].unknown_target);
+	/* call *%rbx is two bytes long */
+	ret = edge_between(&s, seen.to_vaddr, seen.from_vaddr + 2);
+	assert_non_null(ret);
+	assert_int_equal(ret->kind, FLOW_RET);
+	assert_int_equal(ret->call, call->from);
+	close_self(&s);
+}
+
+static void hot_functions_that_nothing_calls_are_guessed(void **state)
+{
+	struct flow_hot hot[2] = { { 0 } };
+	const struct flow_edge *call;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	hot[0] = (struct flow_hot){ 0, vaddr_of(&s, "flowtest_loop"), 1 };
+	hot[1] = (struct flow_hot){ 0, vaddr_of(&s, "flowtest_callee"), 1 };
+	build(&s, hot, 2, NULL, 0);
+	call = edge_between(&s, hot[0].vaddr, hot[1].vaddr);
+	assert_non_null(call);
+	assert_true(call->guessed);
+	assert_false(s.g->blocks[call->from].unknown_target);
+	close_self(&s);
+}
+
+static void hot_code_behind_an_unreadable_jump_is_its_target(void **state)
+{
+	struct flow_hot hot[2] = { { 0 } };
+	const struct flow_edge *jump;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	/* jmp *%rdx: two bytes, nop: one; then flowtest_case */
+	hot[0] = (struct flow_hot){ 0, vaddr_of(&s, "flowtest_jump"), 1 };
+	hot[1] = (struct flow_hot){ 0, hot[0].vaddr + 3, 1 };
+	build(&s, hot, 2, NULL, 0);
+	jump = edge_between(&s, hot[0].vaddr, hot[1].vaddr);
+	assert_non_null(jump);
+	assert_int_equal(jump->kind, FLOW_IND);
+	assert_true(jump->guessed);
+	assert_int_equal(s.g->n_funcs, 1);
+	close_self(&s);
+}
+
+static void blocks_are_found_by_address(void **state)
+{
+	struct self s;
+	uint64_t loop;
+
+	(void)state;
+	open_self(&s);
+	loop = vaddr_of(&s, "flowtest_loop");
+	build(&s, &(struct flow_hot){ 0, loop, 1 }, 1, NULL, 0);
+	for (size_t i = 0; i < s.g->n_blocks; i++)
+		for (uint64_t at = s.g->blocks[i].vaddr; at < s.g->blocks[i].end_vaddr; at++)
+			assert_int_equal(flow_block_at(s.g, 0, at), i);
+	assert_int_equal(flow_block_at(s.g, 0, loop - 1), -1);
+	assert_int_equal(flow_block_at(s.g, 1, loop), -1);
+	assert_int_equal(flow_block_at(s.g, 0, s.g->blocks[s.g->n_blocks - 1].end_vaddr), -1);
+	close_self(&s);
+}
+
+static void samples_outside_of_code_are_no_graph(void **state)
+{
+	const struct flow_hot hot[] = { { 0, 0x10, 1 }, { 0, UINT64_MAX, 1 }, { 3, 0x1000, 1 } };
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	build(&s, hot, 3, NULL, 0);
+	assert_int_equal(s.g->n_blocks, 0);
+	assert_int_equal(s.g->n_edges, 0);
+	close_self(&s);
+}
+
+static void graphs_are_printed_for_graphviz(void **state)
+{
+	struct self s;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	open_self(&s);
+	build(&s, &(struct flow_hot){ 0, vaddr_of(&s, "flowtest_loop"), 1 }, 1, NULL, 0);
+	f = open_memstream(&text, &size);
+	assert_non_null(f);
+	flow_print(s.g, f);
+	fclose(f);
+	assert_ptr_equal(strstr(text, "digraph"), text);
+	assert_non_null(strstr(text, "b0 -> b1 [label=\"skip\", style=dashed];"));
+	assert_non_null(strstr(text, "unknown target"));
+	free(text);
+	close_self(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_indirect_call_alone_is_unknown),
+		cmocka_unit_test(branch_records_tell_targets),
+		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),
+		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
+		cmocka_unit_test(blocks_are_found_by_address),
+		cmocka_unit_test(samples_outside_of_code_are_no_graph),
+		cmocka_unit_test(graphs_are_printed_for_graphviz),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	printf("ok 1 - graphs of x86-64 assembly # SKIP not on this machine\n");
+	return 0;
+}
+#endif
