@@ -12,9 +12,9 @@
 struct join {
 	struct profile *p;
 	const struct truth *t;
-	struct pairs scopes;  /* (object, scope id) -> func[] */
-	VEC(uint32_t) func; /* profile function of each */
-	struct pairs names;   /* (hash of module and linkage, line) -> first_of[] */
+	struct pairs scopes; /* (object, scope id) -> func[] */
+	VEC(uint32_t) func;  /* profile function of each */
+	struct pairs names;  /* (hash of module and linkage, line) -> first_of[] */
 	VEC(uint32_t) first_of;
 	uint32_t *same_name; /* next profile function of the same key; UINT32_MAX = none */
 	size_t same_cap, func_cap;
@@ -138,9 +138,15 @@ static int check_build_id(const struct profile *p, const struct truth *t, size_t
 {
 	const char *theirs = t->build_ids ? t->build_ids[object] : "", *ours;
 
-	if (module < 0 || !theirs || !*theirs)
+	if (module < 0)
 		return 0;
 	ours = p->modules[module].build_id;
+	/* A file that is there but was not used is another build: nothing of it was reported. */
+	if (*p->modules[module].trouble && *ours)
+		return sp_fail(SP_EDOUBT, "%s; as it is, there is nothing to compare",
+		               p->modules[module].trouble);
+	if (!theirs || !*theirs)
+		return 0;
 	if (*ours && strcmp(ours, theirs) != 0)
 		return sp_fail(SP_EDOUBT,
 		               "%s: the recording is of build id %s, the truth of %s: not the same binary; "

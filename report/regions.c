@@ -72,6 +72,7 @@ static struct cell text(const char *s)
 	return (struct cell){ .text = s ? s : "" };
 }
 
+/* No region is without a loop, no chain without draws: 0 means that none was counted, or run. */
 static struct cell size_cell(const struct profile_region *r, int id)
 {
 	switch (id) {
@@ -84,15 +85,15 @@ static struct cell size_cell(const struct profile_region *r, int id)
 	case ID_RANK:
 		return num(r->n_rank);
 	case ID_LOOPS:
-		return num(r->n_loops);
+		return num(r->n_loops ? (double)r->n_loops : NAN);
 	case ID_CAPPED:
 		return num(r->loops_capped);
 	case ID_PERIODS:
 		return num(r->skid_periods);
 	case ID_RHAT:
-		return num(r->r_hat);
+		return num(r->r_hat > 0 ? r->r_hat : NAN);
 	default:
-		return num(r->n_eff);
+		return num(r->n_eff > 0 ? r->n_eff : NAN);
 	}
 }
 

@@ -211,8 +211,10 @@ static void print_state(const struct profile_region *r, FILE *f)
 {
 	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
 
-	fprintf(f, "    %u blocks, %u edges, %u%s simple loops; %u free flows, %u settled by equations\n",
-	        r->n_blocks, r->n_edges, r->n_loops, r->loops_capped ? "+" : "", r->n_free, r->n_rank);
+	fprintf(f, "    %u blocks, %u edges, %u free flows, %u of them settled by equations\n", r->n_blocks,
+	        r->n_edges, r->n_free, r->n_rank);
+	if (r->n_loops)
+		fprintf(f, "    %u%s simple loops\n", r->n_loops, r->loops_capped ? " and more" : "");
 	if (open)
 		fprintf(f, "    not identified by equations: %u of %u free flows; %s\n", open, r->n_free,
 		        r->evidence & PROFILE_BY_PATH      ? "branch records speak for them"
@@ -222,7 +224,7 @@ static void print_state(const struct profile_region *r, FILE *f)
 		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
 		        r->skid_periods > 2 ? "samples are spread over the loop, so landing tells little"
 		                            : "samples land near their cause, so landing tells much");
-	if (isfinite(r->r_hat))
+	if (r->r_hat > 0)
 		fprintf(f, "    chains: R-hat %.3f (1 is converged), effective sample size %.0f\n", r->r_hat,
 		        r->n_eff);
 }

@@ -24,24 +24,31 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein distance of two short words; longer ones count as far apart. */
+/*
+ * Letters to insert, drop, change or swap with the next one, to make a into b;
+ * longer words count as far apart.
+ */
 static size_t distance(const char *a, const char *b)
 {
-	size_t row[MAX_WORD + 1], n_a = strlen(a), n_b = strlen(b);
+	size_t rows[3][MAX_WORD + 1], n_a = strlen(a), n_b = strlen(b);
+	size_t *before = rows[0], *last = rows[1], *row = rows[2];
 
 	if (n_a > MAX_WORD || n_b > MAX_WORD)
 		return SIZE_MAX;
 	for (size_t j = 0; j <= n_b; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= n_a; i++) {
-		size_t diagonal = row[0];
+		size_t *spare = before;
 
+		before = last;
+		last = row;
+		row = spare;
 		row[0] = i;
 		for (size_t j = 1; j <= n_b; j++) {
-			size_t above = row[j];
-
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
 		}
 	}
 	return row[n_b];

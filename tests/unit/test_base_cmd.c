@@ -152,6 +152,8 @@ static void words_that_are_near_are_suggested(void **state)
 	assert_string_equal(cmd_suggest("recrod", words), "record");
 	assert_string_equal(cmd_suggest("comp", words), "compare");
 	assert_string_equal(cmd_suggest("thruth", words), "truth");
+	/* Two letters swapped are one slip, also in a short word. */
+	assert_string_equal(cmd_suggest("mxi", (const char *const[]){ "mix", NULL }), "mix");
 	assert_null(cmd_suggest("annotate", words));
 	assert_null(cmd_suggest("x", words));
 	assert_null(cmd_suggest("", words));

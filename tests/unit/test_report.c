@@ -471,7 +471,7 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(
 	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
 	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
-	assert_non_null(strstr(text, "2 free flows, 1 settled by equations"));
+	assert_non_null(strstr(text, "2 free flows, 1 of them settled by equations"));
 	assert_non_null(
 	        strstr(text,
 	               "branches                 counted 100,000, fitted 100,100, off by +0.10% (2.0 sd)"));

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A recording is reported in every format and view, and the formats agree.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+export PAGER=false # would fail if it were started
+record_two || exit 1
+
+check 'text is written' status 0 "$SKIDPROF" report -i two.data
+check 'the first line names the source of samples' sh -c 'head -1 out | grep -q "^# simulated PMU; .*instructions every .*skid S .* samples, 0 lost$"'
+check 'the inlined function has a row' has out 'mix (inlined)'
+check 'nothing but the report is written' test ! -s err
+cp out first
+check 'the same seed, again' status 0 "$SKIDPROF" report -i two.data --seed 1
+check 'gives the same bytes' cmp first out
+check 'a pipe is read' sh -c '"$SKIDPROF" report -i - <two.data >out 2>err && grep -q "mix (inlined)" out'
+
+check 'JSON is written' status 0 "$SKIDPROF" report -i two.data --format json
+check 'it has its version, meta, functions and regions' json 'd["skidprof"] == 1 and d["meta"]["pmu"] == "simulated" and d["functions"] and d["regions"]'
+check 'shares add up to 1' json 'abs(sum(f["share"] for f in d["functions"]) - 1) < 1e-6'
+check 'raw counts add up to the samples of instructions' json \
+	'(lambda e: abs(sum(f["raw"] for f in d["functions"]) / (e["samples"] * e["period"]) - 1) < 0.01)(d["meta"]["events"][d["meta"]["instructions_event"]])'
+check 'fixed counts have intervals around them' json \
+	'all(f["lo"] <= f["fixed"] * 1.0001 and f["fixed"] <= f["hi"] * 1.0001 for f in d["functions"] if f["status"] == "fixed")'
+check 'mix is corrected upwards' json '[f for f in d["functions"] if f["name"] == "mix"][0]["fixed"] > 1.1 * [f for f in d["functions"] if f["name"] == "mix"][0]["raw"]'
+cp out both.json
+check 'CSV is written' status 0 "$SKIDPROF" report -q -i two.data --format csv
+check 'its rows and numbers are those of the JSON' python3 -c '
+import csv, json
+rows = list(csv.DictReader(open("out")))
+funcs = json.load(open("both.json"))["functions"]
+assert [r["name"] for r in rows] == [f["name"] for f in funcs]
+for r, f in zip(rows, funcs):
+    for key in ("raw", "fixed", "lo", "hi", "cycles", "ipc_fixed"):
+        assert (r[key] == "") == (f[key] is None), key
+        assert f[key] is None or abs(float(r[key]) - f[key]) <= 1e-9 * abs(f[key]), key'
+
+check 'raw alone makes no correction' status 0 "$SKIDPROF" report -i two.data --raw
+check 'and says so' has out '# method raw,'
+check 'fixed alone' status 0 "$SKIDPROF" report -i two.data --fixed
+check 'has no raw column' sh -c '! grep -q IPC-RAW out && grep -q "90% INTERVAL" out'
+check 'rolled up' status 0 "$SKIDPROF" report -i two.data --rollup --format json
+check 'no inlined function is left' json 'not [f for f in d["functions"] if f["name"] == "mix"]'
+check 'one function' status 0 "$SKIDPROF" report -i two.data --function 'mi*' --format json
+check 'is all there is' json '{f["name"] for f in d["functions"]} <= {"mix"} and d["functions"]'
+check 'regions' status 0 "$SKIDPROF" report -i two.data --regions
+check 'the loop is one' has out 'main (two.c:'
+check 'lines' status 0 "$SKIDPROF" report -i two.data --lines --format json
+check 'of both functions' json '{"mix", "main"} <= {l["function"] for l in d["lines"]}'
+check 'lines add up to what functions do' json 'abs(sum(l["fixed"] for l in d["lines"]) / sum(f["fixed"] for f in d["functions"]) - 1) < 1e-3'
+check 'instructions of one function' status 0 "$SKIDPROF" report -i two.data --insns --function mix --format json
+check 'are in order of address and have texts' json \
+	'(lambda a: a == sorted(a))([int(i["vaddr"], 16) for i in d["instructions"]]) and any("mul" in i["text"] for i in d["instructions"])'
+check 'why' status 0 "$SKIDPROF" report -i two.data --why mix
+check 'names the region and its equations' sh -c 'grep -q "region main (two.c:" out && grep -q "branches .*counted" out'
+check 'no such function' status 1 "$SKIDPROF" report -i two.data --why mxi
+check 'gets a suggestion' one_line "did you mean 'mix'?"
+for method in raw loops path flow full; do
+	timeout 120 "$SKIDPROF" report -i two.data --method $method >out 2>err
+	check "method $method ends with 0 or 3" test $? -eq 0 -o $? -eq 3
+	check "method $method is named" has out "# method $method,"
+done
+check 'no number is nan or inf' sh -c '"$SKIDPROF" report -i two.data --limit 0 | grep -v "^#" | awk "{ for (i = 1; i <= 7; i++) if (tolower(\$i) ~ /^[-+]?(nan|inf)/) exit 1 }"'
+finish

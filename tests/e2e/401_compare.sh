@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Raw and fixed counts are held against exact ones, of our own and of callgrind.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+record_two || exit 1
+
+check 'compare by function' status 0 "$SKIDPROF" compare -i two.data --truth two.cg
+check 'it names eps as ours' has out 'eps over functions (total variation, ours: eq. 12)'
+check 'JSON' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --format json
+check 'has the keys that scripts use' json 'all(k in d for k in ("eps_raw", "eps_fixed", "mean_err_raw", "mean_err_fixed", "worst_err_raw", "worst_err_fixed"))'
+check 'of functions, too' json 'all(k in f for f in d["functions"] for k in ("name", "truth", "raw", "fixed", "lo", "hi", "status", "raw_err", "fixed_err"))'
+check 'eps is half the sum of share differences' json \
+	'abs(d["eps_raw"] - 0.5 * sum(abs(f["raw"] / d["total_raw"] - f["truth"] / d["total_truth"]) for f in d["functions"])) < 1e-9'
+check 'mean and worst errors are those of the rows' json \
+	'(lambda e: abs(d["mean_err_fixed"] - sum(e) / len(e)) < 1e-9 and abs(d["worst_err_fixed"] - max(e)) < 1e-9)([abs(f["fixed_err"]) for f in d["functions"] if f["truth"] >= 0.01 * d["total_truth"]])'
+check 'corrected counts are nearer the truth' json 'd["eps_fixed"] < 0.5 * d["eps_raw"] and d["mean_err_fixed"] < 0.5 * d["mean_err_raw"]'
+check 'totals agree' json 'abs(d["total_fixed"] / d["total_truth"] - 1) < 0.02'
+cp out own.json
+check 'by line' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --by line --format json
+check 'all instructions of the truth are there' json 'abs(d["total_truth"] / json.load(open("own.json"))["total_truth"] - 1) < 1e-6 and d["lines"]'
+check 'by instruction' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --by insn --format json
+check 'eps over instructions falls' json 'd["eps_fixed"] < d["eps_raw"] and d["instructions"]'
+check 'CSV' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --format csv
+check 'has a row a function' sh -c 'head -1 out | grep -q "^name,truth_share,truth,raw,fixed," && grep -q "^mix," out'
+
+printf 'main 32000000\nnobody 1000\n' >names.txt
+check 'a truth by name' status 0 "$SKIDPROF" compare -i two.data --truth names.txt --format json
+check 'is compared rolled up' json '{"main", "nobody"} <= {f["name"] for f in d["functions"]} and "mix" not in {f["name"] for f in d["functions"]}'
+check 'it has no lines' status 1 "$SKIDPROF" compare -i two.data --truth names.txt --by line
+check 'and says so' one_line 'counts by function only'
+
+check 'without a truth' status 2 "$SKIDPROF" compare -i two.data
+check 'it is asked for' one_line '--truth FILE is needed'
+check 'a missing truth' status 1 "$SKIDPROF" compare -i two.data --truth none.cg
+check 'is named' one_line 'none.cg'
+check 'a wrong share' status 2 "$SKIDPROF" compare -i two.data --truth two.cg --min-share 5
+check 'is explained' one_line "--min-share: '5'"
+
+sed 's/2000000/2000001/' two.c >other.c && gcc -O2 -g other.c -o two && "$SKIDPROF" truth -q -o other.cg ./two >/dev/null
+check 'a truth of another build' status 3 "$SKIDPROF" compare -i two.data --truth other.cg
+two_program
+if command -v valgrind >/dev/null; then
+	valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=vg.cg ./two >/dev/null 2>&1
+	check "callgrind's counts" status 0 "$SKIDPROF" compare -i two.data --truth vg.cg --format json
+	check 'of mix are ours exactly' json \
+		'[f["truth"] for f in d["functions"] if f["name"] == "mix"] == [f["truth"] for f in json.load(open("own.json"))["functions"] if f["name"] == "mix"]'
+fi
+finish

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What can't be read, or not wholly, is said in one line or in the header; nothing crashes.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+record_two || exit 1
+
+check 'a missing file' status 1 "$SKIDPROF" report -i none.data
+check 'is named' one_line 'none.data'
+check 'no default file' status 1 "$SKIDPROF" report
+check 'is named too' one_line 'skidprof.data'
+echo 'this is no recording' >text.data
+check 'another kind of file' status 1 "$SKIDPROF" report -i text.data
+check 'is refused' one_line 'text.data'
+: >empty.data
+check 'an empty file' status 1 "$SKIDPROF" report -i empty.data
+check 'is refused, too' one_line 'empty.data'
+check 'a directory' status 1 "$SKIDPROF" report -i .
+
+size=$(stat -c %s two.data)
+for part in 2 3 10; do
+	head -c $((size - size / part)) two.data >cut.data
+	timeout 120 "$SKIDPROF" report -i cut.data >out 2>err
+	check "a file cut by 1/$part is reported to its last whole record" test $? -eq 0 -o $? -eq 3
+	check "and what is lacking is said (1/$part)" sh -c 'grep -qE "[1-9][0-9,]* bytes of the file dropped|did not finish" out'
+done
+for bytes in 0 7 16 100 103 104 200 1000; do
+	head -c $bytes two.data >cut.data
+	timeout 60 "$SKIDPROF" report -i cut.data >out 2>err
+	check "the first $bytes bytes crash nothing" test $? -le 3
+done
+
+mv two two.kept
+check 'a binary that has gone' sh -c 'timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
+check 'is named in the header' sh -c 'grep -q "^# .*/two: " out'
+sed 's/2000000/2000001/' two.c >other.c && gcc -O2 -g other.c -o two
+check 'a binary that was rebuilt' sh -c 'timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
+check 'is not used, and named with its build id' sh -c 'grep -qi "^# .*/two: .*build" out && ! grep -q "mix" out'
+rm two
+mkdir -p "root$PWD" && mv two.kept "root$PWD/two"
+check '--symfs finds the one that was recorded' sh -c '"$SKIDPROF" report -i two.data --symfs root >out 2>err; grep -q "mix (inlined)" out'
+mv "root$PWD/two" two
+
+if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two >/dev/null 2>&1; then
+	check "perf's cpu-clock recording" status 0 "$SKIDPROF" report -i clock.data
+	check 'its first line says clock' sh -c 'head -1 out | grep -q "^# clock PMU; cpu-clock"'
+	check 'that instructions lack is said' has out '# no instructions event in this file'
+	check 'and time is what is counted' has out '# EVENTS are cpu-clock (time in nanoseconds)'
+	check 'there are functions' grep -qE ' (main|cheap|mix)' out
+	check 'no column is made up' sh -c '! grep -qE "^SHARE.*(IPC|FIXED|CYCLES)" out'
+	check 'nor a number in JSON' status 0 "$SKIDPROF" report -i clock.data --format json
+	check 'which has null' json 'd["functions"] and all(f["raw"] is None and f["cycles"] is None and f["ipc_fixed"] is None for f in d["functions"])'
+	check 'there is nothing to compare' status 1 "$SKIDPROF" compare -i clock.data --truth two.cg
+	check 'and that is said' one_line 'no instructions event'
+else
+	echo "# no perf that can record cpu-clock here"
+fi
+finish

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Command lines: help, suggestions, exit statuses, pipes, full disks, terminals; manual pages and completion of every command.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+record_two || exit 1
+
+commands=$("$SKIDPROF" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+check 'there are commands' test -n "$commands"
+for c in $commands; do
+	check "$c --help" status 0 "$SKIDPROF" "$c" --help
+	check "$c --help has a usage line of its own name" has out "Usage: skidprof $c"
+	check "help $c is the same" sh -c 'cp out direct && "$SKIDPROF" help '"$c"' >out 2>err && cmp direct out'
+	[ "$c" = help ] && continue
+	check "$c has a manual page" test -f "$TOP/man/skidprof-$c.1"
+	check "$c is in skidprof(1)" has "$TOP/man/skidprof.1" "skidprof-$c 1"
+	check "$c is completed" grep -q "words='.*\b$c\b" "$TOP/man/skidprof.bash"
+	"$SKIDPROF" "$c" --help | grep -oE -- ' --[a-z][a-z-]*' | sort -u | while read -r o; do
+		case $o in --help | --usage | --version | --verbose | --quiet) continue ;; esac
+		grep -qF -- "${o#--}" "$TOP/man/skidprof-$c.1" || echo "$o"
+	done >missing
+	check "all options of $c are in its manual page" sh -c '[ ! -s missing ] || { echo "# $(tr "\n" " " <missing)"; exit 1; }'
+done
+if command -v mandoc >/dev/null; then
+	for page in "$TOP"/man/*.[17]; do
+		check "${page##*/} is sound" sh -c 'out=$(mandoc -T lint -W warning "$1" 2>&1); [ -z "$out" ] || { echo "# $out" | head -5; exit 1; }' sh "$page"
+	done
+fi
+
+check 'no command' status 2 "$SKIDPROF"
+check 'a misspelt command' status 2 "$SKIDPROF" reprot
+check 'gets a suggestion' one_line "did you mean 'report'?"
+check 'a command cut short' status 2 "$SKIDPROF" rep
+check 'is not guessed' one_line "did you mean 'report'?"
+check 'help for one that is none' status 2 "$SKIDPROF" help comapre
+check 'suggests, too' one_line "did you mean 'compare'?"
+check 'a misspelt option' status 2 "$SKIDPROF" report --fromat json
+check 'gets a suggestion as well' one_line 'did you mean --format?'
+check 'a misspelt word' status 2 "$SKIDPROF" report --format jsno
+check 'gets one, too' one_line "did you mean 'json'?"
+check 'a misspelt method' status 2 "$SKIDPROF" report --method ful
+check 'and so on' one_line "did you mean 'full'?"
+check 'a misspelt key' status 2 "$SKIDPROF" report --sort cycle
+check 'for keys' one_line "did you mean 'cycles'?"
+check 'no number' status 2 "$SKIDPROF" report --limit many
+check 'is named' one_line "--limit: 'many'"
+check 'a negative skid' status 2 "$SKIDPROF" report --skid=-3
+check 'is named, too' one_line "--skid: '-3'"
+check 'a file without -i' status 2 "$SKIDPROF" report two.data
+check 'is told how' one_line '-i FILE'
+check 'an ambiguous abbreviation is a usage error' status 2 "$SKIDPROF" report --no
+check 'an argument too few' status 2 "$SKIDPROF" report -i
+
+check 'report | head ends quietly' bash -c '"$SKIDPROF" report --raw --limit 0 -i two.data 2>err | head -1 >out; [ ! -s err ] && [ -s out ]'
+check 'also where SIGPIPE is ignored' python3 -c '
+import os, signal, subprocess, sys
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+read, write = os.pipe()
+os.close(read)
+p = subprocess.run([os.environ["SKIDPROF"], "report", "--raw", "-i", "two.data"], stdout=write, stderr=subprocess.PIPE, restore_signals=False)
+sys.exit(0 if p.returncode == 0 and not p.stderr else 1)'
+check 'a full disk is an error' sh -c '"$SKIDPROF" report --raw -i two.data >/dev/full 2>err; [ $? -eq 1 ] && grep -q "standard output" err'
+check 'no colour in a pipe' sh -c '"$SKIDPROF" report --raw -i two.data >out && ! grep -q "$(printf "\033")" out'
+check 'colour where it is asked for' sh -c '"$SKIDPROF" report -i two.data --color always >out && grep -q "$(printf "\033")" out'
+
+# On a terminal of 80 columns: no line of the table is longer, a pager runs, colour as NO_COLOR says.
+terminal() # ENVIRONMENT... -- ARGUMENTS...
+{
+	python3 - "$@" <<'END'
+import os, pty, sys
+words = sys.argv[1:]
+at = words.index("--")
+env = dict(os.environ, TERM="xterm", COLUMNS="80", **dict(w.split("=", 1) for w in words[:at]))
+out = b""
+def read(fd):
+    global out
+    data = os.read(fd, 65536)
+    out += data
+    return b""
+pid, fd = pty.fork()
+if pid == 0:
+    os.execve(os.environ["SKIDPROF"], ["skidprof"] + words[at + 1:], env)
+try:
+    while True:
+        data = os.read(fd, 65536)
+        if not data:
+            break
+        out += data
+except OSError:
+    pass
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+open("out", "wb").write(out.replace(b"\r\n", b"\n"))
+sys.exit(status)
+END
+}
+check 'on a terminal' terminal PAGER= -- report -i two.data --limit 5
+check 'the table is as narrow as that' sh -c 'sed "s/$(printf "\033")\[[0-9;]*m//g" out | awk "/^SHARE/ { on = 1 } on && !/^#/ && length > 80 { exit 1 } END { exit !on }"'
+check 'and in colour' grep -q "$(printf '\033')" out
+check 'NO_COLOR' terminal PAGER= NO_COLOR=1 -- report -i two.data --limit 5
+check 'is heeded' sh -c '! grep -q "$(printf "\033")" out'
+check 'a pager' terminal 'PAGER=sed s/^/paged:/' -- report -i two.data --limit 5
+check 'is run' grep -q '^paged:SHARE' out
+check '--no-pager' terminal 'PAGER=sed s/^/paged:/' -- report -i two.data --limit 5 --no-pager
+check 'runs none' sh -c '! grep -q "^paged:" out'
+check 'JSON is not paged' terminal 'PAGER=sed s/^/paged:/' -- report -i two.data --format json
+check 'nor coloured' json 'd["skidprof"] == 1'
+finish
