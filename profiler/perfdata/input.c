@@ -32,7 +32,7 @@ int pd_input_open(struct pd_input *in, const char *path)
 {
 	int rc;
 
-	in->path = strdup(path);
+	in->path = strdup(strcmp(path, "-") ? path : "standard input");
 	in->buf = malloc(PD_WINDOW_BYTES);
 	if (!in->path || !in->buf)
 		return sp_fail(SP_ENOMEM, "%s: out of memory", path);

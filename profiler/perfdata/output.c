@@ -17,6 +17,7 @@ enum {
 
 struct pd_zout {
 	ZSTD_CCtx *ctx;
+	uint64_t raw_bytes, packed_bytes; /* so far */
 	size_t n;
 	uint8_t raw[PD_COMPRESS_BYTES]; /* records waiting to be compressed */
 };
@@ -78,7 +79,7 @@ int pd_output_open(struct pd_output *o, const char *path, uint32_t compress_leve
 {
 	int rc;
 
-	o->path = strdup(path);
+	o->path = strdup(strcmp(path, "-") ? path : "standard output");
 	o->buf = malloc(PD_OUT_BYTES);
 	if (!o->path || !o->buf)
 		return sp_fail(SP_ENOMEM, "%s: out of memory", path);
@@ -198,6 +199,7 @@ static int compress_waiting(struct pd_output *o)
 	size_t left;
 
 	o->z->n = 0;
+	o->z->raw_bytes += in.size;
 	if (!in.size)
 		return 0;
 	do {
@@ -210,6 +212,7 @@ static int compress_waiting(struct pd_output *o)
 			return sp_fail(SP_EIO, "%s: compression failed: %s", o->path,
 			               ZSTD_getErrorName(left));
 		h.size = (uint16_t)(HEADER + out.pos);
+		o->z->packed_bytes += h.size;
 		memcpy(rec, &h, sizeof(h));
 		rc = out.pos ? append(o, rec, h.size) : 0;
 		if (rc < 0)
@@ -249,6 +252,13 @@ int pd_output_flush(struct pd_output *o)
 	if (o->z)
 		rc = compress_waiting(o);
 	return rc < 0 ? rc : write_out(o);
+}
+
+uint32_t pd_output_ratio(const struct pd_output *o)
+{
+	if (!o->z || !o->z->packed_bytes)
+		return 1;
+	return (uint32_t)((o->z->raw_bytes + o->z->packed_bytes / 2) / o->z->packed_bytes);
 }
 
 int pd_output_tail(struct pd_output *o, const void *p, size_t n, const uint64_t *bits)

@@ -112,10 +112,10 @@ static void emit_build_ids(struct pd_emit *e, struct pd_writer *w)
 	}
 }
 
-/* Version, kind (zstd), level, ratio (not known before the end), and the most one record unpacks to. */
+/* Version, kind (zstd), level, ratio so far, and room for what one record unpacks to. */
 static void emit_compressed(struct pd_emit *e, const struct pd_writer *w)
 {
-	const uint32_t words[] = { 1, 1, w->compress_level, 1, 2 * PD_COMPRESS_BYTES };
+	const uint32_t words[] = { 1, 1, w->compress_level, pd_output_ratio(&w->out), 2 * PD_COMPRESS_BYTES };
 
 	emit_bytes(e, words, sizeof(words));
 }

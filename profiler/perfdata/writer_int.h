@@ -56,6 +56,8 @@ int pd_output_record(struct pd_output *o, const void *p, size_t n);
 int pd_output_plain(struct pd_output *o, const void *p, size_t n);
 /* All to the file, then the data size into its header. */
 int pd_output_flush(struct pd_output *o);
+/* Bytes of records to a byte of COMPRESSED ones so far, rounded; 1 where nothing is compressed. */
+uint32_t pd_output_ratio(const struct pd_output *o);
 /* The features behind the records, then their bits into the header. */
 int pd_output_tail(struct pd_output *o, const void *p, size_t n, const uint64_t *bits);
 /* Frees what o holds in any case. */

@@ -519,7 +519,7 @@ static void check_order(struct pd_reader *r, const uint64_t *ips, size_t n)
 
 /*
  * perf's rule: a mark lets go what is not newer than the newest at the mark
- * before.  First mark: nothing.  Second: up to 30, so 10 20 30.  The sample
+ * before.  Marks that follow none: nothing.  The third: up to 30, so 10 20 30.  The sample
  * of time 25 comes too late for its place and goes out with the next lot.
  */
 static void records_come_in_time_order_as_far_as_the_rounds_allow(void **state)
@@ -529,6 +529,7 @@ static void records_come_in_time_order_as_far_as_the_rounds_allow(void **state)
 
 	(void)state;
 	file_begin(&b, &basic, 1);
+	put_round(); /* of nothing */
 	put_sample(30, 30);
 	put_sample(10, 10);
 	put_round();
