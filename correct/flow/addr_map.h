@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ADDR_NONE = UINT32_MAX };
+#define ADDR_NONE UINT32_MAX
 
 struct addr_slot {
 	uint64_t vaddr;

@@ -13,7 +13,7 @@
 #include "correct/flow/graph.h"
 #include "profiler/base/vec.h"
 
-enum { FLOW_NONE = UINT32_MAX };
+#define FLOW_NONE UINT32_MAX
 
 enum {
 	FLOW_MAX_DEPTH = 8,           /* calls from a hot function down into cold ones */

@@ -113,35 +113,45 @@ static int walk(struct decomposition *d, uint32_t first, bool matched, size_t *l
 	return 0;
 }
 
-static int take_loop(struct decomposition *d, size_t loop0)
+/* Keep the walk from loop0 on as a loop that ran `count` times. */
+static int keep_loop(struct decomposition *d, size_t loop0, double count)
 {
-	struct flow_loop loop = { .n = d->walk.n - loop0 };
-	const uint32_t *e = &d->walk.v[loop0];
-	double count = 0;
-	uint32_t least = e[0];
+	size_t n = d->walk.n - loop0;
+	uint32_t *edges;
 	int err;
 
-	for (size_t i = 0; i < loop.n; i++)
+	if ((err = vec_push(&d->counts, count)) < 0)
+		return err;
+	edges = malloc(n * sizeof(*edges));
+	if (!edges)
+		return sp_fail(SP_ENOMEM, "out of memory for loops");
+	for (size_t i = 0; i < n; i++)
+		edges[i] = d->r->edges[d->walk.v[loop0 + i]];
+	err = vec_push(&d->loops, (struct flow_loop){ .edges = edges, .n = n });
+	if (err < 0)
+		free(edges);
+	return err;
+}
+
+static int take_loop(struct decomposition *d, size_t loop0)
+{
+	const uint32_t *e = d->walk.v + loop0;
+	size_t n = d->walk.n - loop0;
+	uint32_t least = e[0];
+	double count;
+
+	for (size_t i = 0; i < n; i++)
 		d->times[e[i]]++;
-	for (size_t i = 0; i < loop.n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (d->flow[e[i]] / d->times[e[i]] < d->flow[least] / d->times[least])
 			least = e[i];
 	count = d->flow[least] / d->times[least];
-	for (size_t i = 0; i < loop.n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		d->flow[e[i]] -= count;
 		d->times[e[i]] = 0;
 	}
 	d->flow[least] = 0;
-	loop.edges = malloc(loop.n * sizeof(*loop.edges));
-	if (!loop.edges)
-		return sp_fail(SP_ENOMEM, "out of memory for loops");
-	for (size_t i = 0; i < loop.n; i++)
-		loop.edges[i] = d->r->edges[e[i]];
-	if ((err = vec_push(&d->loops, loop)) < 0) {
-		free(loop.edges);
-		return err;
-	}
-	return vec_push(&d->counts, count);
+	return keep_loop(d, loop0, count);
 }
 
 /* Take one loop that `first` leads to; or empty an edge that leads to none. */

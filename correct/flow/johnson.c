@@ -5,7 +5,7 @@
 
 #define MAX_STEPS 50000000u
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 struct frame {
 	uint32_t vertex, next; /* next edge to look at */

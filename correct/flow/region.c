@@ -8,7 +8,7 @@
 #include "correct/flow/shape.h"
 #include "profiler/base/vec.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 struct seed { /* an outermost loop */
 	uint32_t comp;

@@ -5,7 +5,7 @@
 
 #include "profiler/base/err.h"
 
-enum { NEW = UINT32_MAX };
+#define NEW UINT32_MAX
 
 struct search {
 	const struct scc_graph *g;
