@@ -363,8 +363,12 @@ static int take_counts(struct sink *s, const struct wire_counts *m)
 
 static void note_exec(struct sink *s, uint32_t pid, const char *path)
 {
-	size_t used = strlen(s->exec_names), n = strlen(path);
+	size_t used = strlen(s->exec_names), n;
 
+	/* fexecve gives none. */
+	if (!*path)
+		path = "a file without a name";
+	n = strlen(path);
 	s->sum.main_exec |= pid == s->main_pid;
 	s->sum.n_lost_execs++;
 	/* Named once each; what doesn't fit is still counted. */

@@ -333,9 +333,10 @@ static void programs_lost_to_exec_are_named_once(void **state)
 	tell_text(&f, WIRE_EXEC, "/bin/ls");
 	tell_text(&f, WIRE_EXEC, "/bin/l");
 	tell_text(&f, WIRE_EXEC, "/bin/ls");
+	tell_text(&f, WIRE_EXEC, ""); /* fexecve */
 	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
-	assert_string_equal(f.sum.lost_execs, "/bin/ls, /bin/l");
-	assert_int_equal(f.sum.n_lost_execs, 3);
+	assert_string_equal(f.sum.lost_execs, "/bin/ls, /bin/l, a file without a name");
+	assert_int_equal(f.sum.n_lost_execs, 4);
 	sink_free(f.sink);
 }
 
