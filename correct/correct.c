@@ -17,6 +17,9 @@
 #include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
 
+/* Foreign code in a region's intervals past which its totals can't be trusted. */
+static const double max_unseen_share = 0.02;
+
 enum {
 	MIN_SKIDS = 50, /* overshoots that make a distribution */
 	MAX_WORKERS = 64,
@@ -321,12 +324,26 @@ static int solve_one(struct work *w, struct evidence *ev, size_t r)
 	}
 }
 
+/* Code outside that runs in between is in the region's totals: they are not its own. */
+static void judge_leak(const struct problem *p, struct solution *sol)
+{
+	if (p->unseen_share <= max_unseen_share || sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why),
+	         "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
+	         "branch records (-b) would show how it is called",
+	         100 * p->unseen_share);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t r)
 {
 	struct solution *sol = &w->solutions[r];
 	int err = solve_one(w, ev, r);
 
+	if (err == 0)
+		judge_leak(w->problems[r], sol);
 	if (err == 0 || err == -SP_ENOMEM)
 		return err;
 	solution_fini(sol);

@@ -188,31 +188,36 @@ static int sample(void *state, const struct sample_seen *s)
 	return 0;
 }
 
+/*
+ * Share of inside intervals spent in code outside that no sample fell in.
+ * Where the next sample is inside or outside without regard to where this
+ * one was (mixing 1), the region is left and entered again many times between
+ * two samples, and its intervals hold as much foreign code as there is; where
+ * samples stay inside for long (mixing near 0) they hold next to none.
+ */
+static double unseen_share(const struct region_sums *r)
+{
+	double outside, mixing;
+
+	if (r->n_excursions < 1 || r->n_intervals < 1)
+		return 0;
+	outside = r->n_outside / (r->n_outside + r->n_intervals + r->n_excursions);
+	mixing = r->n_excursions / (r->n_intervals + r->n_excursions) / outside;
+	mixing = fmin(1, mixing);
+	return outside * mixing * mixing * mixing;
+}
+
 /* Instructions of the region, better than samples x period: exact but for the intervals at its edge. */
 static int finish(void *state)
 {
 	struct mix *m = state;
 
-	for (size_t r = 0; r < m->in.regions->n; r++)
+	for (size_t r = 0; r < m->in.regions->n; r++) {
 		if (m->sums[r].insn > 0)
 			m->in.problems[r]->total_insn = m->sums[r].insn + m->sums[r].edge_insn;
+		m->in.problems[r]->unseen_share = unseen_share(&m->sums[r]);
+	}
 	return 0;
-}
-
-/*
- * Share of inside intervals spent in code outside that no sample fell in.
- * Excursions that show in one sample at a time are short against the
- * sampling interval, and most of them go unseen.
- */
-static double unseen_share(const struct region_sums *r)
-{
-	double share, run;
-
-	if (r->n_excursions < 1 || r->n_intervals < 1)
-		return 0;
-	run = r->n_outside / r->n_excursions;
-	share = r->n_outside / (r->n_outside + r->n_intervals);
-	return run < 2 ? share * (2 - run) : 0;
 }
 
 static void fill_weights(const struct problem *p, enum mix_kind kind, double *w)

@@ -41,6 +41,7 @@ struct problem {
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
+	double unseen_share; /* of the region's intervals spent in code that is not part of it */
 	struct skid_dist skid;
 	bool skid_known;
 };
