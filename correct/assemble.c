@@ -333,14 +333,12 @@ static double turn_cyc(const struct problem *p, const struct solution *sol)
 	return NAN;
 }
 
-/* One sentence behind a status, the gravest first. */
-static const char *why_of(const struct flow_region *reg, const struct solution *sol, double n_samples)
+/* Why a region is not to be trusted beyond what its solution says; "" if nothing. */
+static const char *distrust(const struct flow_region *reg, double n_samples)
 {
-	if (sol->why[0])
-		return sol->why;
 	if (n_samples < MIN_REGION_SAMPLES)
 		return "too few samples in its region: record longer, or with a smaller period";
-	if (reg->unknown_target)
+	if (reg->unknown_target && reg->unknown_weight > 0)
 		return "its region jumps or calls to where we could not tell: branch records (-b) would show "
 		       "it";
 	if (reg->undecoded)
@@ -381,20 +379,27 @@ static int copy_loops(struct assembly *a, const struct work *w, const struct sol
 	return 0;
 }
 
+/* The equations of all scopes of a region, in a row. */
 static int copy_equations(struct assembly *a, size_t r, struct profile_region *out)
 {
-	const struct equations_shown *shown = &a->w->equations[r];
+	const struct work *w = a->w;
+	size_t n = 0;
 
-	out->equations = calloc(shown->n + 1, sizeof(*out->equations));
+	for (size_t s = 0; s < w->scopes.n; s++)
+		n += w->scopes.v[s].parent == r ? w->equations[s].n : 0;
+	out->equations = calloc(n + 1, sizeof(*out->equations));
 	if (!out->equations)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < shown->n; i++) {
-		out->equations[i] = shown->v[i];
-		out->equations[i].event = profile_string(a->p, shown->v[i].event);
-		if (!out->equations[i].event)
-			return -SP_ENOMEM;
-	}
-	out->n_equations = shown->n;
+	for (size_t s = 0; s < w->scopes.n; s++)
+		for (size_t i = 0; w->scopes.v[s].parent == r && i < w->equations[s].n; i++) {
+			struct profile_equation *eq = &out->equations[out->n_equations];
+
+			*eq = w->equations[s].v[i];
+			eq->event = profile_string(a->p, eq->event);
+			if (!eq->event)
+				return -SP_ENOMEM;
+			out->n_equations++;
+		}
 	return 0;
 }
 
@@ -406,7 +411,7 @@ static int fill_region(struct assembly *a, size_t r)
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
 	double n_samples = samples_in(prob), turn = turn_cyc(prob, sol);
-	const char *why = why_of(reg, sol, n_samples);
+	const char *doubt = distrust(reg, n_samples), *why = sol->why[0] ? sol->why : doubt;
 	int err;
 
 	*out = (struct profile_region){
@@ -423,7 +428,7 @@ static int fill_region(struct assembly *a, size_t r)
 		.r_hat = sol->r_hat,
 		.n_eff = sol->n_eff,
 		.skid_periods = turn > 0 ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
-		.status = *why ? PROFILE_UNRELIABLE : status_of_region(w, r),
+		.status = *doubt ? PROFILE_UNRELIABLE : status_of_region(w, r),
 		.evidence = sol->evidence,
 		.why = profile_string(a->p, why),
 	};

@@ -3,27 +3,20 @@
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "correct/evidence/evidence.h"
-#include "correct/infer/full.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
-
-/* Foreign code in a region's intervals past which its totals can't be trusted. */
-static const double max_unseen_share = 0.02;
+#include "profiler/base/vec.h"
 
 enum {
-	MIN_SKIDS = 50, /* overshoots that make a distribution */
-	MAX_WORKERS = 64,
-	MIN_REGION_SAMPLES = 30,
+	MIN_SKIDS = 50,       /* overshoots that make a distribution */
+	MAX_PLACED = 1 << 24, /* samples whose blocks are kept */
 };
 
 static const char *const method_words[] = {
@@ -140,6 +133,19 @@ static double period_of(const struct work *w, int event)
 	return w->sums.events[event].period_sum / (double)w->sums.events[event].n_samples;
 }
 
+static int new_problem(const struct work *w, const struct flow_region *region, struct problem **out)
+{
+	int err = problem_new(w->graph, region, out);
+
+	if (err < 0)
+		return err;
+	(*out)->insn_per_sample = period_of(w, w->rec->insn_event);
+	(*out)->cyc_per_sample = period_of(w, w->rec->cyc_event);
+	(*out)->skid = w->skid;
+	(*out)->skid_known = w->skid_source != SKID_DEFAULT;
+	return 0;
+}
+
 static int build_problems(struct work *w)
 {
 	size_t n = w->regions->n;
@@ -147,18 +153,13 @@ static int build_problems(struct work *w)
 
 	w->problems = calloc(n + 1, sizeof(struct problem *));
 	w->solutions = calloc(n + 1, sizeof(*w->solutions));
-	w->equations = calloc(n + 1, sizeof(*w->equations));
-	if (!w->problems || !w->solutions || !w->equations)
+	if (!w->problems || !w->solutions)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", n);
 	for (size_t r = 0; r < n; r++) {
-		int err = problem_new(w->graph, &w->regions->v[r], &w->problems[r]);
+		int err = new_problem(w, &w->regions->v[r], &w->problems[r]);
 
 		if (err < 0)
 			return err;
-		w->problems[r]->insn_per_sample = period_of(w, w->rec->insn_event);
-		w->problems[r]->cyc_per_sample = period_of(w, w->rec->cyc_event);
-		w->problems[r]->skid = w->skid;
-		w->problems[r]->skid_known = w->skid_source != SKID_DEFAULT;
 	}
 	local = number_blocks(w);
 	if (!local)
@@ -184,215 +185,141 @@ static int build_problems(struct work *w)
 	return 0;
 }
 
-/* The second pass: every sample is shown to the evidence. */
+/* The second pass: which block each sample is in, in order. */
+struct placing {
+	struct work *w;
+	struct pairs tasks;
+	VEC(struct scope_sample) samples;
+	bool too_many;
+};
+
+static int place_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+{
+	struct placing *placing = arg;
+	const struct work *w = placing->w;
+	long task = pairs_number(&placing->tasks, rec->pid, rec->tid);
+	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
+
+	(void)r;
+	if (task < 0)
+		return (int)task;
+	if (placing->samples.n >= MAX_PLACED) {
+		placing->too_many = true;
+		return 0;
+	}
+	if (b >= 0 && w->regions->of_block[b] < 0)
+		b = -1;
+	return vec_push(&placing->samples, (struct scope_sample){ (uint32_t)task, (int32_t)b });
+}
+
+static int build_scopes(struct work *w)
+{
+	struct placing placing = { .w = w };
+	int err = w->regions->n ? recording_each(w->rec, "placing samples", place_sample, &placing) : 0;
+
+	if (err == 0 && placing.too_many)
+		sp_warn("%s: more than %d samples: loops of one region are not told apart by time",
+		        w->opts->input, MAX_PLACED);
+	if (err == 0)
+		err = scopes_find(w->graph, w->regions, placing.too_many ? NULL : placing.samples.v,
+		                  placing.samples.n, &w->scopes);
+	pairs_fini(&placing.tasks);
+	vec_fini(&placing.samples);
+	if (err < 0)
+		return err;
+	w->scope_problems = calloc(w->scopes.n + 1, sizeof(struct problem *));
+	w->scope_solutions = calloc(w->scopes.n + 1, sizeof(*w->scope_solutions));
+	w->equations = calloc(w->scopes.n + 1, sizeof(*w->equations));
+	if (!w->scope_problems || !w->scope_solutions || !w->equations)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", w->scopes.n);
+	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
+		err = new_problem(w, w->scopes.v[s].region, &w->scope_problems[s]);
+	return err;
+}
+
+/* The third pass: every sample is shown to the evidence. */
 struct showing {
 	const struct work *w;
 	struct evidence *ev;
 	struct pairs tasks;
-	const uint32_t *local;
+	size_t i; /* number of the sample */
 };
+
+static int32_t scope_of(const struct work *w, size_t i, long b)
+{
+	if (w->scopes.of_sample)
+		return w->scopes.of_sample[i];
+	return b >= 0 ? w->regions->of_block[b] : -1;
+}
+
+/* Number of a graph block in a problem; its blocks are in the graph's order. */
+static long local_block(const struct problem *p, long graph_block)
+{
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if ((long)p->blocks[mid].graph_block < graph_block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_blocks && (long)p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
+}
+
+/* What was seen where, within the scope. */
+static void add_seen(const struct recording *r, const struct pd_record *rec, struct problem *p, uint32_t insn)
+{
+	double weight = recording_weight(r, rec);
+
+	if (rec->event == r->insn_event) {
+		p->seen_insn[insn] += weight;
+		p->total_insn += weight;
+	} else if (rec->event == r->cyc_event) {
+		p->seen_cyc[insn] += weight;
+		p->total_cyc += weight;
+	}
+}
 
 static int show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct showing *show = arg;
 	const struct work *w = show->w;
-	struct sample_seen s = { .rec = r, .record = rec, .region = -1 };
+	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
 	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
+	int32_t scope = scope_of(w, show->i++, b);
 
 	if (task < 0)
 		return (int)task;
 	s.thread = (uint32_t)task;
-	if (b >= 0)
-		s.region = w->regions->of_block[b];
-	if (s.region >= 0) {
-		long insn = insn_in(w->problems[s.region], show->local[b], place.vaddr);
+	if (scope >= 0) {
+		struct problem *p = w->scope_problems[scope];
+		long local = local_block(p, b);
+		long insn = local < 0 ? -1 : insn_in(p, (size_t)local, place.vaddr);
 
-		if (insn >= 0)
+		if (insn >= 0) {
+			s.scope = scope;
 			s.insn = (uint32_t)insn;
-		else
-			s.region = -1;
+			add_seen(r, rec, p, s.insn);
+		}
 	}
 	return evidence_sample(show->ev, &s);
 }
 
 static int collect_evidence(struct work *w, struct evidence **out)
 {
-	struct evidence_input in = { w->rec, w->graph, w->regions, w->problems };
+	struct evidence_input in = { w->rec, w->graph, w->scope_problems, w->scopes.n };
 	struct showing show = { .w = w };
-	uint32_t *local = number_blocks(w);
-	int err = local ? evidence_begin(&in, &show.ev) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = evidence_begin(&in, out);
 
 	if (err < 0)
-		goto out;
-	show.local = local;
-	err = recording_each(w->rec, "collecting evidence", show_sample, &show);
-	if (err == 0)
-		err = evidence_finish(show.ev);
-	*out = show.ev;
-out:
-	free(local);
-	pairs_fini(&show.tasks);
-	return err;
-}
-
-/* Keep what the mix equations said, and how well they came out. */
-static int keep_equations(struct work *w, size_t region, const struct equations *eqs)
-{
-	const struct solution *sol = &w->solutions[region];
-	struct equations_shown *shown = &w->equations[region];
-
-	shown->v = calloc(eqs->n + 1, sizeof(*shown->v));
-	if (!shown->v)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < eqs->n; i++) {
-		const struct equation *eq = &eqs->v[i];
-		double fitted = 0;
-
-		if (eq->kind & PROFILE_BY_PATH)
-			continue;
-		for (size_t e = 0; e < w->problems[region]->n_edges; e++)
-			fitted += eq->w[e] * sol->edge_flow[e];
-		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value, fitted, eq->sd };
-	}
-	return 0;
-}
-
-static int solve_full(struct work *w, struct evidence *ev, size_t r, const struct infer_opts *opts)
-{
-	struct problem *p = w->problems[r];
-	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
-	double *f = calloc(p->n_edges + 1, sizeof(*f));
-	struct equations eqs = { 0 };
-	struct space *space = NULL;
-	int err = usable && f ? space_interior(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
-
-	if (err == 0)
-		err = space_new(p, usable, &space);
-	if (err == 0)
-		err = evidence_equations(ev, r, space, &eqs);
-	if (err == 0)
-		err = method_full(p, space, f, &eqs, opts, &w->solutions[r]);
-	if (err == 0)
-		err = keep_equations(w, r, &eqs);
-	equations_fini(&eqs);
-	space_free(space);
-	free(usable);
-	free(f);
-	return err;
-}
-
-/*
- * A region that was hardly sampled can't be known better than its samples
- * say, and one with more free flows than samples is not worth the time.
- */
-static bool worth_solving(const struct work *w, size_t r, char *why, size_t size)
-{
-	const struct problem *p = w->problems[r];
-	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
-	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
-
-	if (n >= MIN_REGION_SAMPLES && n >= (double)n_free / 4)
-		return true;
-	snprintf(why, size,
-	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",
-	         n, p->n_blocks);
-	return false;
-}
-
-static int solve_one(struct work *w, struct evidence *ev, size_t r)
-{
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution *sol = &w->solutions[r];
-
-	opts.seed = w->opts->seed + r;
-	if (!worth_solving(w, r, sol->why, sizeof(sol->why))) {
-		sol->verdict = VERDICT_UNRELIABLE;
-		return 0;
-	}
-	sp_debug("region %zu: %zu blocks, %zu edges, %.3g instructions", r, w->problems[r]->n_blocks,
-	         w->problems[r]->n_edges, w->problems[r]->total_insn);
-	switch (w->opts->method) {
-	case METHOD_LOOPS:
-		return method_loops(w->problems[r], &opts, sol);
-	case METHOD_FLOW:
-		return method_flow(w->problems[r], &opts, sol);
-	case METHOD_PATH:
-		return method_path(ev, r, &opts, sol);
-	default:
-		return solve_full(w, ev, r, &opts);
-	}
-}
-
-/* Code outside that runs in between is in the region's totals: they are not its own. */
-static void judge_leak(const struct problem *p, struct solution *sol)
-{
-	if (p->unseen_share <= max_unseen_share || sol->verdict == VERDICT_UNRELIABLE)
-		return;
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why),
-	         "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
-	         "branch records (-b) would show how it is called",
-	         100 * p->unseen_share);
-}
-
-/* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
-static int solve_or_say(struct work *w, struct evidence *ev, size_t r)
-{
-	struct solution *sol = &w->solutions[r];
-	int err = solve_one(w, ev, r);
-
-	if (err == 0)
-		judge_leak(w->problems[r], sol);
-	if (err == 0 || err == -SP_ENOMEM)
 		return err;
-	solution_fini(sol);
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why), "%.190s", sp_error_text());
-	return 0;
-}
-
-/* Regions are independent: as many workers as cores take the next one each. */
-struct crew {
-	struct work *w;
-	struct evidence *ev;
-	atomic_size_t next;
-	atomic_int err;
-};
-
-static void *worker(void *arg)
-{
-	struct crew *crew = arg;
-	size_t r;
-
-	while ((r = atomic_fetch_add(&crew->next, 1)) < crew->w->regions->n) {
-		int err = solve_or_say(crew->w, crew->ev, r);
-
-		if (err < 0)
-			atomic_store(&crew->err, err);
-		sp_progress("correcting regions", r, crew->w->regions->n);
-	}
-	return NULL;
-}
-
-static int solve(struct work *w, struct evidence *ev)
-{
-	struct crew crew = { .w = w, .ev = ev };
-	pthread_t threads[MAX_WORKERS];
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = 0;
-
-	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->regions->n)
-		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
-			break;
-		else
-			n++;
-	worker(&crew);
-	for (size_t i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	sp_progress_end();
-	/* The words were said in the worker's thread. */
-	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
+	show.ev = *out;
+	err = recording_each(w->rec, "collecting evidence", show_sample, &show);
+	pairs_fini(&show.tasks);
+	return err < 0 ? err : evidence_finish(*out);
 }
 
 static void work_fini(struct work *w)
@@ -402,9 +329,18 @@ static void work_fini(struct work *w)
 			problem_free(w->problems[r]);
 		if (w->solutions)
 			solution_fini(&w->solutions[r]);
-		if (w->equations)
-			free(w->equations[r].v);
 	}
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		if (w->scope_problems)
+			problem_free(w->scope_problems[s]);
+		if (w->scope_solutions)
+			solution_fini(&w->scope_solutions[s]);
+		if (w->equations)
+			free(w->equations[s].v);
+	}
+	free(w->scope_problems);
+	free(w->scope_solutions);
+	scopes_fini(&w->scopes);
 	free(w->problems);
 	free(w->solutions);
 	free(w->equations);
@@ -433,9 +369,13 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = build_problems(&w);
 		if (err == 0)
+			err = build_scopes(&w);
+		if (err == 0)
 			err = collect_evidence(&w, &ev);
 		if (err == 0)
-			err = solve(&w, ev);
+			err = solve_scopes(&w, ev);
+		if (err == 0)
+			err = combine_scopes(&w);
 	}
 	if (err == 0)
 		err = assemble(&w, out);

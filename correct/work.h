@@ -8,6 +8,7 @@
  */
 #include "correct/correct.h"
 #include "correct/infer/problem.h"
+#include "correct/scopes.h"
 #include "correct/sums.h"
 
 struct work {
@@ -16,16 +17,30 @@ struct work {
 	struct sums sums;
 	struct flow_graph *graph;
 	struct flow_regions *regions;
-	struct problem **problems;  /* [regions->n] */
-	struct solution *solutions; /* [regions->n] */
-	struct equations_shown {    /* what the mix equations said, for --why: [regions->n] */
+	struct scopes scopes;
+	struct problem **scope_problems;  /* [scopes.n]: what is solved */
+	struct solution *scope_solutions; /* [scopes.n] */
+	struct equations_shown {          /* what the mix equations said, for --why: [scopes.n] */
 		struct profile_equation *v;
 		size_t n;
 	} * equations;
+	struct problem **problems;  /* [regions->n] */
+	struct solution *solutions; /* [regions->n] */
 	struct skid_dist skid;
 	enum profile_skid_source skid_source;
 	const char *skid_basis;
 };
+
+struct evidence;
+
+/* Solve every scope, on all cores. */
+int solve_scopes(struct work *w, struct evidence *ev);
+
+/*
+ * Add scopes up into one solution a region: executions of a block are the sum
+ * over the scopes it is in, and of the raw counts of samples in none of them.
+ */
+int combine_scopes(struct work *w);
 
 /* The last step: everything worked out becomes a profile. */
 int assemble(const struct work *w, struct profile **out);

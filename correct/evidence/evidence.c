@@ -52,10 +52,10 @@ int evidence_finish(struct evidence *ev)
 	return 0;
 }
 
-int evidence_equations(struct evidence *ev, size_t region, const struct space *space, struct equations *out)
+int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out)
 {
 	for (size_t i = 0; i < N_KINDS; i++) {
-		int err = kinds[i]->equations(ev->state[i], region, space, out);
+		int err = kinds[i]->equations(ev->state[i], scope, space, out);
 
 		if (err < 0)
 			return err;

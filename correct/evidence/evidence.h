@@ -12,12 +12,12 @@
 #include "correct/infer/space.h"
 #include "correct/recording.h"
 
-/* A sample, placed in the regions. */
+/* A sample, placed in the scopes. */
 struct sample_seen {
 	const struct recording *rec;
 	const struct pd_record *record;
-	int32_t region;  /* -1 = in none */
-	uint32_t insn;   /* local to the region's problem */
+	int32_t scope;   /* -1 = in none */
+	uint32_t insn;   /* local to the scope's problem */
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
 };
 
@@ -25,8 +25,8 @@ struct sample_seen {
 struct evidence_input {
 	const struct recording *rec;
 	const struct flow_graph *graph;
-	const struct flow_regions *regions;
-	struct problem *const *problems; /* [regions->n] */
+	struct problem *const *problems; /* [n] one a scope */
+	size_t n;
 };
 
 struct evidence_ops {
@@ -35,8 +35,8 @@ struct evidence_ops {
 	int (*sample)(void *state, const struct sample_seen *s);
 	/* All samples were shown: set what the problems say of the region (totals); may be NULL. */
 	int (*finish)(void *state);
-	/* Add what is known about one region's flow, f = Z t of `space`. */
-	int (*equations)(void *state, size_t region, const struct space *space, struct equations *out);
+	/* Add what is known about one scope's flow, f = Z t of `space`. */
+	int (*equations)(void *state, size_t scope, const struct space *space, struct equations *out);
 	void (*end)(void *state);
 };
 
@@ -49,7 +49,7 @@ struct evidence;
 int evidence_begin(const struct evidence_input *in, struct evidence **out);
 int evidence_sample(struct evidence *ev, const struct sample_seen *s);
 int evidence_finish(struct evidence *ev);
-int evidence_equations(struct evidence *ev, size_t region, const struct space *space, struct equations *out);
+int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out);
 void evidence_end(struct evidence *ev);
 
 /* The state of one kind, for methods that use it alone. */
@@ -59,6 +59,6 @@ void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);
  * The baseline of whoever has branch records: executions averaged along the
  * stacks, without any equation (--method path).  draws by resampling stacks.
  */
-int method_path(struct evidence *ev, size_t region, const struct infer_opts *opts, struct solution *out);
+int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out);
 
 #endif

@@ -19,14 +19,14 @@ enum { MAX_KINDS = 24 };
 /* Where the interval to a thread's next sample begins. */
 struct begin {
 	bool valid;
-	int32_t region;
-	int32_t last_region; /* the region most lately in, through samples outside any */
-	uint32_t n_outside;  /* samples outside since then */
+	int32_t scope;
+	int32_t last_scope; /* the region most lately in, through samples outside any */
+	uint32_t n_outside; /* samples outside since then */
 	uint64_t value[MAX_KINDS];
 };
 
 /* Sums over a region's intervals; the event's index within the group is k. */
-struct region_sums {
+struct scope_sums {
 	double insn, cyc; /* inside, exact */
 	double edge_insn; /* half of the intervals that cross the region's edge */
 	double n_intervals, n_crossings;
@@ -43,8 +43,8 @@ struct mix {
 	enum mix_kind kind[MAX_KINDS];
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
-	int insn, cyc;            /* index into kind[], -1 = not in the group */
-	struct region_sums *sums; /* [regions] */
+	int insn, cyc;           /* index into kind[], -1 = not in the group */
+	struct scope_sums *sums; /* [scopes] */
 	struct {
 		struct begin *v;
 		size_t n, cap;
@@ -79,7 +79,7 @@ static int begin(const struct evidence_input *in, void **state)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	m->in = *in;
 	find_kinds(m);
-	m->sums = calloc(in->regions->n + 1, sizeof(*m->sums));
+	m->sums = calloc(in->n + 1, sizeof(*m->sums));
 	if (!m->sums) {
 		free(m);
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -97,7 +97,7 @@ static int grow_threads(struct mix *m, uint32_t thread)
 	if (vec_reserve(&m->threads, (size_t)thread + 1) < 0)
 		return -SP_ENOMEM;
 	for (; n <= thread; n++)
-		m->threads.v[n] = (struct begin){ .region = -1, .last_region = -1 };
+		m->threads.v[n] = (struct begin){ .scope = -1, .last_scope = -1 };
 	m->threads.n = n;
 	return 0;
 }
@@ -119,7 +119,7 @@ static bool read_values(const struct mix *m, const struct pd_sample *s, uint64_t
 	return m->n_kinds > 0;
 }
 
-static void add_inside(struct mix *m, struct region_sums *r, const double *delta)
+static void add_inside(struct mix *m, struct scope_sums *r, const double *delta)
 {
 	double insn = delta[m->insn];
 
@@ -135,17 +135,17 @@ static void add_inside(struct mix *m, struct region_sums *r, const double *delta
 	}
 }
 
-static void follow_excursions(struct mix *m, struct begin *b, int32_t region)
+static void follow_excursions(struct mix *m, struct begin *b, int32_t scope)
 {
-	if (region < 0) {
+	if (scope < 0) {
 		b->n_outside++;
 		return;
 	}
-	if (b->last_region == region && b->n_outside) {
-		m->sums[region].n_excursions++;
-		m->sums[region].n_outside += b->n_outside;
+	if (b->last_scope == scope && b->n_outside) {
+		m->sums[scope].n_excursions++;
+		m->sums[scope].n_outside += b->n_outside;
 	}
-	b->last_region = region;
+	b->last_scope = scope;
 	b->n_outside = 0;
 }
 
@@ -162,27 +162,27 @@ static int sample(void *state, const struct sample_seen *s)
 	b = &m->threads.v[s->thread];
 	if (!read_values(m, &s->record->sample, value))
 		return 0;
-	follow_excursions(m, b, s->region);
+	follow_excursions(m, b, s->scope);
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		forward = forward && value[k] >= b->value[k];
 		delta[k] = (double)(value[k] - b->value[k]);
 	}
 	/* Values that go back are another counter's: a new exec, or another thread's number reused. */
 	if (b->valid && forward) {
-		if (b->region == s->region) {
-			if (s->region >= 0)
-				add_inside(m, &m->sums[s->region], delta);
+		if (b->scope == s->scope) {
+			if (s->scope >= 0)
+				add_inside(m, &m->sums[s->scope], delta);
 		} else {
-			if (b->region >= 0)
-				m->sums[b->region].edge_insn += delta[m->insn] / 2,
-				        m->sums[b->region].n_crossings++;
-			if (s->region >= 0)
-				m->sums[s->region].edge_insn += delta[m->insn] / 2,
-				        m->sums[s->region].n_crossings++;
+			if (b->scope >= 0)
+				m->sums[b->scope].edge_insn += delta[m->insn] / 2,
+				        m->sums[b->scope].n_crossings++;
+			if (s->scope >= 0)
+				m->sums[s->scope].edge_insn += delta[m->insn] / 2,
+				        m->sums[s->scope].n_crossings++;
 		}
 	}
 	b->valid = true;
-	b->region = s->region;
+	b->scope = s->scope;
 	for (size_t k = 0; k < m->n_kinds; k++)
 		b->value[k] = value[k];
 	return 0;
@@ -195,7 +195,7 @@ static int sample(void *state, const struct sample_seen *s)
  * two samples, and its intervals hold as much foreign code as there is; where
  * samples stay inside for long (mixing near 0) they hold next to none.
  */
-static double unseen_share(const struct region_sums *r)
+static double unseen_share(const struct scope_sums *r)
 {
 	double outside, mixing;
 
@@ -212,7 +212,7 @@ static int finish(void *state)
 {
 	struct mix *m = state;
 
-	for (size_t r = 0; r < m->in.regions->n; r++) {
+	for (size_t r = 0; r < m->in.n; r++) {
 		if (m->sums[r].insn > 0)
 			m->in.problems[r]->total_insn = m->sums[r].insn + m->sums[r].edge_insn;
 		m->in.problems[r]->unseen_share = unseen_share(&m->sums[r]);
@@ -247,7 +247,7 @@ static bool all_zero(const double *w, size_t n)
  * intervals' scatter about it counts only for the part of the region's time
  * not covered by inside intervals, since those are a census, not a sample.
  */
-static double ratio_sd(const struct mix *m, const struct region_sums *r, size_t k, double total)
+static double ratio_sd(const struct mix *m, const struct scope_sums *r, size_t k, double total)
 {
 	double ratio = r->sum[k] / r->insn, n = r->n_intervals;
 	double scatter = r->sum_sq[k] - 2 * ratio * r->cross[k] + ratio * ratio * r->insn_sq;
@@ -264,9 +264,9 @@ static double ratio_sd(const struct mix *m, const struct region_sums *r, size_t 
 	            foreign * foreign + end * end + 1e-10);
 }
 
-static int total_equation(const struct mix *m, const struct problem *p, size_t region, struct equations *out)
+static int total_equation(const struct mix *m, const struct problem *p, size_t scope, struct equations *out)
 {
-	const struct region_sums *r = &m->sums[region];
+	const struct scope_sums *r = &m->sums[scope];
 	struct equation *eq = equations_add(out, p->n_edges);
 	double sd;
 
@@ -287,12 +287,12 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t r
 	return 0;
 }
 
-static int equations(void *state, size_t region, const struct space *space, struct equations *out)
+static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct mix *m = state;
-	const struct problem *p = m->in.problems[region];
-	const struct region_sums *r = &m->sums[region];
-	int err = total_equation(m, p, region, out);
+	const struct problem *p = m->in.problems[scope];
+	const struct scope_sums *r = &m->sums[scope];
+	int err = total_equation(m, p, scope, out);
 
 	(void)space;
 	if (err < 0 || m->insn < 0 || r->n_intervals < 3)

@@ -22,25 +22,25 @@
 #include "profiler/base/vec.h"
 
 enum {
-	MAX_STACKS = 200000, /* kept a region; past it every second one is dropped, again and again */
+	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	MIN_STACKS = 10,     /* fewer say nothing worth an equation */
 	CACHE_SIZE = 1 << 16,
 	WEIGHT_ROUNDS = 20,
 };
 
-/* A straight run and the branch that ended it: edges of one region in pool[edge0 ..]. */
+/* A straight run and the branch that ended it: edges of one scope in pool[edge0 ..]. */
 struct piece {
-	int32_t region; /* -1 = not a path in any region's graph */
+	int32_t scope; /* -1 = not a path in the scope's graph */
 	uint32_t edge0, n_edges;
 	uint32_t n_insn; /* of the blocks entered */
 };
 
 struct stack {
-	uint32_t piece0, n_pieces; /* region_stacks.pieces, newest first */
+	uint32_t piece0, n_pieces; /* scope_stacks.pieces, newest first */
 	double weight;             /* instructions it stands for */
 };
 
-struct region_stacks {
+struct scope_stacks {
 	struct {
 		struct stack *v;
 		size_t n, cap;
@@ -50,12 +50,13 @@ struct region_stacks {
 		size_t n, cap;
 	} pieces;
 	uint64_t n_seen, stride;
-	uint64_t n_broken, n_pieces; /* pieces that are no path of the region, and all */
+	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
 
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
 	uint32_t pid;
+	int32_t scope;
 	uint64_t start_ip, from_ip, to_ip;
 	uint32_t piece; /* index + 1, 0 = empty */
 };
@@ -69,8 +70,7 @@ struct pace {
 
 struct path {
 	struct evidence_input in;
-	uint32_t *local_edge; /* [graph n_edges] number in its region */
-	struct region_stacks *regions;
+	struct scope_stacks *scopes;
 	struct {
 		struct piece *v;
 		size_t n, cap;
@@ -91,12 +91,11 @@ static void end(void *state)
 {
 	struct path *s = state;
 
-	for (size_t r = 0; s->regions && r < s->in.regions->n; r++) {
-		vec_fini(&s->regions[r].stacks);
-		vec_fini(&s->regions[r].pieces);
+	for (size_t r = 0; s->scopes && r < s->in.n; r++) {
+		vec_fini(&s->scopes[r].stacks);
+		vec_fini(&s->scopes[r].pieces);
 	}
-	free(s->regions);
-	free(s->local_edge);
+	free(s->scopes);
 	vec_fini(&s->all);
 	vec_fini(&s->pool);
 	vec_fini(&s->paces);
@@ -111,50 +110,57 @@ static int begin(const struct evidence_input *in, void **state)
 	if (!s)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	s->in = *in;
-	s->regions = calloc(in->regions->n + 1, sizeof(*s->regions));
-	s->local_edge = calloc(in->graph->n_edges + 1, sizeof(*s->local_edge));
+	s->scopes = calloc(in->n + 1, sizeof(*s->scopes));
 	s->cache = calloc(CACHE_SIZE, sizeof(*s->cache));
-	if (!s->regions || !s->local_edge || !s->cache) {
+	if (!s->scopes || !s->cache) {
 		end(s);
 		return sp_fail(SP_ENOMEM, "out of memory");
 	}
-	memset(s->local_edge, 0xff, in->graph->n_edges * sizeof(*s->local_edge));
-	for (size_t r = 0; r < in->regions->n; r++) {
-		const struct problem *p = in->problems[r];
-
-		s->regions[r].stride = 1;
-		for (size_t e = 0; e < p->n_edges; e++)
-			s->local_edge[p->edges[e].graph_edge] = (uint32_t)e;
-	}
+	for (size_t r = 0; r < in->n; r++)
+		s->scopes[r].stride = 1;
 	*state = s;
 	return 0;
 }
 
-/* The region's own number of the edge between two blocks, UINT32_MAX if there is none inside it. */
-static uint32_t edge_between(const struct path *s, int32_t region, long from, long to, bool taken)
+/* A problem's own number of a graph edge; its edges are in the graph's order.  UINT32_MAX = not in it. */
+static uint32_t local_edge(const struct problem *p, uint32_t graph_edge)
+{
+	size_t lo = 0, hi = p->n_edges;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->edges[mid].graph_edge < graph_edge)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_edges && p->edges[lo].graph_edge == graph_edge ? (uint32_t)lo : UINT32_MAX;
+}
+
+/* The scope's own number of the edge between two blocks, UINT32_MAX if there is none inside it. */
+static uint32_t edge_between(const struct path *s, int32_t scope, long from, long to, bool taken)
 {
 	const struct flow_graph *g = s->in.graph;
 	const struct flow_block *b = &g->blocks[from];
 
-	if (s->in.regions->of_block[from] != region || s->in.regions->of_block[to] != region)
-		return UINT32_MAX;
 	for (uint32_t i = 0; i < b->n_out; i++) {
 		const struct flow_edge *e = &g->edges[b->out0 + i];
 
 		if (e->to == (uint32_t)to && (e->kind == FLOW_FALL || e->kind == FLOW_SKIP) == !taken)
-			return s->local_edge[b->out0 + i];
+			return local_edge(s->in.problems[scope], b->out0 + i);
 	}
 	return UINT32_MAX;
 }
 
 /* Follow the code from `start` to the branch at `from`, then to `to`: push its edges. */
-static int trace_piece(struct path *s, struct place start, struct place from, struct place to,
+static int trace_piece(struct path *s, int32_t scope, struct place start, struct place from, struct place to,
                        struct piece *out)
 {
 	const struct flow_graph *g = s->in.graph;
 	long at, last, target;
 
-	out->region = -1;
+	out->scope = -1;
 	out->edge0 = (uint32_t)s->pool.n;
 	if (start.module < 0 || from.module != start.module || to.module < 0 || from.vaddr < start.vaddr)
 		return 0;
@@ -163,45 +169,41 @@ static int trace_piece(struct path *s, struct place start, struct place from, st
 	target = flow_block_at(g, (uint32_t)to.module, to.vaddr);
 	if (at < 0 || last < at || target < 0 || g->blocks[target].vaddr != to.vaddr)
 		return 0;
-	out->region = s->in.regions->of_block[at];
-	if (out->region < 0)
-		return 0;
 	for (; at <= last; at++) {
 		/* Blocks are in address order, so the run's are neighbours. */
 		long next = at < last ? at + 1 : target;
-		uint32_t e = edge_between(s, out->region, at, next, at == last);
+		uint32_t e = edge_between(s, scope, at, next, at == last);
 
-		if (e == UINT32_MAX) {
-			out->region = -1;
+		if (e == UINT32_MAX)
 			return 0;
-		}
 		if (vec_push(&s->pool, e) < 0)
 			return -SP_ENOMEM;
 		out->n_insn += g->blocks[next].n_insn;
 		out->n_edges++;
 	}
+	out->scope = scope;
 	return 0;
 }
 
 /* Index of the piece, or -SP_ENOMEM. */
-static long piece_of(struct path *s, uint32_t pid, const struct pd_branch *older,
+static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct pd_branch *older,
                      const struct pd_branch *newer)
 {
 	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
-	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid;
+	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32;
 	struct cached *c = &s->cache[(hash ^ hash >> 29) % CACHE_SIZE];
 	struct piece piece = { 0 };
 	int err;
 
-	if (c->piece && c->pid == pid && c->start_ip == older->to_ip && c->from_ip == newer->from_ip &&
-	    c->to_ip == newer->to_ip)
+	if (c->piece && c->pid == pid && c->scope == scope && c->start_ip == older->to_ip &&
+	    c->from_ip == newer->from_ip && c->to_ip == newer->to_ip)
 		return c->piece - 1;
-	err = trace_piece(s, recording_place(s->in.rec, pid, older->to_ip),
+	err = trace_piece(s, scope, recording_place(s->in.rec, pid, older->to_ip),
 	                  recording_place(s->in.rec, pid, newer->from_ip),
 	                  recording_place(s->in.rec, pid, newer->to_ip), &piece);
 	if (err < 0 || vec_push(&s->all, piece) < 0)
 		return -SP_ENOMEM;
-	*c = (struct cached){ pid, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)s->all.n };
+	*c = (struct cached){ pid, scope, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)s->all.n };
 	return (long)s->all.n - 1;
 }
 
@@ -239,8 +241,8 @@ static double keep_pace(struct path *s, const struct sample_seen *seen)
 	return pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
 }
 
-/* Halve what is kept of a region with very many stacks. */
-static void thin(struct region_stacks *r)
+/* Halve what is kept of a scope with very many stacks. */
+static void thin(struct scope_stacks *r)
 {
 	size_t kept = 0;
 
@@ -255,30 +257,31 @@ static int sample(void *state, const struct sample_seen *seen)
 	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
 	double ipc = keep_pace(s, seen), weight = recording_weight(s->in.rec, seen->record);
-	struct region_stacks *r;
+	struct scope_stacks *r;
 	struct stack stack;
 
-	if (smp->n_branches < 2 || seen->region < 0)
+	if (smp->n_branches < 2 || seen->scope < 0)
 		return 0;
 	if (s->maps_changes != s->in.rec->maps_changes) {
 		memset(s->cache, 0, CACHE_SIZE * sizeof(*s->cache));
 		s->maps_changes = s->in.rec->maps_changes;
 	}
-	r = &s->regions[seen->region];
+	r = &s->scopes[seen->scope];
 	if (r->n_seen++ % r->stride)
 		return 0;
 	if (seen->record->event == s->in.rec->cyc_event && ipc > 0)
 		weight *= ipc;
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .weight = weight };
 	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
-		long piece = piece_of(s, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
+		long piece =
+		        piece_of(s, seen->scope, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
 
 		if (piece < 0)
 			return (int)piece;
 		r->n_pieces++;
-		if (s->all.v[piece].region != seen->region) {
+		if (s->all.v[piece].scope < 0) {
 			/* What lies before a break is another path's, or a fault of the hardware. */
-			r->n_broken += s->all.v[piece].region < 0;
+			r->n_broken++;
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0)
@@ -310,7 +313,7 @@ static uint32_t closing_edge(const struct path *s, uint32_t piece)
  * w[E]: a stack whose newest branch took edge e counts w[e] times.  Fixed
  * point of: newest edges weighed by w are distributed as older ones are.
  */
-static void newest_weights(const struct path *s, const struct region_stacks *r, size_t n_edges, double *w,
+static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
                            double *newest, double *older)
 {
 	double unit = 0;
@@ -343,7 +346,7 @@ static void newest_weights(const struct path *s, const struct region_stacks *r, 
 	}
 }
 
-static void add_stack(const struct path *s, const struct region_stacks *r, const struct stack *st,
+static void add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                       double weight, struct tally *t)
 {
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
@@ -355,7 +358,7 @@ static void add_stack(const struct path *s, const struct region_stacks *r, const
 	}
 }
 
-static double stack_weight(const struct path *s, const struct region_stacks *r, const struct stack *st,
+static double stack_weight(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                            const double *w)
 {
 	return st->weight * w[closing_edge(s, r->pieces.v[st->piece0])];
@@ -365,7 +368,7 @@ static double stack_weight(const struct path *s, const struct region_stacks *r, 
  * Covariance of the free edges' flows from the scatter of stacks about the
  * mean: cov[d][d].  x_s - I_s f/N of a stack has mean zero at the true flow.
  */
-static void scatter(const struct path *s, const struct region_stacks *r, const double *w,
+static void scatter(const struct path *s, const struct scope_stacks *r, const double *w,
                     const struct space *space, const struct tally *mean, double *cov, struct tally *one)
 {
 	size_t d = space->n_free;
@@ -443,10 +446,10 @@ static int add_rows(const struct space *space, const struct tally *mean, double 
 	return err;
 }
 
-static int equations(void *state, size_t region, const struct space *space, struct equations *out)
+static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
-	struct region_stacks *r = &s->regions[region];
+	struct scope_stacks *r = &s->scopes[scope];
 	size_t n_edges = space->n_edges, d = space->n_free;
 	struct tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
 	struct tally one = { .edge = calloc(n_edges + 1, sizeof(double)) };
@@ -469,7 +472,7 @@ static int equations(void *state, size_t region, const struct space *space, stru
 	}
 	scatter(s, r, w, space, &mean, cov, &one);
 	regularise(cov, d, r->stacks.n, unit);
-	err = add_rows(space, &mean, s->in.problems[region]->total_insn / mean.insn, cov, out);
+	err = add_rows(space, &mean, s->in.problems[scope]->total_insn / mean.insn, cov, out);
 out:
 	free(mean.edge);
 	free(one.edge);
@@ -478,11 +481,11 @@ out:
 	return err;
 }
 
-int method_path(struct evidence *ev, size_t region, const struct infer_opts *opts, struct solution *out)
+int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out)
 {
 	struct path *s = evidence_state(ev, &evidence_path);
-	const struct region_stacks *r = &s->regions[region];
-	const struct problem *p = s->in.problems[region];
+	const struct scope_stacks *r = &s->scopes[scope];
+	const struct problem *p = s->in.problems[scope];
 	size_t n_draws = opts->n_keep;
 	struct tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);

@@ -21,6 +21,7 @@ struct seed { /* an outermost loop */
 struct finder {
 	const struct nest_view *view;
 	const double *heat; /* [n_blocks] */
+	bool apart;         /* every loop for itself: code called by several is in each */
 	struct nest nest;
 	VEC(struct seed) seeds;
 	VEC(uint32_t) reached;
@@ -154,9 +155,11 @@ static int claim_all(struct finder *f, double min_heat)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", f->seeds.n);
 	if (f->seeds.n)
 		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
-	for (uint32_t i = 0; i < f->seeds.n; i++)
-		f->seeds.v[i].group = i;
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
+		f->seeds.v[i].group = i;
+		f->seeds.v[i].kept = f->apart;
+	}
+	for (uint32_t i = 0; i < f->seeds.n && !f->apart; i++) {
 		memset(shared, 0, f->seeds.n * sizeof(*shared));
 		claim(f, i, shared, min_heat);
 	}
@@ -178,7 +181,8 @@ static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 		for (uint32_t k = 0; k < s->n_blocks; k++) {
 			uint32_t block = f->reached.v[s->block0 + k];
 
-			if (f->claimed[block] != NONE && group_of(f, f->claimed[block]) == group)
+			if (f->apart ||
+			    (f->claimed[block] != NONE && group_of(f, f->claimed[block]) == group))
 				shape.block_in[block] = 1;
 		}
 		err = shape_add_loop(&shape, s->comp);
@@ -246,14 +250,18 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 		qsort(out->v, out->n, sizeof(*out->v), hotter_region_first);
 	memset(out->of_block, 0xff, (n_blocks + 1) * sizeof(*out->of_block));
 	for (size_t i = 0; i < out->n; i++)
-		for (size_t k = 0; k < out->v[i].n_blocks; k++)
-			out->of_block[out->v[i].blocks[k]] = (int32_t)i;
+		for (size_t k = 0; k < out->v[i].n_blocks; k++) {
+			int32_t *of = &out->of_block[out->v[i].blocks[k]];
+
+			*of = *of == -1 ? (int32_t)i : FLOW_SHARED;
+		}
 	return err;
 }
 
-static int find(const struct nest_view *view, const double *heat, double min_heat, struct flow_regions **out)
+static int find(const struct nest_view *view, const double *heat, double min_heat, bool apart,
+                struct flow_regions **out)
 {
-	struct finder f = { .view = view, .heat = heat };
+	struct finder f = { .view = view, .heat = heat, .apart = apart };
 	struct flow_regions *regions = calloc(1, sizeof(*regions));
 	int err;
 
@@ -282,7 +290,7 @@ int flow_regions_find(const struct flow_graph *g, const double *hot_weight, doub
 		memset(all, 1, g->n_blocks + g->n_edges + 1);
 		for (size_t i = 0; i < g->n_blocks; i++)
 			total += hot_weight[i];
-		err = find(&view, hot_weight, min_share * total, out);
+		err = find(&view, hot_weight, min_share * total, false, out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}
@@ -291,8 +299,9 @@ int flow_regions_find(const struct flow_graph *g, const double *hot_weight, doub
 	return err;
 }
 
-int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                         double min_share, struct flow_regions **out)
+/* Loops inside a region; its own headers closed or not. */
+static int find_inside(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                       double min_share, bool close, bool apart, struct flow_regions **out)
 {
 	uint8_t *block_in = calloc(g->n_blocks + 1, 1), *edge_in = calloc(g->n_edges + 1, 1),
 	        *closed = calloc(g->n_blocks + 1, 1);
@@ -304,9 +313,9 @@ int flow_region_children(const struct flow_graph *g, const struct flow_region *r
 			block_in[r->blocks[i]] = 1;
 		for (size_t i = 0; i < r->n_edges; i++)
 			edge_in[r->edges[i]] = 1;
-		for (size_t i = 0; i < r->n_headers; i++)
+		for (size_t i = 0; i < r->n_headers && close; i++)
 			closed[r->headers[i]] = 1;
-		err = find(&view, hot_weight, min_share * r->weight, out);
+		err = find(&view, hot_weight, min_share * r->weight, apart, out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}
@@ -314,6 +323,18 @@ int flow_region_children(const struct flow_graph *g, const struct flow_region *r
 	free(edge_in);
 	free(closed);
 	return err;
+}
+
+int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                         double min_share, struct flow_regions **out)
+{
+	return find_inside(g, r, hot_weight, min_share, true, false, out);
+}
+
+int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                      double min_share, struct flow_regions **out)
+{
+	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, out);
 }
 
 void flow_region_fini(struct flow_region *r)

@@ -70,6 +70,18 @@ int flow_regions_find(const struct flow_graph *g, const double *hot_weight, doub
 int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
                          double min_share, struct flow_regions **out);
 
+/*
+ * The loops a region is made of, each for itself: those that share a callee
+ * when it has several headers, else the next inner ones.  Code that several
+ * of them call is in each, and FLOW_SHARED in of_block.  For recordings whose
+ * samples tell which loop the program was in.
+ */
+int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
+                      double min_share, struct flow_regions **out);
+
+/* of_block of a block in more than one part. */
+enum { FLOW_SHARED = -2 };
+
 void flow_regions_free(struct flow_regions *r);
 
 #endif

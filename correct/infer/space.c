@@ -11,6 +11,9 @@
 /* Entries of balance rows are small integers; what is below this is rounding. */
 static const double tiny = 1e-9;
 
+/* A linear program that takes longer is a region too large to be solved. */
+enum { MAX_LP_MS = 10000 };
+
 /*
  * The balance of each block (in minus out) and of each call (CALL minus RET
  * edges of the same call), in rows of E + 0 columns.  Recursive regions don't
@@ -207,6 +210,7 @@ int space_interior(const struct problem *p, bool *usable, double *f)
 		goto out;
 	glp_init_smcp(&how);
 	how.msg_lev = GLP_MSG_OFF;
+	how.tm_lim = MAX_LP_MS;
 	if (glp_simplex(lp, &how) != 0 || glp_get_status(lp) != GLP_OPT) {
 		err = sp_fail(SP_EDOMAIN, "no circulation found in a region of %zu blocks", p->n_blocks);
 		goto out;

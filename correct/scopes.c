@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/scopes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/vec.h"
+
+/*
+ * Switches between two loops, over the samples in the rarer one, past which
+ * they alternate too fast for their totals to be told apart.
+ */
+static const double max_switching = 0.10;
+/* Share of a scope's samples outside its inner loops that may be left raw. */
+static const double max_glue = 0.01;
+
+enum {
+	MAX_DEPTH = 6,
+	MAX_PARTS = 64,
+	MIN_PART_SAMPLES = 40,
+	LABEL_UNKNOWN = -1, /* in code that several parts share */
+};
+
+struct finder {
+	const struct flow_graph *g;
+	const struct scope_sample *samples;
+	size_t n;
+	struct scopes *out;
+	size_t scope_cap;
+	double *heat;  /* [n_blocks] of one scope's samples */
+	int8_t *label; /* [n] of one scope's samples: part, or one past the last for code in none */
+	uint32_t n_threads;
+};
+
+/* How the parts of one scope follow each other. */
+struct traffic {
+	double n[MAX_PARTS + 1], switches[MAX_PARTS + 1][MAX_PARTS + 1];
+	uint32_t group[MAX_PARTS + 1];
+};
+
+static int add_scope(struct finder *f, uint32_t parent, struct flow_region *region, bool whole)
+{
+	struct scopes *s = f->out;
+
+	if (vec_reserve_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v)) < 0)
+		return -SP_ENOMEM;
+	s->v[s->n++] = (struct scope){ parent, region, whole };
+	return 0;
+}
+
+static void region_fini(struct flow_region *r)
+{
+	if (!r)
+		return;
+	free(r->blocks);
+	free(r->edges);
+	free(r->headers);
+	free(r);
+}
+
+void scopes_fini(struct scopes *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->v[i].whole)
+			region_fini(s->v[i].region);
+	free(s->v);
+	free(s->of_sample);
+	*s = (struct scopes){ 0 };
+}
+
+/* ---- labels ---- */
+
+static void heat_of(struct finder *f, size_t scope)
+{
+	memset(f->heat, 0, f->g->n_blocks * sizeof(*f->heat));
+	for (size_t i = 0; i < f->n; i++)
+		if (f->out->of_sample[i] == (int32_t)scope)
+			f->heat[f->samples[i].block]++;
+}
+
+/* Which part each sample of the scope is in by its own block alone. */
+static void label_own(struct finder *f, size_t scope, const struct flow_regions *parts)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		int32_t part;
+
+		if (f->out->of_sample[i] != (int32_t)scope)
+			continue;
+		part = parts->of_block[f->samples[i].block];
+		f->label[i] = (int8_t)(part == FLOW_SHARED ? LABEL_UNKNOWN
+		                       : part < 0          ? (int32_t)parts->n
+		                                           : part);
+	}
+}
+
+/* Count samples in each part, and how often the next known one of the thread is in another. */
+static int count_traffic(struct finder *f, size_t scope, struct traffic *t)
+{
+	int8_t *last = malloc(f->n_threads + 1);
+
+	if (!last)
+		return sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
+	memset(last, LABEL_UNKNOWN, f->n_threads + 1);
+	for (size_t i = 0; i < f->n; i++) {
+		int8_t *prev = &last[f->samples[i].thread];
+
+		if (f->out->of_sample[i] != (int32_t)scope) {
+			*prev = LABEL_UNKNOWN;
+			continue;
+		}
+		if (f->label[i] == LABEL_UNKNOWN)
+			continue;
+		t->n[f->label[i]]++;
+		if (*prev != LABEL_UNKNOWN && *prev != f->label[i])
+			t->switches[*prev][f->label[i]]++;
+		*prev = f->label[i];
+	}
+	free(last);
+	return 0;
+}
+
+static uint32_t group_of(struct traffic *t, uint32_t i)
+{
+	while (t->group[i] != i)
+		i = t->group[i] = t->group[t->group[i]];
+	return i;
+}
+
+/* Parts that alternate fast are one. */
+static void merge_parts(struct traffic *t, size_t n_labels)
+{
+	for (uint32_t a = 0; a < n_labels; a++)
+		t->group[a] = a;
+	for (uint32_t a = 0; a < n_labels; a++)
+		for (uint32_t b = 0; b < a; b++) {
+			double both = t->switches[a][b] + t->switches[b][a], rarer = fmin(t->n[a], t->n[b]);
+
+			if (both > 2 && both / 2 > max_switching * rarer)
+				t->group[group_of(t, a)] = group_of(t, b);
+		}
+}
+
+/* ---- splitting ---- */
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t sort_unique(uint32_t *v, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(v, n, sizeof(*v), compare_u32);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || v[kept - 1] != v[i])
+			v[kept++] = v[i];
+	return kept;
+}
+
+/* One region of all parts of a group, with everything that was in any of them. */
+static struct flow_region *join_parts(const struct flow_regions *parts, struct traffic *t, uint32_t group)
+{
+	struct flow_region *r = calloc(1, sizeof(*r));
+	size_t blocks = 0, edges = 0, headers = 0;
+	double hottest = -1;
+
+	for (uint32_t i = 0; i < parts->n; i++)
+		if (group_of(t, i) == group) {
+			blocks += parts->v[i].n_blocks;
+			edges += parts->v[i].n_edges;
+			headers += parts->v[i].n_headers;
+		}
+	if (!r)
+		return NULL;
+	r->blocks = calloc(blocks + 1, sizeof(*r->blocks));
+	r->edges = calloc(edges + 1, sizeof(*r->edges));
+	r->headers = calloc(headers + 1, sizeof(*r->headers));
+	if (!r->blocks || !r->edges || !r->headers) {
+		region_fini(r);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < parts->n; i++) {
+		const struct flow_region *p = &parts->v[i];
+
+		if (group_of(t, i) != group)
+			continue;
+		memcpy(r->blocks + r->n_blocks, p->blocks, p->n_blocks * sizeof(*p->blocks));
+		memcpy(r->edges + r->n_edges, p->edges, p->n_edges * sizeof(*p->edges));
+		memcpy(r->headers + r->n_headers, p->headers, p->n_headers * sizeof(*p->headers));
+		r->n_blocks += p->n_blocks;
+		r->n_edges += p->n_edges;
+		r->n_headers += p->n_headers;
+		if (p->weight > hottest) {
+			hottest = p->weight;
+			r->header = p->header;
+		}
+		r->weight += p->weight;
+		r->unknown_target |= p->unknown_target;
+		r->unknown_weight += p->unknown_weight;
+		r->undecoded |= p->undecoded;
+		r->guessed |= p->guessed;
+		r->recursive |= p->recursive;
+		r->irreducible |= p->irreducible;
+	}
+	r->n_blocks = sort_unique(r->blocks, r->n_blocks);
+	r->n_edges = sort_unique(r->edges, r->n_edges);
+	return r;
+}
+
+/* The scope each group becomes; -1 for code in no part, and for groups hardly sampled. */
+static int make_scopes(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
+                       int32_t *scope_of)
+{
+	for (uint32_t i = 0; i <= parts->n; i++)
+		scope_of[i] = -1;
+	for (uint32_t i = 0; i < parts->n; i++) {
+		uint32_t group = group_of(t, i);
+		struct flow_region *r;
+		double n = 0;
+
+		if (scope_of[group] >= 0)
+			continue;
+		for (uint32_t k = 0; k < parts->n; k++)
+			n += group_of(t, k) == group ? t->n[k] : 0;
+		if (n < MIN_PART_SAMPLES)
+			continue;
+		r = join_parts(parts, t, group);
+		if (!r)
+			return sp_fail(SP_ENOMEM, "out of memory for a part of a region");
+		if (add_scope(f, f->out->v[scope].parent, r, false) < 0) {
+			region_fini(r);
+			return -SP_ENOMEM;
+		}
+		scope_of[group] = (int32_t)f->out->n - 1;
+	}
+	return 0;
+}
+
+/* Samples in shared code belong where the thread's known neighbours on both sides do. */
+static int reassign(struct finder *f, size_t scope, struct traffic *t, const int32_t *scope_of)
+{
+	size_t *since = calloc(f->n_threads + 1, sizeof(*since)); /* first unknown sample + 1, 0 = none */
+	int32_t *known = calloc(f->n_threads + 1, sizeof(*known));
+
+	if (!since || !known) {
+		free(since);
+		free(known);
+		return sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
+	}
+	memset(known, 0xff, (f->n_threads + 1) * sizeof(*known));
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t th = f->samples[i].thread;
+		int32_t now;
+
+		if (f->out->of_sample[i] != (int32_t)scope)
+			continue;
+		f->out->of_sample[i] = -1;
+		if (f->label[i] == LABEL_UNKNOWN) {
+			if (!since[th])
+				since[th] = i + 1;
+			continue;
+		}
+		now = scope_of[group_of(t, (uint32_t)f->label[i])];
+		f->out->of_sample[i] = now;
+		/* Unknown ones before the first known sample go with it. */
+		for (size_t k = since[th]; k && k - 1 < i; k++)
+			if (f->samples[k - 1].thread == th && f->samples[k - 1].block >= 0 &&
+			    f->out->of_sample[k - 1] == -1 && f->label[k - 1] == LABEL_UNKNOWN &&
+			    (known[th] == now || known[th] == -1))
+				f->out->of_sample[k - 1] = now;
+		since[th] = 0;
+		known[th] = now;
+	}
+	/* And those after the last one. */
+	for (uint32_t th = 0; th < f->n_threads; th++)
+		for (size_t k = since[th]; k && k - 1 < f->n; k++)
+			if (f->samples[k - 1].thread == th && f->samples[k - 1].block >= 0 &&
+			    f->out->of_sample[k - 1] == -1 && f->label[k - 1] == LABEL_UNKNOWN)
+				f->out->of_sample[k - 1] = known[th];
+	free(since);
+	free(known);
+	return 0;
+}
+
+/* Is there something to gain, and nothing of weight to lose? */
+static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
+                            size_t n_blocks)
+{
+	double glue = t->n[parts->n], known = glue;
+
+	for (size_t i = 0; i < parts->n; i++)
+		known += t->n[i];
+	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope)
+		return false;
+	if (parts->n == 1)
+		return parts->v[0].n_blocks < n_blocks;
+	return true;
+}
+
+/* Into how many groups the parts fell; code in none of them is not asked. */
+static size_t count_groups(struct traffic *t, size_t n_parts)
+{
+	bool seen[MAX_PARTS + 1] = { false };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < n_parts; i++) {
+		uint32_t group = group_of(t, i);
+
+		n += !seen[group];
+		seen[group] = true;
+	}
+	return n;
+}
+
+/* Split one scope into its parts; *split says whether it was. */
+static int split_scope(struct finder *f, size_t scope, bool *split)
+{
+	const struct flow_region *region = f->out->v[scope].region;
+	struct flow_regions *parts = NULL;
+	struct traffic *t = calloc(1, sizeof(*t));
+	int32_t scope_of[MAX_PARTS + 1];
+	double n_scope = 0;
+	int err;
+
+	*split = false;
+	if (!t)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	heat_of(f, scope);
+	for (size_t b = 0; b < f->g->n_blocks; b++)
+		n_scope += f->heat[b];
+	err = flow_region_parts(f->g, region, f->heat, 0.002, &parts);
+	if (err < 0 || parts->n < 1 || parts->n > MAX_PARTS)
+		goto out;
+	label_own(f, scope, parts);
+	err = count_traffic(f, scope, t);
+	if (err < 0)
+		goto out;
+	merge_parts(t, parts->n + 1);
+	if (!worth_splitting(t, parts, n_scope, region->n_blocks))
+		goto out;
+	if (parts->n > 1 && count_groups(t, parts->n) < 2)
+		goto out;
+	err = make_scopes(f, scope, parts, t, scope_of);
+	if (err == 0)
+		err = reassign(f, scope, t, scope_of);
+	*split = err == 0;
+out:
+	flow_regions_free(parts);
+	free(t);
+	return err;
+}
+
+static int split_all(struct finder *f)
+{
+	size_t done = 0, end = f->out->n;
+
+	for (int depth = 0; depth < MAX_DEPTH && done < end; depth++) {
+		for (; done < end; done++) {
+			bool split;
+			int err = split_scope(f, done, &split);
+
+			if (err < 0)
+				return err;
+			if (split && !f->out->v[done].whole)
+				region_fini(f->out->v[done].region);
+			if (split)
+				f->out->v[done].region = NULL;
+		}
+		end = f->out->n;
+	}
+	return 0;
+}
+
+/* Close the gaps that split scopes left. */
+static void compact(struct finder *f, int32_t *number)
+{
+	struct scopes *s = f->out;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		number[i] = s->v[i].region ? (int32_t)kept : -1;
+		if (s->v[i].region)
+			s->v[kept++] = s->v[i];
+	}
+	s->n = kept;
+	for (size_t i = 0; i < f->n; i++)
+		if (s->of_sample[i] >= 0)
+			s->of_sample[i] = number[s->of_sample[i]];
+}
+
+int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
+                const struct scope_sample *samples, size_t n, struct scopes *out)
+{
+	struct finder f = { .g = g, .samples = samples, .n = n, .out = out };
+	int32_t *number = NULL;
+	int err = 0;
+
+	*out = (struct scopes){ 0 };
+	for (size_t r = 0; r < regions->n && err == 0; r++)
+		err = add_scope(&f, (uint32_t)r, &regions->v[r], true);
+	if (err < 0 || !samples)
+		goto out;
+	f.heat = calloc(g->n_blocks + 1, sizeof(*f.heat));
+	f.label = calloc(n + 1, 1);
+	out->of_sample = calloc(n + 1, sizeof(*out->of_sample));
+	if (!f.heat || !f.label || !out->of_sample) {
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu samples", n);
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++) {
+		out->of_sample[i] = samples[i].block >= 0 ? regions->of_block[samples[i].block] : -1;
+		if (samples[i].thread >= f.n_threads)
+			f.n_threads = samples[i].thread + 1;
+	}
+	err = split_all(&f);
+	number = err < 0 ? NULL : calloc(out->n + 1, sizeof(*number));
+	if (number)
+		compact(&f, number);
+	else if (err == 0)
+		err = sp_fail(SP_ENOMEM, "out of memory");
+out:
+	free(f.heat);
+	free(f.label);
+	free(number);
+	if (err < 0)
+		scopes_fini(out);
+	return err;
+}

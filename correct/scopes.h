@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_SCOPES_H
+#define SKIDPROF_CORRECT_SCOPES_H
+
+/*
+ * Scopes: the units that are solved.  A region whose samples show that the
+ * program stays in one of its inner loops for many samples is several scopes,
+ * one a loop with all it calls: the exact totals between samples then belong
+ * to that loop alone, and code shared by two loops is counted in each apart.
+ * A region whose loops alternate between samples is one scope.
+ */
+#include "correct/flow/region.h"
+
+/* The recording's samples in file order: which thread, which block (-1 = in no region). */
+struct scope_sample {
+	uint32_t thread;
+	int32_t block;
+};
+
+struct scope {
+	uint32_t parent;            /* region of the recording */
+	struct flow_region *region; /* the part of it that is solved */
+	bool whole;                 /* the region itself: not owned */
+};
+
+struct scopes {
+	struct scope *v;
+	size_t n;
+	int32_t *of_sample; /* [n_samples] scope, -1 = none */
+};
+
+/* samples[n] may be NULL when there are too many to keep: every region is one scope, of_sample NULL. */
+int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
+                const struct scope_sample *samples, size_t n, struct scopes *out);
+void scopes_fini(struct scopes *s);
+
+#endif

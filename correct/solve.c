@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From evidence to solutions: one scope at a time, on all cores, then added up by region. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "correct/evidence/evidence.h"
+#include "correct/infer/full.h"
+#include "correct/work.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/* Foreign code in a scope's intervals past which its totals can't be trusted. */
+static const double max_unseen_share = 0.02;
+
+enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MAX_DRAWS = 1200 };
+
+/* Keep what the mix equations said, and how well they came out. */
+static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
+{
+	const struct solution *sol = &w->scope_solutions[scope];
+	struct equations_shown *shown = &w->equations[scope];
+
+	shown->v = calloc(eqs->n + 1, sizeof(*shown->v));
+	if (!shown->v)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < eqs->n; i++) {
+		const struct equation *eq = &eqs->v[i];
+		double fitted = 0;
+
+		if (eq->kind & PROFILE_BY_PATH)
+			continue;
+		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
+			fitted += eq->w[e] * sol->edge_flow[e];
+		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value, fitted, eq->sd };
+	}
+	return 0;
+}
+
+static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
+{
+	struct problem *p = w->scope_problems[s];
+	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
+	double *f = calloc(p->n_edges + 1, sizeof(*f));
+	struct equations eqs = { 0 };
+	struct space *space = NULL;
+	int err = usable && f ? space_interior(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
+
+	if (err == 0)
+		err = space_new(p, usable, &space);
+	if (err == 0)
+		err = evidence_equations(ev, s, space, &eqs);
+	if (err == 0)
+		err = method_full(p, space, f, &eqs, opts, &w->scope_solutions[s]);
+	if (err == 0)
+		err = keep_equations(w, s, &eqs);
+	equations_fini(&eqs);
+	space_free(space);
+	free(usable);
+	free(f);
+	return err;
+}
+
+/*
+ * A region that was hardly sampled can't be known better than its samples
+ * say, and one with more free flows than samples is not worth the time.
+ */
+static bool worth_solving(const struct work *w, size_t s, char *why, size_t size)
+{
+	const struct problem *p = w->scope_problems[s];
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
+
+	if (n >= MIN_SCOPE_SAMPLES && n >= (double)n_free / 4)
+		return true;
+	snprintf(why, size,
+	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",
+	         n, p->n_blocks);
+	return false;
+}
+
+static int solve_one(struct work *w, struct evidence *ev, size_t s)
+{
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution *sol = &w->scope_solutions[s];
+
+	opts.seed = w->opts->seed + s;
+	if (!worth_solving(w, s, sol->why, sizeof(sol->why))) {
+		sol->verdict = VERDICT_UNRELIABLE;
+		return 0;
+	}
+	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,
+	         w->scope_problems[s]->n_edges, w->scope_problems[s]->total_insn);
+	switch (w->opts->method) {
+	case METHOD_LOOPS:
+		return method_loops(w->scope_problems[s], &opts, sol);
+	case METHOD_FLOW:
+		return method_flow(w->scope_problems[s], &opts, sol);
+	case METHOD_PATH:
+		return method_path(ev, s, &opts, sol);
+	default:
+		return solve_full(w, ev, s, &opts);
+	}
+}
+
+/* Code outside that runs in between is in the region's totals: they are not its own. */
+static void judge_leak(const struct problem *p, struct solution *sol)
+{
+	if (p->unseen_share <= max_unseen_share || sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	/* Wrong totals make wrong counts: the raw ones are better than those. */
+	solution_fini(sol);
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why),
+	         "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
+	         "branch records (-b) would show how it is called",
+	         100 * p->unseen_share);
+}
+
+/* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
+static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
+{
+	struct solution *sol = &w->scope_solutions[s];
+	int err = solve_one(w, ev, s);
+
+	if (err == 0)
+		judge_leak(w->scope_problems[s], sol);
+	if (err == 0 || err == -SP_ENOMEM)
+		return err;
+	solution_fini(sol);
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why), "%.190s", sp_error_text());
+	return 0;
+}
+
+/* Regions are independent: as many workers as cores take the next one each. */
+struct crew {
+	struct work *w;
+	struct evidence *ev;
+	atomic_size_t next;
+	atomic_int err;
+};
+
+static void *worker(void *arg)
+{
+	struct crew *crew = arg;
+	size_t s;
+
+	while ((s = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
+		int err = solve_or_say(crew->w, crew->ev, s);
+
+		if (err < 0)
+			atomic_store(&crew->err, err);
+		sp_progress("correcting regions", s, crew->w->scopes.n);
+	}
+	return NULL;
+}
+
+int solve_scopes(struct work *w, struct evidence *ev)
+{
+	struct crew crew = { .w = w, .ev = ev };
+	pthread_t threads[MAX_WORKERS];
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = 0;
+
+	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->scopes.n)
+		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
+			break;
+		else
+			n++;
+	worker(&crew);
+	for (size_t i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	sp_progress_end();
+	/* The words were said in the worker's thread. */
+	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
+}
+
+/* ---- adding up ---- */
+
+/* Local number of a graph block in a problem, -1 if it is not there; blocks are ascending. */
+static long block_in(const struct problem *p, uint32_t graph_block)
+{
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->blocks[mid].graph_block < graph_block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
+}
+
+static double seen_in(const struct problem *p, size_t b)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
+		sum += p->seen_insn[p->blocks[b].insn0 + i];
+	return sum;
+}
+
+/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
+static void add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
+                      size_t shift, double *left, struct solution *to)
+{
+	for (size_t b = 0; b < scope->n_blocks; b++) {
+		long at = block_in(region, scope->blocks[b].graph_block);
+
+		if (at < 0)
+			continue;
+		if (from->n_draws)
+			left[at] -= seen_in(scope, b);
+		/* Chains of one seed: draws of two scopes must not be paired in order. */
+		for (size_t i = 0; i < to->n_draws && from->n_draws; i++)
+			to->draws[i * region->n_blocks + (size_t)at] +=
+			        from->draws[(i * 7 + shift) % from->n_draws * scope->n_blocks + b];
+	}
+}
+
+static void worse_of(struct solution *to, const struct solution *from)
+{
+	if (from->verdict > to->verdict) {
+		to->verdict = from->verdict;
+		memcpy(to->why, from->why, sizeof(to->why));
+	}
+	to->n_free += from->n_free;
+	to->n_rank += from->n_rank;
+	to->evidence |= from->evidence;
+	to->r_hat = fmax(to->r_hat, from->r_hat);
+	to->n_eff = fmin(to->n_eff, from->n_eff);
+}
+
+static int combine_region(struct work *w, size_t r)
+{
+	const struct problem *p = w->problems[r];
+	struct solution *to = &w->solutions[r];
+	double *left = calloc(p->n_blocks + 1, sizeof(*left));
+	size_t n_draws = 0;
+	int err;
+
+	if (!left)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
+			n_draws = w->scope_solutions[s].n_draws;
+	n_draws = n_draws < MAX_DRAWS ? n_draws : MAX_DRAWS;
+	err = solution_init(to, p, n_draws);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		left[b] = seen_in(p, b);
+	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
+		if (w->scopes.v[s].parent != r)
+			continue;
+		worse_of(to, &w->scope_solutions[s]);
+		add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, left, to);
+	}
+	for (size_t i = 0; err == 0 && i < n_draws; i++)
+		for (size_t b = 0; b < p->n_blocks; b++)
+			to->draws[i * p->n_blocks + b] +=
+			        (float)(fmax(left[b], 0) / fmax(p->blocks[b].n_insn, 1));
+	free(left);
+	return err;
+}
+
+int combine_scopes(struct work *w)
+{
+	for (size_t r = 0; r < w->regions->n; r++) {
+		size_t only = w->scopes.n;
+		int err = 0;
+
+		for (size_t s = 0; s < w->scopes.n; s++)
+			if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
+				only = s;
+		if (only < w->scopes.n) {
+			w->solutions[r] = w->scope_solutions[only];
+			w->scope_solutions[only] = (struct solution){ .r_hat = NAN };
+			w->problems[r]->total_insn = w->scope_problems[only]->total_insn;
+		} else {
+			err = combine_region(w, r);
+		}
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
