@@ -17,7 +17,7 @@
 /* Foreign code in a scope's intervals past which its totals can't be trusted. */
 static const double max_unseen_share = 0.02;
 
-enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MAX_DRAWS = 1200 };
+enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -75,7 +75,8 @@ static bool worth_solving(const struct work *w, size_t s, char *why, size_t size
 	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
-	if (n >= MIN_SCOPE_SAMPLES && n >= (double)n_free / 4)
+	/* One free flow needs no more than the total. */
+	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free / 4)
 		return true;
 	snprintf(why, size,
 	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",

@@ -11,6 +11,9 @@ enum {
 	MAX_RESOLVER_BYTES = 4096,
 };
 
+/* Share of all heat a function must have before a call through a pointer is guessed from it or to it. */
+#define MIN_GUESS_SHARE 0.01
+
 static int compare_seen(const struct flow_seen *s, const struct flow_node *n)
 {
 	if (s->from_module != n->module)
@@ -252,11 +255,35 @@ static bool is_program_start(const struct flow_build *b, const struct flow_fn *f
 	       s->vaddr != f->vaddr;
 }
 
+/*
+ * Hot enough to guess about.  A sample or two in start-up code must not make
+ * the dynamic linker the caller of the whole program.
+ */
+static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, double total)
+{
+	double heat = 0;
+
+	if (!f->hot)
+		return false;
+	for (size_t i = 0; i < b->in->n_hot; i++) {
+		const struct flow_hot *h = &b->in->hot[i];
+
+		if (h->module == f->module && h->vaddr >= f->vaddr && h->vaddr < f->end_vaddr)
+			heat += h->weight;
+	}
+	return heat >= MIN_GUESS_SHARE * total;
+}
+
 static int find_unreached(struct flow_build *b, struct unreached *u)
 {
-	uint8_t *reached = calloc(b->fns.n + 1, 1);
-	int err = reached ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", b->fns.n);
+	uint8_t *reached = calloc(b->fns.n + 1, 1), *hot = calloc(b->fns.n + 1, 1);
+	int err = reached && hot ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", b->fns.n);
+	double total = 0;
 
+	for (size_t i = 0; i < b->in->n_hot; i++)
+		total += b->in->hot[i].weight;
+	for (size_t i = 0; i < b->fns.n && err == 0; i++)
+		hot[i] = is_hot_fn(b, &b->fns.v[i], total);
 	for (size_t i = 0; i < b->links.n && err == 0; i++) {
 		uint32_t fn = addr_map_get(&b->fn_at, b->links.v[i].to_module, b->links.v[i].to_vaddr);
 
@@ -265,13 +292,14 @@ static int find_unreached(struct flow_build *b, struct unreached *u)
 	}
 	for (uint32_t i = 0; i < b->nodes.n && err == 0; i++)
 		if (b->nodes.v[i].unresolved && b->nodes.v[i].insn.flow == INSN_CALL_IND &&
-		    b->fns.v[b->nodes.v[i].fn].hot)
+		    hot[b->nodes.v[i].fn])
 			err = vec_push(&u->sites, i);
 	for (uint32_t i = 0; i < b->fns.n && err == 0; i++)
-		if (b->fns.v[i].hot && !reached[i] && !is_program_start(b, &b->fns.v[i]) &&
+		if (hot[i] && !reached[i] && !is_program_start(b, &b->fns.v[i]) &&
 		    !has_unresolved_call(b, u, i))
 			err = vec_push(&u->fns, i);
 	free(reached);
+	free(hot);
 	return err;
 }
 
