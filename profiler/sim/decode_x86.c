@@ -330,6 +330,12 @@ static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, con
 		access = CS_AC_READ;
 	else if (!access)
 		access = CS_AC_READ | CS_AC_WRITE;
+	/* Where capstone 4 is wrong. */
+	if (first && !strncmp(d->insn->mnemonic, "lock ", 5))
+		access = CS_AC_READ | CS_AC_WRITE;
+	if (!strncmp(d->insn->mnemonic, "fnst", 4) || !strncmp(d->insn->mnemonic, "fst", 3) ||
+	    !strncmp(d->insn->mnemonic, "fist", 4))
+		access = CS_AC_WRITE;
 	in->flags |= (access & CS_AC_READ ? SIM_F_LOAD : 0) | (access & CS_AC_WRITE ? SIM_F_STORE : 0);
 }
 

@@ -40,14 +40,49 @@ enum {
 	MAX_HANDLERS = 64,
 };
 
-struct numbers { /* of the guest's system calls */
+struct numbers { /* of the guest's system calls; -1: has none */
 	int64_t mmap, mprotect, close, dup2, dup3, close_range, prctl, execve, execveat, clone, fork, vfork,
-	        exit, sigaction;
+	        exit, kill, tkill, tgkill, sigaction;
 };
 
-static const struct numbers numbers_x86_64 = { 9, 10, 3, 33, 292, 436, 157, 59, 322, 56, 57, 58, 60, 13 };
+static const struct numbers numbers_x86_64 = {
+	.mmap = 9,
+	.mprotect = 10,
+	.close = 3,
+	.dup2 = 33,
+	.dup3 = 292,
+	.close_range = 436,
+	.prctl = 157,
+	.execve = 59,
+	.execveat = 322,
+	.clone = 56,
+	.fork = 57,
+	.vfork = 58,
+	.exit = 60,
+	.kill = 62,
+	.tkill = 200,
+	.tgkill = 234,
+	.sigaction = 13,
+};
+
 static const struct numbers numbers_aarch64 = {
-	222, 226, 57, -1, 24, 436, 167, 221, 281, 220, -1, -1, 93, 134
+	.mmap = 222,
+	.mprotect = 226,
+	.close = 57,
+	.dup2 = -1,
+	.dup3 = 24,
+	.close_range = 436,
+	.prctl = 167,
+	.execve = 221,
+	.execveat = 281,
+	.clone = 220,
+	.fork = -1,
+	.vfork = -1,
+	.exit = 93,
+	.kill = 129,
+	.tkill = 130,
+	.tgkill = 131,
+	.sigaction = 134,
 };
 
 struct vcpu {
@@ -79,6 +114,7 @@ static struct {
 	bool scanned, flow_lost;
 	uint64_t handler[MAX_HANDLERS]; /* of signals */
 	unsigned n_handlers;
+	uint64_t handled; /* signals that have one: bit number - 1 */
 	/* inline way: the newest rep instruction, and what ran behind it by then */
 	uint64_t rep_ip, rep_left;
 } sim;
@@ -669,6 +705,8 @@ static void on_sigaction(uint64_t signal, uint64_t action_ip)
 	if (handler <= 1)
 		return;
 	pthread_mutex_lock(&sim.lock);
+	if (signal <= 64)
+		sim.handled |= (uint64_t)1 << (signal - 1);
 	if (!is_handler(handler) && sim.n_handlers < MAX_HANDLERS) {
 		sim.handler[sim.n_handlers] = handler;
 		__atomic_store_n(&sim.n_handlers, sim.n_handlers + 1, __ATOMIC_RELEASE);
@@ -681,6 +719,23 @@ static void on_sigaction(uint64_t signal, uint64_t action_ip)
 	/* Code translated so far does not say what happens within a block. */
 	if (anew)
 		qemu_plugin_reset(sim.id, register_callbacks);
+}
+
+/*
+ * A signal of the program's own that will kill it: no callback comes then, so
+ * what was counted goes now.  Counts sent twice add up.
+ */
+static void on_kill(struct vcpu *v, uint64_t signal)
+{
+	const uint64_t fatal = 1u << 1 | 1u << 2 | 1u << 5 | 1u << 8 | 1u << 14; /* INT QUIT ABRT KILL TERM */
+
+	if (signal < 1 || signal > 64 || !(fatal & ~sim.handled & (uint64_t)1 << (signal - 1)))
+		return;
+	finish_last(v);
+	send_totals(v);
+	if (sim.config.counting)
+		send_counts(v);
+	clear_counts();
 }
 
 static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
@@ -707,6 +762,10 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 		guard_range(a1, a2);
 	else if (num == sim.nr->sigaction)
 		on_sigaction(a1, a2);
+	else if ((num == sim.nr->kill && (a1 == sim.sender.pid || !a1)) || num == sim.nr->tkill)
+		on_kill(v, a2);
+	else if (num == sim.nr->tgkill && a1 == sim.sender.pid)
+		on_kill(v, a3);
 	else if (num == sim.nr->exit && index)
 		end_thread(v);
 }

@@ -15,7 +15,11 @@
  *
  * Order: the recorder sends WIRE_CONFIG; every process sends WIRE_HELLO
  * before anything else, its maps before samples in them, WIRE_COUNTS (when
- * counting) and WIRE_BYE at its end.  Whatever is written to a recorder that
+ * counting) and WIRE_BYE at its end.  Counts of a process add up over all its
+ * messages; of a thread's totals the last hold: before exec and before a
+ * signal of its own that kills it, a process sends what it has so far.  One
+ * killed by a fault or from outside ends without a word: its samples are
+ * there, its counts since the last message are lost.  Whatever is written to a recorder that
  * has gone is dropped, and the program runs on.
  */
 #include <stdint.h>
