@@ -519,8 +519,9 @@ static void check_order(struct pd_reader *r, const uint64_t *ips, size_t n)
 
 /*
  * perf's rule: a mark lets go what is not newer than the newest at the mark
- * before.  Marks that follow none: nothing.  The third: up to 30, so 10 20 30.  The sample
- * of time 25 comes too late for its place and goes out with the next lot.
+ * before.  The first two let go of nothing, the third of what is up to 30, so
+ * 10 20 30.  The sample of time 25 comes too late for its place and goes out
+ * with the next lot.
  */
 static void records_come_in_time_order_as_far_as_the_rounds_allow(void **state)
 {
