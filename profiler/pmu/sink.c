@@ -8,6 +8,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/pmu/buildid.h"
+#include "profiler/pmu/message.h"
 
 enum {
 	/*
@@ -379,47 +380,12 @@ static void note_exec(struct sink *s, uint32_t pid, const char *path)
 		sprintf(s->exec_names + used, "%s%s", used ? ", " : "", path);
 }
 
-static bool text_ends(const void *message, size_t at, size_t n)
-{
-	return n > at && ((const char *)message)[n - 1] == '\0';
-}
-
-/* The socket is ours and so is the plugin; an older plugin is the likely fault. */
-static bool is_whole(const struct sink *s, const void *message, size_t n)
-{
-	const struct wire_head *head = message;
-	const struct wire_sample *sample = message;
-	const struct wire_counts *counts = message;
-
-	if (n < sizeof(*head) || head->bytes != n)
-		return false;
-	switch (head->kind) {
-	case WIRE_MAP:
-		return text_ends(message, sizeof(struct wire_map), n);
-	case WIRE_COMM:
-	case WIRE_EXEC:
-	case WIRE_WARN:
-		return text_ends(message, sizeof(struct wire_text), n);
-	case WIRE_TASK:
-		return n >= sizeof(struct wire_task);
-	case WIRE_SAMPLE:
-		return n >= sizeof(*sample) && sample->n_values <= WIRE_MAX_EVENTS &&
-		       sample->n_values >= s->config.group->n && sample->n_branches <= WIRE_MAX_BRANCHES &&
-		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
-		                       sample->n_branches * sizeof(struct wire_branch);
-	case WIRE_COUNTS:
-		return n >= sizeof(*counts) && (n - sizeof(*counts)) / sizeof(counts->count[0]) >= counts->n;
-	default:
-		return head->kind < WIRE_WARN + 1u;
-	}
-}
-
 int sink_message(struct sink *s, const void *message, size_t n)
 {
 	const struct wire_head *head = message;
 	int err;
 
-	if (!is_whole(s, message, n))
+	if (!message_is_whole(message, n, s->config.group->n))
 		return sp_fail(SP_EFORMAT,
 		               "the plugin sent a message of kind %u that is none; is skidsim.so of "
 		               "this version?",

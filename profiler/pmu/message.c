@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/message.h"
+
+#include "profiler/sim/wire.h"
+
+static bool text_ends(const void *message, size_t at, size_t n)
+{
+	return n > at && ((const char *)message)[n - 1] == '\0';
+}
+
+bool message_is_whole(const void *message, size_t n, uint32_t n_members)
+{
+	const struct wire_head *head = message;
+	const struct wire_sample *sample = message;
+	const struct wire_counts *counts = message;
+
+	if (n < sizeof(*head) || head->bytes != n)
+		return false;
+	switch (head->kind) {
+	case WIRE_MAP:
+		return text_ends(message, sizeof(struct wire_map), n);
+	case WIRE_COMM:
+	case WIRE_EXEC:
+	case WIRE_WARN:
+		return text_ends(message, sizeof(struct wire_text), n);
+	case WIRE_TASK:
+		return n >= sizeof(struct wire_task);
+	case WIRE_SAMPLE:
+		return n >= sizeof(*sample) && sample->n_values <= WIRE_MAX_EVENTS &&
+		       sample->n_values >= n_members && sample->n_branches <= WIRE_MAX_BRANCHES &&
+		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
+		                       sample->n_branches * sizeof(struct wire_branch);
+	case WIRE_COUNTS:
+		return n >= sizeof(*counts) && (n - sizeof(*counts)) / sizeof(counts->count[0]) >= counts->n;
+	default:
+		return head->kind < WIRE_WARN + 1u;
+	}
+}
