@@ -15,8 +15,11 @@
  *  - stores leave the store queue in order after retirement;
  *  - fetch stops at a mispredicted branch until it has executed.
  *
- * Not modelled: wrong-path instructions, scheduler sizes, instruction cache,
- * TLBs, memory-order mispredictions, sharing of caches between cores.
+ * Not modelled: instructions of more than one micro-operation, fused compare
+ * and branch, wrong-path instructions, scheduler sizes, instruction cache,
+ * TLBs, accesses that cross a line, operands' values (a division always takes
+ * the same time), memory-order mispredictions, memory renaming, caches shared
+ * between cores.  System calls cost no time.
  */
 #include <stdint.h>
 

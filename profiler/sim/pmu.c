@@ -119,8 +119,8 @@ static void interrupts(struct sim_pmu *p, uint64_t now, uint64_t ip)
 		s.value[i] = p->value[p->setup.event[i]];
 	copy_branches(p, &s);
 	for (uint32_t i = 0; i < p->n_live; i++) {
-		first |= p->due[i] == now && i < p->setup.n_first;
-		second |= p->due[i] == now && i >= p->setup.n_first;
+		first |= i < p->setup.n_first && p->due[i] == now;
+		second |= i >= p->setup.n_first && p->due[i] == now;
 	}
 	if (first)
 		interrupt(p, 0, p->setup.n_first, &s);
