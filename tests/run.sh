@@ -83,7 +83,7 @@ for group in "$@"; do
 			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} (sanitizers)" 600 "$t"
 		done
 		run 'cases (sanitizers)' 600 tests/cases/run.sh build-san
-		SCRATCH=$scratch run 'recordings (sanitizers)' 900 tests/san.sh
+		run 'recordings (sanitizers)' 900 tests/san.sh
 		;;
 	fuzz) run 'fuzz' 1800 make -j"$jobs" B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
 	lint) run 'lint' 900 make B="$B" lint ;;

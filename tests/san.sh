@@ -5,8 +5,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 skidprof=$PWD/build-san/skidprof
-dir=${SCRATCH:-$(mktemp -d)}
-[ -n "${SCRATCH:-}" ] || trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
 export ASAN_OPTIONS=detect_leaks=1:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99
 n=0 failed=0
 
