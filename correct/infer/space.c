@@ -226,5 +226,7 @@ int space_interior(const struct problem *p, bool *usable, double *f)
 		err = sp_fail(SP_EDOMAIN, "no edge of a region of %zu blocks can carry flow", p->n_blocks);
 out:
 	glp_delete_prob(lp);
+	/* It keeps one a thread, which nobody else frees when a worker ends. */
+	glp_free_env();
 	return err;
 }
