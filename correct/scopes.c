@@ -19,6 +19,7 @@ enum {
 	MAX_DEPTH = 6,
 	MAX_PARTS = 64,
 	MIN_PART_SAMPLES = 40,
+	MAX_BETWEEN = 1,
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
 };
 
@@ -35,8 +36,9 @@ struct finder {
 
 /* How the parts of one scope follow each other. */
 struct traffic {
-	double n[MAX_PARTS + 1], switches[MAX_PARTS + 1][MAX_PARTS + 1];
-	uint32_t group[MAX_PARTS + 1];
+	double n[MAX_PARTS + 1], switches[MAX_PARTS][MAX_PARTS];
+	double between; /* times code in no part ran between two samples of one part */
+	uint32_t group[MAX_PARTS];
 };
 
 static int add_scope(struct finder *f, uint32_t parent, struct flow_region *region, bool whole)
@@ -94,27 +96,40 @@ static void label_own(struct finder *f, size_t scope, const struct flow_regions 
 	}
 }
 
+/* A thread's last sample in a known part, and whether code in none followed. */
+struct last_part {
+	int8_t part;
+	bool outside;
+};
+
 /* Count samples in each part, and how often the next known one of the thread is in another. */
-static int count_traffic(struct finder *f, size_t scope, struct traffic *t)
+static int count_traffic(struct finder *f, size_t scope, size_t n_parts, struct traffic *t)
 {
-	int8_t *last = malloc(f->n_threads + 1);
+	struct last_part *last = calloc(f->n_threads + 1, sizeof(*last));
 
 	if (!last)
 		return sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
-	memset(last, LABEL_UNKNOWN, f->n_threads + 1);
+	for (uint32_t th = 0; th < f->n_threads; th++)
+		last[th].part = LABEL_UNKNOWN;
 	for (size_t i = 0; i < f->n; i++) {
-		int8_t *prev = &last[f->samples[i].thread];
+		struct last_part *prev = &last[f->samples[i].thread];
+		int8_t now = f->label[i];
 
 		if (f->out->of_sample[i] != (int32_t)scope) {
-			*prev = LABEL_UNKNOWN;
+			prev->part = LABEL_UNKNOWN;
 			continue;
 		}
-		if (f->label[i] == LABEL_UNKNOWN)
+		if (now == LABEL_UNKNOWN)
 			continue;
-		t->n[f->label[i]]++;
-		if (*prev != LABEL_UNKNOWN && *prev != f->label[i])
-			t->switches[*prev][f->label[i]]++;
-		*prev = f->label[i];
+		t->n[now]++;
+		if ((size_t)now == n_parts) {
+			prev->outside = true;
+			continue;
+		}
+		if (prev->part != LABEL_UNKNOWN && prev->part != now)
+			t->switches[prev->part][now]++;
+		t->between += prev->part == now && prev->outside;
+		*prev = (struct last_part){ .part = now };
 	}
 	free(last);
 	return 0;
@@ -128,11 +143,11 @@ static uint32_t group_of(struct traffic *t, uint32_t i)
 }
 
 /* Parts that alternate fast are one. */
-static void merge_parts(struct traffic *t, size_t n_labels)
+static void merge_parts(struct traffic *t, size_t n_parts)
 {
-	for (uint32_t a = 0; a < n_labels; a++)
+	for (uint32_t a = 0; a < n_parts; a++)
 		t->group[a] = a;
-	for (uint32_t a = 0; a < n_labels; a++)
+	for (uint32_t a = 0; a < n_parts; a++)
 		for (uint32_t b = 0; b < a; b++) {
 			double both = t->switches[a][b] + t->switches[b][a], rarer = fmin(t->n[a], t->n[b]);
 
@@ -216,7 +231,7 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 static int make_scopes(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
                        int32_t *scope_of)
 {
-	for (uint32_t i = 0; i <= parts->n; i++)
+	for (uint32_t i = 0; i < parts->n; i++)
 		scope_of[i] = -1;
 	for (uint32_t i = 0; i < parts->n; i++) {
 		uint32_t group = group_of(t, i);
@@ -242,7 +257,8 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 }
 
 /* Samples in shared code belong where the thread's known neighbours on both sides do. */
-static int reassign(struct finder *f, size_t scope, struct traffic *t, const int32_t *scope_of)
+static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                    const int32_t *scope_of)
 {
 	size_t *since = calloc(f->n_threads + 1, sizeof(*since)); /* first unknown sample + 1, 0 = none */
 	int32_t *known = calloc(f->n_threads + 1, sizeof(*known));
@@ -265,7 +281,7 @@ static int reassign(struct finder *f, size_t scope, struct traffic *t, const int
 				since[th] = i + 1;
 			continue;
 		}
-		now = scope_of[group_of(t, (uint32_t)f->label[i])];
+		now = (uint32_t)f->label[i] < n_parts ? scope_of[group_of(t, (uint32_t)f->label[i])] : -1;
 		f->out->of_sample[i] = now;
 		/* Unknown ones before the first known sample go with it. */
 		for (size_t k = since[th]; k && k - 1 < i; k++)
@@ -287,7 +303,12 @@ static int reassign(struct finder *f, size_t scope, struct traffic *t, const int
 	return 0;
 }
 
-/* Is there something to gain, and nothing of weight to lose? */
+/*
+ * Is there something to gain, and nothing to lose?  Code in no part may only
+ * run where the program goes from one part to another: code that also runs
+ * between two samples of one part belongs to that part's repetition, however
+ * few samples fall into it (what retires fast gets none).
+ */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
                             size_t n_blocks)
 {
@@ -295,17 +316,17 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 
 	for (size_t i = 0; i < parts->n; i++)
 		known += t->n[i];
-	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope)
+	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope || t->between > MAX_BETWEEN)
 		return false;
 	if (parts->n == 1)
-		return parts->v[0].n_blocks < n_blocks;
+		return glue > 0 && parts->v[0].n_blocks < n_blocks;
 	return true;
 }
 
 /* Into how many groups the parts fell; code in none of them is not asked. */
 static size_t count_groups(struct traffic *t, size_t n_parts)
 {
-	bool seen[MAX_PARTS + 1] = { false };
+	bool seen[MAX_PARTS] = { false };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < n_parts; i++) {
@@ -323,7 +344,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	const struct flow_region *region = f->out->v[scope].region;
 	struct flow_regions *parts = NULL;
 	struct traffic *t = calloc(1, sizeof(*t));
-	int32_t scope_of[MAX_PARTS + 1];
+	int32_t scope_of[MAX_PARTS];
 	double n_scope = 0;
 	int err;
 
@@ -337,17 +358,17 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	if (err < 0 || parts->n < 1 || parts->n > MAX_PARTS)
 		goto out;
 	label_own(f, scope, parts);
-	err = count_traffic(f, scope, t);
+	err = count_traffic(f, scope, parts->n, t);
 	if (err < 0)
 		goto out;
-	merge_parts(t, parts->n + 1);
+	merge_parts(t, parts->n);
 	if (!worth_splitting(t, parts, n_scope, region->n_blocks))
 		goto out;
 	if (parts->n > 1 && count_groups(t, parts->n) < 2)
 		goto out;
 	err = make_scopes(f, scope, parts, t, scope_of);
 	if (err == 0)
-		err = reassign(f, scope, t, scope_of);
+		err = reassign(f, scope, parts->n, t, scope_of);
 	*split = err == 0;
 out:
 	flow_regions_free(parts);

@@ -36,7 +36,8 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
-		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value, fitted, eq->sd };
+		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value + eq->shown,
+			                                          fitted + eq->shown, eq->sd };
 	}
 	return 0;
 }
@@ -76,7 +77,7 @@ static bool worth_solving(const struct work *w, size_t s, char *why, size_t size
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
 	/* One free flow needs no more than the total. */
-	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free / 4)
+	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free)
 		return true;
 	snprintf(why, size,
 	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",

@@ -167,6 +167,13 @@ static int sample(void *state, const struct sample_seen *s)
 		forward = forward && value[k] >= b->value[k];
 		delta[k] = (double)(value[k] - b->value[k]);
 	}
+	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
+	if (!b->valid && forward) {
+		if (s->scope >= 0) {
+			m->sums[s->scope].edge_insn += delta[m->insn] / 2;
+			m->sums[s->scope].n_crossings++;
+		}
+	}
 	/* Values that go back are another counter's: a new exec, or another thread's number reused. */
 	if (b->valid && forward) {
 		if (b->scope == s->scope) {
@@ -212,6 +219,15 @@ static int finish(void *state)
 {
 	struct mix *m = state;
 
+	/* What ran after a thread's last sample, on average half the way to the next. */
+	for (size_t t = 0; t < m->threads.n; t++) {
+		struct scope_sums *r = m->threads.v[t].scope >= 0 ? &m->sums[m->threads.v[t].scope] : NULL;
+
+		if (!r || r->n_intervals < 1)
+			continue;
+		r->edge_insn += r->insn / r->n_intervals / 2;
+		r->n_crossings++;
+	}
 	for (size_t r = 0; r < m->in.n; r++) {
 		if (m->sums[r].insn > 0)
 			m->in.problems[r]->total_insn = m->sums[r].insn + m->sums[r].edge_insn;
@@ -315,7 +331,10 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		}
 		eq->name = pd_event(m->in.rec->reader, (size_t)m->event[k])->name;
 		eq->kind = PROFILE_BY_MIX;
-		eq->value = ratio * p->total_insn;
+		/* As a ratio to instructions: how many there are in all is another matter, known less well. */
+		for (size_t e = 0; e < p->n_edges; e++)
+			eq->w[e] -= ratio * p->blocks[p->edges[e].to].n_insn;
+		eq->shown = ratio * p->total_insn;
 		eq->sd = ratio_sd(m, r, k, p->total_insn) * p->total_insn;
 	}
 	return 0;

@@ -10,6 +10,7 @@
 struct equation {
 	double *w; /* [E], owned */
 	double value, sd;
+	double shown;     /* what a report adds to either side: a ratio equation says 0 = 0 */
 	uint8_t kind;     /* enum profile_evidence bit */
 	const char *name; /* the event; borrowed from the recording or static */
 };

@@ -25,11 +25,15 @@
 /* Share of the region's instructions by which an event may miss before the region is called unreliable. */
 static const double misfit_gross = 0.02;
 
+static const double max_r_hat = 1.1;
+
 enum {
 	MAX_SHRINKS = 200,
 	MAX_WATCHED = 48,
 	MAX_LANDING_FREE = 120, /* free flows past which landing costs too much for what it says */
 	LANDING_ROUNDS = 3,
+	MAX_ADMIT_ROUNDS = 6,
+	MAX_ATTEMPTS = 3,
 };
 
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
@@ -293,10 +297,6 @@ static void diagnose(const struct problem *p, size_t n_chains, size_t n, struct 
 		out->n_eff = fmin(out->n_eff, isnan(n_eff) ? out->n_eff : n_eff);
 	}
 	free(x);
-	if (out->r_hat > 1.1) {
-		out->verdict = VERDICT_UNRELIABLE;
-		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);
-	}
 }
 
 /* How many free flows the equations settle: rank of their rows, counting what is known to 10%. */
@@ -360,7 +360,8 @@ static int run_chains(const struct problem *p, const struct posterior *post, con
 			memcpy(ch.t, mode, post->n_free * sizeof(*mode));
 			burn(&ch, opts->n_burn);
 			for (size_t i = 0; i < opts->n_keep; i++) {
-				sweep(&ch);
+				for (size_t k = 0; k < opts->thin; k++)
+					sweep(&ch);
 				record(&ch, p, out->draws + (c * opts->n_keep + i) * p->n_blocks,
 				       out->edge_flow, share);
 			}
@@ -386,51 +387,6 @@ static struct infer_opts bounded(const struct infer_opts *opts, const struct pos
 	return o;
 }
 
-/*
- * Exact totals that no flow can meet are not exact: an event that counts
- * otherwise than its name says, or code missing from the region.  Their noise
- * is raised to what the misfit shows, and a gross one is said.
- */
-static double misfit(const struct posterior *post, const struct equations *eqs, const double *t,
-                     struct solution *out)
-{
-	double sum = 0, worst = 0;
-	size_t n = 0, worst_row = 0;
-
-	for (size_t i = 0; i < eqs->n; i++) {
-		double miss = -post->r_value[i];
-
-		if (eqs->v[i].kind != PROFILE_BY_MIX)
-			continue;
-		for (size_t k = 0; k < post->n_free; k++)
-			miss += post->r[i * post->n_free + k] * t[k];
-		sum += miss * miss;
-		n++;
-		if (fabs(miss) * eqs->v[i].sd > worst) {
-			worst = fabs(miss) * eqs->v[i].sd;
-			worst_row = i;
-		}
-	}
-	if (n && worst > misfit_gross * eqs->v[0].value && sum > 9 * (double)n) {
-		out->verdict = VERDICT_UNRELIABLE;
-		snprintf(out->why, sizeof(out->why),
-		         "no flow of its code gives the %s counted (off by %.1f%% of its instructions)",
-		         eqs->v[worst_row].name, 100 * worst / eqs->v[0].value);
-	}
-	return n ? fmax(1, sqrt(sum / (double)n)) : 1;
-}
-
-static void raise_noise(struct posterior *post, const struct equations *eqs, double factor)
-{
-	for (size_t i = 0; i < eqs->n; i++) {
-		if (eqs->v[i].kind != PROFILE_BY_MIX)
-			continue;
-		post->r_value[i] /= factor;
-		for (size_t k = 0; k < post->n_free; k++)
-			post->r[i * post->n_free + k] /= factor;
-	}
-}
-
 static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
 {
 	uint8_t bits = 0;
@@ -444,8 +400,8 @@ static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
 struct full {
 	const struct problem *p;
 	const struct space *space;
-	struct equations eqs; /* what was given, then landing's */
-	size_t n_given;
+	struct equations eqs;    /* what was given, then landing's */
+	size_t n_given, n_exact; /* the first ones: totals, which are exact */
 	struct posterior *post;
 	struct axes axes;
 	double *t, *hessian;
@@ -477,6 +433,8 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
 	fu->eqs.n = fu->n_given = eqs->n;
+	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
+		fu->n_exact++;
 	for (size_t e = 0; e < p->n_edges; e++)
 		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
 	for (size_t k = 0; k < d; k++)
@@ -484,67 +442,160 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 	return posterior_new(p, space, &fu->eqs, &fu->post);
 }
 
-/* The mode under the equations given; misfits raise their noise. */
-static int find_mode(struct full *fu, struct solution *out)
+/* Mean square of the misses of rows [first, end) at t, in units of their noise. */
+static double mean_square(const struct full *fu, size_t first, size_t end)
 {
-	double factor;
-	int err = posterior_mode(fu->post, fu->t, fu->hessian);
-
-	if (err < 0)
-		return err;
-	factor = misfit(fu->post, &fu->eqs, fu->t, out);
-	if (factor <= 1.5)
-		return 0;
-	raise_noise(fu->post, &fu->eqs, factor);
-	for (size_t i = 0; i < fu->n_given; i++)
-		if (fu->eqs.v[i].kind == PROFILE_BY_MIX)
-			fu->eqs.v[i].sd *= factor;
-	return posterior_mode(fu->post, fu->t, fu->hessian);
-}
-
-/* How far landing's equations miss at t, in units of their noise: at least 1. */
-static double landing_misfit(const struct full *fu)
-{
-	size_t d = fu->space->n_free, n = fu->eqs.n - fu->n_given;
+	size_t d = fu->space->n_free;
 	double sum = 0;
 
-	for (size_t i = fu->n_given; i < fu->eqs.n; i++) {
+	for (size_t i = first; i < end; i++) {
 		double miss = -fu->post->r_value[i];
 
 		for (size_t k = 0; k < d; k++)
 			miss += fu->post->r[i * d + k] * fu->t[k];
 		sum += miss * miss;
 	}
-	return n ? fmax(1, sqrt(sum / (double)n)) : 1;
+	return end > first ? sum / (double)(end - first) : 0;
+}
+
+/* The mode under the first n equations. */
+static int mode_of(struct full *fu, size_t n)
+{
+	size_t all = fu->eqs.n;
+	int err;
+
+	posterior_free(fu->post);
+	fu->post = NULL;
+	fu->eqs.n = n;
+	err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
+	fu->eqs.n = all;
+	return err < 0 ? err : posterior_mode(fu->post, fu->t, fu->hessian);
+}
+
+static void raise_noise(struct full *fu, size_t first, size_t end, double factor)
+{
+	for (size_t i = first; i < end; i++)
+		fu->eqs.v[i].sd *= factor;
+}
+
+/* By how many instructions the worst of the exact equations misses; *worst says which. */
+static double worst_miss(const struct full *fu, size_t *worst)
+{
+	size_t d = fu->space->n_free;
+	double most = 0;
+
+	*worst = 0;
+	for (size_t i = 0; i < fu->n_exact; i++) {
+		double miss = -fu->post->r_value[i];
+
+		for (size_t k = 0; k < d; k++)
+			miss += fu->post->r[i * d + k] * fu->t[k];
+		if (fabs(miss) * fu->eqs.v[i].sd > most) {
+			most = fabs(miss) * fu->eqs.v[i].sd;
+			*worst = i;
+		}
+	}
+	return most;
 }
 
 /*
- * Landing is not linear in the flow: its equations are drawn anew about each
- * mode.  What they miss by there is the timing model's own error, and their
- * noise is raised to it: a wrong model can't outvote exact totals.
+ * Exact totals that no flow can meet are not exact: an event that counts
+ * otherwise than its name says, or code missing from the region.  Their noise
+ * is raised to what the misfit shows, and a gross one is said.
  */
+static int settle_exact(struct full *fu, struct solution *out)
+{
+	int err = mode_of(fu, fu->n_exact);
+	double square, miss;
+	size_t worst;
+
+	if (err < 0)
+		return err;
+	square = mean_square(fu, 0, fu->n_exact);
+	if (square <= 2)
+		return 0;
+	miss = worst_miss(fu, &worst);
+	if (square > 9 && miss > misfit_gross * fu->p->total_insn) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why),
+		         "no flow of its code gives the %s counted (off by %.1f%% of its instructions)",
+		         fu->eqs.v[worst].name, 100 * miss / fu->p->total_insn);
+	}
+	raise_noise(fu, 0, fu->n_exact, sqrt(square));
+	return 0;
+}
+
+/* Sum of squares of what equations [first, n) miss when no exact one but the total is there. */
+static int alone(struct full *fu, size_t first, double *square)
+{
+	int err;
+
+	raise_noise(fu, 1, fu->n_exact, 1e6);
+	err = mode_of(fu, fu->eqs.n);
+	if (err == 0)
+		*square = mean_square(fu, first, fu->eqs.n) * (double)(fu->eqs.n - first);
+	raise_noise(fu, 1, fu->n_exact, 1e-6);
+	return err;
+}
+
+/*
+ * Equations [first, n) come to the exact ones.  Where the two disagree the
+ * exact ones are right, and the newcomers' noise is raised until the totals
+ * are met again.  Newcomers to be judged have their noise raised further, to
+ * their own error: how much worse they fit beside the exact ones than alone,
+ * over the directions that those fix.
+ */
+static int admit(struct full *fu, size_t first, bool judge)
+{
+	size_t n = fu->eqs.n, d = fu->space->n_free;
+	double fixed = (double)(fu->n_exact < d ? fu->n_exact : d), base = 0;
+	int err = judge && n > first && fu->n_exact > 1 ? alone(fu, first, &base) : 0;
+
+	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
+		double square, exact, factor;
+
+		err = mode_of(fu, n);
+		if (err < 0 || n == first)
+			break;
+		square = judge ? (mean_square(fu, first, n) * (double)(n - first) - base) / fixed : 0;
+		exact = mean_square(fu, 0, fu->n_exact);
+		factor = sqrt(fmax(fmax(square, 1), exact > 2 ? 2 * exact : 1));
+		if (factor < 1.2)
+			break;
+		raise_noise(fu, first, n, factor);
+		base /= factor * factor;
+	}
+	return err < 0 ? err : mode_of(fu, n);
+}
+
+static void drop_equations(struct full *fu, size_t n)
+{
+	for (size_t i = n; i < fu->eqs.n; i++)
+		free(fu->eqs.v[i].w);
+	fu->eqs.n = n;
+}
+
+/* Landing is not linear in the flow: its equations are drawn anew about each mode. */
 static int add_landing(struct full *fu)
 {
+	size_t n = fu->n_given;
 	double temper = 1;
 	int err = 0;
 
 	if (fu->p->total_cyc <= 0 || fu->space->n_free > MAX_LANDING_FREE)
 		return 0;
 	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
-		for (size_t i = fu->n_given; i < fu->eqs.n; i++)
-			free(fu->eqs.v[i].w);
-		fu->eqs.n = fu->n_given;
+		double before;
+
+		drop_equations(fu, n);
 		err = landing_equations(fu->p, fu->space, fu->t, &fu->eqs);
-		for (size_t i = fu->n_given; i < fu->eqs.n; i++)
-			fu->eqs.v[i].sd *= temper;
-		posterior_free(fu->post);
-		fu->post = NULL;
-		if (err == 0)
-			err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
-		if (err == 0)
-			err = posterior_mode(fu->post, fu->t, fu->hessian);
-		if (err == 0)
-			temper *= landing_misfit(fu);
+		if (err < 0 || fu->eqs.n == n)
+			break;
+		raise_noise(fu, n, fu->eqs.n, temper);
+		before = fu->eqs.v[n].sd;
+		err = admit(fu, n, true);
+		/* What this round's equations were found wrong by, the next round's will be too. */
+		temper *= fu->eqs.v[n].sd / before;
 	}
 	return err;
 }
@@ -561,7 +612,9 @@ int method_full(const struct problem *p, const struct space *space, const double
 	o = bounded(opts, fu.post);
 	err = solution_init(out, p, o.n_chains * o.n_keep);
 	if (err == 0)
-		err = find_mode(&fu, out);
+		err = settle_exact(&fu, out);
+	if (err == 0)
+		err = admit(&fu, fu.n_exact, false);
 	if (err == 0)
 		err = add_landing(&fu);
 	if (err == 0)
@@ -572,9 +625,21 @@ int method_full(const struct problem *p, const struct space *space, const double
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.t);
 	out->evidence = evidence_of(&fu.eqs, space->n_free);
-	err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
-	if (err == 0)
-		diagnose(p, o.n_chains, o.n_keep, out);
+	for (int attempt = 0; attempt < MAX_ATTEMPTS && err == 0; attempt++) {
+		memset(out->edge_flow, 0, p->n_edges * sizeof(*out->edge_flow));
+		err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
+		if (err == 0)
+			diagnose(p, o.n_chains, o.n_keep, out);
+		if (!(out->r_hat > max_r_hat))
+			break;
+		/* Slow mixing is first answered with patience. */
+		o.n_burn *= 4;
+		o.thin *= 4;
+	}
+	if (err == 0 && out->r_hat > max_r_hat) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);
+	}
 out:
 	full_fini(&fu);
 	return err;

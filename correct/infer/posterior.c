@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/profile.h"
 #include "profiler/base/err.h"
 
 /*
@@ -131,6 +132,18 @@ static void time_terms(struct posterior *post, const struct problem *p)
 	}
 }
 
+/* Directions that no exact equation fixes, shared out over the classes. */
+static double scale_weight(const struct posterior *post, const struct equations *eqs)
+{
+	size_t n_exact = 0;
+
+	for (size_t i = 0; i < eqs->n; i++)
+		n_exact += !(eqs->v[i].kind & (PROFILE_BY_PATH | PROFILE_BY_LANDING));
+	if (n_exact >= post->n_free)
+		return 0;
+	return fmin(1, (double)(post->n_free - n_exact) / (double)post->n_classes);
+}
+
 static int alloc_all(struct posterior *post, const struct problem *p)
 {
 	post->r = calloc(post->n_rows * post->n_free + 1, sizeof(double));
@@ -189,6 +202,7 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 	if (err < 0)
 		goto out;
 	time_terms(post, p);
+	post->scale_weight = scale_weight(post, eqs);
 	post->mu = p->total_cyc > 0 && p->total_insn > 0 ? log(p->total_cyc / p->total_insn) : 0;
 	*out = post;
 	post = NULL;
@@ -224,7 +238,7 @@ double posterior_time(const struct posterior *post, size_t c, double n)
 {
 	double x = posterior_time_residual(post, c, n);
 
-	return (posterior_time_dof + 1) / 2 * log1p(x * x / posterior_time_dof);
+	return (posterior_time_dof + 1) / 2 * log1p(x * x / posterior_time_dof) + post->scale_weight * log(n);
 }
 
 void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
@@ -232,7 +246,7 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 	double x = posterior_time_residual(post, c, n),
 	       weight = (posterior_time_dof + 1) / (posterior_time_dof + x * x);
 
-	*slope = weight * x / post->scale[c];
+	*slope = weight * x / post->scale[c] + post->scale_weight;
 	/* The curvature of the weighted square: never negative, unlike the true one in the tails. */
 	*curve = weight / (post->scale[c] * post->scale[c]);
 }

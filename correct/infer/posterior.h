@@ -7,11 +7,14 @@
  *
  *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2            equations, in units of their noise
  *              + sum_c log T4((log n_c I_c - log C_c + mu) / s_c)   time
+ *              - w sum_c log n_c                                   scale
  *   with f = Z t >= 0.
  *
  * c are classes of blocks that structure makes run equally often, n_c their
  * executions, I_c their instructions an execution, C_c the cycles seen in
- * them.  The second line is all that cycles say of counts: that the
+ * them.  The last line makes the second a density of log n_c rather than of
+ * n_c, w being the share of the classes that is free to choose: without it
+ * the many ways to run much outweigh the few to run little.  The second line is all that cycles say of counts: that the
  * instructions of a region do not differ in cost without limit; mu is
  * their common log cycles per instruction.  It decides only what nothing
  * exact does.
@@ -29,15 +32,16 @@ struct sparse {
 
 struct posterior {
 	size_t n_free, n_edges, n_rows, n_classes;
-	struct sparse z;    /* [E] flows */
-	double *r;          /* [n_rows][n_free] equations over their noise */
-	double *r_value;    /* [n_rows] */
-	struct sparse n;    /* [n_classes] executions */
-	double *log_insn;   /* [n_classes] log I_c */
-	double *log_cyc;    /* [n_classes] log C_c */
-	double *scale;      /* [n_classes] s_c */
-	double mu;          /* log cycles an instruction */
-	uint32_t *class_of; /* [B] */
+	struct sparse z;     /* [E] flows */
+	double *r;           /* [n_rows][n_free] equations over their noise */
+	double *r_value;     /* [n_rows] */
+	struct sparse n;     /* [n_classes] executions */
+	double *log_insn;    /* [n_classes] log I_c */
+	double *log_cyc;     /* [n_classes] log C_c */
+	double *scale;       /* [n_classes] s_c */
+	double mu;           /* log cycles an instruction */
+	double scale_weight; /* w */
+	uint32_t *class_of;  /* [B] */
 };
 
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,

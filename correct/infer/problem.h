@@ -77,11 +77,12 @@ void solution_fini(struct solution *s);
 struct infer_opts {
 	uint64_t seed;
 	size_t n_chains, n_burn, n_keep; /* keep: per chain, after burn-in */
+	size_t thin;                     /* sweeps between two kept ones; full only */
 };
 
-#define INFER_OPTS_DEFAULT                                             \
-	{                                                              \
-		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300 \
+#define INFER_OPTS_DEFAULT                                                        \
+	{                                                                         \
+		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300, .thin = 1 \
 	}
 
 /*

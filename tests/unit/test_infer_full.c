@@ -238,7 +238,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 1e6 };
 	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = { .seed = 7, .n_chains = 2, .n_burn = 20, .n_keep = 20 };
+	struct infer_opts opts = { .seed = 7, .n_chains = 2, .n_burn = 20, .n_keep = 20, .thin = 1 };
 	struct equations eqs = { 0 };
 	struct solution one = { 0 }, two = { 0 };
 	struct space *s = NULL;
