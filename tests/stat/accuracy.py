@@ -36,7 +36,7 @@ class Tally:
 
     def __init__(self):
         self.by_seed = defaultdict(list)  # seed -> absolute errors of its functions
-        self.eps = []
+        self.eps = defaultdict(list)
         self.inside = self.intervals = 0
         self.fixed = self.false = self.functions = 0
 
@@ -45,7 +45,7 @@ class Tally:
         raw = method == "raw"
         functions = result["functions"]
         total = sum(f["truth"] for f in functions)
-        self.eps.append(result["eps_raw" if raw else "eps_fixed"])
+        self.eps[seed].append(result["eps_raw" if raw else "eps_fixed"])
         for f in functions:
             if total <= 0 or f["truth"] < MIN_SHARE * total:
                 continue
@@ -66,12 +66,13 @@ class Tally:
     def row(self):
         errors = [e for seed in self.by_seed.values() for e in seed]
         means = [statistics.mean(v) for v in self.by_seed.values() if v]
+        eps = [e for seed in self.eps.values() for e in seed]
         worsts = [max(v) for v in self.by_seed.values() if v]
         return [
-            str(len(self.eps)),
+            str(len(eps)),
             with_spread(statistics.mean(errors) if errors else None, means),
             with_spread(max(errors) if errors else None, worsts),
-            with_spread(statistics.mean(self.eps) if self.eps else None, self.eps),
+            with_spread(statistics.mean(eps) if eps else None, [statistics.mean(v) for v in self.eps.values()]),
             share(self.inside, self.intervals),
             share(self.fixed, self.functions),
             share(self.false, self.fixed),
