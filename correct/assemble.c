@@ -324,13 +324,14 @@ static double samples_in(const struct problem *p)
 	return p->insn_per_sample > 0 ? sum / p->insn_per_sample : 0;
 }
 
-/* Cycles that one turn of the region takes: all its cycles over the executions of its header. */
+/* Cycles between two executions of the block that runs most: a turn of the innermost hot loop. */
 static double turn_cyc(const struct problem *p, const struct solution *sol)
 {
+	double most = 0;
+
 	for (size_t b = 0; b < p->n_blocks && sol->n_draws; b++)
-		if (p->blocks[b].graph_block == p->region->header && sol->draws[b] > 0)
-			return p->total_cyc / (double)sol->draws[b];
-	return NAN;
+		most = fmax(most, (double)sol->draws[b]);
+	return most > 0 ? p->total_cyc / most : NAN;
 }
 
 /* Why a region is not to be trusted beyond what its solution says; "" if nothing. */

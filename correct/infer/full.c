@@ -27,6 +27,9 @@ static const double misfit_gross = 0.02;
 
 static const double max_r_hat = 1.1;
 
+/* Of what is known along an axis, from which on a kind of evidence is named. */
+static const double fair_part = 0.25;
+
 enum {
 	MAX_SHRINKS = 200,
 	MAX_WATCHED = 48,
@@ -387,13 +390,27 @@ static struct infer_opts bounded(const struct infer_opts *opts, const struct pos
 	return o;
 }
 
-static uint8_t evidence_of(const struct equations *eqs, size_t n_free)
+/*
+ * What the result rests on: the kinds of equations that make up a fair part
+ * of what is known along some axis.  Axes are in units of the posterior's
+ * own width, so all that is known along one adds up to about 1.
+ */
+static uint8_t evidence_of(const struct axes *ax, const struct equations *eqs)
 {
+	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_PATH, PROFILE_BY_LANDING };
 	uint8_t bits = 0;
 
-	for (size_t i = 0; i < eqs->n; i++)
-		bits |= eqs->v[i].kind;
-	return n_free <= 1 ? PROFILE_BY_FLOW : bits;
+	for (size_t i = 0; i < ax->d; i++)
+		for (size_t k = 0; k < sizeof(kinds); k++) {
+			double known = 0;
+
+			for (size_t row = 0; row < eqs->n; row++)
+				if (eqs->v[row].kind == kinds[k])
+					known += ax->r[i * ax->n_rows + row] * ax->r[i * ax->n_rows + row];
+			if (known > fair_part)
+				bits |= kinds[k];
+		}
+	return ax->d <= 1 ? PROFILE_BY_FLOW : bits;
 }
 
 /* What the whole of one region's sampling needs. */
@@ -624,7 +641,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	axes_fill(&fu.axes, fu.post);
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.t);
-	out->evidence = evidence_of(&fu.eqs, space->n_free);
+	out->evidence = evidence_of(&fu.axes, &fu.eqs);
 	for (int attempt = 0; attempt < MAX_ATTEMPTS && err == 0; attempt++) {
 		memset(out->edge_flow, 0, p->n_edges * sizeof(*out->edge_flow));
 		err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
