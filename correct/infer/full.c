@@ -30,6 +30,9 @@ static const double max_r_hat = 1.1;
 /* Of what is known along an axis, from which on a kind of evidence is named. */
 static const double fair_part = 0.25;
 
+/* Relative change of executions a step of unit length must make for its time to be worth two logarithms. */
+static const double noticeable = 3e-4;
+
 enum {
 	MAX_SHRINKS = 200,
 	MAX_WATCHED = 48,
@@ -42,10 +45,12 @@ enum {
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
 struct axes {
 	size_t d, n_edges, n_rows, n_classes;
-	double *t; /* [d][d] the direction */
-	double *f; /* [d][E] */
-	double *r; /* [d][rows] */
-	double *n; /* [d][classes] */
+	double *t;         /* [d][d] the direction */
+	double *f;         /* [d][E] */
+	double *r;         /* [d][rows] */
+	double *n;         /* [d][classes] */
+	uint32_t *moved;   /* [d][classes] the classes whose executions a step changes noticeably ... */
+	uint32_t *n_moved; /* [d] ... and how many */
 };
 
 struct chain {
@@ -64,6 +69,8 @@ static void axes_fini(struct axes *a)
 	free(a->f);
 	free(a->r);
 	free(a->n);
+	free(a->moved);
+	free(a->n_moved);
 }
 
 static int axes_init(struct axes *a, const struct posterior *post, double *hessian)
@@ -79,8 +86,10 @@ static int axes_init(struct axes *a, const struct posterior *post, double *hessi
 		            .t = calloc(d * d + 1, sizeof(double)),
 		            .f = calloc(d * post->n_edges + 1, sizeof(double)),
 		            .r = calloc(d * post->n_rows + 1, sizeof(double)),
-		            .n = calloc(d * post->n_classes + 1, sizeof(double)) };
-	if (!a->t || !a->f || !a->r || !a->n)
+		            .n = calloc(d * post->n_classes + 1, sizeof(double)),
+		            .moved = calloc(d * post->n_classes + 1, sizeof(uint32_t)),
+		            .n_moved = calloc(d + 1, sizeof(uint32_t)) };
+	if (!a->t || !a->f || !a->r || !a->n || !a->moved || !a->n_moved)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	for (size_t k = 0; k < d; k++)
 		hessian[k * d + k] *= 1 + 1e-10;
@@ -94,15 +103,20 @@ static int axes_init(struct axes *a, const struct posterior *post, double *hessi
 }
 
 /* The directions' effects on flows, equations and executions. */
-static void axes_fill(struct axes *a, const struct posterior *post)
+static void axes_fill(struct axes *a, const struct posterior *post, const double *mode)
 {
 	for (size_t i = 0; i < a->d; i++) {
 		const double *t = a->t + i * a->d;
 
 		for (size_t e = 0; e < a->n_edges; e++)
 			a->f[i * a->n_edges + e] = sparse_dot(&post->z, e, t);
-		for (size_t c = 0; c < a->n_classes; c++)
-			a->n[i * a->n_classes + c] = sparse_dot(&post->n, c, t);
+		for (size_t c = 0; c < a->n_classes; c++) {
+			double dn = sparse_dot(&post->n, c, t);
+
+			a->n[i * a->n_classes + c] = dn;
+			if (fabs(dn) > noticeable * sparse_dot(&post->n, c, mode))
+				a->moved[i * a->n_classes + a->n_moved[i]++] = (uint32_t)c;
+		}
 		for (size_t k = 0; k < a->n_rows; k++) {
 			double sum = 0;
 
@@ -143,15 +157,17 @@ static void limits(const struct chain *ch, const double *df, double *lo, double 
 }
 
 /* -log p at step s, up to a constant: quadratic equations in closed form, times of the classes that move. */
-static double energy(const struct chain *ch, const double *dn, double a, double b, double s)
+static double energy(const struct chain *ch, size_t i, double a, double b, double s)
 {
+	const struct axes *ax = ch->axes;
+	const double *dn = ax->n + i * ax->n_classes;
 	double sum = (a * s + b) * s;
 
-	for (size_t c = 0; c < ch->post->n_classes; c++) {
+	for (uint32_t k = 0; k < ax->n_moved[i]; k++) {
+		uint32_t c = ax->moved[i * ax->n_classes + k];
 		double n = ch->n[c] + s * dn[c];
 
-		if (dn[c] != 0)
-			sum += n > 0 ? posterior_time(ch->post, c, n) : 1e9;
+		sum += n > 0 ? posterior_time(ch->post, c, n) : 1e9;
 	}
 	return sum / ch->heat;
 }
@@ -174,7 +190,7 @@ static void move(struct chain *ch, size_t i, double s)
 static void step(struct chain *ch, size_t i)
 {
 	const struct axes *ax = ch->axes;
-	const double *dn = ax->n + i * ax->n_classes, *dr = ax->r + i * ax->n_rows;
+	const double *dr = ax->r + i * ax->n_rows;
 	double lo, hi, min, max, a = 0, b = 0, level, width = 2.5 * sqrt(ch->heat), s = 0;
 
 	limits(ch, ax->f + i * ax->n_edges, &min, &max);
@@ -184,18 +200,18 @@ static void step(struct chain *ch, size_t i)
 		a += dr[k] * dr[k] / 2;
 		b += dr[k] * ch->miss[k];
 	}
-	level = energy(ch, dn, a, b, 0) + gsl_ran_exponential(ch->rng, 1);
+	level = energy(ch, i, a, b, 0) + gsl_ran_exponential(ch->rng, 1);
 	lo = -width * gsl_rng_uniform(ch->rng);
 	hi = lo + width;
-	for (int grow = 0; grow < 30 && lo > min && energy(ch, dn, a, b, lo) < level; grow++)
+	for (int grow = 0; grow < 30 && lo > min && energy(ch, i, a, b, lo) < level; grow++)
 		lo -= width;
-	for (int grow = 0; grow < 30 && hi < max && energy(ch, dn, a, b, hi) < level; grow++)
+	for (int grow = 0; grow < 30 && hi < max && energy(ch, i, a, b, hi) < level; grow++)
 		hi += width;
 	lo = fmax(lo, min);
 	hi = fmin(hi, max);
 	for (int shrink = 0; shrink < MAX_SHRINKS; shrink++) {
 		s = lo + (hi - lo) * gsl_rng_uniform(ch->rng);
-		if (energy(ch, dn, a, b, s) < level) {
+		if (energy(ch, i, a, b, s) < level) {
 			move(ch, i, s);
 			return;
 		}
@@ -380,7 +396,7 @@ static int run_chains(const struct problem *p, const struct posterior *post, con
 static struct infer_opts bounded(const struct infer_opts *opts, const struct posterior *post)
 {
 	double cost = (double)post->n_free *
-	              ((double)post->n_edges + (double)post->n_rows + 12 * (double)post->n_classes);
+	              ((double)post->n_edges + (double)post->n_rows + 60 * (double)post->n_classes);
 	double sweeps = (double)(opts->n_chains * (opts->n_burn + opts->n_keep));
 	double scale = fmin(1, 2e9 / (cost * sweeps + 1));
 	struct infer_opts o = *opts;
@@ -638,7 +654,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 		err = axes_init(&fu.axes, fu.post, fu.hessian);
 	if (err < 0)
 		goto out;
-	axes_fill(&fu.axes, fu.post);
+	axes_fill(&fu.axes, fu.post, fu.t);
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.t);
 	out->evidence = evidence_of(&fu.axes, &fu.eqs);

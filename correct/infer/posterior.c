@@ -132,16 +132,16 @@ static void time_terms(struct posterior *post, const struct problem *p)
 	}
 }
 
-/* Directions that no exact equation fixes, shared out over the classes. */
+/* Directions that nothing measured settles, shared out over the classes. */
 static double scale_weight(const struct posterior *post, const struct equations *eqs)
 {
-	size_t n_exact = 0;
+	size_t n_settled = 0;
 
 	for (size_t i = 0; i < eqs->n; i++)
-		n_exact += !(eqs->v[i].kind & (PROFILE_BY_PATH | PROFILE_BY_LANDING));
-	if (n_exact >= post->n_free)
+		n_settled += eqs->v[i].kind != PROFILE_BY_LANDING;
+	if (n_settled >= post->n_free)
 		return 0;
-	return fmin(1, (double)(post->n_free - n_exact) / (double)post->n_classes);
+	return fmin(1, (double)(post->n_free - n_settled) / (double)post->n_classes);
 }
 
 static int alloc_all(struct posterior *post, const struct problem *p)
