@@ -21,6 +21,7 @@ enum {
 	MIN_PART_SAMPLES = 40,
 	MAX_BETWEEN = 1,
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
+	PENDING = -2,       /* of_sample of such a sample while its scope is looked for */
 };
 
 struct finder {
@@ -275,8 +276,8 @@ static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traff
 
 		if (f->out->of_sample[i] != (int32_t)scope)
 			continue;
-		f->out->of_sample[i] = -1;
 		if (f->label[i] == LABEL_UNKNOWN) {
+			f->out->of_sample[i] = PENDING;
 			if (!since[th])
 				since[th] = i + 1;
 			continue;
@@ -285,19 +286,19 @@ static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traff
 		f->out->of_sample[i] = now;
 		/* Unknown ones before the first known sample go with it. */
 		for (size_t k = since[th]; k && k - 1 < i; k++)
-			if (f->samples[k - 1].thread == th && f->samples[k - 1].block >= 0 &&
-			    f->out->of_sample[k - 1] == -1 && f->label[k - 1] == LABEL_UNKNOWN &&
+			if (f->samples[k - 1].thread == th && f->out->of_sample[k - 1] == PENDING &&
 			    (known[th] == now || known[th] == -1))
 				f->out->of_sample[k - 1] = now;
 		since[th] = 0;
 		known[th] = now;
 	}
-	/* And those after the last one. */
-	for (uint32_t th = 0; th < f->n_threads; th++)
-		for (size_t k = since[th]; k && k - 1 < f->n; k++)
-			if (f->samples[k - 1].thread == th && f->samples[k - 1].block >= 0 &&
-			    f->out->of_sample[k - 1] == -1 && f->label[k - 1] == LABEL_UNKNOWN)
-				f->out->of_sample[k - 1] = known[th];
+	/* And those after the last one; what is left lies between two parts. */
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t th = f->samples[i].thread;
+
+		if (f->out->of_sample[i] == PENDING)
+			f->out->of_sample[i] = since[th] && since[th] - 1 <= i ? known[th] : -1;
+	}
 	free(since);
 	free(known);
 	return 0;
@@ -346,6 +347,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	struct traffic *t = calloc(1, sizeof(*t));
 	int32_t scope_of[MAX_PARTS];
 	double n_scope = 0;
+	size_t n_before;
 	int err;
 
 	*split = false;
@@ -366,9 +368,12 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 		goto out;
 	if (parts->n > 1 && count_groups(t, parts->n) < 2)
 		goto out;
+	n_before = f->out->n;
 	err = make_scopes(f, scope, parts, t, scope_of);
-	if (err == 0)
-		err = reassign(f, scope, parts->n, t, scope_of);
+	/* No part has enough samples for itself: better together than not at all. */
+	if (err < 0 || f->out->n == n_before)
+		goto out;
+	err = reassign(f, scope, parts->n, t, scope_of);
 	*split = err == 0;
 out:
 	flow_regions_free(parts);

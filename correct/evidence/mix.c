@@ -9,6 +9,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
@@ -27,7 +28,7 @@ struct begin {
 
 /* Sums over a region's intervals; the event's index within the group is k. */
 struct scope_sums {
-	double insn, cyc; /* inside, exact */
+	double insn;      /* inside, exact */
 	double edge_insn; /* half of the intervals that cross the region's edge */
 	double n_intervals, n_crossings;
 	double sum[MAX_KINDS];    /* of event k over inside intervals */
@@ -43,7 +44,7 @@ struct mix {
 	enum mix_kind kind[MAX_KINDS];
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
-	int insn, cyc;           /* index into kind[], -1 = not in the group */
+	int insn;                /* index into kind[], -1 = no group that counts instructions was read yet */
 	struct scope_sums *sums; /* [scopes] */
 	struct {
 		struct begin *v;
@@ -55,20 +56,51 @@ static void find_kinds(struct mix *m)
 {
 	const struct pd_reader *r = m->in.rec->reader;
 
-	m->insn = m->cyc = -1;
 	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < MAX_KINDS; i++) {
 		const struct pd_event *e = pd_event(r, i);
 		enum mix_kind kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 
 		if (kind == MIX_NONE || !(e->attr.read_format & PERF_FORMAT_GROUP))
 			continue;
-		if (kind == MIX_INSN && m->insn < 0)
-			m->insn = (int)m->n_kinds;
-		if (kind == MIX_CYCLES && m->cyc < 0)
-			m->cyc = (int)m->n_kinds;
 		m->kind[m->n_kinds] = kind;
 		m->event[m->n_kinds++] = (int)i;
 	}
+}
+
+static bool value_of(const struct pd_sample *s, int event, uint64_t *value)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		if (s->values[i].event == event) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Events of several groups are never read together: keep those of the first
+ * group seen to count instructions, to which all others are set in relation.
+ */
+static void choose_group(struct mix *m, const struct pd_sample *s)
+{
+	size_t kept = 0;
+	uint64_t value;
+	bool counts_insn = false;
+
+	for (size_t k = 0; k < m->n_kinds; k++)
+		counts_insn = counts_insn || (m->kind[k] == MIX_INSN && value_of(s, m->event[k], &value));
+	if (!counts_insn)
+		return;
+	for (size_t k = 0; k < m->n_kinds; k++) {
+		if (!value_of(s, m->event[k], &value))
+			continue;
+		m->kind[kept] = m->kind[k];
+		m->event[kept] = m->event[k];
+		if (m->kind[kept] == MIX_INSN && m->insn < 0)
+			m->insn = (int)kept;
+		kept++;
+	}
+	m->n_kinds = kept;
 }
 
 static int begin(const struct evidence_input *in, void **state)
@@ -78,6 +110,7 @@ static int begin(const struct evidence_input *in, void **state)
 	if (!m)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	m->in = *in;
+	m->insn = -1;
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
 	if (!m->sums) {
@@ -105,17 +138,9 @@ static int grow_threads(struct mix *m, uint32_t thread)
 /* The group's values in our order; false when one is missing. */
 static bool read_values(const struct mix *m, const struct pd_sample *s, uint64_t *value)
 {
-	for (size_t k = 0; k < m->n_kinds; k++) {
-		bool found = false;
-
-		for (size_t i = 0; i < s->n_values && !found; i++) {
-			found = s->values[i].event == m->event[k];
-			if (found)
-				value[k] = s->values[i].value;
-		}
-		if (!found)
+	for (size_t k = 0; k < m->n_kinds; k++)
+		if (!value_of(s, m->event[k], &value[k]))
 			return false;
-	}
 	return m->n_kinds > 0;
 }
 
@@ -125,8 +150,6 @@ static void add_inside(struct mix *m, struct scope_sums *r, const double *delta)
 
 	r->insn += insn;
 	r->insn_sq += insn * insn;
-	if (m->cyc >= 0)
-		r->cyc += delta[m->cyc];
 	r->n_intervals++;
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		r->sum[k] += delta[k];
@@ -149,6 +172,15 @@ static void follow_excursions(struct mix *m, struct begin *b, int32_t scope)
 	b->n_outside = 0;
 }
 
+/* Half of an interval that crosses the region's edge is the region's. */
+static void add_crossing(struct mix *m, int32_t scope, double insn)
+{
+	if (scope < 0)
+		return;
+	m->sums[scope].edge_insn += insn / 2;
+	m->sums[scope].n_crossings++;
+}
+
 static int sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
@@ -157,41 +189,29 @@ static int sample(void *state, const struct sample_seen *s)
 	struct begin *b;
 	bool forward = true;
 
-	if (m->insn < 0 || grow_threads(m, s->thread) < 0)
-		return m->insn < 0 ? 0 : -SP_ENOMEM;
-	b = &m->threads.v[s->thread];
-	if (!read_values(m, &s->record->sample, value))
+	if (m->insn < 0)
+		choose_group(m, &s->record->sample);
+	if (m->insn < 0 || !read_values(m, &s->record->sample, value))
 		return 0;
+	if (grow_threads(m, s->thread) < 0)
+		return -SP_ENOMEM;
+	b = &m->threads.v[s->thread];
 	follow_excursions(m, b, s->scope);
+	/* Values that go back are another counter's: a new exec, or another thread's number reused. */
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		forward = forward && value[k] >= b->value[k];
 		delta[k] = (double)(value[k] - b->value[k]);
 	}
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
-	if (!b->valid && forward) {
-		if (s->scope >= 0) {
-			m->sums[s->scope].edge_insn += delta[m->insn] / 2;
-			m->sums[s->scope].n_crossings++;
-		}
-	}
-	/* Values that go back are another counter's: a new exec, or another thread's number reused. */
-	if (b->valid && forward) {
-		if (b->scope == s->scope) {
-			if (s->scope >= 0)
-				add_inside(m, &m->sums[s->scope], delta);
-		} else {
-			if (b->scope >= 0)
-				m->sums[b->scope].edge_insn += delta[m->insn] / 2,
-				        m->sums[b->scope].n_crossings++;
-			if (s->scope >= 0)
-				m->sums[s->scope].edge_insn += delta[m->insn] / 2,
-				        m->sums[s->scope].n_crossings++;
-		}
+	if (forward && b->valid && b->scope == s->scope && s->scope >= 0) {
+		add_inside(m, &m->sums[s->scope], delta);
+	} else if (forward && (!b->valid || b->scope != s->scope)) {
+		add_crossing(m, b->scope, delta[m->insn]);
+		add_crossing(m, s->scope, delta[m->insn]);
 	}
 	b->valid = true;
 	b->scope = s->scope;
-	for (size_t k = 0; k < m->n_kinds; k++)
-		b->value[k] = value[k];
+	memcpy(b->value, value, m->n_kinds * sizeof(*value));
 	return 0;
 }
 
@@ -263,7 +283,7 @@ static bool all_zero(const double *w, size_t n)
  * intervals' scatter about it counts only for the part of the region's time
  * not covered by inside intervals, since those are a census, not a sample.
  */
-static double ratio_sd(const struct mix *m, const struct scope_sums *r, size_t k, double total)
+static double ratio_sd(const struct scope_sums *r, size_t k, double total)
 {
 	double ratio = r->sum[k] / r->insn, n = r->n_intervals;
 	double scatter = r->sum_sq[k] - 2 * ratio * r->cross[k] + ratio * ratio * r->insn_sq;
@@ -275,7 +295,6 @@ static double ratio_sd(const struct mix *m, const struct scope_sums *r, size_t k
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / r->insn * sqrt(r->n_crossings + 2);
 
-	(void)m;
 	return sqrt(se * se * uncovered + uncovered * uncovered * per_interval * per_interval / fmax(n, 1) +
 	            foreign * foreign + end * end + 1e-10);
 }
@@ -311,7 +330,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	int err = total_equation(m, p, scope, out);
 
 	(void)space;
-	if (err < 0 || m->insn < 0 || r->n_intervals < 3)
+	if (err < 0 || m->insn < 0 || r->n_intervals < 3 || !(r->insn > 0))
 		return err;
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		double ratio = r->sum[k] / r->insn;
@@ -335,7 +354,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		for (size_t e = 0; e < p->n_edges; e++)
 			eq->w[e] -= ratio * p->blocks[p->edges[e].to].n_insn;
 		eq->shown = ratio * p->total_insn;
-		eq->sd = ratio_sd(m, r, k, p->total_insn) * p->total_insn;
+		eq->sd = ratio_sd(r, k, p->total_insn) * p->total_insn;
 	}
 	return 0;
 }

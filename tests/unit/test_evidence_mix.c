@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* eq. 8: exact counts between neighbouring samples, and the equations they make; all sums by hand. */
+#include "tests/unit/fixture_recording.h"
+
+#include <math.h>
+
+#include "correct/evidence/evidence.h"
+#include "correct/profile.h"
+#include "tests/unit/fixture_problem.h"
+
+/* The hmmer loop of 10, 5 and 4 instructions; block 0 ends in a branch, and 3 of its instructions load. */
+static const uint32_t n_insn[] = { 10, 5, 4 };
+
+enum { INSN, CYC, COND, LOAD };
+static const struct hand_event group[] = {
+	{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+	{ "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000, 0, true },
+	{ "cond-branches", PERF_TYPE_RAW, 1, 0, 0, true },
+	{ "loads", PERF_TYPE_RAW, 2, 0, 0, true },
+};
+
+struct bench {
+	struct fixture f;
+	struct recording *rec;
+	struct problem *problems[1];
+	void *state;
+};
+
+static void begin_with(struct bench *b, const struct hand_event *events, size_t n)
+{
+	struct evidence_input in = { .problems = b->problems, .n = 1 };
+
+	fixture_hmmer(&b->f, n_insn);
+	b->f.p->insns[9].flow = INSN_COND;
+	for (int i = 0; i < 3; i++)
+		b->f.p->insns[i].flags = INSN_LOAD;
+	b->f.p->insn_per_sample = b->f.p->cyc_per_sample = 1000;
+	b->problems[0] = b->f.p;
+	b->rec = recording_by_hand(events, n);
+	in.rec = b->rec;
+	in.graph = &b->f.g;
+	assert_int_equal(evidence_mix.begin(&in, &b->state), 0);
+}
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	begin_with(b, group, 4);
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	evidence_mix.end(b->state);
+	recording_close(b->rec);
+	fixture_fini(&b->f);
+	free(b);
+	return 0;
+}
+
+/* A sample of a thread, in the scope or (-1) outside, and the group's counts at it. */
+static void show(struct bench *b, uint32_t thread, int32_t scope, uint64_t insn, uint64_t cyc, uint64_t cond,
+                 uint64_t load)
+{
+	const struct pd_value v[] = {
+		{ .value = insn, .event = INSN },
+		{ .value = cyc, .event = CYC },
+		{ .value = cond, .event = COND },
+		{ .value = load, .event = LOAD },
+	};
+	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = thread };
+	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = scope, .thread = thread };
+
+	r.sample = (struct pd_sample){ .period = 1000, .values = v, .n_values = 4 };
+	assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+}
+
+static struct equations answer(struct bench *b)
+{
+	struct equations eqs = { 0 };
+
+	assert_int_equal(evidence_mix.equations(b->state, 0, NULL, &eqs), 0);
+	return eqs;
+}
+
+static const struct equation *named(const struct equations *eqs, const char *name)
+{
+	for (size_t i = 0; i < eqs->n; i++)
+		if (strcmp(eqs->v[i].name, name) == 0)
+			return &eqs->v[i];
+	return NULL;
+}
+
+/*
+ * Five samples inside, 1000 instructions, 100 branches and 300 loads apart:
+ * 4 x 1000 inside.  The thread's first 1000 may have run outside: half of
+ * them, 500, count; and half an interval, 500, after its last sample.
+ */
+static void what_lies_between_two_samples_inside_is_the_regions(void **state)
+{
+	struct bench *b = *state;
+	const struct equation *total, *cond, *load;
+	struct equations eqs;
+
+	for (uint64_t i = 1; i <= 5; i++)
+		show(b, 0, 0, 1000 * i, 2000 * i, 100 * i, 300 * i);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 4000 + 500 + 500);
+	assert_true(b->f.p->unseen_share == 0);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 3); /* cycles are no mix */
+	total = named(&eqs, "instructions");
+	assert_non_null(total);
+	assert_int_equal(total->kind, 0);
+	assert_true(total->value == 5000);
+	/* Each edge enters a block and counts its instructions: B, C, C, A. */
+	assert_true(total->w[0] == 5 && total->w[1] == 4 && total->w[2] == 4 && total->w[3] == 10);
+	/* Two ends, each evenly somewhere in 1000: sd sqrt(2/12) x 1000; 1e-5 of 5000 besides. */
+	assert_float_equal(total->sd, sqrt(2. / 12) * 1000 + 0.05, 1e-9);
+	/* Ratio 0.1: a branch on entry of A, less a tenth of the instructions entered. */
+	cond = named(&eqs, "cond-branches");
+	assert_non_null(cond);
+	assert_int_equal(cond->kind, PROFILE_BY_MIX);
+	assert_float_equal(cond->w[0], -0.5, 1e-12);
+	assert_float_equal(cond->w[1], -0.4, 1e-12);
+	assert_float_equal(cond->w[2], -0.4, 1e-12);
+	assert_float_equal(cond->w[3], 1 - 1.0, 1e-12);
+	assert_true(cond->value == 0);
+	assert_float_equal(cond->shown, 500, 1e-9);
+	load = named(&eqs, "loads");
+	assert_non_null(load);
+	assert_float_equal(load->w[3], 3 - 0.3 * 10, 1e-12);
+	assert_float_equal(load->w[0], -0.3 * 5, 1e-12);
+	equations_fini(&eqs);
+}
+
+/*
+ * Outside until 4000, inside at 6000, 7000, 8000, 9000, outside at 13000:
+ * 3000 inside; half of 2000 on the way in, half of 4000 on the way out.
+ */
+static void half_of_an_interval_that_crosses_the_edge_counts(void **state)
+{
+	struct bench *b = *state;
+	struct equations eqs;
+
+	show(b, 0, -1, 4000, 4000, 0, 0);
+	for (uint64_t i = 6; i <= 9; i++)
+		show(b, 0, 0, 1000 * i, 1000 * i, 10 * i, 10 * i);
+	show(b, 0, -1, 13000, 13000, 100, 100);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 3000 + 1000 + 2000);
+	eqs = answer(b);
+	/* Two crossings of 3000 on average. */
+	assert_float_equal(named(&eqs, "instructions")->sd, sqrt(2. / 12) * 3000 + 0.06, 1e-9);
+	equations_fini(&eqs);
+}
+
+/*
+ * An exec starts the counters anew: 9000 -> 500 is no interval.  Before it
+ * 2 x 1000 inside and 500 at the beginning, after it 2 x 1000, and at the end
+ * half of the mean interval, 500.
+ */
+static void counts_that_go_back_begin_anew(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint64_t i = 0; i < 3; i++)
+		show(b, 0, 0, 1000 * (i + 1), 1000 * i, 10 * i, 10 * i);
+	for (uint64_t i = 0; i < 3; i++)
+		show(b, 0, 0, 500 + 1000 * i, 500 + 1000 * i, 5 + 10 * i, 5 + 10 * i);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 4000 + 500 + 500);
+}
+
+/* Two threads' counters have nothing to do with each other, in whatever order their samples come. */
+static void threads_count_each_for_itself(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint64_t i = 1; i <= 5; i++) {
+		show(b, 0, 0, 1000 * i, 1000 * i, 10 * i, 10 * i);
+		show(b, 1, 0, 700000 + 1000 * i, 1000 * i, 10 * i, 10 * i);
+		show(b, 2, -1, 50 * i, 1000 * i, 10 * i, 10 * i);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	/* 4000 each; beginnings 500 and 701000 / 2; ends 500 each. */
+	assert_true(b->f.p->total_insn == 8000 + 500 + 350500 + 1000);
+}
+
+/* A thread seen once, inside: half of its only interval, and no end to go by. */
+static void one_sample_of_a_thread_makes_no_equation_but_the_total(void **state)
+{
+	struct bench *b = *state;
+	struct equations eqs;
+
+	b->f.p->total_insn = 1000;
+	show(b, 0, 0, 1000, 1000, 10, 10);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	/* No interval: samples x period stays. */
+	assert_true(b->f.p->total_insn == 1000);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 1);
+	/* One sample of 1000: sd sqrt(1000 x 1000). */
+	assert_float_equal(eqs.v[0].sd, 1000 + 0.01, 1e-9);
+	equations_fini(&eqs);
+}
+
+/*
+ * In, in, out, in, in, out ...: 10 intervals inside, 9 excursions of one
+ * sample.  Outside: 9 / (9 + 10 + 9); mixing (9 / 19) / that, above 1: all
+ * mixed, and the intervals hold 9/28 of foreign code.
+ */
+static void code_that_alternates_with_the_region_is_in_its_intervals(void **state)
+{
+	struct bench *b = *state;
+	uint64_t t = 0;
+
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 2; k++, t += 1000)
+			show(b, 0, 0, t + 1000, t + 1000, t / 10, t / 10);
+		if (i < 9)
+			t += 1000, show(b, 0, -1, t, t, t / 10, t / 10);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_float_equal(b->f.p->unseen_share, 9. / 28, 1e-12);
+}
+
+/*
+ * One long stay outside: 1 excursion of 50 samples, 98 intervals inside.
+ * Outside 50 / 149, mixing (1 / 99) / (50 / 149) = 0.0301: next to nothing.
+ */
+static void a_long_stay_elsewhere_leaves_the_intervals_clean(void **state)
+{
+	struct bench *b = *state;
+	uint64_t t = 0;
+
+	for (int i = 0; i < 150; i++, t += 1000)
+		show(b, 0, i >= 50 && i < 100 ? -1 : 0, t, t, t, t);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_float_equal(b->f.p->unseen_share, 50. / 149 * pow(149. / 99 / 50, 3), 1e-9);
+	assert_true(b->f.p->unseen_share < 1e-4);
+}
+
+/* Counters that stand still, as in a thread that never ran in user mode, must not divide by zero. */
+static void counters_that_stand_still_make_no_mix(void **state)
+{
+	struct bench *b = *state;
+	struct equations eqs;
+
+	b->f.p->total_insn = 7000;
+	for (int i = 0; i < 6; i++)
+		show(b, 0, 0, 0, 0, 0, 0);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 7000);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 1);
+	assert_true(isfinite(eqs.v[0].value) && isfinite(eqs.v[0].sd));
+	equations_fini(&eqs);
+}
+
+/* Events that are not in the instructions' group are never read with them: they are no reason to know nothing. */
+static void only_the_instructions_own_group_is_used(void **state)
+{
+	static const struct hand_event two_groups[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "cond-branches", PERF_TYPE_RAW, 1, 0, 0, true },
+		{ "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000, 2, true },
+		{ "loads", PERF_TYPE_RAW, 2, 0, 2, true },
+		{ "stores", PERF_TYPE_RAW, 3, 0, 4, false },
+	};
+	struct bench *b = *state;
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, two_groups, 5);
+	for (uint64_t i = 1; i <= 5; i++) {
+		const struct pd_value first[] = { { .value = 1000 * i, .event = 0 },
+			                          { .value = 100 * i, .event = 1 } };
+		const struct pd_value second[] = { { .value = 1500 * i, .event = 2 },
+			                           { .value = 300 * i, .event = 3 } };
+		struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1 };
+		struct sample_seen s = { .rec = b->rec, .record = &r };
+
+		r.sample = (struct pd_sample){ .period = 1000, .values = first, .n_values = 2 };
+		assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+		r.sample.values = second;
+		assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 4000 + 500 + 500);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 2);
+	assert_non_null(named(&eqs, "cond-branches"));
+	assert_null(named(&eqs, "loads"));
+	equations_fini(&eqs);
+}
+
+/* An event that no instruction of the region is, and that was not counted in it, says nothing. */
+static void an_event_absent_from_the_region_is_left_out(void **state)
+{
+	static const struct hand_event events[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "fp-vector", PERF_TYPE_RAW, 1, 0, 0, true },
+		{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 0, 0, true },
+	};
+	struct bench *b = *state;
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, events, 3);
+	for (uint64_t i = 1; i <= 5; i++) {
+		const struct pd_value v[] = { { .value = 1000 * i, .event = 0 },
+			                      { .value = 0, .event = 1 },
+			                      { .value = 77 * i, .event = 2 } };
+		struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1 };
+		struct sample_seen s = { .rec = b->rec, .record = &r };
+
+		r.sample = (struct pd_sample){ .period = 1000, .values = v, .n_values = 3 };
+		assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	eqs = answer(b);
+	/* Cache misses are no count of instructions. */
+	assert_int_equal(eqs.n, 1);
+	equations_fini(&eqs);
+}
+
+/* Only cycles were sampled, or no group was read: the total is samples x period, with their noise. */
+static void without_group_counts_the_total_is_what_was_sampled(void **state)
+{
+	static const struct hand_event events[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, false },
+		{ "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000, 1, false },
+	};
+	struct bench *b = *state;
+	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1 };
+	struct sample_seen s = { .record = &r };
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, events, 2);
+	s.rec = b->rec;
+	b->f.p->total_insn = 400000;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 1);
+	assert_true(eqs.v[0].value == 400000);
+	/* 400 samples of 1000: sqrt(400) x 1000; 1e-5 of the total besides. */
+	assert_float_equal(eqs.v[0].sd, 20000 + 4, 1e-9);
+	equations_fini(&eqs);
+}
+
+#define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_lies_between_two_samples_inside_is_the_regions),
+		TEST(half_of_an_interval_that_crosses_the_edge_counts),
+		TEST(counts_that_go_back_begin_anew),
+		TEST(threads_count_each_for_itself),
+		TEST(one_sample_of_a_thread_makes_no_equation_but_the_total),
+		TEST(code_that_alternates_with_the_region_is_in_its_intervals),
+		TEST(a_long_stay_elsewhere_leaves_the_intervals_clean),
+		TEST(counters_that_stand_still_make_no_mix),
+		TEST(only_the_instructions_own_group_is_used),
+		TEST(an_event_absent_from_the_region_is_left_out),
+		TEST(without_group_counts_the_total_is_what_was_sampled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

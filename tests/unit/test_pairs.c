@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers for pairs of integers, in the order they are first seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "profiler/base/pairs.h"
+
+static void an_empty_map_knows_no_pair(void **state)
+{
+	struct pairs m = { 0 };
+
+	(void)state;
+	assert_int_equal(pairs_find(&m, 0, 0), -1);
+	assert_int_equal(pairs_find(&m, 7, 9), -1);
+	pairs_fini(&m);
+}
+
+static void pairs_are_numbered_in_the_order_they_come(void **state)
+{
+	struct pairs m = { 0 };
+
+	(void)state;
+	assert_int_equal(pairs_number(&m, 5, 6), 0);
+	assert_int_equal(pairs_number(&m, 6, 5), 1); /* the order within a pair matters */
+	assert_int_equal(pairs_number(&m, 0, 0), 2); /* zero is a key like others */
+	assert_int_equal(pairs_number(&m, UINT64_MAX, UINT64_MAX), 3);
+	assert_int_equal(pairs_number(&m, 5, 6), 0);
+	assert_int_equal(m.n, 4);
+	pairs_fini(&m);
+}
+
+static void looking_for_a_pair_gives_it_no_number(void **state)
+{
+	struct pairs m = { 0 };
+
+	(void)state;
+	assert_int_equal(pairs_number(&m, 1, 2), 0);
+	assert_int_equal(pairs_find(&m, 2, 1), -1);
+	assert_int_equal(pairs_find(&m, 1, 2), 0);
+	assert_int_equal(m.n, 1);
+	pairs_fini(&m);
+}
+
+/* 64 slots at first, doubled whenever half are taken: 100000 pairs pass twelve doublings. */
+static void numbers_stay_the_same_while_the_map_grows(void **state)
+{
+	struct pairs m = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_int_equal(pairs_number(&m, i / 7, i * 4096), (long)i);
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_int_equal(pairs_find(&m, i / 7, i * 4096), (long)i);
+	assert_int_equal(pairs_find(&m, 1, 0), -1);
+	assert_true(m.cap == 1u << 18);
+	pairs_fini(&m);
+}
+
+static void an_emptied_map_begins_anew(void **state)
+{
+	struct pairs m = { 0 };
+
+	(void)state;
+	assert_int_equal(pairs_number(&m, 1, 1), 0);
+	assert_int_equal(pairs_number(&m, 2, 2), 1);
+	pairs_fini(&m);
+	assert_int_equal(pairs_find(&m, 1, 1), -1);
+	assert_int_equal(pairs_number(&m, 2, 2), 0);
+	pairs_fini(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_map_knows_no_pair),
+		cmocka_unit_test(pairs_are_numbered_in_the_order_they_come),
+		cmocka_unit_test(looking_for_a_pair_gives_it_no_number),
+		cmocka_unit_test(numbers_stay_the_same_while_the_map_grows),
+		cmocka_unit_test(an_emptied_map_begins_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which loops of a region are solved apart: a graph of two loops that share a callee, and samples in a row. */
+#include "correct/scopes.h"
+#include "tests/unit/flow_graphs.h"
+
+/*
+ * main: 0 begins an outer loop; in it a loop L of blocks 1, 2, where 1 calls
+ * 7; then M of 3, 4, where 3 calls 7; 5 goes back to 0.  6 is the end.  7, 8:
+ * the callee.
+ */
+enum { L = 1, L_END = 2, M = 3, M_END = 4, GLUE = 5, SHARED = 7 };
+static const uint32_t entry[] = { 0, 7 };
+static const struct flow_edge edges[] = {
+	F(0, 1),    CALL(1, 7), SKIP(1, 2),   RET(8, 2, 1), J(2, 1), F(2, 3), /* L */
+	CALL(3, 7), SKIP(3, 4), RET(8, 4, 3), J(4, 3),      F(4, 5),          /* M */
+	J(5, 0),    F(5, 6),    F(7, 8),
+};
+
+struct fixture {
+	struct flow_graph *g;
+	struct flow_regions *regions;
+	struct scope_sample samples[1200];
+	size_t n;
+	struct scopes scopes;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	f->g = graph_by_hand(9, entry, 2, edges, COUNT(edges));
+	f->regions = regions_of(f->g, 0);
+	*state = f;
+	return f->regions->n == 1 ? 0 : -1; /* all of it is one region, by its outer loop */
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	scopes_fini(&f->scopes);
+	flow_regions_free(f->regions);
+	flow_free(f->g);
+	free(f);
+	return 0;
+}
+
+static void say(struct fixture *f, uint32_t thread, int32_t block, size_t times)
+{
+	for (size_t i = 0; i < times; i++)
+		f->samples[f->n++] = (struct scope_sample){ thread, block };
+}
+
+static void find(struct fixture *f)
+{
+	assert_true(f->n <= COUNT(f->samples));
+	assert_int_equal(scopes_find(f->g, f->regions, f->samples, f->n, &f->scopes), 0);
+}
+
+/* The only scope that holds a block; -1 when several do, -2 when none does. */
+static int32_t scope_with(const struct fixture *f, uint32_t block)
+{
+	int32_t at = -2;
+
+	for (size_t s = 0; s < f->scopes.n; s++)
+		for (size_t i = 0; i < f->scopes.v[s].region->n_blocks; i++)
+			if (f->scopes.v[s].region->blocks[i] == block)
+				at = at == -2 ? (int32_t)s : -1;
+	return at;
+}
+
+/* 60 samples of L, half of them in the callee, then 60 of M: the callee is in both, each sample in one. */
+static void loops_that_run_in_phases_are_solved_apart(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 30; i++)
+		say(f, 0, L, 1), say(f, 0, SHARED, 1);
+	for (int i = 0; i < 30; i++)
+		say(f, 0, M, 1), say(f, 0, SHARED, 1);
+	/* MIN_PART_SAMPLES, 40, count only what is in one loop alone: 30 are too few. */
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	scopes_fini(&f->scopes);
+
+	f->n = 0;
+	for (int i = 0; i < 50; i++)
+		say(f, 0, SHARED, 1), say(f, 0, L, 1);
+	for (int i = 0; i < 50; i++)
+		say(f, 0, M_END, 1), say(f, 0, SHARED, 1);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	assert_int_equal(scope_with(f, SHARED), -1);
+	assert_int_equal(scope_with(f, GLUE), -2);
+	assert_true(scope_with(f, L) >= 0);
+	assert_true(scope_with(f, M) >= 0);
+	assert_int_not_equal(scope_with(f, L), scope_with(f, M));
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(f->scopes.of_sample[i], scope_with(f, L));
+	for (size_t i = 100; i < 200; i++)
+		assert_int_equal(f->scopes.of_sample[i], scope_with(f, M));
+	for (size_t s = 0; s < 2; s++) {
+		assert_int_equal(f->scopes.v[s].parent, 0);
+		assert_false(f->scopes.v[s].whole);
+		/* Two blocks of the loop, two of the callee. */
+		assert_int_equal(f->scopes.v[s].region->n_blocks, 4);
+	}
+}
+
+/* Between a sample of L and one of M the callee may have been called by either: those samples stay raw. */
+static void a_shared_sample_between_two_phases_is_nobodys(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 100);
+	say(f, 0, SHARED, 3);
+	say(f, 0, M, 100);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	for (size_t i = 100; i < 103; i++)
+		assert_int_equal(f->scopes.of_sample[i], -1);
+}
+
+/* Every other sample is in the other loop: what lies between two samples belongs to both. */
+static void loops_that_alternate_are_solved_as_one(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 200; i++)
+		say(f, 0, L, 1), say(f, 0, M, 1);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	assert_true(f->scopes.v[0].whole);
+	assert_ptr_equal(f->scopes.v[0].region, &f->regions->v[0]);
+	for (size_t i = 0; i < f->n; i++)
+		assert_int_equal(f->scopes.of_sample[i], 0);
+}
+
+/* Stays of 40 samples, five each: 9 switches over 200 samples of the rarer loop are below a tenth twice over. */
+static void stays_of_many_samples_are_phases(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 5; i++)
+		say(f, 0, L, 40), say(f, 0, M, 40);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	assert_int_equal(f->scopes.of_sample[0], scope_with(f, L));
+	assert_int_equal(f->scopes.of_sample[399], scope_with(f, M));
+}
+
+/* Three times in a row L, 4, L with nothing of M between: 4 runs in turns too short to be seen. */
+static void code_seen_between_two_samples_of_one_loop_keeps_it_whole(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 300);
+	for (int i = 0; i < 3; i++)
+		say(f, 0, GLUE, 1), say(f, 0, L, 50);
+	say(f, 0, M, 300);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	assert_true(f->scopes.v[0].whole);
+}
+
+/* 8 samples of 808, 1% of them and no more, between the phases: they stay raw, in no scope. */
+static void a_few_samples_between_the_phases_stay_raw(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 400);
+	say(f, 0, GLUE, 8);
+	say(f, 0, M, 400);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	assert_int_equal(f->scopes.of_sample[403], -1);
+}
+
+/* 9 of 809 are more than 1%: too much to be left out. */
+static void much_code_between_the_phases_keeps_the_region_whole(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 400);
+	say(f, 0, GLUE, 9);
+	say(f, 0, M, 400);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+}
+
+/* One thread in L, one in M, their samples in turn: each thread has one phase only. */
+static void threads_are_followed_each_for_itself(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 150; i++) {
+		say(f, 0, i % 3 ? L : SHARED, 1);
+		say(f, 1, i % 5 ? M : SHARED, 1);
+	}
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	for (size_t i = 0; i < f->n; i++)
+		assert_int_equal(f->scopes.of_sample[i], scope_with(f, i % 2 ? M : L));
+}
+
+/* A thread seen once, in shared code, has no neighbour that tells whose it is. */
+static void a_lone_sample_in_shared_code_stays_raw(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 100);
+	say(f, 3, SHARED, 1);
+	say(f, 2, M, 1);
+	say(f, 0, M, 100);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	assert_int_equal(f->scopes.of_sample[100], -1);
+	assert_int_equal(f->scopes.of_sample[101], scope_with(f, M));
+}
+
+/* Samples outside of every region are none of its phases. */
+static void samples_outside_have_no_scope(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, -1, 5);
+	say(f, 0, L, 60);
+	say(f, 0, -1, 5);
+	find(f);
+	assert_int_equal(f->scopes.of_sample[0], -1);
+	assert_true(f->scopes.of_sample[5] >= 0);
+	assert_int_equal(f->scopes.of_sample[65], -1);
+}
+
+static void without_samples_every_region_is_one_scope(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(scopes_find(f->g, f->regions, NULL, 0, &f->scopes), 0);
+	assert_int_equal(f->scopes.n, 1);
+	assert_true(f->scopes.v[0].whole);
+	assert_null(f->scopes.of_sample);
+	scopes_fini(&f->scopes);
+
+	/* None at all, and none in the region. */
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	scopes_fini(&f->scopes);
+	say(f, 0, -1, 100);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+}
+
+#define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(loops_that_run_in_phases_are_solved_apart),
+		TEST(a_shared_sample_between_two_phases_is_nobodys),
+		TEST(loops_that_alternate_are_solved_as_one),
+		TEST(stays_of_many_samples_are_phases),
+		TEST(code_seen_between_two_samples_of_one_loop_keeps_it_whole),
+		TEST(a_few_samples_between_the_phases_stay_raw),
+		TEST(much_code_between_the_phases_keeps_the_region_whole),
+		TEST(threads_are_followed_each_for_itself),
+		TEST(a_lone_sample_in_shared_code_stays_raw),
+		TEST(samples_outside_have_no_scope),
+		TEST(without_samples_every_region_is_one_scope),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
