@@ -14,6 +14,7 @@
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -485,6 +486,9 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		add_stack(s, r, &r->stacks.v[i], weight, &mean);
 		unit += weight / (double)r->stacks.n;
 	}
+	/* Samples of no weight, as of an event without a period in a damaged file. */
+	if (!(mean.insn > 0))
+		goto out;
 	scatter(s, r, w, space, &mean, cov, &one);
 	regularise(cov, space, &mean, r->stacks.n, unit);
 	err = add_rows(space, &mean, s->in.problems[scope]->total_insn / mean.insn, cov, out);
@@ -501,7 +505,8 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 	struct path *s = evidence_state(ev, &evidence_path);
 	const struct scope_stacks *r = &s->scopes[scope];
 	const struct problem *p = s->in.problems[scope];
-	size_t n_draws = opts->n_keep;
+	/* Without stacks there are no draws: the raw counts are better than zeros. */
+	size_t n_draws = r->stacks.n < MIN_STACKS ? 0 : opts->n_keep;
 	struct tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	int err = solution_init(out, p, n_draws);
@@ -512,10 +517,11 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 		err = sp_fail(SP_ENOMEM, "out of memory");
 		goto out;
 	}
-	if (r->stacks.n < MIN_STACKS) {
+	if (!n_draws) {
 		out->verdict = VERDICT_UNRELIABLE;
 		snprintf(out->why, sizeof(out->why), "only %zu branch stacks: record with -b, or longer",
 		         r->stacks.n);
+		goto out;
 	}
 	out->evidence = PROFILE_BY_PATH;
 	gsl_rng_set(rng, opts->seed);
