@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_IMPL_H
+#define SKIDPROF_CORRECT_ASSEMBLE_IMPL_H
+
+/*
+ * The parts of assemble() (work.h), each filling in its own part of the
+ * profile; called in this order.  0 or -SP_ENOMEM.
+ */
+#include "correct/work.h"
+
+struct assembly {
+	const struct work *w;
+	struct profile *p;
+	struct func_index *funcs;
+	size_t insn_cap; /* room in p->insns */
+};
+
+/* What the header of a report says, and the modules. */
+int assemble_meta(struct assembly *a);
+
+/* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */
+int assemble_insns(struct assembly *a);
+
+/* The regions.  They take the draws from the work's solutions. */
+int assemble_regions(struct assembly *a);
+
+/* Counts, intervals and status of the functions. */
+int assemble_funcs(struct assembly *a);
+
+/* What a region's verdict makes its instructions: an enum profile_status. */
+uint8_t assemble_status(const struct work *w, size_t region);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The header of a profile: where it comes from, its events, its modules. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble_impl.h"
+#include "profiler/base/err.h"
+
+static const char *pmu_word(const struct work *w)
+{
+	const char *cpuid = pd_header(w->rec->reader)->cpuid;
+
+	if (cpuid && strncmp(cpuid, "skidsim", 7) == 0)
+		return "simulated";
+	for (size_t i = 0; i < pd_n_events(w->rec->reader); i++)
+		if (pd_event(w->rec->reader, i)->attr.type != PERF_TYPE_SOFTWARE)
+			return "hardware";
+	return "clock";
+}
+
+static int fill_events(struct assembly *a)
+{
+	const struct work *w = a->w;
+	struct profile_meta *meta = &a->p->meta;
+
+	meta->events = calloc(w->sums.n_events + 1, sizeof(*meta->events));
+	if (!meta->events)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < w->sums.n_events; i++) {
+		const struct pd_event *e = pd_event(w->rec->reader, i);
+		const struct event_sum *sum = &w->sums.events[i];
+
+		meta->events[i] = (struct profile_event){
+			.name = profile_string(a->p, e->name),
+			.period = e->attr.freq ? 0 : e->attr.sample_period,
+			.freq = e->attr.freq,
+			.n_samples = sum->n_samples,
+			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
+			.multiplexed = sum->multiplexed,
+		};
+		if (!meta->events[i].name)
+			return -SP_ENOMEM;
+	}
+	meta->n_events = w->sums.n_events;
+	return 0;
+}
+
+static const char *text_or_empty(struct assembly *a, const char *text)
+{
+	return profile_string(a->p, text ? text : "");
+}
+
+static void fill_header(struct assembly *a)
+{
+	const struct work *w = a->w;
+	const struct pd_header *h = pd_header(w->rec->reader);
+	const struct pd_stats *stats = pd_stats(w->rec->reader);
+
+	a->p->meta = (struct profile_meta){
+		.input = text_or_empty(a, w->opts->input),
+		.cmdline = text_or_empty(a, h->cmdline),
+		.hostname = text_or_empty(a, h->hostname),
+		.cpudesc = text_or_empty(a, h->cpudesc),
+		.pmu = pmu_word(w),
+		.method = correct_method_word(w->opts->method),
+		.seed = w->opts->seed,
+		.insn_event = w->rec->insn_event,
+		.cyc_event = w->rec->cyc_event,
+		.skid_source = w->skid_source,
+		.skid_p10_cyc = skid_dist_quantile(&w->skid, 0.1),
+		.skid_median_cyc = skid_dist_quantile(&w->skid, 0.5),
+		.skid_p90_cyc = skid_dist_quantile(&w->skid, 0.9),
+		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
+		.n_samples = stats->n_samples,
+		.n_lost = stats->n_lost + stats->n_lost_samples,
+		.n_throttled = stats->n_throttle,
+		.n_unmapped = w->rec->n_unmapped,
+		.dropped_bytes = stats->dropped_bytes,
+		.unfinished = stats->unfinished,
+		.branch_records = w->sums.branch_records,
+	};
+}
+
+static int fill_modules(struct assembly *a)
+{
+	const struct recording *rec = a->w->rec;
+
+	a->p->modules = calloc(rec->n_modules + 1, sizeof(*a->p->modules));
+	if (!a->p->modules)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < rec->n_modules; i++)
+		a->p->modules[i] =
+		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
+			                         text_or_empty(a, module_build_id(rec->modules[i])),
+			                         text_or_empty(a, module_why(rec->modules[i])) };
+	a->p->n_modules = rec->n_modules;
+	return 0;
+}
+
+int assemble_meta(struct assembly *a)
+{
+	int err;
+
+	fill_header(a);
+	err = fill_events(a);
+	return err < 0 ? err : fill_modules(a);
+}

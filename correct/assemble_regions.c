@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The regions of a profile, with what --why shows of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble_impl.h"
+#include "profiler/base/err.h"
+
+enum { MIN_REGION_SAMPLES = 30 };
+
+static const char *region_name(struct assembly *a, const struct flow_region *reg)
+{
+	const struct flow_block *head = &a->w->graph->blocks[reg->header];
+	struct module *m = a->w->rec->modules[head->module];
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	size_t n = module_scopes(m, head->vaddr, scopes);
+	const char *file = NULL, *slash;
+	char name[512];
+	unsigned line = 0;
+
+	module_line(m, head->vaddr, &file, &line);
+	slash = file ? strrchr(file, '/') : NULL;
+	if (file && line)
+		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? scopes[n - 1].name : "[unknown]",
+		         slash ? slash + 1 : file, line);
+	else
+		snprintf(name, sizeof(name), "%.300s (0x%jx)", n ? scopes[n - 1].name : "[unknown]",
+		         (uintmax_t)head->vaddr);
+	return profile_string(a->p, name);
+}
+
+static double samples_in(const struct problem *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n_insns; i++)
+		sum += p->seen_insn[i];
+	return p->insn_per_sample > 0 ? sum / p->insn_per_sample : 0;
+}
+
+/* Cycles between two executions of the block that runs most: a turn of the innermost hot loop. */
+static double turn_cyc(const struct problem *p, const struct solution *sol)
+{
+	double most = 0;
+
+	for (size_t b = 0; b < p->n_blocks && sol->n_draws; b++)
+		most = fmax(most, (double)sol->draws[b]);
+	return most > 0 ? p->total_cyc / most : NAN;
+}
+
+/* Why a region is not to be trusted beyond what its solution says; "" if nothing. */
+static const char *distrust(const struct flow_region *reg, const struct solution *sol, double n_samples)
+{
+	if (n_samples < MIN_REGION_SAMPLES && sol->n_free > 1)
+		return "too few samples in its region: record longer, or with a smaller period";
+	if (reg->unknown_target && reg->unknown_weight > 0)
+		return "its region jumps or calls to where we could not tell: branch records (-b) would show "
+		       "it";
+	if (reg->undecoded)
+		return "its region holds instructions that could not be decoded";
+	return "";
+}
+
+static int copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
+                      struct profile_region *out)
+{
+	enum { SHOWN = 20 };
+	size_t n = sol->loops ? sol->loops->n : 0;
+
+	out->n_loops = (uint32_t)n;
+	out->loops_capped = sol->loops && sol->loops->capped;
+	if (!n)
+		return 0;
+	out->loops = calloc(n < SHOWN ? n : SHOWN, sizeof(*out->loops));
+	if (!out->loops)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && i < SHOWN; i++) {
+		const struct flow_loop *l = &sol->loops->v[i];
+		char text[600];
+		size_t at = 0;
+
+		for (size_t k = 0; k < l->n && at < sizeof(text) - 32; k++)
+			at += (size_t)snprintf(
+			        text + at, sizeof(text) - at, "%s0x%jx", k ? "->" : "",
+			        (uintmax_t)w->graph->blocks[w->graph->edges[l->edges[k]].from].vaddr);
+		out->loops[i] = (struct profile_loop){ sol->loop_count ? sol->loop_count[i] : NAN,
+			                               sol->loop_lo ? sol->loop_lo[i] : NAN,
+			                               sol->loop_hi ? sol->loop_hi[i] : NAN,
+			                               profile_string(a->p, text) };
+		if (!out->loops[i].text)
+			return -SP_ENOMEM;
+		out->n_shown_loops++;
+	}
+	return 0;
+}
+
+/* The equations of all scopes of a region, in a row. */
+static int copy_equations(struct assembly *a, size_t r, struct profile_region *out)
+{
+	const struct work *w = a->w;
+	size_t n = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++)
+		n += w->scopes.v[s].parent == r ? w->equations[s].n : 0;
+	out->equations = calloc(n + 1, sizeof(*out->equations));
+	if (!out->equations)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t s = 0; s < w->scopes.n; s++)
+		for (size_t i = 0; w->scopes.v[s].parent == r && i < w->equations[s].n; i++) {
+			struct profile_equation *eq = &out->equations[out->n_equations];
+
+			*eq = w->equations[s].v[i];
+			eq->event = profile_string(a->p, eq->event);
+			if (!eq->event)
+				return -SP_ENOMEM;
+			out->n_equations++;
+		}
+	return 0;
+}
+
+static int fill_region(struct assembly *a, size_t r)
+{
+	const struct work *w = a->w;
+	const struct problem *prob = w->problems[r];
+	const struct flow_region *reg = &w->regions->v[r];
+	struct solution *sol = &w->solutions[r];
+	struct profile_region *out = &a->p->regions[r];
+	double n_samples = samples_in(prob), turn = turn_cyc(prob, sol);
+	const char *doubt = distrust(reg, sol, n_samples), *why = sol->why[0] ? sol->why : doubt;
+	int err;
+
+	*out = (struct profile_region){
+		.name = region_name(a, reg),
+		.module = w->graph->blocks[reg->header].module,
+		.vaddr = w->graph->blocks[reg->header].vaddr,
+		.n_blocks = (uint32_t)prob->n_blocks,
+		.n_edges = (uint32_t)prob->n_edges,
+		.n_free = sol->n_free,
+		.n_rank = sol->n_rank,
+		.insn = prob->total_insn,
+		.cyc = prob->total_cyc,
+		.n_samples = n_samples,
+		.r_hat = sol->r_hat,
+		.n_eff = sol->n_eff,
+		.skid_periods = turn > 0 ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
+		.status = *doubt ? PROFILE_UNRELIABLE : assemble_status(w, r),
+		.evidence = sol->evidence,
+		.why = profile_string(a->p, why),
+	};
+	for (size_t i = 0; i < prob->n_insns; i++)
+		out->raw_insn += prob->seen_insn[i];
+	if (!out->name || !out->why)
+		return -SP_ENOMEM;
+	err = copy_loops(a, w, sol, out);
+	if (err == 0)
+		err = copy_equations(a, r, out);
+	/* The draws change owner. */
+	out->draws = sol->draws;
+	out->n_draws = sol->n_draws;
+	sol->draws = NULL;
+	return err;
+}
+
+int assemble_regions(struct assembly *a)
+{
+	size_t n = a->w->regions ? a->w->regions->n : 0;
+	int err = 0;
+
+	a->p->regions = calloc(n + 1, sizeof(*a->p->regions));
+	if (!a->p->regions)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	a->p->n_regions = n;
+	for (size_t r = 0; r < n && err == 0; r++)
+		err = fill_region(a, r);
+	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
+		struct profile_insn *insn = &a->p->insns[i];
+
+		if (insn->region >= 0 && a->p->regions[insn->region].status == PROFILE_UNRELIABLE)
+			insn->status = PROFILE_UNRELIABLE;
+	}
+	return err;
+}
