@@ -3,7 +3,7 @@
  * Mix (eq. 8): exact totals of every event the group carried.  The difference
  * of group values between two neighbouring samples of a thread is an exact
  * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions, and the total of
+ * What is used is the ratio of each event to instructions (eq. 13), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  */

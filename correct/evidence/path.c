@@ -318,7 +318,7 @@ static uint32_t closing_edge(const struct path *s, uint32_t piece)
 }
 
 /*
- * w[E]: a stack whose newest branch took edge e counts w[e] times.  Fixed
+ * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.  Fixed
  * point of: newest edges weighed by w are distributed as older ones are.
  */
 static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,

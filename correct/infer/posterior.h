@@ -6,18 +6,18 @@
  * The density that eq. 11 names, as a function of the free flows t:
  *
  *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2            equations, in units of their noise
- *              + sum_c log T4((log n_c I_c - log C_c + mu) / s_c)   time
- *              - w sum_c log n_c                                   scale
+ *              + sum_c log T4((log n_c I_c - log C_c + mu) / s_c)   time, eq. 15
+ *              - w sum_c log n_c                                   scale, eq. 15
  *   with f = Z t >= 0.
  *
  * c are classes of blocks that structure makes run equally often, n_c their
  * executions, I_c their instructions an execution, C_c the cycles seen in
- * them.  The last line makes the second a density of log n_c rather than of
- * n_c, w being the share of the classes that is free to choose: without it
- * the many ways to run much outweigh the few to run little.  The second line is all that cycles say of counts: that the
- * instructions of a region do not differ in cost without limit; mu is
- * their common log cycles per instruction.  It decides only what nothing
- * exact does.
+ * them.  The second line is all that cycles say of counts: that the
+ * instructions of a region do not differ in cost without limit; mu is their
+ * common log cycles per instruction.  It decides only what nothing exact
+ * does.  The last line makes it a density of log n_c rather than of n_c, w
+ * being the share of the classes that is free to choose: without it the many
+ * ways to run much outweigh the few to run little.
  */
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"

@@ -295,6 +295,33 @@ static void event_names_of_every_vendor_are_known(void **state)
 	assert_int_equal(mix_kind_of("cycles", PERF_TYPE_SOFTWARE, 0, ""), MIX_NONE);
 }
 
+/*
+ * eq. 15 at n = 10^6.  A and C: I = 14, C = 5 000 000 cycles and half a sample
+ * of 1000; mu = log 0.5.  s = sqrt(0.81 + 1 / 5000.5) = 0.9001111,
+ * x = log(14 10^6 x 0.5 / 5 000 500) / s = 0.3737008; 2.5 log(1 + x^2 / 4) = 0.0857936.
+ * No equation fixes either of two free flows, so w = 2 / 2: log 10^6 = 13.8155106 besides.
+ */
+static void the_time_term_prefers_equal_costs(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 };
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct equations eqs = { 0 };
+	struct posterior *post = NULL;
+	struct space *s = NULL;
+
+	(void)state;
+	seen_cyc[3] = 5e6;
+	p.total_insn = 1e7;
+	p.total_cyc = 5e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	assert_int_equal(posterior_new(&p, s, &eqs, &post), 0);
+	assert_int_equal(post->class_of[A], post->class_of[C]);
+	assert_float_equal(posterior_time(post, post->class_of[A], 1e6), 0.0857936 + 13.8155106, 1e-5);
+	posterior_free(post);
+	space_free(s);
+}
+
 /* The time term and its derivatives, by finite differences. */
 static void slopes_of_the_time_term_are_its_derivatives(void **state)
 {
@@ -338,6 +365,7 @@ int main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_bits),
 		cmocka_unit_test(events_count_the_instructions_they_name),
 		cmocka_unit_test(event_names_of_every_vendor_are_known),
+		cmocka_unit_test(the_time_term_prefers_equal_costs),
 		cmocka_unit_test(slopes_of_the_time_term_are_its_derivatives),
 	};
 
