@@ -58,7 +58,8 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 
 		all += insn->count.insn;
-		if (!r)
+		/* Without draws in a region that has some: left raw, as if it were outside. */
+		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
 		in_region += insn->count.insn;
 		f->evidence |= r->evidence;
@@ -68,7 +69,7 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		}
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
-		f->why = all > 0 ? "most of it ran outside any hot loop" : "";
+		f->why = all > 0 ? "most of it ran outside the loops that were corrected" : "";
 		return;
 	}
 	if (unreliable > 0.05 * all) {

@@ -65,6 +65,35 @@ uint8_t assemble_status(const struct work *w, size_t r)
 	                                                     : PROFILE_FIXED;
 }
 
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Is a block of the region in a scope that was solved?  Code between the
+ * loops of a region, and loops hardly sampled, keep their raw counts: the
+ * region's draws repeat those, which is no reason to show them as certain.
+ */
+static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
+{
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct scope *scope = &w->scopes.v[s];
+
+		if (scope->parent != region)
+			continue;
+		if (scope->whole)
+			return true;
+		if (w->scope_solutions[s].n_draws &&
+		    bsearch(&graph_block, scope->region->blocks, scope->region->n_blocks, sizeof(graph_block),
+		            compare_u32))
+			return true;
+	}
+	return false;
+}
+
 static int add_region_insns(struct assembly *a, size_t r)
 {
 	const struct problem *prob = a->w->problems[r];
@@ -74,9 +103,10 @@ static int add_region_insns(struct assembly *a, size_t r)
 
 	for (size_t b = 0; err == 0 && b < prob->n_blocks; b++) {
 		const struct problem_block *block = &prob->blocks[b];
+		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block);
 		double mean = NAN, lo = NAN, hi = NAN;
 
-		if (sol->n_draws)
+		if (drawn)
 			block_interval(sol, prob->n_blocks, b, column, &mean, &lo, &hi);
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++) {
 			uint32_t module = a->w->graph->blocks[block->graph_block].module;
@@ -87,12 +117,12 @@ static int add_region_insns(struct assembly *a, size_t r)
 				break;
 			}
 			insn->region = (int32_t)r;
-			insn->block = sol->n_draws ? (uint32_t)b : UINT32_MAX;
+			insn->block = drawn ? (uint32_t)b : UINT32_MAX;
 			insn->size_bytes = prob->insns[i].size_bytes;
-			insn->status = assemble_status(a->w, r);
+			insn->status = drawn || !sol->n_draws ? assemble_status(a->w, r) : PROFILE_RAW;
 			insn->count.raw_insn = prob->seen_insn[i];
 			insn->count.raw_cyc = insn->count.cyc = prob->seen_cyc[i];
-			insn->count.insn = sol->n_draws ? mean : prob->seen_insn[i];
+			insn->count.insn = drawn ? mean : prob->seen_insn[i];
 			insn->count.lo = lo;
 			insn->count.hi = hi;
 		}
