@@ -257,51 +257,127 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 	return 0;
 }
 
-/* Samples in shared code belong where the thread's known neighbours on both sides do. */
-static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
-                    const int32_t *scope_of)
-{
-	size_t *since = calloc(f->n_threads + 1, sizeof(*since)); /* first unknown sample + 1, 0 = none */
-	int32_t *known = calloc(f->n_threads + 1, sizeof(*known));
+/* Samples [begin, end) of a thread in shared code that lie between two scopes. */
+struct border {
+	uint32_t thread;
+	size_t begin, end;
+	int32_t before, after;
+};
 
-	if (!since || !known) {
-		free(since);
-		free(known);
-		return sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
-	}
-	memset(known, 0xff, (f->n_threads + 1) * sizeof(*known));
+struct claims {
+	size_t *since;  /* [threads] first sample of unknown scope + 1, 0 = none */
+	int32_t *known; /* [threads] scope of the last known one */
+	struct {
+		struct border *v;
+		size_t n, cap;
+	} borders;
+};
+
+static void claim(struct finder *f, uint32_t thread, size_t begin, size_t end, int32_t scope)
+{
+	for (size_t k = begin; k < end; k++)
+		if (f->samples[k].thread == thread && f->out->of_sample[k] == PENDING)
+			f->out->of_sample[k] = scope;
+}
+
+/*
+ * The program went from one scope to the other at some moment of the run.
+ * Most likely all of it ran where shared code is the larger part of what runs:
+ * a long run of such samples is rare where it is small.
+ */
+static int settle_borders(struct finder *f, const struct claims *c)
+{
+	double *all = calloc(2 * f->out->n + 1, sizeof(*all)), *shared = all + f->out->n;
+
+	if (!all)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", f->out->n);
 	for (size_t i = 0; i < f->n; i++) {
+		int32_t scope = f->out->of_sample[i];
+
+		if (scope < 0)
+			continue;
+		all[scope]++;
+		shared[scope] += f->label[i] == LABEL_UNKNOWN;
+	}
+	for (size_t i = 0; i < c->borders.n; i++) {
+		const struct border *b = &c->borders.v[i];
+		double before = shared[b->before] * all[b->after], after = shared[b->after] * all[b->before];
+
+		claim(f, b->thread, b->begin, b->end,
+		      before > after   ? b->before
+		      : after > before ? b->after
+		                       : -1);
+	}
+	free(all);
+	return 0;
+}
+
+/* A known sample after a run of unknown ones settles them, or tells where the border lies. */
+static int close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
+{
+	uint32_t th = f->samples[i].thread;
+	size_t begin = c->since[th] ? c->since[th] - 1 : i;
+	int32_t before = c->known[th];
+
+	c->since[th] = 0;
+	c->known[th] = now;
+	if (begin == i)
+		return 0;
+	if (before == now || before == -1)
+		claim(f, th, begin, i, now);
+	else if (now >= 0)
+		return vec_push(&c->borders, (struct border){ th, begin, i, before, now });
+	return 0;
+}
+
+static int follow_samples(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                          const int32_t *scope_of, struct claims *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < f->n && err == 0; i++) {
 		uint32_t th = f->samples[i].thread;
-		int32_t now;
 
 		if (f->out->of_sample[i] != (int32_t)scope)
 			continue;
 		if (f->label[i] == LABEL_UNKNOWN) {
 			f->out->of_sample[i] = PENDING;
-			if (!since[th])
-				since[th] = i + 1;
+			if (!c->since[th])
+				c->since[th] = i + 1;
 			continue;
 		}
-		now = (uint32_t)f->label[i] < n_parts ? scope_of[group_of(t, (uint32_t)f->label[i])] : -1;
-		f->out->of_sample[i] = now;
-		/* Unknown ones before the first known sample go with it. */
-		for (size_t k = since[th]; k && k - 1 < i; k++)
-			if (f->samples[k - 1].thread == th && f->out->of_sample[k - 1] == PENDING &&
-			    (known[th] == now || known[th] == -1))
-				f->out->of_sample[k - 1] = now;
-		since[th] = 0;
-		known[th] = now;
+		f->out->of_sample[i] =
+		        (uint32_t)f->label[i] < n_parts ? scope_of[group_of(t, (uint32_t)f->label[i])] : -1;
+		err = close_run(f, c, i, f->out->of_sample[i]);
 	}
-	/* And those after the last one; what is left lies between two parts. */
-	for (size_t i = 0; i < f->n; i++) {
-		uint32_t th = f->samples[i].thread;
+	/* Those after a thread's last known one go with it. */
+	for (uint32_t th = 0; th < f->n_threads && err == 0; th++)
+		if (c->since[th])
+			claim(f, th, c->since[th] - 1, f->n, c->known[th]);
+	return err < 0 ? err : settle_borders(f, c);
+}
 
+/* Samples in shared code belong where the thread's known neighbours on both sides do. */
+static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                    const int32_t *scope_of)
+{
+	struct claims c = { .since = calloc(f->n_threads + 1, sizeof(*c.since)),
+		            .known = calloc(f->n_threads + 1, sizeof(*c.known)) };
+	int err = sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
+
+	if (!c.since || !c.known)
+		goto out;
+	memset(c.known, 0xff, (f->n_threads + 1) * sizeof(*c.known));
+	err = follow_samples(f, scope, n_parts, t, scope_of, &c);
+	/* What nobody claimed stays raw. */
+	for (size_t i = 0; i < f->n; i++)
 		if (f->out->of_sample[i] == PENDING)
-			f->out->of_sample[i] = since[th] && since[th] - 1 <= i ? known[th] : -1;
-	}
-	free(since);
-	free(known);
-	return 0;
+			f->out->of_sample[i] = -1;
+out:
+	free(c.since);
+	free(c.known);
+	vec_fini(&c.borders);
+	return err;
 }
 
 /*
