@@ -61,6 +61,7 @@ void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
 		p->next[i] = sampled ? p->setup.period[i] : NEVER;
 		p->due[i] = NEVER;
 	}
+	p->insns_left = 0;
 	plan(p);
 }
 
@@ -223,6 +224,26 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
 	}
 }
 
+/*
+ * So many instructions may retire before another counter overflows: each
+ * counts for an event at most once.  A counter that waits for its interrupt
+ * does not overflow again before that.
+ */
+static uint64_t insns_to_overflow(const struct sim_pmu *p)
+{
+	uint64_t least = NEVER;
+
+	for (uint32_t k = 0; k < p->n_insn_sampled; k++) {
+		uint32_t i = p->insn_sampled[k];
+		uint64_t value = p->value[p->setup.event[i]];
+		uint64_t left = p->next[i] > value ? p->next[i] - value : 0;
+
+		if (p->due[i] == NEVER && left < least)
+			least = left;
+	}
+	return least;
+}
+
 static bool overflows_in(const struct sim_pmu *p, const struct sim_block *b)
 {
 	for (uint32_t k = 0; k < p->n_insn_sampled; k++) {
@@ -231,9 +252,21 @@ static bool overflows_in(const struct sim_pmu *p, const struct sim_block *b)
 		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
 		uint64_t most = b->total[e] ? b->total[e] : b->n_insn;
 
-		if (p->value[e] + most >= p->next[i])
+		if (p->due[i] == NEVER && p->value[e] + most >= p->next[i])
 			return true;
 	}
+	return false;
+}
+
+/* The same, looked at closely only near the next overflow. */
+static inline bool may_overflow(struct sim_pmu *p, const struct sim_block *b)
+{
+	if (p->insns_left <= b->n_insn) {
+		p->insns_left = insns_to_overflow(p);
+		if (p->insns_left <= b->n_insn && overflows_in(p, b))
+			return true;
+	}
+	p->insns_left = p->insns_left > b->n_insn ? p->insns_left - b->n_insn : 0;
 	return false;
 }
 
@@ -248,8 +281,9 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
 {
 	struct sim_pmu *p = &c->pmu;
 
-	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || overflows_in(p, b)) {
+	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || may_overflow(p, b)) {
 		count_slowly(c, b, n_insn, end);
+		p->insns_left = 0;
 		return;
 	}
 	for (unsigned e = 0; e < SIM_EVENTS_ROOM; e++)

@@ -55,6 +55,7 @@ struct sim_pmu {
 	uint64_t due[WIRE_MAX_EVENTS];   /* cycle of its interrupt; ~0 = none under way */
 	uint64_t cycle0;                 /* the core's cycle at which counting began */
 	uint64_t stop_cyc;               /* earliest cycle at which something is to be done */
+	uint64_t insns_left; /* while more than this, no counter but cycles can overflow; 0: not known */
 	uint64_t rng;
 	struct sim_pmu_branch branch[WIRE_MAX_BRANCHES];
 	uint64_t n_branch;       /* ever recorded */
