@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/sim/cache.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "profiler/base/err.h"
 
-enum { PAGE_SHIFT = 12, BUCKET_SHIFT = 4, STREAM_TRUST = 2 };
+enum { PAGE_SHIFT = 12, BUCKET_SHIFT = 4, STREAM_TRUST = 2, HUGE = 2 << 20, HOST_LINE = 64 };
 
-static int cache_init(struct sim_cache *c, const struct sim_cache_config *config, uint32_t line_bytes)
+/* Zeros.  A table that is read all over is read faster from huge pages. */
+static void *table_new(size_t n, size_t size)
 {
+	size_t bytes = (n * size + HUGE - 1) / HUGE * HUGE;
+	void *p;
+
+	if (n * size < HUGE)
+		return calloc(n, size);
+	p = aligned_alloc(HUGE, bytes);
+	if (!p)
+		return NULL;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return memset(p, 0, bytes);
+}
+
+static int cache_init(struct sim_cache *c, const struct sim_cache_config *config, uint32_t line_bytes,
+                      bool only_tags)
+{
+	bool ok;
+
 	c->ways = config->ways;
 	c->latency_cyc = config->latency_cyc;
 	c->n_sets = (uint64_t)config->kb * 1024 / line_bytes / config->ways;
 	c->mask = (c->n_sets & (c->n_sets - 1)) || c->n_sets < 2 ? 0 : c->n_sets - 1;
-	c->line = calloc(c->n_sets * c->ways, sizeof(*c->line));
-	return c->line ? 0 : sp_fail(SP_ENOMEM, "out of memory for a simulated cache");
+	if (only_tags)
+		ok = (c->tag = table_new(c->n_sets * c->ways, sizeof(*c->tag)));
+	else
+		ok = (c->line = table_new(c->n_sets * c->ways, sizeof(*c->line)));
+	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for a simulated cache");
 }
 
 int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
@@ -30,9 +51,9 @@ int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
 	m->dram_gap_cyc = config->dram_gap_cyc;
 	m->mshrs = config->mshrs;
 	m->prefetch_lines = config->prefetch_lines;
-	if ((err = cache_init(&m->l1, &config->l1, config->line_bytes)) < 0 ||
-	    (err = cache_init(&m->l2, &config->l2, config->line_bytes)) < 0 ||
-	    (err = cache_init(&m->l3, &config->l3, config->line_bytes)) < 0)
+	if ((err = cache_init(&m->l1, &config->l1, config->line_bytes, false)) < 0 ||
+	    (err = cache_init(&m->l2, &config->l2, config->line_bytes, false)) < 0 ||
+	    (err = cache_init(&m->l3, &config->l3, config->line_bytes, true)) < 0)
 		sim_memory_fini(m);
 	return err;
 }
@@ -41,13 +62,19 @@ void sim_memory_fini(struct sim_memory *m)
 {
 	free(m->l1.line);
 	free(m->l2.line);
-	free(m->l3.line);
-	m->l1.line = m->l2.line = m->l3.line = NULL;
+	free(m->l3.tag);
+	m->l1.line = m->l2.line = NULL;
+	m->l3.tag = NULL;
+}
+
+static uint64_t first_of(const struct sim_cache *c, uint64_t index)
+{
+	return (c->mask ? index & c->mask : index % c->n_sets) * c->ways;
 }
 
 static struct sim_line *set_of(const struct sim_cache *c, uint64_t index)
 {
-	return &c->line[(c->mask ? index & c->mask : index % c->n_sets) * c->ways];
+	return &c->line[first_of(c, index)];
 }
 
 /*
@@ -83,6 +110,21 @@ static void fill(const struct sim_cache *c, struct sim_line *set, uint64_t tag, 
 {
 	memmove(set + 1, set, (c->ways - 1) * sizeof(*set));
 	set[0] = (struct sim_line){ tag, ready };
+}
+
+/* Both for a set of tags alone: true when the line was there; it is the most recently used from now on. */
+static bool touch_or_fill(const struct sim_cache *c, uint64_t *set, uint64_t tag)
+{
+	uint32_t w = 0;
+	bool hit;
+
+	while (w < c->ways && set[w] != tag)
+		w++;
+	hit = w < c->ways;
+	for (w -= !hit; w > 0; w--)
+		set[w] = set[w - 1];
+	set[0] = tag;
+	return hit;
 }
 
 /* Memory hands out one line every dram_gap_cyc: take the first free slot. */
@@ -131,21 +173,19 @@ static void miss_hold(struct sim_memory *m, uint64_t from, uint64_t to)
 static uint64_t fetch(struct sim_memory *m, uint64_t line, uint64_t now, enum sim_level *level)
 {
 	uint64_t index = physical(m, line), ready;
-	struct sim_line *set2 = set_of(&m->l2, index), *set3, *hit;
+	struct sim_line *set2 = set_of(&m->l2, index), *hit;
 
 	*level = SIM_IN_L2;
 	if ((hit = touch(&m->l2, set2, line + 1))) {
 		ready = now + m->l2.latency_cyc;
 		return ready > hit->ready ? ready : hit->ready;
 	}
-	set3 = set_of(&m->l3, index);
-	*level = SIM_IN_L3;
-	if (touch(&m->l3, set3, line + 1)) {
+	if (touch_or_fill(&m->l3, &m->l3.tag[first_of(&m->l3, index)], line + 1)) {
+		*level = SIM_IN_L3;
 		ready = now + m->l3.latency_cyc;
 	} else {
 		*level = SIM_IN_DRAM;
 		ready = dram_start(m, now) + m->dram_cyc;
-		fill(&m->l3, set3, line + 1, 0);
 	}
 	fill(&m->l2, set2, line + 1, ready);
 	return ready;
@@ -195,6 +235,18 @@ static void train(struct sim_memory *m, uint64_t line, uint64_t now)
 	s->last_line = line;
 	if (s->hits >= STREAM_TRUST && step)
 		prefetch(m, s, line, now);
+}
+
+void sim_memory_expect(const struct sim_memory *m, uint64_t vaddr)
+{
+	uint64_t line = vaddr >> m->line_shift, index = physical(m, line);
+	const struct sim_line *set2 = set_of(&m->l2, index);
+	const uint64_t *set3 = &m->l3.tag[first_of(&m->l3, index)];
+
+	__builtin_prefetch(set2);
+	__builtin_prefetch((const char *)set2 + HOST_LINE);
+	__builtin_prefetch(set3);
+	__builtin_prefetch((const char *)set3 + HOST_LINE);
 }
 
 uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc, enum sim_level *level)

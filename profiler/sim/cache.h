@@ -11,6 +11,7 @@
  * cycle after a late one.  What has a limited rate (memory, miss registers)
  * is therefore booked in calendars, not with a "next free" cycle.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profiler/sim/config.h"
@@ -21,7 +22,8 @@ struct sim_line {
 };
 
 struct sim_cache {
-	struct sim_line *line; /* [n_sets][ways], most recently used first */
+	struct sim_line *line; /* [n_sets][ways], most recently used first; of the third level: NULL */
+	uint64_t *tag;         /* the same of the third level, where no arrival is kept */
 	uint64_t n_sets, mask; /* mask: n_sets - 1, or 0 when that is no power of two */
 	uint32_t ways, latency_cyc;
 };
@@ -50,8 +52,20 @@ enum sim_level { SIM_IN_L1, SIM_IN_L2, SIM_IN_L3, SIM_IN_DRAM };
 int sim_memory_init(struct sim_memory *m, const struct sim_config *config);
 void sim_memory_fini(struct sim_memory *m);
 
+/* Ask the host for what a miss of that address would look at, some time before the access. */
+void sim_memory_expect(const struct sim_memory *m, uint64_t vaddr);
+
 /* Slow path of sim_memory_access: everything but an old line at the front of its set. */
 uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc, enum sim_level *level);
+
+/* The line is at the front of its set. */
+static inline bool sim_memory_is_near(const struct sim_memory *m, uint64_t vaddr)
+{
+	uint64_t line = vaddr >> m->line_shift;
+	const struct sim_line *l = &m->l1.line[(line & m->l1.mask) * m->l1.ways];
+
+	return l->tag == line + 1 || l[m->l1.ways > 1].tag == line + 1;
+}
 
 /*
  * Access the line of an address at a cycle.

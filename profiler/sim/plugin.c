@@ -425,6 +425,8 @@ static inline void add_access(unsigned index, uint64_t vaddr, void *user, bool s
 
 	if (v->n_mem < MAX_ACCESSES)
 		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, 0, store);
+	if (v->core && !sim_memory_is_near(&v->core->memory, vaddr))
+		sim_memory_expect(&v->core->memory, vaddr);
 }
 
 /* For instructions that only load, only store, do both: most need not ask which way an access went. */
