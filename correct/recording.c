@@ -209,18 +209,16 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 {
 	struct pd_record rec;
 	uint64_t n = 0;
-	int err = restart(r), got;
+	int err = restart(r), got = 0;
 
 	if (err < 0)
 		return err;
-	while ((got = pd_next(r->reader, &rec)) > 0) {
+	while (err >= 0 && (got = pd_next(r->reader, &rec)) > 0) {
 		struct place place;
 
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
 			err = maps_apply(r->maps, &rec);
-			if (err < 0)
-				return err;
 			continue;
 		}
 		/* In pipe mode the events come with the records. */
@@ -234,9 +232,7 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 		if (place.module < 0)
 			r->n_unmapped++;
 		err = fn(arg, r, &rec, place);
-		if (err < 0)
-			return err;
 	}
 	sp_progress_end();
-	return got;
+	return err < 0 ? err : got;
 }

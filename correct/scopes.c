@@ -287,10 +287,11 @@ static void claim(struct finder *f, uint32_t thread, size_t begin, size_t end, i
  */
 static int settle_borders(struct finder *f, const struct claims *c)
 {
-	double *all = calloc(2 * f->out->n + 1, sizeof(*all)), *shared = all + f->out->n;
+	double *all = calloc(2 * f->out->n + 1, sizeof(*all)), *shared;
 
 	if (!all)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", f->out->n);
+	shared = all + f->out->n;
 	for (size_t i = 0; i < f->n; i++) {
 		int32_t scope = f->out->of_sample[i];
 
