@@ -77,7 +77,7 @@ static bool worth_solving(const struct work *w, size_t s, char *why, size_t size
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
 	/* One free flow needs no more than the total. */
-	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free)
+	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free / 2)
 		return true;
 	snprintf(why, size,
 	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",

@@ -26,7 +26,7 @@ enum {
 	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	MIN_STACKS = 10,     /* fewer say nothing worth an equation */
 	CACHE_SIZE = 1 << 16,
-	WEIGHT_ROUNDS = 20,
+	WEIGHT_ROUNDS = 1500, /* of about half a stack each: 10,000 branches */
 };
 
 /*
@@ -317,41 +317,108 @@ static uint32_t closing_edge(const struct path *s, uint32_t piece)
 	return s->pool.v[p->edge0 + p->n_edges - 1];
 }
 
-/*
- * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.  Fixed
- * point of: newest edges weighed by w are distributed as older ones are.
- */
-static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
-                           double *newest, double *older)
+/* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
+struct step {
+	uint32_t from, to; /* edges */
+	double p;
+};
+
+static int by_row(const void *a, const void *b)
 {
-	double unit = 0;
+	const struct step *x = a, *y = b;
 
-	for (size_t i = 0; i < r->stacks.n; i++)
-		unit += r->stacks.v[i].weight / (double)r->stacks.n;
-	for (size_t e = 0; e < n_edges; e++)
-		w[e] = 1;
-	for (int round = 0; round < WEIGHT_ROUNDS; round++) {
-		double n_older = 0, n_newest = 0;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
 
-		memset(newest, 0, n_edges * sizeof(*newest));
-		memset(older, 0, n_edges * sizeof(*older));
-		for (size_t i = 0; i < r->stacks.n; i++) {
-			const struct stack *st = &r->stacks.v[i];
-			uint32_t e = closing_edge(s, r->pieces.v[st->piece0]);
+/* Add up equal steps and make each row sum to 1; returns how many are left. */
+static size_t normalise(struct step *steps, size_t n)
+{
+	size_t kept = 0;
 
-			newest[e] += st->weight;
-			n_newest += st->weight;
-			for (uint32_t k = 1; k < st->n_pieces; k++) {
-				older[closing_edge(s, r->pieces.v[st->piece0 + k])] += st->weight * w[e];
-				n_older += st->weight * w[e];
-			}
-		}
-		if (n_older <= 0)
-			return;
-		/* One stack's worth of prior at weight 1 keeps rare edges from wild weights. */
-		for (size_t e = 0; e < n_edges; e++)
-			w[e] = (older[e] / n_older * n_newest + unit) / (newest[e] + unit);
+	if (n)
+		qsort(steps, n, sizeof(*steps), by_row);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && steps[kept - 1].from == steps[i].from && steps[kept - 1].to == steps[i].to)
+			steps[kept - 1].p += steps[i].p;
+		else
+			steps[kept++] = steps[i];
 	}
+	for (size_t i = 0, end; i < kept; i = end) {
+		double sum = 0;
+
+		for (end = i; end < kept && steps[end].from == steps[i].from; end++)
+			sum += steps[end].p;
+		for (size_t k = i; k < end; k++)
+			steps[k].p /= sum;
+	}
+	return kept;
+}
+
+/* Edges that were never the newest have no row, and are passed over. */
+static int collect_steps(const struct path *s, const struct scope_stacks *r, const double *newest,
+                         struct step **out, size_t *n_out)
+{
+	struct step *steps = calloc(r->pieces.n + 1, sizeof(*steps));
+	size_t n = 0;
+
+	if (!steps)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+		uint32_t from = closing_edge(s, r->pieces.v[st->piece0]);
+
+		for (uint32_t k = 1; k < st->n_pieces; k++) {
+			uint32_t to = closing_edge(s, r->pieces.v[st->piece0 + k]);
+
+			if (newest[to] > 0)
+				steps[n++] = (struct step){ from, to, st->weight };
+		}
+	}
+	*n_out = normalise(steps, n);
+	*out = steps;
+	return 0;
+}
+
+/*
+ * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.
+ * Given its newest edge a stack is a fair sample of the paths that lead
+ * there; only how often an edge is the newest depends on time.  So the true
+ * frequencies pi are those that going back along the stacks leaves as they
+ * are, pi = pi K, and w is pi over what was seen.  The iteration begins with
+ * what was seen and goes back about as far as one sample is from the next:
+ * over longer stretches the samples themselves are fair, and loops that never
+ * led to one another keep their share.
+ */
+static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
+                          double *newest, double *pi)
+{
+	struct step *steps = NULL;
+	size_t n = 0;
+	int err;
+
+	memset(newest, 0, n_edges * sizeof(*newest));
+	for (size_t i = 0; i < r->stacks.n; i++)
+		newest[closing_edge(s, r->pieces.v[r->stacks.v[i].piece0])] += r->stacks.v[i].weight;
+	err = collect_steps(s, r, newest, &steps, &n);
+	if (err < 0)
+		return err;
+	memcpy(pi, newest, n_edges * sizeof(*pi));
+	for (int round = 0; round < WEIGHT_ROUNDS; round++) {
+		/* w is scratch here.  An edge without a row keeps what it has. */
+		memcpy(w, pi, n_edges * sizeof(*w));
+		for (size_t i = 0; i < n; i++)
+			if (i == 0 || steps[i].from != steps[i - 1].from)
+				w[steps[i].from] -= pi[steps[i].from];
+		for (size_t i = 0; i < n; i++)
+			w[steps[i].to] += pi[steps[i].from] * steps[i].p;
+		memcpy(pi, w, n_edges * sizeof(*pi));
+	}
+	for (size_t e = 0; e < n_edges; e++)
+		w[e] = newest[e] > 0 ? fmax(pi[e], 0) / newest[e] : 1;
+	free(steps);
+	return 0;
 }
 
 static void add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
@@ -478,7 +545,9 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 		goto out;
 	}
-	newest_weights(s, r, n_edges, w, one.edge, mean.edge);
+	err = newest_weights(s, r, n_edges, w, one.edge, mean.edge);
+	if (err < 0)
+		goto out;
 	memset(mean.edge, 0, n_edges * sizeof(double));
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		double weight = stack_weight(s, r, &r->stacks.v[i], w);

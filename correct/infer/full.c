@@ -8,6 +8,7 @@
  */
 #include "correct/infer/full.h"
 
+#include <assert.h>
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
@@ -481,6 +482,7 @@ static double mean_square(const struct full *fu, size_t first, size_t end)
 	size_t d = fu->space->n_free;
 	double sum = 0;
 
+	assert(fu->post);
 	for (size_t i = first; i < end; i++) {
 		double miss = -fu->post->r_value[i];
 
@@ -517,6 +519,7 @@ static double worst_miss(const struct full *fu, size_t *worst)
 	size_t d = fu->space->n_free;
 	double most = 0;
 
+	assert(fu->post);
 	*worst = 0;
 	for (size_t i = 0; i < fu->n_exact; i++) {
 		double miss = -fu->post->r_value[i];
