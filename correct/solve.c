@@ -3,9 +3,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "correct/evidence/evidence.h"
@@ -143,9 +145,39 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 struct crew {
 	struct work *w;
 	struct evidence *ev;
-	atomic_size_t next;
+	atomic_size_t next, done;
 	atomic_int err;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool over;
 };
+
+/* A large region takes minutes: progress is drawn by the clock, not only when one is done. */
+static void *ticker(void *arg)
+{
+	struct crew *crew = arg;
+
+	pthread_mutex_lock(&crew->lock);
+	while (!crew->over) {
+		struct timespec until;
+
+		sp_progress("correcting regions", atomic_load(&crew->done), crew->w->scopes.n);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		pthread_cond_timedwait(&crew->ended, &crew->lock, &until);
+	}
+	pthread_mutex_unlock(&crew->lock);
+	return NULL;
+}
+
+static void stop_ticker(struct crew *crew, pthread_t thread)
+{
+	pthread_mutex_lock(&crew->lock);
+	crew->over = true;
+	pthread_cond_signal(&crew->ended);
+	pthread_mutex_unlock(&crew->lock);
+	pthread_join(thread, NULL);
+}
 
 static void *worker(void *arg)
 {
@@ -157,15 +189,18 @@ static void *worker(void *arg)
 
 		if (err < 0)
 			atomic_store(&crew->err, err);
-		sp_progress("correcting regions", s, crew->w->scopes.n);
+		atomic_fetch_add(&crew->done, 1);
 	}
 	return NULL;
 }
 
 int solve_scopes(struct work *w, struct evidence *ev)
 {
-	struct crew crew = { .w = w, .ev = ev };
-	pthread_t threads[MAX_WORKERS];
+	struct crew crew = {
+		.w = w, .ev = ev, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER
+	};
+	pthread_t threads[MAX_WORKERS], ticking;
+	bool ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
 
@@ -177,6 +212,8 @@ int solve_scopes(struct work *w, struct evidence *ev)
 	worker(&crew);
 	for (size_t i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
+	if (ticks)
+		stop_ticker(&crew, ticking);
 	sp_progress_end();
 	/* The words were said in the worker's thread. */
 	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
