@@ -51,13 +51,17 @@ static double turn_cyc(const struct problem *p, const struct solution *sol)
 }
 
 /* Why a region is not to be trusted beyond what its solution says; "" if nothing. */
-static const char *distrust(const struct flow_region *reg, const struct solution *sol, double n_samples)
+static const char *distrust(const struct flow_region *reg, const struct solution *sol, double n_samples,
+                            bool branch_records)
 {
 	if (n_samples < MIN_REGION_SAMPLES && sol->n_free > 1)
 		return "too few samples in its region: record longer, or with a smaller period";
 	if (reg->unknown_target && reg->unknown_weight > 0)
-		return "its region jumps or calls to where we could not tell: branch records (-b) would show "
-		       "it";
+		return branch_records
+		               ? "its region jumps or calls to where neither its code nor the branch records "
+		                 "tell: record longer"
+		               : "its region jumps or calls to where we could not tell: branch records (-b) "
+		                 "would show it";
 	if (reg->undecoded)
 		return "its region holds instructions that could not be decoded";
 	return "";
@@ -128,7 +132,8 @@ static int fill_region(struct assembly *a, size_t r)
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
 	double n_samples = samples_in(prob), turn = turn_cyc(prob, sol);
-	const char *doubt = distrust(reg, sol, n_samples), *why = sol->why[0] ? sol->why : doubt;
+	const char *doubt = distrust(reg, sol, n_samples, w->sums.branch_records),
+	           *why = sol->why[0] ? sol->why : doubt;
 	int err;
 
 	*out = (struct profile_region){
