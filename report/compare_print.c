@@ -150,6 +150,11 @@ static void warn_totals(const struct compare *c)
 		        "difference, eps does not",
 		        b, a, d);
 	}
+	if (s->eps_raw > 0.9 && s->eps_fixed > 0.9)
+		sp_warn("%s: its instructions ran elsewhere than this profile's: counts of another program, "
+		        "or "
+		        "of a copy at another path?",
+		        c->truth);
 	if (c->unmatched > 0.001 * (s->truth + c->unmatched)) {
 		number_grouped(c->unmatched, d);
 		sp_warn("%s: %s instructions are of files that could not be read, and are left out", c->truth,

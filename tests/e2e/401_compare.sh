@@ -41,6 +41,9 @@ check 'is explained' one_line "--min-share: '5'"
 sed 's/2000000/2000001/' two.c >other.c && gcc -O2 -g other.c -o two && "$SKIDPROF" truth -q -o other.cg ./two >/dev/null
 check 'a truth of another build' status 3 "$SKIDPROF" compare -i two.data --truth other.cg
 two_program
+cp two copy && "$SKIDPROF" truth -q -o copy.cg ./copy >/dev/null
+check 'a truth of a copy at another path' status 0 "$SKIDPROF" compare -i two.data --truth copy.cg
+check 'shares no instruction with the profile, which is said' has err 'copy.cg: its instructions ran elsewhere'
 if command -v valgrind >/dev/null; then
 	valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=vg.cg ./two >/dev/null 2>&1
 	check "callgrind's counts" status 0 "$SKIDPROF" compare -i two.data --truth vg.cg --format json
