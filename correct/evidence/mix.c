@@ -184,8 +184,8 @@ static void add_crossing(struct mix *m, int32_t scope, double insn)
 static int sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
-	uint64_t value[MAX_KINDS];
-	double delta[MAX_KINDS];
+	uint64_t value[MAX_KINDS] = { 0 };
+	double delta[MAX_KINDS] = { 0 };
 	struct begin *b;
 	bool forward = true;
 
@@ -241,9 +241,10 @@ static int finish(void *state)
 
 	/* What ran after a thread's last sample, on average half the way to the next. */
 	for (size_t t = 0; t < m->threads.n; t++) {
-		struct scope_sums *r = m->threads.v[t].scope >= 0 ? &m->sums[m->threads.v[t].scope] : NULL;
+		int32_t scope = m->threads.v[t].scope;
+		struct scope_sums *r = &m->sums[scope < 0 ? 0 : scope];
 
-		if (!r || r->n_intervals < 1)
+		if (scope < 0 || r->n_intervals < 1)
 			continue;
 		r->edge_insn += r->insn / r->n_intervals / 2;
 		r->n_crossings++;

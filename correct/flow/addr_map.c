@@ -24,7 +24,7 @@ static int grow(struct addr_map *m)
 {
 	struct addr_map big = { .cap = m->cap ? m->cap * 2 : 256, .n = m->n };
 
-	big.v = malloc(big.cap * sizeof(*big.v));
+	big.v = calloc(big.cap, sizeof(*big.v));
 	if (!big.v)
 		return sp_fail(SP_ENOMEM, "out of memory for a table of %zu addresses", big.cap);
 	for (size_t i = 0; i < big.cap; i++)

@@ -122,7 +122,7 @@ static int keep_loop(struct decomposition *d, size_t loop0, double count)
 
 	if ((err = vec_push(&d->counts, count)) < 0)
 		return err;
-	edges = malloc(n * sizeof(*edges));
+	edges = calloc(n + 1, sizeof(*edges));
 	if (!edges)
 		return sp_fail(SP_ENOMEM, "out of memory for loops");
 	for (size_t i = 0; i < n; i++)

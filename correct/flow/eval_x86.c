@@ -243,7 +243,7 @@ static char *skip_prefixes(char *t)
 void sym_eval_x86(struct sym_state *s, const struct sym_insn *insn, struct sym_value *jump)
 {
 	char *op = skip_prefixes(insn->text), *space = strchr(op, ' '), *texts[4];
-	struct operand o[4];
+	struct operand o[4] = { 0 };
 	unsigned n = 0;
 
 	if (space) {
