@@ -28,6 +28,9 @@ static const double misfit_gross = 0.02;
 
 static const double max_r_hat = 1.1;
 
+/* Work a region may cost: about two seconds of a core. */
+static const double max_cost = 2e9;
+
 /* Of what is known along an axis, from which on a kind of evidence is named. */
 static const double fair_part = 0.25;
 
@@ -393,13 +396,22 @@ static int run_chains(const struct problem *p, const struct posterior *post, con
 	return 0;
 }
 
-/* Sweeps cost d x (E + rows + classes) x a few evaluations: keep a huge region within seconds. */
+/* Work of one sweep, in the units of max_cost: two logarithms cost as much as some sixty products. */
+static double sweep_cost(const struct posterior *post)
+{
+	return (double)post->n_free *
+	       ((double)post->n_edges + (double)post->n_rows + 60 * (double)post->n_classes);
+}
+
+static double sweeps_of(const struct infer_opts *o)
+{
+	return (double)(o->n_chains * (o->n_burn + o->n_keep * o->thin));
+}
+
+/* Keep a huge region within seconds. */
 static struct infer_opts bounded(const struct infer_opts *opts, const struct posterior *post)
 {
-	double cost = (double)post->n_free *
-	              ((double)post->n_edges + (double)post->n_rows + 60 * (double)post->n_classes);
-	double sweeps = (double)(opts->n_chains * (opts->n_burn + opts->n_keep));
-	double scale = fmin(1, 2e9 / (cost * sweeps + 1));
+	double scale = fmin(1, max_cost / (sweep_cost(post) * sweeps_of(opts) + 1));
 	struct infer_opts o = *opts;
 
 	o.n_burn = (size_t)fmax(20, (double)o.n_burn * scale);
@@ -537,9 +549,9 @@ static double worst_miss(const struct full *fu, size_t *worst)
 /*
  * Exact totals that no flow can meet are not exact: an event that counts
  * otherwise than its name says, or code missing from the region.  Their noise
- * is raised to what the misfit shows, and a gross one is said.
+ * is raised to what the misfit shows; a gross one is the end.
  */
-static int settle_exact(struct full *fu, struct solution *out)
+static int settle_exact(struct full *fu)
 {
 	int err = mode_of(fu, fu->n_exact);
 	double square, miss;
@@ -551,12 +563,12 @@ static int settle_exact(struct full *fu, struct solution *out)
 	if (square <= 2)
 		return 0;
 	miss = worst_miss(fu, &worst);
-	if (square > 9 && miss > misfit_gross * fu->p->total_insn) {
-		out->verdict = VERDICT_UNRELIABLE;
-		snprintf(out->why, sizeof(out->why),
-		         "no flow of its code gives the %s counted (off by %.1f%% of its instructions)",
-		         fu->eqs.v[worst].name, 100 * miss / fu->p->total_insn);
-	}
+	/* Totals of other code than the region's: no count made from them is worth more than the raw ones. */
+	if (square > 9 && miss > misfit_gross * fu->p->total_insn)
+		return sp_fail(SP_EDOMAIN,
+		               "no flow of its code gives the %s counted (off by %.1f%% of its "
+		               "instructions): raw counts",
+		               fu->eqs.v[worst].name, 100 * miss / fu->p->total_insn);
 	raise_noise(fu, 0, fu->n_exact, sqrt(square));
 	return 0;
 }
@@ -648,7 +660,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	o = bounded(opts, fu.post);
 	err = solution_init(out, p, o.n_chains * o.n_keep);
 	if (err == 0)
-		err = settle_exact(&fu, out);
+		err = settle_exact(&fu);
 	if (err == 0)
 		err = admit(&fu, fu.n_exact, false);
 	if (err == 0)
@@ -666,7 +678,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 		err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
 		if (err == 0)
 			diagnose(p, o.n_chains, o.n_keep, out);
-		if (!(out->r_hat > max_r_hat))
+		if (!(out->r_hat > max_r_hat) || sweep_cost(fu.post) * 4 * sweeps_of(&o) > 2 * max_cost)
 			break;
 		/* Slow mixing is first answered with patience. */
 		o.n_burn *= 4;
