@@ -412,6 +412,8 @@ static void normal_matrix(const struct posterior *post, double *rr)
 int posterior_mode(struct posterior *post, double *t, double *hessian)
 {
 	static const double barriers[] = { 30, 3, 0.5 };
+	/* A step factors d x d: few of them where d is large, and the chains go the rest of the way. */
+	int max_steps = (int)fmax(4, fmin(60, 2e9 / pow((double)post->n_free + 1, 3)));
 	size_t d = post->n_free;
 	int err = 0;
 	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
@@ -423,7 +425,7 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	trial = g + d;
 	normal_matrix(post, rr);
 	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
-		for (int step = 0; step < 60 && err == 0; step++) {
+		for (int step = 0; step < max_steps && err == 0; step++) {
 			if (step % 4 == 0)
 				err = settle_mu(post, t);
 			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3 && step % 4)

@@ -121,7 +121,9 @@ static bool touch_or_fill(const struct sim_cache *c, uint64_t *set, uint64_t tag
 	while (w < c->ways && set[w] != tag)
 		w++;
 	hit = w < c->ways;
+	/* cppcheck takes set for the address of tag. */
 	for (w -= !hit; w > 0; w--)
+		/* cppcheck-suppress objectIndex */
 		set[w] = set[w - 1];
 	set[0] = tag;
 	return hit;
