@@ -252,22 +252,6 @@ static int32_t scope_of(const struct work *w, size_t i, long b)
 	return b >= 0 ? w->regions->of_block[b] : -1;
 }
 
-/* Number of a graph block in a problem; its blocks are in the graph's order. */
-static long local_block(const struct problem *p, long graph_block)
-{
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if ((long)p->blocks[mid].graph_block < graph_block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_blocks && (long)p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
-}
-
 /* What was seen where, within the scope. */
 static void add_seen(const struct recording *r, const struct pd_record *rec, struct problem *p, uint32_t insn)
 {
@@ -296,7 +280,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	s.thread = (uint32_t)task;
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];
-		long local = local_block(p, b);
+		long local = b < 0 ? -1 : problem_block_at(p, (uint32_t)b);
 		long insn = local < 0 ? -1 : insn_in(p, (size_t)local, place.vaddr);
 
 		if (insn >= 0) {

@@ -221,22 +221,6 @@ int solve_scopes(struct work *w, struct evidence *ev)
 
 /* ---- adding up ---- */
 
-/* Local number of a graph block in a problem, -1 if it is not there; blocks are ascending. */
-static long block_in(const struct problem *p, uint32_t graph_block)
-{
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->blocks[mid].graph_block < graph_block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
-}
-
 static double seen_in(const struct problem *p, size_t b)
 {
 	double sum = 0;
@@ -251,7 +235,7 @@ static void add_scope(const struct problem *region, const struct problem *scope,
                       size_t shift, double *left, struct solution *to)
 {
 	for (size_t b = 0; b < scope->n_blocks; b++) {
-		long at = block_in(region, scope->blocks[b].graph_block);
+		long at = problem_block_at(region, scope->blocks[b].graph_block);
 
 		if (at < 0)
 			continue;

@@ -13,6 +13,16 @@ struct evidence {
 	void *state[N_KINDS];
 };
 
+bool sample_value(const struct pd_sample *s, int event, uint64_t *value)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		if (event >= 0 && s->values[i].event == event) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
+}
+
 int evidence_begin(const struct evidence_input *in, struct evidence **out)
 {
 	struct evidence *ev = calloc(1, sizeof(*ev));

@@ -21,6 +21,9 @@ struct sample_seen {
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
 };
 
+/* The value of an event (-1 = none) in a sample's group read; false where it was not read. */
+bool sample_value(const struct pd_sample *s, int event, uint64_t *value);
+
 /* What every kind of evidence may look at; borrowed, and alive as long as the evidence. */
 struct evidence_input {
 	const struct recording *rec;

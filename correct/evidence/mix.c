@@ -67,16 +67,6 @@ static void find_kinds(struct mix *m)
 	}
 }
 
-static bool value_of(const struct pd_sample *s, int event, uint64_t *value)
-{
-	for (size_t i = 0; i < s->n_values; i++)
-		if (s->values[i].event == event) {
-			*value = s->values[i].value;
-			return true;
-		}
-	return false;
-}
-
 /*
  * Events of several groups are never read together: keep those of the first
  * group seen to count instructions, to which all others are set in relation.
@@ -88,11 +78,11 @@ static void choose_group(struct mix *m, const struct pd_sample *s)
 	bool counts_insn = false;
 
 	for (size_t k = 0; k < m->n_kinds; k++)
-		counts_insn = counts_insn || (m->kind[k] == MIX_INSN && value_of(s, m->event[k], &value));
+		counts_insn = counts_insn || (m->kind[k] == MIX_INSN && sample_value(s, m->event[k], &value));
 	if (!counts_insn)
 		return;
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		if (!value_of(s, m->event[k], &value))
+		if (!sample_value(s, m->event[k], &value))
 			continue;
 		m->kind[kept] = m->kind[k];
 		m->event[kept] = m->event[k];
@@ -139,7 +129,7 @@ static int grow_threads(struct mix *m, uint32_t thread)
 static bool read_values(const struct mix *m, const struct pd_sample *s, uint64_t *value)
 {
 	for (size_t k = 0; k < m->n_kinds; k++)
-		if (!value_of(s, m->event[k], &value[k]))
+		if (!sample_value(s, m->event[k], &value[k]))
 			return false;
 	return m->n_kinds > 0;
 }

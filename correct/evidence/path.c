@@ -215,16 +215,6 @@ static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct p
 	return (long)s->all.n - 1;
 }
 
-static bool value_of(const struct pd_sample *s, int event, uint64_t *value)
-{
-	for (size_t i = 0; i < s->n_values; i++)
-		if (s->values[i].event == event && event >= 0) {
-			*value = s->values[i].value;
-			return true;
-		}
-	return false;
-}
-
 /* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
 static double keep_pace(struct path *s, const struct sample_seen *seen)
 {
@@ -235,8 +225,8 @@ static double keep_pace(struct path *s, const struct sample_seen *seen)
 		if (vec_push(&s->paces, (struct pace){ 0 }) < 0)
 			return 0;
 	pace = &s->paces.v[seen->thread];
-	if (!value_of(&seen->record->sample, s->in.rec->insn_event, &insn) ||
-	    !value_of(&seen->record->sample, s->in.rec->cyc_event, &cyc))
+	if (!sample_value(&seen->record->sample, s->in.rec->insn_event, &insn) ||
+	    !sample_value(&seen->record->sample, s->in.rec->cyc_event, &cyc))
 		return 0;
 	if (pace->valid && insn >= pace->insn && cyc >= pace->cyc) {
 		/* Half-life of about five samples: long against one interval, short against a phase. */

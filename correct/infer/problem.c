@@ -125,6 +125,21 @@ void problem_free(struct problem *p)
 	free(p);
 }
 
+long problem_block_at(const struct problem *p, uint32_t graph_block)
+{
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->blocks[mid].graph_block < graph_block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
+}
+
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 {
 	*s = (struct solution){ .n_draws = n_draws, .r_hat = NAN, .n_eff = NAN };

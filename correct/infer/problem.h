@@ -69,6 +69,9 @@ struct solution {
 int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out);
 void problem_free(struct problem *p);
 
+/* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
+long problem_block_at(const struct problem *p, uint32_t graph_block);
+
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
 void solution_fini(struct solution *s);
