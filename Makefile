@@ -50,9 +50,9 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $B/skidprof $B/skidsim.so
 
-$B/skidprof: $B/profiler/main.o $B/libskidprof.a
+$B/skidprof: $B/profiler/main.o $B/libskidprof.a $B/libskidsim.a
 	$(call say,LINK,$@)
-	$Q$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+	$Q$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -o $@
 
 $B/libskidprof.a: $(OBJ)
 	$(call say,AR,$@)
@@ -73,6 +73,7 @@ $B/pic/%.o: %.c
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) $(SIM_OPT) -fPIC -fvisibility=hidden -c $< -o $@
 
 # Unit tests link what they test from the archives; sim/ objects only in tests named test_sim_*.
+$(SIM_SRC:%.c=$B/%.o): CFLAGS += $(SIM_OPT)
 $B/libskidsim.a: $(SIM_SRC:%.c=$B/%.o)
 	$Qrm -f $@ && $(AR) rcs $@ $^
 

@@ -239,6 +239,19 @@ static void train(struct sim_memory *m, uint64_t line, uint64_t now)
 		prefetch(m, s, line, now);
 }
 
+void sim_memory_warm(struct sim_memory *m, uint64_t vaddr)
+{
+	uint64_t line = vaddr >> m->line_shift, index = physical(m, line);
+	struct sim_line *set1 = set_of(&m->l1, line), *set2 = set_of(&m->l2, index);
+
+	if (touch(&m->l1, set1, line + 1))
+		return;
+	touch_or_fill(&m->l3, &m->l3.tag[first_of(&m->l3, index)], line + 1);
+	if (!touch(&m->l2, set2, line + 1))
+		fill(&m->l2, set2, line + 1, 0);
+	fill(&m->l1, set1, line + 1, 0);
+}
+
 void sim_memory_expect(const struct sim_memory *m, uint64_t vaddr)
 {
 	uint64_t line = vaddr >> m->line_shift, index = physical(m, line);

@@ -52,6 +52,9 @@ enum sim_level { SIM_IN_L1, SIM_IN_L2, SIM_IN_L3, SIM_IN_DRAM };
 int sim_memory_init(struct sim_memory *m, const struct sim_config *config);
 void sim_memory_fini(struct sim_memory *m);
 
+/* Put the line of an address into all caches, at no cost in cycles; it becomes their newest. */
+void sim_memory_warm(struct sim_memory *m, uint64_t vaddr);
+
 /* Ask the host for what a miss of that address would look at, some time before the access. */
 void sim_memory_expect(const struct sim_memory *m, uint64_t vaddr);
 

@@ -135,6 +135,11 @@ static bool decode_one(struct sim_decoder *d, const uint8_t *code, size_t n_byte
 	return cs_disasm_iter(d->cs, &code, &n_bytes, &ip, d->insn);
 }
 
+size_t sim_decode_length(struct sim_decoder *d, const uint8_t *code, size_t n_bytes)
+{
+	return n_bytes && decode_one(d, code, n_bytes, 0) ? d->insn->size : 0;
+}
+
 void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip, struct sim_block *b,
                 uint32_t index)
 {

@@ -27,6 +27,9 @@ void sim_decoder_free(struct sim_decoder *d);
 void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip, struct sim_block *b,
                 uint32_t index);
 
+/* Bytes of the instruction that code begins with; 0 when capstone finds none in n_bytes. */
+size_t sim_decode_length(struct sim_decoder *d, const uint8_t *code, size_t n_bytes);
+
 /* Once all n_insn instructions of a block are decoded: sum up. */
 void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b);
 
