@@ -21,7 +21,7 @@ struct options {
 static const struct argp_option argp_options[] = {
 	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default) or sim", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE (default skidprof.data); - is standard output", 0 },
-	{ "period", 'c', "N", 0, "Sample every N events (default 100003; 10007 for short programs)", 0 },
+	{ "period", 'c', "N", 0, "Sample every N events (default 10007)", 0 },
 	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N", 0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },

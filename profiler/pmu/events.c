@@ -12,7 +12,8 @@
  * Prime, so that no loop's length divides it; near 1e5, so that the
  * overshoot (about 1e3 cycles at most) stays a small part of it.
  */
-enum { DEFAULT_PERIOD = 100003 };
+/* A prime.  A smaller one could be passed by an interrupt's delay; the emulator, not sampling, is what takes time. */
+enum { DEFAULT_PERIOD = 10007 };
 
 /* -c has the same bound: see cmd_record.c. */
 enum { MIN_PERIOD = 11 };
@@ -95,7 +96,7 @@ static uint32_t n_programmable(const struct sim_group *g, const struct sim_count
 	return n;
 }
 
-static int add_event(struct sim_group *g, uint32_t event, uint64_t period, bool given)
+static int add_event(struct sim_group *g, uint32_t event, uint64_t period)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->event[i] == event)
@@ -103,8 +104,7 @@ static int add_event(struct sim_group *g, uint32_t event, uint64_t period, bool 
 	if (g->n == WIRE_MAX_EVENTS)
 		return sp_fail(SP_EUSAGE, "-e: more than %d events", WIRE_MAX_EVENTS);
 	g->event[g->n] = event;
-	g->period[g->n] = period;
-	g->given[g->n++] = given;
+	g->period[g->n++] = period;
 	return 0;
 }
 
@@ -127,7 +127,7 @@ static int parse_event(struct sim_group *g, char *word, uint64_t period)
 	} else if (event == SIM_INSTRUCTIONS || event == SIM_CYCLES) {
 		own = period ? period : DEFAULT_PERIOD;
 	}
-	return add_event(g, (uint32_t)event, own, slash || period);
+	return add_event(g, (uint32_t)event, own);
 }
 
 static int parse_list(struct sim_group *g, const char *text, uint64_t period)
@@ -149,10 +149,10 @@ static void default_group(struct sim_group *g, uint64_t period, const struct sim
 {
 	uint64_t p = period ? period : DEFAULT_PERIOD;
 
-	add_event(g, SIM_INSTRUCTIONS, p, period != 0);
-	add_event(g, SIM_CYCLES, p, period != 0);
+	add_event(g, SIM_INSTRUCTIONS, p);
+	add_event(g, SIM_CYCLES, p);
 	for (size_t i = 0; i < sizeof(fill_order) && n_programmable(g, c) < c->n_programmable; i++)
-		add_event(g, fill_order[i], 0, false);
+		add_event(g, fill_order[i], 0);
 }
 
 /* The leader must be sampled: put the sampled ones first, order kept. */
@@ -163,15 +163,15 @@ static void sampled_first(struct sim_group *g, uint64_t period)
 	g->n = 0;
 	for (uint32_t i = 0; i < old.n; i++)
 		if (old.period[i])
-			add_event(g, old.event[i], old.period[i], old.given[i]);
+			add_event(g, old.event[i], old.period[i]);
 	if (g->n == 0)
 		old.period[0] = period ? period : DEFAULT_PERIOD;
 	if (g->n == 0)
-		add_event(g, old.event[0], old.period[0], period != 0);
+		add_event(g, old.event[0], old.period[0]);
 	g->n_sampled = g->n;
 	for (uint32_t i = 0; i < old.n; i++)
 		if (!old.period[i])
-			add_event(g, old.event[i], 0, false);
+			add_event(g, old.event[i], 0);
 }
 
 int sim_group_parse(const char *text, uint64_t period, const struct sim_counters *counters,

@@ -25,7 +25,6 @@ struct sim_group {
 	uint32_t n_sampled;               /* 1 or more */
 	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event */
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0 = only counted */
-	bool given[WIRE_MAX_EVENTS];      /* the period stands in -e or -c */
 };
 
 /*

@@ -26,8 +26,9 @@ bool message_is_whole(const void *message, size_t n, uint32_t n_members)
 	case WIRE_TASK:
 		return n >= sizeof(struct wire_task);
 	case WIRE_SAMPLE:
-		return n >= sizeof(*sample) && sample->n_values <= WIRE_MAX_EVENTS &&
-		       sample->n_values >= n_members && sample->n_branches <= WIRE_MAX_BRANCHES &&
+		return n >= sizeof(*sample) && sample->event < n_members &&
+		       sample->n_values <= WIRE_MAX_EVENTS && sample->n_values >= n_members &&
+		       sample->n_branches <= WIRE_MAX_BRANCHES &&
 		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
 		                       sample->n_branches * sizeof(struct wire_branch);
 	case WIRE_COUNTS:

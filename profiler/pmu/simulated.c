@@ -21,9 +21,6 @@
 #include "profiler/sim/wire.h"
 
 enum {
-	/* Until a program has run so many instructions or cycles it is a short one, sampled more finely. */
-	LONG_COUNT = 50000000,
-	FINE_PERIOD = 10007,
 	SAFE_PERIOD = 5003, /* the default delays end well below */
 	SOCKET_BYTES = 8 << 20,
 	/* Programs begin to count descriptors from 0 and seldom come this far. */
@@ -37,14 +34,12 @@ struct run {
 	struct program program;
 	struct sim_core core;
 	struct sim_group group;
-	uint64_t fine_period;
 	int branches; /* depth */
 	char qemu[PATH_MAX], plugin_arg[2 * PATH_MAX + 64];
 	int fd, child_fd; /* our end of the socket; its number in the program */
 	struct launch child;
 	struct sink *sink;
 	struct timespec begun;
-	bool one_set; /* WIRE_ONE_SET has been sent */
 };
 
 static const char *arch_name(const struct program *p)
@@ -88,14 +83,6 @@ static int choose_fd(void)
 	return (int)limit.rlim_cur - 1;
 }
 
-static bool wants_fine(const struct sim_group *g, int *n_fine)
-{
-	*n_fine = 0;
-	for (uint32_t i = 0; i < g->n_sampled; i++)
-		*n_fine += !g->given[i];
-	return *n_fine && g->n + (uint32_t)*n_fine <= WIRE_MAX_EVENTS;
-}
-
 static bool is_prime(uint64_t n)
 {
 	for (uint64_t d = 2; d * d <= n; d++)
@@ -128,7 +115,7 @@ static void judge_periods(const struct sim_group *g)
 static int prepare(struct run *r)
 {
 	const struct record_opts *o = r->opts;
-	int err, n_fine;
+	int err;
 
 	err = program_find(o->argc, o->argv, &r->program);
 	if (err < 0)
@@ -146,7 +133,6 @@ static int prepare(struct run *r)
 	r->branches = o->branches ? (int)r->core.counters.branch_records : 0;
 	if (o->branches > 0 && !r->branches)
 		return sp_fail(SP_EUSAGE, "-b: core %s has no branch records", r->core.name);
-	r->fine_period = wants_fine(&r->group, &n_fine) ? FINE_PERIOD : 0;
 	return 0;
 }
 
@@ -154,8 +140,6 @@ static int make_sink(struct run *r)
 {
 	struct sink_config c = { .output = r->opts->output,
 		                 .group = &r->group,
-		                 .fine_period = r->fine_period,
-		                 .long_count = LONG_COUNT,
 		                 .branches = r->branches > 0,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,
@@ -198,13 +182,6 @@ static int send_config(struct run *r, int fd)
 	for (uint32_t i = 0; c->timing && i < g->n; i++) {
 		c->event[c->n_events] = g->event[i];
 		c->period[c->n_events++] = g->period[i];
-	}
-	c->n_first = c->n_events;
-	for (uint32_t i = 0; c->timing && r->fine_period && i < g->n_sampled; i++) {
-		if (g->given[i])
-			continue;
-		c->event[c->n_events] = g->event[i];
-		c->period[c->n_events++] = r->fine_period;
 	}
 	sent = send(fd, c, n, MSG_NOSIGNAL);
 	free(c);
@@ -268,11 +245,7 @@ static int drain(struct run *r)
 
 		if (n == 0)
 			return 1;
-		/*
-		 * ECONNRESET says once that the other end closed with WIRE_ONE_SET unread, as it should;
-		 * what it has sent comes after.
-		 */
-		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
+		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
@@ -282,15 +255,6 @@ static int drain(struct run *r)
 		if (err < 0)
 			return err;
 	}
-}
-
-/* The finer samples are not wanted: let the plugin stop making them.  It stays unread, for all processes. */
-static void stop_second_set(struct run *r)
-{
-	struct wire_head stop = { .kind = WIRE_ONE_SET, .bytes = sizeof(stop) };
-
-	if (r->fine_period && !r->one_set && sink_wants_one_set(r->sink))
-		r->one_set = send(r->fd, &stop, sizeof(stop), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
 static double seconds_since(const struct timespec *begun)
@@ -321,7 +285,6 @@ static int listen_to_end(struct run *r)
 		err = drain(r);
 		if (err > 0)
 			fds[0].fd = -1;
-		stop_second_set(r);
 		now = seconds_since(&r->begun);
 		if (now - ticked >= 1) {
 			sink_tick(r->sink);
@@ -408,9 +371,6 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 	        counted(sum->n_processes, "process", "processes", processes),
 	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
 	        r->opts->output);
-	if (sum->fine)
-		sp_note("a short program: sampled every %d events instead of every %ju", FINE_PERIOD,
-		        (uintmax_t)r->group.period[0]);
 	if (n == 0)
 		sp_warn("no samples: the program ended before its first period; try a smaller one with -c");
 }

@@ -33,10 +33,7 @@ struct sink {
 	uint64_t ids[WIRE_MAX_EVENTS][MAX_ID_THREADS];
 	VEC(struct thread) threads; /* sorted by tid */
 	uint32_t n_slots;
-	VEC(uint8_t) held; /* messages, whole, until decided */
-	bool decided, fine;
-	uint64_t n_fine[WIRE_MAX_EVENTS]; /* samples held, by the plugin's member */
-	uint64_t last_ns;                 /* of the last record written */
+	uint64_t last_ns; /* of the last record written */
 	uint32_t since_round;
 	struct tally tally;
 	struct sink_summary sum;
@@ -52,7 +49,7 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	uint64_t id = 1;
 	int err;
 
-	/* The file is opened once its period is known; that it can be should be known before the program runs. */
+	/* The file is opened when the program has begun; that it can be should be known before. */
 	err = config->output && strcmp(config->output, "-") != 0 ? record_check_output(config->output) : 0;
 	if (err < 0)
 		return err;
@@ -78,7 +75,6 @@ void sink_free(struct sink *s)
 		return;
 	maps_free(s->maps);
 	vec_fini(&s->threads);
-	vec_fini(&s->held);
 	tally_fini(&s->tally);
 	free(s);
 }
@@ -90,13 +86,6 @@ static void note_error(struct sink *s, int err)
 		return;
 	s->err = err;
 	snprintf(s->err_text, sizeof(s->err_text), "%s", sp_error_text());
-}
-
-static uint64_t chosen_period(const struct sink *s, uint32_t i)
-{
-	const struct sim_group *g = s->config.group;
-
-	return s->fine && g->period[i] && !g->given[i] ? s->config.fine_period : g->period[i];
 }
 
 static int open_file(struct sink *s)
@@ -113,7 +102,7 @@ static int open_file(struct sink *s)
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		sim_group_attr(g, i, s->config.branches, &events[i].attr);
-		events[i].attr.sample_period = s->sum.period[i] = chosen_period(s, i);
+		s->sum.period[i] = g->period[i];
 		events[i].name = sim_group_name(g, i);
 		events[i].ids = s->ids[i];
 		events[i].n_ids = MAX_ID_THREADS;
@@ -162,24 +151,6 @@ static void thread_forget(struct sink *s, uint32_t tid)
 	memmove(&s->threads.v[i], &s->threads.v[i + 1], (s->threads.n - i) * sizeof(*s->threads.v));
 }
 
-/*
- * Which member's sample to write a message is: -1 when it is of the period
- * that was not taken.  The plugin's events are the group's, then once more
- * those that run at the finer period.
- */
-static int member_of(const struct sink *s, uint32_t event)
-{
-	const struct sim_group *g = s->config.group;
-	uint32_t k = g->n;
-
-	if (event < g->n)
-		return chosen_period(s, event) == g->period[event] ? (int)event : -1;
-	for (uint32_t i = 0; i < g->n_sampled; i++)
-		if (!g->given[i] && k++ == event)
-			return s->fine ? (int)i : -1;
-	return -1;
-}
-
 static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t time_ns)
 {
 	const struct sim_group *g = s->config.group;
@@ -189,10 +160,8 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 	struct pd_branch b[WIRE_MAX_BRANCHES] = { 0 };
 	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
-	int event = member_of(s, m->event);
+	uint32_t event = m->event;
 
-	if (event < 0)
-		return 0;
 	for (uint32_t i = 0; i < g->n; i++)
 		v[i] = (struct pd_value){ .id = s->ids[i][t->slot], .value = values[i], .event = (int)i };
 	for (uint32_t i = 0; i < m->n_branches; i++)
@@ -203,7 +172,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 			                                     : (uint16_t)branches[i].cycles,
 			                   .mispredicted = branches[i].mispredicted,
 			                   .predicted = !branches[i].mispredicted };
-	rec.event = event;
+	rec.event = (int)event;
 	rec.pid = m->head.pid;
 	rec.tid = m->head.tid;
 	rec.time_ns = time_ns;
@@ -268,60 +237,17 @@ static int write_message(struct sink *s, const struct wire_head *head)
 	}
 }
 
-/* Open the file with the periods chosen and write what was held back. */
-static void decide(struct sink *s, bool fine)
-{
-	int err;
-
-	s->decided = true;
-	s->fine = s->sum.fine = fine;
-	err = open_file(s);
-	for (size_t at = 0; err == 0 && at < s->held.n;) {
-		const struct wire_head *head = (const struct wire_head *)(s->held.v + at);
-
-		err = write_message(s, head);
-		at += (head->bytes + 7u) & ~7u;
-	}
-	note_error(s, err);
-	vec_fini(&s->held);
-}
-
-static int hold(struct sink *s, const void *message, size_t n)
-{
-	size_t room = (n + 7) & ~(size_t)7;
-
-	if (vec_reserve(&s->held, s->held.n + room) < 0)
-		return -SP_ENOMEM;
-	memcpy(s->held.v + s->held.n, message, n);
-	s->held.n += room;
-	return 0;
-}
-
-/* All threads and processes together: what is held back is bounded. */
-static bool proves_long(struct sink *s, const struct wire_sample *m)
-{
-	if (m->event < s->config.group->n)
-		return false;
-	return ++s->n_fine[m->event % WIRE_MAX_EVENTS] >= s->config.long_count / s->config.fine_period;
-}
-
 static void to_file(struct sink *s, const struct wire_head *head)
 {
 	if (!s->config.output || s->err < 0)
 		return;
-	if (!s->decided && !s->config.fine_period)
-		decide(s, false);
-	if (s->decided) {
-		note_error(s, s->err < 0 ? 0 : write_message(s, head));
-		if (s->err == 0 && s->since_round >= ROUND_SAMPLES) {
-			note_error(s, pd_write_round(s->w));
-			s->since_round = 0;
-		}
-		return;
+	if (!s->w)
+		note_error(s, open_file(s));
+	note_error(s, s->err < 0 ? 0 : write_message(s, head));
+	if (s->err == 0 && s->since_round >= ROUND_SAMPLES) {
+		note_error(s, pd_write_round(s->w));
+		s->since_round = 0;
 	}
-	note_error(s, hold(s, head, head->bytes));
-	if (head->kind == WIRE_SAMPLE && proves_long(s, (const struct wire_sample *)head))
-		decide(s, false);
 }
 
 static int apply_to_maps(struct sink *s, const struct wire_head *head)
@@ -432,13 +358,8 @@ void sink_tick(struct sink *s)
 {
 	if (!s->config.output || s->err < 0)
 		return;
-	if (s->err == 0 && s->decided)
+	if (s->w)
 		note_error(s, pd_writer_flush(s->w));
-}
-
-bool sink_wants_one_set(const struct sink *s)
-{
-	return s->decided && !s->fine;
 }
 
 static int name_files(struct sink *s, struct record_counts *counts)
@@ -460,8 +381,8 @@ int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary
 {
 	int err = 0;
 
-	if (s->config.output && !s->decided && s->err == 0)
-		decide(s, s->config.fine_period != 0);
+	if (s->config.output && !s->w && s->err == 0)
+		note_error(s, open_file(s));
 	if (s->w) {
 		s->sum.bytes = pd_writer_bytes(s->w);
 		note_error(s, pd_writer_close(s->w));

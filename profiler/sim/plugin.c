@@ -135,16 +135,6 @@ static void warn(const struct vcpu *v, const char *text)
 	sender_text(&sim.sender, WIRE_WARN, v ? v->tid : sim.sender.pid, v ? now_ns(v) : 0, text);
 }
 
-/* The recorder leaves the word in the socket, so that every process sees it. */
-static bool second_set_unwanted(void)
-{
-	struct wire_head head;
-
-	return sim.sender.fd >= 0 &&
-	       recv(sim.sender.fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(head) &&
-	       head.kind == WIRE_ONE_SET;
-}
-
 static void send_sample(void *user, const struct sim_sample *s)
 {
 	struct vcpu *v = user;
@@ -163,10 +153,6 @@ static void send_sample(void *user, const struct sim_sample *s)
 	out.m.pad = 0;
 	memcpy(out.rest, s->value, n * sizeof(uint64_t));
 	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
-	if (s->event >= sim.config.n_first && second_set_unwanted()) {
-		sim_pmu_one_set(&v->core->pmu);
-		return;
-	}
 	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, at, &out.m.head, bytes);
 }
 
@@ -559,7 +545,6 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 static struct sim_pmu_setup pmu_setup(struct vcpu *v)
 {
 	struct sim_pmu_setup s = { .n_events = sim.config.n_events,
-		                   .n_first = sim.config.n_first,
 		                   .n_branches = sim.config.branches,
 		                   .seed = sim.config.seed,
 		                   .sample = send_sample,
@@ -822,7 +807,7 @@ static int read_config(int fd)
 	err = 0;
 	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
 	    sim.config.version != WIRE_VERSION || sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
-	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.n_first > sim.config.n_events ||
+	    sim.config.n_events > WIRE_MAX_EVENTS ||
 	    sim.config.branches > WIRE_MAX_BRANCHES)
 		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
 	for (uint32_t i = 0; !err && i < sim.config.n_events; i++)

@@ -39,7 +39,7 @@ uint64_t sim_pmu_skid(struct sim_pmu *p)
 static void plan(struct sim_pmu *p)
 {
 	p->stop_cyc = NEVER;
-	for (uint32_t i = 0; i < p->n_live; i++) {
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
 		uint64_t t = p->due[i];
 
 		if (t == NEVER && p->setup.event[i] == SIM_CYCLES && p->next[i] != NEVER)
@@ -70,7 +70,6 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	memset(p, 0, sizeof(*p));
 	p->setup = *setup;
 	p->config = config;
-	p->n_live = setup->n_events;
 	for (uint32_t i = 0; i < setup->n_events; i++)
 		if (setup->period[i] && setup->event[i] != SIM_CYCLES)
 			p->insn_sampled[p->n_insn_sampled++] = (uint8_t)i;
@@ -97,36 +96,23 @@ static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
 	}
 }
 
-/* One interrupt serves every counter of the set [from, to) that has overflowed by now. */
-static void interrupt(struct sim_pmu *p, uint32_t from, uint32_t to, struct sim_sample *s)
-{
-	for (uint32_t i = from; i < to && i < p->n_live; i++) {
-		if (p->due[i] == NEVER)
-			continue;
-		p->due[i] = NEVER;
-		p->next[i] = (s->value[i] / p->setup.period[i] + 1) * p->setup.period[i];
-		s->event = i;
-		p->setup.sample(p->setup.user, s);
-	}
-}
-
-static void interrupts(struct sim_pmu *p, uint64_t now, uint64_t ip)
+/* One interrupt serves every counter that has overflowed by now. */
+static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 {
 	struct sim_sample s = { .cycle = now, .ip = ip };
-	bool first = false, second = false;
 
 	p->value[SIM_CYCLES] = now - p->cycle0;
 	for (uint32_t i = 0; i < p->setup.n_events; i++)
 		s.value[i] = p->value[p->setup.event[i]];
 	copy_branches(p, &s);
-	for (uint32_t i = 0; i < p->n_live; i++) {
-		first |= i < p->setup.n_first && p->due[i] == now;
-		second |= i >= p->setup.n_first && p->due[i] == now;
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		if (p->due[i] == NEVER)
+			continue;
+		p->due[i] = NEVER;
+		p->next[i] = (s.value[i] / p->setup.period[i] + 1) * p->setup.period[i];
+		s.event = i;
+		p->setup.sample(p->setup.user, &s);
 	}
-	if (first)
-		interrupt(p, 0, p->setup.n_first, &s);
-	if (second)
-		interrupt(p, p->setup.n_first, p->n_live, &s);
 }
 
 /* All that happens before the cycle in which the instruction at ip retires. */
@@ -137,25 +123,16 @@ static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 		bool is_due = false;
 
 		/* A cycle counter that overflows now may have a delay of none. */
-		for (uint32_t i = 0; i < p->n_live; i++)
+		for (uint32_t i = 0; i < p->setup.n_events; i++)
 			if (p->setup.event[i] == SIM_CYCLES && p->due[i] == NEVER && p->next[i] != NEVER &&
 			    p->next[i] + p->cycle0 == now)
 				p->due[i] = now + sim_pmu_skid(p);
-		for (uint32_t i = 0; i < p->n_live; i++)
+		for (uint32_t i = 0; i < p->setup.n_events; i++)
 			is_due |= p->due[i] == now;
 		if (is_due)
-			interrupts(p, now, ip);
+			interrupt(p, now, ip);
 		plan(p);
 	}
-}
-
-void sim_pmu_one_set(struct sim_pmu *p)
-{
-	if (p->setup.n_first < p->n_live)
-		p->n_live = p->setup.n_first;
-	while (p->n_insn_sampled && p->insn_sampled[p->n_insn_sampled - 1] >= p->n_live)
-		p->n_insn_sampled--;
-	plan(p);
 }
 
 static void count_outcome(struct sim_pmu *p, const struct sim_outcome *end)
@@ -179,7 +156,7 @@ static void count_miss(struct sim_pmu *p, unsigned level)
 
 static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
 {
-	for (uint32_t i = 0; i < p->n_live; i++) {
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
 		unsigned e = p->setup.event[i];
 
 		if (e != SIM_CYCLES && p->due[i] == NEVER && p->value[e] >= p->next[i])

@@ -10,7 +10,7 @@
  * S cycles later, S drawn from the core file's histogram.  It shows the
  * oldest instruction not yet retired and the counters as they are then.  A
  * counter that overflows again before its interrupt has only one interrupt,
- * and one interrupt serves all counters of its set that have overflowed by then.
+ * and one interrupt serves all counters that have overflowed by then.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +33,6 @@ typedef void sim_sample_fn(void *user, const struct sim_sample *s);
 
 struct sim_pmu_setup {
 	uint32_t n_events; /* the group */
-	uint32_t n_first;  /* members from here on are a second set with interrupts of its own (wire.h) */
 	uint32_t event[WIRE_MAX_EVENTS];
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
 	uint32_t n_branches;              /* depth of the branch record */
@@ -61,16 +60,12 @@ struct sim_pmu {
 	uint64_t n_branch;       /* ever recorded */
 	uint32_t n_insn_sampled; /* members that sample an event of instructions */
 	uint8_t insn_sampled[WIRE_MAX_EVENTS];
-	uint32_t n_live; /* members that may still sample: n_events, or n_first */
 };
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup);
 
 /* Forget counts and overflows under way, as for a new process. */
 void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed);
-
-/* The second set's samples are no longer wanted. */
-void sim_pmu_one_set(struct sim_pmu *p);
 
 /*
  * The last n_insn instructions of the core have been a block's; count them

@@ -24,7 +24,7 @@
  */
 #include <stdint.h>
 
-enum { WIRE_VERSION = 1, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 16, WIRE_MAX_BRANCHES = 64 };
+enum { WIRE_VERSION = 2, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 16, WIRE_MAX_BRANCHES = 64 };
 
 enum wire_kind {
 	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
@@ -40,8 +40,6 @@ enum wire_kind {
 	WIRE_TOTALS,     /* a thread's final counter values: u64[n_events] */
 	WIRE_BYE,        /* a process ends in order */
 	WIRE_WARN,       /* text for the user */
-	WIRE_ONE_SET,    /* recorder -> plugin, only the head: the second set's samples are no longer
-	                  * wanted.  It stays in the socket (look with MSG_PEEK) so that every process sees it. */
 };
 
 struct wire_head {
@@ -64,12 +62,6 @@ struct wire_config {
 	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event (profiler/sim/events.h) */
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
 	uint64_t rotate_ns;               /* reserved for member rotation; 0 */
-	/*
-	 * Members from n_first on are a second set: the same events at another period, of which the
-	 * recorder keeps one set.  The two are as two PMUs that count the same: an interrupt serves only
-	 * members of its own set.  n_events when there is no second one.
-	 */
-	uint32_t n_first, pad;
 };
 
 struct wire_map {

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct sim_counters counters = { .n_programmable = 6, .n_fixed = 2 };
 	struct sim_group group;
-	struct sink_config config = { .group = &group, .fine_period = 10007, .long_count = 1000000 };
+	struct sink_config config = { .group = &group };
 	struct record_counts counts = { 0 };
 	struct sink_summary summary;
 	struct sink *s = NULL;

@@ -20,7 +20,7 @@ enum { PID = 4000, T1 = 4000, T2 = 4001, CHILD = 5000 };
 static char path[64];
 static const struct sim_counters counters = { .n_programmable = 6, .n_fixed = 2, .branch_records = 32 };
 
-/* instructions and cycles sampled, loads counted; in the plugin fine ones of both are members 3 and 4. */
+/* instructions and cycles sampled, loads counted. */
 struct fixture {
 	struct sim_group group;
 	struct sink_config config;
@@ -28,7 +28,7 @@ struct fixture {
 	struct sink_summary sum;
 };
 
-static void begin(struct fixture *f, uint64_t fine, const char *output)
+static void begin(struct fixture *f, const char *output)
 {
 	static char *argv[] = { (char *)"./app", NULL };
 
@@ -36,8 +36,6 @@ static void begin(struct fixture *f, uint64_t fine, const char *output)
 	assert_int_equal(sim_group_parse("instructions,cycles,loads", 0, &counters, "x", &f->group), 0);
 	f->config = (struct sink_config){ .output = output,
 		                          .group = &f->group,
-		                          .fine_period = fine,
-		                          .long_count = 1000000,
 		                          .branches = true,
 		                          .cpudesc = "d",
 		                          .cpuid = "skidsim,x",
@@ -105,18 +103,15 @@ static void tell_sample(struct fixture *f, uint32_t tid, uint64_t time_ns, uint3
 {
 	struct {
 		struct wire_sample s;
-		uint64_t v[5];
+		uint64_t v[3];
 		struct wire_branch b[1];
-	} m = { .v = { insn, cyc, 7, insn, cyc }, .b = { { 0x401100, 0x401200, 1, 70000 } } };
+	} m = { .v = { insn, cyc, 7 }, .b = { { 0x401100, 0x401200, 1, 70000 } } };
 
 	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, tid, time_ns);
 	m.s.ip = 0x401234;
 	m.s.event = event;
-	m.s.n_values = f->config.fine_period ? 5 : 3;
+	m.s.n_values = 3;
 	m.s.n_branches = 1;
-	if (!f->config.fine_period)
-		memmove(&m.v[3], m.b, sizeof(m.b));
-	m.s.head.bytes = (uint32_t)(sizeof(m.s) + m.s.n_values * 8 + sizeof(m.b));
 	assert_int_equal(sink_message(f->sink, &m, m.s.head.bytes), 0);
 }
 
@@ -149,64 +144,22 @@ static int remove_path(void **state)
 	return 0;
 }
 
-static size_t read_samples(uint64_t *periods, size_t cap)
+static void a_sample_of_no_member_is_refused(void **state)
 {
-	struct pd_reader *r = NULL;
-	struct pd_record rec;
-	size_t n = 0;
-
-	assert_int_equal(pd_open(path, &r), 0);
-	while (pd_next(r, &rec) > 0)
-		if (rec.type == PERF_RECORD_SAMPLE && n < cap)
-			periods[n++] = rec.sample.period;
-	assert_false(pd_stats(r)->unfinished);
-	pd_close(r);
-	return n;
-}
-
-static void a_short_program_keeps_the_finer_samples(void **state)
-{
+	_Alignas(8) char buf[256] = { 0 };
+	struct wire_sample *s = (struct wire_sample *)buf;
 	struct fixture f;
-	uint64_t p[8];
 
 	(void)state;
-	begin(&f, 10007, path);
-	tell(&f, WIRE_HELLO, PID, T1, 1);
-	tell_sample(&f, T1, 100, 3, 10050, 9000);
-	tell_sample(&f, T1, 110, 4, 12000, 10100);
-	tell_sample(&f, T1, 900, 0, 100050, 90000);
-	tell_sample(&f, T1, 910, 3, 100100, 90010);
-	end(&f, NULL);
-	assert_true(f.sum.fine);
-	assert_int_equal(read_samples(p, 8), 3);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(p[i], 10007);
-	assert_int_equal(f.sum.n_samples[0], 2);
-	assert_int_equal(f.sum.n_samples[1], 1);
-}
-
-static void a_long_program_keeps_the_others_from_its_very_beginning(void **state)
-{
-	struct fixture f;
-	uint64_t p[8];
-
-	(void)state;
-	begin(&f, 10007, path);
-	tell_sample(&f, T1, 900, 0, 100050, 90000);
-	tell_sample(&f, T1, 950, 1, 110000, 100040);
-	/* Two threads, together a million cycles: 99 times 10007 is the last that is less. */
-	for (uint64_t i = 1; i <= 98; i++)
-		tell_sample(&f, i % 2 ? T1 : T2, 1000 + i, 4, i * 3000, i * 10007);
-	assert_true(access(path, F_OK) < 0);
-	tell_sample(&f, T1, 2000, 4, 300000, 990693);
-	assert_int_equal(access(path, F_OK), 0);
-	tell_sample(&f, T1, 9100, 3, 500100, 1000200);
-	tell_sample(&f, T1, 9900, 0, 600100, 1001000);
-	end(&f, NULL);
-	assert_false(f.sum.fine);
-	assert_int_equal(read_samples(p, 8), 3);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(p[i], 100003);
+	begin(&f, NULL);
+	s->head = head(WIRE_SAMPLE, sizeof(*s) + 3 * sizeof(uint64_t), 1, 1, 1);
+	s->n_values = 3;
+	s->event = 3; /* the group has 0 to 2 */
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), -SP_EFORMAT);
+	s->event = 2;
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), 0);
+	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
+	sink_free(f.sink);
 }
 
 static void a_sample_arrives_whole(void **state)
@@ -217,7 +170,7 @@ static void a_sample_arrives_whole(void **state)
 	int seen = 0;
 
 	(void)state;
-	begin(&f, 0, path);
+	begin(&f, path);
 	tell(&f, WIRE_HELLO, PID, T1, 50);
 	tell_sample(&f, T1, 150, 1, 60000, 100200);
 	tell_sample(&f, T2, 160, 0, 100009, 80000);
@@ -261,7 +214,7 @@ static void time_never_goes_back(void **state)
 	int n = 0;
 
 	(void)state;
-	begin(&f, 0, path);
+	begin(&f, path);
 	tell_sample(&f, T1, 200, 0, 100003, 1);
 	tell_sample(&f, T2, 180, 0, 100003, 1);
 	tell_sample(&f, T1, 300, 0, 200006, 1);
@@ -300,7 +253,7 @@ static void counts_of_processes_add_up_by_file_and_offset(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, 0, NULL);
+	begin(&f, NULL);
 	tell(&f, WIRE_HELLO, PID, PID, 1);
 	tell_map(&f, PID, 0x401000, 0x1000, 0x1000, "/bin/a");
 	tell_task(&f, CHILD, CHILD, PID, PID, 20);
@@ -329,7 +282,7 @@ static void programs_lost_to_exec_are_named_once(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, 0, NULL);
+	begin(&f, NULL);
 	tell_text(&f, WIRE_EXEC, "/bin/ls");
 	tell_text(&f, WIRE_EXEC, "/bin/l");
 	tell_text(&f, WIRE_EXEC, "/bin/ls");
@@ -348,7 +301,7 @@ static void half_a_message_is_refused(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, 0, NULL);
+	begin(&f, NULL);
 	assert_int_equal(sink_message(f.sink, buf, 3), -SP_EFORMAT);
 	*h = head(WIRE_HELLO, 100, 1, 1, 1);
 	assert_int_equal(sink_message(f.sink, buf, sizeof(*h)), -SP_EFORMAT);
@@ -380,8 +333,7 @@ static void a_place_that_cannot_be_written_is_known_before_the_program_runs(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_short_program_keeps_the_finer_samples),
-		TEST(a_long_program_keeps_the_others_from_its_very_beginning),
+		TEST(a_sample_of_no_member_is_refused),
 		TEST(a_sample_arrives_whole),
 		TEST(time_never_goes_back),
 		TEST(counts_of_processes_add_up_by_file_and_offset),

@@ -98,24 +98,6 @@ static void one_interrupt_serves_all_counters_that_overflowed(void **state)
 	rig_stop(&r);
 }
 
-static void two_sets_have_interrupts_of_their_own(void **state)
-{
-	struct rig r;
-
-	(void)state;
-	prepare(&r, 100, 1000, 1000);
-	r.core->pmu.setup.n_first = 1;
-	run_chain(&r, 100);
-	assert_int_equal(r.n_samples, 18);
-	for (size_t i = 0; i < r.n_samples; i++)
-		assert_int_equal(r.sample[i].value[r.sample[i].event] % 1000, 100);
-	sim_pmu_one_set(&r.core->pmu);
-	run_chain(&r, 100);
-	/* 20,000 cycles: 19 of the first set by now, and 9 of the second as before */
-	assert_int_equal(r.n_samples, 19 + 9);
-	rig_stop(&r);
-}
-
 /* A delay longer than the period: the counter has one interrupt pending at most. */
 static void an_overflow_under_way_hides_the_next(void **state)
 {
@@ -277,7 +259,6 @@ int main(void)
 		cmocka_unit_test(the_ip_is_the_oldest_instruction_not_retired),
 		cmocka_unit_test(samples_come_in_the_order_of_time),
 		cmocka_unit_test(one_interrupt_serves_all_counters_that_overflowed),
-		cmocka_unit_test(two_sets_have_interrupts_of_their_own),
 		cmocka_unit_test(an_overflow_under_way_hides_the_next),
 		cmocka_unit_test(the_skid_follows_the_core_files_histogram),
 		cmocka_unit_test(the_same_seed_gives_the_same_samples),
