@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo check check-unit check-san check-e2e bench accuracy lint format fuzz samples install uninstall clean \
+.PHONY: all demo check check-unit check-san check-e2e bench accuracy lint format fuzz samples kernels install uninstall clean \
         packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -90,6 +90,17 @@ $B/samples/%: samples/%.cc
 	$(call say,CXX,$<)
 	$Qmkdir -p $(@D) && g++ $(SAMPLE_FLAGS) $< -lm -lpthread -o $@
 samples: $(SAMPLES)
+
+# The kernels of `make lift`: LEVEL with all that this machine has, LEVEL-emu without what the emulator lacks.
+# Loops stay loops: none becomes a call of memset or memcpy.
+KERNEL_FLAGS := -g -march=native -fno-tree-loop-distribute-patterns -fno-math-errno
+KERNEL_EMU_x86_64 := -mno-avx512f -mno-avxvnni
+KERNELS := $(foreach l,O1 O2 O3,$B/kernels/$l $B/kernels/$l-emu)
+$B/kernels/%: $(wildcard samples/kernels/*.[ch])
+	$(call say,CC,$@)
+	$Qmkdir -p $(@D) && gcc -$(*:%-emu=%) $(KERNEL_FLAGS) $(if $(filter %-emu,$*),$(KERNEL_EMU_$(shell uname -m))) \
+	  $(filter %.c,$^) -lm -o $@
+kernels: $(KERNELS)
 
 # libFuzzer is clang's; each target is one file beside the parser's sources, which are compiled once for all.
 FUZZ_CC  = clang $(ALL_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
