@@ -15,7 +15,7 @@ BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgs
                   libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                  binutils
+                  binutils qemu-system-arm cpio
 
 PC      := libdw libelf capstone gsl libzstd smartcols jansson
 Q       := $(if $(V),,@)
@@ -43,8 +43,8 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo check check-unit check-san check-e2e bench accuracy lint format fuzz samples kernels install uninstall clean \
-        packages test-packages
+.PHONY: all demo check check-unit check-san check-e2e check-guest bench accuracy lint format fuzz samples kernels install \
+        uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -136,6 +136,10 @@ check-unit: $(UNIT)
 check-e2e: all samples
 	$Qtests/run.sh '$B' e2e
 
+# The hardware recorder in an arm64 guest, whose PMU counts exactly.
+check-guest: all
+	$Qtests/run.sh '$B' guest
+
 check-san:
 	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples
 	$Qtests/run.sh build-san unit cases
@@ -179,6 +183,6 @@ uninstall:
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
 
 clean:
-	$Qrm -rf build build-san build-cov
+	$Qrm -rf build build-san build-cov build-clang build-arm64 build-guest
 
 -include $(shell find $B -name '*.d' 2>/dev/null)

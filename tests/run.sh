@@ -1,11 +1,11 @@
 #!/bin/bash
-# Run tests: run.sh BUILD [unit|cases|e2e|san|fuzz|lint ...]; all of them without names.
+# Run tests: run.sh BUILD [unit|cases|e2e|guest|san|fuzz|lint ...]; all of them without names.
 # Every test speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"), or is a script
 # whose exit status is its result, 77 meaning skipped.  Closes with "N passed, N failed".
 set -u
 B=$1
 shift
-[ $# -gt 0 ] || set -- build unit cases e2e lint san fuzz
+[ $# -gt 0 ] || set -- build unit cases e2e guest lint san fuzz
 passed=0 failed=0 skipped=0
 export SKIDPROF=$PWD/$B/skidprof BUILD=$PWD/$B TOP=$PWD
 # Extra inputs, used where they are there: never needed.
@@ -76,6 +76,7 @@ for group in "$@"; do
 			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 600 "$t"
 		done
 		;;
+	guest) run 'guest (hardware PMU, aarch64)' 300 tests/guest/run.sh ;;
 	san)
 		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
 		for t in build-san/tests/test_*; do

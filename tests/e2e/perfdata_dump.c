@@ -4,6 +4,7 @@
  *
  *	perfdata_dump FILE counts     for each event: samples, period, name; then the statistics
  *	perfdata_dump FILE places     for each sample, in order: pid, ip, file it lies in
+ *	perfdata_dump FILE all        each record, in order: its kind, pid, tid, time, and what it says
  *	perfdata_dump FILE read       nothing but reading: records and seconds of CPU time
  *
  * Exit status 1, with the reader's line on stderr, for a file it refuses.
@@ -72,6 +73,66 @@ static int counts(struct pd_reader *r)
 	return rc;
 }
 
+static void print_read(const struct pd_reader *r, const struct pd_sample *s)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		printf(" %s=%" PRIu64,
+		       s->values[i].event < 0 ? "?" : pd_event(r, (size_t)s->values[i].event)->name,
+		       s->values[i].value);
+}
+
+static void print_record(const struct pd_reader *r, const struct pd_record *rec)
+{
+	switch (rec->type) {
+	case PERF_RECORD_SAMPLE:
+		printf("sample %s %" PRIx64 " %s %" PRIu64,
+		       rec->event < 0 ? "?" : pd_event(r, (size_t)rec->event)->name, rec->sample.ip,
+		       (rec->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER ? "user"
+		                                                                            : "other",
+		       rec->sample.period);
+		print_read(r, &rec->sample);
+		break;
+	case PERF_RECORD_READ:
+		printf("read");
+		print_read(r, &rec->sample);
+		break;
+	case PERF_RECORD_COMM:
+		printf("comm %s%s", rec->comm.name, rec->comm.exec ? " exec" : "");
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		printf("%s %" PRIu32, rec->type == PERF_RECORD_FORK ? "fork" : "exit", rec->task.ppid);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		printf("lost %" PRIu64, rec->lost.n);
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		printf(rec->type == PERF_RECORD_THROTTLE ? "throttle" : "unthrottle");
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		printf("mmap %" PRIx64 " %" PRIx64 " %s", rec->mmap.ip, rec->mmap.len_bytes, rec->mmap.path);
+		break;
+	default:
+		printf("type%" PRIu32, rec->type);
+	}
+}
+
+static int all(struct pd_reader *r)
+{
+	struct pd_record rec;
+	int rc;
+
+	while ((rc = pd_next(r, &rec)) == 1) {
+		printf("%" PRIu32 " %" PRIu32 " %" PRIu64 " ", rec.pid, rec.tid, rec.time_ns);
+		print_record(r, &rec);
+		putchar('\n');
+	}
+	return rc;
+}
+
 static int read_only(struct pd_reader *r)
 {
 	struct timespec a, b;
@@ -99,6 +160,7 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = !strcmp(argv[2], "places")   ? places(r)
 		     : !strcmp(argv[2], "counts") ? counts(r)
+		     : !strcmp(argv[2], "all")    ? all(r)
 		                                  : read_only(r);
 	if (rc < 0)
 		fprintf(stderr, "%s\n", sp_error_text());

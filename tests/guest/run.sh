@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# run.sh: the hardware recorder on a real PMU driver: skidprof, built for arm64, in a Debian kernel under QEMU, which
+# has a PMU whose counters are exact. What the guest recorded is checked here.
+#
+# The packages and the guest are kept in build-guest, the arm64 build in build-arm64.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+guest=$PWD/build-guest
+debian=$guest/debian root=$guest/root out=$guest/out arm64=build-arm64
+
+for tool in qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-gcc cpio python3; do
+	command -v $tool >/dev/null || {
+		echo "skipped: $tool is not installed"
+		exit 77
+	}
+done
+tests/guest/fetch.sh "$debian" || exit
+
+cc=(aarch64-linux-gnu-gcc "--sysroot=$debian/sysroot")
+export PKG_CONFIG_SYSROOT_DIR=$debian/sysroot
+export PKG_CONFIG_LIBDIR=$debian/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$debian/sysroot/usr/share/pkgconfig
+make -s -j"$(nproc)" CC="${cc[*]}" B=$arm64 CFLAGS=-Werror $arm64/skidprof || exit 1
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR
+
+# needs FILE: the shared libraries it names, and those that they name, to the guest's /lib.
+needs()
+{
+	local lib
+	for lib in $(aarch64-linux-gnu-readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'); do
+		[ -e "$root/lib/$lib" ] && continue
+		cp -L "$debian"/sysroot/{,usr/}lib/aarch64-linux-gnu/"$lib" "$root/lib/" 2>/dev/null
+		[ -e "$root/lib/$lib" ] || {
+			echo "run.sh: no $lib for the guest" >&2
+			exit 1
+		}
+		needs "$root/lib/$lib" || exit 1
+	done
+}
+# program NAME SOURCE TURNS: one of assembly, whose every instruction is known.
+program()
+{
+	"${cc[@]}" -nostdlib -static "-DTURNS=$3" "tests/guest/$2.S" -o "$1"
+}
+
+rm -rf "$root" "$out" && mkdir -p "$root/bin" "$root/lib" "$root/t" "$out" || exit 1
+cp tests/guest/init tests/guest/tests "$root" || exit 1
+cp "$debian/sysroot/bin/busybox" "$root/bin/" || exit 1
+cp $arm64/skidprof "$root/t/" && aarch64-linux-gnu-strip -g "$root/t/skidprof" || exit 1
+needs $arm64/skidprof || exit 1
+for name in probe companion; do
+	"${cc[@]}" -O2 -Wall -Wextra -Werror -static tests/guest/$name.c -lpfm -o "$root/t/$name" || exit 1
+done
+for name in turns straight tasks; do
+	program "$root/t/$name" $name 100000 && program "$guest/$name.short" $name 4 || exit 1
+done
+program "$root/t/spin" turns 0xfffffffe || exit 1
+tests/guest/boot.sh "$debian/vmlinuz" "$root" "$out" || exit 1
+gcc -std=gnu11 -O2 -D_GNU_SOURCE -iquote . tests/e2e/perfdata_dump.c "$BUILD/libskidprof.a" $(pkg-config --libs libdw libelf libzstd) -o "$guest/dump" || exit 1
+tests/guest/check.py "$guest"
