@@ -56,5 +56,6 @@ for name in turns straight tasks; do
 done
 program "$root/t/spin" turns 0xfffffffe || exit 1
 tests/guest/boot.sh "$debian/vmlinuz" "$root" "$out" || exit 1
+# shellcheck disable=SC2046 # a list of words
 gcc -std=gnu11 -O2 -D_GNU_SOURCE -iquote . tests/e2e/perfdata_dump.c "$BUILD/libskidprof.a" $(pkg-config --libs libdw libelf libzstd) -o "$guest/dump" || exit 1
 tests/guest/check.py "$guest"
