@@ -75,9 +75,10 @@ const char *profile_status_word(enum profile_status s)
 	return (size_t)s < sizeof(words) / sizeof(words[0]) ? words[s] : "unreliable";
 }
 
-/* An instruction of the sum that a region's draws speak of: how often its block counts. */
+/* An instruction of the sum that a region's draws speak of: its block, and what one execution adds. */
 struct drawn_insn {
 	uint32_t region, block;
+	double weight;
 };
 
 /* Draws of a sum, as many as the region with the most has. */
@@ -133,7 +134,7 @@ static void add_region(const struct profile_region *r, gsl_rng *rng, const struc
 		const float *draw = r->draws + (size_t)sum->order[d % r->n_draws] * r->n_blocks;
 
 		for (size_t i = 0; i < n; i++)
-			sum->v[d] += (double)draw[insns[i].block];
+			sum->v[d] += insns[i].weight * (double)draw[insns[i].block];
 	}
 }
 
@@ -184,6 +185,12 @@ static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi)
 {
+	return profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
+}
+
+int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
+                              double *mean, double *lo, double *hi)
+{
 	struct drawn_insn *drawn = NULL;
 	struct draw_sum sum = { 0 };
 	double rest = 0;
@@ -195,12 +202,13 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
 		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu instructions", n);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_insn *insn = &p->insns[insns[i]];
+		double weight = weights ? weights[i] : 1;
 
 		if (!has_draws(p, insn)) {
-			rest += insn->count.insn;
+			rest += weight * insn->count.insn;
 			continue;
 		}
-		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block };
+		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block, weight };
 		if (p->regions[insn->region].n_draws > sum.n)
 			sum.n = p->regions[insn->region].n_draws;
 	}

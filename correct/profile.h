@@ -165,4 +165,8 @@ const char *profile_status_word(enum profile_status s);
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi);
 
+/* The same of weights[i] times each; NULL: 1. */
+int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
+                              double *mean, double *lo, double *hi);
+
 #endif

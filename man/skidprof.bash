@@ -15,7 +15,7 @@ _skidprof()
 	[ "$cur" = = ] && cur=
 	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='record report truth compare help --help --version'
+		words='record report truth compare lift help --help --version'
 	else
 		case $cmd:$prev in
 		*:--format) words='text json csv' ;;
@@ -23,8 +23,9 @@ _skidprof()
 		*:--method) words='full raw loops path flow' ;;
 		report:--sort) words='share raw fixed cycles ipc change status name' ;;
 		compare:--by) words='function line insn' ;;
+		lift:--tool) words='llvm-mca osaca uica iaca ithemal' ;;
 		record:--pmu) words='auto sim' ;;
-		help:*) words='record report truth compare' ;;
+		help:*) words='record report truth compare lift' ;;
 		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null

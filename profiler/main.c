@@ -26,6 +26,7 @@ static const struct cmd cmds[] = {
 	{ "report", cmd_report, "show instructions, cycles and IPC per function, raw and corrected" },
 	{ "truth", cmd_truth, "count every instruction of a program exactly" },
 	{ "compare", cmd_compare, "hold raw and corrected counts against exact ones" },
+	{ "lift", cmd_lift, "lift block predictions to kernels and hold them against measured cycles" },
 	{ "help", cmd_help, "show this, or the manual page of a command" },
 	{ 0 },
 };

@@ -12,6 +12,7 @@
 static const char *const places[] = {
 	"%s/%s",
 	"%s/../profiler/sim/%s",
+	"%s/../report/lift/%s",
 	"%s/../lib/skidprof/%s",
 	"%s/../share/skidprof/%s",
 };

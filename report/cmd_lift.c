@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* skidprof lift: the command line. */
+#include <stdlib.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/vec.h"
+#include "report/cmd.h"
+#include "report/lift/lift.h"
+#include "report/lift/print.h"
+#include "report/options.h"
+
+enum key {
+	KEY_TRUTH = 0x100,
+	KEY_KERNEL,
+	KEY_TOOL,
+	KEY_CPU,
+	KEY_MIN_SHARE,
+	KEY_BLOCKS,
+	KEY_NO_CACHE,
+};
+
+static const struct argp_option options[] = {
+	INPUT_OPTIONS,
+	{ "truth", KEY_TRUTH, "FILE", 0,
+	  "Exact executions, of skidprof truth, record --truth or callgrind (--dump-instr=yes); with -i, "
+	  "cycles "
+	  "are the profile's",
+	  1 },
+	{ NULL, 0, NULL, 0, "What is lifted:", 2 },
+	{ "kernel", KEY_KERNEL, "FUNCTION", 0, "Only functions of that name, or glob; may be repeated", 2 },
+	{ "min-share", KEY_MIN_SHARE, "SHARE", 0,
+	  "Without --kernel: functions of at least this share of what ran (default 1%)", 2 },
+	{ "tool", KEY_TOOL, "NAME", 0,
+	  "A predictor, or the path of a description file; may be repeated (default: all that work here)",
+	  2 },
+	{ "cpu", KEY_CPU, "NAME", 0, "The core, by LLVM's name (default: the one recorded)", 2 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Ask the tools again, whatever is kept on disk", 2 },
+	{ "blocks", KEY_BLOCKS, NULL, 0, "The blocks of each kernel, too", 2 },
+	{ 0 },
+};
+
+struct options {
+	struct input_opts input;
+	struct lift_opts lift;
+	VEC(const char *) kernels;
+	VEC(const char *) tools;
+	bool blocks;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	int err = 0;
+
+	switch (key) {
+	case KEY_TRUTH:
+		o->lift.truth = arg;
+		break;
+	case KEY_KERNEL:
+		err = vec_push(&o->kernels, arg);
+		break;
+	case KEY_TOOL:
+		err = vec_push(&o->tools, arg);
+		break;
+	case KEY_CPU:
+		o->lift.cpu = arg;
+		break;
+	case KEY_MIN_SHARE:
+		err = parse_share("--min-share", arg, &o->lift.min_share);
+		break;
+	case KEY_BLOCKS:
+		o->blocks = true;
+		break;
+	case KEY_NO_CACHE:
+		o->lift.no_cache = true;
+		break;
+	case ARGP_KEY_ARG:
+		err = sp_fail(SP_EUSAGE,
+		              "skidprof lift: what is '%s'? A profile is named by -i FILE, a function by "
+		              "--kernel NAME",
+		              arg);
+		break;
+	case 'i':
+		o->lift.input_given = true;
+		/* fall through */
+	default:
+		err = input_parse(key, arg, &o->input);
+		if (err == ARGP_ERR_UNKNOWN)
+			return err;
+	}
+	return err < 0 ? EINVAL : 0;
+}
+
+static int print(const struct options *o, const struct lift *l)
+{
+	struct term term;
+	int err, closed;
+
+	input_term(&o->input, &term);
+	err = lift_print(l, o->input.format, o->blocks, &term);
+	closed = term_close(&term);
+	return err < 0 ? err : closed;
+}
+
+int cmd_lift(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Lift what throughput predictors say of basic blocks to whole kernels, and hold it "
+		       "against "
+		       "measured cycles."
+		       "\vExit status: 0 done, 1 failed, 2 usage, 3 a kernel's executions are not to be "
+		       "trusted.  See skidprof-lift(1).",
+	};
+	struct options o = { .input = INPUT_OPTS_DEFAULT, .lift = { .min_share = 0.01 } };
+	struct lift l = { 0 };
+	int err = cmd_parse(&argp, argc, argv, 0, NULL, &o);
+
+	o.lift.correct = o.input.correct;
+	o.lift.kernels = o.kernels.v;
+	o.lift.n_kernels = o.kernels.n;
+	o.lift.tools = o.tools.v;
+	o.lift.n_tools = o.tools.n;
+	if (err == 0)
+		err = lift_run(&o.lift, &l);
+	if (err == 0)
+		err = print(&o, &l);
+	lift_free(&l);
+	vec_fini(&o.kernels);
+	vec_fini(&o.tools);
+	return err;
+}

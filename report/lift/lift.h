@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_LIFT_LIFT_H
+#define SKIDPROF_REPORT_LIFT_LIFT_H
+
+/*
+ * Block predictions lifted to whole kernels, after [HARNESS]:
+ *
+ *	lifted(K) = sum over blocks b of K:  n_b * prediction(b)           eq. 16
+ *
+ * A kernel is one function's own code; n_b are exact executions (truth) or
+ * corrected ones with an interval (a profile).  It is held against the
+ * cycles measured in that code.  A tool that fails on a block that ran is
+ * out for that kernel.
+ */
+#include "correct/correct.h"
+#include "report/lift/tool.h"
+
+struct lift_block {
+	uint32_t kernel; /* index into lift->kernels */
+	uint32_t n_insn;
+	struct tool_block code; /* bytes in the module */
+	uint32_t module;        /* index into lift->modules */
+	double n;               /* executions */
+	double lo, hi;          /* 90% interval of n; NAN: exact, or raw counts */
+	double cyc;             /* cycles seen in it; NAN = not known */
+	uint64_t undecoded;     /* address of the first instruction capstone can't decode; 0 = none */
+};
+
+/* A tool and a kernel. */
+struct lift_sum {
+	double cyc;    /* eq. 16; NAN when the tool is out */
+	double lo, hi; /* NAN: no interval */
+	double error;  /* cyc / measured - 1; NAN when either is not known */
+	size_t n_failed;
+	size_t first_failed; /* index into lift->blocks */
+};
+
+enum lift_measure { MEASURED_NOT, MEASURED_PROFILE, MEASURED_TIMED };
+
+struct lift_kernel {
+	const char *name;
+	uint32_t module;
+	uint64_t vaddr, end_vaddr;
+	size_t block0, n_blocks; /* lift->blocks[block0 ..], in address order */
+	double calls;            /* executions of its first block */
+	double insn;             /* instructions executed */
+	double cyc;              /* measured; NAN = not known */
+	enum lift_measure measured;
+	double n_access, n_miss; /* first-level data cache, simulated; NAN = not known */
+	bool not_resident;       /* too many misses: left out of the averages */
+	uint8_t status;          /* enum profile_status; fixed for exact counts */
+	struct lift_sum *sums;   /* [lift->n_tools] */
+};
+
+/* A tool over all kernels that count. */
+struct lift_score {
+	size_t n_kernels;                   /* that it predicted and were measured, resident ones */
+	size_t n_out;                       /* it failed on a block of */
+	double mean, median, q1, q3, worst; /* of |error|; NAN when n_kernels is 0 */
+	double tau;                         /* Kendall's, of predicted and measured; NAN under 2 kernels */
+	double coverage; /* share of the executed blocks' cycles or instructions it could predict */
+};
+
+struct lift {
+	struct profile *profile; /* NULL for exact counts alone */
+	struct truth *truth;     /* NULL for a profile alone */
+	struct module **modules;
+	size_t n_modules;
+	/* [n_modules] profile->modules of each, -1 = not in the profile. */
+	int32_t *profile_module;
+	bool exact;                  /* executions are exact, from truth */
+	struct lift_kernel *kernels; /* most cycles (or instructions) first */
+	size_t n_kernels;
+	struct lift_block *blocks;
+	size_t n_blocks;
+	struct tool_target target;
+	char cpu[TOOL_NAME_MAX];
+	struct tool *tools;
+	size_t n_tools;
+	struct tool_prediction *predictions; /* [n_blocks][n_tools] */
+	struct lift_score *scores;           /* [n_tools] */
+	char **argv;                         /* the program, NULL if not given: NULL-terminated */
+};
+
+static inline const struct tool_prediction *lift_prediction(const struct lift *l, size_t block, size_t tool)
+{
+	return &l->predictions[block * l->n_tools + tool];
+}
+
+struct lift_opts {
+	struct correct_opts correct;
+	bool input_given;
+	const char *truth;
+	const char *const *kernels; /* names or globs */
+	size_t n_kernels;
+	const char *const *tools;
+	size_t n_tools;
+	const char *cpu; /* LLVM's name; NULL = by the recording */
+	double min_share;
+	bool measure, no_cache;
+	char **argv;
+};
+
+/* The whole: counts, blocks, predictions, sums and scores.  lift_free it, also after an error. */
+int lift_run(const struct lift_opts *o, struct lift *l);
+void lift_free(struct lift *l);
+
+/* ---- the steps, in this order ---- */
+
+/* Executions of single instructions, from a profile or exact. */
+struct lift_insn {
+	uint32_t module;
+	uint8_t status; /* enum profile_status */
+	uint64_t vaddr;
+	double n;
+	double n_access, n_miss; /* simulated data cache; 0 where not known */
+};
+
+struct lift_counts {
+	struct lift_insn *v; /* sorted by (module, vaddr) */
+	size_t n;
+	bool has_misses;
+};
+
+/* Reads the files; opens the modules. */
+int lift_read(const struct lift_opts *o, struct lift *l, struct lift_counts *out);
+/* Chooses kernels and cuts them into blocks. */
+int lift_cut(const struct lift_opts *o, const struct lift_counts *c, struct lift *l);
+/* What the code runs on. */
+int lift_find_target(const struct lift_opts *o, struct lift *l);
+/* Fills in predictions, on both cores. */
+int lift_predict(struct lift *l, bool no_cache);
+/* Lifts (eq. 16), then errors and scores. */
+int lift_sum_up(struct lift *l);
+
+/* The instructions of profile->insns in [vaddr, end) of a module of ours: first and how many. */
+size_t lift_profile_insns(const struct lift *l, uint32_t module, uint64_t vaddr, uint64_t end_vaddr,
+                          size_t *first);
+
+#endif

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kernels, blocks and scores as tables. */
+#include "report/lift/print.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/binary/module.h"
+#include "correct/truth/truth.h"
+#include "profiler/base/err.h"
+#include "report/lift/lift.h"
+#include "report/number.h"
+
+enum { NOTE_MAX = 240, MAX_FIXED = 16, PER_TOOL = 4, KEY_MAX = TOOL_NAME_MAX + 16 };
+
+/* Columns that are the same whatever tools there are. */
+enum id {
+	ID_NAME,
+	ID_MODULE,
+	ID_VADDR,
+	ID_CALLS,
+	ID_INSNS,
+	ID_BLOCKS,
+	ID_MEASURED,
+	ID_MISSES,
+	ID_STATUS,
+	ID_NOTE,
+	ID_EXECUTIONS,
+	ID_LO,
+	ID_HI,
+	ID_RANGE,
+	ID_BYTES,
+	ID_TIME,
+	ID_SPREAD,
+	ID_TOOL, /* and on: PER_TOOL for each tool */
+};
+
+enum tool_id { TOOL_CYC, TOOL_LO, TOOL_HI, TOOL_ERROR };
+
+struct lift_view {
+	const struct lift *l;
+	const struct lift_kernel *k; /* of blocks */
+	struct column *columns;
+	char (*keys)[KEY_MAX];
+	size_t n_columns, n_keys;
+	char *text; /* of the cell last asked for, if it needed making */
+	struct table table;
+};
+
+static const struct column kernel_columns[] = {
+	{ "kernel", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "module", "", ID_MODULE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "vaddr", "", ID_VADDR, COLUMN_ADDR, COLUMN_NO_TEXT },
+	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_WIDE },
+	{ "instructions", "INSTRUCTIONS", ID_INSNS, COLUMN_COUNT, COLUMN_WIDE },
+	{ "n_blocks", "BLOCKS", ID_BLOCKS, COLUMN_WHOLE },
+	{ "measured", "MEASURED", ID_MEASURED, COLUMN_COUNT },
+	{ "miss_share", "", ID_MISSES, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "status", "", ID_STATUS, COLUMN_TEXT, COLUMN_NO_TEXT },
+};
+
+static const struct column kernel_end[] = {
+	{ "", "KERNEL", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
+	{ "note", "NOTE", ID_NOTE, COLUMN_TEXT },
+};
+
+static const struct column block_columns[] = {
+	{ "kernel", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "vaddr", "BLOCK", ID_VADDR, COLUMN_ADDR },
+	{ "executions", "RAN", ID_EXECUTIONS, COLUMN_COUNT },
+	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_WIDE },
+	{ "instructions", "INSNS", ID_INSNS, COLUMN_WHOLE },
+	{ "time_share", "TIME", ID_TIME, COLUMN_SHARE },
+};
+
+static const struct column block_end[] = {
+	{ "spread", "SPREAD", ID_SPREAD, COLUMN_RATIO },
+	{ "bytes", "BYTES", ID_BYTES, COLUMN_TEXT, COLUMN_SQUEEZE },
+	{ "note", "NOTE", ID_NOTE, COLUMN_TEXT },
+};
+
+static struct cell num(double x)
+{
+	return (struct cell){ .num = x };
+}
+
+static struct cell text(const char *s)
+{
+	return (struct cell){ .text = s };
+}
+
+/* A text that lives until the next one. */
+static char *scratch(struct lift_view *v, size_t n)
+{
+	free(v->text);
+	v->text = calloc(1, n);
+	return v->text;
+}
+
+static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
+{
+	char *s = scratch(v, NOTE_MAX), percent[NUMBER_MAX];
+	size_t n = 0;
+
+	if (!s)
+		return text(NULL);
+	if (k->status != PROFILE_FIXED)
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ", profile_status_word(k->status));
+	if (k->not_resident && n < NOTE_MAX) {
+		number_percent(k->n_miss / k->n_access, 0, percent);
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s L1 misses; ", percent);
+	}
+	for (size_t t = 0; t < v->l->n_tools && n < NOTE_MAX; t++)
+		if (k->sums[t].n_failed)
+			n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s is out: %zu block%s; ",
+			                      v->l->tools[t].name, k->sums[t].n_failed,
+			                      k->sums[t].n_failed == 1 ? "" : "s");
+	n = strlen(s);
+	if (n > 2)
+		s[n - 2] = '\0';
+	return text(s);
+}
+
+static struct cell kernel_tool(const struct lift_sum *s, unsigned what)
+{
+	switch (what) {
+	case TOOL_CYC:
+		return num(s->cyc);
+	case TOOL_LO:
+		return num(s->lo);
+	case TOOL_HI:
+		return num(s->hi);
+	default:
+		return num(s->error);
+	}
+}
+
+static struct cell kernel_cell(const void *view, size_t i, int id)
+{
+	struct lift_view *v = (struct lift_view *)view;
+	const struct lift_kernel *k = &v->l->kernels[i];
+
+	if (id >= ID_TOOL)
+		return kernel_tool(&k->sums[(id - ID_TOOL) / PER_TOOL], (unsigned)(id - ID_TOOL) % PER_TOOL);
+	switch ((enum id)id) {
+	case ID_NAME:
+		return text(k->name);
+	case ID_MODULE:
+		return text(module_path(v->l->modules[k->module]));
+	case ID_VADDR:
+		return (struct cell){ .addr = k->vaddr };
+	case ID_CALLS:
+		return num(k->calls);
+	case ID_INSNS:
+		return num(k->insn);
+	case ID_BLOCKS:
+		return num((double)k->n_blocks);
+	case ID_MEASURED:
+		return num(k->cyc);
+	case ID_MISSES:
+		return num(k->n_miss / k->n_access);
+	case ID_STATUS:
+		return text(profile_status_word(k->status));
+	default:
+		return kernel_note(v, k);
+	}
+}
+
+/* How far apart the tools are: largest over smallest prediction. */
+static double spread(const struct lift *l, size_t block)
+{
+	double lo = INFINITY, hi = 0;
+	size_t n = 0;
+
+	for (size_t t = 0; t < l->n_tools; t++) {
+		double cyc = lift_prediction(l, block, t)->cyc;
+
+		if (!l->tools[t].ops->predict || !(cyc > 0))
+			continue;
+		lo = fmin(lo, cyc);
+		hi = fmax(hi, cyc);
+		n++;
+	}
+	return n > 1 ? hi / lo : NAN;
+}
+
+static struct cell block_bytes(struct lift_view *v, const struct lift_block *b)
+{
+	char *s = scratch(v, 2 * b->code.n_bytes + 1);
+
+	for (size_t i = 0; s && i < b->code.n_bytes; i++)
+		snprintf(s + 2 * i, 3, "%02x", b->code.bytes[i]);
+	return text(s);
+}
+
+static struct cell block_note(struct lift_view *v, size_t block)
+{
+	const struct lift_block *b = &v->l->blocks[block];
+	char *s = scratch(v, NOTE_MAX);
+	size_t n = 0;
+
+	if (s && b->undecoded)
+		n += (size_t)snprintf(s, NOTE_MAX, "not decoded at 0x%jx; ", (uintmax_t)b->undecoded);
+	for (size_t t = 0; s && t < v->l->n_tools && n < NOTE_MAX; t++)
+		if (lift_prediction(v->l, block, t)->why[0])
+			n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ",
+			                      lift_prediction(v->l, block, t)->why);
+	n = s ? strlen(s) : 0;
+	if (n > 2)
+		s[n - 2] = '\0';
+	return text(s);
+}
+
+static struct cell block_cell(const void *view, size_t i, int id)
+{
+	struct lift_view *v = (struct lift_view *)view;
+	size_t block = v->k->block0 + i;
+	const struct lift_block *b = &v->l->blocks[block];
+
+	if (id >= ID_TOOL)
+		return num(lift_prediction(v->l, block, (size_t)(id - ID_TOOL) / PER_TOOL)->cyc);
+	switch ((enum id)id) {
+	case ID_NAME:
+		return text(v->k->name);
+	case ID_VADDR:
+		return (struct cell){ .addr = b->code.vaddr };
+	case ID_EXECUTIONS:
+		return num(b->n);
+	case ID_LO:
+		return num(b->lo);
+	case ID_HI:
+		return num(b->hi);
+	case ID_RANGE:
+		return (struct cell){ .num = b->lo, .num2 = b->hi };
+	case ID_INSNS:
+		return num(b->n_insn);
+	case ID_TIME:
+		return num(b->cyc / v->k->cyc);
+	case ID_SPREAD:
+		return num(spread(v->l, block));
+	case ID_BYTES:
+		return block_bytes(v, b);
+	default:
+		return block_note(v, block);
+	}
+}
+
+static void add_columns(struct lift_view *v, const struct column *c, size_t n)
+{
+	memcpy(v->columns + v->n_columns, c, n * sizeof(*c));
+	v->n_columns += n;
+}
+
+static const char *new_key(struct lift_view *v, const char *tool, const char *suffix)
+{
+	char *key = v->keys[v->n_keys++];
+
+	snprintf(key, KEY_MAX, "%s%s", tool, suffix);
+	return key;
+}
+
+static void add_tool_columns(struct lift_view *v, size_t t, bool kernels)
+{
+	const char *name = v->l->tools[t].name;
+	int id = (int)(ID_TOOL + t * PER_TOOL);
+
+	if (!kernels) {
+		if (v->l->tools[t].ops->predict)
+			add_columns(v,
+			            &(struct column){ new_key(v, name, "_cycles"), name, id + TOOL_CYC,
+			                              COLUMN_RATIO },
+			            1);
+		return;
+	}
+	add_columns(v,
+	            (struct column[]){
+	                    { new_key(v, name, "_cycles"), name, id + TOOL_CYC, COLUMN_COUNT },
+	                    { new_key(v, name, "_lo"), "", id + TOOL_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	                    { new_key(v, name, "_hi"), "", id + TOOL_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	                    { new_key(v, name, "_error"), "ERROR", id + TOOL_ERROR, COLUMN_CHANGE },
+	            },
+	            4);
+}
+
+static void view_fini(struct lift_view *v)
+{
+	free(v->columns);
+	free(v->keys);
+	free(v->text);
+}
+
+/* k: its blocks; NULL: all kernels. */
+static int view_init(const struct lift *l, const struct lift_kernel *k, struct lift_view *v)
+{
+	*v = (struct lift_view){ .l = l, .k = k };
+	v->columns = calloc(MAX_FIXED + 4 * l->n_tools, sizeof(*v->columns));
+	v->keys = calloc(4 * l->n_tools + 1, sizeof(*v->keys));
+	if (!v->columns || !v->keys) {
+		view_fini(v);
+		return sp_fail(SP_ENOMEM, "out of memory for a table");
+	}
+	if (k)
+		add_columns(v, block_columns, sizeof(block_columns) / sizeof(block_columns[0]));
+	else
+		add_columns(v, kernel_columns, sizeof(kernel_columns) / sizeof(kernel_columns[0]));
+	for (size_t t = 0; t < l->n_tools; t++)
+		add_tool_columns(v, t, !k);
+	if (k)
+		add_columns(v, block_end, sizeof(block_end) / sizeof(block_end[0]));
+	else
+		add_columns(v, kernel_end, sizeof(kernel_end) / sizeof(kernel_end[0]));
+	v->table = (struct table){
+		v->columns, v->n_columns, k ? k->n_blocks : l->n_kernels, ~0u, k ? block_cell : kernel_cell, v
+	};
+	return 0;
+}
+
+enum score_id {
+	SCORE_NAME,
+	SCORE_VERSION,
+	SCORE_N,
+	SCORE_OUT,
+	SCORE_COVERAGE,
+	SCORE_MEAN,
+	SCORE_MEDIAN,
+	SCORE_Q1,
+	SCORE_Q3,
+	SCORE_WORST,
+	SCORE_TAU
+};
+
+static const struct column score_columns[] = {
+	{ "tool", "TOOL", SCORE_NAME, COLUMN_TEXT },
+	{ "version", "VERSION", SCORE_VERSION, COLUMN_TEXT },
+	{ "kernels", "KERNELS", SCORE_N, COLUMN_WHOLE },
+	{ "out", "OUT", SCORE_OUT, COLUMN_WHOLE },
+	{ "coverage", "COVERAGE", SCORE_COVERAGE, COLUMN_SHARE },
+	{ "mean_err", "MEAN-ERR", SCORE_MEAN, COLUMN_SHARE },
+	{ "q1_err", "25%", SCORE_Q1, COLUMN_SHARE },
+	{ "median_err", "MEDIAN", SCORE_MEDIAN, COLUMN_SHARE },
+	{ "q3_err", "75%", SCORE_Q3, COLUMN_SHARE },
+	{ "worst_err", "WORST", SCORE_WORST, COLUMN_SHARE },
+	{ "tau", "TAU", SCORE_TAU, COLUMN_RATIO },
+};
+
+static struct cell score_cell(const void *view, size_t t, int id)
+{
+	const struct lift *l = view;
+	const struct lift_score *s = &l->scores[t];
+
+	switch ((enum score_id)id) {
+	case SCORE_NAME:
+		return text(l->tools[t].name);
+	case SCORE_VERSION:
+		return text(l->tools[t].version);
+	case SCORE_N:
+		return num((double)s->n_kernels);
+	case SCORE_OUT:
+		return num((double)s->n_out);
+	case SCORE_COVERAGE:
+		return num(s->coverage);
+	case SCORE_MEAN:
+		return num(s->mean);
+	case SCORE_MEDIAN:
+		return num(s->median);
+	case SCORE_Q1:
+		return num(s->q1);
+	case SCORE_Q3:
+		return num(s->q3);
+	case SCORE_WORST:
+		return num(s->worst);
+	default:
+		return num(s->tau);
+	}
+}
+
+static struct table score_table(const struct lift *l)
+{
+	return (struct table){ score_columns, sizeof(score_columns) / sizeof(score_columns[0]),
+		               l->n_tools,    ~0u,
+		               score_cell,    l };
+}
+
+const char *lift_measured_by(const struct lift *l)
+{
+	bool profile = false, timed = false;
+
+	for (size_t i = 0; i < l->n_kernels; i++) {
+		profile |= l->kernels[i].measured == MEASURED_PROFILE;
+		timed |= l->kernels[i].measured == MEASURED_TIMED;
+	}
+	return timed ? "timed" : profile ? "profile" : "none";
+}
+
+/* Where the numbers come from. */
+static void print_head(const struct lift *l, FILE *f)
+{
+	char a[512], b[512];
+
+	if (l->profile)
+		meta_print(l->profile, f);
+	if (l->exact) {
+		text_safe(*l->truth->creator ? l->truth->creator : "unknown", a, sizeof(a));
+		text_safe(*l->truth->cmdline ? l->truth->cmdline : "unknown", b, sizeof(b));
+		fprintf(f, "# executions are exact, counted by %s: %s\n", a, b);
+	} else {
+		fputs("# executions are the profile's corrected ones\n", f);
+	}
+	if (l->profile && strcmp(lift_measured_by(l), "profile") == 0)
+		fprintf(f, "# MEASURED cycles are the profile's, of its %s PMU\n", l->profile->meta.pmu);
+	else if (strcmp(lift_measured_by(l), "none") == 0)
+		fputs("# no cycles were measured: errors can't be told; -i FILE gives a profile's\n", f);
+	fprintf(f, "# predicted for %s\n\n", *l->target.cpu ? l->target.cpu : "an unknown core");
+}
+
+static int print_table(const struct table *t, const struct term *term)
+{
+	bool left_out = false;
+	int err = table_print(t, 0, term, &left_out);
+
+	if (left_out)
+		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
+		      "all\n",
+		      term->f);
+	return err;
+}
+
+static int print_blocks(const struct lift *l, const struct lift_kernel *k, const struct term *term)
+{
+	struct lift_view v;
+	char name[512];
+	int err = view_init(l, k, &v);
+
+	if (err < 0)
+		return err;
+	text_safe(k->name, name, sizeof(name));
+	fprintf(term->f, "\n%s\n", name);
+	err = print_table(&v.table, term);
+	view_fini(&v);
+	return err;
+}
+
+static int print_text(const struct lift *l, bool blocks, const struct term *term)
+{
+	struct table scores = score_table(l);
+	struct lift_view v;
+	int err = view_init(l, NULL, &v);
+
+	if (err < 0)
+		return err;
+	print_head(l, term->f);
+	err = print_table(&v.table, term);
+	for (size_t i = 0; blocks && i < l->n_kernels && err == 0; i++)
+		err = print_blocks(l, &l->kernels[i], term);
+	if (err == 0) {
+		fputc('\n', term->f);
+		err = print_table(&scores, term);
+	}
+	view_fini(&v);
+	return err;
+}
+
+static int print_csv(const struct lift *l, bool blocks, FILE *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < (blocks ? l->n_kernels : 1) && err == 0; i++) {
+		struct lift_view v;
+
+		err = view_init(l, blocks ? &l->kernels[i] : NULL, &v);
+		if (err < 0)
+			return err;
+		err = table_csv(&v.table, f);
+		view_fini(&v);
+	}
+	return err;
+}
+
+/* A kernel's blocks, put into its row. */
+static int add_blocks(const struct lift *l, const struct lift_kernel *k, json_t *row)
+{
+	struct lift_view v;
+	json_t *rows = NULL;
+	int err = view_init(l, k, &v);
+
+	if (err < 0)
+		return err;
+	err = table_json(&v.table, &rows);
+	view_fini(&v);
+	if (err == 0 && json_object_set_new(row, "blocks", rows) < 0)
+		err = sp_fail(SP_ENOMEM, "out of memory for JSON");
+	return err;
+}
+
+static int add_kernels(const struct lift *l, json_t *doc)
+{
+	struct lift_view v;
+	json_t *rows = NULL;
+	int err = view_init(l, NULL, &v);
+
+	if (err < 0)
+		return err;
+	err = table_json(&v.table, &rows);
+	view_fini(&v);
+	if (err == 0 && json_object_set_new(doc, "kernels", rows) < 0)
+		err = sp_fail(SP_ENOMEM, "out of memory for JSON");
+	for (size_t i = 0; i < l->n_kernels && err == 0; i++)
+		err = add_blocks(l, &l->kernels[i], json_array_get(rows, i));
+	return err;
+}
+
+int lift_json(const struct lift *l, json_t **out)
+{
+	struct table scores = score_table(l);
+	json_t *doc = json_pack("{s:i, s:b, s:s, s:s}", "skidprof", 1, "exact", l->exact, "measured_by",
+	                        lift_measured_by(l), "cpu", l->target.cpu),
+	       *part = NULL;
+	int err = doc ? 0 : sp_fail(SP_ENOMEM, "out of memory for JSON");
+
+	if (err == 0 && l->profile) {
+		err = meta_json(l->profile, &part);
+		if (err == 0)
+			json_object_set_new(doc, "meta", part);
+	}
+	if (err == 0)
+		err = add_kernels(l, doc);
+	if (err == 0)
+		err = table_json(&scores, &part);
+	if (err == 0 && json_object_set_new(doc, "tools", part) < 0)
+		err = sp_fail(SP_ENOMEM, "out of memory for JSON");
+	if (err < 0)
+		json_decref(doc);
+	else
+		*out = doc;
+	return err;
+}
+
+int lift_print(const struct lift *l, enum report_format format, bool blocks, const struct term *term)
+{
+	json_t *doc;
+	int err;
+
+	switch (format) {
+	case REPORT_CSV:
+		return print_csv(l, blocks, term->f);
+	case REPORT_TEXT:
+		return print_text(l, blocks, term);
+	case REPORT_JSON:
+		break;
+	}
+	err = lift_json(l, &doc);
+	if (err < 0)
+		return err;
+	err = json_write(doc, term->f);
+	json_decref(doc);
+	return err;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predictions of blocks lifted to kernels, and what that is worth. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/vec.h"
+#include "report/lift/lift.h"
+#include "report/lift/stats.h"
+
+static bool predicts_blocks(const struct tool *t)
+{
+	return t->ops->predict != NULL;
+}
+
+/* eq. 16; a block without a prediction puts the tool out. */
+static void sum_blocks(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
+{
+	double cyc = 0;
+
+	for (size_t b = k->block0; b < k->block0 + k->n_blocks; b++) {
+		double each = lift_prediction(l, b, tool)->cyc;
+
+		if (isfinite(each))
+			cyc += l->blocks[b].n * each;
+		else if (s->n_failed++ == 0)
+			s->first_failed = b;
+	}
+	s->cyc = s->n_failed ? NAN : cyc;
+}
+
+/*
+ * Its interval: of the same sum over the posterior draws, in which the blocks
+ * of a region vary together as their flow does.
+ */
+static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
+{
+	VEC(uint32_t) insns = { 0 };
+	VEC(double) weights = { 0 };
+	double mean;
+	int err = 0;
+
+	for (size_t b = k->block0; b < k->block0 + k->n_blocks && err == 0; b++) {
+		const struct tool_block *code = &l->blocks[b].code;
+		size_t first, n = lift_profile_insns(l, l->blocks[b].module, code->vaddr,
+		                                     code->vaddr + code->n_bytes, &first);
+
+		for (size_t i = first; i < first + n && err == 0; i++) {
+			err = vec_push(&insns, (uint32_t)i);
+			if (err == 0)
+				err = vec_push(&weights,
+				               lift_prediction(l, b, tool)->cyc / l->blocks[b].n_insn);
+		}
+	}
+	if (err == 0)
+		err = profile_weighted_interval(l->profile, insns.v, weights.v, insns.n, &mean, &s->lo,
+		                                &s->hi);
+	vec_fini(&insns);
+	vec_fini(&weights);
+	return err;
+}
+
+static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
+{
+	struct lift_sum *s = &k->sums[tool];
+	const struct tool *t = &l->tools[tool];
+	struct tool_prediction whole = { NAN, "" };
+	int err = 0;
+
+	*s = (struct lift_sum){ .lo = NAN, .hi = NAN };
+	if (predicts_blocks(t)) {
+		sum_blocks(l, k, tool, s);
+		if (!l->exact && isfinite(s->cyc))
+			err = sum_interval(l, k, tool, s);
+	} else {
+		t->ops->kernel(t, l, k, &whole);
+		s->cyc = whole.cyc;
+		s->n_failed = !isfinite(whole.cyc);
+		s->first_failed = k->block0;
+	}
+	s->error = s->cyc / k->cyc - 1;
+	return err;
+}
+
+/* Is this kernel one to judge tools by? */
+static bool counts(const struct lift_kernel *k, size_t tool)
+{
+	return !k->not_resident && isfinite(k->sums[tool].error);
+}
+
+static void score_errors(double *errors, size_t n, struct lift_score *s)
+{
+	gsl_sort(errors, 1, n);
+	s->mean = gsl_stats_mean(errors, 1, n);
+	s->q1 = gsl_stats_quantile_from_sorted_data(errors, 1, n, 0.25);
+	s->median = gsl_stats_quantile_from_sorted_data(errors, 1, n, 0.5);
+	s->q3 = gsl_stats_quantile_from_sorted_data(errors, 1, n, 0.75);
+	s->worst = errors[n - 1];
+}
+
+static void score_tool(const struct lift *l, size_t tool, double *scratch, struct lift_score *s)
+{
+	double *errors = scratch, *cyc = scratch + l->n_kernels, *measured = cyc + l->n_kernels;
+	double all = 0, predicted = 0;
+
+	*s = (struct lift_score){
+		.mean = NAN, .median = NAN, .q1 = NAN, .q3 = NAN, .worst = NAN, .tau = NAN
+	};
+	for (size_t i = 0; i < l->n_kernels; i++) {
+		const struct lift_kernel *k = &l->kernels[i];
+
+		s->n_out += k->sums[tool].n_failed > 0;
+		all += k->insn;
+		predicted += k->sums[tool].n_failed ? 0 : k->insn;
+		if (!counts(k, tool))
+			continue;
+		errors[s->n_kernels] = fabs(k->sums[tool].error);
+		cyc[s->n_kernels] = k->sums[tool].cyc;
+		measured[s->n_kernels++] = k->cyc;
+	}
+	s->coverage = all > 0 ? predicted / all : NAN;
+	if (s->n_kernels)
+		score_errors(errors, s->n_kernels, s);
+	if (s->n_kernels > 1)
+		s->tau = stats_tau(cyc, measured, s->n_kernels);
+}
+
+int lift_sum_up(struct lift *l)
+{
+	double *scratch = calloc(3 * l->n_kernels + 1, sizeof(*scratch));
+	int err = 0;
+
+	l->scores = calloc(l->n_tools + 1, sizeof(*l->scores));
+	if (!scratch || !l->scores)
+		err = sp_fail(SP_ENOMEM, "out of memory for scores");
+	for (size_t i = 0; i < l->n_kernels && err == 0; i++) {
+		struct lift_kernel *k = &l->kernels[i];
+
+		k->sums = calloc(l->n_tools + 1, sizeof(*k->sums));
+		if (!k->sums)
+			err = sp_fail(SP_ENOMEM, "out of memory for scores");
+		for (size_t t = 0; t < l->n_tools && err == 0; t++)
+			err = sum_kernel(l, k, t);
+	}
+	for (size_t t = 0; t < l->n_tools && err == 0; t++)
+		score_tool(l, t, scratch, &l->scores[t]);
+	free(scratch);
+	return err;
+}

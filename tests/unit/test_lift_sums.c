@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "report/lift/lift.h"
+#include "report/lift/stats.h"
+
+static void never(const struct tool *t, const struct tool_block *b, struct tool_prediction *out)
+{
+	(void)t;
+	(void)b;
+	(void)out;
+}
+
+static const struct tool_ops blockwise = { .name = "blockwise", .predict = never };
+
+enum { N_BLOCKS = 6, N_KERNELS = 3, N_TOOLS = 2 };
+
+/* Three kernels of two blocks, two tools; what each test changes. */
+struct fixture {
+	struct lift l;
+	struct tool tools[N_TOOLS];
+	struct lift_kernel kernels[N_KERNELS];
+	struct lift_block blocks[N_BLOCKS];
+	struct tool_prediction predictions[N_BLOCKS * N_TOOLS];
+};
+
+static struct fixture *fixture_new(void)
+{
+	static const double n[N_BLOCKS] = { 10, 1000, 5, 200, 1, 50 };
+	static const double cyc[N_BLOCKS][N_TOOLS] = { { 4, 2 }, { 1.5, 1 }, { 8, 4 },
+		                                       { 2, 3 }, { 10, 5 },  { 0.5, 1 } };
+	static const double measured[N_KERNELS] = { 1400, 550, 70 };
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	for (size_t b = 0; b < N_BLOCKS; b++) {
+		f->blocks[b] = (struct lift_block){ .kernel = (uint32_t)b / 2, .n_insn = 2, .n = n[b] };
+		for (size_t t = 0; t < N_TOOLS; t++)
+			f->predictions[b * N_TOOLS + t].cyc = cyc[b][t];
+	}
+	for (size_t k = 0; k < N_KERNELS; k++)
+		f->kernels[k] = (struct lift_kernel){
+			.block0 = 2 * k, .n_blocks = 2, .cyc = measured[k], .insn = 100
+		};
+	for (size_t t = 0; t < N_TOOLS; t++)
+		f->tools[t].ops = &blockwise;
+	f->l = (struct lift){ .exact = true,
+		              .kernels = f->kernels,
+		              .n_kernels = N_KERNELS,
+		              .blocks = f->blocks,
+		              .n_blocks = N_BLOCKS,
+		              .tools = f->tools,
+		              .n_tools = N_TOOLS,
+		              .predictions = f->predictions };
+	return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+	for (size_t k = 0; k < N_KERNELS; k++)
+		free(f->kernels[k].sums);
+	free(f->l.scores);
+	free(f);
+}
+
+/* eq. 16: 10 x 4 + 1000 x 1.5 = 1540, of 1400 measured +10%; 5 x 8 + 200 x 2 = 440, of 550 -20%. */
+static void lifted_is_the_sum_of_executions_times_predictions(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_float_equal(f->kernels[0].sums[0].cyc, 1540, 1e-9);
+	assert_float_equal(f->kernels[0].sums[0].error, 0.1, 1e-9);
+	assert_float_equal(f->kernels[1].sums[0].cyc, 440, 1e-9);
+	assert_float_equal(f->kernels[1].sums[0].error, -0.2, 1e-9);
+	fixture_free(f);
+}
+
+/*
+ * The third: 1 x 10 + 50 x 0.5 = 35 of 70, -50%.  |error| 0.1 0.2 0.5: mean
+ * 0.8/3, median 0.2, quartiles half way to the neighbours: 0.15 and 0.35.
+ * Lifted 1540 440 35 and measured 1400 550 70 are in the same order: tau 1.
+ */
+static void scores_are_of_absolute_errors(void **state)
+{
+	struct fixture *f = fixture_new();
+	const struct lift_score *s;
+
+	(void)state;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	s = &f->l.scores[0];
+	assert_int_equal(s->n_kernels, 3);
+	assert_int_equal(s->n_out, 0);
+	assert_float_equal(s->mean, 0.8 / 3, 1e-9);
+	assert_float_equal(s->median, 0.2, 1e-9);
+	assert_float_equal(s->q1, 0.15, 1e-9);
+	assert_float_equal(s->q3, 0.35, 1e-9);
+	assert_float_equal(s->worst, 0.5, 1e-9);
+	assert_float_equal(s->tau, 1, 1e-9);
+	assert_float_equal(s->coverage, 1, 1e-9);
+	fixture_free(f);
+}
+
+/* One block that fails puts the tool out for its kernel, not for the others, and not the other tool. */
+static void a_tool_that_fails_on_a_block_is_out_for_that_kernel(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	f->predictions[3 * N_TOOLS].cyc = NAN;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_true(isnan(f->kernels[1].sums[0].cyc));
+	assert_int_equal(f->kernels[1].sums[0].n_failed, 1);
+	assert_int_equal(f->kernels[1].sums[0].first_failed, 3);
+	assert_float_equal(f->kernels[1].sums[1].cyc, 5 * 4 + 200 * 3, 1e-9);
+	assert_int_equal(f->l.scores[0].n_kernels, 2);
+	assert_int_equal(f->l.scores[0].n_out, 1);
+	assert_float_equal(f->l.scores[0].mean, (0.1 + 0.5) / 2, 1e-9);
+	assert_float_equal(f->l.scores[0].coverage, 2.0 / 3, 1e-9);
+	assert_int_equal(f->l.scores[1].n_out, 0);
+	fixture_free(f);
+}
+
+/* A kernel that is not in the first-level cache keeps its row and is in no average. */
+static void kernels_that_miss_are_in_no_average(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	f->kernels[2].not_resident = true;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_float_equal(f->kernels[2].sums[0].error, -0.5, 1e-9);
+	assert_int_equal(f->l.scores[0].n_kernels, 2);
+	assert_float_equal(f->l.scores[0].worst, 0.2, 1e-9);
+	assert_int_equal(f->l.scores[0].n_out, 0);
+	fixture_free(f);
+}
+
+static void without_measured_cycles_there_is_no_error(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	for (size_t k = 0; k < N_KERNELS; k++)
+		f->kernels[k].cyc = NAN;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_float_equal(f->kernels[0].sums[0].cyc, 1540, 1e-9);
+	assert_true(isnan(f->kernels[0].sums[0].error));
+	assert_int_equal(f->l.scores[0].n_kernels, 0);
+	assert_true(isnan(f->l.scores[0].mean));
+	fixture_free(f);
+}
+
+/*
+ * x 1 2 3 4, y 1 3 2 4: of six pairs one is discordant: (5 - 1) / 6.
+ * With a tie in x (1 1 2 3) and y 1 2 3 4: five concordant pairs, one tied:
+ * 5 / sqrt(5 x 6).
+ */
+static void tau_counts_pairs_in_order(void **state)
+{
+	const double up[] = { 1, 2, 3, 4 }, mixed[] = { 1, 3, 2, 4 }, down[] = { 4, 3, 2, 1 },
+	             tied[] = { 1, 1, 2, 3 }, flat[] = { 7, 7, 7, 7 };
+
+	(void)state;
+	assert_float_equal(stats_tau(up, up, 4), 1, 1e-12);
+	assert_float_equal(stats_tau(up, down, 4), -1, 1e-12);
+	assert_float_equal(stats_tau(up, mixed, 4), 4.0 / 6, 1e-12);
+	assert_float_equal(stats_tau(tied, up, 4), 5 / sqrt(30), 1e-12);
+	assert_true(isnan(stats_tau(flat, up, 4)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lifted_is_the_sum_of_executions_times_predictions),
+		cmocka_unit_test(scores_are_of_absolute_errors),
+		cmocka_unit_test(a_tool_that_fails_on_a_block_is_out_for_that_kernel),
+		cmocka_unit_test(kernels_that_miss_are_in_no_average),
+		cmocka_unit_test(without_measured_cycles_there_is_no_error),
+		cmocka_unit_test(tau_counts_pairs_in_order),
+	};
+
+	return cmocka_run_group_tests_name("lift sums", tests, NULL, NULL);
+}
