@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CALIBRATE_CLIFF_H
+#define SKIDPROF_CALIBRATE_CLIFF_H
+
+/*
+ * Cliffs: microbenchmarks that each put a growing pressure on one feature of
+ * a core, after "Microarchitecture Cliffs", section 4.2.  A cliff is one row of
+ * a table; from it, code is emitted for each pressure, the same bytes for the
+ * processor and for the simulated core.  What comes back is a curve, pressure
+ * against cycles, and from the curve one number is inferred.
+ *
+ *	cliff_table -> cliff_arena_prepare, cliff_emit -> run -> cliff_curve -> cliff_infer
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cliff_class {
+	CLIFF_LATENCY,   /* dependent chains */
+	CLIFF_BANDWIDTH, /* independent streams, up to a plateau */
+	CLIFF_CAPACITY,  /* a long miss with fillers behind it, or a growing footprint, up to a step */
+	CLIFF_SPECIAL,   /* with the feature and without it */
+};
+
+/* How snippet and pressure p become the body of a loop. */
+enum cliff_shape {
+	CLIFF_CHAIN,   /* p times the snippet, always the same registers */
+	CLIFF_STREAMS, /* CLIFF_GROUPS times (the snippet for each of p streams) */
+	CLIFF_SERIES,  /* p times the snippet, each the next stream */
+	CLIFF_MISSES,  /* a miss, p snippets, a miss independent of the first, p snippets */
+	CLIFF_CHASE,   /* a pointer chase over p KB, CLIFF_CHASE_LOADS at a time */
+	CLIFF_CALLS,   /* p nested calls and returns */
+	CLIFF_PAIR,    /* CLIFF_PAIRS times: the base for p = 0, the snippet for p = 1 */
+};
+
+enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32 };
+
+/* What is inferred from the curve; a is `amount` of the row. */
+enum cliff_method {
+	CLIFF_SLOPE,      /* trend line; its slope / a */
+	CLIFF_RATE,       /* trend line behind the last change; a / its slope */
+	CLIFF_KNEE,       /* change point; the last pressure before it + a */
+	CLIFF_LEVEL,      /* the level of a flat curve / a */
+	CLIFF_DIFFERENCE, /* response with the feature - without it, / a */
+	CLIFF_PRESENCE,   /* 1 where response with it <= a x without it, else 0 */
+};
+
+/* What the numbers of a range are in: as they are, or percent of a cache's size. */
+enum cliff_scale { CLIFF_AS_IT_IS, CLIFF_OF_L1, CLIFF_OF_L2, CLIFF_OF_L3 };
+
+enum {
+	CLIFF_NEEDS_FMA = 1 << 0,
+	CLIFF_NEEDS_AVX = 1 << 1,
+	CLIFF_NEEDS_AES = 1 << 2,
+	CLIFF_NEEDS_POPCNT = 1 << 3
+};
+
+struct cliff {
+	const char *name, *unit;
+	uint8_t cls;    /* enum cliff_class */
+	uint8_t shape;  /* enum cliff_shape */
+	uint8_t method; /* enum cliff_method */
+	uint8_t scale;  /* enum cliff_scale */
+	uint8_t needs;  /* CLIFF_NEEDS_… */
+	bool integer;   /* a count of something: its exact value matters */
+	uint16_t from, to, step;
+	double amount;       /* see enum cliff_method */
+	const char *setup;   /* run once, before the loop; may be NULL */
+	const char *base;    /* of a pair: without the feature */
+	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
+	const char *params;  /* keys of the core file that it speaks of, separated by blanks; "" = none */
+	const char *isolates;
+};
+
+/* All cliffs of x86-64, in the order in which they are shown. */
+const struct cliff *cliff_table(size_t *n);
+
+/* NULL when there is none of that name. */
+const struct cliff *cliff_find(const char *name);
+
+/* "latency", "bandwidth", "capacity", "special". */
+const char *cliff_class_name(enum cliff_class cls);
+
+/* ---- memory ---- */
+
+/* What the emitted code is called with (rsi); read at its start, chases written back at its end. */
+struct cliff_state {
+	uint64_t chase[2]; /* r14, r15: where the two pointer chases are, or the place in the random bytes */
+	uint64_t buffer;   /* r13 and r12: CLIFF_BUFFER_BYTES of written memory */
+	double one, zero;  /* xmm0 to xmm15 are one, but xmm14, which is zero */
+};
+
+/* The buffer: its first word points to itself; zeros; from CLIFF_RANDOM_AT on bytes that are 0 or 1 at random. */
+enum { CLIFF_RANDOM_AT = 1 << 16, CLIFF_RANDOM_BYTES = 1 << 16, CLIFF_BUFFER_BYTES = 1 << 18 };
+
+struct cliff_arena {
+	struct cliff_state *state;
+	uint8_t *map;
+	size_t n_bytes;
+	uint8_t *buffer, *chase; /* chase: CLIFF_CHASE_BYTES, huge pages where the system gives them */
+	uint64_t chase_lines; /* of the footprint laid out in it; 0 = none, UINT64_MAX = the two long ones */
+	uint64_t seed;        /* of where walks begin */
+	bool has_huge_pages;
+};
+
+enum { CLIFF_CHASE_BYTES = 256 << 20 };
+
+/* -SP_ENOMEM.  Everything is written once: see trap 1 in skidprof-calibrate(1). */
+int cliff_arena_open(struct cliff_arena *a);
+void cliff_arena_close(struct cliff_arena *a);
+
+/* Lay out what a cliff needs at a pressure: the pointers of its chase, the state. */
+void cliff_arena_prepare(struct cliff_arena *a, const struct cliff *c, uint32_t pressure);
+
+/* ---- code ---- */
+
+/*
+ * A function of the C calling convention, position-independent:
+ *
+ *	void code(uint64_t n_iterations, struct cliff_state *state);
+ */
+struct cliff_code {
+	uint8_t *code; /* caller's room */
+	size_t n_bytes, cap;
+	size_t loop_off;          /* of the loop's first instruction; it ends with dec and jne */
+	uint32_t insns_in_loop;   /* counter and branch included, called functions not */
+	double parts;             /* response = cycles of an iteration / parts */
+	uint64_t warm_iterations; /* until caches and predictors are in their steady state, at least */
+};
+
+enum { CLIFF_CODE_BYTES = 1 << 16 };
+
+/* Returns 0; -SP_EFORMAT: the row can't be assembled; -SP_ENOMEM: no room. */
+int cliff_emit(const struct cliff *c, uint32_t pressure, struct cliff_code *out);
+
+/* ---- curves ---- */
+
+enum { CLIFF_MAX_POINTS = 192 };
+
+struct cliff_curve {
+	size_t n;
+	uint32_t pressure[CLIFF_MAX_POINTS]; /* ascending */
+	double response[CLIFF_MAX_POINTS];   /* cycles, see struct cliff_code */
+	double spread[CLIFF_MAX_POINTS]; /* half the distance of the quartiles over repetitions; 0 = exact */
+};
+
+/* Sizes that percent in ranges are of. */
+struct cliff_sizes {
+	uint32_t l1_kb, l2_kb, l3_kb;
+};
+
+/* The pressures of a cliff, responses zero.  quick: fewer of them. */
+void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
+                     struct cliff_curve *out);
+
+/*
+ * Every pressure around the change point of a curve of the method CLIFF_KNEE
+ * whose steps are coarser: `out` has only what is new; n = 0 when nothing is.
+ */
+void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struct cliff_curve *out);
+
+/* Put the points of b among those of a; where both have a pressure, b's. */
+void cliff_curve_join(struct cliff_curve *a, const struct cliff_curve *b);
+
+enum cliff_verdict {
+	CLIFF_CLEAN,  /* the number can be relied on */
+	CLIFF_WEAK,   /* there is something, but its place or size is not certain to 3% */
+	CLIFF_ABSENT, /* nothing of the kind is seen on this core in this range */
+	CLIFF_NOISY,  /* the measurement would not repeat */
+};
+
+const char *cliff_verdict_name(enum cliff_verdict v);
+
+struct cliff_result {
+	double value, lo, hi; /* with its 95% interval; NAN when absent */
+	enum cliff_verdict verdict;
+	double before,
+	        after; /* of a change point: response at its foot and behind it; of a pair: without and with */
+};
+
+/* Only the curve decides: real and model curves are treated alike.  -SP_EDOMAIN: too few points; -SP_ENOMEM. */
+int cliff_infer(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out);
+
+/* ---- the processor ---- */
+
+struct cliff_native; /* executable memory, arena, clock; one at a time */
+
+/*
+ * Returns 0; -SP_ENOTSUP on a machine without cliffs (not x86-64) or where
+ * the system allows no code made at run time; -SP_ENOMEM; -SP_EIO.
+ */
+int cliff_native_open(struct cliff_native **out);
+void cliff_native_close(struct cliff_native *n);
+
+struct cliff_arena *cliff_native_arena(struct cliff_native *n);
+void cliff_native_sizes(const struct cliff_native *n, struct cliff_sizes *out);
+double cliff_native_core_ghz(const struct cliff_native *n);
+double cliff_native_tsc_ghz(const struct cliff_native *n);
+
+/* Why this processor has no such cliff, NULL when it can run it. */
+const char *cliff_native_lacks(const struct cliff *c);
+
+/* Measure the responses of a curve whose pressures are given. */
+int cliff_run_native(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which pressures are tried, and curves put together. */
+#include "profiler/calibrate/cliff.h"
+
+#include <string.h>
+
+enum { PAGE_KB = 4 };
+
+static double scale_of(const struct cliff *c, const struct cliff_sizes *s)
+{
+	switch ((enum cliff_scale)c->scale) {
+	case CLIFF_OF_L1:
+		return s->l1_kb / 100.0;
+	case CLIFF_OF_L2:
+		return s->l2_kb / 100.0;
+	case CLIFF_OF_L3:
+		return s->l3_kb / 100.0;
+	case CLIFF_AS_IT_IS:
+		break;
+	}
+	return 1;
+}
+
+void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
+                     struct cliff_curve *out)
+{
+	uint32_t step = quick && c->method == CLIFF_KNEE ? c->step * 2u : c->step;
+	double scale = scale_of(c, sizes);
+
+	memset(out, 0, sizeof(*out));
+	for (uint32_t p = c->from; p <= c->to && out->n < CLIFF_MAX_POINTS; p += step) {
+		uint32_t scaled =
+		        c->scale == CLIFF_AS_IT_IS ? p : PAGE_KB * (uint32_t)(p * scale / PAGE_KB + 0.5);
+
+		if (!out->n || scaled > out->pressure[out->n - 1])
+			out->pressure[out->n++] = scaled;
+	}
+}
+
+void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struct cliff_curve *out)
+{
+	struct cliff_result r;
+	size_t foot = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (c->method != CLIFF_KNEE || c->scale != CLIFF_AS_IT_IS || cliff_infer(c, coarse, &r) < 0 ||
+	    r.verdict == CLIFF_ABSENT)
+		return;
+	while (foot + 1 < coarse->n && coarse->pressure[foot + 1] + c->amount <= r.value)
+		foot++;
+	/* One step to either side as well: with few points the change may be placed one too early or late. */
+	for (uint32_t p = coarse->pressure[foot ? foot - 1 : 0];
+	     p < coarse->pressure[foot + 2 < coarse->n ? foot + 2 : coarse->n - 1]; p++) {
+		bool is_known = false;
+
+		for (size_t i = 0; i < coarse->n; i++)
+			is_known |= coarse->pressure[i] == p;
+		if (!is_known && out->n < CLIFF_MAX_POINTS)
+			out->pressure[out->n++] = p;
+	}
+}
+
+static void set_point(struct cliff_curve *a, const struct cliff_curve *b, size_t from)
+{
+	size_t i = 0;
+
+	while (i < a->n && a->pressure[i] < b->pressure[from])
+		i++;
+	if (i == a->n || a->pressure[i] != b->pressure[from]) {
+		if (a->n == CLIFF_MAX_POINTS)
+			return;
+		memmove(a->pressure + i + 1, a->pressure + i, (a->n - i) * sizeof(*a->pressure));
+		memmove(a->response + i + 1, a->response + i, (a->n - i) * sizeof(*a->response));
+		memmove(a->spread + i + 1, a->spread + i, (a->n - i) * sizeof(*a->spread));
+		a->n++;
+	}
+	a->pressure[i] = b->pressure[from];
+	a->response[i] = b->response[from];
+	a->spread[i] = b->spread[from];
+}
+
+void cliff_curve_join(struct cliff_curve *a, const struct cliff_curve *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		set_point(a, b, i);
+}
