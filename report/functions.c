@@ -126,7 +126,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_KNOWN:
 		return text(r->known);
 	case ID_SAMPLES:
-		return num(report_samples(v->p, r->f));
+		return num(report_samples(v->p, r->count));
 	case ID_OTHER:
 		return num(report_has_other(v->p) ? r->count->raw_cyc : NAN);
 	case ID_INLINED:

@@ -95,19 +95,20 @@ unsigned report_have(const struct profile *p, const struct report_opts *o)
 	return have;
 }
 
+/* Events a sample stands for; 0 where there are no samples. */
+static double mean_period(const struct profile_event *e)
+{
+	if (e->period && !e->freq)
+		return (double)e->period;
+	return e->n_samples ? e->total / (double)e->n_samples : 0;
+}
+
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
-	const struct profile_event *e;
-	double period;
-
 	if (p->meta.cyc_event < 0 || p->meta.insn_event < 0 || !isfinite(insn) || !(cyc > 0))
 		return NAN;
-	e = &p->meta.events[p->meta.cyc_event];
-	period = e->period && !e->freq ? (double)e->period
-	         : e->n_samples        ? e->total / (double)e->n_samples
-	                               : 0;
 	/* Four samples or fewer are no more than a guess (a relative error of half or more). */
-	if (cyc < 4.5 * period)
+	if (cyc < 4.5 * mean_period(&p->meta.events[p->meta.cyc_event]))
 		return NAN;
 	return insn / cyc;
 }
@@ -130,14 +131,13 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 			n += (size_t)snprintf(out + n, KNOWN_MAX - n, "%s%s", n ? "," : "", words[i].word);
 }
 
-double report_samples(const struct profile *p, const struct profile_func *f)
+double report_samples(const struct profile *p, const struct profile_count *c)
 {
-	const struct profile_event *e;
+	bool insn = report_has_insn(p);
+	int event = insn ? p->meta.insn_event : p->meta.cyc_event;
+	double period = event < 0 ? 0 : mean_period(&p->meta.events[event]);
 
-	if (report_has_insn(p) || p->meta.cyc_event < 0)
-		return f->n_samples;
-	e = &p->meta.events[p->meta.cyc_event];
-	return e->total > 0 ? f->count.raw_cyc * (double)e->n_samples / e->total : NAN;
+	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc) / period : NAN;
 }
 
 /* "ns::f(int)" is called "ns::f(int)", "ns::f" and "f". */

@@ -80,8 +80,8 @@ bool report_has_other(const struct profile *p);
 /* Instructions per cycle; NAN where cycles are not counted, or under five samples of them. */
 double report_ipc(const struct profile *p, double insn, double cyc);
 
-/* Samples seen in a function: of instructions, else of what there is. */
-double report_samples(const struct profile *p, const struct profile_func *f);
+/* Samples of a function's own or rolled count: of instructions, else of what there is. */
+double report_samples(const struct profile *p, const struct profile_count *c);
 
 /* "flow,mix": what a count rests on; "" for nothing. */
 enum { KNOWN_MAX = 48 };

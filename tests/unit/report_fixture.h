@@ -15,7 +15,7 @@ static struct profile *profile_fixture(void)
 	struct profile *p = calloc(1, sizeof(*p));
 	static const struct profile_event events[] = {
 		{ .name = "cycles", .period = 1009, .n_samples = 3000, .total = 3027000 },
-		{ .name = "instructions", .period = 1009, .n_samples = 2000, .total = 2018000 },
+		{ .name = "instructions", .period = 1000, .n_samples = 2000, .total = 2000000 },
 		{ .name = "branches", .total = 100000 },
 	};
 

@@ -50,7 +50,7 @@ static void the_header_says_where_the_numbers_come_from(void **state)
 	(void)state;
 	assert_ptr_equal(text,
 	                 strstr(text,
-	                        "# simulated PMU; cycles every 1,009, instructions every 1,009; "
+	                        "# simulated PMU; cycles every 1,009, instructions every 1,000; "
 	                        "skid S 378 cycles (10-90% 310..646, measured); 5,000 samples, 0 lost\n"));
 	assert_non_null(strstr(text, "# host here, cpu A core\n"));
 	assert_non_null(strstr(text, "# counted beside: branches; branch records: no\n"));
