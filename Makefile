@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo check check-unit check-san check-e2e check-guest bench accuracy lint format fuzz samples kernels install \
+.PHONY: all demo check check-unit check-san check-e2e check-guest stress bench accuracy lint format fuzz samples kernels install \
         uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -139,6 +139,10 @@ check-e2e: all samples
 # The hardware recorder in an arm64 guest, whose PMU counts exactly.
 check-guest: all
 	$Qtests/run.sh '$B' guest
+
+# Recordings under load and faults, whole; a short form is part of check.
+stress: all
+	$Qtests/stress/run.py '$B' whole
 
 check-san:
 	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples

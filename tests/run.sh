@@ -1,11 +1,11 @@
 #!/bin/bash
-# Run tests: run.sh BUILD [unit|cases|e2e|guest|san|fuzz|lint ...]; all of them without names.
+# Run tests: run.sh BUILD [unit|cases|e2e|guest|stress|san|fuzz|lint ...]; all of them without names.
 # Every test speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"), or is a script
 # whose exit status is its result, 77 meaning skipped.  Closes with "N passed, N failed".
 set -u
 B=$1
 shift
-[ $# -gt 0 ] || set -- build unit cases e2e guest lint san fuzz
+[ $# -gt 0 ] || set -- build unit cases e2e guest stress lint san fuzz
 passed=0 failed=0 skipped=0
 export SKIDPROF=$PWD/$B/skidprof BUILD=$PWD/$B TOP=$PWD
 # Extra inputs, used where they are there: never needed.
@@ -77,6 +77,7 @@ for group in "$@"; do
 		done
 		;;
 	guest) run 'guest (hardware PMU, aarch64)' 300 tests/guest/run.sh ;;
+	stress) run 'stress, short' 300 tests/stress/run.py "$B" ;;
 	san)
 		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
 		for t in build-san/tests/test_*; do
