@@ -29,11 +29,19 @@ enum {
 	SIM_F_UNIT = 1 << 3,  /* not pipelined */
 	SIM_F_BREAK = 1 << 4, /* breaks the dependence on what it computes from (xor of equals) */
 	SIM_F_MANY = 1 << 5,  /* more than two sources or results */
+	SIM_F_FUSES = 1 << 6, /* with a conditional branch behind it, where the core does that */
 	SIM_F_MEM = SIM_F_LOAD | SIM_F_STORE,
 };
 
 /* Register files (at most one an instruction) and queues: places that are limited. */
-enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
+enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_FLAGS, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
+
+enum {
+	SIM_N_LIMITED = SIM_N_POOLS - SIM_POOL_INT,
+	SIM_SLOT = 1000, /* of dispatch: what most instructions take */
+	/* sim_insn.form of an access by the stack pointer: the address alone says which place it is. */
+	SIM_FORM_STACK = 0xffff,
+};
 
 /* How much of the model an instruction needs. */
 enum {
@@ -59,8 +67,12 @@ struct sim_insn {
 	uint16_t index;  /* in the block */
 	/* places in its register file, load and store queue taken by the block's instructions before it */
 	uint16_t pool_before, loads_before, stores_before;
-	/* the same up to the end of the group that begins here: two register files, loads, stores */
-	uint16_t group_taken[4];
+	/* the same up to the end of the group that begins here: the register files, loads, stores */
+	uint16_t group_taken[SIM_N_LIMITED];
+	uint16_t slots; /* of dispatch, SIM_SLOT to one instruction's share */
+	uint16_t
+	        form; /* of the address, when it is a register and a displacement: equal for equal ones; else 0 */
+	uint8_t n_bind, bind; /* tied to one of n_bind groups of `bind` ports; n_bind 0: not */
 };
 
 /* Instructions that are dispatched together or not at all: there must be room for all of them. */

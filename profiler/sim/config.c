@@ -14,11 +14,17 @@ struct key {
 	const char *name;
 	size_t at;
 	uint32_t min, max;
+	bool optional;
+	uint32_t otherwise; /* value of an optional key that is not there */
 };
 
 #define KEY(field, min, max)                                         \
 	{                                                            \
 #field, offsetof(struct sim_config, field), min, max \
+	}
+#define OPTION(field, min, max, otherwise)                                            \
+	{                                                                             \
+#field, offsetof(struct sim_config, field), min, max, true, otherwise \
 	}
 #define CACHE(field, max_kb)                                                                   \
 	{ #field "_kb", offsetof(struct sim_config, field.kb), 1, max_kb },                    \
@@ -60,6 +66,19 @@ static const struct key keys[] = {
 	KEY(n_counters, 1, 16),
 	KEY(n_fixed, 0, 2),
 	KEY(branch_records, 0, 64),
+	OPTION(flag_regs, SIM_GROUP, SIM_MAX_ROB, SIM_MAX_ROB),
+	OPTION(fuse_branches, 0, 1, 0),
+	OPTION(memory_renaming, 0, 1, 0),
+	OPTION(forward_fail_cyc, 0, 1000, 0),
+	OPTION(alias_4k_cyc, 0, 1000, 0),
+	OPTION(split_lines, 0, 1, 0),
+	OPTION(call_cyc, 0, 100, 0),
+	OPTION(return_cyc, 0, 100, 0),
+	OPTION(page_kb, 4, 1 << 20, 4),
+	OPTION(tlb_entries, 0, 1 << 16, 0),
+	OPTION(tlb2_entries, 0, 1 << 16, 0),
+	OPTION(tlb2_cyc, 0, 1000, 0),
+	OPTION(walk_cyc, 0, 1000, 0),
 };
 
 enum { N_KEYS = sizeof(keys) / sizeof(*keys) };
@@ -140,25 +159,46 @@ static int parse_ports(const struct parse *p, char *word, uint32_t *mask)
 	return 0;
 }
 
+static int class_by_name(const struct parse *p, const char *name)
+{
+	for (int i = 0; i < SIM_N_CLASSES; i++)
+		if (!strcmp(class_names[i], name))
+			return i;
+	return bad(p, name, "is no instruction class");
+}
+
 static int parse_class(struct parse *p, const char *name, char **save)
 {
 	struct sim_class_config c = { 0 };
-	int err, id = -1;
+	int err, id = class_by_name(p, name);
 
-	for (int i = 0; i < SIM_N_CLASSES; i++)
-		if (!strcmp(class_names[i], name))
-			id = i;
 	if (id < 0)
-		return bad(p, name, "is no instruction class");
+		return id;
 	if ((err = parse_u32(p, strtok_r(NULL, SEP, save), 10000, &c.latency_cyc)) < 0 ||
 	    (err = parse_u32(p, strtok_r(NULL, SEP, save), 255, &c.occupancy_cyc)) < 0 ||
 	    (err = parse_ports(p, strtok_r(NULL, SEP, save), &c.ports)) < 0)
 		return err;
 	if (c.ports && !c.occupancy_cyc)
 		return bad(p, name, "takes its port for no cycle; say at least 1");
+	c.slots_milli = p->out->cls[id].slots_milli;
+	c.bind = p->out->cls[id].bind;
 	p->out->cls[id] = c;
 	p->seen_class[id] = true;
 	return 0;
+}
+
+static int parse_slots(struct parse *p, const char *name, char **save)
+{
+	int id = class_by_name(p, name);
+
+	return id < 0 ? id : parse_u32(p, strtok_r(NULL, SEP, save), 16000, &p->out->cls[id].slots_milli);
+}
+
+static int parse_bind(struct parse *p, const char *name, char **save)
+{
+	int id = class_by_name(p, name);
+
+	return id < 0 ? id : parse_u32(p, strtok_r(NULL, SEP, save), SIM_MAX_PORTS, &p->out->cls[id].bind);
 }
 
 static int parse_skid(struct parse *p, char **save)
@@ -216,6 +256,10 @@ static int parse_line(struct parse *p, char *line)
 		err = parse_skid(p, &save);
 	else if (!strncmp(name, "class.", 6))
 		err = parse_class(p, name + 6, &save);
+	else if (!strncmp(name, "slots.", 6))
+		err = parse_slots(p, name + 6, &save);
+	else if (!strncmp(name, "bind.", 5))
+		err = parse_bind(p, name + 5, &save);
 	else
 		err = parse_key(p, name, &save);
 	if (err < 0)
@@ -234,13 +278,23 @@ static int check_cache(const char *name, const struct sim_cache_config *c, uint3
 	return 0;
 }
 
+static int check_bind(int id, const struct sim_class_config *c)
+{
+	unsigned n = (unsigned)__builtin_popcount(c->ports);
+
+	if (!c->bind || !c->ports || (n % c->bind == 0 && c->ports >> __builtin_ctz(c->ports) == (1u << n) - 1))
+		return 0;
+	return sp_fail(SP_EFORMAT, "core file: bind.%s %u does not divide neighbouring ports", class_names[id],
+	               c->bind);
+}
+
 static int check_whole(const struct parse *p)
 {
 	const struct sim_config *c = p->out;
 	int err;
 
 	for (size_t i = 0; i < N_KEYS; i++)
-		if (!p->seen_key[i])
+		if (!p->seen_key[i] && !keys[i].optional)
 			return sp_fail(SP_EFORMAT, "core file: key %s is missing", keys[i].name);
 	for (int i = 0; i < SIM_N_CLASSES; i++)
 		if (!p->seen_class[i])
@@ -253,11 +307,24 @@ static int check_whole(const struct parse *p)
 		return sp_fail(SP_EFORMAT, "core file: line_bytes must be a power of two");
 	if (!c->cls[SIM_C_LOAD].ports || !c->cls[SIM_C_STORE].ports)
 		return sp_fail(SP_EFORMAT, "core file: class.load and class.store need ports");
+	for (int i = 0; i < SIM_N_CLASSES; i++)
+		if ((err = check_bind(i, &c->cls[i])) < 0)
+			return err;
 	if ((err = check_cache("l1", &c->l1, c->line_bytes)) < 0 ||
 	    (err = check_cache("l2", &c->l2, c->line_bytes)) < 0 ||
 	    (err = check_cache("l3", &c->l3, c->line_bytes)) < 0)
 		return err;
 	return 0;
+}
+
+static void set_defaults(struct sim_config *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (keys[i].optional)
+			memcpy((char *)c + keys[i].at, &keys[i].otherwise, sizeof(keys[i].otherwise));
+	for (int i = 0; i < SIM_N_CLASSES; i++)
+		c->cls[i].slots_milli = SIM_SLOT;
 }
 
 int sim_config_parse(const char *text, size_t n_bytes, struct sim_config *out)
@@ -267,7 +334,7 @@ int sim_config_parse(const char *text, size_t n_bytes, struct sim_config *out)
 	char line[512];
 	int err;
 
-	memset(out, 0, sizeof(*out));
+	set_defaults(out);
 	while (text < end) {
 		const char *nl = memchr(text, '\n', (size_t)(end - text));
 		size_t n = (size_t)((nl ? nl : end) - text);

@@ -7,13 +7,19 @@
  *
  *	key value              # source
  *	class.NAME LATENCY OCCUPANCY PORTS
+ *	slots.NAME MILLI
+ *	bind.NAME PORTS
  *	skid LO HI WEIGHT
  *
  * LATENCY is in cycles from issue to result; OCCUPANCY is for how many cycles
  * the port is taken (more than 1: not pipelined); PORTS are numbers separated
  * by commas, or "-" for an instruction that needs none (nop, eliminated
- * move).  A skid line gives a bin [LO, HI) of cycles and its weight.  Every key
- * is mandatory and known: a misspelt one is an error, not a default.
+ * move).  MILLI is how much of a cycle's dispatch an instruction takes, in
+ * thousandths of one instruction's share (1000 where nothing is said); bind is
+ * for classes whose instructions are tied at dispatch to one group of that many
+ * neighbouring ports and wait for it, whatever is free elsewhere (0: not tied).
+ * A skid line gives a bin [LO, HI) of cycles and its weight.  A misspelt key is
+ * an error, not a default; the keys that may be left out are marked below.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +63,7 @@ enum sim_class {
 struct sim_class_config {
 	uint32_t latency_cyc, occupancy_cyc;
 	uint32_t ports; /* bit mask */
+	uint32_t slots_milli, bind;
 };
 
 enum { SIM_MAX_SKID_BINS = 256, SIM_MAX_PORTS = 16, SIM_MAX_ROB = 1000 };
@@ -92,10 +99,23 @@ struct sim_config {
 	uint32_t mshrs;                  /* lines being fetched at a time */
 	uint32_t prefetch_lines;         /* how far the stream prefetcher runs ahead; 0 = none */
 	uint32_t forward_cyc;            /* store to load */
-	uint32_t rep_bytes;              /* moved a cycle by rep string instructions */
-	uint32_t n_counters;             /* programmable */
-	uint32_t n_fixed;                /* 1: cycles; 2: cycles and instructions */
-	uint32_t branch_records;         /* 0 = has none */
+	/* From here to skid: may be left out, and then do nothing. */
+	uint32_t flag_regs;     /* in flight, for instructions that write the flags alone */
+	uint32_t fuse_branches; /* compare and conditional branch are one instruction */
+	uint32_t
+	        memory_renaming; /* a load of what a store wrote by the same register and displacement costs nothing */
+	uint32_t forward_fail_cyc; /* store to a load of more bytes than it wrote; 0: as forward_cyc */
+	uint32_t
+	        alias_4k_cyc; /* load behind a store whose address differs above the 12th bit alone; 0: no matter */
+	uint32_t split_lines;               /* an access over the end of a line makes two */
+	uint32_t call_cyc, return_cyc;      /* that fetch stands after a predicted call, return */
+	uint32_t page_kb;                   /* what the outer caches' places are made of; 4 */
+	uint32_t tlb_entries, tlb2_entries; /* 0: translation costs nothing */
+	uint32_t tlb2_cyc, walk_cyc;        /* a page known to the second one; to none */
+	uint32_t rep_bytes;                 /* moved a cycle by rep string instructions */
+	uint32_t n_counters;                /* programmable */
+	uint32_t n_fixed;                   /* 1: cycles; 2: cycles and instructions */
+	uint32_t branch_records;            /* 0 = has none */
 	struct sim_class_config cls[SIM_N_CLASSES];
 	struct sim_skid_bin skid[SIM_MAX_SKID_BINS];
 	uint32_t n_skid_bins;

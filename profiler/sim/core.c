@@ -35,7 +35,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->fetch_width = config->fetch_width;
 	c->fetch_queue_cyc = config->fetch_queue_cyc;
 	c->taken_per_cyc = config->taken_per_cyc;
-	c->dispatch_width = config->dispatch_width;
+	c->dispatch_width = config->dispatch_width * SIM_SLOT;
 	c->mispredict_cyc = config->mispredict_cyc;
 	c->resteer_cyc = config->resteer_cyc;
 	c->rob = config->rob;
@@ -43,12 +43,19 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	set_pool(c, SIM_POOL_NONE, SIM_WINDOW);
 	set_pool(c, SIM_POOL_INT, config->int_regs);
 	set_pool(c, SIM_POOL_FP, config->fp_regs);
+	set_pool(c, SIM_POOL_FLAGS, config->flag_regs);
 	set_pool(c, SIM_POOL_LOAD, config->load_queue);
 	set_pool(c, SIM_POOL_STORE, config->store_queue);
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
 	c->forward_cyc = config->forward_cyc;
+	c->forward_fail_cyc = config->forward_fail_cyc;
+	c->alias_cyc = config->alias_4k_cyc;
+	c->renames_memory = config->memory_renaming;
+	c->splits_lines = config->split_lines;
+	c->call_cyc = config->call_cyc;
+	c->return_cyc = config->return_cyc;
 	c->rep_bytes = config->rep_bytes;
 	/* So that "time - window" never wraps. */
 	c->seq = SIM_WINDOW;
@@ -124,13 +131,13 @@ static inline void hold_dispatch(struct flight *f, uint64_t t)
 }
 
 /* In program order, dispatch_width a cycle. */
-static inline uint64_t dispatch(const struct sim_core *c, struct flight *f)
+static inline uint64_t dispatch(const struct sim_core *c, struct flight *f, uint32_t slots)
 {
-	if (f->dispatch_n == c->dispatch_width) {
+	while (f->dispatch_n >= c->dispatch_width) {
 		f->dispatch_cyc++;
-		f->dispatch_n = 0;
+		f->dispatch_n -= c->dispatch_width;
 	}
-	f->dispatch_n++;
+	f->dispatch_n += slots;
 	return f->dispatch_cyc;
 }
 
@@ -145,38 +152,115 @@ static inline bool is_same_access(const struct sim_core *c, uint64_t a, uint64_t
 	return ((a ^ b) & 0xfff1) == 0 && (a ^ b) >> 16 >> c->memory.line_shift == 0;
 }
 
-/* A store not yet in the cache gives its data to a younger load. */
-static inline uint64_t load_data(struct sim_core *c, uint64_t vaddr, uint64_t issue_cyc,
-                                 enum sim_level *level)
+static inline uint64_t bytes_of(uint64_t mem)
 {
+	return UINT64_C(1) << (mem >> 1 & 7);
+}
+
+static inline bool is_over_line(const struct sim_core *c, uint64_t mem)
+{
+	uint64_t line = UINT64_C(1) << c->memory.line_shift;
+
+	return (mem >> 16 & (line - 1)) + bytes_of(mem) > line;
+}
+
+/* The word of an address, and a bit for each of its bytes that n_bytes from there on cover. */
+static inline uint64_t word_of(uint64_t vaddr, uint64_t n_bytes)
+{
+	uint64_t bits = n_bytes >= 8 ? 0xff : (1u << n_bytes) - 1;
+
+	return ((vaddr >> 3) + 1) << 8 | (bits << (vaddr & 7) & 0xff);
+}
+
+/* What an address is called before it is known; a register's contents are told by when they were there. */
+static inline uint64_t name_of(const struct sim_core *c, const struct sim_insn *in)
+{
+	if (!in->form || !c->renames_memory)
+		return 0;
+	if (in->form == SIM_FORM_STACK)
+		return SIM_FORM_STACK;
+	return c->reg[in->addr[0]] << 16 | in->form;
+}
+
+/* The store in f is still on its way to the cache: when a load of that word has its data.  0: it is none of the load's business. */
+static uint64_t forwarded(const struct sim_core *c, const struct sim_forward *f, uint64_t word,
+                          uint64_t issue_cyc)
+{
+	uint64_t from = max_u64(issue_cyc, f->data_cyc);
+
+	if (!(f->word & word & 0xff))
+		return 0;
+	if ((f->word ^ word) >> 8)
+		return f->word && c->alias_cyc ? from + c->alias_cyc : 0;
+	if (c->forward_fail_cyc && word & 0xff & ~f->word)
+		return from + c->forward_fail_cyc;
+	return from + c->forward_cyc;
+}
+
+/* A store not yet in the cache gives its data to a younger load. */
+static inline uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issue_cyc, enum sim_level *level)
+{
+	uint64_t vaddr = mem >> 16, data;
 	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
 
-	if (f->word == (vaddr >> 3) + 1 && f->drain_cyc > issue_cyc) {
+	if (f->drain_cyc > issue_cyc && (data = forwarded(c, f, word_of(vaddr, bytes_of(mem)), issue_cyc))) {
 		*level = SIM_IN_L1;
-		return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
+		return data;
 	}
 	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
 }
 
+/* The load reads what a store wrote by the same name: the stored register's value, without going to memory.  0: it does not. */
+static inline uint64_t renamed(const struct sim_core *c, const struct sim_insn *in, uint64_t mem,
+                               uint64_t dispatch_cyc)
+{
+	uint64_t name = name_of(c, in), vaddr = mem >> 16, word;
+	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+
+	if (!name || f->name != name || f->drain_cyc <= dispatch_cyc)
+		return 0;
+	word = word_of(vaddr, bytes_of(mem));
+	return (f->word ^ word) >> 8 || word & 0xff & ~f->word ? 0 : max_u64(dispatch_cyc, f->value_cyc);
+}
+
 /* All loads of an instruction; the cycle at which the last data is there. */
-static inline uint64_t run_loads(struct sim_core *c, uint32_t index, uint64_t address_cyc)
+static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc)
 {
 	uint64_t data = address_cyc, before = SIM_MEM_END;
 	enum sim_level level, deepest = SIM_IN_L1;
 
-	for (; is_access_of(*c->mem, index, false); before = *c->mem++) {
+	for (; is_access_of(*c->mem, in->index, false); before = *c->mem++) {
 		uint64_t issue_cyc;
 
 		if (before != SIM_MEM_END && is_same_access(c, *c->mem, before))
 			continue;
 		issue_cyc = take_port(c, address_cyc, c->load_ports);
-		data = max_u64(data, load_data(c, *c->mem >> 16, issue_cyc, &level));
+		data = max_u64(data, load_data(c, *c->mem, issue_cyc, &level));
 		if (level > deepest)
 			deepest = level;
+		if (c->splits_lines && is_over_line(c, *c->mem)) {
+			issue_cyc = take_port(c, issue_cyc, c->load_ports);
+			data = max_u64(data,
+			               load_data(c, *c->mem + (bytes_of(*c->mem) << 16), issue_cyc, &level));
+			if (level > deepest)
+				deepest = level;
+		}
 	}
 	if (deepest != SIM_IN_L1)
-		c->missed[c->n_missed++] = (struct sim_missed){ (uint16_t)index, (uint8_t)deepest };
+		c->missed[c->n_missed++] = (struct sim_missed){ in->index, (uint8_t)deepest };
 	return data;
+}
+
+/* Younger loads find the store by the words it writes. */
+static inline void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem, uint64_t done)
+{
+	uint64_t vaddr = mem >> 16, n_bytes = bytes_of(mem), end = vaddr + n_bytes;
+	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, name_of(c, in) };
+
+	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
+		f.word = word_of(vaddr, end - vaddr);
+		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] = f;
+	}
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
@@ -184,9 +268,11 @@ static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in,
                                   uint64_t retire_cyc)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
-	uint64_t before = SIM_MEM_END, drain = max_u64(c->drain_cyc, retire_cyc + 1);
+	uint64_t before = SIM_MEM_END;
 
-	drain = max_u64(drain,
+	c->drain_cyc = max_u64(c->drain_cyc, retire_cyc + 1);
+	c->drain_cyc =
+	        max_u64(c->drain_cyc,
 	                freed[WINDOW(c->pool[SIM_POOL_STORE].n + in->stores_before - c->stores_per_cyc)] + 1);
 	for (; is_access_of(*c->mem, in->index, true); before = *c->mem++) {
 		uint64_t vaddr = *c->mem >> 16, line;
@@ -195,12 +281,16 @@ static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in,
 		if (before == SIM_MEM_END || !is_same_access(c, *c->mem, before)) {
 			/* The line is asked for when the address is known, so that misses overlap. */
 			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
-			drain = max_u64(drain, line);
+			c->drain_cyc = max_u64(c->drain_cyc, line);
 		}
-		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] =
-		        (struct sim_forward){ (vaddr >> 3) + 1, done, drain };
+		if (c->splits_lines && is_over_line(c, *c->mem)) {
+			line = sim_memory_access(&c->memory, vaddr + bytes_of(*c->mem), done, &level) -
+			       c->memory.l1.latency_cyc;
+			c->drain_cyc = max_u64(c->drain_cyc, line) + 1;
+		}
+		remember_store(c, in, *c->mem, done);
 	}
-	return c->drain_cyc = drain;
+	return c->drain_cyc;
 }
 
 static inline void retire(struct sim_core *c, struct flight *f, uint64_t done)
@@ -225,6 +315,19 @@ static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn 
 	return t;
 }
 
+/* The ports an instruction may take: all of its class, or the group it was tied to, at random but the same in every run. */
+static inline uint64_t ports_of(const struct sim_insn *in, uint64_t seq)
+{
+	uint32_t h = (uint32_t)seq * 0x9e3779b1u, lowest, group;
+
+	if (!in->n_bind)
+		return in->ports;
+	h = (h ^ h >> 15) * 0x85ebca6bu;
+	lowest = (uint32_t)__builtin_ctz(in->ports);
+	group = (uint32_t)((uint64_t)h * in->n_bind >> 32);
+	return in->ports & ((1u << in->bind) - 1) << (lowest + group * in->bind);
+}
+
 static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, uint64_t ready)
 {
 	if (!in->ports)
@@ -232,6 +335,20 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 	if (in->flags & SIM_F_UNIT)
 		return take_unit(c, ready, in) + in->latency_cyc;
 	return take_port(c, ready, in->ports) + in->latency_cyc;
+}
+
+/* When the loaded data is there, of an instruction dispatched at t. */
+static inline uint64_t load(struct sim_core *c, const struct sim_insn *in, uint64_t t, uint64_t address_cyc)
+{
+	uint64_t data;
+
+	if (c->renames_memory && in->form && is_access_of(*c->mem, in->index, false) &&
+	    (data = renamed(c, in, *c->mem, t))) {
+		while (is_access_of(*c->mem, in->index, false))
+			c->mem++;
+		return data;
+	}
+	return run_loads(c, in, address_cyc);
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
@@ -244,9 +361,10 @@ static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64
 	while ((*c->mem >> 4 & 0xfff) < in->index)
 		c->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, run_loads(c, in->index, address_cyc));
+		done = max_u64(done, load(c, in, t, address_cyc));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
+	c->value_cyc = done;
 	if (in->flags & SIM_F_STORE)
 		done = max_u64(take_port(c, address_cyc, c->store_ports), done) + 1;
 	return done;
@@ -266,10 +384,10 @@ static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t
 /* One instruction; the cycle at which it is done. */
 static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in)
 {
-	uint64_t t = dispatch(c, f) + 1, done;
+	uint64_t t = dispatch(c, f, in->slots) + 1, done;
 
 	if (in->kind == SIM_K_PLAIN)
-		done = take_port(c, wait_for_two(c, in, t), in->ports) + in->latency_cyc;
+		done = take_port(c, wait_for_two(c, in, t), ports_of(in, f->seq)) + in->latency_cyc;
 	else if (in->kind == SIM_K_FREE)
 		done = wait_for_two(c, in, t);
 	else if (in->kind == SIM_K_OTHER)
@@ -293,7 +411,7 @@ static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const struct si
 	uint64_t t = c->retire[WINDOW(last_seq - c->rob)];
 
 	/* Where the block has taken none, that is a place an older one has taken already. */
-	for (unsigned p = 0; p < 4; p++)
+	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
 		t = max_u64(t, place_free(c, SIM_POOL_INT + p, first->group_taken[p] - 1u));
 	return t;
 }
@@ -399,6 +517,10 @@ static void run_branch(struct sim_core *c, const struct sim_block *b, uint64_t d
 	fetched(c, b, o->taken);
 	if (o->mispredicted)
 		stop_fetch(c, done + c->mispredict_cyc);
+	else if (b->exit == SIM_X_RET && c->return_cyc)
+		stop_fetch(c, c->fetch_cyc + c->return_cyc);
+	else if ((b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND) && c->call_cyc)
+		stop_fetch(c, c->fetch_cyc + c->call_cyc);
 	else if (o->taken && sim_predict_btb(p, ip))
 		stop_fetch(c, c->fetch_cyc + c->resteer_cyc);
 }

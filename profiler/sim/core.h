@@ -15,12 +15,12 @@
  *  - stores leave the store queue in order after retirement;
  *  - fetch stops at a mispredicted branch until it has executed.
  *
- * Not modelled: instructions of more than one micro-operation, fused compare
- * and branch, wrong-path instructions, scheduler sizes, instruction cache,
- * TLBs, accesses that cross a line, operands' values (a division always takes
- * the same time), memory-order mispredictions, memory renaming, caches shared
- * between cores.  System calls cost no time.
+ * Not modelled: instructions of more than one micro-operation, wrong-path
+ * instructions, scheduler sizes, instruction cache, operands' values (a
+ * division always takes the same time), memory-order mispredictions, caches
+ * shared between cores.  System calls cost no time.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profiler/sim/block.h"
@@ -30,7 +30,7 @@
 enum {
 	SIM_WINDOW = 1024, /* power of two > SIM_MAX_ROB, and > instructions in a block */
 	SIM_PORT_CALENDAR = 2048,
-	SIM_FORWARD = 1024, /* entries of the store-to-load table */
+	SIM_FORWARD = 512, /* words of a page: entries of the store-to-load table */
 };
 
 struct sim_pool {
@@ -44,9 +44,12 @@ struct sim_missed {
 	uint8_t level; /* enum sim_level */
 };
 
+/* The newest store to a word, or to the same place of another page. */
 struct sim_forward {
-	uint64_t word; /* address / 8 + 1 */
+	uint64_t word; /* address / 8 + 1, then a bit for each byte written */
 	uint64_t data_cyc, drain_cyc;
+	uint64_t value_cyc; /* when the register that was stored had its value */
+	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
 };
 
 struct sim_core {
@@ -66,7 +69,10 @@ struct sim_core {
 	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
 	uint64_t port[SIM_PORT_CALENDAR];        /* cycle << 16 | ports taken */
 	uint64_t unit_free[SIM_MAX_PORTS];
-	uint32_t load_ports, store_ports, forward_cyc, rep_bytes;
+	uint32_t load_ports, store_ports, forward_cyc, forward_fail_cyc, alias_cyc, rep_bytes;
+	bool renames_memory, splits_lines;
+	uint64_t value_cyc; /* of the store that is running */
+	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];
 	struct sim_memory memory;

@@ -98,22 +98,49 @@ void sim_registers(struct sim_decoder *d, struct sim_insn *in, const uint8_t *on
 	}
 }
 
+/* Groups of neighbouring ports; a class with ports for one group only has no choice to make. */
+static void tie_to_ports(struct sim_insn *in, uint32_t bind)
+{
+	unsigned n = (unsigned)__builtin_popcount(in->ports);
+
+	in->bind = (uint8_t)bind;
+	in->n_bind = bind && n > bind ? (uint8_t)(n / bind) : 0;
+}
+
 /* What the class costs on this core. */
 static void cost(const struct sim_decoder *d, struct sim_insn *in)
 {
 	const struct sim_class_config *c = &d->config->cls[in->cls];
 
+	in->slots = (uint16_t)c->slots_milli;
 	if (in->cls == SIM_C_LOAD || in->cls == SIM_C_STORE)
 		return; /* ports are taken access by access, the latency is the cache's */
 	in->ports = (uint16_t)c->ports;
 	in->latency_cyc = (uint16_t)c->latency_cyc;
 	in->occupancy_cyc = (uint8_t)c->occupancy_cyc;
+	tie_to_ports(in, c->bind);
 	if (c->occupancy_cyc > 1)
 		in->flags |= SIM_F_UNIT;
 	if (in->flags & SIM_F_BREAK) {
 		memset(in->src, SIM_R_READY, sizeof(in->src));
 		in->ports = 0;
 	}
+}
+
+/* Compare and branch are one: the branch waits for the compare's sources, which need no port of their own. */
+static void fuse(struct sim_block *b)
+{
+	struct sim_insn *in;
+
+	if (b->n_insn < 2 || b->exit != SIM_X_COND)
+		return;
+	in = &b->insn[b->n_insn - 2];
+	if (!(in->flags & SIM_F_FUSES))
+		return;
+	in->ports = 0;
+	in->slots = 0;
+	if (in->kind == SIM_K_PLAIN)
+		in->kind = SIM_K_FREE;
 }
 
 static void pool_of(struct sim_insn *in)
@@ -128,6 +155,8 @@ static void pool_of(struct sim_insn *in)
 		if (in->pool)
 			return;
 	}
+	if (sim_has_reg(in->dst, sizeof(in->dst), SIM_R_FLAGS))
+		in->pool = SIM_POOL_FLAGS;
 }
 
 static bool decode_one(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip)
@@ -205,7 +234,7 @@ static void count_places(struct sim_block *b)
 		in->stores_before = b->taken[SIM_POOL_STORE];
 		b->taken[SIM_POOL_LOAD] += (in->flags & SIM_F_LOAD) != 0;
 		b->taken[SIM_POOL_STORE] += (in->flags & SIM_F_STORE) != 0;
-		for (unsigned p = 0; p < 4; p++)
+		for (unsigned p = 0; p < SIM_N_LIMITED; p++)
 			b->insn[i - i % SIM_GROUP].group_taken[p] = b->taken[SIM_POOL_INT + p];
 	}
 }
@@ -218,6 +247,8 @@ void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
 		for (unsigned bits = b->insn[i].events; bits; bits &= bits - 1)
 			b->total[__builtin_ctz(bits)]++;
 	count_places(b);
+	if (d->config && d->config->fuse_branches)
+		fuse(b);
 	if (d->config) {
 		b->fetch_cyc = (uint8_t)(b->n_insn / d->config->fetch_width);
 		b->fetch_rest = (uint8_t)(b->n_insn % d->config->fetch_width);

@@ -390,13 +390,27 @@ static void implicit_memory(struct sim_insn *in, unsigned id)
 	sim_add_reg(in->addr, sizeof(in->addr), SIM_R_READY, rdi);
 }
 
+/* The same for the same base and displacement, whatever is done there; 0 with an index. */
+static uint16_t form_of(const struct sim_decoder *d, const x86_op_mem *m)
+{
+	uint64_t h = (uint64_t)m->disp * 0x9e3779b97f4a7c15u;
+
+	if (m->index || m->segment || !m->base || m->base == X86_REG_RIP)
+		return 0;
+	if (d->reg[m->base] == R_RSP)
+		return SIM_FORM_STACK;
+	return (uint16_t)((h >> 48 ^ (uint64_t)d->reg[m->base] << 3) % (SIM_FORM_STACK - 1) + 1);
+}
+
 static void memory_operands(const struct sim_decoder *d, struct sim_insn *in)
 {
 	const cs_x86 *x = detail(d);
 
 	for (uint8_t i = 0; i < x->op_count; i++)
-		if (x->operands[i].type == X86_OP_MEM)
+		if (x->operands[i].type == X86_OP_MEM) {
 			memory_operand(d, in, &x->operands[i], i == 0);
+			in->form = form_of(d, &x->operands[i].mem);
+		}
 	implicit_memory(in, d->insn->id);
 }
 
@@ -527,6 +541,11 @@ void sim_x86_decode(struct sim_decoder *d, struct sim_insn *in, struct sim_block
 	stack_engine(d, in);
 	if (d->config && d->config->zero_idioms && is_zero_idiom(d))
 		in->flags |= SIM_F_BREAK;
+	if (d->insn->id == X86_INS_PUSH || d->insn->id == X86_INS_POP || d->insn->id == X86_INS_CALL ||
+	    d->insn->id == X86_INS_RET)
+		in->form = SIM_FORM_STACK;
+	if (d->insn->id == X86_INS_CMP || d->insn->id == X86_INS_TEST)
+		in->flags |= SIM_F_FUSES;
 	exit_of(d, in, b);
 	string = !(in->cls == SIM_C_JUMP || in->cls == SIM_C_BRANCH) && d->insn->size <= 4 &&
 	         (in->addr[0] == SIM_R_INT + 6 || in->addr[0] == SIM_R_INT + 7) &&

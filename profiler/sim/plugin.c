@@ -405,12 +405,13 @@ static void on_block(unsigned index, void *user)
 	v->code = c;
 }
 
-static inline void add_access(unsigned index, uint64_t vaddr, void *user, bool store)
+static inline void add_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user,
+                              bool store)
 {
 	struct vcpu *v = sim.vcpu[index];
 
 	if (v->n_mem < MAX_ACCESSES)
-		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, 0, store);
+		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, qemu_plugin_mem_size_shift(info), store);
 	if (v->core && !sim_memory_is_near(&v->core->memory, vaddr))
 		sim_memory_expect(&v->core->memory, vaddr);
 }
@@ -418,19 +419,17 @@ static inline void add_access(unsigned index, uint64_t vaddr, void *user, bool s
 /* For instructions that only load, only store, do both: most need not ask which way an access went. */
 static void on_load(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
 {
-	(void)info;
-	add_access(index, vaddr, user, false);
+	add_access(index, info, vaddr, user, false);
 }
 
 static void on_store(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
 {
-	(void)info;
-	add_access(index, vaddr, user, true);
+	add_access(index, info, vaddr, user, true);
 }
 
 static void on_either(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
 {
-	add_access(index, vaddr, user, qemu_plugin_mem_is_store(info));
+	add_access(index, info, vaddr, user, qemu_plugin_mem_is_store(info));
 }
 
 /*
