@@ -38,8 +38,10 @@ enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32 };
 /* What is inferred from the curve; a is `amount` of the row. */
 enum cliff_method {
 	CLIFF_SLOPE,      /* trend line; its slope / a */
-	CLIFF_RATE,       /* trend line behind the last change; a / its slope */
+	CLIFF_RATE,       /* trend line; a / its slope */
+	CLIFF_PLATEAU,    /* the plateau that a x pressure / response comes to */
 	CLIFF_KNEE,       /* change point; the last pressure before it + a */
+	CLIFF_BEND,       /* the same where the slope changes, not only the level */
 	CLIFF_LEVEL,      /* the level of a flat curve / a */
 	CLIFF_DIFFERENCE, /* response with the feature - without it, / a */
 	CLIFF_PRESENCE,   /* 1 where response with it <= a x without it, else 0 */
@@ -68,7 +70,9 @@ struct cliff {
 	const char *setup;   /* run once, before the loop; may be NULL */
 	const char *base;    /* of a pair: without the feature */
 	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
-	const char *params;  /* keys of the core file that it speaks of, separated by blanks; "" = none */
+	const char *
+	        behind; /* another capacity that the fillers fill too: the same place is that one's; may be NULL */
+	const char *params; /* keys of the core file that it speaks of, separated by blanks; "" = none */
 	const char *isolates;
 };
 
@@ -177,6 +181,13 @@ struct cliff_result {
 	double before,
 	        after; /* of a change point: response at its foot and behind it; of a pair: without and with */
 };
+
+/*
+ * Trap 8: one filler does not tell which of two structures was full.  A
+ * change point within 2% of the one of the row that c->behind names is
+ * that row's, and c's becomes absent.
+ */
+void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r);
 
 /* Only the curve decides: real and model curves are treated alike.  -SP_EDOMAIN: too few points; -SP_ENOMEM. */
 int cliff_infer(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out);

@@ -24,7 +24,8 @@ static double scale_of(const struct cliff *c, const struct cliff_sizes *s)
 void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
                      struct cliff_curve *out)
 {
-	uint32_t step = quick && c->method == CLIFF_KNEE ? c->step * 2u : c->step;
+	uint32_t step =
+	        quick && (c->method == CLIFF_KNEE || c->method == CLIFF_BEND) ? c->step * 2u : c->step;
 	double scale = scale_of(c, sizes);
 
 	memset(out, 0, sizeof(*out));
@@ -37,27 +38,33 @@ void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, boo
 	}
 }
 
+static bool has_pressure(const struct cliff_curve *c, uint32_t p)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->pressure[i] == p)
+			return true;
+	return false;
+}
+
 void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struct cliff_curve *out)
 {
 	struct cliff_result r;
-	size_t foot = 0;
+	size_t foot = 0, last = coarse->n - 1;
+	uint32_t step;
 
 	memset(out, 0, sizeof(*out));
-	if (c->method != CLIFF_KNEE || c->scale != CLIFF_AS_IT_IS || cliff_infer(c, coarse, &r) < 0 ||
+	if ((c->method != CLIFF_KNEE && c->method != CLIFF_BEND) || cliff_infer(c, coarse, &r) < 0 ||
 	    r.verdict == CLIFF_ABSENT)
 		return;
-	while (foot + 1 < coarse->n && coarse->pressure[foot + 1] + c->amount <= r.value)
+	while (foot < last && coarse->pressure[foot + 1] + c->amount <= r.value)
 		foot++;
+	/* Entries one by one; of a footprint, one in a hundred KB. */
+	step = c->scale == CLIFF_AS_IT_IS ? 1 : coarse->pressure[foot] / 100 + 1;
 	/* One step to either side as well: with few points the change may be placed one too early or late. */
 	for (uint32_t p = coarse->pressure[foot ? foot - 1 : 0];
-	     p < coarse->pressure[foot + 2 < coarse->n ? foot + 2 : coarse->n - 1]; p++) {
-		bool is_known = false;
-
-		for (size_t i = 0; i < coarse->n; i++)
-			is_known |= coarse->pressure[i] == p;
-		if (!is_known && out->n < CLIFF_MAX_POINTS)
+	     p < coarse->pressure[foot + 2 < last ? foot + 2 : last] && out->n < CLIFF_MAX_POINTS; p += step)
+		if (!has_pressure(coarse, p))
 			out->pressure[out->n++] = p;
-	}
 }
 
 static void set_point(struct cliff_curve *a, const struct cliff_curve *b, size_t from)

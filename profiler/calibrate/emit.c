@@ -14,7 +14,7 @@ static int emit_start(struct asm_buf *b, const struct cliff *c)
 {
 	static const char start[] =
 	        "push rbx; push rbp; push r12; push r13; push r14; push r15; push rsi; "
-	        "mov r14,[rsi]; mov r15,[rsi+8]; mov r13,[rsi+16]; mov r12,r13; mov r11,0";
+	        "mov r14,[rsi]; mov r15,[rsi+8]; mov r13,[rsi+16]; lea r12,[r13+4096]; mov r11,0";
 	char text[64];
 	int err = asm_text(b, start, 0);
 
@@ -114,15 +114,13 @@ static int emit_body(struct asm_buf *b, const struct cliff *c, uint32_t p, size_
 	return 0;
 }
 
-static double parts_of(const struct cliff *c, uint32_t p)
+static double parts_of(const struct cliff *c)
 {
 	switch ((enum cliff_shape)c->shape) {
 	case CLIFF_STREAMS:
 		return CLIFF_GROUPS;
 	case CLIFF_CHASE:
 		return CLIFF_CHASE_LOADS;
-	case CLIFF_CALLS:
-		return p;
 	case CLIFF_PAIR:
 		return CLIFF_PAIRS;
 	default:
@@ -169,7 +167,7 @@ int cliff_emit(const struct cliff *c, uint32_t pressure, struct cliff_code *out)
 	out->insns_in_loop = b.n_insn - before;
 	err = emit_end(&b, c);
 	out->n_bytes = b.n;
-	out->parts = parts_of(c, pressure);
+	out->parts = parts_of(c);
 	out->warm_iterations = warm_iterations(c, pressure);
 out:
 	return err < 0 ? sp_fail_prefix(err, "cliff %s", c->name) : 0;

@@ -19,6 +19,8 @@
 static const double CLEAN = 0.03;
 /* A change point is one only where the response rises by a quarter (trap 2). */
 static const double LEAST_STEP = 0.25;
+/* Change points nearer to each other than that are one. */
+static const double SAME_PLACE = 0.02;
 
 enum { LEAST_SEGMENT = 2 };
 
@@ -74,7 +76,7 @@ static void infer_slope(const struct cliff *c, const struct cliff_curve *curve, 
 {
 	struct line l = fit_line(curve, 0, curve->n);
 
-	set_interval(out, l.b / c->amount, curve->n > 2 ? l.sd_b * t_half(curve->n - 2) / c->amount : 0);
+	set_interval(out, l.b / c->amount, l.sd_b * t_half(curve->n - 2) / c->amount);
 	out->before = curve->response[0];
 	out->after = curve->response[curve->n - 1];
 	if (l.b <= 0)
@@ -128,17 +130,21 @@ static void find_change(const struct cliff_curve *c, struct change *out)
 		out->hi++;
 }
 
-static void infer_knee(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
+/* Where it is, between which pressures it can be, and how far it stands out. */
+static void infer_change(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
 	struct change ch;
 	uint32_t foot, next;
+	bool is_there;
 
 	find_change(curve, &ch);
 	foot = curve->pressure[ch.at - 1];
 	next = curve->pressure[ch.at];
 	out->before = at(&ch.left, foot);
 	out->after = at(&ch.right, next);
-	if (!(out->after >= out->before * (1 + LEAST_STEP))) {
+	is_there = c->method == CLIFF_BEND ? ch.right.b > ch.left.b * (1 + LEAST_STEP)
+	                                   : out->after >= out->before * (1 + LEAST_STEP);
+	if (!is_there) {
 		out->value = out->lo = out->hi = NAN;
 		out->verdict = CLIFF_ABSENT;
 		return;
@@ -146,32 +152,48 @@ static void infer_knee(const struct cliff *c, const struct cliff_curve *curve, s
 	out->value = foot + c->amount;
 	out->lo = curve->pressure[ch.lo - 1] + c->amount;
 	out->hi = curve->pressure[ch.hi] - 1 + c->amount;
-	/* The step must stand out of the noise on both sides. */
 	out->verdict = out->hi - out->lo <= 2 * CLEAN * out->value ? CLIFF_CLEAN : CLIFF_WEAK;
-	if (out->after - out->before < 2 * noise_of(curve, 0, curve->n))
+	/* The step must stand out of the noise on both sides. */
+	if (c->method == CLIFF_KNEE && out->after - out->before < 2 * noise_of(curve, 0, curve->n))
 		out->verdict = CLIFF_NOISY;
 }
 
-/* The last stretch that is straight: behind the change point, if two segments are better than one. */
+void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r)
+{
+	if (c->behind && behind->verdict != CLIFF_ABSENT && r->verdict != CLIFF_ABSENT &&
+	    fabs(r->value - behind->value) <= SAME_PLACE * behind->value)
+		r->verdict = CLIFF_ABSENT;
+}
+
+/* ---- trend lines ---- */
+
 static void infer_rate(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
-	size_t from = 0;
-	struct line l;
-	double half;
+	struct line l = fit_line(curve, 0, curve->n);
 
-	if (c->shape == CLIFF_STREAMS && curve->n >= 2 * LEAST_SEGMENT + 2) {
-		struct change ch;
-
-		find_change(curve, &ch);
-		from = ch.at < curve->n - 3 ? ch.at : curve->n - 3;
-	}
-	l = fit_line(curve, from, curve->n);
-	half = curve->n - from > 2 ? l.sd_b * t_half(curve->n - from - 2) : 0;
-	set_interval(out, c->amount / l.b, c->amount * half / (l.b * l.b));
-	out->before = curve->response[from];
+	set_interval(out, c->amount / l.b, c->amount * l.sd_b * t_half(curve->n - 2) / (l.b * l.b));
+	out->before = curve->response[0];
 	out->after = curve->response[curve->n - 1];
 	if (l.b <= 0)
 		out->verdict = CLIFF_NOISY;
+}
+
+static void infer_plateau(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
+{
+	double rate[CLIFF_MAX_POINTS], top;
+	size_t first = 0;
+
+	for (size_t i = 0; i < curve->n; i++)
+		rate[i] = c->amount * curve->pressure[i] / curve->response[i];
+	out->before = rate[0];
+	out->after = rate[curve->n - 1];
+	gsl_sort(rate, 1, curve->n);
+	/* The plateau is what lies within 3% of the third highest: one or two lucky points don't make it. */
+	top = rate[curve->n - 3];
+	while (rate[first] < top * (1 - CLEAN))
+		first++;
+	set_interval(out, gsl_stats_median_from_sorted_data(rate + first, 1, curve->n - first),
+	             (rate[curve->n - 1] - rate[first]) / 2);
 }
 
 /* ---- levels and pairs ---- */
@@ -216,22 +238,20 @@ static void infer_presence(const struct cliff *c, const struct cliff_curve *curv
 
 int cliff_infer(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
-	static const uint8_t least[] = { [CLIFF_SLOPE] = 2, [CLIFF_RATE] = 3,       [CLIFF_KNEE] = 4,
-		                         [CLIFF_LEVEL] = 1, [CLIFF_DIFFERENCE] = 2, [CLIFF_PRESENCE] = 2 };
-	static void (*const infer[])(const struct cliff *, const struct cliff_curve *,
-	                             struct cliff_result *) = {
-		[CLIFF_SLOPE] = infer_slope,
-		[CLIFF_RATE] = infer_rate,
-		[CLIFF_KNEE] = infer_knee,
-		[CLIFF_LEVEL] = infer_level,
-		[CLIFF_DIFFERENCE] = infer_difference,
-		[CLIFF_PRESENCE] = infer_presence,
+	static const struct {
+		size_t least; /* points */
+		void (*infer)(const struct cliff *, const struct cliff_curve *, struct cliff_result *);
+	} methods[] = {
+		[CLIFF_SLOPE] = { 3, infer_slope },           [CLIFF_RATE] = { 3, infer_rate },
+		[CLIFF_PLATEAU] = { 3, infer_plateau },       [CLIFF_KNEE] = { 4, infer_change },
+		[CLIFF_BEND] = { 4, infer_change },           [CLIFF_LEVEL] = { 1, infer_level },
+		[CLIFF_DIFFERENCE] = { 2, infer_difference }, [CLIFF_PRESENCE] = { 2, infer_presence },
 	};
 
-	if (curve->n < least[c->method])
-		return sp_fail(SP_EDOMAIN, "cliff %s: a curve of %zu points; it needs %u", c->name, curve->n,
-		               least[c->method]);
-	infer[c->method](c, curve, out);
+	if (curve->n < methods[c->method].least)
+		return sp_fail(SP_EDOMAIN, "cliff %s: a curve of %zu points; it needs %zu", c->name, curve->n,
+		               methods[c->method].least);
+	methods[c->method].infer(c, curve, out);
 	return 0;
 }
 

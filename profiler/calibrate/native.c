@@ -21,7 +21,7 @@ enum {
 	MAX_RUNS = 96,
 	BATCH = 16,             /* runs between two looks at the interval */
 	CLOCK_ADDS = 100,       /* in an iteration of the clock's chain */
-	CLOCK_ITERATIONS = 400, /* some 10 us */
+	CLOCK_ITERATIONS = 200, /* some 5 us */
 	CLOCK_RUNS = 9,
 	MIN_RUN_TICKS = 30000, /* some 10 us: well above what reading the counter costs */
 	MAX_ITERATIONS = 1 << 20,
@@ -82,19 +82,23 @@ static uint64_t run_ticks(const struct cliff_code *c, uint64_t iterations, struc
 
 /* ---- the clock ---- */
 
-/* Core cycles a tick now, by a chain of additions of two lengths: what starting and reading cost falls out. */
+/* Core cycles a tick, by a chain of additions of two lengths: what starting and reading cost falls out. */
+static bool clock_once(struct cliff_native *n, double *cycles_per_tick)
+{
+	uint64_t one = run_ticks(&n->clock, CLOCK_ITERATIONS, n->arena.state);
+	uint64_t three = run_ticks(&n->clock, 3 * CLOCK_ITERATIONS, n->arena.state);
+
+	*cycles_per_tick = 2.0 * CLOCK_ITERATIONS * CLOCK_ADDS / (double)(three - one);
+	return three > one;
+}
+
 static double clock_now(struct cliff_native *n)
 {
 	double ratio[CLOCK_RUNS];
 	size_t used = 0;
 
-	for (unsigned i = 0; i < CLOCK_RUNS; i++) {
-		uint64_t one = run_ticks(&n->clock, CLOCK_ITERATIONS, n->arena.state);
-		uint64_t three = run_ticks(&n->clock, 3 * CLOCK_ITERATIONS, n->arena.state);
-
-		if (three > one)
-			ratio[used++] = 2.0 * CLOCK_ITERATIONS * CLOCK_ADDS / (double)(three - one);
-	}
+	for (unsigned i = 0; i < CLOCK_RUNS; i++)
+		used += clock_once(n, &ratio[used]);
 	gsl_sort(ratio, 1, used);
 	return used ? gsl_stats_median_from_sorted_data(ratio, 1, used) : n->cycles_per_tick;
 }
@@ -247,8 +251,9 @@ double cliff_native_tsc_ghz(const struct cliff_native *n)
 
 /* ---- one pressure ---- */
 
+/* Runs of two lengths in core cycles, sorted when looked at. */
 struct runs {
-	double few[MAX_RUNS], many[MAX_RUNS]; /* ticks of runs of two lengths, sorted when looked at */
+	double few[MAX_RUNS], many[MAX_RUNS];
 	size_t n;
 	uint64_t n_few, n_many; /* iterations */
 };
@@ -270,11 +275,24 @@ static uint64_t choose_iterations(struct cliff_native *n)
 	}
 }
 
+/* The clock runs in between, so that the frequency is that of the same millisecond. */
 static void add_batch(struct cliff_native *n, struct runs *r)
 {
-	for (unsigned i = 0; i < BATCH && r->n < MAX_RUNS; i++, r->n++) {
+	double clock[BATCH];
+	size_t first = r->n, clocks = 0;
+
+	for (unsigned i = 0; i < BATCH; i++, r->n++) {
 		r->few[r->n] = (double)run_ticks(&n->code, r->n_few, n->arena.state);
 		r->many[r->n] = (double)run_ticks(&n->code, r->n_many, n->arena.state);
+		clocks += clock_once(n, &clock[clocks]);
+	}
+	if (clocks) {
+		gsl_sort(clock, 1, clocks);
+		n->cycles_per_tick = gsl_stats_median_from_sorted_data(clock, 1, clocks);
+	}
+	for (size_t i = first; i < r->n; i++) {
+		r->few[i] *= n->cycles_per_tick;
+		r->many[i] *= n->cycles_per_tick;
 	}
 	gsl_sort(r->few, 1, r->n);
 	gsl_sort(r->many, 1, r->n);
@@ -286,12 +304,15 @@ static double quantile(const double *sorted, size_t n, double q)
 }
 
 /*
- * What disturbs a run makes it longer, so a low quantile is the truth; but
- * where every run walks over other memory, the lowest is a lucky one.
+ * What disturbs a run makes it longer, so a low quantile is the truth.  Where
+ * every run walks over other memory, the lowest is a lucky one; where runs
+ * draw lots (random branches), so is anything below the median.
  */
 static double quantile_of(const struct cliff *c)
 {
-	return c->shape == CLIFF_MISSES || c->shape == CLIFF_CHASE ? 0.25 : 0.1;
+	if (c->shape == CLIFF_MISSES || c->shape == CLIFF_CHASE)
+		return 0.25;
+	return c->shape == CLIFF_PAIR ? 0.5 : 0.1;
 }
 
 static void read_runs(const struct runs *r, double q, double *response, double *spread)
@@ -301,14 +322,14 @@ static void read_runs(const struct runs *r, double q, double *response, double *
 	               quantile(r->few, r->n, 0.75) - quantile(r->few, r->n, 0.25);
 
 	*response = (quantile(r->many, r->n, q) - quantile(r->few, r->n, q)) / iterations;
-	*spread = width / 2 / iterations;
+	/* Of a normal distribution: sd = distance of the quartiles / 1.35, of its median 1.25 sd / sqrt(n). */
+	*spread = 1.96 * 1.25 / 1.35 * width / sqrt((double)r->n) / iterations;
 }
 
 static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pressure, double *response,
                      double *spread)
 {
 	struct runs r = { 0 };
-	double before, scale;
 	int err;
 
 	cliff_arena_prepare(&n->arena, c, pressure);
@@ -317,16 +338,13 @@ static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pre
 	run_ticks(&n->code, n->code.warm_iterations, n->arena.state);
 	r.n_many = choose_iterations(n);
 	r.n_few = r.n_many / 4;
-	before = clock_now(n);
 	do {
 		add_batch(n, &r);
 		read_runs(&r, quantile_of(c), response, spread);
-		/* The quartiles' distance is 1.35 sd; 0.2% is a fifth of what a row may move. */
-	} while (r.n<MAX_RUNS && * spread / sqrt((double)r.n)> 0.002 * *response);
-	n->cycles_per_tick = (before + clock_now(n)) / 2;
-	scale = n->cycles_per_tick / n->code.parts;
-	*response *= scale;
-	*spread *= scale;
+		/* A quarter of a percent: what a row moves by should stay under one. */
+	} while (r.n + BATCH <= MAX_RUNS && *spread > 0.0025 * *response);
+	*response /= n->code.parts;
+	*spread /= n->code.parts;
 	return 0;
 }
 
