@@ -12,7 +12,7 @@ B       ?= build$(if $(SAN),-san)$(if $(COVERAGE),-cov)
 
 # Every package of Debian 12 that building, testing and the demo need: the one list.
 BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev \
-                  libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev qemu-user libc6-dev
+                  libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
                   binutils qemu-system-arm cpio llvm
@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DSKIDPROF_VERSION='"$(VERSION)"' -iquote 
              $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
              $(if $(COVERAGE),--coverage) $(PC_CFLAGS) $(CFLAGS)
 PC_CFLAGS = $(shell pkg-config --cflags $(PC) 2>/dev/null)
-LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpthread -lm
+LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpfm -lpthread -lm
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \

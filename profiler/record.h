@@ -36,7 +36,17 @@ struct record_opts {
 	int branches;       /* 1 = yes, 0 = no, -1 = as the core has them */
 	uint64_t seed;
 	bool counting; /* exact counts wanted */
-	int argc;      /* the program */
+	/* What to record, where it is not one program; only of real sources. */
+	const char *pids, *tids; /* "-p", "-t": numbers separated by commas */
+	const char *cpus;        /* "-C": "0-3,8" */
+	bool whole_system;       /* "-a" */
+	/* How long, how much. */
+	double delay_s, duration_s; /* 0 = none */
+	uint64_t max_bytes;         /* 0 = no limit */
+	uint32_t compress_level;    /* zstd, 0 = none */
+	uint64_t rate_hz;           /* "-F" in place of a period, 0 = none */
+	bool stats;
+	int argc; /* the program; 0 = none */
 	char **argv;
 };
 

@@ -4,7 +4,7 @@
 enum { MISC_COMM_EXEC = 1 << 13, MISC_MMAP_DATA = 1 << 13, MISC_MMAP_BUILD_ID = 1 << 14 };
 
 /* Offsets of the path in records that come ready made. */
-enum { MMAP_PATH_AT = 40, MMAP2_PATH_AT = 72 };
+enum { MMAP_PATH_AT = 40, MMAP2_FILE_AT = 40, MMAP2_PATH_AT = 72 };
 
 #define READ_LOST       (1u << 4) /* PERF_FORMAT_LOST, since Linux 6.0 */
 #define BRANCH_HW_INDEX (1u << 17)
@@ -340,11 +340,16 @@ int pd_write_sample(struct pd_writer *w, const struct pd_record *rec)
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		emit_branches(&w->rec, s, a->branch_sample_type);
-	if (rec->time_ns && rec->time_ns < w->first_ns)
-		w->first_ns = rec->time_ns;
-	if (rec->time_ns > w->last_ns)
-		w->last_ns = rec->time_ns;
+	pd_writer_note_time(w, rec->time_ns);
 	return put_record(w);
+}
+
+void pd_writer_note_time(struct pd_writer *w, uint64_t time_ns)
+{
+	if (time_ns && time_ns < w->first_ns)
+		w->first_ns = time_ns;
+	if (time_ns > w->last_ns)
+		w->last_ns = time_ns;
 }
 
 /* Maps that pass through still need their build ids in the header. */
@@ -352,9 +357,13 @@ static int note_raw_mmap(struct pd_writer *w, const struct perf_event_header *re
 {
 	size_t at = rec->type == PERF_RECORD_MMAP2 ? MMAP2_PATH_AT : MMAP_PATH_AT;
 	const char *path = (const char *)rec + at;
+	const uint8_t *id = (const uint8_t *)rec + MMAP2_FILE_AT;
 
 	if (rec->size <= at || rec->misc & MISC_MMAP_DATA || !memchr(path, 0, rec->size - at))
 		return 0;
+	/* The kernel's build id is that of what was mapped, whatever lies there when the recording ends. */
+	if (rec->type == PERF_RECORD_MMAP2 && rec->misc & MISC_MMAP_BUILD_ID && id[0] <= PD_BUILD_ID_MAX)
+		return note_file(w, path, id + 4, id[0]);
 	return note_file(w, path, NULL, 0);
 }
 

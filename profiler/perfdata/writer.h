@@ -53,7 +53,11 @@ int pd_write_task(struct pd_writer *w, uint32_t type, uint32_t pid, uint32_t tid
  */
 int pd_write_sample(struct pd_writer *w, const struct pd_record *rec);
 int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns);
-/* A kernel record as the ring buffer gave it (the hardware recorder's way). */
+/*
+ * A kernel record as the ring buffer gave it (the hardware recorder's way).  The time of a
+ * sample is said beside it, since what stands where depends on its event.
+ */
+void pd_writer_note_time(struct pd_writer *w, uint64_t time_ns);
 int pd_write_raw(struct pd_writer *w, const struct perf_event_header *rec);
 /* FINISHED_ROUND: all records so far are older than all that follow. */
 int pd_write_round(struct pd_writer *w);

@@ -1,46 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The processor's own counters: whether they can be used here. */
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "profiler/base/err.h"
+/* The processor's own counters, and the kernel's software events. */
 #include "profiler/pmu/pmu.h"
 
-static const char *cause(int error)
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/pmu/event_group.h"
+#include "profiler/pmu/session.h"
+
+static void say_source(const struct event_group *g)
 {
-	switch (error) {
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-		return "this machine has no PMU";
-	case ENOSYS:
-		return "this kernel has no perf_event_open";
-	case EACCES:
-	case EPERM:
-		return "perf_event_open is forbidden (sysctl kernel.perf_event_paranoid, or a container's "
-		       "rules)";
-	default:
-		return strerror(error);
+	char text[1024] = "";
+	size_t used = 0;
+	bool hardware = false;
+
+	for (size_t i = 0; i < g->n && used < sizeof(text); i++) {
+		hardware |= event_is_of_processor(&g->v[i].attr);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s", i ? ", " : "",
+		                         g->v[i].name, g->v[i].attr.sample_period ? "" : " (counted)");
 	}
+	sp_note("%s: %s", hardware ? "this machine's PMU" : "events of the kernel, no PMU", text);
 }
 
-static int hardware_probe(void)
+static int hardware_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
-		                        .size = PERF_ATTR_SIZE_VER7,
-		                        .config = PERF_COUNT_HW_CPU_CYCLES,
-		                        .disabled = 1,
-		                        .exclude_kernel = 1,
-		                        .exclude_hv = 1 };
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct event_group group;
+	struct session_config config = { .opts = opts };
+	struct session_summary summary;
+	int err;
 
-	if (fd < 0)
-		return sp_fail(SP_ENOTSUP, "%s", cause(errno));
-	close((int)fd);
-	return 0;
+	(void)counts;
+	if (opts->counting)
+		return sp_fail(SP_EUSAGE,
+		               "--truth needs --pmu sim: a PMU samples, it doesn't count every instruction");
+	err = event_group_choose(opts, &group);
+	if (err < 0)
+		return err;
+	say_source(&group);
+	config.events = group.v;
+	config.n_events = group.n;
+	err = session_run(&config, &summary, exit_status);
+	if (err == 0)
+		session_say(&config, &summary);
+	session_summary_fini(&summary);
+	return err;
 }
 
-const struct pmu_ops pmu_hardware = { .name = "hardware", .probe = hardware_probe };
+const struct pmu_ops pmu_hardware = { .name = "hardware", .probe = pe_probe_hardware, .run = hardware_run };

@@ -22,17 +22,26 @@ static void watched_signals(sigset_t *set)
 	sigaddset(set, SIGQUIT);
 }
 
-/* In the child: everything as we found it, then the program. */
-__attribute__((noreturn)) static void become(char *const *argv, int keep_fd, int child_fd, int stdout_fd,
-                                             const sigset_t *old, int error_fd)
+/* In the child: everything as we found it, then the program, once we are told to. */
+__attribute__((noreturn)) static void become(const struct launch_program *p, const sigset_t *old, int go_fd,
+                                             int error_fd)
 {
 	int error;
+	char go;
+	ssize_t n;
 
-	if (dup2(keep_fd, child_fd) < 0 || (stdout_fd >= 0 && dup2(stdout_fd, STDOUT_FILENO) < 0))
+	do
+		n = read(go_fd, &go, 1);
+	while (n < 0 && errno == EINTR);
+	/* The recorder gave it up, or was killed. */
+	if (n != 1)
+		_exit(127);
+	if ((p->keep_fd >= 0 && dup2(p->keep_fd, p->child_fd) < 0) ||
+	    (p->stdout_fd >= 0 && dup2(p->stdout_fd, STDOUT_FILENO) < 0))
 		goto fail;
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, old, NULL);
-	execv(argv[0], argv);
+	execv(p->path, p->argv);
 fail:
 	error = errno;
 	if (write(error_fd, &error, sizeof(error)) < 0)
@@ -41,7 +50,7 @@ fail:
 }
 
 /* The pipe closes at the exec; what comes through it is why there was none. */
-static int await_exec(int fd, const char *path)
+static int await_exec(int fd)
 {
 	int error = 0;
 	ssize_t n;
@@ -49,43 +58,89 @@ static int await_exec(int fd, const char *path)
 	do
 		n = read(fd, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(error))
-		return 0;
-	errno = error;
-	return sp_fail_errno("%s: cannot be started", path);
+	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-int launch_start(struct launch *l, char *const *argv, int keep_fd, int child_fd, int stdout_fd)
+static int watch_signals(struct launch *l, sigset_t *old)
 {
-	int error_pipe[2], err = 0;
-	sigset_t set, old;
+	sigset_t set;
 
 	memset(l, 0, sizeof(*l));
-	l->signal_fd = -1;
-	if (pipe2(error_pipe, O_CLOEXEC) < 0)
-		return sp_fail_errno("pipe");
+	l->go_fd = l->error_fd = -1;
 	watched_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, &old);
+	sigprocmask(SIG_BLOCK, &set, old);
 	l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* Buffered output of ours must not come out twice. */
-	fflush(NULL);
-	l->pid = l->signal_fd < 0 ? -1 : fork();
-	if (l->pid == 0)
-		become(argv, keep_fd, child_fd, stdout_fd, &old, error_pipe[1]);
-	if (l->pid < 0)
-		err = sp_fail_errno("fork");
 	/* A reader of our output that goes away must not kill the recording. */
 	signal(SIGPIPE, SIG_IGN);
-	close(error_pipe[1]);
-	if (err == 0)
-		err = await_exec(error_pipe[0], argv[0]);
-	close(error_pipe[0]);
-	if (err < 0) {
-		if (l->pid > 0)
-			waitpid(l->pid, NULL, 0);
-		l->ended = true;
+	return l->signal_fd < 0 ? sp_fail_errno("signals") : 0;
+}
+
+int launch_nothing(struct launch *l)
+{
+	sigset_t old;
+
+	return watch_signals(l, &old);
+}
+
+int launch_hold(struct launch *l, const struct launch_program *p)
+{
+	int error_pipe[2] = { -1, -1 }, go_pipe[2] = { -1, -1 };
+	sigset_t old;
+	int err = watch_signals(l, &old);
+
+	if (err < 0)
+		return err;
+	if (pipe2(error_pipe, O_CLOEXEC) < 0 || pipe2(go_pipe, O_CLOEXEC) < 0) {
+		err = sp_fail_errno("pipe");
+		close(error_pipe[0]);
+		close(error_pipe[1]);
 		launch_fini(l);
+		return err;
 	}
+	/* Buffered output of ours must not come out twice. */
+	fflush(NULL);
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(go_pipe[1]);
+		become(p, &old, go_pipe[0], error_pipe[1]);
+	}
+	if (l->pid < 0) {
+		err = sp_fail_errno("fork");
+		l->pid = 0;
+	}
+	close(go_pipe[0]);
+	close(error_pipe[1]);
+	l->path = p->path;
+	l->go_fd = go_pipe[1];
+	l->error_fd = error_pipe[0];
+	if (err < 0)
+		launch_fini(l);
+	return err;
+}
+
+int launch_go(struct launch *l)
+{
+	int error = write(l->go_fd, "g", 1) == 1 ? await_exec(l->error_fd) : errno;
+
+	close(l->go_fd);
+	l->go_fd = -1;
+	if (error == 0)
+		return 0;
+	waitpid(l->pid, NULL, 0);
+	l->ended = true;
+	errno = error;
+	return sp_fail_errno("%s: cannot be started", l->path);
+}
+
+int launch_start(struct launch *l, const struct launch_program *p)
+{
+	int err = launch_hold(l, p);
+
+	if (err < 0)
+		return err;
+	err = launch_go(l);
+	if (err < 0)
+		launch_fini(l);
 	return err;
 }
 
@@ -111,13 +166,17 @@ void launch_signals(struct launch *l)
 		int sig = (int)info.ssi_signo;
 		bool terminal = info.ssi_code == SI_KERNEL;
 
+		if (l->pid == 0)
+			l->interrupted |= sig != SIGCHLD;
+		if (l->pid == 0)
+			continue;
 		if (sig == SIGCHLD || l->ended)
 			continue;
 		if ((sig == SIGINT || sig == SIGQUIT || sig == SIGHUP) && terminal)
 			continue;
 		kill(l->pid, sig);
 	}
-	if (!l->ended)
+	if (l->pid && !l->ended)
 		note_end(l, WNOHANG);
 }
 
@@ -139,7 +198,15 @@ void launch_wait(struct launch *l)
 
 void launch_fini(struct launch *l)
 {
+	bool held = l->go_fd >= 0;
+
+	if (l->go_fd >= 0)
+		close(l->go_fd);
+	if (held && l->pid > 0 && !l->ended)
+		waitpid(l->pid, NULL, 0);
+	if (l->error_fd >= 0)
+		close(l->error_fd);
 	if (l->signal_fd >= 0)
 		close(l->signal_fd);
-	l->signal_fd = -1;
+	l->signal_fd = l->go_fd = l->error_fd = -1;
 }

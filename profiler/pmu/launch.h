@@ -10,17 +10,32 @@
 #include <sys/types.h>
 
 struct launch {
-	pid_t pid;
+	pid_t pid;     /* 0 = no child, only signals */
 	int signal_fd; /* readable when a signal is to be looked at */
-	bool ended;
-	int status; /* as the shell says it: 128 + signal when it was killed */
+	int go_fd, error_fd;
+	const char *path;        /* of the program, for messages */
+	bool ended, interrupted; /* interrupted: without a child, a signal asked us to end */
+	int status;              /* as the shell says it: 128 + signal when it was killed */
 };
 
-/*
- * Start argv[0].  keep_fd is passed to it as descriptor child_fd; stdout_fd, where it is
- * not -1, becomes its standard output.  -SP_EIO when it can't be started.
- */
-int launch_start(struct launch *l, char *const *argv, int keep_fd, int child_fd, int stdout_fd);
+struct launch_program {
+	const char *path;
+	char *const *argv;
+	int keep_fd, child_fd; /* keep_fd, where not -1, is passed to it as descriptor child_fd */
+	int stdout_fd;         /* where not -1, becomes its standard output */
+};
+
+/* Make the child, which waits before it becomes the program.  -SP_EIO. */
+int launch_hold(struct launch *l, const struct launch_program *p);
+
+/* Let it become the program.  -SP_EIO when that can't be started; the child is gone then. */
+int launch_go(struct launch *l);
+
+/* Both at once. */
+int launch_start(struct launch *l, const struct launch_program *p);
+
+/* No child: take the signals that would end us as a wish to end the recording. */
+int launch_nothing(struct launch *l);
 
 /*
  * Look at the signals that have come: the child's end is noted, SIGTERM and SIGHUP are
@@ -31,6 +46,8 @@ void launch_signals(struct launch *l);
 
 /* Wait for its end, if it hasn't come yet. */
 void launch_wait(struct launch *l);
+
+/* A child that is still held ends without having become the program. */
 void launch_fini(struct launch *l);
 
 #endif

@@ -229,7 +229,12 @@ static int start(struct run *r, int program_fd)
 		argv[n++] = r->program.argv[i];
 	for (int i = 0; i < n - r->program.argc + 1; i++)
 		sp_debug("emulator, word %d: %s", i, argv[i]);
-	err = launch_start(&r->child, argv, program_fd, r->child_fd, to_stdout ? STDERR_FILENO : -1);
+	err = launch_start(&r->child,
+	                   &(struct launch_program){ .path = argv[0],
+	                                             .argv = argv,
+	                                             .keep_fd = program_fd,
+	                                             .child_fd = r->child_fd,
+	                                             .stdout_fd = to_stdout ? STDERR_FILENO : -1 });
 	free(argv);
 	return err;
 }

@@ -297,7 +297,10 @@ int tasks_new(const struct tasks_config *config, struct tasks **out)
 	for (int cpu = 0; cpu < CPU_SETSIZE && err == 0; cpu++)
 		if (CPU_ISSET((size_t)cpu, &t->cpus))
 			err = vec_push(&t->streams,
-			               (struct stream){ .source = { .cpu = cpu, .tid = -1 }, .fd = -1 });
+			               (struct stream){ .source = { .cpu = cpu,
+			                                            .tid = -1,
+			                                            .inherited = t->mode == INHERIT },
+			                                .fd = -1 });
 	if (err == 0 && t->streams.n == 0)
 		err = sp_fail(SP_EUSAGE, "none of these CPUs is online");
 	if (err == 0 && t->mode == SYSTEM)
@@ -364,8 +367,7 @@ static int attach_new_threads(struct tasks *t, pid_t pid, pid_t only)
 	return err < 0 ? err : n;
 }
 
-/* The process a thread belongs to. */
-static pid_t process_of(pid_t tid)
+pid_t task_process(pid_t tid)
 {
 	char path[64], line[256];
 	pid_t pid = tid;
@@ -384,7 +386,7 @@ static pid_t process_of(pid_t tid)
 
 int tasks_attach(struct tasks *t, pid_t pid)
 {
-	pid_t process = process_of(pid);
+	pid_t process = task_process(pid);
 	int n = 1;
 
 	if (pid != process && !t->config.alone)

@@ -27,8 +27,9 @@ struct tasks;
 
 /* Where a record comes from. */
 struct tasks_source {
-	int cpu;   /* whose ring it is, -1 = a task's */
-	pid_t tid; /* whose ring it is, -1 = a CPU's */
+	int cpu;        /* whose ring it is, -1 = a task's */
+	pid_t tid;      /* whose ring it is, -1 = a CPU's */
+	bool inherited; /* values and times are those of a task on that CPU */
 };
 
 /* Pointers are borrowed until tasks_free. */
@@ -85,5 +86,8 @@ struct tasks_stats {
 void tasks_stop(struct tasks *t, struct tasks_stats *out);
 
 void tasks_free(struct tasks *t);
+
+/* The process that a thread belongs to; itself where there is none of that number. */
+pid_t task_process(pid_t tid);
 
 #endif

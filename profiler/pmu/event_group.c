@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/event_group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/pmu/event_code.h"
+
+/*
+ * Primes, lest a loop's length share a factor with them.  Some thousand
+ * interrupts a second on cores of today; 4000 a second by the clock; of events
+ * that the kernel counts, every one.
+ */
+enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989, TRIAL_SPINS = 200000 };
+
+static const struct pe_place ourselves = { .tid = 0, .cpu = -1, .group_fd = -1 };
+
+/* A word with one of its codes, on the way into a group. */
+struct candidate {
+	size_t word; /* index into choice.list */
+	struct event_code code;
+	unsigned kind; /* of core, 0 where they are all alike */
+	bool sampled;
+};
+
+struct choice {
+	const struct record_opts *opts;
+	struct event_list list;
+	struct core_pmus pmus;
+	struct candidate c[EVENT_GROUP_MAX];
+	size_t n;
+};
+
+bool event_is_of_processor(const struct perf_event_attr *attr)
+{
+	return attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_TRACEPOINT &&
+	       attr->type != PERF_TYPE_BREAKPOINT;
+}
+
+static bool is_main(const struct event_code *code)
+{
+	uint64_t config = code->config & 0xffffffff;
+
+	return code->type == PERF_TYPE_HARDWARE &&
+	       (config == PERF_COUNT_HW_INSTRUCTIONS || config == PERF_COUNT_HW_CPU_CYCLES);
+}
+
+static const struct event_word *word_of(const struct choice *ch, const struct candidate *c)
+{
+	return &ch->list.v[c->word];
+}
+
+static int add_word(struct choice *ch, size_t index)
+{
+	const struct event_word *word = &ch->list.v[index];
+	struct event_code codes[EVENT_PMUS_MAX];
+	int n = event_code_find(word, &ch->pmus, codes);
+
+	for (int i = 0; i < n; i++) {
+		if (ch->n == EVENT_GROUP_MAX)
+			return sp_fail(SP_EUSAGE, "-e: more than %d events", EVENT_GROUP_MAX);
+		ch->c[ch->n++] = (struct candidate){
+			.word = index,
+			.code = codes[i],
+			.kind = codes[i].pmu ? (unsigned)(codes[i].pmu - ch->pmus.v) : 0,
+			.sampled = word->period || is_main(&codes[i]),
+		};
+	}
+	return n < 0 ? n : 0;
+}
+
+/* Of every group on every kind of core at least one must be sampled: the first. */
+static void sample_one_each(struct choice *ch)
+{
+	for (size_t i = 0; i < ch->n; i++) {
+		bool any = false, first = true;
+
+		for (size_t k = 0; k < ch->n; k++) {
+			if (word_of(ch, &ch->c[k])->group != word_of(ch, &ch->c[i])->group ||
+			    ch->c[k].kind != ch->c[i].kind)
+				continue;
+			any |= ch->c[k].sampled;
+			first &= k >= i;
+		}
+		ch->c[i].sampled |= !any && first;
+	}
+}
+
+static uint64_t default_period(const struct event_code *code)
+{
+	if (is_main(code))
+		return PERIOD;
+	if (code->type != PERF_TYPE_SOFTWARE)
+		return RARE_PERIOD;
+	return code->config == PERF_COUNT_SW_CPU_CLOCK || code->config == PERF_COUNT_SW_TASK_CLOCK
+	               ? CLOCK_PERIOD_NS
+	               : 1;
+}
+
+static void name_event(const struct candidate *c, const struct event_word *w, char out[static PE_NAME_BYTES])
+{
+	const char *colons = strstr(w->name, "::"), *name = colons ? colons + 2 : w->name;
+	bool kernel = w->kernel, user = w->user || !w->kernel;
+	char modifiers[8];
+
+	snprintf(modifiers, sizeof(modifiers), "%s%s%.*s", user ? "u" : "", kernel ? "k" : "", precise,
+	         "ppp");
+	if (c->code.pmu)
+		snprintf(out, PE_NAME_BYTES, "%s/%.50s/%s", c->code.pmu->name, name, modifiers);
+	else
+		snprintf(out, PE_NAME_BYTES, "%s:%s", name, modifiers);
+}
+
+static void fill_event(const struct choice *ch, const struct candidate *c, size_t leader, struct pe_event *e)
+{
+	const struct event_word *w = word_of(ch, c);
+	uint64_t period = w->period ? w->period : ch->opts->period;
+
+	*e = (struct pe_event){ .leader = leader };
+	e->attr = (struct perf_event_attr){ .type = c->code.type,
+		                            .size = PERF_ATTR_SIZE_VER7,
+		                            .config = c->code.config,
+		                            .config1 = c->code.config1,
+		                            .config2 = c->code.config2,
+		                            .sample_id_all = 1,
+		                            .use_clockid = 1,
+		                            .clockid = CLOCK_MONOTONIC,
+		                            .exclude_hv = 1,
+		                            .exclude_kernel = !w->kernel,
+		                            .exclude_user = w->kernel && !w->user,
+		                            .precise_ip = (unsigned)w->precise & 3,
+		                            .exclude_guest = w->precise > 0 };
+	if (c->sampled && ch->opts->rate_hz && !w->period) {
+		e->attr.freq = 1;
+		e->attr.sample_freq = ch->opts->rate_hz;
+	} else if (c->sampled) {
+		e->attr.sample_period = period ? period : default_period(&c->code);
+	}
+	if (c->code.pmu) {
+		e->some_cpus = true;
+		e->cpus = c->code.pmu->cpus;
+	}
+	name_event(c, w, e->name);
+}
+
+/* Group by group, kind by kind of core, the sampled ones before the others. */
+static void line_up(const struct choice *ch, struct event_group *out)
+{
+	out->n = 0;
+	for (unsigned g = 0; g < ch->list.n_groups; g++)
+		for (unsigned kind = 0; kind < EVENT_PMUS_MAX; kind++) {
+			size_t leader = out->n;
+
+			for (int pass = 0; pass < 2; pass++)
+				for (size_t i = 0; i < ch->n; i++) {
+					const struct candidate *c = &ch->c[i];
+
+					if (word_of(ch, c)->group == g && c->kind == kind && c->sampled == !pass)
+						fill_event(ch, c, leader, &out->v[out->n++]);
+				}
+		}
+}
+
+/* What the kernel is to write, which a lone software event needs little of. */
+static void set_sample_types(const struct record_opts *opts, struct event_group *g)
+{
+	uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME, read = 0;
+	bool reads = g->n > 1 || event_is_of_processor(&g->v[0].attr), freq = false;
+
+	for (size_t i = 0; i < g->n; i++)
+		freq |= g->v[i].attr.freq;
+	if (reads) {
+		type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_READ;
+		read = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	}
+	if (freq)
+		type |= PERF_SAMPLE_PERIOD;
+	if (opts->whole_system || opts->cpus)
+		type |= PERF_SAMPLE_CPU;
+	for (size_t i = 0; i < g->n; i++) {
+		g->v[i].attr.sample_type = type;
+		g->v[i].attr.read_format =
+		        read | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	}
+}
+
+static int try_open(const struct pe_event *e)
+{
+	struct perf_event_attr attr = e->attr;
+	int fd;
+
+	attr.disabled = 1;
+	fd = pe_open(&attr, &ourselves);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* Does the kernel refuse how it is to be sampled, rather than the event? */
+static bool may_be_refined(int error)
+{
+	return error == EINVAL || error == EOPNOTSUPP || error == ENOENT || error == ENODEV;
+}
+
+static int settle_precision(struct pe_event *e)
+{
+	unsigned asked = e->attr.precise_ip, precise = asked;
+	int error = try_open(e);
+
+	while (error && precise && may_be_refined(error)) {
+		e->attr.precise_ip = --precise & 3;
+		error = try_open(e);
+	}
+	if (error)
+		return pe_fail(error, e, &ourselves);
+	if (precise < asked) {
+		e->name[strlen(e->name) - (asked - precise)] = '\0';
+		sp_warn("%s: this processor can't be as precise as asked (%.*s); sampled with precise_ip %u",
+		        e->name, (int)asked, "ppp", precise);
+	}
+	return 0;
+}
+
+static int settle_branches(const struct record_opts *opts, struct event_group *g)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < g->n && opts->branches != 0; i++) {
+		struct pe_event with = g->v[i];
+		int error;
+
+		if (!with.attr.sample_period || !event_is_of_processor(&with.attr))
+			continue;
+		with.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		with.attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
+		error = try_open(&with);
+		if (error && opts->branches > 0)
+			return pe_fail(error, &with, &ourselves);
+		if (!error)
+			g->v[i].attr = with.attr;
+		any |= !error;
+	}
+	if (opts->branches > 0 && !any)
+		return sp_fail(SP_EUSAGE,
+		               "-b: the kernel's own events have no branch records; sample one of the "
+		               "processor's (-e cycles), or use --bursts");
+	return 0;
+}
+
+/* Open a group on ourselves and let it run: members that fit together count. */
+static bool group_counts(const struct event_group *g, size_t leader, size_t end)
+{
+	int fds[EVENT_GROUP_MAX];
+	uint64_t words[3 + 2 * EVENT_GROUP_MAX] = { 0 };
+	size_t n = 0;
+	bool ok = true;
+
+	for (size_t i = leader; i < end && ok; i++) {
+		struct perf_event_attr attr = g->v[i].attr;
+		struct pe_place at = ourselves;
+
+		attr.sample_period = attr.freq = attr.precise_ip = 0;
+		attr.sample_type = attr.branch_sample_type = 0;
+		at.group_fd = n ? fds[0] : -1;
+		fds[n] = pe_open(&attr, &at);
+		ok = fds[n] >= 0;
+		n += ok;
+	}
+	for (volatile int i = 0; ok && i < TRIAL_SPINS; i++)
+		;
+	ok = ok && read(fds[0], words, sizeof(words)) > 0;
+	/* On a kind of core that we may not be running on, opening must do. */
+	if (ok && !g->v[leader].some_cpus)
+		ok = words[2] > 0;
+	while (n)
+		close(fds[--n]);
+	return ok;
+}
+
+static size_t group_end(const struct event_group *g, size_t leader)
+{
+	size_t end = leader + 1;
+
+	while (end < g->n && g->v[end].leader == leader)
+		end++;
+	return end;
+}
+
+static int check_groups(const struct event_group *g)
+{
+	for (size_t i = 0, end; i < g->n; i = end) {
+		size_t fit;
+
+		end = group_end(g, i);
+		if (end - i == 1 || group_counts(g, i, end))
+			continue;
+		for (fit = end - 1; fit > i + 1 && !group_counts(g, i, fit); fit--)
+			;
+		return sp_fail(SP_EUSAGE,
+		               "-e: a group of %zu events is more than this processor counts at a time: from "
+		               "'%s' on they don't fit (the NMI watchdog may hold a counter); make groups of "
+		               "fewer, {a,b},{c,d}, which take turns",
+		               end - i, g->v[fit].name);
+	}
+	return 0;
+}
+
+/*
+ * What else to count where -e names nothing: most telling first.  Each line is one event under the names that
+ * different processors have for it.
+ */
+static const char *const fillers[][4] = {
+#if defined(__x86_64__)
+	{ "branches" },
+	{ "BR_INST_RETIRED:NEAR_TAKEN", "RETIRED_TAKEN_BRANCH_INSTRUCTIONS" },
+	{ "MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES" },
+	{ "BR_INST_RETIRED:COND", "BR_INST_RETIRED:CONDITIONAL", "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS" },
+	{ "BR_INST_RETIRED:NEAR_CALL" },
+	{ "BR_INST_RETIRED:NEAR_RETURN", "RETIRED_NEAR_RETURNS" },
+#else
+	{ "BR_RETIRED" },        { "LD_RETIRED" },       { "ST_RETIRED" },
+	{ "BR_RETURN_RETIRED" }, { "PC_WRITE_RETIRED" },
+#endif
+	{ "branch-misses" },
+};
+
+/* The members that an event of this kind of core adds, put behind its leader. */
+static void fill_counters(struct choice *ch, struct event_group *g)
+{
+	for (size_t f = 0; f < sizeof(fillers) / sizeof(fillers[0]); f++)
+		for (size_t k = 0; k < 4 && fillers[f][k] && ch->list.n < EVENT_LIST_MAX; k++) {
+			struct choice with = *ch;
+			struct event_word *w = &with.list.v[with.list.n];
+			struct event_group grown;
+
+			*w = (struct event_word){ .group = 0 };
+			snprintf(w->name, sizeof(w->name), "%s", fillers[f][k]);
+			with.list.n++;
+			if (add_word(&with, with.list.n - 1) < 0)
+				continue;
+			line_up(&with, &grown);
+			set_sample_types(ch->opts, &grown);
+			if (check_groups(&grown) < 0)
+				continue;
+			*ch = with;
+			*g = grown;
+			break;
+		}
+}
+
+int event_group_choose(const struct record_opts *opts, struct event_group *out)
+{
+	struct choice ch = { .opts = opts };
+	int err = event_list_parse(opts->events ? opts->events : "instructions,cycles", &ch.list);
+
+	core_pmus_find("/sys", &ch.pmus);
+	for (size_t i = 0; i < ch.list.n && err == 0; i++)
+		err = add_word(&ch, i);
+	if (err < 0)
+		return err;
+	sample_one_each(&ch);
+	line_up(&ch, out);
+	set_sample_types(opts, out);
+	for (size_t i = 0; i < out->n && err == 0; i++)
+		err = settle_precision(&out->v[i]);
+	if (err == 0 && !opts->events)
+		fill_counters(&ch, out);
+	else if (err == 0)
+		err = check_groups(out);
+	if (err == 0)
+		err = settle_branches(opts, out);
+	if (err == 0 && opts->rate_hz)
+		sp_warn("-F: the kernel changes the period as it goes, so how far a counter ran past it, the "
+		        "skid of "
+		        "each sample, can't be told; a fixed period (-c) keeps it");
+	return err;
+}

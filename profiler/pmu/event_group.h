@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_EVENT_GROUP_H
+#define SKIDPROF_PMU_EVENT_GROUP_H
+
+/*
+ * The events of a recording with the kernel's counters: which are sampled and
+ * how often, which only counted beside, and what a sample carries.  What the
+ * processor can't do (a precision, branch records, so many members) is found
+ * by opening them, and said.
+ */
+#include "profiler/pmu/perf_event.h"
+#include "profiler/record.h"
+
+enum { EVENT_GROUP_MAX = 64 };
+
+struct event_group {
+	struct pe_event v[EVENT_GROUP_MAX]; /* a leader, its members, the next leader ... */
+	size_t n;
+};
+
+/* By -e, -c, -F and -b of opts; without -e, instructions and cycles with as many others as there are counters. */
+int event_group_choose(const struct record_opts *opts, struct event_group *out);
+
+/* Does a processor's counter count it, or the kernel? */
+bool event_is_of_processor(const struct perf_event_attr *attr);
+
+#endif

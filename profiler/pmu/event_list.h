@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_EVENT_LIST_H
+#define SKIDPROF_PMU_EVENT_LIST_H
+
+/*
+ * What -e says of a real processor's events, taken apart; nothing is looked up.
+ *
+ *	EVENT = NAME [:UMASK ...] [:MODIFIERS] [/PERIOD]
+ *	      | PMU/NAME/[MODIFIERS] [/PERIOD]
+ *	LIST  = EVENT, ...                    one group
+ *	      | {EVENT, ...}[:MODIFIERS], ... a group each
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EVENT_NAME_BYTES = 80, EVENT_LIST_MAX = 64 };
+
+struct event_word {
+	char pmu[32];                /* "" = not named */
+	char name[EVENT_NAME_BYTES]; /* umasks with it */
+	uint64_t period;             /* 0 = none given */
+	unsigned group;              /* words of one number belong together */
+	bool user, kernel;           /* neither: as is the rule, user mode */
+	int precise;                 /* 0 to 3 */
+};
+
+struct event_list {
+	struct event_word v[EVENT_LIST_MAX];
+	size_t n;
+	unsigned n_groups;
+};
+
+/* -SP_EUSAGE with what is wrong, and where. */
+int event_list_parse(const char *text, struct event_list *out);
+
+#endif

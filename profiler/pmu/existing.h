@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_EXISTING_H
+#define SKIDPROF_PMU_EXISTING_H
+
+/*
+ * What was there before the recording began, which no event will tell: names
+ * of tasks and what they have mapped, written as if it had just come to be.
+ */
+#include <sys/types.h>
+
+#include "profiler/perfdata/writer.h"
+
+/* A process with its threads.  One that has ended meanwhile is no error. */
+int existing_process(struct pd_writer *w, pid_t pid);
+
+/* Every process there is. */
+int existing_all(struct pd_writer *w);
+
+/* Where the kernel's own code lies; nothing where it hides that. */
+int existing_kernel(struct pd_writer *w);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/rewrite.h"
+
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* So much a task may have run on other CPUs since its last sample there. */
+enum { SLACK_NS = 20000000 };
+
+/* Words of a sample, in this order, before PERF_SAMPLE_READ. */
+#define BEFORE_TID (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP)
+#define BEFORE_READ                                                                            \
+	(BEFORE_TID | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
+	 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+struct task_times {
+	uint64_t running_ns; /* on all CPUs, as far as samples told */
+};
+
+struct slot {
+	uint64_t running_ns; /* of one task on one CPU */
+};
+
+struct rewrite {
+	const struct pe_event *events;
+	size_t n_events, n_slots;
+	uint64_t *ids; /* [n_events][n_slots] */
+	uint64_t type; /* PERF_SAMPLE_*, the same of all events */
+	bool reads;
+	size_t tid_at, time_at, read_at; /* word in a sample */
+	struct pairs slots, tasks;
+	VEC(struct slot) slot;
+	VEC(struct task_times) times;
+};
+
+int rewrite_new(const struct pe_event *events, size_t n_events, struct rewrite **out)
+{
+	struct rewrite *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->events = events;
+	r->n_events = n_events;
+	r->type = events[0].attr.sample_type;
+	r->reads = (r->type & PERF_SAMPLE_READ) != 0;
+	r->n_slots = r->reads ? REWRITE_SLOTS : 1;
+	r->tid_at = 1 + (size_t)__builtin_popcountll(r->type & BEFORE_TID);
+	r->time_at = r->tid_at + ((r->type & PERF_SAMPLE_TID) != 0);
+	r->read_at = 1 + (size_t)__builtin_popcountll(r->type & BEFORE_READ);
+	r->ids = calloc(n_events * r->n_slots, sizeof(*r->ids));
+	if (!r->ids) {
+		free(r);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < n_events * r->n_slots; i++)
+		r->ids[i] = i + 1;
+	*out = r;
+	return 0;
+}
+
+void rewrite_free(struct rewrite *r)
+{
+	if (!r)
+		return;
+	pairs_fini(&r->slots);
+	pairs_fini(&r->tasks);
+	vec_fini(&r->slot);
+	vec_fini(&r->times);
+	free(r->ids);
+	free(r);
+}
+
+const uint64_t *rewrite_ids(const struct rewrite *r, size_t i, size_t *n)
+{
+	*n = r->n_slots;
+	return r->ids + i * r->n_slots;
+}
+
+static uint64_t id_in_file(const struct rewrite *r, long event, size_t slot)
+{
+	return r->ids[(size_t)event * r->n_slots + (slot < r->n_slots ? slot : r->n_slots - 1)];
+}
+
+/* Who ran where: a number of its own, -SP_ENOMEM. */
+static long slot_of(struct rewrite *r, uint32_t tid, const struct tasks_source *from)
+{
+	long i = pairs_number(&r->slots, tid, (uint64_t)(from->cpu + 1));
+
+	if (i >= 0 && (size_t)i == r->slot.n && vec_push(&r->slot, (struct slot){ 0 }) < 0)
+		return -SP_ENOMEM;
+	return i;
+}
+
+/*
+ * An event that is bound to a task and a CPU is "enabled" while the task runs on any
+ * CPU, and so looks as if it had shared its counter with others.  Tell how long it was
+ * wanted where it is: running, and of the time in which the task was not counted on any
+ * CPU its part.
+ */
+static int mend_times(struct rewrite *r, uint32_t tid, size_t slot, uint64_t *enabled_ns, uint64_t running_ns)
+{
+	long i = pairs_number(&r->tasks, tid, 0);
+	struct task_times *t;
+
+	if (i < 0 || ((size_t)i == r->times.n && vec_push(&r->times, (struct task_times){ 0 }) < 0))
+		return -SP_ENOMEM;
+	t = &r->times.v[i];
+	t->running_ns += running_ns - r->slot.v[slot].running_ns;
+	r->slot.v[slot].running_ns = running_ns;
+	if (*enabled_ns < t->running_ns + SLACK_NS + t->running_ns / 64 || !t->running_ns)
+		*enabled_ns = running_ns;
+	else
+		*enabled_ns = (uint64_t)((double)*enabled_ns * (double)running_ns / (double)t->running_ns);
+	return 0;
+}
+
+static int rewrite_read(struct rewrite *r, const struct tasks *t, uint64_t *words,
+                        const struct tasks_source *from, long event)
+{
+	uint64_t format = r->events[event].attr.read_format, *v = words + r->read_at;
+	uint32_t tid = ((uint32_t *)&words[r->tid_at])[1];
+	bool group = format & PERF_FORMAT_GROUP;
+	uint64_t n = group ? v[0] : 1;
+	/* One word, the times, then the ids: alone, or each behind its value. */
+	uint64_t *id = v + 1 + __builtin_popcountll(format & TIMES) + group;
+	long slot = slot_of(r, tid, from);
+	int err = 0;
+
+	if (slot < 0)
+		return (int)slot;
+	if (from->inherited && (format & TIMES) == TIMES)
+		err = mend_times(r, tid, (size_t)slot, &v[1], v[2]);
+	for (uint64_t i = 0; i < n && format & PERF_FORMAT_ID; i++, id += 2) {
+		long member = tasks_event(t, *id);
+
+		*id = member < 0 ? 0 : id_in_file(r, member, (size_t)slot);
+	}
+	if (r->type & PERF_SAMPLE_IDENTIFIER)
+		words[1] = id_in_file(r, event, (size_t)slot);
+	return err;
+}
+
+static int rewrite_sample(struct rewrite *r, const struct tasks *t, uint64_t *words,
+                          const struct tasks_source *from, struct rewrite_result *out)
+{
+	out->event = r->n_events == 1 ? 0 : -1;
+	if (r->type & PERF_SAMPLE_IDENTIFIER)
+		out->event = tasks_event(t, words[1]);
+	if (r->type & PERF_SAMPLE_TIME)
+		out->time_ns = words[r->time_at];
+	if (out->event < 0)
+		return 0;
+	if (r->reads)
+		return rewrite_read(r, t, words, from, out->event);
+	if (r->type & PERF_SAMPLE_IDENTIFIER)
+		words[1] = id_in_file(r, out->event, 0);
+	return 0;
+}
+
+int rewrite_record(struct rewrite *r, const struct tasks *t, struct perf_event_header *rec,
+                   const struct tasks_source *from, struct rewrite_result *out)
+{
+	uint64_t *words = (uint64_t *)rec;
+	size_t n = rec->size / sizeof(*words);
+	long event;
+
+	*out = (struct rewrite_result){ .event = -1 };
+	if (rec->type == PERF_RECORD_SAMPLE)
+		return rewrite_sample(r, t, words, from, out);
+	if (rec->type == PERF_RECORD_LOST)
+		out->n_lost = words[2];
+	if (rec->type == PERF_RECORD_LOST_SAMPLES)
+		out->n_lost = words[1];
+	/* The last word of all others names an event; the tracker's speak for the first one. */
+	if (r->type & PERF_SAMPLE_IDENTIFIER) {
+		event = tasks_event(t, words[n - 1]);
+		words[n - 1] = id_in_file(r, event < 0 ? 0 : event, 0);
+	}
+	if (rec->type == PERF_RECORD_LOST && r->type & PERF_SAMPLE_IDENTIFIER)
+		words[1] = words[n - 1];
+	return 0;
+}

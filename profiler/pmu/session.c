@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/vec.h"
+#include "profiler/pmu/cpus.h"
+#include "profiler/pmu/existing.h"
+#include "profiler/pmu/launch.h"
+#include "profiler/pmu/program.h"
+#include "profiler/pmu/rewrite.h"
+
+/* What is in the rings or not yet on disk is what a killed recorder loses: a second and no more. */
+enum { TICK_MS = 250, FLUSH_MS = 500, MAX_TASKS = 1 << 22 };
+
+static const struct session_hooks no_hooks = { .fd = -1 };
+
+struct session {
+	const struct session_config *config;
+	const struct session_hooks *hooks;
+	const struct record_opts *opts;
+	struct session_summary *sum;
+	struct pd_writer *w;
+	struct rewrite *rewrite;
+	struct tasks *tasks;
+	struct launch child;
+	cpu_set_t cpus;
+	VEC(pid_t) targets;
+	uint64_t begun_ns, flushed_ns;
+	bool enabled, written; /* written: since the last round */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct pd_writer *session_writer(const struct session *s)
+{
+	return s->w;
+}
+
+uint64_t session_id(const struct session *s, size_t i)
+{
+	size_t n;
+
+	return s->rewrite ? rewrite_ids(s->rewrite, i, &n)[0] : 0;
+}
+
+static int take(void *arg, struct perf_event_header *rec, const struct tasks_source *from)
+{
+	struct session *s = arg;
+	struct rewrite_result found;
+	bool drop = false;
+	int err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
+
+	if (err == 0 && s->hooks->record)
+		err = s->hooks->record(s->hooks->arg, rec, found.event, &drop);
+	s->sum->n_lost += found.n_lost;
+	s->sum->n_throttled += rec->type == PERF_RECORD_THROTTLE;
+	if (err < 0 || drop || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))
+		return err;
+	if (found.event >= 0) {
+		s->sum->n_samples[found.event]++;
+		pd_writer_note_time(s->w, found.time_ns);
+	}
+	s->written = true;
+	return pd_write_raw(s->w, rec);
+}
+
+static int open_file(struct session *s)
+{
+	const struct session_config *c = s->config;
+	const struct pe_event *events = c->file_events ? c->file_events : c->events;
+	struct pd_writer_event *out = calloc(c->n_events, sizeof(*out));
+	struct pd_writer_info info = { .argc = s->opts->argc,
+		                       .argv = s->opts->argv,
+		                       .events = out,
+		                       .n_events = c->n_events,
+		                       .compress_level = s->opts->compress_level };
+	int err;
+
+	if (!out)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < c->n_events; i++) {
+		out[i] = (struct pd_writer_event){ .attr = events[i].attr,
+			                           .name = events[i].name,
+			                           .leader = (int)events[i].leader };
+		out[i].ids = rewrite_ids(s->rewrite, i, &out[i].n_ids);
+		/* Who reads the file learns of maps and tasks by the first event, as it would have been without a tracker. */
+		if (i == 0)
+			out[i].attr.mmap = out[i].attr.mmap2 = out[i].attr.comm = out[i].attr.comm_exec =
+			        out[i].attr.task = 1;
+	}
+	err = pd_writer_open(s->opts->output, &info, &s->w);
+	free(out);
+	return err;
+}
+
+/* "12,34" of -p or -t. */
+static int parse_targets(struct session *s, const char *option, const char *text)
+{
+	char *copy = strdup(text), *save = NULL;
+	unsigned long long n;
+	int err = copy ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word && err == 0;
+	     word = strtok_r(NULL, ",", &save)) {
+		err = cmd_parse_u64(option, word, 1, MAX_TASKS, &n);
+		if (err == 0)
+			err = vec_push(&s->targets, (pid_t)n);
+	}
+	free(copy);
+	if (err == 0 && s->targets.n == 0)
+		err = sp_fail(SP_EUSAGE, "%s: no number named", option);
+	return err;
+}
+
+static int open_tasks(struct session *s)
+{
+	struct tasks_config c = { .events = s->config->events,
+		                  .n_events = s->config->n_events,
+		                  .cpus = s->opts->cpus ? &s->cpus : NULL,
+		                  .whole_system = s->opts->whole_system,
+		                  .alone = s->opts->tids != NULL,
+		                  .take = take,
+		                  .arg = s };
+
+	return tasks_new(&c, &s->tasks);
+}
+
+static bool samples_kernel(const struct session *s)
+{
+	for (size_t i = 0; i < s->config->n_events; i++)
+		if (!s->config->events[i].attr.exclude_kernel)
+			return true;
+	return false;
+}
+
+/* Events open now have trackers running: what maps or forks from here on is told twice rather than never. */
+static int write_existing(struct session *s)
+{
+	int err = samples_kernel(s) ? existing_kernel(s->w) : 0;
+
+	if (err == 0 && s->opts->whole_system)
+		err = existing_all(s->w);
+	for (size_t i = 0; i < s->targets.n && err == 0; i++)
+		err = existing_process(s->w, task_process(s->targets.v[i]));
+	return err;
+}
+
+static int hold_program(struct session *s)
+{
+	char path[PATH_MAX];
+	struct launch_program p = { .path = s->opts->argc ? s->opts->argv[0] : NULL,
+		                    .argv = s->opts->argv,
+		                    .keep_fd = -1,
+		                    .stdout_fd = strcmp(s->opts->output, "-") == 0 ? STDERR_FILENO : -1 };
+
+	if (!p.path)
+		return launch_nothing(&s->child);
+	if (!strchr(p.path, '/')) {
+		if (!program_search(p.path, path))
+			return sp_fail(SP_ENOENT, "%s: no such program in PATH", p.path);
+		p.path = path;
+	}
+	return launch_hold(&s->child, &p);
+}
+
+/* All that is wanted is open, and nothing runs yet that should not. */
+static int prepare(struct session *s)
+{
+	bool later = s->opts->delay_s > 0;
+	int err = hold_program(s);
+
+	if (err == 0)
+		err = open_tasks(s);
+	if (err == 0 && s->child.pid && !s->opts->whole_system)
+		err = tasks_add_child(s->tasks, s->child.pid, later);
+	if (err == 0)
+		err = rewrite_new(s->config->events, s->config->n_events, &s->rewrite);
+	if (err == 0)
+		err = open_file(s);
+	for (size_t i = 0; i < s->targets.n && err == 0; i++)
+		err = tasks_attach(s->tasks, s->targets.v[i]);
+	if (err == 0)
+		err = write_existing(s);
+	if (err == 0 && s->hooks->begin)
+		err = s->hooks->begin(s->hooks->arg, s, s->child.pid);
+	return err;
+}
+
+static int begin(struct session *s)
+{
+	bool by_exec = s->child.pid && !s->opts->whole_system;
+	int err = 0;
+
+	s->begun_ns = s->flushed_ns = now_ns();
+	s->enabled = s->opts->delay_s <= 0;
+	if (s->enabled && !by_exec)
+		err = tasks_enable(s->tasks, true);
+	if (err == 0 && s->child.pid)
+		err = launch_go(&s->child);
+	return err;
+}
+
+static int drain(struct session *s)
+{
+	int err = tasks_drain(s->tasks);
+
+	if (err == 0 && s->written)
+		err = pd_write_round(s->w);
+	s->written = false;
+	return err;
+}
+
+/* What is due by the clock: the delay's end, a file that is up to date, the limits. */
+static int keep_time(struct session *s)
+{
+	uint64_t now = now_ns();
+	double since_s = 1e-9 * (double)(now - s->begun_ns);
+	int err = 0;
+
+	if (!s->enabled && since_s >= s->opts->delay_s) {
+		err = tasks_enable(s->tasks, true);
+		s->enabled = true;
+	}
+	if (err == 0 && now - s->flushed_ns >= FLUSH_MS * 1000000u) {
+		err = pd_writer_flush(s->w);
+		s->flushed_ns = now;
+	}
+	if (s->opts->duration_s > 0 && since_s >= s->opts->delay_s + s->opts->duration_s)
+		s->sum->ended = "--duration";
+	if (s->opts->max_bytes && pd_writer_bytes(s->w) >= s->opts->max_bytes)
+		s->sum->ended = "--max-size";
+	if (err == 0 && s->hooks->tick)
+		err = s->hooks->tick(s->hooks->arg);
+	return err;
+}
+
+/* Until what is due next, at most a tick. */
+static int timeout_ms(const struct session *s)
+{
+	double ms = s->config->tick_ms ? s->config->tick_ms : TICK_MS;
+	double since_s = 1e-9 * (double)(now_ns() - s->begun_ns), left_s;
+
+	left_s = s->opts->delay_s - since_s;
+	if (!s->enabled && left_s * 1e3 < ms)
+		ms = left_s * 1e3;
+	left_s = s->opts->delay_s + s->opts->duration_s - since_s;
+	if (s->opts->duration_s > 0 && left_s * 1e3 < ms)
+		ms = left_s * 1e3;
+	return ms < 0 ? 0 : (int)ms + 1;
+}
+
+static bool is_over(const struct session *s)
+{
+	if (s->sum->ended || s->child.interrupted)
+		return true;
+	if (s->child.pid)
+		return s->child.ended;
+	return !s->opts->whole_system && !tasks_alive(s->tasks);
+}
+
+static int listen_to_end(struct session *s)
+{
+	struct pollfd fds[3] = { { s->child.signal_fd, POLLIN, 0 },
+		                 { tasks_fd(s->tasks), POLLIN, 0 },
+		                 { s->hooks->fd, POLLIN, 0 } };
+	int err = 0;
+
+	while (err == 0 && !is_over(s)) {
+		if (poll(fds, 3, timeout_ms(s)) < 0 && errno != EINTR)
+			return sp_fail_errno("poll");
+		launch_signals(&s->child);
+		if (s->hooks->fd >= 0 && fds[2].revents)
+			err = s->hooks->ready(s->hooks->arg);
+		if (err == 0)
+			err = drain(s);
+		if (err == 0)
+			err = keep_time(s);
+	}
+	return err;
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* The first error of all is the one to tell; the program's end is waited for in any case. */
+static int finish(struct session *s, int err)
+{
+	char words[512];
+	int err2 = 0;
+
+	snprintf(words, sizeof(words), "%s", err < 0 ? sp_error_text() : "");
+	if (s->tasks)
+		tasks_stop(s->tasks, &s->sum->tasks);
+	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(now_ns() - s->begun_ns) : 0;
+	if (err == 0)
+		err2 = drain(s);
+	if (s->hooks->end && s->w)
+		s->hooks->end(s->hooks->arg);
+	if (s->w) {
+		s->sum->bytes = pd_writer_bytes(s->w);
+		err2 = pd_writer_close(s->w) < 0 && err2 == 0 ? -SP_EIO : err2;
+		s->w = NULL;
+	}
+	s->sum->cpu_s = cpu_seconds();
+	tasks_free(s->tasks);
+	if (s->child.pid && s->begun_ns)
+		launch_wait(&s->child);
+	launch_fini(&s->child);
+	return err < 0 ? sp_fail((enum sp_error) - err, "%s", words) : err2;
+}
+
+int session_run(const struct session_config *config, struct session_summary *summary, int *exit_status)
+{
+	struct session s = { .config = config,
+		             .hooks = config->hooks ? config->hooks : &no_hooks,
+		             .opts = config->opts,
+		             .sum = summary,
+		             .child = { .signal_fd = -1, .go_fd = -1, .error_fd = -1 } };
+	int err = strcmp(s.opts->output, "-") == 0 ? 0 : record_check_output(s.opts->output);
+
+	*summary = (struct session_summary){ .n_samples = calloc(config->n_events, sizeof(uint64_t)) };
+	if (!summary->n_samples)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	if (err == 0 && s.opts->pids)
+		err = parse_targets(&s, "-p", s.opts->pids);
+	if (err == 0 && s.opts->tids)
+		err = parse_targets(&s, "-t", s.opts->tids);
+	if (err == 0 && s.opts->cpus)
+		err = cpus_parse("-C", s.opts->cpus, &s.cpus);
+	if (err == 0)
+		err = prepare(&s);
+	if (err == 0)
+		err = begin(&s);
+	if (err == 0)
+		err = listen_to_end(&s);
+	err = finish(&s, err);
+	*exit_status = s.child.status;
+	rewrite_free(s.rewrite);
+	vec_fini(&s.targets);
+	return err;
+}
+
+void session_summary_fini(struct session_summary *summary)
+{
+	free(summary->n_samples);
+	summary->n_samples = NULL;
+}

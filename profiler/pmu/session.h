@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_SESSION_H
+#define SKIDPROF_PMU_SESSION_H
+
+/*
+ * One recording with the kernel's events, from the program's start (or
+ * attaching) to the closed file: what -p, -a, -D, --duration and the like
+ * mean is here, for every source that uses the kernel's events.  A source
+ * says which events, and may look at every record and add some of its own.
+ */
+#include "profiler/perfdata/writer.h"
+#include "profiler/pmu/tasks.h"
+#include "profiler/record.h"
+
+struct session;
+
+/* All may be NULL; each returns 0 or negative, which ends the recording. */
+struct session_hooks {
+	void *arg;
+	/* The file is open, the program (pid, else 0) about to run or already running. */
+	int (*begin)(void *arg, struct session *s, pid_t pid);
+	/*
+	 * A record of the kernel's before it is written; event: of a sample, else -1.  It may be
+	 * changed.  *drop: don't write it.
+	 */
+	int (*record)(void *arg, struct perf_event_header *rec, long event, bool *drop);
+	/* After each look at the rings, at least every session_config.tick_ms. */
+	int (*tick)(void *arg);
+	/* fd, where not -1, is polled: ready is called when it is readable. */
+	int fd;
+	int (*ready)(void *arg);
+	/* Sampling has stopped, the file is still open: put everything back as it was. */
+	void (*end)(void *arg);
+};
+
+struct session_config {
+	const struct record_opts *opts;
+	const struct pe_event *events; /* all of one sample_type; borrowed */
+	size_t n_events;
+	const struct pe_event *file_events; /* as the file describes them; NULL = the same */
+	const struct session_hooks *hooks;  /* NULL = none */
+	int tick_ms;                        /* 0 = default */
+};
+
+struct session_summary {
+	uint64_t *n_samples; /* [n_events], owned */
+	uint64_t n_lost, n_throttled, bytes;
+	double seconds, cpu_s; /* of the recording; of the recorder */
+	struct tasks_stats tasks;
+	const char *ended; /* why, where not because the program did: NULL, "--duration", "--max-size" */
+};
+
+/*
+ * -SP_E... when nothing could be recorded, or not all that was asked for.  exit_status and
+ * summary are set in any case; session_summary_fini it.
+ */
+int session_run(const struct session_config *config, struct session_summary *summary, int *exit_status);
+void session_summary_fini(struct session_summary *summary);
+
+/* The last line: samples, bytes, and all that was lost or not followed; --stats. */
+void session_say(const struct session_config *config, const struct session_summary *summary);
+
+/* For hooks: the file, and the id that event i has in it (0 while it is not open). */
+struct pd_writer *session_writer(const struct session *s);
+uint64_t session_id(const struct session *s, size_t i);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a recording with the kernel's events came to, in words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/base/log.h"
+#include "profiler/pmu/session.h"
+
+static uint64_t n_samples(const struct session_config *c, const struct session_summary *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < c->n_events; i++)
+		n += s->n_samples[i];
+	return n;
+}
+
+static void say_samples(const struct session_config *c, const struct session_summary *s)
+{
+	char events[1024] = "", lost[64] = "none lost";
+	size_t used = 0;
+
+	for (size_t i = 0; i < c->n_events; i++) {
+		const struct pe_event *e = &c->events[i];
+
+		if (!e->attr.sample_period || used >= sizeof(events))
+			continue;
+		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s %s %ju%s",
+		                         used ? ", " : "", (uintmax_t)s->n_samples[i], e->name,
+		                         e->attr.freq ? "at" : "at period", (uintmax_t)e->attr.sample_period,
+		                         e->attr.freq ? " Hz" : "");
+	}
+	if (s->n_lost)
+		snprintf(lost, sizeof(lost), "%ju LOST", (uintmax_t)s->n_lost);
+	sp_note("%ju samples (%s); %ju bytes in %s; %s", (uintmax_t)n_samples(c, s), events,
+	        (uintmax_t)s->bytes, c->opts->output, lost);
+}
+
+static void say_losses(const struct session_config *c, const struct session_summary *s)
+{
+	const struct tasks_stats *t = &s->tasks;
+	uint64_t n = n_samples(c, s);
+
+	if (s->n_lost)
+		sp_warn("%ju samples (%.2f%%) were lost because the buffers were full: take fewer (a larger "
+		        "-c)",
+		        (uintmax_t)s->n_lost, 100.0 * (double)s->n_lost / (double)(s->n_lost + n));
+	if (s->n_throttled)
+		sp_warn("the kernel stopped sampling %ju times, because interrupts came too often: take a "
+		        "larger "
+		        "-c, or as root raise sysctl kernel.perf_event_max_sample_rate and set "
+		        "kernel.perf_cpu_time_max_percent=0",
+		        (uintmax_t)s->n_throttled);
+	if (t->n_missed)
+		sp_warn("%ju tasks ended before they could be followed, and were not sampled (this kernel "
+		        "can't "
+		        "let them inherit a group's events; Linux 6.12 can)",
+		        (uintmax_t)t->n_missed);
+	if (t->n_refused)
+		sp_warn("%ju tasks were not sampled: %s", (uintmax_t)t->n_refused, t->refusal);
+	if (n == 0)
+		sp_warn("no samples: nothing that was asked for ran as long as one period (-c)");
+}
+
+static void say_stats(const struct session_config *c, const struct session_summary *s)
+{
+	double n = (double)n_samples(c, s);
+
+	sp_note("stats: %.0f samples/s, %.1f bytes/sample, recorder %.3f s of CPU in %.3f s (%.2f%%), "
+	        "rings of %zu KiB, tasks %s",
+	        s->seconds > 0 ? n / s->seconds : 0, n > 0 ? (double)s->bytes / n : 0, s->cpu_s, s->seconds,
+	        s->seconds > 0 ? 100 * s->cpu_s / s->seconds : 0, s->tasks.ring_bytes >> 10,
+	        s->tasks.inherited ? "inherited" : "followed");
+}
+
+void session_say(const struct session_config *c, const struct session_summary *s)
+{
+	if (s->ended)
+		sp_note("the recording ended by %s%s", s->ended, c->opts->argc ? "; the program ran on" : "");
+	say_losses(c, s);
+	say_samples(c, s);
+	if (c->opts->stats)
+		say_stats(c, s);
+}
