@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,9 @@
 #include "profiler/cmd.h"
 #include "profiler/record.h"
 
-enum { KEY_PMU = 256, KEY_CORE, KEY_SEED, KEY_TRUTH, KEY_NO_BRANCHES };
+enum { KEY_PMU = 256, KEY_CORE, KEY_SEED, KEY_TRUTH, KEY_NO_BRANCHES, KEY_DURATION, KEY_MAX_SIZE, KEY_STATS };
 
-/* Smaller ones than this leave hardly anything between two interrupts. */
-enum { MIN_PERIOD = 11, MAX_PERIOD = 2000000000 };
+enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, ZSTD_LEVEL = 1 };
 
 struct options {
 	struct record_opts record;
@@ -19,17 +19,90 @@ struct options {
 };
 
 static const struct argp_option argp_options[] = {
-	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default) or sim", 0 },
+	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default), hardware or sim", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE (default skidprof.data); - is standard output", 0 },
 	{ "period", 'c', "N", 0, "Sample every N events (default 10007)", 0 },
-	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N", 0 },
+	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N; help lists them",
+	  0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
+	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
+	{ "pid", 'p', "PID", 0, "Record running processes, separated by commas, with all their threads", 0 },
+	{ "tid", 't', "TID", 0, "Record single threads, separated by commas", 0 },
+	{ "all-cpus", 'a', NULL, 0, "Record all that runs; with a program, while that runs", 0 },
+	{ "cpu", 'C', "LIST", 0, "Record on these CPUs only, such as 0-3,8", 0 },
+	{ "delay", 'D', "MS", 0, "Begin to sample after MS milliseconds", 0 },
+	{ "duration", KEY_DURATION, "S", 0, "Stop recording after S seconds", 0 },
+	{ "max-size", KEY_MAX_SIZE, "N[KMG]", 0, "Stop recording when the file has so many bytes", 0 },
+	{ "compress", 'z', NULL, 0, "Compress the file with zstd", 0 },
+	{ "stats", KEY_STATS, NULL, 0, "Tell what recording cost", 0 },
 	{ "core", KEY_CORE, "CORE", 0, "The core to simulate: a name or a file", 0 },
 	{ "seed", KEY_SEED, "N", 0, "Seed of the simulated interrupts' delays (default 1)", 0 },
 	{ "truth", KEY_TRUTH, "FILE", 0, "Write exact instruction counts of the same run to FILE", 0 },
 	{ 0 }
 };
+
+/* "64M" */
+static int parse_size(const char *option, const char *text, uint64_t *out)
+{
+	static const char units[] = "KMG";
+	const char *unit = *text ? strchr(units, text[strlen(text) - 1]) : NULL;
+	unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	char number[32];
+	unsigned long long n;
+	int err;
+
+	snprintf(number, sizeof(number), "%.*s", (int)strlen(text) - (shift > 0), text);
+	err = cmd_parse_u64(option, number, 1, UINT64_MAX >> shift, &n);
+	if (err == 0)
+		*out = n << shift;
+	return err;
+}
+
+/* What and how long to record. */
+static error_t parse_extent(struct record_opts *o, int key, char *arg)
+{
+	unsigned long long n;
+	int err = 0;
+
+	switch (key) {
+	case 'p':
+		o->pids = arg;
+		break;
+	case 't':
+		o->tids = arg;
+		break;
+	case 'a':
+		o->whole_system = true;
+		break;
+	case 'C':
+		o->cpus = arg;
+		break;
+	case 'D':
+		err = cmd_parse_double("-D", arg, 0, 1e9, &o->delay_s);
+		o->delay_s *= 1e-3;
+		break;
+	case KEY_DURATION:
+		err = cmd_parse_double("--duration", arg, 1e-3, 1e9, &o->duration_s);
+		break;
+	case KEY_MAX_SIZE:
+		err = parse_size("--max-size", arg, &o->max_bytes);
+		break;
+	case 'F':
+		err = cmd_parse_u64("-F", arg, 1, MAX_RATE_HZ, &n);
+		o->rate_hz = err == 0 ? n : 0;
+		break;
+	case 'z':
+		o->compress_level = ZSTD_LEVEL;
+		break;
+	case KEY_STATS:
+		o->stats = true;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return err < 0 ? EINVAL : 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -44,7 +117,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->record.output = arg;
 		return 0;
 	case 'c':
-		if (cmd_parse_u64("-c", arg, MIN_PERIOD, MAX_PERIOD, &n) < 0)
+		if (cmd_parse_u64("-c", arg, 1, MAX_PERIOD, &n) < 0)
 			return EINVAL;
 		o->record.period = n;
 		return 0;
@@ -69,8 +142,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->truth = arg;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_extent(&o->record, key, arg);
 	}
+}
+
+/* What belongs together, and what can't. */
+static int check(const struct record_opts *o, const char *name)
+{
+	bool target = o->pids || o->tids;
+
+	if (target && (o->argc || o->whole_system))
+		return sp_fail(SP_EUSAGE, "%s: -p and -t record what runs already, without a program or -a",
+		               name);
+	if (o->pids && o->tids)
+		return sp_fail(SP_EUSAGE, "%s: either -p or -t", name);
+	if (o->period && o->rate_hz)
+		return sp_fail(SP_EUSAGE, "%s: either a period (-c) or a rate (-F)", name);
+	if (!o->argc && !target && !o->whole_system)
+		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", name, name);
+	return 0;
 }
 
 int cmd_record(int argc, char **argv)
@@ -89,12 +179,16 @@ int cmd_record(int argc, char **argv)
 	err = cmd_parse(&argp, argc, argv, 1, &first, &o);
 	if (err < 0)
 		return err;
-	if (first >= argc)
-		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", argv[0], argv[0]);
+	if (o.record.events && strcmp(o.record.events, "help") == 0)
+		return record_list_events(argc > first ? argv[first] : NULL);
 	o.record.counting = o.truth != NULL;
 	o.record.argc = argc - first;
 	o.record.argv = argv + first;
-	err = o.truth ? record_check_output(o.truth) : 0;
+	/* -C alone: all that runs there. */
+	o.record.whole_system |= o.record.cpus && !o.record.argc && !o.record.pids && !o.record.tids;
+	err = check(&o.record, argv[0]);
+	if (err == 0 && o.truth)
+		err = record_check_output(o.truth);
 	if (err < 0)
 		return err;
 	err = record_run(&o.record, &counts, &status);

@@ -10,12 +10,13 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/pmu/event_code.h"
 #include "profiler/pmu/pmu.h"
 
 int (*record_write_truth)(const char *path, const struct record_counts *counts, int argc, char **argv);
 
 /* What --pmu can be, in the order auto tries them. */
-static const struct pmu_ops *const sources[] = { &pmu_simulated, NULL };
+static const struct pmu_ops *const sources[] = { &pmu_hardware, &pmu_simulated, NULL };
 
 void record_counts_fini(struct record_counts *c)
 {
@@ -42,20 +43,21 @@ int record_check_output(const char *path)
 	return 0;
 }
 
-static const struct pmu_ops *pick_auto(void)
+static const struct pmu_ops *pick_auto(const struct record_opts *opts)
 {
 	for (size_t i = 0; sources[i]; i++)
-		if (sources[i]->probe() == 0)
+		if (sources[i]->probe(opts) == 0)
 			return sources[i];
 	return NULL;
 }
 
-static int pick(const char *word, const struct pmu_ops **out)
+static int pick(const struct record_opts *opts, const struct pmu_ops **out)
 {
 	const char *words[sizeof(sources) / sizeof(sources[0]) + 1] = { "auto" }, *near;
+	const char *word = opts->pmu;
 
 	if (strcmp(word, "auto") == 0) {
-		*out = pick_auto();
+		*out = pick_auto(opts);
 		return *out ? 0 : sp_fail_prefix(-SP_ENOTSUP, "no source of samples works here");
 	}
 	for (size_t i = 0; sources[i]; i++) {
@@ -67,13 +69,19 @@ static int pick(const char *word, const struct pmu_ops **out)
 	}
 	near = cmd_suggest(word, words);
 	return sp_fail(SP_EUSAGE, "--pmu: no source of samples '%s'; %s %s", word,
-	               near ? "did you mean" : "there are", near ? near : "auto and sim");
+	               near ? "did you mean" : "there are", near ? near : "auto, hardware and sim");
+}
+
+int record_list_events(const char *part)
+{
+	event_code_list(stdout, part);
+	return cmd_flush_stdout();
 }
 
 int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	const struct pmu_ops *source = NULL;
-	int err = pick(opts->pmu, &source);
+	int err = pick(opts, &source);
 
 	return err < 0 ? err : source->run(opts, counts, exit_status);
 }

@@ -28,7 +28,7 @@ struct record_counts {
 void record_counts_fini(struct record_counts *c);
 
 struct record_opts {
-	const char *pmu;    /* "auto", "sim"; the hardware and clock sources come with their issue */
+	const char *pmu;    /* "auto" or the name of a source */
 	const char *output; /* NULL: no samples are taken (truth) */
 	const char *core;   /* name or path of a core file; NULL = the default of the ISA */
 	const char *events; /* "-e": comma-separated names, sampled ones first; NULL = default group */
@@ -58,6 +58,9 @@ struct record_opts {
  * Returns 0 when a recording was made, whatever the program's status.
  */
 int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
+
+/* "-e help": the names of events to standard output, those that hold `part` where it is not NULL. */
+int record_list_events(const char *part);
 
 /*
  * Can a file be written at path?  Asked before a program runs that may run long.

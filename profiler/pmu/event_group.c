@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
@@ -108,7 +108,7 @@ static void name_event(const struct candidate *c, const struct event_word *w, ch
 	bool kernel = w->kernel, user = w->user || !w->kernel;
 	char modifiers[8];
 
-	snprintf(modifiers, sizeof(modifiers), "%s%s%.*s", user ? "u" : "", kernel ? "k" : "", precise,
+	snprintf(modifiers, sizeof(modifiers), "%s%s%.*s", user ? "u" : "", kernel ? "k" : "", w->precise,
 	         "ppp");
 	if (c->code.pmu)
 		snprintf(out, PE_NAME_BYTES, "%s/%.50s/%s", c->code.pmu->name, name, modifiers);
@@ -160,7 +160,8 @@ static void line_up(const struct choice *ch, struct event_group *out)
 				for (size_t i = 0; i < ch->n; i++) {
 					const struct candidate *c = &ch->c[i];
 
-					if (word_of(ch, c)->group == g && c->kind == kind && c->sampled == !pass)
+					if (word_of(ch, c)->group == g && c->kind == kind &&
+					    c->sampled == !pass)
 						fill_event(ch, c, leader, &out->v[out->n++]);
 				}
 		}
@@ -353,6 +354,19 @@ static void fill_counters(struct choice *ch, struct event_group *g)
 			*g = grown;
 			break;
 		}
+}
+
+bool event_group_is_software(const char *text)
+{
+	struct choice ch = { .n = 0 };
+	int err = event_list_parse(text, &ch.list);
+
+	for (size_t i = 0; i < ch.list.n && err == 0; i++)
+		err = add_word(&ch, i);
+	for (size_t i = 0; i < ch.n && err == 0; i++)
+		if (ch.c[i].code.type != PERF_TYPE_SOFTWARE)
+			return false;
+	return err == 0;
 }
 
 int event_group_choose(const struct record_opts *opts, struct event_group *out)

@@ -21,6 +21,9 @@ struct event_group {
 /* By -e, -c, -F and -b of opts; without -e, instructions and cycles with as many others as there are counters. */
 int event_group_choose(const struct record_opts *opts, struct event_group *out);
 
+/* Are all events of "-e" such that the kernel counts by itself? */
+bool event_group_is_software(const char *text);
+
 /* Does a processor's counter count it, or the kernel? */
 bool event_is_of_processor(const struct perf_event_attr *attr);
 

@@ -180,6 +180,9 @@ int sim_group_parse(const char *text, uint64_t period, const struct sim_counters
 	struct sim_group g = { 0 };
 	int err = 0;
 
+	/* Smaller ones than this leave hardly anything between two interrupts. */
+	if (period && period < MIN_PERIOD)
+		return sp_fail(SP_EUSAGE, "-c: the simulated PMU's periods begin at %d", MIN_PERIOD);
 	if (text)
 		err = parse_list(&g, text, period);
 	else

@@ -2,6 +2,7 @@
 /* The processor's own counters, and the kernel's software events. */
 #include "profiler/pmu/pmu.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
@@ -47,4 +48,10 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	return err;
 }
 
-const struct pmu_ops pmu_hardware = { .name = "hardware", .probe = pe_probe_hardware, .run = hardware_run };
+/* The kernel's own events need no PMU. */
+static int hardware_probe(const struct record_opts *opts)
+{
+	return opts->events && event_group_is_software(opts->events) ? 0 : pe_probe_hardware();
+}
+
+const struct pmu_ops pmu_hardware = { .name = "hardware", .probe = hardware_probe, .run = hardware_run };

@@ -12,15 +12,15 @@
 struct pmu_ops {
 	const char *name; /* the word for --pmu */
 	/*
-	 * 0 where the source works here, else -SP_ENOTSUP with the reason
-	 * worded in a few words ("no PMU: cycles: No such file or directory").
+	 * 0 where the source works here and can do what is asked, else -SP_ENOTSUP with the reason
+	 * worded in one line.
 	 */
-	int (*probe)(void);
+	int (*probe)(const struct record_opts *opts);
 	/* As record_run. */
 	int (*run)(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
 };
 
-/* The processor's counters, through perf_event_open.  Only the probe is there yet. */
+/* The processor's counters and the kernel's, through perf_event_open. */
 extern const struct pmu_ops pmu_hardware;
 /* A modelled core in the emulator: works everywhere. */
 extern const struct pmu_ops pmu_simulated;

@@ -2,13 +2,14 @@
 #include "profiler/pmu/rewrite.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 /* So much a task may have run on other CPUs since its last sample there. */
-enum { SLACK_NS = 20000000 };
+enum { SLACK_NS = 20000000, RECORD_WORDS = 8192 };
 
 /* Words of a sample, in this order, before PERF_SAMPLE_READ. */
 #define BEFORE_TID (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP)
@@ -29,8 +30,9 @@ struct slot {
 struct rewrite {
 	const struct pe_event *events;
 	size_t n_events, n_slots;
-	uint64_t *ids; /* [n_events][n_slots] */
-	uint64_t type; /* PERF_SAMPLE_*, the same of all events */
+	uint64_t *ids;               /* [n_events][n_slots] */
+	uint64_t copy[RECORD_WORDS]; /* a record's size is 16 bits */
+	uint64_t type;               /* PERF_SAMPLE_*, the same of all events */
 	bool reads;
 	size_t tid_at, time_at, read_at; /* word in a sample */
 	struct pairs slots, tasks;
@@ -119,9 +121,9 @@ static int mend_times(struct rewrite *r, uint32_t tid, size_t slot, uint64_t *en
 	return 0;
 }
 
-static int rewrite_read(struct rewrite *r, const struct tasks *t, uint64_t *words,
-                        const struct tasks_source *from, long event)
+static int rewrite_read(struct rewrite *r, const struct tasks *t, const struct tasks_source *from, long event)
 {
+	uint64_t *words = r->copy;
 	uint64_t format = r->events[event].attr.read_format, *v = words + r->read_at;
 	uint32_t tid = ((uint32_t *)&words[r->tid_at])[1];
 	bool group = format & PERF_FORMAT_GROUP;
@@ -145,8 +147,8 @@ static int rewrite_read(struct rewrite *r, const struct tasks *t, uint64_t *word
 	return err;
 }
 
-static int rewrite_sample(struct rewrite *r, const struct tasks *t, uint64_t *words,
-                          const struct tasks_source *from, struct rewrite_result *out)
+static int rewrite_sample(struct rewrite *r, const struct tasks *t, const struct tasks_source *from,
+                          const uint64_t *words, struct rewrite_result *out)
 {
 	out->event = r->n_events == 1 ? 0 : -1;
 	if (r->type & PERF_SAMPLE_IDENTIFIER)
@@ -156,32 +158,41 @@ static int rewrite_sample(struct rewrite *r, const struct tasks *t, uint64_t *wo
 	if (out->event < 0)
 		return 0;
 	if (r->reads)
-		return rewrite_read(r, t, words, from, out->event);
+		return rewrite_read(r, t, from, out->event);
 	if (r->type & PERF_SAMPLE_IDENTIFIER)
-		words[1] = id_in_file(r, out->event, 0);
+		r->copy[1] = id_in_file(r, out->event, 0);
 	return 0;
 }
 
-int rewrite_record(struct rewrite *r, const struct tasks *t, struct perf_event_header *rec,
+/* All but samples end with the id of an event; the tracker's speak for the first one. */
+static void rewrite_other(const struct rewrite *r, const struct tasks *t, uint64_t *words, size_t n)
+{
+	const struct perf_event_header *rec = (const struct perf_event_header *)words;
+	long event = tasks_event(t, words[n - 1]);
+
+	words[n - 1] = id_in_file(r, event < 0 ? 0 : event, 0);
+	if (rec->type == PERF_RECORD_LOST)
+		words[1] = words[n - 1];
+}
+
+int rewrite_record(struct rewrite *r, const struct tasks *t, const struct perf_event_header *rec,
                    const struct tasks_source *from, struct rewrite_result *out)
 {
-	uint64_t *words = (uint64_t *)rec;
-	size_t n = rec->size / sizeof(*words);
-	long event;
+	const uint64_t *words = (const uint64_t *)rec;
+	int err = 0;
 
-	*out = (struct rewrite_result){ .event = -1 };
+	*out = (struct rewrite_result){ .rec = rec, .event = -1 };
+	if (r->type & PERF_SAMPLE_IDENTIFIER) {
+		memcpy(r->copy, rec, rec->size);
+		out->rec = (const struct perf_event_header *)r->copy;
+	}
 	if (rec->type == PERF_RECORD_SAMPLE)
-		return rewrite_sample(r, t, words, from, out);
+		err = rewrite_sample(r, t, from, words, out);
+	else if (r->type & PERF_SAMPLE_IDENTIFIER)
+		rewrite_other(r, t, r->copy, rec->size / sizeof(*words));
 	if (rec->type == PERF_RECORD_LOST)
 		out->n_lost = words[2];
 	if (rec->type == PERF_RECORD_LOST_SAMPLES)
 		out->n_lost = words[1];
-	/* The last word of all others names an event; the tracker's speak for the first one. */
-	if (r->type & PERF_SAMPLE_IDENTIFIER) {
-		event = tasks_event(t, words[n - 1]);
-		words[n - 1] = id_in_file(r, event < 0 ? 0 : event, 0);
-	}
-	if (rec->type == PERF_RECORD_LOST && r->type & PERF_SAMPLE_IDENTIFIER)
-		words[1] = words[n - 1];
-	return 0;
+	return err;
 }

@@ -24,13 +24,14 @@ void rewrite_free(struct rewrite *r);
 const uint64_t *rewrite_ids(const struct rewrite *r, size_t i, size_t *n);
 
 struct rewrite_result {
-	long event;       /* of a sample; -1 = none of ours: don't write it */
-	uint64_t time_ns; /* of a sample; 0 = not recorded */
-	uint64_t n_lost;  /* told by LOST, LOST_SAMPLES */
+	const struct perf_event_header *rec; /* as it is to be written; lives until the next one */
+	long event;                          /* of a sample; -1 = none of ours: don't write it */
+	uint64_t time_ns;                    /* of a sample; 0 = not recorded */
+	uint64_t n_lost;                     /* told by LOST, LOST_SAMPLES */
 };
 
-/* Change rec in place.  -SP_ENOMEM. */
-int rewrite_record(struct rewrite *r, const struct tasks *t, struct perf_event_header *rec,
+/* -SP_ENOMEM. */
+int rewrite_record(struct rewrite *r, const struct tasks *t, const struct perf_event_header *rec,
                    const struct tasks_source *from, struct rewrite_result *out);
 
 #endif

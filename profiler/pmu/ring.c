@@ -46,7 +46,7 @@ void ring_close(struct ring *r)
 	*r = (struct ring){ 0 };
 }
 
-static struct perf_event_header *join(struct ring *r, size_t at, size_t size)
+static const struct perf_event_header *join(struct ring *r, size_t at, size_t size)
 {
 	size_t first = r->data_bytes - at;
 
@@ -56,10 +56,10 @@ static struct perf_event_header *join(struct ring *r, size_t at, size_t size)
 		return NULL;
 	memcpy(r->joined, r->data + at, first);
 	memcpy(r->joined + first, r->data, size - first);
-	return (struct perf_event_header *)r->joined;
+	return (const struct perf_event_header *)r->joined;
 }
 
-int ring_drain(struct ring *r, int (*take)(void *arg, struct perf_event_header *rec), void *arg)
+int ring_drain(struct ring *r, int (*take)(void *arg, const struct perf_event_header *rec), void *arg)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = r->page->data_tail, released = tail;
@@ -68,7 +68,7 @@ int ring_drain(struct ring *r, int (*take)(void *arg, struct perf_event_header *
 	while (tail != head && err >= 0) {
 		size_t at = tail & (r->data_bytes - 1), size;
 		/* Records are multiples of 8 bytes: the header never runs over the end. */
-		struct perf_event_header *rec = (struct perf_event_header *)(r->data + at);
+		const struct perf_event_header *rec = (const struct perf_event_header *)(r->data + at);
 
 		size = rec->size;
 		if (size < sizeof(*rec) || size > head - tail)

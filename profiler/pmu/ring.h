@@ -26,10 +26,10 @@ struct ring {
 int ring_open(struct ring *out, int fd, size_t n_pages);
 
 /*
- * Hand over all records there are, oldest first.  rec may be changed in place, and lives
- * until take returns; a negative result of take ends it and is returned.
+ * Hand over all records there are, oldest first.  rec lives until take returns, and
+ * can't be written to; a negative result of take ends it and is returned.
  */
-int ring_drain(struct ring *r, int (*take)(void *arg, struct perf_event_header *rec), void *arg);
+int ring_drain(struct ring *r, int (*take)(void *arg, const struct perf_event_header *rec), void *arg);
 
 void ring_close(struct ring *r);
 

@@ -34,6 +34,7 @@ struct session {
 	struct rewrite *rewrite;
 	struct tasks *tasks;
 	struct launch child;
+	char path[PATH_MAX]; /* of the program, where PATH was searched */
 	cpu_set_t cpus;
 	VEC(pid_t) targets;
 	uint64_t begun_ns, flushed_ns;
@@ -60,7 +61,7 @@ uint64_t session_id(const struct session *s, size_t i)
 	return s->rewrite ? rewrite_ids(s->rewrite, i, &n)[0] : 0;
 }
 
-static int take(void *arg, struct perf_event_header *rec, const struct tasks_source *from)
+static int take(void *arg, const struct perf_event_header *rec, const struct tasks_source *from)
 {
 	struct session *s = arg;
 	struct rewrite_result found;
@@ -68,7 +69,7 @@ static int take(void *arg, struct perf_event_header *rec, const struct tasks_sou
 	int err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
 
 	if (err == 0 && s->hooks->record)
-		err = s->hooks->record(s->hooks->arg, rec, found.event, &drop);
+		err = s->hooks->record(s->hooks->arg, found.rec, found.event, &drop);
 	s->sum->n_lost += found.n_lost;
 	s->sum->n_throttled += rec->type == PERF_RECORD_THROTTLE;
 	if (err < 0 || drop || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))
@@ -78,7 +79,7 @@ static int take(void *arg, struct perf_event_header *rec, const struct tasks_sou
 		pd_writer_note_time(s->w, found.time_ns);
 	}
 	s->written = true;
-	return pd_write_raw(s->w, rec);
+	return pd_write_raw(s->w, found.rec);
 }
 
 static int open_file(struct session *s)
@@ -164,7 +165,6 @@ static int write_existing(struct session *s)
 
 static int hold_program(struct session *s)
 {
-	char path[PATH_MAX];
 	struct launch_program p = { .path = s->opts->argc ? s->opts->argv[0] : NULL,
 		                    .argv = s->opts->argv,
 		                    .keep_fd = -1,
@@ -173,9 +173,9 @@ static int hold_program(struct session *s)
 	if (!p.path)
 		return launch_nothing(&s->child);
 	if (!strchr(p.path, '/')) {
-		if (!program_search(p.path, path))
+		if (!program_search(p.path, s->path))
 			return sp_fail(SP_ENOENT, "%s: no such program in PATH", p.path);
-		p.path = path;
+		p.path = s->path;
 	}
 	return launch_hold(&s->child, &p);
 }

@@ -20,10 +20,9 @@ struct session_hooks {
 	/* The file is open, the program (pid, else 0) about to run or already running. */
 	int (*begin)(void *arg, struct session *s, pid_t pid);
 	/*
-	 * A record of the kernel's before it is written; event: of a sample, else -1.  It may be
-	 * changed.  *drop: don't write it.
+	 * A record before it is written; event: of a sample, else -1.  *drop: don't write it.
 	 */
-	int (*record)(void *arg, struct perf_event_header *rec, long event, bool *drop);
+	int (*record)(void *arg, const struct perf_event_header *rec, long event, bool *drop);
 	/* After each look at the rings, at least every session_config.tick_ms. */
 	int (*tick)(void *arg);
 	/* fd, where not -1, is polled: ready is called when it is readable. */

@@ -307,9 +307,7 @@ static void say_source(const struct run *r)
 		sp_note("simulated core %s", r->core.name);
 		return;
 	}
-	snprintf(why, sizeof(why), "%s",
-	         pmu_hardware.probe() < 0 ? sp_error_text()
-	                                  : "sampling with this machine's PMU is not built in yet");
+	snprintf(why, sizeof(why), "%s", pmu_hardware.probe(r->opts) < 0 ? sp_error_text() : "");
 	sp_note("simulated core %s: %s", r->core.name, why);
 }
 
@@ -389,6 +387,29 @@ static int not_begun(const struct run *r, const struct sink_summary *sum)
 	               r->child.status);
 }
 
+/* It runs a program of its own from end to end. */
+static int simulated_probe(const struct record_opts *o)
+{
+	const char *what = o->pids             ? "-p"
+	                   : o->tids           ? "-t"
+	                   : o->whole_system   ? "-a"
+	                   : o->cpus           ? "-C"
+	                   : o->delay_s > 0    ? "-D"
+	                   : o->duration_s > 0 ? "--duration"
+	                   : o->max_bytes      ? "--max-size"
+	                   : o->compress_level ? "-z"
+	                   : o->rate_hz        ? "-F"
+	                   : o->stats          ? "--stats"
+	                                       : NULL;
+
+	if (what)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: the simulated core runs a whole program of its own, always alike; "
+		               "take another source of samples (--pmu)",
+		               what);
+	return 0;
+}
+
 static int simulated_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct run r = { .opts = opts, .fd = -1 };
@@ -396,7 +417,9 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	char processes[32];
 	int err, err2;
 
-	err = prepare(&r);
+	err = simulated_probe(opts);
+	if (err == 0)
+		err = prepare(&r);
 	if (err == 0)
 		err = make_sink(&r);
 	if (err < 0)
@@ -425,11 +448,6 @@ out:
 	sim_core_fini(&r.core);
 	program_fini(&r.program);
 	return err;
-}
-
-static int simulated_probe(void)
-{
-	return 0;
 }
 
 const struct pmu_ops pmu_simulated = { .name = "sim", .probe = simulated_probe, .run = simulated_run };

@@ -491,7 +491,7 @@ static int note_birth(struct tasks *t, const struct fork_body *f)
 	return t->mode == FOLLOW && !t->config.alone ? vec_push(&t->born, (pid_t)f->tid) : 0;
 }
 
-static int take_record(void *arg, struct perf_event_header *rec)
+static int take_record(void *arg, const struct perf_event_header *rec)
 {
 	struct tasks *t = arg;
 

@@ -41,8 +41,8 @@ struct tasks_config {
 	bool alone;            /* the tasks named and no others: nothing is followed */
 	bool follow;           /* never by inheritance */
 	size_t ring_pages;     /* a power of two; 0 = default */
-	/* Gets every record, in the order of each ring; may change it.  Negative: draining ends with that. */
-	int (*take)(void *arg, struct perf_event_header *rec, const struct tasks_source *from);
+	/* Gets every record, in the order of each ring.  Negative: draining ends with that. */
+	int (*take)(void *arg, const struct perf_event_header *rec, const struct tasks_source *from);
 	void *arg;
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Following tasks with software events, which every kernel has; skipped where perf_event_open is forbidden. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -48,7 +49,7 @@ struct sample {
 	uint32_t pid, tid;
 };
 
-static int take(void *arg, struct perf_event_header *rec, const struct tasks_source *from)
+static int take(void *arg, const struct perf_event_header *rec, const struct tasks_source *from)
 {
 	struct seen *s = arg;
 	const struct sample *sample = (const struct sample *)rec;
