@@ -171,11 +171,12 @@ format:
 
 install: all
 	$Qinstall -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/skidprof' \
-	  '$(DESTDIR)$(PREFIX)/share/skidprof/cores' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man7' \
+	  '$(DESTDIR)$(PREFIX)/share/skidprof/cores' '$(DESTDIR)$(PREFIX)/share/skidprof/tools' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man7' \
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
 	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
 	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
 	$Qinstall -m 644 profiler/sim/cores/*.core '$(DESTDIR)$(PREFIX)/share/skidprof/cores/'
+	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
 	$Qinstall -m 644 man/*.7 '$(DESTDIR)$(PREFIX)/share/man/man7/'
 	$Qinstall -m 644 man/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
