@@ -15,6 +15,7 @@ struct record_count {
 	uint32_t file; /* index into record_counts.files */
 	uint64_t off;
 	uint64_t n;
+	uint64_t n_load, n_miss; /* loads, and those that missed the simulated first-level cache; 0 without one */
 };
 
 struct record_counts {

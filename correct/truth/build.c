@@ -73,9 +73,9 @@ int truth_build_text(char **field, const char *text)
 	return 0;
 }
 
-int truth_build_insn(struct truth_build *b, uint32_t object, uint64_t vaddr, uint64_t n)
+int truth_build_insn(struct truth_build *b, const struct truth_insn *insn)
 {
-	return vec_push(&b->insns, (struct truth_insn){ object, vaddr, n });
+	return vec_push(&b->insns, *insn);
 }
 
 int truth_build_func(struct truth_build *b, const char *name, uint64_t n_insn)
@@ -107,6 +107,13 @@ static int compare_funcs(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static void add_insn(struct truth_insn *sum, const struct truth_insn *x)
+{
+	sum->n += x->n;
+	sum->n_load += x->n_load;
+	sum->n_miss += x->n_miss;
+}
+
 static void sum_insns(struct truth_build *b)
 {
 	size_t n = 0;
@@ -115,7 +122,7 @@ static void sum_insns(struct truth_build *b)
 		qsort(b->insns.v, b->insns.n, sizeof(*b->insns.v), compare_insns);
 	for (size_t i = 0; i < b->insns.n; i++) {
 		if (n && compare_insns(&b->insns.v[n - 1], &b->insns.v[i]) == 0)
-			b->insns.v[n - 1].n += b->insns.v[i].n;
+			add_insn(&b->insns.v[n - 1], &b->insns.v[i]);
 		else
 			b->insns.v[n++] = b->insns.v[i];
 	}
@@ -163,8 +170,11 @@ int truth_build_finish(struct truth_build *b, struct truth **out)
 		             .creator = b->creator,
 		             .cmdline = b->cmdline };
 	memset(b, 0, sizeof(*b));
-	for (size_t i = 0; i < t->n_insns; i++)
+	for (size_t i = 0; i < t->n_insns; i++) {
 		t->total += t->insns[i].n;
+		t->total_load += t->insns[i].n_load;
+		t->total_miss += t->insns[i].n_miss;
+	}
 	for (size_t i = 0; i < t->n_funcs; i++)
 		t->total += t->funcs[i].n_insn;
 	*out = t;

@@ -25,7 +25,7 @@ void truth_build_fini(struct truth_build *b);
 /* Index of the object of that path, added where it is new. */
 int truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 int truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
-int truth_build_insn(struct truth_build *b, uint32_t object, uint64_t vaddr, uint64_t n);
+int truth_build_insn(struct truth_build *b, const struct truth_insn *insn);
 int truth_build_func(struct truth_build *b, const char *name, uint64_t n_insn);
 /* Replace *field ("creator" or "cmdline" of b) by a copy of text. */
 int truth_build_text(char **field, const char *text);

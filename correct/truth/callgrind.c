@@ -19,7 +19,7 @@ struct parse {
 	struct truth_build *b;
 	uint64_t pos[MAX_POSITIONS]; /* of the last line: "+3", "-2" and "*" count from it */
 	int n_pos, instr;            /* columns; which one has the address, -1 = none */
-	int ir;                      /* column of the event Ir, -1 = none */
+	int ir, dr, d1mr;            /* columns of the events Ir, Dr, D1mr, -1 = none */
 	uint32_t object;
 	bool have_object, ours;
 	VEC(struct {
@@ -74,12 +74,16 @@ static int parse_positions(struct parse *p, const char *s)
 
 static int parse_events(struct parse *p, const char *s)
 {
-	p->ir = -1;
+	p->ir = p->dr = p->d1mr = -1;
 	for (int i = 0; *s; i++) {
 		size_t n = strcspn(s, " \t");
 
 		if (n == 2 && strncmp(s, "Ir", n) == 0)
 			p->ir = i;
+		else if (n == 2 && strncmp(s, "Dr", n) == 0)
+			p->dr = i;
+		else if (n == 4 && strncmp(s, "D1mr", n) == 0)
+			p->d1mr = i;
 		s = skip_space(s + n);
 	}
 	if (p->ir < 0)
@@ -128,7 +132,7 @@ static bool parse_position(const char **s, uint64_t *pos)
 static int parse_cost(struct parse *p, bool counts)
 {
 	const char *s = p->l->buf;
-	uint64_t n = 0;
+	struct truth_insn insn = { 0 };
 
 	if (p->instr < 0 || p->ir < 0)
 		return bad(p, "a cost before the lines 'positions:' and 'events:'");
@@ -141,10 +145,14 @@ static int parse_cost(struct parse *p, bool counts)
 		if (!parse_number(&s, &cost))
 			return bad(p, "a cost that is no number");
 		if (i == p->ir)
-			n = cost;
+			insn.n = cost;
+		else if (i == p->dr)
+			insn.n_load = cost;
+		else if (i == p->d1mr)
+			insn.n_miss = cost;
 	}
 	/* An address that was only passed over costs nothing and is no instruction that ran. */
-	if (!counts || n == 0)
+	if (!counts || insn.n == 0)
 		return 0;
 	if (!p->have_object) {
 		int err = truth_build_object(p->b, "???", &p->object);
@@ -153,8 +161,10 @@ static int parse_cost(struct parse *p, bool counts)
 			return err;
 		p->have_object = true;
 	}
-	p->sum += n;
-	return truth_build_insn(p->b, p->object, p->pos[p->instr], n);
+	p->sum += insn.n;
+	insn.object = p->object;
+	insn.vaddr = p->pos[p->instr];
+	return truth_build_insn(p->b, &insn);
 }
 
 /* "(3) /lib/libc.so" defines number 3, "(3)" uses it, "/lib/libc.so" stands for itself. */
@@ -291,7 +301,7 @@ static int parse_line(struct parse *p)
 int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b)
 {
 	/* Without a line "positions:" the format's default is source lines only. */
-	struct parse p = { .l = l, .b = b, .n_pos = 1, .instr = -1, .ir = -1 };
+	struct parse p = { .l = l, .b = b, .n_pos = 1, .instr = -1, .ir = -1, .dr = -1, .d1mr = -1 };
 	int err;
 
 	do

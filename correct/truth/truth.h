@@ -15,6 +15,8 @@ struct truth_insn {
 	uint32_t object; /* index into objects */
 	uint64_t vaddr;
 	uint64_t n; /* executions */
+	/* Loads, and those that missed a simulated first-level cache: events Dr and D1mr; 0 where not told. */
+	uint64_t n_load, n_miss;
 };
 
 struct truth_func { /* only where a file gives no instructions: counts by name (CCTLib, DrCCTProf) */
@@ -32,6 +34,7 @@ struct truth {
 	size_t n_funcs;
 	char *creator, *cmdline; /* "" = not said */
 	uint64_t total;          /* all instructions */
+	uint64_t total_load, total_miss;
 };
 
 void truth_free(struct truth *t);

@@ -110,6 +110,15 @@ static int change_file(struct emit *e, const char *file)
 	return err < 0 ? err : set_text(&e->file, file);
 }
 
+/* Costs in the order of "events:"; zeros at the end are left away. */
+static void put_costs(const struct emit *e, uint64_t n, uint64_t n_load, uint64_t n_miss)
+{
+	fprintf(e->f, "%ju", (uintmax_t)n);
+	if (e->t->total_load && n_load)
+		fprintf(e->f, n_miss ? " %ju %ju" : " %ju", (uintmax_t)n_load, (uintmax_t)n_miss);
+	fputc('\n', e->f);
+}
+
 static int put_insn(struct emit *e, const struct truth_insn *insn)
 {
 	const char *file = NULL;
@@ -128,7 +137,8 @@ static int put_insn(struct emit *e, const struct truth_insn *insn)
 	/* Without a line the file stays as it is, and the line is 0: unknown. */
 	if (err == 0 && file && strcmp(file, e->file) != 0)
 		err = change_file(e, file);
-	fprintf(e->f, "0x%jx %u %ju\n", (uintmax_t)insn->vaddr, file ? line : 0, (uintmax_t)insn->n);
+	fprintf(e->f, "0x%jx %u ", (uintmax_t)insn->vaddr, file ? line : 0);
+	put_costs(e, insn->n, insn->n_load, insn->n_miss);
 	return err;
 }
 
@@ -155,7 +165,8 @@ static void put_header(struct emit *e)
 		fprintf(e->f, "desc: Build id: %s ", t->build_ids[i]);
 		put_text(e->f, "", t->objects[i]);
 	}
-	fprintf(e->f, "\npositions: instr line\nevents: Ir\nsummary: %ju\n", (uintmax_t)t->total);
+	fprintf(e->f, "\npositions: instr line\nevents: %s\nsummary: ", t->total_load ? "Ir Dr D1mr" : "Ir");
+	put_costs(e, t->total, t->total_load, t->total_miss);
 }
 
 static int put_objects(struct emit *e, struct module *const *modules)
@@ -175,7 +186,8 @@ static int put_objects(struct emit *e, struct module *const *modules)
 		}
 		err = put_insn(e, &t->insns[i]);
 	}
-	fprintf(e->f, "\ntotals: %ju\n", (uintmax_t)t->total);
+	fputs("\ntotals: ", e->f);
+	put_costs(e, t->total, t->total_load, t->total_miss);
 	return err;
 }
 

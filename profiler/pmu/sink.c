@@ -281,7 +281,9 @@ static int take_counts(struct sink *s, const struct wire_counts *m)
 		if (maps_find(s->maps, m->head.pid, m->count[i].ip, &place) &&
 		    maps_file(s->maps, place.file)->path[0] == '/' &&
 		    maps_file(s->maps, place.file)->path[1] != '/')
-			err = tally_add(&s->tally, place.file, place.off, m->count[i].n_insn);
+			err = tally_add(&s->tally,
+			                &(struct record_count){ place.file, place.off, m->count[i].n_insn,
+			                                        m->count[i].n_load, m->count[i].n_miss });
 		else
 			tally_add_unmapped(&s->tally, m->count[i].n_insn);
 	}

@@ -12,6 +12,13 @@ static int compare(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
+static void add(struct record_count *sum, const struct record_count *x)
+{
+	sum->n += x->n;
+	sum->n_load += x->n_load;
+	sum->n_miss += x->n_miss;
+}
+
 static void sum_up(struct tally *t)
 {
 	size_t n = 0;
@@ -20,20 +27,20 @@ static void sum_up(struct tally *t)
 		qsort(t->counts.v, t->counts.n, sizeof(*t->counts.v), compare);
 	for (size_t i = 0; i < t->counts.n; i++) {
 		if (n && compare(&t->counts.v[n - 1], &t->counts.v[i]) == 0)
-			t->counts.v[n - 1].n += t->counts.v[i].n;
+			add(&t->counts.v[n - 1], &t->counts.v[i]);
 		else
 			t->counts.v[n++] = t->counts.v[i];
 	}
 	t->counts.n = t->n_summed = n;
 }
 
-int tally_add(struct tally *t, uint32_t file, uint64_t off, uint64_t n)
+int tally_add(struct tally *t, const struct record_count *count)
 {
 	/* Doubling before each sum keeps the sorting cheap on the whole. */
 	if (t->counts.n >= MIN_SUM && t->counts.n >= 2 * t->n_summed)
 		sum_up(t);
-	t->total += n;
-	return vec_push(&t->counts, (struct record_count){ file, off, n });
+	t->total += count->n;
+	return vec_push(&t->counts, *count);
 }
 
 void tally_add_unmapped(struct tally *t, uint64_t n)

@@ -15,7 +15,7 @@ struct tally {
 	uint64_t n_unmapped, total;
 };
 
-int tally_add(struct tally *t, uint32_t file, uint64_t off, uint64_t n);
+int tally_add(struct tally *t, const struct record_count *count);
 void tally_add_unmapped(struct tally *t, uint64_t n);
 /* Sum up and hand over into out->v, n and n_unmapped. */
 void tally_finish(struct tally *t, struct record_counts *out);

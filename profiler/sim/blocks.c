@@ -17,6 +17,7 @@ void sim_blocks_fini(struct sim_blocks *t)
 {
 	for (size_t i = 0; i < t->all.n; i++) {
 		free(t->all.v[i]->left);
+		free(t->all.v[i]->missed);
 		free(t->all.v[i]);
 	}
 	vec_fini(&t->all);
@@ -103,6 +104,20 @@ int sim_code_left(struct sim_code *c, uint32_t index)
 	return 0;
 }
 
+int sim_code_missed(struct sim_code *c, uint32_t index)
+{
+	uint64_t *missed = c->missed;
+
+	if (!missed) {
+		missed = calloc(c->block.n_insn, sizeof(*missed));
+		if (!missed)
+			return sp_fail(SP_ENOMEM, "out of memory for counts");
+		__atomic_store_n(&c->missed, missed, __ATOMIC_RELEASE);
+	}
+	__atomic_add_fetch(&missed[index], 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 void sim_blocks_clear(struct sim_blocks *t)
 {
 	for (size_t i = 0; i < t->all.n; i++) {
@@ -111,6 +126,8 @@ void sim_blocks_clear(struct sim_blocks *t)
 		c->n_runs = c->n_again = 0;
 		if (c->left)
 			memset(c->left, 0, c->block.n_insn * sizeof(*c->left));
+		if (c->missed)
+			memset(c->missed, 0, c->block.n_insn * sizeof(*c->missed));
 	}
 }
 
@@ -124,14 +141,16 @@ static int by_ip(const void *a, const void *b)
 static int add_block(const struct sim_code *c, uint64_t runs, struct sim_counts *out)
 {
 	for (uint32_t i = 0; i < c->block.n_insn; i++) {
+		const struct sim_insn *in = &c->block.insn[i];
 		bool last = i + 1 == c->block.n_insn;
-		uint64_t n;
+		struct sim_count count = { .ip = c->block.ip + in->ip_off };
 		int err;
 
 		runs -= c->left ? c->left[i] : 0;
-		n = runs - (last ? c->n_again : 0);
-		if (n &&
-		    (err = vec_push(out, (struct sim_count){ c->block.ip + c->block.insn[i].ip_off, n })) < 0)
+		count.n_insn = runs - (last ? c->n_again : 0);
+		count.n_load = in->events >> SIM_LOADS & 1 ? count.n_insn : 0;
+		count.n_miss = c->missed ? c->missed[i] : 0;
+		if (count.n_insn && (err = vec_push(out, count)) < 0)
 			return err;
 	}
 	return 0;
@@ -154,10 +173,13 @@ int sim_blocks_count(const struct sim_blocks *t, const uint64_t *runs, struct si
 	qsort(out->v, out->n, sizeof(*out->v), by_ip);
 	/* Blocks overlap: an instruction may have been counted in several. */
 	for (size_t i = 1; i < out->n; i++) {
-		if (out->v[i].ip == out->v[to].ip)
+		if (out->v[i].ip == out->v[to].ip) {
 			out->v[to].n_insn += out->v[i].n_insn;
-		else
+			out->v[to].n_load += out->v[i].n_load;
+			out->v[to].n_miss += out->v[i].n_miss;
+		} else {
 			out->v[++to] = out->v[i];
+		}
 	}
 	out->n = to + 1;
 	return 0;

@@ -13,6 +13,7 @@ struct sim_code {
 	uint64_t n_runs;       /* counted inline by the emulator, while one thread runs */
 	uint64_t n_again;      /* runs that did not finish the rep instruction at the end */
 	uint64_t *left;        /* [n_insn], NULL = none: runs that left before instruction i */
+	uint64_t *missed;      /* [n_insn], NULL = none: runs in which a load of it missed the first-level cache */
 	struct sim_code *next; /* of the same hash */
 	uint64_t hash;
 	struct sim_block block; /* last: its instructions follow */
@@ -40,11 +41,15 @@ struct sim_code *sim_code_new(uint64_t ip, uint32_t n_insn);
 /* A run that ended before instruction `index`. -SP_ENOMEM. */
 int sim_code_left(struct sim_code *c, uint32_t index);
 
+/* Instruction `index` missed; under the lock the first time. -SP_ENOMEM. */
+int sim_code_missed(struct sim_code *c, uint32_t index);
+
 /* Forget all counts, as in the child of a fork. */
 void sim_blocks_clear(struct sim_blocks *t);
 
 struct sim_count {
 	uint64_t ip, n_insn;
+	uint64_t n_load, n_miss; /* of them, loads; and loads that missed */
 };
 
 /*

@@ -246,7 +246,9 @@ static void send_counts(const struct vcpu *v)
 			m->n = (uint32_t)n;
 			for (size_t i = 0; i < n; i++)
 				m->count[i] =
-				        (struct wire_count){ counts.v[at + i].ip, counts.v[at + i].n_insn };
+				        (struct wire_count){ counts.v[at + i].ip, counts.v[at + i].n_insn,
+					                     sim.core ? counts.v[at + i].n_load : 0,
+					                     counts.v[at + i].n_miss };
 			at += n;
 			m->last = at == counts.n;
 			sender_send(&sim.sender, WIRE_COUNTS, v->tid, now_ns(v), &m->head,
@@ -342,6 +344,20 @@ static uint32_t insns_run(const struct vcpu *v, const struct sim_block *b, uint6
 	return first_missing(v, b);
 }
 
+/* The loads of the block that was just run that missed. */
+static void count_misses(struct vcpu *v, struct sim_code *c)
+{
+	bool first = !__atomic_load_n(&c->missed, __ATOMIC_ACQUIRE);
+	int err = 0;
+
+	if (first)
+		pthread_mutex_lock(&sim.lock);
+	for (uint32_t i = 0; i < v->core->n_missed && err == 0; i++)
+		err = sim_code_missed(c, v->core->missed[i].index);
+	if (first)
+		pthread_mutex_unlock(&sim.lock);
+}
+
 /* The block before is over: the program went on at next_ip. */
 static void finish(struct vcpu *v, uint64_t next_ip)
 {
@@ -362,6 +378,8 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 	}
 	if (v->core)
 		sim_core_run(v->core, b, n, next_ip, v->mem);
+	if (v->core && v->core->n_missed && sim.config.counting)
+		count_misses(v, c);
 	v->code = NULL;
 	v->n_mem = 0;
 }
@@ -806,8 +824,7 @@ static int read_config(int fd)
 	err = 0;
 	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
 	    sim.config.version != WIRE_VERSION || sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
-	    sim.config.n_events > WIRE_MAX_EVENTS ||
-	    sim.config.branches > WIRE_MAX_BRANCHES)
+	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.branches > WIRE_MAX_BRANCHES)
 		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
 	for (uint32_t i = 0; !err && i < sim.config.n_events; i++)
 		if (sim.config.event[i] >= SIM_N_EVENTS)

@@ -97,6 +97,8 @@ struct wire_sample {
 struct wire_count {
 	uint64_t ip;
 	uint64_t n_insn; /* times this instruction ran */
+	uint64_t n_load; /* of them as a load; 0 where no caches are simulated */
+	uint64_t n_miss; /* loads that missed the first-level cache */
 };
 
 struct wire_counts {

@@ -203,6 +203,23 @@ static int add_block(struct cut *x, const struct candidate *f, const struct flow
 	return vec_push(&x->blocks, b);
 }
 
+/* What its instructions say of the whole. */
+static void sum_counts(const struct cut *x, const struct candidate *f, struct lift_kernel *k)
+{
+	double n_load = 0, n_miss = 0;
+
+	for (size_t i = f->count0; i < f->count0 + f->n_counts; i++) {
+		n_load += x->c->v[i].n_load;
+		n_miss += x->c->v[i].n_miss;
+		if (x->c->v[i].status > k->status)
+			k->status = x->c->v[i].status;
+	}
+	if (x->l->truth && x->l->truth->total_load) {
+		k->n_load = n_load;
+		k->n_miss = n_miss;
+	}
+}
+
 static int add_kernel(struct cut *x, const struct candidate *f)
 {
 	struct lift_kernel k = { .name = f->func->name,
@@ -213,7 +230,7 @@ static int add_kernel(struct cut *x, const struct candidate *f)
 		                 .insn = f->insn,
 		                 .cyc = f->cyc > 0 ? f->cyc : NAN,
 		                 .measured = f->cyc > 0 ? MEASURED_PROFILE : MEASURED_NOT,
-		                 .n_access = NAN,
+		                 .n_load = NAN,
 		                 .n_miss = NAN };
 	int err = 0;
 
@@ -226,9 +243,7 @@ static int add_kernel(struct cut *x, const struct candidate *f)
 	k.n_blocks = x->blocks.n - k.block0;
 	if (k.n_blocks && x->blocks.v[k.block0].code.vaddr == k.vaddr)
 		k.calls = x->blocks.v[k.block0].n;
-	for (size_t i = f->count0; i < f->count0 + f->n_counts; i++)
-		if (x->c->v[i].status > k.status)
-			k.status = x->c->v[i].status;
+	sum_counts(x, f, &k);
 	return err < 0 ? err : vec_push(&x->kernels, k);
 }
 

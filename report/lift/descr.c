@@ -39,19 +39,55 @@ static int split_words(const struct parse *p, char *text, struct descr_words *ou
 	return out->v.n ? 0 : bad(p, "a command is missing");
 }
 
+/* From '[' to behind its ']', which may come first in it. */
+static const char *skip_bracket(const char *s)
+{
+	s++;
+	s += *s == '^';
+	s += *s == ']';
+	s += strcspn(s, "]");
+	return *s ? s + 1 : s;
+}
+
 /*
- * A POSIX extended regular expression.  Repeat counts and back references
- * are refused: a few bytes of them cost gigabytes and hours.
+ * Some regular expressions of a few bytes take the C library gigabytes and
+ * hours.  Without repeat counts, back references, repeated repeats, repeated
+ * groups and groups in groups none does.
  */
+static bool is_tame(const char *s)
+{
+	unsigned depth = 0;
+	char before = 0;
+
+	while (*s) {
+		if (*s == '{' || (*s == '\\' && s[1] >= '0' && s[1] <= '9'))
+			return false;
+		if (strchr("*+?", *s) && strchr("*+?)", before))
+			return false;
+		if (*s == '(' && depth++)
+			return false;
+		if (*s == ')' && depth)
+			depth--;
+		before = *s == '\\' || *s == '[' ? 'x' : *s;
+		if (*s == '[')
+			s = skip_bracket(s);
+		else
+			s += *s == '\\' && s[1] ? 2 : 1;
+	}
+	return true;
+}
+
+/* A POSIX extended regular expression. */
 static int parse_regex(const struct parse *p, const char *text, struct descr_regexes *out)
 {
 	regex_t re;
 
 	if (!*text || strlen(text) > MAX_REGEX)
 		return bad(p, "a regular expression that is empty or too long");
-	for (const char *s = text; *s; s++)
-		if (*s == '{' || (*s == '\\' && s[1] >= '0' && s[1] <= '9'))
-			return bad(p, "no {counts} and \\1 in a regular expression");
+	if (!is_tame(text))
+		return bad(p,
+		           "no {counts}, \\1, repeated repeats or groups, or groups in groups in a regular "
+		           "expression");
 	if (out->v.n == MAX_REGEXES)
 		return bad(p, "too many regular expressions");
 	if (vec_reserve(&out->v, out->v.n + 1) < 0)

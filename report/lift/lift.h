@@ -46,11 +46,20 @@ struct lift_kernel {
 	double insn;             /* instructions executed */
 	double cyc;              /* measured; NAN = not known */
 	enum lift_measure measured;
-	double n_access, n_miss; /* first-level data cache, simulated; NAN = not known */
-	bool not_resident;       /* too many misses: left out of the averages */
-	uint8_t status;          /* enum profile_status; fixed for exact counts */
-	struct lift_sum *sums;   /* [lift->n_tools] */
+	double n_load,
+	        n_miss; /* loads, and those that missed the simulated first-level cache; NAN = not known */
+	uint8_t status; /* enum profile_status; fixed for exact counts */
+	struct lift_sum *sums; /* [lift->n_tools] */
 };
+
+/* More misses than this share of the loads, and a kernel is not one to judge block predictors by [HARNESS]. */
+#define LIFT_MAX_MISS 0.15
+
+/* False where misses are not known. */
+static inline bool lift_misses(const struct lift_kernel *k)
+{
+	return k->n_miss > LIFT_MAX_MISS * k->n_load;
+}
 
 /* A tool over all kernels that count. */
 struct lift_score {
@@ -113,13 +122,12 @@ struct lift_insn {
 	uint8_t status; /* enum profile_status */
 	uint64_t vaddr;
 	double n;
-	double n_access, n_miss; /* simulated data cache; 0 where not known */
+	double n_load, n_miss; /* 0 where no caches were simulated */
 };
 
 struct lift_counts {
 	struct lift_insn *v; /* sorted by (module, vaddr) */
 	size_t n;
-	bool has_misses;
 };
 
 /* Reads the files; opens the modules. */

@@ -109,8 +109,8 @@ static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 		return text(NULL);
 	if (k->status != PROFILE_FIXED)
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ", profile_status_word(k->status));
-	if (k->not_resident && n < NOTE_MAX) {
-		number_percent(k->n_miss / k->n_access, 0, percent);
+	if (lift_misses(k) && n < NOTE_MAX) {
+		number_percent(k->n_miss / k->n_load, 0, percent);
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s L1 misses; ", percent);
 	}
 	for (size_t t = 0; t < v->l->n_tools && n < NOTE_MAX; t++)
@@ -161,7 +161,7 @@ static struct cell kernel_cell(const void *view, size_t i, int id)
 	case ID_MEASURED:
 		return num(k->cyc);
 	case ID_MISSES:
-		return num(k->n_miss / k->n_access);
+		return num(k->n_miss / k->n_load);
 	case ID_STATUS:
 		return text(profile_status_word(k->status));
 	default:

@@ -77,6 +77,8 @@ static int count_truth(const struct truth *t, struct lift_counts *out)
 		out->v[i] = (struct lift_insn){ .module = t->insns[i].object,
 			                        .vaddr = t->insns[i].vaddr,
 			                        .n = (double)t->insns[i].n,
+			                        .n_load = (double)t->insns[i].n_load,
+			                        .n_miss = (double)t->insns[i].n_miss,
 			                        .status = PROFILE_FIXED };
 	return 0;
 }

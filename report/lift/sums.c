@@ -87,7 +87,7 @@ static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
 /* Is this kernel one to judge tools by? */
 static bool counts(const struct lift_kernel *k, size_t tool)
 {
-	return !k->not_resident && isfinite(k->sums[tool].error);
+	return !lift_misses(k) && isfinite(k->sums[tool].error);
 }
 
 static void score_errors(double *errors, size_t n, struct lift_score *s)

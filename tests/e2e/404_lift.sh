@@ -19,4 +19,37 @@ check 'lift with corrected executions' status 0 "$SKIDPROF" lift -i two.data --t
 check 'is within 2% of the exact one' json \
 	'all(abs(a["llvm-mca_cycles"] / b["llvm-mca_cycles"] - 1) < 0.02 for a in d["kernels"] for b in json.load(open("exact.json"))["kernels"] if a["kernel"] == b["kernel"])'
 check 'and has an interval' json 'all(k["llvm-mca_lo"] <= k["llvm-mca_cycles"] <= k["llvm-mca_hi"] for k in d["kernels"])'
+
+# A program from outside: one cycle for every two hex digits that it is handed.
+cat >count <<'END'
+#!/bin/sh
+[ "$1" = -V ] && echo count 1.0 && exit
+echo "asked" >>asked
+echo "Cycles: $((${#1} / 2))"
+END
+chmod +x count
+printf 'give hex\nrun ./count {hex}\nversion ./count -V\ntake ^Cycles: ([0-9]+)\n' >count.tool
+check 'a tool of a description file' status 0 "$SKIDPROF" lift --truth two.cg --tool ./count.tool --format json
+check 'is asked about every block' json 'all(b["count_cycles"] == len(b["bytes"]) / 2 for k in d["kernels"] for b in k["blocks"])'
+check 'its version is told' json 'd["tools"][0]["version"].startswith("count 1.0")'
+cp asked asked.once
+check 'again' status 0 "$SKIDPROF" lift --truth two.cg --tool ./count.tool --format csv
+check 'nobody is asked: predictions are kept' cmp asked asked.once
+check 'unless told to' status 0 "$SKIDPROF" lift --truth two.cg --tool ./count.tool --no-cache
+check 'which asks again' [ "$(wc -l <asked)" -eq "$((2 * $(wc -l <asked.once)))" ]
+sed -i 's/^echo "Cycles.*/[ ${#1} -gt 20 ] \&\& echo too long >\&2 \&\& exit 1; echo "Cycles: 1"/' count
+check 'a tool that fails on a block' status 0 "$SKIDPROF" lift --truth two.cg --kernel main --tool ./count.tool --no-cache --format json
+check 'is out for that kernel' json 'd["kernels"][0]["count_cycles"] is None and d["tools"][0]["out"] == 1'
+check 'and the block says why' json '[b for b in d["kernels"][0]["blocks"] if "too long" in (b["note"] or "")]'
+check 'loads that missed are known from the same run' json 'd["kernels"][0]["miss_share"] < 0.15'
+
+check 'an unknown tool' status 2 "$SKIDPROF" lift --truth two.cg --tool llvm-mac
+check 'gets a suggestion' one_line "did you mean 'llvm-mca'"
+check 'an unknown kernel' status 1 "$SKIDPROF" lift --truth two.cg --kernel nobody
+check 'is named' one_line '--kernel nobody'
+check 'a core nobody knows' status 1 "$SKIDPROF" lift --truth two.cg --tool llvm-mca --cpu abacus
+check 'is named' one_line "'abacus'"
+sed 's/2000000/2000001/' two.c >other.c && gcc -O2 -g other.c -o two
+check 'a binary that is not the one that ran' status 3 "$SKIDPROF" lift --truth two.cg --tool llvm-mca
+check 'is refused' one_line 'not the binary that ran'
 finish

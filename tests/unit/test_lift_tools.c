@@ -89,6 +89,9 @@ static void a_bad_description_is_named_by_its_line(void **state)
 	refused("take (\n", "line 1: this is no regular expression");
 	refused("take a{1,30000}\n", "line 1: no {counts}");
 	refused("take (a)\\1\n", "line 1: no {counts}");
+	refused("take a+*\n", "line 1: no {counts}");
+	refused("take (a)+\n", "line 1: no {counts}");
+	refused("take ((a))\n", "line 1: no {counts}");
 	refused("per 0\n", "line 1: per is");
 	refused("per nan\n", "line 1: per is");
 }

@@ -140,10 +140,18 @@ static void counts_of_overlapping_blocks_add_up(void **state)
 	assert_int_equal(sim_code_left(a, 2), 0);
 	assert_int_equal(sim_code_left(a, 2), 0);
 	b->n_again = 1;
+	/* The middle one is a load, and missed twice in one block and once in the other. */
+	a->block.insn[1].events = b->block.insn[0].events = 1 << SIM_LOADS;
+	assert_int_equal(sim_code_missed(a, 1), 0);
+	assert_int_equal(sim_code_missed(a, 1), 0);
+	assert_int_equal(sim_code_missed(b, 0), 0);
 	assert_int_equal(sim_blocks_count(&t, NULL, &counts), 0);
 	assert_int_equal(counts.n, 3);
 	assert_int_equal(counts.v[0].n_insn, 10);
 	assert_int_equal(counts.v[1].n_insn, 10 + 5);
+	assert_int_equal(counts.v[1].n_load, 10 + 5);
+	assert_int_equal(counts.v[1].n_miss, 2 + 1);
+	assert_int_equal(counts.v[0].n_load + counts.v[0].n_miss, 0);
 	assert_int_equal(counts.v[2].ip, 0x14);
 	assert_int_equal(counts.v[2].n_insn, 8 + 4);
 	vec_fini(&counts);

@@ -117,6 +117,26 @@ static void only_the_event_ir_counts(void **state)
 	truth_free(t);
 }
 
+/* callgrind --cache-sim=yes: loads and those that missed, of an instruction in two parts 3 + 1 of 5 + 4. */
+static void loads_and_misses_are_kept(void **state)
+{
+	struct truth *t = NULL;
+
+	(void)state;
+	assert_int_equal(read_text("version: 1\npositions: instr line\nevents: Ir Dr Dw D1mr\nob=a\n"
+	                           "0x10 1 5 5 0 3\n0x20 1 7\n0x10 1 4 4 0 1\n",
+	                           &t),
+	                 0);
+	assert_int_equal(t->n_insns, 2);
+	assert_int_equal(t->insns[0].n, 9);
+	assert_int_equal(t->insns[0].n_load, 9);
+	assert_int_equal(t->insns[0].n_miss, 4);
+	assert_int_equal(t->insns[1].n_load, 0);
+	assert_int_equal(t->total_load, 9);
+	assert_int_equal(t->total_miss, 4);
+	truth_free(t);
+}
+
 static void parts_of_one_file_add_up(void **state)
 {
 	struct truth *t = NULL;
@@ -258,8 +278,8 @@ static void what_is_written_reads_back(void **state)
 {
 	char exe[4096], path[] = "/tmp/test_truth.XXXXXX", id[] = "", creator[] = "skidprof 0", cmd[] = "./x";
 	char *objects[] = { exe, (char *)"[anonymous]" }, *ids[] = { id, id };
-	struct truth_insn insns[] = { { 0, 0x1000, 7 }, { 0, 0x1004, 9 }, { 1, 0, 5 } };
-	struct truth in = { objects, ids, 2, insns, 3, NULL, 0, creator, cmd, 21 };
+	struct truth_insn insns[] = { { 0, 0x1000, 7, 7, 2 }, { 0, 0x1004, 9, 0, 0 }, { 1, 0, 5, 0, 0 } };
+	struct truth in = { objects, ids, 2, insns, 3, NULL, 0, creator, cmd, 21, 7, 2 };
 	struct truth *t = NULL;
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	int fd = mkstemp(path);
@@ -276,6 +296,8 @@ static void what_is_written_reads_back(void **state)
 	assert_int_equal(count_at(t, exe, 0x1004), 9);
 	assert_int_equal(count_at(t, "[anonymous]", 0), 5);
 	assert_int_equal(t->total, 21);
+	assert_int_equal(t->total_load, 7);
+	assert_int_equal(t->total_miss, 2);
 	assert_string_equal(t->cmdline, "./x");
 	truth_free(t);
 }
@@ -299,6 +321,7 @@ int main(void)
 		cmocka_unit_test(inclusive_cost_of_calls_is_left_out),
 		cmocka_unit_test(jumps_have_no_cost),
 		cmocka_unit_test(only_the_event_ir_counts),
+		cmocka_unit_test(loads_and_misses_are_kept),
 		cmocka_unit_test(parts_of_one_file_add_up),
 		cmocka_unit_test(instructions_without_lines_are_read_too),
 		cmocka_unit_test(our_build_ids_are_kept),
