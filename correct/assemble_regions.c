@@ -36,7 +36,7 @@ static double samples_in(const struct problem *p)
 	double sum = 0;
 
 	for (size_t i = 0; i < p->n_insns; i++)
-		sum += p->seen_insn[i];
+		sum += p->relative ? p->seen_cyc[i] : p->seen_insn[i];
 	return p->insn_per_sample > 0 ? sum / p->insn_per_sample : 0;
 }
 

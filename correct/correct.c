@@ -141,6 +141,9 @@ static int new_problem(const struct work *w, const struct flow_region *region, s
 		return err;
 	(*out)->insn_per_sample = period_of(w, w->rec->insn_event);
 	(*out)->cyc_per_sample = period_of(w, w->rec->cyc_event);
+	(*out)->relative = w->rec->relative;
+	if ((*out)->relative)
+		(*out)->insn_per_sample = (*out)->cyc_per_sample;
 	(*out)->skid = w->skid;
 	(*out)->skid_known = w->skid_source != SKID_DEFAULT;
 	return 0;
@@ -178,8 +181,8 @@ static int build_problems(struct work *w)
 			continue;
 		p->seen_insn[insn] += s->insn;
 		p->seen_cyc[insn] += s->cyc;
-		p->total_insn += s->insn;
 		p->total_cyc += s->cyc;
+		p->total_insn += p->relative ? s->cyc : s->insn;
 	}
 	free(local);
 	return 0;
@@ -263,6 +266,8 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 	} else if (rec->event == r->cyc_event) {
 		p->seen_cyc[insn] += weight;
 		p->total_cyc += weight;
+		if (p->relative)
+			p->total_insn += weight;
 	}
 }
 
@@ -347,8 +352,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		err = sums_collect(w.rec, &w.sums);
 	if (err == 0)
 		err = choose_skid(&w);
-	/* Without an instructions event there is nothing to correct. */
-	if (err == 0 && opts->method != METHOD_RAW && w.rec->insn_event >= 0) {
+	/* Without an instructions event there is nothing to correct, and without bursts no share to tell. */
+	if (err == 0 && opts->method != METHOD_RAW && (w.rec->insn_event >= 0 || w.rec->relative)) {
 		err = build_flow(&w);
 		if (err == 0)
 			err = build_problems(&w);

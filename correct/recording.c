@@ -61,18 +61,33 @@ static int find_event(const struct pd_reader *r, uint64_t config, const char *wo
 	return -1;
 }
 
+/* What skidprof record --bursts writes: no kernel has branch stacks for an event that counts nothing. */
+static int find_bursts(const struct pd_reader *r)
+{
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
+		    attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return (int)i;
+	}
+	return -1;
+}
+
 static void choose_events(struct recording *r)
 {
 	r->insn_event = find_event(r->reader, PERF_COUNT_HW_INSTRUCTIONS, "instructions");
 	r->cyc_event = find_event(r->reader, PERF_COUNT_HW_CPU_CYCLES, "cycles");
 	r->cyc_is_other = false;
+	r->burst_event = find_bursts(r->reader);
 	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
 	for (size_t i = 0; r->insn_event < 0 && r->cyc_event < 0 && i < pd_n_events(r->reader); i++) {
-		if (pd_event(r->reader, i)->attr.sample_period) {
+		if (pd_event(r->reader, i)->attr.sample_period && (int)i != r->burst_event) {
 			r->cyc_event = (int)i;
 			r->cyc_is_other = true;
 		}
 	}
+	r->relative = r->insn_event < 0 && r->burst_event >= 0 && r->cyc_event >= 0;
 }
 
 int recording_open(const struct correct_opts *opts, struct recording **out)

@@ -39,6 +39,8 @@ struct recording {
 
 	int insn_event, cyc_event; /* index of the sampled events, -1 = none */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
+	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
+	bool relative;     /* bursts, but no instructions: how many ran is known as shares of a region only */
 	uint64_t n_unmapped;
 	uint64_t maps_changes; /* grows whenever addresses may mean something else */
 };

@@ -303,7 +303,9 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 	eq->kind = 0; /* eq. 3, which every method has */
 	eq->value = p->total_insn;
 	/* Each crossing puts the region's edge somewhere, evenly, in one interval. */
-	if (m->insn >= 0 && r->insn > 0)
+	if (p->relative)
+		sd = 0;
+	else if (m->insn >= 0 && r->insn > 0)
 		sd = sqrt(r->n_crossings / 12) *
 		             (r->n_crossings > 0 ? 2 * r->edge_insn / r->n_crossings : 0) +
 		     unseen_share(r) * p->total_insn;

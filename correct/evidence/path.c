@@ -8,6 +8,9 @@
  * often the newest of a stack.  Stacks are weighed by their newest edge so
  * that newest edges come as often as the older ones do: a path seen at moments
  * chosen without regard to time would look alike at every depth.
+ *
+ * A burst lies ahead of its moment instead of behind it: all the same, with
+ * its oldest edge for the newest.
  */
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_errno.h>
@@ -44,8 +47,11 @@ struct piece {
 };
 
 struct stack {
-	uint32_t piece0, n_pieces; /* scope_stacks.pieces, newest first */
-	double weight;             /* instructions it stands for */
+	uint32_t piece0,
+	        n_pieces; /* scope_stacks.pieces, from the moment it was taken at: newest first, or ahead */
+	uint32_t near;    /* edge of the branch next to that moment ... */
+	uint32_t away;    /* ... and the first piece whose branch is further off */
+	double weight;    /* instructions it stands for */
 };
 
 struct scope_stacks {
@@ -250,11 +256,45 @@ static void thin(struct scope_stacks *r)
 	r->stride *= 2;
 }
 
+/*
+ * The i-th piece of a sample's stack, counted from the moment it was taken at:
+ * back from there in a record of the processor's, on from there in a burst.
+ */
+static long piece_from_moment(struct path *s, const struct sample_seen *seen, size_t i)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	size_t newer = seen->record->event == s->in.rec->burst_event ? smp->n_branches - 2 - i : i;
+
+	return piece_of(s, seen->scope, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
+}
+
+/* The edge of a burst's first branch, UINT32_MAX if it is none of the scope's. */
+static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	const struct pd_branch *first = &smp->branches[smp->n_branches - 1];
+	struct place from = recording_place(s->in.rec, seen->record->pid, first->from_ip),
+	             to = recording_place(s->in.rec, seen->record->pid, first->to_ip);
+	long b = from.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)from.module, from.vaddr),
+	     next = to.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)to.module, to.vaddr);
+
+	return b < 0 || next < 0 ? UINT32_MAX : edge_between(s, seen->scope, b, next, true);
+}
+
+/* The edge of the branch that ended a piece. */
+static uint32_t closing_edge(const struct path *s, uint32_t piece)
+{
+	const struct piece *p = &s->all.v[piece];
+
+	return s->pool.v[p->edge0 + p->n_edges - 1];
+}
+
 static int sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
 	double ipc = keep_pace(s, seen), weight = recording_weight(s->in.rec, seen->record);
+	bool burst = seen->record->event == s->in.rec->burst_event;
 	struct scope_stacks *r;
 	struct stack stack;
 
@@ -267,12 +307,14 @@ static int sample(void *state, const struct sample_seen *seen)
 	r = &s->scopes[seen->scope];
 	if (r->n_seen++ % r->stride)
 		return 0;
-	if (seen->record->event == s->in.rec->cyc_event && ipc > 0)
+	/* Bursts are taken at moments, each as good as another. */
+	if (burst)
+		weight = 1;
+	else if (seen->record->event == s->in.rec->cyc_event && ipc > 0)
 		weight *= ipc;
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .weight = weight };
 	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
-		long piece =
-		        piece_of(s, seen->scope, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
+		long piece = piece_from_moment(s, seen, i);
 
 		if (piece < 0)
 			return (int)piece;
@@ -288,6 +330,10 @@ static int sample(void *state, const struct sample_seen *seen)
 	}
 	if (!stack.n_pieces)
 		return 0;
+	stack.near = burst ? first_edge(s, seen) : closing_edge(s, r->pieces.v[stack.piece0]);
+	stack.away = !burst;
+	if (stack.near == UINT32_MAX)
+		return 0;
 	if (r->stacks.n >= MAX_STACKS)
 		thin(r);
 	return vec_push(&r->stacks, stack);
@@ -298,14 +344,6 @@ struct tally {
 	double *edge; /* [E] */
 	double insn;
 };
-
-/* The edge of the branch that ended a piece. */
-static uint32_t closing_edge(const struct path *s, uint32_t piece)
-{
-	const struct piece *p = &s->all.v[piece];
-
-	return s->pool.v[p->edge0 + p->n_edges - 1];
-}
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
 struct step {
@@ -357,13 +395,12 @@ static int collect_steps(const struct path *s, const struct scope_stacks *r, con
 		return sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
-		uint32_t from = closing_edge(s, r->pieces.v[st->piece0]);
 
-		for (uint32_t k = 1; k < st->n_pieces; k++) {
+		for (uint32_t k = st->away; k < st->n_pieces; k++) {
 			uint32_t to = closing_edge(s, r->pieces.v[st->piece0 + k]);
 
 			if (newest[to] > 0)
-				steps[n++] = (struct step){ from, to, st->weight };
+				steps[n++] = (struct step){ st->near, to, st->weight };
 		}
 	}
 	*n_out = normalise(steps, n);
@@ -372,7 +409,8 @@ static int collect_steps(const struct path *s, const struct scope_stacks *r, con
 }
 
 /*
- * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.
+ * eqs. 14 and 17, w[E]: a stack whose branch next to its moment took edge e
+ * (the newest, or a burst's oldest) counts w[e] times.
  * Given its newest edge a stack is a fair sample of the paths that lead
  * there; only how often an edge is the newest depends on time.  So the true
  * frequencies pi are those that going back along the stacks leaves as they
@@ -390,7 +428,7 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 
 	memset(newest, 0, n_edges * sizeof(*newest));
 	for (size_t i = 0; i < r->stacks.n; i++)
-		newest[closing_edge(s, r->pieces.v[r->stacks.v[i].piece0])] += r->stacks.v[i].weight;
+		newest[r->stacks.v[i].near] += r->stacks.v[i].weight;
 	err = collect_steps(s, r, newest, &steps, &n);
 	if (err < 0)
 		return err;
@@ -423,10 +461,9 @@ static void add_stack(const struct path *s, const struct scope_stacks *r, const 
 	}
 }
 
-static double stack_weight(const struct path *s, const struct scope_stacks *r, const struct stack *st,
-                           const double *w)
+static double stack_weight(const struct stack *st, const double *w)
 {
-	return st->weight * w[closing_edge(s, r->pieces.v[st->piece0])];
+	return st->weight * w[st->near];
 }
 
 /*
@@ -444,7 +481,7 @@ static void scatter(const struct path *s, const struct scope_stacks *r, const do
 
 		memset(one->edge, 0, space->n_edges * sizeof(double));
 		one->insn = 0;
-		add_stack(s, r, st, stack_weight(s, r, st, w), one);
+		add_stack(s, r, st, stack_weight(st, w), one);
 		for (size_t e = 0; e < space->n_edges; e++)
 			one->edge[e] -= one->insn * mean->edge[e] / mean->insn;
 		for (size_t a = 0; a < d; a++) {
@@ -540,7 +577,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		goto out;
 	memset(mean.edge, 0, n_edges * sizeof(double));
 	for (size_t i = 0; i < r->stacks.n; i++) {
-		double weight = stack_weight(s, r, &r->stacks.v[i], w);
+		double weight = stack_weight(&r->stacks.v[i], w);
 
 		add_stack(s, r, &r->stacks.v[i], weight, &mean);
 		unit += weight / (double)r->stacks.n;

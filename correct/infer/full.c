@@ -630,7 +630,7 @@ static int add_landing(struct full *fu)
 	double temper = 1;
 	int err = 0;
 
-	if (fu->p->total_cyc <= 0 || fu->space->n_free > MAX_LANDING_FREE)
+	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->space->n_free > MAX_LANDING_FREE)
 		return 0;
 	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
 		double before;

@@ -25,7 +25,7 @@ struct hand_event {
 	uint32_t type;
 	uint64_t config, period;
 	int leader;
-	bool group_read;
+	bool group_read, branches;
 };
 
 static inline struct recording *recording_by_hand(const struct hand_event *events, size_t n)
@@ -56,6 +56,8 @@ static inline struct recording *recording_by_hand(const struct hand_event *event
 			                       .sample_id_all = 1 };
 		a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		                 PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+		if (events[i].branches)
+			a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		if (events[i].group_read)
 			a->read_format |= PERF_FORMAT_GROUP;
 		e[i].name = events[i].name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10 and 14: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14 and 17: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -24,7 +24,9 @@ static const struct pd_branch back = { .from_ip = 0x1048, .to_ip = 0x1000 }, pas
 static const struct hand_event events[] = {
 	{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
 	{ "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000, 0, true },
+	{ "bursts", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 1, 2, false, true },
 };
+enum { INSN, CYC, BURST };
 
 struct bench {
 	struct fixture f;
@@ -44,7 +46,7 @@ static int setup(void **state)
 	b->f.p->insn_per_sample = b->f.p->cyc_per_sample = 1000;
 	b->f.p->total_insn = 33000;
 	b->problems[0] = b->f.p;
-	b->rec = recording_by_hand(events, 2);
+	b->rec = recording_by_hand(events, 3);
 	in.rec = b->rec;
 	in.graph = &b->f.g;
 	assert_int_equal(evidence_begin(&in, &b->ev), 0);
@@ -208,6 +210,66 @@ static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state
 	assert_float_equal(f[C_TO_A], 2000, 20);
 }
 
+/*
+ * The same laps, in turn: past, back (the lap past B), back (the lap by B).
+ * C is slow after "back", so a burst of three branches begins with "past" five
+ * times as often as with the others.  Oldest first:
+ *   p  past back back   C-A 10; A-B B-C C-A 19   oldest A-C
+ *   q  back back past   A-B B-C C-A 19; A-C 4    oldest C-A
+ *   r  back past back   A-C 4; C-A 10            oldest C-A
+ * As they come: A-B 6, A-C 2, C-A 12 in 5 x 29 + 23 + 14 = 182.
+ * Weighed: of the branches that follow A-C all are C-A, of those that follow
+ * C-A half are.  So shares are 1/3 and 2/3, w 1/3 : 5 = 1/15 and 2/3 : 2 = 1/3:
+ * p, q and r count once each, 1000 laps of both kinds.
+ */
+static void a_burst_is_weighed_by_its_oldest_edge(void **state)
+{
+	struct bench *b = *state;
+	/* In the file the newest branch comes first. */
+	const struct pd_branch p[] = { back, back, past }, q[] = { past, back, back },
+	                       r[] = { back, past, back };
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution out;
+	double f[4];
+
+	assert_int_equal(b->rec->burst_event, BURST);
+	assert_false(b->rec->relative);
+	for (int i = 0; i < 200; i++) {
+		show(b, BURST, q, 3);
+		show(b, BURST, r, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, BURST, p, 3);
+	}
+	opts.n_keep = 1;
+	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 6 / 182., 1e-6);
+	assert_float_equal(out.edge_flow[A_TO_C], 33000 * 2 / 182., 1e-6);
+	assert_float_equal(out.edge_flow[C_TO_A], 33000 * 12 / 182., 1e-6);
+	solution_fini(&out);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 10);
+	assert_float_equal(f[A_TO_C], 1000, 10);
+	assert_float_equal(f[C_TO_A], 2000, 20);
+}
+
+/* A burst is used up to its first branch that is not in the graph: in time order past, back, back | astray. */
+static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch stack[] = { past, astray, back, back, past };
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution out;
+
+	for (int i = 0; i < 40; i++)
+		show(b, BURST, stack, 5);
+	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	/* past back: C-A; back back: A-B, B-C, C-A: 29 instructions. */
+	assert_float_equal(out.edge_flow[A_TO_B], 33000 / 29., 1e-6);
+	assert_float_equal(out.edge_flow[A_TO_C], 0, 0);
+	assert_float_equal(out.edge_flow[C_TO_A], 2 * 33000 / 29., 1e-6);
+	solution_fini(&out);
+}
+
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
 static void what_lies_before_a_break_is_not_used(void **state)
 {
@@ -284,6 +346,8 @@ int main(void)
 		TEST(a_stack_tells_the_edges_between_its_branches),
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
+		TEST(a_burst_is_weighed_by_its_oldest_edge),
+		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_lies_before_a_break_is_not_used),
 		TEST(too_few_stacks_say_nothing),
 		TEST(samples_of_both_events_are_used),
