@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/burst.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+typedef struct user_regs_struct regs_type;
+#define REGS_IP(r) ((r)->rip)
+#else
+typedef struct user_regs_struct regs_type;
+#define REGS_IP(r) ((r)->pc)
+#endif
+
+enum { N_PAGES = 8, PAGE = 4096 };
+
+/* Code of the stepped process, read a page at a time and forgotten with the burst. */
+struct code {
+	pid_t tid;
+	struct {
+		uint64_t ip;
+		size_t n; /* bytes there are; 0 = empty */
+		uint8_t bytes[PAGE];
+	} pages[N_PAGES];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static size_t read_code(pid_t tid, uint64_t ip, uint8_t *out, size_t n)
+{
+	struct iovec mine = { out, n }, theirs = { (void *)(uintptr_t)ip, n };
+	ssize_t got = process_vm_readv(tid, &mine, 1, &theirs, 1, 0);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* The bytes at ip; an instruction that ends on the next page is read by itself. */
+static const uint8_t *code_at(struct code *c, uint64_t ip, uint8_t buf[STEP_MAX_INSN_BYTES], size_t *n)
+{
+	uint64_t base = ip & ~(uint64_t)(PAGE - 1);
+	size_t slot = (ip / PAGE) % N_PAGES, off = ip - base;
+
+	if (off + STEP_MAX_INSN_BYTES > PAGE) {
+		size_t here = PAGE - off;
+
+		/* The next page may not be there, and needn't be. */
+		*n = read_code(c->tid, ip, buf, STEP_MAX_INSN_BYTES);
+		if (!*n)
+			*n = read_code(c->tid, ip, buf, here);
+		return buf;
+	}
+	if (c->pages[slot].ip != base || !c->pages[slot].n) {
+		c->pages[slot].ip = base;
+		c->pages[slot].n = read_code(c->tid, base, c->pages[slot].bytes, PAGE);
+	}
+	*n = c->pages[slot].n > off ? c->pages[slot].n - off : 0;
+	return c->pages[slot].bytes + off;
+}
+
+static int get_regs(pid_t tid, regs_type *regs)
+{
+	struct iovec v = { regs, sizeof(*regs) };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) < 0 ? -1 : 0;
+}
+
+#if defined(__x86_64__)
+
+static bool in_syscall(pid_t tid, const regs_type *regs)
+{
+	(void)tid;
+	return (int64_t)regs->orig_rax >= 0;
+}
+
+/*
+ * Some system calls (epoll_wait, semop, sigtimedwait) answer a stop with EINTR
+ * although no signal was handled.  Then no signal is waiting either, and the
+ * call can be made again as if nothing had been.
+ */
+static void mend_syscall(pid_t tid, const regs_type *regs)
+{
+	regs_type again = *regs;
+	struct iovec v = { &again, sizeof(again) };
+
+	if ((int64_t)regs->rax != -EINTR)
+		return;
+	again.rax = regs->orig_rax;
+	again.orig_rax = (uint64_t)-1;
+	again.rip -= 2;
+	ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v);
+}
+
+#else
+
+#ifndef NT_ARM_SYSTEM_CALL
+#define NT_ARM_SYSTEM_CALL 0x404
+#endif
+
+static bool in_syscall(pid_t tid, const regs_type *regs)
+{
+	int number = -1;
+	struct iovec v = { &number, sizeof(number) };
+
+	(void)regs;
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &v) == 0 && number != -1;
+}
+
+/* The call's first argument is overwritten by its result and kept where a tracer can't see it. */
+static void mend_syscall(pid_t tid, const regs_type *regs)
+{
+	(void)tid;
+	(void)regs;
+}
+
+#endif
+
+/* Is a signal waiting that the thread would take?  Then a system call was interrupted for good reason. */
+static bool signal_waits(pid_t tid)
+{
+	unsigned long long pending = 0, shared = 0, blocked = 0;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "SigPnd: %llx", &pending);
+		sscanf(line, "ShdPnd: %llx", &shared);
+		sscanf(line, "SigBlk: %llx", &blocked);
+	}
+	fclose(f);
+	return ((pending | shared) & ~blocked) != 0;
+}
+
+/* Wait for the thread; false when it is gone. */
+static bool await(pid_t tid, int *status)
+{
+	pid_t got;
+
+	do
+		got = waitpid(tid, status, __WALL);
+	while (got < 0 && errno == EINTR);
+	return got == tid && WIFSTOPPED(*status);
+}
+
+/* A trap of our own making, as against a SIGTRAP that the program is sent. */
+static bool is_our_trap(pid_t tid, int status)
+{
+	siginfo_t info;
+
+	if (WSTOPSIG(status) != SIGTRAP || status >> 16)
+		return false;
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+}
+
+/*
+ * Let the thread go from the stop that `status` tells of.  A signal on its way goes on; a stop
+ * of the whole process (SIGSTOP, Ctrl-Z) is left as it is.
+ */
+static void let_go(pid_t tid, int status, bool ours)
+{
+	long signal = ours || status >> 16 ? 0 : WSTOPSIG(status);
+
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)signal);
+}
+
+/* Steps until enough has been seen.  Returns how it ended; *status is the last stop, *ours whether we made it. */
+static enum burst_end walk(struct step_decoder *d, const struct burst_limits *limits,
+                           const volatile sig_atomic_t *stop, struct burst *b, int *status, bool *ours)
+{
+	struct code code = { .tid = b->tid };
+	uint64_t ip = b->start_ip, until = b->time_ns + limits->held_ns;
+
+	while (b->n < limits->n_branches && b->n_steps < limits->n_steps && !*stop && now_ns() < until) {
+		uint8_t buf[STEP_MAX_INSN_BYTES];
+		size_t n_bytes;
+		const uint8_t *bytes = code_at(&code, ip, buf, &n_bytes);
+		struct step_insn insn = step_decode(d, bytes, n_bytes, ip);
+		regs_type regs;
+
+		if (insn.kind == STEP_NEVER)
+			return BURST_CUT;
+		if (ptrace(PTRACE_SINGLESTEP, b->tid, NULL, NULL) < 0 || !await(b->tid, status))
+			return BURST_GONE;
+		*ours = is_our_trap(b->tid, *status);
+		if (!*ours)
+			return BURST_SIGNAL;
+		if (get_regs(b->tid, &regs) < 0)
+			return BURST_GONE;
+		b->n_steps++;
+		switch (step_judge(insn, ip, REGS_IP(&regs))) {
+		case STEP_SEEN_LOST:
+			return BURST_CUT;
+		case STEP_SEEN_TAKEN:
+			b->branches[b->n++] = (struct burst_branch){ ip, REGS_IP(&regs) };
+			break;
+		case STEP_SEEN_ON:
+			break;
+		}
+		ip = REGS_IP(&regs);
+	}
+	return BURST_WHOLE;
+}
+
+/* Between two stops one of us waits for the other: on one CPU that is a switch, across two a wake-up. */
+static void follow_cpu(struct burst *b)
+{
+	char path[64], text[1024];
+	int fd, field = 2, cpu = -1;
+	ssize_t n;
+	cpu_set_t set;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)b->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	/* The name may have spaces in it, and ends at the last parenthesis; the CPU is field 39. */
+	for (const char *s = strrchr(text, ')'); s && (s = strchr(s, ' ')); s++)
+		if (++field == 39)
+			cpu = atoi(s + 1);
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	b->cpu = (uint32_t)cpu;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *limits,
+                const volatile sig_atomic_t *stop, struct burst *out)
+{
+	int status = 0;
+	uint64_t asked_ns;
+	bool ours = false;
+	regs_type regs;
+
+	memset(out, 0, offsetof(struct burst, branches));
+	out->tid = tid;
+	follow_cpu(out);
+	asked_ns = now_ns();
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		out->error = errno;
+		out->end = errno == ESRCH ? BURST_GONE : BURST_REFUSED;
+		return;
+	}
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (!await(tid, &status)) {
+		out->end = BURST_GONE;
+		return;
+	}
+	out->time_ns = now_ns();
+	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
+		out->end = BURST_SIGNAL;
+	} else if (get_regs(tid, &regs) < 0) {
+		out->end = BURST_GONE;
+	} else if (in_syscall(tid, &regs)) {
+		out->end = BURST_KERNEL;
+		if (!signal_waits(tid))
+			mend_syscall(tid, &regs);
+	} else {
+		out->start_ip = REGS_IP(&regs);
+		out->end = (uint8_t)walk(d, limits, stop, out, &status, &ours);
+	}
+	let_go(tid, status, ours);
+	out->held_ns = now_ns() - asked_ns;
+}

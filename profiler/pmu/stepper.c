@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/stepper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+
+struct request {
+	pid_t tid;
+	struct burst_limits limits;
+};
+
+static volatile sig_atomic_t wants_end;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	wants_end = 1;
+}
+
+static void take_signals(void)
+{
+	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 };
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Nothing of the recorder's may be kept open by us: its output would not end with it. */
+static void close_all_but(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
+		dup2(null, i);
+	if (fd > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned)fd - 1, 0);
+	close_range((unsigned)fd + 1, ~0u, 0);
+}
+
+__attribute__((noreturn)) static void serve(int fd, pid_t recorder)
+{
+	struct step_decoder *decoder = NULL;
+	static struct burst burst;
+	struct request request;
+
+	setsid();
+	prctl(PR_SET_NAME, "skidprof-step");
+	take_signals();
+	prctl(PR_SET_PDEATHSIG, SIGUSR1);
+	if (getppid() != recorder)
+		_exit(0);
+	close_all_but(fd);
+	if (step_decoder_new(&decoder) < 0)
+		_exit(1);
+	/* An end of the stream, or a signal, is the end. */
+	while (!wants_end && recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
+		size_t n;
+
+		burst_take(decoder, request.tid, &request.limits, &wants_end, &burst);
+		n = offsetof(struct burst, branches) + burst.n * sizeof(burst.branches[0]);
+		if (send(fd, &burst, n, MSG_NOSIGNAL) != (ssize_t)n)
+			break;
+	}
+	step_decoder_free(decoder);
+	_exit(0);
+}
+
+int stepper_start(struct stepper *s)
+{
+	struct step_decoder *decoder = NULL;
+	pid_t recorder = getpid();
+	int pair[2], err = step_decoder_new(&decoder);
+
+	*s = (struct stepper){ .fd = -1 };
+	if (err < 0)
+		return err;
+	step_decoder_free(decoder);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_fail_errno("socketpair");
+	fflush(NULL);
+	s->pid = fork();
+	if (s->pid == 0)
+		serve(pair[1], recorder);
+	close(pair[1]);
+	s->fd = pair[0];
+	if (s->pid < 0) {
+		err = sp_fail_errno("fork");
+		close(s->fd);
+		s->fd = -1;
+	}
+	return err;
+}
+
+void stepper_allow(const struct stepper *s)
+{
+#ifdef PR_SET_PTRACER
+	/* Fails where there is no Yama, which then needn't be asked. */
+	if (s->pid > 0)
+		prctl(PR_SET_PTRACER, (unsigned long)s->pid, 0, 0, 0);
+#else
+	(void)s;
+#endif
+}
+
+static int gone(void)
+{
+	return sp_fail(SP_EIO, "the process that takes bursts has ended: killed?");
+}
+
+int stepper_ask(struct stepper *s, pid_t tid, const struct burst_limits *limits)
+{
+	struct request request = { .tid = tid, .limits = *limits };
+
+	if (s->fd < 0 || send(s->fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request))
+		return gone();
+	s->asked = true;
+	return 0;
+}
+
+int stepper_answer(struct stepper *s, struct burst *out)
+{
+	ssize_t n;
+
+	do
+		n = recv(s->fd, out, sizeof(*out), MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return 0;
+	if (n < (ssize_t)offsetof(struct burst, branches))
+		return gone();
+	s->asked = false;
+	return 1;
+}
+
+void stepper_stop(struct stepper *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	if (s->pid > 0) {
+		kill(s->pid, SIGTERM);
+		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	s->pid = 0;
+}
