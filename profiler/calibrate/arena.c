@@ -21,16 +21,6 @@ static uint64_t next_random(uint64_t *s)
 	return *s * UINT64_C(2685821657736338717);
 }
 
-static void fill_buffer(struct cliff_arena *a)
-{
-	uint64_t seed = 1;
-
-	memset(a->buffer, 0, CLIFF_BUFFER_BYTES);
-	for (size_t i = 0; i < CLIFF_RANDOM_BYTES; i++)
-		a->buffer[CLIFF_RANDOM_AT + i] = next_random(&seed) >> 40 & 1;
-	*(uint64_t *)a->buffer = (uint64_t)(uintptr_t)a->buffer;
-}
-
 int cliff_arena_open(struct cliff_arena *a)
 {
 	size_t n = (size_t)CLIFF_CHASE_BYTES + HUGE + HUGE;
@@ -49,7 +39,7 @@ int cliff_arena_open(struct cliff_arena *a)
 	/* With small pages a chase over a few hundred KB measures the TLB, and colours of pages blur a cache's size. */
 	a->has_huge_pages = madvise(a->chase, (size_t)CLIFF_CHASE_BYTES + HUGE, MADV_HUGEPAGE) == 0;
 	/* Pages never written all show the one page of zeros, which no real program reads. */
-	fill_buffer(a);
+	memset(a->buffer, 0, CLIFF_BUFFER_BYTES);
 	memset(a->chase, 0, CLIFF_CHASE_BYTES);
 	return 0;
 }
@@ -116,7 +106,7 @@ static void lay(struct cliff_arena *a, uint64_t lines)
 	else if (a->chase_lines != lines)
 		lay_cycle(a, lines);
 	a->chase_lines = lines;
-	if (s->chase[0] < CLIFF_RANDOM_BYTES) {
+	if (!s->chase[0]) {
 		/* Another place each time: where a walk began before is still in a cache. */
 		uint64_t at = next_random(&a->seed);
 
@@ -129,7 +119,7 @@ static void lay(struct cliff_arena *a, uint64_t lines)
 void cliff_arena_prepare(struct cliff_arena *a, const struct cliff *c, uint32_t pressure)
 {
 	struct cliff_state *s = a->state;
-	uint64_t lines = c->shape == CLIFF_MISSES  ? LONG_CHASES
+	uint64_t lines = c->is_far                 ? LONG_CHASES
 	                 : c->shape == CLIFF_CHASE ? (uint64_t)pressure * 1024 / LINE
 	                                           : 0;
 
@@ -138,7 +128,7 @@ void cliff_arena_prepare(struct cliff_arena *a, const struct cliff *c, uint32_t 
 	s->zero = 0;
 	/* Stores may have gone over the pointer that points to itself. */
 	*(uint64_t *)a->buffer = s->buffer;
-	/* Not chases: a place in the random bytes.  Another footprint: begin anew. */
+	/* Another footprint, or no chase: begin anew. */
 	if (!lines || lines != a->chase_lines)
 		s->chase[0] = s->chase[1] = 0;
 	if (lines)

@@ -73,6 +73,7 @@ static const struct form forms[] = {
 	{ "ret", "", 0, MAP_1, 0xc3, ZO },
 	{ "jmp", "l", 0, MAP_1, 0xeb, J },
 	{ "jo", "l", 0, MAP_1, 0x70, J },
+	{ "js", "l", 0, MAP_1, 0x78, J },
 	{ "je", "l", 0, MAP_1, 0x74, J },
 	{ "jne", "l", 0, MAP_1, 0x75, J },
 	{ "movq", "xr", 0x66, MAP_0F, 0x6e, RM, 0, true },

@@ -42,6 +42,7 @@ enum cliff_method {
 	CLIFF_PLATEAU,    /* the plateau that a x pressure / response comes to */
 	CLIFF_KNEE,       /* change point; the last pressure before it + a */
 	CLIFF_BEND,       /* the same where the slope changes, not only the level */
+	CLIFF_FILL,       /* footprint in KB up to which a cache holds everything */
 	CLIFF_LEVEL,      /* the level of a flat curve / a */
 	CLIFF_DIFFERENCE, /* response with the feature - without it, / a */
 	CLIFF_PRESENCE,   /* 1 where response with it <= a x without it, else 0 */
@@ -64,15 +65,16 @@ struct cliff {
 	uint8_t method; /* enum cliff_method */
 	uint8_t scale;  /* enum cliff_scale */
 	uint8_t needs;  /* CLIFF_NEEDS_… */
+	bool is_far;    /* r14 and r15 walk over more memory than any cache holds */
+	bool is_shared; /* with other users of the machine: never better than weak */
 	bool integer;   /* a count of something: its exact value matters */
 	uint16_t from, to, step;
 	double amount;       /* see enum cliff_method */
 	const char *setup;   /* run once, before the loop; may be NULL */
 	const char *base;    /* of a pair: without the feature */
 	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
-	const char *
-	        behind; /* another capacity that the fillers fill too: the same place is that one's; may be NULL */
-	const char *params; /* keys of the core file that it speaks of, separated by blanks; "" = none */
+	const char *behind;  /* a capacity that the fillers use up too, see cliff_attribute; may be NULL */
+	const char *params;  /* keys of the core file that it speaks of, separated by blanks; "" = none */
 	const char *isolates;
 };
 
@@ -89,13 +91,13 @@ const char *cliff_class_name(enum cliff_class cls);
 
 /* What the emitted code is called with (rsi); read at its start, chases written back at its end. */
 struct cliff_state {
-	uint64_t chase[2]; /* r14, r15: where the two pointer chases are, or the place in the random bytes */
+	uint64_t chase[2]; /* r14, r15: where the two chases are, or just two registers */
 	uint64_t buffer;   /* r13 and r12: CLIFF_BUFFER_BYTES of written memory */
 	double one, zero;  /* xmm0 to xmm15 are one, but xmm14, which is zero */
 };
 
-/* The buffer: its first word points to itself; zeros; from CLIFF_RANDOM_AT on bytes that are 0 or 1 at random. */
-enum { CLIFF_RANDOM_AT = 1 << 16, CLIFF_RANDOM_BYTES = 1 << 16, CLIFF_BUFFER_BYTES = 1 << 18 };
+/* The buffer: zeros, but its first word points to itself. */
+enum { CLIFF_BUFFER_BYTES = 1 << 18 };
 
 struct cliff_arena {
 	struct cliff_state *state;
@@ -184,13 +186,20 @@ struct cliff_result {
 
 /*
  * Trap 8: one filler does not tell which of two structures was full.  A
- * change point within 2% of the one of the row that c->behind names is
+ * change point within 5% of the one of the row that c->behind names is
  * that row's, and c's becomes absent.
  */
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r);
 
 /* Only the curve decides: real and model curves are treated alike.  -SP_EDOMAIN: too few points; -SP_ENOMEM. */
 int cliff_infer(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out);
+
+/*
+ * Several sweeps of one cliff, each inferred by itself, beside what all of
+ * them together say: widens r's interval to what they differ by, and its
+ * verdict with it.
+ */
+void cliff_agree(const struct cliff_result *sweeps, size_t n, struct cliff_result *r);
 
 /* ---- the processor ---- */
 
@@ -211,7 +220,14 @@ double cliff_native_tsc_ghz(const struct cliff_native *n);
 /* Why this processor has no such cliff, NULL when it can run it. */
 const char *cliff_native_lacks(const struct cliff *c);
 
-/* Measure the responses of a curve whose pressures are given. */
+/* Measure the responses of a curve whose pressures are given, once. */
 int cliff_run_native(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve);
+
+/*
+ * The whole of a cliff: its pressures, those around a change point, all of
+ * them swept several times; each point's median over the sweeps is kept.
+ */
+int cliff_measure_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_curve *curve,
+                         struct cliff_result *out);
 
 #endif

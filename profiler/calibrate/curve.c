@@ -21,11 +21,15 @@ static double scale_of(const struct cliff *c, const struct cliff_sizes *s)
 	return 1;
 }
 
+static bool has_place(const struct cliff *c)
+{
+	return c->method == CLIFF_KNEE || c->method == CLIFF_BEND || c->method == CLIFF_FILL;
+}
+
 void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
                      struct cliff_curve *out)
 {
-	uint32_t step =
-	        quick && (c->method == CLIFF_KNEE || c->method == CLIFF_BEND) ? c->step * 2u : c->step;
+	uint32_t step = quick && has_place(c) ? c->step * 2u : c->step;
 	double scale = scale_of(c, sizes);
 
 	memset(out, 0, sizeof(*out));
@@ -53,8 +57,7 @@ void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struc
 	uint32_t step;
 
 	memset(out, 0, sizeof(*out));
-	if ((c->method != CLIFF_KNEE && c->method != CLIFF_BEND) || cliff_infer(c, coarse, &r) < 0 ||
-	    r.verdict == CLIFF_ABSENT)
+	if (!has_place(c) || cliff_infer(c, coarse, &r) < 0 || r.verdict == CLIFF_ABSENT)
 		return;
 	while (foot < last && coarse->pressure[foot + 1] + c->amount <= r.value)
 		foot++;

@@ -16,13 +16,15 @@
 #include "profiler/base/err.h"
 
 /* What a row may move by from one day to the next and still be clean. */
-static const double CLEAN = 0.03;
+static const double CLEAN = 0.03, WEAK = 0.5;
 /* A change point is one only where the response rises by a quarter (trap 2). */
 static const double LEAST_STEP = 0.25;
 /* Change points nearer to each other than that are one. */
-static const double SAME_PLACE = 0.02;
+static const double SAME_PLACE = 0.05;
+/* A cache's rise ends within that factor of its beginning: one more way, at least of four. */
+static const double STEEP = 1.3;
 
-enum { LEAST_SEGMENT = 2 };
+enum { LEAST_SEGMENT = 2, NEAR = 16 };
 
 struct line {
 	double a, b, sse, sd_b; /* y = a + bx; of b: NAN with two points */
@@ -56,14 +58,19 @@ static double noise_of(const struct cliff_curve *c, size_t from, size_t to)
 	return gsl_stats_mean(c->spread + from, 1, to - from);
 }
 
+static enum cliff_verdict verdict_of(const struct cliff_result *r)
+{
+	double half = (r->hi - r->lo) / 2, value = fabs(r->value);
+
+	return half <= CLEAN * value ? CLIFF_CLEAN : half <= WEAK * value ? CLIFF_WEAK : CLIFF_NOISY;
+}
+
 static void set_interval(struct cliff_result *r, double value, double half)
 {
 	r->value = value;
 	r->lo = value - half;
 	r->hi = value + half;
-	r->verdict = half <= CLEAN * fabs(value)        ? CLIFF_CLEAN
-	             : half <= 10 * CLEAN * fabs(value) ? CLIFF_WEAK
-	                                                : CLIFF_NOISY;
+	r->verdict = verdict_of(r);
 }
 
 /* 97.5% point of Student's t: half the width of a 95% interval in standard deviations. */
@@ -130,32 +137,110 @@ static void find_change(const struct cliff_curve *c, struct change *out)
 		out->hi++;
 }
 
-/* Where it is, between which pressures it can be, and how far it stands out. */
+/* The points within some places of one: what is far away has slopes of its own. */
+static void cut_around(const struct cliff_curve *c, size_t middle, struct cliff_curve *out)
+{
+	size_t from = middle > NEAR ? middle - NEAR : 0, to = middle + NEAR < c->n ? middle + NEAR : c->n;
+
+	out->n = to - from;
+	memcpy(out->pressure, c->pressure + from, out->n * sizeof(*out->pressure));
+	memcpy(out->response, c->response + from, out->n * sizeof(*out->response));
+	memcpy(out->spread, c->spread + from, out->n * sizeof(*out->spread));
+}
+
+static void set_absent(struct cliff_result *out)
+{
+	out->value = out->lo = out->hi = NAN;
+	out->verdict = CLIFF_ABSENT;
+}
+
+/* Is there one at all: the whole curve tells.  Where: the points around it. */
 static void infer_change(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
+	struct cliff_curve around;
 	struct change ch;
-	uint32_t foot, next;
 	bool is_there;
 
 	find_change(curve, &ch);
-	foot = curve->pressure[ch.at - 1];
-	next = curve->pressure[ch.at];
-	out->before = at(&ch.left, foot);
-	out->after = at(&ch.right, next);
+	out->before = at(&ch.left, curve->pressure[ch.at - 1]);
+	out->after = at(&ch.right, curve->pressure[ch.at]);
 	is_there = c->method == CLIFF_BEND ? ch.right.b > ch.left.b * (1 + LEAST_STEP)
 	                                   : out->after >= out->before * (1 + LEAST_STEP);
 	if (!is_there) {
-		out->value = out->lo = out->hi = NAN;
-		out->verdict = CLIFF_ABSENT;
+		set_absent(out);
 		return;
 	}
-	out->value = foot + c->amount;
-	out->lo = curve->pressure[ch.lo - 1] + c->amount;
-	out->hi = curve->pressure[ch.hi] - 1 + c->amount;
-	out->verdict = out->hi - out->lo <= 2 * CLEAN * out->value ? CLIFF_CLEAN : CLIFF_WEAK;
+	cut_around(curve, ch.at, &around);
+	find_change(&around, &ch);
+	out->value = around.pressure[ch.at - 1] + c->amount;
+	out->lo = around.pressure[ch.lo - 1] + c->amount;
+	out->hi = around.pressure[ch.hi] - 1 + c->amount;
+	out->verdict = verdict_of(out);
 	/* The step must stand out of the noise on both sides. */
 	if (c->method == CLIFF_KNEE && out->after - out->before < 2 * noise_of(curve, 0, curve->n))
 		out->verdict = CLIFF_NOISY;
+}
+
+/* ---- footprints ---- */
+
+/* Median of three neighbours: one point that a neighbour on the machine spoilt does not count. */
+static double smooth_at(const struct cliff_curve *c, size_t i)
+{
+	double v[3];
+	size_t from = i > 0 ? i - 1 : 0, n = (i + 1 < c->n ? i + 2 : c->n) - from;
+
+	if (n < 3)
+		return c->response[i];
+	memcpy(v, c->response + from, sizeof(v));
+	gsl_sort(v, 1, 3);
+	return v[1];
+}
+
+/* The last point up to which the curve is below a share of its rise. */
+static size_t last_below(const struct cliff_curve *c, double low, double high, double share)
+{
+	size_t i = 0;
+
+	while (i + 1 < c->n && smooth_at(c, i + 1) <= low + share * (high - low))
+		i++;
+	return i;
+}
+
+static double median_of(const struct cliff_curve *c, size_t from, size_t to)
+{
+	double sorted[CLIFF_MAX_POINTS];
+
+	memcpy(sorted, c->response + from, (to - from) * sizeof(*sorted));
+	gsl_sort(sorted, 1, to - from);
+	return gsl_stats_median_from_sorted_data(sorted, 1, to - from);
+}
+
+/*
+ * A cache that overflows set by set: a steep rise that begins at its size.
+ * Where pages lie at random in a large cache, its sets fill unevenly and the
+ * rise is long; then its middle is near the size, and the verdict is weak.
+ */
+static void infer_fill(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
+{
+	double low = median_of(curve, 0, (curve->n + 3) / 4),
+	       high = median_of(curve, curve->n - curve->n / 4, curve->n);
+	size_t foot = last_below(curve, low, high, 0.1), top = last_below(curve, low, high, 0.85);
+
+	(void)c;
+	out->before = low;
+	out->after = high;
+	if (!(high >= low * (1 + LEAST_STEP)) || foot + 1 == curve->n) {
+		set_absent(out);
+		return;
+	}
+	out->lo = curve->pressure[foot];
+	out->hi = curve->pressure[foot + 1] - 1;
+	out->value = out->lo;
+	if (curve->pressure[top] > out->lo * STEEP) {
+		out->value = curve->pressure[last_below(curve, low, high, 0.5)];
+		out->hi = curve->pressure[top];
+	}
+	out->verdict = verdict_of(out);
 }
 
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r)
@@ -242,17 +327,41 @@ int cliff_infer(const struct cliff *c, const struct cliff_curve *curve, struct c
 		size_t least; /* points */
 		void (*infer)(const struct cliff *, const struct cliff_curve *, struct cliff_result *);
 	} methods[] = {
-		[CLIFF_SLOPE] = { 3, infer_slope },           [CLIFF_RATE] = { 3, infer_rate },
-		[CLIFF_PLATEAU] = { 3, infer_plateau },       [CLIFF_KNEE] = { 4, infer_change },
-		[CLIFF_BEND] = { 4, infer_change },           [CLIFF_LEVEL] = { 1, infer_level },
-		[CLIFF_DIFFERENCE] = { 2, infer_difference }, [CLIFF_PRESENCE] = { 2, infer_presence },
+		[CLIFF_SLOPE] = { 3, infer_slope },       [CLIFF_RATE] = { 3, infer_rate },
+		[CLIFF_PLATEAU] = { 3, infer_plateau },   [CLIFF_KNEE] = { 4, infer_change },
+		[CLIFF_BEND] = { 4, infer_change },       [CLIFF_FILL] = { 8, infer_fill },
+		[CLIFF_LEVEL] = { 1, infer_level },       [CLIFF_DIFFERENCE] = { 2, infer_difference },
+		[CLIFF_PRESENCE] = { 2, infer_presence },
 	};
 
 	if (curve->n < methods[c->method].least)
 		return sp_fail(SP_EDOMAIN, "cliff %s: a curve of %zu points; it needs %zu", c->name, curve->n,
 		               methods[c->method].least);
 	methods[c->method].infer(c, curve, out);
+	if (c->is_shared && out->verdict == CLIFF_CLEAN)
+		out->verdict = CLIFF_WEAK;
 	return 0;
+}
+
+/* A value that differs from sweep to sweep is no better known than that. */
+void cliff_agree(const struct cliff_result *sweeps, size_t n, struct cliff_result *r)
+{
+	size_t absent = 0;
+
+	for (size_t i = 0; i < n; i++)
+		absent += sweeps[i].verdict == CLIFF_ABSENT;
+	if (r->verdict == CLIFF_ABSENT || r->verdict == CLIFF_NOISY)
+		return;
+	if (absent) {
+		r->verdict = CLIFF_NOISY;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		r->lo = fmin(r->lo, sweeps[i].value);
+		r->hi = fmax(r->hi, sweeps[i].value);
+	}
+	if (verdict_of(r) > r->verdict)
+		r->verdict = verdict_of(r);
 }
 
 const char *cliff_verdict_name(enum cliff_verdict v)

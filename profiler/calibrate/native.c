@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -275,16 +276,32 @@ static uint64_t choose_iterations(struct cliff_native *n)
 	}
 }
 
-/* The clock runs in between, so that the frequency is that of the same millisecond. */
+static long preemptions(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
+}
+
+/*
+ * The clock runs in between, so that the frequency is that of the same
+ * millisecond.  A run during which another task had the processor does not
+ * count, as long as there are others.
+ */
 static void add_batch(struct cliff_native *n, struct runs *r)
 {
 	double clock[BATCH];
 	size_t first = r->n, clocks = 0;
 
-	for (unsigned i = 0; i < BATCH; i++, r->n++) {
+	for (unsigned tries = 0; r->n < first + BATCH; tries++) {
+		long before = preemptions();
+
 		r->few[r->n] = (double)run_ticks(&n->code, r->n_few, n->arena.state);
 		r->many[r->n] = (double)run_ticks(&n->code, r->n_many, n->arena.state);
+		if (tries < 2 * BATCH && preemptions() != before)
+			continue;
 		clocks += clock_once(n, &clock[clocks]);
+		r->n++;
 	}
 	if (clocks) {
 		gsl_sort(clock, 1, clocks);

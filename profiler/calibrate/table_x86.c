@@ -4,7 +4,6 @@
 
 #include "profiler/calibrate/cliff.h"
 
-/* clang-format off: a table is read by its columns */
 #define CHAIN_OF(n, text)                                                                                \
 	.cls = CLIFF_LATENCY, .unit = "cycles", .shape = CLIFF_CHAIN, .method = CLIFF_SLOPE, .from = 48, \
 	.to = 288, .step = 48, .amount = n, .snippet = text
@@ -15,14 +14,14 @@
 /* Multiples of 36, so that every stream has the same share: of 9 integer and of 12 vector registers. */
 #define SERIES_OF(n, by, text)                                                                    \
 	.cls = CLIFF_BANDWIDTH, .unit = "per cycle", .shape = CLIFF_SERIES, .method = CLIFF_RATE, \
-	.from = 2 * by, .to = 6 * by, .step = by, .amount = n, .snippet = text
+	.from = 2 * by, .to = 10 * by, .step = by, .amount = n, .snippet = text
 #define SERIES(text) SERIES_OF(1, 144, text)
 #define WINDOW_OF(what, text, most, ahead)                                                                 \
 	.cls = CLIFF_CAPACITY, .unit = what, .shape = CLIFF_MISSES, .method = CLIFF_KNEE, .integer = true, \
-	.from = 20, .to = most, .step = 20, .amount = ahead, .snippet = text
+	.is_far = true, .from = 20, .to = most, .step = 20, .amount = ahead, .snippet = text
 #define WINDOW(text, most, ahead) WINDOW_OF("entries", text, most, ahead)
 #define FOOTPRINT(of)                                                                                 \
-	.cls = CLIFF_CAPACITY, .unit = "KB", .shape = CLIFF_CHASE, .method = CLIFF_KNEE, .scale = of, \
+	.cls = CLIFF_CAPACITY, .unit = "KB", .shape = CLIFF_CHASE, .method = CLIFF_FILL, .scale = of, \
 	.integer = true, .snippet = "mov r14,[r14]"
 #define WALK(of)                                                                                          \
 	.cls = CLIFF_LATENCY, .unit = "cycles", .shape = CLIFF_CHASE, .method = CLIFF_LEVEL, .scale = of, \
@@ -33,11 +32,8 @@
 #define PRESENT .unit = "yes/no", .method = CLIFF_PRESENCE, .integer = true
 
 #define TWELVE(text) text text text text text text text text text text text text
-/* A byte from a place in the chain that the loop carries, a branch on it, and the next place, all one chain. */
-#define BRANCH_ON(from)                                                                                    \
-	"movzx eax,[r13+r15+" from                                                                         \
-	"]; " TWELVE("add rax,r11; ") "test rax,rax; je @; nop; @:; and rax,r11; add r15,rax; add r15,1; " \
-	                              "and r15,65535"
+/* Multiplication makes the numbers: no table of them that a predictor could learn by heart. */
+#define BRANCH_ON(what) "imul r15,r10; " TWELVE("add r15,r11; ") "test " what "," what "; js @; nop; @:"
 
 static const struct cliff cliffs[] = {
 	/* latency */
@@ -90,9 +86,9 @@ static const struct cliff cliffs[] = {
 	  .isolates = "a locked addition in memory" },
 	{ "l2-latency", WALK(CLIFF_OF_L2), .from = 12, .to = 36, .step = 6, .params = "l2_latency_cyc",
 	  .isolates = "a load that hits the second-level cache" },
-	{ "l3-latency", WALK(CLIFF_OF_L2), .from = 200, .to = 400, .step = 50, .params = "l3_latency_cyc",
-	  .isolates = "a load that hits the third-level cache" },
-	{ "dram-latency", WALK(CLIFF_OF_L3), .from = 300, .to = 500, .step = 100, .params = "dram_cyc",
+	{ "l3-latency", WALK(CLIFF_OF_L2), .from = 200, .to = 400, .step = 50, .is_shared = true,
+	  .params = "l3_latency_cyc", .isolates = "a load that hits the third-level cache" },
+	{ "dram-latency", CHAIN("mov r14,[r14]"), .is_far = true, .is_shared = true, .params = "dram_cyc",
 	  .isolates = "a load that misses all caches, by itself" },
 
 	/* bandwidth */
@@ -170,18 +166,19 @@ static const struct cliff cliffs[] = {
 	  .params = "", .isolates = "four kinds of filler in turn" },
 	{ "l1-size", FOOTPRINT(CLIFF_OF_L1), .from = 50, .to = 200, .step = 8, .params = "l1_kb l1_ways",
 	  .isolates = "size of the first-level data cache" },
-	{ "l2-size", FOOTPRINT(CLIFF_OF_L2), .from = 50, .to = 200, .step = 10, .params = "l2_kb l2_ways",
+	{ "l2-size", FOOTPRINT(CLIFF_OF_L2), .from = 30, .to = 200, .step = 10, .params = "l2_kb l2_ways",
 	  .isolates = "size of the second-level cache" },
-	{ "l3-size", FOOTPRINT(CLIFF_OF_L3), .from = 25, .to = 250, .step = 15, .params = "l3_kb l3_ways",
+	{ "l3-size", FOOTPRINT(CLIFF_OF_L3), .from = 10, .to = 190, .step = 20, .is_shared = true,
+	  .params = "l3_kb l3_ways",
 	  .isolates = "size of the third-level cache, as far as others leave it to us" },
 	{ "return-stack", .cls = CLIFF_CAPACITY, .unit = "entries", .shape = CLIFF_CALLS,
 	  .method = CLIFF_BEND, .integer = true, .from = 2, .to = 80, .step = 2, .amount = 0, .snippet = "",
 	  .params = "return_stack", .isolates = "return addresses that are predicted" },
 
 	/* special */
-	{ "mispredict", PAIR(BRANCH_ON("131072"), BRANCH_ON("65536")), .unit = "cycles",
-	  .method = CLIFF_DIFFERENCE, .amount = 0.5, .params = "mispredict_cyc",
-	  .isolates = "a branch that goes either way at random, part of the chain that the loop carries" },
+	{ "mispredict", PAIR(BRANCH_ON("r11"), BRANCH_ON("r15")), .setup = "mov r10,1566083941; or r15,rbx",
+	  .unit = "cycles", .method = CLIFF_DIFFERENCE, .amount = 0.5, .params = "mispredict_cyc",
+	  .isolates = "a branch that goes either way at random, on the chain that the loop carries" },
 	{ "move-elimination", PAIR("add rax,r11", "mov rcx,rax; mov rax,rcx; add rax,r11"), PRESENT,
 	  .amount = 1.5, .params = "move_elimination",
 	  .isolates = "moves between registers that take no time" },
@@ -210,8 +207,6 @@ static const struct cliff cliffs[] = {
 	  .method = CLIFF_DIFFERENCE, .amount = 1, .params = "",
 	  .isolates = "stores that cross a line, beyond those that don't" },
 };
-/* clang-format on */
-
 const struct cliff *cliff_table(size_t *n)
 {
 	*n = sizeof(cliffs) / sizeof(*cliffs);
