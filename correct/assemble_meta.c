@@ -30,7 +30,10 @@ static int fill_events(struct assembly *a)
 		const struct pd_event *e = pd_event(w->rec->reader, i);
 		const struct event_sum *sum = &w->sums.events[i];
 
-		meta->events[i] = (struct profile_event){
+		/* Of those that are one, the first: what samples are shown as keeps its index. */
+		if (w->rec->events[i].same != (int)i)
+			continue;
+		meta->events[meta->n_events] = (struct profile_event){
 			.name = profile_string(a->p, e->name),
 			.period = e->attr.freq ? 0 : e->attr.sample_period,
 			.freq = e->attr.freq,
@@ -38,16 +41,25 @@ static int fill_events(struct assembly *a)
 			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
 			.multiplexed = sum->multiplexed,
 		};
-		if (!meta->events[i].name)
+		if (!meta->events[meta->n_events++].name)
 			return -SP_ENOMEM;
 	}
-	meta->n_events = w->sums.n_events;
 	return 0;
 }
 
 static const char *text_or_empty(struct assembly *a, const char *text)
 {
 	return profile_string(a->p, text ? text : "");
+}
+
+/* Where an event stands in the profile's list, which has those that are one only once. */
+static int listed(const struct recording *rec, int event)
+{
+	int n = 0;
+
+	for (int i = 0; i < event; i++)
+		n += rec->events[i].same == i;
+	return event < 0 ? event : n;
 }
 
 static void fill_header(struct assembly *a)
@@ -64,8 +76,8 @@ static void fill_header(struct assembly *a)
 		.pmu = pmu_word(w),
 		.method = correct_method_word(w->opts->method),
 		.seed = w->opts->seed,
-		.insn_event = w->rec->insn_event,
-		.cyc_event = w->rec->cyc_event,
+		.insn_event = listed(w->rec, w->rec->insn_event),
+		.cyc_event = listed(w->rec, w->rec->cyc_event),
 		.skid_source = w->skid_source,
 		.skid_p10_cyc = skid_dist_quantile(&w->skid, 0.1),
 		.skid_median_cyc = skid_dist_quantile(&w->skid, 0.5),

@@ -244,7 +244,7 @@ static int build_scopes(struct work *w)
 struct showing {
 	const struct work *w;
 	struct evidence *ev;
-	struct pairs tasks;
+	struct pairs tasks, counters;
 	size_t i; /* number of the sample */
 };
 
@@ -280,9 +280,12 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 	int32_t scope = scope_of(w, show->i++, b);
 
-	if (task < 0)
-		return (int)task;
+	long counters = pairs_number(&show->counters, (uint64_t)r->group << 32 | rec->pid, rec->tid);
+
+	if (task < 0 || counters < 0)
+		return -SP_ENOMEM;
 	s.thread = (uint32_t)task;
+	s.counters = (uint32_t)counters;
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];
 		long local = b < 0 ? -1 : problem_block_at(p, (uint32_t)b);
@@ -308,6 +311,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	show.ev = *out;
 	err = recording_each(w->rec, "collecting evidence", show_sample, &show);
 	pairs_fini(&show.tasks);
+	pairs_fini(&show.counters);
 	return err < 0 ? err : evidence_finish(*out);
 }
 

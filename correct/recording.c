@@ -90,6 +90,49 @@ static void choose_events(struct recording *r)
 	r->relative = r->insn_event < 0 && r->burst_event >= 0 && r->cyc_event >= 0;
 }
 
+static bool counts_same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->sample_period == b->sample_period && a->freq == b->freq &&
+	       a->exclude_kernel == b->exclude_kernel && a->exclude_user == b->exclude_user &&
+	       a->precise_ip == b->precise_ip;
+}
+
+/* The first event of another group that counts the same as event i; i itself if there is none. */
+static size_t same_event(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+
+	for (size_t k = 0; k < i && e->attr.read_format & PERF_FORMAT_GROUP; k++)
+		if (pd_event(r, k)->leader != e->leader && counts_same(&pd_event(r, k)->attr, &e->attr))
+			return k;
+	return i;
+}
+
+/* In pipe mode events come one after the other. */
+static int learn_events(struct recording *r)
+{
+	size_t n = pd_n_events(r->reader);
+	struct recording_event *grown;
+	uint32_t groups = 0;
+
+	if (n == r->n_events)
+		return 0;
+	grown = realloc(r->events, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
+	r->events = grown;
+	r->n_events = n;
+	for (size_t i = 0; i < n; i++) {
+		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
+
+		grown[i] = (struct recording_event){ (int)same, leader < i ? grown[leader].group : groups++,
+			                             same != i };
+		grown[same].several = same != i || grown[same].several;
+	}
+	return 0;
+}
+
 int recording_open(const struct correct_opts *opts, struct recording **out)
 {
 	struct recording *r = calloc(1, sizeof(*r));
@@ -112,6 +155,9 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 	if (err < 0)
 		goto out;
 	choose_events(r);
+	err = learn_events(r);
+	if (err < 0)
+		goto out;
 	*out = r;
 	return 0;
 out:
@@ -127,6 +173,8 @@ void recording_close(struct recording *r)
 		module_free(r->modules[i]);
 	free(r->modules);
 	free(r->module_of_file);
+	free(r->events);
+	vec_fini(&r->values);
 	maps_free(r->maps);
 	pd_close(r->reader);
 	if (r->spool_fd >= 0)
@@ -204,6 +252,30 @@ double recording_weight(const struct recording *r, const struct pd_record *rec)
 	return e->attr.freq ? 1 : (double)e->attr.sample_period;
 }
 
+/* Events that count the same become one. */
+static int unite_events(struct recording *r, struct pd_record *rec)
+{
+	int err = learn_events(r);
+
+	if (err < 0)
+		return err;
+	r->group = r->events[rec->event].group;
+	rec->event = r->events[rec->event].same;
+	if (!r->group)
+		return 0;
+	r->values.n = 0;
+	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = 0; i < rec->sample.n_values; i++) {
+		struct pd_value v = rec->sample.values[i];
+
+		v.event = v.event < 0 ? v.event : r->events[v.event].same;
+		r->values.v[r->values.n++] = v;
+	}
+	rec->sample.values = r->values.v;
+	return 0;
+}
+
 static int restart(struct recording *r)
 {
 	int err;
@@ -243,6 +315,9 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 			sp_progress(what, n, 0);
 		if (rec.event < 0)
 			continue;
+		err = unite_events(r, &rec);
+		if (err < 0)
+			break;
 		place = recording_place(r, rec.pid, rec.sample.ip);
 		if (place.module < 0)
 			r->n_unmapped++;

@@ -9,6 +9,7 @@
  * input is spooled to an unnamed temporary file.
  */
 #include "correct/correct.h"
+#include "profiler/base/vec.h"
 #include "profiler/perfdata/maps.h"
 #include "profiler/perfdata/reader.h"
 
@@ -38,6 +39,18 @@ struct recording {
 	size_t n_files;
 
 	int insn_event, cyc_event; /* index of the sampled events, -1 = none */
+	/*
+	 * Where groups of events took turns, each has cycles and instructions of its own.  Events that
+	 * count the same are shown as one, the first of them, in samples and in their values.
+	 */
+	struct recording_event {
+		int same;       /* the first event that counts the same */
+		uint32_t group; /* number of the group it is read with, from 0 */
+		bool several;   /* there are others that count the same */
+	} * events;             /* [n_events] */
+	size_t n_events;
+	uint32_t group; /* of the sample that is being shown */
+	VEC(struct pd_value) values;
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative;     /* bursts, but no instructions: how many ran is known as shares of a region only */

@@ -106,14 +106,20 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 	return 0;
 }
 
-static int add_values(struct collect *c, const struct pd_record *rec)
+/* A counter that rested while others took their turn has counted a part only. */
+static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
+{
+	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
+}
+
+static int add_values(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_sample *s = &rec->sample;
 	long task;
 
 	if (!s->n_values)
 		return 0;
-	task = pairs_number(&c->tasks, rec->pid, rec->tid);
+	task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->pid, rec->tid);
 	if (task < 0)
 		return (int)task;
 	if ((size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)
@@ -121,11 +127,12 @@ static int add_values(struct collect *c, const struct pd_record *rec)
 	for (size_t i = 0; i < s->n_values; i++) {
 		int event = s->values[i].event;
 
-		if (event >= 0 && event < MAX_EVENTS_SUMMED)
+		if (event < 0)
+			continue;
+		if (event < MAX_EVENTS_SUMMED)
 			c->last.v[task].value[event] = s->values[i].value;
+		c->events[event].multiplexed |= is_part(r, s, event);
 	}
-	if (s->time_running_ns && s->time_running_ns < s->time_enabled_ns)
-		c->events[rec->event].multiplexed = true;
 	return 0;
 }
 
@@ -142,7 +149,7 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	if (err == 0)
 		err = add_skid(c, r, rec);
 	if (err == 0)
-		err = add_values(c, rec);
+		err = add_values(c, r, rec);
 	return err < 0 ? err : add_branches(c, r, rec);
 }
 

@@ -9,9 +9,22 @@
 #include "profiler/cmd.h"
 #include "profiler/record.h"
 
-enum { KEY_PMU = 256, KEY_CORE, KEY_SEED, KEY_TRUTH, KEY_NO_BRANCHES, KEY_DURATION, KEY_MAX_SIZE, KEY_STATS };
+enum {
+	KEY_PMU = 256,
+	KEY_CORE,
+	KEY_SEED,
+	KEY_TRUTH,
+	KEY_NO_BRANCHES,
+	KEY_DURATION,
+	KEY_MAX_SIZE,
+	KEY_STATS,
+	KEY_ROTATE
+};
 
 enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, ZSTD_LEVEL = 1 };
+
+/* The program's time: on the simulated core a long program runs for a few tenths of a second. */
+enum { DEFAULT_ROTATE_NS = 100000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
 
 struct options {
 	struct record_opts record;
@@ -24,6 +37,8 @@ static const struct argp_option argp_options[] = {
 	{ "period", 'c', "N", 0, "Sample every N events (default 10007)", 0 },
 	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N; help lists them",
 	  0 },
+	{ "rotate", KEY_ROTATE, "MS", 0,
+	  "Simulated PMU: sets of more events than counters take turns of MS ms (default 0.1; 0: never)", 0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
@@ -104,6 +119,21 @@ static error_t parse_extent(struct record_opts *o, int key, char *arg)
 	return err < 0 ? EINVAL : 0;
 }
 
+static error_t parse_rotate(const char *arg, uint64_t *rotate_ns)
+{
+	double ms;
+
+	if (cmd_parse_double("--rotate", arg, 0, MAX_ROTATE_MS, &ms) < 0)
+		return EINVAL;
+	*rotate_ns = (uint64_t)(ms * 1e6);
+	if (ms > 0 && *rotate_ns < MIN_ROTATE_NS) {
+		sp_fail(SP_EUSAGE, "--rotate: turns of less than %g ms are too short for a sample; 0 is none",
+		        MIN_ROTATE_NS / 1e6);
+		return EINVAL;
+	}
+	return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -124,6 +154,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e':
 		o->record.events = arg;
 		return 0;
+	case KEY_ROTATE:
+		return parse_rotate(arg, &o->record.rotate_ns);
 	case 'b':
 		o->record.branches = 1;
 		return 0;
@@ -171,8 +203,11 @@ int cmd_record(int argc, char **argv)
 		.args_doc = "[--] PROGRAM [ARGUMENT...]",
 		.doc = "Run a program and write samples of it to a perf.data file."
 	};
-	struct options o = { .record = {
-		                     .pmu = "auto", .output = "skidprof.data", .branches = -1, .seed = 1 } };
+	struct options o = { .record = { .pmu = "auto",
+		                         .output = "skidprof.data",
+		                         .branches = -1,
+		                         .rotate_ns = DEFAULT_ROTATE_NS,
+		                         .seed = 1 } };
 	struct record_counts counts = { 0 };
 	int first, status = 0, err;
 

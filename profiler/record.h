@@ -34,6 +34,7 @@ struct record_opts {
 	const char *core;   /* name or path of a core file; NULL = the default of the ISA */
 	const char *events; /* "-e": comma-separated names, sampled ones first; NULL = default group */
 	uint64_t period;    /* 0 = default */
+	uint64_t rotate_ns; /* more events than counters take turns of about so long; 0 = they are an error */
 	int branches;       /* 1 = yes, 0 = no, -1 = as the core has them */
 	uint64_t seed;
 	bool counting; /* exact counts wanted */

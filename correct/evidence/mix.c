@@ -6,6 +6,11 @@
  * What is used is the ratio of each event to instructions (eq. 13), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
+ *
+ * Groups that take turns count on where they stopped: an interval of such a
+ * group is in two pieces, the rest of one turn and the beginning of the next.
+ * It is the region's if both are, as the samples of other groups next to them
+ * tell.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,28 +20,44 @@
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
 
-enum { MAX_KINDS = 24 };
+enum { MAX_KINDS = 64 };
 
-/* Where the interval to a thread's next sample begins. */
+/* Where the interval to a group's next sample in a thread begins. */
 struct begin {
 	bool valid;
-	int32_t scope;
-	int32_t last_scope; /* the region most lately in, through samples outside any */
-	uint32_t n_outside; /* samples outside since then */
+	int32_t scope; /* of the sample there */
+	int32_t next;  /* of the thread's sample after it; when `rests`, another group's */
+	bool rests;
 	uint64_t value[MAX_KINDS];
+	uint64_t enabled_ns, running_ns;
+	double n_samples;
 };
 
-/* Sums over a region's intervals; the event's index within the group is k. */
+/* Where a thread is. */
+struct task {
+	int32_t scope;      /* of its last sample */
+	int32_t last_scope; /* the region most lately in, through samples outside any */
+	uint32_t n_outside; /* samples outside since then */
+	uint32_t counters;  /* whose the last sample was */
+	bool began;
+	uint64_t enabled_ns;
+};
+
+/* One event over a region's inside intervals, those in which it was counted. */
+struct kind_sums {
+	double n, insn, sum;             /* intervals, instructions and counts */
+	double n_runs;                   /* runs of intervals without a rest between them ... */
+	double insn_sq, sum_sq, cross;   /* ... and their squares */
+	double run_n, run_insn, run_sum; /* of the run under way */
+};
+
 struct scope_sums {
 	double insn;      /* inside, exact */
-	double edge_insn; /* half of the intervals that cross the region's edge */
+	double edge_insn; /* what of the intervals that cross the region's edge is taken to be inside */
 	double n_intervals, n_crossings;
-	double sum[MAX_KINDS];    /* of event k over inside intervals */
-	double sum_sq[MAX_KINDS]; /* of (event k)^2 */
-	double cross[MAX_KINDS];  /* of event k x instructions */
-	double insn_sq;
 	double n_excursions,
 	        n_outside; /* runs of samples elsewhere between two inside ones, and samples in them */
+	struct kind_sums kind[MAX_KINDS];
 };
 
 struct mix {
@@ -44,53 +65,42 @@ struct mix {
 	enum mix_kind kind[MAX_KINDS];
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
-	int insn;                /* index into kind[], -1 = no group that counts instructions was read yet */
-	struct scope_sums *sums; /* [scopes] */
-	struct {
-		struct begin *v;
-		size_t n, cap;
-	} threads;
+	int insn;                 /* index into kind[], -1 = instructions are not counted */
+	bool several;             /* groups count instructions */
+	struct scope_sums **sums; /* [scopes] */
+	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
+	VEC(struct begin *) begins;
+	VEC(struct task) tasks;
 };
+
+static int kind_at(const struct mix *m, int event)
+{
+	for (size_t k = 0; k < m->n_kinds; k++)
+		if (m->event[k] == event)
+			return (int)k;
+	return -1;
+}
 
 static void find_kinds(struct mix *m)
 {
-	const struct pd_reader *r = m->in.rec->reader;
+	const struct recording *rec = m->in.rec;
+	const struct pd_reader *r = rec->reader;
 
 	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < MAX_KINDS; i++) {
 		const struct pd_event *e = pd_event(r, i);
 		enum mix_kind kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 
-		if (kind == MIX_NONE || !(e->attr.read_format & PERF_FORMAT_GROUP))
+		if (kind == MIX_NONE || !(e->attr.read_format & PERF_FORMAT_GROUP) ||
+		    (i < rec->n_events && rec->events[i].same != (int)i))
 			continue;
+		if (kind == MIX_INSN && m->insn < 0)
+			m->insn = (int)m->n_kinds;
 		m->kind[m->n_kinds] = kind;
 		m->event[m->n_kinds++] = (int)i;
 	}
-}
-
-/*
- * Events of several groups are never read together: keep those of the first
- * group seen to count instructions, to which all others are set in relation.
- */
-static void choose_group(struct mix *m, const struct pd_sample *s)
-{
-	size_t kept = 0;
-	uint64_t value;
-	bool counts_insn = false;
-
-	for (size_t k = 0; k < m->n_kinds; k++)
-		counts_insn = counts_insn || (m->kind[k] == MIX_INSN && sample_value(s, m->event[k], &value));
-	if (!counts_insn)
-		return;
-	for (size_t k = 0; k < m->n_kinds; k++) {
-		if (!sample_value(s, m->event[k], &value))
-			continue;
-		m->kind[kept] = m->kind[k];
-		m->event[kept] = m->event[k];
-		if (m->kind[kept] == MIX_INSN && m->insn < 0)
-			m->insn = (int)kept;
-		kept++;
-	}
-	m->n_kinds = kept;
+	if (m->insn >= 0)
+		m->several =
+		        (size_t)m->event[m->insn] < rec->n_events && rec->events[m->event[m->insn]].several;
 }
 
 static int begin(const struct evidence_input *in, void **state)
@@ -99,109 +109,200 @@ static int begin(const struct evidence_input *in, void **state)
 
 	if (!m)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	*state = m;
 	m->in = *in;
 	m->insn = -1;
+	m->total = 1;
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
-	if (!m->sums) {
-		free(m);
+	if (!m->sums)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < in->n; i++)
+		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))))
+			return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", in->n);
+	return 0;
+}
+
+static int grow_tasks(struct mix *m, const struct sample_seen *s)
+{
+	while (m->tasks.n <= s->thread)
+		if (vec_push(&m->tasks, (struct task){ .scope = -1, .last_scope = -1 }) < 0)
+			return -SP_ENOMEM;
+	while (m->begins.n <= s->counters) {
+		struct begin *b = calloc(1, sizeof(*b));
+
+		if (!b || vec_push(&m->begins, b) < 0) {
+			free(b);
+			return sp_fail(SP_ENOMEM, "out of memory");
+		}
+		b->scope = b->next = -1;
 	}
-	*state = m;
 	return 0;
 }
 
-static int grow_threads(struct mix *m, uint32_t thread)
-{
-	size_t n = m->threads.n;
+/* What a group's sample says: its events' counts, in the order of its values. */
+struct reading {
+	size_t n;
+	int kind[MAX_KINDS];
+	uint64_t value[MAX_KINDS];
+	double delta[MAX_KINDS]; /* since the sample before */
+	double insn;             /* delta of instructions */
+	bool forward;
+};
 
-	if (thread < n)
-		return 0;
-	if (vec_reserve(&m->threads, (size_t)thread + 1) < 0)
-		return -SP_ENOMEM;
-	for (; n <= thread; n++)
-		m->threads.v[n] = (struct begin){ .scope = -1, .last_scope = -1 };
-	m->threads.n = n;
-	return 0;
+/* false when the group doesn't count instructions. */
+static bool read_group(const struct mix *m, const struct pd_sample *s, struct reading *r)
+{
+	bool counts_insn = false;
+
+	r->n = 0;
+	for (size_t i = 0; i < s->n_values && r->n < MAX_KINDS; i++) {
+		int k = s->values[i].event < 0 ? -1 : kind_at(m, s->values[i].event);
+
+		if (k < 0)
+			continue;
+		counts_insn |= k == m->insn;
+		r->kind[r->n] = k;
+		r->value[r->n++] = s->values[i].value;
+	}
+	return counts_insn;
 }
 
-/* The group's values in our order; false when one is missing. */
-static bool read_values(const struct mix *m, const struct pd_sample *s, uint64_t *value)
+/* Values that go back are another counter's: a new exec, or another thread's number reused. */
+static void compare(const struct mix *m, const struct begin *b, struct reading *r)
 {
-	for (size_t k = 0; k < m->n_kinds; k++)
-		if (!sample_value(s, m->event[k], &value[k]))
-			return false;
-	return m->n_kinds > 0;
+	r->forward = true;
+	r->insn = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		uint64_t before = b->value[r->kind[i]];
+
+		r->forward = r->forward && r->value[i] >= before;
+		r->delta[i] = (double)(r->value[i] - before);
+		if (r->kind[i] == m->insn)
+			r->insn = r->delta[i];
+	}
 }
 
-static void add_inside(struct mix *m, struct scope_sums *r, const double *delta)
+static void end_run(struct kind_sums *k)
 {
-	double insn = delta[m->insn];
+	k->n_runs += k->run_n > 0;
+	k->insn_sq += k->run_insn * k->run_insn;
+	k->sum_sq += k->run_sum * k->run_sum;
+	k->cross += k->run_insn * k->run_sum;
+	k->run_n = k->run_insn = k->run_sum = 0;
+}
 
-	r->insn += insn;
-	r->insn_sq += insn * insn;
+/* Intervals of one turn are alike more than others: they make one run. */
+static void add_inside(const struct mix *m, struct scope_sums *r, const struct reading *seen, bool rested)
+{
+	r->insn += seen->insn;
 	r->n_intervals++;
-	for (size_t k = 0; k < m->n_kinds; k++) {
-		r->sum[k] += delta[k];
-		r->sum_sq[k] += delta[k] * delta[k];
-		r->cross[k] += delta[k] * insn;
+	for (size_t i = 0; i < seen->n; i++) {
+		struct kind_sums *k = &r->kind[seen->kind[i]];
+
+		if (rested || !m->several)
+			end_run(k);
+		k->n++;
+		k->insn += seen->insn;
+		k->sum += seen->delta[i];
+		k->run_n++;
+		k->run_insn += seen->insn;
+		k->run_sum += seen->delta[i];
 	}
 }
 
-static void follow_excursions(struct mix *m, struct begin *b, int32_t scope)
+static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 {
 	if (scope < 0) {
-		b->n_outside++;
+		t->n_outside++;
 		return;
 	}
-	if (b->last_scope == scope && b->n_outside) {
-		m->sums[scope].n_excursions++;
-		m->sums[scope].n_outside += b->n_outside;
+	if (t->last_scope == scope && t->n_outside) {
+		m->sums[scope]->n_excursions++;
+		m->sums[scope]->n_outside += t->n_outside;
 	}
-	b->last_scope = scope;
-	b->n_outside = 0;
+	t->last_scope = scope;
+	t->n_outside = 0;
 }
 
-/* Half of an interval that crosses the region's edge is the region's. */
-static void add_crossing(struct mix *m, int32_t scope, double insn)
+/* That part of an interval which crosses the region's edge is the region's. */
+static void add_crossing(struct mix *m, int32_t scope, double insn, double part)
 {
 	if (scope < 0)
 		return;
-	m->sums[scope].edge_insn += insn / 2;
-	m->sums[scope].n_crossings++;
+	m->sums[scope]->edge_insn += part * insn;
+	m->sums[scope]->n_crossings += 2 * part;
+}
+
+/*
+ * The interval from b to here.  Its first piece ran between b's sample and
+ * the thread's next, its second between the sample before this one and this:
+ * the same two samples, unless the group rested.
+ */
+static void add_interval(struct mix *m, const struct begin *b, const struct task *t, int32_t scope,
+                         const struct reading *seen)
+{
+	int32_t next = b->rests ? b->next : scope, before = b->rests ? t->scope : b->scope;
+
+	if (b->valid && b->scope == scope && next == scope && before == scope) {
+		if (scope >= 0)
+			add_inside(m, m->sums[scope], seen, b->rests);
+		return;
+	}
+	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
+	add_crossing(m, b->scope, seen->insn, 0.25);
+	add_crossing(m, next, seen->insn, 0.25);
+	add_crossing(m, before, seen->insn, 0.25);
+	add_crossing(m, scope, seen->insn, 0.25);
+}
+
+/* The thread goes from one group's turn to another's. */
+static void follow_turns(struct mix *m, const struct task *t, const struct sample_seen *s)
+{
+	struct begin *last = m->begins.v[t->counters], *b = m->begins.v[s->counters];
+
+	if (!t->began || t->counters == s->counters)
+		return;
+	if (!last->rests)
+		last->next = s->scope;
+	last->rests = true;
+	/* A group's first turn: it counts from 0, from after the thread's last sample on. */
+	if (!b->valid)
+		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
 
 static int sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
-	uint64_t value[MAX_KINDS] = { 0 };
-	double delta[MAX_KINDS] = { 0 };
+	const struct pd_sample *smp = &s->record->sample;
+	struct reading seen;
 	struct begin *b;
-	bool forward = true;
+	struct task *t;
 
-	if (m->insn < 0)
-		choose_group(m, &s->record->sample);
-	if (m->insn < 0 || !read_values(m, &s->record->sample, value))
+	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return 0;
-	if (grow_threads(m, s->thread) < 0)
+	if (grow_tasks(m, s) < 0)
 		return -SP_ENOMEM;
-	b = &m->threads.v[s->thread];
-	follow_excursions(m, b, s->scope);
-	/* Values that go back are another counter's: a new exec, or another thread's number reused. */
-	for (size_t k = 0; k < m->n_kinds; k++) {
-		forward = forward && value[k] >= b->value[k];
-		delta[k] = (double)(value[k] - b->value[k]);
-	}
-	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
-	if (forward && b->valid && b->scope == s->scope && s->scope >= 0) {
-		add_inside(m, &m->sums[s->scope], delta);
-	} else if (forward && (!b->valid || b->scope != s->scope)) {
-		add_crossing(m, b->scope, delta[m->insn]);
-		add_crossing(m, s->scope, delta[m->insn]);
-	}
+	t = &m->tasks.v[s->thread];
+	b = m->begins.v[s->counters];
+	follow_turns(m, t, s);
+	follow_excursions(m, t, s->scope);
+	compare(m, b, &seen);
+	if (seen.forward)
+		add_interval(m, b, t, s->scope, &seen);
 	b->valid = true;
+	b->rests = false;
 	b->scope = s->scope;
-	memcpy(b->value, value, m->n_kinds * sizeof(*value));
+	b->n_samples++;
+	b->enabled_ns = smp->time_enabled_ns;
+	b->running_ns = smp->time_running_ns;
+	for (size_t i = 0; i < seen.n; i++)
+		b->value[seen.kind[i]] = seen.value[i];
+	t->began = true;
+	t->counters = s->counters;
+	t->scope = s->scope;
+	if (smp->time_enabled_ns > t->enabled_ns)
+		t->enabled_ns = smp->time_enabled_ns;
 	return 0;
 }
 
@@ -224,25 +325,55 @@ static double unseen_share(const struct scope_sums *r)
 	return outside * mixing * mixing * mixing;
 }
 
+/*
+ * The part of the time in which instructions were counted: above 1 where
+ * several groups counted them at once, below where the kernel had the group
+ * rest, 1 where groups took turns.
+ */
+static double counted_part(const struct mix *m)
+{
+	double running = 0, enabled = 0, n = 0, part;
+
+	for (size_t i = 0; i < m->begins.n; i++) {
+		const struct begin *b = m->begins.v[i];
+
+		/* A turn ends half an interval after its last sample. */
+		running +=
+		        (double)b->running_ns * (m->several && b->n_samples > 0 ? 1 + 0.5 / b->n_samples : 1);
+		n += b->n_samples;
+	}
+	for (size_t i = 0; i < m->tasks.n; i++)
+		enabled += (double)m->tasks.v[i].enabled_ns;
+	if (!(running > 0) || !(enabled > 0))
+		return 1;
+	part = running / enabled;
+	return m->several && fabs(part - 1) < fmax(0.02, 3 * (double)m->begins.n / n) ? 1 : part;
+}
+
 /* Instructions of the region, better than samples x period: exact but for the intervals at its edge. */
 static int finish(void *state)
 {
 	struct mix *m = state;
 
-	/* What ran after a thread's last sample, on average half the way to the next. */
-	for (size_t t = 0; t < m->threads.n; t++) {
-		int32_t scope = m->threads.v[t].scope;
-		struct scope_sums *r = &m->sums[scope < 0 ? 0 : scope];
+	/* What ran after a group's last sample in a thread, on average half the way to the next. */
+	for (size_t i = 0; i < m->begins.n; i++) {
+		int32_t scope = m->begins.v[i]->scope;
+		struct scope_sums *r = scope < 0 ? NULL : m->sums[scope];
 
-		if (scope < 0 || r->n_intervals < 1)
+		if (!r || r->n_intervals < 1)
 			continue;
 		r->edge_insn += r->insn / r->n_intervals / 2;
 		r->n_crossings++;
 	}
+	m->total = counted_part(m);
 	for (size_t r = 0; r < m->in.n; r++) {
-		if (m->sums[r].insn > 0)
-			m->in.problems[r]->total_insn = m->sums[r].insn + m->sums[r].edge_insn;
-		m->in.problems[r]->unseen_share = unseen_share(&m->sums[r]);
+		const struct scope_sums *s = m->sums[r];
+
+		if (s->insn > 0)
+			m->in.problems[r]->total_insn = (s->insn + s->edge_insn) / m->total;
+		m->in.problems[r]->unseen_share = unseen_share(s);
+		for (size_t k = 0; k < m->n_kinds; k++)
+			end_run(&m->sums[r]->kind[k]);
 	}
 	return 0;
 }
@@ -274,25 +405,26 @@ static bool all_zero(const double *w, size_t n)
  * intervals' scatter about it counts only for the part of the region's time
  * not covered by inside intervals, since those are a census, not a sample.
  */
-static double ratio_sd(const struct scope_sums *r, size_t k, double total)
+static double ratio_sd(const struct scope_sums *r, size_t kind, double total)
 {
-	double ratio = r->sum[k] / r->insn, n = r->n_intervals;
-	double scatter = r->sum_sq[k] - 2 * ratio * r->cross[k] + ratio * ratio * r->insn_sq;
-	double se = sqrt(fmax(scatter, 0)) / r->insn;
-	double uncovered = total > 0 ? fmax(1 - r->insn / total, 0) : 0;
-	double per_interval = n > 0 ? se * sqrt(n) : 1;
+	const struct kind_sums *k = &r->kind[kind];
+	double ratio = k->sum / k->insn;
+	double scatter = k->sum_sq - 2 * ratio * k->cross + ratio * ratio * k->insn_sq;
+	double se = sqrt(fmax(scatter, 0)) / k->insn;
+	double uncovered = total > 0 ? fmax(1 - k->insn / total, 0) : 0;
+	double per_run = k->n_runs > 0 ? se * sqrt(k->n_runs) : 1;
 	/* Code unseen outside has another mix: of the order of the ratio's own size. */
 	double foreign = unseen_share(r) * 0.5 * ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
-	double end = 4 / r->insn * sqrt(r->n_crossings + 2);
+	double end = 4 / k->insn * sqrt(r->n_crossings + 2);
 
-	return sqrt(se * se * uncovered + uncovered * uncovered * per_interval * per_interval / fmax(n, 1) +
+	return sqrt(se * se * uncovered + uncovered * uncovered * per_run * per_run / fmax(k->n_runs, 1) +
 	            foreign * foreign + end * end + 1e-10);
 }
 
 static int total_equation(const struct mix *m, const struct problem *p, size_t scope, struct equations *out)
 {
-	const struct scope_sums *r = &m->sums[scope];
+	const struct scope_sums *r = m->sums[scope];
 	struct equation *eq = equations_add(out, p->n_edges);
 	double sd;
 
@@ -311,7 +443,8 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 		     unseen_share(r) * p->total_insn;
 	else
 		sd = sqrt(p->total_insn * p->insn_per_sample);
-	eq->sd = sd + 1e-5 * p->total_insn;
+	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
+	eq->sd = sd + (1e-5 + 0.05 * fmax(1 - m->total, 0)) * p->total_insn;
 	return 0;
 }
 
@@ -319,17 +452,18 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 {
 	struct mix *m = state;
 	const struct problem *p = m->in.problems[scope];
-	const struct scope_sums *r = &m->sums[scope];
+	const struct scope_sums *r = m->sums[scope];
 	int err = total_equation(m, p, scope, out);
 
 	(void)space;
-	if (err < 0 || m->insn < 0 || r->n_intervals < 3 || !(r->insn > 0))
+	if (err < 0 || m->insn < 0)
 		return err;
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		double ratio = r->sum[k] / r->insn;
+		double ratio = r->kind[k].sum / r->kind[k].insn;
 		struct equation *eq;
 
-		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
+		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES || r->kind[k].n < 3 ||
+		    !(r->kind[k].insn > 0))
 			continue;
 		eq = equations_add(out, p->n_edges);
 		if (!eq)
@@ -356,7 +490,14 @@ static void end(void *state)
 {
 	struct mix *m = state;
 
-	vec_fini(&m->threads);
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->begins.n; i++)
+		free(m->begins.v[i]);
+	for (size_t i = 0; m->sums && i < m->in.n; i++)
+		free(m->sums[i]);
+	vec_fini(&m->begins);
+	vec_fini(&m->tasks);
 	free(m->sums);
 	free(m);
 }

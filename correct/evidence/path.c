@@ -227,10 +227,10 @@ static double keep_pace(struct path *s, const struct sample_seen *seen)
 	uint64_t insn, cyc;
 	struct pace *pace;
 
-	while (s->paces.n <= seen->thread)
+	while (s->paces.n <= seen->counters)
 		if (vec_push(&s->paces, (struct pace){ 0 }) < 0)
 			return 0;
-	pace = &s->paces.v[seen->thread];
+	pace = &s->paces.v[seen->counters];
 	if (!sample_value(&seen->record->sample, s->in.rec->insn_event, &insn) ||
 	    !sample_value(&seen->record->sample, s->in.rec->cyc_event, &cyc))
 		return 0;

@@ -8,10 +8,6 @@
 #include "profiler/base/err.h"
 #include "profiler/sim/events.h"
 
-/*
- * Prime, so that no loop's length divides it; near 1e5, so that the
- * overshoot (about 1e3 cycles at most) stays a small part of it.
- */
 /* A prime.  A smaller one could be passed by an interrupt's delay; the emulator, not sampling, is what takes time. */
 enum { DEFAULT_PERIOD = 10007 };
 
@@ -26,6 +22,9 @@ static const uint8_t fill_order[] = {
 	SIM_BRANCHES,  SIM_TAKEN_BRANCHES, SIM_LOADS,   SIM_STORES,        SIM_CALLS,      SIM_COND_BRANCHES,
 	SIM_FP_SCALAR, SIM_FP_VECTOR,      SIM_RETURNS, SIM_BRANCH_MISSES, SIM_L1D_MISSES,
 };
+
+/* The first of them that tell of the flow: counts that are not architectural are not worth a turn. */
+enum { N_ARCHITECTURAL = 9 };
 
 /* Names that perf's users know beside ours. */
 static const struct {
@@ -145,13 +144,15 @@ static int parse_list(struct sim_group *g, const char *text, uint64_t period)
 	return err;
 }
 
-static void default_group(struct sim_group *g, uint64_t period, const struct sim_counters *c)
+static void default_group(struct sim_group *g, const struct sim_group_wish *wish,
+                          const struct sim_counters *c)
 {
-	uint64_t p = period ? period : DEFAULT_PERIOD;
+	uint64_t p = wish->period ? wish->period : DEFAULT_PERIOD;
+	size_t n = wish->rotate ? N_ARCHITECTURAL : sizeof(fill_order);
 
 	add_event(g, SIM_INSTRUCTIONS, p);
 	add_event(g, SIM_CYCLES, p);
-	for (size_t i = 0; i < sizeof(fill_order) && n_programmable(g, c) < c->n_programmable; i++)
+	for (size_t i = 0; i < n && (wish->rotate || n_programmable(g, c) < c->n_programmable); i++)
 		add_event(g, fill_order[i], 0);
 }
 
@@ -174,30 +175,84 @@ static void sampled_first(struct sim_group *g, uint64_t period)
 			add_event(g, old.event[i], 0);
 }
 
-int sim_group_parse(const char *text, uint64_t period, const struct sim_counters *counters,
+static bool add_to_set(struct sim_group *g, uint32_t set, const struct sim_group *from, uint32_t i)
+{
+	if (g->n == WIRE_MAX_EVENTS)
+		return false;
+	g->event[g->n] = from->event[i];
+	g->period[g->n] = from->period[i];
+	g->set[g->n++] = set;
+	return true;
+}
+
+/*
+ * Sets of as many counted events as there are counters beside the sampled
+ * ones.  What the last one has left over counts the first events once more:
+ * a counter that stands idle tells nothing.
+ */
+static bool split(struct sim_group *g, const struct sim_counters *c)
+{
+	struct sim_group all = *g, sampled = *g;
+	uint32_t counted = all.n - all.n_sampled, room;
+	bool fits = true;
+
+	sampled.n = sampled.n_sampled;
+	if (!counted || n_programmable(&sampled, c) >= c->n_programmable)
+		return false;
+	room = c->n_programmable - n_programmable(&sampled, c);
+	g->n_sets = (counted + room - 1) / room;
+	g->n = 0;
+	for (uint32_t set = 0; set < g->n_sets; set++) {
+		for (uint32_t i = 0; i < all.n_sampled; i++)
+			fits = fits && add_to_set(g, set, &all, i);
+		for (uint32_t i = 0; i < room; i++)
+			fits = fits && add_to_set(g, set, &all, all.n_sampled + (set * room + i) % counted);
+	}
+	return fits;
+}
+
+int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters *counters,
                     const char *core_name, struct sim_group *out)
 {
-	struct sim_group g = { 0 };
+	struct sim_group g = { .n_sets = 1 };
 	int err = 0;
 
 	/* Smaller ones than this leave hardly anything between two interrupts. */
-	if (period && period < MIN_PERIOD)
+	if (wish->period && wish->period < MIN_PERIOD)
 		return sp_fail(SP_EUSAGE, "-c: the simulated PMU's periods begin at %d", MIN_PERIOD);
-	if (text)
-		err = parse_list(&g, text, period);
+	if (wish->text)
+		err = parse_list(&g, wish->text, wish->period);
 	else
-		default_group(&g, period, counters);
+		default_group(&g, wish, counters);
 	if (err < 0)
 		return err;
-	sampled_first(&g, period);
-	if (n_programmable(&g, counters) > counters->n_programmable)
+	sampled_first(&g, wish->period);
+	if (n_programmable(&g, counters) > counters->n_programmable && !(wish->rotate && split(&g, counters)))
 		return sp_fail(SP_EUSAGE,
 		               "-e: %u events need a programmable counter, and core %s has %u beside the %u "
-		               "fixed ones for cycles and instructions",
+		               "fixed ones for cycles and instructions%s",
 		               n_programmable(&g, counters), core_name, counters->n_programmable,
-		               counters->n_fixed);
+		               counters->n_fixed, wish->rotate ? "" : "; with --rotate they take turns");
 	*out = g;
 	return 0;
+}
+
+uint32_t sim_group_first(const struct sim_group *g, uint32_t i)
+{
+	uint32_t first = 0;
+
+	while (first < i && g->set[first] != g->set[i])
+		first++;
+	return first;
+}
+
+uint32_t sim_group_size(const struct sim_group *g, uint32_t set)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		n += g->set[i] == set;
+	return n;
 }
 
 const char *sim_group_name(const struct sim_group *g, size_t i)
@@ -230,9 +285,12 @@ void sim_group_attr(const struct sim_group *g, size_t i, bool branches, struct p
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
 	attr->sample_id_all = 1;
-	if (i == 0) {
+	/* Each set's leader; the one file needs its maps and tasks once. */
+	if (sim_group_first(g, (uint32_t)i) == i) {
 		attr->disabled = 1;
 		attr->enable_on_exec = 1;
+	}
+	if (i == 0) {
 		attr->mmap = 1;
 		attr->mmap2 = 1;
 		attr->comm = 1;

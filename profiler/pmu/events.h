@@ -20,23 +20,37 @@ struct sim_counters {
 	uint32_t branch_records; /* depth of its branch stack, 0 = none */
 };
 
+/*
+ * Members of a set are counted together, and the sets take turns.  Each begins with the sampled
+ * events, so that it is a group of its own: its counts can be set in relation to its instructions.
+ */
 struct sim_group {
-	uint32_t n;                       /* members, the sampled ones first */
-	uint32_t n_sampled;               /* 1 or more */
-	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event */
+	uint32_t n;                      /* members, set by set, the sampled ones of each first */
+	uint32_t n_sampled;              /* of each set: 1 or more */
+	uint32_t n_sets;                 /* 1 or more */
+	uint32_t event[WIRE_MAX_EVENTS]; /* enum sim_event */
+	uint32_t set[WIRE_MAX_EVENTS];
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0 = only counted */
 };
 
+struct sim_group_wish {
+	const char *text; /* "-e": names separated by commas, NULL for the default group */
+	uint64_t period;  /* "-c": of those sampled without one of their own; 0 = default */
+	bool rotate;      /* more events than counters take turns; else they are an error */
+};
+
 /*
- * text    "-e": names separated by commas, NULL for the default group.  instructions and
- *         cycles are sampled, the others counted; where neither is named the first is
- *         sampled; NAME/PERIOD is sampled at that period.
- * period  "-c": of those sampled without one of their own; 0 = default.
- * -SP_EUSAGE for unknown names (with a suggestion) and more events than the core named
- * core_name can count.
+ * instructions and cycles are sampled, the others counted; where neither is
+ * named the first is sampled; NAME/PERIOD is sampled at that period.
+ * -SP_EUSAGE for unknown names (with a suggestion) and more events than the
+ * core named core_name can count.
  */
-int sim_group_parse(const char *text, uint64_t period, const struct sim_counters *counters,
+int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters *counters,
                     const char *core_name, struct sim_group *out);
+
+/* First member of the set that member i is of, and how many members it has. */
+uint32_t sim_group_first(const struct sim_group *g, uint32_t i);
+uint32_t sim_group_size(const struct sim_group *g, uint32_t set);
 
 const char *sim_group_name(const struct sim_group *g, size_t i);
 

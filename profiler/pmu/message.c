@@ -8,7 +8,7 @@ static bool text_ends(const void *message, size_t at, size_t n)
 	return n > at && ((const char *)message)[n - 1] == '\0';
 }
 
-bool message_is_whole(const void *message, size_t n, uint32_t n_members)
+bool message_is_whole(const void *message, size_t n, const struct sim_group *group)
 {
 	const struct wire_head *head = message;
 	const struct wire_sample *sample = message;
@@ -26,8 +26,8 @@ bool message_is_whole(const void *message, size_t n, uint32_t n_members)
 	case WIRE_TASK:
 		return n >= sizeof(struct wire_task);
 	case WIRE_SAMPLE:
-		return n >= sizeof(*sample) && sample->event < n_members &&
-		       sample->n_values <= WIRE_MAX_EVENTS && sample->n_values >= n_members &&
+		return n >= sizeof(*sample) && sample->event < group->n &&
+		       sample->n_values == sim_group_size(group, group->set[sample->event]) &&
 		       sample->n_branches <= WIRE_MAX_BRANCHES &&
 		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
 		                       sample->n_branches * sizeof(struct wire_branch);

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/pmu/events.h"
+
 /*
  * Is this a whole message of the plugin's, with all that its kind must have?
- * A sample must carry at least n_members values.  The plugin is ours: one of
- * an older build is the likely fault.
+ * A sample must carry the values of its set of the group.  The plugin is
+ * ours: one of an older build is the likely fault.
  */
-bool message_is_whole(const void *message, size_t n, uint32_t n_members);
+bool message_is_whole(const void *message, size_t n, const struct sim_group *group);
 
 #endif

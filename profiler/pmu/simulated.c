@@ -115,6 +115,7 @@ static void judge_periods(const struct sim_group *g)
 static int prepare(struct run *r)
 {
 	const struct record_opts *o = r->opts;
+	const struct sim_group_wish wish = { o->events, o->period, o->rotate_ns != 0 };
 	int err;
 
 	err = program_find(o->argc, o->argv, &r->program);
@@ -127,7 +128,7 @@ static int prepare(struct run *r)
 	err = sim_core_load(o->core, r->program.isa, &r->core);
 	if (err < 0)
 		return err;
-	err = sim_group_parse(o->events, o->period, &r->core.counters, r->core.name, &r->group);
+	err = sim_group_parse(&wish, &r->core.counters, r->core.name, &r->group);
 	if (err < 0)
 		return err;
 	r->branches = o->branches ? (int)r->core.counters.branch_records : 0;
@@ -179,10 +180,11 @@ static int send_config(struct run *r, int fd)
 	c->seed = r->opts->seed;
 	c->text_bytes = (uint32_t)r->core.n_bytes;
 	memcpy(c + 1, r->core.text, r->core.n_bytes);
-	for (uint32_t i = 0; c->timing && i < g->n; i++) {
-		c->event[c->n_events] = g->event[i];
-		c->period[c->n_events++] = g->period[i];
-	}
+	c->n_events = c->timing ? g->n : 0;
+	c->n_sets = g->n_sets;
+	c->rotate_ns = r->opts->rotate_ns;
+	for (uint32_t i = 0; i < c->n_events; i++)
+		c->event[i] = (struct wire_event){ g->event[i], g->set[i], g->period[i] };
 	sent = send(fd, c, n, MSG_NOSIGNAL);
 	free(c);
 	return sent == (ssize_t)n ? 0 : sp_fail_errno("the socket to the emulator");
@@ -205,7 +207,7 @@ static int start(struct run *r, int program_fd)
 	/* Programs built for today's processors find what they need; QARMA pointer signing would only cost time. */
 	const char *cpu = r->program.isa == PROGRAM_AARCH64 ? "max,pauth-impdef=on" : "max";
 	bool to_stdout = r->opts->output && strcmp(r->opts->output, "-") == 0;
-	char root[64], path[PATH_MAX + 2];
+	char root[64], path[PATH_MAX + 2], seed[16];
 	const char *prefix = sysroot(&r->program, root, sizeof(root));
 	char **argv = calloc((size_t)r->program.argc + MAX_ARGS, sizeof(*argv));
 	int n = 0, err;
@@ -220,6 +222,10 @@ static int start(struct run *r, int program_fd)
 		argv[n++] = (char *)"-L";
 		argv[n++] = (char *)prefix;
 	}
+	/* What the kernel would give at random, hash seeds among it: the same seed, the same run. */
+	snprintf(seed, sizeof(seed), "%u", (unsigned)(r->opts->seed % UINT32_MAX));
+	argv[n++] = (char *)"-seed";
+	argv[n++] = seed;
 	argv[n++] = (char *)"-plugin";
 	argv[n++] = r->plugin_arg;
 	argv[n++] = (char *)"-0";
@@ -358,6 +364,16 @@ static void say_warnings(const struct run *r, const struct sink_summary *sum)
 		        sum->n_alive == 1 ? "s" : "");
 }
 
+/* In all sets. */
+static uint64_t samples_of(const struct run *r, const struct sink_summary *sum, uint32_t event)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->group.n; i++)
+		n += r->group.event[i] == event ? sum->n_samples[i] : 0;
+	return n;
+}
+
 static void say_summary(const struct run *r, const struct sink_summary *sum)
 {
 	char events[512] = "", processes[32], threads[32];
@@ -365,15 +381,20 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < r->group.n_sampled; i++) {
-		n += sum->n_samples[i];
+		uint64_t n_samples = samples_of(r, sum, r->group.event[i]);
+
+		n += n_samples;
 		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s at period %ju",
-		                         i ? ", " : "", (uintmax_t)sum->n_samples[i],
-		                         sim_group_name(&r->group, i), (uintmax_t)sum->period[i]);
+		                         i ? ", " : "", (uintmax_t)n_samples, sim_group_name(&r->group, i),
+		                         (uintmax_t)sum->period[i]);
 	}
 	sp_note("%ju samples (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, events,
 	        counted(sum->n_processes, "process", "processes", processes),
 	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
 	        r->opts->output);
+	if (r->group.n_sets > 1)
+		sp_note("%u sets of events took turns of %g ms", r->group.n_sets,
+		        (double)r->opts->rotate_ns / 1e6);
 	if (n == 0)
 		sp_warn("no samples: the program ended before its first period; try a smaller one with -c");
 }

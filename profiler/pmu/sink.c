@@ -22,7 +22,6 @@ enum {
 
 struct thread {
 	uint32_t pid, tid;
-	uint64_t begin_ns;
 	uint32_t slot;
 };
 
@@ -106,6 +105,7 @@ static int open_file(struct sink *s)
 		events[i].name = sim_group_name(g, i);
 		events[i].ids = s->ids[i];
 		events[i].n_ids = MAX_ID_THREADS;
+		events[i].leader = (int)sim_group_first(g, i);
 	}
 	return pd_writer_open(s->config.output, &info, &s->w);
 }
@@ -129,7 +129,7 @@ static size_t thread_index(const struct sink *s, uint32_t tid)
 static struct thread *thread_get(struct sink *s, const struct wire_head *head)
 {
 	size_t i = thread_index(s, head->tid);
-	struct thread t = { .pid = head->pid, .tid = head->tid, .begin_ns = head->time_ns };
+	struct thread t = { .pid = head->pid, .tid = head->tid };
 
 	if (i < s->threads.n && s->threads.v[i].tid == head->tid)
 		return &s->threads.v[i];
@@ -153,17 +153,18 @@ static void thread_forget(struct sink *s, uint32_t tid)
 
 static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t time_ns)
 {
-	const struct sim_group *g = s->config.group;
 	const uint64_t *values = (const uint64_t *)(m + 1);
 	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
 	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
 	struct pd_branch b[WIRE_MAX_BRANCHES] = { 0 };
 	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
-	uint32_t event = m->event;
+	uint32_t event = m->event, first = sim_group_first(s->config.group, event);
 
-	for (uint32_t i = 0; i < g->n; i++)
-		v[i] = (struct pd_value){ .id = s->ids[i][t->slot], .value = values[i], .event = (int)i };
+	for (uint32_t i = 0; i < m->n_values; i++)
+		v[i] = (struct pd_value){ .id = s->ids[first + i][t->slot],
+			                  .value = values[i],
+			                  .event = (int)(first + i) };
 	for (uint32_t i = 0; i < m->n_branches; i++)
 		b[i] = (struct pd_branch){ .from_ip = branches[i].from_ip,
 			                   .to_ip = branches[i].to_ip,
@@ -179,10 +180,10 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 	rec.sample = (struct pd_sample){ .ip = m->ip,
 		                         .id = s->ids[event][t->slot],
 		                         .period = s->sum.period[event],
-		                         .time_enabled_ns = time_ns - t->begin_ns,
-		                         .time_running_ns = time_ns - t->begin_ns,
+		                         .time_enabled_ns = m->enabled_ns,
+		                         .time_running_ns = m->running_ns,
 		                         .values = v,
-		                         .n_values = g->n,
+		                         .n_values = m->n_values,
 		                         .branches = b,
 		                         .n_branches = m->n_branches };
 	s->sum.n_samples[event]++;
@@ -313,7 +314,7 @@ int sink_message(struct sink *s, const void *message, size_t n)
 	const struct wire_head *head = message;
 	int err;
 
-	if (!message_is_whole(message, n, s->config.group->n))
+	if (!message_is_whole(message, n, s->config.group))
 		return sp_fail(SP_EFORMAT,
 		               "the plugin sent a message of kind %u that is none; is skidsim.so of "
 		               "this version?",

@@ -101,6 +101,8 @@ static struct {
 	qemu_plugin_id_t id;
 	pthread_mutex_t lock; /* blocks, decoder, vcpus, guest, handlers */
 	struct wire_config config;
+	uint64_t seed, n_seeds,
+	        n_children;      /* of this process: threads' seeds are made from it, and children's */
 	struct sim_config *core; /* NULL: no timing */
 	struct sim_decoder *decoder;
 	struct sim_blocks blocks;
@@ -121,11 +123,16 @@ static struct {
 
 EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
+static uint64_t cyc_to_ns(uint64_t cyc)
+{
+	return (uint64_t)((double)cyc / sim.core->freq_ghz);
+}
+
 static uint64_t now_ns(const struct vcpu *v)
 {
 	if (!v->core)
 		return 0;
-	return v->start_ns + (uint64_t)((double)v->core->retire_cyc / sim.core->freq_ghz);
+	return v->start_ns + cyc_to_ns(v->core->retire_cyc);
 }
 
 /* ---- messages ---- */
@@ -142,18 +149,19 @@ static void send_sample(void *user, const struct sim_sample *s)
 		struct wire_sample m;
 		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BRANCHES * sizeof(struct wire_branch) / 8];
 	} out;
-	uint32_t n = sim.config.n_events;
+	uint32_t n = s->n_values;
 	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);
-	uint64_t at = v->start_ns + (uint64_t)((double)s->cycle / sim.core->freq_ghz);
 
 	out.m.ip = s->ip;
+	out.m.enabled_ns = cyc_to_ns(s->cycle - v->core->pmu.cycle0);
+	out.m.running_ns = cyc_to_ns(s->running_cyc);
 	out.m.event = s->event;
 	out.m.n_values = n;
 	out.m.n_branches = s->n_branches;
 	out.m.pad = 0;
 	memcpy(out.rest, s->value, n * sizeof(uint64_t));
 	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
-	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, at, &out.m.head, bytes);
+	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, v->start_ns + cyc_to_ns(s->cycle), &out.m.head, bytes);
 }
 
 static void send_map(void *user, const struct guest_map *map)
@@ -185,7 +193,7 @@ static void send_totals(struct vcpu *v)
 		return;
 	v->core->pmu.value[SIM_CYCLES] = v->core->retire_cyc - v->core->pmu.cycle0;
 	for (uint32_t i = 0; i < sim.config.n_events; i++)
-		m.value[i] = v->core->pmu.value[sim.config.event[i]];
+		m.value[i] = sim_pmu_value(&v->core->pmu, i);
 	sender_send(&sim.sender, WIRE_TOTALS, v->tid, now_ns(v), &m.head,
 	            sizeof(m.head) + sim.config.n_events * sizeof(uint64_t));
 }
@@ -397,8 +405,6 @@ static void finish_last(struct vcpu *v)
 static void begin(struct vcpu *v)
 {
 	v->tid = (uint32_t)syscall(SYS_gettid);
-	if (v->core)
-		v->core->pmu.rng += v->tid == sim.sender.pid ? 0 : v->tid;
 	pthread_mutex_lock(&sim.lock);
 	if (sim.scanned) {
 		send_task(v, sim.sender.pid);
@@ -562,13 +568,15 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 static struct sim_pmu_setup pmu_setup(struct vcpu *v)
 {
 	struct sim_pmu_setup s = { .n_events = sim.config.n_events,
+		                   .n_sets = sim.config.n_sets,
+		                   .rotate_cyc =
+		                           (uint64_t)((double)sim.config.rotate_ns * sim.core->freq_ghz),
 		                   .n_branches = sim.config.branches,
-		                   .seed = sim.config.seed,
+		                   .seed = sim_pmu_seed(sim.seed, ++sim.n_seeds),
 		                   .sample = send_sample,
 		                   .user = v };
 
 	memcpy(s.event, sim.config.event, sizeof(s.event));
-	memcpy(s.period, sim.config.period, sizeof(s.period));
 	return s;
 }
 
@@ -589,6 +597,15 @@ static struct vcpu *vcpu_new(void)
 	return v;
 }
 
+/* The creator's own clock: what others' was meanwhile differs from run to run. */
+static uint64_t creators_ns(uint32_t tid)
+{
+	for (unsigned i = 0; i < sim.n_vcpus; i++)
+		if (sim.vcpu[i] && sim.vcpu[i]->tid == tid && !sim.vcpu[i]->gone)
+			return now_ns(sim.vcpu[i]);
+	return 0;
+}
+
 /* In the thread that creates the new one. */
 static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 {
@@ -599,8 +616,8 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	if (!v || index >= MAX_VCPUS)
 		abort();
 	v->parent_tid = (uint32_t)syscall(SYS_gettid);
-	v->start_ns = __atomic_load_n(sim.sender.last_ns, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&sim.lock);
+	v->start_ns = creators_ns(v->parent_tid);
 	/* Inline counters are not atomic; the emulator translates anew for the second thread. */
 	if (sim.n_vcpus)
 		sim.followed = true;
@@ -643,6 +660,17 @@ static void on_exit_process(qemu_plugin_id_t id, void *user)
 	sim.sender.fd = -1;
 }
 
+/* After a fork, on both sides: the parent's next child will have another seed. */
+static void next_child_seed(bool in_child)
+{
+	uint64_t n = __atomic_add_fetch(&sim.n_children, 1, __ATOMIC_RELAXED);
+
+	if (!in_child)
+		return;
+	sim.seed = sim_pmu_seed(~sim.seed, n);
+	sim.n_children = sim.n_seeds = 0;
+}
+
 /* In the child: one thread is left, its counters begin at zero. */
 static void begin_child(struct vcpu *v)
 {
@@ -658,7 +686,7 @@ static void begin_child(struct vcpu *v)
 	v->code = NULL;
 	v->n_mem = 0;
 	if (v->core)
-		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim.config.seed + v->tid);
+		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim_pmu_seed(sim.seed, ++sim.n_seeds));
 	send_hello(v);
 	send_task(v, ppid);
 }
@@ -790,9 +818,14 @@ static void on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int
 	struct vcpu *v = sim.vcpu[index];
 
 	(void)id;
-	if ((num == sim.nr->fork || num == sim.nr->vfork || num == sim.nr->clone) && !ret &&
-	    (uint32_t)getpid() != sim.sender.pid)
-		begin_child(v);
+	if (num == sim.nr->fork || num == sim.nr->vfork || num == sim.nr->clone) {
+		bool child = !ret && (uint32_t)getpid() != sim.sender.pid;
+
+		/* Process numbers differ from run to run; which child of its parent it is does not. */
+		next_child_seed(child);
+		if (child)
+			begin_child(v);
+	}
 	if (ret < 0 && ret > -4096)
 		return;
 	if (num == sim.nr->prctl)
@@ -824,12 +857,14 @@ static int read_config(int fd)
 	err = 0;
 	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
 	    sim.config.version != WIRE_VERSION || sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
-	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.branches > WIRE_MAX_BRANCHES)
+	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.n_sets > WIRE_MAX_EVENTS ||
+	    sim.config.branches > WIRE_MAX_BRANCHES)
 		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
 	for (uint32_t i = 0; !err && i < sim.config.n_events; i++)
-		if (sim.config.event[i] >= SIM_N_EVENTS)
+		if (sim.config.event[i].event >= SIM_N_EVENTS)
 			err = sp_fail(SP_EFORMAT,
 			              "the recorder asks for an event this simulator does not have");
+	sim.seed = sim.config.seed;
 	if (!err && sim.config.timing) {
 		sim.core = calloc(1, sizeof(*sim.core));
 		err = sim.core

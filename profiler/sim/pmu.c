@@ -7,21 +7,26 @@
 
 #define NEVER UINT64_MAX
 
-static uint64_t random_u64(struct sim_pmu *p)
+/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
+static uint64_t random_u64(uint64_t *rng)
 {
-	/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
-	uint64_t z = (p->rng += 0x9e3779b97f4a7c15u);
+	uint64_t z = (*rng += 0x9e3779b97f4a7c15u);
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
 	return z ^ z >> 31;
 }
 
-/* The bias of the modulo is below 2^-30: weights and bins are small. */
-uint64_t sim_pmu_skid(struct sim_pmu *p)
+uint64_t sim_pmu_seed(uint64_t seed, uint64_t n)
 {
-	const struct sim_config *c = p->config;
-	uint64_t at = random_u64(p) % c->skid[c->n_skid_bins - 1].weight_up_to;
+	seed += n * 0xd1342543de82ef95u;
+	return random_u64(&seed);
+}
+
+/* The bias of the modulo is below 2^-30: weights and bins are small. */
+uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng)
+{
+	uint64_t at = random_u64(rng) % c->skid[c->n_skid_bins - 1].weight_up_to;
 	uint32_t lo = 0, hi = c->n_skid_bins - 1;
 
 	while (lo < hi) {
@@ -32,37 +37,107 @@ uint64_t sim_pmu_skid(struct sim_pmu *p)
 		else
 			lo = mid + 1;
 	}
-	return c->skid[lo].lo_cyc + random_u64(p) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
+	return c->skid[lo].lo_cyc + random_u64(rng) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
 }
 
-/* When the fast path must stop: an interrupt, or an overflow of the cycle counter. */
+/* When the fast path must stop: an interrupt, an overflow of the cycle counter, or the end of a turn. */
 static void plan(struct sim_pmu *p)
 {
-	p->stop_cyc = NEVER;
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
-		uint64_t t = p->due[i];
+	p->stop_cyc = p->turn_end_cyc;
+	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
+		uint64_t t = s->due;
 
-		if (t == NEVER && p->setup.event[i] == SIM_CYCLES && p->next[i] != NEVER)
-			t = p->next[i] + p->cycle0;
+		if (t == NEVER && s->event == SIM_CYCLES)
+			t = s->next + p->cycle0;
 		if (t < p->stop_cyc)
 			p->stop_cyc = t;
 	}
 }
 
+uint64_t sim_pmu_value(const struct sim_pmu *p, uint32_t i)
+{
+	const struct wire_event *e = &p->setup.event[i];
+
+	return (e->set == p->set ? p->value[e->event] : p->missed[i].stopped) - p->missed[i].missed;
+}
+
+/* A turn lasts 0.75 to 1.25 of what was asked for, so that it keeps no step with the program. */
+static void begin_turn(struct sim_pmu *p, uint64_t now_cyc)
+{
+	uint64_t half = p->setup.rotate_cyc / 2;
+
+	p->turn_begin_cyc = now_cyc;
+	p->turn_over = false;
+	p->turn_end_cyc = NEVER;
+	if (p->setup.n_sets > 1)
+		p->turn_end_cyc =
+		        now_cyc + p->setup.rotate_cyc - half / 2 + random_u64(&p->turn_rng) % (half + 1) + 1;
+	p->run = p->sampler;
+	while (p->run < p->sampler + p->n_samplers && p->run->set != p->set)
+		p->run++;
+	for (p->run_end = p->run; p->run_end < p->sampler + p->n_samplers && p->run_end->set == p->set;)
+		p->run_end++;
+	p->insns_left = 0;
+	plan(p);
+}
+
+/* What overflowed and has had no interrupt by the end of its turn gets none. */
+static void stop_samplers(struct sim_pmu *p)
+{
+	for (struct sim_sampler *s = p->run; s < p->run_end; s++) {
+		if (s->due == NEVER)
+			continue;
+		s->due = NEVER;
+		s->next += ((p->value[s->event] - s->next) / s->period + 1) * s->period;
+	}
+}
+
+static void next_turn(struct sim_pmu *p, uint64_t now_cyc)
+{
+	stop_samplers(p);
+	p->running_cyc[p->set] += now_cyc - p->turn_begin_cyc;
+	for (uint32_t i = 0; i < p->setup.n_events; i++)
+		if (p->setup.event[i].set == p->set)
+			p->missed[i].stopped = p->value[p->setup.event[i].event];
+	p->set = (p->set + 1) % p->setup.n_sets;
+	begin_turn(p, now_cyc);
+	for (struct sim_sampler *s = p->run; s < p->run_end; s++)
+		s->next += p->value[s->event] - p->missed[s->member].stopped;
+	for (uint32_t i = 0; i < p->setup.n_events; i++)
+		if (p->setup.event[i].set == p->set)
+			p->missed[i].missed += p->value[p->setup.event[i].event] - p->missed[i].stopped;
+	plan(p);
+}
+
+/* At its time: at once, or when the interrupts that are under way by then have come. */
+static void end_turn(struct sim_pmu *p, uint64_t now_cyc)
+{
+	uint64_t last = now_cyc;
+
+	for (const struct sim_sampler *s = p->run; s < p->run_end && !p->turn_over; s++)
+		if (s->due != NEVER && s->due > last)
+			last = s->due;
+	p->turn_over = true;
+	p->turn_end_cyc = last;
+	if (last == now_cyc)
+		next_turn(p, now_cyc);
+}
+
 void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
 {
 	memset(p->value, 0, sizeof(p->value));
+	memset(p->missed, 0, sizeof(p->missed));
+	memset(p->running_cyc, 0, sizeof(p->running_cyc));
 	p->cycle0 = now_cyc;
 	p->rng = seed;
+	p->turn_rng = sim_pmu_seed(seed, 1);
 	p->n_branch = 0;
-	for (uint32_t i = 0; i < WIRE_MAX_EVENTS; i++) {
-		bool sampled = i < p->setup.n_events && p->setup.period[i];
-
-		p->next[i] = sampled ? p->setup.period[i] : NEVER;
-		p->due[i] = NEVER;
+	p->set = 0;
+	for (uint32_t i = 0; i < p->n_samplers; i++) {
+		p->sampler[i].next = p->sampler[i].period;
+		p->sampler[i].due = NEVER;
 	}
-	p->insns_left = 0;
-	plan(p);
+	begin_turn(p, now_cyc);
 }
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup)
@@ -70,9 +145,14 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	memset(p, 0, sizeof(*p));
 	p->setup = *setup;
 	p->config = config;
-	for (uint32_t i = 0; i < setup->n_events; i++)
-		if (setup->period[i] && setup->event[i] != SIM_CYCLES)
-			p->insn_sampled[p->n_insn_sampled++] = (uint8_t)i;
+	for (uint32_t i = 0; i < setup->n_events; i++) {
+		const struct wire_event *e = &setup->event[i];
+
+		if (e->period)
+			p->sampler[p->n_samplers++] =
+			        (struct sim_sampler){ (uint8_t)e->event, (uint8_t)i, (uint8_t)e->set,
+				                      e->period,         NEVER,      NEVER };
+	}
 	sim_pmu_restart(p, 0, setup->seed);
 }
 
@@ -99,19 +179,21 @@ static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
 /* One interrupt serves every counter that has overflowed by now. */
 static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 {
-	struct sim_sample s = { .cycle = now, .ip = ip };
+	struct sim_sample out = { .cycle = now,
+		                  .ip = ip,
+		                  .running_cyc = p->running_cyc[p->set] + now - p->turn_begin_cyc };
 
-	p->value[SIM_CYCLES] = now - p->cycle0;
 	for (uint32_t i = 0; i < p->setup.n_events; i++)
-		s.value[i] = p->value[p->setup.event[i]];
-	copy_branches(p, &s);
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
-		if (p->due[i] == NEVER)
+		if (p->setup.event[i].set == p->set)
+			out.value[out.n_values++] = sim_pmu_value(p, i);
+	copy_branches(p, &out);
+	for (struct sim_sampler *s = p->run; s < p->run_end; s++) {
+		if (s->due == NEVER)
 			continue;
-		p->due[i] = NEVER;
-		p->next[i] = (s.value[i] / p->setup.period[i] + 1) * p->setup.period[i];
-		s.event = i;
-		p->setup.sample(p->setup.user, &s);
+		s->due = NEVER;
+		s->next += ((p->value[s->event] - s->next) / s->period + 1) * s->period;
+		out.event = s->member;
+		p->setup.sample(p->setup.user, &out);
 	}
 }
 
@@ -122,15 +204,17 @@ static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 		uint64_t now = p->stop_cyc;
 		bool is_due = false;
 
+		p->value[SIM_CYCLES] = now - p->cycle0;
 		/* A cycle counter that overflows now may have a delay of none. */
-		for (uint32_t i = 0; i < p->setup.n_events; i++)
-			if (p->setup.event[i] == SIM_CYCLES && p->due[i] == NEVER && p->next[i] != NEVER &&
-			    p->next[i] + p->cycle0 == now)
-				p->due[i] = now + sim_pmu_skid(p);
-		for (uint32_t i = 0; i < p->setup.n_events; i++)
-			is_due |= p->due[i] == now;
+		for (struct sim_sampler *s = p->run; s < p->run_end; s++)
+			if (s->event == SIM_CYCLES && s->due == NEVER && s->next + p->cycle0 == now)
+				s->due = now + sim_pmu_skid(p->config, &p->rng);
+		for (const struct sim_sampler *s = p->run; s < p->run_end; s++)
+			is_due |= s->due == now;
 		if (is_due)
 			interrupt(p, now, ip);
+		if (p->turn_end_cyc == now)
+			end_turn(p, now);
 		plan(p);
 	}
 }
@@ -156,12 +240,9 @@ static void count_miss(struct sim_pmu *p, unsigned level)
 
 static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
 {
-	for (uint32_t i = 0; i < p->setup.n_events; i++) {
-		unsigned e = p->setup.event[i];
-
-		if (e != SIM_CYCLES && p->due[i] == NEVER && p->value[e] >= p->next[i])
-			p->due[i] = retire_cyc + sim_pmu_skid(p);
-	}
+	for (struct sim_sampler *s = p->run; s < p->run_end; s++)
+		if (s->event != SIM_CYCLES && s->due == NEVER && p->value[s->event] >= s->next)
+			s->due = retire_cyc + sim_pmu_skid(p->config, &p->rng);
 	plan(p);
 }
 
@@ -210,12 +291,10 @@ static uint64_t insns_to_overflow(const struct sim_pmu *p)
 {
 	uint64_t least = NEVER;
 
-	for (uint32_t k = 0; k < p->n_insn_sampled; k++) {
-		uint32_t i = p->insn_sampled[k];
-		uint64_t value = p->value[p->setup.event[i]];
-		uint64_t left = p->next[i] > value ? p->next[i] - value : 0;
+	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
+		uint64_t value = p->value[s->event], left = s->next > value ? s->next - value : 0;
 
-		if (p->due[i] == NEVER && left < least)
+		if (s->event != SIM_CYCLES && s->due == NEVER && left < least)
 			least = left;
 	}
 	return least;
@@ -223,13 +302,11 @@ static uint64_t insns_to_overflow(const struct sim_pmu *p)
 
 static bool overflows_in(const struct sim_pmu *p, const struct sim_block *b)
 {
-	for (uint32_t k = 0; k < p->n_insn_sampled; k++) {
-		uint32_t i = p->insn_sampled[k];
-		unsigned e = p->setup.event[i];
+	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
 		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
-		uint64_t most = b->total[e] ? b->total[e] : b->n_insn;
+		uint64_t most = b->total[s->event] ? b->total[s->event] : b->n_insn;
 
-		if (p->due[i] == NEVER && p->value[e] + most >= p->next[i])
+		if (s->event != SIM_CYCLES && s->due == NEVER && p->value[s->event] + most >= s->next)
 			return true;
 	}
 	return false;

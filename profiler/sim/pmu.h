@@ -11,6 +11,10 @@
  * oldest instruction not yet retired and the counters as they are then.  A
  * counter that overflows again before its interrupt has only one interrupt,
  * and one interrupt serves all counters that have overflowed by then.
+ *
+ * Where the group has several sets of events, they take turns: the counters
+ * of the others stand still.  A set's turn ends once the interrupts that were
+ * under way at its time have come.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +28,9 @@ struct sim_core;
 struct sim_sample {
 	uint64_t cycle, ip;
 	uint32_t event;                  /* index into the group */
-	uint64_t value[WIRE_MAX_EVENTS]; /* in the order of the group */
+	uint32_t n_values;               /* events of its set ... */
+	uint64_t value[WIRE_MAX_EVENTS]; /* ... in the order of the group */
+	uint64_t running_cyc;            /* for how long they have counted */
 	uint32_t n_branches;
 	struct wire_branch branch[WIRE_MAX_BRANCHES]; /* newest first */
 };
@@ -33,9 +39,10 @@ typedef void sim_sample_fn(void *user, const struct sim_sample *s);
 
 struct sim_pmu_setup {
 	uint32_t n_events; /* the group */
-	uint32_t event[WIRE_MAX_EVENTS];
-	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
-	uint32_t n_branches;              /* depth of the branch record */
+	struct wire_event event[WIRE_MAX_EVENTS];
+	uint32_t n_sets;     /* 1 or more */
+	uint64_t rotate_cyc; /* a set's turn, on average */
+	uint32_t n_branches; /* depth of the branch record */
 	uint64_t seed;
 	sim_sample_fn *sample;
 	void *user;
@@ -46,26 +53,48 @@ struct sim_pmu_branch {
 	uint32_t mispredicted;
 };
 
+/* A member of the group that interrupts.  Counts here are those of `value`. */
+struct sim_sampler {
+	uint8_t event; /* enum sim_event */
+	uint8_t member, set;
+	uint64_t period;
+	uint64_t next; /* value at which it overflows */
+	uint64_t due;  /* cycle of its interrupt; ~0 = none under way */
+};
+
+/* How much of `value` a member has not counted, because another set did. */
+struct sim_missed_count {
+	uint64_t missed;
+	uint64_t stopped; /* value when its set last stopped */
+};
+
 struct sim_pmu {
 	struct sim_pmu_setup setup;
-	const struct sim_config *config; /* for the skid's histogram */
-	uint64_t value[SIM_EVENTS_ROOM]; /* cycles: of the last retirement */
-	uint64_t next[WIRE_MAX_EVENTS];  /* value at which the counter overflows; ~0 = never */
-	uint64_t due[WIRE_MAX_EVENTS];   /* cycle of its interrupt; ~0 = none under way */
-	uint64_t cycle0;                 /* the core's cycle at which counting began */
-	uint64_t stop_cyc;               /* earliest cycle at which something is to be done */
-	uint64_t insns_left; /* while more than this, no counter but cycles can overflow; 0: not known */
-	uint64_t rng;
+	const struct sim_config *config;             /* for the skid's histogram */
+	uint64_t value[SIM_EVENTS_ROOM];             /* cycles: of the last retirement */
+	struct sim_sampler sampler[WIRE_MAX_EVENTS]; /* by set */
+	uint32_t n_samplers;
+	struct sim_sampler *run, *run_end; /* those of the set that counts */
+	struct sim_missed_count missed[WIRE_MAX_EVENTS];
+	uint32_t set;                                          /* the one that counts */
+	uint64_t turn_end_cyc;                                 /* ~0 = there is only one */
+	bool turn_over;                                        /* it waits for interrupts under way */
+	uint64_t running_cyc[WIRE_MAX_EVENTS], turn_begin_cyc; /* by set, up to its last turn */
+	uint64_t cycle0;                                       /* the core's cycle at which counting began */
+	uint64_t stop_cyc;      /* earliest cycle at which something is to be done */
+	uint64_t insns_left;    /* while more than this, no counter but cycles can overflow; 0: not known */
+	uint64_t rng, turn_rng; /* of delays; of turns */
 	struct sim_pmu_branch branch[WIRE_MAX_BRANCHES];
-	uint64_t n_branch;       /* ever recorded */
-	uint32_t n_insn_sampled; /* members that sample an event of instructions */
-	uint8_t insn_sampled[WIRE_MAX_EVENTS];
+	uint64_t n_branch; /* ever recorded */
 };
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup);
 
 /* Forget counts and overflows under way, as for a new process. */
 void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed);
+
+/* What member i has counted. */
+uint64_t sim_pmu_value(const struct sim_pmu *p, uint32_t i);
 
 /*
  * The last n_insn instructions of the core have been a block's; count them
@@ -82,7 +111,10 @@ struct sim_outcome {
 void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                    const struct sim_outcome *end);
 
-/* A draw of S. */
-uint64_t sim_pmu_skid(struct sim_pmu *p);
+/* A draw of S; *rng is the generator's state. */
+uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng);
+
+/* Seeds for others that are to be as if drawn anew, the same for the same (seed, n). */
+uint64_t sim_pmu_seed(uint64_t seed, uint64_t n);
 
 #endif

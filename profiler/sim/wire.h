@@ -24,7 +24,7 @@
  */
 #include <stdint.h>
 
-enum { WIRE_VERSION = 2, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 16, WIRE_MAX_BRANCHES = 64 };
+enum { WIRE_VERSION = 2, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 48, WIRE_MAX_BRANCHES = 64 };
 
 enum wire_kind {
 	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
@@ -49,6 +49,13 @@ struct wire_head {
 	uint64_t time_ns; /* simulated time; never goes back within a process tree */
 };
 
+/* A counter of the group. */
+struct wire_event {
+	uint32_t event;  /* enum sim_event (profiler/sim/events.h) */
+	uint32_t set;    /* which set it is of: neighbours, in order from 0 */
+	uint64_t period; /* 0: only counts */
+};
+
 /* Followed by `text_bytes` of "key value\n" lines: the core file, whole. */
 struct wire_config {
 	struct wire_head head;
@@ -57,11 +64,11 @@ struct wire_config {
 	uint32_t counting; /* 1: send exact counts at the end */
 	uint32_t branches; /* depth of the branch stack in samples, 0 = none */
 	uint64_t seed;
-	uint32_t n_events; /* the group, in the order of values in samples */
+	uint32_t n_events; /* all sets together */
 	uint32_t text_bytes;
-	uint32_t event[WIRE_MAX_EVENTS];  /* enum sim_event (profiler/sim/events.h) */
-	uint64_t period[WIRE_MAX_EVENTS]; /* 0: only counts */
-	uint64_t rotate_ns;               /* reserved for member rotation; 0 */
+	uint32_t n_sets, pad; /* one of them counts at a time ... */
+	uint64_t rotate_ns;   /* ... for about so long */
+	struct wire_event event[WIRE_MAX_EVENTS];
 };
 
 struct wire_map {
@@ -86,11 +93,13 @@ struct wire_branch {
 	uint32_t mispredicted, cycles; /* cycles since the branch before it, 0 = unknown */
 };
 
-/* Followed by n_values u64 (values at the interrupt), then n_branches wire_branch, newest first. */
+/* Followed by n_values u64 (its set's counters at the interrupt), then n_branches wire_branch, newest first. */
 struct wire_sample {
 	struct wire_head head;
-	uint64_t ip;    /* oldest instruction not yet retired */
-	uint32_t event; /* index into the group: whose overflow */
+	uint64_t ip;         /* oldest instruction not yet retired */
+	uint64_t enabled_ns; /* since this thread's counters began */
+	uint64_t running_ns; /* of that, how long its set has counted */
+	uint32_t event;      /* index into the group: whose overflow */
 	uint32_t n_values, n_branches, pad;
 };
 

@@ -28,7 +28,7 @@ echo 'no program at all' >text && chmod +x text
 says 'a text file' 1 'neither an ELF program nor a script' $R ./text
 says 'an unknown event' 2 "did you mean 'branches'" $R -e instructions,branchs true
 says 'an event twice' 2 'twice' $R -e cycles,cycles true
-says 'too many events' 2 'programmable counter' $R -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
+says 'too many events' 2 'programmable counter' $R --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
 says 'an unknown core' 2 'did you mean' $R --core zen6 true
 says 'an unknown source' 2 'no source of samples' $R --pmu hardwere true
 says 'a period that is none' 2 '-c' $R -c much true

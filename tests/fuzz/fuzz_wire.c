@@ -34,7 +34,8 @@ static void send_all(struct sink *s, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct sim_counters counters = { .n_programmable = 6, .n_fixed = 2 };
+	const struct sim_counters counters = { .n_programmable = 3 };
+	const struct sim_group_wish wish = { "instructions,cycles,loads,stores", 0, true };
 	struct sim_group group;
 	struct sink_config config = { .group = &group };
 	struct record_counts counts = { 0 };
@@ -43,8 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t sum = 0;
 
 	sp_log_level_set(-1);
-	if (sim_group_parse("instructions,cycles,loads", 0, &counters, "x", &group) < 0 ||
-	    sink_new(&config, &s) < 0)
+	if (sim_group_parse(&wish, &counters, "x", &group) < 0 || sink_new(&config, &s) < 0)
 		abort();
 	send_all(s, data, size);
 	if (sink_close(s, &counts, &summary) < 0)

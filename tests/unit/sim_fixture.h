@@ -64,6 +64,7 @@ static inline void rig_prepare(struct rig *r, const char *core)
 /* After changes to config and setup. */
 static inline void rig_start(struct rig *r)
 {
+	r->setup.n_sets = r->setup.n_sets ? r->setup.n_sets : 1;
 	r->core = calloc(1, sizeof(*r->core));
 	assert_non_null(r->core);
 	assert_int_equal(sim_core_start(r->core, &r->config, &r->setup), 0);

@@ -73,7 +73,9 @@ static void show(struct bench *b, uint32_t thread, int32_t scope, uint64_t insn,
 		{ .value = load, .event = LOAD },
 	};
 	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = thread };
-	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = scope, .thread = thread };
+	struct sample_seen s = {
+		.rec = b->rec, .record = &r, .scope = scope, .thread = thread, .counters = thread
+	};
 
 	r.sample = (struct pd_sample){ .period = 1000, .values = v, .n_values = 4 };
 	assert_int_equal(evidence_mix.sample(b->state, &s), 0);
@@ -301,6 +303,93 @@ static void only_the_instructions_own_group_is_used(void **state)
 	equations_fini(&eqs);
 }
 
+/* A sample in which only some of the events were counted. */
+static void show_turn(struct bench *b, uint32_t counters, int32_t scope, const struct pd_value *v, size_t n)
+{
+	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1 };
+	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = scope, .counters = counters };
+
+	r.sample = (struct pd_sample){ .period = 1000, .values = v, .n_values = n };
+	assert_int_equal(evidence_mix.sample(b->state, &s), 0);
+}
+
+/*
+ * Turns of two samples 1000 apart, each group 6 of them.  The first begins the thread: 500 of its 1000 count.
+ * Between its turns it ran for 1000 (600 before it rested, 400 after), inside as all samples next to it are:
+ * 5 intervals, and 500 at the end.  The second group began after the first one's second sample: 6 intervals.
+ */
+static void groups_that_take_turns_count_on_where_they_stopped(void **state)
+{
+	static const struct hand_event turns[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "cond-branches", PERF_TYPE_RAW, 1, 0, 0, true },
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 2, true },
+		{ "loads", PERF_TYPE_RAW, 2, 0, 2, true },
+	};
+	struct bench *b = *state;
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, turns, 4);
+	assert_int_equal(b->rec->events[2].same, 0);
+	assert_int_equal(b->rec->events[3].group, 1);
+	for (uint64_t i = 1; i <= 6; i++) {
+		const struct pd_value first[] = { { .value = 1000 * i, .event = 0 },
+			                          { .value = 100 * i, .event = 1 } };
+
+		show_turn(b, 0, 0, first, 2);
+		if (i % 2)
+			continue;
+		for (uint64_t k = i - 1; k <= i; k++) {
+			const struct pd_value v[] = { { .value = 1000 * k, .event = 0 },
+				                      { .value = 300 * k, .event = 3 } };
+
+			show_turn(b, 1, 0, v, 2);
+		}
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_true(b->f.p->total_insn == 5000 + 500 + 500 + 6000 + 500);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 3);
+	assert_float_equal(named(&eqs, "cond-branches")->shown, 0.1 * 12500, 1e-9);
+	assert_float_equal(named(&eqs, "loads")->shown, 0.3 * 12500, 1e-9);
+	equations_fini(&eqs);
+}
+
+/*
+ * A group that rests while the program leaves the region: of its 1000 between the turns a quarter lies at each of the
+ * four samples next to its two pieces; two of them are inside.
+ */
+static void a_rest_outside_the_region_is_a_crossing(void **state)
+{
+	static const struct hand_event turns[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 1, true },
+	};
+	struct bench *b = *state;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, turns, 2);
+	for (uint64_t i = 1; i <= 4; i++) {
+		const struct pd_value v = { .value = 1000 * i };
+
+		if (i == 3)
+			for (uint64_t k = 1; k <= 2; k++)
+				show_turn(b, 1, -1, &(struct pd_value){ .value = 1000 * k }, 1);
+		show_turn(b, 0, 0, &v, 1);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	/*
+	 * First group: 500 at the beginning, 1000, 500 of the interval with the rest, 1000, 500 at the end.
+	 * Second: it began inside after a sample there and is outside at its first: half of 1000.
+	 */
+	assert_true(b->f.p->total_insn == 500 + 1000 + 500 + 1000 + 500 + 500);
+}
+
 /* An event that no instruction of the region is, and that was not counted in it, says nothing. */
 static void an_event_absent_from_the_region_is_left_out(void **state)
 {
@@ -376,6 +465,8 @@ int main(void)
 		TEST(a_long_stay_elsewhere_leaves_the_intervals_clean),
 		TEST(counters_that_stand_still_make_no_mix),
 		TEST(only_the_instructions_own_group_is_used),
+		TEST(groups_that_take_turns_count_on_where_they_stopped),
+		TEST(a_rest_outside_the_region_is_a_crossing),
 		TEST(an_event_absent_from_the_region_is_left_out),
 		TEST(without_group_counts_the_total_is_what_was_sampled),
 	};

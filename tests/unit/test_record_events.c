@@ -12,11 +12,19 @@
 
 static const struct sim_counters six = { .n_programmable = 6, .n_fixed = 2, .branch_records = 32 };
 
+static int parse(const char *text, uint64_t period, const struct sim_counters *c, const char *core,
+                 struct sim_group *g)
+{
+	const struct sim_group_wish wish = { .text = text, .period = period };
+
+	return sim_group_parse(&wish, c, core, g);
+}
+
 static void refused(const char *text, const char *because)
 {
 	struct sim_group g;
 
-	assert_int_equal(sim_group_parse(text, 0, &six, "six", &g), -SP_EUSAGE);
+	assert_int_equal(parse(text, 0, &six, "six", &g), -SP_EUSAGE);
 	if (!strstr(sp_error_text(), because))
 		fail_msg("'%s' lacks '%s'", sp_error_text(), because);
 }
@@ -26,7 +34,7 @@ static void the_default_group_fills_the_counters(void **state)
 	struct sim_group g;
 
 	(void)state;
-	assert_int_equal(sim_group_parse(NULL, 0, &six, "six", &g), 0);
+	assert_int_equal(parse(NULL, 0, &six, "six", &g), 0);
 	assert_int_equal(g.n, 8); /* two fixed, six programmable */
 	assert_int_equal(g.n_sampled, 2);
 	assert_string_equal(sim_group_name(&g, 0), "instructions");
@@ -43,10 +51,50 @@ static void without_fixed_counters_the_group_is_smaller(void **state)
 	struct sim_group g;
 
 	(void)state;
-	assert_int_equal(sim_group_parse(NULL, 0, &c, "three", &g), 0);
+	assert_int_equal(parse(NULL, 0, &c, "three", &g), 0);
 	assert_int_equal(g.n, 3);
-	assert_int_equal(sim_group_parse("instructions,cycles,loads,stores", 0, &c, "three", &g), -SP_EUSAGE);
+	assert_int_equal(parse("instructions,cycles,loads,stores", 0, &c, "three", &g), -SP_EUSAGE);
 	assert_non_null(strstr(sp_error_text(), "three has 3"));
+}
+
+/*
+ * No fixed counters: beside instructions and cycles four of six are free.  Six events to count make two sets,
+ * and the second has room for the first two once more.
+ */
+static void events_without_a_counter_take_turns(void **state)
+{
+	static const char *const names[] = { "instructions", "cycles",  "branches",     "taken-branches",
+		                             "loads",        "stores",  "instructions", "cycles",
+		                             "calls",        "returns", "branches",     "taken-branches" };
+	const struct sim_counters c = { .n_programmable = 6 };
+	struct sim_group_wish wish = {
+		"instructions,cycles,branches,taken-branches,loads,stores,calls,returns", 0, true
+	};
+	struct perf_event_attr attr;
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(&wish, &c, "six", &g), 0);
+	assert_int_equal(g.n, 12);
+	assert_int_equal(g.n_sets, 2);
+	assert_int_equal(g.n_sampled, 2);
+	for (uint32_t i = 0; i < 12; i++) {
+		assert_string_equal(sim_group_name(&g, i), names[i]);
+		assert_int_equal(g.set[i], i / 6);
+		assert_int_equal(g.period[i], i % 6 < 2 ? 10007 : 0);
+		assert_int_equal(sim_group_first(&g, i), i / 6 * 6);
+		sim_group_attr(&g, i, false, &attr);
+		assert_int_equal(attr.disabled, i % 6 == 0);
+		assert_int_equal(attr.mmap, i == 0);
+	}
+	assert_int_equal(sim_group_size(&g, 1), 6);
+	wish.rotate = false;
+	assert_int_equal(sim_group_parse(&wish, &c, "six", &g), -SP_EUSAGE);
+	assert_non_null(strstr(sp_error_text(), "--rotate"));
+	/* Turns are no way to count beside what takes all counters. */
+	wish = (struct sim_group_wish){ "instructions,cycles,loads", 0, true };
+	assert_int_equal(sim_group_parse(&wish, &(struct sim_counters){ .n_programmable = 2 }, "two", &g),
+	                 -SP_EUSAGE);
 }
 
 static void a_given_period_is_taken(void **state)
@@ -54,9 +102,9 @@ static void a_given_period_is_taken(void **state)
 	struct sim_group g;
 
 	(void)state;
-	assert_int_equal(sim_group_parse(NULL, 20011, &six, "six", &g), 0);
+	assert_int_equal(parse(NULL, 20011, &six, "six", &g), 0);
 	assert_int_equal(g.period[0], 20011);
-	assert_int_equal(sim_group_parse("loads/3001,instructions", 0, &six, "six", &g), 0);
+	assert_int_equal(parse("loads/3001,instructions", 0, &six, "six", &g), 0);
 	assert_int_equal(g.n_sampled, 2);
 	assert_int_equal(g.period[0], 3001);
 	assert_int_equal(g.period[1], 10007);
@@ -67,13 +115,13 @@ static void sampled_events_come_first(void **state)
 	struct sim_group g;
 
 	(void)state;
-	assert_int_equal(sim_group_parse("loads,stores,cycles", 0, &six, "six", &g), 0);
+	assert_int_equal(parse("loads,stores,cycles", 0, &six, "six", &g), 0);
 	assert_int_equal(g.n_sampled, 1);
 	assert_string_equal(sim_group_name(&g, 0), "cycles");
 	assert_string_equal(sim_group_name(&g, 1), "loads");
 	assert_string_equal(sim_group_name(&g, 2), "stores");
 	/* Neither instructions nor cycles: the first one is sampled. */
-	assert_int_equal(sim_group_parse("stores,loads", 0, &six, "six", &g), 0);
+	assert_int_equal(parse("stores,loads", 0, &six, "six", &g), 0);
 	assert_int_equal(g.n, 2);
 	assert_int_equal(g.n_sampled, 1);
 	assert_string_equal(sim_group_name(&g, 0), "stores");
@@ -86,7 +134,7 @@ static void perf_knows_its_own_events(void **state)
 	struct sim_group g;
 
 	(void)state;
-	assert_int_equal(sim_group_parse("cpu-cycles,branch-instructions,loads", 0, &six, "six", &g), 0);
+	assert_int_equal(parse("cpu-cycles,branch-instructions,loads", 0, &six, "six", &g), 0);
 	sim_group_attr(&g, 0, true, &attr);
 	assert_int_equal(attr.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(attr.config, PERF_COUNT_HW_CPU_CYCLES);
@@ -121,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_default_group_fills_the_counters),
 		cmocka_unit_test(without_fixed_counters_the_group_is_smaller),
+		cmocka_unit_test(events_without_a_counter_take_turns),
 		cmocka_unit_test(a_given_period_is_taken),
 		cmocka_unit_test(sampled_events_come_first),
 		cmocka_unit_test(perf_knows_its_own_events),

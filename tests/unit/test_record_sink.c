@@ -33,7 +33,9 @@ static void begin(struct fixture *f, const char *output)
 	static char *argv[] = { (char *)"./app", NULL };
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(sim_group_parse("instructions,cycles,loads", 0, &counters, "x", &f->group), 0);
+	assert_int_equal(sim_group_parse(&(struct sim_group_wish){ "instructions,cycles,loads" }, &counters,
+	                                 "x", &f->group),
+	                 0);
 	f->config = (struct sink_config){ .output = output,
 		                          .group = &f->group,
 		                          .branches = true,
@@ -109,6 +111,7 @@ static void tell_sample(struct fixture *f, uint32_t tid, uint64_t time_ns, uint3
 
 	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, tid, time_ns);
 	m.s.ip = 0x401234;
+	m.s.enabled_ns = m.s.running_ns = 90;
 	m.s.event = event;
 	m.s.n_values = 3;
 	m.s.n_branches = 1;
@@ -193,8 +196,8 @@ static void a_sample_arrives_whole(void **state)
 		assert_int_equal(rec.sample.values[0].event, 0);
 		assert_int_equal(rec.sample.values[0].value, seen == 0 ? 60000 : 100009);
 		assert_int_equal(rec.sample.values[2].value, 7);
-		/* The first thread began at 50, the second when it was first heard of. */
-		assert_int_equal(rec.sample.time_running_ns, seen == 0 ? 100 : 0);
+		assert_int_equal(rec.sample.time_enabled_ns, 90);
+		assert_int_equal(rec.sample.time_running_ns, 90);
 		assert_int_equal(rec.sample.n_branches, 1);
 		assert_int_equal(rec.sample.branches[0].from_ip, 0x401100);
 		assert_true(rec.sample.branches[0].mispredicted);
@@ -202,6 +205,54 @@ static void a_sample_arrives_whole(void **state)
 		seen++;
 	}
 	assert_int_equal(seen, 2);
+	pd_close(r);
+}
+
+/* Two sets of three: the second one's samples have its own leader, values, ids and time. */
+static void a_set_that_takes_turns_is_a_group_of_its_own(void **state)
+{
+	const struct sim_group_wish wish = { "instructions,cycles,loads,stores", 0, true };
+	const struct sim_counters three = { .n_programmable = 3 };
+	struct {
+		struct wire_sample s;
+		uint64_t v[3];
+	} m = { .v = { 10050, 9000, 77 } };
+	struct pd_reader *r = NULL;
+	struct pd_record rec;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, path);
+	assert_int_equal(sim_group_parse(&wish, &three, "three", &f.group), 0);
+	assert_int_equal(f.group.n_sets, 2);
+	tell(&f, WIRE_HELLO, PID, T1, 50);
+	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, T1, 150);
+	m.s.event = 4; /* the second set's cycles */
+	m.s.n_values = 3;
+	m.s.enabled_ns = 100;
+	m.s.running_ns = 30;
+	assert_int_equal(sink_message(f.sink, &m, sizeof(m)), 0);
+	m.s.n_values = 2;
+	assert_int_equal(sink_message(f.sink, &m, sizeof(m)), -SP_EFORMAT);
+	end(&f, NULL);
+	assert_int_equal(pd_open(path, &r), 0);
+	assert_int_equal(pd_n_events(r), 6);
+	assert_int_equal(pd_event(r, 2)->leader, 0);
+	assert_int_equal(pd_event(r, 5)->leader, 3);
+	assert_string_equal(pd_event(r, 5)->name, "stores");
+	while (pd_next(r, &rec) > 0) {
+		if (rec.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(rec.event, 4);
+		assert_int_equal(rec.sample.n_values, 3);
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(rec.sample.values[i].event, 3 + i);
+			assert_int_equal(rec.sample.values[i].value, m.v[i]);
+		}
+		assert_int_equal(rec.sample.time_enabled_ns, 100);
+		assert_int_equal(rec.sample.time_running_ns, 30);
+	}
+	assert_int_equal(f.sum.n_samples[4], 1);
 	pd_close(r);
 }
 
@@ -335,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_of_no_member_is_refused),
 		TEST(a_sample_arrives_whole),
+		TEST(a_set_that_takes_turns_is_a_group_of_its_own),
 		TEST(time_never_goes_back),
 		TEST(counts_of_processes_add_up_by_file_and_offset),
 		TEST(programs_lost_to_exec_are_named_once),

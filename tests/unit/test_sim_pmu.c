@@ -8,10 +8,8 @@ static void prepare(struct rig *r, uint32_t skid_cyc, uint64_t cycles_period, ui
 	r->config.n_skid_bins = 1;
 	r->config.skid[0] = (struct sim_skid_bin){ skid_cyc, skid_cyc + 1, 1 };
 	r->setup.n_events = 2;
-	r->setup.event[0] = SIM_CYCLES;
-	r->setup.event[1] = SIM_INSTRUCTIONS;
-	r->setup.period[0] = cycles_period;
-	r->setup.period[1] = insns_period;
+	r->setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, cycles_period };
+	r->setup.event[1] = (struct wire_event){ SIM_INSTRUCTIONS, 0, insns_period };
 	rig_start(r);
 }
 
@@ -98,6 +96,48 @@ static void one_interrupt_serves_all_counters_that_overflowed(void **state)
 	rig_stop(&r);
 }
 
+/*
+ * 100,000 cycles in turns of 3750 to 6250: 16 to 27 of them.  Each set's counts
+ * go on where they stopped, so its overshoots stay what they are, and
+ * together they are all that ran.
+ */
+static void sets_take_turns_and_lose_nothing(void **state)
+{
+	uint64_t insns[2], n_turns = 1;
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	r.config.n_skid_bins = 1;
+	r.config.skid[0] = (struct sim_skid_bin){ 100, 101, 1 };
+	r.setup.n_events = 4;
+	r.setup.n_sets = 2;
+	r.setup.rotate_cyc = 5000;
+	r.setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 1000 };
+	r.setup.event[1] = (struct wire_event){ SIM_INSTRUCTIONS, 0, 0 };
+	r.setup.event[2] = (struct wire_event){ SIM_CYCLES, 1, 1000 };
+	r.setup.event[3] = (struct wire_event){ SIM_INSTRUCTIONS, 1, 0 };
+	rig_start(&r);
+	run_chain(&r, 1000);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		const struct sim_sample *s = &r.sample[i];
+
+		assert_true(s->event == 0 || s->event == 2);
+		assert_int_equal(s->n_values, 2);
+		assert_int_equal(s->value[0] % 1000, 100);
+		assert_int_equal(s->running_cyc, s->value[0]);
+		n_turns += i > 0 && s->event != r.sample[i - 1].event;
+	}
+	assert_in_range(n_turns, 16, 27);
+	/* An overflow whose interrupt is under way at the end of a turn still has it: none is lost. */
+	assert_in_range(r.n_samples, 98, 100);
+	insns[0] = sim_pmu_value(&r.core->pmu, 1);
+	insns[1] = sim_pmu_value(&r.core->pmu, 3);
+	assert_int_equal(insns[0] + insns[1], 100000);
+	assert_in_range(insns[0], 40000, 60000);
+	rig_stop(&r);
+}
+
 /* A delay longer than the period: the counter has one interrupt pending at most. */
 static void an_overflow_under_way_hides_the_next(void **state)
 {
@@ -116,16 +156,14 @@ static void an_overflow_under_way_hides_the_next(void **state)
 static void the_skid_follows_the_core_files_histogram(void **state)
 {
 	enum { N = 200000 };
-	struct sim_pmu_setup setup = { 0 };
 	struct sim_config config;
-	struct sim_pmu pmu;
+	uint64_t rng = 1;
 	uint32_t below_310 = 0, below_380 = 0, below_640 = 0;
 
 	(void)state;
 	read_core("zen5", &config);
-	sim_pmu_init(&pmu, &config, &setup);
 	for (int i = 0; i < N; i++) {
-		uint64_t s = sim_pmu_skid(&pmu);
+		uint64_t s = sim_pmu_skid(&config, &rng);
 
 		below_310 += s < 310;
 		below_380 += s < 380;
@@ -151,8 +189,7 @@ static void the_same_seed_gives_the_same_samples(void **state)
 
 		rig_prepare(&r, "zen5");
 		r.setup.n_events = 1;
-		r.setup.event[0] = SIM_CYCLES;
-		r.setup.period[0] = 997;
+		r.setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 997 };
 		r.setup.seed = 5;
 		rig_start(&r);
 		run_chain(&r, 1000);
@@ -180,8 +217,7 @@ static void branch_records_are_the_last_taken_ones_newest_first(void **state)
 	(void)state;
 	rig_prepare(&r, "zen5");
 	r.setup.n_events = 1;
-	r.setup.event[0] = SIM_CYCLES;
-	r.setup.period[0] = 101;
+	r.setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 101 };
 	r.setup.n_branches = 4;
 	rig_start(&r);
 	for (unsigned i = 0; i < 3; i++)
@@ -259,6 +295,7 @@ int main(void)
 		cmocka_unit_test(the_ip_is_the_oldest_instruction_not_retired),
 		cmocka_unit_test(samples_come_in_the_order_of_time),
 		cmocka_unit_test(one_interrupt_serves_all_counters_that_overflowed),
+		cmocka_unit_test(sets_take_turns_and_lose_nothing),
 		cmocka_unit_test(an_overflow_under_way_hides_the_next),
 		cmocka_unit_test(the_skid_follows_the_core_files_histogram),
 		cmocka_unit_test(the_same_seed_gives_the_same_samples),
