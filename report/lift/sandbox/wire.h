@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_LIFT_SANDBOX_WIRE_H
+#define SKIDPROF_REPORT_LIFT_SANDBOX_WIRE_H
+
+/*
+ * What skidprof and skidblock, the program that runs blocks, say to each
+ * other: a request on its standard input, a reply on its standard output, and
+ * so on until the input ends.  Both are of one build and one machine.
+ */
+#include <stdint.h>
+
+enum {
+	BLOCK_MAGIC = 0x6b627370, /* both ways: "pskb" */
+	BLOCK_MAX_BYTES = 4096,
+	BLOCK_MAX_INSNS = 512,
+	BLOCK_MAX_PATCHES = 512,
+	BLOCK_MAX_ACCESSES = 1024,
+	BLOCK_NO_REG = 0xff,
+	/* Instructions that name data by their own address find it in an area of this size instead. */
+	BLOCK_RIP_BYTES = 1 << 16,
+};
+
+/* An instruction's 32-bit displacement from its own end. */
+struct block_patch {
+	uint16_t disp_off, end_off; /* in the block: of the displacement, of the instruction's end */
+	uint32_t slot;              /* where in the area the data are */
+};
+
+/* Memory that an instruction reads or writes: base + index * scale + disp. */
+struct block_access {
+	uint16_t insn_off;
+	uint8_t base, index; /* 0 rax, 1 rcx ... 15, as encoded; BLOCK_NO_REG */
+	uint8_t scale, bytes;
+	int32_t disp;
+};
+
+struct block_request {
+	uint32_t magic;
+	uint16_t n_bytes, n_insn, n_patches, n_accesses;
+	uint8_t vector_bytes; /* the widest vector registers it names: 16, 32, 64 */
+	uint8_t small_rcx;    /* it repeats a string instruction rcx times */
+	uint8_t code[BLOCK_MAX_BYTES];
+	struct block_patch patches[BLOCK_MAX_PATCHES];
+	struct block_access accesses[BLOCK_MAX_ACCESSES];
+};
+
+enum block_verdict {
+	BLOCK_TIMED,    /* cyc is an execution's time */
+	BLOCK_FAULT,    /* SIGSEGV or SIGBUS at `addr`, which can't be given to it */
+	BLOCK_TRAP,     /* SIGTRAP, SIGILL: it is no straight code of this processor */
+	BLOCK_DIVIDE,   /* SIGFPE */
+	BLOCK_SYSCALL,  /* it called the system, which it may not */
+	BLOCK_KILLED,   /* it lost its way so that not even a handler ran */
+	BLOCK_ENDLESS,  /* killed by the clock */
+	BLOCK_PAGES,    /* it touches too many pages */
+	BLOCK_UNSTEADY, /* times differ from round to round */
+	BLOCK_BROKEN,   /* the sandbox itself can't be set up; err */
+	N_BLOCK_VERDICTS,
+};
+
+struct block_reply {
+	uint32_t magic;
+	uint32_t verdict; /* enum block_verdict */
+	int32_t signal, err;
+	uint64_t addr;
+	double cyc;          /* an execution, in the steady state; median of rounds */
+	double spread;       /* of the rounds: quartiles' distance over the median */
+	uint32_t n_copies;   /* of the block in the shorter of two runs */
+	uint32_t n_pages;    /* touched */
+	uint32_t n_splits;   /* accesses across a cache line's end, in n_stepped copies */
+	uint32_t n_stepped;
+};
+
+#endif
