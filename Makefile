@@ -48,7 +48,11 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $B/skidprof $B/skidsim.so
+# Runs blocks for `lift`; what it emits is x86-64's.
+SANDBOX_SRC := $(wildcard report/lift/sandbox/*.c)
+SANDBOX := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$B/skidblock)
+
+all: $B/skidprof $B/skidsim.so $(SANDBOX)
 
 $B/skidprof: $B/profiler/main.o $B/libskidprof.a $B/libskidsim.a
 	$(call say,LINK,$@)
@@ -62,6 +66,12 @@ $B/libskidprof.a: $(OBJ)
 $B/skidsim.so: $(PLUGIN_SRC:%.c=$B/pic/%.o)
 	$(call say,LINK,$@)
 	$Q$(CC) -shared $^ $(LDFLAGS) $(shell pkg-config --libs capstone) -lpthread -lm -o $@
+
+# Called code pushes below the stack pointer, and a sanitizer's runtime does not live under the filter.
+$B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) -fcf-protection=none \
+	  -fno-stack-protector -mno-red-zone $(SANDBOX_SRC) $(LDFLAGS) -o $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)
@@ -175,6 +185,7 @@ install: all
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
 	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
 	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
+	$(if $(SANDBOX),$Qinstall $(SANDBOX) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
 	$Qinstall -m 644 profiler/sim/cores/*.core '$(DESTDIR)$(PREFIX)/share/skidprof/cores/'
 	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'

@@ -170,6 +170,35 @@ static double executions(const struct cut *x, const struct candidate *f, const s
 	return x->l->exact ? 0 : sum / b->n_insn;
 }
 
+/*
+ * How often a block runs in succession: 1 when it does not jump to itself,
+ * else executions a time that it is entered from elsewhere.  That is at most
+ * as often as the blocks before it run, or those after.
+ */
+static uint32_t turns_of(const struct cut *x, const struct candidate *f, const struct flow_block *b, double n)
+{
+	const struct flow_graph *g = x->graph;
+	uint32_t self = (uint32_t)(b - g->blocks);
+	double in = 0, out = 0;
+	bool again = false;
+
+	for (uint32_t i = b->in0; i < b->in0 + b->n_in; i++) {
+		const struct flow_edge *e = &g->edges[g->in[i]];
+
+		again = again || e->from == self;
+		if (e->from != self)
+			in += executions(x, f, &g->blocks[e->from]);
+	}
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
+		if (g->edges[i].to != self)
+			out += executions(x, f, &g->blocks[g->edges[i].to]);
+	if (!again)
+		return 1;
+	if (!(in > 0) || (out > 0 && out < in))
+		in = out;
+	return in > 0 && n / in < UINT16_MAX ? (uint32_t)fmax(1, n / in + 0.5) : 0;
+}
+
 /* The 90% interval of a block's executions: that of its first instruction, which all share. */
 static void find_interval(const struct lift *l, struct lift_block *b)
 {
@@ -198,6 +227,7 @@ static int add_block(struct cut *x, const struct candidate *f, const struct flow
 	for (uint32_t i = g->insn0; i < g->insn0 + g->n_insn && !b.undecoded; i++)
 		if (x->graph->insns[i].flags & INSN_UNKNOWN)
 			b.undecoded = x->graph->insns[i].vaddr;
+	b.code.turns = turns_of(x, f, g, b.n);
 	b.cyc = cycles_in(x->l, f->module, g->vaddr, g->end_vaddr);
 	find_interval(x->l, &b);
 	return vec_push(&x->blocks, b);

@@ -6,6 +6,17 @@
 #include "correct/binary/insn_operands.h"
 #include "profiler/base/err.h"
 
+enum { BRANCH_BYTES = 2, STACK_POINTER = 4 };
+
+/* What is known of the block so far. */
+struct prepare {
+	struct insn_decoder *d;
+	struct block_request *out;
+	uint16_t needs, writes; /* registers read before the block writes them; written */
+	uint32_t vector_needs, vector_writes;
+	uint16_t stores; /* registers that stores reach from, the stack pointer aside */
+};
+
 _Static_assert((int)BLOCK_NO_REG == (int)INSN_NO_REG, "the same registers");
 
 static const char *never_run(const struct insn *in, const uint8_t *code)
@@ -23,44 +34,62 @@ static const char *never_run(const struct insn *in, const uint8_t *code)
 	return NULL;
 }
 
-static int add_operands(const struct insn_operands *ops, const struct insn *in, uint16_t off,
-                        struct block_request *out)
+static int add_patch(const struct insn *in, uint16_t off, uint8_t disp_off, struct block_request *out)
 {
-	if (ops->disp_off && out->n_patches == BLOCK_MAX_PATCHES)
+	int32_t disp;
+
+	if (out->n_patches == BLOCK_MAX_PATCHES)
 		return -1;
-	if (ops->disp_off) {
-		struct block_patch *p = &out->patches[out->n_patches++];
-		int32_t disp;
-
-		memcpy(&disp, &out->code[off + ops->disp_off], sizeof(disp));
-		/* Data near each other stay so: in the cache they may share a line. */
-		*p = (struct block_patch){ (uint16_t)(off + ops->disp_off), (uint16_t)(off + in->size_bytes),
-			                   (uint32_t)(in->vaddr + in->size_bytes + (uint64_t)disp) %
-			                           BLOCK_RIP_BYTES };
-	}
-	for (unsigned i = 0; i < ops->n_memory; i++) {
-		const struct insn_memory *m = &ops->memory[i];
-
-		if (out->n_accesses == BLOCK_MAX_ACCESSES)
-			return -1;
-		out->accesses[out->n_accesses++] =
-		        (struct block_access){ off, m->base, m->index, m->scale, m->bytes, m->disp };
-	}
-	if (ops->vector_bytes > out->vector_bytes)
-		out->vector_bytes = ops->vector_bytes;
+	memcpy(&disp, &out->code[off + disp_off], sizeof(disp));
+	/* Data near each other stay so: they may share a cache line. */
+	out->patches[out->n_patches++] = (struct block_patch){
+		(uint16_t)(off + disp_off),
+		(uint16_t)(off + in->size_bytes),
+		(uint32_t)((in->vaddr + in->size_bytes + (uint64_t)disp) % BLOCK_RIP_BYTES),
+	};
 	return 0;
 }
 
-static int add_insn(struct insn_decoder *d, const uint8_t *code, const struct insn *in,
-                    struct block_request *out)
+static int add_access(const struct insn_memory *m, uint16_t off, struct block_request *out)
 {
+	if (out->n_accesses == BLOCK_MAX_ACCESSES)
+		return -1;
+	out->accesses[out->n_accesses++] =
+	        (struct block_access){ off, m->base, m->index, m->scale, m->bytes, m->disp };
+	return 0;
+}
+
+static int add_operands(struct prepare *p, const struct insn_operands *ops, const struct insn *in,
+                        uint16_t off)
+{
+	int err = ops->disp_off ? add_patch(in, off, ops->disp_off, p->out) : 0;
+
+	for (unsigned i = 0; i < ops->n_memory && err == 0; i++) {
+		const struct insn_memory *m = &ops->memory[i];
+
+		err = add_access(m, off, p->out);
+		if (in->flags & INSN_STORE && m->base != INSN_NO_REG && m->base != STACK_POINTER)
+			p->stores |= (uint16_t)(1u << m->base);
+	}
+	if (ops->vector_bytes > p->out->vector_bytes)
+		p->out->vector_bytes = ops->vector_bytes;
+	p->needs |= ops->reads & ~p->writes;
+	p->writes |= ops->writes;
+	p->vector_needs |= ops->vector_reads & ~p->vector_writes;
+	p->vector_writes |= ops->vector_writes;
+	return err;
+}
+
+static int add_insn(struct prepare *p, const uint8_t *code, const struct insn *in)
+{
+	struct block_request *out = p->out;
 	struct insn_operands ops;
 	uint16_t off = out->n_bytes;
 
-	if (insn_operands(d, code, in->size_bytes, in->vaddr, &ops) < 0)
+	if (insn_operands(p->d, code, in->size_bytes, in->vaddr, &ops) < 0)
 		return sp_fail(SP_ENOTSUP, "0x%llx: no instruction", (unsigned long long)in->vaddr);
 	memcpy(out->code + off, code, in->size_bytes);
-	if (add_operands(&ops, in, off, out) < 0)
+	if (add_operands(p, &ops, in, off) < 0)
 		return sp_fail(SP_ENOTSUP, "too many memory operands");
 	if (in->flags & INSN_REP)
 		out->small_rcx = 1;
@@ -71,48 +100,60 @@ static int add_insn(struct insn_decoder *d, const uint8_t *code, const struct in
 
 static void add_branch(struct block_request *out)
 {
-	static const uint8_t jo_next[] = { 0x70, 0x00 };
+	static const uint8_t jo_next[BRANCH_BYTES] = { 0x70, 0x00 };
 
 	memcpy(out->code + out->n_bytes, jo_next, sizeof(jo_next));
 	out->n_bytes += sizeof(jo_next);
 	out->n_insn++;
 }
 
-static int add_next(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, const struct insn *in,
-                    struct block_request *out)
+static int add_next(struct prepare *p, const uint8_t *code, size_t n_bytes, const struct insn *in)
 {
 	const char *never = never_run(in, code);
 
 	if (never)
 		return sp_fail(SP_ENOTSUP, "0x%llx %s", (unsigned long long)in->vaddr, never);
 	if (in->flow == INSN_PLAIN)
-		return add_insn(d, code, in, out);
+		return add_insn(p, code, in);
 	if (in->size_bytes < n_bytes)
 		return sp_fail(SP_ENOTSUP, "0x%llx: a way out in its middle", (unsigned long long)in->vaddr);
 	if (in->flow == INSN_COND)
-		add_branch(out);
+		add_branch(p->out);
 	return 0;
 }
 
-int native_prepare(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr,
-                   struct block_request *out)
+static int add_all(struct prepare *p, const struct tool_block *b)
 {
-	memset(out, 0, sizeof(*out));
-	out->magic = BLOCK_MAGIC;
-	out->vector_bytes = 16;
-	if (n_bytes > BLOCK_MAX_BYTES)
-		return sp_fail(SP_ENOTSUP, "more than %d bytes", BLOCK_MAX_BYTES);
-	for (size_t off = 0; off < n_bytes;) {
+	for (size_t off = 0; off < b->n_bytes;) {
 		struct insn in;
-		int err = insn_decode(d, code + off, n_bytes - off, vaddr + off, &in);
+		int err = insn_decode(p->d, b->bytes + off, b->n_bytes - off, b->vaddr + off, &in);
 
-		if (err == 0 && out->n_insn == BLOCK_MAX_INSNS)
-			err = sp_fail(SP_ENOTSUP, "more than %d instructions", BLOCK_MAX_INSNS);
-		if (err == 0)
-			err = add_next(d, code + off, n_bytes - off, &in, out);
 		if (err < 0)
-			return err == -SP_EDOMAIN ? sp_fail(SP_ENOTSUP, "ends inside an instruction") : err;
+			return sp_fail(SP_ENOTSUP, "ends inside an instruction");
+		if (p->out->n_insn == BLOCK_MAX_INSNS)
+			return sp_fail(SP_ENOTSUP, "more than %d instructions", BLOCK_MAX_INSNS);
+		err = add_next(p, b->bytes + off, b->n_bytes - off, &in);
+		if (err < 0)
+			return err;
 		off += in.size_bytes;
 	}
 	return 0;
+}
+
+int native_prepare(struct insn_decoder *d, const struct tool_block *b, struct block_request *out)
+{
+	struct prepare p = { .d = d, .out = out };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->magic = BLOCK_MAGIC;
+	if (b->n_bytes > BLOCK_MAX_BYTES - BRANCH_BYTES)
+		return sp_fail(SP_ENOTSUP, "more than %d bytes", BLOCK_MAX_BYTES - BRANCH_BYTES);
+	err = add_all(&p, b);
+	if (err == 0 && (uint64_t)b->turns * out->n_insn <= BLOCK_MAX_TURNED)
+		out->n_turns = (uint16_t)b->turns;
+	/* What it stores it does not load again the next time, but for the stack's. */
+	out->carried = p.needs & (p.writes | p.stores);
+	out->carried_vectors = p.vector_needs & p.vector_writes;
+	return err;
 }

@@ -5,20 +5,20 @@
 /* A block made ready to be run alone, and the program that runs it. */
 #include <stdbool.h>
 
-#include "correct/binary/insn.h"
 #include "report/lift/sandbox/wire.h"
+#include "report/lift/tool.h"
 
 /*
  * What leaves the block at its end is taken off, but a conditional branch
  * stays as one that is never taken (jo to the next instruction): it may be
  * one operation with the comparison before it.  Operands named by their
- * distance from the instruction are noted, to be given an area of their own.
+ * distance from the instruction are noted, to be given an area of their own,
+ * and so are the registers that it hands on to itself (block->turns).
  *
  * Returns 0; -SP_ENOTSUP, worded, when the block can't be run: it is too long,
  * calls the system, or has a way out in its middle.
  */
-int native_prepare(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr,
-                   struct block_request *out);
+int native_prepare(struct insn_decoder *d, const struct tool_block *b, struct block_request *out);
 
 struct native_server;
 

@@ -34,6 +34,8 @@ static int compare_blocks(const struct lift *l, bool by_address, size_t a, size_
 
 	if (x->n_bytes != y->n_bytes)
 		return x->n_bytes < y->n_bytes ? -1 : 1;
+	if (x->turns != y->turns)
+		return x->turns < y->turns ? -1 : 1;
 	order = memcmp(x->bytes, y->bytes, x->n_bytes);
 	if (order || !by_address)
 		return order;

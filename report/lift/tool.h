@@ -27,6 +27,8 @@ struct tool_block {
 	size_t n_bytes;
 	uint64_t vaddr; /* as linked */
 	enum insn_isa isa;
+	/* About how often it runs in succession before something else does, 1 and more; 0 = not known. */
+	uint32_t turns;
 };
 
 struct tool_prediction {
@@ -68,7 +70,7 @@ struct tool_ops {
 	bool by_machine; /* it measures: not run on two cores at once, and its predictions are not kept on disk */
 };
 
-extern const struct tool_ops tool_mca, tool_external;
+extern const struct tool_ops tool_mca, tool_native, tool_native_splits, tool_external;
 
 /*
  * The tools of those names, in that order: names of our own tools, of shipped

@@ -14,7 +14,7 @@
 #include "profiler/base/vec.h"
 #include "report/lift/tool.h"
 
-static const struct tool_ops *const own[] = { &tool_mca };
+static const struct tool_ops *const own[] = { &tool_mca, &tool_native, &tool_native_splits };
 
 /* Description files that come with skidprof. */
 static const char *const shipped[] = { "osaca", "uica", "iaca", "ithemal" };

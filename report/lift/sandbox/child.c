@@ -32,7 +32,10 @@ static uint8_t handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
 static void __attribute__((noreturn)) leave(int status)
 {
 	for (;;)
-		__asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"((long)status) : "rcx", "r11", "memory");
+		__asm__ volatile("syscall"
+		                 :
+		                 : "a"(SYS_exit_group), "D"((long)status)
+		                 : "rcx", "r11", "memory");
 }
 
 static void give_up(int err)
@@ -115,6 +118,16 @@ static void set_handlers(void)
 			give_up(errno);
 }
 
+static void fill_page(uint64_t *p, enum fill fill, uint64_t seed)
+{
+	for (size_t w = 0; w < PAGE / sizeof(*p); w++) {
+		seed = (seed + 1) * 6364136223846793005u + 1442695040888963407u;
+		p[w] = fill == FILL_RANDOM    ? seed ^ seed >> 29
+		       : fill == FILL_NUMBERS ? 0x3f8000003f800000u
+		                              : 0x12345640u;
+	}
+}
+
 static void map_page(const struct attempt *a, uint32_t i)
 {
 	void *want = (void *)a->pages[i]; // NOLINT(performance-no-int-to-ptr)
@@ -123,15 +136,12 @@ static void map_page(const struct attempt *a, uint32_t i)
 
 	if (p != want)
 		give_up(p == MAP_FAILED ? errno : EEXIST);
-	if (i >= a->n_frames)
-		return;
-	for (size_t w = 0; w < PAGE / sizeof(*p); w++)
-		p[w] = a->fill;
+	if (i < a->n_frames)
+		fill_page(p, a->fill, i);
 }
 
-#define ALLOW(nr)                                           \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),    \
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(nr) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static void set_filter(void)
 {
@@ -146,7 +156,8 @@ static void set_filter(void)
 	};
 	static const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		give_up(errno);
 }
 
@@ -168,9 +179,9 @@ static uint64_t time_chain(unsigned turns)
 }
 
 /* What a block may change and the emitted code does not bring back. */
-#define CLOBBERED                                                                                          \
+#define CLOBBERED                                                                                            \
 	"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", \
-	        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
+	        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",  \
 	        "xmm14", "xmm15"
 
 static uint64_t time_run(uint64_t code, unsigned turns)
@@ -234,7 +245,8 @@ void child_run(const struct attempt *a)
 	set_limits();
 	for (uint32_t i = 0; i < a->n_pages; i++)
 		map_page(a, i);
-	if (mprotect((void *)AREA_CODE, 2 * CODE_BYTES, PROT_READ | PROT_EXEC) < 0) // NOLINT(performance-no-int-to-ptr)
+	if (mprotect((void *)AREA_CODE, 2 * CODE_BYTES, PROT_READ | PROT_EXEC) <
+	    0) // NOLINT(performance-no-int-to-ptr)
 		give_up(errno);
 	set_handlers();
 	set_filter();

@@ -27,7 +27,8 @@ static double ticks_per_cyc(const struct control *c)
 	double rate[N_ROUNDS];
 
 	for (int i = 0; i < N_ROUNDS; i++)
-		rate[i] = difference(c->rounds[i].chain_two, c->rounds[i].chain_one) / (CHAIN_TURNS * CHAIN_ADDS);
+		rate[i] = difference(c->rounds[i].chain_two, c->rounds[i].chain_one) /
+		          (CHAIN_TURNS * CHAIN_ADDS);
 	qsort(rate, N_ROUNDS, sizeof(rate[0]), ascending);
 	return rate[N_ROUNDS / 2];
 }
@@ -37,7 +38,8 @@ void conclude_times(const struct control *c, uint32_t n_copies, struct block_rep
 	double cyc[N_ROUNDS], per_cyc = ticks_per_cyc(c), apart;
 
 	for (int i = 0; i < N_ROUNDS; i++)
-		cyc[i] = difference(c->rounds[i].two, c->rounds[i].one) / ((double)c->turns * n_copies * per_cyc);
+		cyc[i] = difference(c->rounds[i].two, c->rounds[i].one) /
+		         ((double)c->turns * n_copies * per_cyc);
 	qsort(cyc, N_ROUNDS, sizeof(cyc[0]), ascending);
 	apart = cyc[N_ROUNDS * 3 / 4] - cyc[N_ROUNDS / 4];
 	out->cyc = cyc[N_ROUNDS / 2];
@@ -74,19 +76,30 @@ static uint32_t splits_of(const struct block_request *b, const struct step *s, u
 	return n;
 }
 
-void conclude_splits(const struct control *c, const struct block_request *b, uint64_t first_copy,
-                     struct block_reply *out)
+/* How far in its copy of the block an address is; -1 in what is between. */
+static int64_t place_in_copy(const struct attempt *a, uint64_t rip)
+{
+	const struct block_request *b = a->block;
+	uint64_t turn = (uint64_t)b->n_turns * b->n_bytes, off = rip - a->first_copy;
+
+	if (rip < a->first_copy)
+		return -1;
+	if (b->n_turns)
+		off %= turn + a->anew_bytes;
+	return b->n_turns && off >= turn ? -1 : (int64_t)(off % b->n_bytes);
+}
+
+void conclude_splits(const struct control *c, const struct attempt *a, struct block_reply *out)
 {
 	uint32_t n = c->n_steps < MAX_STEPS ? c->n_steps : MAX_STEPS;
 
 	out->n_splits = out->n_stepped = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct step *s = &c->steps[i];
-		uint64_t off = s->rip - first_copy;
+		int64_t off = place_in_copy(a, c->steps[i].rip);
 
-		if (s->rip < first_copy)
+		if (off < 0)
 			continue;
-		out->n_stepped += off % b->n_bytes == 0;
-		out->n_splits += splits_of(b, s, off % b->n_bytes);
+		out->n_stepped += off == 0;
+		out->n_splits += splits_of(a->block, &c->steps[i], (uint64_t)off);
 	}
 }

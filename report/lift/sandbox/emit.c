@@ -13,6 +13,8 @@
 
 #include "report/lift/sandbox/layout.h"
 
+enum { N_GROUPS = 16, LINE_BYTES = 64 };
+
 struct emit {
 	uint8_t *at, *end;
 	int overflow;
@@ -53,6 +55,8 @@ static void put_vectors(struct emit *e, unsigned bytes)
 {
 	int have_avx = __builtin_cpu_supports("avx");
 
+	if (!bytes)
+		return;
 	if (have_avx)
 		PUT(e, 0xc5, 0xf8, 0x77); /* vzeroupper */
 	for (unsigned r = 0; r < (bytes == 64 ? 32 : 16); r++) {
@@ -95,17 +99,49 @@ static void put_copy(struct emit *e, const struct block_request *b)
 		return;
 	for (unsigned i = 0; i < b->n_patches; i++) {
 		const struct block_patch *p = &b->patches[i];
-		uint32_t disp =
-		        (uint32_t)(AREA_RIP + p->slot - ((uint64_t)(uintptr_t)copy + p->end_off));
+		uint32_t disp = (uint32_t)(AREA_RIP + p->slot - ((uint64_t)(uintptr_t)copy + p->end_off));
 
 		memcpy(copy + p->disp_off, &disp, sizeof(disp));
+	}
+}
+
+static void put_zero(struct emit *e, unsigned r, uint8_t not_r)
+{
+	uint8_t both = (uint8_t)(0xc0 | (r & 7) << 3 | (r & 7));
+
+	if (__builtin_cpu_supports("avx")) /* vxorps */
+		PUT(e, 0xc4, (uint8_t)((r & 8 ? 0x41 : 0xe1)), (uint8_t)(not_r << 3), 0x57, both);
+	else /* xorps */
+		PUT(e, (uint8_t)(0x40 | (r & 8 ? 5 : 0)), 0x0f, 0x57, both);
+}
+
+/*
+ * What the block hands on to itself, set to something else: to an address
+ * that differs from those of the turns before, or to zero.  Neither waits for
+ * anything, so the next turns begin while the last ones still run.
+ */
+static void put_anew(struct emit *e, const struct block_request *b, uint32_t group)
+{
+	for (unsigned r = 0; r < N_GPRS; r++) {
+		if (!(b->carried >> r & 1))
+			continue;
+		if (r & 8)
+			PUT(e, 0x41);
+		PUT(e, (uint8_t)(0xb8 | (r & 7))); /* mov $imm32, %r32 */
+		put_le32(e, (uint32_t)CONTROL->gpr[r] + group % N_GROUPS * LINE_BYTES);
+	}
+	for (unsigned r = 0; r < 16; r++) {
+		uint8_t not_r = (uint8_t)(~r & 15);
+
+		if (b->carried_vectors >> r & 1) /* vxorps of the register with itself, or xorps */
+			put_zero(e, r, not_r);
 	}
 }
 
 static void put_entry(struct emit *e)
 {
 	PUT(e, 0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push rbx, rbp, r12-r15 */
-	PUT(e, 0x48, 0x89, 0x25);                                         /* mov %rsp, saved_rsp */
+	PUT(e, 0x48, 0x89, 0x25);                                           /* mov %rsp, saved_rsp */
 	put_ctl(e, CTL(saved_rsp), 0);
 	PUT(e, 0xd9, 0x3d); /* fnstcw */
 	put_ctl(e, CTL(saved_fcw), 0);
@@ -117,10 +153,10 @@ static void put_entry(struct emit *e)
 
 static void put_exit(struct emit *e, const uint8_t *top)
 {
-	PUT(e, 0x0f, 0xae, 0xe8);       /* lfence */
-	PUT(e, 0x48, 0x83, 0x2d);       /* subq $1, counter */
+	PUT(e, 0x0f, 0xae, 0xe8); /* lfence */
+	PUT(e, 0x48, 0x83, 0x2d); /* subq $1, counter */
 	put_ctl(e, CTL(counter), 1);
-	PUT(e, 0x01, 0x0f, 0x85);       /* jnz top */
+	PUT(e, 0x01, 0x0f, 0x85); /* jnz top */
 	put_le32(e, (uint32_t)(top - (e->at + 4)));
 	put_load(e, 4, CTL(saved_rsp));
 	PUT(e, 0x0f, 0xae, 0x15); /* ldmxcsr */
@@ -129,12 +165,13 @@ static void put_exit(struct emit *e, const uint8_t *top)
 	put_ctl(e, CTL(saved_fcw), 0);
 	PUT(e, 0xfc); /* cld */
 	if (__builtin_cpu_supports("avx"))
-		PUT(e, 0xc5, 0xf8, 0x77); /* vzeroupper */
+		PUT(e, 0xc5, 0xf8, 0x77);                                         /* vzeroupper */
 	PUT(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3); /* pop them; ret */
 }
 
-static int emit_run(uint8_t *code, const struct block_request *b, uint32_t n_copies, uint64_t *first_copy)
+static int emit_run(uint8_t *code, struct attempt *a, uint32_t n_copies)
 {
+	const struct block_request *b = a->block;
 	struct emit e = { code, code + CODE_BYTES, 0 };
 	uint8_t *top;
 
@@ -143,9 +180,16 @@ static int emit_run(uint8_t *code, const struct block_request *b, uint32_t n_cop
 		PUT(&e, 0x90);
 	top = e.at;
 	put_registers(&e, b->vector_bytes);
-	*first_copy = (uint64_t)(uintptr_t)e.at;
-	for (uint32_t i = 0; i < n_copies && !e.overflow; i++)
+	a->first_copy = (uint64_t)(uintptr_t)e.at;
+	for (uint32_t i = 0; i < n_copies && !e.overflow; i++) {
+		uint8_t *before = e.at;
+
+		if (b->n_turns && i && i % b->n_turns == 0) {
+			put_anew(&e, b, i / b->n_turns);
+			a->anew_bytes = (uint32_t)(e.at - before);
+		}
 		put_copy(&e, b);
+	}
 	put_exit(&e, top);
 	return e.overflow ? -1 : 0;
 }
@@ -182,7 +226,7 @@ int emit_runs(struct attempt *a)
 	uint8_t *code = (uint8_t *)AREA_CODE; // NOLINT(performance-no-int-to-ptr)
 
 	set_registers(a);
-	if (emit_run(code, a->block, a->n_copies, &a->first_copy) < 0)
+	if (emit_run(code, a, a->n_copies) < 0)
 		return -1;
-	return emit_run(code + CODE_BYTES, a->block, 2 * a->n_copies, &a->first_copy);
+	return emit_run(code + CODE_BYTES, a, 2 * a->n_copies);
 }

@@ -64,17 +64,27 @@ struct control {
 enum { LOWEST_PAGE = 1 << 16 };
 #define HIGHEST_PAGE 0x7ffffffe0000u
 
+/* What loads find, in the order tried. */
+enum fill {
+	FILL_RANDOM,   /* bytes: an index from them reaches many places of a table */
+	FILL_NUMBERS,  /* two floats of 1, which are a double as well */
+	FILL_POINTERS, /* the address of a place that is mapped when touched */
+	N_FILLS,
+};
+
 /* One try at a block: how it is laid out, what it finds. */
 struct attempt {
 	const struct block_request *block;
 	uint32_t n_copies; /* in the shorter run; twice as many in the longer */
 	uint32_t n_pages;
 	uint64_t pages[MAX_PAGES];
-	uint64_t fill;  /* each word of the pages */
-	int small_rdx;  /* 0: a division of rdx:rax fits */
-	int frames_fd;  /* the memory behind the pages */
+	enum fill fill;
+	int small_rdx; /* 0: a division of rdx:rax fits */
+	int frames_fd; /* the memory behind the pages */
 	uint32_t n_frames;
-	uint64_t first_copy; /* out of emit_runs: of the longer run */
+	/* Out of emit_runs: the longer run's first copy, and the bytes between one n_turns of them and the next. */
+	uint64_t first_copy;
+	uint32_t anew_bytes;
 };
 
 /* Fill in both runs and the control block's registers.  0, or -1 when it doesn't fit. */
@@ -86,7 +96,6 @@ void child_run(const struct attempt *a) __attribute__((noreturn));
 /* Cycles and spread of an execution, and whether it is steady. */
 void conclude_times(const struct control *c, uint32_t n_copies, struct block_reply *out);
 /* Accesses across the end of a cache line. */
-void conclude_splits(const struct control *c, const struct block_request *b, uint64_t first_copy,
-                     struct block_reply *out);
+void conclude_splits(const struct control *c, const struct attempt *a, struct block_reply *out);
 
 #endif

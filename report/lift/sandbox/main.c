@@ -30,10 +30,8 @@ enum {
 	WANTED_INSNS = 240, /* in the shorter run: about half of what an out-of-order core looks at */
 	LEAST_COPIES = 4,
 	MOST_COPIES = 100,
+	FEW_PAGES = 24, /* more than an access to tables by random bytes needs */
 };
-
-/* What loads find: two floats of one, which is a double as well; or a pointer to a place that is mapped. */
-static const uint64_t fill_numbers = 0x3f8000003f800000u, fill_pointers = 0x12345640u;
 
 /* Whole or not at all: 1, 0 at the end of input, -1. */
 static int read_all(void *buf, size_t n)
@@ -77,6 +75,8 @@ static int valid_request(const struct block_request *r)
 	if (r->magic != BLOCK_MAGIC || r->n_bytes > BLOCK_MAX_BYTES || r->n_insn > BLOCK_MAX_INSNS ||
 	    r->n_insn < 1 || r->n_patches > BLOCK_MAX_PATCHES || r->n_accesses > BLOCK_MAX_ACCESSES)
 		return 0;
+	if (r->n_turns * (unsigned)r->n_insn > BLOCK_MAX_TURNED)
+		return 0;
 	for (unsigned i = 0; i < r->n_patches; i++)
 		if (r->patches[i].disp_off + 4 > r->n_bytes || r->patches[i].end_off > r->n_bytes)
 			return 0;
@@ -119,6 +119,15 @@ static int try_once(struct attempt *a)
 	return pid < 0 ? -2 : await(pid);
 }
 
+/* Enough instructions for the steady state; whole numbers of turns. */
+static uint32_t first_copies(const struct block_request *b)
+{
+	uint32_t n = (WANTED_INSNS + b->n_insn - 1) / b->n_insn;
+
+	n = n < LEAST_COPIES ? LEAST_COPIES : n > MOST_COPIES ? MOST_COPIES : n;
+	return b->n_turns ? (n + b->n_turns - 1) / b->n_turns * b->n_turns : n;
+}
+
 /* Is it one more page that the block may have? */
 static int add_page(struct attempt *a, uint64_t addr)
 {
@@ -136,8 +145,10 @@ static int add_page(struct attempt *a, uint64_t addr)
 /* Pages beyond what the cache holds: fewer copies walk less far. */
 static void spread_pages(struct attempt *a)
 {
-	if (a->n_pages > MAX_FRAMES && a->n_copies / 2 >= LEAST_COPIES) {
-		a->n_copies /= 2;
+	uint32_t turns = a->block->n_turns ? a->block->n_turns : 1, half = a->n_copies / 2 / turns * turns;
+
+	if (a->n_pages > MAX_FRAMES && half >= LEAST_COPIES) {
+		a->n_copies = half;
 		a->n_pages = 0;
 	}
 	a->n_frames = a->n_pages < MAX_FRAMES ? a->n_pages : MAX_FRAMES;
@@ -146,6 +157,17 @@ static void spread_pages(struct attempt *a)
 static int in_code(uint64_t rip)
 {
 	return rip >= AREA_CODE && rip < AREA_CODE + 2 * CODE_BYTES;
+}
+
+/* Begin again with other contents: what it took for a pointer, or for an index, was none. */
+static int refill(struct attempt *a)
+{
+	if (a->fill + 1 == N_FILLS)
+		return 0;
+	a->fill++;
+	a->n_pages = 0;
+	a->n_copies = first_copies(a->block);
+	return 1;
 }
 
 /* After a fault: 1 when there is something left to try. */
@@ -157,18 +179,15 @@ static int mend(struct attempt *a)
 		a->small_rdx = 1;
 		return 1;
 	}
+	if (CONTROL->signal != SIGSEGV && CONTROL->signal != SIGBUS)
+		return 0;
+	if (a->fill == FILL_RANDOM && a->n_pages == FEW_PAGES)
+		return refill(a);
 	if (maps && add_page(a, CONTROL->addr)) {
 		spread_pages(a);
 		return 1;
 	}
-	/* What it read and took for a pointer was none. */
-	if ((CONTROL->signal == SIGSEGV || CONTROL->signal == SIGBUS) && a->n_pages < MAX_PAGES &&
-	    a->fill == fill_numbers) {
-		a->fill = fill_pointers;
-		a->n_pages = 0;
-		return 1;
-	}
-	return 0;
+	return a->n_pages < MAX_PAGES && in_code(CONTROL->rip) && refill(a);
 }
 
 static void fault_verdict(int status, struct block_reply *out)
@@ -177,8 +196,9 @@ static void fault_verdict(int status, struct block_reply *out)
 		int signal;
 		enum block_verdict verdict;
 	} verdicts[] = {
-		{ SIGSEGV, BLOCK_FAULT },  { SIGBUS, BLOCK_FAULT },   { SIGILL, BLOCK_TRAP },     { SIGTRAP, BLOCK_TRAP },
-		{ SIGFPE, BLOCK_DIVIDE },  { SIGSYS, BLOCK_SYSCALL }, { SIGXCPU, BLOCK_ENDLESS },
+		{ SIGSEGV, BLOCK_FAULT },   { SIGBUS, BLOCK_FAULT },  { SIGILL, BLOCK_TRAP },
+		{ SIGTRAP, BLOCK_TRAP },    { SIGFPE, BLOCK_DIVIDE }, { SIGSYS, BLOCK_SYSCALL },
+		{ SIGXCPU, BLOCK_ENDLESS },
 	};
 
 	out->verdict = BLOCK_KILLED;
@@ -212,7 +232,7 @@ static int go_on(struct attempt *a, unsigned *n_measures, struct block_reply *ou
 	}
 	if (WIFEXITED(status) && CONTROL->stage == STAGE_DONE && CONTROL->signal == 0) {
 		conclude_times(control, a->n_copies, out);
-		conclude_splits(control, a->block, a->first_copy, out);
+		conclude_splits(control, a, out);
 		return out->verdict == BLOCK_UNSTEADY && ++*n_measures < MOST_MEASURES;
 	}
 	fault_verdict(status, out);
@@ -223,18 +243,11 @@ static int go_on(struct attempt *a, unsigned *n_measures, struct block_reply *ou
 	return 0;
 }
 
-static uint32_t first_copies(const struct block_request *b)
-{
-	uint32_t n = (WANTED_INSNS + b->n_insn - 1) / b->n_insn;
-
-	return n < LEAST_COPIES ? LEAST_COPIES : n > MOST_COPIES ? MOST_COPIES : n;
-}
-
 static void serve(const struct block_request *b, int frames_fd, struct block_reply *out)
 {
 	struct attempt a = { .block = b,
 		             .n_copies = first_copies(b),
-		             .fill = fill_numbers,
+		             .fill = b->vector_bytes ? FILL_NUMBERS : FILL_RANDOM,
 		             .frames_fd = frames_fd };
 	unsigned n_measures = 0;
 

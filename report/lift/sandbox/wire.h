@@ -16,6 +16,8 @@ enum {
 	BLOCK_MAX_PATCHES = 512,
 	BLOCK_MAX_ACCESSES = 1024,
 	BLOCK_NO_REG = 0xff,
+	/* More instructions in succession than this are without end: no core looks so far. */
+	BLOCK_MAX_TURNED = 1200,
 	/* Instructions that name data by their own address find it in an area of this size instead. */
 	BLOCK_RIP_BYTES = 1 << 16,
 };
@@ -37,8 +39,12 @@ struct block_access {
 struct block_request {
 	uint32_t magic;
 	uint16_t n_bytes, n_insn, n_patches, n_accesses;
-	uint8_t vector_bytes; /* the widest vector registers it names: 16, 32, 64 */
-	uint8_t small_rcx;    /* it repeats a string instruction rcx times */
+	/* So often it runs in succession, then with registers of its own anew; 0 = without end. */
+	uint16_t n_turns;
+	uint16_t carried;         /* registers that it hands on to itself, or stores at: one bit each */
+	uint32_t carried_vectors; /* the same of vector registers */
+	uint8_t vector_bytes;     /* the widest vector registers it names: 16, 32, 64; 0 = none */
+	uint8_t small_rcx;        /* it repeats a string instruction rcx times */
 	uint8_t code[BLOCK_MAX_BYTES];
 	struct block_patch patches[BLOCK_MAX_PATCHES];
 	struct block_access accesses[BLOCK_MAX_ACCESSES];
@@ -63,11 +69,11 @@ struct block_reply {
 	uint32_t verdict; /* enum block_verdict */
 	int32_t signal, err;
 	uint64_t addr;
-	double cyc;          /* an execution, in the steady state; median of rounds */
-	double spread;       /* of the rounds: quartiles' distance over the median */
-	uint32_t n_copies;   /* of the block in the shorter of two runs */
-	uint32_t n_pages;    /* touched */
-	uint32_t n_splits;   /* accesses across a cache line's end, in n_stepped copies */
+	double cyc;        /* an execution, in the steady state; median of rounds */
+	double spread;     /* of the rounds: quartiles' distance over the median */
+	uint32_t n_copies; /* of the block in the shorter of two runs */
+	uint32_t n_pages;  /* touched */
+	uint32_t n_splits; /* accesses across a cache line's end, in n_stepped copies */
 	uint32_t n_stepped;
 };
 
