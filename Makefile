@@ -43,8 +43,8 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo check check-unit check-san check-e2e check-guest stress bench accuracy lint format fuzz samples kernels install \
-        uninstall clean packages test-packages
+.PHONY: all demo check check-unit check-san check-e2e check-guest stress bench accuracy lift-torture \
+        lint format fuzz samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -165,13 +165,18 @@ $B/cases/%: $B/tests/cases/%.o $B/libskidprof.a
 
 unit-tests: $(UNIT) $B/cases/flowdump
 
+# Up to 20,000 different blocks of the programs in /usr/bin, run natively.
+lift-torture: all
+	$Qscratch=$$(mktemp -d) && TOP='$(CURDIR)' BUILD='$(abspath $B)' SCRATCH=$$scratch BLOCKS=20000 \
+	  tests/e2e/405_lift_native.sh; status=$$?; rm -rf $$scratch; exit $$status
+
 bench: all samples
 	$Qtests/bench.sh '$B'
 
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)
 
-TIDY_SRC := $(SRC) $(SIM_SRC) profiler/main.c
+TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
 lint:
 	$Qtests/lint/lint.sh $(TIDY_SRC)

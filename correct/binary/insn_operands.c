@@ -31,9 +31,9 @@ static const x86_reg general[N_GENERAL][N_NAMES] = {
 
 static uint8_t general_register(x86_reg reg)
 {
-	for (uint8_t i = 0; i < N_GENERAL; i++)
+	for (unsigned i = 0; i < N_GENERAL; i++)
 		if (general[i][0] == reg)
-			return i;
+			return (uint8_t)i;
 	return INSN_NO_REG;
 }
 

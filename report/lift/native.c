@@ -112,7 +112,7 @@ static void native_predict(const struct tool *t, const struct tool_block *b, str
 	out->cyc = r.cyc;
 	if (r.n_splits)
 		tool_failed(out, "%.2f accesses an execution cross the end of a cache line",
-		            (double)r.n_splits / (r.n_stepped ? r.n_stepped : 1));
+		            (double)r.n_splits / (r.n_watched ? r.n_watched : 1));
 }
 
 const struct tool_ops tool_native = {

@@ -24,7 +24,6 @@ enum {
 	HANDLER_STACK = 1 << 16,
 	TURN_TICKS = 16000, /* what the shorter run takes about */
 	MAX_TURNS = 2000,
-	TRACE_FLAG = 0x100,
 };
 
 static uint8_t handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
@@ -45,40 +44,10 @@ static void give_up(int err)
 	leave(1);
 }
 
-/* As encoded in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ... r15. */
-static const int greg_of[N_GPRS] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-	                             REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
-
-static int in_longer_run(uint64_t rip)
-{
-	return rip >= AREA_CODE + CODE_BYTES && rip < AREA_CODE + 2 * CODE_BYTES;
-}
-
-static void note_step(const ucontext_t *uc)
-{
-	uint32_t n = CONTROL->n_steps;
-	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-
-	if (++CONTROL->n_traps > MAX_TRAPS) {
-		CONTROL->signal = SIGXCPU;
-		leave(1);
-	}
-	if (!in_longer_run(rip) || n >= MAX_STEPS)
-		return;
-	CONTROL->steps[n].rip = rip;
-	for (int r = 0; r < N_GPRS; r++)
-		CONTROL->steps[n].gpr[r] = (uint64_t)uc->uc_mcontext.gregs[greg_of[r]];
-	CONTROL->n_steps = n + 1;
-}
-
 static void on_signal(int sig, siginfo_t *si, void *ucp)
 {
 	const ucontext_t *uc = ucp;
 
-	if (sig == SIGTRAP && si->si_code == TRAP_TRACE && CONTROL->stage == STAGE_STEP) {
-		note_step(uc);
-		return;
-	}
 	CONTROL->signal = sig;
 	CONTROL->code = si->si_code;
 	CONTROL->addr = (uint64_t)(uintptr_t)si->si_addr;
@@ -184,9 +153,9 @@ static uint64_t time_chain(unsigned turns)
 	        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",  \
 	        "xmm14", "xmm15"
 
-static uint64_t time_run(uint64_t code, unsigned turns)
+static uint64_t time_run(enum run run, unsigned turns)
 {
-	uint64_t begin;
+	uint64_t code = AREA_CODE + CODE_BYTES * (uint64_t)run, begin;
 
 	CONTROL->counter = turns;
 	begin = ticks();
@@ -194,23 +163,12 @@ static uint64_t time_run(uint64_t code, unsigned turns)
 	return ticks() - begin;
 }
 
-/* Every instruction of the longer run once, with a trap after each. */
-static void step_run(void)
-{
-	CONTROL->counter = 1;
-	__asm__ volatile("pushfq\n\torq %1, (%%rsp)\n\tpopfq\n\tcall *%0\n\t"
-	                 "pushfq\n\tandq %2, (%%rsp)\n\tpopfq"
-	                 :
-	                 : "r"(AREA_CODE + CODE_BYTES), "i"(TRACE_FLAG), "i"(~TRACE_FLAG)
-	                 : CLOBBERED);
-}
-
 static unsigned choose_turns(void)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t t = time_run(AREA_CODE, 1);
+		uint64_t t = time_run(RUN_SHORTER, 1);
 
 		best = t < best ? t : best;
 	}
@@ -224,13 +182,13 @@ static void time_rounds(void)
 	unsigned turns = choose_turns();
 
 	CONTROL->turns = turns;
-	time_run(AREA_CODE, turns);
-	time_run(AREA_CODE + CODE_BYTES, turns);
+	time_run(RUN_SHORTER, turns);
+	time_run(RUN_LONGER, turns);
 	for (int i = 0; i < N_ROUNDS; i++) {
 		struct round r;
 
-		r.one = time_run(AREA_CODE, turns);
-		r.two = time_run(AREA_CODE + CODE_BYTES, turns);
+		r.one = time_run(RUN_SHORTER, turns);
+		r.two = time_run(RUN_LONGER, turns);
 		r.chain_one = time_chain(CHAIN_TURNS);
 		r.chain_two = time_chain(2 * CHAIN_TURNS);
 		CONTROL->rounds[i].one = r.one;
@@ -245,16 +203,15 @@ void child_run(const struct attempt *a)
 	set_limits();
 	for (uint32_t i = 0; i < a->n_pages; i++)
 		map_page(a, i);
-	if (mprotect((void *)AREA_CODE, 2 * CODE_BYTES, PROT_READ | PROT_EXEC) <
+	if (mprotect((void *)AREA_CODE, N_RUNS * CODE_BYTES, PROT_READ | PROT_EXEC) <
 	    0) // NOLINT(performance-no-int-to-ptr)
 		give_up(errno);
 	set_handlers();
 	set_filter();
-	CONTROL->stage = STAGE_FIRST;
-	time_run(AREA_CODE + CODE_BYTES, 1);
-	CONTROL->stage = STAGE_STEP;
-	step_run();
-	CONTROL->stage = STAGE_TIME;
+	CONTROL->stage = STAGE_RUN;
+	time_run(RUN_LONGER, 1);
+	if (a->n_watched)
+		time_run(RUN_WATCHED, 1);
 	time_rounds();
 	CONTROL->stage = STAGE_DONE;
 	leave(0);

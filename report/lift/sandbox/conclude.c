@@ -53,53 +53,12 @@ void conclude_times(const struct control *c, uint32_t n_copies, struct block_rep
 		out->cyc = out->spread = 0;
 }
 
-static uint64_t address_of(const struct block_access *x, const struct step *s)
-{
-	uint64_t addr = (uint64_t)(int64_t)x->disp;
-
-	if (x->base != BLOCK_NO_REG)
-		addr += s->gpr[x->base];
-	if (x->index != BLOCK_NO_REG)
-		addr += s->gpr[x->index] * x->scale;
-	return addr;
-}
-
-static uint32_t splits_of(const struct block_request *b, const struct step *s, uint64_t off)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; i < b->n_accesses; i++) {
-		const struct block_access *x = &b->accesses[i];
-
-		n += x->insn_off == off && address_of(x, s) % LINE + x->bytes > LINE;
-	}
-	return n;
-}
-
-/* How far in its copy of the block an address is; -1 in what is between. */
-static int64_t place_in_copy(const struct attempt *a, uint64_t rip)
-{
-	const struct block_request *b = a->block;
-	uint64_t turn = (uint64_t)b->n_turns * b->n_bytes, off = rip - a->first_copy;
-
-	if (rip < a->first_copy)
-		return -1;
-	if (b->n_turns)
-		off %= turn + a->anew_bytes;
-	return b->n_turns && off >= turn ? -1 : (int64_t)(off % b->n_bytes);
-}
-
 void conclude_splits(const struct control *c, const struct attempt *a, struct block_reply *out)
 {
-	uint32_t n = c->n_steps < MAX_STEPS ? c->n_steps : MAX_STEPS;
+	const struct block_request *b = a->block;
 
-	out->n_splits = out->n_stepped = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		int64_t off = place_in_copy(a, c->steps[i].rip);
-
-		if (off < 0)
-			continue;
-		out->n_stepped += off == 0;
-		out->n_splits += splits_of(a->block, &c->steps[i], (uint64_t)off);
-	}
+	out->n_watched = a->n_watched;
+	out->n_splits = 0;
+	for (uint32_t i = 0; i < a->n_watched * b->n_accesses; i++)
+		out->n_splits += c->seen[i] % LINE + b->accesses[i % b->n_accesses].bytes > LINE;
 }

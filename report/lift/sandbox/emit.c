@@ -90,18 +90,60 @@ static void put_registers(struct emit *e, unsigned vector_bytes)
 		put_load(e, r, CTL(gpr) + 8 * r);
 }
 
+/* Operands named by their distance keep naming the same place, wherever the copy is. */
+static void mend_distance(uint8_t *disp, uint8_t *end, uint32_t slot)
+{
+	uint32_t value = (uint32_t)(AREA_RIP + slot - (uint64_t)(uintptr_t)end);
+
+	memcpy(disp, &value, sizeof(value));
+}
+
 static void put_copy(struct emit *e, const struct block_request *b)
 {
 	uint8_t *copy = e->at;
 
 	put(e, b->code, b->n_bytes);
-	if (e->overflow)
-		return;
-	for (unsigned i = 0; i < b->n_patches; i++) {
+	for (unsigned i = 0; i < b->n_patches && !e->overflow; i++) {
 		const struct block_patch *p = &b->patches[i];
-		uint32_t disp = (uint32_t)(AREA_RIP + p->slot - ((uint64_t)(uintptr_t)copy + p->end_off));
 
-		memcpy(copy + p->disp_off, &disp, sizeof(disp));
+		mend_distance(copy + p->disp_off, copy + p->end_off, p->slot);
+	}
+}
+
+/* lea of the access to %rax, which is kept and brought back; the flags stay as they are. */
+static void put_watch(struct emit *e, const struct block_access *x, size_t seen_off)
+{
+	unsigned base = x->base == BLOCK_NO_REG ? 5 : x->base,
+	         index = x->index == BLOCK_NO_REG ? 4 : x->index;
+	unsigned mod = x->base == BLOCK_NO_REG ? 0 : 0x80,
+	         shift = (unsigned)__builtin_ctz(x->scale | 16u) & 3;
+
+	PUT(e, 0x48, 0x89, 0x05);
+	put_ctl(e, CTL(saved_rax), 0);
+	PUT(e, (uint8_t)(0x48 | (index & 8 ? 2 : 0) | (base & 8 ? 1 : 0)), 0x8d, (uint8_t)(mod | 4),
+	    (uint8_t)(shift << 6 | (index & 7) << 3 | (base & 7)));
+	put_le32(e, (uint32_t)x->disp);
+	PUT(e, 0x48, 0x89, 0x05);
+	put_ctl(e, seen_off, 0);
+	put_load(e, 0, CTL(saved_rax));
+}
+
+/* A copy that tells the addresses of its accesses, each before its instruction. */
+static void put_watched(struct emit *e, const struct block_request *b, uint32_t copy)
+{
+	uint8_t *at[BLOCK_MAX_BYTES + 1];
+	unsigned k = 0;
+
+	for (unsigned off = 0; off < b->n_bytes && !e->overflow; off++) {
+		for (; k < b->n_accesses && b->accesses[k].insn_off == off; k++)
+			put_watch(e, &b->accesses[k], CTL(seen) + 8 * ((size_t)copy * b->n_accesses + k));
+		at[off] = e->at;
+		put(e, &b->code[off], 1);
+	}
+	for (unsigned i = 0; i < b->n_patches && !e->overflow; i++) {
+		const struct block_patch *p = &b->patches[i];
+
+		mend_distance(at[p->disp_off], at[p->end_off - 1] + 1, p->slot);
 	}
 }
 
@@ -169,9 +211,9 @@ static void put_exit(struct emit *e, const uint8_t *top)
 	PUT(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3); /* pop them; ret */
 }
 
-static int emit_run(uint8_t *code, struct attempt *a, uint32_t n_copies)
+static int emit_run(enum run run, const struct block_request *b, uint32_t n_copies)
 {
-	const struct block_request *b = a->block;
+	uint8_t *code = (uint8_t *)AREA_CODE + CODE_BYTES * (size_t)run; // NOLINT(performance-no-int-to-ptr)
 	struct emit e = { code, code + CODE_BYTES, 0 };
 	uint8_t *top;
 
@@ -180,15 +222,13 @@ static int emit_run(uint8_t *code, struct attempt *a, uint32_t n_copies)
 		PUT(&e, 0x90);
 	top = e.at;
 	put_registers(&e, b->vector_bytes);
-	a->first_copy = (uint64_t)(uintptr_t)e.at;
 	for (uint32_t i = 0; i < n_copies && !e.overflow; i++) {
-		uint8_t *before = e.at;
-
-		if (b->n_turns && i && i % b->n_turns == 0) {
+		if (b->n_turns && i && i % b->n_turns == 0)
 			put_anew(&e, b, i / b->n_turns);
-			a->anew_bytes = (uint32_t)(e.at - before);
-		}
-		put_copy(&e, b);
+		if (run == RUN_WATCHED)
+			put_watched(&e, b, i);
+		else
+			put_copy(&e, b);
 	}
 	put_exit(&e, top);
 	return e.overflow ? -1 : 0;
@@ -221,12 +261,20 @@ static void set_registers(const struct attempt *a)
 	CONTROL->mxcsr = 0x9fc0; /* all exceptions masked, denormals are zero */
 }
 
+/* As many copies as there is room for what they see. */
+static uint32_t watched_copies(const struct attempt *a)
+{
+	uint32_t fit = a->block->n_accesses ? MAX_SEEN / a->block->n_accesses : 0;
+
+	return fit < 2 * a->n_copies ? fit : 2 * a->n_copies;
+}
+
 int emit_runs(struct attempt *a)
 {
-	uint8_t *code = (uint8_t *)AREA_CODE; // NOLINT(performance-no-int-to-ptr)
-
 	set_registers(a);
-	if (emit_run(code, a, a->n_copies) < 0)
+	a->n_watched = watched_copies(a);
+	if (emit_run(RUN_SHORTER, a->block, a->n_copies) < 0 ||
+	    emit_run(RUN_LONGER, a->block, 2 * a->n_copies) < 0)
 		return -1;
-	return emit_run(code + CODE_BYTES, a, 2 * a->n_copies);
+	return emit_run(RUN_WATCHED, a->block, a->n_watched);
 }

@@ -12,7 +12,7 @@
 #include "report/lift/sandbox/wire.h"
 
 #define AREA_CTL  0x100000000000u /* struct control, shared */
-#define AREA_CODE 0x100001000000u /* the shorter run, then at CODE_BYTES the longer one; shared */
+#define AREA_CODE 0x100001000000u /* three runs, CODE_BYTES each: shorter, longer, watched; shared */
 #define AREA_RIP  0x100004000000u /* what the block's rip-relative operands name; mapped when touched */
 
 enum {
@@ -23,18 +23,15 @@ enum {
 	MAX_PAGES = 96,
 	/* As many pages of their own fit in the first-level cache, whatever its ways; more share these. */
 	MAX_FRAMES = 7,
-	MAX_STEPS = 4096,
-	MAX_TRAPS = 4 * MAX_STEPS, /* a repeated string instruction traps each time */
+	MAX_SEEN = 4096,
 	N_ROUNDS = 15,
 	CHAIN_TURNS = 400, /* of the shorter chain; the longer one has twice as many */
 	CHAIN_ADDS = 25,   /* in a turn */
 };
 
-enum stage { STAGE_SETUP, STAGE_FIRST, STAGE_STEP, STAGE_TIME, STAGE_DONE };
+enum run { RUN_SHORTER, RUN_LONGER, RUN_WATCHED, N_RUNS };
 
-struct step {
-	uint64_t rip, gpr[N_GPRS]; /* before the instruction at rip */
-};
+enum stage { STAGE_SETUP, STAGE_RUN, STAGE_DONE };
 
 /* Ticks of both runs, and of two chains of dependent additions. */
 struct round {
@@ -42,9 +39,9 @@ struct round {
 };
 
 struct control {
-	/* Read by the emitted code; their places are in emit.c. */
+	/* Read and written by the emitted code. */
 	uint64_t gpr[N_GPRS];
-	uint64_t counter, saved_rsp;
+	uint64_t counter, saved_rsp, saved_rax;
 	uint32_t mxcsr, saved_mxcsr;
 	uint64_t saved_fcw;
 	uint8_t vectors[N_VECTORS][64] __attribute__((aligned(64)));
@@ -52,10 +49,9 @@ struct control {
 	uint32_t stage; /* enum stage */
 	int32_t signal, code;
 	uint64_t addr, rip;
-	uint32_t n_steps, n_traps;
 	uint32_t turns; /* of a timed run */
 	struct round rounds[N_ROUNDS];
-	struct step steps[MAX_STEPS];
+	uint64_t seen[MAX_SEEN]; /* addresses, by the watched run: [n_watched][n_accesses] */
 };
 
 #define CONTROL ((volatile struct control *)AREA_CTL)
@@ -75,19 +71,17 @@ enum fill {
 /* One try at a block: how it is laid out, what it finds. */
 struct attempt {
 	const struct block_request *block;
-	uint32_t n_copies; /* in the shorter run; twice as many in the longer */
+	uint32_t n_copies; /* in the shorter run; twice as many in the others */
 	uint32_t n_pages;
 	uint64_t pages[MAX_PAGES];
 	enum fill fill;
 	int small_rdx; /* 0: a division of rdx:rax fits */
 	int frames_fd; /* the memory behind the pages */
 	uint32_t n_frames;
-	/* Out of emit_runs: the longer run's first copy, and the bytes between one n_turns of them and the next. */
-	uint64_t first_copy;
-	uint32_t anew_bytes;
+	uint32_t n_watched; /* out of emit_runs: copies in the watched run */
 };
 
-/* Fill in both runs and the control block's registers.  0, or -1 when it doesn't fit. */
+/* Fill in the runs and the control block's registers.  0, or -1 when it doesn't fit. */
 int emit_runs(struct attempt *a);
 
 /* The child: never returns. */

@@ -28,7 +28,7 @@ struct block_patch {
 	uint32_t slot;              /* where in the area the data are */
 };
 
-/* Memory that an instruction reads or writes: base + index * scale + disp. */
+/* Memory that an instruction reads or writes: base + index * scale + disp.  In the instructions' order. */
 struct block_access {
 	uint16_t insn_off;
 	uint8_t base, index; /* 0 rax, 1 rcx ... 15, as encoded; BLOCK_NO_REG */
@@ -73,8 +73,8 @@ struct block_reply {
 	double spread;     /* of the rounds: quartiles' distance over the median */
 	uint32_t n_copies; /* of the block in the shorter of two runs */
 	uint32_t n_pages;  /* touched */
-	uint32_t n_splits; /* accesses across a cache line's end, in n_stepped copies */
-	uint32_t n_stepped;
+	uint32_t n_splits; /* accesses across a cache line's end, in n_watched copies */
+	uint32_t n_watched;
 };
 
 #endif
