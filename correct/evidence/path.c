@@ -33,11 +33,11 @@ enum {
 };
 
 /*
- * Relative error of a flow that weighing leaves, and by how much stacks
- * scatter less than they err because their weights are estimates too: seen on
- * random programs, where both hardly move the result but widen its interval.
+ * Errors that weighing leaves, all seen on random programs, where they hardly
+ * move the result but widen its interval: a share of every flow, a share of
+ * what weighing changed it by, and the weights' own scatter.
  */
-static const double bias_left = 0.01, scatter_factor = 1.5;
+static const double bias_left = 0.01, change_left = 0.2, scatter_factor = 1.5;
 
 /* A straight run and the branch that ended it: edges of one scope in pool[edge0 ..]. */
 struct piece {
@@ -495,17 +495,20 @@ static void scatter(const struct path *s, const struct scope_stacks *r, const do
 
 /*
  * Shrink towards the diagonal where stacks are few, leave no edge quite
- * certain, and allow each flow the relative error that weighing by the newest
- * edge alone leaves: what was slow before that edge is still seen too often.
+ * certain, and allow each flow the error that weighing by the newest edge
+ * alone leaves (eq. 18): what was slow before that edge is still seen too often, and
+ * most so where the bias to be taken away was large.
  */
-static void regularise(double *cov, const struct space *space, const struct tally *mean, size_t n_stacks,
-                       double unit)
+static void regularise(double *cov, const struct space *space, const struct tally *mean,
+                       const struct tally *unweighed, size_t n_stacks, double unit)
 {
 	size_t d = space->n_free;
 	double keep = 1 - fmin(0.9, (double)d / (double)n_stacks);
 
 	for (size_t a = 0; a < d; a++) {
-		double bias = bias_left * mean->edge[space->free_edge[a]];
+		uint32_t e = space->free_edge[a];
+		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e];
+		double bias = hypot(bias_left * mean->edge[e], change_left * change);
 
 		for (size_t b = 0; b < a; b++)
 			cov[a * d + b] *= keep * scatter_factor * scatter_factor;
@@ -563,12 +566,13 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	size_t n_edges = space->n_edges, d = space->n_free;
 	struct tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
 	struct tally one = { .edge = calloc(n_edges + 1, sizeof(double)) };
+	struct tally unweighed = { .edge = calloc(n_edges + 1, sizeof(double)) };
 	double *w = calloc(n_edges + 1, sizeof(double)), *cov = calloc(d * d + 1, sizeof(double)), unit = 0;
 	int err = 0;
 
 	if (r->stacks.n < MIN_STACKS || !d)
 		goto out;
-	if (!mean.edge || !one.edge || !w || !cov) {
+	if (!mean.edge || !one.edge || !unweighed.edge || !w || !cov) {
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 		goto out;
 	}
@@ -577,20 +581,23 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		goto out;
 	memset(mean.edge, 0, n_edges * sizeof(double));
 	for (size_t i = 0; i < r->stacks.n; i++) {
-		double weight = stack_weight(&r->stacks.v[i], w);
+		const struct stack *st = &r->stacks.v[i];
+		double weight = stack_weight(st, w);
 
-		add_stack(s, r, &r->stacks.v[i], weight, &mean);
+		add_stack(s, r, st, weight, &mean);
+		add_stack(s, r, st, st->weight, &unweighed);
 		unit += weight / (double)r->stacks.n;
 	}
 	/* Samples of no weight, as of an event without a period in a damaged file. */
-	if (!(mean.insn > 0))
+	if (!(mean.insn > 0) || !(unweighed.insn > 0))
 		goto out;
 	scatter(s, r, w, space, &mean, cov, &one);
-	regularise(cov, space, &mean, r->stacks.n, unit);
+	regularise(cov, space, &mean, &unweighed, r->stacks.n, unit);
 	err = add_rows(space, &mean, s->in.problems[scope]->total_insn / mean.insn, cov, out);
 out:
 	free(mean.edge);
 	free(one.edge);
+	free(unweighed.edge);
 	free(w);
 	free(cov);
 	return err;

@@ -270,6 +270,38 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 	solution_fini(&out);
 }
 
+/*
+ * eq. 18 on the stacks above, in thousands of instructions: b and a weigh 1, p 0.2.  A-B, and so B-C, runs
+ * 200 + 1000 x 0.2 = 400 times in 200 x 14 + 200 x 29 + 200 x 23 = 13200, unweighed 1200 times in 31600.
+ *   scatter:  b 0 - 14/33, a 1 - 29/33, p 0.2 (1 - 23/33): squares 36.0 + 2.94 + 3.67, times 1.5^2: 95.9
+ *   a stack:  mean weight (400 + 1000 x 0.2) / 1400, squared 0.18
+ *   eq. 18:   (0.01 x 400)^2 + (0.2 (1200 x 13200 / 31600 - 400))^2 = 16 + 410
+ * Together 522 = 22.85^2 of 400 executions: 57.1 of the 1000 that 33000 instructions hold.
+ */
+static void what_weighing_changed_widens_the_interval(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
+	                       sa[] = { back, back, past };
+	struct equations eqs = { 0 };
+	size_t first = 0;
+
+	for (int i = 0; i < 200; i++) {
+		show(b, 0, sb, 3);
+		show(b, 0, sa, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, 0, sp, 3);
+	}
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
+	while (strcmp(eqs.v[first].name, "branch records") != 0)
+		first++;
+	assert_int_equal(b->space->free_edge[0], B_TO_C);
+	/* Row 0 speaks of the first free flow alone.  The weights' fixed point is met to 1%. */
+	assert_float_equal(eqs.v[first].sd / eqs.v[first].w[B_TO_C], 57.1, 1.0);
+	equations_fini(&eqs);
+}
+
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
 static void what_lies_before_a_break_is_not_used(void **state)
 {
@@ -348,6 +380,7 @@ int main(void)
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
+		TEST(what_weighing_changed_widens_the_interval),
 		TEST(what_lies_before_a_break_is_not_used),
 		TEST(too_few_stacks_say_nothing),
 		TEST(samples_of_both_events_are_used),
