@@ -276,7 +276,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	struct showing *show = arg;
 	const struct work *w = show->w;
 	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
-	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
+	long task = pairs_number(&show->tasks, (uint64_t)rec->pid << 32 | rec->tid, recording_counters(rec));
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 	int32_t scope = scope_of(w, show->i++, b);
 

@@ -326,3 +326,8 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 	sp_progress_end();
 	return err < 0 ? err : got;
 }
+
+uint64_t recording_counters(const struct pd_record *rec)
+{
+	return rec->sample.n_values ? rec->sample.values[0].id : 0;
+}

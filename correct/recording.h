@@ -74,4 +74,11 @@ struct place recording_place(const struct recording *r, uint32_t pid, uint64_t i
 /* How a sample's event counts: its weight in events (its period). */
 double recording_weight(const struct recording *r, const struct pd_record *rec);
 
+/*
+ * The counters that a sample's values belong to: a number for pairs_number, beside its
+ * task.  Values are those of one task, and with inherited events of one CPU as well, so
+ * only samples of the same counters can be compared.  0 = it carries none.
+ */
+uint64_t recording_counters(const struct pd_record *rec);
+
 #endif

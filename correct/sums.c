@@ -119,7 +119,7 @@ static int add_values(struct collect *c, const struct recording *r, const struct
 
 	if (!s->n_values)
 		return 0;
-	task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->pid, rec->tid);
+	task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
 	if (task < 0)
 		return (int)task;
 	if ((size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)

@@ -39,6 +39,8 @@ struct session {
 	VEC(pid_t) targets;
 	uint64_t begun_ns, flushed_ns;
 	bool enabled, written; /* written: since the last round */
+	bool failed;           /* so will whatever else is tried */
+	bool full;             /* --max-size was reached: nothing more is written */
 };
 
 static uint64_t now_ns(void)
@@ -66,20 +68,25 @@ static int take(void *arg, const struct perf_event_header *rec, const struct tas
 	struct session *s = arg;
 	struct rewrite_result found;
 	bool drop = false;
-	int err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
+	int err = 0;
 
+	if (s->failed)
+		return 0;
+	err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
 	if (err == 0 && s->hooks->record)
 		err = s->hooks->record(s->hooks->arg, found.rec, found.event, &drop);
 	s->sum->n_lost += found.n_lost;
 	s->sum->n_throttled += rec->type == PERF_RECORD_THROTTLE;
-	if (err < 0 || drop || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))
+	if (err < 0 || drop || s->full || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))
 		return err;
 	if (found.event >= 0) {
 		s->sum->n_samples[found.event]++;
 		pd_writer_note_time(s->w, found.time_ns);
 	}
 	s->written = true;
-	return pd_write_raw(s->w, found.rec);
+	err = pd_write_raw(s->w, found.rec);
+	s->full = s->opts->max_bytes && pd_writer_bytes(s->w) >= s->opts->max_bytes;
+	return err;
 }
 
 static int open_file(struct session *s)
@@ -244,7 +251,7 @@ static int keep_time(struct session *s)
 	}
 	if (s->opts->duration_s > 0 && since_s >= s->opts->delay_s + s->opts->duration_s)
 		s->sum->ended = "--duration";
-	if (s->opts->max_bytes && pd_writer_bytes(s->w) >= s->opts->max_bytes)
+	if (s->full)
 		s->sum->ended = "--max-size";
 	if (err == 0 && s->hooks->tick)
 		err = s->hooks->tick(s->hooks->arg);
@@ -312,11 +319,10 @@ static int finish(struct session *s, int err)
 	int err2 = 0;
 
 	snprintf(words, sizeof(words), "%s", err < 0 ? sp_error_text() : "");
-	if (s->tasks)
-		tasks_stop(s->tasks, &s->sum->tasks);
+	s->failed = err < 0;
 	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(now_ns() - s->begun_ns) : 0;
-	if (err == 0)
-		err2 = drain(s);
+	if (s->tasks)
+		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	if (s->hooks->end && s->w)
 		s->hooks->end(s->hooks->arg);
 	if (s->w) {

@@ -36,6 +36,15 @@ static void say_samples(const struct session_config *c, const struct session_sum
 	        (uintmax_t)s->bytes, c->opts->output, lost);
 }
 
+/* The kernel's own events never wait for a counter. */
+static bool counters_are_shared(const struct session_config *c)
+{
+	for (size_t i = 0; i < c->n_events; i++)
+		if (c->events[i].attr.type != PERF_TYPE_SOFTWARE)
+			return true;
+	return false;
+}
+
 static void say_losses(const struct session_config *c, const struct session_summary *s)
 {
 	const struct tasks_stats *t = &s->tasks;
@@ -51,6 +60,12 @@ static void say_losses(const struct session_config *c, const struct session_summ
 		        "-c, or as root raise sysctl kernel.perf_event_max_sample_rate and set "
 		        "kernel.perf_cpu_time_max_percent=0",
 		        (uintmax_t)s->n_throttled);
+	if (t->counted_share < 0.98 && counters_are_shared(c))
+		sp_warn("the counters were shared: a group counted %.0f%% of its time, and values have to be "
+		        "scaled; "
+		        "record fewer events or stop what else uses the PMU (the NMI watchdog, another "
+		        "profiler)",
+		        100 * t->counted_share);
 	if (t->n_missed)
 		sp_warn("%ju tasks ended before they could be followed, and were not sampled (this kernel "
 		        "can't "

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
@@ -16,7 +17,7 @@
 #include "profiler/pmu/cpus.h"
 #include "profiler/pmu/ring.h"
 
-enum { RING_PAGES = 128, TASK_RING_PAGES = 16, TRACKER = -1, MAX_SCANS = 32 };
+enum { RING_PAGES = 128, TASK_RING_PAGES = 16, TRACKER = -1, MAX_SCANS = 32, MAX_MEMBERS = 64 };
 
 enum mode { INHERIT, FOLLOW, SYSTEM };
 
@@ -34,20 +35,25 @@ struct opened {
 	bool hung_up;
 };
 
+struct event_times {
+	double enabled_ns, running_ns;
+};
+
 struct tasks {
 	struct tasks_config config;
 	enum mode mode;
 	cpu_set_t cpus;
 	VEC(struct stream) streams; /* first one for each CPU */
 	VEC(struct opened) opened;
-	VEC(uint32_t) event_of; /* beside ids */
-	VEC(pid_t) born;        /* told by trackers, not yet followed */
-	struct pairs ids;       /* of the kernel's */
-	struct pairs known;     /* threads met while attaching */
-	size_t drained;         /* the stream whose records are being taken */
-	int *fds;               /* [n_events] of the group being opened */
+	VEC(uint32_t) event_of;    /* beside ids */
+	VEC(pid_t) born;           /* told by trackers, not yet followed */
+	struct pairs ids;          /* of the kernel's */
+	struct pairs known;        /* threads met while attaching */
+	size_t drained;            /* the stream whose records are being taken */
+	struct event_times *times; /* [n_events], of leaders */
+	int *fds;                  /* [n_events] of the group being opened */
 	int epoll_fd;
-	bool on, attaching;
+	bool on, attaching, stopping;
 	struct tasks_stats stats;
 };
 
@@ -288,7 +294,8 @@ int tasks_new(const struct tasks_config *config, struct tasks **out)
 	t->stats.inherited = t->mode == INHERIT;
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	t->fds = calloc(config->n_events, sizeof(*t->fds));
-	if (t->epoll_fd < 0 || !t->fds)
+	t->times = calloc(config->n_events, sizeof(*t->times));
+	if (t->epoll_fd < 0 || !t->fds || !t->times)
 		err = sp_fail_errno("epoll");
 	pe_raise_file_limit();
 	cpus_online(&t->cpus);
@@ -432,24 +439,42 @@ long tasks_event(const struct tasks *t, uint64_t id)
 	return i < 0 ? -1 : (long)t->event_of.v[i];
 }
 
-/* Times of a leader's group, summed by the kernel over all that inherited it. */
+/* Times of a leader's group, which the kernel sums over all that inherited it. */
 static void note_times(struct tasks *t, const struct opened *o)
 {
 	const struct pe_event *e;
-	uint64_t words[3 + 2 * 64] = { 0 }, *times = words + 1;
-	double old = t->stats.enabled_ns ? (double)t->stats.running_ns / (double)t->stats.enabled_ns : 2;
+	uint64_t words[3 + 2 * MAX_MEMBERS] = { 0 };
 
 	if (o->event == TRACKER)
 		return;
 	e = &t->config.events[o->event];
 	if (e->leader != (size_t)o->event || !(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING))
 		return;
-	if (read(o->fd, words, sizeof(words)) <= 0 || !times[0])
+	if (read(o->fd, words, sizeof(words)) <= 0)
 		return;
-	if ((double)times[1] / (double)times[0] < old) {
-		t->stats.enabled_ns = times[0];
-		t->stats.running_ns = times[1];
+	t->times[o->event].enabled_ns += (double)words[1];
+	t->times[o->event].running_ns += (double)words[2];
+}
+
+/*
+ * The part of its time that the worst group counted: the rest others had its counters.
+ * Events of a task on each of n CPUs are all enabled while it runs on any of them.
+ */
+static double least_share(const struct tasks *t)
+{
+	size_t n_cpus = t->mode == INHERIT ? (size_t)CPU_COUNT(&t->cpus) : 1;
+	double least = 1;
+
+	for (size_t i = 0; i < t->config.n_events; i++) {
+		const struct event_times *times = &t->times[i];
+		double share =
+		        times->enabled_ns > 0 ? times->running_ns * (double)n_cpus / times->enabled_ns : 1;
+
+		if (share < least)
+			least = share;
 	}
+	/* On the CPUs left out nothing was to be counted. */
+	return t->mode == INHERIT && t->config.cpus ? 1 : least;
 }
 
 /* Close a task's stream and all that writes to it. */
@@ -477,6 +502,11 @@ struct fork_body {
 	uint32_t pid, ppid, tid, ptid;
 };
 
+struct comm_body {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
 /* While threads are being attached, one may be met in /proc and told by a tracker as well. */
 static int note_birth(struct tasks *t, const struct fork_body *f)
 {
@@ -498,6 +528,9 @@ static int take_record(void *arg, const struct perf_event_header *rec)
 	if (rec->type == PERF_RECORD_FORK && t->mode != SYSTEM &&
 	    note_birth(t, (const struct fork_body *)rec) < 0)
 		return -SP_ENOMEM;
+	if (t->stopping && rec->type == PERF_RECORD_COMM &&
+	    ((const struct comm_body *)rec)->pid == (uint32_t)getpid())
+		return 0;
 	return t->config.take(t->config.arg, rec, &t->streams.v[t->drained].source);
 }
 
@@ -576,13 +609,53 @@ bool tasks_alive(const struct tasks *t)
 	return false;
 }
 
-void tasks_stop(struct tasks *t, struct tasks_stats *out)
+/*
+ * The kernel tells what was lost with the next record that fits, and when all has ended
+ * there is none.  So write one: a tracker of our own to each CPU's ring, to which a new
+ * name of ours (the old one) is news.  It is told apart by our number.
+ */
+static void make_rings_speak(struct tasks *t)
 {
+	struct pe_event e = tracker_of(t);
+	cpu_set_t before;
+	char name[16];
+
+	e.attr.inherit = 0;
+	if (sched_getaffinity(0, sizeof(before), &before) < 0 || prctl(PR_GET_NAME, name) < 0)
+		return;
+	for (size_t i = 0; i < t->streams.n; i++) {
+		const struct stream *s = &t->streams.v[i];
+		cpu_set_t one;
+		int fd;
+
+		if (s->source.cpu < 0 || s->fd < 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET((size_t)s->source.cpu, &one);
+		fd = pe_open(&e.attr, &(struct pe_place){ 0, s->source.cpu, -1 });
+		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->fd) == 0 &&
+		    sched_setaffinity(0, sizeof(one), &one) == 0)
+			prctl(PR_SET_NAME, name);
+		if (fd >= 0)
+			close(fd);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
+int tasks_stop(struct tasks *t, struct tasks_stats *out)
+{
+	int err;
+
 	for (size_t i = 0; i < t->opened.n; i++) {
 		ioctl(t->opened.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 		note_times(t, &t->opened.v[i]);
 	}
+	t->stats.counted_share = least_share(t);
 	*out = t->stats;
+	err = tasks_drain(t);
+	t->stopping = true;
+	make_rings_speak(t);
+	return err < 0 ? err : tasks_drain(t);
 }
 
 void tasks_free(struct tasks *t)
@@ -600,6 +673,7 @@ void tasks_free(struct tasks *t)
 	pairs_fini(&t->ids);
 	pairs_fini(&t->known);
 	free(t->fds);
+	free(t->times);
 	if (t->epoll_fd >= 0)
 		close(t->epoll_fd);
 	free(t);

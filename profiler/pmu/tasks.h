@@ -74,16 +74,16 @@ bool tasks_alive(const struct tasks *t);
 long tasks_event(const struct tasks *t, uint64_t id);
 
 struct tasks_stats {
-	uint64_t enabled_ns, running_ns; /* of the busiest multiplexed group: running < enabled */
-	uint64_t n_missed;               /* tasks that ended before they could be followed */
-	uint64_t n_refused;              /* tasks that could not be followed for lack of something */
-	char refusal[256];               /* what: the first one's */
-	size_t ring_bytes;               /* the smallest ring there was; 0 = none */
+	double counted_share; /* of its time, how long the worst group counted; 1 = always */
+	uint64_t n_missed;    /* tasks that ended before they could be followed */
+	uint64_t n_refused;   /* tasks that could not be followed for lack of something */
+	char refusal[256];    /* what: the first one's */
+	size_t ring_bytes;    /* the smallest ring there was; 0 = none */
 	bool inherited;
 };
 
-/* Stop everything and tell.  Drain once more after it. */
-void tasks_stop(struct tasks *t, struct tasks_stats *out);
+/* Stop everything, hand over the last records and tell.  After a failure of draining nothing more is handed over. */
+int tasks_stop(struct tasks *t, struct tasks_stats *out);
 
 void tasks_free(struct tasks *t);
 

@@ -177,7 +177,7 @@ static void record_family(struct seen *seen, bool follow, bool alone, bool *skip
 		assert_true(tasks_alive(t));
 		drain_to_the_end(t, pid);
 		assert_false(tasks_alive(t));
-		tasks_stop(t, &stats);
+		assert_int_equal(tasks_stop(t, &stats), 0);
 		assert_int_equal(stats.n_missed + stats.n_refused, 0);
 	}
 	tasks_free(t);
