@@ -58,7 +58,7 @@ static const struct event_word *word_of(const struct choice *ch, const struct ca
 static int add_word(struct choice *ch, size_t index)
 {
 	const struct event_word *word = &ch->list.v[index];
-	struct event_code codes[EVENT_PMUS_MAX];
+	struct event_code codes[EVENT_PMUS_MAX] = { { 0 } };
 	int n = event_code_find(word, &ch->pmus, codes);
 
 	for (int i = 0; i < n; i++) {
@@ -257,7 +257,7 @@ static int settle_branches(const struct record_opts *opts, struct event_group *g
 /* Open a group on ourselves and let it run: members that fit together count. */
 static bool group_counts(const struct event_group *g, size_t leader, size_t end)
 {
-	int fds[EVENT_GROUP_MAX];
+	int fds[EVENT_GROUP_MAX] = { -1 };
 	uint64_t words[3 + 2 * EVENT_GROUP_MAX] = { 0 };
 	size_t n = 0;
 	bool ok = true;

@@ -99,23 +99,29 @@ static int take_pmu(struct scan *s, struct event_word *w)
 	return err;
 }
 
-/* Modifiers are the last piece behind a colon, if it looks like them. */
+/* Modifiers are the last piece behind a colon, if it looks like them: how long with the colon. */
+static size_t tail_length(const char *p, size_t n)
+{
+	size_t tail = 0;
+
+	while (tail < n && p[n - 1 - tail] != ':')
+		tail++;
+	return tail < n && are_modifiers(p + n - tail, tail) ? tail + 1 : 0;
+}
+
 static int take_name(struct scan *s, struct event_word *w)
 {
-	size_t n = name_length(s->p), tail = 0;
+	size_t n = name_length(s->p), tail;
 	bool has_pmu = s->p[n] == '/' && !is_period(s->p + n);
-	int err;
+	int err = 0;
 
-	while (tail < n && s->p[n - 1 - tail] != ':')
-		tail++;
-	if (has_pmu || tail == n || !are_modifiers(s->p + n - tail, tail))
-		tail = 0;
-	if (n == tail + (tail > 0))
+	tail = has_pmu ? 0 : tail_length(s->p, n);
+	if (n == tail || s->p[n - tail - 1] == ':')
 		return bad(s, "an event's name expected");
-	err = apply_modifiers(s, w, s->p + n - tail, tail);
+	if (tail)
+		err = apply_modifiers(s, w, s->p + n - tail + 1, tail - 1);
 	if (err == 0)
-		err = take_text(s, w->name, has_pmu ? sizeof(w->pmu) : sizeof(w->name), s->p,
-		                n - tail - (tail > 0));
+		err = take_text(s, w->name, has_pmu ? sizeof(w->pmu) : sizeof(w->name), s->p, n - tail);
 	if (err < 0)
 		return err;
 	s->p += n;

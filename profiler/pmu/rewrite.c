@@ -91,7 +91,7 @@ static uint64_t id_in_file(const struct rewrite *r, long event, size_t slot)
 /* Who ran where: a number of its own, -SP_ENOMEM. */
 static long slot_of(struct rewrite *r, uint32_t tid, const struct tasks_source *from)
 {
-	long i = pairs_number(&r->slots, tid, (uint64_t)(from->cpu + 1));
+	long i = pairs_number(&r->slots, tid, (uint64_t)from->cpu + 1);
 
 	if (i >= 0 && (size_t)i == r->slot.n && vec_push(&r->slot, (struct slot){ 0 }) < 0)
 		return -SP_ENOMEM;

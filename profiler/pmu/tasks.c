@@ -576,7 +576,7 @@ static void let_go(struct tasks *t, size_t n_streams)
 		if (i >= t->opened.n || !t->opened.v[i].hung_up)
 			continue;
 		stream = t->opened.v[i].stream;
-		if (t->streams.v[stream].source.cpu < 0 && stream < n_streams)
+		if (stream < n_streams && t->streams.v[stream].source.cpu < 0)
 			forget_opened(t, stream);
 	}
 	while (t->streams.n && t->streams.v[t->streams.n - 1].fd < 0 &&
