@@ -276,11 +276,12 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	struct showing *show = arg;
 	const struct work *w = show->w;
 	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
-	long task = pairs_number(&show->tasks, (uint64_t)rec->pid << 32 | rec->tid, recording_counters(rec));
+	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 	int32_t scope = scope_of(w, show->i++, b);
 
-	long counters = pairs_number(&show->counters, (uint64_t)r->group << 32 | rec->pid, rec->tid);
+	long counters =
+	        pairs_number(&show->counters, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
 
 	if (task < 0 || counters < 0)
 		return -SP_ENOMEM;

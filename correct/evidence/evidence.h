@@ -20,7 +20,7 @@ struct sample_seen {
 	uint32_t insn;   /* local to the scope's problem */
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
 	uint32_t
-	        counters; /* the same for (pid, tid, group): whose values go on from one sample to the next */
+	        counters; /* the same for (tid, group, CPU): whose values go on from one sample to the next */
 };
 
 /* The value of an event (-1 = none) in a sample's group read; false where it was not read. */
