@@ -24,9 +24,7 @@ _skidprof()
 		report:--sort) words='share raw fixed cycles ipc change status name' ;;
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca osaca uica iaca ithemal' ;;
-		record:--pmu) words='auto hardware sim' ;;
-		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
-		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
+		record:--pmu) words='auto sim' ;;
 		help:*) words='record report truth compare lift' ;;
 		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -18,10 +18,12 @@ enum {
 	KEY_DURATION,
 	KEY_MAX_SIZE,
 	KEY_STATS,
-	KEY_ROTATE
+	KEY_ROTATE,
+	KEY_BURSTS,
+	KEY_BURST_BUDGET
 };
 
-enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, ZSTD_LEVEL = 1 };
+enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, MAX_BURSTS_HZ = 10000, ZSTD_LEVEL = 1 };
 
 /* The program's time: on the simulated core a long program runs for a few tenths of a second. */
 enum { DEFAULT_ROTATE_NS = 100000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
@@ -32,7 +34,7 @@ struct options {
 };
 
 static const struct argp_option argp_options[] = {
-	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default), hardware or sim", 0 },
+	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default), hardware, clock or sim", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE (default skidprof.data); - is standard output", 0 },
 	{ "period", 'c', "N", 0, "Sample every N events (default 10007)", 0 },
 	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N; help lists them",
@@ -41,6 +43,10 @@ static const struct argp_option argp_options[] = {
 	  "Simulated PMU: sets of more events than counters take turns of MS ms (default 0.1; 0: never)", 0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
+	{ "bursts", KEY_BURSTS, "RATE", 0,
+	  "Step a thread through some branches RATE times a second (with the clock 50); 0: never", 0 },
+	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
+	  "Share of the program's time that bursts may take (default 2)", 0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
 	{ "pid", 'p', "PID", 0, "Record running processes, separated by commas, with all their threads", 0 },
 	{ "tid", 't', "TID", 0, "Record single threads, separated by commas", 0 },
@@ -119,6 +125,20 @@ static error_t parse_extent(struct record_opts *o, int key, char *arg)
 	return err < 0 ? EINVAL : 0;
 }
 
+/* "2" or "2%" */
+static error_t parse_budget(char *arg, double *budget)
+{
+	size_t n = strlen(arg);
+	double percent;
+
+	if (n && arg[n - 1] == '%')
+		arg[n - 1] = '\0';
+	if (cmd_parse_double("--burst-budget", arg, 0.001, 1000, &percent) < 0)
+		return EINVAL;
+	*budget = percent / 100;
+	return 0;
+}
+
 static error_t parse_rotate(const char *arg, uint64_t *rotate_ns)
 {
 	double ms;
@@ -156,6 +176,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ROTATE:
 		return parse_rotate(arg, &o->record.rotate_ns);
+	case KEY_BURSTS:
+		return cmd_parse_double("--bursts", arg, 0, MAX_BURSTS_HZ, &o->record.bursts_hz) < 0 ? EINVAL
+		                                                                                     : 0;
+	case KEY_BURST_BUDGET:
+		return parse_budget(arg, &o->record.burst_budget);
 	case 'b':
 		o->record.branches = 1;
 		return 0;
@@ -206,6 +231,8 @@ int cmd_record(int argc, char **argv)
 	struct options o = { .record = { .pmu = "auto",
 		                         .output = "skidprof.data",
 		                         .branches = -1,
+		                         .bursts_hz = -1,
+		                         .burst_budget = 0.02,
 		                         .rotate_ns = DEFAULT_ROTATE_NS,
 		                         .seed = 1 } };
 	struct record_counts counts = { 0 };

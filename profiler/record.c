@@ -16,7 +16,7 @@
 int (*record_write_truth)(const char *path, const struct record_counts *counts, int argc, char **argv);
 
 /* What --pmu can be, in the order auto tries them. */
-static const struct pmu_ops *const sources[] = { &pmu_hardware, &pmu_simulated, NULL };
+static const struct pmu_ops *const sources[] = { &pmu_hardware, &pmu_clock, &pmu_simulated, NULL };
 
 void record_counts_fini(struct record_counts *c)
 {
@@ -69,7 +69,7 @@ static int pick(const struct record_opts *opts, const struct pmu_ops **out)
 	}
 	near = cmd_suggest(word, words);
 	return sp_fail(SP_EUSAGE, "--pmu: no source of samples '%s'; %s %s", word,
-	               near ? "did you mean" : "there are", near ? near : "auto, hardware and sim");
+	               near ? "did you mean" : "there are", near ? near : "auto, hardware, clock and sim");
 }
 
 int record_list_events(const char *part)

@@ -15,7 +15,8 @@ struct record_count {
 	uint32_t file; /* index into record_counts.files */
 	uint64_t off;
 	uint64_t n;
-	uint64_t n_load, n_miss; /* loads, and those that missed the simulated first-level cache; 0 without one */
+	uint64_t n_load,
+	        n_miss; /* loads, and those that missed the simulated first-level cache; 0 without one */
 };
 
 struct record_counts {
@@ -48,7 +49,9 @@ struct record_opts {
 	uint32_t compress_level;    /* zstd, 0 = none */
 	uint64_t rate_hz;           /* "-F" in place of a period, 0 = none */
 	bool stats;
-	int argc; /* the program; 0 = none */
+	double bursts_hz;    /* bursts a second; 0 = none, -1 = as the source has them */
+	double burst_budget; /* of the target's time that they may take: 0.02 */
+	int argc;            /* the program; 0 = none */
 	char **argv;
 };
 

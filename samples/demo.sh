@@ -58,7 +58,7 @@ sample()
 	local name=$1 method
 	printf '== %s: %s\n' "$name" "$2"
 	ln -sf "../samples/$name" "$name"
-	shown skidprof record -o "$name.data" --truth "$name.truth" "./$name" || return 1
+	shown skidprof record --pmu sim -o "$name.data" --truth "$name.truth" "./$name" || return 1
 	done_or_doubtful shown skidprof compare -i "$name.data" --truth "$name.truth" || return 1
 	for method in loops full; do
 		done_or_doubtful skidprof compare -i "$name.data" --truth "$name.truth" --method $method \

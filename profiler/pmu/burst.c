@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profiler/pmu/corefreq.h"
+
 #if defined(__x86_64__)
 typedef struct user_regs_struct regs_type;
 #define REGS_IP(r) ((r)->rip)
@@ -221,11 +223,15 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 	return BURST_WHOLE;
 }
 
-/* Between two stops one of us waits for the other: on one CPU that is a switch, across two a wake-up. */
-static void follow_cpu(struct burst *b)
+/*
+ * Go to the thread's CPU: between two stops one of us waits for the other, on one CPU that is a
+ * switch, across two a wake-up.  False where it isn't running.
+ */
+static bool follow(struct burst *b)
 {
 	char path[64], text[1024];
 	int fd, field = 2, cpu = -1;
+	const char *s;
 	ssize_t n;
 	cpu_set_t set;
 
@@ -234,19 +240,21 @@ static void follow_cpu(struct burst *b)
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	/* The name may have spaces in it, and ends at the last parenthesis; the CPU is field 39. */
-	for (const char *s = strrchr(text, ')'); s && (s = strchr(s, ' ')); s++)
+	text[n > 0 ? n : 0] = '\0';
+	/* The name may have spaces in it, and ends at the last parenthesis; the state follows, the CPU is field 39. */
+	s = strrchr(text, ')');
+	if (!s || s[1] != ' ' || s[2] != 'R')
+		return false;
+	for (; s && (s = strchr(s, ' ')); s++)
 		if (++field == 39)
 			cpu = atoi(s + 1);
 	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return;
+		return true;
 	b->cpu = (uint32_t)cpu;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
+	return true;
 }
 
 void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *limits,
@@ -259,7 +267,10 @@ void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *li
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	follow_cpu(out);
+	if (!follow(out)) {
+		out->end = BURST_ASLEEP;
+		return;
+	}
 	asked_ns = now_ns();
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
@@ -286,4 +297,6 @@ void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *li
 	}
 	let_go(tid, status, ours);
 	out->held_ns = now_ns() - asked_ns;
+	if (out->n)
+		out->core_hz = corefreq_measure_hz();
 }

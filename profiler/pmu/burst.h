@@ -30,7 +30,8 @@ enum burst_end {
 	BURST_WHOLE,   /* as many branches or steps as wanted */
 	BURST_CUT,     /* a system call, or what else can't be stepped over, came before */
 	BURST_SIGNAL,  /* a signal came: delivered when the thread was let go */
-	BURST_KERNEL,  /* the thread was in a system call: let go at once */
+	BURST_ASLEEP,  /* it was not running, and was left alone */
+	BURST_KERNEL,  /* it was in a system call: let go at once */
 	BURST_GONE,    /* it has ended */
 	BURST_REFUSED, /* it can't be traced: error says why (already traced, not allowed) */
 };
@@ -47,6 +48,7 @@ struct burst {
 	uint64_t start_ip;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was stopped */
 	uint64_t held_ns; /* from being asked to stop until it was let go */
+	double core_hz;   /* of the CPU it ran on, measured just after; 0 = not known */
 	uint32_t n_steps, n;
 	struct burst_branch branches[BURST_MAX_BRANCHES]; /* [n], oldest first */
 };

@@ -7,8 +7,8 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/pmu/bursts.h"
 #include "profiler/pmu/event_group.h"
-#include "profiler/pmu/session.h"
 
 static void say_source(const struct event_group *g)
 {
@@ -24,11 +24,29 @@ static void say_source(const struct event_group *g)
 	sp_note("%s: %s", hardware ? "this machine's PMU" : "events of the kernel, no PMU", text);
 }
 
+int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status)
+{
+	struct session_config config = { .opts = opts, .events = group->v, .n_events = group->n };
+	struct session_summary summary = { 0 };
+	struct bursts *bursts = NULL;
+	int err = opts->bursts_hz > 0 ? bursts_new(opts, &bursts) : 0;
+
+	if (err == 0 && bursts)
+		err = bursts_join(bursts, group, &config);
+	if (err == 0)
+		err = session_run(&config, &summary, exit_status);
+	if (err == 0 && bursts)
+		bursts_say(bursts);
+	if (err == 0)
+		session_say(&config, &summary);
+	session_summary_fini(&summary);
+	bursts_free(bursts);
+	return err;
+}
+
 static int hardware_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct event_group group;
-	struct session_config config = { .opts = opts };
-	struct session_summary summary;
 	int err;
 
 	(void)counts;
@@ -39,13 +57,7 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	if (err < 0)
 		return err;
 	say_source(&group);
-	config.events = group.v;
-	config.n_events = group.n;
-	err = session_run(&config, &summary, exit_status);
-	if (err == 0)
-		session_say(&config, &summary);
-	session_summary_fini(&summary);
-	return err;
+	return pmu_run_group(opts, &group, exit_status);
 }
 
 /* The kernel's own events need no PMU. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,9 @@ __attribute__((noreturn)) static void become(const struct launch_program *p, con
 	if ((p->keep_fd >= 0 && dup2(p->keep_fd, p->child_fd) < 0) ||
 	    (p->stdout_fd >= 0 && dup2(p->stdout_fd, STDOUT_FILENO) < 0))
 		goto fail;
+	/* Fails where there is no Yama, which then needn't be asked. */
+	if (p->tracer)
+		prctl(PR_SET_PTRACER, (unsigned long)p->tracer, 0, 0, 0);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, old, NULL);
 	execv(p->path, p->argv);

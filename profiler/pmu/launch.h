@@ -23,6 +23,7 @@ struct launch_program {
 	char *const *argv;
 	int keep_fd, child_fd; /* keep_fd, where not -1, is passed to it as descriptor child_fd */
 	int stdout_fd;         /* where not -1, becomes its standard output */
+	pid_t tracer;          /* may trace it where Yama lets only ancestors; 0 = nobody */
 };
 
 /* Make the child, which waits before it becomes the program.  -SP_EIO. */

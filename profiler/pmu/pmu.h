@@ -7,6 +7,7 @@
  * profiler/record.c: it can say whether it works on this machine, and it can
  * run a program and write what it saw.
  */
+#include "profiler/pmu/event_group.h"
 #include "profiler/record.h"
 
 struct pmu_ops {
@@ -22,7 +23,12 @@ struct pmu_ops {
 
 /* The processor's counters and the kernel's, through perf_event_open. */
 extern const struct pmu_ops pmu_hardware;
+/* The kernel's clock, with bursts: where there is no PMU. */
+extern const struct pmu_ops pmu_clock;
 /* A modelled core in the emulator: works everywhere. */
 extern const struct pmu_ops pmu_simulated;
+
+/* Record with events of the kernel's, and bursts where opts->bursts_hz is more than 0; say what came of it. */
+int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status);
 
 #endif

@@ -175,7 +175,8 @@ static int hold_program(struct session *s)
 	struct launch_program p = { .path = s->opts->argc ? s->opts->argv[0] : NULL,
 		                    .argv = s->opts->argv,
 		                    .keep_fd = -1,
-		                    .stdout_fd = strcmp(s->opts->output, "-") == 0 ? STDERR_FILENO : -1 };
+		                    .stdout_fd = strcmp(s->opts->output, "-") == 0 ? STDERR_FILENO : -1,
+		                    .tracer = s->hooks->tracer };
 
 	if (!p.path)
 		return launch_nothing(&s->child);

@@ -28,6 +28,7 @@ struct session_hooks {
 	/* fd, where not -1, is polled: ready is called when it is readable. */
 	int fd;
 	int (*ready)(void *arg);
+	pid_t tracer; /* of the program's threads, 0 = none: launch_program.tracer */
 	/* Sampling has stopped, the file is still open: put everything back as it was. */
 	void (*end)(void *arg);
 };

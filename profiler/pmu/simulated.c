@@ -421,6 +421,7 @@ static int simulated_probe(const struct record_opts *o)
 	                   : o->compress_level ? "-z"
 	                   : o->rate_hz        ? "-F"
 	                   : o->stats          ? "--stats"
+	                   : o->bursts_hz > 0  ? "--bursts"
 	                                       : NULL;
 
 	if (what)

@@ -107,17 +107,6 @@ int stepper_start(struct stepper *s)
 	return err;
 }
 
-void stepper_allow(const struct stepper *s)
-{
-#ifdef PR_SET_PTRACER
-	/* Fails where there is no Yama, which then needn't be asked. */
-	if (s->pid > 0)
-		prctl(PR_SET_PTRACER, (unsigned long)s->pid, 0, 0, 0);
-#else
-	(void)s;
-#endif
-}
-
 static int gone(void)
 {
 	return sp_fail(SP_EIO, "the process that takes bursts has ended: killed?");

@@ -21,13 +21,10 @@ struct stepper {
 };
 
 /*
- * Start it: before the target, which then doesn't inherit its end of the socket, and
- * which should call stepper_allow() in the child.  -SP_ENOTSUP where threads can't be stepped.
+ * Start it: before the target, which then doesn't inherit its end of the socket, and may
+ * be told its pid (launch_program.tracer).  -SP_ENOTSUP where threads can't be stepped.
  */
 int stepper_start(struct stepper *s);
-
-/* In the target, before its exec: let this stepper trace us where Yama would not. */
-void stepper_allow(const struct stepper *s);
 
 /* Ask for a burst; one at a time.  -SP_EIO when the stepper is gone. */
 int stepper_ask(struct stepper *s, pid_t tid, const struct burst_limits *limits);

@@ -16,10 +16,10 @@ says()
 	[ $got -eq "$status" ] || sed "s/^/# status $got: /" err
 }
 
-R="$SKIDPROF record"
+R="$SKIDPROF record --pmu sim"
 says 'no program' 2 'which program' $R
 says 'a missing program' 1 'no such program' $R nosuchprogram
-says 'a program here but not in PATH' 1 'did you mean ./here' sh -c 'printf "#!/bin/sh\n" >here; chmod +x here; '"$SKIDPROF"' record here'
+says 'a program here but not in PATH' 1 'did you mean ./here' sh -c 'printf "#!/bin/sh\n" >here; chmod +x here; '"$SKIDPROF"' record --pmu sim here'
 says 'a folder' 1 'folder' $R /tmp/
 says 'a file without x' 1 'not executable' $R "$TOP/Makefile"
 printf '#!/nonexistent/interpreter\n' >bad && chmod +x bad
@@ -39,7 +39,7 @@ cp /bin/true elf32 && printf '\1' | dd of=elf32 bs=1 seek=4 conv=notrunc 2>/dev/
 says 'a 32-bit program' 1 '32-bit' $R ./elf32
 cp /bin/true riscv && printf '\363\0' | dd of=riscv bs=1 seek=18 conv=notrunc 2>/dev/null
 says 'a foreign program' 1 'another machine' $R ./riscv
-says 'no emulator' 1 'qemu-user' env PATH=/nonexistent "$SKIDPROF" record /bin/true
+says 'no emulator' 1 'qemu-user' env PATH=/nonexistent "$SKIDPROF" record --pmu sim /bin/true
 says 'truth without program' 2 'which program' "$SKIDPROF" truth
 says 'truth to a place that is not there' 1 '/nonexistent/t' "$SKIDPROF" truth -q -o /nonexistent/t /bin/true
 exit 0

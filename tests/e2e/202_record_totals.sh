@@ -26,7 +26,7 @@ int main(void)
 C
 valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=cg.out ./static >want 2>cg.err
 cg=$(sed -n 's/^totals: *//p' cg.out)
-"$SKIDPROF" record -o r.data --truth both.out ./static >got 2>err
+"$SKIDPROF" record --pmu sim -o r.data --truth both.out ./static >got 2>err
 check 'recording and counting together leave the output alone' cmp want got
 "$SKIDPROF" truth -q -o alone.out ./static >got
 check 'counting alone leaves the output alone' cmp want got

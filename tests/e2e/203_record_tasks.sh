@@ -25,7 +25,7 @@ int main(void)
 }
 C
 ./threads >want
-"$SKIDPROF" record -o t.data --truth t.out ./threads >got 2>err
+"$SKIDPROF" record --pmu sim -o t.data --truth t.out ./threads >got 2>err
 check 'threads compute the same' cmp want got
 grep -q '1 process, 4 threads' err
 ok $? 'four threads are counted'
@@ -51,7 +51,7 @@ int main(void)
 	return 0;
 }
 C
-"$SKIDPROF" record -o f.data --truth f.out ./forks >got 2>err
+"$SKIDPROF" record --pmu sim -o f.data --truth f.out ./forks >got 2>err
 check 'a forking program prints once' test "$(cat got)" = parent
 grep -q '3 processes' err
 ok $? 'three processes are counted'
@@ -75,7 +75,7 @@ echo done $i | cat
 S
 chmod +x script
 ./script >want
-"$SKIDPROF" record -o s.data ./script >got 2>err
+"$SKIDPROF" record --pmu sim -o s.data ./script >got 2>err
 check 'a forking shell script prints the same' cmp want got
 check 'one warning names the programs that exec started' test "$(grep -c 'started by exec' err)" -eq 1
 grep 'started by exec' err | grep -q '/ls' && grep 'started by exec' err | grep -q '/cat'

@@ -29,7 +29,7 @@ C
 wait_file() { for _ in $(seq 100); do [ -s "$1" ] && return 0; sleep 0.1; done; return 1; }
 readable() { perf report -i "$1" --stdio 2>perf.err | grep -q turn; }
 
-"$SKIDPROF" record -o term.data ./spin >term.out 2>term.err & rec=$!
+"$SKIDPROF" record --pmu sim -o term.data ./spin >term.out 2>term.err & rec=$!
 wait_file term.out && sleep 2
 kill -TERM $rec
 wait $rec
@@ -40,7 +40,7 @@ grep -q 'samples' term.err
 ok $? 'the summary is printed after SIGTERM'
 
 # As a terminal does it: SIGINT to the whole group, once.
-setsid bash -c 'trap - INT; exec "$SKIDPROF" record -o int.data ./spin' >int.out 2>int.err & rec=$!
+setsid bash -c 'trap - INT; exec "$SKIDPROF" record --pmu sim -o int.data ./spin' >int.out 2>int.err & rec=$!
 wait_file int.out && sleep 2
 kill -INT $rec
 wait $rec
@@ -73,7 +73,7 @@ check 'the program got it once' grep -q 'stopped 2, 1 times' pty.out
 check 'the summary follows' grep -q 'samples' pty.out
 check 'that recording is readable' readable pty.data
 
-"$SKIDPROF" record -o kill.data ./spin >kill.out 2>kill.err & rec=$!
+"$SKIDPROF" record --pmu sim -o kill.data ./spin >kill.out 2>kill.err & rec=$!
 wait_file kill.out && sleep 4
 kill -KILL "$(head -1 kill.out)"
 wait $rec
@@ -81,7 +81,7 @@ ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'what had arrived is written' readable kill.data
 
 # Enough work to outlive its recorder for a while, and an end of its own.
-"$SKIDPROF" record -o nine.data ./spin 150000 >nine.out 2>nine.err & rec=$!
+"$SKIDPROF" record --pmu sim -o nine.data ./spin 150000 >nine.out 2>nine.err & rec=$!
 wait_file nine.out && sleep 5
 pid=$(head -1 nine.out)
 kill -KILL $rec

@@ -10,7 +10,7 @@ build loop <<'C'
 static __attribute__((noipa)) unsigned hot(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
 int main(void) { printf("%u\n", hot(40000000)); return 0; }
 C
-"$SKIDPROF" record -o l.data ./loop >/dev/null 2>err
+"$SKIDPROF" record --pmu sim -o l.data ./loop >/dev/null 2>err
 head -1 err | grep -q 'simulated core'
 ok $? 'the first line says that the core is simulated'
 perf report -i l.data --stdio >rep 2>rep.err
@@ -37,7 +37,7 @@ check 'build ids are in the file' grep -q "$want" ids
 perf script -D -i l.data 2>/dev/null | grep -c 'PERF_RECORD_SAMPLE(IP, 0x2)' >n
 check 'samples are marked as user mode' test "$(cat n)" -gt 100
 
-"$SKIDPROF" record -q --no-branches -o - ./loop 2>/dev/null >pipe.data
+"$SKIDPROF" record --pmu sim -q --no-branches -o - ./loop 2>/dev/null >pipe.data
 perf script -i - <pipe.data 2>/dev/null | grep -q hot
 ok $? 'pipe mode on standard output'
 exit 0

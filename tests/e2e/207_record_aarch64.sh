@@ -13,7 +13,7 @@ C
 aarch64-linux-gnu-gcc -O2 -g -static a.c -o a64 || exit 1
 aarch64-linux-gnu-gcc -O2 -g a.c -o a64dyn || exit 1
 qemu-aarch64 ./a64 >want
-"$SKIDPROF" record -o a.data --truth a.out ./a64 >got 2>err
+"$SKIDPROF" record --pmu sim -o a.data --truth a.out ./a64 >got 2>err
 ok $? 'recording succeeds'
 check 'the output is unchanged' cmp want got
 check 'the core is an Arm one' grep -q 'cortex' err
@@ -22,7 +22,7 @@ check 'the header has the architecture' sh -c 'perf report -i a.data --header-on
 n=$(callgrind_annotate a.out | grep -E ':hot( |$)' | awk '{ gsub(",", "", $1); print $1 }')
 echo "# hot: $n instructions"
 check 'hot has a whole number of rounds' test "${n:-0}" -ge 60000000
-"$SKIDPROF" record -q -o d.data ./a64dyn >got 2>err
+"$SKIDPROF" record --pmu sim -q -o d.data ./a64dyn >got 2>err
 ok $? 'a dynamic program finds its libraries in the cross compiler'"'"'s folder'
 check 'with the same output' cmp want got
 exit 0

@@ -12,7 +12,7 @@ static __attribute__((noipa)) unsigned hot(unsigned n) { unsigned s = 1; while (
 int main(void) { printf("%u\n", hot(60000000)); return 0; }
 C
 ./loop >want
-"$SKIDPROF" record -q -o small/full.data ./loop >got 2>err
+"$SKIDPROF" record --pmu sim -q -o small/full.data ./loop >got 2>err
 ok $((! ($? == 1))) 'a full disk is an error'
 check 'said in one line' test "$(wc -l <err)" -eq 1
 grep -q 'full.data.*No space left' err
@@ -23,6 +23,6 @@ check 'what was written is readable' sh -c 'perf script -i small/full.data 2>/de
 
 "$SKIDPROF" truth -q -o small/t.out ./loop >/dev/null 2>err
 check 'no half truth file is left' sh -c 'test ! -e small/t.out || grep -q ^totals: small/t.out'
-"$SKIDPROF" record -q -o c.data ./loop >&- 2>err
+"$SKIDPROF" record --pmu sim -q -o c.data ./loop >&- 2>err
 ok $((! ($? <= 1))) 'a closed standard output does no harm'
 exit 0

@@ -94,7 +94,7 @@ END
 
 record_two()
 {
-	two_program && "$SKIDPROF" record -q -o two.data --truth two.cg ./two >/dev/null
+	two_program && "$SKIDPROF" record --pmu sim -q -o two.data --truth two.cg ./two >/dev/null
 }
 
 finish()

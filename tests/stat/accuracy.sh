@@ -51,7 +51,7 @@ one()
 	esac
 	[ "$group" = sample ] || bin=$DIR/bin/$program
 	[ -x "$bin" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
-	timeout 600 "$SKIDPROF" record -q --seed "$seed" "${how[@]}" -o "$DIR/$job.data" --truth "$DIR/$job.truth" \
+	timeout 600 "$SKIDPROF" record --pmu sim -q --seed "$seed" "${how[@]}" -o "$DIR/$job.data" --truth "$DIR/$job.truth" \
 		-- "$bin" >/dev/null 2>"$DIR/$job.err" || { fail "$job" record && rm -f "$DIR/$job.data" && return; }
 	for method in "${methods[@]}"; do
 		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
@@ -108,7 +108,7 @@ list | xargs -P "$jobs" -L 1 bash -c 'one "$@"' one
 
 # The same seed and file give the same bits.
 same='not checked'
-if "$SKIDPROF" record -q -o "$DIR/same.data" --truth "$DIR/same.truth" -- "$B/samples/soplex" >/dev/null 2>&1; then
+if "$SKIDPROF" record --pmu sim -q -o "$DIR/same.data" --truth "$DIR/same.truth" -- "$B/samples/soplex" >/dev/null 2>&1; then
 	for k in 1 2; do
 		"$SKIDPROF" compare -i "$DIR/same.data" --truth "$DIR/same.truth" --format json >"$DIR/same$k" 2>/dev/null
 	done

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/bursts.h"
+
+#include <errno.h>
+#include <gsl/gsl_randist.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/vec.h"
+#include "profiler/pmu/stepper.h"
+
+enum {
+	N_BRANCHES = 40,
+	STEPS_PER_BRANCH =
+	        25, /* a branch in five to ten instructions is usual; string instructions count each turn */
+	MAX_HELD_NS = 50000000, /* a thread that is held longer is missed by others */
+	EXPECTED_HELD_NS =
+	        4000000, /* before one has been seen: some 200 steps of 20 us, as a virtual machine has them */
+	MAX_PROCESSES = 1024,
+};
+
+/* Whose time the budget is of. */
+struct process {
+	pid_t pid;
+	clockid_t clock;
+	uint64_t begun_ns, ns; /* CPU time when first seen, and since then */
+};
+
+struct bursts {
+	const struct record_opts *opts;
+	struct stepper stepper;
+	struct session *session;
+	struct session_hooks hooks;
+	struct event_group file; /* the events as the file describes them */
+	size_t event;            /* ours in it */
+	gsl_rng *rng;
+	int epoll_fd, timer_fd;
+
+	/* The thread that the next one is of: each sample since the last one as likely as another. */
+	uint32_t pid, tid;
+	uint64_t n_since;
+	uint32_t asked_pid;
+	bool due; /* as the timer has it */
+
+	VEC(struct process) processes;
+	struct burst_account account;
+	uint64_t n_due, n_put_off, n_branches, n_steps;
+	uint64_t n_end[BURST_REFUSED + 1];
+	int refusal; /* errno of the first one that was refused */
+	double core_hz;
+	bool gone; /* the stepper */
+};
+
+uint64_t burst_account_allows(const struct burst_account *a, uint64_t cpu_ns)
+{
+	double next_ns = a->n ? (double)a->held_ns / (double)a->n : (double)a->expected_ns;
+	double left_ns = a->budget * (double)cpu_ns - (double)a->held_ns;
+
+	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)left_ns : 0;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void note_process(struct bursts *b, pid_t pid)
+{
+	struct process p = { .pid = pid };
+
+	for (size_t i = b->processes.n; i > 0; i--)
+		if (b->processes.v[i - 1].pid == pid)
+			return;
+	/* Those beyond are not counted, which makes the budget smaller than it might be. */
+	if (b->processes.n >= MAX_PROCESSES || clock_getcpuclockid(pid, &p.clock) != 0)
+		return;
+	/* A program of ours begins with the recording, one that ran before is counted from now on. */
+	p.begun_ns = b->opts->argc ? 0 : clock_ns(p.clock);
+	if (vec_push(&b->processes, p) < 0)
+		return;
+}
+
+/* CPU time of all processes sampled; those that have ended keep what they had. */
+static uint64_t target_ns(struct bursts *b)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < b->processes.n; i++) {
+		struct process *p = &b->processes.v[i];
+		uint64_t now = clock_ns(p->clock);
+
+		if (now > p->begun_ns + p->ns)
+			p->ns = now - p->begun_ns;
+		sum += p->ns;
+	}
+	return sum;
+}
+
+static int set_timer(struct bursts *b)
+{
+	/* Moments that come without regard to each other, and to any rhythm of the program's. */
+	double s = gsl_ran_exponential(b->rng, 1 / b->opts->bursts_hz);
+	struct itimerspec t = { .it_value = { .tv_sec = (time_t)s,
+		                              .tv_nsec = (long)(1e9 * (s - (double)(time_t)s)) + 1 } };
+
+	if (t.it_value.tv_nsec > 999999999)
+		t.it_value.tv_nsec = 999999999;
+	return timerfd_settime(b->timer_fd, 0, &t, NULL) < 0 ? sp_fail_errno("timer") : 0;
+}
+
+static int on_begin(void *arg, struct session *s, pid_t pid)
+{
+	struct bursts *b = arg;
+
+	(void)pid;
+	b->session = s;
+	return set_timer(b);
+}
+
+/* IDENTIFIER, IP and TID are what every sample of ours begins with. */
+static int on_record(void *arg, const struct perf_event_header *rec, long event, bool *drop)
+{
+	struct bursts *b = arg;
+	uint32_t task[2];
+
+	(void)drop;
+	if (event < 0)
+		return 0;
+	memcpy(task, (const char *)(rec + 1) + 2 * sizeof(uint64_t), sizeof(task));
+	note_process(b, (pid_t)task[0]);
+	if (gsl_rng_uniform_int(b->rng, ++b->n_since) == 0) {
+		b->pid = task[0];
+		b->tid = task[1];
+	}
+	return 0;
+}
+
+static int write_burst(struct bursts *b, const struct burst *burst)
+{
+	struct pd_branch stack[BURST_MAX_BRANCHES];
+	struct pd_record rec = { .type = PERF_RECORD_SAMPLE,
+		                 .event = (int)b->event,
+		                 .pid = b->asked_pid,
+		                 .tid = (uint32_t)burst->tid,
+		                 .cpu = burst->cpu,
+		                 .time_ns = clock_ns(CLOCK_MONOTONIC),
+		                 .sample = { .ip = burst->start_ip,
+		                             .addr = (uint64_t)burst->core_hz,
+		                             .period = 1,
+		                             .id = session_id(b->session, b->event),
+		                             .branches = stack,
+		                             .n_branches = burst->n } };
+
+	/* Newest first, as perf has it. */
+	for (uint32_t i = 0; i < burst->n; i++)
+		stack[burst->n - 1 - i] = (struct pd_branch){ .from_ip = burst->branches[i].from_ip,
+			                                      .to_ip = burst->branches[i].to_ip };
+	return pd_write_sample(session_writer(b->session), &rec);
+}
+
+static int take_answer(struct bursts *b)
+{
+	static struct burst burst;
+	int got = stepper_answer(&b->stepper, &burst);
+
+	if (got < 0) {
+		/* Without it the recording goes on, and bursts_say() tells. */
+		b->gone = true;
+		epoll_ctl(b->epoll_fd, EPOLL_CTL_DEL, b->stepper.fd, NULL);
+		return 0;
+	}
+	if (!got)
+		return 0;
+	b->n_end[burst.end]++;
+	if (burst.end == BURST_REFUSED && !b->refusal)
+		b->refusal = burst.error;
+	if (burst.held_ns) {
+		b->account.held_ns += burst.held_ns;
+		b->account.n++;
+	}
+	b->n_branches += burst.n;
+	b->n_steps += burst.n_steps;
+	if (burst.core_hz > 0)
+		b->core_hz = burst.core_hz;
+	return burst.n ? write_burst(b, &burst) : 0;
+}
+
+/* The timer's moment has come; whose turn it is, the samples up to now tell, which are looked at next. */
+static int take_timer(struct bursts *b)
+{
+	uint64_t n;
+
+	if (read(b->timer_fd, &n, sizeof(n)) < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : sp_fail_errno("timer");
+	b->due = true;
+	return set_timer(b);
+}
+
+static int on_ready(void *arg)
+{
+	struct bursts *b = arg;
+	int err = take_answer(b);
+
+	return err < 0 ? err : take_timer(b);
+}
+
+static int on_tick(void *arg)
+{
+	struct bursts *b = arg;
+	struct burst_limits limits = { .n_branches = N_BRANCHES, .n_steps = N_BRANCHES * STEPS_PER_BRANCH };
+
+	/* Nothing was sampled: nothing ran. */
+	if (!b->due || b->gone || b->stepper.asked || !b->n_since)
+		return 0;
+	b->due = false;
+	b->n_due++;
+	limits.held_ns = burst_account_allows(&b->account, target_ns(b));
+	if (limits.held_ns > MAX_HELD_NS)
+		limits.held_ns = MAX_HELD_NS;
+	if (!limits.held_ns) {
+		b->n_put_off++;
+		return 0;
+	}
+	b->asked_pid = b->pid;
+	b->gone = stepper_ask(&b->stepper, (pid_t)b->tid, &limits) < 0;
+	b->n_since = 0;
+	return 0;
+}
+
+/* The one that is under way is waited for: nothing stays stopped behind us. */
+static void on_end(void *arg)
+{
+	struct bursts *b = arg;
+
+	if (b->gone)
+		return;
+	stepper_stop(&b->stepper);
+}
+
+int bursts_new(const struct record_opts *opts, struct bursts **out)
+{
+	struct bursts *b = calloc(1, sizeof(*b));
+	struct epoll_event in = { .events = EPOLLIN };
+	int err;
+
+	if (!b)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	b->opts = opts;
+	b->epoll_fd = b->timer_fd = -1;
+	b->account = (struct burst_account){ .budget = opts->burst_budget, .expected_ns = EXPECTED_HELD_NS };
+	err = stepper_start(&b->stepper);
+	if (err < 0)
+		goto out;
+	b->rng = gsl_rng_alloc(gsl_rng_mt19937);
+	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (!b->rng || b->epoll_fd < 0 || b->timer_fd < 0 ||
+	    epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &in) < 0 ||
+	    epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->stepper.fd, &in) < 0) {
+		err = sp_fail_errno("bursts");
+		goto out;
+	}
+	gsl_rng_set(b->rng, opts->seed);
+	*out = b;
+	return 0;
+out:
+	bursts_free(b);
+	return err;
+}
+
+int bursts_join(struct bursts *b, struct event_group *group, struct session_config *config)
+{
+	struct pe_event *e;
+
+	if (group->n == EVENT_GROUP_MAX)
+		return sp_fail(SP_EUSAGE, "-e: more than %d events beside bursts", EVENT_GROUP_MAX - 1);
+	b->event = group->n;
+	/* Of a single event the samples don't say which it is. */
+	for (size_t i = 0; i < group->n; i++)
+		group->v[i].attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
+	e = &group->v[group->n++];
+	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
+	e->attr.type = PERF_TYPE_SOFTWARE;
+	e->attr.config = PERF_COUNT_SW_DUMMY;
+	e->attr.config1 = e->attr.config2 = 0;
+	e->attr.sample_period = 0;
+	e->attr.freq = 0;
+	e->attr.precise_ip = 0;
+	/* The kernel counts nothing for it; the file has what we write. */
+	b->file = *group;
+	e = &b->file.v[b->event];
+	e->attr.sample_period = 1;
+	e->attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                      PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+	                      PERF_SAMPLE_BRANCH_STACK;
+	e->attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	b->hooks = (struct session_hooks){ .arg = b,
+		                           .begin = on_begin,
+		                           .record = on_record,
+		                           .fd = b->epoll_fd,
+		                           .ready = on_ready,
+		                           .tick = on_tick,
+		                           .tracer = b->stepper.pid,
+		                           .end = on_end };
+	config->events = group->v;
+	config->file_events = b->file.v;
+	config->n_events = group->n;
+	config->hooks = &b->hooks;
+	return 0;
+}
+
+static void say_failures(const struct bursts *b)
+{
+	if (b->gone)
+		sp_warn("the process that takes bursts was killed: no more were taken");
+	if (b->n_end[BURST_REFUSED])
+		sp_warn("%ju bursts were refused (%s): the thread is traced by another program already, or "
+		        "may not be "
+		        "(sysctl kernel.yama.ptrace_scope; the program's own prctl PR_SET_DUMPABLE)",
+		        (uintmax_t)b->n_end[BURST_REFUSED], strerror(b->refusal));
+}
+
+void bursts_say(const struct bursts *b)
+{
+	uint64_t whole = b->n_end[BURST_WHOLE], cut = b->n_end[BURST_CUT] + b->n_end[BURST_SIGNAL];
+	double cpu_ns = 0;
+
+	for (size_t i = 0; i < b->processes.n; i++)
+		cpu_ns += (double)b->processes.v[i].ns;
+	say_failures(b);
+	sp_note("%ju bursts of %.0f branches (%ju cut short by system calls or signals) held the program for "
+	        "%.2f%% of its time%s",
+	        (uintmax_t)(whole + cut), whole + cut ? (double)b->n_branches / (double)(whole + cut) : 0,
+	        (uintmax_t)cut, cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
+	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
+	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
+	         "gone",
+	         (uintmax_t)b->n_steps,
+	         b->n_steps ? 1e-3 * (double)b->account.held_ns / (double)b->n_steps : 0, (uintmax_t)b->n_due,
+	         (uintmax_t)b->n_put_off, (uintmax_t)b->n_end[BURST_ASLEEP],
+	         (uintmax_t)b->n_end[BURST_KERNEL], (uintmax_t)b->n_end[BURST_GONE]);
+}
+
+void bursts_free(struct bursts *b)
+{
+	if (!b)
+		return;
+	stepper_stop(&b->stepper);
+	if (b->timer_fd >= 0)
+		close(b->timer_fd);
+	if (b->epoll_fd >= 0)
+		close(b->epoll_fd);
+	gsl_rng_free(b->rng);
+	vec_fini(&b->processes);
+	free(b);
+}

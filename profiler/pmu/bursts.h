@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_BURSTS_H
+#define SKIDPROF_PMU_BURSTS_H
+
+/*
+ * Bursts beside a recording: at random moments a thread that was just sampled
+ * is stepped through some branches (burst.h), as often as asked for and as
+ * its time allows.  In the file they are an event of their own, "bursts":
+ * one that counts nothing, with branch stacks.  A burst's stack lies ahead of
+ * its moment, not behind it.
+ */
+#include "profiler/pmu/event_group.h"
+#include "profiler/pmu/session.h"
+
+/* What a target may be held up for before a burst is due that was put off. */
+struct burst_account {
+	double budget;        /* share of the target's CPU time */
+	uint64_t held_ns;     /* so far, by n */
+	uint64_t n;           /* bursts that held it */
+	uint64_t expected_ns; /* of the next one, while n is 0 */
+};
+
+/*
+ * How long may another one hold it, after cpu_ns of the target's time?  0 = none may be taken
+ * yet: what is left is less than one takes on average.
+ */
+uint64_t burst_account_allows(const struct burst_account *a, uint64_t cpu_ns);
+
+struct bursts;
+
+/* Bursts as opts has them, seeded by opts->seed.  Starts the stepper: before the program. */
+int bursts_new(const struct record_opts *opts, struct bursts **out);
+
+/* Adds their event to the group, and what else the session needs to the config; all borrowed. */
+int bursts_join(struct bursts *b, struct event_group *group, struct session_config *config);
+
+/* How many there were, what they cost, and what came in between. */
+void bursts_say(const struct bursts *b);
+
+void bursts_free(struct bursts *b);
+
+#endif

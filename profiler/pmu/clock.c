@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where there is no PMU: the time, by the kernel's clock, and the way the program takes, by bursts. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/pmu/pmu.h"
+
+enum { BURSTS_HZ = 50 };
+
+static void say_source(const struct record_opts *opts)
+{
+	bool any = opts->bursts_hz > 0;
+
+	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
+		sp_note("time%s, no PMU: %s", any ? " and bursts" : "", sp_error_text());
+	else
+		sp_note("time%s, no PMU", any ? " and bursts" : "");
+}
+
+static int clock_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
+{
+	struct record_opts o = *opts;
+	struct event_group group;
+	int err;
+
+	(void)counts;
+	if (o.counting)
+		return sp_fail(SP_EUSAGE, "--truth needs --pmu sim, or a run of its own: skidprof truth %s",
+		               o.argc ? o.argv[0] : "PROGRAM");
+	if (o.events)
+		return sp_fail(SP_EUSAGE, "-e: the clock counts time only; other events need --pmu hardware "
+		                          "or --pmu sim");
+	if (o.core)
+		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", o.core);
+	if (o.branches > 0)
+		return sp_fail(SP_EUSAGE,
+		               "-b: no branch records without a PMU; --bursts RATE takes their place");
+	o.events = "cpu-clock";
+	o.branches = 0;
+	/* All that runs on a machine is not ours to stop, unless asked for. */
+	if (o.bursts_hz < 0)
+		o.bursts_hz = o.whole_system ? 0 : BURSTS_HZ;
+	err = event_group_choose(&o, &group);
+	if (err < 0)
+		return err;
+	say_source(&o);
+	return pmu_run_group(&o, &group, exit_status);
+}
+
+static int clock_probe(const struct record_opts *opts)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+		                        .size = PERF_ATTR_SIZE_VER5,
+		                        .config = PERF_COUNT_SW_CPU_CLOCK,
+		                        .exclude_kernel = 1,
+		                        .disabled = 1 };
+	const struct pe_place ourselves = { .tid = 0, .cpu = -1, .group_fd = -1 };
+	const struct pe_event event = { .attr = attr, .name = "cpu-clock" };
+	int fd = pe_open(&attr, &ourselves);
+
+	(void)opts;
+	if (fd < 0)
+		return pe_fail(errno, &event, &ourselves);
+	close(fd);
+	return 0;
+}
+
+const struct pmu_ops pmu_clock = { .name = "clock", .probe = clock_probe, .run = clock_run };

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Bursts: a program under them does what it does without, and is let go whatever happens to the recorder.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+"$SKIDPROF" record -q --pmu clock --bursts 0 -o probe.data true 2>probe.err || {
+	echo "no clock events here: $(head -1 probe.err)"
+	exit 77
+}
+burst=("$SKIDPROF" record --pmu clock --bursts 3000 --burst-budget 1000)
+
+# Everything that a tracer could spoil, in turns: each prints what it saw.
+build busy -pthread <<'END' || exit 1
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t traps, alarms, users;
+static void on_trap(int s) { (void)s; traps++; }
+static void on_alarm(int s) { (void)s; alarms++; }
+static void on_user(int s) { (void)s; users++; }
+
+static unsigned long work(unsigned long n)
+{
+	volatile unsigned long x = 1;
+	for (unsigned long i = 0; i < n; i++)
+		x = x * 5 + (x >> 7 & i);
+	return x;
+}
+
+/* The trap flag must not be seen, nor carried over into the program's own flags. */
+static int flags_are_clean(void)
+{
+	unsigned long bad = 0;
+#ifdef __x86_64__
+	for (long i = 0; i < 3000000; i++) {
+		unsigned long f;
+		__asm__ volatile("pushfq\n\tpopq %0\n\tpushq %0\n\tpopfq" : "=r"(f)::"cc");
+		bad |= f & 0x100;
+	}
+#endif
+	return bad == 0;
+}
+
+static void *thread(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		work(100000);
+		pthread_testcancel();
+	}
+	return arg;
+}
+
+/* epoll_wait answers a stop by EINTR; none may be seen where no handler ran. */
+static int sleeps(void)
+{
+	int fd = epoll_create1(0), bad = 0;
+	struct epoll_event e;
+	for (int i = 0; i < 400; i++) {
+		struct timespec t = { 0, 200000 };
+		bad += epoll_wait(fd, &e, 1, 1) < 0;
+		bad += nanosleep(&t, NULL) < 0;
+		work(20000);
+	}
+	return bad;
+}
+
+static void seccomp_on(void)
+{
+	struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog prog = { 1, all };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+int main(int argc, char **argv)
+{
+	struct itimerval every = { { 0, 3000 }, { 0, 3000 } }, off = { { 0, 0 }, { 0, 0 } };
+	pthread_t threads[8];
+	int sum = 0, status;
+
+	if (argc > 1)
+		return printf("child %lu\n", work(3000000)) < 0;
+	signal(SIGTRAP, on_trap);
+	signal(SIGALRM, on_alarm);
+	signal(SIGUSR1, on_user);
+	printf("work %lu\n", work(60000000));
+	printf("flags %d\n", flags_are_clean());
+	for (int i = 0; i < 400; i++) {
+		work(20000);
+		raise(SIGTRAP);
+		kill(getpid(), SIGUSR1);
+#ifdef __x86_64__
+		__asm__ volatile("int3");
+#else
+		raise(SIGTRAP);
+#endif
+	}
+	printf("traps %d users %d\n", traps, users);
+	setitimer(ITIMER_REAL, &every, NULL);
+	while (alarms < 20)
+		work(1000);
+	setitimer(ITIMER_REAL, &off, NULL);
+	printf("alarms\n");
+	printf("sleeps %d\n", sleeps());
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, thread, &sum);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	printf("threads\n");
+	fflush(stdout);
+	for (int i = 0; i < 5; i++) {
+		pid_t pid = i % 2 ? fork() : vfork();
+		if (pid == 0) {
+			execl(argv[0], argv[0], "child", NULL);
+			_exit(9);
+		}
+		waitpid(pid, &status, 0);
+		sum += WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+	}
+	seccomp_on();
+	printf("seccomp %lu sum %d\n", work(5000000), sum);
+	fflush(stdout);
+	raise(SIGTERM);
+	return 3;
+}
+END
+timeout 60 ./busy >want 2>want.err
+want=$?
+timeout 300 "${burst[@]}" -v -o busy.data ./busy >got 2>err
+got=$?
+check "a program's status is its own under bursts (killed by a signal)" test "$got" -eq "$want" -a "$got" -eq 143
+check 'its output too: signals, traps, flags, timers, sleeps, threads, fork, vfork, exec, seccomp' cmp want got
+check 'bursts were taken' grep -qE '[1-9][0-9]+ bursts of [1-9]' err
+[ "$got" -eq "$want" ] || sed 's/^/# /' err
+
+# In the file: an event of their own, stacks newest first, each branch leading to where the next one begins or before it.
+check 'perf reads them as branch stacks' sh -c 'perf script -i busy.data -F event,brstack 2>/dev/null | grep bursts: | grep -q 0x'
+if command -v perf >/dev/null; then
+	perf script -i busy.data -F event,brstack 2>/dev/null | python3 -c '
+import sys, re
+bad = n = 0
+for line in sys.stdin:
+    if "bursts" not in line: continue
+    stack = [tuple(int(x, 16) for x in m) for m in re.findall(r"0x([0-9a-f]+)/0x([0-9a-f]+)/", line)]
+    for newer, older in zip(stack, stack[1:]):
+        n += 1
+        bad += not 0 <= newer[0] - older[1] < 4096
+sys.exit(0 if n > 100 and not bad else 1)'
+	ok $? 'between a branch and the next one the code runs straight on'
+fi
+
+# A thread that is traced already is left to its tracer.
+build spin <<'END' || exit 1
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	volatile unsigned long x = 1;
+	pid_t pid = argc > 2 ? fork() : -1;
+	if (pid > 0) {
+		int status;
+		ptrace(PTRACE_SEIZE, pid, 0, 0);
+		waitpid(pid, &status, 0);
+		return WEXITSTATUS(status);
+	}
+	if (pid == 0)
+		usleep(100000);
+	for (unsigned long i = 0; i < strtoul(argv[1], NULL, 0); i++)
+		x = x * 5 + (x >> 7 & i);
+	printf("more %lu\n", x);
+	return 4;
+}
+END
+timeout 60 "${burst[@]}" -o traced.data ./spin 100000000 traced >traced.out 2>traced.err
+check 'a traced thread stays with its tracer' test $? -eq 4
+check 'and the refusal is told' grep -q 'bursts were refused' traced.err
+
+# SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
+survived=0 steppers='' left=0
+for i in $(seq 12); do
+	timeout 60 "${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null &
+	sleep "0.$((RANDOM % 4))$((RANDOM % 10))1"
+	rec=$(pgrep -P $! -x skidprof | head -1)
+	[ -n "$rec" ] && steppers+=" $(pgrep -P "$rec" -x skidprof-step)" && kill -9 "$rec"
+	wait $! 2>/dev/null
+done
+for t in $(seq 100); do
+	survived=$(grep -l more nine.* 2>/dev/null | wc -l)
+	[ "$survived" -eq 12 ] && break
+	sleep 0.1
+done
+check 'twelve programs survive the SIGKILL of their recorders' test "$survived" -eq 12
+for pid in $steppers; do
+	kill -0 "$pid" 2>/dev/null && left=$((left + 1))
+done
+check 'and those who stepped them are gone' test "$left" -eq 0 -a -n "${steppers// /}"
+
+# The budget: so much and no more.
+"${burst[@]:0:4}" --bursts 1000 --burst-budget 5% -o b.data ./spin 400000000 >/dev/null 2>b.err
+held=$(grep -oE 'held the program for [0-9.]+' b.err | grep -oE '[0-9.]+')
+check "the budget of 5% is kept (${held:-?}%)" awk -v h="${held:-100}" 'BEGIN { exit !(h < 6) }'
+says=$("$SKIDPROF" record --pmu sim --bursts 5 true 2>&1)
+check 'no bursts on the simulated core' grep -q 'bursts' <<<"$says"
+exit 0
