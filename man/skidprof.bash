@@ -24,7 +24,7 @@ _skidprof()
 		report:--sort) words='share raw fixed cycles ipc change status name' ;;
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca osaca uica iaca ithemal' ;;
-		record:--pmu) words='auto sim' ;;
+		record:--pmu) words='auto hardware clock sim' ;;
 		help:*) words='record report truth compare lift' ;;
 		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
