@@ -172,6 +172,7 @@ lift-torture: all
 
 bench: all samples
 	$Qtests/bench.sh '$B'
+	$Qtests/bench_record.sh '$B'
 
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)

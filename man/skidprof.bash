@@ -25,6 +25,8 @@ _skidprof()
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca osaca uica iaca ithemal' ;;
 		record:--pmu) words='auto hardware clock sim' ;;
+		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
+		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
 		help:*) words='record report truth compare lift' ;;
 		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
