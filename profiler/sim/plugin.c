@@ -38,6 +38,7 @@ enum {
 	COUNT_CHUNK = 1 << 12,
 	MAX_CHUNKS = 1 << 10,
 	MAX_HANDLERS = 64,
+	GUEST_PAGE = 4096, /* x86-64's */
 };
 
 struct numbers { /* of the guest's system calls; -1: has none */
@@ -536,9 +537,26 @@ static void watch_insn(struct qemu_plugin_insn *insn, unsigned flags, size_t ind
 	                                 (void *)(uintptr_t)index);
 }
 
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+/*
+ * The instructions of a block.  When QEMU finds in the midst of an instruction that it goes on to the next page, it
+ * ends the block before it, but leaves it, cut off, at the end of its list: it does not run here, but in a block of
+ * its own.
+ */
+static size_t count_insns(const struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
+	const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
+	uint64_t end = qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
+
+	if (sim.nr == &numbers_x86_64 && n > 1 && end % GUEST_PAGE == 0 &&
+	    !sim_decode_length(sim.decoder, qemu_plugin_insn_data(last), qemu_plugin_insn_size(last)))
+		n--;
+	return n;
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n;
 	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
 	struct sim_code *c;
 
@@ -547,6 +565,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (!sim.guest.base)
 		sim.guest.base =
 		        (uint64_t)(uintptr_t)qemu_plugin_insn_haddr(first) - qemu_plugin_insn_vaddr(first);
+	n = count_insns(tb);
 	c = find_block(tb, n);
 	pthread_mutex_unlock(&sim.lock);
 	if (!c)
