@@ -7,7 +7,8 @@
 #include "profiler/base/err.h"
 
 enum {
-	N_REGS = 16,
+	N_INT = 16,
+	N_REGS = N_INT + 16, /* the lower halves of vector registers, as far as moves go */
 	R_NONE = N_REGS,
 	R_RCX = 1,
 	R_RSP = 4,
@@ -17,7 +18,7 @@ enum {
 };
 
 /* Registers as the instruction set numbers them. */
-static const x86_reg names[N_REGS][4] = {
+static const x86_reg names[N_INT][4] = {
 	{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL },
 	{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL },
 	{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL },
@@ -48,7 +49,7 @@ struct op {
 	unsigned id; /* capstone's */
 	uint8_t n;
 	struct place p[3];
-	uint16_t clobbers; /* integer registers written, for instructions that are not followed */
+	uint32_t clobbers; /* registers written, for instructions that are not followed */
 	bool sets_flags;
 };
 
@@ -68,7 +69,7 @@ struct walk {
 	VEC(struct block) blocks;
 	uint32_t *block_at; /* [n_bytes] number + 1 */
 	uint64_t reg[N_REGS];
-	uint16_t unknown; /* bit for each register */
+	uint32_t unknown; /* bit for each register */
 	bool flags_unknown, zf, sf, cf, of;
 	uint64_t next_off;
 	uint64_t stack[STACK_WORDS];
@@ -78,10 +79,14 @@ enum { LEFT = -1 }; /* next_off once the function has returned */
 
 static uint8_t reg_of(unsigned reg)
 {
-	for (uint8_t r = 0; r < N_REGS; r++)
+	for (uint8_t r = 0; r < N_INT; r++)
 		for (unsigned k = 0; k < 4; k++)
 			if (names[r][k] == (x86_reg)reg)
 				return r;
+	if (reg >= X86_REG_XMM0 && reg <= X86_REG_XMM15)
+		return (uint8_t)(N_INT + reg - X86_REG_XMM0);
+	if (reg >= X86_REG_YMM0 && reg <= X86_REG_YMM15)
+		return (uint8_t)(N_INT + reg - X86_REG_YMM0);
 	return R_NONE;
 }
 
@@ -119,7 +124,7 @@ static void note_written(const struct walk *w, struct op *o)
 		uint8_t r = reg_of(written[i]);
 
 		if (r != R_NONE)
-			o->clobbers |= (uint16_t)(1u << r);
+			o->clobbers |= 1u << r;
 		else if (written[i] == X86_REG_EFLAGS)
 			o->sets_flags = true;
 	}
@@ -246,7 +251,7 @@ static void assign_reg(struct walk *w, uint8_t r, unsigned bytes, bool known, ui
 		v = (w->reg[r] & ~mask) | (v & mask);
 	}
 	w->reg[r] = bytes == 4 ? (uint32_t)v : v;
-	w->unknown = (uint16_t)(known ? w->unknown & ~(1u << r) : w->unknown | 1u << r);
+	w->unknown = known ? w->unknown & ~(1u << r) : w->unknown | 1u << r;
 }
 
 static void assign(struct walk *w, const struct place *p, uint64_t vaddr, bool known, uint64_t v)
@@ -363,12 +368,29 @@ static bool do_arithmetic(struct walk *w, const struct op *o, uint64_t vaddr)
 	return true;
 }
 
+/* To and from the lower half of a vector register; movsd between two of them keeps the upper half, which has no value anyway. */
+static bool do_vector_move(struct walk *w, const struct op *o, uint64_t vaddr)
+{
+	struct place to = o->p[0], from = o->p[1];
+	uint64_t v;
+	bool known;
+
+	to.bytes = from.bytes = o->id == X86_INS_MOVD ? 4 : 8;
+	known = value(w, &from, vaddr, &v);
+	assign(w, &to, vaddr, known, v);
+	return true;
+}
+
 static bool do_move(struct walk *w, const struct op *o, uint64_t vaddr)
 {
 	uint64_t v;
 	bool known;
 
-	if (o->n != 2 || o->p[0].bytes > 8)
+	if (o->n != 2)
+		return false;
+	if (o->id == X86_INS_MOVQ || o->id == X86_INS_MOVD || o->id == X86_INS_MOVSD)
+		return do_vector_move(w, o, vaddr);
+	if (o->p[0].bytes > 8)
 		return false;
 	switch (o->id) {
 	case X86_INS_MOV:
@@ -567,7 +589,7 @@ static int run(struct walk *w)
 	int err;
 
 	w->reg[R_RSP] = (uint64_t)(uintptr_t)&w->stack[STACK_WORDS - 2];
-	w->unknown = (uint16_t) ~(1u << R_RSP | 1u << R_RDI | 1u << R_RSI);
+	w->unknown = ~(1u << R_RSP | 1u << R_RDI | 1u << R_RSI);
 	w->reg[R_RDI] = w->w->arg[0];
 	w->reg[R_RSI] = w->w->arg[1];
 	while (w->next_off != (uint64_t)LEFT) {

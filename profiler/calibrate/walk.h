@@ -7,8 +7,8 @@
  * addresses and branches go: what comes out is its trace, for the simulated
  * core.  Memory is this process's own: loads read it, stores of integer
  * registers write it, so that a function leaves the same state behind as if it
- * had been called.  Floating-point and vector registers have no value here,
- * and what they store is not written.
+ * had been called.  Vector registers are followed through moves alone; what
+ * has no value is not written.
  */
 #include <stddef.h>
 #include <stdint.h>

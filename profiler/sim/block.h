@@ -25,11 +25,14 @@ enum {
 enum {
 	SIM_F_LOAD = 1 << 0,
 	SIM_F_STORE = 1 << 1,
-	SIM_F_REP = 1 << 2,   /* one instruction, re-entered by the emulator for every step */
-	SIM_F_UNIT = 1 << 3,  /* not pipelined */
-	SIM_F_BREAK = 1 << 4, /* breaks the dependence on what it computes from (xor of equals) */
-	SIM_F_MANY = 1 << 5,  /* more than two sources or results */
-	SIM_F_FUSES = 1 << 6, /* with a conditional branch behind it, where the core does that */
+	SIM_F_REP = 1 << 2,     /* one instruction, re-entered by the emulator for every step */
+	SIM_F_UNIT = 1 << 3,    /* not pipelined */
+	SIM_F_BREAK = 1 << 4,   /* breaks the dependence on what it computes from (xor of equals) */
+	SIM_F_MANY = 1 << 5,    /* more than two sources or results */
+	SIM_F_FUSES = 1 << 6,   /* with a conditional branch behind it, where the core does that */
+	SIM_F_PRODUCT = 1 << 7, /* its result is one; additions may wait longer for it */
+	SIM_F_SUM = 1 << 8,     /* waits longer for products */
+	SIM_F_SCALED = 1 << 9,  /* the index of its address is scaled */
 	SIM_F_MEM = SIM_F_LOAD | SIM_F_STORE,
 };
 
@@ -59,9 +62,11 @@ struct sim_insn {
 	uint8_t src[4];  /* what the operation waits for */
 	uint8_t addr[2]; /* what the address waits for */
 	uint8_t dst[3];
-	uint8_t flags, kind, pool;
+	uint16_t flags;
+	uint8_t kind, pool;
 	uint16_t ports, latency_cyc;
-	uint8_t occupancy_cyc, cls;
+	uint16_t occupancy_16;
+	uint8_t cls;
 	uint16_t events; /* bit per event that its retirement counts for */
 	uint16_t ip_off; /* from the block's start */
 	uint16_t index;  /* in the block */
@@ -75,7 +80,7 @@ struct sim_insn {
 	uint8_t n_bind, bind; /* tied to one of n_bind groups of `bind` ports; n_bind 0: not */
 };
 
-/* Instructions that are dispatched together or not at all: there must be room for all of them. */
+/* Instructions for which it is asked at once whether there is room. */
 enum { SIM_GROUP = 4 };
 
 struct sim_block {

@@ -10,10 +10,10 @@
 #include "profiler/sim/block.h"
 
 struct sim_code {
-	uint64_t n_runs;       /* counted inline by the emulator, while one thread runs */
-	uint64_t n_again;      /* runs that did not finish the rep instruction at the end */
-	uint64_t *left;        /* [n_insn], NULL = none: runs that left before instruction i */
-	uint64_t *missed;      /* [n_insn], NULL = none: runs in which a load of it missed the first-level cache */
+	uint64_t n_runs;  /* counted inline by the emulator, while one thread runs */
+	uint64_t n_again; /* runs that did not finish the rep instruction at the end */
+	uint64_t *left;   /* [n_insn], NULL = none: runs that left before instruction i */
+	uint64_t *missed; /* [n_insn], NULL = none: runs in which a load of it missed the first-level cache */
 	struct sim_code *next; /* of the same hash */
 	uint64_t hash;
 	struct sim_block block; /* last: its instructions follow */

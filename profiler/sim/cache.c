@@ -40,6 +40,14 @@ static int cache_init(struct sim_cache *c, const struct sim_cache_config *config
 	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for a simulated cache");
 }
 
+static int tlb_init(struct sim_cache *c, uint32_t entries)
+{
+	const struct sim_cache_config as = { entries, entries % 4 ? 1 : 4, 0 };
+
+	/* A "line" of a kilobyte: as many of them as entries. */
+	return entries ? cache_init(c, &as, 1024, true) : 0;
+}
+
 int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
 {
 	int err;
@@ -47,13 +55,18 @@ int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
 	memset(m, 0, sizeof(*m));
 	m->line_shift = (uint32_t)__builtin_ctz(config->line_bytes);
 	m->page_lines_shift = PAGE_SHIFT - m->line_shift;
+	m->page_shift = (uint32_t)__builtin_ctz(config->page_kb) + 10;
+	m->tlb2_cyc = config->tlb2_cyc;
+	m->walk_cyc = config->walk_cyc;
 	m->dram_cyc = config->dram_cyc;
 	m->dram_gap_cyc = config->dram_gap_cyc;
 	m->mshrs = config->mshrs;
 	m->prefetch_lines = config->prefetch_lines;
 	if ((err = cache_init(&m->l1, &config->l1, config->line_bytes, false)) < 0 ||
 	    (err = cache_init(&m->l2, &config->l2, config->line_bytes, false)) < 0 ||
-	    (err = cache_init(&m->l3, &config->l3, config->line_bytes, true)) < 0)
+	    (err = cache_init(&m->l3, &config->l3, config->line_bytes, true)) < 0 ||
+	    (err = tlb_init(&m->tlb, config->tlb_entries)) < 0 ||
+	    (err = tlb_init(&m->tlb2, config->tlb2_entries)) < 0)
 		sim_memory_fini(m);
 	return err;
 }
@@ -63,8 +76,10 @@ void sim_memory_fini(struct sim_memory *m)
 	free(m->l1.line);
 	free(m->l2.line);
 	free(m->l3.tag);
+	free(m->tlb.tag);
+	free(m->tlb2.tag);
 	m->l1.line = m->l2.line = NULL;
-	m->l3.tag = NULL;
+	m->l3.tag = m->tlb.tag = m->tlb2.tag = NULL;
 }
 
 static uint64_t first_of(const struct sim_cache *c, uint64_t index)
@@ -83,10 +98,11 @@ static struct sim_line *set_of(const struct sim_cache *c, uint64_t index)
  */
 static uint64_t physical(const struct sim_memory *m, uint64_t line)
 {
-	uint64_t page = line >> m->page_lines_shift;
+	uint32_t shift = m->page_shift - m->line_shift;
+	uint64_t page = line >> shift;
 	uint64_t frame = (page * 0x9e3779b97f4a7c15u) >> 24;
 
-	return frame << m->page_lines_shift | (line & ((1u << m->page_lines_shift) - 1));
+	return frame << shift | (line & ((1u << shift) - 1));
 }
 
 /* Find a line and make it the most recently used; NULL when it is not there. */
@@ -169,6 +185,18 @@ static void miss_hold(struct sim_memory *m, uint64_t from, uint64_t to)
 
 		*e = *e >> 16 == b + 1 ? *e + 1 : (b + 1) << 16 | 1;
 	}
+}
+
+/* Cycles until the page of an address is known. */
+static uint64_t translate(const struct sim_memory *m, uint64_t line)
+{
+	uint64_t page = line >> (m->page_shift - m->line_shift);
+
+	if (!m->tlb.ways || touch_or_fill(&m->tlb, &m->tlb.tag[first_of(&m->tlb, page)], page + 1))
+		return 0;
+	if (m->tlb2.ways && touch_or_fill(&m->tlb2, &m->tlb2.tag[first_of(&m->tlb2, page)], page + 1))
+		return m->tlb2_cyc;
+	return m->walk_cyc;
 }
 
 /* The cycle at which a line not in L1 arrives there; it is put into the levels that lacked it. */
@@ -280,7 +308,7 @@ uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc
 		*level = ready > now_cyc ? SIM_IN_L2 : SIM_IN_L1;
 		return (ready > now_cyc ? ready : now_cyc) + m->l1.latency_cyc;
 	}
-	start = miss_start(m, now_cyc);
+	start = miss_start(m, now_cyc + translate(m, line));
 	ready = fetch(m, line, start, level);
 	miss_hold(m, start, ready);
 	fill(&m->l1, set, line + 1, ready << 1);

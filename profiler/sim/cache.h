@@ -10,6 +10,10 @@
  * Time may go back between calls: an out-of-order core asks for an early
  * cycle after a late one.  What has a limited rate (memory, miss registers)
  * is therefore booked in calendars, not with a "next free" cycle.
+ *
+ * Addresses are translated when the first level misses: a page that is in
+ * neither table of translations costs a walk.  That hits need their page as
+ * well is left out: it would be looked up for every access to find next to nothing.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +42,8 @@ struct sim_stream {
 
 struct sim_memory {
 	struct sim_cache l1, l2, l3;
+	struct sim_cache tlb, tlb2; /* only tags: pages; ways 0 = translation is free */
+	uint32_t page_shift, tlb2_cyc, walk_cyc;
 	uint32_t line_shift, page_lines_shift, dram_cyc, dram_gap_cyc, mshrs, prefetch_lines;
 	uint32_t stream_next;
 	struct sim_stream stream[SIM_N_STREAMS];

@@ -72,9 +72,13 @@ static const struct key keys[] = {
 	OPTION(forward_fail_cyc, 0, 1000, 0),
 	OPTION(alias_4k_cyc, 0, 1000, 0),
 	OPTION(split_lines, 0, 1, 0),
+	OPTION(fp_cross_cyc, 0, 20, 0),
+	OPTION(scaled_load_cyc, 0, 20, 0),
+	OPTION(vmove_elimination, 0, 1, 0),
+	OPTION(store_line_cyc, 0, 100, 0),
 	OPTION(call_cyc, 0, 100, 0),
 	OPTION(return_cyc, 0, 100, 0),
-	OPTION(page_kb, 4, 1 << 20, 4),
+	OPTION(page_kb, 4, 1 << 15, 4),
 	OPTION(tlb_entries, 0, 1 << 16, 0),
 	OPTION(tlb2_entries, 0, 1 << 16, 0),
 	OPTION(tlb2_cyc, 0, 1000, 0),
@@ -94,7 +98,8 @@ static const char *const class_names[SIM_N_CLASSES] = {
 	[SIM_C_FSQRT64] = "fsqrt64", [SIM_C_FCONV] = "fconv",   [SIM_C_FCOMI] = "fcomi",
 	[SIM_C_VLOGIC] = "vlogic",   [SIM_C_VINT] = "vint",     [SIM_C_VMUL] = "vmul",
 	[SIM_C_VSHUF] = "vshuf",     [SIM_C_CRYPTO] = "crypto", [SIM_C_X87] = "x87",
-	[SIM_C_ATOMIC] = "atomic",   [SIM_C_SLOW] = "slow",
+	[SIM_C_ATOMIC] = "atomic",   [SIM_C_SLOW] = "slow",     [SIM_C_TOVEC] = "tovec",
+	[SIM_C_VLOAD] = "vload",
 };
 
 #define SEP " \t\r"
@@ -122,6 +127,20 @@ static int parse_u32(const struct parse *p, const char *word, uint32_t max, uint
 	if (*end || errno || v > max)
 		return bad(p, word, *end ? "is no whole number" : "is too large");
 	*out = (uint32_t)v;
+	return 0;
+}
+
+static int parse_16ths(const struct parse *p, const char *word, double max, uint32_t *out)
+{
+	double v;
+	char *end;
+
+	if (!word || *word < '0' || *word > '9')
+		return bad(p, word ? word : "", "is no number");
+	v = strtod(word, &end);
+	if (*end || !(v <= max))
+		return bad(p, word, *end ? "is no number" : "is too large");
+	*out = (uint32_t)(v * 16 + 0.5);
 	return 0;
 }
 
@@ -161,10 +180,9 @@ static int parse_ports(const struct parse *p, char *word, uint32_t *mask)
 
 static int class_by_name(const struct parse *p, const char *name)
 {
-	for (int i = 0; i < SIM_N_CLASSES; i++)
-		if (!strcmp(class_names[i], name))
-			return i;
-	return bad(p, name, "is no instruction class");
+	int id = sim_class_find(name);
+
+	return id < 0 ? bad(p, name, "is no instruction class") : id;
 }
 
 static int parse_class(struct parse *p, const char *name, char **save)
@@ -175,10 +193,10 @@ static int parse_class(struct parse *p, const char *name, char **save)
 	if (id < 0)
 		return id;
 	if ((err = parse_u32(p, strtok_r(NULL, SEP, save), 10000, &c.latency_cyc)) < 0 ||
-	    (err = parse_u32(p, strtok_r(NULL, SEP, save), 255, &c.occupancy_cyc)) < 0 ||
+	    (err = parse_16ths(p, strtok_r(NULL, SEP, save), 255, &c.occupancy_16)) < 0 ||
 	    (err = parse_ports(p, strtok_r(NULL, SEP, save), &c.ports)) < 0)
 		return err;
-	if (c.ports && !c.occupancy_cyc)
+	if (c.ports && c.occupancy_16 < 16)
 		return bad(p, name, "takes its port for no cycle; say at least 1");
 	c.slots_milli = p->out->cls[id].slots_milli;
 	c.bind = p->out->cls[id].bind;
@@ -282,10 +300,11 @@ static int check_bind(int id, const struct sim_class_config *c)
 {
 	unsigned n = (unsigned)__builtin_popcount(c->ports);
 
-	if (!c->bind || !c->ports || (n % c->bind == 0 && c->ports >> __builtin_ctz(c->ports) == (1u << n) - 1))
+	if (!c->bind || !c->ports ||
+	    (n % c->bind == 0 && c->ports >> __builtin_ctz(c->ports) == (1u << n) - 1))
 		return 0;
-	return sp_fail(SP_EFORMAT, "core file: bind.%s %u does not divide neighbouring ports", class_names[id],
-	               c->bind);
+	return sp_fail(SP_EFORMAT, "core file: bind.%s %u does not divide neighbouring ports",
+	               class_names[id], c->bind);
 }
 
 static int check_whole(const struct parse *p)
@@ -296,7 +315,7 @@ static int check_whole(const struct parse *p)
 	for (size_t i = 0; i < N_KEYS; i++)
 		if (!p->seen_key[i] && !keys[i].optional)
 			return sp_fail(SP_EFORMAT, "core file: key %s is missing", keys[i].name);
-	for (int i = 0; i < SIM_N_CLASSES; i++)
+	for (int i = 0; i < SIM_C_TOVEC; i++)
 		if (!p->seen_class[i])
 			return sp_fail(SP_EFORMAT, "core file: class.%s is missing", class_names[i]);
 	if (!p->seen_freq)
@@ -305,6 +324,8 @@ static int check_whole(const struct parse *p)
 		return sp_fail(SP_EFORMAT, "core file: no skid line with a weight");
 	if (c->line_bytes & (c->line_bytes - 1))
 		return sp_fail(SP_EFORMAT, "core file: line_bytes must be a power of two");
+	if (c->page_kb & (c->page_kb - 1))
+		return sp_fail(SP_EFORMAT, "core file: page_kb must be a power of two");
 	if (!c->cls[SIM_C_LOAD].ports || !c->cls[SIM_C_STORE].ports)
 		return sp_fail(SP_EFORMAT, "core file: class.load and class.store need ports");
 	for (int i = 0; i < SIM_N_CLASSES; i++)
@@ -351,5 +372,63 @@ int sim_config_parse(const char *text, size_t n_bytes, struct sim_config *out)
 			return err;
 		text += n + (nl != NULL);
 	}
-	return check_whole(&p);
+	if ((err = check_whole(&p)) < 0)
+		return err;
+	out->has_tovec = p.seen_class[SIM_C_TOVEC];
+	if (!out->has_tovec)
+		out->cls[SIM_C_TOVEC] = out->cls[SIM_C_FCOMI];
+	if (!p.seen_class[SIM_C_VLOAD])
+		out->cls[SIM_C_VLOAD] = (struct sim_class_config){ 0, 16, out->cls[SIM_C_LOAD].ports,
+			                                           out->cls[SIM_C_LOAD].slots_milli, 0 };
+	return 0;
+}
+
+int sim_class_find(const char *name)
+{
+	for (int i = 0; i < SIM_N_CLASSES; i++)
+		if (!strcmp(class_names[i], name))
+			return i;
+	return -1;
+}
+
+bool sim_config_field(const char *name, struct sim_config_field *out)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (!strcmp(keys[i].name, name)) {
+			*out = (struct sim_config_field){ keys[i].at, keys[i].min, keys[i].max };
+			return true;
+		}
+	return false;
+}
+
+static void write_class(const char *name, const struct sim_class_config *c, FILE *to)
+{
+	fprintf(to, "class.%-8s %3u  %-7.6g ", name, c->latency_cyc, c->occupancy_16 / 16.0);
+	for (uint32_t left = c->ports; left; left &= left - 1)
+		fprintf(to, "%d%s", __builtin_ctz(left), left & (left - 1) ? "," : "");
+	fputs(c->ports ? "\n" : "-\n", to);
+	if (c->slots_milli != SIM_SLOT)
+		fprintf(to, "slots.%-8s %u\n", name, c->slots_milli);
+	if (c->bind)
+		fprintf(to, "bind.%-9s %u\n", name, c->bind);
+}
+
+void sim_config_write(const struct sim_config *c, FILE *to)
+{
+	uint64_t before = 0;
+	uint32_t v;
+
+	fprintf(to, "%-18s %.6g\n", "freq_ghz", c->freq_ghz);
+	for (size_t i = 0; i < N_KEYS; i++) {
+		memcpy(&v, (const char *)c + keys[i].at, sizeof(v));
+		fprintf(to, "%-18s %u\n", keys[i].name, v);
+	}
+	for (int i = 0; i < SIM_N_CLASSES; i++)
+		if (i != SIM_C_TOVEC || c->has_tovec)
+			write_class(class_names[i], &c->cls[i], to);
+	for (uint32_t i = 0; i < c->n_skid_bins; i++) {
+		fprintf(to, "skid %5u %5u %ju\n", c->skid[i].lo_cyc, c->skid[i].hi_cyc,
+		        (uintmax_t)(c->skid[i].weight_up_to - before));
+		before = c->skid[i].weight_up_to;
+	}
 }

@@ -12,7 +12,7 @@
  *	skid LO HI WEIGHT
  *
  * LATENCY is in cycles from issue to result; OCCUPANCY is for how many cycles
- * the port is taken (more than 1: not pipelined); PORTS are numbers separated
+ * the port is taken (more than 1: not pipelined; sixteenths count); PORTS are numbers separated
  * by commas, or "-" for an instruction that needs none (nop, eliminated
  * move).  MILLI is how much of a cycle's dispatch an instruction takes, in
  * thousandths of one instruction's share (1000 where nothing is said); bind is
@@ -21,8 +21,10 @@
  * A skid line gives a bin [LO, HI) of cycles and its weight.  A misspelt key is
  * an error, not a default; the keys that may be left out are marked below.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum sim_class {
 	SIM_C_NOP,
@@ -30,8 +32,8 @@ enum sim_class {
 	SIM_C_ALU,  /* add, and, cmp, mov of an immediate, setcc, cmov ... */
 	SIM_C_SHIFT,
 	SIM_C_LEA,  /* with two components */
-	SIM_C_LEA3, /* with base, index and displacement, or scaled */
-	SIM_C_BITS, /* popcnt, lzcnt, tzcnt, crc32, pdep ... */
+	SIM_C_LEA3, /* with base, index and displacement */
+	SIM_C_BITS, /* popcnt, lzcnt, tzcnt ... */
 	SIM_C_IMUL,
 	SIM_C_DIV32,
 	SIM_C_DIV64,
@@ -57,12 +59,16 @@ enum sim_class {
 	SIM_C_X87,    /* x87 beside the four basic operations */
 	SIM_C_ATOMIC, /* locked read-modify-write, barriers */
 	SIM_C_SLOW,   /* microcode: cpuid, system calls, what capstone can't decode */
+	/* May be left out: */
+	SIM_C_TOVEC, /* from integer to vector registers; else as fcomi */
+	SIM_C_VLOAD, /* into vector registers: ports, and cycles beyond the cache's; else as load */
 	SIM_N_CLASSES,
 };
 
 struct sim_class_config {
-	uint32_t latency_cyc, occupancy_cyc;
-	uint32_t ports; /* bit mask */
+	uint32_t latency_cyc;
+	uint32_t occupancy_16; /* cycles x 16 */
+	uint32_t ports;        /* bit mask */
 	uint32_t slots_milli, bind;
 };
 
@@ -107,7 +113,11 @@ struct sim_config {
 	uint32_t forward_fail_cyc; /* store to a load of more bytes than it wrote; 0: as forward_cyc */
 	uint32_t
 	        alias_4k_cyc; /* load behind a store whose address differs above the 12th bit alone; 0: no matter */
-	uint32_t split_lines;               /* an access over the end of a line makes two */
+	uint32_t split_lines;       /* an access over the end of a line makes two */
+	uint32_t fp_cross_cyc;      /* beyond the latency, when an addition waits for a product */
+	uint32_t scaled_load_cyc;   /* the same of a load whose index is scaled */
+	uint32_t vmove_elimination; /* of moves between vector registers */
+	uint32_t store_line_cyc;    /* between two stores that leave for the cache, when their lines differ */
 	uint32_t call_cyc, return_cyc;      /* that fetch stands after a predicted call, return */
 	uint32_t page_kb;                   /* what the outer caches' places are made of; 4 */
 	uint32_t tlb_entries, tlb2_entries; /* 0: translation costs nothing */
@@ -119,6 +129,7 @@ struct sim_config {
 	struct sim_class_config cls[SIM_N_CLASSES];
 	struct sim_skid_bin skid[SIM_MAX_SKID_BINS];
 	uint32_t n_skid_bins;
+	bool has_tovec; /* conversions between the two kinds of register cost the way between them as well */
 };
 
 /*
@@ -127,5 +138,20 @@ struct sim_config {
  * Returns 0; -SP_EFORMAT with line and key named.  `out` is undefined on error.
  */
 int sim_config_parse(const char *text, size_t n_bytes, struct sim_config *out);
+
+/* The text that is read back as the same core; what the stream makes of it is the caller's to check. */
+void sim_config_write(const struct sim_config *c, FILE *to);
+
+/* Where a key's number, a uint32_t, lies in struct sim_config, and what is allowed there. */
+struct sim_config_field {
+	size_t at;
+	uint32_t min, max;
+};
+
+/* False: there is no such key (freq_ghz, classes and skid are none). */
+bool sim_config_field(const char *name, struct sim_config_field *out);
+
+/* enum sim_class, or -1. */
+int sim_class_find(const char *name);
 
 #endif

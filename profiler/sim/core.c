@@ -48,6 +48,11 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	set_pool(c, SIM_POOL_STORE, config->store_queue);
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
+	c->vload_ports = config->cls[SIM_C_VLOAD].ports;
+	c->vload_cyc = config->cls[SIM_C_VLOAD].latency_cyc;
+	c->cross_cyc = config->fp_cross_cyc;
+	c->scaled_load_cyc = config->scaled_load_cyc;
+	c->store_line_cyc = config->store_line_cyc;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
 	c->forward_cyc = config->forward_cyc;
 	c->forward_fail_cyc = config->forward_fail_cyc;
@@ -99,8 +104,8 @@ static uint64_t take_unit(struct sim_core *c, uint64_t ready, const struct sim_i
 		if (c->unit_free[port] < c->unit_free[best])
 			best = port;
 	}
-	ready = take_port(c, max_u64(ready, c->unit_free[best]), 1u << best);
-	c->unit_free[best] = ready + in->occupancy_cyc;
+	ready = take_port(c, max_u64(ready, c->unit_free[best] >> 4), 1u << best);
+	c->unit_free[best] = max_u64(ready << 4, c->unit_free[best]) + in->occupancy_16;
 	return ready;
 }
 
@@ -191,7 +196,7 @@ static uint64_t forwarded(const struct sim_core *c, const struct sim_forward *f,
 	if (!(f->word & word & 0xff))
 		return 0;
 	if ((f->word ^ word) >> 8)
-		return f->word && c->alias_cyc ? from + c->alias_cyc : 0;
+		return f->word && c->alias_cyc ? from + c->memory.l1.latency_cyc + c->alias_cyc : 0;
 	if (c->forward_fail_cyc && word & 0xff & ~f->word)
 		return from + c->forward_fail_cyc;
 	return from + c->forward_cyc;
@@ -227,6 +232,7 @@ static inline uint64_t renamed(const struct sim_core *c, const struct sim_insn *
 static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc)
 {
 	uint64_t data = address_cyc, before = SIM_MEM_END;
+	uint32_t ports = in->pool == SIM_POOL_FP ? c->vload_ports : c->load_ports;
 	enum sim_level level, deepest = SIM_IN_L1;
 
 	for (; is_access_of(*c->mem, in->index, false); before = *c->mem++) {
@@ -234,12 +240,12 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 
 		if (before != SIM_MEM_END && is_same_access(c, *c->mem, before))
 			continue;
-		issue_cyc = take_port(c, address_cyc, c->load_ports);
+		issue_cyc = take_port(c, address_cyc, ports);
 		data = max_u64(data, load_data(c, *c->mem, issue_cyc, &level));
 		if (level > deepest)
 			deepest = level;
 		if (c->splits_lines && is_over_line(c, *c->mem)) {
-			issue_cyc = take_port(c, issue_cyc, c->load_ports);
+			issue_cyc = take_port(c, issue_cyc, ports);
 			data = max_u64(data,
 			               load_data(c, *c->mem + (bytes_of(*c->mem) << 16), issue_cyc, &level));
 			if (level > deepest)
@@ -248,7 +254,7 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 	}
 	if (deepest != SIM_IN_L1)
 		c->missed[c->n_missed++] = (struct sim_missed){ in->index, (uint8_t)deepest };
-	return data;
+	return in->pool == SIM_POOL_FP ? data + c->vload_cyc : data;
 }
 
 /* Younger loads find the store by the words it writes. */
@@ -263,12 +269,20 @@ static inline void remember_store(struct sim_core *c, const struct sim_insn *in,
 	}
 }
 
+/* Stores to one line may leave together, those to another have a time of their own after what left by then. */
+static inline void leave_line(struct sim_core *c, uint64_t line, uint64_t drained)
+{
+	if (line != c->last_line)
+		c->drain_cyc = max_u64(c->drain_cyc, drained + c->store_line_cyc);
+	c->last_line = line;
+}
+
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
 static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in, uint64_t done,
                                   uint64_t retire_cyc)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
-	uint64_t before = SIM_MEM_END;
+	uint64_t before = SIM_MEM_END, drained = c->drain_cyc;
 
 	c->drain_cyc = max_u64(c->drain_cyc, retire_cyc + 1);
 	c->drain_cyc =
@@ -282,11 +296,13 @@ static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in,
 			/* The line is asked for when the address is known, so that misses overlap. */
 			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
 			c->drain_cyc = max_u64(c->drain_cyc, line);
+			leave_line(c, vaddr >> c->memory.line_shift, drained);
 		}
 		if (c->splits_lines && is_over_line(c, *c->mem)) {
 			line = sim_memory_access(&c->memory, vaddr + bytes_of(*c->mem), done, &level) -
 			       c->memory.l1.latency_cyc;
-			c->drain_cyc = max_u64(c->drain_cyc, line) + 1;
+			c->drain_cyc = max_u64(c->drain_cyc, line);
+			leave_line(c, (vaddr >> c->memory.line_shift) + 1, drained);
 		}
 		remember_store(c, in, *c->mem, done);
 	}
@@ -307,11 +323,19 @@ static inline uint64_t wait_for_two(const struct sim_core *c, const struct sim_i
 	return max_u64(t, max_u64(c->reg[in->src[0]], c->reg[in->src[1]]));
 }
 
+/* When an addition can have a register that holds a product: it does if it was ready when its newest product was. */
+static inline uint64_t product_ready(const struct sim_core *c, uint8_t reg)
+{
+	return c->product[reg] == c->reg[reg] ? c->reg[reg] + c->cross_cyc : 0;
+}
+
 static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
 	t = wait_for_two(c, in, t);
 	if (in->flags & SIM_F_MANY)
 		t = max_u64(t, max_u64(c->reg[in->src[2]], c->reg[in->src[3]]));
+	if (in->flags & SIM_F_SUM)
+		t = max_u64(t, max_u64(product_ready(c, in->src[0]), product_ready(c, in->src[1])));
 	return t;
 }
 
@@ -361,7 +385,8 @@ static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64
 	while ((*c->mem >> 4 & 0xfff) < in->index)
 		c->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, load(c, in, t, address_cyc));
+		done = max_u64(done, load(c, in, t, address_cyc) +
+		                             (in->flags & SIM_F_SCALED ? c->scaled_load_cyc : 0));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
 	c->value_cyc = done;
@@ -395,8 +420,11 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	else
 		done = run_memory(c, in, t);
 	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
-	if (in->kind >= SIM_K_OTHER)
+	if (in->kind >= SIM_K_OTHER) {
 		c->reg[in->dst[2]] = done;
+		if (in->flags & SIM_F_PRODUCT)
+			c->product[in->dst[0]] = done;
+	}
 	retire(c, f, done);
 	place_take(c, in->pool, in->pool_before, f->retire_cyc);
 	if (in->kind == SIM_K_MEMORY)
@@ -413,6 +441,18 @@ static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const struct si
 	/* Where the block has taken none, that is a place an older one has taken already. */
 	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
 		t = max_u64(t, place_free(c, SIM_POOL_INT + p, first->group_taken[p] - 1u));
+	return t;
+}
+
+/* The same for one instruction, where a group has to wait. */
+static uint64_t room_for_one(const struct sim_core *c, const struct sim_insn *in, uint64_t seq)
+{
+	uint64_t t = max_u64(c->retire[WINDOW(seq - c->rob)], place_free(c, in->pool, in->pool_before));
+
+	if (in->flags & SIM_F_LOAD)
+		t = max_u64(t, place_free(c, SIM_POOL_LOAD, in->loads_before));
+	if (in->flags & SIM_F_STORE)
+		t = max_u64(t, place_free(c, SIM_POOL_STORE, in->stores_before));
 	return t;
 }
 
@@ -442,11 +482,13 @@ static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_
 	hold_dispatch(&f, c->fetch_cyc);
 	while (in < end) {
 		const struct sim_insn *group_end = end - in > SIM_GROUP ? in + SIM_GROUP : end;
+		bool is_tight = room_for(c, in, f.seq + (uint64_t)(group_end - in) - 1) > f.dispatch_cyc;
 
-		hold_dispatch(&f, room_for(c, in, f.seq + (uint64_t)(group_end - in) - 1));
-		do
+		do {
+			if (is_tight)
+				hold_dispatch(&f, room_for_one(c, in, f.seq));
 			done = run_insn(c, &f, in);
-		while (++in < group_end);
+		} while (++in < group_end);
 	}
 	c->seq = f.seq;
 	c->dispatch_cyc = f.dispatch_cyc;

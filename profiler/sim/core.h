@@ -60,6 +60,8 @@ struct sim_core {
 	/* in flight */
 	uint64_t seq, rob, retire_cyc, retire_width;
 	uint64_t reg[SIM_N_REGS];
+	uint64_t product[SIM_N_REGS]; /* when the register's newest product was there */
+	uint64_t cross_cyc, scaled_load_cyc;
 	uint64_t retire[SIM_WINDOW];
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
@@ -68,10 +70,12 @@ struct sim_core {
 	const uint64_t *mem;                     /* accesses of the running block not used yet */
 	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
 	uint64_t port[SIM_PORT_CALENDAR];        /* cycle << 16 | ports taken */
-	uint64_t unit_free[SIM_MAX_PORTS];
-	uint32_t load_ports, store_ports, forward_cyc, forward_fail_cyc, alias_cyc, rep_bytes;
+	uint64_t unit_free[SIM_MAX_PORTS];       /* cycles x 16 */
+	uint32_t load_ports, vload_ports, vload_cyc, store_line_cyc, store_ports, forward_cyc,
+	        forward_fail_cyc, alias_cyc, rep_bytes;
 	bool renames_memory, splits_lines;
 	uint64_t value_cyc; /* of the store that is running */
+	uint64_t last_line; /* of the newest store */
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];

@@ -107,6 +107,19 @@ static void tie_to_ports(struct sim_insn *in, uint32_t bind)
 	in->n_bind = bind && n > bind ? (uint8_t)(n / bind) : 0;
 }
 
+/* Conversions from integer to vector registers and back: the way takes its time, less the cycle both have in common. */
+static uint32_t crossing(const struct sim_config *c, const struct sim_insn *in)
+{
+	bool to = sim_is_vector(in->dst[0]), from = sim_is_vector(in->src[0]);
+	uint32_t way;
+
+	if (!c->has_tovec || in->cls != SIM_C_FCONV || in->flags & SIM_F_MEM || in->src[0] == SIM_R_READY ||
+	    to == from)
+		return 0;
+	way = c->cls[to ? SIM_C_TOVEC : SIM_C_FCOMI].latency_cyc;
+	return way ? way - 1 : 0;
+}
+
 /* What the class costs on this core. */
 static void cost(const struct sim_decoder *d, struct sim_insn *in)
 {
@@ -117,9 +130,14 @@ static void cost(const struct sim_decoder *d, struct sim_insn *in)
 		return; /* ports are taken access by access, the latency is the cache's */
 	in->ports = (uint16_t)c->ports;
 	in->latency_cyc = (uint16_t)c->latency_cyc;
-	in->occupancy_cyc = (uint8_t)c->occupancy_cyc;
+	in->occupancy_16 = (uint16_t)c->occupancy_16;
 	tie_to_ports(in, c->bind);
-	if (c->occupancy_cyc > 1)
+	in->latency_cyc = (uint16_t)(in->latency_cyc + crossing(d->config, in));
+	if (d->config->fp_cross_cyc && in->cls == SIM_C_FMUL)
+		in->flags |= SIM_F_PRODUCT;
+	if (d->config->fp_cross_cyc && in->cls == SIM_C_FADD)
+		in->flags |= SIM_F_SUM;
+	if (c->occupancy_16 > 16)
 		in->flags |= SIM_F_UNIT;
 	if (in->flags & SIM_F_BREAK) {
 		memset(in->src, SIM_R_READY, sizeof(in->src));
@@ -199,7 +217,7 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 		in->flags |= SIM_F_MANY;
 	if (in->flags & SIM_F_MEM)
 		in->kind = SIM_K_MEMORY;
-	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT))
+	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT | SIM_F_PRODUCT | SIM_F_SUM))
 		in->kind = SIM_K_OTHER;
 	else
 		in->kind = in->ports ? SIM_K_PLAIN : SIM_K_FREE;

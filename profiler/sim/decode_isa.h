@@ -28,6 +28,11 @@ int sim_class_by_prefix(const struct sim_prefix *table, const char *mnemonic);
 void sim_add_reg(uint8_t *set, size_t n, uint8_t empty, uint8_t reg);
 bool sim_has_reg(const uint8_t *set, size_t n, uint8_t reg);
 
+static inline bool sim_is_vector(uint8_t reg)
+{
+	return reg >= SIM_R_VEC && reg < SIM_R_X87;
+}
+
 /* only_address: [SIM_N_REGS], 1 for registers that nothing but the address needs. */
 void sim_registers(struct sim_decoder *d, struct sim_insn *in, const uint8_t *only_address);
 

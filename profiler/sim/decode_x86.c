@@ -120,7 +120,7 @@ static const struct sim_prefix scalar[] = {
 	{ "nop", SIM_C_NOP },       { "endbr", SIM_C_NOP },     { "prefetch", SIM_C_NOP },
 	{ "pause", SIM_C_SLOW },    { "popcnt", SIM_C_BITS },   { "lzcnt", SIM_C_BITS },
 	{ "tzcnt", SIM_C_BITS },    { "bsf", SIM_C_BITS },      { "bsr", SIM_C_BITS },
-	{ "crc32", SIM_C_BITS },    { "pdep", SIM_C_BITS },     { "pext", SIM_C_BITS },
+	{ "crc32", SIM_C_IMUL },    { "pdep", SIM_C_IMUL },     { "pext", SIM_C_IMUL },
 	{ "bextr", SIM_C_SHIFT },   { "imul", SIM_C_IMUL },     { "mul", SIM_C_IMUL },
 	{ "idiv", SIM_C_DIV64 },    { "div", SIM_C_DIV64 },     { "shl", SIM_C_SHIFT },
 	{ "shr", SIM_C_SHIFT },     { "sar", SIM_C_SHIFT },     { "sal", SIM_C_SHIFT },
@@ -150,11 +150,6 @@ static const struct sim_prefix x87[] = {
 	{ "fcmov", SIM_C_VLOGIC }, { "f", SIM_C_X87 },
 	{ "emms", SIM_C_SLOW },    { NULL, 0 },
 };
-
-static bool is_vector_reg(uint8_t r)
-{
-	return r >= SIM_R_VEC && r < SIM_R_X87;
-}
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -207,7 +202,7 @@ static bool touches_vector(const struct sim_decoder *d)
 	const cs_x86 *x = detail(d);
 
 	for (uint8_t i = 0; i < x->op_count; i++)
-		if (x->operands[i].type == X86_OP_REG && is_vector_reg(d->reg[x->operands[i].reg]))
+		if (x->operands[i].type == X86_OP_REG && sim_is_vector(d->reg[x->operands[i].reg]))
 			return true;
 	return false;
 }
@@ -410,6 +405,8 @@ static void memory_operands(const struct sim_decoder *d, struct sim_insn *in)
 		if (x->operands[i].type == X86_OP_MEM) {
 			memory_operand(d, in, &x->operands[i], i == 0);
 			in->form = form_of(d, &x->operands[i].mem);
+			if (x->operands[i].mem.index && x->operands[i].mem.scale > 1)
+				in->flags |= SIM_F_SCALED;
 		}
 	implicit_memory(in, d->insn->id);
 }
@@ -451,6 +448,23 @@ static bool is_zero_idiom(const struct sim_decoder *d)
 	       !strncmp(m, "pcmpgt", 6);
 }
 
+/* movd and movq between the two kinds of register. */
+static void refine_cross(const struct sim_decoder *d, struct sim_insn *in)
+{
+	const cs_x86 *x = detail(d);
+	const char *m = d->insn->mnemonic + (*d->insn->mnemonic == 'v');
+	bool to, from;
+
+	if (x->op_count < 2 || x->operands[0].type != X86_OP_REG || x->operands[1].type != X86_OP_REG)
+		return;
+	to = sim_is_vector(d->reg[x->operands[0].reg]);
+	from = sim_is_vector(d->reg[x->operands[1].reg]);
+	if (to && !from && (!strcmp(m, "movd") || !strcmp(m, "movq")))
+		in->cls = SIM_C_TOVEC;
+	else if (!to && from && !strcmp(m, "movq"))
+		in->cls = SIM_C_FCOMI;
+}
+
 /* A move between whole registers can be done by renaming; to or from memory it is the load or store itself. */
 static void refine_move(const struct sim_decoder *d, struct sim_insn *in)
 {
@@ -469,8 +483,13 @@ static void refine_move(const struct sim_decoder *d, struct sim_insn *in)
 			in->cls = in->flags & SIM_F_LOAD ? SIM_C_LOAD : SIM_C_STORE;
 		return;
 	}
+	refine_cross(d, in);
 	if (in->cls == SIM_C_MOVE && (!whole || !d->config || !d->config->move_elimination))
 		in->cls = SIM_C_ALU;
+	if (in->cls == SIM_C_FMOVE && whole && x->operands[0].size >= 16 && d->config &&
+	    d->config->vmove_elimination && sim_is_vector(d->reg[x->operands[1].reg]) &&
+	    d->insn->id != X86_INS_MOVSS && d->insn->id != X86_INS_MOVSD && d->insn->id != X86_INS_MOVQ)
+		in->cls = SIM_C_MOVE;
 }
 
 static void refine_lea(const struct sim_decoder *d, struct sim_insn *in)
@@ -479,7 +498,7 @@ static void refine_lea(const struct sim_decoder *d, struct sim_insn *in)
 
 	if (d->insn->id != X86_INS_LEA)
 		return;
-	if (m->scale > 1 || (m->base && m->index && m->disp))
+	if (m->base && m->index && m->disp)
 		in->cls = SIM_C_LEA3;
 }
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CALIBRATE_KNOB_H
+#define SKIDPROF_CALIBRATE_KNOB_H
+
+/*
+ * What can be moved on a simulated core, as whole numbers: a key of its file,
+ * or one aspect of an instruction class.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/sim/config.h"
+
+enum knob_kind {
+	KNOB_FIELD,     /* a key's number */
+	KNOB_LATENCY,   /* of a class */
+	KNOB_PORTS,     /* how many ports a class has */
+	KNOB_OCCUPANCY, /* in sixteenths of a cycle */
+	KNOB_CHOICE,    /* how a class is tied to its ports: a few possibilities, no order among them */
+	KNOB_SLOTS,     /* of dispatch, in thousandths */
+};
+
+struct knob {
+	enum knob_kind kind;
+	size_t at; /* of the number in struct sim_config, or the class */
+	int64_t min, max;
+};
+
+enum { KNOBS_OF_KEY = 5 };
+
+/*
+ * The knobs of a key as rows name it: "rob", "class.alu" (latency, ports,
+ * occupancy, ties), "slots.move".  In the order in which they are to be
+ * turned.  Returns how many; 0: no such key.
+ */
+size_t knobs_of(const char *key, struct knob out[KNOBS_OF_KEY]);
+
+int64_t knob_clamp(const struct knob *k, int64_t v);
+int64_t knob_get(const struct knob *k, const struct sim_config *c);
+
+/* False: this core can't have that value, and is as it was. */
+bool knob_set(const struct knob *k, struct sim_config *c, int64_t v);
+
+/* Every value of a KNOB_CHOICE; stops at the first failure. */
+typedef int knob_try_fn(void *user, int64_t v);
+int knob_try_all(const struct knob *k, knob_try_fn *fn, void *user);
+
+#endif

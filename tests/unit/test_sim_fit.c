@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/sim_fixture.h"
+
+#include <math.h>
+
+#include "profiler/calibrate/fit.h"
+#include "profiler/calibrate/knob.h"
+
+static void every_key_of_the_table_can_be_moved(void **state)
+{
+	struct knob knobs[KNOBS_OF_KEY];
+	size_t n;
+	const struct cliff *c = cliff_table(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		char params[256], *save = NULL;
+
+		snprintf(params, sizeof(params), "%s", c[i].params);
+		for (char *key = strtok_r(params, " ", &save); key; key = strtok_r(NULL, " ", &save))
+			if (!strstr(key, "_ways") && !knobs_of(key, knobs))
+				fail_msg("cliff %s speaks of %s, which no core file has", c[i].name, key);
+	}
+}
+
+static void ports_are_taken_from_those_of_the_same_part(void **state)
+{
+	struct knob knobs[KNOBS_OF_KEY];
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	/* class.bits has 0,1,2 of the integer ports 0 to 5; class.alu all of them. */
+	assert_int_equal(knobs_of("class.bits", knobs), 4);
+	assert_int_equal(knobs[2].kind, KNOB_PORTS);
+	assert_int_equal(knob_get(&knobs[2], &c), 3);
+	assert_true(knob_set(&knobs[2], &c, 5));
+	assert_int_equal(c.cls[SIM_C_BITS].ports, 0x1f);
+	assert_true(knob_set(&knobs[2], &c, 2));
+	assert_int_equal(knob_get(&knobs[2], &c), 2);
+	/* Six ports can be tied in twos and threes, not in fours. */
+	knobs_of("class.alu", knobs);
+	assert_int_equal(knobs[1].kind, KNOB_CHOICE);
+	assert_true(knob_set(&knobs[1], &c, 3));
+	assert_false(knob_set(&knobs[1], &c, 4));
+	assert_int_equal(c.cls[SIM_C_ALU].bind, 3);
+}
+
+static void a_core_file_written_is_read_back_the_same(void **state)
+{
+	struct sim_config a, b;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)state;
+	read_core("zen5", &a);
+	a.cls[SIM_C_FSQRT64].occupancy_16 = 7 * 16 + 8;
+	a.cls[SIM_C_MOVE].slots_milli = 1120;
+	a.cls[SIM_C_ALU].bind = 2;
+	a.flag_regs = 363;
+	a.has_tovec = true;
+	assert_non_null(f);
+	sim_config_write(&a, f);
+	fclose(f);
+	assert_int_equal(sim_config_parse(text, n, &b), 0);
+	assert_memory_equal(&a, &b, sizeof(a));
+	free(text);
+}
+
+/* Errors of +1%, -3% and nothing found: 1, 3 and 100%; the integer row is not among the continuous ones. */
+static void the_summary_is_of_clean_rows(void **state)
+{
+	static const struct cliff whole = { .name = "whole", .integer = true }, real = { .name = "real" };
+	const struct fit_row rows[] = {
+		{ .cliff = &whole, .err_after = 0.01, .counts = true },
+		{ .cliff = &real, .err_after = -0.03, .counts = true },
+		{ .cliff = &real, .err_after = NAN, .counts = true },
+		{ .cliff = &real, .err_after = 5, .counts = false },
+	};
+	struct fit_summary s;
+
+	(void)state;
+	fit_summarise(rows, 4, true, &s);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.n_continuous, 2);
+	assert_float_equal(s.mean, 1.04 / 3, 1e-12);
+	assert_float_equal(s.mean_continuous, 1.03 / 2, 1e-12);
+	assert_float_equal(s.median, 0.03, 1e-12);
+	assert_float_equal(s.signed_mean, -1.02 / 3, 1e-12);
+	assert_float_equal(s.worst, -1, 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_key_of_the_table_can_be_moved),
+		cmocka_unit_test(ports_are_taken_from_those_of_the_same_part),
+		cmocka_unit_test(a_core_file_written_is_read_back_the_same),
+		cmocka_unit_test(the_summary_is_of_clean_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
