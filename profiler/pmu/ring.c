@@ -11,6 +11,7 @@
 
 enum {
 	MIN_PAGES = 2,
+	NEARLY_FULL_BYTES = 1024, /* a sample may have found no room, unless it has branches without number */
 	MAX_RECORD_BYTES = 65536, /* its size is 16 bits */
 	RELEASE_BYTES = 64 << 10, /* so much is read before the kernel gets the room back */
 };
@@ -65,6 +66,7 @@ int ring_drain(struct ring *r, int (*take)(void *arg, const struct perf_event_he
 	uint64_t tail = r->page->data_tail, released = tail;
 	int err = 0;
 
+	r->was_full = head - tail + NEARLY_FULL_BYTES > r->data_bytes;
 	while (tail != head && err >= 0) {
 		size_t at = tail & (r->data_bytes - 1), size;
 		/* Records are multiples of 8 bytes: the header never runs over the end. */

@@ -8,6 +8,7 @@
  * it as well.
  */
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct ring {
 	struct perf_event_mmap_page *page;
 	uint8_t *data;
 	size_t data_bytes; /* a power of two */
+	bool was_full;     /* when it was last drained: something may have been lost, and not told yet */
 	uint8_t *joined;   /* a record that runs over the end, put together; made when needed */
 };
 

@@ -324,6 +324,7 @@ static int finish(struct session *s, int err)
 	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(now_ns() - s->begun_ns) : 0;
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
+	s->sum->n_lost += s->sum->tasks.n_untold;
 	if (s->hooks->end && s->w)
 		s->hooks->end(s->hooks->arg);
 	if (s->w) {

@@ -26,6 +26,7 @@ struct stream {
 	struct ring ring;
 	struct tasks_source source;
 	int fd;
+	uint64_t n_told; /* samples seen or reported lost; of a task's ring */
 };
 
 struct opened {
@@ -477,11 +478,50 @@ static double least_share(const struct tasks *t)
 	return t->mode == INHERIT && t->config.cpus ? 1 : least;
 }
 
+/* How many samples a group's counters stand for; 0 where the kernel chose periods as it went. */
+static uint64_t samples_due(const struct tasks *t, const struct opened *leader)
+{
+	uint64_t words[3 + 2 * MAX_MEMBERS] = { 0 }, n = 0;
+
+	if (read(leader->fd, words, sizeof(words)) <= 0)
+		return 0;
+	for (size_t i = 0; i < words[0] && i < MAX_MEMBERS; i++) {
+		const struct perf_event_attr *attr = &t->config.events[(size_t)leader->event + i].attr;
+
+		if (attr->sample_period && !attr->freq)
+			n += words[3 + 2 * i] / attr->sample_period;
+	}
+	return n;
+}
+
+/*
+ * What a full ring of a task that has ended lost since its last record, no later one tells.
+ * It can be worked out, since a group's values are that task's alone.
+ */
+static void count_untold(struct tasks *t, size_t stream)
+{
+	const struct stream *s = &t->streams.v[stream];
+	uint64_t due = 0;
+
+	if (s->source.cpu >= 0 || s->fd < 0 || !s->ring.was_full)
+		return;
+	for (size_t i = 0; i < t->opened.n; i++) {
+		const struct opened *o = &t->opened.v[i];
+
+		if (o->stream == stream && t->config.events[o->event].leader == (size_t)o->event &&
+		    t->config.events[o->event].attr.read_format & PERF_FORMAT_GROUP)
+			due += samples_due(t, o);
+	}
+	if (due > s->n_told)
+		t->stats.n_untold += due - s->n_told;
+}
+
 /* Close a task's stream and all that writes to it. */
 static void forget_opened(struct tasks *t, size_t stream)
 {
 	size_t n = 0;
 
+	count_untold(t, stream);
 	for (size_t i = 0; i < t->opened.n; i++) {
 		struct opened *o = &t->opened.v[i];
 
@@ -500,6 +540,11 @@ static void forget_opened(struct tasks *t, size_t stream)
 struct fork_body {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
+};
+
+struct lost_body {
+	struct perf_event_header header;
+	uint64_t id, n;
 };
 
 struct comm_body {
@@ -528,6 +573,10 @@ static int take_record(void *arg, const struct perf_event_header *rec)
 	if (rec->type == PERF_RECORD_FORK && t->mode != SYSTEM &&
 	    note_birth(t, (const struct fork_body *)rec) < 0)
 		return -SP_ENOMEM;
+	if (rec->type == PERF_RECORD_SAMPLE)
+		t->streams.v[t->drained].n_told++;
+	else if (rec->type == PERF_RECORD_LOST)
+		t->streams.v[t->drained].n_told += ((const struct lost_body *)rec)->n;
 	if (t->stopping && rec->type == PERF_RECORD_COMM &&
 	    ((const struct comm_body *)rec)->pid == (uint32_t)getpid())
 		return 0;
@@ -651,10 +700,12 @@ int tasks_stop(struct tasks *t, struct tasks_stats *out)
 		note_times(t, &t->opened.v[i]);
 	}
 	t->stats.counted_share = least_share(t);
-	*out = t->stats;
 	err = tasks_drain(t);
+	for (size_t i = 0; i < t->streams.n; i++)
+		count_untold(t, i);
 	t->stopping = true;
 	make_rings_speak(t);
+	*out = t->stats;
 	return err < 0 ? err : tasks_drain(t);
 }
 

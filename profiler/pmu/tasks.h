@@ -75,6 +75,7 @@ long tasks_event(const struct tasks *t, uint64_t id);
 
 struct tasks_stats {
 	double counted_share; /* of its time, how long the worst group counted; 1 = always */
+	uint64_t n_untold;    /* samples lost of which no record tells */
 	uint64_t n_missed;    /* tasks that ended before they could be followed */
 	uint64_t n_refused;   /* tasks that could not be followed for lack of something */
 	char refusal[256];    /* what: the first one's */
