@@ -125,18 +125,20 @@ static int rewrite_read(struct rewrite *r, const struct tasks *t, const struct t
 {
 	uint64_t *words = r->copy;
 	uint64_t format = r->events[event].attr.read_format, *v = words + r->read_at;
-	uint32_t tid = ((uint32_t *)&words[r->tid_at])[1];
+	uint32_t pid_tid[2];
 	bool group = format & PERF_FORMAT_GROUP;
 	uint64_t n = group ? v[0] : 1;
 	/* One word, the times, then the ids: alone, or each behind its value. */
 	uint64_t *id = v + 1 + __builtin_popcountll(format & TIMES) + group;
-	long slot = slot_of(r, tid, from);
+	long slot;
 	int err = 0;
 
+	memcpy(pid_tid, &words[r->tid_at], sizeof(pid_tid));
+	slot = slot_of(r, pid_tid[1], from);
 	if (slot < 0)
 		return (int)slot;
 	if (from->inherited && (format & TIMES) == TIMES)
-		err = mend_times(r, tid, (size_t)slot, &v[1], v[2]);
+		err = mend_times(r, pid_tid[1], (size_t)slot, &v[1], v[2]);
 	for (uint64_t i = 0; i < n && format & PERF_FORMAT_ID; i++, id += 2) {
 		long member = tasks_event(t, *id);
 
@@ -165,9 +167,10 @@ static int rewrite_sample(struct rewrite *r, const struct tasks *t, const struct
 }
 
 /* All but samples end with the id of an event; the tracker's speak for the first one. */
-static void rewrite_other(const struct rewrite *r, const struct tasks *t, uint64_t *words, size_t n)
+static void rewrite_other(struct rewrite *r, const struct tasks *t, const struct perf_event_header *rec)
 {
-	const struct perf_event_header *rec = (const struct perf_event_header *)words;
+	uint64_t *words = r->copy;
+	size_t n = rec->size / sizeof(*words);
 	long event = tasks_event(t, words[n - 1]);
 
 	words[n - 1] = id_in_file(r, event < 0 ? 0 : event, 0);
@@ -189,7 +192,7 @@ int rewrite_record(struct rewrite *r, const struct tasks *t, const struct perf_e
 	if (rec->type == PERF_RECORD_SAMPLE)
 		err = rewrite_sample(r, t, from, words, out);
 	else if (r->type & PERF_SAMPLE_IDENTIFIER)
-		rewrite_other(r, t, r->copy, rec->size / sizeof(*words));
+		rewrite_other(r, t, rec);
 	if (rec->type == PERF_RECORD_LOST)
 		out->n_lost = words[2];
 	if (rec->type == PERF_RECORD_LOST_SAMPLES)
