@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/event_group.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static void fill_event(const struct choice *ch, const struct candidate *c, size_
 /* Group by group, kind by kind of core, the sampled ones before the others. */
 static void line_up(const struct choice *ch, struct event_group *out)
 {
-	out->n = 0;
+	*out = (struct event_group){ .n = 0 };
 	for (unsigned g = 0; g < ch->list.n_groups; g++)
 		for (unsigned kind = 0; kind < EVENT_PMUS_MAX; kind++) {
 			size_t leader = out->n;
@@ -379,6 +380,7 @@ int event_group_choose(const struct record_opts *opts, struct event_group *out)
 		err = add_word(&ch, i);
 	if (err < 0)
 		return err;
+	assert(ch.n > 0);
 	sample_one_each(&ch);
 	line_up(&ch, out);
 	set_sample_types(opts, out);
