@@ -50,9 +50,8 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	int err;
 
 	(void)counts;
-	if (opts->counting)
-		return sp_fail(SP_EUSAGE,
-		               "--truth needs --pmu sim: a PMU samples, it doesn't count every instruction");
+	if (opts->counting || opts->core)
+		return sp_fail(SP_EUSAGE, "--truth and --core are the simulated core's: give --pmu sim");
 	err = event_group_choose(opts, &group);
 	if (err < 0)
 		return err;
@@ -63,6 +62,8 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 /* The kernel's own events need no PMU. */
 static int hardware_probe(const struct record_opts *opts)
 {
+	if (opts->counting || opts->core)
+		return sp_fail(SP_ENOTSUP, "--truth and --core are the simulated core's");
 	return opts->events && event_group_is_software(opts->events) ? 0 : pe_probe_hardware();
 }
 
