@@ -18,6 +18,7 @@ enum key {
 	KEY_MIN_SHARE,
 	KEY_BLOCKS,
 	KEY_NO_CACHE,
+	KEY_MEASURE,
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +37,9 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "cpu", KEY_CPU, "NAME", 0, "The core, by LLVM's name (default: the one recorded)", 2 },
 	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Ask the tools again, whatever is kept on disk", 2 },
+	{ "measure", KEY_MEASURE, NULL, 0,
+	  "Run PROGRAM four times here, its kernels timed at entry and exit, and keep the smallest cycles",
+	  2 },
 	{ "blocks", KEY_BLOCKS, NULL, 0, "The blocks of each kernel, too", 2 },
 	{ 0 },
 };
@@ -72,14 +76,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BLOCKS:
 		o->blocks = true;
 		break;
+	case KEY_MEASURE:
+		o->lift.measure = true;
+		break;
 	case KEY_NO_CACHE:
 		o->lift.no_cache = true;
-		break;
-	case ARGP_KEY_ARG:
-		err = sp_fail(SP_EUSAGE,
-		              "skidprof lift: what is '%s'? A profile is named by -i FILE, a function by "
-		              "--kernel NAME",
-		              arg);
 		break;
 	case 'i':
 		o->lift.input_given = true;
@@ -103,11 +104,28 @@ static int print(const struct options *o, const struct lift *l)
 	return err < 0 ? err : closed;
 }
 
+/* A program is there to be measured, and only then. */
+static int check_program(struct lift_opts *o, int argc, char **argv)
+{
+	if (o->measure && !argc)
+		return sp_fail(SP_EUSAGE,
+		               "skidprof lift: --measure what? For example: skidprof lift --truth FILE "
+		               "--measure ./app");
+	if (!o->measure && argc)
+		return sp_fail(SP_EUSAGE,
+		               "skidprof lift: what is '%s'? A profile is named by -i FILE, a function by "
+		               "--kernel NAME; a program comes with --measure",
+		               argv[0]);
+	o->argv = argc ? argv : NULL;
+	return 0;
+}
+
 int cmd_lift(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.args_doc = "[--measure [--] PROGRAM [ARGUMENT...]]",
 		.doc = "Lift what throughput predictors say of basic blocks to whole kernels, and hold it "
 		       "against "
 		       "measured cycles."
@@ -116,8 +134,10 @@ int cmd_lift(int argc, char **argv)
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT, .lift = { .min_share = 0.01 } };
 	struct lift l = { 0 };
-	int err = cmd_parse(&argp, argc, argv, 0, NULL, &o);
+	int first, err = cmd_parse(&argp, argc, argv, 1, &first, &o);
 
+	if (err == 0)
+		err = check_program(&o.lift, argc - first, argv + first);
 	o.lift.correct = o.input.correct;
 	o.lift.kernels = o.kernels.v;
 	o.lift.n_kernels = o.kernels.n;

@@ -110,11 +110,11 @@ static int change_file(struct emit *e, const char *file)
 	return err < 0 ? err : set_text(&e->file, file);
 }
 
-/* Costs in the order of "events:"; zeros at the end are left away. */
+/* Costs in the order of "events:"; zeros at the end are left away.  Without caches there is only Ir. */
 static void put_costs(const struct emit *e, uint64_t n, uint64_t n_load, uint64_t n_miss)
 {
 	fprintf(e->f, "%ju", (uintmax_t)n);
-	if (e->t->total_load && n_load)
+	if (e->t->total_miss && n_load)
 		fprintf(e->f, n_miss ? " %ju %ju" : " %ju", (uintmax_t)n_load, (uintmax_t)n_miss);
 	fputc('\n', e->f);
 }
@@ -165,7 +165,7 @@ static void put_header(struct emit *e)
 		fprintf(e->f, "desc: Build id: %s ", t->build_ids[i]);
 		put_text(e->f, "", t->objects[i]);
 	}
-	fprintf(e->f, "\npositions: instr line\nevents: %s\nsummary: ", t->total_load ? "Ir Dr D1mr" : "Ir");
+	fprintf(e->f, "\npositions: instr line\nevents: %s\nsummary: ", t->total_miss ? "Ir Dr D1mr" : "Ir");
 	put_costs(e, t->total, t->total_load, t->total_miss);
 }
 

@@ -256,7 +256,7 @@ static void send_counts(const struct vcpu *v)
 			for (size_t i = 0; i < n; i++)
 				m->count[i] =
 				        (struct wire_count){ counts.v[at + i].ip, counts.v[at + i].n_insn,
-					                     sim.core ? counts.v[at + i].n_load : 0,
+					                     counts.v[at + i].n_load,
 					                     counts.v[at + i].n_miss };
 			at += n;
 			m->last = at == counts.n;

@@ -106,8 +106,8 @@ struct wire_sample {
 struct wire_count {
 	uint64_t ip;
 	uint64_t n_insn; /* times this instruction ran */
-	uint64_t n_load; /* of them as a load; 0 where no caches are simulated */
-	uint64_t n_miss; /* loads that missed the first-level cache */
+	uint64_t n_load; /* of them as a load */
+	uint64_t n_miss; /* loads that missed the first-level cache; 0 where none is simulated */
 };
 
 struct wire_counts {

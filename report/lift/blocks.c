@@ -244,7 +244,7 @@ static void sum_counts(const struct cut *x, const struct candidate *f, struct li
 		if (x->c->v[i].status > k->status)
 			k->status = x->c->v[i].status;
 	}
-	if (x->l->truth && x->l->truth->total_load) {
+	if (x->l->truth && x->l->truth->total_miss) {
 		k->n_load = n_load;
 		k->n_miss = n_miss;
 	}

@@ -46,6 +46,7 @@ struct lift_kernel {
 	double insn;             /* instructions executed */
 	double cyc;              /* measured; NAN = not known */
 	enum lift_measure measured;
+	const char *why_not; /* with --measure: why it was not timed; NULL if it was */
 	double n_load,
 	        n_miss; /* loads, and those that missed the simulated first-level cache; NAN = not known */
 	uint8_t status; /* enum profile_status; fixed for exact counts */
@@ -136,6 +137,8 @@ int lift_read(const struct lift_opts *o, struct lift *l, struct lift_counts *out
 int lift_cut(const struct lift_opts *o, const struct lift_counts *c, struct lift *l);
 /* What the code runs on. */
 int lift_find_target(const struct lift_opts *o, struct lift *l);
+/* Times the kernels in runs of the program, in place of the profile's cycles. */
+int lift_measure(struct lift *l);
 /* Fills in predictions, on both cores. */
 int lift_predict(struct lift *l, bool no_cache);
 /* Lifts (eq. 16), then errors and scores. */

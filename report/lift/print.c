@@ -109,6 +109,8 @@ static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 		return text(NULL);
 	if (k->status != PROFILE_FIXED)
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ", profile_status_word(k->status));
+	if (k->why_not && n < NOTE_MAX)
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "not timed: %s; ", k->why_not);
 	if (lift_misses(k) && n < NOTE_MAX) {
 		number_percent(k->n_miss / k->n_load, 0, percent);
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s L1 misses; ", percent);
@@ -411,8 +413,14 @@ static void print_head(const struct lift *l, FILE *f)
 	}
 	if (l->profile && strcmp(lift_measured_by(l), "profile") == 0)
 		fprintf(f, "# MEASURED cycles are the profile's, of its %s PMU\n", l->profile->meta.pmu);
+	else if (strcmp(lift_measured_by(l), "timed") == 0)
+		fputs("# MEASURED cycles are those from entry to exit, summed over a run: the smallest of "
+		      "four\n",
+		      f);
 	else if (strcmp(lift_measured_by(l), "none") == 0)
-		fputs("# no cycles were measured: errors can't be told; -i FILE gives a profile's\n", f);
+		fputs("# no cycles were measured: errors can't be told; -i FILE gives a profile's, --measure "
+		      "times a program\n",
+		      f);
 	fprintf(f, "# predicted for %s\n\n", *l->target.cpu ? l->target.cpu : "an unknown core");
 }
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/lift/clock.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "report/lift/hook.h"
+
+#ifdef __x86_64__
+
+#include <x86intrin.h>
+
+enum { CHAIN = 20000, ROUNDS = 15, CALLS = 2000 };
+
+static uint64_t ticks(void)
+{
+	uint64_t t;
+
+	_mm_lfence();
+	t = __rdtsc();
+	_mm_lfence();
+	return t;
+}
+
+/* n times ten additions, each of which waits for the one before. */
+static uint64_t chain_ticks(uint64_t n)
+{
+	uint64_t x = 1, begin = ticks();
+
+	for (uint64_t i = 0; i < n; i++)
+		__asm__ volatile("add $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\t"
+		                 "add $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0"
+		                 : "+r"(x));
+	return ticks() - begin;
+}
+
+double clock_cyc_per_tick(void)
+{
+	double least = INFINITY;
+
+	/* Two lengths, so that start and end cancel; the least, because interrupts only add. */
+	for (int i = 0; i < ROUNDS; i++) {
+		double apart = (double)chain_ticks(CHAIN / 10 * 2) - (double)chain_ticks(CHAIN / 10);
+
+		if (apart > 0 && apart < least)
+			least = apart;
+	}
+	return isfinite(least) ? CHAIN / least : NAN;
+}
+
+/* A function that is nothing but room for the jump, and its area. */
+struct trial {
+	uint8_t code[64];
+	struct hook_area area;
+};
+
+static double least_call(struct trial *t)
+{
+	double least = INFINITY;
+	const void *code = t->code;
+	void (*fn)(void);
+
+	memcpy(&fn, &code, sizeof(fn));
+	for (int i = 0; i < CALLS; i++) {
+		uint64_t before = t->area.ticks;
+
+		fn();
+		least = fmin(least, (double)(t->area.ticks - before));
+	}
+	return least;
+}
+
+double clock_hook_ticks(void)
+{
+	static const uint8_t nothing[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3 };
+	struct trial *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE | PROT_EXEC,
+	                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct hook h;
+	double least = NAN;
+
+	if (t == MAP_FAILED)
+		return NAN;
+	memcpy(t->code, nothing, sizeof(nothing));
+	h = (struct hook){ .entry = (uintptr_t)t->code, .area = (uintptr_t)&t->area };
+	if (!hook_plan(t->code, sizeof(t->code), h.entry, &h)) {
+		hook_build(&h, t->area.code, t->code);
+		least = least_call(t);
+	}
+	munmap(t, sizeof(*t));
+	return least;
+}
+
+#else
+
+double clock_cyc_per_tick(void)
+{
+	return NAN;
+}
+
+double clock_hook_ticks(void)
+{
+	return NAN;
+}
+
+#endif
