@@ -15,7 +15,7 @@ _skidprof()
 	[ "$cur" = = ] && cur=
 	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='record report truth compare lift help --help --version'
+		words='record report truth compare lift calibrate help --help --version'
 	else
 		case $cmd:$prev in
 		*:--format) words='text json csv' ;;
@@ -27,7 +27,7 @@ _skidprof()
 		record:--pmu) words='auto hardware clock sim' ;;
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
-		help:*) words='record report truth compare lift' ;;
+		help:*) words='record report truth compare lift calibrate' ;;
 		*:-i | *:-o | *:--input | *:--output | *:--truth | *:--core)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null

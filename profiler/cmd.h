@@ -8,5 +8,6 @@
  */
 int cmd_record(int argc, char **argv);
 int cmd_truth(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 
 #endif

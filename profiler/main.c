@@ -27,6 +27,7 @@ static const struct cmd cmds[] = {
 	{ "truth", cmd_truth, "count every instruction of a program exactly" },
 	{ "compare", cmd_compare, "hold raw and corrected counts against exact ones" },
 	{ "lift", cmd_lift, "lift block predictions to kernels and hold them against measured cycles" },
+	{ "calibrate", cmd_calibrate, "measure what this processor's core is" },
 	{ "help", cmd_help, "show this, or the manual page of a command" },
 	{ 0 },
 };

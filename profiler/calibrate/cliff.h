@@ -217,17 +217,34 @@ void cliff_native_sizes(const struct cliff_native *n, struct cliff_sizes *out);
 double cliff_native_core_ghz(const struct cliff_native *n);
 double cliff_native_tsc_ghz(const struct cliff_native *n);
 
+/* Why cycles are not counted by the processor's counter; NULL when they are. */
+const char *cliff_native_no_pmu(const struct cliff_native *n);
+
 /* Why this processor has no such cliff, NULL when it can run it. */
 const char *cliff_native_lacks(const struct cliff *c);
 
 /* Measure the responses of a curve whose pressures are given, once. */
 int cliff_run_native(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve);
 
+enum { CLIFF_MAX_SWEEPS = 5 };
+
+/* Measurements of one cliff at several times; all zero at first. */
+struct cliff_sweeps {
+	size_t n;
+	struct cliff_curve sweep[CLIFF_MAX_SWEEPS];
+	struct cliff_result alone[CLIFF_MAX_SWEEPS]; /* what each says by itself */
+	struct cliff_curve curve;                    /* each point's median over them */
+	struct cliff_result result; /* of that curve, with what they differ by in its interval */
+};
+
 /*
- * The whole of a cliff: its pressures, those around a change point, all of
- * them swept several times; each point's median over the sweeps is kept.
+ * One sweep more: over the cliff's pressures, the first time also those around
+ * a change point.  Let time pass between two of them: what neighbours on the
+ * machine do lasts for seconds.
  */
-int cliff_measure_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_curve *curve,
-                         struct cliff_result *out);
+int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s);
+
+/* No further sweep is needed, or none would help. */
+bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick);
 
 #endif

@@ -19,7 +19,7 @@ static int emit_start(struct asm_buf *b, const struct cliff *c)
 	int err = asm_text(b, start, 0);
 
 	for (unsigned x = 0; x < 16 && err == 0; x++) {
-		snprintf(text, sizeof(text), "movsd xmm%u,[rsi+%u]", x, x == 14 ? 32 : 24);
+		snprintf(text, sizeof(text), "movsd xmm%u,[rsi+%u]", x, x == 14 ? 32u : 24u);
 		err = asm_text(b, text, 0);
 	}
 	/* rsi is the last to go: it is a stream as well. */

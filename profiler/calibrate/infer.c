@@ -5,6 +5,7 @@
  */
 #include "profiler/calibrate/cliff.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 
 #include "profiler/base/err.h"
 
-/* What a row may move by from one day to the next and still be clean. */
-static const double CLEAN = 0.03, WEAK = 0.5;
+/* A clean row moves by no more than that from one day to the next, so its interval is no wider. */
+static const double CLEAN = 0.03, WEAK = 0.6;
 /* A change point is one only where the response rises by a quarter (trap 2). */
 static const double LEAST_STEP = 0.25;
 /* Change points nearer to each other than that are one. */
@@ -24,7 +25,7 @@ static const double SAME_PLACE = 0.05;
 /* A cache's rise ends within that factor of its beginning: one more way, at least of four. */
 static const double STEEP = 1.3;
 
-enum { LEAST_SEGMENT = 2, NEAR = 16 };
+enum { LEAST_SEGMENT = 2, NEAR = 16, GAP = 4 };
 
 struct line {
 	double a, b, sse, sd_b; /* y = a + bx; of b: NAN with two points */
@@ -60,9 +61,9 @@ static double noise_of(const struct cliff_curve *c, size_t from, size_t to)
 
 static enum cliff_verdict verdict_of(const struct cliff_result *r)
 {
-	double half = (r->hi - r->lo) / 2, value = fabs(r->value);
+	double width = r->hi - r->lo, value = fabs(r->value);
 
-	return half <= CLEAN * value ? CLIFF_CLEAN : half <= WEAK * value ? CLIFF_WEAK : CLIFF_NOISY;
+	return width <= CLEAN * value ? CLIFF_CLEAN : width <= WEAK * value ? CLIFF_WEAK : CLIFF_NOISY;
 }
 
 static void set_interval(struct cliff_result *r, double value, double half)
@@ -95,46 +96,22 @@ static void infer_slope(const struct cliff *c, const struct cliff_curve *curve, 
 struct change {
 	size_t at; /* first point behind it */
 	struct line left, right;
-	double sse, sse_without;
-	size_t lo, hi; /* as well placed as `at`, within the noise */
 };
 
-static double split_at(const struct cliff_curve *c, size_t at, struct line *left, struct line *right)
-{
-	*left = fit_line(c, 0, at);
-	*right = fit_line(c, at, c->n);
-	return left->sse + right->sse;
-}
-
-/*
- * Two straight segments, each with its own slope, by least squares (trap 7:
- * a slope and a step).  Every place whose sum of squares is within what chance
- * gives of the best one's (F test, 95%) is in the interval.
- */
+/* Two straight segments, each with its own slope, by least squares (trap 7: a step on a slope). */
 static void find_change(const struct cliff_curve *c, struct change *out)
 {
-	double sse[CLIFF_MAX_POINTS], limit;
-	struct line left, right;
-	size_t degrees = c->n > 5 ? c->n - 5 : 1;
+	double best = INFINITY;
 
-	*out = (struct change){ .at = LEAST_SEGMENT,
-		                .sse = INFINITY,
-		                .sse_without = fit_line(c, 0, c->n).sse };
+	*out = (struct change){ .at = LEAST_SEGMENT };
 	for (size_t k = LEAST_SEGMENT; k + LEAST_SEGMENT <= c->n; k++) {
-		sse[k] = split_at(c, k, &left, &right);
-		if (sse[k] < out->sse) {
-			out->sse = sse[k];
-			out->at = k;
-			out->left = left;
-			out->right = right;
+		struct line left = fit_line(c, 0, k), right = fit_line(c, k, c->n);
+
+		if (left.sse + right.sse < best) {
+			best = left.sse + right.sse;
+			*out = (struct change){ k, left, right };
 		}
 	}
-	limit = out->sse * (1 + gsl_cdf_fdist_Pinv(0.95, 1, (double)degrees) / (double)degrees);
-	out->lo = out->hi = out->at;
-	while (out->lo > LEAST_SEGMENT && sse[out->lo - 1] <= limit)
-		out->lo--;
-	while (out->hi + 1 + LEAST_SEGMENT <= c->n && sse[out->hi + 1] <= limit)
-		out->hi++;
 }
 
 /* The points within some places of one: what is far away has slopes of its own. */
@@ -148,53 +125,81 @@ static void cut_around(const struct cliff_curve *c, size_t middle, struct cliff_
 	memcpy(out->spread, c->spread + from, out->n * sizeof(*out->spread));
 }
 
+/* Median of three neighbours: one point that a neighbour on the machine spoilt does not count. */
+static double smooth_at(const struct cliff_curve *c, size_t i)
+{
+	double v[3];
+
+	if (i == 0 || i + 1 == c->n)
+		return c->response[i];
+	memcpy(v, c->response + i - 1, sizeof(v));
+	gsl_sort(v, 1, 3);
+	return v[1];
+}
+
 static void set_absent(struct cliff_result *out)
 {
 	out->value = out->lo = out->hi = NAN;
 	out->verdict = CLIFF_ABSENT;
 }
 
+/*
+ * A step is rarely one point wide: queues fill in groups, and what is left of
+ * one round is missing in the next.  Its place is where the response passes
+ * half way between the lines to its left and right, the points of the step
+ * itself left out; its interval is from the first point beyond that to the last one short of it.
+ */
+static void place_step(const struct cliff *c, const struct cliff_curve *curve, const struct change *ch,
+                       struct cliff_result *out)
+{
+	size_t gap = ch->at > 3 * GAP && ch->at + 3 * GAP < curve->n ? GAP : 0;
+	struct line left = fit_line(curve, 0, ch->at - gap), right = fit_line(curve, ch->at + gap, curve->n);
+	size_t first = curve->n - 1, last = 0, below = 0;
+
+	for (size_t i = 0; i < curve->n; i++) {
+		double middle = (at(&left, curve->pressure[i]) + at(&right, curve->pressure[i])) / 2;
+
+		if (smooth_at(curve, i) > middle) {
+			first = i < first ? i : first;
+		} else {
+			last = i;
+			below++;
+		}
+	}
+	out->value = curve->pressure[below ? below - 1 : 0] + c->amount;
+	out->lo = curve->pressure[first ? first - 1 : 0] + c->amount;
+	out->hi = curve->pressure[last] + c->amount;
+}
+
 /* Is there one at all: the whole curve tells.  Where: the points around it. */
 static void infer_change(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
+	bool is_bend = c->method == CLIFF_BEND, is_there;
 	struct cliff_curve around;
 	struct change ch;
-	bool is_there;
 
 	find_change(curve, &ch);
 	out->before = at(&ch.left, curve->pressure[ch.at - 1]);
 	out->after = at(&ch.right, curve->pressure[ch.at]);
-	is_there = c->method == CLIFF_BEND ? ch.right.b > ch.left.b * (1 + LEAST_STEP)
-	                                   : out->after >= out->before * (1 + LEAST_STEP);
+	is_there = is_bend ? ch.right.b > ch.left.b * (1 + LEAST_STEP)
+	                   : out->after >= out->before * (1 + LEAST_STEP);
 	if (!is_there) {
 		set_absent(out);
 		return;
 	}
 	cut_around(curve, ch.at, &around);
 	find_change(&around, &ch);
-	out->value = around.pressure[ch.at - 1] + c->amount;
-	out->lo = around.pressure[ch.lo - 1] + c->amount;
-	out->hi = around.pressure[ch.hi] - 1 + c->amount;
+	if (is_bend)
+		out->value = out->lo = out->hi = around.pressure[ch.at - 1] + c->amount;
+	else
+		place_step(c, &around, &ch, out);
 	out->verdict = verdict_of(out);
 	/* The step must stand out of the noise on both sides. */
-	if (c->method == CLIFF_KNEE && out->after - out->before < 2 * noise_of(curve, 0, curve->n))
+	if (!is_bend && out->after - out->before < 2 * noise_of(curve, 0, curve->n))
 		out->verdict = CLIFF_NOISY;
 }
 
 /* ---- footprints ---- */
-
-/* Median of three neighbours: one point that a neighbour on the machine spoilt does not count. */
-static double smooth_at(const struct cliff_curve *c, size_t i)
-{
-	double v[3];
-	size_t from = i > 0 ? i - 1 : 0, n = (i + 1 < c->n ? i + 2 : c->n) - from;
-
-	if (n < 3)
-		return c->response[i];
-	memcpy(v, c->response + from, sizeof(v));
-	gsl_sort(v, 1, 3);
-	return v[1];
-}
 
 /* The last point up to which the curve is below a share of its rise. */
 static size_t last_below(const struct cliff_curve *c, double low, double high, double share)
@@ -236,11 +241,12 @@ static void infer_fill(const struct cliff *c, const struct cliff_curve *curve, s
 	out->lo = curve->pressure[foot];
 	out->hi = curve->pressure[foot + 1] - 1;
 	out->value = out->lo;
+	out->verdict = verdict_of(out);
 	if (curve->pressure[top] > out->lo * STEEP) {
 		out->value = curve->pressure[last_below(curve, low, high, 0.5)];
 		out->hi = curve->pressure[top];
+		out->verdict = CLIFF_WEAK;
 	}
-	out->verdict = verdict_of(out);
 }
 
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r)
@@ -268,6 +274,7 @@ static void infer_plateau(const struct cliff *c, const struct cliff_curve *curve
 	double rate[CLIFF_MAX_POINTS], top;
 	size_t first = 0;
 
+	assert(curve->n >= 3);
 	for (size_t i = 0; i < curve->n; i++)
 		rate[i] = c->amount * curve->pressure[i] / curve->response[i];
 	out->before = rate[0];

@@ -5,12 +5,12 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { MAX_SWEEPS = 5, FEWEST_SWEEPS = 3, QUICK_SWEEPS = 2 };
+enum { QUICK_SWEEPS = 3 };
 
 /* Every point's median over the sweeps. */
 static void pool(const struct cliff_curve *sweeps, size_t n, struct cliff_curve *out)
 {
-	double response[MAX_SWEEPS], spread[MAX_SWEEPS];
+	double response[CLIFF_MAX_SWEEPS], spread[CLIFF_MAX_SWEEPS];
 
 	*out = sweeps[0];
 	for (size_t i = 0; i < out->n; i++) {
@@ -41,27 +41,35 @@ static int first_sweep(struct cliff_native *n, const struct cliff *c, bool quick
 	return err;
 }
 
-int cliff_measure_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_curve *curve,
-                         struct cliff_result *out)
+/* Walks over memory take most of the time. */
+static size_t fewest_sweeps(const struct cliff *c, bool quick)
 {
-	struct cliff_curve sweep[MAX_SWEEPS];
-	struct cliff_result alone[MAX_SWEEPS];
-	size_t fewest = quick ? QUICK_SWEEPS : FEWEST_SWEEPS, most = quick ? FEWEST_SWEEPS : MAX_SWEEPS;
-	int err = 0;
+	if (quick)
+		return 2;
+	return c->is_far || c->shape == CLIFF_CHASE ? 3 : CLIFF_MAX_SWEEPS;
+}
 
-	for (size_t k = 0; k < most; k++) {
-		sweep[k] = sweep[0];
-		err = k ? cliff_run_native(n, c, &sweep[k]) : first_sweep(n, c, quick, &sweep[0]);
-		if (err < 0 || (err = cliff_infer(c, &sweep[k], &alone[k])) < 0)
-			return err;
-		pool(sweep, k + 1, curve);
-		if (k + 1 < fewest)
-			continue;
-		if ((err = cliff_infer(c, curve, out)) < 0)
-			return err;
-		cliff_agree(alone, k + 1, out);
-		if (out->verdict == CLIFF_CLEAN || (out->verdict == CLIFF_ABSENT && k + 1 >= fewest))
-			break;
-	}
+bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick)
+{
+	size_t most = quick ? QUICK_SWEEPS : CLIFF_MAX_SWEEPS;
+
+	if (s->n < fewest_sweeps(c, quick))
+		return false;
+	return s->n >= most || s->result.verdict == CLIFF_CLEAN || s->result.verdict == CLIFF_ABSENT;
+}
+
+int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+{
+	struct cliff_curve *now = &s->sweep[s->n];
+	int err;
+
+	*now = s->sweep[0];
+	err = s->n ? cliff_run_native(n, c, now) : first_sweep(n, c, quick, now);
+	if (err < 0 || (err = cliff_infer(c, now, &s->alone[s->n])) < 0)
+		return err;
+	pool(s->sweep, ++s->n, &s->curve);
+	if ((err = cliff_infer(c, &s->curve, &s->result)) < 0)
+		return err;
+	cliff_agree(s->alone, s->n, &s->result);
 	return 0;
 }

@@ -16,10 +16,11 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "profiler/base/err.h"
+#include "profiler/calibrate/runs.h"
 #include "profiler/calibrate/ticks.h"
+#include "profiler/pmu/perf_event.h"
 
 enum {
-	MAX_RUNS = 96,
 	BATCH = 16,             /* runs between two looks at the interval */
 	CLOCK_ADDS = 100,       /* in an iteration of the clock's chain */
 	CLOCK_ITERATIONS = 200, /* some 5 us */
@@ -34,7 +35,9 @@ struct cliff_native {
 	struct cliff_sizes sizes;
 	cpu_set_t cpus_before;
 	bool is_pinned;
-	double cycles_per_tick, tsc_ghz;
+	double cycles_per_tick, tsc_ghz, core_ghz;
+	int counter;      /* the processor's cycle counter, -1 = none */
+	char no_pmu[256]; /* why not */
 };
 
 /* ---- code that can be run ---- */
@@ -70,7 +73,7 @@ static int code_make(struct cliff_code *out, const struct cliff *c, uint32_t pre
 	return err < 0 ? err : code_allow(out, PROT_READ | PROT_EXEC);
 }
 
-static uint64_t run_ticks(const struct cliff_code *c, uint64_t iterations, struct cliff_state *state)
+static uint64_t call_ticks(const struct cliff_code *c, uint64_t iterations, struct cliff_state *state)
 {
 	void (*f)(uint64_t, struct cliff_state *);
 	uint64_t begin;
@@ -81,13 +84,44 @@ static uint64_t run_ticks(const struct cliff_code *c, uint64_t iterations, struc
 	return ticks_end() - begin;
 }
 
+/* A run that the counter lost: as if it had been disturbed, which quantiles overlook. */
+enum { LOST = INT32_MAX };
+
+/* Core cycles where there is a counter for them, else ticks of the time stamp counter. */
+static uint64_t run_ticks(struct cliff_native *n, const struct cliff_code *c, uint64_t iterations)
+{
+	uint64_t before, after;
+
+	if (n->counter < 0)
+		return call_ticks(c, iterations, n->arena.state);
+	if (read(n->counter, &before, sizeof(before)) != sizeof(before))
+		return LOST;
+	call_ticks(c, iterations, n->arena.state);
+	return read(n->counter, &after, sizeof(after)) == sizeof(after) ? after - before : LOST;
+}
+
+static void open_counter(struct cliff_native *n)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
+		                        .size = sizeof(attr),
+		                        .config = PERF_COUNT_HW_CPU_CYCLES,
+		                        .pinned = 1,
+		                        .exclude_kernel = 1,
+		                        .exclude_hv = 1 };
+
+	if (pe_probe_hardware() == 0)
+		n->counter = pe_open(&attr, &(struct pe_place){ .tid = 0, .cpu = -1, .group_fd = -1 });
+	if (n->counter < 0)
+		snprintf(n->no_pmu, sizeof(n->no_pmu), "%s", sp_error_text());
+}
+
 /* ---- the clock ---- */
 
 /* Core cycles a tick, by a chain of additions of two lengths: what starting and reading cost falls out. */
 static bool clock_once(struct cliff_native *n, double *cycles_per_tick)
 {
-	uint64_t one = run_ticks(&n->clock, CLOCK_ITERATIONS, n->arena.state);
-	uint64_t three = run_ticks(&n->clock, 3 * CLOCK_ITERATIONS, n->arena.state);
+	uint64_t one = run_ticks(n, &n->clock, CLOCK_ITERATIONS);
+	uint64_t three = run_ticks(n, &n->clock, 3 * CLOCK_ITERATIONS);
 
 	*cycles_per_tick = 2.0 * CLOCK_ITERATIONS * CLOCK_ADDS / (double)(three - one);
 	return three > one;
@@ -131,9 +165,10 @@ static int start_clock(struct cliff_native *n)
 	if ((err = code_open(&n->clock)) < 0 || (err = code_make(&n->clock, add, CLOCK_ADDS)) < 0)
 		return err;
 	/* The frequency rises within milliseconds of work. */
-	run_ticks(&n->clock, 400000, n->arena.state);
+	run_ticks(n, &n->clock, 400000);
 	find_tsc(n);
 	n->cycles_per_tick = clock_now(n);
+	n->core_ghz = n->tsc_ghz * n->cycles_per_tick;
 	return 0;
 }
 
@@ -206,12 +241,14 @@ int cliff_native_open(struct cliff_native **out)
 	if (!n)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	find_sizes(&n->sizes);
+	n->counter = -1;
 	pin(n);
 	if ((err = cliff_arena_open(&n->arena)) < 0 || (err = code_open(&n->code)) < 0 ||
 	    (err = start_clock(n)) < 0) {
 		cliff_native_close(n);
 		return err;
 	}
+	open_counter(n);
 	*out = n;
 	return 0;
 }
@@ -224,6 +261,8 @@ void cliff_native_close(struct cliff_native *n)
 		munmap(n->clock.code, CLIFF_CODE_BYTES);
 	if (n->code.code)
 		munmap(n->code.code, CLIFF_CODE_BYTES);
+	if (n->counter >= 0)
+		close(n->counter);
 	cliff_arena_close(&n->arena);
 	if (n->is_pinned)
 		sched_setaffinity(0, sizeof(n->cpus_before), &n->cpus_before);
@@ -240,9 +279,14 @@ void cliff_native_sizes(const struct cliff_native *n, struct cliff_sizes *out)
 	*out = n->sizes;
 }
 
+const char *cliff_native_no_pmu(const struct cliff_native *n)
+{
+	return n->counter < 0 ? n->no_pmu : NULL;
+}
+
 double cliff_native_core_ghz(const struct cliff_native *n)
 {
-	return n->tsc_ghz * n->cycles_per_tick;
+	return n->core_ghz;
 }
 
 double cliff_native_tsc_ghz(const struct cliff_native *n)
@@ -252,13 +296,6 @@ double cliff_native_tsc_ghz(const struct cliff_native *n)
 
 /* ---- one pressure ---- */
 
-/* Runs of two lengths in core cycles, sorted when looked at. */
-struct runs {
-	double few[MAX_RUNS], many[MAX_RUNS];
-	size_t n;
-	uint64_t n_few, n_many; /* iterations */
-};
-
 /* So many iterations that a run takes long beside the reading of the counter. */
 static uint64_t choose_iterations(struct cliff_native *n)
 {
@@ -267,7 +304,7 @@ static uint64_t choose_iterations(struct cliff_native *n)
 	for (;; iterations *= 2) {
 		least = UINT64_MAX;
 		for (unsigned i = 0; i < 3; i++) {
-			uint64_t t = run_ticks(&n->code, iterations, n->arena.state);
+			uint64_t t = run_ticks(n, &n->code, iterations);
 
 			least = t < least ? t : least;
 		}
@@ -283,64 +320,41 @@ static long preemptions(void)
 	return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
 }
 
+/* Median of a run's own clock and its neighbours': the frequency may have changed a millisecond later. */
+static double clock_near(const double *clock, size_t i)
+{
+	double v[3];
+	size_t from = i == 0 ? 0 : i + 1 == BATCH ? BATCH - 3 : i - 1;
+
+	memcpy(v, clock + from, sizeof(v));
+	gsl_sort(v, 1, 3);
+	return v[1];
+}
+
 /*
- * The clock runs in between, so that the frequency is that of the same
- * millisecond.  A run during which another task had the processor does not
- * count, as long as there are others.
+ * The clock runs in between.  A run during which another task had the
+ * processor does not count, as long as there are others.
  */
 static void add_batch(struct cliff_native *n, struct runs *r)
 {
 	double clock[BATCH];
-	size_t first = r->n, clocks = 0;
+	size_t first = r->n;
 
 	for (unsigned tries = 0; r->n < first + BATCH; tries++) {
 		long before = preemptions();
 
-		r->few[r->n] = (double)run_ticks(&n->code, r->n_few, n->arena.state);
-		r->many[r->n] = (double)run_ticks(&n->code, r->n_many, n->arena.state);
-		if (tries < 2 * BATCH && preemptions() != before)
-			continue;
-		clocks += clock_once(n, &clock[clocks]);
-		r->n++;
-	}
-	if (clocks) {
-		gsl_sort(clock, 1, clocks);
-		n->cycles_per_tick = gsl_stats_median_from_sorted_data(clock, 1, clocks);
+		r->few[r->n] = (double)run_ticks(n, &n->code, r->n_few);
+		r->many[r->n] = (double)run_ticks(n, &n->code, r->n_many);
+		if (!clock_once(n, &clock[r->n - first]))
+			clock[r->n - first] = n->cycles_per_tick;
+		if (tries >= 2 * BATCH || preemptions() == before)
+			r->n++;
 	}
 	for (size_t i = first; i < r->n; i++) {
+		n->cycles_per_tick = clock_near(clock, i - first);
 		r->few[i] *= n->cycles_per_tick;
 		r->many[i] *= n->cycles_per_tick;
 	}
-	gsl_sort(r->few, 1, r->n);
-	gsl_sort(r->many, 1, r->n);
-}
-
-static double quantile(const double *sorted, size_t n, double q)
-{
-	return gsl_stats_quantile_from_sorted_data(sorted, 1, n, q);
-}
-
-/*
- * What disturbs a run makes it longer, so a low quantile is the truth.  Where
- * every run walks over other memory, the lowest is a lucky one; where runs
- * draw lots (random branches), so is anything below the median.
- */
-static double quantile_of(const struct cliff *c)
-{
-	if (c->shape == CLIFF_MISSES || c->shape == CLIFF_CHASE)
-		return 0.25;
-	return c->shape == CLIFF_PAIR ? 0.5 : 0.1;
-}
-
-static void read_runs(const struct runs *r, double q, double *response, double *spread)
-{
-	double iterations = (double)(r->n_many - r->n_few);
-	double width = quantile(r->many, r->n, 0.75) - quantile(r->many, r->n, 0.25) +
-	               quantile(r->few, r->n, 0.75) - quantile(r->few, r->n, 0.25);
-
-	*response = (quantile(r->many, r->n, q) - quantile(r->few, r->n, q)) / iterations;
-	/* Of a normal distribution: sd = distance of the quartiles / 1.35, of its median 1.25 sd / sqrt(n). */
-	*spread = 1.96 * 1.25 / 1.35 * width / sqrt((double)r->n) / iterations;
 }
 
 static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pressure, double *response,
@@ -352,14 +366,14 @@ static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pre
 	cliff_arena_prepare(&n->arena, c, pressure);
 	if ((err = code_make(&n->code, c, pressure)) < 0)
 		return err;
-	run_ticks(&n->code, n->code.warm_iterations, n->arena.state);
+	run_ticks(n, &n->code, n->code.warm_iterations);
 	r.n_many = choose_iterations(n);
 	r.n_few = r.n_many / 4;
 	do {
 		add_batch(n, &r);
-		read_runs(&r, quantile_of(c), response, spread);
+		runs_read(&r, runs_quantile(c), response, spread);
 		/* A quarter of a percent: what a row moves by should stay under one. */
-	} while (r.n + BATCH <= MAX_RUNS && *spread > 0.0025 * *response);
+	} while (r.n + BATCH <= RUNS_MAX && *spread > 0.0025 * *response);
 	*response /= n->code.parts;
 	*spread /= n->code.parts;
 	return 0;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/calibrate/calibration.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+static bool is_chosen(const struct cliff *all, size_t n, size_t i, const char *glob)
+{
+	if (!glob || fnmatch(glob, all[i].name, 0) == 0)
+		return true;
+	for (size_t k = 0; k < n; k++)
+		if (all[k].behind && !strcmp(all[k].behind, all[i].name) &&
+		    fnmatch(glob, all[k].name, 0) == 0)
+			return true;
+	return false;
+}
+
+static int no_such(const struct cliff *all, size_t n, const char *glob)
+{
+	const char **words = calloc(n + 1, sizeof(*words)), *near;
+	int err;
+
+	if (!words)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		words[i] = all[i].name;
+	near = cmd_suggest(glob, words);
+	err = near ? sp_fail(SP_EUSAGE, "--only: no cliff is named '%s'; did you mean '%s'?", glob, near)
+	           : sp_fail(SP_EUSAGE, "--only: no cliff is named '%s'; skidprof-calibrate(1) lists them",
+	                     glob);
+	free(words);
+	return err;
+}
+
+int calibration_choose(const char *glob, struct calibration *out)
+{
+	size_t n;
+	const struct cliff *all = cliff_table(&n);
+
+	memset(out, 0, sizeof(*out));
+	out->rows = calloc(n, sizeof(*out->rows));
+	if (!out->rows)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu cliffs", n);
+	for (size_t i = 0; i < n; i++)
+		if (is_chosen(all, n, i, glob))
+			out->rows[out->n++].cliff = &all[i];
+	if (out->n)
+		return 0;
+	calibration_fini(out);
+	return no_such(all, n, glob);
+}
+
+void calibration_fini(struct calibration *c)
+{
+	free(c->rows);
+	memset(c, 0, sizeof(*c));
+}
+
+static void read_cpu_name(char *out, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[256];
+
+	snprintf(out, size, "unknown processor");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *name = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) != 0 || !name)
+			continue;
+		name += 1 + (name[1] == ' ');
+		name[strcspn(name, "\n")] = '\0';
+		snprintf(out, size, "%s", name);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+static struct calibration_row *find_row(const struct calibration *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->rows[i].cliff->name, name))
+			return &c->rows[i];
+	return NULL;
+}
+
+/* Once all rows are there: which change points are another row's. */
+static void attribute(struct calibration *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct calibration_row *r = &c->rows[i], *other;
+		enum cliff_verdict before = r->real.verdict;
+
+		if (!r->cliff->behind || r->lacks)
+			continue;
+		other = find_row(c, r->cliff->behind);
+		if (!other || other->lacks)
+			continue;
+		cliff_attribute(r->cliff, &other->real, &r->real);
+		if (r->real.verdict != before)
+			r->behind = r->cliff->behind;
+	}
+}
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A sweep over every row that needs another. */
+static int one_round(struct cliff_native *n, struct calibration *c, struct cliff_sweeps *sweeps,
+                     unsigned round, size_t *open)
+{
+	int err = 0;
+
+	*open = 0;
+	for (size_t i = 0; i < c->n && err == 0; i++) {
+		const struct cliff *cliff = c->rows[i].cliff;
+
+		sp_progress("measuring cliffs", round * c->n + i, CLIFF_MAX_SWEEPS * c->n);
+		c->rows[i].lacks = cliff_native_lacks(cliff);
+		if (c->rows[i].lacks || cliff_sweeps_settled(cliff, &sweeps[i], c->quick))
+			continue;
+		err = cliff_sweep_native(n, cliff, c->quick, &sweeps[i]);
+		*open += !cliff_sweeps_settled(cliff, &sweeps[i], c->quick);
+	}
+	return err;
+}
+
+static int measure_rows(struct cliff_native *n, struct calibration *c)
+{
+	struct cliff_sweeps *sweeps = calloc(c->n, sizeof(*sweeps));
+	size_t open = 1;
+	int err = 0;
+
+	if (!sweeps)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu cliffs", c->n);
+	for (unsigned round = 0; open && err == 0; round++)
+		err = one_round(n, c, sweeps, round, &open);
+	sp_progress_end();
+	for (size_t i = 0; i < c->n && err == 0; i++) {
+		c->rows[i].curve = sweeps[i].curve;
+		c->rows[i].real = sweeps[i].result;
+	}
+	free(sweeps);
+	return err;
+}
+
+int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c)
+{
+	double begin = seconds_now();
+	int err;
+
+	c->quick = quick;
+	if ((err = measure_rows(n, c)) < 0)
+		return err;
+	attribute(c);
+	read_cpu_name(c->cpu, sizeof(c->cpu));
+	cliff_native_sizes(n, &c->sizes);
+	c->core_ghz = cliff_native_core_ghz(n);
+	c->tsc_ghz = cliff_native_tsc_ghz(n);
+	c->no_pmu = cliff_native_no_pmu(n);
+	c->has_huge_pages = cliff_native_arena(n)->has_huge_pages;
+	c->seconds = seconds_now() - begin;
+	return 0;
+}
+
+size_t calibration_count(const struct calibration *c, enum cliff_verdict v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += !c->rows[i].lacks && c->rows[i].real.verdict == v;
+	return n;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/calibrate/calibration.h"
+#include "profiler/cmd.h"
+
+enum { OPT_QUICK = 256, OPT_ONLY, OPT_FORMAT };
+
+struct options {
+	bool quick;
+	const char *only, *format;
+};
+
+static const struct argp_option argp_options[] = {
+	{ "quick", OPT_QUICK, NULL, 0, "Fewer pressures and repetitions", 0 },
+	{ "only", OPT_ONLY, "GLOB", 0, "Only the cliffs whose name matches, such as 'f*-latency'", 0 },
+	{ "format", OPT_FORMAT, "WORD", 0, "text (default), json or csv", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_QUICK:
+		o->quick = true;
+		return 0;
+	case OPT_ONLY:
+		o->only = arg;
+		return 0;
+	case OPT_FORMAT:
+		o->format = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+struct format {
+	const char *name;
+	int (*write)(const struct calibration *c, FILE *f);
+};
+
+static int find_format(const char *name, const struct format **out)
+{
+	static const struct format formats[] = { { "text", calibration_text },
+		                                 { "json", calibration_json },
+		                                 { "csv", calibration_csv } };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, name)) {
+			*out = &formats[i];
+			return 0;
+		}
+	return sp_fail(SP_EUSAGE, "--format: '%s' is none of text, json, csv", name);
+}
+
+static int calibrate(const struct options *o, struct calibration *c)
+{
+	struct cliff_native *n = NULL;
+	int err = cliff_native_open(&n);
+
+	if (err == 0)
+		err = calibration_measure(n, o->quick, c);
+	cliff_native_close(n);
+	return err;
+}
+
+int cmd_calibrate(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.doc = "Measure what this processor's core is, by microbenchmarks that each "
+		       "expose one feature."
+	};
+	struct options o = { .format = "text" };
+	const struct format *format = NULL;
+	struct calibration c = { 0 };
+	int first, err;
+
+	if ((err = cmd_parse(&argp, argc, argv, 0, &first, &o)) < 0)
+		return err;
+	if (first < argc)
+		return sp_fail(SP_EUSAGE, "%s takes no '%s'", argv[0], argv[first]);
+	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
+		return err;
+	err = calibrate(&o, &c);
+	if (err == 0)
+		err = format->write(&c, stdout);
+	calibration_fini(&c);
+	return err;
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# skidprof calibrate on the processor itself: a few rows, their form in all formats. What they measure is not judged: other
+# programs run beside this test.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+
+if [ "$(uname -m)" != x86_64 ]; then
+	check 'no cliffs for this processor is an error' status 1 "$SKIDPROF" calibrate --quick
+	check 'that is said' grep -q 'only for x86-64' err
+	exit 0
+fi
+
+check 'a few rows' status 0 "$SKIDPROF" calibrate --quick --only '*mul-latency' --format json
+cp out few.json
+cat >schema.py <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+kinds = {"cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)), "quick": bool,
+         "seconds": float, "cliffs": list}
+row_kinds = {"name": str, "class": str, "unit": str, "real": (float, type(None)), "lo": (float, type(None)),
+             "hi": (float, type(None)), "verdict": str, "note": (str, type(None)), "integer": bool, "params": str,
+             "curve": list}
+def has(what, kinds):
+    for key, kind in kinds.items():
+        assert key in what, key
+        assert isinstance(what[key], kind), (key, what[key])
+has(doc, kinds)
+assert doc["cliffs"], "no rows"
+for row in doc["cliffs"]:
+    has(row, row_kinds)
+    assert row["class"] in ("latency", "bandwidth", "capacity", "special"), row
+    assert row["verdict"] in ("clean", "weak", "absent", "noisy", "unsupported"), row
+    if row["verdict"] == "unsupported":
+        continue
+    assert row["curve"] and all(len(p) == 3 and p[1] > 0 and p[2] >= 0 for p in row["curve"]), row
+    pressures = [p[0] for p in row["curve"]]
+    assert pressures == sorted(set(pressures)), pressures
+    if row["verdict"] != "absent":
+        assert row["lo"] <= row["real"] <= row["hi"], row
+print(" ".join(sorted(r["name"] for r in doc["cliffs"])))
+PY
+check 'JSON has the documented form' sh -c 'python3 schema.py few.json >names'
+check 'and the rows that were asked for' grep -qx 'fmul-latency imul-latency mul-latency vmul-latency' names
+check 'rows of other classes' status 0 "$SKIDPROF" calibrate --quick --only '[ar][dlo][db-]*' --format json
+cp out all.json
+check 'has the same form' sh -c 'python3 schema.py all.json >/dev/null'
+check 'a row that must be told from another brings it along' status 0 "$SKIDPROF" calibrate --quick --only flag-regs --format csv
+check 'CSV has a line for each' sh -c '[ "$(cut -d, -f1 out | tr "\n" " ")" = "name rob flag-regs " ]'
+check 'with as many fields' sh -c '[ -z "$(grep -v "^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[a-z]*,[^,]*$" out)" ]'
+check 'text' status 0 "$SKIDPROF" calibrate --quick --only zero-idiom
+check 'names the processor and the clock' grep -q 'GHz; cycles by' out
+check 'counts the verdicts' grep -q '^1 cliffs: ' out
+perf stat -e cycles:u true >/dev/null 2>perf.err
+if grep -q 'not supported' perf.err; then
+	check 'without counters it says that the skid is not known' grep -q "skid of this processor can't be measured" out
+fi
+
+check 'a misspelt row' status 2 "$SKIDPROF" calibrate --only imul-latencx
+check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
+check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
+check 'a misspelt format' status 2 "$SKIDPROF" calibrate --format yaml
+check 'a word too many' status 2 "$SKIDPROF" calibrate rob
+exit 0
