@@ -79,7 +79,7 @@ if command -v perf >/dev/null; then
 	perf script -i pages.data -F pid,tid,comm --show-task-events >pages.txt 2>/dev/null
 	# 300 of the program and of its thread, 600 of the child that becomes another program.
 	check 'main, thread, child and exec are all sampled' test "$(awk '$0 !~ /PERF_/ { n[$1 $2]++ }
-		END { for (k in n) c += n[k] >= 300, d += n[k] >= 600; print c, d }' pages.txt)" = '3 1'
+		END { for (k in n) { c += n[k] >= 300; d += n[k] >= 600 } print c, d }' pages.txt)" = '3 1'
 	$R -q -e page-faults,task-clock -c 1 -o read.data ./pages
 	check 'so they are with values read' test "$(perf script -D -i read.data 2>/dev/null | grep -cE 'PERF_RECORD_SAMPLE')" -ge 1200
 	check 'maps carry the build id' sh -c "perf buildid-list -i two.data | grep -q $(readelf -n two | sed -n 's/ *Build ID: //p')"
