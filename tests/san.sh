@@ -35,7 +35,7 @@ step()
 gcc -O2 -g samples/mcf.c -o "$dir/mcf" && g++ -O2 -g samples/soplex.cc -o "$dir/soplex" || exit 1
 data=$dir/san.data truth=$dir/san.truth
 # 3 is "done, but not to be trusted": a run this short may end so.
-step 'record with truth' 0 "$skidprof" record -q -o "$data" --truth "$truth" -- "$dir/mcf" 300
+step 'record with truth' 0 "$skidprof" record -q --pmu sim -o "$data" --truth "$truth" -- "$dir/mcf" 300
 step 'report, both' any "$skidprof" report -i "$data" --both
 step 'report as JSON' any "$skidprof" report -i "$data" --format json
 step 'report as CSV' any "$skidprof" report -i "$data" --format csv
@@ -43,8 +43,17 @@ for method in raw loops path flow full; do
 	step "compare, --method $method" any "$skidprof" compare -i "$data" --truth "$truth" --method $method
 done
 step 'truth of a C++ program' 0 "$skidprof" truth -o "$dir/soplex.truth" -- "$dir/soplex" 3
-step 'a C++ program with branch records' 0 "$skidprof" record -q -b -o "$dir/soplex.data" -- "$dir/soplex" 12
+step 'a C++ program with branch records' 0 "$skidprof" record -q --pmu sim -b -o "$dir/soplex.data" -- "$dir/soplex" 12
 step 'its report' any "$skidprof" report -i "$dir/soplex.data" --both
+if "$skidprof" record -q --pmu hardware -e page-faults -o "$dir/k.data" true 2>/dev/null; then
+	step 'a group of kernel events, threads and children' 0 "$skidprof" record -q --pmu hardware -z --stats \
+		-e '{task-clock/20011:u,page-faults},{context-switches}' -o "$dir/k.data" -- sh -c 'true & true; "$0" 100' "$dir/mcf"
+	step 'its report' any "$skidprof" report -i "$dir/k.data" --both
+	step 'a thread alone, for a while' 0 "$skidprof" record -q --pmu hardware -t $$ -e page-faults,cpu-clock -D 10 \
+		--duration 0.1 --max-size 1M -o "$dir/k.data"
+	step 'names of events' 0 "$skidprof" record -e help
+	step 'an event that is none' 2 "$skidprof" record --pmu hardware -e '{page-faults,no-such}' true
+fi
 head -c 3000 "$data" >"$dir/cut.data"
 step 'a file that was cut off' any "$skidprof" report -i "$dir/cut.data"
 step 'a file that is no recording' 1 "$skidprof" report -i "$dir/mcf"
