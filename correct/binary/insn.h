@@ -51,12 +51,29 @@ enum insn_flag {
 	INSN_FP_CONVERT = 1 << 16, /* of the FP ones: compares and converts */
 };
 
+/*
+ * Bits of insn.fp: how an instruction with INSN_FP_SCALAR or INSN_FP_VECTOR
+ * computes, for events that count it by operation, precision or width.  0 is
+ * not known (x87, half precision, what capstone doesn't know).
+ */
+enum insn_fp {
+	INSN_FP_KNOWN = 1 << 0,
+	INSN_FP_ADD = 1 << 1, /* adds or subtracts, across a vector too */
+	INSN_FP_MUL = 1 << 2,
+	INSN_FP_DIV = 1 << 3,    /* divides, square roots */
+	INSN_FP_ROUND = 1 << 4,  /* rounds, takes exponents and the like */
+	INSN_FP_SINGLE = 1 << 5, /* else double */
+	INSN_FP_256 = 1 << 6,
+	INSN_FP_512 = 1 << 7, /* else 128 bits, or one number */
+};
+
 struct insn {
 	uint64_t vaddr;  /* as linked */
 	uint64_t target; /* JUMP, COND, CALL: as linked; with INSN_MEM_TARGET the slot's address; else 0 */
 	uint32_t flags;  /* enum insn_flag */
 	uint8_t size_bytes;
 	uint8_t flow; /* enum insn_flow */
+	uint8_t fp;   /* enum insn_fp */
 };
 
 enum insn_isa { ISA_NONE, ISA_X86_64, ISA_AARCH64 };

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { KIND_FP = 1, KIND_FMA = 2, KIND_CONVERT = 4 };
+enum { KIND_FP = 1, KIND_FMA = 2, KIND_CONVERT = 4, KIND_ADD = 8, KIND_MUL = 16, KIND_DIV = 32 };
 
 #define N_WORDS(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -27,6 +27,16 @@ static const char *const fp_convert[] = {
 	"fcvtns", "fcvtnu", "fcvtps", "fcvtpu", "fcvtxn", "fcvtxn2", "fcvtzs", "fcvtzu", "scvtf", "ucvtf",
 };
 
+/* What else they are to events that count by operation. */
+static const struct {
+	const char *name;
+	uint16_t kind;
+} fp_operations[] = {
+	{ "fadd", KIND_ADD },  { "faddp", KIND_ADD }, { "fsub", KIND_ADD },
+	{ "fabd", KIND_ADD },  { "fmul", KIND_MUL },  { "fmulx", KIND_MUL },
+	{ "fnmul", KIND_MUL }, { "fdiv", KIND_DIV },  { "fsqrt", KIND_DIV },
+};
+
 void insn_a64_learn(struct insn_decoder *d)
 {
 	for (unsigned id = 1; id < INSN_MAX_IDS && id < ARM64_INS_ENDING; id++) {
@@ -40,6 +50,9 @@ void insn_a64_learn(struct insn_decoder *d)
 			d->kind[id] = KIND_FP | KIND_FMA;
 		if (insn_word_in(name, fp_convert, N_WORDS(fp_convert)))
 			d->kind[id] = KIND_FP | KIND_CONVERT;
+		for (size_t i = 0; i < N_WORDS(fp_operations); i++)
+			if (!strcmp(name, fp_operations[i].name))
+				d->kind[id] |= fp_operations[i].kind;
 	}
 }
 
@@ -211,6 +224,9 @@ static void find_arithmetic(struct insn_decoder *d, const cs_insn *detail, struc
 		              (kind & KIND_FMA ? INSN_FMA : 0) | (kind & KIND_CONVERT ? INSN_FP_CONVERT : 0);
 	else if (uses_vectors(&detail->detail->arm64))
 		out->flags |= INSN_SIMD_INT;
+	if (kind & KIND_FP && !(kind & KIND_CONVERT))
+		out->fp = INSN_FP_KNOWN | (kind & KIND_ADD ? INSN_FP_ADD : 0) |
+		          (kind & KIND_MUL ? INSN_FP_MUL : 0) | (kind & KIND_DIV ? INSN_FP_DIV : 0);
 }
 
 int insn_a64_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, struct insn *out)

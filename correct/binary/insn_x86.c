@@ -24,6 +24,7 @@ enum {
 	KIND_MANY = 64, /* gathers and scatters */
 	KIND_PREFETCH = 128,
 	KIND_CONVERT = 256,
+	KIND_FP_SHIFT = 9, /* enum insn_fp from here on: its first bits, which the name tells */
 };
 
 #define N_WORDS(words) (sizeof(words) / sizeof((words)[0]))
@@ -72,6 +73,19 @@ static const char *const fp_stems[] = {
 	"round", "rsqrt",  "rsqrt14", "rsqrt28", "scalef", "sqrt",   "sub",
 };
 
+/* Of those what they are to events that count by operation; the rest is minimum, maximum, reciprocals, dot products. */
+static const struct {
+	const char *stem;
+	uint8_t fp;
+} fp_operations[] = {
+	{ "add", INSN_FP_ADD },        { "addsub", INSN_FP_ADD },   { "sub", INSN_FP_ADD },
+	{ "hadd", INSN_FP_ADD },       { "hsub", INSN_FP_ADD },     { "mul", INSN_FP_MUL },
+	{ "div", INSN_FP_DIV },        { "sqrt", INSN_FP_DIV },     { "round", INSN_FP_ROUND },
+	{ "rndscale", INSN_FP_ROUND }, { "reduce", INSN_FP_ROUND }, { "getexp", INSN_FP_ROUND },
+	{ "getmant", INSN_FP_ROUND },  { "scalef", INSN_FP_ROUND }, { "range", INSN_FP_ROUND },
+	{ "exp2", INSN_FP_ROUND },
+};
+
 static const char *const fma_stems[] = { "fmadd", "fmaddsub", "fmsub", "fmsubadd", "fnmadd", "fnmsub" };
 
 static uint16_t dest_kind(const char *name)
@@ -108,6 +122,16 @@ static uint16_t convert_kind(const char *name)
 	return KIND_CONVERT | (scalar ? KIND_FP_SCALAR : KIND_FP_VECTOR);
 }
 
+static uint16_t fp_operation(const char *stem, bool single)
+{
+	uint16_t fp = INSN_FP_KNOWN | (single ? INSN_FP_SINGLE : 0);
+
+	for (size_t i = 0; i < N_WORDS(fp_operations); i++)
+		if (!strcmp(stem, fp_operations[i].stem))
+			fp |= fp_operations[i].fp;
+	return (uint16_t)(fp << KIND_FP_SHIFT);
+}
+
 static uint16_t fp_kind(const char *name)
 {
 	char stem[32];
@@ -134,7 +158,7 @@ static uint16_t fp_kind(const char *name)
 	fma = is_fma(stem);
 	if (!fma && !insn_word_in(stem, fp_stems, N_WORDS(fp_stems)))
 		return 0;
-	return kind | (fma || !strcmp(stem, "dp") ? KIND_FMA : 0);
+	return kind | (fma || !strcmp(stem, "dp") ? KIND_FMA : 0) | fp_operation(stem, name[len - 1] == 's');
 }
 
 void insn_x86_learn(struct insn_decoder *d)
@@ -321,6 +345,21 @@ static uint32_t operand_arithmetic(const cs_x86 *x86, uint16_t kind)
 	return 0;
 }
 
+static uint8_t operand_width(const cs_x86 *x86)
+{
+	uint8_t width = 0;
+
+	for (uint8_t i = 0; i < x86->op_count; i++) {
+		unsigned reg = x86->operands[i].type == X86_OP_REG ? x86->operands[i].reg : 0;
+
+		if (reg >= X86_REG_ZMM0 && reg <= X86_REG_ZMM31)
+			return INSN_FP_512;
+		if (reg >= X86_REG_YMM0 && reg <= X86_REG_YMM31)
+			width = INSN_FP_256;
+	}
+	return width;
+}
+
 static bool is_integer_division(const struct x86_form *f)
 {
 	return !f->vector && f->map == X86_MAP_ONE && (f->opcode & 0xfe) == 0xf6 && x86_form_reg(f) >= 6;
@@ -363,6 +402,9 @@ static void find_flags(struct insn_decoder *d, const struct x86_form *f, const u
 	kind = d->kind[detail->id];
 	out->flags |=
 	        operand_memory(&detail->detail->x86, kind) | operand_arithmetic(&detail->detail->x86, kind);
+	out->fp = (uint8_t)(kind >> KIND_FP_SHIFT);
+	if (out->fp)
+		out->fp |= operand_width(&detail->detail->x86);
 	if (kind & KIND_PREFETCH)
 		out->flags |= INSN_PREFETCH;
 }

@@ -22,26 +22,45 @@ enum mix_kind {
 	MIX_CALL,
 	MIX_RETURN,
 	MIX_INDIRECT, /* indirect jumps and calls, returns not included */
+	MIX_DIRECT,   /* branches whose target stands in them, taken or not */
+	MIX_DIRECT_TAKEN,
 	MIX_LOAD,
 	MIX_STORE,
+	MIX_MEMORY, /* loads or stores; what does both counts once */
+	MIX_LOCK,   /* atomic read-modify-write */
+	MIX_NOP,
 	MIX_FP_SCALAR,
 	MIX_FP_VECTOR,
+	MIX_FP_ADD, /* instructions, of whatever width, x87 not included */
+	MIX_FP_MUL,
+	MIX_FP_DIV, /* square roots, too */
+	MIX_FP_FMA,
+	MIX_SIMD_INT, /* any other work on vector registers */
+	/*
+	 * Intel's FP_ARITH_INST_RETIRED: instructions by precision and width, those that do two operations an
+	 * element twice.  Bits 8 to 15 are the event's mask.
+	 */
+	MIX_FP_ARITH = 0x40,
+	/* AMD's retired floating-point operations of SSE and AVX.  Bits 8 to 11 are the event's mask. */
+	MIX_FLOPS = 0x41,
+	MIX_KIND_BITS = 0xff,
 };
 
 /*
- * The kind of an event.  name as perf prints it ("branches:u",
- * "cpu_core/BR_INST_RETIRED.NEAR_TAKEN/u", "r0141"); cpuid tells whose codes
- * a raw event has; NULL if not recorded.
+ * The kind of an event, with its mask where it has one.  name as perf or
+ * libpfm4 prints it ("branches:u", "cpu_core/BR_INST_RETIRED.NEAR_TAKEN/u",
+ * "skl::BR_INST_RETIRED:NEAR_TAKEN:u=1", "r0141"); cpuid tells whose codes a
+ * raw event has; NULL if not recorded.
  */
-enum mix_kind mix_kind_of(const char *name, uint32_t type, uint64_t config, const char *cpuid);
+int mix_kind_of(const char *name, uint32_t type, uint64_t config, const char *cpuid);
 
 /* Executions of an instruction count this often, wherever it goes next. */
-double mix_of_insn(enum mix_kind kind, const struct insn *insn);
+double mix_of_insn(int kind, const struct insn *insn);
 
 /*
  * What depends on where a block's last instruction goes: counted once for
  * each traversal of an edge of that kind.
  */
-double mix_of_edge(enum mix_kind kind, const struct insn *last, enum flow_edge_kind edge);
+double mix_of_edge(int kind, const struct insn *last, enum flow_edge_kind edge);
 
 #endif

@@ -62,7 +62,7 @@ struct scope_sums {
 
 struct mix {
 	struct evidence_input in;
-	enum mix_kind kind[MAX_KINDS];
+	int kind[MAX_KINDS];  /* enum mix_kind, with its mask */
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
 	int insn;                 /* index into kind[], -1 = instructions are not counted */
@@ -88,7 +88,7 @@ static void find_kinds(struct mix *m)
 
 	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < MAX_KINDS; i++) {
 		const struct pd_event *e = pd_event(r, i);
-		enum mix_kind kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
+		int kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 
 		if (kind == MIX_NONE || !(e->attr.read_format & PERF_FORMAT_GROUP) ||
 		    (i < rec->n_events && rec->events[i].same != (int)i))
@@ -378,7 +378,7 @@ static int finish(void *state)
 	return 0;
 }
 
-static void fill_weights(const struct problem *p, enum mix_kind kind, double *w)
+static void fill_weights(const struct problem *p, int kind, double *w)
 {
 	for (size_t e = 0; e < p->n_edges; e++) {
 		const struct problem_block *to = &p->blocks[p->edges[e].to],
