@@ -19,12 +19,15 @@ enum { MIN_PERIOD = 11 };
  * tells most about the flow comes first.
  */
 static const uint8_t fill_order[] = {
-	SIM_BRANCHES,  SIM_TAKEN_BRANCHES, SIM_LOADS,   SIM_STORES,        SIM_CALLS,      SIM_COND_BRANCHES,
-	SIM_FP_SCALAR, SIM_FP_VECTOR,      SIM_RETURNS, SIM_BRANCH_MISSES, SIM_L1D_MISSES,
+	SIM_BRANCHES,   SIM_TAKEN_BRANCHES, SIM_LOADS,     SIM_STORES,
+	SIM_CALLS,      SIM_COND_BRANCHES,  SIM_FP_SCALAR, SIM_INDIRECT_BRANCHES,
+	SIM_SIMD_INT,   SIM_FP_ADD,         SIM_FP_MUL,    SIM_FP_VECTOR,
+	SIM_RETURNS,    SIM_FP_DIV,         SIM_FP_FMA,    SIM_BRANCH_MISSES,
+	SIM_L1D_MISSES,
 };
 
 /* The first of them that tell of the flow: counts that are not architectural are not worth a turn. */
-enum { N_ARCHITECTURAL = 9 };
+enum { N_ARCHITECTURAL = 15 };
 
 /* Names that perf's users know beside ours. */
 static const struct {

@@ -54,7 +54,7 @@ enum {
 	SIM_K_MEMORY,
 };
 
-enum { SIM_EVENTS_ROOM = 16 }; /* SIM_N_EVENTS, rounded up for vector additions */
+enum { SIM_EVENTS_ROOM = 24 }; /* SIM_N_EVENTS, rounded up for vector additions */
 
 _Static_assert((int)SIM_N_EVENTS <= (int)SIM_EVENTS_ROOM, "room for all events");
 
@@ -67,7 +67,7 @@ struct sim_insn {
 	uint16_t ports, latency_cyc;
 	uint16_t occupancy_16;
 	uint8_t cls;
-	uint16_t events; /* bit per event that its retirement counts for */
+	uint32_t events; /* bit per event that its retirement counts for */
 	uint16_t ip_off; /* from the block's start */
 	uint16_t index;  /* in the block */
 	/* places in its register file, load and store queue taken by the block's instructions before it */

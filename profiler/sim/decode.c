@@ -231,8 +231,11 @@ static unsigned exit_events(unsigned exit)
 	case SIM_X_COND:
 		return 1u << SIM_BRANCHES | 1u << SIM_COND_BRANCHES;
 	case SIM_X_CALL:
-	case SIM_X_CALL_IND:
 		return 1u << SIM_BRANCHES | 1u << SIM_CALLS;
+	case SIM_X_CALL_IND:
+		return 1u << SIM_BRANCHES | 1u << SIM_CALLS | 1u << SIM_INDIRECT_BRANCHES;
+	case SIM_X_JUMP_IND:
+		return 1u << SIM_BRANCHES | 1u << SIM_INDIRECT_BRANCHES;
 	case SIM_X_RET:
 		return 1u << SIM_BRANCHES | 1u << SIM_RETURNS;
 	default:
@@ -260,7 +263,7 @@ static void count_places(struct sim_block *b)
 void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
 {
 	memset(b->total, 0, sizeof(b->total));
-	b->insn[b->n_insn - 1].events |= (uint16_t)exit_events(b->exit);
+	b->insn[b->n_insn - 1].events |= exit_events(b->exit);
 	for (uint32_t i = 0; i < b->n_insn; i++)
 		for (unsigned bits = b->insn[i].events; bits; bits &= bits - 1)
 			b->total[__builtin_ctz(bits)]++;

@@ -94,6 +94,18 @@ static bool is_packed(const struct sim_decoder *d)
 	return false;
 }
 
+static unsigned operation_events(int cls, const char *m)
+{
+	if (!strcmp(m, "fadd") || !strcmp(m, "fsub") || !strcmp(m, "faddp") || !strcmp(m, "fabd"))
+		return 1u << SIM_FP_ADD;
+	if (!strcmp(m, "fmul") || !strcmp(m, "fnmul") || !strcmp(m, "fmulx"))
+		return 1u << SIM_FP_MUL;
+	if (!strcmp(m, "fdiv") || !strcmp(m, "fsqrt"))
+		return 1u << SIM_FP_DIV;
+	/* Steps of a reciprocal square root go to the same unit. */
+	return cls == SIM_C_FMA && strncmp(m, "frs", 3) ? 1u << SIM_FP_FMA : 0;
+}
+
 static void classify(struct sim_decoder *d, struct sim_insn *in)
 {
 	const char *m = d->insn->mnemonic;
@@ -104,7 +116,10 @@ static void classify(struct sim_decoder *d, struct sim_insn *in)
 		cls = sim_class_by_prefix(vector, m);
 		in->cls = (uint8_t)(cls < 0 ? SIM_C_VINT : cls);
 		if (in->cls >= SIM_C_FADD && in->cls <= SIM_C_FCOMI && strcmp(m, "umov") && strcmp(m, "smov"))
-			in->events |= (uint16_t)(1u << (is_packed(d) ? SIM_FP_VECTOR : SIM_FP_SCALAR));
+			in->events |= 1u << (is_packed(d) ? SIM_FP_VECTOR : SIM_FP_SCALAR) |
+			              operation_events(in->cls, m);
+		else
+			in->events |= 1u << SIM_SIMD_INT;
 		return;
 	}
 	cls = sim_class_by_prefix(scalar, m);

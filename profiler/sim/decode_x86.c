@@ -176,6 +176,26 @@ static bool is_fp_arithmetic(int cls)
 	}
 }
 
+/* Minimum, maximum and compare take the adder's way, reciprocals the multiplier's, and dot products FMA's. */
+static unsigned operation_events(int cls, const char *m)
+{
+	switch (cls) {
+	case SIM_C_FADD:
+		return strstr(m, "add") || strstr(m, "sub") ? 1u << SIM_FP_ADD : 0;
+	case SIM_C_FMUL:
+		return !strncmp(m, "mul", 3) ? 1u << SIM_FP_MUL : 0;
+	case SIM_C_FMA:
+		return 1u << SIM_FP_FMA;
+	case SIM_C_FDIV32:
+	case SIM_C_FDIV64:
+	case SIM_C_FSQRT32:
+	case SIM_C_FSQRT64:
+		return 1u << SIM_FP_DIV;
+	default:
+		return 0;
+	}
+}
+
 /* Packed or scalar, single or double stands in the last two letters: addps, vmulsd. */
 static void fp_kind(struct sim_insn *in, const char *m)
 {
@@ -189,7 +209,7 @@ static void fp_kind(struct sim_insn *in, const char *m)
 		in->cls = SIM_C_FSQRT32;
 	if (!is_fp_arithmetic(in->cls) || strstr(m, "mov") || m[0] == 'p')
 		return;
-	in->events |= (uint16_t)(1u << (packed ? SIM_FP_VECTOR : SIM_FP_SCALAR));
+	in->events |= 1u << (packed ? SIM_FP_VECTOR : SIM_FP_SCALAR) | operation_events(in->cls, m);
 }
 
 static const cs_x86 *detail(const struct sim_decoder *d)
@@ -224,6 +244,8 @@ static void classify(struct sim_decoder *d, struct sim_insn *in)
 		cls = sim_class_by_prefix(vector, m);
 		in->cls = (uint8_t)(cls < 0 ? SIM_C_VINT : cls);
 		fp_kind(in, m);
+		if (touches_vector(d) && !(in->events & (1u << SIM_FP_VECTOR | 1u << SIM_FP_SCALAR)))
+			in->events |= 1u << SIM_SIMD_INT;
 		return;
 	}
 	if (in_group(d, X86_GRP_FPU) || (*m == 'f' && strncmp(m, "fx", 2))) {

@@ -29,15 +29,24 @@ enum sim_event {
 	SIM_L1D_MISSES, /* loads that found their line in no first-level cache */
 	SIM_L2_MISSES,
 	SIM_L3_MISSES,
+	SIM_INDIRECT_BRANCHES, /* jumps and calls, returns not included */
+	SIM_FP_ADD,            /* and subtract; these four of either width, x87 not included */
+	SIM_FP_MUL,
+	SIM_FP_DIV, /* and square root */
+	SIM_FP_FMA,
+	SIM_SIMD_INT, /* any other work on vector registers: integers, moves, logic */
 	SIM_N_EVENTS,
 };
 
 static inline const char *sim_event_name(unsigned event)
 {
 	static const char *const names[SIM_N_EVENTS] = {
-		"cycles",    "instructions",  "branches",   "taken-branches", "cond-branches",
-		"calls",     "returns",       "loads",      "stores",         "fp-scalar",
-		"fp-vector", "branch-misses", "l1d-misses", "l2-misses",      "l3-misses",
+		"cycles",        "instructions", "branches",  "taken-branches",
+		"cond-branches", "calls",        "returns",   "loads",
+		"stores",        "fp-scalar",    "fp-vector", "branch-misses",
+		"l1d-misses",    "l2-misses",    "l3-misses", "indirect-branches",
+		"fp-add",        "fp-mul",       "fp-div",    "fp-fma",
+		"simd-int",
 	};
 
 	return event < SIM_N_EVENTS ? names[event] : NULL;

@@ -262,6 +262,34 @@ static void totals_are_sums_over_the_instructions(void **state)
 	assert_int_equal(r.core->pmu.value[SIM_BRANCHES], 1000);
 	assert_int_equal(r.core->pmu.value[SIM_TAKEN_BRANCHES], 1000);
 	assert_int_equal(r.core->pmu.value[SIM_COND_BRANCHES], 0);
+	assert_int_equal(r.core->pmu.value[SIM_INDIRECT_BRANCHES], 0);
+	assert_int_equal(r.core->pmu.value[SIM_FP_ADD], 2000);
+	assert_int_equal(r.core->pmu.value[SIM_FP_MUL], 0);
+	free(b);
+	rig_stop(&r);
+}
+
+/* mulps, vfmadd231sd, sqrtsd, minsd, paddd, movaps, jmp *rax: what each counts for beside its kind. */
+static void operations_and_indirect_branches_are_told(void **state)
+{
+	const char *const insns[] = { "0f59c1",   "c4e2e9b9d9", "f20f51c1", "f20f5dc1",
+		                      "660ffec1", "0f28c1",     "ffe0" };
+	struct sim_block *b;
+	struct rig r;
+
+	(void)state;
+	prepare(&r, 30, 97, 89);
+	b = block_at(&r, 0x400000, insns, 7);
+	for (unsigned i = 0; i < 10; i++)
+		sim_core_run(r.core, b, 7, b->ip, no_memory);
+	assert_int_equal(r.core->pmu.value[SIM_FP_MUL], 10);
+	assert_int_equal(r.core->pmu.value[SIM_FP_FMA], 10);
+	assert_int_equal(r.core->pmu.value[SIM_FP_DIV], 10);
+	assert_int_equal(r.core->pmu.value[SIM_FP_ADD], 0);
+	assert_int_equal(r.core->pmu.value[SIM_FP_VECTOR], 10);
+	assert_int_equal(r.core->pmu.value[SIM_FP_SCALAR], 30);
+	assert_int_equal(r.core->pmu.value[SIM_SIMD_INT], 20);
+	assert_int_equal(r.core->pmu.value[SIM_INDIRECT_BRANCHES], 10);
 	free(b);
 	rig_stop(&r);
 }
@@ -301,6 +329,7 @@ int main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_samples),
 		cmocka_unit_test(branch_records_are_the_last_taken_ones_newest_first),
 		cmocka_unit_test(totals_are_sums_over_the_instructions),
+		cmocka_unit_test(operations_and_indirect_branches_are_told),
 		cmocka_unit_test(a_rep_instruction_retires_once),
 	};
 
