@@ -18,6 +18,7 @@ int tasks_new(const struct tasks_config *config, struct tasks **out)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	t->config = *config;
 	t->mode = tasks_choose_mode(config);
+	t->build_ids = tasks_can_build_id();
 	t->stats.inherited = t->mode == INHERIT;
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	t->fds = calloc(config->n_events, sizeof(*t->fds));

@@ -50,12 +50,13 @@ struct tasks {
 	struct event_times *times; /* [n_events], of leaders */
 	int *fds;                  /* [n_events] of the group being opened */
 	int epoll_fd;
-	bool on, attaching, stopping;
+	bool on, attaching, stopping, build_ids;
 	struct tasks_stats stats;
 };
 
 /* tasks_open.c */
 enum tasks_mode tasks_choose_mode(const struct tasks_config *c);
+bool tasks_can_build_id(void);
 struct pe_event tasks_tracker(const struct tasks *t);
 int tasks_open_system(struct tasks *t);
 /* A task's own events and ring (FOLLOW). */

@@ -26,6 +26,24 @@ static bool can_inherit_reads(void)
 	return fd >= 0;
 }
 
+/* Can maps carry the build id of what was mapped (Linux 5.12)? */
+bool tasks_can_build_id(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+		                        .size = PERF_ATTR_SIZE_VER7,
+		                        .config = PERF_COUNT_SW_DUMMY,
+		                        .mmap = 1,
+		                        .mmap2 = 1,
+		                        .build_id = 1,
+		                        .disabled = 1,
+		                        .exclude_kernel = 1 };
+	int fd = pe_open(&attr, &(struct pe_place){ .tid = 0, .cpu = -1, .group_fd = -1 });
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 enum tasks_mode tasks_choose_mode(const struct tasks_config *c)
 {
 	bool reads = false;
@@ -53,6 +71,7 @@ struct pe_event tasks_tracker(const struct tasks *t)
 		                              .sample_id_all = 1,
 		                              .mmap = 1,
 		                              .mmap2 = 1,
+		                              .build_id = t->build_ids,
 		                              .comm = 1,
 		                              .comm_exec = 1,
 		                              .task = 1,
