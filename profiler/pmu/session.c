@@ -325,6 +325,10 @@ static int finish(struct session *s, int err)
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	s->sum->n_lost += s->sum->tasks.n_untold;
+	/* What no record of the kernel's tells, one of ours does: times are those of the monotonic clock. */
+	if (s->sum->tasks.n_untold && s->w && !s->full &&
+	    pd_write_lost(s->w, session_id(s, 0), s->sum->tasks.n_untold, now_ns()) < 0)
+		err2 = -SP_EIO;
 	if (s->hooks->end && s->w)
 		s->hooks->end(s->hooks->arg);
 	if (s->w) {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""check.py GUEST: what the guest recorded (GUEST/out), against what its programs (GUEST/root/t) must do.
+"""check.py GUEST: what the guest recorded (GUEST/out), against what its programs must do.
 
 The programs' instructions are known one by one: by hand (see the .S files) and from a run that is single-stepped in
 qemu-aarch64.  In this guest a cycle is an instruction, and a counter's value v in a sample says that v instructions
 have retired, so the sample's ip must be the program's instruction number v, counted from 0.
 """
 import collections
+import json
 import os
 import re
 import subprocess
@@ -14,46 +15,65 @@ import sys
 
 GUEST = sys.argv[1]
 OUT = os.path.join(GUEST, "out")
-TURNS = 100000
+SKIDPROF = os.path.join(os.environ["BUILD"], "skidprof")
+# As run.sh builds the programs, and as their sources count.
+TURNS, STRAIGHT_TURNS = 100000, 20000
+TURNS_INSNS = 4 + TURNS * 51 + 3
+LONG_INSNS = 4 + 2000000 * 51 + 3
+TURNS_TRUTH = {"_start": 7 + TURNS * 13 // 2, "chain": 13 * TURNS, "divide": 7 * TURNS, "inner": 20 * TURNS, "odd": 9 * TURNS // 2}
+STRAIGHT_INSNS = 2 + STRAIGHT_TURNS * 1000 + 3
+STRAIGHT_TRUTH = {"_start": 5 + 250 * STRAIGHT_TURNS, "one": 100 * STRAIGHT_TURNS, "two": 200 * STRAIGHT_TURNS,
+                  "three": 50 * STRAIGHT_TURNS, "four": 250 * STRAIGHT_TURNS, "five": 150 * STRAIGHT_TURNS}
+
+n_checks = n_failed = 0
 
 
-class Tap:
-    n = 0
-    failed = 0
+def check(name, good, *notes):
+    global n_checks, n_failed
+    n_checks += 1
+    n_failed += not good
+    print(f"{'ok' if good else 'not ok'} {n_checks} - {name}")
+    for note in notes if not good else ():
+        print("# " + str(note).strip()[:600].replace("\n", "\n# "))
 
-    @classmethod
-    def check(cls, name, good, note=""):
-        cls.n += 1
-        cls.failed += not good
-        print(f"{'ok' if good else 'not ok'} {cls.n} - {name}")
-        if note and not good:
-            print(f"# {note}")
+
+def text(name):
+    try:
+        with open(os.path.join(OUT, name)) as f:
+            return f.read()
+    except OSError as e:
+        return str(e)
+
+
+def plain(event):
+    return re.sub(r":u$", "", event)
 
 
 Record = collections.namedtuple("Record", "pid tid time kind fields")
-
-
-class Sample:
-    def __init__(self, record):
-        self.pid, self.tid, self.time = record.pid, record.tid, record.time
-        self.event, ip, self.mode, period = record.fields[:4]
-        self.event = re.sub(r":u$", "", self.event)
-        self.ip, self.period = int(ip, 16), int(period)
-        self.values = {re.sub(r":u$", "", k): int(v) for k, v in (f.rsplit("=", 1) for f in record.fields[4:])}
+Sample = collections.namedtuple("Sample", "pid tid time event ip mode period values")
 
 
 class Recording:
     def __init__(self, name):
-        run = subprocess.run([os.path.join(GUEST, "dump"), os.path.join(OUT, name), "all"], capture_output=True, text=True)
-        self.error = run.stderr if run.returncode else ""
-        self.records = []
+        run = subprocess.run([os.path.join(GUEST, "dump"), os.path.join(OUT, name + ".data"), "all"], capture_output=True,
+                             text=True)
+        self.error, self.records, self.samples = run.stderr, [], []
         for line in run.stdout.splitlines():
-            w = line.split(" ")
-            self.records.append(Record(int(w[0]), int(w[1]), int(w[2]), w[3], w[4:]))
-        self.samples = [Sample(r) for r in self.records if r.kind == "sample"]
+            pid, tid, time, kind, *fields = line.split(" ")
+            self.records.append(Record(int(pid), int(tid), int(time), kind, fields))
+            if kind == "sample":
+                event, ip, mode, period, *values = fields
+                values = {plain(k): int(v) for k, v in (f.rsplit("=", 1) for f in values)}
+                self.samples.append(Sample(int(pid), int(tid), int(time), plain(event), int(ip, 16), mode, int(period), values))
 
-    def of(self, kind):
+    def of(self, event):
+        return [s for s in self.samples if s.event == event]
+
+    def records_of(self, kind):
         return [r for r in self.records if r.kind == kind]
+
+    def lost(self):
+        return sum(int(r.fields[0]) for r in self.records_of("lost"))
 
 
 class Path:
@@ -61,8 +81,8 @@ class Path:
 
     def __init__(self, name, before, body):
         log = os.path.join(GUEST, name + ".trace")
-        subprocess.run(["qemu-aarch64", "-singlestep", "-d", "exec,nochain", "-D", log,
-                        os.path.join(GUEST, name + ".short")], check=True)
+        subprocess.run(["qemu-aarch64", "-singlestep", "-d", "exec,nochain", "-D", log, os.path.join(GUEST, name + ".short")],
+                       check=True)
         with open(log) as f:
             self.ips = [int(line.split("/")[1], 16) for line in f if line.startswith("Trace")]
         self.before, self.body = before, body
@@ -70,18 +90,207 @@ class Path:
     def at(self, n):
         return self.ips[n if n < self.before else self.before + (n - self.before) % self.body]
 
+    def phases(self, ip):
+        """Places in the loop that have this ip."""
+        return [i for i in range(self.body) if self.ips[self.before + i] == ip]
 
-# Two turns of turns.S (an even, an odd one) and one of straight.S; see there.
-turns = Path("turns", 4, 102)
-straight = Path("straight", 2, 1000)
-Tap.check("turns.S, single-stepped, has the instructions counted by hand", len(turns.ips) == 4 + 4 * 51 + 3)
-Tap.check("straight.S too", len(straight.ips) == 2 + 4 * 1000 + 3)
 
-with open(os.path.join(OUT, "probe.out")) as f:
-    probe = f.read()
-Tap.check("libpfm4 knows the guest's core", "core arm_ac57\n" in probe, probe)
-Tap.check("the guest's PMU counts cycles and instructions exactly",
-          "cycles 4000000\n" in probe and "instructions 4000000\n" in probe, probe)
+def wrong_ips(samples, path):
+    return [(s.event, hex(s.ip), s.values, hex(path.at(s.values["instructions"]))) for s in samples
+            if s.mode != "user" or s.ip != path.at(s.values["instructions"])]
 
-print(f"1..{Tap.n}")
-sys.exit(Tap.failed > 0)
+
+def recorded(name, status="0"):
+    check(f"{name}: recorded", text(name + ".status").strip() == status, text(name + ".status"), text(name + ".err"))
+    r = Recording(name)
+    check(f"{name}: the file is read to its end", not r.error and r.records, r.error)
+    return r
+
+
+def the_pmu():
+    probe = text("probe.out")
+    check("libpfm4 knows the guest's core", "core arm_ac57\n" in probe, probe)
+    check("the guest's PMU counts cycles and instructions exactly", "cycles 4000000\ninstructions 4000000\n" in probe, probe)
+
+
+def one_program(turns):
+    r = recorded("turns")
+    for event in ("instructions", "cycles"):
+        check(f"turns: {TURNS_INSNS // 10007} samples of {event}, as its instructions make",
+              len(r.of(event)) == TURNS_INSNS // 10007, len(r.of(event)))
+    check("turns: every sample is where the program was", not wrong_ips(r.samples, turns), wrong_ips(r.samples, turns)[:3])
+    check("turns: cycles are instructions", all(s.values["cycles"] == s.values["instructions"] for s in r.samples))
+    check("turns: no sample is late", all(s.values[s.event] % 10007 == 0 for s in r.samples))
+    check("turns: nothing is lost, nothing throttled", r.lost() == 0 and not r.records_of("throttle"))
+    perf = recorded("perf")
+    check("turns: perf record takes the same samples", [(s.ip, s.values) for s in perf.samples] ==
+          [(s.ip, s.values) for s in r.of("cycles")])
+
+
+def known_skid(name, n, period, path, insns):
+    """A late sample: by value mod period, which the companion bounds by n, and whose phase in its period is fixed."""
+    r = recorded(name)
+    # An overflow of the last few instructions is noticed when the kernel has the program already, and it ends.
+    if r.samples and r.samples[-1].values["instructions"] == insns:
+        r.samples.pop()
+    late = [s.values["instructions"] % period for s in r.samples]
+    check(f"{name}: {insns // period} samples", len(late) in (insns // period, insns // period - 1), len(late))
+    check(f"{name}: every sample is where the program was", not wrong_ips(r.samples, path), wrong_ips(r.samples, path)[:3])
+    check(f"{name}: it is late by 0..{n - 1}", late and max(late) < n, max(late, default=None))
+    check(f"{name}: as the companion made it", len({s.values["instructions"] % n for s in r.samples}) == 1,
+          collections.Counter(s.values["instructions"] % n for s in r.samples).most_common(3))
+    return r, late
+
+
+def skids(turns, straight):
+    for n in (101, 1009):
+        _, late = known_skid(f"skid{n}", n, 10007, turns, TURNS_INSNS)
+        # Uniform: standard deviation of the mean n / sqrt(12) / sqrt(509); 4 of them.
+        mean = sum(late) / max(len(late), 1)
+        check(f"skid{n}: evenly late", abs(mean - (n - 1) / 2) < 4 * n / (12 * 509) ** 0.5, mean)
+    r, _ = known_skid("straight", 101, 10000, straight, STRAIGHT_INSNS)
+    ips = {s.ip for s in r.samples}
+    check("straight: its period shows at most 101 of 1000 instructions", len(ips) <= 101, len(ips))
+
+
+def tasks():
+    """Each task by the ips of its loop; the place in the loop tells how many instructions it did before it was counted."""
+    # First instruction of a task's loop; a turn's length; instructions before it, at its end.
+    nm = subprocess.run(["nm", os.path.join(GUEST, "root/t/tasks")], capture_output=True, text=True).stdout
+    loops = {w[2][0]: int(w[0], 16) for w in map(str.split, nm.splitlines()) if w[2].endswith("_turn")}
+    length = {"a": 5, "b": 7, "c": 9, "m": 11}
+    r = recorded("tasks")
+    by_task = collections.defaultdict(list)
+    for s in r.of("instructions"):
+        by_task[s.tid].append(s)
+    seen = {}
+    for tid, samples in by_task.items():
+        inside = [(s, name) for s in samples for name in loops if 0 <= s.ip - loops[name] < 4 * length[name]]
+        names = {name for _, name in inside}
+        if len(names) == 1:
+            name = names.pop()
+            phases = {((s.ip - loops[name]) // 4 - s.values["instructions"]) % length[name] for s, _ in inside}
+            seen[name] = (tid, samples, len(inside), phases)
+    check("tasks: both threads, the child and the first thread are sampled", set(seen) == set("abcm"), seen.keys())
+    for name, (tid, samples, n_inside, phases) in sorted(seen.items()):
+        total = length[name] * TURNS + (30 if name == "m" else 6)
+        # A task begins to be counted some time after it was made: at most 50,000 instructions (50 us) are missed.
+        n_max, n_min = total // 10007, (total - 50000) // 10007
+        check(f"tasks: {name} has its samples and no others", n_min <= len(samples) <= n_max and n_inside == len(samples),
+              (len(samples), n_min, n_max, n_inside))
+        check(f"tasks: {name}'s samples are where it was, all of them", len(phases) == 1, phases)
+    executed = [s for s in r.of("instructions") if s.tid not in {t[0] for t in seen.values()}]
+    check("tasks: the program executed in the second child is sampled, whole", len(executed) == TURNS_INSNS // 10007 and
+          len({s.tid for s in executed}) == 1, len(executed))
+    check("tasks: threads and children are recorded as such", len(r.records_of("fork")) == 4 and len(r.records_of("exit")) >= 5,
+          len(r.records_of("fork")), len(r.records_of("exit")))
+    check("tasks: so are their names", {"tasks", "turns"} <= {c.fields[0] for c in r.records_of("comm")})
+
+
+def attach(turns):
+    r = recorded("attach")
+    check("attach: samples of 0.3 s of a running process", 250 < len(r.of("instructions")) <= 310, len(r.of("instructions")))
+    common = None
+    for s in r.samples:
+        phases = {(p - s.values["instructions"]) % turns.body for p in turns.phases(s.ip)}
+        common = phases if common is None else common & phases
+    check("attach: every sample is where the process was", common, common)
+    check("attach: its maps are there", any(m.fields[-1] == "/t/spin" for m in r.records_of("mmap")))
+    check("attach: the process runs on", text("attach.state") == "R\n", text("attach.state"))
+
+
+def lost():
+    err = text("forbidden.err")
+    check("lost: what an ordinary user may not is said in one line, with the remedy", text("forbidden.status") == "1\n" and
+          err.count("\n") == 1 and "perf_event_paranoid" in err and not os.path.exists(os.path.join(OUT, "user/forbidden.data")), err)
+    for name in ("lost", "ended"):
+        err = text(name + ".err")
+        check(f"{name}: recorded by an ordinary user", text(name + ".status") == "0\n", err)
+        said = re.search(r"(\d+) samples .*lost", err)
+        n, lost, r = 2 * (LONG_INSNS // 100003), int(said[1]) if said else 0, Recording("user/" + name)
+        check(f"{name}: what is there and what the recorder says was lost make all samples", lost > 0 and r.samples and
+              len(r.samples) + lost == n, len(r.samples), n, err)
+        check(f"{name}: the file says so too", r.lost() == lost, r.lost())
+
+
+def killed(turns):
+    r = Recording("killed")
+    check("killed: the recorder was", text("killed.status") == "137\n", text("killed.status"))
+    check("killed: its file is readable", not r.error and r.samples, r.error)
+    late = float(text("killed.time")) - (r.samples[-1].time / 1e9 if r.samples else 0)
+    check("killed: at most the last second is lost", late < 1, late)
+    check("killed: its samples are where the program was", not wrong_ips(r.samples, turns), wrong_ips(r.samples, turns)[:3])
+    check("killed: the program is not left stopped", text("killed.state") in ("R\n", "S\n"), text("killed.state"))
+
+
+def steps(turns):
+    r = recorded("steps", "137")
+    times = [s.time for s in r.samples]
+    check("steps: times go on while the clock of the day steps", times and times == sorted(times) and
+          times[-1] - times[0] < 1e9, times[:1], times[-1:])
+    check("steps: every sample is where the program was", not wrong_ips(r.samples, turns), wrong_ips(r.samples, turns)[:3])
+
+
+def throttle(turns):
+    r = recorded("throttle")
+    n = len(r.records_of("throttle"))
+    check("throttle: the kernel throttles, and its records are there", n > 0 and len(r.of("cycles")) < TURNS_INSNS // 997, n)
+    check("throttle: the recorder says so", re.search(rf"stopped sampling {n} times?", text("throttle.err")), text("throttle.err"))
+    # While it is throttled it isn't counted either: values fall behind the program, by more each time.
+    check("throttle: the first samples are where the program was", not wrong_ips(r.samples[:100], turns),
+          wrong_ips(r.samples[:100], turns)[:3])
+
+
+def functions(report):
+    d = json.loads(report)
+    return d, {f["name"]: f for f in d["functions"]}
+
+
+def outside(funcs, truth, period):
+    """What ran after the last sample, less than a period, is not in the file, and in no interval."""
+    return {n: (t, funcs[n]["lo"], funcs[n]["hi"]) for n, t in truth.items()
+            if not funcs[n]["lo"] - period <= t <= funcs[n]["hi"] + period}
+
+
+def eps(funcs, truth, key):
+    total = sum(f[key] for f in funcs.values())
+    return 0.5 * sum(abs(funcs.get(n, {key: 0})[key] / total - t / sum(truth.values())) for n, t in truth.items())
+
+
+def corrected():
+    for name, truth, period in (("turns", TURNS_TRUTH, 10007), ("straight", STRAIGHT_TRUTH, 10000)):
+        host = subprocess.run([SKIDPROF, "report", "--format", "json", "-i", os.path.join(OUT, name + ".data"), "--symfs",
+                               os.path.join(GUEST, "root")], capture_output=True, text=True)
+        check(f"{name}: corrected here", host.returncode in (0, 3), host.stderr)
+        check(f"{name}: and in the guest", text(f"{name}_report.status").strip() == str(host.returncode), text(f"{name}_report.err"))
+        d, funcs = functions(host.stdout)
+        check(f"{name}: both alike", [f | {"module": 0} for f in d["functions"]] ==
+              [f | {"module": 0} for f in json.loads(text(f"{name}_report.out"))["functions"]])
+        check(f"{name}: all functions are there", set(truth) <= set(funcs), set(truth) - set(funcs))
+        raw, fixed = eps(funcs, truth, "raw"), eps(funcs, truth, "fixed")
+        print(f"# {name}: eps raw {raw:.2%}, fixed {fixed:.2%}")
+        check(f"{name}: the truth is in each interval", not outside(funcs, truth, period), outside(funcs, truth, period))
+        if name == "straight":
+            check("straight: its samples say nearly nothing of it, the correction makes it right", raw > 0.5 and fixed < 0.001)
+
+
+def main():
+    # Two turns of turns.S (an even, an odd one) and one of straight.S; see there.
+    turns, straight = Path("turns", 4, 102), Path("straight", 2, 1000)
+    check("turns.S, single-stepped, has the instructions counted by hand", len(turns.ips) == 4 + 4 * 51 + 3, len(turns.ips))
+    check("straight.S too", len(straight.ips) == 2 + 4 * 1000 + 3, len(straight.ips))
+    the_pmu()
+    one_program(turns)
+    skids(turns, straight)
+    tasks()
+    attach(turns)
+    lost()
+    killed(turns)
+    steps(turns)
+    throttle(turns)
+    corrected()
+    print(f"1..{n_checks}")
+    return n_failed > 0
+
+
+sys.exit(main())

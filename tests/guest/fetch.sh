@@ -6,9 +6,9 @@
 # What is there is kept: a second run does nothing.  Exit status 77 where the packages can't be had.
 set -u
 dir=$1
-# What skidprof is linked with (the libraries of the Makefile's BUILD_PACKAGES), and the guest's shell.
+# What skidprof is linked with (the libraries of the Makefile's BUILD_PACKAGES), the guest's shell, and perf.
 packages=(libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev libsmartcols-dev libjansson-dev libglpk-dev
-	libiberty-dev libpfm4-dev busybox-static)
+	libiberty-dev libpfm4-dev busybox-static linux-perf)
 stamp="$dir/stamp-$(cksum <"$0" | tr ' ' -)"
 [ -e "$stamp" ] && exit 0
 

@@ -37,7 +37,7 @@ needs()
 		needs "$root/lib/$lib" || exit 1
 	done
 }
-# program NAME SOURCE TURNS: one of assembly, whose every instruction is known.
+# program FILE SOURCE TURNS: one of assembly, whose every instruction is known.
 program()
 {
 	"${cc[@]}" -nostdlib -static "-DTURNS=$3" "tests/guest/$2.S" -o "$1"
@@ -47,13 +47,15 @@ rm -rf "$root" "$out" && mkdir -p "$root/bin" "$root/lib" "$root/t" "$out" || ex
 cp tests/guest/init tests/guest/tests "$root" || exit 1
 cp "$debian/sysroot/bin/busybox" "$root/bin/" || exit 1
 cp $arm64/skidprof "$root/t/" && aarch64-linux-gnu-strip -g "$root/t/skidprof" || exit 1
-needs $arm64/skidprof || exit 1
+cp "$debian/sysroot/usr/bin/perf" "$root/t/" || exit 1
+needs $arm64/skidprof && needs "$root/t/perf" || exit 1
 for name in probe companion; do
 	"${cc[@]}" -O2 -Wall -Wextra -Werror -static tests/guest/$name.c -lpfm -o "$root/t/$name" || exit 1
 done
-for name in turns straight tasks; do
-	program "$root/t/$name" $name 100000 && program "$guest/$name.short" $name 4 || exit 1
-done
+# The turns are known to check.py.
+program "$root/t/turns" turns 100000 && program "$root/t/straight" straight 20000 && program "$root/t/tasks" tasks 100000 || exit 1
+program "$guest/turns.short" turns 4 && program "$guest/straight.short" straight 4 || exit 1
+program "$root/t/long" turns 2000000 || exit 1
 program "$root/t/spin" turns 0xfffffffe || exit 1
 tests/guest/boot.sh "$debian/vmlinuz" "$root" "$out" || exit 1
 # shellcheck disable=SC2046 # a list of words

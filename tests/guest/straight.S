@@ -4,8 +4,8 @@
  * the other: one free flow.  A period that is a multiple of 1000 shows one
  * place of it over and over.
  *
- *	a turn: main 5 bl + 93 nop + subs + b.ne = 100,
- *	        one 100, two 200, three 50, four 400, five 150          1000
+ *	a turn: main 5 bl + 243 nop + subs + b.ne = 250,
+ *	        one 100, two 200, three 50, four 250, five 150          1000
  *
  * All of it: 2 + TURNS * 1000 + 3.
  */
@@ -21,7 +21,7 @@ turn:
 	bl	three
 	bl	four
 	bl	five
-	.rept	93
+	.rept	243
 	nop
 	.endr
 	subs	x19, x19, #1
@@ -43,5 +43,5 @@ turn:
 	body	one, 100
 	body	two, 200
 	body	three, 50
-	body	four, 400
+	body	four, 250
 	body	five, 150
