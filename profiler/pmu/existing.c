@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/buildid.h"
 
 static int write_name(struct pd_writer *w, pid_t pid, pid_t tid)
 {
@@ -47,7 +48,7 @@ static int write_names(struct pd_writer *w, pid_t pid)
 }
 
 /* "55d0c0a00000-55d0c0a21000 r-xp 00002000 08:01 1234  /bin/app": only what can be executed. */
-static int write_map(struct pd_writer *w, pid_t pid, const char *line)
+static int write_map(struct pd_writer *w, pid_t pid, const char *line, bool with_ids)
 {
 	unsigned long long begin, end, off, ino;
 	unsigned maj, min;
@@ -69,10 +70,12 @@ static int write_map(struct pd_writer *w, pid_t pid, const char *line)
 	m.flags = perms[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	if (line[at])
 		m.path = line + at;
+	if (with_ids && *m.path == '/')
+		m.build_id_bytes = buildid_read(m.path, m.build_id, sizeof(m.build_id));
 	return pd_write_mmap(w, (uint32_t)pid, (uint32_t)pid, 0, &m);
 }
 
-int existing_process(struct pd_writer *w, pid_t pid)
+static int write_process(struct pd_writer *w, pid_t pid, bool with_ids)
 {
 	char path[64], *line = NULL;
 	size_t cap = 0;
@@ -85,13 +88,19 @@ int existing_process(struct pd_writer *w, pid_t pid)
 		return err;
 	while (err == 0 && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		err = write_map(w, pid, line);
+		err = write_map(w, pid, line, with_ids);
 	}
 	free(line);
 	fclose(f);
 	return err;
 }
 
+int existing_process(struct pd_writer *w, pid_t pid)
+{
+	return write_process(w, pid, true);
+}
+
+/* Build ids of all that runs would take longer than they are worth: they are read when the file is closed. */
 int existing_all(struct pd_writer *w)
 {
 	DIR *dir = opendir("/proc");
@@ -100,7 +109,7 @@ int existing_all(struct pd_writer *w)
 
 	while (dir && err == 0 && (d = readdir(dir)))
 		if (atoi(d->d_name) > 0)
-			err = existing_process(w, (pid_t)atoi(d->d_name));
+			err = write_process(w, (pid_t)atoi(d->d_name), false);
 	if (dir)
 		closedir(dir);
 	return err;

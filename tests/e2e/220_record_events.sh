@@ -84,6 +84,12 @@ if command -v perf >/dev/null; then
 	check 'so they are with values read' test "$(perf script -D -i read.data 2>/dev/null | grep -cE 'PERF_RECORD_SAMPLE')" -ge 1200
 	check 'maps carry the build id' sh -c "perf buildid-list -i two.data | grep -q $(readelf -n two | sed -n 's/ *Build ID: //p')"
 fi
+cp two gone
+( sleep 0.5; cp pages gone.new; mv gone.new gone ) &
+$R -q -e cpu-clock -o gone.data ./gone 0.8
+wait $!
+"$SKIDPROF" report --raw -i gone.data >gone.out 2>&1
+check 'a program that was replaced meanwhile is told' grep -qi 'build id' gone.out
 "$SKIDPROF" report --raw -i two.data >raw 2>&1
 check 'skidprof report reads it' grep -q more raw
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long what counted, and what was lost. */
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "profiler/pmu/tasks_int.h"
+
+enum { MAX_MEMBERS = 64 };
+
+/* Times of a leader's group, which the kernel sums over all that inherited it. */
+void tasks_note_times(struct tasks *t, const struct opened *o)
+{
+	const struct pe_event *e;
+	uint64_t words[3 + 2 * MAX_MEMBERS] = { 0 };
+
+	if (o->event == TRACKER)
+		return;
+	e = &t->config.events[o->event];
+	if (e->leader != (size_t)o->event || !(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING))
+		return;
+	if (read(o->fd, words, sizeof(words)) <= 0)
+		return;
+	t->times[o->event].enabled_ns += (double)words[1];
+	t->times[o->event].running_ns += (double)words[2];
+}
+
+/*
+ * The part of its time that the worst group counted: the rest others had its counters.
+ * Events of a task on each of n CPUs are all enabled while it runs on any of them.
+ */
+static double least_share(const struct tasks *t)
+{
+	size_t n_cpus = t->mode == INHERIT ? (size_t)CPU_COUNT(&t->cpus) : 1;
+	double least = 1;
+
+	for (size_t i = 0; i < t->config.n_events; i++) {
+		const struct event_times *times = &t->times[i];
+		double share =
+		        times->enabled_ns > 0 ? times->running_ns * (double)n_cpus / times->enabled_ns : 1;
+
+		if (share < least)
+			least = share;
+	}
+	/* On the CPUs left out nothing was to be counted. */
+	return t->mode == INHERIT && t->config.cpus ? 1 : least;
+}
+
+/* How many samples a group's counters stand for; 0 where the kernel chose periods as it went. */
+static uint64_t samples_due(const struct tasks *t, const struct opened *leader)
+{
+	uint64_t words[3 + 2 * MAX_MEMBERS] = { 0 }, n = 0;
+
+	if (read(leader->fd, words, sizeof(words)) <= 0)
+		return 0;
+	for (size_t i = 0; i < words[0] && i < MAX_MEMBERS; i++) {
+		const struct perf_event_attr *attr = &t->config.events[(size_t)leader->event + i].attr;
+
+		if (attr->sample_period && !attr->freq)
+			n += words[3 + 2 * i] / attr->sample_period;
+	}
+	return n;
+}
+
+/*
+ * What a full ring of a task that has ended lost since its last record, no later one tells.
+ * It can be worked out, since a group's values are that task's alone.
+ */
+void tasks_count_untold(struct tasks *t, size_t stream)
+{
+	const struct stream *s = &t->streams.v[stream];
+	uint64_t due = 0;
+
+	if (s->source.cpu >= 0 || s->fd < 0 || !s->ring.was_full)
+		return;
+	for (size_t i = 0; i < t->opened.n; i++) {
+		const struct opened *o = &t->opened.v[i];
+
+		if (o->stream == stream && t->config.events[o->event].leader == (size_t)o->event &&
+		    t->config.events[o->event].attr.read_format & PERF_FORMAT_GROUP)
+			due += samples_due(t, o);
+	}
+	if (due > s->n_told)
+		t->stats.n_untold += due - s->n_told;
+}
+
+/*
+ * The kernel tells what was lost with the next record that fits, and when all has ended
+ * there is none.  So write one: a tracker of our own to each CPU's ring, to which a new
+ * name of ours (the old one) is news.  It is told apart by our number.
+ */
+static void make_rings_speak(struct tasks *t)
+{
+	struct pe_event e = tasks_tracker(t);
+	cpu_set_t before;
+	char name[16];
+
+	e.attr.inherit = 0;
+	if (sched_getaffinity(0, sizeof(before), &before) < 0 || prctl(PR_GET_NAME, name) < 0)
+		return;
+	for (size_t i = 0; i < t->streams.n; i++) {
+		const struct stream *s = &t->streams.v[i];
+		cpu_set_t one;
+		int fd;
+
+		if (s->source.cpu < 0 || s->fd < 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET((size_t)s->source.cpu, &one);
+		fd = pe_open(&e.attr, &(struct pe_place){ 0, s->source.cpu, -1 });
+		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->fd) == 0 &&
+		    sched_setaffinity(0, sizeof(one), &one) == 0)
+			prctl(PR_SET_NAME, name);
+		if (fd >= 0)
+			close(fd);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
+int tasks_stop(struct tasks *t, struct tasks_stats *out)
+{
+	int err;
+
+	for (size_t i = 0; i < t->opened.n; i++) {
+		ioctl(t->opened.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		tasks_note_times(t, &t->opened.v[i]);
+	}
+	t->stats.counted_share = least_share(t);
+	err = tasks_drain(t);
+	for (size_t i = 0; i < t->streams.n; i++)
+		tasks_count_untold(t, i);
+	t->stopping = true;
+	make_rings_speak(t);
+	*out = t->stats;
+	return err < 0 ? err : tasks_drain(t);
+}
