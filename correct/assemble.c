@@ -5,6 +5,27 @@
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
 
+static void scale(struct profile_count *c, double by)
+{
+	c->raw_cyc *= by;
+	c->cyc *= by;
+}
+
+/* Samples of time become cycles.  Instructions that are shares only stay what they are. */
+static void scale_cycles(struct profile *p)
+{
+	double by = p->meta.cyc_per_event;
+
+	for (size_t i = 0; i < p->n_insns; i++)
+		scale(&p->insns[i].count, by);
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		scale(&p->funcs[f].count, by);
+		scale(&p->funcs[f].rolled, by);
+	}
+	for (size_t r = 0; r < p->n_regions; r++)
+		p->regions[r].cyc *= by;
+}
+
 int assemble(const struct work *w, struct profile **out)
 {
 	struct assembly a = { .w = w, .p = calloc(1, sizeof(struct profile)) };
@@ -18,6 +39,8 @@ int assemble(const struct work *w, struct profile **out)
 		err = assemble_regions(&a);
 	if (err == 0)
 		err = assemble_funcs(&a);
+	if (err == 0)
+		scale_cycles(a.p);
 	func_index_free(a.funcs);
 	if (err < 0) {
 		profile_free(a.p);

@@ -46,6 +46,12 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 	return corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
 }
 
+/* What says how much an instruction matters: without counts of instructions, its time. */
+static double weight_of(const struct profile *p, const struct profile_count *c)
+{
+	return p->meta.relative ? c->cyc : c->insn;
+}
+
 /* The status of a function: that of the regions that hold most of it, and its own interval. */
 static void judge(struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n)
 {
@@ -57,14 +63,14 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 
-		all += insn->count.insn;
+		all += weight_of(p, &insn->count);
 		/* Without draws in a region that has some: left raw, as if it were outside. */
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
-		in_region += insn->count.insn;
+		in_region += weight_of(p, &insn->count);
 		f->evidence |= r->evidence;
 		if (r->status == PROFILE_UNRELIABLE) {
-			unreliable += insn->count.insn;
+			unreliable += weight_of(p, &insn->count);
 			why = r->why;
 		}
 	}
@@ -105,11 +111,16 @@ int assemble_funcs(struct assembly *a)
 			err = sum_insns(p, rolled.of + rolled.first[f], rolled.first[f + 1] - rolled.first[f],
 			                &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
-		total += func->count.insn;
+		total += weight_of(p, &func->count);
+		if (err == 0)
+			err = assemble_part(a, own.of + own.first[f], n, &func->part);
+		if (err == 0)
+			err = assemble_part(a, rolled.of + rolled.first[f],
+			                    rolled.first[f + 1] - rolled.first[f], &func->rolled_part);
 		judge(p, func, own.of + own.first[f], n);
 	}
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		if (p->funcs[f].count.insn >= 0.01 * total && p->funcs[f].status > p->worst)
+		if (weight_of(p, &p->funcs[f].count) >= 0.01 * total && p->funcs[f].status > p->worst)
 			p->worst = p->funcs[f].status;
 	free(own.of);
 	free(own.first);

@@ -27,6 +27,12 @@ int assemble_regions(struct assembly *a);
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);
 
+/*
+ * What insns[n], indices of p->insns that are one function's, are of their region, in a profile
+ * of shares; out->region -1 where that is not known, and in every other profile.
+ */
+int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out);
+
 /* What a region's verdict makes its instructions: an enum profile_status. */
 uint8_t assemble_status(const struct work *w, size_t region);
 

@@ -62,6 +62,20 @@ static int listed(const struct recording *rec, int event)
 	return event < 0 ? event : n;
 }
 
+/* Time becomes cycles where the core's frequency is known, and where it is nanoseconds. */
+static double core_hz(const struct work *w)
+{
+	const struct perf_event_attr *attr;
+
+	if (w->rec->cyc_event < 0 || !w->rec->cyc_is_other)
+		return 0;
+	attr = &pd_event(w->rec->reader, (size_t)w->rec->cyc_event)->attr;
+	if (attr->type != PERF_TYPE_SOFTWARE ||
+	    (attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK))
+		return 0;
+	return w->sums.core_hz;
+}
+
 static void fill_header(struct assembly *a)
 {
 	const struct work *w = a->w;
@@ -90,6 +104,11 @@ static void fill_header(struct assembly *a)
 		.dropped_bytes = stats->dropped_bytes,
 		.unfinished = stats->unfinished,
 		.branch_records = w->sums.branch_records,
+		.relative = w->rec->relative,
+		.n_bursts = w->sums.n_bursts,
+		.core_hz = core_hz(w),
+		.cyc_per_event = core_hz(w) > 0 ? core_hz(w) / 1e9 : 1,
+		.truth_why = "",
 	};
 }
 

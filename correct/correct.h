@@ -56,6 +56,16 @@ int correct_truth_join(struct profile *p, const struct truth *t, const struct mo
                        double **own, double **rolled, double *unmatched);
 
 /*
+ * Put the exact counts of t, from the file `path`, in the place of the profile's
+ * instructions: cycles of one run over instructions of another, of the same
+ * program on the same input.  What bursts or corrected counts have against that is
+ * p->meta.truth_why, and makes the profile unreliable.
+ * -SP_EDOUBT when the build ids differ; -SP_ENOTSUP when t has no counts by instruction.
+ */
+int correct_truth_apply(struct profile *p, const struct truth *t, const char *path,
+                        const struct module_options *opts);
+
+/*
  * Exact executions of every instruction of the profile: per_insn, out,
  * malloc'd, [p->n_insns]; 0 where the truth has none.
  */

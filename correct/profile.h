@@ -29,6 +29,7 @@ enum profile_evidence {
 	PROFILE_BY_MIX = 1 << 2,     /* eq. 8 */
 	PROFILE_BY_PATH = 1 << 3,    /* eq. 10 */
 	PROFILE_BY_LOOPS = 1 << 4,   /* the paper's Algorithm 1 */
+	PROFILE_BY_TRUTH = 1 << 5,   /* counted exactly, in another run (correct_truth_apply) */
 };
 
 struct profile_count {
@@ -53,6 +54,13 @@ struct profile_insn {
 	struct profile_count count;
 };
 
+/* A function's part in the region where it spends most of its time; where instructions are not counted. */
+struct profile_part {
+	int32_t region;       /* -1 = in none, or nothing is known of it */
+	double share, lo, hi; /* of the region's instructions */
+	double cpi;           /* cycles per instruction, over the region's; NAN with under five samples */
+};
+
 struct profile_func {
 	const char *name; /* demangled */
 	const char *linkage;
@@ -66,6 +74,7 @@ struct profile_func {
 	struct profile_count count; /* own instructions: inlined callees not included */
 	struct profile_count
 	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
+	struct profile_part part, rolled_part;
 };
 
 struct profile_module {
@@ -131,6 +140,16 @@ struct profile_meta {
 	uint64_t dropped_bytes; /* of the file, not read */
 	bool unfinished;
 	bool branch_records;
+	/*
+	 * Instructions were not counted, but bursts tell the way: counts of them mean something
+	 * only as shares of a region.  Reports show profile_part.
+	 */
+	bool relative;
+	uint64_t n_bursts;
+	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
+	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
+	const char *truth;    /* where counts of instructions come from, NULL = this recording */
+	const char *truth_why; /* what speaks against its being of the same run; "" if nothing */
 };
 
 struct profile {

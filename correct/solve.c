@@ -19,7 +19,7 @@
 /* Foreign code in a scope's intervals past which its totals can't be trusted. */
 static const double max_unseen_share = 0.02;
 
-enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MAX_DRAWS = 1200 };
+enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -76,8 +76,17 @@ static bool worth_solving(const struct work *w, size_t s, char *why, size_t size
 {
 	const struct problem *p = w->scope_problems[s];
 	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	const unsigned long long n_bursts = w->sums.n_bursts;
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
+	/* Without bursts nothing at all speaks of shares. */
+	if (p->relative && n_bursts < MIN_BURSTS) {
+		snprintf(why, size,
+		         "only %llu bursts in the whole recording: record longer, or with a larger "
+		         "--burst-budget",
+		         n_bursts);
+		return false;
+	}
 	/* One free flow needs no more than the total. */
 	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free / 2)
 		return true;
@@ -289,6 +298,12 @@ static int combine_region(struct work *w, size_t r)
 			to->draws[i * p->n_blocks + b] +=
 			        (float)(fmax(left[b], 0) / fmax(p->blocks[b].n_insn, 1));
 	free(left);
+	if (err == 0 && p->relative) {
+		to->verdict = VERDICT_UNRELIABLE;
+		snprintf(to->why, sizeof(to->why),
+		         "its loops run one after another for long: bursts tell the shares within each of "
+		         "them, not between");
+	}
 	return err;
 }
 

@@ -21,6 +21,8 @@ struct collect {
 	VEC(struct place_sum) sums;
 	VEC(struct flow_seen) seen;
 	VEC(double) skids;
+	VEC(double) core_hz;
+	uint64_t n_bursts;
 	VEC(struct last_values) last;
 	struct event_sum *events;
 	size_t n_events;
@@ -112,6 +114,31 @@ static bool is_part(const struct recording *r, const struct pd_sample *s, int ev
 	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
 }
 
+/* A burst's address is the core's frequency, measured just after it. */
+static int add_burst(struct collect *c, const struct recording *r, const struct pd_record *rec)
+{
+	if (rec->event != r->burst_event)
+		return 0;
+	c->n_bursts++;
+	return rec->sample.addr && c->core_hz.n < MAX_SKIDS ? vec_push(&c->core_hz, (double)rec->sample.addr)
+	                                                    : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double middle(double *v, size_t n)
+{
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), by_value);
+	return v[n / 2];
+}
+
 static int add_values(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_sample *s = &rec->sample;
@@ -148,6 +175,8 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	err = add_place(c, r, rec, place);
 	if (err == 0)
 		err = add_skid(c, r, rec);
+	if (err == 0)
+		err = add_burst(c, r, rec);
 	if (err == 0)
 		err = add_values(c, r, rec);
 	return err < 0 ? err : add_branches(c, r, rec);
@@ -196,7 +225,9 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n_skid = c.skids.n,
 		              .events = c.events,
 		              .n_events = c.n_events,
-		              .branch_records = c.branch_records };
+		              .branch_records = c.branch_records,
+		              .n_bursts = c.n_bursts,
+		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.seen, 0, sizeof(c.seen));
 	memset(&c.skids, 0, sizeof(c.skids));
@@ -208,6 +239,7 @@ out:
 	vec_fini(&c.sums);
 	vec_fini(&c.seen);
 	vec_fini(&c.skids);
+	vec_fini(&c.core_hz);
 	vec_fini(&c.last);
 	free(c.events);
 	return err;

@@ -26,6 +26,8 @@ struct sums {
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;
 	bool branch_records;
+	uint64_t n_bursts;
+	double core_hz; /* the middle of what was measured after each burst; 0 = never */
 };
 
 int sums_collect(struct recording *r, struct sums *out);

@@ -141,7 +141,9 @@ static int compare(const struct options *o, struct profile *p, const struct trut
 
 	if (p->meta.insn_event < 0)
 		return sp_fail(SP_ENOTSUP,
-		               "%s: no instructions event was recorded: there is nothing to compare",
+		               "%s: no instructions event was recorded: there is nothing to compare; "
+		               "'skidprof report "
+		               "--truth FILE' puts exact counts beside its cycles",
 		               o->input.correct.input);
 	err = o->by == BY_FUNCTION ? rows_of_funcs(o, t, &c) : rows_of_insns(o, t, &c);
 	if (err == 0) {

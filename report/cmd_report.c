@@ -2,9 +2,11 @@
 /* skidprof report: the command line. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/cmd.h"
 #include "report/options.h"
 #include "report/report.h"
@@ -21,10 +23,13 @@ enum key {
 	KEY_WHY,
 	KEY_LINES,
 	KEY_INSNS,
+	KEY_TRUTH,
 };
 
 static const struct argp_option options[] = {
 	INPUT_OPTIONS,
+	{ "truth", KEY_TRUTH, "FILE", 0,
+	  "Take instructions from FILE, exact counts of skidprof truth on the same program and input", 1 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
 	{ "both", KEY_BOTH, NULL, 0, "Raw and corrected counts (default)", 2 },
 	{ "fixed", KEY_FIXED, NULL, 0, "Corrected counts only", 2 },
@@ -43,6 +48,7 @@ static const struct argp_option options[] = {
 struct options {
 	struct input_opts input;
 	struct report_opts report;
+	const char *truth;
 };
 
 static int parse_limit(const char *arg, struct report_opts *o)
@@ -99,6 +105,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	int err;
 
 	switch (key) {
+	case KEY_TRUTH:
+		o->truth = arg;
+		err = 0;
+		break;
 	case KEY_LIMIT:
 		err = parse_limit(arg, &o->report);
 		break;
@@ -116,6 +126,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return err;
 	}
 	return err < 0 ? EINVAL : 0;
+}
+
+static int apply_truth(const struct options *o, struct profile *p)
+{
+	struct truth *t = NULL;
+	int err = truth_read(o->truth, &t);
+
+	if (err == 0)
+		err = correct_truth_apply(p, t, o->truth, &o->input.correct.modules);
+	/* What is recorded as "./app" may be counted as "./app": another line is another input. */
+	if (err == 0 && *t->cmdline && p->meta.cmdline && !strstr(p->meta.cmdline, t->cmdline))
+		sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
+		        o->truth, t->cmdline, p->meta.cmdline);
+	truth_free(t);
+	return err;
 }
 
 int cmd_report(int argc, char **argv)
@@ -140,8 +165,12 @@ int cmd_report(int argc, char **argv)
 	if (o.report.show == REPORT_RAW && !o.input.method_given)
 		o.input.correct.method = METHOD_RAW;
 	err = correct_run(&o.input.correct, &p);
-	if (err < 0)
+	if (err == 0 && o.truth)
+		err = apply_truth(&o, p);
+	if (err < 0) {
+		profile_free(p);
 		return err;
+	}
 	input_term(&o.input, &term);
 	err = report_print(p, &o.report, &term);
 	closed = term_close(&term);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A row a function: inlined ones as functions of their own, or rolled up. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "report/number.h"
 #include "report/report.h"
 
 struct row {
@@ -13,6 +15,8 @@ struct row {
 	double share, share_raw, share_fixed;
 	double key; /* to sort by, largest first */
 	char known[KNOWN_MAX];
+	const struct profile_part *part;
+	char part_range[2 * NUMBER_MAX + 2];
 };
 
 enum id {
@@ -39,6 +43,12 @@ enum id {
 	ID_FILE,
 	ID_LINE,
 	ID_WHY,
+	ID_PART,
+	ID_PART_LO,
+	ID_PART_HI,
+	ID_PART_RANGE,
+	ID_CPI,
+	ID_REGION,
 };
 
 static const struct column columns[] = {
@@ -55,6 +65,10 @@ static const struct column columns[] = {
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
+	{ "", "IN-REGION", ID_PART, COLUMN_SHARE, COLUMN_NO_DATA, HAVE_PARTS },
+	{ "", "90% INTERVAL", ID_PART_RANGE, COLUMN_TEXT, COLUMN_NO_DATA, HAVE_PARTS },
+	{ "", "CPI-REL", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA, HAVE_PARTS },
+	{ "", "REGION", ID_REGION, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_PARTS },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "known_by", "KNOWN-BY", ID_KNOWN, COLUMN_TEXT, COLUMN_WIDE, HAVE_FIXED },
 	{ "share_raw", "", ID_SHARE_RAW, COLUMN_SHARE, COLUMN_NO_TEXT },
@@ -68,6 +82,11 @@ static const struct column columns[] = {
 	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
 	{ "why", "", ID_WHY, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "region_share", "", ID_PART, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "region_share_lo", "", ID_PART_LO, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "region_share_hi", "", ID_PART_HI, COLUMN_SHARE, COLUMN_NO_TEXT },
+	{ "cpi_relative", "", ID_CPI, COLUMN_RATIO, COLUMN_NO_TEXT },
+	{ "region", "", ID_REGION, COLUMN_TEXT, COLUMN_NO_TEXT },
 };
 
 static struct cell num(double x)
@@ -88,7 +107,7 @@ static struct cell count_cell(const struct profile *p, const struct row *r, int 
 
 	switch (id) {
 	case ID_RAW:
-		return num(insn ? c->raw_insn : NAN);
+		return num(p->meta.insn_event >= 0 ? c->raw_insn : NAN);
 	case ID_FIXED:
 		return num(insn ? c->insn : NAN);
 	case ID_LO:
@@ -102,9 +121,30 @@ static struct cell count_cell(const struct profile *p, const struct row *r, int 
 	case ID_CYC:
 		return num(cyc ? c->cyc : NAN);
 	case ID_IPC_RAW:
-		return num(report_ipc(p, c->raw_insn, c->raw_cyc));
+		return num(p->meta.insn_event >= 0 ? report_ipc(p, c->raw_insn, c->raw_cyc) : NAN);
 	default:
 		return num(report_ipc(p, c->insn, c->cyc));
+	}
+}
+
+/* Shares and costs within the region. */
+static struct cell part_cell(const struct profile *p, const struct row *r, int id)
+{
+	if (!p->meta.relative)
+		return id == ID_REGION ? text("") : num(NAN);
+	switch (id) {
+	case ID_PART:
+		return num(r->part->share);
+	case ID_PART_LO:
+		return num(r->part->lo);
+	case ID_PART_HI:
+		return num(r->part->hi);
+	case ID_PART_RANGE:
+		return text(r->part_range);
+	case ID_CPI:
+		return num(r->part->cpi);
+	default:
+		return text(r->part->region < 0 ? "" : p->regions[r->part->region].name);
 	}
 }
 
@@ -143,6 +183,13 @@ static struct cell cell(const void *view, size_t i, int id)
 		return num(r->f->line ? (double)r->f->line : NAN);
 	case ID_WHY:
 		return text(r->f->why);
+	case ID_PART:
+	case ID_PART_LO:
+	case ID_PART_HI:
+	case ID_PART_RANGE:
+	case ID_CPI:
+	case ID_REGION:
+		return part_cell(v->p, r, id);
 	default:
 		return count_cell(v->p, r, id);
 	}
@@ -216,14 +263,23 @@ static void set_shares(const struct profile *p, const struct report_opts *o, con
 {
 	bool insn = report_has_insn(p);
 
-	r->share_raw = insn ? ratio(r->count->raw_insn, all->raw) : NAN;
+	r->share_raw = p->meta.insn_event >= 0 ? ratio(r->count->raw_insn, all->raw) : NAN;
 	r->share_fixed = insn ? ratio(r->count->insn, all->insn) : NAN;
 	if (insn)
-		r->share = o->show == REPORT_RAW ? r->share_raw : r->share_fixed;
+		r->share = o->show == REPORT_RAW && !p->meta.truth ? r->share_raw : r->share_fixed;
 	else if (p->meta.cyc_event >= 0)
 		r->share = ratio(r->count->cyc, all->cyc);
 	else
 		r->share = ratio(r->f->n_samples, all->samples);
+}
+
+static void range_words(const struct profile_part *part, char *out, size_t size)
+{
+	char lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+	number_percent(part->lo, 0, lo);
+	number_percent(part->hi, 0, hi);
+	snprintf(out, size, "%s..%s", lo, hi);
 }
 
 static bool is_shown(const struct profile *p, const struct report_opts *o, const struct row *r)
@@ -262,6 +318,9 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		set_shares(p, o, &all, r);
 		r->key = sort_key(p, o, r);
 		report_known(r->f->evidence, r->known);
+		r->part = o->rollup ? &r->f->rolled_part : &r->f->part;
+		if (p->meta.relative && r->part->region >= 0)
+			range_words(r->part, r->part_range, sizeof(r->part_range));
 		n++;
 	}
 	if (!n_match && o->function) {

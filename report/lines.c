@@ -91,7 +91,7 @@ static const char *func_name(const struct profile *p, uint32_t func)
 
 static struct cell count_cell(const struct profile *p, const struct profile_count *c, int id)
 {
-	bool insn = p->meta.insn_event >= 0;
+	bool insn = report_has_insn(p);
 
 	switch (id) {
 	case ID_RAW:
@@ -188,7 +188,7 @@ out:
 static void set_key(const struct profile *p, const struct report_opts *o, double total, struct row *r)
 {
 	const struct profile_count *c = &r->count;
-	bool insn = p->meta.insn_event >= 0;
+	bool insn = report_has_insn(p);
 	double x = !insn ? c->cyc : o->show == REPORT_RAW ? c->raw_insn : c->insn;
 
 	r->share = total > 0 ? x / total : NAN;
@@ -223,7 +223,7 @@ static double total_of(const struct profile *p, const struct report_opts *o)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_count *c = &p->funcs[i].count;
 
-		total += p->meta.insn_event < 0 ? c->cyc : o->show == REPORT_RAW ? c->raw_insn : c->insn;
+		total += !report_has_insn(p) ? c->cyc : o->show == REPORT_RAW ? c->raw_insn : c->insn;
 	}
 	return total;
 }

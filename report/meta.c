@@ -38,7 +38,9 @@ static void event_words(const struct profile_event *e, char *out, size_t size)
 
 	text_safe(e->name ? e->name : "?", name, sizeof(name));
 	number_grouped((double)e->period, period);
-	if (e->freq)
+	if (strcmp(name, "bursts") == 0)
+		snprintf(out, size, "%ju bursts", (uintmax_t)e->n_samples);
+	else if (e->freq)
 		snprintf(out, size, "%s by frequency", name);
 	else if (e->period)
 		snprintf(out, size, "%s every %s", name, period);
@@ -78,6 +80,20 @@ static void skid_line(const struct profile_meta *m, char *out, size_t size)
 		         m->skid_p10_cyc, m->skid_p90_cyc, skid_words(m->skid_source));
 }
 
+/* Time has no skid that a loop could feel: what it is made of says more. */
+static bool report_by_clock(const struct profile_meta *m)
+{
+	return m->pmu && strcmp(m->pmu, "clock") == 0;
+}
+
+static void clock_line(const struct profile_meta *m, char *out, size_t size)
+{
+	if (m->core_hz > 0)
+		snprintf(out, size, "cycles are time x %.2f GHz", m->core_hz / 1e9);
+	else
+		snprintf(out, size, "the core's frequency was not measured");
+}
+
 void meta_first_line(const struct profile *p, char *out, size_t size)
 {
 	const struct profile_meta *m = &p->meta;
@@ -85,11 +101,27 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 
 	safe(m->pmu, pmu);
 	event_list(m, true, events, sizeof(events));
-	skid_line(m, skid, sizeof(skid));
-	number_grouped((double)m->n_samples, n);
+	if (report_by_clock(m))
+		clock_line(m, skid, sizeof(skid));
+	else
+		skid_line(m, skid, sizeof(skid));
+	number_grouped((double)(m->n_samples - m->n_bursts), n);
 	number_grouped((double)m->n_lost, lost);
-	snprintf(out, size, "%.40s PMU; %s; %s; %s samples, %s lost", pmu,
-	         *events ? events : "no sampled event", skid, n, lost);
+	snprintf(out, size, "%.40s%s; %s; %s; %s samples, %s lost", pmu,
+	         report_by_clock(m) ? ", no PMU" : " PMU", *events ? events : "no sampled event", skid, n,
+	         lost);
+}
+
+static void print_truth(const struct profile_meta *m, FILE *f)
+{
+	char text[LINE_MAX_BYTES];
+
+	safe(m->truth, text);
+	fprintf(f, "# instructions are exact counts of another run: %s\n", text);
+	if (*m->truth_why) {
+		safe(m->truth_why, text);
+		fprintf(f, "# NOT THE SAME RUN? %s\n", text);
+	}
 }
 
 static void print_missing(const struct profile *p, FILE *f)
@@ -97,12 +129,34 @@ static void print_missing(const struct profile *p, FILE *f)
 	const struct profile_meta *m = &p->meta;
 	char name[128];
 
-	if (!report_has_insn(p))
+	if (m->truth) {
+		print_truth(m, f);
+	} else if (m->relative) {
+		fputs("# instructions were not counted, so there are no counts of them and no IPC: IN-REGION "
+		      "is a "
+		      "function's share of its\n"
+		      "# region's instructions, CPI-REL its cycles per instruction over the region's.  "
+		      "'skidprof truth PROGRAM' counts\n"
+		      "# instructions, and report --truth FILE puts them beside these cycles\n",
+		      f);
+	} else if (!report_has_insn(p) && report_by_clock(m)) {
+		fputs("# no instructions were counted and no bursts taken: only where time passes is known; "
+		      "record "
+		      "with --bursts\n",
+		      f);
+	} else if (!report_has_insn(p)) {
 		fputs("# no instructions event in this file: instructions and IPC can't be shown, and "
 		      "nothing "
 		      "can be corrected; record with -e cycles,instructions\n",
 		      f);
-	if (!report_has_cyc(p))
+	}
+	if (m->core_hz > 0)
+		fprintf(f,
+		        "# CYCLES are time x %.3f GHz, the core's frequency as a chain of dependent "
+		        "instructions "
+		        "showed it during the recording\n",
+		        m->core_hz / 1e9);
+	if (!report_has_cyc(p) && !report_by_clock(m))
 		fputs("# no cycles event in this file: cycles and IPC can't be shown; record with "
 		      "-e cycles,instructions\n",
 		      f);
@@ -113,7 +167,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
 		        strstr(name, "clock") ? " (time in nanoseconds)" : "");
 	}
-	if (m->skid_source == SKID_DEFAULT && report_has_insn(p))
+	if (m->skid_source == SKID_DEFAULT && m->insn_event >= 0)
 		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
 		      "group values measures it\n",
 		      f);
@@ -247,6 +301,11 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "instructions_event", m->insn_event < 0 ? json_null() : json_integer(m->insn_event), &bad);
 	add(o, "cycles_event", m->cyc_event < 0 ? json_null() : json_integer(m->cyc_event), &bad);
 	add(o, "skid", skid_json(m), &bad);
+	add(o, "core_hz", json_number(m->core_hz > 0 ? m->core_hz : NAN), &bad);
+	add(o, "bursts", json_integer((json_int_t)m->n_bursts), &bad);
+	add(o, "instructions_relative", json_boolean(m->relative), &bad);
+	add(o, "truth", text_or_null(m->truth), &bad);
+	add(o, "truth_doubt", text_or_null(m->truth_why), &bad);
 	add(o, "samples", json_integer((json_int_t)m->n_samples), &bad);
 	add(o, "lost", json_integer((json_int_t)m->n_lost), &bad);
 	add(o, "throttled", json_integer((json_int_t)m->n_throttled), &bad);

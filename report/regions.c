@@ -102,7 +102,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	const struct view *v = view;
 	const struct row *row = (const struct row *)v->rows + i;
 	const struct profile_region *r = row->r;
-	bool insn = v->p->meta.insn_event >= 0;
+	bool insn = report_has_insn(v->p);
 
 	switch (id) {
 	case ID_SHARE:
@@ -183,10 +183,11 @@ int view_regions(const struct profile *p, const struct report_opts *o, struct vi
 	if (!rows)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
 	for (size_t i = 0; i < p->n_funcs; i++)
-		total += p->funcs[i].count.insn;
+		total += report_has_insn(p) ? p->funcs[i].count.insn : p->funcs[i].count.cyc;
 	for (size_t i = 0; i < p->n_regions; i++) {
 		rows[i].r = &p->regions[i];
-		rows[i].share = total > 0 ? p->regions[i].insn / total : NAN;
+		rows[i].share = report_has_insn(p) ? p->regions[i].insn : p->regions[i].cyc;
+		rows[i].share = total > 0 ? rows[i].share / total : NAN;
 		rows[i].key = sort_key(p, o, &rows[i]);
 		report_known(p->regions[i].evidence, rows[i].known);
 	}

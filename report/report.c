@@ -54,14 +54,14 @@ int report_sort_parse(const char *word, enum report_sort *out)
 
 bool report_has_insn(const struct profile *p)
 {
-	return p->meta.insn_event >= 0;
+	return p->meta.insn_event >= 0 || p->meta.truth;
 }
 
 bool report_has_other(const struct profile *p)
 {
 	const char *name;
 
-	if (report_has_insn(p) || p->meta.cyc_event < 0)
+	if (p->meta.insn_event >= 0 || p->meta.cyc_event < 0 || p->meta.core_hz > 0)
 		return false;
 	name = p->meta.events[p->meta.cyc_event].name;
 	return !name || !strstr(name, "cycles");
@@ -82,10 +82,13 @@ unsigned report_have(const struct profile *p, const struct report_opts *o)
 		have |= HAVE_CYC;
 	if (report_has_other(p))
 		have |= HAVE_OTHER;
-	if (o->show != REPORT_FIXED)
+	/* Exact counts have no raw ones beside them. */
+	if (o->show != REPORT_FIXED && !p->meta.truth)
 		have |= HAVE_RAW;
-	if (o->show != REPORT_RAW)
+	if (o->show != REPORT_RAW || p->meta.truth)
 		have |= HAVE_FIXED;
+	if (p->meta.relative && o->show != REPORT_RAW)
+		have |= HAVE_PARTS;
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		if (first == UINT32_MAX)
 			first = p->funcs[i].module;
@@ -103,12 +106,18 @@ static double mean_period(const struct profile_event *e)
 	return e->n_samples ? e->total / (double)e->n_samples : 0;
 }
 
+/* A clock's samples are counted in cycles, see profile_meta.core_hz. */
+static double cyc_per_sample(const struct profile *p)
+{
+	return mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
+}
+
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
-	if (p->meta.cyc_event < 0 || p->meta.insn_event < 0 || !isfinite(insn) || !(cyc > 0))
+	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
 		return NAN;
 	/* Four samples or fewer are no more than a guess (a relative error of half or more). */
-	if (cyc < 4.5 * mean_period(&p->meta.events[p->meta.cyc_event]))
+	if (cyc < 4.5 * cyc_per_sample(p))
 		return NAN;
 	return insn / cyc;
 }
@@ -118,11 +127,9 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 	static const struct {
 		uint8_t bit;
 		const char *word;
-	} words[] = { { PROFILE_BY_FLOW, "flow" },
-		      { PROFILE_BY_LANDING, "landing" },
-		      { PROFILE_BY_MIX, "mix" },
-		      { PROFILE_BY_PATH, "path" },
-		      { PROFILE_BY_LOOPS, "loops" } };
+	} words[] = { { PROFILE_BY_FLOW, "flow" },   { PROFILE_BY_LANDING, "landing" },
+		      { PROFILE_BY_MIX, "mix" },     { PROFILE_BY_PATH, "path" },
+		      { PROFILE_BY_LOOPS, "loops" }, { PROFILE_BY_TRUTH, "truth" } };
 	size_t n = 0;
 
 	out[0] = '\0';
@@ -133,11 +140,11 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 
 double report_samples(const struct profile *p, const struct profile_count *c)
 {
-	bool insn = report_has_insn(p);
+	bool insn = p->meta.insn_event >= 0;
 	int event = insn ? p->meta.insn_event : p->meta.cyc_event;
 	double period = event < 0 ? 0 : mean_period(&p->meta.events[event]);
 
-	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc) / period : NAN;
+	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc / p->meta.cyc_per_event) / period : NAN;
 }
 
 /* "ns::f(int)" is called "ns::f(int)", "ns::f" and "f". */

@@ -64,6 +64,7 @@ enum report_have {
 	HAVE_FIXED = 1 << 3,   /* corrected ones are */
 	HAVE_MODULES = 1 << 4, /* more than one module is shown */
 	HAVE_SAMPLES = 1 << 5, /* no instructions: samples stand in for them */
+	HAVE_PARTS = 1 << 7,   /* instructions as shares of a region only */
 	HAVE_OTHER = 1 << 6,   /* neither instructions nor cycles: meta.cyc_event is some other event */
 };
 

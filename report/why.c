@@ -129,10 +129,37 @@ static const char *evidence_means(uint8_t bit)
 	case PROFILE_BY_MIX:
 		return "mix: totals of other events, counted exactly (eq. 8)";
 	case PROFILE_BY_PATH:
-		return "path: branch records (eq. 10)";
+		return "path: branch records, or bursts (eq. 10)";
+	case PROFILE_BY_TRUTH:
+		return "truth: an exact count, of another run";
 	default:
 		return "loops: landing over simple loops, the paper's Algorithm 1 (eqs. 1-7)";
 	}
+}
+
+static void print_known(const struct profile_func *func, FILE *f)
+{
+	for (unsigned bit = 1; bit <= PROFILE_BY_TRUTH; bit <<= 1)
+		if (func->evidence & bit)
+			fprintf(f, "  known by %s\n", evidence_means((uint8_t)bit));
+}
+
+static void print_share(const struct profile *p, const struct profile_part *part, FILE *f)
+{
+	char share[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], name[NAME_BYTES];
+
+	if (part->region < 0) {
+		fputs("  instructions were not counted, and it is in no region that bursts tell of\n", f);
+		return;
+	}
+	number_percent(part->share, 0, share);
+	number_percent(part->lo, 0, lo);
+	number_percent(part->hi, 0, hi);
+	text_safe(p->regions[part->region].name, name, sizeof(name));
+	fprintf(f, "  %s of the instructions of region %s, 90%% interval %s..%s\n", share, name, lo, hi);
+	if (isfinite(part->cpi))
+		fprintf(f, "  an instruction of it takes %.2f times the cycles of the region's mean\n",
+		        part->cpi);
 }
 
 static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
@@ -150,7 +177,12 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, "%s%s\n  status: %s", *place ? ", in " : "", place, profile_status_word(func->status));
 	text_safe(func->why ? func->why : "", place, sizeof(place));
 	fprintf(f, "%s%s\n", *place ? ": " : "", place);
-	if (p->meta.insn_event < 0) {
+	if (p->meta.relative && !p->meta.truth) {
+		print_share(p, &func->part, f);
+		print_known(func, f);
+		return;
+	}
+	if (!report_has_insn(p)) {
 		fputs("  no instructions were counted: there is nothing to correct\n", f);
 		return;
 	}
@@ -160,9 +192,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, "  cycles: %s; IPC raw %s, ", !report_has_cyc(p) ? "not counted" : raw, ipc);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
 	fprintf(f, "fixed %s\n", ipc);
-	for (unsigned bit = 1; bit <= PROFILE_BY_LOOPS; bit <<= 1)
-		if (func->evidence & bit)
-			fprintf(f, "  known by %s\n", evidence_means((uint8_t)bit));
+	print_known(func, f);
 }
 
 static void print_loops(const struct profile_region *r, FILE *f)
@@ -185,10 +215,12 @@ static void print_loops(const struct profile_region *r, FILE *f)
 	}
 }
 
-static void print_equations(const struct profile_region *r, FILE *f)
+static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
 {
-	if (!r->n_equations) {
-		fputs("    equations: only the total of instructions (eq. 3)\n", f);
+	if (!r->n_equations || p->meta.relative) {
+		fputs(p->meta.relative ? "    equations: only that the shares add up to 1 (eq. 3)\n"
+		                       : "    equations: only the total of instructions (eq. 3)\n",
+		      f);
 		return;
 	}
 	fputs("    equations (eq. 8), totals counted and as the result has them:\n", f);
@@ -240,12 +272,14 @@ static void print_part(const struct profile *p, const struct why_part *part, FIL
 	fprintf(f, "\n  region %s at 0x%" PRIx64 ": %s%s%s\n", name, r->vaddr, profile_status_word(r->status),
 	        *why ? ", " : "", why);
 	fprintf(f, "    this function has %zu instructions in it\n", part->n_insns);
-	fputs("  ", f);
-	print_count("the function in it", part->raw_insn, part->insn, NAN, NAN, f);
-	fputs("  ", f);
-	print_count("the whole region", r->raw_insn, r->insn, NAN, NAN, f);
+	if (report_has_insn(p)) {
+		fputs("  ", f);
+		print_count("the function in it", part->raw_insn, part->insn, NAN, NAN, f);
+		fputs("  ", f);
+		print_count("the whole region", r->raw_insn, r->insn, NAN, NAN, f);
+	}
 	print_state(r, f);
-	print_equations(r, f);
+	print_equations(p, r, f);
 	print_loops(r, f);
 	n = why_advice(p, r, advice);
 	if (n)
@@ -264,7 +298,7 @@ static int print_one(const struct profile *p, uint32_t func, FILE *f)
 	print_head(p, w.func, f);
 	for (size_t i = 0; i < w.n_parts; i++)
 		print_part(p, &w.parts[i], f);
-	if (w.outside.n_insns) {
+	if (w.outside.n_insns && report_has_insn(p)) {
 		fprintf(f, "\n  outside any region: %zu instructions with samples, left as they are\n",
 		        w.outside.n_insns);
 		fputs("  ", f);

@@ -73,7 +73,7 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 	const struct profile_count *c = &w->func->count;
 	json_t *regions = json_array();
 	char known[KNOWN_MAX];
-	bool insn = p->meta.insn_event >= 0;
+	bool insn = report_has_insn(p);
 
 	report_known(w->func->evidence, known);
 	for (size_t i = 0; i < w->n_parts; i++)

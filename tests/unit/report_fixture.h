@@ -36,6 +36,8 @@ static struct profile *profile_fixture(void)
 		.skid_p90_cyc = 646,
 		.n_skids = 3000,
 		.n_samples = 5000,
+		.cyc_per_event = 1,
+		.truth_why = "",
 	};
 	p->meta.events = malloc(sizeof(events));
 	memcpy(p->meta.events, events, sizeof(events));

@@ -251,6 +251,83 @@ static void each_instruction_finds_its_own_executions(void **state)
 	free(n);
 }
 
+/* A region of two instructions, both of join_outer and join_unsampled's; one draw: 30 and 70. */
+static void region_of_two(struct bench *b, uint64_t first, uint64_t second)
+{
+	struct profile *p = b->p;
+	static const uint32_t funcs[] = { 0, 1 };
+
+	p->funcs = realloc(p->funcs, 2 * sizeof(*p->funcs));
+	p->funcs[1] = (struct profile_func){ .name = "join_unsampled",
+		                             .linkage = "join_unsampled",
+		                             .line = p->funcs[0].line,
+		                             .why = "",
+		                             .count = { .insn = 70, .lo = 69, .hi = 71, .cyc = 50 } };
+	p->n_funcs = 2;
+	p->funcs[0].count = (struct profile_count){ .insn = 30, .lo = 29, .hi = 31, .cyc = 50 };
+	p->insns = calloc(2, sizeof(*p->insns));
+	p->n_insns = 2;
+	for (uint32_t i = 0; i < 2; i++)
+		p->insns[i] = (struct profile_insn){
+			.vaddr = i ? second : first,
+			.func = funcs[i],
+			.phys_func = funcs[i],
+			.block = i,
+			.count = { .insn = i ? 70 : 30, .cyc = 50 },
+		};
+	p->regions = calloc(1, sizeof(*p->regions));
+	p->regions[0] =
+	        (struct profile_region){ .name = "loop", .insn = 100, .cyc = 100, .why = "", .n_draws = 1 };
+	p->regions[0].draws = calloc(2, sizeof(float));
+	p->n_regions = 1;
+	p->meta.relative = true;
+	p->meta.insn_event = -1;
+}
+
+/* 600 and 1400 in the truth: 30% and 70%, as the profile has them. */
+static void exact_counts_take_the_place_of_shares(void **state)
+{
+	struct bench *b = *state;
+	bool outer_first = b->outer < b->unsampled;
+
+	region_of_two(b, b->outer, b->unsampled);
+	count(b, 0, outer_first ? b->outer : b->unsampled, outer_first ? 600 : 1400);
+	count(b, 0, outer_first ? b->unsampled : b->outer, outer_first ? 1400 : 600);
+	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_string_equal(b->p->meta.truth, "x.truth");
+	assert_string_equal(b->p->meta.truth_why, "");
+	assert_false(b->p->meta.relative);
+	assert_int_equal(b->p->worst, PROFILE_FIXED);
+	assert_true(b->p->funcs[0].count.insn == 600 && b->p->funcs[0].count.lo == 600);
+	assert_true(b->p->funcs[0].count.cyc == 50);
+	assert_int_equal(b->p->funcs[0].evidence, PROFILE_BY_TRUTH);
+	assert_true(b->p->insns[0].count.insn == 600 && b->p->insns[1].count.insn == 1400);
+	assert_true(b->p->regions[0].insn == 2000);
+}
+
+/* 900 and 1100: 45% where bursts saw 30%, to within 1%. */
+static void a_truth_that_bursts_contradict_is_doubted(void **state)
+{
+	struct bench *b = *state;
+	bool outer_first = b->outer < b->unsampled;
+
+	region_of_two(b, b->outer, b->unsampled);
+	count(b, 0, outer_first ? b->outer : b->unsampled, outer_first ? 900 : 1100);
+	count(b, 0, outer_first ? b->unsampled : b->outer, outer_first ? 1100 : 900);
+	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_non_null(
+	        strstr(b->p->meta.truth_why, "30.0% of the instructions of loop in this recording, 45.0%"));
+	assert_int_equal(b->p->worst, PROFILE_UNRELIABLE);
+}
+
+static void counts_by_name_cannot_be_joined_with_cycles(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOTSUP);
+	assert_non_null(strstr(sp_error_text(), "x.truth: counts by function only"));
+}
+
 #define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)
 
 int main(void)
@@ -263,6 +340,9 @@ int main(void)
 		TEST(another_build_is_refused),
 		TEST(an_empty_truth_is_all_zero),
 		TEST(each_instruction_finds_its_own_executions),
+		TEST(exact_counts_take_the_place_of_shares),
+		TEST(a_truth_that_bursts_contradict_is_doubted),
+		TEST(counts_by_name_cannot_be_joined_with_cycles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -320,6 +321,54 @@ static void a_function_that_is_not_there_gets_the_nearest(void **state)
 	profile_free(p);
 }
 
+/* Time at 2 GHz: a sample every 1,009 ns is 2,018 cycles; setup has one of them, too few for a cost. */
+static void without_counts_shares_of_the_region_are_shown(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	struct profile_region region = { .name = "loop (app.c:30)", .why = "" };
+	char *text;
+	json_t *doc, *f;
+
+	(void)state;
+	p->meta.pmu = "clock";
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->meta.core_hz = 2e9;
+	p->meta.cyc_per_event = 2;
+	p->meta.n_bursts = 400;
+	p->regions = realloc(p->regions, sizeof(region));
+	p->regions[0] = region;
+	p->n_regions = 1;
+	p->funcs[0].part = (struct profile_part){ 0, 0.6, 0.59, 0.61, 0.575 };
+	p->funcs[1].part = (struct profile_part){ 0, 0.4, 0.39, 0.41, 1.6375 };
+	p->funcs[2].part = (struct profile_part){ -1, NAN, NAN, NAN, NAN };
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# clock, no PMU; "));
+	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
+	assert_non_null(strstr(text, "report --truth FILE puts them beside these cycles\n"));
+	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL CPI-REL"));
+	assert_non_null(strstr(text, "40.0% 39.0%..41.0%    1.64 loop (app.c:30) weak"));
+	assert_null(strstr(text, "IPC-RAW"));
+	free(text);
+	doc = json_of(p, o);
+	f = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_true(json_is_null(json_object_get(f, "fixed")));
+	assert_true(json_is_null(json_object_get(f, "ipc_fixed")));
+	assert_float_equal(number(f, "region_share"), 0.4, 1e-9);
+	assert_float_equal(number(json_object_get(doc, "meta"), "core_hz"), 2e9, 1);
+	json_decref(doc);
+	/* Exact counts come in: instructions and IPC, and no shares of regions any more. */
+	p->meta.relative = false;
+	p->meta.truth = "x.truth";
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# instructions are exact counts of another run: x.truth\n"));
+	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS"));
+	assert_null(strstr(text, "IN-REGION"));
+	free(text);
+	profile_free(p);
+}
+
 static void no_functions_are_no_error(void **state)
 {
 	struct profile *p = calloc(1, sizeof(*p));
@@ -590,6 +639,7 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted_by_any_key),
 		cmocka_unit_test(functions_are_found_by_every_name_they_have),
 		cmocka_unit_test(a_function_that_is_not_there_gets_the_nearest),
+		cmocka_unit_test(without_counts_shares_of_the_region_are_shown),
 		cmocka_unit_test(no_functions_are_no_error),
 		cmocka_unit_test(what_was_not_recorded_is_not_shown_as_0),
 		cmocka_unit_test(a_clock_profile_is_shown_under_the_name_of_its_event),

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exact instructions of one run beside the cycles of another. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/correct.h"
+#include "profiler/base/err.h"
+
+/*
+ * A function speaks against the truth when its share of its region is off by more than this of the
+ * region, and by so many of its own half intervals: bursts are right to about 1%.
+ */
+static const double max_off = 0.03, max_intervals = 2;
+
+/* Shares smaller than this are too few samples to argue with. */
+static const double min_share = 0.02;
+
+/* Instructions of a function in one region, by the truth and by this profile. */
+struct share {
+	double truth, ours;
+};
+
+static void add_up(const struct profile *p, const double *exact, int32_t region, struct share *of_func,
+                   struct share *all)
+{
+	memset(of_func, 0, p->n_funcs * sizeof(*of_func));
+	*all = (struct share){ 0 };
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->region != region || insn->block == UINT32_MAX)
+			continue;
+		of_func[insn->func].truth += exact[i];
+		of_func[insn->func].ours += insn->count.insn;
+		all->truth += exact[i];
+		all->ours += insn->count.insn;
+	}
+}
+
+/* Half of the 90% interval of a function, as a share. */
+static double half_interval(const struct profile_func *f)
+{
+	return f->count.insn > 0 ? (f->count.hi - f->count.lo) / 2 / f->count.insn : 1;
+}
+
+/* The function of a region that contradicts the truth most. */
+static void judge_region(struct profile *p, int32_t region, const struct share *of_func,
+                         const struct share *all, double *worst, char *why, size_t size)
+{
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		double ours = of_func[f].ours / all->ours, truth = of_func[f].truth / all->truth;
+		double off = fabs(ours - truth);
+
+		if (fmax(ours, truth) < min_share || off < max_off || off <= *worst ||
+		    !(off > max_intervals * half_interval(&p->funcs[f]) * ours))
+			continue;
+		*worst = off;
+		snprintf(why, size,
+		         "%.100s has %.1f%% of the instructions of %.60s in this recording, %.1f%% in the "
+		         "truth: "
+		         "another input, or a program that doesn't do the same twice",
+		         p->funcs[f].name, 100 * ours, p->regions[region].name, 100 * truth);
+	}
+}
+
+/* What the recording itself knows of the flow, against the truth's. */
+static int judge(struct profile *p, const double *exact, const char **out)
+{
+	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all;
+	char why[512] = "";
+	double worst = 0;
+
+	if (!of_func)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t r = 0; r < p->n_regions; r++) {
+		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws)
+			continue;
+		add_up(p, exact, (int32_t)r, of_func, &all);
+		if (all.ours > 0 && all.truth > 0)
+			judge_region(p, (int32_t)r, of_func, &all, &worst, why, sizeof(why));
+		else if (all.ours > 0)
+			snprintf(why, sizeof(why), "region %.60s never ran in the truth: another input?",
+			         p->regions[r].name);
+	}
+	free(of_func);
+	*out = profile_string(p, why);
+	return *out ? 0 : -SP_ENOMEM;
+}
+
+static void set(struct profile_count *c, double exact)
+{
+	c->insn = c->lo = c->hi = exact;
+}
+
+static void put(struct profile *p, const double *own, const double *rolled, const double *exact)
+{
+	for (size_t r = 0; r < p->n_regions; r++) {
+		p->regions[r].insn = 0;
+		p->regions[r].evidence = PROFILE_BY_TRUTH;
+		p->regions[r].status = PROFILE_FIXED;
+		p->regions[r].why = "";
+		/* Draws are of what is now known. */
+		p->regions[r].n_draws = 0;
+	}
+	for (size_t i = 0; i < p->n_insns; i++) {
+		struct profile_insn *insn = &p->insns[i];
+
+		set(&insn->count, exact[i]);
+		insn->status = PROFILE_FIXED;
+		if (insn->region >= 0)
+			p->regions[insn->region].insn += exact[i];
+	}
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+
+		set(&func->count, own[f]);
+		set(&func->rolled, rolled[f]);
+		func->status = PROFILE_FIXED;
+		func->evidence = PROFILE_BY_TRUTH;
+		func->why = "";
+	}
+}
+
+int correct_truth_apply(struct profile *p, const struct truth *t, const char *path,
+                        const struct module_options *opts)
+{
+	double *own = NULL, *rolled = NULL, *exact = NULL, unmatched = 0;
+	int err;
+
+	if (!t->n_insns)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: counts by function only; cycles are joined with counts by instruction, as "
+		        "'skidprof truth' writes them",
+		        path);
+	err = correct_truth_join(p, t, opts, &own, &rolled, &unmatched);
+	if (err == 0)
+		err = correct_truth_insns(p, t, &exact);
+	if (err == 0)
+		err = judge(p, exact, &p->meta.truth_why);
+	if (err == 0) {
+		put(p, own, rolled, exact);
+		p->meta.truth = profile_string(p, path);
+		p->meta.relative = false;
+		p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
+		err = p->meta.truth ? 0 : -SP_ENOMEM;
+	}
+	free(own);
+	free(rolled);
+	free(exact);
+	return err;
+}

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A recording of time and bursts: shares of regions against exact ones, and exact counts joined with its cycles.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+"$SKIDPROF" record -q --pmu clock --bursts 0 -o time.data true 2>probe.err || {
+	echo "no clock events here: $(head -1 probe.err)"
+	exit 77
+}
+
+# Per turn of the loop: slow (a chain of divisions) always, mix (many instructions, little time) in 1 turn of argv[2].
+program()
+{
+	cat >app.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline uint64_t mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdull;
+	x ^= x << 7;
+	x += x >> 11;
+	x ^= x << 13;
+	x *= 0xc4ceb9fe1a85ec53ull;
+	x ^= x >> 29;
+	x += x << 3;
+	return x ^ x >> 17;
+}
+
+__attribute__((noinline)) static uint64_t slow(uint64_t x)
+{
+	for (int i = 0; i < 4; i++)
+		x = (x | 1) * 3 + UINT64_MAX / (x % 1021 + 7);
+	return x;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t sum = 1, turns = argc > 1 ? strtoul(argv[1], NULL, 0) : 1000, every = argc > 2 ? strtoul(argv[2], NULL, 0) : 2;
+
+	for (uint64_t i = 0; i < turns; i++) {
+		sum = slow(sum);
+		if ((sum >> 7) % every == 0)
+			sum += mix(sum);
+	}
+	printf("%ju\n", (uintmax_t)sum);
+	return 0;
+}
+END
+	gcc -O2 -g "$@" app.c -o app
+}
+program
+# The same turns, natively for some seconds under bursts, and counted one by one.
+"$SKIDPROF" record -q --pmu clock --bursts 2000 --burst-budget 1000 -o app.data ./app 12000000 2 >got 2>record.err
+check 'a program is recorded by the clock' test $? -eq 0
+"$SKIDPROF" truth -q -o app.cg ./app 12000000 2 >want 2>truth.err
+check 'its output is its own' cmp want got
+"$SKIDPROF" truth -q -o other.cg ./app 2000000 8 >/dev/null 2>&1
+
+check 'the report says what it is made of' status 0 "$SKIDPROF" report -i app.data
+check 'the source' has out '# clock, no PMU; cpu-clock:u every 249,989'
+check 'cycles are named for what they are' has out '# CYCLES are time x '
+check 'what is missing, and how to get it' has out 'report --truth FILE'
+check 'shares of the region, and what its instructions cost' grep -qE 'IN-REGION +90% INTERVAL +CPI-REL' out
+check 'no count of instructions is shown' sh -c '! grep -qE "FIXED|IPC " out'
+check 'the same as CSV' sh -c '"$SKIDPROF" report -i app.data --format csv | head -1 | grep -q region_share,region_share_lo,region_share_hi,cpi_relative'
+check 'one function explained' sh -c '"$SKIDPROF" report -i app.data --why mix | grep -q "of the instructions of region"'
+"$SKIDPROF" report -i app.data --format json >out 2>err
+check 'JSON has shares, and no counts' json 'd["meta"]["pmu"] == "clock" and d["meta"]["instructions_relative"] and d["meta"]["core_hz"] > 1e8 and d["meta"]["bursts"] > 50 and all(f["fixed"] is None and f["ipc_fixed"] is None for f in d["functions"])'
+cp out shares.json
+
+# Against the truth: mix is some 20 instructions in every other turn, slow 30 in each.  Several hundred bursts of 40
+# branches see thousands of turns, so its share is right to a few hundredths of itself; 3% of the whole is far outside.
+"$SKIDPROF" report -i app.data --truth app.cg --format json >out 2>err
+check 'exact counts are joined' test $? -eq 0
+check 'instructions, cycles and IPC of each function' json 'd["meta"]["truth"] == "app.cg" and all(f["ipc_fixed"] for f in d["functions"] if f["name"] in ("mix", "slow", "main"))'
+check 'the counts are those of the truth' python3 -c '
+import json, re
+d = json.load(open("out"))
+total = sum(f["fixed"] for f in d["functions"] if f["fixed"])
+want = int(re.search(r"^summary: (\d+)", open("app.cg").read(), re.M).group(1))
+raise SystemExit(abs(total - want) > 1)'
+check 'what the bursts said was within 3% of the region' python3 -c '
+import json
+truth = {f["name"]: f["fixed"] for f in json.load(open("out"))["functions"]}
+shares = {f["name"]: f["region_share"] for f in json.load(open("shares.json"))["functions"] if f["region_share"]}
+names = ("mix", "slow", "main")
+total = sum(truth[n] for n in names)
+off = {n: shares[n] - truth[n] / total for n in names}
+print("#", off)
+raise SystemExit(max(abs(x) for x in off.values()) > 0.03)'
+check 'slow has a lower IPC than mix' json '{f["name"]: f["ipc_fixed"] for f in d["functions"]}["slow"] < {f["name"]: f["ipc_fixed"] for f in d["functions"]}["mix"]'
+check 'the text says where instructions come from' sh -c '"$SKIDPROF" report -i app.data --truth app.cg | grep -q "exact counts of another run: app.cg"'
+check 'lines and instructions have exact counts too' sh -c '"$SKIDPROF" report -i app.data --truth app.cg --lines --format json | python3 -c "import json, sys; d = json.load(sys.stdin); sys.exit(not any(l[\"fixed\"] and l[\"fixed\"] >= 12000000 for l in d[\"lines\"]))"'
+
+# Another input: another share of mix, which the bursts know better.
+check 'a truth of another input is doubted' status 3 "$SKIDPROF" report -i app.data --truth other.cg
+check 'the function that speaks against it is named' has out 'NOT THE SAME RUN?'
+check 'and the other command line is told' has err "is of './app 2000000 8'"
+
+# Another build.
+program -DOTHER -O1
+"$SKIDPROF" truth -q -o build.cg ./app 1000 2 >/dev/null 2>&1
+check 'a truth of another build is refused' status 3 "$SKIDPROF" report -i app.data --truth build.cg
+check 'in one line with the remedy' sh -c '[ "$(grep -c . err)" -eq 1 ]'
+check 'a truth that is none' status 1 "$SKIDPROF" report -i app.data --truth app.c
+check 'time without bursts says so' sh -c '"$SKIDPROF" report -i time.data 2>&1 | grep -q "no bursts taken"'
+finish
