@@ -149,7 +149,8 @@ static int fill_region(struct assembly *a, size_t r)
 		.n_samples = n_samples,
 		.r_hat = sol->r_hat,
 		.n_eff = sol->n_eff,
-		.skid_periods = turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
+		.skid_periods =
+		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
 		.status = *doubt ? PROFILE_UNRELIABLE : assemble_status(w, r),
 		.evidence = sol->evidence,
 		.why = profile_string(a->p, why),

@@ -200,7 +200,7 @@ for i in $(seq 12); do
 	[ -n "$rec" ] && steppers+=" $(pgrep -P "$rec" -x skidprof-step)" && kill -9 "$rec"
 	wait $! 2>/dev/null
 done
-for t in $(seq 100); do
+for _ in $(seq 100); do
 	survived=$(grep -l more nine.* 2>/dev/null | wc -l)
 	[ "$survived" -eq 12 ] && break
 	sleep 0.1
