@@ -47,7 +47,7 @@ step 'a C++ program with branch records' 0 "$skidprof" record -q --pmu sim -b -o
 step 'its report' any "$skidprof" report -i "$dir/soplex.data" --both
 if "$skidprof" record -q --pmu hardware -e page-faults -o "$dir/k.data" true 2>/dev/null; then
 	step 'a group of kernel events, threads and children' 0 "$skidprof" record -q --pmu hardware -z --stats \
-		-e '{task-clock:u/20011,page-faults},{context-switches}' -o "$dir/k.data" -- sh -c 'true & true; "$0" 100' "$dir/mcf"
+		-e '{task-clock:u/20011,page-faults},{cpu-clock,faults}' -o "$dir/k.data" -- sh -c 'true & true; "$0" 100' "$dir/mcf"
 	step 'its report' any "$skidprof" report -i "$dir/k.data" --both
 	step 'a thread alone, for a while' 0 "$skidprof" record -q --pmu hardware -t $$ -e page-faults,cpu-clock -D 10 \
 		--duration 0.1 --max-size 1M -o "$dir/k.data"

@@ -56,12 +56,21 @@ static const struct event_word *word_of(const struct choice *ch, const struct ca
 	return &ch->list.v[c->word];
 }
 
+/* It never happens in user mode. */
+static bool is_of_kernel(const struct event_code *code)
+{
+	return code->type == PERF_TYPE_SOFTWARE && (code->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+	                                            code->config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
+
 static int add_word(struct choice *ch, size_t index)
 {
-	const struct event_word *word = &ch->list.v[index];
+	struct event_word *word = &ch->list.v[index];
 	struct event_code codes[EVENT_PMUS_MAX] = { { 0 } };
 	int n = event_code_find(word, &ch->pmus, codes);
 
+	if (n > 0 && is_of_kernel(&codes[0]) && !word->user)
+		word->user = word->kernel = true;
 	for (int i = 0; i < n; i++) {
 		if (ch->n == EVENT_GROUP_MAX)
 			return sp_fail(SP_EUSAGE, "-e: more than %d events", EVENT_GROUP_MAX);

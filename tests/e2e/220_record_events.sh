@@ -140,6 +140,9 @@ if [ "$(id -u)" -eq 0 ]; then
 	check 'the whole system is sampled' grep -qE '^skidprof: [1-9][0-9]* samples' a.err
 	check 'other programs are found in it' sh -c '"$SKIDPROF" report --raw -i a.data 2>/dev/null | grep -q more'
 	wait $target
+	$R -e context-switches -o cs.data sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' 2>cs.err
+	check 'context switches are sampled, though they happen in the kernel' grep -qE 'of context-switches:uk' cs.err
+	check 'each sleep is one' test "$(sed -n 's/.*(\([0-9]*\) of context-switches.*/\1/p' cs.err)" -ge 16
 	$R -C 0 --duration 0.2 -e cpu-clock -o a.data 2>/dev/null
 	if command -v perf >/dev/null; then
 		check '-C keeps to its CPUs' test "$(perf script -i a.data -F cpu 2>/dev/null | tr -d '[] ' | sort -u)" = 000
