@@ -64,7 +64,7 @@ static int search_path(const char *name, char *out)
 	return sp_fail(SP_ENOENT, "%s: no such program in PATH", name);
 }
 
-static int find_file(const char *name, char *out)
+int program_locate(const char *name, char *out)
 {
 	if (!*name)
 		return sp_fail(SP_ENOENT, "the program's name is empty");
@@ -222,7 +222,7 @@ int program_find(int argc, char **argv, struct program *out)
 			goto out;
 		}
 	}
-	err = find_file(argv[0], out->path);
+	err = program_locate(argv[0], out->path);
 	if (err < 0)
 		goto out;
 	for (int i = 0; i < MAX_SCRIPTS; i++) {

@@ -21,6 +21,8 @@ struct program {
 
 /* -SP_ENOENT when there is no such program, -SP_ENOTSUP when it is not one we can run. */
 int program_find(int argc, char **argv, struct program *out);
+/* The file that execvp would take for a name: out has at least PATH_MAX bytes.  -SP_ENOENT with a suggestion. */
+int program_locate(const char *name, char *out);
 /* The path of an executable in PATH, at least PATH_MAX bytes; false where there is none. */
 bool program_search(const char *name, char *out);
 void program_fini(struct program *p);

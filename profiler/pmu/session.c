@@ -34,7 +34,7 @@ struct session {
 	struct rewrite *rewrite;
 	struct tasks *tasks;
 	struct launch child;
-	char path[PATH_MAX]; /* of the program, where PATH was searched */
+	char path[PATH_MAX]; /* of the program */
 	cpu_set_t cpus;
 	VEC(pid_t) targets;
 	uint64_t begun_ns, flushed_ns;
@@ -118,16 +118,20 @@ static int open_file(struct session *s)
 	return err;
 }
 
-/* "12,34" of -p or -t. */
+/* "12,34" of -p or -t: looked for before an older recording is put aside. */
 static int parse_targets(struct session *s, const char *option, const char *text)
 {
-	char *copy = strdup(text), *save = NULL;
-	unsigned long long n;
+	char *copy = strdup(text), *save = NULL, path[32];
+	unsigned long long n = 0;
 	int err = copy ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 
 	for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word && err == 0;
 	     word = strtok_r(NULL, ",", &save)) {
 		err = cmd_parse_u64(option, word, 1, MAX_TASKS, &n);
+		snprintf(path, sizeof(path), "/proc/%llu", err == 0 ? n : 0);
+		if (err == 0 && access(path, F_OK) < 0)
+			err = sp_fail(SP_ENOENT, "%s: there is no %s %llu", option,
+			              strcmp(option, "-p") == 0 ? "process" : "thread", n);
 		if (err == 0)
 			err = vec_push(&s->targets, (pid_t)n);
 	}
@@ -172,20 +176,18 @@ static int write_existing(struct session *s)
 
 static int hold_program(struct session *s)
 {
-	struct launch_program p = { .path = s->opts->argc ? s->opts->argv[0] : NULL,
+	struct launch_program p = { .path = s->path,
 		                    .argv = s->opts->argv,
 		                    .keep_fd = -1,
 		                    .stdout_fd = strcmp(s->opts->output, "-") == 0 ? STDERR_FILENO : -1,
 		                    .tracer = s->hooks->tracer };
 
-	if (!p.path)
+	int err;
+
+	if (!s->opts->argc)
 		return launch_nothing(&s->child);
-	if (!strchr(p.path, '/')) {
-		if (!program_search(p.path, s->path))
-			return sp_fail(SP_ENOENT, "%s: no such program in PATH", p.path);
-		p.path = s->path;
-	}
-	return launch_hold(&s->child, &p);
+	err = program_locate(s->opts->argv[0], s->path);
+	return err < 0 ? err : launch_hold(&s->child, &p);
 }
 
 /* All that is wanted is open, and nothing runs yet that should not. */
