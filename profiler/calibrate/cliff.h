@@ -186,7 +186,7 @@ struct cliff_result {
 
 /*
  * Trap 8: one filler does not tell which of two structures was full.  A
- * change point within 5% of the one of the row that c->behind names is
+ * change point within 8% of the one of the row that c->behind names is
  * that row's, and c's becomes absent.
  */
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r);

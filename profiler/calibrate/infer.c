@@ -21,7 +21,7 @@ static const double CLEAN = 0.03, WEAK = 0.6;
 /* A change point is one only where the response rises by a quarter (trap 2). */
 static const double LEAST_STEP = 0.25;
 /* Change points nearer to each other than that are one. */
-static const double SAME_PLACE = 0.05;
+static const double SAME_PLACE = 0.08;
 /* A cache's rise ends within that factor of its beginning: one more way, at least of four. */
 static const double STEEP = 1.3;
 

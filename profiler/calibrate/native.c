@@ -27,6 +27,7 @@ enum {
 	CLOCK_RUNS = 9,
 	MIN_RUN_TICKS = 30000, /* some 10 us: well above what reading the counter costs */
 	MAX_ITERATIONS = 1 << 20,
+	WINDOW_ITERATIONS = 256, /* until the two walks have found their rhythm */
 };
 
 struct cliff_native {
@@ -297,9 +298,9 @@ double cliff_native_tsc_ghz(const struct cliff_native *n)
 /* ---- one pressure ---- */
 
 /* So many iterations that a run takes long beside the reading of the counter. */
-static uint64_t choose_iterations(struct cliff_native *n)
+static uint64_t choose_iterations(struct cliff_native *n, const struct cliff *c)
 {
-	uint64_t iterations = 4, least;
+	uint64_t iterations = c->shape == CLIFF_MISSES ? WINDOW_ITERATIONS : 4, least;
 
 	for (;; iterations *= 2) {
 		least = UINT64_MAX;
@@ -357,6 +358,11 @@ static void add_batch(struct cliff_native *n, struct runs *r)
 	}
 }
 
+static bool spread_is_wide(const struct cliff *c, double response, double spread)
+{
+	return spread > (c->method == CLIFF_KNEE || c->method == CLIFF_FILL ? 0.02 : 0.0025) * response;
+}
+
 static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pressure, double *response,
                      double *spread)
 {
@@ -367,13 +373,13 @@ static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pre
 	if ((err = code_make(&n->code, c, pressure)) < 0)
 		return err;
 	run_ticks(n, &n->code, n->code.warm_iterations);
-	r.n_many = choose_iterations(n);
+	r.n_many = choose_iterations(n, c);
 	r.n_few = r.n_many / 4;
 	do {
 		add_batch(n, &r);
 		runs_read(&r, runs_quantile(c), response, spread);
-		/* A quarter of a percent: what a row moves by should stay under one. */
-	} while (r.n + BATCH <= RUNS_MAX && *spread > 0.0025 * *response);
+		/* What a row moves by should stay under a percent; but steps are far higher than that. */
+	} while (r.n + BATCH <= RUNS_MAX && spread_is_wide(c, *response, *spread));
 	*response /= n->code.parts;
 	*spread /= n->code.parts;
 	return 0;

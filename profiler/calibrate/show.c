@@ -107,8 +107,8 @@ int calibration_json(const struct calibration *c, FILE *f)
 	for (size_t i = 0; i < c->n && rows; i++)
 		json_array_append_new(rows, row_json(&c->rows[i]));
 	if (rows && json_array_size(rows) == c->n)
-		doc = json_pack("{s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:O}", "cpu", c->cpu, "core_ghz",
-		                c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
+		doc = json_pack("{s:i, s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:O}", "skidprof", 1, "cpu",
+		                c->cpu, "core_ghz", c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
 		                c->no_pmu ? "additions" : "counter", "no_pmu", c->no_pmu, "quick", c->quick,
 		                "seconds", c->seconds, "cliffs", rows);
 	text = doc ? json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;

@@ -9,7 +9,7 @@ cd "$SCRATCH" || exit 1
 if [ "$(uname -m)" != x86_64 ]; then
 	check 'no cliffs for this processor is an error' status 1 "$SKIDPROF" calibrate --quick
 	check 'that is said' grep -q 'only for x86-64' err
-	exit 0
+	finish
 fi
 
 check 'a few rows' status 0 "$SKIDPROF" calibrate --quick --only '*mul-latency' --format json
@@ -17,7 +17,7 @@ cp out few.json
 cat >schema.py <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))
-kinds = {"cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)), "quick": bool,
+kinds = {"skidprof": int, "cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)), "quick": bool,
          "seconds": float, "cliffs": list}
 row_kinds = {"name": str, "class": str, "unit": str, "real": (float, type(None)), "lo": (float, type(None)),
              "hi": (float, type(None)), "verdict": str, "note": (str, type(None)), "integer": bool, "params": str,
@@ -62,4 +62,4 @@ check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
 check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
 check 'a misspelt format' status 2 "$SKIDPROF" calibrate --format yaml
 check 'a word too many' status 2 "$SKIDPROF" calibrate rob
-exit 0
+finish
