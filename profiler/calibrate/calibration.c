@@ -10,13 +10,18 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
-static bool is_chosen(const struct cliff *all, size_t n, size_t i, const char *glob)
+static bool is_wanted(const struct cliff *c, const char *glob)
 {
-	if (!glob || fnmatch(glob, all[i].name, 0) == 0)
+	return !glob || fnmatch(glob, c->name, 0) == 0;
+}
+
+/* By its name, or because a row that is chosen has to be told from it. */
+static bool is_chosen(const struct cliff *all, size_t n, const struct cliff *c, const char *glob)
+{
+	if (is_wanted(c, glob))
 		return true;
 	for (size_t k = 0; k < n; k++)
-		if (all[k].behind && !strcmp(all[k].behind, all[i].name) &&
-		    fnmatch(glob, all[k].name, 0) == 0)
+		if (all[k].behind && !strcmp(all[k].behind, c->name) && is_chosen(all, n, &all[k], glob))
 			return true;
 	return false;
 }
@@ -48,7 +53,7 @@ int calibration_choose(const char *glob, struct calibration *out)
 	if (!out->rows)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu cliffs", n);
 	for (size_t i = 0; i < n; i++)
-		if (is_chosen(all, n, i, glob))
+		if (is_chosen(all, n, &all[i], glob))
 			out->rows[out->n++].cliff = &all[i];
 	if (out->n)
 		return 0;
