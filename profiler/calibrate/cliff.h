@@ -69,12 +69,13 @@ struct cliff {
 	bool is_shared; /* with other users of the machine: never better than weak */
 	bool integer;   /* a count of something: its exact value matters */
 	uint16_t from, to, step;
-	double amount;       /* see enum cliff_method */
-	const char *setup;   /* run once, before the loop; may be NULL */
-	const char *base;    /* of a pair: without the feature */
-	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
-	const char *behind;  /* a capacity that the fillers use up too, see cliff_attribute; may be NULL */
-	const char *params;  /* keys of the core file that it speaks of, separated by blanks; "" = none */
+	double amount;          /* see enum cliff_method */
+	const char *setup;      /* run once, before the loop; may be NULL */
+	const char *base;       /* of a pair: without the feature */
+	const char *snippet;    /* see asm_text; of CLIFF_MISSES: the filler */
+	const char *behind;     /* a capacity that the fillers use up too, see cliff_attribute; may be NULL */
+	uint8_t behind_percent; /* how near its place is the same place */
+	const char *params;     /* keys of the core file that it speaks of, separated by blanks; "" = none */
 	const char *isolates;
 };
 
@@ -147,7 +148,7 @@ struct cliff_curve {
 	size_t n;
 	uint32_t pressure[CLIFF_MAX_POINTS]; /* ascending */
 	double response[CLIFF_MAX_POINTS];   /* cycles, see struct cliff_code */
-	double spread[CLIFF_MAX_POINTS]; /* half the distance of the quartiles over repetitions; 0 = exact */
+	double spread[CLIFF_MAX_POINTS];     /* half the width of its 95% interval; 0 = exact */
 };
 
 /* Sizes that percent in ranges are of. */
@@ -160,8 +161,8 @@ void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, boo
                      struct cliff_curve *out);
 
 /*
- * Every pressure around the change point of a curve of the method CLIFF_KNEE
- * whose steps are coarser: `out` has only what is new; n = 0 when nothing is.
+ * Every pressure around the change point of a curve whose steps are coarser:
+ * `out` has only what is new; n = 0 when there is no change point, or nothing is.
  */
 void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struct cliff_curve *out);
 
@@ -186,8 +187,8 @@ struct cliff_result {
 
 /*
  * Trap 8: one filler does not tell which of two structures was full.  A
- * change point within 8% of the one of the row that c->behind names is
- * that row's, and c's becomes absent.
+ * change point within c->behind_percent of that of the row c->behind is that
+ * row's, and c's becomes absent.
  */
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r);
 
@@ -233,6 +234,7 @@ struct cliff_sweeps {
 	size_t n;
 	struct cliff_curve sweep[CLIFF_MAX_SWEEPS];
 	struct cliff_result alone[CLIFF_MAX_SWEEPS]; /* what each says by itself */
+	struct cliff_curve again;                    /* the pressures of every further sweep */
 	struct cliff_curve curve;                    /* each point's median over them */
 	struct cliff_result result; /* of that curve, with what they differ by in its interval */
 };

@@ -20,8 +20,6 @@
 static const double CLEAN = 0.03, WEAK = 0.6;
 /* A change point is one only where the response rises by a quarter (trap 2). */
 static const double LEAST_STEP = 0.25;
-/* Change points nearer to each other than that are one. */
-static const double SAME_PLACE = 0.08;
 /* A cache's rise ends within that factor of its beginning: one more way, at least of four. */
 static const double STEEP = 1.3;
 
@@ -252,7 +250,7 @@ static void infer_fill(const struct cliff *c, const struct cliff_curve *curve, s
 void cliff_attribute(const struct cliff *c, const struct cliff_result *behind, struct cliff_result *r)
 {
 	if (c->behind && behind->verdict != CLIFF_ABSENT && r->verdict != CLIFF_ABSENT &&
-	    fabs(r->value - behind->value) <= SAME_PLACE * behind->value)
+	    fabs(r->value - behind->value) <= c->behind_percent / 100.0 * behind->value)
 		r->verdict = CLIFF_ABSENT;
 }
 

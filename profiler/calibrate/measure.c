@@ -25,19 +25,32 @@ static void pool(const struct cliff_curve *sweeps, size_t n, struct cliff_curve 
 	}
 }
 
-static int first_sweep(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_curve *out)
+static int first_sweep(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)
 {
-	struct cliff_curve fine;
+	struct cliff_curve *whole = &s->sweep[0];
 	struct cliff_sizes sizes;
 	int err;
 
 	cliff_native_sizes(n, &sizes);
-	cliff_pressures(c, &sizes, quick, out);
-	if ((err = cliff_run_native(n, c, out)) < 0)
+	cliff_pressures(c, &sizes, quick, whole);
+	if ((err = cliff_run_native(n, c, whole)) < 0)
 		return err;
-	cliff_refine(c, out, &fine);
-	err = cliff_run_native(n, c, &fine);
-	cliff_curve_join(out, &fine);
+	cliff_refine(c, whole, &s->again);
+	err = cliff_run_native(n, c, &s->again);
+	cliff_curve_join(whole, &s->again);
+	/* Without a change point there is nothing that would be nearer to the answer than the rest. */
+	if (!s->again.n)
+		s->again = *whole;
+	return err;
+}
+
+/* What is far from the change point need not be measured again. */
+static int next_sweep(struct cliff_native *n, const struct cliff *c, struct cliff_sweeps *s)
+{
+	int err = cliff_run_native(n, c, &s->again);
+
+	s->sweep[s->n] = s->sweep[0];
+	cliff_curve_join(&s->sweep[s->n], &s->again);
 	return err;
 }
 
@@ -60,12 +73,9 @@ bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, b
 
 int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)
 {
-	struct cliff_curve *now = &s->sweep[s->n];
-	int err;
+	int err = s->n ? next_sweep(n, c, s) : first_sweep(n, c, quick, s);
 
-	*now = s->sweep[0];
-	err = s->n ? cliff_run_native(n, c, now) : first_sweep(n, c, quick, now);
-	if (err < 0 || (err = cliff_infer(c, now, &s->alone[s->n])) < 0)
+	if (err < 0 || (err = cliff_infer(c, &s->sweep[s->n], &s->alone[s->n])) < 0)
 		return err;
 	pool(s->sweep, ++s->n, &s->curve);
 	if ((err = cliff_infer(c, &s->curve, &s->result)) < 0)

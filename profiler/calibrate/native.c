@@ -27,7 +27,7 @@ enum {
 	CLOCK_RUNS = 9,
 	MIN_RUN_TICKS = 30000, /* some 10 us: well above what reading the counter costs */
 	MAX_ITERATIONS = 1 << 20,
-	WINDOW_ITERATIONS = 256, /* until the two walks have found their rhythm */
+	WINDOW_ITERATIONS = 160, /* until the two walks have found their rhythm */
 };
 
 struct cliff_native {

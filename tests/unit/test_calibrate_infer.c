@@ -257,7 +257,7 @@ static void a_place_shared_by_two_structures_is_the_other_ones(void **state)
 	                          none = { .verdict = CLIFF_ABSENT };
 	struct cliff_result same = { .value = 411, .verdict = CLIFF_CLEAN },
 	                    less = { .value = 202, .verdict = CLIFF_CLEAN };
-	struct cliff_result alone = same;
+	struct cliff_result alone = same, own = { .value = 417, .verdict = CLIFF_CLEAN };
 
 	(void)state;
 	assert_string_equal(queue->behind, "fp-regs");
@@ -267,6 +267,10 @@ static void a_place_shared_by_two_structures_is_the_other_ones(void **state)
 	assert_int_equal(less.verdict, CLIFF_CLEAN);
 	cliff_attribute(queue, &none, &alone);
 	assert_int_equal(alone.verdict, CLIFF_CLEAN);
+	/* But 417 vector registers in a reorder buffer of 443 are their own limit. */
+	cliff_attribute(cliff_find("fp-regs"), &(struct cliff_result){ .value = 443, .verdict = CLIFF_CLEAN },
+	                &own);
+	assert_int_equal(own.verdict, CLIFF_CLEAN);
 }
 
 /* ---- footprints ---- */
