@@ -18,6 +18,7 @@ enum key {
 	KEY_MIN_SHARE,
 	KEY_BLOCKS,
 	KEY_NO_CACHE,
+	KEY_CORE,
 	KEY_MEASURE,
 };
 
@@ -36,6 +37,8 @@ static const struct argp_option options[] = {
 	  "A predictor, or the path of a description file; may be repeated (default: all that work here)",
 	  2 },
 	{ "cpu", KEY_CPU, "NAME", 0, "The core, by LLVM's name (default: the one recorded)", 2 },
+	{ "core", KEY_CORE, "CORE", 0,
+	  "The core of the tool sim: a name, or a core file of calibrate (default: by --cpu)", 2 },
 	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Ask the tools again, whatever is kept on disk", 2 },
 	{ "measure", KEY_MEASURE, NULL, 0,
 	  "Run PROGRAM four times here, its kernels timed at entry and exit, and keep the smallest cycles",
@@ -78,6 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_MEASURE:
 		o->lift.measure = true;
+		break;
+	case KEY_CORE:
+		o->lift.core = arg;
 		break;
 	case KEY_NO_CACHE:
 		o->lift.no_cache = true;

@@ -21,9 +21,10 @@ static char *key_text(const struct tool *t, const struct tool_block *b)
 
 	if (asprintf(&text,
 	             "skidprof lift 1\ntool %s\nversion %s\nisa %s\naddress 0x%" PRIx64
-	             "\nbytes %*s\ncycles ",
+	             "\nturns %u\nbytes %*s\ncycles ",
 	             t->name, t->version, b->isa == ISA_AARCH64 ? "aarch64" : "x86-64",
-	             t->ops->by_address ? b->vaddr : 0, (int)(2 * b->n_bytes), "") < 0)
+	             t->ops->by_address ? b->vaddr : 0, t->ops->by_turns ? b->turns : 0,
+	             (int)(2 * b->n_bytes), "") < 0)
 		return NULL;
 	n = (int)(strstr(text, "\nbytes ") + strlen("\nbytes ") - text);
 	for (size_t i = 0; i < b->n_bytes; i++) {

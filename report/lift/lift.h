@@ -105,7 +105,8 @@ struct lift_opts {
 	size_t n_kernels;
 	const char *const *tools;
 	size_t n_tools;
-	const char *cpu; /* LLVM's name; NULL = by the recording */
+	const char *cpu;  /* LLVM's name; NULL = by the recording */
+	const char *core; /* the simulator's; NULL = by the cpu */
 	double min_share;
 	bool measure, no_cache;
 	char **argv;

@@ -121,6 +121,7 @@ const struct tool_ops tool_native = {
 	.open = native_open,
 	.close = native_close,
 	.predict = native_predict,
+	.by_turns = true,
 	.by_machine = true,
 };
 
@@ -130,5 +131,6 @@ const struct tool_ops tool_native_splits = {
 	.open = native_open,
 	.close = native_close,
 	.predict = native_splits_predict,
+	.by_turns = true,
 	.by_machine = true,
 };

@@ -26,18 +26,18 @@ struct predict {
 	atomic_size_t next, done;
 };
 
-/* Blocks are the same to a tool when their bytes are, and their addresses where those count. */
-static int compare_blocks(const struct lift *l, bool by_address, size_t a, size_t b)
+/* Blocks are the same to a tool when their bytes are, and their addresses and turns where those count. */
+static int compare_blocks(const struct lift *l, const struct tool_ops *ops, size_t a, size_t b)
 {
 	const struct tool_block *x = &l->blocks[a].code, *y = &l->blocks[b].code;
 	int order;
 
 	if (x->n_bytes != y->n_bytes)
 		return x->n_bytes < y->n_bytes ? -1 : 1;
-	if (x->turns != y->turns)
+	if (ops->by_turns && x->turns != y->turns)
 		return x->turns < y->turns ? -1 : 1;
 	order = memcmp(x->bytes, y->bytes, x->n_bytes);
-	if (order || !by_address)
+	if (order || !ops->by_address)
 		return order;
 	if (l->blocks[a].module != l->blocks[b].module)
 		return l->blocks[a].module < l->blocks[b].module ? -1 : 1;
@@ -46,14 +46,14 @@ static int compare_blocks(const struct lift *l, bool by_address, size_t a, size_
 
 struct order_by {
 	const struct lift *l;
-	bool by_address;
+	const struct tool_ops *ops;
 };
 
 static int compare_order(const void *a, const void *b, void *arg)
 {
 	const struct order_by *by = arg;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int order = compare_blocks(by->l, by->by_address, x, y);
+	int order = compare_blocks(by->l, by->ops, x, y);
 
 	return order ? order : (x > y) - (x < y);
 }
@@ -62,14 +62,14 @@ static int compare_order(const void *a, const void *b, void *arg)
 static int plan_tool(struct predict *p, size_t tool, size_t *order)
 {
 	struct lift *l = p->l;
-	struct order_by by = { l, l->tools[tool].ops->by_address };
+	struct order_by by = { l, l->tools[tool].ops };
 	size_t *first = p->first + tool * l->n_blocks;
 
 	for (size_t i = 0; i < l->n_blocks; i++)
 		order[i] = i;
 	qsort_r(order, l->n_blocks, sizeof(*order), compare_order, &by);
 	for (size_t i = 0; i < l->n_blocks; i++) {
-		bool same = i && compare_blocks(l, by.by_address, order[i - 1], order[i]) == 0;
+		bool same = i && compare_blocks(l, by.ops, order[i - 1], order[i]) == 0;
 
 		first[order[i]] = same ? first[order[i - 1]] : order[i];
 		if (!same && vec_push(&p->jobs, (struct job){ tool, order[i] }) < 0)

@@ -130,6 +130,7 @@ int lift_find_target(const struct lift_opts *o, struct lift *l)
 		snprintf(l->cpu, sizeof(l->cpu), "%s",
 		         l->target.this_machine ? name_of(&here) : simulated_core(p->meta.cpudesc));
 	l->target.cpu = l->cpu;
+	l->target.core = o->core;
 	if (!*l->cpu)
 		sp_warn("which core the code ran on is not known ('%s'): --cpu NAME tells, by LLVM's name",
 		        recorded ? p->meta.cpudesc : here.name);

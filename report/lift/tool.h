@@ -39,7 +39,8 @@ struct tool_prediction {
 /* What the code runs on. */
 struct tool_target {
 	enum insn_isa isa;
-	const char *cpu; /* LLVM's name ("znver5"); "" = unknown */
+	const char *cpu;  /* LLVM's name ("znver5"); "" = unknown */
+	const char *core; /* of the simulator: a name or a path; NULL = by the cpu */
 	bool this_machine;
 };
 
@@ -66,11 +67,12 @@ struct tool_ops {
 	/* Cycles of a whole kernel, all its executions together.  NULL for a tool that predicts blocks. */
 	void (*kernel)(const struct tool *t, const struct lift *l, const struct lift_kernel *k,
 	               struct tool_prediction *out);
+	bool by_turns;   /* how often a block runs in succession counts */
 	bool by_address; /* the address of a block counts, not only its bytes */
 	bool by_machine; /* it measures: not run on two cores at once, and its predictions are not kept on disk */
 };
 
-extern const struct tool_ops tool_mca, tool_native, tool_native_splits, tool_external;
+extern const struct tool_ops tool_mca, tool_native, tool_native_splits, tool_sim, tool_sim_run, tool_external;
 
 /*
  * The tools of those names, in that order: names of our own tools, of shipped

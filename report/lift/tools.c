@@ -14,7 +14,8 @@
 #include "profiler/base/vec.h"
 #include "report/lift/tool.h"
 
-static const struct tool_ops *const own[] = { &tool_mca, &tool_native, &tool_native_splits };
+static const struct tool_ops *const own[] = { &tool_mca, &tool_native, &tool_native_splits, &tool_sim,
+	                                      &tool_sim_run };
 
 /* Description files that come with skidprof. */
 static const char *const shipped[] = { "osaca", "uica", "iaca", "ithemal" };

@@ -200,9 +200,9 @@ static void a_kept_prediction_is_believed_only_for_what_it_is_of(void **state)
 
 	(void)state;
 	text = cache_text(&t, &block, 1.25);
-	assert_string_equal(text,
-	                    "skidprof lift 1\ntool llvm-mca\nversion 14 znver3\nisa x86-64\naddress 0x0\n"
-	                    "bytes 488b0775fb\ncycles 1.25\n");
+	assert_string_equal(
+	        text, "skidprof lift 1\ntool llvm-mca\nversion 14 znver3\nisa x86-64\naddress 0x0\nturns 0\n"
+	              "bytes 488b0775fb\ncycles 1.25\n");
 	assert_true(cache_parse(text, &t, &block, &cyc));
 	assert_float_equal(cyc, 1.25, 0);
 	memcpy(other_code, code, sizeof(code));

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "report/lift/sandbox/anew.h"
 #include "report/lift/sandbox/layout.h"
 
 enum { N_GROUPS = 16, LINE_BYTES = 64 };
@@ -147,37 +148,15 @@ static void put_watched(struct emit *e, const struct block_request *b, uint32_t 
 	}
 }
 
-static void put_zero(struct emit *e, unsigned r, uint8_t not_r)
-{
-	uint8_t both = (uint8_t)(0xc0 | (r & 7) << 3 | (r & 7));
-
-	if (__builtin_cpu_supports("avx")) /* vxorps */
-		PUT(e, 0xc4, (uint8_t)((r & 8 ? 0x41 : 0xe1)), (uint8_t)(not_r << 3), 0x57, both);
-	else /* xorps */
-		PUT(e, (uint8_t)(0x40 | (r & 8 ? 5 : 0)), 0x0f, 0x57, both);
-}
-
-/*
- * What the block hands on to itself, set to something else: to an address
- * that differs from those of the turns before, or to zero.  Neither waits for
- * anything, so the next turns begin while the last ones still run.
- */
+/* Addresses that differ from those of the turns before. */
 static void put_anew(struct emit *e, const struct block_request *b, uint32_t group)
 {
-	for (unsigned r = 0; r < N_GPRS; r++) {
-		if (!(b->carried >> r & 1))
-			continue;
-		if (r & 8)
-			PUT(e, 0x41);
-		PUT(e, (uint8_t)(0xb8 | (r & 7))); /* mov $imm32, %r32 */
-		put_le32(e, (uint32_t)CONTROL->gpr[r] + group % N_GROUPS * LINE_BYTES);
-	}
-	for (unsigned r = 0; r < 16; r++) {
-		uint8_t not_r = (uint8_t)(~r & 15);
+	uint8_t code[BLOCK_ANEW_BYTES];
+	uint32_t value[N_GPRS];
 
-		if (b->carried_vectors >> r & 1) /* vxorps of the register with itself, or xorps */
-			put_zero(e, r, not_r);
-	}
+	for (unsigned r = 0; r < N_GPRS; r++)
+		value[r] = (uint32_t)CONTROL->gpr[r] + group % N_GROUPS * LINE_BYTES;
+	put(e, code, block_anew(b, value, __builtin_cpu_supports("avx") != 0, code));
 }
 
 static void put_entry(struct emit *e)
