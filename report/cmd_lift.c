@@ -6,6 +6,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/vec.h"
 #include "report/cmd.h"
+#include "report/lift/html.h"
 #include "report/lift/lift.h"
 #include "report/lift/print.h"
 #include "report/options.h"
@@ -19,6 +20,7 @@ enum key {
 	KEY_BLOCKS,
 	KEY_NO_CACHE,
 	KEY_CORE,
+	KEY_HTML,
 	KEY_MEASURE,
 };
 
@@ -43,6 +45,7 @@ static const struct argp_option options[] = {
 	{ "measure", KEY_MEASURE, NULL, 0,
 	  "Run PROGRAM four times here, its kernels timed at entry and exit, and keep the smallest cycles",
 	  2 },
+	{ "html", KEY_HTML, "FILE", 0, "A page with plots, too, that needs nothing else", 2 },
 	{ "blocks", KEY_BLOCKS, NULL, 0, "The blocks of each kernel, too", 2 },
 	{ 0 },
 };
@@ -53,6 +56,7 @@ struct options {
 	VEC(const char *) kernels;
 	VEC(const char *) tools;
 	bool blocks;
+	const char *html;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -81,6 +85,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_MEASURE:
 		o->lift.measure = true;
+		break;
+	case KEY_HTML:
+		o->html = arg;
 		break;
 	case KEY_CORE:
 		o->lift.core = arg;
@@ -151,6 +158,8 @@ int cmd_lift(int argc, char **argv)
 	o.lift.n_tools = o.tools.n;
 	if (err == 0)
 		err = lift_run(&o.lift, &l);
+	if (err == 0 && o.html)
+		err = lift_html(&l, o.html);
 	if (err == 0)
 		err = print(&o, &l);
 	lift_free(&l);
