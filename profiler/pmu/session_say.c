@@ -74,7 +74,9 @@ static void say_losses(const struct session_config *c, const struct session_summ
 	if (t->n_refused)
 		sp_warn("%ju tasks were not sampled: %s", (uintmax_t)t->n_refused, t->refusal);
 	if (n == 0)
-		sp_warn("no samples: nothing that was asked for ran as long as one period (-c)");
+		sp_warn("no samples: nothing that was asked for ran as long as one period (-c), or the "
+		        "kernel "
+		        "closed the counters, as it does on programs that one may not read");
 }
 
 static void say_stats(const struct session_config *c, const struct session_summary *s)

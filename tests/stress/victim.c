@@ -3,8 +3,8 @@
  * A program to be recorded under stress:
  *
  *	victim spin SECONDS          computes for that long (of its own CPU time)
- *	victim forks N               N children, one after the other, each of which computes a little
- *	victim threads N ROUNDS      N threads at a time, ROUNDS times
+ *	victim forks N WORK          N children, one after the other, each of which computes
+ *	victim threads N ROUNDS WORK N threads at a time, ROUNDS times, each of which computes
  *	victim maps N FILE           maps a page of FILE, to execute it, and unmaps it, N times
  *	victim replace OLD NEW       computes, puts NEW in the place of OLD (its own file), computes
  *
@@ -49,7 +49,7 @@ static int forks(char **arg)
 		int status;
 
 		if (pid == 0) {
-			result = compute(LITTLE);
+			result = compute((unsigned)atoi(arg[1]));
 			_exit(0);
 		}
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
@@ -60,18 +60,19 @@ static int forks(char **arg)
 
 static void *thread(void *arg)
 {
-	result = compute(LITTLE);
-	return arg;
+	result = compute(*(const unsigned *)arg);
+	return NULL;
 }
 
 static int threads(char **arg)
 {
 	int n = atoi(arg[0]), rounds = atoi(arg[1]);
+	unsigned work = (unsigned)atoi(arg[2]);
 	pthread_t *t = calloc((size_t)n, sizeof(*t));
 
 	for (int r = 0; t && r < rounds; r++) {
 		for (int i = 0; i < n; i++)
-			if (pthread_create(&t[i], NULL, thread, NULL) != 0)
+			if (pthread_create(&t[i], NULL, thread, &work) != 0)
 				return 1;
 		for (int i = 0; i < n; i++)
 			pthread_join(t[i], NULL);
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 		int n_args;
 		int (*run)(char **arg);
 	} modes[] = {
-		{ "spin", 1, spin }, { "forks", 1, forks },     { "threads", 2, threads },
+		{ "spin", 1, spin }, { "forks", 2, forks },     { "threads", 3, threads },
 		{ "maps", 2, maps }, { "replace", 2, replace },
 	};
 
