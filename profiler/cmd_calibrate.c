@@ -4,18 +4,21 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/calibrate/calibration.h"
+#include "profiler/calibrate/matter.h"
 #include "profiler/cmd.h"
 
-enum { OPT_QUICK = 256, OPT_ONLY, OPT_FORMAT };
+enum { OPT_QUICK = 256, OPT_ONLY, OPT_FORMAT, OPT_FOR };
 
 struct options {
 	bool quick;
-	const char *only, *format;
+	const char *only, *format, *for_file;
 };
 
 static const struct argp_option argp_options[] = {
 	{ "quick", OPT_QUICK, NULL, 0, "Fewer pressures and repetitions", 0 },
 	{ "only", OPT_ONLY, "GLOB", 0, "Only the cliffs whose name matches, such as 'f*-latency'", 0 },
+	{ "for", OPT_FOR, "FILE", 0, "Which cliffs matter for the program of this recording; measure nothing",
+	  0 },
 	{ "format", OPT_FORMAT, "WORD", 0, "text (default), json or csv", 0 },
 	{ 0 }
 };
@@ -30,6 +33,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ONLY:
 		o->only = arg;
+		return 0;
+	case OPT_FOR:
+		o->for_file = arg;
 		return 0;
 	case OPT_FORMAT:
 		o->format = arg;
@@ -86,6 +92,8 @@ int cmd_calibrate(int argc, char **argv)
 		return err;
 	if (first < argc)
 		return sp_fail(SP_EUSAGE, "%s takes no '%s'", argv[0], argv[first]);
+	if (o.for_file)
+		return matter_report(o.for_file, NULL, stdout);
 	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
 		return err;
 	err = calibrate(&o, &c);

@@ -57,6 +57,10 @@ if grep -q 'not supported' perf.err; then
 	check 'without counters it says that the skid is not known' grep -q "skid of this processor can't be measured" out
 fi
 
+grep -oE '^\.It Cm [a-z0-9-]+$' "$TOP/man/skidprof-calibrate.1" | sort >in.page
+grep -oE '^[[:space:]]*\{ "[a-z0-9-]+"' "$TOP/profiler/calibrate/table_x86.c" | sed 's/.*"\(.*\)"/.It Cm \1/' | sort >in.table
+check 'the manual page has every row' sh -c '! comm -13 in.page in.table | grep .'
+
 check 'a misspelt row' status 2 "$SKIDPROF" calibrate --only imul-latencx
 check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
 check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
