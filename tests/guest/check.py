@@ -127,6 +127,24 @@ def one_program(turns):
           [(s.ip, s.values) for s in r.of("cycles")])
 
 
+def bursts(turns):
+    """Single steps change no count, and the branches they take are those of the program."""
+    r = recorded("bursts")
+    counted = r.of("instructions") + r.of("cycles")
+    check("bursts: as many samples as without", len(counted) == 2 * (LONG_INSNS // 100003), len(counted))
+    check("bursts: every sample is where the program was", not wrong_ips(counted, turns), wrong_ips(counted, turns)[:3])
+    loop = turns.ips[turns.before:turns.before + turns.body + 1]
+    taken = {(a, b) for a, b in zip(loop, loop[1:]) if b != a + 4}
+    script = subprocess.run(["perf", "script", "-i", os.path.join(OUT, "bursts.data"), "-F", "event,brstack"],
+                            capture_output=True, text=True).stdout
+    stacks = [[tuple(int(x, 16) for x in e.split("/")[:2]) for e in line.split()[1:]]
+              for line in script.splitlines() if line.split()[0].startswith("bursts")]
+    check("bursts: there are some, of dozens of branches", len(stacks) > 5 and min(map(len, stacks)) >= 24, stacks[:1])
+    follows = all(a[1] <= b[0] and all(x in loop for x in range(a[1], b[0] + 4, 4)) for s in stacks for b, a in zip(s, s[1:]))
+    check("bursts: each branch is one that the program takes, and leads to the next", follows and
+          {b for s in stacks for b in s} <= taken, {b for s in stacks for b in s} - taken)
+
+
 def known_skid(name, n, period, path, insns):
     """A late sample: by value mod period, which the companion bounds by n, and whose phase in its period is fixed."""
     r = recorded(name)
@@ -282,6 +300,7 @@ def main():
     check("straight.S too", len(straight.ips) == 2 + 4 * 1000 + 3, len(straight.ips))
     the_pmu()
     one_program(turns)
+    bursts(turns)
     skids(turns, straight)
     tasks()
     attach(turns)
