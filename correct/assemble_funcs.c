@@ -62,6 +62,7 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 	for (size_t k = 0; k < n; k++) {
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+		double part;
 
 		all += weight_of(p, &insn->count);
 		/* Without draws in a region that has some: left raw, as if it were outside. */
@@ -69,10 +70,9 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 			continue;
 		in_region += weight_of(p, &insn->count);
 		f->evidence |= r->evidence;
-		if (r->status == PROFILE_UNRELIABLE) {
-			unreliable += weight_of(p, &insn->count);
-			why = r->why;
-		}
+		part = r->status == PROFILE_UNRELIABLE ? weight_of(p, &insn->count) : profile_doubt(p, insn);
+		unreliable += part;
+		why = part > 0 ? r->why : why;
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
 		f->why = all > 0 ? "most of it ran outside the loops that were corrected" : "";

@@ -108,6 +108,10 @@ static int add_region_insns(struct assembly *a, size_t r)
 
 		if (drawn)
 			block_interval(sol, prob->n_blocks, b, column, &mean, &lo, &hi);
+		if (drawn && sol->doubt) {
+			lo = fmax(lo - (double)sol->doubt[b], 0);
+			hi += (double)sol->doubt[b];
+		}
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++) {
 			uint32_t module = a->w->graph->blocks[block->graph_block].module;
 			struct profile_insn *insn = add_insn(a, module, prob->insns[i].vaddr);

@@ -8,8 +8,6 @@
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
 
-enum { MIN_REGION_SAMPLES = 30 };
-
 static const char *region_name(struct assembly *a, const struct flow_region *reg)
 {
 	const struct flow_block *head = &a->w->graph->blocks[reg->header];
@@ -48,23 +46,6 @@ static double turn_cyc(const struct problem *p, const struct solution *sol)
 	for (size_t b = 0; b < p->n_blocks && sol->n_draws; b++)
 		most = fmax(most, (double)sol->draws[b]);
 	return most > 0 ? p->total_cyc / most : NAN;
-}
-
-/* Why a region is not to be trusted beyond what its solution says; "" if nothing. */
-static const char *distrust(const struct flow_region *reg, const struct solution *sol, double n_samples,
-                            bool branch_records)
-{
-	if (n_samples < MIN_REGION_SAMPLES && sol->n_free > 1)
-		return "too few samples in its region: record longer, or with a smaller period";
-	if (reg->unknown_target && reg->unknown_weight > 0)
-		return branch_records
-		               ? "its region jumps or calls to where neither its code nor the branch records "
-		                 "tell: record longer"
-		               : "its region jumps or calls to where we could not tell: branch records (-b) "
-		                 "would show it";
-	if (reg->undecoded)
-		return "its region holds instructions that could not be decoded";
-	return "";
 }
 
 static int copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
@@ -132,8 +113,6 @@ static int fill_region(struct assembly *a, size_t r)
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
 	double n_samples = samples_in(prob), turn = turn_cyc(prob, sol);
-	const char *doubt = distrust(reg, sol, n_samples, w->sums.branch_records),
-	           *why = sol->why[0] ? sol->why : doubt;
 	int err;
 
 	*out = (struct profile_region){
@@ -151,9 +130,9 @@ static int fill_region(struct assembly *a, size_t r)
 		.n_eff = sol->n_eff,
 		.skid_periods =
 		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
-		.status = *doubt ? PROFILE_UNRELIABLE : assemble_status(w, r),
+		.status = assemble_status(w, r),
 		.evidence = sol->evidence,
-		.why = profile_string(a->p, why),
+		.why = profile_string(a->p, sol->why),
 	};
 	for (size_t i = 0; i < prob->n_insns; i++)
 		out->raw_insn += prob->seen_insn[i];
@@ -166,6 +145,8 @@ static int fill_region(struct assembly *a, size_t r)
 	out->draws = sol->draws;
 	out->n_draws = sol->n_draws;
 	sol->draws = NULL;
+	out->doubt = sol->doubt;
+	sol->doubt = NULL;
 	return err;
 }
 

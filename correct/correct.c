@@ -215,6 +215,16 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 	return vec_push(&placing->samples, (struct scope_sample){ (uint32_t)task, (int32_t)b });
 }
 
+static int new_scope_problem(struct work *w, size_t s)
+{
+	const struct scope *scope = &w->scopes.v[s];
+	int err = new_problem(w, scope->region, &w->scope_problems[s]);
+
+	if (err == 0 && scope->n_samples)
+		w->scope_problems[s]->border_share = (double)scope->n_border / scope->n_samples;
+	return err;
+}
+
 static int build_scopes(struct work *w)
 {
 	struct placing placing = { .w = w };
@@ -236,7 +246,7 @@ static int build_scopes(struct work *w)
 	if (!w->scope_problems || !w->scope_solutions || !w->equations)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", w->scopes.n);
 	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
-		err = new_problem(w, w->scopes.v[s].region, &w->scope_problems[s]);
+		err = new_scope_problem(w, s);
 	return err;
 }
 

@@ -54,6 +54,7 @@ void profile_free(struct profile *p)
 		free(p->regions[i].loops);
 		free(p->regions[i].equations);
 		free(p->regions[i].draws);
+		free(p->regions[i].doubt);
 	}
 	free(p->regions);
 	free(p->funcs);
@@ -188,12 +189,19 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
 	return profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
 }
 
+double profile_doubt(const struct profile *p, const struct profile_insn *insn)
+{
+	const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+
+	return r && r->doubt && insn->block < r->n_blocks ? (double)r->doubt[insn->block] : 0;
+}
+
 int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
                               double *mean, double *lo, double *hi)
 {
 	struct drawn_insn *drawn = NULL;
 	struct draw_sum sum = { 0 };
-	double rest = 0;
+	double rest = 0, doubt = 0;
 	size_t n_drawn = 0;
 	int err = 0;
 
@@ -209,6 +217,7 @@ int profile_weighted_interval(const struct profile *p, const uint32_t *insns, co
 			continue;
 		}
 		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block, weight };
+		doubt += fabs(weight) * profile_doubt(p, insn);
 		if (p->regions[insn->region].n_draws > sum.n)
 			sum.n = p->regions[insn->region].n_draws;
 	}
@@ -222,8 +231,8 @@ int profile_weighted_interval(const struct profile *p, const uint32_t *insns, co
 		goto out;
 	*mean = rest + mean_of(sum.v, sum.n);
 	qsort(sum.v, sum.n, sizeof(*sum.v), by_value);
-	*lo = rest + quantile(sum.v, sum.n, 0.05);
-	*hi = rest + quantile(sum.v, sum.n, 0.95);
+	*lo = rest + quantile(sum.v, sum.n, 0.05) - doubt;
+	*hi = rest + quantile(sum.v, sum.n, 0.95) + doubt;
 out:
 	free(sum.v);
 	free(sum.order);

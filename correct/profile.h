@@ -111,6 +111,8 @@ struct profile_region {
 	/* Posterior draws of block executions, [n_draws][n_blocks] row-major, for any sum one wants an interval of. */
 	float *draws;
 	size_t n_draws;
+	/* [n_blocks] of these executions so many are raw counts of a part that was not solved; NULL = none. */
+	float *doubt;
 };
 
 struct profile_event {
@@ -176,10 +178,15 @@ const char *profile_string(struct profile *p, const char *text);
 /* "fixed", "raw", "weak", "unreliable". */
 const char *profile_status_word(enum profile_status s);
 
+/* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
+double profile_doubt(const struct profile *p, const struct profile_insn *insn);
+
 /*
  * The 90% interval of any sum of instructions: weights by index into
  * p->insns, the draws of different regions taken as independent.  Untouched
- * insns outside regions add their raw count.  Returns 0, -SP_ENOMEM.
+ * insns outside regions add their raw count.  Raw counts among the draws may
+ * be nothing or twice as many: they widen it by themselves to either side.
+ * Returns 0, -SP_ENOMEM.
  */
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi);

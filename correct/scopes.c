@@ -48,7 +48,7 @@ static int add_scope(struct finder *f, uint32_t parent, struct flow_region *regi
 
 	if (vec_reserve_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v)) < 0)
 		return -SP_ENOMEM;
-	s->v[s->n++] = (struct scope){ parent, region, whole };
+	s->v[s->n++] = (struct scope){ .parent = parent, .region = region, .whole = whole };
 	return 0;
 }
 
@@ -273,11 +273,17 @@ struct claims {
 	} borders;
 };
 
-static void claim(struct finder *f, uint32_t thread, size_t begin, size_t end, int32_t scope)
+/* Returns how many there were. */
+static uint32_t claim(struct finder *f, uint32_t thread, size_t begin, size_t end, int32_t scope)
 {
+	uint32_t n = 0;
+
 	for (size_t k = begin; k < end; k++)
-		if (f->samples[k].thread == thread && f->out->of_sample[k] == PENDING)
+		if (f->samples[k].thread == thread && f->out->of_sample[k] == PENDING) {
 			f->out->of_sample[k] = scope;
+			n++;
+		}
+	return n;
 }
 
 /*
@@ -304,10 +310,13 @@ static int settle_borders(struct finder *f, const struct claims *c)
 		const struct border *b = &c->borders.v[i];
 		double before = shared[b->before] * all[b->after], after = shared[b->after] * all[b->before];
 
-		claim(f, b->thread, b->begin, b->end,
-		      before > after   ? b->before
-		      : after > before ? b->after
-		                       : -1);
+		uint32_t n_border = claim(f, b->thread, b->begin, b->end,
+		                          before > after   ? b->before
+		                          : after > before ? b->after
+		                                           : -1);
+
+		f->out->v[b->before].n_border += n_border;
+		f->out->v[b->after].n_border += n_border;
 	}
 	free(all);
 	return 0;
@@ -324,8 +333,10 @@ static int close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
 	c->known[th] = now;
 	if (begin == i)
 		return 0;
-	if (before == now || before == -1)
+	if (before == now)
 		claim(f, th, begin, i, now);
+	else if (before == -1 && now >= 0)
+		f->out->v[now].n_border += claim(f, th, begin, i, now);
 	else if (now >= 0)
 		return vec_push(&c->borders, (struct border){ th, begin, i, before, now });
 	return 0;
@@ -492,8 +503,10 @@ static void compact(struct finder *f, int32_t *number)
 	}
 	s->n = kept;
 	for (size_t i = 0; i < f->n; i++)
-		if (s->of_sample[i] >= 0)
+		if (s->of_sample[i] >= 0) {
 			s->of_sample[i] = number[s->of_sample[i]];
+			s->v[s->of_sample[i]].n_samples++;
+		}
 }
 
 int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,

@@ -18,6 +18,10 @@
 
 /* Foreign code in a scope's intervals past which its totals can't be trusted. */
 static const double max_unseen_share = 0.02;
+/* Share of its samples in functions that go where we don't know, past which a scope's flow is a guess. */
+static const double max_unknown = 0.01;
+/* Share of a region in scopes that were not solved, past which the region is what they are. */
+static const double max_doubt = 0.05;
 
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
@@ -134,14 +138,35 @@ static void judge_leak(const struct problem *p, struct solution *sol)
 	         100 * p->unseen_share);
 }
 
+/* A flow that was found within code that is not all known. */
+static void judge_flow(const struct work *w, const struct flow_region *reg, struct solution *sol)
+{
+	const char *why = NULL;
+
+	if (reg->unknown_target && reg->unknown_weight > max_unknown * reg->weight)
+		why = w->sums.branch_records
+		              ? "its region jumps or calls to where neither its code nor the branch records "
+		                "tell: record longer"
+		              : "its region jumps or calls to where we could not tell: branch records (-b) "
+		                "would show it";
+	else if (reg->undecoded)
+		why = "its region holds instructions that could not be decoded";
+	if (!why || sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why), "%s", why);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
 	struct solution *sol = &w->scope_solutions[s];
 	int err = solve_one(w, ev, s);
 
-	if (err == 0)
+	if (err == 0) {
 		judge_leak(w->scope_problems[s], sol);
+		judge_flow(w, w->scopes.v[s].region, sol);
+	}
 	if (err == 0 || err == -SP_ENOMEM)
 		return err;
 	solution_fini(sol);
@@ -239,9 +264,23 @@ static double seen_in(const struct problem *p, size_t b)
 	return sum;
 }
 
+static double drawn_in(const struct solution *s, const struct problem *p, size_t b)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n_draws; i++)
+		sum += (double)s->draws[i * p->n_blocks + b];
+	return s->n_draws ? sum / (double)s->n_draws * p->blocks[b].n_insn : 0;
+}
+
+/* Instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
+struct rest {
+	double *raw, *unsure; /* [B] */
+};
+
 /* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
 static void add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
-                      size_t shift, double *left, struct solution *to)
+                      size_t shift, struct rest *rest, struct solution *to)
 {
 	for (size_t b = 0; b < scope->n_blocks; b++) {
 		long at = problem_block_at(region, scope->blocks[b].graph_block);
@@ -249,7 +288,9 @@ static void add_scope(const struct problem *region, const struct problem *scope,
 		if (at < 0)
 			continue;
 		if (from->n_draws)
-			left[at] -= seen_in(scope, b);
+			rest->raw[at] -= seen_in(scope, b);
+		if (from->verdict == VERDICT_UNRELIABLE)
+			rest->unsure[at] += drawn_in(from, scope, b);
 		/* Chains of one seed: draws of two scopes must not be paired in order. */
 		for (size_t i = 0; i < to->n_draws && from->n_draws; i++)
 			to->draws[i * region->n_blocks + (size_t)at] +=
@@ -257,10 +298,11 @@ static void add_scope(const struct problem *region, const struct problem *scope,
 	}
 }
 
-static void worse_of(struct solution *to, const struct solution *from)
+/* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
+static void join(struct solution *to, const struct solution *from, enum problem_verdict *worst)
 {
-	if (from->verdict > to->verdict) {
-		to->verdict = from->verdict;
+	if (from->verdict > *worst) {
+		*worst = from->verdict;
 		memcpy(to->why, from->why, sizeof(to->why));
 	}
 	to->n_free += from->n_free;
@@ -270,34 +312,61 @@ static void worse_of(struct solution *to, const struct solution *from)
 	to->n_eff = fmin(to->n_eff, from->n_eff);
 }
 
+/*
+ * A small part that is raw or unsure is a doubt about the functions it lies
+ * in; a large one is the region's.
+ */
+static int judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
+                       struct solution *to)
+{
+	double sum = 0;
+
+	to->doubt = calloc(p->n_blocks + 1, sizeof(*to->doubt));
+	if (!to->doubt)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		double insn = fmax(rest->raw[b], 0) + rest->unsure[b];
+
+		to->doubt[b] = (float)(insn / fmax(p->blocks[b].n_insn, 1));
+		sum += insn;
+	}
+	if (sum > max_doubt * p->total_insn)
+		to->verdict = worst;
+	return 0;
+}
+
 static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
-	double *left = calloc(p->n_blocks + 1, sizeof(*left));
+	struct rest rest = { .raw = calloc(2 * p->n_blocks + 1, sizeof(double)) };
+	enum problem_verdict worst = VERDICT_OK;
 	size_t n_draws = 0;
 	int err;
 
-	if (!left)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	if (!rest.raw)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	rest.unsure = rest.raw + p->n_blocks;
 	for (size_t s = 0; s < w->scopes.n; s++)
 		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
 			n_draws = w->scope_solutions[s].n_draws;
 	n_draws = n_draws < MAX_DRAWS ? n_draws : MAX_DRAWS;
 	err = solution_init(to, p, n_draws);
 	for (size_t b = 0; b < p->n_blocks; b++)
-		left[b] = seen_in(p, b);
+		rest.raw[b] = seen_in(p, b);
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
 		if (w->scopes.v[s].parent != r)
 			continue;
-		worse_of(to, &w->scope_solutions[s]);
-		add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, left, to);
+		join(to, &w->scope_solutions[s], &worst);
+		add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 	}
+	if (err == 0)
+		err = judge_doubt(p, &rest, worst, to);
 	for (size_t i = 0; err == 0 && i < n_draws; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
 			to->draws[i * p->n_blocks + b] +=
-			        (float)(fmax(left[b], 0) / fmax(p->blocks[b].n_insn, 1));
-	free(left);
+			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
+	free(rest.raw);
 	if (err == 0 && p->relative) {
 		to->verdict = VERDICT_UNRELIABLE;
 		snprintf(to->why, sizeof(to->why),

@@ -405,16 +405,16 @@ static bool all_zero(const double *w, size_t n)
  * intervals' scatter about it counts only for the part of the region's time
  * not covered by inside intervals, since those are a census, not a sample.
  */
-static double ratio_sd(const struct scope_sums *r, size_t kind, double total)
+static double ratio_sd(const struct scope_sums *r, size_t kind, const struct problem *p)
 {
 	const struct kind_sums *k = &r->kind[kind];
 	double ratio = k->sum / k->insn;
 	double scatter = k->sum_sq - 2 * ratio * k->cross + ratio * ratio * k->insn_sq;
 	double se = sqrt(fmax(scatter, 0)) / k->insn;
-	double uncovered = total > 0 ? fmax(1 - k->insn / total, 0) : 0;
+	double uncovered = p->total_insn > 0 ? fmax(1 - k->insn / p->total_insn, 0) : 0;
 	double per_run = k->n_runs > 0 ? se * sqrt(k->n_runs) : 1;
-	/* Code unseen outside has another mix: of the order of the ratio's own size. */
-	double foreign = unseen_share(r) * 0.5 * ratio;
+	/* Code unseen outside, or another scope's, has another mix: of the order of the ratio's own size. */
+	double foreign = (unseen_share(r) + p->border_share) * 0.5 * ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / k->insn * sqrt(r->n_crossings + 2);
 
@@ -440,7 +440,7 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 	else if (m->insn >= 0 && r->insn > 0)
 		sd = sqrt(r->n_crossings / 12) *
 		             (r->n_crossings > 0 ? 2 * r->edge_insn / r->n_crossings : 0) +
-		     unseen_share(r) * p->total_insn;
+		     (unseen_share(r) + 0.5 * p->border_share) * p->total_insn;
 	else
 		sd = sqrt(p->total_insn * p->insn_per_sample);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
@@ -481,7 +481,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		for (size_t e = 0; e < p->n_edges; e++)
 			eq->w[e] -= ratio * p->blocks[p->edges[e].to].n_insn;
 		eq->shown = ratio * p->total_insn;
-		eq->sd = ratio_sd(r, k, p->total_insn) * p->total_insn;
+		eq->sd = ratio_sd(r, k, p) * p->total_insn;
 	}
 	return 0;
 }

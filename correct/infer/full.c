@@ -28,6 +28,13 @@ static const double misfit_gross = 0.02;
 
 static const double max_r_hat = 1.1;
 
+/*
+ * What branch stacks are wrong by goes together in ways that no noise of each
+ * flow by itself tells: spread about their mean by this, 90% intervals held
+ * the truth in 90% of the functions of random programs.
+ */
+static const double stack_stretch = 1.25;
+
 /* Work a region may cost: about two seconds of a core. */
 static const double max_cost = 2e9;
 
@@ -630,7 +637,9 @@ static int add_landing(struct full *fu)
 	double temper = 1;
 	int err = 0;
 
-	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->space->n_free > MAX_LANDING_FREE)
+	/* Beside branch stacks it says nothing new, and what it says wrong costs the intervals their truth. */
+	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->n_given > fu->n_exact ||
+	    fu->space->n_free > MAX_LANDING_FREE)
 		return 0;
 	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
 		double before;
@@ -646,6 +655,21 @@ static int add_landing(struct full *fu)
 		temper *= fu->eqs.v[n].sd / before;
 	}
 	return err;
+}
+
+static void stretch(const struct problem *p, struct solution *out)
+{
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		double mean = 0;
+
+		for (size_t i = 0; i < out->n_draws; i++)
+			mean += (double)out->draws[i * p->n_blocks + b] / (double)out->n_draws;
+		for (size_t i = 0; i < out->n_draws; i++) {
+			float *n = &out->draws[i * p->n_blocks + b];
+
+			*n = (float)fmax(mean + stack_stretch * ((double)*n - mean), 0);
+		}
+	}
 }
 
 int method_full(const struct problem *p, const struct space *space, const double *interior,
@@ -684,6 +708,8 @@ int method_full(const struct problem *p, const struct space *space, const double
 		o.n_burn *= 4;
 		o.thin *= 4;
 	}
+	if (err == 0 && fu.n_given > fu.n_exact)
+		stretch(p, out);
 	if (err == 0 && out->r_hat > max_r_hat) {
 		out->verdict = VERDICT_UNRELIABLE;
 		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);

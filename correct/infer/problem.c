@@ -156,6 +156,7 @@ int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 void solution_fini(struct solution *s)
 {
 	free(s->draws);
+	free(s->doubt);
 	free(s->edge_flow);
 	if (s->loops)
 		flow_loops_free(s->loops);

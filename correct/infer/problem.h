@@ -43,6 +43,7 @@ struct problem {
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double unseen_share; /* of the region's intervals spent in code that is not part of it */
+	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
 };
@@ -53,6 +54,7 @@ enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_UNRELIABLE };
 struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
 	size_t n_draws;
+	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
 	uint32_t n_free, n_rank;

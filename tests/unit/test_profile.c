@@ -121,6 +121,29 @@ static void what_was_not_drawn_adds_its_count(void **state)
 	profile_free(p);
 }
 
+/* Of the 1000..1100 executions 20 are raw: the interval is wider by 20 on either side, twice that for weight 2. */
+static void raw_counts_among_the_draws_widen_the_interval(void **state)
+{
+	struct profile *p = two_regions();
+	const uint32_t insns[] = { 0 };
+	const double weights[] = { 2 };
+	double mean, lo, hi;
+
+	(void)state;
+	p->regions[0].doubt = calloc(2, sizeof(float));
+	p->regions[0].doubt[0] = 20;
+	assert_float_equal(profile_doubt(p, &p->insns[0]), 20, 0);
+	assert_float_equal(profile_doubt(p, &p->insns[1]), 0, 0);
+	assert_float_equal(profile_doubt(p, &p->insns[3]), 0, 0);
+	assert_int_equal(profile_interval(p, insns, 1, &mean, &lo, &hi), 0);
+	assert_float_equal(mean, 1050, 1e-9);
+	assert_float_equal(lo, 985, 1e-9);
+	assert_float_equal(hi, 1115, 1e-9);
+	assert_int_equal(profile_weighted_interval(p, insns, weights, 1, &mean, &lo, &hi), 0);
+	assert_float_equal(lo, 2 * 985, 1e-9);
+	profile_free(p);
+}
+
 static void without_draws_there_is_no_interval(void **state)
 {
 	struct profile *p = two_regions();
@@ -177,6 +200,7 @@ int main(void)
 		cmocka_unit_test(one_block_has_the_quantiles_of_its_draws),
 		cmocka_unit_test(blocks_of_one_region_are_summed_draw_by_draw),
 		cmocka_unit_test(what_was_not_drawn_adds_its_count),
+		cmocka_unit_test(raw_counts_among_the_draws_widen_the_interval),
 		cmocka_unit_test(without_draws_there_is_no_interval),
 		cmocka_unit_test(draws_of_two_regions_are_independent),
 	};

@@ -125,6 +125,11 @@ static void a_border_lies_where_shared_code_is_rare(void **state)
 	assert_int_equal(f->scopes.n, 2);
 	for (size_t i = 0; i < f->n; i++)
 		assert_int_equal(f->scopes.of_sample[i], scope_with(f, f->samples[i].block == M ? M : L));
+	/* 18 samples lie at each of the two borders, and may as well be M's. */
+	assert_int_equal(f->scopes.v[scope_with(f, L)].n_samples, 50 * 10 + 9 + 18 + 1);
+	assert_int_equal(f->scopes.v[scope_with(f, L)].n_border, 36);
+	assert_int_equal(f->scopes.v[scope_with(f, M)].n_samples, 100);
+	assert_int_equal(f->scopes.v[scope_with(f, M)].n_border, 36);
 }
 
 /* Where neither loop is known to call it more than the other, such samples stay raw. */
