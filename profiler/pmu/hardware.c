@@ -9,6 +9,7 @@
 #include "profiler/base/log.h"
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/event_group.h"
+#include "profiler/pmu/period.h"
 
 static void say_source(const struct event_group *g)
 {
@@ -22,6 +23,18 @@ static void say_source(const struct event_group *g)
 		                         g->v[i].name, g->v[i].attr.sample_period ? "" : " (counted)");
 	}
 	sp_note("%s: %s", hardware ? "this machine's PMU" : "events of the kernel, no PMU", text);
+}
+
+static void judge_periods(const struct event_group *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct perf_event_attr *attr = &g->v[i].attr;
+
+		/* Members mostly have their leader's. */
+		if (event_is_of_processor(attr) && attr->sample_period && !attr->freq &&
+		    (i == 0 || attr->sample_period != g->v[i - 1].attr.sample_period))
+			period_judge(attr->sample_period);
+	}
 }
 
 int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status)
@@ -56,6 +69,7 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	if (err < 0)
 		return err;
 	say_source(&group);
+	judge_periods(&group);
 	return pmu_run_group(opts, &group, exit_status);
 }
 

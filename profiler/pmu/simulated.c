@@ -16,12 +16,12 @@
 #include "profiler/base/path.h"
 #include "profiler/pmu/core.h"
 #include "profiler/pmu/launch.h"
+#include "profiler/pmu/period.h"
 #include "profiler/pmu/pmu.h"
 #include "profiler/pmu/sink.h"
 #include "profiler/sim/wire.h"
 
 enum {
-	SAFE_PERIOD = 5003, /* the default delays end well below */
 	SOCKET_BYTES = 8 << 20,
 	/* Programs begin to count descriptors from 0 and seldom come this far. */
 	CHILD_FD = 1019,
@@ -83,33 +83,11 @@ static int choose_fd(void)
 	return (int)limit.rlim_cur - 1;
 }
 
-static bool is_prime(uint64_t n)
-{
-	for (uint64_t d = 2; d * d <= n; d++)
-		if (n % d == 0)
-			return false;
-	return n > 1;
-}
-
 /* What is given is done, but its price is said. */
 static void judge_periods(const struct sim_group *g)
 {
-	for (uint32_t i = 0; i < g->n_sampled; i++) {
-		uint64_t p = g->period[i], prime = p;
-
-		while (!is_prime(prime))
-			prime++;
-		if (prime != p)
-			sp_note("period %ju is not prime: of a loop whose length shares a factor with it "
-			        "only some "
-			        "instructions are seen; %ju is prime",
-			        (uintmax_t)p, (uintmax_t)prime);
-		if (p < SAFE_PERIOD)
-			sp_warn("with a period of %ju a counter may overflow again before its interrupt "
-			        "comes: "
-			        "overshoots beyond a period can't be told",
-			        (uintmax_t)p);
-	}
+	for (uint32_t i = 0; i < g->n_sampled; i++)
+		period_judge(g->period[i]);
 }
 
 static int prepare(struct run *r)

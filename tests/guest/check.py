@@ -169,6 +169,7 @@ def skids(turns, straight):
         check(f"skid{n}: evenly late", abs(mean - (n - 1) / 2) < 4 * n / (12 * 509) ** 0.5, mean)
     r, _ = known_skid("straight", 101, 10000, straight, STRAIGHT_INSNS)
     ips = {s.ip for s in r.samples}
+    check("straight: the recorder warns of such a period", "period 10000 is not prime" in text("straight.err"), text("straight.err"))
     check("straight: its period shows at most 101 of 1000 instructions", len(ips) <= 101, len(ips))
 
 
