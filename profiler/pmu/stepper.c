@@ -60,7 +60,8 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 	struct request request;
 
 	setsid();
-	prctl(PR_SET_NAME, "skidprof-step");
+	/* Not the recorder's name: who kills all of those (pkill skidprof) must not mean us. */
+	prctl(PR_SET_NAME, "burst-stepper");
 	take_signals();
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	if (getppid() != recorder)

@@ -197,7 +197,7 @@ for i in $(seq 12); do
 	timeout 60 "${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null &
 	sleep "0.$((RANDOM % 4))$((RANDOM % 10))1"
 	rec=$(pgrep -P $! -x skidprof | head -1)
-	[ -n "$rec" ] && steppers+=" $(pgrep -P "$rec" -x skidprof-step)" && kill -9 "$rec"
+	[ -n "$rec" ] && steppers+=" $(pgrep -P "$rec" -x burst-stepper)" && kill -9 "$rec"
 	wait $! 2>/dev/null
 done
 for _ in $(seq 100); do

