@@ -173,6 +173,7 @@ lift-torture: all
 bench: all samples
 	$Qtests/bench.sh '$B'
 	$Qtests/bench_record.sh '$B'
+	$Qtests/bench_report.sh '$B'
 
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)

@@ -142,6 +142,7 @@ static int new_problem(const struct work *w, const struct flow_region *region, s
 	(*out)->insn_per_sample = period_of(w, w->rec->insn_event);
 	(*out)->cyc_per_sample = period_of(w, w->rec->cyc_event);
 	(*out)->relative = w->rec->relative;
+	(*out)->insn_counted = w->rec->insn_counted;
 	if ((*out)->relative)
 		(*out)->insn_per_sample = (*out)->cyc_per_sample;
 	(*out)->skid = w->skid;

@@ -61,6 +61,22 @@ static int find_event(const struct pd_reader *r, uint64_t config, const char *wo
 	return -1;
 }
 
+/* Instructions that are read with every sample of cycles. */
+static int find_counted(const struct pd_reader *r, int cyc_event)
+{
+	int leader = cyc_event < 0 ? -1 : pd_event(r, (size_t)cyc_event)->leader;
+
+	for (size_t i = 0; leader >= 0 && i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (e->leader == leader && e->attr.read_format & PERF_FORMAT_GROUP &&
+		    e->attr.type == PERF_TYPE_HARDWARE &&
+		    (e->attr.config & 0xffffffff) == PERF_COUNT_HW_INSTRUCTIONS)
+			return (int)i;
+	}
+	return -1;
+}
+
 /* What skidprof record --bursts writes: no kernel has branch stacks for an event that counts nothing. */
 static int find_bursts(const struct pd_reader *r)
 {
@@ -78,6 +94,10 @@ static void choose_events(struct recording *r)
 {
 	r->insn_event = find_event(r->reader, PERF_COUNT_HW_INSTRUCTIONS, "instructions");
 	r->cyc_event = find_event(r->reader, PERF_COUNT_HW_CPU_CYCLES, "cycles");
+	if (r->insn_event < 0) {
+		r->insn_event = find_counted(r->reader, r->cyc_event);
+		r->insn_counted = r->insn_event >= 0;
+	}
 	r->cyc_is_other = false;
 	r->burst_event = find_bursts(r->reader);
 	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
@@ -175,6 +195,8 @@ void recording_close(struct recording *r)
 	free(r->module_of_file);
 	free(r->events);
 	vec_fini(&r->values);
+	vec_fini(&r->insn_last);
+	pairs_fini(&r->insn_tasks);
 	maps_free(r->maps);
 	pd_close(r->reader);
 	if (r->spool_fd >= 0)
@@ -276,6 +298,32 @@ static int unite_events(struct recording *r, struct pd_record *rec)
 	return 0;
 }
 
+/* The instructions since the last sample of the same counters, as a sample of their own. */
+static int show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
+                        recording_fn *fn, void *arg)
+{
+	struct pd_record rec = *cycles;
+	uint64_t counters = recording_counters(cycles), value = 0, *last;
+	long task;
+
+	if (!r->insn_counted || cycles->event != r->cyc_event)
+		return 0;
+	for (size_t i = 0; i < cycles->sample.n_values; i++)
+		if (cycles->sample.values[i].event == r->insn_event)
+			value = cycles->sample.values[i].value;
+	task = pairs_number(&r->insn_tasks, (uint64_t)cycles->pid << 32 | cycles->tid, counters);
+	if (task < 0 || ((size_t)task == r->insn_last.n && vec_push(&r->insn_last, 0) < 0))
+		return -SP_ENOMEM;
+	last = &r->insn_last.v[task];
+	rec.event = r->insn_event;
+	/* Values that go back have begun anew. */
+	rec.sample.period = value >= *last ? value - *last : value;
+	/* What stands beside it was shown with the cycles. */
+	rec.sample.n_values = rec.sample.n_branches = 0;
+	*last = value;
+	return rec.sample.period ? fn(arg, r, &rec, place) : 0;
+}
+
 static int restart(struct recording *r)
 {
 	int err;
@@ -289,6 +337,8 @@ static int restart(struct recording *r)
 	maps_free(r->maps);
 	r->maps = NULL;
 	r->n_unmapped = 0;
+	if (r->insn_last.n)
+		memset(r->insn_last.v, 0, r->insn_last.n * sizeof(*r->insn_last.v));
 	return maps_new(&r->maps);
 }
 
@@ -322,6 +372,8 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 		if (place.module < 0)
 			r->n_unmapped++;
 		err = fn(arg, r, &rec, place);
+		if (err >= 0)
+			err = show_counted(r, &rec, place, fn, arg);
 	}
 	sp_progress_end();
 	return err < 0 ? err : got;

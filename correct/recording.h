@@ -9,6 +9,7 @@
  * input is spooled to an unnamed temporary file.
  */
 #include "correct/correct.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "profiler/perfdata/maps.h"
 #include "profiler/perfdata/reader.h"
@@ -51,6 +52,14 @@ struct recording {
 	size_t n_events;
 	uint32_t group; /* of the sample that is being shown */
 	VEC(struct pd_value) values;
+	/*
+	 * Instructions were not sampled but counted beside cycles (perf's {cycles,instructions}:S): each
+	 * sample of cycles is shown once more as one of the instructions since the counters' last, as
+	 * perf takes it.
+	 */
+	bool insn_counted;
+	struct pairs insn_tasks;
+	VEC(uint64_t) insn_last; /* by insn_tasks */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative;     /* bursts, but no instructions: how many ran is known as shares of a region only */

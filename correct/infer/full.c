@@ -638,7 +638,7 @@ static int add_landing(struct full *fu)
 	int err = 0;
 
 	/* Beside branch stacks it says nothing new, and what it says wrong costs the intervals their truth. */
-	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->n_given > fu->n_exact ||
+	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->p->insn_counted || fu->n_given > fu->n_exact ||
 	    fu->space->n_free > MAX_LANDING_FREE)
 		return 0;
 	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {

@@ -245,6 +245,9 @@ int method_loops(const struct problem *p, const struct infer_opts *opts, struct 
 	struct flow_loops *loops = NULL;
 	int ret;
 
+	if (p->insn_counted)
+		return sp_fail(SP_EDOMAIN,
+		               "instructions were counted, not sampled: where they landed is not known");
 	gsl_set_error_handler_off();
 	ret = flow_loops_find(p->graph, p->region, LOOPS_CAP, &loops);
 	if (ret < 0)

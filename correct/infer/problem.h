@@ -39,6 +39,7 @@ struct problem {
 	double *seen_insn; /* [I] E_i: instruction events sampled at i (samples x period) */
 	double *seen_cyc;  /* [I] C_i: cycles sampled at i */
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
+	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: no landing (6) */
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */

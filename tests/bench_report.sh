@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What correcting costs: bench_report.sh BUILD.  Wall time, processor time and the most memory of `report --fixed` on
+#  - a recording of 1 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
+#  - 20 two-way branches in a row, which are 1,048,576 simple loops;
+#  - a loop of 1000 blocks.
+# The recordings are kept in BUILD/bench, for the next run.  SKIP_PERF=1 leaves perf report out: with source lines it takes minutes.
+set -u
+B=$(realpath "$1") || exit 1
+export SKIDPROF=$B/skidprof
+dir=$B/bench
+mkdir -p "$dir" && cd "$dir" || exit 1
+
+# module M: a shared library's worth of templates, sorted vectors and a hash table
+module()
+{
+	cat <<C
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+namespace m$1 {
+template <int K> struct step { static inline uint64_t run(uint64_t x) { return step<K - 1>::run(x * (2 * K + 1) + (x >> K)); } };
+template <> struct step<0> { static inline uint64_t run(uint64_t x) { return x ^ $1; } };
+struct pair { uint32_t key, value; };
+static inline bool less(const pair &a, const pair &b) { return a.key < b.key; }
+struct table {
+	std::vector<pair> v;
+	std::unordered_map<uint32_t, uint32_t> index;
+	void fill(uint64_t seed)
+	{
+		v.clear();
+		for (int i = 0; i < 200; i++) { seed = step<6>::run(seed) + i; v.push_back({ uint32_t(seed >> 7), uint32_t(i) }); }
+	}
+	void sort() { std::sort(v.begin(), v.end(), less); }
+	void number() { index.clear(); for (auto &p : v) index[p.key] += p.value; }
+	uint64_t sum() const { return std::accumulate(v.begin(), v.end(), uint64_t(0), [](uint64_t s, const pair &p) { return s + p.key * p.value; }); }
+};
+}
+extern "C" uint64_t run_m$1(uint64_t seed)
+{
+	static m$1::table t;
+	t.fill(seed);
+	t.sort();
+	t.number();
+	return t.sum() + t.index.size();
+}
+C
+}
+
+modules()
+{
+	local m
+	for ((m = 0; m < 50; m++)); do module $m >m$m.cc; done
+	seq 0 49 | xargs -P "$(nproc)" -I'{}' g++ -O2 -g -fPIC -shared 'm{}.cc' -o 'libm{}.so' || exit 1
+	{
+		for ((m = 0; m < 50; m++)); do echo "extern \"C\" unsigned long run_m$m(unsigned long);"; done
+		echo '#include <cstdio>'
+		echo 'int main() { unsigned long s = 1; for (int i = 0; i < 300; i++) {'
+		for ((m = 0; m < 50; m++)); do echo "s += run_m$m(s + i);"; done
+		# shellcheck disable=SC2028 # the C++ is to have the backslash
+		echo '} std::printf("%lu\n", s); return 0; }'
+	} >modules.cc
+	# shellcheck disable=SC2046,SC2016 # fifty words are meant, and the linker's $ORIGIN
+	g++ -O2 -g modules.cc -L. $(seq -f '-lm%g' 0 49) -Wl,-rpath,'$ORIGIN' -o modules || exit 1
+}
+
+# branches N: N data-dependent two-way branches in a row, in a loop
+branches()
+{
+	local i
+	echo '#include <stdio.h>'
+	echo '__attribute__((noipa)) unsigned hot(unsigned n) { unsigned x = 1, s = 0; while (n--) { x = x * 1664525 + 1013904223;'
+	for ((i = 0; i < $1; i++)); do
+		echo "if (x >> $((31 - i % 24)) & 1) { s += $i; __asm__ volatile(\"\"); } else { s ^= x + $i; __asm__ volatile(\"nop\"); }"
+	done
+	# shellcheck disable=SC2028
+	echo "} return s; } int main(void) { printf(\"%u\\n\", hot($2)); return 0; }"
+}
+
+# record NAME OPTIONS...: once
+record()
+{
+	[ -s "$1.data" ] && [ "$1.data" -nt "$1" ] && return
+	"$SKIDPROF" record -q --pmu sim --no-branches -o "$1.data" "${@:2}" -- "./$1" >/dev/null || exit 1
+}
+
+# cost COMMAND...: "seconds cpu-seconds MB"
+cost()
+{
+	python3 - "$@" <<'P'
+import resource, subprocess, sys, time
+begin = time.monotonic()
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+wall = time.monotonic() - begin
+r = resource.getrusage(resource.RUSAGE_CHILDREN)
+print("%.2f %.2f %.0f%s" % (wall, r.ru_utime + r.ru_stime, r.ru_maxrss / 1024, "" if status in (0, 3) else " FAILED(%d)" % status))
+P
+}
+row() { printf '%-46s %8s %8s %8s %s\n' "$@"; }
+
+[ -x modules ] || modules
+[ -x loops20 ] || { branches 20 3000000 >loops20.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 loops20.c -o loops20 || exit 1; }
+[ -x blocks1000 ] || { branches 333 300000 >blocks1000.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 blocks1000.c -o blocks1000 || exit 1; }
+record modules -c 2003
+record loops20
+record blocks1000
+row '' 'wall s' 'cpu s' 'MB'
+# shellcheck disable=SC2046 # three words
+for name in modules loops20 blocks1000; do
+	n=$("$SKIDPROF" report -i $name.data 2>/dev/null | sed -n '1s/.*; \([0-9,]*\) samples.*/\1/p')
+	row "report --fixed, $name ($n samples)" $(cost "$SKIDPROF" report --fixed -i $name.data)
+done
+[ -n "${SKIP_PERF:-}" ] || ! command -v perf >/dev/null && exit
+# shellcheck disable=SC2046
+row 'perf report --stdio, modules, no inlined functions' $(cost perf report --stdio -i modules.data)
+# shellcheck disable=SC2046
+row 'perf report --stdio -s dso,sym,srcline, modules' $(cost timeout 900 perf report --stdio -s dso,sym,srcline -i modules.data)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Samples as they are shown: what was counted beside cycles, and events that count the same. */
+#include "tests/unit/fixture_recording.h"
+
+struct seen {
+	int event[16];
+	uint64_t period[16];
+	uint32_t tid[16];
+	size_t n;
+};
+
+static int keep(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+{
+	struct seen *seen = arg;
+
+	(void)r;
+	(void)place;
+	assert_true(seen->n < 16);
+	seen->event[seen->n] = rec->event;
+	seen->tid[seen->n] = rec->tid;
+	seen->period[seen->n++] = rec->sample.period;
+	return 0;
+}
+
+/* perf record -e '{cycles,instructions}:S' -c 1000: only cycles are sampled. */
+static void leader_sampling(struct pd_writer_event *e)
+{
+	static const uint64_t ids[] = { 10, 11 };
+
+	for (size_t i = 0; i < 2; i++) {
+		e[i] = (struct pd_writer_event){ .name = i ? "instructions" : "cycles",
+			                         .ids = &ids[i],
+			                         .n_ids = 1 };
+		e[i].attr = (struct perf_event_attr){
+			.type = PERF_TYPE_HARDWARE,
+			.config = i ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES,
+			.sample_period = i ? 0 : 1000,
+			.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			               PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
+			.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+			.sample_id_all = 1,
+		};
+		e[i].attr.size = PERF_ATTR_SIZE_VER7;
+	}
+}
+
+static uint64_t now_ns;
+
+static void write_sample(struct pd_writer *w, uint32_t tid, uint64_t cyc, uint64_t insn)
+{
+	const struct pd_value v[] = { { .id = 10, .value = cyc, .event = 0 },
+		                      { .id = 11, .value = insn, .event = 1 } };
+	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = tid, .time_ns = ++now_ns };
+
+	rec.sample = (struct pd_sample){ .ip = 0x1000, .id = 10, .period = 1000, .values = v, .n_values = 2 };
+	assert_int_equal(pd_write_sample(w, &rec), 0);
+}
+
+/*
+ * Thread 1: 1500 instructions by its first sample, 700 more by its second; an exec then begins anew with 90.
+ * Thread 2 counts for itself.  A second pass sees the same.
+ */
+static void instructions_counted_beside_cycles_are_shown_as_samples(void **state)
+{
+	static const uint64_t insns[] = { 1500, 400, 700, 90 };
+	static const uint32_t tids[] = { 1, 2, 1, 1 };
+	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
+	struct pd_writer_event events[2];
+	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
+	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
+	struct recording *r = NULL;
+	struct pd_writer *w = NULL;
+	int fd = mkstemp(path);
+
+	(void)state;
+	close(fd);
+	unlink(path);
+	leader_sampling(events);
+	assert_int_equal(pd_writer_open(path, &info, &w), 0);
+	write_sample(w, 1, 1000, 1500);
+	write_sample(w, 2, 1000, 400);
+	write_sample(w, 1, 2000, 2200);
+	write_sample(w, 1, 1000, 90);
+	assert_int_equal(pd_writer_close(w), 0);
+	opts.input = path;
+	assert_int_equal(recording_open(&opts, &r), 0);
+	assert_true(r->insn_counted);
+	assert_int_equal(r->insn_event, 1);
+	for (int pass = 0; pass < 2; pass++) {
+		struct seen seen = { .n = 0 };
+
+		assert_true(recording_each(r, "test", keep, &seen) >= 0);
+		assert_int_equal(seen.n, 8);
+		for (size_t i = 0; i < 4; i++) {
+			assert_int_equal(seen.event[2 * i], 0);
+			assert_int_equal(seen.period[2 * i], 1000);
+			assert_int_equal(seen.event[2 * i + 1], 1);
+			assert_int_equal(seen.period[2 * i + 1], insns[i]);
+			assert_int_equal(seen.tid[2 * i + 1], tids[i]);
+		}
+	}
+	recording_close(r);
+	unlink(path);
+}
+
+/* Two groups of one kind each with instructions and cycles: the second's are the first's. */
+static void events_that_count_the_same_are_one(void **state)
+{
+	static const struct hand_event events[] = {
+		{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "loads", PERF_TYPE_RAW, 7, 0, 0, true },
+		{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 2, true },
+		{ "stores", PERF_TYPE_RAW, 8, 0, 2, true },
+		{ "loads", PERF_TYPE_RAW, 7, 0, 2, true },
+	};
+	static const int same[] = { 0, 1, 0, 3, 1 };
+	struct recording *r = recording_by_hand(events, 5);
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(r->events[i].same, same[i]);
+		assert_int_equal(r->events[i].group, i >= 2);
+		assert_int_equal(r->events[i].several, i != 3);
+	}
+	assert_false(r->insn_counted);
+	recording_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions_counted_beside_cycles_are_shown_as_samples),
+		cmocka_unit_test(events_that_count_the_same_are_one),
+	};
+
+	return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
+}
