@@ -150,15 +150,16 @@ out:
 
 bool matter_concerns(const struct cliff *c, enum matter_kind kind)
 {
+	/* Between blanks, so that a whole name is found. */
 	static const char *const names[MATTER_KINDS] = {
-		[MATTER_RETIRING] = " nop-rate mixed-rate move-rate move-elimination zero-idiom "
-		                    "compare-fusion branch-rate jump-rate ",
-		[MATTER_SPECULATION] = " mispredict return-stack jump-rate ",
+		[MATTER_RETIRING] =
+		        " nop-rate mixed-rate move-rate move-elimination zero-idiom compare-fusion ",
+		[MATTER_SPECULATION] = " mispredict return-stack branch-rate jump-rate ",
 		[MATTER_L2] = " load-latency load-rate l1-size l2-latency load-queue rob ",
 		[MATTER_L3] = " l2-size l2-latency l3-latency load-queue rob ",
 		[MATTER_DRAM] =
 		        " l3-size l3-latency dram-latency load-queue store-queue rob int-regs fp-regs ",
-		[MATTER_REST] = " rob int-regs fp-regs forward-latency memory-renaming load-latency ",
+		[MATTER_REST] = " rob int-regs fp-regs memory-renaming ",
 	};
 	char word[64];
 
