@@ -29,7 +29,7 @@ static bool has_place(const struct cliff *c)
 void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
                      struct cliff_curve *out)
 {
-	uint32_t step = quick && has_place(c) ? c->step * 2u : c->step;
+	uint32_t step = quick && c->shape == CLIFF_MISSES ? c->step * 2u : c->step;
 	double scale = scale_of(c, sizes);
 
 	memset(out, 0, sizeof(*out));

@@ -5,8 +5,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { QUICK_SWEEPS = 3 };
-
 /* Every point's median over the sweeps. */
 static void pool(const struct cliff_curve *sweeps, size_t n, struct cliff_curve *out)
 {
@@ -54,21 +52,28 @@ static int next_sweep(struct cliff_native *n, const struct cliff *c, struct clif
 	return err;
 }
 
-/* Walks over memory take most of the time. */
-static size_t fewest_sweeps(const struct cliff *c, bool quick)
+struct bounds {
+	size_t fewest, most;
+};
+
+/* Walks over memory take most of the time; what is shared with others no number of sweeps makes certain. */
+static struct bounds how_many(const struct cliff *c, bool quick)
 {
+	if (c->is_shared)
+		return quick ? (struct bounds){ 1, 1 } : (struct bounds){ 2, 2 };
 	if (quick)
-		return 2;
-	return c->is_far || c->shape == CLIFF_CHASE ? 3 : CLIFF_MAX_SWEEPS;
+		return (struct bounds){ 2, 3 };
+	return (struct bounds){ c->is_far || c->shape == CLIFF_CHASE ? 3 : CLIFF_MAX_SWEEPS,
+		                CLIFF_MAX_SWEEPS };
 }
 
 bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick)
 {
-	size_t most = quick ? QUICK_SWEEPS : CLIFF_MAX_SWEEPS;
+	struct bounds b = how_many(c, quick);
 
-	if (s->n < fewest_sweeps(c, quick))
+	if (s->n < b.fewest)
 		return false;
-	return s->n >= most || s->result.verdict == CLIFF_CLEAN || s->result.verdict == CLIFF_ABSENT;
+	return s->n >= b.most || s->result.verdict == CLIFF_CLEAN || s->result.verdict == CLIFF_ABSENT;
 }
 
 int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)

@@ -421,6 +421,28 @@ static void mispredicted_branches_are_on_the_loop_carried_chain(void **state)
 	assert_float_equal(c->amount, 0.5, 0);
 }
 
+/* Also the fewer points of a quick measurement are enough for every row's method, whatever the caches' sizes are. */
+static void every_row_has_points_enough(void **state)
+{
+	static const struct cliff_sizes machines[] = { { 48, 1024, 32768 },
+		                                       { 32, 256, 6144 },
+		                                       { 64, 512, 4096 } };
+	size_t n;
+	const struct cliff *all = cliff_table(&n);
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(machines) / sizeof(*machines); m++)
+		for (size_t i = 0; i < 2 * n; i++) {
+			struct cliff_curve curve;
+			struct cliff_result r;
+
+			cliff_pressures(&all[i / 2], &machines[m], i % 2, &curve);
+			for (size_t k = 0; k < curve.n; k++)
+				curve.response[k] = curve.pressure[k] + 1;
+			assert_int_equal(cliff_infer(&all[i / 2], &curve, &r), 0);
+		}
+}
+
 /* Trap 4: through the register of the store, a load may be renamed away. */
 static void forwarding_goes_through_another_register(void **state)
 {
@@ -502,6 +524,7 @@ int main(void)
 		cmocka_unit_test(the_luckiest_walk_is_not_the_truth),
 		cmocka_unit_test(interrupted_runs_do_not_count),
 		cmocka_unit_test(mispredicted_branches_are_on_the_loop_carried_chain),
+		cmocka_unit_test(every_row_has_points_enough),
 		cmocka_unit_test(forwarding_goes_through_another_register),
 		cmocka_unit_test(all_memory_is_written_before_it_is_read),
 		cmocka_unit_test(a_chase_visits_every_line),
