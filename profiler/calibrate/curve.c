@@ -29,7 +29,7 @@ static bool has_place(const struct cliff *c)
 void cliff_pressures(const struct cliff *c, const struct cliff_sizes *sizes, bool quick,
                      struct cliff_curve *out)
 {
-	uint32_t step = quick && c->shape == CLIFF_MISSES ? c->step * 2u : c->step;
+	uint32_t step = quick && c->method == CLIFF_RATE ? c->step * 2u : c->step;
 	double scale = scale_of(c, sizes);
 
 	memset(out, 0, sizeof(*out));
@@ -54,18 +54,22 @@ void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struc
 {
 	struct cliff_result r;
 	size_t foot = 0, last = coarse->n - 1;
-	uint32_t step;
+	uint32_t step, from, to;
 
 	memset(out, 0, sizeof(*out));
 	if (!has_place(c) || cliff_infer(c, coarse, &r) < 0 || r.verdict == CLIFF_ABSENT)
 		return;
-	while (foot < last && coarse->pressure[foot + 1] + c->amount <= r.value)
+	while (foot + 1 < last && coarse->pressure[foot + 1] + c->amount <= r.value)
 		foot++;
+	/* Half a step to either side as well: the change may be placed a little early or late. */
+	from = coarse->pressure[foot];
+	to = coarse->pressure[foot + 1];
+	step = to - from;
+	from = foot ? from - step / 2 : from;
+	to = foot + 1 < last ? to + step / 2 : to;
 	/* Entries one by one; of a footprint, one in a hundred KB. */
 	step = c->scale == CLIFF_AS_IT_IS ? 1 : coarse->pressure[foot] / 100 + 1;
-	/* One step to either side as well: with few points the change may be placed one too early or late. */
-	for (uint32_t p = coarse->pressure[foot ? foot - 1 : 0];
-	     p < coarse->pressure[foot + 2 < last ? foot + 2 : last] && out->n < CLIFF_MAX_POINTS; p += step)
+	for (uint32_t p = from; p < to && out->n < CLIFF_MAX_POINTS; p += step)
 		if (!has_pressure(coarse, p))
 			out->pressure[out->n++] = p;
 }

@@ -360,7 +360,9 @@ static void add_batch(struct cliff_native *n, struct runs *r)
 
 static bool spread_is_wide(const struct cliff *c, double response, double spread)
 {
-	return spread > (c->method == CLIFF_KNEE || c->method == CLIFF_FILL ? 0.02 : 0.0025) * response;
+	double most = c->method == CLIFF_KNEE ? 0.05 : c->method == CLIFF_FILL ? 0.02 : 0.0025;
+
+	return spread > most * response;
 }
 
 static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pressure, double *response,
