@@ -268,7 +268,7 @@ static int pass(const struct fit *f, const struct keys *keys, fit_progress_fn *p
 			progress(user, key, k, keys->v.n);
 		if ((err = key_cost(f, key, f->config, &cost)) < 0)
 			return err;
-		n = cost > 0 ? knobs_of(key, knobs) : 0;
+		n = cost > 0 ? knobs_of(key, f->config, knobs) : 0;
 		for (size_t i = 0; i < n && err == 0; i++)
 			if (is_felt(f, key, &knobs[i]))
 				err = turn(f, key, &knobs[i], moved);

@@ -8,10 +8,11 @@ static struct knob of_class(enum knob_kind kind, int id, int64_t min, int64_t ma
 	return (struct knob){ kind, (size_t)id, min, max };
 }
 
-size_t knobs_of(const char *key, struct knob out[KNOBS_OF_KEY])
+size_t knobs_of(const char *key, const struct sim_config *c, struct knob out[KNOBS_OF_KEY])
 {
 	struct sim_config_field f;
 	size_t len = strlen(key);
+	bool pipelined;
 	int id;
 
 	/* How a cache's lines share it hardly shows in a walk at random. */
@@ -29,8 +30,9 @@ size_t knobs_of(const char *key, struct knob out[KNOBS_OF_KEY])
 		return 0;
 	out[0] = of_class(KNOB_LATENCY, id, 0, 200);
 	out[1] = of_class(KNOB_CHOICE, id, 0, 3);
-	out[2] = of_class(KNOB_PORTS, id, 1, SIM_MAX_PORTS);
-	out[3] = of_class(KNOB_OCCUPANCY, id, 16, 255 * 16);
+	pipelined = c->cls[id].occupancy_16 <= 16;
+	out[pipelined ? 2 : 3] = of_class(KNOB_PORTS, id, 1, SIM_MAX_PORTS);
+	out[pipelined ? 3 : 2] = of_class(KNOB_OCCUPANCY, id, 16, 255 * 16);
 	return 4;
 }
 

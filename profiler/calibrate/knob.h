@@ -30,11 +30,13 @@ struct knob {
 enum { KNOBS_OF_KEY = 5 };
 
 /*
- * The knobs of a key as rows name it: "rob", "class.alu" (latency, ports,
- * occupancy, ties), "slots.move".  In the order in which they are to be
- * turned.  Returns how many; 0: no such key.
+ * The knobs of a key as rows name it: "rob", "class.alu" (latency, ties,
+ * ports, occupancy), "slots.move".  In the order in which they are to be
+ * turned: how long a unit is taken comes before how many there are where c's
+ * is not pipelined, because a rate alone does not tell the two apart.
+ * Returns how many; 0: no such key.
  */
-size_t knobs_of(const char *key, struct knob out[KNOBS_OF_KEY]);
+size_t knobs_of(const char *key, const struct sim_config *c, struct knob out[KNOBS_OF_KEY]);
 
 int64_t knob_clamp(const struct knob *k, int64_t v);
 int64_t knob_get(const struct knob *k, const struct sim_config *c);

@@ -9,16 +9,18 @@
 static void every_key_of_the_table_can_be_moved(void **state)
 {
 	struct knob knobs[KNOBS_OF_KEY];
+	struct sim_config config;
 	size_t n;
 	const struct cliff *c = cliff_table(&n);
 
 	(void)state;
+	read_core("zen5", &config);
 	for (size_t i = 0; i < n; i++) {
 		char params[256], *save = NULL;
 
 		snprintf(params, sizeof(params), "%s", c[i].params);
 		for (char *key = strtok_r(params, " ", &save); key; key = strtok_r(NULL, " ", &save))
-			if (!strstr(key, "_ways") && !knobs_of(key, knobs))
+			if (!strstr(key, "_ways") && !knobs_of(key, &config, knobs))
 				fail_msg("cliff %s speaks of %s, which no core file has", c[i].name, key);
 	}
 }
@@ -31,7 +33,7 @@ static void ports_are_taken_from_those_of_the_same_part(void **state)
 	(void)state;
 	read_core("zen5", &c);
 	/* class.bits has 0,1,2 of the integer ports 0 to 5; class.alu all of them. */
-	assert_int_equal(knobs_of("class.bits", knobs), 4);
+	assert_int_equal(knobs_of("class.bits", &c, knobs), 4);
 	assert_int_equal(knobs[2].kind, KNOB_PORTS);
 	assert_int_equal(knob_get(&knobs[2], &c), 3);
 	assert_true(knob_set(&knobs[2], &c, 5));
@@ -39,7 +41,7 @@ static void ports_are_taken_from_those_of_the_same_part(void **state)
 	assert_true(knob_set(&knobs[2], &c, 2));
 	assert_int_equal(knob_get(&knobs[2], &c), 2);
 	/* Six ports can be tied in twos and threes, not in fours. */
-	knobs_of("class.alu", knobs);
+	knobs_of("class.alu", &c, knobs);
 	assert_int_equal(knobs[1].kind, KNOB_CHOICE);
 	assert_true(knob_set(&knobs[1], &c, 3));
 	assert_false(knob_set(&knobs[1], &c, 4));

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Simulated cores whose parameters are drawn at random and hidden; the fit sees
+ * their cliffs alone, and starts from a core file as it is shipped.
+ *
+ *	blind CORE.core N [FIRST_SEED] [-v]
+ *
+ * Whole numbers must be found exactly, the others within 2%.  Exit status 1
+ * when fewer than 95% of the whole numbers or of the others are.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "profiler/base/err.h"
+#include "profiler/calibrate/fit.h"
+#include "profiler/calibrate/knob.h"
+
+/* What is hidden: a knob, its range, and how near is near enough. */
+struct secret {
+	const char *key;
+	enum knob_kind kind;
+	int64_t min, max;
+	bool continuous;
+};
+
+/*
+ * Ranges in which the cliff can be seen: a queue longer than the reorder
+ * buffer shows nowhere, a forwarding shorter than a cache hit is none.
+ */
+static const struct secret secrets[] = {
+	{ "rob", KNOB_FIELD, 400, 640, false },
+	{ "store_queue", KNOB_FIELD, 40, 120, false },
+	{ "int_regs", KNOB_FIELD, 100, 220, false },
+	{ "fp_regs", KNOB_FIELD, 240, 360, false },
+	{ "load_queue", KNOB_FIELD, 60, 220, false },
+	{ "flag_regs", KNOB_FIELD, 120, 360, false },
+	{ "return_stack", KNOB_FIELD, 8, 64, false },
+	{ "mispredict_cyc", KNOB_FIELD, 8, 25, false },
+	{ "l1_latency_cyc", KNOB_FIELD, 3, 6, false },
+	{ "l2_latency_cyc", KNOB_FIELD, 10, 20, false },
+	{ "forward_cyc", KNOB_FIELD, 5, 12, false },
+	{ "alias_4k_cyc", KNOB_FIELD, 3, 15, false },
+	{ "store_line_cyc", KNOB_FIELD, 1, 3, false },
+	{ "fp_cross_cyc", KNOB_FIELD, 0, 2, false },
+	{ "scaled_load_cyc", KNOB_FIELD, 0, 2, false },
+	{ "move_elimination", KNOB_FIELD, 0, 1, false },
+	{ "vmove_elimination", KNOB_FIELD, 0, 1, false },
+	{ "zero_idioms", KNOB_FIELD, 0, 1, false },
+	{ "fuse_branches", KNOB_FIELD, 0, 1, false },
+	{ "memory_renaming", KNOB_FIELD, 0, 1, false },
+	{ "split_lines", KNOB_FIELD, 0, 1, false },
+	{ "class.shift", KNOB_LATENCY, 1, 3, false },
+	{ "class.lea3", KNOB_LATENCY, 1, 3, false },
+	{ "class.bits", KNOB_LATENCY, 1, 4, false },
+	{ "class.imul", KNOB_LATENCY, 2, 6, false },
+	{ "class.div32", KNOB_LATENCY, 8, 30, false },
+	{ "class.div64", KNOB_LATENCY, 9, 45, false },
+	{ "class.fadd", KNOB_LATENCY, 2, 6, false },
+	{ "class.fmul", KNOB_LATENCY, 2, 6, false },
+	{ "class.fma", KNOB_LATENCY, 3, 8, false },
+	{ "class.fdiv32", KNOB_LATENCY, 8, 20, false },
+	{ "class.fdiv64", KNOB_LATENCY, 9, 25, false },
+	{ "class.fsqrt64", KNOB_LATENCY, 9, 30, false },
+	{ "class.vint", KNOB_LATENCY, 1, 3, false },
+	{ "class.vmul", KNOB_LATENCY, 3, 6, false },
+	{ "class.vshuf", KNOB_LATENCY, 1, 3, false },
+	{ "class.crypto", KNOB_LATENCY, 2, 7, false },
+	{ "class.atomic", KNOB_LATENCY, 6, 30, false },
+	{ "class.bits", KNOB_PORTS, 1, 5, false },
+	{ "class.imul", KNOB_PORTS, 1, 4, false },
+	{ "class.load", KNOB_PORTS, 2, 4, false },
+	{ "class.vshuf", KNOB_PORTS, 1, 3, false },
+	{ "dram_cyc", KNOB_FIELD, 200, 700, true },
+	{ "class.fdiv64", KNOB_OCCUPANCY, 48, 120, true },
+	{ "class.fsqrt64", KNOB_OCCUPANCY, 64, 140, true },
+	{ "slots.move", KNOB_SLOTS, 1000, 1500, true },
+};
+
+enum { N_SECRETS = sizeof(secrets) / sizeof(*secrets) };
+
+struct score {
+	unsigned n[2], found[2]; /* [continuous] */
+	unsigned missed[N_SECRETS];
+	bool verbose;
+};
+
+static void die(int err)
+{
+	if (err < 0) {
+		fprintf(stderr, "blind: %s\n", sp_error_text());
+		exit(1);
+	}
+}
+
+static void read_core(const char *path, struct sim_config *out)
+{
+	static char text[1 << 16];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	n = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	die(sim_config_parse(text, n, out));
+}
+
+static struct knob knob_of(const struct secret *s, const struct sim_config *c)
+{
+	struct knob knobs[KNOBS_OF_KEY];
+	size_t n = knobs_of(s->key, c, knobs);
+
+	for (size_t i = 0; i < n; i++)
+		if (knobs[i].kind == s->kind)
+			return knobs[i];
+	fprintf(stderr, "blind: no such knob: %s\n", s->key);
+	exit(1);
+}
+
+static void draw(gsl_rng *rng, struct sim_config *c)
+{
+	for (size_t i = 0; i < N_SECRETS; i++) {
+		struct knob k = knob_of(&secrets[i], c);
+		uint64_t range = (uint64_t)(secrets[i].max - secrets[i].min + 1);
+
+		knob_set(&k, c, secrets[i].min + (int64_t)gsl_rng_uniform_int(rng, range));
+	}
+}
+
+/* The cliff on the hidden core, as it would be measured on a processor. */
+static void measure(struct cliff_model *m, const struct sim_config *hidden, const struct cliff *c,
+                    struct fit_row *row)
+{
+	const struct cliff_sizes sizes = { hidden->l1.kb, hidden->l2.kb, hidden->l3.kb };
+	struct cliff_curve fine;
+
+	row->cliff = c;
+	cliff_pressures(c, &sizes, false, &row->real);
+	die(cliff_run_model(m, hidden, c, &row->real));
+	cliff_refine(c, &row->real, &fine);
+	if (fine.n) {
+		die(cliff_run_model(m, hidden, c, &fine));
+		cliff_curve_join(&row->real, &fine);
+	}
+	die(cliff_infer(c, &row->real, &row->real_is));
+}
+
+static void compare(const struct sim_config *hidden, const struct sim_config *found, uint64_t seed,
+                    struct score *s)
+{
+	for (size_t i = 0; i < N_SECRETS; i++) {
+		struct knob k = knob_of(&secrets[i], hidden);
+		int64_t want = knob_get(&k, hidden), have = knob_get(&k, found);
+		bool ok =
+		        secrets[i].continuous ? fabs((double)have / (double)want - 1) <= 0.02 : have == want;
+
+		s->n[secrets[i].continuous]++;
+		s->found[secrets[i].continuous] += ok;
+		s->missed[i] += !ok;
+		if (!ok && s->verbose)
+			printf("# core %ju: %s (kind %d) is %jd, found %jd\n", (uintmax_t)seed,
+			       secrets[i].key, (int)secrets[i].kind, (intmax_t)want, (intmax_t)have);
+	}
+}
+
+/* Cliffs of which the hidden parameters show; walks over memory beyond the second level only take time. */
+static bool is_wanted(const struct cliff *c)
+{
+	return *c->params && strcmp(c->name, "l3-size") && strcmp(c->name, "l3-latency");
+}
+
+static void one_core(struct cliff_model *m, const struct sim_config *start, uint64_t seed,
+                     struct score *score)
+{
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	struct sim_config hidden = *start, found = *start;
+	struct fit_row *rows;
+	const struct cliff *table;
+	size_t n_table, n = 0;
+
+	gsl_rng_set(rng, seed);
+	draw(rng, &hidden);
+	table = cliff_table(&n_table);
+	rows = calloc(n_table, sizeof(*rows));
+	if (!rows)
+		exit(1);
+	for (size_t i = 0; i < n_table; i++)
+		if (is_wanted(&table[i]))
+			measure(m, &hidden, &table[i], &rows[n++]);
+	die(fit_config(m, rows, n, &found, NULL, NULL));
+	compare(&hidden, &found, seed, score);
+	free(rows);
+	gsl_rng_free(rng);
+}
+
+int main(int argc, char **argv)
+{
+	struct score score = { .verbose = argc > 4 && !strcmp(argv[4], "-v") };
+	struct cliff_arena arena;
+	struct cliff_model *m;
+	struct sim_config start;
+	uint64_t first;
+	bool ok;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: blind CORE.core N [FIRST_SEED] [-v]\n");
+		return 2;
+	}
+	first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+	read_core(argv[1], &start);
+	die(cliff_arena_open(&arena));
+	for (uint64_t seed = first; seed < first + strtoull(argv[2], NULL, 10); seed++) {
+		/* A model of its own for each: traces would pile up, as every core has its change points elsewhere. */
+		die(cliff_model_open(&arena, &m));
+		one_core(m, &start, seed, &score);
+		cliff_model_close(m);
+	}
+	cliff_arena_close(&arena);
+	printf("%-18s %7s %6s\n", "parameter", "missed", "kind");
+	for (size_t i = 0; i < N_SECRETS; i++)
+		if (score.missed[i])
+			printf("%-18s %7u %6d\n", secrets[i].key, score.missed[i], (int)secrets[i].kind);
+	for (int k = 0; k < 2; k++)
+		printf("%s: %u of %u found (%.2f%%)\n",
+		       k ? "continuous, within 2%" : "whole numbers, exactly", score.found[k], score.n[k],
+		       100.0 * score.found[k] / score.n[k]);
+	ok = score.found[0] >= 0.95 * score.n[0] && score.found[1] >= 0.95 * score.n[1];
+	return ok ? 0 : 1;
+}
