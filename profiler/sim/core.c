@@ -196,7 +196,9 @@ static uint64_t forwarded(const struct sim_core *c, const struct sim_forward *f,
 	if (!(f->word & word & 0xff))
 		return 0;
 	if ((f->word ^ word) >> 8)
-		return f->word && c->alias_cyc ? from + c->memory.l1.latency_cyc + c->alias_cyc : 0;
+		return f->word && c->alias_cyc
+		               ? max_u64(issue_cyc, f->place_cyc) + c->memory.l1.latency_cyc + c->alias_cyc
+		               : 0;
 	if (c->forward_fail_cyc && word & 0xff & ~f->word)
 		return from + c->forward_fail_cyc;
 	return from + c->forward_cyc;
@@ -261,7 +263,7 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 static inline void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem, uint64_t done)
 {
 	uint64_t vaddr = mem >> 16, n_bytes = bytes_of(mem), end = vaddr + n_bytes;
-	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, name_of(c, in) };
+	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, c->place_cyc, name_of(c, in) };
 
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
 		f.word = word_of(vaddr, end - vaddr);
@@ -390,8 +392,10 @@ static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
 	c->value_cyc = done;
-	if (in->flags & SIM_F_STORE)
-		done = max_u64(take_port(c, address_cyc, c->store_ports), done) + 1;
+	if (in->flags & SIM_F_STORE) {
+		c->place_cyc = take_port(c, address_cyc, c->store_ports);
+		done = max_u64(c->place_cyc, done) + 1;
+	}
 	return done;
 }
 

@@ -49,6 +49,7 @@ struct sim_forward {
 	uint64_t word; /* address / 8 + 1, then a bit for each byte written */
 	uint64_t data_cyc, drain_cyc;
 	uint64_t value_cyc; /* when the register that was stored had its value */
+	uint64_t place_cyc; /* when its address was known */
 	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
 };
 
@@ -74,8 +75,8 @@ struct sim_core {
 	uint32_t load_ports, vload_ports, vload_cyc, store_line_cyc, store_ports, forward_cyc,
 	        forward_fail_cyc, alias_cyc, rep_bytes;
 	bool renames_memory, splits_lines;
-	uint64_t value_cyc; /* of the store that is running */
-	uint64_t last_line; /* of the newest store */
+	uint64_t value_cyc, place_cyc; /* of the store that is running */
+	uint64_t last_line;            /* of the newest store */
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];
