@@ -7,11 +7,11 @@
 #include "profiler/calibrate/matter.h"
 #include "profiler/cmd.h"
 
-enum { OPT_QUICK = 256, OPT_ONLY, OPT_FORMAT, OPT_FOR };
+enum { OPT_QUICK = 256, OPT_ONLY, OPT_FORMAT, OPT_FOR, OPT_AGAINST, OPT_HTML };
 
 struct options {
 	bool quick;
-	const char *only, *format, *for_file;
+	const char *only, *format, *for_file, *against, *output, *html;
 };
 
 static const struct argp_option argp_options[] = {
@@ -19,6 +19,10 @@ static const struct argp_option argp_options[] = {
 	{ "only", OPT_ONLY, "GLOB", 0, "Only the cliffs whose name matches, such as 'f*-latency'", 0 },
 	{ "for", OPT_FOR, "FILE", 0, "Which cliffs matter for the program of this recording; measure nothing",
 	  0 },
+	{ "against", OPT_AGAINST, "CORE", 0,
+	  "The simulated core that is fitted: a name or a file (default: as record's)", 0 },
+	{ "output", 'o', "FILE", 0, "Write the fitted core, for record --core", 0 },
+	{ "html", OPT_HTML, "FILE", 0, "Write a page with a plot of every cliff", 0 },
 	{ "format", OPT_FORMAT, "WORD", 0, "text (default), json or csv", 0 },
 	{ 0 }
 };
@@ -36,6 +40,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FOR:
 		o->for_file = arg;
+		return 0;
+	case OPT_AGAINST:
+		o->against = arg;
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case OPT_HTML:
+		o->html = arg;
 		return 0;
 	case OPT_FORMAT:
 		o->format = arg;
@@ -71,6 +84,8 @@ static int calibrate(const struct options *o, struct calibration *c)
 
 	if (err == 0)
 		err = calibration_measure(n, o->quick, c);
+	if (err == 0)
+		err = calibration_fit(cliff_native_arena(n), o->against, c);
 	cliff_native_close(n);
 	return err;
 }
@@ -81,7 +96,7 @@ int cmd_calibrate(int argc, char **argv)
 		.options = argp_options,
 		.parser = parse,
 		.doc = "Measure what this processor's core is, by microbenchmarks that each "
-		       "expose one feature."
+		       "expose one feature, and fit a simulated core to it."
 	};
 	struct options o = { .format = "text" };
 	const struct format *format = NULL;
@@ -97,6 +112,10 @@ int cmd_calibrate(int argc, char **argv)
 	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
 		return err;
 	err = calibrate(&o, &c);
+	if (err == 0 && o.output)
+		err = calibration_write_core(&c, o.output);
+	if (err == 0 && o.html)
+		err = calibration_html(&c, o.html);
 	if (err == 0)
 		err = format->write(&c, stdout);
 	calibration_fini(&c);

@@ -64,6 +64,7 @@ int calibration_choose(const char *glob, struct calibration *out)
 void calibration_fini(struct calibration *c)
 {
 	free(c->rows);
+	free(c->fit.rows);
 	memset(c, 0, sizeof(*c));
 }
 

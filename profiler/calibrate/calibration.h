@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "profiler/calibrate/cliff.h"
+#include "profiler/calibrate/fit.h"
 
 struct calibration_row {
 	const struct cliff *cliff;
@@ -13,6 +14,16 @@ struct calibration_row {
 	const char *behind; /* the row whose change point was seen instead; NULL = none */
 	struct cliff_curve curve;
 	struct cliff_result real;
+	const struct fit_row *fit; /* in struct calibration_fit; NULL = not fitted */
+};
+
+struct calibration_fit {
+	struct fit_row *rows; /* [n]; NULL = no fit was made */
+	size_t n;
+	char core[64];            /* where it began */
+	struct sim_config config; /* where it ended */
+	struct fit_summary before, after;
+	double seconds;
 };
 
 struct calibration {
@@ -23,6 +34,7 @@ struct calibration {
 	const char *no_pmu; /* why its cycle counter is not used; NULL = it is */
 	double core_ghz, tsc_ghz, seconds;
 	bool quick, has_huge_pages;
+	struct calibration_fit fit;
 };
 
 /*
@@ -33,6 +45,19 @@ int calibration_choose(const char *glob, struct calibration *out);
 
 /* Measure the chosen rows.  What cliff_native_open and cliff_measure_native return. */
 int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c);
+
+/*
+ * Fit a simulated core to what was measured.
+ *
+ * arena    what the cliffs walk over.
+ * against  name or path of the core file to begin with; NULL = the default one.
+ * What sim_core_load and fit_config return.
+ */
+int calibration_fit(struct cliff_arena *arena, const char *against, struct calibration *c);
+
+/* The fitted core as a file for record --core; a page with a plot of every cliff.  -SP_EIO. */
+int calibration_write_core(const struct calibration *c, const char *path);
+int calibration_html(const struct calibration *c, const char *path);
 
 void calibration_fini(struct calibration *c);
 

@@ -44,6 +44,57 @@ static void put_row(const struct calibration_row *r, FILE *f)
 	fputc('\n', f);
 }
 
+static void put_error(double e, int width, FILE *f)
+{
+	if (isnan(e))
+		fprintf(f, "%*s ", width, "-");
+	else
+		fprintf(f, "%+*.2f%%", width, 100 * e);
+}
+
+static void put_value(const struct cliff *c, double x, FILE *f)
+{
+	if (isfinite(x))
+		put_number(c, x, 10, f);
+	else
+		fprintf(f, "%10s", "-");
+}
+
+static void put_fit_row(const struct fit_row *r, FILE *f)
+{
+	/* The model's counts are counts, its rates are not. */
+	fprintf(f, "%-18s", r->cliff->name);
+	put_value(r->cliff, r->real_is.value, f);
+	put_value(r->cliff, r->before_is.value, f);
+	put_value(r->cliff, r->after_is.value, f);
+	put_error(r->err_before, 11, f);
+	put_error(r->err_after, 9, f);
+	fputs(r->counts ? "\n" : "  not counted\n", f);
+}
+
+static void put_summary(const char *when, const struct fit_summary *s, FILE *f)
+{
+	fprintf(f,
+	        "%s: mean absolute error %.2f%% over %zu clean rows, %.2f%% over the %zu that are no counts; "
+	        "median "
+	        "%.2f%%, worst %+.2f%% (%s), signed mean %+.2f%%\n",
+	        when, 100 * s->mean, s->n, 100 * s->mean_continuous, s->n_continuous, 100 * s->median,
+	        100 * s->worst, s->worst_name, 100 * s->signed_mean);
+}
+
+static void put_fit(const struct calibration_fit *fit, FILE *f)
+{
+	if (!fit->rows)
+		return;
+	fprintf(f, "\nThe simulated core %s, as it is and fitted (%.0f s):\n\n%-18s%10s%10s%10s%12s%10s\n",
+	        fit->core, fit->seconds, "CLIFF", "REAL", "BEFORE", "AFTER", "ERR-BEFORE", "ERR-AFTER");
+	for (size_t i = 0; i < fit->n; i++)
+		put_fit_row(&fit->rows[i], f);
+	fputc('\n', f);
+	put_summary("before", &fit->before, f);
+	put_summary("after", &fit->after, f);
+}
+
 static void put_skid(const struct calibration *c, FILE *f)
 {
 	if (c->no_pmu)
@@ -66,6 +117,7 @@ int calibration_text(const struct calibration *c, FILE *f)
 	fprintf(f, "\n%zu cliffs: %zu clean, %zu weak, %zu absent, %zu noisy; %.0f s\n", c->n,
 	        calibration_count(c, CLIFF_CLEAN), calibration_count(c, CLIFF_WEAK),
 	        calibration_count(c, CLIFF_ABSENT), calibration_count(c, CLIFF_NOISY), c->seconds);
+	put_fit(&c->fit, f);
 	put_skid(c, f);
 	return 0;
 }
@@ -89,14 +141,44 @@ static json_t *row_json(const struct calibration_row *r)
 {
 	bool ok = has_value(r);
 	double none = NAN;
+	const struct fit_row *fit = r->fit;
 
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s?, s:b, s:s, s:o}", "name", r->cliff->name,
-	                 "class", cliff_class_name(r->cliff->cls), "unit", r->cliff->unit, "real",
-	                 number_or_null(ok ? r->real.value : none), "lo",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s?, s:b, s:s, s:o}",
+	                 "name", r->cliff->name, "class", cliff_class_name(r->cliff->cls), "unit",
+	                 r->cliff->unit, "real", number_or_null(ok ? r->real.value : none), "lo",
 	                 number_or_null(ok ? r->real.lo : none), "hi", number_or_null(ok ? r->real.hi : none),
-	                 "verdict", r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict), "note",
+	                 "before", number_or_null(fit ? fit->before_is.value : none), "after",
+	                 number_or_null(fit ? fit->after_is.value : none), "err_before",
+	                 number_or_null(fit ? fit->err_before : none), "err_after",
+	                 number_or_null(fit ? fit->err_after : none), "verdict",
+	                 r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict), "note",
 	                 r->lacks ? r->lacks : r->behind, "integer", r->cliff->integer, "params",
 	                 r->cliff->params, "curve", curve_json(&r->curve));
+}
+
+static void add_fit_json(json_t *doc, const struct calibration_fit *fit)
+{
+	const struct {
+		const char *name;
+		double value;
+	} numbers[] = {
+		{ "mean_err_before", fit->before.mean },
+		{ "mean_err_after", fit->after.mean },
+		{ "mean_err_before_continuous", fit->before.mean_continuous },
+		{ "mean_err_after_continuous", fit->after.mean_continuous },
+		{ "median_err_before", fit->before.median },
+		{ "median_err_after", fit->after.median },
+		{ "worst_err_before", fit->before.worst },
+		{ "worst_err_after", fit->after.worst },
+		{ "signed_mean_err_before", fit->before.signed_mean },
+		{ "signed_mean_err_after", fit->after.signed_mean },
+		{ "fit_seconds", fit->seconds },
+	};
+
+	json_object_set_new(doc, "against", json_string(fit->core));
+	json_object_set_new(doc, "clean_rows", json_integer((json_int_t)fit->after.n));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		json_object_set_new(doc, numbers[i].name, number_or_null(numbers[i].value));
 }
 
 int calibration_json(const struct calibration *c, FILE *f)
@@ -111,6 +193,8 @@ int calibration_json(const struct calibration *c, FILE *f)
 		                c->cpu, "core_ghz", c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
 		                c->no_pmu ? "additions" : "counter", "no_pmu", c->no_pmu, "quick", c->quick,
 		                "seconds", c->seconds, "cliffs", rows);
+	if (doc && c->fit.rows)
+		add_fit_json(doc, &c->fit);
 	text = doc ? json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
 	if (text)
 		fprintf(f, "%s\n", text);
@@ -122,9 +206,17 @@ int calibration_json(const struct calibration *c, FILE *f)
 	return 0;
 }
 
+static void put_csv(double x, FILE *f)
+{
+	if (isfinite(x))
+		fprintf(f, ",%.8g", x);
+	else
+		fputc(',', f);
+}
+
 int calibration_csv(const struct calibration *c, FILE *f)
 {
-	fputs("name,class,unit,real,lo,hi,verdict,note\n", f);
+	fputs("name,class,unit,real,lo,hi,verdict,note,before,after,err_before,err_after\n", f);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct calibration_row *r = &c->rows[i];
 
@@ -133,10 +225,15 @@ int calibration_csv(const struct calibration *c, FILE *f)
 			fprintf(f, "%.8g,%.8g,%.8g,", r->real.value, r->real.lo, r->real.hi);
 		else
 			fputs(",,,", f);
-		fprintf(f, "%s,%s\n", r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict),
+		fprintf(f, "%s,%s", r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict),
 		        r->lacks    ? r->lacks
 		        : r->behind ? r->behind
 		                    : "");
+		put_csv(r->fit ? r->fit->before_is.value : NAN, f);
+		put_csv(r->fit ? r->fit->after_is.value : NAN, f);
+		put_csv(r->fit ? r->fit->err_before : NAN, f);
+		put_csv(r->fit ? r->fit->err_after : NAN, f);
+		fputc('\n', f);
 	}
 	return 0;
 }

@@ -17,10 +17,12 @@ cp out few.json
 cat >schema.py <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))
-kinds = {"skidprof": int, "cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)), "quick": bool,
-         "seconds": float, "cliffs": list}
+kinds = {"skidprof": int, "cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)),
+         "quick": bool, "seconds": float, "cliffs": list, "against": str, "clean_rows": int, "mean_err_before": float,
+         "mean_err_after": float, "mean_err_after_continuous": float}
 row_kinds = {"name": str, "class": str, "unit": str, "real": (float, type(None)), "lo": (float, type(None)),
-             "hi": (float, type(None)), "verdict": str, "note": (str, type(None)), "integer": bool, "params": str,
+             "hi": (float, type(None)), "verdict": str, "before": (float, type(None)), "after": (float, type(None)),
+             "err_before": (float, type(None)), "err_after": (float, type(None)), "note": (str, type(None)), "integer": bool, "params": str,
              "curve": list}
 def has(what, kinds):
     for key, kind in kinds.items():
@@ -48,7 +50,7 @@ cp out all.json
 check 'has the same form' sh -c 'python3 schema.py all.json >/dev/null'
 check 'a row that must be told from another brings it along' status 0 "$SKIDPROF" calibrate --quick --only flag-regs --format csv
 check 'CSV has a line for each' sh -c '[ "$(cut -d, -f1 out | tr "\n" " ")" = "name rob flag-regs " ]'
-check 'with as many fields' sh -c '[ -z "$(grep -v "^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[a-z]*,[^,]*$" out)" ]'
+check 'with as many fields' sh -c '[ -z "$(grep -v "^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[a-z]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$" out)" ]'
 check 'text' status 0 "$SKIDPROF" calibrate --quick --only zero-idiom
 check 'names the processor and the clock' grep -q 'GHz; cycles by' out
 check 'counts the verdicts' grep -q '^1 cliffs: ' out
@@ -61,6 +63,13 @@ grep -oE '^\.It Cm [a-z0-9-]+$' "$TOP/man/skidprof-calibrate.1" | sort >in.page
 grep -oE '^[[:space:]]*\{ "[a-z0-9-]+"' "$TOP/profiler/calibrate/table_x86.c" | sed 's/.*"\(.*\)"/.It Cm \1/' | sort >in.table
 check 'the manual page has every row' sh -c '! comm -13 in.page in.table | grep .'
 
+check 'the fitted core is written' status 0 "$SKIDPROF" calibrate --quick --only 'f*-latency' --against zen5 -o fit.core --html fit.html
+check 'with what it was in a table' grep -q '^after: mean absolute error' out
+check 'as a core file that record takes' "$SKIDPROF" record -q --pmu sim --core fit.core -o r.data -- /bin/true
+check 'and a page that names every cliff' grep -q '<b>fdiv64-latency</b>' fit.html
+check 'and fetches nothing' sh -c '! grep -qE "(src|href)=|url\(" fit.html'
+check 'a core that is none' status 1 "$SKIDPROF" calibrate --quick --only add-latency --against /dev/null
+check 'a place that can not be written' status 1 "$SKIDPROF" calibrate --quick --only add-latency -o /nowhere/x.core
 check 'a misspelt row' status 2 "$SKIDPROF" calibrate --only imul-latencx
 check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
 check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
