@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo check check-unit check-san check-e2e check-guest stress bench accuracy lift-torture \
+.PHONY: all demo cliffs cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift-torture \
         lint format fuzz samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -174,6 +174,19 @@ bench: all samples
 	$Qtests/bench.sh '$B'
 	$Qtests/bench_record.sh '$B'
 	$Qtests/bench_report.sh '$B'
+
+# The model of a core against cores: this machine's, hidden ones, kernels that no cliff resembles.
+$B/blind: tests/stat/blind.c $B/libskidprof.a $B/libskidsim.a
+	$(call say,LINK,$@)
+	$Q$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -o $@
+$B/heldout: tests/stat/heldout.c
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && gcc -O2 -g -Wall -Wextra $< -o $@
+cliffs: all $B/heldout
+	$Q$B/skidprof calibrate -o '$B/cliffs.core' --html '$B/cliffs.html'
+	$Qpython3 tests/stat/heldout.py '$B' '$B/cliffs.core'
+cliffs-blind: $B/blind
+	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)

@@ -585,6 +585,9 @@ void sim_x86_decode(struct sim_decoder *d, struct sim_insn *in, struct sim_block
 	if (d->insn->id == X86_INS_PUSH || d->insn->id == X86_INS_POP || d->insn->id == X86_INS_CALL ||
 	    d->insn->id == X86_INS_RET)
 		in->form = SIM_FORM_STACK;
+	/* A locked access goes to the cache, whatever it is called. */
+	if (in->cls == SIM_C_ATOMIC)
+		in->form = 0;
 	if (d->insn->id == X86_INS_CMP || d->insn->id == X86_INS_TEST)
 		in->flags |= SIM_F_FUSES;
 	exit_of(d, in, b);

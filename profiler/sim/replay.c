@@ -211,12 +211,13 @@ const struct sim_block *sim_replay_block(const struct sim_replay *r, uint32_t bl
 
 int sim_replay_start(struct sim_replay *r, const struct sim_config *config)
 {
-	const struct sim_pmu_setup nothing = { 0 };
+	const struct sim_pmu_setup nothing = { .n_sets = 1 };
 	int err;
 
 	core_free(r);
 	sim_decoder_free(r->decoder);
 	r->decoder = NULL;
+	r->config = config;
 	if ((err = sim_decoder_new(r->isa, config, &r->decoder)) < 0)
 		return err;
 	for (size_t i = 0; i < r->forms.n; i++)
@@ -230,6 +231,15 @@ int sim_replay_start(struct sim_replay *r, const struct sim_config *config)
 		r->core = NULL;
 	}
 	return err;
+}
+
+int sim_replay_sample(struct sim_replay *r, const struct sim_pmu_setup *setup)
+{
+	if (setup->n_events > WIRE_MAX_EVENTS)
+		return sp_fail(SP_EDOMAIN, "%u events; there is room for %u", setup->n_events,
+		               WIRE_MAX_EVENTS);
+	sim_pmu_init(&r->core->pmu, r->config, setup);
+	return 0;
 }
 
 void sim_replay_run(struct sim_replay *r, uint32_t block, uint64_t next_ip, const uint64_t *mem)

@@ -48,6 +48,9 @@ const struct sim_block *sim_replay_block(const struct sim_replay *r, uint32_t bl
 /* A new core.  config is borrowed until the next start.  -SP_ENOMEM. */
 int sim_replay_start(struct sim_replay *r, const struct sim_config *config);
 
+/* Count and sample from now on: see pmu.h.  setup's members are copied, its user is not. */
+int sim_replay_sample(struct sim_replay *r, const struct sim_pmu_setup *setup);
+
 /*
  * The block ran to its end, the program went on at next_ip.
  *
