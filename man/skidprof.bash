@@ -28,7 +28,7 @@ _skidprof()
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
 		help:*) words='record report truth compare lift calibrate' ;;
-		*:-i | *:-o | *:--for | *:--input | *:--output | *:--truth | *:--core)
+		*:-i | *:-o | *:--for | *:--input | *:--output | *:--truth | *:--core | *:--against | *:--html)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null
 			return
