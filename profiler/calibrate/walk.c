@@ -79,10 +79,10 @@ enum { LEFT = -1 }; /* next_off once the function has returned */
 
 static uint8_t reg_of(unsigned reg)
 {
-	for (uint8_t r = 0; r < N_INT; r++)
+	for (unsigned r = 0; r < N_INT; r++)
 		for (unsigned k = 0; k < 4; k++)
 			if (names[r][k] == (x86_reg)reg)
-				return r;
+				return (uint8_t)r;
 	if (reg >= X86_REG_XMM0 && reg <= X86_REG_XMM15)
 		return (uint8_t)(N_INT + reg - X86_REG_XMM0);
 	if (reg >= X86_REG_YMM0 && reg <= X86_REG_YMM15)
@@ -348,7 +348,7 @@ static bool do_arithmetic(struct walk *w, const struct op *o, uint64_t vaddr)
 {
 	const struct place one = { .type = X86_OP_IMM, .bytes = 8, .value = 1 };
 	const struct place *a = &o->p[o->n == 3 ? 1 : 0];
-	const struct place *b = o->n == 1 ? &one : &o->p[o->n - 1];
+	const struct place *b = o->n > 1 ? &o->p[o->n - 1] : &one;
 	unsigned bytes = o->p[0].bytes;
 	uint64_t va, vb, v = 0;
 	bool known;
