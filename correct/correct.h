@@ -25,14 +25,14 @@ struct correct_opts {
 	enum correct_method method;
 	uint64_t seed;
 	double skid_cyc;  /* --skid; NAN = measure it, or a default by CPU */
-	double min_share; /* regions of less than this share stay raw; default 0.002 */
+	double min_share; /* regions of less than this share stay raw; default 0.0003 */
 	bool texts;       /* fill in disassembly (annotate wants it, report doesn't) */
 	struct module_options modules;
 };
 
 #define CORRECT_OPTS_DEFAULT                                                             \
 	{                                                                                \
-		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .min_share = 0.002 \
+		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .min_share = 0.0003 \
 	}
 
 /* "full", "raw", "loops", "path", "flow": -1 for another word, with a suggestion worded. */
