@@ -23,6 +23,9 @@ static const double max_unknown = 0.01;
 /* Share of a region in scopes that were not solved, past which the region is what they are. */
 static const double max_doubt = 0.05;
 
+/* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
+static const double max_beside = 0.02;
+
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
@@ -335,6 +338,17 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 	return 0;
 }
 
+/* Share of a region's time that is not in the scope which has most of it. */
+static double beside_the_largest(const struct work *w, size_t r)
+{
+	double most = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == r)
+			most = fmax(most, w->scope_problems[s]->total_cyc);
+	return 1 - most / fmax(w->problems[r]->total_cyc, 1);
+}
+
 static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
@@ -367,7 +381,7 @@ static int combine_region(struct work *w, size_t r)
 			to->draws[i * p->n_blocks + b] +=
 			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
-	if (err == 0 && p->relative) {
+	if (err == 0 && p->relative && beside_the_largest(w, r) > max_beside) {
 		to->verdict = VERDICT_UNRELIABLE;
 		snprintf(to->why, sizeof(to->why),
 		         "its loops run one after another for long: bursts tell the shares within each of "

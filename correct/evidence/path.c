@@ -29,6 +29,7 @@ enum {
 	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	MIN_STACKS = 10,     /* fewer say nothing worth an equation */
 	CACHE_SIZE = 1 << 16,
+	MIN_HALVED = 8,       /* branches of a burst of which half can be spared */
 	WEIGHT_ROUNDS = 1500, /* of about half a stack each: 10,000 branches */
 };
 
@@ -257,22 +258,33 @@ static void thin(struct scope_stacks *r)
 }
 
 /*
+ * What made a burst's moment slow, a miss or a wrong prediction, may also say
+ * which way comes next.  It is forgotten some branches on: the first half of a
+ * burst only leads there.
+ */
+static size_t lead_in(const struct pd_sample *smp, bool burst)
+{
+	return burst && smp->n_branches >= MIN_HALVED ? smp->n_branches / 2 : 0;
+}
+
+/*
  * The i-th piece of a sample's stack, counted from the moment it was taken at:
  * back from there in a record of the processor's, on from there in a burst.
  */
 static long piece_from_moment(struct path *s, const struct sample_seen *seen, size_t i)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	size_t newer = seen->record->event == s->in.rec->burst_event ? smp->n_branches - 2 - i : i;
+	bool burst = seen->record->event == s->in.rec->burst_event;
+	size_t newer = burst ? smp->n_branches - 2 - lead_in(smp, true) - i : i;
 
 	return piece_of(s, seen->scope, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
 }
 
-/* The edge of a burst's first branch, UINT32_MAX if it is none of the scope's. */
+/* The edge of a burst's first branch past its lead-in, UINT32_MAX if it is none of the scope's. */
 static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[smp->n_branches - 1];
+	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - lead_in(smp, true)];
 	struct place from = recording_place(s->in.rec, seen->record->pid, first->from_ip),
 	             to = recording_place(s->in.rec, seen->record->pid, first->to_ip);
 	long b = from.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)from.module, from.vaddr),
@@ -313,7 +325,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	else if (seen->record->event == s->in.rec->cyc_event && ipc > 0)
 		weight *= ipc;
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .weight = weight };
-	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
+	for (size_t i = 0; i + 1 + lead_in(smp, burst) < smp->n_branches; i++) {
 		long piece = piece_from_moment(s, seen, i);
 
 		if (piece < 0)

@@ -252,6 +252,26 @@ static void a_burst_is_weighed_by_its_oldest_edge(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 20);
 }
 
+/*
+ * Of eight branches the older four only lead away from the moment: in time order
+ * past, back, past, back | back, back, back, back.  Three laps by B are left.
+ */
+static void the_older_half_of_a_burst_is_left_out(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch stack[] = { back, back, back, back, back, past, back, past };
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution out;
+
+	for (int i = 0; i < 40; i++)
+		show(b, BURST, stack, 8);
+	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	assert_float_equal(out.edge_flow[A_TO_B], 33000 / 19., 1e-6);
+	assert_float_equal(out.edge_flow[A_TO_C], 0, 0);
+	assert_float_equal(out.edge_flow[C_TO_A], 33000 / 19., 1e-6);
+	solution_fini(&out);
+}
+
 /* A burst is used up to its first branch that is not in the graph: in time order past, back, back | astray. */
 static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 {
@@ -379,6 +399,7 @@ int main(void)
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
+		TEST(the_older_half_of_a_burst_is_left_out),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(what_lies_before_a_break_is_not_used),
