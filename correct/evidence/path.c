@@ -30,6 +30,7 @@ enum {
 	MIN_STACKS = 10,     /* fewer say nothing worth an equation */
 	CACHE_SIZE = 1 << 16,
 	MIN_HALVED = 8,       /* branches of a burst of which half can be spared */
+	BURST_ROUNDS = 40,    /* of bursts half a burst each: 400 branches */
 	WEIGHT_ROUNDS = 1500, /* of about half a stack each: 10,000 branches */
 };
 
@@ -65,6 +66,7 @@ struct scope_stacks {
 		size_t n, cap;
 	} pieces;
 	uint64_t n_seen, stride;
+	bool bursts;                 /* its stacks are those */
 	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
 
@@ -346,6 +348,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	stack.away = !burst;
 	if (stack.near == UINT32_MAX)
 		return 0;
+	r->bursts |= burst;
 	if (r->stacks.n >= MAX_STACKS)
 		thin(r);
 	return vec_push(&r->stacks, stack);
@@ -421,6 +424,15 @@ static int collect_steps(const struct path *s, const struct scope_stacks *r, con
 }
 
 /*
+ * Bursts are few.  A loop that one or two began in, and did not leave, would in time draw all of pi
+ * to itself: where an edge leads is as uncertain as if one more burst had gone on like all together.
+ */
+static double doubt(const struct scope_stacks *r, double n_bursts)
+{
+	return r->bursts ? 1 / (n_bursts + 1) : 0;
+}
+
+/*
  * eqs. 14 and 17, w[E]: a stack whose branch next to its moment took edge e
  * (the newest, or a burst's oldest) counts w[e] times.
  * Given its newest edge a stack is a fair sample of the paths that lead
@@ -435,24 +447,34 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
                           double *newest, double *pi)
 {
 	struct step *steps = NULL;
+	double total = 0;
 	size_t n = 0;
 	int err;
 
 	memset(newest, 0, n_edges * sizeof(*newest));
 	for (size_t i = 0; i < r->stacks.n; i++)
 		newest[r->stacks.v[i].near] += r->stacks.v[i].weight;
+	for (size_t e = 0; e < n_edges; e++)
+		total += newest[e];
 	err = collect_steps(s, r, newest, &steps, &n);
 	if (err < 0)
 		return err;
 	memcpy(pi, newest, n_edges * sizeof(*pi));
-	for (int round = 0; round < WEIGHT_ROUNDS; round++) {
+	for (int round = 0; round < (r->bursts ? BURST_ROUNDS : WEIGHT_ROUNDS); round++) {
+		double away = 0;
+
 		/* w is scratch here.  An edge without a row keeps what it has. */
 		memcpy(w, pi, n_edges * sizeof(*w));
 		for (size_t i = 0; i < n; i++)
-			if (i == 0 || steps[i].from != steps[i - 1].from)
+			if (i == 0 || steps[i].from != steps[i - 1].from) {
 				w[steps[i].from] -= pi[steps[i].from];
+				away += pi[steps[i].from] * doubt(r, newest[steps[i].from]);
+			}
 		for (size_t i = 0; i < n; i++)
-			w[steps[i].to] += pi[steps[i].from] * steps[i].p;
+			w[steps[i].to] +=
+			        pi[steps[i].from] * steps[i].p * (1 - doubt(r, newest[steps[i].from]));
+		for (size_t e = 0; e < n_edges && away > 0; e++)
+			w[e] += away * newest[e] / total;
 		memcpy(pi, w, n_edges * sizeof(*pi));
 	}
 	for (size_t e = 0; e < n_edges; e++)
