@@ -8,6 +8,7 @@
 set -u
 kernel=$1 root=$2 out=$3 limit=${4:-170}
 mkdir -p "$out" || exit 1
+find "$root" -exec touch -hd @0 {} +
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --reproducible -R 0:0 --quiet | gzip -1n) >"$out/initrd.gz" || exit 1
 timeout "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 1 -m 512 \
 	-icount shift=0,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm \
