@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 guest=$PWD/build-guest
 debian=$guest/debian root=$guest/root out=$guest/out arm64=build-arm64
 
-for tool in qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-gcc cpio python3; do
+for tool in qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-gcc cpio python3 perf; do
 	command -v $tool >/dev/null || {
 		echo "skipped: $tool is not installed"
 		exit 77
