@@ -253,6 +253,27 @@ static void a_burst_is_weighed_by_its_oldest_edge(void **state)
 }
 
 /*
+ * Ninety-nine bursts "past back past", oldest A-C (C-A 10, A-C 4), and one "back back back", oldest C-A
+ * (two laps by B, 38): from A-C half leads to C-A, from C-A nothing was seen to lead back, and pi would
+ * all be C-A's.  With 1/100 and 1/2 of them led to where bursts began, 0.99 and 0.01:
+ *   pi_AC = 0.495 pi_AC + 0.99 (0.01 pi_AC + 0.5 pi_CA),  0.4951 pi_AC = 0.495 pi_CA
+ * both are one half.  A-B 2, A-C 1 in 14 + 38 instructions.
+ */
+static void one_burst_does_not_draw_all_others_to_itself(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past }, by_b[] = { back, back, back };
+	double f[4];
+
+	for (int i = 0; i < 99; i++)
+		show(b, BURST, by_c, 3);
+	show(b, BURST, by_b, 3);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 33000 * 2 / 52., 3);
+	assert_float_equal(f[A_TO_C], 33000 * 1 / 52., 3);
+}
+
+/*
  * Of eight branches the older four only lead away from the moment: in time order
  * past, back, past, back | back, back, back, back.  Three laps by B are left.
  */
@@ -399,6 +420,7 @@ int main(void)
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
+		TEST(one_burst_does_not_draw_all_others_to_itself),
 		TEST(the_older_half_of_a_burst_is_left_out),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
