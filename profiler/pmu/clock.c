@@ -7,6 +7,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/pmu/pmu.h"
+#include "profiler/pmu/program.h"
 
 enum { BURSTS_HZ = 50 };
 
@@ -15,7 +16,7 @@ static void say_source(const struct record_opts *opts)
 	bool any = opts->bursts_hz > 0;
 
 	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
-		sp_note("time%s, no PMU: %s", any ? " and bursts" : "", sp_error_text());
+		sp_note("time%s: %s", any ? " and bursts" : "", sp_error_text());
 	else
 		sp_note("time%s, no PMU", any ? " and bursts" : "");
 }
@@ -50,6 +51,24 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 	return pmu_run_group(&o, &group, exit_status);
 }
 
+/* A program of another machine can't run natively. */
+static bool is_foreign(const struct record_opts *opts)
+{
+#if defined(__aarch64__)
+	const enum program_isa ours = PROGRAM_AARCH64;
+#else
+	const enum program_isa ours = PROGRAM_X86_64;
+#endif
+	struct program p;
+	bool foreign;
+
+	if (!opts->argc || program_find(opts->argc, opts->argv, &p) < 0)
+		return false;
+	foreign = p.isa != ours;
+	program_fini(&p);
+	return foreign;
+}
+
 static int clock_probe(const struct record_opts *opts)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -61,10 +80,11 @@ static int clock_probe(const struct record_opts *opts)
 	const struct pe_event event = { .attr = attr, .name = "cpu-clock" };
 	int fd = pe_open(&attr, &ourselves);
 
-	(void)opts;
 	if (fd < 0)
 		return pe_fail(errno, &event, &ourselves);
 	close(fd);
+	if (is_foreign(opts))
+		return sp_fail(SP_ENOTSUP, "%s: is a program for another machine", opts->argv[0]);
 	return 0;
 }
 

@@ -291,7 +291,7 @@ static void say_source(const struct run *r)
 		sp_note("simulated core %s", r->core.name);
 		return;
 	}
-	snprintf(why, sizeof(why), "%s", pmu_hardware.probe(r->opts) < 0 ? sp_error_text() : "");
+	snprintf(why, sizeof(why), "%s", pmu_clock.probe(r->opts) < 0 ? sp_error_text() : "");
 	sp_note("simulated core %s: %s", r->core.name, why);
 }
 
