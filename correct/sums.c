@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/skid/shift.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -14,13 +15,14 @@ enum {
 
 struct last_values {
 	uint64_t value[MAX_EVENTS_SUMMED];
+	size_t skid; /* where its last skid is, + 1 */
 };
 
 struct collect {
 	struct pairs places, pairs, tasks;
 	VEC(struct place_sum) sums;
 	VEC(struct flow_seen) seen;
-	VEC(double) skids;
+	VEC(struct skid_seen) skids;
 	VEC(double) core_hz;
 	uint64_t n_bursts;
 	VEC(struct last_values) last;
@@ -93,25 +95,44 @@ static int add_branches(struct collect *c, const struct recording *r, const stru
 	return 0;
 }
 
-/* eq. 9: with a fixed period the count past the last multiple of it is the skid of this very sample. */
-static int add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec)
+static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
 {
-	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)rec->event)->attr;
-
-	if (rec->event != r->cyc_event || r->cyc_is_other || attr->freq || !attr->sample_period ||
-	    c->skids.n >= MAX_SKIDS)
-		return 0;
-	for (size_t i = 0; i < rec->sample.n_values; i++)
-		if (rec->sample.values[i].event == rec->event)
-			return vec_push(&c->skids,
-			                (double)(rec->sample.values[i].value % attr->sample_period));
-	return 0;
+	for (size_t i = 0; i < s->n_values; i++)
+		if (s->values[i].event == event) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
 }
 
-/* A counter that rested while others took their turn has counted a part only. */
-static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
+/*
+ * eq. 9: with a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
+ * event at the same count of cycles is of the same interrupt; it may come before or after.
+ */
+static int add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
 {
-	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
+	const struct perf_event_attr *attr;
+	struct skid_seen seen;
+	struct last_values *last;
+	uint64_t cyc;
+
+	if (r->cyc_event < 0 || r->cyc_event >= MAX_EVENTS_SUMMED || r->cyc_is_other ||
+	    !read_value(&rec->sample, r->cyc_event, &cyc))
+		return 0;
+	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;
+	last = &c->last.v[task];
+	if (attr->freq || !attr->sample_period)
+		return 0;
+	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), last->value[r->cyc_event] == cyc };
+	if (rec->event != r->cyc_event) {
+		if (seen.shared && last->skid)
+			c->skids.v[last->skid - 1].shared = true;
+		return 0;
+	}
+	if (c->skids.n >= MAX_SKIDS)
+		return 0;
+	last->skid = c->skids.n + 1;
+	return vec_push(&c->skids, seen);
 }
 
 /* A burst's address is the core's frequency, measured just after it. */
@@ -139,18 +160,26 @@ static double middle(double *v, size_t n)
 	return v[n / 2];
 }
 
-static int add_values(struct collect *c, const struct recording *r, const struct pd_record *rec)
+/* A counter that rested while others took their turn has counted a part only. */
+static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
+{
+	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
+}
+
+/* Whose counts a sample's values go on from; a row of c->last. */
+static long task_of(struct collect *c, const struct recording *r, const struct pd_record *rec)
+{
+	long task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
+
+	if (task >= 0 && (size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)
+		return -SP_ENOMEM;
+	return task;
+}
+
+static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
 {
 	const struct pd_sample *s = &rec->sample;
-	long task;
 
-	if (!s->n_values)
-		return 0;
-	task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
-	if (task < 0)
-		return (int)task;
-	if ((size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)
-		return -SP_ENOMEM;
 	for (size_t i = 0; i < s->n_values; i++) {
 		int event = s->values[i].event;
 
@@ -160,7 +189,6 @@ static int add_values(struct collect *c, const struct recording *r, const struct
 			c->last.v[task].value[event] = s->values[i].value;
 		c->events[event].multiplexed |= is_part(r, s, event);
 	}
-	return 0;
 }
 
 static int add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
@@ -174,11 +202,14 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	c->events[rec->event].period_sum += recording_weight(r, rec);
 	err = add_place(c, r, rec, place);
 	if (err == 0)
-		err = add_skid(c, r, rec);
-	if (err == 0)
 		err = add_burst(c, r, rec);
-	if (err == 0)
-		err = add_values(c, r, rec);
+	if (err == 0 && rec->sample.n_values) {
+		long task = task_of(c, r, rec);
+
+		err = task < 0 ? (int)task : add_skid(c, r, rec, task);
+		if (err == 0)
+			add_values(c, r, rec, task);
+	}
 	return err < 0 ? err : add_branches(c, r, rec);
 }
 
@@ -206,6 +237,7 @@ int sums_collect(struct recording *r, struct sums *out)
 {
 	struct collect c = { 0 };
 	int err = recording_each(r, "reading samples", add_sample, &c);
+	double *skid_cyc;
 
 	if (err == 0)
 		err = grow_events(&c, pd_n_events(r->reader));
@@ -214,6 +246,12 @@ int sums_collect(struct recording *r, struct sums *out)
 	for (size_t t = 0; t < c.last.n; t++)
 		for (size_t i = 0; i < c.n_events && i < MAX_EVENTS_SUMMED; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i];
+	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
+	if (!skid_cyc) {
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);
+		goto out;
+	}
+	skid_unshare(c.skids.v, c.skids.n, skid_cyc);
 	drop_unplaced(&c);
 	if (c.sums.n)
 		qsort(c.sums.v, c.sums.n, sizeof(*c.sums.v), by_place);
@@ -221,7 +259,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n = c.sums.n,
 		              .seen = c.seen.v,
 		              .n_seen = c.seen.n,
-		              .skid_cyc = c.skids.v,
+		              .skid_cyc = skid_cyc,
 		              .n_skid = c.skids.n,
 		              .events = c.events,
 		              .n_events = c.n_events,
@@ -230,7 +268,6 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.seen, 0, sizeof(c.seen));
-	memset(&c.skids, 0, sizeof(c.skids));
 	c.events = NULL;
 out:
 	pairs_fini(&c.places);

@@ -51,6 +51,24 @@ void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, do
 void skid_dist_constant(struct skid_dist *d, double s_cyc);
 
 /*
+ * A measured skid of which more may have been to come: one interrupt serves all
+ * counters that have overflowed, so where it took a sample of another
+ * event as well, it may have been that one's.
+ */
+struct skid_seen {
+	double s_cyc;
+	bool shared;
+};
+
+/*
+ * The n skids as they would be had no interrupt been shared: quantiles of the
+ * Kaplan-Meier estimate (J. Am. Stat. Assoc. 53(282), 1958) in ascending
+ * order, a shared one taken for half its own and half cut off.  out may not be seen.
+ * Where none is shared they are the same numbers.
+ */
+void skid_unshare(struct skid_seen *seen, size_t n, double *out);
+
+/*
  * Quantiles of measured skids (eq. 9: the overshoot of each cycles sample),
  * in any order; negative and non-finite ones are an error of the caller's.
  * Returns 0; -SP_EDOMAIN for n = 0 or such values; -SP_ENOMEM.

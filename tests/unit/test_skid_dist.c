@@ -84,9 +84,43 @@ static void the_default_says_what_it_was_measured_on(void **state)
 	assert_non_null(basis);
 }
 
+/*
+ * 100 ends of 5: a fifth is over.  200 and 300 are shared, so half of 4 and half of 3 are: 0.8 x 7/8 = 0.7, x 5/6 =
+ * 0.583 are left.  400 ends of 2: 0.292 are left, and 500 is the last.  So the five quantiles 0.1, 0.3 ... 0.9 are
+ */
+static void shared_interrupts_cut_skids_short(void **state)
+{
+	struct skid_seen seen[] = {
+		{ 400, false }, { 200, true }, { 500, false }, { 300, true }, { 100, false }
+	};
+	static const double want[] = { 100, 200, 400, 400, 500 };
+	double out[5];
+
+	(void)state;
+	skid_unshare(seen, 5, out);
+	for (int i = 0; i < 5; i++)
+		assert_true(out[i] == want[i]);
+}
+
+static void skids_of_interrupts_of_their_own_stay_what_they_are(void **state)
+{
+	enum { N = 1000 };
+	static struct skid_seen seen[N];
+	static double out[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		seen[i].s_cyc = (i * 7919) % N;
+	skid_unshare(seen, N, out);
+	for (int i = 0; i < N; i++)
+		assert_true(out[i] == i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shared_interrupts_cut_skids_short),
+		cmocka_unit_test(skids_of_interrupts_of_their_own_stay_what_they_are),
 		cmocka_unit_test(sixty_four_samples_are_their_own_quantiles),
 		cmocka_unit_test(few_samples_are_joined_by_lines),
 		cmocka_unit_test(what_is_no_skid_is_refused),
