@@ -110,8 +110,11 @@ static void open_counter(struct cliff_native *n)
 		                        .exclude_kernel = 1,
 		                        .exclude_hv = 1 };
 
-	if (pe_probe_hardware() == 0)
+	if (pe_probe_hardware() == 0) {
 		n->counter = pe_open(&attr, &(struct pe_place){ .tid = 0, .cpu = -1, .group_fd = -1 });
+		if (n->counter < 0)
+			sp_fail_errno("the cycle counter can't be opened");
+	}
 	if (n->counter < 0)
 		snprintf(n->no_pmu, sizeof(n->no_pmu), "%s", sp_error_text());
 }
