@@ -69,4 +69,7 @@ uint64_t pd_writer_bytes(const struct pd_writer *w);
 /* Write the features (build ids of all files mapped and seen) and close.  Frees w in any case. */
 int pd_writer_close(struct pd_writer *w);
 
+/* This machine's processor as a file names it: vendor, family, model, stepping; on Arm the MIDR.  malloc'd; NULL = no memory. */
+char *pd_machine_cpuid(void);
+
 #endif

@@ -4,20 +4,23 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/perfdata/writer.h"
 #include "profiler/pmu/event_code.h"
+#include "profiler/pmu/event_trial.h"
 
 /*
  * Primes, lest a loop's length share a factor with them.  Some thousand
  * interrupts a second on cores of today; 4000 a second by the clock; of events
  * that the kernel counts, every one.
  */
-enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989, TRIAL_SPINS = 200000 };
+enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989 };
 
 static const struct pe_place ourselves = { .tid = 0, .cpu = -1, .group_fd = -1 };
 
@@ -264,106 +267,72 @@ static int settle_branches(const struct record_opts *opts, struct event_group *g
 	return 0;
 }
 
-/* Open a group on ourselves and let it run: members that fit together count. */
-static bool group_counts(const struct event_group *g, size_t leader, size_t end)
-{
-	int fds[EVENT_GROUP_MAX] = { -1 };
-	uint64_t words[3 + 2 * EVENT_GROUP_MAX] = { 0 };
-	size_t n = 0;
-	bool ok = true;
-
-	for (size_t i = leader; i < end && ok; i++) {
-		struct perf_event_attr attr = g->v[i].attr;
-		struct pe_place at = ourselves;
-
-		attr.sample_period = attr.freq = attr.precise_ip = 0;
-		attr.sample_type = attr.branch_sample_type = 0;
-		at.group_fd = n ? fds[0] : -1;
-		fds[n] = pe_open(&attr, &at);
-		ok = fds[n] >= 0;
-		n += ok;
-	}
-	for (volatile int i = 0; ok && i < TRIAL_SPINS; i++)
-		;
-	ok = ok && read(fds[0], words, sizeof(words)) > 0;
-	/* On a kind of core that we may not be running on, opening must do. */
-	if (ok && !g->v[leader].some_cpus)
-		ok = words[2] > 0;
-	while (n)
-		close(fds[--n]);
-	return ok;
-}
-
-static size_t group_end(const struct event_group *g, size_t leader)
-{
-	size_t end = leader + 1;
-
-	while (end < g->n && g->v[end].leader == leader)
-		end++;
-	return end;
-}
-
-static int check_groups(const struct event_group *g)
-{
-	for (size_t i = 0, end; i < g->n; i = end) {
-		size_t fit;
-
-		end = group_end(g, i);
-		if (end - i == 1 || group_counts(g, i, end))
-			continue;
-		for (fit = end - 1; fit > i + 1 && !group_counts(g, i, fit); fit--)
-			;
-		return sp_fail(SP_EUSAGE,
-		               "-e: a group of %zu events is more than this processor counts at a time: from "
-		               "'%s' on they don't fit (the NMI watchdog may hold a counter); make groups of "
-		               "fewer, {a,b},{c,d}, which take turns",
-		               end - i, g->v[fit].name);
-	}
-	return 0;
-}
-
 /*
- * What else to count where -e names nothing: most telling first.  Each line is one event under the names that
- * different processors have for it.
+ * What else to count where -e names nothing, most telling first: one event a line, under the names that the
+ * processors of a vendor have for it.  A raw code stands last, for processors newer than libpfm4, where all of
+ * that vendor's of today have the same.
  */
-static const char *const fillers[][4] = {
+static const struct filler {
+	const char *cpuid; /* how it begins; "" = any */
+	const char *names[3];
+} fillers[] = {
 #if defined(__x86_64__)
-	{ "branches" },
-	{ "BR_INST_RETIRED:NEAR_TAKEN", "RETIRED_TAKEN_BRANCH_INSTRUCTIONS" },
-	{ "MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS" },
-	{ "MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES" },
-	{ "BR_INST_RETIRED:COND", "BR_INST_RETIRED:CONDITIONAL", "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS" },
-	{ "BR_INST_RETIRED:NEAR_CALL" },
-	{ "BR_INST_RETIRED:NEAR_RETURN", "RETIRED_NEAR_RETURNS" },
+	{ "", { "branches" } },
+	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_TAKEN", "r20c4" } },
+	{ "AuthenticAMD", { "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "r00c4" } },
+	{ "GenuineIntel", { "MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS", "r81d0" } },
+	{ "GenuineIntel", { "MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES", "r82d0" } },
+	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_CALL", "r02c4" } },
+	{ "GenuineIntel", { "BR_INST_RETIRED:COND", "BR_INST_RETIRED:CONDITIONAL" } },
+	{ "AuthenticAMD", { "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "r00d1" } },
+	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_RETURN", "r08c4" } },
+	{ "AuthenticAMD", { "RETIRED_NEAR_RETURNS", "r00c8" } },
 #else
-	{ "BR_RETIRED" },        { "LD_RETIRED" },       { "ST_RETIRED" },
-	{ "BR_RETURN_RETIRED" }, { "PC_WRITE_RETIRED" },
+	{ "", { "BR_RETIRED" } },        { "", { "LD_RETIRED" } },       { "", { "ST_RETIRED" } },
+	{ "", { "BR_RETURN_RETIRED" } }, { "", { "PC_WRITE_RETIRED" } },
 #endif
-	{ "branch-misses" },
+	{ "", { "branch-misses" } },
 };
 
-/* The members that an event of this kind of core adds, put behind its leader. */
+enum { N_FILLERS = sizeof(fillers) / sizeof(fillers[0]), N_NAMES = 3 };
+
+/* Add a member if there is a counter left for it, and if it counts anything. */
+static bool add_filler(struct choice *ch, struct event_group *g, const char *name)
+{
+	struct choice with = *ch;
+	struct event_group grown;
+
+	if (with.list.n == EVENT_LIST_MAX)
+		return false;
+	with.list.v[with.list.n] = (struct event_word){ .group = 0 };
+	snprintf(with.list.v[with.list.n].name, EVENT_NAME_BYTES, "%s", name);
+	if (add_word(&with, with.list.n++) < 0)
+		return false;
+	line_up(&with, &grown);
+	set_sample_types(ch->opts, &grown);
+	for (size_t i = 0; i < grown.n; i = event_group_end(&grown, i))
+		if (!event_trial(&grown, i, event_group_end(&grown, i), true))
+			return false;
+	*ch = with;
+	*g = grown;
+	return true;
+}
+
 static void fill_counters(struct choice *ch, struct event_group *g)
 {
-	for (size_t f = 0; f < sizeof(fillers) / sizeof(fillers[0]); f++)
-		for (size_t k = 0; k < 4 && fillers[f][k] && ch->list.n < EVENT_LIST_MAX; k++) {
-			struct choice with = *ch;
-			struct event_word *w = &with.list.v[with.list.n];
-			struct event_group grown;
+	char *cpuid = pd_machine_cpuid();
 
-			*w = (struct event_word){ .group = 0 };
-			snprintf(w->name, sizeof(w->name), "%s", fillers[f][k]);
-			with.list.n++;
-			if (add_word(&with, with.list.n - 1) < 0)
-				continue;
-			line_up(&with, &grown);
-			set_sample_types(ch->opts, &grown);
-			if (check_groups(&grown) < 0)
-				continue;
-			*ch = with;
-			*g = grown;
-			break;
-		}
+	for (size_t f = 0; cpuid && f < N_FILLERS; f++) {
+		const char *const *names = fillers[f].names;
+
+		if (strncmp(cpuid, fillers[f].cpuid, strlen(fillers[f].cpuid)) != 0)
+			continue;
+		for (size_t k = 0; k < N_NAMES && names[k]; k++)
+			/* Raw codes are those of the big cores. */
+			if ((names[k][0] != 'r' || ch->pmus.n == 0) && add_filler(ch, g, names[k]))
+				break;
+	}
+	free(cpuid);
 }
 
 bool event_group_is_software(const char *text)
@@ -398,7 +367,7 @@ int event_group_choose(const struct record_opts *opts, struct event_group *out)
 	if (err == 0 && !opts->events)
 		fill_counters(&ch, out);
 	else if (err == 0)
-		err = check_groups(out);
+		err = event_trial_all(out);
 	if (err == 0)
 		err = settle_branches(opts, out);
 	if (err == 0 && opts->rate_hz)

@@ -6,6 +6,7 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 #include "profiler/pmu/event_code.h"
 
@@ -66,10 +67,12 @@ void event_pfm_list(FILE *to, const char *part)
 {
 	pfm_pmu_info_t pmu;
 	pfm_event_info_t e;
+	bool any = false;
 
 	for (int p = PFM_PMU_NONE; is_ready() && p < PFM_PMU_MAX; p++) {
 		if (!is_core_pmu((pfm_pmu_t)p, &pmu))
 			continue;
+		any = true;
 		for (int i = pmu.first_event; i >= 0; i = pfm_get_event_next(i)) {
 			if (!event_at((pfm_pmu_t)p, i, &e) || (part && !strcasestr(e.name, part)))
 				continue;
@@ -77,6 +80,8 @@ void event_pfm_list(FILE *to, const char *part)
 			list_umasks(to, i, e.nattrs);
 		}
 	}
+	if (!any)
+		sp_note("libpfm4 doesn't know this processor: its own events are to be had by their codes, rNNN");
 }
 
 const char *event_pfm_suggest(const char *name)
