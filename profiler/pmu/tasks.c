@@ -154,12 +154,10 @@ static int take_record(void *arg, const struct perf_event_header *rec)
 	return t->config.take(t->config.arg, rec, &t->streams.v[t->drained].source);
 }
 
-/* Until no more are born: their own children's trackers speak while we open. */
-static int follow_born(struct tasks *t)
+/* Their own children speak through inherited trackers meanwhile. */
+static void follow_born(struct tasks *t)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < t->born.n && err == 0; i++) {
+	for (size_t i = 0; i < t->born.n; i++) {
 		int failed = tasks_open_own(t, t->born.v[i], false);
 
 		if (failed == -SP_ENOENT)
@@ -168,7 +166,6 @@ static int follow_born(struct tasks *t)
 			snprintf(t->stats.refusal, sizeof(t->stats.refusal), "%s", sp_error_text());
 	}
 	t->born.n = 0;
-	return err;
 }
 
 /* Descriptors whose tasks have all ended: no longer polled, they would only keep us awake. */
@@ -215,7 +212,8 @@ int tasks_drain(struct tasks *t)
 		if (t->streams.v[t->drained].fd >= 0)
 			err = ring_drain(&t->streams.v[t->drained].ring, take_record, t);
 	let_go(t, n);
-	return err < 0 ? err : follow_born(t);
+	follow_born(t);
+	return err;
 }
 
 bool tasks_alive(const struct tasks *t)
