@@ -9,15 +9,13 @@
 #include "correct/infer/full.h"
 
 #include <assert.h>
-#include <gsl/gsl_blas.h>
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/infer/cholesky.h"
 #include "correct/infer/landing.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
@@ -87,8 +85,6 @@ static void axes_fini(struct axes *a)
 static int axes_init(struct axes *a, const struct posterior *post, double *hessian)
 {
 	size_t d = post->n_free;
-	gsl_matrix_view h = gsl_matrix_view_array(hessian, d, d);
-	gsl_matrix_view inverse;
 
 	*a = (struct axes){ d,
 		            post->n_edges,
@@ -104,12 +100,10 @@ static int axes_init(struct axes *a, const struct posterior *post, double *hessi
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	for (size_t k = 0; k < d; k++)
 		hessian[k * d + k] *= 1 + 1e-10;
-	if (gsl_linalg_cholesky_decomp1(&h.matrix) != GSL_SUCCESS)
+	if (cholesky_factor(hessian, d) < 0)
 		return sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	/* Row i of inverse(L) is column i of inverse(L'). */
-	inverse = gsl_matrix_view_array(a->t, d, d);
-	gsl_matrix_set_identity(&inverse.matrix);
-	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &h.matrix, &inverse.matrix);
+	cholesky_invert(hessian, d, a->t);
 	return 0;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/infer/posterior.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/infer/cholesky.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
 
@@ -370,16 +369,14 @@ static double newton_step(const struct posterior *post, double barrier, const do
                           double *g, double *h, double *trial)
 {
 	size_t d = post->n_free;
-	gsl_matrix_view hm = gsl_matrix_view_array(h, d, d);
-	gsl_vector_view gv = gsl_vector_view_array(g, d);
 	double before = objective(post, t, barrier), step = 1;
 
 	derivatives(post, t, barrier, rr, g, h);
 	for (size_t k = 0; k < d; k++)
 		h[k * d + k] *= 1 + 1e-10;
-	if (gsl_linalg_cholesky_decomp1(&hm.matrix) != GSL_SUCCESS ||
-	    gsl_linalg_cholesky_svx(&hm.matrix, &gv.vector) != GSL_SUCCESS)
+	if (cholesky_factor(h, d) < 0)
 		return 0;
+	cholesky_solve(h, d, g);
 	for (int halving = 0; halving < 50; halving++, step /= 2) {
 		double after;
 
