@@ -22,7 +22,7 @@ int native_prepare(struct insn_decoder *d, const struct tool_block *b, struct bl
 
 struct native_server;
 
-/* Start the program at `path`.  -SP_ENOTSUP, worded, when blocks can't be run here. */
+/* Try the program at `path` out; it runs from the first question on.  -SP_ENOTSUP, worded, when it can't here. */
 int native_server_start(const char *path, struct native_server **out);
 void native_server_stop(struct native_server *s);
 

@@ -138,12 +138,13 @@ int native_server_start(const char *path, struct native_server **out)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	}
 	err = try_out(s);
-	if (err < 0) {
+	/* It waits for nothing yet: whoever waits for any child meanwhile is not to wait for this one. */
+	stop(s);
+	if (err < 0)
 		native_server_stop(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	else
+		*out = s;
+	return err;
 }
 
 void native_server_stop(struct native_server *s)
