@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift-torture \
+.PHONY: all demo cliffs cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture \
         lint format fuzz samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -164,6 +164,10 @@ $B/cases/%: $B/tests/cases/%.o $B/libskidprof.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 unit-tests: $(UNIT) $B/cases/flowdump
+
+# The kernels, on the simulated core and on this one: every predictor against measured cycles.  CORE=FILE of calibrate.
+lift: all kernels
+	$Qmkdir -p $B/lift && CORE='$(CORE)' tests/lift.sh '$B'
 
 # Up to 20,000 different blocks of the programs in /usr/bin, run natively.
 lift-torture: all
