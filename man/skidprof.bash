@@ -23,7 +23,7 @@ _skidprof()
 		*:--method) words='full raw loops path flow' ;;
 		report:--sort) words='share raw fixed cycles ipc change status name' ;;
 		compare:--by) words='function line insn' ;;
-		lift:--tool) words='llvm-mca osaca uica iaca ithemal' ;;
+		lift:--tool) words='llvm-mca native native-splits sim sim-run osaca uica iaca ithemal' ;;
 		record:--pmu) words='auto hardware clock sim' ;;
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;

@@ -11,13 +11,14 @@ status=0
 # level NAME: record it, then hold the tools against each other.
 level()
 {
-	local l=$1
+	local l=$1 result
 	../skidprof record -q --pmu sim --core "$core" -c 5003 -e cycles,instructions --no-branches -o "$l.data" \
 		--truth "$l.truth" "../kernels/$l-emu" >"$l.out" || return 1
 	# Executions are exact, so the profile needs no correction; its cycles are those of sim-run.
 	../skidprof lift -q -i "$l.data" --method raw --truth "$l.truth" --kernel 'kernel_*' --core "$core" \
 		--html "$l.html" --format json --measure "../kernels/$l-emu" >"$l.json"
-	[ $? -eq 0 ] || [ $? -eq 3 ]
+	result=$?
+	[ $result -eq 0 ] || [ $result -eq 3 ]
 }
 
 for l in O1 O2 O3; do
