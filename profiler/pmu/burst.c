@@ -133,24 +133,47 @@ static void mend_syscall(pid_t tid, const regs_type *regs)
 
 #endif
 
-/* Is a signal waiting that the thread would take?  Then a system call was interrupted for good reason. */
-static bool signal_waits(pid_t tid)
+struct signals {
+	unsigned long long pending, shared, blocked, ignored;
+};
+
+static bool read_signals(pid_t tid, struct signals *out)
 {
-	unsigned long long pending = 0, shared = 0, blocked = 0;
 	char path[64], line[256];
 	FILE *f;
 
+	*out = (struct signals){ 0 };
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	f = fopen(path, "re");
 	if (!f)
-		return true;
+		return false;
 	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "SigPnd: %llx", &pending);
-		sscanf(line, "ShdPnd: %llx", &shared);
-		sscanf(line, "SigBlk: %llx", &blocked);
+		sscanf(line, "SigPnd: %llx", &out->pending);
+		sscanf(line, "ShdPnd: %llx", &out->shared);
+		sscanf(line, "SigBlk: %llx", &out->blocked);
+		sscanf(line, "SigIgn: %llx", &out->ignored);
 	}
 	fclose(f);
-	return ((pending | shared) & ~blocked) != 0;
+	return true;
+}
+
+/* Is a signal waiting that the thread would take?  Then a system call was interrupted for good reason. */
+static bool signal_waits(pid_t tid)
+{
+	struct signals s;
+
+	return !read_signals(tid, &s) || ((s.pending | s.shared) & ~s.blocked) != 0;
+}
+
+/*
+ * A trap forces its signal on the thread: where SIGTRAP is blocked (as in its own handler) or
+ * ignored, the kernel takes the program's choice back for good, and the next SIGTRAP would kill it.
+ */
+static bool takes_traps(pid_t tid)
+{
+	struct signals s;
+
+	return read_signals(tid, &s) && !((s.blocked | s.ignored) >> (SIGTRAP - 1) & 1);
 }
 
 /* Wait for the thread; false when it is gone. */
@@ -164,14 +187,17 @@ static bool await(pid_t tid, int *status)
 	return got == tid && WIFSTOPPED(*status);
 }
 
-/* A trap of our own making, as against a SIGTRAP that the program is sent. */
+/*
+ * A trap of our own making, as against a SIGTRAP that the program is sent, or that a breakpoint
+ * instruction of its own made just before we came.
+ */
 static bool is_our_trap(pid_t tid, int status)
 {
 	siginfo_t info;
 
 	if (WSTOPSIG(status) != SIGTRAP || status >> 16)
 		return false;
-	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == TRAP_TRACE;
 }
 
 /*
@@ -291,6 +317,8 @@ void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *li
 		out->end = BURST_KERNEL;
 		if (!signal_waits(tid))
 			mend_syscall(tid, &regs);
+	} else if (!takes_traps(tid)) {
+		out->end = BURST_UNFIT;
 	} else {
 		out->start_ip = REGS_IP(&regs);
 		out->end = (uint8_t)walk(d, limits, stop, out, &status, &ours);

@@ -31,6 +31,7 @@ enum burst_end {
 	BURST_CUT,     /* a system call, or what else can't be stepped over, came before */
 	BURST_SIGNAL,  /* a signal came: delivered when the thread was let go */
 	BURST_ASLEEP,  /* it was not running, and was left alone */
+	BURST_UNFIT,   /* it blocks or ignores SIGTRAP, and can't be stepped: let go at once */
 	BURST_KERNEL,  /* it was in a system call: let go at once */
 	BURST_GONE,    /* it has ended */
 	BURST_REFUSED, /* it can't be traced: error says why (already traced, not allowed) */

@@ -345,11 +345,13 @@ void bursts_say(const struct bursts *b)
 	        (uintmax_t)cut, cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
+	         "without SIGTRAP, %ju "
 	         "gone",
 	         (uintmax_t)b->n_steps,
 	         b->n_steps ? 1e-3 * (double)b->account.held_ns / (double)b->n_steps : 0, (uintmax_t)b->n_due,
 	         (uintmax_t)b->n_put_off, (uintmax_t)b->n_end[BURST_ASLEEP],
-	         (uintmax_t)b->n_end[BURST_KERNEL], (uintmax_t)b->n_end[BURST_GONE]);
+	         (uintmax_t)b->n_end[BURST_KERNEL], (uintmax_t)b->n_end[BURST_UNFIT],
+	         (uintmax_t)b->n_end[BURST_GONE]);
 }
 
 void bursts_free(struct bursts *b)

@@ -28,7 +28,9 @@ build busy -pthread <<'END' || exit 1
 #include <unistd.h>
 
 static volatile sig_atomic_t traps, alarms, users;
-static void on_trap(int s) { (void)s; traps++; }
+static unsigned long work(unsigned long n);
+/* SIGTRAP is blocked in here, and must stay caught when a burst comes. */
+static void on_trap(int s) { work(20000); traps += s == SIGTRAP; }
 static void on_alarm(int s) { (void)s; alarms++; }
 static void on_user(int s) { (void)s; users++; }
 
@@ -109,6 +111,12 @@ int main(int argc, char **argv)
 #endif
 	}
 	printf("traps %d users %d\n", traps, users);
+	signal(SIGTRAP, SIG_IGN);
+	for (int i = 0; i < 100; i++) {
+		work(50000);
+		raise(SIGTRAP);
+	}
+	printf("ignored\n");
 	setitimer(ITIMER_REAL, &every, NULL);
 	while (alarms < 20)
 		work(1000);
@@ -139,11 +147,15 @@ int main(int argc, char **argv)
 END
 timeout 60 ./busy >want 2>want.err
 want=$?
-timeout 300 "${burst[@]}" -v -o busy.data ./busy >got 2>err
-got=$?
+# Three times: what a tracer spoils it spoils at one moment in thousands.
+for i in 1 2 3; do
+	timeout 300 "${burst[@]}" -v -o busy.data ./busy >got 2>err
+	got=$?
+	[ "$got" -eq "$want" ] && cmp -s want got || break
+done
 check "a program's status is its own under bursts (killed by a signal)" test "$got" -eq "$want" -a "$got" -eq 143
 check 'its output too: signals, traps, flags, timers, sleeps, threads, fork, vfork, exec, seccomp' cmp want got
-check 'bursts were taken' grep -qE '[1-9][0-9]+ bursts of [1-9]' err
+check 'bursts were taken' grep -qE '[1-9][0-9]* bursts of [1-9]' err
 [ "$got" -eq "$want" ] || sed 's/^/# /' err
 
 # In the file: an event of their own, stacks newest first, each branch leading to where the next one begins or before it.
@@ -158,7 +170,7 @@ for line in sys.stdin:
     for newer, older in zip(stack, stack[1:]):
         n += 1
         bad += not 0 <= newer[0] - older[1] < 4096
-sys.exit(0 if n > 100 and not bad else 1)'
+sys.exit(0 if n and not bad else 1)'
 	ok $? 'between a branch and the next one the code runs straight on'
 fi
 
