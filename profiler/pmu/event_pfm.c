@@ -81,7 +81,8 @@ void event_pfm_list(FILE *to, const char *part)
 		}
 	}
 	if (!any)
-		sp_note("libpfm4 doesn't know this processor: its own events are to be had by their codes, rNNN");
+		sp_note("libpfm4 doesn't know this processor: its own events are to be had by their codes, "
+		        "rNNN");
 }
 
 const char *event_pfm_suggest(const char *name)
