@@ -264,7 +264,7 @@ static int keep_time(struct session *s)
 /* Until what is due next, at most a tick. */
 static int timeout_ms(const struct session *s)
 {
-	double ms = s->config->tick_ms ? s->config->tick_ms : TICK_MS;
+	double ms = TICK_MS;
 	double since_s = 1e-9 * (double)(now_ns() - s->begun_ns), left_s;
 
 	left_s = s->opts->delay_s - since_s;

@@ -23,7 +23,7 @@ struct session_hooks {
 	 * A record before it is written; event: of a sample, else -1.  *drop: don't write it.
 	 */
 	int (*record)(void *arg, const struct perf_event_header *rec, long event, bool *drop);
-	/* After each look at the rings, at least every session_config.tick_ms. */
+	/* After each look at the rings, four times a second at least. */
 	int (*tick)(void *arg);
 	/* fd, where not -1, is polled: ready is called when it is readable. */
 	int fd;
@@ -39,7 +39,6 @@ struct session_config {
 	size_t n_events;
 	const struct pe_event *file_events; /* as the file describes them; NULL = the same */
 	const struct session_hooks *hooks;  /* NULL = none */
-	int tick_ms;                        /* 0 = default */
 };
 
 struct session_summary {
