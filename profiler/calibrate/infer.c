@@ -151,10 +151,12 @@ static void place_step(const struct cliff *c, const struct cliff_curve *curve, c
                        struct cliff_result *out)
 {
 	size_t gap = ch->at > 3 * GAP && ch->at + 3 * GAP < curve->n ? GAP : 0;
+	size_t from = ch->at > NEAR ? ch->at - NEAR : 0,
+	       to = ch->at + NEAR < curve->n ? ch->at + NEAR : curve->n;
 	struct line left = fit_line(curve, 0, ch->at - gap), right = fit_line(curve, ch->at + gap, curve->n);
-	size_t first = curve->n - 1, last = 0, below = 0;
+	size_t first = to - 1, last = from, below = from;
 
-	for (size_t i = 0; i < curve->n; i++) {
+	for (size_t i = from; i < to; i++) {
 		double middle = (at(&left, curve->pressure[i]) + at(&right, curve->pressure[i])) / 2;
 
 		if (smooth_at(curve, i) > middle) {
@@ -169,7 +171,7 @@ static void place_step(const struct cliff *c, const struct cliff_curve *curve, c
 	out->hi = curve->pressure[last] + c->amount;
 }
 
-/* Is there one at all: the whole curve tells.  Where: the points around it. */
+/* Is there one at all: the whole curve tells.  Where a slope changes: only the points around it, as far ones bend. */
 static void infer_change(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
 	bool is_bend = c->method == CLIFF_BEND, is_there;
@@ -185,12 +187,13 @@ static void infer_change(const struct cliff *c, const struct cliff_curve *curve,
 		set_absent(out);
 		return;
 	}
-	cut_around(curve, ch.at, &around);
-	find_change(&around, &ch);
-	if (is_bend)
+	if (is_bend) {
+		cut_around(curve, ch.at, &around);
+		find_change(&around, &ch);
 		out->value = out->lo = out->hi = around.pressure[ch.at - 1] + c->amount;
-	else
-		place_step(c, &around, &ch, out);
+	} else {
+		place_step(c, curve, &ch, out);
+	}
 	out->verdict = verdict_of(out);
 	/* The step must stand out of the noise on both sides. */
 	if (!is_bend && out->after - out->before < 2 * noise_of(curve, 0, curve->n))

@@ -207,6 +207,28 @@ static void a_step_is_found_on_a_slope(void **state)
 	assert_float_equal(r.after, 1648, 1);
 }
 
+/*
+ * A step that takes 14 entries, as registers for flags do, seen closely on its left and coarsely on its right: half
+ * way up, at 360, whatever line could be laid along the step itself.
+ */
+static void a_wide_step_is_where_it_is_half_way_up(void **state)
+{
+	struct cliff_curve curve = points(20, 320, 20);
+	struct cliff_result r;
+
+	(void)state;
+	for (uint32_t p = 330; p < 370; p++)
+		curve.pressure[curve.n++] = p;
+	for (uint32_t p = 380; p <= 800; p += 20)
+		curve.pressure[curve.n++] = p;
+	for (size_t i = 0; i < curve.n; i++)
+		curve.response[i] = 700 + 0.2 * curve.pressure[i] +
+		                    600 * fmin(1, fmax(0, (curve.pressure[i] - 353.0) / 14));
+	r = infer(&window, &curve);
+	assert_float_equal(r.value, 360 + 2, 1);
+	assert_int_equal(r.verdict, CLIFF_CLEAN);
+}
+
 /* A slope alone is none, nor is noise alone. */
 static void no_step_is_absent(void **state)
 {
@@ -513,6 +535,7 @@ int main(void)
 		cmocka_unit_test(windows_are_found_to_the_entry),
 		cmocka_unit_test(fillers_slower_than_the_miss_are_no_window),
 		cmocka_unit_test(a_step_is_found_on_a_slope),
+		cmocka_unit_test(a_wide_step_is_where_it_is_half_way_up),
 		cmocka_unit_test(no_step_is_absent),
 		cmocka_unit_test(a_bend_is_where_returns_begin_to_miss),
 		cmocka_unit_test(a_place_shared_by_two_structures_is_the_other_ones),
