@@ -76,7 +76,7 @@ for group in "$@"; do
 			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 600 "$t"
 		done
 		;;
-	guest) run 'guest (hardware PMU, aarch64)' 300 tests/guest/run.sh ;;
+	guest) run 'guest (hardware PMU, aarch64)' 600 tests/guest/run.sh ;;
 	stress) run 'stress, short' 300 tests/stress/run.py "$B" ;;
 	san)
 		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
