@@ -20,6 +20,7 @@ enum {
 	MAX_PARTS = 64,
 	MIN_PART_SAMPLES = 40,
 	MAX_BETWEEN = 1,
+	MANY_BLOCKS = 100,
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
 	PENDING = -2,       /* of_sample of such a sample while its scope is looked for */
 };
@@ -396,7 +397,9 @@ out:
  * Is there something to gain, and nothing to lose?  Code in no part may only
  * run where the program goes from one part to another: code that also runs
  * between two samples of one part belongs to that part's repetition, however
- * few samples fall into it (what retires fast gets none).
+ * few samples fall into it (what retires fast gets none).  Where no sample at
+ * all is outside the only part, nothing tells when that code runs; but among
+ * so many blocks as a whole C library has, the part could not be told either.
  */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
                             size_t n_blocks)
@@ -408,7 +411,7 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope || t->between > MAX_BETWEEN)
 		return false;
 	if (parts->n == 1)
-		return glue > 0 && parts->v[0].n_blocks < n_blocks;
+		return (glue > 0 || n_blocks >= MANY_BLOCKS) && parts->v[0].n_blocks < n_blocks;
 	return true;
 }
 

@@ -162,6 +162,8 @@ int cmd_lift(int argc, char **argv)
 		err = lift_html(&l, o.html);
 	if (err == 0)
 		err = print(&o, &l);
+	if (err == 0)
+		err = lift_verdict(&l);
 	lift_free(&l);
 	vec_fini(&o.kernels);
 	vec_fini(&o.tools);

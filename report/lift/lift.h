@@ -62,6 +62,12 @@ static inline bool lift_misses(const struct lift_kernel *k)
 	return k->n_miss > LIFT_MAX_MISS * k->n_load;
 }
 
+/* Is this a kernel to judge predictors by?  Its executions can be believed, and its data are near. */
+static inline bool lift_judges(const struct lift_kernel *k)
+{
+	return !lift_misses(k) && k->status != PROFILE_UNRELIABLE;
+}
+
 /* A tool over all kernels that count. */
 struct lift_score {
 	size_t n_kernels;                   /* that it predicted and were measured, resident ones */
@@ -144,6 +150,9 @@ int lift_measure(struct lift *l);
 int lift_predict(struct lift *l, bool no_cache);
 /* Lifts (eq. 16), then errors and scores. */
 int lift_sum_up(struct lift *l);
+
+/* -SP_EDOUBT, worded, when a kernel's executions are not reliable. */
+int lift_verdict(const struct lift *l);
 
 /* The instructions of profile->insns in [vaddr, end) of a module of ours: first and how many. */
 size_t lift_profile_insns(const struct lift *l, uint32_t module, uint64_t vaddr, uint64_t end_vaddr,

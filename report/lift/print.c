@@ -18,6 +18,7 @@ enum { NOTE_MAX = 240, MAX_FIXED = 16, PER_TOOL = 4, KEY_MAX = TOOL_NAME_MAX + 1
 enum id {
 	ID_NAME,
 	ID_MODULE,
+	ID_BASE,
 	ID_VADDR,
 	ID_CALLS,
 	ID_INSNS,
@@ -40,7 +41,7 @@ enum tool_id { TOOL_CYC, TOOL_LO, TOOL_HI, TOOL_ERROR };
 
 struct lift_view {
 	const struct lift *l;
-	const struct lift_kernel *k; /* of blocks */
+	size_t first; /* block that is the first row */
 	struct column *columns;
 	char (*keys)[KEY_MAX];
 	size_t n_columns, n_keys;
@@ -61,6 +62,7 @@ static const struct column kernel_columns[] = {
 };
 
 static const struct column kernel_end[] = {
+	{ "", "MODULE", ID_BASE, COLUMN_TEXT, COLUMN_NO_DATA, HAVE_MODULES },
 	{ "", "KERNEL", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
 	{ "note", "NOTE", ID_NOTE, COLUMN_TEXT },
 };
@@ -152,6 +154,8 @@ static struct cell kernel_cell(const void *view, size_t i, int id)
 		return text(k->name);
 	case ID_MODULE:
 		return text(module_path(v->l->modules[k->module]));
+	case ID_BASE:
+		return text(report_base(module_path(v->l->modules[k->module])));
 	case ID_VADDR:
 		return (struct cell){ .addr = k->vaddr };
 	case ID_CALLS:
@@ -219,14 +223,14 @@ static struct cell block_note(struct lift_view *v, size_t block)
 static struct cell block_cell(const void *view, size_t i, int id)
 {
 	struct lift_view *v = (struct lift_view *)view;
-	size_t block = v->k->block0 + i;
+	size_t block = v->first + i;
 	const struct lift_block *b = &v->l->blocks[block];
 
 	if (id >= ID_TOOL)
 		return num(lift_prediction(v->l, block, (size_t)(id - ID_TOOL) / PER_TOOL)->cyc);
 	switch ((enum id)id) {
 	case ID_NAME:
-		return text(v->k->name);
+		return text(v->l->kernels[b->kernel].name);
 	case ID_VADDR:
 		return (struct cell){ .addr = b->code.vaddr };
 	case ID_EXECUTIONS:
@@ -240,7 +244,7 @@ static struct cell block_cell(const void *view, size_t i, int id)
 	case ID_INSNS:
 		return num(b->n_insn);
 	case ID_TIME:
-		return num(b->cyc / v->k->cyc);
+		return num(b->cyc / v->l->kernels[b->kernel].cyc);
 	case ID_SPREAD:
 		return num(spread(v->l, block));
 	case ID_BYTES:
@@ -294,29 +298,55 @@ static void view_fini(struct lift_view *v)
 	free(v->text);
 }
 
-/* k: its blocks; NULL: all kernels. */
-static int view_init(const struct lift *l, const struct lift_kernel *k, struct lift_view *v)
+static bool many_modules(const struct lift *l)
 {
-	*v = (struct lift_view){ .l = l, .k = k };
+	for (size_t i = 1; i < l->n_kernels; i++)
+		if (l->kernels[i].module != l->kernels[0].module)
+			return true;
+	return false;
+}
+
+/* Which rows a table has. */
+struct lift_rows {
+	bool blocks; /* else kernels */
+	size_t first, n;
+};
+
+static struct lift_rows kernel_rows(const struct lift *l)
+{
+	return (struct lift_rows){ false, 0, l->n_kernels };
+}
+
+static struct lift_rows block_rows(const struct lift_kernel *k)
+{
+	return (struct lift_rows){ true, k->block0, k->n_blocks };
+}
+
+static int view_init(const struct lift *l, struct lift_rows rows, struct lift_view *v)
+{
+	*v = (struct lift_view){ .l = l, .first = rows.first };
 	v->columns = calloc(MAX_FIXED + 4 * l->n_tools, sizeof(*v->columns));
 	v->keys = calloc(4 * l->n_tools + 1, sizeof(*v->keys));
 	if (!v->columns || !v->keys) {
 		view_fini(v);
 		return sp_fail(SP_ENOMEM, "out of memory for a table");
 	}
-	if (k)
+	if (rows.blocks)
 		add_columns(v, block_columns, sizeof(block_columns) / sizeof(block_columns[0]));
 	else
 		add_columns(v, kernel_columns, sizeof(kernel_columns) / sizeof(kernel_columns[0]));
 	for (size_t t = 0; t < l->n_tools; t++)
-		add_tool_columns(v, t, !k);
-	if (k)
+		add_tool_columns(v, t, !rows.blocks);
+	if (rows.blocks)
 		add_columns(v, block_end, sizeof(block_end) / sizeof(block_end[0]));
 	else
 		add_columns(v, kernel_end, sizeof(kernel_end) / sizeof(kernel_end[0]));
-	v->table = (struct table){
-		v->columns, v->n_columns, k ? k->n_blocks : l->n_kernels, ~0u, k ? block_cell : kernel_cell, v
-	};
+	v->table = (struct table){ v->columns,
+		                   v->n_columns,
+		                   rows.n,
+		                   many_modules(l) ? HAVE_MODULES : 0,
+		                   rows.blocks ? block_cell : kernel_cell,
+		                   v };
 	return 0;
 }
 
@@ -440,7 +470,7 @@ static int print_blocks(const struct lift *l, const struct lift_kernel *k, const
 {
 	struct lift_view v;
 	char name[512];
-	int err = view_init(l, k, &v);
+	int err = view_init(l, block_rows(k), &v);
 
 	if (err < 0)
 		return err;
@@ -455,7 +485,7 @@ static int print_text(const struct lift *l, bool blocks, const struct term *term
 {
 	struct table scores = score_table(l);
 	struct lift_view v;
-	int err = view_init(l, NULL, &v);
+	int err = view_init(l, kernel_rows(l), &v);
 
 	if (err < 0)
 		return err;
@@ -473,17 +503,13 @@ static int print_text(const struct lift *l, bool blocks, const struct term *term
 
 static int print_csv(const struct lift *l, bool blocks, FILE *f)
 {
-	int err = 0;
+	struct lift_view v;
+	int err = view_init(l, blocks ? (struct lift_rows){ true, 0, l->n_blocks } : kernel_rows(l), &v);
 
-	for (size_t i = 0; i < (blocks ? l->n_kernels : 1) && err == 0; i++) {
-		struct lift_view v;
-
-		err = view_init(l, blocks ? &l->kernels[i] : NULL, &v);
-		if (err < 0)
-			return err;
-		err = table_csv(&v.table, f);
-		view_fini(&v);
-	}
+	if (err < 0)
+		return err;
+	err = table_csv(&v.table, f);
+	view_fini(&v);
 	return err;
 }
 
@@ -492,7 +518,7 @@ static int add_blocks(const struct lift *l, const struct lift_kernel *k, json_t 
 {
 	struct lift_view v;
 	json_t *rows = NULL;
-	int err = view_init(l, k, &v);
+	int err = view_init(l, block_rows(k), &v);
 
 	if (err < 0)
 		return err;
@@ -507,7 +533,7 @@ static int add_kernels(const struct lift *l, json_t *doc)
 {
 	struct lift_view v;
 	json_t *rows = NULL;
-	int err = view_init(l, NULL, &v);
+	int err = view_init(l, kernel_rows(l), &v);
 
 	if (err < 0)
 		return err;

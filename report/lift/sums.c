@@ -84,12 +84,6 @@ static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
 	return err;
 }
 
-/* Is this kernel one to judge tools by? */
-static bool counts(const struct lift_kernel *k, size_t tool)
-{
-	return !lift_misses(k) && isfinite(k->sums[tool].error);
-}
-
 static void score_errors(double *errors, size_t n, struct lift_score *s)
 {
 	gsl_sort(errors, 1, n);
@@ -114,7 +108,7 @@ static void score_tool(const struct lift *l, size_t tool, double *scratch, struc
 		s->n_out += k->sums[tool].n_failed > 0;
 		all += k->insn;
 		predicted += k->sums[tool].n_failed ? 0 : k->insn;
-		if (!counts(k, tool))
+		if (!lift_judges(k) || !isfinite(k->sums[tool].error))
 			continue;
 		errors[s->n_kernels] = fabs(k->sums[tool].error);
 		cyc[s->n_kernels] = k->sums[tool].cyc;
@@ -148,4 +142,18 @@ int lift_sum_up(struct lift *l)
 		score_tool(l, t, scratch, &l->scores[t]);
 	free(scratch);
 	return err;
+}
+
+int lift_verdict(const struct lift *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_kernels; i++)
+		n += l->kernels[i].status == PROFILE_UNRELIABLE;
+	if (!n)
+		return 0;
+	return sp_fail(SP_EDOUBT,
+	               "how often the blocks of %zu kernel%s ran is not reliable: left out of the averages; "
+	               "'skidprof report --why FUNCTION' tells why, --truth has exact counts",
+	               n, n == 1 ? "" : "s");
 }

@@ -43,6 +43,47 @@ check 'is out for that kernel' json 'd["kernels"][0]["count_cycles"] is None and
 check 'and the block says why' json '[b for b in d["kernels"][0]["blocks"] if "too long" in (b["note"] or "")]'
 check 'loads that missed are known from the same run' json 'd["kernels"][0]["miss_share"] < 0.15'
 
+check '--measure without a program' status 2 "$SKIDPROF" lift --truth two.cg --measure
+check 'asks for one' one_line '--measure what?'
+check 'a program that is not there' status 1 "$SKIDPROF" lift --truth two.cg --kernel cheap --tool ./count.tool --measure ./nothing
+check 'is named' one_line './nothing'
+if [ "$(uname -m)" = x86_64 ]; then
+	# cheap is three bytes long: too short for the jump.  sum has a loop, a fork and an exec to be followed through.
+	cat >sum.c <<'END'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noipa)) static long sum(long n)
+{
+	long s = 0;
+
+	for (long i = 0; i < n; i++)
+		s += i ^ s;
+	return s;
+}
+
+int main(void)
+{
+	long s = 0;
+
+	if (fork() == 0)
+		_exit(sum(200000) == 7);
+	wait(NULL);
+	for (int i = 0; i < 10; i++)
+		s += sum(100000);
+	printf("%ld\n", s);
+	return 0;
+}
+END
+	gcc -O2 -g sum.c -o sum && "$SKIDPROF" truth -q -o sum.cg ./sum >/dev/null
+	check 'a kernel is timed' status 0 "$SKIDPROF" lift --truth sum.cg --kernel sum --tool ./count.tool --format json --measure sh -c './sum; :'
+	# 1,200,000 turns of at least two dependent additions: a cycle each at the least.
+	check 'in its child, too' json 'd["measured_by"] == "timed" and d["kernels"][0]["measured"] > 2 * 1200000 * 0.9'
+	check 'a kernel that calls' status 0 "$SKIDPROF" lift --truth two.cg --kernel main --tool ./count.tool --format json --measure ./two
+	check 'is not timed, and it is said why' json 'd["kernels"][0]["measured"] is None and "calls functions" in d["kernels"][0]["note"]'
+fi
+
 check 'an unknown tool' status 2 "$SKIDPROF" lift --truth two.cg --tool llvm-mac
 check 'gets a suggestion' one_line "did you mean 'llvm-mca'"
 check 'an unknown kernel' status 1 "$SKIDPROF" lift --truth two.cg --kernel nobody

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "profiler/base/err.h"
 #include "report/lift/lift.h"
 #include "report/lift/stats.h"
 
@@ -146,6 +147,23 @@ static void kernels_that_miss_are_in_no_average(void **state)
 	fixture_free(f);
 }
 
+/* What unreliable executions add up to says nothing of a tool, and is told. */
+static void unreliable_kernels_are_in_no_average(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	assert_int_equal(lift_verdict(&f->l), 0);
+	f->kernels[0].status = PROFILE_WEAK;
+	f->kernels[2].status = PROFILE_UNRELIABLE;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_float_equal(f->kernels[2].sums[0].error, -0.5, 1e-9);
+	assert_int_equal(f->l.scores[0].n_kernels, 2);
+	assert_float_equal(f->l.scores[0].worst, 0.2, 1e-9);
+	assert_int_equal(lift_verdict(&f->l), -SP_EDOUBT);
+	fixture_free(f);
+}
+
 static void without_measured_cycles_there_is_no_error(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -186,6 +204,7 @@ int main(void)
 		cmocka_unit_test(scores_are_of_absolute_errors),
 		cmocka_unit_test(a_tool_that_fails_on_a_block_is_out_for_that_kernel),
 		cmocka_unit_test(kernels_that_miss_are_in_no_average),
+		cmocka_unit_test(unreliable_kernels_are_in_no_average),
 		cmocka_unit_test(without_measured_cycles_there_is_no_error),
 		cmocka_unit_test(tau_counts_pairs_in_order),
 	};
