@@ -18,10 +18,11 @@ int lift_run(const struct lift_opts *o, struct lift *l)
 		err = lift_cut(o, &counts, l);
 	if (err == 0)
 		err = lift_find_target(o, l);
-	if (err == 0)
-		err = tools_open(o->tools, o->n_tools, &l->target, &l->tools, &l->n_tools);
+	/* Before tools that leave a process running: measuring waits for all children. */
 	if (err == 0 && o->measure)
 		err = lift_measure(l);
+	if (err == 0)
+		err = tools_open(o->tools, o->n_tools, &l->target, &l->tools, &l->n_tools);
 	if (err == 0)
 		err = lift_predict(l, o->no_cache);
 	if (err == 0)

@@ -26,12 +26,19 @@
 
 #ifdef __x86_64__
 
+/* Memory of ours in a process: room for so many areas. */
+struct room {
+	uint64_t at;
+	size_t n_used;
+};
+
 struct process {
 	pid_t pid;
 	int mem;          /* /proc/PID/mem, -1 = not open */
 	uint64_t start;   /* where a breakpoint waits for the program's first instruction; 0 = none */
 	uint8_t replaced; /* what it took the place of */
 	uint64_t *areas;  /* [n] of each function, 0 = not in this program; NULL = no hooks */
+	VEC(struct room) rooms;
 };
 
 struct run {
@@ -80,6 +87,7 @@ static void drop_process(struct run *r, struct process *p)
 	if (p->mem >= 0)
 		close(p->mem);
 	free(p->areas);
+	vec_fini(&p->rooms);
 	*p = r->processes.v[--r->processes.n];
 }
 
@@ -167,22 +175,41 @@ static uint64_t find_mapped(const struct process *p, const char *file, uint64_t 
 	return at;
 }
 
-/* Room for an area that a jump from `entry` reaches, on this side of it or that. */
-static uint64_t find_room(const struct process *p, uint64_t entry)
+/* Memory for n areas that a jump from `entry` reaches, on this side of it or that; 0 if there is none. */
+static uint64_t map_near(const struct process *p, uint64_t entry, size_t n)
 {
-	static const int64_t steps[] = { -32, 64, -128, 256, -512, 1024 };
+	static const int64_t steps_mb[] = { -32, 64, -128, 256, -512, 1024 };
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int64_t hint = (int64_t)(entry & ~UINT64_C(0xfff)) + steps[i] * (1 << 20);
-		uint64_t at = hint > 0x10000 ? call_mmap(p, (uint64_t)hint, sizeof(struct hook_area)) : 0;
+	for (size_t i = 0; i < sizeof(steps_mb) / sizeof(steps_mb[0]); i++) {
+		int64_t hint = (int64_t)(entry & ~UINT64_C(0xfff)) + steps_mb[i] * (1 << 20);
+		uint64_t at = hint > 0x10000 ? call_mmap(p, (uint64_t)hint, n * sizeof(struct hook_area)) : 0;
 
-		if (at && hook_reaches(entry, at))
+		if (at && hook_reaches(entry, at) && hook_reaches(entry, at + n * sizeof(struct hook_area)))
 			return at;
 	}
 	return 0;
 }
 
-static void hook_one(const struct process *p, struct measure *m, uint64_t *area)
+/* An area for a function, in memory that others had use of, where it is near. */
+static uint64_t find_room(struct process *p, uint64_t entry, size_t n)
+{
+	struct room room = { 0 };
+
+	for (size_t i = 0; i < p->rooms.n; i++) {
+		struct room *r = &p->rooms.v[i];
+		uint64_t at = r->at + r->n_used * sizeof(struct hook_area);
+
+		if (r->n_used < n && hook_reaches(entry, at)) {
+			r->n_used++;
+			return at;
+		}
+	}
+	room.at = map_near(p, entry, n);
+	room.n_used = 1;
+	return room.at && vec_push(&p->rooms, room) == 0 ? room.at : 0;
+}
+
+static void hook_one(struct process *p, size_t n, struct measure *m, uint64_t *area)
 {
 	uint8_t code[HOOK_CODE_BYTES], jump[HOOK_JUMP_BYTES];
 	struct hook h = { 0 };
@@ -196,7 +223,7 @@ static void hook_one(const struct process *p, struct measure *m, uint64_t *area)
 	m->why = hook_plan(m->code.bytes, m->code.n, m->vaddr, &h);
 	if (m->why)
 		return;
-	h.area = find_room(p, h.entry);
+	h.area = find_room(p, h.entry, n);
 	if (!h.area) {
 		m->why = "there is no room near it for the code that times it";
 		return;
@@ -220,7 +247,7 @@ static void begin_program(struct run *r, struct process *p)
 	p->start = 0;
 	p->areas = calloc(r->n, sizeof(*p->areas));
 	for (size_t i = 0; p->areas && i < r->n; i++)
-		hook_one(p, &r->m[i], &p->areas[i]);
+		hook_one(p, r->n, &r->m[i], &p->areas[i]);
 }
 
 /* What the hooks have counted, when the memory is about to go. */
