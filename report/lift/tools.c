@@ -104,6 +104,13 @@ static int open_named(const char *name, struct tool *t)
 	return unknown_tool(name);
 }
 
+static void close_one(struct tool *t)
+{
+	if (t->ops->close)
+		t->ops->close(t);
+	free((char *)t->path);
+}
+
 struct tool_list {
 	VEC(struct tool) v;
 };
@@ -112,7 +119,15 @@ static int add(struct tool_list *list, const char *name, const struct tool_targe
 {
 	struct tool t = { .target = target };
 	int err = open_named(name, &t);
+	bool elsewhere = err == 0 && t.ops->by_machine && !target->this_machine;
 
+	if (elsewhere && !asked_for) {
+		sp_debug("%s: it measures this machine, and the code did not run here", name);
+		close_one(&t);
+		return 0;
+	}
+	if (elsewhere)
+		sp_warn("%s: it measures this machine; the cycles it is held against are another's", name);
 	if ((err == -SP_ENOTSUP || err == -SP_ENOENT) && !asked_for) {
 		sp_debug("%s", sp_error_text());
 		return 0;
@@ -147,10 +162,7 @@ int tools_open(const char *const *names, size_t n, const struct tool_target *tar
 
 void tools_close(struct tool *tools, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (tools[i].ops->close)
-			tools[i].ops->close(&tools[i]);
-		free((char *)tools[i].path);
-	}
+	for (size_t i = 0; i < n; i++)
+		close_one(&tools[i]);
 	free(tools);
 }
