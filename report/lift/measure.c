@@ -70,24 +70,28 @@ static struct process *find_process(struct run *r, pid_t pid)
 
 static struct process *add_process(struct run *r, pid_t pid)
 {
+	struct process *p;
 	char path[64];
-	struct process p = { .pid = pid };
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	p.mem = open(path, O_RDWR | O_CLOEXEC);
-	if (vec_push(&r->processes, p) < 0) {
-		close(p.mem);
+	if (vec_push(&r->processes, (struct process){ .pid = pid }) < 0)
 		return NULL;
-	}
-	return &r->processes.v[r->processes.n - 1];
+	p = &r->processes.v[r->processes.n - 1];
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	p->mem = open(path, O_RDWR | O_CLOEXEC);
+	return p;
 }
 
-static void drop_process(struct run *r, struct process *p)
+static void process_fini(struct process *p)
 {
 	if (p->mem >= 0)
 		close(p->mem);
 	free(p->areas);
 	vec_fini(&p->rooms);
+}
+
+static void drop_process(struct run *r, struct process *p)
+{
+	process_fini(p);
 	*p = r->processes.v[--r->processes.n];
 }
 
@@ -436,8 +440,8 @@ int measure_run(char **argv, struct measure *m, size_t n, bool *threads)
 		err = check_end(&r, argv);
 	if (pinned)
 		sched_setaffinity(0, sizeof(before), &before);
-	while (r.processes.n)
-		drop_process(&r, &r.processes.v[0]);
+	for (size_t i = 0; i < r.processes.n; i++)
+		process_fini(&r.processes.v[i]);
 	vec_fini(&r.processes);
 	*threads = r.threads;
 	return err;

@@ -25,11 +25,14 @@ static bool last_insn(struct insn_decoder *d, const struct tool_block *b, struct
 /* Does control come to a block from elsewhere than the block before it?  Its jumps tell; so do tables of them. */
 static bool is_target(const struct lift_kernel *k, const struct lift *l, size_t block, struct insn_decoder *d)
 {
-	const struct tool_block *before = &l->blocks[block - 1].code, *b = &l->blocks[block].code;
-	struct insn insn;
+	const struct tool_block *before, *b = &l->blocks[block].code;
+	struct insn insn = { 0 };
 
-	return block == k->block0 || before->vaddr + before->n_bytes != b->vaddr ||
-	       !last_insn(d, before, &insn) || insn.flow != INSN_COND;
+	if (block == k->block0)
+		return true;
+	before = &l->blocks[block - 1].code;
+	return before->vaddr + before->n_bytes != b->vaddr || !last_insn(d, before, &insn) ||
+	       insn.flow != INSN_COND;
 }
 
 /* Only its own code runs between its entry and its exit. */
