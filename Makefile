@@ -188,7 +188,7 @@ $B/heldout: tests/stat/heldout.c
 	$Qmkdir -p $(@D) && gcc -O2 -g -Wall -Wextra $< -o $@
 cliffs: all $B/heldout
 	$Q$B/skidprof calibrate -o '$B/cliffs.core' --html '$B/cliffs.html'
-	$Qpython3 tests/stat/heldout.py '$B' '$B/cliffs.core'
+	$Qpython3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core
 cliffs-blind: $B/blind
 	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 

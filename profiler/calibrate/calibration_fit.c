@@ -26,6 +26,13 @@ static int load_core(const char *word, struct calibration_fit *f)
 	return err;
 }
 
+/* Walks over more than the second level holds take most of the model's time, and are the least certain on the processor. */
+static bool is_left_out(const struct calibration *c, const struct calibration_row *r)
+{
+	return r->lacks || (c->quick && r->cliff->shape == CLIFF_CHASE && r->cliff->cls == CLIFF_CAPACITY) ||
+	       (c->quick && r->cliff->scale == CLIFF_OF_L3);
+}
+
 static int make_rows(struct calibration *c)
 {
 	struct calibration_fit *f = &c->fit;
@@ -34,7 +41,7 @@ static int make_rows(struct calibration *c)
 	if (!f->rows)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu cliffs", c->n);
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->rows[i].lacks)
+		if (is_left_out(c, &c->rows[i]))
 			continue;
 		f->rows[f->n] = (struct fit_row){ .cliff = c->rows[i].cliff,
 			                          .real = c->rows[i].curve,

@@ -7,7 +7,7 @@
  *	heldout [-l] [-t] [-n CALLS] [KERNEL...]
  *
  * -t: core cycles of a call on this processor, by rdtsc beside a chain of additions; else each kernel is called so many times.
- * -l: names, "*" behind those that are one straight-line loop, and the turns of that loop in a call.
+ * -l: names, "*" behind those that are one straight-line loop, the elements that it goes through, and the bytes of one.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -226,13 +226,22 @@ KERNEL kernel_bits(void)
 static const struct kernel {
 	const char *name;
 	void (*run)(void);
-	unsigned turns; /* of its one loop; 0: it has more than one block */
+	unsigned elements; /* that its one loop goes through; 0: it has more than one block */
+	unsigned bytes;    /* of one */
 } kernels[] = {
-	{ "gemm", kernel_gemm, 0 },      { "stencil", kernel_stencil, 0 },   { "sort", kernel_sort, 0 },
-	{ "hash", kernel_hash, 0 },      { "chase", kernel_chase, 0 },       { "words", kernel_words, 0 },
-	{ "parse", kernel_parse, 0 },    { "search", kernel_search, 0 },     { "dot", kernel_dot, N_VEC },
-	{ "axpy", kernel_axpy, N_VEC },  { "horner", kernel_horner, N_VEC }, { "mix", kernel_mix, N_VEC },
-	{ "bits", kernel_bits, N_SORT },
+	{ "gemm", kernel_gemm, 0, 0 },
+	{ "stencil", kernel_stencil, 0, 0 },
+	{ "sort", kernel_sort, 0, 0 },
+	{ "hash", kernel_hash, 0, 0 },
+	{ "chase", kernel_chase, 0, 0 },
+	{ "words", kernel_words, 0, 0 },
+	{ "parse", kernel_parse, 0, 0 },
+	{ "search", kernel_search, 0, 0 },
+	{ "dot", kernel_dot, N_VEC, sizeof(double) },
+	{ "axpy", kernel_axpy, N_VEC, sizeof(double) },
+	{ "horner", kernel_horner, N_VEC, sizeof(double) },
+	{ "mix", kernel_mix, N_VEC, sizeof(uint32_t) },
+	{ "bits", kernel_bits, N_SORT, sizeof(uint32_t) },
 };
 
 static uint64_t ticks(void)
@@ -273,23 +282,24 @@ static int ascending(const void *p, const void *q)
 	return (u > v) - (u < v);
 }
 
-/* Two numbers of calls subtracted; the lower quartile, as what disturbs makes it longer. */
+/* Two numbers of calls, their lower quartiles subtracted: what disturbs a run makes it longer. */
 static double time_kernel(const struct kernel *k)
 {
 	enum { ROUNDS = 31, CHAIN = 2000, LEAST_TICKS = 40000 };
-	double cyc[ROUNDS];
+	double one[ROUNDS], three[ROUNDS];
 	unsigned n = 1;
 
 	while (time_calls(k, n) < LEAST_TICKS)
 		n *= 2;
 	for (int i = 0; i < ROUNDS; i++) {
-		double one = (double)time_calls(k, n), three = (double)time_calls(k, 3 * n);
 		double per_cyc = (double)(time_chain(2 * CHAIN) - time_chain(CHAIN)) / (10.0 * CHAIN);
 
-		cyc[i] = (three - one) / (2 * n) / per_cyc;
+		one[i] = (double)time_calls(k, n) / per_cyc;
+		three[i] = (double)time_calls(k, 3 * n) / per_cyc;
 	}
-	qsort(cyc, ROUNDS, sizeof(*cyc), ascending);
-	return cyc[ROUNDS / 4];
+	qsort(one, ROUNDS, sizeof(*one), ascending);
+	qsort(three, ROUNDS, sizeof(*three), ascending);
+	return (three[ROUNDS / 4] - one[ROUNDS / 4]) / (2 * n);
 }
 
 static bool is_wanted(const char *name, char **names, int n)
@@ -325,7 +335,7 @@ int main(int argc, char **argv)
 		if (!is_wanted(k->name, argv + optind, argc - optind))
 			continue;
 		if (list)
-			printf("%s %s %u\n", k->name, k->turns ? "*" : "-", k->turns);
+			printf("%s %s %u %u\n", k->name, k->elements ? "*" : "-", k->elements, k->bytes);
 		else if (native)
 			printf("%s %.1f\n", k->name, time_kernel(k));
 		else

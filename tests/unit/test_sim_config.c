@@ -47,7 +47,12 @@ static void all_shipped_cores_are_read(void **state)
 	assert_int_equal(c.cls[SIM_C_IMUL].ports, 0x38);
 	assert_int_equal(c.cls[SIM_C_NOP].ports, 0);
 	assert_int_equal(c.skid[c.n_skid_bins - 1].weight_up_to, 21937);
+	read_core("turin", &c);
+	assert_int_equal(c.cls[SIM_C_FSQRT64].occupancy_16, 7 * 16 + 8);
+	assert_int_equal(c.cls[SIM_C_MOVE].slots_milli, 1122);
 	read_core("skylake", &c);
+	assert_int_equal(c.fuse_branches, 0);
+	assert_int_equal(c.cls[SIM_C_VLOAD].ports, c.cls[SIM_C_LOAD].ports);
 	assert_int_equal(c.n_fixed, 2);
 	read_core("cortex-a76", &c);
 	assert_int_equal(c.branch_records, 0);
@@ -76,6 +81,9 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 	refused("class.alu", "", "class.alu is missing");
 	refused("class.load", "class.load 0 1 -", "need ports");
 	refused("skid ", "skid 10 10 5", "empty");
+	refused("class.nop", "bind.alu 4\nclass.nop 1 1 -", "does not divide");
+	refused("class.nop", "slots.none 4\nclass.nop 1 1 -", "no instruction class");
+	refused("class.nop", "page_kb 6\nclass.nop 1 1 -", "power of two");
 }
 
 static void no_text_at_all_is_refused(void **state)
