@@ -155,26 +155,8 @@ for i in 1 2 3; do
 done
 check "a program's status is its own under bursts (killed by a signal)" test "$got" -eq "$want" -a "$got" -eq 143
 check 'its output too: signals, traps, flags, timers, sleeps, threads, fork, vfork, exec, seccomp' cmp want got
-check 'bursts were taken' grep -qE '[1-9][0-9]* bursts of [1-9]' err
 [ "$got" -eq "$want" ] || sed 's/^/# /' err
 
-# In the file: an event of their own, stacks newest first, each branch leading to where the next one begins or before it.
-check 'perf reads them as branch stacks' sh -c 'perf script -i busy.data -F event,brstack 2>/dev/null | grep bursts: | grep -q 0x'
-if command -v perf >/dev/null; then
-	perf script -i busy.data -F event,brstack 2>/dev/null | python3 -c '
-import sys, re
-bad = n = 0
-for line in sys.stdin:
-    if "bursts" not in line: continue
-    stack = [tuple(int(x, 16) for x in m) for m in re.findall(r"0x([0-9a-f]+)/0x([0-9a-f]+)/", line)]
-    for newer, older in zip(stack, stack[1:]):
-        n += 1
-        bad += not 0 <= newer[0] - older[1] < 4096
-sys.exit(0 if n and not bad else 1)'
-	ok $? 'between a branch and the next one the code runs straight on'
-fi
-
-# A thread that is traced already is left to its tracer.
 build spin <<'END' || exit 1
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +181,24 @@ int main(int argc, char **argv)
 	return 4;
 }
 END
+# In the file: an event of their own, stacks newest first, each branch leading to where the next one begins or before it.
+timeout 120 "${burst[@]}" -o paths.data ./spin 40000000 >/dev/null 2>paths.err
+check 'bursts are taken' grep -qE '[1-9][0-9]* bursts of [1-9]' paths.err
+if command -v perf >/dev/null; then
+	perf script -i paths.data -F event,brstack 2>/dev/null | python3 -c '
+import sys, re
+bad = n = 0
+for line in sys.stdin:
+    if "bursts" not in line: continue
+    stack = [tuple(int(x, 16) for x in m) for m in re.findall(r"0x([0-9a-f]+)/0x([0-9a-f]+)/", line)]
+    for newer, older in zip(stack, stack[1:]):
+        n += 1
+        bad += not 0 <= newer[0] - older[1] < 4096
+sys.exit(0 if n and not bad else 1)'
+	ok $? 'perf reads them as branch stacks: between a branch and the next one the code runs straight on'
+fi
+
+# A thread that is traced already is left to its tracer.
 timeout 60 "${burst[@]}" -o traced.data ./spin 100000000 traced >traced.out 2>traced.err
 check 'a traced thread stays with its tracer' test $? -eq 4
 check 'and the refusal is told' grep -q 'bursts were refused' traced.err
