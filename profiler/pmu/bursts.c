@@ -54,7 +54,6 @@ struct bursts {
 	uint64_t n_due, n_put_off, n_branches, n_steps;
 	uint64_t n_end[BURST_REFUSED + 1];
 	int refusal; /* errno of the first one that was refused */
-	double core_hz;
 	bool gone; /* the stepper */
 };
 
@@ -191,8 +190,6 @@ static int take_answer(struct bursts *b)
 	}
 	b->n_branches += burst.n;
 	b->n_steps += burst.n_steps;
-	if (burst.core_hz > 0)
-		b->core_hz = burst.core_hz;
 	return burst.n ? write_burst(b, &burst) : 0;
 }
 
