@@ -201,7 +201,6 @@ static void fault_verdict(int status, struct block_reply *out)
 	} verdicts[] = {
 		{ SIGSEGV, BLOCK_FAULT }, { SIGBUS, BLOCK_FAULT },  { SIGILL, BLOCK_TRAP },
 		{ SIGTRAP, BLOCK_TRAP },  { SIGFPE, BLOCK_DIVIDE }, { SIGSYS, BLOCK_SYSCALL },
-
 	};
 
 	out->verdict = BLOCK_KILLED;
