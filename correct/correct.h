@@ -30,8 +30,8 @@ struct correct_opts {
 	struct module_options modules;
 };
 
-#define CORRECT_OPTS_DEFAULT                                                             \
-	{                                                                                \
+#define CORRECT_OPTS_DEFAULT                                                              \
+	{                                                                                 \
 		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .min_share = 0.0003 \
 	}
 

@@ -54,7 +54,7 @@ struct bursts {
 	uint64_t n_due, n_put_off, n_branches, n_steps;
 	uint64_t n_end[BURST_REFUSED + 1];
 	int refusal; /* errno of the first one that was refused */
-	bool gone; /* the stepper */
+	bool gone;   /* the stepper */
 };
 
 uint64_t burst_account_allows(const struct burst_account *a, uint64_t cpu_ns)
