@@ -108,7 +108,7 @@ int cmd_calibrate(int argc, char **argv)
 	if (first < argc)
 		return sp_fail(SP_EUSAGE, "%s takes no '%s'", argv[0], argv[first]);
 	if (o.for_file)
-		return matter_report(o.for_file, NULL, stdout);
+		return matter_report(o.for_file, o.against, stdout);
 	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
 		return err;
 	err = calibrate(&o, &c);
