@@ -12,7 +12,7 @@ int lift_print(const struct lift *l, enum report_format format, bool blocks, con
 /* The whole as one JSON document. */
 int lift_json(const struct lift *l, json_t **out);
 
-/* "14 znver3": why a tool is out for a kernel, or where its numbers are from. */
+/* Where measured cycles come from: "profile", "timed", "none". */
 const char *lift_measured_by(const struct lift *l);
 
 #endif

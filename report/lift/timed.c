@@ -44,7 +44,7 @@ static const char *leaves(const struct lift_kernel *k, const struct insn *last)
 		return NULL;
 	if (last->target < k->vaddr || last->target >= k->end_vaddr)
 		return "it jumps to another function, whose time would count";
-	/* As far as the longest instruction that begins within the jump may reach. */
+	/* The last instruction that moves begins within the jump: behind it nothing has changed. */
 	return last->target < k->vaddr + HOOK_JUMP_BYTES ? "it jumps back to its first bytes" : NULL;
 }
 
