@@ -106,6 +106,25 @@ static void blocks_of_one_region_are_summed_draw_by_draw(void **state)
 	profile_free(p);
 }
 
+/*
+ * eq. 16 over the draws: 2 (1000 + d) + 3 (500 - d) = 3500 - d, so the blocks'
+ * errors partly cancel, and 0.5 x 40 raw: mean 3450 + 20, 3405 + 20 to 3495 + 20.
+ */
+static void weighted_blocks_are_summed_draw_by_draw(void **state)
+{
+	struct profile *p = two_regions();
+	const uint32_t insns[] = { 3, 0, 1 };
+	const double weights[] = { 0.5, 2, 3 };
+	double mean, lo, hi;
+
+	(void)state;
+	assert_int_equal(profile_weighted_interval(p, insns, weights, 3, &mean, &lo, &hi), 0);
+	assert_float_equal(mean, 3470, 1e-9);
+	assert_float_equal(lo, 3425, 1e-9);
+	assert_float_equal(hi, 3515, 1e-9);
+	profile_free(p);
+}
+
 /* 40 raw and 2 of an unknown block are certain, 7 of the other region too. */
 static void what_was_not_drawn_adds_its_count(void **state)
 {
@@ -199,6 +218,7 @@ int main(void)
 		cmocka_unit_test(status_words_are_those_of_the_manual),
 		cmocka_unit_test(one_block_has_the_quantiles_of_its_draws),
 		cmocka_unit_test(blocks_of_one_region_are_summed_draw_by_draw),
+		cmocka_unit_test(weighted_blocks_are_summed_draw_by_draw),
 		cmocka_unit_test(what_was_not_drawn_adds_its_count),
 		cmocka_unit_test(raw_counts_among_the_draws_widen_the_interval),
 		cmocka_unit_test(without_draws_there_is_no_interval),
