@@ -10,7 +10,6 @@ enum {
 	N_INT = 16,
 	N_REGS = N_INT + 16, /* the lower halves of vector registers, as far as moves go */
 	R_NONE = N_REGS,
-	R_RCX = 1,
 	R_RSP = 4,
 	R_RSI = 6,
 	R_RDI = 7,
