@@ -196,8 +196,8 @@ static void put_point(FILE *f, const struct axis *a, const struct lift_kernel *k
 
 static void put_scatter_axes(FILE *f, const struct axis *a)
 {
-	for (double d = a->lo; d <= a->hi; d++) {
-		double px = scatter_px(a, pow(10, d));
+	for (int i = 0; i <= (int)(a->hi - a->lo); i++) {
+		double d = a->lo + i, px = scatter_px(a, pow(10, d));
 
 		put_line(f, MARGIN_PX + px, 0, MARGIN_PX + px, SCATTER_PX, "#ddd");
 		put_line(f, MARGIN_PX, SCATTER_PX - px, MARGIN_PX + SCATTER_PX, SCATTER_PX - px, "#ddd");
