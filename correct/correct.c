@@ -7,12 +7,16 @@
 #include <string.h>
 
 #include "correct/evidence/evidence.h"
+#include "correct/flow/ran.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+
+/* Share of the heat in regions that regions of what ran must hold to be taken instead. */
+static const double min_ran_heat = 0.97;
 
 enum {
 	MIN_SKIDS = 50,       /* overshoots that make a distribution */
@@ -64,6 +68,54 @@ static int choose_skid(struct work *w)
 	return err;
 }
 
+static double heat_in(const struct flow_regions *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].weight;
+	return sum;
+}
+
+/* The same of what the branch records say ran: cold code that a loop could call makes it too large to be solved. */
+static int find_ran_regions(const struct work *w, const double *weight, struct flow_regions **out)
+{
+	const struct flow_graph *g = w->graph;
+	struct flow_ran ran = { .block = malloc(g->n_blocks + 1), .edge = malloc(g->n_edges + 1) };
+	int err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+
+	if (ran.block && ran.edge) {
+		flow_mark_ran(g, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, ran.block,
+		              ran.edge);
+		err = flow_regions_find(g, &ran, weight, w->opts->min_share, out);
+	}
+	free(ran.block);
+	free(ran.edge);
+	return err;
+}
+
+/*
+ * Where there are many branch records, regions are made of what these say
+ * ran, unless that leaves out loops: a turn of an outer one may be too rare
+ * to be on record.
+ */
+static int find_regions(struct work *w, const double *weight)
+{
+	struct flow_regions *ran = NULL;
+	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, &w->regions);
+
+	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
+		return err;
+	err = find_ran_regions(w, weight, &ran);
+	if (err == 0 && heat_in(ran) >= min_ran_heat * heat_in(w->regions)) {
+		flow_regions_free(w->regions);
+		w->regions = ran;
+		ran = NULL;
+	}
+	flow_regions_free(ran);
+	return err;
+}
+
 static int build_flow(struct work *w)
 {
 	struct flow_input in = { .modules = w->rec->modules,
@@ -97,7 +149,7 @@ static int build_flow(struct work *w)
 		if (b >= 0)
 			weight[b] += hot[i].weight;
 	}
-	err = flow_regions_find(w->graph, weight, w->opts->min_share, &w->regions);
+	err = find_regions(w, weight);
 out:
 	free(hot);
 	free(weight);

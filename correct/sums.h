@@ -21,7 +21,11 @@ struct sums {
 	size_t n;
 	struct flow_seen *seen;
 	size_t n_seen;
-	double *skid_cyc; /* [n_skid] overshoots of the cycles event */
+	struct flow_seen
+	        *runs; /* straight ones between two taken branches: from a target to the next source */
+	size_t n_runs;
+	uint64_t n_branches; /* on record in all */
+	double *skid_cyc;    /* [n_skid] overshoots of the cycles event */
 	size_t n_skid;
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;

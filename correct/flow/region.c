@@ -278,11 +278,13 @@ out:
 	return err;
 }
 
-int flow_regions_find(const struct flow_graph *g, const double *hot_weight, double min_share,
-                      struct flow_regions **out)
+int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
+                      double min_share, struct flow_regions **out)
 {
 	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *none = calloc(g->n_blocks + 1, 1);
-	struct nest_view view = { .g = g, .block_in = all, .edge_in = all, .closed = none };
+	struct nest_view view = {
+		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = none
+	};
 	double total = 0;
 	int err;
 

@@ -57,9 +57,14 @@ struct flow_regions {
  * min_share of all heat are left out.  Every region's graph is strongly
  * connected (only edges that can carry a circulation are kept), but for
  * linear recursion, whose calls and returns are two such parts.
+ *
+ * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
  */
-int flow_regions_find(const struct flow_graph *g, const double *hot_weight, double min_share,
-                      struct flow_regions **out);
+struct flow_ran {
+	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
+};
+int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
+                      double min_share, struct flow_regions **out);
 
 /*
  * The next inner loops: what repeats inside `r` when its headers are entered

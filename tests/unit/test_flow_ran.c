@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/flow_graphs.h"
+
+#include "correct/flow/ran.h"
+#include "correct/flow/region.h"
+
+/*
+ * 0 falls into 1, which jumps to 3 or falls into 2, 2 into 3; 3 jumps back to
+ * 0 or to 4, where a cold loop 4-5-4 lies, and 5 jumps to 0.  Blocks are 16 bytes.
+ */
+static const uint32_t one_func[] = { 0 };
+static const struct flow_edge edges[] = { F(0, 1), J(1, 3), F(1, 2), F(2, 3), J(3, 0),
+	                                  F(3, 4), F(4, 5), J(5, 4), J(5, 0) };
+
+static bool marked(const struct flow_graph *g, const uint8_t *edge, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < g->n_edges; i++)
+		if (g->edges[i].from == from && g->edges[i].to == to)
+			return edge[i];
+	fail_msg("no edge from %u to %u", from, to);
+	return false;
+}
+
+/* On record: 1 to 3 and 3 to 0 as branches, and the straight runs 0 to 1 and 3 to 3. */
+static void what_is_on_record_ran(void **state)
+{
+	const struct flow_seen seen[] = { { 0, 0, 16, 48, 9 }, { 0, 0, 48, 0, 9 } };
+	const struct flow_seen runs[] = { { 0, 0, 0, 16, 9 }, { 0, 0, 48, 48, 9 } };
+	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
+	uint8_t block[6], edge[COUNT(edges)];
+
+	(void)state;
+	flow_mark_ran(g, seen, 2, runs, 2, block, edge);
+	assert_true(block[0] && block[1] && block[3]);
+	assert_false(block[2] || block[4] || block[5]);
+	assert_true(marked(g, edge, 0, 1) && marked(g, edge, 1, 3) && marked(g, edge, 3, 0));
+	assert_false(marked(g, edge, 1, 2) || marked(g, edge, 2, 3) || marked(g, edge, 3, 4));
+	flow_free(g);
+}
+
+/* A longer run takes in the block between, and the edges along it, but none beyond its end. */
+static void a_run_goes_straight_on(void **state)
+{
+	const struct flow_seen runs[] = { { 0, 0, 0, 48, 1 } };
+	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
+	uint8_t block[6], edge[COUNT(edges)];
+
+	(void)state;
+	flow_mark_ran(g, NULL, 0, runs, 1, block, edge);
+	assert_true(block[2] && marked(g, edge, 1, 2) && marked(g, edge, 2, 3));
+	assert_false(block[4] || marked(g, edge, 1, 3) || marked(g, edge, 3, 4));
+	flow_free(g);
+}
+
+/* Addresses in no block, and a run that ends before it begins, say nothing. */
+static void nonsense_marks_nothing(void **state)
+{
+	const struct flow_seen seen[] = { { 0, 0, 0xfff0, 0, 1 }, { 7, 0, 16, 0, 1 } };
+	const struct flow_seen runs[] = { { 0, 0, 48, 0, 1 }, { 0, 1, 0, 48, 1 } };
+	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
+	uint8_t block[6], edge[COUNT(edges)];
+
+	(void)state;
+	flow_mark_ran(g, seen, 2, runs, 2, block, edge);
+	for (int i = 0; i < 6; i++)
+		assert_false(block[i]);
+	flow_free(g);
+}
+
+/* The region of what ran is the loop 0-1-3; without the records it holds 2, 4 and 5 too. */
+static void a_region_of_what_ran_leaves_out_cold_code(void **state)
+{
+	const struct flow_seen seen[] = { { 0, 0, 16, 48, 9 }, { 0, 0, 48, 0, 9 } };
+	const struct flow_seen runs[] = { { 0, 0, 0, 16, 9 } };
+	const double heat[] = { 5, 5, 0, 5, 0, 0 };
+	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
+	uint8_t block[6], edge[COUNT(edges)];
+	const struct flow_ran ran = { block, edge };
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	flow_mark_ran(g, seen, 2, runs, 1, block, edge);
+	assert_int_equal(flow_regions_find(g, NULL, heat, 0, &r), 0);
+	assert_int_equal(r->v[0].n_blocks, 6);
+	flow_regions_free(r);
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0, &r), 0);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->v[0].n_blocks, 3);
+	assert_int_equal(r->v[0].n_edges, 3);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_on_record_ran),
+		cmocka_unit_test(a_run_goes_straight_on),
+		cmocka_unit_test(nonsense_marks_nothing),
+		cmocka_unit_test(a_region_of_what_ran_leaves_out_cold_code),
+	};
+
+	return cmocka_run_group_tests_name("flow_ran", tests, NULL, NULL);
+}
