@@ -67,13 +67,27 @@ const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t mo
 	return at < 0 ? f : module_func(m, (size_t)at);
 }
 
+/* The dynamic linker has a memcmp, a malloc ... of its own, which nobody is bound to. */
+static bool is_loader(const struct module *m)
+{
+	const char *slash = strrchr(module_path(m), '/');
+
+	return strncmp(slash ? slash + 1 : module_path(m), "ld-", 3) == 0;
+}
+
+/* In which of three rounds a module is asked for a name: others first, then the preferred one, the loader last. */
+static size_t turn_of(const struct module *m, bool preferred)
+{
+	return preferred ? 1 : is_loader(m) ? 2 : 0;
+}
+
 bool flow_symbol_find(const struct flow_build *b, uint32_t prefer, const char *name, uint32_t *module,
                       uint64_t *vaddr)
 {
-	for (size_t pass = 0; pass < 2; pass++) {
+	for (size_t turn = 0; turn < 3; turn++) {
 		for (uint32_t i = 0; i < b->in->n_modules; i++) {
 			const struct module *m = module_of(b, i);
-			long at = m && (i == prefer) == (pass == 1) ? module_func_named(m, name) : -1;
+			long at = m && turn_of(m, i == prefer) == turn ? module_func_named(m, name) : -1;
 
 			if (at < 0)
 				continue;

@@ -651,18 +651,35 @@ static int add_landing(struct full *fu)
 	return err;
 }
 
-static void stretch(const struct problem *p, struct solution *out)
+/*
+ * By how much more stacks miss beside the totals than their noise explains:
+ * as many squares of misses as the totals fix directions should add up to
+ * about one each.
+ */
+static double stack_misfit(const struct full *fu)
+{
+	size_t d = fu->space->n_free, fixed = fu->n_exact < d ? fu->n_exact : d;
+	double squares = mean_square(fu, fu->n_exact, fu->n_given) * (double)(fu->n_given - fu->n_exact);
+
+	return fixed ? sqrt(fmax(squares / (double)fixed, 1)) : 1;
+}
+
+/* Spread draws about their mean, which stays, and not below zero. */
+static void stretch(const struct problem *p, double factor, struct solution *out)
 {
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		double mean = 0;
+		double mean = 0, after = 0;
 
 		for (size_t i = 0; i < out->n_draws; i++)
 			mean += (double)out->draws[i * p->n_blocks + b] / (double)out->n_draws;
 		for (size_t i = 0; i < out->n_draws; i++) {
 			float *n = &out->draws[i * p->n_blocks + b];
 
-			*n = (float)fmax(mean + stack_stretch * ((double)*n - mean), 0);
+			*n = (float)fmax(mean + factor * ((double)*n - mean), 0);
+			after += (double)*n / (double)out->n_draws;
 		}
+		for (size_t i = 0; i < out->n_draws && after > 0; i++)
+			out->draws[i * p->n_blocks + b] *= (float)(mean / after);
 	}
 }
 
@@ -703,7 +720,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 		o.thin *= 4;
 	}
 	if (err == 0 && fu.n_given > fu.n_exact)
-		stretch(p, out);
+		stretch(p, fmax(stack_stretch, stack_misfit(&fu)), out);
 	if (err == 0 && out->r_hat > max_r_hat) {
 		out->verdict = VERDICT_UNRELIABLE;
 		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);

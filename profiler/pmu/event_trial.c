@@ -7,7 +7,7 @@
 
 enum { N_ROUNDS = 100000 };
 
-static __attribute__((noipa)) unsigned work(unsigned i)
+static __attribute__((noinline)) unsigned work(unsigned i)
 {
 	volatile unsigned v = i;
 

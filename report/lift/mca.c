@@ -53,7 +53,9 @@ static int find(struct mca *m, char version[8])
 	char name[2][24];
 
 	for (int v = NEWEST; v >= OLDEST - 1; v--) {
-		snprintf(version, 8, v >= OLDEST ? "%d" : "", v);
+		version[0] = '\0';
+		if (v >= OLDEST)
+			snprintf(version, 8, "%d", v);
 		snprintf(name[0], sizeof(name[0]), "llvm-mca%s%s", *version ? "-" : "", version);
 		snprintf(name[1], sizeof(name[1]), "llvm-mc%s%s", *version ? "-" : "", version);
 		if (proc_find(name[0], m->mca, sizeof(m->mca)) == 0 &&

@@ -55,8 +55,8 @@ build_xz()
 }
 build_lua()
 {
-	gcc -O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_POSIX "$1"/src/[lm]*.c -o "$1/run" -lm >lua.log 2>&1 ||
-		gcc -O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_POSIX $(ls "$1"/src/*.c | grep -v luac.c) -o "$1/run" -lm >lua.log 2>&1
+	rm -f "$1/src/luac.c"
+	gcc -O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_POSIX "$1"/src/*.c -o "$1/run" -lm >lua.log 2>&1
 	cat >work.lua <<'L'
 local words, total = {}, 0
 for i = 1, 60000 do
@@ -86,12 +86,12 @@ SELECT count(*), sum(length(c)) FROM t WHERE b BETWEEN 100 AND 700;
 SELECT c, count(*) FROM t GROUP BY c ORDER BY 2 DESC, 1 LIMIT 5;
 SELECT max(x.a) FROM t x JOIN t y ON x.b = y.b WHERE y.a < 900;
 S
-	made sqlite "$1/run" "$dir/$1/run" :memory: ".read $dir/work.sql"
+	made sqlite "$1/run" "$dir/$1/run" -batch -init "$dir/work.sql" :memory: .quit
 }
 build_svm()
 {
 	g++ -O2 -g "$1/svm-train.c" "$1/svm.cpp" -o "$1/svm-train" >svm.log 2>&1
-	made svm-train "$1/svm-train" "$dir/$1/svm-train" -q -c 10 -v 5 "$1/heart_scale"
+	made svm-train "$1/svm-train" "$dir/$1/svm-train" -q -c 10 -v 5 "$dir/$1/heart_scale"
 }
 
 # Text to compress: words of a small vocabulary in an order of their own.

@@ -337,7 +337,9 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	p->meta.core_hz = 2e9;
 	p->meta.cyc_per_event = 2;
 	p->meta.n_bursts = 400;
-	p->regions = realloc(p->regions, sizeof(region));
+	free(p->regions[0].draws);
+	free(p->regions[0].loops);
+	free(p->regions[0].equations);
 	p->regions[0] = region;
 	p->n_regions = 1;
 	p->funcs[0].part = (struct profile_part){ 0, 0.6, 0.59, 0.61, 0.575 };
