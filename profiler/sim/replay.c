@@ -114,16 +114,15 @@ static int grow(struct sim_replay *r)
 static void decode_form(struct sim_replay *r, struct form *f)
 {
 	/* Room for the one instruction that follows the head. */
-	struct {
-		struct sim_block b;
-		struct sim_insn room;
-	} one = { .b = { .n_insn = 1 } };
+	_Alignas(struct sim_block) char room[sizeof(struct sim_block) + sizeof(struct sim_insn)] = { 0 };
+	struct sim_block *one = (struct sim_block *)room;
 
-	sim_decode(r->decoder, f->bytes, f->n_bytes, 0, &one.b, 0);
-	f->insn = one.b.insn[0];
-	f->exit = one.b.exit;
-	f->is_rep = one.b.is_rep;
-	f->target = one.b.target;
+	one->n_insn = 1;
+	sim_decode(r->decoder, f->bytes, f->n_bytes, 0, one, 0);
+	f->insn = one->insn[0];
+	f->exit = one->exit;
+	f->is_rep = one->is_rep;
+	f->target = one->target;
 }
 
 static int find_form(struct sim_replay *r, const uint8_t *code, size_t n_bytes, uint32_t *out)
