@@ -110,7 +110,7 @@ struct sim_config {
 	uint32_t fuse_branches; /* compare and conditional branch are one instruction */
 	uint32_t
 	        memory_renaming; /* a load of what a store wrote by the same register and displacement costs nothing */
-	uint32_t forward_fail_cyc; /* store to a load of more bytes than it wrote; 0: as forward_cyc */
+	uint32_t forward_fail_cyc; /* load of bytes that no one store wrote, after these have left for the cache; 0: as forward_cyc */
 	uint32_t
 	        alias_4k_cyc; /* load behind a store whose address differs above the 12th bit alone; 0: no matter */
 	uint32_t split_lines;       /* an access over the end of a line makes two */

@@ -191,17 +191,59 @@ static inline uint64_t name_of(const struct sim_core *c, const struct sim_insn *
 static uint64_t forwarded(const struct sim_core *c, const struct sim_forward *f, uint64_t word,
                           uint64_t issue_cyc)
 {
-	uint64_t from = max_u64(issue_cyc, f->data_cyc);
-
 	if (!(f->word & word & 0xff))
 		return 0;
 	if ((f->word ^ word) >> 8)
 		return f->word && c->alias_cyc
 		               ? max_u64(issue_cyc, f->place_cyc) + c->memory.l1.latency_cyc + c->alias_cyc
 		               : 0;
-	if (c->forward_fail_cyc && word & 0xff & ~f->word)
-		return from + c->forward_fail_cyc;
-	return from + c->forward_cyc;
+	return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
+}
+
+/* What the stores on their way to the cache wrote of one access. */
+struct written {
+	uint64_t end, store; /* of the bytes seen so far; who wrote them, 0: the cache has them */
+	uint64_t left_cyc;   /* when the last of these stores has left */
+	bool is_mixed;       /* no one store wrote all, nor has the cache all */
+};
+
+static inline void look_at_word(const struct sim_core *c, uint64_t vaddr, uint64_t n_bytes, uint64_t issue_cyc,
+                                struct written *w)
+{
+	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	uint64_t word = word_of(vaddr, n_bytes), store = 0;
+
+	if (f->drain_cyc > issue_cyc && (f->word ^ word) >> 8 == 0 && f->word & word & 0xff) {
+		store = f->store;
+		w->is_mixed |= (word & 0xff & ~f->word) != 0;
+		w->left_cyc = max_u64(w->left_cyc, f->drain_cyc);
+	}
+	if (w->end == vaddr)
+		w->is_mixed |= store != w->store;
+	w->store = store;
+	w->end = vaddr + n_bytes < (vaddr | 7) + 1 ? vaddr + n_bytes : (vaddr | 7) + 1;
+}
+
+/*
+ * Bytes of an instruction's loads that lie in more than one store, or in one and the cache: no store can forward them, so
+ * the load waits until the last has left for the cache.  0: there are none.
+ */
+static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *in, uint64_t issue_cyc)
+{
+	struct written w = { 0 };
+	uint64_t until = 0;
+
+	for (const uint64_t *mem = c->mem; is_access_of(*mem, in->index, false); mem++) {
+		uint64_t vaddr = *mem >> 16, end = vaddr + bytes_of(*mem);
+
+		if (vaddr != w.end)
+			w = (struct written){ 0 };
+		for (; vaddr < end; vaddr = (vaddr | 7) + 1)
+			look_at_word(c, vaddr, end - vaddr, issue_cyc, &w);
+		if (w.is_mixed)
+			until = max_u64(until, w.left_cyc);
+	}
+	return until;
 }
 
 /* A store not yet in the cache gives its data to a younger load. */
@@ -233,7 +275,8 @@ static inline uint64_t renamed(const struct sim_core *c, const struct sim_insn *
 /* All loads of an instruction; the cycle at which the last data is there. */
 static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc)
 {
-	uint64_t data = address_cyc, before = SIM_MEM_END;
+	uint64_t data = address_cyc, before = SIM_MEM_END,
+	         blocked = c->forward_fail_cyc ? blocked_until(c, in, address_cyc) : 0;
 	uint32_t ports = in->pool == SIM_POOL_FP ? c->vload_ports : c->load_ports;
 	enum sim_level level, deepest = SIM_IN_L1;
 
@@ -254,6 +297,8 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 				deepest = level;
 		}
 	}
+	if (blocked)
+		data = max_u64(data, blocked + c->forward_fail_cyc);
 	if (deepest != SIM_IN_L1)
 		c->missed[c->n_missed++] = (struct sim_missed){ in->index, (uint8_t)deepest };
 	return in->pool == SIM_POOL_FP ? data + c->vload_cyc : data;
@@ -263,7 +308,8 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 static inline void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem, uint64_t done)
 {
 	uint64_t vaddr = mem >> 16, n_bytes = bytes_of(mem), end = vaddr + n_bytes;
-	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, c->place_cyc, name_of(c, in) };
+	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, c->place_cyc, name_of(c, in),
+		                         c->pool[SIM_POOL_STORE].n + in->stores_before };
 
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
 		f.word = word_of(vaddr, end - vaddr);

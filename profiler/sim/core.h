@@ -51,6 +51,7 @@ struct sim_forward {
 	uint64_t value_cyc; /* when the register that was stored had its value */
 	uint64_t place_cyc; /* when its address was known */
 	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
+	uint64_t store;     /* its number */
 };
 
 struct sim_core {
