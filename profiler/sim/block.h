@@ -46,6 +46,9 @@ enum {
 	SIM_FORM_STACK = 0xffff,
 };
 
+/* Where an instruction waits for its operands; what touches memory also waits for its address. */
+enum { SIM_WAITS_NOWHERE, SIM_WAITS_INT, SIM_WAITS_FP, SIM_WAITS_ADDRESS, SIM_N_SCHEDULERS };
+
 /* How much of the model an instruction needs. */
 enum {
 	SIM_K_PLAIN, /* up to two sources and results, one pipelined port */

@@ -106,11 +106,15 @@ struct sim_config {
 	uint32_t prefetch_lines;         /* how far the stream prefetcher runs ahead; 0 = none */
 	uint32_t forward_cyc;            /* store to load */
 	/* From here to skid: may be left out, and then do nothing. */
-	uint32_t flag_regs;     /* in flight, for instructions that write the flags alone */
-	uint32_t fuse_branches; /* compare and conditional branch are one instruction */
+	uint32_t flag_regs; /* in flight, for instructions that write the flags alone */
+	uint32_t int_scheduler, fp_scheduler,
+	        address_scheduler; /* that wait for operands, for an address; 0: no limit */
+	uint32_t fp_queue;         /* of dispatched vector instructions, in order, before their scheduler */
+	uint32_t fuse_branches;    /* compare and conditional branch are one instruction */
 	uint32_t
 	        memory_renaming; /* a load of what a store wrote by the same register and displacement costs nothing */
-	uint32_t forward_fail_cyc; /* load of bytes that no one store wrote, after these have left for the cache; 0: as forward_cyc */
+	uint32_t
+	        forward_fail_cyc; /* load of bytes that no one store wrote, after these have left for the cache; 0: as forward_cyc */
 	uint32_t
 	        alias_4k_cyc; /* load behind a store whose address differs above the 12th bit alone; 0: no matter */
 	uint32_t split_lines;       /* an access over the end of a line makes two */

@@ -46,6 +46,11 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	set_pool(c, SIM_POOL_FLAGS, config->flag_regs);
 	set_pool(c, SIM_POOL_LOAD, config->load_queue);
 	set_pool(c, SIM_POOL_STORE, config->store_queue);
+	c->scheduler[SIM_WAITS_INT].size = config->int_scheduler;
+	c->scheduler[SIM_WAITS_FP].size = config->fp_scheduler;
+	c->fp_queue = config->fp_queue;
+	c->n_fp = SIM_WINDOW;
+	c->scheduler[SIM_WAITS_ADDRESS].size = config->address_scheduler;
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->load_ports = config->cls[SIM_C_LOAD].ports;
 	c->vload_ports = config->cls[SIM_C_VLOAD].ports;
@@ -146,6 +151,64 @@ static inline uint64_t dispatch(const struct sim_core *c, struct flight *f, uint
 	return f->dispatch_cyc;
 }
 
+/* Everything up to t has left, and so much more that there is room for one. */
+static void scheduler_advance(struct sim_scheduler *s, uint64_t t)
+{
+	while (s->n && (s->now < t || s->n >= s->size)) {
+		uint16_t *leaves = &s->leaves[++s->now & (SIM_SCHEDULER_CALENDAR - 1)];
+
+		s->n -= *leaves;
+		*leaves = 0;
+	}
+	s->now = max_u64(s->now, t);
+}
+
+/* Dispatch stands until there is room; for vectors, in the queue before. */
+static inline void scheduler_wait(struct sim_core *c, struct flight *f, unsigned which)
+{
+	struct sim_scheduler *s = &c->scheduler[which];
+
+	if (!s->size)
+		return;
+	if (which == SIM_WAITS_FP && c->fp_queue) {
+		hold_dispatch(f, c->fp_entered[WINDOW(c->n_fp - c->fp_queue)]);
+		return;
+	}
+	scheduler_advance(s, f->dispatch_cyc);
+	hold_dispatch(f, s->now);
+}
+
+/* When one that was dispatched at t is in the vector scheduler; in program order, as time there does not go back. */
+static inline uint64_t leave_fp_queue(struct sim_core *c, uint64_t t)
+{
+	struct sim_scheduler *s = &c->scheduler[SIM_WAITS_FP];
+
+	if (!s->size || !c->fp_queue)
+		return t;
+	scheduler_advance(s, t);
+	c->fp_entered[WINDOW(c->n_fp++)] = s->now;
+	return s->now;
+}
+
+static inline void scheduler_enter(struct sim_core *c, unsigned which, uint64_t leaves_cyc)
+{
+	struct sim_scheduler *s = &c->scheduler[which];
+	uint64_t last = s->now + SIM_SCHEDULER_CALENDAR - 1;
+
+	if (!s->size || leaves_cyc <= s->now)
+		return;
+	s->leaves[(leaves_cyc < last ? leaves_cyc : last) & (SIM_SCHEDULER_CALENDAR - 1)]++;
+	s->n++;
+}
+
+static inline unsigned waits_in(const struct sim_insn *in)
+{
+	if (!in->ports || in->cls == SIM_C_LOAD || in->cls == SIM_C_VLOAD || in->cls == SIM_C_STORE)
+		return SIM_WAITS_NOWHERE;
+	return (in->cls >= SIM_C_FMOVE && in->cls <= SIM_C_X87) || in->cls == SIM_C_TOVEC ? SIM_WAITS_FP
+	                                                                                  : SIM_WAITS_INT;
+}
+
 static inline bool is_access_of(uint64_t mem, uint32_t index, bool store)
 {
 	return (mem & 0xfff1) == (index << 4 | store);
@@ -207,8 +270,8 @@ struct written {
 	bool is_mixed;       /* no one store wrote all, nor has the cache all */
 };
 
-static inline void look_at_word(const struct sim_core *c, uint64_t vaddr, uint64_t n_bytes, uint64_t issue_cyc,
-                                struct written *w)
+static inline void look_at_word(const struct sim_core *c, uint64_t vaddr, uint64_t n_bytes,
+                                uint64_t issue_cyc, struct written *w)
 {
 	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
 	uint64_t word = word_of(vaddr, n_bytes), store = 0;
@@ -308,8 +371,13 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 static inline void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem, uint64_t done)
 {
 	uint64_t vaddr = mem >> 16, n_bytes = bytes_of(mem), end = vaddr + n_bytes;
-	struct sim_forward f = { 0, done, c->drain_cyc, c->value_cyc, c->place_cyc, name_of(c, in),
-		                         c->pool[SIM_POOL_STORE].n + in->stores_before };
+	struct sim_forward f = { 0,
+		                 done,
+		                 c->drain_cyc,
+		                 c->value_cyc,
+		                 c->place_cyc,
+		                 name_of(c, in),
+		                 c->pool[SIM_POOL_STORE].n + in->stores_before };
 
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
 		f.word = word_of(vaddr, end - vaddr);
@@ -427,7 +495,9 @@ static inline uint64_t load(struct sim_core *c, const struct sim_insn *in, uint6
 static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
-	uint64_t done = wait_for(c, in, t);
+	uint64_t done = wait_for(c, in, c->enter_cyc);
+
+	c->address_cyc = address_cyc;
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
 	while ((*c->mem >> 4 & 0xfff) < in->index)
@@ -459,16 +529,28 @@ static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t
 /* One instruction; the cycle at which it is done. */
 static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in)
 {
-	uint64_t t = dispatch(c, f, in->slots) + 1, done;
+	unsigned waits = waits_in(in);
+	uint64_t t, done;
 
+	scheduler_wait(c, f, waits);
+	if (in->kind == SIM_K_MEMORY)
+		scheduler_wait(c, f, SIM_WAITS_ADDRESS);
+	t = dispatch(c, f, in->slots) + 1;
+
+	c->enter_cyc = waits == SIM_WAITS_FP ? leave_fp_queue(c, t) : t;
 	if (in->kind == SIM_K_PLAIN)
-		done = take_port(c, wait_for_two(c, in, t), ports_of(in, f->seq)) + in->latency_cyc;
+		done = take_port(c, wait_for_two(c, in, c->enter_cyc), ports_of(in, f->seq)) +
+		       in->latency_cyc;
 	else if (in->kind == SIM_K_FREE)
 		done = wait_for_two(c, in, t);
 	else if (in->kind == SIM_K_OTHER)
-		done = execute(c, in, wait_for(c, in, t));
+		done = execute(c, in, wait_for(c, in, c->enter_cyc));
 	else
 		done = run_memory(c, in, t);
+	scheduler_enter(c, waits,
+	                in->kind == SIM_K_MEMORY ? c->value_cyc - in->latency_cyc : done - in->latency_cyc);
+	if (in->kind == SIM_K_MEMORY)
+		scheduler_enter(c, SIM_WAITS_ADDRESS, c->address_cyc);
 	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
 	if (in->kind >= SIM_K_OTHER) {
 		c->reg[in->dst[2]] = done;

@@ -30,7 +30,8 @@
 enum {
 	SIM_WINDOW = 1024, /* power of two > SIM_MAX_ROB, and > instructions in a block */
 	SIM_PORT_CALENDAR = 2048,
-	SIM_FORWARD = 512, /* words of a page: entries of the store-to-load table */
+	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
+	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
 };
 
 struct sim_pool {
@@ -52,6 +53,13 @@ struct sim_forward {
 	uint64_t place_cyc; /* when its address was known */
 	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
 	uint64_t store;     /* its number */
+};
+
+/* Who waits to be executed: entries are taken in program order and left in any. */
+struct sim_scheduler {
+	uint64_t now; /* leaves up to here are no longer among n */
+	uint32_t n, size;
+	uint16_t leaves[SIM_SCHEDULER_CALENDAR]; /* by cycle */
 };
 
 struct sim_core {
@@ -76,7 +84,12 @@ struct sim_core {
 	uint32_t load_ports, vload_ports, vload_cyc, store_line_cyc, store_ports, forward_cyc,
 	        forward_fail_cyc, alias_cyc, rep_bytes;
 	bool renames_memory, splits_lines;
+	struct sim_scheduler scheduler[SIM_N_SCHEDULERS];
+	uint64_t fp_entered[SIM_WINDOW]; /* when the n-th left the queue before the vector scheduler */
+	uint64_t n_fp, fp_queue;
 	uint64_t value_cyc, place_cyc; /* of the store that is running */
+	uint64_t address_cyc;          /* of the newest access */
+	uint64_t enter_cyc;            /* when the running instruction was in its scheduler */
 	uint64_t last_line;            /* of the newest store */
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;

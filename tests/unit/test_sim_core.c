@@ -423,7 +423,7 @@ static void a_load_by_the_name_of_a_store_costs_nothing(void **state)
 	ASSERT_NEAR(TURN(&c, mem, "49894540", "498b442440"), 8, 0.01);
 }
 
-static void a_load_of_more_than_was_stored_waits_longer(void **state)
+static void a_load_of_more_than_was_stored_waits_until_it_has_left(void **state)
 {
 	/* mov [r13+64],eax: 4 bytes; mov rax,[r12+64]: 8 */
 	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 2, 1), SIM_MEM(0x1040, 1, 3, 0), SIM_MEM_END };
@@ -432,7 +432,30 @@ static void a_load_of_more_than_was_stored_waits_longer(void **state)
 	(void)state;
 	read_core("zen5", &c);
 	c.forward_fail_cyc = 14;
-	ASSERT_NEAR(TURN(&c, mem, "41894540", "498b442440"), 1 + 14, 0.01);
+	/* 1 to store and retire, 1 until it has left, 14. */
+	ASSERT_NEAR(TURN(&c, mem, "41894540", "498b442440"), 1 + 1 + 14, 0.01);
+	/* mov rcx,[r12+64]: nobody waits for it but the next turn's store, which can't retire before. */
+	ASSERT_NEAR(TURN(&c, mem, "41894540", "498b4c2440"), 1 + 14, 0.01);
+}
+
+static void a_load_from_two_stores_waits_until_they_have_left(void **state)
+{
+	/* mov [r13+64],eax; mov [r13+68],eax; mov rax,[r12+64] */
+	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 2, 1), SIM_MEM(0x1044, 1, 2, 1), SIM_MEM(0x1040, 2, 3, 0),
+		                 SIM_MEM_END };
+	/* The same two words, 8 bytes each, and a load of half of both; one store of 16 bytes, and that load. */
+	const uint64_t both[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x1048, 1, 3, 1),
+		                  SIM_MEM(0x1044, 2, 3, 0), SIM_MEM_END };
+	const uint64_t one[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x1048, 0, 3, 1), SIM_MEM(0x1044, 1, 3, 0),
+		                 SIM_MEM_END };
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.forward_fail_cyc = 14;
+	ASSERT_NEAR(TURN(&c, mem, "41894540", "41894544", "498b442440"), 1 + 1 + 14, 1.01);
+	ASSERT_NEAR(TURN(&c, both, "49894540", "49894548", "498b442444"), 1 + 1 + 14, 1.01);
+	ASSERT_NEAR(TURN(&c, one, "49894540", "498b442444"), 8, 0.01); /* forwarded: 1 + 7 */
 }
 
 static void a_load_4096_bytes_from_a_store_takes_it_for_its_own(void **state)
@@ -449,6 +472,22 @@ static void a_load_4096_bytes_from_a_store_takes_it_for_its_own(void **state)
 	c.alias_4k_cyc = 6;
 	/* It waits for the store's address, which comes when its own does, not for the data. */
 	ASSERT_NEAR(TURN(&c, mem, "4d895c0540", "498b440440"), 4 + 6, 0.01);
+}
+
+static void a_load_4096_bytes_from_a_store_needs_no_data_of_it(void **state)
+{
+	/*
+	 * mov [r13+64],rax; mov rax,[r12+64]: the stored register is what the load before gave, both addresses are there from
+	 * the start.  The load takes 4 + 6 but waits for nothing: two stores a cycle.  If it waited for the data, a turn would
+	 * take more than 10.
+	 */
+	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x2040, 1, 3, 0), SIM_MEM_END };
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.alias_4k_cyc = 6;
+	ASSERT_NEAR(TURN(&c, mem, "49894540", "498b442440"), 0.5, 0.01);
 }
 
 static void an_access_over_the_end_of_a_line_makes_two(void **state)
@@ -555,6 +594,53 @@ static void flags_have_registers_of_their_own(void **state)
 	assert_true(took[1] * 3 < took[0]);
 }
 
+/* Cycles a turn of a load that misses (560 cycles) and 100 instructions that wait for it, none for another. */
+static double turn_of_miss(const char *load, const char *waiting, uint32_t int_scheduler,
+                           uint32_t fp_scheduler, uint32_t fp_queue)
+{
+	const char *insns[101];
+	struct sim_block *b;
+	struct rig r;
+	double took;
+
+	rig_prepare(&r, "zen5");
+	r.config.int_scheduler = int_scheduler;
+	r.config.fp_scheduler = fp_scheduler;
+	r.config.fp_queue = fp_queue;
+	r.config.prefetch_lines = 0;
+	rig_start(&r);
+	insns[0] = load;
+	for (unsigned i = 1; i < 101; i++)
+		insns[i] = waiting;
+	b = block_at(&r, 0x400000, insns, 101);
+	for (uint64_t i = 0; i < 100; i++) {
+		const uint64_t mem[] = { SIM_MEM(i << 20, 0, 3, 0), SIM_MEM_END };
+
+		r.core->reg[SIM_R_INT] = 0; /* misses independent of each other */
+		sim_core_run(r.core, b, 101, b->end_ip, mem);
+	}
+	took = (double)r.core->retire_cyc / 100;
+	free(b);
+	rig_stop(&r);
+	return took;
+}
+
+static void what_waits_has_to_fit_into_the_scheduler(void **state)
+{
+	const char *load = "488b00", *lea = "488d4801";          /* mov rax,[rax]; lea rcx,[rax+1] */
+	const char *vload = "f20f1000", *shuffle = "660f70c800"; /* movsd xmm0,[rax]; pshufd xmm1,xmm0,0 */
+
+	(void)state;
+	/* 50 places: the next miss comes behind instructions that wait for the one before.  110: two at a time. */
+	ASSERT_NEAR(turn_of_miss(load, lea, 50, 0, 0), 560, 60);
+	ASSERT_NEAR(turn_of_miss(load, lea, 110, 0, 0), 280, 40);
+	/* Of vectors, the queue before the scheduler counts with it: 20 + 60, 20 + 90. */
+	ASSERT_NEAR(turn_of_miss(vload, shuffle, 0, 20, 60), 560, 60);
+	ASSERT_NEAR(turn_of_miss(vload, shuffle, 0, 20, 90), 280, 40);
+	/* They do not take places of the other kind. */
+	assert_true(turn_of_miss(vload, shuffle, 20, 0, 0) < 200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -571,14 +657,17 @@ int main(void)
 		cmocka_unit_test(a_stream_is_prefetched),
 		cmocka_unit_test(loads_and_stores_have_ports_and_queues),
 		cmocka_unit_test(a_load_by_the_name_of_a_store_costs_nothing),
-		cmocka_unit_test(a_load_of_more_than_was_stored_waits_longer),
+		cmocka_unit_test(a_load_of_more_than_was_stored_waits_until_it_has_left),
+		cmocka_unit_test(a_load_from_two_stores_waits_until_they_have_left),
 		cmocka_unit_test(a_load_4096_bytes_from_a_store_takes_it_for_its_own),
+		cmocka_unit_test(a_load_4096_bytes_from_a_store_needs_no_data_of_it),
 		cmocka_unit_test(an_access_over_the_end_of_a_line_makes_two),
 		cmocka_unit_test(stores_to_other_lines_leave_one_after_the_other),
 		cmocka_unit_test(a_sum_waits_longer_for_a_product),
 		cmocka_unit_test(dispatch_can_take_more_than_a_share),
 		cmocka_unit_test(instructions_tied_to_ports_wait_for_them),
 		cmocka_unit_test(flags_have_registers_of_their_own),
+		cmocka_unit_test(what_waits_has_to_fit_into_the_scheduler),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
