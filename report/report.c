@@ -112,6 +112,8 @@ static double cyc_per_sample(const struct profile *p)
 	return mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
 }
 
+enum { MAX_IPC = 16 };
+
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
@@ -119,7 +121,8 @@ double report_ipc(const struct profile *p, double insn, double cyc)
 	/* Four samples or fewer are no more than a guess (a relative error of half or more). */
 	if (cyc < 4.5 * cyc_per_sample(p))
 		return NAN;
-	return insn / cyc;
+	/* More than any core retires: it ran in the shadow of others, whose cycles are the ones sampled. */
+	return insn / cyc <= MAX_IPC ? insn / cyc : NAN;
 }
 
 void report_known(uint8_t evidence, char out[KNOWN_MAX])

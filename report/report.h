@@ -78,7 +78,7 @@ bool report_has_insn(const struct profile *p);
 bool report_has_cyc(const struct profile *p);
 bool report_has_other(const struct profile *p);
 
-/* Instructions per cycle; NAN where cycles are not counted, or under five samples of them. */
+/* Instructions per cycle; NAN where cycles are not counted, or under five samples of them, or over 16. */
 double report_ipc(const struct profile *p, double insn, double cyc);
 
 /* Samples of a function's own or rolled count: of instructions, else of what there is. */

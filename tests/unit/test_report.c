@@ -459,6 +459,19 @@ static void without_cycles_there_is_no_ipc(void **state)
 	profile_free(p);
 }
 
+/* 20 samples of 1009 cycles: 20,180 cycles.  Less than five samples, or over 16 a cycle, is no IPC. */
+static void an_ipc_that_no_core_reaches_is_not_shown(void **state)
+{
+	struct profile *p = profile_fixture();
+
+	(void)state;
+	assert_float_equal(report_ipc(p, 40360, 20180), 2, 1e-9);
+	assert_float_equal(report_ipc(p, 16 * 20180, 20180), 16, 1e-9);
+	assert_true(isnan(report_ipc(p, 16.1 * 20180, 20180)));
+	assert_true(isnan(report_ipc(p, 4036, 4036)));
+	profile_free(p);
+}
+
 static void infinities_and_nans_are_never_printed(void **state)
 {
 	struct profile *p = profile_fixture();
@@ -646,6 +659,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_recorded_is_not_shown_as_0),
 		cmocka_unit_test(a_clock_profile_is_shown_under_the_name_of_its_event),
 		cmocka_unit_test(without_cycles_there_is_no_ipc),
+		cmocka_unit_test(an_ipc_that_no_core_reaches_is_not_shown),
 		cmocka_unit_test(infinities_and_nans_are_never_printed),
 		cmocka_unit_test(lines_and_instructions_have_rows_of_their_own),
 		cmocka_unit_test(why_tells_what_is_open_and_what_would_settle_it),
