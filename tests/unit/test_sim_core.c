@@ -101,7 +101,7 @@ static void retirement_has_a_width_of_its_own(void **state)
 	r.config.retire_width = 3;
 	rig_start(&r);
 	b = block_of(&r, nop, 1, 240);
-	ASSERT_NEAR(cycles_each(&r, b, 200), 240 / 3, 0.5);
+	ASSERT_NEAR(cycles_each(&r, b, 200), 240 / 3., 0.5);
 	free(b);
 	rig_stop(&r);
 }
