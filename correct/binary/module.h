@@ -74,7 +74,7 @@ size_t module_n_funcs(const struct module *m);
 const struct module_func *module_func(const struct module *m, size_t i); /* in address order */
 /* Index of the function that holds vaddr, -1 if none. */
 long module_func_at(const struct module *m, uint64_t vaddr);
-/* Index of the defined function of that linkage name, -1 if none. */
+/* Index of the defined function of that linkage name, of several versions the default one; -1 if none. */
 long module_func_named(const struct module *m, const char *linkage);
 
 /*

@@ -28,6 +28,7 @@ struct code_range {
 struct func_name {
 	const char *linkage;
 	uint64_t vaddr;
+	bool old; /* kept for old programs: "exp@GLIBC_2.2.5" beside "exp@@GLIBC_2.29"; found last */
 };
 
 struct slot {

@@ -25,7 +25,7 @@ struct candidate {
 	uint64_t vaddr, size_bytes;
 	const char *name; /* without its version; NULL = made up */
 	uint8_t rank;     /* of names for one address: lower is better */
-	bool ifunc, label;
+	bool ifunc, label, old;
 };
 
 struct frame {
@@ -109,6 +109,7 @@ static int add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, con
 		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
 	c.size_bytes = sym->st_size;
 	c.rank = rank_of(sym, c.name);
+	c.old = version && version[1] != '@';
 	return vec_push(&l->found, c);
 }
 
@@ -335,7 +336,9 @@ static int compare_names(const void *a, const void *b)
 	const struct func_name *x = a, *y = b;
 	int order = strcmp(x->linkage, y->linkage);
 
-	return order ? order : (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+	if (order || x->old != y->old)
+		return order ? order : x->old - y->old;
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
 /* Every name, the aliases' too, before they are folded. */
@@ -344,7 +347,7 @@ static int index_by_name(struct loader *l)
 	struct module *m = l->m;
 
 	for (size_t i = 0; i < l->found.n; i++)
-		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr }) < 0)
+		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr, l->found.v[i].old }) < 0)
 			return -SP_ENOMEM;
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);

@@ -245,6 +245,25 @@ static void note_slot_name(struct flow_build *b, uint32_t node, const char *name
 		b->nodes.v[node].noreturn = true;
 }
 
+/*
+ * Branch records show what a slot was bound to, which its name does not where
+ * there are several versions of it.  A jump to the linker's stub, or to the
+ * dynamic linker, is only on the way there.
+ */
+static int follow_bound(struct flow_build *b, uint32_t node, bool *bound)
+{
+	uint32_t own = b->nodes.v[node].module;
+	int err = flow_seen_follow(b, node, bound);
+
+	*bound = false;
+	for (uint32_t l = b->nodes.v[node].link0; l != FLOW_NONE; l = b->links.v[l].next) {
+		uint32_t to = b->links.v[l].to_module;
+
+		*bound |= to != own && !is_loader(b->in->modules[to]);
+	}
+	return err;
+}
+
 int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *found)
 {
 	struct flow_node *n = &b->nodes.v[node];
@@ -252,12 +271,15 @@ int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *f
 	struct module *m = b->in->modules[n->module];
 	const char *name = NULL;
 	uint64_t target = 0;
-	bool ifunc = false;
+	bool ifunc = false, bound = false;
+	int err;
 
 	*found = module_slot(m, slot, &name, &target, &ifunc);
 	if (!*found)
 		return 0;
 	note_slot_name(b, node, name);
+	if (name && ((err = follow_bound(b, node, &bound)) < 0 || bound))
+		return err;
 	link.to_module = n->module;
 	link.to_vaddr = target;
 	if (name && !flow_symbol_find(b, (uint32_t)-1, name, &link.to_module, &link.to_vaddr))

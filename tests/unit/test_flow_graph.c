@@ -22,7 +22,13 @@ __asm__(".text\n"
         "flowtest_case: dec %eax\n"
         "jne flowtest_jump\n"
         "ret\n"
-        ".size flowtest_jump, . - flowtest_jump\n");
+        ".size flowtest_jump, . - flowtest_jump\n"
+        ".type flowtest_slot, @function\n"
+        "flowtest_slot: call *getppid@GOTPCREL(%rip)\n"
+        "flowtest_slot_after: dec %ecx\n"
+        "jne flowtest_slot\n"
+        "ret\n"
+        ".size flowtest_slot, . - flowtest_slot\n");
 
 struct self {
 	struct module *m;
@@ -115,6 +121,31 @@ static void branch_records_tell_targets(void **state)
 	assert_non_null(ret);
 	assert_int_equal(ret->kind, FLOW_RET);
 	assert_int_equal(ret->call, call->from);
+	close_self(&s);
+}
+
+/* What a slot's name would find may be another version of the function; here it finds none at all. */
+static void branch_records_tell_what_a_slot_was_bound_to(void **state)
+{
+	struct flow_seen seen = { .to_module = 1, .n = 1 };
+	struct module *modules[2];
+	struct flow_hot hot;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	assert_int_equal(module_open("/proc/self/exe", NULL, 0, &(struct module_options){ .no_debuginfod = true },
+	                             &modules[1]),
+	                 0);
+	modules[0] = s.m;
+	seen.from_vaddr = vaddr_of(&s, "flowtest_slot");
+	seen.to_vaddr = vaddr_of(&s, "flowtest_callee");
+	hot = (struct flow_hot){ 0, seen.from_vaddr, 1 };
+	assert_int_equal(flow_build(&(struct flow_input){ modules, 2, &hot, 1, &seen, 1 }, &s.g), 0);
+	assert_non_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
+	/* call *getppid@GOTPCREL(%rip) is six bytes long */
+	assert_non_null(edge_between(&s, seen.to_vaddr, seen.from_vaddr + 6));
+	module_free(modules[1]);
 	close_self(&s);
 }
 
@@ -213,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_indirect_call_alone_is_unknown),
 		cmocka_unit_test(branch_records_tell_targets),
+		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
 		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),
 		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
 		cmocka_unit_test(blocks_are_found_by_address),

@@ -161,6 +161,26 @@ static void aliases_are_one_function_by_either_name(void **state)
 	module_free(m);
 }
 
+/* As exp in libm: what new programs are bound to stands behind what is kept for old ones. */
+static void of_two_versions_the_default_one_is_found(void **state)
+{
+	struct module *m;
+	long at;
+
+	(void)state;
+	shell("printf 'int old_f(void) { return 1; } int new_f(void) { return 2; }\\n"
+	      "__asm__(\".symver old_f, f@V1\"); __asm__(\".symver new_f, f@@V2\");\\n' >versions.c && "
+	      "echo 'V1 { global: f; }; V2 { global: f; } V1;' >versions.map && "
+	      "cc -O0 -shared -fPIC -Wl,--version-script=versions.map versions.c -o versions.so");
+	m = open_in_dir("versions.so", NULL);
+	at = module_func_named(m, "f");
+	assert_true(at >= 0);
+	assert_int_equal(at, module_func_named(m, "new_f"));
+	assert_true(module_func(m, (size_t)at)->vaddr >
+	            module_func(m, (size_t)module_func_named(m, "old_f"))->vaddr);
+	module_free(m);
+}
+
 static void functions_are_in_order_and_found_by_each_of_their_addresses(void **state)
 {
 	struct module *m;
@@ -444,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inlined_scopes_and_lines_are_found_in_dwarf_4_and_5),
 		cmocka_unit_test(aliases_are_one_function_by_either_name),
+		cmocka_unit_test(of_two_versions_the_default_one_is_found),
 		cmocka_unit_test(functions_are_in_order_and_found_by_each_of_their_addresses),
 		cmocka_unit_test(a_stripped_file_has_functions_where_the_whole_one_has_them),
 		cmocka_unit_test(a_debug_link_beside_the_file_brings_symbols_and_lines_back),
