@@ -258,9 +258,13 @@ static void strange_blocks_are_survived(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		uint32_t verdict;
+
 		verdict_of(list[i]);
-		if (verdict_of("48 01 c0") != BLOCK_TIMED)
-			fail_msg("after %s a plain block is not timed", list[i]);
+		verdict = verdict_of("48 01 c0");
+		/* Beside other programs its times may differ. */
+		if (verdict != BLOCK_TIMED && verdict != BLOCK_UNSTEADY)
+			fail_msg("after %s a plain block is not timed, but %u", list[i], verdict);
 	}
 }
 
