@@ -187,6 +187,8 @@ static int take_answer(struct bursts *b)
 	if (burst.held_ns) {
 		b->account.held_ns += burst.held_ns;
 		b->account.n++;
+		if (burst.held_ns > b->account.longest_ns)
+			b->account.longest_ns = burst.held_ns;
 	}
 	b->n_branches += burst.n;
 	b->n_steps += burst.n_steps;
@@ -341,6 +343,8 @@ void bursts_say(const struct bursts *b)
 	        (uintmax_t)(whole + cut), whole + cut ? (double)b->n_branches / (double)(whole + cut) : 0,
 	        (uintmax_t)cut, cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
+	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",
+	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);
 	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
 	         "without SIGTRAP, %ju "
 	         "gone",

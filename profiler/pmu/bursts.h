@@ -17,6 +17,7 @@ struct burst_account {
 	double budget;        /* share of the target's CPU time */
 	uint64_t held_ns;     /* so far, by n */
 	uint64_t n;           /* bursts that held it */
+	uint64_t longest_ns;  /* of them */
 	uint64_t expected_ns; /* of the next one, while n is 0 */
 };
 

@@ -204,36 +204,28 @@ check 'a traced thread stays with its tracer' test $? -eq 4
 check 'and the refusal is told' grep -q 'bursts were refused' traced.err
 
 # SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
-survived=0 steppers= left=0
+survived=0 steppers=0
+SEED=${SEED:-$RANDOM}
+echo "# SEED=$SEED"
+RANDOM=$SEED
 for i in $(seq 12); do
-	timeout 60 "${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null &
-	sleep "0.$((RANDOM % 4))$((RANDOM % 10))1"
-	rec=$(pgrep -P $! -x skidprof | head -1)
-	[ -n "$rec" ] && steppers+=" $(pgrep -P "$rec" -x burst-stepper)" && kill -9 "$rec"
-	wait $! 2>/dev/null
+	"${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null & rec=$!
+	wait_until pgrep -P $rec -x burst-stepper >stepper && wait_until pgrep -P $rec -x spin >spinner
+	sleep "0.$((RANDOM % 3))$((RANDOM % 10))1"
+	kill -9 $rec
+	wait $rec 2>/dev/null
+	wait_until ended "$(cat spinner)" && grep -q more "nine.$i" && survived=$((survived + 1))
+	wait_until ended "$(cat stepper)" && steppers=$((steppers + 1))
 done
-for _ in $(seq 100); do
-	survived=$(grep -l more nine.* 2>/dev/null | wc -l)
-	[ "$survived" -eq 12 ] && break
-	sleep 0.1
-done
-check 'twelve programs survive the SIGKILL of their recorders' test "$survived" -eq 12
-# An orphan that has ended stays a zombie until init gets to it: only one that can still run is left over.
-steps_still() { grep -qs '^Name:.burst-stepper' "/proc/$1/status" && ! grep -qs '^State:.Z' "/proc/$1/status"; }
-for _ in $(seq 100); do
-	left=0
-	for pid in $steppers; do
-		steps_still "$pid" && left=$((left + 1))
-	done
-	[ "$left" -eq 0 ] && break
-	sleep 0.1
-done
-check 'and those who stepped them are gone' test "$left" -eq 0 -a -n "${steppers// /}"
+check 'twelve programs survive the SIGKILL of their recorders' test $survived -eq 12
+check 'and those who stepped them are gone' test $steppers -eq 12
 
-# The budget: so much and no more.
-"${burst[@]:0:4}" --bursts 1000 --burst-budget 5% -o b.data ./spin 400000000 >/dev/null 2>b.err
-held=$(grep -oE 'held the program for [0-9.]+' b.err | grep -oE '[0-9.]+')
-check "the budget of 5% is kept (${held:-?}%)" awk -v h="${held:-100}" 'BEGIN { exit !(h < 6) }'
+# The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over
+# it is at most one of them.
+"${burst[@]:0:4}" -v --bursts 1000 --burst-budget 5% -o b.data ./spin 400000000 >/dev/null 2>b.err
+read -r held of longest < <(sed -n 's/.*bursts: held for \([0-9.]*\) ms of \([0-9.]*\) ms, the longest for \([0-9.]*\) ms/\1 \2 \3/p' b.err)
+echo "# held for ${held:-?} ms of ${of:-?} ms, the longest for ${longest:-?} ms"
+check 'the budget of 5% is kept' awk -v h="${held:-1}" -v c="${of:-0}" -v l="${longest:-0}" 'BEGIN { exit !(h > 0 && h <= 0.05 * c + l + 0.01) }'
 says=$("$SKIDPROF" record --pmu sim --bursts 5 true 2>&1)
 check 'no bursts on the simulated core' grep -q 'bursts' <<<"$says"
 exit 0
