@@ -65,30 +65,30 @@ for group in "$@"; do
 		run "unit tests build ($B)" 900 make -j"$jobs" B="$B" ${SAN:+SAN=$SAN} unit-tests
 		for t in "$B"/tests/test_*; do
 			[ -x "$t" ] && [ -f "$t" ] && [[ $t != *.d ]] || continue
-			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} ($B)" 300 "$t"
+			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} ($B)" 600 "$t"
 		done
 		;;
-	cases) run "cases ($B)" 300 tests/cases/run.sh "$B" ;;
+	cases) run "cases ($B)" 900 tests/cases/run.sh "$B" ;;
 	e2e)
 		for t in tests/e2e/[0-9]*.sh; do
 			[ -e "$t" ] || continue
 			mkdir -p "$scratch/${t##*/}"
-			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 600 "$t"
+			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 1200 "$t"
 		done
 		;;
-	guest) run 'guest (hardware PMU, aarch64)' 600 tests/guest/run.sh ;;
-	stress) run 'stress, short' 300 tests/stress/run.py "$B" ;;
+	guest) run 'guest (hardware PMU, aarch64)' 1500 tests/guest/run.sh ;;
+	stress) run 'stress, short' 1500 tests/stress/run.py "$B" ;;
 	san)
 		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
 		for t in build-san/tests/test_*; do
 			[ -x "$t" ] && [ -f "$t" ] || continue
 			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} (sanitizers)" 600 "$t"
 		done
-		run 'cases (sanitizers)' 600 tests/cases/run.sh build-san
+		run 'cases (sanitizers)' 900 tests/cases/run.sh build-san
 		run 'recordings (sanitizers)' 900 tests/san.sh
 		;;
 	fuzz) run 'fuzz' 1800 make -j"$jobs" B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
-	lint) run 'lint' 900 make B="$B" lint ;;
+	lint) run 'lint' 1800 make B="$B" lint ;;
 	*)
 		echo "run.sh: no group of tests '$group'" >&2
 		exit 2

@@ -20,9 +20,12 @@ if [ "$(id -u)" -ne 0 ]; then
 	sudo=sudo
 fi
 echo "Installing:$missing"
-# shellcheck disable=SC2086 # a list of words
-if ! { $sudo apt-get update -qq &&
-	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null; }; then
+patience='-o Acquire::Retries=5 -o DPkg::Lock::Timeout=600'
+# A source that can't be reached need not be the one that has them: what counts is whether they can be installed.
+# shellcheck disable=SC2086 # lists of words
+$sudo apt-get $patience update -qq
+# shellcheck disable=SC2086
+if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get $patience install -y -qq --no-install-recommends $missing >/dev/null; then
 	echo "apt-get could not install them. $hint" >&2
 	exit 1
 fi

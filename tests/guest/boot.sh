@@ -6,7 +6,7 @@
 # a cycle), the clock starts at a fixed date, and the seed is fixed.  The guest hands over files as a tar, gzip, base64
 # between two marks on its console: disks would need modules, and would not be repeatable.
 set -u
-kernel=$1 root=$2 out=$3 limit=${4:-400}
+kernel=$1 root=$2 out=$3 limit=${4:-900}
 mkdir -p "$out" || exit 1
 find "$root" -exec touch -hd @0 {} +
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --reproducible -R 0:0 --quiet | gzip -1n) >"$out/initrd.gz" || exit 1

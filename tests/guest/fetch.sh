@@ -26,6 +26,7 @@ APT::Architecture "arm64";
 APT::Architectures { "arm64"; };
 APT::Sandbox::User "";
 Acquire::Languages "none";
+Acquire::Retries "5";
 Dir::State "$dir/apt";
 Dir::State::status "$dir/apt/status";
 Dir::Cache "$dir/apt/cache";
