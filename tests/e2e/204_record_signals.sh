@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 	unsigned x = 1;
 	long left = argc > 1 ? atol(argv[1]) : -1;
 	signal(SIGINT, on);
-	signal(SIGTERM, on);
+	signal(SIGTERM, on); /* before our number is told, which others wait for */
 	printf("%d\n", getpid());
 	fflush(stdout);
 	while (!stop && left--) x = turn(x);
@@ -26,11 +26,12 @@ int main(int argc, char **argv)
 	return stop ? 40 + stop : x == 0;
 }
 C
-wait_file() { for _ in $(seq 100); do [ -s "$1" ] && return 0; sleep 0.1; done; return 1; }
+# What is killed has run for a while: samples of its loop are in the file, whose head takes 35,000 bytes.
+sampled() { wait_until test -s "$1.out" && wait_until larger "$1.data" 300000; }
 readable() { perf report -i "$1" --stdio 2>perf.err | grep -q turn; }
 
 "$SKIDPROF" record --pmu sim -o term.data ./spin >term.out 2>term.err & rec=$!
-wait_file term.out && sleep 2
+sampled term
 kill -TERM $rec
 wait $rec
 ok $((! ($? == 55))) 'SIGTERM to the recorder reaches the program, whose status comes back'
@@ -41,7 +42,7 @@ ok $? 'the summary is printed after SIGTERM'
 
 # As a terminal does it: SIGINT to the whole group, once.
 setsid bash -c 'trap - INT; exec "$SKIDPROF" record --pmu sim -o int.data ./spin' >int.out 2>int.err & rec=$!
-wait_file int.out && sleep 2
+sampled int
 kill -INT $rec
 wait $rec
 ok $((! ($? == 42))) 'SIGINT ends the recording cleanly'
@@ -49,12 +50,13 @@ check 'its recording is readable' readable int.data
 
 # Ctrl-C on a terminal reaches program and recorder; the program must not get it twice.
 python3 - <<'P' >pty.out 2>&1
-import os, pty, sys, time
+import os, pty, re, sys, time
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(os.environ["SKIDPROF"], ["skidprof", "record", "-o", "pty.data", "./spin"])
 out = b""
-while b"\n" not in out.replace(b"no PMU\r\n", b""):
+# The program tells its number when it is ready for signals; the recorder speaks of other things.
+while not re.search(rb"^\d+\r$", out, re.M):
     out += os.read(fd, 4096)
 time.sleep(2)
 os.write(fd, b"\x03")
@@ -74,22 +76,20 @@ check 'the summary follows' grep -q 'samples' pty.out
 check 'that recording is readable' readable pty.data
 
 "$SKIDPROF" record --pmu sim -o kill.data ./spin >kill.out 2>kill.err & rec=$!
-wait_file kill.out && sleep 4
+sampled kill
 kill -KILL "$(head -1 kill.out)"
 wait $rec
 ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'what had arrived is written' readable kill.data
 
 # Enough work to outlive its recorder for a while, and an end of its own.
-"$SKIDPROF" record --pmu sim -o nine.data ./spin 150000 >nine.out 2>nine.err & rec=$!
-wait_file nine.out && sleep 5
+"$SKIDPROF" record --pmu sim -o nine.data ./spin 80000 >nine.out 2>nine.err & rec=$!
+sampled nine
 pid=$(head -1 nine.out)
 kill -KILL $rec
 wait $rec 2>/dev/null >&2
 check 'kill -9 of the recorder leaves a file that perf report reads' readable nine.data
 check 'kill -9 of the recorder leaves a file with samples' test "$(perf script -i nine.data 2>/dev/null | wc -l)" -gt 100
-for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.2; done
-! kill -0 "$pid" 2>/dev/null
-ok $? 'no stray process is left'
+check 'no stray process is left' wait_until ended "$pid"
 kill -KILL "$pid" 2>/dev/null
 exit 0

@@ -9,11 +9,16 @@ set -u
 	exit 77
 }
 R="$SKIDPROF record --pmu hardware"
+monotonic() { python3 -c 'import time; print(time.monotonic())'; } # in seconds
+# finished RECORDER FILE: it has been written, and closed.
+finished() { [ -s "$2" ] && ! readlink "/proc/$1/fd/"* 2>/dev/null | grep -q "/$2\$"; }
 
-# Half a second: about 70% of its time in `more`, the rest in `less`.
+# About 70% of its time in `more`, the rest in `less`: half a second of CPU time, or two SECONDS; with two SECONDS FILE
+# until FILE is there as well.
 build two <<'C'
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #define F __attribute__((noipa)) unsigned
 F more(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
 F less(unsigned n) { unsigned s = 1; while (n--) s = s * 7 + (s >> 2); return s; }
@@ -21,7 +26,7 @@ int main(int argc, char **argv)
 {
 	double s = argc > 1 ? atof(argv[1]) : 0.5;
 	unsigned x = 0;
-	while (clock() < s * CLOCKS_PER_SEC) x += more(70000) + less(30000);
+	while (clock() < s * CLOCKS_PER_SEC || (argc > 2 && access(argv[2], F_OK) < 0)) x += more(70000) + less(30000);
 	return x == 1;
 }
 C
@@ -85,9 +90,12 @@ if command -v perf >/dev/null; then
 	check 'maps carry the build id' sh -c "perf buildid-list -i two.data | grep -q $(readelf -n two | sed -n 's/ *Build ID: //p')"
 fi
 cp two gone
-( sleep 0.5; cp pages gone.new; mv gone.new gone ) &
-$R -q -e cpu-clock -o gone.data ./gone 0.8
-wait $!
+$R -q -e cpu-clock -o gone.data ./gone 0.1 replaced & rec=$!
+wait_until pgrep -P $rec -x gone >pid
+cp pages gone.new
+mv gone.new gone
+touch replaced
+wait $rec
 "$SKIDPROF" report --raw -i gone.data >gone.out 2>&1
 check 'a program that was replaced meanwhile is told' grep -qi 'build id' gone.out
 "$SKIDPROF" report --raw -i two.data >raw 2>&1
@@ -97,14 +105,22 @@ $R -q -o s.data -e cpu-clock sh -c 'exit 7'
 check 'the exit status is passed on' test $? -eq 7
 $R -q -o s.data -e cpu-clock sh -c 'kill -SEGV $$' 2>/dev/null
 check 'a signal that kills is passed on' test $? -eq 139
-$R -q -o s.data -e cpu-clock -D 200 ./two 0.6
+begun=$(monotonic)
+$R -q -o s.data -e cpu-clock -D 200 ./two 0.1 sampled & rec=$!
+wait_until larger s.data 20000
+touch sampled
+wait $rec
 if command -v perf >/dev/null; then
-	perf script -i s.data -F time,event,ip --show-task-events 2>/dev/null >delay.txt
-	# The delay counts from when the program is let go; its exec comes later, by what the scheduler takes.
-	check 'a delay leaves out what comes before' awk '/PERF_RECORD_COMM exec/ { exec = $1 } /cpu-clock/ { exit !($1 >= exec + 0.15) }' delay.txt
-	check 'and nothing after' test "$(grep -c cpu-clock delay.txt)" -gt 100
+	perf script -i s.data -F time,event 2>/dev/null | awk '/cpu-clock/ { sub(":", "", $1); print $1 }' >delay.txt
+	# Times are CLOCK_MONOTONIC's.
+	echo "# begun at $begun, first sample at $(head -1 delay.txt)"
+	check 'a delay leaves out what comes before' awk -v b="$begun" 'NR == 1 { exit !($1 >= b + 0.2 && $1 < b + 100) }' delay.txt
+	check 'and nothing after' test "$(wc -l <delay.txt)" -gt 100
 fi
-$R --duration 0.2 -e cpu-clock -o d.data sh -c './two 0.6; exit 3' 2>d.err
+$R --duration 0.2 -e cpu-clock -o d.data sh -c './two 0.1 over; exit 3' 2>d.err & rec=$!
+wait_until finished $rec d.data
+touch over
+wait $rec
 check '--duration leaves the program to its end' test $? -eq 3
 check '--duration is said' grep -q 'ended by --duration; the program ran on' d.err
 $R --max-size 16K -c 10000 -e cpu-clock -o d.data ./two 2>d.err
@@ -112,39 +128,45 @@ check '--max-size is said' grep -q 'ended by --max-size' d.err
 check '--max-size is kept' test "$(stat -c %s d.data)" -lt 20000
 
 # attach: the target must neither stop nor stay watched
-./two 3 & target=$!
+./two 0.1 detached & target=$!
 $R -p $target --duration 0.3 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a process' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'its symbols are found' sh -c '"$SKIDPROF" report --raw -i p.data 2>/dev/null | grep -q more'
 $R -t $target --duration 0.2 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a thread' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
-check 'the target runs on' sh -c "grep -qE '^State:.[RS]' /proc/$target/status"
+check 'the target runs on' sh -c "grep -qE '^State:.[RSD]' /proc/$target/status"
 check 'and is not traced' grep -q '^TracerPid:.0$' /proc/$target/status
 setsid bash -c 'trap - INT; exec "$SKIDPROF" record --pmu hardware -p '$target' -e cpu-clock -o i.data' 2>i.err & rec=$!
-for _ in $(seq 50); do [ -s i.data ] && break; sleep 0.1; done
-sleep 0.3
+wait_until larger i.data 20000
 kill -INT $rec
 wait $rec
 check 'Ctrl-C ends an attached recording well' grep -qE '^skidprof: [1-9][0-9]* samples' i.err
+touch detached
 wait $target
 check "the target's own status is its own" test $? -eq 0
 $R -p 4000000 -e cpu-clock -o p.data 2>p.err
 check 'no such process' grep -q 'no process 4000000' p.err
-sleep 0.4 & target=$!
-timeout 20 $R -q -p $target -e page-faults -o p.data 2>/dev/null
+rm p.data
+./two 0.1 attached & target=$!
+$R -q -p $target -e page-faults -o p.data 2>/dev/null & rec=$!
+wait_until grep -qs /two p.data # its maps: they come after all counters
+touch attached
+wait $rec
 check 'a recording ends with its target' test $? -eq 0
 
 if [ "$(id -u)" -eq 0 ]; then
-	./two 1 & target=$!
+	./two 0.1 seen & target=$!
 	$R -a --duration 0.4 -e cpu-clock -o a.data 2>a.err
 	check 'the whole system is sampled' grep -qE '^skidprof: [1-9][0-9]* samples' a.err
 	check 'other programs are found in it' sh -c '"$SKIDPROF" report --raw -i a.data 2>/dev/null | grep -q more'
+	touch seen
 	wait $target
 	$R -e context-switches -o cs.data sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' 2>cs.err
 	check 'context switches are sampled, though they happen in the kernel' grep -qE 'of context-switches:uk' cs.err
 	check 'each sleep is one' test "$(sed -n 's/.*(\([0-9]*\) of context-switches.*/\1/p' cs.err)" -ge 16
-	taskset -c 0 ./two 1 & target=$! # something to be seen there, also on an idle machine
+	taskset -c 0 ./two 0.1 seen0 & target=$! # something to be seen there, also on an idle machine
 	$R -C 0 --duration 0.2 -e cpu-clock -o a.data 2>/dev/null
+	touch seen0
 	wait $target
 	if command -v perf >/dev/null; then
 		check '-C keeps to its CPUs' test "$(perf script -i a.data -F cpu 2>/dev/null | tr -d '[] ' | sort -u)" = 000
@@ -181,15 +203,11 @@ C
 mkfifo go
 $R -e page-faults -o lost.data ./many <go 2>lost.err & rec=$!
 exec 9>go
-until_true() { for _ in $(seq 200); do eval "$1" && return; sleep 0.05; done; }
-many=
-until_true 'many=$(pgrep -nx many)'
-recorder=$(awk '/^PPid:/ { print $2 }' "/proc/$many/status")
-sleep 0.3
-kill -STOP "$recorder"
+wait_until pgrep -P $rec -x many >pid
+kill -STOP $rec
 echo >&9
-until_true 'grep -q "^State:.Z" /proc/$many/status'
-kill -CONT "$recorder"
+wait_until ended "$(cat pid)"
+kill -CONT $rec
 wait $rec
 exec 9>&-
 echo "# $(grep -h samples lost.err | tr '\n' ' ')"
@@ -197,13 +215,13 @@ check 'lost samples are reported' grep -q 'were lost because the buffers were fu
 check 'all of them' test "$(sed -n 's/.* warning: \([0-9]*\) samples.*/\1/p; s/.*: \([0-9]*\) samples (.*/\1/p' lost.err | awk '{ n += $1 } END { print n }')" -ge 40000
 
 # A recorder that is killed: the file up to then can be read, the program runs on.
-$R -q -e cpu-clock -o nine.data ./two 4 & rec=$!
-sleep 2
+$R -q -e cpu-clock -o nine.data ./two 0.1 never & rec=$!
+wait_until larger nine.data 20000
+child=$(pgrep -P $rec -x two)
 kill -9 $rec
 wait $rec 2>/dev/null
-child=$(pgrep -f '^./two 4$' | head -1)
-check 'the program survives its recorder' test -n "$child"
-[ -n "$child" ] && kill "$child"
+check 'the program survives its recorder' runs "$child"
+kill "$child"
 "$SKIDPROF" report --raw -i nine.data >nine.out 2>&1
 check "a killed recorder's file can be read" grep -q more nine.out
 

@@ -42,7 +42,7 @@ mkdir -p "root$PWD" && mv two.kept "root$PWD/two"
 check '--symfs finds the one that was recorded' sh -c '"$SKIDPROF" report -i two.data --symfs root >out 2>err; grep -q "mix (inlined)" out'
 mv "root$PWD/two" two
 
-if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two >/dev/null 2>&1; then
+if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two 60000000 >/dev/null 2>&1; then
 	check "perf's cpu-clock recording" status 0 "$SKIDPROF" report -i clock.data
 	check 'its first line says clock' sh -c 'head -1 out | grep -q "^# clock, no PMU; cpu-clock"'
 	check 'that instructions lack is said' has out '# no instructions were counted and no bursts taken'

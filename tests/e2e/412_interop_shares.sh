@@ -45,7 +45,7 @@ record() # FILE OPTION...
 {
 	local file=$1
 	shift
-	perf record -q -F 5000 -o "$file" "$@" ./two >/dev/null 2>err
+	perf record -q -F 5000 -o "$file" "$@" ./two 60000000 >/dev/null 2>err
 }
 record plain.data -e cpu-clock || {
 	echo "skipped: perf can't record cpu-clock here"
@@ -53,7 +53,7 @@ record plain.data -e cpu-clock || {
 }
 record g.data -e cpu-clock -g
 record z.data -e cpu-clock -z
-perf record -q -F 5000 -e cpu-clock -o - sh -c './two >&2' 2>/dev/null >pipe.data
+perf record -q -F 5000 -e cpu-clock -o - sh -c './two 60000000 >&2' 2>/dev/null >pipe.data
 for mode in plain g z pipe; do
 	check "perf record, $mode: our shares are perf's" shares $mode.data
 done

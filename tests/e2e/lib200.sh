@@ -29,4 +29,20 @@ build()
 near() { awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(b > 0 && d <= b * p / 100) }'; }
 # total FILE EVENT: the event's sum over the samples of a file, as perf reads it.
 total() { perf script -i "$1" -F event,period 2>/dev/null | awk -v e="$2:" '{ sub(/:u?:?$/, ":", $2); sub(/:.*$/, ":", $2) } $2 == e { n += $1 } END { printf "%d\n", n }'; }
+# wait_until COMMAND...: until it succeeds.  The limit is for what will never come, not for a busy machine.
+wait_until()
+{
+	local end=$((SECONDS + 120))
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "# waited two minutes in vain: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+larger() { [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -gt "$2" ]; } # FILE BYTES
+# A process that has ended is a zombie until its parent gets to it, and init may never do.
+runs() { grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # PID
+ended() { ! runs "$1"; }
 cd "$SCRATCH" || exit 1
