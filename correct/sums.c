@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,11 @@ enum {
 	MAX_EVENTS_SUMMED = 64 /* events whose group values are followed */
 };
 
+/* Counts of a task at its last interrupt, and at the one before. */
 struct last_values {
-	uint64_t value[MAX_EVENTS_SUMMED];
+	uint64_t value[MAX_EVENTS_SUMMED], before[MAX_EVENTS_SUMMED];
 	size_t skid; /* where its last skid is, + 1 */
+	int event;   /* of the last sample */
 };
 
 struct collect {
@@ -121,6 +124,20 @@ static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
 	return false;
 }
 
+/* How long the other event's overflow has waited: what it counted since, at the cycles a count took since the interrupt before. */
+static double waited_cyc(const struct recording *r, const struct last_values *last, int event)
+{
+	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)event)->attr;
+	double cyc, counts;
+
+	if (event >= MAX_EVENTS_SUMMED || attr->freq || !attr->sample_period)
+		return NAN;
+	cyc = (double)(int64_t)(last->value[r->cyc_event] - last->before[r->cyc_event]);
+	counts = (double)(int64_t)(last->value[event] - last->before[event]);
+	return counts > 0 && cyc > 0 ? (double)(last->value[event] % attr->sample_period) * cyc / counts
+	                             : NAN;
+}
+
 /*
  * eq. 9: with a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
  * event at the same count of cycles is of the same interrupt; it may come before or after.
@@ -139,14 +156,19 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 	last = &c->last.v[task];
 	if (attr->freq || !attr->sample_period)
 		return 0;
-	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), last->value[r->cyc_event] == cyc };
+	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), NAN,
+		                   last->value[r->cyc_event] == cyc };
 	if (rec->event != r->cyc_event) {
-		if (seen.shared && last->skid)
+		if (seen.shared && last->skid) {
 			c->skids.v[last->skid - 1].shared = true;
+			c->skids.v[last->skid - 1].other_cyc = waited_cyc(r, last, rec->event);
+		}
 		return 0;
 	}
 	if (c->skids.n >= MAX_SKIDS)
 		return 0;
+	if (seen.shared)
+		seen.other_cyc = waited_cyc(r, last, last->event);
 	last->skid = c->skids.n + 1;
 	return vec_push(&c->skids, seen);
 }
@@ -187,7 +209,7 @@ static long task_of(struct collect *c, const struct recording *r, const struct p
 {
 	long task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
 
-	if (task >= 0 && (size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ { 0 } }) < 0)
+	if (task >= 0 && (size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ 0 }) < 0)
 		return -SP_ENOMEM;
 	return task;
 }
@@ -195,14 +217,21 @@ static long task_of(struct collect *c, const struct recording *r, const struct p
 static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
 {
 	const struct pd_sample *s = &rec->sample;
+	struct last_values *last = &c->last.v[task];
+	uint64_t cyc;
 
+	last->event = rec->event;
+	/* Of two samples of one interrupt the second has nothing new to say. */
+	if (r->cyc_event >= 0 && r->cyc_event < MAX_EVENTS_SUMMED && read_value(s, r->cyc_event, &cyc) &&
+	    cyc != last->value[r->cyc_event])
+		memcpy(last->before, last->value, sizeof(last->before));
 	for (size_t i = 0; i < s->n_values; i++) {
 		int event = s->values[i].event;
 
 		if (event < 0)
 			continue;
 		if (event < MAX_EVENTS_SUMMED)
-			c->last.v[task].value[event] = s->values[i].value;
+			last->value[event] = s->values[i].value;
 		c->events[event].multiplexed |= is_part(r, s, event);
 	}
 }
@@ -267,7 +296,11 @@ int sums_collect(struct recording *r, struct sums *out)
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);
 		goto out;
 	}
-	skid_unshare(c.skids.v, c.skids.n, skid_cyc);
+	err = skid_unshare(c.skids.v, c.skids.n, skid_cyc);
+	if (err < 0) {
+		free(skid_cyc);
+		goto out;
+	}
 	drop_unplaced(&c.seen);
 	drop_unplaced(&c.runs);
 	if (c.sums.n)

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/skid/shift.h"
+#include "profiler/base/err.h"
+
+enum { ROUNDS = 8 }; /* the estimate moves by less than a cycle after five */
+
+static int shorter_first(const void *a, const void *b)
+{
+	const struct skid_seen *x = a, *y = b;
+
+	if (x->s_cyc != y->s_cyc)
+		return x->s_cyc < y->s_cyc ? -1 : 1;
+	/* Of equals those that were over: the others lasted longer. */
+	if (x->shared != y->shared)
+		return (int)x->shared - (int)y->shared;
+	return (x->other_cyc > y->other_cyc) - (x->other_cyc < y->other_cyc);
+}
+
+/* How many of the sorted skids are below s. */
+static size_t below(const struct skid_seen *seen, size_t n, double s)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (seen[mid].s_cyc < s)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * The hazard near s: the share of the skids lasting that long that ends within a cycle, over a band of a twentieth to both
+ * sides, as the other's skid is known no better.  hazard[i] is the sum over seen[0..i).  But for the one at skip.
+ */
+static double hazard_at(const struct skid_seen *seen, size_t n, const double *hazard, double s, size_t skip)
+{
+	double half = fmax(2, s / 20);
+	size_t from = below(seen, n, s - half), to = below(seen, n, s + half);
+	double sum = hazard[to] - hazard[from];
+
+	if (skip >= from && skip < to)
+		sum -= hazard[skip + 1] - hazard[skip];
+	return fmax(sum, 0) / half;
+}
+
+/* The probability that a shared interrupt came for the cycles: of the two waits the one that ended. */
+static void share_out(const struct skid_seen *seen, size_t n, const double *hazard, double *own)
+{
+	for (size_t i = 0; i < n; i++) {
+		double mine, theirs;
+
+		if (!seen[i].shared || !isfinite(seen[i].other_cyc))
+			continue;
+		mine = hazard_at(seen, n, hazard, seen[i].s_cyc, i);
+		theirs = hazard_at(seen, n, hazard, seen[i].other_cyc, n);
+		own[i] = mine + theirs > 0 ? mine / (mine + theirs) : 0.5;
+	}
+}
+
+/* Kaplan-Meier, with skids that end in part. */
+static void quantiles(const struct skid_seen *seen, size_t n, const double *own, double *out)
+{
+	double left = 1;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		left *= 1 - own[i] / (double)(n - i);
+		/* A little more, so that rounding moves none. */
+		while (k < n && ((double)k + 0.5) / (double)n <= 1 - left + 1e-9)
+			out[k++] = seen[i].s_cyc;
+	}
+	while (k < n)
+		out[k++] = seen[n - 1].s_cyc;
+}
+
+int skid_unshare(struct skid_seen *seen, size_t n, double *out)
+{
+	double *own = malloc((n + 1) * sizeof(*own)), *hazard = malloc((n + 1) * sizeof(*hazard));
+	bool shared = false;
+
+	if (!own || !hazard) {
+		free(own);
+		free(hazard);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu skids", n);
+	}
+	if (n)
+		qsort(seen, n, sizeof(*seen), shorter_first);
+	for (size_t i = 0; i < n; i++) {
+		own[i] = seen[i].shared ? 0.5 : 1;
+		shared |= seen[i].shared && isfinite(seen[i].other_cyc);
+	}
+	for (int round = 0; shared && round < ROUNDS; round++) {
+		hazard[0] = 0;
+		for (size_t i = 0; i < n; i++)
+			hazard[i + 1] = hazard[i] + own[i] / (double)(n - i);
+		share_out(seen, n, hazard, own);
+	}
+	quantiles(seen, n, own, out);
+	free(own);
+	free(hazard);
+	return 0;
+}
