@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""accuracy.py DIR: the table of tests/stat/accuracy.sh from its files GROUP.PROGRAM.SEED.VARIANT.METHOD.json.
+"""accuracy.py DIR CORE: the table of tests/stat/accuracy.sh from its files GROUP.PROGRAM.SEED.VARIANT.METHOD.json.
 
 Errors are of functions (inlined ones are functions too) of at least 1% of the true instructions.  "mean" is over all of
 them, "worst" is the worst of all; the number after +- is the standard deviation over seeds of the same figure of one
@@ -27,7 +27,7 @@ GROUPS = {
     "heldout": "Random programs, held out",
     "tune": "Random programs, for development",
 }
-METHODS = ["raw", "loops", "flow", "path", "full"]
+METHODS = ["raw", "loops", "flow", "path", "full", "raw by line", "full by line", "raw by insn", "full by insn"]
 MIN_SHARE = 0.01
 
 
@@ -42,8 +42,8 @@ class Tally:
 
     def add(self, seed, result, method):
         # compare --method raw shows the raw counts in both columns; take the one that is always raw.
-        raw = method == "raw"
-        functions = result["functions"]
+        raw = method.startswith("raw")
+        functions = next(result[k] for k in ("functions", "lines", "instructions") if k in result)
         total = sum(f["truth"] for f in functions)
         self.eps[seed].append(result["eps_raw" if raw else "eps_fixed"])
         for f in functions:
@@ -90,16 +90,58 @@ def share(part, whole):
     return "%.1f%%" % (100 * part / whole) if whole else "-"
 
 
-def load(folder):
+def quantile_of(bins, p):
+    """The p-quantile of S as it is drawn: a bin is "skid FROM TO WEIGHT", S evenly in [FROM, TO)."""
+    left = p * sum(w for _, _, w in bins)
+    for low, high, weight in bins:
+        if weight >= left:
+            return low + (high - low) * left / weight
+        left -= weight
+    return bins[-1][1]
+
+
+class Skid:
+    """Median and 90th percentile of S as measured in each recording (eq. 9), against the core file they were drawn from."""
+
+    def __init__(self, core):
+        with open(core) as f:
+            bins = [tuple(map(float, l.split()[1:4])) for l in f if l.split()[:1] == ["skid"]]
+        self.drawn = {"median_cyc": quantile_of(bins, 0.5), "p90_cyc": quantile_of(bins, 0.9)}
+        self.errors = {k: [] for k in self.drawn}
+
+    def add(self, result):
+        for k, v in self.drawn.items():
+            measured = result["meta"]["skid"].get(k)
+            self.errors[k].append(abs(measured / v - 1) if measured else 1.0)
+
+    def print(self):
+        print("S as measured against S as drawn, over %d recordings" % len(self.errors["p90_cyc"]))
+        for k, name in (("median_cyc", "median"), ("p90_cyc", "90th percentile")):
+            e = self.errors[k]
+            print("  %-16s mean error %.2f%%, worst %.2f%%" % (name, 100 * statistics.mean(e), 100 * max(e)))
+
+
+def rows_of(result, method):
+    """A comparison by line or instruction has two rows: nobody runs --method raw for it."""
+    if method.startswith("full-by-"):
+        by = method[len("full-by-"):]
+        return ["raw by " + by, "full by " + by]
+    return [method]
+
+
+def load(folder, skid):
     tallies, broken = defaultdict(Tally), []
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         group, program, seed, variant, method, _ = os.path.basename(path).split(".")
         try:
             with open(path) as f:
                 result = json.load(f)
-            if not result["functions"]:
+            if not result.get("functions", True):
                 raise ValueError("no functions")
-            tallies[group, variant, method].add(seed, result, method)
+            for row in rows_of(result, method):
+                tallies[group, variant, row].add(seed, result, row)
+            if method == "full" and variant in ("plain", "branches"):
+                skid.add(result)
         except (ValueError, KeyError, TypeError) as e:
             broken.append("%s: %s" % (os.path.basename(path), e))
     for path in sorted(glob.glob(os.path.join(folder, "*.fail"))):
@@ -109,7 +151,8 @@ def load(folder):
 
 
 def main():
-    tallies, broken = load(sys.argv[1])
+    skid = Skid(sys.argv[2])
+    tallies, broken = load(sys.argv[1], skid)
     head = ["", "recordings", "mean error", "worst error", "eps", "holds", "fixed", "false"]
     widths = [30, 10, 16, 17, 16, 7, 7, 7]
 
@@ -125,6 +168,8 @@ def main():
             print("%s, %s" % (group_name, variant_name))
             for method, tally in rows:
                 line(["  " + method] + tally.row())
+    if skid.errors["p90_cyc"]:
+        skid.print()
     print("\n%d recordings or comparisons failed%s" % (len(broken), ":" if broken else "."))
     for b in broken[:40]:
         print("  " + b[:200])
