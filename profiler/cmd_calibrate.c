@@ -80,12 +80,14 @@ static int find_format(const char *name, const struct format **out)
 static int calibrate(const struct options *o, struct calibration *c)
 {
 	struct cliff_native *n = NULL;
-	int err = cliff_native_open(&n);
+	int err = calibration_against(o->against, c);
 
+	if (err == 0)
+		err = cliff_native_open(&n);
 	if (err == 0)
 		err = calibration_measure(n, o->quick, c);
 	if (err == 0)
-		err = calibration_fit(cliff_native_arena(n), o->against, c);
+		err = calibration_fit(cliff_native_arena(n), c);
 	cliff_native_close(n);
 	return err;
 }

@@ -47,13 +47,14 @@ int calibration_choose(const char *glob, struct calibration *out);
 int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c);
 
 /*
- * Fit a simulated core to what was measured.
- *
- * arena    what the cliffs walk over.
- * against  name or path of the core file to begin with; NULL = the default one.
- * What sim_core_load and fit_config return.
+ * The core that the fit begins with: name or path of its file, NULL = the
+ * default one.  Before anything is measured, so that a wrong name costs no
+ * time.  What sim_core_load and sim_config_parse return.
  */
-int calibration_fit(struct cliff_arena *arena, const char *against, struct calibration *c);
+int calibration_against(const char *word, struct calibration *c);
+
+/* Fit that core to what was measured; arena: what the cliffs walk over.  What fit_config returns. */
+int calibration_fit(struct cliff_arena *arena, struct calibration *c);
 
 /* The fitted core as a file for record --core; a page with a plot of every cliff.  -SP_EIO. */
 int calibration_write_core(const struct calibration *c, const char *path);

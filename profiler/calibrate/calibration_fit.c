@@ -11,8 +11,9 @@
 #include "profiler/base/log.h"
 #include "profiler/pmu/core.h"
 
-static int load_core(const char *word, struct calibration_fit *f)
+int calibration_against(const char *word, struct calibration *c)
 {
+	struct calibration_fit *f = &c->fit;
 	struct sim_core core = { 0 };
 	int err;
 
@@ -66,15 +67,14 @@ static double seconds_now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int calibration_fit(struct cliff_arena *arena, const char *against, struct calibration *c)
+int calibration_fit(struct cliff_arena *arena, struct calibration *c)
 {
 	struct calibration_fit *f = &c->fit;
 	struct cliff_model *m = NULL;
 	double begin = seconds_now();
 	int err;
 
-	if ((err = load_core(against, f)) < 0 || (err = make_rows(c)) < 0 ||
-	    (err = cliff_model_open(arena, &m)) < 0)
+	if ((err = make_rows(c)) < 0 || (err = cliff_model_open(arena, &m)) < 0)
 		return err;
 	if (c->core_ghz > 0)
 		f->config.freq_ghz = c->core_ghz;

@@ -69,10 +69,12 @@ struct cliff {
 	bool is_shared; /* with other users of the machine: never better than weak */
 	bool integer;   /* a count of something: its exact value matters */
 	uint16_t from, to, step;
-	double amount;          /* see enum cliff_method */
-	const char *setup;      /* run once, before the loop; may be NULL */
-	const char *base;       /* of a pair: without the feature */
-	const char *snippet;    /* see asm_text; of CLIFF_MISSES: the filler */
+	double amount;       /* see enum cliff_method */
+	const char *setup;   /* run once, before the loop; may be NULL */
+	const char *base;    /* of a pair: without the feature */
+	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
+	const char
+	        *miss; /* of CLIFF_MISSES: the miss and what hangs on it, {w} walks; NULL: "mov {w},[{w}]" */
 	const char *behind;     /* a capacity that the fillers use up too, see cliff_attribute; may be NULL */
 	uint8_t behind_percent; /* how near its place is the same place */
 	const char *params;     /* keys of the core file that it speaks of, separated by blanks; "" = none */

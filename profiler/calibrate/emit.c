@@ -65,13 +65,15 @@ static int emit_streams(struct asm_buf *b, const struct cliff *c, uint32_t p)
 
 static int emit_misses(struct asm_buf *b, const struct cliff *c, uint32_t p)
 {
-	int err = asm_text(b, "mov r14,[r14]", 0);
+	const char *miss = c->miss ? c->miss : "mov {w},[{w}]";
+	int err = 0;
 
-	if (err == 0)
-		err = repeat(b, c->snippet, p, true);
-	if (err == 0)
-		err = asm_text(b, "mov r15,[r15]", 0);
-	return err < 0 ? err : repeat(b, c->snippet, p, true);
+	for (uint32_t w = 0; w < 2 && err == 0; w++) {
+		err = asm_text(b, miss, w);
+		if (err == 0)
+			err = repeat(b, c->snippet, p, true);
+	}
+	return err;
 }
 
 /* The functions lie ahead of the loop's code: first[k] calls first[k - 1]. */

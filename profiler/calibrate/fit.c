@@ -21,6 +21,8 @@ static const double ABSENT_COST = 1;
 static const double CURVE_WEIGHT = 0.5;
 /* What is nearer by less than this, of a distance of 1 = a factor of e, is as near: noise moves nothing. */
 static const double LEAST_GAIN = 1e-4;
+/* A class that is as near as that is not tied to its ports in another way. */
+static const double NEAR_ENOUGH = 0.01;
 
 /* ---- how near two curves are ---- */
 
@@ -135,6 +137,16 @@ static int try_value(void *user, int64_t v)
 	return 1;
 }
 
+/* A value; and when it is no better, that value less what the row is then off by. */
+static int try_and_correct(struct search *s, const struct fit_row *r, double v)
+{
+	int tries = s->tries, better = try_value(s, llround(v));
+
+	if (better != 0 || s->tries == tries || !(r->after_is.value > 0))
+		return better;
+	return try_value(s, llround(v + r->real_is.value - r->after_is.value));
+}
+
 /* In proportion to, and at the distance of, what the row's number is off by. */
 static int try_guesses(struct search *s)
 {
@@ -142,23 +154,25 @@ static int try_guesses(struct search *s)
 
 	for (size_t i = 0; i < s->f->n; i++) {
 		struct fit_row *r = &s->f->rows[i];
-		double v = (double)knob_get(s->knob, &s->best), cost = 0;
+		double v = (double)knob_get(s->knob, &s->best), cost = 0, real = r->real_is.value, after;
 
 		if (!speaks_of(r->cliff, s->key) || row_weight(r) <= 0)
 			continue;
 		if ((err = row_cost(s->f, r, &s->best, &cost)) < 0)
 			return err;
-		if (!(r->real_is.value > 0))
+		/* What is tried next puts its own there. */
+		after = r->after_is.value;
+		if (!(real > 0))
 			continue;
-		/* A limit that is not felt says nothing by its error: try what the row says outright. */
-		if ((err = try_value(s, llround(r->real_is.value))) < 0 ||
-		    (err = try_value(s, llround(v + r->real_is.value))) < 0)
+		/* What is not felt says nothing by its error: try what the row says outright, a rate as cycles. */
+		if ((err = try_and_correct(s, r, real)) < 0 || (err = try_and_correct(s, r, v + real)) < 0 ||
+		    (err = try_value(s, llround(1 / real))) < 0)
 			return err;
-		if (!(r->after_is.value > 0))
+		if (!(after > 0))
 			continue;
-		if ((err = try_value(s, llround(v * r->real_is.value / r->after_is.value))) < 0 ||
-		    (err = try_value(s, llround(v * r->after_is.value / r->real_is.value))) < 0 ||
-		    (err = try_value(s, llround(v + r->real_is.value - r->after_is.value))) < 0)
+		if ((err = try_value(s, llround(v * real / after))) < 0 ||
+		    (err = try_value(s, llround(v * after / real))) < 0 ||
+		    (err = try_value(s, llround(v + real - after))) < 0)
 			return err;
 	}
 	return 0;
@@ -194,6 +208,8 @@ static int turn(const struct fit *f, const char *key, const struct knob *knob, b
 
 	if ((err = key_cost(f, key, f->config, &s.cost)) < 0)
 		return err;
+	if (knob->kind == KNOB_CHOICE && s.cost < NEAR_ENOUGH)
+		return 0;
 	s.tried[s.tries++] = before;
 	for (int i = 0; i < GUESSES && err == 0; i++) {
 		double cost = s.cost;
@@ -203,7 +219,7 @@ static int turn(const struct fit *f, const char *key, const struct knob *knob, b
 			break;
 	}
 	if (err == 0)
-		err = knob->kind == KNOB_CHOICE ? knob_try_all(knob, try_value, &s) : walk_downhill(&s);
+		err = knob->kind == KNOB_CHOICE ? knob_try_all(try_value, &s) : walk_downhill(&s);
 	if (err < 0)
 		return err;
 	*moved |= knob_get(knob, &s.best) != before;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { BIND_BITS = 5, MOST_BIND = 3, MOST_TIED = 8 };
+
 static struct knob of_class(enum knob_kind kind, int id, int64_t min, int64_t max)
 {
 	return (struct knob){ kind, (size_t)id, min, max };
@@ -29,11 +31,16 @@ size_t knobs_of(const char *key, const struct sim_config *c, struct knob out[KNO
 	if (strncmp(key, "class.", 6) || (id = sim_class_find(key + 6)) < 0)
 		return 0;
 	out[0] = of_class(KNOB_LATENCY, id, 0, 200);
-	out[1] = of_class(KNOB_CHOICE, id, 0, 3);
 	pipelined = c->cls[id].occupancy_16 <= 16;
-	out[pipelined ? 2 : 3] = of_class(KNOB_PORTS, id, 1, SIM_MAX_PORTS);
-	out[pipelined ? 3 : 2] = of_class(KNOB_OCCUPANCY, id, 16, 255 * 16);
+	out[pipelined ? 1 : 2] = of_class(KNOB_PORTS, id, 1, SIM_MAX_PORTS);
+	out[pipelined ? 2 : 3] = of_class(KNOB_CHOICE, id, 0, knob_choice(SIM_MAX_PORTS, SIM_MAX_PORTS));
+	out[pipelined ? 3 : 1] = of_class(KNOB_OCCUPANCY, id, 16, 255 * 16);
 	return 4;
+}
+
+int64_t knob_choice(int64_t n_ports, int64_t bind)
+{
+	return n_ports << BIND_BITS | bind;
 }
 
 int64_t knob_clamp(const struct knob *k, int64_t v)
@@ -57,7 +64,7 @@ int64_t knob_get(const struct knob *k, const struct sim_config *c)
 	case KNOB_OCCUPANCY:
 		return cls->occupancy_16;
 	case KNOB_CHOICE:
-		return cls->bind;
+		return knob_choice(__builtin_popcount(cls->ports), cls->bind);
 	case KNOB_SLOTS:
 		return cls->slots_milli;
 	}
@@ -114,6 +121,21 @@ static bool can_tie(const struct sim_class_config *c, int64_t bind)
 	       (n && n % bind == 0 && n > bind && c->ports >> __builtin_ctz(c->ports) == (1u << n) - 1);
 }
 
+static bool set_tie(struct sim_config *c, int id, int64_t v)
+{
+	struct sim_class_config *cls = &c->cls[id], was = *cls;
+	int64_t bind = v & ((1 << BIND_BITS) - 1);
+
+	if (!set_ports(c, id, v >> BIND_BITS))
+		return false;
+	if (can_tie(cls, bind)) {
+		cls->bind = (uint32_t)bind;
+		return true;
+	}
+	*cls = was;
+	return false;
+}
+
 bool knob_set(const struct knob *k, struct sim_config *c, int64_t v)
 {
 	struct sim_class_config *cls = &c->cls[k->at < SIM_N_CLASSES ? k->at : 0];
@@ -139,10 +161,7 @@ bool knob_set(const struct knob *k, struct sim_config *c, int64_t v)
 		cls->occupancy_16 = as;
 		return true;
 	case KNOB_CHOICE:
-		if (!can_tie(cls, v))
-			return false;
-		cls->bind = as;
-		return true;
+		return set_tie(c, (int)k->at, v);
 	case KNOB_SLOTS:
 		cls->slots_milli = as;
 		return true;
@@ -150,13 +169,14 @@ bool knob_set(const struct knob *k, struct sim_config *c, int64_t v)
 	return false;
 }
 
-int knob_try_all(const struct knob *k, knob_try_fn *fn, void *user)
+int knob_try_all(knob_try_fn *fn, void *user)
 {
-	for (int64_t v = k->min; v <= k->max; v++) {
-		int err = fn(user, v);
+	for (int64_t n = 1; n <= MOST_TIED; n++)
+		for (int64_t bind = 0; bind <= MOST_BIND && bind < n; bind++) {
+			int err = bind && n % bind ? 0 : fn(user, knob_choice(n, bind));
 
-		if (err < 0)
-			return err;
-	}
+			if (err < 0)
+				return err;
+		}
 	return 0;
 }

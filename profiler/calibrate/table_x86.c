@@ -20,6 +20,11 @@
 	.cls = CLIFF_CAPACITY, .unit = what, .shape = CLIFF_MISSES, .method = CLIFF_KNEE, .integer = true, \
 	.is_far = true, .from = 20, .to = most, .step = 20, .amount = ahead, .snippet = text
 #define WINDOW(text, most, ahead) WINDOW_OF("entries", text, most, ahead)
+/* Fillers that wait for the miss before them: the next one is held up by what keeps those that can't be executed yet. */
+#define WAITING(before, text)                                                                          \
+	.cls = CLIFF_CAPACITY, .unit = "entries", .shape = CLIFF_MISSES, .method = CLIFF_KNEE,         \
+	.integer = true, .is_far = true, .from = 8, .to = 320, .step = 8, .amount = 0, .miss = before, \
+	.snippet = text
 #define FOOTPRINT(of)                                                                                 \
 	.cls = CLIFF_CAPACITY, .unit = "KB", .shape = CLIFF_CHASE, .method = CLIFF_FILL, .scale = of, \
 	.integer = true, .snippet = "mov r14,[r14]"
@@ -89,9 +94,11 @@ static const struct cliff cliffs[] = {
 	  .isolates = "a load that hits the first-level cache, its index scaled" },
 	{ "forward-latency", CHAIN("mov [r13+64],rax; mov rax,[r12-4032]"), .params = "forward_cyc",
 	  .isolates = "from store to load, through another base register (so not renamed away)" },
+	{ "forward-fail-latency", CHAIN("mov [r13+64],rax; mov rax,[r12-4028]"), .params = "forward_fail_cyc",
+	  .isolates = "the same where half of what is loaded is not in the store" },
 	{ "atomic-latency", CHAIN("lock add [r13+64],r11"), .params = "class.atomic",
 	  .isolates = "a locked addition in memory" },
-	{ "l2-latency", WALK(CLIFF_OF_L2), .from = 12, .to = 36, .step = 6, .params = "l2_latency_cyc",
+	{ "l2-latency", WALK(CLIFF_OF_L2), .from = 20, .to = 44, .step = 6, .params = "l2_latency_cyc",
 	  .isolates = "a load that hits the second-level cache" },
 	{ "l3-latency", WALK(CLIFF_OF_L2), .from = 200, .to = 400, .step = 50, .is_shared = true,
 	  .params = "l3_latency_cyc", .isolates = "a load that hits the third-level cache" },
@@ -169,6 +176,18 @@ static const struct cliff cliffs[] = {
 	  .isolates = "additions of both kinds in turn: where the files share a limit" },
 	{ "mixed-window", WINDOW_OF("fours", "mov {r},[r13+{d}]; add {r},{r}; addsd {x},xmm14; nop", 200, 0),
 	  .params = "", .isolates = "four kinds of filler in turn" },
+	{ "int-scheduler", WAITING(NULL, "cmp r14,r15"), .behind = "flag-regs", .behind_percent = 2,
+	  .params = "int_scheduler", .isolates = "integer operations that wait for operands" },
+	{ "fp-scheduler",
+	  WAITING("movq xmm13,{w}; movq {w},xmm13; mov {w},[{w}]; movq xmm12,{w}", "paddd {x},xmm12"),
+	  .params = "fp_scheduler",
+	  .isolates = "vector operations that wait for operands and hold up those that need not" },
+	{ "fp-queue", WAITING("mov {w},[{w}]; movq xmm12,{w}", "paddd {x},xmm12"), .behind = "fp-regs",
+	  .behind_percent = 2, .params = "fp_queue",
+	  .isolates = "vector operations that wait for operands, in their scheduler or before it" },
+	{ "address-scheduler", WAITING("mov {w},[{w}]; mov rbx,{w}; and rbx,r11", "movsd {x},[r13+rbx+{d}]"),
+	  .behind = "load-queue", .behind_percent = 2, .params = "address_scheduler",
+	  .isolates = "loads that wait for their address" },
 	{ "l1-size", FOOTPRINT(CLIFF_OF_L1), .from = 50, .to = 200, .step = 8, .params = "l1_kb l1_ways",
 	  .isolates = "size of the first-level data cache" },
 	{ "l2-size", FOOTPRINT(CLIFF_OF_L2), .from = 30, .to = 200, .step = 10, .params = "l2_kb l2_ways",

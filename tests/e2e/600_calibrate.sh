@@ -69,6 +69,8 @@ check 'as a core file that record takes' "$SKIDPROF" record -q --pmu sim --core 
 check 'and a page that names every cliff' grep -q '<b>fdiv64-latency</b>' fit.html
 check 'and fetches nothing' sh -c '! grep -qE "(src|href)=|url\(" fit.html'
 check 'a core that is none' status 1 "$SKIDPROF" calibrate --quick --only add-latency --against /dev/null
+# Measuring everything takes more than a minute.
+check 'which is said before anything is measured' status 1 timeout 40 "$SKIDPROF" calibrate --against /dev/null
 check 'a place that can not be written' status 1 "$SKIDPROF" calibrate --quick --only add-latency -o /nowhere/x.core
 check 'a misspelt row' status 2 "$SKIDPROF" calibrate --only imul-latencx
 check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err

@@ -34,18 +34,23 @@ static void ports_are_taken_from_those_of_the_same_part(void **state)
 	read_core("zen5", &c);
 	/* class.bits has 0,1,2 of the integer ports 0 to 5; class.alu all of them. */
 	assert_int_equal(knobs_of("class.bits", &c, knobs), 4);
-	assert_int_equal(knobs[2].kind, KNOB_PORTS);
-	assert_int_equal(knob_get(&knobs[2], &c), 3);
-	assert_true(knob_set(&knobs[2], &c, 5));
+	assert_int_equal(knobs[1].kind, KNOB_PORTS);
+	assert_int_equal(knob_get(&knobs[1], &c), 3);
+	assert_true(knob_set(&knobs[1], &c, 5));
 	assert_int_equal(c.cls[SIM_C_BITS].ports, 0x1f);
-	assert_true(knob_set(&knobs[2], &c, 2));
-	assert_int_equal(knob_get(&knobs[2], &c), 2);
+	assert_true(knob_set(&knobs[1], &c, 2));
+	assert_int_equal(knob_get(&knobs[1], &c), 2);
 	/* Six ports can be tied in twos and threes, not in fours. */
 	knobs_of("class.alu", &c, knobs);
-	assert_int_equal(knobs[1].kind, KNOB_CHOICE);
-	assert_true(knob_set(&knobs[1], &c, 3));
-	assert_false(knob_set(&knobs[1], &c, 4));
+	assert_int_equal(knobs[2].kind, KNOB_CHOICE);
+	assert_true(knob_set(&knobs[2], &c, knob_choice(6, 3)));
+	assert_false(knob_set(&knobs[2], &c, knob_choice(6, 4)));
 	assert_int_equal(c.cls[SIM_C_ALU].bind, 3);
+	assert_int_equal(knob_get(&knobs[2], &c), knob_choice(6, 3));
+	/* Both at a time: four of them, in twos. */
+	assert_true(knob_set(&knobs[2], &c, knob_choice(4, 2)));
+	assert_int_equal(__builtin_popcount(c.cls[SIM_C_ALU].ports), 4);
+	assert_int_equal(c.cls[SIM_C_ALU].bind, 2);
 }
 
 static void a_core_file_written_is_read_back_the_same(void **state)
@@ -68,6 +73,92 @@ static void a_core_file_written_is_read_back_the_same(void **state)
 	assert_int_equal(sim_config_parse(text, n, &b), 0);
 	assert_memory_equal(&a, &b, sizeof(a));
 	free(text);
+}
+
+static double found_by(const char *row, const struct sim_config *config, enum cliff_verdict want)
+{
+	const struct cliff_sizes sizes = { 48, 1024, 32768 };
+	const struct cliff *c = cliff_find(row);
+	struct cliff_curve coarse, fine;
+	struct cliff_arena arena;
+	struct cliff_model *m;
+	struct cliff_result r;
+
+	assert_int_equal(cliff_arena_open(&arena), 0);
+	assert_int_equal(cliff_model_open(&arena, &m), 0);
+	cliff_pressures(c, &sizes, false, &coarse);
+	assert_int_equal(cliff_run_model(m, config, c, &coarse), 0);
+	cliff_refine(c, &coarse, &fine);
+	if (fine.n)
+		assert_int_equal(cliff_run_model(m, config, c, &fine), 0);
+	cliff_curve_join(&coarse, &fine);
+	assert_int_equal(cliff_infer(c, &coarse, &r), 0);
+	assert_int_equal(r.verdict, want);
+	cliff_model_close(m);
+	cliff_arena_close(&arena);
+	return r.value;
+}
+
+/* 70 compares wait for a miss in a scheduler of 70; without a limit the reorder buffer's 448 are out of the row's range. */
+static void an_integer_scheduler_is_seen_to_the_entry(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.int_scheduler = 70;
+	assert_float_equal(found_by("int-scheduler", &c, CLIFF_CLEAN), 70, 0);
+	c.int_scheduler = 0;
+	assert_true(isnan(found_by("int-scheduler", &c, CLIFF_ABSENT)));
+}
+
+/* Of 60, one is the miss's way to the vector registers and one must be left for the next miss's address. */
+static void a_vector_scheduler_is_seen_to_the_entry(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.fp_scheduler = 60;
+	c.fp_queue = 50;
+	assert_float_equal(found_by("fp-scheduler", &c, CLIFF_CLEAN), 58, 0);
+}
+
+/* 60 in the scheduler, 50 before it, one of them the miss's way to the vector registers. */
+static void a_vector_queue_is_seen_to_the_entry(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.fp_scheduler = 60;
+	c.fp_queue = 50;
+	assert_float_equal(found_by("fp-queue", &c, CLIFF_CLEAN), 109, 0);
+}
+
+/* The next miss waits for its own address in the same 44. */
+static void an_address_scheduler_is_seen_to_the_entry(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.address_scheduler = 44;
+	assert_float_equal(found_by("address-scheduler", &c, CLIFF_CLEAN), 43, 0);
+}
+
+/* Ten cycles more after the last store has left make ten cycles more a turn. */
+static void a_failed_forwarding_is_seen_to_the_cycle(void **state)
+{
+	struct sim_config c;
+	double before;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.forward_fail_cyc = 12;
+	before = found_by("forward-fail-latency", &c, CLIFF_CLEAN);
+	c.forward_fail_cyc = 22;
+	assert_float_equal(found_by("forward-fail-latency", &c, CLIFF_CLEAN), before + 10, 1e-6);
 }
 
 /* Errors of +1%, -3% and nothing found: 1, 3 and 100%; the integer row is not among the continuous ones. */
@@ -99,6 +190,11 @@ int main(void)
 		cmocka_unit_test(every_key_of_the_table_can_be_moved),
 		cmocka_unit_test(ports_are_taken_from_those_of_the_same_part),
 		cmocka_unit_test(a_core_file_written_is_read_back_the_same),
+		cmocka_unit_test(an_integer_scheduler_is_seen_to_the_entry),
+		cmocka_unit_test(a_vector_scheduler_is_seen_to_the_entry),
+		cmocka_unit_test(a_vector_queue_is_seen_to_the_entry),
+		cmocka_unit_test(an_address_scheduler_is_seen_to_the_entry),
+		cmocka_unit_test(a_failed_forwarding_is_seen_to_the_cycle),
 		cmocka_unit_test(the_summary_is_of_clean_rows),
 	};
 
