@@ -183,9 +183,9 @@ bench: all samples
 $B/blind: tests/stat/blind.c $B/libskidprof.a $B/libskidsim.a
 	$(call say,LINK,$@)
 	$Q$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -o $@
-$B/heldout: tests/stat/heldout.c
+$B/heldout: $(wildcard tests/stat/heldout*.c) tests/stat/heldout.h
 	$(call say,CC,$<)
-	$Qmkdir -p $(@D) && gcc -O2 -g -Wall -Wextra $< -o $@
+	$Qmkdir -p $(@D) && gcc -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -iquote . $(filter %.c,$^) -lm -o $@
 cliffs: all $B/heldout
 	$Q$B/skidprof calibrate -o '$B/cliffs.core' --html '$B/cliffs.html'
 	$Qpython3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core

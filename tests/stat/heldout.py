@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""heldout.py BUILD CORE.core: kernels that were not used in the fit, their cycles on this processor and on the fitted core.
+"""heldout.py BUILD CORE.core [--each]: kernels that were not used in the fit, their cycles on this processor and on the fitted core.
 
-The model's cycles are those of two numbers of calls subtracted.  Straight-line loops are given to llvm-mca as well, for the
-nearest processor that its version knows: Zen 3 here.
+Two sets: of the fresh one, which nobody looked at while the model was made, only mean, median and worst are shown unless --each
+asks for its kernels (after that it is no longer fresh); of the other one each kernel.  The model's cycles are those of two numbers of
+calls subtracted.  The processor's are the least of RUNS processes; a kernel of which fewer than STEADY of them lie within 2% of that is
+noisy: named and left out.  Straight-line loops are given to llvm-mca as well, for the nearest processor that its version knows: Zen 3
+here.
 """
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 
 # The processor has seen each kernel many hundred times when it is timed: predictors know what can be known.
 FEW, MANY = 20, 40
+RUNS, STEADY, SAME = 9, 6, 1.02
 
 
 def run(*cmd):
@@ -61,31 +66,63 @@ def mca_cycles(program, kernel, elements, size):
     return int(found[1]) / 500 * turns if found else None
 
 
+def real_cycles(program, kernel):
+    """The least time of several processes; None when too many of them differ from it.  The interval is that of the steady ones."""
+    times = sorted(float(run(program, "-t", kernel)) for _ in range(RUNS))
+    return (times[0], times[STEADY - 1], times[STEADY - 1] <= times[0] * SAME)
+
+
+class Row:
+    def __init__(self, line, build, core, scratch):
+        program = f"{build}/heldout"
+        self.set, self.kernel, straight, elements, size = line.split()
+        self.real, self.upto, self.steady = real_cycles(program, self.kernel)
+        self.model = model_cycles(f"{build}/skidprof", core, program, self.kernel, scratch)
+        self.mca = mca_cycles(program, self.kernel, int(elements), int(size)) if straight == "*" else None
+
+    def error(self, cycles):
+        return 100 * (cycles / self.real - 1)
+
+    def text(self):
+        start = f"{self.kernel:11} {self.real:10.1f} .. {self.upto:<10.1f}"
+        if not self.steady:
+            return f"{start} noisy: left out"
+        start += f" {self.model:11.1f} {self.error(self.model):+7.1f}%"
+        if not self.mca:
+            return f"{start} {'-':>11} {'-':>8}"
+        better = "llvm-mca" if abs(self.error(self.mca)) < abs(self.error(self.model)) else "model"
+        return f"{start} {self.mca:11.1f} {self.error(self.mca):+7.1f}%  {better}"
+
+
+def summary(name, rows):
+    noisy = [r.kernel for r in rows if not r.steady]
+    rows = [r for r in rows if r.steady]
+    if not rows:
+        return f"{name}: no kernel is steady here"
+    errors = sorted(abs(r.error(r.model)) for r in rows)
+    text = (f"{name}: mean absolute error of the model {sum(errors) / len(errors):.1f}% over {len(errors)} kernels, "
+            f"median {statistics.median(errors):.1f}%, worst {errors[-1]:.1f}%")
+    known = [r for r in rows if r.mca]
+    if known:
+        mean = lambda cycles: sum(abs(r.error(cycles(r))) for r in known) / len(known)
+        text += (f"; over the {len(known)} straight-line ones {mean(lambda r: r.model):.1f}%, llvm-mca {mean(lambda r: r.mca):.1f}% "
+                 f"(better on {sum(abs(r.error(r.mca)) < abs(r.error(r.model)) for r in known)} of them)")
+    return text + (f"; noisy, left out: {', '.join(noisy)}" if noisy else "")
+
+
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: heldout.py BUILD CORE.core")
-    build, core = sys.argv[1:]
-    skidprof, program = f"{build}/skidprof", f"{build}/heldout"
-    ours, theirs, ours_there = [], [], []
-    print(f"{'kernel':10} {'real':>11} {'model':>11} {'error':>8} {'llvm-mca':>11} {'error':>8}  better")
+    if len(sys.argv) < 3 or sys.argv[3:] not in ([], ["--each"]):
+        sys.exit("usage: heldout.py BUILD CORE.core [--each]")
+    build, core = sys.argv[1:3]
+    rows = []
+    print(f"{'kernel':11} {'real':>10} .. {'':10} {'model':>11} {'error':>8} {'llvm-mca':>11} {'error':>8}  better")
     with tempfile.TemporaryDirectory() as scratch:
-        for line in run(program, "-l").splitlines():
-            kernel, straight, elements, size = line.split()
-            real = float(run(program, "-t", kernel).split()[1])
-            model = model_cycles(skidprof, core, program, kernel, scratch)
-            ours.append(abs(model / real - 1))
-            mca = mca_cycles(program, kernel, int(elements), int(size)) if straight == "*" else None
-            tail = f"{'-':>11} {'-':>8}"
-            if mca:
-                theirs.append(abs(mca / real - 1))
-                ours_there.append(ours[-1])
-                tail = f"{mca:11.1f} {100 * (mca / real - 1):+7.1f}%  {'llvm-mca' if theirs[-1] < ours[-1] else 'model'}"
-            print(f"{kernel:10} {real:11.1f} {model:11.1f} {100 * (model / real - 1):+7.1f}% {tail}", flush=True)
-    mean = lambda v: 100 * sum(v) / len(v)
-    print(f"mean absolute error of the model: {mean(ours):.1f}% over {len(ours)} kernels", end="")
-    if theirs:
-        print(f"; over the {len(theirs)} straight-line ones {mean(ours_there):.1f}%, llvm-mca {mean(theirs):.1f}%", end="")
-    print()
+        for line in run(f"{build}/heldout", "-l").splitlines():
+            rows.append(Row(line, build, core, scratch))
+            if rows[-1].set == "seen" or sys.argv[3:]:
+                print(rows[-1].text(), flush=True)
+    for name in ("seen", "fresh"):
+        print(summary(name, [r for r in rows if r.set == name]))
 
 
 main()
