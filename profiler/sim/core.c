@@ -250,17 +250,15 @@ static inline uint64_t name_of(const struct sim_core *c, const struct sim_insn *
 	return c->reg[in->addr[0]] << 16 | in->form;
 }
 
-/* The store in f is still on its way to the cache: when a load of that word has its data.  0: it is none of the load's business. */
-static uint64_t forwarded(const struct sim_core *c, const struct sim_forward *f, uint64_t word,
-                          uint64_t issue_cyc)
+/* The store in f looks as if it wrote what a load of that word reads, by the bits that are compared first. */
+static bool is_alias(const struct sim_core *c, const struct sim_forward *f, uint64_t word)
 {
-	if (!(f->word & word & 0xff))
-		return 0;
-	if ((f->word ^ word) >> 8)
-		return f->word && c->alias_cyc
-		               ? max_u64(issue_cyc, f->place_cyc) + c->memory.l1.latency_cyc + c->alias_cyc
-		               : 0;
-	return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
+	return c->alias_cyc && f->word && f->word & word & 0xff && (f->word ^ word) >> 8;
+}
+
+static bool is_written_by(const struct sim_forward *f, uint64_t word)
+{
+	return f->word & word & 0xff && (f->word ^ word) >> 8 == 0;
 }
 
 /* What the stores on their way to the cache wrote of one access. */
@@ -312,13 +310,16 @@ static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *i
 /* A store not yet in the cache gives its data to a younger load. */
 static inline uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issue_cyc, enum sim_level *level)
 {
-	uint64_t vaddr = mem >> 16, data;
+	uint64_t vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
 	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
 
-	if (f->drain_cyc > issue_cyc && (data = forwarded(c, f, word_of(vaddr, bytes_of(mem)), issue_cyc))) {
+	if (f->drain_cyc > issue_cyc && is_written_by(f, word)) {
 		*level = SIM_IN_L1;
-		return data;
+		return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
 	}
+	/* Only then does it go to the cache: that it is not the store's does not put it there. */
+	if (f->drain_cyc > issue_cyc && is_alias(c, f, word))
+		issue_cyc = max_u64(issue_cyc, f->place_cyc) + c->alias_cyc;
 	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
 }
 

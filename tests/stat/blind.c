@@ -209,7 +209,8 @@ static void draw(gsl_rng *rng, struct sim_config *c)
 		         k.kind == KNOB_CHOICE ? knob_choice(knob_get(&k, c) / knob_choice(1, 0), v) : v);
 	}
 	/* Its sets are whole ones. */
-	c->l1.kb -= c->l1.kb * 1024 % (c->line_bytes * c->l1.ways) / 1024;
+	while (c->l1.kb * 1024 % (c->line_bytes * c->l1.ways))
+		c->l1.kb--;
 }
 
 /* The cliff on the hidden core, as it would be measured on a processor. */

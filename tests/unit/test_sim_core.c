@@ -490,6 +490,24 @@ static void a_load_4096_bytes_from_a_store_needs_no_data_of_it(void **state)
 	ASSERT_NEAR(TURN(&c, mem, "49894540", "498b442440"), 0.5, 0.01);
 }
 
+static void a_load_4096_bytes_from_a_store_misses_as_any_other(void **state)
+{
+	/*
+	 * mov [r13+rax+64],r11; mov rax,[r12+rax+64]; mov rcx,[r13]: in a cache of 16 lines, one to a set, each drives the one
+	 * before out.  The load waits 6 for the store and takes the second level's 14.
+	 */
+	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x2040, 1, 3, 0), SIM_MEM(0x2440, 2, 3, 0),
+		                 SIM_MEM_END };
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.l1.kb = c.l1.ways = 1;
+	c.prefetch_lines = 0;
+	c.alias_4k_cyc = 6;
+	ASSERT_NEAR(TURN(&c, mem, "4d895c0540", "498b440440", "498b4d00"), 6 + 14, 0.01);
+}
+
 static void an_access_over_the_end_of_a_line_makes_two(void **state)
 {
 	/* Four loads of 8 bytes, each over a line's end: mov rax,[r13]; mov rcx,[r13]; mov rdx,[r13]; mov rbx,[r13] */
@@ -661,6 +679,7 @@ int main(void)
 		cmocka_unit_test(a_load_from_two_stores_waits_until_they_have_left),
 		cmocka_unit_test(a_load_4096_bytes_from_a_store_takes_it_for_its_own),
 		cmocka_unit_test(a_load_4096_bytes_from_a_store_needs_no_data_of_it),
+		cmocka_unit_test(a_load_4096_bytes_from_a_store_misses_as_any_other),
 		cmocka_unit_test(an_access_over_the_end_of_a_line_makes_two),
 		cmocka_unit_test(stores_to_other_lines_leave_one_after_the_other),
 		cmocka_unit_test(a_sum_waits_longer_for_a_product),
