@@ -49,6 +49,7 @@ struct flow_fn { /* a function to decode: the target of a call, or hot */
 	uint64_t vaddr, end_vaddr; /* end by its symbol; vaddr if there is none */
 	uint32_t depth;            /* calls away from a hot function */
 	bool hot;
+	bool ran; /* it has no samples, but branch records show that it was entered */
 	bool started;
 	/* returns.c: */
 	uint32_t entry; /* block, FLOW_NONE if not decoded */
@@ -87,7 +88,8 @@ struct flow_build {
 	VEC(struct flow_link) links;
 	VEC(struct flow_fn) fns;
 	VEC(struct flow_ifunc) ifuncs;
-	struct flow_seen *seen; /* a copy, sorted by from */
+	struct flow_seen *seen;    /* a copy, sorted by from */
+	struct flow_seen *seen_to; /* and one sorted by to */
 	VEC(struct flow_work) work;
 	VEC(uint32_t) pending; /* indirect jumps not looked at yet */
 	VEC(uint64_t) tables;  /* addresses of jump tables found, any module */
@@ -126,7 +128,9 @@ bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr
 int flow_table_follow(struct flow_build *b, uint32_t node, bool *found);
 
 /* guess.c: targets from branch records (at once), and from samples (when all else is followed). */
+int flow_seen_index(struct flow_build *b); /* before all else */
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found);
+bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr); /* it was branched to */
 int flow_guess(struct flow_build *b, bool *more);
 
 /* cut.c, returns.c, assemble.c */

@@ -175,7 +175,8 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 	if (symbol && symbol->vaddr + symbol->size_bytes > vaddr)
 		f.end_vaddr = symbol->vaddr + symbol->size_bytes;
 	f.hot = flow_hot_within(b, module, vaddr, f.end_vaddr > vaddr ? f.end_vaddr : vaddr + 1);
-	f.depth = f.hot ? 0 : depth;
+	f.ran = !f.hot && flow_seen_to(b, module, vaddr);
+	f.depth = f.hot || f.ran ? 0 : depth;
 	*fn = (uint32_t)b->fns.n;
 	if ((err = addr_map_add(&b->fn_at, module, vaddr, *fn)) < 0)
 		return err;
@@ -448,7 +449,7 @@ static int start_fn(struct flow_build *b, uint32_t fn)
 
 	if (f->started)
 		return 0;
-	if (!f->hot && (f->depth > FLOW_MAX_DEPTH || b->n_cold_insns > FLOW_MAX_COLD_INSNS))
+	if (!f->hot && !f->ran && (f->depth > FLOW_MAX_DEPTH || b->n_cold_insns > FLOW_MAX_COLD_INSNS))
 		return 0;
 	f->started = true;
 	return scan(b, fn, f->vaddr, FLOW_NONE);

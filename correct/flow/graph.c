@@ -23,6 +23,7 @@ static void build_fini(struct flow_build *b)
 	vec_fini(&b->stack);
 	vec_fini(&b->rets);
 	free(b->seen);
+	free(b->seen_to);
 	free(b->cut_of_node);
 	free(b->succ0);
 	free(b->stamp);
@@ -52,7 +53,10 @@ enum { MAX_GUESS_ROUNDS = 8 };
 static int explore(struct flow_build *b)
 {
 	bool more = true;
-	int err = seed(b);
+	int err = flow_seen_index(b);
+
+	if (err == 0)
+		err = seed(b);
 
 	for (unsigned round = 0; err == 0 && more && round < MAX_GUESS_ROUNDS; round++) {
 		err = flow_explore(b);

@@ -14,54 +14,75 @@ enum {
 /* Share of all heat a function must have before a call through a pointer is guessed from it or to it. */
 #define MIN_GUESS_SHARE 0.01
 
-static int compare_seen(const struct flow_seen *s, const struct flow_node *n)
+static int compare_place(uint32_t module, uint64_t vaddr, uint32_t other_module, uint64_t other_vaddr)
 {
-	if (s->from_module != n->module)
-		return s->from_module < n->module ? -1 : 1;
-	return s->from_vaddr < n->insn.vaddr ? -1 : s->from_vaddr > n->insn.vaddr;
+	if (module != other_module)
+		return module < other_module ? -1 : 1;
+	return vaddr < other_vaddr ? -1 : vaddr > other_vaddr;
 }
 
-static int sort_seen(const void *x, const void *y)
+static int by_from(const void *x, const void *y)
 {
 	const struct flow_seen *a = x, *b = y;
 
-	if (a->from_module != b->from_module)
-		return a->from_module < b->from_module ? -1 : 1;
-	return a->from_vaddr < b->from_vaddr ? -1 : a->from_vaddr > b->from_vaddr;
+	return compare_place(a->from_module, a->from_vaddr, b->from_module, b->from_vaddr);
 }
 
-/* The records are looked up by where they come from: sort a copy once. */
-static int index_seen(struct flow_build *b)
+static int by_to(const void *x, const void *y)
 {
-	if (b->seen || b->in->n_seen == 0)
+	const struct flow_seen *a = x, *b = y;
+
+	return compare_place(a->to_module, a->to_vaddr, b->to_module, b->to_vaddr);
+}
+
+static struct flow_seen *sorted_copy(const struct flow_input *in, int (*compare)(const void *, const void *))
+{
+	struct flow_seen *copy = malloc(in->n_seen * sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, in->seen, in->n_seen * sizeof(*copy));
+	qsort(copy, in->n_seen, sizeof(*copy), compare);
+	return copy;
+}
+
+int flow_seen_index(struct flow_build *b)
+{
+	if (b->in->n_seen == 0)
 		return 0;
-	b->seen = malloc(b->in->n_seen * sizeof(*b->seen));
-	if (!b->seen)
+	b->seen = sorted_copy(b->in, by_from);
+	b->seen_to = sorted_copy(b->in, by_to);
+	if (!b->seen || !b->seen_to)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu branch records", b->in->n_seen);
-	memcpy(b->seen, b->in->seen, b->in->n_seen * sizeof(*b->seen));
-	qsort(b->seen, b->in->n_seen, sizeof(*b->seen), sort_seen);
 	return 0;
+}
+
+bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	const struct flow_seen key = { .to_module = module, .to_vaddr = vaddr };
+
+	return b->seen_to && bsearch(&key, b->seen_to, b->in->n_seen, sizeof(key), by_to);
 }
 
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 {
 	struct flow_link link = { .from = node,
 		                  .kind = flow_is_call(&b->nodes.v[node].insn) ? FLOW_CALL : FLOW_IND };
+	const struct flow_seen key = { .from_module = b->nodes.v[node].module,
+		                       .from_vaddr = b->nodes.v[node].insn.vaddr };
 	size_t lo = 0, hi = b->in->n_seen;
-	int err = index_seen(b);
+	int err;
 
 	*found = false;
-	if (err < 0)
-		return err;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (compare_seen(&b->seen[mid], &b->nodes.v[node]) < 0)
+		if (by_from(&b->seen[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < b->in->n_seen && compare_seen(&b->seen[lo], &b->nodes.v[node]) == 0; lo++) {
+	for (; lo < b->in->n_seen && by_from(&b->seen[lo], &key) == 0; lo++) {
 		link.to_module = b->seen[lo].to_module;
 		link.to_vaddr = b->seen[lo].to_vaddr;
 		if (!flow_is_code(b, link.to_module, link.to_vaddr))

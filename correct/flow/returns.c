@@ -151,7 +151,7 @@ static int judge_cold(struct flow_build *b, struct flow_fn *f)
 	while (b->stack.n && n_insns <= FLOW_SMALL_COLD_INSNS) {
 		uint32_t id = b->stack.v[--b->stack.n];
 
-		if (fn_of(b, &b->cuts.v[id])->hot)
+		if (fn_of(b, &b->cuts.v[id])->hot || fn_of(b, &b->cuts.v[id])->ran)
 			continue;
 		n_insns += b->cuts.v[id].n;
 		if ((err = visit_down(b, id)) < 0)
@@ -310,7 +310,7 @@ int flow_find_returns(struct flow_build *b)
 	heat_blocks(b);
 	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
 	for (size_t i = b->fns.n; i-- > 0;)
-		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot &&
+		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot && !b->fns.v[i].ran &&
 		    (err = judge_cold(b, &b->fns.v[i])) < 0)
 			return err;
 	mark_reached(b);

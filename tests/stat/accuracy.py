@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """accuracy.py DIR CORE: the table of tests/stat/accuracy.sh from its files GROUP.PROGRAM.SEED.VARIANT.METHOD.json.
 
-Errors are of functions (inlined ones are functions too) of at least 1% of the true instructions.  "mean" is over all of
-them, "worst" is the worst of all; the number after +- is the standard deviation over seeds of the same figure of one
+Errors are of functions (inlined ones are functions too) of at least 1% of the true instructions, in open programs of
+at least 2%.  "mean" is over all of them, "worst" is the worst of all; the number after +- is the standard deviation over seeds of the same figure of one
 seed.  "holds" is the share of them whose 90% interval holds the truth.  "false" is the share of those called fixed that
 are off by more than 5% and outside their interval.
 """
@@ -26,15 +26,19 @@ GROUPS = {
     "sample": "Five samples",
     "heldout": "Random programs, held out",
     "tune": "Random programs, for development",
+    "real": "Open programs",
+    "unseen": "Open programs, held out",
 }
+OPEN = ["real", "unseen"]  # whose programs have a row each
 METHODS = ["raw", "loops", "flow", "path", "full", "raw by line", "full by line", "raw by insn", "full by insn"]
-MIN_SHARE = 0.01
+MIN_SHARE = defaultdict(lambda: 0.01, real=0.02, unseen=0.02)
 
 
 class Tally:
-    """All recordings of one group, variant and method."""
+    """All recordings of one group, variant and method; functions of at least min_share."""
 
-    def __init__(self):
+    def __init__(self, min_share):
+        self.min_share = min_share
         self.by_seed = defaultdict(list)  # seed -> absolute errors of its functions
         self.eps = defaultdict(list)
         self.inside = self.intervals = 0
@@ -47,7 +51,7 @@ class Tally:
         total = sum(f["truth"] for f in functions)
         self.eps[seed].append(result["eps_raw" if raw else "eps_fixed"])
         for f in functions:
-            if total <= 0 or f["truth"] < MIN_SHARE * total:
+            if total <= 0 or f["truth"] < self.min_share * total:
                 continue
             err = f["raw_err" if raw else "fixed_err"]
             self.by_seed[seed].append(abs(err))
@@ -130,7 +134,7 @@ def rows_of(result, method):
 
 
 def load(folder, skid):
-    tallies, broken = defaultdict(Tally), []
+    tallies, broken = {}, []
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         group, program, seed, variant, method, _ = os.path.basename(path).split(".")
         try:
@@ -139,7 +143,9 @@ def load(folder, skid):
             if not result.get("functions", True):
                 raise ValueError("no functions")
             for row in rows_of(result, method):
-                tallies[group, variant, row].add(seed, result, row)
+                for one in ["", program] if group in OPEN else [""]:
+                    key = group, variant, row, one
+                    tallies.setdefault(key, Tally(MIN_SHARE[group])).add(seed, result, row)
             if method == "full" and variant in ("plain", "branches"):
                 skid.add(result)
         except (ValueError, KeyError, TypeError) as e:
@@ -148,6 +154,15 @@ def load(folder, skid):
         with open(path) as f:
             broken.append("%s: %s" % (os.path.basename(path)[:-5], f.read().strip()))
     return tallies, broken
+
+
+def missing(folder):
+    """Open programs that could not be fetched or built: real.sh's words."""
+    try:
+        with open(os.path.join(folder, "missing")) as f:
+            return [line.strip().removeprefix("real.sh: ") for line in f if line.startswith("real.sh: ")]
+    except FileNotFoundError:
+        return []
 
 
 def main():
@@ -162,12 +177,14 @@ def main():
     line(head)
     for group, group_name in GROUPS.items():
         for variant, variant_name in VARIANTS.items():
-            rows = [(m, tallies[group, variant, m]) for m in METHODS if (group, variant, m) in tallies]
+            rows = [(m, tallies[group, variant, m, ""]) for m in METHODS if (group, variant, m, "") in tallies]
             if not rows:
                 continue
             print("%s, %s" % (group_name, variant_name))
             for method, tally in rows:
                 line(["  " + method] + tally.row())
+            for program in sorted(k[3] for k in tallies if k[:3] == (group, variant, "full") and k[3]):
+                line(["    full, " + program] + tallies[group, variant, "full", program].row())
     if skid.errors["p90_cyc"]:
         skid.print()
     print("\n%d recordings or comparisons failed%s" % (len(broken), ":" if broken else "."))
@@ -175,6 +192,8 @@ def main():
         print("  " + b[:200])
     if len(broken) > 40:
         print("  ... and %d more" % (len(broken) - 40))
+    for m in missing(sys.argv[1]):
+        print("Not measured: " + m)
     return 1 if broken else 0
 
 

@@ -1,23 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# accuracy.sh BUILD [--seeds N] [--programs N] [--variants 'V V'] [--jobs N] [--quick] [--keep]
+# accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
-# develop, even ones are held out), each recorded with and without branch records and with fewer events, corrected by
-# every method and held against the exact counts of the same run.  Only commands that a user has are used.
-# Recordings that fail are counted and named in the table, never dropped.
+# develop, even ones are held out), each recorded with and without branch records and with fewer events; and open programs
+# from Debian's sources (real.sh) with the first N seeds each, with branch records.  All are corrected by every method and
+# held against the exact counts of the same run.  Only commands that a user has are used.
+# Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 jobs=2 keep= variants='plain branches limited two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep= variants='plain branches limited two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
 	--programs) programs=${2:?$usage} && shift ;;
+	--real) real=${2:?$usage} && shift ;;
 	--jobs) jobs=${2:?$usage} && shift ;;
 	--variants) variants=${2:?$usage} && shift ;;
-	--quick) seeds=2 programs=8 ;;
+	--quick) seeds=2 programs=8 real=1 ;;
 	--keep) keep=1 ;;
 	*) echo "$usage" >&2 && exit 2 ;;
 	esac
@@ -37,10 +39,20 @@ fail()
 	printf '%s: %s\n' "$2" "$(tail -1 "$DIR/$1.err" 2>/dev/null)" >"$DIR/json/$1.fail"
 }
 
+# words GROUP PROGRAM: the command to record, a word a line.
+words()
+{
+	case $1 in
+	sample) echo "$B/samples/$2" ;;
+	real | unseen) awk -v name="$2" '$2 == name { for (i = 3; i <= NF; i++) print $i }' "$B/real/programs" ;;
+	*) echo "$DIR/bin/$2" ;;
+	esac
+}
+
 # one GROUP PROGRAM SEED VARIANT: record, then compare by every method that the variant is about.
 one()
 {
-	local group=$1 program=$2 seed=$3 variant=$4 job bin=$B/samples/$2 status
+	local group=$1 program=$2 seed=$3 variant=$4 job status command
 	local methods=(raw loops flow full) how=(--no-branches)
 	job=$group.$program.$seed.$variant
 	case $variant in
@@ -50,10 +62,10 @@ one()
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
 	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;
 	esac
-	[ "$group" = sample ] || bin=$DIR/bin/$program
-	[ -x "$bin" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
+	mapfile -t command < <(words "$group" "$program")
+	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
 	timeout 600 "$SKIDPROF" record --pmu sim -q --seed "$seed" "${how[@]}" -o "$DIR/$job.data" --truth "$DIR/$job.truth" \
-		-- "$bin" >/dev/null 2>"$DIR/$job.err" || { fail "$job" record && rm -f "$DIR/$job.data" && return; }
+		-- "${command[@]}" </dev/null >/dev/null 2>"$DIR/$job.err" || { fail "$job" record && rm -f "$DIR/$job.data" && return; }
 	for method in "${methods[@]}"; do
 		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
 			--format json >"$DIR/json/$job.$method.json" 2>"$DIR/$job.err"
@@ -75,7 +87,7 @@ one()
 	[ -n "$KEEP" ] || rm -f "$DIR/$job.data" "$DIR/$job.truth"
 	rm -f "$DIR/$job.err"
 }
-export -f one fail
+export -f one fail words
 
 # compile SEED: one random program.
 compile()
@@ -88,6 +100,14 @@ export -f compile
 gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$DIR/gen" || exit 1
 seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
 
+# Open programs are fetched and built once; what is missing is said in the table.
+case $variants in *branches*) ;; *) real=0 ;; esac
+if [ "$real" -gt 0 ]; then
+	mkdir -p "$B/real"
+	[ -s "$B/real/programs" ] || tests/stat/real.sh "$B/real" 2>"$B/real/missing" >/dev/null
+	cp "$B/real/missing" "$DIR/json/missing"
+fi
+
 # The default core, but with interrupts that come within a loop's period, or at once.
 skid()
 {
@@ -99,13 +119,16 @@ skid 0 1 >"$DIR/skidless.core"
 # A seed of every sample, its part of the random programs, and so on: a sweep that is stopped has some of everything.
 list()
 {
-	local s v p=0 sample group
+	local s v p=0 sample group program
 	for ((s = 1; s <= seeds; s++)); do
 		for sample in soplex omnetpp mcf hmmer libsvm; do
 			for v in $variants; do
 				echo "sample $sample $s $v"
 			done
 		done
+		((s > real)) || while read -r group program _; do
+			echo "$group $program $s branches"
+		done <"$B/real/programs"
 		while ((p * seeds < s * programs)); do
 			p=$((p + 1)) group=tune
 			[ $((p % 2)) -eq 0 ] && group=heldout

@@ -28,7 +28,19 @@ __asm__(".text\n"
         "flowtest_slot_after: dec %ecx\n"
         "jne flowtest_slot\n"
         "ret\n"
-        ".size flowtest_slot, . - flowtest_slot\n");
+        ".size flowtest_slot, . - flowtest_slot\n"
+        ".type flowtest_far, @function\n"
+        "flowtest_far: call flowtest_large\n"
+        "flowtest_far_after: dec %ecx\n"
+        "jne flowtest_far\n"
+        "ret\n"
+        ".size flowtest_far, . - flowtest_far\n"
+        ".type flowtest_large, @function\n"
+        "flowtest_large: .rept 300\n"
+        "inc %eax\n"
+        ".endr\n"
+        "ret\n"
+        ".size flowtest_large, . - flowtest_large\n");
 
 struct self {
 	struct module *m;
@@ -149,6 +161,27 @@ static void branch_records_tell_what_a_slot_was_bound_to(void **state)
 	close_self(&s);
 }
 
+/* More than 256 instructions without a sample are not worth following, unless branch records show that they ran. */
+static void large_callees_without_samples_are_followed_if_they_ran(void **state)
+{
+	struct flow_seen seen = { .n = 1 };
+	struct flow_hot hot;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	seen.from_vaddr = vaddr_of(&s, "flowtest_far");
+	seen.to_vaddr = vaddr_of(&s, "flowtest_large");
+	hot = (struct flow_hot){ 0, seen.from_vaddr, 1 };
+	build(&s, &hot, 1, NULL, 0);
+	assert_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
+	build(&s, &hot, 1, &seen, 1);
+	assert_non_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
+	/* call rel32 is five bytes long */
+	assert_non_null(edge_between(&s, seen.to_vaddr, seen.from_vaddr + 5));
+	close_self(&s);
+}
+
 static void hot_functions_that_nothing_calls_are_guessed(void **state)
 {
 	struct flow_hot hot[2] = { { 0 } };
@@ -245,6 +278,7 @@ int main(void)
 		cmocka_unit_test(an_indirect_call_alone_is_unknown),
 		cmocka_unit_test(branch_records_tell_targets),
 		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
+		cmocka_unit_test(large_callees_without_samples_are_followed_if_they_ran),
 		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),
 		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
 		cmocka_unit_test(blocks_are_found_by_address),
