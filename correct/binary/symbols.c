@@ -347,7 +347,8 @@ static int index_by_name(struct loader *l)
 	struct module *m = l->m;
 
 	for (size_t i = 0; i < l->found.n; i++)
-		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr, l->found.v[i].old }) < 0)
+		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr,
+		                                            l->found.v[i].old }) < 0)
 			return -SP_ENOMEM;
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);

@@ -146,8 +146,8 @@ static void branch_records_tell_what_a_slot_was_bound_to(void **state)
 
 	(void)state;
 	open_self(&s);
-	assert_int_equal(module_open("/proc/self/exe", NULL, 0, &(struct module_options){ .no_debuginfod = true },
-	                             &modules[1]),
+	assert_int_equal(module_open("/proc/self/exe", NULL, 0,
+	                             &(struct module_options){ .no_debuginfod = true }, &modules[1]),
 	                 0);
 	modules[0] = s.m;
 	seen.from_vaddr = vaddr_of(&s, "flowtest_slot");
