@@ -415,6 +415,8 @@ static int expand(char what, uint32_t stream, char *out, size_t size)
 		return snprintf(out, size, "%u", stream * 8 % 1024);
 	case 'l':
 		return snprintf(out, size, "%u", stream * 64 % 4096);
+	case 'n':
+		return snprintf(out, size, "%u", stream);
 	case 'w':
 		return snprintf(out, size, "r%u", 14 + stream % 2);
 	default:

@@ -27,6 +27,7 @@ enum { ASM_INT_STREAMS = 9, ASM_VEC_STREAMS = 12 };
  *	{x} {y}  xmm0 to xmm11 in turn, as 128 and 256 bits
  *	{d}      8 times the copy's number, modulo 1024: a displacement
  *	{l}      64 times the copy's number, modulo 4096: another line each
+ *	{n}      the copy's number
  *	{w}      r14, r15 in turn: the two registers that walk
  *
  * Returns 0; -SP_EFORMAT with the instruction that isn't known; -SP_ENOMEM

@@ -30,8 +30,10 @@ int calibration_against(const char *word, struct calibration *c)
 /* Walks over more than the second level holds take most of the model's time, and are the least certain on the processor. */
 static bool is_left_out(const struct calibration *c, const struct calibration_row *r)
 {
-	return r->lacks || (c->quick && r->cliff->shape == CLIFF_CHASE && r->cliff->cls == CLIFF_CAPACITY) ||
-	       (c->quick && r->cliff->scale == CLIFF_OF_L3);
+	bool is_long = r->cliff->shape == CLIFF_PATTERN ||
+	               (r->cliff->shape == CLIFF_CHASE && r->cliff->cls == CLIFF_CAPACITY);
+
+	return r->lacks || (c->quick && is_long) || (c->quick && r->cliff->scale == CLIFF_OF_L3);
 }
 
 static int make_rows(struct calibration *c)

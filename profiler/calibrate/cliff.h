@@ -30,10 +30,11 @@ enum cliff_shape {
 	CLIFF_MISSES,  /* a miss, p snippets, a miss independent of the first, p snippets */
 	CLIFF_CHASE,   /* a pointer chase over p KB, CLIFF_CHASE_LOADS at a time */
 	CLIFF_CALLS,   /* p nested calls and returns */
+	CLIFF_PATTERN, /* the snippet, which repeats itself after p turns; the setup has p as {n} */
 	CLIFF_PAIR,    /* CLIFF_PAIRS times: the base for p = 0, the snippet for p = 1 */
 };
 
-enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32 };
+enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32, CLIFF_LEARN = 12 };
 
 /* What is inferred from the curve; a is `amount` of the row. */
 enum cliff_method {

@@ -57,7 +57,9 @@ void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struc
 	uint32_t step, from, to;
 
 	memset(out, 0, sizeof(*out));
-	if (!has_place(c) || cliff_infer(c, coarse, &r) < 0 || r.verdict == CLIFF_ABSENT)
+	/* Tables of predictors are powers of two: the coarse steps tell which. */
+	if (!has_place(c) || c->shape == CLIFF_PATTERN || cliff_infer(c, coarse, &r) < 0 ||
+	    r.verdict == CLIFF_ABSENT)
 		return;
 	while (foot + 1 < last && coarse->pressure[foot + 1] + c->amount <= r.value)
 		foot++;
@@ -67,8 +69,8 @@ void cliff_refine(const struct cliff *c, const struct cliff_curve *coarse, struc
 	step = to - from;
 	from = foot ? from - step / 2 : from;
 	to = foot + 1 < last ? to + step / 2 : to;
-	/* Entries one by one; of a footprint, one in a hundred KB. */
-	step = c->scale == CLIFF_AS_IT_IS ? 1 : coarse->pressure[foot] / 100 + 1;
+	/* Entries one by one; of what fills up slowly, one in a hundred. */
+	step = c->method != CLIFF_FILL ? 1 : coarse->pressure[foot] / 100 + 1;
 	for (uint32_t p = from; p < to && out->n < CLIFF_MAX_POINTS; p += step)
 		if (!has_pressure(coarse, p))
 			out->pressure[out->n++] = p;

@@ -10,7 +10,7 @@
 enum { CODE_LINE = 64 };
 
 /* What does not depend on the row; the counter is rdi, which no snippet may touch. */
-static int emit_start(struct asm_buf *b, const struct cliff *c)
+static int emit_start(struct asm_buf *b, const struct cliff *c, uint32_t p)
 {
 	static const char start[] =
 	        "push rbx; push rbp; push r12; push r13; push r14; push r15; push rsi; "
@@ -26,7 +26,7 @@ static int emit_start(struct asm_buf *b, const struct cliff *c)
 	for (uint32_t s = 0; s < ASM_INT_STREAMS && err == 0; s++)
 		err = asm_text(b, "mov {r},1", s);
 	if (err == 0 && c->setup)
-		err = asm_text(b, c->setup, 0);
+		err = asm_text(b, c->setup, p);
 	return err < 0 ? err : asm_align(b, CODE_LINE);
 }
 
@@ -108,6 +108,8 @@ static int emit_body(struct asm_buf *b, const struct cliff *c, uint32_t p, size_
 		return emit_misses(b, c, p);
 	case CLIFF_CHASE:
 		return repeat(b, c->snippet, CLIFF_CHASE_LOADS, false);
+	case CLIFF_PATTERN:
+		return asm_text(b, c->snippet, 0);
 	case CLIFF_CALLS:
 		return asm_branch(b, "call", outermost);
 	case CLIFF_PAIR:
@@ -130,9 +132,11 @@ static double parts_of(const struct cliff *c)
 	}
 }
 
-/* A chase must have been everywhere once; anything else only needs its predictors. */
+/* A chase must have been everywhere once, a pattern is learnt in some repetitions; anything else only needs its predictors. */
 static uint64_t warm_iterations(const struct cliff *c, uint32_t p)
 {
+	if (c->shape == CLIFF_PATTERN)
+		return (uint64_t)p * CLIFF_LEARN;
 	return c->shape == CLIFF_CHASE ? (uint64_t)p * 1024 / CODE_LINE / CLIFF_CHASE_LOADS + 1 : 40;
 }
 
@@ -159,7 +163,8 @@ int cliff_emit(const struct cliff *c, uint32_t pressure, struct cliff_code *out)
 	uint32_t before;
 	int err;
 
-	if ((err = emit_start(&b, c)) < 0 || (err = emit_jump_over(&b, c, pressure, &outermost)) < 0)
+	if ((err = emit_start(&b, c, pressure)) < 0 ||
+	    (err = emit_jump_over(&b, c, pressure, &outermost)) < 0)
 		goto out;
 	out->loop_off = b.n;
 	before = b.n_insn;

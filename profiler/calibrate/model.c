@@ -12,6 +12,8 @@ enum {
 	LOOP_INSNS = 20000,
 	LEAST_TURNS = 48,
 	CHASE_TURNS = 512, /* measured */
+	PATTERN_LEARN = 4, /* a trace of more would take more memory than it is worth */
+	PATTERN_REPEATS = 2,
 	HUGE_PAGE_KB = 2048,
 	FAR_SHIFT = 36, /* every point has memory of its own */
 };
@@ -99,7 +101,7 @@ static int course_of(struct cliff_model *m, const struct cliff *c, struct course
 }
 
 /* How many turns of its loop a trace has, and how many of them are there to settle. */
-static size_t turns_of(const struct cliff *c, const struct cliff_code *code, size_t *settle)
+static size_t turns_of(const struct cliff *c, uint32_t p, const struct cliff_code *code, size_t *settle)
 {
 	size_t n = (c->shape == CLIFF_PAIR ? PAIR_INSNS : LOOP_INSNS) / code->insns_in_loop;
 
@@ -107,6 +109,9 @@ static size_t turns_of(const struct cliff *c, const struct cliff_code *code, siz
 	switch ((enum cliff_shape)c->shape) {
 	case CLIFF_MISSES:
 		return SETTLE_TURNS + MISS_TURNS;
+	case CLIFF_PATTERN:
+		*settle = (size_t)PATTERN_LEARN * p;
+		return *settle + (size_t)PATTERN_REPEATS * p;
 	case CLIFF_CHASE:
 		*settle = code->warm_iterations;
 		return code->warm_iterations + CHASE_TURNS;
@@ -124,14 +129,14 @@ static int trace(struct cliff_model *m, struct course *course, struct point *p)
 	cliff_arena_prepare(m->arena, course->cliff, p->pressure);
 	if ((err = cliff_emit(course->cliff, p->pressure, &m->code)) < 0)
 		return err;
-	turns = turns_of(course->cliff, &m->code, &p->settle);
+	turns = turns_of(course->cliff, p->pressure, &m->code, &p->settle);
 	w = (struct walk_code){ .code = m->code.code,
 		                .n_bytes = m->code.n_bytes,
 		                .loop_off = m->code.loop_off,
 		                .arg = { turns, (uint64_t)(uintptr_t)m->arena->state },
 		                .max_insns = UINT64_C(1) << 30 };
 	p->parts = m->code.parts;
-	p->trace.regular = course->cliff->shape != CLIFF_CHASE;
+	p->trace.regular = course->cliff->shape != CLIFF_CHASE && course->cliff->shape != CLIFF_PATTERN;
 	err = walk_x86(course->replay, &w, &p->trace);
 	return err < 0 ? sp_fail_prefix(err, "cliff %s", course->cliff->name) : 0;
 }

@@ -28,6 +28,7 @@ enum {
 	MIN_RUN_TICKS = 30000, /* some 10 us: well above what reading the counter costs */
 	MAX_ITERATIONS = 1 << 20,
 	WINDOW_ITERATIONS = 160, /* until the two walks have found their rhythm */
+	PATTERN_REPEATS = 8,     /* a quarter of them is two whole ones */
 };
 
 struct cliff_native {
@@ -301,9 +302,12 @@ double cliff_native_tsc_ghz(const struct cliff_native *n)
 /* ---- one pressure ---- */
 
 /* So many iterations that a run takes long beside the reading of the counter. */
-static uint64_t choose_iterations(struct cliff_native *n, const struct cliff *c)
+static uint64_t choose_iterations(struct cliff_native *n, const struct cliff *c, uint32_t pressure)
 {
-	uint64_t iterations = c->shape == CLIFF_MISSES ? WINDOW_ITERATIONS : 4, least;
+	uint64_t iterations = c->shape == CLIFF_MISSES    ? WINDOW_ITERATIONS
+	                      : c->shape == CLIFF_PATTERN ? PATTERN_REPEATS * (uint64_t)pressure
+	                                                  : 4,
+	         least;
 
 	for (;; iterations *= 2) {
 		least = UINT64_MAX;
@@ -378,7 +382,7 @@ static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pre
 	if ((err = code_make(&n->code, c, pressure)) < 0)
 		return err;
 	run_ticks(n, &n->code, n->code.warm_iterations);
-	r.n_many = choose_iterations(n, c);
+	r.n_many = choose_iterations(n, c, pressure);
 	r.n_few = r.n_many / 4;
 	do {
 		add_batch(n, &r);

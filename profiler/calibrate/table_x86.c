@@ -199,6 +199,16 @@ static const struct cliff cliffs[] = {
 	  .method = CLIFF_BEND, .integer = true, .from = 2, .to = 80, .step = 2, .amount = 0, .snippet = "",
 	  .params = "call_cyc return_cyc return_stack", .isolates = "return addresses that are predicted" },
 
+	{ "predictor", .cls = CLIFF_CAPACITY, .unit = "branches", .shape = CLIFF_PATTERN,
+	  .method = CLIFF_FILL, .integer = true, .from = 6144, .to = 49152, .step = 6144,
+	  .setup = "mov r10,{n}; mov r9,0; mov rbx,1566083941; imul rbx,rbx; imul rbx,rbx",
+	  .snippet = "inc r9; cmp r9,r10; cmove r9,r11; lea rax,[r9+rbx]; imul rax,rax; imul rax,rbx; ror "
+	             "rax,29; "
+	             "imul rax,rax; add rax,rbx; imul rax,rax; test rax,rax; js @; nop; @:",
+	  /* Not fitted: the model learns too slowly for its tables' size to show. */
+	  .params = "",
+	  .isolates = "directions at random that repeat themselves: how long a pattern is known by heart" },
+
 	/* special */
 	{ "mispredict", PAIR(BRANCH_ON("r11"), BRANCH_ON("r15")), .setup = "mov r10,1566083941; or r15,rbx",
 	  .unit = "cycles", .method = CLIFF_DIFFERENCE, .amount = 0.5, .params = "mispredict_cyc",

@@ -328,6 +328,11 @@ static bool arithmetic(struct walk *w, unsigned id, uint64_t a, uint64_t b, unsi
 		*out = a >> (b & (bytes == 8 ? 63 : 31));
 		flags_of(w, false, *out, bytes);
 		break;
+	case X86_INS_ROR:
+		b &= bytes == 8 ? 63 : 31;
+		*out = b ? a >> b | a << (8 * bytes - b) : a;
+		flags_of(w, false, *out, bytes);
+		break;
 	default:
 		return false;
 	}
@@ -405,6 +410,9 @@ static bool do_move(struct walk *w, const struct op *o, uint64_t vaddr)
 	case X86_INS_LEA:
 		known = true;
 		v = vaddr;
+		break;
+	case X86_INS_CMOVE:
+		known = value(w, &o->p[w->zf ? 1 : 0], vaddr, &v) && !w->flags_unknown;
 		break;
 	default:
 		return false;

@@ -175,6 +175,7 @@ static void braces_stand_for_the_registers_of_a_stream(void **state)
 	/* 8 x 9 = 72 = 0x48; 64 x 65 = 4160, modulo 4096: 64 */
 	reads_back("mov [r13+{d}],r11", 9, "mov [r13+0x48],r11");
 	reads_back("mov [r13+{l}],r11", 65, "mov [r13+0x40],r11");
+	reads_back("mov r10,{n}", 4097, "mov r10,0x1001");
 	reads_back("mov {w},[{w}]", 0, "mov r14,[r14]");
 	reads_back("mov {w},[{w}]", 1, "mov r15,[r15]");
 }

@@ -161,6 +161,28 @@ static void a_failed_forwarding_is_seen_to_the_cycle(void **state)
 	assert_float_equal(found_by("forward-fail-latency", &c, CLIFF_CLEAN), before + 10, 1e-6);
 }
 
+/* 16 entries know nothing of a pattern of 512: half of the turns pay 15 cycles and more, which those of 64K entries don't. */
+static void a_pattern_is_known_by_heart_or_not(void **state)
+{
+	struct cliff_curve little = { .n = 1, .pressure = { 512 } }, large = little;
+	const struct cliff *row = cliff_find("predictor");
+	struct cliff_arena arena;
+	struct cliff_model *m;
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	assert_int_equal(cliff_arena_open(&arena), 0);
+	assert_int_equal(cliff_model_open(&arena, &m), 0);
+	c.predictor_bits = 4;
+	assert_int_equal(cliff_run_model(m, &c, row, &little), 0);
+	c.predictor_bits = 16;
+	assert_int_equal(cliff_run_model(m, &c, row, &large), 0);
+	assert_true(little.response[0] > large.response[0] + 15 / 2.0);
+	cliff_model_close(m);
+	cliff_arena_close(&arena);
+}
+
 /* Errors of +1%, -3% and nothing found: 1, 3 and 100%; the integer row is not among the continuous ones. */
 static void the_summary_is_of_clean_rows(void **state)
 {
@@ -195,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_vector_queue_is_seen_to_the_entry),
 		cmocka_unit_test(an_address_scheduler_is_seen_to_the_entry),
 		cmocka_unit_test(a_failed_forwarding_is_seen_to_the_cycle),
+		cmocka_unit_test(a_pattern_is_known_by_heart_or_not),
 		cmocka_unit_test(the_summary_is_of_clean_rows),
 	};
 
