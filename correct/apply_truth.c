@@ -10,9 +10,10 @@
 
 /*
  * A function speaks against the truth when its share of its region is off by more than this of the
- * region, and by so many of its own half intervals: bursts are right to about 1%.
+ * region, and by so many of its own half intervals (1.6 standard deviations each): bursts are right to about 1%, and a run
+ * must not be doubted by chance.
  */
-static const double max_off = 0.03, max_intervals = 2;
+static const double max_off = 0.03, max_intervals = 3;
 
 /* Shares smaller than this are too few samples to argue with. */
 static const double min_share = 0.02;
