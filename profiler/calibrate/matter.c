@@ -154,12 +154,13 @@ bool matter_concerns(const struct cliff *c, enum matter_kind kind)
 	static const char *const names[MATTER_KINDS] = {
 		[MATTER_RETIRING] =
 		        " nop-rate mixed-rate move-rate move-elimination zero-idiom compare-fusion ",
-		[MATTER_SPECULATION] = " mispredict return-stack branch-rate jump-rate ",
+		[MATTER_SPECULATION] = " mispredict return-stack predictor branch-rate jump-rate ",
 		[MATTER_L2] = " load-latency load-rate l1-size l2-latency load-queue rob ",
 		[MATTER_L3] = " l2-size l2-latency l3-latency load-queue rob ",
 		[MATTER_DRAM] =
-		        " l3-size l3-latency dram-latency load-queue store-queue rob int-regs fp-regs ",
-		[MATTER_REST] = " rob int-regs fp-regs memory-renaming ",
+		        (" l3-size l3-latency dram-latency load-queue store-queue rob int-regs fp-regs "
+		         "int-scheduler fp-scheduler fp-queue address-scheduler "),
+		[MATTER_REST] = " rob int-regs fp-regs int-scheduler fp-scheduler memory-renaming ",
 	};
 	char word[64];
 
