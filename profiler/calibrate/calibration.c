@@ -164,6 +164,7 @@ static int measure_rows(struct cliff_native *n, struct calibration *c)
 int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c)
 {
 	double begin = seconds_now();
+	const char *no_pmu;
 	int err;
 
 	c->quick = quick;
@@ -174,7 +175,8 @@ int calibration_measure(struct cliff_native *n, bool quick, struct calibration *
 	cliff_native_sizes(n, &c->sizes);
 	c->core_ghz = cliff_native_core_ghz(n);
 	c->tsc_ghz = cliff_native_tsc_ghz(n);
-	c->no_pmu = cliff_native_no_pmu(n);
+	no_pmu = cliff_native_no_pmu(n);
+	snprintf(c->no_pmu, sizeof(c->no_pmu), "%s", no_pmu ? no_pmu : "");
 	c->has_huge_pages = cliff_native_arena(n)->has_huge_pages;
 	c->seconds = seconds_now() - begin;
 	return 0;

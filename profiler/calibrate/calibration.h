@@ -30,8 +30,8 @@ struct calibration {
 	struct calibration_row *rows;
 	size_t n;
 	struct cliff_sizes sizes;
-	char cpu[80];       /* the processor's name */
-	const char *no_pmu; /* why its cycle counter is not used; NULL = it is */
+	char cpu[80];     /* the processor's name */
+	char no_pmu[256]; /* why its cycle counter is not used; empty = it is */
 	double core_ghz, tsc_ghz, seconds;
 	bool quick, has_huge_pages;
 	struct calibration_fit fit;

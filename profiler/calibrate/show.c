@@ -97,7 +97,7 @@ static void put_fit(const struct calibration_fit *fit, FILE *f)
 
 static void put_skid(const struct calibration *c, FILE *f)
 {
-	if (c->no_pmu)
+	if (*c->no_pmu)
 		fprintf(f,
 		        "\nThe skid of this processor can't be measured: %s.\n"
 		        "Core files keep the distribution they name, with its source.\n",
@@ -107,7 +107,7 @@ static void put_skid(const struct calibration *c, FILE *f)
 int calibration_text(const struct calibration *c, FILE *f)
 {
 	fprintf(f, "%s, %.2f GHz; cycles by %s\n", c->cpu, c->core_ghz,
-	        c->no_pmu ? "a chain of additions beside the time stamp counter" : "the cycle counter");
+	        *c->no_pmu ? "a chain of additions beside the time stamp counter" : "the cycle counter");
 	if (!c->has_huge_pages)
 		fputs("No huge pages: footprints beyond some hundred KB are also the TLB's.\n", f);
 	fprintf(f, "\n%-18s %-10s%9s %-9s%21s  %s\n", "CLIFF", "CLASS", "REAL", "UNIT", "95% INTERVAL",
@@ -191,8 +191,8 @@ int calibration_json(const struct calibration *c, FILE *f)
 	if (rows && json_array_size(rows) == c->n)
 		doc = json_pack("{s:i, s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:O}", "skidprof", 1, "cpu",
 		                c->cpu, "core_ghz", c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
-		                c->no_pmu ? "additions" : "counter", "no_pmu", c->no_pmu, "quick", c->quick,
-		                "seconds", c->seconds, "cliffs", rows);
+		                *c->no_pmu ? "additions" : "counter", "no_pmu", *c->no_pmu ? c->no_pmu : NULL,
+		                "quick", c->quick, "seconds", c->seconds, "cliffs", rows);
 	if (doc && c->fit.rows)
 		add_fit_json(doc, &c->fit);
 	text = doc ? json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;

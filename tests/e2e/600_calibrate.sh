@@ -29,6 +29,7 @@ def has(what, kinds):
         assert key in what, key
         assert isinstance(what[key], kind), (key, what[key])
 has(doc, kinds)
+assert (doc["no_pmu"] is None) == (doc["cycles_by"] == "counter") and doc["no_pmu"] != "", doc["no_pmu"]
 assert doc["cliffs"], "no rows"
 for row in doc["cliffs"]:
     has(row, row_kinds)
