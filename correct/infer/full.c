@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/infer/back.h"
 #include "correct/infer/cholesky.h"
 #include "correct/infer/landing.h"
 #include "correct/infer/posterior.h"
@@ -624,22 +625,28 @@ static void drop_equations(struct full *fu, size_t n)
 	fu->eqs.n = n;
 }
 
-/* Landing is not linear in the flow: its equations are drawn anew about each mode. */
+/*
+ * Landing is not linear in the flow: its equations are drawn anew about each
+ * mode.  Where the way back to the causes can be told it is walked; else the
+ * timing has to say where they land.
+ */
 static int add_landing(struct full *fu)
 {
 	size_t n = fu->n_given;
 	double temper = 1;
+	bool back = false;
 	int err = 0;
 
 	/* Beside branch stacks it says nothing new, and what it says wrong costs the intervals their truth. */
 	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->p->insn_counted || fu->n_given > fu->n_exact ||
 	    fu->space->n_free > MAX_LANDING_FREE)
 		return 0;
+	err = back_tells(fu->p, fu->space, fu->t, &back);
 	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
 		double before;
 
 		drop_equations(fu, n);
-		err = landing_equations(fu->p, fu->space, fu->t, &fu->eqs);
+		err = (back ? back_equations : landing_equations)(fu->p, fu->space, fu->t, &fu->eqs);
 		if (err < 0 || fu->eqs.n == n)
 			break;
 		raise_noise(fu, n, fu->eqs.n, temper);
