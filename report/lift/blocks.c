@@ -22,6 +22,9 @@ struct candidate {
 	double insn, cyc;
 };
 
+/* More raw counts than this share of a kernel's instructions, and it is called raw. */
+static const double max_raw = 0.01;
+
 struct cut {
 	const struct lift_opts *o;
 	const struct lift_counts *c;
@@ -205,7 +208,7 @@ static void find_interval(const struct lift *l, struct lift_block *b)
 	size_t first, n = lift_profile_insns(l, b->module, b->code.vaddr, b->code.vaddr + 1, &first);
 
 	b->lo = b->hi = NAN;
-	if (l->exact || n != 1)
+	if (l->exact || l->relative || n != 1)
 		return;
 	b->lo = l->profile->insns[first].count.lo;
 	b->hi = l->profile->insns[first].count.hi;
@@ -236,18 +239,38 @@ static int add_block(struct cut *x, const struct candidate *f, const struct flow
 /* What its instructions say of the whole. */
 static void sum_counts(const struct cut *x, const struct candidate *f, struct lift_kernel *k)
 {
-	double n_load = 0, n_miss = 0;
+	double n_load = 0, n_miss = 0, raw = 0;
 
 	for (size_t i = f->count0; i < f->count0 + f->n_counts; i++) {
-		n_load += x->c->v[i].n_load;
-		n_miss += x->c->v[i].n_miss;
-		if (x->c->v[i].status > k->status)
-			k->status = x->c->v[i].status;
+		const struct lift_insn *c = &x->c->v[i];
+
+		n_load += c->n_load;
+		n_miss += c->n_miss;
+		if (c->status == PROFILE_RAW)
+			raw += c->n;
+		else if (c->status > k->status && (c->n > 0 || !x->l->relative))
+			k->status = c->status;
 	}
+	/* What runs once a call, before and behind the loops, is in no region. */
+	if (raw > max_raw * k->insn && k->status == PROFILE_FIXED)
+		k->status = PROFILE_RAW;
 	if (x->l->truth && x->l->truth->total_miss) {
 		k->n_load = n_load;
 		k->n_miss = n_miss;
 	}
+}
+
+/* Its blocks are those of one region; the time of others is not known by what they execute. */
+static void make_relative(const struct lift_block *blocks, struct lift_kernel *k)
+{
+	double cyc = 0;
+
+	for (size_t i = 0; i < k->n_blocks; i++)
+		cyc += blocks[i].cyc;
+	k->known = cyc / k->cyc;
+	if (!(k->known >= LIFT_MIN_KNOWN))
+		k->status = PROFILE_UNRELIABLE;
+	k->calls = k->insn = NAN;
 }
 
 static int add_kernel(struct cut *x, const struct candidate *f)
@@ -260,6 +283,7 @@ static int add_kernel(struct cut *x, const struct candidate *f)
 		                 .insn = f->insn,
 		                 .cyc = f->cyc > 0 ? f->cyc : NAN,
 		                 .measured = f->cyc > 0 ? MEASURED_PROFILE : MEASURED_NOT,
+		                 .known = 1,
 		                 .n_load = NAN,
 		                 .n_miss = NAN };
 	int err = 0;
@@ -274,6 +298,8 @@ static int add_kernel(struct cut *x, const struct candidate *f)
 	if (k.n_blocks && x->blocks.v[k.block0].code.vaddr == k.vaddr)
 		k.calls = x->blocks.v[k.block0].n;
 	sum_counts(x, f, &k);
+	if (x->l->relative)
+		make_relative(x->blocks.v + k.block0, &k);
 	return err < 0 ? err : vec_push(&x->kernels, k);
 }
 

@@ -64,15 +64,9 @@ void html_text(FILE *f, const char *text)
 	free(safe);
 }
 
-/* Is the kernel one to judge tools by? */
-static bool judges(const struct lift_kernel *k)
-{
-	return !lift_misses(k) && k->status != PROFILE_UNRELIABLE;
-}
-
 static bool is_drawn(const struct lift_kernel *k, size_t tool)
 {
-	return judges(k) && isfinite(k->sums[tool].error);
+	return lift_judges(k) && isfinite(k->sums[tool].error);
 }
 
 static const char *colour(size_t tool)
@@ -279,6 +273,26 @@ static void put_scores(FILE *f, const struct lift *l)
 	fputs("</table>\n", f);
 }
 
+/* How far off it is; where that can't be told, its cycles an instruction. */
+static void put_tool(FILE *f, const struct lift *l, const struct lift_sum *s)
+{
+	if (!l->relative)
+		put_percent(f, s->error, 1);
+	else if (isfinite(s->cpi))
+		fprintf(f, "<td>%.3f</td>", s->cpi);
+	else
+		fputs("<td>-</td>", f);
+}
+
+/* What is known of how often blocks ran. */
+static const char *executions_are(const struct lift *l)
+{
+	if (l->exact)
+		return "executions exact";
+	return l->relative ? "executions known of each other only: tools by cycles an instruction"
+	                   : "executions of a corrected profile";
+}
+
 static void put_kernels(FILE *f, const struct lift *l)
 {
 	fputs("<h2>Kernels</h2>\n<table><tr><th>kernel</th><th>measured</th>", f);
@@ -291,12 +305,12 @@ static void put_kernels(FILE *f, const struct lift *l)
 	for (size_t i = 0; i < l->n_kernels; i++) {
 		const struct lift_kernel *k = &l->kernels[i];
 
-		fprintf(f, "<tr%s><td>", judges(k) ? "" : " class=\"out\"");
+		fprintf(f, "<tr%s><td>", lift_judges(k) ? "" : " class=\"out\"");
 		html_text(f, k->name);
 		fputs("</td>", f);
 		put_grouped(f, k->cyc);
 		for (size_t t = 0; t < l->n_tools; t++)
-			put_percent(f, k->sums[t].error, 1);
+			put_tool(f, l, &k->sums[t]);
 		fputs("</tr>\n", f);
 	}
 	fputs("</table>\n<p>Grey: not in the averages, because its data are not in the first-level cache or "
@@ -318,11 +332,12 @@ static int put_page(FILE *f, const struct lift *l)
 	        "for ",
 	        style);
 	html_text(f, *l->target.cpu ? l->target.cpu : "an unknown core");
-	fprintf(f, "; executions %s; %zu kernels.</p>\n", l->exact ? "exact" : "of a corrected profile",
-	        l->n_kernels);
+	fprintf(f, "; %s; %zu kernels.</p>\n", executions_are(l), l->n_kernels);
 	put_scores(f, l);
-	put_boxes(f, l, scratch);
-	put_scatter(f, l);
+	if (!l->relative) {
+		put_boxes(f, l, scratch);
+		put_scatter(f, l);
+	}
 	put_kernels(f, l);
 	fputs("</body></html>\n", f);
 	free(scratch);

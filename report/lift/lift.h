@@ -11,6 +11,11 @@
  * corrected ones with an interval (a profile).  It is held against the
  * cycles measured in that code.  A tool that fails on a block that ran is
  * out for that kernel.
+ *
+ * A profile of bursts knows the n_b of a kernel up to one factor.  What can
+ * be lifted from it is a quotient:
+ *
+ *	lifted CPI(K) = sum n_b prediction(b) / sum n_b |b|                eq. 19
  */
 #include "correct/correct.h"
 #include "report/lift/tool.h"
@@ -20,7 +25,7 @@ struct lift_block {
 	uint32_t n_insn;
 	struct tool_block code; /* bytes in the module */
 	uint32_t module;        /* index into lift->modules */
-	double n;               /* executions */
+	double n;               /* executions; in lift->relative in a unit of the kernel's own */
 	double lo, hi;          /* 90% interval of n; NAN: exact, or raw counts */
 	double cyc;             /* cycles seen in it; NAN = not known */
 	uint64_t undecoded;     /* address of the first instruction capstone can't decode; 0 = none */
@@ -28,9 +33,10 @@ struct lift_block {
 
 /* A tool and a kernel. */
 struct lift_sum {
-	double cyc;    /* eq. 16; NAN when the tool is out */
-	double lo, hi; /* NAN: no interval */
-	double error;  /* cyc / measured - 1; NAN when either is not known */
+	double cyc;                 /* eq. 16; NAN when the tool is out */
+	double lo, hi;              /* NAN: no interval */
+	double cpi, cpi_lo, cpi_hi; /* eq. 19; the same */
+	double error;               /* cyc / measured - 1; NAN when either is not known */
 	size_t n_failed;
 	size_t first_failed; /* index into lift->blocks */
 };
@@ -42,9 +48,10 @@ struct lift_kernel {
 	uint32_t module;
 	uint64_t vaddr, end_vaddr;
 	size_t block0, n_blocks; /* lift->blocks[block0 ..], in address order */
-	double calls;            /* executions of its first block */
-	double insn;             /* instructions executed */
+	double calls;            /* executions of its first block; NAN in lift->relative */
+	double insn;             /* instructions executed; the same */
 	double cyc;              /* measured; NAN = not known */
+	double known;            /* share of its time in code whose executions are known of each other */
 	enum lift_measure measured;
 	const char *why_not; /* with --measure: why it was not timed; NULL if it was */
 	double n_load,
@@ -52,6 +59,9 @@ struct lift_kernel {
 	uint8_t status; /* enum profile_status; fixed for exact counts */
 	struct lift_sum *sums; /* [lift->n_tools] */
 };
+
+/* Less of a kernel's time in one region than this, and bursts do not tell its mixture. */
+#define LIFT_MIN_KNOWN 0.98
 
 /* More misses than this share of the loads, and a kernel is not one to judge block predictors by [HARNESS]. */
 #define LIFT_MAX_MISS 0.15
@@ -85,6 +95,7 @@ struct lift {
 	/* [n_modules] profile->modules of each, -1 = not in the profile. */
 	int32_t *profile_module;
 	bool exact;                  /* executions are exact, from truth */
+	bool relative;               /* they are known of each other only: there is eq. 19, but no eq. 16 */
 	struct lift_kernel *kernels; /* most cycles (or instructions) first */
 	size_t n_kernels;
 	struct lift_block *blocks;
@@ -138,6 +149,8 @@ struct lift_counts {
 	size_t n;
 };
 
+/* In lift->relative: leaves each function the counts of the region that has most of its time. */
+int lift_keep_regions(const struct lift *l, struct lift_counts *c);
 /* Reads the files; opens the modules. */
 int lift_read(const struct lift_opts *o, struct lift *l, struct lift_counts *out);
 /* Chooses kernels and cuts them into blocks. */
@@ -150,6 +163,9 @@ int lift_measure(struct lift *l);
 int lift_predict(struct lift *l, bool no_cache);
 /* Lifts (eq. 16), then errors and scores. */
 int lift_sum_up(struct lift *l);
+
+/* Instructions that a kernel's blocks executed, in the unit of their executions. */
+double lift_insns(const struct lift *l, const struct lift_kernel *k);
 
 /* -SP_EDOUBT, worded, when a kernel's executions are not reliable. */
 int lift_verdict(const struct lift *l);

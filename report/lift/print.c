@@ -12,7 +12,7 @@
 #include "report/lift/lift.h"
 #include "report/number.h"
 
-enum { NOTE_MAX = 240, MAX_FIXED = 16, PER_TOOL = 4, KEY_MAX = TOOL_NAME_MAX + 16 };
+enum { NOTE_MAX = 240, MAX_FIXED = 16, PER_TOOL = 9, KEY_MAX = TOOL_NAME_MAX + 16 };
 
 /* Columns that are the same whatever tools there are. */
 enum id {
@@ -32,12 +32,23 @@ enum id {
 	ID_HI,
 	ID_RANGE,
 	ID_BYTES,
+	ID_PART,
 	ID_TIME,
 	ID_SPREAD,
 	ID_TOOL, /* and on: PER_TOOL for each tool */
 };
 
-enum tool_id { TOOL_CYC, TOOL_LO, TOOL_HI, TOOL_ERROR };
+enum tool_id {
+	TOOL_CYC,
+	TOOL_LO,
+	TOOL_HI,
+	TOOL_ERROR,
+	TOOL_CPI,
+	TOOL_CPI_LO,
+	TOOL_CPI_HI,
+	TOOL_PER_1000, /* instructions: enough digits for a table */
+	TOOL_RANGE,
+};
 
 struct lift_view {
 	const struct lift *l;
@@ -53,8 +64,8 @@ static const struct column kernel_columns[] = {
 	{ "kernel", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "module", "", ID_MODULE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "vaddr", "", ID_VADDR, COLUMN_ADDR, COLUMN_NO_TEXT },
-	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_WIDE },
-	{ "instructions", "INSTRUCTIONS", ID_INSNS, COLUMN_COUNT, COLUMN_WIDE },
+	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_WIDE, HAVE_INSN },
+	{ "instructions", "INSTRUCTIONS", ID_INSNS, COLUMN_COUNT, COLUMN_WIDE, HAVE_INSN },
 	{ "n_blocks", "BLOCKS", ID_BLOCKS, COLUMN_WHOLE },
 	{ "measured", "MEASURED", ID_MEASURED, COLUMN_COUNT },
 	{ "miss_share", "", ID_MISSES, COLUMN_SHARE, COLUMN_NO_TEXT },
@@ -70,11 +81,12 @@ static const struct column kernel_end[] = {
 static const struct column block_columns[] = {
 	{ "kernel", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "vaddr", "BLOCK", ID_VADDR, COLUMN_ADDR },
-	{ "executions", "RAN", ID_EXECUTIONS, COLUMN_COUNT },
+	{ "executions", "RAN", ID_EXECUTIONS, COLUMN_COUNT, 0, HAVE_INSN },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
-	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_WIDE },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_INSN },
 	{ "instructions", "INSNS", ID_INSNS, COLUMN_WHOLE },
+	{ "insn_share", "SHARE", ID_PART, COLUMN_SHARE },
 	{ "time_share", "TIME", ID_TIME, COLUMN_SHARE },
 };
 
@@ -111,6 +123,10 @@ static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 		return text(NULL);
 	if (k->status != PROFILE_FIXED)
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ", profile_status_word(k->status));
+	if (k->known < LIFT_MIN_KNOWN && n < NOTE_MAX) {
+		number_percent(k->known, 0, percent);
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "only %s of its time is in one region; ", percent);
+	}
 	if (k->why_not && n < NOTE_MAX)
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "not timed: %s; ", k->why_not);
 	if (lift_misses(k) && n < NOTE_MAX) {
@@ -137,6 +153,16 @@ static struct cell kernel_tool(const struct lift_sum *s, unsigned what)
 		return num(s->lo);
 	case TOOL_HI:
 		return num(s->hi);
+	case TOOL_CPI:
+		return num(s->cpi);
+	case TOOL_CPI_LO:
+		return num(s->cpi_lo);
+	case TOOL_CPI_HI:
+		return num(s->cpi_hi);
+	case TOOL_PER_1000:
+		return num(1000 * s->cpi);
+	case TOOL_RANGE:
+		return (struct cell){ .num = 1000 * s->cpi_lo, .num2 = 1000 * s->cpi_hi };
 	default:
 		return num(s->error);
 	}
@@ -234,7 +260,7 @@ static struct cell block_cell(const void *view, size_t i, int id)
 	case ID_VADDR:
 		return (struct cell){ .addr = b->code.vaddr };
 	case ID_EXECUTIONS:
-		return num(b->n);
+		return num(v->l->relative ? NAN : b->n);
 	case ID_LO:
 		return num(b->lo);
 	case ID_HI:
@@ -243,6 +269,8 @@ static struct cell block_cell(const void *view, size_t i, int id)
 		return (struct cell){ .num = b->lo, .num2 = b->hi };
 	case ID_INSNS:
 		return num(b->n_insn);
+	case ID_PART:
+		return num(b->n * b->n_insn / lift_insns(v->l, &v->l->kernels[b->kernel]));
 	case ID_TIME:
 		return num(b->cyc / v->l->kernels[b->kernel].cyc);
 	case ID_SPREAD:
@@ -281,14 +309,21 @@ static void add_tool_columns(struct lift_view *v, size_t t, bool kernels)
 			            1);
 		return;
 	}
-	add_columns(v,
-	            (struct column[]){
-	                    { new_key(v, name, "_cycles"), name, id + TOOL_CYC, COLUMN_COUNT },
-	                    { new_key(v, name, "_lo"), "", id + TOOL_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
-	                    { new_key(v, name, "_hi"), "", id + TOOL_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
-	                    { new_key(v, name, "_error"), "ERROR", id + TOOL_ERROR, COLUMN_CHANGE },
-	            },
-	            4);
+	add_columns(
+	        v,
+	        (struct column[]){
+	                { new_key(v, name, "_cycles"), name, id + TOOL_CYC, COLUMN_COUNT, 0, HAVE_INSN },
+	                { new_key(v, name, "_lo"), "", id + TOOL_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	                { new_key(v, name, "_hi"), "", id + TOOL_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	                { new_key(v, name, "_error"), "ERROR", id + TOOL_ERROR, COLUMN_CHANGE, 0, HAVE_INSN },
+	                { new_key(v, name, "_cpi"), "", id + TOOL_CPI, COLUMN_RATIO, COLUMN_NO_TEXT },
+	                { new_key(v, name, "_cpi_lo"), "", id + TOOL_CPI_LO, COLUMN_RATIO, COLUMN_NO_TEXT },
+	                { new_key(v, name, "_cpi_hi"), "", id + TOOL_CPI_HI, COLUMN_RATIO, COLUMN_NO_TEXT },
+	                { "", name, id + TOOL_PER_1000, COLUMN_COUNT, COLUMN_NO_DATA, HAVE_PARTS },
+	                { "", "90% INTERVAL", id + TOOL_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_WIDE,
+	                  HAVE_PARTS },
+	        },
+	        PER_TOOL);
 }
 
 static void view_fini(struct lift_view *v)
@@ -325,8 +360,8 @@ static struct lift_rows block_rows(const struct lift_kernel *k)
 static int view_init(const struct lift *l, struct lift_rows rows, struct lift_view *v)
 {
 	*v = (struct lift_view){ .l = l, .first = rows.first };
-	v->columns = calloc(MAX_FIXED + 4 * l->n_tools, sizeof(*v->columns));
-	v->keys = calloc(4 * l->n_tools + 1, sizeof(*v->keys));
+	v->columns = calloc(MAX_FIXED + PER_TOOL * l->n_tools, sizeof(*v->columns));
+	v->keys = calloc(PER_TOOL * l->n_tools + 1, sizeof(*v->keys));
 	if (!v->columns || !v->keys) {
 		view_fini(v);
 		return sp_fail(SP_ENOMEM, "out of memory for a table");
@@ -344,7 +379,8 @@ static int view_init(const struct lift *l, struct lift_rows rows, struct lift_vi
 	v->table = (struct table){ v->columns,
 		                   v->n_columns,
 		                   rows.n,
-		                   many_modules(l) ? HAVE_MODULES : 0,
+		                   (many_modules(l) ? HAVE_MODULES : 0u) |
+		                           (l->relative ? HAVE_PARTS : HAVE_INSN),
 		                   rows.blocks ? block_cell : kernel_cell,
 		                   v };
 	return 0;
@@ -438,6 +474,14 @@ static void print_head(const struct lift *l, FILE *f)
 		text_safe(*l->truth->creator ? l->truth->creator : "unknown", a, sizeof(a));
 		text_safe(*l->truth->cmdline ? l->truth->cmdline : "unknown", b, sizeof(b));
 		fprintf(f, "# executions are exact, counted by %s: %s\n", a, b);
+	} else if (l->relative) {
+		fputs("# executions are known of each other only: SHARE is of the kernel's instructions, and "
+		      "tools are given in\n"
+		      "# CYCLES OF 1,000 INSTRUCTIONS.  For whole cycles and errors count executions: "
+		      "'skidprof "
+		      "truth PROGRAM',\n"
+		      "# then lift with --truth FILE beside -i\n",
+		      f);
 	} else {
 		fputs("# executions are the profile's corrected ones\n", f);
 	}

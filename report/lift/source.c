@@ -120,14 +120,18 @@ int lift_read(const struct lift_opts *o, struct lift *l, struct lift_counts *out
 		err = correct_run(&o->correct, &l->profile);
 	if (err == 0 && o->truth)
 		return read_truth(o, l, out);
-	if (err == 0 && l->profile->meta.insn_event < 0)
+	l->relative = err == 0 && l->profile->meta.relative;
+	if (err == 0 && l->profile->meta.insn_event < 0 && !l->relative)
 		err = sp_fail(SP_ENOTSUP,
-		              "%s: no instructions event was recorded: how often blocks ran is not known; "
-		              "record with -e cycles,instructions, or count with --truth",
+		              "%s: neither an instructions event nor bursts were recorded: how often blocks "
+		              "ran is not known; record with -e cycles,instructions or with --bursts, or "
+		              "count with --truth",
 		              o->correct.input);
 	if (err == 0)
 		err = open_profile_modules(o, l);
-	return err < 0 ? err : count_profile(l->profile, out);
+	if (err == 0)
+		err = count_profile(l->profile, out);
+	return err == 0 && l->relative ? lift_keep_regions(l, out) : err;
 }
 
 static size_t first_at(const struct profile *p, uint32_t module, uint64_t vaddr)

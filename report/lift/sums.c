@@ -15,6 +15,15 @@ static bool predicts_blocks(const struct tool *t)
 	return t->ops->predict != NULL;
 }
 
+double lift_insns(const struct lift *l, const struct lift_kernel *k)
+{
+	double insn = 0;
+
+	for (size_t b = k->block0; b < k->block0 + k->n_blocks; b++)
+		insn += l->blocks[b].n * l->blocks[b].n_insn;
+	return insn;
+}
+
 /* eq. 16; a block without a prediction puts the tool out. */
 static void sum_blocks(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
 {
@@ -32,10 +41,12 @@ static void sum_blocks(const struct lift *l, const struct lift_kernel *k, size_t
 }
 
 /*
- * Its interval: of the same sum over the posterior draws, in which the blocks
- * of a region vary together as their flow does.
+ * The interval of  sum over b of n_b (prediction(b) - cpi |b|)  over the
+ * posterior draws, in which the blocks of a region vary together as their
+ * flow does.
  */
-static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
+static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_t tool, double cpi,
+                        double out[2])
 {
 	VEC(uint32_t) insns = { 0 };
 	VEC(double) weights = { 0 };
@@ -51,15 +62,32 @@ static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_
 			err = vec_push(&insns, (uint32_t)i);
 			if (err == 0)
 				err = vec_push(&weights,
-				               lift_prediction(l, b, tool)->cyc / l->blocks[b].n_insn);
+				               lift_prediction(l, b, tool)->cyc / l->blocks[b].n_insn - cpi);
 		}
 	}
 	if (err == 0)
-		err = profile_weighted_interval(l->profile, insns.v, weights.v, insns.n, &mean, &s->lo,
-		                                &s->hi);
+		err = profile_weighted_interval(l->profile, insns.v, weights.v, insns.n, &mean, &out[0],
+		                                &out[1]);
 	vec_fini(&insns);
 	vec_fini(&weights);
 	return err;
+}
+
+/* Of eq. 16, and of eq. 19: where the quotient varies little, as its numerator about the mean quotient. */
+static int find_intervals(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
+{
+	double insn = lift_insns(l, k), about[2] = { NAN, NAN }, range[2] = { NAN, NAN };
+	int err = sum_interval(l, k, tool, s->cpi, about);
+
+	if (err == 0 && !l->relative)
+		err = sum_interval(l, k, tool, 0, range);
+	if (err < 0)
+		return err;
+	s->cpi_lo = s->cpi + about[0] / insn;
+	s->cpi_hi = s->cpi + about[1] / insn;
+	s->lo = range[0];
+	s->hi = range[1];
+	return 0;
 }
 
 static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
@@ -69,17 +97,20 @@ static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
 	struct tool_prediction whole = { NAN, "" };
 	int err = 0;
 
-	*s = (struct lift_sum){ .lo = NAN, .hi = NAN };
+	*s = (struct lift_sum){ .lo = NAN, .hi = NAN, .cpi_lo = NAN, .cpi_hi = NAN };
 	if (predicts_blocks(t)) {
 		sum_blocks(l, k, tool, s);
-		if (!l->exact && isfinite(s->cyc))
-			err = sum_interval(l, k, tool, s);
 	} else {
 		t->ops->kernel(t, l, k, &whole);
 		s->cyc = whole.cyc;
 		s->n_failed = !isfinite(whole.cyc);
 		s->first_failed = k->block0;
 	}
+	s->cpi = s->cyc / lift_insns(l, k);
+	if (predicts_blocks(t) && !l->exact && isfinite(s->cpi))
+		err = find_intervals(l, k, tool, s);
+	if (l->relative)
+		s->cyc = NAN;
 	/* The whole kernel as recorded, held against the recording, is the same number twice. */
 	s->error = !predicts_blocks(t) && k->measured == MEASURED_PROFILE ? NAN : s->cyc / k->cyc - 1;
 	return err;
@@ -95,6 +126,12 @@ static void score_errors(double *errors, size_t n, struct lift_score *s)
 	s->worst = errors[n - 1];
 }
 
+/* What coverage is a share of. */
+static double weight_of(const struct lift *l, const struct lift_kernel *k)
+{
+	return l->relative ? (k->cyc > 0 ? k->cyc : 0) : k->insn;
+}
+
 static void score_tool(const struct lift *l, size_t tool, double *scratch, struct lift_score *s)
 {
 	double *errors = scratch, *cyc = scratch + l->n_kernels, *measured = cyc + l->n_kernels;
@@ -107,8 +144,8 @@ static void score_tool(const struct lift *l, size_t tool, double *scratch, struc
 		const struct lift_kernel *k = &l->kernels[i];
 
 		s->n_out += k->sums[tool].n_failed > 0;
-		all += k->insn;
-		predicted += k->sums[tool].n_failed ? 0 : k->insn;
+		all += weight_of(l, k);
+		predicted += k->sums[tool].n_failed ? 0 : weight_of(l, k);
 		if (!lift_judges(k) || !isfinite(k->sums[tool].error))
 			continue;
 		errors[s->n_kernels] = fabs(k->sums[tool].error);

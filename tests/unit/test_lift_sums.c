@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -179,6 +180,111 @@ static void without_measured_cycles_there_is_no_error(void **state)
 	fixture_free(f);
 }
 
+/* eq. 19: 1540 cycles in 2 x 10 + 2 x 1000 = 2020 instructions; exact ones have no interval. */
+static void cycles_an_instruction_are_lifted_cycles_over_instructions(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_float_equal(f->kernels[0].sums[0].cpi, 1540.0 / 2020, 1e-12);
+	assert_true(isnan(f->kernels[0].sums[0].cpi_lo));
+	fixture_free(f);
+}
+
+/* The first kernel's two blocks, of two instructions each, are all of a region with two draws. */
+struct drawn {
+	struct profile profile;
+	struct profile_region region;
+	struct profile_insn insns[4];
+	float draws[4];
+	int32_t profile_module;
+};
+
+static void draw_from(struct fixture *f, struct drawn *d)
+{
+	static const float draws[] = { 10, 1000, 20, 990 };
+
+	*d = (struct drawn){ .region = { .n_blocks = 2, .n_draws = 2 } };
+	memcpy(d->draws, draws, sizeof(draws));
+	d->region.draws = d->draws;
+	for (uint32_t i = 0; i < 4; i++)
+		d->insns[i] = (struct profile_insn){ .vaddr = i, .block = i / 2 };
+	d->profile =
+	        (struct profile){ .regions = &d->region, .n_regions = 1, .insns = d->insns, .n_insns = 4 };
+	f->l.profile = &d->profile;
+	f->l.profile_module = &d->profile_module;
+	f->l.exact = false;
+	f->l.n_kernels = 1;
+	for (size_t b = 0; b < 2; b++) {
+		f->blocks[b].n = (draws[b] + draws[b + 2]) / 2;
+		f->blocks[b].code = (struct tool_block){ .vaddr = 2 * b, .n_bytes = 2 };
+	}
+}
+
+/*
+ * The draws are 10 x 4 + 1000 x 1.5 = 1540 and 20 x 4 + 990 x 1.5 = 1565
+ * cycles, in 2020 instructions both; their mean is 1552.5.  The 5% and 95%
+ * points of two draws lie 5% of their distance within them.
+ */
+static void executions_known_of_each_other_lift_to_a_quotient_with_its_interval(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct drawn d;
+	const struct lift_sum *s;
+
+	(void)state;
+	draw_from(f, &d);
+	f->l.relative = true;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	s = &f->kernels[0].sums[0];
+	assert_float_equal(s->cpi, 1552.5 / 2020, 1e-9);
+	assert_float_equal(s->cpi_lo, 1541.25 / 2020, 1e-9);
+	assert_float_equal(s->cpi_hi, 1563.75 / 2020, 1e-9);
+	assert_true(isnan(s->cyc) && isnan(s->lo) && isnan(s->error));
+	assert_int_equal(f->l.scores[0].n_kernels, 0);
+	assert_float_equal(f->l.scores[0].coverage, 1, 1e-9);
+	f->l.n_kernels = N_KERNELS;
+	fixture_free(f);
+}
+
+/* eq. 16 over the same draws. */
+static void corrected_executions_lift_to_cycles_with_their_interval(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct drawn d;
+	const struct lift_sum *s;
+
+	(void)state;
+	draw_from(f, &d);
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	s = &f->kernels[0].sums[0];
+	assert_float_equal(s->cyc, 1552.5, 1e-9);
+	assert_float_equal(s->lo, 1541.25, 1e-9);
+	assert_float_equal(s->hi, 1563.75, 1e-9);
+	f->l.n_kernels = N_KERNELS;
+	fixture_free(f);
+}
+
+/* Of a function with 99 cycles in one region, 1 in another and 5 in none, the first's counts are left. */
+static void a_function_keeps_the_counts_of_the_region_with_most_of_its_time(void **state)
+{
+	struct profile_insn insns[] = { { .region = 1, .count.cyc = 1 },
+		                        { .region = 0, .count.cyc = 50 },
+		                        { .region = 0, .count.cyc = 49 },
+		                        { .region = -1, .count.cyc = 5 },
+		                        { .region = 1, .count.cyc = 2, .phys_func = 1 } };
+	struct lift_insn counts[5] = { { .n = 7 }, { .n = 7 }, { .n = 7 }, { .n = 7 }, { .n = 7 } };
+	struct profile p = { .insns = insns, .n_insns = 5, .n_regions = 2 };
+	struct lift l = { .profile = &p, .relative = true };
+	struct lift_counts c = { counts, 5 };
+
+	(void)state;
+	assert_int_equal(lift_keep_regions(&l, &c), 0);
+	assert_true(counts[0].n == 0 && counts[1].n == 7 && counts[2].n == 7 && counts[3].n == 0);
+	assert_true(counts[4].n == 7);
+}
+
 /*
  * x 1 2 3 4, y 1 3 2 4: of six pairs one is discordant: (5 - 1) / 6.
  * With a tie in x (1 1 2 3) and y 1 2 3 4: five concordant pairs, one tied:
@@ -206,6 +312,10 @@ int main(void)
 		cmocka_unit_test(kernels_that_miss_are_in_no_average),
 		cmocka_unit_test(unreliable_kernels_are_in_no_average),
 		cmocka_unit_test(without_measured_cycles_there_is_no_error),
+		cmocka_unit_test(cycles_an_instruction_are_lifted_cycles_over_instructions),
+		cmocka_unit_test(executions_known_of_each_other_lift_to_a_quotient_with_its_interval),
+		cmocka_unit_test(corrected_executions_lift_to_cycles_with_their_interval),
+		cmocka_unit_test(a_function_keeps_the_counts_of_the_region_with_most_of_its_time),
 		cmocka_unit_test(tau_counts_pairs_in_order),
 	};
 
