@@ -103,7 +103,7 @@ int native_server_ask(struct native_server *s, const struct block_request *b, st
 	if (err < 0)
 		return err;
 	if (send_all(s->fd, b, sizeof(*b)) == 0 && receive_all(s->fd, out, sizeof(*out)) == 0 &&
-	    out->magic == BLOCK_MAGIC && out->verdict < N_BLOCK_VERDICTS)
+	    block_reply_valid(out))
 		return 0;
 	stop(s);
 	return sp_fail(SP_EIO, "%s: no answer", s->path);

@@ -73,25 +73,6 @@ static int map_area(uint64_t at, size_t n, int prot)
 	return p == want ? 0 : -1;
 }
 
-static int valid_request(const struct block_request *r)
-{
-	if (r->magic != BLOCK_MAGIC || r->n_bytes > BLOCK_MAX_BYTES || r->n_insn > BLOCK_MAX_INSNS ||
-	    r->n_insn < 1 || r->n_patches > BLOCK_MAX_PATCHES || r->n_accesses > BLOCK_MAX_ACCESSES)
-		return 0;
-	if (r->n_turns * (unsigned)r->n_insn > BLOCK_MAX_TURNED)
-		return 0;
-	for (unsigned i = 0; i < r->n_patches; i++)
-		if (r->patches[i].disp_off + 4 > r->n_bytes || r->patches[i].end_off > r->n_bytes)
-			return 0;
-	for (unsigned i = 0; i < r->n_accesses; i++)
-		if (r->accesses[i].insn_off >= r->n_bytes ||
-		    (i && r->accesses[i].insn_off < r->accesses[i - 1].insn_off) ||
-		    (r->accesses[i].base >= N_GPRS && r->accesses[i].base != BLOCK_NO_REG) ||
-		    (r->accesses[i].index >= N_GPRS && r->accesses[i].index != BLOCK_NO_REG))
-			return 0;
-	return 1;
-}
-
 static int had_its_time(pid_t pid)
 {
 	clockid_t clock;
@@ -267,7 +248,7 @@ static void serve(const struct block_request *b, int frames_fd, struct block_rep
 	unsigned n_measures = 0;
 
 	*out = (struct block_reply){ .magic = BLOCK_MAGIC, .verdict = BLOCK_BROKEN, .err = EINVAL };
-	if (!valid_request(b))
+	if (!block_request_valid(b))
 		return;
 	for (int i = 0; i < MOST_TRIES && go_on(&a, &n_measures, out); i++)
 		;

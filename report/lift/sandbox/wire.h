@@ -5,8 +5,10 @@
 /*
  * What skidprof and skidblock, the program that runs blocks, say to each
  * other: a request on its standard input, a reply on its standard output, and
- * so on until the input ends.  Both are of one build and one machine.
+ * so on until the input ends.  Both are of one build and one machine; each
+ * checks what the other says.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -15,6 +17,7 @@ enum {
 	BLOCK_MAX_INSNS = 512,
 	BLOCK_MAX_PATCHES = 512,
 	BLOCK_MAX_ACCESSES = 1024,
+	BLOCK_N_REGS = 16,
 	BLOCK_NO_REG = 0xff,
 	/* More instructions in succession than this are without end: no core looks so far. */
 	BLOCK_MAX_TURNED = 1200,
@@ -76,5 +79,36 @@ struct block_reply {
 	uint32_t n_splits; /* accesses across a cache line's end, in n_watched copies */
 	uint32_t n_watched;
 };
+
+static inline bool block_reg_valid(unsigned reg)
+{
+	return reg < BLOCK_N_REGS || reg == BLOCK_NO_REG;
+}
+
+static inline bool block_request_valid(const struct block_request *r)
+{
+	if (r->magic != BLOCK_MAGIC || r->n_bytes > BLOCK_MAX_BYTES || r->n_insn > BLOCK_MAX_INSNS ||
+	    r->n_insn < 1 || r->n_patches > BLOCK_MAX_PATCHES || r->n_accesses > BLOCK_MAX_ACCESSES)
+		return false;
+	if (r->n_turns * (unsigned)r->n_insn > BLOCK_MAX_TURNED)
+		return false;
+	for (unsigned i = 0; i < r->n_patches; i++)
+		if (r->patches[i].disp_off + 4 > r->n_bytes || r->patches[i].end_off > r->n_bytes)
+			return false;
+	for (unsigned i = 0; i < r->n_accesses; i++)
+		if (r->accesses[i].insn_off >= r->n_bytes ||
+		    (i && r->accesses[i].insn_off < r->accesses[i - 1].insn_off) ||
+		    !block_reg_valid(r->accesses[i].base) || !block_reg_valid(r->accesses[i].index))
+			return false;
+	return true;
+}
+
+/* A time is a number of cycles; words there are for every verdict. */
+static inline bool block_reply_valid(const struct block_reply *r)
+{
+	if (r->magic != BLOCK_MAGIC || r->verdict >= N_BLOCK_VERDICTS)
+		return false;
+	return r->verdict != BLOCK_TIMED || (r->cyc >= 0 && r->cyc < 1e12);
+}
 
 #endif
