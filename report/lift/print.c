@@ -123,7 +123,8 @@ static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 		return text(NULL);
 	if (k->status != PROFILE_FIXED)
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ", profile_status_word(k->status));
-	if (k->known < LIFT_MIN_KNOWN && n < NOTE_MAX) {
+	/* Without a region, 'report --why' has the reason. */
+	if (k->known > 0 && k->known < LIFT_MIN_KNOWN && n < NOTE_MAX) {
 		number_percent(k->known, 0, percent);
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "only %s of its time is in one region; ", percent);
 	}

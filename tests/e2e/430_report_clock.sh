@@ -105,6 +105,27 @@ check 'slow has a lower IPC than mix' json '{f["name"]: f["ipc_fixed"] for f in 
 check 'the text says where instructions come from' sh -c '"$SKIDPROF" report -i app.data --truth app.cg | grep -q "exact counts of another run: app.cg"'
 check 'lines and instructions have exact counts too' sh -c '"$SKIDPROF" report -i app.data --truth app.cg --lines --format json | python3 -c "import json, sys; d = json.load(sys.stdin); sys.exit(not any(l[\"fixed\"] and l[\"fixed\"] >= 50000000 for l in d[\"lines\"]))"'
 
+# Lifted: one cycle for every byte of code, so that what is predicted is bytes an instruction.
+cat >bytes <<'END'
+#!/bin/sh
+[ "$1" = -V ] && echo bytes 1 && exit
+echo "Cycles: $((${#1} / 2))"
+END
+chmod +x bytes
+printf 'give hex\nrun ./bytes {hex}\nversion ./bytes -V\ntake ^Cycles: ([0-9]+)\n' >bytes.tool
+lift=("$SKIDPROF" lift -i app.data --kernel slow --kernel main --tool ./bytes.tool --no-cache)
+check 'kernels are lifted by the bursts' status 0 "${lift[@]}" --format json
+cp out lifted.json
+check 'to cycles an instruction, with their interval' json 'len(d["kernels"]) == 2 and all(1 < k["bytes_cpi_lo"] <= k["bytes_cpi"] <= k["bytes_cpi_hi"] < 8 for k in d["kernels"])'
+check 'not to sums or errors' json 'all(k["bytes_cycles"] is None and k["bytes_error"] is None and k["instructions"] is None and k["calls"] is None for k in d["kernels"])'
+check 'blocks are shares of the kernel' json 'all(abs(sum(b["insn_share"] for b in k["blocks"]) - 1) < 1e-9 and k["blocks"][0]["executions"] is None for k in d["kernels"])'
+check 'which the text says' sh -c '"$@" | grep -q "CYCLES OF 1,000 INSTRUCTIONS"' sh "${lift[@]}"
+check 'exact executions give errors, against the cycles of the clock' status 0 "${lift[@]}" --truth app.cg --format json
+check 'of every kernel' json 'd["measured_by"] == "profile" and all(k["bytes_error"] is not None for k in d["kernels"])'
+# The mixture of main is known as mix's share above is, to a tenth; instructions of a mixture have 2 to 6 bytes.
+check 'and a quotient that is near the bursts' json \
+	'all(abs(a["bytes_cpi"] / b["bytes_cpi"] - 1) < 0.1 for a in d["kernels"] for b in json.load(open("lifted.json"))["kernels"] if a["kernel"] == b["kernel"])'
+
 # Another input: another share of mix, which the bursts know better.
 check 'a truth of another input is doubted' status 3 "$SKIDPROF" report -i app.data --truth other.cg
 check 'the function that speaks against it is named' has out 'NOT THE SAME RUN?'
