@@ -11,6 +11,9 @@ export SKIDPROF=$PWD/$B/skidprof BUILD=$PWD/$B TOP=$PWD
 # Extra inputs, used where they are there: never needed.
 export EXTRA_PERFDATA=${EXTRA_PERFDATA-$PWD/../shared/perfdata}
 export PATH=$PWD/$B:$PATH
+# Numbers have points, lists the order of their bytes, and no tool complains of a locale that is not there.
+export LC_ALL=C.UTF-8
+unset LANGUAGE
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 

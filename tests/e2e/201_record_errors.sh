@@ -16,29 +16,29 @@ says()
 	[ $got -eq "$status" ] || sed "s/^/# status $got: /" err
 }
 
-R="$SKIDPROF record --pmu sim"
-says 'no program' 2 'which program' $R
-says 'a missing program' 1 'no such program' $R nosuchprogram
-says 'a program here but not in PATH' 1 'did you mean ./here' sh -c 'printf "#!/bin/sh\n" >here; chmod +x here; '"$SKIDPROF"' record --pmu sim here'
-says 'a folder' 1 'folder' $R /tmp/
-says 'a file without x' 1 'not executable' $R "$TOP/Makefile"
+R=("$SKIDPROF" record --pmu sim)
+says 'no program' 2 'which program' "${R[@]}"
+says 'a missing program' 1 'no such program' "${R[@]}" nosuchprogram
+says 'a program here but not in PATH' 1 'did you mean ./here' sh -c 'printf "#!/bin/sh\n" >here; chmod +x here; "$SKIDPROF" record --pmu sim here'
+says 'a folder' 1 'folder' "${R[@]}" /tmp/
+says 'a file without x' 1 'not executable' "${R[@]}" "$TOP/Makefile"
 printf '#!/nonexistent/interpreter\n' >bad && chmod +x bad
-says 'a script without interpreter' 1 '/nonexistent/interpreter' $R ./bad
+says 'a script without interpreter' 1 '/nonexistent/interpreter' "${R[@]}" ./bad
 echo 'no program at all' >text && chmod +x text
-says 'a text file' 1 'neither an ELF program nor a script' $R ./text
-says 'an unknown event' 2 "did you mean 'branches'" $R -e instructions,branchs true
-says 'an event twice' 2 'twice' $R -e cycles,cycles true
-says 'too many events' 2 'programmable counter' $R --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
-says 'an unknown core' 2 'did you mean' $R --core zen6 true
-says 'an unknown source' 2 'no source of samples' $R --pmu hardwere true
-says 'a period that is none' 2 '-c' $R -c much true
-says 'a folder that is not there' 1 '/nonexistent/x.data' $R -o /nonexistent/x.data true
-says 'a folder as output' 1 'folder' $R -o / true
-says 'an unknown option' 2 'did you mean --truth' $R --trutth x true
+says 'a text file' 1 'neither an ELF program nor a script' "${R[@]}" ./text
+says 'an unknown event' 2 "did you mean 'branches'" "${R[@]}" -e instructions,branchs true
+says 'an event twice' 2 'twice' "${R[@]}" -e cycles,cycles true
+says 'too many events' 2 'programmable counter' "${R[@]}" --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
+says 'an unknown core' 2 'did you mean' "${R[@]}" --core zen6 true
+says 'an unknown source' 2 'no source of samples' "${R[@]}" --pmu hardwere true
+says 'a period that is none' 2 '-c' "${R[@]}" -c much true
+says 'a folder that is not there' 1 '/nonexistent/x.data' "${R[@]}" -o /nonexistent/x.data true
+says 'a folder as output' 1 'folder' "${R[@]}" -o / true
+says 'an unknown option' 2 'did you mean --truth' "${R[@]}" --trutth x true
 cp /bin/true elf32 && printf '\1' | dd of=elf32 bs=1 seek=4 conv=notrunc 2>/dev/null
-says 'a 32-bit program' 1 '32-bit' $R ./elf32
+says 'a 32-bit program' 1 '32-bit' "${R[@]}" ./elf32
 cp /bin/true riscv && printf '\363\0' | dd of=riscv bs=1 seek=18 conv=notrunc 2>/dev/null
-says 'a foreign program' 1 'another machine' $R ./riscv
+says 'a foreign program' 1 'another machine' "${R[@]}" ./riscv
 says 'no emulator' 1 'qemu-user' env PATH=/nonexistent "$SKIDPROF" record --pmu sim /bin/true
 says 'truth without program' 2 'which program' "$SKIDPROF" truth
 says 'truth to a place that is not there' 1 '/nonexistent/t' "$SKIDPROF" truth -q -o /nonexistent/t /bin/true

@@ -8,7 +8,7 @@ set -u
 	echo "skip: $(cat probe.err)"
 	exit 77
 }
-R="$SKIDPROF record --pmu hardware"
+R=("$SKIDPROF" record --pmu hardware)
 monotonic() { python3 -c 'import time; print(time.monotonic())'; } # in seconds
 # finished RECORDER FILE: it has been written, and closed.
 finished() { [ -s "$2" ] && ! readlink "/proc/$1/fd/"* 2>/dev/null | grep -q "/$2\$"; }
@@ -59,7 +59,7 @@ C
 
 # shares FILE: percent of `more` and `less`, and the number of samples
 shares() { perf script -i "$1" -F comm,ip,sym 2>/dev/null | awk '/more/ { m++ } /less/ { l++ } END { printf "%f %f %d\n", 100 * m / NR, 100 * l / NR, NR }'; }
-$R -e cpu-clock:u -o two.data --stats ./two 2>two.err
+"${R[@]}" -e cpu-clock:u -o two.data --stats ./two 2>two.err
 check 'cpu-clock is sampled' grep -q 'samples (.* of cpu-clock:u at period 249989)' two.err
 check '--stats tells what it cost' grep -qE 'stats: .* samples/s, .* bytes/sample, recorder .* s of CPU' two.err
 check 'the source is named' grep -q 'no PMU: cpu-clock:u' two.err
@@ -76,21 +76,21 @@ if command -v perf >/dev/null; then
 	check 'perf report does not complain' test ! -s rep.err
 	check 'perf annotate reads it' sh -c 'perf annotate -i two.data --stdio -s more 2>/dev/null | grep -q Percent'
 	check 'perf evlist reads it' sh -c 'perf evlist -v -i two.data 2>/dev/null | grep -q "cpu-clock:u.*sample_period.*249989"'
-	$R -q -z -e cpu-clock,page-faults -o z.data ./two 0.2
+	"${R[@]}" -q -z -e cpu-clock,page-faults -o z.data ./two 0.2
 	check 'perf reads a compressed group' sh -c 'perf report -i z.data --stdio 2>&1 | grep -q more'
-	$R -q -e cpu-clock -o - ./two 0.2 >pipe.data
+	"${R[@]}" -q -e cpu-clock -o - ./two 0.2 >pipe.data
 	check 'perf reads a pipe' sh -c 'perf script -i - <pipe.data 2>/dev/null | grep -q more'
-	$R -q -e page-faults -o pages.data ./pages
+	"${R[@]}" -q -e page-faults -o pages.data ./pages
 	perf script -i pages.data -F pid,tid,comm --show-task-events >pages.txt 2>/dev/null
 	# 300 of the program and of its thread, 600 of the child that becomes another program.
 	check 'main, thread, child and exec are all sampled' test "$(awk '$0 !~ /PERF_/ { n[$1 $2]++ }
 		END { for (k in n) { c += n[k] >= 300; d += n[k] >= 600 } print c, d }' pages.txt)" = '3 1'
-	$R -q -e page-faults,task-clock -c 1 -o read.data ./pages
+	"${R[@]}" -q -e page-faults,task-clock -c 1 -o read.data ./pages
 	check 'so they are with values read' test "$(perf script -D -i read.data 2>/dev/null | grep -cE 'PERF_RECORD_SAMPLE')" -ge 1200
 	check 'maps carry the build id' sh -c "perf buildid-list -i two.data | grep -q $(readelf -n two | sed -n 's/ *Build ID: //p')"
 fi
 cp two gone
-$R -q -e cpu-clock -o gone.data ./gone 0.1 replaced & rec=$!
+"${R[@]}" -q -e cpu-clock -o gone.data ./gone 0.1 replaced & rec=$!
 wait_until pgrep -P $rec -x gone >pid
 cp pages gone.new
 mv gone.new gone
@@ -101,12 +101,12 @@ check 'a program that was replaced meanwhile is told' grep -qi 'build id' gone.o
 "$SKIDPROF" report --raw -i two.data >raw 2>&1
 check 'skidprof report reads it' grep -q more raw
 
-$R -q -o s.data -e cpu-clock sh -c 'exit 7'
+"${R[@]}" -q -o s.data -e cpu-clock sh -c 'exit 7'
 check 'the exit status is passed on' test $? -eq 7
-$R -q -o s.data -e cpu-clock sh -c 'kill -SEGV $$' 2>/dev/null
+"${R[@]}" -q -o s.data -e cpu-clock sh -c 'kill -SEGV $$' 2>/dev/null
 check 'a signal that kills is passed on' test $? -eq 139
 begun=$(monotonic)
-$R -q -o s.data -e cpu-clock -D 200 ./two 0.1 sampled & rec=$!
+"${R[@]}" -q -o s.data -e cpu-clock -D 200 ./two 0.1 sampled & rec=$!
 wait_until larger s.data 20000
 touch sampled
 wait $rec
@@ -117,22 +117,22 @@ if command -v perf >/dev/null; then
 	check 'a delay leaves out what comes before' awk -v b="$begun" 'NR == 1 { exit !($1 >= b + 0.2 && $1 < b + 100) }' delay.txt
 	check 'and nothing after' test "$(wc -l <delay.txt)" -gt 100
 fi
-$R --duration 0.2 -e cpu-clock -o d.data sh -c './two 0.1 over; exit 3' 2>d.err & rec=$!
+"${R[@]}" --duration 0.2 -e cpu-clock -o d.data sh -c './two 0.1 over; exit 3' 2>d.err & rec=$!
 wait_until finished $rec d.data
 touch over
 wait $rec
 check '--duration leaves the program to its end' test $? -eq 3
 check '--duration is said' grep -q 'ended by --duration; the program ran on' d.err
-$R --max-size 16K -c 10000 -e cpu-clock -o d.data ./two 2>d.err
+"${R[@]}" --max-size 16K -c 10000 -e cpu-clock -o d.data ./two 2>d.err
 check '--max-size is said' grep -q 'ended by --max-size' d.err
 check '--max-size is kept' test "$(stat -c %s d.data)" -lt 20000
 
 # attach: the target must neither stop nor stay watched
 ./two 0.1 detached & target=$!
-$R -p $target --duration 0.3 -e cpu-clock -o p.data 2>p.err
+"${R[@]}" -p $target --duration 0.3 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a process' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'its symbols are found' sh -c '"$SKIDPROF" report --raw -i p.data 2>/dev/null | grep -q more'
-$R -t $target --duration 0.2 -e cpu-clock -o p.data 2>p.err
+"${R[@]}" -t $target --duration 0.2 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a thread' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'the target runs on' sh -c "grep -qE '^State:.[RSD]' /proc/$target/status"
 check 'and is not traced' grep -q '^TracerPid:.0$' /proc/$target/status
@@ -144,11 +144,11 @@ check 'Ctrl-C ends an attached recording well' grep -qE '^skidprof: [1-9][0-9]* 
 touch detached
 wait $target
 check "the target's own status is its own" test $? -eq 0
-$R -p 4000000 -e cpu-clock -o p.data 2>p.err
+"${R[@]}" -p 4000000 -e cpu-clock -o p.data 2>p.err
 check 'no such process' grep -q 'no process 4000000' p.err
 rm p.data
 ./two 0.1 attached & target=$!
-$R -q -p $target -e page-faults -o p.data 2>/dev/null & rec=$!
+"${R[@]}" -q -p $target -e page-faults -o p.data 2>/dev/null & rec=$!
 wait_until grep -qs /two p.data # its maps: they come after all counters
 touch attached
 wait $rec
@@ -156,16 +156,16 @@ check 'a recording ends with its target' test $? -eq 0
 
 if [ "$(id -u)" -eq 0 ]; then
 	./two 0.1 seen & target=$!
-	$R -a --duration 0.4 -e cpu-clock -o a.data 2>a.err
+	"${R[@]}" -a --duration 0.4 -e cpu-clock -o a.data 2>a.err
 	check 'the whole system is sampled' grep -qE '^skidprof: [1-9][0-9]* samples' a.err
 	check 'other programs are found in it' sh -c '"$SKIDPROF" report --raw -i a.data 2>/dev/null | grep -q more'
 	touch seen
 	wait $target
-	$R -e context-switches -o cs.data sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' 2>cs.err
+	"${R[@]}" -e context-switches -o cs.data sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' 2>cs.err
 	check 'context switches are sampled, though they happen in the kernel' grep -qE 'of context-switches:uk' cs.err
 	check 'each sleep is one' test "$(sed -n 's/.*(\([0-9]*\) of context-switches.*/\1/p' cs.err)" -ge 16
 	taskset -c 0 ./two 0.1 seen0 & target=$! # something to be seen there, also on an idle machine
-	$R -C 0 --duration 0.2 -e cpu-clock -o a.data 2>/dev/null
+	"${R[@]}" -C 0 --duration 0.2 -e cpu-clock -o a.data 2>/dev/null
 	touch seen0
 	wait $target
 	if command -v perf >/dev/null; then
@@ -174,9 +174,9 @@ if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 .
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 	if as_nobody test -x "$SKIDPROF" 2>/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
-		as_nobody $R -e cpu-clock,page-faults -o nobody.data ./two 0.2 2>n.err
+		as_nobody "${R[@]}" -e cpu-clock,page-faults -o nobody.data ./two 0.2 2>n.err
 		check 'it works without privileges' grep -qE '^skidprof: [1-9][0-9]* samples' n.err
-		as_nobody $R -a -e cpu-clock --duration 0.1 -o nobody2.data 2>n.err
+		as_nobody "${R[@]}" -a -e cpu-clock --duration 0.1 -o nobody2.data 2>n.err
 		check 'what needs them is said, with the remedy' grep -q 'CAP_PERFMON or root' n.err
 	else
 		echo "ok $((++n_tests)) - without privileges # SKIP not reachable or forbidden for nobody"
@@ -201,7 +201,7 @@ int main(void)
 }
 C
 mkfifo go
-$R -e page-faults -o lost.data ./many <go 2>lost.err & rec=$!
+"${R[@]}" -e page-faults -o lost.data ./many <go 2>lost.err & rec=$!
 exec 9>go
 wait_until pgrep -P $rec -x many >pid
 kill -STOP $rec
@@ -215,7 +215,7 @@ check 'lost samples are reported' grep -q 'were lost because the buffers were fu
 check 'all of them' test "$(sed -n 's/.* warning: \([0-9]*\) samples.*/\1/p; s/.*: \([0-9]*\) samples (.*/\1/p' lost.err | awk '{ n += $1 } END { print n }')" -ge 40000
 
 # A recorder that is killed: the file up to then can be read, the program runs on.
-$R -q -e cpu-clock -o nine.data ./two 0.1 never & rec=$!
+"${R[@]}" -q -e cpu-clock -o nine.data ./two 0.1 never & rec=$!
 wait_until larger nine.data 20000
 child=$(pgrep -P $rec -x two)
 kill -9 $rec

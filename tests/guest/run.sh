@@ -17,9 +17,11 @@ for tool in qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-gcc cpio python3 
 done
 tests/guest/fetch.sh "$debian" || exit
 
-cc=(aarch64-linux-gnu-gcc "--sysroot=$debian/sysroot")
-export PKG_CONFIG_SYSROOT_DIR=$debian/sysroot
-export PKG_CONFIG_LIBDIR=$debian/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$debian/sysroot/usr/share/pkgconfig
+# Relative to here, as the path to here may have spaces.
+sysroot=build-guest/debian/sysroot
+cc=(aarch64-linux-gnu-gcc "--sysroot=$sysroot")
+export PKG_CONFIG_SYSROOT_DIR=$sysroot
+export PKG_CONFIG_LIBDIR=$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$sysroot/usr/share/pkgconfig
 make -s -j"$(nproc)" CC="${cc[*]}" B=$arm64 CFLAGS=-Werror $arm64/skidprof || exit 1
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR
 
