@@ -23,6 +23,9 @@ static const double max_unknown = 0.01;
 /* Share of a region in scopes that were not solved, past which the region is what they are. */
 static const double max_doubt = 0.05;
 
+/* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
+static const double max_left_out = 0.02;
+
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
@@ -160,6 +163,23 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, stru
 	snprintf(sol->why, sizeof(sol->why), "%s", why);
 }
 
+/* What was taken for cold has too large a part in the flow that was found without it. */
+static void judge_left_out(const struct problem *p, struct solution *sol)
+{
+	double insn = 0;
+
+	for (size_t e = 0; sol->verdict == VERDICT_OK && e < p->n_edges; e++)
+		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].left_out;
+	if (insn <= max_left_out * p->total_insn)
+		return;
+	sol->verdict = VERDICT_UNRELIABLE;
+	snprintf(sol->why, sizeof(sol->why),
+	         "it calls large functions that have no samples, which were left out though they may run "
+	         "%.3g instructions "
+	         "of its %.3g: record with -b",
+	         insn, p->total_insn);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
@@ -169,6 +189,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	if (err == 0) {
 		judge_leak(w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, sol);
+		judge_left_out(w->scope_problems[s], sol);
 	}
 	if (err == 0 || err == -SP_ENOMEM)
 		return err;

@@ -52,6 +52,7 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 {
 	const struct flow_build *b = a->b;
 	bool returns = cut->fall != FLOW_NONE && b->cuts.v[cut->fall].alive && flow_call_returns(b, cut);
+	uint32_t left_out = 0;
 	int err;
 
 	for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
@@ -60,6 +61,8 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 			.from = cut->id, .kind = FLOW_CALL, .guessed = b->links.v[l].guessed, .call = cut->id
 		};
 
+		if (f && f->cut && (!left_out || b->cuts.v[f->entry].n < left_out))
+			left_out = b->cuts.v[f->entry].n;
 		if (!f || f->cut || !b->cuts.v[f->entry].alive)
 			continue;
 		call.to = b->cuts.v[f->entry].id;
@@ -73,7 +76,8 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 	return add_edge(a, (struct flow_edge){ .from = cut->id,
 	                                       .to = b->cuts.v[cut->fall].id,
 	                                       .kind = FLOW_SKIP,
-	                                       .call = cut->id });
+	                                       .call = cut->id,
+	                                       .left_out = left_out });
 }
 
 static int add_jumps(struct assembly *a, const struct flow_cut *cut)

@@ -11,7 +11,7 @@ set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep= variants='plain branches limited two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches limited two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;

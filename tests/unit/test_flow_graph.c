@@ -175,6 +175,9 @@ static void large_callees_without_samples_are_followed_if_they_ran(void **state)
 	hot = (struct flow_hot){ 0, seen.from_vaddr, 1 };
 	build(&s, &hot, 1, NULL, 0);
 	assert_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
+	/* 300 inc and a ret are stepped over. */
+	assert_int_equal(s.g->edges[0].kind, FLOW_SKIP);
+	assert_int_equal(s.g->edges[0].left_out, 301);
 	build(&s, &hot, 1, &seen, 1);
 	assert_non_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
 	/* call rel32 is five bytes long */
