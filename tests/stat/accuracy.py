@@ -17,6 +17,7 @@ from collections import defaultdict
 VARIANTS = {
     "plain": "no branch records",
     "branches": "with branch records",
+    "timed": "with branch records that tell cycles",
     "limited": "cycles, instructions and two more events",
     "two": "only cycles and instructions",
     "two-short": "only cycles and instructions, a skid of 12 to 27 cycles",

@@ -4,8 +4,9 @@
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
 # develop, even ones are held out), each recorded with and without branch records and with fewer events; and open programs
-# from Debian's sources (real.sh) with the first N seeds each, with branch records.  All are corrected by every method and
-# held against the exact counts of the same run.  Only commands that a user has are used.
+# from Debian's sources (real.sh) with the first N seeds each, with branch records, of the default core and of one whose
+# records tell cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands
+# that a user has are used.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
@@ -57,6 +58,7 @@ one()
 	job=$group.$program.$seed.$variant
 	case $variant in
 	branches) how=(-b) methods=(raw path full) ;;
+	timed) how=(-b --core skylake) methods=(raw path full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
@@ -127,7 +129,7 @@ list()
 			done
 		done
 		((s > real)) || while read -r group program _; do
-			echo "$group $program $s branches"
+			printf '%s\n' "$group $program $s branches" "$group $program $s timed"
 		done <"$B/real/programs"
 		while ((p * seeds < s * programs)); do
 			p=$((p + 1)) group=tune
