@@ -104,6 +104,7 @@ static void fill_header(struct assembly *a)
 		.dropped_bytes = stats->dropped_bytes,
 		.unfinished = stats->unfinished,
 		.branch_records = w->sums.branch_records,
+		.branch_cycles = w->sums.branch_cycles,
 		.relative = w->rec->relative,
 		.n_bursts = w->sums.n_bursts,
 		.core_hz = core_hz(w),

@@ -141,7 +141,7 @@ struct profile_meta {
 	uint64_t n_unmapped;    /* samples outside any known mapping */
 	uint64_t dropped_bytes; /* of the file, not read */
 	bool unfinished;
-	bool branch_records;
+	bool branch_records, branch_cycles;
 	/*
 	 * Instructions were not counted, but bursts tell the way: counts of them mean something
 	 * only as shares of a region.  Reports show profile_part.

@@ -35,7 +35,7 @@ struct collect {
 	VEC(struct last_values) last;
 	struct event_sum *events;
 	size_t n_events;
-	bool branch_records;
+	bool branch_records, branch_cycles;
 };
 
 static int grow_events(struct collect *c, size_t n)
@@ -110,6 +110,7 @@ static int add_branches(struct collect *c, const struct recording *r, const stru
 			err = add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &c->run_pairs, &c->runs);
 		c->n_branches++;
 		c->branch_records = true;
+		c->branch_cycles |= b[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
 	}
 	return err;
 }
@@ -317,6 +318,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .events = c.events,
 		              .n_events = c.n_events,
 		              .branch_records = c.branch_records,
+		              .branch_cycles = c.branch_cycles,
 		              .n_bursts = c.n_bursts,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));

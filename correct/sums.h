@@ -29,7 +29,7 @@ struct sums {
 	size_t n_skid;
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;
-	bool branch_records;
+	bool branch_records, branch_cycles; /* there are any; and tell cycles, in samples of those */
 	uint64_t n_bursts;
 	double core_hz; /* the middle of what was measured after each burst; 0 = never */
 };

@@ -215,7 +215,9 @@ void meta_print(const struct profile *p, FILE *f)
 	fprintf(f, "# host %s, cpu %s\n", a, b);
 	event_list(m, false, a, sizeof(a));
 	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
-	        m->branch_records ? "yes" : "no");
+	        !m->branch_records ? "no"
+	        : m->branch_cycles ? "yes, with cycles"
+	                           : "yes");
 	number_grouped((double)m->n_throttled, n[0]);
 	number_grouped((double)m->n_unmapped, n[1]);
 	number_grouped((double)m->dropped_bytes, n[2]);
@@ -313,6 +315,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);
+	add(o, "branch_cycles", json_boolean(m->branch_cycles), &bad);
 	add(o, "worst_status", json_string(profile_status_word(p->worst)), &bad);
 	add(o, "modules", modules_json(p), &bad);
 	if (bad) {

@@ -130,6 +130,7 @@ struct sim_config {
 	uint32_t n_counters;                /* programmable */
 	uint32_t n_fixed;                   /* 1: cycles; 2: cycles and instructions */
 	uint32_t branch_records;            /* 0 = has none */
+	uint32_t branch_cycles;             /* each tells the cycles since the one before */
 	struct sim_class_config cls[SIM_N_CLASSES];
 	struct sim_skid_bin skid[SIM_MAX_SKID_BINS];
 	uint32_t n_skid_bins;

@@ -169,7 +169,7 @@ static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
 	for (uint64_t k = 0; k < n; k++) {
 		const struct sim_pmu_branch *b = &p->branch[(p->n_branch - 1 - k) % WIRE_MAX_BRANCHES];
 		const struct sim_pmu_branch *before = &p->branch[(p->n_branch - 2 - k) % WIRE_MAX_BRANCHES];
-		bool known = p->n_branch >= k + 2 && k + 1 < WIRE_MAX_BRANCHES;
+		bool known = p->config->branch_cycles && p->n_branch >= k + 2 && k + 1 < WIRE_MAX_BRANCHES;
 
 		s->branch[k] = (struct wire_branch){ b->from_ip, b->to_ip, b->mispredicted,
 			                             known ? (uint32_t)(b->cycle - before->cycle) : 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14 and 17: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 17, 18 and 19: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -361,6 +361,143 @@ static void what_lies_before_a_break_is_not_used(void **state)
 	solution_fini(&out);
 }
 
+/* Branches with the cycles since the one before. */
+static const struct pd_branch past_4 = { 0x1024, 0x103c, .cycles = 4 },
+                              back_4 = { 0x1048, 0x1000, .cycles = 4 },
+                              back_32 = { 0x1048, 0x1000, .cycles = 32 };
+
+/*
+ * eq. 19.  Laps in turn: past, back (the lap past B), back (the lap by B).  C takes 28 cycles more after a
+ * jump past B: from "past" to "back" are 32 cycles, from any other branch to the next 4, 40 in all.  So of ten
+ * moments eight lie behind a "past", one behind each "back".  Newest first, with cycles:
+ *   p  past 4, back 4, back 32, past 4, back    44 in all, 8 of 10
+ *   q  back 32, past 4, back 4, back 32, past   72
+ *   r  back 4, back 32, past 4, back 4, back    44
+ * W is 44.  A moment is up to 32 cycles behind a "past", evenly, up to 4 behind a "back".  Pieces end 0, 4, 8
+ * and 40 cycles before the newest branch of p, and the last lies in W for 4 moments in 32: p counts "past"
+ * 1 + 1/8 times, the lap past B and that by B once.  In q and r all lies in W:
+ *   "past"  8 (1 + 1/8) + 1 + 1 = 11    lap past B  8 + 2 + 1 = 11    lap by B  8 + 1 + 2 = 11
+ * 11 of each in ten moments: one in 40 cycles.  C-A ends both laps: 1000, 1000 and 2000 in 33000 instructions.
+ * Nine stacks of instructions are too few to say anything beside them.
+ */
+static void cycles_tell_which_branches_lie_in_the_window(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back };
+	double f[4];
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show(b, CYC, p, 5);
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	for (int i = 0; i < 9; i++)
+		show(b, INSN, p, 5);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 1e-3);
+	assert_float_equal(f[A_TO_C], 1000, 1e-3);
+	assert_float_equal(f[C_TO_A], 2000, 1e-3);
+}
+
+/* How far a free flow of the path equations is uncertain, by its row alone. */
+static double sd_of_first(struct bench *b)
+{
+	struct equations eqs = { 0 };
+	size_t first = 0;
+	double sd;
+
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
+	while (strcmp(eqs.v[first].name, "branch records") != 0)
+		first++;
+	sd = eqs.v[first].sd / eqs.v[first].w[b->space->free_edge[0]];
+	equations_fini(&eqs);
+	return sd;
+}
+
+/*
+ * Stacks of both events say what they say by themselves, by eq. 19 and by eq. 14 (the shares above, 5 of p in 7),
+ * and the two are joined: the mean stays where both are right, and is surer.
+ */
+static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back }, sb[] = { back, past, back },
+	                       sp[] = { past, back, back }, sa[] = { back, back, past };
+	double f[4], sd;
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show(b, CYC, p, 5);
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	sd = sd_of_first(b);
+	for (int i = 0; i < 200; i++) {
+		show(b, INSN, sb, 3);
+		show(b, INSN, sa, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, INSN, sp, 3);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 10);
+	assert_float_equal(f[A_TO_C], 1000, 10);
+	assert_float_equal(f[C_TO_A], 2000, 20);
+	assert_true(sd_of_first(b) < sd);
+}
+
+/*
+ * Stacks that are shorter than W, as one in a hundred may be, stand for all of it.  To the 1000 above come 5 of
+ * past 4, back: 4 cycles and up to 32 more behind "past", of which 40 W leaves room for all, on average
+ * 40 (1 - 1/2) = 20 by the straight line that is drawn.  44 / 24 times "past" each, with 4 instructions; 1100 times
+ * 33 instructions in the others.
+ */
+static void a_stack_shorter_than_the_window_stands_for_all_of_it(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back };
+	double f[4], n_past = 5 * 44. / 24, scale = 33000 / (1100 * 33 + n_past * 4);
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show(b, CYC, p, 5);
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	for (int i = 0; i < 5; i++)
+		show(b, CYC, p, 2);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1100 * scale, 1e-2);
+	assert_float_equal(f[C_TO_A] - f[A_TO_B], 1100 * scale, 1);
+}
+
+/* Cycles on record of less than half the branches are none: eq. 14, as where there are no cycles. */
+static void few_cycles_are_none(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch sb[] = { back_32, past, back }, sp[] = { past, back, back },
+	                       sa[] = { back, back, past };
+	double f[4];
+
+	for (int i = 0; i < 200; i++) {
+		show(b, CYC, sb, 3);
+		show(b, CYC, sa, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, CYC, sp, 3);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 10);
+	assert_float_equal(f[A_TO_C], 1000, 10);
+	assert_float_equal(f[C_TO_A], 2000, 20);
+}
+
 /* Stacks of less than two branches have no piece; and ten stacks are the fewest that say something. */
 static void too_few_stacks_say_nothing(void **state)
 {
@@ -425,6 +562,10 @@ int main(void)
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(what_lies_before_a_break_is_not_used),
+		TEST(cycles_tell_which_branches_lie_in_the_window),
+		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),
+		TEST(a_stack_shorter_than_the_window_stands_for_all_of_it),
+		TEST(few_cycles_are_none),
 		TEST(too_few_stacks_say_nothing),
 		TEST(samples_of_both_events_are_used),
 	};

@@ -239,6 +239,47 @@ static void branch_records_are_the_last_taken_ones_newest_first(void **state)
 	rig_stop(&r);
 }
 
+/*
+ * A ring of three jumps on a core whose records tell cycles: those of the three
+ * newest are a lap, and 30000 jumps are 10000 of them; on one whose records do
+ * not, none.
+ */
+static void branch_records_tell_cycles_where_the_core_does(void **state)
+{
+	const char *const jmp[] = { "90", "eb00" }, *const cores[] = { "skylake", "zen5" };
+
+	(void)state;
+	for (unsigned c = 0; c < 2; c++) {
+		struct sim_block *b[3];
+		uint64_t sum = 0;
+		struct rig r;
+
+		rig_prepare(&r, cores[c]);
+		r.setup.n_events = 1;
+		r.setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 101 };
+		r.setup.n_branches = 4;
+		rig_start(&r);
+		for (unsigned i = 0; i < 3; i++)
+			b[i] = block_at(&r, 0x400000 + i * 0x100, jmp, 2);
+		for (unsigned i = 0; i < 30000; i++)
+			sim_core_run(r.core, b[i % 3], 2, b[(i + 1) % 3]->ip, no_memory);
+		assert_true(r.n_samples > 20);
+		for (size_t i = 0; i < r.n_samples; i++)
+			for (unsigned k = 0; k < 3; k++)
+				sum += r.sample[i].branch[k].cycles;
+		/* The warm-up's laps are longer: 5% of the mean. */
+		if (c == 0)
+			assert_float_equal((double)sum / (double)r.n_samples,
+			                   (double)r.core->retire_cyc / 10000,
+			                   (double)r.core->retire_cyc / 10000 * 0.05);
+		else
+			assert_int_equal(sum, 0);
+		for (unsigned i = 0; i < 3; i++)
+			free(b[i]);
+		rig_stop(&r);
+	}
+}
+
 static void totals_are_sums_over_the_instructions(void **state)
 {
 	/* mov rcx,[rax]; mov [rax],rcx; addsd xmm0,xmm1; addpd xmm0,xmm1; call +0 */
@@ -328,6 +369,7 @@ int main(void)
 		cmocka_unit_test(the_skid_follows_the_core_files_histogram),
 		cmocka_unit_test(the_same_seed_gives_the_same_samples),
 		cmocka_unit_test(branch_records_are_the_last_taken_ones_newest_first),
+		cmocka_unit_test(branch_records_tell_cycles_where_the_core_does),
 		cmocka_unit_test(totals_are_sums_over_the_instructions),
 		cmocka_unit_test(operations_and_indirect_branches_are_told),
 		cmocka_unit_test(a_rep_instruction_retires_once),

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Branch records that tell the cycles between branches (Intel from Skylake on,
+ * Arm's BRBE) place each branch in time before the moment of the sample.
+ * Samples of the cycles event are taken at moments spread evenly over time, so
+ * what runs in the W cycles before one is a fair sample of what runs, whatever
+ * the code before and after it: nothing leans towards what is slow.
+ *
+ * The moment itself is not on record: it lies somewhere between the newest
+ * branch and the next one.  How long it takes from a branch to the next is
+ * learned, edge by edge, from the older branches.
+ *
+ * Samples of instructions do not come evenly in time: their skid is about the
+ * same each time, so a period that keeps step with a loop's instructions meets
+ * the same part of it again and again.  Their stacks are weighed by their
+ * newest branch (path_newest.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+
+enum {
+	SINGLE = 32, /* cycles that have a bin each; then 8 bins to the power of two */
+	OCTAVE = 8,
+	N_BINS = SINGLE + 11 * OCTAVE, /* up to 65536: the field has 16 bits, and stays at its highest */
+	ROUNDS = 3,
+	MIN_TIMED = 100, /* stacks of the cycles event; fewer are taken like all others */
+};
+
+/* Of stacks, those that may be too short for the window. */
+static const double too_short = 0.01;
+
+/* How long from branches of one edge to the next branch. */
+struct gaps {
+	double n[N_BINS], sum_cyc[N_BINS];
+	double within[N_BINS + 1]; /* P(so many cycles ago or less | a moment between the two) */
+	double total_cyc;
+};
+
+static unsigned bin_of(uint32_t cyc)
+{
+	unsigned octave;
+
+	if (cyc < SINGLE)
+		return cyc;
+	octave = 31 - (unsigned)__builtin_clz(cyc) - 5;
+	return SINGLE + octave * OCTAVE + ((cyc >> (octave + 2)) & (OCTAVE - 1));
+}
+
+static double bin_begin(unsigned bin)
+{
+	if (bin < SINGLE)
+		return bin;
+	return ldexp(OCTAVE + (bin - SINGLE) % OCTAVE, (int)((bin - SINGLE) / OCTAVE) + 2);
+}
+
+/* The second line of eq. 19 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
+static void integrate(struct gaps *g, const struct gaps *pooled)
+{
+	const struct gaps *of = g->total_cyc > 0 ? g : pooled;
+	double shorter_cyc = 0, longer = 0;
+
+	for (unsigned b = 0; b < N_BINS; b++)
+		longer += of->n[b];
+	for (unsigned b = 0; b <= N_BINS; b++) {
+		g->within[b] = of->total_cyc > 0 ? (shorter_cyc + bin_begin(b) * longer) / of->total_cyc : 1;
+		if (b < N_BINS) {
+			shorter_cyc += of->sum_cyc[b];
+			longer -= of->n[b];
+		}
+	}
+}
+
+/* P(the moment was x cycles after its newest branch, or less). */
+static double within(const struct gaps *g, double x)
+{
+	unsigned b;
+	double lo, hi;
+
+	if (x <= 0)
+		return 0;
+	if (x >= UINT16_MAX)
+		return 1;
+	b = bin_of((uint32_t)x);
+	lo = bin_begin(b);
+	hi = bin_begin(b + 1);
+	return fmin(1, g->within[b] + (g->within[b + 1] - g->within[b]) * (x - lo) / (hi - lo));
+}
+
+/* Cycles from a stack's oldest branch to its newest. */
+static double covered(const struct scope_stacks *r, const struct stack *st)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < st->n_pieces; k++)
+		sum += r->cycles.v[st->piece0 + k];
+	return sum;
+}
+
+bool path_has_cycles(const struct scope_stacks *r)
+{
+	size_t n_stacks = 0, n_pieces = 0, n_timed = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		if (!(st->cyc > 0))
+			continue;
+		n_stacks++;
+		n_pieces += st->n_pieces;
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			n_timed += r->cycles.v[st->piece0 + k] > 0;
+	}
+	/* Two branches may retire in one cycle, but not most. */
+	return n_stacks >= MIN_TIMED && n_timed * 2 > n_pieces;
+}
+
+static int up(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */
+static int window(const struct scope_stacks *r, double *w_cyc)
+{
+	double *x = calloc(r->stacks.n + 1, sizeof(*x));
+	size_t n = 0, n_whole = 0;
+
+	if (!x)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		n_whole += !r->stacks.v[i].broken;
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (!n_whole || !r->stacks.v[i].broken)
+			x[n++] = covered(r, &r->stacks.v[i]);
+	qsort(x, n, sizeof(*x), up);
+	*w_cyc = fmax(1, x[(size_t)((double)n * too_short)]);
+	free(x);
+	return 0;
+}
+
+/* A gap counts when the branch at its end lies in the window, so that long ones are not left out. */
+static void add_gaps(const struct path *s, const struct scope_stacks *r, const float *weight, size_t n_edges,
+                     struct gaps *gaps)
+{
+	struct gaps *pooled = &gaps[n_edges];
+
+	memset(gaps, 0, (n_edges + 1) * sizeof(*gaps));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k + 1 < st->n_pieces; k++) {
+			uint32_t from = closing_edge(s, r->pieces.v[st->piece0 + k + 1]),
+			         cyc = r->cycles.v[st->piece0 + k];
+			double w = (double)weight[st->piece0 + k];
+
+			gaps[from].n[bin_of(cyc)] += w;
+			gaps[from].sum_cyc[bin_of(cyc)] += w * cyc;
+			gaps[from].total_cyc += w * cyc;
+			pooled->n[bin_of(cyc)] += w;
+			pooled->sum_cyc[bin_of(cyc)] += w * cyc;
+			pooled->total_cyc += w * cyc;
+		}
+	}
+	for (size_t e = 0; e <= n_edges; e++)
+		integrate(&gaps[e], pooled);
+}
+
+/* eq. 19.  A stack that ends within the window stands for all of it. */
+static void weigh_stack(const struct scope_stacks *r, const struct stack *st, const struct gaps *near,
+                        double w_cyc, float *weight)
+{
+	double all = covered(r, st), ago = 0, whole = 1;
+
+	if (all < w_cyc)
+		whole = w_cyc / (all + (w_cyc - all) * (1 - within(near, w_cyc - all) / 2));
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		weight[st->piece0 + k] = (float)(st->cyc * whole * within(near, w_cyc - ago));
+		ago += r->cycles.v[st->piece0 + k];
+	}
+}
+
+int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+{
+	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
+	struct gaps *gaps = calloc(n_edges + 1, sizeof(*gaps));
+	double w_cyc = 0;
+	int err = gaps ? window(r, &w_cyc)
+	               : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+
+	for (int round = 0; round < ROUNDS && err == 0; round++) {
+		for (size_t e = 0; e <= n_edges && round == 0; e++)
+			integrate(&gaps[e], &gaps[n_edges]);
+		for (size_t i = 0; i < r->stacks.n; i++) {
+			const struct stack *st = &r->stacks.v[i];
+
+			weigh_stack(r, st, &gaps[st->near], w_cyc, weight);
+		}
+		if (round + 1 < ROUNDS)
+			add_gaps(s, r, weight, n_edges, gaps);
+	}
+	free(gaps);
+	return err;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From weighed stacks to what they say of the flow: the mean over stacks of
+ * each free flow, with its scatter and what weighing leaves (eq. 18).
+ */
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+#include "correct/profile.h"
+
+enum { MIN_STACKS = 10 }; /* fewer say nothing worth an equation */
+
+/*
+ * Errors that weighing leaves, all seen on random programs, where they hardly
+ * move the result but widen its interval: a share of every flow, and a share
+ * of what weighing changed it by (eq. 18) ...
+ */
+struct left {
+	double flow, change;
+};
+static const struct left left_by_newest = { 0.01, 0.2 }, left_by_cycles = { 0.003, 0.05 };
+
+/* ... and the weights' own scatter. */
+static const double scatter_factor = 1.5;
+
+/* Weighted sums over stacks: executions of each edge, and instructions. */
+struct tally {
+	double *edge; /* [E] */
+	double insn;
+};
+
+/* Without weights of its pieces a stack counts what it stands for. */
+static void add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                      const float *weight, double times, struct tally *t)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+		double w = times * (weight ? (double)weight[st->piece0 + k] : st->insn);
+
+		if (w == 0)
+			continue;
+		for (uint32_t i = 0; i < p->n_edges; i++)
+			t->edge[s->pool.v[p->edge0 + i]] += w;
+		t->insn += w * p->n_insn;
+	}
+}
+
+/*
+ * Covariance of the free edges' flows from the scatter of stacks about the
+ * mean: cov[d][d].  x_s - I_s f/N of a stack has mean zero at the true flow.
+ */
+static void scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
+                    const struct space *space, const struct tally *mean, double *cov, struct tally *one)
+{
+	size_t d = space->n_free;
+
+	memset(cov, 0, d * d * sizeof(*cov));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		memset(one->edge, 0, space->n_edges * sizeof(double));
+		one->insn = 0;
+		add_stack(s, r, &r->stacks.v[i], weight, 1, one);
+		for (size_t e = 0; e < space->n_edges; e++)
+			one->edge[e] -= one->insn * mean->edge[e] / mean->insn;
+		for (size_t a = 0; a < d; a++) {
+			double x = one->edge[space->free_edge[a]];
+
+			for (size_t b = 0; x != 0 && b <= a; b++)
+				cov[a * d + b] += x * one->edge[space->free_edge[b]];
+		}
+	}
+}
+
+/*
+ * Shrink towards the diagonal where stacks are few, leave no edge quite
+ * certain, and allow each flow the error that weighing by the newest edge
+ * alone leaves (eq. 18): what was slow before that edge is still seen too often, and
+ * most so where the bias to be taken away was large.
+ */
+static void regularise(double *cov, const struct space *space, const struct tally *mean,
+                       const struct tally *unweighed, const struct left *left, size_t n_stacks, double unit)
+{
+	size_t d = space->n_free;
+	double keep = 1 - fmin(0.9, (double)d / (double)n_stacks);
+
+	for (size_t a = 0; a < d; a++) {
+		uint32_t e = space->free_edge[a];
+		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e];
+		double bias = hypot(left->flow * mean->edge[e], left->change * change);
+
+		for (size_t b = 0; b < a; b++)
+			cov[a * d + b] *= keep * scatter_factor * scatter_factor;
+		cov[a * d + a] = scatter_factor * scatter_factor * cov[a * d + a] + unit * unit + bias * bias;
+		for (size_t b = 0; b <= a; b++)
+			cov[b * d + a] = cov[a * d + b];
+	}
+}
+
+/* What one way of weighing says of the free flows: N(mean, cov). */
+struct estimate {
+	double *mean, *cov; /* [d], [d][d] */
+};
+
+static int estimate_init(struct estimate *e, size_t d)
+{
+	*e = (struct estimate){ calloc(d + 1, sizeof(double)), calloc(d * d + 1, sizeof(double)) };
+	return e->mean && e->cov ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+}
+
+static void estimate_fini(struct estimate *e)
+{
+	free(e->mean);
+	free(e->cov);
+}
+
+/* What a stack weighs on average: its mean piece's weight. */
+static double mean_weight(const struct scope_stacks *r, const float *weight)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			sum += (double)weight[st->piece0 + k] / st->n_pieces;
+	}
+	return sum / (double)r->stacks.n;
+}
+
+/* In a scope of total_insn.  Positive when it says something. */
+static int estimate(const struct path *s, const struct scope_stacks *r, bool by_cycles,
+                    const struct space *space, double total_insn, struct estimate *out)
+{
+	size_t n_edges = space->n_edges, d = space->n_free;
+	struct tally mean = { .edge = calloc(3 * n_edges + 1, sizeof(double)) };
+	struct tally one = { .edge = mean.edge + n_edges }, unweighed = { .edge = mean.edge + 2 * n_edges };
+	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	double scale;
+	int err = 0;
+
+	if (r->stacks.n < MIN_STACKS)
+		goto out;
+	if (!mean.edge || !weight) {
+		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+		goto out;
+	}
+	err = by_cycles ? path_weigh_by_cycles(s, r, n_edges, weight)
+	                : path_weigh_by_newest(s, r, n_edges, weight);
+	if (err < 0)
+		goto out;
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
+		add_stack(s, r, &r->stacks.v[i], NULL, 1, &unweighed);
+	}
+	/* Samples of no weight, as of an event without a period in a damaged file. */
+	if (!(mean.insn > 0) || !(unweighed.insn > 0))
+		goto out;
+	scatter(s, r, weight, space, &mean, out->cov, &one);
+	regularise(out->cov, space, &mean, &unweighed, by_cycles ? &left_by_cycles : &left_by_newest,
+	           r->stacks.n, mean_weight(r, weight));
+	scale = total_insn / mean.insn;
+	for (size_t k = 0; k < d; k++)
+		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
+	for (size_t k = 0; k < d * d; k++)
+		out->cov[k] *= scale * scale;
+	err = 1;
+out:
+	free(mean.edge);
+	free(weight);
+	return err;
+}
+
+/* cov is overwritten by its inverse, mean by that times mean. */
+static int to_precision(struct estimate *e, size_t d)
+{
+	gsl_matrix_view m = gsl_matrix_view_array(e->cov, d, d);
+	gsl_vector_view v = gsl_vector_view_array(e->mean, d);
+
+	/* No matrix is a reason to abort(): the handler is off in correct_run. */
+	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS ||
+	    gsl_linalg_cholesky_svx(&m.matrix, &v.vector) != GSL_SUCCESS ||
+	    gsl_linalg_cholesky_invert(&m.matrix) != GSL_SUCCESS)
+		return sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
+	return 0;
+}
+
+/* Two estimates from different stacks, as one: precisions add up. */
+static int join(struct estimate *e, struct estimate *other, size_t d)
+{
+	int err = to_precision(e, d);
+
+	if (err == 0)
+		err = to_precision(other, d);
+	for (size_t k = 0; k < d && err == 0; k++)
+		e->mean[k] += other->mean[k];
+	for (size_t k = 0; k < d * d && err == 0; k++)
+		e->cov[k] += other->cov[k];
+	return err < 0 ? err : to_precision(e, d);
+}
+
+/*
+ * Turn N(mean, cov) of the free edges into d independent equations of unit
+ * noise: with cov = L L', rows of inverse(L).
+ */
+static int add_rows(const struct space *space, struct estimate *e, struct equations *out)
+{
+	size_t d = space->n_free;
+	gsl_matrix_view m = gsl_matrix_view_array(e->cov, d, d);
+	gsl_matrix *inverse;
+	int err = 0;
+
+	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS)
+		return sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
+	inverse = gsl_matrix_alloc(d, d);
+	if (!inverse)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	gsl_matrix_set_identity(inverse);
+	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &m.matrix, inverse);
+	for (size_t i = 0; i < d && err == 0; i++) {
+		struct equation *eq = equations_add(out, space->n_edges);
+
+		if (!eq) {
+			err = -SP_ENOMEM;
+			break;
+		}
+		eq->name = "branch records";
+		eq->kind = PROFILE_BY_PATH;
+		eq->sd = 1;
+		for (size_t k = 0; k <= i; k++) {
+			double x = gsl_matrix_get(inverse, i, k);
+
+			eq->w[space->free_edge[k]] = x;
+			eq->value += x * e->mean[k];
+		}
+	}
+	gsl_matrix_free(inverse);
+	return err;
+}
+
+/* The stacks of the cycles event, or the others; pieces stay r's. */
+static int stacks_of(const struct scope_stacks *r, bool of_cycles, struct scope_stacks *out)
+{
+	*out = *r;
+	memset(&out->stacks, 0, sizeof(out->stacks));
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if ((r->stacks.v[i].cyc > 0) == of_cycles && vec_push(&out->stacks, r->stacks.v[i]) < 0)
+			return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
+	return 0;
+}
+
+int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
+{
+	struct path *s = state;
+	const struct scope_stacks *r = &s->scopes[scope];
+	bool has_cycles = path_has_cycles(r);
+	struct scope_stacks part[2] = { 0 };
+	struct estimate e[2] = { 0 };
+	size_t d = space->n_free, n = 0;
+	int err = d ? 0 : 1;
+
+	for (int i = 0; i < 2 && err == 0; i++) {
+		if (i == 1 && !has_cycles)
+			break;
+		err = has_cycles ? stacks_of(r, i == 0, &part[i]) : 0;
+		if (err == 0)
+			err = estimate_init(&e[n], d);
+		if (err == 0)
+			err = estimate(s, has_cycles ? &part[i] : r, has_cycles && i == 0, space,
+			               s->in.problems[scope]->total_insn, &e[n]);
+		if (err > 0) {
+			n++;
+			err = 0;
+		} else
+			estimate_fini(&e[n]);
+	}
+	if (err == 0 && n == 2)
+		err = join(&e[0], &e[1], d);
+	if (err == 0 && n)
+		err = add_rows(space, &e[0], out);
+	for (int i = 0; i < 2; i++) {
+		vec_fini(&part[i].stacks);
+		if ((size_t)i < n)
+			estimate_fini(&e[i]);
+	}
+	return err < 0 ? err : 0;
+}
+
+int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out)
+{
+	struct path *s = evidence_state(ev, &evidence_path);
+	const struct scope_stacks *r = &s->scopes[scope];
+	const struct problem *p = s->in.problems[scope];
+	/* Without stacks there are no draws: the raw counts are better than zeros. */
+	size_t n_draws = r->stacks.n < MIN_STACKS ? 0 : opts->n_keep;
+	struct tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int err = solution_init(out, p, n_draws);
+
+	if (err < 0)
+		goto out;
+	if (!t.edge || !rng) {
+		err = sp_fail(SP_ENOMEM, "out of memory");
+		goto out;
+	}
+	if (!n_draws) {
+		out->verdict = VERDICT_UNRELIABLE;
+		snprintf(out->why, sizeof(out->why), "only %zu branch stacks: record with -b, or longer",
+		         r->stacks.n);
+		goto out;
+	}
+	out->evidence = PROFILE_BY_PATH;
+	gsl_rng_set(rng, opts->seed);
+	/* Draw 0 is the average itself; the rest resample the stacks with Poisson weights. */
+	for (size_t i = 0; i < n_draws; i++) {
+		memset(t.edge, 0, p->n_edges * sizeof(double));
+		t.insn = 0;
+		for (size_t k = 0; k < r->stacks.n; k++)
+			add_stack(s, r, &r->stacks.v[k], NULL, i ? gsl_ran_poisson(rng, 1) : 1, &t);
+		for (size_t e = 0; t.insn > 0 && e < p->n_edges; e++) {
+			double f = t.edge[e] / t.insn * p->total_insn;
+
+			out->draws[i * p->n_blocks + p->edges[e].to] += (float)f;
+			out->edge_flow[e] += f / (double)n_draws;
+		}
+	}
+out:
+	free(t.edge);
+	gsl_rng_free(rng);
+	return err;
+}

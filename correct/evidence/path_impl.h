@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_EVIDENCE_PATH_IMPL_H
+#define SKIDPROF_CORRECT_EVIDENCE_PATH_IMPL_H
+
+/*
+ * Path (eq. 10): branch stacks.  Between one taken branch's target and the
+ * next one's source the code ran straight on, so a stack of n branches tells
+ * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
+ * path_cycles.c (eq. 19) or path_newest.c (eqs. 14 and 17) weigh their pieces
+ * so that the moments they were taken at no longer matter, and path_flow.c
+ * makes flows and equations of them.
+ */
+#include "correct/evidence/evidence.h"
+#include "profiler/base/vec.h"
+
+/* A straight run and the branch that ended it: edges of one scope in pool[edge0 ..]. */
+struct piece {
+	int32_t scope; /* -1 = not a path in the scope's graph */
+	uint32_t edge0, n_edges;
+	uint32_t n_insn; /* of the blocks entered */
+};
+
+struct stack {
+	uint32_t piece0,
+	        n_pieces; /* scope_stacks.pieces, from the moment it was taken at: newest first, or ahead */
+	uint32_t near;    /* edge of the branch next to that moment ... */
+	uint32_t away;    /* ... and the first piece whose branch is further off */
+	double insn;      /* what it stands for ... */
+	double cyc;       /* ... and for how long; 0 = no sample of cycles */
+	bool broken;      /* what lay behind its last piece is no path of the scope */
+};
+
+struct scope_stacks {
+	struct {
+		struct stack *v;
+		size_t n, cap;
+	} stacks;
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} pieces;
+	struct {
+		uint16_t *v;
+		size_t n, cap;
+	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
+	uint64_t n_seen, stride;
+	bool bursts;                 /* its stacks are those */
+	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
+};
+
+struct pace;
+struct cached;
+
+struct path {
+	struct evidence_input in;
+	struct scope_stacks *scopes;
+	struct {
+		struct piece *v;
+		size_t n, cap;
+	} all;
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} pool;
+	struct {
+		struct pace *v;
+		size_t n, cap;
+	} paces;
+	struct cached *cache;
+	uint64_t maps_changes;
+};
+
+/* The edge of the branch that ended a piece. */
+static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
+{
+	const struct piece *p = &s->all.v[piece];
+
+	return s->pool.v[p->edge0 + p->n_edges - 1];
+}
+
+/*
+ * What each piece counts, weight[pieces.n], beside what its stack stands for:
+ * by the time it ended (eq. 19), in a scope whose branch records tell their
+ * cycles ...
+ */
+bool path_has_cycles(const struct scope_stacks *r);
+int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
+
+/* ... or by its stack's newest branch, or a burst's oldest (eqs. 14 and 17). */
+int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
+
+/* evidence_ops.equations */
+int path_equations(void *state, size_t scope, const struct space *space, struct equations *out);
+
+#endif

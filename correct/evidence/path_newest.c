@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Samples land uniformly in time, so the branch before a slow stretch is too
+ * often the newest of a stack.  Stacks are weighed by their newest edge so
+ * that newest edges come as often as the older ones do: a path seen at moments
+ * chosen without regard to time would look alike at every depth.
+ *
+ * A burst lies ahead of its moment instead of behind it: all the same, with
+ * its oldest edge for the newest.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+
+enum {
+	BURST_ROUNDS = 40,    /* of bursts half a burst each: 400 branches */
+	WEIGHT_ROUNDS = 1500, /* of about half a stack each: 10,000 branches */
+};
+
+/* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
+struct step {
+	uint32_t from, to; /* edges */
+	double p;
+};
+
+static int by_row(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Add up equal steps and make each row sum to 1; returns how many are left. */
+static size_t normalise(struct step *steps, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(steps, n, sizeof(*steps), by_row);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && steps[kept - 1].from == steps[i].from && steps[kept - 1].to == steps[i].to)
+			steps[kept - 1].p += steps[i].p;
+		else
+			steps[kept++] = steps[i];
+	}
+	for (size_t i = 0, end; i < kept; i = end) {
+		double sum = 0;
+
+		for (end = i; end < kept && steps[end].from == steps[i].from; end++)
+			sum += steps[end].p;
+		for (size_t k = i; k < end; k++)
+			steps[k].p /= sum;
+	}
+	return kept;
+}
+
+/* Edges that were never the newest have no row, and are passed over. */
+static int collect_steps(const struct path *s, const struct scope_stacks *r, const double *newest,
+                         struct step **out, size_t *n_out)
+{
+	struct step *steps = calloc(r->pieces.n + 1, sizeof(*steps));
+	size_t n = 0;
+
+	if (!steps)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = st->away; k < st->n_pieces; k++) {
+			uint32_t to = closing_edge(s, r->pieces.v[st->piece0 + k]);
+
+			if (newest[to] > 0)
+				steps[n++] = (struct step){ st->near, to, st->insn };
+		}
+	}
+	*n_out = normalise(steps, n);
+	*out = steps;
+	return 0;
+}
+
+/*
+ * Bursts are few.  A loop that one or two began in, and did not leave, would in time draw all of pi
+ * to itself: where an edge leads is as uncertain as if one more burst had gone on like all together.
+ */
+static double doubt(const struct scope_stacks *r, double n_bursts)
+{
+	return r->bursts ? 1 / (n_bursts + 1) : 0;
+}
+
+/*
+ * eqs. 14 and 17, w[E]: a stack whose branch next to its moment took edge e
+ * (the newest, or a burst's oldest) counts w[e] times.
+ * Given its newest edge a stack is a fair sample of the paths that lead
+ * there; only how often an edge is the newest depends on time.  So the true
+ * frequencies pi are those that going back along the stacks leaves as they
+ * are, pi = pi K, and w is pi over what was seen.  The iteration begins with
+ * what was seen and goes back about as far as one sample is from the next:
+ * over longer stretches the samples themselves are fair, and loops that never
+ * led to one another keep their share.
+ */
+static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
+                          double *newest, double *pi)
+{
+	struct step *steps = NULL;
+	double total = 0;
+	size_t n = 0;
+	int err;
+
+	memset(newest, 0, n_edges * sizeof(*newest));
+	for (size_t i = 0; i < r->stacks.n; i++)
+		newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
+	for (size_t e = 0; e < n_edges; e++)
+		total += newest[e];
+	err = collect_steps(s, r, newest, &steps, &n);
+	if (err < 0)
+		return err;
+	memcpy(pi, newest, n_edges * sizeof(*pi));
+	for (int round = 0; round < (r->bursts ? BURST_ROUNDS : WEIGHT_ROUNDS); round++) {
+		double away = 0;
+
+		/* w is scratch here.  An edge without a row keeps what it has. */
+		memcpy(w, pi, n_edges * sizeof(*w));
+		for (size_t i = 0; i < n; i++)
+			if (i == 0 || steps[i].from != steps[i - 1].from) {
+				w[steps[i].from] -= pi[steps[i].from];
+				away += pi[steps[i].from] * doubt(r, newest[steps[i].from]);
+			}
+		for (size_t i = 0; i < n; i++)
+			w[steps[i].to] +=
+			        pi[steps[i].from] * steps[i].p * (1 - doubt(r, newest[steps[i].from]));
+		for (size_t e = 0; e < n_edges && away > 0; e++)
+			w[e] += away * newest[e] / total;
+		memcpy(pi, w, n_edges * sizeof(*pi));
+	}
+	for (size_t e = 0; e < n_edges; e++)
+		w[e] = newest[e] > 0 ? fmax(pi[e], 0) / newest[e] : 1;
+	free(steps);
+	return 0;
+}
+
+int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+{
+	double *w = calloc(3 * n_edges + 1, sizeof(*w));
+	int err = w ? newest_weights(s, r, n_edges, w, w + n_edges, w + 2 * n_edges)
+	            : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			weight[st->piece0 + k] = (float)(st->insn * w[st->near]);
+	}
+	free(w);
+	return err;
+}
