@@ -4,6 +4,7 @@
  * each free flow, with its scatter and what weighing leaves (eq. 18).
  */
 #include <gsl/gsl_blas.h>
+#include <gsl/gsl_eigen.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
@@ -15,7 +16,10 @@
 #include "correct/evidence/path_impl.h"
 #include "correct/profile.h"
 
-enum { MIN_STACKS = 10 }; /* fewer say nothing worth an equation */
+enum {
+	MIN_STACKS = 10,  /* fewer say nothing worth an equation */
+	MAX_JOINED = 250, /* free flows; with more it costs seconds */
+};
 
 /*
  * Errors that weighing leaves, all seen on random programs, where they hardly
@@ -29,6 +33,9 @@ static const struct left left_by_newest = { 0.01, 0.2 }, left_by_cycles = { 0.00
 
 /* ... and the weights' own scatter. */
 static const double scatter_factor = 1.5;
+
+/* Of an estimate in units of another's: rounding must not make it certain. */
+static const double least_noise = 1e-6;
 
 /* Weighted sums over stacks: executions of each edge, and instructions. */
 struct tally {
@@ -176,32 +183,56 @@ out:
 	return err;
 }
 
-/* cov is overwritten by its inverse, mean by that times mean. */
-static int to_precision(struct estimate *e, size_t d)
+/* The sums of eq. 22 along the eigenvectors q of A: z are the differences there, lambda the other's variances. */
+static void weigh_differences(const gsl_vector *lambda, gsl_vector *z, gsl_matrix *q)
 {
-	gsl_matrix_view m = gsl_matrix_view_array(e->cov, d, d);
-	gsl_vector_view v = gsl_vector_view_array(e->mean, d);
+	for (size_t i = 0; i < z->size; i++) {
+		double dz = gsl_vector_get(z, i),
+		       noise = fmax(fmax(gsl_vector_get(lambda, i), least_noise), dz * dz - 1);
+		gsl_vector_view column = gsl_matrix_column(q, i);
 
-	/* No matrix is a reason to abort(): the handler is off in correct_run. */
-	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS ||
-	    gsl_linalg_cholesky_svx(&m.matrix, &v.vector) != GSL_SUCCESS ||
-	    gsl_linalg_cholesky_invert(&m.matrix) != GSL_SUCCESS)
-		return sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
-	return 0;
+		gsl_vector_set(z, i, dz / (1 + noise));
+		gsl_vector_scale(&column.vector, sqrt(noise / (1 + noise)));
+	}
 }
 
-/* Two estimates from different stacks, as one: precisions add up. */
+/*
+ * eq. 22: e, which is free of bias, with another estimate from other stacks, which may not be.  With cov = L L'
+ * of e, in units of e's own noise, the other's is A = inverse(L) cov_other inverse(L').
+ */
 static int join(struct estimate *e, struct estimate *other, size_t d)
 {
-	int err = to_precision(e, d);
+	gsl_matrix_view l = gsl_matrix_view_array(e->cov, d, d), a = gsl_matrix_view_array(other->cov, d, d);
+	gsl_vector_view m = gsl_vector_view_array(e->mean, d), diff = gsl_vector_view_array(other->mean, d);
+	gsl_matrix *q = gsl_matrix_alloc(d, d);
+	gsl_vector *z = gsl_vector_alloc(d), *lambda = gsl_vector_alloc(d);
+	gsl_eigen_symmv_workspace *work = gsl_eigen_symmv_alloc(d);
+	int err = q && z && lambda && work ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 
-	if (err == 0)
-		err = to_precision(other, d);
-	for (size_t k = 0; k < d && err == 0; k++)
-		e->mean[k] += other->mean[k];
-	for (size_t k = 0; k < d * d && err == 0; k++)
-		e->cov[k] += other->cov[k];
-	return err < 0 ? err : to_precision(e, d);
+	if (err == 0 && gsl_linalg_cholesky_decomp1(&l.matrix) != GSL_SUCCESS)
+		err = sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
+	if (err < 0)
+		goto out;
+	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &l.matrix, &a.matrix);
+	gsl_blas_dtrsm(CblasRight, CblasLower, CblasTrans, CblasNonUnit, 1, &l.matrix, &a.matrix);
+	gsl_eigen_symmv(&a.matrix, lambda, q, work);
+	gsl_vector_sub(&diff.vector, &m.vector);
+	gsl_blas_dtrsv(CblasLower, CblasNoTrans, CblasNonUnit, &l.matrix, &diff.vector);
+	gsl_blas_dgemv(CblasTrans, 1, q, &diff.vector, 0, z);
+	gsl_matrix_memcpy(&a.matrix, q);
+	weigh_differences(lambda, z, q);
+	/* Back from e's own units: the mean moves by L Q z, and cov is (L Q)(L Q)' of the scaled Q. */
+	gsl_blas_dgemv(CblasNoTrans, 1, &a.matrix, z, 0, &diff.vector);
+	gsl_blas_dtrmv(CblasLower, CblasNoTrans, CblasNonUnit, &l.matrix, &diff.vector);
+	gsl_vector_add(&m.vector, &diff.vector);
+	gsl_blas_dtrmm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &l.matrix, q);
+	gsl_blas_dgemm(CblasNoTrans, CblasTrans, 1, q, q, 0, &l.matrix);
+out:
+	gsl_matrix_free(q);
+	gsl_vector_free(z);
+	gsl_vector_free(lambda);
+	gsl_eigen_symmv_free(work);
+	return err;
 }
 
 /*
@@ -265,7 +296,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	int err = d ? 0 : 1;
 
 	for (int i = 0; i < 2 && err == 0; i++) {
-		if (i == 1 && !has_cycles)
+		if (i == 1 && (!has_cycles || d > MAX_JOINED))
 			break;
 		err = has_cycles ? stacks_of(r, i == 0, &part[i]) : 0;
 		if (err == 0)

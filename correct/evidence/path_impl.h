@@ -6,7 +6,7 @@
  * Path (eq. 10): branch stacks.  Between one taken branch's target and the
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
- * path_cycles.c (eq. 19) or path_newest.c (eqs. 14 and 17) weigh their pieces
+ * path_cycles.c (eq. 21) or path_newest.c (eqs. 14 and 17) weigh their pieces
  * so that the moments they were taken at no longer matter, and path_flow.c
  * makes flows and equations of them.
  */
@@ -80,7 +80,7 @@ static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
 
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
- * by the time it ended (eq. 19), in a scope whose branch records tell their
+ * by the time it ended (eq. 21), in a scope whose branch records tell their
  * cycles ...
  */
 bool path_has_cycles(const struct scope_stacks *r);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Cycles in branch records (eq. 19): written for a core that has them, kept by the readers, said by the report; none for
+# Cycles in branch records (eq. 21): written for a core that has them, kept by the readers, said by the report; none for
 # a core that has not.
 set -u
 . "$TOP/tests/e2e/lib200.sh"

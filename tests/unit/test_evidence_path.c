@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 17, 18 and 19: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 17, 18, 21 and 22: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -367,7 +367,7 @@ static const struct pd_branch past_4 = { 0x1024, 0x103c, .cycles = 4 },
                               back_32 = { 0x1048, 0x1000, .cycles = 32 };
 
 /*
- * eq. 19.  Laps in turn: past, back (the lap past B), back (the lap by B).  C takes 28 cycles more after a
+ * eq. 21.  Laps in turn: past, back (the lap past B), back (the lap by B).  C takes 28 cycles more after a
  * jump past B: from "past" to "back" are 32 cycles, from any other branch to the next 4, 40 in all.  So of ten
  * moments eight lie behind a "past", one behind each "back".  Newest first, with cycles:
  *   p  past 4, back 4, back 32, past 4, back    44 in all, 8 of 10
@@ -419,7 +419,7 @@ static double sd_of_first(struct bench *b)
 }
 
 /*
- * Stacks of both events say what they say by themselves, by eq. 19 and by eq. 14 (the shares above, 5 of p in 7),
+ * Stacks of both events say what they say by themselves, by eq. 21 and by eq. 14 (the shares above, 5 of p in 7),
  * and the two are joined: the mean stays where both are right, and is surer.
  */
 static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
@@ -449,6 +449,33 @@ static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
 	assert_float_equal(f[A_TO_C], 1000, 10);
 	assert_float_equal(f[C_TO_A], 2000, 20);
 	assert_true(sd_of_first(b) < sd);
+}
+
+/*
+ * eq. 22.  The others are all "back, back": laps by B, A-B 33000 / 19 = 1737 times, and sure of it to 1%.  Along
+ * either of two directions the result moves by at most z / z^2 or, if |z| < 1, by |z|, of its own noise: sqrt(2) in all.
+ */
+static void stacks_that_contradict_those_with_cycles_hardly_move_them(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back }, wrong[] = { back, back };
+	double f[4], sd;
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show(b, CYC, p, 5);
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	sd = sd_of_first(b);
+	for (int i = 0; i < 4000; i++)
+		show(b, INSN, wrong, 2);
+	solve(b, f);
+	assert_int_equal(b->space->free_edge[0], B_TO_C);
+	assert_float_equal(f[B_TO_C], 1000, sqrt(2) * sd);
+	assert_true(sqrt(2) * sd < 100);
 }
 
 /*
@@ -564,6 +591,7 @@ int main(void)
 		TEST(what_lies_before_a_break_is_not_used),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
 		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),
+		TEST(stacks_that_contradict_those_with_cycles_hardly_move_them),
 		TEST(a_stack_shorter_than_the_window_stands_for_all_of_it),
 		TEST(few_cycles_are_none),
 		TEST(too_few_stacks_say_nothing),
