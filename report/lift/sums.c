@@ -182,6 +182,33 @@ int lift_sum_up(struct lift *l)
 	return err;
 }
 
+/* The region that a kernel's code is in, -1 = in none. */
+static int32_t region_of(const struct lift *l, const struct lift_kernel *k)
+{
+	size_t first, n = lift_profile_insns(l, k->module, k->vaddr, k->end_vaddr, &first);
+
+	for (size_t i = first; i < first + n; i++)
+		if (l->profile->insns[i].region >= 0)
+			return l->profile->insns[i].region;
+	return -1;
+}
+
+/* Do two kernels that are not reliable lie in one region? */
+static bool share_region(const struct lift *l)
+{
+	for (size_t i = 0; l->profile && i < l->n_kernels; i++) {
+		int32_t region = region_of(l, &l->kernels[i]);
+
+		if (l->kernels[i].status != PROFILE_UNRELIABLE || region < 0)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			if (l->kernels[k].status == PROFILE_UNRELIABLE &&
+			    region_of(l, &l->kernels[k]) == region)
+				return true;
+	}
+	return false;
+}
+
 int lift_verdict(const struct lift *l)
 {
 	size_t n = 0;
@@ -190,6 +217,12 @@ int lift_verdict(const struct lift *l)
 		n += l->kernels[i].status == PROFILE_UNRELIABLE;
 	if (!n)
 		return 0;
+	if (share_region(l))
+		return sp_fail(SP_EDOUBT,
+		               "how often the blocks of %zu kernels ran is not reliable: left out of the "
+		               "averages; one loop calls several of them: record each in a run of its own, "
+		               "or count with --truth",
+		               n);
 	return sp_fail(SP_EDOUBT,
 	               "how often the blocks of %zu kernel%s ran is not reliable: left out of the averages; "
 	               "'skidprof report --why FUNCTION' tells why, --truth has exact counts",

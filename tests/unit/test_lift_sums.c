@@ -248,6 +248,29 @@ static void executions_known_of_each_other_lift_to_a_quotient_with_its_interval(
 	fixture_free(f);
 }
 
+/* Two kernels of two instructions each in one region: the remedy is another than for one by itself. */
+static void kernels_that_share_a_region_are_to_be_recorded_apart(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct drawn d;
+
+	(void)state;
+	draw_from(f, &d);
+	f->l.n_kernels = 2;
+	for (size_t k = 0; k < 2; k++) {
+		f->kernels[k].vaddr = 2 * k;
+		f->kernels[k].end_vaddr = 2 * k + 2;
+		f->kernels[k].status = PROFILE_UNRELIABLE;
+	}
+	assert_int_equal(lift_verdict(&f->l), -SP_EDOUBT);
+	assert_non_null(strstr(sp_error_text(), "a run of its own"));
+	f->kernels[1].status = PROFILE_FIXED;
+	assert_int_equal(lift_verdict(&f->l), -SP_EDOUBT);
+	assert_null(strstr(sp_error_text(), "a run of its own"));
+	f->l.n_kernels = N_KERNELS;
+	fixture_free(f);
+}
+
 /* eq. 16 over the same draws. */
 static void corrected_executions_lift_to_cycles_with_their_interval(void **state)
 {
@@ -314,6 +337,7 @@ int main(void)
 		cmocka_unit_test(without_measured_cycles_there_is_no_error),
 		cmocka_unit_test(cycles_an_instruction_are_lifted_cycles_over_instructions),
 		cmocka_unit_test(executions_known_of_each_other_lift_to_a_quotient_with_its_interval),
+		cmocka_unit_test(kernels_that_share_a_region_are_to_be_recorded_apart),
 		cmocka_unit_test(corrected_executions_lift_to_cycles_with_their_interval),
 		cmocka_unit_test(a_function_keeps_the_counts_of_the_region_with_most_of_its_time),
 		cmocka_unit_test(tau_counts_pairs_in_order),
