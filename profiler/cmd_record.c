@@ -26,7 +26,7 @@ enum {
 enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, MAX_BURSTS_HZ = 10000, ZSTD_LEVEL = 1 };
 
 /* The program's time: on the simulated core a long program runs for a few tenths of a second. */
-enum { DEFAULT_ROTATE_NS = 100000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
+enum { DEFAULT_ROTATE_NS = 20000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
 
 struct options {
 	struct record_opts record;
@@ -40,7 +40,7 @@ static const struct argp_option argp_options[] = {
 	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N; help lists them",
 	  0 },
 	{ "rotate", KEY_ROTATE, "MS", 0,
-	  "Simulated PMU: sets of more events than counters take turns of MS ms (default 0.1; 0: never)", 0 },
+	  "Simulated PMU: sets of more events than counters take turns of MS ms (default 0.02; 0: never)", 0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,

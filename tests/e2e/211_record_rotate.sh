@@ -26,7 +26,7 @@ int main(void)
 C
 rec() { "$SKIDPROF" record --pmu sim --no-branches "$@" 2>err; }
 rec -o r.data --truth t.out ./loop
-check 'the turns are told' grep -q 'sets of events took turns of 0.1 ms' err
+check 'the turns are told' grep -q 'sets of events took turns of 0.02 ms' err
 perf evlist -g -i r.data >groups 2>/dev/null
 check 'each set is a group with instructions and cycles of its own' \
 	test "$(grep -c '^{instructions,cycles,' groups)" -eq "$(grep -o '[0-9]* sets' err | cut -d' ' -f1)"
