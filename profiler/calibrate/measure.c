@@ -56,10 +56,10 @@ struct bounds {
 	size_t fewest, most;
 };
 
-/* Walks over memory take most of the time; what is shared with others no number of sweeps makes certain. */
+/* Walks over memory take most of the time; what is shared with others, or has coarse steps, no number of sweeps makes certain. */
 static struct bounds how_many(const struct cliff *c, bool quick)
 {
-	if (c->is_shared)
+	if (c->is_shared || c->shape == CLIFF_PATTERN)
 		return quick ? (struct bounds){ 1, 1 } : (struct bounds){ 2, 2 };
 	if (quick)
 		return (struct bounds){ 2, 3 };
