@@ -211,7 +211,8 @@ static int turn(const struct fit *f, const char *key, const struct knob *knob, b
 	if (knob->kind == KNOB_CHOICE && s.cost < NEAR_ENOUGH)
 		return 0;
 	s.tried[s.tries++] = before;
-	for (int i = 0; i < GUESSES && err == 0; i++) {
+	/* A possibility among others is no amount: nothing is off by so and so much of it. */
+	for (int i = 0; i < GUESSES && err == 0 && knob->kind != KNOB_CHOICE; i++) {
 		double cost = s.cost;
 
 		err = try_guesses(&s);

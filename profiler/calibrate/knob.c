@@ -92,7 +92,7 @@ static bool set_ports(struct sim_config *c, int id, int64_t n)
 {
 	uint32_t have = c->cls[id].ports, more = ports_around(c, id) & ~have, all = 0;
 
-	if (!have)
+	if (!have || n < 1)
 		return false;
 	for (int i = 0; i < SIM_N_CLASSES; i++)
 		all |= c->cls[i].ports;

@@ -47,6 +47,8 @@ static void ports_are_taken_from_those_of_the_same_part(void **state)
 	assert_false(knob_set(&knobs[2], &c, knob_choice(6, 4)));
 	assert_int_equal(c.cls[SIM_C_ALU].bind, 3);
 	assert_int_equal(knob_get(&knobs[2], &c), knob_choice(6, 3));
+	/* Without ports nothing would ever be executed. */
+	assert_false(knob_set(&knobs[2], &c, knob_choice(0, 0)));
 	/* Both at a time: four of them, in twos. */
 	assert_true(knob_set(&knobs[2], &c, knob_choice(4, 2)));
 	assert_int_equal(__builtin_popcount(c.cls[SIM_C_ALU].ports), 4);
