@@ -30,9 +30,10 @@ enum {
 	SIM_F_BREAK = 1 << 4,   /* breaks the dependence on what it computes from (xor of equals) */
 	SIM_F_MANY = 1 << 5,    /* more than two sources or results */
 	SIM_F_FUSES = 1 << 6,   /* with a conditional branch behind it, where the core does that */
-	SIM_F_PRODUCT = 1 << 7, /* its result is one; additions may wait longer for it */
-	SIM_F_SUM = 1 << 8,     /* waits longer for products */
+	SIM_F_SUM = 1 << 7,     /* floating point: another sum has its result sooner than anything else */
+	SIM_F_RENAMES = 1 << 8, /* loads or stores 4 or 8 bytes of integer registers */
 	SIM_F_SCALED = 1 << 9,  /* the index of its address is scaled */
+	SIM_F_FUSED = 1 << 10,  /* with the conditional branch behind it */
 	SIM_F_MEM = SIM_F_LOAD | SIM_F_STORE,
 };
 
@@ -81,6 +82,7 @@ struct sim_insn {
 	uint16_t
 	        form; /* of the address, when it is a register and a displacement: equal for equal ones; else 0 */
 	uint8_t n_bind, bind; /* tied to one of n_bind groups of `bind` ports; n_bind 0: not */
+	uint16_t site; /* of what renames: its address, as loads and stores are paired by it; never 0 */
 };
 
 /* Instructions for which it is asked at once whether there is room. */

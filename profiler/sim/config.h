@@ -108,17 +108,21 @@ struct sim_config {
 	/* From here to skid: may be left out, and then do nothing. */
 	uint32_t flag_regs; /* in flight, for instructions that write the flags alone */
 	uint32_t int_scheduler, fp_scheduler,
-	        address_scheduler; /* that wait for operands, for an address; 0: no limit */
-	uint32_t fp_queue;         /* of dispatched vector instructions, in order, before their scheduler */
-	uint32_t fuse_branches;    /* compare and conditional branch are one instruction */
+	        address_scheduler;   /* that wait for operands, for an address; 0: no limit */
+	uint32_t scheduler_hold_cyc; /* that an instruction keeps its entry after it was issued */
+	uint32_t fp_queue;           /* of dispatched vector instructions, in order, before their scheduler */
+	uint32_t fuse_branches;      /* compare and conditional branch are one instruction */
 	uint32_t
 	        memory_renaming; /* a load of what a store wrote by the same register and displacement costs nothing */
+	uint32_t
+	        pair_trust; /* with it, so does one that has had the same store's newest value that often in a row; 0: never */
 	uint32_t
 	        forward_fail_cyc; /* load of bytes that no one store wrote, after these have left for the cache; 0: as forward_cyc */
 	uint32_t
 	        alias_4k_cyc; /* load behind a store whose address differs above the 12th bit alone; 0: no matter */
-	uint32_t split_lines;       /* an access over the end of a line makes two */
-	uint32_t fp_cross_cyc;      /* beyond the latency, when an addition waits for a product */
+	uint32_t split_lines; /* an access over the end of a line makes two */
+	uint32_t
+	        fp_cross_cyc; /* beyond an addition's latency, for whatever waits for the sum but an addition */
 	uint32_t scaled_load_cyc;   /* the same of a load whose index is scaled */
 	uint32_t vmove_elimination; /* of moves between vector registers */
 	uint32_t store_line_cyc;    /* between two stores that leave for the cache, when their lines differ */

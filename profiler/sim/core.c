@@ -49,6 +49,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->scheduler[SIM_WAITS_INT].size = config->int_scheduler;
 	c->scheduler[SIM_WAITS_FP].size = config->fp_scheduler;
 	c->fp_queue = config->fp_queue;
+	c->scheduler_hold_cyc = config->scheduler_hold_cyc;
 	c->n_fp = SIM_WINDOW;
 	c->scheduler[SIM_WAITS_ADDRESS].size = config->address_scheduler;
 	c->stores_per_cyc = config->stores_per_cyc;
@@ -63,6 +64,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->forward_fail_cyc = config->forward_fail_cyc;
 	c->alias_cyc = config->alias_4k_cyc;
 	c->renames_memory = config->memory_renaming;
+	c->pair_trust = config->pair_trust;
 	c->splits_lines = config->split_lines;
 	c->call_cyc = config->call_cyc;
 	c->return_cyc = config->return_cyc;
@@ -195,6 +197,7 @@ static inline void scheduler_enter(struct sim_core *c, unsigned which, uint64_t 
 	struct sim_scheduler *s = &c->scheduler[which];
 	uint64_t last = s->now + SIM_SCHEDULER_CALENDAR - 1;
 
+	leaves_cyc += c->scheduler_hold_cyc;
 	if (!s->size || leaves_cyc <= s->now)
 		return;
 	s->leaves[(leaves_cyc < last ? leaves_cyc : last) & (SIM_SCHEDULER_CALENDAR - 1)]++;
@@ -243,7 +246,7 @@ static inline uint64_t word_of(uint64_t vaddr, uint64_t n_bytes)
 /* What an address is called before it is known; a register's contents are told by when they were there. */
 static inline uint64_t name_of(const struct sim_core *c, const struct sim_insn *in)
 {
-	if (!in->form || !c->renames_memory)
+	if (!in->form || !(in->flags & SIM_F_RENAMES) || !c->renames_memory)
 		return 0;
 	if (in->form == SIM_FORM_STACK)
 		return SIM_FORM_STACK;
@@ -323,17 +326,41 @@ static inline uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issu
 	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
 }
 
-/* The load reads what a store wrote by the same name: the stored register's value, without going to memory.  0: it does not. */
-static inline uint64_t renamed(const struct sim_core *c, const struct sim_insn *in, uint64_t mem,
+/* A load and the store whose newest value it had now, or (of is_pair false) another's or none of those in flight. */
+static bool learn_pair(struct sim_pair *p, uint16_t load, const struct sim_forward *f, bool is_pair)
+{
+	bool known = p->load == load && p->store == f->site;
+
+	if (is_pair)
+		*p = (struct sim_pair){ load, f->site, known ? p->trust + 1 : 0 };
+	else if (p->load == load)
+		p->trust = 0;
+	return is_pair && known;
+}
+
+/*
+ * The load reads what a store in flight wrote, by the same name or because it always has that store's newest value: the
+ * stored register's value, without going to memory.  0: it does not.
+ */
+static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, uint64_t mem,
                                uint64_t dispatch_cyc)
 {
-	uint64_t name = name_of(c, in), vaddr = mem >> 16, word;
+	uint64_t name = name_of(c, in), vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
 	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	struct sim_pair *p = &c->pair[in->site / 2 % SIM_PAIRS];
+	bool trusted = p->load == in->site && p->trust >= c->pair_trust, is_pair;
 
-	if (!name || f->name != name || f->drain_cyc <= dispatch_cyc)
+	is_pair = f->drain_cyc > dispatch_cyc && f->vaddr == vaddr && f->site && !(word & 0xff & ~f->word);
+	if (is_pair && name && f->name == name)
+		return max_u64(dispatch_cyc, f->value_cyc);
+	if (!c->pair_trust)
 		return 0;
-	word = word_of(vaddr, bytes_of(mem));
-	return (f->word ^ word) >> 8 || word & 0xff & ~f->word ? 0 : max_u64(dispatch_cyc, f->value_cyc);
+	is_pair = is_pair && c->newest[f->site / 2 % SIM_PAIRS] == f->store;
+	if (learn_pair(p, in->site, f, is_pair))
+		return trusted ? max_u64(dispatch_cyc, f->value_cyc) : 0;
+	if (trusted)
+		c->restart_cyc = 1;
+	return 0;
 }
 
 /* All loads of an instruction; the cycle at which the last data is there. */
@@ -378,8 +405,12 @@ static inline void remember_store(struct sim_core *c, const struct sim_insn *in,
 		                 c->value_cyc,
 		                 c->place_cyc,
 		                 name_of(c, in),
-		                 c->pool[SIM_POOL_STORE].n + in->stores_before };
+		                 c->pool[SIM_POOL_STORE].n + in->stores_before,
+		                 vaddr,
+		                 in->flags & SIM_F_RENAMES ? in->site : 0 };
 
+	if (f.site)
+		c->newest[f.site / 2 % SIM_PAIRS] = f.store;
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
 		f.word = word_of(vaddr, end - vaddr);
 		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] = f;
@@ -440,19 +471,20 @@ static inline uint64_t wait_for_two(const struct sim_core *c, const struct sim_i
 	return max_u64(t, max_u64(c->reg[in->src[0]], c->reg[in->src[1]]));
 }
 
-/* When an addition can have a register that holds a product: it does if it was ready when its newest product was. */
-static inline uint64_t product_ready(const struct sim_core *c, uint8_t reg)
+/* When an addition can have a register: it holds a sum if it is ready when its newest sum is for the others. */
+static inline uint64_t addend_ready(const struct sim_core *c, uint8_t reg)
 {
-	return c->product[reg] == c->reg[reg] ? c->reg[reg] + c->cross_cyc : 0;
+	return c->sum[reg] + c->cross_cyc == c->reg[reg] ? c->sum[reg] : c->reg[reg];
 }
 
 static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
 {
-	t = wait_for_two(c, in, t);
+	if (in->flags & SIM_F_SUM)
+		t = max_u64(t, max_u64(addend_ready(c, in->src[0]), addend_ready(c, in->src[1])));
+	else
+		t = wait_for_two(c, in, t);
 	if (in->flags & SIM_F_MANY)
 		t = max_u64(t, max_u64(c->reg[in->src[2]], c->reg[in->src[3]]));
-	if (in->flags & SIM_F_SUM)
-		t = max_u64(t, max_u64(product_ready(c, in->src[0]), product_ready(c, in->src[1])));
 	return t;
 }
 
@@ -483,13 +515,16 @@ static inline uint64_t load(struct sim_core *c, const struct sim_insn *in, uint6
 {
 	uint64_t data;
 
-	if (c->renames_memory && in->form && is_access_of(*c->mem, in->index, false) &&
+	if (c->renames_memory && in->flags & SIM_F_RENAMES && is_access_of(*c->mem, in->index, false) &&
 	    (data = renamed(c, in, *c->mem, t))) {
 		while (is_access_of(*c->mem, in->index, false))
 			c->mem++;
 		return data;
 	}
-	return run_loads(c, in, address_cyc);
+	data = run_loads(c, in, address_cyc);
+	if (c->restart_cyc)
+		c->restart_cyc = data + c->mispredict_cyc;
+	return data;
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
@@ -552,16 +587,22 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	                in->kind == SIM_K_MEMORY ? c->value_cyc - in->latency_cyc : done - in->latency_cyc);
 	if (in->kind == SIM_K_MEMORY)
 		scheduler_enter(c, SIM_WAITS_ADDRESS, c->address_cyc);
-	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
-	if (in->kind >= SIM_K_OTHER) {
-		c->reg[in->dst[2]] = done;
-		if (in->flags & SIM_F_PRODUCT)
-			c->product[in->dst[0]] = done;
+	if (in->flags & SIM_F_SUM) {
+		c->sum[in->dst[0]] = done;
+		done += c->cross_cyc;
 	}
-	retire(c, f, done);
+	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
+	if (in->kind >= SIM_K_OTHER)
+		c->reg[in->dst[2]] = done;
+	/* One with the branch behind it, it has no place of its own in the reorder buffer. */
+	if (!(in->flags & SIM_F_FUSED))
+		retire(c, f, done);
 	place_take(c, in->pool, in->pool_before, f->retire_cyc);
-	if (in->kind == SIM_K_MEMORY)
+	if (in->kind == SIM_K_MEMORY) {
 		leave_queues(c, in, done, f->retire_cyc);
+		hold_dispatch(f, c->restart_cyc);
+		c->restart_cyc = 0;
+	}
 	return done;
 }
 

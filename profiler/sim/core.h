@@ -32,6 +32,7 @@ enum {
 	SIM_PORT_CALENDAR = 2048,
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
+	SIM_PAIRS = 512,
 };
 
 struct sim_pool {
@@ -53,6 +54,14 @@ struct sim_forward {
 	uint64_t place_cyc; /* when its address was known */
 	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
 	uint64_t store;     /* its number */
+	uint64_t vaddr;
+	uint16_t site; /* of the store, 0: does not rename */
+};
+
+/* The load of a site has had the newest value stored by another site, `trust` times in a row. */
+struct sim_pair {
+	uint16_t load, store;
+	uint32_t trust;
 };
 
 /* Who waits to be executed: entries are taken in program order and left in any. */
@@ -70,7 +79,7 @@ struct sim_core {
 	/* in flight */
 	uint64_t seq, rob, retire_cyc, retire_width;
 	uint64_t reg[SIM_N_REGS];
-	uint64_t product[SIM_N_REGS]; /* when the register's newest product was there */
+	uint64_t sum[SIM_N_REGS]; /* when additions have the register, if it holds a sum */
 	uint64_t cross_cyc, scaled_load_cyc;
 	uint64_t retire[SIM_WINDOW];
 	struct sim_missed missed[SIM_WINDOW];
@@ -86,7 +95,7 @@ struct sim_core {
 	bool renames_memory, splits_lines;
 	struct sim_scheduler scheduler[SIM_N_SCHEDULERS];
 	uint64_t fp_entered[SIM_WINDOW]; /* when the n-th left the queue before the vector scheduler */
-	uint64_t n_fp, fp_queue;
+	uint64_t n_fp, fp_queue, scheduler_hold_cyc;
 	uint64_t value_cyc, place_cyc; /* of the store that is running */
 	uint64_t address_cyc;          /* of the newest access */
 	uint64_t enter_cyc;            /* when the running instruction was in its scheduler */
@@ -94,6 +103,10 @@ struct sim_core {
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];
+	struct sim_pair pair[SIM_PAIRS]; /* by the load's site */
+	uint64_t newest[SIM_PAIRS];      /* store of a site: its number */
+	uint64_t restart_cyc; /* after a load that had a wrong value: when what is behind it begins anew */
+	uint32_t pair_trust;
 	struct sim_memory memory;
 	struct sim_predictor predictor;
 	struct sim_pmu pmu;

@@ -133,9 +133,7 @@ static void cost(const struct sim_decoder *d, struct sim_insn *in)
 	in->occupancy_16 = (uint16_t)c->occupancy_16;
 	tie_to_ports(in, c->bind);
 	in->latency_cyc = (uint16_t)(in->latency_cyc + crossing(d->config, in));
-	if (d->config->fp_cross_cyc && in->cls == SIM_C_FMUL)
-		in->flags |= SIM_F_PRODUCT;
-	if (d->config->fp_cross_cyc && in->cls == SIM_C_FADD)
+	if (d->config->fp_cross_cyc && in->cls == SIM_C_FADD && in->events & 1u << SIM_FP_ADD)
 		in->flags |= SIM_F_SUM;
 	if (c->occupancy_16 > 16)
 		in->flags |= SIM_F_UNIT;
@@ -157,6 +155,7 @@ static void fuse(struct sim_block *b)
 		return;
 	in->ports = 0;
 	in->slots = 0;
+	in->flags |= SIM_F_FUSED;
 	if (in->kind == SIM_K_PLAIN)
 		in->kind = SIM_K_FREE;
 }
@@ -217,7 +216,7 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 		in->flags |= SIM_F_MANY;
 	if (in->flags & SIM_F_MEM)
 		in->kind = SIM_K_MEMORY;
-	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT | SIM_F_PRODUCT | SIM_F_SUM))
+	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT | SIM_F_SUM))
 		in->kind = SIM_K_OTHER;
 	else
 		in->kind = in->ports ? SIM_K_PLAIN : SIM_K_FREE;
@@ -243,6 +242,11 @@ static unsigned exit_events(unsigned exit)
 	}
 }
 
+static uint16_t site_of(uint64_t ip)
+{
+	return (uint16_t)((ip * 0x9e3779b97f4a7c15u) >> 48 | 1);
+}
+
 /* Number the places that the instructions take, so that the core needs no running counts. */
 static void count_places(struct sim_block *b)
 {
@@ -250,6 +254,7 @@ static void count_places(struct sim_block *b)
 	for (uint32_t i = 0; i < b->n_insn; i++) {
 		struct sim_insn *in = &b->insn[i];
 
+		in->site = site_of(b->ip + in->ip_off);
 		in->pool_before = b->taken[in->pool]++;
 		in->loads_before = b->taken[SIM_POOL_LOAD];
 		in->stores_before = b->taken[SIM_POOL_STORE];

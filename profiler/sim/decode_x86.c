@@ -341,7 +341,7 @@ static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, con
 		return;
 	if (first && only_reads(id))
 		access = CS_AC_READ;
-	else if (first && (only_writes(id) || !strncmp(d->insn->mnemonic, "set", 3)))
+	else if (first && (only_writes(id) || touches_vector(d) || !strncmp(d->insn->mnemonic, "set", 3)))
 		access = CS_AC_WRITE;
 	else if (!first && !(access & CS_AC_WRITE))
 		access = CS_AC_READ;
@@ -446,6 +446,19 @@ static void address_only(const struct sim_decoder *d, const struct sim_insn *in,
 		if (x->operands[i].type == X86_OP_REG &&
 		    (i > 0 || x->op_count == 1 || x->operands[0].access & CS_AC_READ))
 			only[d->reg[x->operands[i].reg]] = 0;
+}
+
+/* What writes a byte or a word of an integer register waits for the rest of it. */
+static void merge(const struct sim_decoder *d, struct sim_insn *in)
+{
+	const cs_x86_op *op = detail(d)->operands;
+	uint8_t reg;
+
+	if (!detail(d)->op_count || op->type != X86_OP_REG || op->size > 2)
+		return;
+	reg = d->reg[op->reg];
+	if (sim_has_reg(in->dst, sizeof(in->dst), reg) && reg < SIM_R_FLAGS)
+		sim_add_reg(in->src, sizeof(in->src), SIM_R_READY, reg);
 }
 
 static bool is_same_register_twice(const struct sim_decoder *d)
@@ -567,6 +580,20 @@ static void stack_engine(const struct sim_decoder *d, struct sim_insn *in)
 	}
 }
 
+/* A word or byte must be put into a register's rest, a vector has no place among the integers, and a lock goes to the cache. */
+static bool can_rename(const struct sim_decoder *d, const struct sim_insn *in)
+{
+	const cs_x86 *x = detail(d);
+
+	if (!(in->flags & SIM_F_MEM) || in->cls == SIM_C_ATOMIC || in->cls == SIM_C_SLOW ||
+	    touches_vector(d) || in_group(d, X86_GRP_FPU))
+		return false;
+	for (uint8_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM && x->operands[i].size != 4 && x->operands[i].size != 8)
+			return false;
+	return true;
+}
+
 void sim_x86_decode(struct sim_decoder *d, struct sim_insn *in, struct sim_block *b)
 {
 	uint8_t only[SIM_N_REGS] = { 0 };
@@ -579,15 +606,15 @@ void sim_x86_decode(struct sim_decoder *d, struct sim_insn *in, struct sim_block
 	refine_lea(d, in);
 	address_only(d, in, only);
 	sim_registers(d, in, only);
+	merge(d, in);
 	stack_engine(d, in);
 	if (d->config && d->config->zero_idioms && is_zero_idiom(d))
 		in->flags |= SIM_F_BREAK;
 	if (d->insn->id == X86_INS_PUSH || d->insn->id == X86_INS_POP || d->insn->id == X86_INS_CALL ||
 	    d->insn->id == X86_INS_RET)
 		in->form = SIM_FORM_STACK;
-	/* A locked access goes to the cache, whatever it is called. */
-	if (in->cls == SIM_C_ATOMIC)
-		in->form = 0;
+	if (can_rename(d, in))
+		in->flags |= SIM_F_RENAMES;
 	if (d->insn->id == X86_INS_CMP || d->insn->id == X86_INS_TEST)
 		in->flags |= SIM_F_FUSES;
 	exit_of(d, in, b);

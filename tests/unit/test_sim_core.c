@@ -423,6 +423,50 @@ static void a_load_by_the_name_of_a_store_costs_nothing(void **state)
 	ASSERT_NEAR(TURN(&c, mem, "49894540", "498b442440"), 8, 0.01);
 }
 
+static void vectors_and_bytes_are_not_renamed(void **state)
+{
+	/* movsd [r13+64],xmm0; movsd xmm0,[r13+64].  mov [r13+64],al; movzx eax,byte [r13+64] */
+	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x1040, 1, 3, 0), SIM_MEM_END };
+	const uint64_t byte[] = { SIM_MEM(0x1040, 0, 0, 1), SIM_MEM(0x1040, 1, 0, 0), SIM_MEM_END };
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.memory_renaming = 1;
+	c.pair_trust = 10;
+	ASSERT_NEAR(TURN(&c, mem, "f2410f114540", "f2410f104540"), 8, 0.01);
+	ASSERT_NEAR(TURN(&c, byte, "41884540", "410fb64540"), 8, 0.01);
+}
+
+static void a_load_that_always_has_one_stores_value_costs_nothing(void **state)
+{
+	/* mov [r13+64],rax; mov rax,[r12+64], once from elsewhere */
+	const char *const insns[] = { "49894540", "498b442440" };
+	const uint64_t mem[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x1040, 1, 3, 0), SIM_MEM_END };
+	const uint64_t other[] = { SIM_MEM(0x1040, 0, 3, 1), SIM_MEM(0x1840, 1, 3, 0), SIM_MEM_END };
+	struct sim_block *b;
+	struct rig r;
+	uint64_t from;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	r.config.memory_renaming = 1;
+	r.config.pair_trust = 10;
+	ASSERT_NEAR(TURN(&r.config, mem, "49894540", "498b442440"), 0.5, 0.01);
+	rig_start(&r);
+	b = block_at(&r, 0x400000, insns, 2);
+	sim_core_run(r.core, b, 2, b->end_ip, other);
+	for (unsigned i = 0; i < 2000; i++)
+		sim_core_run(r.core, b, 2, b->end_ip, mem);
+	sim_core_run(r.core, b, 2, b->end_ip, other);
+	from = r.core->retire_cyc;
+	sim_core_run(r.core, b, 2, b->end_ip, mem);
+	/* Trusted in vain: after 15 cycles all begins anew, and the next load is forwarded: 1 to issue, 1 to store, 7. */
+	assert_int_equal(r.core->retire_cyc - from, 15 + 1 + 1 + 7);
+	free(b);
+	rig_stop(&r);
+}
+
 static void a_load_of_more_than_was_stored_waits_until_it_has_left(void **state)
 {
 	/* mov [r13+64],eax: 4 bytes; mov rax,[r12+64]: 8 */
@@ -535,7 +579,7 @@ static void stores_to_other_lines_leave_one_after_the_other(void **state)
 	ASSERT_NEAR(TURN(&c, mem, "49894500", "49894540"), 6, 0.01);
 }
 
-static void a_sum_waits_longer_for_a_product(void **state)
+static void a_sum_is_there_sooner_for_a_sum(void **state)
 {
 	struct sim_config c;
 
@@ -545,8 +589,10 @@ static void a_sum_waits_longer_for_a_product(void **state)
 	ASSERT_NEAR(TURN(&c, NULL, "f20f59c1", "f20f58c1"), 5, 0.01);
 	c.fp_cross_cyc = 1;
 	ASSERT_NEAR(TURN(&c, NULL, "f20f59c1", "f20f58c1"), 6, 0.01);
-	/* A sum does not wait longer for a sum. */
 	ASSERT_NEAR(TURN(&c, NULL, "f20f58c1", "f20f58c1"), 4, 0.01);
+	/* minsd xmm0,xmm1, of the same class, is none: 2, and 3 for the sum before it. */
+	ASSERT_NEAR(TURN(&c, NULL, "f20f5dc1", "f20f58c1"), 5, 0.01);
+	ASSERT_NEAR(TURN(&c, NULL, "f20f5dc1"), 2, 0.01);
 }
 
 static void dispatch_can_take_more_than_a_share(void **state)
@@ -643,6 +689,51 @@ static double turn_of_miss(const char *load, const char *waiting, uint32_t int_s
 	return took;
 }
 
+static void a_place_in_the_scheduler_is_kept_after_issue(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	c.int_scheduler = 16;
+	c.scheduler_hold_cyc = 9;
+	/* Four times lea rcx,[rax+1]: 1 cycle to issue and 9 more, of 16 places: 1.6 a cycle. */
+	ASSERT_NEAR(TURN(&c, NULL, "488d4801", "488d4801", "488d4801", "488d4801"), 2.5, 0.01);
+}
+
+static void a_compare_with_its_branch_takes_one_place(void **state)
+{
+	/* cmp eax,ecx; je +0 */
+	const char *const insns[] = { "39c8", "7400" };
+	struct sim_block *b;
+	struct rig r;
+	uint64_t from;
+
+	(void)state;
+	for (unsigned fuses = 0; fuses < 2; fuses++) {
+		rig_prepare(&r, "zen5");
+		r.config.fuse_branches = fuses;
+		rig_start(&r);
+		b = block_at(&r, 0x400000, insns, 2);
+		from = r.core->seq;
+		sim_core_run(r.core, b, 2, b->end_ip, no_memory);
+		assert_int_equal(r.core->seq - from, fuses ? 1 : 2);
+		free(b);
+		rig_stop(&r);
+	}
+}
+
+static void a_byte_is_merged_into_its_register(void **state)
+{
+	struct sim_config c;
+
+	(void)state;
+	read_core("zen5", &c);
+	/* mov al,cl; add rax,1: each waits for the other.  movzx eax,cl does not. */
+	ASSERT_NEAR(TURN(&c, NULL, "88c8", "4883c001"), 2, 0.01);
+	assert_true(TURN(&c, NULL, "0fb6c1", "4883c001") < 0.5);
+}
+
 static void what_waits_has_to_fit_into_the_scheduler(void **state)
 {
 	const char *load = "488b00", *lea = "488d4801";          /* mov rax,[rax]; lea rcx,[rax+1] */
@@ -682,11 +773,16 @@ int main(void)
 		cmocka_unit_test(a_load_4096_bytes_from_a_store_misses_as_any_other),
 		cmocka_unit_test(an_access_over_the_end_of_a_line_makes_two),
 		cmocka_unit_test(stores_to_other_lines_leave_one_after_the_other),
-		cmocka_unit_test(a_sum_waits_longer_for_a_product),
+		cmocka_unit_test(a_sum_is_there_sooner_for_a_sum),
 		cmocka_unit_test(dispatch_can_take_more_than_a_share),
 		cmocka_unit_test(instructions_tied_to_ports_wait_for_them),
 		cmocka_unit_test(flags_have_registers_of_their_own),
 		cmocka_unit_test(what_waits_has_to_fit_into_the_scheduler),
+		cmocka_unit_test(a_place_in_the_scheduler_is_kept_after_issue),
+		cmocka_unit_test(a_compare_with_its_branch_takes_one_place),
+		cmocka_unit_test(a_byte_is_merged_into_its_register),
+		cmocka_unit_test(vectors_and_bytes_are_not_renamed),
+		cmocka_unit_test(a_load_that_always_has_one_stores_value_costs_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

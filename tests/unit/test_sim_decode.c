@@ -60,6 +60,10 @@ static void memory_is_what_the_instruction_touches(void **state)
 		{ "0f1107", SIM_F_STORE },                  /* movups [rdi], xmm0 */
 		{ "0f9407", SIM_F_STORE },                  /* sete [rdi] */
 		{ "f2410f5807", SIM_F_LOAD },               /* addsd xmm0, [r15] */
+		{ "c4e37d190701", SIM_F_STORE },            /* vextractf128 [rdi], ymm0, 1 */
+		{ "c5f91707", SIM_F_STORE },                /* vmovhpd [rdi], xmm0 */
+		{ "660f3a160701", SIM_F_STORE },            /* pextrd [rdi], xmm0, 1 */
+		{ "c5f92e07", SIM_F_LOAD },                 /* vucomisd xmm0, [rdi] */
 	};
 
 	(void)state;
