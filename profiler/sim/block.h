@@ -41,6 +41,7 @@ enum {
 enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_FLAGS, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
 
 enum {
+	SIM_PAIRS = 16, /* of a load and a store that are known at a time: by eight bytes of code each */
 	SIM_N_LIMITED = SIM_N_POOLS - SIM_POOL_INT,
 	SIM_SLOT = 1000, /* of dispatch: what most instructions take */
 	/* sim_insn.form of an access by the stack pointer: the address alone says which place it is. */

@@ -347,7 +347,7 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 {
 	uint64_t name = name_of(c, in), vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
 	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
-	struct sim_pair *p = &c->pair[in->site / 2 % SIM_PAIRS];
+	struct sim_pair *p = &c->pair[in->site % SIM_PAIRS];
 	bool trusted = p->load == in->site && p->trust >= c->pair_trust, is_pair;
 
 	is_pair = f->drain_cyc > dispatch_cyc && f->vaddr == vaddr && f->site && !(word & 0xff & ~f->word);
@@ -355,7 +355,7 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 		return max_u64(dispatch_cyc, f->value_cyc);
 	if (!c->pair_trust)
 		return 0;
-	is_pair = is_pair && c->newest[f->site / 2 % SIM_PAIRS] == f->store;
+	is_pair = is_pair && c->newest[f->site % SIM_STORE_SITES] == f->store;
 	if (learn_pair(p, in->site, f, is_pair))
 		return trusted ? max_u64(dispatch_cyc, f->value_cyc) : 0;
 	if (trusted)
@@ -410,7 +410,7 @@ static inline void remember_store(struct sim_core *c, const struct sim_insn *in,
 		                 in->flags & SIM_F_RENAMES ? in->site : 0 };
 
 	if (f.site)
-		c->newest[f.site / 2 % SIM_PAIRS] = f.store;
+		c->newest[f.site % SIM_STORE_SITES] = f.store;
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
 		f.word = word_of(vaddr, end - vaddr);
 		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] = f;

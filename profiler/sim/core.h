@@ -32,7 +32,7 @@ enum {
 	SIM_PORT_CALENDAR = 2048,
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
-	SIM_PAIRS = 512,
+	SIM_STORE_SITES = 512,
 };
 
 struct sim_pool {
@@ -103,8 +103,8 @@ struct sim_core {
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];
-	struct sim_pair pair[SIM_PAIRS]; /* by the load's site */
-	uint64_t newest[SIM_PAIRS];      /* store of a site: its number */
+	struct sim_pair pair[SIM_PAIRS];  /* by the load's site */
+	uint64_t newest[SIM_STORE_SITES]; /* store of a site: its number */
 	uint64_t restart_cyc; /* after a load that had a wrong value: when what is behind it begins anew */
 	uint32_t pair_trust;
 	struct sim_memory memory;

@@ -244,7 +244,9 @@ static unsigned exit_events(unsigned exit)
 
 static uint16_t site_of(uint64_t ip)
 {
-	return (uint16_t)((ip * 0x9e3779b97f4a7c15u) >> 48 | 1);
+	uint64_t rest = (ip * 0x9e3779b97f4a7c15u) >> 49 & ~(uint64_t)(SIM_PAIRS - 1);
+
+	return (uint16_t)(0x8000 | rest | (ip >> 3 & (SIM_PAIRS - 1)));
 }
 
 /* Number the places that the instructions take, so that the core needs no running counts. */
