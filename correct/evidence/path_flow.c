@@ -124,6 +124,7 @@ static void estimate_fini(struct estimate *e)
 {
 	free(e->mean);
 	free(e->cov);
+	*e = (struct estimate){ 0 };
 }
 
 /* What a stack weighs on average: its mean piece's weight. */
@@ -316,8 +317,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		err = add_rows(space, &e[0], out);
 	for (int i = 0; i < 2; i++) {
 		vec_fini(&part[i].stacks);
-		if ((size_t)i < n)
-			estimate_fini(&e[i]);
+		estimate_fini(&e[i]);
 	}
 	return err < 0 ? err : 0;
 }
