@@ -147,7 +147,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, bool by_
 {
 	size_t n_edges = space->n_edges, d = space->n_free;
 	struct tally mean = { .edge = calloc(3 * n_edges + 1, sizeof(double)) };
-	struct tally one = { .edge = mean.edge + n_edges }, unweighed = { .edge = mean.edge + 2 * n_edges };
+	struct tally one = { 0 }, unweighed = { 0 };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
 	double scale;
 	int err = 0;
@@ -158,6 +158,8 @@ static int estimate(const struct path *s, const struct scope_stacks *r, bool by_
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 		goto out;
 	}
+	one.edge = mean.edge + n_edges;
+	unweighed.edge = one.edge + n_edges;
 	err = by_cycles ? path_weigh_by_cycles(s, r, n_edges, weight)
 	                : path_weigh_by_newest(s, r, n_edges, weight);
 	if (err < 0)
