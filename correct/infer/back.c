@@ -13,7 +13,7 @@
  * quite as often as the flows are.  So much of what may be another block's is
  * taken to be wrong.
  */
-static const double way_error = 0.3;
+static const double way_error = 0.6;
 /* Share of the samples that may be without a counted way, or have one too long to be followed. */
 static const double max_unknown = 0.1;
 /* Share that may be another block's, past which what is walked back is the flow supposed, not the one that was. */

@@ -16,6 +16,9 @@
 static const double time_scale = 0.9;
 const double posterior_time_dof = 4;
 
+/* What is left of the barrier at the mode. */
+static const double last_barrier = 0.5;
+
 static void sparse_fini(struct sparse *m)
 {
 	free(m->row0);
@@ -406,9 +409,22 @@ static void normal_matrix(const struct posterior *post, double *rr)
 	}
 }
 
+int posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian)
+{
+	size_t d = post->n_free;
+	double *rr = calloc(d * d + 1, sizeof(*rr));
+
+	if (!rr)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	normal_matrix(post, rr);
+	derivatives(post, t, last_barrier, rr, gradient, hessian);
+	free(rr);
+	return 0;
+}
+
 int posterior_mode(struct posterior *post, double *t, double *hessian)
 {
-	static const double barriers[] = { 30, 3, 0.5 };
+	const double barriers[] = { 30, 3, last_barrier };
 	/* A step factors d x d: few of them where d is large, and the chains go the rest of the way. */
 	int max_steps = (int)fmax(4, fmin(60, 2e9 / pow((double)post->n_free + 1, 3)));
 	size_t d = post->n_free;
@@ -428,7 +444,7 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3 && step % 4)
 				break;
 		}
-	derivatives(post, t, barriers[2], rr, g, hessian);
+	derivatives(post, t, last_barrier, rr, g, hessian);
 	free(work);
 	return err;
 }

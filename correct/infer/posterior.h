@@ -77,4 +77,7 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
  */
 int posterior_mode(struct posterior *post, double *t, double *hessian);
 
+/* Gradient [d] and Hessian [d][d] of -log p at t, as at the mode's last barrier; both out. */
+int posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian);
+
 #endif

@@ -113,8 +113,8 @@ static void blocks_run_as_often_as_they_caused_samples(void **state)
 	assert_int_equal(eqs.n, N_BLOCKS);
 	for (size_t b = 0; b < N_BLOCKS; b++)
 		assert_float_equal(miss_of(&eqs.v[b], flow), 0, 1e-9);
-	/* 4 due and a period more; 3/4 of the one that came from its end may be the other's, 0.3 of it wrong. */
-	assert_float_equal(eqs.v[1].sd, sqrt((4 + 1) + 0.3 * 0.75 * 0.3 * 0.75), 1e-9);
+	/* 4 due and a period more; 3/4 of the one that came from its end may be the other's, 0.6 of it wrong. */
+	assert_float_equal(eqs.v[1].sd, sqrt((4 + 1) + 0.6 * 0.75 * 0.6 * 0.75), 1e-9);
 	equations_fini(&eqs);
 
 	for (size_t k = 0; k < 2; k++)
