@@ -63,6 +63,9 @@ struct lift_kernel {
 /* Less of a kernel's time in one region than this, and bursts do not tell its mixture. */
 #define LIFT_MIN_KNOWN 0.98
 
+/* Half an interval wider than this share of what is lifted, and the kernel is weak. */
+#define LIFT_WEAK_HALF_WIDTH 0.10
+
 /* More misses than this share of the loads, and a kernel is not one to judge block predictors by [HARNESS]. */
 #define LIFT_MAX_MISS 0.15
 

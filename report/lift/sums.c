@@ -90,6 +90,15 @@ static int find_intervals(const struct lift *l, const struct lift_kernel *k, siz
 	return 0;
 }
 
+/* Executions are not known better than what is lifted from them: as functions are judged. */
+static void judge_width(const struct lift *l, struct lift_kernel *k, const struct lift_sum *s)
+{
+	double width = l->relative ? (s->cpi_hi - s->cpi_lo) / s->cpi : (s->hi - s->lo) / s->cyc;
+
+	if (width > 2 * LIFT_WEAK_HALF_WIDTH && k->status < PROFILE_WEAK)
+		k->status = PROFILE_WEAK;
+}
+
 static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
 {
 	struct lift_sum *s = &k->sums[tool];
@@ -109,6 +118,7 @@ static int sum_kernel(const struct lift *l, struct lift_kernel *k, size_t tool)
 	s->cpi = s->cyc / lift_insns(l, k);
 	if (predicts_blocks(t) && !l->exact && isfinite(s->cpi))
 		err = find_intervals(l, k, tool, s);
+	judge_width(l, k, s);
 	if (l->relative)
 		s->cyc = NAN;
 	/* The whole kernel as recorded, held against the recording, is the same number twice. */

@@ -285,6 +285,23 @@ static void corrected_executions_lift_to_cycles_with_their_interval(void **state
 	assert_float_equal(s->cyc, 1552.5, 1e-9);
 	assert_float_equal(s->lo, 1541.25, 1e-9);
 	assert_float_equal(s->hi, 1563.75, 1e-9);
+	assert_int_equal(f->kernels[0].status, PROFILE_FIXED);
+	f->l.n_kernels = N_KERNELS;
+	fixture_free(f);
+}
+
+/* Draws of 10 x 4 + 1000 x 1.5 = 1540 and 20 x 4 + 500 x 1.5 = 830 cycles: 54% of their mean apart. */
+static void a_kernel_with_a_wide_interval_is_weak(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct drawn d;
+
+	(void)state;
+	draw_from(f, &d);
+	d.draws[3] = 500;
+	f->blocks[1].n = 750;
+	assert_int_equal(lift_sum_up(&f->l), 0);
+	assert_int_equal(f->kernels[0].status, PROFILE_WEAK);
 	f->l.n_kernels = N_KERNELS;
 	fixture_free(f);
 }
@@ -340,6 +357,7 @@ int main(void)
 		cmocka_unit_test(kernels_that_share_a_region_are_to_be_recorded_apart),
 		cmocka_unit_test(corrected_executions_lift_to_cycles_with_their_interval),
 		cmocka_unit_test(a_function_keeps_the_counts_of_the_region_with_most_of_its_time),
+		cmocka_unit_test(a_kernel_with_a_wide_interval_is_weak),
 		cmocka_unit_test(tau_counts_pairs_in_order),
 	};
 
