@@ -83,7 +83,7 @@ ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'what had arrived is written' readable kill.data
 
 # Enough work to outlive its recorder for a while, and an end of its own.
-"$SKIDPROF" record --pmu sim -o nine.data ./spin 80000 >nine.out 2>nine.err & rec=$!
+"$SKIDPROF" record --pmu sim -o nine.data ./spin 20000 >nine.out 2>nine.err & rec=$!
 sampled nine
 pid=$(head -1 nine.out)
 kill -KILL $rec

@@ -129,10 +129,10 @@ check '--max-size is kept' test "$(stat -c %s d.data)" -lt 20000
 
 # attach: the target must neither stop nor stay watched
 ./two 0.1 detached & target=$!
-"${R[@]}" -p $target --duration 0.3 -e cpu-clock -o p.data 2>p.err
+"${R[@]}" -p $target --duration 3 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a process' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'its symbols are found' sh -c '"$SKIDPROF" report --raw -i p.data 2>/dev/null | grep -q more'
-"${R[@]}" -t $target --duration 0.2 -e cpu-clock -o p.data 2>p.err
+"${R[@]}" -t $target --duration 3 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a thread' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'the target runs on' sh -c "grep -qE '^State:.[RSD]' /proc/$target/status"
 check 'and is not traced' grep -q '^TracerPid:.0$' /proc/$target/status
@@ -156,7 +156,7 @@ check 'a recording ends with its target' test $? -eq 0
 
 if [ "$(id -u)" -eq 0 ]; then
 	./two 0.1 seen & target=$!
-	"${R[@]}" -a --duration 0.4 -e cpu-clock -o a.data 2>a.err
+	"${R[@]}" -a --duration 2 -e cpu-clock -o a.data 2>a.err
 	check 'the whole system is sampled' grep -qE '^skidprof: [1-9][0-9]* samples' a.err
 	check 'other programs are found in it' sh -c '"$SKIDPROF" report --raw -i a.data 2>/dev/null | grep -q more'
 	touch seen

@@ -204,20 +204,25 @@ check 'a traced thread stays with its tracer' test $? -eq 4
 check 'and the refusal is told' grep -q 'bursts were refused' traced.err
 
 # SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
-survived=0 steppers=0
+killed=0 survived=0 steppers=0
 SEED=${SEED:-$RANDOM}
 echo "# SEED=$SEED"
 RANDOM=$SEED
-for i in $(seq 12); do
+is_stepped() { { pgrep -P $rec -x burst-stepper >stepper && pgrep -P $rec -x spin >spinner; } || ended $rec; }
+for i in $(seq 100); do
+	[ $killed -lt 12 ] || break
 	"${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null & rec=$!
-	wait_until pgrep -P $rec -x burst-stepper >stepper && wait_until pgrep -P $rec -x spin >spinner
+	wait_until is_stepped
 	sleep "0.$((RANDOM % 3))$((RANDOM % 10))1"
 	kill -9 $rec
 	wait $rec 2>/dev/null
+	# On a machine that stood still the program was quicker.
+	[ $? -eq 137 ] || continue
+	killed=$((killed + 1))
 	wait_until ended "$(cat spinner)" && grep -q more "nine.$i" && survived=$((survived + 1))
 	wait_until ended "$(cat stepper)" && steppers=$((steppers + 1))
 done
-check 'twelve programs survive the SIGKILL of their recorders' test $survived -eq 12
+check 'twelve programs survive the SIGKILL of their recorders' test $killed -eq 12 -a $survived -eq 12
 check 'and those who stepped them are gone' test $steppers -eq 12
 
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over

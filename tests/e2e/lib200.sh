@@ -32,10 +32,10 @@ total() { perf script -i "$1" -F event,period 2>/dev/null | awk -v e="$2:" '{ su
 # wait_until COMMAND...: until it succeeds.  The limit is for what will never come, not for a busy machine.
 wait_until()
 {
-	local end=$((SECONDS + 120))
+	local end=$((SECONDS + 300))
 	until "$@"; do
 		if [ "$SECONDS" -ge "$end" ]; then
-			echo "# waited two minutes in vain: $*"
+			echo "# waited five minutes in vain: $*"
 			return 1
 		fi
 		sleep 0.05
