@@ -417,9 +417,11 @@ static double ratio_sd(const struct scope_sums *r, size_t kind, const struct pro
 	double foreign = (unseen_share(r) + p->border_share) * 0.5 * ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / k->insn * sqrt(r->n_crossings + 2);
+	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
+	double floor = fmin(1e-5, 1e-3 * ratio);
 
 	return sqrt(se * se * uncovered + uncovered * uncovered * per_run * per_run / fmax(k->n_runs, 1) +
-	            foreign * foreign + end * end + 1e-10);
+	            foreign * foreign + end * end + floor * floor);
 }
 
 static int total_equation(const struct mix *m, const struct problem *p, size_t scope, struct equations *out)

@@ -15,8 +15,8 @@
 #include "correct/evidence/path_impl.h"
 
 enum {
-	BURST_ROUNDS = 40,    /* of bursts half a burst each: 400 branches */
-	WEIGHT_ROUNDS = 1500, /* of about half a stack each: 10,000 branches */
+	BURST_ROUNDS = 40,   /* of bursts half a burst each: 400 branches */
+	WEIGHT_ROUNDS = 100, /* of about half a stack each: 800 branches */
 };
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
@@ -98,9 +98,9 @@ static double doubt(const struct scope_stacks *r, double n_bursts)
  * there; only how often an edge is the newest depends on time.  So the true
  * frequencies pi are those that going back along the stacks leaves as they
  * are, pi = pi K, and w is pi over what was seen.  The iteration begins with
- * what was seen and goes back about as far as one sample is from the next:
- * over longer stretches the samples themselves are fair, and loops that never
- * led to one another keep their share.
+ * what was seen and goes back past the reach of the skid, no further: loops
+ * that hardly ever led to one another keep the share that they were seen with,
+ * which is better known than how often one led to the other.
  */
 static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
                           double *newest, double *pi)
