@@ -741,8 +741,10 @@ int method_full(const struct problem *p, const struct space *space, const double
 		err = add_landing(&fu);
 	if (err == 0)
 		err = left_out_factor(&fu, &spread);
-	if (err == 0)
-		err = axes_init(&fu.axes, fu.post, fu.hessian);
+	if (err < 0)
+		goto out;
+	assert(fu.post);
+	err = axes_init(&fu.axes, fu.post, fu.hessian);
 	if (err < 0)
 		goto out;
 	axes_fill(&fu.axes, fu.post, fu.t);
