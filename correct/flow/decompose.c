@@ -84,7 +84,9 @@ static int walk(struct decomposition *d, uint32_t first, bool matched, size_t *l
 
 	d->walk.n = 0;
 	d->stamp++;
-	while (next != UINT32_MAX && d->walk.n < MAX_WALK && d->contexts.v.v[context].depth < MAX_DEPTH) {
+	/* Steps are counted, not what is left of the walk: returns into callers can follow each other for ever. */
+	for (size_t step = 0;
+	     next != UINT32_MAX && step < MAX_WALK && d->contexts.v.v[context].depth < MAX_DEPTH; step++) {
 		const struct flow_edge *e = edge_of(d, next);
 
 		if ((err = vertex(d, block, context, &v)) < 0)
