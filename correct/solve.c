@@ -29,6 +29,9 @@ static const double max_left_out = 0.02;
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
+/* What the draws may miss a counted total by: a share of the region's instructions, or so many times the total's noise. */
+static const double max_total_miss = 0.02, max_total_miss_sd = 10;
+
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
@@ -54,6 +57,24 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 	return 0;
 }
 
+/* Draws that have left the totals, which hold almost exactly, are of no flow that ran: the chains lost their way. */
+static int judge_totals(const struct work *w, size_t s)
+{
+	const struct equations_shown *shown = &w->equations[s];
+	double total = w->scope_problems[s]->total_insn;
+
+	for (size_t i = 0; i < shown->n; i++) {
+		double miss = fabs(shown->v[i].fitted - shown->v[i].measured);
+
+		if (miss > max_total_miss * total && miss > max_total_miss_sd * shown->v[i].sd)
+			return sp_fail(
+			        SP_EDOMAIN,
+			        "the draws miss the %s counted by %.1f%% of its instructions: raw counts",
+			        shown->v[i].event, 100 * miss / total);
+	}
+	return 0;
+}
+
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
@@ -71,6 +92,8 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = method_full(p, space, f, &eqs, opts, &w->scope_solutions[s]);
 	if (err == 0)
 		err = keep_equations(w, s, &eqs);
+	if (err == 0)
+		err = judge_totals(w, s);
 	equations_fini(&eqs);
 	space_free(space);
 	free(usable);
