@@ -29,7 +29,7 @@ static const double max_left_out = 0.02;
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
-/* What the draws may miss a counted total by: a share of the region's instructions, or so many times the total's noise. */
+/* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "correct/skid/shift.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -184,18 +186,11 @@ static int add_burst(struct collect *c, const struct recording *r, const struct 
 	                                                    : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double middle(double *v, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), by_value);
+	gsl_sort(v, 1, n);
 	return v[n / 2];
 }
 

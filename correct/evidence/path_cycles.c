@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "correct/evidence/path_impl.h"
 
 enum {
@@ -117,13 +119,6 @@ bool path_has_cycles(const struct scope_stacks *r)
 	return n_stacks >= MIN_TIMED && n_timed * 2 > n_pieces;
 }
 
-static int up(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */
 static int window(const struct scope_stacks *r, double *w_cyc)
 {
@@ -137,7 +132,7 @@ static int window(const struct scope_stacks *r, double *w_cyc)
 	for (size_t i = 0; i < r->stacks.n; i++)
 		if (!n_whole || !r->stacks.v[i].broken)
 			x[n++] = covered(r, &r->stacks.v[i]);
-	qsort(x, n, sizeof(*x), up);
+	gsl_sort(x, 1, n);
 	*w_cyc = fmax(1, x[(size_t)((double)n * too_short)]);
 	free(x);
 	return 0;

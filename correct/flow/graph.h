@@ -25,9 +25,8 @@ struct flow_edge {
 	uint8_t kind;      /* enum flow_edge_kind */
 	bool guessed;      /* target not proven: from samples, an ifunc, a name */
 	uint32_t call;     /* CALL, RET, SKIP: the call block the edge belongs to */
-	uint32_t
-	        left_out; /* SKIP: instructions run at least in a callee that was left out: it is large, and has
-			      no samples; 0 if none was */
+	/* SKIP: instructions run at least in a callee that was left out, as it is large and has no samples; 0 if none was. */
+	uint32_t left_out;
 };
 
 struct flow_block {

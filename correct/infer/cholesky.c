@@ -99,6 +99,13 @@ int cholesky_factor(double *h, size_t d)
 	return 0;
 }
 
+int cholesky_factor_hessian(double *h, size_t d)
+{
+	for (size_t k = 0; k < d; k++)
+		h[k * d + k] *= 1 + 1e-10;
+	return cholesky_factor(h, d);
+}
+
 /* y -= f x */
 static void subtract(double *y, double f, const double *x, size_t n)
 {

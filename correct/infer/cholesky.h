@@ -15,6 +15,12 @@
  */
 int cholesky_factor(double *h, size_t d);
 
+/*
+ * cholesky_factor of a Hessian: its diagonal is raised by 1 part in 1e10, which
+ * rounding takes from a flow that nothing bounds.
+ */
+int cholesky_factor_hessian(double *h, size_t d);
+
 /* x[d] = inverse(h) x, given h's factor. */
 void cholesky_solve(const double *l, size_t d, double *x);
 

@@ -101,9 +101,7 @@ static int axes_init(struct axes *a, const struct posterior *post, double *hessi
 		            .n_moved = calloc(d + 1, sizeof(uint32_t)) };
 	if (!a->t || !a->f || !a->r || !a->n || !a->moved || !a->n_moved)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
-	for (size_t k = 0; k < d; k++)
-		hessian[k * d + k] *= 1 + 1e-10;
-	if (cholesky_factor(hessian, d) < 0)
+	if (cholesky_factor_hessian(hessian, d) < 0)
 		return sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	/* Row i of inverse(L) is column i of inverse(L'). */
 	cholesky_invert(hessian, d, a->t);

@@ -67,9 +67,7 @@ int left_out_of(const struct posterior *post, const struct posterior *loose, con
 	cov = x + d;
 	miss = cov + k * k;
 	err = posterior_slopes(loose, t, g, hessian);
-	for (size_t f = 0; f < d; f++)
-		hessian[f * d + f] *= 1 + 1e-10;
-	if (err == 0 && cholesky_factor(hessian, d) < 0)
+	if (err == 0 && cholesky_factor_hessian(hessian, d) < 0)
 		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	if (err == 0) {
 		for (size_t i = 0; i < k; i++) {

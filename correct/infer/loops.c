@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_sort.h>
 
 #include "correct/profile.h"
 #include "profiler/base/err.h"
@@ -23,13 +24,6 @@ static const double MISFIT_MAX = 0.05; /* total variation of seen and predicted 
 static const double HEAT_MAX = 3;      /* and misfit over noise */
 static const double UNCOVERED_MAX = 0.02;
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct interval {
 	double mean, lo, hi; /* lo, hi: 5% and 95% of the draws */
 };
@@ -41,7 +35,7 @@ static struct interval summarize(double *x, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		v.mean += x[i] / (double)n;
-	qsort(x, n, sizeof(*x), ascending);
+	gsl_sort(x, 1, n);
 	v.lo = x[(size_t)(0.05 * (double)(n - 1) + 0.5)];
 	v.hi = x[(size_t)(0.95 * (double)(n - 1) + 0.5)];
 	return v;

@@ -375,9 +375,7 @@ static double newton_step(const struct posterior *post, double barrier, const do
 	double before = objective(post, t, barrier), step = 1;
 
 	derivatives(post, t, barrier, rr, g, h);
-	for (size_t k = 0; k < d; k++)
-		h[k * d + k] *= 1 + 1e-10;
-	if (cholesky_factor(h, d) < 0)
+	if (cholesky_factor_hessian(h, d) < 0)
 		return 0;
 	cholesky_solve(h, d, g);
 	for (int halving = 0; halving < 50; halving++, step /= 2) {

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "correct/skid/shift.h"
 #include "profiler/base/err.h"
 
@@ -11,13 +13,6 @@ void skid_dist_constant(struct skid_dist *d, double s_cyc)
 {
 	for (size_t k = 0; k < SKID_POINTS; k++)
 		d->s_cyc[k] = s_cyc;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* sorted[n] at position h, clamped, linear between neighbours. */
@@ -46,7 +41,7 @@ int skid_dist_fit(struct skid_dist *d, const double *s_cyc, size_t n)
 	if (!sorted)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu skids", n);
 	memcpy(sorted, s_cyc, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
+	gsl_sort(sorted, 1, n);
 	for (size_t k = 0; k < SKID_POINTS; k++) /* the k-th of n values stands at (k + 0.5) / n */
 		d->s_cyc[k] = at_position(sorted, n, ((double)k + 0.5) / SKID_POINTS * (double)n - 0.5);
 	free(sorted);
