@@ -108,6 +108,11 @@ static void attribute(struct calibration *c)
 		other = find_row(c, r->cliff->behind);
 		if (!other || other->lacks)
 			continue;
+		/* What could not be measured can't be told from. */
+		if (other->is_disturbed && r->real.verdict == CLIFF_CLEAN)
+			r->real.verdict = CLIFF_WEAK;
+		if (other->is_disturbed || r->is_disturbed)
+			continue;
 		cliff_attribute(r->cliff, &other->real, &r->real);
 		if (r->real.verdict != before)
 			r->behind = r->cliff->behind;
@@ -122,44 +127,60 @@ static double seconds_now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A sweep over every row that needs another. */
-static int one_round(struct cliff_native *n, struct calibration *c, struct cliff_sweeps *sweeps,
-                     unsigned round, size_t *open)
+/*
+ * A sweep over every row that needs another.  1: more fits into the core than
+ * ever before, so a neighbour was there all the time, and all sweeps are void.
+ */
+static int one_round(const struct cliff_bench *b, struct calibration *c, struct cliff_sweeps *sweeps,
+                     unsigned round)
 {
 	int err = 0;
 
-	*open = 0;
 	for (size_t i = 0; i < c->n && err == 0; i++) {
 		const struct cliff *cliff = c->rows[i].cliff;
 
 		sp_progress("measuring cliffs", round * c->n + i, CLIFF_MAX_SWEEPS * c->n);
 		c->rows[i].lacks = cliff_native_lacks(cliff);
-		if (c->rows[i].lacks || cliff_sweeps_settled(cliff, &sweeps[i], c->quick))
-			continue;
-		err = cliff_sweep_native(n, cliff, c->quick, &sweeps[i]);
-		*open += !cliff_sweeps_settled(cliff, &sweeps[i], c->quick);
+		if (!c->rows[i].lacks && !cliff_sweeps_settled(cliff, &sweeps[i], c->quick))
+			err = cliff_sweep(b, cliff, c->quick, &sweeps[i]);
 	}
 	return err;
+}
+
+static bool is_open(const struct calibration *c, const struct cliff_sweeps *sweeps)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->rows[i].lacks && !cliff_sweeps_settled(c->rows[i].cliff, &sweeps[i], c->quick))
+			return true;
+	return false;
 }
 
 static int measure_rows(struct cliff_native *n, struct calibration *c)
 {
 	struct cliff_sweeps *sweeps = calloc(c->n, sizeof(*sweeps));
-	size_t open = 1;
+	struct cliff_bench b;
 	int err = 0;
 
 	if (!sweeps)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu cliffs", c->n);
-	for (unsigned round = 0; open && err == 0; round++)
-		err = one_round(n, c, sweeps, round, &open);
+	cliff_native_bench(n, &b);
+	for (unsigned round = 0; is_open(c, sweeps) && err >= 0; round++) {
+		err = one_round(&b, c, sweeps, round);
+		if (err == 1)
+			memset(sweeps, 0, c->n * sizeof(*sweeps));
+	}
 	sp_progress_end();
-	for (size_t i = 0; i < c->n && err == 0; i++) {
+	for (size_t i = 0; i < c->n && err >= 0; i++) {
 		c->rows[i].curve = sweeps[i].curve;
 		c->rows[i].real = sweeps[i].result;
+		c->rows[i].is_disturbed = sweeps[i].is_disturbed;
 	}
 	free(sweeps);
-	return err;
+	return err < 0 ? err : 0;
 }
+
+/* Seconds that neighbours on the core are waited for: --quick has a minute, all in all. */
+enum { PATIENCE_S = 120, QUICK_PATIENCE_S = 15 };
 
 int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c)
 {
@@ -168,6 +189,7 @@ int calibration_measure(struct cliff_native *n, bool quick, struct calibration *
 	int err;
 
 	c->quick = quick;
+	cliff_native_patience(n, quick ? QUICK_PATIENCE_S : PATIENCE_S);
 	if ((err = measure_rows(n, c)) < 0)
 		return err;
 	attribute(c);
@@ -177,6 +199,7 @@ int calibration_measure(struct cliff_native *n, bool quick, struct calibration *
 	c->tsc_ghz = cliff_native_tsc_ghz(n);
 	no_pmu = cliff_native_no_pmu(n);
 	snprintf(c->no_pmu, sizeof(c->no_pmu), "%s", no_pmu ? no_pmu : "");
+	cliff_native_company(n, &c->company);
 	c->has_huge_pages = cliff_native_arena(n)->has_huge_pages;
 	c->seconds = seconds_now() - begin;
 	return 0;

@@ -14,6 +14,7 @@ struct calibration_row {
 	const char *behind; /* the row whose change point was seen instead; NULL = none */
 	struct cliff_curve curve;
 	struct cliff_result real;
+	bool is_disturbed; /* noisy because the core was shared whenever it was measured */
 	const struct fit_row *fit; /* in struct calibration_fit; NULL = not fitted */
 };
 
@@ -34,6 +35,7 @@ struct calibration {
 	char no_pmu[256]; /* why its cycle counter is not used; empty = it is */
 	double core_ghz, tsc_ghz, seconds;
 	bool quick, has_huge_pages;
+	struct cliff_company company;
 	struct calibration_fit fit;
 };
 
@@ -61,6 +63,12 @@ int calibration_write_core(const struct calibration *c, const char *path);
 int calibration_html(const struct calibration *c, const char *path);
 
 void calibration_fini(struct calibration *c);
+
+/* What a row's verdict is due to, beside the number itself; NULL = nothing else. */
+const char *calibration_note(const struct calibration_row *r);
+
+/* Was anybody else on the core?  A sentence, for people. */
+void calibration_company(const struct calibration *c, char *out, size_t size);
 
 /* How many rows have a verdict. */
 size_t calibration_count(const struct calibration *c, enum cliff_verdict v);

@@ -152,6 +152,7 @@ struct cliff_curve {
 	uint32_t pressure[CLIFF_MAX_POINTS]; /* ascending */
 	double response[CLIFF_MAX_POINTS];   /* cycles, see struct cliff_code */
 	double spread[CLIFF_MAX_POINTS];     /* half the width of its 95% interval; 0 = exact */
+	bool is_disturbed;                   /* part of it was measured beside a neighbour on the core */
 };
 
 /* Sizes that percent in ranges are of. */
@@ -227,14 +228,38 @@ const char *cliff_native_no_pmu(const struct cliff_native *n);
 /* Why this processor has no such cliff, NULL when it can run it. */
 const char *cliff_native_lacks(const struct cliff *c);
 
-/* Measure the responses of a curve whose pressures are given, once. */
-int cliff_run_native(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve);
+/*
+ * Where curves are measured: measure the responses of one whose pressures are
+ * given, once.  Returns 0; 1: what was measured so far, of whatever cliff, was
+ * measured beside a neighbour on the core, and is void; errors of cliff_emit.
+ */
+struct cliff_bench {
+	int (*run)(void *user, const struct cliff *c, struct cliff_curve *curve);
+	void *user;
+	struct cliff_sizes sizes;
+};
+
+void cliff_native_bench(struct cliff_native *n, struct cliff_bench *out);
+
+/* How long, over all, neighbours on the core (see sentinel.h) are waited for; then what is shared is measured as it is. */
+void cliff_native_patience(struct cliff_native *n, double seconds);
+
+/* What was seen of them. */
+struct cliff_company {
+	uint32_t window; /* instructions that fit into the core, roughly; 0: it can't be told who else is there */
+	double share;    /* of the time, somebody was */
+	double waited_s;
+	uint64_t n_looks, n_again; /* n_again: runs that were taken again */
+};
+
+void cliff_native_company(const struct cliff_native *n, struct cliff_company *out);
 
 enum { CLIFF_MAX_SWEEPS = 5 };
 
 /* Measurements of one cliff at several times; all zero at first. */
 struct cliff_sweeps {
-	size_t n;
+	size_t n, n_tried; /* sweeps that are there; that were begun */
+	bool is_disturbed; /* no sweep was undisturbed: there is but one, and what it says is not to be used */
 	struct cliff_curve sweep[CLIFF_MAX_SWEEPS];
 	struct cliff_result alone[CLIFF_MAX_SWEEPS]; /* what each says by itself */
 	struct cliff_curve again;                    /* the pressures of every further sweep */
@@ -245,9 +270,10 @@ struct cliff_sweeps {
 /*
  * One sweep more: over the cliff's pressures, the first time also those around
  * a change point.  Let time pass between two of them: what neighbours on the
- * machine do lasts for seconds.
+ * machine do lasts for seconds.  A sweep that was disturbed is not kept beside
+ * others.  Returns what the bench does.
  */
-int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s);
+int cliff_sweep(const struct cliff_bench *b, const struct cliff *c, bool quick, struct cliff_sweeps *s);
 
 /* No further sweep is needed, or none would help. */
 bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick);

@@ -99,4 +99,5 @@ void cliff_curve_join(struct cliff_curve *a, const struct cliff_curve *b)
 {
 	for (size_t i = 0; i < b->n; i++)
 		set_point(a, b, i);
+	a->is_disturbed |= b->is_disturbed;
 }

@@ -106,7 +106,8 @@ static void put_figure(const struct calibration_row *r, FILE *f)
 	put_plot(r, f);
 	fputs("<figcaption><b>", f);
 	put_text(r->cliff->name, f);
-	fprintf(f, "</b> (%s): ", cliff_verdict_name(r->real.verdict));
+	fprintf(f, "</b> (%s%s): ", cliff_verdict_name(r->real.verdict),
+	        r->is_disturbed ? ", as the core was shared" : "");
 	put_text(r->cliff->isolates, f);
 	if (isfinite(r->real.value))
 		fprintf(f, "; %.5g ", r->real.value);
@@ -128,6 +129,8 @@ static void put_summary(const char *what, const struct fit_summary *s, FILE *f)
 
 static void put_page(const struct calibration *c, FILE *f)
 {
+	char company[200];
+
 	fputs(head, f);
 	fputs("<h1>", f);
 	put_text(c->cpu, f);
@@ -137,6 +140,10 @@ static void put_page(const struct calibration *c, FILE *f)
 	        c->core_ghz);
 	put_text(c->fit.core, f);
 	fputs(" before the fit, blue after it; green the inferred change point.</p>\n", f);
+	calibration_company(c, company, sizeof(company));
+	fputs("<p>", f);
+	put_text(company, f);
+	fputs("</p>\n", f);
 	fprintf(f,
 	        "<table><tr><th>%zu clean rows</th><th>mean |error|</th><th>continuous</th><th>median</th>"
 	        "<th>worst</th><th>signed mean</th></tr>\n",

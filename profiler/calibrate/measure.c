@@ -23,18 +23,16 @@ static void pool(const struct cliff_curve *sweeps, size_t n, struct cliff_curve 
 	}
 }
 
-static int first_sweep(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+static int first_sweep(const struct cliff_bench *b, const struct cliff *c, bool quick, struct cliff_sweeps *s)
 {
 	struct cliff_curve *whole = &s->sweep[0];
-	struct cliff_sizes sizes;
 	int err;
 
-	cliff_native_sizes(n, &sizes);
-	cliff_pressures(c, &sizes, quick, whole);
-	if ((err = cliff_run_native(n, c, whole)) < 0)
+	cliff_pressures(c, &b->sizes, quick, whole);
+	if ((err = b->run(b->user, c, whole)) != 0)
 		return err;
 	cliff_refine(c, whole, &s->again);
-	err = cliff_run_native(n, c, &s->again);
+	err = b->run(b->user, c, &s->again);
 	cliff_curve_join(whole, &s->again);
 	/* Without a change point there is nothing that would be nearer to the answer than the rest. */
 	if (!s->again.n)
@@ -43,10 +41,12 @@ static int first_sweep(struct cliff_native *n, const struct cliff *c, bool quick
 }
 
 /* What is far from the change point need not be measured again. */
-static int next_sweep(struct cliff_native *n, const struct cliff *c, struct cliff_sweeps *s)
+static int next_sweep(const struct cliff_bench *b, const struct cliff *c, struct cliff_sweeps *s)
 {
-	int err = cliff_run_native(n, c, &s->again);
+	int err;
 
+	s->again.is_disturbed = false;
+	err = b->run(b->user, c, &s->again);
 	s->sweep[s->n] = s->sweep[0];
 	cliff_curve_join(&s->sweep[s->n], &s->again);
 	return err;
@@ -67,24 +67,50 @@ static struct bounds how_many(const struct cliff *c, bool quick)
 		                CLIFF_MAX_SWEEPS };
 }
 
+/* Where neighbours never leave for long enough, so often nevertheless. */
+enum { TRIES = 3 };
+
 bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick)
 {
 	struct bounds b = how_many(c, quick);
 
-	if (s->n < b.fewest)
+	if (s->n_tried >= b.most + TRIES || (s->is_disturbed && s->n_tried >= TRIES))
+		return true;
+	if (s->n < b.fewest || s->is_disturbed)
 		return false;
 	return s->n >= b.most || s->result.verdict == CLIFF_CLEAN || s->result.verdict == CLIFF_ABSENT;
 }
 
-int cliff_sweep_native(struct cliff_native *n, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+static int conclude(const struct cliff *c, bool quick, struct cliff_sweeps *s)
 {
-	int err = s->n ? next_sweep(n, c, s) : first_sweep(n, c, quick, s);
+	int err;
 
-	if (err < 0 || (err = cliff_infer(c, &s->sweep[s->n], &s->alone[s->n])) < 0)
-		return err;
-	pool(s->sweep, ++s->n, &s->curve);
+	pool(s->sweep, s->n, &s->curve);
 	if ((err = cliff_infer(c, &s->curve, &s->result)) < 0)
 		return err;
 	cliff_agree(s->alone, s->n, &s->result);
+	if (s->is_disturbed)
+		s->result.verdict = CLIFF_NOISY;
+	else if (s->n < how_many(c, quick).fewest && s->n < 2 && s->result.verdict == CLIFF_CLEAN)
+		s->result.verdict = CLIFF_WEAK;
 	return 0;
+}
+
+int cliff_sweep(const struct cliff_bench *b, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+{
+	int err;
+
+	if (s->is_disturbed)
+		s->n = 0;
+	s->n_tried++;
+	err = s->n ? next_sweep(b, c, s) : first_sweep(b, c, quick, s);
+	if (err != 0)
+		return err;
+	if (s->n && s->sweep[s->n].is_disturbed)
+		return 0;
+	s->is_disturbed = s->sweep[s->n].is_disturbed;
+	if ((err = cliff_infer(c, &s->sweep[s->n], &s->alone[s->n])) < 0)
+		return err;
+	s->n++;
+	return conclude(c, quick, s);
 }

@@ -17,6 +17,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/calibrate/runs.h"
+#include "profiler/calibrate/sentinel.h"
 #include "profiler/calibrate/ticks.h"
 #include "profiler/pmu/perf_event.h"
 
@@ -29,11 +30,20 @@ enum {
 	MAX_ITERATIONS = 1 << 20,
 	WINDOW_ITERATIONS = 160, /* until the two walks have found their rhythm */
 	PATTERN_REPEATS = 8,     /* a quarter of them is two whole ones */
+	LEARN_ROUNDS = 300,      /* some 20 ms: neighbours come and go in spells of microseconds to seconds */
+	LEARN_AGAIN = 30,        /* once more fits than was learnt */
+	LOOK_ITERATIONS = 4,     /* of a window: a third of a microsecond */
+	WAIT_NS = 20000,         /* between two looks for the neighbour to go */
+	NAP_NS = 500000,         /* once he has stayed for longer */
+	MOST_KEPT = 8,           /* one run in so many may have been beside him */
 };
 
 struct cliff_native {
 	struct cliff_arena arena;
 	struct cliff_code code, clock;
+	struct cliff_code window[SENTINEL_SIZES]; /* the sentinel's; in one mapping */
+	struct sentinel sentinel;
+	struct watch watch;
 	struct cliff_sizes sizes;
 	cpu_set_t cpus_before;
 	bool is_pinned;
@@ -177,6 +187,84 @@ static int start_clock(struct cliff_native *n)
 	return 0;
 }
 
+/* ---- the sentinel ---- */
+
+#define SIX(text) text text text text text text
+/* A root takes long and waits in a queue of its own; two chains of them share the unit, as it is pipelined. */
+#define ROOTS     SIX("sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; ")
+
+static const struct cliff window = {
+	.name = "sentinel", .shape = CLIFF_MISSES, .miss = ROOTS, .snippet = "nop"
+};
+
+static int open_windows(struct cliff_native *n)
+{
+	struct cliff_code all = { 0 };
+	size_t used = 0;
+	int err = code_open(&all);
+
+	for (size_t i = 0; i < SENTINEL_SIZES && err == 0; i++) {
+		n->window[i].code = all.code + used;
+		n->window[i].cap = all.cap - used;
+		err = cliff_emit(&window, n->sentinel.size[i], &n->window[i]);
+		used += (n->window[i].n_bytes + 63) & ~(size_t)63;
+	}
+	if (all.code && !n->window[0].code)
+		n->window[0].code = all.code;
+	return err < 0 ? err : code_allow(&all, PROT_READ | PROT_EXEC);
+}
+
+static double look_through(const struct cliff_native *n, size_t i)
+{
+	return (double)call_ticks(&n->window[i], LOOK_ITERATIONS, n->arena.state);
+}
+
+static bool learn_window(struct cliff_native *n, unsigned rounds)
+{
+	double ticks[SENTINEL_SIZES];
+
+	for (unsigned k = 0; k < rounds; k++) {
+		for (size_t i = 0; i < SENTINEL_SIZES; i++)
+			ticks[i] = look_through(n, i);
+		sentinel_learn(&n->sentinel, ticks);
+	}
+	return sentinel_settle(&n->sentinel);
+}
+
+static enum sentinel_word look_once(const struct cliff_native *n)
+{
+	const struct sentinel *s = &n->sentinel;
+	double first = look_through(n, 0), low = look_through(n, s->low);
+
+	return sentinel_judge(s, first, low, look_through(n, s->high));
+}
+
+/* What a single look says that is not the rule may have been an interrupt. */
+static enum sentinel_word look_around(void *user)
+{
+	struct cliff_native *n = user;
+	enum sentinel_word word = SENTINEL_ALONE;
+
+	for (unsigned i = 0; i < 2 && n->sentinel.can_tell; i++)
+		if ((word = look_once(n)) == SENTINEL_ALONE)
+			return word;
+	if (word != SENTINEL_GREW)
+		return word;
+	return learn_window(n, LEARN_AGAIN) ? SENTINEL_GREW : SENTINEL_SHARED;
+}
+
+static int start_sentinel(struct cliff_native *n)
+{
+	int err;
+
+	sentinel_init(&n->sentinel);
+	cliff_arena_prepare(&n->arena, &window, 0);
+	if ((err = open_windows(n)) < 0)
+		return err;
+	learn_window(n, LEARN_ROUNDS);
+	return 0;
+}
+
 /* ---- session ---- */
 
 static bool read_word(const char *folder, const char *name, char *out, size_t size)
@@ -249,7 +337,7 @@ int cliff_native_open(struct cliff_native **out)
 	n->counter = -1;
 	pin(n);
 	if ((err = cliff_arena_open(&n->arena)) < 0 || (err = code_open(&n->code)) < 0 ||
-	    (err = start_clock(n)) < 0) {
+	    (err = start_clock(n)) < 0 || (err = start_sentinel(n)) < 0) {
 		cliff_native_close(n);
 		return err;
 	}
@@ -266,6 +354,8 @@ void cliff_native_close(struct cliff_native *n)
 		munmap(n->clock.code, CLIFF_CODE_BYTES);
 	if (n->code.code)
 		munmap(n->code.code, CLIFF_CODE_BYTES);
+	if (n->window[0].code)
+		munmap(n->window[0].code, CLIFF_CODE_BYTES);
 	if (n->counter >= 0)
 		close(n->counter);
 	cliff_arena_close(&n->arena);
@@ -339,30 +429,75 @@ static double clock_near(const double *clock, size_t i)
 	return v[1];
 }
 
-/*
- * The clock runs in between.  A run during which another task had the
- * processor does not count, as long as there are others.
- */
-static void add_batch(struct cliff_native *n, struct runs *r)
-{
+/* Runs of one batch, each with its clock. */
+struct batch {
+	struct cliff_native *n;
+	struct runs *r;
+	size_t first;
 	double clock[BATCH];
-	size_t first = r->n;
+};
 
-	for (unsigned tries = 0; r->n < first + BATCH; tries++) {
-		long before = preemptions();
+/* The clock runs in between.  A run during which another task had the processor does not count. */
+static bool take_run(void *user, size_t i)
+{
+	struct batch *b = user;
+	struct cliff_native *n = b->n;
+	long before = preemptions();
 
-		r->few[r->n] = (double)run_ticks(n, &n->code, r->n_few);
-		r->many[r->n] = (double)run_ticks(n, &n->code, r->n_many);
-		if (!clock_once(n, &clock[r->n - first]))
-			clock[r->n - first] = n->cycles_per_tick;
-		if (tries >= 2 * BATCH || preemptions() == before)
-			r->n++;
-	}
-	for (size_t i = first; i < r->n; i++) {
-		n->cycles_per_tick = clock_near(clock, i - first);
+	b->r->few[i] = (double)run_ticks(n, &n->code, b->r->n_few);
+	b->r->many[i] = (double)run_ticks(n, &n->code, b->r->n_many);
+	if (!clock_once(n, &b->clock[i - b->first]))
+		b->clock[i - b->first] = n->cycles_per_tick;
+	return preemptions() == before;
+}
+
+static enum sentinel_word look_in_batch(void *user)
+{
+	return look_around(((struct batch *)user)->n);
+}
+
+static double now_in_batch(void *user)
+{
+	(void)user;
+	return seconds_now();
+}
+
+/* Not asleep at first: who sleeps loses caches, and the frequency that work has raised. */
+static void wait_in_batch(void *user, double waited_s)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	double until = seconds_now() + WAIT_NS * 1e-9;
+
+	(void)user;
+	if (waited_s > 10 * NAP_NS * 1e-9)
+		nanosleep(&nap, NULL);
+	while (seconds_now() < until)
+		;
+}
+
+static void warm_in_batch(void *user)
+{
+	struct cliff_native *n = ((struct batch *)user)->n;
+
+	run_ticks(n, &n->code, n->code.warm_iterations);
+}
+
+static enum sentinel_word add_batch(struct cliff_native *n, struct runs *r)
+{
+	static const struct watch_ops ops = { look_in_batch, take_run, wait_in_batch, warm_in_batch,
+		                              now_in_batch };
+	struct batch b = { .n = n, .r = r, .first = r->n };
+	enum sentinel_word word = watch_samples(&n->watch, &ops, &b, r->n, r->n + BATCH);
+
+	if (word == SENTINEL_GREW)
+		return word;
+	r->n += BATCH;
+	for (size_t i = b.first; i < r->n; i++) {
+		n->cycles_per_tick = clock_near(b.clock, i - b.first);
 		r->few[i] *= n->cycles_per_tick;
 		r->many[i] *= n->cycles_per_tick;
 	}
+	return word;
 }
 
 static bool spread_is_wide(const struct cliff *c, double response, double spread)
@@ -372,9 +507,11 @@ static bool spread_is_wide(const struct cliff *c, double response, double spread
 	return spread > most * response;
 }
 
-static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pressure, double *response,
-                     double *spread)
+/* Returns 1 when all that was measured so far is void. */
+static int run_point(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve, size_t i)
 {
+	uint32_t pressure = curve->pressure[i];
+	uint64_t kept = n->watch.n_kept;
 	struct runs r = { 0 };
 	int err;
 
@@ -385,22 +522,46 @@ static int run_point(struct cliff_native *n, const struct cliff *c, uint32_t pre
 	r.n_many = choose_iterations(n, c, pressure);
 	r.n_few = r.n_many / 4;
 	do {
-		add_batch(n, &r);
-		runs_read(&r, runs_quantile(c), response, spread);
+		if (add_batch(n, &r) == SENTINEL_GREW)
+			return 1;
+		runs_read(&r, runs_quantile(c), &curve->response[i], &curve->spread[i]);
 		/* What a row moves by should stay under a percent; but steps are far higher than that. */
-	} while (r.n + BATCH <= RUNS_MAX && spread_is_wide(c, *response, *spread));
-	*response /= n->code.parts;
-	*spread /= n->code.parts;
+	} while (r.n + BATCH <= RUNS_MAX && spread_is_wide(c, curve->response[i], curve->spread[i]));
+	curve->response[i] /= n->code.parts;
+	curve->spread[i] /= n->code.parts;
+	/* A quantile does not see that few. */
+	curve->is_disturbed |= n->watch.n_kept - kept > r.n / MOST_KEPT;
 	return 0;
 }
 
-int cliff_run_native(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve)
+static int run_curve(void *user, const struct cliff *c, struct cliff_curve *curve)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < curve->n && err == 0; i++)
-		err = run_point(n, c, curve->pressure[i], &curve->response[i], &curve->spread[i]);
+		err = run_point(user, c, curve, i);
 	return err;
+}
+
+void cliff_native_bench(struct cliff_native *n, struct cliff_bench *out)
+{
+	*out = (struct cliff_bench){ run_curve, n, n->sizes };
+}
+
+void cliff_native_patience(struct cliff_native *n, double seconds)
+{
+	n->watch.patience_s = seconds;
+}
+
+void cliff_native_company(const struct cliff_native *n, struct cliff_company *out)
+{
+	const struct watch *w = &n->watch;
+
+	*out = (struct cliff_company){ .window = sentinel_window(&n->sentinel),
+		                       .share = w->looked_s > 0 ? w->shared_s / w->looked_s : 0,
+		                       .waited_s = w->waited_s,
+		                       .n_looks = w->n_looks,
+		                       .n_again = w->n_again };
 }
 
 const char *cliff_native_lacks(const struct cliff *c)

@@ -22,6 +22,32 @@ static void put_number(const struct cliff *c, double x, int width, FILE *f)
 	fprintf(f, "%*.*f", width, digits, x);
 }
 
+const char *calibration_note(const struct calibration_row *r)
+{
+	if (r->lacks)
+		return r->lacks;
+	if (r->behind)
+		return r->behind;
+	return r->is_disturbed ? "the core was shared whenever it was measured" : NULL;
+}
+
+void calibration_company(const struct calibration *c, char *out, size_t size)
+{
+	const struct cliff_company *w = &c->company;
+
+	if (!w->window)
+		snprintf(out, size, "Whether the core is shared with a neighbour can't be told here.");
+	else if (w->share < 0.0005)
+		snprintf(out, size,
+		         "The core was not seen to be shared: some %u instructions fit into it at all times.",
+		         w->window);
+	else
+		snprintf(out, size,
+		         "The core was shared with a neighbour %.1f%% of the time; %ju runs were taken again, "
+		         "%.1f s waited.",
+		         100 * w->share, (uintmax_t)w->n_again, w->waited_s);
+}
+
 static void put_row(const struct calibration_row *r, FILE *f)
 {
 	const struct cliff *c = r->cliff;
@@ -37,10 +63,8 @@ static void put_row(const struct calibration_row *r, FILE *f)
 		fprintf(f, "%9s %-9s%9s   %9s", "-", c->unit, "", "");
 	}
 	fprintf(f, "  %s", r->lacks ? "-" : cliff_verdict_name(r->real.verdict));
-	if (r->behind)
-		fprintf(f, " (that is %s)", r->behind);
-	else if (r->lacks)
-		fprintf(f, " (%s)", r->lacks);
+	if (calibration_note(r))
+		fprintf(f, r->behind ? " (that is %s)" : " (%s)", calibration_note(r));
 	fputc('\n', f);
 }
 
@@ -106,8 +130,12 @@ static void put_skid(const struct calibration *c, FILE *f)
 
 int calibration_text(const struct calibration *c, FILE *f)
 {
+	char company[200];
+
 	fprintf(f, "%s, %.2f GHz; cycles by %s\n", c->cpu, c->core_ghz,
 	        *c->no_pmu ? "a chain of additions beside the time stamp counter" : "the cycle counter");
+	calibration_company(c, company, sizeof(company));
+	fprintf(f, "%s\n", company);
 	if (!c->has_huge_pages)
 		fputs("No huge pages: footprints beyond some hundred KB are also the TLB's.\n", f);
 	fprintf(f, "\n%-18s %-10s%9s %-9s%21s  %s\n", "CLIFF", "CLASS", "REAL", "UNIT", "95% INTERVAL",
@@ -152,7 +180,7 @@ static json_t *row_json(const struct calibration_row *r)
 	                 number_or_null(fit ? fit->err_before : none), "err_after",
 	                 number_or_null(fit ? fit->err_after : none), "verdict",
 	                 r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict), "note",
-	                 r->lacks ? r->lacks : r->behind, "integer", r->cliff->integer, "params",
+	                 calibration_note(r), "integer", r->cliff->integer, "params",
 	                 r->cliff->params, "curve", curve_json(&r->curve));
 }
 
@@ -181,6 +209,13 @@ static void add_fit_json(json_t *doc, const struct calibration_fit *fit)
 		json_object_set_new(doc, numbers[i].name, number_or_null(numbers[i].value));
 }
 
+static json_t *company_json(const struct cliff_company *w)
+{
+	return json_pack("{s:b, s:i, s:f, s:f, s:I, s:I}", "told", w->window != 0, "window", (int)w->window,
+	                 "share", w->share, "waited_s", w->waited_s, "looks", (json_int_t)w->n_looks,
+	                 "taken_again", (json_int_t)w->n_again);
+}
+
 int calibration_json(const struct calibration *c, FILE *f)
 {
 	json_t *rows = json_array(), *doc = NULL;
@@ -189,10 +224,11 @@ int calibration_json(const struct calibration *c, FILE *f)
 	for (size_t i = 0; i < c->n && rows; i++)
 		json_array_append_new(rows, row_json(&c->rows[i]));
 	if (rows && json_array_size(rows) == c->n)
-		doc = json_pack("{s:i, s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:O}", "skidprof", 1, "cpu",
+		doc = json_pack("{s:i, s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:o, s:O}", "skidprof", 1, "cpu",
 		                c->cpu, "core_ghz", c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
 		                *c->no_pmu ? "additions" : "counter", "no_pmu", *c->no_pmu ? c->no_pmu : NULL,
-		                "quick", c->quick, "seconds", c->seconds, "cliffs", rows);
+		                "quick", c->quick, "seconds", c->seconds, "core_shared", company_json(&c->company),
+		                "cliffs", rows);
 	if (doc && c->fit.rows)
 		add_fit_json(doc, &c->fit);
 	text = doc ? json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
@@ -226,9 +262,7 @@ int calibration_csv(const struct calibration *c, FILE *f)
 		else
 			fputs(",,,", f);
 		fprintf(f, "%s,%s", r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict),
-		        r->lacks    ? r->lacks
-		        : r->behind ? r->behind
-		                    : "");
+		        calibration_note(r) ? calibration_note(r) : "");
 		put_csv(r->fit ? r->fit->before_is.value : NAN, f);
 		put_csv(r->fit ? r->fit->after_is.value : NAN, f);
 		put_csv(r->fit ? r->fit->err_before : NAN, f);

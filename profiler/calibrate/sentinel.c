@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/calibrate/sentinel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Fillers grow by an eighth: from 24 to some 1000, beyond any core's buffer. */
+static const double FIRST = 24, GROWTH = 1.13;
+/* Chains at the same time take as long as one of them, else twice that: the middle, as a factor. */
+static const double OVERLAPS = 1.4;
+/* Half a buffer is well below the one, what is learnt from half a buffer well below the other. */
+static const double LOW = 0.8, HIGH = 1.3;
+/* So often, and in that share of the rounds: what disturbs a round makes it longer, and hardly ever shorter. */
+enum { LEAST_ROUNDS = 3 };
+static const double LEAST_SHARE = 0.02;
+
+void sentinel_init(struct sentinel *s)
+{
+	double size = FIRST;
+
+	memset(s, 0, sizeof(*s));
+	for (size_t i = 0; i < SENTINEL_SIZES; i++, size *= GROWTH)
+		s->size[i] = (uint32_t)size;
+}
+
+void sentinel_learn(struct sentinel *s, const double ticks[SENTINEL_SIZES])
+{
+	s->rounds++;
+	for (size_t i = 0; i < SENTINEL_SIZES; i++)
+		s->overlapped[i] += ticks[i] < OVERLAPS * ticks[0];
+}
+
+static double entries(const struct sentinel *s, size_t i)
+{
+	return s->size[i] + SENTINEL_CHAIN;
+}
+
+bool sentinel_settle(struct sentinel *s)
+{
+	size_t before = s->can_tell ? s->best : 0, last = SENTINEL_SIZES - 1;
+
+	s->best = last;
+	while (s->best > 0 && (s->overlapped[s->best] < LEAST_ROUNDS ||
+	                       s->overlapped[s->best] < LEAST_SHARE * s->rounds))
+		s->best--;
+	for (s->low = s->best; s->low > 0 && entries(s, s->low) > LOW * entries(s, s->best);)
+		s->low--;
+	for (s->high = s->best; s->high < last && entries(s, s->high) < HIGH * entries(s, s->best);)
+		s->high++;
+	/* Chains that always overlap or never do say nothing. */
+	s->can_tell = s->low > 0 && entries(s, s->high) >= HIGH * entries(s, s->best);
+	return s->can_tell && s->best > before;
+}
+
+enum sentinel_word sentinel_judge(const struct sentinel *s, double first, double low, double high)
+{
+	if (!s->can_tell)
+		return SENTINEL_ALONE;
+	if (high < OVERLAPS * first)
+		return SENTINEL_GREW;
+	return low < OVERLAPS * first ? SENTINEL_ALONE : SENTINEL_SHARED;
+}
+
+uint32_t sentinel_window(const struct sentinel *s)
+{
+	return s->can_tell ? s->size[s->best] + SENTINEL_CHAIN : 0;
+}
+
+/* ---- samples ---- */
+
+/* Time between two looks belongs to the later one; a gap in which nobody looked to none. */
+static const double LONGEST_GAP_S = 0.01;
+/* After such a wait other things are in the caches. */
+static const double LONG_WAIT_S = 0.001;
+enum { TRIES = 3 };
+
+static enum sentinel_word look(struct watch *w, const struct watch_ops *ops, void *user)
+{
+	enum sentinel_word word = ops->look(user);
+	double now = ops->now_s(user), gap = now - w->last_s;
+
+	if (w->n_looks++ && gap < LONGEST_GAP_S) {
+		w->looked_s += gap;
+		w->shared_s += word == SENTINEL_SHARED ? gap : 0;
+	}
+	w->last_s = now;
+	return word;
+}
+
+/* Until the core is ours or patience ends; what was seen last. */
+static enum sentinel_word wait_alone(struct watch *w, const struct watch_ops *ops, void *user)
+{
+	double begin = ops->now_s(user), waited = 0;
+	enum sentinel_word word = SENTINEL_SHARED;
+
+	while (word == SENTINEL_SHARED && waited < w->patience_s) {
+		ops->wait(user, waited);
+		word = look(w, ops, user);
+		waited = ops->now_s(user) - begin;
+	}
+	w->patience_s = fmax(0, w->patience_s - waited);
+	w->waited_s += waited;
+	if (waited > LONG_WAIT_S)
+		ops->warm(user);
+	return word;
+}
+
+enum sentinel_word watch_samples(struct watch *w, const struct watch_ops *ops, void *user, size_t from, size_t to)
+{
+	enum sentinel_word before = look(w, ops, user), after;
+	unsigned tries = 0;
+	uint64_t kept = w->n_kept;
+
+	for (size_t i = from; i < to; before = after) {
+		bool counts, is_shared;
+		double begin;
+
+		if (before == SENTINEL_SHARED && w->patience_s > 0)
+			before = wait_alone(w, ops, user);
+		begin = w->last_s;
+		counts = ops->take(user, i);
+		after = look(w, ops, user);
+		if (before == SENTINEL_GREW || after == SENTINEL_GREW)
+			return SENTINEL_GREW;
+		is_shared = before == SENTINEL_SHARED || after == SENTINEL_SHARED;
+		if (is_shared && w->patience_s > 0) {
+			w->n_again++;
+			w->patience_s = fmax(0, w->patience_s - (w->last_s - begin));
+		} else if (counts || ++tries > TRIES * (to - from)) {
+			w->n_kept += is_shared;
+			i++;
+		}
+	}
+	return w->n_kept > kept ? SENTINEL_SHARED : SENTINEL_ALONE;
+}
