@@ -162,7 +162,7 @@ static const struct cliff cliffs[] = {
 	  .isolates = "reorder buffer: fillers that need nothing else" },
 	{ "rob-branch", WINDOW("jo @; @:", 800, 2), .params = "rob",
 	  .isolates = "reorder buffer, by branches not taken" },
-	{ "load-queue", WINDOW("movsd {x},[r13+{d}]", 640, 2), .behind = "fp-regs", .behind_percent = 8,
+	{ "load-queue", WINDOW("movsd {x},[r13+{d}]", 640, 2), .behind = "fp-regs", .behind_percent = 10,
 	  .params = "load_queue", .isolates = "load queue, by loads that take no integer register" },
 	{ "store-queue", WINDOW("mov [r13+{d}],r11", 240, 0), .params = "store_queue",
 	  .isolates = "store queue" },
