@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture \
         lint format fuzz samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -189,6 +189,9 @@ $B/heldout: $(wildcard tests/stat/heldout*.c) tests/stat/heldout.h
 cliffs: all $B/heldout
 	$Q$B/skidprof calibrate -o '$B/cliffs.core' --html '$B/cliffs.html'
 	$Qpython3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core
+# The same table again: how far each clean row moves between N runs (OPTS=--quick).
+cliffs-again: all
+	$Qtests/stat/again.py '$B' $(or $(N),6) $(OPTS)
 cliffs-blind: $B/blind
 	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 

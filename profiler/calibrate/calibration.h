@@ -14,7 +14,7 @@ struct calibration_row {
 	const char *behind; /* the row whose change point was seen instead; NULL = none */
 	struct cliff_curve curve;
 	struct cliff_result real;
-	bool is_disturbed; /* noisy because the core was shared whenever it was measured */
+	bool is_disturbed;         /* noisy because the core was shared whenever it was measured */
 	const struct fit_row *fit; /* in struct calibration_fit; NULL = not fitted */
 };
 

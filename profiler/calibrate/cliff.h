@@ -246,8 +246,9 @@ void cliff_native_patience(struct cliff_native *n, double seconds);
 
 /* What was seen of them. */
 struct cliff_company {
-	uint32_t window; /* instructions that fit into the core, roughly; 0: it can't be told who else is there */
-	double share;    /* of the time, somebody was */
+	uint32_t
+	        window; /* instructions that fit into the core, roughly; 0: it can't be told who else is there */
+	double share; /* of the time, somebody was */
 	double waited_s;
 	uint64_t n_looks, n_again; /* n_again: runs that were taken again */
 };

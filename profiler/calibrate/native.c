@@ -16,13 +16,11 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "profiler/base/err.h"
-#include "profiler/calibrate/runs.h"
-#include "profiler/calibrate/sentinel.h"
 #include "profiler/calibrate/ticks.h"
+#include "profiler/calibrate/watch.h"
 #include "profiler/pmu/perf_event.h"
 
 enum {
-	BATCH = 16,             /* runs between two looks at the interval */
 	CLOCK_ADDS = 100,       /* in an iteration of the clock's chain */
 	CLOCK_ITERATIONS = 200, /* some 5 us */
 	CLOCK_RUNS = 9,
@@ -35,7 +33,6 @@ enum {
 	LOOK_ITERATIONS = 4,     /* of a window: a third of a microsecond */
 	WAIT_NS = 20000,         /* between two looks for the neighbour to go */
 	NAP_NS = 500000,         /* once he has stayed for longer */
-	MOST_KEPT = 8,           /* one run in so many may have been beside him */
 };
 
 struct cliff_native {
@@ -191,7 +188,7 @@ static int start_clock(struct cliff_native *n)
 
 #define SIX(text) text text text text text text
 /* A root takes long and waits in a queue of its own; two chains of them share the unit, as it is pipelined. */
-#define ROOTS     SIX("sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; ")
+#define ROOTS SIX("sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; sqrtsd {x},{x}; ")
 
 static const struct cliff window = {
 	.name = "sentinel", .shape = CLIFF_MISSES, .miss = ROOTS, .snippet = "nop"
@@ -422,19 +419,18 @@ static long preemptions(void)
 static double clock_near(const double *clock, size_t i)
 {
 	double v[3];
-	size_t from = i == 0 ? 0 : i + 1 == BATCH ? BATCH - 3 : i - 1;
+	size_t from = i == 0 ? 0 : i + 1 == WATCH_BATCH ? WATCH_BATCH - 3 : i - 1;
 
 	memcpy(v, clock + from, sizeof(v));
 	gsl_sort(v, 1, 3);
 	return v[1];
 }
 
-/* Runs of one batch, each with its clock. */
+/* Runs of a point, and the clocks of the last batch. */
 struct batch {
 	struct cliff_native *n;
-	struct runs *r;
-	size_t first;
-	double clock[BATCH];
+	struct runs r;
+	double clock[WATCH_BATCH];
 };
 
 /* The clock runs in between.  A run during which another task had the processor does not count. */
@@ -444,10 +440,10 @@ static bool take_run(void *user, size_t i)
 	struct cliff_native *n = b->n;
 	long before = preemptions();
 
-	b->r->few[i] = (double)run_ticks(n, &n->code, b->r->n_few);
-	b->r->many[i] = (double)run_ticks(n, &n->code, b->r->n_many);
-	if (!clock_once(n, &b->clock[i - b->first]))
-		b->clock[i - b->first] = n->cycles_per_tick;
+	b->r.few[i] = (double)run_ticks(n, &n->code, b->r.n_few);
+	b->r.many[i] = (double)run_ticks(n, &n->code, b->r.n_many);
+	if (!clock_once(n, &b->clock[i % WATCH_BATCH]))
+		b->clock[i % WATCH_BATCH] = n->cycles_per_tick;
 	return preemptions() == before;
 }
 
@@ -482,56 +478,35 @@ static void warm_in_batch(void *user)
 	run_ticks(n, &n->code, n->code.warm_iterations);
 }
 
-static enum sentinel_word add_batch(struct cliff_native *n, struct runs *r)
+static void scale_batch(void *user, size_t from, size_t to)
 {
-	static const struct watch_ops ops = { look_in_batch, take_run, wait_in_batch, warm_in_batch,
-		                              now_in_batch };
-	struct batch b = { .n = n, .r = r, .first = r->n };
-	enum sentinel_word word = watch_samples(&n->watch, &ops, &b, r->n, r->n + BATCH);
+	struct batch *b = user;
 
-	if (word == SENTINEL_GREW)
-		return word;
-	r->n += BATCH;
-	for (size_t i = b.first; i < r->n; i++) {
-		n->cycles_per_tick = clock_near(b.clock, i - b.first);
-		r->few[i] *= n->cycles_per_tick;
-		r->many[i] *= n->cycles_per_tick;
+	for (size_t i = from; i < to; i++) {
+		b->n->cycles_per_tick = clock_near(b->clock, i - from);
+		b->r.few[i] *= b->n->cycles_per_tick;
+		b->r.many[i] *= b->n->cycles_per_tick;
 	}
-	return word;
 }
 
-static bool spread_is_wide(const struct cliff *c, double response, double spread)
-{
-	double most = c->method == CLIFF_KNEE ? 0.05 : c->method == CLIFF_FILL ? 0.02 : 0.0025;
-
-	return spread > most * response;
-}
-
-/* Returns 1 when all that was measured so far is void. */
 static int run_point(struct cliff_native *n, const struct cliff *c, struct cliff_curve *curve, size_t i)
 {
+	static const struct watch_ops ops = { look_in_batch, take_run,      scale_batch,
+		                              wait_in_batch, warm_in_batch, now_in_batch };
 	uint32_t pressure = curve->pressure[i];
-	uint64_t kept = n->watch.n_kept;
-	struct runs r = { 0 };
+	struct batch b = { .n = n };
 	int err;
 
 	cliff_arena_prepare(&n->arena, c, pressure);
 	if ((err = code_make(&n->code, c, pressure)) < 0)
 		return err;
 	run_ticks(n, &n->code, n->code.warm_iterations);
-	r.n_many = choose_iterations(n, c, pressure);
-	r.n_few = r.n_many / 4;
-	do {
-		if (add_batch(n, &r) == SENTINEL_GREW)
-			return 1;
-		runs_read(&r, runs_quantile(c), &curve->response[i], &curve->spread[i]);
-		/* What a row moves by should stay under a percent; but steps are far higher than that. */
-	} while (r.n + BATCH <= RUNS_MAX && spread_is_wide(c, curve->response[i], curve->spread[i]));
+	b.r.n_many = choose_iterations(n, c, pressure);
+	b.r.n_few = b.r.n_many / 4;
+	err = watch_point(&n->watch, &ops, &b, c, &b.r, curve, i);
 	curve->response[i] /= n->code.parts;
 	curve->spread[i] /= n->code.parts;
-	/* A quantile does not see that few. */
-	curve->is_disturbed |= n->watch.n_kept - kept > r.n / MOST_KEPT;
-	return 0;
+	return err;
 }
 
 static int run_curve(void *user, const struct cliff *c, struct cliff_curve *curve)

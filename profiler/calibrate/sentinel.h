@@ -27,8 +27,10 @@ enum {
 };
 
 struct sentinel {
-	uint32_t size[SENTINEL_SIZES]; /* fillers, ascending; the first fit into any core that runs out of order */
-	unsigned rounds, overlapped[SENTINEL_SIZES]; /* of so many rounds the chains ran at the same time in ... */
+	uint32_t size
+	        [SENTINEL_SIZES]; /* fillers, ascending; the first fit into any core that runs out of order */
+	unsigned rounds,
+	        overlapped[SENTINEL_SIZES]; /* of so many rounds the chains ran at the same time in ... */
 	bool can_tell;
 	size_t best;      /* the most fillers that fitted; can_tell only, as the next two */
 	size_t low, high; /* what is looked at beside the first */
@@ -53,35 +55,5 @@ enum sentinel_word sentinel_judge(const struct sentinel *s, double first, double
 
 /* Instructions that fit, roughly; 0: not known. */
 uint32_t sentinel_window(const struct sentinel *s);
-
-/* ---- samples ---- */
-
-/* What there is to be seen and done; `user` is handed on. */
-struct watch_ops {
-	enum sentinel_word (*look)(void *user);
-	bool (*take)(void *user, size_t i); /* time the i-th sample; false: it does not count */
-	void (*wait)(void *user, double waited_s); /* let a little time pass; so much has passed already */
-	void (*warm)(void *user);           /* after a wait that was long: caches and predictors */
-	double (*now_s)(void *user);
-};
-
-/* Over a whole run. */
-struct watch {
-	double patience_s;                   /* left to wait for the core */
-	double looked_s, shared_s, waited_s; /* time between looks, and of that beside a neighbour */
-	double last_s;                       /* of the last look, 0 = none yet */
-	uint64_t n_looks, n_again, n_kept;   /* samples taken again; kept although the core was shared */
-};
-
-/*
- * Take samples from..to-1, each between two looks; one beside a neighbour is
- * taken again once he has gone, as long as there is patience.  One that does
- * not count is tried again some times.
- *
- * Returns SENTINEL_ALONE; SENTINEL_SHARED: some were kept that were shared; SENTINEL_GREW:
- * at once, as all that was measured so far was measured beside a neighbour.
- */
-enum sentinel_word watch_samples(struct watch *w, const struct watch_ops *ops, void *user, size_t from,
-                                 size_t to);
 
 #endif

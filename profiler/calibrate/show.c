@@ -42,10 +42,11 @@ void calibration_company(const struct calibration *c, char *out, size_t size)
 		         "The core was not seen to be shared: some %u instructions fit into it at all times.",
 		         w->window);
 	else
-		snprintf(out, size,
-		         "The core was shared with a neighbour %.1f%% of the time; %ju runs were taken again, "
-		         "%.1f s waited.",
-		         100 * w->share, (uintmax_t)w->n_again, w->waited_s);
+		snprintf(
+		        out, size,
+		        "The core was shared with a neighbour %.1f%% of the time; %ju runs were taken again, "
+		        "%.1f s waited.",
+		        100 * w->share, (uintmax_t)w->n_again, w->waited_s);
 }
 
 static void put_row(const struct calibration_row *r, FILE *f)
@@ -180,8 +181,8 @@ static json_t *row_json(const struct calibration_row *r)
 	                 number_or_null(fit ? fit->err_before : none), "err_after",
 	                 number_or_null(fit ? fit->err_after : none), "verdict",
 	                 r->lacks ? "unsupported" : cliff_verdict_name(r->real.verdict), "note",
-	                 calibration_note(r), "integer", r->cliff->integer, "params",
-	                 r->cliff->params, "curve", curve_json(&r->curve));
+	                 calibration_note(r), "integer", r->cliff->integer, "params", r->cliff->params,
+	                 "curve", curve_json(&r->curve));
 }
 
 static void add_fit_json(json_t *doc, const struct calibration_fit *fit)
@@ -227,8 +228,8 @@ int calibration_json(const struct calibration *c, FILE *f)
 		doc = json_pack("{s:i, s:s, s:f, s:f, s:s, s:s?, s:b, s:f, s:o, s:O}", "skidprof", 1, "cpu",
 		                c->cpu, "core_ghz", c->core_ghz, "tsc_ghz", c->tsc_ghz, "cycles_by",
 		                *c->no_pmu ? "additions" : "counter", "no_pmu", *c->no_pmu ? c->no_pmu : NULL,
-		                "quick", c->quick, "seconds", c->seconds, "core_shared", company_json(&c->company),
-		                "cliffs", rows);
+		                "quick", c->quick, "seconds", c->seconds, "core_shared",
+		                company_json(&c->company), "cliffs", rows);
 	if (doc && c->fit.rows)
 		add_fit_json(doc, &c->fit);
 	text = doc ? json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;

@@ -18,7 +18,7 @@ cat >schema.py <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))
 kinds = {"skidprof": int, "cpu": str, "core_ghz": float, "tsc_ghz": float, "cycles_by": str, "no_pmu": (str, type(None)),
-         "quick": bool, "seconds": float, "cliffs": list, "against": str, "clean_rows": int, "mean_err_before": float,
+         "quick": bool, "seconds": float, "core_shared": dict, "cliffs": list, "against": str, "clean_rows": int, "mean_err_before": float,
          "mean_err_after": float, "mean_err_after_continuous": float}
 row_kinds = {"name": str, "class": str, "unit": str, "real": (float, type(None)), "lo": (float, type(None)),
              "hi": (float, type(None)), "verdict": str, "before": (float, type(None)), "after": (float, type(None)),
@@ -29,6 +29,10 @@ def has(what, kinds):
         assert key in what, key
         assert isinstance(what[key], kind), (key, what[key])
 has(doc, kinds)
+company = doc["core_shared"]
+has(company, {"told": bool, "window": int, "share": float, "waited_s": float, "looks": int, "taken_again": int})
+assert company["told"] == (company["window"] > 0) and 0 <= company["share"] <= 1, company
+assert not company["told"] or company["looks"] > 0, company
 assert (doc["no_pmu"] is None) == (doc["cycles_by"] == "counter") and doc["no_pmu"] != "", doc["no_pmu"]
 assert doc["cliffs"], "no rows"
 for row in doc["cliffs"]:
@@ -40,7 +44,7 @@ for row in doc["cliffs"]:
     assert row["curve"] and all(len(p) == 3 and p[1] > 0 and p[2] >= 0 for p in row["curve"]), row
     pressures = [p[0] for p in row["curve"]]
     assert pressures == sorted(set(pressures)), pressures
-    if row["verdict"] != "absent":
+    if row["verdict"] != "absent" and row["real"] is not None:
         assert row["lo"] <= row["real"] <= row["hi"], row
 print(" ".join(sorted(r["name"] for r in doc["cliffs"])))
 PY
@@ -54,6 +58,7 @@ check 'CSV has a line for each' sh -c '[ "$(cut -d, -f1 out | tr "\n" " ")" = "n
 check 'with as many fields' sh -c '[ -z "$(grep -v "^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[a-z]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$" out)" ]'
 check 'text' status 0 "$SKIDPROF" calibrate --quick --only zero-idiom
 check 'names the processor and the clock' grep -q 'GHz; cycles by' out
+check 'says whether the core was shared' grep -qE '^(The core was (not seen to be )?shared|Whether the core is shared)' out
 check 'counts the verdicts' grep -q '^1 cliffs: ' out
 perf stat -e cycles:u true >/dev/null 2>perf.err
 if grep -q 'not supported' perf.err; then
@@ -68,7 +73,20 @@ check 'the fitted core is written' status 0 "$SKIDPROF" calibrate --quick --only
 check 'with what it was in a table' grep -q '^after: mean absolute error' out
 check 'as a core file that record takes' "$SKIDPROF" record -q --pmu sim --core fit.core -o r.data -- /bin/true
 check 'and a page that names every cliff' grep -q '<b>fdiv64-latency</b>' fit.html
+check 'says whether the core was shared' grep -qE '<p>(The core was (not seen to be )?shared|Whether the core is shared)' fit.html
 check 'and fetches nothing' sh -c '! grep -qE "(src|href)=|url\(" fit.html'
+cat >shift.py <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+next(r for r in doc["cliffs"] if r["name"] == "fmul-latency")["real"] *= float(sys.argv[2])
+for r in doc["cliffs"]:
+    r["verdict"] = "clean"
+print(json.dumps(doc))
+PY
+check 'two tables are compared' sh -c 'python3 shift.py few.json 1 >a.json && python3 shift.py few.json 1.02 >b.json && python3 "$TOP/tests/stat/again.py" a.json b.json >moves'
+check 'row by row' grep -qE '^fmul-latency +2/2 .* 2\.00%' moves
+check 'and a clean row that moved by 3% is found' sh -c 'python3 shift.py few.json 1.04 >b.json; ! python3 "$TOP/tests/stat/again.py" a.json b.json >moves'
+check 'and named' grep -qE '^fmul-latency .* MOVES$' moves
 check 'a core that is none' status 1 "$SKIDPROF" calibrate --quick --only add-latency --against /dev/null
 # Measuring everything takes more than a minute.
 check 'which is said before anything is measured' status 1 timeout 40 "$SKIDPROF" calibrate --against /dev/null
