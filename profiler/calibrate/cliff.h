@@ -251,6 +251,7 @@ struct cliff_company {
 	double share; /* of the time, somebody was */
 	double waited_s;
 	uint64_t n_looks, n_again; /* n_again: runs that were taken again */
+	unsigned n_void;           /* how often everything was measured anew */
 };
 
 void cliff_native_company(const struct cliff_native *n, struct cliff_company *out);

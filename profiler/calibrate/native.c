@@ -41,6 +41,7 @@ struct cliff_native {
 	struct cliff_code window[SENTINEL_SIZES]; /* the sentinel's; in one mapping */
 	struct sentinel sentinel;
 	struct watch watch;
+	unsigned n_void; /* how often more was found to fit than was learnt */
 	struct cliff_sizes sizes;
 	cpu_set_t cpus_before;
 	bool is_pinned;
@@ -247,7 +248,10 @@ static enum sentinel_word look_around(void *user)
 			return word;
 	if (word != SENTINEL_GREW)
 		return word;
-	return learn_window(n, LEARN_AGAIN) ? SENTINEL_GREW : SENTINEL_SHARED;
+	if (!learn_window(n, LEARN_AGAIN))
+		return SENTINEL_SHARED;
+	n->n_void++;
+	return SENTINEL_GREW;
 }
 
 static int start_sentinel(struct cliff_native *n)
@@ -536,7 +540,8 @@ void cliff_native_company(const struct cliff_native *n, struct cliff_company *ou
 		                       .share = w->looked_s > 0 ? w->shared_s / w->looked_s : 0,
 		                       .waited_s = w->waited_s,
 		                       .n_looks = w->n_looks,
-		                       .n_again = w->n_again };
+		                       .n_again = w->n_again,
+		                       .n_void = n->n_void };
 }
 
 const char *cliff_native_lacks(const struct cliff *c)

@@ -47,7 +47,7 @@ void sentinel_init(struct sentinel *s);
 /* One round of learning: ticks of all windows, timed one right after the other. */
 void sentinel_learn(struct sentinel *s, const double ticks[SENTINEL_SIZES]);
 
-/* What follows from the rounds so far.  Returns whether more fits than it did when last asked. */
+/* What follows from the rounds so far.  Returns whether clearly more fits than it did when last asked. */
 bool sentinel_settle(struct sentinel *s);
 
 /* Ticks of the three windows, timed one right after the other. */

@@ -212,9 +212,10 @@ static void add_fit_json(json_t *doc, const struct calibration_fit *fit)
 
 static json_t *company_json(const struct cliff_company *w)
 {
-	return json_pack("{s:b, s:i, s:f, s:f, s:I, s:I}", "told", w->window != 0, "window", (int)w->window,
-	                 "share", w->share, "waited_s", w->waited_s, "looks", (json_int_t)w->n_looks,
-	                 "taken_again", (json_int_t)w->n_again);
+	return json_pack("{s:b, s:i, s:f, s:f, s:I, s:I, s:i}", "told", w->window != 0, "window",
+	                 (int)w->window, "share", w->share, "waited_s", w->waited_s, "looks",
+	                 (json_int_t)w->n_looks, "taken_again", (json_int_t)w->n_again, "begun_anew",
+	                 (int)w->n_void);
 }
 
 int calibration_json(const struct calibration *c, FILE *f)

@@ -30,7 +30,7 @@ def has(what, kinds):
         assert isinstance(what[key], kind), (key, what[key])
 has(doc, kinds)
 company = doc["core_shared"]
-has(company, {"told": bool, "window": int, "share": float, "waited_s": float, "looks": int, "taken_again": int})
+has(company, {"told": bool, "window": int, "share": float, "waited_s": float, "looks": int, "taken_again": int, "begun_anew": int})
 assert company["told"] == (company["window"] > 0) and 0 <= company["share"] <= 1, company
 assert not company["told"] or company["looks"] > 0, company
 assert (doc["no_pmu"] is None) == (doc["cycles_by"] == "counter") and doc["no_pmu"] != "", doc["no_pmu"]
