@@ -221,6 +221,15 @@ static double median_of(const struct cliff_curve *c, size_t from, size_t to)
 	return gsl_stats_median_from_sorted_data(sorted, 1, to - from);
 }
 
+static size_t first_above(const struct cliff_curve *c, uint32_t pressure)
+{
+	size_t i = 0;
+
+	while (i < c->n && c->pressure[i] <= pressure)
+		i++;
+	return i;
+}
+
 /*
  * A cache that overflows set by set: a steep rise that begins at its size.
  * Where pages lie at random in a large cache, its sets fill unevenly and the
@@ -228,8 +237,11 @@ static double median_of(const struct cliff_curve *c, size_t from, size_t to)
  */
 static void infer_fill(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
-	double low = median_of(curve, 0, (curve->n + 3) / 4),
-	       high = median_of(curve, curve->n - curve->n / 4, curve->n);
+	uint32_t quarter = (curve->pressure[curve->n - 1] - curve->pressure[0]) / 4;
+	/* Quarters of the range, not of the points: these crowd where the rise is. */
+	size_t begin = first_above(curve, curve->pressure[0] + quarter),
+	       end = first_above(curve, curve->pressure[curve->n - 1] - quarter - 1);
+	double low = median_of(curve, 0, begin), high = median_of(curve, end, curve->n);
 	size_t foot = last_below(curve, low, high, 0.1), top = last_below(curve, low, high, 0.85);
 
 	(void)c;

@@ -334,6 +334,36 @@ static void a_long_rise_is_weak(void **state)
 
 /* ---- pairs ---- */
 
+/*
+ * A second-level cache of a virtual machine whose pages lie at random, as measured: it rises from 400 KB on, and most
+ * points are around 1 MB, where the change point was looked for.  The rise does not begin there.
+ */
+static void points_that_crowd_in_a_rise_do_not_hide_where_it_begins(void **state)
+{
+	static const struct {
+		uint32_t kb;
+		double cycles;
+	} seen[] = { { 308, 14.0 },  { 408, 14.3 },  { 512, 15.7 },  { 616, 16.7 },  { 716, 17.3 },
+		     { 820, 17.7 },  { 920, 18.1 },  { 972, 19.0 },  { 983, 19.2 },  { 994, 19.8 },
+		     { 1005, 20.2 }, { 1016, 21.2 }, { 1024, 23.9 }, { 1027, 22.2 }, { 1038, 23.8 },
+		     { 1049, 25.2 }, { 1060, 25.7 }, { 1071, 26.3 }, { 1082, 27.1 }, { 1093, 28.2 },
+		     { 1104, 29.0 }, { 1115, 30.0 }, { 1126, 31.1 }, { 1128, 32.8 }, { 1137, 31.4 },
+		     { 1148, 32.3 }, { 1159, 32.4 }, { 1170, 33.9 }, { 1228, 39.3 }, { 1332, 36.6 },
+		     { 1432, 38.7 }, { 1536, 40.8 }, { 1640, 42.9 }, { 1740, 39.5 }, { 1844, 40.5 },
+		     { 1944, 41.1 }, { 2048, 42.2 } };
+	struct cliff_curve curve = { .n = sizeof(seen) / sizeof(*seen) };
+	struct cliff_result r;
+
+	(void)state;
+	for (size_t i = 0; i < curve.n; i++) {
+		curve.pressure[i] = seen[i].kb;
+		curve.response[i] = seen[i].cycles;
+	}
+	r = infer(cliff_find("l2-size"), &curve);
+	assert_int_equal(r.verdict, CLIFF_WEAK);
+	assert_true(r.lo < 950 && r.hi > 1200);
+}
+
 static void a_difference_counts_only_beyond_its_noise(void **state)
 {
 	const struct cliff c = { .name = "x", .method = CLIFF_DIFFERENCE, .amount = 0.5 };
@@ -541,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_place_shared_by_two_structures_is_the_other_ones),
 		cmocka_unit_test(a_cache_is_as_large_as_where_its_sets_begin_to_overflow),
 		cmocka_unit_test(a_long_rise_is_weak),
+		cmocka_unit_test(points_that_crowd_in_a_rise_do_not_hide_where_it_begins),
 		cmocka_unit_test(a_difference_counts_only_beyond_its_noise),
 		cmocka_unit_test(a_feature_is_there_or_not),
 		cmocka_unit_test(sweeps_that_differ_are_not_clean),

@@ -332,6 +332,62 @@ static int machine_run(void *user, const struct cliff *c, struct cliff_curve *cu
 	return 0;
 }
 
+/* Sweeps of a row, as a script: d disturbed, u undisturbed, v everything is void. */
+static int scripted_run(void *user, const struct cliff *c, struct cliff_curve *curve)
+{
+	const char **at = user;
+	char what = **at;
+
+	*at += (*at)[1] != '\0';
+	for (size_t i = 0; i < curve->n; i++)
+		curve->response[i] = (what == 'd' ? 3 : 2) * (double)curve->pressure[i];
+	curve->is_disturbed |= what == 'd';
+	(void)c;
+	return what == 'v';
+}
+
+static struct cliff_sweeps *sweeps_of(const char *script, int *err)
+{
+	const struct cliff *c = cliff_find("imul-latency");
+	const struct cliff_bench b = { scripted_run, &script, { 48, 1024, 32768 } };
+	struct cliff_sweeps *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	*err = 0;
+	while (!cliff_sweeps_settled(c, s, true) && *err == 0)
+		*err = cliff_sweep(&b, c, true, s);
+	return s;
+}
+
+/* A first sweep is two runs: its pressures, and those around a change point, of which a chain has none. */
+static void disturbed_sweeps_count_only_where_there_is_no_other(void **state)
+{
+	struct cliff_sweeps *s;
+	int err;
+
+	(void)state;
+	s = sweeps_of("dduuuu", &err);
+	assert_int_equal(err, 0);
+	assert_int_equal(s->n, 2);
+	assert_false(s->is_disturbed);
+	assert_true(fabs(s->result.value - 2) < 1e-9);
+	assert_int_equal(s->result.verdict, CLIFF_CLEAN);
+	free(s);
+	s = sweeps_of("uud", &err);
+	assert_int_equal(s->n, 1);
+	/* One is not enough to say that it repeats. */
+	assert_int_equal(s->result.verdict, CLIFF_WEAK);
+	assert_true(fabs(s->result.value - 2) < 1e-9);
+	free(s);
+	s = sweeps_of("d", &err);
+	assert_true(s->is_disturbed);
+	assert_int_equal(s->result.verdict, CLIFF_NOISY);
+	free(s);
+	s = sweeps_of("uuv", &err);
+	assert_int_equal(err, 1);
+	free(s);
+}
+
 struct tally {
 	unsigned clean, wrong, noisy;
 };
@@ -422,6 +478,7 @@ int main(void)
 		cmocka_unit_test(patience_ends_and_what_was_kept_is_said),
 		cmocka_unit_test(more_than_was_learnt_ends_it_at_once),
 		cmocka_unit_test(samples_that_do_not_count_are_bounded),
+		cmocka_unit_test(disturbed_sweeps_count_only_where_there_is_no_other),
 		cmocka_unit_test(nothing_false_is_clean_beside_a_neighbour),
 		cmocka_unit_test(without_looks_it_would_be),
 	};
