@@ -57,12 +57,8 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 	return 0;
 }
 
-/* Draws that have left the totals, which hold almost exactly, are of no flow that ran: the chains lost their way. */
-static int judge_totals(const struct work *w, size_t s)
+int solve_judge_totals(const struct equations_shown *shown, double total)
 {
-	const struct equations_shown *shown = &w->equations[s];
-	double total = w->scope_problems[s]->total_insn;
-
 	for (size_t i = 0; i < shown->n; i++) {
 		double miss = fabs(shown->v[i].fitted - shown->v[i].measured);
 
@@ -93,7 +89,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	if (err == 0)
 		err = keep_equations(w, s, &eqs);
 	if (err == 0)
-		err = judge_totals(w, s);
+		err = solve_judge_totals(&w->equations[s], p->total_insn);
 	equations_fini(&eqs);
 	space_free(space);
 	free(usable);

@@ -37,6 +37,15 @@ struct evidence;
 int solve_scopes(struct work *w, struct evidence *ev);
 
 /*
+ * Do draws miss a total that was counted, and holds almost exactly?  Then they
+ * are of no flow that ran.  total: instructions of the scope.
+ *
+ * Returns 0, or -SP_EDOMAIN where one is missed by more than 2% of total and
+ * more than ten of its standard deviations.
+ */
+int solve_judge_totals(const struct equations_shown *shown, double total);
+
+/*
  * Add scopes up into one solution a region: executions of a block are the sum
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */
