@@ -19,6 +19,7 @@
 #include "correct/infer/cholesky.h"
 #include "correct/infer/landing.h"
 #include "correct/infer/left_out.h"
+#include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
 #include "profiler/base/vec.h"
@@ -51,7 +52,8 @@ enum {
 	LANDING_ROUNDS = 3,
 	MAX_ADMIT_ROUNDS = 6,
 	MAX_ATTEMPTS = 3,
-	HITS = 4, /* equations predicted as well as thought, supposed before any was */
+	MAX_CHAINS_FREE = 10, /* free flows that chains alone will do for, where there are no stacks */
+	HITS = 4,             /* equations predicted as well as thought, supposed before any was */
 };
 
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
@@ -719,11 +721,50 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 	}
 }
 
+/* Chains, and again where they did not meet. */
+static int solve_by_chains(const struct full *fu, struct infer_opts o, struct solution *out)
+{
+	int err = 0;
+
+	for (int attempt = 0; attempt < MAX_ATTEMPTS && err == 0; attempt++) {
+		memset(out->edge_flow, 0, fu->p->n_edges * sizeof(*out->edge_flow));
+		err = run_chains(fu->p, fu->post, &fu->axes, fu->t, &o, out);
+		if (err == 0)
+			diagnose(fu->p, o.n_chains, o.n_keep, out);
+		if (!(out->r_hat > max_r_hat) || sweep_cost(fu->post) * 4 * sweeps_of(&o) > 2 * max_cost)
+			break;
+		/* Slow mixing is first answered with patience. */
+		o.n_burn *= 4;
+		o.thin *= 4;
+	}
+	return err;
+}
+
+/* *done: whether moments were found that can be drawn from. */
+static int solve_by_moments(const struct full *fu, const struct infer_opts *o, struct solution *out,
+                            bool *done)
+{
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	struct moments m = { 0 };
+	int err = rng ? moments_find(fu->post, fu->t, &m) : sp_fail(SP_ENOMEM, "out of memory");
+
+	*done = err == 0 && m.settled;
+	if (*done) {
+		gsl_rng_set(rng, o->seed * 1000003);
+		err = moments_draw(&m, fu->post, rng, fu->p, out);
+	}
+	moments_fini(&m);
+	if (rng)
+		gsl_rng_free(rng);
+	return err == -SP_EDOMAIN ? 0 : err;
+}
+
 int method_full(const struct problem *p, const struct space *space, const double *interior,
                 const struct equations *eqs, const struct infer_opts *opts, struct solution *out)
 {
 	struct infer_opts o;
 	struct full fu;
+	bool stacks, done = false;
 	double spread = 1;
 	int err = full_init(&fu, p, space, interior, eqs);
 
@@ -749,18 +790,15 @@ int method_full(const struct problem *p, const struct space *space, const double
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.t);
 	out->evidence = evidence_of(&fu.axes, &fu.eqs);
-	for (int attempt = 0; attempt < MAX_ATTEMPTS && err == 0; attempt++) {
-		memset(out->edge_flow, 0, p->n_edges * sizeof(*out->edge_flow));
-		err = run_chains(p, fu.post, &fu.axes, fu.t, &o, out);
-		if (err == 0)
-			diagnose(p, o.n_chains, o.n_keep, out);
-		if (!(out->r_hat > max_r_hat) || sweep_cost(fu.post) * 4 * sweeps_of(&o) > 2 * max_cost)
-			break;
-		/* Slow mixing is first answered with patience. */
-		o.n_burn *= 4;
-		o.thin *= 4;
-	}
-	if (err == 0 && fu.n_given > fu.n_exact)
+	/* Stacks, or few flows, leave little open, which chains draw in its own shape; else time decides much. */
+	stacks = fu.n_given > fu.n_exact;
+	if (!stacks && space->n_free > MAX_CHAINS_FREE)
+		err = solve_by_moments(&fu, &o, out, &done);
+	if (err == 0 && !done)
+		err = solve_by_chains(&fu, o, out);
+	if (err == 0 && stacks && out->r_hat > max_r_hat)
+		err = solve_by_moments(&fu, &o, out, &done);
+	if (err == 0 && stacks)
 		stretch(p, fmax(stack_stretch, stack_misfit(&fu)), out);
 	else if (err == 0 && spread > 1)
 		stretch(p, spread, out);

@@ -392,8 +392,7 @@ static double newton_step(const struct posterior *post, double barrier, const do
 	return 0;
 }
 
-/* R'R, once: the equations' part of every Hessian. */
-static void normal_matrix(const struct posterior *post, double *rr)
+void posterior_normal(const struct posterior *post, double *rr)
 {
 	size_t d = post->n_free;
 
@@ -414,7 +413,7 @@ int posterior_slopes(const struct posterior *post, const double *t, double *grad
 
 	if (!rr)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
-	normal_matrix(post, rr);
+	posterior_normal(post, rr);
 	derivatives(post, t, last_barrier, rr, gradient, hessian);
 	free(rr);
 	return 0;
@@ -434,7 +433,7 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	rr = work;
 	g = work + d * d;
 	trial = g + d;
-	normal_matrix(post, rr);
+	posterior_normal(post, rr);
 	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
 		for (int step = 0; step < max_steps && err == 0; step++) {
 			if (step % 4 == 0)

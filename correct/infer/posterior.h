@@ -77,6 +77,9 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
  */
 int posterior_mode(struct posterior *post, double *t, double *hessian);
 
+/* R'R [d][d], out: the equations' part of every Hessian. */
+void posterior_normal(const struct posterior *post, double *rr);
+
 /* Gradient [d] and Hessian [d][d] of -log p at t, as at the mode's last barrier; both out. */
 int posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian);
 
