@@ -67,6 +67,8 @@ static const struct key keys[] = {
 	KEY(n_fixed, 0, 2),
 	KEY(branch_records, 0, 64),
 	OPTION(branch_cycles, 0, 1, 0),
+	OPTION(predictor_tables, 1, SIM_MAX_TABLES, 3),
+	OPTION(predictor_history, 1, SIM_MAX_HISTORY, 60),
 	OPTION(flag_regs, SIM_GROUP, SIM_MAX_ROB, SIM_MAX_ROB),
 	OPTION(int_scheduler, 0, SIM_MAX_ROB, 0),
 	OPTION(fp_scheduler, 0, SIM_MAX_ROB, 0),

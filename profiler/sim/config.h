@@ -72,7 +72,13 @@ struct sim_class_config {
 	uint32_t slots_milli, bind;
 };
 
-enum { SIM_MAX_SKID_BINS = 256, SIM_MAX_PORTS = 16, SIM_MAX_ROB = 1000 };
+enum {
+	SIM_MAX_SKID_BINS = 256,
+	SIM_MAX_PORTS = 16,
+	SIM_MAX_ROB = 1000,
+	SIM_MAX_TABLES = 16,
+	SIM_MAX_HISTORY = 1000
+};
 
 struct sim_skid_bin {
 	uint32_t lo_cyc, hi_cyc; /* [lo, hi) */
@@ -97,7 +103,8 @@ struct sim_config {
 	uint32_t move_elimination, zero_idioms;
 	uint32_t mispredict_cyc; /* from the end of the branch's execution to dispatch on the right path */
 	uint32_t resteer_cyc;    /* a taken branch that the target buffer did not know */
-	uint32_t predictor_bits; /* log2 of the entries of each direction table */
+	uint32_t
+	        predictor_bits; /* log2 of the entries of each direction table; of indirect targets, an eighth */
 	uint32_t btb_entries, return_stack;
 	uint32_t line_bytes;
 	struct sim_cache_config l1, l2, l3;
@@ -105,8 +112,10 @@ struct sim_config {
 	uint32_t mshrs;                  /* lines being fetched at a time */
 	uint32_t prefetch_lines;         /* how far the stream prefetcher runs ahead; 0 = none */
 	uint32_t forward_cyc;            /* store to load */
-	/* From here to skid: may be left out, and then do nothing. */
-	uint32_t flag_regs; /* in flight, for instructions that write the flags alone */
+	/* From here to skid: may be left out, and then do nothing (but for the predictor's, which are 3 and 60). */
+	uint32_t predictor_tables;  /* of directions, with more and more history */
+	uint32_t predictor_history; /* taken branches that the last of them sees */
+	uint32_t flag_regs;         /* in flight, for instructions that write the flags alone */
 	uint32_t int_scheduler, fp_scheduler,
 	        address_scheduler;   /* that wait for operands, for an address; 0: no limit */
 	uint32_t scheduler_hold_cyc; /* that an instruction keeps its entry after it was issued */

@@ -730,6 +730,8 @@ static void run_branch(struct sim_core *c, const struct sim_block *b, uint64_t d
 	}
 	if (b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND)
 		sim_predict_call(p, b->end_ip);
+	if (o->taken)
+		sim_predict_path(p, ip, o->to_ip);
 	fetched(c, b, o->taken);
 	if (o->mispredicted)
 		stop_fetch(c, done + c->mispredict_cyc);

@@ -210,19 +210,21 @@ static void the_reorder_buffer_bounds_how_far_misses_overlap(void **state)
 	assert_true(two_misses(450) > 0.9 * above);
 }
 
-/* A loop of one conditional branch that depends on a chain of adds; taken by a pattern. */
+/* A loop of one conditional branch that depends on a chain of adds; taken by a pattern.  The jump back is what history is made of. */
 static double branch_round(int random, uint64_t *misses)
 {
 	/* add rax,rax (10 times); test rax,rax; jne +2 */
 	const char *const insns[] = { ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX,  ADD_RAX,
 		                      ADD_RAX, ADD_RAX, ADD_RAX, ADD_RAX, "4885c0", "7502" };
-	struct sim_block *b;
+	const char *const jump[] = { "ebf0" };
+	struct sim_block *b, *back;
 	uint64_t seed = 1, from = 0, missed = 0;
 	struct rig r;
 
 	rig_prepare(&r, "zen5");
 	rig_start(&r);
 	b = block_at(&r, 0x400000, insns, 12);
+	back = block_at(&r, 0x400100, jump, 1);
 	for (unsigned i = 0; i < 22000; i++) {
 		int taken = i & 1;
 
@@ -234,9 +236,11 @@ static double branch_round(int random, uint64_t *misses)
 			missed = r.core->pmu.value[SIM_BRANCH_MISSES];
 		}
 		sim_core_run(r.core, b, 12, taken ? b->target : b->end_ip, no_memory);
+		sim_core_run(r.core, back, 1, b->ip, no_memory);
 	}
 	*misses = r.core->pmu.value[SIM_BRANCH_MISSES] - missed;
 	free(b);
+	free(back);
 	from = r.core->retire_cyc - from;
 	rig_stop(&r);
 	return (double)from / 20000;
