@@ -3,10 +3,17 @@
 """heldout.py BUILD CORE.core [--each]: kernels that were not used in the fit, their cycles on this processor and on the fitted core.
 
 Two sets: of the fresh one, which nobody looked at while the model was made, only mean, median and worst are shown unless --each
-asks for its kernels (after that it is no longer fresh); of the other one each kernel.  The model's cycles are those of two numbers of
-calls subtracted.  The processor's are the least of RUNS processes; a kernel of which fewer than STEADY of them lie within 2% of that is
-noisy: named and left out.  Straight-line loops are given to llvm-mca as well, for the nearest processor that its version knows: Zen 3
-here.
+asks for its kernels (after that it is no longer fresh); of the other one each kernel.
+
+The processor's cycles are the least of several processes.  Processes in which a neighbour had a part of the core all the time, so that
+independent additions ran 3% slower than in the best one, don't count; others are started until STEADY of them lie within 2% of
+the least, for some SECONDS.  A kernel that has fewer by then is noisy: named and left out.
+
+Both have called the kernel as often before it is timed, so that predictors know what can be known: the processor for some ten million
+cycles, the model for WARM_CYC, and WARM times at least; its cycles are those of as many calls more.  Totals of a recording end with its
+last sample: so they are right within a period.
+
+Straight-line loops are given to llvm-mca as well, for the nearest processor that its version knows: Zen 3 here.
 """
 import json
 import os
@@ -15,10 +22,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-# The processor has seen each kernel many hundred times when it is timed: predictors know what can be known.
-FEW, MANY = 20, 40
-RUNS, STEADY, SAME = 9, 6, 1.02
+WARM, WARM_CYC = 160, 5e6
+RUNS, STEADY, SAME, ALONE, SECONDS = 9, 6, 1.02, 0.97, 60
 
 
 def run(*cmd):
@@ -28,14 +35,16 @@ def run(*cmd):
     return done.stdout
 
 
-def model_cycles(skidprof, core, program, kernel, scratch):
+def model_cycles(skidprof, core, program, kernel, real, scratch):
     total = []
-    for calls in (FEW, MANY):
+    warm = max(WARM, round(WARM_CYC / real))
+    for calls in (warm, 2 * warm):
         data = os.path.join(scratch, "k.data")
-        run(skidprof, "record", "-q", "--pmu", "sim", "--core", core, "-o", data, "--", program, "-n", str(calls), kernel)
+        run(skidprof, "record", "-q", "--pmu", "sim", "--core", core, "--no-branches", "-o", data, "--",
+            program, "-n", str(calls), kernel)
         doc = json.loads(run(skidprof, "report", "-i", data, "--raw", "--format", "json"))
         total.append(next(e["total"] for e in doc["meta"]["events"] if e["name"] == "cycles"))
-    return (total[1] - total[0]) / (MANY - FEW)
+    return (total[1] - total[0]) / warm
 
 
 def loop_body(program, kernel):
@@ -66,18 +75,45 @@ def mca_cycles(program, kernel, elements, size):
     return int(found[1]) / 500 * turns if found else None
 
 
-def real_cycles(program, kernel):
-    """The least time of several processes; None when too many of them differ from it.  The interval is that of the steady ones."""
-    times = sorted(float(run(program, "-t", kernel)) for _ in range(RUNS))
-    return (times[0], times[STEADY - 1], times[STEADY - 1] <= times[0] * SAME)
+class Real:
+    """A kernel's cycles on this processor, by process, with the additions that it did a cycle meanwhile."""
+
+    def __init__(self, program, kernel):
+        self.command = (program, "-t", kernel)
+        self.runs = []
+
+    def again(self):
+        cycles, adds = run(*self.command).split()
+        self.runs.append((float(cycles), float(adds)))
+
+    def alone(self, most_adds):
+        return sorted(cycles for cycles, adds in self.runs if adds >= ALONE * most_adds)
+
+    def is_steady(self, most_adds):
+        times = self.alone(most_adds)
+        return len(self.runs) >= RUNS and len(times) >= STEADY and times[STEADY - 1] <= times[0] * SAME
+
+
+def time_all(program, kernels):
+    """In turns, as what neighbours do lasts for seconds."""
+    reals = [Real(program, k) for k in kernels]
+    start, most = time.monotonic(), 0
+    while open_ := [r for r in reals if not r.is_steady(most)]:
+        if time.monotonic() > start + SECONDS:
+            break
+        for r in open_:
+            r.again()
+            most = max(most, r.runs[-1][1])
+    return reals, most
 
 
 class Row:
-    def __init__(self, line, build, core, scratch):
+    def __init__(self, line, build, core, real, most_adds, scratch):
         program = f"{build}/heldout"
         self.set, self.kernel, straight, elements, size = line.split()
-        self.real, self.upto, self.steady = real_cycles(program, self.kernel)
-        self.model = model_cycles(f"{build}/skidprof", core, program, self.kernel, scratch)
+        times = real.alone(most_adds) or [cycles for cycles, _ in real.runs]
+        self.real, self.upto, self.steady = times[0], times[:STEADY][-1], real.is_steady(most_adds)
+        self.model = model_cycles(f"{build}/skidprof", core, program, self.kernel, self.real, scratch) if self.steady else None
         self.mca = mca_cycles(program, self.kernel, int(elements), int(size)) if straight == "*" else None
 
     def error(self, cycles):
@@ -116,11 +152,15 @@ def main():
     build, core = sys.argv[1:3]
     rows = []
     print(f"{'kernel':11} {'real':>10} .. {'':10} {'model':>11} {'error':>8} {'llvm-mca':>11} {'error':>8}  better")
+    lines = run(f"{build}/heldout", "-l").splitlines()
+    reals, most_adds = time_all(f"{build}/heldout", [line.split()[1] for line in lines])
     with tempfile.TemporaryDirectory() as scratch:
-        for line in run(f"{build}/heldout", "-l").splitlines():
-            rows.append(Row(line, build, core, scratch))
+        for line, real in zip(lines, reals):
+            rows.append(Row(line, build, core, real, most_adds, scratch))
             if rows[-1].set == "seen" or sys.argv[3:]:
                 print(rows[-1].text(), flush=True)
+    print(f"{sum(len(r.runs) for r in reals)} processes timed, {sum(len(r.alone(most_adds)) for r in reals)} of them with the core to "
+          f"themselves: {most_adds:.2f} additions a cycle")
     for name in ("seen", "fresh"):
         print(summary(name, [r for r in rows if r.set == name]))
 
