@@ -171,6 +171,17 @@ static void place_step(const struct cliff *c, const struct cliff_curve *curve, c
 	out->hi = curve->pressure[last] + c->amount;
 }
 
+/*
+ * Where the two lines meet.  The point there lies on either, so which of them it was counted to is a matter of noise:
+ * the points beside it tell, and it is no further away than them.
+ */
+static double place_bend(const struct cliff_curve *c, const struct change *ch)
+{
+	double meet = round((ch->left.a - ch->right.a) / (ch->right.b - ch->left.b));
+
+	return fmin(fmax(meet, c->pressure[ch->at - 1]), c->pressure[ch->at]);
+}
+
 /* Is there one at all: the whole curve tells.  Where a slope changes: only the points around it, as far ones bend. */
 static void infer_change(const struct cliff *c, const struct cliff_curve *curve, struct cliff_result *out)
 {
@@ -190,7 +201,7 @@ static void infer_change(const struct cliff *c, const struct cliff_curve *curve,
 	if (is_bend) {
 		cut_around(curve, ch.at, &around);
 		find_change(&around, &ch);
-		out->value = out->lo = out->hi = around.pressure[ch.at - 1] + c->amount;
+		out->value = out->lo = out->hi = place_bend(&around, &ch) + c->amount;
 	} else {
 		place_step(c, curve, &ch, out);
 	}
