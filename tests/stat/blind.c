@@ -175,6 +175,10 @@ static int64_t seen(const struct secret *s, const struct knob *k, const struct s
 		return least(c->stores_per_cyc, __builtin_popcount(c->cls[SIM_C_STORE].ports));
 	if (!strcmp(s->key, "taken_per_cyc"))
 		return least(c->taken_per_cyc, __builtin_popcount(c->cls[SIM_C_JUMP].ports));
+	/* A store a cycle is a line a cycle at most. */
+	if (!strcmp(s->key, "store_line_cyc") && c->store_line_cyc < 1 &&
+	    least(c->stores_per_cyc, __builtin_popcount(c->cls[SIM_C_STORE].ports)) == 1)
+		return 1;
 	if (!strcmp(s->key, "call_cyc"))
 		return c->call_cyc + c->return_cyc;
 	if (s->kind == KNOB_CHOICE)
