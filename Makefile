@@ -191,7 +191,7 @@ cliffs: all $B/heldout
 	$Qpython3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core
 # The same table again: how far each clean row moves between N runs (OPTS=--quick).
 cliffs-again: all
-	$Qtests/stat/again.py '$B' $(or $(N),6) $(OPTS)
+	$Qpython3 tests/stat/again.py '$B' $(or $(N),6) $(OPTS)
 cliffs-blind: $B/blind
 	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 
