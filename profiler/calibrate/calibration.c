@@ -180,7 +180,7 @@ static int measure_rows(struct cliff_native *n, struct calibration *c)
 }
 
 /* Seconds that neighbours on the core are waited for: --quick has a minute, all in all. */
-enum { PATIENCE_S = 120, QUICK_PATIENCE_S = 15 };
+enum { PATIENCE_S = 120, QUICK_PATIENCE_S = 10 };
 
 int calibration_measure(struct cliff_native *n, bool quick, struct calibration *c)
 {

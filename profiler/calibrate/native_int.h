@@ -14,7 +14,8 @@ struct cliff_native {
 	struct cliff_code window[SENTINEL_SIZES]; /* the sentinel's; in one mapping */
 	struct sentinel sentinel;
 	struct watch watch;
-	unsigned n_void; /* how often more was found to fit than was learnt */
+	unsigned n_void;   /* how often more was found to fit than was learnt */
+	unsigned n_unable; /* looks that could not tell */
 	struct cliff_sizes sizes;
 	cpu_set_t cpus_before;
 	bool is_pinned;

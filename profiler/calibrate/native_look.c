@@ -2,12 +2,16 @@
 /* The sentinel's windows on the processor. */
 #include "profiler/calibrate/native_int.h"
 
+#include <math.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum {
-	LEARN_ROUNDS = 300,  /* some 20 ms: neighbours come and go in spells of microseconds to seconds */
-	LEARN_AGAIN = 30,    /* once more fits than was learnt */
-	LOOK_ITERATIONS = 4, /* of a window: a third of a microsecond */
+	LEARN_ROUNDS = 300,     /* of some 60 us each, and as many naps: */
+	LEARN_NAP_NS = 1000000, /* neighbours come and go in spells of microseconds to seconds */
+	LEARN_AGAIN = 30,       /* once more fits than was learnt */
+	TRY_AGAIN = 1024,       /* looks, where nothing could be learnt */
+	LOOK_ITERATIONS = 4,    /* of a window: a third of a microsecond */
 };
 
 #define SIX(text) text text text text text text
@@ -40,13 +44,18 @@ static double look_through(const struct cliff_native *n, size_t i)
 	return (double)native_call_ticks(&n->window[i], LOOK_ITERATIONS, n->arena.state);
 }
 
-static bool learn_window(struct cliff_native *n, unsigned rounds)
+/* The first window is looked through twice: cold code, or an interrupt in it, would make all others seem to fit. */
+static bool learn_window(struct cliff_native *n, unsigned rounds, long nap_ns)
 {
+	const struct timespec nap = { .tv_nsec = nap_ns };
 	double ticks[SENTINEL_SIZES];
 
 	for (unsigned k = 0; k < rounds; k++) {
+		if (nap_ns)
+			nanosleep(&nap, NULL);
 		for (size_t i = 0; i < SENTINEL_SIZES; i++)
 			ticks[i] = look_through(n, i);
+		ticks[0] = fmin(ticks[0], look_through(n, 0));
 		sentinel_learn(&n->sentinel, ticks);
 	}
 	return sentinel_settle(&n->sentinel);
@@ -55,9 +64,18 @@ static bool learn_window(struct cliff_native *n, unsigned rounds)
 static enum sentinel_word look_once(const struct cliff_native *n)
 {
 	const struct sentinel *s = &n->sentinel;
-	double first = look_through(n, 0), low = look_through(n, s->low);
+	double first = look_through(n, 0), low = look_through(n, s->low), high = look_through(n, s->high);
 
-	return sentinel_judge(s, first, low, look_through(n, s->high));
+	return sentinel_judge(s, fmin(first, look_through(n, 0)), low, high);
+}
+
+/* Once more fits than was learnt, or something does: what was measured until now was measured beside a neighbour, or nobody knows. */
+static enum sentinel_word learn_again(struct cliff_native *n, enum sentinel_word otherwise)
+{
+	if (!learn_window(n, LEARN_AGAIN, 0))
+		return otherwise;
+	n->n_void++;
+	return SENTINEL_GREW;
 }
 
 /* What a single look says that is not the rule may have been an interrupt. */
@@ -65,15 +83,12 @@ enum sentinel_word native_look(struct cliff_native *n)
 {
 	enum sentinel_word word = SENTINEL_ALONE;
 
-	for (unsigned i = 0; i < 2 && n->sentinel.can_tell; i++)
+	if (!n->sentinel.can_tell)
+		return ++n->n_unable % TRY_AGAIN ? SENTINEL_ALONE : learn_again(n, SENTINEL_ALONE);
+	for (unsigned i = 0; i < 2; i++)
 		if ((word = look_once(n)) == SENTINEL_ALONE)
 			return word;
-	if (word != SENTINEL_GREW)
-		return word;
-	if (!learn_window(n, LEARN_AGAIN))
-		return SENTINEL_SHARED;
-	n->n_void++;
-	return SENTINEL_GREW;
+	return word == SENTINEL_GREW ? learn_again(n, SENTINEL_SHARED) : word;
 }
 
 int native_look_start(struct cliff_native *n)
@@ -84,6 +99,6 @@ int native_look_start(struct cliff_native *n)
 	cliff_arena_prepare(&n->arena, &window, 0);
 	if ((err = open_windows(n)) < 0)
 		return err;
-	learn_window(n, LEARN_ROUNDS);
+	learn_window(n, LEARN_ROUNDS, LEARN_NAP_NS);
 	return 0;
 }
