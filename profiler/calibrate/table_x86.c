@@ -224,7 +224,7 @@ static const struct cliff cliffs[] = {
 	/* special */
 	{ "mispredict", PAIR(BRANCH_ON("r11"), BRANCH_ON("r15")), .setup = "mov r10,1566083941; or r15,rbx",
 	  .unit = "cycles", .method = CLIFF_DIFFERENCE, .amount = 0.5, .params = "mispredict_cyc",
-	  /* Zen 5 beside other guests: 19.2 for minutes, then 22.3, whatever the code between two branches. */
+	  /* Zen 5 beside other guests: now 19.2, now 22.3, in spells of seconds, whatever the code between two branches. */
 	  .is_shared = true,
 	  .isolates = "a branch that goes either way at random, on the chain that the loop carries" },
 	{ "move-elimination", PAIR("add rax,r11", "mov rcx,rax; mov rax,rcx; add rax,r11"), PRESENT,
