@@ -61,6 +61,9 @@ static struct bounds how_many(const struct cliff *c, bool quick)
 {
 	if (c->is_shared || c->shape == CLIFF_PATTERN)
 		return quick ? (struct bounds){ 1, 1 } : (struct bounds){ 2, 2 };
+	/* A difference is a small part of what it is the difference of: two sweeps agree by chance. */
+	if (c->method == CLIFF_DIFFERENCE)
+		return (struct bounds){ CLIFF_MAX_SWEEPS, CLIFF_MAX_SWEEPS };
 	if (quick)
 		return (struct bounds){ 2, 3 };
 	return (struct bounds){ c->is_far || c->shape == CLIFF_CHASE ? 3 : CLIFF_MAX_SWEEPS,
@@ -68,13 +71,14 @@ static struct bounds how_many(const struct cliff *c, bool quick)
 }
 
 /* Where neighbours never leave for long enough, so often nevertheless. */
-enum { TRIES = 3 };
+enum { TRIES = 3, QUICK_TRIES = 1 };
 
 bool cliff_sweeps_settled(const struct cliff *c, const struct cliff_sweeps *s, bool quick)
 {
 	struct bounds b = how_many(c, quick);
+	size_t tries = quick ? QUICK_TRIES : TRIES;
 
-	if (s->n_tried >= b.most + TRIES || (s->is_disturbed && s->n_tried >= TRIES))
+	if (s->n_tried >= b.most + tries || (s->is_disturbed && s->n_tried >= tries))
 		return true;
 	if (s->n < b.fewest || s->is_disturbed)
 		return false;

@@ -16,7 +16,6 @@ enum {
 	WINDOW_ITERATIONS = 160, /* until the two walks have found their rhythm */
 	PATTERN_REPEATS = 8,     /* a quarter of them is two whole ones */
 	WAIT_NS = 20000,         /* between two looks for the neighbour to go */
-	NAP_NS = 500000,         /* once he has stayed for longer */
 };
 
 /* So many iterations that a run takes long beside the reading of the counter. */
@@ -89,15 +88,12 @@ static double now_in_batch(void *user)
 	return native_seconds_now();
 }
 
-/* Not asleep at first: who sleeps loses caches, and the frequency that work has raised. */
-static void wait_in_batch(void *user, double waited_s)
+/* Not asleep: who sleeps loses caches, and the frequency that work has raised. */
+static void wait_in_batch(void *user)
 {
-	const struct timespec nap = { .tv_nsec = NAP_NS };
 	double until = native_seconds_now() + WAIT_NS * 1e-9;
 
 	(void)user;
-	if (waited_s > 10 * NAP_NS * 1e-9)
-		nanosleep(&nap, NULL);
 	while (native_seconds_now() < until)
 		;
 }

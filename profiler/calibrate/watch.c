@@ -29,7 +29,7 @@ static enum sentinel_word wait_alone(struct watch *w, const struct watch_ops *op
 	enum sentinel_word word = SENTINEL_SHARED;
 
 	while (word == SENTINEL_SHARED && waited < w->patience_s) {
-		ops->wait(user, waited);
+		ops->wait(user);
 		word = look(w, ops, user);
 		waited = ops->now_s(user) - begin;
 	}

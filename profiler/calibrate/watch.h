@@ -13,8 +13,8 @@ struct watch_ops {
 	bool (*take)(void *user, size_t i); /* time the i-th sample; false: it does not count */
 	/* What was taken of samples from..to-1 into cycles; where they are cycles already, NULL. */
 	void (*scale)(void *user, size_t from, size_t to);
-	void (*wait)(void *user, double waited_s); /* let a little time pass; so much has passed already */
-	void (*warm)(void *user);                  /* after a wait that was long: caches and predictors */
+	void (*wait)(void *user); /* let a little time pass */
+	void (*warm)(void *user); /* after a wait that was long: caches and predictors */
 	double (*now_s)(void *user);
 };
 
