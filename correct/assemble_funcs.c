@@ -55,8 +55,8 @@ static double weight_of(const struct profile *p, const struct profile_count *c)
 /* The status of a function: that of the regions that hold most of it, and its own interval. */
 static void judge(struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n)
 {
-	double in_region = 0, unreliable = 0, all = 0;
-	const char *why = "";
+	double in_region = 0, unreliable = 0, averaged = 0, all = 0;
+	const char *why = "", *why_averaged = "";
 
 	f->status = PROFILE_RAW;
 	for (size_t k = 0; k < n; k++) {
@@ -73,6 +73,8 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		part = r->status == PROFILE_UNRELIABLE ? weight_of(p, &insn->count) : profile_doubt(p, insn);
 		unreliable += part;
 		why = part > 0 ? r->why : why;
+		averaged += r->averaged ? weight_of(p, &insn->count) : 0;
+		why_averaged = r->averaged ? r->why : why_averaged;
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
 		f->why = all > 0 ? "most of it ran outside the loops that were corrected" : "";
@@ -81,6 +83,9 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 	if (unreliable > 0.05 * all) {
 		f->status = PROFILE_UNRELIABLE;
 		f->why = why;
+	} else if (averaged > 0.5 * all) {
+		f->status = PROFILE_WEAK;
+		f->why = why_averaged;
 	} else if (!(f->count.hi - f->count.lo <= 2 * weak_half_width * f->count.insn)) {
 		f->status = PROFILE_WEAK;
 		f->why = "nothing measured settles it: the interval is wide";

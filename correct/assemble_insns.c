@@ -79,6 +79,8 @@ static int compare_u32(const void *a, const void *b)
  */
 static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
 {
+	if (w->solutions[region].averaged)
+		return true;
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct scope *scope = &w->scopes.v[s];
 

@@ -92,7 +92,8 @@ static int copy_equations(struct assembly *a, size_t r, struct profile_region *o
 	out->equations = calloc(n + 1, sizeof(*out->equations));
 	if (!out->equations)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t s = 0; s < w->scopes.n; s++)
+	/* What the equations came to in a flow that was given up is of no use. */
+	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++)
 		for (size_t i = 0; w->scopes.v[s].parent == r && i < w->equations[s].n; i++) {
 			struct profile_equation *eq = &out->equations[out->n_equations];
 
@@ -131,6 +132,7 @@ static int fill_region(struct assembly *a, size_t r)
 		.skid_periods =
 		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
 		.status = assemble_status(w, r),
+		.averaged = sol->averaged,
 		.evidence = sol->evidence,
 		.why = profile_string(a->p, sol->why),
 	};

@@ -454,6 +454,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 			err = solve_scopes(&w, ev);
 		if (err == 0)
 			err = combine_scopes(&w);
+		if (err == 0)
+			err = average_unsolved(&w);
 	}
 	if (err == 0)
 		err = assemble(&w, out);

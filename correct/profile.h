@@ -103,6 +103,7 @@ struct profile_region {
 	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
+	bool averaged; /* not solved: executions are averages along branch records (eq. 25) */
 	const char *why;
 	struct profile_loop *loops;
 	size_t n_shown_loops;

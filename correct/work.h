@@ -51,6 +51,12 @@ int solve_judge_totals(const struct equations_shown *shown, double total);
  */
 int combine_scopes(struct work *w);
 
+/*
+ * Regions that could not be solved get executions from the branch records of the whole program (eq. 25), with
+ * a verdict of weak; without branch records nothing happens.
+ */
+int average_unsolved(struct work *w);
+
 /* The last step: everything worked out becomes a profile. */
 int assemble(const struct work *w, struct profile **out);
 

@@ -18,13 +18,6 @@ struct cached {
 	uint32_t piece; /* index + 1, 0 = empty */
 };
 
-/* Instructions per cycle of a thread lately: what a cycle sample stands for. */
-struct pace {
-	uint64_t insn, cyc;
-	double d_insn, d_cyc;
-	bool valid;
-};
-
 static void end(void *state)
 {
 	struct path *s = state;
@@ -146,8 +139,7 @@ static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct p
 	return (long)s->all.n - 1;
 }
 
-/* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
-static double keep_pace(struct path *s, const struct sample_seen *seen)
+double path_pace(struct path *s, const struct sample_seen *seen)
 {
 	uint64_t insn, cyc;
 	struct pace *pace;
@@ -170,8 +162,7 @@ static double keep_pace(struct path *s, const struct sample_seen *seen)
 	return pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
 }
 
-/* Halve what is kept of a scope with very many stacks. */
-static void thin(struct scope_stacks *r)
+void path_thin(struct scope_stacks *r)
 {
 	size_t kept = 0;
 
@@ -221,7 +212,7 @@ static int sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
-	double ipc = keep_pace(s, seen), weight = recording_weight(s->in.rec, seen->record), cyc = 0;
+	double ipc = path_pace(s, seen), weight = recording_weight(s->in.rec, seen->record), cyc = 0;
 	bool burst = seen->record->event == s->in.rec->burst_event;
 	struct scope_stacks *r;
 	struct stack stack;
@@ -268,7 +259,7 @@ static int sample(void *state, const struct sample_seen *seen)
 		return 0;
 	r->bursts |= burst;
 	if (r->stacks.n >= MAX_STACKS)
-		thin(r);
+		path_thin(r);
 	return vec_push(&r->stacks, stack);
 }
 

@@ -59,29 +59,95 @@ static void add_stack(const struct path *s, const struct scope_stacks *r, const 
 	}
 }
 
-/*
- * Covariance of the free edges' flows from the scatter of stacks about the
- * mean: cov[d][d].  x_s - I_s f/N of a stack has mean zero at the true flow.
- */
-static void scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
-                    const struct space *space, const struct tally *mean, double *cov, struct tally *one)
+/* The free edges that a stack runs over. */
+struct few {
+	uint32_t *free; /* [n] which ones */
+	size_t n;
+};
+
+static void list_free(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                      const int32_t *free_of, const double *x, uint8_t *listed, struct few *out)
 {
-	size_t d = space->n_free;
+	out->n = 0;
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
 
-	memset(cov, 0, d * d * sizeof(*cov));
-	for (size_t i = 0; i < r->stacks.n; i++) {
-		memset(one->edge, 0, space->n_edges * sizeof(double));
-		one->insn = 0;
-		add_stack(s, r, &r->stacks.v[i], weight, 1, one);
-		for (size_t e = 0; e < space->n_edges; e++)
-			one->edge[e] -= one->insn * mean->edge[e] / mean->insn;
-		for (size_t a = 0; a < d; a++) {
-			double x = one->edge[space->free_edge[a]];
+		for (uint32_t i = 0; i < p->n_edges; i++) {
+			int32_t at = free_of[s->pool.v[p->edge0 + i]];
 
-			for (size_t b = 0; x != 0 && b <= a; b++)
-				cov[a * d + b] += x * one->edge[space->free_edge[b]];
+			if (at < 0 || listed[at] || x[s->pool.v[p->edge0 + i]] == 0)
+				continue;
+			listed[at] = 1;
+			out->free[out->n++] = (uint32_t)at;
 		}
 	}
+	for (size_t i = 0; i < out->n; i++)
+		listed[out->free[i]] = 0;
+}
+
+static void clear_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                        struct tally *t)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+
+		for (uint32_t i = 0; i < p->n_edges; i++)
+			t->edge[s->pool.v[p->edge0 + i]] = 0;
+	}
+	t->insn = 0;
+}
+
+/*
+ * Covariance of the free edges' flows from the scatter of stacks about the
+ * mean: cov[d][d], its lower triangle.  x_s - I_s f/N of a stack has mean zero at the true flow.
+ * A stack runs over few edges, so the sum over stacks is taken of
+ * x x' - I (x m' + m x') + I^2 m m' with m = f/N.  one: zeros, and again when it returns.
+ */
+static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
+                   const struct space *space, const struct tally *mean, double *cov, struct tally *one)
+{
+	size_t d = space->n_free;
+	int32_t *free_of = malloc((space->n_edges + 1) * sizeof(*free_of));
+	uint8_t *listed = calloc(d + 1, 1);
+	struct few few = { .free = malloc((d + 1) * sizeof(*few.free)) };
+	double *by_insn = calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
+	bool ok = free_of && listed && few.free && by_insn;
+
+	memset(cov, 0, d * d * sizeof(*cov));
+	for (size_t e = 0; ok && e < space->n_edges; e++)
+		free_of[e] = -1;
+	for (size_t k = 0; ok && k < d; k++)
+		free_of[space->free_edge[k]] = (int32_t)k;
+	for (size_t i = 0; ok && i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		add_stack(s, r, st, weight, 1, one);
+		list_free(s, r, st, free_of, one->edge, listed, &few);
+		insn2 += one->insn * one->insn;
+		for (size_t k = 0; k < few.n; k++) {
+			size_t a = few.free[k];
+			double x = one->edge[space->free_edge[a]];
+
+			by_insn[a] += one->insn * x;
+			for (size_t l = 0; l < few.n; l++)
+				if (few.free[l] <= a)
+					cov[a * d + few.free[l]] +=
+					        x * one->edge[space->free_edge[few.free[l]]];
+		}
+		clear_stack(s, r, st, one);
+	}
+	for (size_t a = 0; ok && a < d; a++)
+		for (size_t b = 0; b <= a; b++) {
+			double ma = mean->edge[space->free_edge[a]] / mean->insn,
+			       mb = mean->edge[space->free_edge[b]] / mean->insn;
+
+			cov[a * d + b] += insn2 * ma * mb - by_insn[a] * mb - ma * by_insn[b];
+		}
+	free(free_of);
+	free(listed);
+	free(few.free);
+	free(by_insn);
+	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 }
 
 /*
@@ -171,7 +237,9 @@ static int estimate(const struct path *s, const struct scope_stacks *r, bool by_
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0) || !(unweighed.insn > 0))
 		goto out;
-	scatter(s, r, weight, space, &mean, out->cov, &one);
+	err = scatter(s, r, weight, space, &mean, out->cov, &one);
+	if (err < 0)
+		goto out;
 	regularise(out->cov, space, &mean, &unweighed, by_cycles ? &left_by_cycles : &left_by_newest,
 	           r->stacks.n, mean_weight(r, weight));
 	scale = total_insn / mean.insn;

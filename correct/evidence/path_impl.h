@@ -48,7 +48,13 @@ struct scope_stacks {
 	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
 
-struct pace;
+/* Instructions per cycle of a thread lately: what a cycle sample stands for. */
+struct pace {
+	uint64_t insn, cyc;
+	double d_insn, d_cyc;
+	bool valid;
+};
+
 struct cached;
 
 struct path {
@@ -88,6 +94,20 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 
 /* ... or by its stack's newest branch, or a burst's oldest (eqs. 14 and 17). */
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
+
+/* The same, told how many times to go back by about half a stack, and where from. */
+struct path_back {
+	int rounds;
+	bool insns; /* from where each stack stands for as many instructions: only the shares of long phases matter */
+};
+int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                    const struct path_back *back, float *weight);
+
+/* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
+double path_pace(struct path *s, const struct sample_seen *seen);
+
+/* Halve what is kept of a scope with very many stacks. */
+void path_thin(struct scope_stacks *r);
 
 /* evidence_ops.equations */
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out);

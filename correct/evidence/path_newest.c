@@ -15,8 +15,8 @@
 #include "correct/evidence/path_impl.h"
 
 enum {
-	BURST_ROUNDS = 40,   /* of bursts half a burst each: 400 branches */
-	WEIGHT_ROUNDS = 100, /* of about half a stack each: 800 branches */
+	BURST_ROUNDS = 40,  /* of bursts half a burst each: 400 branches */
+	SCOPE_ROUNDS = 100, /* of about half a stack each: 800 branches */
 };
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
@@ -92,6 +92,30 @@ static double doubt(const struct scope_stacks *r, double n_bursts)
 }
 
 /*
+ * Stacks that stand for instructions, each for as many: from instructions to branches, by how many
+ * instructions lie between two branches before each edge.  insns[E] is scratch.
+ */
+static void count_branches(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *insns,
+                           double *pi)
+{
+	memset(insns, 0, n_edges * sizeof(*insns));
+	memset(pi, 0, n_edges * sizeof(*pi));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++) {
+			insns[st->near] += s->all.v[r->pieces.v[st->piece0 + k]].n_insn;
+			pi[st->near]++;
+		}
+	}
+	for (size_t i = 0; i < n_edges; i++)
+		insns[i] = insns[i] > 0 ? pi[i] / insns[i] : 0;
+	memset(pi, 0, n_edges * sizeof(*pi));
+	for (size_t i = 0; i < r->stacks.n; i++)
+		pi[r->stacks.v[i].near] += r->stacks.v[i].insn * insns[r->stacks.v[i].near];
+}
+
+/*
  * eqs. 14 and 17, w[E]: a stack whose branch next to its moment took edge e
  * (the newest, or a burst's oldest) counts w[e] times.
  * Given its newest edge a stack is a fair sample of the paths that lead
@@ -102,8 +126,8 @@ static double doubt(const struct scope_stacks *r, double n_bursts)
  * that hardly ever led to one another keep the share that they were seen with,
  * which is better known than how often one led to the other.
  */
-static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *w,
-                          double *newest, double *pi)
+static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                          const struct path_back *back, double *w, double *newest, double *pi)
 {
 	struct step *steps = NULL;
 	double total = 0;
@@ -119,7 +143,9 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 	if (err < 0)
 		return err;
 	memcpy(pi, newest, n_edges * sizeof(*pi));
-	for (int round = 0; round < (r->bursts ? BURST_ROUNDS : WEIGHT_ROUNDS); round++) {
+	if (back->insns)
+		count_branches(s, r, n_edges, w, pi);
+	for (int round = 0; round < back->rounds; round++) {
 		double away = 0;
 
 		/* w is scratch here.  An edge without a row keeps what it has. */
@@ -144,8 +170,16 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
 {
+	const struct path_back back = { .rounds = r->bursts ? BURST_ROUNDS : SCOPE_ROUNDS };
+
+	return path_weigh_back(s, r, n_edges, &back, weight);
+}
+
+int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                    const struct path_back *back, float *weight)
+{
 	double *w = calloc(3 * n_edges + 1, sizeof(*w));
-	int err = w ? newest_weights(s, r, n_edges, w, w + n_edges, w + 2 * n_edges)
+	int err = w ? newest_weights(s, r, n_edges, back, w, w + n_edges, w + 2 * n_edges)
 	            : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/evidence/whole.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+#include "profiler/base/pairs.h"
+
+enum {
+	MIN_STACKS = 100,
+	MAX_STACKS = 200000, /* past it every second one is dropped, again and again */
+	CACHE_SIZE = 1 << 17,
+	GROUPS = 64, /* of stacks one after the other: what is resampled together */
+	NO_COLUMN = -1,
+	OTHER = 0,
+	FIRST = 1, /* tallies */
+};
+
+/* Instructions in code that is in no graph are guessed from its bytes ... */
+static const double insn_bytes = 4;
+/* ... and may be this share of all. */
+static const double max_unplaced = 0.1;
+
+/* Of each function, whatever the samples' scatter (as in eq. 18). */
+static const double flow_left = 0.01;
+
+/* What runs between a branch's target and the next branch, in blocks of the graph; none: n_blocks = 0. */
+struct run {
+	uint32_t block0, n_blocks;
+	double n_insn;
+};
+
+/* Addresses are looked up once: (pid, start, end, target) -> piece. */
+struct known_run {
+	uint32_t pid;
+	uint64_t start_ip, from_ip, to_ip;
+	uint32_t piece; /* index + 1, 0 = empty */
+};
+
+struct whole {
+	struct path path; /* of one scope, whose pieces have one edge each: the branch that ended them */
+	struct scope_stacks stacks;
+	VEC(struct run) runs; /* [path.all.n] */
+	struct pairs branches, places;
+	struct known_run *known;
+	uint64_t maps_changes;
+	int32_t *column; /* [graph's n_blocks] where a block's executions are added up */
+	uint32_t *func;  /* [n_columns] */
+	size_t n_columns;
+};
+
+/* Weighed sums over some stacks. */
+struct whole_tally {
+	double *n; /* [n_columns] executions */
+	double insn, unplaced_insn;
+};
+
+void whole_end(struct whole *w)
+{
+	if (!w)
+		return;
+	vec_fini(&w->stacks.stacks);
+	vec_fini(&w->stacks.pieces);
+	vec_fini(&w->stacks.cycles);
+	vec_fini(&w->path.all);
+	vec_fini(&w->path.pool);
+	vec_fini(&w->path.paces);
+	vec_fini(&w->runs);
+	pairs_fini(&w->branches);
+	pairs_fini(&w->places);
+	free(w->known);
+	free(w->column);
+	free(w->func);
+	free(w);
+}
+
+int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+                struct whole **out)
+{
+	struct whole *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	w->path.in = (struct evidence_input){ .rec = rec, .graph = g };
+	w->path.scopes = &w->stacks;
+	w->stacks.stride = 1;
+	w->known = calloc(CACHE_SIZE, sizeof(*w->known));
+	w->column = calloc(g->n_blocks + 1, sizeof(*w->column));
+	w->func = calloc(g->n_blocks + 1, sizeof(*w->func));
+	if (!w->known || !w->column || !w->func) {
+		whole_end(w);
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	}
+	for (size_t b = 0; b < g->n_blocks; b++) {
+		w->column[b] = wanted[b] ? (int32_t)w->n_columns : NO_COLUMN;
+		if (wanted[b])
+			w->func[w->n_columns++] = g->blocks[b].func;
+	}
+	*out = w;
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+/* The blocks from `start` to the branch at `from`: neighbours, as the code ran straight on. */
+static struct run find_run(const struct flow_graph *g, struct place start, struct place from)
+{
+	struct run run = { .n_insn = 1 + (double)(from.vaddr - start.vaddr) / insn_bytes };
+	long first = flow_block_at(g, (uint32_t)start.module, start.vaddr);
+	long last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
+	double n_insn = 0;
+
+	for (long b = first; first >= 0 && b <= last; b++) {
+		if (b > first && g->blocks[b].vaddr != g->blocks[b - 1].end_vaddr)
+			return run;
+		n_insn += g->blocks[b].n_insn;
+	}
+	if (first < 0 || last < first)
+		return run;
+	return (struct run){ (uint32_t)first, (uint32_t)(last - first + 1), n_insn };
+}
+
+static long number_of(struct whole *w, struct place a, struct place b)
+{
+	long from = pairs_number(&w->places, (uint64_t)a.module + 1, a.vaddr),
+	     to = pairs_number(&w->places, (uint64_t)b.module + 1, b.vaddr);
+
+	return from < 0 || to < 0 ? -SP_ENOMEM
+	                          : pairs_number(&w->branches, (uint64_t)from + 1, (uint64_t)to + 1);
+}
+
+/* A piece that is no path has scope -1. */
+static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *older,
+                     const struct pd_branch *newer)
+{
+	struct place start = recording_place(w->path.in.rec, pid, older->to_ip),
+	             from = recording_place(w->path.in.rec, pid, newer->from_ip),
+	             to = recording_place(w->path.in.rec, pid, newer->to_ip);
+	struct piece piece = { .scope = -1, .edge0 = (uint32_t)w->path.pool.n, .n_edges = 1 };
+	struct run run = { 0 };
+
+	if (start.module >= 0 && from.module == start.module && to.module >= 0 && from.vaddr >= start.vaddr) {
+		long branch = number_of(w, from, to);
+
+		if (branch < 0 || vec_push(&w->path.pool, (uint32_t)branch) < 0)
+			return -SP_ENOMEM;
+		piece.scope = 0;
+		run = find_run(w->path.in.graph, start, from);
+	}
+	piece.n_insn = (uint32_t)(run.n_insn + 0.5);
+	if (vec_push(&w->runs, run) < 0)
+		return -SP_ENOMEM;
+	return vec_push(&w->path.all, piece);
+}
+
+static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *older,
+                     const struct pd_branch *newer)
+{
+	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
+	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid;
+	struct known_run *k = &w->known[(hash ^ hash >> 29) % CACHE_SIZE];
+
+	if (k->piece && k->pid == pid && k->start_ip == older->to_ip && k->from_ip == newer->from_ip &&
+	    k->to_ip == newer->to_ip)
+		return k->piece - 1;
+	if (add_piece(w, pid, older, newer) < 0)
+		return -SP_ENOMEM;
+	*k = (struct known_run){ pid, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)w->path.all.n };
+	return (long)w->path.all.n - 1;
+}
+
+int whole_sample(struct whole *w, const struct sample_seen *seen)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	const struct recording *rec = w->path.in.rec;
+	double ipc = path_pace(&w->path, seen), weight = recording_weight(rec, seen->record);
+	bool of_cycles = seen->record->event == rec->cyc_event;
+	struct scope_stacks *r = &w->stacks;
+	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = 1 };
+
+	if (smp->n_branches < 2 || seen->record->event == rec->burst_event || r->n_seen++ % r->stride)
+		return 0;
+	if (w->maps_changes != rec->maps_changes) {
+		memset(w->known, 0, CACHE_SIZE * sizeof(*w->known));
+		w->maps_changes = rec->maps_changes;
+	}
+	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
+	stack.insn = of_cycles && ipc > 0 ? weight * ipc : weight;
+	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
+		long piece = piece_of(w, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
+
+		if (piece < 0)
+			return (int)piece;
+		r->n_pieces++;
+		if (w->path.all.v[piece].scope < 0) {
+			r->n_broken++;
+			stack.broken = true;
+			break;
+		}
+		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
+		    vec_push(&r->cycles, smp->branches[i].cycles) < 0)
+			return -SP_ENOMEM;
+		stack.n_pieces++;
+	}
+	if (!stack.n_pieces)
+		return 0;
+	stack.near = closing_edge(&w->path, r->pieces.v[stack.piece0]);
+	if (r->stacks.n >= MAX_STACKS)
+		path_thin(r);
+	return vec_push(&r->stacks, stack);
+}
+
+/* ---- executions ---- */
+
+static void add_stack(const struct whole *w, const struct stack *st, const float *weight,
+                      struct whole_tally *t)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
+		double times = (double)weight[st->piece0 + k];
+
+		t->insn += times * run->n_insn;
+		if (!run->n_blocks)
+			t->unplaced_insn += times * run->n_insn;
+		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
+			if (w->column[b] != NO_COLUMN)
+				t->n[w->column[b]] += times;
+	}
+}
+
+/*
+ * Samples of cycles come evenly in time: where their records tell cycles they are all that is used.  Those of
+ * instructions have each long phase of a program by its instructions, before anything is weighed: without
+ * cycles they are all that is used.
+ */
+static void keep_event(struct scope_stacks *r, bool of_cycles)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if ((r->stacks.v[i].cyc > 0) == of_cycles)
+			r->stacks.v[kept++] = r->stacks.v[i];
+	r->stacks.n = kept;
+}
+
+/* Two ways to weigh, of which the second has other errors: tallies[FIRST ..] by groups of stacks, and OTHER. */
+static int tally_stacks(struct whole *w, struct whole_tally *tallies)
+{
+	static const struct path_back near = { .rounds = 3, .insns = true },
+	                              far = { .rounds = 100, .insns = true };
+	struct scope_stacks *r = &w->stacks;
+	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	size_t n_branches = w->branches.n;
+	bool has_cycles = path_has_cycles(r);
+	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
+
+	keep_event(r, has_cycles);
+	if (err == 0 && r->stacks.n < MIN_STACKS)
+		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
+	if (err == 0)
+		err = path_weigh_back(&w->path, r, n_branches, &far, weight);
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
+	if (err == 0)
+		err = has_cycles ? path_weigh_by_cycles(&w->path, r, n_branches, weight)
+		                 : path_weigh_back(&w->path, r, n_branches, &near, weight);
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		add_stack(w, &r->stacks.v[i], weight, &tallies[FIRST + i * GROUPS / r->stacks.n]);
+	free(weight);
+	return err;
+}
+
+/* Nothing can be said of a program whose records are in code that we do not have. */
+static int judge_tallies(const struct whole_tally *tallies)
+{
+	double insn = 0, unplaced_insn = 0;
+
+	for (size_t g = 0; g < GROUPS; g++) {
+		insn += tallies[FIRST + g].insn;
+		unplaced_insn += tallies[FIRST + g].unplaced_insn;
+	}
+	if (insn > 0 && tallies[OTHER].insn > 0 && unplaced_insn <= max_unplaced * insn)
+		return 0;
+	return sp_fail(SP_EDOMAIN, "%.0f%% of its branch records are in code that was not found",
+	               insn > 0 ? 100 * unplaced_insn / insn : 100);
+}
+
+/* What a draw of n executions is of its mean, by eq. 26: never negative, and 1 in the mean. */
+static double spread(double n, double other, double z)
+{
+	double s2 = n > 0 ? log1p(flow_left * flow_left + (1 - other / n) * (1 - other / n)) : 0;
+
+	return exp(sqrt(s2) * z - s2 / 2);
+}
+
+/* One draw of eqs. 25 and 26, for total_insn instructions; z: a normal number for each function. */
+static void draw(const struct whole *w, const struct whole_tally *tallies, const double *times,
+                 const double *z, double total_insn, float *out)
+{
+	double insn = 0;
+
+	for (size_t g = 0; g < GROUPS; g++)
+		insn += times[g] * tallies[FIRST + g].insn;
+	for (size_t c = 0; c < w->n_columns; c++) {
+		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].insn * total_insn;
+
+		for (size_t g = 0; g < GROUPS; g++)
+			n += times[g] * tallies[FIRST + g].n[c];
+		n *= total_insn / insn;
+		out[c] = (float)(n * spread(n, other, z[w->func[c]]));
+	}
+}
+
+static void make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
+                       gsl_rng *rng, double *z, size_t n_draws, float *draws)
+{
+	double times[GROUPS];
+
+	for (size_t i = 0; i < n_draws; i++) {
+		for (size_t g = 0; g < GROUPS; g++)
+			times[g] = gsl_ran_exponential(rng, 1);
+		for (size_t f = 0; f < w->path.in.graph->n_funcs; f++)
+			z[f] = gsl_ran_gaussian(rng, 1);
+		draw(w, tallies, times, z, total_insn, draws + i * w->n_columns);
+	}
+}
+
+int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws)
+{
+	struct whole_tally tallies[FIRST + GROUPS] = { 0 };
+	double *n = calloc((FIRST + GROUPS) * w->n_columns + 1, sizeof(*n));
+	double *z = calloc(w->path.in.graph->n_funcs + 1, sizeof(*z));
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int err = n && z && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", w->n_columns);
+
+	for (size_t t = 0; n && t < FIRST + GROUPS; t++)
+		tallies[t].n = n + t * w->n_columns;
+	if (err == 0)
+		err = tally_stacks(w, tallies);
+	if (err == 0)
+		err = judge_tallies(tallies);
+	if (err == 0) {
+		gsl_rng_set(rng, seed);
+		make_draws(w, tallies, total_insn, rng, z, n_draws, draws);
+	}
+	gsl_rng_free(rng);
+	free(n);
+	free(z);
+	return err;
+}

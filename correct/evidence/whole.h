@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_EVIDENCE_WHOLE_H
+#define SKIDPROF_CORRECT_EVIDENCE_WHOLE_H
+
+/*
+ * Executions from the branch records of the whole program (eq. 25): for
+ * regions whose flow can't be solved, being too large, or calling what we
+ * don't know.  No flow has to balance for it, and no total of the region has
+ * to be right.
+ */
+#include "correct/evidence/evidence.h"
+
+struct whole;
+
+/* Executions are wanted of the blocks with wanted[n_blocks of the graph] set. */
+int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+                struct whole **out);
+
+/* Every sample of a pass, in its order. */
+int whole_sample(struct whole *w, const struct sample_seen *seen);
+
+/*
+ * draws[n_draws][n_blocks], row-major: executions of each block wanted, in the graph's order, where the
+ * whole program ran total_insn instructions.  -SP_EDOMAIN when the records don't tell: too few stacks, or
+ * too much of them outside the graph's code.  -SP_ENOMEM.
+ */
+int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
+
+void whole_end(struct whole *w);
+
+#endif
