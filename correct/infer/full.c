@@ -52,8 +52,10 @@ enum {
 	LANDING_ROUNDS = 3,
 	MAX_ADMIT_ROUNDS = 6,
 	MAX_ATTEMPTS = 3,
-	MAX_CHAINS_FREE = 10, /* free flows that chains alone will do for, where there are no stacks */
-	HITS = 4,             /* equations predicted as well as thought, supposed before any was */
+	MAX_CHAINS_FREE = 10,    /* free flows that are left to chains where there are no stacks, ... */
+	MAX_CHAINS_STACKS = 100, /* ... and where there are */
+	MIN_DRAWS = 400,         /* where there are moments, which give them for nothing */
+	HITS = 4,                /* equations predicted as well as thought, supposed before any was */
 };
 
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
@@ -68,13 +70,11 @@ struct axes {
 };
 
 struct chain {
-	struct posterior *post; /* the chain's own mu; the rest is shared */
-	struct posterior own;
+	const struct posterior *post;
 	const struct axes *axes;
 	gsl_rng *rng;
 	double heat;              /* 1 = the posterior; more = flatter */
 	double *t, *f, *miss, *n; /* [d], [E], [rows], [classes] */
-	double *weight;           /* [classes] work */
 };
 
 static void axes_fini(struct axes *a)
@@ -230,24 +230,9 @@ static void step(struct chain *ch, size_t i)
 	}
 }
 
-/* Student's t is a normal of random precision: draw those, then mu given them. */
-static void draw_mu(struct chain *ch)
-{
-	double dof = posterior_time_dof, mean, precision;
-
-	for (size_t c = 0; c < ch->post->n_classes; c++) {
-		double x = ch->n[c] > 0 ? posterior_time_residual(ch->post, c, ch->n[c]) : 0;
-
-		ch->weight[c] = gsl_ran_gamma(ch->rng, (dof + 1) / 2, 2 / (dof + x * x));
-	}
-	posterior_mu(ch->post, ch->n, ch->weight, &mean, &precision);
-	ch->post->mu = mean + gsl_ran_gaussian(ch->rng, 1 / sqrt(precision));
-}
-
 static void sweep(struct chain *ch)
 {
 	refresh(ch);
-	draw_mu(ch);
 	for (size_t i = 0; i < ch->axes->d; i++)
 		step(ch, i);
 }
@@ -258,23 +243,20 @@ static void chain_fini(struct chain *ch)
 	free(ch->f);
 	free(ch->miss);
 	free(ch->n);
-	free(ch->weight);
 	gsl_rng_free(ch->rng);
 }
 
 static int chain_init(struct chain *ch, const struct posterior *post, const struct axes *axes, uint64_t seed)
 {
-	*ch = (struct chain){ .own = *post,
+	*ch = (struct chain){ .post = post,
 		              .axes = axes,
 		              .rng = gsl_rng_alloc(gsl_rng_mt19937),
 		              .heat = 1,
 		              .t = calloc(post->n_free + 1, sizeof(double)),
 		              .f = calloc(post->n_edges + 1, sizeof(double)),
 		              .miss = calloc(post->n_rows + 1, sizeof(double)),
-		              .n = calloc(post->n_classes + 1, sizeof(double)),
-		              .weight = calloc(post->n_classes + 1, sizeof(double)) };
-	ch->post = &ch->own;
-	if (!ch->weight || !ch->rng || !ch->t || !ch->f || !ch->miss || !ch->n)
+		              .n = calloc(post->n_classes + 1, sizeof(double)) };
+	if (!ch->rng || !ch->t || !ch->f || !ch->miss || !ch->n)
 		return sp_fail(SP_ENOMEM, "out of memory for a chain");
 	gsl_rng_set(ch->rng, seed);
 	return 0;
@@ -694,7 +676,6 @@ static int left_out_factor(struct full *fu, double *factor)
 	raise_noise(fu, rows[0], rows[1], 1e-6);
 	if (err < 0)
 		return err;
-	loose->mu = fu->post->mu;
 	err = left_out_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
 		*factor = sqrt(fmax(1, (HITS + squares) / (HITS + (double)(rows[1] - rows[0]))));
@@ -726,6 +707,7 @@ static int solve_by_chains(const struct full *fu, struct infer_opts o, struct so
 {
 	int err = 0;
 
+	out->n_draws = o.n_chains * o.n_keep;
 	for (int attempt = 0; attempt < MAX_ATTEMPTS && err == 0; attempt++) {
 		memset(out->edge_flow, 0, fu->p->n_edges * sizeof(*out->edge_flow));
 		err = run_chains(fu->p, fu->post, &fu->axes, fu->t, &o, out);
@@ -771,7 +753,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err < 0)
 		goto out;
 	o = bounded(opts, fu.post);
-	err = solution_init(out, p, o.n_chains * o.n_keep);
+	err = solution_init(out, p, (size_t)fmax((double)(o.n_chains * o.n_keep), MIN_DRAWS));
 	if (err == 0)
 		err = settle_exact(&fu);
 	if (err == 0)
@@ -792,11 +774,11 @@ int method_full(const struct problem *p, const struct space *space, const double
 	out->evidence = evidence_of(&fu.axes, &fu.eqs);
 	/* Stacks, or few flows, leave little open, which chains draw in its own shape; else time decides much. */
 	stacks = fu.n_given > fu.n_exact;
-	if (!stacks && space->n_free > MAX_CHAINS_FREE)
+	if (space->n_free > (stacks ? MAX_CHAINS_STACKS : MAX_CHAINS_FREE))
 		err = solve_by_moments(&fu, &o, out, &done);
 	if (err == 0 && !done)
 		err = solve_by_chains(&fu, o, out);
-	if (err == 0 && stacks && out->r_hat > max_r_hat)
+	if (err == 0 && !done && out->r_hat > max_r_hat)
 		err = solve_by_moments(&fu, &o, out, &done);
 	if (err == 0 && stacks)
 		stretch(p, fmax(stack_stretch, stack_misfit(&fu)), out);

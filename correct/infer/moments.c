@@ -294,7 +294,7 @@ int moments_find(const struct posterior *post, const double *mode, struct moment
 	return err;
 }
 
-/* What lies below zero is put there, and all made smaller to keep the mean. */
+/* What lies below zero is put there, and all scaled to keep the mean. */
 static void keep_positive(struct solution *out, size_t n_blocks, size_t b, double mean)
 {
 	double after = 0;

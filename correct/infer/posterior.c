@@ -11,9 +11,12 @@
 
 /*
  * Spread of log cycles per instruction between classes of blocks, and the
- * degrees of freedom of its tails: waiting for memory makes a few blocks fifty times dearer than most.
+ * degrees of freedom of its tails: waiting for memory makes a few blocks fifty
+ * times dearer than most.  Long blocks are like the mean of many short ones;
+ * the variance of one instruction, and the most there is, are those of
+ * random programs.
  */
-static const double time_scale = 0.9;
+static const double least_time_variance = 0.15, time_variance = 10, max_time_variance = 1.9 * 1.9;
 const double posterior_time_dof = 4;
 
 /* What is left of the barrier at the mode. */
@@ -115,7 +118,7 @@ static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *
 /* C_c and I_c of each class, and how well its cycles are known. */
 static void time_terms(struct posterior *post, const struct problem *p)
 {
-	double *insn = post->log_insn, *cyc = post->log_cyc;
+	double *insn = post->log_insn, *cyc = post->log_cyc, all = 0;
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		const struct problem_block *block = &p->blocks[b];
@@ -125,13 +128,17 @@ static void time_terms(struct posterior *post, const struct problem *p)
 			cyc[post->class_of[b]] += p->seen_cyc[block->insn0 + i];
 	}
 	for (size_t c = 0; c < post->n_classes; c++) {
-		double unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, n = cyc[c] / unit;
+		double unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, n = cyc[c] / unit,
+		       own = fmin(least_time_variance + time_variance / fmax(insn[c], 1), max_time_variance);
 
 		/* Half a sample more: none seen does not mean no time. */
+		all += cyc[c] + unit / 2;
 		cyc[c] = log(cyc[c] + unit / 2);
 		insn[c] = log(fmax(insn[c], 1));
-		post->scale[c] = sqrt(time_scale * time_scale + 1 / (n + 0.5));
+		post->scale[c] = sqrt(own + 1 / (n + 0.5));
 	}
+	if (p->total_insn > 0)
+		post->mu = log((p->total_cyc > 0 ? p->total_cyc : all) / p->total_insn);
 }
 
 /* Directions that nothing measured settles, shared out over the classes. */
@@ -205,7 +212,6 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		goto out;
 	time_terms(post, p);
 	post->scale_weight = scale_weight(post, eqs);
-	post->mu = p->total_cyc > 0 && p->total_insn > 0 ? log(p->total_cyc / p->total_insn) : 0;
 	*out = post;
 	post = NULL;
 out:
@@ -328,45 +334,6 @@ static double objective(const struct posterior *post, const double *t, double ba
 	return sum;
 }
 
-void posterior_mu(const struct posterior *post, const double *n, const double *weight, double *mean,
-                  double *precision)
-{
-	double sum = 0, sum_w = 1e-6;
-
-	for (size_t c = 0; c < post->n_classes; c++) {
-		double w = weight[c] / (post->scale[c] * post->scale[c]);
-
-		if (n[c] <= 0)
-			continue;
-		sum += w * (post->log_cyc[c] - log(n[c]) - post->log_insn[c]);
-		sum_w += w;
-	}
-	*mean = sum / sum_w;
-	*precision = sum_w;
-}
-
-/* Bring mu to its mode at t: a few rounds of reweighted means. */
-static int settle_mu(struct posterior *post, const double *t)
-{
-	double *n = calloc(2 * post->n_classes + 1, sizeof(*n)), *weight, precision;
-
-	if (!n)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	weight = n + post->n_classes;
-	for (size_t c = 0; c < post->n_classes; c++)
-		n[c] = sparse_dot(&post->n, c, t);
-	for (int round = 0; round < 10; round++) {
-		for (size_t c = 0; c < post->n_classes; c++) {
-			double x = n[c] > 0 ? posterior_time_residual(post, c, n[c]) : 0;
-
-			weight[c] = (posterior_time_dof + 1) / (posterior_time_dof + x * x);
-		}
-		posterior_mu(post, n, weight, &post->mu, &precision);
-	}
-	free(n);
-	return 0;
-}
-
 /* One damped Newton step; returns how much the objective fell. */
 static double newton_step(const struct posterior *post, double barrier, const double *rr, double *t,
                           double *g, double *h, double *trial)
@@ -425,7 +392,6 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	/* A step factors d x d: few of them where d is large, and the chains go the rest of the way. */
 	int max_steps = (int)fmax(4, fmin(60, 2e9 / pow((double)post->n_free + 1, 3)));
 	size_t d = post->n_free;
-	int err = 0;
 	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
 
 	if (!work)
@@ -435,13 +401,10 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	trial = g + d;
 	posterior_normal(post, rr);
 	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
-		for (int step = 0; step < max_steps && err == 0; step++) {
-			if (step % 4 == 0)
-				err = settle_mu(post, t);
-			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3 && step % 4)
+		for (int step = 0; step < max_steps; step++)
+			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3)
 				break;
-		}
 	derivatives(post, t, last_barrier, rr, g, hessian);
 	free(work);
-	return err;
+	return 0;
 }

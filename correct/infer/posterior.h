@@ -13,8 +13,9 @@
  * c are classes of blocks that structure makes run equally often, n_c their
  * executions, I_c their instructions an execution, C_c the cycles seen in
  * them.  The second line is all that cycles say of counts: that the
- * instructions of a region do not differ in cost without limit; mu is their
- * common log cycles per instruction.  It decides only what nothing exact
+ * instructions of a region do not differ in cost without limit; mu is the
+ * scope's log cycles per instruction, long blocks keep nearer to it than short
+ * ones.  It decides only what nothing exact
  * does.  The last line makes it a density of log n_c rather than of n_c, w
  * being the share of the classes that is free to choose: without it the many
  * ways to run much outweigh the few to run little.
@@ -53,13 +54,6 @@ extern const double posterior_time_dof; /* of the T density above */
 /* row . t of a sparse matrix. */
 double sparse_dot(const struct sparse *m, size_t row, const double *t);
 
-/*
- * The common log cycles per instruction, given executions n[n_classes]: its
- * mean, and the precision it is known with, under weight[c] (1 for a normal tail).
- */
-void posterior_mu(const struct posterior *post, const double *n, const double *weight, double *mean,
-                  double *precision);
-
 /* (log n_c I_c - log C_c + mu) / s_c: how unlike the others a class costs. */
 double posterior_time_residual(const struct posterior *post, size_t c, double n);
 
@@ -69,8 +63,6 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 
 /*
  * The mode by damped Newton steps inside f > 0 with a falling log barrier.
- *
- * mu is brought to its own mode on the way.
  *
  * t        in: a point with all flows positive; out: the mode.
  * hessian  out [d][d]: of -log p there, barrier included; positive definite.

@@ -12,7 +12,7 @@ set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches limited two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches limited limited-branches two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -60,6 +60,7 @@ one()
 	branches) how=(-b) methods=(raw path full) ;;
 	timed) how=(-b --core skylake) methods=(raw path full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
+	limited-branches) how=(-b -e "$LIMITED") methods=(path full) ;;
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
 	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;

@@ -297,8 +297,8 @@ static void event_names_of_every_vendor_are_known(void **state)
 
 /*
  * eq. 15 at n = 10^6.  A and C: I = 14, C = 5 000 000 cycles and half a sample
- * of 1000; mu = log 0.5.  s = sqrt(0.81 + 1 / 5000.5) = 0.9001111,
- * x = log(14 10^6 x 0.5 / 5 000 500) / s = 0.3737008; 2.5 log(1 + x^2 / 4) = 0.0857936.
+ * of 1000; mu = log 0.5.  s = sqrt(0.15 + 10 / 14 + 1 / 5000.5) = 0.9297772,
+ * x = log(14 10^6 x 0.5 / 5 000 500) / s = 0.3617772; 2.5 log(1 + x^2 / 4) = 0.0804919.
  * No equation fixes either of two free flows, so w = 2 / 2: log 10^6 = 13.8155106 besides.
  */
 static void the_time_term_prefers_equal_costs(void **state)
@@ -317,7 +317,7 @@ static void the_time_term_prefers_equal_costs(void **state)
 	assert_int_equal(space_new(&p, NULL, &s), 0);
 	assert_int_equal(posterior_new(&p, s, &eqs, &post), 0);
 	assert_int_equal(post->class_of[A], post->class_of[C]);
-	assert_float_equal(posterior_time(post, post->class_of[A], 1e6), 0.0857936 + 13.8155106, 1e-5);
+	assert_float_equal(posterior_time(post, post->class_of[A], 1e6), 0.0804919 + 13.8155106, 1e-5);
 	posterior_free(post);
 	space_free(s);
 }
