@@ -263,6 +263,7 @@ enum { CLIFF_MAX_SWEEPS = 5 };
 struct cliff_sweeps {
 	size_t n, n_tried; /* sweeps that are there; that were begun */
 	bool is_disturbed; /* no sweep was undisturbed: there is but one, and what it says is not to be used */
+	bool is_lost;      /* the change point was elsewhere than where it was looked for: never clean */
 	struct cliff_curve sweep[CLIFF_MAX_SWEEPS];
 	struct cliff_result alone[CLIFF_MAX_SWEEPS]; /* what each says by itself */
 	struct cliff_curve again;                    /* the pressures of every further sweep */

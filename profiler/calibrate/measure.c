@@ -23,7 +23,37 @@ static void pool(const struct cliff_curve *sweeps, size_t n, struct cliff_curve 
 	}
 }
 
-static int first_sweep(const struct cliff_bench *b, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+/* Of a step or bend: it is not where the finer points were laid, so those few it was first seen by were disturbed. */
+static bool is_lost(const struct cliff *c, const struct cliff_curve *whole, const struct cliff_curve *fine)
+{
+	struct cliff_result r;
+	double at;
+
+	if (!fine->n || c->method == CLIFF_FILL || cliff_infer(c, whole, &r) < 0 || r.verdict == CLIFF_ABSENT)
+		return false;
+	at = r.value - c->amount;
+	return at <= fine->pressure[0] || at >= fine->pressure[fine->n - 1];
+}
+
+enum { COARSE_AROUND = 3 };
+
+/* The coarse points around the fine ones are measured again, too: what one of them says once is no better than that. */
+static void add_coarse(const struct cliff *c, const struct cliff_curve *whole, struct cliff_curve *again)
+{
+	int64_t from = (int64_t)again->pressure[0] - COARSE_AROUND * c->step,
+	        to = (int64_t)again->pressure[again->n - 1] + COARSE_AROUND * c->step;
+	size_t n = 0;
+
+	if (c->method == CLIFF_FILL)
+		return;
+	for (size_t i = 0; i < whole->n; i++)
+		if (whole->pressure[i] >= from && whole->pressure[i] <= to)
+			again->pressure[n++] = whole->pressure[i];
+	again->n = n;
+}
+
+static int first_attempt(const struct cliff_bench *b, const struct cliff *c, bool quick,
+                         struct cliff_sweeps *s)
 {
 	struct cliff_curve *whole = &s->sweep[0];
 	int err;
@@ -34,9 +64,25 @@ static int first_sweep(const struct cliff_bench *b, const struct cliff *c, bool 
 	cliff_refine(c, whole, &s->again);
 	err = b->run(b->user, c, &s->again);
 	cliff_curve_join(whole, &s->again);
+	return err;
+}
+
+enum { ATTEMPTS = 3 };
+
+static int first_sweep(const struct cliff_bench *b, const struct cliff *c, bool quick, struct cliff_sweeps *s)
+{
+	int err = 0;
+
+	s->is_lost = true;
+	for (unsigned i = 0; i < ATTEMPTS && s->is_lost && err == 0; i++) {
+		err = first_attempt(b, c, quick, s);
+		s->is_lost = err == 0 && is_lost(c, &s->sweep[0], &s->again);
+	}
 	/* Without a change point there is nothing that would be nearer to the answer than the rest. */
 	if (!s->again.n)
-		s->again = *whole;
+		s->again = s->sweep[0];
+	else
+		add_coarse(c, &s->sweep[0], &s->again);
 	return err;
 }
 
@@ -95,7 +141,8 @@ static int conclude(const struct cliff *c, bool quick, struct cliff_sweeps *s)
 	cliff_agree(s->alone, s->n, &s->result);
 	if (s->is_disturbed)
 		s->result.verdict = CLIFF_NOISY;
-	else if (s->n < how_many(c, quick).fewest && s->n < 2 && s->result.verdict == CLIFF_CLEAN)
+	else if (s->result.verdict == CLIFF_CLEAN &&
+	         (s->is_lost || (s->n < how_many(c, quick).fewest && s->n < 2)))
 		s->result.verdict = CLIFF_WEAK;
 	return 0;
 }

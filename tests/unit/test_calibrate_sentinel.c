@@ -387,6 +387,44 @@ static void disturbed_sweeps_count_only_where_there_is_no_other(void **state)
 	free(s);
 }
 
+/* A window of 443 beside memory that is slow for a while: coarse points 400 and 420 of the first so many runs. */
+static int slow_memory(void *user, const struct cliff *c, struct cliff_curve *curve)
+{
+	unsigned *left = user;
+
+	for (size_t i = 0; i < curve->n; i++) {
+		uint32_t p = curve->pressure[i];
+
+		curve->response[i] = p + c->amount <= 443 ? 700 : 1280;
+		if (*left && (p == 400 || p == 420))
+			curve->response[i] = p == 400 ? 1700 : 1320;
+		curve->spread[i] = 10;
+	}
+	*left -= *left > 0;
+	return 0;
+}
+
+static void a_change_point_that_was_a_disturbance_is_looked_for_again(void **state)
+{
+	const struct cliff *c = cliff_find("rob");
+
+	(void)state;
+	/* A first sweep is two runs, and there are three attempts at it. */
+	for (unsigned disturbed = 0; disturbed <= 6; disturbed++) {
+		unsigned left = disturbed;
+		const struct cliff_bench b = { slow_memory, &left, { 48, 1024, 32768 } };
+		struct cliff_sweeps *s = calloc(1, sizeof(*s));
+
+		assert_non_null(s);
+		while (!cliff_sweeps_settled(c, s, true))
+			assert_int_equal(cliff_sweep(&b, c, true, s), 0);
+		if (s->result.verdict == CLIFF_CLEAN)
+			assert_float_equal(s->result.value, 443, 1);
+		assert_true(disturbed > 4 || s->result.verdict == CLIFF_CLEAN);
+		free(s);
+	}
+}
+
 struct tally {
 	unsigned clean, wrong, noisy;
 };
@@ -478,6 +516,7 @@ int main(void)
 		cmocka_unit_test(more_than_was_learnt_ends_it_at_once),
 		cmocka_unit_test(samples_that_do_not_count_are_bounded),
 		cmocka_unit_test(disturbed_sweeps_count_only_where_there_is_no_other),
+		cmocka_unit_test(a_change_point_that_was_a_disturbance_is_looked_for_again),
 		cmocka_unit_test(nothing_false_is_clean_beside_a_neighbour),
 		cmocka_unit_test(without_looks_it_would_be),
 	};
