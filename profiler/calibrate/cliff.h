@@ -31,11 +31,10 @@ enum cliff_shape {
 	CLIFF_CHASE,   /* a pointer chase over p KB, CLIFF_CHASE_LOADS at a time */
 	CLIFF_CALLS,   /* p nested calls and returns */
 	CLIFF_PATTERN, /* the snippet, which repeats itself after p turns; the setup has p as {n} */
-	CLIFF_PATH,    /* the base, p times the snippet, what is behind it */
 	CLIFF_PAIR,    /* CLIFF_PAIRS times: the base for p = 0, the snippet for p = 1 */
 };
 
-enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32, CLIFF_LEARN = 12, CLIFF_PATHS = 2000 };
+enum { CLIFF_GROUPS = 16, CLIFF_CHASE_LOADS = 32, CLIFF_PAIRS = 32, CLIFF_LEARN = 12 };
 
 /* What is inferred from the curve; a is `amount` of the row. */
 enum cliff_method {
@@ -73,10 +72,10 @@ struct cliff {
 	uint16_t from, to, step;
 	double amount;       /* see enum cliff_method */
 	const char *setup;   /* run once, before the loop; may be NULL */
-	const char *base;    /* of a pair: without the feature; of CLIFF_PATH: see there */
+	const char *base;    /* of a pair: without the feature */
 	const char *snippet; /* see asm_text; of CLIFF_MISSES: the filler */
-	const char *
-	        miss; /* of CLIFF_MISSES: the miss and what hangs on it, {w} walks; NULL: "mov {w},[{w}]"; of CLIFF_PATH: what is behind */
+	const char
+	        *miss; /* of CLIFF_MISSES: the miss and what hangs on it, {w} walks; NULL: "mov {w},[{w}]" */
 	const char *behind;     /* a capacity that the fillers use up too, see cliff_attribute; may be NULL */
 	uint8_t behind_percent; /* how near its place is the same place */
 	const char *params;     /* keys of the core file that it speaks of, separated by blanks; "" = none */

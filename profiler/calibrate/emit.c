@@ -76,15 +76,6 @@ static int emit_misses(struct asm_buf *b, const struct cliff *c, uint32_t p)
 	return err;
 }
 
-static int emit_path(struct asm_buf *b, const struct cliff *c, uint32_t p)
-{
-	int err = asm_text(b, c->base, 0);
-
-	if (err == 0)
-		err = repeat(b, c->snippet, p, false);
-	return err < 0 ? err : asm_text(b, c->miss, 0);
-}
-
 /* The functions lie ahead of the loop's code: first[k] calls first[k - 1]. */
 static int emit_functions(struct asm_buf *b, uint32_t depth, size_t *outermost)
 {
@@ -121,8 +112,6 @@ static int emit_body(struct asm_buf *b, const struct cliff *c, uint32_t p, size_
 		return asm_text(b, c->snippet, 0);
 	case CLIFF_CALLS:
 		return asm_branch(b, "call", outermost);
-	case CLIFF_PATH:
-		return emit_path(b, c, p);
 	case CLIFF_PAIR:
 		return repeat(b, p ? c->snippet : c->base, CLIFF_PAIRS, true);
 	}
@@ -148,8 +137,6 @@ static uint64_t warm_iterations(const struct cliff *c, uint32_t p)
 {
 	if (c->shape == CLIFF_PATTERN)
 		return (uint64_t)p * CLIFF_LEARN;
-	if (c->shape == CLIFF_PATH)
-		return CLIFF_PATHS;
 	return c->shape == CLIFF_CHASE ? (uint64_t)p * 1024 / CODE_LINE / CLIFF_CHASE_LOADS + 1 : 40;
 }
 

@@ -14,7 +14,6 @@ enum {
 	CHASE_TURNS = 512, /* measured */
 	PATTERN_LEARN = 4, /* a trace of more would take more memory than it is worth */
 	PATTERN_REPEATS = 2,
-	PATH_TURNS = 1000, /* with a branch at random in each */
 	HUGE_PAGE_KB = 2048,
 	FAR_SHIFT = 36, /* every point has memory of its own */
 };
@@ -113,9 +112,6 @@ static size_t turns_of(const struct cliff *c, uint32_t p, const struct cliff_cod
 	case CLIFF_PATTERN:
 		*settle = (size_t)PATTERN_LEARN * p;
 		return *settle + (size_t)PATTERN_REPEATS * p;
-	case CLIFF_PATH:
-		*settle = code->warm_iterations;
-		return code->warm_iterations + PATH_TURNS;
 	case CLIFF_CHASE:
 		*settle = code->warm_iterations;
 		return code->warm_iterations + CHASE_TURNS;
@@ -140,8 +136,7 @@ static int trace(struct cliff_model *m, struct course *course, struct point *p)
 		                .arg = { turns, (uint64_t)(uintptr_t)m->arena->state },
 		                .max_insns = UINT64_C(1) << 30 };
 	p->parts = m->code.parts;
-	p->trace.regular = course->cliff->shape != CLIFF_CHASE && course->cliff->shape != CLIFF_PATTERN &&
-	                   course->cliff->shape != CLIFF_PATH;
+	p->trace.regular = course->cliff->shape != CLIFF_CHASE && course->cliff->shape != CLIFF_PATTERN;
 	err = walk_x86(course->replay, &w, &p->trace);
 	return err < 0 ? sp_fail_prefix(err, "cliff %s", course->cliff->name) : 0;
 }

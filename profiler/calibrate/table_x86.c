@@ -37,8 +37,6 @@
 #define PRESENT .unit = "yes/no", .method = CLIFF_PRESENCE, .integer = true
 
 #define TWELVE(text) text text text text text text text text text text text text
-/* No more than two jumps to a line of code. */
-#define NOPS_30 TWELVE("nop; ") TWELVE("nop; ") "nop; nop; nop; nop; nop; nop; "
 /* Multiplication makes the numbers: no table of them that a predictor could learn by heart. */
 #define BRANCH_ON(what) "imul r15,r10; " TWELVE("add r15,r11; ") "test " what "," what "; js @; nop; @:"
 
@@ -207,19 +205,9 @@ static const struct cliff cliffs[] = {
 	  .snippet = "inc r9; cmp r9,r10; cmove r9,r11; lea rax,[r9+rbx]; imul rax,rax; imul rax,rbx; ror "
 	             "rax,29; "
 	             "imul rax,rax; add rax,rbx; imul rax,rax; test rax,rax; js @; nop; @:",
-	  /* Not fitted: the number of entries of a table is a power of two, and the curve too flat to tell two near ones apart. */
+	  /* Not fitted: the entries of a table are a power of two, and the curve is too flat to tell two near ones apart. */
 	  .params = "",
 	  .isolates = "directions at random that repeat themselves: how long a pattern is known by heart" },
-
-	{ "branch-history", .cls = CLIFF_CAPACITY, .unit = "branches", .shape = CLIFF_PATH,
-	  .method = CLIFF_KNEE, .integer = true, .from = 8, .to = 256, .step = 8, .amount = 1,
-	  .setup = "mov r10,1566083941; or r15,rbx",
-	  .base = "imul r15,r10; test r15,r15; js @; nop; @:", .snippet = "jmp @; " NOPS_30 "@:",
-	  .miss = "mov rax,r15; " TWELVE("add rax,r11; ") TWELVE("add rax,r11; ")
-	          TWELVE("add rax,r11; ") "test rax,rax; js @; nop; @:",
-	  .params = "predictor_history",
-	  .isolates = "jumps between two branches that go the same way, at random: how long the second one "
-	              "knows" },
 
 	/* special */
 	{ "mispredict", PAIR(BRANCH_ON("r11"), BRANCH_ON("r15")), .setup = "mov r10,1566083941; or r15,rbx",
