@@ -36,6 +36,12 @@ static const double max_r_hat = 1.1;
  */
 static const double stack_stretch = 1.25;
 
+/*
+ * Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss
+ * because of those.  Gross misses are another matter: there the totals come first all the same.
+ */
+static const double not_helped = 0.7, small_miss = 9;
+
 /* Work a region may cost: about two seconds of a core. */
 static const double max_cost = 2e9;
 
@@ -577,12 +583,14 @@ static int alone(struct full *fu, size_t first, double *square)
  * exact ones are right, and the newcomers' noise is raised until the totals
  * are met again.  Newcomers to be judged have their noise raised further, to
  * their own error: how much worse they fit beside the exact ones than alone,
- * over the directions that those fix.
+ * over the directions that those fix.  Where less belief in newcomers does not
+ * bring the exact ones nearer, those contradict one another or the bounds of
+ * the flow by as much: it is their noise then.
  */
 static int admit(struct full *fu, size_t first, bool judge)
 {
 	size_t n = fu->eqs.n, d = fu->space->n_free;
-	double fixed = (double)(fu->n_exact < d ? fu->n_exact : d), base = 0;
+	double fixed = (double)(fu->n_exact < d ? fu->n_exact : d), base = 0, before = INFINITY, raised = 1;
 	int err = judge && n > first && fu->n_exact > 1 ? alone(fu, first, &base) : 0;
 
 	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
@@ -593,10 +601,17 @@ static int admit(struct full *fu, size_t first, bool judge)
 			break;
 		square = judge ? (mean_square(fu, first, n) * (double)(n - first) - base) / fixed : 0;
 		exact = mean_square(fu, 0, fu->n_exact);
+		if (!judge && exact > 2 && exact < small_miss && exact > not_helped * before) {
+			raise_noise(fu, first, n, 1 / raised);
+			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
+			break;
+		}
+		before = exact;
 		factor = sqrt(fmax(fmax(square, 1), exact > 2 ? 2 * exact : 1));
 		if (factor < 1.2)
 			break;
 		raise_noise(fu, first, n, factor);
+		raised = factor;
 		base /= factor * factor;
 	}
 	return err < 0 ? err : mode_of(fu, n);
