@@ -67,7 +67,7 @@ struct solution {
 	uint32_t n_free, n_rank;
 	struct flow_loops *loops;               /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
-	bool averaged; /* of all its blocks, without a flow (eq. 25) */
+	bool averaged;                          /* of all its blocks, without a flow (eq. 25) */
 	uint8_t evidence;                       /* enum profile_evidence bits */
 	enum problem_verdict verdict;
 	char why[200]; /* one sentence behind a verdict that isn't OK, else "" */

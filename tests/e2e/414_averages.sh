@@ -24,6 +24,7 @@ C
 	done
 	echo 'int main(void) { int s = 1; for (int i = 0; i < 250; i++) {'
 	for ((i = 0; i < functions; i++)); do echo "s = f$i(s);"; done
+	# shellcheck disable=SC2028 # the C is to have the backslash
 	echo '} return printf("%d\n", s) < 0; }'
 } | build many -O1
 
