@@ -207,8 +207,27 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 	return sum / (double)r->stacks.n;
 }
 
+/* How stacks are weighed. */
+enum weighing { BY_CYCLES, BY_NEWEST, BY_NEWEST_OF_INSNS };
+
+static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
+                 float *weight)
+{
+	/* Long phases have their share of instructions to begin with: only what a skid reaches is to be undone. */
+	static const struct path_back near = { .rounds = 3, .insns = true };
+
+	switch (how) {
+	case BY_CYCLES:
+		return path_weigh_by_cycles(s, r, n_edges, weight);
+	case BY_NEWEST_OF_INSNS:
+		return path_weigh_back(s, r, n_edges, &near, weight);
+	default:
+		return path_weigh_by_newest(s, r, n_edges, weight);
+	}
+}
+
 /* In a scope of total_insn.  Positive when it says something. */
-static int estimate(const struct path *s, const struct scope_stacks *r, bool by_cycles,
+static int estimate(const struct path *s, const struct scope_stacks *r, enum weighing how,
                     const struct space *space, double total_insn, struct estimate *out)
 {
 	size_t n_edges = space->n_edges, d = space->n_free;
@@ -226,8 +245,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, bool by_
 	}
 	one.edge = mean.edge + n_edges;
 	unweighed.edge = one.edge + n_edges;
-	err = by_cycles ? path_weigh_by_cycles(s, r, n_edges, weight)
-	                : path_weigh_by_newest(s, r, n_edges, weight);
+	err = weigh(s, r, n_edges, how, weight);
 	if (err < 0)
 		goto out;
 	for (size_t i = 0; i < r->stacks.n; i++) {
@@ -240,7 +258,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, bool by_
 	err = scatter(s, r, weight, space, &mean, out->cov, &one);
 	if (err < 0)
 		goto out;
-	regularise(out->cov, space, &mean, &unweighed, by_cycles ? &left_by_cycles : &left_by_newest,
+	regularise(out->cov, space, &mean, &unweighed, how == BY_CYCLES ? &left_by_cycles : &left_by_newest,
 	           r->stacks.n, mean_weight(r, weight));
 	scale = total_insn / mean.insn;
 	for (size_t k = 0; k < d; k++)
@@ -356,40 +374,73 @@ static int stacks_of(const struct scope_stacks *r, bool of_cycles, struct scope_
 	return 0;
 }
 
+/* An estimate to be made: of which stacks, weighed how. */
+struct plan {
+	enum { OF_ALL, OF_CYCLES, OF_INSNS } of;
+	enum weighing how;
+};
+
+/* Returns how many there are to be joined. */
+static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan plan[2])
+{
+	size_t n_insns = 0;
+
+	if (path_has_cycles(r)) {
+		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
+		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST };
+		return d <= MAX_JOINED ? 2 : 1;
+	}
+	for (size_t i = 0; i < r->stacks.n; i++)
+		n_insns += r->stacks.v[i].cyc <= 0;
+	plan[0] = (struct plan){ OF_ALL, BY_NEWEST };
+	/* Where cycles lead a group there are none, or nearly. */
+	if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
+		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS };
+	return 1;
+}
+
+static int estimate_of(const struct path *s, size_t scope, const struct plan *plan, const struct space *space,
+                       struct estimate *out)
+{
+	const struct scope_stacks *r = &s->scopes[scope];
+	double total_insn = s->in.problems[scope]->total_insn;
+	struct scope_stacks part = { 0 };
+	int err = estimate_init(out, space->n_free);
+
+	if (err == 0 && plan->of == OF_ALL)
+		return estimate(s, r, plan->how, space, total_insn, out);
+	if (err == 0)
+		err = stacks_of(r, plan->of == OF_CYCLES, &part);
+	if (err == 0)
+		err = estimate(s, &part, plan->how, space, total_insn, out);
+	vec_fini(&part.stacks);
+	return err;
+}
+
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
-	const struct scope_stacks *r = &s->scopes[scope];
-	bool has_cycles = path_has_cycles(r);
-	struct scope_stacks part[2] = { 0 };
+	struct plan plan[2];
 	struct estimate e[2] = { 0 };
-	size_t d = space->n_free, n = 0;
-	int err = d ? 0 : 1;
+	size_t d = space->n_free, n_plans = plan_estimates(&s->scopes[scope], d, plan), n = 0;
+	int err = 0;
 
-	for (int i = 0; i < 2 && err == 0; i++) {
-		if (i == 1 && (!has_cycles || d > MAX_JOINED))
-			break;
-		err = has_cycles ? stacks_of(r, i == 0, &part[i]) : 0;
-		if (err == 0)
-			err = estimate_init(&e[n], d);
-		if (err == 0)
-			err = estimate(s, has_cycles ? &part[i] : r, has_cycles && i == 0, space,
-			               s->in.problems[scope]->total_insn, &e[n]);
+	for (size_t i = 0; d && i < n_plans && err == 0; i++) {
+		err = estimate_of(s, scope, &plan[i], space, &e[n]);
 		if (err > 0) {
 			n++;
 			err = 0;
-		} else
+		} else {
 			estimate_fini(&e[n]);
+		}
 	}
 	if (err == 0 && n == 2)
 		err = join(&e[0], &e[1], d);
 	if (err == 0 && n)
 		err = add_rows(space, &e[0], out);
-	for (int i = 0; i < 2; i++) {
-		vec_fini(&part[i].stacks);
-		estimate_fini(&e[i]);
-	}
-	return err < 0 ? err : 0;
+	estimate_fini(&e[0]);
+	estimate_fini(&e[1]);
+	return err;
 }
 
 int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out)

@@ -43,8 +43,8 @@ check 'slow was far off and is near' grep -qx 'slow weak True True True' rows
 check 'quick was far off and is near' grep -qx 'quick weak True True True' rows
 "$SKIDPROF" report -i m.data --why slow >why 2>err
 check 'why says how it is known' grep -q 'weak: averaged along branch records, not solved: ' why
-"$SKIDPROF" report -i m.data --format json >1 2>err && "$SKIDPROF" report -i m.data --format json >2 2>err
-check 'the same bits again' cmp -s 1 2
+"$SKIDPROF" report -i m.data --format json >once 2>err && "$SKIDPROF" report -i m.data --format json >twice 2>err
+check 'the same bits again' cmp -s once twice
 
 "$SKIDPROF" record --pmu sim -q --no-branches -o n.data --truth n.truth ./many >/dev/null 2>err
 "$SKIDPROF" report -i n.data --format json 2>err | grep -c averaged >count

@@ -189,10 +189,10 @@ static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state
 	double f[4];
 
 	for (int i = 0; i < 200; i++) {
-		show(b, 0, sb, 3);
-		show(b, 0, sa, 3);
+		show(b, CYC, sb, 3);
+		show(b, CYC, sa, 3);
 		for (int k = 0; k < 5; k++)
-			show(b, 0, sp, 3);
+			show(b, CYC, sp, 3);
 	}
 	opts.n_keep = 1; /* draw 0: the average itself */
 	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
@@ -202,12 +202,39 @@ static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state
 	/*
 	 * Weight w of p so that newest A-C : C-A is as in the older pieces,
 	 * where p gives C-A, b gives A-C and a gives C-A: 5 w : 2 = 1 : (5 w + 1),
-	 * whose fixed point is 5 w = 1.  20 rounds and a prior of one stack in 1400: to 1%.
+	 * whose fixed point is 5 w = 1.
 	 */
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 1000, 10);
 	assert_float_equal(f[A_TO_C], 1000, 10);
 	assert_float_equal(f[C_TO_A], 2000, 20);
+}
+
+/*
+ * The same of samples of instructions: eq. 14 is begun with branches for instructions and left after 3 rounds.
+ * Newest A-C: 5 stacks with 2 branches in 23 instructions each, 10 / 23; newest C-A: 2 stacks, 4 branches in 43,
+ * 2 x 4 / 43.  A-C leads to C-A; C-A to either, half each:
+ *   A-C 0.4348 0.0930 0.2639 0.1785,  C-A 0.1860 0.5278 0.3569 0.4424
+ * p counts 0.1785 / 5 against a's and b's 0.4424 / 2: 0.1614.  A-B 1.8069 and C-A 3.8069 in 61.56.
+ */
+static void samples_of_instructions_are_weighed_by_three_rounds(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
+	                       sa[] = { back, back, past };
+	double f[4];
+
+	for (int i = 0; i < 200; i++) {
+		show(b, INSN, sb, 3);
+		show(b, INSN, sa, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, INSN, sp, 3);
+		/* Those of cycles are left out beside them. */
+		show(b, CYC, sp, 3);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 33000 * 1.80685 / 61.5576, 0.1);
+	assert_float_equal(f[C_TO_A], 33000 * 3.80685 / 61.5576, 0.1);
 }
 
 /*
@@ -328,10 +355,10 @@ static void what_weighing_changed_widens_the_interval(void **state)
 	size_t first = 0;
 
 	for (int i = 0; i < 200; i++) {
-		show(b, 0, sb, 3);
-		show(b, 0, sa, 3);
+		show(b, CYC, sb, 3);
+		show(b, CYC, sa, 3);
 		for (int k = 0; k < 5; k++)
-			show(b, 0, sp, 3);
+			show(b, CYC, sp, 3);
 	}
 	assert_int_equal(evidence_finish(b->ev), 0);
 	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
@@ -583,6 +610,7 @@ int main(void)
 		TEST(a_stack_tells_the_edges_between_its_branches),
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
+		TEST(samples_of_instructions_are_weighed_by_three_rounds),
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
 		TEST(one_burst_does_not_draw_all_others_to_itself),
 		TEST(the_older_half_of_a_burst_is_left_out),
