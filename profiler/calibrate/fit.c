@@ -11,7 +11,13 @@
 #include "profiler/base/vec.h"
 #include "profiler/calibrate/knob.h"
 
-enum { PASSES = 3, GUESSES = 4, MAX_TRIES = 60, MAX_KEY = 48 };
+enum {
+	PASSES = 3,
+	GUESSES = 4,
+	MAX_TRIES = 60,
+	FEW_TRIES = 8, /* where one takes seconds: walks over what the last cache holds, and twice that */
+	MAX_KEY = 48,
+};
 
 /* What a weak row says beside a clean one. */
 static const double WEAK_WEIGHT = 0.1;
@@ -107,7 +113,7 @@ struct search {
 	const struct knob *knob;
 	struct sim_config best;
 	double cost;
-	int tries;
+	int tries, max_tries;
 	int64_t tried[MAX_TRIES];
 };
 
@@ -123,7 +129,7 @@ static int try_value(void *user, int64_t v)
 	for (int i = 0; i < s->tries; i++)
 		if (s->tried[i] == v)
 			return 0;
-	if (s->tries == MAX_TRIES)
+	if (s->tries == s->max_tries)
 		return 0;
 	s->tried[s->tries++] = v;
 	if (!knob_set(s->knob, &c, v))
@@ -183,7 +189,7 @@ static int walk_downhill(struct search *s)
 {
 	bool moved = true;
 
-	while (moved && s->tries < MAX_TRIES) {
+	while (moved && s->tries < s->max_tries) {
 		moved = false;
 		for (int sign = -1; sign <= 1; sign += 2) {
 			int64_t step = sign;
@@ -200,9 +206,20 @@ static int walk_downhill(struct search *s)
 	return 0;
 }
 
+/* The rows of a key decide what one try of it costs. */
+static int tries_of(const struct fit *f, const char *key)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (speaks_of(f->rows[i].cliff, key) && f->rows[i].cliff->is_shared)
+			return FEW_TRIES;
+	return MAX_TRIES;
+}
+
 static int turn(const struct fit *f, const char *key, const struct knob *knob, bool *moved)
 {
-	struct search s = { .f = f, .key = key, .knob = knob, .best = *f->config };
+	struct search s = {
+		.f = f, .key = key, .knob = knob, .best = *f->config, .max_tries = tries_of(f, key)
+	};
 	int64_t before = knob_get(knob, f->config);
 	int err;
 
