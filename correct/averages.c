@@ -55,18 +55,6 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 	return whole_sample(s->whole, &seen);
 }
 
-/* Where a block of the graph stands among those wanted. */
-static size_t *columns_of(const struct work *w, const uint8_t *wanted)
-{
-	size_t *column = calloc(w->graph->n_blocks + 1, sizeof(*column)), n = 0;
-
-	for (size_t b = 0; column && b < w->graph->n_blocks; b++) {
-		column[b] = n;
-		n += wanted[b];
-	}
-	return column;
-}
-
 /* A reason why counts are raw, without saying that they are. */
 static int reason_length(const char *why)
 {
@@ -78,7 +66,7 @@ static int reason_length(const char *why)
 	return (int)(n < 150 ? n : 150);
 }
 
-static int replace(struct work *w, size_t r, const float *draws, size_t n_columns, const size_t *column)
+static int replace(struct work *w, size_t r, const struct whole *whole, const float *draws, size_t n_columns)
 {
 	struct problem *p = w->problems[r];
 	struct solution *sol = &w->solutions[r];
@@ -94,7 +82,7 @@ static int replace(struct work *w, size_t r, const float *draws, size_t n_column
 		return err;
 	for (size_t i = 0; i < N_DRAWS; i++)
 		for (size_t b = 0; b < p->n_blocks; b++) {
-			float n = draws[i * n_columns + column[p->blocks[b].graph_block]];
+			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
 
 			sol->draws[i * p->n_blocks + b] = n;
 			insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
@@ -118,9 +106,8 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 {
 	struct showing s = { 0 };
 	float *draws = malloc((N_DRAWS * n_columns + 1) * sizeof(*draws));
-	size_t *column = columns_of(w, wanted);
-	int err = draws && column ? whole_begin(w->rec, w->graph, wanted, &s.whole)
-	                          : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
+	int err = draws ? whole_begin(w->rec, w->graph, wanted, &s.whole)
+	                : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
 
 	if (err == 0)
 		err = recording_each(w->rec, "averaging branch records", show, &s);
@@ -128,11 +115,10 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 		err = whole_draws(s.whole, total_of(w), w->opts->seed, N_DRAWS, draws);
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
 		if (is_wanted(w, r))
-			err = replace(w, r, draws, n_columns, column);
+			err = replace(w, r, s.whole, draws, n_columns);
 	whole_end(s.whole);
 	pairs_fini(&s.counters);
 	free(draws);
-	free(column);
 	if (err == -SP_EDOMAIN) {
 		sp_debug("no averages: %s", sp_error_text());
 		return 0;

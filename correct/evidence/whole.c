@@ -103,6 +103,11 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 	return 0;
 }
 
+size_t whole_column(const struct whole *w, uint32_t block)
+{
+	return (size_t)w->column[block];
+}
+
 /* ---- stacks ---- */
 
 /* The blocks from `start` to the branch at `from`: neighbours, as the code ran straight on. */
@@ -150,7 +155,8 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 		piece.scope = 0;
 		run = find_run(w->path.in.graph, start, from);
 	}
-	piece.n_insn = (uint32_t)(run.n_insn + 0.5);
+	/* In a damaged file one may be as long as the address space. */
+	piece.n_insn = (uint32_t)fmin(run.n_insn + 0.5, UINT32_MAX);
 	if (vec_push(&w->runs, run) < 0)
 		return -SP_ENOMEM;
 	return vec_push(&w->path.all, piece);

@@ -26,6 +26,9 @@ int whole_sample(struct whole *w, const struct sample_seen *seen);
  */
 int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
 
+/* Where a block that is wanted stands in a row of draws. */
+size_t whole_column(const struct whole *w, uint32_t block);
+
 void whole_end(struct whole *w);
 
 #endif

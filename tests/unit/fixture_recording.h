@@ -28,6 +28,15 @@ struct hand_event {
 	bool group_read, branches;
 };
 
+/* A sample of 1000 events, of the one task there is, with a stack of branches, newest first. */
+static inline struct pd_record hand_stack(int event, const struct pd_branch *stack, size_t n)
+{
+	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1, .event = event };
+
+	r.sample = (struct pd_sample){ .period = 1000, .branches = stack, .n_branches = n };
+	return r;
+}
+
 static inline struct recording *recording_by_hand(const struct hand_event *events, size_t n)
 {
 	char path[] = "/tmp/recording.XXXXXX";

@@ -70,10 +70,9 @@ static int teardown(void **state)
 /* A sample of an event with a stack, newest first. */
 static void show(struct bench *b, int event, const struct pd_branch *stack, size_t n)
 {
-	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1, .event = event };
+	struct pd_record r = hand_stack(event, stack, n);
 	struct sample_seen s = { .rec = b->rec, .record = &r };
 
-	r.sample = (struct pd_sample){ .period = 1000, .branches = stack, .n_branches = n };
 	assert_int_equal(evidence_sample(b->ev, &s), 0);
 }
 
