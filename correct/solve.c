@@ -12,6 +12,7 @@
 
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
+#include "correct/infer/interior.h"
 #include "correct/work.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -31,6 +32,9 @@ static const double max_beside = 0.02;
 
 /* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
+
+/* Free flows and edges a region may have: with stacks there are as many equations as flows. */
+enum { MAX_FREE = 1200, MAX_FREE_STACKS = 800, MAX_EDGES = 10000 };
 
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
@@ -71,6 +75,17 @@ int solve_judge_totals(const struct equations_shown *shown, double total)
 	return 0;
 }
 
+int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
+{
+	size_t n_free, max = stacks ? MAX_FREE_STACKS : MAX_FREE;
+	int err = space_size(p, usable, &n_free);
+
+	if (err < 0 || (n_free <= max && p->n_edges <= MAX_EDGES))
+		return err;
+	return sp_fail(SP_EDOMAIN, "too large to be solved: %zu blocks with %zu free flows%s", p->n_blocks,
+	               n_free, stacks ? "" : "; branch records (-b) would show what of it ran");
+}
+
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
@@ -78,8 +93,10 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	double *f = calloc(p->n_edges + 1, sizeof(*f));
 	struct equations eqs = { 0 };
 	struct space *space = NULL;
-	int err = usable && f ? space_interior(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = usable && f ? interior_find(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
 
+	if (err == 0)
+		err = solve_judge_size(p, usable, w->sums.branch_records);
 	if (err == 0)
 		err = space_new(p, usable, &space);
 	if (err == 0)

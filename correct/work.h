@@ -46,6 +46,16 @@ int solve_scopes(struct work *w, struct evidence *ev);
 int solve_judge_totals(const struct equations_shown *shown, double total);
 
 /*
+ * Is a region too large?  Told before time is spent, which grows with the
+ * third power of the free flows: about ten seconds of a core at the most that
+ * are allowed.  usable[E] as interior_find() tells; stacks: branch records,
+ * which are as many equations as free flows.
+ *
+ * Returns 0, -SP_EDOMAIN where it is, -SP_ENOMEM.
+ */
+int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
+
+/*
  * Add scopes up into one solution a region: executions of a block are the sum
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */

@@ -10,7 +10,7 @@
 #include "correct/infer/space.h"
 
 /*
- * interior  [E] a circulation with all usable edges positive (space_interior).
+ * interior  [E] a circulation with all usable edges positive (interior_find).
  * eqs   everything known about the region's flow, |E| (eq. 3) included.
  * out   draws of block executions; edge flows; diagnostics; verdict.
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/infer/space.h"
 
-#include <glpk.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,38 +10,68 @@
 /* Entries of balance rows are small integers; what is below this is rounding. */
 static const double tiny = 1e-9;
 
-/* A linear program that takes longer is a region too large to be solved. */
-enum { MAX_LP_MS = 10000 };
+/* Rows of calls, which follow those of blocks: row_of[B], 0 for a block that doesn't call. */
+static size_t number_calls(const struct problem *p, const bool *usable, uint32_t *row_of)
+{
+	size_t n = 0;
 
-/*
- * The balance of each block (in minus out) and of each call (CALL minus RET
- * edges of the same call), in rows of E + 0 columns.  Recursive regions don't
- * match calls: a return may belong to an outer activation.
- */
+	/* In recursive regions calls are not matched: a return may belong to an outer activation. */
+	for (size_t e = 0; e < p->n_edges && !p->region->recursive; e++) {
+		int32_t call = p->edges[e].call;
+
+		if (p->edges[e].kind == FLOW_CALL && call >= 0 && (!usable || usable[e]) && !row_of[call])
+			row_of[call] = (uint32_t)(p->n_blocks + n++);
+	}
+	return n;
+}
+
+/* The balance of each block (in minus out) and of each call (CALL minus RET edges of the same call): rows of E columns. */
 static double *balance_rows(const struct problem *p, const bool *usable, size_t *n_rows)
 {
-	size_t n_blocks = p->n_blocks, n_edges = p->n_edges;
-	size_t n = p->region->recursive ? n_blocks : 2 * n_blocks;
-	double *a = calloc(n * n_edges + 1, sizeof(*a));
+	size_t n_edges = p->n_edges;
+	uint32_t *row_of = calloc(p->n_blocks + 1, sizeof(*row_of));
+	double *a = NULL;
 
-	if (!a)
-		return NULL;
-	for (size_t e = 0; e < n_edges; e++) {
+	if (row_of) {
+		*n_rows = p->n_blocks + number_calls(p, usable, row_of);
+		a = calloc(*n_rows * n_edges + 1, sizeof(*a));
+	}
+	for (size_t e = 0; a && e < n_edges; e++) {
 		const struct problem_edge *edge = &p->edges[e];
 
 		if (usable && !usable[e])
 			continue;
 		a[edge->from * n_edges + e] -= 1;
 		a[edge->to * n_edges + e] += 1;
-		if (p->region->recursive || edge->call < 0)
+		if (edge->call < 0 || !row_of[edge->call])
 			continue;
 		if (edge->kind == FLOW_CALL)
-			a[(n_blocks + (size_t)edge->call) * n_edges + e] += 1;
+			a[row_of[edge->call] * n_edges + e] += 1;
 		else if (edge->kind == FLOW_RET)
-			a[(n_blocks + (size_t)edge->call) * n_edges + e] -= 1;
+			a[row_of[edge->call] * n_edges + e] -= 1;
 	}
-	*n_rows = n;
+	free(row_of);
 	return a;
+}
+
+int space_size(const struct problem *p, const bool *usable, size_t *n_free)
+{
+	uint32_t *row_of = calloc(2 * p->n_blocks + 1, sizeof(*row_of)), *in = row_of + p->n_blocks;
+	size_t n_edges = 0, n_rows;
+
+	if (!row_of)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	n_rows = number_calls(p, usable, row_of);
+	for (size_t e = 0; e < p->n_edges; e++) {
+		if (usable && !usable[e])
+			continue;
+		n_edges++;
+		n_rows += !in[p->edges[e].to];
+		in[p->edges[e].to] = 1;
+	}
+	*n_free = n_edges && n_edges + 1 > n_rows ? n_edges + 1 - n_rows : 0;
+	free(row_of);
+	return 0;
 }
 
 /*
@@ -143,90 +172,4 @@ void space_flow(const struct space *s, const double *t, double *f)
 			sum += row[k] * t[k];
 		f[e] = sum;
 	}
-}
-
-/*
- * Maximise sum s_e with f_e - s_e >= 0, 0 <= s_e <= 1 over circulations f.
- * They form a cone, so every edge that can be positive reaches s_e = 1 in
- * one common solution, and the others stay at 0.
- */
-static int fill_program(glp_prob *lp, const struct problem *p)
-{
-	size_t n_edges = p->n_edges, n_rows = 0, n = 0;
-	double *a = balance_rows(p, NULL, &n_rows);
-	size_t max_terms = 4 * n_edges + 2 * n_edges + 1;
-	int *row = calloc(max_terms + 1, sizeof(*row)), *col = calloc(max_terms + 1, sizeof(*col));
-	double *value = calloc(max_terms + 1, sizeof(*value));
-	int err = 0;
-
-	if (!a || !row || !col || !value) {
-		err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", n_edges);
-		goto out;
-	}
-	glp_set_obj_dir(lp, GLP_MAX);
-	glp_add_rows(lp, (int)(n_rows + n_edges));
-	glp_add_cols(lp, (int)(2 * n_edges));
-	for (size_t r = 0; r < n_rows; r++) {
-		glp_set_row_bnds(lp, (int)r + 1, GLP_FX, 0, 0);
-		for (size_t e = 0; e < n_edges; e++) {
-			if (a[r * n_edges + e] == 0)
-				continue;
-			row[++n] = (int)r + 1;
-			col[n] = (int)e + 1;
-			value[n] = a[r * n_edges + e];
-		}
-	}
-	for (size_t e = 0; e < n_edges; e++) {
-		int r = (int)(n_rows + e) + 1, f = (int)e + 1, slack = (int)(n_edges + e) + 1;
-
-		glp_set_row_bnds(lp, r, GLP_LO, 0, 0);
-		glp_set_col_bnds(lp, f, GLP_LO, 0, 0);
-		glp_set_col_bnds(lp, slack, GLP_DB, 0, 1);
-		glp_set_obj_coef(lp, slack, 1);
-		row[++n] = r;
-		col[n] = f;
-		value[n] = 1;
-		row[++n] = r;
-		col[n] = slack;
-		value[n] = -1;
-	}
-	glp_load_matrix(lp, (int)n, row, col, value);
-out:
-	free(a);
-	free(row);
-	free(col);
-	free(value);
-	return err;
-}
-
-int space_interior(const struct problem *p, bool *usable, double *f)
-{
-	glp_prob *lp = glp_create_prob();
-	glp_smcp how;
-	size_t n_used = 0;
-	int err = fill_program(lp, p);
-
-	if (err < 0)
-		goto out;
-	glp_init_smcp(&how);
-	how.msg_lev = GLP_MSG_OFF;
-	how.tm_lim = MAX_LP_MS;
-	if (glp_simplex(lp, &how) != 0 || glp_get_status(lp) != GLP_OPT) {
-		err = sp_fail(SP_EDOMAIN, "no circulation found in a region of %zu blocks", p->n_blocks);
-		goto out;
-	}
-	for (size_t e = 0; e < p->n_edges; e++) {
-		f[e] = glp_get_col_prim(lp, (int)e + 1);
-		usable[e] = glp_get_col_prim(lp, (int)(p->n_edges + e) + 1) > 0.5;
-		n_used += usable[e];
-		if (!usable[e])
-			f[e] = 0;
-	}
-	if (!n_used)
-		err = sp_fail(SP_EDOMAIN, "no edge of a region of %zu blocks can carry flow", p->n_blocks);
-out:
-	glp_delete_prob(lp);
-	/* It keeps one a thread, which nobody else frees when a worker ends. */
-	glp_free_env();
-	return err;
 }

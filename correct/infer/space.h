@@ -22,14 +22,10 @@ struct space {
 int space_new(const struct problem *p, const bool *usable, struct space **out);
 void space_free(struct space *s);
 
+/* How many free flows there are at least, and hardly more, before anything is eliminated.  Cost: E.  0 or -SP_ENOMEM. */
+int space_size(const struct problem *p, const bool *usable, size_t *n_free);
+
 /* f[E] = Z t. */
 void space_flow(const struct space *s, const double *t, double *f);
-
-/*
- * A circulation with every edge positive that can be, all others 0: f[E],
- * by linear programming.  usable[E] tells which.  Returns 0,
- * -SP_EDOMAIN when no edge can carry flow.
- */
-int space_interior(const struct problem *p, bool *usable, double *f);
 
 #endif

@@ -140,25 +140,6 @@ static void a_return_goes_back_to_its_own_call(void **state)
 	space_free(s);
 }
 
-static void edges_that_cannot_carry_flow_are_found(void **state)
-{
-	/* 0 -> 1 -> 0 is a loop; 1 -> 2 leads nowhere back. */
-	struct problem_edge edges[] = { { 0, 1, 0, -1, FLOW_FALL },
-		                        { 1, 0, 1, -1, FLOW_TAKEN },
-		                        { 1, 2, 2, -1, FLOW_FALL } };
-	struct problem_block blocks[] = { { 0, 1, 0 }, { 1, 1, 1 }, { 2, 1, 2 } };
-	struct problem p = {
-		.region = &plain_region, .blocks = blocks, .n_blocks = 3, .edges = edges, .n_edges = 3
-	};
-	bool usable[3];
-	double f[3];
-
-	(void)state;
-	assert_int_equal(space_interior(&p, usable, f), 0);
-	assert_true(usable[0] && usable[1] && !usable[2]);
-	assert_true(f[0] > 0 && f[2] == 0);
-}
-
 /*
  * 1,000,000 turns, 300,000 of them through B: 14e6 + 0.3e6 x 5 = 15.5e6
  * instructions, 3e6 + 0.3e6 x 4 = 4.2e6 loads.  Totals that exact settle it,
@@ -405,7 +386,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_simple_loops_leave_two_free_flows),
 		cmocka_unit_test(a_return_goes_back_to_its_own_call),
-		cmocka_unit_test(edges_that_cannot_carry_flow_are_found),
 		cmocka_unit_test(exact_totals_settle_two_flows),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "correct/work.h"
@@ -59,6 +60,37 @@ static void the_total_itself_is_judged_as_any_other(void **state)
 	assert_int_equal(solve_judge_totals(&shown, 1e6), -SP_EDOMAIN);
 }
 
+/* A ring of n two-way branches, each a block of its own: n + 1 free flows. */
+static int judge_ring(size_t n, bool stacks)
+{
+	struct flow_region region = { 0 };
+	struct problem p = { .region = &region, .n_blocks = n, .n_edges = 2 * n };
+	int ret;
+
+	p.edges = calloc(2 * n, sizeof(*p.edges));
+	assert_non_null(p.edges);
+	for (size_t b = 0; b < n; b++)
+		for (size_t way = 0; way < 2; way++)
+			p.edges[2 * b + way] = (struct problem_edge){ .from = (uint32_t)b,
+				                                      .to = (uint32_t)((b + 1 + way) % n),
+				                                      .call = -1 };
+	ret = solve_judge_size(&p, NULL, stacks);
+	free(p.edges);
+	return ret;
+}
+
+static void regions_too_large_are_told_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(judge_ring(1199, false), 0);
+	assert_int_equal(judge_ring(1200, false), -SP_EDOMAIN);
+	assert_non_null(strstr(sp_error_text(), "1200 blocks with 1201 free flows; branch records (-b)"));
+	assert_int_equal(judge_ring(799, true), 0);
+	assert_int_equal(judge_ring(800, true), -SP_EDOMAIN);
+	assert_null(strstr(sp_error_text(), "(-b)"));
+	assert_int_equal(judge_ring(1000000, true), -SP_EDOMAIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -67,6 +99,7 @@ int main(void)
 		cmocka_unit_test(a_small_miss_of_a_very_exact_total_is_let_pass),
 		cmocka_unit_test(a_miss_within_the_noise_is_let_pass),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),
+		cmocka_unit_test(regions_too_large_are_told_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A flow through everything, put together from ways through it.  For each
+ * edge of a loop a unit goes from the loop's header to the edge along one
+ * tree, and from there back along another; all units are added up in two
+ * passes over the trees.  A call is one step on such a way.  What its callee
+ * runs meanwhile is found once for each callee, of units from the entry to
+ * where it returns.  In a region of what was seen to run not all callers are
+ * returned to from the same places: there it is several callees.
+ *
+ * Callees come before their callers, who call at least as often as the
+ * callee's edges need; how often they do is added up in the other order.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/flow/scc.h"
+#include "correct/infer/interior_impl.h"
+
+/* Of what flows through a block; more is not rounding. */
+static const double most_unbalanced = 1e-9;
+
+bool interior_matched(const struct problem *p, const struct problem_edge *e)
+{
+	return !p->region->recursive && e->call >= 0 && (e->kind == FLOW_CALL || e->kind == FLOW_RET);
+}
+
+uint32_t interior_step(const struct finder *f, uint32_t edge)
+{
+	const struct problem_edge *e = &f->p->edges[edge];
+
+	if (!interior_matched(f->p, e))
+		return e->to;
+	if (e->kind == FLOW_RET || f->callees.v[f->of[edge]].need == 0)
+		return NONE;
+	return f->p->edges[f->rets[f->ret0[e->call]]].to;
+}
+
+static void add_units(struct finder *f, uint32_t edge, double n)
+{
+	f->flow[edge] += n;
+	if (interior_matched(f->p, &f->p->edges[edge]))
+		f->callees.v[f->of[edge]].brought += n;
+}
+
+/* ---- callees ---- */
+
+static void finder_fini(struct finder *f)
+{
+	for (size_t i = 0; i < f->callees.n; i++) {
+		vec_fini(&f->callees.v[i].units);
+		free(f->callees.v[i].share);
+	}
+	vec_fini(&f->callees);
+	free(f->out0);
+	free(f->ret0);
+	free(f->rets);
+	free(f->of);
+	free(f->comp);
+	free(f->order);
+}
+
+/* Edges are in the order of their blocks. */
+static int finder_init(struct finder *f, const struct problem *p, double *flow)
+{
+	size_t n = p->n_blocks;
+
+	*f = (struct finder){ .p = p,
+		              .flow = flow,
+		              .out0 = calloc(n + 2, sizeof(*f->out0)),
+		              .ret0 = calloc(n + 3, sizeof(*f->ret0)),
+		              .rets = calloc(p->n_edges + 1, sizeof(*f->rets)),
+		              .of = calloc(p->n_edges + 1, sizeof(*f->of)),
+		              .comp = calloc(n + 1, sizeof(*f->comp)) };
+	if (!f->out0 || !f->ret0 || !f->rets || !f->of || !f->comp)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", n);
+	for (size_t e = 0; e < p->n_edges; e++) {
+		f->out0[p->edges[e].from + 1]++;
+		if (interior_matched(p, &p->edges[e]) && p->edges[e].kind == FLOW_RET)
+			f->ret0[p->edges[e].call + 2]++;
+	}
+	for (size_t b = 0; b < n; b++) {
+		f->out0[b + 1] += f->out0[b];
+		f->ret0[b + 2] += f->ret0[b + 1];
+	}
+	for (uint32_t e = 0; e < p->n_edges; e++)
+		if (interior_matched(p, &p->edges[e]) && p->edges[e].kind == FLOW_RET)
+			f->rets[f->ret0[p->edges[e].call + 1]++] = e;
+	return 0;
+}
+
+/* Are two calls returned to from the same blocks? */
+static bool returned_alike(const struct finder *f, uint32_t a, uint32_t b)
+{
+	uint32_t n = f->ret0[a + 1] - f->ret0[a];
+
+	if (f->ret0[b + 1] - f->ret0[b] != n)
+		return false;
+	for (uint32_t k = 0; k < n; k++)
+		if (f->p->edges[f->rets[f->ret0[a] + k]].from != f->p->edges[f->rets[f->ret0[b] + k]].from)
+			return false;
+	return true;
+}
+
+static int find_callees(struct finder *f)
+{
+	const struct problem *p = f->p;
+	uint32_t *first = malloc((p->n_blocks + 1) * sizeof(*first));
+	int err = first ? 0 : sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	if (first)
+		memset(first, 0xff, (p->n_blocks + 1) * sizeof(*first));
+	for (size_t e = 0; e < p->n_edges && err == 0; e++) {
+		uint32_t entry = p->edges[e].to, call = (uint32_t)p->edges[e].call, c = first[entry];
+
+		if (!interior_matched(p, &p->edges[e]) || p->edges[e].kind != FLOW_CALL)
+			continue;
+		while (c != NONE && !returned_alike(f, f->callees.v[c].call, call))
+			c = f->callees.v[c].next;
+		if (c == NONE) {
+			c = (uint32_t)f->callees.n;
+			err = vec_push(&f->callees,
+			               (struct callee){ .entry = entry, .call = call, .next = first[entry] });
+			first[entry] = c;
+		}
+		f->of[e] = c;
+		if (err == 0)
+			f->callees.v[c].n_calls++;
+	}
+	free(first);
+	return err;
+}
+
+/* Components of steps; with `calls` also of the edges into callees, whether they are known to return or not. */
+static int find_comps(struct finder *f, bool calls)
+{
+	const struct problem *p = f->p;
+	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
+	         at = 0, n_comps;
+	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	for (uint32_t b = 0; off && to && b < p->n_blocks; b++) {
+		for (uint32_t e = f->out0[b]; e < f->out0[b + 1]; e++) {
+			const struct problem_edge *edge = &p->edges[e];
+			uint32_t step = interior_step(f, e);
+
+			if (calls && interior_matched(p, edge) && edge->kind == FLOW_CALL) {
+				to[at++] = edge->to;
+				if (f->ret0[edge->call] < f->ret0[edge->call + 1])
+					step = p->edges[f->rets[f->ret0[edge->call]]].to;
+			}
+			if (step != NONE)
+				to[at++] = step;
+		}
+		off[b + 1] = at;
+	}
+	if (off && to)
+		err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, f->comp, &n_comps);
+	free(off);
+	free(to);
+	return err;
+}
+
+/* Components lead from larger to smaller numbers, so a callee's is smaller than its callers'. */
+static int order_callees(struct finder *f)
+{
+	uint32_t *begin = calloc(f->p->n_blocks + 2, sizeof(*begin));
+
+	f->order = calloc(f->callees.n + 1, sizeof(*f->order));
+	if (!begin || !f->order) {
+		free(begin);
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", f->p->n_blocks);
+	}
+	for (size_t c = 0; c < f->callees.n; c++)
+		begin[f->comp[f->callees.v[c].entry] + 1]++;
+	for (size_t i = 0; i < f->p->n_blocks; i++)
+		begin[i + 1] += begin[i];
+	for (uint32_t c = 0; c < f->callees.n; c++)
+		f->order[begin[f->comp[f->callees.v[c].entry]]++] = c;
+	free(begin);
+	return 0;
+}
+
+static int build_callee(struct finder *f, struct ways *w, struct callee *c)
+{
+	uint32_t ret0 = f->ret0[c->call], n_rets = f->ret0[c->call + 1] - ret0;
+	int err = 0;
+
+	ways_spread(f, w, c->entry, NONE);
+	for (uint32_t k = 0; k < n_rets; k++)
+		ways_exit(w, f->p->edges[f->rets[ret0 + k]].from);
+	ways_search(f, w);
+	if (!w->leads[0])
+		return 0;
+	/* One that is a single block has no step. */
+	w->before[0]++;
+	w->after[0]++;
+	ways_add_up(f, w);
+	c->share = calloc(n_rets + 1, sizeof(*c->share));
+	if (!c->share)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", f->p->n_blocks);
+	for (uint32_t k = 0; k < n_rets; k++) {
+		uint32_t at = w->local[f->p->edges[f->rets[ret0 + k]].from];
+
+		c->share[k] = at == NONE ? 0 : w->after[at] / w->before[0];
+	}
+	for (uint32_t k = 0; k < w->taken.n && err == 0; k++)
+		if (w->n[k] > 0)
+			err = vec_push(&c->units, (struct unit){ w->taken.v[k], w->n[k] });
+	c->need = w->before[0];
+	return err;
+}
+
+/* ---- all together ---- */
+
+/* Every component is a loop, or one block. */
+static void fill_loops(struct finder *f, struct ways *w, bool *done)
+{
+	memset(done, 0, f->p->n_blocks * sizeof(*done));
+	for (uint32_t b = 0; b < f->p->n_blocks; b++) {
+		if (done[f->comp[b]])
+			continue;
+		done[f->comp[b]] = true;
+		ways_spread(f, w, b, f->comp[b]);
+		ways_exit(w, b);
+		ways_search(f, w);
+		ways_add_up(f, w);
+		for (uint32_t k = 0; k < w->taken.n; k++)
+			add_units(f, w->taken.v[k], w->n[k]);
+	}
+}
+
+/* Callers before their callees; then what is returned to each call. */
+static void fill_callees(struct finder *f)
+{
+	for (size_t i = f->callees.n; i-- > 0;) {
+		const struct callee *c = &f->callees.v[f->order[i]];
+
+		for (size_t k = 0; k < c->units.n && c->brought > 0; k++)
+			add_units(f, c->units.v[k].edge, c->units.v[k].n * c->brought / c->need);
+	}
+	for (size_t e = 0; e < f->p->n_edges; e++) {
+		const struct problem_edge *edge = &f->p->edges[e];
+		uint32_t ret0 = f->ret0[edge->call < 0 ? 0 : edge->call];
+
+		if (!(f->flow[e] > 0) || !interior_matched(f->p, edge) || edge->kind != FLOW_CALL)
+			continue;
+		for (uint32_t k = 0; k < f->ret0[edge->call + 1] - ret0; k++)
+			f->flow[f->rets[ret0 + k]] += f->flow[e] * f->callees.v[f->of[e]].share[k];
+	}
+}
+
+/* Does as much leave each block, and return to each call, as enters?  sum, gross: [2 B], zero. */
+static bool balanced(const struct problem *p, const double *flow, double *sum, double *gross)
+{
+	for (size_t e = 0; e < p->n_edges; e++) {
+		const struct problem_edge *edge = &p->edges[e];
+		size_t call = p->n_blocks + (size_t)(edge->call < 0 ? 0 : edge->call);
+
+		sum[edge->from] -= flow[e];
+		sum[edge->to] += flow[e];
+		gross[edge->from] += flow[e];
+		gross[edge->to] += flow[e];
+		if (!interior_matched(p, edge))
+			continue;
+		sum[call] += edge->kind == FLOW_CALL ? flow[e] : -flow[e];
+		gross[call] += flow[e];
+	}
+	for (size_t i = 0; i < 2 * p->n_blocks; i++)
+		if (fabs(sum[i]) > most_unbalanced * gross[i])
+			return false;
+	return true;
+}
+
+static int find(struct finder *f, struct ways *w, bool *done)
+{
+	int err = find_callees(f);
+
+	if (err == 0)
+		err = find_comps(f, true);
+	if (err == 0)
+		err = order_callees(f);
+	for (size_t i = 0; i < f->callees.n && err == 0; i++)
+		err = build_callee(f, w, &f->callees.v[f->order[i]]);
+	if (err == 0)
+		err = find_comps(f, false);
+	if (err < 0)
+		return err;
+	fill_loops(f, w, done);
+	fill_callees(f);
+	return 0;
+}
+
+int interior_find(const struct problem *p, bool *usable, double *flow)
+{
+	struct finder f = { 0 };
+	struct ways w = { 0 };
+	double *sums = calloc(4 * p->n_blocks + 1, sizeof(*sums));
+	bool *done = calloc(p->n_blocks + 1, sizeof(*done));
+	size_t n_used = 0;
+	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	memset(flow, 0, p->n_edges * sizeof(*flow));
+	if (!sums || !done || (err = finder_init(&f, p, flow)) < 0 || (err = ways_init(&w, p)) < 0)
+		goto out;
+	err = find(&f, &w, done);
+	if (err < 0)
+		goto out;
+	for (size_t e = 0; e < p->n_edges; e++) {
+		usable[e] = flow[e] > 0;
+		n_used += usable[e];
+	}
+	if (!n_used)
+		err = sp_fail(SP_EDOMAIN, "no edge of a region of %zu blocks can carry flow", p->n_blocks);
+	else if (!balanced(p, flow, sums, sums + 2 * p->n_blocks))
+		err = sp_fail(SP_EDOMAIN, "no circulation found in a region of %zu blocks", p->n_blocks);
+out:
+	finder_fini(&f);
+	ways_fini(&w);
+	free(sums);
+	free(done);
+	return err;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_INTERIOR_H
+#define SKIDPROF_CORRECT_INFER_INTERIOR_H
+
+/* A point inside the space of flows (space.h), where chains and searches for the mode may begin. */
+#include "correct/infer/problem.h"
+
+/*
+ * A circulation with every edge positive that can be, all others 0: flow[E],
+ * the smallest near 1.  Calls are returned to where they were made, unless
+ * the region is recursive.  usable[E] tells which edges.  Returns 0,
+ * -SP_EDOMAIN when no edge can carry flow.  Cost: E, and code that several
+ * functions end in once for each.
+ */
+int interior_find(const struct problem *p, bool *usable, double *flow);
+
+#endif
