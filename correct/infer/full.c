@@ -37,10 +37,22 @@ static const double max_r_hat = 1.1;
 static const double stack_stretch = 1.25;
 
 /*
+ * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
+ * so its 90% interval spread by 1.8 would else be cut.
+ */
+static const double small_stretch = 1.5;
+
+/*
  * Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss
  * because of those.  Gross misses are another matter: there the totals come first all the same.
  */
 static const double not_helped = 0.7, small_miss = 9;
+
+/*
+ * Where no ratio can judge landing its errors, which go together, are supposed to be so many times its noise; and what
+ * time and landing say beyond the totals is supposed to miss by so many squares.  Set on random programs.
+ */
+static const double unjudged = 2.5, hit_square = 2;
 
 /* Work a region may cost: about two seconds of a core. */
 static const double max_cost = 2e9;
@@ -61,7 +73,7 @@ enum {
 	MAX_CHAINS_FREE = 10,    /* free flows that are left to chains where there are no stacks, ... */
 	MAX_CHAINS_STACKS = 100, /* ... and where there are */
 	MIN_DRAWS = 400,         /* where there are moments, which give them for nothing */
-	HITS = 4,                /* equations predicted as well as thought, supposed before any was */
+	HITS = 4,                /* equations predicted with hit_square, supposed before any was */
 };
 
 /* What a step along one direction changes: all [d] arrays of arrays, flat. */
@@ -579,6 +591,20 @@ static int alone(struct full *fu, size_t first, double *square)
 }
 
 /*
+ * By how much more newcomers [first, n) miss than their noise explains, in squares: beside the exact ones more than
+ * alone, base; where none but the total is exact, which they can't contradict, by what they contradict one another.
+ */
+static double newcomers_misfit(const struct full *fu, size_t first, double base)
+{
+	double rows = (double)(fu->eqs.n - first), d = (double)fu->space->n_free, exact = (double)fu->n_exact,
+	       sum = mean_square(fu, first, fu->eqs.n) * rows;
+
+	if (fu->n_exact > 1)
+		return (sum - base) / fmin(exact, d);
+	return rows + exact > d ? sum / (rows + exact - d) : 0;
+}
+
+/*
  * Equations [first, n) come to the exact ones.  Where the two disagree the
  * exact ones are right, and the newcomers' noise is raised until the totals
  * are met again.  Newcomers to be judged have their noise raised further, to
@@ -589,8 +615,8 @@ static int alone(struct full *fu, size_t first, double *square)
  */
 static int admit(struct full *fu, size_t first, bool judge)
 {
-	size_t n = fu->eqs.n, d = fu->space->n_free;
-	double fixed = (double)(fu->n_exact < d ? fu->n_exact : d), base = 0, before = INFINITY, raised = 1;
+	size_t n = fu->eqs.n;
+	double base = 0, before = INFINITY, raised = 1;
 	int err = judge && n > first && fu->n_exact > 1 ? alone(fu, first, &base) : 0;
 
 	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
@@ -599,7 +625,7 @@ static int admit(struct full *fu, size_t first, bool judge)
 		err = mode_of(fu, n);
 		if (err < 0 || n == first)
 			break;
-		square = judge ? (mean_square(fu, first, n) * (double)(n - first) - base) / fixed : 0;
+		square = judge ? newcomers_misfit(fu, first, base) : 0;
 		exact = mean_square(fu, 0, fu->n_exact);
 		if (!judge && exact > 2 && exact < small_miss && exact > not_helped * before) {
 			raise_noise(fu, first, n, 1 / raised);
@@ -632,7 +658,7 @@ static void drop_equations(struct full *fu, size_t n)
 static int add_landing(struct full *fu)
 {
 	size_t n = fu->n_given;
-	double temper = 1;
+	double temper = fu->n_exact > 1 ? 1 : unjudged;
 	bool back = false;
 	int err = 0;
 
@@ -673,7 +699,7 @@ static double stack_misfit(const struct full *fu)
 /*
  * By how much more the rest of what is known misses the exact equations than
  * it should, each left out in turn (eq. 23).  Where those are few their verdict is
- * held back by a few that hit.
+ * held back by a few that missed by what is usual.
  */
 static int left_out_factor(struct full *fu, double *factor)
 {
@@ -684,7 +710,10 @@ static int left_out_factor(struct full *fu, double *factor)
 
 	*factor = 1;
 	/* Beside branch stacks stack_misfit() tells. */
-	if (fu->n_given > fu->n_exact || fu->n_exact < 2 || fu->n_exact >= fu->space->n_free)
+	if (fu->n_given > fu->n_exact || fu->n_exact >= fu->space->n_free)
+		return 0;
+	*factor = sqrt(hit_square);
+	if (fu->n_exact < 2)
 		return 0;
 	raise_noise(fu, rows[0], rows[1], 1e6);
 	err = posterior_new(fu->p, fu->space, &fu->eqs, &loose);
@@ -693,23 +722,35 @@ static int left_out_factor(struct full *fu, double *factor)
 		return err;
 	err = left_out_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
-		*factor = sqrt(fmax(1, (HITS + squares) / (HITS + (double)(rows[1] - rows[0]))));
+		*factor = sqrt(fmax(1, (HITS * hit_square + squares) / (HITS + (double)(rows[1] - rows[0]))));
 	posterior_free(loose);
 	return err == -SP_EDOMAIN ? 0 : err;
 }
 
-/* Spread draws about their mean, which stays, and not below zero. */
+/*
+ * Spread draws about their mean, which stays, and not below zero.  A little does not take them past the outermost of
+ * them, which may lie where a flow ends; much does, as normal tails would not be cut by less.
+ */
 static void stretch(const struct problem *p, double factor, struct solution *out)
 {
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		double mean = 0, after = 0;
+	double past = fmax(1, factor / small_stretch);
 
-		for (size_t i = 0; i < out->n_draws; i++)
-			mean += (double)out->draws[i * p->n_blocks + b] / (double)out->n_draws;
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		double mean = 0, after = 0, lo = INFINITY, hi = 0;
+
+		for (size_t i = 0; i < out->n_draws; i++) {
+			double n = (double)out->draws[i * p->n_blocks + b];
+
+			mean += n / (double)out->n_draws;
+			lo = fmin(lo, n);
+			hi = fmax(hi, n);
+		}
+		lo = fmax(mean + past * (lo - mean), 0);
+		hi = mean + past * (hi - mean);
 		for (size_t i = 0; i < out->n_draws; i++) {
 			float *n = &out->draws[i * p->n_blocks + b];
 
-			*n = (float)fmax(mean + factor * ((double)*n - mean), 0);
+			*n = (float)fmin(fmax(mean + factor * ((double)*n - mean), lo), hi);
 			after += (double)*n / (double)out->n_draws;
 		}
 		for (size_t i = 0; i < out->n_draws && after > 0; i++)

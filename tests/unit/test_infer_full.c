@@ -260,6 +260,46 @@ static void what_nothing_settles_has_a_wide_interval(void **state)
 	space_free(s);
 }
 
+/*
+ * Without skid samples lie in the block that caused them, and nothing but the total is exact, so landing is doubted
+ * for what it contradicts in itself alone.  A and C run 10^6 times, B half as often; A was seen a standard deviation of
+ * counting too often, 10^5 instructions, C one too seldom: two squares, of two that three blocks and a total have
+ * beyond two flows.  n_A has precision (10 / 1e5)^2 + (4 / 63246)^2 + (14 / 50000)^2, n_B 14/5 of its sd: 9,210,
+ * times 2.5 as no ratio judges it, times the root of 2 (eq. 23 with K = 0): 32,600.
+ */
+static void landing_beside_the_total_alone_keeps_its_noise(void **state)
+{
+	struct insn insns[19];
+	double seen[19], cyc[19], sum = 0, sq = 0, n;
+	struct problem p = make_hmmer(insns, seen, cyc);
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct equations eqs = { 0 };
+	struct solution sol = { 0 };
+	struct space *s = NULL;
+
+	(void)state;
+	skid_dist_constant(&p.skid, 0);
+	for (int i = 0; i < 19; i++) {
+		seen[i] = i < 10 ? 1e6 + 1e5 / 10 : i < 15 ? 5e5 : 1e6 - 63246. / 4;
+		cyc[i] = 1e6;
+	}
+	p.total_insn = 16.5e6;
+	p.total_cyc = 19e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 16.5e6, 200), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &sol), 0);
+	n = (double)sol.n_draws;
+	for (size_t i = 0; i < sol.n_draws; i++) {
+		sum += (double)sol.draws[i * 3 + B] / 1e6;
+		sq += pow((double)sol.draws[i * 3 + B] / 1e6, 2);
+	}
+	/* Within 15%: five of the 3% that 600 independent draws tell it to.  Doubled squares would make half as much again of it. */
+	assert_in_range((uintmax_t)(1e6 * sqrt(sq / n - sum / n * sum / n)), 27700, 37500);
+	solution_fini(&sol);
+	equations_fini(&eqs);
+	space_free(s);
+}
+
 static void the_same_seed_gives_the_same_bits(void **state)
 {
 	struct insn insns[19];
@@ -389,6 +429,7 @@ int main(void)
 		cmocka_unit_test(exact_totals_settle_two_flows),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
+		cmocka_unit_test(landing_beside_the_total_alone_keeps_its_noise),
 		cmocka_unit_test(the_same_seed_gives_the_same_bits),
 		cmocka_unit_test(events_count_the_instructions_they_name),
 		cmocka_unit_test(event_names_of_every_vendor_are_known),
