@@ -7,6 +7,8 @@
 # from Debian's sources (real.sh) with the first N seeds each, with branch records, of the default core and of one whose
 # records tell cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands
 # that a user has are used.
+# --keep leaves the recordings where they are, and the next run with --keep corrects those anew instead of making them again:
+# what changed in correct/ is then held against the same recordings.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
@@ -31,7 +33,8 @@ cd "$(dirname "$0")/../.." || exit 1
 export SKIDPROF=$B/skidprof DIR=$B/accuracy KEEP=$keep B
 export LIMITED=${LIMITED:-cycles,instructions,branches,loads} TWO=cycles,instructions
 millions=${MILLIONS:-200}
-rm -rf "$DIR"
+[ -n "$keep" ] || rm -rf "$DIR"
+rm -rf "$DIR/json"
 mkdir -p "$DIR/json" "$DIR/bin" || exit 1
 
 # fail JOB STEP: keep the last words of what failed, for the table.
@@ -48,6 +51,17 @@ words()
 	real | unseen) awk -v name="$2" '$2 == name { for (i = 3; i <= NF; i++) print $i }' "$B/real/programs" ;;
 	*) echo "$DIR/bin/$2" ;;
 	esac
+}
+
+# record JOB OPTION...: the recording has its name only once it is whole.
+record()
+{
+	local job=$1
+	shift
+	timeout 600 "$SKIDPROF" record --pmu sim -q -o "$DIR/$job.part" --truth "$DIR/$job.truth" "$@" \
+		</dev/null >/dev/null 2>"$DIR/$job.err" && mv "$DIR/$job.part" "$DIR/$job.data" && return
+	rm -f "$DIR/$job.part" "$DIR/$job.truth"
+	return 1
 }
 
 # one GROUP PROGRAM SEED VARIANT: record, then compare by every method that the variant is about.
@@ -67,8 +81,8 @@ one()
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
-	timeout 600 "$SKIDPROF" record --pmu sim -q --seed "$seed" "${how[@]}" -o "$DIR/$job.data" --truth "$DIR/$job.truth" \
-		-- "${command[@]}" </dev/null >/dev/null 2>"$DIR/$job.err" || { fail "$job" record && rm -f "$DIR/$job.data" && return; }
+	[ -s "$DIR/$job.data" ] && [ -s "$DIR/$job.truth" ] || record "$job" --seed "$seed" "${how[@]}" -- "${command[@]}" ||
+		{ fail "$job" record && return; }
 	for method in "${methods[@]}"; do
 		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
 			--format json >"$DIR/json/$job.$method.json" 2>"$DIR/$job.err"
@@ -90,7 +104,7 @@ one()
 	[ -n "$KEEP" ] || rm -f "$DIR/$job.data" "$DIR/$job.truth"
 	rm -f "$DIR/$job.err"
 }
-export -f one fail words
+export -f one fail record words
 
 # compile SEED: one random program.
 compile()
