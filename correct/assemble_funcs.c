@@ -6,8 +6,11 @@
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
 
-/* An interval wider than this, to either side of the value, is not an answer. */
-static const double weak_half_width = 0.10;
+/*
+ * A function is fixed when its count is known to 5% either way, nine times in ten.  A wider interval can't keep that: were
+ * it right nine times in ten as well, each tenth function would be called fixed and be farther off.
+ */
+static const double weak_half_width = 0.05;
 
 /* The instructions of each function (or physical function), as lists: of[first[f] .. first[f + 1]). */
 struct grouping {
@@ -88,7 +91,7 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		f->why = why_averaged;
 	} else if (!(f->count.hi - f->count.lo <= 2 * weak_half_width * f->count.insn)) {
 		f->status = PROFILE_WEAK;
-		f->why = "nothing measured settles it: the interval is wide";
+		f->why = "nothing measured settles it to 5%: the interval is wider";
 	} else {
 		f->status = PROFILE_FIXED;
 		f->why = "";
