@@ -229,6 +229,31 @@ static void eval_other(struct sym_state *s, const char *op, struct operand *o, u
 	s->compared &= keeps_flags;
 }
 
+static bool is_vector_reg(const char *text)
+{
+	return text[0] == '%' && (strncmp(text + 2, "mm", 2) == 0 || starts(text + 1, "mm") || text[1] == 'k');
+}
+
+/*
+ * addsd, mulsd, cmppd and their like are none of add, mul and cmp: compilers put them between the comparison and its
+ * jump because they leave the flags alone.
+ */
+static bool eval_vector(struct sym_state *s, const char *op, struct operand *o, unsigned n)
+{
+	static const char *const sets_flags[] = { "comis", "ucomis", "ptest", "test", "pcmpistr", "pcmpestr",
+		                                  "kortest", "ktest" };
+	bool vector = false;
+
+	for (unsigned i = 0; i < n; i++)
+		vector |= is_vector_reg(o[i].text);
+	if (!vector)
+		return false;
+	clobber(s, &o[n - 1]);
+	for (size_t i = 0; i < sizeof(sets_flags) / sizeof(*sets_flags); i++)
+		s->compared &= !starts(op + (op[0] == 'v'), sets_flags[i]);
+	return true;
+}
+
 static char *skip_prefixes(char *t)
 {
 	static const char *const prefixes[] = { "notrack ", "bnd ",   "rep ",  "repz ",  "repe ",
@@ -261,6 +286,8 @@ void sym_eval_x86(struct sym_state *s, const struct sym_insn *insn, struct sym_v
 		assign(s, &o[1], address(s, insn, &o[0]));
 	} else if (starts(op, "push") || starts(op, "test") || starts(op, "nop")) {
 		s->compared &= op[0] != 't';
+	} else if (eval_vector(s, op, o, n)) {
+		return;
 	} else if (!eval_move(s, insn, op, o, n) && !eval_arithmetic(s, insn, op, o, n)) {
 		eval_other(s, op, o, n);
 	}
