@@ -77,33 +77,71 @@ static struct sym_value reg_value(struct sym_state *s, const char *t)
 	return reg == NO_REG ? sym_fresh(s) : s->reg[reg];
 }
 
-/* disp(base, index, scale) */
-static struct sym_value address(struct sym_state *s, const struct sym_insn *insn, const struct operand *o)
+/* disp(base, index, scale); false for what is none, as with segment registers. */
+static bool place_of(struct sym_state *s, const struct sym_insn *insn, const struct operand *o,
+                     unsigned size_bytes, struct sym_place *out)
 {
 	char copy[96], *part[3] = { 0 }, *open;
-	struct sym_value v = sym_const(0), index;
 	unsigned n;
 
-	if (strlen(o->text) >= sizeof(copy) || *o->text == '%') /* segment registers */
-		return sym_fresh(s);
+	*out = (struct sym_place){ .scale = 1, .size_bytes = size_bytes };
+	if (strlen(o->text) >= sizeof(copy) || *o->text == '%')
+		return false;
 	strcpy(copy, o->text);
-	v.add = copy[0] == '-' ? (uint64_t) - (int64_t)strtoull(copy + 1, NULL, 0) : strtoull(copy, NULL, 0);
+	out->disp =
+	        copy[0] == '-' ? (uint64_t) - (int64_t)strtoull(copy + 1, NULL, 0) : strtoull(copy, NULL, 0);
 	open = strchr(copy, '(');
 	if (!open)
-		return v;
+		return true;
 	*strchrnul(open, ')') = 0;
-	if (strcmp(open + 1, "%rip") == 0)
-		return sym_const(v.add + insn->end_vaddr);
+	if (strcmp(open + 1, "%rip") == 0) {
+		out->disp += insn->end_vaddr;
+		return true;
+	}
 	if (open[1] == ',') { /* no base */
 		n = sym_split(open + 2, part + 1, 2) + 1;
 	} else {
 		n = sym_split(open + 1, part, 3);
-		v = sym_add(s, v, reg_value(s, part[0]));
+		out->base = reg_value(s, part[0]);
 	}
-	if (n < 2)
-		return v;
-	index = sym_scale(s, reg_value(s, part[1]), n > 2 ? strtol(part[2], NULL, 0) : 1);
-	return sym_add(s, v, index);
+	if (n > 1)
+		out->index = reg_value(s, part[1]);
+	if (n > 2)
+		out->scale = strtol(part[2], NULL, 0);
+	return true;
+}
+
+static struct sym_value address(struct sym_state *s, const struct sym_insn *insn, const struct operand *o)
+{
+	struct sym_place p;
+
+	if (!place_of(s, insn, o, 0, &p))
+		return sym_fresh(s);
+	return sym_add(s, sym_add(s, sym_const(p.disp), p.base), sym_scale(s, p.index, p.scale));
+}
+
+static bool same_value(const struct sym_value *a, const struct sym_value *b)
+{
+	return a->kind == b->kind && a->size_bytes == b->size_bytes && a->shift == b->shift &&
+	       a->sign == b->sign && a->unknown == b->unknown && a->self == b->self && a->scale == b->scale &&
+	       a->add == b->add && a->table == b->table;
+}
+
+static bool same_place(const struct sym_place *a, const struct sym_place *b)
+{
+	return a->disp == b->disp && a->scale == b->scale && a->size_bytes == b->size_bytes &&
+	       same_value(&a->base, &b->base) && same_value(&a->index, &b->index);
+}
+
+/* "cmpb $7, (%rdi); ja ...; movzbl (%rdi), %eax": what is loaded is what was compared. */
+static struct sym_value load(struct sym_state *s, const struct sym_insn *insn, const struct operand *o,
+                             unsigned size_bytes, bool sign)
+{
+	struct sym_place p;
+
+	if (s->seen_valid && place_of(s, insn, o, size_bytes, &p) && same_place(&p, &s->seen))
+		return s->seen_value;
+	return sym_load(s, address(s, insn, o), size_bytes, sign, stack_text(o));
 }
 
 static struct sym_value value(struct sym_state *s, const struct sym_insn *insn, const struct operand *o,
@@ -112,7 +150,7 @@ static struct sym_value value(struct sym_state *s, const struct sym_insn *insn, 
 	if (o->imm)
 		return sym_const(o->value);
 	if (o->mem)
-		return sym_load(s, address(s, insn, o), size_bytes, sign, stack_text(o));
+		return load(s, insn, o, size_bytes, sign);
 	return o->reg == NO_REG ? sym_fresh(s) : s->reg[o->reg];
 }
 
@@ -122,6 +160,8 @@ static void assign(struct sym_state *s, const struct operand *o, struct sym_valu
 		s->reg[o->reg] = o->size_bytes >= 4 ? v : sym_fresh(s);
 	else if (o->mem)
 		sym_store(s, stack_text(o), v);
+	/* Locals known by their text are taken for places that nothing else points to. */
+	s->seen_valid &= !o->mem || stack_text(o);
 }
 
 static void clobber(struct sym_state *s, const struct operand *o)
@@ -139,6 +179,7 @@ static void clobber_by_call(struct sym_state *s)
 	s->reg[RAX] = sym_fresh(s);
 	s->reg[RDX] = sym_fresh(s);
 	s->compared = false;
+	s->seen_valid = false;
 }
 
 static unsigned suffix_bytes(char c)
@@ -176,6 +217,14 @@ static bool eval_move(struct sym_state *s, const struct sym_insn *insn, const ch
 	return true;
 }
 
+/* x & y is no larger than the smaller of the two, as far as either is bounded. */
+static struct sym_value masked(struct sym_state *s, struct sym_value x, struct sym_value y)
+{
+	uint64_t of_x = sym_max(s, &x), of_y = sym_max(s, &y), max = of_x < of_y ? of_x : of_y;
+
+	return max < UINT64_MAX ? sym_fresh_below(s, max, false) : sym_fresh(s);
+}
+
 static bool eval_arithmetic(struct sym_state *s, const struct sym_insn *insn, const char *op,
                             struct operand *o, unsigned n)
 {
@@ -193,9 +242,20 @@ static bool eval_arithmetic(struct sym_state *s, const struct sym_insn *insn, co
 	} else if (starts(op, "cmp")) {
 		sym_compare(s, v, o[0].value);
 		s->compared &= o[0].imm;
+		if (o[0].imm && o[1].mem && !stack_text(&o[1])) {
+			s->seen_valid = place_of(s, insn, &o[1], suffix_bytes(op[strlen(op) - 1]), &s->seen);
+			s->seen_value = v;
+		}
 	} else if (starts(op, "and") && o[0].imm && (int64_t)o[0].value >= 0) {
 		s->compared = false;
 		assign(s, &o[1], sym_fresh_below(s, o[0].value, false));
+	} else if (starts(op, "and") && o[0].reg != NO_REG) {
+		s->compared = false;
+		assign(s, &o[1], masked(s, v, s->reg[o[0].reg]));
+	} else if (starts(op, "shr") && o[0].imm && o[0].value > 0 && o[0].value < 8 * suffix_bytes(op[3])) {
+		s->compared = false;
+		assign(s, &o[1],
+		       sym_fresh_below(s, UINT64_MAX >> (64 - 8 * suffix_bytes(op[3]) + o[0].value), false));
 	} else if ((starts(op, "shl") || starts(op, "sal")) && o[0].imm && o[0].value < 8) {
 		s->compared = false;
 		assign(s, &o[1], sym_scale(s, v, 1 << o[0].value));
@@ -231,7 +291,8 @@ static void eval_other(struct sym_state *s, const char *op, struct operand *o, u
 
 static bool is_vector_reg(const char *text)
 {
-	return text[0] == '%' && (strncmp(text + 2, "mm", 2) == 0 || starts(text + 1, "mm") || text[1] == 'k');
+	return text[0] == '%' &&
+	       (strncmp(text + 2, "mm", 2) == 0 || starts(text + 1, "mm") || text[1] == 'k');
 }
 
 /*
@@ -240,8 +301,8 @@ static bool is_vector_reg(const char *text)
  */
 static bool eval_vector(struct sym_state *s, const char *op, struct operand *o, unsigned n)
 {
-	static const char *const sets_flags[] = { "comis", "ucomis", "ptest", "test", "pcmpistr", "pcmpestr",
-		                                  "kortest", "ktest" };
+	static const char *const sets_flags[] = { "comis",    "ucomis",   "ptest",   "test",
+		                                  "pcmpistr", "pcmpestr", "kortest", "ktest" };
 	bool vector = false;
 
 	for (unsigned i = 0; i < n; i++)

@@ -110,36 +110,40 @@ static bool is_table(const struct sym_state *s, const struct sym_value *address,
 	       address->scale <= 64 && first >= MIN_TABLE_VADDR && s->is_data(s->ctx, first);
 }
 
-/* A byte from one table that indexes another. */
-static struct sym_value as_index(struct sym_state *s, struct sym_value v)
+/* What is read as a number of its own. */
+static struct sym_value as_number(struct sym_state *s, struct sym_value v)
 {
-	struct sym_value index;
+	struct sym_value number = { .kind = SYM_LINEAR, .unknown = v.self, .scale = 1 };
 
-	if (v.kind != SYM_LOAD || v.size_bytes != 1 || v.sign)
+	if (v.kind != SYM_LOAD)
 		return v;
-	index = sym_scale(s, sym_fresh_below(s, 255, true), 1 << v.shift);
-	index.add += v.add;
-	return index;
+	number = sym_scale(s, number, 1 << v.shift);
+	number.add += v.add;
+	return number;
 }
 
 struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
                           const char *stack)
 {
-	struct sym_value *slot = stack ? find_slot(s, stack, true) : NULL;
+	struct sym_value *slot = stack ? find_slot(s, stack, true) : NULL, read;
 
 	if (slot)
 		return *slot;
-	address = as_index(s, address);
+	/* A byte from one table that indexes another. */
+	if (address.kind == SYM_LOAD && address.size_bytes == 1 && !address.sign)
+		address = as_number(s, address);
 	if (sym_is_const(&address) && size_bytes == 8)
 		return (struct sym_value){ .kind = SYM_SLOT, .add = address.add };
+	read = size_bytes == 1 && !sign ? sym_fresh_below(s, 255, true) : sym_fresh(s);
 	if (is_table(s, &address, size_bytes))
 		return (struct sym_value){ .kind = SYM_LOAD,
 			                   .size_bytes = (uint8_t)size_bytes,
 			                   .sign = sign,
 			                   .unknown = address.unknown,
+			                   .self = read.unknown,
 			                   .scale = address.scale,
 			                   .table = address.add };
-	return size_bytes == 1 && !sign ? sym_fresh_below(s, 255, true) : sym_fresh(s);
+	return read;
 }
 
 void sym_store(struct sym_state *s, const char *stack, struct sym_value v)
@@ -152,6 +156,7 @@ void sym_store(struct sym_state *s, const char *stack, struct sym_value v)
 
 void sym_compare(struct sym_state *s, struct sym_value v, uint64_t imm)
 {
+	v = as_number(s, v);
 	s->compared = v.kind == SYM_LINEAR && v.unknown && v.scale == 1;
 	s->cmp_value = v;
 	s->cmp_imm = imm;
@@ -193,6 +198,18 @@ const struct sym_bound *sym_bound_of(const struct sym_state *s, uint32_t unknown
 		weak = &s->bound[i];
 	}
 	return weak;
+}
+
+uint64_t sym_max(const struct sym_state *s, const struct sym_value *v)
+{
+	const struct sym_bound *bound = sym_bound_of(s, v->unknown);
+
+	if (sym_is_const(v))
+		return v->add;
+	/* Its unknown may begin elsewhere than at 0, but v itself counts from there. */
+	return v->kind == SYM_LINEAR && v->scale == 1 && bound && !bound->weak && bound->add == v->add
+	               ? bound->max
+	               : UINT64_MAX;
 }
 
 unsigned sym_split(char *operands, char **out, unsigned max)

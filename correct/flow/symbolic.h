@@ -23,6 +23,7 @@ struct sym_value {
 	uint8_t size_bytes, shift;
 	bool sign; /* SYM_LOAD: sign-extended from size_bytes */
 	uint32_t unknown;
+	uint32_t self; /* SYM_LOAD: the unknown that stands for what is read */
 	int64_t scale;
 	uint64_t add;
 	uint64_t table;
@@ -32,6 +33,14 @@ struct sym_bound { /* 0 <= unknown + add <= max */
 	uint32_t unknown;
 	bool weak; /* only by its width */
 	uint64_t add, max;
+};
+
+/* A place in memory by what its address is made of: disp + base + scale * index. */
+struct sym_place {
+	struct sym_value base, index;
+	uint64_t disp;
+	long scale;
+	unsigned size_bytes;
 };
 
 enum { SYM_REGS = 33, SYM_ZERO_REG = 32, SYM_STACK_SLOTS = 16, SYM_BOUNDS = 64 };
@@ -49,6 +58,9 @@ struct sym_state {
 	bool compared; /* the flags come from comparing: */
 	struct sym_value cmp_value;
 	uint64_t cmp_imm;
+	bool seen_valid; /* nothing was stored since memory was compared: */
+	struct sym_place seen;
+	struct sym_value seen_value;
 	bool (*is_data)(void *ctx, uint64_t vaddr);
 	void *ctx;
 };
@@ -69,6 +81,9 @@ void sym_compare(struct sym_state *s, struct sym_value v, uint64_t imm);
 void sym_branch(struct sym_state *s, const char *condition, bool taken);
 /* The bound of an unknown, NULL if none. */
 const struct sym_bound *sym_bound_of(const struct sym_state *s, uint32_t unknown);
+
+/* The largest that v can be, UINT64_MAX where that is not known for sure. */
+uint64_t sym_max(const struct sym_state *s, const struct sym_value *v);
 
 /* One instruction; the text is cut up in place.  *jump: what an indirect jump goes to. */
 struct sym_insn {
