@@ -34,7 +34,7 @@ static const double max_beside = 0.02;
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 
 /* Free flows and edges a region may have: with stacks there are as many equations as flows. */
-enum { MAX_FREE = 1200, MAX_FREE_STACKS = 800, MAX_EDGES = 10000 };
+enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000 };
 
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 

@@ -54,23 +54,67 @@ static double *balance_rows(const struct problem *p, const bool *usable, size_t 
 	return a;
 }
 
-int space_size(const struct problem *p, const bool *usable, size_t *n_free)
+static uint32_t root_of(uint32_t *group, uint32_t i)
 {
-	uint32_t *row_of = calloc(2 * p->n_blocks + 1, sizeof(*row_of)), *in = row_of + p->n_blocks;
-	size_t n_edges = 0, n_rows;
+	while (group[i] != i)
+		i = group[i] = group[group[i]];
+	return i;
+}
 
-	if (!row_of)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
-	n_rows = number_calls(p, usable, row_of);
+/* By number + 1 of the first that was told of a call: what is called from one block, and where it comes back. */
+static void unite(uint32_t *group, uint32_t *first, uint32_t block)
+{
+	if (*first)
+		group[root_of(group, block)] = root_of(group, *first - 1);
+	*first = block + 1;
+}
+
+/*
+ * Rows that follow from others: the balances of a function's blocks add up to
+ * its calls less its returns, which is what those of its call blocks add up
+ * to.  One for each set of blocks that jumps, and calls passed over, connect.
+ */
+static size_t count_sets(const struct problem *p, const bool *usable, uint32_t *group, uint32_t *callee)
+{
+	size_t n = 0;
+
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		group[b] = b;
 	for (size_t e = 0; e < p->n_edges; e++) {
+		const struct problem_edge *edge = &p->edges[e];
+		bool matched = !p->region->recursive && edge->call >= 0;
+		uint32_t from = edge->from + 1;
+
 		if (usable && !usable[e])
 			continue;
-		n_edges++;
-		n_rows += !in[p->edges[e].to];
-		in[p->edges[e].to] = 1;
+		if (!matched || (edge->kind != FLOW_CALL && edge->kind != FLOW_RET)) {
+			unite(group, &from, edge->to);
+			continue;
+		}
+		unite(group, &callee[edge->call], edge->kind == FLOW_CALL ? edge->to : edge->from);
+		from = (uint32_t)edge->call + 1;
+		if (edge->kind == FLOW_RET)
+			unite(group, &from, edge->to);
 	}
-	*n_free = n_edges && n_edges + 1 > n_rows ? n_edges + 1 - n_rows : 0;
-	free(row_of);
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		n += group[b] == b;
+	return n;
+}
+
+int space_size(const struct problem *p, const bool *usable, size_t *n_free)
+{
+	uint32_t *work = calloc(3 * p->n_blocks + 1, sizeof(*work));
+	size_t n_edges = 0, n_rows;
+
+	if (!work)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	for (size_t e = 0; e < p->n_edges; e++)
+		n_edges += !usable || usable[e];
+	/* A block without edges is a row, and a set, of its own. */
+	n_rows = p->n_blocks + number_calls(p, usable, work) -
+	         count_sets(p, usable, work + p->n_blocks, work + 2 * p->n_blocks);
+	*n_free = n_edges > n_rows ? n_edges - n_rows : 0;
+	free(work);
 	return 0;
 }
 
