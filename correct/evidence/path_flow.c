@@ -29,7 +29,7 @@ enum {
 struct left {
 	double flow, change;
 };
-static const struct left left_by_newest = { 0.01, 0.2 }, left_by_cycles = { 0.003, 0.05 };
+static const struct left left_alone = { 0.01, 0.2 }, left_beside = { 0.003, 0.05 };
 
 /* ... and the weights' own scatter. */
 static const double scatter_factor = 1.5;
@@ -37,15 +37,8 @@ static const double scatter_factor = 1.5;
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
 
-/* Weighted sums over stacks: executions of each edge, and instructions. */
-struct tally {
-	double *edge; /* [E] */
-	double insn;
-};
-
-/* Without weights of its pieces a stack counts what it stands for. */
-static void add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
-                      const float *weight, double times, struct tally *t)
+void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                    const float *weight, double times, struct path_tally *t)
 {
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
@@ -86,7 +79,7 @@ static void list_free(const struct path *s, const struct scope_stacks *r, const 
 }
 
 static void clear_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
-                        struct tally *t)
+                        struct path_tally *t)
 {
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
@@ -104,7 +97,8 @@ static void clear_stack(const struct path *s, const struct scope_stacks *r, cons
  * x x' - I (x m' + m x') + I^2 m m' with m = f/N.  one: zeros, and again when it returns.
  */
 static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
-                   const struct space *space, const struct tally *mean, double *cov, struct tally *one)
+                   const struct space *space, const struct path_tally *mean, double *cov,
+                   struct path_tally *one)
 {
 	size_t d = space->n_free;
 	int32_t *free_of = malloc((space->n_edges + 1) * sizeof(*free_of));
@@ -121,7 +115,7 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 	for (size_t i = 0; ok && i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		add_stack(s, r, st, weight, 1, one);
+		path_add_stack(s, r, st, weight, 1, one);
 		list_free(s, r, st, free_of, one->edge, listed, &few);
 		insn2 += one->insn * one->insn;
 		for (size_t k = 0; k < few.n; k++) {
@@ -156,8 +150,9 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
  * alone leaves (eq. 18): what was slow before that edge is still seen too often, and
  * most so where the bias to be taken away was large.
  */
-static void regularise(double *cov, const struct space *space, const struct tally *mean,
-                       const struct tally *unweighed, const struct left *left, size_t n_stacks, double unit)
+static void regularise(double *cov, const struct space *space, const struct path_tally *mean,
+                       const struct path_tally *unweighed, const struct left *left, size_t n_stacks,
+                       double unit)
 {
 	size_t d = space->n_free;
 	double keep = 1 - fmin(0.9, (double)d / (double)n_stacks);
@@ -210,6 +205,20 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 /* How stacks are weighed. */
 enum weighing { BY_CYCLES, BY_NEWEST, BY_NEWEST_OF_INSNS };
 
+/* An estimate to be made: of which stacks, weighed how. */
+struct plan {
+	enum { OF_ALL, OF_CYCLES, OF_INSNS } of;
+	enum weighing how;
+	bool grouped; /* what weighing leaves is noise of groups of stacks */
+};
+
+/* What it is made for. */
+struct scope {
+	const struct space *space;
+	double total_insn;
+	const struct equations *totals;
+};
+
 static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
                  float *weight)
 {
@@ -226,13 +235,14 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 	}
 }
 
-/* In a scope of total_insn.  Positive when it says something. */
-static int estimate(const struct path *s, const struct scope_stacks *r, enum weighing how,
-                    const struct space *space, double total_insn, struct estimate *out)
+/* Positive when it says something. */
+static int estimate(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
+                    const struct scope *of, struct estimate *out)
 {
+	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
-	struct tally mean = { .edge = calloc(3 * n_edges + 1, sizeof(double)) };
-	struct tally one = { 0 }, unweighed = { 0 };
+	struct path_tally mean = { .edge = calloc(3 * n_edges + 1, sizeof(double)) };
+	struct path_tally one = { 0 }, unweighed = { 0 };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
 	double scale;
 	int err = 0;
@@ -245,12 +255,12 @@ static int estimate(const struct path *s, const struct scope_stacks *r, enum wei
 	}
 	one.edge = mean.edge + n_edges;
 	unweighed.edge = one.edge + n_edges;
-	err = weigh(s, r, n_edges, how, weight);
+	err = weigh(s, r, n_edges, plan->how, weight);
 	if (err < 0)
 		goto out;
 	for (size_t i = 0; i < r->stacks.n; i++) {
-		add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
-		add_stack(s, r, &r->stacks.v[i], NULL, 1, &unweighed);
+		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
+		path_add_stack(s, r, &r->stacks.v[i], NULL, 1, &unweighed);
 	}
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0) || !(unweighed.insn > 0))
@@ -258,9 +268,15 @@ static int estimate(const struct path *s, const struct scope_stacks *r, enum wei
 	err = scatter(s, r, weight, space, &mean, out->cov, &one);
 	if (err < 0)
 		goto out;
-	regularise(out->cov, space, &mean, &unweighed, how == BY_CYCLES ? &left_by_cycles : &left_by_newest,
-	           r->stacks.n, mean_weight(r, weight));
-	scale = total_insn / mean.insn;
+	regularise(out->cov, space, &mean, &unweighed,
+	           plan->how == BY_CYCLES || plan->grouped ? &left_beside : &left_alone, r->stacks.n,
+	           mean_weight(r, weight));
+	scale = of->total_insn / mean.insn;
+	if (plan->grouped)
+		err = path_add_groups(s, r, weight, space, &(struct path_mean){ &mean, scale, of->totals },
+		                      out->cov);
+	if (err < 0)
+		goto out;
 	for (size_t k = 0; k < d; k++)
 		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
 	for (size_t k = 0; k < d * d; k++)
@@ -374,45 +390,37 @@ static int stacks_of(const struct scope_stacks *r, bool of_cycles, struct scope_
 	return 0;
 }
 
-/* An estimate to be made: of which stacks, weighed how. */
-struct plan {
-	enum { OF_ALL, OF_CYCLES, OF_INSNS } of;
-	enum weighing how;
-};
-
 /* Returns how many there are to be joined. */
 static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan plan[2])
 {
 	size_t n_insns = 0;
 
 	if (path_has_cycles(r)) {
-		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
-		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST };
+		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES, false };
+		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST, false };
 		return d <= MAX_JOINED ? 2 : 1;
 	}
 	for (size_t i = 0; i < r->stacks.n; i++)
 		n_insns += r->stacks.v[i].cyc <= 0;
-	plan[0] = (struct plan){ OF_ALL, BY_NEWEST };
+	plan[0] = (struct plan){ OF_ALL, BY_NEWEST, false };
 	/* Where cycles lead a group there are none, or nearly. */
 	if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
-		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS };
+		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
 	return 1;
 }
 
-static int estimate_of(const struct path *s, size_t scope, const struct plan *plan, const struct space *space,
-                       struct estimate *out)
+static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
+                       const struct scope *of, struct estimate *out)
 {
-	const struct scope_stacks *r = &s->scopes[scope];
-	double total_insn = s->in.problems[scope]->total_insn;
 	struct scope_stacks part = { 0 };
-	int err = estimate_init(out, space->n_free);
+	int err = estimate_init(out, of->space->n_free);
 
 	if (err == 0 && plan->of == OF_ALL)
-		return estimate(s, r, plan->how, space, total_insn, out);
+		return estimate(s, r, plan, of, out);
 	if (err == 0)
 		err = stacks_of(r, plan->of == OF_CYCLES, &part);
 	if (err == 0)
-		err = estimate(s, &part, plan->how, space, total_insn, out);
+		err = estimate(s, &part, plan, of, out);
 	vec_fini(&part.stacks);
 	return err;
 }
@@ -420,13 +428,15 @@ static int estimate_of(const struct path *s, size_t scope, const struct plan *pl
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
+	const struct scope_stacks *r = &s->scopes[scope];
+	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
 	struct plan plan[2];
 	struct estimate e[2] = { 0 };
-	size_t d = space->n_free, n_plans = plan_estimates(&s->scopes[scope], d, plan), n = 0;
+	size_t d = space->n_free, n_plans = plan_estimates(r, d, plan), n = 0;
 	int err = 0;
 
 	for (size_t i = 0; d && i < n_plans && err == 0; i++) {
-		err = estimate_of(s, scope, &plan[i], space, &e[n]);
+		err = estimate_of(s, r, &plan[i], &of, &e[n]);
 		if (err > 0) {
 			n++;
 			err = 0;
@@ -450,7 +460,7 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 	const struct problem *p = s->in.problems[scope];
 	/* Without stacks there are no draws: the raw counts are better than zeros. */
 	size_t n_draws = r->stacks.n < MIN_STACKS ? 0 : opts->n_keep;
-	struct tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
+	struct path_tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	int err = solution_init(out, p, n_draws);
 
@@ -473,7 +483,7 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 		memset(t.edge, 0, p->n_edges * sizeof(double));
 		t.insn = 0;
 		for (size_t k = 0; k < r->stacks.n; k++)
-			add_stack(s, r, &r->stacks.v[k], NULL, i ? gsl_ran_poisson(rng, 1) : 1, &t);
+			path_add_stack(s, r, &r->stacks.v[k], NULL, i ? gsl_ran_poisson(rng, 1) : 1, &t);
 		for (size_t e = 0; t.insn > 0 && e < p->n_edges; e++) {
 			double f = t.edge[e] / t.insn * p->total_insn;
 

@@ -7,8 +7,9 @@
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
  * path_cycles.c (eq. 21) or path_newest.c (eqs. 14 and 17) weigh their pieces
- * so that the moments they were taken at no longer matter, and path_flow.c
- * makes flows and equations of them.
+ * so that the moments they were taken at no longer matter, path_group.c
+ * (eq. 27) tells what that leaves, and path_flow.c makes flows and equations
+ * of them.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -102,6 +103,27 @@ struct path_back {
 };
 int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
                     const struct path_back *back, float *weight);
+
+/* Weighted sums over stacks: executions of each edge, and instructions. */
+struct path_tally {
+	double *edge; /* [E] */
+	double insn;
+};
+
+/* Without weights of its pieces a stack counts what it stands for. */
+void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                    const float *weight, double times, struct path_tally *t);
+
+/* The weighed sum over all stacks, what makes executions of it, and the totals that those are held against. */
+struct path_mean {
+	const struct path_tally *tally;
+	double scale;
+	const struct equations *totals;
+};
+
+/* Noise of the weights that stacks of one newest edge have together, as the totals tell it: to cov[d][d] (eq. 27). */
+int path_add_groups(const struct path *s, const struct scope_stacks *r, const float *weight,
+                    const struct space *space, const struct path_mean *of, double *cov);
 
 /* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
 double path_pace(struct path *s, const struct sample_seen *seen);
