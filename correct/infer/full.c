@@ -455,6 +455,7 @@ struct full {
 	struct posterior *post;
 	struct axes axes;
 	double *t, *hessian;
+	bool short_of_mode; /* the last search for it ended before it was there */
 };
 
 static void full_fini(struct full *fu)
@@ -520,7 +521,10 @@ static int mode_of(struct full *fu, size_t n)
 	fu->eqs.n = n;
 	err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
 	fu->eqs.n = all;
-	return err < 0 ? err : posterior_mode(fu->post, fu->t, fu->hessian);
+	if (err == 0)
+		err = posterior_mode(fu->post, fu->t, fu->hessian);
+	fu->short_of_mode = err > 0;
+	return err < 0 ? err : 0;
 }
 
 static void raise_noise(struct full *fu, size_t first, size_t end, double factor)
@@ -567,6 +571,11 @@ static int settle_exact(struct full *fu)
 	if (square <= 2)
 		return 0;
 	miss = worst_miss(fu, &worst);
+	if (fu->short_of_mode && square > 9)
+		return sp_fail(SP_EDOMAIN,
+		               "no flow that gives the totals counted was found in time among %zu free ones: "
+		               "raw counts",
+		               fu->space->n_free);
 	/* Totals of other code than the region's: no count made from them is worth more than the raw ones. */
 	if (square > 9 && miss > misfit_gross * fu->p->total_insn)
 		return sp_fail(SP_EDOMAIN,

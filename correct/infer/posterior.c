@@ -22,6 +22,9 @@ const double posterior_time_dof = 4;
 /* What is left of the barrier at the mode. */
 static const double last_barrier = 0.5;
 
+/* A mode is found when a step makes it no more than so much likelier, in units of the log. */
+static const double at_mode = 1e-3, near_mode = 1;
+
 static void sparse_fini(struct sparse *m)
 {
 	free(m->row0);
@@ -389,8 +392,11 @@ int posterior_slopes(const struct posterior *post, const double *t, double *grad
 int posterior_mode(struct posterior *post, double *t, double *hessian)
 {
 	const double barriers[] = { 30, 3, last_barrier };
-	/* A step factors d x d: few of them where d is large, and the chains go the rest of the way. */
-	int max_steps = (int)fmax(4, fmin(60, 2e9 / pow((double)post->n_free + 1, 3)));
+	/*
+	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
+	 * where the barrier is highest, and a few more to the mode.
+	 */
+	int max_steps = (int)fmax(4, fmin(60, 2e10 / pow((double)post->n_free + 1, 3))), err = 0;
 	size_t d = post->n_free;
 	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
 
@@ -400,11 +406,14 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	g = work + d * d;
 	trial = g + d;
 	posterior_normal(post, rr);
-	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++)
-		for (int step = 0; step < max_steps; step++)
-			if (newton_step(post, barriers[i], rr, t, g, hessian, trial) < 1e-3)
-				break;
+	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++) {
+		double fell = INFINITY;
+
+		for (int step = 0; step < max_steps && fell >= at_mode; step++)
+			fell = newton_step(post, barriers[i], rr, t, g, hessian, trial);
+		err = fell > near_mode;
+	}
 	derivatives(post, t, last_barrier, rr, g, hessian);
 	free(work);
-	return 0;
+	return err;
 }

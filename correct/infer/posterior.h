@@ -66,6 +66,8 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
  *
  * t        in: a point with all flows positive; out: the mode.
  * hessian  out [d][d]: of -log p there, barrier included; positive definite.
+ *
+ * Returns 1 where the steps that a space so large is given end short of the mode.
  */
 int posterior_mode(struct posterior *post, double *t, double *hessian);
 
