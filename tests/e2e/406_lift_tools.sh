@@ -6,7 +6,7 @@ set -u
 cd "$SCRATCH" || exit 1
 export XDG_CACHE_HOME=$SCRATCH/cache
 [ "$(uname -m)" = x86_64 ] || { echo 'skip: blocks are run on x86-64 only' && exit 77; }
-# A chain of 3,000 turns; an access that crosses a cache line every time.
+# A chain of 3,000 turns; an access that crosses a cache line every time.  Both long enough to have samples in every run.
 cat >k.c <<'C'
 #include <stdio.h>
 static char room[4096] __attribute__((aligned(4096)));
@@ -28,7 +28,7 @@ int main(void)
 {
 	long s = 0;
 	for (int i = 0; i < 300; i++)
-		s += chain(3000) + split(100);
+		s += chain(3000) + split(3000);
 	printf("%ld\n", s);
 	return 0;
 }
