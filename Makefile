@@ -196,7 +196,7 @@ cliffs-blind: $B/blind
 	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 
 accuracy: all samples
-	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick)
+	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
 
 TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
