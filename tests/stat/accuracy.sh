@@ -110,6 +110,8 @@ export -f one fail record words
 compile()
 {
 	local p=p$1
+	# Kept recordings are of this very file.
+	[ -z "$KEEP" ] || [ ! -x "$DIR/bin/$p" ] || return 0
 	"$DIR/gen" "$1" "$2" >"$DIR/bin/$p.c" && gcc -O2 -g "$DIR/bin/$p.c" -o "$DIR/bin/$p"
 }
 export -f compile
