@@ -291,8 +291,12 @@ static void eval_other(struct sym_state *s, const char *op, struct operand *o, u
 
 static bool is_vector_reg(const char *text)
 {
-	return text[0] == '%' &&
-	       (strncmp(text + 2, "mm", 2) == 0 || starts(text + 1, "mm") || text[1] == 'k');
+	static const char *const kinds[] = { "%xmm", "%ymm", "%zmm", "%mm", "%k" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (starts(text, kinds[i]))
+			return true;
+	return false;
 }
 
 /*

@@ -4,7 +4,10 @@
 #include <string.h>
 
 /* Addresses below are offsets into a structure, not tables. */
-enum { MIN_TABLE_VADDR = 0x200 };
+enum {
+	MIN_TABLE_VADDR = 0x200,
+	LONGEST_TABLE = 1 << 16, /* entries */
+};
 
 void sym_init(struct sym_state *s)
 {
@@ -34,7 +37,9 @@ struct sym_value sym_fresh_below(struct sym_state *s, uint64_t max, bool weak)
 {
 	struct sym_value v = sym_fresh(s);
 
-	add_bound(s, (struct sym_bound){ .unknown = v.unknown, .weak = weak, .max = max });
+	/* What bounds no table would push out of a long path's bounds those that do. */
+	if (max < LONGEST_TABLE)
+		add_bound(s, (struct sym_bound){ .unknown = v.unknown, .weak = weak, .max = max });
 	return v;
 }
 

@@ -5,40 +5,15 @@
 # @no-edge f:entry -> f:trap ind
 # @never *unknown*
 # @never *guessed*
-	.text
-	.globl main
-	.type main, @function
-main:
-	ret
-	.size main, .-main
-	.type f, @function
-f:
+	.include "tests/cases/three.inc"
+	begin
 	movb $1, (%rdi)
 	cmpb $2, 8(%rbx,%rdi,2)
 	ja done
 entry:
 	movl $1, -8(%rsp)
 	movzbl 8(%rbx,%rdi,2), %eax
-	lea table(%rip), %rdx
-	movslq (%rdx,%rax,4), %rax
-	add %rdx, %rax
-	notrack jmp *%rax
-zero:
-	inc %ecx
-	jmp done
-one:
-	dec %ecx
-	jmp done
-two:
-	neg %ecx
-done:
-	dec %esi
-	jne f
-	ret
-trap:
-	ud2
-	.size f, .-f
-	.section .rodata
-	.align 8
-table:
-	.long zero - table, one - table, two - table, trap - table
+	dispatch
+	zero_one_two
+	finish
+	three_and_trap

@@ -6,14 +6,8 @@
 # @never *unknown*
 # @never *guessed*
 # @loops 4
-	.text
-	.globl main
-	.type main, @function
-main:
-	ret
-	.size main, .-main
-	.type f, @function
-f:
+	.include "tests/cases/three.inc"
+	begin
 	cmp $2, %edi
 	ja done
 entry:
@@ -22,22 +16,6 @@ entry:
 	movslq (%rdx,%rax,4), %rax
 	add %rdx, %rax
 	notrack jmp *%rax
-zero:
-	inc %ecx
-	jmp done
-one:
-	dec %ecx
-	jmp done
-two:
-	neg %ecx
-done:
-	dec %esi
-	jne f
-	ret
-trap:
-	ud2
-	.size f, .-f
-	.section .rodata
-	.align 4
-table:
-	.long zero - table, one - table, two - table, trap - table
+	zero_one_two
+	finish
+	three_and_trap

@@ -6,14 +6,8 @@
 # @no-edge f:entry -> f:trap ind
 # @never *unknown*
 # @never *guessed*
-	.text
-	.globl main
-	.type main, @function
-main:
-	ret
-	.size main, .-main
-	.type f, @function
-f:
+	.include "tests/cases/three.inc"
+	begin
 	and $3, %eax
 	cmp $2, %rax
 	mulsd %xmm1, %xmm0
@@ -31,24 +25,8 @@ entry:
 	movslq (%rdx,%rax,4), %rax
 	add %rdx, %rax
 	notrack jmp *%rax
-zero:
-	inc %ecx
-	jmp done
-one:
-	dec %ecx
-	jmp done
-two:
-	neg %ecx
-done:
-	dec %esi
-	jne f
-	ret
-trap:
-	ud2
-	.size f, .-f
-	.section .rodata
-	.align 8
+	zero_one_two
+	finish
 constant:
 	.double 0.5
-table:
-	.long zero - table, one - table, two - table, trap - table
+	three_and_trap
