@@ -118,9 +118,9 @@ static void put(struct profile *p, const double *own, const double *rolled, cons
 
 		set(&func->count, own[f]);
 		set(&func->rolled, rolled[f]);
-		func->status = PROFILE_FIXED;
-		func->evidence = PROFILE_BY_TRUTH;
-		func->why = "";
+		func->status = func->rolled_status = PROFILE_FIXED;
+		func->evidence = func->rolled_evidence = PROFILE_BY_TRUTH;
+		func->why = func->rolled_why = "";
 	}
 }
 

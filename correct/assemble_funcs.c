@@ -6,12 +6,6 @@
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
 
-/*
- * A function is fixed when its count is known to 5% either way, nine times in ten.  A wider interval can't keep that: were
- * it right nine times in ten as well, each tenth function would be called fixed and be farther off.
- */
-static const double weak_half_width = 0.05;
-
 /* The instructions of each function (or physical function), as lists: of[first[f] .. first[f + 1]). */
 struct grouping {
 	uint32_t *of, *first;
@@ -55,13 +49,17 @@ static double weight_of(const struct profile *p, const struct profile_count *c)
 	return p->meta.relative ? c->cyc : c->insn;
 }
 
-/* The status of a function: that of the regions that hold most of it, and its own interval. */
-static void judge(struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n)
+/*
+ * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
+ * interval.  evidence: what is known of those regions is added; why: one sentence, "" for fixed.
+ */
+static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
+                     const struct profile_count *count, uint8_t *evidence, const char **why)
 {
 	double in_region = 0, unreliable = 0, averaged = 0, all = 0;
-	const char *why = "", *why_averaged = "";
+	const char *why_unreliable = "", *why_averaged = "";
 
-	f->status = PROFILE_RAW;
+	*why = "";
 	for (size_t k = 0; k < n; k++) {
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
@@ -72,30 +70,59 @@ static void judge(struct profile *p, struct profile_func *f, const uint32_t *ins
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
 		in_region += weight_of(p, &insn->count);
-		f->evidence |= r->evidence;
+		*evidence |= r->evidence;
 		part = r->status == PROFILE_UNRELIABLE ? weight_of(p, &insn->count) : profile_doubt(p, insn);
 		unreliable += part;
-		why = part > 0 ? r->why : why;
+		why_unreliable = part > 0 ? r->why : why_unreliable;
 		averaged += r->averaged ? weight_of(p, &insn->count) : 0;
 		why_averaged = r->averaged ? r->why : why_averaged;
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
-		f->why = all > 0 ? "most of it ran outside the loops that were corrected" : "";
-		return;
+		*why = all > 0 ? "most of it ran outside the loops that were corrected" : "";
+		return PROFILE_RAW;
 	}
 	if (unreliable > 0.05 * all) {
-		f->status = PROFILE_UNRELIABLE;
-		f->why = why;
-	} else if (averaged > 0.5 * all) {
-		f->status = PROFILE_WEAK;
-		f->why = why_averaged;
-	} else if (!(f->count.hi - f->count.lo <= 2 * weak_half_width * f->count.insn)) {
-		f->status = PROFILE_WEAK;
-		f->why = "nothing measured settles it to 5%: the interval is wider";
-	} else {
-		f->status = PROFILE_FIXED;
-		f->why = "";
+		*why = why_unreliable;
+		return PROFILE_UNRELIABLE;
 	}
+	if (averaged > 0.5 * all) {
+		*why = why_averaged;
+		return PROFILE_WEAK;
+	}
+	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED)
+		return PROFILE_FIXED;
+	*why = "nothing measured settles it to 5%: the interval is wider";
+	return PROFILE_WEAK;
+}
+
+/*
+ * The total of a region is always known; whether the region is depends on where in it the total went: it is weak where
+ * fixed functions hold less than half of it.
+ */
+static int judge_regions(struct profile *p)
+{
+	double *fixed = calloc(2 * p->n_regions + 1, sizeof(*fixed)), *all;
+
+	if (!fixed)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
+	all = fixed + p->n_regions;
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		double weight = weight_of(p, &insn->count);
+
+		if (insn->region < 0)
+			continue;
+		all[insn->region] += weight;
+		fixed[insn->region] += p->funcs[insn->func].status == PROFILE_FIXED ? weight : 0;
+	}
+	for (size_t r = 0; r < p->n_regions; r++)
+		if (p->regions[r].status == PROFILE_FIXED && fixed[r] < 0.5 * all[r]) {
+			p->regions[r].status = PROFILE_WEAK;
+			p->regions[r].why =
+			        "the total is known, but not to 5% how much of it each function ran";
+		}
+	free(fixed);
+	return 0;
 }
 
 int assemble_funcs(struct assembly *a)
@@ -112,24 +139,28 @@ int assemble_funcs(struct assembly *a)
 		         (double)a->w->sums.events[a->w->rec->insn_event].n_samples;
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
 		struct profile_func *func = &p->funcs[f];
-		size_t n = own.first[f + 1] - own.first[f];
+		const uint32_t *in_own = own.of + own.first[f], *in_rolled = rolled.of + rolled.first[f];
+		size_t n_own = own.first[f + 1] - own.first[f],
+		       n_rolled = rolled.first[f + 1] - rolled.first[f];
 
-		err = sum_insns(p, own.of + own.first[f], n, &func->count);
+		err = sum_insns(p, in_own, n_own, &func->count);
 		if (err == 0)
-			err = sum_insns(p, rolled.of + rolled.first[f], rolled.first[f + 1] - rolled.first[f],
-			                &func->rolled);
+			err = sum_insns(p, in_rolled, n_rolled, &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
 		total += weight_of(p, &func->count);
 		if (err == 0)
-			err = assemble_part(a, own.of + own.first[f], n, &func->part);
+			err = assemble_part(a, in_own, n_own, &func->part);
 		if (err == 0)
-			err = assemble_part(a, rolled.of + rolled.first[f],
-			                    rolled.first[f + 1] - rolled.first[f], &func->rolled_part);
-		judge(p, func, own.of + own.first[f], n);
+			err = assemble_part(a, in_rolled, n_rolled, &func->rolled_part);
+		func->status = judge(p, in_own, n_own, &func->count, &func->evidence, &func->why);
+		func->rolled_status = judge(p, in_rolled, n_rolled, &func->rolled, &func->rolled_evidence,
+		                            &func->rolled_why);
 	}
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		if (weight_of(p, &p->funcs[f].count) >= 0.01 * total && p->funcs[f].status > p->worst)
 			p->worst = p->funcs[f].status;
+	if (err == 0)
+		err = judge_regions(p);
 	free(own.of);
 	free(own.first);
 	free(rolled.of);

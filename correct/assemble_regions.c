@@ -93,16 +93,21 @@ static int copy_equations(struct assembly *a, size_t r, struct profile_region *o
 	if (!out->equations)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	/* What the equations came to in a flow that was given up is of no use. */
-	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++)
-		for (size_t i = 0; w->scopes.v[s].parent == r && i < w->equations[s].n; i++) {
+	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++) {
+		if (w->scopes.v[s].parent != r || !w->equations[s].n)
+			continue;
+		for (size_t i = 0; i < w->equations[s].n; i++) {
 			struct profile_equation *eq = &out->equations[out->n_equations];
 
 			*eq = w->equations[s].v[i];
 			eq->event = profile_string(a->p, eq->event);
 			if (!eq->event)
 				return -SP_ENOMEM;
+			eq->part = out->n_parts;
 			out->n_equations++;
 		}
+		out->n_parts++;
+	}
 	return 0;
 }
 

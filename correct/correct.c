@@ -8,6 +8,7 @@
 
 #include "correct/evidence/evidence.h"
 #include "correct/flow/ran.h"
+#include "correct/phase_scopes.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -289,6 +290,9 @@ static int build_scopes(struct work *w)
 	if (err == 0)
 		err = scopes_find(w->graph, w->regions, placing.too_many ? NULL : placing.samples.v,
 		                  placing.samples.n, &w->scopes);
+	/* Where instructions were not counted, nothing says how many each phase ran. */
+	if (err == 0 && w->scopes.of_sample && w->sums.n_branches >= FLOW_RAN_BRANCHES && !w->rec->relative)
+		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);
 	if (err < 0)

@@ -74,6 +74,8 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 		                    .line = scope->line,
 		                    .status = PROFILE_RAW,
 		                    .why = "",
+		                    .rolled_status = PROFILE_RAW,
+		                    .rolled_why = "",
 		                    .count = { .lo = NAN, .hi = NAN },
 		                    .rolled = { .lo = NAN, .hi = NAN } };
 	if (!f->name || !f->linkage)

@@ -80,6 +80,8 @@ static long add_func(struct join *j, uint32_t module, const struct module_scope 
 		                                      .line = scope->line,
 		                                      .status = PROFILE_RAW,
 		                                      .why = "never sampled",
+		                                      .rolled_status = PROFILE_RAW,
+		                                      .rolled_why = "never sampled",
 		                                      .count = { .lo = NAN, .hi = NAN },
 		                                      .rolled = { .lo = NAN, .hi = NAN } };
 	if (!p->funcs[p->n_funcs].name || !p->funcs[p->n_funcs].linkage)

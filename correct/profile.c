@@ -19,6 +19,12 @@ struct string_chunk {
 
 enum { STRING_CHUNK_BYTES = 65536 - 64 };
 
+/*
+ * A count is fixed when it is known to 5% either way, nine times in ten.  A wider interval can't keep that: were it right
+ * nine times in ten as well, each tenth function would be called fixed and be farther off.
+ */
+static const double weak_half_width = 0.05;
+
 const char *profile_string(struct profile *p, const char *text)
 {
 	struct string_chunk *chunk = p->strings;
@@ -187,6 +193,13 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
                      double *hi)
 {
 	return profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
+}
+
+enum profile_status profile_judge(enum profile_status status, const struct profile_count *count)
+{
+	bool wide = count->hi - count->lo > 2 * weak_half_width * count->insn;
+
+	return status == PROFILE_FIXED && wide ? PROFILE_WEAK : status;
 }
 
 double profile_doubt(const struct profile *p, const struct profile_insn *insn)

@@ -49,7 +49,7 @@ struct profile_insn {
 	uint32_t line;      /* 0 = unknown */
 	uint32_t block;     /* position of its block in the region's draws; UINT32_MAX = none */
 	uint8_t size_bytes;
-	uint8_t status;   /* enum profile_status */
+	uint8_t status; /* enum profile_status of its region: what its own interval makes of it profile_judge() says */
 	const char *text; /* disassembly; "" if not decoded */
 	struct profile_count count;
 };
@@ -65,12 +65,15 @@ struct profile_func {
 	const char *name; /* demangled */
 	const char *linkage;
 	uint32_t module;
-	uint32_t file, line;        /* of the declaration */
-	bool inlined;               /* it has instructions inlined into others */
-	uint8_t status;             /* enum profile_status */
-	uint8_t evidence;           /* enum profile_evidence bits */
-	double n_samples;           /* instruction samples seen in it */
-	const char *why;            /* one sentence behind the status; "" for fixed */
+	uint32_t file, line;   /* of the declaration */
+	bool inlined;          /* it has instructions inlined into others */
+	uint8_t status;        /* enum profile_status */
+	uint8_t evidence;      /* enum profile_evidence bits */
+	double n_samples;      /* instruction samples seen in it */
+	const char *why;       /* one sentence behind the status; "" for fixed */
+	uint8_t rolled_status; /* these three of the count that holds inlined callees too */
+	uint8_t rolled_evidence;
+	const char *rolled_why;
 	struct profile_count count; /* own instructions: inlined callees not included */
 	struct profile_count
 	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
@@ -90,6 +93,7 @@ struct profile_loop { /* a simple loop of a region, for --why */
 struct profile_equation { /* a mix equation of a region (eq. 8), for --why */
 	const char *event;
 	double measured, fitted, sd;
+	uint32_t part; /* 0, 1, ...: of those parts of the region that were solved apart, loops or phases */
 };
 
 struct profile_region {
@@ -109,6 +113,7 @@ struct profile_region {
 	size_t n_shown_loops;
 	struct profile_equation *equations;
 	size_t n_equations;
+	uint32_t n_parts; /* that have equations */
 	/* Posterior draws of block executions, [n_draws][n_blocks] row-major, for any sum one wants an interval of. */
 	float *draws;
 	size_t n_draws;
@@ -178,6 +183,12 @@ const char *profile_string(struct profile *p, const char *text);
 
 /* "fixed", "raw", "weak", "unreliable". */
 const char *profile_status_word(enum profile_status s);
+
+/*
+ * The status of a sum of instructions whose regions have the status given: fixed is weak where the interval is wider
+ * than 5% of the count to either side.  Without an interval (nothing was drawn, or an exact count) it stays.
+ */
+enum profile_status profile_judge(enum profile_status status, const struct profile_count *count);
 
 /* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
 double profile_doubt(const struct profile *p, const struct profile_insn *insn);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/base/disjoint.h"
 #include "profiler/base/vec.h"
 
 /*
@@ -43,31 +44,21 @@ struct traffic {
 	uint32_t group[MAX_PARTS];
 };
 
-static int add_scope(struct finder *f, uint32_t parent, struct flow_region *region, bool whole)
+static int add_scope(struct finder *f, const struct scope *scope)
 {
 	struct scopes *s = f->out;
 
 	if (vec_reserve_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v)) < 0)
 		return -SP_ENOMEM;
-	s->v[s->n++] = (struct scope){ .parent = parent, .region = region, .whole = whole };
+	s->v[s->n++] = *scope;
 	return 0;
-}
-
-static void region_fini(struct flow_region *r)
-{
-	if (!r)
-		return;
-	free(r->blocks);
-	free(r->edges);
-	free(r->headers);
-	free(r);
 }
 
 void scopes_fini(struct scopes *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!s->v[i].whole)
-			region_fini(s->v[i].region);
+		if (s->v[i].owned)
+			flow_region_free(s->v[i].region);
 	free(s->v);
 	free(s->of_sample);
 	*s = (struct scopes){ 0 };
@@ -137,13 +128,6 @@ static int count_traffic(struct finder *f, size_t scope, size_t n_parts, struct 
 	return 0;
 }
 
-static uint32_t group_of(struct traffic *t, uint32_t i)
-{
-	while (t->group[i] != i)
-		i = t->group[i] = t->group[t->group[i]];
-	return i;
-}
-
 /* Parts that alternate fast are one. */
 static void merge_parts(struct traffic *t, size_t n_parts)
 {
@@ -154,7 +138,7 @@ static void merge_parts(struct traffic *t, size_t n_parts)
 			double both = t->switches[a][b] + t->switches[b][a], rarer = fmin(t->n[a], t->n[b]);
 
 			if (both > 2 && both / 2 > max_switching * rarer)
-				t->group[group_of(t, a)] = group_of(t, b);
+				disjoint_unite(t->group, a, b);
 		}
 }
 
@@ -187,7 +171,7 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 	double hottest = -1;
 
 	for (uint32_t i = 0; i < parts->n; i++)
-		if (group_of(t, i) == group) {
+		if (disjoint_root(t->group, i) == group) {
 			blocks += parts->v[i].n_blocks;
 			edges += parts->v[i].n_edges;
 			headers += parts->v[i].n_headers;
@@ -198,13 +182,13 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 	r->edges = calloc(edges + 1, sizeof(*r->edges));
 	r->headers = calloc(headers + 1, sizeof(*r->headers));
 	if (!r->blocks || !r->edges || !r->headers) {
-		region_fini(r);
+		flow_region_free(r);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < parts->n; i++) {
 		const struct flow_region *p = &parts->v[i];
 
-		if (group_of(t, i) != group)
+		if (disjoint_root(t->group, i) != group)
 			continue;
 		memcpy(r->blocks + r->n_blocks, p->blocks, p->n_blocks * sizeof(*p->blocks));
 		memcpy(r->edges + r->n_edges, p->edges, p->n_edges * sizeof(*p->edges));
@@ -236,21 +220,23 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 	for (uint32_t i = 0; i < parts->n; i++)
 		scope_of[i] = -1;
 	for (uint32_t i = 0; i < parts->n; i++) {
-		uint32_t group = group_of(t, i);
+		uint32_t group = disjoint_root(t->group, i);
 		struct flow_region *r;
 		double n = 0;
 
 		if (scope_of[group] >= 0)
 			continue;
 		for (uint32_t k = 0; k < parts->n; k++)
-			n += group_of(t, k) == group ? t->n[k] : 0;
+			n += disjoint_root(t->group, k) == group ? t->n[k] : 0;
 		if (n < MIN_PART_SAMPLES)
 			continue;
 		r = join_parts(parts, t, group);
 		if (!r)
 			return sp_fail(SP_ENOMEM, "out of memory for a part of a region");
-		if (add_scope(f, f->out->v[scope].parent, r, false) < 0) {
-			region_fini(r);
+		if (add_scope(f, &(struct scope){ .parent = f->out->v[scope].parent,
+		                                  .region = r,
+		                                  .owned = true }) < 0) {
+			flow_region_free(r);
 			return -SP_ENOMEM;
 		}
 		scope_of[group] = (int32_t)f->out->n - 1;
@@ -359,8 +345,9 @@ static int follow_samples(struct finder *f, size_t scope, size_t n_parts, struct
 				c->since[th] = i + 1;
 			continue;
 		}
-		f->out->of_sample[i] =
-		        (uint32_t)f->label[i] < n_parts ? scope_of[group_of(t, (uint32_t)f->label[i])] : -1;
+		f->out->of_sample[i] = (uint32_t)f->label[i] < n_parts
+		                               ? scope_of[disjoint_root(t->group, (uint32_t)f->label[i])]
+		                               : -1;
 		err = close_run(f, c, i, f->out->of_sample[i]);
 	}
 	/* Those after a thread's last known one go with it. */
@@ -422,7 +409,7 @@ static size_t count_groups(struct traffic *t, size_t n_parts)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < n_parts; i++) {
-		uint32_t group = group_of(t, i);
+		uint32_t group = disjoint_root(t->group, i);
 
 		n += !seen[group];
 		seen[group] = true;
@@ -483,8 +470,8 @@ static int split_all(struct finder *f)
 
 			if (err < 0)
 				return err;
-			if (split && !f->out->v[done].whole)
-				region_fini(f->out->v[done].region);
+			if (split && f->out->v[done].owned)
+				flow_region_free(f->out->v[done].region);
 			if (split)
 				f->out->v[done].region = NULL;
 		}
@@ -521,7 +508,8 @@ int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
 
 	*out = (struct scopes){ 0 };
 	for (size_t r = 0; r < regions->n && err == 0; r++)
-		err = add_scope(&f, (uint32_t)r, &regions->v[r], true);
+		err = add_scope(&f, &(struct scope){
+		                            .parent = (uint32_t)r, .region = &regions->v[r], .whole = true });
 	if (err < 0 || !samples)
 		goto out;
 	f.heat = calloc(g->n_blocks + 1, sizeof(*f.heat));

@@ -20,7 +20,8 @@ struct scope_sample {
 struct scope {
 	uint32_t parent;              /* region of the recording */
 	struct flow_region *region;   /* the part of it that is solved */
-	bool whole;                   /* the region itself: not owned */
+	bool whole;                   /* the region itself, and all of its samples */
+	bool owned;                   /* region is freed with the scope */
 	uint32_t n_samples, n_border; /* samples in it; those that may as well be another scope's */
 };
 

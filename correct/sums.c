@@ -7,6 +7,7 @@
 
 #include <gsl/gsl_sort.h>
 
+#include "correct/branches.h"
 #include "correct/skid/shift.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -24,13 +25,9 @@ struct last_values {
 };
 
 struct collect {
-	struct pairs places, pairs, run_pairs, tasks;
+	struct pairs places, tasks;
+	struct branch_sums branches;
 	VEC(struct place_sum) sums;
-	struct seen_vec {
-		struct flow_seen *v;
-		size_t n, cap;
-	} seen, runs;
-	uint64_t n_branches;
 	VEC(struct skid_seen) skids;
 	VEC(double) core_hz;
 	uint64_t n_bursts;
@@ -81,40 +78,13 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 	return 0;
 }
 
-static int add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, uint64_t to_ip,
-                    struct pairs *pairs, struct seen_vec *out)
-{
-	long k = pairs_number(pairs, from_ip ^ (uint64_t)pid << 48, to_ip);
-
-	if (k < 0)
-		return (int)k;
-	if ((size_t)k == out->n) {
-		struct place from = recording_place(r, pid, from_ip), to = recording_place(r, pid, to_ip);
-		struct flow_seen seen = { (uint32_t)from.module, (uint32_t)to.module, from.vaddr, to.vaddr,
-			                  0 };
-
-		if (vec_push(out, seen) < 0)
-			return -SP_ENOMEM;
-	}
-	out->v[k].n++;
-	return 0;
-}
-
 static int add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
-	const struct pd_branch *b = rec->sample.branches;
-	int err = 0;
-
-	for (size_t i = 0; i < rec->sample.n_branches && err == 0; i++) {
-		err = add_pair(r, rec->pid, b[i].from_ip, b[i].to_ip, &c->pairs, &c->seen);
-		/* Newest first: the older one's target, and on to this one's source. */
-		if (err == 0 && i + 1 < rec->sample.n_branches)
-			err = add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &c->run_pairs, &c->runs);
-		c->n_branches++;
-		c->branch_records = true;
-		c->branch_cycles |= b[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
-	}
-	return err;
+	c->branch_records |= rec->sample.n_branches > 0;
+	for (size_t i = 0; i < rec->sample.n_branches; i++)
+		c->branch_cycles |=
+		        rec->sample.branches[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
+	return branch_sums_add(&c->branches, r, rec);
 }
 
 static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
@@ -254,17 +224,6 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	return err < 0 ? err : add_branches(c, r, rec);
 }
 
-/* Branches from or to code in no usable file say nothing of the flow. */
-static void drop_unplaced(struct seen_vec *seen)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < seen->n; i++)
-		if ((int32_t)seen->v[i].from_module >= 0 && (int32_t)seen->v[i].to_module >= 0)
-			seen->v[kept++] = seen->v[i];
-	seen->n = kept;
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct place_sum *x = a, *y = b;
@@ -297,17 +256,16 @@ int sums_collect(struct recording *r, struct sums *out)
 		free(skid_cyc);
 		goto out;
 	}
-	drop_unplaced(&c.seen);
-	drop_unplaced(&c.runs);
+	branch_sums_end(&c.branches);
 	if (c.sums.n)
 		qsort(c.sums.v, c.sums.n, sizeof(*c.sums.v), by_place);
 	*out = (struct sums){ .v = c.sums.v,
 		              .n = c.sums.n,
-		              .seen = c.seen.v,
-		              .n_seen = c.seen.n,
-		              .runs = c.runs.v,
-		              .n_runs = c.runs.n,
-		              .n_branches = c.n_branches,
+		              .seen = c.branches.seen.v,
+		              .n_seen = c.branches.seen.n,
+		              .runs = c.branches.runs.v,
+		              .n_runs = c.branches.runs.n,
+		              .n_branches = c.branches.n_branches,
 		              .skid_cyc = skid_cyc,
 		              .n_skid = c.skids.n,
 		              .events = c.events,
@@ -317,17 +275,14 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n_bursts = c.n_bursts,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
-	memset(&c.seen, 0, sizeof(c.seen));
-	memset(&c.runs, 0, sizeof(c.runs));
+	memset(&c.branches.seen, 0, sizeof(c.branches.seen));
+	memset(&c.branches.runs, 0, sizeof(c.branches.runs));
 	c.events = NULL;
 out:
 	pairs_fini(&c.places);
-	pairs_fini(&c.pairs);
-	pairs_fini(&c.run_pairs);
 	pairs_fini(&c.tasks);
 	vec_fini(&c.sums);
-	vec_fini(&c.seen);
-	vec_fini(&c.runs);
+	branch_sums_fini(&c.branches);
 	vec_fini(&c.skids);
 	vec_fini(&c.core_hz);
 	vec_fini(&c.last);

@@ -48,7 +48,8 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		add_row(c, f->name, truth_insn[i], rolled ? &f->rolled : &f->count, f->status);
+		add_row(c, f->name, truth_insn[i], rolled ? &f->rolled : &f->count,
+		        rolled ? f->rolled_status : f->status);
 	}
 	return 0;
 }
@@ -193,12 +194,12 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 		const struct profile_func *f = &p->funcs[i];
 
 		if (owner[i] == UINT32_MAX) {
-			add_row(c, f->name, 0, &f->rolled, f->status);
+			add_row(c, f->name, 0, &f->rolled, f->rolled_status);
 			continue;
 		}
 		add_count(&sums[owner[i]], &f->rolled);
-		if (f->status > status[owner[i]])
-			status[owner[i]] = f->status;
+		if (f->rolled_status > status[owner[i]])
+			status[owner[i]] = f->rolled_status;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(sums[i].hi > sums[i].lo))
@@ -273,7 +274,7 @@ static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const do
 	kept = profile_string(c->p, name);
 	if (!kept)
 		return -SP_ENOMEM;
-	add_row(c, kept, truth, &sum, status);
+	add_row(c, kept, truth, &sum, profile_judge(status, &sum));
 	return 0;
 }
 

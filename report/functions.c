@@ -12,6 +12,8 @@
 struct row {
 	const struct profile_func *f;
 	const struct profile_count *count;
+	uint8_t status;
+	const char *why;
 	double share, share_raw, share_fixed;
 	double key; /* to sort by, largest first */
 	char known[KNOWN_MAX];
@@ -162,7 +164,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_SHARE_FIXED:
 		return num(r->share_fixed);
 	case ID_STATUS:
-		return text(profile_status_word(r->f->status));
+		return text(profile_status_word(r->status));
 	case ID_KNOWN:
 		return text(r->known);
 	case ID_SAMPLES:
@@ -182,7 +184,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_LINE:
 		return num(r->f->line ? (double)r->f->line : NAN);
 	case ID_WHY:
-		return text(r->f->why);
+		return text(r->why);
 	case ID_PART:
 	case ID_PART_LO:
 	case ID_PART_HI:
@@ -217,7 +219,7 @@ static double sort_key(const struct profile *p, const struct report_opts *o, con
 	case SORT_CHANGE:
 		return fabs(c->insn - c->raw_insn);
 	case SORT_STATUS:
-		return r->f->status;
+		return r->status;
 	case SORT_SHARE:
 	case SORT_NAME:
 		break;
@@ -312,12 +314,14 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 
 		r->f = &p->funcs[i];
 		r->count = o->rollup ? &r->f->rolled : &r->f->count;
+		r->status = o->rollup ? r->f->rolled_status : r->f->status;
+		r->why = o->rollup ? r->f->rolled_why : r->f->why;
 		n_match += !o->function || report_matches(r->f, o->function);
 		if (!is_shown(p, o, r))
 			continue;
 		set_shares(p, o, &all, r);
 		r->key = sort_key(p, o, r);
-		report_known(r->f->evidence, r->known);
+		report_known(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->known);
 		r->part = o->rollup ? &r->f->rolled_part : &r->f->part;
 		if (p->meta.relative && r->part->region >= 0)
 			range_words(r->part, r->part_range, sizeof(r->part_range));

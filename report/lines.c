@@ -293,8 +293,9 @@ int view_insns(const struct profile *p, const struct report_opts *o, struct view
 
 		/* A function's cold instructions are shown between its hot ones. */
 		if (o->function || counted(&insn->count))
-			rows[n++] =
-			        (struct row){ .insn = insn, .count = insn->count, .status = insn->status };
+			rows[n++] = (struct row){ .insn = insn,
+				                  .count = insn->count,
+				                  .status = profile_judge(insn->status, &insn->count) };
 	}
 	free(chosen);
 	finish(p, o, rows, n, out);
@@ -352,6 +353,7 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
 static int make_line(const struct profile *p, const uint32_t *insns, size_t n, struct row *r)
 {
 	double mean;
+	int err;
 
 	*r = (struct row){ .insn = &p->insns[insns[0]] };
 	for (size_t i = 0; i < n; i++) {
@@ -366,7 +368,9 @@ static int make_line(const struct profile *p, const uint32_t *insns, size_t n, s
 		if (insn->count.insn > r->insn->count.insn)
 			r->insn = insn;
 	}
-	return profile_interval(p, insns, n, &mean, &r->count.lo, &r->count.hi);
+	err = profile_interval(p, insns, n, &mean, &r->count.lo, &r->count.hi);
+	r->status = profile_judge(r->status, &r->count);
+	return err;
 }
 
 int view_lines(const struct profile *p, const struct report_opts *o, struct view *out)

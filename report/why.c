@@ -71,9 +71,12 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", events[i].event);
 }
 
-size_t why_advice(const struct profile *p, const struct profile_region *r, char out[][WHY_ADVICE_BYTES])
+size_t why_advice(const struct profile *p, const struct profile_func *func, const struct profile_region *r,
+                  char out[][WHY_ADVICE_BYTES])
 {
-	bool open = r->n_rank < r->n_free && r->status >= PROFILE_WEAK;
+	bool weak = r->status >= PROFILE_WEAK || func->status >= PROFILE_WEAK;
+	bool open = weak && r->n_rank < r->n_free;
+	double n_samples = fmin(r->n_samples, func->n_samples);
 	char events[200];
 	size_t n = 0;
 
@@ -88,16 +91,16 @@ size_t why_advice(const struct profile *p, const struct profile_region *r, char 
 		         "apart is "
 		         "one more equation; not yet counted: %s",
 		         events);
-	if (r->status >= PROFILE_WEAK && r->n_samples < 1000)
+	if (weak && n_samples < 1000)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "more samples: %.0f of instructions fell into this region; a smaller period (-c) or "
-		         "a longer run",
-		         r->n_samples);
+		         "more samples: %.0f of instructions fell into this %s; a smaller period (-c) or a "
+		         "longer run",
+		         n_samples, func->n_samples < r->n_samples ? "function" : "region");
 	if (isfinite(r->r_hat) && r->r_hat > 1.1)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "the chains disagree (R-hat %.2f): see whether another --seed gives the same counts",
 		         r->r_hat);
-	if (r->status >= PROFILE_WEAK && p->meta.skid_source != SKID_MEASURED)
+	if (weak && p->meta.skid_source != SKID_MEASURED)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "S was not measured: a recording with group values (skidprof record) measures it, "
 		         "--skid "
@@ -228,6 +231,9 @@ static void print_equations(const struct profile *p, const struct profile_region
 		const struct profile_equation *e = &r->equations[i];
 		char measured[NUMBER_MAX], fitted[NUMBER_MAX], off[NUMBER_MAX], name[128];
 
+		if (r->n_parts > 1 && (i == 0 || e->part != r->equations[i - 1].part))
+			fprintf(f, "     part %u of %u%s:\n", e->part + 1, r->n_parts,
+			        i ? "" : " (loops and phases that are apart in time are solved apart)");
 		text_safe(e->event ? e->event : "?", name, sizeof(name));
 		number_grouped(e->measured, measured);
 		number_grouped(e->fitted, fitted);
@@ -261,7 +267,8 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        r->n_eff);
 }
 
-static void print_part(const struct profile *p, const struct why_part *part, FILE *f)
+static void print_part(const struct profile *p, const struct profile_func *func, const struct why_part *part,
+                       FILE *f)
 {
 	const struct profile_region *r = part->region;
 	char name[NAME_BYTES], why[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
@@ -281,7 +288,7 @@ static void print_part(const struct profile *p, const struct why_part *part, FIL
 	print_state(r, f);
 	print_equations(p, r, f);
 	print_loops(r, f);
-	n = why_advice(p, r, advice);
+	n = why_advice(p, func, r, advice);
 	if (n)
 		fputs("    what would settle it:\n", f);
 	for (size_t i = 0; i < n; i++)
@@ -297,7 +304,7 @@ static int print_one(const struct profile *p, uint32_t func, FILE *f)
 		return err;
 	print_head(p, w.func, f);
 	for (size_t i = 0; i < w.n_parts; i++)
-		print_part(p, &w.parts[i], f);
+		print_part(p, w.func, &w.parts[i], f);
 	if (w.outside.n_insns && report_has_insn(p)) {
 		fprintf(f, "\n  outside any region: %zu instructions with samples, left as they are\n",
 		        w.outside.n_insns);

@@ -27,18 +27,20 @@ static json_t *equations_json(const struct profile_region *r)
 	for (size_t i = 0; i < r->n_equations; i++) {
 		const struct profile_equation *e = &r->equations[i];
 
-		json_array_append_new(equations, json_pack("{s:o, s:o, s:o, s:o}", "event",
-		                                           json_text(e->event ? e->event : ""), "measured",
-		                                           json_number(e->measured), "fitted",
-		                                           json_number(e->fitted), "sd", json_number(e->sd)));
+		json_array_append_new(equations,
+		                      json_pack("{s:o, s:o, s:o, s:o, s:i}", "event",
+		                                json_text(e->event ? e->event : ""), "measured",
+		                                json_number(e->measured), "fitted", json_number(e->fitted),
+		                                "sd", json_number(e->sd), "part", (int)e->part));
 	}
 	return equations;
 }
 
-static json_t *advice_json(const struct profile *p, const struct profile_region *r)
+static json_t *advice_json(const struct profile *p, const struct profile_func *func,
+                           const struct profile_region *r)
 {
 	char advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
-	size_t n = why_advice(p, r, advice);
+	size_t n = why_advice(p, func, r, advice);
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < n; i++)
@@ -46,7 +48,8 @@ static json_t *advice_json(const struct profile *p, const struct profile_region 
 	return out;
 }
 
-static json_t *part_json(const struct profile *p, const struct why_part *part)
+static json_t *part_json(const struct profile *p, const struct profile_func *func,
+                         const struct why_part *part)
 {
 	const struct profile_region *r = part->region;
 	char known[KNOWN_MAX], vaddr[32];
@@ -65,7 +68,7 @@ static json_t *part_json(const struct profile *p, const struct why_part *part)
 	        (json_int_t)r->n_rank, "n_loops", (json_int_t)r->n_loops, "loops_capped", r->loops_capped,
 	        "skid_periods", json_number(r->skid_periods), "r_hat", json_number(r->r_hat), "n_eff",
 	        json_number(r->n_eff), "loops", loops_json(r), "equations", equations_json(r), "advice",
-	        advice_json(p, r));
+	        advice_json(p, func, r));
 }
 
 static json_t *one_json(const struct profile *p, const struct why *w)
@@ -77,7 +80,7 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 
 	report_known(w->func->evidence, known);
 	for (size_t i = 0; i < w->n_parts; i++)
-		json_array_append_new(regions, part_json(p, &w->parts[i]));
+		json_array_append_new(regions, part_json(p, w->func, &w->parts[i]));
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 	                 json_text(w->func->name), "status", profile_status_word(w->func->status), "known_by",
 	                 known, "why", json_text(w->func->why ? w->func->why : ""), "raw",

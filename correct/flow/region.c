@@ -347,6 +347,39 @@ void flow_region_fini(struct flow_region *r)
 	*r = (struct flow_region){ 0 };
 }
 
+void flow_region_free(struct flow_region *r)
+{
+	if (r)
+		flow_region_fini(r);
+	free(r);
+}
+
+static uint32_t *copy_of(const uint32_t *v, size_t n)
+{
+	uint32_t *out = malloc((n + 1) * sizeof(*out));
+
+	if (out)
+		memcpy(out, v, n * sizeof(*out));
+	return out;
+}
+
+struct flow_region *flow_region_copy(const struct flow_region *r)
+{
+	struct flow_region *out = malloc(sizeof(*out));
+
+	if (out) {
+		*out = *r;
+		out->blocks = copy_of(r->blocks, r->n_blocks);
+		out->edges = copy_of(r->edges, r->n_edges);
+		out->headers = copy_of(r->headers, r->n_headers);
+	}
+	if (out && out->blocks && out->edges && out->headers)
+		return out;
+	flow_region_free(out);
+	sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", r->n_blocks);
+	return NULL;
+}
+
 void flow_regions_free(struct flow_regions *r)
 {
 	if (!r)

@@ -31,10 +31,9 @@ static const double max_r_hat = 1.1;
 
 /*
  * What branch stacks are wrong by goes together in ways that no noise of each
- * flow by itself tells: spread about their mean by this, 90% intervals held
- * the truth in 90% of the functions of random programs.
+ * flow by itself tells: beside so few totals they are spread about their mean by this at least.  Set on random programs.
  */
-static const double stack_stretch = 1.25;
+static const double stack_stretch = 1.25, few_totals = 4;
 
 /*
  * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
@@ -326,22 +325,22 @@ static void diagnose(const struct problem *p, size_t n_chains, size_t n, struct 
 	free(x);
 }
 
-/* How many free flows the equations settle: rank of their rows, counting what is known to 10%. */
-static uint32_t settled(const struct posterior *post, const double *t)
+/* How many free flows the first n equations settle: rank of their rows, counting what is known to 10%. */
+static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 {
 	size_t d = post->n_free, rank = 0;
-	double *rows = calloc(post->n_rows * d + 1, sizeof(*rows));
+	double *rows = calloc(n * d + 1, sizeof(*rows));
 
 	if (!rows)
 		return 0;
-	for (size_t i = 0; i < post->n_rows; i++)
+	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < d; k++)
 			rows[i * d + k] = post->r[i * d + k] * fmax(fabs(t[k]), 1);
 	for (size_t pass = 0; pass < d; pass++) {
-		size_t best = post->n_rows;
+		size_t best = n;
 		double best_norm = 10 * 10;
 
-		for (size_t i = rank; i < post->n_rows; i++) {
+		for (size_t i = rank; i < n; i++) {
 			double norm = 0;
 
 			for (size_t k = 0; k < d; k++)
@@ -351,7 +350,7 @@ static uint32_t settled(const struct posterior *post, const double *t)
 				best = i;
 			}
 		}
-		if (best == post->n_rows)
+		if (best == n)
 			break;
 		for (size_t k = 0; k < d; k++) {
 			double swap = rows[rank * d + k];
@@ -360,7 +359,7 @@ static uint32_t settled(const struct posterior *post, const double *t)
 			if (best != rank)
 				rows[best * d + k] = swap;
 		}
-		for (size_t i = rank + 1; i < post->n_rows; i++) {
+		for (size_t i = rank + 1; i < n; i++) {
 			double dot = 0;
 
 			for (size_t k = 0; k < d; k++)
@@ -564,20 +563,22 @@ static int settle_exact(struct full *fu)
 	int err = mode_of(fu, fu->n_exact);
 	double square, miss;
 	size_t worst;
+	bool gross;
 
 	if (err < 0)
 		return err;
 	square = mean_square(fu, 0, fu->n_exact);
 	if (square <= 2)
 		return 0;
-	miss = worst_miss(fu, &worst);
-	if (fu->short_of_mode && square > 9)
+	gross = square > small_miss;
+	if (gross && fu->short_of_mode)
 		return sp_fail(SP_EDOMAIN,
 		               "no flow that gives the totals counted was found in time among %zu free ones: "
 		               "raw counts",
 		               fu->space->n_free);
 	/* Totals of other code than the region's: no count made from them is worth more than the raw ones. */
-	if (square > 9 && miss > misfit_gross * fu->p->total_insn)
+	miss = worst_miss(fu, &worst);
+	if (gross && miss > misfit_gross * fu->p->total_insn)
 		return sp_fail(SP_EDOMAIN,
 		               "no flow of its code gives the %s counted (off by %.1f%% of its "
 		               "instructions): raw counts",
@@ -693,16 +694,20 @@ static int add_landing(struct full *fu)
 }
 
 /*
- * By how much more stacks miss beside the totals than their noise explains:
- * as many squares of misses as the totals fix directions should add up to
- * about one each.
+ * eq. 28: what draws are spread by where stacks are used.  Stacks miss beside the totals by as many squares as those fix
+ * directions, about one each, were their noise all; by more where they are wrong.  Where totals are many they set right
+ * most of that, and little is left of it in what they do not know.
  */
-static double stack_misfit(const struct full *fu)
+static double stack_spread(const struct full *fu)
 {
 	size_t d = fu->space->n_free, fixed = fu->n_exact < d ? fu->n_exact : d;
-	double squares = mean_square(fu, fu->n_exact, fu->n_given) * (double)(fu->n_given - fu->n_exact);
+	double squares = mean_square(fu, fu->n_exact, fu->n_given) * (double)(fu->n_given - fu->n_exact),
+	       most;
 
-	return fixed ? sqrt(fmax(squares / (double)fixed, 1)) : 1;
+	if (!fixed)
+		return stack_stretch;
+	most = fmax(stack_stretch * stack_stretch, squares / (double)fixed);
+	return sqrt(1 + fmin(1, few_totals / (double)fu->n_exact) * (most - 1));
 }
 
 /*
@@ -718,8 +723,8 @@ static int left_out_factor(struct full *fu, double *factor)
 	int err;
 
 	*factor = 1;
-	/* Beside branch stacks stack_misfit() tells. */
-	if (fu->n_given > fu->n_exact || fu->n_exact >= fu->space->n_free)
+	/* Beside branch stacks stack_spread() tells. */
+	if (fu->n_given > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
 		return 0;
 	*factor = sqrt(hit_square);
 	if (fu->n_exact < 2)
@@ -734,6 +739,19 @@ static int left_out_factor(struct full *fu, double *factor)
 		*factor = sqrt(fmax(1, (HITS * hit_square + squares) / (HITS + (double)(rows[1] - rows[0]))));
 	posterior_free(loose);
 	return err == -SP_EDOMAIN ? 0 : err;
+}
+
+/* Move the draws of a block, of mean `after`, towards one of their bounds or from it: none passes it. */
+static void keep_mean(const struct problem *p, size_t b, double mean, double after, double bound,
+                      struct solution *out)
+{
+	double part = after != bound ? (mean - bound) / (after - bound) : 1;
+
+	for (size_t i = 0; i < out->n_draws; i++) {
+		float *n = &out->draws[i * p->n_blocks + b];
+
+		*n = (float)(bound + part * ((double)*n - bound));
+	}
 }
 
 /*
@@ -762,8 +780,7 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 			*n = (float)fmin(fmax(mean + factor * ((double)*n - mean), lo), hi);
 			after += (double)*n / (double)out->n_draws;
 		}
-		for (size_t i = 0; i < out->n_draws && after > 0; i++)
-			out->draws[i * p->n_blocks + b] *= (float)(mean / after);
+		keep_mean(p, b, mean, after, after < mean ? hi : lo, out);
 	}
 }
 
@@ -835,7 +852,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 		goto out;
 	axes_fill(&fu.axes, fu.post, fu.t);
 	out->n_free = (uint32_t)space->n_free;
-	out->n_rank = settled(fu.post, fu.t);
+	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
 	out->evidence = evidence_of(&fu.axes, &fu.eqs);
 	/* Stacks, or few flows, leave little open, which chains draw in its own shape; else time decides much. */
 	stacks = fu.n_given > fu.n_exact;
@@ -846,7 +863,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0 && !done && out->r_hat > max_r_hat)
 		err = solve_by_moments(&fu, &o, out, &done);
 	if (err == 0 && stacks)
-		stretch(p, fmax(stack_stretch, stack_misfit(&fu)), out);
+		stretch(p, stack_spread(&fu), out);
 	else if (err == 0 && spread > 1)
 		stretch(p, spread, out);
 	if (err == 0 && out->r_hat > max_r_hat) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/base/disjoint.h"
 #include "profiler/base/err.h"
 
 /* Entries of balance rows are small integers; what is below this is rounding. */
@@ -54,18 +55,11 @@ static double *balance_rows(const struct problem *p, const bool *usable, size_t 
 	return a;
 }
 
-static uint32_t root_of(uint32_t *group, uint32_t i)
-{
-	while (group[i] != i)
-		i = group[i] = group[group[i]];
-	return i;
-}
-
 /* By number + 1 of the first that was told of a call: what is called from one block, and where it comes back. */
 static void unite(uint32_t *group, uint32_t *first, uint32_t block)
 {
 	if (*first)
-		group[root_of(group, block)] = root_of(group, *first - 1);
+		disjoint_unite(group, block, *first - 1);
 	*first = block + 1;
 }
 

@@ -48,14 +48,23 @@ check 'regions' status 0 "$SKIDPROF" report -i two.data --regions
 check 'the loop is one' has out 'main (two.c:'
 check 'lines' status 0 "$SKIDPROF" report -i two.data --lines --format json
 check 'of both functions' json '{"mix", "main"} <= {l["function"] for l in d["lines"]}'
+check 'fixed lines are known to 5%' json 'all(l["hi"] - l["lo"] <= 0.1001 * l["fixed"] for l in d["lines"] if l["status"] == "fixed")'
 check 'lines add up to what functions do' json 'abs(sum(l["fixed"] for l in d["lines"]) / sum(f["fixed"] for f in d["functions"]) - 1) < 1e-3'
 check 'instructions of one function' status 0 "$SKIDPROF" report -i two.data --insns --function mix --format json
 check 'are in order of address and have texts' json \
 	'(lambda a: a == sorted(a))([int(i["vaddr"], 16) for i in d["instructions"]]) and any("mul" in i["text"] for i in d["instructions"])'
+check 'and status as wide as their own intervals' json 'all(i["hi"] - i["lo"] <= 0.1001 * i["fixed"] for i in d["instructions"] if i["status"] == "fixed")'
 check 'why' status 0 "$SKIDPROF" report -i two.data --why mix
 check 'names the region and its equations' sh -c 'grep -q "region main (two.c:" out && grep -q "branches .*counted" out'
 check 'no such function' status 1 "$SKIDPROF" report -i two.data --why mxi
 check 'gets a suggestion' one_line "did you mean 'mix'?"
+# Without a second event nothing tells the branch in the loop: the total is known, its parts are not.
+check 'two events are recorded' status 0 "$SKIDPROF" record --pmu sim -q --no-branches -e cycles,instructions -o few.data ./two
+check 'their loop is told as weak' status 0 "$SKIDPROF" report -i few.data --regions --format json
+check 'with the reason' json '(lambda r: r["status"] == "weak" and "the total is known" in r["why"])(d["regions"][0])'
+check 'and what would settle it' sh -c '"$SKIDPROF" report -i few.data --why mix | grep -q -e "- record -b:"'
+check 'none of its lines is fixed' status 0 "$SKIDPROF" report -i few.data --lines --format json
+check 'unless it is known to 5%' json 'all(l["hi"] - l["lo"] <= 0.1001 * l["fixed"] for l in d["lines"] if l["status"] == "fixed")'
 for method in raw loops path flow full; do
 	timeout 120 "$SKIDPROF" report -i two.data --method $method >out 2>err
 	check "method $method ends with 0 or 3" test $? -eq 0 -o $? -eq 3

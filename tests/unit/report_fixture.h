@@ -71,6 +71,9 @@ static struct profile *profile_fixture(void)
 		.evidence = PROFILE_BY_LANDING,
 		.n_samples = 1400,
 		.why = "one free flow is open",
+		.rolled_status = PROFILE_FIXED,
+		.rolled_evidence = PROFILE_BY_MIX,
+		.rolled_why = "",
 		.count = { 1400000, 1900000, 700000, 300000, 1100000, 1900000 },
 		.rolled = { 1900000, 2900000, 1900000, 1850000, 1950000, 2900000 },
 	};
@@ -80,6 +83,8 @@ static struct profile *profile_fixture(void)
 		.status = PROFILE_RAW,
 		.n_samples = 100,
 		.why = "outside any hot loop",
+		.rolled_status = PROFILE_RAW,
+		.rolled_why = "outside any hot loop",
 		.count = { 100000, 2018, 100000, NAN, NAN, 2018 },
 		.rolled = { 100000, 2018, 100000, NAN, NAN, 2018 },
 	};

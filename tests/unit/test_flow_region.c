@@ -36,6 +36,28 @@ static void straight_code_is_no_region(void **state)
 	flow_free(g);
 }
 
+static void a_copy_of_a_region_outlives_it(void **state)
+{
+	const struct flow_edge e[] = { F(0, 1), J(1, 0), F(1, 2) };
+	struct flow_graph *g = graph_by_hand(3, one_func, 1, e, COUNT(e));
+	struct flow_regions *r = regions_of(g, 0);
+	struct flow_region *copy;
+
+	(void)state;
+	assert_int_equal(r->n, 1);
+	copy = flow_region_copy(&r->v[0]);
+	assert_non_null(copy);
+	assert_int_equal(copy->n_headers, r->v[0].n_headers);
+	flow_regions_free(r);
+	assert_int_equal(copy->n_blocks, 2);
+	assert_true(holds(copy, 0) && holds(copy, 1));
+	assert_int_equal(copy->n_edges, 2);
+	assert_true(has_edge(g, copy, 1, 0, FLOW_TAKEN));
+	flow_region_free(copy);
+	flow_region_free(NULL);
+	flow_free(g);
+}
+
 /* main calls f twice, one call behind the other: f -> 1 -> f is no path of the program. */
 static void two_calls_in_a_row_are_no_loop(void **state)
 {
@@ -225,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(straight_code_is_no_region),
+		cmocka_unit_test(a_copy_of_a_region_outlives_it),
 		cmocka_unit_test(two_calls_in_a_row_are_no_loop),
 		cmocka_unit_test(a_loop_takes_its_callees_in_without_their_dead_ends),
 		cmocka_unit_test(a_call_outside_the_graph_is_stepped_over),

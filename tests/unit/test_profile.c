@@ -44,6 +44,23 @@ static void status_words_are_those_of_the_manual(void **state)
 	assert_string_equal(profile_status_word(PROFILE_UNRELIABLE), "unreliable");
 }
 
+static void what_is_not_known_to_5_percent_is_not_fixed(void **state)
+{
+	struct profile_count c = { .insn = 1000, .lo = 951, .hi = 1050 };
+
+	(void)state;
+	assert_int_equal(profile_judge(PROFILE_FIXED, &c), PROFILE_FIXED);
+	c.hi = 1052;
+	assert_int_equal(profile_judge(PROFILE_FIXED, &c), PROFILE_WEAK);
+	assert_int_equal(profile_judge(PROFILE_UNRELIABLE, &c), PROFILE_UNRELIABLE);
+	assert_int_equal(profile_judge(PROFILE_RAW, &c), PROFILE_RAW);
+	/* Exact, or never drawn. */
+	c.lo = c.hi = NAN;
+	assert_int_equal(profile_judge(PROFILE_FIXED, &c), PROFILE_FIXED);
+	c = (struct profile_count){ 0 };
+	assert_int_equal(profile_judge(PROFILE_FIXED, &c), PROFILE_FIXED);
+}
+
 /*
  * Region 0: two blocks, 101 draws: block 0 ran 1000 + d times, block 1 500 - d.
  * Region 1: one block, 50 draws, always 7.
@@ -216,6 +233,7 @@ int main(void)
 		cmocka_unit_test(strings_live_as_long_as_the_profile),
 		cmocka_unit_test(freeing_no_profile_is_fine),
 		cmocka_unit_test(status_words_are_those_of_the_manual),
+		cmocka_unit_test(what_is_not_known_to_5_percent_is_not_fixed),
 		cmocka_unit_test(one_block_has_the_quantiles_of_its_draws),
 		cmocka_unit_test(blocks_of_one_region_are_summed_draw_by_draw),
 		cmocka_unit_test(weighted_blocks_are_summed_draw_by_draw),

@@ -116,6 +116,9 @@ static void rolled_up_functions_hold_their_inlined_ones(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(funcs, 0), "name")), "main");
 	assert_float_equal(number(json_array_get(funcs, 0), "fixed"), 1900000, 1e-9);
 	assert_float_equal(number(json_array_get(funcs, 0), "share_fixed"), 0.95, 1e-9);
+	/* How its parts share what is known of the whole is another question. */
+	assert_string_equal(json_string_value(json_object_get(json_array_get(funcs, 0), "status")), "fixed");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(funcs, 0), "why")), "");
 	json_decref(doc);
 	profile_free(p);
 }
@@ -518,6 +521,18 @@ static void lines_and_instructions_have_rows_of_their_own(void **state)
 	assert_true(strstr(text, "0x401136 add %rax, %rbx") < strstr(text, "0x40113a imul %rax, %rcx"));
 	assert_null(strstr(text, "jne"));
 	free(text);
+	/* In a region that was solved, but not known to 5% itself. */
+	p->insns[1].count.hi = 800000;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "fixed  0x401136"));
+	assert_non_null(strstr(text, "weak   0x40113a"));
+	free(text);
+	o = (struct report_opts)REPORT_OPTS_DEFAULT;
+	o.view = REPORT_LINES;
+	p->regions[0].draws[0] = 400000;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "weak   app.c:18"));
+	free(text);
 	profile_free(p);
 }
 
@@ -544,6 +559,15 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(
 	        strstr(text, "not yet counted: taken branches, conditional branches, calls, loads, stores"));
 	free(text);
+	/* A weak function in a region most of which is known. */
+	p->regions[0].status = PROFILE_FIXED;
+	p->funcs[1].n_samples = 140;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "- record -b: "));
+	assert_non_null(strstr(text, "- more samples: 140 of instructions fell into this function;"));
+	free(text);
+	p->regions[0].status = PROFILE_WEAK;
+	p->funcs[1].n_samples = 1400;
 	/* What is there already is not advised. */
 	p->meta.branch_records = true;
 	p->regions[0].n_rank = 2;

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/phases.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/*
+ * What must be learnt from a sample of the smaller of two stretches, in nats, by
+ * telling the two apart: ln 2 where they are equally long and share no code.
+ */
+static const double min_gain = 0.1;
+
+enum { MAX_CELLS = 512, CELL_SAMPLES = 64, MAX_STRETCHES = 64, NONE = UINT32_MAX };
+
+/* A stretch of the run, or several that are alike: how many of its samples have each label. */
+struct stretch {
+	double *count; /* [n_labels] */
+	double n, spread;
+	size_t begin, end; /* samples of a single one */
+};
+
+struct finder {
+	const uint32_t *label; /* [n] numbered anew: those that occur */
+	size_t n, n_labels;
+	struct stretch *s;
+	size_t n_stretches;
+	double *counts; /* what the stretches' counts point into */
+	double *gains;  /* [n_stretches^2] */
+	uint32_t *to;   /* [n_stretches] into which of them each was merged, itself if into none */
+};
+
+/* h of a + b (eq. 29): samples times entropy, in nats, less the part that few samples make up by chance. */
+static double spread_of(const struct stretch *a, const struct stretch *b, size_t n_labels)
+{
+	double sum = 0, n = a->n + (b ? b->n : 0), seen = 0;
+
+	for (size_t i = 0; i < n_labels; i++) {
+		double c = a->count[i] + (b ? b->count[i] : 0);
+
+		if (c > 0)
+			sum -= c * log(c / n);
+		seen += c > 0;
+	}
+	return sum + (seen - 1) / 2;
+}
+
+/* What telling a and b apart says about a sample of the smaller one (eq. 29). */
+static double gain(const struct stretch *a, const struct stretch *b, size_t n_labels)
+{
+	return (spread_of(a, b, n_labels) - a->spread - b->spread) / fmin(a->n, b->n);
+}
+
+static void merge(struct stretch *to, const struct stretch *from, size_t n_labels)
+{
+	for (size_t i = 0; i < n_labels; i++)
+		to->count[i] += from->count[i];
+	to->n += from->n;
+	to->spread = spread_of(to, NULL, n_labels);
+}
+
+/* Neighbours that are alike become one, the most alike first. */
+static void join_neighbours(struct finder *f, double *between)
+{
+	struct stretch *s = f->s;
+	size_t n = f->n_stretches;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		between[i] = gain(&s[i], &s[i + 1], f->n_labels);
+	while (n > 1) {
+		size_t least = 0;
+
+		for (size_t i = 1; i + 1 < n; i++)
+			if (between[i] < between[least])
+				least = i;
+		if (between[least] >= min_gain && n <= MAX_STRETCHES)
+			break;
+		merge(&s[least], &s[least + 1], f->n_labels);
+		s[least].end = s[least + 1].end;
+		memmove(&s[least + 1], &s[least + 2], (n - least - 2) * sizeof(*s));
+		memmove(&between[least], &between[least + 1], (n - least - 2) * sizeof(*between));
+		n--;
+		if (least + 1 < n)
+			between[least] = gain(&s[least], &s[least + 1], f->n_labels);
+		if (least > 0)
+			between[least - 1] = gain(&s[least - 1], &s[least], f->n_labels);
+	}
+	f->n_stretches = n;
+}
+
+/* The two that are to become one; false when all that are left are phases. */
+static bool next_pair(const struct finder *f, size_t left, size_t min_samples, size_t *a, size_t *b)
+{
+	double least = INFINITY, least_small = INFINITY;
+	size_t small_a = 0, small_b = 0;
+
+	for (size_t i = 0; i < f->n_stretches; i++)
+		for (size_t k = 0; f->to[i] == i && k < i; k++) {
+			double g = f->gains[i * f->n_stretches + k];
+
+			if (f->to[k] != k)
+				continue;
+			if (g < least) {
+				least = g;
+				*a = k;
+				*b = i;
+			}
+			if (g < least_small && fmin(f->s[i].n, f->s[k].n) < (double)min_samples) {
+				least_small = g;
+				small_a = k;
+				small_b = i;
+			}
+		}
+	if (least < min_gain || (left > MAX_PHASES && isfinite(least)))
+		return true;
+	*a = small_a;
+	*b = small_b;
+	return isfinite(least_small);
+}
+
+/* Stretches that are alike become one phase, and those too short go with what they are most alike. */
+static size_t join_alike(struct finder *f, size_t min_samples)
+{
+	size_t n = f->n_stretches, left = n, a = 0, b = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		f->to[i] = (uint32_t)i;
+		for (size_t k = 0; k < i; k++)
+			f->gains[i * n + k] = gain(&f->s[i], &f->s[k], f->n_labels);
+	}
+	while (next_pair(f, left, min_samples, &a, &b)) {
+		merge(&f->s[a], &f->s[b], f->n_labels);
+		left--;
+		for (size_t i = 0; i < n; i++)
+			if (f->to[i] == b)
+				f->to[i] = (uint32_t)a;
+		for (size_t i = 0; i < n; i++)
+			if (f->to[i] == i && i != a)
+				f->gains[i > a ? i * n + a : a * n + i] =
+				        gain(&f->s[i], &f->s[a], f->n_labels);
+	}
+	return left;
+}
+
+/* Labels that occur, numbered from 0. */
+static int number_labels(const uint32_t *label, size_t n, size_t n_all, uint32_t *out, size_t *n_labels)
+{
+	uint32_t *number = malloc((n_all + 1) * sizeof(*number));
+
+	if (!number)
+		return -SP_ENOMEM;
+	memset(number, 0xff, (n_all + 1) * sizeof(*number));
+	*n_labels = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (number[label[i]] == NONE)
+			number[label[i]] = (uint32_t)(*n_labels)++;
+		out[i] = number[label[i]];
+	}
+	free(number);
+	return 0;
+}
+
+static int cut_into_cells(struct finder *f)
+{
+	size_t n_cells = f->n / CELL_SAMPLES;
+
+	n_cells = n_cells > MAX_CELLS ? MAX_CELLS : n_cells ? n_cells : 1;
+	f->counts = calloc(n_cells * f->n_labels + 1, sizeof(*f->counts));
+	f->s = calloc(n_cells, sizeof(*f->s));
+	if (!f->counts || !f->s)
+		return -SP_ENOMEM;
+	f->n_stretches = n_cells;
+	for (size_t c = 0; c < n_cells; c++) {
+		struct stretch *s = &f->s[c];
+
+		*s = (struct stretch){ .count = f->counts + c * f->n_labels,
+			               .begin = f->n * c / n_cells,
+			               .end = f->n * (c + 1) / n_cells };
+		s->n = (double)(s->end - s->begin);
+		for (size_t i = s->begin; i < s->end; i++)
+			s->count[f->label[i]]++;
+		s->spread = spread_of(s, NULL, f->n_labels);
+	}
+	return 0;
+}
+
+/*
+ * The border between two phases lies in a cell, or in one too short to be told from either; where in it, the samples
+ * around tell: each is likelier on the side that has more of its label.  Returns the sample the second begins with.
+ */
+static size_t refine_border(const struct finder *f, const struct stretch *a, const struct stretch *b,
+                            size_t from, size_t until)
+{
+	double sum = 0, most = 0;
+	size_t best = from;
+
+	for (size_t i = from; i < until; i++) {
+		uint32_t l = f->label[i];
+
+		sum += log((a->count[l] + 0.5) / a->n) - log((b->count[l] + 0.5) / b->n);
+		if (sum > most) {
+			most = sum;
+			best = i + 1;
+		}
+	}
+	return best;
+}
+
+/* Phases are numbered as they are first seen; stretches[number] is which one that is. */
+static void number_phases(const struct finder *f, uint8_t *phase, const struct stretch *stretches[MAX_PHASES])
+{
+	uint8_t number[MAX_STRETCHES], n = 0;
+
+	memset(number, 0xff, sizeof(number));
+	for (size_t i = 0; i < f->n_stretches; i++) {
+		if (number[f->to[i]] == 0xff) {
+			stretches[n] = &f->s[f->to[i]];
+			number[f->to[i]] = n++;
+		}
+		memset(phase + f->s[i].begin, number[f->to[i]], f->s[i].end - f->s[i].begin);
+	}
+}
+
+static void refine_borders(const struct finder *f, uint8_t *phase, const struct stretch *const *stretches,
+                           size_t reach)
+{
+	size_t begin = 0;
+
+	for (size_t i = 1, end; i < f->n; i = end) {
+		uint8_t before = phase[i - 1], after = phase[i];
+		size_t from, until;
+
+		for (end = i; end < f->n && phase[end] == after; end++)
+			;
+		if (before == after)
+			continue;
+		from = i > begin + reach ? i - reach : begin;
+		until = i + reach < end ? i + reach : end;
+		begin = refine_border(f, stretches[before], stretches[after], from, until);
+		memset(phase + from, before, begin - from);
+		memset(phase + begin, after, until - begin);
+	}
+}
+
+static int find(struct finder *f, size_t min_samples, uint8_t *phase, size_t *n_phases)
+{
+	const struct stretch *stretches[MAX_PHASES];
+	double *between;
+	size_t reach;
+	int err = cut_into_cells(f);
+
+	if (err < 0)
+		return err;
+	reach = 2 * (f->n / f->n_stretches + 1);
+	between = calloc(f->n_stretches, sizeof(*between));
+	if (!between)
+		return -SP_ENOMEM;
+	join_neighbours(f, between);
+	free(between);
+	f->gains = calloc(f->n_stretches * f->n_stretches, sizeof(*f->gains));
+	f->to = calloc(f->n_stretches, sizeof(*f->to));
+	if (!f->gains || !f->to)
+		return -SP_ENOMEM;
+	*n_phases = join_alike(f, min_samples);
+	number_phases(f, phase, stretches);
+	refine_borders(f, phase, stretches, reach);
+	return 0;
+}
+
+long phases_find(const uint32_t *label, size_t n, size_t n_labels, size_t min_samples, uint8_t *phase)
+{
+	uint32_t *numbered = malloc((n + 1) * sizeof(*numbered));
+	struct finder f = { .label = numbered, .n = n };
+	size_t n_phases = 1;
+	int err = numbered ? number_labels(label, n, n_labels, numbered, &f.n_labels) : -SP_ENOMEM;
+
+	memset(phase, 0, n);
+	if (err == 0 && n >= 2 * min_samples)
+		err = find(&f, min_samples, phase, &n_phases);
+	free(numbered);
+	free(f.s);
+	free(f.counts);
+	free(f.gains);
+	free(f.to);
+	return err < 0 ? sp_fail(SP_ENOMEM, "out of memory for the phases of %zu samples", n)
+	               : (long)n_phases;
+}
