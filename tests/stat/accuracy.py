@@ -18,6 +18,8 @@ VARIANTS = {
     "plain": "no branch records",
     "branches": "with branch records",
     "timed": "with branch records that tell cycles",
+    "four": "four counters, no branch records",
+    "four-branches": "four counters, branch records",
     "limited": "cycles, instructions and two more events, no branch records",
     "limited-branches": "cycles, instructions and two more events, branch records",
     "two": "only cycles and instructions",

@@ -3,7 +3,7 @@
 # accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
-# develop, even ones are held out), each recorded with and without branch records and with fewer events; and open programs
+# develop, even ones are held out), each recorded with and without branch records and with fewer counters and events; and open programs
 # from Debian's sources (real.sh) with the first N seeds each, with branch records, of the default core and of one whose
 # records tell cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands
 # that a user has are used.
@@ -14,7 +14,7 @@ set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches limited limited-branches two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches four four-branches limited limited-branches two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -73,6 +73,8 @@ one()
 	case $variant in
 	branches) how=(-b) methods=(raw path full) ;;
 	timed) how=(-b --core skylake) methods=(raw path full) ;;
+	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
+	four-branches) how=(-b --core "$DIR/four.core") methods=(full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
 	limited-branches) how=(-b -e "$LIMITED") methods=(path full) ;;
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
@@ -134,6 +136,8 @@ skid()
 }
 skid 12 28 >"$DIR/short.core"
 skid 0 1 >"$DIR/skidless.core"
+# With four counters, as other cores have: two at a time beside instructions and cycles.
+{ sed '/^n_counters[[:space:]]/d' profiler/sim/cores/zen5.core && echo 'n_counters 4'; } >"$DIR/four.core"
 
 # A seed of every sample, its part of the random programs, and so on: a sweep that is stopped has some of everything.
 list()
