@@ -35,8 +35,18 @@ int main(void)
 C
 gcc -O2 -g k.c -o k || exit 1
 "$SKIDPROF" record -q --pmu sim -c 2003 -e cycles,instructions -o k.data --truth k.cg ./k >/dev/null || exit 1
-check 'lift by our own tools' status 0 "$SKIDPROF" lift -q -i k.data --method raw --truth k.cg --kernel chain --kernel split \
-	--cpu znver5 --tool native --tool native-splits --tool sim --tool sim-run --format json --html page.html
+# On a machine busy with other things a block's times may be unsteady, and the tool is out: asked again.
+lift_own()
+{
+	for _ in 1 2 3 4 5 6; do
+		status 0 "$SKIDPROF" lift -q -i k.data --method raw --truth k.cg --kernel chain --kernel split --cpu znver5 \
+			--tool native --tool native-splits --tool sim --tool sim-run --format json --html page.html || return
+		grep -q 'times are unsteady' out || return 0
+	done
+	echo '# six times: unsteady'
+	return 1
+}
+check 'lift by our own tools' lift_own
 check 'the block was run' json 'all(k["native-splits_cycles"] > 0 for k in d["kernels"])'
 check 'an access across lines puts native out' json '[k["kernel"] for k in d["kernels"] if k["native_cycles"] is None] == ["split"]'
 check 'and the block says so' json '[b for k in d["kernels"] if k["kernel"] == "split" for b in k["blocks"] if "cross the end of a cache line" in (b["note"] or "")]'

@@ -22,7 +22,8 @@
 
 enum {
 	HANDLER_STACK = 1 << 16,
-	TURN_TICKS = 16000, /* what the shorter run takes about */
+	TURN_TICKS = 16000, /* what the shorter run takes about, the first time */
+	MOST_DOUBLED = 4,
 	MAX_TURNS = 2000,
 };
 
@@ -163,23 +164,25 @@ static uint64_t time_run(enum run run, unsigned turns)
 	return ticks() - begin;
 }
 
-static unsigned choose_turns(void)
+/* What disturbs a run is less of a longer one. */
+static unsigned choose_turns(uint32_t n_unsteady)
 {
-	uint64_t best = UINT64_MAX;
+	uint64_t best = UINT64_MAX,
+	         wanted = (uint64_t)TURN_TICKS << (n_unsteady < MOST_DOUBLED ? n_unsteady : MOST_DOUBLED);
 
 	for (int i = 0; i < 3; i++) {
 		uint64_t t = time_run(RUN_SHORTER, 1);
 
 		best = t < best ? t : best;
 	}
-	if (best >= TURN_TICKS)
+	if (best >= wanted)
 		return 1;
-	return best * MAX_TURNS <= TURN_TICKS ? MAX_TURNS : (unsigned)(TURN_TICKS / best);
+	return best * MAX_TURNS <= wanted ? MAX_TURNS : (unsigned)(wanted / best);
 }
 
-static void time_rounds(void)
+static void time_rounds(uint32_t n_unsteady)
 {
-	unsigned turns = choose_turns();
+	unsigned turns = choose_turns(n_unsteady);
 
 	CONTROL->turns = turns;
 	time_run(RUN_SHORTER, turns);
@@ -212,7 +215,7 @@ void child_run(const struct attempt *a)
 	time_run(RUN_LONGER, 1);
 	if (a->n_watched)
 		time_run(RUN_WATCHED, 1);
-	time_rounds();
+	time_rounds(a->n_unsteady);
 	CONTROL->stage = STAGE_DONE;
 	leave(0);
 }

@@ -78,7 +78,8 @@ struct attempt {
 	int small_rdx; /* 0: a division of rdx:rax fits */
 	int frames_fd; /* the memory behind the pages */
 	uint32_t n_frames;
-	uint32_t n_watched; /* out of emit_runs: copies in the watched run */
+	uint32_t n_watched;  /* out of emit_runs: copies in the watched run */
+	uint32_t n_unsteady; /* measures that were: the next takes longer */
 };
 
 /* Fill in the runs and the control block's registers.  0, or -1 when it doesn't fit. */

@@ -212,7 +212,7 @@ static void fault_verdict(int status, struct block_reply *out)
 }
 
 /* One try; 1 when another is worth while. */
-static int go_on(struct attempt *a, unsigned *n_measures, struct block_reply *out)
+static int go_on(struct attempt *a, struct block_reply *out)
 {
 	const struct control *control = (const struct control *)CONTROL;
 	int status = try_once(a);
@@ -229,7 +229,7 @@ static int go_on(struct attempt *a, unsigned *n_measures, struct block_reply *ou
 	if (WIFEXITED(status) && CONTROL->stage == STAGE_DONE && CONTROL->signal == 0) {
 		conclude_times(control, a->n_copies, out);
 		conclude_splits(control, a, out);
-		return out->verdict == BLOCK_UNSTEADY && ++*n_measures < MOST_MEASURES;
+		return out->verdict == BLOCK_UNSTEADY && ++a->n_unsteady < MOST_MEASURES;
 	}
 	fault_verdict(status, out);
 	if (WIFEXITED(status) && mend(a))
@@ -245,12 +245,11 @@ static void serve(const struct block_request *b, int frames_fd, struct block_rep
 		             .n_copies = first_copies(b),
 		             .fill = b->vector_bytes ? FILL_NUMBERS : FILL_RANDOM,
 		             .frames_fd = frames_fd };
-	unsigned n_measures = 0;
 
 	*out = (struct block_reply){ .magic = BLOCK_MAGIC, .verdict = BLOCK_BROKEN, .err = EINVAL };
 	if (!block_request_valid(b))
 		return;
-	for (int i = 0; i < MOST_TRIES && go_on(&a, &n_measures, out); i++)
+	for (int i = 0; i < MOST_TRIES && go_on(&a, out); i++)
 		;
 	out->n_copies = a.n_copies;
 	out->n_pages = a.n_pages;
