@@ -11,8 +11,8 @@
 #include "correct/phases.h"
 #include "profiler/base/err.h"
 
-/* Share of a phase's samples that must be in what its records leave of its region. */
-static const double min_kept = 0.97;
+/* Share of a scope's samples that must be in what the records of its phases leave of its region. */
+static const double min_kept = 0.99;
 
 enum {
 	MIN_PHASE_SAMPLES = 1000,
@@ -24,7 +24,7 @@ struct phase {
 	size_t scope;
 	struct branch_sums branches;
 	double n_samples;
-	struct flow_regions *parts; /* the loops that ran in it */
+	struct flow_regions *parts; /* the loops that ran in it; NULL: not known */
 };
 
 struct splitter {
@@ -94,14 +94,13 @@ static void keep_region(const struct flow_graph *g, const struct flow_region *re
 		ran->edge[e] = ran->edge[e] == 3;
 }
 
-/* The loops of a phase, weighed by its samples; *known where its records are many and they hold what was sampled. */
-static int find_parts(struct splitter *sp, size_t phase, double *weight, bool *known)
+/* The loops of a phase, weighed by its samples. */
+static int find_parts(struct splitter *sp, size_t phase, double *weight)
 {
 	const struct flow_graph *g = sp->w->graph;
 	struct phase *ph = &sp->phases.v[phase];
 	struct flow_ran ran = { .block = malloc(g->n_blocks + 1), .edge = malloc(g->n_edges + 1) };
 	int err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
-	double kept = 0;
 
 	branch_sums_end(&ph->branches);
 	if (ran.block && ran.edge) {
@@ -116,9 +115,6 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight, bool *k
 	}
 	free(ran.block);
 	free(ran.edge);
-	for (size_t k = 0; err == 0 && k < ph->parts->n; k++)
-		kept += ph->parts->v[k].weight;
-	*known = ph->branches.n_branches >= MIN_PHASE_BRANCHES && kept >= min_kept * ph->n_samples;
 	return err;
 }
 
@@ -152,7 +148,7 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 	for (size_t p = begin; p < end; p++) {
 		struct flow_regions *parts = sp->phases.v[p].parts;
 
-		for (size_t k = 0; k < parts->n; k++) {
+		for (size_t k = 0; parts && k < parts->n; k++) {
 			struct scope part = { .parent = old.parent, .owned = true };
 			int32_t number = (int32_t)(replaced ? s->n : scope);
 			int err;
@@ -178,18 +174,22 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 	return 0;
 }
 
-/* A scope becomes its phases where all of them are known. */
+/* A scope becomes its phases where they are known, but for few samples. */
 static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *weight)
 {
-	bool known = true;
+	double kept = 0, n = 0;
 
-	for (size_t p = begin; p < end && known; p++) {
-		int err = find_parts(sp, p, weight, &known);
+	for (size_t p = begin; p < end; p++) {
+		struct phase *ph = &sp->phases.v[p];
+		int err = ph->branches.n_branches < MIN_PHASE_BRANCHES ? 0 : find_parts(sp, p, weight);
 
 		if (err < 0)
 			return err;
+		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
+			kept += ph->parts->v[k].weight;
+		n += ph->n_samples;
 	}
-	return known ? replace_scope(sp, begin, end) : 0;
+	return kept >= min_kept * n ? replace_scope(sp, begin, end) : 0;
 }
 
 static int settle_all(struct splitter *sp)

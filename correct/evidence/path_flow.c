@@ -17,8 +17,9 @@
 #include "correct/profile.h"
 
 enum {
-	MIN_STACKS = 10,  /* fewer say nothing worth an equation */
-	MAX_JOINED = 250, /* free flows; with more it costs seconds */
+	MIN_STACKS = 10,    /* fewer say nothing worth an equation */
+	MIN_BALANCED = 100, /* stacks of the cycles event */
+	MAX_JOINED = 250,   /* free flows; with more it costs seconds */
 };
 
 /*
@@ -203,7 +204,7 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 }
 
 /* How stacks are weighed. */
-enum weighing { BY_CYCLES, BY_NEWEST, BY_NEWEST_OF_INSNS };
+enum weighing { BY_CYCLES, BY_BALANCE, BY_NEWEST, BY_NEWEST_OF_INSNS };
 
 /* An estimate to be made: of which stacks, weighed how. */
 struct plan {
@@ -228,6 +229,8 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 	switch (how) {
 	case BY_CYCLES:
 		return path_weigh_by_cycles(s, r, n_edges, weight);
+	case BY_BALANCE:
+		return path_weigh_by_balance(s, r, n_edges, weight);
 	case BY_NEWEST_OF_INSNS:
 		return path_weigh_back(s, r, n_edges, &near, weight);
 	default:
@@ -403,8 +406,9 @@ static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan
 	for (size_t i = 0; i < r->stacks.n; i++)
 		n_insns += r->stacks.v[i].cyc <= 0;
 	plan[0] = (struct plan){ OF_ALL, BY_NEWEST, false };
-	/* Where cycles lead a group there are none, or nearly. */
-	if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
+	if (!r->bursts && r->stacks.n - n_insns >= MIN_BALANCED)
+		plan[0] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
+	else if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
 		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
 	return 1;
 }

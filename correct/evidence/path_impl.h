@@ -6,10 +6,10 @@
  * Path (eq. 10): branch stacks.  Between one taken branch's target and the
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
- * path_cycles.c (eq. 21) or path_newest.c (eqs. 14 and 17) weigh their pieces
- * so that the moments they were taken at no longer matter, path_group.c
- * (eq. 27) tells what that leaves, and path_flow.c makes flows and equations
- * of them.
+ * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
+ * and 17) weigh their pieces so that the moments they were taken at no longer
+ * matter, path_group.c (eq. 27) tells what that leaves, and path_flow.c makes
+ * flows and equations of them.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -96,7 +96,10 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 /* ... or by its stack's newest branch, or a burst's oldest (eqs. 14 and 17). */
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
 
-/* The same, told how many times to go back by about half a stack, and where from. */
+/* ... stacks of the cycles event where no branch has its time, so that all edges balance (eq. 30). */
+int path_weigh_by_balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
+
+/* By the newest branch, told how many times to go back by about half a stack, and where from. */
 struct path_back {
 	int rounds;
 	bool insns; /* from where each stack stands for as many instructions: only the shares of long phases matter */

@@ -22,6 +22,8 @@ struct finder {
 	const struct nest_view *view;
 	const double *heat; /* [n_blocks] */
 	bool apart;         /* every loop for itself: code called by several is in each */
+	uint8_t *empty;     /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
+	bool found_empty;
 	struct nest nest;
 	VEC(struct seed) seeds;
 	VEC(uint32_t) reached;
@@ -227,6 +229,19 @@ static int hotter_region_first(const void *x, const void *y)
 	return a->header < b->header ? -1 : a->header > b->header;
 }
 
+/* A loop that a call leads out of for good, as far as the view goes: nothing is left of it. */
+static void note_empty(struct finder *f, uint32_t group)
+{
+	for (uint32_t i = 0; i < f->seeds.n && f->empty; i++) {
+		bool several;
+
+		if (!f->seeds.v[i].kept || group_of(f, i) != group)
+			continue;
+		f->empty[nest_header(f->view, &f->nest, f->seeds.v[i].comp, &several)] = 1;
+		f->found_empty = true;
+	}
+}
+
 static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 {
 	size_t n_blocks = f->view->g->n_blocks;
@@ -243,6 +258,8 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 			continue;
 		err = make_region(f, i, r);
 		out->n++;
+		if (err == 0 && r->n_blocks == 0)
+			note_empty(f, i);
 		if (err == 0 && (r->n_blocks == 0 || r->weight < min_heat))
 			flow_region_fini(&out->v[--out->n]);
 	}
@@ -258,10 +275,11 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 	return err;
 }
 
-static int find(const struct nest_view *view, const double *heat, double min_heat, bool apart,
+/* Returns positive where loops were empty, and set empty[] (if not NULL). */
+static int find(const struct nest_view *view, const double *heat, double min_heat, bool apart, uint8_t *empty,
                 struct flow_regions **out)
 {
-	struct finder f = { .view = view, .heat = heat, .apart = apart };
+	struct finder f = { .view = view, .heat = heat, .apart = apart, .empty = empty };
 	struct flow_regions *regions = calloc(1, sizeof(*regions));
 	int err;
 
@@ -272,6 +290,7 @@ static int find(const struct nest_view *view, const double *heat, double min_hea
 		goto out;
 	*out = regions;
 	regions = NULL;
+	err = f.found_empty;
 out:
 	flow_regions_free(regions);
 	finder_fini(&f);
@@ -281,23 +300,29 @@ out:
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, struct flow_regions **out)
 {
-	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *none = calloc(g->n_blocks + 1, 1);
+	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *closed = calloc(g->n_blocks + 1, 1);
 	struct nest_view view = {
-		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = none
+		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = closed
 	};
 	double total = 0;
 	int err;
 
-	if (all && none) {
+	*out = NULL;
+	if (all && closed) {
 		memset(all, 1, g->n_blocks + g->n_edges + 1);
 		for (size_t i = 0; i < g->n_blocks; i++)
 			total += hot_weight[i];
-		err = find(&view, hot_weight, min_share * total, false, out);
+		/* Where a loop's turn is not all on record, those inside it may be. */
+		do {
+			flow_regions_free(*out);
+			*out = NULL;
+			err = find(&view, hot_weight, min_share * total, false, ran ? closed : NULL, out);
+		} while (err > 0);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}
 	free(all);
-	free(none);
+	free(closed);
 	return err;
 }
 
@@ -317,7 +342,7 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 			edge_in[r->edges[i]] = 1;
 		for (size_t i = 0; i < r->n_headers && close; i++)
 			closed[r->headers[i]] = 1;
-		err = find(&view, hot_weight, min_share * r->weight, apart, out);
+		err = find(&view, hot_weight, min_share * r->weight, apart, NULL, out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}

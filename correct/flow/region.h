@@ -59,6 +59,7 @@ struct flow_regions {
  * linear recursion, whose calls and returns are two such parts.
  *
  * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
+ * A loop that can't turn with them gives way to those inside it.
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */

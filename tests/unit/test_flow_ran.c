@@ -91,6 +91,36 @@ static void a_region_of_what_ran_leaves_out_cold_code(void **state)
 	flow_free(g);
 }
 
+/*
+ * The loop 0-1 calls f, which loops at 2 and returns from 3.  The return is on no record, so that no turn of 0-1 is;
+ * many of the loop at 2 are.
+ */
+static void loops_inside_one_whose_turn_is_not_on_record_are_found(void **state)
+{
+	const uint32_t entry[] = { 0, 2 };
+	const struct flow_edge e[] = { CALL(0, 2), RET(3, 1, 0), SKIP(0, 1), J(1, 0), J(2, 2), F(2, 3) };
+	const double heat[] = { 1, 1, 97, 1 };
+	struct flow_graph *g = graph_by_hand(4, entry, 2, e, COUNT(e));
+	uint8_t block[] = { 1, 1, 1, 1 }, edge[COUNT(e)];
+	const struct flow_ran ran = { block, edge };
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	memset(edge, 1, sizeof(edge));
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0, &r), 0);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->v[0].n_blocks, 4);
+	flow_regions_free(r);
+	for (size_t i = 0; i < COUNT(e); i++)
+		edge[i] = g->edges[i].kind != FLOW_RET;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0, &r), 0);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->v[0].header, 2);
+	assert_int_equal(r->v[0].n_blocks, 1);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +128,7 @@ int main(void)
 		cmocka_unit_test(a_run_goes_straight_on),
 		cmocka_unit_test(nonsense_marks_nothing),
 		cmocka_unit_test(a_region_of_what_ran_leaves_out_cold_code),
+		cmocka_unit_test(loops_inside_one_whose_turn_is_not_on_record_are_found),
 	};
 
 	return cmocka_run_group_tests_name("flow_ran", tests, NULL, NULL);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * eq. 30: samples of cycles fall evenly in time, so an edge is the newest of a stack as often as it is taken, times how
+ * long it is until the next branch.  That time is not recorded, but each edge comes among the newest branches as often
+ * as among the older ones once stacks are weighed by it.  How exactly is known, from how many stacks lead from where to
+ * where; what this leaves open is left near to what the number of instructions until the next branch says.
+ */
+#include <gsl/gsl_blas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+#include "correct/infer/cholesky.h"
+
+/*
+ * Of the sum over stacks, whose scatter is not all there is; and of each edge by itself, which keeps the covariance
+ * of edges that always come together from being singular.
+ */
+static const double scatter_factor = 1.5, own_scatter = 0.1;
+
+/* An edge's time until the next branch was seen by so many more, of its neighbourhood's. */
+static const double prior_gaps = 3;
+
+enum {
+	MAX_WEIGHED = 600, /* edges with a weight of their own: the commonest.  Takes a second. */
+	MAX_NEWTON = 30,
+	MAX_HALVED = 20,
+};
+
+#define NONE UINT32_MAX
+
+/* What of edges is looked at; all [n_edges]. */
+struct edges {
+	double *newest;  /* what the stacks stand for whose newest it is */
+	double *density; /* branches an instruction, about where it is the newest: w without knowing better */
+	uint32_t *row;   /* its place among the weighed ones, NONE */
+};
+
+/* The balance in u: r = m exp(u) - given, of covariance v; all of m rows. */
+struct balance {
+	size_t n;
+	double *m;     /* [n][n] */
+	double *given; /* [n] by stacks whose newest edge has no weight of its own */
+	double *v;     /* [n][n] */
+	double *u;     /* [n] */
+};
+
+/* One stack's share in each row: few are not 0. */
+struct shares {
+	double *x;      /* [n] */
+	uint32_t *rows; /* those that are not 0 */
+	size_t n_rows;
+};
+
+static int more_common(const void *a, const void *b)
+{
+	const double *const *x = a, *const *y = b;
+
+	if (**x != **y)
+		return **x > **y ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+/* The commonest of those that were the newest of any stack. */
+static int choose_rows(struct edges *e, size_t n_edges, size_t *n)
+{
+	const double **order = malloc((n_edges + 1) * sizeof(const double *));
+	size_t seen = 0, kept;
+
+	if (!order)
+		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	for (size_t i = 0; i < n_edges; i++) {
+		e->row[i] = NONE;
+		if (e->newest[i] > 0)
+			order[seen++] = &e->newest[i];
+	}
+	if (seen)
+		qsort(order, seen, sizeof(const double *), more_common);
+	kept = seen < MAX_WEIGHED ? seen : MAX_WEIGHED;
+	for (size_t i = 0; i < kept; i++)
+		e->row[order[i] - e->newest] = (uint32_t)i;
+	free(order);
+	*n = kept;
+	return 0;
+}
+
+/* Instructions of piece k of a stack, and the edge it closed with. */
+static double insns_of(const struct path *s, const struct scope_stacks *r, const struct stack *st, uint32_t k)
+{
+	return s->all.v[r->pieces.v[st->piece0 + k]].n_insn;
+}
+
+static uint32_t edge_of(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                        uint32_t k)
+{
+	return closing_edge(s, r->pieces.v[st->piece0 + k]);
+}
+
+/*
+ * Half by what lies before the edge, as far as its stacks reach; half by what is run until the branch after it.
+ * Stacks, not bursts: their first piece is the newest.
+ */
+static int find_densities(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e)
+{
+	double *before = calloc(4 * n_edges + 1, sizeof(*before)), *n_before, *after, *n_after;
+
+	if (!before)
+		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	n_before = before + n_edges;
+	after = n_before + n_edges;
+	n_after = after + n_edges;
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++) {
+			before[st->near] += insns_of(s, r, st, k);
+			n_before[st->near]++;
+		}
+		for (uint32_t k = st->away; k < st->n_pieces; k++) {
+			after[edge_of(s, r, st, k)] += insns_of(s, r, st, k - 1);
+			n_after[edge_of(s, r, st, k)]++;
+		}
+	}
+	for (size_t i = 0; i < n_edges; i++) {
+		double about = n_before[i] > 0 ? before[i] / n_before[i] : 0,
+		       next = (after[i] + prior_gaps * about) / (n_after[i] + prior_gaps);
+
+		e->density[i] = about > 0 ? 2 / (about + next) : 0;
+	}
+	free(before);
+	return 0;
+}
+
+static void add_share(struct shares *sh, uint32_t row, double x)
+{
+	if (row == NONE)
+		return;
+	if (sh->x[row] == 0)
+		sh->rows[sh->n_rows++] = row;
+	sh->x[row] += x;
+}
+
+/* Each older branch of a stack alike, of those whose edges were the newest of others; minus the newest. */
+static bool share_out(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                      const struct edges *e, struct shares *sh)
+{
+	size_t n = 0;
+
+	sh->n_rows = 0;
+	for (uint32_t k = st->away; k < st->n_pieces; k++)
+		n += e->newest[edge_of(s, r, st, k)] > 0;
+	if (n == 0)
+		return false;
+	for (uint32_t k = st->away; k < st->n_pieces; k++)
+		if (e->newest[edge_of(s, r, st, k)] > 0)
+			add_share(sh, e->row[edge_of(s, r, st, k)], -1. / (double)n);
+	add_share(sh, e->row[st->near], 1);
+	return true;
+}
+
+static void add_stack(struct balance *b, const struct edges *e, const struct stack *st, struct shares *sh)
+{
+	double q = st->insn * e->density[st->near];
+	uint32_t near = e->row[st->near];
+
+	for (size_t i = 0; i < sh->n_rows; i++) {
+		size_t row = sh->rows[i];
+
+		if (near == NONE)
+			b->given[row] -= q * sh->x[row];
+		else
+			b->m[row * b->n + near] += q * sh->x[row];
+		for (size_t k = 0; k < sh->n_rows; k++)
+			b->v[row * b->n + sh->rows[k]] += q * q * sh->x[row] * sh->x[sh->rows[k]];
+	}
+	for (size_t i = 0; i < sh->n_rows; i++)
+		sh->x[sh->rows[i]] = 0;
+}
+
+static int collect(struct balance *b, const struct path *s, const struct scope_stacks *r,
+                   const struct edges *e)
+{
+	struct shares sh = { .x = calloc(b->n + 1, sizeof(*sh.x)) };
+	size_t most = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		most = most > r->stacks.v[i].n_pieces ? most : r->stacks.v[i].n_pieces;
+	sh.rows = malloc((most + 1) * sizeof(*sh.rows));
+	if (!sh.x || !sh.rows) {
+		free(sh.x);
+		free(sh.rows);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", b->n);
+	}
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (share_out(s, r, &r->stacks.v[i], e, &sh))
+			add_stack(b, e, &r->stacks.v[i], &sh);
+	free(sh.x);
+	free(sh.rows);
+	for (size_t i = 0; i < b->n; i++) {
+		double *own = &b->v[i * b->n + i];
+
+		/* A row that no stack speaks of says nothing. */
+		*own = *own > 0 ? *own * (1 + own_scatter) : 1;
+	}
+	for (size_t i = 0; i < b->n * b->n; i++)
+		b->v[i] *= scatter_factor * scatter_factor;
+	return 0;
+}
+
+/* -2 log of the density at u but for a constant: exp(u)' a exp(u) - 2 exp(u)' h + u' u. */
+static double cost(const double *a, const double *h, const double *u, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x = -2 * h[i];
+
+		for (size_t k = 0; k < n; k++)
+			x += a[i * n + k] * exp(u[k]);
+		sum += exp(u[i]) * x + u[i] * u[i];
+	}
+	return sum;
+}
+
+/* u + the longest of step, step / 2, ... that lowers the cost, to u; returns the change of its largest entry. */
+static double go_along(const double *a, const double *h, double *u, const double *step, double *tried,
+                       size_t n)
+{
+	double now = cost(a, h, u, n), longest = 0, times;
+
+	for (size_t i = 0; i < n; i++)
+		longest = fmax(longest, fabs(step[i]));
+	times = longest > 1 ? 1 / longest : 1;
+	for (int halved = 0; halved < MAX_HALVED; halved++, times /= 2) {
+		for (size_t i = 0; i < n; i++)
+			tried[i] = u[i] + times * step[i];
+		if (cost(a, h, tried, n) <= now) {
+			memcpy(u, tried, n * sizeof(*u));
+			return times * longest;
+		}
+	}
+	return 0;
+}
+
+/* The u of highest density, a = m' inverse(v) m and h = m' inverse(v) given; hess[n][n], x[n], y[n] are scratch. */
+static int climb(const double *a, const double *h, double *u, size_t n, double *hess, double *x, double *y)
+{
+	double moved = 1;
+
+	for (int i = 0; i < MAX_NEWTON && moved > 0.001; i++) {
+		for (size_t row = 0; row < n; row++) {
+			x[row] = h[row];
+			for (size_t k = 0; k < n; k++) {
+				x[row] -= a[row * n + k] * exp(u[k]);
+				hess[row * n + k] = exp(u[row] + u[k]) * a[row * n + k];
+			}
+			x[row] = exp(u[row]) * x[row] - u[row];
+			hess[row * n + row] += 1;
+		}
+		if (cholesky_factor(hess, n) < 0)
+			return sp_fail(SP_EDOMAIN, "branch records: their balance could not be factored");
+		cholesky_solve(hess, n, x);
+		moved = go_along(a, h, u, x, y, n);
+	}
+	return 0;
+}
+
+static int solve(struct balance *b)
+{
+	size_t n = b->n;
+	double *a = calloc(2 * n * n + 3 * n + 1, sizeof(*a)), *h;
+	int err;
+
+	if (!a)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", n);
+	h = a + 2 * n * n;
+	err = cholesky_factor(b->v, n);
+	if (err < 0) {
+		err = sp_fail(SP_EDOMAIN, "branch records: their scatter could not be factored");
+	} else {
+		gsl_matrix_view m = gsl_matrix_view_array(b->m, n, n), l = gsl_matrix_view_array(b->v, n, n),
+		                va = gsl_matrix_view_array(a, n, n);
+		gsl_vector_view given = gsl_vector_view_array(b->given, n), vh = gsl_vector_view_array(h, n);
+
+		gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &l.matrix, &m.matrix);
+		gsl_blas_dtrsv(CblasLower, CblasNoTrans, CblasNonUnit, &l.matrix, &given.vector);
+		gsl_blas_dgemm(CblasTrans, CblasNoTrans, 1, &m.matrix, &m.matrix, 0, &va.matrix);
+		gsl_blas_dgemv(CblasTrans, 1, &m.matrix, &given.vector, 0, &vh.vector);
+		err = climb(a, h, b->u, n, a + n * n, h + n, h + 2 * n);
+	}
+	free(a);
+	return err;
+}
+
+static int balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
+                   float *weight)
+{
+	struct balance b = { 0 };
+	double *all;
+	int err;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		e->newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
+	if ((err = choose_rows(e, n_edges, &b.n)) < 0 || (err = find_densities(s, r, n_edges, e)) < 0)
+		return err;
+	all = calloc(2 * b.n * b.n + 2 * b.n + 1, sizeof(*all));
+	if (!all)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", b.n);
+	b.m = all;
+	b.v = all + b.n * b.n;
+	b.given = b.v + b.n * b.n;
+	b.u = b.given + b.n;
+	err = collect(&b, s, r, e);
+	if (err == 0 && b.n)
+		err = solve(&b);
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+		uint32_t row = e->row[st->near];
+		double w = st->insn * e->density[st->near] * (row == NONE ? 1 : exp(b.u[row]));
+
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			weight[st->piece0 + k] = (float)w;
+	}
+	free(all);
+	return err;
+}
+
+int path_weigh_by_balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+{
+	struct edges e = { .newest = calloc(n_edges + 1, sizeof(*e.newest)),
+		           .density = calloc(n_edges + 1, sizeof(*e.density)),
+		           .row = malloc((n_edges + 1) * sizeof(*e.row)) };
+	int err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+
+	if (e.newest && e.density && e.row)
+		err = balance(s, r, n_edges, &e, weight);
+	free(e.newest);
+	free(e.density);
+	free(e.row);
+	return err;
+}
