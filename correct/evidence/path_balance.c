@@ -19,11 +19,15 @@
  */
 static const double scatter_factor = 1.5, own_scatter = 0.1;
 
+/* u's mean over where the program is kept about as long as a skid is, and steps of half a stack to go as far. */
+static const double far_sd = 0.1;
+enum { FAR_DOUBLED = 4 };
+
 /* An edge's time until the next branch was seen by so many more, of its neighbourhood's. */
 static const double prior_gaps = 3;
 
 enum {
-	MAX_WEIGHED = 600, /* edges with a weight of their own: the commonest.  Takes a second. */
+	MAX_WEIGHED = 400, /* edges with a weight of their own: the commonest.  Takes a second. */
 	MAX_NEWTON = 30,
 	MAX_HALVED = 20,
 };
@@ -37,12 +41,14 @@ struct edges {
 	uint32_t *row;   /* its place among the weighed ones, NONE */
 };
 
-/* The balance in u: r = m exp(u) - given, of covariance v; all of m rows. */
+/* The balance in u: r = m exp(u) - given, of covariance v; all of n rows. */
 struct balance {
 	size_t n;
 	double *m;     /* [n][n] */
 	double *given; /* [n] by stacks whose newest edge has no weight of its own */
 	double *v;     /* [n][n] */
+	double *back;  /* [n][n] from a newest edge to the older ones */
+	double *prior; /* [n][n] precision of u: u' prior u */
 	double *u;     /* [n] */
 };
 
@@ -66,7 +72,7 @@ static int more_common(const void *a, const void *b)
 static int choose_rows(struct edges *e, size_t n_edges, size_t *n)
 {
 	const double **order = malloc((n_edges + 1) * sizeof(const double *));
-	size_t seen = 0, kept;
+	size_t seen = 0;
 
 	if (!order)
 		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
@@ -77,11 +83,9 @@ static int choose_rows(struct edges *e, size_t n_edges, size_t *n)
 	}
 	if (seen)
 		qsort(order, seen, sizeof(const double *), more_common);
-	kept = seen < MAX_WEIGHED ? seen : MAX_WEIGHED;
-	for (size_t i = 0; i < kept; i++)
-		e->row[order[i] - e->newest] = (uint32_t)i;
+	for (*n = 0; *n < seen && *n < MAX_WEIGHED; ++*n)
+		e->row[order[*n] - e->newest] = (uint32_t)*n;
 	free(order);
-	*n = kept;
 	return 0;
 }
 
@@ -171,6 +175,8 @@ static void add_stack(struct balance *b, const struct edges *e, const struct sta
 			b->given[row] -= q * sh->x[row];
 		else
 			b->m[row * b->n + near] += q * sh->x[row];
+		if (near != NONE)
+			b->back[near * b->n + row] += q * ((row == near) - sh->x[row]);
 		for (size_t k = 0; k < sh->n_rows; k++)
 			b->v[row * b->n + sh->rows[k]] += q * q * sh->x[row] * sh->x[sh->rows[k]];
 	}
@@ -208,112 +214,196 @@ static int collect(struct balance *b, const struct path *s, const struct scope_s
 	return 0;
 }
 
-/* -2 log of the density at u but for a constant: exp(u)' a exp(u) - 2 exp(u)' h + u' u. */
-static double cost(const double *a, const double *h, const double *u, size_t n)
+static gsl_matrix_view view(double *x, size_t n)
+{
+	return gsl_matrix_view_array(x, n, n);
+}
+
+/* back^(2^FAR_DOUBLED), its rows summing to 1; scratch[n][n]. */
+static void go_far(struct balance *b, double *scratch)
+{
+	size_t n = b->n;
+
+	for (size_t i = 0; i < n; i++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < n; k++)
+			sum += b->back[i * n + k];
+		/* Where nothing is seen to lead back from, it stays. */
+		for (size_t k = 0; k < n; k++)
+			b->back[i * n + k] = sum > 0 ? b->back[i * n + k] / sum : i == k;
+	}
+	for (int doubled = 0; doubled < FAR_DOUBLED; doubled++) {
+		gsl_matrix_view back = view(b->back, n), out = view(scratch, n);
+
+		gsl_blas_dgemm(CblasNoTrans, CblasNoTrans, 1, &back.matrix, &back.matrix, 0, &out.matrix);
+		memcpy(b->back, scratch, n * n * sizeof(*scratch));
+	}
+}
+
+/*
+ * u is known to 1 for every edge by itself, and its mean over where going back ends to far_sd.  Edges that it ends
+ * alike for say one thing together: each is its share of them, by the cosine of their rows.
+ */
+static void find_prior(struct balance *b, const double *newest, double *scratch)
+{
+	size_t n = b->n;
+	gsl_matrix_view back = view(b->back, n), like = view(scratch, n), prior = view(b->prior, n);
+
+	go_far(b, scratch);
+	gsl_blas_dgemm(CblasNoTrans, CblasTrans, 1, &back.matrix, &back.matrix, 0, &like.matrix);
+	for (size_t i = 0; i < n; i++) {
+		double all = 0;
+
+		for (size_t k = 0; k < n; k++)
+			all += newest[k] * scratch[i * n + k] / sqrt(scratch[i * n + i] * scratch[k * n + k]);
+		for (size_t k = 0; k < n; k++)
+			b->back[i * n + k] *= sqrt(newest[i] / all) / far_sd;
+	}
+	gsl_blas_dgemm(CblasTrans, CblasNoTrans, 1, &back.matrix, &back.matrix, 0, &prior.matrix);
+	for (size_t i = 0; i < n; i++)
+		b->prior[i * n + i] += 1;
+}
+
+/* -2 log of the density, but for a constant, is  exp(u)' a exp(u) - 2 exp(u)' h + u' prior u. */
+struct density {
+	size_t n;
+	const double *a, *h, *prior;
+};
+
+static double cost(const struct density *d, const double *u)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		double x = -2 * h[i];
+	for (size_t i = 0; i < d->n; i++) {
+		double x = -2 * d->h[i], y = 0;
 
-		for (size_t k = 0; k < n; k++)
-			x += a[i * n + k] * exp(u[k]);
-		sum += exp(u[i]) * x + u[i] * u[i];
+		for (size_t k = 0; k < d->n; k++) {
+			x += d->a[i * d->n + k] * exp(u[k]);
+			y += d->prior[i * d->n + k] * u[k];
+		}
+		sum += exp(u[i]) * x + u[i] * y;
 	}
 	return sum;
 }
 
 /* u + the longest of step, step / 2, ... that lowers the cost, to u; returns the change of its largest entry. */
-static double go_along(const double *a, const double *h, double *u, const double *step, double *tried,
-                       size_t n)
+static double go_along(const struct density *d, double *u, const double *step, double *tried)
 {
-	double now = cost(a, h, u, n), longest = 0, times;
+	double now = cost(d, u), longest = 0, times;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < d->n; i++)
 		longest = fmax(longest, fabs(step[i]));
 	times = longest > 1 ? 1 / longest : 1;
 	for (int halved = 0; halved < MAX_HALVED; halved++, times /= 2) {
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < d->n; i++)
 			tried[i] = u[i] + times * step[i];
-		if (cost(a, h, tried, n) <= now) {
-			memcpy(u, tried, n * sizeof(*u));
+		if (cost(d, tried) <= now) {
+			memcpy(u, tried, d->n * sizeof(*u));
 			return times * longest;
 		}
 	}
 	return 0;
 }
 
-/* The u of highest density, a = m' inverse(v) m and h = m' inverse(v) given; hess[n][n], x[n], y[n] are scratch. */
-static int climb(const double *a, const double *h, double *u, size_t n, double *hess, double *x, double *y)
+/* Half the gradient of the cost, negative, and half its Hessian without what curves exp. */
+static void differentiate(const struct density *d, const double *u, double *x, double *hess)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		double y = 0;
+
+		x[i] = d->h[i];
+		for (size_t k = 0; k < d->n; k++) {
+			size_t at = i * d->n + k;
+
+			x[i] -= d->a[at] * exp(u[k]);
+			y += d->prior[at] * u[k];
+			hess[at] = exp(u[i] + u[k]) * d->a[at] + d->prior[at];
+		}
+		x[i] = exp(u[i]) * x[i] - y;
+	}
+}
+
+/* The u of highest density; hess[n][n], x[n], y[n] are scratch. */
+static int climb(const struct density *d, double *u, double *hess, double *x, double *y)
 {
 	double moved = 1;
 
 	for (int i = 0; i < MAX_NEWTON && moved > 0.001; i++) {
-		for (size_t row = 0; row < n; row++) {
-			x[row] = h[row];
-			for (size_t k = 0; k < n; k++) {
-				x[row] -= a[row * n + k] * exp(u[k]);
-				hess[row * n + k] = exp(u[row] + u[k]) * a[row * n + k];
-			}
-			x[row] = exp(u[row]) * x[row] - u[row];
-			hess[row * n + row] += 1;
-		}
-		if (cholesky_factor(hess, n) < 0)
+		differentiate(d, u, x, hess);
+		if (cholesky_factor(hess, d->n) < 0)
 			return sp_fail(SP_EDOMAIN, "branch records: their balance could not be factored");
-		cholesky_solve(hess, n, x);
-		moved = go_along(a, h, u, x, y, n);
+		cholesky_solve(hess, d->n, x);
+		moved = go_along(d, u, x, y);
 	}
 	return 0;
 }
 
-static int solve(struct balance *b)
+/* newest[n], of the rows. */
+static int solve(struct balance *b, const double *newest)
 {
 	size_t n = b->n;
-	double *a = calloc(2 * n * n + 3 * n + 1, sizeof(*a)), *h;
+	double *a = calloc(2 * n * n + 3 * n + 1, sizeof(*a)), *scratch, *h;
+	gsl_matrix_view m = view(b->m, n), l = view(b->v, n), va = view(a, n);
+	gsl_vector_view given = gsl_vector_view_array(b->given, n), vh;
 	int err;
 
 	if (!a)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", n);
-	h = a + 2 * n * n;
+	scratch = a + n * n;
+	h = scratch + n * n;
+	vh = gsl_vector_view_array(h, n);
+	find_prior(b, newest, scratch);
 	err = cholesky_factor(b->v, n);
 	if (err < 0) {
 		err = sp_fail(SP_EDOMAIN, "branch records: their scatter could not be factored");
 	} else {
-		gsl_matrix_view m = gsl_matrix_view_array(b->m, n, n), l = gsl_matrix_view_array(b->v, n, n),
-		                va = gsl_matrix_view_array(a, n, n);
-		gsl_vector_view given = gsl_vector_view_array(b->given, n), vh = gsl_vector_view_array(h, n);
-
 		gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &l.matrix, &m.matrix);
 		gsl_blas_dtrsv(CblasLower, CblasNoTrans, CblasNonUnit, &l.matrix, &given.vector);
 		gsl_blas_dgemm(CblasTrans, CblasNoTrans, 1, &m.matrix, &m.matrix, 0, &va.matrix);
 		gsl_blas_dgemv(CblasTrans, 1, &m.matrix, &given.vector, 0, &vh.vector);
-		err = climb(a, h, b->u, n, a + n * n, h + n, h + 2 * n);
+		err = climb(&(struct density){ n, a, h, b->prior }, b->u, scratch, h + n, h + 2 * n);
 	}
 	free(a);
 	return err;
+}
+
+/* Room for n rows; newest[n] is of those. */
+static int balance_init(struct balance *b, size_t n, double **newest)
+{
+	double *all = calloc(4 * n * n + 3 * n + 1, sizeof(*all));
+
+	if (!all)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", n);
+	*b = (struct balance){ .n = n, .m = all };
+	b->v = b->m + n * n;
+	b->back = b->v + n * n;
+	b->prior = b->back + n * n;
+	b->given = b->prior + n * n;
+	b->u = b->given + n;
+	*newest = b->u + n;
+	return 0;
 }
 
 static int balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
                    float *weight)
 {
 	struct balance b = { 0 };
-	double *all;
+	double *newest = NULL;
+	size_t n = 0;
 	int err;
 
 	for (size_t i = 0; i < r->stacks.n; i++)
 		e->newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
-	if ((err = choose_rows(e, n_edges, &b.n)) < 0 || (err = find_densities(s, r, n_edges, e)) < 0)
+	if ((err = choose_rows(e, n_edges, &n)) < 0 || (err = find_densities(s, r, n_edges, e)) < 0 ||
+	    (err = balance_init(&b, n, &newest)) < 0)
 		return err;
-	all = calloc(2 * b.n * b.n + 2 * b.n + 1, sizeof(*all));
-	if (!all)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", b.n);
-	b.m = all;
-	b.v = all + b.n * b.n;
-	b.given = b.v + b.n * b.n;
-	b.u = b.given + b.n;
+	for (size_t i = 0; i < n_edges; i++)
+		if (e->row[i] != NONE)
+			newest[e->row[i]] = e->newest[i];
 	err = collect(&b, s, r, e);
-	if (err == 0 && b.n)
-		err = solve(&b);
+	if (err == 0 && n)
+		err = solve(&b, newest);
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 		uint32_t row = e->row[st->near];
@@ -322,7 +412,7 @@ static int balance(const struct path *s, const struct scope_stacks *r, size_t n_
 		for (uint32_t k = 0; k < st->n_pieces; k++)
 			weight[st->piece0 + k] = (float)w;
 	}
-	free(all);
+	free(b.m);
 	return err;
 }
 
