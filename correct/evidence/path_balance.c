@@ -23,6 +23,12 @@ static const double scatter_factor = 1.5, own_scatter = 0.1;
 static const double far_sd = 0.1;
 enum { FAR_DOUBLED = 4 };
 
+/*
+ * What one stack may weigh: of all together, or of their mean where that is more.  An edge after which the next branch is
+ * at once is the newest of so few that these do not tell what leads to it.
+ */
+static const double most_of_all = 0.01, most_of_mean = 20;
+
 /* An edge's time until the next branch was seen by so many more, of its neighbourhood's. */
 static const double prior_gaps = 3;
 
@@ -39,6 +45,7 @@ struct edges {
 	double *newest;  /* what the stacks stand for whose newest it is */
 	double *density; /* branches an instruction, about where it is the newest: w without knowing better */
 	uint32_t *row;   /* its place among the weighed ones, NONE */
+	bool passed; /* some were the newest of stacks, but are looked for among the older branches no more */
 };
 
 /* The balance in u: r = m exp(u) - given, of covariance v; all of n rows. */
@@ -385,18 +392,59 @@ static int balance_init(struct balance *b, size_t n, double **newest)
 	return 0;
 }
 
-static int balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
-                   float *weight)
+/* Edges whose stacks would weigh too much each are looked for among the older ones no more; are there any? */
+static bool pass_over(const struct balance *b, const struct scope_stacks *r, struct edges *e)
+{
+	double all = 0, most = fmax(most_of_all, most_of_mean / (double)r->stacks.n);
+	bool any = false;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < r->stacks.n; i++) {
+			const struct stack *st = &r->stacks.v[i];
+			uint32_t row = e->row[st->near];
+			double w = row == NONE ? 0 : st->insn * e->density[st->near] * exp(b->u[row]);
+
+			if (pass == 0)
+				all += w;
+			else if (w > most * all && e->newest[st->near] > 0) {
+				e->newest[st->near] = 0;
+				any = true;
+			}
+		}
+	e->passed |= any;
+	return any;
+}
+
+/*
+ * Where edges are passed over a stack stands for the way from one weighed edge to the next, each way seen in it alike, for
+ * those passed over lie between, and their own stacks count for nothing.
+ */
+static void weigh_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                        const struct edges *e, double w, float *weight)
+{
+	uint32_t end = 0, n_ways = 0;
+
+	for (uint32_t k = st->away; k < st->n_pieces && e->passed; k++)
+		if (e->newest[edge_of(s, r, st, k)] > 0) {
+			end = k;
+			n_ways++;
+		}
+	if (e->passed && !(e->newest[st->near] > 0))
+		w = 0;
+	for (uint32_t k = 0; k < st->n_pieces; k++)
+		weight[st->piece0 + k] = !n_ways ? (float)w : k < end ? (float)(w / n_ways) : 0;
+}
+
+/* Positive where edges are to be passed over: weights are not yet good. */
+static int balance_once(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
+                        float *weight)
 {
 	struct balance b = { 0 };
 	double *newest = NULL;
 	size_t n = 0;
 	int err;
 
-	for (size_t i = 0; i < r->stacks.n; i++)
-		e->newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
-	if ((err = choose_rows(e, n_edges, &n)) < 0 || (err = find_densities(s, r, n_edges, e)) < 0 ||
-	    (err = balance_init(&b, n, &newest)) < 0)
+	if ((err = choose_rows(e, n_edges, &n)) < 0 || (err = balance_init(&b, n, &newest)) < 0)
 		return err;
 	for (size_t i = 0; i < n_edges; i++)
 		if (e->row[i] != NONE)
@@ -407,12 +455,29 @@ static int balance(const struct path *s, const struct scope_stacks *r, size_t n_
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 		uint32_t row = e->row[st->near];
-		double w = st->insn * e->density[st->near] * (row == NONE ? 1 : exp(b.u[row]));
 
-		for (uint32_t k = 0; k < st->n_pieces; k++)
-			weight[st->piece0 + k] = (float)w;
+		weigh_stack(s, r, st, e, st->insn * e->density[st->near] * (row == NONE ? 1 : exp(b.u[row])),
+		            weight);
 	}
+	if (err == 0)
+		err = pass_over(&b, r, e);
 	free(b.m);
+	return err;
+}
+
+static int balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
+                   float *weight)
+{
+	int err;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		e->newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
+	err = find_densities(s, r, n_edges, e);
+	if (err < 0)
+		return err;
+	do
+		err = balance_once(s, r, n_edges, e, weight);
+	while (err > 0);
 	return err;
 }
 

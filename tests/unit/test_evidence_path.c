@@ -261,6 +261,26 @@ static void more_stacks_make_the_balance_surer(void **state)
 }
 
 /*
+ * Laps past B: after "past" the next branch is at once, so that one stack in 201 has it for its newest, and that one has a
+ * lap by B in it.  To balance it would weigh as much as all others.  Passed over, what is left is the way from "back" to
+ * the "back" before it, C-A 10 and A-C 4, in 200 stacks that hold one and a half of them: 33000 / 14 laps.
+ */
+static void one_stack_does_not_outweigh_all_others(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { back, past, back, past }, odd[] = { past, back, back, past };
+	double f[4];
+
+	for (int i = 0; i < 200; i++)
+		show(b, CYC, by_c, 4);
+	show(b, CYC, odd, 4);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 0, 1e-6);
+	assert_float_equal(f[A_TO_C], 33000 / 14., 1e-3);
+	assert_float_equal(f[C_TO_A], 33000 / 14., 1e-3);
+}
+
+/*
  * The same of samples of instructions: eq. 14 is begun with branches for instructions and left after 3 rounds.
  * Newest A-C: 5 stacks with 2 branches in 23 instructions each, 10 / 23; newest C-A: 2 stacks, 4 branches in 43,
  * 2 x 4 / 43.  A-C leads to C-A; C-A to either, half each:
@@ -663,6 +683,7 @@ int main(void)
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		TEST(edges_of_cycle_samples_balance),
 		TEST(more_stacks_make_the_balance_surer),
+		TEST(one_stack_does_not_outweigh_all_others),
 		TEST(samples_of_instructions_are_weighed_by_three_rounds),
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
 		TEST(one_burst_does_not_draw_all_others_to_itself),
