@@ -81,17 +81,12 @@ static double heat_in(const struct flow_regions *r)
 /* The same of what the branch records say ran: cold code that a loop could call makes it too large to be solved. */
 static int find_ran_regions(const struct work *w, const double *weight, struct flow_regions **out)
 {
-	const struct flow_graph *g = w->graph;
-	struct flow_ran ran = { .block = malloc(g->n_blocks + 1), .edge = malloc(g->n_edges + 1) };
-	int err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	struct flow_ran ran;
+	int err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
 
-	if (ran.block && ran.edge) {
-		flow_mark_ran(g, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, ran.block,
-		              ran.edge);
-		err = flow_regions_find(g, &ran, weight, w->opts->min_share, out);
-	}
-	free(ran.block);
-	free(ran.edge);
+	if (err == 0)
+		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, out);
+	flow_ran_fini(&ran);
 	return err;
 }
 

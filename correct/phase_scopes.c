@@ -99,13 +99,13 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 {
 	const struct flow_graph *g = sp->w->graph;
 	struct phase *ph = &sp->phases.v[phase];
-	struct flow_ran ran = { .block = malloc(g->n_blocks + 1), .edge = malloc(g->n_edges + 1) };
-	int err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	struct flow_ran ran;
+	int err;
 
 	branch_sums_end(&ph->branches);
-	if (ran.block && ran.edge) {
-		flow_mark_ran(g, ph->branches.seen.v, ph->branches.seen.n, ph->branches.runs.v,
-		              ph->branches.runs.n, ran.block, ran.edge);
+	err = flow_ran_find(g, ph->branches.seen.v, ph->branches.seen.n, ph->branches.runs.v,
+	                    ph->branches.runs.n, &ran);
+	if (err == 0) {
 		keep_region(g, sp->w->scopes.v[ph->scope].region, &ran);
 		memset(weight, 0, g->n_blocks * sizeof(*weight));
 		for (size_t i = 0; i < sp->n; i++)
@@ -113,8 +113,7 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 				weight[sp->samples[i].block]++;
 		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, &ph->parts);
 	}
-	free(ran.block);
-	free(ran.edge);
+	flow_ran_fini(&ran);
 	return err;
 }
 

@@ -51,12 +51,13 @@ struct edges {
 /* The balance in u: r = m exp(u) - given, of covariance v; all of n rows. */
 struct balance {
 	size_t n;
-	double *m;     /* [n][n] */
-	double *given; /* [n] by stacks whose newest edge has no weight of its own */
-	double *v;     /* [n][n] */
-	double *back;  /* [n][n] from a newest edge to the older ones */
-	double *prior; /* [n][n] precision of u: u' prior u */
-	double *u;     /* [n] */
+	double *m;      /* [n][n] */
+	double *given;  /* [n] by stacks whose newest edge has no weight of its own */
+	double *v;      /* [n][n] */
+	double *back;   /* [n][n] from a newest edge to the older ones */
+	double *prior;  /* [n][n] precision of u: u' prior u */
+	double *u;      /* [n] */
+	double *newest; /* [n] as of struct edges */
 };
 
 /* One stack's share in each row: few are not 0. */
@@ -178,12 +179,12 @@ static void add_stack(struct balance *b, const struct edges *e, const struct sta
 	for (size_t i = 0; i < sh->n_rows; i++) {
 		size_t row = sh->rows[i];
 
-		if (near == NONE)
+		if (near == NONE) {
 			b->given[row] -= q * sh->x[row];
-		else
+		} else {
 			b->m[row * b->n + near] += q * sh->x[row];
-		if (near != NONE)
 			b->back[near * b->n + row] += q * ((row == near) - sh->x[row]);
+		}
 		for (size_t k = 0; k < sh->n_rows; k++)
 			b->v[row * b->n + sh->rows[k]] += q * q * sh->x[row] * sh->x[sh->rows[k]];
 	}
@@ -252,7 +253,7 @@ static void go_far(struct balance *b, double *scratch)
  * u is known to 1 for every edge by itself, and its mean over where going back ends to far_sd.  Edges that it ends
  * alike for say one thing together: each is its share of them, by the cosine of their rows.
  */
-static void find_prior(struct balance *b, const double *newest, double *scratch)
+static void find_prior(struct balance *b, double *scratch)
 {
 	size_t n = b->n;
 	gsl_matrix_view back = view(b->back, n), like = view(scratch, n), prior = view(b->prior, n);
@@ -263,9 +264,10 @@ static void find_prior(struct balance *b, const double *newest, double *scratch)
 		double all = 0;
 
 		for (size_t k = 0; k < n; k++)
-			all += newest[k] * scratch[i * n + k] / sqrt(scratch[i * n + i] * scratch[k * n + k]);
+			all += b->newest[k] * scratch[i * n + k] /
+			       sqrt(scratch[i * n + i] * scratch[k * n + k]);
 		for (size_t k = 0; k < n; k++)
-			b->back[i * n + k] *= sqrt(newest[i] / all) / far_sd;
+			b->back[i * n + k] *= sqrt(b->newest[i] / all) / far_sd;
 	}
 	gsl_blas_dgemm(CblasTrans, CblasNoTrans, 1, &back.matrix, &back.matrix, 0, &prior.matrix);
 	for (size_t i = 0; i < n; i++)
@@ -346,8 +348,7 @@ static int climb(const struct density *d, double *u, double *hess, double *x, do
 	return 0;
 }
 
-/* newest[n], of the rows. */
-static int solve(struct balance *b, const double *newest)
+static int solve(struct balance *b)
 {
 	size_t n = b->n;
 	double *a = calloc(2 * n * n + 3 * n + 1, sizeof(*a)), *scratch, *h;
@@ -360,7 +361,7 @@ static int solve(struct balance *b, const double *newest)
 	scratch = a + n * n;
 	h = scratch + n * n;
 	vh = gsl_vector_view_array(h, n);
-	find_prior(b, newest, scratch);
+	find_prior(b, scratch);
 	err = cholesky_factor(b->v, n);
 	if (err < 0) {
 		err = sp_fail(SP_EDOMAIN, "branch records: their scatter could not be factored");
@@ -375,8 +376,7 @@ static int solve(struct balance *b, const double *newest)
 	return err;
 }
 
-/* Room for n rows; newest[n] is of those. */
-static int balance_init(struct balance *b, size_t n, double **newest)
+static int balance_init(struct balance *b, size_t n)
 {
 	double *all = calloc(4 * n * n + 3 * n + 1, sizeof(*all));
 
@@ -388,8 +388,15 @@ static int balance_init(struct balance *b, size_t n, double **newest)
 	b->prior = b->back + n * n;
 	b->given = b->prior + n * n;
 	b->u = b->given + n;
-	*newest = b->u + n;
+	b->newest = b->u + n;
 	return 0;
+}
+
+static double weight_of(const struct balance *b, const struct edges *e, const struct stack *st)
+{
+	uint32_t row = e->row[st->near];
+
+	return st->insn * e->density[st->near] * (row == NONE ? 1 : exp(b->u[row]));
 }
 
 /* Edges whose stacks would weigh too much each are looked for among the older ones no more; are there any? */
@@ -398,19 +405,17 @@ static bool pass_over(const struct balance *b, const struct scope_stacks *r, str
 	double all = 0, most = fmax(most_of_all, most_of_mean / (double)r->stacks.n);
 	bool any = false;
 
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < r->stacks.n; i++) {
-			const struct stack *st = &r->stacks.v[i];
-			uint32_t row = e->row[st->near];
-			double w = row == NONE ? 0 : st->insn * e->density[st->near] * exp(b->u[row]);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (e->row[r->stacks.v[i].near] != NONE)
+			all += weight_of(b, e, &r->stacks.v[i]);
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
 
-			if (pass == 0)
-				all += w;
-			else if (w > most * all && e->newest[st->near] > 0) {
-				e->newest[st->near] = 0;
-				any = true;
-			}
+		if (e->row[st->near] != NONE && weight_of(b, e, st) > most * all) {
+			e->newest[st->near] = 0;
+			any = true;
 		}
+	}
 	e->passed |= any;
 	return any;
 }
@@ -422,7 +427,7 @@ static bool pass_over(const struct balance *b, const struct scope_stacks *r, str
 static void weigh_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                         const struct edges *e, double w, float *weight)
 {
-	uint32_t end = 0, n_ways = 0;
+	uint32_t end = st->n_pieces, n_ways = 0;
 
 	for (uint32_t k = st->away; k < st->n_pieces && e->passed; k++)
 		if (e->newest[edge_of(s, r, st, k)] > 0) {
@@ -432,42 +437,31 @@ static void weigh_stack(const struct path *s, const struct scope_stacks *r, cons
 	if (e->passed && !(e->newest[st->near] > 0))
 		w = 0;
 	for (uint32_t k = 0; k < st->n_pieces; k++)
-		weight[st->piece0 + k] = !n_ways ? (float)w : k < end ? (float)(w / n_ways) : 0;
+		weight[st->piece0 + k] = k < end ? (float)(w / fmax(n_ways, 1)) : 0;
 }
 
-/* Positive where edges are to be passed over: weights are not yet good. */
-static int balance_once(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
-                        float *weight)
+/* u of edges that are not passed over; b->m is to be freed, after errors too. */
+static int find_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
+                        struct balance *b)
 {
-	struct balance b = { 0 };
-	double *newest = NULL;
 	size_t n = 0;
-	int err;
+	int err = choose_rows(e, n_edges, &n);
 
-	if ((err = choose_rows(e, n_edges, &n)) < 0 || (err = balance_init(&b, n, &newest)) < 0)
+	if (err == 0)
+		err = balance_init(b, n);
+	if (err)
 		return err;
 	for (size_t i = 0; i < n_edges; i++)
 		if (e->row[i] != NONE)
-			newest[e->row[i]] = e->newest[i];
-	err = collect(&b, s, r, e);
-	if (err == 0 && n)
-		err = solve(&b, newest);
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
-		uint32_t row = e->row[st->near];
-
-		weigh_stack(s, r, st, e, st->insn * e->density[st->near] * (row == NONE ? 1 : exp(b.u[row])),
-		            weight);
-	}
-	if (err == 0)
-		err = pass_over(&b, r, e);
-	free(b.m);
-	return err;
+			b->newest[e->row[i]] = e->newest[i];
+	err = collect(b, s, r, e);
+	return err == 0 && n ? solve(b) : err;
 }
 
 static int balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, struct edges *e,
                    float *weight)
 {
+	struct balance b = { 0 };
 	int err;
 
 	for (size_t i = 0; i < r->stacks.n; i++)
@@ -475,9 +469,14 @@ static int balance(const struct path *s, const struct scope_stacks *r, size_t n_
 	err = find_densities(s, r, n_edges, e);
 	if (err < 0)
 		return err;
-	do
-		err = balance_once(s, r, n_edges, e, weight);
-	while (err > 0);
+	do {
+		free(b.m);
+		b.m = NULL;
+		err = find_weights(s, r, n_edges, e, &b);
+	} while (err == 0 && pass_over(&b, r, e));
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		weigh_stack(s, r, &r->stacks.v[i], e, weight_of(&b, e, &r->stacks.v[i]), weight);
+	free(b.m);
 	return err;
 }
 

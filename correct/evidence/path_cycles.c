@@ -28,7 +28,6 @@ enum {
 	OCTAVE = 8,
 	N_BINS = SINGLE + 11 * OCTAVE, /* up to 65536: the field has 16 bits, and stays at its highest */
 	ROUNDS = 3,
-	MIN_TIMED = 100, /* stacks of the cycles event; fewer are taken like all others */
 };
 
 /* Of stacks, those that may be too short for the window. */
@@ -116,7 +115,7 @@ bool path_has_cycles(const struct scope_stacks *r)
 			n_timed += r->cycles.v[st->piece0 + k] > 0;
 	}
 	/* Two branches may retire in one cycle, but not most. */
-	return n_stacks >= MIN_TIMED && n_timed * 2 > n_pieces;
+	return n_stacks >= PATH_MIN_OF_CYCLES && n_timed * 2 > n_pieces;
 }
 
 /* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */

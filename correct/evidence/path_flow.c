@@ -17,9 +17,8 @@
 #include "correct/profile.h"
 
 enum {
-	MIN_STACKS = 10,    /* fewer say nothing worth an equation */
-	MIN_BALANCED = 100, /* stacks of the cycles event */
-	MAX_JOINED = 250,   /* free flows; with more it costs seconds */
+	MIN_STACKS = 10,  /* fewer say nothing worth an equation */
+	MAX_JOINED = 250, /* free flows; with more it costs seconds */
 };
 
 /*
@@ -406,7 +405,7 @@ static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan
 	for (size_t i = 0; i < r->stacks.n; i++)
 		n_insns += r->stacks.v[i].cyc <= 0;
 	plan[0] = (struct plan){ OF_ALL, BY_NEWEST, false };
-	if (!r->bursts && r->stacks.n - n_insns >= MIN_BALANCED)
+	if (!r->bursts && r->stacks.n - n_insns >= PATH_MIN_OF_CYCLES)
 		plan[0] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
 	else if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
 		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };

@@ -85,6 +85,9 @@ static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
 	return s->pool.v[p->edge0 + p->n_edges - 1];
 }
 
+/* Stacks of the cycles event that are weighed by themselves; fewer are taken like all others. */
+enum { PATH_MIN_OF_CYCLES = 100 };
+
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
  * by the time it ended (eq. 21), in a scope whose branch records tell their

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/ran.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "profiler/base/err.h"
 
 /* A run's blocks are neighbours: blocks are in address order. */
 static void mark_run(const struct flow_graph *g, long first, long last, uint8_t *block, uint8_t *edge)
@@ -27,11 +30,14 @@ static void mark_branch(const struct flow_graph *g, long from, long to, uint8_t 
 			edge[i] = 1;
 }
 
-void flow_mark_ran(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
-                   const struct flow_seen *runs, size_t n_runs, uint8_t *block, uint8_t *edge)
+int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
+                  const struct flow_seen *runs, size_t n_runs, struct flow_ran *out)
 {
-	memset(block, 0, g->n_blocks);
-	memset(edge, 0, g->n_edges);
+	uint8_t *block = calloc(g->n_blocks + 1, 1), *edge = calloc(g->n_edges + 1, 1);
+
+	*out = (struct flow_ran){ block, edge };
+	if (!block || !edge)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	for (size_t i = 0; i < n_seen; i++) {
 		long from = flow_block_at(g, seen[i].from_module, seen[i].from_vaddr);
 		long to = flow_block_at(g, seen[i].to_module, seen[i].to_vaddr);
@@ -52,4 +58,12 @@ void flow_mark_ran(const struct flow_graph *g, const struct flow_seen *seen, siz
 		     i++)
 			if (g->edges[i].kind == FLOW_SKIP && block[g->edges[i].to])
 				edge[i] = 1;
+	return 0;
+}
+
+void flow_ran_fini(struct flow_ran *ran)
+{
+	free(ran->block);
+	free(ran->edge);
+	*ran = (struct flow_ran){ 0 };
 }

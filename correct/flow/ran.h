@@ -7,19 +7,22 @@
  * next one's source the code ran straight on; with tens of thousands of
  * branches on record, code that is in none of these runs hardly ran.
  */
-#include "correct/flow/graph.h"
+#include "correct/flow/region.h"
 
 /* So many branches on record that what is in none of them is left out of regions. */
 enum { FLOW_RAN_BRANCHES = 20000 };
 
 /*
- * Mark what ran.
+ * What ran, for flow_regions_find().
  *
  * seen[n_seen]  taken branches, from a branch to its target.
  * runs[n_runs]  straight runs, from a branch's target to the next branch's source.
- * block, edge   out: [n_blocks], [n_edges] 1 = ran; all others 0.
+ * out           blocks and edges that ran are 1, all others 0.
+ *
+ * 0 or -SP_ENOMEM.  flow_ran_fini frees it, after errors too.
  */
-void flow_mark_ran(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
-                   const struct flow_seen *runs, size_t n_runs, uint8_t *block, uint8_t *edge);
+int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
+                  const struct flow_seen *runs, size_t n_runs, struct flow_ran *out);
+void flow_ran_fini(struct flow_ran *ran);
 
 #endif

@@ -166,6 +166,20 @@ static void the_average_along_the_stacks_is_the_flow(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 1e-6);
 }
 
+/* Stacks b and a of the text below, and five of p, `times` times; newest: b's newest branch, with cycles or without. */
+static void show_slow(struct bench *b, int event, struct pd_branch newest, int times)
+{
+	const struct pd_branch sb[] = { newest, past, back }, sp[] = { past, back, back },
+	                       sa[] = { back, back, past };
+
+	for (int i = 0; i < times; i++) {
+		show(b, event, sb, 3);
+		show(b, event, sa, 3);
+		for (int k = 0; k < 5; k++)
+			show(b, event, sp, 3);
+	}
+}
+
 /*
  * The same laps, but C is slow after a jump past B: the interrupt falls there
  * five times as often, so stacks whose newest branch is "past" come 5 times as
@@ -181,18 +195,11 @@ static void the_average_along_the_stacks_is_the_flow(void **state)
 static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution out;
 	double f[4];
 
-	for (int i = 0; i < 10; i++) {
-		show(b, CYC, sb, 3);
-		show(b, CYC, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, CYC, sp, 3);
-	}
+	show_slow(b, CYC, back, 10);
 	opts.n_keep = 1; /* draw 0: the average itself */
 	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
 	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 6 / 158., 1e-6);
@@ -225,18 +232,13 @@ static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state
 static void edges_of_cycle_samples_balance(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
+	const struct pd_branch sa[] = { back, back, past };
 	double f[4];
 
-	for (int i = 0; i < 20; i++) {
-		show(b, CYC, sb, 3);
-		show(b, CYC, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, CYC, sp, 3);
-		/* Those of instructions are left out beside them. */
+	show_slow(b, CYC, back, 20);
+	/* Those of instructions are left out beside them. */
+	for (int i = 0; i < 20; i++)
 		show(b, INSN, sa, 3);
-	}
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 33000 * 2.13627 / (14 + 29 + 23 * 1.13627), 0.05);
 	assert_float_equal(f[C_TO_A], 33000 * 4.13627 / (14 + 29 + 23 * 1.13627), 0.05);
@@ -246,16 +248,9 @@ static void edges_of_cycle_samples_balance(void **state)
 static void more_stacks_make_the_balance_surer(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
 	double f[4];
 
-	for (int i = 0; i < 200; i++) {
-		show(b, CYC, sb, 3);
-		show(b, CYC, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, CYC, sp, 3);
-	}
+	show_slow(b, CYC, back, 200);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 33000 * 2.01490 / (14 + 29 + 23 * 1.01490), 0.05);
 }
@@ -290,19 +285,13 @@ static void one_stack_does_not_outweigh_all_others(void **state)
 static void samples_of_instructions_are_weighed_by_three_rounds(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
+	const struct pd_branch sp[] = { past, back, back };
 	double f[4];
 
-	for (int i = 0; i < 200; i++) {
-		show(b, INSN, sb, 3);
-		show(b, INSN, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, INSN, sp, 3);
-		/* Few of cycles are left out beside them. */
-		if (i < 99)
-			show(b, CYC, sp, 3);
-	}
+	show_slow(b, INSN, back, 200);
+	/* Few of cycles are left out beside them. */
+	for (int i = 0; i < 99; i++)
+		show(b, CYC, sp, 3);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 33000 * 1.80685 / 61.5576, 0.1);
 	assert_float_equal(f[C_TO_A], 33000 * 3.80685 / 61.5576, 0.1);
@@ -420,17 +409,10 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 static void what_weighing_changed_widens_the_interval(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
 	struct equations eqs = { 0 };
 	size_t first = 0;
 
-	for (int i = 0; i < 10; i++) {
-		show(b, CYC, sb, 3);
-		show(b, CYC, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, CYC, sp, 3);
-	}
+	show_slow(b, CYC, back, 10);
 	assert_int_equal(evidence_finish(b->ev), 0);
 	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
 	while (strcmp(eqs.v[first].name, "branch records") != 0)
@@ -525,8 +507,7 @@ static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
 	struct bench *b = *state;
 	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
 	                       q[] = { back_32, past_4, back_4, back_32, past },
-	                       r[] = { back_4, back_32, past_4, back_4, back }, sb[] = { back, past, back },
-	                       sp[] = { past, back, back }, sa[] = { back, back, past };
+	                       r[] = { back_4, back_32, past_4, back_4, back };
 	double f[4], sd;
 
 	for (int i = 0; i < 100; i++) {
@@ -536,12 +517,7 @@ static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
 		show(b, CYC, r, 5);
 	}
 	sd = sd_of_first(b);
-	for (int i = 0; i < 200; i++) {
-		show(b, INSN, sb, 3);
-		show(b, INSN, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, INSN, sp, 3);
-	}
+	show_slow(b, INSN, back, 200);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 1000, 10);
 	assert_float_equal(f[A_TO_C], 1000, 10);
@@ -607,16 +583,9 @@ static void a_stack_shorter_than_the_window_stands_for_all_of_it(void **state)
 static void few_cycles_are_none(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch sb[] = { back_32, past, back }, sp[] = { past, back, back },
-	                       sa[] = { back, back, past };
 	double f[4];
 
-	for (int i = 0; i < 200; i++) {
-		show(b, CYC, sb, 3);
-		show(b, CYC, sa, 3);
-		for (int k = 0; k < 5; k++)
-			show(b, CYC, sp, 3);
-	}
+	show_slow(b, CYC, back_32, 200);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 1000, 10);
 	assert_float_equal(f[A_TO_C], 1000, 10);

@@ -12,11 +12,11 @@ static const uint32_t one_func[] = { 0 };
 static const struct flow_edge edges[] = { F(0, 1), J(1, 3), F(1, 2), F(2, 3), J(3, 0),
 	                                  F(3, 4), F(4, 5), J(5, 4), J(5, 0) };
 
-static bool marked(const struct flow_graph *g, const uint8_t *edge, uint32_t from, uint32_t to)
+static bool marked(const struct flow_graph *g, const struct flow_ran *ran, uint32_t from, uint32_t to)
 {
 	for (size_t i = 0; i < g->n_edges; i++)
 		if (g->edges[i].from == from && g->edges[i].to == to)
-			return edge[i];
+			return ran->edge[i];
 	fail_msg("no edge from %u to %u", from, to);
 	return false;
 }
@@ -27,14 +27,15 @@ static void what_is_on_record_ran(void **state)
 	const struct flow_seen seen[] = { { 0, 0, 16, 48, 9 }, { 0, 0, 48, 0, 9 } };
 	const struct flow_seen runs[] = { { 0, 0, 0, 16, 9 }, { 0, 0, 48, 48, 9 } };
 	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
-	uint8_t block[6], edge[COUNT(edges)];
+	struct flow_ran ran;
 
 	(void)state;
-	flow_mark_ran(g, seen, 2, runs, 2, block, edge);
-	assert_true(block[0] && block[1] && block[3]);
-	assert_false(block[2] || block[4] || block[5]);
-	assert_true(marked(g, edge, 0, 1) && marked(g, edge, 1, 3) && marked(g, edge, 3, 0));
-	assert_false(marked(g, edge, 1, 2) || marked(g, edge, 2, 3) || marked(g, edge, 3, 4));
+	assert_int_equal(flow_ran_find(g, seen, 2, runs, 2, &ran), 0);
+	assert_true(ran.block[0] && ran.block[1] && ran.block[3]);
+	assert_false(ran.block[2] || ran.block[4] || ran.block[5]);
+	assert_true(marked(g, &ran, 0, 1) && marked(g, &ran, 1, 3) && marked(g, &ran, 3, 0));
+	assert_false(marked(g, &ran, 1, 2) || marked(g, &ran, 2, 3) || marked(g, &ran, 3, 4));
+	flow_ran_fini(&ran);
 	flow_free(g);
 }
 
@@ -43,12 +44,13 @@ static void a_run_goes_straight_on(void **state)
 {
 	const struct flow_seen runs[] = { { 0, 0, 0, 48, 1 } };
 	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
-	uint8_t block[6], edge[COUNT(edges)];
+	struct flow_ran ran;
 
 	(void)state;
-	flow_mark_ran(g, NULL, 0, runs, 1, block, edge);
-	assert_true(block[2] && marked(g, edge, 1, 2) && marked(g, edge, 2, 3));
-	assert_false(block[4] || marked(g, edge, 1, 3) || marked(g, edge, 3, 4));
+	assert_int_equal(flow_ran_find(g, NULL, 0, runs, 1, &ran), 0);
+	assert_true(ran.block[2] && marked(g, &ran, 1, 2) && marked(g, &ran, 2, 3));
+	assert_false(ran.block[4] || marked(g, &ran, 1, 3) || marked(g, &ran, 3, 4));
+	flow_ran_fini(&ran);
 	flow_free(g);
 }
 
@@ -58,12 +60,13 @@ static void nonsense_marks_nothing(void **state)
 	const struct flow_seen seen[] = { { 0, 0, 0xfff0, 0, 1 }, { 7, 0, 16, 0, 1 } };
 	const struct flow_seen runs[] = { { 0, 0, 48, 0, 1 }, { 0, 1, 0, 48, 1 } };
 	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
-	uint8_t block[6], edge[COUNT(edges)];
+	struct flow_ran ran;
 
 	(void)state;
-	flow_mark_ran(g, seen, 2, runs, 2, block, edge);
+	assert_int_equal(flow_ran_find(g, seen, 2, runs, 2, &ran), 0);
 	for (int i = 0; i < 6; i++)
-		assert_false(block[i]);
+		assert_false(ran.block[i]);
+	flow_ran_fini(&ran);
 	flow_free(g);
 }
 
@@ -74,12 +77,11 @@ static void a_region_of_what_ran_leaves_out_cold_code(void **state)
 	const struct flow_seen runs[] = { { 0, 0, 0, 16, 9 } };
 	const double heat[] = { 5, 5, 0, 5, 0, 0 };
 	struct flow_graph *g = graph_by_hand(6, one_func, 1, edges, COUNT(edges));
-	uint8_t block[6], edge[COUNT(edges)];
-	const struct flow_ran ran = { block, edge };
+	struct flow_ran ran;
 	struct flow_regions *r = NULL;
 
 	(void)state;
-	flow_mark_ran(g, seen, 2, runs, 1, block, edge);
+	assert_int_equal(flow_ran_find(g, seen, 2, runs, 1, &ran), 0);
 	assert_int_equal(flow_regions_find(g, NULL, heat, 0, &r), 0);
 	assert_int_equal(r->v[0].n_blocks, 6);
 	flow_regions_free(r);
@@ -88,6 +90,7 @@ static void a_region_of_what_ran_leaves_out_cold_code(void **state)
 	assert_int_equal(r->v[0].n_blocks, 3);
 	assert_int_equal(r->v[0].n_edges, 3);
 	flow_regions_free(r);
+	flow_ran_fini(&ran);
 	flow_free(g);
 }
 
