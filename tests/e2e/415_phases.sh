@@ -55,9 +55,9 @@ static void run(const char *code, unsigned turns)
 
 int main(void)
 {
-	run("amatat", 300000);
-	run("sdssm", 150000);
-	run("ttammmta", 300000);
+	run("amatat", 900000);
+	run("sdssm", 450000);
+	run("ttammmta", 900000);
 	return printf("%llx\n", (unsigned long long)acc) < 0;
 }
 C
@@ -72,14 +72,16 @@ d = json.load(open("vm.json"))
 for f in d["functions"]:
     if f["name"] == "run" or f["name"].startswith("op_"):
         near = abs(f["fixed_err"]) < (0.05 if f["truth"] < 0.1 * d["total_truth"] else 0.02)
-        print(f["name"], f["status"], near)
+        print(f["name"], f["status"], near, f["inside"])
 print("worst", "%.4f" % d["worst_err_fixed"], "raw", "%.4f" % d["worst_err_raw"])
 P
 sed 's/^/# /' rows
-check 'the loop is' grep -qx 'run fixed True' rows
-for op in sum store mix; do
-	check "op_$op is" grep -qx "op_$op fixed True" rows
+check 'the loop is' grep -q '^run fixed True ' rows
+for op in sum mix; do
+	check "op_$op is" grep -q "^op_$op fixed True " rows
 done
+# Its interval is near the 5% that divide `fixed` from `weak`: which it is depends on the addresses of the run.
+check 'op_store is, with what its interval says' grep -qE '^op_store (fixed|weak) True True$' rows
 "$SKIDPROF" report -i vm.data --why op_sum >why 2>err
 check 'why tells the phases apart' grep -q 'part 2 of ' why
 check 'and a total for each' test "$(grep -c ' instructions  *counted' why)" -ge 2
