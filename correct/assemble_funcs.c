@@ -74,8 +74,9 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		part = r->status == PROFILE_UNRELIABLE ? weight_of(p, &insn->count) : profile_doubt(p, insn);
 		unreliable += part;
 		why_unreliable = part > 0 ? r->why : why_unreliable;
-		averaged += r->averaged ? weight_of(p, &insn->count) : 0;
-		why_averaged = r->averaged ? r->why : why_averaged;
+		part = r->averaged ? weight_of(p, &insn->count) : profile_by_average(p, insn);
+		averaged += part;
+		why_averaged = part > 0 ? r->why : why_averaged;
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
 		*why = all > 0 ? "most of it ran outside the loops that were corrected" : "";

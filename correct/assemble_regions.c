@@ -94,7 +94,7 @@ static int copy_equations(struct assembly *a, size_t r, struct profile_region *o
 		return sp_fail(SP_ENOMEM, "out of memory");
 	/* What the equations came to in a flow that was given up is of no use. */
 	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++) {
-		if (w->scopes.v[s].parent != r || !w->equations[s].n)
+		if (w->scopes.v[s].parent != r || !w->equations[s].n || w->scope_solutions[s].averaged)
 			continue;
 		for (size_t i = 0; i < w->equations[s].n; i++) {
 			struct profile_equation *eq = &out->equations[out->n_equations];
@@ -154,6 +154,8 @@ static int fill_region(struct assembly *a, size_t r)
 	sol->draws = NULL;
 	out->doubt = sol->doubt;
 	sol->doubt = NULL;
+	out->by_average = sol->by_average;
+	sol->by_average = NULL;
 	return err;
 }
 

@@ -16,9 +16,14 @@
 
 enum { N_DRAWS = 300 };
 
+/* Of all instructions, in a part of a region that was not solved: less is left a doubt. */
+static const double min_averaged = 0.01;
+
 struct showing {
 	struct whole *whole;
-	struct pairs counters; /* see recording_counters */
+	struct pairs counters;    /* see recording_counters */
+	const int32_t *of_sample; /* [samples] scope */
+	size_t i;
 };
 
 static bool is_wanted(const struct work *w, size_t r)
@@ -52,6 +57,8 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 	if (counters < 0)
 		return -SP_ENOMEM;
 	seen.counters = (uint32_t)counters;
+	if (s->of_sample)
+		seen.scope = s->of_sample[s->i++];
 	return whole_sample(s->whole, &seen);
 }
 
@@ -66,15 +73,15 @@ static int reason_length(const char *why)
 	return (int)(n < 150 ? n : 150);
 }
 
-static int replace(struct work *w, size_t r, const struct whole *whole, const float *draws, size_t n_columns)
+/* draws[N_DRAWS][n_columns] become the solution of p; returns their instructions, a negative number where it fails. */
+static double take_draws(const struct problem *p, const struct whole *whole, const float *draws,
+                         size_t n_columns, const char *what, struct solution *sol)
 {
-	struct problem *p = w->problems[r];
-	struct solution *sol = &w->solutions[r];
 	char why[sizeof(sol->why)];
 	double insn = 0;
 	int err;
 
-	snprintf(why, sizeof(why), "averaged along branch records, not solved: %.*s", reason_length(sol->why),
+	snprintf(why, sizeof(why), "%s along branch records, not solved: %.*s", what, reason_length(sol->why),
 	         sol->why);
 	solution_fini(sol);
 	err = solution_init(sol, p, N_DRAWS);
@@ -87,13 +94,12 @@ static int replace(struct work *w, size_t r, const struct whole *whole, const fl
 			sol->draws[i * p->n_blocks + b] = n;
 			insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
 		}
-	p->total_insn = insn;
 	sol->evidence = PROFILE_BY_PATH;
 	sol->verdict = VERDICT_WEAK;
 	sol->averaged = true;
 	sol->r_hat = sol->n_eff = NAN;
 	memcpy(sol->why, why, sizeof(why));
-	return 0;
+	return insn;
 }
 
 /* Samples of instructions are right in sum, whatever they skid over. */
@@ -102,28 +108,103 @@ static double total_of(const struct work *w)
 	return w->sums.events[w->rec->insn_event].period_sum;
 }
 
-static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
+/* Of the blocks wanted, n_columns: executions where the scope, or with -1 the program, ran total instructions. */
+static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns, int32_t scope, double total,
+                         double total_sd, float **draws, struct whole **whole)
 {
-	struct showing s = { 0 };
-	float *draws = malloc((N_DRAWS * n_columns + 1) * sizeof(*draws));
-	int err = draws ? whole_begin(w->rec, w->graph, wanted, &s.whole)
-	                : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
+	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
+	int err;
 
+	*draws = malloc((N_DRAWS * n_columns + 1) * sizeof(**draws));
+	err = *draws ? whole_begin(w->rec, w->graph, wanted, scope, &s.whole)
+	             : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
 	if (err == 0)
 		err = recording_each(w->rec, "averaging branch records", show, &s);
 	if (err == 0)
-		err = whole_draws(s.whole, total_of(w), w->opts->seed, N_DRAWS, draws);
-	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
-		if (is_wanted(w, r))
-			err = replace(w, r, s.whole, draws, n_columns);
-	whole_end(s.whole);
+		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1), N_DRAWS,
+		                  *draws);
 	pairs_fini(&s.counters);
-	free(draws);
-	if (err == -SP_EDOMAIN) {
-		sp_debug("no averages: %s", sp_error_text());
-		return 0;
-	}
+	*whole = s.whole;
 	return err;
+}
+
+/* Records that do not tell leave things as they were. */
+static int forgive(int err)
+{
+	if (err != -SP_EDOMAIN)
+		return err;
+	sp_debug("no averages: %s", sp_error_text());
+	return 0;
+}
+
+static int average_scope(struct work *w, size_t s, uint8_t *wanted)
+{
+	const struct problem *p = w->scope_problems[s];
+	/* Samples at its borders may be another's. */
+	double total_sd = (p->unseen_share + 0.5 * p->border_share) * p->total_insn;
+	struct whole *whole = NULL;
+	float *draws = NULL;
+	double insn = 0;
+	int err;
+
+	memset(wanted, 0, w->graph->n_blocks);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		wanted[p->blocks[b].graph_block] = 1;
+	err = draw_averages(w, wanted, p->n_blocks, (int32_t)s, p->total_insn, total_sd, &draws, &whole);
+	if (err == 0)
+		insn = take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s]);
+	whole_end(whole);
+	free(draws);
+	return err < 0 ? forgive(err) : insn < 0 ? (int)insn : 0;
+}
+
+/* Has a part of the region been solved that another's failure must not spoil? */
+static bool is_part(const struct work *w, size_t scope)
+{
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == w->scopes.v[scope].parent && w->scope_solutions[s].n_draws)
+			return true;
+	return false;
+}
+
+int average_scopes(struct work *w)
+{
+	uint8_t *wanted;
+	int err = 0;
+
+	if (!w->sums.branch_records || w->opts->method != METHOD_FULL || w->rec->insn_event < 0 ||
+	    !w->scopes.of_sample)
+		return 0;
+	wanted = malloc(w->graph->n_blocks + 1);
+	if (!wanted)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
+	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
+		if (w->scope_solutions[s].verdict == VERDICT_UNRELIABLE && is_part(w, s) &&
+		    w->scope_problems[s]->total_insn >= min_averaged * total_of(w))
+			err = average_scope(w, s, wanted);
+	free(wanted);
+	return err;
+}
+
+static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
+{
+	struct whole *whole = NULL;
+	float *draws = NULL;
+	int err = draw_averages(w, wanted, n_columns, -1, total_of(w), 0, &draws, &whole);
+
+	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
+		if (is_wanted(w, r)) {
+			double insn = take_draws(w->problems[r], whole, draws, n_columns, "averaged",
+			                         &w->solutions[r]);
+
+			if (insn < 0)
+				err = (int)insn;
+			else
+				w->problems[r]->total_insn = insn;
+		}
+	whole_end(whole);
+	free(draws);
+	return forgive(err);
 }
 
 int average_unsolved(struct work *w)

@@ -452,6 +452,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = solve_scopes(&w, ev);
 		if (err == 0)
+			err = average_scopes(&w);
+		if (err == 0)
 			err = combine_scopes(&w);
 		if (err == 0)
 			err = average_unsolved(&w);

@@ -61,6 +61,7 @@ void profile_free(struct profile *p)
 		free(p->regions[i].equations);
 		free(p->regions[i].draws);
 		free(p->regions[i].doubt);
+		free(p->regions[i].by_average);
 	}
 	free(p->regions);
 	free(p->funcs);
@@ -207,6 +208,13 @@ double profile_doubt(const struct profile *p, const struct profile_insn *insn)
 	const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 
 	return r && r->doubt && insn->block < r->n_blocks ? (double)r->doubt[insn->block] : 0;
+}
+
+double profile_by_average(const struct profile *p, const struct profile_insn *insn)
+{
+	const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+
+	return r && r->by_average && insn->block < r->n_blocks ? (double)r->by_average[insn->block] : 0;
 }
 
 int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,

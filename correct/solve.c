@@ -333,9 +333,10 @@ static double drawn_in(const struct solution *s, const struct problem *p, size_t
 	return s->n_draws ? sum / (double)s->n_draws * p->blocks[b].n_insn : 0;
 }
 
-/* Instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
+/* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
 struct rest {
-	double *raw, *unsure; /* [B] */
+	double *raw, *unsure;
+	double *averaged; /* of scopes that were not solved, but averaged along branch records */
 };
 
 /* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
@@ -351,6 +352,8 @@ static void add_scope(const struct problem *region, const struct problem *scope,
 			rest->raw[at] -= seen_in(scope, b);
 		if (from->verdict == VERDICT_UNRELIABLE)
 			rest->unsure[at] += drawn_in(from, scope, b);
+		if (from->averaged)
+			rest->averaged[at] += drawn_in(from, scope, b);
 		/* Chains of one seed: draws of two scopes must not be paired in order. */
 		for (size_t i = 0; i < to->n_draws && from->n_draws; i++)
 			to->draws[i * region->n_blocks + (size_t)at] +=
@@ -373,25 +376,30 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 }
 
 /*
- * A small part that is raw or unsure is a doubt about the functions it lies
- * in; a large one is the region's.
+ * A small part that is raw, unsure or averaged is a doubt about the functions
+ * it lies in; a large one is the region's.
  */
 static int judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
                        struct solution *to)
 {
-	double sum = 0;
+	double sum = 0, averaged = 0;
 
 	to->doubt = calloc(p->n_blocks + 1, sizeof(*to->doubt));
-	if (!to->doubt)
+	to->by_average = calloc(p->n_blocks + 1, sizeof(*to->by_average));
+	if (!to->doubt || !to->by_average)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		double insn = fmax(rest->raw[b], 0) + rest->unsure[b];
+		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
 
-		to->doubt[b] = (float)(insn / fmax(p->blocks[b].n_insn, 1));
+		to->doubt[b] = (float)(insn / n_insn);
+		to->by_average[b] = (float)(rest->averaged[b] / n_insn);
 		sum += insn;
+		averaged += rest->averaged[b];
 	}
 	if (sum > max_doubt * p->total_insn)
 		to->verdict = worst;
+	else if (averaged > max_doubt * p->total_insn)
+		to->verdict = VERDICT_WEAK;
 	return 0;
 }
 
@@ -410,7 +418,7 @@ static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
-	struct rest rest = { .raw = calloc(2 * p->n_blocks + 1, sizeof(double)) };
+	struct rest rest = { .raw = calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
 	size_t n_draws = 0;
 	int err;
@@ -418,6 +426,7 @@ static int combine_region(struct work *w, size_t r)
 	if (!rest.raw)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
 	rest.unsure = rest.raw + p->n_blocks;
+	rest.averaged = rest.unsure + p->n_blocks;
 	for (size_t s = 0; s < w->scopes.n; s++)
 		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
 			n_draws = w->scope_solutions[s].n_draws;

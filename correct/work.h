@@ -63,6 +63,12 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 int combine_scopes(struct work *w);
 
 /*
+ * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own
+ * samples (eq. 25), with a verdict of weak.  Those of under 1% of the instructions are left.
+ */
+int average_scopes(struct work *w);
+
+/*
  * Regions that could not be solved get executions from the branch records of the whole program (eq. 25), with
  * a verdict of weak; without branch records nothing happens.
  */

@@ -47,6 +47,7 @@ struct whole {
 	struct pairs branches, places;
 	struct known_run *known;
 	uint64_t maps_changes;
+	int32_t scope;   /* of the samples whose stacks count; -1 = all */
 	int32_t *column; /* [graph's n_blocks] where a block's executions are added up */
 	uint32_t *func;  /* [n_columns] */
 	size_t n_columns;
@@ -77,7 +78,7 @@ void whole_end(struct whole *w)
 	free(w);
 }
 
-int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted, int32_t scope,
                 struct whole **out)
 {
 	struct whole *w = calloc(1, sizeof(*w));
@@ -87,6 +88,7 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 	w->path.in = (struct evidence_input){ .rec = rec, .graph = g };
 	w->path.scopes = &w->stacks;
 	w->stacks.stride = 1;
+	w->scope = scope;
 	w->known = calloc(CACHE_SIZE, sizeof(*w->known));
 	w->column = calloc(g->n_blocks + 1, sizeof(*w->column));
 	w->func = calloc(g->n_blocks + 1, sizeof(*w->func));
@@ -187,6 +189,8 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	struct scope_stacks *r = &w->stacks;
 	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = 1 };
 
+	if (w->scope >= 0 && seen->scope != w->scope)
+		return 0;
 	if (smp->n_branches < 2 || seen->record->event == rec->burst_event || r->n_seen++ % r->stride)
 		return 0;
 	if (w->maps_changes != rec->maps_changes) {
@@ -321,7 +325,7 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 }
 
 static void make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
-                       gsl_rng *rng, double *z, size_t n_draws, float *draws)
+                       double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
 {
 	double times[GROUPS];
 
@@ -330,11 +334,13 @@ static void make_draws(const struct whole *w, const struct whole_tally *tallies,
 			times[g] = gsl_ran_exponential(rng, 1);
 		for (size_t f = 0; f < w->path.in.graph->n_funcs; f++)
 			z[f] = gsl_ran_gaussian(rng, 1);
-		draw(w, tallies, times, z, total_insn, draws + i * w->n_columns);
+		draw(w, tallies, times, z, fmax(total_insn + gsl_ran_gaussian(rng, total_sd), 0),
+		     draws + i * w->n_columns);
 	}
 }
 
-int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws)
+int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
+                float *draws)
 {
 	struct whole_tally tallies[FIRST + GROUPS] = { 0 };
 	double *n = calloc((FIRST + GROUPS) * w->n_columns + 1, sizeof(*n));
@@ -350,7 +356,7 @@ int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draw
 		err = judge_tallies(tallies);
 	if (err == 0) {
 		gsl_rng_set(rng, seed);
-		make_draws(w, tallies, total_insn, rng, z, n_draws, draws);
+		make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
 	}
 	gsl_rng_free(rng);
 	free(n);

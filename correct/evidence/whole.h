@@ -12,19 +12,23 @@
 
 struct whole;
 
-/* Executions are wanted of the blocks with wanted[n_blocks of the graph] set. */
-int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+/*
+ * Executions are wanted of the blocks with wanted[n_blocks of the graph] set, from the records of samples in one scope;
+ * scope -1: of all samples.
+ */
+int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted, int32_t scope,
                 struct whole **out);
 
-/* Every sample of a pass, in its order. */
+/* Every sample of a pass, in its order, whatever its scope. */
 int whole_sample(struct whole *w, const struct sample_seen *seen);
 
 /*
  * draws[n_draws][n_blocks], row-major: executions of each block wanted, in the graph's order, where the
- * whole program ran total_insn instructions.  -SP_EDOMAIN when the records don't tell: too few stacks, or
+ * whole program, or the scope, ran total_insn instructions, known to total_sd.  -SP_EDOMAIN when the records don't tell: too few stacks, or
  * too much of them outside the graph's code.  -SP_ENOMEM.
  */
-int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
+int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
+                float *draws);
 
 /* Where a block that is wanted stands in a row of draws. */
 size_t whole_column(const struct whole *w, uint32_t block);

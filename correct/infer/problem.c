@@ -158,6 +158,7 @@ void solution_fini(struct solution *s)
 {
 	free(s->draws);
 	free(s->doubt);
+	free(s->by_average);
 	free(s->edge_flow);
 	if (s->loops)
 		flow_loops_free(s->loops);

@@ -62,12 +62,13 @@ struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
+	float *by_average; /* [B] executions among those that are averages (eq. 25): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
 	uint32_t n_free, n_rank;
 	struct flow_loops *loops;               /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
-	bool averaged;                          /* of all its blocks, without a flow (eq. 25) */
+	bool averaged;                          /* all its blocks, without a flow (eq. 25) */
 	uint8_t evidence;                       /* enum profile_evidence bits */
 	enum problem_verdict verdict;
 	char why[200]; /* one sentence behind a verdict that isn't OK, else "" */

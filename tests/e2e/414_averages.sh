@@ -47,6 +47,68 @@ check 'why says how far it is known' grep -Eq 'weak: (averaged along branch reco
 "$SKIDPROF" report -i m.data --format json >once 2>err && "$SKIDPROF" report -i m.data --format json >twice 2>err
 check 'the same bits again' cmp -s once twice
 
+# One loop, and what it calls first has 1200 branches of its own: too many to be solved.  The rest of its time is known still.
+{
+	cat <<'C'
+#include <stdint.h>
+#include <stdio.h>
+static uint64_t s = 88172645463325252u, table[4096];
+__attribute__((noinline)) static uint64_t next(void)
+{
+	s ^= s << 13;
+	s ^= s >> 7;
+	return s ^= s << 17;
+}
+__attribute__((noinline)) static uint64_t divide(uint64_t x) { return x / (table[x & 4095] | 3) + 77; }
+__attribute__((noinline)) static void huge(uint64_t x, uint64_t y)
+{
+C
+	for ((i = 0; i < 1200; i++)); do
+		echo "if (x >> $((i % 61)) & 1) table[$((i * 3))] += y; else y ^= x << $((i % 7)); x = (x << 3 | x >> 61) ^ y;"
+	done
+	cat <<'C'
+	s += y;
+}
+static void run(int mode, unsigned turns)
+{
+	for (unsigned i = 0; i < turns; i++) {
+		uint64_t x = next();
+
+		if (mode)
+			huge(x, i);
+		else if (x & 3)
+			table[x & 4095] += divide(x);
+		else
+			table[x & 4095] ^= x;
+	}
+}
+int main(void)
+{
+	run(1, 5000);
+	run(0, 4000000);
+	return printf("%llx\n", (unsigned long long)(s + table[77])) < 0;
+}
+C
+} | build part
+
+"$SKIDPROF" record --pmu sim -q -b -o p.data --truth p.truth ./part >/dev/null 2>err
+"$SKIDPROF" compare -i p.data --truth p.truth --format json >p.json 2>err
+python3 - >rows <<'P'
+import json
+for f in json.load(open("p.json"))["functions"]:
+    if f["name"] in ("next", "divide", "huge"):
+        near = abs(f["fixed_err"]) < (0.1 if f["name"] == "huge" else 0.01)
+        print(f["name"], f["status"], abs(f["raw_err"]) > 0.3, near)
+P
+sed 's/^/# /' rows
+check 'next was far off and is known' grep -qx 'next fixed True True' rows
+check 'divide was far off and is known' grep -qx 'divide fixed True True' rows
+check 'huge is averaged' grep -qx 'huge weak False True' rows
+"$SKIDPROF" report -i p.data --why huge >why 2>err
+check 'and says so' grep -q 'weak: a part is averaged along branch records, not solved: too large' why
+"$SKIDPROF" report -i p.data --why divide >why 2>err
+check 'why of the other tells what was counted' grep -q '^ *instructions  *counted' why
+
 "$SKIDPROF" record --pmu sim -q --no-branches -o n.data --truth n.truth ./many >/dev/null 2>err
 "$SKIDPROF" report -i n.data --format json 2>err | grep -c averaged >count
 check 'without branch records nothing is averaged' grep -qx 0 count
