@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/evidence/edges.h"
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -65,10 +66,11 @@ struct mix {
 	int kind[MAX_KINDS];  /* enum mix_kind, with its mask */
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
-	int insn;                 /* index into kind[], -1 = instructions are not counted */
+	int insn, cyc;            /* index into kind[], -1 = they are not counted */
 	bool several;             /* groups count instructions */
 	struct scope_sums **sums; /* [scopes] */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
+	struct edges *edges;
 	VEC(struct begin *) begins;
 	VEC(struct task) tasks;
 };
@@ -95,6 +97,8 @@ static void find_kinds(struct mix *m)
 			continue;
 		if (kind == MIX_INSN && m->insn < 0)
 			m->insn = (int)m->n_kinds;
+		if (kind == MIX_CYCLES && m->cyc < 0)
+			m->cyc = (int)m->n_kinds;
 		m->kind[m->n_kinds] = kind;
 		m->event[m->n_kinds++] = (int)i;
 	}
@@ -111,11 +115,12 @@ static int begin(const struct evidence_input *in, void **state)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	*state = m;
 	m->in = *in;
-	m->insn = -1;
+	m->insn = m->cyc = -1;
 	m->total = 1;
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
-	if (!m->sums)
+	m->edges = edges_new(in->n);
+	if (!m->sums || !m->edges)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
 		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))))
@@ -146,7 +151,7 @@ struct reading {
 	int kind[MAX_KINDS];
 	uint64_t value[MAX_KINDS];
 	double delta[MAX_KINDS]; /* since the sample before */
-	double insn;             /* delta of instructions */
+	double insn, cyc;        /* delta of instructions, of cycles */
 	bool forward;
 };
 
@@ -172,7 +177,7 @@ static bool read_group(const struct mix *m, const struct pd_sample *s, struct re
 static void compare(const struct mix *m, const struct begin *b, struct reading *r)
 {
 	r->forward = true;
-	r->insn = 0;
+	r->insn = r->cyc = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		uint64_t before = b->value[r->kind[i]];
 
@@ -180,6 +185,8 @@ static void compare(const struct mix *m, const struct begin *b, struct reading *
 		r->delta[i] = (double)(r->value[i] - before);
 		if (r->kind[i] == m->insn)
 			r->insn = r->delta[i];
+		if (r->kind[i] == m->cyc)
+			r->cyc = r->delta[i];
 	}
 }
 
@@ -225,35 +232,26 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	t->n_outside = 0;
 }
 
-/* That part of an interval which crosses the region's edge is the region's. */
-static void add_crossing(struct mix *m, int32_t scope, double insn, double part)
-{
-	if (scope < 0)
-		return;
-	m->sums[scope]->edge_insn += part * insn;
-	m->sums[scope]->n_crossings += 2 * part;
-}
-
 /*
  * The interval from b to here.  Its first piece ran between b's sample and
  * the thread's next, its second between the sample before this one and this:
  * the same two samples, unless the group rested.
  */
-static void add_interval(struct mix *m, const struct begin *b, const struct task *t, int32_t scope,
-                         const struct reading *seen)
+static int add_interval(struct mix *m, const struct begin *b, const struct task *t,
+                        const struct sample_seen *s, const struct reading *seen)
 {
-	int32_t next = b->rests ? b->next : scope, before = b->rests ? t->scope : b->scope;
+	int32_t next = b->rests ? b->next : s->scope, before = b->rests ? t->scope : b->scope;
 
-	if (b->valid && b->scope == scope && next == scope && before == scope) {
-		if (scope >= 0)
-			add_inside(m, m->sums[scope], seen, b->rests);
-		return;
-	}
+	if (b->valid && b->scope == s->scope && next == s->scope && before == s->scope && s->scope >= 0)
+		add_inside(m, m->sums[s->scope], seen, b->rests);
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
-	add_crossing(m, b->scope, seen->insn, 0.25);
-	add_crossing(m, next, seen->insn, 0.25);
-	add_crossing(m, before, seen->insn, 0.25);
-	add_crossing(m, scope, seen->insn, 0.25);
+	if (!b->valid)
+		return edges_cross(m->edges, s->thread, -1, s->scope, seen->insn, 0);
+	if (b->rests && (b->scope != s->scope || next != s->scope || before != s->scope))
+		return edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
+	if (!b->rests && b->scope != s->scope)
+		return edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
+	return b->rests ? 0 : edges_inside(m->edges, s->thread, s->scope, seen->insn, seen->cyc);
 }
 
 /* The thread goes from one group's turn to another's. */
@@ -288,8 +286,8 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_turns(m, t, s);
 	follow_excursions(m, t, s->scope);
 	compare(m, b, &seen);
-	if (seen.forward)
-		add_interval(m, b, t, s->scope, &seen);
+	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
+		return -SP_ENOMEM;
 	b->valid = true;
 	b->rests = false;
 	b->scope = s->scope;
@@ -354,7 +352,17 @@ static double counted_part(const struct mix *m)
 static int finish(void *state)
 {
 	struct mix *m = state;
+	double *insn = calloc(2 * m->in.n + 1, sizeof(*insn));
+	int err = insn ? edges_settle(m->edges, insn, insn + m->in.n)
+	               : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
 
+	for (size_t r = 0; err == 0 && r < m->in.n; r++) {
+		m->sums[r]->edge_insn = insn[r];
+		m->sums[r]->n_crossings = insn[m->in.n + r];
+	}
+	free(insn);
+	if (err < 0)
+		return err;
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
 	for (size_t i = 0; i < m->begins.n; i++) {
 		int32_t scope = m->begins.v[i]->scope;
@@ -498,6 +506,7 @@ static void end(void *state)
 		free(m->begins.v[i]);
 	for (size_t i = 0; m->sums && i < m->in.n; i++)
 		free(m->sums[i]);
+	edges_free(m->edges);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);
 	free(m->sums);
