@@ -86,6 +86,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = why_unreliable;
 		return PROFILE_UNRELIABLE;
 	}
+	if (all - in_region > 0.05 * all) {
+		*why = "some of it ran outside the loops that were corrected";
+		return PROFILE_WEAK;
+	}
 	if (averaged > 0.5 * all) {
 		*why = why_averaged;
 		return PROFILE_WEAK;

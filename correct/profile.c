@@ -235,6 +235,8 @@ int profile_weighted_interval(const struct profile *p, const uint32_t *insns, co
 
 		if (!has_draws(p, insn)) {
 			rest += weight * insn->count.insn;
+			/* Raw counts that nothing corrected: as far off as they are large, for all we know. */
+			doubt += fabs(weight) * insn->count.insn;
 			continue;
 		}
 		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block, weight };
