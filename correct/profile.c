@@ -193,7 +193,12 @@ static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi)
 {
-	return profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
+	int err = profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
+
+	/* What is in doubt is taken off: there is no less than none. */
+	if (err == 0 && *lo < 0)
+		*lo = 0;
+	return err;
 }
 
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count)

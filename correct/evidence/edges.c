@@ -9,7 +9,7 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-enum { POINTS = 32 };
+enum { POINTS = 200 };
 
 /* How far a pace is from that of the next interval: at least; the same in instructions a cycle. */
 static const double min_spread = 0.03, min_sd = 0.03;
@@ -151,12 +151,14 @@ struct known_pace {
 static struct known_pace pace_of(const struct edges *e, const double local[2], int32_t scope)
 {
 	const struct pace *p = &e->paces[scope + 1];
-	double mean = p->cyc > 0 ? p->insn / p->cyc : unknown, pace = local[0] >= 0 ? local[0] : mean, spread = 0;
+	double mean = p->cyc > 0 ? p->insn / p->cyc : unknown, pace = local[0] >= 0 ? local[0] : mean,
+	       spread = 0;
 
 	if (local[0] >= 0 && local[1] >= 0)
 		spread = fabs(local[0] - local[1]);
 	else if (p->cyc_sq > 0)
-		spread = sqrt(fmax(p->insn_sq - 2 * mean * p->cross + mean * mean * p->cyc_sq, 0) / p->cyc_sq);
+		spread =
+		        sqrt(fmax(p->insn_sq - 2 * mean * p->cross + mean * mean * p->cyc_sq, 0) / p->cyc_sq);
 	return (struct known_pace){ pace, fmax(fmax(spread, min_spread * pace), min_sd) };
 }
 

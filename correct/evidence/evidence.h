@@ -45,8 +45,9 @@ struct evidence_ops {
 	void (*end)(void *state);
 };
 
-extern const struct evidence_ops evidence_mix;  /* eq. 8 */
-extern const struct evidence_ops evidence_path; /* eq. 10 */
+extern const struct evidence_ops evidence_mix;   /* eq. 8 */
+extern const struct evidence_ops evidence_path;  /* eq. 10 */
+extern const struct evidence_ops evidence_calls; /* eq. 32 */
 
 /* Everything that was collected, for all kinds in the table. */
 struct evidence;

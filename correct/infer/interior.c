@@ -23,7 +23,8 @@ static const double most_unbalanced = 1e-9;
 
 bool interior_matched(const struct problem *p, const struct problem_edge *e)
 {
-	return !p->region->recursive && e->call >= 0 && (e->kind == FLOW_CALL || e->kind == FLOW_RET);
+	(void)p;
+	return e->call >= 0;
 }
 
 uint32_t interior_step(const struct finder *f, uint32_t edge)

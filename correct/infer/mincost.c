@@ -70,8 +70,6 @@ static void number_calls(struct flow_lp *lp)
 {
 	for (size_t b = 0; b < lp->p->n_blocks; b++)
 		lp->call_row[b] = -1;
-	if (lp->p->region->recursive) /* a return may belong to an outer activation */
-		return;
 	for (size_t e = 0; e < lp->p->n_edges; e++) {
 		int32_t c = lp->p->edges[e].call;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/binary/insn.h"
+#include "correct/flow/scc.h"
 #include "profiler/base/err.h"
 
 /* The place of a block in the region's ascending list; -1 if it isn't in it. */
@@ -88,6 +89,58 @@ static int number_edges(struct problem *p)
 	return 0;
 }
 
+/* Where a callee comes back to its call, by call: first[B] is one of the blocks, or NONE. */
+static void find_returns(const struct problem *p, uint32_t *first)
+{
+	memset(first, 0xff, p->n_blocks * sizeof(*first));
+	for (size_t e = 0; e < p->n_edges; e++)
+		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
+			first[p->edges[e].call] = p->edges[e].to;
+}
+
+/*
+ * A call whose callee leads to the same call again, before it returns, is part of a recursion: which activation is
+ * returned to is not told, so it is not matched to returns.  The same goes for a callee that is left by longjmp(3).
+ */
+static int unmatch_recursions(struct problem *p)
+{
+	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
+	         *first = calloc(2 * p->n_blocks + 1, sizeof(*first)),
+	         *comp = first ? first + p->n_blocks : NULL, n_comps, at = 0;
+	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	size_t e = 0;
+
+	if (!off || !to || !first)
+		goto out;
+	find_returns(p, first);
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		for (; e < p->n_edges && p->edges[e].from == b; e++) {
+			const struct problem_edge *edge = &p->edges[e];
+
+			if (edge->call < 0 || edge->kind == FLOW_CALL)
+				to[at++] = edge->to;
+			if (edge->call >= 0 && edge->kind == FLOW_CALL && first[edge->call] != UINT32_MAX)
+				to[at++] = first[edge->call];
+		}
+		off[b + 1] = at;
+	}
+	err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, comp, &n_comps);
+	for (e = 0; err == 0 && e < p->n_edges; e++)
+		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_CALL &&
+		    comp[p->edges[e].from] == comp[p->edges[e].to])
+			first[p->edges[e].call] = UINT32_MAX - 1;
+	for (e = 0; err == 0 && e < p->n_edges; e++)
+		if (p->edges[e].call >= 0 && first[p->edges[e].call] == UINT32_MAX - 1) {
+			p->edges[e].recursive = (uint32_t)p->edges[e].call + 1;
+			p->edges[e].call = -1;
+		}
+out:
+	free(off);
+	free(to);
+	free(first);
+	return err;
+}
+
 int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out)
 {
 	struct problem *p = calloc(1, sizeof(*p));
@@ -105,6 +158,8 @@ int problem_new(const struct flow_graph *g, const struct flow_region *r, struct 
 		number_blocks(p);
 		ret = number_edges(p);
 	}
+	if (ret == 0 && r->recursive)
+		ret = unmatch_recursions(p);
 	if (ret < 0) {
 		problem_free(p);
 		return ret;

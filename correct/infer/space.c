@@ -16,8 +16,7 @@ static size_t number_calls(const struct problem *p, const bool *usable, uint32_t
 {
 	size_t n = 0;
 
-	/* In recursive regions calls are not matched: a return may belong to an outer activation. */
-	for (size_t e = 0; e < p->n_edges && !p->region->recursive; e++) {
+	for (size_t e = 0; e < p->n_edges; e++) {
 		int32_t call = p->edges[e].call;
 
 		if (p->edges[e].kind == FLOW_CALL && call >= 0 && (!usable || usable[e]) && !row_of[call])
@@ -76,12 +75,11 @@ static size_t count_sets(const struct problem *p, const bool *usable, uint32_t *
 		group[b] = b;
 	for (size_t e = 0; e < p->n_edges; e++) {
 		const struct problem_edge *edge = &p->edges[e];
-		bool matched = !p->region->recursive && edge->call >= 0;
 		uint32_t from = edge->from + 1;
 
 		if (usable && !usable[e])
 			continue;
-		if (!matched || (edge->kind != FLOW_CALL && edge->kind != FLOW_RET)) {
+		if (edge->call < 0) {
 			unite(group, &from, edge->to);
 			continue;
 		}

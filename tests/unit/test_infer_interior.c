@@ -32,6 +32,9 @@ struct made {
 static void add(struct made *m, uint32_t from, uint32_t to, uint8_t kind, int32_t call)
 {
 	assert_true(m->p.n_edges < MAX_EDGES && from < MAX_BLOCKS && to < MAX_BLOCKS);
+	/* Nothing tells to which activation of a recursion a return belongs. */
+	if (m->p.region->recursive)
+		call = -1;
 	m->edges[m->p.n_edges] = (struct problem_edge){ from, to, (uint32_t)m->p.n_edges, call, kind };
 	m->p.n_edges++;
 	m->p.n_blocks = m->p.n_blocks > from ? m->p.n_blocks : from + 1;
@@ -74,7 +77,7 @@ static int entries(const struct problem *p, size_t e, int row[4], double value[4
 		row[n] = (int)edge->to;
 		value[n++] = 1;
 	}
-	if (!p->region->recursive && (edge->kind == FLOW_CALL || edge->kind == FLOW_RET)) {
+	if (edge->call >= 0) {
 		row[n] = (int)p->n_blocks + edge->call;
 		value[n++] = edge->kind == FLOW_CALL ? 1 : -1;
 	}

@@ -32,7 +32,7 @@ static int setup(void **state)
 	fixture_hmmer(&b->f, n_insn);
 	b->f.g.n_funcs = 1; /* all blocks are its own */
 	b->rec = recording_by_hand(events, 2);
-	assert_int_equal(whole_begin(b->rec, &b->f.g, wanted, &b->whole), 0);
+	assert_int_equal(whole_begin(b->rec, &b->f.g, wanted, -1, &b->whole), 0);
 	*state = b;
 	return 0;
 }
@@ -92,7 +92,7 @@ static void executions_are_those_along_the_stacks(void **state)
 	double spread;
 
 	show_laps(b, 1);
-	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, A, &spread), 2000, 20);
 	assert_true(spread > 0.009 && spread < 0.016);
 	assert_float_equal(mean_of(b, B, &spread), 1000, 10);
@@ -109,7 +109,7 @@ static void a_slow_place_is_not_counted_more_often(void **state)
 	double spread;
 
 	show_laps(b, 4);
-	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, C, &spread), 2000, 70);
 }
 
@@ -126,7 +126,7 @@ static void phases_keep_their_share_of_the_instructions(void **state)
 
 	for (int i = 0; i < 300; i++)
 		show(b, 0, i % 3 ? only_c : only_b, 3);
-	assert_int_equal(whole_draws(b->whole, 300000, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 300000, 0, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, B, &spread), 100000 / 19., 60);
 	assert_float_equal(mean_of(b, C, &spread), 100000 / 19. + 200000 / 4., 300);
 }
@@ -141,7 +141,7 @@ static void samples_of_cycles_are_left_out(void **state)
 	show_laps(b, 1);
 	for (int i = 0; i < 1000; i++)
 		show(b, 1, only_past, 5);
-	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, B, &spread), 1000, 10);
 }
 
@@ -150,10 +150,10 @@ static void code_that_is_not_there_says_nothing(void **state)
 	struct bench *b = *state;
 	const struct pd_branch elsewhere[] = { { 0x5f80, 0x5000 }, { 0x5f80, 0x5000 }, astray };
 
-	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
+	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 	for (int i = 0; i < 200; i++)
 		show(b, 0, elsewhere, 3);
-	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
+	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 }
 
 int main(void)

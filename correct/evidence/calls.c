@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Calls (eq. 32): what calls itself returns as often as it is called, to each
+ * place alike, but for what is under way at the ends and what is left by
+ * longjmp(3).  Calls outside recursions need no equation: the flows that are
+ * looked for have as many returns.
+ */
+#include <stdlib.h>
+
+#include "correct/evidence/evidence.h"
+#include "profiler/base/err.h"
+
+/* Of the executions of a block of the region, in the mean. */
+static const double not_returned = 0.02;
+
+static int begin(const struct evidence_input *in, void **state)
+{
+	struct evidence_input *own = malloc(sizeof(*own));
+
+	if (!own)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	*own = *in;
+	*state = own;
+	return 0;
+}
+
+static int sample(void *state, const struct sample_seen *s)
+{
+	(void)state;
+	(void)s;
+	return 0;
+}
+
+/* Calls and returns of one block, not matched: +1 and -1. */
+static bool fill_weights(const struct problem *p, uint32_t call, double *w)
+{
+	bool called = false, returned = false;
+
+	for (size_t e = 0; e < p->n_edges; e++) {
+		if (p->edges[e].recursive != call)
+			continue;
+		w[e] = p->edges[e].kind == FLOW_CALL ? 1 : -1;
+		called |= w[e] > 0;
+		returned |= w[e] < 0;
+	}
+	return called && returned;
+}
+
+static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
+{
+	const struct evidence_input *in = state;
+	const struct problem *p = in->problems[scope];
+	double sd = not_returned * p->total_insn / (double)p->n_insns;
+	/* Beside branch records they are judged with those: longjmp(3) may make them wrong, too. */
+	uint8_t kind =
+	        out->n && (out->v[out->n - 1].kind & PROFILE_BY_PATH) ? PROFILE_BY_PATH : PROFILE_BY_FLOW;
+
+	(void)space;
+	for (size_t i = 0; i < p->n_edges; i++) {
+		struct equation *eq;
+
+		if (!p->edges[i].recursive || p->edges[i].kind != FLOW_CALL ||
+		    (i > 0 && p->edges[i - 1].recursive == p->edges[i].recursive))
+			continue;
+		eq = equations_add(out, p->n_edges);
+		if (!eq)
+			return -SP_ENOMEM;
+		if (!fill_weights(p, p->edges[i].recursive, eq->w)) {
+			free(eq->w);
+			out->n--;
+			continue;
+		}
+		eq->name = "returns of a recursion";
+		eq->kind = kind;
+		eq->sd = sd;
+	}
+	return 0;
+}
+
+static void end(void *state)
+{
+	free(state);
+}
+
+const struct evidence_ops evidence_calls = {
+	.name = "calls",
+	.begin = begin,
+	.sample = sample,
+	.equations = equations,
+	.end = end,
+};
