@@ -37,6 +37,9 @@ static const double scatter_factor = 1.5;
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
 
+/* Of two estimates neither of which is free of bias, the share of the first in their mean (eq. 33). */
+static const double first_share = 0.7;
+
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t)
 {
@@ -343,6 +346,23 @@ out:
 }
 
 /*
+ * eq. 33: two estimates of which either may be wrong: their mean, with half the noise of both, and along the line that
+ * joins them so much that either lies within a standard deviation of the middle.  Where on it, exact totals may tell.
+ */
+static void blend(struct estimate *e, const struct estimate *other, size_t d)
+{
+	for (size_t i = 0; i < d; i++)
+		for (size_t k = 0; k < d; k++) {
+			double apart = (e->mean[i] - other->mean[i]) * (e->mean[k] - other->mean[k]);
+			double *cov = &e->cov[i * d + k];
+
+			*cov = (*cov + other->cov[i * d + k]) / 2 + apart / 4;
+		}
+	for (size_t i = 0; i < d; i++)
+		e->mean[i] = first_share * e->mean[i] + (1 - first_share) * other->mean[i];
+}
+
+/*
  * Turn N(mean, cov) of the free edges into d independent equations of unit
  * noise: with cov = L L', rows of inverse(L).
  */
@@ -395,7 +415,7 @@ static int stacks_of(const struct scope_stacks *r, bool of_cycles, struct scope_
 /* Returns how many there are to be joined. */
 static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan plan[2])
 {
-	size_t n_insns = 0;
+	size_t n_insns = 0, n = 0;
 
 	if (path_has_cycles(r)) {
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES, false };
@@ -406,10 +426,10 @@ static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan
 		n_insns += r->stacks.v[i].cyc <= 0;
 	plan[0] = (struct plan){ OF_ALL, BY_NEWEST, false };
 	if (!r->bursts && r->stacks.n - n_insns >= PATH_MIN_OF_CYCLES)
-		plan[0] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
-	else if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n)
-		plan[0] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
-	return 1;
+		plan[n++] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
+	if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n && (!n || d <= MAX_JOINED))
+		plan[n++] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
+	return n ? n : 1;
 }
 
 static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
@@ -447,8 +467,10 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 			estimate_fini(&e[n]);
 		}
 	}
-	if (err == 0 && n == 2)
+	if (err == 0 && n == 2 && plan[0].how == BY_CYCLES)
 		err = join(&e[0], &e[1], d);
+	else if (err == 0 && n == 2)
+		blend(&e[0], &e[1], d);
 	if (err == 0 && n)
 		err = add_rows(space, &e[0], out);
 	estimate_fini(&e[0]);
