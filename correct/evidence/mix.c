@@ -29,6 +29,7 @@ struct begin {
 	int32_t scope; /* of the sample there */
 	int32_t next;  /* of the thread's sample after it; when `rests`, another group's */
 	bool rests;
+	bool inside; /* the interval before was: the next goes on with its run */
 	uint64_t value[MAX_KINDS];
 	uint64_t enabled_ns, running_ns;
 	double n_samples;
@@ -199,15 +200,15 @@ static void end_run(struct kind_sums *k)
 	k->run_n = k->run_insn = k->run_sum = 0;
 }
 
-/* Intervals of one turn are alike more than others: they make one run. */
-static void add_inside(const struct mix *m, struct scope_sums *r, const struct reading *seen, bool rested)
+/* Intervals of one turn, in one stay, are alike more than others: they make one run. */
+static void add_inside(const struct mix *m, struct scope_sums *r, const struct reading *seen, bool goes_on)
 {
 	r->insn += seen->insn;
 	r->n_intervals++;
 	for (size_t i = 0; i < seen->n; i++) {
 		struct kind_sums *k = &r->kind[seen->kind[i]];
 
-		if (rested || !m->several)
+		if (!goes_on || !m->several)
 			end_run(k);
 		k->n++;
 		k->insn += seen->insn;
@@ -237,13 +238,16 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
  * the thread's next, its second between the sample before this one and this:
  * the same two samples, unless the group rested.
  */
-static int add_interval(struct mix *m, const struct begin *b, const struct task *t,
-                        const struct sample_seen *s, const struct reading *seen)
+static int add_interval(struct mix *m, struct begin *b, const struct task *t, const struct sample_seen *s,
+                        const struct reading *seen)
 {
 	int32_t next = b->rests ? b->next : s->scope, before = b->rests ? t->scope : b->scope;
+	bool went_on = b->inside && !b->rests;
 
-	if (b->valid && b->scope == s->scope && next == s->scope && before == s->scope && s->scope >= 0)
-		add_inside(m, m->sums[s->scope], seen, b->rests);
+	b->inside =
+	        b->valid && b->scope == s->scope && next == s->scope && before == s->scope && s->scope >= 0;
+	if (b->inside)
+		add_inside(m, m->sums[s->scope], seen, went_on);
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
 		return edges_cross(m->edges, s->thread, -1, s->scope, seen->insn, 0);

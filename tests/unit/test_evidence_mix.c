@@ -391,6 +391,49 @@ static void a_rest_outside_the_region_is_a_crossing(void **state)
 }
 
 /* An event that no instruction of the region is, and that was not counted in it, says nothing. */
+/*
+ * Four stays of two intervals each, 1000 instructions with 100 branches in them and 300 in turn; the other group's turns are
+ * outside.  Each stay is a run: sqrt(4 x 200^2) branches of scatter over 8000 instructions, for what was not counted.
+ */
+static void each_stay_is_a_run(void **state)
+{
+	static const struct hand_event turns[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, true },
+		{ "cond-branches", PERF_TYPE_RAW, 1, 0, 0, true },
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 2, true },
+	};
+	struct bench *b = *state;
+	uint64_t insn = 0, cond = 0;
+	double se = 400 / 8000., not_counted;
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, turns, 3);
+	for (uint64_t i = 0; i < 4; i++) {
+		for (uint64_t k = 0; k < 3; k++) {
+			const struct pd_value v[] = { { .value = insn += 1000, .event = 0 },
+				                      { .value = cond += i % 2 ? 300 : 100, .event = 1 } };
+
+			show_turn(b, 0, 0, v, 2);
+		}
+		for (uint64_t k = 1; k <= 2; k++)
+			show_turn(b, 1, -1, &(struct pd_value){ .value = 1000 * (2 * i + k) }, 1);
+	}
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	not_counted = 1 - 8000 / b->f.p->total_insn;
+	assert_true(not_counted > 0.1 && not_counted < 0.5);
+	eqs = answer(b);
+	assert_float_equal(named(&eqs, "cond-branches")->shown, 0.2 * b->f.p->total_insn, 1e-6);
+	/* eq. 13's noise: of the mean of four over what was counted, of what was not, and of the code outside. */
+	assert_float_equal(named(&eqs, "cond-branches")->sd / b->f.p->total_insn,
+	                   hypot(se * sqrt(not_counted + not_counted * not_counted),
+	                         0.5 * 0.2 * b->f.p->unseen_share),
+	                   0.01 * se);
+	equations_fini(&eqs);
+}
+
 static void an_event_absent_from_the_region_is_left_out(void **state)
 {
 	static const struct hand_event events[] = {
@@ -466,6 +509,7 @@ int main(void)
 		TEST(counters_that_stand_still_make_no_mix),
 		TEST(only_the_instructions_own_group_is_used),
 		TEST(groups_that_take_turns_count_on_where_they_stopped),
+		TEST(each_stay_is_a_run),
 		TEST(a_rest_outside_the_region_is_a_crossing),
 		TEST(an_event_absent_from_the_region_is_left_out),
 		TEST(without_group_counts_the_total_is_what_was_sampled),
