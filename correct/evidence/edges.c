@@ -106,11 +106,12 @@ int edges_inside(struct edges *e, uint32_t thread, int32_t scope, double insn, d
 	t->pace[1] = t->scope == scope ? t->pace[0] : unknown;
 	t->pace[0] = cyc > 0 ? insn / cyc : unknown;
 	t->scope = scope;
-	if (t->pending && e->crossings.v[t->pending - 1].to == scope) {
-		double *after = e->crossings.v[t->pending - 1].after;
+	if (t->pending) {
+		struct crossing *c = &e->crossings.v[t->pending - 1];
 
-		after[after[0] >= 0] = t->pace[0];
-		if (after[1] >= 0)
+		if (c->to == scope)
+			c->after[c->after[0] >= 0] = t->pace[0];
+		if (c->to != scope || c->after[1] >= 0)
 			t->pending = 0;
 	}
 	return 0;

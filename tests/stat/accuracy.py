@@ -30,6 +30,7 @@ GROUPS = {
     "sample": "Five samples",
     "heldout": "Random programs, held out",
     "tune": "Random programs, for development",
+    "written": "Programs written by others",
     "real": "Open programs",
     "unseen": "Open programs, held out",
 }

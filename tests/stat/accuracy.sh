@@ -3,10 +3,11 @@
 # accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
-# develop, even ones are held out), each recorded with and without branch records and with fewer counters and events; and open programs
-# from Debian's sources (real.sh) with the first N seeds each, with branch records, of the default core and of one whose
-# records tell cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands
-# that a user has are used.
+# develop, even ones are held out), each recorded with and without branch records and with fewer counters and events; and, with
+# the first N seeds each, the programs in written/, which were written by those who did not know how they would be corrected,
+# and open programs from Debian's sources (real.sh), with branch records, of the default core and of one whose records tell
+# cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands that a user
+# has are used.
 # --keep leaves the recordings where they are, and the next run with --keep corrects those anew instead of making them again:
 # what changed in correct/ is then held against the same recordings.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
@@ -118,8 +119,22 @@ compile()
 }
 export -f compile
 
+# compile_written FILE
+compile_written()
+{
+	local cc=gcc program
+	[[ $1 == *.c ]] || cc=g++
+	program=$DIR/bin/$(basename "${1%.*}")
+	[ -z "$KEEP" ] || [ ! -x "$program" ] || return 0
+	"$cc" -O2 -g "$1" -o "$program" -lm -pthread
+}
+export -f compile_written
+
 gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$DIR/gen" || exit 1
 seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
+
+written=(tests/stat/written/*)
+[ "$real" -eq 0 ] || printf '%s\n' "${written[@]}" | xargs -P "$jobs" -I '{}' bash -c 'compile_written "$@"' compile '{}'
 
 # Open programs are fetched and built once; what is missing is said in the table.
 case $variants in *branches*) ;; *) real=0 ;; esac
@@ -149,9 +164,16 @@ list()
 				echo "sample $sample $s $v"
 			done
 		done
-		((s > real)) || while read -r group program _; do
-			printf '%s\n' "$group $program $s branches" "$group $program $s timed"
-		done <"$B/real/programs"
+		((s > real)) || {
+			while read -r group program _; do
+				printf '%s\n' "$group $program $s branches" "$group $program $s timed"
+			done <"$B/real/programs"
+			for program in "${written[@]##*/}"; do
+				for v in branches timed plain; do
+					echo "written ${program%.*} $s $v"
+				done
+			done
+		}
 		while ((p * seeds < s * programs)); do
 			p=$((p + 1)) group=tune
 			[ $((p % 2)) -eq 0 ] && group=heldout
