@@ -203,7 +203,7 @@ static int settle_crossings(struct edges *e, double *insn, double *n_ends)
 	for (size_t i = 0; i < e->crossings.n; i++) {
 		const struct crossing *c = &e->crossings.v[i];
 		double before = insn_before(e, c);
-		long k = pairs_number(&e->pairs, (uint64_t)(c->from + 1), (uint64_t)(c->to + 1));
+		long k = pairs_number(&e->pairs, (uint64_t)c->from + 1, (uint64_t)c->to + 1);
 
 		if (k < 0 || ((size_t)k == e->both.n && vec_push(&e->both, (struct both){ 0 }) < 0))
 			return -SP_ENOMEM;
@@ -220,7 +220,7 @@ static int settle_crossings(struct edges *e, double *insn, double *n_ends)
 static struct both usual(const struct edges *e, int32_t a, int32_t b)
 {
 	const struct pace *of_a = &e->paces[a + 1], *of_b = &e->paces[b + 1];
-	long k = a == b ? -1 : pairs_find(&e->pairs, (uint64_t)(a + 1), (uint64_t)(b + 1));
+	long k = a == b ? -1 : pairs_find(&e->pairs, (uint64_t)a + 1, (uint64_t)b + 1);
 
 	if (k >= 0)
 		return (struct both){ e->both.v[k].before / e->both.v[k].n,
