@@ -73,17 +73,17 @@ static int reason_length(const char *why)
 	return (int)(n < 150 ? n : 150);
 }
 
-/* draws[N_DRAWS][n_columns] become the solution of p; returns their instructions, a negative number where it fails. */
-static double take_draws(const struct problem *p, const struct whole *whole, const float *draws,
-                         size_t n_columns, const char *what, struct solution *sol)
+/* draws[N_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
+static int take_draws(const struct problem *p, const struct whole *whole, const float *draws,
+                      size_t n_columns, const char *what, struct solution *sol, double *insn)
 {
 	char why[sizeof(sol->why)];
-	double insn = 0;
 	int err;
 
 	snprintf(why, sizeof(why), "%s along branch records, not solved: %.*s", what, reason_length(sol->why),
 	         sol->why);
 	solution_fini(sol);
+	*insn = 0;
 	err = solution_init(sol, p, N_DRAWS);
 	if (err < 0)
 		return err;
@@ -92,14 +92,14 @@ static double take_draws(const struct problem *p, const struct whole *whole, con
 			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
 
 			sol->draws[i * p->n_blocks + b] = n;
-			insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
+			*insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
 		}
 	sol->evidence = PROFILE_BY_PATH;
 	sol->verdict = VERDICT_WEAK;
 	sol->averaged = true;
 	sol->r_hat = sol->n_eff = NAN;
 	memcpy(sol->why, why, sizeof(why));
-	return insn;
+	return 0;
 }
 
 /* Samples of instructions are right in sum, whatever they skid over. */
@@ -144,7 +144,7 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 	double total_sd = (p->unseen_share + 0.5 * p->border_share) * p->total_insn;
 	struct whole *whole = NULL;
 	float *draws = NULL;
-	double insn = 0;
+	double insn;
 	int err;
 
 	memset(wanted, 0, w->graph->n_blocks);
@@ -152,10 +152,16 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 		wanted[p->blocks[b].graph_block] = 1;
 	err = draw_averages(w, wanted, p->n_blocks, (int32_t)s, p->total_insn, total_sd, &draws, &whole);
 	if (err == 0)
-		insn = take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s]);
+		err = take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s],
+		                 &insn);
 	whole_end(whole);
 	free(draws);
-	return err < 0 ? forgive(err) : insn < 0 ? (int)insn : 0;
+	return forgive(err);
+}
+
+static bool can_average(const struct work *w)
+{
+	return w->sums.branch_records && w->opts->method == METHOD_FULL && w->rec->insn_event >= 0;
 }
 
 /* Has a part of the region been solved that another's failure must not spoil? */
@@ -172,8 +178,7 @@ int average_scopes(struct work *w)
 	uint8_t *wanted;
 	int err = 0;
 
-	if (!w->sums.branch_records || w->opts->method != METHOD_FULL || w->rec->insn_event < 0 ||
-	    !w->scopes.of_sample)
+	if (!can_average(w) || !w->scopes.of_sample)
 		return 0;
 	wanted = malloc(w->graph->n_blocks + 1);
 	if (!wanted)
@@ -193,15 +198,9 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 	int err = draw_averages(w, wanted, n_columns, -1, total_of(w), 0, &draws, &whole);
 
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
-		if (is_wanted(w, r)) {
-			double insn = take_draws(w->problems[r], whole, draws, n_columns, "averaged",
-			                         &w->solutions[r]);
-
-			if (insn < 0)
-				err = (int)insn;
-			else
-				w->problems[r]->total_insn = insn;
-		}
+		if (is_wanted(w, r))
+			err = take_draws(w->problems[r], whole, draws, n_columns, "averaged",
+			                 &w->solutions[r], &w->problems[r]->total_insn);
 	whole_end(whole);
 	free(draws);
 	return forgive(err);
@@ -213,7 +212,7 @@ int average_unsolved(struct work *w)
 	size_t n;
 	int err = 0;
 
-	if (!w->sums.branch_records || w->opts->method != METHOD_FULL || w->rec->insn_event < 0)
+	if (!can_average(w))
 		return 0;
 	wanted = calloc(w->graph->n_blocks + 1, 1);
 	if (!wanted)

@@ -208,18 +208,30 @@ enum profile_status profile_judge(enum profile_status status, const struct profi
 	return status == PROFILE_FIXED && wide ? PROFILE_WEAK : status;
 }
 
+static const struct profile_region *region_of(const struct profile *p, const struct profile_insn *insn)
+{
+	return insn->region >= 0 ? &p->regions[insn->region] : NULL;
+}
+
+/* An instruction's entry in an array over its region's blocks, which may be NULL. */
+static double of_block(const struct profile_region *r, const float *executions,
+                       const struct profile_insn *insn)
+{
+	return executions && insn->block < r->n_blocks ? (double)executions[insn->block] : 0;
+}
+
 double profile_doubt(const struct profile *p, const struct profile_insn *insn)
 {
-	const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+	const struct profile_region *r = region_of(p, insn);
 
-	return r && r->doubt && insn->block < r->n_blocks ? (double)r->doubt[insn->block] : 0;
+	return r ? of_block(r, r->doubt, insn) : 0;
 }
 
 double profile_by_average(const struct profile *p, const struct profile_insn *insn)
 {
-	const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+	const struct profile_region *r = region_of(p, insn);
 
-	return r && r->by_average && insn->block < r->n_blocks ? (double)r->by_average[insn->block] : 0;
+	return r ? of_block(r, r->by_average, insn) : 0;
 }
 
 int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,

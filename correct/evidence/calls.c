@@ -66,8 +66,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		if (!eq)
 			return -SP_ENOMEM;
 		if (!fill_weights(p, p->edges[i].recursive, eq->w)) {
-			free(eq->w);
-			out->n--;
+			equations_drop(out);
 			continue;
 		}
 		eq->name = "returns of a recursion";

@@ -485,8 +485,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		fill_weights(p, m->kind[k], eq->w);
 		if (all_zero(eq->w, p->n_edges) && ratio < 1e-3) {
 			/* None in the region and none counted: nothing to learn. */
-			free(eq->w);
-			out->n--;
+			equations_drop(out);
 			continue;
 		}
 		eq->name = pd_event(m->in.rec->reader, (size_t)m->event[k])->name;

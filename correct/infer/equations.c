@@ -21,6 +21,11 @@ struct equation *equations_add(struct equations *eqs, size_t n_edges)
 	return eq;
 }
 
+void equations_drop(struct equations *eqs)
+{
+	free(eqs->v[--eqs->n].w);
+}
+
 void equations_fini(struct equations *eqs)
 {
 	for (size_t i = 0; i < eqs->n; i++)

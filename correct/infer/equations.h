@@ -25,6 +25,8 @@ struct equations {
  * when out of memory.  The pointer dies with the next append.
  */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
+/* Take back the one added last. */
+void equations_drop(struct equations *eqs);
 void equations_fini(struct equations *eqs);
 
 #endif

@@ -21,17 +21,11 @@
 /* Of what flows through a block; more is not rounding. */
 static const double most_unbalanced = 1e-9;
 
-bool interior_matched(const struct problem *p, const struct problem_edge *e)
-{
-	(void)p;
-	return e->call >= 0;
-}
-
 uint32_t interior_step(const struct finder *f, uint32_t edge)
 {
 	const struct problem_edge *e = &f->p->edges[edge];
 
-	if (!interior_matched(f->p, e))
+	if (e->call < 0)
 		return e->to;
 	if (e->kind == FLOW_RET || f->callees.v[f->of[edge]].need == 0)
 		return NONE;
@@ -41,7 +35,7 @@ uint32_t interior_step(const struct finder *f, uint32_t edge)
 static void add_units(struct finder *f, uint32_t edge, double n)
 {
 	f->flow[edge] += n;
-	if (interior_matched(f->p, &f->p->edges[edge]))
+	if (f->p->edges[edge].call >= 0)
 		f->callees.v[f->of[edge]].brought += n;
 }
 
@@ -78,7 +72,7 @@ static int finder_init(struct finder *f, const struct problem *p, double *flow)
 		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", n);
 	for (size_t e = 0; e < p->n_edges; e++) {
 		f->out0[p->edges[e].from + 1]++;
-		if (interior_matched(p, &p->edges[e]) && p->edges[e].kind == FLOW_RET)
+		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
 			f->ret0[p->edges[e].call + 2]++;
 	}
 	for (size_t b = 0; b < n; b++) {
@@ -86,7 +80,7 @@ static int finder_init(struct finder *f, const struct problem *p, double *flow)
 		f->ret0[b + 2] += f->ret0[b + 1];
 	}
 	for (uint32_t e = 0; e < p->n_edges; e++)
-		if (interior_matched(p, &p->edges[e]) && p->edges[e].kind == FLOW_RET)
+		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
 			f->rets[f->ret0[p->edges[e].call + 1]++] = e;
 	return 0;
 }
@@ -115,7 +109,7 @@ static int find_callees(struct finder *f)
 	for (size_t e = 0; e < p->n_edges && err == 0; e++) {
 		uint32_t entry = p->edges[e].to, call = (uint32_t)p->edges[e].call, c = first[entry];
 
-		if (!interior_matched(p, &p->edges[e]) || p->edges[e].kind != FLOW_CALL)
+		if (p->edges[e].call < 0 || p->edges[e].kind != FLOW_CALL)
 			continue;
 		while (c != NONE && !returned_alike(f, f->callees.v[c].call, call))
 			c = f->callees.v[c].next;
@@ -146,7 +140,7 @@ static int find_comps(struct finder *f, bool calls)
 			const struct problem_edge *edge = &p->edges[e];
 			uint32_t step = interior_step(f, e);
 
-			if (calls && interior_matched(p, edge) && edge->kind == FLOW_CALL) {
+			if (calls && edge->call >= 0 && edge->kind == FLOW_CALL) {
 				to[at++] = edge->to;
 				if (f->ret0[edge->call] < f->ret0[edge->call + 1])
 					step = p->edges[f->rets[f->ret0[edge->call]]].to;
@@ -245,7 +239,7 @@ static void fill_callees(struct finder *f)
 		const struct problem_edge *edge = &f->p->edges[e];
 		uint32_t ret0 = f->ret0[edge->call < 0 ? 0 : edge->call];
 
-		if (!(f->flow[e] > 0) || !interior_matched(f->p, edge) || edge->kind != FLOW_CALL)
+		if (!(f->flow[e] > 0) || edge->call < 0 || edge->kind != FLOW_CALL)
 			continue;
 		for (uint32_t k = 0; k < f->ret0[edge->call + 1] - ret0; k++)
 			f->flow[f->rets[ret0 + k]] += f->flow[e] * f->callees.v[f->of[e]].share[k];
@@ -263,7 +257,7 @@ static bool balanced(const struct problem *p, const double *flow, double *sum, d
 		sum[edge->to] += flow[e];
 		gross[edge->from] += flow[e];
 		gross[edge->to] += flow[e];
-		if (!interior_matched(p, edge))
+		if (edge->call < 0)
 			continue;
 		sum[call] += edge->kind == FLOW_CALL ? flow[e] : -flow[e];
 		gross[call] += flow[e];

@@ -50,9 +50,6 @@ struct ways {
 	uint32_t *in0, *in;     /* [reached + 1], [taken] by where they end */
 };
 
-/* Whether an edge is a call or a return that must be matched. */
-bool interior_matched(const struct problem *p, const struct problem_edge *e);
-
 /* The block that a step along an edge ends in, for calls the one after; NONE if no step leads along it. */
 uint32_t interior_step(const struct finder *f, uint32_t edge);
 

@@ -9,6 +9,8 @@
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
 
+#define NONE UINT32_MAX
+
 /* The place of a block in the region's ascending list; -1 if it isn't in it. */
 static int32_t local_block(const struct flow_region *r, uint32_t graph_block)
 {
@@ -89,13 +91,44 @@ static int number_edges(struct problem *p)
 	return 0;
 }
 
-/* Where a callee comes back to its call, by call: first[B] is one of the blocks, or NONE. */
-static void find_returns(const struct problem *p, uint32_t *first)
+/* Where a callee comes back to its call, by call: one of the blocks, or NONE. */
+static void find_returns(const struct problem *p, uint32_t *back)
 {
-	memset(first, 0xff, p->n_blocks * sizeof(*first));
+	memset(back, 0xff, p->n_blocks * sizeof(*back));
 	for (size_t e = 0; e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
-			first[p->edges[e].call] = p->edges[e].to;
+			back[p->edges[e].call] = p->edges[e].to;
+}
+
+/* comp[B]: blocks that lead to one another by steps within functions, past calls, and into callees, but not back. */
+static int find_recursions(const struct problem *p, uint32_t *comp)
+{
+	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
+	         *back = calloc(p->n_blocks + 1, sizeof(*back)), n_comps, at = 0;
+	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	if (!off || !to || !back)
+		goto out;
+	find_returns(p, back);
+	/* Edges are in the order of their blocks. */
+	for (size_t e = 0; e < p->n_edges; e++) {
+		const struct problem_edge *edge = &p->edges[e];
+		bool is_call = edge->call >= 0 && edge->kind == FLOW_CALL;
+
+		if (edge->call < 0 || is_call)
+			to[at++] = edge->to;
+		if (is_call && back[edge->call] != NONE)
+			to[at++] = back[edge->call];
+		off[edge->from + 1] = at;
+	}
+	for (size_t b = 0; b < p->n_blocks; b++)
+		off[b + 1] = off[b + 1] > off[b] ? off[b + 1] : off[b];
+	err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, comp, &n_comps);
+out:
+	free(off);
+	free(to);
+	free(back);
+	return err;
 }
 
 /*
@@ -104,40 +137,22 @@ static void find_returns(const struct problem *p, uint32_t *first)
  */
 static int unmatch_recursions(struct problem *p)
 {
-	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
-	         *first = calloc(2 * p->n_blocks + 1, sizeof(*first)),
-	         *comp = first ? first + p->n_blocks : NULL, n_comps, at = 0;
+	uint32_t *comp = calloc(p->n_blocks + 1, sizeof(*comp));
+	bool *recursive = calloc(p->n_blocks + 1, sizeof(*recursive)); /* by call */
 	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
-	size_t e = 0;
 
-	if (!off || !to || !first)
-		goto out;
-	find_returns(p, first);
-	for (uint32_t b = 0; b < p->n_blocks; b++) {
-		for (; e < p->n_edges && p->edges[e].from == b; e++) {
-			const struct problem_edge *edge = &p->edges[e];
-
-			if (edge->call < 0 || edge->kind == FLOW_CALL)
-				to[at++] = edge->to;
-			if (edge->call >= 0 && edge->kind == FLOW_CALL && first[edge->call] != UINT32_MAX)
-				to[at++] = first[edge->call];
-		}
-		off[b + 1] = at;
-	}
-	err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, comp, &n_comps);
-	for (e = 0; err == 0 && e < p->n_edges; e++)
-		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_CALL &&
-		    comp[p->edges[e].from] == comp[p->edges[e].to])
-			first[p->edges[e].call] = UINT32_MAX - 1;
-	for (e = 0; err == 0 && e < p->n_edges; e++)
-		if (p->edges[e].call >= 0 && first[p->edges[e].call] == UINT32_MAX - 1) {
+	if (comp && recursive)
+		err = find_recursions(p, comp);
+	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_CALL)
+			recursive[p->edges[e].call] |= comp[p->edges[e].from] == comp[p->edges[e].to];
+	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+		if (p->edges[e].call >= 0 && recursive[p->edges[e].call]) {
 			p->edges[e].recursive = (uint32_t)p->edges[e].call + 1;
 			p->edges[e].call = -1;
 		}
-out:
-	free(off);
-	free(to);
-	free(first);
+	free(comp);
+	free(recursive);
 	return err;
 }
 

@@ -22,9 +22,9 @@ struct problem_block {
 struct problem_edge {
 	uint32_t from, to; /* local blocks */
 	uint32_t graph_edge;
-	int32_t call;       /* CALL and RET edges: local block that calls, else and within a recursion -1 */
+	int32_t call; /* CALL and RET edges, which must be matched: local block that calls; else, and in a recursion, -1 */
 	uint8_t kind;       /* enum flow_edge_kind */
-	uint32_t recursive; /* within a recursion: 1 + the local block that calls, else 0 */
+	uint32_t recursive; /* those of a recursion, which can't be: 1 + that block; else 0 */
 };
 
 struct problem {

@@ -130,7 +130,7 @@ void ways_add_up(const struct finder *f, struct ways *w)
 
 		if (!w->leads[end_of(f, w, k)])
 			continue;
-		if (interior_matched(f->p, &f->p->edges[edge]))
+		if (f->p->edges[edge].call >= 0)
 			n = fmax(1, f->callees.v[f->of[edge]].need / f->callees.v[f->of[edge]].n_calls);
 		w->n[k] += n;
 		w->before[begin_of(f, w, k)] += n;
