@@ -21,7 +21,8 @@ static const double min_averaged = 0.01;
 
 struct showing {
 	struct whole *whole;
-	struct pairs counters;    /* see recording_counters */
+	struct pairs counters; /* see recording_counters */
+	struct pairs tasks;
 	const int32_t *of_sample; /* [samples] scope */
 	size_t i;
 };
@@ -51,11 +52,13 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 	struct showing *s = arg;
 	struct sample_seen seen = { .rec = rec, .record = record, .scope = -1 };
 	long counters = pairs_number(&s->counters, (uint64_t)rec->group << 32 | record->tid,
-	                             recording_counters(record));
+	                             recording_counters(record)),
+	     task = pairs_number(&s->tasks, record->pid, record->tid);
 
 	(void)place;
-	if (counters < 0)
+	if (counters < 0 || task < 0)
 		return -SP_ENOMEM;
+	seen.thread = (uint32_t)task;
 	seen.counters = (uint32_t)counters;
 	if (s->of_sample)
 		seen.scope = s->of_sample[s->i++];
@@ -124,6 +127,7 @@ static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns
 		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1), N_DRAWS,
 		                  *draws);
 	pairs_fini(&s.counters);
+	pairs_fini(&s.tasks);
 	*whole = s.whole;
 	return err;
 }
@@ -161,7 +165,7 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 
 static bool can_average(const struct work *w)
 {
-	return w->sums.branch_records && w->opts->method == METHOD_FULL && w->rec->insn_event >= 0;
+	return w->sums.paths && w->opts->method == METHOD_FULL && w->rec->insn_event >= 0;
 }
 
 /* Has a part of the region been solved that another's failure must not spoil? */

@@ -83,7 +83,8 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	if (err < 0 || (n_free <= max && p->n_edges <= MAX_EDGES))
 		return err;
 	return sp_fail(SP_EDOMAIN, "too large to be solved: %zu blocks with %zu free flows%s", p->n_blocks,
-	               n_free, stacks ? "" : "; branch records (-b) would show what of it ran");
+	               n_free,
+	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
@@ -96,7 +97,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	int err = usable && f ? interior_find(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0)
-		err = solve_judge_size(p, usable, w->sums.branch_records);
+		err = solve_judge_size(p, usable, w->sums.paths);
 	if (err == 0)
 		err = space_new(p, usable, &space);
 	if (err == 0)
@@ -176,7 +177,7 @@ static void judge_leak(const struct problem *p, struct solution *sol)
 	sol->verdict = VERDICT_UNRELIABLE;
 	snprintf(sol->why, sizeof(sol->why),
 	         "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
-	         "branch records (-b) would show how it is called",
+	         "branch records (-b) or bursts (--bursts) would show how it is called",
 	         100 * p->unseen_share);
 }
 
@@ -186,10 +187,11 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, stru
 	const char *why = NULL;
 
 	if (reg->unknown_target && reg->unknown_weight > max_unknown * reg->weight)
-		why = w->sums.branch_records
+		why = w->sums.paths
 		              ? "its region jumps or calls to where neither its code nor the branch records "
 		                "tell: record longer"
 		              : "its region jumps or calls to where we could not tell: branch records (-b) "
+		                "or bursts (--bursts) "
 		                "would show it";
 	else if (reg->undecoded)
 		why = "its region holds instructions that could not be decoded";
@@ -212,7 +214,7 @@ static void judge_left_out(const struct problem *p, struct solution *sol)
 	snprintf(sol->why, sizeof(sol->why),
 	         "it calls large functions that have no samples, which were left out though they may run "
 	         "%.3g instructions "
-	         "of its %.3g: record with -b",
+	         "of its %.3g: record with -b, or with --bursts where there are no branch records",
 	         insn, p->total_insn);
 }
 

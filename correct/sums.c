@@ -34,7 +34,7 @@ struct collect {
 	VEC(struct last_values) last;
 	struct event_sum *events;
 	size_t n_events;
-	bool branch_records, branch_cycles;
+	bool branch_records, branch_cycles, paths;
 };
 
 static int grow_events(struct collect *c, size_t n)
@@ -80,7 +80,8 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 
 static int add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
-	c->branch_records |= rec->sample.n_branches > 0;
+	c->paths |= rec->sample.n_branches > 0;
+	c->branch_records |= rec->sample.n_branches > 0 && rec->event != r->burst_event;
 	for (size_t i = 0; i < rec->sample.n_branches; i++)
 		c->branch_cycles |=
 		        rec->sample.branches[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
@@ -271,6 +272,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .events = c.events,
 		              .n_events = c.n_events,
 		              .branch_records = c.branch_records,
+		              .paths = c.paths,
 		              .branch_cycles = c.branch_cycles,
 		              .n_bursts = c.n_bursts,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };

@@ -29,7 +29,9 @@ struct sums {
 	size_t n_skid;
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;
-	bool branch_records, branch_cycles; /* there are any; and tell cycles, in samples of those */
+	bool branch_records,
+	        branch_cycles; /* the processor's: there are any; and tell cycles, in samples of those */
+	bool paths;            /* branch records, or bursts */
 	uint64_t n_bursts;
 	double core_hz; /* the middle of what was measured after each burst; 0 = never */
 };

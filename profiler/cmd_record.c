@@ -23,7 +23,7 @@ enum {
 	KEY_BURST_BUDGET
 };
 
-enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, MAX_BURSTS_HZ = 10000, ZSTD_LEVEL = 1 };
+enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, MAX_BURSTS_HZ = 1000000, ZSTD_LEVEL = 1 };
 
 /* The program's time: on the simulated core a long program runs for a few tenths of a second. */
 enum { DEFAULT_ROTATE_NS = 20000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };

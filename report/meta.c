@@ -215,7 +215,7 @@ void meta_print(const struct profile *p, FILE *f)
 	fprintf(f, "# host %s, cpu %s\n", a, b);
 	event_list(m, false, a, sizeof(a));
 	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
-	        !m->branch_records ? "no"
+	        !m->branch_records ? m->n_bursts ? "no, but bursts" : "no"
 	        : m->branch_cycles ? "yes, with cycles"
 	                           : "yes");
 	number_grouped((double)m->n_throttled, n[0]);

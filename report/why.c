@@ -84,7 +84,8 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "record -b: branch records show which paths were taken, and settle most flows at "
-		         "once");
+		         "once; without them %s bursts (--bursts, --burst-budget)",
+		         p->meta.n_bursts ? "more" : "take");
 	if (open && *events)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "count another event beside the samples (-e): each one that tells the open paths "

@@ -8,6 +8,7 @@ enum {
 	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 16,
 	MIN_HALVED = 8, /* branches of a burst of which half can be spared */
+	LEAD_IN = 20,   /* and no more than this are */
 };
 
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
@@ -31,6 +32,7 @@ static void end(void *state)
 	vec_fini(&s->all);
 	vec_fini(&s->pool);
 	vec_fini(&s->paces);
+	vec_fini(&s->last_ipc);
 	free(s->cache);
 	free(s);
 }
@@ -144,6 +146,11 @@ double path_pace(struct path *s, const struct sample_seen *seen)
 	uint64_t insn, cyc;
 	struct pace *pace;
 
+	while (s->last_ipc.n <= seen->thread)
+		if (vec_push(&s->last_ipc, 0) < 0)
+			return 0;
+	if (seen->record->event == s->in.rec->burst_event)
+		return s->last_ipc.v[seen->thread];
 	while (s->paces.n <= seen->counters)
 		if (vec_push(&s->paces, (struct pace){ 0 }) < 0)
 			return 0;
@@ -159,27 +166,33 @@ double path_pace(struct path *s, const struct sample_seen *seen)
 	pace->valid = true;
 	pace->insn = insn;
 	pace->cyc = cyc;
-	return pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
+	s->last_ipc.v[seen->thread] = pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
+	return s->last_ipc.v[seen->thread];
 }
 
 void path_thin(struct scope_stacks *r)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < r->stacks.n; i += 2)
-		r->stacks.v[kept++] = r->stacks.v[i];
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (i % 2 == 0 || r->stacks.v[i].burst)
+			r->stacks.v[kept++] = r->stacks.v[i];
 	r->stacks.n = kept;
 	r->stride *= 2;
 }
 
 /*
  * What made a burst's moment slow, a miss or a wrong prediction, may also say
- * which way comes next.  It is forgotten some branches on: the first half of a
- * burst only leads there.
+ * which way comes next.  It is forgotten some branches on: the first ones of a
+ * burst only lead there.
  */
-static size_t lead_in(const struct pd_sample *smp, bool burst)
+size_t path_lead_in(const struct pd_sample *smp, bool burst)
 {
-	return burst && smp->n_branches >= MIN_HALVED ? smp->n_branches / 2 : 0;
+	size_t half = smp->n_branches / 2;
+
+	if (!burst || smp->n_branches < MIN_HALVED)
+		return 0;
+	return half < LEAD_IN ? half : LEAD_IN;
 }
 
 /*
@@ -190,7 +203,7 @@ static long piece_from_moment(struct path *s, const struct sample_seen *seen, si
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	bool burst = seen->record->event == s->in.rec->burst_event;
-	size_t newer = burst ? smp->n_branches - 2 - lead_in(smp, true) - i : i;
+	size_t newer = burst ? smp->n_branches - 2 - path_lead_in(smp, true) - i : i;
 
 	return piece_of(s, seen->scope, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
 }
@@ -199,7 +212,7 @@ static long piece_from_moment(struct path *s, const struct sample_seen *seen, si
 static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - lead_in(smp, true)];
+	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - path_lead_in(smp, true)];
 	struct place from = recording_place(s->in.rec, seen->record->pid, first->from_ip),
 	             to = recording_place(s->in.rec, seen->record->pid, first->to_ip);
 	long b = from.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)from.module, from.vaddr),
@@ -224,17 +237,17 @@ static int sample(void *state, const struct sample_seen *seen)
 		s->maps_changes = s->in.rec->maps_changes;
 	}
 	r = &s->scopes[seen->scope];
-	if (r->n_seen++ % r->stride)
+	if (!burst && r->n_seen++ % r->stride)
 		return 0;
-	/* Bursts are taken at moments, each as good as another. */
+	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
 	if (burst)
-		weight = 1;
+		weight = ipc > 0 && !s->in.rec->relative ? ipc : 1;
 	else if (seen->record->event == s->in.rec->cyc_event) {
 		cyc = s->in.rec->cyc_is_other ? 0 : weight;
 		weight *= ipc > 0 ? ipc : 1;
 	}
-	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .insn = weight, .cyc = cyc };
-	for (size_t i = 0; i + 1 + lead_in(smp, burst) < smp->n_branches; i++) {
+	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .insn = weight, .cyc = cyc, .burst = burst };
+	for (size_t i = 0; i + 1 + path_lead_in(smp, burst) < smp->n_branches; i++) {
 		long piece = piece_from_moment(s, seen, i);
 
 		if (piece < 0)
@@ -257,7 +270,6 @@ static int sample(void *state, const struct sample_seen *seen)
 	stack.away = !burst;
 	if (stack.near == UINT32_MAX)
 		return 0;
-	r->bursts |= burst;
 	if (r->stacks.n >= MAX_STACKS)
 		path_thin(r);
 	return vec_push(&r->stacks, stack);

@@ -208,9 +208,19 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 /* How stacks are weighed. */
 enum weighing { BY_CYCLES, BY_BALANCE, BY_NEWEST, BY_NEWEST_OF_INSNS };
 
+/* Of which stacks: of the processor's, those of the cycles event, or the others. */
+enum of_stacks { OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
+
+static bool is_of(const struct stack *st, enum of_stacks of)
+{
+	if (of == OF_BURSTS || st->burst)
+		return of == OF_BURSTS && st->burst;
+	return of == OF_RECORDS || (st->cyc > 0) == (of == OF_CYCLES);
+}
+
 /* An estimate to be made: of which stacks, weighed how. */
 struct plan {
-	enum { OF_ALL, OF_CYCLES, OF_INSNS } of;
+	enum of_stacks of;
 	enum weighing how;
 	bool grouped; /* what weighing leaves is noise of groups of stacks */
 };
@@ -401,33 +411,41 @@ static int add_rows(const struct space *space, struct estimate *e, struct equati
 	return err;
 }
 
-/* The stacks of the cycles event, or the others; pieces stay r's. */
-static int stacks_of(const struct scope_stacks *r, bool of_cycles, struct scope_stacks *out)
+/* Some of the stacks; pieces stay r's. */
+static int stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
 {
 	*out = *r;
+	out->bursts = of == OF_BURSTS;
 	memset(&out->stacks, 0, sizeof(out->stacks));
 	for (size_t i = 0; i < r->stacks.n; i++)
-		if ((r->stacks.v[i].cyc > 0) == of_cycles && vec_push(&out->stacks, r->stacks.v[i]) < 0)
+		if (is_of(&r->stacks.v[i], of) && vec_push(&out->stacks, r->stacks.v[i]) < 0)
 			return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
 	return 0;
 }
 
-/* Returns how many there are to be joined. */
-static size_t plan_estimates(const struct scope_stacks *r, size_t d, struct plan plan[2])
+static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 {
-	size_t n_insns = 0, n = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		n += is_of(&r->stacks.v[i], of);
+	return n;
+}
+
+/* What the processor's own branch records are good for.  Returns how many estimates are to be joined. */
+static size_t plan_records(const struct scope_stacks *r, size_t d, struct plan *plan)
+{
+	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
 	if (path_has_cycles(r)) {
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES, false };
 		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST, false };
 		return d <= MAX_JOINED ? 2 : 1;
 	}
-	for (size_t i = 0; i < r->stacks.n; i++)
-		n_insns += r->stacks.v[i].cyc <= 0;
-	plan[0] = (struct plan){ OF_ALL, BY_NEWEST, false };
-	if (!r->bursts && r->stacks.n - n_insns >= PATH_MIN_OF_CYCLES)
+	plan[0] = (struct plan){ OF_RECORDS, BY_NEWEST, false };
+	if (n_cycles >= PATH_MIN_OF_CYCLES)
 		plan[n++] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
-	if (!r->bursts && n_insns >= MIN_STACKS && 4 * n_insns >= r->stacks.n && (!n || d <= MAX_JOINED))
+	if (n_insns >= MIN_STACKS && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
 		plan[n++] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
 	return n ? n : 1;
 }
@@ -438,28 +456,23 @@ static int estimate_of(const struct path *s, const struct scope_stacks *r, const
 	struct scope_stacks part = { 0 };
 	int err = estimate_init(out, of->space->n_free);
 
-	if (err == 0 && plan->of == OF_ALL)
-		return estimate(s, r, plan, of, out);
 	if (err == 0)
-		err = stacks_of(r, plan->of == OF_CYCLES, &part);
+		err = stacks_of(r, plan->of, &part);
 	if (err == 0)
 		err = estimate(s, &part, plan, of, out);
 	vec_fini(&part.stacks);
 	return err;
 }
 
-int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
+/* One of the plan's estimates is left in e[0], where any says something: positive then. */
+static int make_estimates(const struct path *s, const struct scope_stacks *r, const struct scope *of,
+                          const struct plan *plan, size_t n_plans, struct estimate e[2])
 {
-	struct path *s = state;
-	const struct scope_stacks *r = &s->scopes[scope];
-	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
-	struct plan plan[2];
-	struct estimate e[2] = { 0 };
-	size_t d = space->n_free, n_plans = plan_estimates(r, d, plan), n = 0;
+	size_t d = of->space->n_free, n = 0;
 	int err = 0;
 
-	for (size_t i = 0; d && i < n_plans && err == 0; i++) {
-		err = estimate_of(s, r, &plan[i], &of, &e[n]);
+	for (size_t i = 0; i < n_plans && err == 0; i++) {
+		err = estimate_of(s, r, &plan[i], of, &e[n]);
 		if (err > 0) {
 			n++;
 			err = 0;
@@ -471,11 +484,37 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		err = join(&e[0], &e[1], d);
 	else if (err == 0 && n == 2)
 		blend(&e[0], &e[1], d);
-	if (err == 0 && n)
-		err = add_rows(space, &e[0], out);
+	return err < 0 ? err : n > 0;
+}
+
+int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
+{
+	struct path *s = state;
+	const struct scope_stacks *r = &s->scopes[scope];
+	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
+	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
+		                        false };
+	struct plan plan[2];
+	struct estimate e[2] = { 0 }, bursts[2] = { 0 };
+	size_t d = space->n_free;
+	size_t n_bursts = count_of(r, OF_BURSTS);
+	int has_records = 0, has_bursts = 0, err = 0;
+
+	if (!d)
+		return 0;
+	if (count_of(r, OF_RECORDS))
+		err = has_records = make_estimates(s, r, &of, plan, plan_records(r, d, plan), e);
+	/* The scatter of a few bursts says little about the noise of many flows. */
+	if (err >= 0 && n_bursts && (!has_records || (d <= MAX_JOINED && d <= n_bursts)))
+		err = has_bursts = make_estimates(s, r, &of, &of_bursts, 1, bursts);
+	if (err >= 0 && has_bursts && has_records)
+		err = join(&bursts[0], &e[0], d);
+	if (err >= 0 && (has_bursts || has_records))
+		err = add_rows(space, has_bursts ? &bursts[0] : &e[0], out);
 	estimate_fini(&e[0]);
 	estimate_fini(&e[1]);
-	return err;
+	estimate_fini(&bursts[0]);
+	return err < 0 ? err : 0;
 }
 
 int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out)

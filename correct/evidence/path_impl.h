@@ -29,6 +29,7 @@ struct stack {
 	double insn;      /* what it stands for ... */
 	double cyc;       /* ... and for how long; 0 = no sample of cycles */
 	bool broken;      /* what lay behind its last piece is no path of the scope */
+	bool burst;       /* it lies ahead of its moment */
 };
 
 struct scope_stacks {
@@ -45,7 +46,7 @@ struct scope_stacks {
 		size_t n, cap;
 	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
 	uint64_t n_seen, stride;
-	bool bursts;                 /* its stacks are those */
+	bool bursts;                 /* its stacks are those, all of them */
 	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
 
@@ -73,9 +74,16 @@ struct path {
 		struct pace *v;
 		size_t n, cap;
 	} paces;
+	struct {
+		double *v;
+		size_t n, cap;
+	} last_ipc; /* [threads], as of their last sample with counts */
 	struct cached *cache;
 	uint64_t maps_changes;
 };
+
+/* How many of a sample's oldest branches only lead to where the path is worth following; 0 but of bursts. */
+size_t path_lead_in(const struct pd_sample *smp, bool burst);
 
 /* The edge of the branch that ended a piece. */
 static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
@@ -131,7 +139,10 @@ struct path_mean {
 int path_add_groups(const struct path *s, const struct scope_stacks *r, const float *weight,
                     const struct space *space, const struct path_mean *of, double *cov);
 
-/* Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown. */
+/*
+ * Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown.
+ * Of a burst, which has no counts: up to the sample before it.
+ */
 double path_pace(struct path *s, const struct sample_seen *seen);
 
 /* Halve what is kept of a scope with very many stacks. */

@@ -69,6 +69,7 @@ void whole_end(struct whole *w)
 	vec_fini(&w->path.all);
 	vec_fini(&w->path.pool);
 	vec_fini(&w->path.paces);
+	vec_fini(&w->path.last_ipc);
 	vec_fini(&w->runs);
 	pairs_fini(&w->branches);
 	pairs_fini(&w->places);
@@ -180,44 +181,81 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 	return (long)w->path.all.n - 1;
 }
 
-int whole_sample(struct whole *w, const struct sample_seen *seen)
+/* The branch next to the stack's moment: the one that a burst's path begins behind.  0: in no known code. */
+static int set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct recording *rec = w->path.in.rec;
-	double ipc = path_pace(&w->path, seen), weight = recording_weight(rec, seen->record);
-	bool of_cycles = seen->record->event == rec->cyc_event;
-	struct scope_stacks *r = &w->stacks;
-	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = 1 };
+	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - path_lead_in(smp, stack->burst)];
+	struct place from, to;
+	long near;
 
-	if (w->scope >= 0 && seen->scope != w->scope)
-		return 0;
-	if (smp->n_branches < 2 || seen->record->event == rec->burst_event || r->n_seen++ % r->stride)
-		return 0;
-	if (w->maps_changes != rec->maps_changes) {
-		memset(w->known, 0, CACHE_SIZE * sizeof(*w->known));
-		w->maps_changes = rec->maps_changes;
+	if (!stack->burst) {
+		stack->near = closing_edge(&w->path, w->stacks.pieces.v[stack->piece0]);
+		return 1;
 	}
-	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
-	stack.insn = of_cycles && ipc > 0 ? weight * ipc : weight;
-	for (size_t i = 0; i + 1 < smp->n_branches; i++) {
-		long piece = piece_of(w, seen->record->pid, &smp->branches[i + 1], &smp->branches[i]);
+	from = recording_place(w->path.in.rec, seen->record->pid, first->from_ip);
+	to = recording_place(w->path.in.rec, seen->record->pid, first->to_ip);
+	if (from.module < 0 || to.module < 0)
+		return 0;
+	near = number_of(w, from, to);
+	stack->near = (uint32_t)near;
+	return near < 0 ? (int)near : 1;
+}
+
+/* The pieces of a stack, from its moment on. */
+static int add_pieces(struct whole *w, const struct sample_seen *seen, struct stack *stack)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	struct scope_stacks *r = &w->stacks;
+	size_t lead_in = path_lead_in(smp, stack->burst);
+
+	for (size_t i = 0; i + 1 + lead_in < smp->n_branches; i++) {
+		size_t newer = stack->burst ? smp->n_branches - 2 - lead_in - i : i;
+		long piece = piece_of(w, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
 
 		if (piece < 0)
 			return (int)piece;
 		r->n_pieces++;
 		if (w->path.all.v[piece].scope < 0) {
 			r->n_broken++;
-			stack.broken = true;
+			stack->broken = true;
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->cycles, smp->branches[i].cycles) < 0)
+		    vec_push(&r->cycles, stack->burst ? 0 : smp->branches[i].cycles) < 0)
 			return -SP_ENOMEM;
-		stack.n_pieces++;
+		stack->n_pieces++;
 	}
-	if (!stack.n_pieces)
+	return 0;
+}
+
+int whole_sample(struct whole *w, const struct sample_seen *seen)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	const struct recording *rec = w->path.in.rec;
+	double ipc = path_pace(&w->path, seen), weight = recording_weight(rec, seen->record);
+	bool of_cycles = seen->record->event == rec->cyc_event,
+	     burst = seen->record->event == rec->burst_event;
+	struct scope_stacks *r = &w->stacks;
+	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = !burst, .burst = burst };
+	int err;
+
+	if (w->scope >= 0 && seen->scope != w->scope)
 		return 0;
-	stack.near = closing_edge(&w->path, r->pieces.v[stack.piece0]);
+	if (smp->n_branches < 2 || (!burst && r->n_seen++ % r->stride))
+		return 0;
+	if (w->maps_changes != rec->maps_changes) {
+		memset(w->known, 0, CACHE_SIZE * sizeof(*w->known));
+		w->maps_changes = rec->maps_changes;
+	}
+	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
+	stack.insn = (of_cycles || burst) && ipc > 0 ? weight * ipc : weight;
+	err = add_pieces(w, seen, &stack);
+	if (err < 0 || !stack.n_pieces)
+		return err;
+	err = set_near(w, seen, &stack);
+	if (err <= 0)
+		return err;
 	if (r->stacks.n >= MAX_STACKS)
 		path_thin(r);
 	return vec_push(&r->stacks, stack);
@@ -244,14 +282,17 @@ static void add_stack(const struct whole *w, const struct stack *st, const float
 /*
  * Samples of cycles come evenly in time: where their records tell cycles they are all that is used.  Those of
  * instructions have each long phase of a program by its instructions, before anything is weighed: without
- * cycles they are all that is used.
+ * cycles they are all that is used.  Bursts are few, and used where there is nothing else.
  */
 static void keep_event(struct scope_stacks *r, bool of_cycles)
 {
 	size_t kept = 0;
 
+	r->bursts = true;
 	for (size_t i = 0; i < r->stacks.n; i++)
-		if ((r->stacks.v[i].cyc > 0) == of_cycles)
+		r->bursts &= r->stacks.v[i].burst;
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (r->stacks.v[i].burst ? r->bursts : (r->stacks.v[i].cyc > 0) == of_cycles)
 			r->stacks.v[kept++] = r->stacks.v[i];
 	r->stacks.n = kept;
 }

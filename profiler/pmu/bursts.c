@@ -17,13 +17,20 @@
 #include "profiler/pmu/stepper.h"
 
 enum {
-	N_BRANCHES = 40,
+	/*
+	 * What a burst began in, a loop's slow turn, it forgets on its way: few long bursts tell more
+	 * than many short ones of as many steps.  Where steps are dear the thread isn't held for that.
+	 */
+	MAX_BRANCHES = 160,
+	MIN_BRANCHES = 40,
 	STEPS_PER_BRANCH =
 	        25, /* a branch in five to ten instructions is usual; string instructions count each turn */
-	MAX_HELD_NS = 50000000, /* a thread that is held longer is missed by others */
+	GOOD_HELD_NS = 40000000,
+	MAX_HELD_NS = 100000000, /* a thread that is held longer is missed by others */
 	EXPECTED_HELD_NS =
 	        4000000, /* before one has been seen: some 200 steps of 20 us, as a virtual machine has them */
 	MAX_PROCESSES = 1024,
+	MAX_HZ = 10000,
 };
 
 /* Whose time the budget is of. */
@@ -51,18 +58,33 @@ struct bursts {
 
 	VEC(struct process) processes;
 	struct burst_account account;
-	uint64_t n_due, n_put_off, n_branches, n_steps;
+	uint64_t n_due, n_put_off, n_steps;
 	uint64_t n_end[BURST_REFUSED + 1];
 	int refusal; /* errno of the first one that was refused */
 	bool gone;   /* the stepper */
 };
 
-uint64_t burst_account_allows(const struct burst_account *a, uint64_t cpu_ns)
+/* 0: not known yet. */
+static double ns_per_branch(const struct burst_account *a)
 {
-	double next_ns = a->n ? (double)a->held_ns / (double)a->n : (double)a->expected_ns;
+	return a->n_branches ? (double)a->held_ns / (double)a->n_branches : 0;
+}
+
+uint32_t burst_branches(const struct burst_account *a)
+{
+	double ns = ns_per_branch(a);
+
+	if (ns <= 0 || GOOD_HELD_NS / ns < MIN_BRANCHES)
+		return MIN_BRANCHES;
+	return GOOD_HELD_NS / ns > MAX_BRANCHES ? MAX_BRANCHES : (uint32_t)(GOOD_HELD_NS / ns);
+}
+
+uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns)
+{
+	double next_ns = a->n_branches ? n_branches * ns_per_branch(a) : (double)a->expected_ns;
 	double left_ns = a->budget * (double)cpu_ns - (double)a->held_ns;
 
-	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)left_ns : 0;
+	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)(left_ns + next_ns) : 0;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -190,7 +212,7 @@ static int take_answer(struct bursts *b)
 		if (burst.held_ns > b->account.longest_ns)
 			b->account.longest_ns = burst.held_ns;
 	}
-	b->n_branches += burst.n;
+	b->account.n_branches += burst.n;
 	b->n_steps += burst.n_steps;
 	return burst.n ? write_burst(b, &burst) : 0;
 }
@@ -217,14 +239,15 @@ static int on_ready(void *arg)
 static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
-	struct burst_limits limits = { .n_branches = N_BRANCHES, .n_steps = N_BRANCHES * STEPS_PER_BRANCH };
+	struct burst_limits limits = { .n_branches = burst_branches(&b->account) };
 
 	/* Nothing was sampled: nothing ran. */
 	if (!b->due || b->gone || b->stepper.asked || !b->n_since)
 		return 0;
 	b->due = false;
 	b->n_due++;
-	limits.held_ns = burst_account_allows(&b->account, target_ns(b));
+	limits.n_steps = limits.n_branches * STEPS_PER_BRANCH;
+	limits.held_ns = burst_account_allows(&b->account, limits.n_branches, target_ns(b));
 	if (limits.held_ns > MAX_HELD_NS)
 		limits.held_ns = MAX_HELD_NS;
 	if (!limits.held_ns) {
@@ -255,6 +278,11 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 
 	if (!b)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	if (opts->bursts_hz > MAX_HZ) {
+		free(b);
+		return sp_fail(SP_EUSAGE, "--bursts: at most %d a second, but with the simulated PMU",
+		               MAX_HZ);
+	}
 	b->opts = opts;
 	b->epoll_fd = b->timer_fd = -1;
 	b->account = (struct burst_account){ .budget = opts->burst_budget, .expected_ns = EXPECTED_HELD_NS };
@@ -278,6 +306,26 @@ out:
 	return err;
 }
 
+static void counts_nothing(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->config1 = attr->config2 = 0;
+	attr->sample_period = 0;
+	attr->freq = 0;
+	attr->precise_ip = 0;
+}
+
+void bursts_attr(struct perf_event_attr *attr)
+{
+	counts_nothing(attr);
+	attr->sample_period = 1;
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                    PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+	                    PERF_SAMPLE_BRANCH_STACK;
+	attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+}
+
 int bursts_join(struct bursts *b, struct event_group *group, struct session_config *config)
 {
 	struct pe_event *e;
@@ -290,20 +338,10 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 		group->v[i].attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	e = &group->v[group->n++];
 	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
-	e->attr.type = PERF_TYPE_SOFTWARE;
-	e->attr.config = PERF_COUNT_SW_DUMMY;
-	e->attr.config1 = e->attr.config2 = 0;
-	e->attr.sample_period = 0;
-	e->attr.freq = 0;
-	e->attr.precise_ip = 0;
+	counts_nothing(&e->attr);
 	/* The kernel counts nothing for it; the file has what we write. */
 	b->file = *group;
-	e = &b->file.v[b->event];
-	e->attr.sample_period = 1;
-	e->attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-	                      PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-	                      PERF_SAMPLE_BRANCH_STACK;
-	e->attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	bursts_attr(&b->file.v[b->event].attr);
 	b->hooks = (struct session_hooks){ .arg = b,
 		                           .begin = on_begin,
 		                           .record = on_record,
@@ -340,8 +378,9 @@ void bursts_say(const struct bursts *b)
 	say_failures(b);
 	sp_note("%ju bursts of %.0f branches (%ju cut short by system calls or signals) held the program for "
 	        "%.2f%% of its time%s",
-	        (uintmax_t)(whole + cut), whole + cut ? (double)b->n_branches / (double)(whole + cut) : 0,
-	        (uintmax_t)cut, cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
+	        (uintmax_t)(whole + cut),
+	        whole + cut ? (double)b->account.n_branches / (double)(whole + cut) : 0, (uintmax_t)cut,
+	        cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",
 	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);

@@ -12,20 +12,33 @@
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/session.h"
 
+/* So many a second, where nothing was said and there are no branch records. */
+enum { BURSTS_HZ = 50 };
+
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {
-	double budget;        /* share of the target's CPU time */
-	uint64_t held_ns;     /* so far, by n */
-	uint64_t n;           /* bursts that held it */
+	double budget;    /* share of the target's CPU time */
+	uint64_t held_ns; /* so far, by n of them, through n_branches */
+	uint64_t n, n_branches;
 	uint64_t longest_ns;  /* of them */
 	uint64_t expected_ns; /* of the next one, while n is 0 */
 };
 
 /*
- * How long may another one hold it, after cpu_ns of the target's time?  0 = none may be taken
- * yet: what is left is less than one takes on average.
+ * How many branches should the next one take?  160; 40 at first, and so few that it holds the
+ * thread for 40 ms, but not fewer than 40, where steps are dear.
  */
-uint64_t burst_account_allows(const struct burst_account *a, uint64_t cpu_ns);
+uint32_t burst_branches(const struct burst_account *a);
+
+/*
+ * How long may one of n_branches hold it, after cpu_ns of the target's time?  0 = none may be taken
+ * yet: what is left is less than it should take.  One that takes longer may take as much again, and
+ * the next one waits for that: ended where the code is slow, bursts would see too little of it.
+ */
+uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns);
+
+/* Makes of another event's description, of the same recording, the one that files have of bursts. */
+void bursts_attr(struct perf_event_attr *attr);
 
 struct bursts;
 

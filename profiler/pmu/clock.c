@@ -6,10 +6,9 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/pmu/bursts.h"
 #include "profiler/pmu/pmu.h"
 #include "profiler/pmu/program.h"
-
-enum { BURSTS_HZ = 50 };
 
 static void say_source(const struct record_opts *opts)
 {

@@ -57,8 +57,32 @@ int pmu_run_group(const struct record_opts *opts, struct event_group *group, int
 	return err;
 }
 
+static bool has_branch_records(const struct event_group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->v[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	return false;
+}
+
+/* Bursts take the place of branch records, where nothing else was asked for; 0: where that can't be. */
+static double default_bursts(const struct record_opts *opts, const struct event_group *g)
+{
+	bool counts = false;
+
+	for (size_t i = 0; i < g->n; i++)
+		counts |= event_is_of_processor(&g->v[i].attr);
+	/* All that runs on a machine is not ours to stop. */
+	if (!counts || opts->branches == 0 || opts->whole_system || has_branch_records(g) ||
+	    g->n == EVENT_GROUP_MAX)
+		return 0;
+	sp_note("no branch records here: bursts take their place (--bursts=0: none)");
+	return BURSTS_HZ;
+}
+
 static int hardware_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
+	struct record_opts o = *opts;
 	struct event_group group;
 	int err;
 
@@ -70,7 +94,9 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 		return err;
 	say_source(&group);
 	judge_periods(&group);
-	return pmu_run_group(opts, &group, exit_status);
+	if (o.bursts_hz < 0)
+		o.bursts_hz = default_bursts(&o, &group);
+	return pmu_run_group(&o, &group, exit_status);
 }
 
 /* The kernel's own events need no PMU. */

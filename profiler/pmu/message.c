@@ -8,7 +8,12 @@ static bool text_ends(const void *message, size_t at, size_t n)
 	return n > at && ((const char *)message)[n - 1] == '\0';
 }
 
-bool message_is_whole(const void *message, size_t n, const struct sim_group *group)
+static uint32_t values_of(const struct wire_sample *sample, const struct sim_group *group)
+{
+	return sample->event < group->n ? sim_group_size(group, group->set[sample->event]) : 0;
+}
+
+bool message_is_whole(const void *message, size_t n, const struct sim_group *group, bool bursts)
 {
 	const struct wire_head *head = message;
 	const struct wire_sample *sample = message;
@@ -26,9 +31,9 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 	case WIRE_TASK:
 		return n >= sizeof(struct wire_task);
 	case WIRE_SAMPLE:
-		return n >= sizeof(*sample) && sample->event < group->n &&
-		       sample->n_values == sim_group_size(group, group->set[sample->event]) &&
-		       sample->n_branches <= WIRE_MAX_BRANCHES &&
+		return n >= sizeof(*sample) && sample->event < group->n + bursts &&
+		       sample->n_values == values_of(sample, group) &&
+		       sample->n_branches <= WIRE_BURST_BRANCHES &&
 		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
 		                       sample->n_branches * sizeof(struct wire_branch);
 	case WIRE_COUNTS:

@@ -13,6 +13,6 @@
  * A sample must carry the values of its set of the group.  The plugin is
  * ours: one of an older build is the likely fault.
  */
-bool message_is_whole(const void *message, size_t n, const struct sim_group *group);
+bool message_is_whole(const void *message, size_t n, const struct sim_group *group, bool bursts);
 
 #endif

@@ -120,6 +120,7 @@ static int make_sink(struct run *r)
 	struct sink_config c = { .output = r->opts->output,
 		                 .group = &r->group,
 		                 .branches = r->branches > 0,
+		                 .bursts = r->opts->bursts_hz > 0,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,
 		                 .arch = arch_name(&r->program),
@@ -161,6 +162,7 @@ static int send_config(struct run *r, int fd)
 	c->n_events = c->timing ? g->n : 0;
 	c->n_sets = g->n_sets;
 	c->rotate_ns = r->opts->rotate_ns;
+	c->burst_ns = r->opts->bursts_hz > 0 ? (uint64_t)(1e9 / r->opts->bursts_hz) : 0;
 	for (uint32_t i = 0; i < c->n_events; i++)
 		c->event[i] = (struct wire_event){ g->event[i], g->set[i], g->period[i] };
 	sent = send(fd, c, n, MSG_NOSIGNAL);
@@ -373,6 +375,12 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 	if (r->group.n_sets > 1)
 		sp_note("%u sets of events took turns of %g ms", r->group.n_sets,
 		        (double)r->opts->rotate_ns / 1e6);
+	if (r->opts->bursts_hz > 0) {
+		uint64_t n_bursts = sum->n_samples[r->group.n];
+
+		sp_note("%ju bursts of %.0f branches", (uintmax_t)n_bursts,
+		        n_bursts ? (double)sum->n_burst_branches / (double)n_bursts : 0);
+	}
 	if (n == 0)
 		sp_warn("no samples: the program ended before its first period; try a smaller one with -c");
 }
@@ -399,7 +407,6 @@ static int simulated_probe(const struct record_opts *o)
 	                   : o->compress_level ? "-z"
 	                   : o->rate_hz        ? "-F"
 	                   : o->stats          ? "--stats"
-	                   : o->bursts_hz > 0  ? "--bursts"
 	                                       : NULL;
 
 	if (what)

@@ -8,6 +8,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/pmu/buildid.h"
+#include "profiler/pmu/bursts.h"
 #include "profiler/pmu/message.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 	 * beginning: so many threads have their own, later ones share the last.
 	 */
 	MAX_ID_THREADS = 64,
+	MAX_EVENTS = WIRE_MAX_EVENTS + 1, /* the group, and bursts */
 	ROUND_SAMPLES = 4096,
 };
 
@@ -29,7 +31,7 @@ struct sink {
 	struct sink_config config;
 	struct pd_writer *w;
 	struct maps *maps;
-	uint64_t ids[WIRE_MAX_EVENTS][MAX_ID_THREADS];
+	uint64_t ids[MAX_EVENTS][MAX_ID_THREADS];
 	VEC(struct thread) threads; /* sorted by tid */
 	uint32_t n_slots;
 	uint64_t last_ns; /* of the last record written */
@@ -56,7 +58,7 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	if (!s)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	s->config = *config;
-	for (uint32_t e = 0; e < WIRE_MAX_EVENTS; e++)
+	for (uint32_t e = 0; e < MAX_EVENTS; e++)
 		for (uint32_t t = 0; t < MAX_ID_THREADS; t++)
 			s->ids[e][t] = id++;
 	err = maps_new(&s->maps);
@@ -87,10 +89,23 @@ static void note_error(struct sink *s, int err)
 	snprintf(s->err_text, sizeof(s->err_text), "%s", sp_error_text());
 }
 
+static void add_bursts(struct sink *s, struct pd_writer_event *e)
+{
+	uint32_t event = s->config.group->n;
+
+	sim_group_attr(s->config.group, 0, false, &e->attr);
+	bursts_attr(&e->attr);
+	s->sum.period[event] = e->attr.sample_period;
+	e->name = "bursts";
+	e->ids = s->ids[event];
+	e->n_ids = MAX_ID_THREADS;
+	e->leader = (int)event;
+}
+
 static int open_file(struct sink *s)
 {
 	const struct sim_group *g = s->config.group;
-	struct pd_writer_event events[WIRE_MAX_EVENTS] = { 0 };
+	struct pd_writer_event events[MAX_EVENTS] = { 0 };
 	struct pd_writer_info info = { .cpudesc = s->config.cpudesc,
 		                       .cpuid = s->config.cpuid,
 		                       .arch = s->config.arch,
@@ -107,6 +122,8 @@ static int open_file(struct sink *s)
 		events[i].n_ids = MAX_ID_THREADS;
 		events[i].leader = (int)sim_group_first(g, i);
 	}
+	if (s->config.bursts)
+		add_bursts(s, &events[info.n_events++]);
 	return pd_writer_open(s->config.output, &info, &s->w);
 }
 
@@ -156,10 +173,11 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 	const uint64_t *values = (const uint64_t *)(m + 1);
 	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
 	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
-	struct pd_branch b[WIRE_MAX_BRANCHES] = { 0 };
+	struct pd_branch b[WIRE_BURST_BRANCHES] = { 0 };
 	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
-	uint32_t event = m->event, first = sim_group_first(s->config.group, event);
+	bool is_burst = m->event == s->config.group->n;
+	uint32_t event = m->event, first = is_burst ? event : sim_group_first(s->config.group, event);
 
 	for (uint32_t i = 0; i < m->n_values; i++)
 		v[i] = (struct pd_value){ .id = s->ids[first + i][t->slot],
@@ -172,7 +190,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 			                                     ? UINT16_MAX
 			                                     : (uint16_t)branches[i].cycles,
 			                   .mispredicted = branches[i].mispredicted,
-			                   .predicted = !branches[i].mispredicted };
+			                   .predicted = !is_burst && !branches[i].mispredicted };
 	rec.event = (int)event;
 	rec.pid = m->head.pid;
 	rec.tid = m->head.tid;
@@ -187,6 +205,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 		                         .branches = b,
 		                         .n_branches = m->n_branches };
 	s->sum.n_samples[event]++;
+	s->sum.n_burst_branches += is_burst ? m->n_branches : 0;
 	s->since_round++;
 	return pd_write_sample(s->w, &rec);
 }
@@ -314,7 +333,7 @@ int sink_message(struct sink *s, const void *message, size_t n)
 	const struct wire_head *head = message;
 	int err;
 
-	if (!message_is_whole(message, n, s->config.group))
+	if (!message_is_whole(message, n, s->config.group, s->config.bursts))
 		return sp_fail(SP_EFORMAT,
 		               "the plugin sent a message of kind %u that is none; is skidsim.so of "
 		               "this version?",

@@ -16,7 +16,7 @@
 struct sink_config {
 	const char *output; /* NULL: no file, only counts */
 	const struct sim_group *group;
-	bool branches;
+	bool branches, bursts;
 	const char *cpudesc, *cpuid, *arch;
 	int argc; /* the recording's command line, for the header */
 	char **argv;
@@ -36,9 +36,10 @@ int sink_message(struct sink *s, const void *message, size_t n);
 void sink_tick(struct sink *s);
 
 struct sink_summary {
-	uint64_t n_samples[WIRE_MAX_EVENTS]; /* by member of the group */
-	uint64_t period[WIRE_MAX_EVENTS];    /* as written */
-	uint64_t n_insn;                     /* exact count, where counting */
+	uint64_t n_samples[WIRE_MAX_EVENTS + 1]; /* by member of the group; behind the last: bursts */
+	uint64_t period[WIRE_MAX_EVENTS + 1];    /* as written */
+	uint64_t n_burst_branches;
+	uint64_t n_insn; /* exact count, where counting */
 	uint64_t bytes;
 	uint32_t n_processes, n_threads, n_alive; /* alive: began and have not said goodbye */
 	const char *lost_execs;                   /* names, comma-separated; borrowed from the sink */

@@ -148,7 +148,7 @@ static void send_sample(void *user, const struct sim_sample *s)
 	struct vcpu *v = user;
 	struct {
 		struct wire_sample m;
-		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BRANCHES * sizeof(struct wire_branch) / 8];
+		uint64_t rest[WIRE_MAX_EVENTS + WIRE_BURST_BRANCHES * sizeof(struct wire_branch) / 8];
 	} out;
 	uint32_t n = s->n_values;
 	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);
@@ -591,6 +591,7 @@ static struct sim_pmu_setup pmu_setup(struct vcpu *v)
 		                   .rotate_cyc =
 		                           (uint64_t)((double)sim.config.rotate_ns * sim.core->freq_ghz),
 		                   .n_branches = sim.config.branches,
+		                   .burst_cyc = (uint64_t)((double)sim.config.burst_ns * sim.core->freq_ghz),
 		                   .seed = sim_pmu_seed(sim.seed, ++sim.n_seeds),
 		                   .sample = send_sample,
 		                   .user = v };
@@ -801,6 +802,8 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 	memcpy(v->arg, arg, sizeof(arg));
 	if (!v->tid)
 		begin(v);
+	if (v->core)
+		sim_pmu_cut_burst(&v->core->pmu, v->core->retire_cyc);
 	if (num == sim.nr->execve)
 		on_exec(v, a1);
 	else if (num == sim.nr->execveat)

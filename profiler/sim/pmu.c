@@ -8,7 +8,7 @@
 #define NEVER UINT64_MAX
 
 /* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
-static uint64_t random_u64(uint64_t *rng)
+uint64_t sim_pmu_random(uint64_t *rng)
 {
 	uint64_t z = (*rng += 0x9e3779b97f4a7c15u);
 
@@ -20,13 +20,13 @@ static uint64_t random_u64(uint64_t *rng)
 uint64_t sim_pmu_seed(uint64_t seed, uint64_t n)
 {
 	seed += n * 0xd1342543de82ef95u;
-	return random_u64(&seed);
+	return sim_pmu_random(&seed);
 }
 
 /* The bias of the modulo is below 2^-30: weights and bins are small. */
 uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng)
 {
-	uint64_t at = random_u64(rng) % c->skid[c->n_skid_bins - 1].weight_up_to;
+	uint64_t at = sim_pmu_random(rng) % c->skid[c->n_skid_bins - 1].weight_up_to;
 	uint32_t lo = 0, hi = c->n_skid_bins - 1;
 
 	while (lo < hi) {
@@ -37,13 +37,13 @@ uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng)
 		else
 			lo = mid + 1;
 	}
-	return c->skid[lo].lo_cyc + random_u64(rng) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
+	return c->skid[lo].lo_cyc + sim_pmu_random(rng) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
 }
 
-/* When the fast path must stop: an interrupt, an overflow of the cycle counter, or the end of a turn. */
+/* When the fast path must stop: an interrupt, an overflow of the cycle counter, a burst, or the end of a turn. */
 static void plan(struct sim_pmu *p)
 {
-	p->stop_cyc = p->turn_end_cyc;
+	p->stop_cyc = p->turn_end_cyc < p->burst.at_cyc ? p->turn_end_cyc : p->burst.at_cyc;
 	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
 		uint64_t t = s->due;
 
@@ -70,8 +70,8 @@ static void begin_turn(struct sim_pmu *p, uint64_t now_cyc)
 	p->turn_over = false;
 	p->turn_end_cyc = NEVER;
 	if (p->setup.n_sets > 1)
-		p->turn_end_cyc =
-		        now_cyc + p->setup.rotate_cyc - half / 2 + random_u64(&p->turn_rng) % (half + 1) + 1;
+		p->turn_end_cyc = now_cyc + p->setup.rotate_cyc - half / 2 +
+		                  sim_pmu_random(&p->turn_rng) % (half + 1) + 1;
 	p->run = p->sampler;
 	while (p->run < p->sampler + p->n_samplers && p->run->set != p->set)
 		p->run++;
@@ -133,6 +133,7 @@ void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
 	p->turn_rng = sim_pmu_seed(seed, 1);
 	p->n_branch = 0;
 	p->set = 0;
+	sim_burst_init(&p->burst, p->setup.burst_cyc, sim_pmu_seed(seed, 2), now_cyc);
 	for (uint32_t i = 0; i < p->n_samplers; i++) {
 		p->sampler[i].next = p->sampler[i].period;
 		p->sampler[i].due = NEVER;
@@ -197,6 +198,22 @@ static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 	}
 }
 
+static void end_burst(struct sim_pmu *p, uint64_t now_cyc)
+{
+	struct sim_sample out = { .cycle = now_cyc, .ip = p->burst.ip, .event = p->setup.n_events };
+
+	out.n_branches = sim_burst_end(&p->burst, now_cyc, out.branch);
+	if (out.n_branches)
+		p->setup.sample(p->setup.user, &out);
+	plan(p);
+}
+
+void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc)
+{
+	if (p->burst.open)
+		end_burst(p, now_cyc);
+}
+
 /* All that happens before the cycle in which the instruction at ip retires. */
 static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 {
@@ -213,6 +230,8 @@ static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 			is_due |= s->due == now;
 		if (is_due)
 			interrupt(p, now, ip);
+		if (p->burst.at_cyc == now)
+			sim_burst_begin(&p->burst, now, ip, p->value[SIM_INSTRUCTIONS]);
 		if (p->turn_end_cyc == now)
 			end_turn(p, now);
 		plan(p);
@@ -251,8 +270,13 @@ static void end_branch(struct sim_core *c, const struct sim_block *b, const stru
 {
 	struct sim_pmu_branch r = { b->ip + last->ip_off, end->to_ip, c->retire_cyc, end->mispredicted };
 
-	if (end->taken && c->pmu.setup.n_branches)
+	if (!end->taken)
+		return;
+	if (c->pmu.setup.n_branches)
 		record_branch(&c->pmu, &r);
+	if (c->pmu.burst.open &&
+	    sim_burst_branch(&c->pmu.burst, r.from_ip, r.to_ip, c->pmu.value[SIM_INSTRUCTIONS]))
+		end_burst(&c->pmu, c->retire_cyc);
 }
 
 /* Instruction by instruction, in the order of retirement. */

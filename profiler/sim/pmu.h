@@ -15,11 +15,15 @@
  * Where the group has several sets of events, they take turns: the counters
  * of the others stand still.  A set's turn ends once the interrupts that were
  * under way at its time have come.
+ *
+ * Bursts are given as samples of an event behind the last of the group, with
+ * no values.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "profiler/sim/block.h"
+#include "profiler/sim/burst.h"
 #include "profiler/sim/config.h"
 #include "profiler/sim/wire.h"
 
@@ -27,12 +31,12 @@ struct sim_core;
 
 struct sim_sample {
 	uint64_t cycle, ip;
-	uint32_t event;                  /* index into the group */
+	uint32_t event;                  /* index into the group; n_events: a burst */
 	uint32_t n_values;               /* events of its set ... */
 	uint64_t value[WIRE_MAX_EVENTS]; /* ... in the order of the group */
 	uint64_t running_cyc;            /* for how long they have counted */
 	uint32_t n_branches;
-	struct wire_branch branch[WIRE_MAX_BRANCHES]; /* newest first */
+	struct wire_branch branch[WIRE_BURST_BRANCHES]; /* newest first */
 };
 
 typedef void sim_sample_fn(void *user, const struct sim_sample *s);
@@ -43,6 +47,7 @@ struct sim_pmu_setup {
 	uint32_t n_sets;     /* 1 or more */
 	uint64_t rotate_cyc; /* a set's turn, on average */
 	uint32_t n_branches; /* depth of the branch record */
+	uint64_t burst_cyc;  /* between bursts, on average; 0: none */
 	uint64_t seed;
 	sim_sample_fn *sample;
 	void *user;
@@ -86,6 +91,7 @@ struct sim_pmu {
 	uint64_t rng, turn_rng; /* of delays; of turns */
 	struct sim_pmu_branch branch[WIRE_MAX_BRANCHES];
 	uint64_t n_branch; /* ever recorded */
+	struct sim_burst burst;
 };
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup);
@@ -110,6 +116,12 @@ struct sim_outcome {
 
 void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                    const struct sim_outcome *end);
+
+/* At now_cyc the thread goes to where no stepper follows, into a system call: a burst under way ends. */
+void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc);
+
+/* The next number of a generator whose state is *rng: any state is a good one. */
+uint64_t sim_pmu_random(uint64_t *rng);
 
 /* A draw of S; *rng is the generator's state. */
 uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng);

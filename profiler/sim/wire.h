@@ -24,7 +24,13 @@
  */
 #include <stdint.h>
 
-enum { WIRE_VERSION = 2, WIRE_MAX_BYTES = 65536, WIRE_MAX_EVENTS = 48, WIRE_MAX_BRANCHES = 64 };
+enum {
+	WIRE_VERSION = 3,
+	WIRE_MAX_BYTES = 65536,
+	WIRE_MAX_EVENTS = 48,
+	WIRE_MAX_BRANCHES = 64,   /* of a branch record */
+	WIRE_BURST_BRANCHES = 160 /* of a burst, as profiler/pmu/bursts.c takes them */
+};
 
 enum wire_kind {
 	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
@@ -68,6 +74,7 @@ struct wire_config {
 	uint32_t text_bytes;
 	uint32_t n_sets, pad; /* one of them counts at a time ... */
 	uint64_t rotate_ns;   /* ... for about so long */
+	uint64_t burst_ns;    /* between a thread's bursts, on average; 0: none are taken */
 	struct wire_event event[WIRE_MAX_EVENTS];
 };
 
@@ -99,7 +106,7 @@ struct wire_sample {
 	uint64_t ip;         /* oldest instruction not yet retired */
 	uint64_t enabled_ns; /* since this thread's counters began */
 	uint64_t running_ns; /* of that, how long its set has counted */
-	uint32_t event;      /* index into the group: whose overflow */
+	uint32_t event;      /* index into the group: whose overflow; n_events: a burst, without values */
 	uint32_t n_values, n_branches, pad;
 };
 

@@ -17,19 +17,42 @@ static void the_first_one_waits_for_what_it_is_expected_to_take(void **state)
 	const struct burst_account a = { .budget = 0.02, .expected_ns = 4 * MS };
 
 	(void)state;
-	assert_int_equal(burst_account_allows(&a, 0), 0);
-	assert_int_equal(burst_account_allows(&a, 199 * MS), 0);
-	assert_int_equal(burst_account_allows(&a, 200 * MS), 4 * MS);
+	assert_int_equal(burst_branches(&a), 40);
+	assert_int_equal(burst_account_allows(&a, 40, 0), 0);
+	assert_int_equal(burst_account_allows(&a, 40, 199 * MS), 0);
+	assert_int_equal(burst_account_allows(&a, 40, 200 * MS), 8 * MS);
 }
 
-/* Two took 10 ms.  2% of 700 ms leave 4 ms, less than their 5 ms; 2% of 800 ms leave 6 ms. */
-static void the_next_one_waits_for_what_they_took_on_average(void **state)
+/*
+ * 80 branches took 10 ms, so 40 take 5.  2% of 700 ms leave 4 ms; 2% of 800 ms leave 6, and what it
+ * takes beyond what was expected comes off the next one's.
+ */
+static void the_next_one_waits_for_what_its_branches_should_take(void **state)
 {
-	const struct burst_account a = { .budget = 0.02, .held_ns = 10 * MS, .n = 2, .expected_ns = 4 * MS };
+	const struct burst_account a = {
+		.budget = 0.02, .held_ns = 10 * MS, .n = 2, .n_branches = 80, .expected_ns = 4 * MS
+	};
 
 	(void)state;
-	assert_int_equal(burst_account_allows(&a, 700 * MS), 0);
-	assert_int_equal(burst_account_allows(&a, 800 * MS), 6 * MS);
+	assert_int_equal(burst_account_allows(&a, 40, 700 * MS), 0);
+	assert_int_equal(burst_account_allows(&a, 40, 800 * MS), 11 * MS);
+	assert_int_equal(burst_account_allows(&a, 160, 800 * MS), 0);
+	assert_int_equal(burst_account_allows(&a, 160, 1500 * MS), 40 * MS);
+}
+
+/* A branch in 0.25 ms: 160 in the 40 ms that a thread may well be held.  In 0.5 ms: 80.  In 2 ms: 20 would be too few. */
+static void a_burst_is_as_long_as_steps_are_cheap(void **state)
+{
+	struct burst_account a = { .budget = 0.02, .n = 10, .n_branches = 1600, .held_ns = 400 * MS };
+
+	(void)state;
+	assert_int_equal(burst_branches(&a), 160);
+	a.held_ns = 20 * MS;
+	assert_int_equal(burst_branches(&a), 160);
+	a.held_ns = 800 * MS;
+	assert_int_equal(burst_branches(&a), 80);
+	a.held_ns = 3200 * MS;
+	assert_int_equal(burst_branches(&a), 40);
 }
 
 static void without_a_budget_there_are_none(void **state)
@@ -37,14 +60,15 @@ static void without_a_budget_there_are_none(void **state)
 	const struct burst_account a = { .budget = 0 };
 
 	(void)state;
-	assert_int_equal(burst_account_allows(&a, 1000 * MS), 0);
+	assert_int_equal(burst_account_allows(&a, 40, 1000 * MS), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_one_waits_for_what_it_is_expected_to_take),
-		cmocka_unit_test(the_next_one_waits_for_what_they_took_on_average),
+		cmocka_unit_test(the_next_one_waits_for_what_its_branches_should_take),
+		cmocka_unit_test(a_burst_is_as_long_as_steps_are_cheap),
 		cmocka_unit_test(without_a_budget_there_are_none),
 	};
 

@@ -380,6 +380,94 @@ static void the_older_half_of_a_burst_is_left_out(void **state)
 	solution_fini(&out);
 }
 
+/*
+ * Of a long one, twenty.  In time order: back, twenty times | back, past, back, and 27 more.  After the first
+ * of these A-C (4), C-A (10) and 27 laps by B.
+ */
+static void of_a_long_burst_twenty_branches_are_left_out(void **state)
+{
+	struct bench *b = *state;
+	struct pd_branch stack[50];
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution out;
+
+	for (size_t i = 0; i < 50; i++)
+		stack[49 - i] = i == 21 ? past : back;
+	for (int i = 0; i < 40; i++)
+		show(b, BURST, stack, 50);
+	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	assert_float_equal(out.edge_flow[A_TO_C], 33000 / (14 + 27 * 19.), 1e-6);
+	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 27 / (14 + 27 * 19.), 1e-6);
+	solution_fini(&out);
+}
+
+/* Two samples' counts, of which the second is so many further on. */
+static void show_pace(struct bench *b, uint64_t insn, uint64_t cyc)
+{
+	struct pd_value values[] = { { .event = INSN }, { .event = CYC } };
+	struct pd_record r = hand_stack(CYC, NULL, 0);
+	struct sample_seen s = { .rec = b->rec, .record = &r, .counters = (uint32_t)cyc };
+
+	r.sample.values = values;
+	r.sample.n_values = 2;
+	assert_int_equal(evidence_sample(b->ev, &s), 0);
+	values[0].value = insn;
+	values[1].value = cyc;
+	assert_int_equal(evidence_sample(b->ev, &s), 0);
+}
+
+/*
+ * Moments come evenly in time: where four instructions run a cycle a burst stands for four times as many as
+ * where one does.  "past back past" (C-A 10, A-C 4) there, "back back back" (two laps by B, 38) here.
+ */
+static void a_burst_stands_for_the_instructions_of_its_time(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past }, by_b[] = { back, back, back };
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution out;
+
+	show_pace(b, 4000, 1000);
+	for (int i = 0; i < 50; i++)
+		show(b, BURST, by_c, 3);
+	show_pace(b, 1001, 1001);
+	for (int i = 0; i < 50; i++)
+		show(b, BURST, by_b, 3);
+	opts.n_keep = 1;
+	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	assert_float_equal(out.edge_flow[A_TO_C], 33000 * 4 / (4 * 14 + 38.), 1e-3);
+	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 2 / (4 * 14 + 38.), 1e-3);
+	solution_fini(&out);
+}
+
+/*
+ * Branch records say that every other lap is by B; bursts that two in three are, some of four laps by B (76)
+ * and as many of two past it (28), 33000 * 4 / 104: what comes out lies between them, but one burst alone is not
+ * heard.
+ */
+static void bursts_and_branch_records_are_joined(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch record[] = { back, past, back, back },
+	                       by_b[] = { back, back, back, back, back },
+	                       by_c[] = { back, past, back, past, back };
+	double alone[4], few[4], f[4];
+
+	for (int i = 0; i < 50; i++)
+		show(b, INSN, record, 4);
+	solve(b, alone);
+	show(b, BURST, by_b, 5);
+	solve(b, few);
+	assert_float_equal(few[A_TO_B], alone[A_TO_B], 1e-6);
+	for (int i = 0; i < 50; i++) {
+		show(b, BURST, by_c, 5);
+		show(b, BURST, by_b, 5);
+	}
+	solve(b, f);
+	assert_float_equal(alone[A_TO_B], 1000, 1);
+	assert_true(f[A_TO_B] > 1020 && f[A_TO_B] < 1250);
+}
+
 /* A burst is used up to its first branch that is not in the graph: in time order past, back, back | astray. */
 static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 {
@@ -695,6 +783,9 @@ int main(void)
 		TEST(a_burst_is_weighed_by_its_oldest_edge),
 		TEST(one_burst_does_not_draw_all_others_to_itself),
 		TEST(the_older_half_of_a_burst_is_left_out),
+		TEST(of_a_long_burst_twenty_branches_are_left_out),
+		TEST(a_burst_stands_for_the_instructions_of_its_time),
+		TEST(bursts_and_branch_records_are_joined),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(what_lies_before_a_break_is_not_used),

@@ -159,6 +159,9 @@ static void a_sample_of_no_member_is_refused(void **state)
 	s->n_values = 3;
 	s->event = 3; /* the group has 0 to 2 */
 	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), -SP_EFORMAT);
+	s->n_values = 0; /* a burst, which was not asked for */
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), -SP_EFORMAT);
+	s->n_values = 3;
 	s->event = 2;
 	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), 0);
 	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
@@ -205,6 +208,54 @@ static void a_sample_arrives_whole(void **state)
 		seen++;
 	}
 	assert_int_equal(seen, 2);
+	pd_close(r);
+}
+
+/* Behind the last member of the group, without values: an event of its own, which counts nothing. */
+static void a_burst_is_no_member_of_the_group(void **state)
+{
+	struct {
+		struct wire_sample s;
+		struct wire_branch b[2];
+	} m = { .b = { { 0x401300, 0x401400, 0, 0 }, { 0x401100, 0x401200, 0, 0 } } };
+	struct pd_reader *r = NULL;
+	struct pd_record rec;
+	struct fixture f;
+	int seen = 0;
+
+	(void)state;
+	begin(&f, NULL);
+	sink_free(f.sink);
+	f.config.output = path;
+	f.config.branches = false;
+	f.config.bursts = true;
+	assert_int_equal(sink_new(&f.config, &f.sink), 0);
+	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, T1, 150);
+	m.s.ip = 0x401080;
+	m.s.event = 3;
+	m.s.n_branches = 2;
+	assert_int_equal(sink_message(f.sink, &m, m.s.head.bytes), 0);
+	end(&f, NULL);
+	assert_int_equal(f.sum.n_samples[3], 1);
+	assert_int_equal(f.sum.n_burst_branches, 2);
+	assert_int_equal(pd_open(path, &r), 0);
+	assert_int_equal(pd_n_events(r), 4);
+	assert_string_equal(pd_event(r, 3)->name, "bursts");
+	assert_int_equal(pd_event(r, 3)->leader, 3);
+	assert_int_equal(pd_event(r, 3)->attr.type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(pd_event(r, 3)->attr.config, PERF_COUNT_SW_DUMMY);
+	while (pd_next(r, &rec) > 0) {
+		if (rec.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(rec.event, 3);
+		assert_int_equal(rec.sample.ip, 0x401080);
+		assert_int_equal(rec.sample.n_values, 0);
+		assert_int_equal(rec.sample.n_branches, 2);
+		assert_int_equal(rec.sample.branches[0].from_ip, 0x401300);
+		assert_int_equal(rec.sample.branches[1].to_ip, 0x401200);
+		seen++;
+	}
+	assert_int_equal(seen, 1);
 	pd_close(r);
 }
 
@@ -386,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_of_no_member_is_refused),
 		TEST(a_sample_arrives_whole),
+		TEST(a_burst_is_no_member_of_the_group),
 		TEST(a_set_that_takes_turns_is_a_group_of_its_own),
 		TEST(time_never_goes_back),
 		TEST(counts_of_processes_add_up_by_file_and_offset),

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "tests/unit/sim_fixture.h"
 
 /* A core that delays every interrupt by the same time, counting cycles and instructions. */
@@ -310,6 +312,111 @@ static void totals_are_sums_over_the_instructions(void **state)
 	rig_stop(&r);
 }
 
+/* A jump to itself, one taken branch a turn: bursts, about 5000 cycles apart. */
+static struct sim_block *prepare_bursts(struct rig *r, uint64_t burst_cyc)
+{
+	const char *const jump[] = { "4801c0", "ebfb" };
+
+	rig_prepare(r, "zen5");
+	r->setup.n_events = 1;
+	r->setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 1000003 };
+	r->setup.burst_cyc = burst_cyc;
+	rig_start(r);
+	return block_at(r, 0x400000, jump, 2);
+}
+
+/* The next burst begins some time after the end of the one before. */
+static void a_burst_is_of_the_branches_that_follow(void **state)
+{
+	struct rig r;
+	struct sim_block *b = prepare_bursts(&r, 5000);
+	double burst_cyc, mean_cyc;
+
+	(void)state;
+	for (unsigned i = 0; i < 500000; i++)
+		sim_core_run(r.core, b, 2, b->ip, no_memory);
+	assert_true(r.n_samples > 50);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		const struct sim_sample *s = &r.sample[i];
+
+		assert_int_equal(s->event, 1);
+		assert_int_equal(s->n_values, 0);
+		assert_int_equal(s->n_branches, WIRE_BURST_BRANCHES);
+		assert_true(s->ip == 0x400000 || s->ip == 0x400003);
+		for (uint32_t k = 0; k < s->n_branches; k++) {
+			assert_int_equal(s->branch[k].from_ip, 0x400003);
+			assert_int_equal(s->branch[k].to_ip, 0x400000);
+		}
+	}
+	/* Exponential times of 5000 cycles between bursts: their mean is within four of its standard deviations. */
+	burst_cyc = (double)r.core->retire_cyc / 500000 * WIRE_BURST_BRANCHES;
+	mean_cyc = (double)r.sample[r.n_samples - 1].cycle / (double)r.n_samples;
+	assert_true(fabs(mean_cyc - burst_cyc - 5000) < 4 * 5000 / sqrt((double)r.n_samples));
+	free(b);
+	rig_stop(&r);
+}
+
+/* Two blocks in turns tell that the newest branch comes first, and none is missing. */
+static void a_burst_has_its_newest_branch_first(void **state)
+{
+	const char *const there[] = { "eb0e" }, *const back[] = { "ebee" };
+	struct sim_block *a, *b;
+	struct rig r;
+
+	(void)state;
+	free(prepare_bursts(&r, 3000));
+	a = block_at(&r, 0x400000, there, 1);
+	b = block_at(&r, 0x400010, back, 1);
+	for (unsigned i = 0; i < 100000; i++)
+		sim_core_run(r.core, i % 2 ? b : a, 1, i % 2 ? a->ip : b->ip, no_memory);
+	assert_true(r.n_samples > 10);
+	for (size_t i = 0; i < r.n_samples; i++) {
+		const struct sim_sample *s = &r.sample[i];
+
+		for (uint32_t k = 0; k + 1 < s->n_branches; k++)
+			assert_int_equal(s->branch[k + 1].to_ip, s->branch[k].from_ip);
+		/* It began with the instruction at ip. */
+		assert_int_equal(s->branch[s->n_branches - 1].from_ip, s->ip);
+	}
+	free(a);
+	free(b);
+	rig_stop(&r);
+}
+
+static void a_burst_ends_where_it_is_cut(void **state)
+{
+	struct rig r;
+	struct sim_block *b = prepare_bursts(&r, 1);
+	uint32_t most = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		sim_core_run(r.core, b, 2, b->ip, no_memory);
+		if (i % 10 == 9)
+			sim_pmu_cut_burst(&r.core->pmu, r.core->retire_cyc);
+	}
+	assert_true(r.n_samples > 50);
+	for (size_t i = 0; i < r.n_samples; i++)
+		most = r.sample[i].n_branches > most ? r.sample[i].n_branches : most;
+	assert_in_range(most, 5, 10);
+	free(b);
+	rig_stop(&r);
+}
+
+static void without_a_rate_there_are_no_bursts(void **state)
+{
+	struct rig r;
+	struct sim_block *b = prepare_bursts(&r, 0);
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++)
+		sim_core_run(r.core, b, 2, b->ip, no_memory);
+	sim_pmu_cut_burst(&r.core->pmu, r.core->retire_cyc);
+	assert_int_equal(r.n_samples, 0);
+	free(b);
+	rig_stop(&r);
+}
+
 /* mulps, vfmadd231sd, sqrtsd, minsd, paddd, movaps, jmp *rax: what each counts for beside its kind. */
 static void operations_and_indirect_branches_are_told(void **state)
 {
@@ -372,6 +479,10 @@ int main(void)
 		cmocka_unit_test(branch_records_tell_cycles_where_the_core_does),
 		cmocka_unit_test(totals_are_sums_over_the_instructions),
 		cmocka_unit_test(operations_and_indirect_branches_are_told),
+		cmocka_unit_test(a_burst_is_of_the_branches_that_follow),
+		cmocka_unit_test(a_burst_has_its_newest_branch_first),
+		cmocka_unit_test(a_burst_ends_where_it_is_cut),
+		cmocka_unit_test(without_a_rate_there_are_no_bursts),
 		cmocka_unit_test(a_rep_instruction_retires_once),
 	};
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/sim/burst.h"
+
+#include <math.h>
+
+#include "profiler/sim/pmu.h"
+
+/* Moments that come without regard to each other, and to any rhythm of the program's. */
+static void draw_next(struct sim_burst *b, uint64_t now_cyc)
+{
+	double u = (double)(sim_pmu_random(&b->rng) >> 11) * 0x1p-53;
+
+	b->at_cyc = b->mean_cyc ? now_cyc + 1 + (uint64_t)(-log1p(-u) * (double)b->mean_cyc) : UINT64_MAX;
+}
+
+void sim_burst_init(struct sim_burst *b, uint64_t mean_cyc, uint64_t seed, uint64_t now_cyc)
+{
+	*b = (struct sim_burst){ .mean_cyc = mean_cyc, .rng = seed };
+	draw_next(b, now_cyc);
+}
+
+void sim_burst_begin(struct sim_burst *b, uint64_t now_cyc, uint64_t ip, uint64_t n_insn)
+{
+	b->open = true;
+	b->at_cyc = UINT64_MAX;
+	b->ip = ip;
+	b->begun_cyc = now_cyc;
+	b->begun_insn = n_insn;
+	b->n = 0;
+}
+
+bool sim_burst_branch(struct sim_burst *b, uint64_t from_ip, uint64_t to_ip, uint64_t n_insn)
+{
+	/* A stepper would have let it go on the way here. */
+	if (n_insn - b->begun_insn > SIM_BURST_MAX_INSNS)
+		return true;
+	b->branch[b->n++] = (struct wire_branch){ .from_ip = from_ip, .to_ip = to_ip };
+	return b->n == WIRE_BURST_BRANCHES;
+}
+
+uint32_t sim_burst_end(struct sim_burst *b, uint64_t now_cyc, struct wire_branch *out)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		out[b->n - 1 - i] = b->branch[i];
+	b->open = false;
+	draw_next(b, now_cyc);
+	return b->n;
+}
