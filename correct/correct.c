@@ -20,8 +20,9 @@
 static const double min_ran_heat = 0.97;
 
 enum {
-	MIN_SKIDS = 50,       /* overshoots that make a distribution */
-	MAX_PLACED = 1 << 24, /* samples whose blocks are kept */
+	MIN_SKIDS = 50,             /* overshoots that make a distribution */
+	MAX_PLACED = 1 << 24,       /* samples whose blocks are kept */
+	MIN_PHASE_BRANCHES = 20000, /* on record, so that each phase of several has its own */
 };
 
 static const char *const method_words[] = {
@@ -286,7 +287,7 @@ static int build_scopes(struct work *w)
 		err = scopes_find(w->graph, w->regions, placing.too_many ? NULL : placing.samples.v,
 		                  placing.samples.n, &w->scopes);
 	/* Where instructions were not counted, nothing says how many each phase ran. */
-	if (err == 0 && w->scopes.of_sample && w->sums.n_branches >= FLOW_RAN_BRANCHES && !w->rec->relative)
+	if (err == 0 && w->scopes.of_sample && w->sums.n_branches >= MIN_PHASE_BRANCHES && !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);

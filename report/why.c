@@ -86,6 +86,12 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         "record -b: branch records show which paths were taken, and settle most flows at "
 		         "once; without them %s bursts (--bursts, --burst-budget)",
 		         p->meta.n_bursts ? "more" : "take");
+	if (open && p->meta.branch_records && !p->meta.branch_cycles && !p->meta.n_bursts)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "take bursts as well (--bursts): this processor's branch records tell no cycles, "
+		         "which "
+		         "leaves "
+		         "how often each was met in doubt");
 	if (open && *events)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "count another event beside the samples (-e): each one that tells the open paths "

@@ -16,7 +16,9 @@ from collections import defaultdict
 
 VARIANTS = {
     "plain": "no branch records",
+    "bursts": "with bursts, no branch records",
     "branches": "with branch records",
+    "branches-bursts": "with branch records and bursts",
     "timed": "with branch records that tell cycles",
     "four": "four counters, no branch records",
     "four-branches": "four counters, branch records",

@@ -10,12 +10,13 @@
 # has are used.
 # --keep leaves the recordings where they are, and the next run with --keep corrects those anew instead of making them again:
 # what changed in correct/ is then held against the same recordings.
+# Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain branches four four-branches limited limited-branches two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain bursts branches branches-bursts four four-branches limited limited-branches two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -32,7 +33,7 @@ done
 cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
 export SKIDPROF=$B/skidprof DIR=$B/accuracy KEEP=$keep B
-export LIMITED=${LIMITED:-cycles,instructions,branches,loads} TWO=cycles,instructions
+export LIMITED=${LIMITED:-cycles,instructions,branches,loads} TWO=cycles,instructions BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 [ -n "$keep" ] || rm -rf "$DIR"
 rm -rf "$DIR/json"
@@ -73,6 +74,8 @@ one()
 	job=$group.$program.$seed.$variant
 	case $variant in
 	branches) how=(-b) methods=(raw path full) ;;
+	bursts) how=(--no-branches --bursts "$BURSTS") methods=(raw path full) ;;
+	branches-bursts) how=(-b --bursts "$BURSTS") methods=(full) ;;
 	timed) how=(-b --core skylake) methods=(raw path full) ;;
 	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
 	four-branches) how=(-b --core "$DIR/four.core") methods=(full) ;;
@@ -166,10 +169,12 @@ list()
 		done
 		((s > real)) || {
 			while read -r group program _; do
-				printf '%s\n' "$group $program $s branches" "$group $program $s timed"
+				for v in branches timed bursts branches-bursts; do
+					echo "$group $program $s $v"
+				done
 			done <"$B/real/programs"
 			for program in "${written[@]##*/}"; do
-				for v in branches timed plain; do
+				for v in branches timed plain bursts branches-bursts; do
 					echo "written ${program%.*} $s $v"
 				done
 			done

@@ -566,6 +566,16 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(strstr(text, "- record -b: "));
 	assert_non_null(strstr(text, "- more samples: 140 of instructions fell into this function;"));
 	free(text);
+	p->meta.branch_records = true;
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "- record -b: "));
+	assert_non_null(strstr(text, "- take bursts as well (--bursts)"));
+	free(text);
+	p->meta.branch_cycles = true;
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "--bursts"));
+	free(text);
+	p->meta.branch_records = p->meta.branch_cycles = false;
 	p->regions[0].status = PROFILE_WEAK;
 	p->funcs[1].n_samples = 1400;
 	/* What is there already is not advised. */
