@@ -88,10 +88,8 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         p->meta.n_bursts ? "more" : "take");
 	if (open && p->meta.branch_records && !p->meta.branch_cycles && !p->meta.n_bursts)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "take bursts as well (--bursts): this processor's branch records tell no cycles, "
-		         "which "
-		         "leaves "
-		         "how often each was met in doubt");
+		         "take bursts as well (--bursts): the branch records here tell no cycles, "
+		         "so how often each was met is in doubt");
 	if (open && *events)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "count another event beside the samples (-e): each one that tells the open paths "

@@ -26,7 +26,7 @@ int main(void)
 	return 0;
 }
 C
-record=("$SKIDPROF" record --pmu sim --no-branches -e instructions,cycles,branches,calls)
+record=("$SKIDPROF" record --pmu sim --no-branches -e "instructions,cycles,branches,calls")
 "${record[@]}" --bursts 30000 -o with.data --truth with.truth ./ways >/dev/null 2>err || { cat err; exit 1; }
 "${record[@]}" --bursts 30000 -o again.data --truth again.truth ./ways >/dev/null 2>&1
 "${record[@]}" -q -o without.data --truth without.truth ./ways >/dev/null
