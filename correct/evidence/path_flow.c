@@ -504,11 +504,14 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		return 0;
 	if (count_of(r, OF_RECORDS))
 		err = has_records = make_estimates(s, r, &of, plan, plan_records(r, d, plan), e);
-	/* The scatter of a few bursts says little about the noise of many flows. */
-	if (err >= 0 && n_bursts && (!has_records || (d <= MAX_JOINED && d <= n_bursts)))
+	if (err >= 0 && n_bursts && (!has_records || d <= MAX_JOINED))
 		err = has_bursts = make_estimates(s, r, &of, &of_bursts, 1, bursts);
-	if (err >= 0 && has_bursts && has_records)
+	if (err >= 0 && has_bursts && has_records) {
+		/* The scatter of a few bursts says little about the noise of many flows. */
+		for (size_t k = 0; k < d * d; k++)
+			bursts[0].cov[k] *= 1 + (double)d / (double)n_bursts;
 		err = join(&bursts[0], &e[0], d);
+	}
 	if (err >= 0 && (has_bursts || has_records))
 		err = add_rows(space, has_bursts ? &bursts[0] : &e[0], out);
 	estimate_fini(&e[0]);
