@@ -170,12 +170,20 @@ double path_pace(struct path *s, const struct sample_seen *seen)
 	return s->last_ipc.v[seen->thread];
 }
 
+bool path_passes_over(struct scope_stacks *r, bool burst)
+{
+	return (!burst || r->thin_bursts) && r->n_seen++ % r->stride;
+}
+
 void path_thin(struct scope_stacks *r)
 {
-	size_t kept = 0;
+	size_t kept = 0, n_bursts = 0;
 
 	for (size_t i = 0; i < r->stacks.n; i++)
-		if (i % 2 == 0 || r->stacks.v[i].burst)
+		n_bursts += r->stacks.v[i].burst;
+	r->thin_bursts |= n_bursts > r->stacks.n / 2;
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (i % 2 == 0 || (r->stacks.v[i].burst && !r->thin_bursts))
 			r->stacks.v[kept++] = r->stacks.v[i];
 	r->stacks.n = kept;
 	r->stride *= 2;
@@ -237,7 +245,7 @@ static int sample(void *state, const struct sample_seen *seen)
 		s->maps_changes = s->in.rec->maps_changes;
 	}
 	r = &s->scopes[seen->scope];
-	if (!burst && r->n_seen++ % r->stride)
+	if (path_passes_over(r, burst))
 		return 0;
 	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
 	if (burst)

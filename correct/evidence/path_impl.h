@@ -46,6 +46,7 @@ struct scope_stacks {
 		size_t n, cap;
 	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
 	uint64_t n_seen, stride;
+	bool thin_bursts;            /* they are passed over as others are */
 	bool bursts;                 /* its stacks are those, all of them */
 	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
@@ -145,7 +146,10 @@ int path_add_groups(const struct path *s, const struct scope_stacks *r, const fl
  */
 double path_pace(struct path *s, const struct sample_seen *seen);
 
-/* Halve what is kept of a scope with very many stacks. */
+/* Is this stack one of those that are passed over, where there are very many? */
+bool path_passes_over(struct scope_stacks *r, bool burst);
+
+/* Halve what is kept of a scope with very many stacks: its bursts only where they are most. */
 void path_thin(struct scope_stacks *r);
 
 /* evidence_ops.equations */

@@ -242,7 +242,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 
 	if (w->scope >= 0 && seen->scope != w->scope)
 		return 0;
-	if (smp->n_branches < 2 || (!burst && r->n_seen++ % r->stride))
+	if (smp->n_branches < 2 || path_passes_over(r, burst))
 		return 0;
 	if (w->maps_changes != rec->maps_changes) {
 		memset(w->known, 0, CACHE_SIZE * sizeof(*w->known));

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "correct/evidence/evidence.h"
+#include "correct/evidence/path_impl.h"
 #include "correct/infer/space.h"
 #include "tests/unit/fixture_problem.h"
 
@@ -468,6 +469,44 @@ static void bursts_and_branch_records_are_joined(void **state)
 	assert_true(f[A_TO_B] > 1020 && f[A_TO_B] < 1250);
 }
 
+/* Stacks of which every n-th is a burst; how many bursts are left of how many when they are thinned. */
+static void thin(struct scope_stacks *r, size_t n_stacks, size_t n, size_t *n_left, size_t *n_bursts)
+{
+	for (size_t i = 0; i < n_stacks; i++)
+		assert_int_equal(vec_push(&r->stacks, ((struct stack){ .burst = i % n == 0 })), 0);
+	r->stride = 1;
+	path_thin(r);
+	*n_left = r->stacks.n;
+	*n_bursts = 0;
+	for (size_t i = 0; i < r->stacks.n; i++)
+		*n_bursts += r->stacks.v[i].burst;
+	vec_fini(&r->stacks);
+}
+
+/* Of 1001 stacks 91 are bursts, 46 of them at even places: 501 + 45 stay.  Of 1000 bursts 500. */
+static void bursts_are_few_and_not_passed_over(void **state)
+{
+	struct scope_stacks some = { 0 }, all = { 0 };
+	size_t n_left, n_bursts, n_taken = 0;
+
+	(void)state;
+	thin(&some, 1001, 11, &n_left, &n_bursts);
+	assert_int_equal(n_left, 501 + 45);
+	assert_int_equal(n_bursts, 91);
+	assert_int_equal(some.stride, 2);
+	for (int i = 0; i < 10; i++) {
+		assert_false(path_passes_over(&some, true));
+		n_taken += !path_passes_over(&some, false);
+	}
+	assert_int_equal(n_taken, 5);
+	thin(&all, 1000, 1, &n_left, &n_bursts);
+	assert_int_equal(n_left, 500);
+	n_taken = 0;
+	for (int i = 0; i < 10; i++)
+		n_taken += !path_passes_over(&all, true);
+	assert_int_equal(n_taken, 5);
+}
+
 /* A burst is used up to its first branch that is not in the graph: in time order past, back, back | astray. */
 static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 {
@@ -786,6 +825,7 @@ int main(void)
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
 		TEST(bursts_and_branch_records_are_joined),
+		TEST(bursts_are_few_and_not_passed_over),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(what_lies_before_a_break_is_not_used),
