@@ -176,6 +176,9 @@ static int add_stub(void *data, uint64_t vaddr, uint64_t size_bytes, const struc
 	/* A stub without a symbol goes to an ifunc of this module; its resolver bears the name. */
 	const char *name = slot->name ? slot->name : name_at(l, l->n_symbols, slot->target);
 
+	/* A damaged file's sections may lie anywhere. */
+	if (!range_at(l->m, vaddr))
+		return 0;
 	if (name)
 		c.name = text_pool_printf(&l->m->pool, "%s@plt", name);
 	else

@@ -9,7 +9,7 @@
 
 #include "profiler/pmu/bursts.h"
 
-enum { MS = 1000000 };
+static const uint64_t MS = 1000000;
 
 /* 2% of 199 ms is less than the 4 ms that the first one is expected to take, of 200 ms just as much. */
 static void the_first_one_waits_for_what_it_is_expected_to_take(void **state)
