@@ -194,7 +194,7 @@ void path_thin(struct scope_stacks *r)
  * which way comes next.  It is forgotten some branches on: the first ones of a
  * burst only lead there.
  */
-size_t path_lead_in(const struct pd_sample *smp, bool burst)
+static size_t lead_in(const struct pd_sample *smp, bool burst)
 {
 	size_t half = smp->n_branches / 2;
 
@@ -203,24 +203,29 @@ size_t path_lead_in(const struct pd_sample *smp, bool burst)
 	return half < LEAD_IN ? half : LEAD_IN;
 }
 
-/*
- * The i-th piece of a sample's stack, counted from the moment it was taken at:
- * back from there in a record of the processor's, on from there in a burst.
- */
-static long piece_from_moment(struct path *s, const struct sample_seen *seen, size_t i)
+size_t path_n_pieces(const struct pd_sample *smp, bool burst)
 {
-	const struct pd_sample *smp = &seen->record->sample;
-	bool burst = seen->record->event == s->in.rec->burst_event;
-	size_t newer = burst ? smp->n_branches - 2 - path_lead_in(smp, true) - i : i;
+	return smp->n_branches - 1 - lead_in(smp, burst);
+}
 
-	return piece_of(s, seen->scope, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
+size_t path_newer(const struct pd_sample *smp, bool burst, size_t i)
+{
+	return burst ? path_n_pieces(smp, true) - 1 - i : i;
+}
+
+static long piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t i)
+{
+	const struct pd_branch *newer =
+	        &seen->record->sample.branches[path_newer(&seen->record->sample, burst, i)];
+
+	return piece_of(s, seen->scope, seen->record->pid, newer + 1, newer);
 }
 
 /* The edge of a burst's first branch past its lead-in, UINT32_MAX if it is none of the scope's. */
 static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - path_lead_in(smp, true)];
+	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
 	struct place from = recording_place(s->in.rec, seen->record->pid, first->from_ip),
 	             to = recording_place(s->in.rec, seen->record->pid, first->to_ip);
 	long b = from.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)from.module, from.vaddr),
@@ -255,8 +260,8 @@ static int sample(void *state, const struct sample_seen *seen)
 		weight *= ipc > 0 ? ipc : 1;
 	}
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .insn = weight, .cyc = cyc, .burst = burst };
-	for (size_t i = 0; i + 1 + path_lead_in(smp, burst) < smp->n_branches; i++) {
-		long piece = piece_from_moment(s, seen, i);
+	for (size_t i = 0; i < path_n_pieces(smp, burst); i++) {
+		long piece = piece_from_moment(s, seen, burst, i);
 
 		if (piece < 0)
 			return (int)piece;

@@ -495,7 +495,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
 		                        false };
 	struct plan plan[2];
-	struct estimate e[2] = { 0 }, bursts[2] = { 0 };
+	struct estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;
 	size_t n_bursts = count_of(r, OF_BURSTS);
 	int has_records = 0, has_bursts = 0, err = 0;
@@ -505,18 +505,18 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (count_of(r, OF_RECORDS))
 		err = has_records = make_estimates(s, r, &of, plan, plan_records(r, d, plan), e);
 	if (err >= 0 && n_bursts && (!has_records || d <= MAX_JOINED))
-		err = has_bursts = make_estimates(s, r, &of, &of_bursts, 1, bursts);
+		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {
 		/* The scatter of a few bursts says little about the noise of many flows. */
 		for (size_t k = 0; k < d * d; k++)
-			bursts[0].cov[k] *= 1 + (double)d / (double)n_bursts;
-		err = join(&bursts[0], &e[0], d);
+			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
+		err = join(&bursts, &e[0], d);
 	}
 	if (err >= 0 && (has_bursts || has_records))
-		err = add_rows(space, has_bursts ? &bursts[0] : &e[0], out);
+		err = add_rows(space, has_bursts ? &bursts : &e[0], out);
 	estimate_fini(&e[0]);
 	estimate_fini(&e[1]);
-	estimate_fini(&bursts[0]);
+	estimate_fini(&bursts);
 	return err < 0 ? err : 0;
 }
 

@@ -83,8 +83,13 @@ struct path {
 	uint64_t maps_changes;
 };
 
-/* How many of a sample's oldest branches only lead to where the path is worth following; 0 but of bursts. */
-size_t path_lead_in(const struct pd_sample *smp, bool burst);
+/*
+ * The pieces of a sample's stack of 2 branches or more that are worth following, and the newer of the two
+ * branches that the i-th of them lies between, counted from the stack's moment: back from there in a record of
+ * the processor's, on from there in a burst, whose first branches only lead away from it.
+ */
+size_t path_n_pieces(const struct pd_sample *smp, bool burst);
+size_t path_newer(const struct pd_sample *smp, bool burst, size_t i);
 
 /* The edge of the branch that ended a piece. */
 static inline uint32_t closing_edge(const struct path *s, uint32_t piece)

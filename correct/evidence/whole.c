@@ -185,7 +185,7 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 static int set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[smp->n_branches - 1 - path_lead_in(smp, stack->burst)];
+	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
 	struct place from, to;
 	long near;
 
@@ -207,11 +207,10 @@ static int add_pieces(struct whole *w, const struct sample_seen *seen, struct st
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	struct scope_stacks *r = &w->stacks;
-	size_t lead_in = path_lead_in(smp, stack->burst);
 
-	for (size_t i = 0; i + 1 + lead_in < smp->n_branches; i++) {
-		size_t newer = stack->burst ? smp->n_branches - 2 - lead_in - i : i;
-		long piece = piece_of(w, seen->record->pid, &smp->branches[newer + 1], &smp->branches[newer]);
+	for (size_t i = 0; i < path_n_pieces(smp, stack->burst); i++) {
+		const struct pd_branch *newer = &smp->branches[path_newer(smp, stack->burst, i)];
+		long piece = piece_of(w, seen->record->pid, newer + 1, newer);
 
 		if (piece < 0)
 			return (int)piece;

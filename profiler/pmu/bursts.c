@@ -208,7 +208,6 @@ static int take_answer(struct bursts *b)
 		b->refusal = burst.error;
 	if (burst.held_ns) {
 		b->account.held_ns += burst.held_ns;
-		b->account.n++;
 		if (burst.held_ns > b->account.longest_ns)
 			b->account.longest_ns = burst.held_ns;
 	}

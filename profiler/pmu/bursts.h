@@ -18,10 +18,10 @@ enum { BURSTS_HZ = 50 };
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {
 	double budget;    /* share of the target's CPU time */
-	uint64_t held_ns; /* so far, by n of them, through n_branches */
-	uint64_t n, n_branches;
-	uint64_t longest_ns;  /* of them */
-	uint64_t expected_ns; /* of the next one, while n is 0 */
+	uint64_t held_ns; /* so far, through n_branches */
+	uint64_t n_branches;
+	uint64_t longest_ns;  /* by one burst */
+	uint64_t expected_ns; /* of the next one, while n_branches is 0 */
 };
 
 /*

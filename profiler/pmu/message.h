@@ -10,7 +10,8 @@
 
 /*
  * Is this a whole message of the plugin's, with all that its kind must have?
- * A sample must carry the values of its set of the group.  The plugin is
+ * A sample must carry the values of its set of the group; one of no member is
+ * a burst, which has none, where bursts were asked for.  The plugin is
  * ours: one of an older build is the likely fault.
  */
 bool message_is_whole(const void *message, size_t n, const struct sim_group *group, bool bursts);
