@@ -132,7 +132,14 @@ def stepped(turns):
     r = recorded("stepped")
     counted = r.of("instructions") + r.of("cycles")
     check("stepped: as many samples as without", len(counted) == 2 * (LONG_INSNS // 100003), len(counted))
-    check("stepped: every sample is where the program was", not wrong_ips(counted, turns), wrong_ips(counted, turns)[:3])
+    # An overflow on a step is noticed when the step's trap has entered the kernel: such a sample is of a burst, which
+    # is on record when it ends, before the program has gone on to its next sample.
+    trapped = {i for i, s in enumerate(r.samples) if s.mode != "user" and s.event != "bursts"}
+    outside = [s for i, s in enumerate(r.samples) if s.event != "bursts" and i not in trapped]
+    after = {next((s.event for s in r.samples[i + 1:] if s.mode == "user"), None) for i in trapped}
+    check("stepped: every sample is where the program was", not wrong_ips(outside, turns), wrong_ips(outside, turns)[:3])
+    check("stepped: but for few, noticed in the kernel on a burst's step", len(trapped) <= 20 and after <= {"bursts"},
+          [r.samples[i] for i in sorted(trapped)][:3], after)
     loop = turns.ips[turns.before:turns.before + turns.body + 1]
     taken = {(a, b) for a, b in zip(loop, loop[1:]) if b != a + 4}
     script = subprocess.run(["perf", "script", "-i", os.path.join(OUT, "stepped.data"), "-F", "event,brstack"],
