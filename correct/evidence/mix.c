@@ -3,7 +3,7 @@
  * Mix (eq. 8): exact totals of every event the group carried.  The difference
  * of group values between two neighbouring samples of a thread is an exact
  * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions (eq. 13), and the total of
+ * What is used is the ratio of each event to instructions (eqs. 13, 34), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
@@ -19,6 +19,7 @@
 #include "correct/evidence/edges.h"
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
+#include "correct/evidence/ratio.h"
 #include "profiler/base/vec.h"
 
 enum { MAX_KINDS = 64 };
@@ -33,6 +34,7 @@ struct begin {
 	uint64_t value[MAX_KINDS];
 	uint64_t enabled_ns, running_ns;
 	double n_samples;
+	uint32_t run; /* of intervals, as ratios number them */
 };
 
 /* Where a thread is. */
@@ -45,21 +47,13 @@ struct task {
 	uint64_t enabled_ns;
 };
 
-/* One event over a region's inside intervals, those in which it was counted. */
-struct kind_sums {
-	double n, insn, sum;             /* intervals, instructions and counts */
-	double n_runs;                   /* runs of intervals without a rest between them ... */
-	double insn_sq, sum_sq, cross;   /* ... and their squares */
-	double run_n, run_insn, run_sum; /* of the run under way */
-};
-
 struct scope_sums {
 	double insn;      /* inside, exact */
 	double edge_insn; /* what of the intervals that cross the region's edge is taken to be inside */
 	double n_intervals, n_crossings;
 	double n_excursions,
-	        n_outside; /* runs of samples elsewhere between two inside ones, and samples in them */
-	struct kind_sums kind[MAX_KINDS];
+	        n_outside;     /* runs of samples elsewhere between two inside ones, and samples in them */
+	struct ratios *ratios; /* of all its inside intervals */
 };
 
 struct mix {
@@ -68,7 +62,7 @@ struct mix {
 	int event[MAX_KINDS]; /* index into the reader's events */
 	size_t n_kinds;
 	int insn, cyc;            /* index into kind[], -1 = they are not counted */
-	bool several;             /* groups count instructions */
+	bool several;             /* groups count instructions: they take turns, or count at once */
 	struct scope_sums **sums; /* [scopes] */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
@@ -124,7 +118,7 @@ static int begin(const struct evidence_input *in, void **state)
 	if (!m->sums || !m->edges)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
-		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))))
+		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))) || !(m->sums[i]->ratios = ratios_new()))
 			return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", in->n);
 	return 0;
 }
@@ -191,32 +185,40 @@ static void compare(const struct mix *m, const struct begin *b, struct reading *
 	}
 }
 
-static void end_run(struct kind_sums *k)
+/* The block that an instruction of the problem lies in. */
+static uint32_t block_at(const struct problem *p, uint32_t insn)
 {
-	k->n_runs += k->run_n > 0;
-	k->insn_sq += k->run_insn * k->run_insn;
-	k->sum_sq += k->run_sum * k->run_sum;
-	k->cross += k->run_insn * k->run_sum;
-	k->run_n = k->run_insn = k->run_sum = 0;
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (hi - lo > 1) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->blocks[mid].insn0 <= insn)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo;
 }
 
 /* Intervals of one turn, in one stay, are alike more than others: they make one run. */
-static void add_inside(const struct mix *m, struct scope_sums *r, const struct reading *seen, bool goes_on)
+static int add_inside(const struct mix *m, struct begin *b, const struct sample_seen *s,
+                      const struct reading *seen, bool goes_on)
 {
+	struct scope_sums *r = m->sums[s->scope];
+
 	r->insn += seen->insn;
 	r->n_intervals++;
-	for (size_t i = 0; i < seen->n; i++) {
-		struct kind_sums *k = &r->kind[seen->kind[i]];
-
-		if (!goes_on || !m->several)
-			end_run(k);
-		k->n++;
-		k->insn += seen->insn;
-		k->sum += seen->delta[i];
-		k->run_n++;
-		k->run_insn += seen->insn;
-		k->run_sum += seen->delta[i];
-	}
+	if (!goes_on || !m->several)
+		b->run = UINT32_MAX;
+	return ratios_add(r->ratios,
+	                  &(struct ratio_interval){ .place = block_at(m->in.problems[s->scope], s->insn),
+	                                            .insn = seen->insn,
+	                                            .cyc = seen->cyc,
+	                                            .events = seen->kind,
+	                                            .counts = seen->delta,
+	                                            .n = seen->n },
+	                  &b->run);
 }
 
 static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
@@ -246,8 +248,8 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 
 	b->inside =
 	        b->valid && b->scope == s->scope && next == s->scope && before == s->scope && s->scope >= 0;
-	if (b->inside)
-		add_inside(m, m->sums[s->scope], seen, went_on);
+	if (b->inside && add_inside(m, b, s, seen, went_on) < 0)
+		return -SP_ENOMEM;
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
 		return edges_cross(m->edges, s->thread, -1, s->scope, seen->insn, 0);
@@ -384,8 +386,6 @@ static int finish(void *state)
 		if (s->insn > 0)
 			m->in.problems[r]->total_insn = (s->insn + s->edge_insn) / m->total;
 		m->in.problems[r]->unseen_share = unseen_share(s);
-		for (size_t k = 0; k < m->n_kinds; k++)
-			end_run(&m->sums[r]->kind[k]);
 	}
 	return 0;
 }
@@ -412,28 +412,17 @@ static bool all_zero(const double *w, size_t n)
 	return true;
 }
 
-/*
- * Standard error of the ratio event k / instructions over the region: the
- * intervals' scatter about it counts only for the part of the region's time
- * not covered by inside intervals, since those are a census, not a sample.
- */
-static double ratio_sd(const struct scope_sums *r, size_t kind, const struct problem *p)
+/* What else a ratio may be wrong by. */
+static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x)
 {
-	const struct kind_sums *k = &r->kind[kind];
-	double ratio = k->sum / k->insn;
-	double scatter = k->sum_sq - 2 * ratio * k->cross + ratio * ratio * k->insn_sq;
-	double se = sqrt(fmax(scatter, 0)) / k->insn;
-	double uncovered = p->total_insn > 0 ? fmax(1 - k->insn / p->total_insn, 0) : 0;
-	double per_run = k->n_runs > 0 ? se * sqrt(k->n_runs) : 1;
 	/* Code unseen outside, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (unseen_share(r) + p->border_share) * 0.5 * ratio;
+	double foreign = (unseen_share(r) + p->border_share) * 0.5 * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
-	double end = 4 / k->insn * sqrt(r->n_crossings + 2);
+	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
-	double floor = fmin(1e-5, 1e-3 * ratio);
+	double floor = fmin(1e-5, 1e-3 * x->ratio);
 
-	return sqrt(se * se * uncovered + uncovered * uncovered * per_run * per_run / fmax(k->n_runs, 1) +
-	            foreign * foreign + end * end + floor * floor);
+	return sqrt(x->se * x->se + foreign * foreign + end * end + floor * floor);
 }
 
 static int total_equation(const struct mix *m, const struct problem *p, size_t scope, struct equations *out)
@@ -470,20 +459,22 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	int err = total_equation(m, p, scope, out);
 
 	(void)space;
-	if (err < 0 || m->insn < 0)
+	if (err < 0 || m->insn < 0 || !(r->insn > 0))
 		return err;
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		double ratio = r->kind[k].sum / r->kind[k].insn;
 		struct equation *eq;
+		struct ratio x;
 
-		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES || r->kind[k].n < 3 ||
-		    !(r->kind[k].insn > 0))
+		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
 			continue;
-		eq = equations_add(out, p->n_edges);
+		err = ratios_of(r->ratios, (int)k, p->total_insn, &x);
+		if (err > 0)
+			continue;
+		eq = err < 0 ? NULL : equations_add(out, p->n_edges);
 		if (!eq)
 			return -SP_ENOMEM;
 		fill_weights(p, m->kind[k], eq->w);
-		if (all_zero(eq->w, p->n_edges) && ratio < 1e-3) {
+		if (all_zero(eq->w, p->n_edges) && x.ratio < 1e-3) {
 			/* None in the region and none counted: nothing to learn. */
 			equations_drop(out);
 			continue;
@@ -492,9 +483,9 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		eq->kind = PROFILE_BY_MIX;
 		/* As a ratio to instructions: how many there are in all is another matter, known less well. */
 		for (size_t e = 0; e < p->n_edges; e++)
-			eq->w[e] -= ratio * p->blocks[p->edges[e].to].n_insn;
-		eq->shown = ratio * p->total_insn;
-		eq->sd = ratio_sd(r, k, p) * p->total_insn;
+			eq->w[e] -= x.ratio * p->blocks[p->edges[e].to].n_insn;
+		eq->shown = x.ratio * p->total_insn;
+		eq->sd = ratio_noise(r, p, &x) * p->total_insn;
 	}
 	return 0;
 }
@@ -507,8 +498,11 @@ static void end(void *state)
 		return;
 	for (size_t i = 0; i < m->begins.n; i++)
 		free(m->begins.v[i]);
-	for (size_t i = 0; m->sums && i < m->in.n; i++)
+	for (size_t i = 0; m->sums && i < m->in.n; i++) {
+		if (m->sums[i])
+			ratios_free(m->sums[i]->ratios);
 		free(m->sums[i]);
+	}
 	edges_free(m->edges);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ratio of an event to instructions from those intervals in which it was
+ * counted, with what is known of all of them as help (eq. 34): a generalised
+ * regression estimator of survey sampling (Sarndal, Swensson and Wretman,
+ * Model Assisted Survey Sampling, 1992, chapter 6).  It is right whatever the
+ * model of a count is, and the nearer the model the less it scatters.
+ *
+ * The model of a count is the bare ratio, and what slow intervals and those
+ * that end at this place count above it.  A place that was met a few times
+ * only is believed as far as places differ by more than chance.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/ratio.h"
+#include "profiler/base/vec.h"
+
+/* Intervals that tell a ratio; those that tell what else a count goes along with. */
+enum { MIN_COUNTED = 3, MIN_FITTED = 20 };
+
+/* The events that a group counts, or those of them that could be read. */
+struct set {
+	int *events;
+	size_t n;
+};
+
+struct interval {
+	uint32_t place, run, set;
+	float insn, cyc;
+	size_t counts; /* index of the first */
+};
+
+struct ratios {
+	VEC(struct set) sets;
+	VEC(struct interval) v;
+	VEC(float) counts;
+	uint32_t n_runs, n_places;
+	double insn, cyc;
+};
+
+struct ratios *ratios_new(void)
+{
+	return calloc(1, sizeof(struct ratios));
+}
+
+void ratios_free(struct ratios *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->sets.n; i++)
+		free(r->sets.v[i].events);
+	vec_fini(&r->sets);
+	vec_fini(&r->v);
+	vec_fini(&r->counts);
+	free(r);
+}
+
+/* Number of a set of events, one more if it is new; -SP_ENOMEM. */
+static long set_of(struct ratios *r, const int *events, size_t n)
+{
+	int *copy;
+
+	for (size_t i = 0; i < r->sets.n; i++)
+		if (r->sets.v[i].n == n && memcmp(r->sets.v[i].events, events, n * sizeof(*events)) == 0)
+			return (long)i;
+	if (vec_reserve(&r->sets, r->sets.n + 1) < 0)
+		return -SP_ENOMEM;
+	copy = malloc((n + 1) * sizeof(*copy));
+	if (!copy)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	memcpy(copy, events, n * sizeof(*copy));
+	r->sets.v[r->sets.n] = (struct set){ copy, n };
+	return (long)r->sets.n++;
+}
+
+int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
+{
+	long set = set_of(r, in->events, in->n);
+	struct interval v = { .place = in->place, .insn = (float)in->insn, .cyc = (float)in->cyc };
+
+	if (set < 0)
+		return (int)set;
+	if (*run == UINT32_MAX)
+		*run = r->n_runs++;
+	v.set = (uint32_t)set;
+	v.run = *run;
+	v.counts = r->counts.n;
+	for (size_t i = 0; i < in->n; i++)
+		if (vec_push(&r->counts, (float)in->counts[i]) < 0)
+			return -SP_ENOMEM;
+	if (in->place >= r->n_places)
+		r->n_places = in->place + 1;
+	r->insn += v.insn;
+	r->cyc += v.cyc;
+	return vec_push(&r->v, v);
+}
+
+/* The event's place in each set, -1 where it is not. */
+static int *find_in_sets(const struct ratios *r, int event)
+{
+	int *at = malloc((r->sets.n + 1) * sizeof(*at));
+
+	for (size_t s = 0; at && s < r->sets.n; s++) {
+		at[s] = -1;
+		for (size_t i = 0; i < r->sets.v[s].n; i++)
+			if (r->sets.v[s].events[i] == event)
+				at[s] = (int)i;
+	}
+	return at;
+}
+
+/* What was counted at one place. */
+struct place {
+	double n, insn, left; /* intervals, and what they counted above ratio and slope */
+	double above;         /* an instruction's, of it what is believed */
+};
+
+struct fit {
+	const struct ratios *r;
+	const int *at;
+	double n, insn, cyc, sum; /* of the intervals in which it was counted */
+	double ratio, slope;      /* per instruction; per cycle more than an interval's instructions take */
+	double n_parameters;      /* beside the ratio, in effect */
+	struct place *places;
+};
+
+/* What interval i counted, false where that isn't known. */
+static bool count_of(const struct fit *f, size_t i, double *count)
+{
+	const struct interval *v = &f->r->v.v[i];
+	int at = f->at[v->set];
+
+	if (at < 0)
+		return false;
+	*count = f->r->counts.v[v->counts + (size_t)at];
+	return true;
+}
+
+static double slower(const struct fit *f, const struct interval *v)
+{
+	return v->cyc - f->cyc / f->insn * v->insn;
+}
+
+static void fit_slope(struct fit *f)
+{
+	double both = 0, sq = 0, y;
+
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		const struct interval *v = &f->r->v.v[i];
+
+		if (!count_of(f, i, &y))
+			continue;
+		both += (y - f->ratio * v->insn) * slower(f, v);
+		sq += slower(f, v) * slower(f, v);
+	}
+	f->slope = sq > 0 ? both / sq : 0;
+	f->n_parameters += sq > 0;
+}
+
+/* Places differ by more than chance: variance between them and within one, from the scatter (analysis of variance). */
+static void fit_places(struct fit *f)
+{
+	double within = 0, between = 0, n_sq = 0, n = 0, chance, more, y;
+
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		const struct interval *v = &f->r->v.v[i];
+		struct place *p = &f->places[v->place];
+
+		if (!count_of(f, i, &y))
+			continue;
+		y -= f->ratio * v->insn + f->slope * slower(f, v);
+		p->n++;
+		p->insn += v->insn;
+		p->left += y;
+		within += y * y;
+	}
+	for (uint32_t h = 0; h < f->r->n_places; h++) {
+		const struct place *p = &f->places[h];
+
+		if (p->n < 1)
+			continue;
+		n++;
+		n_sq += p->n * p->n;
+		between += p->left * p->left / p->n;
+	}
+	if (n < 2 || f->n <= n)
+		return;
+	chance = fmax(within - between, 0) / (f->n - n);
+	more = fmax((between / (n - 1) - chance) * (n - 1) / (f->n - n_sq / f->n), 0);
+	for (uint32_t h = 0; h < f->r->n_places; h++) {
+		struct place *p = &f->places[h];
+		double believed = p->n * more > 0 ? p->n * more / (p->n * more + chance) : 0;
+
+		if (!(p->insn > 0))
+			continue;
+		p->above = believed * p->left / p->insn;
+		f->n_parameters += believed;
+	}
+}
+
+/* (34): the model over all intervals, and what it misses where the event was counted. */
+static double estimate(const struct fit *f)
+{
+	double all = 0, counted = 0, y;
+
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		const struct interval *v = &f->r->v.v[i];
+		double above = f->places[v->place].above * v->insn;
+
+		all += above;
+		if (count_of(f, i, &y))
+			counted += above;
+	}
+	return f->ratio + f->slope * (f->r->cyc / f->r->insn - f->cyc / f->insn) + all / f->r->insn -
+	       counted / f->insn;
+}
+
+/* What the model and the bare ratio miss by, each beside its mean: squares of a run's sum, over all runs. */
+static int scatter(const struct fit *f, double *model, double *bare)
+{
+	double *runs = calloc(f->r->n_runs + 1, 3 * sizeof(*runs)), mean = 0, y;
+
+	if (!runs)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		const struct interval *v = &f->r->v.v[i];
+		double *run = runs + 3 * (size_t)v->run;
+
+		if (!count_of(f, i, &y))
+			continue;
+		y -= f->ratio * v->insn;
+		run[0] += v->insn;
+		run[1] += y;
+		y -= f->places[v->place].above * v->insn + f->slope * slower(f, v);
+		run[2] += y;
+		mean += y / f->insn;
+	}
+	*model = *bare = 0;
+	for (size_t i = 0; i < f->r->n_runs; i++) {
+		const double *run = runs + 3 * i;
+
+		*bare += run[1] * run[1];
+		*model += (run[2] - mean * run[0]) * (run[2] - mean * run[0]);
+	}
+	free(runs);
+	*model *= f->n / fmax(f->n - f->n_parameters - 1, 1);
+	return 0;
+}
+
+/*
+ * The intervals in which the event was counted are a sample of all, about
+ * which the model's scatter counts; and all are one of what ran in the scope,
+ * of whose rest nothing is known.
+ */
+static int standard_error(const struct fit *f, double total_insn, double *se)
+{
+	double part = fmin(f->insn / total_insn, 1), all = fmin(f->r->insn / total_insn, 1);
+	double model = 0, bare = 0;
+	int err = scatter(f, &model, &bare);
+
+	if (err < 0)
+		return err;
+	/* Parameters are fitted to those that were counted, and scatter with them. */
+	model *= fmax(1 - part / all, 0) + f->n_parameters / f->n;
+	/* What was not counted may differ from what was by as much again. */
+	*se = sqrt((model + bare * (part / all) * (1 - all)) * (2 - part)) / f->insn;
+	return 0;
+}
+
+int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
+{
+	struct fit f = { .r = r, .places = calloc(r->n_places + 1, sizeof(*f.places)) };
+	int *at = find_in_sets(r, event), err = at && f.places ? 1 : sp_fail(SP_ENOMEM, "out of memory");
+	double y;
+
+	f.at = at;
+	for (size_t i = 0; err > 0 && i < r->v.n; i++) {
+		if (!count_of(&f, i, &y))
+			continue;
+		f.n++;
+		f.insn += r->v.v[i].insn;
+		f.cyc += r->v.v[i].cyc;
+		f.sum += y;
+	}
+	if (err > 0 && f.n >= MIN_COUNTED && f.insn > 0) {
+		f.ratio = f.sum / f.insn;
+		if (f.n >= MIN_FITTED && f.n < (double)r->v.n) {
+			fit_slope(&f);
+			fit_places(&f);
+		}
+		*out = (struct ratio){ .ratio = estimate(&f), .counted_insn = f.insn };
+		err = standard_error(&f, fmax(total_insn, f.insn), &out->se);
+	}
+	free(f.places);
+	free(at);
+	return err;
+}

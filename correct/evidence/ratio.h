@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_EVIDENCE_RATIO_H
+#define SKIDPROF_CORRECT_EVIDENCE_RATIO_H
+
+/*
+ * Ratios of events to instructions (eq. 13) where groups take turns, so that
+ * an event was counted for part of the time only.  Of the rest are known:
+ * instructions and cycles, which every group counts, and where the samples
+ * lay.  What an interval counts goes along with these, and so most of the
+ * chance in which intervals were counted can be taken out (eq. 34).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All intervals of one scope, of all groups. */
+struct ratios;
+
+/* One interval between two samples of a group, of which n events were counted. */
+struct ratio_interval {
+	uint32_t place;    /* where the second sample lies: numbers from 0, few */
+	double insn, cyc;  /* counted in it; cyc 0: it was not */
+	const int *events; /* [n] numbers from 0, the same for all intervals of a group */
+	const double *counts;
+	size_t n;
+};
+
+struct ratios *ratios_new(void); /* NULL without memory */
+void ratios_free(struct ratios *r);
+
+/*
+ * Of intervals of one run the noise is one, as of neighbours in one turn of
+ * a group: *run is the run that this one goes on with, or UINT32_MAX for a
+ * new one, whose number it then gets.  Returns 0, -SP_ENOMEM.
+ */
+int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
+
+/*
+ * Counts of an event per instruction where total_insn of them ran in all
+ * (eq. 34), with the standard error; counted_insn: of them in the intervals
+ * that counted it.  Returns 0, 1 where these are fewer than three, -SP_ENOMEM.
+ */
+struct ratio {
+	double ratio, se, counted_insn;
+};
+int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
+
+#endif

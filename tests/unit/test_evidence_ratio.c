@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* eq. 34: an event that was counted for part of the time, and what is known of all of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "correct/evidence/ratio.h"
+
+enum { EVENT = 1, OTHER = 2 };
+
+/* One interval of 1000 instructions, a run by itself; count < 0: the other group's. */
+static void add(struct ratios *r, uint32_t place, double cyc, double count)
+{
+	static const int counted[] = { EVENT }, other[] = { OTHER };
+	struct ratio_interval v = {
+		.place = place, .insn = 1000, .cyc = cyc, .events = counted, .counts = &count, .n = 1
+	};
+	uint32_t run = UINT32_MAX;
+
+	if (count < 0)
+		v.events = other;
+	assert_int_equal(ratios_add(r, &v, &run), 0);
+	assert_int_not_equal(run, UINT32_MAX);
+}
+
+static struct ratio answer(struct ratios *r, double total)
+{
+	struct ratio s;
+
+	assert_int_equal(ratios_of(r, EVENT, total, &s), 0);
+	ratios_free(r);
+	return s;
+}
+
+/* Slow intervals count more: 100 and a tenth of what they take above 500 cycles.  Most that were counted are slow. */
+static void what_goes_along_with_cycles_is_taken_out(void **state)
+{
+	struct ratios *r = ratios_new();
+	double truth = 0;
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 120; i++) {
+		bool slow = i % 3 == 0, counted = i % 3 == 0 || i % 6 == 1;
+		double cyc = 500 + (slow ? 400 + i : i), count = 100 + 0.1 * (cyc - 500);
+
+		truth += count / 120 / 1000;
+		add(r, 0, cyc, counted ? count : -1);
+	}
+	s = answer(r, 120000);
+	assert_float_equal(s.ratio, truth, 1e-8);
+	assert_float_equal(s.se, 0, 1e-8);
+}
+
+/*
+ * Intervals that end at place 1 count 300, those at place 0 100, as many of either.  Of those counted one in four ends at
+ * place 1: the bare ratio would be 0.15.
+ */
+static void what_goes_along_with_the_place_is_taken_out(void **state)
+{
+	struct ratios *r = ratios_new();
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 80; i++) {
+		uint32_t place = i >= 40;
+
+		add(r, place, 0, i % 40 < (place ? 10 : 30) ? (place ? 300 : 100) : -1);
+	}
+	s = answer(r, 80000);
+	assert_float_equal(s.ratio, 0.2, 1e-8);
+	assert_float_equal(s.se, 0, 1e-8);
+}
+
+/* Ten counted intervals a place, and as many counts as chance makes: places tell nothing, and are not believed. */
+static void chance_is_no_place(void **state)
+{
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	struct ratios *r = ratios_new();
+	double sum = 0;
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		double count = 100 + gsl_ran_gaussian(rng, 10);
+
+		sum += i % 2 ? count : 0;
+		add(r, (uint32_t)(i / 20), 0, i % 2 ? count : -1);
+	}
+	s = answer(r, 400000);
+	assert_float_equal(s.ratio, sum / 200 / 1000, 0.5 * s.se);
+	/* Half is counted: 10 of scatter a count, of 200, for the other half; and as much as half again. */
+	assert_float_equal(s.se, 10 / sqrt(200) * sqrt(0.5 * 1.5) / 1000, 0.1 * s.se);
+	gsl_rng_free(rng);
+}
+
+/* Scatter beside cycles and places: the estimate is off as its standard error says, and by half of what the bare ratio is. */
+static void the_standard_error_is_the_scatter(void **state)
+{
+	enum { TIMES = 400, N = 400, PLACES = 20 };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	double sq = 0, bare_sq = 0, z_sq = 0;
+
+	(void)state;
+	for (int t = 0; t < TIMES; t++) {
+		struct ratios *r = ratios_new();
+		double truth = 0, bare = 0, n = 0;
+		struct ratio s;
+
+		for (int i = 0; i < N; i++) {
+			uint32_t place = (uint32_t)gsl_rng_uniform_int(rng, PLACES);
+			double cyc = 500 + gsl_ran_gaussian(rng, 100),
+			       count = 100 + 2 * (double)place + 0.1 * cyc + gsl_ran_gaussian(rng, 8);
+			bool counted = gsl_rng_uniform(rng) < 0.25;
+
+			truth += count / N / 1000;
+			n += counted;
+			bare += counted ? count : 0;
+			add(r, place, cyc, counted ? count : -1);
+		}
+		s = answer(r, 1000 * N);
+		sq += pow(s.ratio - truth, 2);
+		bare_sq += pow(bare / n / 1000 - truth, 2);
+		/* Its last factor, for what was not counted, is beside the sampling (part 1/4). */
+		z_sq += pow(s.ratio - truth, 2) / (s.se * s.se / 1.75);
+	}
+	assert_float_equal(z_sq / TIMES, 1, 0.2);
+	assert_float_equal(sqrt(sq / bare_sq), sqrt(8 * 8 / (8 * 8 + 10 * 10 + 4 * 399 / 12.)), 0.08);
+	gsl_rng_free(rng);
+}
+
+/* Of intervals that all counted it, half of what ran: nothing stands for the rest but their scatter. */
+static void what_no_group_saw_is_beside_it(void **state)
+{
+	struct ratios *r = ratios_new();
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		add(r, (uint32_t)i % 2, 500 + 10 * i, i % 2 ? 120 : 80);
+	s = answer(r, 200000);
+	assert_float_equal(s.ratio, 0.1, 1e-8);
+	assert_float_equal(s.se, 20 / sqrt(100) / 1000 * sqrt(0.5 * 1.5), 1e-8);
+}
+
+/* Fewer than twenty counted tell a ratio, and no more; fewer than three not even that. */
+static void few_intervals_tell_little(void **state)
+{
+	struct ratios *r = ratios_new();
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		add(r, i % 2, 500, i < 2 ? 100 + 100 * (i % 2) : -1);
+	assert_int_equal(ratios_of(r, EVENT, 40000, &s), 1);
+	for (int i = 0; i < 10; i++)
+		add(r, 0, 500, 100);
+	s = answer(r, 50000);
+	assert_float_equal(s.ratio, (300 + 10 * 100) / 12000., 1e-8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_goes_along_with_cycles_is_taken_out),
+		cmocka_unit_test(what_goes_along_with_the_place_is_taken_out),
+		cmocka_unit_test(chance_is_no_place),
+		cmocka_unit_test(the_standard_error_is_the_scatter),
+		cmocka_unit_test(what_no_group_saw_is_beside_it),
+		cmocka_unit_test(few_intervals_tell_little),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
