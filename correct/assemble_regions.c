@@ -129,6 +129,7 @@ static int fill_region(struct assembly *a, size_t r)
 		.n_edges = (uint32_t)prob->n_edges,
 		.n_free = sol->n_free,
 		.n_rank = sol->n_rank,
+		.n_unseen = sol->n_unseen,
 		.insn = prob->total_insn,
 		.cyc = prob->total_cyc,
 		.n_samples = n_samples,

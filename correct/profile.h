@@ -101,7 +101,8 @@ struct profile_region {
 	uint32_t module;
 	uint64_t vaddr;                             /* header */
 	uint32_t n_blocks, n_edges, n_free, n_rank; /* free flows; how many of them equations settle */
-	uint32_t n_loops;                           /* simple loops; the cap when loops_capped */
+	uint32_t n_unseen; /* more of them, of code without samples: it is taken not to have run */
+	uint32_t n_loops;  /* simple loops; the cap when loops_capped */
 	bool loops_capped;
 	double raw_insn, insn, cyc, n_samples;
 	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */

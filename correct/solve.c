@@ -36,6 +36,9 @@ static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 /* Free flows and edges a region may have: with stacks there are as many equations as flows. */
 enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000 };
 
+/* Free flows up to which code without samples may have run; samples of which one in so many is little. */
+enum { MAX_FREE_UNSEEN = 60, MIN_SAMPLES_SEEN = 300 };
+
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
@@ -87,6 +90,50 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
+static double n_samples_in(const struct problem *p)
+{
+	double insn = 0, cyc = 0;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		insn += p->seen_insn[i];
+		cyc += p->seen_cyc[i];
+	}
+	return (p->insn_per_sample > 0 ? insn / p->insn_per_sample : 0) +
+	       (p->cyc_per_sample > 0 ? cyc / p->cyc_per_sample : 0);
+}
+
+/*
+ * A flow to begin at, and what may carry any.  Without stacks nothing but the
+ * samples tells hundreds of ways that did not run from those that did: what
+ * has none of many samples ran for little, and is taken not to have run.
+ * *n_unseen: the free flows that are left out with it.
+ */
+static int find_interior(const struct work *w, const struct problem *p, bool *usable, double *f,
+                         uint32_t *n_unseen)
+{
+	int err = interior_find(p, NULL, usable, f);
+	size_t n = 0, n_seen = 0;
+	bool *warm;
+
+	*n_unseen = 0;
+	if (err < 0 || w->sums.paths || n_samples_in(p) < MIN_SAMPLES_SEEN)
+		return err;
+	err = space_size(p, usable, &n);
+	if (err < 0 || n <= MAX_FREE_UNSEEN)
+		return err;
+	warm = calloc(p->n_blocks + 1, sizeof(*warm));
+	err = warm ? interior_warm(p, warm) : sp_fail(SP_ENOMEM, "out of memory");
+	if (err == 0)
+		err = interior_find(p, warm, usable, f);
+	free(warm);
+	if (err == -SP_EDOMAIN)
+		return interior_find(p, NULL, usable, f);
+	if (err == 0)
+		err = space_size(p, usable, &n_seen);
+	*n_unseen = (uint32_t)(n - n_seen);
+	return err;
+}
+
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
@@ -94,7 +141,9 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	double *f = calloc(p->n_edges + 1, sizeof(*f));
 	struct equations eqs = { 0 };
 	struct space *space = NULL;
-	int err = usable && f ? interior_find(p, usable, f) : sp_fail(SP_ENOMEM, "out of memory");
+	uint32_t n_unseen = 0;
+	int err =
+	        usable && f ? find_interior(w, p, usable, f, &n_unseen) : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0)
 		err = solve_judge_size(p, usable, w->sums.paths);
@@ -104,8 +153,10 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = evidence_equations(ev, s, space, &eqs);
 	if (err == 0)
 		err = method_full(p, space, f, &eqs, opts, &w->scope_solutions[s]);
-	if (err == 0)
+	if (err == 0) {
+		w->scope_solutions[s].n_unseen = n_unseen;
 		err = keep_equations(w, s, &eqs);
+	}
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
 	equations_fini(&eqs);
@@ -372,6 +423,7 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	}
 	to->n_free += from->n_free;
 	to->n_rank += from->n_rank;
+	to->n_unseen += from->n_unseen;
 	to->evidence |= from->evidence;
 	to->r_hat = fmax(to->r_hat, from->r_hat);
 	to->n_eff = fmin(to->n_eff, from->n_eff);

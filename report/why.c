@@ -263,6 +263,11 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        r->evidence & PROFILE_BY_PATH      ? "branch records speak for them"
 		        : r->evidence & PROFILE_BY_LANDING ? "only landing speaks for them"
 		                                           : "nothing speaks for them");
+	if (r->n_unseen)
+		fprintf(f,
+		        "    %u more free flows are of code that no sample fell in: it is taken not to have "
+		        "run\n",
+		        r->n_unseen);
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
 		        r->skid_periods > 2 ? "samples are spread over the loop, so landing tells little"

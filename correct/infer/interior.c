@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A flow through everything, put together from ways through it.  For each
+ * A flow through everything, or all that is warm, put together from ways through it.  For each
  * edge of a loop a unit goes from the loop's header to the edge along one
  * tree, and from there back along another; all units are added up in two
  * passes over the trees.  A call is one step on such a way.  What its callee
@@ -98,6 +98,19 @@ static bool returned_alike(const struct finder *f, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Is the block of a call that can be made warm, or one that it is returned to? */
+static bool call_is_warm(const struct finder *f, size_t edge)
+{
+	uint32_t call = (uint32_t)f->p->edges[edge].call;
+	bool warm = !f->warm || f->warm[call];
+
+	if (f->warm && !f->can[edge])
+		return false;
+	for (uint32_t k = f->ret0[call]; !warm && k < f->ret0[call + 1]; k++)
+		warm = f->warm[f->p->edges[f->rets[k]].to];
+	return warm;
+}
+
 static int find_callees(struct finder *f)
 {
 	const struct problem *p = f->p;
@@ -120,8 +133,10 @@ static int find_callees(struct finder *f)
 			first[entry] = c;
 		}
 		f->of[e] = c;
-		if (err == 0)
+		if (err == 0) {
 			f->callees.v[c].n_calls++;
+			f->callees.v[c].called_warm |= call_is_warm(f, e);
+		}
 	}
 	free(first);
 	return err;
@@ -177,12 +192,25 @@ static int order_callees(struct finder *f)
 	return 0;
 }
 
+/* Does what was reached hold a warm block, or call one that does? */
+static bool reached_warm(const struct finder *f, const struct ways *w)
+{
+	for (size_t i = 0; i < w->reached.n; i++)
+		if (!f->warm || f->warm[w->reached.v[i]])
+			return true;
+	for (size_t k = 0; k < w->taken.n; k++)
+		if (f->p->edges[w->taken.v[k]].call >= 0 && f->callees.v[f->of[w->taken.v[k]]].warm)
+			return true;
+	return false;
+}
+
 static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 {
 	uint32_t ret0 = f->ret0[c->call], n_rets = f->ret0[c->call + 1] - ret0;
 	int err = 0;
 
 	ways_spread(f, w, c->entry, NONE);
+	c->warm = reached_warm(f, w);
 	for (uint32_t k = 0; k < n_rets; k++)
 		ways_exit(w, f->p->edges[f->rets[ret0 + k]].from);
 	ways_search(f, w);
@@ -287,7 +315,7 @@ static int find(struct finder *f, struct ways *w, bool *done)
 	return 0;
 }
 
-int interior_find(const struct problem *p, bool *usable, double *flow)
+int interior_find(const struct problem *p, const bool *warm, bool *usable, double *flow)
 {
 	struct finder f = { 0 };
 	struct ways w = { 0 };
@@ -299,6 +327,8 @@ int interior_find(const struct problem *p, bool *usable, double *flow)
 	memset(flow, 0, p->n_edges * sizeof(*flow));
 	if (!sums || !done || (err = finder_init(&f, p, flow)) < 0 || (err = ways_init(&w, p)) < 0)
 		goto out;
+	f.warm = warm;
+	f.can = usable;
 	err = find(&f, &w, done);
 	if (err < 0)
 		goto out;
@@ -315,5 +345,37 @@ out:
 	ways_fini(&w);
 	free(sums);
 	free(done);
+	return err;
+}
+
+/* So short a block may always end with another that is seen in its place. */
+enum { SHORT_BLOCK = 3 };
+
+static bool was_sampled(const struct problem *p, const struct problem_block *b)
+{
+	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++)
+		if (p->seen_insn[i] > 0 || p->seen_cyc[i] > 0)
+			return true;
+	return false;
+}
+
+int interior_warm(const struct problem *p, bool *warm)
+{
+	bool *after = calloc(p->n_blocks + 1, sizeof(*after)),
+	     *before = calloc(p->n_blocks + 1, sizeof(*before));
+	int err = after && before
+	                  ? 0
+	                  : sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+
+	for (size_t b = 0; b < p->n_blocks; b++)
+		warm[b] = was_sampled(p, &p->blocks[b]);
+	for (size_t e = 0; err == 0 && e < p->n_edges; e++) {
+		after[p->edges[e].to] |= warm[p->edges[e].from];
+		before[p->edges[e].from] |= warm[p->edges[e].to];
+	}
+	for (size_t b = 0; err == 0 && b < p->n_blocks; b++)
+		warm[b] |= after[b] && before[b] && p->blocks[b].n_insn <= SHORT_BLOCK;
+	free(after);
+	free(before);
 	return err;
 }

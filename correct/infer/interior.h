@@ -8,10 +8,14 @@
 /*
  * A circulation with every edge positive that can be, all others 0: flow[E],
  * the smallest near 1.  Calls are returned to where they were made, unless
- * the region is recursive.  usable[E] tells which edges.  Returns 0,
- * -SP_EDOMAIN when no edge can carry flow.  Cost: E, and code that several
- * functions end in once for each.
+ * the region is recursive.  usable[E] tells which edges.  With warm[B] only
+ * edges between warm blocks are, and what leads through them by few others;
+ * usable then says before which can be.  NULL: all blocks are warm.  Returns 0, -SP_EDOMAIN when no edge can carry flow.
+ * Cost: E, and code that several functions end in once for each.
  */
-int interior_find(const struct problem *p, bool *usable, double *flow);
+int interior_find(const struct problem *p, const bool *warm, bool *usable, double *flow);
+
+/* warm[B] out: blocks that samples fell in, and short ones that lead from such a block to such a block. */
+int interior_warm(const struct problem *p, bool *warm);
 
 #endif

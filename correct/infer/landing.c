@@ -20,7 +20,10 @@ struct walk {
 	const struct problem *p;
 	const double *f;
 	double *n, *dur_cyc; /* [B] executions, cycles an execution */
-	double *age;         /* [steps + 1][B] causes that enter a block at that age */
+	size_t *live, *rank; /* [live] blocks that run, in order; [B] their places there */
+	size_t n_live;
+	double *age;    /* [steps + 2][live] causes that enter a block at that age */
+	double *landed; /* [steps + 2] the distribution of S at each step */
 	double step_cyc;
 	size_t n_steps;
 };
@@ -48,15 +51,19 @@ static double landed(const struct walk *w, double age_cyc)
 {
 	double at = age_cyc / w->step_cyc, k = floor(at);
 
-	return cdf(&w->p->skid, k * w->step_cyc) * (1 - (at - k)) +
-	       cdf(&w->p->skid, (k + 1) * w->step_cyc) * (at - k);
+	if (!(k <= (double)w->n_steps))
+		return 1;
+	return w->landed[(size_t)k] * (1 - (at - k)) + w->landed[(size_t)k + 1] * (at - k);
 }
 
 static void walk_fini(struct walk *w)
 {
 	free(w->n);
 	free(w->dur_cyc);
+	free(w->live);
+	free(w->rank);
 	free(w->age);
+	free(w->landed);
 }
 
 static int walk_init(struct walk *w, const struct problem *p, const double *f)
@@ -66,8 +73,10 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 	*w = (struct walk){ .p = p,
 		            .f = f,
 		            .n = calloc(p->n_blocks + 1, sizeof(double)),
-		            .dur_cyc = calloc(p->n_blocks + 1, sizeof(double)) };
-	if (!w->n || !w->dur_cyc)
+		            .dur_cyc = calloc(p->n_blocks + 1, sizeof(double)),
+		            .live = calloc(p->n_blocks + 1, sizeof(*w->live)),
+		            .rank = calloc(p->n_blocks + 1, sizeof(*w->rank)) };
+	if (!w->n || !w->dur_cyc || !w->live || !w->rank)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t e = 0; e < p->n_edges; e++)
 		w->n[p->edges[e].to] += f[e];
@@ -76,13 +85,21 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 			w->dur_cyc[b] += p->seen_cyc[p->blocks[b].insn0 + i];
 		w->dur_cyc[b] = w->n[b] > 0 ? w->dur_cyc[b] / w->n[b] : 0;
 		total += w->n[b];
+		w->rank[b] = w->n_live;
+		if (w->n[b] > 0)
+			w->live[w->n_live++] = b;
 	}
 	mean = total > 0 ? p->total_cyc / total : 1;
 	w->step_cyc = fmax(mean / 4, longest / MAX_STEPS);
 	w->step_cyc = fmax(w->step_cyc, 1e-3);
 	w->n_steps = (size_t)(longest / w->step_cyc) + 2;
-	w->age = calloc((w->n_steps + 2) * p->n_blocks + 1, sizeof(double));
-	return w->age ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
+	w->age = calloc((w->n_steps + 2) * w->n_live + 1, sizeof(double));
+	w->landed = calloc(w->n_steps + 2, sizeof(double));
+	if (!w->age || !w->landed)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
+	for (size_t k = 0; k < w->n_steps + 2; k++)
+		w->landed[k] = cdf(&p->skid, (double)k * w->step_cyc);
+	return 0;
 }
 
 /* Put mass that is `age` old at entry of block b into the two steps around it. */
@@ -93,8 +110,8 @@ static void put(struct walk *w, size_t b, double age_cyc, double mass)
 
 	if (!(at < (double)w->n_steps))
 		return;
-	w->age[k * w->p->n_blocks + b] += mass * (1 - (at - (double)k));
-	w->age[(k + 1) * w->p->n_blocks + b] += mass * (at - (double)k);
+	w->age[k * w->n_live + w->rank[b]] += mass * (1 - (at - (double)k));
+	w->age[(k + 1) * w->n_live + w->rank[b]] += mass * (at - (double)k);
 }
 
 /* Mass leaving block b at an age goes to its successors as their flows are. */
@@ -142,19 +159,20 @@ int landing_predict(const struct problem *p, const double *f, double *predicted,
 		moved[b] = w.n[b] * p->blocks[b].n_insn - stay;
 	}
 	for (size_t k = 0; k < w.n_steps; k++) {
-		double *age = w.age + k * n_blocks, at = (double)k * w.step_cyc;
+		double *age = w.age + k * w.n_live, at = (double)k * w.step_cyc;
 
 		/* Blocks shorter than a step pass mass on within it: a few rounds, then the next step takes the rest. */
-		memset(taken, 0, n_blocks * sizeof(*taken));
+		memset(taken, 0, w.n_live * sizeof(*taken));
 		for (int round = 0; round < SETTLE_ROUNDS; round++)
-			for (size_t b = 0; b < n_blocks; b++) {
-				double mass = age[b] - taken[b];
+			for (size_t i = 0; i < w.n_live; i++) {
+				size_t b = w.live[i];
+				double mass = age[i] - taken[i];
 				double long_enough =
 				        fmax(w.dur_cyc[b], round + 1 == SETTLE_ROUNDS ? w.step_cyc : 0);
 
-				if (mass <= 0 || w.n[b] <= 0)
+				if (mass <= 0)
 					continue;
-				taken[b] += mass;
+				taken[i] += mass;
 				predicted[b] += mass * (landed(&w, at + long_enough) - landed(&w, at));
 				pass_on(&w, b, e0[b], at + long_enough, mass);
 			}

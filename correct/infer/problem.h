@@ -67,7 +67,8 @@ struct solution {
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
 	uint32_t n_free, n_rank;
-	struct flow_loops *loops;               /* simple loops with their counts; may be NULL */
+	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
+	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
 	bool averaged;                          /* all its blocks, without a flow (eq. 25) */
 	uint8_t evidence;                       /* enum profile_evidence bits */

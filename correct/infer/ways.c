@@ -10,6 +10,7 @@ void ways_fini(struct ways *w)
 	free(w->local);
 	vec_fini(&w->reached);
 	vec_fini(&w->taken);
+	vec_fini(&w->later);
 	free(w->n);
 	free(w->from_entry);
 	free(w->to_exit);
@@ -37,7 +38,7 @@ int ways_init(struct ways *w, const struct problem *p)
 		            .in = malloc(n_edges * sizeof(*w->in)) };
 	if (!w->local || !w->n || !w->from_entry || !w->to_exit || !w->back || !w->leads || !w->before ||
 	    !w->after || !w->in0 || !w->in || vec_reserve(&w->reached, n) < 0 ||
-	    vec_reserve(&w->taken, n_edges) < 0)
+	    vec_reserve(&w->taken, n_edges) < 0 || vec_reserve(&w->later, n_edges) < 0)
 		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
 	memset(w->local, 0xff, n * sizeof(*w->local));
 	return 0;
@@ -57,13 +58,36 @@ static void reach(struct ways *w, uint32_t block, uint32_t along)
 	w->reached.v[w->reached.n++] = block;
 }
 
+static bool is_warm(const struct finder *f, uint32_t block)
+{
+	return !f->warm || f->warm[block];
+}
+
+static void put_off(struct ways *w, uint32_t block, uint32_t k)
+{
+	w->later.v[w->later.n++] = (struct put_off){ block, k };
+}
+
+/* One of the blocks put off is reached; false when there is none left. */
+static bool reach_later(struct ways *w)
+{
+	size_t before = w->reached.n;
+
+	while (w->n_later < w->later.n && w->reached.n == before) {
+		reach(w, w->later.v[w->n_later].block, w->later.v[w->n_later].k);
+		w->n_later++;
+	}
+	return w->reached.n > before;
+}
+
 void ways_spread(const struct finder *f, struct ways *w, uint32_t entry, uint32_t comp)
 {
 	for (size_t i = 0; i < w->reached.n; i++)
 		w->local[w->reached.v[i]] = NONE;
 	w->reached.n = w->taken.n = w->n_back = 0;
+	w->later.n = w->n_later = 0;
 	reach(w, entry, NONE);
-	for (size_t i = 0; i < w->reached.n; i++) {
+	for (size_t i = 0; i < w->reached.n || reach_later(w); i++) {
 		uint32_t block = w->reached.v[i];
 
 		for (uint32_t e = f->out0[block]; e < f->out0[block + 1]; e++) {
@@ -71,7 +95,10 @@ void ways_spread(const struct finder *f, struct ways *w, uint32_t entry, uint32_
 
 			if (to == NONE || (comp != NONE && f->comp[to] != comp))
 				continue;
-			reach(w, to, (uint32_t)w->taken.n);
+			if (is_warm(f, to))
+				reach(w, to, (uint32_t)w->taken.n);
+			else
+				put_off(w, to, (uint32_t)w->taken.n);
 			w->n[w->taken.n] = 0;
 			w->taken.v[w->taken.n++] = e;
 		}
@@ -98,6 +125,26 @@ static uint32_t end_of(const struct finder *f, const struct ways *w, uint32_t k)
 	return w->local[interior_step(f, w->taken.v[k])];
 }
 
+static void lead(struct ways *w, uint32_t from, uint32_t k)
+{
+	if (w->leads[from])
+		return;
+	w->leads[from] = true;
+	w->to_exit[from] = k;
+	w->back[w->n_back++] = from;
+}
+
+static bool lead_later(struct ways *w)
+{
+	uint32_t before = w->n_back;
+
+	while (w->n_later < w->later.n && w->n_back == before) {
+		lead(w, w->later.v[w->n_later].block, w->later.v[w->n_later].k);
+		w->n_later++;
+	}
+	return w->n_back > before;
+}
+
 void ways_search(const struct finder *f, struct ways *w)
 {
 	memset(w->in0, 0, (w->reached.n + 2) * sizeof(*w->in0));
@@ -107,19 +154,38 @@ void ways_search(const struct finder *f, struct ways *w)
 		w->in0[i + 1] += w->in0[i];
 	for (uint32_t k = 0; k < w->taken.n; k++)
 		w->in[w->in0[end_of(f, w, k) + 1]++] = k;
-	for (uint32_t i = 0; i < w->n_back; i++) {
+	w->later.n = w->n_later = 0;
+	for (uint32_t i = 0; i < w->n_back || lead_later(w); i++) {
 		uint32_t at = w->back[i];
 
 		for (uint32_t k = w->in0[at]; k < w->in0[at + 1]; k++) {
 			uint32_t from = begin_of(f, w, w->in[k]);
 
-			if (w->leads[from])
-				continue;
-			w->leads[from] = true;
-			w->to_exit[from] = w->in[k];
-			w->back[w->n_back++] = from;
+			if (is_warm(f, w->reached.v[from]))
+				lead(w, from, w->in[k]);
+			else
+				put_off(w, from, w->in[k]);
 		}
 	}
+}
+
+/*
+ * Is a step on a way for its own sake?  Between warm blocks, or the first way to one; to a loop's header, which is
+ * the exit, the last.  A call is if its callee is warm, unless it is cold itself and others are not.
+ */
+static bool is_wanted(const struct finder *f, const struct ways *w, uint32_t k)
+{
+	uint32_t edge = w->taken.v[k], to = interior_step(f, edge);
+	const struct problem_edge *e = &f->p->edges[edge];
+
+	if (is_warm(f, to) && (is_warm(f, e->from) || w->from_entry[w->local[to]] == k))
+		return true;
+	if (is_warm(f, to) && w->local[to] == 0 && w->back[0] == 0 && w->n_back > 1 &&
+	    w->to_exit[w->back[1]] == k)
+		return true;
+	if (e->call < 0 || !f->callees.v[f->of[edge]].warm)
+		return false;
+	return is_warm(f, e->from) || is_warm(f, to) || !f->callees.v[f->of[edge]].called_warm;
 }
 
 void ways_add_up(const struct finder *f, struct ways *w)
@@ -128,7 +194,7 @@ void ways_add_up(const struct finder *f, struct ways *w)
 		uint32_t edge = w->taken.v[k];
 		double n = 1;
 
-		if (!w->leads[end_of(f, w, k)])
+		if (!w->leads[end_of(f, w, k)] || !is_wanted(f, w, k))
 			continue;
 		if (f->p->edges[edge].call >= 0)
 			n = fmax(1, f->callees.v[f->of[edge]].need / f->callees.v[f->of[edge]].n_calls);

@@ -62,7 +62,23 @@ static int by_from(const void *a, const void *b)
 static int find(struct made *m)
 {
 	qsort(m->edges, m->p.n_edges, sizeof(*m->edges), by_from);
-	return interior_find(&m->p, m->usable, m->flow);
+	return interior_find(&m->p, NULL, m->usable, m->flow);
+}
+
+/* The warm blocks are named; 1 << b for block b.  Returns which blocks are left, in the same way. */
+static uint32_t blocks_by_warm(struct made *m, uint32_t warm_blocks)
+{
+	bool warm[32];
+	uint32_t left = 0;
+
+	for (int b = 0; b < 32; b++)
+		warm[b] = warm_blocks >> b & 1;
+	assert_int_equal(find(m), 0);
+	assert_int_equal(interior_find(&m->p, warm, m->usable, m->flow), 0);
+	for (size_t e = 0; e < m->p.n_edges; e++)
+		if (m->usable[e])
+			left |= 1u << m->edges[e].from | 1u << m->edges[e].to;
+	return left;
 }
 
 /* Rows of the balance of blocks and calls, one entry at a time. */
@@ -308,9 +324,139 @@ static void flows_of_deep_calls_stay_finite(void **state)
 	free(m);
 }
 
+/*
+ * 0 -> 1 -> 0 is warm, and so is 4, to which 2 leads, or 3 and 5 do: the shorter way is kept.  6 leads nowhere but back.
+ * Between 0 and 1 there is a second edge, by no block: it may well be taken.
+ */
+static void cold_code_that_nothing_needs_is_left_out(void **state)
+{
+	struct made *m = make(&plain);
+
+	(void)state;
+	add(m, 0, 1, FLOW_FALL, -1);
+	add(m, 0, 1, FLOW_TAKEN, -1);
+	add(m, 1, 0, FLOW_TAKEN, -1);
+	add(m, 0, 2, FLOW_TAKEN, -1);
+	add(m, 2, 4, FLOW_FALL, -1);
+	add(m, 0, 3, FLOW_TAKEN, -1);
+	add(m, 3, 5, FLOW_FALL, -1);
+	add(m, 5, 4, FLOW_FALL, -1);
+	add(m, 4, 0, FLOW_TAKEN, -1);
+	add(m, 1, 6, FLOW_FALL, -1);
+	add(m, 6, 0, FLOW_TAKEN, -1);
+	assert_int_equal(blocks_by_warm(m, 1 << 0 | 1 << 1 | 1 << 4), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4);
+	check_balanced(m);
+	assert_true(m->usable[0] && m->usable[1]);
+	/* Only the header is: the nearest way back to it.  None is: nothing. */
+	assert_int_equal(blocks_by_warm(m, 1 << 0), 1 << 0 | 1 << 1);
+	check_balanced(m);
+	assert_int_equal(interior_find(&m->p, (bool[7]){ false }, m->usable, m->flow), -SP_EDOMAIN);
+	free(m);
+}
+
+/* A loop of 0 to 3 calls f = 4, 5, 6 (5 its other way) in 0 or 2, and g = 7 in 1, which a branch in 0 leads to. */
+static struct made *make_calls(void)
+{
+	struct made *m = make(&plain);
+
+	add(m, 0, 4, FLOW_CALL, 0);
+	add(m, 6, 1, FLOW_RET, 0);
+	add(m, 1, 3, FLOW_TAKEN, -1);
+	add(m, 1, 2, FLOW_FALL, -1);
+	add(m, 2, 7, FLOW_CALL, 2);
+	add(m, 7, 3, FLOW_RET, 2);
+	add(m, 3, 0, FLOW_TAKEN, -1);
+	add(m, 4, 5, FLOW_FALL, -1);
+	add(m, 4, 6, FLOW_TAKEN, -1);
+	add(m, 5, 6, FLOW_FALL, -1);
+	return m;
+}
+
+static void callees_are_left_out_with_their_calls(void **state)
+{
+	const uint32_t loop = 1 << 0 | 1 << 1 | 1 << 3, f = 1 << 4 | 1 << 6;
+	struct made *m = make_calls();
+
+	(void)state;
+	/* f was not seen, but what calls it was: it is passed by its shortest way.  g and its call were not. */
+	assert_int_equal(blocks_by_warm(m, loop), loop | f);
+	check_balanced(m);
+	assert_int_equal(blocks_by_warm(m, loop | 1 << 5), loop | f | 1 << 5);
+	check_balanced(m);
+	/* g was seen, so it was called, though where it is called from was not. */
+	assert_int_equal(blocks_by_warm(m, loop | 1 << 7), loop | f | 1 << 2 | 1 << 7);
+	check_balanced(m);
+	free(m);
+}
+
+/* Whatever is warm, what flows is a flow, and no edge between warm blocks is lost that can carry any. */
+static void random_regions_keep_what_is_warm(void **state)
+{
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	size_t n_kept = 0, n_left_out = 0;
+
+	(void)state;
+	assert_non_null(rng);
+	for (int round = 0; round < 400; round++) {
+		struct made *m = make(round % 4 ? &plain : &recursive);
+		bool usable[MAX_EDGES], warm[MAX_BLOCKS];
+
+		make_random(m, rng);
+		if (find(m) == 0) {
+			memcpy(usable, m->usable, sizeof(usable));
+			for (int b = 0; b < MAX_BLOCKS; b++)
+				warm[b] = gsl_rng_uniform(rng) < 0.5;
+			if (interior_find(&m->p, warm, m->usable, m->flow) < 0)
+				memset(m->usable, 0, sizeof(m->usable));
+			check_balanced(m);
+			for (size_t e = 0; e < m->p.n_edges; e++) {
+				assert_true(usable[e] || !m->usable[e]);
+				if (usable[e] && m->edges[e].call < 0 && warm[m->edges[e].from] &&
+				    warm[m->edges[e].to])
+					assert_true(m->usable[e]);
+				n_kept += m->usable[e];
+				n_left_out += usable[e] && !m->usable[e];
+			}
+		}
+		free(m);
+	}
+	assert_true(n_kept > 1000);
+	assert_true(n_left_out > 1000);
+	gsl_rng_free(rng);
+}
+
+/* 0 and 4 have a sample of instructions, of cycles; 1 and 3 lead from one to the other, 3 is short; 2 only leads back. */
+static void what_was_sampled_is_warm(void **state)
+{
+	struct made *m = make(&plain);
+	double insn[64] = { 0 }, cyc[64] = { 0 };
+	bool warm[5];
+
+	(void)state;
+	add(m, 0, 1, FLOW_FALL, -1);
+	add(m, 1, 4, FLOW_FALL, -1);
+	add(m, 0, 3, FLOW_TAKEN, -1);
+	add(m, 3, 4, FLOW_FALL, -1);
+	add(m, 1, 2, FLOW_TAKEN, -1);
+	add(m, 2, 0, FLOW_FALL, -1);
+	add(m, 4, 0, FLOW_TAKEN, -1);
+	for (uint32_t b = 0; b < 5; b++)
+		m->blocks[b] = (struct problem_block){ .insn0 = 10 * b, .n_insn = b == 3 || b == 2 ? 3 : 10 };
+	m->p.seen_insn = insn;
+	m->p.seen_cyc = cyc;
+	insn[7] = cyc[41] = 1000;
+	assert_int_equal(interior_warm(&m->p, warm), 0);
+	assert_true(warm[0] && !warm[1] && !warm[2] && warm[3] && warm[4]);
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cold_code_that_nothing_needs_is_left_out),
+		cmocka_unit_test(callees_are_left_out_with_their_calls),
+		cmocka_unit_test(random_regions_keep_what_is_warm),
+		cmocka_unit_test(what_was_sampled_is_warm),
 		cmocka_unit_test(edges_that_cannot_carry_flow_are_found),
 		cmocka_unit_test(without_a_loop_there_is_none),
 		cmocka_unit_test(calls_are_returned_to_where_they_were_made),
