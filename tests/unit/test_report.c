@@ -551,6 +551,7 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
 	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
 	assert_non_null(strstr(text, "2 free flows, 1 of them settled by equations"));
+	assert_null(strstr(text, "no sample fell in"));
 	assert_non_null(
 	        strstr(text,
 	               "branches                 counted 100,000, fitted 100,100, off by +0.10% (2.0 sd)"));
@@ -581,10 +582,17 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	/* What is there already is not advised. */
 	p->meta.branch_records = true;
 	p->regions[0].n_rank = 2;
+	p->regions[0].n_unseen = 70;
+	text = text_of(p, &o, 0);
+	assert_non_null(
+	        strstr(text,
+	               "70 more free flows are of code that no sample fell in: it is taken not to have run"));
+	free(text);
 	doc = json_of(p, o);
 	region =
 	        json_array_get(json_object_get(json_array_get(json_object_get(doc, "why"), 0), "regions"), 0);
 	assert_int_equal(json_array_size(json_object_get(region, "advice")), 0);
+	assert_float_equal(number(region, "unseen_flows"), 70, 1e-9);
 	assert_int_equal(json_array_size(json_object_get(region, "loops")), 1);
 	assert_float_equal(number(json_array_get(json_object_get(region, "equations"), 0), "fitted"), 100100,
 	                   1e-9);
