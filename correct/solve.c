@@ -130,7 +130,8 @@ static int find_interior(const struct work *w, const struct problem *p, bool *us
 		return interior_find(p, NULL, usable, f);
 	if (err == 0)
 		err = space_size(p, usable, &n_seen);
-	*n_unseen = (uint32_t)(n - n_seen);
+	if (err == 0 && n > n_seen)
+		*n_unseen = (uint32_t)(n - n_seen);
 	return err;
 }
 

@@ -290,7 +290,8 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 			fit_slope(&f);
 			fit_places(&f);
 		}
-		*out = (struct ratio){ .ratio = estimate(&f), .counted_insn = f.insn };
+		/* Of an event that hardly ever happens the model may expect less than none. */
+		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
 		err = standard_error(&f, fmax(total_insn, f.insn), &out->se);
 	}
 	free(f.places);

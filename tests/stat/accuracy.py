@@ -111,6 +111,11 @@ def quantile_of(bins, p):
     return bins[-1][1]
 
 
+def density_at(bins, x):
+    """How likely S as it is drawn is to be x, a cycle."""
+    return next(w / (high - low) for low, high, w in bins if low <= x < high) / sum(w for _, _, w in bins)
+
+
 class Skid:
     """Median and 90th percentile of S as measured in each recording (eq. 9), against the core file they were drawn from."""
 
@@ -118,18 +123,26 @@ class Skid:
         with open(core) as f:
             bins = [tuple(map(float, l.split()[1:4])) for l in f if l.split()[:1] == ["skid"]]
         self.drawn = {"median_cyc": quantile_of(bins, 0.5), "p90_cyc": quantile_of(bins, 0.9)}
+        # Of one draw; the quantile of n draws scatters by that over the root of n.
+        self.scatter = {k: (p * (1 - p)) ** 0.5 / density_at(bins, self.drawn[k]) for k, p in
+                        (("median_cyc", 0.5), ("p90_cyc", 0.9))}
         self.errors = {k: [] for k in self.drawn}
+        self.in_scatter = {k: [] for k in self.drawn}
 
     def add(self, result):
         for k, v in self.drawn.items():
             measured = result["meta"]["skid"].get(k)
             self.errors[k].append(abs(measured / v - 1) if measured else 1.0)
+            if measured:
+                self.in_scatter[k].append((measured - v) / self.scatter[k] * result["meta"]["skid"]["measured_from"] ** 0.5)
 
     def print(self):
         print("S as measured against S as drawn, over %d recordings" % len(self.errors["p90_cyc"]))
         for k, name in (("median_cyc", "median"), ("p90_cyc", "90th percentile")):
             e = self.errors[k]
-            print("  %-16s mean error %.2f%%, worst %.2f%%" % (name, 100 * statistics.mean(e), 100 * max(e)))
+            z = self.in_scatter[k]
+            print("  %-16s mean error %.2f%%, worst %.2f%%; %.2f times what so few draws scatter by" %
+                  (name, 100 * statistics.mean(e), 100 * max(e), (sum(x * x for x in z) / max(len(z), 1)) ** 0.5))
 
 
 def rows_of(result, method):
