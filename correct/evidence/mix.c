@@ -185,22 +185,6 @@ static void compare(const struct mix *m, const struct begin *b, struct reading *
 	}
 }
 
-/* The block that an instruction of the problem lies in. */
-static uint32_t block_at(const struct problem *p, uint32_t insn)
-{
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (hi - lo > 1) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->blocks[mid].insn0 <= insn)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (uint32_t)lo;
-}
-
 /* Intervals of one turn, in one stay, are alike more than others: they make one run. */
 static int add_inside(const struct mix *m, struct begin *b, const struct sample_seen *s,
                       const struct reading *seen, bool goes_on)
@@ -212,12 +196,13 @@ static int add_inside(const struct mix *m, struct begin *b, const struct sample_
 	if (!goes_on || !m->several)
 		b->run = UINT32_MAX;
 	return ratios_add(r->ratios,
-	                  &(struct ratio_interval){ .place = block_at(m->in.problems[s->scope], s->insn),
-	                                            .insn = seen->insn,
-	                                            .cyc = seen->cyc,
-	                                            .events = seen->kind,
-	                                            .counts = seen->delta,
-	                                            .n = seen->n },
+	                  &(struct ratio_interval){
+	                          .place = problem_block_of_insn(m->in.problems[s->scope], s->insn),
+	                          .insn = seen->insn,
+	                          .cyc = seen->cyc,
+	                          .events = seen->kind,
+	                          .counts = seen->delta,
+	                          .n = seen->n },
 	                  &b->run);
 }
 

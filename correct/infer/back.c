@@ -69,21 +69,6 @@ static int by_place(const void *a, const void *b)
 	return x->way < y->way ? -1 : x->way > y->way;
 }
 
-static uint32_t block_of(const struct problem *p, uint32_t insn)
-{
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (lo + 1 < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->blocks[mid].insn0 <= insn)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (uint32_t)lo;
-}
-
 static void fill_cells(struct back *w)
 {
 	const struct problem *p = w->p;
@@ -91,7 +76,7 @@ static void fill_cells(struct back *w)
 
 	for (size_t i = 0; i < p->n_walks; i++) {
 		const struct problem_walk *walk = &p->walks[i];
-		uint32_t b = block_of(p, walk->insn), way = way_of(walk);
+		uint32_t b = problem_block_of_insn(p, walk->insn), way = way_of(walk);
 
 		if (way > MAX_WAY)
 			continue;

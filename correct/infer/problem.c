@@ -211,6 +211,21 @@ long problem_block_at(const struct problem *p, uint32_t graph_block)
 	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
 }
 
+uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)
+{
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (lo + 1 < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->blocks[mid].insn0 <= insn)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo;
+}
+
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 {
 	*s = (struct solution){ .n_draws = n_draws, .r_hat = NAN, .n_eff = NAN };

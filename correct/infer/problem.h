@@ -85,6 +85,8 @@ void problem_free(struct problem *p);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);
+/* The block that an instruction of the problem lies in.  O(log B). */
+uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
