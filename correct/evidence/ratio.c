@@ -11,6 +11,7 @@
  * only is believed as far as places differ by more than chance.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
  * lay.  What an interval counts goes along with these, and so most of the
  * chance in which intervals were counted can be taken out (eq. 34).
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -62,7 +62,8 @@ int main(void)
 }
 C
 
-"$SKIDPROF" record --pmu sim -q -b -o vm.data --truth vm.truth ./vm >/dev/null 2>err
+# With no environment, whose size moves the stack, every run is the same: how well op_store is known hangs on that.
+env -i "$SKIDPROF" record --pmu sim -q -b -o vm.data --truth vm.truth ./vm >/dev/null 2>err
 check 'it is recorded' test -s vm.data
 "$SKIDPROF" compare -i vm.data --truth vm.truth --format json >vm.json 2>err
 check 'every function is known' test $? -eq 0
@@ -72,8 +73,6 @@ d = json.load(open("vm.json"))
 for f in d["functions"]:
     if f["name"] == "run" or f["name"].startswith("op_"):
         near = abs(f["fixed_err"]) < (0.05 if f["truth"] < 0.1 * d["total_truth"] else 0.02)
-        # What is known less well may be off by twice its 90% interval: that is 3.3 standard deviations.
-        near |= f["name"] == "op_store" and abs(f["fixed"] - f["truth"]) < f["hi"] - f["lo"] < 0.2 * f["truth"]
         print(f["name"], f["status"], near, f["inside"])
 print("worst", "%.4f" % d["worst_err_fixed"], "raw", "%.4f" % d["worst_err_raw"])
 P
@@ -83,7 +82,7 @@ for op in sum mix; do
 	check "op_$op is" grep -q "^op_$op fixed True " rows
 done
 # Its interval is near the 5% that divide `fixed` from `weak`: which it is depends on the addresses of the run.
-check 'op_store is, with what its interval says' grep -qE '^op_store (fixed|weak) True ' rows
+check 'op_store is, with what its interval says' grep -qE '^op_store (fixed|weak) True True$' rows
 "$SKIDPROF" report -i vm.data --why op_sum >why 2>err
 check 'why tells the phases apart' grep -q 'part 2 of ' why
 check 'and a total for each' test "$(grep -c ' instructions  *counted' why)" -ge 2

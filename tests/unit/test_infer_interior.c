@@ -354,7 +354,7 @@ static void cold_code_that_nothing_needs_is_left_out(void **state)
 	free(m);
 }
 
-/* A loop of 0 to 3 calls f = 4, 5, 6 (5 its other way) in 0 or 2, and g = 7 in 1, which a branch in 0 leads to. */
+/* A loop of 0 to 3 calls f = 4, 5, 6 (5 on the longer of its ways) in 0, and g = 7 in 2, which a branch in 1 leads to. */
 static struct made *make_calls(void)
 {
 	struct made *m = make(&plain);
