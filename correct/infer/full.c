@@ -567,6 +567,12 @@ static int settle_exact(struct full *fu)
 
 	if (err < 0)
 		return err;
+	/* What else is known may hold it off totals that could be met; then those are right. */
+	if (mean_square(fu, 0, fu->n_exact) > 2)
+		err = posterior_nearest(fu->post, fu->t, fu->hessian);
+	if (err < 0)
+		return err;
+	fu->short_of_mode |= err > 0;
 	square = mean_square(fu, 0, fu->n_exact);
 	if (square <= 2)
 		return 0;
@@ -637,7 +643,7 @@ static int admit(struct full *fu, size_t first, bool judge)
 			break;
 		square = judge ? newcomers_misfit(fu, first, base) : 0;
 		exact = mean_square(fu, 0, fu->n_exact);
-		if (!judge && exact > 2 && exact < small_miss && exact > not_helped * before) {
+		if (!judge && exact > 2 && exact > not_helped * before) {
 			raise_noise(fu, first, n, 1 / raised);
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;

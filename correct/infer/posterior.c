@@ -19,8 +19,11 @@
 static const double least_time_variance = 0.07, time_variance = 8.4;
 const double posterior_time_dof = 4;
 
-/* What is left of the barrier at the mode. */
-static const double last_barrier = 0.5;
+/*
+ * What is left of the barrier at the mode.  It holds flows off zero where the scale's density pulls them there.
+ * Where nothing does, it would by itself lift hundreds of idle flows, and the totals off what was counted.
+ */
+static const double pulled_barrier = 0.5, free_barrier = 0.1, no_barrier = 0.01;
 
 /* A mode is found when a step makes it no more than so much likelier, in units of the log. */
 static const double at_mode = 1e-3, near_mode = 1;
@@ -215,6 +218,7 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		goto out;
 	time_terms(post, p);
 	post->scale_weight = scale_weight(post, eqs);
+	post->barrier = post->scale_weight > 0 ? pulled_barrier : free_barrier;
 	*out = post;
 	post = NULL;
 out:
@@ -290,7 +294,7 @@ static void derivatives(const struct posterior *post, const double *t, double ba
 		for (size_t k = 0; k < d; k++)
 			g[k] += miss * row[k];
 	}
-	for (size_t c = 0; c < post->n_classes; c++) {
+	for (size_t c = 0; c < post->n_classes && !post->timeless; c++) {
 		double n = sparse_dot(&post->n, c, t), slope, curve;
 
 		if (n <= 0)
@@ -328,7 +332,7 @@ static double objective(const struct posterior *post, const double *t, double ba
 			miss += post->r[i * d + k] * t[k];
 		sum += miss * miss / 2;
 	}
-	for (size_t c = 0; c < post->n_classes; c++) {
+	for (size_t c = 0; c < post->n_classes && !post->timeless; c++) {
 		double n = sparse_dot(&post->n, c, t);
 
 		if (n > 0)
@@ -384,14 +388,15 @@ int posterior_slopes(const struct posterior *post, const double *t, double *grad
 	if (!rr)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	posterior_normal(post, rr);
-	derivatives(post, t, last_barrier, rr, gradient, hessian);
+	derivatives(post, t, post->barrier, rr, gradient, hessian);
 	free(rr);
 	return 0;
 }
 
-int posterior_mode(struct posterior *post, double *t, double *hessian)
+/* Newton steps from t under a barrier that falls to `last`. */
+static int descend(const struct posterior *post, double last, double *t, double *hessian)
 {
-	const double barriers[] = { 30, 3, last_barrier };
+	const double barriers[] = { 30, 3, 0.5, 0.1, 0.01 };
 	/*
 	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
 	 * where the barrier is highest, and a few more to the mode.
@@ -406,14 +411,29 @@ int posterior_mode(struct posterior *post, double *t, double *hessian)
 	g = work + d * d;
 	trial = g + d;
 	posterior_normal(post, rr);
-	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]); i++) {
+	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]) && barriers[i] >= last; i++) {
 		double fell = INFINITY;
 
 		for (int step = 0; step < max_steps && fell >= at_mode; step++)
 			fell = newton_step(post, barriers[i], rr, t, g, hessian, trial);
 		err = fell > near_mode;
 	}
-	derivatives(post, t, last_barrier, rr, g, hessian);
+	derivatives(post, t, last, rr, g, hessian);
 	free(work);
+	return err;
+}
+
+int posterior_mode(const struct posterior *post, double *t, double *hessian)
+{
+	return descend(post, post->barrier, t, hessian);
+}
+
+int posterior_nearest(struct posterior *post, double *t, double *hessian)
+{
+	int err;
+
+	post->timeless = true;
+	err = descend(post, no_barrier, t, hessian);
+	post->timeless = false;
 	return err;
 }
