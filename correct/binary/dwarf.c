@@ -16,7 +16,10 @@ bool debug_is_code(const struct module *m, uint64_t vaddr)
 	return false;
 }
 
-/* Take "." and "x/.." out of a path, by its text alone.  The leading ".." of a relative path stay. */
+/*
+ * Take "." and "x/.." out of a path, by its text alone.  ".." that lead a relative path go too: where the folder a
+ * unit was built in was taken out (-ffile-prefix-map), others name the same file without them.
+ */
 static size_t fold_path(const char *path, char *out)
 {
 	size_t n = 0, floor = 0;
@@ -27,20 +30,16 @@ static size_t fold_path(const char *path, char *out)
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
-		if (len == 2 && !strncmp(path, "..", 2) && n > floor) {
+		if (len == 2 && !strncmp(path, "..", 2)) {
 			while (n > floor && out[n - 1] != '/')
 				n--;
 			if (n > floor)
 				n--;
 		} else if (len && !(len == 1 && *path == '.')) {
-			bool up = len == 2 && !strncmp(path, "..", 2);
-
 			if (n && out[n - 1] != '/')
 				out[n++] = '/';
 			memcpy(out + n, path, len);
 			n += len;
-			if (up)
-				floor = n;
 		}
 		path += len + (path[len] == '/');
 	}

@@ -120,6 +120,38 @@ static void check_one_id_a_function(struct module *m)
 	assert_int_equal(inlined, alone);
 }
 
+/* Where folders are mapped out of the file, one unit calls a header "inc.h" and one in a folder below "../inc.h". */
+static void a_header_by_two_relative_paths_is_one_file(void **state)
+{
+	static const char *const callers[] = { "one", "two" };
+	uint32_t id[2] = { UINT32_MAX, UINT32_MAX };
+	struct module_scope s[MODULE_MAX_SCOPES];
+	struct module *m;
+
+	(void)state;
+	shell("mkdir -p below && echo 'static inline __attribute__((always_inline)) int shared(int a)\n"
+	      "{ return a * 3 ^ a; }' > inc.h");
+	shell("echo '#include \"inc.h\"\nint one(int a)\n{ return shared(a) + 1; }' > one.c");
+	shell("echo '#include \"../inc.h\"\nint two(int a)\n{ return shared(a) + 2; }' > below/two.c");
+	shell("gcc -g -O2 -fPIC -ffile-prefix-map=$PWD=. -c one.c && cd below && "
+	      "gcc -g -O2 -fPIC -ffile-prefix-map=$PWD=. -c two.c && cd .. && "
+	      "gcc -shared one.o below/two.o -o headers.so");
+	m = open_in_dir("headers.so", NULL);
+	for (size_t i = 0; i < 2; i++) {
+		const struct module_func *f = func_named(m, callers[i]);
+
+		for (uint64_t at = f->vaddr; at < f->vaddr + f->size_bytes; at++)
+			if (module_scopes(m, at, s) == 2) {
+				assert_string_equal(s[0].name, "shared");
+				assert_string_equal(s[0].file, "inc.h");
+				id[i] = s[0].id;
+			}
+		assert_int_not_equal(id[i], UINT32_MAX);
+	}
+	assert_int_equal(id[0], id[1]);
+	module_free(m);
+}
+
 static void build(const char *flags, const char *name)
 {
 	shell("${CC_FOR_TESTS:-gcc} -O2 %s prog.c -o %s", flags, name);
@@ -463,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inlined_scopes_and_lines_are_found_in_dwarf_4_and_5),
+		cmocka_unit_test(a_header_by_two_relative_paths_is_one_file),
 		cmocka_unit_test(aliases_are_one_function_by_either_name),
 		cmocka_unit_test(of_two_versions_the_default_one_is_found),
 		cmocka_unit_test(functions_are_in_order_and_found_by_each_of_their_addresses),
