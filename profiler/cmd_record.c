@@ -46,7 +46,7 @@ static const struct argp_option argp_options[] = {
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
 	  "Step a thread through some branches RATE times a second (50 by default with the clock, and "
-	  "beside real counters without branch records); 0: never",
+	  "beside real counters whose branch records are missing or tell no cycles); 0: never",
 	  0 },
 	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
 	  "Share of the program's time that bursts may take (default 2)", 0 },

@@ -3,10 +3,12 @@
 #include "profiler/pmu/pmu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/perfdata/writer.h"
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/period.h"
@@ -65,18 +67,33 @@ static bool has_branch_records(const struct event_group *g)
 	return false;
 }
 
-/* Bursts take the place of branch records, where nothing else was asked for; 0: where that can't be. */
+/* AMD's branch records have no cycles; Intel's since Skylake and Arm's do.  No interface of the kernel tells. */
+static bool records_tell_cycles(void)
+{
+	char *cpuid = pd_machine_cpuid();
+	bool tell = !cpuid ||
+	            (strncmp(cpuid, "AuthenticAMD", 12) != 0 && strncmp(cpuid, "HygonGenuine", 12) != 0);
+
+	free(cpuid);
+	return tell;
+}
+
+/*
+ * Bursts take the place of branch records, or of the cycles those do not tell, where nothing else was asked for; 0: where
+ * that can't be.
+ */
 static double default_bursts(const struct record_opts *opts, const struct event_group *g)
 {
-	bool counts = false;
+	bool counts = false, records = has_branch_records(g);
 
 	for (size_t i = 0; i < g->n; i++)
 		counts |= event_is_of_processor(&g->v[i].attr);
 	/* All that runs on a machine is not ours to stop. */
-	if (!counts || opts->branches == 0 || opts->whole_system || has_branch_records(g) ||
-	    g->n == EVENT_GROUP_MAX)
+	if (!counts || opts->branches == 0 || opts->whole_system || g->n == EVENT_GROUP_MAX ||
+	    (records && records_tell_cycles()))
 		return 0;
-	sp_note("no branch records here: bursts take their place (--bursts=0: none)");
+	sp_note(records ? "branch records here tell no cycles: bursts beside them (--bursts=0: none)"
+	                : "no branch records here: bursts take their place (--bursts=0: none)");
 	return BURSTS_HZ;
 }
 
