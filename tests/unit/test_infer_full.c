@@ -15,6 +15,7 @@
 #include "correct/infer/full.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
+#include "tests/unit/fixture_problem.h"
 
 /*
  * The hmmer loop: A (10 instructions) falls into B (5) or jumps to C (4);
@@ -251,6 +252,90 @@ static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **stat
 	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(1 + 4. / 13 * 7), 13);
 }
 
+/*
+ * A loop (0, 1) of 10 instructions with 100 blocks (2 ...) of one that it hardly ever goes round by instead.  Two totals:
+ * of instructions, 1e7 +- 100, and of turns through the 100, 50 +- 10.
+ */
+enum { IDLE = 100 };
+
+static void make_idle(struct fixture *f, struct equations *eqs)
+{
+	struct flow_edge edges[2 + 2 * IDLE];
+	uint32_t n_insn[2 + IDLE] = { 5, 5 };
+	struct equation *eq;
+
+	edges[0] = (struct flow_edge){ 0, 1, FLOW_FALL };
+	for (uint32_t i = 0; i < IDLE; i++) {
+		n_insn[2 + i] = 1;
+		edges[1 + i] = (struct flow_edge){ 0, 2 + i, FLOW_TAKEN };
+		edges[2 + IDLE + i] = (struct flow_edge){ 2 + i, 0, FLOW_TAKEN };
+	}
+	edges[1 + IDLE] = (struct flow_edge){ 1, 0, FLOW_TAKEN };
+	fixture_make(f, n_insn, 2 + IDLE, edges, 2 + 2 * IDLE);
+	f->p->total_insn = f->p->total_cyc = 1e7;
+	count_insns(f->p, add(eqs, f->p, 1e7, 100), 0);
+	eq = add(eqs, f->p, 50, 10);
+	for (uint32_t i = 0; i < IDLE; i++)
+		eq->w[1 + i] = 1;
+}
+
+/* By how many of its standard deviations equation i is missed. */
+static double missed(const struct posterior *post, size_t i, const double *t)
+{
+	double miss = -post->r_value[i];
+
+	for (size_t k = 0; k < post->n_free; k++)
+		miss += post->r[i * post->n_free + k] * t[k];
+	return miss;
+}
+
+/*
+ * The barrier at the mode was half a nat for each of 202 edges, which two totals paid for: through the 100 at
+ * (x - 50) / 10^2 = 100 / x, so 128 turns, eight standard deviations more than were counted.
+ */
+static void many_idle_flows_do_not_hold_totals_off(void **state)
+{
+	struct fixture f;
+	struct equations eqs = { 0 };
+	struct posterior *post = NULL;
+	struct space *s = NULL;
+	double *t, *hessian;
+	size_t d;
+
+	(void)state;
+	make_idle(&f, &eqs);
+	assert_int_equal(space_new(f.p, NULL, &s), 0);
+	d = s->n_free;
+	assert_int_equal(d, IDLE + 1);
+	t = fixture_array(d, sizeof(*t));
+	hessian = fixture_array(d * d, sizeof(*hessian));
+	/* What no more than the totals tell: a flow that meets them is found. */
+	for (size_t k = 0; k < d; k++)
+		t[k] = 1000;
+	assert_int_equal(posterior_new(f.p, s, &eqs, &post), 0);
+	assert_int_equal(posterior_nearest(post, t, hessian), 0);
+	assert_true(fabs(missed(post, 0, t)) < 0.5 && fabs(missed(post, 1, t)) < 0.5);
+	posterior_free(post);
+	/* Stacks that know each flow, so that nothing pulls it to zero: half a turn for each of the idle ones. */
+	for (size_t k = 0; k < d; k++) {
+		uint32_t e = s->free_edge[k];
+		bool idle = f.p->edges[e].from >= 2 || f.p->edges[e].to >= 2;
+		struct equation *eq = add(&eqs, f.p, idle ? 0.5 : 1e6, idle ? 1 : 100);
+
+		eq->w[e] = 1;
+		eq->kind = PROFILE_BY_PATH;
+	}
+	assert_int_equal(posterior_new(f.p, s, &eqs, &post), 0);
+	assert_int_equal(posterior_mode(post, t, hessian), 0);
+	assert_true(fabs(missed(post, 0, t)) < 2 && fabs(missed(post, 1, t)) < 2);
+	posterior_free(post);
+	free(t);
+	free(hessian);
+	equations_fini(&eqs);
+	space_free(s);
+	fixture_fini(&f);
+}
+
 /* With the total alone one flow stays free: draws must spread over much of its range. */
 static void what_nothing_settles_has_a_wide_interval(void **state)
 {
@@ -471,6 +556,7 @@ int main(void)
 		cmocka_unit_test(exact_totals_settle_two_flows),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
+		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
 		cmocka_unit_test(landing_beside_the_total_alone_keeps_its_noise),
 		cmocka_unit_test(totals_that_say_nothing_settle_nothing),
