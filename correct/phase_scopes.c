@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A scope a phase: of its code, what its branch records say ran. */
+/* A scope a phase: of its code, what its branch records say ran, or all where there are none. */
 #include "correct/phase_scopes.h"
 
 #include <math.h>
@@ -17,6 +17,9 @@ static const double min_kept = 0.99;
 enum {
 	MIN_PHASE_SAMPLES = 1000,
 	MIN_PHASE_BRANCHES = 10000, /* on record, to tell what ran in it */
+	/* Stacks know more of a few long phases; where none do, the totals of many are what there is. */
+	MOST_PHASES = 8,
+	MOST_PHASES_UNSEEN = MAX_PHASES,
 };
 
 /* One phase of a scope. */
@@ -24,13 +27,14 @@ struct phase {
 	size_t scope;
 	struct branch_sums branches;
 	double n_samples;
-	struct flow_regions *parts; /* the loops that ran in it; NULL: not known */
+	struct flow_regions *parts; /* the loops that ran in it; NULL: not known, or what the scope has */
 };
 
 struct splitter {
 	struct work *w;
 	const struct scope_sample *samples;
 	size_t n, i;
+	bool unseen; /* no branch record tells what ran in a phase: its samples do */
 	size_t scope_cap;
 	int32_t *of_sample; /* [n] number of the phase, -1 = its scope has none */
 	struct {
@@ -42,6 +46,8 @@ struct splitter {
 static int split_scope(struct splitter *sp, size_t scope)
 {
 	const struct scopes *s = &sp->w->scopes;
+	const struct phases_opts opts = { .most = sp->unseen ? MOST_PHASES_UNSEEN : MOST_PHASES,
+		                          .min_samples = MIN_PHASE_SAMPLES };
 	size_t n = 0, first = sp->phases.n;
 	uint32_t *label;
 	uint8_t *phase;
@@ -56,7 +62,7 @@ static int split_scope(struct splitter *sp, size_t scope)
 		if (s->of_sample[i] == (int32_t)scope)
 			label[n++] = (uint32_t)sp->samples[i].block;
 	if (n_phases > 0)
-		n_phases = phases_find(label, n, sp->w->graph->n_blocks, MIN_PHASE_SAMPLES, phase);
+		n_phases = phases_find(label, n, sp->w->graph->n_blocks, &opts, phase);
 	for (long k = 0; k < n_phases && n_phases > 1; k++)
 		if (vec_push(&sp->phases, (struct phase){ .scope = scope }) < 0)
 			n_phases = -SP_ENOMEM;
@@ -117,21 +123,24 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 	return err;
 }
 
-/* The samples of a phase that are in one of its parts go to that part's scope; returns how many. */
-static uint32_t claim(struct splitter *sp, size_t phase, size_t part, int32_t scope)
+/* The samples of a phase that are in one of its parts (NULL: all) go to that part's scope; returns how many. */
+static uint32_t claim(struct splitter *sp, size_t phase, const int32_t *part_of, size_t part, int32_t scope)
 {
-	const int32_t *part_of = sp->phases.v[phase].parts->of_block;
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < sp->n; i++)
-		if (sp->of_sample[i] == (int32_t)phase && part_of[sp->samples[i].block] == (int32_t)part) {
+		if (sp->of_sample[i] == (int32_t)phase &&
+		    (!part_of || part_of[sp->samples[i].block] == (int32_t)part)) {
 			sp->w->scopes.of_sample[i] = scope;
 			n++;
 		}
 	return n;
 }
 
-/* The parts of all phases [begin, end) of a scope become scopes, the first in its place.  Samples in none stay raw. */
+/*
+ * The parts of all phases [begin, end) of a scope become scopes, the first in its place.  Samples in none stay raw.
+ * Where no records tell the parts each phase is one, of all the scope's code.
+ */
 static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 {
 	struct scopes *s = &sp->w->scopes;
@@ -147,12 +156,12 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 	for (size_t p = begin; p < end; p++) {
 		struct flow_regions *parts = sp->phases.v[p].parts;
 
-		for (size_t k = 0; parts && k < parts->n; k++) {
+		for (size_t k = 0; k < (parts ? parts->n : (size_t)sp->unseen); k++) {
 			struct scope part = { .parent = old.parent, .owned = true };
 			int32_t number = (int32_t)(replaced ? s->n : scope);
 			int err;
 
-			part.region = flow_region_copy(&parts->v[k]);
+			part.region = flow_region_copy(parts ? &parts->v[k] : old.region);
 			err = !part.region ? -SP_ENOMEM
 			      : !replaced  ? 0
 			                   : vec_reserve_raw((void **)&s->v, &sp->scope_cap, s->n + 1,
@@ -161,7 +170,7 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 				flow_region_free(part.region);
 				return err;
 			}
-			part.n_samples = claim(sp, p, k, number);
+			part.n_samples = claim(sp, p, parts ? parts->of_block : NULL, k, number);
 			part.n_border = (uint32_t)(border_share * part.n_samples);
 			s->n += replaced;
 			s->v[number] = part;
@@ -178,6 +187,8 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 {
 	double kept = 0, n = 0;
 
+	if (sp->unseen)
+		return replace_scope(sp, begin, end);
 	for (size_t p = begin; p < end; p++) {
 		struct phase *ph = &sp->phases.v[p];
 		int err = ph->branches.n_branches < MIN_PHASE_BRANCHES ? 0 : find_parts(sp, p, weight);
@@ -194,9 +205,10 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 static int settle_all(struct splitter *sp)
 {
 	double *weight = malloc((sp->w->graph->n_blocks + 1) * sizeof(*weight));
-	int err = weight ? recording_each(sp->w->rec, "telling phases apart", note_branches, sp)
-	                 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", sp->w->graph->n_blocks);
+	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", sp->w->graph->n_blocks);
 
+	if (err == 0 && !sp->unseen)
+		err = recording_each(sp->w->rec, "telling phases apart", note_branches, sp);
 	for (size_t begin = 0, end; begin < sp->phases.n && err == 0; begin = end) {
 		for (end = begin; end < sp->phases.n && sp->phases.v[end].scope == sp->phases.v[begin].scope;
 		     end++)
@@ -209,7 +221,9 @@ static int settle_all(struct splitter *sp)
 
 int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_t n)
 {
-	struct splitter sp = { .w = w, .samples = samples, .n = n, .scope_cap = w->scopes.n };
+	struct splitter sp = {
+		.w = w, .samples = samples, .n = n, .scope_cap = w->scopes.n, .unseen = !w->sums.n_branches
+	};
 	size_t n_scopes = w->scopes.n;
 	int err = 0;
 

@@ -7,7 +7,9 @@
  * each: the exact totals between samples then belong to that, and what did not
  * run in a phase needs no share of them.  That is told by its branch records:
  * where these are too few for one of the phases, or leave out what was sampled
- * in it, the scope stays whole.
+ * in it, the scope stays whole.  In a recording without any each phase has all
+ * the scope's code, of which its own samples then tell what ran (left out
+ * where none of many fell).
  */
 #include "correct/work.h"
 

@@ -24,6 +24,7 @@ struct stretch {
 };
 
 struct finder {
+	const struct phases_opts *opts;
 	const uint32_t *label; /* [n] numbered anew: those that occur */
 	size_t n, n_labels;
 	struct stretch *s;
@@ -92,7 +93,7 @@ static void join_neighbours(struct finder *f, double *between)
 }
 
 /* The two that are to become one; false when all that are left are phases. */
-static bool next_pair(const struct finder *f, size_t left, size_t min_samples, size_t *a, size_t *b)
+static bool next_pair(const struct finder *f, size_t left, size_t *a, size_t *b)
 {
 	double least = INFINITY, least_small = INFINITY;
 	size_t small_a = 0, small_b = 0;
@@ -108,13 +109,13 @@ static bool next_pair(const struct finder *f, size_t left, size_t min_samples, s
 				*a = k;
 				*b = i;
 			}
-			if (g < least_small && fmin(f->s[i].n, f->s[k].n) < (double)min_samples) {
+			if (g < least_small && fmin(f->s[i].n, f->s[k].n) < (double)f->opts->min_samples) {
 				least_small = g;
 				small_a = k;
 				small_b = i;
 			}
 		}
-	if (least < min_gain || (left > MAX_PHASES && isfinite(least)))
+	if (least < min_gain || (left > f->opts->most && isfinite(least)))
 		return true;
 	*a = small_a;
 	*b = small_b;
@@ -122,7 +123,7 @@ static bool next_pair(const struct finder *f, size_t left, size_t min_samples, s
 }
 
 /* Stretches that are alike become one phase, and those too short go with what they are most alike. */
-static size_t join_alike(struct finder *f, size_t min_samples)
+static size_t join_alike(struct finder *f)
 {
 	size_t n = f->n_stretches, left = n, a = 0, b = 0;
 
@@ -131,7 +132,7 @@ static size_t join_alike(struct finder *f, size_t min_samples)
 		for (size_t k = 0; k < i; k++)
 			f->gains[i * n + k] = gain(&f->s[i], &f->s[k], f->n_labels);
 	}
-	while (next_pair(f, left, min_samples, &a, &b)) {
+	while (next_pair(f, left, &a, &b)) {
 		merge(&f->s[a], &f->s[b], f->n_labels);
 		left--;
 		for (size_t i = 0; i < n; i++)
@@ -245,7 +246,7 @@ static void refine_borders(const struct finder *f, uint8_t *phase, const struct 
 	}
 }
 
-static int find(struct finder *f, size_t min_samples, uint8_t *phase, size_t *n_phases)
+static int find(struct finder *f, uint8_t *phase, size_t *n_phases)
 {
 	const struct stretch *stretches[MAX_PHASES];
 	double *between;
@@ -264,22 +265,23 @@ static int find(struct finder *f, size_t min_samples, uint8_t *phase, size_t *n_
 	f->to = calloc(f->n_stretches, sizeof(*f->to));
 	if (!f->gains || !f->to)
 		return -SP_ENOMEM;
-	*n_phases = join_alike(f, min_samples);
+	*n_phases = join_alike(f);
 	number_phases(f, phase, stretches);
 	refine_borders(f, phase, stretches, reach);
 	return 0;
 }
 
-long phases_find(const uint32_t *label, size_t n, size_t n_labels, size_t min_samples, uint8_t *phase)
+long phases_find(const uint32_t *label, size_t n, size_t n_labels, const struct phases_opts *opts,
+                 uint8_t *phase)
 {
 	uint32_t *numbered = malloc((n + 1) * sizeof(*numbered));
-	struct finder f = { .label = numbered, .n = n };
+	struct finder f = { .opts = opts, .label = numbered, .n = n };
 	size_t n_phases = 1;
 	int err = numbered ? number_labels(label, n, n_labels, numbered, &f.n_labels) : -SP_ENOMEM;
 
 	memset(phase, 0, n);
-	if (err == 0 && n >= 2 * min_samples)
-		err = find(&f, min_samples, phase, &n_phases);
+	if (err == 0 && n >= 2 * opts->min_samples)
+		err = find(&f, phase, &n_phases);
 	free(numbered);
 	free(f.s);
 	free(f.counts);

@@ -9,15 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_PHASES = 8 };
+enum { MAX_PHASES = 24 };
+
+struct phases_opts {
+	size_t most;        /* phases at most, 1 to MAX_PHASES */
+	size_t min_samples; /* of fewer, it is none of its own */
+};
 
 /*
  * Which phase each of n samples is in, by what code it fell into: label[n] in
  * order of time, below n_labels.  phase[n] gets numbers 0, 1, ... in the order
- * phases are first seen.  Phases of less than min_samples are none of their own.
+ * phases are first seen.
  *
- * Returns how many there are, at most MAX_PHASES; -SP_ENOMEM.
+ * Returns how many there are; -SP_ENOMEM.
  */
-long phases_find(const uint32_t *label, size_t n, size_t n_labels, size_t min_samples, uint8_t *phase);
+long phases_find(const uint32_t *label, size_t n, size_t n_labels, const struct phases_opts *opts,
+                 uint8_t *phase);
 
 #endif
