@@ -16,14 +16,21 @@ static const double timing_error = 0.3;
 
 enum { MAX_STEPS = 600, SETTLE_ROUNDS = 4 };
 
+/* An age between two steps: so much of the way from the first to the next. */
+struct age {
+	size_t step;
+	double part;
+};
+
 struct walk {
 	const struct problem *p;
 	const double *f;
 	double *n, *dur_cyc; /* [B] executions, cycles an execution */
 	size_t *live, *rank; /* [live] blocks that run, in order; [B] their places there */
 	size_t n_live;
-	double *age;    /* [steps + 2][live] causes that enter a block at that age */
-	double *landed; /* [steps + 2] the distribution of S at each step */
+	struct age *lasts; /* [live] dur_cyc in steps */
+	double *age;       /* [steps + 2][live] causes that enter a block at that age */
+	double *landed;    /* [steps + 2] the distribution of S at each step */
 	double step_cyc;
 	size_t n_steps;
 };
@@ -43,17 +50,23 @@ static double cdf(const struct skid_dist *d, double s)
 	return (double)lo / SKID_POINTS;
 }
 
+static struct age age_at(const struct walk *w, double age_cyc)
+{
+	double at = fmin(age_cyc / w->step_cyc, (double)w->n_steps + 1);
+	size_t step = (size_t)at;
+
+	return (struct age){ step, at - (double)step };
+}
+
 /*
  * The distribution of S as straight lines between the steps.  Mass put on
  * two steps is then worth what it was between them, so that none is lost.
  */
-static double landed(const struct walk *w, double age_cyc)
+static double landed(const struct walk *w, struct age at)
 {
-	double at = age_cyc / w->step_cyc, k = floor(at);
-
-	if (!(k <= (double)w->n_steps))
+	if (at.step > w->n_steps)
 		return 1;
-	return w->landed[(size_t)k] * (1 - (at - k)) + w->landed[(size_t)k + 1] * (at - k);
+	return w->landed[at.step] * (1 - at.part) + w->landed[at.step + 1] * at.part;
 }
 
 static void walk_fini(struct walk *w)
@@ -62,6 +75,7 @@ static void walk_fini(struct walk *w)
 	free(w->dur_cyc);
 	free(w->live);
 	free(w->rank);
+	free(w->lasts);
 	free(w->age);
 	free(w->landed);
 }
@@ -95,33 +109,36 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 	w->n_steps = (size_t)(longest / w->step_cyc) + 2;
 	w->age = calloc((w->n_steps + 2) * w->n_live + 1, sizeof(double));
 	w->landed = calloc(w->n_steps + 2, sizeof(double));
-	if (!w->age || !w->landed)
+	w->lasts = calloc(w->n_live + 1, sizeof(*w->lasts));
+	if (!w->age || !w->landed || !w->lasts)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
+	for (size_t i = 0; i < w->n_live; i++)
+		w->lasts[i] = age_at(w, w->dur_cyc[w->live[i]]);
 	for (size_t k = 0; k < w->n_steps + 2; k++)
 		w->landed[k] = cdf(&p->skid, (double)k * w->step_cyc);
 	return 0;
 }
 
-/* Put mass that is `age` old at entry of block b into the two steps around it. */
-static void put(struct walk *w, size_t b, double age_cyc, double mass)
+/* Put mass at entry of block b into the two steps around its age. */
+static void put(struct walk *w, size_t b, struct age at, double mass)
 {
-	double at = age_cyc / w->step_cyc;
-	size_t k = (size_t)at;
+	double *age;
 
-	if (!(at < (double)w->n_steps))
+	if (at.step >= w->n_steps)
 		return;
-	w->age[k * w->n_live + w->rank[b]] += mass * (1 - (at - (double)k));
-	w->age[(k + 1) * w->n_live + w->rank[b]] += mass * (at - (double)k);
+	age = w->age + at.step * w->n_live + w->rank[b];
+	age[0] += mass * (1 - at.part);
+	age[w->n_live] += mass * at.part;
 }
 
 /* Mass leaving block b at an age goes to its successors as their flows are. */
-static void pass_on(struct walk *w, size_t b, size_t e0, double age_cyc, double mass)
+static void pass_on(struct walk *w, size_t b, size_t e0, struct age at, double mass)
 {
 	const struct problem *p = w->p;
 
 	for (size_t e = e0; e < p->n_edges && p->edges[e].from == b; e++)
 		if (w->f[e] > 0)
-			put(w, p->edges[e].to, age_cyc, mass * w->f[e] / w->n[b]);
+			put(w, p->edges[e].to, at, mass * w->f[e] / w->n[b]);
 }
 
 /* Causes in block b itself: i of them leave it aged by what follows i.  Returns what stays, O_b. */
@@ -132,8 +149,10 @@ static double own_causes(struct walk *w, size_t b, size_t e0)
 	double left = 0, stay = 0;
 
 	for (uint32_t i = block->n_insn; i-- > 0;) {
-		stay += w->n[b] * landed(w, left);
-		pass_on(w, b, e0, left, w->n[b]);
+		struct age at = age_at(w, left);
+
+		stay += w->n[b] * landed(w, at);
+		pass_on(w, b, e0, at, w->n[b]);
 		left += w->n[b] > 0 ? p->seen_cyc[block->insn0 + i] / w->n[b] : 0;
 	}
 	return stay;
@@ -159,7 +178,7 @@ int landing_predict(const struct problem *p, const double *f, double *predicted,
 		moved[b] = w.n[b] * p->blocks[b].n_insn - stay;
 	}
 	for (size_t k = 0; k < w.n_steps; k++) {
-		double *age = w.age + k * w.n_live, at = (double)k * w.step_cyc;
+		double *age = w.age + k * w.n_live;
 
 		/* Blocks shorter than a step pass mass on within it: a few rounds, then the next step takes the rest. */
 		memset(taken, 0, w.n_live * sizeof(*taken));
@@ -167,14 +186,16 @@ int landing_predict(const struct problem *p, const double *f, double *predicted,
 			for (size_t i = 0; i < w.n_live; i++) {
 				size_t b = w.live[i];
 				double mass = age[i] - taken[i];
-				double long_enough =
-				        fmax(w.dur_cyc[b], round + 1 == SETTLE_ROUNDS ? w.step_cyc : 0);
+				struct age at = w.lasts[i];
 
 				if (mass <= 0)
 					continue;
+				if (round + 1 == SETTLE_ROUNDS && !at.step)
+					at = (struct age){ .step = 1 };
+				at.step += k;
 				taken[i] += mass;
-				predicted[b] += mass * (landed(&w, at + long_enough) - landed(&w, at));
-				pass_on(&w, b, e0[b], at + long_enough, mass);
+				predicted[b] += mass * (landed(&w, at) - w.landed[k]);
+				pass_on(&w, b, e0[b], at, mass);
 			}
 	}
 	for (size_t b = 0; b < n_blocks; b++)
