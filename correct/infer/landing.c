@@ -22,15 +22,22 @@ struct age {
 	double part;
 };
 
+/* A flow out of a block: where to, as a place among the live blocks, and how often of the block's executions. */
+struct leaving {
+	size_t to;
+	double share;
+};
+
 struct walk {
 	const struct problem *p;
-	const double *f;
 	double *n, *dur_cyc; /* [B] executions, cycles an execution */
 	size_t *live, *rank; /* [live] blocks that run, in order; [B] their places there */
 	size_t n_live;
-	struct age *lasts; /* [live] dur_cyc in steps */
-	double *age;       /* [steps + 2][live] causes that enter a block at that age */
-	double *landed;    /* [steps + 2] the distribution of S at each step */
+	struct leaving *leaving; /* [E] by the block they leave ... */
+	size_t *leaving0;        /* [live + 1] ... where each one's begin */
+	struct age *lasts;       /* [live] dur_cyc in steps */
+	double *age;             /* [steps + 2][live] causes that enter a block at that age */
+	double *landed;          /* [steps + 2] the distribution of S at each step */
 	double step_cyc;
 	size_t n_steps;
 };
@@ -76,8 +83,26 @@ static void walk_fini(struct walk *w)
 	free(w->live);
 	free(w->rank);
 	free(w->lasts);
+	free(w->leaving);
+	free(w->leaving0);
 	free(w->age);
 	free(w->landed);
+}
+
+/* Edges are in order of the blocks they leave, and so are the live blocks. */
+static void fill_leaving(struct walk *w, const double *f)
+{
+	const struct problem_edge *edges = w->p->edges;
+	size_t n = 0, e = 0;
+
+	for (size_t i = 0; i < w->n_live; i++) {
+		w->leaving0[i] = n;
+		for (; e < w->p->n_edges && edges[e].from <= w->live[i]; e++)
+			if (edges[e].from == w->live[i] && f[e] > 0)
+				w->leaving[n++] =
+				        (struct leaving){ w->rank[edges[e].to], f[e] / w->n[w->live[i]] };
+	}
+	w->leaving0[w->n_live] = n;
 }
 
 static int walk_init(struct walk *w, const struct problem *p, const double *f)
@@ -85,7 +110,6 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 	double mean, longest = p->skid.s_cyc[SKID_POINTS - 1], total = 0;
 
 	*w = (struct walk){ .p = p,
-		            .f = f,
 		            .n = calloc(p->n_blocks + 1, sizeof(double)),
 		            .dur_cyc = calloc(p->n_blocks + 1, sizeof(double)),
 		            .live = calloc(p->n_blocks + 1, sizeof(*w->live)),
@@ -110,8 +134,11 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 	w->age = calloc((w->n_steps + 2) * w->n_live + 1, sizeof(double));
 	w->landed = calloc(w->n_steps + 2, sizeof(double));
 	w->lasts = calloc(w->n_live + 1, sizeof(*w->lasts));
-	if (!w->age || !w->landed || !w->lasts)
+	w->leaving = calloc(p->n_edges + 1, sizeof(*w->leaving));
+	w->leaving0 = calloc(w->n_live + 1, sizeof(*w->leaving0));
+	if (!w->age || !w->landed || !w->lasts || !w->leaving || !w->leaving0)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
+	fill_leaving(w, f);
 	for (size_t i = 0; i < w->n_live; i++)
 		w->lasts[i] = age_at(w, w->dur_cyc[w->live[i]]);
 	for (size_t k = 0; k < w->n_steps + 2; k++)
@@ -119,32 +146,27 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 	return 0;
 }
 
-/* Put mass at entry of block b into the two steps around its age. */
-static void put(struct walk *w, size_t b, struct age at, double mass)
+/* Mass that leaves the i-th live block goes to its successors as their flows are, each time into the two steps around its age. */
+static void pass_on(struct walk *w, size_t i, struct age at, double mass)
 {
 	double *age;
 
 	if (at.step >= w->n_steps)
 		return;
-	age = w->age + at.step * w->n_live + w->rank[b];
-	age[0] += mass * (1 - at.part);
-	age[w->n_live] += mass * at.part;
+	age = w->age + at.step * w->n_live;
+	for (size_t k = w->leaving0[i]; k < w->leaving0[i + 1]; k++) {
+		double part = mass * w->leaving[k].share;
+
+		age[w->leaving[k].to] += part * (1 - at.part);
+		age[w->n_live + w->leaving[k].to] += part * at.part;
+	}
 }
 
-/* Mass leaving block b at an age goes to its successors as their flows are. */
-static void pass_on(struct walk *w, size_t b, size_t e0, struct age at, double mass)
+/* Causes in a live block itself: one an instruction leaves it, aged by what follows that.  Returns what stays, O_b. */
+static double own_causes(struct walk *w, size_t live)
 {
 	const struct problem *p = w->p;
-
-	for (size_t e = e0; e < p->n_edges && p->edges[e].from == b; e++)
-		if (w->f[e] > 0)
-			put(w, p->edges[e].to, at, mass * w->f[e] / w->n[b]);
-}
-
-/* Causes in block b itself: i of them leave it aged by what follows i.  Returns what stays, O_b. */
-static double own_causes(struct walk *w, size_t b, size_t e0)
-{
-	const struct problem *p = w->p;
+	size_t b = w->live[live];
 	const struct problem_block *block = &p->blocks[b];
 	double left = 0, stay = 0;
 
@@ -152,30 +174,30 @@ static double own_causes(struct walk *w, size_t b, size_t e0)
 		struct age at = age_at(w, left);
 
 		stay += w->n[b] * landed(w, at);
-		pass_on(w, b, e0, at, w->n[b]);
-		left += w->n[b] > 0 ? p->seen_cyc[block->insn0 + i] / w->n[b] : 0;
+		pass_on(w, live, at, w->n[b]);
+		left += p->seen_cyc[block->insn0 + i] / w->n[b];
 	}
 	return stay;
 }
 
 int landing_predict(const struct problem *p, const double *f, double *predicted, double *moved)
 {
-	size_t n_blocks = p->n_blocks, *e0 = calloc(n_blocks + 1, sizeof(*e0));
+	size_t n_blocks = p->n_blocks;
 	double *taken = calloc(n_blocks + 1, sizeof(*taken));
 	struct walk w;
 	int err = walk_init(&w, p, f);
 
-	if (err == 0 && (!e0 || !taken))
+	if (err == 0 && !taken)
 		err = sp_fail(SP_ENOMEM, "out of memory");
 	if (err < 0)
 		goto out;
-	for (size_t e = p->n_edges; e-- > 0;)
-		e0[p->edges[e].from] = e;
-	for (size_t b = 0; b < n_blocks; b++) {
-		double stay = w.n[b] > 0 ? own_causes(&w, b, e0[b]) : 0;
+	memset(predicted, 0, n_blocks * sizeof(*predicted));
+	memset(moved, 0, n_blocks * sizeof(*moved));
+	for (size_t i = 0; i < w.n_live; i++) {
+		size_t b = w.live[i];
 
-		predicted[b] = stay;
-		moved[b] = w.n[b] * p->blocks[b].n_insn - stay;
+		predicted[b] = own_causes(&w, i);
+		moved[b] = w.n[b] * p->blocks[b].n_insn - predicted[b];
 	}
 	for (size_t k = 0; k < w.n_steps; k++) {
 		double *age = w.age + k * w.n_live;
@@ -195,14 +217,13 @@ int landing_predict(const struct problem *p, const double *f, double *predicted,
 				at.step += k;
 				taken[i] += mass;
 				predicted[b] += mass * (landed(&w, at) - w.landed[k]);
-				pass_on(&w, b, e0[b], at, mass);
+				pass_on(&w, i, at, mass);
 			}
 	}
 	for (size_t b = 0; b < n_blocks; b++)
 		moved[b] = fmax(moved[b], predicted[b] - (w.n[b] * p->blocks[b].n_insn - moved[b]));
 out:
 	walk_fini(&w);
-	free(e0);
 	free(taken);
 	return err;
 }
