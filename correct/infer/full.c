@@ -41,11 +41,10 @@ static const double stack_stretch = 1.25, few_totals = 4;
  */
 static const double small_stretch = 1.5;
 
-/*
- * Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss
- * because of those.  Gross misses are another matter: there the totals come first all the same.
- */
-static const double not_helped = 0.7, small_miss = 9;
+/* Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss because of those. */
+static const double not_helped = 0.7;
+/* Mean square of misses past which totals are not of this code. */
+static const double gross_miss = 9;
 
 /*
  * Where no ratio can judge landing its errors, which go together, are supposed to be so many times its noise; and what
@@ -576,7 +575,7 @@ static int settle_exact(struct full *fu)
 	square = mean_square(fu, 0, fu->n_exact);
 	if (square <= 2)
 		return 0;
-	gross = square > small_miss;
+	gross = square > gross_miss;
 	if (gross && fu->short_of_mode)
 		return sp_fail(SP_EDOMAIN,
 		               "no flow that gives the totals counted was found in time among %zu free ones: "
