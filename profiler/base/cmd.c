@@ -315,7 +315,8 @@ int cmd_parse_double(const char *option, const char *text, double min, double ma
 	errno = 0;
 	value = strtod(text, &end);
 	if (errno || end == text || *end || !(value >= min && value <= max))
-		return sp_fail(SP_EUSAGE, "%s: '%s' is not a number from %.10g to %.10g", option, text, min, max);
+		return sp_fail(SP_EUSAGE, "%s: '%s' is not a number from %.10g to %.10g", option, text, min,
+		               max);
 	*out = value;
 	return 0;
 }
