@@ -287,8 +287,8 @@ static int build_scopes(struct work *w)
 		err = scopes_find(w->graph, w->regions, placing.too_many ? NULL : placing.samples.v,
 		                  placing.samples.n, &w->scopes);
 	/* Where instructions were not counted, nothing says how many each phase ran; few records say too little of any. */
-	if (err == 0 && w->scopes.of_sample &&
-	    (w->sums.n_branches >= MIN_PHASE_BRANCHES || !w->sums.n_branches) && !w->rec->relative)
+	if (err == 0 && w->scopes.of_sample && (!w->sums.paths || w->sums.n_branches >= MIN_PHASE_BRANCHES) &&
+	    !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);

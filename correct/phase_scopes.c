@@ -155,8 +155,9 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 			s->of_sample[i] = -1;
 	for (size_t p = begin; p < end; p++) {
 		struct flow_regions *parts = sp->phases.v[p].parts;
+		size_t n_parts = parts ? parts->n : sp->unseen ? 1 : 0;
 
-		for (size_t k = 0; k < (parts ? parts->n : (size_t)sp->unseen); k++) {
+		for (size_t k = 0; k < n_parts; k++) {
 			struct scope part = { .parent = old.parent, .owned = true };
 			int32_t number = (int32_t)(replaced ? s->n : scope);
 			int err;
@@ -222,7 +223,7 @@ static int settle_all(struct splitter *sp)
 int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_t n)
 {
 	struct splitter sp = {
-		.w = w, .samples = samples, .n = n, .scope_cap = w->scopes.n, .unseen = !w->sums.n_branches
+		.w = w, .samples = samples, .n = n, .scope_cap = w->scopes.n, .unseen = !w->sums.paths
 	};
 	size_t n_scopes = w->scopes.n;
 	int err = 0;

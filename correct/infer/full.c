@@ -494,15 +494,12 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 /* Mean square of the misses of rows [first, end) at t, in units of their noise. */
 static double mean_square(const struct full *fu, size_t first, size_t end)
 {
-	size_t d = fu->space->n_free;
 	double sum = 0;
 
 	assert(fu->post);
 	for (size_t i = first; i < end; i++) {
-		double miss = -fu->post->r_value[i];
+		double miss = posterior_miss(fu->post, i, fu->t);
 
-		for (size_t k = 0; k < d; k++)
-			miss += fu->post->r[i * d + k] * fu->t[k];
 		sum += miss * miss;
 	}
 	return end > first ? sum / (double)(end - first) : 0;
@@ -534,18 +531,15 @@ static void raise_noise(struct full *fu, size_t first, size_t end, double factor
 /* By how many instructions the worst of the exact equations misses; *worst says which. */
 static double worst_miss(const struct full *fu, size_t *worst)
 {
-	size_t d = fu->space->n_free;
 	double most = 0;
 
 	assert(fu->post);
 	*worst = 0;
 	for (size_t i = 0; i < fu->n_exact; i++) {
-		double miss = -fu->post->r_value[i];
+		double miss = fabs(posterior_miss(fu->post, i, fu->t)) * fu->eqs.v[i].sd;
 
-		for (size_t k = 0; k < d; k++)
-			miss += fu->post->r[i * d + k] * fu->t[k];
-		if (fabs(miss) * fu->eqs.v[i].sd > most) {
-			most = fabs(miss) * fu->eqs.v[i].sd;
+		if (miss > most) {
+			most = miss;
 			*worst = i;
 		}
 	}

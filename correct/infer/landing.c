@@ -30,12 +30,12 @@ struct leaving {
 
 struct walk {
 	const struct problem *p;
-	double *n, *dur_cyc; /* [B] executions, cycles an execution */
+	double *n;           /* [B] executions */
 	size_t *live, *rank; /* [live] blocks that run, in order; [B] their places there */
 	size_t n_live;
 	struct leaving *leaving; /* [E] by the block they leave ... */
 	size_t *leaving0;        /* [live + 1] ... where each one's begin */
-	struct age *lasts;       /* [live] dur_cyc in steps */
+	struct age *lasts;       /* [live] cycles an execution, in steps */
 	double *age;             /* [steps + 2][live] causes that enter a block at that age */
 	double *landed;          /* [steps + 2] the distribution of S at each step */
 	double step_cyc;
@@ -79,7 +79,6 @@ static double landed(const struct walk *w, struct age at)
 static void walk_fini(struct walk *w)
 {
 	free(w->n);
-	free(w->dur_cyc);
 	free(w->live);
 	free(w->rank);
 	free(w->lasts);
@@ -87,6 +86,17 @@ static void walk_fini(struct walk *w)
 	free(w->leaving0);
 	free(w->age);
 	free(w->landed);
+}
+
+/* Of one execution of a live block. */
+static double cycles_of(const struct walk *w, size_t b)
+{
+	const struct problem_block *block = &w->p->blocks[b];
+	double cyc = 0;
+
+	for (uint32_t i = 0; i < block->n_insn; i++)
+		cyc += w->p->seen_cyc[block->insn0 + i];
+	return cyc / w->n[b];
 }
 
 /* Edges are in order of the blocks they leave, and so are the live blocks. */
@@ -111,17 +121,13 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 
 	*w = (struct walk){ .p = p,
 		            .n = calloc(p->n_blocks + 1, sizeof(double)),
-		            .dur_cyc = calloc(p->n_blocks + 1, sizeof(double)),
 		            .live = calloc(p->n_blocks + 1, sizeof(*w->live)),
 		            .rank = calloc(p->n_blocks + 1, sizeof(*w->rank)) };
-	if (!w->n || !w->dur_cyc || !w->live || !w->rank)
+	if (!w->n || !w->live || !w->rank)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t e = 0; e < p->n_edges; e++)
 		w->n[p->edges[e].to] += f[e];
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
-			w->dur_cyc[b] += p->seen_cyc[p->blocks[b].insn0 + i];
-		w->dur_cyc[b] = w->n[b] > 0 ? w->dur_cyc[b] / w->n[b] : 0;
 		total += w->n[b];
 		w->rank[b] = w->n_live;
 		if (w->n[b] > 0)
@@ -140,7 +146,7 @@ static int walk_init(struct walk *w, const struct problem *p, const double *f)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu steps of a landing", w->n_steps);
 	fill_leaving(w, f);
 	for (size_t i = 0; i < w->n_live; i++)
-		w->lasts[i] = age_at(w, w->dur_cyc[w->live[i]]);
+		w->lasts[i] = age_at(w, cycles_of(w, w->live[i]));
 	for (size_t k = 0; k < w->n_steps + 2; k++)
 		w->landed[k] = cdf(&p->skid, (double)k * w->step_cyc);
 	return 0;

@@ -70,11 +70,8 @@ int left_out_of(const struct posterior *post, const struct posterior *loose, con
 	if (err == 0 && cholesky_factor_hessian(hessian, d) < 0)
 		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	if (err == 0) {
-		for (size_t i = 0; i < k; i++) {
-			miss[i] = -post->r_value[rows[0] + i];
-			for (size_t f = 0; f < d; f++)
-				miss[i] += w[i * d + f] * t[f];
-		}
+		for (size_t i = 0; i < k; i++)
+			miss[i] = posterior_miss(post, rows[0] + i, t);
 		predict(w, k, d, hessian, g, cov, miss, x);
 		err = left_out_squares(cov, miss, k, sum);
 	}

@@ -20,10 +20,12 @@ static const double least_time_variance = 0.07, time_variance = 8.4;
 const double posterior_time_dof = 4;
 
 /*
- * What is left of the barrier at the mode.  It holds flows off zero where the scale's density pulls them there.
- * Where nothing does, it would by itself lift hundreds of idle flows, and the totals off what was counted.
+ * The barrier falls as the mode is looked for.  What is left of it at the end holds flows off zero where the scale's
+ * density pulls them there.  Where nothing does, it would by itself lift hundreds of idle flows, and the totals off what
+ * was counted.
  */
-static const double pulled_barrier = 0.5, free_barrier = 0.1, no_barrier = 0.01;
+static const double barriers[] = { 30, 3, 0.5, 0.1, 0.01 };
+enum { BARRIERS_PULLED = 3, BARRIERS_FREE, BARRIERS_ALL };
 
 /* A mode is found when a step makes it no more than so much likelier, in units of the log. */
 static const double at_mode = 1e-3, near_mode = 1;
@@ -218,7 +220,6 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		goto out;
 	time_terms(post, p);
 	post->scale_weight = scale_weight(post, eqs);
-	post->barrier = post->scale_weight > 0 ? pulled_barrier : free_barrier;
 	*out = post;
 	post = NULL;
 out:
@@ -277,6 +278,21 @@ static void add_rank_one(const struct sparse *m, size_t row, double slope, doubl
 	}
 }
 
+static size_t n_barriers(const struct posterior *post)
+{
+	return post->scale_weight > 0 ? BARRIERS_PULLED : BARRIERS_FREE;
+}
+
+double posterior_miss(const struct posterior *post, size_t i, const double *t)
+{
+	const double *row = post->r + i * post->n_free;
+	double miss = -post->r_value[i];
+
+	for (size_t k = 0; k < post->n_free; k++)
+		miss += row[k] * t[k];
+	return miss;
+}
+
 /* Gradient and (positive) Hessian of -log p with barrier -b sum log f. */
 static void derivatives(const struct posterior *post, const double *t, double barrier, const double *rr,
                         double *g, double *h)
@@ -287,14 +303,12 @@ static void derivatives(const struct posterior *post, const double *t, double ba
 	memset(g, 0, d * sizeof(*g));
 	for (size_t i = 0; i < post->n_rows; i++) {
 		const double *row = post->r + i * d;
-		double miss = -post->r_value[i];
+		double miss = posterior_miss(post, i, t);
 
-		for (size_t k = 0; k < d; k++)
-			miss += row[k] * t[k];
 		for (size_t k = 0; k < d; k++)
 			g[k] += miss * row[k];
 	}
-	for (size_t c = 0; c < post->n_classes && !post->timeless; c++) {
+	for (size_t c = 0; c < post->n_classes; c++) {
 		double n = sparse_dot(&post->n, c, t), slope, curve;
 
 		if (n <= 0)
@@ -313,7 +327,6 @@ static void derivatives(const struct posterior *post, const double *t, double ba
 
 static double objective(const struct posterior *post, const double *t, double barrier)
 {
-	size_t d = post->n_free;
 	double sum = 0;
 
 	for (size_t e = 0; e < post->n_edges; e++) {
@@ -326,13 +339,11 @@ static double objective(const struct posterior *post, const double *t, double ba
 		sum -= barrier * log(f);
 	}
 	for (size_t i = 0; i < post->n_rows; i++) {
-		double miss = -post->r_value[i];
+		double miss = posterior_miss(post, i, t);
 
-		for (size_t k = 0; k < d; k++)
-			miss += post->r[i * d + k] * t[k];
 		sum += miss * miss / 2;
 	}
-	for (size_t c = 0; c < post->n_classes && !post->timeless; c++) {
+	for (size_t c = 0; c < post->n_classes; c++) {
 		double n = sparse_dot(&post->n, c, t);
 
 		if (n > 0)
@@ -388,15 +399,14 @@ int posterior_slopes(const struct posterior *post, const double *t, double *grad
 	if (!rr)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	posterior_normal(post, rr);
-	derivatives(post, t, post->barrier, rr, gradient, hessian);
+	derivatives(post, t, barriers[n_barriers(post) - 1], rr, gradient, hessian);
 	free(rr);
 	return 0;
 }
 
-/* Newton steps from t under a barrier that falls to `last`. */
-static int descend(const struct posterior *post, double last, double *t, double *hessian)
+/* Newton steps from t under the first n barriers. */
+static int descend(const struct posterior *post, size_t n, double *t, double *hessian)
 {
-	const double barriers[] = { 30, 3, 0.5, 0.1, 0.01 };
 	/*
 	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
 	 * where the barrier is highest, and a few more to the mode.
@@ -411,29 +421,27 @@ static int descend(const struct posterior *post, double last, double *t, double 
 	g = work + d * d;
 	trial = g + d;
 	posterior_normal(post, rr);
-	for (size_t i = 0; i < sizeof(barriers) / sizeof(barriers[0]) && barriers[i] >= last; i++) {
+	for (size_t i = 0; i < n; i++) {
 		double fell = INFINITY;
 
 		for (int step = 0; step < max_steps && fell >= at_mode; step++)
 			fell = newton_step(post, barriers[i], rr, t, g, hessian, trial);
 		err = fell > near_mode;
 	}
-	derivatives(post, t, last, rr, g, hessian);
+	derivatives(post, t, barriers[n - 1], rr, g, hessian);
 	free(work);
 	return err;
 }
 
 int posterior_mode(const struct posterior *post, double *t, double *hessian)
 {
-	return descend(post, post->barrier, t, hessian);
+	return descend(post, n_barriers(post), t, hessian);
 }
 
-int posterior_nearest(struct posterior *post, double *t, double *hessian)
+int posterior_nearest(const struct posterior *post, double *t, double *hessian)
 {
-	int err;
+	struct posterior timeless = *post;
 
-	post->timeless = true;
-	err = descend(post, no_barrier, t, hessian);
-	post->timeless = false;
-	return err;
+	timeless.n_classes = 0;
+	return descend(&timeless, BARRIERS_ALL, t, hessian);
 }

@@ -20,8 +20,6 @@
  * being the share of the classes that is free to choose: without it the many
  * ways to run much outweigh the few to run little.
  */
-#include <stdbool.h>
-
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"
 
@@ -44,8 +42,6 @@ struct posterior {
 	double *scale;       /* [n_classes] s_c */
 	double mu;           /* log cycles an instruction */
 	double scale_weight; /* w */
-	double barrier;      /* what of it is left at the mode */
-	bool timeless;       /* equations only */
 	uint32_t *class_of;  /* [B] */
 };
 
@@ -79,7 +75,10 @@ int posterior_mode(const struct posterior *post, double *t, double *hessian);
  * The same of the equations alone, with hardly a barrier: a flow that meets
  * them as well as any does.  The hessian is room to work in.
  */
-int posterior_nearest(struct posterior *post, double *t, double *hessian);
+int posterior_nearest(const struct posterior *post, double *t, double *hessian);
+
+/* What equation i misses by at t, in units of its noise: positive where the flow gives more than was measured. */
+double posterior_miss(const struct posterior *post, size_t i, const double *t);
 
 /* R'R [d][d], out: the equations' part of every Hessian. */
 void posterior_normal(const struct posterior *post, double *rr);

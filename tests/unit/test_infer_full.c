@@ -279,16 +279,6 @@ static void make_idle(struct fixture *f, struct equations *eqs)
 		eq->w[1 + i] = 1;
 }
 
-/* By how many of its standard deviations equation i is missed. */
-static double missed(const struct posterior *post, size_t i, const double *t)
-{
-	double miss = -post->r_value[i];
-
-	for (size_t k = 0; k < post->n_free; k++)
-		miss += post->r[i * post->n_free + k] * t[k];
-	return miss;
-}
-
 /*
  * The barrier at the mode was half a nat for each of 202 edges, which two totals paid for: through the 100 at
  * (x - 50) / 10^2 = 100 / x, so 128 turns, eight standard deviations more than were counted.
@@ -314,7 +304,7 @@ static void many_idle_flows_do_not_hold_totals_off(void **state)
 		t[k] = 1000;
 	assert_int_equal(posterior_new(f.p, s, &eqs, &post), 0);
 	assert_int_equal(posterior_nearest(post, t, hessian), 0);
-	assert_true(fabs(missed(post, 0, t)) < 0.5 && fabs(missed(post, 1, t)) < 0.5);
+	assert_true(fabs(posterior_miss(post, 0, t)) < 0.5 && fabs(posterior_miss(post, 1, t)) < 0.5);
 	posterior_free(post);
 	/* Stacks that know each flow, so that nothing pulls it to zero: half a turn for each of the idle ones. */
 	for (size_t k = 0; k < d; k++) {
@@ -327,7 +317,7 @@ static void many_idle_flows_do_not_hold_totals_off(void **state)
 	}
 	assert_int_equal(posterior_new(f.p, s, &eqs, &post), 0);
 	assert_int_equal(posterior_mode(post, t, hessian), 0);
-	assert_true(fabs(missed(post, 0, t)) < 2 && fabs(missed(post, 1, t)) < 2);
+	assert_true(fabs(posterior_miss(post, 0, t)) < 2 && fabs(posterior_miss(post, 1, t)) < 2);
 	posterior_free(post);
 	free(t);
 	free(hessian);
