@@ -22,6 +22,7 @@ static const double min_ran_heat = 0.97;
 enum {
 	MIN_SKIDS = 50,             /* overshoots that make a distribution */
 	MAX_PLACED = 1 << 24,       /* samples whose blocks are kept */
+	MAX_WAY = 16,               /* branches of each that say where it came from */
 	MIN_PHASE_BRANCHES = 20000, /* on record, so that each phase of several has its own */
 };
 
@@ -243,8 +244,34 @@ struct placing {
 	struct work *w;
 	struct pairs tasks;
 	VEC(struct scope_sample) samples;
+	VEC(int32_t) way;
 	bool too_many;
 };
+
+/* The blocks that its record's newest branches were in; one after another in the same block once. */
+static int note_way(struct placing *placing, const struct recording *r, const struct pd_record *rec,
+                    struct scope_sample *out)
+{
+	const struct pd_sample *smp = &rec->sample;
+
+	out->way0 = (uint32_t)placing->way.n;
+	/* A burst lies ahead of its moment. */
+	if (rec->event == r->burst_event)
+		return 0;
+	for (size_t i = 0; i < smp->n_branches && i < MAX_WAY; i++) {
+		struct place from = recording_place(r, rec->pid, smp->branches[i].from_ip);
+		long b = from.module < 0
+		                 ? -1
+		                 : flow_block_at(placing->w->graph, (uint32_t)from.module, from.vaddr);
+
+		if (out->n_way && placing->way.v[placing->way.n - 1] == b)
+			continue;
+		if (vec_push(&placing->way, (int32_t)b) < 0)
+			return -SP_ENOMEM;
+		out->n_way++;
+	}
+	return 0;
+}
 
 static int place_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
@@ -252,8 +279,8 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 	const struct work *w = placing->w;
 	long task = pairs_number(&placing->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
+	struct scope_sample sample = { .thread = (uint32_t)task };
 
-	(void)r;
 	if (task < 0)
 		return (int)task;
 	if (placing->samples.n >= MAX_PLACED) {
@@ -262,7 +289,10 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 	}
 	if (b >= 0 && w->regions->of_block[b] < 0)
 		b = -1;
-	return vec_push(&placing->samples, (struct scope_sample){ (uint32_t)task, (int32_t)b });
+	sample.block = (int32_t)b;
+	if (b >= 0 && note_way(placing, r, rec, &sample) < 0)
+		return -SP_ENOMEM;
+	return vec_push(&placing->samples, sample);
 }
 
 static int new_scope_problem(struct work *w, size_t s)
@@ -284,14 +314,17 @@ static int build_scopes(struct work *w)
 		sp_warn("%s: more than %d samples: loops of one region are not told apart by time",
 		        w->opts->input, MAX_PLACED);
 	if (err == 0)
-		err = scopes_find(w->graph, w->regions, placing.too_many ? NULL : placing.samples.v,
-		                  placing.samples.n, &w->scopes);
+		err = scopes_find(w->graph, w->regions,
+		                  &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,
+		                                           placing.samples.n, placing.way.v },
+		                  &w->scopes);
 	/* Where instructions were not counted, nothing says how many each phase ran; few records say too little of any. */
 	if (err == 0 && w->scopes.of_sample && (!w->sums.paths || w->sums.n_branches >= MIN_PHASE_BRANCHES) &&
 	    !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);
+	vec_fini(&placing.way);
 	if (err < 0)
 		return err;
 	w->scope_problems = calloc(w->scopes.n + 1, sizeof(struct problem *));

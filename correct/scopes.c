@@ -29,6 +29,7 @@ enum {
 struct finder {
 	const struct flow_graph *g;
 	const struct scope_sample *samples;
+	const int32_t *way;
 	size_t n;
 	struct scopes *out;
 	size_t scope_cap;
@@ -74,7 +75,18 @@ static void heat_of(struct finder *f, size_t scope)
 			f->heat[f->samples[i].block]++;
 }
 
-/* Which part each sample of the scope is in by its own block alone. */
+/* The part that shared code was come to from, as far as the branch record shows. */
+static int32_t part_before(const struct finder *f, const struct scope_sample *s,
+                           const struct flow_regions *parts)
+{
+	int32_t part = FLOW_SHARED;
+
+	for (uint32_t k = 0; k < s->n_way && part == FLOW_SHARED; k++)
+		part = f->way[s->way0 + k] < 0 ? -1 : parts->of_block[f->way[s->way0 + k]];
+	return part < 0 ? FLOW_SHARED : part;
+}
+
+/* Which part each sample of the scope is in by its own block, and its branch record, alone. */
 static void label_own(struct finder *f, size_t scope, const struct flow_regions *parts)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -83,6 +95,8 @@ static void label_own(struct finder *f, size_t scope, const struct flow_regions 
 		if (f->out->of_sample[i] != (int32_t)scope)
 			continue;
 		part = parts->of_block[f->samples[i].block];
+		if (part == FLOW_SHARED)
+			part = part_before(f, &f->samples[i], parts);
 		f->label[i] = (int8_t)(part == FLOW_SHARED ? LABEL_UNKNOWN
 		                       : part < 0          ? (int32_t)parts->n
 		                                           : part);
@@ -500,9 +514,10 @@ static void compact(struct finder *f, int32_t *number)
 }
 
 int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
-                const struct scope_sample *samples, size_t n, struct scopes *out)
+                const struct scope_samples *samples, struct scopes *out)
 {
-	struct finder f = { .g = g, .samples = samples, .n = n, .out = out };
+	size_t n = samples->n;
+	struct finder f = { .g = g, .samples = samples->v, .way = samples->way, .n = n, .out = out };
 	int32_t *number = NULL;
 	int err = 0;
 
@@ -510,7 +525,7 @@ int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
 	for (size_t r = 0; r < regions->n && err == 0; r++)
 		err = add_scope(&f, &(struct scope){
 		                            .parent = (uint32_t)r, .region = &regions->v[r], .whole = true });
-	if (err < 0 || !samples)
+	if (err < 0 || !samples->v)
 		goto out;
 	f.heat = calloc(g->n_blocks + 1, sizeof(*f.heat));
 	f.label = calloc(n + 1, 1);
@@ -520,9 +535,9 @@ int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
 		goto out;
 	}
 	for (size_t i = 0; i < n; i++) {
-		out->of_sample[i] = samples[i].block >= 0 ? regions->of_block[samples[i].block] : -1;
-		if (samples[i].thread >= f.n_threads)
-			f.n_threads = samples[i].thread + 1;
+		out->of_sample[i] = f.samples[i].block >= 0 ? regions->of_block[f.samples[i].block] : -1;
+		if (f.samples[i].thread >= f.n_threads)
+			f.n_threads = f.samples[i].thread + 1;
 	}
 	err = split_all(&f);
 	number = err < 0 ? NULL : calloc(out->n + 1, sizeof(*number));

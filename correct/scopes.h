@@ -11,10 +11,18 @@
  */
 #include "correct/flow/region.h"
 
-/* The recording's samples in file order: which thread, which block (-1 = in no region). */
+/* The recording's samples in file order: which thread, which block (-1 = in no region), and where from. */
 struct scope_sample {
 	uint32_t thread;
 	int32_t block;
+	uint32_t way0,
+	        n_way; /* blocks that its branch record was in before, the latest first: scope_samples.way */
+};
+
+struct scope_samples {
+	const struct scope_sample *v; /* [n]; NULL when there are too many to keep */
+	size_t n;
+	const int32_t *way; /* -1 = in no known code */
 };
 
 struct scope {
@@ -31,9 +39,9 @@ struct scopes {
 	int32_t *of_sample; /* [n_samples] scope, -1 = none */
 };
 
-/* samples[n] may be NULL when there are too many to keep: every region is one scope, of_sample NULL. */
+/* Where samples were too many to keep every region is one scope, of_sample NULL. */
 int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
-                const struct scope_sample *samples, size_t n, struct scopes *out);
+                const struct scope_samples *samples, struct scopes *out);
 void scopes_fini(struct scopes *s);
 
 #endif

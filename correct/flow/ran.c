@@ -20,14 +20,16 @@ static void mark_run(const struct flow_graph *g, long first, long last, uint8_t 
 	}
 }
 
-static void mark_branch(const struct flow_graph *g, long from, long to, uint8_t *block, uint8_t *edge)
+static void mark_branch(const struct flow_graph *g, long from, long to, double n, struct flow_ran *ran)
 {
 	const struct flow_block *at = &g->blocks[from];
 
-	block[from] = block[to] = 1;
+	ran->block[from] = ran->block[to] = 1;
 	for (uint32_t i = at->out0; i < at->out0 + at->n_out; i++)
-		if (g->edges[i].to == (uint32_t)to)
-			edge[i] = 1;
+		if (g->edges[i].to == (uint32_t)to) {
+			ran->edge[i] = 1;
+			ran->taken[i] += n;
+		}
 }
 
 int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
@@ -35,15 +37,15 @@ int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size
 {
 	uint8_t *block = calloc(g->n_blocks + 1, 1), *edge = calloc(g->n_edges + 1, 1);
 
-	*out = (struct flow_ran){ block, edge };
-	if (!block || !edge)
+	*out = (struct flow_ran){ block, edge, calloc(g->n_edges + 1, sizeof(*out->taken)) };
+	if (!block || !edge || !out->taken)
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	for (size_t i = 0; i < n_seen; i++) {
 		long from = flow_block_at(g, seen[i].from_module, seen[i].from_vaddr);
 		long to = flow_block_at(g, seen[i].to_module, seen[i].to_vaddr);
 
 		if (from >= 0 && to >= 0)
-			mark_branch(g, from, to, block, edge);
+			mark_branch(g, from, to, (double)seen[i].n, out);
 	}
 	for (size_t i = 0; i < n_runs; i++) {
 		long first = flow_block_at(g, runs[i].from_module, runs[i].from_vaddr);
@@ -65,5 +67,6 @@ void flow_ran_fini(struct flow_ran *ran)
 {
 	free(ran->block);
 	free(ran->edge);
+	free(ran->taken);
 	*ran = (struct flow_ran){ 0 };
 }

@@ -10,6 +10,10 @@
 
 #define NONE UINT32_MAX
 
+/* Calls of code that a hotter loop has claimed, on record and of all its calls, from which on a loop of no heat counts. */
+enum { MIN_CALLS_SEEN = 50 };
+static const double min_call_share = 0.01;
+
 struct seed { /* an outermost loop */
 	uint32_t comp;
 	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
@@ -20,9 +24,11 @@ struct seed { /* an outermost loop */
 
 struct finder {
 	const struct nest_view *view;
-	const double *heat; /* [n_blocks] */
-	bool apart;         /* every loop for itself: code called by several is in each */
-	uint8_t *empty;     /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
+	const double *heat;  /* [n_blocks] */
+	bool apart;          /* every loop for itself: code called by several is in each */
+	const double *taken; /* [n_edges] on record; NULL = no records */
+	double *called;      /* [n_blocks] calls of it on record; NULL likewise */
+	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
 	bool found_empty;
 	struct nest nest;
 	VEC(struct seed) seeds;
@@ -129,12 +135,37 @@ static void share_out(struct finder *f, uint32_t i, double *shared)
 	}
 }
 
+/*
+ * A loop with next to no heat of its own may still be where much of the heat in code it shares comes from: that code's
+ * flow does not add up without it.  Is it seen to call code of a group often, of which it reaches that much heat?
+ */
+static bool calls_often(struct finder *f, const struct seed *s, const double *shared, double min_heat)
+{
+	const struct flow_graph *g = f->view->g;
+
+	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
+		const struct flow_block *b = &g->blocks[f->reached.v[s->block0 + k]];
+
+		if (f->claimed[f->reached.v[s->block0 + k]] != NONE)
+			continue;
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			uint32_t to = g->edges[e].to;
+
+			if (g->edges[e].kind == FLOW_CALL && f->claimed[to] != NONE &&
+			    f->taken[e] >= MIN_CALLS_SEEN && f->taken[e] >= min_call_share * f->called[to] &&
+			    shared[group_of(f, f->claimed[to])] >= min_heat)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 {
 	struct seed *s = &f->seeds.v[i];
 
 	share_out(f, i, shared);
-	s->kept = s->own > 0 && s->own >= min_heat;
+	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, s, shared, min_heat);
 	for (uint32_t k = 0; k < s->n_blocks; k++) {
 		uint32_t *owner = &f->claimed[f->reached.v[s->block0 + k]], group;
 
@@ -202,10 +233,14 @@ static int finder_init(struct finder *f)
 	f->stamp = calloc(n + 1, sizeof(*f->stamp));
 	f->covered = calloc(n + 1, 1);
 	f->claimed = malloc((n + 1) * sizeof(*f->claimed));
-	if (!f->stamp || !f->covered || !f->claimed)
+	f->called = calloc(n + 1, sizeof(*f->called));
+	if (!f->stamp || !f->covered || !f->claimed || !f->called)
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
 	for (size_t i = 0; i < n; i++)
 		f->claimed[i] = NONE;
+	for (size_t e = 0; f->taken && e < f->view->g->n_edges; e++)
+		if (f->view->g->edges[e].kind == FLOW_CALL)
+			f->called[f->view->g->edges[e].to] += f->taken[e];
 	return nest_find(f->view, &f->nest);
 }
 
@@ -218,6 +253,7 @@ static void finder_fini(struct finder *f)
 	free(f->stamp);
 	free(f->covered);
 	free(f->claimed);
+	free(f->called);
 }
 
 static int hotter_region_first(const void *x, const void *y)
@@ -277,9 +313,9 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 
 /* Returns positive where loops were empty, and set empty[] (if not NULL). */
 static int find(const struct nest_view *view, const double *heat, double min_heat, bool apart, uint8_t *empty,
-                struct flow_regions **out)
+                const double *taken, struct flow_regions **out)
 {
-	struct finder f = { .view = view, .heat = heat, .apart = apart, .empty = empty };
+	struct finder f = { .view = view, .heat = heat, .apart = apart, .empty = empty, .taken = taken };
 	struct flow_regions *regions = calloc(1, sizeof(*regions));
 	int err;
 
@@ -316,7 +352,8 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 		do {
 			flow_regions_free(*out);
 			*out = NULL;
-			err = find(&view, hot_weight, min_share * total, false, ran ? closed : NULL, out);
+			err = find(&view, hot_weight, min_share * total, false, ran ? closed : NULL,
+			           ran ? ran->taken : NULL, out);
 		} while (err > 0);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
@@ -342,7 +379,7 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 			edge_in[r->edges[i]] = 1;
 		for (size_t i = 0; i < r->n_headers && close; i++)
 			closed[r->headers[i]] = 1;
-		err = find(&view, hot_weight, min_share * r->weight, apart, NULL, out);
+		err = find(&view, hot_weight, min_share * r->weight, apart, NULL, NULL, out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}

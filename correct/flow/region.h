@@ -18,6 +18,8 @@
  *  - to the loop with more heat, when less than REGION_SHARED_COLD of the
  *    other's heat lies in the shared code: the other one steps over the call
  *    by its SKIP edge, and its few instructions there are not corrected.
+ * A loop of too little heat of its own belongs to the region as well where
+ * branch records show it to call that region's code often.
  *
  * An outermost loop may be the whole program ("for each phase ..."), longer
  * than the distance between samples.  How often loops run can't be told from
@@ -63,6 +65,7 @@ struct flow_regions {
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
+	double *taken;         /* [n_edges] how often each is on record */
 };
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, struct flow_regions **out);

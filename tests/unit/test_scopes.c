@@ -21,6 +21,7 @@ struct fixture {
 	struct flow_regions *regions;
 	struct scope_sample samples[1200];
 	size_t n;
+	int32_t way[8];
 	struct scopes scopes;
 };
 
@@ -48,13 +49,15 @@ static int teardown(void **state)
 static void say(struct fixture *f, uint32_t thread, int32_t block, size_t times)
 {
 	for (size_t i = 0; i < times; i++)
-		f->samples[f->n++] = (struct scope_sample){ thread, block };
+		f->samples[f->n++] = (struct scope_sample){ .thread = thread, .block = block };
 }
 
 static void find(struct fixture *f)
 {
 	assert_true(f->n <= COUNT(f->samples));
-	assert_int_equal(scopes_find(f->g, f->regions, f->samples, f->n, &f->scopes), 0);
+	assert_int_equal(scopes_find(f->g, f->regions, &(struct scope_samples){ f->samples, f->n, f->way },
+	                             &f->scopes),
+	                 0);
 }
 
 /* The only scope that holds a block; -1 when several do, -2 when none does. */
@@ -243,6 +246,45 @@ static void a_lone_sample_in_shared_code_stays_raw(void **state)
 	assert_int_equal(f->scopes.of_sample[101], scope_with(f, M));
 }
 
+/* Samples [from, to) have a branch record that says they came from way[way0 .. + n_way]. */
+static void come_from(struct fixture *f, size_t from, size_t to, uint32_t way0, uint32_t n_way)
+{
+	for (size_t i = from; i < to; i++) {
+		f->samples[i].way0 = way0;
+		f->samples[i].n_way = n_way;
+	}
+}
+
+/*
+ * M is hardly ever sampled itself, only in the callee: too little to be told by, or where it began.  Branch records
+ * tell, the latest block of theirs that is in one loop alone; one that lies in no loop, or in no known code, does not.
+ */
+static void branch_records_tell_which_loop_shared_code_was_called_from(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 60), say(f, 0, SHARED, 300), say(f, 0, M, 1);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	scopes_fini(&f->scopes);
+
+	memcpy(f->way, (int32_t[]){ SHARED, L_END, M, SHARED, M, L, GLUE, -1 }, sizeof(f->way));
+	come_from(f, 60, 160, 0, 3);
+	come_from(f, 160, 360, 3, 3);
+	find(f);
+	assert_int_equal(f->scopes.n, 2);
+	for (size_t i = 0; i < f->n; i++)
+		assert_int_equal(f->scopes.of_sample[i], scope_with(f, i < 160 ? L : M));
+	scopes_fini(&f->scopes);
+
+	for (uint32_t way0 = 6; way0 < 8; way0++) {
+		come_from(f, 60, 360, way0, 1);
+		find(f);
+		assert_int_equal(f->scopes.n, 1);
+		scopes_fini(&f->scopes);
+	}
+}
+
 /* Samples outside of every region are none of its phases. */
 static void samples_outside_have_no_scope(void **state)
 {
@@ -261,7 +303,7 @@ static void without_samples_every_region_is_one_scope(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(scopes_find(f->g, f->regions, NULL, 0, &f->scopes), 0);
+	assert_int_equal(scopes_find(f->g, f->regions, &(struct scope_samples){ 0 }, &f->scopes), 0);
 	assert_int_equal(f->scopes.n, 1);
 	assert_true(f->scopes.v[0].whole);
 	assert_null(f->scopes.of_sample);
@@ -282,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(loops_that_run_in_phases_are_solved_apart),
+		TEST(branch_records_tell_which_loop_shared_code_was_called_from),
 		TEST(a_border_lies_where_shared_code_is_rare),
 		TEST(a_shared_sample_between_two_phases_is_nobodys),
 		TEST(loops_that_alternate_are_solved_as_one),
