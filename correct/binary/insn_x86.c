@@ -293,6 +293,17 @@ static bool string_memory(const struct x86_form *f, uint32_t *flags)
 	return true;
 }
 
+/*
+ * rdssp, f3 0f 1e /1, and incssp, f3 0f ae /5, of registers: the shadow stack's, which unwinders and longjmp(3) hold and
+ * capstone does not know.  Where it is not enabled the first does nothing and the second is jumped over.
+ */
+static bool is_shadow_stack(const struct x86_form *f)
+{
+	if (f->vector || f->map != X86_MAP_0F || !f->rep || f->modrm >> 6 != 3)
+		return false;
+	return (f->opcode == 0x1e && x86_form_reg(f) == 1) || (f->opcode == 0xae && x86_form_reg(f) == 5);
+}
+
 /* Hints that do nothing one can see: nop, pause, the 0f 19..1f space with endbr64. */
 static bool is_nop(const struct x86_form *f)
 {
@@ -300,9 +311,8 @@ static bool is_nop(const struct x86_form *f)
 		return false;
 	if (f->map == X86_MAP_ONE)
 		return f->opcode == 0x90 && !f->rex_b;
-	/* Not the shadow stack's rdssp, f3 0f 1e /1, which writes a register where it is enabled. */
-	return f->map == X86_MAP_0F && f->opcode >= 0x19 && f->opcode <= 0x1f &&
-	       !(f->opcode == 0x1e && f->rep && f->modrm >> 6 == 3 && x86_form_reg(f) == 1);
+	/* Not rdssp, which writes a register where shadow stacks are enabled. */
+	return f->map == X86_MAP_0F && f->opcode >= 0x19 && f->opcode <= 0x1f && !is_shadow_stack(f);
 }
 
 static uint32_t operand_memory(const cs_x86 *x86, uint16_t kind)
@@ -387,7 +397,7 @@ static void find_flags(struct insn_decoder *d, const struct x86_form *f, const u
 		out->flags |= INSN_NOP;
 		return;
 	}
-	if (string_memory(f, &out->flags))
+	if (is_shadow_stack(f) || string_memory(f, &out->flags))
 		return;
 	detail = insn_detail(d, code, out->size_bytes, out->vaddr);
 	if (!detail || detail->size != out->size_bytes || detail->id >= INSN_MAX_IDS) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Calls (eq. 32): what calls itself returns as often as it is called, to each
- * place alike, but for what is under way at the ends and what is left by
- * longjmp(3).  Calls outside recursions need no equation: the flows that are
- * looked for have as many returns.
+ * place alike, but for what is under way at the ends.  Calls that a jump away
+ * may leave, by longjmp(3) or an exception, are not among them where branch
+ * records show it.  Those outside recursions need no equation: the flows that
+ * are looked for have as many returns.
  */
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	const struct evidence_input *in = state;
 	const struct problem *p = in->problems[scope];
 	double sd = not_returned * p->total_insn / (double)p->n_insns;
-	/* Beside branch records they are judged with those: longjmp(3) may make them wrong, too. */
+	/* Beside branch records they are judged with those: a longjmp(3) on no record may make them wrong. */
 	uint8_t kind =
 	        out->n && (out->v[out->n - 1].kind & PROFILE_BY_PATH) ? PROFILE_BY_PATH : PROFILE_BY_FLOW;
 

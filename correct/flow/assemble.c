@@ -90,7 +90,8 @@ static int add_jumps(struct assembly *a, const struct flow_cut *cut)
 		struct flow_edge e = { .from = cut->id,
 			               .to = to,
 			               .kind = b->links.v[l].kind,
-			               .guessed = b->links.v[l].guessed };
+			               .guessed = b->links.v[l].guessed,
+			               .away = b->links.v[l].away };
 
 		if (to != FLOW_NONE && (err = add_edge(a, e)) < 0)
 			return err;

@@ -33,6 +33,7 @@ struct flow_node { /* an instruction that was reached */
 	bool unresolved; /* indirect, and neither code nor branch records tell a target */
 	bool unknown;    /* the same, and not even a guess */
 	bool noreturn;   /* a call or jump to a function known by name not to return */
+	bool away;       /* it has a link that is */
 };
 
 struct flow_link {     /* a jump or call to an address */
@@ -42,6 +43,7 @@ struct flow_link {     /* a jump or call to an address */
 	uint32_t to_module;
 	uint8_t kind; /* TAKEN, IND, CALL */
 	bool guessed;
+	bool away; /* into the middle of another function, as longjmp(3) and a caught exception are: it returns nowhere */
 };
 
 struct flow_fn { /* a function to decode: the target of a call, or hot */

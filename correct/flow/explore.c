@@ -146,6 +146,19 @@ bool flow_name_never_returns(const char *linkage)
 	return false;
 }
 
+/* Functions that return into the middle of another one, to where an exception is caught or something is cleaned up. */
+static bool is_unwinder(const struct flow_build *b, const struct flow_node *n)
+{
+	static const char *const names[] = { "_Unwind_RaiseException", "_Unwind_Resume",
+		                             "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind" };
+	const struct module_func *f = flow_symbol_at(b, n->module, n->insn.vaddr);
+
+	for (size_t i = 0; f && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(f->linkage, names[i]) == 0)
+			return true;
+	return false;
+}
+
 int flow_node_text(struct flow_build *b, uint32_t node, char *text, size_t size)
 {
 	const struct flow_node *n = &b->nodes.v[node];
@@ -324,6 +337,7 @@ static int follow(struct flow_build *b, uint32_t node, bool *falls)
 		                  .to_vaddr = insn.target,
 		                  .to_module = b->nodes.v[node].module,
 		                  .kind = insn.flow == INSN_CALL ? FLOW_CALL : FLOW_TAKEN };
+	bool found;
 	int err;
 
 	*falls = false;
@@ -346,6 +360,7 @@ static int follow(struct flow_build *b, uint32_t node, bool *falls)
 		b->nodes.v[node].falls = *falls;
 		return err;
 	case INSN_RET:
+		return is_unwinder(b, &b->nodes.v[node]) ? flow_seen_follow(b, node, &found) : 0;
 	case INSN_STOP:
 		return 0;
 	}

@@ -24,7 +24,8 @@ struct flow_edge {
 	uint32_t from, to; /* blocks */
 	uint8_t kind;      /* enum flow_edge_kind */
 	bool guessed;      /* target not proven: from samples, an ifunc, a name */
-	uint32_t call;     /* CALL, RET, SKIP: the call block the edge belongs to */
+	bool away; /* IND: into the middle of another function, past the returns of those that called this one */
+	uint32_t call; /* CALL, RET, SKIP: the call block the edge belongs to */
 	/* SKIP: instructions run at least in a callee that was left out, as it is large and has no samples; 0 if none was. */
 	uint32_t left_out;
 };

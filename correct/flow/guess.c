@@ -64,6 +64,16 @@ bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 	return b->seen_to && bsearch(&key, b->seen_to, b->in->n_seen, sizeof(key), by_to);
 }
 
+/* A jump, or an unwinder's return, into the middle of another function is no call of that: it leaves those between. */
+static bool leads_away(const struct flow_build *b, const struct flow_node *from, uint32_t module,
+                       uint64_t vaddr)
+{
+	const struct module_func *to = flow_symbol_at(b, module, vaddr),
+	                         *own = flow_symbol_at(b, from->module, from->insn.vaddr);
+
+	return !flow_is_call(&from->insn) && to && to != own && to->vaddr != vaddr;
+}
+
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 {
 	struct flow_link link = { .from = node,
@@ -87,7 +97,11 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 		link.to_vaddr = b->seen[lo].to_vaddr;
 		if (!flow_is_code(b, link.to_module, link.to_vaddr))
 			continue;
+		link.away = leads_away(b, &b->nodes.v[node], link.to_module, link.to_vaddr);
+		if (b->nodes.v[node].insn.flow == INSN_RET && !link.away)
+			continue;
 		*found = true;
+		b->nodes.v[node].away |= link.away;
 		if ((err = flow_link_add(b, &link)) < 0)
 			return err;
 	}

@@ -73,7 +73,7 @@ static int collect_returns(struct flow_build *b, struct flow_fn *f)
 
 		if ((cut->ret || cut->leaves) && (err = vec_push(&b->rets, id)) < 0)
 			return err;
-		if ((err = visit_succs(b, id)) < 0)
+		if (!flow_last_node(b, cut)->away && (err = visit_succs(b, id)) < 0)
 			return err;
 	}
 	f->n_rets = (uint32_t)b->rets.n - f->ret0;

@@ -101,21 +101,29 @@ static void choose_skips(struct shape *s)
 	}
 }
 
-/* Calls need at least one edge in and one edge back, else they have neither.  Returns what changed. */
+/*
+ * Calls need at least one edge in and one edge back, else they have neither; but where jumps lead away, as longjmp(3) and
+ * an exception that is caught do, a callee may never be seen to return.  Returns what changed.
+ */
 static bool match_calls(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
 	uint8_t *has = (uint8_t *)s->local; /* bit 0: a CALL, bit 1: a RET of the call block */
-	bool changed = false;
+	bool changed = false, away = false;
 
 	memset(has, 0, g->n_blocks);
-	for (uint32_t i = 0; i < g->n_edges; i++)
-		if (s->edge_in[i] && (g->edges[i].kind == FLOW_CALL || g->edges[i].kind == FLOW_RET))
-			has[g->edges[i].call] |= g->edges[i].kind == FLOW_CALL ? 1 : 2;
 	for (uint32_t i = 0; i < g->n_edges; i++) {
 		const struct flow_edge *e = &g->edges[i];
 
-		if (!s->edge_in[i] || (e->kind != FLOW_CALL && e->kind != FLOW_RET) || has[e->call] == 3)
+		if (s->edge_in[i] && (e->kind == FLOW_CALL || e->kind == FLOW_RET))
+			has[e->call] |= e->kind == FLOW_CALL ? 1 : 2;
+		away |= s->edge_in[i] && e->away;
+	}
+	for (uint32_t i = 0; i < g->n_edges; i++) {
+		const struct flow_edge *e = &g->edges[i];
+
+		if (!s->edge_in[i] || (e->kind != FLOW_CALL && e->kind != FLOW_RET) || has[e->call] == 3 ||
+		    (away && has[e->call] == 1))
 			continue;
 		s->edge_in[i] = 0;
 		changed = true;

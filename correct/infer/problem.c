@@ -133,26 +133,34 @@ out:
 
 /*
  * A call whose callee leads to the same call again, before it returns, is part of a recursion: which activation is
- * returned to is not told, so it is not matched to returns.  The same goes for a callee that is left by longjmp(3).
+ * returned to is not told, so it is not matched to returns.  The same goes for a callee that is left by longjmp(3) or
+ * an exception; of those it is not even said that they return as often as they are called.
  */
 static int unmatch_recursions(struct problem *p)
 {
 	uint32_t *comp = calloc(p->n_blocks + 1, sizeof(*comp));
 	bool *recursive = calloc(p->n_blocks + 1, sizeof(*recursive)); /* by call */
+	bool *left = calloc(p->n_blocks + 1, sizeof(*left)); /* by comp: jumps lead away from calls in it */
 	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
 
-	if (comp && recursive)
+	if (comp && recursive && left)
 		err = find_recursions(p, comp);
+	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+		if (p->graph->edges[p->edges[e].graph_edge].away &&
+		    comp[p->edges[e].from] == comp[p->edges[e].to])
+			left[comp[p->edges[e].from]] = true;
 	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_CALL)
 			recursive[p->edges[e].call] |= comp[p->edges[e].from] == comp[p->edges[e].to];
 	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && recursive[p->edges[e].call]) {
-			p->edges[e].recursive = (uint32_t)p->edges[e].call + 1;
+			if (!left[comp[p->edges[e].call]])
+				p->edges[e].recursive = (uint32_t)p->edges[e].call + 1;
 			p->edges[e].call = -1;
 		}
 	free(comp);
 	free(recursive);
+	free(left);
 	return err;
 }
 

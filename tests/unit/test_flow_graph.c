@@ -40,7 +40,21 @@ __asm__(".text\n"
         "inc %eax\n"
         ".endr\n"
         "ret\n"
-        ".size flowtest_large, . - flowtest_large\n");
+        ".size flowtest_large, . - flowtest_large\n"
+        ".type flowtest_try, @function\n"
+        "flowtest_try: call flowtest_risky\n"
+        "dec %ecx\n"
+        "jne flowtest_try\n" /* jumps away land here */
+        "ret\n"
+        ".size flowtest_try, . - flowtest_try\n"
+        ".type flowtest_risky, @function\n"
+        "flowtest_risky: je 1f\n"
+        "call flowtest_leap\n"
+        "1: ret\n"
+        ".size flowtest_risky, . - flowtest_risky\n"
+        ".type flowtest_leap, @function\n"
+        "flowtest_leap: jmp *%rsi\n"
+        ".size flowtest_leap, . - flowtest_leap\n");
 
 struct self {
 	struct module *m;
@@ -133,6 +147,38 @@ static void branch_records_tell_targets(void **state)
 	assert_non_null(ret);
 	assert_int_equal(ret->kind, FLOW_RET);
 	assert_int_equal(ret->call, call->from);
+	close_self(&s);
+}
+
+/* As longjmp(3) does: past the function that called what jumps, which therefore does not return there, into the one before. */
+static void a_jump_into_the_middle_of_another_function_leads_away(void **state)
+{
+	struct flow_seen seen = { .n = 7 };
+	const struct flow_edge *away;
+	struct self s;
+	uint64_t try, risky;
+
+	(void)state;
+	open_self(&s);
+	try = vaddr_of(&s, "flowtest_try");
+	risky = vaddr_of(&s, "flowtest_risky");
+	seen.from_vaddr = vaddr_of(&s, "flowtest_leap");
+	seen.to_vaddr = try + 5 + 2; /* past the call and dec */
+	build(&s, &(struct flow_hot){ 0, try, 1 }, 1, &seen, 1);
+	away = edge_between(&s, seen.from_vaddr, seen.to_vaddr);
+	assert_non_null(away);
+	assert_int_equal(away->kind, FLOW_IND);
+	assert_true(away->away);
+	for (size_t i = 0; i < s.g->n_edges; i++) {
+		const struct flow_edge *e = &s.g->edges[i];
+
+		assert_int_equal(e->away, e == away);
+		/* Of the two calls only that of `risky`, from `try`, is returned from. */
+		if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
+			assert_int_equal(s.g->blocks[e->call].vaddr, try);
+	}
+	/* je is two bytes long: the call has its edge. */
+	assert_non_null(edge_between(&s, risky + 2, seen.from_vaddr));
 	close_self(&s);
 }
 
@@ -280,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_indirect_call_alone_is_unknown),
 		cmocka_unit_test(branch_records_tell_targets),
+		cmocka_unit_test(a_jump_into_the_middle_of_another_function_leads_away),
 		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
 		cmocka_unit_test(large_callees_without_samples_are_followed_if_they_ran),
 		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),

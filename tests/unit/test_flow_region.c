@@ -186,6 +186,31 @@ static void a_recursive_function_is_a_region(void **state)
 	flow_free(g);
 }
 
+/* 0-1 is a loop that calls f = 3, 4, 5; 4 calls g = 6, which never returns, but jumps to 1 if that is known. */
+static void what_jumps_away_is_part_of_the_loop_that_it_leads_back_to(void **state)
+{
+	const uint32_t entry[] = { 0, 3, 6 };
+	const struct flow_edge e[] = { CALL(0, 3), SKIP(0, 1), RET(5, 1, 0), J(1, 0), F(1, 2),
+		                       J(3, 5),    F(3, 4),    CALL(4, 6),   J(6, 1) };
+
+	(void)state;
+	for (int away = 0; away < 2; away++) {
+		struct flow_graph *g = graph_by_hand(7, entry, 3, e, COUNT(e) - 1 + (size_t)away);
+		struct flow_regions *r;
+
+		for (size_t i = 0; i < g->n_edges; i++)
+			g->edges[i].away = g->edges[i].from == 6;
+		r = regions_of(g, 0);
+		assert_int_equal(r->n, 1);
+		assert_int_equal(r->v[0].n_blocks, away ? 6 : 4);
+		assert_int_equal(holds(&r->v[0], 6), away);
+		assert_int_equal(r->v[0].recursive, away);
+		assert_true(has_edge(g, &r->v[0], 5, 1, FLOW_RET));
+		flow_regions_free(r);
+		flow_free(g);
+	}
+}
+
 static void small_loops_are_left_out_by_share(void **state)
 {
 	const struct flow_edge e[] = { J(0, 0), F(0, 1), J(1, 1) };
@@ -254,6 +279,7 @@ int main(void)
 		cmocka_unit_test(an_outer_loop_is_one_region_and_its_children_share_a_callee),
 		cmocka_unit_test(a_cold_shared_callee_belongs_to_the_hotter_loop),
 		cmocka_unit_test(a_recursive_function_is_a_region),
+		cmocka_unit_test(what_jumps_away_is_part_of_the_loop_that_it_leads_back_to),
 		cmocka_unit_test(small_loops_are_left_out_by_share),
 		cmocka_unit_test(doubts_are_passed_on),
 		cmocka_unit_test(deep_nests_do_not_exhaust_the_stack),

@@ -134,6 +134,8 @@ static void x86_memory_operands_are_loads_stores_both_or_neither(void **state)
 		{ "nop", "90", 1, INSN_PLAIN, INSN_NOP, 0 },
 		{ "pause", "f3 90", 2, INSN_PLAIN, INSN_NOP, 0 },
 		{ "endbr64", "f3 0f 1e fa", 4, INSN_PLAIN, INSN_NOP, 0 },
+		{ "rdsspq rax", "f3 48 0f 1e c8", 5, INSN_PLAIN, 0, 0 },
+		{ "incsspq rcx", "f3 48 0f ae e9", 5, INSN_PLAIN, 0, 0 },
 		{ "xchg %r8,%rax", "49 90", 2, INSN_PLAIN, 0, 0 },
 		{ "prefetcht0 (%rax)", "0f 18 08", 3, INSN_PLAIN, INSN_PREFETCH, 0 },
 		{ "prefetchw (%rax)", "0f 0d 08", 3, INSN_PLAIN, INSN_PREFETCH, 0 },

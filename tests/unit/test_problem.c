@@ -92,6 +92,36 @@ static void calls_of_a_recursion_are_not_matched(void **state)
 	fixture_fini(&f);
 }
 
+/*
+ * 0 is the loop's and calls f = 1, 2, 3: 1 goes on to 3 and returns, or to 2, which calls g = 4.  That jumps away to 0.
+ * What f returns to, 6, calls h = 5 and goes on to 0.
+ */
+static void calls_that_are_left_need_not_return(void **state)
+{
+	const uint32_t n_insn[] = { 2, 2, 2, 2, 2, 2, 2 };
+	const struct flow_edge edges[] = {
+		{ 0, 1, FLOW_CALL, .call = 0 }, { 1, 2, FLOW_FALL },
+		{ 1, 3, FLOW_TAKEN },           { 2, 4, FLOW_CALL, .call = 2 },
+		{ 3, 6, FLOW_RET, .call = 0 },  { 4, 0, FLOW_IND, .away = true },
+		{ 5, 0, FLOW_RET, .call = 6 },  { 6, 5, FLOW_CALL, .call = 6 },
+	};
+	struct problem *p;
+	struct fixture f;
+
+	(void)state;
+	fixture_make(&f, n_insn, 7, edges, 8);
+	f.r.recursive = true;
+	assert_int_equal(problem_new(&f.g, &f.r, &p), 0);
+	for (size_t e = 0; e < p->n_edges; e++) {
+		bool of_h = edges[e].kind != FLOW_IND && edges[e].call == 6;
+
+		assert_int_equal(p->edges[e].recursive, 0);
+		assert_int_equal(p->edges[e].call, of_h ? 6 : -1);
+	}
+	problem_free(p);
+	fixture_fini(&f);
+}
+
 static void an_edge_out_of_the_region_is_refused(void **state)
 {
 	const uint32_t n_insn[] = { 1, 1 };
@@ -134,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_gets_numbers_of_its_own),
 		cmocka_unit_test(calls_of_a_recursion_are_not_matched),
+		cmocka_unit_test(calls_that_are_left_need_not_return),
 		cmocka_unit_test(an_edge_out_of_the_region_is_refused),
 		cmocka_unit_test(a_solution_starts_empty_and_ends_empty),
 	};
