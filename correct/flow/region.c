@@ -278,6 +278,19 @@ static void note_empty(struct finder *f, uint32_t group)
 	}
 }
 
+static void sort_regions(struct flow_regions *out, size_t n_blocks)
+{
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), hotter_region_first);
+	memset(out->of_block, 0xff, (n_blocks + 1) * sizeof(*out->of_block));
+	for (size_t i = 0; i < out->n; i++)
+		for (size_t k = 0; k < out->v[i].n_blocks; k++) {
+			int32_t *of = &out->of_block[out->v[i].blocks[k]];
+
+			*of = *of == -1 ? (int32_t)i : FLOW_SHARED;
+		}
+}
+
 static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 {
 	size_t n_blocks = f->view->g->n_blocks;
@@ -299,15 +312,7 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 		if (err == 0 && (r->n_blocks == 0 || r->weight < min_heat))
 			flow_region_fini(&out->v[--out->n]);
 	}
-	if (out->n)
-		qsort(out->v, out->n, sizeof(*out->v), hotter_region_first);
-	memset(out->of_block, 0xff, (n_blocks + 1) * sizeof(*out->of_block));
-	for (size_t i = 0; i < out->n; i++)
-		for (size_t k = 0; k < out->v[i].n_blocks; k++) {
-			int32_t *of = &out->of_block[out->v[i].blocks[k]];
-
-			*of = *of == -1 ? (int32_t)i : FLOW_SHARED;
-		}
+	sort_regions(out, n_blocks);
 	return err;
 }
 
@@ -333,6 +338,66 @@ out:
 	return err;
 }
 
+/*
+ * Where a loop's turn is not all on record, those inside it may be: as long as loops are empty they are closed.
+ * closed: the view's, NULL to take loops as they are.
+ */
+static int find_turning(const struct nest_view *view, const double *heat, double min_heat, uint8_t *closed,
+                        const double *taken, struct flow_regions **out)
+{
+	int err;
+
+	*out = NULL;
+	do {
+		flow_regions_free(*out);
+		*out = NULL;
+		err = find(view, heat, min_heat, false, closed, taken, out);
+	} while (err > 0);
+	return err;
+}
+
+/* Add the regions of `more`, which are of other blocks, to out's. */
+static int take_over(struct flow_regions *out, struct flow_regions *more, size_t n_blocks)
+{
+	struct flow_region *v = realloc(out->v, (out->n + more->n + 1) * sizeof(*v));
+
+	if (!v)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", out->n + more->n);
+	out->v = v;
+	if (more->n)
+		memcpy(v + out->n, more->v, more->n * sizeof(*v));
+	out->n += more->n;
+	more->n = 0;
+	sort_regions(out, n_blocks);
+	return 0;
+}
+
+/*
+ * A loop may turn on record while something that it calls now and then was not seen to return: that is no part of its
+ * region, but the loops inside are.
+ */
+static int add_left(const struct nest_view *view, const double *heat, double min_heat, uint8_t *closed,
+                    const double *taken, struct flow_regions *out)
+{
+	size_t n_blocks = view->g->n_blocks;
+	uint8_t *left = malloc(n_blocks + 1);
+	struct nest_view rest = *view;
+	struct flow_regions *more = NULL;
+	int err;
+
+	if (!left)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+	for (size_t b = 0; b < n_blocks; b++)
+		left[b] = view->block_in[b] && out->of_block[b] == -1;
+	rest.block_in = left;
+	err = find_turning(&rest, heat, min_heat, closed, taken, &more);
+	if (err == 0)
+		err = take_over(out, more, n_blocks);
+	flow_regions_free(more);
+	free(left);
+	return err;
+}
+
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, struct flow_regions **out)
 {
@@ -340,6 +405,7 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 	struct nest_view view = {
 		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = closed
 	};
+	const double *taken = ran ? ran->taken : NULL;
 	double total = 0;
 	int err;
 
@@ -348,13 +414,9 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 		memset(all, 1, g->n_blocks + g->n_edges + 1);
 		for (size_t i = 0; i < g->n_blocks; i++)
 			total += hot_weight[i];
-		/* Where a loop's turn is not all on record, those inside it may be. */
-		do {
-			flow_regions_free(*out);
-			*out = NULL;
-			err = find(&view, hot_weight, min_share * total, false, ran ? closed : NULL,
-			           ran ? ran->taken : NULL, out);
-		} while (err > 0);
+		err = find_turning(&view, hot_weight, min_share * total, ran ? closed : NULL, taken, out);
+		if (err == 0 && ran)
+			err = add_left(&view, hot_weight, min_share * total, closed, taken, *out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}

@@ -61,7 +61,8 @@ struct flow_regions {
  * linear recursion, whose calls and returns are two such parts.
  *
  * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
- * A loop that can't turn with them gives way to those inside it.
+ * A loop that can't turn with them gives way to those inside it, and so does
+ * what a loop that can turn calls but is not seen to come back from.
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */

@@ -126,6 +126,40 @@ static void loops_inside_one_whose_turn_is_not_on_record_are_found(void **state)
 	flow_free(g);
 }
 
+/*
+ * The loop 0-1 turns by a branch from 0 to 1, and now and then calls f, which loops at 3 and returns from 4.  The return
+ * is on no record: f is no part of the outer loop, and its own loop is a region, if it is hot.
+ */
+static void loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_return(void **state)
+{
+	const uint32_t entry[] = { 0, 3 };
+	const struct flow_edge e[] = { J(0, 1),    F(0, 2),      J(1, 0), CALL(2, 3),
+		                       SKIP(2, 1), RET(4, 1, 2), J(3, 3), F(3, 4) };
+	double heat[] = { 30, 29, 1, 40, 0 };
+	struct flow_graph *g = graph_by_hand(5, entry, 2, e, COUNT(e));
+	uint8_t block[] = { 1, 1, 1, 1, 1 }, edge[COUNT(e)];
+	const struct flow_ran ran = { block, edge, NULL };
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(e); i++)
+		edge[i] = g->edges[i].kind != FLOW_RET && g->edges[i].kind != FLOW_SKIP;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 2);
+	/* The hotter one first. */
+	assert_int_equal(r->v[0].n_blocks, 2);
+	assert_int_equal(r->v[1].header, 3);
+	assert_int_equal(r->v[1].n_blocks, 1);
+	for (size_t b = 0; b < 5; b++)
+		assert_int_equal(r->of_block[b], b < 2 ? 0 : b == 3 ? 1 : -1);
+	flow_regions_free(r);
+	heat[3] = 0.1;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 1);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 /* main's loops 0-1 and 2-3 call f (4, 5); no sample fell into the second by itself.  How many blocks has the region? */
 static size_t blocks_where_a_loop_calls(uint64_t n_calls, uint64_t n_others)
 {
@@ -174,6 +208,7 @@ int main(void)
 		cmocka_unit_test(nonsense_marks_nothing),
 		cmocka_unit_test(a_region_of_what_ran_leaves_out_cold_code),
 		cmocka_unit_test(loops_inside_one_whose_turn_is_not_on_record_are_found),
+		cmocka_unit_test(loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_return),
 		cmocka_unit_test(a_loop_without_heat_that_calls_shared_code_often_is_part_of_the_region),
 	};
 
