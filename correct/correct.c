@@ -22,7 +22,8 @@ static const double min_ran_heat = 0.97;
 enum {
 	MIN_SKIDS = 50,             /* overshoots that make a distribution */
 	MAX_PLACED = 1 << 24,       /* samples whose blocks are kept */
-	MAX_WAY = 16,               /* branches of each that say where it came from */
+	MAX_WAY = 16,               /* branches of each that say where it came from ... */
+	MAX_WAYS = 1 << 25,         /* ... and blocks of all of them that are kept */
 	MIN_PHASE_BRANCHES = 20000, /* on record, so that each phase of several has its own */
 };
 
@@ -256,7 +257,7 @@ static int note_way(struct placing *placing, const struct recording *r, const st
 
 	out->way0 = (uint32_t)placing->way.n;
 	/* A burst lies ahead of its moment. */
-	if (rec->event == r->burst_event)
+	if (rec->event == r->burst_event || placing->way.n >= MAX_WAYS)
 		return 0;
 	for (size_t i = 0; i < smp->n_branches && i < MAX_WAY; i++) {
 		struct place from = recording_place(r, rec->pid, smp->branches[i].from_ip);

@@ -33,7 +33,7 @@ struct flow_node { /* an instruction that was reached */
 	bool unresolved; /* indirect, and neither code nor branch records tell a target */
 	bool unknown;    /* the same, and not even a guess */
 	bool noreturn;   /* a call or jump to a function known by name not to return */
-	bool away;       /* it has a link that is */
+	bool away;       /* all its links are */
 };
 
 struct flow_link {     /* a jump or call to an address */

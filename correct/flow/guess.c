@@ -81,6 +81,7 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 	const struct flow_seen key = { .from_module = b->nodes.v[node].module,
 		                       .from_vaddr = b->nodes.v[node].insn.vaddr };
 	size_t lo = 0, hi = b->in->n_seen;
+	bool stays = false;
 	int err;
 
 	*found = false;
@@ -101,10 +102,11 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 		if (b->nodes.v[node].insn.flow == INSN_RET && !link.away)
 			continue;
 		*found = true;
-		b->nodes.v[node].away |= link.away;
+		stays |= !link.away;
 		if ((err = flow_link_add(b, &link)) < 0)
 			return err;
 	}
+	b->nodes.v[node].away = *found && !stays;
 	return 0;
 }
 
