@@ -15,8 +15,8 @@
 struct scope_sample {
 	uint32_t thread;
 	int32_t block;
-	uint32_t way0,
-	        n_way; /* blocks that its branch record was in before, the latest first: scope_samples.way */
+	/* Blocks it was in before, by its branch record, the latest first: scope_samples.way[way0 .. + n_way]. */
+	uint32_t way0, n_way;
 };
 
 struct scope_samples {

@@ -27,7 +27,7 @@ struct finder {
 	const double *heat;  /* [n_blocks] */
 	bool apart;          /* every loop for itself: code called by several is in each */
 	const double *taken; /* [n_edges] on record; NULL = no records */
-	double *called;      /* [n_blocks] calls of it on record; NULL likewise */
+	double *called;      /* [n_blocks] calls of it on record */
 	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
 	bool found_empty;
 	struct nest nest;

@@ -66,7 +66,7 @@ struct flow_regions {
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
-	double *taken;         /* [n_edges] how often each is on record */
+	double *taken;         /* [n_edges] how often each is on record; NULL = not known */
 };
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, struct flow_regions **out);
