@@ -25,33 +25,78 @@ static size_t number_calls(const struct problem *p, const bool *usable, uint32_t
 	return n;
 }
 
-/* The balance of each block (in minus out) and of each call (CALL minus RET edges of the same call): rows of E columns. */
-static double *balance_rows(const struct problem *p, const bool *usable, size_t *n_rows)
+/*
+ * The balances as a matrix, of the edges that may carry flow and the blocks at their ends: of a large region most may
+ * be left out.
+ */
+struct balances {
+	size_t n_rows, n_cols;
+	uint32_t *edge;   /* [n_cols] of the problem */
+	uint32_t *row_of; /* [2 B] number + 1 of a block's row, and of the calls' it makes; 0: none */
+	double *a;        /* [n_rows][n_cols] */
+};
+
+static void balances_fini(struct balances *m)
 {
-	size_t n_edges = p->n_edges;
-	uint32_t *row_of = calloc(p->n_blocks + 1, sizeof(*row_of));
-	double *a = NULL;
+	free(m->edge);
+	free(m->row_of);
+	free(m->a);
+}
 
-	if (row_of) {
-		*n_rows = p->n_blocks + number_calls(p, usable, row_of);
-		a = calloc(*n_rows * n_edges + 1, sizeof(*a));
-	}
-	for (size_t e = 0; a && e < n_edges; e++) {
-		const struct problem_edge *edge = &p->edges[e];
+static void number_row(struct balances *m, size_t at)
+{
+	if (!m->row_of[at])
+		m->row_of[at] = (uint32_t)++m->n_rows;
+}
 
-		if (usable && !usable[e])
-			continue;
-		a[edge->from * n_edges + e] -= 1;
-		a[edge->to * n_edges + e] += 1;
-		if (edge->call < 0 || !row_of[edge->call])
-			continue;
-		if (edge->kind == FLOW_CALL)
-			a[row_of[edge->call] * n_edges + e] += 1;
-		else if (edge->kind == FLOW_RET)
-			a[row_of[edge->call] * n_edges + e] -= 1;
+/* Blocks first, in order of their edges; then the calls. */
+static void number_rows(const struct problem *p, struct balances *m)
+{
+	for (size_t c = 0; c < m->n_cols; c++) {
+		number_row(m, p->edges[m->edge[c]].from);
+		number_row(m, p->edges[m->edge[c]].to);
 	}
-	free(row_of);
-	return a;
+	for (size_t c = 0; c < m->n_cols; c++) {
+		const struct problem_edge *e = &p->edges[m->edge[c]];
+
+		if (e->kind == FLOW_CALL && e->call >= 0)
+			number_row(m, p->n_blocks + (size_t)e->call);
+	}
+}
+
+static double *entry(const struct balances *m, size_t at, size_t col)
+{
+	return m->a + (m->row_of[at] - 1) * m->n_cols + col;
+}
+
+/* The balance of each block (in minus out) and of each call (CALL minus RET edges of the same call). */
+static int balances_init(struct balances *m, const struct problem *p, const bool *usable)
+{
+	*m = (struct balances){ .edge = calloc(p->n_edges + 1, sizeof(*m->edge)),
+		                .row_of = calloc(2 * p->n_blocks + 1, sizeof(*m->row_of)) };
+	if (m->edge && m->row_of) {
+		for (uint32_t e = 0; e < p->n_edges; e++)
+			if (!usable || usable[e])
+				m->edge[m->n_cols++] = e;
+		number_rows(p, m);
+		m->a = calloc(m->n_rows * m->n_cols + 1, sizeof(*m->a));
+	}
+	if (!m->a)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", p->n_edges);
+	for (size_t c = 0; c < m->n_cols; c++) {
+		const struct problem_edge *e = &p->edges[m->edge[c]];
+		size_t call = p->n_blocks + (size_t)(e->call < 0 ? 0 : e->call);
+
+		*entry(m, e->from, c) -= 1;
+		*entry(m, e->to, c) += 1;
+		if (e->call < 0 || !m->row_of[call])
+			continue;
+		if (e->kind == FLOW_CALL)
+			*entry(m, call, c) += 1;
+		else if (e->kind == FLOW_RET)
+			*entry(m, call, c) -= 1;
+	}
+	return 0;
 }
 
 /* By number + 1 of the first that was told of a call: what is called from one block, and where it comes back. */
@@ -151,41 +196,56 @@ static void eliminate(double *a, size_t n_rows, size_t n_edges, int32_t *pivot_r
 	}
 }
 
+/* What each edge carries of each free flow, from the reduced matrix. */
+static int fill_basis(const struct balances *m, const int32_t *pivot_row, struct space *s)
+{
+	uint32_t *free_col = calloc(m->n_cols + 1, sizeof(*free_col));
+	size_t k = 0;
+
+	for (size_t c = 0; c < m->n_cols; c++)
+		s->n_free += pivot_row[c] < 0;
+	s->free_edge = calloc(s->n_free + 1, sizeof(*s->free_edge));
+	s->z = calloc(s->n_edges * s->n_free + 1, sizeof(*s->z));
+	if (!free_col || !s->free_edge || !s->z) {
+		free(free_col);
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", s->n_edges);
+	}
+	for (uint32_t c = 0; c < m->n_cols; c++)
+		if (pivot_row[c] < 0) {
+			free_col[k] = c;
+			s->free_edge[k++] = m->edge[c];
+		}
+	for (size_t c = 0; c < m->n_cols; c++)
+		for (k = 0; k < s->n_free; k++) {
+			double z = pivot_row[c] < 0 ? free_col[k] == c
+			                            : -m->a[(size_t)pivot_row[c] * m->n_cols + free_col[k]];
+
+			s->z[m->edge[c] * s->n_free + k] = fabs(z) < tiny ? 0 : z;
+		}
+	free(free_col);
+	return 0;
+}
+
 int space_new(const struct problem *p, const bool *usable, struct space **out)
 {
-	size_t n_edges = p->n_edges, n_rows = 0, k = 0;
 	struct space *s = calloc(1, sizeof(*s));
-	int32_t *pivot_row = calloc(n_edges + 1, sizeof(*pivot_row));
-	double *a = balance_rows(p, usable, &n_rows);
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", n_edges);
+	struct balances m = { 0 };
+	int32_t *pivot_row = calloc(p->n_edges + 1, sizeof(*pivot_row));
+	int err = s && pivot_row ? balances_init(&m, p, usable)
+	                         : sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", p->n_edges);
 
-	if (!s || !pivot_row || !a)
-		goto out;
-	eliminate(a, n_rows, n_edges, pivot_row);
-	s->n_edges = n_edges;
-	for (size_t e = 0; e < n_edges; e++)
-		s->n_free += pivot_row[e] < 0 && (!usable || usable[e]);
-	s->free_edge = calloc(s->n_free + 1, sizeof(*s->free_edge));
-	s->z = calloc(n_edges * s->n_free + 1, sizeof(*s->z));
-	if (!s->free_edge || !s->z)
-		goto out;
-	for (size_t e = 0; e < n_edges; e++)
-		if (pivot_row[e] < 0 && (!usable || usable[e]))
-			s->free_edge[k++] = (uint32_t)e;
-	for (size_t e = 0; e < n_edges; e++)
-		for (k = 0; k < s->n_free; k++) {
-			double z = pivot_row[e] < 0 ? s->free_edge[k] == e
-			                            : -a[(size_t)pivot_row[e] * n_edges + s->free_edge[k]];
-
-			s->z[e * s->n_free + k] = fabs(z) < tiny ? 0 : z;
-		}
-	*out = s;
-	s = NULL;
-	err = 0;
-out:
+	if (err == 0) {
+		eliminate(m.a, m.n_rows, m.n_cols, pivot_row);
+		s->n_edges = p->n_edges;
+		err = fill_basis(&m, pivot_row, s);
+	}
+	if (err == 0) {
+		*out = s;
+		s = NULL;
+	}
 	space_free(s);
 	free(pivot_row);
-	free(a);
+	balances_fini(&m);
 	return err;
 }
 
