@@ -248,9 +248,12 @@ static int add_rows(const struct back *w, const struct space *space, const doubl
 	const struct problem *p = w->p;
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		struct equation *eq = equations_add(out, p->n_edges);
 		double due = miss[b] + caused->at[b], wrong = way_error * caused->unsure[b] + caused->lost;
+		struct equation *eq;
 
+		if (!equations_any(slope + b, p->n_blocks, space->n_free))
+			continue;
+		eq = equations_add(out, p->n_edges);
 		if (!eq)
 			return -SP_ENOMEM;
 		eq->name = "landing";

@@ -26,6 +26,14 @@ void equations_drop(struct equations *eqs)
 	free(eqs->v[--eqs->n].w);
 }
 
+bool equations_any(const double *w, size_t step, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (w[k * step] != 0)
+			return true;
+	return false;
+}
+
 void equations_fini(struct equations *eqs)
 {
 	for (size_t i = 0; i < eqs->n; i++)

@@ -3,6 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_EQUATIONS_H
 
 /* What is known about a region's flow: linear equations in the edge flows f_e, each with its noise. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct equations {
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);
+/* Is any of n weights, `step` apart, not 0?  An equation without one says nothing of what it is about. */
+bool equations_any(const double *w, size_t step, size_t n);
 void equations_fini(struct equations *eqs);
 
 #endif

@@ -249,9 +249,12 @@ static int add_rows(const struct problem *p, const struct space *space, const do
 	size_t n_blocks = p->n_blocks;
 
 	for (size_t b = 0; b < n_blocks; b++) {
-		struct equation *eq = equations_add(out, p->n_edges);
+		struct equation *eq;
 		double seen = 0;
 
+		if (!equations_any(slope + b, n_blocks, space->n_free))
+			continue;
+		eq = equations_add(out, p->n_edges);
 		if (!eq)
 			return -SP_ENOMEM;
 		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
