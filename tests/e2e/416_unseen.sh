@@ -41,27 +41,33 @@ C
 	echo '} return printf("%u\n", x) < 0; }'
 } | build unseen -O1
 
-# With no environment, whose size moves the stack, every run is the same: intervals are missed one time in ten.
-env -i "$SKIDPROF" record --pmu sim -q --no-branches -o u.data --truth u.truth ./unseen >/dev/null 2>err
-check 'it is recorded' test -s u.data
-"$SKIDPROF" compare -i u.data --truth u.truth --format json >u.json 2>err
-check 'the comparison is done' test -s u.json
+# With no environment, whose size moves the stack, every run of a seed is the same on one machine.
+for seed in 1 2 3; do
+	env -i "$SKIDPROF" record --pmu sim -q --seed $seed --no-branches -o u.data --truth u$seed.truth ./unseen \
+		>/dev/null 2>err
+	check "it is recorded (seed $seed)" test -s u.data
+	"$SKIDPROF" compare -i u.data --truth u$seed.truth --format json >u$seed.json 2>err
+	check "the comparison is done (seed $seed)" test -s u$seed.json
+done
 python3 - >rows <<'P'
 import json
-for f in json.load(open("u.json"))["functions"]:
-    if f["name"] in ("slow", "quick", "next", "main"):
-        print(f["name"], abs(f["fixed_err"]) < 0.02, f["inside"], "# raw %+.1f%%, fixed %+.2f%%" % (
-            100 * f["raw_err"], 100 * f["fixed_err"]))
-    elif f["name"].startswith("cold"):
-        print("cold", f["fixed"])
+for seed in 1, 2, 3:
+    for f in json.load(open("u%d.json" % seed))["functions"]:
+        if f["name"] in ("slow", "quick", "next", "main"):
+            print(f["name"], abs(f["fixed_err"]) < 0.02, f["inside"], "# raw %+.1f%%, fixed %+.2f%%" % (
+                100 * f["raw_err"], 100 * f["fixed_err"]))
+        elif f["name"].startswith("cold"):
+            print("cold", f["fixed"])
 P
 sed 's/^/# /' rows
 for name in slow quick next main; do
-	check "$name is right to 2%, and inside its interval" grep -q "^$name True True" rows
+	check "$name is right to 2%" test "$(grep -c "^$name True" rows)" -eq 3
 done
+# Intervals are missed one time in ten: four of twelve are missed one time in forty, if at all by chance.
+check 'nine in twelve are inside their interval' test "$(grep -c '^[a-z]* True True' rows)" -ge 9
 check 'nothing that never ran has instructions' test "$(grep -c '^cold [^0]' rows)" -eq 0
 "$SKIDPROF" report -i u.data --why slow >why 2>err
-check 'why says what was left out' grep -Eq '[0-9]{3} more free flows are of code that no sample fell in: it is taken not to have run' why
+check 'why says what was left out' grep -Eq '[0-9]{3} more free flows are of code without samples, or with hardly any: it is taken not to have run, but for these' why
 "$SKIDPROF" report -i u.data --why slow --format json >why.json 2>err
 check 'so does JSON' python3 -c 'import json; assert json.load(open("why.json"))["why"][0]["regions"][0]["unseen_flows"] > 200'
 exit 0
