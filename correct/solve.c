@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "correct/cold.h"
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
-#include "correct/infer/interior.h"
+#include "correct/infer/space.h"
 #include "correct/work.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -33,11 +34,11 @@ static const double max_beside = 0.02;
 /* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 
-/* Free flows and edges a region may have: with stacks there are as many equations as flows. */
-enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000 };
-
-/* Free flows up to which code without samples may have run; samples of which one in so many is little. */
-enum { MAX_FREE_UNSEEN = 60, MIN_SAMPLES_SEEN = 300 };
+/*
+ * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
+ * stacks there are as many equations as flows.
+ */
+enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000, MAX_CELLS = 20000000 };
 
 enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
 
@@ -80,59 +81,32 @@ int solve_judge_totals(const struct equations_shown *shown, double total)
 
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 {
-	size_t n_free, max = stacks ? MAX_FREE_STACKS : MAX_FREE;
+	size_t n_free, n_edges = 0, max = stacks ? MAX_FREE_STACKS : MAX_FREE;
 	int err = space_size(p, usable, &n_free);
 
-	if (err < 0 || (n_free <= max && p->n_edges <= MAX_EDGES))
+	for (size_t e = 0; e < p->n_edges; e++)
+		n_edges += !usable || usable[e];
+	if (err < 0 || (n_free <= max && n_edges <= MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
 		return err;
 	return sp_fail(SP_EDOMAIN, "too large to be solved: %zu blocks with %zu free flows%s", p->n_blocks,
 	               n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
-static double n_samples_in(const struct problem *p)
+/* A region with more free flows than samples is not worth the time. */
+static int judge_samples(const struct problem *p, const bool *usable)
 {
-	double insn = 0, cyc = 0;
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	size_t n_free;
+	int err = space_size(p, usable, &n_free);
 
-	for (size_t i = 0; i < p->n_insns; i++) {
-		insn += p->seen_insn[i];
-		cyc += p->seen_cyc[i];
-	}
-	return (p->insn_per_sample > 0 ? insn / p->insn_per_sample : 0) +
-	       (p->cyc_per_sample > 0 ? cyc / p->cyc_per_sample : 0);
-}
-
-/*
- * A flow to begin at, and what may carry any.  Without stacks nothing but the
- * samples tells hundreds of ways that did not run from those that did: what
- * has none of many samples ran for little, and is taken not to have run.
- * *n_unseen: the free flows that are left out with it.
- */
-static int find_interior(const struct work *w, const struct problem *p, bool *usable, double *f,
-                         uint32_t *n_unseen)
-{
-	int err = interior_find(p, NULL, usable, f);
-	size_t n = 0, n_seen = 0;
-	bool *warm;
-
-	*n_unseen = 0;
-	if (err < 0 || w->sums.paths || n_samples_in(p) < MIN_SAMPLES_SEEN)
+	if (err < 0 || n >= (double)n_free / 2)
 		return err;
-	err = space_size(p, usable, &n);
-	if (err < 0 || n <= MAX_FREE_UNSEEN)
-		return err;
-	warm = calloc(p->n_blocks + 1, sizeof(*warm));
-	err = warm ? interior_warm(p, warm) : sp_fail(SP_ENOMEM, "out of memory");
-	if (err == 0)
-		err = interior_find(p, warm, usable, f);
-	free(warm);
-	if (err == -SP_EDOMAIN)
-		return interior_find(p, NULL, usable, f);
-	if (err == 0)
-		err = space_size(p, usable, &n_seen);
-	if (err == 0 && n > n_seen)
-		*n_unseen = (uint32_t)(n - n_seen);
-	return err;
+	return sp_fail(
+	        SP_EDOMAIN,
+	        "too few samples (%.0f) for a region of %zu blocks with %zu free flows: record longer, "
+	        "or with a smaller period",
+	        n, p->n_blocks, n_free);
 }
 
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
@@ -143,11 +117,13 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	struct equations eqs = { 0 };
 	struct space *space = NULL;
 	uint32_t n_unseen = 0;
-	int err =
-	        usable && f ? find_interior(w, p, usable, f, &n_unseen) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = usable && f ? cold_cut(p, w->sums.paths, usable, f, &n_unseen)
+	                      : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0)
 		err = solve_judge_size(p, usable, w->sums.paths);
+	if (err == 0)
+		err = judge_samples(p, usable);
 	if (err == 0)
 		err = space_new(p, usable, &space);
 	if (err == 0)
@@ -160,6 +136,8 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	}
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
+	if (err == 0)
+		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
 	space_free(space);
 	free(usable);
@@ -167,10 +145,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	return err;
 }
 
-/*
- * A region that was hardly sampled can't be known better than its samples
- * say, and one with more free flows than samples is not worth the time.
- */
+/* A region that was hardly sampled can't be known better than its samples say. */
 static bool worth_solving(const struct work *w, size_t s, char *why, size_t size)
 {
 	const struct problem *p = w->scope_problems[s];
@@ -187,7 +162,7 @@ static bool worth_solving(const struct work *w, size_t s, char *why, size_t size
 		return false;
 	}
 	/* One free flow needs no more than the total. */
-	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES) && n >= (double)n_free / 2)
+	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES))
 		return true;
 	snprintf(why, size,
 	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",
@@ -406,6 +381,8 @@ static void add_scope(const struct problem *region, const struct problem *scope,
 			rest->raw[at] -= seen_in(scope, b);
 		if (from->verdict == VERDICT_UNRELIABLE)
 			rest->unsure[at] += drawn_in(from, scope, b);
+		else if (from->doubt)
+			rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
 		if (from->averaged)
 			rest->averaged[at] += drawn_in(from, scope, b);
 		/* Chains of one seed: draws of two scopes must not be paired in order. */

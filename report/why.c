@@ -265,8 +265,9 @@ static void print_state(const struct profile_region *r, FILE *f)
 		                                           : "nothing speaks for them");
 	if (r->n_unseen)
 		fprintf(f,
-		        "    %u more free flows are of code that no sample fell in: it is taken not to have "
-		        "run\n",
+		        "    %u more free flows are of code without samples, or with hardly any: it is taken "
+		        "not "
+		        "to have run, but for these\n",
 		        r->n_unseen);
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,

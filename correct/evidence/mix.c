@@ -397,11 +397,19 @@ static bool all_zero(const double *w, size_t n)
 	return true;
 }
 
+/* Of a scope's totals, what may be other code's than that which is solved. */
+static double foreign_share(const struct scope_sums *r, const struct problem *p)
+{
+	double left_out = p->total_insn > 0 ? p->left_out_insn / p->total_insn : 0;
+
+	return unseen_share(r) + left_out + 0.5 * p->border_share;
+}
+
 /* What else a ratio may be wrong by. */
 static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x)
 {
 	/* Code unseen outside, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (unseen_share(r) + p->border_share) * 0.5 * x->ratio;
+	double foreign = (foreign_share(r, p) + 0.5 * p->border_share) * 0.5 * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
@@ -421,14 +429,15 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 	fill_weights(p, MIX_INSN, eq->w);
 	eq->name = "instructions";
 	eq->kind = 0; /* eq. 3, which every method has */
-	eq->value = p->total_insn;
+	eq->value = p->total_insn - p->left_out_insn;
+	eq->shown = p->left_out_insn;
 	/* Each crossing puts the region's edge somewhere, evenly, in one interval. */
 	if (p->relative)
 		sd = 0;
 	else if (m->insn >= 0 && r->insn > 0)
 		sd = sqrt(r->n_crossings / 12) *
 		             (r->n_crossings > 0 ? 2 * r->edge_insn / r->n_crossings : 0) +
-		     (unseen_share(r) + 0.5 * p->border_share) * p->total_insn;
+		     foreign_share(r, p) * p->total_insn;
 	else
 		sd = sqrt(p->total_insn * p->insn_per_sample);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */

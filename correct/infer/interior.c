@@ -351,14 +351,6 @@ out:
 /* So short a block may always end with another that is seen in its place. */
 enum { SHORT_BLOCK = 3 };
 
-static bool was_sampled(const struct problem *p, const struct problem_block *b)
-{
-	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++)
-		if (p->seen_insn[i] > 0 || p->seen_cyc[i] > 0)
-			return true;
-	return false;
-}
-
 int interior_warm(const struct problem *p, bool *warm)
 {
 	bool *after = calloc(p->n_blocks + 1, sizeof(*after)),
@@ -367,8 +359,6 @@ int interior_warm(const struct problem *p, bool *warm)
 	                  ? 0
 	                  : sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
 
-	for (size_t b = 0; b < p->n_blocks; b++)
-		warm[b] = was_sampled(p, &p->blocks[b]);
 	for (size_t e = 0; err == 0 && e < p->n_edges; e++) {
 		after[p->edges[e].to] |= warm[p->edges[e].from];
 		before[p->edges[e].from] |= warm[p->edges[e].to];

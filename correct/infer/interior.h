@@ -15,7 +15,7 @@
  */
 int interior_find(const struct problem *p, const bool *warm, bool *usable, double *flow);
 
-/* warm[B] out: blocks that samples fell in, and short ones that lead from such a block to such a block. */
+/* warm[B] in: blocks that samples fell in; out: also short ones that lead from such a block to such a block. */
 int interior_warm(const struct problem *p, bool *warm);
 
 #endif

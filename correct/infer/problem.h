@@ -50,8 +50,9 @@ struct problem {
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
-	double unseen_share; /* of the region's intervals spent in code that is not part of it */
-	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
+	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
+	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
+	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
 };

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/cold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/infer/interior.h"
+#include "correct/infer/space.h"
+#include "profiler/base/err.h"
+
+/* Free flows up to which code without samples may have run; samples of which one in so many is little. */
+enum { MAX_FREE_UNSEEN = 60, MIN_SAMPLES_SEEN = 300 };
+
+/* Free flows up to which code of a single sample is kept, and the most samples that code may be left out with. */
+enum { MAX_FREE_RARE = 300, MAX_RARE = 3 };
+
+/* Of the samples, in what may be left out with them. */
+static const double max_rare_share = 0.01;
+
+static double samples_of(const struct problem *p, double insn, double cyc)
+{
+	return (p->insn_per_sample > 0 ? insn / p->insn_per_sample : 0) +
+	       (p->cyc_per_sample > 0 ? cyc / p->cyc_per_sample : 0);
+}
+
+static double samples_in(const struct problem *p, const struct problem_block *b)
+{
+	double insn = 0, cyc = 0;
+
+	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++) {
+		insn += p->seen_insn[i];
+		cyc += p->seen_cyc[i];
+	}
+	return samples_of(p, insn, cyc);
+}
+
+/* A cut, while others are tried. */
+struct cut {
+	const struct problem *p;
+	const bool *can; /* [E] the edges that may carry flow if nothing is left out */
+	double *n;       /* [B] samples */
+	bool *warm, *usable;
+	double *f;
+	size_t n_free;
+	double outside; /* samples in what it leaves out */
+};
+
+/* Blocks on no usable edge. */
+static void mark_left_out(const struct problem *p, const bool *usable, bool *left_out)
+{
+	memset(left_out, true, p->n_blocks * sizeof(*left_out));
+	for (size_t e = 0; e < p->n_edges; e++)
+		if (usable[e])
+			left_out[p->edges[e].from] = left_out[p->edges[e].to] = false;
+}
+
+/* The cut without blocks of fewer than `least` samples; one sample is no less than half a one, by rounding. */
+static int cut_below(struct cut *c, double least)
+{
+	const struct problem *p = c->p;
+	int err;
+
+	for (size_t b = 0; b < p->n_blocks; b++)
+		c->warm[b] = c->n[b] > 0 && c->n[b] > least - 0.5;
+	err = interior_warm(p, c->warm);
+	memcpy(c->usable, c->can, p->n_edges * sizeof(*c->usable));
+	if (err == 0)
+		err = interior_find(p, c->warm, c->usable, c->f);
+	if (err == 0)
+		err = space_size(p, c->usable, &c->n_free);
+	if (err < 0)
+		return err;
+	c->outside = 0;
+	mark_left_out(p, c->usable, c->warm);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		c->outside += c->warm[b] ? c->n[b] : 0;
+	return 0;
+}
+
+/*
+ * A single sample in code that is called from everywhere opens all of it.
+ * Where a few samples more to be warm leave out half of the free flows, it
+ * was such code.
+ */
+static int leave_out_rare(struct cut *c, double n_samples)
+{
+	size_t n = c->n_free;
+	int err = 0;
+
+	for (int rare = 1; rare <= MAX_RARE && err == 0; rare++) {
+		err = cut_below(c, rare + 1);
+		if (err == 0 && c->n_free <= n / 2 && c->outside <= max_rare_share * n_samples)
+			return 0;
+	}
+	return err < 0 && err != -SP_EDOMAIN ? err : cut_below(c, 0);
+}
+
+static int leave_out(struct cut *c)
+{
+	double n_samples = 0;
+	int err;
+
+	for (size_t b = 0; b < c->p->n_blocks; b++) {
+		c->n[b] = samples_in(c->p, &c->p->blocks[b]);
+		n_samples += c->n[b];
+	}
+	if (n_samples < MIN_SAMPLES_SEEN)
+		return 0;
+	err = cut_below(c, 0);
+	if (err == 0 && c->n_free > MAX_FREE_RARE)
+		err = leave_out_rare(c, n_samples);
+	return err;
+}
+
+static double insn_left_out(const struct problem *p, const bool *left_out)
+{
+	double insn = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++)
+		for (uint32_t i = 0; left_out[b] && i < p->blocks[b].n_insn; i++)
+			insn += p->seen_insn[p->blocks[b].insn0 + i];
+	return insn;
+}
+
+int cold_cut(struct problem *p, bool stacks, bool *usable, double *f, uint32_t *n_free_out)
+{
+	int err = interior_find(p, NULL, usable, f);
+	size_t n = 0;
+	bool *can;
+	struct cut c = { .p = p, .usable = usable, .f = f };
+
+	*n_free_out = 0;
+	p->left_out_insn = 0;
+	if (err == 0)
+		err = space_size(p, usable, &n);
+	if (err < 0 || stacks || n <= MAX_FREE_UNSEEN)
+		return err;
+	c.can = can = malloc((p->n_edges + 1) * sizeof(*can));
+	c.n = calloc(p->n_blocks + 1, sizeof(*c.n));
+	c.warm = calloc(p->n_blocks + 1, sizeof(*c.warm));
+	c.n_free = n;
+	err = can && c.n && c.warm ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	if (err == 0) {
+		memcpy(can, usable, p->n_edges * sizeof(*can));
+		err = leave_out(&c);
+	}
+	if (err == -SP_EDOMAIN) {
+		err = interior_find(p, NULL, usable, f);
+	} else if (err == 0 && n > c.n_free) {
+		*n_free_out = (uint32_t)(n - c.n_free);
+		mark_left_out(p, usable, c.warm);
+		p->left_out_insn = insn_left_out(p, c.warm);
+	}
+	free(can);
+	free(c.n);
+	free(c.warm);
+	return err;
+}
+
+int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol)
+{
+	bool *left_out;
+
+	if (!(p->left_out_insn > 0))
+		return 0;
+	left_out = calloc(p->n_blocks + 1, sizeof(*left_out));
+	sol->doubt = calloc(p->n_blocks + 1, sizeof(*sol->doubt));
+	if (!left_out || !sol->doubt) {
+		free(left_out);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	}
+	mark_left_out(p, usable, left_out);
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		double insn = 0;
+
+		for (uint32_t i = 0; left_out[b] && i < p->blocks[b].n_insn; i++)
+			insn += p->seen_insn[p->blocks[b].insn0 + i];
+		if (!(insn > 0))
+			continue;
+		sol->doubt[b] = (float)(insn / p->blocks[b].n_insn);
+		for (size_t i = 0; i < sol->n_draws; i++)
+			sol->draws[i * p->n_blocks + b] = sol->doubt[b];
+	}
+	free(left_out);
+	return 0;
+}

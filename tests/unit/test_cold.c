@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What of a scope is left out of the flow, and what becomes of its samples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/cold.h"
+#include "profiler/base/err.h"
+
+/* Blocks 0 and 1 are a loop; each other is a way of its own from the one to the other, five instructions long. */
+enum { WAYS = 400, BLOCKS = WAYS + 2, EDGES = 2 * WAYS + 2, SIZE = 5, PERIOD = 1000 };
+
+struct loop {
+	struct flow_region region;
+	struct problem_block blocks[BLOCKS];
+	struct problem_edge edges[EDGES];
+	double seen_insn[BLOCKS * SIZE], seen_cyc[BLOCKS * SIZE];
+	bool usable[EDGES];
+	double flow[EDGES];
+	struct problem p;
+};
+
+static void edge(struct loop *l, uint32_t from, uint32_t to)
+{
+	l->edges[l->p.n_edges] = (struct problem_edge){ from, to, (uint32_t)l->p.n_edges, -1, FLOW_TAKEN };
+	l->p.n_edges++;
+}
+
+static struct loop *loop_new(void)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+
+	assert_non_null(l);
+	l->p = (struct problem){ .region = &l->region,
+		                 .blocks = l->blocks,
+		                 .edges = l->edges,
+		                 .seen_insn = l->seen_insn,
+		                 .seen_cyc = l->seen_cyc,
+		                 .n_blocks = BLOCKS,
+		                 .insn_per_sample = PERIOD,
+		                 .cyc_per_sample = PERIOD };
+	for (uint32_t b = 0; b < BLOCKS; b++)
+		l->blocks[b] = (struct problem_block){ .insn0 = SIZE * b, .n_insn = SIZE };
+	for (uint32_t b = 1; b < BLOCKS; b++)
+		edge(l, 0, b);
+	for (uint32_t b = 1; b < BLOCKS; b++)
+		edge(l, b, b == 1 ? 0 : 1);
+	return l;
+}
+
+static void sampled(struct loop *l, uint32_t block, double n_insn, double n_cyc)
+{
+	l->seen_insn[SIZE * block + 2] = n_insn * PERIOD;
+	l->seen_cyc[SIZE * block + 3] = n_cyc * PERIOD;
+	l->p.total_insn += n_insn * PERIOD;
+	l->p.total_cyc += n_cyc * PERIOD;
+}
+
+/* How many of the ways are left. */
+static size_t cut(struct loop *l, bool stacks, uint32_t *n_left_out)
+{
+	size_t n = 0;
+
+	assert_int_equal(cold_cut(&l->p, stacks, l->usable, l->flow, n_left_out), 0);
+	for (size_t e = 0; e < EDGES; e++) {
+		assert_true(l->usable[e] == (l->flow[e] > 0));
+		n += l->usable[e] && l->edges[e].to > 1;
+	}
+	return n;
+}
+
+static void what_has_no_samples_is_left_out(void **state)
+{
+	struct loop *l = loop_new();
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 200, 98);
+	sampled(l, 7, 1, 0);
+	/* Few samples say nothing of what has none. */
+	assert_int_equal(cut(l, false, &n_left_out), WAYS);
+	assert_int_equal(n_left_out, 0);
+	sampled(l, 9, 0, 1);
+	assert_int_equal(cut(l, false, &n_left_out), 2);
+	assert_int_equal(n_left_out, WAYS - 2);
+	assert_true(l->p.left_out_insn == 0);
+	/* Stacks tell what ran. */
+	assert_int_equal(cut(l, true, &n_left_out), WAYS);
+	free(l);
+}
+
+static void rare_code_is_left_out_of_large_scopes(void **state)
+{
+	struct loop *l = loop_new();
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 200000, 100000);
+	for (uint32_t b = 2; b < BLOCKS; b++)
+		sampled(l, b, b % 2, !(b % 2));
+	sampled(l, 5, 3, 1);
+	assert_int_equal(cut(l, false, &n_left_out), 1);
+	assert_int_equal(n_left_out, WAYS - 1);
+	assert_true(l->p.left_out_insn == (WAYS / 2 - 1) * PERIOD);
+	free(l);
+}
+
+/* Past 1% of the samples they are kept: so much is not little. */
+static void rare_code_of_many_samples_is_kept(void **state)
+{
+	struct loop *l = loop_new();
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 20000, 19000);
+	for (uint32_t b = 2; b < BLOCKS; b++)
+		sampled(l, b, 1, 0);
+	assert_int_equal(cut(l, false, &n_left_out), WAYS);
+	assert_int_equal(n_left_out, 0);
+	assert_true(l->p.left_out_insn == 0);
+	free(l);
+}
+
+static void rare_code_of_small_scopes_is_kept(void **state)
+{
+	struct loop *l = loop_new();
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 200000, 100000);
+	for (uint32_t b = 2; b < 202; b++)
+		sampled(l, b, 1, 0);
+	assert_int_equal(cut(l, false, &n_left_out), 200);
+	assert_int_equal(n_left_out, WAYS - 200);
+	free(l);
+}
+
+static void what_is_left_out_keeps_its_samples_in_doubt(void **state)
+{
+	struct loop *l = loop_new();
+	struct solution sol = { .n_draws = 3 };
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 200000, 100000);
+	for (uint32_t b = 2; b < BLOCKS; b++)
+		sampled(l, b, b % 2, !(b % 2));
+	sampled(l, 5, 3, 1);
+	assert_int_equal(cut(l, false, &n_left_out), 1);
+	sol.draws = calloc(sol.n_draws * BLOCKS, sizeof(*sol.draws));
+	assert_non_null(sol.draws);
+	for (size_t i = 0; i < sol.n_draws; i++)
+		sol.draws[i * BLOCKS + 5] = (float)i;
+	assert_int_equal(cold_keep_raw(&l->p, l->usable, &sol), 0);
+	for (size_t i = 0; i < sol.n_draws; i++) {
+		assert_true(sol.draws[i * BLOCKS + 5] == (float)i);
+		assert_true(sol.draws[i * BLOCKS + 7] == PERIOD / SIZE);
+		assert_true(sol.draws[i * BLOCKS + 8] == 0);
+	}
+	assert_true(sol.doubt[0] == 0 && sol.doubt[5] == 0 && sol.doubt[7] == PERIOD / SIZE);
+	free(sol.draws);
+	free(sol.doubt);
+	free(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_no_samples_is_left_out),
+		cmocka_unit_test(rare_code_is_left_out_of_large_scopes),
+		cmocka_unit_test(rare_code_of_many_samples_is_kept),
+		cmocka_unit_test(rare_code_of_small_scopes_is_kept),
+		cmocka_unit_test(what_is_left_out_keeps_its_samples_in_doubt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
