@@ -174,6 +174,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 {
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution *sol = &w->scope_solutions[s];
+	int err = 0;
 
 	opts.seed = w->opts->seed + s;
 	if (!worth_solving(w, s, sol->why, sizeof(sol->why))) {
@@ -182,6 +183,11 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	}
 	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,
 	         w->scope_problems[s]->n_edges, w->scope_problems[s]->total_insn);
+	/* Only the full method leaves code out, and knows then what remains. */
+	if (w->opts->method != METHOD_FULL)
+		err = judge_samples(w->scope_problems[s], NULL);
+	if (err < 0)
+		return err;
 	switch (w->opts->method) {
 	case METHOD_LOOPS:
 		return method_loops(w->scope_problems[s], &opts, sol);
