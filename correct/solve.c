@@ -136,6 +136,9 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	}
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
+	if (err == 0 && p->total_insn > 0)
+		err = solution_spread(&w->scope_solutions[s], p->n_blocks, p->total_sd / p->total_insn,
+		                      opts->seed);
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);

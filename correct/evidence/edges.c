@@ -2,6 +2,7 @@
 #include "correct/evidence/edges.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +10,22 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-enum { POINTS = 200 };
+enum { POINTS = 200, MAX_ROUNDS = 50 };
 
 /* How far a pace is from that of the next interval: at least; the same in instructions a cycle. */
 static const double min_spread = 0.03, min_sd = 0.03;
+
+/* Cycles that a change of loops may stall for, and instructions in flight then: reorder buffers hold 128 to 512. */
+static const double stall_cyc = 40, in_flight = 448;
+
+/* What the skid carries may be off by, where the pace next to the edge is known and where it is not. */
+static const double carried_off = 0.05, carried_guess = 0.5;
+
+/* More visits than that are not told from those that are seen. */
+static const double max_hidden = 0.9;
+
+/* Crossings of a scope that are to or from another, where the two alternate. */
+static const double min_alternate = 0.05;
 
 static const double unknown = -1;
 
@@ -41,7 +54,21 @@ struct thread {
 
 /* Of all crossings from one scope to another. */
 struct both {
-	double before, after, n; /* instructions on either side */
+	int32_t from, to;
+	double n, before, after; /* instructions on either side */
+	double wrong;            /* the standard deviation of these, the same way at each */
+	double out, in, unsure;  /* eq. 35: carried out of the one and into the other */
+	double hidden;           /* visits to a third between them that no sample fell in ... */
+	double hidden_in;        /* ... and what would be carried out of these */
+};
+
+/* Of one scope. */
+struct visits {
+	double in, out;         /* crossings into it, and out of it */
+	double hidden;          /* as many more, with no sample */
+	double all, insn;       /* instructions in all, and of one of them */
+	double samples, around; /* in it, and in it and those that it alternates with */
+	double known;           /* crossings between it and other scopes, either way */
 };
 
 struct edges {
@@ -163,56 +190,283 @@ static struct known_pace pace_of(const struct edges *e, const double local[2], i
 	return (struct known_pace){ pace, fmax(fmax(spread, min_spread * pace), min_sd) };
 }
 
+/* Instructions before the edge, and by how many that may be off the same way every time. */
+struct split {
+	double before, wrong;
+};
+
+/*
+ * What neither pace tells, in instructions: the stall at an edge, and what of the slower side was done ahead while the
+ * faster one held the reorder buffer, or the other way round.
+ */
+static double at_edge(double slow, double fast)
+{
+	return hypot(stall_cyc * fast, in_flight / 2 * (1 - slow / fmax(fast, 1e-9)));
+}
+
+/*
+ * What is wrong at every such edge alike: the edge moves by u where the paces alone say where it is, and the less the
+ * more the interval's length v does; and what neither pace explains.
+ */
+static double same_way(const struct crossing *c, struct known_pace before, struct known_pace after)
+{
+	double slow = fmin(before.pace, after.pace), fast = fmax(before.pace, after.pace);
+	double edge = at_edge(slow, fast), u = edge / fmax(fast - slow, 1e-9), v = c->cyc * c->cyc / 12;
+	double sd = hypot(edge, (before.sd + after.sd) / 2 * c->cyc);
+	double past = fmax(slow * c->cyc - 2 * sd - c->insn, c->insn - fast * c->cyc - 2 * sd);
+
+	return hypot((slow + fast) / 2 * v * u / (v + u * u), fmax(past, 0));
+}
+
 /*
  * eq. 31: the time x before the edge may be any part of the interval's; insn = before x + after (cyc - x) tells it the
  * better, the better the paces are known and the more they differ.
  */
-static double insn_before(const struct edges *e, const struct crossing *c)
+static struct split split_crossing(const struct crossing *c, struct known_pace before,
+                                   struct known_pace after)
 {
-	struct known_pace before = pace_of(e, c->before, c->from), after = pace_of(e, c->after, c->to);
-	double all = 0, sum = 0;
+	double all = 0, sum = 0, edge = at_edge(fmin(before.pace, after.pace), fmax(before.pace, after.pace));
 
-	if (!(c->cyc > 0) || before.pace < 0 || after.pace < 0)
-		return c->insn / 2;
 	for (int i = 0; i < POINTS; i++) {
 		double x = c->cyc * (i + 0.5) / POINTS, y = c->cyc - x;
-		double v1 = before.sd * x * before.sd * x, v2 = after.sd * y * after.sd * y;
+		double v1 = before.sd * x * before.sd * x, v2 = after.sd * y * after.sd * y,
+		       w = v1 + v2 + edge * edge;
 		double off = c->insn - before.pace * x - after.pace * y;
-		double part = before.pace * x + off * v1 / (v1 + v2);
-		double weight = exp(-off * off / (v1 + v2) / 2) / sqrt(v1 + v2);
+		double part = before.pace * x + off * (v1 + edge * edge / 2) / w;
+		double weight = exp(-off * off / w / 2) / sqrt(w);
 
 		if (part < 0 || part > c->insn)
 			continue;
 		all += weight;
 		sum += weight * part;
 	}
-	return all > 0 ? sum / all : c->insn / 2;
+	if (!(all > 0))
+		return (struct split){ c->insn / 2, c->insn / 4 };
+	return (struct split){ sum / all, same_way(c, before, after) };
 }
 
-static void credit(const struct edges *e, int32_t scope, double part, double n_ends, double *insn,
-                   double *ends)
+static void credit(const struct edges *e, int32_t scope, double part, double n_ends, struct edge_sum *sums)
 {
 	if (scope < 0 || (size_t)scope >= e->n)
 		return;
-	insn[scope] += part;
-	ends[scope] += n_ends;
+	sums[scope].insn += part;
+	sums[scope].n_ends += n_ends;
 }
 
-static int settle_crossings(struct edges *e, double *insn, double *n_ends)
+static struct both *both_of(struct edges *e, int32_t from, int32_t to)
 {
-	for (size_t i = 0; i < e->crossings.n; i++) {
-		const struct crossing *c = &e->crossings.v[i];
-		double before = insn_before(e, c);
-		long k = pairs_number(&e->pairs, (uint64_t)c->from + 1, (uint64_t)c->to + 1);
+	long k = pairs_number(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
 
-		if (k < 0 || ((size_t)k == e->both.n && vec_push(&e->both, (struct both){ 0 }) < 0))
-			return -SP_ENOMEM;
-		e->both.v[k].before += before;
-		e->both.v[k].after += c->insn - before;
-		e->both.v[k].n++;
-		credit(e, c->from, before, 1, insn, n_ends);
-		credit(e, c->to, c->insn - before, 1, insn, n_ends);
+	if (k < 0 ||
+	    ((size_t)k == e->both.n && vec_push(&e->both, (struct both){ .from = from, .to = to }) < 0))
+		return NULL;
+	return &e->both.v[k];
+}
+
+/* Overflows of the last S cycles before an edge have their samples after it; a thread's first interval has none. */
+static void add_carried(struct both *both, const struct crossing *c, double pace, double skid_cyc)
+{
+	bool known = c->from >= 0 && pace >= 0;
+	double carried = c->cyc > 0    ? skid_cyc * (pace >= 0 ? pace : c->insn / c->cyc)
+	                 : c->from < 0 ? 0 * skid_cyc
+	                               : NAN;
+
+	both->out += carried;
+	both->in += carried;
+	both->unsure += (known ? carried_off : carried_guess) * carried;
+}
+
+/* Half to each side is wrong by the skid, times what the paces differ by; of a thread's first interval by nothing. */
+static double half_off(const struct crossing *c, double skid_cyc)
+{
+	if (!(c->cyc > 0))
+		return c->from < 0 ? 0 : c->insn / 8;
+	return fmin(c->insn / 4, skid_cyc * c->insn / c->cyc);
+}
+
+static int settle_crossing(struct edges *e, const struct crossing *c, double skid_cyc, struct edge_sum *sums)
+{
+	struct known_pace before = pace_of(e, c->before, c->from), after = pace_of(e, c->after, c->to);
+	struct split s = { c->insn / 2, half_off(c, skid_cyc) };
+	struct both *both = both_of(e, c->from, c->to);
+
+	if (!both)
+		return -SP_ENOMEM;
+	if (c->cyc > 0 && before.pace >= 0 && after.pace >= 0)
+		s = split_crossing(c, before, after);
+	both->n++;
+	both->before += s.before;
+	both->after += c->insn - s.before;
+	both->wrong += s.wrong;
+	add_carried(both, c, before.pace, skid_cyc);
+	credit(e, c->from, s.before, 1, sums);
+	credit(e, c->to, c->insn - s.before, 1, sums);
+	return 0;
+}
+
+double edges_hidden(const struct edge_samples *samples, double n_seen)
+{
+	double hidden = 0;
+
+	if (!(n_seen > 0) || !(samples->n_insn + samples->n_cyc > 0))
+		return 0;
+	for (int i = 0; i < MAX_ROUNDS; i++) {
+		double all = n_seen / (1 - hidden);
+
+		hidden = fmin(fmax(1 - samples->n_insn / all, 0) * fmax(1 - samples->n_cyc / all, 0),
+		              max_hidden);
 	}
+	return hidden;
+}
+
+static void find_visits(const struct edges *e, const struct edge_samples *samples, struct edge_sum *sums,
+                        struct visits *v)
+{
+	for (size_t k = 0; k < e->both.n; k++) {
+		const struct both *b = &e->both.v[k];
+
+		if (b->from >= 0)
+			v[b->from].out += b->n;
+		if (b->to >= 0)
+			v[b->to].in += b->n;
+	}
+	for (size_t s = 0; s < e->n; s++) {
+		double n = (v[s].in + v[s].out) / 2;
+
+		sums[s].hidden = edges_hidden(&samples[s], n);
+		v[s].hidden = n * sums[s].hidden / (1 - sums[s].hidden);
+		v[s].all = e->paces[s + 1].insn + sums[s].insn;
+		v[s].insn = n > 0 ? v[s].all / (n + v[s].hidden) : 0;
+		v[s].samples = v[s].around = samples[s].n_insn + samples[s].n_cyc;
+	}
+}
+
+/* Hidden visits to what is between `before` and `after`, from the one of these to the other. */
+static void hide_between(struct edges *e, const struct both *before, const struct both *after,
+                         const struct visits *v, double skid_cyc, struct edge_sum *sums)
+{
+	const struct visits *between = &v[before->to];
+	const struct pace *p = &e->paces[before->to + 1];
+	double n = between->hidden * before->n / between->in * after->n / between->out;
+	long k = before->from == after->to
+	                 ? -1
+	                 : pairs_find(&e->pairs, (uint64_t)before->from + 1, (uint64_t)after->to + 1);
+
+	if (k >= 0) {
+		e->both.v[k].hidden += n;
+		e->both.v[k].hidden_in += n * skid_cyc * (p->cyc > 0 ? p->insn / p->cyc : 0);
+	}
+	/* What they ran was taken to be of what is around them, as they did not go there for nothing. */
+	if (before->from >= 0)
+		sums[before->from].wrong = hypot(sums[before->from].wrong, n * between->insn / 2);
+	if (after->to >= 0)
+		sums[after->to].wrong = hypot(sums[after->to].wrong, n * between->insn / 2);
+}
+
+/* What is wrong the same way at every edge between two scopes is not at those between two others. */
+static void add_both(const struct edges *e, const struct both *b, struct edge_sum *sums)
+{
+	double part = b->hidden > 0 ? fmin(1, b->n / b->hidden) : 0;
+	double in = b->in * (1 - part * b->hidden / b->n) + part * b->hidden_in;
+
+	if (b->from >= 0 && (size_t)b->from < e->n) {
+		sums[b->from].out += b->out;
+		sums[b->from].unsure += b->unsure;
+		sums[b->from].wrong = hypot(sums[b->from].wrong, b->wrong);
+	}
+	if (b->to >= 0 && (size_t)b->to < e->n) {
+		sums[b->to].in += in;
+		sums[b->to].unsure += b->unsure + fabs(in - b->in) / 2;
+		sums[b->to].wrong = hypot(sums[b->to].wrong, b->wrong);
+	}
+}
+
+/* Crossings between the two scopes of a pair, either way; 0 where the other way is to tell it. */
+static double between(const struct edges *e, const struct both *b)
+{
+	long k = b->from < 0 || b->to < 0 ? -1
+	                                  : pairs_find(&e->pairs, (uint64_t)b->to + 1, (uint64_t)b->from + 1);
+
+	if (b->from < 0 || b->to < 0 || (k >= 0 && b->from > b->to))
+		return 0;
+	return b->n + (k < 0 ? 0 : e->both.v[k].n);
+}
+
+/*
+ * eq. 37: where the next sample is in the scope or not without regard to this one, nothing is known of when it was
+ * entered and left; 1 then, near 0 where samples stay for long.
+ */
+static double mixing(const struct visits *v)
+{
+	double others = 1 - v->samples / fmax(v->around, 1);
+
+	return v->samples > 0 && others > 0 ? fmin(v->known / 2 / v->samples / others, 1) : 0;
+}
+
+/* What is not known of a scope for its mixing, in instructions. */
+static double mixed_of(const struct visits *v)
+{
+	double over = fmax(mixing(v) - 0.5, 0);
+
+	return over * over * v->all;
+}
+
+static void add_mixed(const struct edges *e, struct visits *v, struct edge_sum *sums)
+{
+	for (size_t k = 0; k < e->both.n; k++) {
+		double n = between(e, &e->both.v[k]);
+
+		if (n > 0) {
+			v[e->both.v[k].from].known += n;
+			v[e->both.v[k].to].known += n;
+		}
+	}
+	for (size_t k = 0; k < e->both.n; k++) {
+		double n = between(e, &e->both.v[k]);
+		struct visits *a, *b;
+
+		if (!(n > 0))
+			continue;
+		a = &v[e->both.v[k].from];
+		b = &v[e->both.v[k].to];
+		if (n > min_alternate * a->known)
+			a->around += b->samples;
+		if (n > min_alternate * b->known)
+			b->around += a->samples;
+	}
+	for (size_t s = 0; s < e->n; s++)
+		sums[s].mixed = mixed_of(&v[s]);
+	/* What one has too much of, those around it have too little. */
+	for (size_t k = 0; k < e->both.n; k++) {
+		int32_t a = e->both.v[k].from, b = e->both.v[k].to;
+		double n = between(e, &e->both.v[k]);
+
+		if (!(n > 0))
+			continue;
+		sums[a].mixed = hypot(sums[a].mixed, mixed_of(&v[b]) * n / v[b].known);
+		sums[b].mixed = hypot(sums[b].mixed, mixed_of(&v[a]) * n / v[a].known);
+	}
+}
+
+static int add_all(struct edges *e, double skid_cyc, const struct edge_samples *samples,
+                   struct edge_sum *sums)
+{
+	struct visits *v = calloc(e->n + 1, sizeof(*v));
+
+	if (!v)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
+	find_visits(e, samples, sums, v);
+	for (size_t i = 0; i < e->both.n; i++)
+		for (size_t k = 0; k < e->both.n; k++) {
+			const struct both *before = &e->both.v[i], *after = &e->both.v[k];
+
+			if (before->to >= 0 && before->to == after->from && v[before->to].hidden > 0)
+				hide_between(e, before, after, v, skid_cyc, sums);
+		}
+	for (size_t k = 0; k < e->both.n; k++)
+		add_both(e, &e->both.v[k], sums);
+	add_mixed(e, v, sums);
+	free(v);
 	return 0;
 }
 
@@ -229,13 +483,15 @@ static struct both usual(const struct edges *e, int32_t a, int32_t b)
 		              of_b->n > 0 ? of_b->insn / of_b->n / 2 : 0, 1 };
 }
 
-int edges_settle(struct edges *e, double *insn, double *n_ends)
+int edges_settle(struct edges *e, double skid_cyc, const struct edge_samples *samples, struct edge_sum *sums)
 {
-	int err;
+	int err = 0;
 
-	memset(insn, 0, e->n * sizeof(*insn));
-	memset(n_ends, 0, e->n * sizeof(*n_ends));
-	err = settle_crossings(e, insn, n_ends);
+	memset(sums, 0, e->n * sizeof(*sums));
+	for (size_t i = 0; i < e->crossings.n && err == 0; i++)
+		err = settle_crossing(e, &e->crossings.v[i], skid_cyc, sums);
+	if (err == 0)
+		err = add_all(e, skid_cyc, samples, sums);
 	for (size_t i = 0; err == 0 && i < e->rests.n; i++) {
 		const struct rest *r = &e->rests.v[i];
 		struct both first = usual(e, r->at[0], r->at[1]), second = usual(e, r->at[2], r->at[3]);
@@ -243,7 +499,7 @@ int edges_settle(struct edges *e, double *insn, double *n_ends)
 		       sum = part[0] + part[1] + part[2] + part[3];
 
 		for (size_t k = 0; k < 4; k++)
-			credit(e, r->at[k], r->insn * (sum > 0 ? part[k] / sum : 0.25), 0.5, insn, n_ends);
+			credit(e, r->at[k], r->insn * (sum > 0 ? part[k] / sum : 0.25), 0.5, sums);
 	}
 	return err;
 }

@@ -32,7 +32,30 @@ int edges_cross(struct edges *e, uint32_t thread, int32_t from, int32_t to, doub
  */
 int edges_rest(struct edges *e, const int32_t at[4], double insn);
 
-/* When all were shown: instructions of what crosses that are each scope's, insn[n]; how many ends they have in it, n_ends[n]. */
-int edges_settle(struct edges *e, double *insn, double *n_ends);
+/* Samples in one scope of instructions, and of cycles. */
+struct edge_samples {
+	double n_insn, n_cyc;
+};
+
+/* What the intervals that cross its edges say of one scope. */
+struct edge_sum {
+	double insn;   /* of theirs, that are the scope's */
+	double n_ends; /* how many ends they have in it */
+	double wrong;  /* standard deviation of insn, for what is the same at every edge between two scopes */
+	double hidden; /* eq. 36: the share of the visits to it that no sample fell in */
+	double in,
+	        out; /* eq. 35: instructions whose samples the skid carries over its edges; NAN where not known */
+	double unsure; /* by how much in - out may be off */
+	double mixed; /* eq. 37: standard deviation of whatever is said, where visits are shorter than intervals */
+};
+
+/*
+ * When all were shown: sums[n].  samples[n]; skid_cyc: the mean of S, NAN where cycles were not counted.
+ * Returns 0 or -SP_ENOMEM.
+ */
+int edges_settle(struct edges *e, double skid_cyc, const struct edge_samples *samples, struct edge_sum *sums);
+
+/* eq. 36: the share of visits that no sample fell in, 0 to 0.9, where n_seen had one. */
+double edges_hidden(const struct edge_samples *samples, double n_seen);
 
 #endif

@@ -20,6 +20,8 @@
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
+#include "correct/evidence/total.h"
+#include "correct/skid/shift.h"
 #include "profiler/base/vec.h"
 
 enum { MAX_KINDS = 64 };
@@ -48,8 +50,7 @@ struct task {
 };
 
 struct scope_sums {
-	double insn;      /* inside, exact */
-	double edge_insn; /* what of the intervals that cross the region's edge is taken to be inside */
+	double insn; /* inside, exact */
 	double n_intervals, n_crossings;
 	double n_excursions,
 	        n_outside;     /* runs of samples elsewhere between two inside ones, and samples in them */
@@ -64,6 +65,7 @@ struct mix {
 	int insn, cyc;            /* index into kind[], -1 = they are not counted */
 	bool several;             /* groups count instructions: they take turns, or count at once */
 	struct scope_sums **sums; /* [scopes] */
+	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
 	VEC(struct begin *) begins;
@@ -268,6 +270,8 @@ static int sample(void *state, const struct sample_seen *s)
 	struct begin *b;
 	struct task *t;
 
+	if (s->record->event == m->in.rec->insn_event)
+		m->sampled += recording_weight(m->in.rec, s->record);
 	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return 0;
 	if (grow_tasks(m, s) < 0)
@@ -277,6 +281,7 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_turns(m, t, s);
 	follow_excursions(m, t, s->scope);
 	compare(m, b, &seen);
+	m->counted += seen.forward ? seen.insn : 0;
 	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
 		return -SP_ENOMEM;
 	b->valid = true;
@@ -339,40 +344,86 @@ static double counted_part(const struct mix *m)
 	return m->several && fabs(part - 1) < fmax(0.02, 3 * (double)m->begins.n / n) ? 1 : part;
 }
 
+static double sum_of(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return sum;
+}
+
+static bool by_samples(const struct mix *m, const struct problem *p)
+{
+	return p->insn_per_sample > 0 && !p->relative && !m->in.rec->insn_counted;
+}
+
+static void find_total(const struct mix *m, const struct edge_sum *edges, const struct scope_sums *s,
+                       struct problem *p)
+{
+	double sampled = sum_of(p->seen_insn, p->n_insns);
+
+	total_of(&(struct total_known){ .inside = s->insn,
+	                                .edges = *edges,
+	                                .counted = m->total,
+	                                .sampled = sampled,
+	                                .period = by_samples(m, p) && sampled > 0 ? p->insn_per_sample : 0,
+	                                .lost = m->sampled > 0 ? m->counted / m->total / m->sampled - 1 : 0,
+	                                .skid_known = p->skid_known },
+	         &p->total_insn, &p->total_sd);
+}
+
+static int settle(const struct mix *m, struct edge_sum *sums)
+{
+	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
+	struct edge_samples *n = calloc(m->in.n + 1, sizeof(*n));
+	double groups = fmax(m->total, 1); /* each of them has its own intervals */
+	int err;
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	for (size_t r = 0; r < m->in.n; r++) {
+		const struct problem *p = m->in.problems[r];
+
+		if (by_samples(m, p))
+			n[r].n_insn = groups * sum_of(p->seen_insn, p->n_insns) / p->insn_per_sample;
+		if (p->cyc_per_sample > 0)
+			n[r].n_cyc = groups * sum_of(p->seen_cyc, p->n_insns) / p->cyc_per_sample;
+	}
+	err = edges_settle(m->edges, skid, n, sums);
+	free(n);
+	return err;
+}
+
 /* Instructions of the region, better than samples x period: exact but for the intervals at its edge. */
 static int finish(void *state)
 {
 	struct mix *m = state;
-	double *insn = calloc(2 * m->in.n + 1, sizeof(*insn));
-	int err = insn ? edges_settle(m->edges, insn, insn + m->in.n)
-	               : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	struct edge_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
+	int err;
 
-	for (size_t r = 0; err == 0 && r < m->in.n; r++) {
-		m->sums[r]->edge_insn = insn[r];
-		m->sums[r]->n_crossings = insn[m->in.n + r];
-	}
-	free(insn);
-	if (err < 0)
-		return err;
+	m->total = counted_part(m);
+	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
-	for (size_t i = 0; i < m->begins.n; i++) {
+	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
 		int32_t scope = m->begins.v[i]->scope;
 		struct scope_sums *r = scope < 0 ? NULL : m->sums[scope];
 
 		if (!r || r->n_intervals < 1)
 			continue;
-		r->edge_insn += r->insn / r->n_intervals / 2;
-		r->n_crossings++;
+		sums[scope].insn += r->insn / r->n_intervals / 2;
+		sums[scope].n_ends++;
 	}
-	m->total = counted_part(m);
-	for (size_t r = 0; r < m->in.n; r++) {
-		const struct scope_sums *s = m->sums[r];
+	for (size_t r = 0; r < m->in.n && err == 0; r++) {
+		struct scope_sums *s = m->sums[r];
 
+		s->n_crossings = sums[r].n_ends;
 		if (s->insn > 0)
-			m->in.problems[r]->total_insn = (s->insn + s->edge_insn) / m->total;
+			find_total(m, &sums[r], s, m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
 	}
-	return 0;
+	free(sums);
+	return err;
 }
 
 static void fill_weights(const struct problem *p, int kind, double *w)
@@ -431,13 +482,14 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 	eq->kind = 0; /* eq. 3, which every method has */
 	eq->value = p->total_insn - p->left_out_insn;
 	eq->shown = p->left_out_insn;
-	/* Each crossing puts the region's edge somewhere, evenly, in one interval. */
+	/*
+	 * Nothing else tells how many there were: what is not known of that, p->total_sd, is left to the end.  Here it
+	 * would let a total go to where all that is said a share of it has the least noise, which is 0.
+	 */
 	if (p->relative)
 		sd = 0;
 	else if (m->insn >= 0 && r->insn > 0)
-		sd = sqrt(r->n_crossings / 12) *
-		             (r->n_crossings > 0 ? 2 * r->edge_insn / r->n_crossings : 0) +
-		     foreign_share(r, p) * p->total_insn;
+		sd = foreign_share(r, p) * p->total_insn;
 	else
 		sd = sqrt(p->total_insn * p->insn_per_sample);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */

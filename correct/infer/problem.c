@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/infer/problem.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,4 +261,39 @@ void solution_fini(struct solution *s)
 	free(s->loop_lo);
 	free(s->loop_hi);
 	*s = (struct solution){ .r_hat = NAN, .n_eff = NAN };
+}
+
+/* Each draw has its place among all of a normal distribution's, in no order: so their mean is that. */
+int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed)
+{
+	size_t n = s->n_draws;
+	gsl_rng *rng;
+	double *factor;
+
+	if (!n || !(sd > 0))
+		return 0;
+	rng = gsl_rng_alloc(gsl_rng_mt19937);
+	factor = calloc(n, sizeof(*factor));
+	if (!rng || !factor) {
+		if (rng)
+			gsl_rng_free(rng);
+		free(factor);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu draws", n);
+	}
+	for (size_t i = 0; i < n; i++)
+		factor[i] = fmax(1 + sd * gsl_cdf_ugaussian_Pinv(((double)i + 0.5) / (double)n), 0);
+	gsl_rng_set(rng, seed);
+	gsl_ran_shuffle(rng, factor, n, sizeof(*factor));
+	for (size_t i = 0; i < n; i++)
+		for (size_t b = 0; b < n_blocks; b++)
+			s->draws[i * n_blocks + b] *= (float)factor[i];
+	for (size_t l = 0; s->loops && l < s->loops->n; l++) {
+		double c = s->loop_count[l], off = sd * gsl_cdf_ugaussian_Pinv(0.95) * c;
+
+		s->loop_lo[l] = fmax(c - hypot(c - s->loop_lo[l], off), 0);
+		s->loop_hi[l] = c + hypot(s->loop_hi[l] - c, off);
+	}
+	free(factor);
+	gsl_rng_free(rng);
+	return 0;
 }

@@ -50,6 +50,7 @@ struct problem {
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
+	double total_sd;      /* of total_insn, where it was counted and so told (total.h); else 0 */
 	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
@@ -92,6 +93,11 @@ uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
 void solution_fini(struct solution *s);
+/*
+ * What is drawn was drawn for one total: spread the draws, and the loops' intervals, by its relative standard deviation.
+ * The mean stays.  Returns 0 or -SP_ENOMEM.
+ */
+int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
 
 /* Chains that methods run, unless told otherwise. */
 struct infer_opts {

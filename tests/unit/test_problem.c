@@ -159,6 +159,54 @@ static void a_solution_starts_empty_and_ends_empty(void **state)
 	fixture_fini(&f);
 }
 
+/* Draws of 1000 times 1 to 3, and a loop of 50 +- 3: 10% more noise, whose 90% are 1.645 x 10%. */
+static void draws_are_spread_about_their_mean(void **state)
+{
+	const uint32_t n_insn[] = { 4, 2, 3 };
+	struct solution s;
+	struct fixture f;
+	double mean = 0, var = 0;
+
+	(void)state;
+	fixture_hmmer(&f, n_insn);
+	assert_int_equal(solution_init(&s, f.p, 1000), 0);
+	for (int i = 0; i < 1000; i++)
+		for (int b = 0; b < 3; b++)
+			s.draws[3 * i + b] = 1000.f * (float)(b + 1);
+	s.loops = calloc(1, sizeof(*s.loops));
+	assert_non_null(s.loops);
+	s.loops->v = calloc(1, sizeof(*s.loops->v));
+	s.loop_count = malloc(sizeof(double));
+	s.loop_lo = malloc(sizeof(double));
+	s.loop_hi = malloc(sizeof(double));
+	assert_true(s.loops->v && s.loop_count && s.loop_lo && s.loop_hi);
+	s.loops->n = 1;
+	*s.loop_count = 50;
+	*s.loop_lo = 47;
+	*s.loop_hi = 53;
+	assert_int_equal(solution_spread(&s, 3, 0, 1), 0);
+	assert_true(s.draws[0] == 1000 && *s.loop_lo == 47);
+	assert_int_equal(solution_spread(&s, 3, 0.1, 1), 0);
+	for (int i = 0; i < 1000; i++) {
+		/* One total, one factor. */
+		assert_float_equal(s.draws[3 * i + 2], 3 * s.draws[3 * i], 1e-2);
+		mean += s.draws[3 * i] / 1000;
+	}
+	for (int i = 0; i < 1000; i++)
+		var += (s.draws[3 * i] - mean) * (s.draws[3 * i] - mean) / 1000;
+	assert_float_equal(mean, 1000, 0.01);
+	assert_float_equal(sqrt(var), 100, 1);
+	assert_float_equal(*s.loop_lo, 50 - hypot(3, 1.645 * 5), 0.01);
+	assert_float_equal(*s.loop_hi, 50 + hypot(3, 1.645 * 5), 0.01);
+	/* No count is less than none. */
+	assert_int_equal(solution_spread(&s, 3, 10, 1), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_true(s.draws[3 * i] >= 0);
+	assert_true(*s.loop_lo == 0);
+	solution_fini(&s);
+	fixture_fini(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +215,7 @@ int main(void)
 		cmocka_unit_test(calls_that_are_left_need_not_return),
 		cmocka_unit_test(an_edge_out_of_the_region_is_refused),
 		cmocka_unit_test(a_solution_starts_empty_and_ends_empty),
+		cmocka_unit_test(draws_are_spread_about_their_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
