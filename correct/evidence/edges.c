@@ -471,16 +471,17 @@ static int add_all(struct edges *e, double skid_cyc, const struct edge_samples *
 }
 
 /* What a gap between samples in scopes a and b has of each, on average. */
-static struct both usual(const struct edges *e, int32_t a, int32_t b)
+static void usual(const struct edges *e, int32_t a, int32_t b, double part[2])
 {
 	const struct pace *of_a = &e->paces[a + 1], *of_b = &e->paces[b + 1];
 	long k = a == b ? -1 : pairs_find(&e->pairs, (uint64_t)a + 1, (uint64_t)b + 1);
 
-	if (k >= 0)
-		return (struct both){ e->both.v[k].before / e->both.v[k].n,
-			              e->both.v[k].after / e->both.v[k].n, 1 };
-	return (struct both){ of_a->n > 0 ? of_a->insn / of_a->n / 2 : 0,
-		              of_b->n > 0 ? of_b->insn / of_b->n / 2 : 0, 1 };
+	part[0] = of_a->n > 0 ? of_a->insn / of_a->n / 2 : 0;
+	part[1] = of_b->n > 0 ? of_b->insn / of_b->n / 2 : 0;
+	if (k >= 0) {
+		part[0] = e->both.v[k].before / e->both.v[k].n;
+		part[1] = e->both.v[k].after / e->both.v[k].n;
+	}
 }
 
 int edges_settle(struct edges *e, double skid_cyc, const struct edge_samples *samples, struct edge_sum *sums)
@@ -494,10 +495,11 @@ int edges_settle(struct edges *e, double skid_cyc, const struct edge_samples *sa
 		err = add_all(e, skid_cyc, samples, sums);
 	for (size_t i = 0; err == 0 && i < e->rests.n; i++) {
 		const struct rest *r = &e->rests.v[i];
-		struct both first = usual(e, r->at[0], r->at[1]), second = usual(e, r->at[2], r->at[3]);
-		double part[4] = { first.before, first.after, second.before, second.after },
-		       sum = part[0] + part[1] + part[2] + part[3];
+		double part[4], sum;
 
+		usual(e, r->at[0], r->at[1], part);
+		usual(e, r->at[2], r->at[3], part + 2);
+		sum = part[0] + part[1] + part[2] + part[3];
 		for (size_t k = 0; k < 4; k++)
 			credit(e, r->at[k], r->insn * (sum > 0 ? part[k] / sum : 0.25), 0.5, sums);
 	}
