@@ -69,6 +69,7 @@ struct visits {
 	double all, insn;       /* instructions in all, and of one of them */
 	double samples, around; /* in it, and in it and those that it alternates with */
 	double known;           /* crossings between it and other scopes, either way */
+	double others; /* instructions of these, for the share of their crossings that they have with it */
 };
 
 struct edges {
@@ -403,12 +404,12 @@ static double mixing(const struct visits *v)
 	return v->samples > 0 && others > 0 ? fmin(v->known / 2 / v->samples / others, 1) : 0;
 }
 
-/* What is not known of a scope for its mixing, in instructions. */
+/* What is not known of a scope for its mixing, in instructions: no more than there are on either side. */
 static double mixed_of(const struct visits *v)
 {
 	double over = fmax(mixing(v) - 0.5, 0);
 
-	return over * over * v->all;
+	return over * over * fmin(v->all, v->others);
 }
 
 static void add_mixed(const struct edges *e, struct visits *v, struct edge_sum *sums)
@@ -429,6 +430,8 @@ static void add_mixed(const struct edges *e, struct visits *v, struct edge_sum *
 			continue;
 		a = &v[e->both.v[k].from];
 		b = &v[e->both.v[k].to];
+		a->others += b->all * n / b->known;
+		b->others += a->all * n / a->known;
 		if (n > min_alternate * a->known)
 			a->around += b->samples;
 		if (n > min_alternate * b->known)

@@ -256,6 +256,26 @@ static void samples_that_alternate_are_mixed(void **state)
 	assert_true(sums[2].mixed < 0.05 * sums[1].mixed);
 }
 
+/* As mixed as can be, but there is hardly anything of the one that could be the other's. */
+static void what_is_mixed_is_no_more_than_there_is(void **state)
+{
+	static const struct edge_samples n[2] = { { 500000, 500000 }, { 10, 10 } };
+	struct edges *e = edges_new(2);
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(edges_inside(e, 0, 0, 1e6, 0), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(edges_cross(e, 0, 0, 1, 4000, 0), 0);
+		assert_int_equal(edges_cross(e, 0, 1, 0, 4000, 0), 0);
+	}
+	assert_int_equal(edges_settle(e, SKID, n, sums), 0);
+	edges_free(e);
+	/* Half of 40 intervals of 4000: a quarter of that, from either side. */
+	NEAR(sums[1].mixed, sqrt(2) * 0.25 * 80000, 1);
+	NEAR(sums[0].mixed, sqrt(2) * 0.25 * 80000, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +292,7 @@ int main(void)
 		cmocka_unit_test(what_is_carried_may_be_a_guess),
 		cmocka_unit_test(visits_that_are_alike_hide_alike),
 		cmocka_unit_test(samples_that_alternate_are_mixed),
+		cmocka_unit_test(what_is_mixed_is_no_more_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
