@@ -135,6 +135,7 @@ static int fill_region(struct assembly *a, size_t r)
 		.n_samples = n_samples,
 		.r_hat = sol->r_hat,
 		.n_eff = sol->n_eff,
+		.total_sd = prob->total_insn > 0 ? sol->total_sd / prob->total_insn : 0,
 		.skid_periods =
 		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
 		.status = assemble_status(w, r),

@@ -106,6 +106,7 @@ struct profile_region {
 	bool loops_capped;
 	double raw_insn, insn, cyc, n_samples;
 	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
+	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
 	bool averaged; /* not solved: executions are averages along branch records (eq. 25) */

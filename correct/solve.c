@@ -139,6 +139,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	if (err == 0 && p->total_insn > 0)
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, p->total_sd / p->total_insn,
 		                      opts->seed);
+	w->scope_solutions[s].total_sd = p->total_sd;
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
@@ -411,6 +412,7 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	to->n_free += from->n_free;
 	to->n_rank += from->n_rank;
 	to->n_unseen += from->n_unseen;
+	to->total_sd = hypot(to->total_sd, from->total_sd);
 	to->evidence |= from->evidence;
 	to->r_hat = fmax(to->r_hat, from->r_hat);
 	to->n_eff = fmin(to->n_eff, from->n_eff);

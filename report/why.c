@@ -12,6 +12,9 @@
 
 enum { NAME_BYTES = 512 };
 
+/* Of a total, that is not worth a line. */
+static const double little_doubt = 0.02;
+
 /* How much of a function lies in each region. */
 int why_find(const struct profile *p, uint32_t func, struct why *out)
 {
@@ -269,6 +272,12 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "not "
 		        "to have run, but for these\n",
 		        r->n_unseen);
+	if (r->total_sd > little_doubt)
+		fprintf(f,
+		        "    the total is known to %.0f%%: the program comes and goes here faster than "
+		        "samples "
+		        "do: a smaller period (record -c) tells more\n",
+		        100 * r->total_sd);
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
 		        r->skid_periods > 2 ? "samples are spread over the loop, so landing tells little"

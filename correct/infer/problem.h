@@ -68,6 +68,7 @@ struct solution {
 	float *by_average; /* [B] executions among those that are averages (eq. 25): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
+	double total_sd;     /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
