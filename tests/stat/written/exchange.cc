@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 // A limit-order-book exchange with a handful of trading agents (virtual dispatch, std::map books).
 #include <algorithm>
 #include <cmath>

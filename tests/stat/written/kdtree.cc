@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 // k-d tree over a templated point type: nearest neighbours, box queries, k-means, k-NN smoothing.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 // A tiny Lisp: reader, environment-chain evaluator, mark-sweep collector over a typed heap.
 #include <cctype>
 #include <cstdint>

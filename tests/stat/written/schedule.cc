@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 // Scheduling workbench: weighted intervals by DP, dispatch rules as std::function, list scheduling of DAGs.
 #include <algorithm>
 #include <cstdint>
