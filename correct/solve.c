@@ -136,10 +136,11 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	}
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
-	if (err == 0 && p->total_insn > 0)
+	if (err == 0 && p->total_insn > 0) {
+		w->scope_solutions[s].total_sd = p->total_sd;
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, p->total_sd / p->total_insn,
 		                      opts->seed);
-	w->scope_solutions[s].total_sd = p->total_sd;
+	}
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);

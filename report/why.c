@@ -274,9 +274,9 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        r->n_unseen);
 	if (r->total_sd > little_doubt)
 		fprintf(f,
-		        "    the total is known to %.0f%%: the program comes and goes here faster than "
-		        "samples "
-		        "do: a smaller period (record -c) tells more\n",
+		        "    the total is known to %.0f%%: samples are too far apart for how long the "
+		        "program "
+		        "stays here, and a smaller period (record -c) tells more\n",
 		        100 * r->total_sd);
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
