@@ -60,6 +60,7 @@ struct both {
 	double out, in, unsure;  /* eq. 35: carried out of the one and into the other */
 	double hidden;           /* visits to a third between them that no sample fell in ... */
 	double hidden_in;        /* ... and what would be carried out of these */
+	double either; /* crossings this way or the other; 0 where that pair tells it, or a side is in none */
 };
 
 /* Of one scope. */
@@ -70,6 +71,7 @@ struct visits {
 	double samples, around; /* in it, and in it and those that it alternates with */
 	double known;           /* crossings between it and other scopes, either way */
 	double others; /* instructions of these, for the share of their crossings that they have with it */
+	double mixed;  /* what is not known of it for its mixing, in instructions */
 };
 
 struct edges {
@@ -365,32 +367,33 @@ static void hide_between(struct edges *e, const struct both *before, const struc
 }
 
 /* What is wrong the same way at every edge between two scopes is not at those between two others. */
-static void add_both(const struct edges *e, const struct both *b, struct edge_sum *sums)
+static void add_both(const struct both *b, struct edge_sum *sums)
 {
 	double part = b->hidden > 0 ? fmin(1, b->n / b->hidden) : 0;
 	double in = b->in * (1 - part * b->hidden / b->n) + part * b->hidden_in;
 
-	if (b->from >= 0 && (size_t)b->from < e->n) {
+	if (b->from >= 0) {
 		sums[b->from].out += b->out;
 		sums[b->from].unsure += b->unsure;
 		sums[b->from].wrong = hypot(sums[b->from].wrong, b->wrong);
 	}
-	if (b->to >= 0 && (size_t)b->to < e->n) {
+	if (b->to >= 0) {
 		sums[b->to].in += in;
 		sums[b->to].unsure += b->unsure + fabs(in - b->in) / 2;
 		sums[b->to].wrong = hypot(sums[b->to].wrong, b->wrong);
 	}
 }
 
-/* Crossings between the two scopes of a pair, either way; 0 where the other way is to tell it. */
-static double between(const struct edges *e, const struct both *b)
+static double either_way(const struct edges *e, const struct both *b)
 {
-	long k = b->from < 0 || b->to < 0 ? -1
-	                                  : pairs_find(&e->pairs, (uint64_t)b->to + 1, (uint64_t)b->from + 1);
+	long k;
 
-	if (b->from < 0 || b->to < 0 || (k >= 0 && b->from > b->to))
+	if (b->from < 0 || b->to < 0)
 		return 0;
-	return b->n + (k < 0 ? 0 : e->both.v[k].n);
+	k = pairs_find(&e->pairs, (uint64_t)b->to + 1, (uint64_t)b->from + 1);
+	if (k < 0)
+		return b->n;
+	return b->from > b->to ? 0 : b->n + e->both.v[k].n;
 }
 
 /*
@@ -404,7 +407,7 @@ static double mixing(const struct visits *v)
 	return v->samples > 0 && others > 0 ? fmin(v->known / 2 / v->samples / others, 1) : 0;
 }
 
-/* What is not known of a scope for its mixing, in instructions: no more than there are on either side. */
+/* No more than there are on either side. */
 static double mixed_of(const struct visits *v)
 {
 	double over = fmax(mixing(v) - 0.5, 0);
@@ -412,42 +415,43 @@ static double mixed_of(const struct visits *v)
 	return over * over * fmin(v->all, v->others);
 }
 
-static void add_mixed(const struct edges *e, struct visits *v, struct edge_sum *sums)
+static void add_mixed(struct edges *e, struct visits *v, struct edge_sum *sums)
 {
 	for (size_t k = 0; k < e->both.n; k++) {
-		double n = between(e, &e->both.v[k]);
+		struct both *b = &e->both.v[k];
 
-		if (n > 0) {
-			v[e->both.v[k].from].known += n;
-			v[e->both.v[k].to].known += n;
+		b->either = either_way(e, b);
+		if (b->either > 0) {
+			v[b->from].known += b->either;
+			v[b->to].known += b->either;
 		}
 	}
 	for (size_t k = 0; k < e->both.n; k++) {
-		double n = between(e, &e->both.v[k]);
+		const struct both *both = &e->both.v[k];
 		struct visits *a, *b;
 
-		if (!(n > 0))
+		if (!(both->either > 0))
 			continue;
-		a = &v[e->both.v[k].from];
-		b = &v[e->both.v[k].to];
-		a->others += b->all * n / b->known;
-		b->others += a->all * n / a->known;
-		if (n > min_alternate * a->known)
+		a = &v[both->from];
+		b = &v[both->to];
+		a->others += b->all * both->either / b->known;
+		b->others += a->all * both->either / a->known;
+		if (both->either > min_alternate * a->known)
 			a->around += b->samples;
-		if (n > min_alternate * b->known)
+		if (both->either > min_alternate * b->known)
 			b->around += a->samples;
 	}
 	for (size_t s = 0; s < e->n; s++)
-		sums[s].mixed = mixed_of(&v[s]);
+		sums[s].mixed = v[s].mixed = mixed_of(&v[s]);
 	/* What one has too much of, those around it have too little. */
 	for (size_t k = 0; k < e->both.n; k++) {
-		int32_t a = e->both.v[k].from, b = e->both.v[k].to;
-		double n = between(e, &e->both.v[k]);
+		const struct both *both = &e->both.v[k];
+		int32_t a = both->from, b = both->to;
 
-		if (!(n > 0))
+		if (!(both->either > 0))
 			continue;
-		sums[a].mixed = hypot(sums[a].mixed, mixed_of(&v[b]) * n / v[b].known);
-		sums[b].mixed = hypot(sums[b].mixed, mixed_of(&v[a]) * n / v[a].known);
+		sums[a].mixed = hypot(sums[a].mixed, v[b].mixed * both->either / v[b].known);
+		sums[b].mixed = hypot(sums[b].mixed, v[a].mixed * both->either / v[a].known);
 	}
 }
 
@@ -459,15 +463,17 @@ static int add_all(struct edges *e, double skid_cyc, const struct edge_samples *
 	if (!v)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
 	find_visits(e, samples, sums, v);
-	for (size_t i = 0; i < e->both.n; i++)
-		for (size_t k = 0; k < e->both.n; k++) {
-			const struct both *before = &e->both.v[i], *after = &e->both.v[k];
+	for (size_t i = 0; i < e->both.n; i++) {
+		const struct both *before = &e->both.v[i];
 
-			if (before->to >= 0 && before->to == after->from && v[before->to].hidden > 0)
-				hide_between(e, before, after, v, skid_cyc, sums);
-		}
+		if (before->to < 0 || !(v[before->to].hidden > 0))
+			continue;
+		for (size_t k = 0; k < e->both.n; k++)
+			if (e->both.v[k].from == before->to)
+				hide_between(e, before, &e->both.v[k], v, skid_cyc, sums);
+	}
 	for (size_t k = 0; k < e->both.n; k++)
-		add_both(e, &e->both.v[k], sums);
+		add_both(&e->both.v[k], sums);
 	add_mixed(e, v, sums);
 	free(v);
 	return 0;

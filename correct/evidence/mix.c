@@ -344,15 +344,6 @@ static double counted_part(const struct mix *m)
 	return m->several && fabs(part - 1) < fmax(0.02, 3 * (double)m->begins.n / n) ? 1 : part;
 }
 
-static double sum_of(const double *v, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += v[i];
-	return sum;
-}
-
 static bool by_samples(const struct mix *m, const struct problem *p)
 {
 	return p->insn_per_sample > 0 && !p->relative && !m->in.rec->insn_counted;
@@ -361,7 +352,8 @@ static bool by_samples(const struct mix *m, const struct problem *p)
 static void find_total(const struct mix *m, const struct edge_sum *edges, const struct scope_sums *s,
                        struct problem *p)
 {
-	double sampled = sum_of(p->seen_insn, p->n_insns);
+	/* So far these are what its samples stand for. */
+	double sampled = p->total_insn;
 
 	total_of(&(struct total_known){ .inside = s->insn,
 	                                .edges = *edges,
@@ -386,9 +378,9 @@ static int settle(const struct mix *m, struct edge_sum *sums)
 		const struct problem *p = m->in.problems[r];
 
 		if (by_samples(m, p))
-			n[r].n_insn = groups * sum_of(p->seen_insn, p->n_insns) / p->insn_per_sample;
+			n[r].n_insn = groups * p->total_insn / p->insn_per_sample;
 		if (p->cyc_per_sample > 0)
-			n[r].n_cyc = groups * sum_of(p->seen_cyc, p->n_insns) / p->cyc_per_sample;
+			n[r].n_cyc = groups * p->total_cyc / p->cyc_per_sample;
 	}
 	err = edges_settle(m->edges, skid, n, sums);
 	free(n);
