@@ -31,16 +31,22 @@ static void settle(struct edges *e)
 	edges_free(e);
 }
 
-/* 2 instructions a cycle, then 6: 1000 cycles of 3000 instructions were 750 of the one and 250 of the other. */
-static void two_paces_tell_when_the_one_ended(void **state)
+/* From scope 0 to 1, at a pace each, in one interval. */
+static void one_crossing(double before, double insn, double cyc, double after)
 {
 	struct edges *e = edges_new(2);
 
-	(void)state;
-	stay(e, 0, 2);
-	assert_int_equal(edges_cross(e, 0, 0, 1, 3000, 1000), 0);
-	stay(e, 1, 6);
+	stay(e, 0, before);
+	assert_int_equal(edges_cross(e, 0, 0, 1, insn, cyc), 0);
+	stay(e, 1, after);
 	settle(e);
+}
+
+/* 2 instructions a cycle, then 6: 1000 cycles of 3000 instructions were 750 of the one and 250 of the other. */
+static void two_paces_tell_when_the_one_ended(void **state)
+{
+	(void)state;
+	one_crossing(2, 3000, 1000, 6);
 	NEAR(sums[0].insn, 1500, 3);
 	NEAR(sums[1].insn, 1500, 3);
 	assert_float_equal(sums[0].insn + sums[1].insn, 3000, 1e-9);
@@ -67,13 +73,8 @@ static void what_nothing_tells_is_halved(void **state)
 /* One instruction of 100,000 cycles, as rep movsb may be: all of what comes after it is the next scope's. */
 static void a_pace_of_none_is_a_pace(void **state)
 {
-	struct edges *e = edges_new(2);
-
 	(void)state;
-	stay(e, 0, 0);
-	assert_int_equal(edges_cross(e, 0, 0, 1, 30000, 50000), 0);
-	stay(e, 1, 6);
-	settle(e);
+	one_crossing(0, 30000, 50000, 6);
 	assert_true(sums[0].insn < 0.05 * 30000);
 	NEAR(sums[1].insn, 30000, 5);
 }
@@ -137,13 +138,8 @@ static void each_thread_has_its_own(void **state)
  */
 static void like_paces_tell_little(void **state)
 {
-	struct edges *e = edges_new(2);
-
 	(void)state;
-	stay(e, 0, 6.9);
-	assert_int_equal(edges_cross(e, 0, 0, 1, 6700, 1000), 0);
-	stay(e, 1, 7.1);
-	settle(e);
+	one_crossing(6.9, 6700, 1000, 7.1);
 	NEAR(sums[0].insn, 3350, 10);
 	/* u = 40 x 7.1 / 0.2 = 1420 cycles (in flight: nothing to speak of), v = 1000^2 / 12: 7 v u / (v + u^2) = 394. */
 	NEAR(sums[0].wrong, 394, 1);
@@ -174,13 +170,8 @@ static void the_same_wrong_adds_up(void **state)
 /* No mixture of 2 and 6 is 1 instruction a cycle: something else ran in between. */
 static void what_neither_pace_explains_is_wrong(void **state)
 {
-	struct edges *e = edges_new(2);
-
 	(void)state;
-	stay(e, 0, 2);
-	assert_int_equal(edges_cross(e, 0, 0, 1, 5000, 5000), 0);
-	stay(e, 1, 6);
-	settle(e);
+	one_crossing(2, 5000, 5000, 6);
 	assert_true(sums[0].wrong > 3000 && sums[0].wrong < 6000);
 }
 
