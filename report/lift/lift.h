@@ -105,6 +105,7 @@ struct lift {
 	size_t n_blocks;
 	struct tool_target target;
 	char cpu[TOOL_NAME_MAX];
+	char cpudesc[128]; /* the core in its own words */
 	struct tool *tools;
 	size_t n_tools;
 	struct tool_prediction *predictions; /* [n_blocks][n_tools] */

@@ -35,6 +35,8 @@ static const char *const forebears[][2] = {
 	{ "sapphirerapids", "icelake-server" },
 	{ "icelake-server", "skylake-avx512" },
 	{ "alderlake", "icelake-client" },
+	{ "rocketlake", "icelake-client" },
+	{ "tigerlake", "icelake-client" },
 	{ "icelake-client", "skylake" },
 	{ "skylake-avx512", "skylake" },
 };

@@ -32,6 +32,9 @@ static const struct {
 	{ "GenuineIntel", 6, 0x8f, 0x8f, "sapphirerapids" },
 	{ "GenuineIntel", 6, 0xb7, 0xbf, "alderlake" }, /* Raptor Lake */
 	{ "GenuineIntel", 6, 0x97, 0x9a, "alderlake" },
+	{ "GenuineIntel", 6, 0xa7, 0xa7, "rocketlake" },
+	{ "GenuineIntel", 6, 0xa5, 0xa6, "skylake" }, /* Comet Lake */
+	{ "GenuineIntel", 6, 0x8c, 0x8d, "tigerlake" },
 	{ "GenuineIntel", 6, 0x6a, 0x6c, "icelake-server" },
 	{ "GenuineIntel", 6, 0x7d, 0x7e, "icelake-client" },
 	{ "GenuineIntel", 6, 0x55, 0x55, "skylake-avx512" },
@@ -131,9 +134,7 @@ int lift_find_target(const struct lift_opts *o, struct lift *l)
 		         l->target.this_machine ? name_of(&here) : simulated_core(p->meta.cpudesc));
 	l->target.cpu = l->cpu;
 	l->target.core = o->core;
-	if (!*l->cpu)
-		sp_warn("which core the code ran on is not known ('%s'): --cpu NAME tells, by LLVM's name",
-		        recorded ? p->meta.cpudesc : here.name);
+	snprintf(l->cpudesc, sizeof(l->cpudesc), "%s", recorded ? p->meta.cpudesc : here.name);
 	for (size_t k = 0; k < l->n_kernels; k++)
 		if (module_isa(l->modules[l->kernels[k].module]) != l->target.isa)
 			return sp_fail(SP_ENOTSUP,
