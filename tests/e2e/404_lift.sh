@@ -77,7 +77,16 @@ int main(void)
 }
 END
 	gcc -O2 -g sum.c -o sum && "$SKIDPROF" truth -q -o sum.cg ./sum >/dev/null
-	check 'a kernel is timed' status 0 "$SKIDPROF" lift --truth sum.cg --kernel sum --tool ./count.tool --format json --measure sh -c './sum; :'
+	# Where the core's clock changes meanwhile cycles are not known, and that is said: then again, for a while.
+	timed()
+	{
+		for _ in 1 2 3 4 5; do
+			status 0 "$SKIDPROF" lift --truth sum.cg --kernel sum --tool ./count.tool --format json \
+				--measure sh -c './sum; :' || return
+			grep -q "the core's clock changed" err || return 0
+		done
+	}
+	check 'a kernel is timed' timed
 	# 1,200,000 turns of at least two dependent additions: a cycle each at the least.
 	check 'in its child, too' json 'd["measured_by"] == "timed" and d["kernels"][0]["measured"] > 2 * 1200000 * 0.9'
 	check 'a kernel that calls' status 0 "$SKIDPROF" lift --truth two.cg --kernel main --tool ./count.tool --format json --measure ./two
