@@ -10,14 +10,10 @@
 #include "profiler/base/err.h"
 
 /*
- * Spread of log cycles per instruction between classes of blocks, and the
- * degrees of freedom of its tails: waiting for memory makes a few blocks fifty
- * times dearer than most, and what retires beside them seems to take none.
- * Long blocks are like the mean of many short ones; the variance of one
- * instruction, and the least there is, are those of random programs.
+ * Samples of instructions tell where time goes, too, for they skid to where it
+ * goes; the more of them, the less each says beside the totals.
  */
-static const double least_time_variance = 0.07, time_variance = 8.4;
-const double posterior_time_dof = 4;
+static const double insn_sample_fades = 0.2;
 
 /*
  * The barrier falls as the mode is looked for.  What is left of it at the end holds flows off zero where the scale's
@@ -123,30 +119,78 @@ static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *
 	return n_classes;
 }
 
-/* C_c and I_c of each class, and how well its cycles are known. */
-static void time_terms(struct posterior *post, const struct problem *p)
-{
-	double *insn = post->log_insn, *cyc = post->log_cyc, all = 0;
+/* What was seen of one class of blocks. */
+struct seen {
+	double n_insn, n_cyc, n_sampled; /* instructions of an execution, and samples of each event */
+};
 
+static void see(const struct posterior *post, const struct problem *p, double cyc_unit, double insn_unit,
+                struct seen *seen)
+{
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		const struct problem_block *block = &p->blocks[b];
+		struct seen *s = &seen[post->class_of[b]];
 
-		insn[post->class_of[b]] += block->n_insn;
-		for (uint32_t i = 0; i < block->n_insn; i++)
-			cyc[post->class_of[b]] += p->seen_cyc[block->insn0 + i];
+		s->n_insn += block->n_insn;
+		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++) {
+			s->n_cyc += p->seen_cyc[i] / cyc_unit;
+			if (insn_unit > 0)
+				s->n_sampled += p->seen_insn[i] / insn_unit;
+		}
 	}
-	for (size_t c = 0; c < post->n_classes; c++) {
-		double unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, n = cyc[c] / unit,
-		       own = least_time_variance + time_variance / fmax(insn[c], 1);
+}
 
+/* Classes that were seen alike share what there is to say of them: most of a large region's were not seen at all. */
+static int add_cost(struct posterior *post, double k, double n_insn, double least, double (*known)[2],
+                    size_t c)
+{
+	size_t i = 0;
+
+	while (i < post->n_costs && (known[i][0] != k || known[i][1] != n_insn))
+		i++;
+	post->cost_of[c] = (uint32_t)i;
+	if (i < post->n_costs)
+		return 0;
+	known[i][0] = k;
+	known[i][1] = n_insn;
+	return cost_new(k, n_insn, least, &post->costs[post->n_costs++]);
+}
+
+/* F_c and a_c of each class. */
+static int time_terms(struct posterior *post, const struct problem *p)
+{
+	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
+	       all_insn = 0;
+	/* What was counted and not sampled lies anywhere. */
+	double insn_unit = p->insn_counted || p->relative ? 0 : p->insn_per_sample, cpi = 0;
+	struct seen *seen = calloc(post->n_classes + 1, sizeof(*seen));
+	double(*known)[2] = calloc(post->n_classes + 1, sizeof(*known));
+	int err = seen && known ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+
+	if (err < 0)
+		goto out;
+	see(post, p, cyc_unit, insn_unit, seen);
+	for (size_t c = 0; !(p->total_cyc > 0) && c < post->n_classes; c++)
+		all_cyc += seen[c].n_cyc + 0.5;
+	if (insn_unit > 0)
+		all_insn = p->total_insn / insn_unit;
+	if (p->total_insn > 0 && !p->relative)
+		cpi = all_cyc * cyc_unit / p->total_insn;
+	for (size_t c = 0; err == 0 && c < post->n_classes; c++) {
+		double weight = 1 / (1 + insn_sample_fades * seen[c].n_sampled),
+		       n_insn = fmax(seen[c].n_insn, 1);
+		double per_insn =
+		        p->total_insn > 0 ? (all_cyc + weight * all_insn) / p->total_insn : 1 / cyc_unit;
+
+		post->log_unit[c] = log(n_insn * per_insn);
 		/* Half a sample more: none seen does not mean no time. */
-		all += cyc[c] + unit / 2;
-		cyc[c] = log(cyc[c] + unit / 2);
-		insn[c] = log(fmax(insn[c], 1));
-		post->scale[c] = sqrt(own + 1 / (n + 0.5));
+		err = add_cost(post, seen[c].n_cyc + weight * seen[c].n_sampled + 0.5, n_insn,
+		               cost_least(n_insn, cpi), known, c);
 	}
-	if (p->total_insn > 0)
-		post->mu = log((p->total_cyc > 0 ? p->total_cyc : all) / p->total_insn);
+out:
+	free(seen);
+	free(known);
+	return err;
 }
 
 /* Directions that nothing measured settles, shared out over the classes. */
@@ -166,11 +210,11 @@ static int alloc_all(struct posterior *post, const struct problem *p)
 	post->r = calloc(post->n_rows * post->n_free + 1, sizeof(double));
 	post->r_value = calloc(post->n_rows + 1, sizeof(double));
 	post->class_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
-	post->log_insn = calloc(p->n_blocks + 1, sizeof(double));
-	post->log_cyc = calloc(p->n_blocks + 1, sizeof(double));
-	post->scale = calloc(p->n_blocks + 1, sizeof(double));
-	if (!post->r || !post->r_value || !post->class_of || !post->log_insn || !post->log_cyc ||
-	    !post->scale)
+	post->log_unit = calloc(p->n_blocks + 1, sizeof(double));
+	post->cost_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
+	post->costs = calloc(p->n_blocks + 1, sizeof(*post->costs));
+	if (!post->r || !post->r_value || !post->class_of || !post->log_unit || !post->cost_of ||
+	    !post->costs)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	return 0;
 }
@@ -216,9 +260,10 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		err = sparse_from(&post->z, space->z, p->n_edges, d);
 	if (err == 0)
 		err = sparse_from(&post->n, class_rows, post->n_classes, d);
+	if (err == 0)
+		err = time_terms(post, p);
 	if (err < 0)
 		goto out;
-	time_terms(post, p);
 	post->scale_weight = scale_weight(post, eqs);
 	*out = post;
 	post = NULL;
@@ -239,32 +284,25 @@ void posterior_free(struct posterior *post)
 	free(post->r);
 	free(post->r_value);
 	free(post->class_of);
-	free(post->log_insn);
-	free(post->log_cyc);
-	free(post->scale);
+	free(post->log_unit);
+	free(post->cost_of);
+	for (size_t i = 0; i < post->n_costs; i++)
+		cost_free(post->costs[i]);
+	free(post->costs);
 	free(post);
-}
-
-double posterior_time_residual(const struct posterior *post, size_t c, double n)
-{
-	return (log(n) + post->log_insn[c] - post->log_cyc[c] + post->mu) / post->scale[c];
 }
 
 double posterior_time(const struct posterior *post, size_t c, double n)
 {
-	double x = posterior_time_residual(post, c, n);
+	double log_n = log(n);
 
-	return (posterior_time_dof + 1) / 2 * log1p(x * x / posterior_time_dof) + post->scale_weight * log(n);
+	return cost_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]) + post->scale_weight * log_n;
 }
 
 void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
 {
-	double x = posterior_time_residual(post, c, n),
-	       weight = (posterior_time_dof + 1) / (posterior_time_dof + x * x);
-
-	*slope = weight * x / post->scale[c] + post->scale_weight;
-	/* The curvature of the weighted square: never negative, unlike the true one in the tails. */
-	*curve = weight / (post->scale[c] * post->scale[c]);
+	cost_slope(post->costs[post->cost_of[c]], log(n) + post->log_unit[c], slope, curve);
+	*slope += post->scale_weight;
 }
 
 /* g += slope * row, h += curve * row row' of one sparse row. */

@@ -5,21 +5,21 @@
 /*
  * The density that eq. 11 names, as a function of the free flows t:
  *
- *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2            equations, in units of their noise
- *              + sum_c log T4((log n_c I_c - log C_c + mu) / s_c)   time, eq. 15
- *              - w sum_c log n_c                                   scale, eq. 15
+ *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2      equations, in units of their noise
+ *              - sum_c F_c(log n_c + a_c)       time, eq. 15
+ *              - w sum_c log n_c                scale, eq. 15
  *   with f = Z t >= 0.
  *
  * c are classes of blocks that structure makes run equally often, n_c their
- * executions, I_c their instructions an execution, C_c the cycles seen in
- * them.  The second line is all that cycles say of counts: that the
- * instructions of a region do not differ in cost without limit; mu is the
- * scope's log cycles per instruction, long blocks keep nearer to it than short
- * ones.  It decides only what nothing exact
- * does.  The last line makes it a density of log n_c rather than of n_c, w
- * being the share of the classes that is free to choose: without it the many
- * ways to run much outweigh the few to run little.
+ * executions.  The second line is all that samples of time say of counts: that
+ * the instructions of a region do not differ in cost without limit (cost.h);
+ * exp(a_c) is how many samples one execution is seen in where its
+ * instructions cost what the scope's do in the mean.  It decides only what
+ * nothing exact does.  The last line makes it a density of log n_c rather than
+ * of n_c, w being the share of the classes that is free to choose: without it
+ * the many ways to run much outweigh the few to run little.
  */
+#include "correct/infer/cost.h"
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"
 
@@ -37,10 +37,10 @@ struct posterior {
 	double *r;           /* [n_rows][n_free] equations over their noise */
 	double *r_value;     /* [n_rows] */
 	struct sparse n;     /* [n_classes] executions */
-	double *log_insn;    /* [n_classes] log I_c */
-	double *log_cyc;     /* [n_classes] log C_c */
-	double *scale;       /* [n_classes] s_c */
-	double mu;           /* log cycles an instruction */
+	double *log_unit;    /* [n_classes] a_c */
+	uint32_t *cost_of;   /* [n_classes] which cost is F_c */
+	struct cost **costs; /* [n_costs], different ones */
+	size_t n_costs;
 	double scale_weight; /* w */
 	uint32_t *class_of;  /* [B] */
 };
@@ -49,13 +49,8 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
                   struct posterior **out);
 void posterior_free(struct posterior *post);
 
-extern const double posterior_time_dof; /* of the T density above */
-
 /* row . t of a sparse matrix. */
 double sparse_dot(const struct sparse *m, size_t row, const double *t);
-
-/* (log n_c I_c - log C_c + mu) / s_c: how unlike the others a class costs. */
-double posterior_time_residual(const struct posterior *post, size_t c, double n);
 
 /* -log density of the time term of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);

@@ -44,26 +44,31 @@ static void the_far_tail_is_exponential(void **state)
 	assert_float_equal(near_var / far_var, 1, 1e-3);
 }
 
-/* A class that runs x times: two instructions, 3 cycles, one an instruction on the whole. */
-static void one_class(struct posterior *post, double log_insn[1], double log_cyc[1], double scale[1])
+/* A class that runs x times, is two instructions long and was seen in three samples, one for every two executions. */
+static void one_class(struct posterior *post, struct cost **costs, double log_unit[1], uint32_t cost_of[1])
 {
-	log_insn[0] = log(2);
-	log_cyc[0] = log(3);
-	scale[0] = 0.9;
-	*post = (struct posterior){
-		.n_classes = 1, .log_insn = log_insn, .log_cyc = log_cyc, .scale = scale, .scale_weight = 0.5
-	};
+	assert_int_equal(cost_new(3.5, 2, 0, costs), 0);
+	log_unit[0] = log(0.5);
+	cost_of[0] = 0;
+	*post = (struct posterior){ .n_classes = 1,
+		                    .log_unit = log_unit,
+		                    .cost_of = cost_of,
+		                    .costs = costs,
+		                    .n_costs = 1,
+		                    .scale_weight = 0.5 };
 }
 
 /* Against sums over a fine grid of x instead of log x. */
 static void the_time_of_a_class_beside_a_normal_density(void **state)
 {
-	double log_insn[1], log_cyc[1], scale[1];
+	double log_unit[1];
+	uint32_t cost_of[1];
+	struct cost *costs[1];
 	const double means[] = { 2, -1, 40 }, sds[] = { 3, 2, 0.5 };
 	struct posterior post;
 
 	(void)state;
-	one_class(&post, log_insn, log_cyc, scale);
+	one_class(&post, costs, log_unit, cost_of);
 	for (int k = 0; k < 3; k++) {
 		double mean = means[k], var = sds[k] * sds[k], sum = 0, first = 0, second = 0;
 
@@ -79,6 +84,7 @@ static void the_time_of_a_class_beside_a_normal_density(void **state)
 		assert_float_equal(mean, first / sum, 2e-3 * first / sum);
 		assert_float_equal(var, second / sum - first / sum * (first / sum), 5e-3 * var);
 	}
+	cost_free(costs[0]);
 }
 
 /* Flows t_0 ... t_(d-1), which are the edges too; no time. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_INFER_COST_H
+#define SKIDPROF_CORRECT_INFER_COST_H
+
+/*
+ * What samples of time say of how often code ran, eq. 15.
+ *
+ * Code whose instructions cost as the scope's do in the mean would be seen in
+ * e^y samples, y growing with the logarithm of its executions.  It was seen
+ * in k, so its instructions cost r = k e^-y of the mean, but for the noise of
+ * counting.  How r is distributed over the blocks of programs is known: few
+ * cost much less than the mean, for a core can't retire faster than it is
+ * wide, and some much more, for they wait.
+ */
+
+/* -log density as a function of y. */
+struct cost;
+
+/*
+ * n_samples  k, with the half that stands for none seen
+ * n_insn     instructions of an execution: a branch scatters more than a long block
+ * least      the least cost there is, over the scope's mean: 0 to less than 1
+ * *out       malloc'd, cost_free it
+ *
+ * Returns 0 or -SP_ENOMEM.
+ */
+int cost_new(double n_samples, double n_insn, double least, struct cost **out);
+void cost_free(struct cost *cost);
+
+/* At y, but for a constant; defined everywhere. */
+double cost_at(const struct cost *cost, double y);
+/* First derivative in y, and what a Newton step takes for the second: never zero, nor negative. */
+void cost_slope(const struct cost *cost, double y, double *slope, double *curve);
+
+/* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */
+double cost_least(double n_insn, double cyc_per_insn);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* eq. 15: what samples of time say of executions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "correct/infer/cost.h"
+
+/* Density of the cost r over the mean, as the equation has it; not normalised, in log r. */
+static double density(double r, double n_insn, double least)
+{
+	double var = 1 + 3 / (n_insn * n_insn), middle = log(1 - least) - 0.3 * var;
+	double far = (log(r) - middle) / 2.5, p = 1e-4 * exp(-far * far / 2), z;
+
+	if (r <= least)
+		return p;
+	z = (log(r - least) - middle) / sqrt(var);
+	if (z < 0)
+		return p + exp(-z * z / 2) * r / (r - least);
+	return p + pow(1 + z * z / 4, -2.5) * r / (r - least);
+}
+
+/* F by a sum over the samples expected, lambda, in steps far finer than it changes. */
+static double exact(double k, double n_insn, double least, double y)
+{
+	double shape = 1 / (1 / k + 0.01), sum = 0;
+
+	for (double log_ratio = -40; log_ratio < 6; log_ratio += 1e-4) {
+		double ratio = exp(log_ratio), lambda = k * ratio;
+
+		/* A gamma density: lambda^k e^-lambda for few, a tenth wide for many. */
+		sum += 1e-4 * exp(shape * (log_ratio + 1 - ratio)) * density(lambda / exp(y), n_insn, least);
+	}
+	return -log(sum);
+}
+
+static void the_density_is_that_of_the_equation(void **state)
+{
+	static const struct {
+		double k, n_insn, least;
+	} cases[] = {
+		{ 0.5, 20, 0.2 }, { 0.5, 1, 0 }, { 3.5, 2, 0 }, { 20.5, 10, 0.12 }, { 5000.5, 14, 0.4 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double k = cases[i].k, n_insn = cases[i].n_insn, least = cases[i].least;
+		struct cost *cost = NULL;
+
+		assert_int_equal(cost_new(k, n_insn, least, &cost), 0);
+		/* Between points a tenth apart, where it falls off to what is like nothing known: half a percent of the density. */
+		for (double y = log(k) - 7.33; y < log(k) + 5; y += 0.77)
+			assert_float_equal(cost_at(cost, y), exact(k, n_insn, least, y), 5e-3);
+		cost_free(cost);
+	}
+}
+
+static void slopes_are_derivatives_everywhere(void **state)
+{
+	static const double ks[] = { 0.5, 7.5, 400.5 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct cost *cost = NULL;
+
+		assert_int_equal(cost_new(ks[i], 8, 0.1, &cost), 0);
+		for (double y = -30; y < 40; y += 0.0937) {
+			double h = 1e-5, slope, curve;
+
+			cost_slope(cost, y, &slope, &curve);
+			assert_float_equal(slope, (cost_at(cost, y + h) - cost_at(cost, y - h)) / (2 * h),
+			                   1e-4);
+			assert_true(curve > 0);
+		}
+		cost_free(cost);
+	}
+}
+
+/*
+ * Thousand samples, seen where e^y were to be: a tenth of the mean is hardly
+ * possible where the least is a fifth, ten times the mean is nothing strange.
+ */
+static void cheap_is_rarer_than_dear(void **state)
+{
+	struct cost *with = NULL, *without = NULL;
+	double mean = log(1000), cheap = mean + log(10), dear = mean - log(10);
+
+	(void)state;
+	assert_int_equal(cost_new(1000, 20, 0.2, &with), 0);
+	assert_int_equal(cost_new(1000, 20, 0, &without), 0);
+	assert_true(cost_at(with, cheap) - cost_at(with, mean) > 6);
+	assert_true(cost_at(with, dear) - cost_at(with, mean) < 4);
+	assert_true(cost_at(without, cheap) - cost_at(without, mean) < 3);
+	cost_free(with);
+	cost_free(without);
+}
+
+/* None seen: the less the better, but hardly so once less than one sample was to be. */
+static void unseen_code_ran_seldom(void **state)
+{
+	struct cost *cost = NULL;
+
+	(void)state;
+	assert_int_equal(cost_new(0.5, 20, 0.2, &cost), 0);
+	assert_true(cost_at(cost, log(100)) - cost_at(cost, log(1)) > 6);
+	assert_true(fabs(cost_at(cost, log(1)) - cost_at(cost, log(0.1))) < 2);
+	cost_free(cost);
+}
+
+static void the_least_cost_is_that_of_a_core_ten_wide(void **state)
+{
+	(void)state;
+	/* 0.1 / 0.5 of the mean, less what short blocks share with others: 1 - 4/10 of it */
+	assert_float_equal(cost_least(10, 0.5), 0.12, 1e-12);
+	/* Where all runs that fast, half of the mean. */
+	assert_float_equal(cost_least(10, 0.1), 0.3, 1e-12);
+	assert_float_equal(cost_least(4, 0.5), 0, 0);
+	assert_float_equal(cost_least(1, 0.5), 0, 0);
+	assert_float_equal(cost_least(10, 0), 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_density_is_that_of_the_equation),
+		cmocka_unit_test(slopes_are_derivatives_everywhere),
+		cmocka_unit_test(cheap_is_rarer_than_dear),
+		cmocka_unit_test(unseen_code_ran_seldom),
+		cmocka_unit_test(the_least_cost_is_that_of_a_core_ten_wide),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
