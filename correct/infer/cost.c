@@ -27,8 +27,8 @@ static const double least_count_variance = 0.01;
 static const double least_curve = 0.05;
 
 /* Steps of y and, finer, of the logarithms of r and lambda that are summed over. */
-enum { FINER = 2, N_POINTS = 141 };
-static const double step = 0.1, below = 8;
+enum { FINER = 2, N_POINTS = 281 };
+static const double step = 0.05, below = 8;
 
 struct cost {
 	gsl_spline *spline;
@@ -63,8 +63,8 @@ static double density(double log_r, double n_insn, double least)
 static double *expected(double k, double *first, size_t *n)
 {
 	double fine = step / FINER, shape = 1 / (1 / k + least_count_variance);
-	/* Down to where both the tail exp(shape log lambda) and the normal density that many samples make are nothing. */
-	double down = fmin(15 / shape, 8 / sqrt(shape) + 5 / shape), up = log1p(8 / sqrt(shape) + 20 / shape);
+	/* To where shape (x + 1 - e^x) is below -15: far down it falls as x does, near its top as x^2 / 2. */
+	double down = 15 / shape + sqrt(30 / shape), up = log1p(15 / shape + sqrt(30 / shape));
 	double *w;
 
 	*n = (size_t)ceil((down + up) / fine) + 1;
