@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/infer/cost.h"
 
+#include <float.h>
 #include <gsl/gsl_spline.h>
 #include <math.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static void fill(double y[], double f[], const double *w, double first, size_t n
 
 		for (size_t i = 0; i < n; i++)
 			sum += w[i] * from[i];
-		f[j] = -log(sum);
+		f[j] = -log(fmax(sum, DBL_MIN));
 	}
 }
 

@@ -26,7 +26,8 @@ int lift_run(const struct lift_opts *o, struct lift *l)
 		err = tools_open(o->tools, o->n_tools, &l->target, &l->tools, &l->n_tools);
 	/* A tool that was asked for and needs to know has failed; one of those that are merely there was left out. */
 	if (err == 0 && !*l->cpu && o->n_tools == 0)
-		sp_warn("which core the code ran on is not known ('%s'): --cpu NAME tells, by LLVM's name", l->cpudesc);
+		sp_warn("which core the code ran on is not known ('%s'): --cpu NAME tells, by LLVM's name",
+		        l->cpudesc);
 	if (err == 0)
 		err = lift_predict(l, o->no_cache);
 	if (err == 0)
