@@ -37,13 +37,25 @@ static uint8_t general_register(x86_reg reg)
 	return INSN_NO_REG;
 }
 
-static uint16_t general_bit(x86_reg reg)
+uint8_t insn_x86_register(x86_reg reg, unsigned *bytes)
 {
+	static const uint8_t sizes[N_NAMES] = { 8, 4, 2, 1, 0 };
+
 	for (unsigned i = 0; i < N_GENERAL; i++)
 		for (unsigned k = 0; k < N_NAMES; k++)
-			if (reg != X86_REG_INVALID && general[i][k] == reg)
-				return (uint16_t)(1u << i);
-	return 0;
+			if (reg != X86_REG_INVALID && general[i][k] == reg) {
+				*bytes = sizes[k];
+				return (uint8_t)i;
+			}
+	return INSN_NO_REG;
+}
+
+static uint16_t general_bit(x86_reg reg)
+{
+	unsigned bytes;
+	uint8_t i = insn_x86_register(reg, &bytes);
+
+	return i == INSN_NO_REG ? 0 : (uint16_t)(1u << i);
 }
 
 static uint32_t vector_bit(x86_reg reg)
