@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "correct/flow/loops.h"
+#include "correct/flow/trips.h"
 #include "profiler/base/vec.h"
 
 static const char *const kinds[] = { "fall", "taken", "ind", "call", "ret", "skip" };
@@ -108,6 +109,28 @@ static int print_regions(const struct dump *d)
 	return err;
 }
 
+/* Loops that are counted in the code, whoever has samples. */
+static int print_trips(const struct dump *d)
+{
+	uint8_t *all = malloc(d->graph->n_blocks + 1);
+	struct flow_trips trips;
+	int err;
+
+	if (!all)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	memset(all, 1, d->graph->n_blocks);
+	err = flow_trips_find(d->graph, &d->module, all, &trips);
+	free(all);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < trips.n; i++)
+		for (size_t k = 0; k < trips.v[i].n_entries; k++)
+			printf("trip %s -> %s turns %" PRIu32 "\n", name(d, trips.v[i].entries[k].from),
+			       name(d, trips.v[i].header), trips.v[i].entries[k].turns);
+	flow_trips_fini(&trips);
+	return 0;
+}
+
 static bool wanted(const struct module_func *f, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
@@ -141,6 +164,8 @@ int main(int argc, char **argv)
 		for (size_t i = 0; d.weight && i < d.graph->n_blocks; i++)
 			d.weight[i] = 1;
 		err = d.weight ? print_regions(&d) : -SP_ENOMEM;
+		if (err == 0)
+			err = print_trips(&d);
 	}
 	if (err < 0)
 		fprintf(stderr, "flowdump: %s\n", sp_error_text());

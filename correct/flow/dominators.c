@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/dominators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/vec.h"
+
+enum { MAX_BLOCKS = 4000 };
+
+struct making {
+	const struct flow_graph *g;
+	const struct flow_func *fn;
+	struct local_flow *out;
+	uint32_t *order;  /* [fn's blocks] local number, by place in fn's list; LOCAL_NONE: not reached */
+	uint8_t *entered; /* the same: from outside the function */
+};
+
+/* Place of a block in the function's list, LOCAL_NONE if it is another's. */
+static uint32_t place_of(const struct making *m, uint32_t block)
+{
+	const uint32_t *list = m->g->func_blocks + m->fn->block0;
+	uint32_t lo = 0, hi = m->fn->n_blocks;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (list[mid] < block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->fn->n_blocks && list[lo] == block ? lo : LOCAL_NONE;
+}
+
+/* Edges that stay: calls are stepped over. */
+static bool stays(const struct flow_edge *e)
+{
+	return e->kind != FLOW_CALL && e->kind != FLOW_RET && !e->away;
+}
+
+/* The entry, and what is jumped to from elsewhere. */
+static void find_entries(struct making *m)
+{
+	const uint32_t *list = m->g->func_blocks + m->fn->block0;
+
+	for (uint32_t i = 0; i < m->fn->n_blocks; i++) {
+		const struct flow_block *b = &m->g->blocks[list[i]];
+
+		m->entered[i] = list[i] == m->fn->entry || b->n_in == 0;
+		for (uint32_t k = 0; k < b->n_in && !m->entered[i]; k++) {
+			const struct flow_edge *e = &m->g->edges[m->g->in[b->in0 + k]];
+
+			/* A return is come to over its call, which is stepped over. */
+			m->entered[i] = e->kind == FLOW_CALL || e->away ||
+			                (e->kind != FLOW_RET && place_of(m, e->from) == LOCAL_NONE);
+		}
+	}
+}
+
+/* Depth first from every entry; numbers blocks in reverse postorder. */
+static int number_blocks(struct making *m)
+{
+	const uint32_t *list = m->g->func_blocks + m->fn->block0;
+	uint32_t n = m->fn->n_blocks, done = 0, depth = 0;
+	uint32_t *stack = calloc(2 * (size_t)n + 1, sizeof(*stack)), *at = stack + n;
+	uint8_t *seen = calloc(n + 1, 1);
+	uint32_t *post = calloc(n + 1, sizeof(*post));
+	int err = stack && seen && post ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", n);
+
+	for (uint32_t root = 0; err == 0 && root < n; root++) {
+		if (!m->entered[root] || seen[root])
+			continue;
+		seen[root] = 1;
+		at[0] = 0;
+		stack[depth++] = root;
+		while (depth) {
+			const struct flow_block *b = &m->g->blocks[list[stack[depth - 1]]];
+			uint32_t next = LOCAL_NONE;
+
+			if (at[depth - 1] == b->n_out) {
+				post[done++] = stack[--depth];
+				continue;
+			}
+			if (stays(&m->g->edges[b->out0 + at[depth - 1]]))
+				next = place_of(m, m->g->edges[b->out0 + at[depth - 1]].to);
+			at[depth - 1]++;
+			if (next == LOCAL_NONE || seen[next])
+				continue;
+			seen[next] = 1;
+			at[depth] = 0;
+			stack[depth++] = next;
+		}
+	}
+	for (uint32_t i = 0; err == 0 && i < done; i++) {
+		m->order[post[i]] = done - 1 - i;
+		m->out->block[done - 1 - i] = list[post[i]];
+	}
+	m->out->n = done;
+	free(stack);
+	free(seen);
+	free(post);
+	return err;
+}
+
+static int by_to(const void *x, const void *y)
+{
+	const struct local_edge *a = x, *b = y;
+
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->edge < b->edge ? -1 : a->edge > b->edge;
+}
+
+static int list_edges(struct making *m)
+{
+	struct local_flow *l = m->out;
+	size_t cap = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		cap += m->g->blocks[l->block[i]].n_out;
+	l->edges = calloc(cap + 1, sizeof(*l->edges));
+	if (!l->edges)
+		return sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct flow_block *b = &m->g->blocks[l->block[i]];
+
+		for (uint32_t k = b->out0; k < b->out0 + b->n_out; k++) {
+			uint32_t to = stays(&m->g->edges[k]) ? place_of(m, m->g->edges[k].to) : LOCAL_NONE;
+
+			if (to != LOCAL_NONE)
+				l->edges[l->n_edges++] = (struct local_edge){ i, m->order[to], k };
+		}
+	}
+	qsort(l->edges, l->n_edges, sizeof(*l->edges), by_to);
+	for (uint32_t i = 0; i < l->n_edges; i++)
+		l->in0[l->edges[i].to + 1]++;
+	for (uint32_t i = 0; i < l->n; i++)
+		l->in0[i + 1] += l->in0[i];
+	return 0;
+}
+
+/* Where the ways to two blocks last met; LOCAL_NONE: outside the function. */
+static uint32_t meet(const struct local_flow *l, uint32_t a, uint32_t b)
+{
+	while (a != b && a != LOCAL_NONE && b != LOCAL_NONE) {
+		if (a > b)
+			a = l->idom[a];
+		else
+			b = l->idom[b];
+	}
+	return a == b ? a : LOCAL_NONE;
+}
+
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). */
+static int find_dominators(struct making *m)
+{
+	struct local_flow *l = m->out;
+	uint8_t *known = calloc(l->n + 1, 1);
+	bool changed = true;
+
+	if (!known)
+		return sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
+	for (uint32_t p = 0; p < m->fn->n_blocks; p++)
+		if (m->order[p] != LOCAL_NONE && m->entered[p]) {
+			known[m->order[p]] = 2;
+			l->idom[m->order[p]] = LOCAL_NONE;
+		}
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < l->n; i++) {
+			uint32_t at = LOCAL_NONE;
+			bool any = false;
+
+			if (known[i] == 2)
+				continue;
+			for (uint32_t k = l->in0[i]; k < l->in0[i + 1]; k++) {
+				uint32_t from = l->edges[k].from;
+
+				if (!known[from])
+					continue;
+				at = any ? meet(l, at, from) : from;
+				any = true;
+			}
+			if (any && (!known[i] || l->idom[i] != at)) {
+				known[i] = 1;
+				l->idom[i] = at;
+				changed = true;
+			}
+		}
+	}
+	free(known);
+	return 0;
+}
+
+bool local_flow_dominates(const struct local_flow *l, uint32_t a, uint32_t b)
+{
+	while (b != LOCAL_NONE && b > a)
+		b = l->idom[b];
+	return a == b;
+}
+
+/* Into the loop of its header comes all that leads to the block the edge back is from. */
+static void grow(const struct local_flow *l, struct local_loop *loop, uint32_t latch, uint32_t *stack)
+{
+	uint32_t n = 0;
+
+	if (!loop->in[latch]) {
+		loop->in[latch] = 1;
+		loop->n_in++;
+		stack[n++] = latch;
+	}
+	while (n) {
+		uint32_t b = stack[--n];
+
+		for (uint32_t k = l->in0[b]; k < l->in0[b + 1]; k++) {
+			uint32_t from = l->edges[k].from;
+
+			if (loop->in[from])
+				continue;
+			loop->in[from] = 1;
+			loop->n_in++;
+			stack[n++] = from;
+		}
+	}
+}
+
+static struct local_loop *loop_of(struct local_flow *l, uint32_t header)
+{
+	struct local_loop *loop;
+
+	if (l->n_loops && l->loops[l->n_loops - 1].header == header)
+		return &l->loops[l->n_loops - 1];
+	if (l->n_loops == l->loops_cap) {
+		uint32_t cap = 2 * l->loops_cap + 8;
+		struct local_loop *more = realloc(l->loops, cap * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		l->loops = more;
+		l->loops_cap = cap;
+	}
+	loop = &l->loops[l->n_loops];
+	*loop = (struct local_loop){ .header = header, .in = calloc(l->n + 1, 1), .n_in = 1 };
+	if (!loop->in)
+		return NULL;
+	loop->in[header] = 1;
+	l->n_loops++;
+	return loop;
+}
+
+static int find_loops(struct local_flow *l)
+{
+	uint32_t *stack = calloc(l->n + 1, sizeof(*stack));
+	int err = stack ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
+
+	for (uint32_t k = 0; err == 0 && k < l->n_edges; k++) {
+		const struct local_edge *e = &l->edges[k];
+		struct local_loop *loop;
+
+		if (!local_flow_dominates(l, e->to, e->from))
+			continue;
+		loop = loop_of(l, e->to);
+		if (loop)
+			grow(l, loop, e->from, stack);
+		else
+			err = sp_fail(SP_ENOMEM, "out of memory for a loop");
+	}
+	free(stack);
+	return err;
+}
+
+const struct local_loop *local_flow_innermost(const struct local_flow *l, uint32_t b)
+{
+	const struct local_loop *best = NULL;
+
+	for (uint32_t i = 0; i < l->n_loops; i++)
+		if (l->loops[i].in[b] && (!best || l->loops[i].n_in < best->n_in))
+			best = &l->loops[i];
+	return best;
+}
+
+int local_flow_new(const struct flow_graph *g, uint32_t f, struct local_flow *out)
+{
+	const struct flow_func *fn = &g->funcs[f];
+	struct making m = { .g = g, .fn = fn, .out = out };
+	size_t n = fn->n_blocks;
+	int err = 0;
+
+	*out = (struct local_flow){ .g = g };
+	if (n > MAX_BLOCKS)
+		return -SP_EDOMAIN;
+	m.order = malloc((n + 1) * sizeof(*m.order));
+	m.entered = calloc(n + 1, 1);
+	out->block = calloc(n + 1, sizeof(*out->block));
+	out->in0 = calloc(n + 2, sizeof(*out->in0));
+	out->idom = calloc(n + 1, sizeof(*out->idom));
+	if (!m.order || !m.entered || !out->block || !out->in0 || !out->idom) {
+		err = sp_fail(SP_ENOMEM, "out of memory for a function of %zu blocks", n);
+		goto out;
+	}
+	memset(m.order, 0xff, n * sizeof(*m.order));
+	find_entries(&m);
+	err = number_blocks(&m);
+	if (err == 0)
+		err = list_edges(&m);
+	if (err == 0)
+		err = find_dominators(&m);
+	if (err == 0)
+		err = find_loops(out);
+out:
+	free(m.order);
+	free(m.entered);
+	if (err < 0)
+		local_flow_fini(out);
+	return err;
+}
+
+void local_flow_fini(struct local_flow *l)
+{
+	for (uint32_t i = 0; i < l->n_loops; i++)
+		free(l->loops[i].in);
+	free(l->loops);
+	free(l->block);
+	free(l->edges);
+	free(l->in0);
+	free(l->idom);
+	*l = (struct local_flow){ 0 };
+}
