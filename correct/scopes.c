@@ -218,6 +218,7 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 		r->unknown_target |= p->unknown_target;
 		r->unknown_weight += p->unknown_weight;
 		r->undecoded |= p->undecoded;
+		r->undecoded_weight += p->undecoded_weight;
 		r->guessed |= p->guessed;
 		r->recursive |= p->recursive;
 		r->irreducible |= p->irreducible;

@@ -43,8 +43,9 @@ struct flow_region {
 	bool unknown_target;   /* some block may go where we don't know */
 	double unknown_weight; /* heat of the functions inside that hold such blocks: 0 when all are cold */
 	bool undecoded;
-	bool guessed;   /* rests on guessed edges */
-	bool recursive; /* calls itself: returns are not matched to calls */
+	double undecoded_weight; /* the same of instructions that could not be decoded */
+	bool guessed;            /* rests on guessed edges */
+	bool recursive;          /* calls itself: returns are not matched to calls */
 	bool irreducible;
 };
 

@@ -281,19 +281,28 @@ static int copy_out(struct shape *s, struct flow_region *r)
 	return 0;
 }
 
-/* Heat of the functions that hold a block which may go where we don't know. */
+/* Heat of the functions that hold a block which may go where we don't know, or that could not be decoded. */
 static int weigh_unknown(const struct shape *s, struct flow_region *r)
 {
+	enum { TARGET = 1, UNDECODED = 2 };
 	const struct flow_graph *g = s->view->g;
 	uint8_t *func = calloc(g->n_funcs + 1, 1);
 
 	if (!func)
 		return sp_fail(SP_ENOMEM, "out of memory for a region");
-	for (size_t i = 0; i < r->n_blocks; i++)
-		func[g->blocks[r->blocks[i]].func] |= g->blocks[r->blocks[i]].unknown_target;
-	for (size_t i = 0; i < r->n_blocks; i++)
-		if (func[g->blocks[r->blocks[i]].func])
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		const struct flow_block *b = &g->blocks[r->blocks[i]];
+
+		func[b->func] |= (b->unknown_target ? TARGET : 0) | (b->undecoded ? UNDECODED : 0);
+	}
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		uint8_t what = func[g->blocks[r->blocks[i]].func];
+
+		if (what & TARGET)
 			r->unknown_weight += s->heat[r->blocks[i]];
+		if (what & UNDECODED)
+			r->undecoded_weight += s->heat[r->blocks[i]];
+	}
 	free(func);
 	return 0;
 }

@@ -245,6 +245,26 @@ static void doubts_are_passed_on(void **state)
 	flow_free(g);
 }
 
+/* A loop of three blocks that calls a function nobody decoded, none of whose code has a sample. */
+static void what_is_cold_casts_no_doubt(void **state)
+{
+	const uint32_t entry[] = { 0, 3 };
+	const struct flow_edge e[] = { F(0, 1), CALL(1, 3), J(2, 0), RET(3, 2, 1), SKIP(1, 2) };
+	const double w[] = { 5, 5, 5, 0 }, warm[] = { 5, 5, 5, 1 };
+	struct flow_graph *g = graph_by_hand(4, entry, 2, e, COUNT(e));
+	struct flow_regions *r;
+
+	(void)state;
+	g->blocks[3].undecoded = true;
+	assert_int_equal(flow_regions_find(g, NULL, w, 0, &r), 0);
+	assert_true(r->v[0].undecoded && r->v[0].undecoded_weight == 0);
+	flow_regions_free(r);
+	assert_int_equal(flow_regions_find(g, NULL, warm, 0, &r), 0);
+	assert_true(r->v[0].undecoded_weight == 1);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 /* 20,000 blocks in a chain of loops nested one in the other: no recursion on the C stack. */
 static void deep_nests_do_not_exhaust_the_stack(void **state)
 {
@@ -282,6 +302,7 @@ int main(void)
 		cmocka_unit_test(what_jumps_away_is_part_of_the_loop_that_it_leads_back_to),
 		cmocka_unit_test(small_loops_are_left_out_by_share),
 		cmocka_unit_test(doubts_are_passed_on),
+		cmocka_unit_test(what_is_cold_casts_no_doubt),
 		cmocka_unit_test(deep_nests_do_not_exhaust_the_stack),
 	};
 
