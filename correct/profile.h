@@ -30,6 +30,7 @@ enum profile_evidence {
 	PROFILE_BY_PATH = 1 << 3,    /* eq. 10 */
 	PROFILE_BY_LOOPS = 1 << 4,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 5,   /* counted exactly, in another run (correct_truth_apply) */
+	PROFILE_BY_TRIPS = 1 << 6,   /* eq. 38 */
 };
 
 struct profile_count {

@@ -55,7 +55,7 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
 
-		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW))
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS))
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
@@ -231,7 +231,7 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, stru
 		              : "its region jumps or calls to where we could not tell: branch records (-b) "
 		                "or bursts (--bursts) "
 		                "would show it";
-	else if (reg->undecoded)
+	else if (reg->undecoded && reg->undecoded_weight > max_unknown * reg->weight)
 		why = "its region holds instructions that could not be decoded";
 	if (!why || sol->verdict == VERDICT_UNRELIABLE)
 		return;

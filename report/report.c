@@ -132,7 +132,8 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 		const char *word;
 	} words[] = { { PROFILE_BY_FLOW, "flow" },   { PROFILE_BY_LANDING, "landing" },
 		      { PROFILE_BY_MIX, "mix" },     { PROFILE_BY_PATH, "path" },
-		      { PROFILE_BY_LOOPS, "loops" }, { PROFILE_BY_TRUTH, "truth" } };
+		      { PROFILE_BY_LOOPS, "loops" }, { PROFILE_BY_TRUTH, "truth" },
+		      { PROFILE_BY_TRIPS, "trips" } };
 	size_t n = 0;
 
 	out[0] = '\0';

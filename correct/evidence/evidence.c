@@ -6,7 +6,8 @@
 #include "profiler/base/err.h"
 
 /* The one table of kinds of evidence. */
-static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_path, &evidence_calls };
+static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_trips, &evidence_path,
+	                                            &evidence_calls };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct evidence {

@@ -46,6 +46,7 @@ struct evidence_ops {
 };
 
 extern const struct evidence_ops evidence_mix;   /* eq. 8 */
+extern const struct evidence_ops evidence_trips; /* eq. 38 */
 extern const struct evidence_ops evidence_path;  /* eq. 10 */
 extern const struct evidence_ops evidence_calls; /* eq. 32 */
 

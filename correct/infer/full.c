@@ -22,6 +22,7 @@
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
+#include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 
 /* Share of the region's instructions by which an event may miss before the region is called unreliable. */
@@ -428,7 +429,8 @@ static struct infer_opts bounded(const struct infer_opts *opts, const struct pos
  */
 static uint8_t evidence_of(const struct axes *ax, const struct equations *eqs)
 {
-	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_PATH, PROFILE_BY_LANDING };
+	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
+		                         PROFILE_BY_LANDING };
 	uint8_t bits = 0;
 
 	for (size_t i = 0; i < ax->d; i++)
@@ -546,6 +548,54 @@ static double worst_miss(const struct full *fu, size_t *worst)
 	return most;
 }
 
+static size_t n_trips(const struct full *fu)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fu->n_exact; i++)
+		n += (fu->eqs.v[i].kind & PROFILE_BY_TRIPS) != 0;
+	return n;
+}
+
+/* Noise of the loops' turns (eq. 38), which stand among the exact equations. */
+static void raise_trips(struct full *fu, double factor)
+{
+	for (size_t i = 0; i < fu->n_exact; i++)
+		if (fu->eqs.v[i].kind & PROFILE_BY_TRIPS)
+			raise_noise(fu, i, i + 1, factor);
+}
+
+/*
+ * Turns were read from code that may be left by ways it does not show, or that
+ * changes itself: where totals can be met without them they are not believed.
+ */
+static int doubt_trips(struct full *fu, double *square)
+{
+	double without;
+	int err;
+
+	raise_trips(fu, 1e6);
+	err = mode_of(fu, fu->n_exact);
+	if (err == 0)
+		err = posterior_nearest(fu->post, fu->t, fu->hessian);
+	if (err < 0)
+		return err;
+	without = mean_square(fu, 0, fu->n_exact);
+	if (without <= 2 && without < *square) {
+		sp_debug("turns of loops contradict the totals, and are left out");
+		*square = without;
+		return 0;
+	}
+	raise_trips(fu, 1e-6);
+	err = mode_of(fu, fu->n_exact);
+	if (err == 0)
+		err = posterior_nearest(fu->post, fu->t, fu->hessian);
+	if (err < 0)
+		return err;
+	fu->short_of_mode |= err > 0;
+	return 0;
+}
+
 /*
  * Exact totals that no flow can meet are not exact: an event that counts
  * otherwise than its name says, or code missing from the region.  Their noise
@@ -567,6 +617,11 @@ static int settle_exact(struct full *fu)
 		return err;
 	fu->short_of_mode |= err > 0;
 	square = mean_square(fu, 0, fu->n_exact);
+	if (square > 2 && n_trips(fu)) {
+		err = doubt_trips(fu, &square);
+		if (err < 0)
+			return err;
+	}
 	if (square <= 2)
 		return 0;
 	gross = square > gross_miss;

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Trips (eq. 38): a loop whose turns are counted in the code goes round so
+ * many times for each time it is come to, if it is left by its count alone.
+ * No sample is asked.
+ */
+#include "correct/evidence/trips.h"
+
+#include <stdlib.h>
+
+#include "correct/evidence/evidence.h"
+#include "correct/profile.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/* Of all instructions of the scope: what is under way at its ends, or enters where nothing is known to. */
+static const double under_way = 1e-4;
+
+/*
+ * Of a loop that hardly runs it is no use to know how often, and what is said of code without samples (eq. 15) was set
+ * without such equations.
+ */
+enum { MIN_SAMPLES = 10 };
+
+struct trips {
+	struct evidence_input in;
+	struct flow_trips loops;
+};
+
+static void end(void *state)
+{
+	struct trips *t = state;
+
+	flow_trips_fini(&t->loops);
+	free(t);
+}
+
+static int begin(const struct evidence_input *in, void **state)
+{
+	struct trips *t = calloc(1, sizeof(*t));
+	uint8_t *wanted = calloc(in->graph ? in->graph->n_blocks + 1 : 1, 1);
+	int err = 0;
+
+	if (!t || !wanted) {
+		free(t);
+		free(wanted);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	t->in = *in;
+	for (size_t s = 0; in->graph && s < in->n; s++)
+		for (size_t b = 0; b < in->problems[s]->n_blocks; b++)
+			wanted[in->problems[s]->blocks[b].graph_block] = 1;
+	if (in->graph)
+		err = flow_trips_find(in->graph, in->rec->modules, wanted, &t->loops);
+	free(wanted);
+	if (err < 0) {
+		end(t);
+		return err;
+	}
+	*state = t;
+	return 0;
+}
+
+static int sample(void *state, const struct sample_seen *s)
+{
+	(void)state;
+	(void)s;
+	return 0;
+}
+
+/* Where an edge comes from within its function: a return, from the call. */
+static uint32_t origin_of(const struct flow_edge *e)
+{
+	return e->kind == FLOW_RET ? e->call : e->from;
+}
+
+static bool carries(const struct space *space, size_t e)
+{
+	const double *z = space->z + e * space->n_free;
+
+	for (size_t k = 0; k < space->n_free; k++)
+		if (z[k] != 0)
+			return true;
+	return false;
+}
+
+/* An assertion's end, or the like: nothing comes after it. */
+static bool is_the_end(const struct flow_graph *g, uint32_t block)
+{
+	const struct flow_block *b = &g->blocks[block];
+
+	return b->n_out == 0 && b->n_insn && g->insns[b->insn0 + b->n_insn - 1].flow != INSN_RET;
+}
+
+/*
+ * Is there another way out than the count?  One that no sample shows may still
+ * be taken: once in a million turns, and the count says nothing.
+ */
+static bool left_otherwise(const struct flow_graph *g, const struct flow_trip *t)
+{
+	for (size_t i = 0; i < t->n_body; i++) {
+		const struct flow_block *b = &g->blocks[t->body[i]];
+
+		for (uint32_t k = b->out0; k < b->out0 + b->n_out; k++) {
+			const struct flow_edge *e = &g->edges[k];
+
+			if (e->kind != FLOW_CALL && e->kind != FLOW_RET && k != t->exit &&
+			    !flow_trip_holds(t, e->to) && !is_the_end(g, e->to))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Turns back to the header, less those that each time it is come to makes; *most of these at once. */
+static bool fill_weights(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                         double *w, uint32_t *most)
+{
+	bool entered = false;
+
+	*most = 0;
+	for (size_t i = 0; i < p->n_edges; i++) {
+		const struct flow_edge *e = &p->graph->edges[p->edges[i].graph_edge];
+		uint32_t turns;
+
+		if (e->to != t->header || !carries(space, i))
+			continue;
+		if (flow_trip_holds(t, origin_of(e)) && !e->away) {
+			w[i] = 1;
+			continue;
+		}
+		turns = e->kind == FLOW_CALL || e->away ? 0 : flow_trip_turns(t, origin_of(e));
+		if (!turns)
+			return false;
+		sp_debug("loop at 0x%jx: %u turns from 0x%jx (%u ways)",
+		         (uintmax_t)p->graph->blocks[t->header].vaddr, turns,
+		         (uintmax_t)p->graph->blocks[origin_of(e)].vaddr,
+		         p->graph->blocks[origin_of(e)].n_out);
+		w[i] = 1 - (double)turns;
+		entered = true;
+		*most = turns > *most ? turns : *most;
+	}
+	return entered;
+}
+
+/* Samples in the loop's own blocks. */
+static double samples_in(const struct problem *p, const struct flow_trip *t)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < t->n_body; i++) {
+		long b = problem_block_at(p, t->body[i]);
+
+		for (uint32_t k = 0; b >= 0 && k < p->blocks[b].n_insn; k++) {
+			uint32_t insn = p->blocks[b].insn0 + k;
+
+			if (p->cyc_per_sample > 0)
+				n += p->seen_cyc[insn] / p->cyc_per_sample;
+			if (p->insn_per_sample > 0 && !p->insn_counted)
+				n += p->seen_insn[insn] / p->insn_per_sample;
+		}
+	}
+	return n;
+}
+
+int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                   struct equations *out)
+{
+	double n_insn = p->graph->blocks[t->header].n_insn;
+	struct equation *eq;
+	uint32_t most;
+
+	if (left_otherwise(p->graph, t) || samples_in(p, t) < MIN_SAMPLES)
+		return 0;
+	eq = equations_add(out, p->n_edges);
+	if (!eq)
+		return -SP_ENOMEM;
+	if (!fill_weights(p, t, space, eq->w, &most)) {
+		equations_drop(out);
+		return 0;
+	}
+	eq->name = "turns of a loop";
+	eq->kind = PROFILE_BY_TRIPS;
+	eq->sd = under_way * p->total_insn / n_insn + most / 2.0;
+	return 0;
+}
+
+static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
+{
+	const struct trips *t = state;
+	const struct problem *p = t->in.problems[scope];
+
+	for (size_t i = 0; i < t->loops.n; i++) {
+		int err = problem_block_at(p, t->loops.v[i].header) < 0
+		                  ? 0
+		                  : trips_equation(p, &t->loops.v[i], space, out);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+const struct evidence_ops evidence_trips = {
+	.name = "trips",
+	.begin = begin,
+	.sample = sample,
+	.equations = equations,
+	.end = end,
+};
