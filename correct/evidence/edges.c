@@ -39,6 +39,7 @@ struct crossing {
 	int32_t from, to;
 	double insn, cyc;
 	double before[2], after[2]; /* instructions a cycle on either side, the nearest first */
+	double first;               /* of insn, those before the edge: once they are settled */
 };
 
 struct rest {
@@ -169,6 +170,19 @@ int edges_cross(struct edges *e, uint32_t thread, int32_t from, int32_t to, doub
 	return 0;
 }
 
+size_t edges_n_crossings(const struct edges *e)
+{
+	return e->crossings.n;
+}
+
+void edges_divided(const struct edges *e, size_t crossing, double *before, double *after)
+{
+	const struct crossing *c = &e->crossings.v[crossing];
+
+	*before = c->first;
+	*after = c->insn - c->first;
+}
+
 int edges_rest(struct edges *e, const int32_t at[4], double insn)
 {
 	return vec_push(&e->rests, (struct rest){ { at[0], at[1], at[2], at[3] }, insn });
@@ -287,7 +301,7 @@ static double half_off(const struct crossing *c, double skid_cyc)
 	return fmin(c->insn / 4, skid_cyc * c->insn / c->cyc);
 }
 
-static int settle_crossing(struct edges *e, const struct crossing *c, double skid_cyc, struct edge_sum *sums)
+static int settle_crossing(struct edges *e, struct crossing *c, double skid_cyc, struct edge_sum *sums)
 {
 	struct known_pace before = pace_of(e, c->before, c->from), after = pace_of(e, c->after, c->to);
 	struct split s = { c->insn / 2, half_off(c, skid_cyc) };
@@ -297,6 +311,7 @@ static int settle_crossing(struct edges *e, const struct crossing *c, double ski
 		return -SP_ENOMEM;
 	if (c->cyc > 0 && before.pace >= 0 && after.pace >= 0)
 		s = split_crossing(c, before, after);
+	c->first = s.before;
 	both->n++;
 	both->before += s.before;
 	both->after += c->insn - s.before;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/evidence/borders.h"
 #include "correct/evidence/edges.h"
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
@@ -68,6 +69,9 @@ struct mix {
 	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
+	struct borders *borders;
+	struct ratio
+	        *ratios; /* [n_kinds][scopes] of each event, once all is counted; counted_insn 0: not known */
 	VEC(struct begin *) begins;
 	VEC(struct task) tasks;
 };
@@ -117,7 +121,8 @@ static int begin(const struct evidence_input *in, void **state)
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
 	m->edges = edges_new(in->n);
-	if (!m->sums || !m->edges)
+	m->borders = borders_new();
+	if (!m->sums || !m->edges || !m->borders)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
 		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))) || !(m->sums[i]->ratios = ratios_new()))
@@ -222,6 +227,21 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	t->n_outside = 0;
 }
 
+static int add_crossing(struct mix *m, const struct begin *b, const struct sample_seen *s,
+                        const struct reading *seen)
+{
+	int err = 0;
+
+	if (b->scope >= 0 && s->scope >= 0)
+		err = borders_add(m->borders, &(struct border){ .crossing = edges_n_crossings(m->edges),
+		                                                .from = b->scope,
+		                                                .to = s->scope,
+		                                                .events = seen->kind,
+		                                                .counts = seen->delta,
+		                                                .n = seen->n });
+	return err < 0 ? err : edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
+}
+
 /*
  * The interval from b to here.  Its first piece ran between b's sample and
  * the thread's next, its second between the sample before this one and this:
@@ -243,7 +263,7 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 	if (b->rests && (b->scope != s->scope || next != s->scope || before != s->scope))
 		return edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
 	if (!b->rests && b->scope != s->scope)
-		return edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
+		return add_crossing(m, b, s, seen);
 	return b->rests ? 0 : edges_inside(m->edges, s->thread, s->scope, seen->insn, seen->cyc);
 }
 
@@ -387,6 +407,34 @@ static int settle(const struct mix *m, struct edge_sum *sums)
 	return err;
 }
 
+/* The ratio of each event in each scope: of the inside, and of what was counted at its edges. */
+static int find_ratios(struct mix *m, const struct edge_sum *edges)
+{
+	size_t n = m->in.n;
+	struct ratio *inside = calloc(n + 1, sizeof(*inside));
+	double *share = calloc(n + 1, sizeof(*share));
+	int err = 0;
+
+	m->ratios = calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
+	if (!inside || !share || !m->ratios)
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+	for (size_t s = 0; err == 0 && s < n; s++)
+		share[s] = edges[s].insn / fmax(edges[s].insn + m->sums[s]->insn, 1);
+	for (size_t k = 0; err == 0 && k < m->n_kinds; k++) {
+		for (size_t s = 0; err == 0 && s < n; s++) {
+			inside[s] = (struct ratio){ 0 };
+			if (m->sums[s]->insn > 0)
+				err = ratios_of(m->sums[s]->ratios, (int)k, m->sums[s]->insn, &inside[s]);
+			err = err < 0 ? err : 0;
+		}
+		if (err == 0)
+			borders_join(m->borders, m->edges, (int)k, inside, share, m->ratios + k * n, n);
+	}
+	free(inside);
+	free(share);
+	return err;
+}
+
 /* Instructions of the region, better than samples x period: exact but for the intervals at its edge. */
 static int finish(void *state)
 {
@@ -396,6 +444,8 @@ static int finish(void *state)
 
 	m->total = counted_part(m);
 	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	if (err == 0)
+		err = find_ratios(m, sums);
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
 	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
 		int32_t scope = m->begins.v[i]->scope;
@@ -500,15 +550,12 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	if (err < 0 || m->insn < 0 || !(r->insn > 0))
 		return err;
 	for (size_t k = 0; k < m->n_kinds; k++) {
+		const struct ratio x = m->ratios[k * m->in.n + scope];
 		struct equation *eq;
-		struct ratio x;
 
-		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
+		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES || !(x.counted_insn > 0))
 			continue;
-		err = ratios_of(r->ratios, (int)k, p->total_insn, &x);
-		if (err > 0)
-			continue;
-		eq = err < 0 ? NULL : equations_add(out, p->n_edges);
+		eq = equations_add(out, p->n_edges);
 		if (!eq)
 			return -SP_ENOMEM;
 		fill_weights(p, m->kind[k], eq->w);
@@ -542,6 +589,8 @@ static void end(void *state)
 		free(m->sums[i]);
 	}
 	edges_free(m->edges);
+	borders_free(m->borders);
+	free(m->ratios);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);
 	free(m->sums);

@@ -270,6 +270,22 @@ static int standard_error(const struct fit *f, double total_insn, double *se)
 	return 0;
 }
 
+/* Of one interval's own ratio, the longer ones counting more. */
+static double spread(const struct fit *f)
+{
+	double sq = 0, insn_sq = 0, y;
+
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		double insn = f->r->v.v[i].insn;
+
+		if (!count_of(f, i, &y))
+			continue;
+		sq += (y - f->ratio * insn) * (y - f->ratio * insn);
+		insn_sq += insn * insn;
+	}
+	return insn_sq > 0 ? sqrt(sq / insn_sq) : 0;
+}
+
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
 	struct fit f = { .r = r, .places = calloc(r->n_places + 1, sizeof(*f.places)) };
@@ -292,7 +308,9 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 			fit_places(&f);
 		}
 		/* Of an event that hardly ever happens the model may expect less than none. */
-		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
+		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0),
+			               .counted_insn = f.insn,
+			               .spread = spread(&f) };
 		err = standard_error(&f, fmax(total_insn, f.insn), &out->se);
 	}
 	free(f.places);
