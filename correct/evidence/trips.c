@@ -16,6 +16,9 @@
 /* Of all instructions of the scope: what is under way at its ends, or enters where nothing is known to. */
 static const double under_way = 1e-4;
 
+/* A visit that is more of them than that is too seldom made, and too often cut by the ends of what is looked at. */
+static const double long_visit = 0.002;
+
 /*
  * Of a loop that hardly runs it is no use to know how often, and what is said of code without samples (eq. 15) was set
  * without such equations.
@@ -176,6 +179,10 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	if (!eq)
 		return -SP_ENOMEM;
 	if (!fill_weights(p, t, space, eq->w, &most)) {
+		equations_drop(out);
+		return 0;
+	}
+	if (most * n_insn > long_visit * p->total_insn) {
 		equations_drop(out);
 		return 0;
 	}

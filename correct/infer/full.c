@@ -557,6 +557,18 @@ static size_t n_trips(const struct full *fu)
 	return n;
 }
 
+/* The flow nearest to the exact equations. */
+static int nearest_of(struct full *fu)
+{
+	int err = mode_of(fu, fu->n_exact);
+
+	if (err < 0)
+		return err;
+	err = posterior_nearest(fu->post, fu->t, fu->hessian);
+	fu->short_of_mode |= err > 0;
+	return err < 0 ? err : 0;
+}
+
 /* Noise of the loops' turns (eq. 38), which stand among the exact equations. */
 static void raise_trips(struct full *fu, double factor)
 {
@@ -567,33 +579,32 @@ static void raise_trips(struct full *fu, double factor)
 
 /*
  * Turns were read from code that may be left by ways it does not show, or that
- * changes itself: where totals can be met without them they are not believed.
+ * changes itself, and what is under way at a scope's ends is guessed.  Where
+ * totals can be met if they are believed less, or not at all, they are.
  */
 static int doubt_trips(struct full *fu, double *square)
 {
-	double without;
-	int err;
+	static const double less[] = { 10, 1e5 };
+	double raised = 1;
 
-	raise_trips(fu, 1e6);
-	err = mode_of(fu, fu->n_exact);
-	if (err == 0)
-		err = posterior_nearest(fu->post, fu->t, fu->hessian);
-	if (err < 0)
-		return err;
-	without = mean_square(fu, 0, fu->n_exact);
-	if (without <= 2 && without < *square) {
-		sp_debug("turns of loops contradict the totals, and are left out");
-		*square = without;
+	for (size_t i = 0; i < sizeof(less) / sizeof(less[0]); i++) {
+		double now;
+		int err;
+
+		raise_trips(fu, less[i]);
+		raised *= less[i];
+		err = nearest_of(fu);
+		if (err < 0)
+			return err;
+		now = mean_square(fu, 0, fu->n_exact);
+		if (now > 2 || now >= *square)
+			continue;
+		sp_debug("turns of loops contradict the totals: %g times as unsure", raised);
+		*square = now;
 		return 0;
 	}
-	raise_trips(fu, 1e-6);
-	err = mode_of(fu, fu->n_exact);
-	if (err == 0)
-		err = posterior_nearest(fu->post, fu->t, fu->hessian);
-	if (err < 0)
-		return err;
-	fu->short_of_mode |= err > 0;
-	return 0;
+	raise_trips(fu, 1 / raised);
+	return nearest_of(fu);
 }
 
 /*
