@@ -11,15 +11,19 @@
 #include "correct/phases.h"
 #include "profiler/base/err.h"
 
-/* Share of a scope's samples that must be in what the records of its phases leave of its region. */
-static const double min_kept = 0.99;
+/*
+ * Share of a phase's samples that must be in the loops that its records tell of, else it is left all the scope's code;
+ * and of a scope's samples that may be in such phases.
+ */
+static const double min_kept = 0.99, most_whole = 0.2;
 
 enum {
 	MIN_PHASE_SAMPLES = 1000,
-	MIN_PHASE_BRANCHES = 10000, /* on record, to tell what ran in it */
+	MIN_PHASE_APART = 50,     /* that shares no code with another */
+	MIN_PHASE_BRANCHES = 600, /* on record, to tell what ran in it */
 	/* Stacks know more of a few long phases; where none do, the totals of many are what there is. */
 	MOST_PHASES = 8,
-	MOST_PHASES_UNSEEN = MAX_PHASES,
+	MOST_PHASES_UNSEEN = 24,
 };
 
 /* One phase of a scope. */
@@ -27,7 +31,8 @@ struct phase {
 	size_t scope;
 	struct branch_sums branches;
 	double n_samples;
-	struct flow_regions *parts; /* the loops that ran in it; NULL: not known, or what the scope has */
+	struct flow_regions
+	        *parts; /* the loops that ran in it; NULL: not known, it has all that the scope has */
 };
 
 struct splitter {
@@ -47,7 +52,8 @@ static int split_scope(struct splitter *sp, size_t scope)
 {
 	const struct scopes *s = &sp->w->scopes;
 	const struct phases_opts opts = { .most = sp->unseen ? MOST_PHASES_UNSEEN : MOST_PHASES,
-		                          .min_samples = MIN_PHASE_SAMPLES };
+		                          .min_samples = MIN_PHASE_SAMPLES,
+		                          .min_apart = MIN_PHASE_APART };
 	size_t n = 0, first = sp->phases.n;
 	uint32_t *label;
 	uint8_t *phase;
@@ -155,7 +161,7 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 			s->of_sample[i] = -1;
 	for (size_t p = begin; p < end; p++) {
 		struct flow_regions *parts = sp->phases.v[p].parts;
-		size_t n_parts = parts ? parts->n : sp->unseen ? 1 : 0;
+		size_t n_parts = parts ? parts->n : 1;
 
 		for (size_t k = 0; k < n_parts; k++) {
 			struct scope part = { .parent = old.parent, .owned = true };
@@ -186,12 +192,13 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 /* A scope becomes its phases where they are known, but for few samples. */
 static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *weight)
 {
-	double kept = 0, n = 0;
+	double whole = 0, n = 0;
 
 	if (sp->unseen)
 		return replace_scope(sp, begin, end);
 	for (size_t p = begin; p < end; p++) {
 		struct phase *ph = &sp->phases.v[p];
+		double kept = 0;
 		int err = ph->branches.n_branches < MIN_PHASE_BRANCHES ? 0 : find_parts(sp, p, weight);
 
 		if (err < 0)
@@ -199,8 +206,13 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
 			kept += ph->parts->v[k].weight;
 		n += ph->n_samples;
+		if (kept >= min_kept * ph->n_samples)
+			continue;
+		whole += ph->n_samples;
+		flow_regions_free(ph->parts);
+		ph->parts = NULL;
 	}
-	return kept >= min_kept * n ? replace_scope(sp, begin, end) : 0;
+	return whole <= most_whole * n ? replace_scope(sp, begin, end) : 0;
 }
 
 static int settle_all(struct splitter *sp)

@@ -14,6 +14,9 @@
  */
 static const double min_gain = 0.1;
 
+/* Of what it would be if they shared no code, from which on they do not. */
+static const double apart_gain = 0.8;
+
 enum { MAX_CELLS = 512, CELL_SAMPLES = 64, MAX_STRETCHES = 64, NONE = UINT32_MAX };
 
 /* A stretch of the run, or several that are alike: how many of its samples have each label. */
@@ -55,6 +58,14 @@ static double gain(const struct stretch *a, const struct stretch *b, size_t n_la
 	return (spread_of(a, b, n_labels) - a->spread - b->spread) / fmin(a->n, b->n);
 }
 
+/* Do they share no code, or hardly any? */
+static bool apart(const struct stretch *a, const struct stretch *b, double g)
+{
+	double n = a->n + b->n, most = -(a->n * log(a->n / n) + b->n * log(b->n / n)) / fmin(a->n, b->n);
+
+	return g >= apart_gain * most;
+}
+
 static void merge(struct stretch *to, const struct stretch *from, size_t n_labels)
 {
 	for (size_t i = 0; i < n_labels; i++)
@@ -92,34 +103,47 @@ static void join_neighbours(struct finder *f, double *between)
 	f->n_stretches = n;
 }
 
+/* Of pairs of stretches the most alike one. */
+struct pair {
+	double gain;
+	size_t a, b;
+};
+
+static void consider(struct pair *least, double g, size_t a, size_t b)
+{
+	if (g < least->gain)
+		*least = (struct pair){ g, a, b };
+}
+
 /* The two that are to become one; false when all that are left are phases. */
 static bool next_pair(const struct finder *f, size_t left, size_t *a, size_t *b)
 {
-	double least = INFINITY, least_small = INFINITY;
-	size_t small_a = 0, small_b = 0;
+	/* Of all, of those that share code, and of those that are too small for themselves. */
+	struct pair any = { .gain = INFINITY }, sharing = any, small = any, take;
 
 	for (size_t i = 0; i < f->n_stretches; i++)
 		for (size_t k = 0; f->to[i] == i && k < i; k++) {
-			double g = f->gains[i * f->n_stretches + k];
+			double g = f->gains[i * f->n_stretches + k], n = fmin(f->s[i].n, f->s[k].n);
+			bool share;
 
 			if (f->to[k] != k)
 				continue;
-			if (g < least) {
-				least = g;
-				*a = k;
-				*b = i;
-			}
-			if (g < least_small && fmin(f->s[i].n, f->s[k].n) < (double)f->opts->min_samples) {
-				least_small = g;
-				small_a = k;
-				small_b = i;
-			}
+			share = !apart(&f->s[i], &f->s[k], g);
+			consider(&any, g, k, i);
+			if (share)
+				consider(&sharing, g, k, i);
+			if (n < (double)(share ? f->opts->min_samples : f->opts->min_apart))
+				consider(&small, g, k, i);
 		}
-	if (least < min_gain || (left > f->opts->most && isfinite(least)))
-		return true;
-	*a = small_a;
-	*b = small_b;
-	return isfinite(least_small);
+	if (any.gain < min_gain || left > MAX_PHASES)
+		take = any;
+	else if (left > f->opts->most && isfinite(sharing.gain))
+		take = sharing;
+	else
+		take = small;
+	*a = take.a;
+	*b = take.b;
+	return isfinite(take.gain);
 }
 
 /* Stretches that are alike become one phase, and those too short go with what they are most alike. */
@@ -164,6 +188,15 @@ static int number_labels(const uint32_t *label, size_t n, size_t n_all, uint32_t
 	return 0;
 }
 
+static void count_labels(const struct finder *f, struct stretch *s)
+{
+	memset(s->count, 0, f->n_labels * sizeof(*s->count));
+	s->n = (double)(s->end - s->begin);
+	for (size_t i = s->begin; i < s->end; i++)
+		s->count[f->label[i]]++;
+	s->spread = spread_of(s, NULL, f->n_labels);
+}
+
 static int cut_into_cells(struct finder *f)
 {
 	size_t n_cells = f->n / CELL_SAMPLES;
@@ -180,10 +213,7 @@ static int cut_into_cells(struct finder *f)
 		*s = (struct stretch){ .count = f->counts + c * f->n_labels,
 			               .begin = f->n * c / n_cells,
 			               .end = f->n * (c + 1) / n_cells };
-		s->n = (double)(s->end - s->begin);
-		for (size_t i = s->begin; i < s->end; i++)
-			s->count[f->label[i]]++;
-		s->spread = spread_of(s, NULL, f->n_labels);
+		count_labels(f, s);
 	}
 	return 0;
 }
@@ -208,6 +238,30 @@ static size_t refine_border(const struct finder *f, const struct stretch *a, con
 		}
 	}
 	return best;
+}
+
+/*
+ * A cell in which one phase gives way to another would be like both, and make them alike: borders are moved to where the
+ * samples of one end, within a cell of where they are.
+ */
+static void sharpen(struct finder *f, size_t cell)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i + 1 < f->n_stretches; i++) {
+		struct stretch *a = &f->s[i], *b = a + 1;
+		size_t from = a->end - a->begin > cell ? a->end - cell : a->begin,
+		       until = b->end - b->begin > cell ? b->begin + cell : b->end;
+
+		a->end = b->begin = refine_border(f, a, b, from, until);
+	}
+	for (size_t i = 0; i < f->n_stretches; i++) {
+		if (f->s[i].begin == f->s[i].end)
+			continue;
+		count_labels(f, &f->s[i]);
+		f->s[kept++] = f->s[i];
+	}
+	f->n_stretches = kept;
 }
 
 /* Phases are numbered as they are first seen; stretches[number] is which one that is. */
@@ -261,6 +315,7 @@ static int find(struct finder *f, uint8_t *phase, size_t *n_phases)
 		return -SP_ENOMEM;
 	join_neighbours(f, between);
 	free(between);
+	sharpen(f, reach / 2);
 	f->gains = calloc(f->n_stretches * f->n_stretches, sizeof(*f->gains));
 	f->to = calloc(f->n_stretches, sizeof(*f->to));
 	if (!f->gains || !f->to)

@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_PHASES = 24 };
+enum { MAX_PHASES = 64 };
 
 struct phases_opts {
-	size_t most;        /* phases at most, 1 to MAX_PHASES */
-	size_t min_samples; /* of fewer, it is none of its own */
+	size_t most;        /* phases at most that share code, 1 to MAX_PHASES */
+	size_t min_samples; /* of fewer, it is none of its own ... */
+	size_t min_apart;   /* ... but where it shares no code with any other: of fewer than that */
 };
 
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Control flow of any code: the graph of a file made of the input's bytes, its
- * regions, their loops, and a flow taken apart into loops again.
+ * regions, their loops, those that the code counts, and a flow taken apart into
+ * loops again.
  *
  * The first byte: aarch64 or not (1), the last function never returns (2),
  * functions less one (4 to 16).  The second: branches seen, 4 bytes each,
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "correct/flow/loops.h"
+#include "correct/flow/trips.h"
 #include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -240,6 +242,31 @@ static void check_regions(const struct flow_graph *g, const double *weight)
 	flow_regions_free(regions);
 }
 
+/* A loop's header is in it, what leads to it from outside is not, and the edge it is left by leads out. */
+static void check_trips(const struct flow_graph *g, struct module *const *modules)
+{
+	uint8_t *all = malloc(g->n_blocks + 1);
+	struct flow_trips trips;
+
+	if (!all)
+		abort();
+	memset(all, 1, g->n_blocks);
+	if (flow_trips_find(g, modules, all, &trips) < 0)
+		abort();
+	for (size_t i = 0; i < trips.n; i++) {
+		const struct flow_trip *t = &trips.v[i];
+
+		if (!flow_trip_holds(t, t->header) || t->exit >= g->n_edges ||
+		    !flow_trip_holds(t, g->edges[t->exit].from) || flow_trip_holds(t, g->edges[t->exit].to))
+			abort();
+		for (size_t k = 0; k < t->n_entries; k++)
+			if (flow_trip_holds(t, t->entries[k].from) || !t->entries[k].turns)
+				abort();
+	}
+	flow_trips_fini(&trips);
+	free(all);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in;
@@ -265,6 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < g->n_blocks; i++)
 			weight[i] = 1;
 		check_regions(g, weight);
+		check_trips(g, code.modules);
 		free(weight);
 		flow_free(g);
 	}

@@ -46,7 +46,7 @@ static void stay(struct run *r, size_t n, uint32_t from, uint32_t to)
 
 static long phases_in(struct run *r)
 {
-	return phases_find(r->label, r->n, LABELS, &(struct phases_opts){ MOST, MIN }, r->phase);
+	return phases_find(r->label, r->n, LABELS, &(struct phases_opts){ MOST, MIN, MIN }, r->phase);
 }
 
 static void a_run_that_stays_the_same_is_one_phase(void **state)
@@ -147,6 +147,7 @@ static void what_is_too_short_goes_with_what_it_is_most_alike(void **state)
 	run_free(&r);
 }
 
+/* Twelve with code of their own in every second sample, and what all of them call in the others. */
 static void there_are_never_too_many(void **state)
 {
 	struct run r = run_new(30000);
@@ -154,7 +155,10 @@ static void there_are_never_too_many(void **state)
 
 	(void)state;
 	for (uint32_t k = 0; k < 12; k++)
-		stay(&r, 2500, 4 * k, 4 * k + 4);
+		for (int i = 0; i < 1250; i++) {
+			stay(&r, 1, 3 * k, 3 * k + 3);
+			stay(&r, 1, 40, 50);
+		}
 	assert_int_equal(phases_in(&r), MOST);
 	for (size_t i = 0; i < r.n; i++)
 		most = r.phase[i] > most ? r.phase[i] : most;
@@ -187,6 +191,29 @@ static void few_samples_and_none_are_one_phase(void **state)
 	run_free(&r);
 }
 
+/*
+ * Twelve loops one after another, each with code of its own and 800 samples: none is told from the others by what the
+ * rest of the program knows, so more than MOST of them and fewer samples than MIN are no reason to join any.
+ */
+static void loops_that_share_no_code_stay_apart(void **state)
+{
+	enum { LOOPS = 12, EACH = 800 };
+	struct run r = run_new(LOOPS * EACH);
+
+	(void)state;
+	for (uint32_t i = 0; i < LOOPS; i++)
+		stay(&r, EACH, 4 * i, 4 * i + 4);
+	assert_int_equal(phases_find(r.label, r.n, LABELS, &(struct phases_opts){ MOST, MIN, 50 }, r.phase),
+	                 LOOPS);
+	for (size_t i = 0; i < r.n; i++)
+		assert_int_equal(r.phase[i], i / EACH);
+	/* Half the samples that they are to have: joined with others as before. */
+	assert_in_range(phases_find(r.label, r.n, LABELS, &(struct phases_opts){ MOST, MIN, 2 * EACH },
+	                            r.phase),
+	                1, LOOPS / 2);
+	run_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +227,7 @@ int main(void)
 		cmocka_unit_test(there_are_never_too_many),
 		cmocka_unit_test(a_loop_in_step_with_the_sampling_has_no_phases),
 		cmocka_unit_test(few_samples_and_none_are_one_phase),
+		cmocka_unit_test(loops_that_share_no_code_stay_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
