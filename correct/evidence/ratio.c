@@ -21,6 +21,9 @@
 /* Intervals that tell a ratio; those that tell what else a count goes along with. */
 enum { MIN_COUNTED = 3, MIN_FITTED = 20 };
 
+/* Of code at which an event never was counted: it may be a tenth of the instructions there, though it is none elsewhere. */
+static const double unseen_ratio = 0.1, rare_place = 0.01;
+
 /* The events that a group counts, or those of them that could be read. */
 struct set {
 	int *events;
@@ -116,6 +119,7 @@ static int *find_in_sets(const struct ratios *r, int event)
 struct place {
 	double n, insn, left; /* intervals, and what they counted above ratio and slope */
 	double above;         /* an instruction's, of it what is believed */
+	double all;           /* instructions, counted or not */
 };
 
 struct fit {
@@ -124,6 +128,7 @@ struct fit {
 	double n, insn, cyc, sum; /* of the intervals in which it was counted */
 	double ratio, slope;      /* per instruction; per cycle more than an interval's instructions take */
 	double n_parameters;      /* beside the ratio, in effect */
+	double between;           /* standard deviation of places' ratios, beyond chance */
 	struct place *places;
 };
 
@@ -169,6 +174,7 @@ static void fit_places(struct fit *f)
 		const struct interval *v = &f->r->v.v[i];
 		struct place *p = &f->places[v->place];
 
+		p->all += v->insn;
 		if (!count_of(f, i, &y))
 			continue;
 		y -= f->ratio * v->insn + f->slope * slower(f, v);
@@ -190,6 +196,7 @@ static void fit_places(struct fit *f)
 		return;
 	chance = fmax(within - between, 0) / (f->n - n);
 	more = fmax((between / (n - 1) - chance) * (n - 1) / (f->n - n_sq / f->n), 0);
+	f->between = sqrt(more) * f->n / f->insn;
 	for (uint32_t h = 0; h < f->r->n_places; h++) {
 		struct place *p = &f->places[h];
 		double believed = p->n * more > 0 ? p->n * more / (p->n * more + chance) : 0;
@@ -251,6 +258,20 @@ static int scatter(const struct fit *f, double *model, double *bare)
 }
 
 /*
+ * Variance of the ratio for places at which the event never was counted.  A rare block of a loop is run by intervals
+ * that end elsewhere; but where many ended and none was counted, they were of another loop, that ran between two turns.
+ */
+static double never_counted(const struct fit *f)
+{
+	double sum = 0, sd = fmax(f->between, fmax(f->ratio, unseen_ratio));
+
+	for (uint32_t h = 0; h < f->r->n_places; h++)
+		if (f->places[h].n < 1 && f->places[h].all > rare_place * f->r->insn)
+			sum += f->places[h].all * f->places[h].all;
+	return sum * sd * sd / (f->r->insn * f->r->insn);
+}
+
+/*
  * The intervals in which the event was counted are a sample of all, about
  * which the model's scatter counts; and all are one of what ran in the scope,
  * of whose rest nothing is known.
@@ -267,6 +288,7 @@ static int standard_error(const struct fit *f, double total_insn, double *se)
 	model *= fmax(1 - part / all, 0) + f->n_parameters / f->n;
 	/* What was not counted may differ from what was by as much again. */
 	*se = sqrt((model + bare * (part / all) * (1 - all)) * (2 - part)) / f->insn;
+	*se = hypot(*se, sqrt(never_counted(f)));
 	return 0;
 }
 

@@ -167,6 +167,31 @@ static void few_intervals_tell_little(void **state)
 	assert_float_equal(s.ratio, (300 + 10 * 100) / 12000., 1e-8);
 }
 
+/*
+ * 100 intervals end at place 0, all of one group, and 10 at place 1, all of another, which does not count the event: there it
+ * may be a tenth of the instructions, so 10/110 of that is not known.  Two intervals at place 2 are too few to say so.
+ */
+static void a_place_at_which_it_never_was_counted_is_not_known(void **state)
+{
+	struct ratios *r = ratios_new();
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		add(r, 0, 0, 0);
+	for (int i = 0; i < 10; i++)
+		add(r, 1, 0, -1);
+	s = answer(r, 110000);
+	assert_float_equal(s.ratio, 0, 0);
+	assert_float_equal(s.se, 0.1 * 10 / 110, 1e-9);
+	r = ratios_new();
+	for (int i = 0; i < 300; i++)
+		add(r, 0, 0, 0);
+	for (int i = 0; i < 2; i++)
+		add(r, 2, 0, -1);
+	assert_float_equal(answer(r, 302000).se, 0, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +201,7 @@ int main(void)
 		cmocka_unit_test(the_standard_error_is_the_scatter),
 		cmocka_unit_test(what_no_group_saw_is_beside_it),
 		cmocka_unit_test(few_intervals_tell_little),
+		cmocka_unit_test(a_place_at_which_it_never_was_counted_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
