@@ -180,6 +180,60 @@ static void exact_totals_settle_two_flows(void **state)
 	space_free(s);
 }
 
+/* Executions of B of 15.5e6 instructions, with that turns are f_CA = ratio f_AB, and 4.2e6 loads if they were counted. */
+static double b_by_turns(double ratio, bool loads, struct solution *sol)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct equations eqs = { 0 };
+	struct space *s = NULL;
+	struct equation *eq;
+
+	seen_insn[12] = 15e6;
+	seen_cyc[12] = 20e6;
+	p.total_insn = 15.5e6;
+	p.total_cyc = 20e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
+	if (loads)
+		count_insns(&p, add(&eqs, &p, 4.2e6, 200), INSN_LOAD);
+	eq = add(&eqs, &p, 0, 100);
+	eq->kind = PROFILE_BY_TRIPS;
+	eq->w[3] = 1;
+	eq->w[0] = -ratio;
+	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, sol), 0);
+	for (size_t i = 0; i < sol->n_draws; i++)
+		sum += (double)sol->draws[i * 3 + B] / (double)sol->n_draws;
+	equations_fini(&eqs);
+	space_free(s);
+	return sum;
+}
+
+/* 1,000,000 turns, three in ten through B: eq. 38 settles what no event was counted for. */
+static void turns_settle_what_totals_do_not(void **state)
+{
+	struct solution sol = { 0 };
+
+	(void)state;
+	assert_float_equal(b_by_turns(10. / 3, false, &sol), 300000, 1000);
+	assert_true(sol.evidence & PROFILE_BY_TRIPS);
+	solution_fini(&sol);
+}
+
+/* Code that is not what it seems: 15 turns each time are not these totals.  Nor are totals then believed less. */
+static void turns_that_totals_contradict_are_left_out(void **state)
+{
+	struct solution sol = { 0 };
+
+	(void)state;
+	assert_float_equal(b_by_turns(15, true, &sol), 300000, 1000);
+	assert_false(sol.evidence & PROFILE_BY_TRIPS);
+	assert_true(sol.evidence & PROFILE_BY_MIX);
+	solution_fini(&sol);
+}
+
 /*
  * Sd of how often B is passed by, which stacks know to be 1000 +- 50, beside n totals of n_B and stacks that know it, too:
  * {value, sd} each.  The total of instructions is loose: 33,000 +- 10,000.
@@ -576,6 +630,8 @@ int main(void)
 		cmocka_unit_test(two_simple_loops_leave_two_free_flows),
 		cmocka_unit_test(a_return_goes_back_to_its_own_call),
 		cmocka_unit_test(exact_totals_settle_two_flows),
+		cmocka_unit_test(turns_settle_what_totals_do_not),
+		cmocka_unit_test(turns_that_totals_contradict_are_left_out),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
