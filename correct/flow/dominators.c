@@ -59,48 +59,62 @@ static void find_entries(struct making *m)
 	}
 }
 
-/* Depth first from every entry; numbers blocks in reverse postorder. */
+/* A search in depth: the blocks on the way, and the next edge of each to look at. */
+struct walk {
+	uint32_t *stack, *at, depth;
+	uint8_t *seen; /* [fn's blocks] */
+	uint32_t *post, done;
+};
+
+static void enter(struct walk *w, uint32_t place)
+{
+	w->seen[place] = 1;
+	w->at[w->depth] = 0;
+	w->stack[w->depth++] = place;
+}
+
+/* Everything that is reached from a block and was not seen before, in postorder. */
+static void walk_from(const struct making *m, struct walk *w, uint32_t root)
+{
+	const uint32_t *list = m->g->func_blocks + m->fn->block0;
+
+	enter(w, root);
+	while (w->depth) {
+		const struct flow_block *b = &m->g->blocks[list[w->stack[w->depth - 1]]];
+		uint32_t *at = &w->at[w->depth - 1], next;
+
+		if (*at == b->n_out) {
+			w->post[w->done++] = w->stack[--w->depth];
+			continue;
+		}
+		next = stays(&m->g->edges[b->out0 + *at]) ? place_of(m, m->g->edges[b->out0 + *at].to)
+		                                          : LOCAL_NONE;
+		++*at;
+		if (next != LOCAL_NONE && !w->seen[next])
+			enter(w, next);
+	}
+}
+
+/* From every entry; blocks are numbered in reverse postorder. */
 static int number_blocks(struct making *m)
 {
 	const uint32_t *list = m->g->func_blocks + m->fn->block0;
-	uint32_t n = m->fn->n_blocks, done = 0, depth = 0;
-	uint32_t *stack = calloc(2 * (size_t)n + 1, sizeof(*stack)), *at = stack + n;
-	uint8_t *seen = calloc(n + 1, 1);
-	uint32_t *post = calloc(n + 1, sizeof(*post));
-	int err = stack && seen && post ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", n);
+	uint32_t n = m->fn->n_blocks;
+	struct walk w = { .stack = calloc(3 * (size_t)n + 1, sizeof(*w.stack)), .seen = calloc(n + 1, 1) };
+	int err = w.stack && w.seen ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", n);
 
-	for (uint32_t root = 0; err == 0 && root < n; root++) {
-		if (!m->entered[root] || seen[root])
-			continue;
-		seen[root] = 1;
-		at[0] = 0;
-		stack[depth++] = root;
-		while (depth) {
-			const struct flow_block *b = &m->g->blocks[list[stack[depth - 1]]];
-			uint32_t next = LOCAL_NONE;
-
-			if (at[depth - 1] == b->n_out) {
-				post[done++] = stack[--depth];
-				continue;
-			}
-			if (stays(&m->g->edges[b->out0 + at[depth - 1]]))
-				next = place_of(m, m->g->edges[b->out0 + at[depth - 1]].to);
-			at[depth - 1]++;
-			if (next == LOCAL_NONE || seen[next])
-				continue;
-			seen[next] = 1;
-			at[depth] = 0;
-			stack[depth++] = next;
-		}
+	w.at = w.stack + n;
+	w.post = w.at + n;
+	for (uint32_t root = 0; err == 0 && root < n; root++)
+		if (m->entered[root] && !w.seen[root])
+			walk_from(m, &w, root);
+	for (uint32_t i = 0; i < w.done; i++) {
+		m->order[w.post[i]] = w.done - 1 - i;
+		m->out->block[w.done - 1 - i] = list[w.post[i]];
 	}
-	for (uint32_t i = 0; err == 0 && i < done; i++) {
-		m->order[post[i]] = done - 1 - i;
-		m->out->block[done - 1 - i] = list[post[i]];
-	}
-	m->out->n = done;
-	free(stack);
-	free(seen);
-	free(post);
+	m->out->n = w.done;
+	free(w.stack);
+	free(w.seen);
 	return err;
 }
 
@@ -153,9 +167,26 @@ static uint32_t meet(const struct local_flow *l, uint32_t a, uint32_t b)
 	return a == b ? a : LOCAL_NONE;
 }
 
+/* The dominator of a block by those of what leads to it, as far as they are known; false where none is. */
+static bool look_back(const struct local_flow *l, const uint8_t *known, uint32_t block, uint32_t *at)
+{
+	bool any = false;
+
+	for (uint32_t k = l->in0[block]; k < l->in0[block + 1]; k++) {
+		uint32_t from = l->edges[k].from;
+
+		if (!known[from])
+			continue;
+		*at = any ? meet(l, *at, from) : from;
+		any = true;
+	}
+	return any;
+}
+
 /* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). */
 static int find_dominators(struct making *m)
 {
+	enum { FOUND = 1, ENTERED = 2 };
 	struct local_flow *l = m->out;
 	uint8_t *known = calloc(l->n + 1, 1);
 	bool changed = true;
@@ -164,30 +195,20 @@ static int find_dominators(struct making *m)
 		return sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
 	for (uint32_t p = 0; p < m->fn->n_blocks; p++)
 		if (m->order[p] != LOCAL_NONE && m->entered[p]) {
-			known[m->order[p]] = 2;
+			known[m->order[p]] = ENTERED;
 			l->idom[m->order[p]] = LOCAL_NONE;
 		}
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < l->n; i++) {
-			uint32_t at = LOCAL_NONE;
-			bool any = false;
+			uint32_t at;
 
-			if (known[i] == 2)
+			if (known[i] == ENTERED || !look_back(l, known, i, &at) ||
+			    (known[i] && l->idom[i] == at))
 				continue;
-			for (uint32_t k = l->in0[i]; k < l->in0[i + 1]; k++) {
-				uint32_t from = l->edges[k].from;
-
-				if (!known[from])
-					continue;
-				at = any ? meet(l, at, from) : from;
-				any = true;
-			}
-			if (any && (!known[i] || l->idom[i] != at)) {
-				known[i] = 1;
-				l->idom[i] = at;
-				changed = true;
-			}
+			known[i] = FOUND;
+			l->idom[i] = at;
+			changed = true;
 		}
 	}
 	free(known);
