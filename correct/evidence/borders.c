@@ -112,14 +112,14 @@ static void join(const struct side *s, const struct ratio *inside, double share,
 
 	*out = *inside;
 	if (s->n < MIN_COUNTED || !(s->insn > 0)) {
-		out->se = hypot(out->se, as_unlike * share * inside->spread);
+		out->se = fmax(out->se, hypot(inside->se_inside, as_unlike * share * inside->spread));
 		return;
 	}
 	ratio = s->sum / s->insn;
 	scatter = fmax(s->sq - 2 * ratio * s->cross + ratio * ratio * s->insn_sq, 0) * s->n / (s->n - 1);
 	se = hypot(sqrt(scatter), s->unsure) / s->insn;
 	out->ratio = (1 - share) * inside->ratio + share * ratio;
-	out->se = hypot((1 - share) * inside->se, share * se);
+	out->se = hypot((1 - share) * inside->se_inside, share * se);
 }
 
 void borders_join(const struct borders *b, const struct edges *e, int event, const struct ratio *inside,

@@ -424,7 +424,8 @@ static int find_ratios(struct mix *m, const struct edge_sum *edges)
 		for (size_t s = 0; err == 0 && s < n; s++) {
 			inside[s] = (struct ratio){ 0 };
 			if (m->sums[s]->insn > 0)
-				err = ratios_of(m->sums[s]->ratios, (int)k, m->sums[s]->insn, &inside[s]);
+				err = ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
+				                &inside[s]);
 			err = err < 0 ? err : 0;
 		}
 		if (err == 0)
@@ -444,8 +445,6 @@ static int finish(void *state)
 
 	m->total = counted_part(m);
 	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
-	if (err == 0)
-		err = find_ratios(m, sums);
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
 	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
 		int32_t scope = m->begins.v[i]->scope;
@@ -464,6 +463,8 @@ static int finish(void *state)
 			find_total(m, &sums[r], s, m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
 	}
+	if (err == 0)
+		err = find_ratios(m, sums);
 	free(sums);
 	return err;
 }

@@ -276,19 +276,19 @@ static double never_counted(const struct fit *f)
  * which the model's scatter counts; and all are one of what ran in the scope,
  * of whose rest nothing is known.
  */
-static int standard_error(const struct fit *f, double total_insn, double *se)
+static int standard_error(const struct fit *f, double total_insn, struct ratio *out)
 {
-	double part = fmin(f->insn / total_insn, 1), all = fmin(f->r->insn / total_insn, 1);
-	double model = 0, bare = 0;
+	double part = fmin(f->insn / total_insn, 1), all = fmin(f->r->insn / total_insn, 1),
+	       of_inside = part / all, never = sqrt(never_counted(f)), model = 0, bare = 0;
 	int err = scatter(f, &model, &bare);
 
 	if (err < 0)
 		return err;
 	/* Parameters are fitted to those that were counted, and scatter with them. */
-	model *= fmax(1 - part / all, 0) + f->n_parameters / f->n;
+	model *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
 	/* What was not counted may differ from what was by as much again. */
-	*se = sqrt((model + bare * (part / all) * (1 - all)) * (2 - part)) / f->insn;
-	*se = hypot(*se, sqrt(never_counted(f)));
+	out->se = hypot(sqrt((model + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
+	out->se_inside = hypot(sqrt(model * (2 - of_inside)) / f->insn, never);
 	return 0;
 }
 
@@ -333,7 +333,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0),
 			               .counted_insn = f.insn,
 			               .spread = spread(&f) };
-		err = standard_error(&f, fmax(total_insn, f.insn), &out->se);
+		err = standard_error(&f, fmax(total_insn, f.insn), out);
 	}
 	free(f.places);
 	free(at);

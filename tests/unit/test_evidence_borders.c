@@ -102,7 +102,9 @@ static void what_is_too_far_off_is_neither_s(void **state)
 /* Half of a standard deviation of its intervals, of a fifth of it. */
 static void edges_at_which_nothing_was_counted_are_noise(void **state)
 {
-	const struct ratio inside[1] = { { .ratio = 0.1, .counted_insn = 1e5, .spread = 0.2, .se = 0.015 } };
+	const struct ratio inside[1] = {
+		{ .ratio = 0.1, .counted_insn = 1e5, .spread = 0.2, .se = 0.02, .se_inside = 0.015 }
+	};
 	const double share[1] = { 0.2 };
 	struct edges *e = edges_new(1);
 	struct borders *b = borders_new();
