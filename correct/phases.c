@@ -316,8 +316,8 @@ static int find(struct finder *f, uint8_t *phase, size_t *n_phases)
 	join_neighbours(f, between);
 	free(between);
 	sharpen(f, reach / 2);
-	f->gains = calloc(f->n_stretches * f->n_stretches, sizeof(*f->gains));
-	f->to = calloc(f->n_stretches, sizeof(*f->to));
+	f->gains = calloc(f->n_stretches * f->n_stretches + 1, sizeof(*f->gains));
+	f->to = calloc(f->n_stretches + 1, sizeof(*f->to));
 	if (!f->gains || !f->to)
 		return -SP_ENOMEM;
 	*n_phases = join_alike(f);
