@@ -415,6 +415,8 @@ static int find_ratios(struct mix *m, const struct edge_sum *edges)
 	double *share = calloc(n + 1, sizeof(*share));
 	int err = 0;
 
+	/* Who goes on to show samples asks again. */
+	free(m->ratios);
 	m->ratios = calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
 	if (!inside || !share || !m->ratios)
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
