@@ -122,12 +122,14 @@ static void join(const struct side *s, const struct ratio *inside, double share,
 	out->se = hypot((1 - share) * inside->se_inside, share * se);
 }
 
-void borders_join(const struct borders *b, const struct edges *e, int event, const struct ratio *inside,
-                  const double *share, struct ratio *out, size_t n)
+int borders_join(const struct borders *b, const struct edges *e, int event, const struct ratio *inside,
+                 const double *share, struct ratio *out, size_t n)
 {
 	struct side *sides = calloc(n + 1, sizeof(*sides));
 
-	for (size_t i = 0; sides && i < b->v.n; i++) {
+	if (!sides)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+	for (size_t i = 0; i < b->v.n; i++) {
 		const struct counted *c = &b->v.v[i];
 		double before, after, y;
 
@@ -138,6 +140,7 @@ void borders_join(const struct borders *b, const struct edges *e, int event, con
 		divide(&inside[c->from], &inside[c->to], before, after, y, &sides[c->from], &sides[c->to]);
 	}
 	for (size_t s = 0; s < n; s++)
-		join(sides ? &sides[s] : &(struct side){ 0 }, &inside[s], share[s], &out[s]);
+		join(&sides[s], &inside[s], share[s], &out[s]);
 	free(sides);
+	return 0;
 }

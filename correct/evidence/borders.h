@@ -35,8 +35,10 @@ int borders_add(struct borders *b, const struct border *border);
  * inside[n]  counted_insn 0: none is known
  * share[n]   of the scope's instructions, those of intervals that cross its edges
  * out[n]     inside where nothing was counted at the edges, but for its standard error
+ *
+ * Returns 0, -SP_ENOMEM.
  */
-void borders_join(const struct borders *b, const struct edges *e, int event, const struct ratio *inside,
-                  const double *share, struct ratio *out, size_t n);
+int borders_join(const struct borders *b, const struct edges *e, int event, const struct ratio *inside,
+                 const double *share, struct ratio *out, size_t n);
 
 #endif

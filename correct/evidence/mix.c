@@ -70,8 +70,8 @@ struct mix {
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
 	struct borders *borders;
-	struct ratio
-	        *ratios; /* [n_kinds][scopes] of each event, once all is counted; counted_insn 0: not known */
+	struct ratio *
+	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
 	VEC(struct begin *) begins;
 	VEC(struct task) tasks;
 };
@@ -423,6 +423,8 @@ static int find_ratios(struct mix *m, const struct edge_sum *edges)
 	for (size_t s = 0; err == 0 && s < n; s++)
 		share[s] = edges[s].insn / fmax(edges[s].insn + m->sums[s]->insn, 1);
 	for (size_t k = 0; err == 0 && k < m->n_kinds; k++) {
+		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
+			continue;
 		for (size_t s = 0; err == 0 && s < n; s++) {
 			inside[s] = (struct ratio){ 0 };
 			if (m->sums[s]->insn > 0)
@@ -431,7 +433,7 @@ static int find_ratios(struct mix *m, const struct edge_sum *edges)
 			err = err < 0 ? err : 0;
 		}
 		if (err == 0)
-			borders_join(m->borders, m->edges, (int)k, inside, share, m->ratios + k * n, n);
+			err = borders_join(m->borders, m->edges, (int)k, inside, share, m->ratios + k * n, n);
 	}
 	free(inside);
 	free(share);
@@ -556,7 +558,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		const struct ratio x = m->ratios[k * m->in.n + scope];
 		struct equation *eq;
 
-		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES || !(x.counted_insn > 0))
+		if (!(x.counted_insn > 0))
 			continue;
 		eq = equations_add(out, p->n_edges);
 		if (!eq)

@@ -79,12 +79,7 @@ static uint32_t origin_of(const struct flow_edge *e)
 
 static bool carries(const struct space *space, size_t e)
 {
-	const double *z = space->z + e * space->n_free;
-
-	for (size_t k = 0; k < space->n_free; k++)
-		if (z[k] != 0)
-			return true;
-	return false;
+	return equations_any(space->z + e * space->n_free, 1, space->n_free);
 }
 
 /* An assertion's end, or the like: nothing comes after it. */
@@ -178,11 +173,7 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	eq = equations_add(out, p->n_edges);
 	if (!eq)
 		return -SP_ENOMEM;
-	if (!fill_weights(p, t, space, eq->w, &most)) {
-		equations_drop(out);
-		return 0;
-	}
-	if (most * n_insn > long_visit * p->total_insn) {
+	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > long_visit * p->total_insn) {
 		equations_drop(out);
 		return 0;
 	}

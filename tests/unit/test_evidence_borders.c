@@ -45,7 +45,7 @@ static void joined(const struct ratio inside[2], struct ratio out[2])
 	for (int i = 0; i < 4; i++)
 		cross(e, b, i % 2, !(i % 2), 1000, 0, 300);
 	settle(e);
-	borders_join(b, e, EVENT, inside, share, out, 2);
+	assert_int_equal(borders_join(b, e, EVENT, inside, share, out, 2), 0);
 	borders_free(b);
 	edges_free(e);
 }
@@ -111,7 +111,7 @@ static void edges_at_which_nothing_was_counted_are_noise(void **state)
 	struct ratio out[1];
 
 	(void)state;
-	borders_join(b, e, OTHER, inside, share, out, 1);
+	assert_int_equal(borders_join(b, e, OTHER, inside, share, out, 1), 0);
 	assert_float_equal(out[0].ratio, 0.1, 0);
 	assert_float_equal(out[0].se, 0.025, 1e-9);
 	borders_free(b);
@@ -194,7 +194,7 @@ static void code_next_to_an_edge_has_its_part(void **state)
 		assert_int_equal(ratios_of(r[s], EVENT, inside[s], &in[s]), 0);
 		ratios_free(r[s]);
 	}
-	borders_join(b, e, EVENT, in, share, out, 2);
+	assert_int_equal(borders_join(b, e, EVENT, in, share, out, 2), 0);
 	assert_true(in[0].ratio < truth * 0.97);
 	assert_float_equal(out[0].ratio, truth, 0.1 * (truth - in[0].ratio));
 	assert_float_equal(out[0].ratio, truth, 2.5 * out[0].se);
