@@ -56,22 +56,6 @@ static int begin(const struct evidence_input *in, void **state)
 	return 0;
 }
 
-/* A problem's own number of a graph edge; its edges are in the graph's order.  UINT32_MAX = not in it. */
-static uint32_t local_edge(const struct problem *p, uint32_t graph_edge)
-{
-	size_t lo = 0, hi = p->n_edges;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->edges[mid].graph_edge < graph_edge)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_edges && p->edges[lo].graph_edge == graph_edge ? (uint32_t)lo : UINT32_MAX;
-}
-
 /* The scope's own number of the edge between two blocks, UINT32_MAX if there is none inside it. */
 static uint32_t edge_between(const struct path *s, int32_t scope, long from, long to, bool taken)
 {
@@ -82,7 +66,7 @@ static uint32_t edge_between(const struct path *s, int32_t scope, long from, lon
 		const struct flow_edge *e = &g->edges[b->out0 + i];
 
 		if (e->to == (uint32_t)to && (e->kind == FLOW_FALL || e->kind == FLOW_SKIP) == !taken)
-			return local_edge(s->in.problems[scope], b->out0 + i);
+			return (uint32_t)problem_edge_at(s->in.problems[scope], b->out0 + i);
 	}
 	return UINT32_MAX;
 }
@@ -276,6 +260,7 @@ static int sample(void *state, const struct sample_seen *seen)
 		    vec_push(&r->cycles, burst ? 0 : smp->branches[i].cycles) < 0)
 			return -SP_ENOMEM;
 		stack.n_pieces++;
+		s->in.problems[seen->scope]->stacked_insn += s->all.v[piece].n_insn;
 	}
 	if (!stack.n_pieces)
 		return 0;

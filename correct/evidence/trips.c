@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trips (eq. 38): a loop whose turns are counted in the code goes round so
- * many times for each time it is come to, if it is left by its count alone.
- * No sample is asked.
+ * Trips (eqs. 38 and 40): a loop whose turns are counted in the code goes
+ * round so many times for each time it is come to, if it is left by its count
+ * alone.  No sample is asked; who leaves it by other ways, stacks tell.
  */
 #include "correct/evidence/trips.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "correct/evidence/evidence.h"
@@ -90,24 +91,60 @@ static bool is_the_end(const struct flow_graph *g, uint32_t block)
 	return b->n_out == 0 && b->n_insn && g->insns[b->insn0 + b->n_insn - 1].flow != INSN_RET;
 }
 
-/*
- * Is there another way out than the count?  One that no sample shows may still
- * be taken: once in a million turns, and the count says nothing.
- */
-static bool left_otherwise(const struct flow_graph *g, const struct flow_trip *t)
+/* A way out of the loop that is not its count. */
+static bool is_other_exit(const struct flow_graph *g, const struct flow_trip *t, uint32_t k)
 {
+	const struct flow_edge *e = &g->edges[k];
+
+	return e->kind != FLOW_CALL && e->kind != FLOW_RET && k != t->exit && !flow_trip_holds(t, e->to) &&
+	       !is_the_end(g, e->to);
+}
+
+/*
+ * How often a way may have been gone that was never seen: as often as is seen once on average, by branch records
+ * or by a sample of cycles in code of a cycle.  0: nothing tells.
+ */
+static double gone_unseen(const struct problem *p)
+{
+	if (p->stacked_insn > 0)
+		return p->total_insn / p->stacked_insn;
+	return p->total_cyc > 0 ? p->cyc_per_sample : 0;
+}
+
+/*
+ * Whoever leaves the loop before its count does so after any number of turns: on average after half of them, and all
+ * that is known of the average is that it lies between none and all.  False where an unseen way out says too little.
+ */
+static int add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                           uint32_t most, struct equations *out)
+{
+	const struct flow_graph *g = p->graph;
+	struct equation *eq = &out->v[out->n - 1];
+	double unsure = (most - 1) / sqrt(12);
+	bool unseen = false;
+
 	for (size_t i = 0; i < t->n_body; i++) {
 		const struct flow_block *b = &g->blocks[t->body[i]];
 
 		for (uint32_t k = b->out0; k < b->out0 + b->n_out; k++) {
-			const struct flow_edge *e = &g->edges[k];
+			long e = problem_edge_at(p, k);
 
-			if (e->kind != FLOW_CALL && e->kind != FLOW_RET && k != t->exit &&
-			    !flow_trip_holds(t, e->to) && !is_the_end(g, e->to))
-				return true;
+			if (!is_other_exit(g, t, k))
+				continue;
+			if (e < 0 || !carries(space, (size_t)e)) {
+				unseen = true;
+				continue;
+			}
+			if (!eq->doubt && !equations_doubt(out, p->n_edges))
+				return -SP_ENOMEM;
+			eq->w[e] += (most - 1) / 2.0;
+			eq->doubt[e] = unsure;
 		}
 	}
-	return false;
+	if (unseen && !(gone_unseen(p) > 0))
+		return 0;
+	eq->sd += unseen ? unsure * gone_unseen(p) : 0;
+	return 1;
 }
 
 /* Turns back to the header, less those that each time it is come to makes; *most of these at once. */
@@ -168,7 +205,9 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	struct equation *eq;
 	uint32_t most;
 
-	if (left_otherwise(p->graph, t) || samples_in(p, t) < MIN_SAMPLES)
+	int err;
+
+	if (samples_in(p, t) < MIN_SAMPLES)
 		return 0;
 	eq = equations_add(out, p->n_edges);
 	if (!eq)
@@ -180,7 +219,10 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	eq->name = "turns of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
 	eq->sd = under_way * p->total_insn / n_insn + most / 2.0;
-	return 0;
+	err = add_other_exits(p, t, space, most, out);
+	if (err == 0)
+		equations_drop(out);
+	return err < 0 ? err : 0;
 }
 
 static int equations(void *state, size_t scope, const struct space *space, struct equations *out)

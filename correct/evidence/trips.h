@@ -2,15 +2,15 @@
 #ifndef SKIDPROF_CORRECT_EVIDENCE_TRIPS_H
 #define SKIDPROF_CORRECT_EVIDENCE_TRIPS_H
 
-/* Turns of loops as equations of a scope's flow (eq. 38). */
+/* Turns of loops as equations of a scope's flow (eqs. 38 and 40). */
 #include "correct/flow/trips.h"
 #include "correct/infer/equations.h"
 #include "correct/infer/problem.h"
 #include "correct/infer/space.h"
 
 /*
- * Append what a loop's count says, f = Z t of `space`.  Nothing where the loop
- * can be left by another way, may be come to by a way that its turns are not
+ * Append what a loop's count says, f = Z t of `space`, with doubt where it
+ * can be left by another way.  Nothing where it may be come to by a way that its turns are not
  * known for, or has hardly any samples.  Returns 0 or -SP_ENOMEM.
  */
 int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,

@@ -341,14 +341,16 @@ static int read_loops(struct reading *r, struct flow_trips *out)
 	for (uint32_t i = 0; i < r->flow.n_loops; i++) {
 		const struct local_loop *loop = &r->flow.loops[i];
 		struct counter c;
-		bool known = true, found = false;
-		int err;
+		bool known = true;
+		size_t n = out->n;
+		int err = 0;
 
 		for (uint32_t b = 0; b < r->flow.n; b++)
 			known &= !loop->in[b] || !r->g->blocks[r->flow.block[b]].unknown_target;
-		for (uint32_t b = 0; known && !found && b < r->flow.n; b++)
-			found = loop->in[b] && find_counter(r, loop, b, &c);
-		err = found ? add_trip(r, loop, &c, out) : 0;
+		/* A loop may be counted against several ends, of which one is known: the first count that tells turns. */
+		for (uint32_t b = 0; known && err == 0 && out->n == n && b < r->flow.n; b++)
+			if (loop->in[b] && find_counter(r, loop, b, &c))
+				err = add_trip(r, loop, &c, out);
 		if (err < 0)
 			return err;
 	}

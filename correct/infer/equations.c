@@ -21,9 +21,21 @@ struct equation *equations_add(struct equations *eqs, size_t n_edges)
 	return eq;
 }
 
+double *equations_doubt(struct equations *eqs, size_t n_edges)
+{
+	double *doubt = calloc(n_edges + 1, sizeof(*doubt));
+
+	if (!doubt)
+		sp_fail(SP_ENOMEM, "out of memory for an equation of %zu edges", n_edges);
+	eqs->v[eqs->n - 1].doubt = doubt;
+	return doubt;
+}
+
 void equations_drop(struct equations *eqs)
 {
-	free(eqs->v[--eqs->n].w);
+	eqs->n--;
+	free(eqs->v[eqs->n].w);
+	free(eqs->v[eqs->n].doubt);
 }
 
 bool equations_any(const double *w, size_t step, size_t n)
@@ -36,7 +48,7 @@ bool equations_any(const double *w, size_t step, size_t n)
 
 void equations_fini(struct equations *eqs)
 {
-	for (size_t i = 0; i < eqs->n; i++)
-		free(eqs->v[i].w);
+	while (eqs->n)
+		equations_drop(eqs);
 	vec_fini(eqs);
 }

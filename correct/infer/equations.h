@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* sum_e w[e] f_e = value, known to sd. */
+/* sum_e w[e] f_e = value, known to sd; less where there is doubt, by sum_e doubt[e] f_e. */
 struct equation {
-	double *w; /* [E], owned */
+	double *w;     /* [E], owned */
+	double *doubt; /* [E], owned; NULL = none */
 	double value, sd;
 	double shown;     /* what a report adds to either side: a ratio equation says 0 = 0 */
 	uint8_t kind;     /* enum profile_evidence bit */
@@ -26,6 +27,8 @@ struct equations {
  * when out of memory.  The pointer dies with the next append.
  */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
+/* Give the one added last zeros for its doubt; NULL when out of memory. */
+double *equations_doubt(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);
 /* Is any of n weights, `step` apart, not 0?  An equation without one says nothing of what it is about. */

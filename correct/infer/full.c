@@ -32,9 +32,10 @@ static const double max_r_hat = 1.1;
 
 /*
  * What branch stacks are wrong by goes together in ways that no noise of each
- * flow by itself tells: beside so few totals they are spread about their mean by this at least.  Set on random programs.
+ * flow by itself tells: beside so few totals they are spread about their mean by this at least.  Set on random programs,
+ * the number of totals on written ones.
  */
-static const double stack_stretch = 1.25, few_totals = 4;
+static const double stack_stretch = 1.25, few_totals = 8;
 
 /*
  * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
@@ -452,6 +453,7 @@ struct full {
 	const struct space *space;
 	struct equations eqs;    /* what was given, then landing's */
 	size_t n_given, n_exact; /* the first ones: totals, which are exact */
+	size_t n_doubted;        /* the last ones of those given */
 	struct posterior *post;
 	struct axes axes;
 	double *t, *hessian;
@@ -470,6 +472,31 @@ static void full_fini(struct full *fu)
 	free(fu->hessian);
 }
 
+/*
+ * The equations, without owning their weights: those of totals, those of stacks, and what is as sure as some flow is
+ * small.  That only stacks tell.
+ */
+static void take_equations(struct full *fu, const struct equations *eqs)
+{
+	size_t n_totals = 0;
+
+	while (n_totals < eqs->n && !(eqs->v[n_totals].kind & PROFILE_BY_PATH))
+		n_totals++;
+	for (size_t i = 0; i < eqs->n; i++) {
+		if (eqs->v[i].doubt)
+			continue;
+		fu->eqs.v[fu->eqs.n++] = eqs->v[i];
+		fu->n_exact += i < n_totals;
+	}
+	for (size_t i = 0; i < eqs->n && n_totals < eqs->n; i++) {
+		if (!eqs->v[i].doubt)
+			continue;
+		fu->eqs.v[fu->eqs.n++] = eqs->v[i];
+		fu->n_doubted++;
+	}
+	fu->n_given = fu->eqs.n;
+}
+
 static int full_init(struct full *fu, const struct problem *p, const struct space *space,
                      const double *interior, const struct equations *eqs)
 {
@@ -482,10 +509,7 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 		             .hessian = calloc(d * d + 1, sizeof(double)) };
 	if (!fu->t || !fu->hessian || vec_reserve(&fu->eqs, eqs->n + 1) < 0)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
-	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
-	fu->eqs.n = fu->n_given = eqs->n;
-	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
-		fu->n_exact++;
+	take_equations(fu, eqs);
 	for (size_t e = 0; e < p->n_edges; e++)
 		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
 	for (size_t k = 0; k < d; k++)
@@ -718,6 +742,40 @@ static int admit(struct full *fu, size_t first, bool judge)
 	return err < 0 ? err : mode_of(fu, n);
 }
 
+/* What is doubted by flows gets its noise from what totals and stacks say of those: what they are, and may be. */
+static int judge_doubted(struct full *fu)
+{
+	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
+	double *x = calloc(2 * d + 1, sizeof(*x)), *f = calloc(fu->p->n_edges + 1, sizeof(*f));
+	int err = x && f ? mode_of(fu, first) : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+
+	if (err == 0 && cholesky_factor_hessian(fu->hessian, d) < 0)
+		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
+	if (err == 0)
+		space_flow(fu->space, fu->t, f);
+	for (size_t i = first; err == 0 && i < fu->n_given; i++) {
+		struct equation *eq = &fu->eqs.v[i];
+		double doubt = 0, var = 0;
+
+		memset(x, 0, d * sizeof(*x));
+		for (size_t e = 0; e < fu->p->n_edges; e++) {
+			doubt += eq->doubt[e] * fmax(f[e], 0);
+			for (size_t k = 0; eq->doubt[e] != 0 && k < d; k++)
+				x[k] += eq->doubt[e] * fu->space->z[e * d + k];
+		}
+		memcpy(x + d, x, d * sizeof(*x));
+		cholesky_solve(fu->hessian, d, x);
+		for (size_t k = 0; k < d; k++)
+			var += x[k] * x[d + k];
+		sp_debug("%s: sd %g, %g with what else may be (%g) and its noise %g", eq->name, eq->sd,
+		         hypot(eq->sd, doubt + sqrt(fmax(var, 0))), doubt, sqrt(fmax(var, 0)));
+		eq->sd = hypot(eq->sd, doubt + sqrt(fmax(var, 0)));
+	}
+	free(x);
+	free(f);
+	return err;
+}
+
 static void drop_equations(struct full *fu, size_t n)
 {
 	for (size_t i = n; i < fu->eqs.n; i++)
@@ -903,6 +961,8 @@ int method_full(const struct problem *p, const struct space *space, const double
 	err = solution_init(out, p, (size_t)fmax((double)(o.n_chains * o.n_keep), MIN_DRAWS));
 	if (err == 0)
 		err = settle_exact(&fu);
+	if (err == 0 && fu.n_doubted)
+		err = judge_doubted(&fu);
 	if (err == 0)
 		err = admit(&fu, fu.n_exact, false);
 	if (err == 0)

@@ -221,6 +221,21 @@ long problem_block_at(const struct problem *p, uint32_t graph_block)
 	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
 }
 
+long problem_edge_at(const struct problem *p, uint32_t graph_edge)
+{
+	size_t lo = 0, hi = p->n_edges;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->edges[mid].graph_edge < graph_edge)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_edges && p->edges[lo].graph_edge == graph_edge ? (long)lo : -1;
+}
+
 uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)
 {
 	size_t lo = 0, hi = p->n_blocks;

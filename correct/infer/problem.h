@@ -50,6 +50,7 @@ struct problem {
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
+	double stacked_insn;  /* that branch records and bursts ran over */
 	double total_sd;      /* of total_insn, where it was counted and so told (total.h); else 0 */
 	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
@@ -88,6 +89,8 @@ void problem_free(struct problem *p);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);
+/* The same of a graph's edge: the problem's are in the graph's order, too.  O(log E). */
+long problem_edge_at(const struct problem *p, uint32_t graph_edge);
 /* The block that an instruction of the problem lies in.  O(log B). */
 uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 

@@ -10,6 +10,7 @@
 # @trip with_call:wc0 -> with_call:wc 5
 # @trip wraps -> wraps:wr 4
 # @trip early -> early:e 16
+# @trip two_ends -> two_ends:te 40
 # @no-trip unknown_end:u
 # @no-trip changed:c
 # @no-trip skipped:s
@@ -160,6 +161,21 @@ e:
 e_out:
 	ret
 	.size early, .-early
+
+# Against two ends, the first of which is not known.
+	.type two_ends, @function
+two_ends:
+	xor %eax, %eax
+te:
+	cmp %rsi, %rax
+	jge te_out
+	add (%rdi,%rax,4), %edx
+	add $1, %rax
+	cmp $40, %rax
+	jne te
+te_out:
+	ret
+	.size two_ends, .-two_ends
 
 	.type unknown_end, @function
 unknown_end:

@@ -5,6 +5,7 @@
 # @trip wide -> wide:w 70000
 # @trip zero:z0 -> zero:z 12
 # @trip data -> data:d 25
+# @trip two_ends -> two_ends:te 40
 # @no-trip stored:s
 	.text
 	.globl main
@@ -72,6 +73,20 @@ d:
 	b.cc d
 	ret
 	.size data, .-data
+
+# Against two ends, the first of which is not known.
+	.type two_ends, %function
+two_ends:
+	mov x3, 0
+te:
+	cmp x3, x0
+	b.ge te_out
+	add x3, x3, 1
+	cmp x3, 40
+	b.ne te
+te_out:
+	ret
+	.size two_ends, .-two_ends
 
 # The register that would count is loaded.
 	.type stored, %function

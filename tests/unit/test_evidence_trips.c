@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 38 on regions by hand; how turns are read from code is for tests/cases/trips.S. */
+/* eqs. 38 and 40 on regions by hand; how turns are read from code is for tests/cases/trips.S. */
 #include "tests/unit/fixture_problem.h"
+
+#include <math.h>
 
 #include "correct/evidence/trips.h"
 #include "correct/profile.h"
@@ -32,7 +34,8 @@ static void make(struct fixture *f, bool broken_off)
 	f->p->seen_cyc[4] = 30;
 }
 
-static struct equations say(const struct fixture *f, uint32_t from, uint32_t exit)
+/* Edges that usable[] leaves out carry no flow; NULL = all do. */
+static struct equations say(const struct fixture *f, uint32_t from, uint32_t exit, const bool *usable)
 {
 	uint32_t body[] = { 1, 2 };
 	struct flow_trip_entry entry = { .from = from, .turns = 16 };
@@ -42,7 +45,7 @@ static struct equations say(const struct fixture *f, uint32_t from, uint32_t exi
 	struct equations eqs = { 0 };
 	struct space *space;
 
-	assert_int_equal(space_new(f->p, NULL, &space), 0);
+	assert_int_equal(space_new(f->p, usable, &space), 0);
 	assert_int_equal(trips_equation(f->p, &t, space, &eqs), 0);
 	space_free(space);
 	return eqs;
@@ -56,7 +59,7 @@ static void turns_are_an_equation_of_the_flow(void **state)
 
 	(void)state;
 	make(&f, false);
-	eqs = say(&f, 0, LEAVE);
+	eqs = say(&f, 0, LEAVE, NULL);
 	assert_int_equal(eqs.n, 1);
 	assert_float_equal(eqs.v[0].w[BACK], 1, 0);
 	assert_float_equal(eqs.v[0].w[ENTER], -15, 0);
@@ -69,16 +72,53 @@ static void turns_are_an_equation_of_the_flow(void **state)
 	fixture_fini(&f);
 }
 
-static void a_loop_with_another_way_out_is_not_counted(void **state)
+/* Leaving at block 1 by edge 2 happens after any of 16 turns: back - 15 enter + 7.5 leave = 0, to 15 / sqrt(12) leave. */
+static void who_leaves_early_made_half_of_the_turns(void **state)
 {
 	struct fixture f;
 	struct equations eqs;
 
 	(void)state;
 	make(&f, true);
-	eqs = say(&f, 0, 4);
-	assert_int_equal(eqs.n, 0);
+	eqs = say(&f, 0, 4, NULL);
+	assert_int_equal(eqs.n, 1);
+	assert_float_equal(eqs.v[0].w[3], 1, 0);
+	assert_float_equal(eqs.v[0].w[0], -15, 0);
+	assert_float_equal(eqs.v[0].w[2], 7.5, 0);
+	assert_float_equal(eqs.v[0].sd, 108, 1e-9);
+	assert_non_null(eqs.v[0].doubt);
+	assert_float_equal(eqs.v[0].doubt[2], 4.330127, 1e-6);
+	assert_float_equal(eqs.v[0].doubt[0], 0, 0);
 	equations_fini(&eqs);
+	fixture_fini(&f);
+}
+
+/* A way out that nothing was seen of may have been gone as often as is seen once: then 15 / sqrt(12) of that are added. */
+static double sd_with_an_unseen_way_out(struct fixture *f)
+{
+	const bool usable[] = { true, true, false, true, true, true };
+	struct equations eqs = say(f, 0, 4, usable);
+	double sd = eqs.n ? eqs.v[0].sd : INFINITY;
+
+	if (eqs.n)
+		assert_null(eqs.v[0].doubt);
+	equations_fini(&eqs);
+	return sd;
+}
+
+static void a_way_out_that_was_not_seen_is_no_proof_that_there_was_none(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	make(&f, true);
+	assert_true(isinf(sd_with_an_unseen_way_out(&f)));
+	f.p->total_cyc = 1e6;
+	f.p->cyc_per_sample = 1000;
+	assert_float_equal(sd_with_an_unseen_way_out(&f), 108 + 4330.127, 1e-3);
+	/* Branch records that ran over one instruction in a hundred. */
+	f.p->stacked_insn = 4e4;
+	assert_float_equal(sd_with_an_unseen_way_out(&f), 108 + 433.0127, 1e-3);
 	fixture_fini(&f);
 }
 
@@ -89,7 +129,7 @@ static void a_way_in_of_unknown_turns_says_nothing(void **state)
 
 	(void)state;
 	make(&f, false);
-	eqs = say(&f, 3, LEAVE);
+	eqs = say(&f, 3, LEAVE, NULL);
 	assert_int_equal(eqs.n, 0);
 	equations_fini(&eqs);
 	fixture_fini(&f);
@@ -103,7 +143,7 @@ static void a_loop_without_samples_is_left_alone(void **state)
 	(void)state;
 	make(&f, false);
 	f.p->seen_cyc[4] = 9;
-	eqs = say(&f, 0, LEAVE);
+	eqs = say(&f, 0, LEAVE, NULL);
 	assert_int_equal(eqs.n, 0);
 	equations_fini(&eqs);
 	fixture_fini(&f);
@@ -113,7 +153,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(turns_are_an_equation_of_the_flow),
-		cmocka_unit_test(a_loop_with_another_way_out_is_not_counted),
+		cmocka_unit_test(who_leaves_early_made_half_of_the_turns),
+		cmocka_unit_test(a_way_out_that_was_not_seen_is_no_proof_that_there_was_none),
 		cmocka_unit_test(a_way_in_of_unknown_turns_says_nothing),
 		cmocka_unit_test(a_loop_without_samples_is_left_alone),
 	};

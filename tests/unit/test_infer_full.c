@@ -235,6 +235,63 @@ static void turns_that_totals_contradict_are_left_out(void **state)
 }
 
 /*
+ * n_B, if it is a third of the turns but for doubt f_AC, and stacks, if they are asked, say 330,000 +- 30,000.  Rightly
+ * it is 300,000 of 1,000,000, and f_AC 700,000.
+ */
+static double b_by_doubted_turns(double doubt, bool stacks, struct solution *sol)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct equations eqs = { 0 };
+	struct space *s = NULL;
+	struct equation *eq;
+
+	seen_insn[12] = seen_insn[2] = 7e6;
+	seen_cyc[12] = seen_cyc[2] = 1e7;
+	p.total_insn = 15.5e6;
+	p.total_cyc = 20e6;
+	assert_int_equal(space_new(&p, NULL, &s), 0);
+	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
+	eq = add(&eqs, &p, 0, 100);
+	eq->kind = PROFILE_BY_TRIPS;
+	eq->w[3] = 1;
+	eq->w[0] = -10. / 3;
+	assert_non_null(equations_doubt(&eqs, p.n_edges));
+	eqs.v[1].doubt[1] = doubt;
+	if (stacks) {
+		eq = add(&eqs, &p, 330000, 30000);
+		eq->kind = PROFILE_BY_PATH;
+		eq->w[0] = 1;
+	}
+	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, sol), 0);
+	for (size_t i = 0; i < sol->n_draws; i++)
+		sum += (double)sol->draws[i * 3 + B] / (double)sol->n_draws;
+	equations_fini(&eqs);
+	space_free(s);
+	return sum;
+}
+
+/* Eq. 40: turns of a loop that is left early are as sure as that is seldom, which stacks tell, and nothing else. */
+static void turns_are_doubted_by_what_leaves_early(void **state)
+{
+	struct solution sol = { 0 };
+
+	(void)state;
+	assert_float_equal(b_by_doubted_turns(1e-3, true, &sol), 300000, 1000);
+	assert_true(sol.evidence & PROFILE_BY_TRIPS);
+	solution_fini(&sol);
+	/* To 700,000 x 10: nothing. */
+	assert_float_equal(b_by_doubted_turns(10, true, &sol), 330000, 5000);
+	assert_false(sol.evidence & PROFILE_BY_TRIPS);
+	solution_fini(&sol);
+	assert_true(b_by_doubted_turns(1e-3, false, &sol) > 350000);
+	assert_false(sol.evidence & PROFILE_BY_TRIPS);
+	solution_fini(&sol);
+}
+
+/*
  * Sd of how often B is passed by, which stacks know to be 1000 +- 50, beside n totals of n_B and stacks that know it, too:
  * {value, sd} each.  The total of instructions is loose: 33,000 +- 10,000.
  */
@@ -294,7 +351,7 @@ static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 /*
  * eq. 28: totals say that n_B is 1000 and stacks that it is 1016 +- 4.  With that of instructions n + 1 totals fix both
  * directions, and 4^2 / 2 = 8 squares are missed a direction: u is sqrt(8) where there are two totals, and
- * sqrt(1 + 4/13 (8 - 1)) where there are 13.
+ * sqrt(1 + 8/13 (8 - 1)) where there are 13.
  */
 static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **state)
 {
@@ -303,7 +360,7 @@ static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **stat
 	(void)state;
 	/* Within 15%, five of the 3% that 600 independent draws tell it to. */
 	assert_float_equal(sd_of_passing(1, total, stacks), 50 * sqrt(8), 21);
-	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(1 + 4. / 13 * 7), 13);
+	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(1 + 8. / 13 * 7), 17);
 }
 
 /*
@@ -632,6 +689,7 @@ int main(void)
 		cmocka_unit_test(exact_totals_settle_two_flows),
 		cmocka_unit_test(turns_settle_what_totals_do_not),
 		cmocka_unit_test(turns_that_totals_contradict_are_left_out),
+		cmocka_unit_test(turns_are_doubted_by_what_leaves_early),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
