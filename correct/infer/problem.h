@@ -50,7 +50,7 @@ struct problem {
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
-	double stacked_insn;  /* that branch records and bursts ran over */
+	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;      /* of total_insn, where it was counted and so told (total.h); else 0 */
 	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
