@@ -20,6 +20,7 @@ enum {
 	MAX_DEPTH = 6,
 	MAX_PARTS = 64,
 	MIN_PART_SAMPLES = 40,
+	MIN_OWN_SAMPLES = 5, /* of these, in code that no other part shares */
 	MAX_BETWEEN = 1,
 	MANY_BLOCKS = 100,
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
@@ -41,6 +42,7 @@ struct finder {
 /* How the parts of one scope follow each other. */
 struct traffic {
 	double n[MAX_PARTS + 1], switches[MAX_PARTS][MAX_PARTS];
+	double shared[MAX_PARTS]; /* samples in shared code between two of one part */
 	double between; /* times code in no part ran between two samples of one part */
 	uint32_t group[MAX_PARTS];
 };
@@ -103,10 +105,11 @@ static void label_own(struct finder *f, size_t scope, const struct flow_regions 
 	}
 }
 
-/* A thread's last sample in a known part, and whether code in none followed. */
+/* A thread's last sample in a known part, whether code in none followed, and how many samples in shared code did. */
 struct last_part {
 	int8_t part;
 	bool outside;
+	double shared;
 };
 
 /* Count samples in each part, and how often the next known one of the thread is in another. */
@@ -123,16 +126,21 @@ static int count_traffic(struct finder *f, size_t scope, size_t n_parts, struct 
 		int8_t now = f->label[i];
 
 		if (f->out->of_sample[i] != (int32_t)scope) {
-			prev->part = LABEL_UNKNOWN;
+			*prev = (struct last_part){ .part = LABEL_UNKNOWN };
 			continue;
 		}
-		if (now == LABEL_UNKNOWN)
+		if (now == LABEL_UNKNOWN) {
+			prev->shared++;
 			continue;
+		}
 		t->n[now]++;
 		if ((size_t)now == n_parts) {
 			prev->outside = true;
+			prev->shared = 0;
 			continue;
 		}
+		if (prev->part == LABEL_UNKNOWN || prev->part == now)
+			t->shared[now] += prev->shared;
 		if (prev->part != LABEL_UNKNOWN && prev->part != now)
 			t->switches[prev->part][now]++;
 		t->between += prev->part == now && prev->outside;
@@ -237,13 +245,17 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 	for (uint32_t i = 0; i < parts->n; i++) {
 		uint32_t group = disjoint_root(t->group, i);
 		struct flow_region *r;
-		double n = 0;
+		double own = 0, shared = 0;
 
 		if (scope_of[group] >= 0)
 			continue;
 		for (uint32_t k = 0; k < parts->n; k++)
-			n += disjoint_root(t->group, k) == group ? t->n[k] : 0;
-		if (n < MIN_PART_SAMPLES)
+			if (disjoint_root(t->group, k) == group) {
+				own += t->n[k];
+				shared += t->shared[k];
+			}
+		/* A loop may spend nearly all of its time in what it calls, which others call too. */
+		if (own < MIN_OWN_SAMPLES || own + shared < MIN_PART_SAMPLES)
 			continue;
 		r = join_parts(parts, t, group);
 		if (!r)

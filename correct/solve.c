@@ -22,8 +22,8 @@
 static const double max_unseen_share = 0.02;
 /* Share of its samples in functions that go where we don't know, past which a scope's flow is a guess. */
 static const double max_unknown = 0.01;
-/* Share of a region in scopes that were not solved, past which the region is what they are. */
-static const double max_doubt = 0.05;
+/* Share of a region in scopes that were not solved, past which the region is weak, and past which it is what they are. */
+static const double max_doubt = 0.05, most_doubt = 0.5;
 
 /* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
 static const double max_left_out = 0.02;
@@ -440,10 +440,14 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 		sum += insn;
 		averaged += rest->averaged[b];
 	}
-	if (sum > max_doubt * p->total_insn)
-		to->verdict = worst;
-	else if (averaged > max_doubt * p->total_insn)
+	if (sum > most_doubt * p->total_insn)
+		to->verdict = worst == VERDICT_OK ? VERDICT_UNRELIABLE : worst;
+	else if (sum > max_doubt * p->total_insn || averaged > max_doubt * p->total_insn)
 		to->verdict = VERDICT_WEAK;
+	if (sum > max_doubt * p->total_insn && !to->why[0])
+		snprintf(to->why, sizeof(to->why),
+		         "a part of it could not be told from others that run the same code, for hardly any sample "
+		         "fell in what it alone runs: record longer, or with -b, or with more bursts");
 	return 0;
 }
 
