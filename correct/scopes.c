@@ -43,7 +43,7 @@ struct finder {
 struct traffic {
 	double n[MAX_PARTS + 1], switches[MAX_PARTS][MAX_PARTS];
 	double shared[MAX_PARTS]; /* samples in shared code between two of one part */
-	double between; /* times code in no part ran between two samples of one part */
+	double between;           /* times code in no part ran between two samples of one part */
 	uint32_t group[MAX_PARTS];
 };
 

@@ -72,16 +72,16 @@ static int32_t scope_with(const struct fixture *f, uint32_t block)
 	return at;
 }
 
-/* 60 samples of L, half of them in the callee, then 60 of M: the callee is in both, each sample in one. */
+/* 100 samples of L, half of them in the callee, then 100 of M: the callee is in both, each sample in one. */
 static void loops_that_run_in_phases_are_solved_apart(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 19; i++)
 		say(f, 0, L, 1), say(f, 0, SHARED, 1);
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 19; i++)
 		say(f, 0, M, 1), say(f, 0, SHARED, 1);
-	/* MIN_PART_SAMPLES, 40, count only what is in one loop alone: 30 are too few. */
+	/* 40 samples at least must tell where it is: 38 do. */
 	find(f);
 	assert_int_equal(f->scopes.n, 1);
 	scopes_fini(&f->scopes);
@@ -107,6 +107,27 @@ static void loops_that_run_in_phases_are_solved_apart(void **state)
 		assert_false(f->scopes.v[s].whole);
 		/* Two blocks of the loop, two of the callee. */
 		assert_int_equal(f->scopes.v[s].region->n_blocks, 4);
+	}
+}
+
+/*
+ * M is nearly always in the callee: one sample in 21 is not, and each in the callee between two of those is its own.
+ * Of fewer than 5 that are not it can't be told where it began.
+ */
+static void a_loop_may_be_in_what_it_calls_nearly_always(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int own = 4; own <= 5; own++) {
+		f->n = 0;
+		say(f, 0, L, 60);
+		for (int i = 0; i < own; i++)
+			say(f, 0, M, 1), say(f, 0, SHARED, 20);
+		find(f);
+		assert_int_equal(f->scopes.n, own == 5 ? 2 : 1);
+		for (size_t i = 60; i < f->n; i++)
+			assert_int_equal(f->scopes.of_sample[i], own == 5 ? scope_with(f, M) : -1);
+		scopes_fini(&f->scopes);
 	}
 }
 
@@ -324,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(loops_that_run_in_phases_are_solved_apart),
+		TEST(a_loop_may_be_in_what_it_calls_nearly_always),
 		TEST(branch_records_tell_which_loop_shared_code_was_called_from),
 		TEST(a_border_lies_where_shared_code_is_rare),
 		TEST(a_shared_sample_between_two_phases_is_nobodys),

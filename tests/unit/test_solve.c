@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draws are held against the totals that were counted: a scope of 1,000,000 instructions. */
+/* Draws are held against the totals that were counted, a scope of 1,000,000 instructions; and scopes add up to regions. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,6 +92,93 @@ static void regions_too_large_are_told_at_once(void **state)
 	assert_int_equal(judge_ring(1000000, true), -SP_EDOMAIN);
 }
 
+/* One block of an instruction, number `block` of the graph, that `seen` instructions were sampled in. */
+struct part {
+	struct problem_block block;
+	double seen;
+	struct problem p;
+};
+
+static void make_part(struct part *part, uint32_t block, double seen)
+{
+	*part = (struct part){ .block = { 0, 1, block }, .seen = seen };
+	part->p = (struct problem){ .blocks = &part->block,
+		                    .n_blocks = 1,
+		                    .n_insns = 1,
+		                    .seen_insn = &part->seen,
+		                    .total_insn = seen };
+}
+
+/*
+ * A region of 1000 instructions in two blocks: `solved` of them in a scope that was, the rest in one that was not, or with
+ * n_scopes = 1 in none.
+ */
+static void combine(double solved, size_t n_scopes, struct solution *out)
+{
+	struct problem_block blocks[] = { { 0, 1, 0 }, { 1, 1, 1 } };
+	double seen[] = { solved, 1000 - solved };
+	struct problem whole = {
+		.blocks = blocks, .n_blocks = 2, .n_insns = 2, .seen_insn = seen, .total_insn = 1000
+	};
+	struct part good, bad;
+	struct problem *problem = &whole, *problems[] = { &good.p, &bad.p };
+	struct solution solutions[2] = { { .r_hat = NAN }, { .r_hat = NAN, .verdict = VERDICT_UNRELIABLE } };
+	struct scope scopes[2] = { 0 };
+	struct flow_regions regions = { .n = 1 };
+	struct work w = { .regions = &regions,
+		          .scopes = { .v = scopes, .n = n_scopes },
+		          .scope_problems = problems,
+		          .scope_solutions = solutions,
+		          .problems = &problem,
+		          .solutions = out };
+
+	make_part(&good, 0, solved);
+	make_part(&bad, 1, 1000 - solved);
+	assert_int_equal(solution_init(&solutions[0], &good.p, 10), 0);
+	for (size_t i = 0; i < 10; i++)
+		solutions[0].draws[i] = (float)solved;
+	strcpy(solutions[1].why, "no reason");
+	assert_int_equal(combine_scopes(&w), 0);
+	solution_fini(&solutions[0]);
+	assert_int_equal(out->n_draws, 10);
+	assert_float_equal(out->draws[0], solved, 1e-3);
+	assert_float_equal(out->draws[1], 1000 - solved, 1e-3);
+	assert_float_equal(out->doubt[0], 0, 1e-3);
+	assert_float_equal(out->doubt[1], 1000 - solved, 1e-3);
+}
+
+/* Up to half of a region without a solution is a doubt of what lies in it; the rest keeps what is known. */
+static void a_part_without_a_solution_does_not_undo_the_others(void **state)
+{
+	struct solution sol = { 0 };
+
+	(void)state;
+	combine(970, 2, &sol);
+	assert_int_equal(sol.verdict, VERDICT_OK);
+	solution_fini(&sol);
+	combine(600, 2, &sol);
+	assert_int_equal(sol.verdict, VERDICT_WEAK);
+	assert_string_equal(sol.why, "no reason");
+	solution_fini(&sol);
+	combine(400, 2, &sol);
+	assert_int_equal(sol.verdict, VERDICT_UNRELIABLE);
+	solution_fini(&sol);
+}
+
+static void code_in_no_scope_is_a_part_without_a_solution(void **state)
+{
+	struct solution sol = { 0 };
+
+	(void)state;
+	combine(600, 1, &sol);
+	assert_int_equal(sol.verdict, VERDICT_WEAK);
+	assert_non_null(strstr(sol.why, "could not be told from others that run the same code"));
+	solution_fini(&sol);
+	combine(400, 1, &sol);
+	assert_int_equal(sol.verdict, VERDICT_UNRELIABLE);
+	solution_fini(&sol);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +188,8 @@ int main(void)
 		cmocka_unit_test(a_miss_within_the_noise_is_let_pass),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),
 		cmocka_unit_test(regions_too_large_are_told_at_once),
+		cmocka_unit_test(a_part_without_a_solution_does_not_undo_the_others),
+		cmocka_unit_test(code_in_no_scope_is_a_part_without_a_solution),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
