@@ -742,7 +742,7 @@ static int admit(struct full *fu, size_t first, bool judge)
 	return err < 0 ? err : mode_of(fu, n);
 }
 
-/* What is doubted by flows gets its noise from what totals and stacks say of those: what they are, and may be. */
+/* eq. 40: what is doubted by flows gets its noise from what totals and stacks say of those: what they are, and may be. */
 static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
@@ -755,7 +755,7 @@ static int judge_doubted(struct full *fu)
 		space_flow(fu->space, fu->t, f);
 	for (size_t i = first; err == 0 && i < fu->n_given; i++) {
 		struct equation *eq = &fu->eqs.v[i];
-		double doubt = 0, var = 0;
+		double doubt = 0, var = 0, unsure;
 
 		memset(x, 0, d * sizeof(*x));
 		for (size_t e = 0; e < fu->p->n_edges; e++) {
@@ -767,9 +767,9 @@ static int judge_doubted(struct full *fu)
 		cholesky_solve(fu->hessian, d, x);
 		for (size_t k = 0; k < d; k++)
 			var += x[k] * x[d + k];
-		sp_debug("%s: sd %g, %g with what else may be (%g) and its noise %g", eq->name, eq->sd,
-		         hypot(eq->sd, doubt + sqrt(fmax(var, 0))), doubt, sqrt(fmax(var, 0)));
-		eq->sd = hypot(eq->sd, doubt + sqrt(fmax(var, 0)));
+		unsure = doubt + sqrt(fmax(var, 0));
+		sp_debug("%s: known to %g, and to %g for other ways out", eq->name, eq->sd, unsure);
+		eq->sd = hypot(eq->sd, unsure);
 	}
 	free(x);
 	free(f);
