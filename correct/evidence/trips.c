@@ -120,7 +120,7 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 {
 	const struct flow_graph *g = p->graph;
 	struct equation *eq = &out->v[out->n - 1];
-	double unsure = (most - 1) / sqrt(12);
+	double unsure = (most - 1) / sqrt(12), *doubt = NULL;
 	bool unseen = false;
 
 	for (size_t i = 0; i < t->n_body; i++) {
@@ -135,10 +135,12 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 				unseen = true;
 				continue;
 			}
-			if (!eq->doubt && !equations_doubt(out, p->n_edges))
+			if (!doubt)
+				doubt = equations_doubt(out, p->n_edges);
+			if (!doubt)
 				return -SP_ENOMEM;
 			eq->w[e] += (most - 1) / 2.0;
-			eq->doubt[e] = unsure;
+			doubt[e] = unsure;
 		}
 	}
 	if (unseen && !(gone_unseen(p) > 0))
