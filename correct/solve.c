@@ -446,9 +446,9 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 		to->verdict = VERDICT_WEAK;
 	if (sum > max_doubt * p->total_insn && !to->why[0])
 		snprintf(to->why, sizeof(to->why),
-		         "a part of it could not be told from others that run the same code, for hardly any "
-		         "sample "
-		         "fell in what it alone runs: record longer, or with -b, or with more bursts");
+		         "a part of it could not be told from others that run the same code, for "
+		         "hardly any sample fell in what it alone runs: record longer, or with -b, or "
+		         "with more bursts");
 	return 0;
 }
 

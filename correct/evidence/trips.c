@@ -113,7 +113,8 @@ static double gone_unseen(const struct problem *p)
 
 /*
  * Whoever leaves the loop before its count does so after any number of turns: on average after half of them, and all
- * that is known of the average is that it lies between none and all.  False where an unseen way out says too little.
+ * that is known of the average is that it lies between none and all.  Returns 1, 0 where nothing tells how often an
+ * unseen way was gone, -SP_ENOMEM.
  */
 static int add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
                            uint32_t most, struct equations *out)
