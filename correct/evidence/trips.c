@@ -144,10 +144,10 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 			doubt[e] = unsure;
 		}
 	}
-	if (unseen && !(gone_unseen(p) > 0))
-		return 0;
-	eq->sd += unseen ? unsure * gone_unseen(p) : 0;
-	return 1;
+	if (!unseen)
+		return 1;
+	eq->sd += unsure * gone_unseen(p);
+	return gone_unseen(p) > 0;
 }
 
 /* Turns back to the header, less those that each time it is come to makes; *most of these at once. */

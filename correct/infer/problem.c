@@ -4,6 +4,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +14,28 @@
 
 #define NONE UINT32_MAX
 
-/* The place of a block in the region's ascending list; -1 if it isn't in it. */
-static int32_t local_block(const struct flow_region *r, uint32_t graph_block)
+/* The place of a number in n structures in its order, `size` bytes each, where it is at `offset`; -1 if in none. */
+static long find_number(const void *v, size_t n, size_t size, size_t offset, uint32_t wanted)
 {
-	size_t lo = 0, hi = r->n_blocks;
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		uint32_t at = *(const uint32_t *)(const void *)((const char *)v + mid * size + offset);
 
-		if (r->blocks[mid] < graph_block)
+		if (at == wanted)
+			return (long)mid;
+		if (at < wanted)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < r->n_blocks && r->blocks[lo] == graph_block ? (int32_t)lo : -1;
+	return -1;
+}
+
+static int32_t local_block(const struct flow_region *r, uint32_t graph_block)
+{
+	return (int32_t)find_number(r->blocks, r->n_blocks, sizeof(*r->blocks), 0, graph_block);
 }
 
 static size_t count_insns(const struct flow_graph *g, const struct flow_region *r)
@@ -208,32 +217,14 @@ void problem_free(struct problem *p)
 
 long problem_block_at(const struct problem *p, uint32_t graph_block)
 {
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->blocks[mid].graph_block < graph_block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_blocks && p->blocks[lo].graph_block == graph_block ? (long)lo : -1;
+	return find_number(p->blocks, p->n_blocks, sizeof(*p->blocks),
+	                   offsetof(struct problem_block, graph_block), graph_block);
 }
 
 long problem_edge_at(const struct problem *p, uint32_t graph_edge)
 {
-	size_t lo = 0, hi = p->n_edges;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->edges[mid].graph_edge < graph_edge)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_edges && p->edges[lo].graph_edge == graph_edge ? (long)lo : -1;
+	return find_number(p->edges, p->n_edges, sizeof(*p->edges), offsetof(struct problem_edge, graph_edge),
+	                   graph_edge);
 }
 
 uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)

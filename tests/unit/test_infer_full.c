@@ -180,8 +180,18 @@ static void exact_totals_settle_two_flows(void **state)
 	space_free(s);
 }
 
-/* Executions of B of 15.5e6 instructions, with that turns are f_CA = ratio f_AB, and 4.2e6 loads if they were counted. */
-static double b_by_turns(double ratio, bool loads, struct solution *sol)
+/*
+ * What is said of turns: f_CA = ratio f_AB, but for doubt f_AC; and beside it, where they are asked, what 4.2e6 loads
+ * counted say, and stacks, that n_B is 330,000 +- 30,000.
+ */
+struct turns {
+	double ratio, doubt;
+	bool loads, stacks;
+	double seen_a; /* of 15e6 instructions sampled, in A and not in B */
+};
+
+/* Executions of B of 15.5e6 instructions: rightly 300,000 of 1,000,000 turns, and f_AC 700,000. */
+static double b_by_turns(const struct turns *t, struct solution *sol)
 {
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
@@ -191,18 +201,29 @@ static double b_by_turns(double ratio, bool loads, struct solution *sol)
 	struct space *s = NULL;
 	struct equation *eq;
 
-	seen_insn[12] = 15e6;
-	seen_cyc[12] = 20e6;
+	seen_insn[2] = t->seen_a;
+	seen_insn[12] = 15e6 - t->seen_a;
+	seen_cyc[2] = seen_insn[2] / 15 * 20;
+	seen_cyc[12] = seen_insn[12] / 15 * 20;
 	p.total_insn = 15.5e6;
 	p.total_cyc = 20e6;
 	assert_int_equal(space_new(&p, NULL, &s), 0);
 	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
-	if (loads)
+	if (t->loads)
 		count_insns(&p, add(&eqs, &p, 4.2e6, 200), INSN_LOAD);
 	eq = add(&eqs, &p, 0, 100);
 	eq->kind = PROFILE_BY_TRIPS;
 	eq->w[3] = 1;
-	eq->w[0] = -ratio;
+	eq->w[0] = -t->ratio;
+	if (t->doubt > 0) {
+		assert_non_null(equations_doubt(&eqs, p.n_edges));
+		eq->doubt[1] = t->doubt;
+	}
+	if (t->stacks) {
+		eq = add(&eqs, &p, 330000, 30000);
+		eq->kind = PROFILE_BY_PATH;
+		eq->w[0] = 1;
+	}
 	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, sol), 0);
 	for (size_t i = 0; i < sol->n_draws; i++)
 		sum += (double)sol->draws[i * 3 + B] / (double)sol->n_draws;
@@ -217,7 +238,7 @@ static void turns_settle_what_totals_do_not(void **state)
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_turns(10. / 3, false, &sol), 300000, 1000);
+	assert_float_equal(b_by_turns(&(struct turns){ .ratio = 10. / 3 }, &sol), 300000, 1000);
 	assert_true(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 }
@@ -228,65 +249,30 @@ static void turns_that_totals_contradict_are_left_out(void **state)
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_turns(15, true, &sol), 300000, 1000);
+	assert_float_equal(b_by_turns(&(struct turns){ .ratio = 15, .loads = true }, &sol), 300000, 1000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	assert_true(sol.evidence & PROFILE_BY_MIX);
 	solution_fini(&sol);
 }
 
-/*
- * n_B, if it is a third of the turns but for doubt f_AC, and stacks, if they are asked, say 330,000 +- 30,000.  Rightly
- * it is 300,000 of 1,000,000, and f_AC 700,000.
- */
-static double b_by_doubted_turns(double doubt, bool stacks, struct solution *sol)
-{
-	struct insn insns[19];
-	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
-	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct equations eqs = { 0 };
-	struct space *s = NULL;
-	struct equation *eq;
-
-	seen_insn[12] = seen_insn[2] = 7e6;
-	seen_cyc[12] = seen_cyc[2] = 1e7;
-	p.total_insn = 15.5e6;
-	p.total_cyc = 20e6;
-	assert_int_equal(space_new(&p, NULL, &s), 0);
-	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
-	eq = add(&eqs, &p, 0, 100);
-	eq->kind = PROFILE_BY_TRIPS;
-	eq->w[3] = 1;
-	eq->w[0] = -10. / 3;
-	assert_non_null(equations_doubt(&eqs, p.n_edges));
-	eqs.v[1].doubt[1] = doubt;
-	if (stacks) {
-		eq = add(&eqs, &p, 330000, 30000);
-		eq->kind = PROFILE_BY_PATH;
-		eq->w[0] = 1;
-	}
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, sol), 0);
-	for (size_t i = 0; i < sol->n_draws; i++)
-		sum += (double)sol->draws[i * 3 + B] / (double)sol->n_draws;
-	equations_fini(&eqs);
-	space_free(s);
-	return sum;
-}
-
 /* Eq. 40: turns of a loop that is left early are as sure as that is seldom, which stacks tell, and nothing else. */
 static void turns_are_doubted_by_what_leaves_early(void **state)
 {
+	struct turns t = { .ratio = 10. / 3, .doubt = 1e-3, .stacks = true, .seen_a = 7.5e6 };
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_doubted_turns(1e-3, true, &sol), 300000, 1000);
+	assert_float_equal(b_by_turns(&t, &sol), 300000, 1000);
 	assert_true(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 	/* To 700,000 x 10: nothing. */
-	assert_float_equal(b_by_doubted_turns(10, true, &sol), 330000, 5000);
+	t.doubt = 10;
+	assert_float_equal(b_by_turns(&t, &sol), 330000, 5000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
-	assert_true(b_by_doubted_turns(1e-3, false, &sol) > 350000);
+	t.doubt = 1e-3;
+	t.stacks = false;
+	assert_true(b_by_turns(&t, &sol) > 350000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 }
