@@ -269,6 +269,17 @@ static void on_end(void *arg)
 	stepper_stop(&b->stepper);
 }
 
+bool bursts_beside_counters(const struct record_opts *opts, bool records, bool tell_cycles)
+{
+	return opts->branches != 0 && !(records && tell_cycles);
+}
+
+void bursts_say_beside(bool records)
+{
+	sp_note(records ? "branch records here tell no cycles: bursts beside them (--bursts=0: none)"
+	                : "no branch records here: bursts take their place (--bursts=0: none)");
+}
+
 int bursts_new(const struct record_opts *opts, struct bursts **out)
 {
 	struct bursts *b = calloc(1, sizeof(*b));

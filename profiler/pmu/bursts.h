@@ -12,8 +12,17 @@
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/session.h"
 
-/* So many a second, where nothing was said and there are no branch records. */
+/* So many a second, where nothing was said and bursts are the default. */
 enum { BURSTS_HZ = 50 };
+
+/*
+ * Are bursts to be taken beside counters, where nothing was said of them?  They take the place of branch records,
+ * or of the cycles that those do not tell, unless none of that was wanted.
+ */
+bool bursts_beside_counters(const struct record_opts *opts, bool records, bool tell_cycles);
+
+/* Says that they are. */
+void bursts_say_beside(bool records);
 
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {

@@ -107,7 +107,8 @@ static int read_text(struct sim_core *c)
 }
 
 /* The plugin checks the whole file; only three keys concern us. */
-static int read_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
+/* 1 if the text has such a line, 0 if not. */
+static int look_for_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
 {
 	size_t n = strlen(key);
 
@@ -123,9 +124,18 @@ static int read_key(const struct sim_core *c, const char *key, uint32_t max, uin
 		if (end == line + n || value > max)
 			return sp_fail(SP_EFORMAT, "%s: '%s' is not a number up to %u", c->path, key, max);
 		*out = (uint32_t)value;
-		return 0;
+		return 1;
 	}
-	return sp_fail(SP_EFORMAT, "%s: has no line '%s': not a core file", c->path, key);
+	return 0;
+}
+
+static int read_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
+{
+	int found = look_for_key(c, key, max, out);
+
+	if (found == 0)
+		return sp_fail(SP_EFORMAT, "%s: has no line '%s': not a core file", c->path, key);
+	return found < 0 ? found : 0;
 }
 
 int sim_core_load(const char *word, enum program_isa isa, struct sim_core *out)
@@ -142,9 +152,12 @@ int sim_core_load(const char *word, enum program_isa isa, struct sim_core *out)
 		err = read_key(out, "n_fixed", 2, &out->counters.n_fixed);
 	if (err == 0)
 		err = read_key(out, "branch_records", WIRE_MAX_BRANCHES, &out->counters.branch_records);
+	/* Most have no such line. */
+	if (err == 0)
+		err = look_for_key(out, "branch_cycles", 1, &out->counters.branch_cycles);
 	if (err < 0)
 		sim_core_fini(out);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 void sim_core_fini(struct sim_core *c)

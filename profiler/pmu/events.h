@@ -18,6 +18,7 @@ struct sim_counters {
 	uint32_t n_programmable;
 	uint32_t n_fixed;        /* of cycles and instructions, how many have counters of their own */
 	uint32_t branch_records; /* depth of its branch stack, 0 = none */
+	uint32_t branch_cycles;  /* 1: each tells the cycles since the one before */
 };
 
 /*

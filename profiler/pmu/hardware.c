@@ -78,10 +78,6 @@ static bool records_tell_cycles(void)
 	return tell;
 }
 
-/*
- * Bursts take the place of branch records, or of the cycles those do not tell, where nothing else was asked for; 0: where
- * that can't be.
- */
 static double default_bursts(const struct record_opts *opts, const struct event_group *g)
 {
 	bool counts = false, records = has_branch_records(g);
@@ -89,11 +85,10 @@ static double default_bursts(const struct record_opts *opts, const struct event_
 	for (size_t i = 0; i < g->n; i++)
 		counts |= event_is_of_processor(&g->v[i].attr);
 	/* All that runs on a machine is not ours to stop. */
-	if (!counts || opts->branches == 0 || opts->whole_system || g->n == EVENT_GROUP_MAX ||
-	    (records && records_tell_cycles()))
+	if (!counts || opts->whole_system || g->n == EVENT_GROUP_MAX ||
+	    !bursts_beside_counters(opts, records, records_tell_cycles()))
 		return 0;
-	sp_note(records ? "branch records here tell no cycles: bursts beside them (--bursts=0: none)"
-	                : "no branch records here: bursts take their place (--bursts=0: none)");
+	bursts_say_beside(records);
 	return BURSTS_HZ;
 }
 

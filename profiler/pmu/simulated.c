@@ -14,6 +14,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/path.h"
+#include "profiler/pmu/bursts.h"
 #include "profiler/pmu/core.h"
 #include "profiler/pmu/launch.h"
 #include "profiler/pmu/period.h"
@@ -26,6 +27,11 @@ enum {
 	/* Programs begin to count descriptors from 0 and seldom come this far. */
 	CHILD_FD = 1019,
 	MAX_ARGS = 16,
+	/*
+	 * A second of the program's time, where nothing was said: one burst to a few dozen samples.  A program
+	 * that runs here for hundredths of a second stands for one that runs for minutes.
+	 */
+	DEFAULT_BURSTS_HZ = 25000,
 };
 
 struct run {
@@ -35,6 +41,7 @@ struct run {
 	struct sim_core core;
 	struct sim_group group;
 	int branches; /* depth */
+	double bursts_hz;
 	char qemu[PATH_MAX], plugin_arg[2 * PATH_MAX + 64];
 	int fd, child_fd; /* our end of the socket; its number in the program */
 	struct launch child;
@@ -112,6 +119,12 @@ static int prepare(struct run *r)
 	r->branches = o->branches ? (int)r->core.counters.branch_records : 0;
 	if (o->branches > 0 && !r->branches)
 		return sp_fail(SP_EUSAGE, "-b: core %s has no branch records", r->core.name);
+	r->bursts_hz = o->bursts_hz;
+	/* As beside real counters. */
+	if (o->bursts_hz < 0)
+		r->bursts_hz = bursts_beside_counters(o, r->branches > 0, r->core.counters.branch_cycles)
+		                       ? DEFAULT_BURSTS_HZ
+		                       : 0;
 	return 0;
 }
 
@@ -120,7 +133,7 @@ static int make_sink(struct run *r)
 	struct sink_config c = { .output = r->opts->output,
 		                 .group = &r->group,
 		                 .branches = r->branches > 0,
-		                 .bursts = r->opts->bursts_hz > 0,
+		                 .bursts = r->bursts_hz > 0,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,
 		                 .arch = arch_name(&r->program),
@@ -162,7 +175,7 @@ static int send_config(struct run *r, int fd)
 	c->n_events = c->timing ? g->n : 0;
 	c->n_sets = g->n_sets;
 	c->rotate_ns = r->opts->rotate_ns;
-	c->burst_ns = r->opts->bursts_hz > 0 ? (uint64_t)(1e9 / r->opts->bursts_hz) : 0;
+	c->burst_ns = r->bursts_hz > 0 ? (uint64_t)(1e9 / r->bursts_hz) : 0;
 	for (uint32_t i = 0; i < c->n_events; i++)
 		c->event[i] = (struct wire_event){ g->event[i], g->set[i], g->period[i] };
 	sent = send(fd, c, n, MSG_NOSIGNAL);
@@ -375,7 +388,7 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 	if (r->group.n_sets > 1)
 		sp_note("%u sets of events took turns of %g ms", r->group.n_sets,
 		        (double)r->opts->rotate_ns / 1e6);
-	if (r->opts->bursts_hz > 0) {
+	if (r->bursts_hz > 0) {
 		uint64_t n_bursts = sum->n_samples[r->group.n];
 
 		sp_note("%ju bursts of %.0f branches", (uintmax_t)n_bursts,
@@ -434,6 +447,8 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	if (opts->output) {
 		say_source(&r);
 		judge_periods(&r.group);
+		if (opts->bursts_hz < 0 && r.bursts_hz > 0)
+			bursts_say_beside(r.branches > 0);
 	}
 	err = converse(&r);
 	err2 = sink_close(r.sink, opts->counting ? counts : NULL, &sum);

@@ -26,7 +26,7 @@ for line in sys.stdin:
         values.append(int(re.search(r"value ([0-9a-f]+)", line).group(1), 16))
 out()'
 }
-"$SKIDPROF" record --pmu sim -o long.data ./loop 10000000 >/dev/null 2>long.err
+"$SKIDPROF" record --pmu sim --bursts=0 -o long.data ./loop 10000000 >/dev/null 2>long.err
 raw long.data >long.raw
 n=$(wc -l <long.raw)
 echo "# long: $n samples; $(tail -1 long.err)"
@@ -44,9 +44,9 @@ check 'the same seed gives the same samples' cmp short.raw again.raw
 "$SKIDPROF" record --pmu sim --seed 7 -o other.data ./loop 1000000 >/dev/null 2>other.err
 raw other.data >other.raw
 ok $(($(cmp -s short.raw other.raw; echo $?) != 1)) 'another seed gives others'
-"$SKIDPROF" record --pmu sim -c 20011 -o given.data ./loop 1000000 >/dev/null 2>given.err
+"$SKIDPROF" record --pmu sim --bursts=0 -c 20011 -o given.data ./loop 1000000 >/dev/null 2>given.err
 check '-c is obeyed' test "$(raw given.data | awk '{ print $1 }' | sort -u)" = 20011
-"$SKIDPROF" record --pmu sim -e instructions/30011,cycles/50021,loads -o own.data ./loop 4000000 >/dev/null 2>own.err
+"$SKIDPROF" record --pmu sim --bursts=0 -e instructions/30011,cycles/50021,loads -o own.data ./loop 4000000 >/dev/null 2>own.err
 check 'each event can have a period of its own' test "$(raw own.data | awk '{ print $1 }' | sort -u | tr '\n' ' ')" = '30011 50021 '
 "$SKIDPROF" record --pmu sim -q --seed 5 -o a.data ./loop 4000000 >/dev/null
 check 'an existing file is kept as .old' test -e a.data -a ! -e a.data.old

@@ -67,4 +67,21 @@ check 'and why says how it is known' sh -c '"$SKIDPROF" report -i with.data --wh
 "$SKIDPROF" record -q --pmu clock --bursts 20000 -o no.data true 2>no.err
 status=$?
 check 'a thread that exists is not stopped so often' test $status -eq 2 -a "$(grep -c 'at most 10000 a second' no.err)" = 1
+# Nothing said of bursts: they take the place of records, or of the cycles these do not tell, as beside real counters.
+default() # NAME WANTED OPTION...
+{
+	local name=$1 wanted=$2
+	shift 2
+	"$SKIDPROF" record --pmu sim -o default.data "$@" ./ways >/dev/null 2>err
+	check "$name" sh -c 'if grep -q "bursts of 160 branches" err; then
+		grep "^skidprof: .*branch records here" err
+	else
+		echo none
+	fi | grep -q "$1"' sh "$wanted"
+}
+default 'by default there are bursts beside records without cycles' 'tell no cycles: bursts beside them'
+default 'none beside records with cycles' none --core skylake
+default 'those of a core without records take their place' 'no branch records here: bursts take their place' --core cortex-a76
+default 'none without branches' none --no-branches
+default 'none if that is said' none --bursts=0
 exit 0

@@ -99,7 +99,7 @@ P
 }
 record s.data -e '{cpu-clock,task-clock,page-faults}:S'
 check "perf record -e '{...}:S': perf's shares are in the reads, ours in the samples" read_shares s.data cpu-clock 0
-check 'our recording' status 0 "$SKIDPROF" record -q --pmu sim -e instructions,cycles,branches -o ours.data ./two
+check 'our recording' status 0 "$SKIDPROF" record -q --pmu sim --bursts=0 -e instructions,cycles,branches -o ours.data ./two
 check 'the same of our recording: instructions' read_shares ours.data instructions 0
 check 'perf evlist -v reads it' sh -c 'perf evlist -v -i ours.data >out 2>err && test ! -s err && test "$(wc -l <out)" -ge 3'
 
