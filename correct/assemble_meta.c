@@ -102,6 +102,7 @@ static void fill_header(struct assembly *a)
 		.n_throttled = stats->n_throttle,
 		.n_unmapped = w->rec->n_unmapped,
 		.dropped_bytes = stats->dropped_bytes,
+		.dropped_off = stats->dropped_off,
 		.unfinished = stats->unfinished,
 		.branch_records = w->sums.branch_records,
 		.branch_cycles = w->sums.branch_cycles,

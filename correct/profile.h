@@ -150,7 +150,8 @@ struct profile_meta {
 	uint64_t n_skids;                                   /* overshoots it was measured from */
 	uint64_t n_samples, n_lost, n_throttled;
 	uint64_t n_unmapped;    /* samples outside any known mapping */
-	uint64_t dropped_bytes; /* of the file, not read */
+	uint64_t dropped_bytes; /* of the file, not read ... */
+	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;
 	bool branch_records, branch_cycles;
 	/*

@@ -150,7 +150,7 @@ int cmd_report(int argc, char **argv)
 		.parser = parse,
 		.doc = "Show instructions, cycles and IPC per function, raw and corrected for skid."
 		       "\vExit status: 0 done, 1 failed, 2 usage, 3 done, but functions of at least 1% are "
-		       "unreliable.  See skidprof-report(1).",
+		       "unreliable, or the file is damaged.  See skidprof-report(1).",
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT, .report = REPORT_OPTS_DEFAULT };
 	struct profile *p = NULL;

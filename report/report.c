@@ -11,6 +11,9 @@
 #include "profiler/base/log.h"
 #include "report/number.h"
 
+/* Bytes of a record of a perf.data file: its header has 16 bits for them. */
+enum { LARGEST_RECORD = 65535 };
+
 /* The place of a word in a list, or -SP_EUSAGE with the nearest one. */
 static int parse_word(const char *option, const char *word, const char *const *words)
 {
@@ -351,13 +354,32 @@ int report_print(const struct profile *p, const struct report_opts *o, const str
 	return print_text(p, o, term);
 }
 
+/* What the file has lost the samples have, and nothing else would show it. */
+static int judge_dropped(const struct profile_meta *m)
+{
+	static const char lost[] = "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
+	                           "copy the file again, or record again";
+
+	/* The last record of a killed recorder: all before it is there. */
+	if (m->dropped_bytes && m->dropped_bytes <= LARGEST_RECORD)
+		sp_warn(lost, m->input, (uintmax_t)m->dropped_bytes, (uintmax_t)m->dropped_off, "");
+	if (m->dropped_bytes <= LARGEST_RECORD)
+		return 0;
+	return sp_fail(SP_EDOUBT, lost, m->input, (uintmax_t)m->dropped_bytes, (uintmax_t)m->dropped_off,
+	               ", so this profile is not to be trusted");
+}
+
 int report_verdict(const struct profile *p)
 {
 	const struct profile_func *first = NULL;
 	double total = 0;
 	char name[200], why[300];
 	size_t n = 0;
+	int err;
 
+	err = judge_dropped(&p->meta);
+	if (err < 0)
+		return err;
 	if (p->worst < PROFILE_UNRELIABLE)
 		return 0;
 	for (size_t i = 0; i < p->n_funcs; i++)

@@ -111,7 +111,7 @@ static int deliver(struct pd_reader *r, const struct pd_raw *raw, struct pd_reco
 	if (raw->type == PERF_RECORD_SAMPLE && rec->event < 0)
 		r->stats.n_unknown_id++;
 	else
-		r->stats.dropped_bytes += raw->size_bytes;
+		pd_drop(r, raw->off, raw->size_bytes);
 	return 0;
 }
 

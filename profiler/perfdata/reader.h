@@ -36,7 +36,8 @@ struct pd_stats {
 	uint64_t n_throttle;
 	uint64_t n_unknown;     /* records of a type we don't know, skipped */
 	uint64_t n_unknown_id;  /* samples whose event could not be told */
-	uint64_t dropped_bytes; /* cut off or damaged, not read */
+	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
+	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
 	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
 };
 

@@ -142,6 +142,9 @@ int pd_header_read(struct pd_reader *r);
 /* stream.c: 1, 0 at the end or at damage, or an error. */
 int pd_stream_next(struct pd_reader *r, struct pd_raw *raw);
 int pd_stream_rewind(struct pd_reader *r);
+
+/* n bytes from off on are not to be had: count them. */
+void pd_drop(struct pd_reader *r, uint64_t off, uint64_t n);
 void pd_stream_fini(struct pd_reader *r);
 
 /* attr.c */

@@ -23,6 +23,13 @@ struct pd_zstd {
 	uint8_t buf[PD_WINDOW_BYTES];
 };
 
+void pd_drop(struct pd_reader *r, uint64_t off, uint64_t n)
+{
+	if (!r->stats.dropped_bytes)
+		r->stats.dropped_off = off;
+	r->stats.dropped_bytes += n;
+}
+
 /* All that follows is given up: count it. */
 static int give_up(struct pd_reader *r, uint64_t n_before)
 {
@@ -30,9 +37,9 @@ static int give_up(struct pd_reader *r, uint64_t n_before)
 	uint64_t missing;
 
 	r->damaged = true;
-	r->stats.dropped_bytes += n_before;
+	pd_drop(r, r->in.off, n_before);
 	if (r->in.seekable) {
-		r->stats.dropped_bytes += r->in.limit - r->in.off;
+		pd_drop(r, r->in.off, r->in.limit - r->in.off);
 		return 0;
 	}
 	for (;;) {
@@ -40,7 +47,7 @@ static int give_up(struct pd_reader *r, uint64_t n_before)
 
 		if (rc < 0 || !have)
 			return rc;
-		r->stats.dropped_bytes += have;
+		pd_drop(r, r->in.off, have);
 		rc = pd_input_skip(&r->in, have, &missing);
 		if (rc < 0)
 			return rc;
@@ -91,7 +98,7 @@ static int step(struct pd_reader *r, uint64_t n)
 		r->stats.unfinished = true;
 		r->damaged = true;
 		/* Nothing was read of what is missing, and we don't know how much came. */
-		r->stats.dropped_bytes += missing;
+		pd_drop(r, r->in.off, missing);
 	}
 	return rc;
 }
@@ -230,7 +237,7 @@ int pd_stream_next(struct pd_reader *r, struct pd_raw *raw)
 			return rc;
 	}
 	if (rc == 0 && r->z) {
-		r->stats.dropped_bytes += r->z->n - r->z->at;
+		pd_drop(r, r->in.off, r->z->n - r->z->at);
 		r->z->at = r->z->n = 0;
 	}
 	return rc;

@@ -22,9 +22,15 @@ size=$(stat -c %s two.data)
 for part in 2 3 10; do
 	head -c $((size - size / part)) two.data >cut.data
 	timeout 120 "$SKIDPROF" report -i cut.data >out 2>err
-	check "a file cut by 1/$part is reported to its last whole record" test $? -eq 0 -o $? -eq 3
+	check "a file cut by 1/$part is reported to its last whole record, and not to be trusted" test $? -eq 3
 	check "and what is lacking is said (1/$part)" sh -c 'grep -qE "[1-9][0-9,]* bytes of the file dropped|did not finish" out'
+	check "also on standard error, with what to do (1/$part)" one_line 'are cut off or damaged and were not read, so this profile is not to be trusted: copy the file again'
+	at=$(sed -n 's/.*cut.data: [0-9]* bytes from offset \([0-9]*\) on .*/\1/p' err) end=$(stat -c %s cut.data)
+	check "and where: in its last record (1/$part)" test "${at:-0}" -gt $((end - 65536)) -a "${at:-0}" -le "$end"
 done
+head -c $((size * 99 / 100)) two.data >cut.data
+check 'one whose last records only are lacking is reported' status 0 "$SKIDPROF" report -i cut.data
+check 'with a warning' one_line 'cut off or damaged and were not read: copy'
 for bytes in 0 7 16 100 103 104 200 1000; do
 	head -c $bytes two.data >cut.data
 	timeout 60 "$SKIDPROF" report -i cut.data >out 2>err
