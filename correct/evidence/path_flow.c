@@ -504,7 +504,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		return 0;
 	if (count_of(r, OF_RECORDS))
 		err = has_records = make_estimates(s, r, &of, plan, plan_records(r, d, plan), e);
-	if (err >= 0 && n_bursts && (!has_records || d <= MAX_JOINED))
+	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {
 		/* The scatter of a few bursts says little about the noise of many flows. */
