@@ -357,8 +357,9 @@ int report_print(const struct profile *p, const struct report_opts *o, const str
 /* What the file has lost the samples have, and nothing else would show it. */
 static int judge_dropped(const struct profile_meta *m)
 {
-	static const char lost[] = "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
-	                           "copy the file again, or record again";
+	static const char lost[] =
+	        "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
+	        "copy the file again, or record again";
 
 	/* The last record of a killed recorder: all before it is there. */
 	if (m->dropped_bytes && m->dropped_bytes <= LARGEST_RECORD)

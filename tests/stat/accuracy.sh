@@ -73,14 +73,14 @@ one()
 	local methods=(raw loops flow full) how=(--no-branches)
 	job=$group.$program.$seed.$variant
 	case $variant in
-	branches) how=(-b) methods=(raw path full) ;;
+	branches) how=(-b --bursts 0) methods=(raw path full) ;;
 	bursts) how=(--no-branches --bursts "$BURSTS") methods=(raw path full) ;;
 	branches-bursts) how=(-b --bursts "$BURSTS") methods=(full) ;;
-	timed) how=(-b --core skylake) methods=(raw path full) ;;
+	timed) how=(-b --bursts 0 --core skylake) methods=(raw path full) ;;
 	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
-	four-branches) how=(-b --core "$DIR/four.core") methods=(full) ;;
+	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") methods=(full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
-	limited-branches) how=(-b -e "$LIMITED") methods=(path full) ;;
+	limited-branches) how=(-b --bursts 0 -e "$LIMITED") methods=(path full) ;;
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
 	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;

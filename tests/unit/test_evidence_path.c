@@ -509,7 +509,8 @@ static size_t lap(const bool *is_past, struct pd_branch *out)
 	out[n++] = home;
 	for (size_t i = RUNGS; i-- > 0;)
 		if (is_past[i])
-			out[n++] = (struct pd_branch){ past.from_ip + i * RUNG_BYTES, past.to_ip + i * RUNG_BYTES };
+			out[n++] = (struct pd_branch){ past.from_ip + i * RUNG_BYTES,
+				                       past.to_ip + i * RUNG_BYTES };
 	out[n++] = home;
 	return n;
 }
@@ -903,7 +904,8 @@ int main(void)
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
 		TEST(bursts_and_branch_records_are_joined),
-		cmocka_unit_test_setup_teardown(bursts_beside_records_are_heard_of_many_flows, setup_ladder, teardown),
+		cmocka_unit_test_setup_teardown(bursts_beside_records_are_heard_of_many_flows, setup_ladder,
+		                                teardown),
 		TEST(bursts_are_few_and_not_passed_over),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
