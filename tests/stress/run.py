@@ -151,7 +151,7 @@ def end_of(pids):
 
 def full_disk(source):
     os.mkdir("small")
-    if run(["mount", "-t", "tmpfs", "-o", "size=32k" if source.real_time else "size=64k", "none", "small"]).returncode:
+    if run(["mount", "-t", "tmpfs", "-o", "size=32k" if source.real_time else "size=128k", "none", "small"]).returncode:
         print("# a full disk: skipped, as a small file system needs root", flush=True)
         return
     try:
