@@ -22,17 +22,14 @@ enum {
 };
 
 /*
- * Errors that weighing leaves, all seen on random programs, where they hardly
+ * Errors that weighing leaves beside the weights' own scatter, all seen on random programs, where they hardly
  * move the result but widen its interval: a share of every flow, and a share
- * of what weighing changed it by (eq. 18) ...
+ * of what weighing changed it by (eq. 18).
  */
 struct left {
 	double flow, change;
 };
 static const struct left left_alone = { 0.01, 0.2 }, left_beside = { 0.003, 0.05 };
-
-/* ... and the weights' own scatter. */
-static const double scatter_factor = 1.5;
 
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
@@ -166,29 +163,27 @@ static void regularise(double *cov, const struct space *space, const struct path
 		double bias = hypot(left->flow * mean->edge[e], left->change * change);
 
 		for (size_t b = 0; b < a; b++)
-			cov[a * d + b] *= keep * scatter_factor * scatter_factor;
-		cov[a * d + a] = scatter_factor * scatter_factor * cov[a * d + a] + unit * unit + bias * bias;
+			cov[a * d + b] *= keep * path_scatter * path_scatter;
+		cov[a * d + a] = path_scatter * path_scatter * cov[a * d + a] + unit * unit + bias * bias;
 		for (size_t b = 0; b <= a; b++)
 			cov[b * d + a] = cov[a * d + b];
 	}
 }
 
-/* What one way of weighing says of the free flows: N(mean, cov). */
-struct estimate {
-	double *mean, *cov; /* [d], [d][d] */
-};
-
-static int estimate_init(struct estimate *e, size_t d)
+static int estimate_init(struct path_estimate *e, size_t d)
 {
-	*e = (struct estimate){ calloc(d + 1, sizeof(double)), calloc(d * d + 1, sizeof(double)) };
+	*e = (struct path_estimate){ .mean = calloc(d + 1, sizeof(double)),
+		                     .cov = calloc(d * d + 1, sizeof(double)) };
 	return e->mean && e->cov ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 }
 
-static void estimate_fini(struct estimate *e)
+static void estimate_fini(struct path_estimate *e)
 {
 	free(e->mean);
 	free(e->cov);
-	*e = (struct estimate){ 0 };
+	vec_fini(&e->stacks.stacks);
+	free(e->weight);
+	*e = (struct path_estimate){ 0 };
 }
 
 /* What a stack weighs on average: its mean piece's weight. */
@@ -227,6 +222,7 @@ struct plan {
 
 /* What it is made for. */
 struct scope {
+	const struct problem *p;
 	const struct space *space;
 	double total_insn;
 	const struct equations *totals;
@@ -252,7 +248,7 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 
 /* Positive when it says something. */
 static int estimate(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
-                    const struct scope *of, struct estimate *out)
+                    const struct scope *of, struct path_estimate *out)
 {
 	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
@@ -296,6 +292,8 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
 	for (size_t k = 0; k < d * d; k++)
 		out->cov[k] *= scale * scale;
+	out->weight = weight;
+	weight = NULL;
 	err = 1;
 out:
 	free(mean.edge);
@@ -320,7 +318,7 @@ static void weigh_differences(const gsl_vector *lambda, gsl_vector *z, gsl_matri
  * eq. 22: e, which is free of bias, with another estimate from other stacks, which may not be.  With cov = L L'
  * of e, in units of e's own noise, the other's is A = inverse(L) cov_other inverse(L').
  */
-static int join(struct estimate *e, struct estimate *other, size_t d)
+static int join(struct path_estimate *e, struct path_estimate *other, size_t d)
 {
 	gsl_matrix_view l = gsl_matrix_view_array(e->cov, d, d), a = gsl_matrix_view_array(other->cov, d, d);
 	gsl_vector_view m = gsl_vector_view_array(e->mean, d), diff = gsl_vector_view_array(other->mean, d);
@@ -359,7 +357,7 @@ out:
  * eq. 33: two estimates of which either may be wrong: their mean, with half the noise of both, and along the line that
  * joins them so much that either lies within a standard deviation of the middle.  Where on it, exact totals may tell.
  */
-static void blend(struct estimate *e, const struct estimate *other, size_t d)
+static void blend(struct path_estimate *e, const struct path_estimate *other, size_t d)
 {
 	for (size_t i = 0; i < d; i++)
 		for (size_t k = 0; k < d; k++) {
@@ -376,7 +374,7 @@ static void blend(struct estimate *e, const struct estimate *other, size_t d)
  * Turn N(mean, cov) of the free edges into d independent equations of unit
  * noise: with cov = L L', rows of inverse(L).
  */
-static int add_rows(const struct space *space, struct estimate *e, struct equations *out)
+static int add_rows(const struct space *space, struct path_estimate *e, struct equations *out)
 {
 	size_t d = space->n_free;
 	gsl_matrix_view m = gsl_matrix_view_array(e->cov, d, d);
@@ -451,22 +449,20 @@ static size_t plan_records(const struct scope_stacks *r, size_t d, struct plan *
 }
 
 static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
-                       const struct scope *of, struct estimate *out)
+                       const struct scope *of, struct path_estimate *out)
 {
-	struct scope_stacks part = { 0 };
 	int err = estimate_init(out, of->space->n_free);
 
 	if (err == 0)
-		err = stacks_of(r, plan->of, &part);
+		err = stacks_of(r, plan->of, &out->stacks);
 	if (err == 0)
-		err = estimate(s, &part, plan, of, out);
-	vec_fini(&part.stacks);
+		err = estimate(s, &out->stacks, plan, of, out);
 	return err;
 }
 
 /* One of the plan's estimates is left in e[0], where any says something: positive then. */
 static int make_estimates(const struct path *s, const struct scope_stacks *r, const struct scope *of,
-                          const struct plan *plan, size_t n_plans, struct estimate e[2])
+                          const struct plan *plan, size_t n_plans, struct path_estimate e[2])
 {
 	size_t d = of->space->n_free, n = 0;
 	int err = 0;
@@ -487,15 +483,27 @@ static int make_estimates(const struct path *s, const struct scope_stacks *r, co
 	return err < 0 ? err : n > 0;
 }
 
+/* In this order: bursts, whose turns no moment bends, are heard first. */
+static int tell_turns(const struct path *s, const struct scope *of, const struct path_estimate *from[3],
+                      struct path_estimate *to)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < 3 && err == 0; i++)
+		if (from[i]->weight)
+			err = path_tell_turns(s, of->p, from[i], of->space, to);
+	return err;
+}
+
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
 	const struct scope_stacks *r = &s->scopes[scope];
-	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
+	const struct scope of = { s->in.problems[scope], space, s->in.problems[scope]->total_insn, out };
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
 		                        false };
 	struct plan plan[2];
-	struct estimate e[2] = { 0 }, bursts = { 0 };
+	struct path_estimate e[2] = { 0 }, bursts = { 0 }, *to = NULL;
 	size_t d = space->n_free;
 	size_t n_bursts = count_of(r, OF_BURSTS);
 	int has_records = 0, has_bursts = 0, err = 0;
@@ -512,8 +520,12 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
 		err = join(&bursts, &e[0], d);
 	}
-	if (err >= 0 && (has_bursts || has_records))
-		err = add_rows(space, has_bursts ? &bursts : &e[0], out);
+	if (err >= 0 && (has_bursts || has_records)) {
+		to = has_bursts ? &bursts : &e[0];
+		err = tell_turns(s, &of, (const struct path_estimate *[]){ &bursts, &e[0], &e[1] }, to);
+	}
+	if (err >= 0 && to)
+		err = add_rows(space, to, out);
 	estimate_fini(&e[0]);
 	estimate_fini(&e[1]);
 	estimate_fini(&bursts);

@@ -74,6 +74,25 @@ static inline void fixture_make(struct fixture *f, const uint32_t *n_insn, size_
 	f->p->insn_per_sample = f->p->cyc_per_sample = 1;
 }
 
+/* Its blocks are those of n functions that begin with entry[i] each, ascending. */
+static inline void fixture_functions(struct fixture *f, const uint32_t *entry, size_t n)
+{
+	f->g.n_funcs = n;
+	f->g.funcs = fixture_array(n, sizeof(*f->g.funcs));
+	f->g.func_blocks = fixture_array(f->g.n_blocks, sizeof(*f->g.func_blocks));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t end = i + 1 < n ? entry[i + 1] : (uint32_t)f->g.n_blocks;
+
+		f->g.funcs[i] = (struct flow_func){ .entry = entry[i],
+			                            .block0 = entry[i],
+			                            .n_blocks = end - entry[i] };
+		for (uint32_t b = entry[i]; b < end; b++) {
+			f->g.func_blocks[b] = b;
+			f->g.blocks[b].func = i;
+		}
+	}
+}
+
 static inline void fixture_loop(struct fixture *f, const uint32_t *edges, size_t n)
 {
 	f->loops.v = realloc(f->loops.v, (f->loops.n + 1) * sizeof(*f->loops.v));
@@ -89,6 +108,8 @@ static inline void fixture_fini(struct fixture *f)
 	for (size_t l = 0; l < f->loops.n; l++)
 		free(f->loops.v[l].edges);
 	free(f->loops.v);
+	free(f->g.funcs);
+	free(f->g.func_blocks);
 	free(f->g.in);
 	free(f->r.edges);
 	free(f->g.edges);
