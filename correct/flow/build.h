@@ -133,6 +133,8 @@ int flow_table_follow(struct flow_build *b, uint32_t node, bool *found);
 int flow_seen_index(struct flow_build *b); /* before all else */
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found);
 bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr); /* it was branched to */
+/* A branch in [vaddr, end_vaddr) was seen. */
+bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
 int flow_guess(struct flow_build *b, bool *more);
 
 /* cut.c, returns.c, assemble.c */

@@ -29,23 +29,30 @@ static void build_fini(struct flow_build *b)
 	free(b->stamp);
 }
 
-/* Start from the functions that hold samples. */
+static int seed_at(struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	const struct module_func *f;
+	uint32_t fn;
+
+	if (!flow_is_code(b, module, vaddr))
+		return 0;
+	f = flow_symbol_at(b, module, vaddr);
+	return f ? flow_fn_get(b, module, f->vaddr, 0, &fn) : 0;
+}
+
+/*
+ * Start from the functions that hold samples, and from those that branch: the one whose loop calls all the others may
+ * take too little time for a sample, and nothing else leads to it.
+ */
 static int seed(struct flow_build *b)
 {
-	int err;
+	int err = 0;
 
-	for (size_t i = 0; i < b->in->n_hot; i++) {
-		const struct flow_hot *hot = &b->in->hot[i];
-		const struct module_func *f;
-		uint32_t fn;
-
-		if (!flow_is_code(b, hot->module, hot->vaddr))
-			continue;
-		f = flow_symbol_at(b, hot->module, hot->vaddr);
-		if (f && (err = flow_fn_get(b, hot->module, f->vaddr, 0, &fn)) < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < b->in->n_hot && err == 0; i++)
+		err = seed_at(b, b->in->hot[i].module, b->in->hot[i].vaddr);
+	for (size_t i = 0; i < b->in->n_seen && err == 0; i++)
+		err = seed_at(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr);
+	return err;
 }
 
 enum { MAX_GUESS_ROUNDS = 8 };

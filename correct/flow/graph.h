@@ -86,7 +86,7 @@ struct flow_input {
 };
 
 /*
- * Decode every function that holds a sample and, from there, what it calls
+ * Decode every function that holds a sample or a branch of `seen` and, from there, what it calls
  * (direct calls, PLT slots through the dynamic symbols of the other modules)
  * and what calls it among functions already decoded.  Indirect jumps take targets from jump tables that
  * can be read, then from `seen`, then from the samples (an entry or a block

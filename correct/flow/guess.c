@@ -64,6 +64,23 @@ bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 	return b->seen_to && bsearch(&key, b->seen_to, b->in->n_seen, sizeof(key), by_to);
 }
 
+bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr)
+{
+	size_t lo = 0, hi = b->seen ? b->in->n_seen : 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct flow_seen *s = &b->seen[mid];
+
+		if (compare_place(s->from_module, s->from_vaddr, module, vaddr) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return b->seen && lo < b->in->n_seen && b->seen[lo].from_module == module &&
+	       b->seen[lo].from_vaddr < end_vaddr;
+}
+
 /* A jump, or an unwinder's return, into the middle of another function is no call of that: it leaves those between. */
 static bool leads_away(const struct flow_build *b, const struct flow_node *from, uint32_t module,
                        uint64_t vaddr)

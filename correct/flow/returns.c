@@ -267,18 +267,24 @@ static int find_warm(struct flow_build *b)
 	return err;
 }
 
-static void heat_blocks(struct flow_build *b)
+/* A sample of no weight still shows that the code runs, and so does a branch. */
+static void heat_block(struct flow_build *b, uint32_t module, uint64_t vaddr, double weight)
 {
-	for (size_t i = 0; i < b->in->n_hot; i++) {
-		uint32_t node = addr_map_get(&b->node_at, b->in->hot[i].module, b->in->hot[i].vaddr);
+	uint32_t node = addr_map_get(&b->node_at, module, vaddr);
 
-		/* A sample of no weight still shows that the code runs. */
-		if (node != ADDR_NONE)
-			b->cuts.v[b->cut_of_node[node]].heat += b->in->hot[i].weight + 1e-9;
-	}
+	if (node != ADDR_NONE)
+		b->cuts.v[b->cut_of_node[node]].heat += weight + 1e-9;
 }
 
-/* Alive is what hot functions lead to. */
+static void heat_blocks(struct flow_build *b)
+{
+	for (size_t i = 0; i < b->in->n_hot; i++)
+		heat_block(b, b->in->hot[i].module, b->in->hot[i].vaddr, b->in->hot[i].weight);
+	for (size_t i = 0; i < b->in->n_seen; i++)
+		heat_block(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr, 0);
+}
+
+/* Alive is what hot functions lead to, and what was seen to branch. */
 static int find_alive(struct flow_build *b)
 {
 	int err = 0;

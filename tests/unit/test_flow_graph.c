@@ -231,6 +231,27 @@ static void large_callees_without_samples_are_followed_if_they_ran(void **state)
 	close_self(&s);
 }
 
+/* A loop that takes too little time for a sample of its own calls what has them all: one branch of it is enough. */
+static void callers_without_samples_are_there_if_they_branched(void **state)
+{
+	struct flow_seen seen = { .n = 1 };
+	struct flow_hot hot;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	/* From the dec and jne behind a call of five bytes. */
+	seen.to_vaddr = vaddr_of(&s, "flowtest_far");
+	seen.from_vaddr = seen.to_vaddr + 7;
+	hot = (struct flow_hot){ 0, vaddr_of(&s, "flowtest_large"), 1 };
+	build(&s, &hot, 1, NULL, 0);
+	assert_null(edge_between(&s, seen.to_vaddr, hot.vaddr));
+	build(&s, &hot, 1, &seen, 1);
+	assert_non_null(edge_between(&s, seen.to_vaddr, hot.vaddr));
+	assert_non_null(edge_between(&s, seen.to_vaddr + 5, seen.to_vaddr));
+	close_self(&s);
+}
+
 static void hot_functions_that_nothing_calls_are_guessed(void **state)
 {
 	struct flow_hot hot[2] = { { 0 } };
@@ -329,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_jump_into_the_middle_of_another_function_leads_away),
 		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
 		cmocka_unit_test(large_callees_without_samples_are_followed_if_they_ran),
+		cmocka_unit_test(callers_without_samples_are_there_if_they_branched),
 		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),
 		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
 		cmocka_unit_test(blocks_are_found_by_address),
