@@ -188,8 +188,7 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 	if (symbol && symbol->vaddr + symbol->size_bytes > vaddr)
 		f.end_vaddr = symbol->vaddr + symbol->size_bytes;
 	f.hot = flow_hot_within(b, module, vaddr, f.end_vaddr > vaddr ? f.end_vaddr : vaddr + 1);
-	f.ran = !f.hot &&
-	        (flow_seen_to(b, module, vaddr) || flow_seen_within(b, module, vaddr, f.end_vaddr));
+	f.ran = !f.hot && (flow_seen_to(b, module, vaddr) || flow_seen_within(b, module, vaddr, f.end_vaddr));
 	f.depth = f.hot || f.ran ? 0 : depth;
 	*fn = (uint32_t)b->fns.n;
 	if ((err = addr_map_add(&b->fn_at, module, vaddr, *fn)) < 0)
