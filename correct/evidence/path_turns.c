@@ -34,7 +34,7 @@ static const double left_of_change = 0.2;
 
 /*
  * A record's moment is seldom a slow turn's alone: how a visit ends and how long it took go together.  Odds of a turn to be
- * the last may be wrong by that share; written and open programs came out worse with less.
+ * the last may be wrong by that share; open programs came out worse with less.
  */
 static const double wrong_odds = 1;
 
