@@ -398,6 +398,78 @@ static int add_left(const struct nest_view *view, const double *heat, double min
 	return err;
 }
 
+/* Does code on record lead straight into the region, and the region into such code? */
+static bool between(const struct nest_view *seen, const struct flow_region *r)
+{
+	const struct flow_graph *g = seen->g;
+	bool in = false, out = false;
+
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		const struct flow_block *b = &g->blocks[r->blocks[i]];
+
+		for (uint32_t k = b->out0; k < b->out0 + b->n_out; k++)
+			out |= seen->block_in[g->edges[k].to];
+		for (uint32_t k = b->in0; k < b->in0 + b->n_in; k++)
+			in |= seen->block_in[g->edges[g->in[k]].from];
+	}
+	return in && out;
+}
+
+/* Takes the headers of such regions from left, so that those inside are found; returns whether there were any. */
+static bool open_between(const struct nest_view *seen, const struct flow_regions *regions, uint8_t *left)
+{
+	bool opened = false;
+
+	for (size_t i = 0; i < regions->n; i++) {
+		const struct flow_region *r = &regions->v[i];
+
+		if (!between(seen, r))
+			continue;
+		for (size_t h = 0; h < r->n_headers; h++)
+			left[r->headers[h]] = 0;
+		for (size_t b = 0; b < r->n_blocks && !r->n_headers; b++)
+			left[r->blocks[b]] = 0;
+		opened = true;
+	}
+	return opened;
+}
+
+/*
+ * Stacks that are few miss loops that samples do not.  A loop of which nothing is on record is a region, too, but not
+ * where it is one only because the way through what is on record was left out.
+ */
+static int add_unseen(const struct nest_view *seen, const double *heat, double min_heat,
+                      struct flow_regions *out)
+{
+	size_t n_blocks = seen->g->n_blocks;
+	uint8_t *left = malloc(n_blocks + 1), *closed = calloc(n_blocks + 1, 1),
+	        *edges = malloc(seen->g->n_edges + 1);
+	struct nest_view rest = { .g = seen->g, .block_in = left, .edge_in = edges, .closed = closed };
+	struct flow_regions *more = NULL;
+	int err = 0;
+
+	if (!left || !closed || !edges) {
+		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+	} else {
+		memset(edges, 1, seen->g->n_edges);
+		for (size_t b = 0; b < n_blocks; b++)
+			left[b] = !seen->block_in[b] && out->of_block[b] == -1;
+	}
+	while (err == 0) {
+		flow_regions_free(more);
+		err = find_turning(&rest, heat, min_heat, closed, NULL, &more);
+		if (err == 0 && !open_between(seen, more, left))
+			break;
+	}
+	if (err == 0)
+		err = take_over(out, more, n_blocks);
+	flow_regions_free(more);
+	free(left);
+	free(closed);
+	free(edges);
+	return err;
+}
+
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, struct flow_regions **out)
 {
@@ -417,6 +489,8 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 		err = find_turning(&view, hot_weight, min_share * total, ran ? closed : NULL, taken, out);
 		if (err == 0 && ran)
 			err = add_left(&view, hot_weight, min_share * total, closed, taken, *out);
+		if (err == 0 && ran)
+			err = add_unseen(&view, hot_weight, min_share * total, *out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}

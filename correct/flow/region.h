@@ -63,7 +63,9 @@ struct flow_regions {
  *
  * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
  * A loop that can't turn with them gives way to those inside it, and so does
- * what a loop that can turn calls but is not seen to come back from.
+ * what a loop that can turn calls but is not seen to come back from.  A loop
+ * of which no block is among them is found as without ran, unless blocks that
+ * are among them lead both into it and out of it.
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */

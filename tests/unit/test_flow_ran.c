@@ -160,6 +160,39 @@ static void loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_r
 	flow_free(g);
 }
 
+/*
+ * Straight code, a loop at 1, which no record is of, a loop at 3, which is on record, and a loop at 5 that goes through 3 and 4
+ * or past them: past them it is one without them.
+ */
+static void loops_that_no_record_is_of_are_found_if_samples_are(void **state)
+{
+	const struct flow_edge e[] = { F(0, 1), J(1, 1), F(1, 2), F(2, 5), J(3, 3),
+		                       F(3, 4), J(4, 5), F(5, 6), J(5, 3), J(6, 5) };
+	double heat[] = { 1, 20, 1, 60, 1, 10, 10 };
+	struct flow_graph *g = graph_by_hand(7, one_func, 1, e, COUNT(e));
+	uint8_t block[] = { 0, 0, 0, 1, 0, 0, 0 }, edge[COUNT(e)];
+	const struct flow_ran ran = { block, edge, NULL };
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(e); i++)
+		edge[i] = g->edges[i].from == 3 && g->edges[i].to == 3;
+	block[4] = 1;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->v[0].header, 3);
+	assert_int_equal(r->v[1].header, 1);
+	for (size_t b = 0; b < 7; b++)
+		assert_int_equal(r->of_block[b], b == 3 ? 0 : b == 1 ? 1 : -1);
+	flow_regions_free(r);
+	/* Too little heat for a region. */
+	heat[1] = 0.5;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 1);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 /* main's loops 0-1 and 2-3 call f (4, 5); no sample fell into the second by itself.  How many blocks has the region? */
 static size_t blocks_where_a_loop_calls(uint64_t n_calls, uint64_t n_others)
 {
@@ -209,6 +242,7 @@ int main(void)
 		cmocka_unit_test(a_region_of_what_ran_leaves_out_cold_code),
 		cmocka_unit_test(loops_inside_one_whose_turn_is_not_on_record_are_found),
 		cmocka_unit_test(loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_return),
+		cmocka_unit_test(loops_that_no_record_is_of_are_found_if_samples_are),
 		cmocka_unit_test(a_loop_without_heat_that_calls_shared_code_often_is_part_of_the_region),
 	};
 
