@@ -137,9 +137,11 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
 	if (err == 0 && p->total_insn > 0) {
-		w->scope_solutions[s].total_sd = p->total_sd;
-		err = solution_spread(&w->scope_solutions[s], p->n_blocks, p->total_sd / p->total_insn,
-		                      opts->seed);
+		/* Some of the total may be of code that is not solved with it. */
+		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->left_out_insn);
+
+		w->scope_solutions[s].total_sd = sd;
+		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
 	}
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);

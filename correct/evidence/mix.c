@@ -383,6 +383,14 @@ static void find_total(const struct mix *m, const struct edge_sum *edges, const 
 	                                .lost = m->sampled > 0 ? m->counted / m->total / m->sampled - 1 : 0,
 	                                .skid_known = p->skid_known },
 	         &p->total_insn, &p->total_sd);
+	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
+	p->total_sd = hypot(p->total_sd, 0.05 * fmax(1 - m->total, 0) * p->total_insn);
+}
+
+/* Where only samples tell it: each period is one of them, or none. */
+static double total_sampled_sd(const struct problem *p)
+{
+	return p->relative ? 0 : sqrt(p->total_insn * p->insn_per_sample);
 }
 
 static int settle(const struct mix *m, struct edge_sum *sums)
@@ -465,6 +473,8 @@ static int finish(void *state)
 		s->n_crossings = sums[r].n_ends;
 		if (s->insn > 0)
 			find_total(m, &sums[r], s, m->in.problems[r]);
+		else
+			m->in.problems[r]->total_sd = total_sampled_sd(m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
 	}
 	if (err == 0)
@@ -516,11 +526,9 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, c
 	return sqrt(x->se * x->se + foreign * foreign + end * end + floor * floor);
 }
 
-static int total_equation(const struct mix *m, const struct problem *p, size_t scope, struct equations *out)
+static int total_equation(const struct problem *p, struct equations *out)
 {
-	const struct scope_sums *r = m->sums[scope];
 	struct equation *eq = equations_add(out, p->n_edges);
-	double sd;
 
 	if (!eq)
 		return -SP_ENOMEM;
@@ -530,17 +538,10 @@ static int total_equation(const struct mix *m, const struct problem *p, size_t s
 	eq->value = p->total_insn - p->left_out_insn;
 	eq->shown = p->left_out_insn;
 	/*
-	 * Nothing else tells how many there were: what is not known of that, p->total_sd, is left to the end.  Here it
-	 * would let a total go to where all that is said a share of it has the least noise, which is 0.
+	 * Nothing else tells how many there were, so what is not known of that is left to the end.  Here it
+	 * would let the total go to where all that is said a share of it has the least noise, which is 0.
 	 */
-	if (p->relative)
-		sd = 0;
-	else if (m->insn >= 0 && r->insn > 0)
-		sd = foreign_share(r, p) * p->total_insn;
-	else
-		sd = sqrt(p->total_insn * p->insn_per_sample);
-	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
-	eq->sd = sd + (1e-5 + 0.05 * fmax(1 - m->total, 0)) * p->total_insn;
+	eq->sd = 1e-5 * p->total_insn;
 	return 0;
 }
 
@@ -549,7 +550,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	struct mix *m = state;
 	const struct problem *p = m->in.problems[scope];
 	const struct scope_sums *r = m->sums[scope];
-	int err = total_equation(m, p, scope, out);
+	int err = total_equation(p, out);
 
 	(void)space;
 	if (err < 0 || m->insn < 0 || !(r->insn > 0))

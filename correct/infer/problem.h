@@ -51,7 +51,7 @@ struct problem {
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
-	double total_sd;      /* of total_insn, where it was counted and so told (total.h); else 0 */
+	double total_sd;      /* of total_insn: as counted (total.h), or sampled */
 	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
@@ -102,6 +102,12 @@ void solution_fini(struct solution *s);
  * The mean stays.  Returns 0 or -SP_ENOMEM.
  */
 int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
+/*
+ * What is drawn was drawn without regard to how many instructions p ran: `total`, to sd > 0, by another source.  Move the
+ * draws, all blocks of one alike, to what both say (eq. 42); *insn out: how many that are.  Returns 0 or -SP_ENOMEM.
+ */
+int solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
+                        unsigned long seed, double *insn);
 
 /* Chains that methods run, unless told otherwise. */
 struct infer_opts {
