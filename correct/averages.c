@@ -195,6 +195,35 @@ int average_scopes(struct work *w)
 	return err;
 }
 
+/* Instructions of a region that is one scope, as its own samples tell (eq. 35), and their noise; *sd 0: not known. */
+static double own_total(const struct work *w, size_t r, double *sd)
+{
+	*sd = 0;
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+
+		if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
+			*sd = hypot(p->total_sd, p->unseen_share * p->total_insn);
+	}
+	return w->problems[r]->total_insn;
+}
+
+/*
+ * How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it
+ * (eq. 42).
+ */
+static int average_region(struct work *w, size_t r, const struct whole *whole, const float *draws,
+                          size_t n_columns)
+{
+	struct problem *p = w->problems[r];
+	double sd, total = own_total(w, r, &sd);
+	int err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
+
+	if (err < 0 || !(sd > 0))
+		return err;
+	return solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
+}
+
 static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 {
 	struct whole *whole = NULL;
@@ -203,8 +232,7 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
 		if (is_wanted(w, r))
-			err = take_draws(w->problems[r], whole, draws, n_columns, "averaged",
-			                 &w->solutions[r], &w->problems[r]->total_insn);
+			err = average_region(w, r, whole, draws, n_columns);
 	whole_end(whole);
 	free(draws);
 	return forgive(err);

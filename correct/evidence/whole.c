@@ -57,6 +57,7 @@ struct whole {
 struct whole_tally {
 	double *n; /* [n_columns] executions */
 	double insn, unplaced_insn;
+	double of_total; /* insn, of those that total_insn counts: of a scope's samples, in its own code */
 };
 
 void whole_end(struct whole *w)
@@ -270,11 +271,14 @@ static void add_stack(const struct whole *w, const struct stack *st, const float
 		double times = (double)weight[st->piece0 + k];
 
 		t->insn += times * run->n_insn;
+		t->of_total += w->scope < 0 ? times * run->n_insn : 0;
 		if (!run->n_blocks)
 			t->unplaced_insn += times * run->n_insn;
 		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
-			if (w->column[b] != NO_COLUMN)
+			if (w->column[b] != NO_COLUMN) {
 				t->n[w->column[b]] += times;
+				t->of_total += w->scope < 0 ? 0 : times * w->path.in.graph->blocks[b].n_insn;
+			}
 	}
 }
 
@@ -326,13 +330,14 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 /* Nothing can be said of a program whose records are in code that we do not have. */
 static int judge_tallies(const struct whole_tally *tallies)
 {
-	double insn = 0, unplaced_insn = 0;
+	double insn = 0, unplaced_insn = 0, of_total = 0;
 
 	for (size_t g = 0; g < GROUPS; g++) {
+		of_total += tallies[FIRST + g].of_total;
 		insn += tallies[FIRST + g].insn;
 		unplaced_insn += tallies[FIRST + g].unplaced_insn;
 	}
-	if (insn > 0 && tallies[OTHER].insn > 0 && unplaced_insn <= max_unplaced * insn)
+	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= max_unplaced * insn)
 		return 0;
 	return sp_fail(SP_EDOMAIN, "%.0f%% of its branch records are in code that was not found",
 	               insn > 0 ? 100 * unplaced_insn / insn : 100);
@@ -353,9 +358,9 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 	double insn = 0;
 
 	for (size_t g = 0; g < GROUPS; g++)
-		insn += times[g] * tallies[FIRST + g].insn;
+		insn += times[g] * tallies[FIRST + g].of_total;
 	for (size_t c = 0; c < w->n_columns; c++) {
-		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].insn * total_insn;
+		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].of_total * total_insn;
 
 		for (size_t g = 0; g < GROUPS; g++)
 			n += times[g] * tallies[FIRST + g].n[c];

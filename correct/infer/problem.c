@@ -303,3 +303,55 @@ int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned lon
 	gsl_rng_free(rng);
 	return 0;
 }
+
+static double draw_insn(const struct solution *s, const struct problem *p, size_t draw)
+{
+	double insn = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++)
+		insn += (double)s->draws[draw * p->n_blocks + b] * p->blocks[b].n_insn;
+	return insn;
+}
+
+/* eq. 42; the part of it that each draw takes from the total leaves draws the scatter that both together have. */
+static void meet(struct solution *s, const struct problem *p, double total, double sd, gsl_rng *rng,
+                 double *drawn, double *insn)
+{
+	double mean = 0, var = 0, part, off;
+
+	for (size_t i = 0; i < s->n_draws; i++) {
+		drawn[i] = draw_insn(s, p, i);
+		mean += drawn[i] / (double)s->n_draws;
+	}
+	for (size_t i = 0; i < s->n_draws; i++)
+		var += (drawn[i] - mean) * (drawn[i] - mean) / (double)s->n_draws;
+	*insn = mean;
+	if (!(mean > 0))
+		return;
+	part = var / (var + sd * sd);
+	/* Where they do not agree, one of them is worse than it is taken to be. */
+	off = fmax(fabs(mean - total) / sqrt(var + sd * sd), 1);
+	*insn = mean + part * (total - mean);
+	for (size_t i = 0; i < s->n_draws; i++) {
+		double away = (1 - part) * (drawn[i] - mean) + part * gsl_ran_gaussian(rng, sd);
+
+		for (size_t b = 0; b < p->n_blocks && drawn[i] > 0; b++)
+			s->draws[i * p->n_blocks + b] *= (float)(fmax(*insn + off * away, 0) / drawn[i]);
+	}
+}
+
+int solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
+                        unsigned long seed, double *insn)
+{
+	double *drawn = calloc(s->n_draws + 1, sizeof(*drawn));
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int err = drawn && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu draws", s->n_draws);
+
+	if (err == 0) {
+		gsl_rng_set(rng, seed);
+		meet(s, p, total, sd, rng, drawn, insn);
+	}
+	gsl_rng_free(rng);
+	free(drawn);
+	return err;
+}

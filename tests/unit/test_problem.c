@@ -207,9 +207,72 @@ static void draws_are_spread_about_their_mean(void **state)
 	fixture_fini(&f);
 }
 
+/* eq. 42 by hand: 1000 draws of 900 and of 1100 instructions, sd 100, and a total of 1100 known to as much. */
+static void draws_go_half_way_to_a_total_known_as_well(void **state)
+{
+	struct problem_block blocks[] = { { .n_insn = 1 }, { .insn0 = 1, .n_insn = 3 } };
+	struct problem p = { .blocks = blocks, .n_blocks = 2 };
+	double insn, mean = 0, var = 0;
+	struct solution s;
+
+	(void)state;
+	assert_int_equal(solution_init(&s, &p, 1000), 0);
+	for (int i = 0; i < 1000; i++) {
+		s.draws[2 * i] = 300;
+		s.draws[2 * i + 1] = i % 2 ? 200 : 800.f / 3;
+	}
+	assert_int_equal(solution_meet_total(&s, &p, 1100, 100, 1, &insn), 0);
+	assert_float_equal(insn, 1050, 0.01);
+	for (int i = 0; i < 1000; i++) {
+		/* Shares within a draw stay. */
+		assert_float_equal(s.draws[2 * i + 1] / s.draws[2 * i], (i % 2 ? 6. : 8.) / 9, 1e-5);
+		mean += (s.draws[2 * i] + 3 * s.draws[2 * i + 1]) / 1000;
+	}
+	for (int i = 0; i < 1000; i++) {
+		double off = s.draws[2 * i] + 3 * s.draws[2 * i + 1] - mean;
+
+		var += off * off / 1000;
+	}
+	assert_float_equal(mean, 1050, 5);
+	assert_float_equal(sqrt(var), 100 / sqrt(2), 4);
+	solution_fini(&s);
+}
+
+/* A total that is known far better is taken as it is; one that is 10 times the noise away makes draws as much wider. */
+static void a_total_that_is_known_better_is_met(void **state)
+{
+	struct problem_block block = { .n_insn = 1 };
+	struct problem p = { .blocks = &block, .n_blocks = 1 };
+	double insn, least = INFINITY, most = 0;
+	struct solution s;
+
+	(void)state;
+	assert_int_equal(solution_init(&s, &p, 1000), 0);
+	for (int i = 0; i < 1000; i++)
+		s.draws[i] = i % 2 ? 900 : 1100;
+	assert_int_equal(solution_meet_total(&s, &p, 1100, 1, 1, &insn), 0);
+	assert_float_equal(insn, 1100, 0.02);
+	for (int i = 0; i < 1000; i++)
+		assert_float_equal(s.draws[i], 1100, 4.5);
+	assert_int_equal(solution_meet_total(&s, &p, 2100, 99.995, 1, &insn), 0);
+	assert_float_equal(insn, 1100 + 1000 * 1e-4, 0.05);
+	for (int i = 0; i < 1000; i++) {
+		least = fmin(least, s.draws[i]);
+		most = fmax(most, s.draws[i]);
+	}
+	assert_true(most - least > 40 && most - least < 100);
+	/* Nothing drawn is nothing, whatever was counted. */
+	memset(s.draws, 0, 1000 * sizeof(*s.draws));
+	assert_int_equal(solution_meet_total(&s, &p, 100, 1, 1, &insn), 0);
+	assert_true(insn == 0 && s.draws[0] == 0);
+	solution_fini(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(draws_go_half_way_to_a_total_known_as_well),
+		cmocka_unit_test(a_total_that_is_known_better_is_met),
 		cmocka_unit_test(a_region_gets_numbers_of_its_own),
 		cmocka_unit_test(calls_of_a_recursion_are_not_matched),
 		cmocka_unit_test(calls_that_are_left_need_not_return),
