@@ -21,6 +21,7 @@ struct bench {
 	struct fixture f;
 	struct recording *rec;
 	struct whole *whole;
+	int32_t scope; /* of samples */
 	float draws[N_DRAWS * 3];
 };
 
@@ -32,6 +33,7 @@ static int setup(void **state)
 	fixture_hmmer(&b->f, n_insn);
 	b->f.g.n_funcs = 1; /* all blocks are its own */
 	b->rec = recording_by_hand(events, 2);
+	b->scope = -1;
 	assert_int_equal(whole_begin(b->rec, &b->f.g, wanted, -1, &b->whole), 0);
 	*state = b;
 	return 0;
@@ -51,7 +53,7 @@ static int teardown(void **state)
 static void show(struct bench *b, int event, const struct pd_branch *stack, size_t n)
 {
 	struct pd_record r = hand_stack(event, stack, n);
-	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = -1 };
+	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = b->scope };
 
 	assert_int_equal(whole_sample(b->whole, &s), 0);
 }
@@ -156,6 +158,31 @@ static void code_that_is_not_there_says_nothing(void **state)
 	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 }
 
+/*
+ * A scope of A and B, whose samples' stacks run through C as well, in another's: the 25,000 instructions of its samples are
+ * those of A and B, and stacks of samples elsewhere say nothing.
+ */
+static void a_scope_total_is_of_its_own_code(void **state)
+{
+	static const uint8_t wanted[] = { 1, 1, 0 };
+	struct bench *b = *state;
+	const struct pd_branch only_c[] = { again, again, again };
+	double n[2] = { 0 };
+
+	whole_end(b->whole);
+	assert_int_equal(whole_begin(b->rec, &b->f.g, wanted, 0, &b->whole), 0);
+	b->scope = 0;
+	show_laps(b, 1);
+	b->scope = 1;
+	for (int i = 0; i < 300; i++)
+		show(b, 0, only_c, 3);
+	assert_int_equal(whole_draws(b->whole, 25000, 0, 1, N_DRAWS, b->draws), 0);
+	for (int i = 0; i < 2 * N_DRAWS; i++)
+		n[i % 2] += (double)b->draws[i] / N_DRAWS;
+	assert_float_equal(n[A], 2000, 20);
+	assert_float_equal(n[B], 1000, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_slow_place_is_not_counted_more_often, setup, teardown),
 		cmocka_unit_test_setup_teardown(phases_keep_their_share_of_the_instructions, setup, teardown),
 		cmocka_unit_test_setup_teardown(samples_of_cycles_are_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_scope_total_is_of_its_own_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_that_is_not_there_says_nothing, setup, teardown),
 	};
 
