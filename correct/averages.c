@@ -195,17 +195,24 @@ int average_scopes(struct work *w)
 	return err;
 }
 
-/* Instructions of a region that is one scope, as its own samples tell (eq. 35), and their noise; *sd 0: not known. */
-static double own_total(const struct work *w, size_t r, double *sd)
+/*
+ * Noise of a region's instructions as its own samples tell them: that of its scopes' totals (eq. 35), and of single samples
+ * in no scope.
+ */
+static double own_total_sd(const struct work *w, size_t r)
 {
-	*sd = 0;
+	double rest = w->problems[r]->total_insn, var = 0;
+
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct problem *p = w->scope_problems[s];
+		double unseen = p->unseen_share * p->total_insn;
 
-		if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
-			*sd = hypot(p->total_sd, p->unseen_share * p->total_insn);
+		if (w->scopes.v[s].parent != r)
+			continue;
+		var += p->total_sd * p->total_sd + unseen * unseen;
+		rest -= p->total_insn;
 	}
-	return w->problems[r]->total_insn;
+	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
 }
 
 /*
@@ -216,7 +223,7 @@ static int average_region(struct work *w, size_t r, const struct whole *whole, c
                           size_t n_columns)
 {
 	struct problem *p = w->problems[r];
-	double sd, total = own_total(w, r, &sd);
+	double sd = own_total_sd(w, r), total = p->total_insn;
 	int err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
 
 	if (err < 0 || !(sd > 0))

@@ -412,8 +412,9 @@ out:
  * run where the program goes from one part to another: code that also runs
  * between two samples of one part belongs to that part's repetition, however
  * few samples fall into it (what retires fast gets none).  Where no sample at
- * all is outside the only part, nothing tells when that code runs; but among
- * so many blocks as a whole C library has, the part could not be told either.
+ * all is outside the only part, nothing tells when that code runs, and one
+ * between two inside may tell of turns that no other shows; but among so many
+ * blocks as a whole C library has, the part could not be told either.
  */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
                             size_t n_blocks)
@@ -424,9 +425,9 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 		known += t->n[i];
 	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope || t->between > MAX_BETWEEN)
 		return false;
-	if (parts->n == 1)
-		return (glue > 0 || n_blocks >= MANY_BLOCKS) && parts->v[0].n_blocks < n_blocks;
-	return true;
+	if (parts->n == 1 && n_blocks < MANY_BLOCKS)
+		return glue > 0 && t->between == 0 && parts->v[0].n_blocks < n_blocks;
+	return parts->n > 1 || parts->v[0].n_blocks < n_blocks;
 }
 
 /* Into how many groups the parts fell; code in none of them is not asked. */

@@ -212,6 +212,28 @@ static void code_seen_between_two_samples_of_one_loop_keeps_it_whole(void **stat
 	assert_true(f->scopes.v[0].whole);
 }
 
+/*
+ * Only L is hot.  A sample of the code around it before all others is of a loop begun once; one between two of L may be the only
+ * one seen of many turns.
+ */
+static void a_lone_loop_is_kept_whole_by_one_sample_between(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, GLUE, 1), say(f, 0, L, 800);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	assert_false(f->scopes.v[0].whole);
+	assert_int_equal(scope_with(f, GLUE), -2);
+	scopes_fini(&f->scopes);
+
+	f->n = 0;
+	say(f, 0, L, 400), say(f, 0, GLUE, 1), say(f, 0, L, 400);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	assert_true(f->scopes.v[0].whole);
+}
+
 /* 8 samples of 808, 1% of them and no more, between the phases: they stay raw, in no scope. */
 static void a_few_samples_between_the_phases_stay_raw(void **state)
 {
@@ -352,6 +374,7 @@ int main(void)
 		TEST(loops_that_alternate_are_solved_as_one),
 		TEST(stays_of_many_samples_are_phases),
 		TEST(code_seen_between_two_samples_of_one_loop_keeps_it_whole),
+		TEST(a_lone_loop_is_kept_whole_by_one_sample_between),
 		TEST(a_few_samples_between_the_phases_stay_raw),
 		TEST(much_code_between_the_phases_keeps_the_region_whole),
 		TEST(threads_are_followed_each_for_itself),
