@@ -505,19 +505,12 @@ static bool all_zero(const double *w, size_t n)
 	return true;
 }
 
-/* Of a scope's totals, what may be other code's than that which is solved. */
-static double foreign_share(const struct scope_sums *r, const struct problem *p)
-{
-	double left_out = p->total_insn > 0 ? p->left_out_insn / p->total_insn : 0;
-
-	return unseen_share(r) + left_out + 0.5 * p->border_share;
-}
-
 /* What else a ratio may be wrong by. */
 static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x)
 {
-	/* Code unseen outside, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (foreign_share(r, p) + 0.5 * p->border_share) * 0.5 * x->ratio;
+	double left_out = p->total_insn > 0 ? p->left_out_insn / p->total_insn : 0;
+	/* Code unseen outside, left out, or another scope's, has another mix: of the order of the ratio's own size. */
+	double foreign = (p->unseen_share + left_out + p->border_share) * 0.5 * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */

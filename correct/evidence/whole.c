@@ -268,17 +268,17 @@ static void add_stack(const struct whole *w, const struct stack *st, const float
 {
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
-		double times = (double)weight[st->piece0 + k];
+		double times = (double)weight[st->piece0 + k], own_insn = 0;
 
 		t->insn += times * run->n_insn;
-		t->of_total += w->scope < 0 ? times * run->n_insn : 0;
 		if (!run->n_blocks)
 			t->unplaced_insn += times * run->n_insn;
 		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
 			if (w->column[b] != NO_COLUMN) {
 				t->n[w->column[b]] += times;
-				t->of_total += w->scope < 0 ? 0 : times * w->path.in.graph->blocks[b].n_insn;
+				own_insn += w->path.in.graph->blocks[b].n_insn;
 			}
+		t->of_total += times * (w->scope < 0 ? run->n_insn : own_insn);
 	}
 }
 

@@ -372,32 +372,6 @@ static int take_over(struct flow_regions *out, struct flow_regions *more, size_t
 	return 0;
 }
 
-/*
- * A loop may turn on record while something that it calls now and then was not seen to return: that is no part of its
- * region, but the loops inside are.
- */
-static int add_left(const struct nest_view *view, const double *heat, double min_heat, uint8_t *closed,
-                    const double *taken, struct flow_regions *out)
-{
-	size_t n_blocks = view->g->n_blocks;
-	uint8_t *left = malloc(n_blocks + 1);
-	struct nest_view rest = *view;
-	struct flow_regions *more = NULL;
-	int err;
-
-	if (!left)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
-	for (size_t b = 0; b < n_blocks; b++)
-		left[b] = view->block_in[b] && out->of_block[b] == -1;
-	rest.block_in = left;
-	err = find_turning(&rest, heat, min_heat, closed, taken, &more);
-	if (err == 0)
-		err = take_over(out, more, n_blocks);
-	flow_regions_free(more);
-	free(left);
-	return err;
-}
-
 /* Does code on record lead straight into the region, and the region into such code? */
 static bool between(const struct nest_view *seen, const struct flow_region *r)
 {
@@ -435,38 +409,34 @@ static bool open_between(const struct nest_view *seen, const struct flow_regions
 }
 
 /*
- * Stacks that are few miss loops that samples do not.  A loop of which nothing is on record is a region, too, but not
- * where it is one only because the way through what is on record was left out.
+ * Regions in what is left of a view.  A loop may turn on record while something that it calls now and then was not seen to
+ * return: that is no part of its region, but the loops inside are.
+ *
+ * seen: what is on record, NULL where the view is that.  Stacks that are few miss loops that samples do not: a loop of which
+ * nothing is on record is a region, too, but not where it is one only because the way through what is on record was left out.
  */
-static int add_unseen(const struct nest_view *seen, const double *heat, double min_heat,
-                      struct flow_regions *out)
+static int add_left(const struct nest_view *view, const struct nest_view *seen, const double *heat,
+                    double min_heat, uint8_t *closed, const double *taken, struct flow_regions *out)
 {
-	size_t n_blocks = seen->g->n_blocks;
-	uint8_t *left = malloc(n_blocks + 1), *closed = calloc(n_blocks + 1, 1),
-	        *edges = malloc(seen->g->n_edges + 1);
-	struct nest_view rest = { .g = seen->g, .block_in = left, .edge_in = edges, .closed = closed };
+	size_t n_blocks = view->g->n_blocks;
+	uint8_t *left = malloc(n_blocks + 1);
+	struct nest_view rest = *view;
 	struct flow_regions *more = NULL;
-	int err = 0;
+	int err;
 
-	if (!left || !closed || !edges) {
-		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
-	} else {
-		memset(edges, 1, seen->g->n_edges);
-		for (size_t b = 0; b < n_blocks; b++)
-			left[b] = !seen->block_in[b] && out->of_block[b] == -1;
-	}
-	while (err == 0) {
+	if (!left)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+	for (size_t b = 0; b < n_blocks; b++)
+		left[b] = view->block_in[b] && out->of_block[b] == -1 && !(seen && seen->block_in[b]);
+	rest.block_in = left;
+	do {
 		flow_regions_free(more);
-		err = find_turning(&rest, heat, min_heat, closed, NULL, &more);
-		if (err == 0 && !open_between(seen, more, left))
-			break;
-	}
+		err = find_turning(&rest, heat, min_heat, closed, taken, &more);
+	} while (err == 0 && seen && open_between(seen, more, left));
 	if (err == 0)
 		err = take_over(out, more, n_blocks);
 	flow_regions_free(more);
 	free(left);
-	free(closed);
-	free(edges);
 	return err;
 }
 
@@ -477,6 +447,7 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 	struct nest_view view = {
 		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = closed
 	};
+	const struct nest_view whole = { .g = g, .block_in = all, .edge_in = all, .closed = closed };
 	const double *taken = ran ? ran->taken : NULL;
 	double total = 0;
 	int err;
@@ -488,9 +459,9 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 			total += hot_weight[i];
 		err = find_turning(&view, hot_weight, min_share * total, ran ? closed : NULL, taken, out);
 		if (err == 0 && ran)
-			err = add_left(&view, hot_weight, min_share * total, closed, taken, *out);
+			err = add_left(&view, NULL, hot_weight, min_share * total, closed, taken, *out);
 		if (err == 0 && ran)
-			err = add_unseen(&view, hot_weight, min_share * total, *out);
+			err = add_left(&whole, &view, hot_weight, min_share * total, closed, NULL, *out);
 	} else {
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}
