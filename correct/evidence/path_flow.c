@@ -21,15 +21,8 @@ enum {
 	MAX_JOINED = 250, /* free flows; with more it costs seconds */
 };
 
-/*
- * Errors that weighing leaves beside the weights' own scatter, all seen on random programs, where they hardly
- * move the result but widen its interval: a share of every flow, and a share
- * of what weighing changed it by (eq. 18).
- */
-struct left {
-	double flow, change;
-};
-static const struct left left_alone = { 0.01, 0.2 }, left_beside = { 0.003, 0.05 };
+/* What weighing leaves of errors (eq. 18), all seen on random programs. */
+static const struct path_left left_alone = { 0.01, 0.2 }, left_beside = { 0.003, 0.05 };
 
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
@@ -49,124 +42,6 @@ void path_add_stack(const struct path *s, const struct scope_stacks *r, const st
 		for (uint32_t i = 0; i < p->n_edges; i++)
 			t->edge[s->pool.v[p->edge0 + i]] += w;
 		t->insn += w * p->n_insn;
-	}
-}
-
-/* The free edges that a stack runs over. */
-struct few {
-	uint32_t *free; /* [n] which ones */
-	size_t n;
-};
-
-static void list_free(const struct path *s, const struct scope_stacks *r, const struct stack *st,
-                      const int32_t *free_of, const double *x, uint8_t *listed, struct few *out)
-{
-	out->n = 0;
-	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
-
-		for (uint32_t i = 0; i < p->n_edges; i++) {
-			int32_t at = free_of[s->pool.v[p->edge0 + i]];
-
-			if (at < 0 || listed[at] || x[s->pool.v[p->edge0 + i]] == 0)
-				continue;
-			listed[at] = 1;
-			out->free[out->n++] = (uint32_t)at;
-		}
-	}
-	for (size_t i = 0; i < out->n; i++)
-		listed[out->free[i]] = 0;
-}
-
-static void clear_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
-                        struct path_tally *t)
-{
-	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
-
-		for (uint32_t i = 0; i < p->n_edges; i++)
-			t->edge[s->pool.v[p->edge0 + i]] = 0;
-	}
-	t->insn = 0;
-}
-
-/*
- * Covariance of the free edges' flows from the scatter of stacks about the
- * mean: cov[d][d], its lower triangle.  x_s - I_s f/N of a stack has mean zero at the true flow.
- * A stack runs over few edges, so the sum over stacks is taken of
- * x x' - I (x m' + m x') + I^2 m m' with m = f/N.  one: zeros, and again when it returns.
- */
-static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
-                   const struct space *space, const struct path_tally *mean, double *cov,
-                   struct path_tally *one)
-{
-	size_t d = space->n_free;
-	int32_t *free_of = malloc((space->n_edges + 1) * sizeof(*free_of));
-	uint8_t *listed = calloc(d + 1, 1);
-	struct few few = { .free = malloc((d + 1) * sizeof(*few.free)) };
-	double *by_insn = calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
-	bool ok = free_of && listed && few.free && by_insn;
-
-	memset(cov, 0, d * d * sizeof(*cov));
-	for (size_t e = 0; ok && e < space->n_edges; e++)
-		free_of[e] = -1;
-	for (size_t k = 0; ok && k < d; k++)
-		free_of[space->free_edge[k]] = (int32_t)k;
-	for (size_t i = 0; ok && i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
-
-		path_add_stack(s, r, st, weight, 1, one);
-		list_free(s, r, st, free_of, one->edge, listed, &few);
-		insn2 += one->insn * one->insn;
-		for (size_t k = 0; k < few.n; k++) {
-			size_t a = few.free[k];
-			double x = one->edge[space->free_edge[a]];
-
-			by_insn[a] += one->insn * x;
-			for (size_t l = 0; l < few.n; l++)
-				if (few.free[l] <= a)
-					cov[a * d + few.free[l]] +=
-					        x * one->edge[space->free_edge[few.free[l]]];
-		}
-		clear_stack(s, r, st, one);
-	}
-	for (size_t a = 0; ok && a < d; a++)
-		for (size_t b = 0; b <= a; b++) {
-			double ma = mean->edge[space->free_edge[a]] / mean->insn,
-			       mb = mean->edge[space->free_edge[b]] / mean->insn;
-
-			cov[a * d + b] += insn2 * ma * mb - by_insn[a] * mb - ma * by_insn[b];
-		}
-	free(free_of);
-	free(listed);
-	free(few.free);
-	free(by_insn);
-	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
-}
-
-/*
- * Shrink towards the diagonal where stacks are few, leave no edge quite
- * certain, and allow each flow the error that weighing by the newest edge
- * alone leaves (eq. 18): what was slow before that edge is still seen too often, and
- * most so where the bias to be taken away was large.
- */
-static void regularise(double *cov, const struct space *space, const struct path_tally *mean,
-                       const struct path_tally *unweighed, const struct left *left, size_t n_stacks,
-                       double unit)
-{
-	size_t d = space->n_free;
-	double keep = 1 - fmin(0.9, (double)d / (double)n_stacks);
-
-	for (size_t a = 0; a < d; a++) {
-		uint32_t e = space->free_edge[a];
-		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e];
-		double bias = hypot(left->flow * mean->edge[e], left->change * change);
-
-		for (size_t b = 0; b < a; b++)
-			cov[a * d + b] *= keep * path_scatter * path_scatter;
-		cov[a * d + a] = path_scatter * path_scatter * cov[a * d + a] + unit * unit + bias * bias;
-		for (size_t b = 0; b <= a; b++)
-			cov[b * d + a] = cov[a * d + b];
 	}
 }
 
@@ -252,8 +127,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 {
 	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
-	struct path_tally mean = { .edge = calloc(3 * n_edges + 1, sizeof(double)) };
-	struct path_tally one = { 0 }, unweighed = { 0 };
+	struct path_tally mean = { .edge = calloc(2 * n_edges + 1, sizeof(double)) }, unweighed = { 0 };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
 	double scale;
 	int err = 0;
@@ -264,8 +138,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 		goto out;
 	}
-	one.edge = mean.edge + n_edges;
-	unweighed.edge = one.edge + n_edges;
+	unweighed.edge = mean.edge + n_edges;
 	err = weigh(s, r, n_edges, plan->how, weight);
 	if (err < 0)
 		goto out;
@@ -276,12 +149,11 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0) || !(unweighed.insn > 0))
 		goto out;
-	err = scatter(s, r, weight, space, &mean, out->cov, &one);
+	err = path_noise(s, r, weight, space,
+	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) },
+	                 plan->how == BY_CYCLES || plan->grouped ? &left_beside : &left_alone, out->cov);
 	if (err < 0)
 		goto out;
-	regularise(out->cov, space, &mean, &unweighed,
-	           plan->how == BY_CYCLES || plan->grouped ? &left_beside : &left_alone, r->stacks.n,
-	           mean_weight(r, weight));
 	scale = of->total_insn / mean.insn;
 	if (plan->grouped)
 		err = path_add_groups(s, r, weight, space, &(struct path_mean){ &mean, scale, of->totals },

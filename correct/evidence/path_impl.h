@@ -134,6 +134,28 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
+/* The scatter of stacks is taken for so much more, for weights scatter, too. */
+static const double path_scatter = 1.5;
+
+/* Errors that weighing leaves: a share of each flow, and of what weighing changed it by (eq. 18). */
+struct path_left {
+	double flow, change;
+};
+
+/* Sums over all stacks, weighed and as they were seen; what one stack weighs. */
+struct path_means {
+	const struct path_tally *mean, *unweighed;
+	double stack;
+};
+
+/*
+ * The noise of the free flows' weighed sums: cov[d][d], of the stacks' scatter, and of what weighing leaves of
+ * each flow (eqs. 18 and 43).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
+ */
+int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
+               const struct space *space, const struct path_means *means, const struct path_left *left,
+               double *cov);
+
 /* The weighed sum over all stacks, what makes executions of it, and the totals that those are held against. */
 struct path_mean {
 	const struct path_tally *tally;
@@ -151,9 +173,6 @@ struct path_estimate {
 	struct scope_stacks stacks; /* those it is of; pieces are the scope's */
 	float *weight;              /* [pieces.n] of each piece; NULL = it says nothing */
 };
-
-/* The scatter of stacks is taken for so much more, for weights scatter, too. */
-static const double path_scatter = 1.5;
 
 /*
  * Tell an estimate how often loops go round a visit, as weighed stacks show (eq. 41): its own, or others beside it.

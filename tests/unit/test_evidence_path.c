@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 17, 18, 21, 22 and 30: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 17, 18, 21, 22, 30 and 43: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -607,10 +607,15 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 /*
  * eq. 18 on the stacks above by eq. 14, in thousands of instructions: b and a weigh 1, p 0.2.  A-B, and so B-C, runs
  * 10 + 50 x 0.2 = 20 times in 10 x 14 + 10 x 29 + 10 x 23 = 660, unweighed 60 times in 1580.
- *   scatter:  b 0 - 14/33, a 1 - 29/33, p 0.2 (1 - 23/33): squares 1.80 + 0.147 + 0.184, times 1.5^2: 4.79
- *   a stack:  mean weight (20 + 50 x 0.2) / 70, squared 0.18
- *   eq. 18:   (0.01 x 20)^2 + (0.2 (60 x 660 / 1580 - 20))^2 = 0.04 + 1.03
- * Together 6.04 = 2.458^2 of 20 executions: 122.9 of the 1000 that 33000 instructions hold.
+ *   scatter:  B 0 - 14/33, C-A 1 - 28/33 of b; 1 - 29/33, 2 - 58/33 of a; 0.2 (1 - 23/33), 0.2 (1 - 46/33) of p:
+ *             squares 2.1304, 1.1276, products -0.5877, and so 4.4334 of A-C, their difference
+ *   a stack:  mean weight (20 + 50 x 0.2) / 70, squared 0.1837, added to each
+ *   eq. 43:   inverse((1/2.3141 + 1/4.6171, -1/4.6171; ., 1/1.3113 + 1/4.6171)) has 1.6644 for B, of which d / n = 2 / 70
+ *             is taken, of the scatter 68 / 70; times 1.5^2: 4.7634
+ *   eq. 18:   (0.01 x 20)^2 + (0.2 (60 x 660 / 1580 - 20))^2 = 0.04 + 1.0255 of B and A-C,
+ *             (0.01 x 40)^2 + (0.2 (80 x 660 / 1580 - 40))^2 = 0.16 + 1.7331 of C-A
+ *   eq. 43:   inverse((1/1.2492 + 1/1.2492, -1/1.2492; ., 1/2.0767 + 1/1.2492)) has 0.9081 for B
+ * Together 5.6715 = 2.3815^2 of 20 executions: 119.1 of the 1000 that 33000 instructions hold.
  */
 static void what_weighing_changed_widens_the_interval(void **state)
 {
@@ -625,8 +630,57 @@ static void what_weighing_changed_widens_the_interval(void **state)
 		first++;
 	assert_int_equal(b->space->free_edge[0], B_TO_C);
 	/* Row 0 speaks of the first free flow alone.  The weights' fixed point is met to 1%. */
-	assert_float_equal(eqs.v[first].sd / eqs.v[first].w[B_TO_C], 122.9, 2.0);
+	assert_float_equal(eqs.v[first].sd / eqs.v[first].w[B_TO_C], 119.1, 2.0);
 	equations_fini(&eqs);
+}
+
+/*
+ * eq. 43: the same flows, told by other ones of them.  20 stacks of a lap past B, 14 instructions, and 10 of two laps by it,
+ * 38 instructions, that weigh half: B 10, A-C 20, C-A 30 in 470, unweighed 20, 20 and 40 in 660.
+ *   scatter:  0 - 140/470, 1 - 280/470; (2 - 380/470) / 2, (0 - 760/470) / 2: 5.3237 -7.2250; . 9.8053, of C-A 0.6790
+ *   a stack:  mean weight 25 / 30, squared 0.6944, added to each: 6.0181, 10.4998, 1.3735
+ *   eq. 43:   inverse((1/6.0181 + 1/1.3735, 1/1.3735; ., 1/10.4998 + 1/1.3735)) = 3.9938 -3.5318; . 4.3379, of which
+ *             d / n = 2 / 30 is taken, of the scatter 28 / 30; times 1.5^2: 11.7788 -15.7022; . 21.2419
+ *   eq. 18:   of changes by 4.2424, -5.7576 and -1.5152: 1.4244, 2.0604, 0.8763
+ *   eq. 43:   inverse((1/1.4244 + 1/0.8763, 1/0.8763; ., 1/2.0604 + 1/0.8763)) = 0.9592 -0.6730; . 1.0870
+ * Together 12.7379 -16.3752; . 22.3289, of C-A 2.3164, of B and C-A -3.6373.
+ */
+static void noise_does_not_depend_on_which_flows_are_free(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch lap_past[] = { back, past, back }, two_laps[] = { back, back, back };
+	uint32_t others[] = { A_TO_B, A_TO_C };
+	double z[] = { 1, 0, 0, 1, 1, 0, 1, 1 }, cov[4], mean_edge[4] = { 0 }, unweighed_edge[4] = { 0 };
+	const struct space other = { .n_edges = 4, .n_free = 2, .free_edge = others, .z = z };
+	const struct path_left left = { 0.01, 0.2 };
+	struct path_tally mean = { .edge = mean_edge }, unweighed = { .edge = unweighed_edge };
+	const struct path_means means = { &mean, &unweighed, 25 / 30. };
+	const struct path *s = evidence_state(b->ev, &evidence_path);
+	const struct scope_stacks *r = &s->scopes[0];
+	float weight[60];
+
+	for (size_t i = 0; i < 30; i++) {
+		show(b, CYC, i < 20 ? lap_past : two_laps, 3);
+		weight[2 * i] = weight[2 * i + 1] = i < 20 ? 1 : 0.5F;
+	}
+	assert_int_equal(r->stacks.n, 30);
+	assert_int_equal(r->pieces.n, 60);
+	for (size_t i = 0; i < 30; i++) {
+		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
+		path_add_stack(s, r, &r->stacks.v[i], NULL, 1, &unweighed);
+	}
+	assert_float_equal(mean.insn, 470, 1e-9);
+	assert_int_equal(b->space->free_edge[0], B_TO_C);
+	assert_int_equal(b->space->free_edge[1], C_TO_A);
+	assert_int_equal(path_noise(s, r, weight, b->space, &means, &left, cov), 0);
+	assert_float_equal(cov[0], 12.7379, 1e-3);
+	assert_float_equal(cov[1], -3.6373, 1e-3);
+	assert_float_equal(cov[3], 2.3164, 1e-3);
+	assert_int_equal(path_noise(s, r, weight, &other, &means, &left, cov), 0);
+	assert_float_equal(cov[0], 12.7379, 1e-3);
+	assert_float_equal(cov[1], -16.3752, 1e-3);
+	assert_float_equal(cov[2], -16.3752, 1e-3);
+	assert_float_equal(cov[3], 22.3289, 1e-3);
 }
 
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
@@ -909,6 +963,7 @@ int main(void)
 		TEST(bursts_are_few_and_not_passed_over),
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
+		TEST(noise_does_not_depend_on_which_flows_are_free),
 		TEST(what_lies_before_a_break_is_not_used),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
 		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How well weighed stacks tell the flows: the scatter of the stacks, and the errors that weighing leaves (eq. 18).
+ * Which flows are called free is nothing that was measured, so noise that is known of each flow by itself is not given to
+ * those alone, but to all flows alike (eq. 43): else a small flow that is what two large ones differ by would have their noise.
+ */
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+
+/* The least that the scatter of few stacks counts beside what it is shrunk to. */
+static const double least_kept = 0.1;
+
+/* The free edges that a stack runs over. */
+struct few {
+	uint32_t *free; /* [n] which ones */
+	size_t n;
+};
+
+static void list_free(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                      const int32_t *free_of, const double *x, uint8_t *listed, struct few *out)
+{
+	out->n = 0;
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+
+		for (uint32_t i = 0; i < p->n_edges; i++) {
+			int32_t at = free_of[s->pool.v[p->edge0 + i]];
+
+			if (at < 0 || listed[at] || x[s->pool.v[p->edge0 + i]] == 0)
+				continue;
+			listed[at] = 1;
+			out->free[out->n++] = (uint32_t)at;
+		}
+	}
+	for (size_t i = 0; i < out->n; i++)
+		listed[out->free[i]] = 0;
+}
+
+static void clear_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                        struct path_tally *t)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+
+		for (uint32_t i = 0; i < p->n_edges; i++)
+			t->edge[s->pool.v[p->edge0 + i]] = 0;
+	}
+	t->insn = 0;
+}
+
+/*
+ * Covariance of the free edges' flows from the scatter of stacks about the
+ * mean: cov[d][d], its lower triangle.  x_s - I_s f/N of a stack has mean zero at the true flow.
+ * A stack runs over few edges, so the sum over stacks is taken of
+ * x x' - I (x m' + m x') + I^2 m m' with m = f/N.  one: zeros, and again when it returns.
+ */
+static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
+                   const struct space *space, const struct path_tally *mean, double *cov,
+                   struct path_tally *one)
+{
+	size_t d = space->n_free;
+	int32_t *free_of = malloc((space->n_edges + 1) * sizeof(*free_of));
+	uint8_t *listed = calloc(d + 1, 1);
+	struct few few = { .free = malloc((d + 1) * sizeof(*few.free)) };
+	double *by_insn = calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
+	bool ok = free_of && listed && few.free && by_insn;
+
+	memset(cov, 0, d * d * sizeof(*cov));
+	for (size_t e = 0; ok && e < space->n_edges; e++)
+		free_of[e] = -1;
+	for (size_t k = 0; ok && k < d; k++)
+		free_of[space->free_edge[k]] = (int32_t)k;
+	for (size_t i = 0; ok && i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		path_add_stack(s, r, st, weight, 1, one);
+		list_free(s, r, st, free_of, one->edge, listed, &few);
+		insn2 += one->insn * one->insn;
+		for (size_t k = 0; k < few.n; k++) {
+			size_t a = few.free[k];
+			double x = one->edge[space->free_edge[a]];
+
+			by_insn[a] += one->insn * x;
+			for (size_t l = 0; l < few.n; l++)
+				if (few.free[l] <= a)
+					cov[a * d + few.free[l]] +=
+					        x * one->edge[space->free_edge[few.free[l]]];
+		}
+		clear_stack(s, r, st, one);
+	}
+	for (size_t a = 0; ok && a < d; a++)
+		for (size_t b = 0; b <= a; b++) {
+			double ma = mean->edge[space->free_edge[a]] / mean->insn,
+			       mb = mean->edge[space->free_edge[b]] / mean->insn;
+
+			cov[a * d + b] += insn2 * ma * mb - by_insn[a] * mb - ma * by_insn[b];
+		}
+	free(free_of);
+	free(listed);
+	free(few.free);
+	free(by_insn);
+	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+}
+
+/* Sparse rows of Z, edges that always run together next to each other. */
+struct flows {
+	const struct space *space;
+	uint32_t *order; /* [n_edges] */
+	uint32_t *at;    /* [n_free] where one row is not 0 */
+};
+
+static const double *row_of(const struct space *space, uint32_t edge)
+{
+	return space->z + edge * space->n_free;
+}
+
+static int by_row(const void *a, const void *b, void *arg)
+{
+	const struct space *space = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int differ = memcmp(row_of(space, x), row_of(space, y), space->n_free * sizeof(double));
+
+	return differ ? differ : (x > y) - (x < y);
+}
+
+static int flows_init(struct flows *f, const struct space *space)
+{
+	*f = (struct flows){ .space = space,
+		             .order = malloc((space->n_edges + 1) * sizeof(*f->order)),
+		             .at = malloc((space->n_free + 1) * sizeof(*f->at)) };
+	if (!f->order || !f->at)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", space->n_edges);
+	for (uint32_t e = 0; e < space->n_edges; e++)
+		f->order[e] = e;
+	qsort_r(f->order, space->n_edges, sizeof(*f->order), by_row, (void *)space);
+	return 0;
+}
+
+static void flows_fini(struct flows *f)
+{
+	free(f->order);
+	free(f->at);
+}
+
+static size_t find_entries(struct flows *f, const double *z)
+{
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < f->space->n_free; k++)
+		if (z[k] != 0)
+			f->at[n++] = k;
+	return n;
+}
+
+/*
+ * eq. 43: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
+ * given that flows conserve.  Edges that always run together are one flow.
+ */
+static int spread_errors(struct flows *f, const double *var, double *out)
+{
+	const struct space *space = f->space;
+	size_t d = space->n_free;
+	gsl_matrix_view m = gsl_matrix_view_array(out, d, d);
+
+	memset(out, 0, d * d * sizeof(*out));
+	for (size_t i = 0, next; i < space->n_edges; i = next) {
+		const double *z = row_of(space, f->order[i]);
+		size_t n = find_entries(f, z);
+		double mean = 0;
+
+		for (next = i;
+		     next < space->n_edges && memcmp(row_of(space, f->order[next]), z, d * sizeof(*z)) == 0;
+		     next++)
+			mean += var[f->order[next]];
+		mean /= (double)(next - i);
+		for (size_t a = 0; a < n; a++)
+			for (size_t b = 0; b <= a; b++)
+				out[f->at[a] * d + f->at[b]] += z[f->at[a]] * z[f->at[b]] / mean;
+	}
+	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS)
+		return sp_fail(SP_EDOMAIN, "branch records: their errors could not be factored");
+	gsl_linalg_cholesky_invert(&m.matrix);
+	return 0;
+}
+
+/* var[E] of each edge's flow, of the free ones' cov[d][d]: its lower triangle. */
+static void find_variances(struct flows *f, const double *cov, double *var)
+{
+	size_t d = f->space->n_free;
+
+	for (uint32_t e = 0; e < f->space->n_edges; e++) {
+		const double *z = row_of(f->space, e);
+		size_t n = find_entries(f, z);
+
+		var[e] = 0;
+		for (size_t a = 0; a < n; a++)
+			for (size_t b = 0; b <= a; b++)
+				var[e] += (a == b ? 1 : 2) * z[f->at[a]] * z[f->at[b]] *
+				          cov[f->at[a] * d + f->at[b]];
+		var[e] = fmax(var[e], 0);
+	}
+}
+
+/*
+ * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
+ * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often, and
+ * most so where the bias to be taken away was large.
+ */
+static int add_errors(struct flows *f, const struct path_means *means, const struct path_left *left,
+                      size_t n_stacks, double *var, double *errors, double *cov)
+{
+	const struct path_tally *mean = means->mean, *unweighed = means->unweighed;
+	size_t d = f->space->n_free;
+	double keep = 1 - fmin(1 - least_kept, (double)d / (double)n_stacks),
+	       unit = means->stack * means->stack, more = path_scatter * path_scatter;
+	int err;
+
+	find_variances(f, cov, var);
+	for (size_t e = 0; e < f->space->n_edges; e++)
+		var[e] += unit;
+	err = spread_errors(f, var, errors);
+	if (err < 0)
+		return err;
+	for (size_t a = 0; a < d; a++)
+		for (size_t b = 0; b <= a; b++)
+			cov[a * d + b] = more * (keep * cov[a * d + b] + (1 - keep) * errors[a * d + b]);
+	for (size_t e = 0; e < f->space->n_edges; e++) {
+		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e],
+		       bias = hypot(left->flow * mean->edge[e], left->change * change);
+
+		var[e] = unit + bias * bias;
+	}
+	err = spread_errors(f, var, errors);
+	for (size_t a = 0; err == 0 && a < d; a++)
+		for (size_t b = 0; b <= a; b++)
+			cov[b * d + a] = cov[a * d + b] += errors[a * d + b];
+	return err;
+}
+
+int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
+               const struct space *space, const struct path_means *means, const struct path_left *left,
+               double *cov)
+{
+	size_t d = space->n_free, n = space->n_edges;
+	double *work = calloc(n + d * d + 1, sizeof(*work));
+	struct path_tally one = { .edge = work };
+	struct flows f = { 0 };
+	int err = work ? flows_init(&f, space) : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+
+	if (err == 0)
+		err = scatter(s, r, weight, space, means->mean, cov, &one);
+	if (err == 0)
+		err = add_errors(&f, means, left, r->stacks.n, work, work + n, cov);
+	flows_fini(&f);
+	free(work);
+	return err;
+}
