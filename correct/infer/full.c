@@ -30,12 +30,8 @@ static const double misfit_gross = 0.02;
 
 static const double max_r_hat = 1.1;
 
-/*
- * What branch stacks are wrong by goes together in ways that no noise of each
- * flow by itself tells: beside so few totals they are spread about their mean by this at least.  Set on random programs,
- * the number of totals on written ones.
- */
-static const double stack_stretch = 1.25, few_totals = 8;
+/* Totals up to which all that stacks are wrong by beside them is left in what they do not know.  Set on written programs. */
+static const double few_totals = 8;
 
 /*
  * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
@@ -828,8 +824,8 @@ static double stack_spread(const struct full *fu)
 	       most;
 
 	if (!fixed)
-		return stack_stretch;
-	most = fmax(stack_stretch * stack_stretch, squares / (double)fixed);
+		return 1;
+	most = fmax(1, squares / (double)fixed);
 	return sqrt(1 + fmin(1, few_totals / (double)fu->n_exact) * (most - 1));
 }
 
