@@ -31,8 +31,7 @@ static void end(void *state)
 	free(s->scopes);
 	vec_fini(&s->all);
 	vec_fini(&s->pool);
-	vec_fini(&s->paces);
-	vec_fini(&s->last_ipc);
+	paces_fini(&s->paces);
 	free(s->cache);
 	free(s);
 }
@@ -125,35 +124,6 @@ static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct p
 	return (long)s->all.n - 1;
 }
 
-double path_pace(struct path *s, const struct sample_seen *seen)
-{
-	uint64_t insn, cyc;
-	struct pace *pace;
-
-	while (s->last_ipc.n <= seen->thread)
-		if (vec_push(&s->last_ipc, 0) < 0)
-			return 0;
-	if (seen->record->event == s->in.rec->burst_event)
-		return s->last_ipc.v[seen->thread];
-	while (s->paces.n <= seen->counters)
-		if (vec_push(&s->paces, (struct pace){ 0 }) < 0)
-			return 0;
-	pace = &s->paces.v[seen->counters];
-	if (!sample_value(&seen->record->sample, s->in.rec->insn_event, &insn) ||
-	    !sample_value(&seen->record->sample, s->in.rec->cyc_event, &cyc))
-		return 0;
-	if (pace->valid && insn >= pace->insn && cyc >= pace->cyc) {
-		/* Half-life of about five samples: long against one interval, short against a phase. */
-		pace->d_insn = 0.87 * pace->d_insn + (double)(insn - pace->insn);
-		pace->d_cyc = 0.87 * pace->d_cyc + (double)(cyc - pace->cyc);
-	}
-	pace->valid = true;
-	pace->insn = insn;
-	pace->cyc = cyc;
-	s->last_ipc.v[seen->thread] = pace->d_cyc > 0 ? pace->d_insn / pace->d_cyc : 0;
-	return s->last_ipc.v[seen->thread];
-}
-
 bool path_passes_over(struct scope_stacks *r, bool burst)
 {
 	return (!burst || r->thin_bursts) && r->n_seen++ % r->stride;
@@ -222,11 +192,17 @@ static int sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
-	double ipc = path_pace(s, seen), weight = recording_weight(s->in.rec, seen->record), cyc = 0;
-	bool burst = seen->record->event == s->in.rec->burst_event;
+	double weight = recording_weight(s->in.rec, seen->record);
+	bool burst = seen->record->event == s->in.rec->burst_event,
+	     of_cycles = seen->record->event == s->in.rec->cyc_event;
 	struct scope_stacks *r;
 	struct stack stack;
+	uint32_t span;
 
+	/* A file without any needs no paces: there may be millions of samples. */
+	s->has_stacks |= smp->n_branches >= 2 || s->in.rec->burst_event >= 0;
+	if (s->has_stacks && paces_sample(&s->paces, s->in.rec, seen, &span) < 0)
+		return -SP_ENOMEM;
 	if (smp->n_branches < 2 || seen->scope < 0)
 		return 0;
 	if (s->maps_changes != s->in.rec->maps_changes) {
@@ -237,13 +213,11 @@ static int sample(void *state, const struct sample_seen *seen)
 	if (path_passes_over(r, burst))
 		return 0;
 	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
-	if (burst)
-		weight = ipc > 0 && !s->in.rec->relative ? ipc : 1;
-	else if (seen->record->event == s->in.rec->cyc_event) {
-		cyc = s->in.rec->cyc_is_other ? 0 : weight;
-		weight *= ipc > 0 ? ipc : 1;
-	}
-	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n, .insn = weight, .cyc = cyc, .burst = burst };
+	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n,
+		                .span = of_cycles || (burst && !s->in.rec->relative) ? span : 0,
+		                .insn = burst ? 1 : weight,
+		                .cyc = of_cycles && !s->in.rec->cyc_is_other ? weight : 0,
+		                .burst = burst };
 	for (size_t i = 0; i < path_n_pieces(smp, burst); i++) {
 		long piece = piece_from_moment(s, seen, burst, i);
 
@@ -273,10 +247,20 @@ static int sample(void *state, const struct sample_seen *seen)
 	return vec_push(&r->stacks, stack);
 }
 
+static int finish(void *state)
+{
+	struct path *s = state;
+
+	for (size_t r = 0; r < s->in.n; r++)
+		paces_apply(&s->paces, &s->scopes[r]);
+	return 0;
+}
+
 const struct evidence_ops evidence_path = {
 	.name = "path",
 	.begin = begin,
 	.sample = sample,
+	.finish = finish,
 	.equations = path_equations,
 	.end = end,
 };

@@ -8,7 +8,7 @@
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
  * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
  * and 17) weigh their pieces so that the moments they were taken at no longer
- * matter, path_group.c (eq. 27) tells what that leaves, path_turns.c (eq. 41) counts turns of loops, and
+ * matter, path_pace.c (eq. 44) tells what stacks stand for, path_group.c (eq. 27) tells what that leaves, path_turns.c (eq. 41) counts turns of loops, and
  * path_flow.c makes flows and equations of them.
  */
 #include "correct/evidence/evidence.h"
@@ -26,6 +26,7 @@ struct stack {
 	        n_pieces; /* scope_stacks.pieces, from the moment it was taken at: newest first, or ahead */
 	uint32_t near;    /* edge of the branch next to that moment ... */
 	uint32_t away;    /* ... and the first piece whose branch is further off */
+	uint32_t span;    /* 1 + that of its moment, where insn is a time yet (paces_apply) */
 	double insn;      /* what it stands for ... */
 	double cyc;       /* ... and for how long; 0 = no sample of cycles */
 	bool broken;      /* what lay behind its last piece is no path of the scope */
@@ -51,12 +52,30 @@ struct scope_stacks {
 	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
 };
 
-/* Instructions per cycle of a thread lately: what a cycle sample stands for. */
-struct pace {
-	uint64_t insn, cyc;
-	double d_insn, d_cyc;
-	bool valid;
+/* What two counted samples of a thread have between them. */
+struct span {
+	float insn, cyc;
+	float back_insn, back_cyc; /* with those before it, which count less each */
+	uint32_t next;             /* 1 + the one after it */
 };
+
+/* The latest sample of a group of counters. */
+struct counted {
+	uint64_t insn, cyc;
+	uint32_t span; /* 1 + the one that it ends, 0 = there was no sample */
+};
+
+struct paces {
+	VEC(struct span) spans;
+	VEC(struct counted) counters;
+	VEC(uint32_t) threads; /* 1 + the span that ended last */
+};
+
+/* 1 + the span that the sample ends, or after which the burst came; 0 = nothing was counted.  0 or -SP_ENOMEM. */
+int paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen, uint32_t *at);
+/* Once all samples were seen: stacks that have a span stand for the instructions of their time. */
+void paces_apply(const struct paces *p, struct scope_stacks *r);
+void paces_fini(struct paces *p);
 
 struct cached;
 
@@ -71,14 +90,8 @@ struct path {
 		uint32_t *v;
 		size_t n, cap;
 	} pool;
-	struct {
-		struct pace *v;
-		size_t n, cap;
-	} paces;
-	struct {
-		double *v;
-		size_t n, cap;
-	} last_ipc; /* [threads], as of their last sample with counts */
+	struct paces paces;
+	bool has_stacks;
 	struct cached *cache;
 	uint64_t maps_changes;
 };
@@ -180,12 +193,6 @@ struct path_estimate {
  */
 int path_tell_turns(const struct path *s, const struct problem *p, const struct path_estimate *of,
                     const struct space *space, struct path_estimate *to);
-
-/*
- * Keep the thread's pace; returns instructions per cycle over the last few samples, 0 if unknown.
- * Of a burst, which has no counts: up to the sample before it.
- */
-double path_pace(struct path *s, const struct sample_seen *seen);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);

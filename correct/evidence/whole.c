@@ -69,8 +69,7 @@ void whole_end(struct whole *w)
 	vec_fini(&w->stacks.cycles);
 	vec_fini(&w->path.all);
 	vec_fini(&w->path.pool);
-	vec_fini(&w->path.paces);
-	vec_fini(&w->path.last_ipc);
+	paces_fini(&w->path.paces);
 	vec_fini(&w->runs);
 	pairs_fini(&w->branches);
 	pairs_fini(&w->places);
@@ -233,13 +232,15 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct recording *rec = w->path.in.rec;
-	double ipc = path_pace(&w->path, seen), weight = recording_weight(rec, seen->record);
+	double weight = recording_weight(rec, seen->record);
 	bool of_cycles = seen->record->event == rec->cyc_event,
 	     burst = seen->record->event == rec->burst_event;
 	struct scope_stacks *r = &w->stacks;
 	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = !burst, .burst = burst };
 	int err;
 
+	if (paces_sample(&w->path.paces, rec, seen, &stack.span) < 0)
+		return -SP_ENOMEM;
 	if (w->scope >= 0 && seen->scope != w->scope)
 		return 0;
 	if (smp->n_branches < 2 || path_passes_over(r, burst))
@@ -249,7 +250,9 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 		w->maps_changes = rec->maps_changes;
 	}
 	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
-	stack.insn = (of_cycles || burst) && ipc > 0 ? weight * ipc : weight;
+	stack.insn = weight;
+	if (!of_cycles && !burst)
+		stack.span = 0;
 	err = add_pieces(w, seen, &stack);
 	if (err < 0 || !stack.n_pieces)
 		return err;
@@ -311,6 +314,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	bool has_cycles = path_has_cycles(r);
 	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
 
+	paces_apply(&w->path.paces, r);
 	keep_event(r, has_cycles);
 	if (err == 0 && r->stacks.n < MIN_STACKS)
 		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 17, 18, 21, 22, 30 and 43: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 17, 18, 21, 22, 30, 43 and 44: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -465,11 +465,65 @@ static void a_burst_stands_for_the_instructions_of_its_time(void **state)
 	show_pace(b, 1001, 1001);
 	for (int i = 0; i < 50; i++)
 		show(b, BURST, by_b, 3);
+	assert_int_equal(evidence_finish(b->ev), 0);
+	/* Not what these few samples counted. */
+	b->f.p->total_insn = 33000;
 	opts.n_keep = 1;
 	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
 	assert_float_equal(out.edge_flow[A_TO_C], 33000 * 4 / (4 * 14 + 38.), 1e-3);
 	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 2 / (4 * 14 + 38.), 1e-3);
 	solution_fini(&out);
+}
+
+/* The span of an event's sample with these counts. */
+static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn, uint64_t cyc)
+{
+	struct pd_value values[] = { { .event = INSN, .value = insn }, { .event = CYC, .value = cyc } };
+	struct pd_record r = hand_stack(event, &back, 1);
+	struct sample_seen s = { .rec = b->rec, .record = &r };
+	uint32_t at;
+
+	r.sample.values = values;
+	r.sample.n_values = event == BURST ? 0 : 2;
+	assert_int_equal(paces_sample(p, b->rec, &s, &at), 0);
+	return at;
+}
+
+/*
+ * eq. 44: 4000 instructions in 1000 cycles, 1000 in 1000, 3000 in 1000.
+ *   a burst in the second  (1000 + 0.2 (4000 + 3000)) / (1000 + 0.2 x 2000) = 2400 / 1400
+ *   a sample of cycles at its end  (1000 + 3000 + 0.2 x 4000) / (2000 + 0.2 x 1000) = 4800 / 2200
+ *   a burst in the third  (3000 + 0.2 x 1000 + 0.04 x 4000) / (1000 + 0.2 x 1000 + 0.04 x 1000) = 3360 / 1240
+ *   one after the last sample  0.2 (3000 + 0.2 x 1000 + 0.04 x 4000) / (0.2 x 1240): the same
+ */
+static void a_stack_has_the_pace_of_where_it_was_taken(void **state)
+{
+	struct bench *b = *state;
+	struct paces p = { 0 };
+	struct stack st[5] = { 0 };
+	struct scope_stacks r = { .stacks = { st, 5, 5 } };
+
+	for (int i = 0; i < 5; i++)
+		st[i] = (struct stack){ .insn = 1000, .burst = i % 2 };
+	note(b, &p, CYC, 500, 500);
+	note(b, &p, INSN, 4500, 1500);
+	st[1].span = note(b, &p, BURST, 0, 0);
+	st[2].span = note(b, &p, CYC, 5500, 2500);
+	st[3].span = note(b, &p, BURST, 0, 0);
+	note(b, &p, INSN, 8500, 3500);
+	paces_apply(&p, &r);
+	assert_float_equal(st[0].insn, 1000, 0);
+	assert_float_equal(st[1].insn, 1000 * 2400. / 1400, 1e-3);
+	assert_float_equal(st[2].insn, 1000 * 4800. / 2200, 1e-3);
+	assert_float_equal(st[3].insn, 1000 * 3360. / 1240, 1e-3);
+	/* What is told in instructions already is not told again. */
+	paces_apply(&p, &r);
+	assert_float_equal(st[1].insn, 1000 * 2400. / 1400, 1e-3);
+	st[1].span = note(b, &p, BURST, 0, 0);
+	st[1].insn = 1000;
+	paces_apply(&p, &r);
+	assert_float_equal(st[1].insn, 1000 * 3360. / 1240, 1e-3);
+	paces_fini(&p);
 }
 
 /*
@@ -957,6 +1011,7 @@ int main(void)
 		TEST(the_older_half_of_a_burst_is_left_out),
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
+		TEST(a_stack_has_the_pace_of_where_it_was_taken),
 		TEST(bursts_and_branch_records_are_joined),
 		cmocka_unit_test_setup_teardown(bursts_beside_records_are_heard_of_many_flows, setup_ladder,
 		                                teardown),
