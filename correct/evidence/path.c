@@ -197,7 +197,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	     of_cycles = seen->record->event == s->in.rec->cyc_event;
 	struct scope_stacks *r;
 	struct stack stack;
-	uint32_t span;
+	uint32_t span = 0;
 
 	/* A file without any needs no paces: there may be millions of samples. */
 	s->has_stacks |= smp->n_branches >= 2 || s->in.rec->burst_event >= 0;

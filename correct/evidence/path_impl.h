@@ -6,9 +6,11 @@
  * Path (eq. 10): branch stacks.  Between one taken branch's target and the
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
+ * path_pace.c (eq. 44) tells how many instructions each stands for,
  * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
  * and 17) weigh their pieces so that the moments they were taken at no longer
- * matter, path_pace.c (eq. 44) tells what stacks stand for, path_group.c (eq. 27) tells what that leaves, path_turns.c (eq. 41) counts turns of loops, and
+ * matter, path_noise.c (eqs. 18 and 43) and path_group.c (eq. 27) tell how
+ * well that is known, path_turns.c (eq. 41) counts turns of loops, and
  * path_flow.c makes flows and equations of them.
  */
 #include "correct/evidence/evidence.h"
