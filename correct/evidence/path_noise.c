@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/infer/sparse.h"
 
 /* The least that the scatter of few stacks counts beside what it is shrunk to. */
 static const double least_kept = 0.1;
@@ -107,11 +108,11 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 }
 
-/* Sparse rows of Z, edges that always run together next to each other. */
+/* Rows of Z, and an order in which edges that always run together are next to each other. */
 struct flows {
 	const struct space *space;
+	struct sparse z;
 	uint32_t *order; /* [n_edges] */
-	uint32_t *at;    /* [n_free] where one row is not 0 */
 };
 
 static const double *row_of(const struct space *space, uint32_t edge)
@@ -130,57 +131,47 @@ static int by_row(const void *a, const void *b, void *arg)
 
 static int flows_init(struct flows *f, const struct space *space)
 {
-	*f = (struct flows){ .space = space,
-		             .order = malloc((space->n_edges + 1) * sizeof(*f->order)),
-		             .at = malloc((space->n_free + 1) * sizeof(*f->at)) };
-	if (!f->order || !f->at)
+	f->space = space;
+	f->order = malloc((space->n_edges + 1) * sizeof(*f->order));
+	if (!f->order)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", space->n_edges);
 	for (uint32_t e = 0; e < space->n_edges; e++)
 		f->order[e] = e;
 	qsort_r(f->order, space->n_edges, sizeof(*f->order), by_row, (void *)space);
-	return 0;
+	return sparse_from(&f->z, space->z, space->n_edges, space->n_free);
 }
 
 static void flows_fini(struct flows *f)
 {
+	sparse_fini(&f->z);
 	free(f->order);
-	free(f->at);
-}
-
-static size_t find_entries(struct flows *f, const double *z)
-{
-	size_t n = 0;
-
-	for (uint32_t k = 0; k < f->space->n_free; k++)
-		if (z[k] != 0)
-			f->at[n++] = k;
-	return n;
 }
 
 /*
  * eq. 43: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
  * given that flows conserve.  Edges that always run together are one flow.
  */
-static int spread_errors(struct flows *f, const double *var, double *out)
+static int spread_errors(const struct flows *f, const double *var, double *out)
 {
 	const struct space *space = f->space;
+	const struct sparse *z = &f->z;
 	size_t d = space->n_free;
 	gsl_matrix_view m = gsl_matrix_view_array(out, d, d);
 
 	memset(out, 0, d * d * sizeof(*out));
 	for (size_t i = 0, next; i < space->n_edges; i = next) {
-		const double *z = row_of(space, f->order[i]);
-		size_t n = find_entries(f, z);
+		uint32_t first = f->order[i];
+		const double *row = row_of(space, first);
 		double mean = 0;
 
-		for (next = i;
-		     next < space->n_edges && memcmp(row_of(space, f->order[next]), z, d * sizeof(*z)) == 0;
+		for (next = i; next < space->n_edges &&
+		               memcmp(row_of(space, f->order[next]), row, d * sizeof(*row)) == 0;
 		     next++)
 			mean += var[f->order[next]];
 		mean /= (double)(next - i);
-		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b <= a; b++)
-				out[f->at[a] * d + f->at[b]] += z[f->at[a]] * z[f->at[b]] / mean;
+		for (size_t a = z->row0[first]; a < z->row0[first + 1]; a++)
+			for (size_t b = z->row0[first]; b <= a; b++)
+				out[z->col[a] * d + z->col[b]] += z->x[a] * z->x[b] / mean;
 	}
 	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS)
 		return sp_fail(SP_EDOMAIN, "branch records: their errors could not be factored");
@@ -189,19 +180,17 @@ static int spread_errors(struct flows *f, const double *var, double *out)
 }
 
 /* var[E] of each edge's flow, of the free ones' cov[d][d]: its lower triangle. */
-static void find_variances(struct flows *f, const double *cov, double *var)
+static void find_variances(const struct flows *f, const double *cov, double *var)
 {
+	const struct sparse *z = &f->z;
 	size_t d = f->space->n_free;
 
-	for (uint32_t e = 0; e < f->space->n_edges; e++) {
-		const double *z = row_of(f->space, e);
-		size_t n = find_entries(f, z);
-
+	for (size_t e = 0; e < z->n_rows; e++) {
 		var[e] = 0;
-		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b <= a; b++)
-				var[e] += (a == b ? 1 : 2) * z[f->at[a]] * z[f->at[b]] *
-				          cov[f->at[a] * d + f->at[b]];
+		for (size_t a = z->row0[e]; a < z->row0[e + 1]; a++)
+			for (size_t b = z->row0[e]; b <= a; b++)
+				var[e] +=
+				        (a == b ? 1 : 2) * z->x[a] * z->x[b] * cov[z->col[a] * d + z->col[b]];
 		var[e] = fmax(var[e], 0);
 	}
 }
@@ -211,7 +200,7 @@ static void find_variances(struct flows *f, const double *cov, double *var)
  * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often, and
  * most so where the bias to be taken away was large.
  */
-static int add_errors(struct flows *f, const struct path_means *means, const struct path_left *left,
+static int add_errors(const struct flows *f, const struct path_means *means, const struct path_left *left,
                       size_t n_stacks, double *var, double *errors, double *cov)
 {
 	const struct path_tally *mean = means->mean, *unweighed = means->unweighed;

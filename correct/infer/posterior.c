@@ -26,47 +26,6 @@ enum { BARRIERS_PULLED = 3, BARRIERS_FREE, BARRIERS_ALL };
 /* A mode is found when a step makes it no more than so much likelier, in units of the log. */
 static const double at_mode = 1e-3, near_mode = 1;
 
-static void sparse_fini(struct sparse *m)
-{
-	free(m->row0);
-	free(m->col);
-	free(m->x);
-}
-
-static int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_rows * n_cols; i++)
-		n += dense[i] != 0;
-	m->n_rows = n_rows;
-	m->row0 = calloc(n_rows + 1, sizeof(*m->row0));
-	m->col = calloc(n + 1, sizeof(*m->col));
-	m->x = calloc(n + 1, sizeof(*m->x));
-	if (!m->row0 || !m->col || !m->x)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	n = 0;
-	for (size_t r = 0; r < n_rows; r++) {
-		m->row0[r] = n;
-		for (size_t c = 0; c < n_cols; c++)
-			if (dense[r * n_cols + c] != 0) {
-				m->col[n] = (uint32_t)c;
-				m->x[n++] = dense[r * n_cols + c];
-			}
-	}
-	m->row0[n_rows] = n;
-	return 0;
-}
-
-double sparse_dot(const struct sparse *m, size_t row, const double *t)
-{
-	double sum = 0;
-
-	for (size_t i = m->row0[row]; i < m->row0[row + 1]; i++)
-		sum += m->x[i] * t[m->col[i]];
-	return sum;
-}
-
 /* Executions of every block over the free flows: [B][d]. */
 static double *block_rows(const struct problem *p, const struct space *space)
 {

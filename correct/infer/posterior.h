@@ -22,14 +22,7 @@
 #include "correct/infer/cost.h"
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"
-
-/* Rows of a sparse matrix over the free flows. */
-struct sparse {
-	size_t n_rows;
-	size_t *row0;  /* [n_rows + 1] */
-	uint32_t *col; /* free flow */
-	double *x;
-};
+#include "correct/infer/sparse.h"
 
 struct posterior {
 	size_t n_free, n_edges, n_rows, n_classes;
@@ -48,9 +41,6 @@ struct posterior {
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
                   struct posterior **out);
 void posterior_free(struct posterior *post);
-
-/* row . t of a sparse matrix. */
-double sparse_dot(const struct sparse *m, size_t row, const double *t);
 
 /* -log density of the time term of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);
