@@ -28,6 +28,9 @@ static const double max_doubt = 0.05, most_doubt = 0.5;
 /* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
 static const double max_left_out = 0.02;
 
+/* Share of its stacks that lead out of its flow, past which a scope is weak. */
+static const double max_broken_share = 0.2;
+
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
@@ -258,6 +261,19 @@ static void judge_left_out(const struct problem *p, struct solution *sol)
 	         insn, p->total_insn);
 }
 
+/* Stacks end where they lead out of the flow: what they miss is what comes after that. */
+static void judge_broken(const struct problem *p, struct solution *sol)
+{
+	if (p->broken_share <= max_broken_share || sol->verdict != VERDICT_OK)
+		return;
+	sol->verdict = VERDICT_WEAK;
+	snprintf(sol->why, sizeof(sol->why),
+	         "%.0f%% of its branch records or bursts lead through code that is not part of it, and say "
+	         "little "
+	         "of what comes behind",
+	         100 * p->broken_share);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
@@ -268,6 +284,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 		judge_leak(w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, sol);
 		judge_left_out(w->scope_problems[s], sol);
+		judge_broken(w->scope_problems[s], sol);
 	}
 	if (err == 0 || err == -SP_ENOMEM)
 		return err;

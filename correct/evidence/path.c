@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,16 @@ enum {
 	LEAD_IN = 20,   /* and no more than this are */
 };
 
+/* Instructions of code that is in no graph are guessed from its bytes. */
+static const double insn_bytes = 4;
+
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
 	uint32_t pid;
 	int32_t scope;
 	uint64_t start_ip, from_ip, to_ip;
 	uint32_t piece; /* index + 1, 0 = empty */
+	bool over;
 };
 
 static void end(void *state)
@@ -70,26 +75,35 @@ static uint32_t edge_between(const struct path *s, int32_t scope, long from, lon
 	return UINT32_MAX;
 }
 
-/* Follow the code from `start` to the branch at `from`, then to `to`: push its edges. */
-static int trace_piece(struct path *s, int32_t scope, struct place start, struct place from, struct place to,
-                       struct piece *out)
+/* What lies between two branches of a stack that are next to one another, or have another's code between them. */
+struct section {
+	const struct pd_branch *older; /* it starts where this one went, ... */
+	const struct pd_branch *from;  /* ... and ends with this one, ... */
+	const struct pd_branch
+	        *to;      /* ... or where this one came back, from code that is not the scope's ... */
+	double away_insn; /* ... of about so many instructions */
+};
+
+/* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
+static int trace_piece(struct path *s, int32_t scope, const struct place at[3], bool over, struct piece *out)
 {
 	const struct flow_graph *g = s->in.graph;
-	long at, last, target;
+	struct place start = at[0], from = at[1], to = at[2];
+	long b, last, target;
 
 	out->scope = -1;
 	out->edge0 = (uint32_t)s->pool.n;
 	if (start.module < 0 || from.module != start.module || to.module < 0 || from.vaddr < start.vaddr)
 		return 0;
-	at = flow_block_at(g, (uint32_t)start.module, start.vaddr);
+	b = flow_block_at(g, (uint32_t)start.module, start.vaddr);
 	last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
 	target = flow_block_at(g, (uint32_t)to.module, to.vaddr);
-	if (at < 0 || last < at || target < 0 || g->blocks[target].vaddr != to.vaddr)
+	if (b < 0 || last < b || target < 0 || g->blocks[target].vaddr != to.vaddr)
 		return 0;
-	for (; at <= last; at++) {
+	for (; b <= last; b++) {
 		/* Blocks are in address order, so the run's are neighbours. */
-		long next = at < last ? at + 1 : target;
-		uint32_t e = edge_between(s, scope, at, next, at == last);
+		long next = b < last ? b + 1 : target;
+		uint32_t e = edge_between(s, scope, b, next, b == last && !over);
 
 		if (e == UINT32_MAX)
 			return 0;
@@ -98,29 +112,33 @@ static int trace_piece(struct path *s, int32_t scope, struct place start, struct
 		out->n_insn += g->blocks[next].n_insn;
 		out->n_edges++;
 	}
-	out->scope = scope;
+	if (!over || s->in.problems[scope]->edges[s->pool.v[s->pool.n - 1]].kind == FLOW_SKIP)
+		out->scope = scope;
 	return 0;
 }
 
 /* Index of the piece, or -SP_ENOMEM. */
-static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct pd_branch *older,
-                     const struct pd_branch *newer)
+static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct section *sec)
 {
-	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
-	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32;
+	const uint64_t start_ip = sec->older->to_ip, from_ip = sec->from->from_ip, to_ip = sec->to->to_ip;
+	const bool over = sec->from != sec->to;
+	uint64_t hash = (start_ip * 0x9e3779b97f4a7c15u ^ from_ip) * 0x9e3779b97f4a7c15u ^
+	                to_ip * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32 ^ over;
 	struct cached *c = &s->cache[(hash ^ hash >> 29) % CACHE_SIZE];
 	struct piece piece = { 0 };
 	int err;
 
-	if (c->piece && c->pid == pid && c->scope == scope && c->start_ip == older->to_ip &&
-	    c->from_ip == newer->from_ip && c->to_ip == newer->to_ip)
+	if (c->piece && c->pid == pid && c->scope == scope && c->start_ip == start_ip &&
+	    c->from_ip == from_ip && c->to_ip == to_ip && c->over == over)
 		return c->piece - 1;
-	err = trace_piece(s, scope, recording_place(s->in.rec, pid, older->to_ip),
-	                  recording_place(s->in.rec, pid, newer->from_ip),
-	                  recording_place(s->in.rec, pid, newer->to_ip), &piece);
+	err = trace_piece(s, scope,
+	                  (struct place[]){ recording_place(s->in.rec, pid, start_ip),
+	                                    recording_place(s->in.rec, pid, from_ip),
+	                                    recording_place(s->in.rec, pid, to_ip) },
+	                  over, &piece);
 	if (err < 0 || vec_push(&s->all, piece) < 0)
 		return -SP_ENOMEM;
-	*c = (struct cached){ pid, scope, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)s->all.n };
+	*c = (struct cached){ pid, scope, start_ip, from_ip, to_ip, (uint32_t)s->all.n, over };
 	return (long)s->all.n - 1;
 }
 
@@ -167,12 +185,67 @@ size_t path_newer(const struct pd_sample *smp, bool burst, size_t i)
 	return burst ? path_n_pieces(smp, true) - 1 - i : i;
 }
 
-static long piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t i)
+/* The graph's block at an address, -1 if the scope has none there. */
+static long scope_block(const struct path *s, const struct sample_seen *seen, uint64_t ip)
 {
-	const struct pd_branch *newer =
-	        &seen->record->sample.branches[path_newer(&seen->record->sample, burst, i)];
+	struct place at = recording_place(s->in.rec, seen->record->pid, ip);
+	long b = at.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)at.module, at.vaddr);
 
-	return piece_of(s, seen->scope, seen->record->pid, newer + 1, newer);
+	return b >= 0 && problem_block_at(s->in.problems[seen->scope], (uint32_t)b) >= 0 ? b : -1;
+}
+
+/*
+ * A call may lead to code that is not the scope's: another's, or none that is known.  The stack comes back from there:
+ * from its moment on, which is the first branch from the i-th on that has its far end in the scope's code?
+ */
+static size_t beyond(const struct path *s, const struct sample_seen *seen, bool burst, size_t i)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	size_t n = path_n_pieces(smp, burst);
+
+	for (; i < n; i++) {
+		const struct pd_branch *b = &smp->branches[path_newer(smp, burst, i)];
+
+		if (scope_block(s, seen, burst ? b->to_ip : b->from_ip) >= 0)
+			break;
+	}
+	return i;
+}
+
+/* About how many instructions ran from where `first` went until `last` came back from there. */
+static double insn_between(const struct pd_branch *first, const struct pd_branch *last)
+{
+	double insn = 0;
+
+	for (const struct pd_branch *b = last; b < first; b++)
+		if (b->from_ip >= b[1].to_ip)
+			insn += 1 + (double)(b->from_ip - b[1].to_ip) / insn_bytes;
+	return insn;
+}
+
+/* The i-th piece from the moment on; *i out: the next one's number, *of: what it was. */
+static long piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t *i,
+                              struct section *of)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	const struct pd_branch *near = &smp->branches[path_newer(smp, burst, *i)], *far;
+	long piece;
+	size_t k;
+
+	*of = (struct section){ near + 1, near, near, 0 };
+	piece = piece_of(s, seen->scope, seen->record->pid, of);
+	if (piece < 0 || s->all.v[piece].scope >= 0) {
+		++*i;
+		return piece;
+	}
+	k = beyond(s, seen, burst, *i);
+	if (k == *i || k == path_n_pieces(smp, burst))
+		return piece;
+	far = &smp->branches[path_newer(smp, burst, k)];
+	*of = burst ? (struct section){ near + 1, near, far, insn_between(near, far) }
+	            : (struct section){ far + 1, far, near, insn_between(far, near) };
+	*i = k + 1;
+	return piece_of(s, seen->scope, seen->record->pid, of);
 }
 
 /* The edge of a burst's first branch past its lead-in, UINT32_MAX if it is none of the scope's. */
@@ -180,10 +253,7 @@ static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
-	struct place from = recording_place(s->in.rec, seen->record->pid, first->from_ip),
-	             to = recording_place(s->in.rec, seen->record->pid, first->to_ip);
-	long b = from.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)from.module, from.vaddr),
-	     next = to.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)to.module, to.vaddr);
+	long b = scope_block(s, seen, first->from_ip), next = scope_block(s, seen, first->to_ip);
 
 	return b < 0 || next < 0 ? UINT32_MAX : edge_between(s, seen->scope, b, next, true);
 }
@@ -212,18 +282,19 @@ static int sample(void *state, const struct sample_seen *seen)
 	r = &s->scopes[seen->scope];
 	if (path_passes_over(r, burst))
 		return 0;
+	r->n_followed++;
 	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n,
 		                .span = of_cycles || (burst && !s->in.rec->relative) ? span : 0,
 		                .insn = burst ? 1 : weight,
 		                .cyc = of_cycles && !s->in.rec->cyc_is_other ? weight : 0,
 		                .burst = burst };
-	for (size_t i = 0; i < path_n_pieces(smp, burst); i++) {
-		long piece = piece_from_moment(s, seen, burst, i);
+	for (size_t i = 0; i < path_n_pieces(smp, burst);) {
+		struct section of;
+		long piece = piece_from_moment(s, seen, burst, &i, &of);
 
 		if (piece < 0)
 			return (int)piece;
-		r->n_pieces++;
 		if (s->all.v[piece].scope < 0) {
 			/* What lies before a break is another path's, or a fault of the hardware. */
 			r->n_broken++;
@@ -231,9 +302,10 @@ static int sample(void *state, const struct sample_seen *seen)
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->cycles, burst ? 0 : smp->branches[i].cycles) < 0)
+		    vec_push(&r->cycles, burst ? 0 : of.from->cycles) < 0)
 			return -SP_ENOMEM;
 		stack.n_pieces++;
+		r->away_insn += of.away_insn;
 		s->in.problems[seen->scope]->stacked_insn += s->all.v[piece].n_insn;
 	}
 	if (!stack.n_pieces)
@@ -251,8 +323,19 @@ static int finish(void *state)
 {
 	struct path *s = state;
 
-	for (size_t r = 0; r < s->in.n; r++)
-		paces_apply(&s->paces, &s->scopes[r]);
+	for (size_t i = 0; i < s->in.n; i++) {
+		struct scope_stacks *r = &s->scopes[i];
+		struct problem *p = s->in.problems[i];
+
+		paces_apply(&s->paces, r);
+		if (!r->n_followed)
+			continue;
+		p->broken_share = (double)r->n_broken / (double)r->n_followed;
+		/* What ran between calls and returns may be in the total, as far as no sample fell in it. */
+		if (r->away_insn > 0)
+			p->total_sd = hypot(p->total_sd,
+			                    r->away_insn / (r->away_insn + p->stacked_insn) * p->total_insn);
+	}
 	return 0;
 }
 

@@ -49,9 +49,10 @@ struct scope_stacks {
 		size_t n, cap;
 	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
 	uint64_t n_seen, stride;
-	bool thin_bursts;            /* they are passed over as others are */
-	bool bursts;                 /* its stacks are those, all of them */
-	uint64_t n_broken, n_pieces; /* pieces that are no path of the scope, and all */
+	bool thin_bursts;              /* they are passed over as others are */
+	bool bursts;                   /* its stacks are those, all of them */
+	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */
+	double away_insn; /* between calls and returns in them, in code that is not the scope's */
 };
 
 /* What two counted samples of a thread have between them. */

@@ -13,7 +13,8 @@ enum {
 	MIN_STACKS = 100,
 	MAX_STACKS = 200000, /* past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 17,
-	GROUPS = 64, /* of stacks one after the other: what is resampled together */
+	GROUPS = 64,                 /* of stacks one after the other: what is resampled together */
+	MAX_UNKNOWN_BYTES = 1 << 14, /* that run straight on in memory without a file */
 	NO_COLUMN = -1,
 	OTHER = 0,
 	FIRST = 1, /* tallies */
@@ -140,23 +141,33 @@ static long number_of(struct whole *w, struct place a, struct place b)
 	                          : pairs_number(&w->branches, (uint64_t)from + 1, (uint64_t)to + 1);
 }
 
+/* Memory without a file, such as a just-in-time compiler's, is one place: stacks lead through it and come back. */
+static struct place place_of(const struct whole *w, uint32_t pid, uint64_t ip)
+{
+	struct place at = recording_place(w->path.in.rec, pid, ip);
+
+	return at.module < 0 ? (struct place){ .module = -1 } : at;
+}
+
 /* A piece that is no path has scope -1. */
 static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *older,
                      const struct pd_branch *newer)
 {
-	struct place start = recording_place(w->path.in.rec, pid, older->to_ip),
-	             from = recording_place(w->path.in.rec, pid, newer->from_ip),
-	             to = recording_place(w->path.in.rec, pid, newer->to_ip);
+	struct place start = place_of(w, pid, older->to_ip), from = place_of(w, pid, newer->from_ip),
+	             to = place_of(w, pid, newer->to_ip);
 	struct piece piece = { .scope = -1, .edge0 = (uint32_t)w->path.pool.n, .n_edges = 1 };
 	struct run run = { 0 };
+	uint64_t n_bytes = newer->from_ip - older->to_ip;
 
-	if (start.module >= 0 && from.module == start.module && to.module >= 0 && from.vaddr >= start.vaddr) {
+	if (from.module == start.module && newer->from_ip >= older->to_ip &&
+	    (from.module >= 0 || n_bytes < MAX_UNKNOWN_BYTES)) {
 		long branch = number_of(w, from, to);
 
 		if (branch < 0 || vec_push(&w->path.pool, (uint32_t)branch) < 0)
 			return -SP_ENOMEM;
 		piece.scope = 0;
-		run = find_run(w->path.in.graph, start, from);
+		run = start.module < 0 ? (struct run){ .n_insn = 1 + (double)n_bytes / insn_bytes }
+		                       : find_run(w->path.in.graph, start, from);
 	}
 	/* In a damaged file one may be as long as the address space. */
 	piece.n_insn = (uint32_t)fmin(run.n_insn + 0.5, UINT32_MAX);
@@ -181,25 +192,21 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 	return (long)w->path.all.n - 1;
 }
 
-/* The branch next to the stack's moment: the one that a burst's path begins behind.  0: in no known code. */
+/* The branch next to the stack's moment: the one that a burst's path begins behind. */
 static int set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
-	struct place from, to;
 	long near;
 
 	if (!stack->burst) {
 		stack->near = closing_edge(&w->path, w->stacks.pieces.v[stack->piece0]);
-		return 1;
-	}
-	from = recording_place(w->path.in.rec, seen->record->pid, first->from_ip);
-	to = recording_place(w->path.in.rec, seen->record->pid, first->to_ip);
-	if (from.module < 0 || to.module < 0)
 		return 0;
-	near = number_of(w, from, to);
+	}
+	near = number_of(w, place_of(w, seen->record->pid, first->from_ip),
+	                 place_of(w, seen->record->pid, first->to_ip));
 	stack->near = (uint32_t)near;
-	return near < 0 ? (int)near : 1;
+	return near < 0 ? (int)near : 0;
 }
 
 /* The pieces of a stack, from its moment on. */
@@ -214,9 +221,7 @@ static int add_pieces(struct whole *w, const struct sample_seen *seen, struct st
 
 		if (piece < 0)
 			return (int)piece;
-		r->n_pieces++;
 		if (w->path.all.v[piece].scope < 0) {
-			r->n_broken++;
 			stack->broken = true;
 			break;
 		}
@@ -257,7 +262,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	if (err < 0 || !stack.n_pieces)
 		return err;
 	err = set_near(w, seen, &stack);
-	if (err <= 0)
+	if (err < 0)
 		return err;
 	if (r->stacks.n >= MAX_STACKS)
 		path_thin(r);
@@ -303,6 +308,27 @@ static void keep_event(struct scope_stacks *r, bool of_cycles)
 	r->stacks.n = kept;
 }
 
+/*
+ * A burst ends at a system call, and a stack where no path goes on: loops that this happens in would count for less than
+ * others.  What is cut short goes on as it began.
+ */
+static void fill_short(const struct whole *w, float *weight)
+{
+	const struct scope_stacks *r = &w->stacks;
+	uint32_t most = 0;
+
+	if (w->scope >= 0)
+		return;
+	for (size_t i = 0; i < r->stacks.n; i++)
+		most = most > r->stacks.v[i].n_pieces ? most : r->stacks.v[i].n_pieces;
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			weight[st->piece0 + k] *= (float)most / (float)st->n_pieces;
+	}
+}
+
 /* Two ways to weigh, of which the second has other errors: tallies[FIRST ..] by groups of stacks, and OTHER. */
 static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 {
@@ -320,11 +346,15 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
 	if (err == 0)
 		err = path_weigh_back(&w->path, r, n_branches, &far, weight);
+	if (err == 0)
+		fill_short(w, weight);
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
 	if (err == 0)
 		err = has_cycles ? path_weigh_by_cycles(&w->path, r, n_branches, weight)
 		                 : path_weigh_back(&w->path, r, n_branches, &near, weight);
+	if (err == 0)
+		fill_short(w, weight);
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[FIRST + i * GROUPS / r->stacks.n]);
 	free(weight);

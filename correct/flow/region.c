@@ -135,25 +135,26 @@ static void share_out(struct finder *f, uint32_t i, double *shared)
 	}
 }
 
-/*
- * A loop with next to no heat of its own may still be where much of the heat in code it shares comes from: that code's
- * flow does not add up without it.  Is it seen to call code of a group often, of which it reaches that much heat?
- */
-static bool calls_often(struct finder *f, const struct seed *s, const double *shared, double min_heat)
+/* Is a loop seen to call code of a group often, of which it reaches that much heat?  group: NONE = any. */
+static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const double *shared, double min_heat)
 {
 	const struct flow_graph *g = f->view->g;
+	const struct seed *s = &f->seeds.v[i];
 
 	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
-		const struct flow_block *b = &g->blocks[f->reached.v[s->block0 + k]];
+		const uint32_t block = f->reached.v[s->block0 + k], owner = f->claimed[block];
+		const struct flow_block *b = &g->blocks[block];
 
-		if (f->claimed[f->reached.v[s->block0 + k]] != NONE)
+		if (owner != NONE && owner != i)
 			continue;
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
-			uint32_t to = g->edges[e].to;
+			uint32_t to = g->edges[e].to, of;
 
-			if (g->edges[e].kind == FLOW_CALL && f->claimed[to] != NONE &&
-			    f->taken[e] >= MIN_CALLS_SEEN && f->taken[e] >= min_call_share * f->called[to] &&
-			    shared[group_of(f, f->claimed[to])] >= min_heat)
+			if (g->edges[e].kind != FLOW_CALL || f->claimed[to] == NONE ||
+			    f->taken[e] < MIN_CALLS_SEEN || f->taken[e] < min_call_share * f->called[to])
+				continue;
+			of = group_of(f, f->claimed[to]);
+			if ((group == NONE || of == group) && shared[of] >= min_heat)
 				return true;
 		}
 	}
@@ -165,7 +166,11 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 	struct seed *s = &f->seeds.v[i];
 
 	share_out(f, i, shared);
-	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, s, shared, min_heat);
+	/*
+	 * A loop with next to no heat of its own may still be where much of the heat in code it shares comes from: that
+	 * code's flow does not add up without it.
+	 */
+	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, i, NONE, shared, min_heat);
 	for (uint32_t k = 0; k < s->n_blocks; k++) {
 		uint32_t *owner = &f->claimed[f->reached.v[s->block0 + k]], group;
 
@@ -175,7 +180,8 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 			continue;
 		}
 		group = group_of(f, *owner);
-		if (s->kept && shared[group] > REGION_SHARED_COLD * s->own)
+		if (s->kept && group != group_of(f, i) &&
+		    (shared[group] > REGION_SHARED_COLD * s->own || calls_often(f, i, group, shared, 0)))
 			f->seeds.v[group_of(f, i)].group = group;
 	}
 }

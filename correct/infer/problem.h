@@ -54,6 +54,7 @@ struct problem {
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
 	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
+	double broken_share;  /* of its stacks, those that go on where its flow has no way */
 	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;

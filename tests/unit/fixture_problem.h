@@ -30,7 +30,16 @@ static inline void *fixture_array(size_t n, size_t size)
 	return v;
 }
 
-/* n_insn[n_blocks]; edges[n_edges] sorted by from.  SKIP edges stay out of the region, as where the callee is in it. */
+/* Is a call's callee among the edges? */
+static inline bool fixture_calls(const struct flow_edge *edges, size_t n_edges, uint32_t block)
+{
+	for (size_t e = 0; e < n_edges; e++)
+		if (edges[e].from == block && edges[e].kind == FLOW_CALL)
+			return true;
+	return false;
+}
+
+/* n_insn[n_blocks]; edges[n_edges] sorted by from.  SKIP edges past callees that are among them stay out of the region. */
 static inline void fixture_make(struct fixture *f, const uint32_t *n_insn, size_t n_blocks,
                                 const struct flow_edge *edges, size_t n_edges)
 {
@@ -57,7 +66,7 @@ static inline void fixture_make(struct fixture *f, const uint32_t *n_insn, size_
 	for (size_t e = 0; e < n_edges; e++) {
 		struct flow_block *b = &f->g.blocks[edges[e].from];
 
-		if (edges[e].kind != FLOW_SKIP)
+		if (edges[e].kind != FLOW_SKIP || !fixture_calls(edges, n_edges, edges[e].from))
 			f->r.edges[f->r.n_edges++] = (uint32_t)e;
 		if (b->n_out++ == 0)
 			b->out0 = (uint32_t)e;

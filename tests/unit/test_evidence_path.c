@@ -86,6 +86,24 @@ static int setup_ladder(void **state)
 	return setup_bench(b);
 }
 
+/* A calls what is not the region's, from 0x5000 on, which comes back to B. */
+enum { PAST_CALL, B_TO_A };
+static const struct pd_branch call = { 0x1024, 0x5000 }, within = { 0x5010, 0x5020 },
+                              returned = { 0x502c, 0x1028 }, to_a = { 0x1038, 0x1000 };
+
+static int setup_call(void **state)
+{
+	static const struct flow_edge edges[] = {
+		{ .from = 0, .to = 1, .kind = FLOW_SKIP, .call = 0 },
+		{ .from = 1, .to = 0, .kind = FLOW_TAKEN },
+	};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	*state = b;
+	fixture_make(&b->f, n_insn, 2, edges, 2);
+	return setup_bench(b);
+}
+
 static int teardown(void **state)
 {
 	struct bench *b = *state;
@@ -755,6 +773,48 @@ static void what_lies_before_a_break_is_not_used(void **state)
 	solution_fini(&out);
 }
 
+/*
+ * A, the call, 5 and 4 instructions elsewhere, and B: a lap of 15 instructions of its own.  Of the 33000 some 9 in 24 may
+ * have run elsewhere, beside the noise of 33 samples.  Both ways, back from a moment and on from it.
+ */
+static void a_stack_leads_past_a_call_of_other_code(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch stack[] = { to_a, returned, within, call, to_a };
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+
+	for (int event = INSN; event <= BURST; event += BURST - INSN) {
+		struct solution out;
+
+		for (int i = 0; i < 40; i++)
+			show(b, event, stack, 5);
+		assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+		assert_float_equal(out.edge_flow[PAST_CALL], 2200, 1e-6);
+		assert_float_equal(out.edge_flow[B_TO_A], 2200, 1e-6);
+		solution_fini(&out);
+		assert_int_equal(evidence_finish(b->ev), 0);
+		assert_float_equal(b->f.p->broken_share, 0, 0);
+		assert_float_equal(b->f.p->total_sd, hypot(33000 * 9. / 24, sqrt(33000 * 1000.)), 1e-6);
+	}
+}
+
+/* One stack is still elsewhere at its newest end, two lead on from where nothing is known to: of 16 stacks. */
+static void stacks_that_lead_out_of_the_flow_are_counted(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch whole[] = { to_a, returned, within, call, to_a },
+	                       out[] = { within, call, to_a, returned, within },
+	                       lost[] = { to_a, returned, within, astray, to_a };
+
+	for (int i = 0; i < 13; i++)
+		show(b, INSN, whole, 5);
+	show(b, INSN, out, 5);
+	show(b, INSN, lost, 5);
+	show(b, INSN, lost, 5);
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_float_equal(b->f.p->broken_share, 3 / 16., 1e-12);
+}
+
 /* Branches with the cycles since the one before. */
 static const struct pd_branch past_4 = { 0x1024, 0x103c, .cycles = 4 },
                               back_4 = { 0x1048, 0x1000, .cycles = 4 },
@@ -1020,6 +1080,10 @@ int main(void)
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(noise_does_not_depend_on_which_flows_are_free),
 		TEST(what_lies_before_a_break_is_not_used),
+		cmocka_unit_test_setup_teardown(a_stack_leads_past_a_call_of_other_code, setup_call,
+		                                teardown),
+		cmocka_unit_test_setup_teardown(stacks_that_lead_out_of_the_flow_are_counted, setup_call,
+		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
 		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),
 		TEST(stacks_that_contradict_those_with_cycles_hardly_move_them),

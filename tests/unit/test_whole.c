@@ -158,6 +158,36 @@ static void code_that_is_not_there_says_nothing(void **state)
 	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 }
 
+/* From C to memory without a file, 5 instructions there, and back to A: three laps by B in 62 instructions. */
+static void stacks_lead_through_memory_without_a_file(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch stack[] = { back, { 0x900010, 0x1000 }, { 0x1048, 0x900000 }, back, back };
+	double spread;
+
+	for (int i = 0; i < 200; i++)
+		show(b, 0, stack, 5);
+	assert_int_equal(whole_draws(b->whole, 62000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_float_equal(mean_of(b, A, &spread), 3000, 30);
+}
+
+/* Four laps by B, and as many stacks that end behind one C, which stand for four: in 92 instructions A 4 times and C 8 times. */
+static void what_is_cut_short_counts_as_if_it_went_on(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch laps[] = { back, back, back, back, back },
+	                       cut[] = { back, past, { 0x1048, 0x1030 }, back, back };
+	double spread;
+
+	for (int i = 0; i < 200; i++) {
+		show(b, 0, laps, 5);
+		show(b, 0, cut, 5);
+	}
+	assert_int_equal(whole_draws(b->whole, 92000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_float_equal(mean_of(b, A, &spread), 4000, 40);
+	assert_float_equal(mean_of(b, C, &spread), 8000, 80);
+}
+
 /*
  * A scope of A and B, whose samples' stacks run through C as well, in another's: the 25,000 instructions of its samples are
  * those of A and B, and stacks of samples elsewhere say nothing.
@@ -192,6 +222,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(samples_of_cycles_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_scope_total_is_of_its_own_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_that_is_not_there_says_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(stacks_lead_through_memory_without_a_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_cut_short_counts_as_if_it_went_on, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
