@@ -146,7 +146,9 @@ static struct place place_of(const struct whole *w, uint32_t pid, uint64_t ip)
 {
 	struct place at = recording_place(w->path.in.rec, pid, ip);
 
-	return at.module < 0 ? (struct place){ .module = -1 } : at;
+	if (at.module < 0)
+		at.vaddr = 0;
+	return at;
 }
 
 /* A piece that is no path has scope -1. */

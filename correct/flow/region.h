@@ -18,8 +18,8 @@
  *  - to the loop with more heat, when less than REGION_SHARED_COLD of the
  *    other's heat lies in the shared code: the other one steps over the call
  *    by its SKIP edge, and its few instructions there are not corrected.
- * A loop of too little heat of its own belongs to the region as well where
- * branch records show it to call that region's code often.
+ * A loop belongs to the region as well where branch records show it to call
+ * that region's code often, however little heat it has there, or of its own.
  *
  * An outermost loop may be the whole program ("for each phase ..."), longer
  * than the distance between samples.  How often loops run can't be told from

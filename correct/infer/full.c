@@ -29,6 +29,9 @@ static const double misfit_gross = 0.02;
 /* Totals up to which all that stacks are wrong by beside them is left in what they do not know.  Set on written programs. */
 static const double few_totals = 8;
 
+/* Squares of the noise of stacks that is left where they hit all totals.  Set on random programs. */
+static const double least_spread = 0.72;
+
 /*
  * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
  * so its 90% interval spread by 1.8 would else be cut.
@@ -503,7 +506,8 @@ static int add_landing(struct full *fu)
 /*
  * eq. 28: what draws are spread by where stacks are used.  Stacks miss beside the totals by as many squares as those fix
  * directions, about one each, were their noise all; by more where they are wrong.  Where totals are many they set right
- * most of that, and little is left of it in what they do not know.
+ * most of that, and little is left of it in what they do not know.  What weighs them against totals is on the safe side
+ * (eq. 18): where they hit, draws of that noise would be too wide.
  */
 static double stack_spread(const struct full *fu)
 {
@@ -512,9 +516,9 @@ static double stack_spread(const struct full *fu)
 	       most;
 
 	if (!fixed)
-		return 1;
-	most = fmax(1, squares / (double)fixed);
-	return sqrt(1 + fmin(1, few_totals / (double)fu->n_exact) * (most - 1));
+		return sqrt(least_spread);
+	most = fmax(least_spread, squares / (double)fixed);
+	return sqrt(least_spread + fmin(1, few_totals / (double)fu->n_exact) * (most - least_spread));
 }
 
 /*

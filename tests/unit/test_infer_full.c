@@ -323,30 +323,32 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 /*
  * Stacks that know n_B to be 1000 +- 0.001, and a total that says 1004 +- 1.  The total misses by 4, with that of
  * instructions a mean square of 8, whether stacks are believed or not: it stays theirs to say how often B is passed by.
- * Their noise was raised six times over before, to more than all there is.  Draws are not spread (stacks hit).
+ * Their noise was raised six times over before, to more than all there is.  Stacks hit, so draws are
+ * spread by the least of eq. 28.
  */
 static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 {
 	const double total[] = { 1004, 1 }, stacks[] = { 1000, 0.001 };
 
 	(void)state;
-	/* 50 within 15% (five of the 3% that 600 independent draws tell it to), and up to half as much again by misses. */
-	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks), 42, 87);
+	/* 50 sqrt(.72) within 15% (five of the 3% that 600 independent draws tell it to), and half as much again by misses. */
+	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks), 36, 73);
 }
 
 /*
  * eq. 28: totals say that n_B is 1000 and stacks that it is 1016 +- 4.  With that of instructions n + 1 totals fix both
  * directions, and 4^2 / 2 = 8 squares are missed a direction: u is sqrt(8) where there are two totals, and
- * sqrt(1 + 8/13 (8 - 1)) where there are 13.
+ * sqrt(0.72 + 8/13 (8 - 0.72)) where there are 13.  Stacks that hit leave sqrt(0.72).
  */
 static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **state)
 {
-	const double total[] = { 1000, 0.1 }, stacks[] = { 1016, 4 };
+	const double total[] = { 1000, 0.1 }, stacks[] = { 1016, 4 }, hit[] = { 1000, 4 };
 
 	(void)state;
 	/* Within 15%, five of the 3% that 600 independent draws tell it to. */
 	assert_float_equal(sd_of_passing(1, total, stacks), 50 * sqrt(8), 21);
-	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(1 + 8. / 13 * 7), 17);
+	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(0.72 + 8. / 13 * 7.28), 17);
+	assert_float_equal(sd_of_passing(12, total, hit), 50 * sqrt(0.72), 6.4);
 }
 
 /*
