@@ -168,8 +168,10 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 		if (branch < 0 || vec_push(&w->path.pool, (uint32_t)branch) < 0)
 			return -SP_ENOMEM;
 		piece.scope = 0;
-		run = start.module < 0 ? (struct run){ .n_insn = 1 + (double)n_bytes / insn_bytes }
-		                       : find_run(w->path.in.graph, start, from);
+		if (start.module < 0)
+			run.n_insn = 1 + (double)n_bytes / insn_bytes;
+		else
+			run = find_run(w->path.in.graph, start, from);
 	}
 	/* In a damaged file one may be as long as the address space. */
 	piece.n_insn = (uint32_t)fmin(run.n_insn + 0.5, UINT32_MAX);
