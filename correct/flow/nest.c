@@ -27,7 +27,10 @@ static int allocate(const struct nest_view *v, struct nest *n)
 	n->member = calloc(n_blocks + 1, sizeof(*n->member));
 	n->loop = calloc(n_blocks + 1, 1);
 	n->recursive = calloc(n_blocks + 1, 1);
-	if (n->off && n->to && n->edge && n->comp && n->first && n->member && n->loop && n->recursive)
+	n->queue = calloc(n_blocks + 1, sizeof(*n->queue));
+	n->queued = calloc(n_blocks + 1, 1);
+	if (n->off && n->to && n->edge && n->comp && n->first && n->member && n->loop && n->recursive &&
+	    n->queue && n->queued)
 		return 0;
 	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
 }
@@ -102,6 +105,8 @@ void nest_fini(struct nest *n)
 	free(n->member);
 	free(n->loop);
 	free(n->recursive);
+	free(n->queue);
+	free(n->queued);
 	*n = (struct nest){ 0 };
 }
 
@@ -121,6 +126,38 @@ static bool is_entry(const struct nest_view *v, const struct nest *n, uint32_t b
 	return false;
 }
 
+/* The first block of the loop that the code leads to from the function's entry, whether in the view or not; or `header`. */
+static uint32_t entered_first(const struct nest_view *v, const struct nest *n, uint32_t comp, uint32_t header)
+{
+	const struct flow_graph *g = v->g;
+	uint32_t func = g->blocks[header].func, n_queued = 0;
+	bool found = false;
+
+	if (func >= g->n_funcs)
+		return header;
+	n->queue[n_queued++] = g->funcs[func].entry;
+	n->queued[g->funcs[func].entry] = 1;
+	for (uint32_t i = 0; i < n_queued && !found; i++) {
+		const struct flow_block *b = &g->blocks[n->queue[i]];
+
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out && !found; e++) {
+			uint32_t to = g->edges[e].to;
+
+			if (g->edges[e].kind == FLOW_CALL || g->edges[e].kind == FLOW_RET ||
+			    g->blocks[to].func != func || n->queued[to])
+				continue;
+			n->queue[n_queued++] = to;
+			n->queued[to] = 1;
+			found = n->comp[to] == comp;
+		}
+	}
+	if (found)
+		header = n->queue[n_queued - 1];
+	for (uint32_t i = 0; i < n_queued; i++)
+		n->queued[n->queue[i]] = 0;
+	return header;
+}
+
 uint32_t nest_header(const struct nest_view *v, const struct nest *n, uint32_t comp, bool *several)
 {
 	uint32_t header = n->member[n->first[comp]], n_entries = 0;
@@ -132,7 +169,8 @@ uint32_t nest_header(const struct nest_view *v, const struct nest *n, uint32_t c
 			header = n->member[i];
 	}
 	*several = n_entries > 1;
-	return header;
+	/* A loop that was come to once may be on record, and the way to it not. */
+	return n_entries ? header : entered_first(v, n, comp, header);
 }
 
 /* One level: close the headers of all loops. Returns 1 when some loop has several entries. */

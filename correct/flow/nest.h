@@ -26,6 +26,8 @@ struct nest {
 	uint32_t *member;   /* [n_blocks] */
 	uint8_t *loop;      /* [n_comps] it can repeat */
 	uint8_t *recursive; /* [n_comps] it holds a CALL edge */
+	uint32_t *queue;    /* [n_blocks] for nest_header */
+	uint8_t *queued;    /* [n_blocks] the same */
 };
 
 int nest_find(const struct nest_view *view, struct nest *out);
@@ -33,7 +35,8 @@ void nest_fini(struct nest *n);
 
 /*
  * The block a loop is entered at; the first one where there are several
- * (*several out: the loop is irreducible, unless it is a recursion).
+ * (*several out: the loop is irreducible, unless it is a recursion).  Where no
+ * entry is in the view the code of its function tells it, which costs a walk.
  */
 uint32_t nest_header(const struct nest_view *view, const struct nest *n, uint32_t comp, bool *several);
 

@@ -135,6 +135,15 @@ static void share_out(struct finder *f, uint32_t i, double *shared)
 	}
 }
 
+/* A call, or the jump of one through a PLT. */
+static bool enters(const struct flow_graph *g, const struct flow_edge *e)
+{
+	uint32_t func = g->blocks[e->to].func;
+
+	return e->kind == FLOW_CALL ||
+	       (e->kind == FLOW_IND && func < g->n_funcs && g->funcs[func].entry == e->to);
+}
+
 /* Is a loop seen to call code of a group often, of which it reaches that much heat?  group: NONE = any. */
 static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const double *shared, double min_heat)
 {
@@ -150,7 +159,7 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
 			uint32_t to = g->edges[e].to, of;
 
-			if (g->edges[e].kind != FLOW_CALL || f->claimed[to] == NONE ||
+			if (!enters(g, &g->edges[e]) || f->claimed[to] == NONE ||
 			    f->taken[e] < MIN_CALLS_SEEN || f->taken[e] < min_call_share * f->called[to])
 				continue;
 			of = group_of(f, f->claimed[to]);
@@ -245,7 +254,7 @@ static int finder_init(struct finder *f)
 	for (size_t i = 0; i < n; i++)
 		f->claimed[i] = NONE;
 	for (size_t e = 0; f->taken && e < f->view->g->n_edges; e++)
-		if (f->view->g->edges[e].kind == FLOW_CALL)
+		if (enters(f->view->g, &f->view->g->edges[e]))
 			f->called[f->view->g->edges[e].to] += f->taken[e];
 	return nest_find(f->view, &f->nest);
 }

@@ -193,6 +193,28 @@ static void loops_that_no_record_is_of_are_found_if_samples_are(void **state)
 	flow_free(g);
 }
 
+/* A loop of 1, 2 and 3 that was come to once, from 0 to its middle, of which there is no record. */
+static void a_loop_is_entered_where_its_function_leads_to_it(void **state)
+{
+	const struct flow_edge e[] = { J(0, 2), F(1, 2), F(2, 3), J(3, 1), F(3, 4) };
+	const double heat[] = { 0, 10, 10, 10, 0 };
+	struct flow_graph *g = graph_by_hand(5, one_func, 1, e, COUNT(e));
+	uint8_t block[] = { 0, 1, 1, 1, 0 }, edge[COUNT(e)];
+	const struct flow_ran ran = { block, edge, NULL };
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(e); i++)
+		edge[i] = block[g->edges[i].from] && block[g->edges[i].to];
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->v[0].n_blocks, 3);
+	assert_int_equal(r->v[0].header, 2);
+	assert_false(r->v[0].irreducible);
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 /* main's loops 0-1 and 2-3, of so much heat, call f (4, 5).  How many blocks has the hottest region? */
 static size_t blocks_where_a_loop_calls(uint64_t n_calls, uint64_t n_others, double own_heat, double f_heat)
 {
@@ -219,6 +241,40 @@ static size_t blocks_where_a_loop_calls(uint64_t n_calls, uint64_t n_others, dou
 	flow_ran_fini(&ran);
 	flow_free(g);
 	return n;
+}
+
+/* main's loops 0-1 and 2-3 call f (6) each by a jump of its own, 4 and 5; that of the second has less than 1% of the heat. */
+static void calls_through_a_plt_count(void **state)
+{
+	const uint32_t entry[] = { 0, 4, 5, 6 };
+	const struct flow_edge e[] = { CALL(0, 4),
+		                       SKIP(0, 1),
+		                       RET(6, 1, 0),
+		                       J(1, 0),
+		                       F(1, 2),
+		                       CALL(2, 5),
+		                       SKIP(2, 3),
+		                       RET(6, 3, 2),
+		                       J(3, 2),
+		                       { .from = 4, .to = 6, .kind = FLOW_IND },
+		                       { .from = 5, .to = 6, .kind = FLOW_IND } };
+	const struct flow_seen seen[] = { { 0, 0, 0, 64, 900 },  { 0, 0, 64, 96, 900 }, { 0, 0, 96, 16, 900 },
+		                          { 0, 0, 16, 0, 900 },  { 0, 0, 32, 80, 100 }, { 0, 0, 80, 96, 100 },
+		                          { 0, 0, 96, 48, 100 }, { 0, 0, 48, 32, 100 } };
+	const double heat[] = { 50, 50, 0.4, 0.4, 1, 0, 80 };
+	struct flow_graph *g = graph_by_hand(7, entry, 4, e, COUNT(e));
+	struct flow_ran ran;
+	struct flow_regions *r = NULL;
+
+	(void)state;
+	assert_int_equal(flow_ran_find(g, seen, COUNT(seen), NULL, 0, &ran), 0);
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, &r), 0);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->v[0].n_blocks, 7);
+	assert_int_equal(r->v[0].n_headers, 2);
+	flow_regions_free(r);
+	flow_ran_fini(&ran);
+	flow_free(g);
 }
 
 /*
@@ -252,6 +308,8 @@ int main(void)
 		cmocka_unit_test(loops_inside_one_whose_turn_is_not_on_record_are_found),
 		cmocka_unit_test(loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_return),
 		cmocka_unit_test(loops_that_no_record_is_of_are_found_if_samples_are),
+		cmocka_unit_test(a_loop_is_entered_where_its_function_leads_to_it),
+		cmocka_unit_test(calls_through_a_plt_count),
 		cmocka_unit_test(a_loop_without_heat_that_calls_shared_code_often_is_part_of_the_region),
 		cmocka_unit_test(a_hot_loop_that_calls_cold_shared_code_often_is_part_of_the_region),
 	};
