@@ -29,7 +29,7 @@ static const double max_doubt = 0.05, most_doubt = 0.5;
 static const double max_left_out = 0.02;
 
 /* Share of its stacks that lead out of its flow, past which a scope is weak. */
-static const double max_broken_share = 0.2;
+static const double max_broken_share = 0.1;
 
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
