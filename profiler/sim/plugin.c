@@ -38,7 +38,8 @@ enum {
 	COUNT_CHUNK = 1 << 12,
 	MAX_CHUNKS = 1 << 10,
 	MAX_HANDLERS = 64,
-	GUEST_PAGE = 4096, /* x86-64's */
+	GUEST_PAGE = 4096,   /* x86-64's */
+	MAX_INSN_BYTES = 15, /* the same */
 };
 
 struct numbers { /* of the guest's system calls; -1: has none */
@@ -540,15 +541,15 @@ static void watch_insn(struct qemu_plugin_insn *insn, unsigned flags, size_t ind
 /*
  * The instructions of a block.  When QEMU finds in the midst of an instruction that it goes on to the next page, it
  * ends the block before it, but leaves it, cut off, at the end of its list: it does not run here, but in a block of
- * its own.
+ * its own.  Where it is cut depends on what was to be read next, and may lie before the page's end.
  */
 static size_t count_insns(const struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
-	uint64_t end = qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
+	uint64_t at = qemu_plugin_insn_vaddr(last);
 
-	if (sim.nr == &numbers_x86_64 && n > 1 && end % GUEST_PAGE == 0 &&
+	if (sim.nr == &numbers_x86_64 && n > 1 && at / GUEST_PAGE != (at + MAX_INSN_BYTES - 1) / GUEST_PAGE &&
 	    !sim_decode_length(sim.decoder, qemu_plugin_insn_data(last), qemu_plugin_insn_size(last)))
 		n--;
 	return n;
