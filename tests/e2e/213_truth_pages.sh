@@ -32,6 +32,7 @@ K
 			f=cross_$((i++))
 			printf '\t.balign 4096\n\t.fill 4096 - %d, 1, 0x90\n' $((k + 1))
 			printf '\t.type %s, @function\n%s:\tnop\n' "$f" "$f"
+			# shellcheck disable=SC2016
 			printf '\t%s\n\tsub $1, %%r12d\n\tjne %s\n\tret\n\t.size %s, . - %s\n' "$insn" "$f" "$f" "$f"
 			calls+=$'\t'"mov \$3000, %r12d"$'\n'$'\t'"mov \$1, %ecx"$'\n'$'\t'"lea data(%rip), %rdi"
 			calls+=$'\n'$'\t'"mov %rdi, %rsi"$'\n'$'\t'"call $f"$'\n'
@@ -50,5 +51,6 @@ awk '/^fn=/ { f = $0 ~ /cross_/ } f && /^0x/ { print $1, $3 }' t.out >counts
 # The one-byte return behind each loop ran once; rcx is 0 past the first turn of rep.
 check "each of the $n_loops loops' four instructions ran 3,000 times" \
 	test "$(awk '$2 == 3000' counts | wc -l)" = $((4 * n_loops))
+# shellcheck disable=SC2016
 check 'and nothing in them more often' awk '$2 > 3000 { print "# " $0; bad = 1 } END { exit bad }' counts
 exit 0
