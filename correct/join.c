@@ -127,13 +127,24 @@ static int credit(struct join *j, size_t i, bool rolled, double n)
 	return 0;
 }
 
+/* "[anonymous]" of a truth, "//anon" of a recording: memory that a just-in-time compiler filled, say. */
+static bool is_memory(const char *path)
+{
+	return path[0] != '/' || path[1] == '/';
+}
+
 /* The profile's module of an object's path; -1 when it was never sampled in. */
 static long module_of(const struct profile *p, const char *path)
 {
-	for (size_t i = 0; i < p->n_modules; i++)
+	long memory = -1;
+
+	for (size_t i = 0; i < p->n_modules; i++) {
 		if (strcmp(p->modules[i].path, path) == 0)
 			return (long)i;
-	return -1;
+		if (memory < 0 && is_memory(p->modules[i].path))
+			memory = (long)i;
+	}
+	return is_memory(path) ? memory : -1;
 }
 
 static int check_build_id(const struct profile *p, const struct truth *t, size_t object, long module)
@@ -175,7 +186,7 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 		long inner, outer;
 
 		if (!n_scopes) {
-			if (module_state(m) != MODULE_OK)
+			if (module_state(m) != MODULE_OK && known < 0)
 				j->unmatched += (double)insns[i].n;
 			scopes[0] = (struct module_scope){ .id = UINT32_MAX,
 				                           .name = "[unknown]",

@@ -30,6 +30,8 @@ static const double max_left_out = 0.02;
 
 /* Share of its stacks that lead out of its flow, past which a scope is weak. */
 static const double max_broken_share = 0.1;
+/* The same, past which jumps and calls of unknown targets are not those that stacks lead back from. */
+static const double max_unexplained = 0.005;
 
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
@@ -224,12 +226,17 @@ static void judge_leak(const struct problem *p, struct solution *sol)
 	         100 * p->unseen_share);
 }
 
-/* A flow that was found within code that is not all known. */
-static void judge_flow(const struct work *w, const struct flow_region *reg, struct solution *sol)
+/*
+ * A flow that was found within code that is not all known.  Stacks that hardly ever lead out of it, but over calls, know where
+ * it goes.
+ */
+static void judge_flow(const struct work *w, const struct flow_region *reg, const struct problem *p,
+                       struct solution *sol)
 {
 	const char *why = NULL;
+	bool explained = p->called_share > 0 && p->broken_share <= max_unexplained;
 
-	if (reg->unknown_target && reg->unknown_weight > max_unknown * reg->weight)
+	if (reg->unknown_target && reg->unknown_weight > max_unknown * reg->weight && !explained)
 		why = w->sums.paths
 		              ? "its region jumps or calls to where neither its code nor the branch records "
 		                "tell: record longer"
@@ -282,7 +289,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 
 	if (err == 0) {
 		judge_leak(w->scope_problems[s], sol);
-		judge_flow(w, w->scopes.v[s].region, sol);
+		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_left_out(w->scope_problems[s], sol);
 		judge_broken(w->scope_problems[s], sol);
 	}

@@ -25,7 +25,10 @@
 #include "correct/skid/shift.h"
 #include "profiler/base/vec.h"
 
-enum { MAX_KINDS = 64 };
+enum {
+	MAX_KINDS = 64,
+	MAX_AWAY = 3, /* samples elsewhere, in what a scope may have called */
+};
 
 /* Where the interval to a group's next sample in a thread begins. */
 struct begin {
@@ -45,7 +48,10 @@ struct task {
 	int32_t scope;      /* of its last sample */
 	int32_t last_scope; /* the region most lately in, through samples outside any */
 	uint32_t n_outside; /* samples outside since then */
-	uint32_t counters;  /* whose the last sample was */
+	int32_t home; /* scope that it went from, for n_away samples so far, which stand for away_insn */
+	uint32_t n_away;
+	double away_insn;
+	uint32_t counters; /* whose the last sample was */
 	bool began;
 	uint64_t enabled_ns;
 };
@@ -55,6 +61,7 @@ struct scope_sums {
 	double n_intervals, n_crossings;
 	double n_excursions,
 	        n_outside;     /* runs of samples elsewhere between two inside ones, and samples in them */
+	double outside_insn;   /* that those of a few samples stand for, other scopes' too */
 	struct ratios *ratios; /* of all its inside intervals */
 };
 
@@ -133,7 +140,7 @@ static int begin(const struct evidence_input *in, void **state)
 static int grow_tasks(struct mix *m, const struct sample_seen *s)
 {
 	while (m->tasks.n <= s->thread)
-		if (vec_push(&m->tasks, (struct task){ .scope = -1, .last_scope = -1 }) < 0)
+		if (vec_push(&m->tasks, (struct task){ .scope = -1, .last_scope = -1, .home = -1 }) < 0)
 			return -SP_ENOMEM;
 	while (m->begins.n <= s->counters) {
 		struct begin *b = calloc(1, sizeof(*b));
@@ -227,6 +234,25 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	t->n_outside = 0;
 }
 
+/* What a scope calls is soon back. */
+static void follow_calls(struct mix *m, struct task *t, const struct sample_seen *s)
+{
+	if (s->scope == t->home) {
+		if (t->home >= 0)
+			m->sums[t->home]->outside_insn += t->away_insn;
+		t->n_away = 0;
+		t->away_insn = 0;
+		return;
+	}
+	if (s->record->event == m->in.rec->insn_event)
+		t->away_insn += recording_weight(m->in.rec, s->record);
+	if (++t->n_away <= MAX_AWAY && t->home >= 0)
+		return;
+	t->home = s->scope;
+	t->n_away = 0;
+	t->away_insn = 0;
+}
+
 static int add_crossing(struct mix *m, const struct begin *b, const struct sample_seen *s,
                         const struct reading *seen)
 {
@@ -300,6 +326,7 @@ static int sample(void *state, const struct sample_seen *s)
 	b = m->begins.v[s->counters];
 	follow_turns(m, t, s);
 	follow_excursions(m, t, s->scope);
+	follow_calls(m, t, s);
 	compare(m, b, &seen);
 	m->counted += seen.forward ? seen.insn : 0;
 	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
@@ -476,6 +503,7 @@ static int finish(void *state)
 		else
 			m->in.problems[r]->total_sd = total_sampled_sd(m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
+		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}
 	if (err == 0)
 		err = find_ratios(m, sums);
@@ -509,8 +537,8 @@ static bool all_zero(const double *w, size_t n)
 static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x)
 {
 	double left_out = p->total_insn > 0 ? p->left_out_insn / p->total_insn : 0;
-	/* Code unseen outside, left out, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (p->unseen_share + left_out + p->border_share) * 0.5 * x->ratio;
+	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
+	double foreign = (p->unseen_share + p->called_share + left_out + p->border_share) * 0.5 * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */

@@ -8,12 +8,19 @@
 enum {
 	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 16,
-	MIN_HALVED = 8, /* branches of a burst of which half can be spared */
-	LEAD_IN = 20,   /* and no more than this are */
+	MIN_HALVED = 8,    /* branches of a burst of which half can be spared */
+	LEAD_IN = 20,      /* and no more than this are */
+	MIN_SHARING = 100, /* stacks that tell the share of called code */
 };
 
 /* Instructions of code that is in no graph are guessed from its bytes. */
 static const double insn_bytes = 4;
+
+/*
+ * The share of called code in stacks may be off by so much of it, as they are taken at slow places; and samples in it may be
+ * so many times that, where a skid leads into it.
+ */
+static const double share_off = 0.3, most_outside = 4;
 
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
@@ -82,6 +89,7 @@ struct section {
 	const struct pd_branch
 	        *to;      /* ... or where this one came back, from code that is not the scope's ... */
 	double away_insn; /* ... of about so many instructions */
+	bool open;        /* it is not known to where, or from where: the stack ends there */
 };
 
 /* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
@@ -223,6 +231,19 @@ static double insn_between(const struct pd_branch *first, const struct pd_branch
 	return insn;
 }
 
+/* The edge over a call to other code that begins where `ip` is, or, going back, ends there; UINT32_MAX: none. */
+static uint32_t skip_edge(const struct path *s, const struct sample_seen *seen, bool ahead, uint64_t ip)
+{
+	const struct problem *p = s->in.problems[seen->scope];
+	long block = scope_block(s, seen, ip);
+
+	for (uint32_t e = 0; block >= 0 && e < p->n_edges; e++)
+		if (p->edges[e].kind == FLOW_SKIP &&
+		    p->blocks[ahead ? p->edges[e].from : p->edges[e].to].graph_block == (uint32_t)block)
+			return e;
+	return UINT32_MAX;
+}
+
 /* The i-th piece from the moment on; *i out: the next one's number, *of: what it was. */
 static long piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t *i,
                               struct section *of)
@@ -232,30 +253,41 @@ static long piece_from_moment(struct path *s, const struct sample_seen *seen, bo
 	long piece;
 	size_t k;
 
-	*of = (struct section){ near + 1, near, near, 0 };
+	*of = (struct section){ near + 1, near, near, 0, false };
 	piece = piece_of(s, seen->scope, seen->record->pid, of);
 	if (piece < 0 || s->all.v[piece].scope >= 0) {
 		++*i;
 		return piece;
 	}
 	k = beyond(s, seen, burst, *i);
+	of->open = k == path_n_pieces(smp, burst) &&
+	           skip_edge(s, seen, burst, burst ? near->from_ip : near->to_ip) != UINT32_MAX;
 	if (k == *i || k == path_n_pieces(smp, burst))
 		return piece;
 	far = &smp->branches[path_newer(smp, burst, k)];
-	*of = burst ? (struct section){ near + 1, near, far, insn_between(near, far) }
-	            : (struct section){ far + 1, far, near, insn_between(far, near) };
+	*of = burst ? (struct section){ near + 1, near, far, insn_between(near, far), false }
+	            : (struct section){ far + 1, far, near, insn_between(far, near), false };
 	*i = k + 1;
 	return piece_of(s, seen->scope, seen->record->pid, of);
 }
 
-/* The edge of a burst's first branch past its lead-in, UINT32_MAX if it is none of the scope's. */
-static uint32_t first_edge(const struct path *s, const struct sample_seen *seen)
+/*
+ * The edge of a burst's first branch past its lead-in, UINT32_MAX if it is none of the scope's.  From code that was called
+ * the burst is followed once it is back; *i: the number of its first piece then.
+ */
+static uint32_t first_edge(const struct path *s, const struct sample_seen *seen, size_t *i)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
-	long b = scope_block(s, seen, first->from_ip), next = scope_block(s, seen, first->to_ip);
 
-	return b < 0 || next < 0 ? UINT32_MAX : edge_between(s, seen->scope, b, next, true);
+	for (; *i < path_n_pieces(smp, true); ++*i) {
+		const struct pd_branch *first = &smp->branches[path_newer(smp, true, *i) + 1];
+		long b = scope_block(s, seen, first->from_ip), next = scope_block(s, seen, first->to_ip);
+
+		if (next >= 0)
+			return b < 0 ? skip_edge(s, seen, false, first->to_ip)
+			             : edge_between(s, seen->scope, b, next, true);
+	}
+	return UINT32_MAX;
 }
 
 static int sample(void *state, const struct sample_seen *seen)
@@ -268,6 +300,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	struct scope_stacks *r;
 	struct stack stack;
 	uint32_t span = 0;
+	size_t first = 0;
 
 	/* A file without any needs no paces: there may be millions of samples. */
 	s->has_stacks |= smp->n_branches >= 2 || s->in.rec->burst_event >= 0;
@@ -289,7 +322,9 @@ static int sample(void *state, const struct sample_seen *seen)
 		                .insn = burst ? 1 : weight,
 		                .cyc = of_cycles && !s->in.rec->cyc_is_other ? weight : 0,
 		                .burst = burst };
-	for (size_t i = 0; i < path_n_pieces(smp, burst);) {
+	if (burst)
+		stack.near = first_edge(s, seen, &first);
+	for (size_t i = first; i < path_n_pieces(smp, burst);) {
 		struct section of;
 		long piece = piece_from_moment(s, seen, burst, &i, &of);
 
@@ -297,7 +332,7 @@ static int sample(void *state, const struct sample_seen *seen)
 			return (int)piece;
 		if (s->all.v[piece].scope < 0) {
 			/* What lies before a break is another path's, or a fault of the hardware. */
-			r->n_broken++;
+			r->n_broken += !of.open;
 			stack.broken = true;
 			break;
 		}
@@ -310,7 +345,8 @@ static int sample(void *state, const struct sample_seen *seen)
 	}
 	if (!stack.n_pieces)
 		return 0;
-	stack.near = burst ? first_edge(s, seen) : closing_edge(s, r->pieces.v[stack.piece0]);
+	if (!burst)
+		stack.near = closing_edge(s, r->pieces.v[stack.piece0]);
 	stack.away = !burst;
 	if (stack.near == UINT32_MAX)
 		return 0;
@@ -319,22 +355,36 @@ static int sample(void *state, const struct sample_seen *seen)
 	return vec_push(&r->stacks, stack);
 }
 
+/*
+ * eq. 45: what a scope calls that is not its own is in its total where no sample fell in it: with what did, that is all of which
+ * its stacks tell the share of such code.  Samples elsewhere that calls do not explain leave the total as it is.
+ */
+static void settle_called(const struct scope_stacks *r, struct problem *p)
+{
+	double share = r->away_insn / (r->away_insn + p->stacked_insn), all = p->total_insn + p->outside_insn;
+
+	if (p->outside_insn > most_outside * share * all || r->stacks.n < MIN_SHARING) {
+		p->total_sd = hypot(p->total_sd, share * p->total_insn);
+		return;
+	}
+	p->called_share = share;
+	p->unseen_share = 0;
+	p->total_insn = all * (1 - share);
+	p->total_sd = hypot(p->total_sd, share_off * share * all);
+}
+
 static int finish(void *state)
 {
 	struct path *s = state;
 
 	for (size_t i = 0; i < s->in.n; i++) {
 		struct scope_stacks *r = &s->scopes[i];
-		struct problem *p = s->in.problems[i];
 
 		paces_apply(&s->paces, r);
-		if (!r->n_followed)
-			continue;
-		p->broken_share = (double)r->n_broken / (double)r->n_followed;
-		/* What ran between calls and returns may be in the total, as far as no sample fell in it. */
+		if (r->n_followed)
+			s->in.problems[i]->broken_share = (double)r->n_broken / (double)r->n_followed;
 		if (r->away_insn > 0)
-			p->total_sd = hypot(p->total_sd,
-			                    r->away_insn / (r->away_insn + p->stacked_insn) * p->total_insn);
+			settle_called(r, s->in.problems[i]);
 	}
 	return 0;
 }

@@ -52,7 +52,9 @@ struct problem {
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
-	double unseen_share;  /* of the region's intervals spent in code that is not part of it */
+	double unseen_share; /* of the region's intervals spent in code that is not part of it */
+	double outside_insn; /* sampled outside for a few samples between two inside */
+	double called_share; /* of what ran from its calls to their returns, that of code which is not part of it */
 	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double broken_share;  /* of its stacks, those that go on where its flow has no way */
 	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */

@@ -232,6 +232,8 @@ static void code_that_alternates_with_the_region_is_in_its_intervals(void **stat
 	}
 	assert_int_equal(evidence_mix.finish(b->state), 0);
 	assert_float_equal(b->f.p->unseen_share, 9. / 28, 1e-12);
+	/* It may be what the region calls: nine samples of 1000. */
+	assert_float_equal(b->f.p->outside_insn, 9000, 1e-9);
 }
 
 /*
@@ -248,6 +250,7 @@ static void a_long_stay_elsewhere_leaves_the_intervals_clean(void **state)
 	assert_int_equal(evidence_mix.finish(b->state), 0);
 	assert_float_equal(b->f.p->unseen_share, 50. / 149 * pow(149. / 99 / 50, 3), 1e-9);
 	assert_true(b->f.p->unseen_share < 1e-4);
+	assert_float_equal(b->f.p->outside_insn, 0, 0);
 }
 
 /* Counters that stand still, as in a thread that never ran in user mode, must not divide by zero. */
