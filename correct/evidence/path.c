@@ -13,9 +13,6 @@ enum {
 	MIN_SHARING = 100, /* stacks that tell the share of called code */
 };
 
-/* Instructions of code that is in no graph are guessed from its bytes. */
-static const double insn_bytes = 4;
-
 /*
  * The share of called code in stacks may be off by so much of it, as they are taken at slow places; and samples in it may be
  * so many times that, where a skid leads into it.
@@ -226,8 +223,8 @@ static double insn_between(const struct pd_branch *first, const struct pd_branch
 	double insn = 0;
 
 	for (const struct pd_branch *b = last; b < first; b++)
-		if (b->from_ip >= b[1].to_ip)
-			insn += 1 + (double)(b->from_ip - b[1].to_ip) / insn_bytes;
+		if (b->from_ip >= b[1].to_ip && b->from_ip - b[1].to_ip < PATH_MOST_BYTES)
+			insn += path_insns_of(b->from_ip - b[1].to_ip);
 	return insn;
 }
 
@@ -363,6 +360,9 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 {
 	double share = r->away_insn / (r->away_insn + p->stacked_insn), all = p->total_insn + p->outside_insn;
 
+	/* There the total is a time. */
+	if (p->relative)
+		return;
 	if (p->outside_insn > most_outside * share * all || r->stacks.n < MIN_SHARING) {
 		p->total_sd = hypot(p->total_sd, share * p->total_insn);
 		return;

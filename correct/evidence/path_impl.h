@@ -16,6 +16,15 @@
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
 
+/* Code that is in no graph: a run is no longer than that, but for what is missing in it, and ... */
+enum { PATH_MOST_BYTES = 1 << 14 };
+
+/* ... instructions are guessed from the bytes up to its last one. */
+static inline double path_insns_of(uint64_t n_bytes)
+{
+	return 1 + (double)n_bytes / 4;
+}
+
 /* A straight run and the branch that ended it: edges of one scope in pool[edge0 ..]. */
 struct piece {
 	int32_t scope; /* -1 = not a path in the scope's graph */

@@ -13,16 +13,13 @@ enum {
 	MIN_STACKS = 100,
 	MAX_STACKS = 200000, /* past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 17,
-	GROUPS = 64,                 /* of stacks one after the other: what is resampled together */
-	MAX_UNKNOWN_BYTES = 1 << 14, /* that run straight on in memory without a file */
+	GROUPS = 64, /* of stacks one after the other: what is resampled together */
 	NO_COLUMN = -1,
 	OTHER = 0,
 	FIRST = 1, /* tallies */
 };
 
-/* Instructions in code that is in no graph are guessed from its bytes ... */
-static const double insn_bytes = 4;
-/* ... and may be this share of all. */
+/* Instructions in code that is in no graph may be this share of all. */
 static const double max_unplaced = 0.1;
 
 /* Of each function, whatever the samples' scatter (as in eq. 18). */
@@ -117,7 +114,7 @@ size_t whole_column(const struct whole *w, uint32_t block)
 /* The blocks from `start` to the branch at `from`: neighbours, as the code ran straight on. */
 static struct run find_run(const struct flow_graph *g, struct place start, struct place from)
 {
-	struct run run = { .n_insn = 1 + (double)(from.vaddr - start.vaddr) / insn_bytes };
+	struct run run = { .n_insn = path_insns_of(from.vaddr - start.vaddr) };
 	long first = flow_block_at(g, (uint32_t)start.module, start.vaddr);
 	long last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
 	double n_insn = 0;
@@ -162,14 +159,14 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 	uint64_t n_bytes = newer->from_ip - older->to_ip;
 
 	if (from.module == start.module && newer->from_ip >= older->to_ip &&
-	    (from.module >= 0 || n_bytes < MAX_UNKNOWN_BYTES)) {
+	    (from.module >= 0 || n_bytes < PATH_MOST_BYTES)) {
 		long branch = number_of(w, from, to);
 
 		if (branch < 0 || vec_push(&w->path.pool, (uint32_t)branch) < 0)
 			return -SP_ENOMEM;
 		piece.scope = 0;
 		if (start.module < 0)
-			run.n_insn = 1 + (double)n_bytes / insn_bytes;
+			run.n_insn = path_insns_of(n_bytes);
 		else
 			run = find_run(w->path.in.graph, start, from);
 	}
