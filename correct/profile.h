@@ -106,6 +106,7 @@ struct profile_region {
 	uint32_t n_loops;  /* simple loops; the cap when loops_capped */
 	bool loops_capped;
 	double raw_insn, insn, cyc, n_samples;
+	double called_insn;  /* of other code that it calls: stacks show it, and it is not counted in insn */
 	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
 	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */

@@ -137,6 +137,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = method_full(p, space, f, &eqs, opts, &w->scope_solutions[s]);
 	if (err == 0) {
 		w->scope_solutions[s].n_unseen = n_unseen;
+		w->scope_solutions[s].called_insn = p->called_share / (1 - p->called_share) * p->total_insn;
 		err = keep_equations(w, s, &eqs);
 	}
 	if (err == 0)
@@ -439,6 +440,7 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	to->n_free += from->n_free;
 	to->n_rank += from->n_rank;
 	to->n_unseen += from->n_unseen;
+	to->called_insn += from->called_insn;
 	to->total_sd = hypot(to->total_sd, from->total_sd);
 	to->evidence |= from->evidence;
 	to->r_hat = fmax(to->r_hat, from->r_hat);

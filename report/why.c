@@ -274,6 +274,12 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "not "
 		        "to have run, but for these\n",
 		        r->n_unseen);
+	if (r->called_insn > 0)
+		fprintf(f,
+		        "    besides it calls other code, of some %.3g instructions by branch records or "
+		        "bursts: "
+		        "not counted here\n",
+		        r->called_insn);
 	if (r->total_sd > little_doubt)
 		fprintf(f,
 		        "    the total is known to %.0f%%: samples are too far apart for how long the "

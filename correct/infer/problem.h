@@ -74,6 +74,7 @@ struct solution {
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
 	double total_sd;     /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
+	double called_insn;       /* of other code that it calls (eq. 45), not counted in its own */
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */

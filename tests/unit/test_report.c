@@ -583,6 +583,7 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	p->meta.branch_records = true;
 	p->regions[0].n_rank = 2;
 	p->regions[0].n_unseen = 70;
+	p->regions[0].called_insn = 3.4e6;
 	p->regions[0].total_sd = 0.019;
 	text = text_of(p, &o, 0);
 	assert_null(strstr(text, "the total is known to"));
@@ -595,12 +596,14 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(strstr(text, "70 more free flows are of code without samples, or with hardly any: it "
 	                             "is taken not to have run, "
 	                             "but for these"));
+	assert_non_null(strstr(text, "besides it calls other code, of some 3.4e+06 instructions"));
 	free(text);
 	doc = json_of(p, o);
 	region =
 	        json_array_get(json_object_get(json_array_get(json_object_get(doc, "why"), 0), "regions"), 0);
 	assert_int_equal(json_array_size(json_object_get(region, "advice")), 0);
 	assert_float_equal(number(region, "unseen_flows"), 70, 1e-9);
+	assert_float_equal(number(region, "called"), 3.4e6, 1e-3);
 	assert_float_equal(number(region, "total_sd"), 0.24, 1e-9);
 	assert_int_equal(json_array_size(json_object_get(region, "loops")), 1);
 	assert_float_equal(number(json_array_get(json_object_get(region, "equations"), 0), "fitted"), 100100,
