@@ -215,6 +215,17 @@ static double own_total_sd(const struct work *w, size_t r)
 	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
 }
 
+/* Does any stack lead through a region that has samples?  Where none does averages know nothing of it. */
+static bool is_on_record(const struct problem *p, const struct whole *whole, const float *draws,
+                         size_t n_columns)
+{
+	for (size_t i = 0; i < N_DRAWS; i++)
+		for (size_t b = 0; b < p->n_blocks; b++)
+			if (draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0)
+				return true;
+	return false;
+}
+
 /*
  * How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it
  * (eq. 42).
@@ -224,8 +235,11 @@ static int average_region(struct work *w, size_t r, const struct whole *whole, c
 {
 	struct problem *p = w->problems[r];
 	double sd = own_total_sd(w, r), total = p->total_insn;
-	int err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
+	int err;
 
+	if (!is_on_record(p, whole, draws, n_columns))
+		return 0;
+	err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
 	if (err < 0 || !(sd > 0))
 		return err;
 	return solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
