@@ -62,8 +62,8 @@ static const char *const x87_arithmetic[] = {
 
 /* Compares and converts; sorted like the rest. */
 static const char *const x87_convert[] = {
-	"fcom",  "fcomi",  "fcomp", "fcompi", "fcompp", "ficom",  "ficomp",  "fild",    "fist",
-	"fistp", "fisttp", "ftst",  "fucom",  "fucomi", "fucomp", "fucompi", "fucompp",
+	"fcom",  "fcomi",  "fcomip", "fcomp", "fcompi", "fcompp",  "ficom",  "ficomp",  "fild",    "fist",
+	"fistp", "fisttp", "ftst",   "fucom", "fucomi", "fucomip", "fucomp", "fucompi", "fucompp",
 };
 
 /* SSE and AVX arithmetic without the v before and the ss, sd, ps, pd behind. */

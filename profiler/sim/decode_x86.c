@@ -138,17 +138,14 @@ static const struct sim_prefix scalar[] = {
 };
 
 static const struct sim_prefix x87[] = {
-	{ "fld", SIM_C_FMOVE },    { "fst", SIM_C_FMOVE },
-	{ "fild", SIM_C_FCONV },   { "fist", SIM_C_FCONV },
-	{ "fxch", SIM_C_NOP },     { "fadd", SIM_C_FADD },
-	{ "fsub", SIM_C_FADD },    { "fiadd", SIM_C_FADD },
-	{ "fisub", SIM_C_FADD },   { "fchs", SIM_C_VLOGIC },
-	{ "fabs", SIM_C_VLOGIC },  { "fmul", SIM_C_FMUL },
-	{ "fimul", SIM_C_FMUL },   { "fdiv", SIM_C_FDIV64 },
-	{ "fidiv", SIM_C_FDIV64 }, { "fsqrt", SIM_C_FSQRT64 },
-	{ "fcom", SIM_C_FCOMI },   { "fucom", SIM_C_FCOMI },
-	{ "fcmov", SIM_C_VLOGIC }, { "f", SIM_C_X87 },
-	{ "emms", SIM_C_SLOW },    { NULL, 0 },
+	{ "fld", SIM_C_FMOVE },     { "fst", SIM_C_FMOVE },   { "fild", SIM_C_FCONV },
+	{ "fist", SIM_C_FCONV },    { "fxch", SIM_C_NOP },    { "fadd", SIM_C_FADD },
+	{ "fsub", SIM_C_FADD },     { "fiadd", SIM_C_FADD },  { "fisub", SIM_C_FADD },
+	{ "fchs", SIM_C_VLOGIC },   { "fabs", SIM_C_VLOGIC }, { "fmul", SIM_C_FMUL },
+	{ "fimul", SIM_C_FMUL },    { "fdiv", SIM_C_FDIV64 }, { "fidiv", SIM_C_FDIV64 },
+	{ "fsqrt", SIM_C_FSQRT64 }, { "fcom", SIM_C_FCOMI },  { "fucom", SIM_C_FCOMI },
+	{ "ficom", SIM_C_FCOMI },   { "ftst", SIM_C_FCOMI },  { "fcmov", SIM_C_VLOGIC },
+	{ "f", SIM_C_X87 },         { "emms", SIM_C_SLOW },   { NULL, 0 },
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -175,6 +172,18 @@ static bool is_fp_arithmetic(int cls)
 		return false;
 	}
 }
+
+static bool is_one_of(const char *mnemonic, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (!strncmp(mnemonic, *beginnings, strlen(*beginnings)))
+			return true;
+	return false;
+}
+
+/* Arithmetic that x87 does by microcode. */
+static const char *const x87_functions[] = { "f2xm1",   "fcos",   "fpatan", "fprem", "fptan",
+	                                     "frndint", "fscale", "fsin",   "fyl2x", NULL };
 
 /* Minimum, maximum and compare take the adder's way, reciprocals the multiplier's, and dot products FMA's. */
 static unsigned operation_events(int cls, const char *m)
@@ -238,7 +247,8 @@ static void classify(struct sim_decoder *d, struct sim_insn *in)
 	const cs_x86 *x = detail(d);
 	int cls = -1;
 
-	if (touches_vector(d) || !strncmp(m, "vzero", 5)) {
+	/* From memory to an integer register a conversion has no vector register. */
+	if (touches_vector(d) || !strncmp(m, "vzero", 5) || !strncmp(m, "cvt", 3) || !strncmp(m, "vcvt", 4)) {
 		if (*m == 'v')
 			m++;
 		cls = sim_class_by_prefix(vector, m);
@@ -251,7 +261,7 @@ static void classify(struct sim_decoder *d, struct sim_insn *in)
 	if (in_group(d, X86_GRP_FPU) || (*m == 'f' && strncmp(m, "fx", 2))) {
 		cls = sim_class_by_prefix(x87, m);
 		in->cls = (uint8_t)(cls < 0 ? SIM_C_X87 : cls);
-		if (is_fp_arithmetic(in->cls))
+		if (is_fp_arithmetic(in->cls) || is_one_of(m, x87_functions))
 			in->events |= 1u << SIM_FP_SCALAR;
 		return;
 	}
@@ -328,6 +338,11 @@ static bool only_writes(unsigned id)
 	}
 }
 
+/* Where capstone 4 is wrong, or says nothing, of memory: what begins so writes it, writes it if it is named first, updates it. */
+static const char *const stores[] = { "fnst", "fst", "fist", "stmxcsr", "vstmxcsr", NULL },
+                         *const first_stores[] = { "kmov", "movbe", NULL },
+                         *const rotates[] = { "rol", "ror", "rcl", "rcr", NULL };
+
 static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, const cs_x86_op *op, bool first)
 {
 	unsigned id = d->insn->id;
@@ -347,12 +362,14 @@ static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, con
 		access = CS_AC_READ;
 	else if (!access)
 		access = CS_AC_READ | CS_AC_WRITE;
-	/* Where capstone 4 is wrong. */
 	if (first && !strncmp(d->insn->mnemonic, "lock ", 5))
 		access = CS_AC_READ | CS_AC_WRITE;
-	if (!strncmp(d->insn->mnemonic, "fnst", 4) || !strncmp(d->insn->mnemonic, "fst", 3) ||
-	    !strncmp(d->insn->mnemonic, "fist", 4))
+	if (is_one_of(d->insn->mnemonic, stores))
 		access = CS_AC_WRITE;
+	if (first && is_one_of(d->insn->mnemonic, first_stores))
+		access = CS_AC_WRITE;
+	if (first && is_one_of(d->insn->mnemonic, rotates))
+		access = CS_AC_READ | CS_AC_WRITE;
 	in->flags |= (access & CS_AC_READ ? SIM_F_LOAD : 0) | (access & CS_AC_WRITE ? SIM_F_STORE : 0);
 }
 

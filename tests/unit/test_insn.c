@@ -189,11 +189,15 @@ static void x86_floating_point_is_scalar_or_vector_and_moves_are_neither(void **
 		{ "fldt (%rax)", "db 28", 2, INSN_PLAIN, INSN_LOAD, 0 },
 		{ "fstpt (%rax)", "db 38", 2, INSN_PLAIN, INSN_STORE, 0 },
 		{ "faddl (%rax)", "dc 00", 2, INSN_PLAIN, SCALAR | INSN_X87 | INSN_LOAD, 0 },
+		{ "fucompi", "df e9", 2, INSN_PLAIN, SCALAR | INSN_X87 | INSN_FP_CONVERT, 0 },
+		{ "fcompi", "df f1", 2, INSN_PLAIN, SCALAR | INSN_X87 | INSN_FP_CONVERT, 0 },
 		{ "fmulp", "de c9", 2, INSN_PLAIN, SCALAR | INSN_X87, 0 },
 		{ "fchs", "d9 e0", 2, INSN_PLAIN, 0, 0 },
 		{ "fnstcw (%rax)", "d9 38", 2, INSN_PLAIN, INSN_STORE, 0 },
 		{ "ldmxcsr (%rax)", "0f ae 10", 3, INSN_PLAIN, INSN_LOAD, 0 },
 		{ "stmxcsr (%rax)", "0f ae 18", 3, INSN_PLAIN, INSN_STORE, 0 },
+		{ "vldmxcsr (%rax)", "c5 f8 ae 10", 4, INSN_PLAIN, INSN_LOAD, 0 },
+		{ "vstmxcsr (%rax)", "c5 f8 ae 18", 4, INSN_PLAIN, INSN_STORE, 0 },
 	};
 
 	(void)state;

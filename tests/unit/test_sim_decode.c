@@ -64,6 +64,13 @@ static void memory_is_what_the_instruction_touches(void **state)
 		{ "c5f91707", SIM_F_STORE },                /* vmovhpd [rdi], xmm0 */
 		{ "660f3a160701", SIM_F_STORE },            /* pextrd [rdi], xmm0, 1 */
 		{ "c5f92e07", SIM_F_LOAD },                 /* vucomisd xmm0, [rdi] */
+		{ "0fae1f", SIM_F_STORE },                  /* stmxcsr [rdi] */
+		{ "0fae17", SIM_F_LOAD },                   /* ldmxcsr [rdi] */
+		{ "c5f8ae1f", SIM_F_STORE },                /* vstmxcsr [rdi] */
+		{ "66c10708", SIM_F_LOAD | SIM_F_STORE },   /* rol word [rdi], 8 */
+		{ "0f38f107", SIM_F_STORE },                /* movbe [rdi], eax */
+		{ "0f38f007", SIM_F_LOAD },                 /* movbe eax, [rdi] */
+		{ "f20f2c07", SIM_F_LOAD },                 /* cvttsd2si eax, [rdi] */
 	};
 
 	(void)state;
@@ -76,6 +83,29 @@ static void memory_is_what_the_instruction_touches(void **state)
 	                 SIM_F_STORE); /* stp, pre-index */
 	assert_int_equal(decode(SIM_ISA_AARCH64, "fd7bc1a8", NULL).flags & SIM_F_MEM,
 	                 SIM_F_LOAD); /* ldp, post-index */
+}
+
+/* Conversions from memory to an integer register, compares of x87 and what it does by microcode are floating-point, too. */
+static void floating_point_is_counted_whatever_it_is_done_with(void **state)
+{
+	static const struct {
+		const char *hex;
+		bool fp;
+	} list[] = {
+		{ "f20f2c07", true }, /* cvttsd2si eax, [rdi] */
+		{ "dfe9", true },     /* fucomip st(1) */
+		{ "da17", true },     /* ficom dword [rdi] */
+		{ "d9fc", true },     /* frndint */
+		{ "d9f3", true },     /* fpatan */
+		{ "d9e0", false },    /* fchs */
+		{ "d907", false },    /* fld dword [rdi] */
+		{ "dd1f", false },    /* fstp qword [rdi] */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if ((decode(SIM_ISA_X86_64, list[i].hex, NULL).events >> SIM_FP_SCALAR & 1) != list[i].fp)
+			fail_msg("%s: not what it is", list[i].hex);
 }
 
 static void the_end_of_a_block_says_where_it_can_go(void **state)
@@ -166,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_what_the_instruction_touches),
+		cmocka_unit_test(floating_point_is_counted_whatever_it_is_done_with),
 		cmocka_unit_test(the_end_of_a_block_says_where_it_can_go),
 		cmocka_unit_test(a_branch_waits_for_the_flags_and_a_compare_writes_them),
 		cmocka_unit_test(garbage_is_microcode_and_never_fails),
