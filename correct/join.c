@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/correct.h"
+#include "correct/truth/emit.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -127,24 +128,18 @@ static int credit(struct join *j, size_t i, bool rolled, double n)
 	return 0;
 }
 
-/* "[anonymous]" of a truth, "//anon" of a recording: memory that a just-in-time compiler filled, say. */
-static bool is_memory(const char *path)
-{
-	return path[0] != '/' || path[1] == '/';
-}
-
-/* The profile's module of an object's path; -1 when it was never sampled in. */
+/*
+ * The profile's module of an object's path; -1 when it was never sampled in.  A truth books all code outside any file as one
+ * object, which a recording has by the name of its mapping.
+ */
 static long module_of(const struct profile *p, const char *path)
 {
-	long memory = -1;
+	bool anonymous = !strcmp(path, TRUTH_ANONYMOUS);
 
-	for (size_t i = 0; i < p->n_modules; i++) {
-		if (strcmp(p->modules[i].path, path) == 0)
+	for (size_t i = 0; i < p->n_modules; i++)
+		if (anonymous ? module_is_memory(p->modules[i].path) : !strcmp(p->modules[i].path, path))
 			return (long)i;
-		if (memory < 0 && is_memory(p->modules[i].path))
-			memory = (long)i;
-	}
-	return is_memory(path) ? memory : -1;
+	return -1;
 }
 
 static int check_build_id(const struct profile *p, const struct truth *t, size_t object, long module)

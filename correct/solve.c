@@ -220,11 +220,11 @@ static void judge_leak(const struct problem *p, struct solution *sol)
 		return;
 	/* Wrong totals make wrong counts: the raw ones are better than those. */
 	solution_fini(sol);
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why),
-	         "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
-	         "branch records (-b) or bursts (--bursts) would show how it is called",
-	         100 * p->unseen_share);
+	solution_doubt(
+	        sol, VERDICT_UNRELIABLE,
+	        "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
+	        "branch records (-b) or bursts (--bursts) would show how it is called",
+	        100 * p->unseen_share);
 }
 
 /*
@@ -248,8 +248,7 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, cons
 		why = "its region holds instructions that could not be decoded";
 	if (!why || sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why), "%s", why);
+	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", why);
 }
 
 /* What was taken for cold has too large a part in the flow that was found without it. */
@@ -261,12 +260,12 @@ static void judge_left_out(const struct problem *p, struct solution *sol)
 		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].left_out;
 	if (insn <= max_left_out * p->total_insn)
 		return;
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why),
-	         "it calls large functions that have no samples, which were left out though they may run "
-	         "%.3g instructions "
-	         "of its %.3g: record with -b, or with --bursts where there are no branch records",
-	         insn, p->total_insn);
+	solution_doubt(
+	        sol, VERDICT_UNRELIABLE,
+	        "it calls large functions that have no samples, which were left out though they may run "
+	        "%.3g instructions "
+	        "of its %.3g: record with -b, or with --bursts where there are no branch records",
+	        insn, p->total_insn);
 }
 
 /* Stacks end where they lead out of the flow: what they miss is what comes after that. */
@@ -274,12 +273,11 @@ static void judge_broken(const struct problem *p, struct solution *sol)
 {
 	if (p->broken_share <= max_broken_share || sol->verdict != VERDICT_OK)
 		return;
-	sol->verdict = VERDICT_WEAK;
-	snprintf(sol->why, sizeof(sol->why),
-	         "%.0f%% of its branch records or bursts lead through code that is not part of it, and say "
-	         "little "
-	         "of what comes behind",
-	         100 * p->broken_share);
+	solution_doubt(sol, VERDICT_WEAK,
+	               "%.0f%% of its branch records or bursts lead through code that is not part of it, and "
+	               "say little "
+	               "of what comes behind",
+	               100 * p->broken_share);
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
@@ -297,8 +295,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	if (err == 0 || err == -SP_ENOMEM)
 		return err;
 	solution_fini(sol);
-	sol->verdict = VERDICT_UNRELIABLE;
-	snprintf(sol->why, sizeof(sol->why), "%.190s", sp_error_text());
+	solution_doubt(sol, VERDICT_UNRELIABLE, "%.190s", sp_error_text());
 	return 0;
 }
 
@@ -525,10 +522,10 @@ static int combine_region(struct work *w, size_t r)
 			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
 	if (err == 0 && p->relative && beside_the_largest(w, r) > max_beside) {
-		to->verdict = VERDICT_UNRELIABLE;
-		snprintf(to->why, sizeof(to->why),
-		         "its loops run one after another for long: bursts tell the shares within each of "
-		         "them, not between");
+		solution_doubt(
+		        to, VERDICT_UNRELIABLE,
+		        "its loops run one after another for long: bursts tell the shares within each of "
+		        "them, not between");
 	}
 	return err;
 }

@@ -46,6 +46,11 @@ static bool is_pseudo(const char *path)
 	       has_prefix(path, "/dev/zero") || has_prefix(path, "/SYSV") || !path[0];
 }
 
+bool module_is_memory(const char *path)
+{
+	return is_pseudo(path) && path[0] != '[';
+}
+
 static const char *pseudo_reason(const char *path)
 {
 	if (has_prefix(path, "[kernel") || has_prefix(path, "[guest.kernel"))

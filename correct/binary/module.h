@@ -37,6 +37,8 @@ void module_free(struct module *m);
 enum module_state module_state(const struct module *m);
 const char *module_why(const struct module *m); /* "" when OK */
 const char *module_path(const struct module *m);
+/* Does a mapping of this name hold what a program made when it ran, a just-in-time compiler's code, say, and no file? */
+bool module_is_memory(const char *path);
 const char *module_build_id(const struct module *m); /* hex text, "" if none */
 enum insn_isa module_isa(const struct module *m);
 bool module_has_debug(struct module *m); /* DWARF lines were found */

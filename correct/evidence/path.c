@@ -231,14 +231,17 @@ static double insn_between(const struct pd_branch *first, const struct pd_branch
 /* The edge over a call to other code that begins where `ip` is, or, going back, ends there; UINT32_MAX: none. */
 static uint32_t skip_edge(const struct path *s, const struct sample_seen *seen, bool ahead, uint64_t ip)
 {
-	const struct problem *p = s->in.problems[seen->scope];
-	long block = scope_block(s, seen, ip);
+	const struct flow_graph *g = s->in.graph;
+	long block = scope_block(s, seen, ip), skip = -1;
+	const struct flow_block *b = block < 0 ? NULL : &g->blocks[block];
 
-	for (uint32_t e = 0; block >= 0 && e < p->n_edges; e++)
-		if (p->edges[e].kind == FLOW_SKIP &&
-		    p->blocks[ahead ? p->edges[e].from : p->edges[e].to].graph_block == (uint32_t)block)
-			return e;
-	return UINT32_MAX;
+	for (uint32_t i = 0; b && skip < 0 && i < (ahead ? b->n_out : b->n_in); i++) {
+		uint32_t e = ahead ? b->out0 + i : g->in[b->in0 + i];
+
+		if (g->edges[e].kind == FLOW_SKIP)
+			skip = problem_edge_at(s->in.problems[seen->scope], e);
+	}
+	return (uint32_t)skip;
 }
 
 /* The i-th piece from the moment on; *i out: the next one's number, *of: what it was. */
@@ -247,6 +250,7 @@ static long piece_from_moment(struct path *s, const struct sample_seen *seen, bo
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *near = &smp->branches[path_newer(smp, burst, *i)], *far;
+	const size_t n = path_n_pieces(smp, burst);
 	long piece;
 	size_t k;
 
@@ -257,9 +261,8 @@ static long piece_from_moment(struct path *s, const struct sample_seen *seen, bo
 		return piece;
 	}
 	k = beyond(s, seen, burst, *i);
-	of->open = k == path_n_pieces(smp, burst) &&
-	           skip_edge(s, seen, burst, burst ? near->from_ip : near->to_ip) != UINT32_MAX;
-	if (k == *i || k == path_n_pieces(smp, burst))
+	of->open = k == n && skip_edge(s, seen, burst, burst ? near->from_ip : near->to_ip) != UINT32_MAX;
+	if (k == *i || k == n)
 		return piece;
 	far = &smp->branches[path_newer(smp, burst, k)];
 	*of = burst ? (struct section){ near + 1, near, far, insn_between(near, far), false }

@@ -196,11 +196,8 @@ static int collect(struct balance *b, const struct path *s, const struct scope_s
                    const struct edges *e)
 {
 	struct shares sh = { .x = calloc(b->n + 1, sizeof(*sh.x)) };
-	size_t most = 0;
 
-	for (size_t i = 0; i < r->stacks.n; i++)
-		most = most > r->stacks.v[i].n_pieces ? most : r->stacks.v[i].n_pieces;
-	sh.rows = malloc((most + 1) * sizeof(*sh.rows));
+	sh.rows = malloc(((size_t)path_longest(r) + 1) * sizeof(*sh.rows));
 	if (!sh.x || !sh.rows) {
 		free(sh.x);
 		free(sh.rows);

@@ -422,9 +422,8 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 		goto out;
 	}
 	if (!n_draws) {
-		out->verdict = VERDICT_UNRELIABLE;
-		snprintf(out->why, sizeof(out->why), "only %zu branch stacks: record with -b, or longer",
-		         r->stacks.n);
+		solution_doubt(out, VERDICT_UNRELIABLE, "only %zu branch stacks: record with -b, or longer",
+		               r->stacks.n);
 		goto out;
 	}
 	out->evidence = PROFILE_BY_PATH;

@@ -95,8 +95,8 @@ static uint32_t shortest_turn(struct rare *a, const struct problem_edge *by)
 			const struct problem_edge *e = &a->p->edges[k];
 			uint32_t d = a->dist[b] + n_taken(e);
 
-			if (!a->carries[k] || d >= a->dist[e->to] || (head == 0 && !n_taken(e)) ||
-			    (tail > 2 * a->p->n_edges && n_taken(e)))
+			/* Once a block's turn has come its distance stays, so each edge queues once at most. */
+			if (!a->carries[k] || d >= a->dist[e->to])
 				continue;
 			a->dist[e->to] = d;
 			if (n_taken(e))

@@ -19,6 +19,8 @@ struct seed { /* an outermost loop */
 	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
 	double heat, own;          /* own: not in code claimed by a hotter loop */
 	uint32_t group;            /* seed it was merged into, itself if none */
+	uint32_t
+	        apart_from; /* the latest seed that has nothing to do with this group, though they share code */
 	bool kept;
 };
 
@@ -189,9 +191,12 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 			continue;
 		}
 		group = group_of(f, *owner);
-		if (s->kept && group != group_of(f, i) &&
-		    (shared[group] > REGION_SHARED_COLD * s->own || calls_often(f, i, group, shared, 0)))
+		if (!s->kept || group == group_of(f, i) || f->seeds.v[group].apart_from == i)
+			continue;
+		if (shared[group] > REGION_SHARED_COLD * s->own || calls_often(f, i, group, shared, 0))
 			f->seeds.v[group_of(f, i)].group = group;
+		else
+			f->seeds.v[group].apart_from = i;
 	}
 }
 
@@ -205,6 +210,7 @@ static int claim_all(struct finder *f, double min_heat)
 		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
 		f->seeds.v[i].group = i;
+		f->seeds.v[i].apart_from = NONE;
 		f->seeds.v[i].kept = f->apart;
 	}
 	for (uint32_t i = 0; i < f->seeds.n && !f->apart; i++) {

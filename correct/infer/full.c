@@ -659,8 +659,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	else if (err == 0 && spread > 1)
 		stretch(p, spread, out);
 	if (err == 0 && out->r_hat > gibbs_max_r_hat) {
-		out->verdict = VERDICT_UNRELIABLE;
-		snprintf(out->why, sizeof(out->why), "the chains did not agree (R-hat %.2f)", out->r_hat);
+		solution_doubt(out, VERDICT_UNRELIABLE, "the chains did not agree (R-hat %.2f)", out->r_hat);
 	}
 out:
 	full_fini(&fu);

@@ -106,41 +106,33 @@ static double diagnose(const struct problem *p, size_t n_chains, double *x, stru
 	return widest;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-doubt(struct solution *out, enum problem_verdict how, const char *fmt, ...)
-{
-	va_list ap;
-
-	out->verdict = how;
-	va_start(ap, fmt);
-	vsnprintf(out->why, sizeof(out->why), fmt, ap);
-	va_end(ap);
-}
-
 static void judge(const struct loops_model *m, const struct loops_draws *d, double widest,
                   struct solution *out)
 {
 	if (m->uncovered > UNCOVERED_MAX)
-		doubt(out, VERDICT_UNRELIABLE,
-		      "%.0f%% of the samples lie in code that no simple loop runs through",
-		      100 * m->uncovered);
+		solution_doubt(out, VERDICT_UNRELIABLE,
+		               "%.0f%% of the samples lie in code that no simple loop runs through",
+		               100 * m->uncovered);
 	else if (!(m->p->total_cyc > 0))
-		doubt(out, VERDICT_UNRELIABLE,
-		      "no cycles were sampled here, so how far a skid reaches is not known");
+		solution_doubt(out, VERDICT_UNRELIABLE,
+		               "no cycles were sampled here, so how far a skid reaches is not known");
 	else if (out->r_hat > R_HAT_MAX)
-		doubt(out, VERDICT_UNRELIABLE,
-		      "chains disagree (R-hat %.2f): several flows explain the samples", out->r_hat);
+		solution_doubt(out, VERDICT_UNRELIABLE,
+		               "chains disagree (R-hat %.2f): several flows explain the samples", out->r_hat);
 	else if (!d->settled)
-		doubt(out, VERDICT_UNRELIABLE, "the misfit was still falling after %zu sweeps", d->n_sweeps);
+		solution_doubt(out, VERDICT_UNRELIABLE, "the misfit was still falling after %zu sweeps",
+		               d->n_sweeps);
 	else if (d->misfit > MISFIT_MAX && d->heat > HEAT_MAX)
-		doubt(out, VERDICT_WEAK,
-		      "no flow explains where the samples were seen: %.0f%% of them lie elsewhere",
-		      100 * d->misfit);
+		solution_doubt(out, VERDICT_WEAK,
+		               "no flow explains where the samples were seen: %.0f%% of them lie elsewhere",
+		               100 * d->misfit);
 	else if (!m->p->skid_known)
-		doubt(out, VERDICT_WEAK, "the skid was not measured here, another machine's had to do");
+		solution_doubt(out, VERDICT_WEAK,
+		               "the skid was not measured here, another machine's had to do");
 	else if (widest > WIDE)
-		doubt(out, VERDICT_WEAK,
-		      "the samples leave a block's count open by %.0f%% of it (90%% interval)", 100 * widest);
+		solution_doubt(out, VERDICT_WEAK,
+		               "the samples leave a block's count open by %.0f%% of it (90%% interval)",
+		               100 * widest);
 }
 
 /* One loop: eq. 3 alone says how often it ran. */
@@ -198,7 +190,8 @@ static int fall_back(const struct problem *p, const struct infer_opts *opts, con
 	int ret = method_flow(p, opts, out);
 
 	if (ret == 0)
-		doubt(out, VERDICT_UNRELIABLE, "%s; these are the raw counts, made to obey the flow", why);
+		solution_doubt(out, VERDICT_UNRELIABLE, "%s; these are the raw counts, made to obey the flow",
+		               why);
 	return ret;
 }
 

@@ -216,11 +216,10 @@ static void conclude(const struct flow_lp *lp, bool solved, double unit, struct 
 	if (scaled)
 		memcpy(out->edge_flow, lp->flow, p->n_edges * sizeof(*lp->flow));
 	out->evidence = PROFILE_BY_FLOW;
-	out->verdict = scaled ? VERDICT_WEAK : VERDICT_UNRELIABLE;
-	snprintf(out->why, sizeof(out->why), "%s",
-	         scaled      ? "minimum-cost flow knows no uncertainty: there is no interval"
-	         : unit == 0 ? "no instructions were sampled here"
-	                     : "no flow was found, these are the raw counts");
+	solution_doubt(out, scaled ? VERDICT_WEAK : VERDICT_UNRELIABLE, "%s",
+	               scaled      ? "minimum-cost flow knows no uncertainty: there is no interval"
+	               : unit == 0 ? "no instructions were sampled here"
+	                           : "no flow was found, these are the raw counts");
 }
 
 int method_flow(const struct problem *p, const struct infer_opts *opts, struct solution *out)

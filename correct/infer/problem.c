@@ -4,7 +4,9 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,6 +269,16 @@ void solution_fini(struct solution *s)
 	free(s->loop_lo);
 	free(s->loop_hi);
 	*s = (struct solution){ .r_hat = NAN, .n_eff = NAN };
+}
+
+void solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...)
+{
+	va_list ap;
+
+	s->verdict = how;
+	va_start(ap, fmt);
+	vsnprintf(s->why, sizeof(s->why), fmt, ap);
+	va_end(ap);
 }
 
 /* Each draw has its place among all of a normal distribution's, in no order: so their mean is that. */

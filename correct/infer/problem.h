@@ -101,6 +101,9 @@ uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
 void solution_fini(struct solution *s);
+/* A verdict that isn't OK, and why: a sentence, cut to what there is room for. */
+void __attribute__((format(printf, 3, 4)))
+solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...);
 /*
  * What is drawn was drawn for one total: spread the draws, and the loops' intervals, by its relative standard deviation.
  * The mean stays.  Returns 0 or -SP_ENOMEM.

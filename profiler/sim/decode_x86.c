@@ -297,7 +297,7 @@ static bool only_reads(unsigned id)
 	}
 }
 
-/* First operand written, not read: where capstone 4 has no access flags to tell. */
+/* First operand written, not read: where capstone 4 has no access flags to tell, or wrong ones. */
 static bool only_writes(unsigned id)
 {
 	switch (id) {
@@ -331,6 +331,13 @@ static bool only_writes(unsigned id)
 	case X86_INS_MOVNTDQ:
 	case X86_INS_MOVNTPS:
 	case X86_INS_MOVNTPD:
+	case X86_INS_MOVBE:
+	case X86_INS_KMOVB:
+	case X86_INS_KMOVW:
+	case X86_INS_KMOVD:
+	case X86_INS_KMOVQ:
+	case X86_INS_STMXCSR:
+	case X86_INS_VSTMXCSR:
 	case X86_INS_POP:
 		return true;
 	default:
@@ -338,10 +345,9 @@ static bool only_writes(unsigned id)
 	}
 }
 
-/* Where capstone 4 is wrong, or says nothing, of memory: what begins so writes it, writes it if it is named first, updates it. */
-static const char *const stores[] = { "fnst", "fst", "fist", "stmxcsr", "vstmxcsr", NULL },
-                         *const first_stores[] = { "kmov", "movbe", NULL },
-                         *const rotates[] = { "rol", "ror", "rcl", "rcr", NULL };
+/* Where capstone 4 has the rest wrong: what begins so writes memory, or updates it. */
+static const char *const stores[] = { "fnst", "fst", "fist", NULL }, *const rotates[] = { "rol", "ror", "rcl",
+	                                                                                  "rcr", NULL };
 
 static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, const cs_x86_op *op, bool first)
 {
@@ -365,8 +371,6 @@ static void memory_operand(const struct sim_decoder *d, struct sim_insn *in, con
 	if (first && !strncmp(d->insn->mnemonic, "lock ", 5))
 		access = CS_AC_READ | CS_AC_WRITE;
 	if (is_one_of(d->insn->mnemonic, stores))
-		access = CS_AC_WRITE;
-	if (first && is_one_of(d->insn->mnemonic, first_stores))
 		access = CS_AC_WRITE;
 	if (first && is_one_of(d->insn->mnemonic, rotates))
 		access = CS_AC_READ | CS_AC_WRITE;
