@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,13 @@ static void say_warnings(const struct run *r, const struct sink_summary *sum)
 		sp_warn("%s that the program started still run%s; the recording has ended with the program",
 		        counted(sum->n_alive, "process", "processes", processes),
 		        sum->n_alive == 1 ? "s" : "");
+	if (r->child.status == 128 + SIGSEGV)
+		sp_warn("the program ended with a segmentation fault%s",
+		        strcmp(arch_name(&r->program), "x86_64") == 0
+		                ? "; if it has none by itself and handles signals, it is QEMU's where that "
+		                  "is "
+		                  "older than 8.2 (man skidprof-record, LIMITS)"
+		                : "");
 }
 
 /* In all sets. */

@@ -82,6 +82,15 @@ wait $rec
 ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'what had arrived is written' readable kill.data
 
+build crash <<'C'
+static __attribute__((noipa)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
+int main(void) { unsigned x = 1; for (int i = 0; i < 300; i++) x = turn(x); return (int)*(volatile unsigned *)(unsigned long)(x != 0); }
+C
+"$SKIDPROF" record --pmu sim -o crash.data ./crash >/dev/null 2>crash.err
+ok $((! ($? == 139))) 'a segmentation fault gives 139'
+check 'it is said, and when it may be the emulator'\''s' grep -q 'segmentation fault.*QEMU' crash.err
+check 'what ran before it is written' readable crash.data
+
 # Enough work to outlive its recorder for a while, and an end of its own.
 "$SKIDPROF" record --pmu sim -o nine.data ./spin 20000 >nine.out 2>nine.err & rec=$!
 sampled nine
