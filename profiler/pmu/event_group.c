@@ -268,9 +268,9 @@ static int settle_branches(const struct record_opts *opts, struct event_group *g
 }
 
 /*
- * What else to count where -e names nothing, most telling first: one event a line, under the names that the
- * processors of a vendor have for it.  A raw code stands last, for processors newer than libpfm4, where all of
- * that vendor's of today have the same.
+ * What else to count where -e names nothing, most telling first (why, fill_order of events.c says): one event a
+ * line, under the names that the processors of a vendor have for it.  A raw code stands last, for processors newer
+ * than libpfm4, where all of that vendor's of today have the same.
  */
 static const struct filler {
 	const char *cpuid; /* how it begins; "" = any */
@@ -278,18 +278,18 @@ static const struct filler {
 } fillers[] = {
 #if defined(__x86_64__)
 	{ "", { "branches" } },
+	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_CALL", "r02c4" } },
+	{ "AuthenticAMD", { "RETIRED_NEAR_RETURNS", "r00c8" } },
+	{ "GenuineIntel", { "MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS", "r81d0" } },
 	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_TAKEN", "r20c4" } },
 	{ "AuthenticAMD", { "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "r00c4" } },
-	{ "GenuineIntel", { "MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS", "r81d0" } },
 	{ "GenuineIntel", { "MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES", "r82d0" } },
-	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_CALL", "r02c4" } },
 	{ "GenuineIntel", { "BR_INST_RETIRED:COND", "BR_INST_RETIRED:CONDITIONAL" } },
 	{ "AuthenticAMD", { "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "r00d1" } },
 	{ "GenuineIntel", { "BR_INST_RETIRED:NEAR_RETURN", "r08c4" } },
-	{ "AuthenticAMD", { "RETIRED_NEAR_RETURNS", "r00c8" } },
 #else
-	{ "", { "BR_RETIRED" } },        { "", { "LD_RETIRED" } },       { "", { "ST_RETIRED" } },
-	{ "", { "BR_RETURN_RETIRED" } }, { "", { "PC_WRITE_RETIRED" } },
+	{ "", { "BR_RETIRED" } },    { "", { "BR_RETURN_RETIRED" } }, { "", { "LD_RETIRED" } },
+	{ "", { "ST_RETIRED" } },    { "", { "PC_WRITE_RETIRED" } },
 #endif
 	{ "", { "branch-misses" } },
 };

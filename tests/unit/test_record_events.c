@@ -55,6 +55,11 @@ static void without_fixed_counters_the_group_is_smaller(void **state)
 	assert_int_equal(g.n, 3);
 	assert_int_equal(parse("instructions,cycles,loads,stores", 0, &c, "three", &g), -SP_EUSAGE);
 	assert_non_null(strstr(sp_error_text(), "three has 3"));
+	/* With two to spare: branches, and calls, which tell what the shares of loops don't. */
+	assert_int_equal(parse(NULL, 0, &(struct sim_counters){ .n_programmable = 4 }, "four", &g), 0);
+	assert_int_equal(g.n, 4);
+	assert_string_equal(sim_group_name(&g, 2), "branches");
+	assert_string_equal(sim_group_name(&g, 3), "calls");
 }
 
 /*
