@@ -319,20 +319,16 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 }
 
 /* What the code along the sample's stack counts, and at both ends of the interval that it closes. */
-static int look_near(const struct mix *m, struct begin *b, const struct sample_seen *s, struct reading *seen)
+static void look_near(const struct mix *m, struct begin *b, const struct sample_seen *s, struct reading *seen)
 {
 	float here[MAX_KINDS];
-	int has = m->stack_mix ? stack_mix_of(m->stack_mix, s, here) : 0;
 
-	if (has < 0)
-		return has;
-	seen->has_near = has;
-	for (size_t k = 0; has && k < m->n_kinds; k++) {
+	seen->has_near = m->stack_mix && stack_mix_of(m->stack_mix, s, here);
+	for (size_t k = 0; seen->has_near && k < m->n_kinds; k++) {
 		seen->near[k] = b->has_near && b->scope == s->scope ? (here[k] + b->near[k]) / 2 : here[k];
 		b->near[k] = here[k];
 	}
-	b->has_near = has;
-	return 0;
+	b->has_near = seen->has_near;
 }
 
 static int sample(void *state, const struct sample_seen *s)
@@ -356,8 +352,7 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_calls(m, t, s);
 	compare(m, b, &seen);
 	m->counted += seen.forward ? seen.insn : 0;
-	if (look_near(m, b, s, &seen) < 0)
-		return -SP_ENOMEM;
+	look_near(m, b, s, &seen);
 	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
 		return -SP_ENOMEM;
 	b->valid = true;

@@ -153,10 +153,9 @@ struct fit {
 	double ratio;             /* per instruction */
 	struct near_sum *near;    /* [intervals + 1] */
 	double near_mean[N_REACHES];
-	double slope
-	        [N_SLOPES]; /* per cycle more than an interval's instructions take; per count that code near it has more */
-	double n_parameters; /* beside the ratio, in effect */
-	double between;      /* standard deviation of places' ratios, beyond chance */
+	double slope[N_SLOPES]; /* of what regressors() says */
+	double n_parameters;    /* beside the ratio, in effect */
+	double between;         /* standard deviation of places' ratios, beyond chance */
 	struct place *places;
 };
 
@@ -217,7 +216,7 @@ static void find_near_means(struct fit *f)
 	}
 }
 
-/* What a count is taken to be proportional to, beside the instructions. */
+/* What a count goes along with beside the instructions: cycles past what those take, and counts near it above the mean. */
 static void regressors(const struct fit *f, size_t i, double x[static N_SLOPES])
 {
 	const struct interval *v = &f->r->v.v[i];
@@ -241,8 +240,8 @@ static double sloped(const struct fit *f, size_t i)
 /* Least squares.  The normal equations are few, however many intervals there are; what tells nothing new has slope 0. */
 static int fit_slopes(struct fit *f)
 {
-	double a[N_SLOPES * N_SLOPES] = { 0 }, b[N_SLOPES] = { 0 }, scale[N_SLOPES], x[N_SLOPES],
-	                    cov[N_SLOPES * N_SLOPES], chisq, y;
+	double a[N_SLOPES * N_SLOPES] = { 0 }, cov[N_SLOPES * N_SLOPES], b[N_SLOPES] = { 0 };
+	double scale[N_SLOPES], x[N_SLOPES], chisq, y;
 	gsl_matrix_view normal = gsl_matrix_view_array(a, N_SLOPES, N_SLOPES),
 	                covariance = gsl_matrix_view_array(cov, N_SLOPES, N_SLOPES);
 	gsl_vector_view right = gsl_vector_view_array(b, N_SLOPES),

@@ -23,9 +23,9 @@ struct ratio_interval {
 	const int *events; /* [n] numbers from 0, the same for all intervals of a group */
 	const double *counts;
 	size_t n;
-	const float *
-	        near; /* [n_near] an instruction of the code at its ends counts so much of each event; NULL: not known */
-	size_t n_near; /* numbers of events, the same for all intervals */
+	/* What an instruction of the code at its ends counts, of each event there is; near NULL: not known. */
+	const float *near; /* [n_near] */
+	size_t n_near;
 };
 
 struct ratios *ratios_new(void); /* NULL without memory */

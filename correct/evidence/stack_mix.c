@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "correct/evidence/events.h"
-#include "profiler/base/vec.h"
+#include "profiler/base/err.h"
 
 enum { TABLE_SIZE = 1 << 14 };
 
@@ -14,8 +14,6 @@ struct run {
 	uint32_t pid;
 	int32_t scope;
 	uint64_t start_ip, from_ip;
-	uint32_t
-	        sums; /* 1 + index into stack_mix.sums, of its instructions, then its counts; 0 = no such run */
 	bool used;
 };
 
@@ -23,8 +21,8 @@ struct stack_mix {
 	struct evidence_input in;
 	int *kinds;
 	size_t n;
-	VEC(float) sums;
-	struct run *table;
+	struct run *table; /* [TABLE_SIZE] */
+	float *sums; /* [TABLE_SIZE][1 + n] instructions of a run, 0 = it is none of the scope's; then its counts */
 	uint64_t maps_changes;
 };
 
@@ -39,7 +37,8 @@ int stack_mix_new(const struct evidence_input *in, const int *kinds, size_t n, s
 	m->n = n;
 	m->kinds = calloc(n + 1, sizeof(*m->kinds));
 	m->table = calloc(TABLE_SIZE, sizeof(*m->table));
-	if (!m->kinds || !m->table)
+	m->sums = calloc(TABLE_SIZE * (n + 1), sizeof(*m->sums));
+	if (!m->kinds || !m->table || !m->sums)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	memcpy(m->kinds, kinds, n * sizeof(*kinds));
 	return 0;
@@ -51,7 +50,7 @@ void stack_mix_free(struct stack_mix *m)
 		return;
 	free(m->kinds);
 	free(m->table);
-	vec_fini(&m->sums);
+	free(m->sums);
 	free(m);
 }
 
@@ -69,50 +68,47 @@ static void add_block(const struct stack_mix *m, const struct flow_block *b, boo
 	sums[0] += (float)b->n_insn;
 }
 
-/* 1 + the index of its sums, 0 where that is no run of the scope's, -SP_ENOMEM. */
-static long trace(struct stack_mix *m, int32_t scope, struct place start, struct place from)
+static void trace(const struct stack_mix *m, int32_t scope, struct place start, struct place from,
+                  float *sums)
 {
 	const struct flow_graph *g = m->in.graph;
-	const size_t at = m->sums.n;
 	long first, last;
 
+	memset(sums, 0, (m->n + 1) * sizeof(*sums));
 	if (start.module < 0 || from.module != start.module || from.vaddr < start.vaddr)
-		return 0;
+		return;
 	first = flow_block_at(g, (uint32_t)start.module, start.vaddr);
 	last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
 	if (first < 0 || last < first || g->blocks[first].vaddr != start.vaddr)
-		return 0;
+		return;
 	for (long b = first; b <= last; b++)
 		if (problem_block_at(m->in.problems[scope], (uint32_t)b) < 0 ||
 		    (b < last && g->blocks[b].end_vaddr != g->blocks[b + 1].vaddr))
-			return 0;
-	for (size_t k = 0; k <= m->n; k++)
-		if (vec_push(&m->sums, 0) < 0)
-			return -SP_ENOMEM;
+			return;
 	for (long b = first; b <= last; b++)
-		add_block(m, &g->blocks[b], b == last, m->sums.v + at);
-	return (long)at + 1;
+		add_block(m, &g->blocks[b], b == last, sums);
 }
 
-static long run_of(struct stack_mix *m, const struct sample_seen *seen, uint64_t start_ip, uint64_t from_ip)
+static const float *sums_of_run(struct stack_mix *m, const struct sample_seen *seen, uint64_t start_ip,
+                                uint64_t from_ip)
 {
 	const uint32_t pid = seen->record->pid;
 	uint64_t hash = (start_ip * 0x9e3779b97f4a7c15u ^ from_ip) * 0x9e3779b97f4a7c15u ^ pid ^
 	                (uint64_t)seen->scope << 32;
-	struct run *r = &m->table[(hash ^ hash >> 29) % TABLE_SIZE];
-	long sums;
+	size_t at = (hash ^ hash >> 29) % TABLE_SIZE;
+	struct run *r = &m->table[at];
+	float *sums = m->sums + at * (m->n + 1);
 
 	if (r->used && r->pid == pid && r->scope == seen->scope && r->start_ip == start_ip &&
 	    r->from_ip == from_ip)
-		return r->sums;
-	sums = trace(m, seen->scope, recording_place(m->in.rec, pid, start_ip),
-	             recording_place(m->in.rec, pid, from_ip));
-	if (sums >= 0)
-		*r = (struct run){ pid, seen->scope, start_ip, from_ip, (uint32_t)sums, true };
+		return sums;
+	*r = (struct run){ pid, seen->scope, start_ip, from_ip, true };
+	trace(m, seen->scope, recording_place(m->in.rec, pid, start_ip),
+	      recording_place(m->in.rec, pid, from_ip), sums);
 	return sums;
 }
 
-int stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *out)
+bool stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *out)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	float insn = 0;
@@ -123,13 +119,12 @@ int stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *out
 	}
 	memset(out, 0, m->n * sizeof(*out));
 	for (size_t i = 0; seen->scope >= 0 && i + 1 < smp->n_branches; i++) {
-		long at = run_of(m, seen, smp->branches[i + 1].to_ip, smp->branches[i].from_ip);
+		const float *sums =
+		        sums_of_run(m, seen, smp->branches[i + 1].to_ip, smp->branches[i].from_ip);
 
-		if (at < 0)
-			return (int)at;
-		for (size_t k = 0; at > 0 && k < m->n; k++)
-			out[k] += m->sums.v[(size_t)at + k];
-		insn += at > 0 ? m->sums.v[at - 1] : 0;
+		for (size_t k = 0; k < m->n; k++)
+			out[k] += sums[1 + k];
+		insn += sums[0];
 	}
 	for (size_t k = 0; insn > 0 && k < m->n; k++)
 		out[k] /= insn;

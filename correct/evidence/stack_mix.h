@@ -10,14 +10,14 @@
 
 struct stack_mix;
 
-/* Of n kinds of events (enum mix_kind, with their masks). */
+/* Of n kinds of events (enum mix_kind, with their masks).  Returns 0, or -SP_ENOMEM with what is to be freed. */
 int stack_mix_new(const struct evidence_input *in, const int *kinds, size_t n, struct stack_mix **out);
 void stack_mix_free(struct stack_mix *m);
 
 /*
- * Counts an instruction, out[n], over those straight runs of the sample's stack that lie in its scope.  Returns 1, 0
- * where there are none, -SP_ENOMEM.  Cost: a look into a table for each branch, but for runs that are new.
+ * Counts an instruction, out[n], over those straight runs of the sample's stack that lie in its scope; false where there
+ * are none.  Cost: a look into a table for each branch, but for runs that are new.
  */
-int stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *out);
+bool stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *out);
 
 #endif

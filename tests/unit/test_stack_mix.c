@@ -56,7 +56,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int look(struct bench *b, int32_t scope, const struct pd_branch *stack, size_t n, float *out)
+static bool look(struct bench *b, int32_t scope, const struct pd_branch *stack, size_t n, float *out)
 {
 	struct pd_record r = hand_stack(0, stack, n);
 	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = scope };
@@ -73,7 +73,7 @@ static void counts_are_those_of_the_runs_between_branches(void **state)
 
 	/* Back from C, which A jumped to; A past B; all three: 4, 10 and 19 instructions. */
 	for (int times = 0; times < 2; times++) {
-		assert_int_equal(look(b, 0, stack, 4, out), 1);
+		assert_true(look(b, 0, stack, 4, out));
 		assert_float_equal(out[BRANCHES], 4 / 33., 1e-6);
 		assert_float_equal(out[TAKEN], 3 / 33., 1e-6);
 		assert_float_equal(out[NOT_TAKEN], 1 / 33., 1e-6);
@@ -89,13 +89,13 @@ static void runs_that_are_not_the_scope_s_are_left_out(void **state)
 	struct bench *b = *state;
 	float out[N_KINDS];
 
-	assert_int_equal(look(b, 0, stack, 4, out), 1);
+	assert_true(look(b, 0, stack, 4, out));
 	/* Only C is whole: what led to 0x6000, and on from there, is no run. */
 	assert_float_equal(out[BRANCHES], 1 / 4., 1e-6);
 	assert_float_equal(out[LOADS], 1 / 4., 1e-6);
-	assert_int_equal(look(b, 0, none, 2, out), 0);
-	assert_int_equal(look(b, 0, one, 1, out), 0);
-	assert_int_equal(look(b, -1, stack, 4, out), 0);
+	assert_false(look(b, 0, none, 2, out));
+	assert_false(look(b, 0, one, 1, out));
+	assert_false(look(b, -1, stack, 4, out));
 }
 
 int main(void)
