@@ -16,7 +16,7 @@ set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain bursts branches branches-bursts four four-branches limited limited-branches two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -33,7 +33,7 @@ done
 cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
 export SKIDPROF=$B/skidprof DIR=$B/accuracy KEEP=$keep B
-export LIMITED=${LIMITED:-cycles,instructions,branches,loads} TWO=cycles,instructions BURSTS=${BURSTS:-25000}
+export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 [ -n "$keep" ] || rm -rf "$DIR"
 rm -rf "$DIR/json"
@@ -80,6 +80,8 @@ one()
 	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
 	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") methods=(full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
+	limited-bursts) how=(--no-branches --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
+	limited-both) how=(-b --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
 	limited-branches) how=(-b --bursts 0 -e "$LIMITED") methods=(path full) ;;
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
