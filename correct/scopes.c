@@ -16,6 +16,9 @@ static const double max_switching = 0.10;
 /* Share of a scope's samples outside its inner loops that may be left raw. */
 static const double max_glue = 0.01;
 
+/* Share of a scope's samples that may be nobody's once it is split, or it is better whole: raw is worse than together. */
+static const double most_lost = 0.05;
+
 enum {
 	MAX_DEPTH = 6,
 	MAX_PARTS = 64,
@@ -445,15 +448,48 @@ static size_t count_groups(struct traffic *t, size_t n_parts)
 	return n;
 }
 
+static double count_lost(const struct finder *f, const int32_t *before, size_t scope)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		n += before[i] == (int32_t)scope && f->out->of_sample[i] < 0;
+	return n;
+}
+
+/* Parts become scopes and get their samples, unless too many would be left; *split says whether they did. */
+static int make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
+                      double n_scope, bool *split)
+{
+	const size_t n_before = f->out->n, bytes = f->n * sizeof(*f->out->of_sample);
+	int32_t scope_of[MAX_PARTS], *before = malloc(bytes + 1);
+	int err = before ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu samples", f->n);
+
+	if (err < 0)
+		return err;
+	memcpy(before, f->out->of_sample, bytes);
+	err = make_scopes(f, scope, parts, t, scope_of);
+	/* No part has enough samples for itself: better together than not at all. */
+	if (err == 0 && f->out->n > n_before) {
+		err = reassign(f, scope, parts->n, t, scope_of);
+		*split = err == 0 && count_lost(f, before, scope) <= most_lost * n_scope;
+	}
+	if (err == 0 && !*split) {
+		memcpy(f->out->of_sample, before, bytes);
+		while (f->out->n > n_before)
+			flow_region_free(f->out->v[--f->out->n].region);
+	}
+	free(before);
+	return err;
+}
+
 /* Split one scope into its parts; *split says whether it was. */
 static int split_scope(struct finder *f, size_t scope, bool *split)
 {
 	const struct flow_region *region = f->out->v[scope].region;
 	struct flow_regions *parts = NULL;
 	struct traffic *t = calloc(1, sizeof(*t));
-	int32_t scope_of[MAX_PARTS];
 	double n_scope = 0;
-	size_t n_before;
 	int err;
 
 	*split = false;
@@ -474,13 +510,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 		goto out;
 	if (parts->n > 1 && count_groups(t, parts->n) < 2)
 		goto out;
-	n_before = f->out->n;
-	err = make_scopes(f, scope, parts, t, scope_of);
-	/* No part has enough samples for itself: better together than not at all. */
-	if (err < 0 || f->out->n == n_before)
-		goto out;
-	err = reassign(f, scope, parts->n, t, scope_of);
-	*split = err == 0;
+	err = make_split(f, scope, parts, t, n_scope, split);
 out:
 	flow_regions_free(parts);
 	free(t);
