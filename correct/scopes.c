@@ -462,11 +462,11 @@ static int make_split(struct finder *f, size_t scope, const struct flow_regions 
                       double n_scope, bool *split)
 {
 	const size_t n_before = f->out->n, bytes = f->n * sizeof(*f->out->of_sample);
-	int32_t scope_of[MAX_PARTS], *before = malloc(bytes + 1);
-	int err = before ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu samples", f->n);
+	int32_t scope_of[MAX_PARTS], *before = calloc(f->n + 1, sizeof(*before));
+	int err;
 
-	if (err < 0)
-		return err;
+	if (!before)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu samples", f->n);
 	memcpy(before, f->out->of_sample, bytes);
 	err = make_scopes(f, scope, parts, t, scope_of);
 	/* No part has enough samples for itself: better together than not at all. */
