@@ -22,8 +22,8 @@ struct seed { /* an outermost loop */
 	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
 	double heat, own;          /* own: not in code claimed by a hotter loop */
 	uint32_t group;            /* seed it was merged into, itself if none */
-	uint32_t
-	        apart_from; /* the latest seed that has nothing to do with this group, though they share code */
+	/* The latest seed that has nothing to do with this group, though they share code. */
+	uint32_t apart_from;
 	bool kept;
 };
 

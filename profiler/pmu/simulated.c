@@ -359,9 +359,8 @@ static void say_warnings(const struct run *r, const struct sink_summary *sum)
 	if (r->child.status == 128 + SIGSEGV)
 		sp_warn("the program ended with a segmentation fault%s",
 		        strcmp(arch_name(&r->program), "x86_64") == 0
-		                ? "; if it has none by itself and handles signals, it is QEMU's where that "
-		                  "is "
-		                  "older than 8.2 (man skidprof-record, LIMITS)"
+		                ? "; if it has none by itself and handles signals, it is QEMU's "
+		                  "where that is older than 8.2 (man skidprof-record, LIMITS)"
 		                : "");
 }
 

@@ -50,6 +50,37 @@ static struct ratio answer(struct ratios *r, double total)
 	return s;
 }
 
+/* Intervals by chance: what all of them count an instruction, and those that were counted. */
+struct trial {
+	struct ratios *r;
+	double truth, bare, n_counted, n;
+};
+
+/* Squares of what estimates miss by, and the bare ratio; and in units of their standard error. */
+struct misses {
+	double sq, bare_sq, z_sq;
+};
+
+static void try(struct trial *t, uint32_t place, double cyc, double count, bool counted, const float *near)
+{
+	t->truth += count / 1000;
+	t->n++;
+	t->n_counted += counted;
+	t->bare += counted ? count / 1000 : 0;
+	add_near(t->r, place, cyc, counted ? count : -1, near);
+}
+
+static void settle(const struct trial *t, struct misses *m)
+{
+	struct ratio s = answer(t->r, 1000 * t->n);
+	double miss = s.ratio - t->truth / t->n;
+
+	m->sq += miss * miss;
+	m->bare_sq += pow(t->bare / t->n_counted - t->truth / t->n, 2);
+	/* The last factor of se, for what was not counted, is beside the sampling (part 1/4). */
+	m->z_sq += miss * miss / (s.se * s.se / 1.75);
+}
+
 /* Slow intervals count more: 100 and a tenth of what they take above 500 cycles.  Most that were counted are slow. */
 static void what_goes_along_with_cycles_is_taken_out(void **state)
 {
@@ -117,33 +148,23 @@ static void the_standard_error_is_the_scatter(void **state)
 {
 	enum { TIMES = 400, N = 400, PLACES = 20 };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	double sq = 0, bare_sq = 0, z_sq = 0;
+	struct misses m = { 0 };
 
 	(void)state;
 	for (int t = 0; t < TIMES; t++) {
-		struct ratios *r = ratios_new();
-		double truth = 0, bare = 0, n = 0;
-		struct ratio s;
+		struct trial trial = { .r = ratios_new() };
 
 		for (int i = 0; i < N; i++) {
 			uint32_t place = (uint32_t)gsl_rng_uniform_int(rng, PLACES);
 			double cyc = 500 + gsl_ran_gaussian(rng, 100),
 			       count = 100 + 2 * (double)place + 0.1 * cyc + gsl_ran_gaussian(rng, 8);
-			bool counted = gsl_rng_uniform(rng) < 0.25;
 
-			truth += count / N / 1000;
-			n += counted;
-			bare += counted ? count : 0;
-			add(r, place, cyc, counted ? count : -1);
+			try(&trial, place, cyc, count, gsl_rng_uniform(rng) < 0.25, NULL);
 		}
-		s = answer(r, 1000 * N);
-		sq += pow(s.ratio - truth, 2);
-		bare_sq += pow(bare / n / 1000 - truth, 2);
-		/* Its last factor, for what was not counted, is beside the sampling (part 1/4). */
-		z_sq += pow(s.ratio - truth, 2) / (s.se * s.se / 1.75);
+		settle(&trial, &m);
 	}
-	assert_float_equal(z_sq / TIMES, 1, 0.2);
-	assert_float_equal(sqrt(sq / bare_sq), sqrt(8 * 8 / (8 * 8 + 10 * 10 + 4 * 399 / 12.)), 0.08);
+	assert_float_equal(m.z_sq / TIMES, 1, 0.2);
+	assert_float_equal(sqrt(m.sq / m.bare_sq), sqrt(8 * 8 / (8 * 8 + 10 * 10 + 4 * 399 / 12.)), 0.08);
 	gsl_rng_free(rng);
 }
 
@@ -176,13 +197,11 @@ static void phases_are_known_by_stacks_around(void **state)
 {
 	enum { TIMES = 60, N = 800 };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	double sq = 0, bare_sq = 0, z_sq = 0;
+	struct misses m = { 0 };
 
 	(void)state;
 	for (int t = 0; t < TIMES; t++) {
-		struct ratios *r = ratios_new();
-		double truth = 0, bare = 0, n = 0;
-		struct ratio s;
+		struct trial trial = { .r = ratios_new() };
 
 		for (int i = 0; i < N; i++) {
 			bool rich = i / 40 % 2;
@@ -191,19 +210,13 @@ static void phases_are_known_by_stacks_around(void **state)
 			float near[3] = { [EVENT] =
 				                  (float)((rich ? 0.3 : 0.1) + gsl_ran_gaussian(rng, 0.2)) };
 
-			truth += count / N / 1000;
-			n += counted;
-			bare += counted ? count : 0;
-			add_near(r, 0, 0, counted ? count : -1, near);
+			try(&trial, 0, 0, count, counted, near);
 		}
-		s = answer(r, 1000 * N);
-		sq += pow(s.ratio - truth, 2);
-		bare_sq += pow(bare / n / 1000 - truth, 2);
-		z_sq += pow(s.ratio - truth, 2) / (s.se * s.se / 1.75);
+		settle(&trial, &m);
 	}
 	/* Some 7 stacks of a phase, or 20, tell it to 0.08 or 0.05 of the 0.1 that its count is off the mean. */
-	assert_float_equal(sqrt(sq / bare_sq), 0.57, 0.13);
-	assert_float_equal(z_sq / TIMES, 1, 0.4);
+	assert_float_equal(sqrt(m.sq / m.bare_sq), 0.57, 0.13);
+	assert_float_equal(m.z_sq / TIMES, 1, 0.4);
 	gsl_rng_free(rng);
 }
 
