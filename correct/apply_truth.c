@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/calls.h"
 #include "correct/correct.h"
 #include "profiler/base/err.h"
 
@@ -146,7 +147,7 @@ int correct_truth_apply(struct profile *p, const struct truth *t, const char *pa
 		p->meta.truth = profile_string(p, path);
 		p->meta.relative = false;
 		p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
-		err = p->meta.truth ? 0 : -SP_ENOMEM;
+		err = p->meta.truth ? calls_count(p) : -SP_ENOMEM;
 	}
 	free(own);
 	free(rolled);

@@ -41,6 +41,8 @@ int assemble(const struct work *w, struct profile **out)
 		err = assemble_funcs(&a);
 	if (err == 0)
 		scale_cycles(a.p);
+	if (err == 0)
+		err = assemble_flow(&a);
 	func_index_free(a.funcs);
 	if (err < 0) {
 		profile_free(a.p);

@@ -27,6 +27,9 @@ int assemble_regions(struct assembly *a);
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);
 
+/* Blocks, ways and loops, and what they tell: calls and trip counts. */
+int assemble_flow(struct assembly *a);
+
 /*
  * What insns[n], indices of p->insns that are one function's, are of their region, in a profile
  * of shares; out->region -1 where that is not known, and in every other profile.

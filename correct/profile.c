@@ -68,6 +68,11 @@ void profile_free(struct profile *p)
 	free(p->insns);
 	free(p->files);
 	free(p->modules);
+	free(p->blocks);
+	free(p->ways);
+	free(p->trips);
+	free(p->trips_blocks);
+	free(p->terms);
 	free(p->meta.events);
 	for (chunk = p->strings; chunk; chunk = next) {
 		next = chunk->next;
@@ -166,8 +171,9 @@ static double mean_of(const double *x, size_t n)
 	return sum / (double)n;
 }
 
-/* The draws of what was drawn; sorts `drawn`. */
-static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n, struct draw_sum *sum)
+/* The draws of what was drawn; sorts `drawn`.  together: they are to be paired with those of another sum. */
+static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n, bool together,
+                     struct draw_sum *sum)
 {
 	gsl_rng *rng = NULL;
 
@@ -176,7 +182,7 @@ static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n
 	if (!sum->v || !sum->order)
 		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu draws", sum->n);
 	qsort(drawn, n, sizeof(*drawn), by_region);
-	if (drawn[0].region != drawn[n - 1].region) {
+	if (n && (together || drawn[0].region != drawn[n - 1].region)) {
 		rng = gsl_rng_alloc(gsl_rng_taus2);
 		if (!rng)
 			return sp_fail(SP_ENOMEM, "out of memory for random numbers");
@@ -234,48 +240,176 @@ double profile_by_average(const struct profile *p, const struct profile_insn *in
 	return r ? of_block(r, r->by_average, insn) : 0;
 }
 
+/* A sum of executions, taken apart: what was drawn, what is as it was counted, and how far off both may be besides. */
+struct parted {
+	struct drawn_insn *drawn;
+	size_t n;
+	double rest, doubt;
+	struct draw_sum sum;
+};
+
+static int part(const struct profile *p, const struct profile_sum *of, struct parted *out)
+{
+	*out = (struct parted){ .drawn = malloc((of->n ? of->n : 1) * sizeof(*out->drawn)) };
+	if (!out->drawn)
+		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu instructions", of->n);
+	for (size_t i = 0; i < of->n; i++) {
+		const struct profile_insn *insn = &p->insns[of->insns[i]];
+		double weight = of->weights ? of->weights[i] : 1;
+
+		if (!has_draws(p, insn)) {
+			out->rest += weight * insn->count.insn;
+			/* Raw counts that nothing corrected: as far off as they are large, for all we know. */
+			out->doubt += fabs(weight) * insn->count.insn;
+			continue;
+		}
+		out->drawn[out->n++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block, weight };
+		out->doubt += fabs(weight) * profile_doubt(p, insn);
+		if (p->regions[insn->region].n_draws > out->sum.n)
+			out->sum.n = p->regions[insn->region].n_draws;
+	}
+	return 0;
+}
+
+static void parted_fini(struct parted *x)
+{
+	free(x->sum.v);
+	free(x->sum.order);
+	free(x->drawn);
+}
+
 int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
                               double *mean, double *lo, double *hi)
 {
-	struct drawn_insn *drawn = NULL;
-	struct draw_sum sum = { 0 };
-	double rest = 0, doubt = 0;
-	size_t n_drawn = 0;
-	int err = 0;
+	struct parted x;
+	const struct profile_sum of = { insns, weights, n };
+	int err = part(p, &of, &x);
 
-	drawn = malloc((n ? n : 1) * sizeof(*drawn));
-	if (!drawn)
-		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu instructions", n);
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_insn *insn = &p->insns[insns[i]];
-		double weight = weights ? weights[i] : 1;
-
-		if (!has_draws(p, insn)) {
-			rest += weight * insn->count.insn;
-			/* Raw counts that nothing corrected: as far off as they are large, for all we know. */
-			doubt += fabs(weight) * insn->count.insn;
-			continue;
-		}
-		drawn[n_drawn++] = (struct drawn_insn){ (uint32_t)insn->region, insn->block, weight };
-		doubt += fabs(weight) * profile_doubt(p, insn);
-		if (p->regions[insn->region].n_draws > sum.n)
-			sum.n = p->regions[insn->region].n_draws;
-	}
-	if (!n_drawn) {
-		*mean = rest;
+	if (err == 0 && !x.n) {
+		*mean = x.rest;
 		*lo = *hi = NAN;
-		goto out;
+	} else if (err == 0) {
+		err = sum_draws(p, x.drawn, x.n, false, &x.sum);
+		if (err == 0) {
+			*mean = x.rest + mean_of(x.sum.v, x.sum.n);
+			qsort(x.sum.v, x.sum.n, sizeof(*x.sum.v), by_value);
+			*lo = x.rest + quantile(x.sum.v, x.sum.n, 0.05) - x.doubt;
+			*hi = x.rest + quantile(x.sum.v, x.sum.n, 0.95) + x.doubt;
+		}
 	}
-	err = sum_draws(p, drawn, n_drawn, &sum);
+	parted_fini(&x);
+	return err;
+}
+
+/* Is there any of what the other is divided by?  Less than a thousandth of an execution is a draw's rounding. */
+static const double no_execution = 1e-3;
+
+static double divide(double num, double den)
+{
+	return den > 0 ? num / den : num > 0 ? INFINITY : 0;
+}
+
+/*
+ * The shortest interval that holds nine draws of ten.  What hardly runs has most of its draws close to none, and one that
+ * leaves out as much below as above would leave out none itself.
+ */
+static void shortest(const double *sorted, size_t n, double *lo, double *hi)
+{
+	size_t within = (size_t)ceil(0.9 * (double)(n - 1));
+	double least = INFINITY;
+
+	*lo = sorted[0];
+	*hi = sorted[n - 1];
+	for (size_t i = 0; i + within < n; i++) {
+		double width = sorted[i + within] - sorted[i];
+
+		if (!(width < least))
+			continue;
+		least = width;
+		*lo = sorted[i];
+		*hi = sorted[i + within];
+	}
+}
+
+static void shortest_of(double *draws, size_t n, double *lo, double *hi)
+{
+	qsort(draws, n, sizeof(*draws), by_value);
+	shortest(draws, n, lo, hi);
+}
+
+/*
+ * The interval of quotients of paired draws, into a's.  It is that of the smaller over the larger: of an inverse the shortest
+ * interval is another, and the smaller is what may be close to none.
+ */
+static void divide_draws(struct parted *a, const struct parted *b, bool inverse, double *lo, double *hi)
+{
+	for (size_t i = 0; i < a->sum.n; i++) {
+		double num = fmax(a->rest + a->sum.v[i], 0), den = fmax(b->rest + b->sum.v[i], 0);
+
+		num = num > no_execution ? num : 0;
+		den = den > no_execution ? den : 0;
+		a->sum.v[i] = inverse ? divide(den, num) : divide(num, den);
+	}
+	shortest_of(a->sum.v, a->sum.n, lo, hi);
+	if (inverse) {
+		double upper = divide(1, *lo);
+
+		*lo = *hi > 0 ? 1 / *hi : 0;
+		*hi = upper;
+	}
+}
+
+int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo, double *hi)
+{
+	struct parted x;
+	int err = part(p, of, &x);
+
+	*lo = *hi = NAN;
+	if (err == 0 && x.n)
+		err = sum_draws(p, x.drawn, x.n, false, &x.sum);
+	if (err == 0)
+		*mean = fmax(x.rest + (x.n ? mean_of(x.sum.v, x.sum.n) : 0), 0);
+	if (err == 0 && x.n) {
+		for (size_t i = 0; i < x.sum.n; i++)
+			x.sum.v[i] = fmax(x.rest + x.sum.v[i], 0);
+		shortest_of(x.sum.v, x.sum.n, lo, hi);
+		*lo = fmax(*lo - x.doubt, 0);
+		*hi += x.doubt;
+	}
+	parted_fini(&x);
+	return err;
+}
+
+int profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
+                  double *mean, double *lo, double *hi)
+{
+	struct parted a = { 0 }, b = { 0 };
+	double n, d;
+	int err = part(p, num, &a);
+
+	if (err == 0)
+		err = part(p, den, &b);
 	if (err < 0)
 		goto out;
-	*mean = rest + mean_of(sum.v, sum.n);
-	qsort(sum.v, sum.n, sizeof(*sum.v), by_value);
-	*lo = rest + quantile(sum.v, sum.n, 0.05) - doubt;
-	*hi = rest + quantile(sum.v, sum.n, 0.95) + doubt;
+	a.sum.n = b.sum.n = a.sum.n > b.sum.n ? a.sum.n : b.sum.n;
+	*lo = *hi = NAN;
+	if (a.sum.n)
+		err = sum_draws(p, a.drawn, a.n, true, &a.sum);
+	if (err == 0 && a.sum.n)
+		err = sum_draws(p, b.drawn, b.n, true, &b.sum);
+	if (err < 0)
+		goto out;
+	n = fmax(a.rest + (a.sum.n ? mean_of(a.sum.v, a.sum.n) : 0), 0);
+	d = fmax(b.rest + (b.sum.n ? mean_of(b.sum.v, b.sum.n) : 0), 0);
+	*mean = d > no_execution ? n / d : NAN;
+	if (a.sum.v && b.sum.v) {
+		divide_draws(&a, &b, n > d, lo, hi);
+		*lo *= fmax(1 - a.doubt / fmax(n, no_execution), 0) / (1 + b.doubt / fmax(d, no_execution));
+		*hi = b.doubt < d ? *hi * (1 + a.doubt / fmax(n, no_execution)) / (1 - b.doubt / d)
+		                  : INFINITY;
+	}
 out:
-	free(sum.v);
-	free(sum.order);
-	free(drawn);
+	parted_fini(&a);
+	parted_fini(&b);
 	return err;
 }

@@ -62,6 +62,22 @@ struct profile_part {
 	double cpi;           /* cycles per instruction, over the region's; NAN with under five samples */
 };
 
+/* What a call comes to: instructions, with a 90% interval, and cycles.  NAN = not known. */
+struct profile_rate {
+	double insn, lo, hi, cyc;
+};
+
+/*
+ * How often a physical function was called, or jumped to as the last act of another; NAN where nothing tells: it is
+ * inlined only, or its entry is in no region.
+ */
+struct profile_calls {
+	double n, lo, hi;
+	struct profile_rate own,
+	        rolled;          /* without and with what is inlined into it; callees are not in either */
+	uint32_t term0, n_terms; /* profile->terms: how n is summed up; 0 terms = not known */
+};
+
 struct profile_func {
 	const char *name; /* demangled */
 	const char *linkage;
@@ -79,6 +95,47 @@ struct profile_func {
 	struct profile_count
 	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
 	struct profile_part part, rolled_part;
+	struct profile_calls calls;
+};
+
+/*
+ * Blocks, and the ways between them, of functions that have a part in a region; of a region those that carry its
+ * flow.  How often a way was taken is a sum of executions of blocks, as far as those settle it.
+ */
+struct profile_term {
+	uint32_t block; /* profile->blocks */
+	float weight;
+};
+
+struct profile_block {
+	uint64_t vaddr, end_vaddr;
+	uint32_t module;
+	uint32_t func;        /* physical: profile->funcs; UINT32_MAX = none of its code is in the profile */
+	uint32_t insn;        /* profile->insns of its first instruction; UINT32_MAX = not there */
+	uint32_t trips;       /* innermost loop: profile->trips; UINT32_MAX = none */
+	uint32_t out0, n_out; /* profile->ways */
+};
+
+struct profile_way {
+	uint32_t from, to; /* profile->blocks */
+	bool taken;        /* a jump, or a branch that was taken; else the next instruction, or over a call */
+	bool known;        /* its flow is the sum of the terms, which may be none */
+	uint32_t term0, n_terms; /* profile->terms */
+};
+
+/*
+ * A natural loop.  Its trip count is how often its header ran each time that the loop was entered: an interval of the mean,
+ * not of single trips.
+ */
+struct profile_trips {
+	uint32_t header;       /* profile->blocks */
+	uint32_t block0, n_in; /* profile->trips_blocks */
+	uint32_t parent;       /* the loop around it, UINT32_MAX = none */
+	uint32_t depth;        /* 1 = outermost of its function */
+	double turns;          /* executions of the header; NAN = not known */
+	double entries;        /* NAN where nothing tells them: an outermost loop is entered too seldom */
+	double mean, lo, hi;
+	uint32_t term0, n_terms; /* of entries */
 };
 
 struct profile_module {
@@ -179,6 +236,15 @@ struct profile {
 	size_t n_funcs;
 	struct profile_region *regions;
 	size_t n_regions;
+	struct profile_block *blocks; /* sorted by (module, vaddr) */
+	size_t n_blocks;
+	struct profile_way *ways; /* sorted by from */
+	size_t n_ways;
+	struct profile_trips *trips; /* loops around before those inside */
+	size_t n_trips;
+	uint32_t *trips_blocks;
+	struct profile_term *terms;
+	size_t n_terms;
 	uint8_t worst; /* worst status of a function of at least 1%: 3 of exit status */
 	void *strings; /* owner of all text above */
 };
@@ -216,5 +282,26 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
 /* The same of weights[i] times each; NULL: 1. */
 int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
                               double *mean, double *lo, double *hi);
+
+/* A sum of instructions' executions, each weights[i] times (NULL: once). */
+struct profile_sum {
+	const uint32_t *insns;
+	const double *weights;
+	size_t n;
+};
+
+/*
+ * The sum, no less than none, with the shortest interval of 90%: for counts that may be close to none.  Returns 0,
+ * -SP_ENOMEM.
+ */
+int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo,
+                  double *hi);
+
+/*
+ * One such sum for each of another, as in "instructions a call", with its 90% interval: both are of the same draws.
+ * lo = hi = NAN where nothing of either was drawn; hi may be INFINITY.  Returns 0, -SP_ENOMEM.
+ */
+int profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
+                  double *mean, double *lo, double *hi);
 
 #endif

@@ -21,7 +21,7 @@ _skidprof()
 		*:--format) words='text json csv' ;;
 		*:--color) words='auto always never' ;;
 		*:--method) words='full raw loops path flow' ;;
-		report:--sort) words='share raw fixed cycles ipc change status name' ;;
+		report:--sort) words='share raw fixed cycles ipc change status name calls' ;;
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca native native-splits sim sim-run osaca uica iaca ithemal' ;;
 		record:--pmu) words='auto hardware clock sim' ;;

@@ -24,6 +24,8 @@ enum key {
 	KEY_LINES,
 	KEY_INSNS,
 	KEY_TRUTH,
+	KEY_CALLS,
+	KEY_TRIPS,
 };
 
 static const struct argp_option options[] = {
@@ -39,8 +41,12 @@ static const struct argp_option options[] = {
 	{ "regions", KEY_REGIONS, NULL, 0, "A row a region: what was corrected together", 2 },
 	{ "lines", KEY_LINES, NULL, 0, "A row a source line", 2 },
 	{ "insns", KEY_INSNS, NULL, 0, "A row an instruction; with --function, in address order", 2 },
+	{ "calls", KEY_CALLS, NULL, 0, "A row a function: how often it was called, and what a call came to",
+	  2 },
+	{ "trips", KEY_TRIPS, NULL, 0, "A row a loop: its mean trip count", 2 },
 	{ "why", KEY_WHY, "FUNCTION", 0, "Explain one function's numbers", 2 },
-	{ "sort", KEY_SORT, "KEY", 0, "share (default), raw, fixed, cycles, ipc, change, status or name", 2 },
+	{ "sort", KEY_SORT, "KEY", 0,
+	  "share (default), raw, fixed, cycles, ipc, change, status, name or calls", 2 },
 	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default 40), 0 for all", 2 },
 	{ 0 },
 };
@@ -70,6 +76,12 @@ static int parse_view(int key, char *arg, struct options *o)
 		return 0;
 	case KEY_LINES:
 		o->report.view = REPORT_LINES;
+		return 0;
+	case KEY_CALLS:
+		o->report.view = REPORT_CALLS;
+		return 0;
+	case KEY_TRIPS:
+		o->report.view = REPORT_TRIPS;
 		return 0;
 	case KEY_INSNS:
 		o->report.view = REPORT_INSNS;

@@ -51,6 +51,13 @@ enum id {
 	ID_PART_RANGE,
 	ID_CPI,
 	ID_REGION,
+	ID_CALLS,
+	ID_CALLS_LO,
+	ID_CALLS_HI,
+	ID_CALL_INSN,
+	ID_CALL_INSN_LO,
+	ID_CALL_INSN_HI,
+	ID_CALL_CYC,
 };
 
 static const struct column columns[] = {
@@ -64,6 +71,7 @@ static const struct column columns[] = {
 	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED },
 	{ "cycles_raw", "", ID_RAW_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
+	{ "", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
@@ -89,6 +97,13 @@ static const struct column columns[] = {
 	{ "region_share_hi", "", ID_PART_HI, COLUMN_SHARE, COLUMN_NO_TEXT },
 	{ "cpi_relative", "", ID_CPI, COLUMN_RATIO, COLUMN_NO_TEXT },
 	{ "region", "", ID_REGION, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "calls", "", ID_CALLS, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "calls_hi", "", ID_CALLS_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "insn_per_call", "", ID_CALL_INSN, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "insn_per_call_lo", "", ID_CALL_INSN_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "insn_per_call_hi", "", ID_CALL_INSN_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "cycles_per_call", "", ID_CALL_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
 };
 
 static struct cell num(double x)
@@ -150,6 +165,32 @@ static struct cell part_cell(const struct profile *p, const struct row *r, int i
 	}
 }
 
+/* How often it was called, and what a call comes to: not known of what is only inlined. */
+static struct cell calls_cell(const struct profile *p, const struct row *r, int id)
+{
+	const struct profile_calls *c = &r->f->calls;
+	const struct profile_rate *rate = r->count == &r->f->rolled ? &c->rolled : &c->own;
+
+	if (!c->n_terms)
+		return num(NAN);
+	switch (id) {
+	case ID_CALLS:
+		return num(c->n);
+	case ID_CALLS_LO:
+		return num(c->lo);
+	case ID_CALLS_HI:
+		return num(c->hi);
+	case ID_CALL_INSN:
+		return num(rate->insn);
+	case ID_CALL_INSN_LO:
+		return num(rate->lo);
+	case ID_CALL_INSN_HI:
+		return num(rate->hi);
+	default:
+		return num(report_has_cyc(p) ? rate->cyc : NAN);
+	}
+}
+
 static struct cell cell(const void *view, size_t i, int id)
 {
 	const struct view *v = view;
@@ -192,6 +233,14 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_CPI:
 	case ID_REGION:
 		return part_cell(v->p, r, id);
+	case ID_CALLS:
+	case ID_CALLS_LO:
+	case ID_CALLS_HI:
+	case ID_CALL_INSN:
+	case ID_CALL_INSN_LO:
+	case ID_CALL_INSN_HI:
+	case ID_CALL_CYC:
+		return calls_cell(v->p, r, id);
 	default:
 		return count_cell(v->p, r, id);
 	}
@@ -220,6 +269,8 @@ static double sort_key(const struct profile *p, const struct report_opts *o, con
 		return fabs(c->insn - c->raw_insn);
 	case SORT_STATUS:
 		return r->status;
+	case SORT_CALLS:
+		return r->f->calls.n_terms ? r->f->calls.n : NAN;
 	case SORT_SHARE:
 	case SORT_NAME:
 		break;

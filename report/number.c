@@ -32,6 +32,16 @@ void number_si(double x, char out[NUMBER_MAX])
 		         a, units[unit]);
 }
 
+void number_mean(double x, char out[NUMBER_MAX])
+{
+	double a = fabs(x);
+
+	if (a < 999.95)
+		snprintf(out, NUMBER_MAX, "%.*f", a < 9.9995 ? 3 : a < 99.995 ? 2 : 1, x);
+	else
+		number_si(x, out);
+}
+
 void number_grouped(double x, char out[NUMBER_MAX])
 {
 	char digits[NUMBER_MAX];

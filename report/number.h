@@ -14,6 +14,9 @@ enum { NUMBER_MAX = 64 };
 /* "123.4M": four significant digits; "-" for NAN and infinities. */
 void number_si(double x, char out[NUMBER_MAX]);
 
+/* The same of what is no whole number: "3.998", "16.00k". */
+void number_mean(double x, char out[NUMBER_MAX]);
+
 /* "1,234,567"; "-" for NAN and infinities. */
 void number_grouped(double x, char out[NUMBER_MAX]);
 

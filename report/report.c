@@ -46,7 +46,7 @@ int report_format_parse(const char *word, enum report_format *out)
 int report_sort_parse(const char *word, enum report_sort *out)
 {
 	static const char *const words[] = { "share",  "raw",    "fixed", "cycles", "ipc",
-		                             "change", "status", "name",  NULL };
+		                             "change", "status", "name",  "calls",  NULL };
 	int i = parse_word("--sort", word, words);
 
 	if (i < 0)
@@ -93,6 +93,8 @@ unsigned report_have(const struct profile *p, const struct report_opts *o)
 	if (p->meta.relative && o->show != REPORT_RAW)
 		have |= HAVE_PARTS;
 	for (size_t i = 0; i < p->n_funcs; i++) {
+		if (p->funcs[i].calls.n_terms && o->show != REPORT_RAW && !p->meta.relative)
+			have |= HAVE_CALLS;
 		if (first == UINT32_MAX)
 			first = p->funcs[i].module;
 		else if (p->funcs[i].module != first)
@@ -224,17 +226,13 @@ void view_free(struct view *v)
 typedef int view_fn(const struct profile *p, const struct report_opts *o, struct view *out);
 
 static view_fn *const views[] = {
-	[REPORT_FUNCTIONS] = view_functions,
-	[REPORT_REGIONS] = view_regions,
-	[REPORT_LINES] = view_lines,
-	[REPORT_INSNS] = view_insns,
+	[REPORT_FUNCTIONS] = view_functions, [REPORT_REGIONS] = view_regions, [REPORT_LINES] = view_lines,
+	[REPORT_INSNS] = view_insns,         [REPORT_CALLS] = view_calls,     [REPORT_TRIPS] = view_trips,
 };
 
 static const char *const view_names[] = {
-	[REPORT_FUNCTIONS] = "functions",
-	[REPORT_REGIONS] = "regions",
-	[REPORT_LINES] = "lines",
-	[REPORT_INSNS] = "instructions",
+	[REPORT_FUNCTIONS] = "functions", [REPORT_REGIONS] = "regions", [REPORT_LINES] = "lines",
+	[REPORT_INSNS] = "instructions",  [REPORT_CALLS] = "calls",     [REPORT_TRIPS] = "trips",
 };
 
 /* Nothing is left out silently: what the limit and the terminal hide is named. */

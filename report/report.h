@@ -13,7 +13,15 @@
 
 enum report_show { REPORT_BOTH, REPORT_FIXED, REPORT_RAW };
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
-enum report_view { REPORT_FUNCTIONS, REPORT_REGIONS, REPORT_LINES, REPORT_INSNS, REPORT_WHY };
+enum report_view {
+	REPORT_FUNCTIONS,
+	REPORT_REGIONS,
+	REPORT_LINES,
+	REPORT_INSNS,
+	REPORT_CALLS,
+	REPORT_TRIPS,
+	REPORT_WHY
+};
 enum report_sort {
 	SORT_SHARE,
 	SORT_RAW,
@@ -22,7 +30,8 @@ enum report_sort {
 	SORT_IPC,
 	SORT_CHANGE,
 	SORT_STATUS,
-	SORT_NAME
+	SORT_NAME,
+	SORT_CALLS
 };
 
 struct report_opts {
@@ -65,6 +74,7 @@ enum report_have {
 	HAVE_MODULES = 1 << 4, /* more than one module is shown */
 	HAVE_SAMPLES = 1 << 5, /* no instructions: samples stand in for them */
 	HAVE_PARTS = 1 << 7,   /* instructions as shares of a region only */
+	HAVE_CALLS = 1 << 8,   /* of some function it is known how often it was called */
 	HAVE_OTHER = 1 << 6,   /* neither instructions nor cycles: meta.cyc_event is some other event */
 };
 
@@ -126,6 +136,8 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 int view_regions(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_lines(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_insns(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_calls(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_trips(const struct profile *p, const struct report_opts *o, struct view *out);
 void view_free(struct view *v);
 
 /*
@@ -137,6 +149,12 @@ enum { PLACE_MAX = 64 };
 void lines_sort(const struct profile *p, uint32_t *insns, size_t n);
 size_t lines_end(const struct profile *p, const uint32_t *insns, size_t i, size_t n);
 void lines_place(const struct profile *p, const struct profile_insn *insn, char out[PLACE_MAX]);
+
+/*
+ * The instruction that a loop is named by: its last branch back, whose line is that of the for or while; NULL where the
+ * loop's header is not in the profile.
+ */
+const struct profile_insn *trips_insn(const struct profile *p, const struct profile_trips *t);
 
 /* One function explained: text, or an object with the regions it is in. */
 int why_print(const struct profile *p, const char *function, const struct term *term);

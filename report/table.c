@@ -54,6 +54,14 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		number_si(cell->num2, hi);
 		snprintf(out, CELL_MAX, isfinite(cell->num) ? "%s..%s" : "-", lo, hi);
 		break;
+	case COLUMN_MEAN:
+		number_mean(cell->num, out);
+		break;
+	case COLUMN_MEANS:
+		number_mean(cell->num, lo);
+		number_mean(cell->num2, hi);
+		snprintf(out, CELL_MAX, isfinite(cell->num) ? "%s..%s" : "-", lo, hi);
+		break;
 	case COLUMN_ADDR:
 		snprintf(out, CELL_MAX, "0x%jx", (uintmax_t)cell->addr);
 		break;

@@ -22,6 +22,8 @@ enum column_kind {
 	COLUMN_CHANGE, /* the same, signed */
 	COLUMN_RATIO,  /* IPC, R-hat: two decimals in text */
 	COLUMN_RANGE,  /* text only: "lo..hi" of counts */
+	COLUMN_MEAN,   /* a mean of events: "3.998", "16.00k" in text */
+	COLUMN_MEANS,  /* text only: "lo..hi" of these */
 	COLUMN_ADDR,   /* "0x401136" everywhere */
 	COLUMN_BOOL,   /* data only */
 };
@@ -40,7 +42,7 @@ struct column {
 	int id;              /* for the view's cell function */
 	uint8_t kind;        /* enum column_kind */
 	uint8_t flags;       /* enum column_flag */
-	uint8_t need;        /* in text only where all these bits are in table->have */
+	uint16_t need;       /* in text only where all these bits are in table->have */
 };
 
 /* NAN in a number is "not known": "-" in text, null in JSON, nothing in CSV. */

@@ -175,6 +175,32 @@ static void print_share(const struct profile *p, const struct profile_part *part
 		        part->cpi);
 }
 
+static void print_calls(const struct profile *p, const struct profile_func *func, FILE *f)
+{
+	const struct profile_calls *c = &func->calls;
+	char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+	if (!c->n_terms || isnan(c->n)) {
+		fputs(func->inlined
+		              ? "  calls: it is inlined\n"
+		              : "  calls: not known; it is called from outside every region, or too seldom\n",
+		      f);
+		return;
+	}
+	number_grouped(c->n, n);
+	number_grouped(c->lo, lo);
+	number_grouped(c->hi, hi);
+	fprintf(f, "  calls: %s", n);
+	if (isfinite(c->lo))
+		fprintf(f, ", 90%% interval %s..%s", lo, hi);
+	number_mean(c->own.insn, n);
+	fprintf(f, "; a call is %s instructions", n);
+	number_mean(c->own.cyc, n);
+	if (report_has_cyc(p) && isfinite(c->own.cyc))
+		fprintf(f, " and %s cycles", n);
+	fputs(", callees not counted\n", f);
+}
+
 static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	const struct profile_count *c = &func->count;
@@ -205,6 +231,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, "  cycles: %s; IPC raw %s, ", !report_has_cyc(p) ? "not counted" : raw, ipc);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
 	fprintf(f, "fixed %s\n", ipc);
+	print_calls(p, func, f);
 	print_known(func, f);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --why as JSON. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
@@ -79,20 +80,23 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 	const struct profile_count *c = &w->func->count;
 	json_t *regions = json_array();
 	char known[KNOWN_MAX];
-	bool insn = report_has_insn(p);
+	bool insn = report_has_insn(p), told = w->func->calls.n_terms;
 
 	report_known(w->func->evidence, known);
 	for (size_t i = 0; i < w->n_parts; i++)
 		json_array_append_new(regions, part_json(p, w->func, &w->parts[i]));
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-	                 json_text(w->func->name), "status", profile_status_word(w->func->status), "known_by",
-	                 known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	                 "name", json_text(w->func->name), "status", profile_status_word(w->func->status),
+	                 "known_by", known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
 	                 insn ? json_number(c->raw_insn) : json_null(), "fixed",
 	                 insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
 	                 json_number(c->hi), "cycles", report_has_cyc(p) ? json_number(c->cyc) : json_null(),
 	                 "ipc_raw", json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
 	                 json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
-	                 json_number(w->outside.raw_insn), "regions", regions);
+	                 json_number(w->outside.raw_insn), "regions", regions, "calls",
+	                 json_number(told ? w->func->calls.n : NAN), "calls_lo",
+	                 json_number(told ? w->func->calls.lo : NAN), "calls_hi",
+	                 json_number(told ? w->func->calls.hi : NAN));
 }
 
 int why_json(const struct profile *p, const char *function, json_t **out)

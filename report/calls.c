@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A row a function that is called, or a loop: how often, and what each time came to. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/calls.h"
+#include "profiler/base/err.h"
+#include "report/report.h"
+
+enum id {
+	ID_SHARE,
+	ID_N,
+	ID_LO,
+	ID_HI,
+	ID_RANGE,
+	ID_INSN,
+	ID_INSN_LO,
+	ID_INSN_HI,
+	ID_INSN_RANGE,
+	ID_CYC,
+	ID_TURNS,
+	ID_ENTRIES,
+	ID_DEPTH,
+	ID_STATUS,
+	ID_NAME,
+	ID_MODULE,
+	ID_FILE,
+	ID_LINE,
+	ID_ADDR,
+};
+
+static const struct column call_columns[] = {
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "calls", "CALLS", ID_N, COLUMN_COUNT },
+	{ "calls_lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "calls_hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
+	{ "insn_per_call", "INSN/CALL", ID_INSN, COLUMN_MEAN },
+	{ "insn_per_call_lo", "", ID_INSN_LO, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "insn_per_call_hi", "", ID_INSN_HI, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_INSN_RANGE, COLUMN_MEANS, COLUMN_NO_DATA | COLUMN_WIDE },
+	{ "cycles_per_call", "CYC/CALL", ID_CYC, COLUMN_MEAN, 0, HAVE_CYC },
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
+	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+};
+
+static const struct column trip_columns[] = {
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "trips", "TRIPS", ID_N, COLUMN_MEAN },
+	{ "trips_lo", "", ID_LO, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "trips_hi", "", ID_HI, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_MEANS, COLUMN_NO_DATA },
+	{ "iterations", "ITERATIONS", ID_TURNS, COLUMN_COUNT },
+	{ "entries", "ENTERED", ID_ENTRIES, COLUMN_COUNT },
+	{ "depth", "DEPTH", ID_DEPTH, COLUMN_WHOLE, COLUMN_WIDE },
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
+	{ "vaddr", "", ID_ADDR, COLUMN_ADDR, COLUMN_NO_TEXT },
+	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
+	{ "loop", "LOOP", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+};
+
+struct row {
+	double share;
+	double n, lo, hi;
+	const struct profile_rate *rate; /* of a function */
+	const struct profile_trips *trips;
+	const struct profile_insn *insn; /* the loop's branch back */
+	const char *name;
+	uint32_t module;
+	uint8_t status;
+	char place[256];
+};
+
+static struct cell num(double x)
+{
+	return (struct cell){ .num = x };
+}
+
+static struct cell text(const char *s)
+{
+	return (struct cell){ .text = s ? s : "" };
+}
+
+static struct cell rate_cell(const struct profile *p, const struct profile_rate *rate, int id)
+{
+	switch (id) {
+	case ID_INSN:
+		return num(rate->insn);
+	case ID_INSN_LO:
+		return num(rate->lo);
+	case ID_INSN_HI:
+		return num(rate->hi);
+	case ID_INSN_RANGE:
+		return (struct cell){ .num = rate->lo, .num2 = rate->hi };
+	default:
+		return num(report_has_cyc(p) ? rate->cyc : NAN);
+	}
+}
+
+static struct cell cell(const void *view, size_t i, int id)
+{
+	const struct view *v = view;
+	const struct row *r = (const struct row *)v->rows + i;
+	const char *file = r->insn ? report_file(v->p, r->insn->file) : "";
+
+	switch (id) {
+	case ID_SHARE:
+		return num(r->share);
+	case ID_N:
+		return num(r->n);
+	case ID_LO:
+		return num(r->lo);
+	case ID_HI:
+		return num(r->hi);
+	case ID_RANGE:
+		return (struct cell){ .num = r->lo, .num2 = r->hi };
+	case ID_TURNS:
+		return num(r->trips->turns);
+	case ID_ENTRIES:
+		return num(r->trips->entries);
+	case ID_DEPTH:
+		return num(r->trips->depth);
+	case ID_STATUS:
+		return text(profile_status_word(r->status));
+	case ID_NAME:
+		return text(r->name ? r->name : r->place);
+	case ID_MODULE:
+		return text(report_base(report_module(v->p, r->module)));
+	case ID_FILE:
+		return *file ? text(file) : (struct cell){ 0 };
+	case ID_LINE:
+		return num(r->insn && r->insn->line ? (double)r->insn->line : NAN);
+	case ID_ADDR:
+		return (struct cell){ .addr = v->p->blocks[r->trips->header].vaddr };
+	default:
+		return rate_cell(v->p, r->rate, id);
+	}
+}
+
+static double share_of(const struct view *v, size_t i)
+{
+	return ((const struct row *)v->rows)[i].share;
+}
+
+static double weight_of(const struct profile *p, const struct profile_count *c)
+{
+	return report_has_insn(p) ? c->insn : c->cyc;
+}
+
+static double total_of(const struct profile *p)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++)
+		total += weight_of(p, &p->funcs[i].count);
+	return total;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return x->module != y->module ? (x->module < y->module ? -1 : 1) : (x->n < y->n) - (x->n > y->n);
+}
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double m = isnan(x->n) ? -1 : x->n, n = isnan(y->n) ? -1 : y->n;
+
+	return m != n ? (m > n ? -1 : 1) : by_share(a, b);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->name ? x->name : x->place, y->name ? y->name : y->place);
+
+	return order ? order : by_share(a, b);
+}
+
+static void finish(const struct profile *p, const struct report_opts *o, struct row *rows, size_t n,
+                   struct view *out)
+{
+	qsort(rows, n, sizeof(*rows),
+	      o->sort == SORT_NAME    ? by_name
+	      : o->sort == SORT_CALLS ? by_calls
+	                              : by_share);
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of };
+	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
+}
+
+/* A number of a status is no better than its own interval. */
+static uint8_t judge(uint8_t status, double n, double lo, double hi)
+{
+	return profile_judge(status, &(struct profile_count){ .insn = n, .lo = lo, .hi = hi });
+}
+
+int view_calls(const struct profile *p, const struct report_opts *o, struct view *out)
+{
+	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
+	double total = total_of(p);
+	size_t n = 0, n_match = 0;
+
+	if (!rows)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+		const struct profile_calls *c = &f->calls;
+		bool matches = !o->function || report_matches(f, o->function);
+
+		n_match += matches;
+		if (!matches || !c->n_terms || isnan(c->rolled.insn))
+			continue;
+		rows[n].share = weight_of(p, o->rollup ? &f->rolled : &f->count) / total;
+		rows[n].n = c->n;
+		rows[n].lo = c->lo;
+		rows[n].hi = c->hi;
+		rows[n].rate = o->rollup ? &c->rolled : &c->own;
+		rows[n].name = f->name;
+		rows[n].module = f->module;
+		rows[n].status = judge(o->rollup ? f->rolled_status : f->status, c->n, c->lo, c->hi);
+		n++;
+	}
+	if (!n_match && o->function) {
+		free(rows);
+		return report_no_match(p, o->function);
+	}
+	finish(p, o, rows, n, out);
+	out->table.columns = call_columns;
+	out->table.n_columns = sizeof(call_columns) / sizeof(call_columns[0]);
+	return 0;
+}
+
+/* Instructions that have a block as theirs: [first, end) of p->insns. */
+static double block_weight(const struct profile *p, const struct profile_block *b)
+{
+	double sum = 0;
+
+	if (b->insn == UINT32_MAX)
+		return 0;
+	for (size_t i = b->insn;
+	     i < p->n_insns && p->insns[i].module == b->module && p->insns[i].vaddr < b->end_vaddr; i++)
+		sum += weight_of(p, &p->insns[i].count);
+	return sum;
+}
+
+static bool leads_to(const struct profile *p, const struct profile_block *b, uint32_t to)
+{
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
+		if (p->ways[i].to == to)
+			return true;
+	return false;
+}
+
+const struct profile_insn *trips_insn(const struct profile *p, const struct profile_trips *t)
+{
+	const struct profile_block *header = &p->blocks[t->header];
+	const struct profile_insn *best = header->insn == UINT32_MAX ? NULL : &p->insns[header->insn];
+	uint64_t last = 0;
+
+	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++) {
+		const struct profile_block *b = &p->blocks[p->trips_blocks[i]];
+
+		if (b->insn == UINT32_MAX || b->end_vaddr <= last || !leads_to(p, b, t->header))
+			continue;
+		last = b->end_vaddr;
+		for (size_t k = b->insn;
+		     k < p->n_insns && p->insns[k].module == b->module && p->insns[k].vaddr < last; k++)
+			best = &p->insns[k];
+	}
+	return best;
+}
+
+static struct row trips_row(const struct profile *p, const struct profile_trips *t, double total)
+{
+	const struct profile_block *b = &p->blocks[t->header];
+	const struct profile_insn *insn = trips_insn(p, t);
+	struct row r = { .n = t->mean,
+		         .lo = t->lo,
+		         .hi = t->hi,
+		         .trips = t,
+		         .insn = insn,
+		         .module = b->module,
+		         .status = judge(p->insns[b->insn].status, t->mean, t->lo, t->hi) };
+	char place[PLACE_MAX];
+
+	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)
+		r.share += block_weight(p, &p->blocks[p->trips_blocks[i]]) / total;
+	lines_place(p, insn, place);
+	snprintf(r.place, sizeof(r.place), "%.180s (%s)", p->funcs[insn->func].name, place);
+	return r;
+}
+
+int view_trips(const struct profile *p, const struct report_opts *o, struct view *out)
+{
+	struct row *rows = calloc(p->n_trips + 1, sizeof(*rows));
+	double total = total_of(p);
+	size_t n = 0;
+	bool any = !o->function;
+
+	if (!rows)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", p->n_trips);
+	for (size_t i = 0; i < p->n_funcs && !any; i++)
+		any = report_matches(&p->funcs[i], o->function);
+	if (!any) {
+		free(rows);
+		return report_no_match(p, o->function);
+	}
+	for (size_t i = 0; i < p->n_trips; i++) {
+		const struct profile_trips *t = &p->trips[i];
+		const struct profile_block *b = &p->blocks[t->header];
+
+		if (b->insn == UINT32_MAX)
+			continue;
+		if (o->function && !report_matches(&p->funcs[p->insns[b->insn].func], o->function) &&
+		    !report_matches(&p->funcs[b->func], o->function))
+			continue;
+		rows[n] = trips_row(p, t, total);
+		n += rows[n].share > 0;
+	}
+	finish(p, o, rows, n, out);
+	out->table.columns = trip_columns;
+	out->table.n_columns = sizeof(trip_columns) / sizeof(trip_columns[0]);
+	return 0;
+}
