@@ -15,7 +15,7 @@ _skidprof()
 	[ "$cur" = = ] && cur=
 	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='record report truth compare lift calibrate help --help --version'
+		words='record report annotate truth compare lift calibrate help --help --version'
 	else
 		case $cmd:$prev in
 		*:--format) words='text json csv' ;;
@@ -27,13 +27,14 @@ _skidprof()
 		record:--pmu) words='auto hardware clock sim' ;;
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
-		help:*) words='record report truth compare lift calibrate' ;;
+		annotate:--prefix-map) return ;;
+		help:*) words='record report annotate truth compare lift calibrate' ;;
 		*:-i | *:-o | *:--for | *:--input | *:--output | *:--truth | *:--core | *:--against | *:--html)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null
 			return
 			;;
-		*:--symfs | *:--debug-dir)
+		*:--symfs | *:--debug-dir | *:--source-dir)
 			mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 			compopt -o filenames 2>/dev/null
 			return

@@ -36,6 +36,9 @@ struct copy {
 
 struct debug {
 	VEC(const char *) files;
+	VEC(const char *)
+	dirs;                 /* by file: the folder that a relative one was compiled in; NULL = not known */
+	const char *unit_dir; /* of the unit that is being read */
 	struct id_map file_ids; /* by pool text */
 	VEC(struct line_row) lines;
 	VEC(struct scope) scopes;

@@ -60,7 +60,8 @@ uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
 		return NO_ID;
 	if (id_map_get(&d->file_ids, kept, &id))
 		return id;
-	if (id_map_put(&d->file_ids, kept, id) < 0 || vec_push(&d->files, kept) < 0)
+	if (id_map_put(&d->file_ids, kept, id) < 0 || vec_push(&d->dirs, d->unit_dir) < 0 ||
+	    vec_push(&d->files, kept) < 0)
 		return NO_ID;
 	return id;
 }
@@ -110,6 +111,7 @@ void debug_free(struct debug *d)
 	vec_fini(&d->lines);
 	id_map_fini(&d->file_ids);
 	vec_fini(&d->files);
+	vec_fini(&d->dirs);
 	free(d);
 }
 
@@ -139,6 +141,16 @@ void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *
 		return;
 	*file = d->files.v[d->lines.v[low - 1].file];
 	*line = d->lines.v[low - 1].line;
+}
+
+const char *module_file_dir(struct module *m, const char *file)
+{
+	const struct debug *d = debug_get(m);
+	uint32_t id;
+
+	if (!d || !file || !id_map_get(&d->file_ids, file, &id) || id >= d->dirs.n)
+		return NULL;
+	return d->dirs.v[id];
 }
 
 /* The scope of a function that only has a symbol, made when first asked for. */

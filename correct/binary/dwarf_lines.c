@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of one unit's code: a damaged list could go on for ever. */
 enum { MOST_RANGES = 10000000 };
@@ -76,6 +77,8 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 {
 	struct id_map seen = { 0 };
 	struct span_list ranges = { 0 };
+	Dwarf_Attribute attr;
+	const char *dir;
 	Dwarf_Lines *lines;
 	size_t n;
 	bool fresh = true;
@@ -83,9 +86,12 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 
 	if (dwarf_getsrclines(unit, &lines, &n) != 0)
 		return 0;
+	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	s->d->unit_dir = dir ? text_pool_add(&s->m->pool, dir, strlen(dir)) : NULL;
 	err = unit_ranges(s, unit, &ranges);
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_row(s, &seen, &ranges, dwarf_onesrcline(lines, i), &fresh);
+	s->d->unit_dir = NULL;
 	vec_fini(&ranges);
 	id_map_fini(&seen);
 	return err;

@@ -90,6 +90,9 @@ bool module_slot(struct module *m, uint64_t vaddr, const char **name, uint64_t *
 /* Source line of an instruction: file borrowed, NULL and 0 where unknown. */
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line);
 
+/* The folder that a relative `file`, as module_line() or a scope gave it, was compiled in; NULL = not known. */
+const char *module_file_dir(struct module *m, const char *file);
+
 /*
  * The functions inlined at an instruction, innermost first, ended by the
  * physical function.  Scope ids are unique in the module and name the

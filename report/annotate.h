@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_ANNOTATE_H
+#define SKIDPROF_REPORT_ANNOTATE_H
+
+/*
+ * One physical function as its source lines, with the calls that were put in
+ * place below the lines they stand in, and as its instructions.
+ */
+#include "correct/calls.h"
+#include "correct/listing.h"
+#include "report/report.h"
+#include "report/source.h"
+
+enum { NODE_NONE = UINT32_MAX };
+
+/* A line of a function, or a function put in place at a line; the first node is the function itself. */
+struct anno_node {
+	bool is_line;
+	const char *name;             /* of a function */
+	const char *file;             /* of a line, or the function's first line's; "" = unknown */
+	uint32_t line;                /* 0 = unknown; of a function where it is declared */
+	uint32_t depth;               /* functions around it */
+	uint32_t parent, child, next; /* nodes; lines in order of file and line */
+	uint32_t end;                 /* nodes [self, end) are those below it, itself included */
+	struct profile_count own;     /* without what was put in place in it */
+	struct profile_count count;   /* with all below it */
+	double executed, executed_lo, executed_hi; /* of a line: of its instruction that ran most */
+	uint8_t status;
+};
+
+struct annotation {
+	const struct profile *p;
+	uint32_t func;
+	struct listing *listing;
+	struct anno_node *nodes; /* each before those below it */
+	size_t n_nodes;
+	uint32_t *leaf;                     /* [listing->n] the line of each instruction */
+	uint32_t *block;                    /* [listing->n] profile->blocks; UINT32_MAX = none */
+	double total, total_raw, total_cyc; /* of the function, rolled up */
+	uint32_t max_depth;                 /* of loops */
+};
+
+/* Returns 0, -SP_ENOMEM. */
+int annotation_new(const struct profile *p, uint32_t func, const struct module_options *opts,
+                   struct annotation **out);
+void annotation_free(struct annotation *a);
+
+/* The loops an instruction is in, innermost first; how many. */
+enum { ANNO_MAX_LOOPS = 16 };
+size_t annotation_loops(const struct annotation *a, size_t insn,
+                        const struct profile_trips *loops[ANNO_MAX_LOOPS]);
+
+/* The way a conditional branch takes when it is taken; NULL where the profile has none. */
+const struct profile_way *annotation_taken(const struct annotation *a, size_t insn);
+
+/*
+ * Why cycles that were seen at an instruction are of another one: "" or a word.  Known where samples have no skid that a
+ * block could not hold.
+ */
+void annotation_stall(const struct annotation *a, size_t insn, char *out, size_t size);
+
+/* What is to be known of where the cycles of the function were seen; "" where they are where they belong. */
+void annotation_skid(const struct annotation *a, char *out, size_t size);
+
+struct annotate_opts {
+	bool source, assembly; /* which parts */
+	bool whole;            /* cold lines too */
+	bool hot;              /* lines by share, not in order */
+	bool raw;              /* raw counts beside the fixed ones */
+	uint32_t context;      /* cold lines shown around a hot one */
+	double min_share;      /* of a function: less is cold */
+	const char *file;      /* with line: only around that line */
+	uint32_t line;
+};
+
+/* Text of one function, below what meta_print says. */
+int annotate_text(const struct annotation *a, const struct annotate_opts *o, struct sources *s,
+                  const struct term *term);
+int annotate_json(const struct annotation *a, const struct annotate_opts *o, struct sources *s, json_t **out);
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Source and assembly of a function with what each line ran, held against exact counts and objdump.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+export PAGER=false # would fail if it were started
+record_two || exit 1
+
+check 'main is annotated' status 0 "$SKIDPROF" annotate -i two.data main
+check 'its source is there' has out 'for (int i = 0; i < n; i++) {'
+check 'what is inlined stands in it, by name' has out 'mix, inlined from two.c'
+check 'and so does its source' has out 'x *= 0xff51afd7ed558ccdull;'
+check 'calls have the name of what they call' has out '-> cheap'
+check 'branches have the share that was taken' sh -c 'grep -qE " j[a-z]+ 0x[0-9a-f]+ +taken [0-9.]+%" out'
+check 'cold lines are left out' has out '...'
+check 'nothing is written beside it' test ! -s err
+check 'no colour without a terminal' sh -c '! grep -q "$(printf "\033")" out'
+check 'colour when asked for' status 0 "$SKIDPROF" annotate -i two.data main --color always
+check 'is there' sh -c 'grep -q "$(printf "\033")" out'
+
+check 'JSON is written' status 0 "$SKIDPROF" annotate -i two.data main --format json
+check 'it is one function with lines and instructions' json 'd["skidprof"] == 1 and [f["function"] for f in d["functions"]] == ["main"]'
+cp out main.json
+check 'lines add up to the function' json 'abs(sum(l["fixed"] for l in d["functions"][0]["lines"]) / d["functions"][0]["fixed"] - 1) < 1e-9'
+check 'instructions, too' json 'abs(sum(i["fixed"] or 0 for i in d["functions"][0]["instructions"]) / d["functions"][0]["fixed"] - 1) < 1e-9'
+check 'the loop turns as often as its header runs' json 'any(abs(l["iterations"] / 2e6 - 1) < 0.02 for l in d["functions"][0]["loops"])'
+check 'a branch takes what its target and what follows say' json \
+	'all(0 <= i["taken"] <= 1 and i["kind"] == "branch" for i in d["functions"][0]["instructions"] if i["taken"] is not None)'
+# sum & 3 is 0 once in four turns, as far as the program is random: exact counts say it exactly.
+check 'exact executions are near' python3 - <<'END'
+import json
+import subprocess
+import os
+
+insns = {i["vaddr"]: i for i in json.load(open("main.json"))["functions"][0]["instructions"]}
+exact = json.loads(subprocess.run([os.environ["SKIDPROF"], "report", "-i", "two.data", "--truth", "two.cg", "--insns",
+                                   "--rollup", "--function", "main", "--format", "json"],
+                                  stdout=subprocess.PIPE, check=False).stdout)["instructions"]
+hot = [e for e in exact if e["fixed"] and e["fixed"] > 1e5]
+assert len(hot) > 10
+for e in hot:
+    ours = insns[e["vaddr"]]["executed"]
+    assert abs(ours / e["fixed"] - 1) < 0.05, (e["vaddr"], ours, e["fixed"])
+END
+check 'the listing is that of objdump' python3 - <<'END'
+import json
+import re
+import subprocess
+
+theirs = set()
+text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "two"], stdout=subprocess.PIPE, check=True, text=True).stdout
+body = re.search(r"<main>:\n(.*?)\n\n", text, re.S)[1]
+theirs = {int(line.split(":")[0], 16) for line in body.splitlines() if "\t" in line and "nop" not in line}
+ours = {int(i["vaddr"], 16) for i in json.load(open("main.json"))["functions"][0]["instructions"]}
+assert ours >= theirs, sorted(hex(a) for a in theirs - ours)
+END
+
+check 'one line, wherever it is' status 0 "$SKIDPROF" annotate -i two.data two.c:8
+check 'is shown' has out 'x ^= x >> 33;'
+check 'and not the others of main' sh -c '! grep -q "printf" out'
+check 'an inlined function is shown where it is' status 0 "$SKIDPROF" annotate -i two.data mix --source
+check 'which is main' sh -c 'grep -q "^main, two.c:" out'
+check 'the hottest functions without an argument' status 0 "$SKIDPROF" annotate -i two.data --source
+check 'begin with main' sh -c 'grep -E "^[a-z_]+, .*in two" out | head -1 | grep -q "^main,"'
+check 'lines by share' status 0 "$SKIDPROF" annotate -i two.data --hot --source main
+check 'fall' sh -c 'grep -oE "^ *[0-9.]+%" out | tr -d " %" | sort -c -g -r'
+check 'all of it' status 0 "$SKIDPROF" annotate -i two.data --whole --raw main
+check 'has the cold lines' has out 'printf("%ju\n", (uintmax_t)sum);'
+check 'and raw counts' sh -c 'grep -qE "SHARE.* RAW .*LINE SOURCE" out'
+
+# Elsewhere: the source has moved, and a path has a blank.
+mkdir -p 'else where' && mv two.c 'else where/'
+check 'without its source' status 0 "$SKIDPROF" annotate -i two.data main
+check 'the remedy is named' has out '(not found; see --source-dir)'
+check 'it is found in a folder' status 0 "$SKIDPROF" annotate -i two.data --source-dir 'else where' main
+check 'of any name' has out 'for (int i = 0; i < n; i++) {'
+check 'or under another prefix' status 0 "$SKIDPROF" annotate -i two.data --prefix-map "$PWD=$PWD/else where" main
+check 'as said' has out 'for (int i = 0; i < n; i++) {'
+check 'no such folder' status 2 "$SKIDPROF" annotate -i two.data --source-dir nowhere main
+check 'is said' one_line "there is no folder 'nowhere'"
+
+check 'no such function' status 1 "$SKIDPROF" annotate -i two.data mian
+check 'the nearest is named' one_line "did you mean 'main'?"
+check 'no such line' status 1 "$SKIDPROF" annotate -i two.data two.c:9999
+check 'is said, with what to do' one_line 'skidprof report --lines'
+check 'two arguments' status 2 "$SKIDPROF" annotate -i two.data main mix
+check 'no csv' status 2 "$SKIDPROF" annotate -i two.data --format csv
+cp two two.debug
+strip two
+check 'a stripped binary' status 0 "$SKIDPROF" annotate -i two.data
+check 'has assembly' sh -c 'grep -qE "imul" out'
+rm two
+check 'no binary' sh -c '"$SKIDPROF" annotate -i two.data >out 2>err; [ $? -ne 2 ] && [ $? -lt 128 ]'
+: >empty
+check 'an empty file' status 1 "$SKIDPROF" annotate -i empty
+check 'a full disk' sh -c '"$SKIDPROF" annotate -i two.data >/dev/full 2>err; [ $? -eq 1 ]'
+check 'is said' has err 'No space left'
+finish
