@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble_impl.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64_t vaddr)
@@ -65,13 +66,6 @@ uint8_t assemble_status(const struct work *w, size_t r)
 	                                                     : PROFILE_FIXED;
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * Is a block of the region in a scope that was solved?  Code between the
  * loops of a region, and loops hardly sampled, keep their raw counts: the
@@ -90,7 +84,7 @@ static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
 			return true;
 		if (w->scope_solutions[s].n_draws &&
 		    bsearch(&graph_block, scope->region->blocks, scope->region->n_blocks, sizeof(graph_block),
-		            compare_u32))
+		            order_u32))
 			return true;
 	}
 	return false;

@@ -82,13 +82,14 @@ static double heat_in(const struct flow_regions *r)
 }
 
 /* The same of what the branch records say ran: cold code that a loop could call makes it too large to be solved. */
-static int find_ran_regions(const struct work *w, const double *weight, struct flow_regions **out)
+static int find_ran_regions(const struct work *w, const double *weight, double least,
+                            struct flow_regions **out)
 {
 	struct flow_ran ran;
 	int err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
 
 	if (err == 0)
-		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, out);
+		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, least, out);
 	flow_ran_fini(&ran);
 	return err;
 }
@@ -101,12 +102,14 @@ static int find_ran_regions(const struct work *w, const double *weight, struct f
 static int find_regions(struct work *w, const double *weight)
 {
 	struct flow_regions *ran = NULL;
-	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, &w->regions);
+	double least;
+	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &w->regions);
 
 	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
 		return err;
-	err = find_ran_regions(w, weight, &ran);
-	if (err == 0 && heat_in(ran) >= min_ran_heat * heat_in(w->regions)) {
+	least = min_ran_heat * heat_in(w->regions);
+	err = find_ran_regions(w, weight, least, &ran);
+	if (err == 0 && heat_in(ran) >= least) {
 		flow_regions_free(w->regions);
 		w->regions = ran;
 		ran = NULL;

@@ -123,7 +123,8 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 		for (size_t i = 0; i < sp->n; i++)
 			if (sp->of_sample[i] == (int32_t)phase)
 				weight[sp->samples[i].block]++;
-		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, &ph->parts);
+		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, min_kept * ph->n_samples,
+		                        &ph->parts);
 	}
 	flow_ran_fini(&ran);
 	return err;
@@ -196,7 +197,9 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 
 	if (sp->unseen)
 		return replace_scope(sp, begin, end);
-	for (size_t p = begin; p < end; p++) {
+	for (size_t p = begin; p < end; p++)
+		n += sp->phases.v[p].n_samples;
+	for (size_t p = begin; p < end && whole <= most_whole * n; p++) {
 		struct phase *ph = &sp->phases.v[p];
 		double kept = 0;
 		int err = ph->branches.n_branches < MIN_PHASE_BRANCHES ? 0 : find_parts(sp, p, weight);
@@ -205,7 +208,6 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 			return err;
 		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
 			kept += ph->parts->v[k].weight;
-		n += ph->n_samples;
 		if (kept >= min_kept * ph->n_samples)
 			continue;
 		whole += ph->n_samples;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/base/disjoint.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 /*
@@ -169,19 +170,12 @@ static void merge_parts(struct traffic *t, size_t n_parts)
 
 /* ---- splitting ---- */
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static size_t sort_unique(uint32_t *v, size_t n)
 {
 	size_t kept = 0;
 
 	if (n)
-		qsort(v, n, sizeof(*v), compare_u32);
+		qsort(v, n, sizeof(*v), order_u32);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || v[kept - 1] != v[i])
 			v[kept++] = v[i];

@@ -7,7 +7,7 @@
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
 
-static bool downward(const struct nest_view *v, uint32_t edge)
+bool nest_downward(const struct nest_view *v, uint32_t edge)
 {
 	const struct flow_edge *e = &v->g->edges[edge];
 
@@ -15,34 +15,86 @@ static bool downward(const struct nest_view *v, uint32_t edge)
 	       (e->kind == FLOW_SKIP || v->edge_in[edge]);
 }
 
-static int allocate(const struct nest_view *v, struct nest *n)
+int nest_room_init(struct nest_room *room, size_t n_blocks)
 {
-	size_t n_blocks = v->g->n_blocks, n_edges = v->g->n_edges;
-
-	n->off = calloc(n_blocks + 2, sizeof(*n->off));
-	n->to = calloc(n_edges + 1, sizeof(*n->to));
-	n->edge = calloc(n_edges + 1, sizeof(*n->edge));
-	n->comp = calloc(n_blocks + 1, sizeof(*n->comp));
-	n->first = calloc(n_blocks + 2, sizeof(*n->first));
-	n->member = calloc(n_blocks + 1, sizeof(*n->member));
-	n->loop = calloc(n_blocks + 1, 1);
-	n->recursive = calloc(n_blocks + 1, 1);
-	n->queue = calloc(n_blocks + 1, sizeof(*n->queue));
-	n->queued = calloc(n_blocks + 1, 1);
-	if (n->off && n->to && n->edge && n->comp && n->first && n->member && n->loop && n->recursive &&
-	    n->queue && n->queued)
+	room->vertex = calloc(n_blocks + 1, sizeof(*room->vertex));
+	room->queue = calloc(n_blocks + 1, sizeof(*room->queue));
+	room->queued = calloc(n_blocks + 1, 1);
+	if (room->vertex && room->queue && room->queued)
 		return 0;
 	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
 }
 
-static void list_members(const struct flow_graph *g, struct nest *n)
+void nest_room_fini(struct nest_room *room)
 {
-	for (uint32_t i = 0; i < g->n_blocks; i++)
+	free(room->vertex);
+	free(room->queue);
+	free(room->queued);
+	*room = (struct nest_room){ 0 };
+}
+
+/* The nest's vertices: those listed, else all blocks of the view. */
+static int take_list(const struct nest_view *v, struct nest *n)
+{
+	size_t n_blocks = v->g->n_blocks;
+
+	n->block = v->blocks;
+	n->n = (uint32_t)v->n_listed;
+	if (v->blocks)
+		return 0;
+	n->listed = malloc((n_blocks + 1) * sizeof(*n->listed));
+	if (!n->listed)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+	n->n = 0;
+	for (uint32_t b = 0; b < n_blocks; b++)
+		if (v->block_in[b])
+			n->listed[n->n++] = b;
+	n->block = n->listed;
+	return 0;
+}
+
+static int take_room(const struct nest_view *v, struct nest *n)
+{
+	n->room = v->room;
+	if (n->room)
+		return 0;
+	n->own_room = calloc(1, sizeof(*n->own_room));
+	if (!n->own_room)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", v->g->n_blocks);
+	n->room = n->own_room;
+	return nest_room_init(n->own_room, v->g->n_blocks);
+}
+
+/* Vertices are numbered, and their edges counted: room for these may be more than what leads downward among them. */
+static int allocate(const struct nest_view *v, struct nest *n)
+{
+	size_t n_edges = 0;
+
+	for (uint32_t i = 0; i < n->n; i++) {
+		n->room->vertex[n->block[i]] = i + 1;
+		n_edges += v->g->blocks[n->block[i]].n_out;
+	}
+	n->off = calloc((size_t)n->n + 2, sizeof(*n->off));
+	n->to = calloc(n_edges + 1, sizeof(*n->to));
+	n->edge = calloc(n_edges + 1, sizeof(*n->edge));
+	n->comp = calloc((size_t)n->n + 1, sizeof(*n->comp));
+	n->first = calloc((size_t)n->n + 2, sizeof(*n->first));
+	n->member = calloc((size_t)n->n + 1, sizeof(*n->member));
+	n->loop = calloc((size_t)n->n + 1, 1);
+	n->recursive = calloc((size_t)n->n + 1, 1);
+	if (n->off && n->to && n->edge && n->comp && n->first && n->member && n->loop && n->recursive)
+		return 0;
+	return sp_fail(SP_ENOMEM, "out of memory for a graph of %u blocks", n->n);
+}
+
+static void list_members(struct nest *n)
+{
+	for (uint32_t i = 0; i < n->n; i++)
 		n->first[n->comp[i] + 1]++;
 	for (uint32_t c = 0; c < n->n_comps; c++)
 		n->first[c + 1] += n->first[c];
-	for (uint32_t i = (uint32_t)g->n_blocks; i-- > 0;)
-		n->member[n->first[n->comp[i]]++] = i;
+	for (uint32_t i = n->n; i-- > 0;)
+		n->member[n->first[n->comp[i]]++] = n->block[i];
 	for (uint32_t c = n->n_comps; c > 0; c--)
 		n->first[c] = n->first[c - 1];
 	if (n->n_comps)
@@ -51,7 +103,7 @@ static void list_members(const struct flow_graph *g, struct nest *n)
 
 static void judge_comps(const struct flow_graph *g, struct nest *n)
 {
-	for (uint32_t i = 0; i < g->n_blocks; i++) {
+	for (uint32_t i = 0; i < n->n; i++) {
 		for (uint32_t k = n->off[i]; k < n->off[i + 1]; k++) {
 			if (n->comp[n->to[k]] != n->comp[i])
 				continue;
@@ -62,41 +114,57 @@ static void judge_comps(const struct flow_graph *g, struct nest *n)
 	}
 }
 
+static void list_edges(const struct nest_view *v, struct nest *n)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < n->n; i++) {
+		const struct flow_block *b = &v->g->blocks[n->block[i]];
+
+		n->off[i] = at;
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			uint32_t to = n->room->vertex[v->g->edges[e].to];
+
+			if (!to || !nest_downward(v, e))
+				continue;
+			n->edge[at] = e;
+			n->to[at++] = to - 1;
+		}
+	}
+	n->off[n->n] = at;
+}
+
 int nest_find(const struct nest_view *v, struct nest *out)
 {
-	const struct flow_graph *g = v->g;
 	struct nest n = { 0 };
-	struct scc_graph graph;
-	uint32_t at = 0;
-	int err = allocate(v, &n);
+	int err = take_list(v, &n);
 
+	if (err == 0)
+		err = take_room(v, &n);
+	if (err == 0)
+		err = allocate(v, &n);
 	if (err == 0) {
-		for (uint32_t i = 0; i < g->n_blocks; i++) {
-			n.off[i] = at;
-			for (uint32_t e = g->blocks[i].out0; e < g->blocks[i].out0 + g->blocks[i].n_out;
-			     e++) {
-				if (!downward(v, e))
-					continue;
-				n.edge[at] = e;
-				n.to[at++] = g->edges[e].to;
-			}
-		}
-		n.off[g->n_blocks] = at;
-		graph = (struct scc_graph){ .n = (uint32_t)g->n_blocks, .off = n.off, .to = n.to };
-		err = scc_find(&graph, n.comp, &n.n_comps);
+		list_edges(v, &n);
+		err = scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
 	}
 	if (err < 0) {
 		nest_fini(&n);
 		return err;
 	}
-	list_members(g, &n);
-	judge_comps(g, &n);
+	list_members(&n);
+	judge_comps(v->g, &n);
 	*out = n;
 	return 0;
 }
 
 void nest_fini(struct nest *n)
 {
+	for (uint32_t i = 0; n->room && !n->own_room && i < n->n; i++)
+		n->room->vertex[n->block[i]] = 0;
+	if (n->own_room)
+		nest_room_fini(n->own_room);
+	free(n->own_room);
+	free(n->listed);
 	free(n->off);
 	free(n->to);
 	free(n->edge);
@@ -105,8 +173,6 @@ void nest_fini(struct nest *n)
 	free(n->member);
 	free(n->loop);
 	free(n->recursive);
-	free(n->queue);
-	free(n->queued);
 	*n = (struct nest){ 0 };
 }
 
@@ -120,7 +186,7 @@ static bool is_entry(const struct nest_view *v, const struct nest *n, uint32_t b
 	for (uint32_t i = b->in0; i < b->in0 + b->n_in; i++) {
 		uint32_t e = g->in[i];
 
-		if (downward(v, e) && n->comp[g->edges[e].from] != n->comp[block])
+		if (nest_downward(v, e) && nest_comp(n, g->edges[e].from) != nest_comp(n, block))
 			return true;
 	}
 	return false;
@@ -131,30 +197,32 @@ static uint32_t entered_first(const struct nest_view *v, const struct nest *n, u
 {
 	const struct flow_graph *g = v->g;
 	uint32_t func = g->blocks[header].func, n_queued = 0;
+	uint32_t *queue = n->room->queue;
+	uint8_t *queued = n->room->queued;
 	bool found = false;
 
 	if (func >= g->n_funcs)
 		return header;
-	n->queue[n_queued++] = g->funcs[func].entry;
-	n->queued[g->funcs[func].entry] = 1;
+	queue[n_queued++] = g->funcs[func].entry;
+	queued[g->funcs[func].entry] = 1;
 	for (uint32_t i = 0; i < n_queued && !found; i++) {
-		const struct flow_block *b = &g->blocks[n->queue[i]];
+		const struct flow_block *b = &g->blocks[queue[i]];
 
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out && !found; e++) {
 			uint32_t to = g->edges[e].to;
 
 			if (g->edges[e].kind == FLOW_CALL || g->edges[e].kind == FLOW_RET ||
-			    g->blocks[to].func != func || n->queued[to])
+			    g->blocks[to].func != func || queued[to])
 				continue;
-			n->queue[n_queued++] = to;
-			n->queued[to] = 1;
-			found = n->comp[to] == comp;
+			queue[n_queued++] = to;
+			queued[to] = 1;
+			found = nest_comp(n, to) == comp;
 		}
 	}
 	if (found)
-		header = n->queue[n_queued - 1];
+		header = queue[n_queued - 1];
 	for (uint32_t i = 0; i < n_queued; i++)
-		n->queued[n->queue[i]] = 0;
+		queued[queue[i]] = 0;
 	return header;
 }
 

@@ -6,6 +6,7 @@
 
 #include "correct/flow/nest.h"
 #include "correct/flow/shape.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 #define NONE UINT32_MAX
@@ -27,47 +28,157 @@ struct seed { /* an outermost loop */
 	bool kept;
 };
 
+/* Room as large as the graph, for all searches of one call from outside. */
+struct room {
+	struct nest_room nest;
+	struct shape_room shape;
+	uint32_t *stamp;   /* [n_blocks] number of the latest loop whose reach it is in */
+	uint32_t *covered; /* [n_blocks] number of the latest search that found it inside an outermost loop */
+	uint32_t *claimed; /* [n_blocks] seed; NONE, and for all between searches */
+	double *called;    /* [n_blocks] calls of it on record */
+	uint8_t *mark;     /* [n_blocks] 0 */
+	uint32_t n_stamps, n_searches;
+};
+
 struct finder {
-	const struct nest_view *view;
+	const struct nest_view *view; /* its list: what leads to heat */
+	struct room *room;
 	const double *heat;  /* [n_blocks] */
 	bool apart;          /* every loop for itself: code called by several is in each */
 	const double *taken; /* [n_edges] on record; NULL = no records */
-	double *called;      /* [n_blocks] calls of it on record */
 	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
 	bool found_empty;
 	struct nest nest;
 	VEC(struct seed) seeds;
 	VEC(uint32_t) reached;
-	uint32_t *stamp;   /* [n_blocks] */
-	uint8_t *covered;  /* [n_blocks] inside an outermost loop */
-	uint32_t *claimed; /* [n_blocks] seed, NONE */
 	VEC(uint32_t) stack;
 };
+
+/* ---- room ---- */
+
+static void room_fini(struct room *room)
+{
+	nest_room_fini(&room->nest);
+	shape_room_fini(&room->shape);
+	free(room->stamp);
+	free(room->covered);
+	free(room->claimed);
+	free(room->called);
+	free(room->mark);
+}
+
+/* A call, or the jump of one through a PLT. */
+static bool enters(const struct flow_graph *g, const struct flow_edge *e)
+{
+	uint32_t func = g->blocks[e->to].func;
+
+	return e->kind == FLOW_CALL ||
+	       (e->kind == FLOW_IND && func < g->n_funcs && g->funcs[func].entry == e->to);
+}
+
+/* taken: of the searches that are told of records, NULL for none. */
+static int room_init(struct room *room, const struct flow_graph *g, const double *taken)
+{
+	size_t n = g->n_blocks;
+	int err;
+
+	*room = (struct room){ .stamp = calloc(n + 1, sizeof(*room->stamp)),
+		               .covered = calloc(n + 1, sizeof(*room->covered)),
+		               .claimed = malloc((n + 1) * sizeof(*room->claimed)),
+		               .called = calloc(n + 1, sizeof(*room->called)),
+		               .mark = calloc(n + 1, 1) };
+	if (!room->stamp || !room->covered || !room->claimed || !room->called || !room->mark)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
+	memset(room->claimed, 0xff, (n + 1) * sizeof(*room->claimed));
+	for (size_t e = 0; taken && e < g->n_edges; e++)
+		if (enters(g, &g->edges[e]))
+			room->called[g->edges[e].to] += taken[e];
+	err = nest_room_init(&room->nest, n);
+	return err < 0 ? err : shape_room_init(&room->shape, g);
+}
+
+/* ---- what leads to heat ---- */
+
+struct blocks {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+static int mark_block(struct room *room, uint32_t block, struct blocks *list)
+{
+	if (room->mark[block])
+		return 0;
+	room->mark[block] = 1;
+	return vec_push(list, block);
+}
+
+/*
+ * The blocks of a view from which some heat is reached: a loop has all of its blocks among them or none, and only those
+ * with all can be regions.  Nothing where all heat together is less than a region needs.
+ */
+static int lead_to_heat(const struct nest_view *view, const double *heat, double min_heat, struct room *room,
+                        struct blocks *out)
+{
+	const struct flow_graph *g = view->g;
+	double sum = 0;
+	int err = 0;
+
+	for (uint32_t b = 0; b < g->n_blocks && err == 0; b++) {
+		if (!view->block_in[b] || !(heat[b] > 0))
+			continue;
+		sum += heat[b];
+		err = mark_block(room, b, out);
+	}
+	/* Sums in another order may differ by rounding. */
+	if (sum < min_heat * (1 - 1e-9))
+		sum = 0;
+	for (size_t i = 0; i < out->n && err == 0 && sum > 0; i++) {
+		const struct flow_block *b = &g->blocks[out->v[i]];
+
+		for (uint32_t k = b->in0; k < b->in0 + b->n_in && err == 0; k++) {
+			const struct flow_edge *e = &g->edges[g->in[k]];
+
+			if (e->kind != FLOW_RET && view->block_in[e->from] &&
+			    (e->kind == FLOW_SKIP || view->edge_in[g->in[k]]))
+				err = mark_block(room, e->from, out);
+		}
+	}
+	for (size_t i = 0; i < out->n; i++)
+		room->mark[out->v[i]] = 0;
+	if (!(sum > 0))
+		out->n = 0;
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), order_u32);
+	return err;
+}
+
+/* ---- loops ---- */
 
 static int reach(struct finder *f, uint32_t block, uint32_t mark)
 {
 	int err;
 
-	if (f->stamp[block] == mark)
+	if (f->room->stamp[block] == mark)
 		return 0;
-	f->stamp[block] = mark;
+	f->room->stamp[block] = mark;
 	if ((err = vec_push(&f->reached, block)) < 0)
 		return err;
 	return vec_push(&f->stack, block);
 }
 
 /* From a loop's own blocks only calls lead on inside; from called code (and all of a recursion) everything. */
-static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t block, uint32_t k)
+static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t block, uint32_t edge)
 {
 	const struct nest *n = &f->nest;
 
-	return n->comp[block] != s->comp || n->recursive[s->comp] ||
-	       f->view->g->edges[n->edge[k]].kind == FLOW_CALL;
+	return nest_comp(n, block) != s->comp || n->recursive[s->comp] ||
+	       f->view->g->edges[edge].kind == FLOW_CALL;
 }
 
-static int close_seed(struct finder *f, struct seed *s, uint32_t mark)
+static int close_seed(struct finder *f, struct seed *s)
 {
 	const struct nest *n = &f->nest;
+	const uint32_t mark = ++f->room->n_stamps;
 	int err = 0;
 
 	s->block0 = (uint32_t)f->reached.n;
@@ -75,15 +186,16 @@ static int close_seed(struct finder *f, struct seed *s, uint32_t mark)
 		err = reach(f, n->member[i], mark);
 	while (err == 0 && f->stack.n) {
 		uint32_t block = f->stack.v[--f->stack.n];
+		const struct flow_block *b = &f->view->g->blocks[block];
 
-		for (uint32_t k = n->off[block]; k < n->off[block + 1] && err == 0; k++)
-			if (leads_inside(f, s, block, k))
-				err = reach(f, n->to[k], mark);
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out && err == 0; e++)
+			if (nest_downward(f->view, e) && leads_inside(f, s, block, e))
+				err = reach(f, f->view->g->edges[e].to, mark);
 	}
 	s->n_blocks = (uint32_t)f->reached.n - s->block0;
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
 		s->heat += f->heat[f->reached.v[s->block0 + i]];
-		f->covered[f->reached.v[s->block0 + i]] = 1;
+		f->room->covered[f->reached.v[s->block0 + i]] = f->room->n_searches;
 	}
 	return err;
 }
@@ -97,9 +209,9 @@ static int find_seeds(struct finder *f, double min_heat)
 	for (uint32_t c = n->n_comps; c-- > 0 && err == 0;) {
 		struct seed s = { .comp = c };
 
-		if (!n->loop[c] || f->covered[n->member[n->first[c]]])
+		if (!n->loop[c] || f->room->covered[n->member[n->first[c]]] == f->room->n_searches)
 			continue;
-		err = close_seed(f, &s, c + 1);
+		err = close_seed(f, &s);
 		if (err == 0 && s.heat >= min_heat && s.heat > 0)
 			err = vec_push(&f->seeds, s);
 		else
@@ -133,20 +245,11 @@ static void share_out(struct finder *f, uint32_t i, double *shared)
 	for (uint32_t k = 0; k < s->n_blocks; k++) {
 		uint32_t block = f->reached.v[s->block0 + k];
 
-		if (f->claimed[block] == NONE)
+		if (f->room->claimed[block] == NONE)
 			continue;
-		shared[group_of(f, f->claimed[block])] += f->heat[block];
+		shared[group_of(f, f->room->claimed[block])] += f->heat[block];
 		s->own -= f->heat[block];
 	}
-}
-
-/* A call, or the jump of one through a PLT. */
-static bool enters(const struct flow_graph *g, const struct flow_edge *e)
-{
-	uint32_t func = g->blocks[e->to].func;
-
-	return e->kind == FLOW_CALL ||
-	       (e->kind == FLOW_IND && func < g->n_funcs && g->funcs[func].entry == e->to);
 }
 
 /* Is a loop seen to call code of a group often, of which it reaches that much heat?  group: NONE = any. */
@@ -156,7 +259,7 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 	const struct seed *s = &f->seeds.v[i];
 
 	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
-		const uint32_t block = f->reached.v[s->block0 + k], owner = f->claimed[block];
+		const uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
 		const struct flow_block *b = &g->blocks[block];
 
 		if (owner != NONE && owner != i)
@@ -164,10 +267,11 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
 			uint32_t to = g->edges[e].to, of;
 
-			if (!enters(g, &g->edges[e]) || f->claimed[to] == NONE ||
-			    f->taken[e] < MIN_CALLS_SEEN || f->taken[e] < min_call_share * f->called[to])
+			if (!enters(g, &g->edges[e]) || f->room->claimed[to] == NONE ||
+			    f->taken[e] < MIN_CALLS_SEEN ||
+			    f->taken[e] < min_call_share * f->room->called[to])
 				continue;
-			of = group_of(f, f->claimed[to]);
+			of = group_of(f, f->room->claimed[to]);
 			if ((group == NONE || of == group) && shared[of] >= min_heat)
 				return true;
 		}
@@ -186,7 +290,7 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 	 */
 	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, i, NONE, shared, min_heat);
 	for (uint32_t k = 0; k < s->n_blocks; k++) {
-		uint32_t *owner = &f->claimed[f->reached.v[s->block0 + k]], group;
+		uint32_t *owner = &f->room->claimed[f->reached.v[s->block0 + k]], group;
 
 		if (*owner == NONE) {
 			if (s->kept)
@@ -227,22 +331,22 @@ static int claim_all(struct finder *f, double min_heat)
 /* The seeds of one group become a region. */
 static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 {
-	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat };
-	int err = shape_init(&shape);
+	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat, .room = &f->room->shape };
+	int err = 0;
 
 	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
 		const struct seed *s = &f->seeds.v[i];
 
 		if (!s->kept || group_of(f, i) != group)
 			continue;
-		for (uint32_t k = 0; k < s->n_blocks; k++) {
-			uint32_t block = f->reached.v[s->block0 + k];
+		for (uint32_t k = 0; k < s->n_blocks && err == 0; k++) {
+			uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
 
-			if (f->apart ||
-			    (f->claimed[block] != NONE && group_of(f, f->claimed[block]) == group))
-				shape.block_in[block] = 1;
+			if (f->apart || (owner != NONE && group_of(f, owner) == group))
+				err = shape_add_block(&shape, block);
 		}
-		err = shape_add_loop(&shape, s->comp);
+		if (err == 0)
+			err = shape_add_loop(&shape, s->comp);
 	}
 	if (err == 0)
 		err = shape_finish(&shape, r);
@@ -250,34 +354,14 @@ static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 	return err;
 }
 
-static int finder_init(struct finder *f)
-{
-	size_t n = f->view->g->n_blocks;
-
-	f->stamp = calloc(n + 1, sizeof(*f->stamp));
-	f->covered = calloc(n + 1, 1);
-	f->claimed = malloc((n + 1) * sizeof(*f->claimed));
-	f->called = calloc(n + 1, sizeof(*f->called));
-	if (!f->stamp || !f->covered || !f->claimed || !f->called)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
-	for (size_t i = 0; i < n; i++)
-		f->claimed[i] = NONE;
-	for (size_t e = 0; f->taken && e < f->view->g->n_edges; e++)
-		if (enters(f->view->g, &f->view->g->edges[e]))
-			f->called[f->view->g->edges[e].to] += f->taken[e];
-	return nest_find(f->view, &f->nest);
-}
-
 static void finder_fini(struct finder *f)
 {
+	for (size_t i = 0; i < f->reached.n; i++)
+		f->room->claimed[f->reached.v[i]] = NONE;
 	nest_fini(&f->nest);
 	vec_fini(&f->seeds);
 	vec_fini(&f->reached);
 	vec_fini(&f->stack);
-	free(f->stamp);
-	free(f->covered);
-	free(f->claimed);
-	free(f->called);
 }
 
 static int hotter_region_first(const void *x, const void *y)
@@ -321,7 +405,7 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 	int err = 0;
 
 	out->v = calloc(f->seeds.n + 1, sizeof(*out->v));
-	out->of_block = malloc((n_blocks + 1) * sizeof(*out->of_block));
+	out->of_block = calloc(n_blocks + 1, sizeof(*out->of_block));
 	if (!out->v || !out->of_block)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", f->seeds.n);
 	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
@@ -340,18 +424,34 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 	return err;
 }
 
-/* Returns positive where loops were empty, and set empty[] (if not NULL). */
-static int find(const struct nest_view *view, const double *heat, double min_heat, bool apart, uint8_t *empty,
-                const double *taken, struct flow_regions **out)
+/* A search: where regions are looked for, and by what they are judged. */
+struct search {
+	struct room *room;
+	const double *heat;
+	double min_heat;
+	double least; /* heat that all regions together must hold, or the search is given up */
+	bool apart;
+	uint8_t *empty;
+	const double *taken;
+};
+
+/* Returns positive where loops were empty, and set empty[] (if not NULL).  The view has its list. */
+static int find(const struct nest_view *view, const struct search *s, struct flow_regions **out)
 {
-	struct finder f = { .view = view, .heat = heat, .apart = apart, .empty = empty, .taken = taken };
+	struct finder f = { .view = view,
+		            .room = s->room,
+		            .heat = s->heat,
+		            .apart = s->apart,
+		            .empty = s->empty,
+		            .taken = s->taken };
 	struct flow_regions *regions = calloc(1, sizeof(*regions));
 	int err;
 
 	if (!regions)
 		return sp_fail(SP_ENOMEM, "out of memory for the regions");
-	if ((err = finder_init(&f)) < 0 || (err = find_seeds(&f, min_heat)) < 0 ||
-	    (err = claim_all(&f, min_heat)) < 0 || (err = collect(&f, min_heat, regions)) < 0)
+	s->room->n_searches++;
+	if ((err = nest_find(view, &f.nest)) < 0 || (err = find_seeds(&f, s->min_heat)) < 0 ||
+	    (err = claim_all(&f, s->min_heat)) < 0 || (err = collect(&f, s->min_heat, regions)) < 0)
 		goto out;
 	*out = regions;
 	regions = NULL;
@@ -364,19 +464,28 @@ out:
 
 /*
  * Where a loop's turn is not all on record, those inside it may be: as long as loops are empty they are closed.
- * closed: the view's, NULL to take loops as they are.
+ * s->empty: the view's `closed`, NULL to take loops as they are.
  */
-static int find_turning(const struct nest_view *view, const double *heat, double min_heat, uint8_t *closed,
-                        const double *taken, struct flow_regions **out)
+static int find_turning(const struct nest_view *view, const struct search *s, struct flow_regions **out)
 {
-	int err;
+	struct nest_view hot = *view;
+	struct blocks list = { 0 };
+	/* Its own list, however short: without one it were all of the view. */
+	int err = vec_reserve(&list, 1);
 
 	*out = NULL;
-	do {
-		flow_regions_free(*out);
-		*out = NULL;
-		err = find(view, heat, min_heat, false, closed, taken, out);
-	} while (err > 0);
+	if (err == 0)
+		err = lead_to_heat(view, s->heat, s->min_heat, s->room, &list);
+	hot.blocks = list.v;
+	hot.n_listed = list.n;
+	hot.room = &s->room->nest;
+	if (err == 0)
+		do {
+			flow_regions_free(*out);
+			*out = NULL;
+			err = find(&hot, s, out);
+		} while (err > 0);
+	free(list.v);
 	return err;
 }
 
@@ -432,6 +541,25 @@ static bool open_between(const struct nest_view *seen, const struct flow_regions
 	return opened;
 }
 
+/* Heat of the blocks that are marked, or of the regions. */
+static double heat_of(const double *heat, const uint8_t *marked, size_t n_blocks)
+{
+	double sum = 0;
+
+	for (size_t b = 0; b < n_blocks; b++)
+		sum += marked[b] ? heat[b] : 0;
+	return sum;
+}
+
+static double heat_in(const struct flow_regions *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].weight;
+	return sum;
+}
+
 /*
  * Regions in what is left of a view.  A loop may turn on record while something that it calls now and then was not seen to
  * return: that is no part of its region, but the loops inside are.
@@ -439,8 +567,8 @@ static bool open_between(const struct nest_view *seen, const struct flow_regions
  * seen: what is on record, NULL where the view is that.  Stacks that are few miss loops that samples do not: a loop of which
  * nothing is on record is a region, too, but not where it is one only because the way through what is on record was left out.
  */
-static int add_left(const struct nest_view *view, const struct nest_view *seen, const double *heat,
-                    double min_heat, uint8_t *closed, const double *taken, struct flow_regions *out)
+static int add_left(const struct nest_view *view, const struct nest_view *seen, const struct search *s,
+                    struct flow_regions *out)
 {
 	size_t n_blocks = view->g->n_blocks;
 	uint8_t *left = malloc(n_blocks + 1);
@@ -455,40 +583,58 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 	rest.block_in = left;
 	do {
 		flow_regions_free(more);
-		err = find_turning(&rest, heat, min_heat, closed, taken, &more);
+		more = NULL;
+		/* Were all that is left in regions, and too little still: this may take long, and is for nothing. */
+		if (heat_in(out) + heat_of(s->heat, left, n_blocks) < s->least * (1 - 1e-9))
+			break;
+		err = find_turning(&rest, s, &more);
 	} while (err == 0 && seen && open_between(seen, more, left));
-	if (err == 0)
+	if (err == 0 && more)
 		err = take_over(out, more, n_blocks);
 	flow_regions_free(more);
 	free(left);
 	return err;
 }
 
-int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, struct flow_regions **out)
+/* The same with room for it. */
+static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, uint8_t *all, uint8_t *closed,
+                        struct search *s, struct flow_regions **out)
 {
-	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *closed = calloc(g->n_blocks + 1, 1);
 	struct nest_view view = {
 		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = closed
 	};
 	const struct nest_view whole = { .g = g, .block_in = all, .edge_in = all, .closed = closed };
-	const double *taken = ran ? ran->taken : NULL;
-	double total = 0;
 	int err;
 
+	memset(all, 1, g->n_blocks + g->n_edges + 1);
+	s->empty = ran ? closed : NULL;
+	s->taken = ran ? ran->taken : NULL;
+	err = find_turning(&view, s, out);
+	if (err == 0 && ran)
+		err = add_left(&view, NULL, s, *out);
+	s->taken = NULL;
+	if (err == 0 && ran)
+		err = add_left(&whole, &view, s, *out);
+	return err;
+}
+
+int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
+                      double min_share, double least, struct flow_regions **out)
+{
+	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *closed = calloc(g->n_blocks + 1, 1);
+	struct room room;
+	struct search s = { .room = &room, .heat = hot_weight, .least = least };
+	int err = room_init(&room, g, ran ? ran->taken : NULL);
+
 	*out = NULL;
-	if (all && closed) {
-		memset(all, 1, g->n_blocks + g->n_edges + 1);
-		for (size_t i = 0; i < g->n_blocks; i++)
-			total += hot_weight[i];
-		err = find_turning(&view, hot_weight, min_share * total, ran ? closed : NULL, taken, out);
-		if (err == 0 && ran)
-			err = add_left(&view, NULL, hot_weight, min_share * total, closed, taken, *out);
-		if (err == 0 && ran)
-			err = add_left(&whole, &view, hot_weight, min_share * total, closed, NULL, *out);
-	} else {
+	if (err == 0 && (!all || !closed))
 		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
-	}
+	for (size_t i = 0; i < g->n_blocks; i++)
+		s.min_heat += hot_weight[i];
+	s.min_heat *= min_share;
+	if (err == 0)
+		err = find_regions(g, ran, all, closed, &s, out);
+	room_fini(&room);
 	free(all);
 	free(closed);
 	return err;
@@ -500,20 +646,25 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 {
 	uint8_t *block_in = calloc(g->n_blocks + 1, 1), *edge_in = calloc(g->n_edges + 1, 1),
 	        *closed = calloc(g->n_blocks + 1, 1);
+	struct room room;
+	struct search s = {
+		.room = &room, .heat = hot_weight, .min_heat = min_share * r->weight, .apart = apart
+	};
 	struct nest_view view = { .g = g, .block_in = block_in, .edge_in = edge_in, .closed = closed };
-	int err;
+	int err = room_init(&room, g, NULL);
 
-	if (block_in && edge_in && closed) {
+	if (err == 0 && (!block_in || !edge_in || !closed))
+		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	if (err == 0) {
 		for (size_t i = 0; i < r->n_blocks; i++)
 			block_in[r->blocks[i]] = 1;
 		for (size_t i = 0; i < r->n_edges; i++)
 			edge_in[r->edges[i]] = 1;
 		for (size_t i = 0; i < r->n_headers && close; i++)
 			closed[r->headers[i]] = 1;
-		err = find(&view, hot_weight, min_share * r->weight, apart, NULL, NULL, out);
-	} else {
-		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+		err = find_turning(&view, &s, out);
 	}
+	room_fini(&room);
 	free(block_in);
 	free(edge_in);
 	free(closed);

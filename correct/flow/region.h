@@ -66,13 +66,16 @@ struct flow_regions {
  * what a loop that can turn calls but is not seen to come back from.  A loop
  * of which no block is among them is found as without ran, unless blocks that
  * are among them lead both into it and out of it.
+ *
+ * least  heat that the regions must hold together to be of use, 0 for any: where
+ * they cannot the search ends early, with fewer of them than there are.
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
 	double *taken;         /* [n_edges] how often each is on record; NULL = not known */
 };
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, struct flow_regions **out);
+                      double min_share, double least, struct flow_regions **out);
 
 /*
  * The next inner loops: what repeats inside `r` when its headers are entered

@@ -5,27 +5,60 @@
 #include <string.h>
 
 #include "correct/flow/scc.h"
+#include "profiler/base/order.h"
 
-int shape_init(struct shape *s)
+int shape_room_init(struct shape_room *room, const struct flow_graph *g)
 {
-	const struct flow_graph *g = s->view->g;
+	room->block_in = calloc(g->n_blocks + 1, 1);
+	room->edge_in = calloc(g->n_edges + 1, 1);
+	room->own = calloc(g->n_blocks + 1, 1);
+	room->calls = calloc(g->n_blocks + 1, 1);
+	room->local = calloc(g->n_blocks + 1, sizeof(*room->local));
+	if (room->block_in && room->edge_in && room->own && room->calls && room->local)
+		return nest_room_init(&room->nest, g->n_blocks);
+	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+}
 
-	s->block_in = calloc(g->n_blocks + 1, 1);
-	s->edge_in = calloc(g->n_edges + 1, 1);
-	s->own = calloc(g->n_blocks + 1, 1);
-	s->local = calloc(g->n_blocks + 1, sizeof(*s->local));
-	if (s->block_in && s->edge_in && s->own && s->local)
-		return 0;
-	return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", g->n_blocks);
+void shape_room_fini(struct shape_room *room)
+{
+	free(room->block_in);
+	free(room->edge_in);
+	free(room->own);
+	free(room->calls);
+	free(room->local);
+	nest_room_fini(&room->nest);
+	*room = (struct shape_room){ 0 };
 }
 
 void shape_fini(struct shape *s)
 {
-	free(s->block_in);
-	free(s->edge_in);
-	free(s->own);
-	free(s->local);
+	const struct flow_graph *g = s->view->g;
+	const struct shape_room *room = s->room;
+
+	for (size_t i = 0; i < s->all.n; i++) {
+		const struct flow_block *b = &g->blocks[s->all.v[i]];
+
+		room->block_in[s->all.v[i]] = 0;
+		memset(room->edge_in + b->out0, 0, b->n_out);
+	}
+	for (size_t i = 0; i < s->own.n; i++)
+		room->own[s->own.v[i]] = 0;
+	vec_fini(&s->all);
+	vec_fini(&s->own);
+	vec_fini(&s->blocks);
+	vec_fini(&s->edges);
+	vec_fini(&s->skips);
 	vec_fini(&s->headers);
+}
+
+int shape_add_block(struct shape *s, uint32_t block)
+{
+	if (s->room->block_in[block])
+		return 0;
+	if (vec_push(&s->all, block) < 0)
+		return -SP_ENOMEM;
+	s->room->block_in[block] = 1;
+	return 0;
 }
 
 int shape_add_loop(struct shape *s, uint32_t comp)
@@ -36,8 +69,12 @@ int shape_add_loop(struct shape *s, uint32_t comp)
 
 	s->several |= several && !n->recursive[comp];
 	s->recursive |= n->recursive[comp];
-	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++)
-		s->own[n->member[i]] = !n->recursive[comp];
+	/* What two loops share the last of them says. */
+	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++) {
+		if (vec_push(&s->own, n->member[i]) < 0)
+			return -SP_ENOMEM;
+		s->room->own[n->member[i]] = !n->recursive[comp];
+	}
 	return vec_push(&s->headers, header);
 }
 
@@ -51,54 +88,77 @@ static bool lacks_callee(const struct shape *s, uint32_t call)
 	for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
 		if (g->edges[e].kind != FLOW_CALL)
 			continue;
-		if (!s->edge_in[e])
+		if (!s->room->edge_in[e])
 			return true;
 		any = true;
 	}
 	return !any;
 }
 
+/* Where a loop is left it is not repeated. */
+static bool stays(const struct shape *s, const struct flow_edge *e)
+{
+	return !s->room->own[e->from] || nest_comp(s->nest, e->from) == nest_comp(s->nest, e->to);
+}
+
 static bool may_carry(const struct shape *s, uint32_t edge)
 {
-	const struct flow_graph *g = s->view->g;
-	const struct flow_edge *e = &g->edges[edge];
+	const struct flow_edge *e = &s->view->g->edges[edge];
+	const uint8_t *block_in = s->room->block_in;
 
-	if (!s->block_in[e->from] || !s->block_in[e->to])
+	if (!block_in[e->from] || !block_in[e->to])
 		return false;
 	switch ((enum flow_edge_kind)e->kind) {
-	case FLOW_SKIP: /* decided by the callees, later */
-		return false;
+	case FLOW_SKIP: /* whether it does is decided by the callees, later */
+		return stays(s, e);
 	case FLOW_RET:
-		return s->view->edge_in[edge] && s->block_in[e->call];
+		return s->view->edge_in[edge] && block_in[e->call];
 	case FLOW_CALL:
 		return s->view->edge_in[edge];
-	default: /* where a loop is left it is not repeated */
-		return s->view->edge_in[edge] &&
-		       (!s->own[e->from] || s->nest->comp[e->from] == s->nest->comp[e->to]);
+	default:
+		return s->view->edge_in[edge] && stays(s, e);
 	}
 }
 
-static void choose_edges(struct shape *s)
+static int choose_edges(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
 
-	for (uint32_t e = 0; e < g->n_edges; e++)
-		s->edge_in[e] = may_carry(s, e);
+	if (vec_reserve(&s->blocks, s->all.n + 1) < 0)
+		return -SP_ENOMEM;
+	memcpy(s->blocks.v, s->all.v, s->all.n * sizeof(*s->all.v));
+	s->blocks.n = s->all.n;
+	qsort(s->blocks.v, s->blocks.n, sizeof(*s->blocks.v), order_u32);
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		const struct flow_block *b = &g->blocks[s->blocks.v[i]];
+
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			bool skip = g->edges[e].kind == FLOW_SKIP;
+
+			if (!may_carry(s, e))
+				continue;
+			if ((skip ? vec_push(&s->skips, e) : vec_push(&s->edges, e)) < 0)
+				return -SP_ENOMEM;
+			s->room->edge_in[e] = !skip;
+		}
+	}
+	return 0;
 }
 
 static void choose_skips(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct flow_edge *e = &g->edges[i];
+	for (size_t i = 0; i < s->skips.n; i++) {
+		const struct flow_edge *e = &g->edges[s->skips.v[i]];
 
-		if (e->kind == FLOW_SKIP)
-			s->edge_in[i] =
-			        s->block_in[e->from] && s->block_in[e->to] &&
-			        (!s->own[e->from] || s->nest->comp[e->from] == s->nest->comp[e->to]) &&
-			        lacks_callee(s, e->from);
+		if (!s->room->block_in[e->from] || !s->room->block_in[e->to])
+			continue;
+		s->room->edge_in[s->skips.v[i]] = lacks_callee(s, e->from);
+		s->skips.v[n++] = s->skips.v[i];
 	}
+	s->skips.n = n;
 }
 
 /*
@@ -108,58 +168,64 @@ static void choose_skips(struct shape *s)
 static bool match_calls(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
-	uint8_t *has = (uint8_t *)s->local; /* bit 0: a CALL, bit 1: a RET of the call block */
-	bool changed = false, away = false;
+	uint8_t *has = s->room->calls; /* bit 0: a CALL, bit 1: a RET of the call block */
+	bool away = false;
+	size_t n = 0;
 
-	memset(has, 0, g->n_blocks);
-	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct flow_edge *e = &g->edges[i];
+	for (size_t i = 0; i < s->edges.n; i++)
+		if (g->edges[s->edges.v[i]].kind == FLOW_CALL || g->edges[s->edges.v[i]].kind == FLOW_RET)
+			has[g->edges[s->edges.v[i]].call] = 0;
+	for (size_t i = 0; i < s->edges.n; i++) {
+		const struct flow_edge *e = &g->edges[s->edges.v[i]];
 
-		if (s->edge_in[i] && (e->kind == FLOW_CALL || e->kind == FLOW_RET))
+		if (e->kind == FLOW_CALL || e->kind == FLOW_RET)
 			has[e->call] |= e->kind == FLOW_CALL ? 1 : 2;
-		away |= s->edge_in[i] && e->away;
+		away |= e->away;
 	}
-	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct flow_edge *e = &g->edges[i];
+	for (size_t i = 0; i < s->edges.n; i++) {
+		const struct flow_edge *e = &g->edges[s->edges.v[i]];
 
-		if (!s->edge_in[i] || (e->kind != FLOW_CALL && e->kind != FLOW_RET) || has[e->call] == 3 ||
+		if ((e->kind != FLOW_CALL && e->kind != FLOW_RET) || has[e->call] == 3 ||
 		    (away && has[e->call] == 1))
-			continue;
-		s->edge_in[i] = 0;
-		changed = true;
+			s->edges.v[n++] = s->edges.v[i];
+		else
+			s->room->edge_in[s->edges.v[i]] = 0;
 	}
-	return changed;
+	if (n == s->edges.n)
+		return false;
+	s->edges.n = n;
+	return true;
 }
 
 /* The edges of the region, blocks numbered among themselves. */
 static int local_graph(struct shape *s, uint32_t **off, uint32_t **to, uint32_t *n_local)
 {
 	const struct flow_graph *g = s->view->g;
-	uint32_t n = 0, at = 0, n_edges = 0;
+	const struct shape_room *room = s->room;
+	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < g->n_blocks; i++) {
-		s->local[i] = n;
-		n += s->block_in[i];
-	}
-	for (uint32_t e = 0; e < g->n_edges; e++)
-		n_edges += s->edge_in[e];
-	*off = calloc((size_t)n + 1, sizeof(**off));
-	*to = calloc((size_t)n_edges + 1, sizeof(**to));
+	for (uint32_t i = 0; i < s->blocks.n; i++)
+		room->local[s->blocks.v[i]] = i;
+	*off = calloc(s->blocks.n + 1, sizeof(**off));
+	*to = calloc(s->edges.n + s->skips.n + 1, sizeof(**to));
 	if (!*off || !*to)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", n);
-	for (uint32_t i = 0; i < g->n_blocks; i++) {
-		const struct flow_block *b = &g->blocks[i];
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", s->blocks.n);
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		const struct flow_block *b = &g->blocks[s->blocks.v[i]];
 
-		if (!s->block_in[i])
-			continue;
-		(*off)[s->local[i]] = at;
+		(*off)[i] = at;
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++)
-			if (s->edge_in[e])
-				(*to)[at++] = s->local[g->edges[e].to];
+			if (room->edge_in[e])
+				(*to)[at++] = room->local[g->edges[e].to];
 	}
-	(*off)[n] = at;
-	*n_local = n;
+	(*off)[s->blocks.n] = at;
+	*n_local = (uint32_t)s->blocks.n;
 	return 0;
+}
+
+static uint32_t comp_of(const struct shape *s, const uint32_t *comp, uint32_t block)
+{
+	return comp[s->room->local[block]];
 }
 
 /*
@@ -171,36 +237,51 @@ static void want_components(const struct shape *s, const uint32_t *comp, uint8_t
 	const struct flow_graph *g = s->view->g;
 
 	for (size_t i = 0; i < s->headers.n; i++)
-		if (s->block_in[s->headers.v[i]])
-			wanted[comp[s->local[s->headers.v[i]]]] = 1;
-	for (uint32_t e = 0; s->recursive && e < g->n_edges; e++)
-		if (s->edge_in[e] && comp[s->local[g->edges[e].from]] == comp[s->local[g->edges[e].to]])
-			wanted[comp[s->local[g->edges[e].from]]] = 1;
+		if (s->room->block_in[s->headers.v[i]])
+			wanted[comp_of(s, comp, s->headers.v[i])] = 1;
+	for (size_t k = 0; s->recursive && k < s->edges.n + s->skips.n; k++) {
+		uint32_t edge = k < s->edges.n ? s->edges.v[k] : s->skips.v[k - s->edges.n];
+		const struct flow_edge *e = &g->edges[edge];
+
+		if (s->room->edge_in[edge] && comp_of(s, comp, e->from) == comp_of(s, comp, e->to))
+			wanted[comp_of(s, comp, e->from)] = 1;
+	}
+}
+
+/* Keep the edge where it lies in a wanted component. */
+static bool keep_edge(const struct shape *s, const uint32_t *comp, const uint8_t *wanted, uint32_t edge)
+{
+	const struct flow_edge *e = &s->view->g->edges[edge];
+	uint32_t from = comp_of(s, comp, e->from), to = comp_of(s, comp, e->to);
+
+	s->room->edge_in[edge] = s->room->edge_in[edge] && from == to && wanted[from];
+	return s->room->edge_in[edge];
 }
 
 /* Keep the wanted components.  Returns whether that changed something. */
 static bool keep_components(struct shape *s, const uint32_t *comp, uint8_t *wanted)
 {
-	const struct flow_graph *g = s->view->g;
-	bool changed = false;
+	size_t n_edges = 0, n_blocks = 0;
+	bool changed;
 
 	want_components(s, comp, wanted);
-	for (uint32_t e = 0; e < g->n_edges; e++) {
-		uint32_t from, to;
+	for (size_t i = 0; i < s->edges.n; i++)
+		if (keep_edge(s, comp, wanted, s->edges.v[i]))
+			s->edges.v[n_edges++] = s->edges.v[i];
+	/* SKIP edges are chosen anew each time: they must not keep the pruning going. */
+	for (size_t i = 0; i < s->skips.n; i++)
+		keep_edge(s, comp, wanted, s->skips.v[i]);
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		uint32_t block = s->blocks.v[i];
 
-		if (!s->edge_in[e])
-			continue;
-		from = comp[s->local[g->edges[e].from]];
-		to = comp[s->local[g->edges[e].to]];
-		s->edge_in[e] = from == to && wanted[from];
-		/* SKIP edges are chosen anew each time: they must not keep the pruning going. */
-		changed |= !s->edge_in[e] && g->edges[e].kind != FLOW_SKIP;
+		if (wanted[comp_of(s, comp, block)])
+			s->blocks.v[n_blocks++] = block;
+		else
+			s->room->block_in[block] = 0;
 	}
-	for (uint32_t i = 0; i < g->n_blocks; i++)
-		if (s->block_in[i] && !wanted[comp[s->local[i]]]) {
-			s->block_in[i] = 0;
-			changed = true;
-		}
+	changed = n_edges < s->edges.n || n_blocks < s->blocks.n;
+	s->edges.n = n_edges;
+	s->blocks.n = n_blocks;
 	return changed;
 }
 
@@ -237,16 +318,19 @@ out:
 static void drop_lonely(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
-	size_t n = 0;
+	size_t n_blocks = 0, n = 0;
 
-	memset(s->local, 0, g->n_blocks * sizeof(*s->local));
-	for (uint32_t e = 0; e < g->n_edges; e++)
-		if (s->edge_in[e])
-			s->local[g->edges[e].from] = 1;
-	for (uint32_t i = 0; i < g->n_blocks; i++)
-		s->block_in[i] &= (uint8_t)s->local[i];
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		const struct flow_block *b = &g->blocks[s->blocks.v[i]];
+
+		if (memchr(s->room->edge_in + b->out0, 1, b->n_out))
+			s->blocks.v[n_blocks++] = s->blocks.v[i];
+		else
+			s->room->block_in[s->blocks.v[i]] = 0;
+	}
+	s->blocks.n = n_blocks;
 	for (size_t i = 0; i < s->headers.n; i++)
-		if (s->block_in[s->headers.v[i]])
+		if (s->room->block_in[s->headers.v[i]])
 			s->headers.v[n++] = s->headers.v[i];
 	s->headers.n = n;
 }
@@ -255,23 +339,24 @@ static int copy_out(struct shape *s, struct flow_region *r)
 {
 	const struct flow_graph *g = s->view->g;
 
-	r->blocks = malloc((g->n_blocks + 1) * sizeof(*r->blocks));
-	r->edges = malloc((g->n_edges + 1) * sizeof(*r->edges));
+	r->blocks = malloc((s->blocks.n + 1) * sizeof(*r->blocks));
+	r->edges = malloc((s->edges.n + s->skips.n + 1) * sizeof(*r->edges));
 	if (!r->blocks || !r->edges)
 		return sp_fail(SP_ENOMEM, "out of memory for a region");
-	for (uint32_t i = 0; i < g->n_blocks; i++) {
-		if (!s->block_in[i])
-			continue;
-		r->blocks[r->n_blocks++] = i;
-		r->weight += s->heat[i];
-		r->unknown_target |= g->blocks[i].unknown_target;
-		r->undecoded |= g->blocks[i].undecoded;
-	}
-	for (uint32_t e = 0; e < g->n_edges; e++) {
-		if (!s->edge_in[e])
-			continue;
-		r->edges[r->n_edges++] = e;
-		r->guessed |= g->edges[e].guessed;
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		uint32_t block = s->blocks.v[i];
+		const struct flow_block *b = &g->blocks[block];
+
+		r->blocks[r->n_blocks++] = block;
+		r->weight += s->heat[block];
+		r->unknown_target |= b->unknown_target;
+		r->undecoded |= b->undecoded;
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			if (!s->room->edge_in[e])
+				continue;
+			r->edges[r->n_edges++] = e;
+			r->guessed |= g->edges[e].guessed;
+		}
 	}
 	r->headers = s->headers.v;
 	r->n_headers = s->headers.n;
@@ -310,9 +395,13 @@ static int weigh_unknown(const struct shape *s, struct flow_region *r)
 /* Recursion and irreducible loops anywhere inside. */
 static int judge(struct shape *s, struct flow_region *r)
 {
-	struct nest_view inside = {
-		.g = s->view->g, .block_in = s->block_in, .edge_in = s->edge_in, .closed = s->view->closed
-	};
+	struct nest_view inside = { .g = s->view->g,
+		                    .block_in = s->room->block_in,
+		                    .edge_in = s->room->edge_in,
+		                    .closed = s->view->closed,
+		                    .blocks = r->blocks,
+		                    .n_listed = r->n_blocks,
+		                    .room = &s->room->nest };
 	struct nest n;
 	int err = nest_find(&inside, &n);
 
@@ -329,14 +418,15 @@ static int judge(struct shape *s, struct flow_region *r)
 int shape_finish(struct shape *s, struct flow_region *r)
 {
 	bool changed = true;
-	int err;
+	int err = choose_edges(s);
 
-	choose_edges(s);
-	while (changed)
-		if ((err = prune_once(s, &changed)) < 0)
-			return err;
+	while (err == 0 && changed)
+		err = prune_once(s, &changed);
+	if (err < 0)
+		return err;
 	drop_lonely(s);
-	if ((err = copy_out(s, r)) < 0)
+	err = copy_out(s, r);
+	if (err < 0)
 		return err;
 	return r->n_blocks ? judge(s, r) : 0;
 }

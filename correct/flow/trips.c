@@ -14,6 +14,7 @@
 #include "correct/binary/insn_step.h"
 #include "correct/flow/dominators.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 enum {
@@ -295,13 +296,6 @@ static uint32_t turns_from(struct reading *r, const struct counter *c, uint32_t 
 
 /* ---- loops of a function ---- */
 
-static int compare_u32(const void *x, const void *y)
-{
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 static int add_trip(struct reading *r, const struct local_loop *loop, const struct counter *c,
                     struct flow_trips *out)
 {
@@ -320,7 +314,7 @@ static int add_trip(struct reading *r, const struct local_loop *loop, const stru
 	for (uint32_t b = 0; b < l->n; b++)
 		if (loop->in[b])
 			t.body[t.n_body++] = l->block[b];
-	qsort(t.body, t.n_body, sizeof(*t.body), compare_u32);
+	qsort(t.body, t.n_body, sizeof(*t.body), order_u32);
 	for (uint32_t k = l->in0[loop->header]; k < l->in0[loop->header + 1]; k++) {
 		uint32_t from = l->edges[k].from, turns = loop->in[from] ? 0 : turns_from(r, c, from);
 
@@ -464,5 +458,5 @@ uint32_t flow_trip_turns(const struct flow_trip *t, uint32_t from)
 
 bool flow_trip_holds(const struct flow_trip *t, uint32_t block)
 {
-	return bsearch(&block, t->body, t->n_body, sizeof(block), compare_u32) != NULL;
+	return bsearch(&block, t->body, t->n_body, sizeof(block), order_u32) != NULL;
 }

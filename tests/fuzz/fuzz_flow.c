@@ -227,7 +227,7 @@ static void check_regions(const struct flow_graph *g, const double *weight)
 {
 	struct flow_regions *regions = NULL, *inner = NULL;
 
-	if (flow_regions_find(g, NULL, weight, 0, &regions) < 0)
+	if (flow_regions_find(g, NULL, weight, 0, 0, &regions) < 0)
 		return;
 	for (size_t i = 0; i < regions->n; i++) {
 		check_region(g, &regions->v[i]);
