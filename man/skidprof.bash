@@ -25,6 +25,7 @@ _skidprof()
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca native native-splits sim sim-run osaca uica iaca ithemal' ;;
 		record:--pmu) words='auto hardware clock sim' ;;
+		record:-j | record:--branch-filter) words='any cond call ind_call any_call any_ret ind_jmp stack' ;;
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
 		annotate:--prefix-map) return ;;

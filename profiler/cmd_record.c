@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,19 @@ enum {
 	KEY_STATS,
 	KEY_ROTATE,
 	KEY_BURSTS,
-	KEY_BURST_BUDGET
+	KEY_BURST_BUDGET,
+	KEY_PLAIN,
+	KEY_MAX_RATE
 };
 
-enum { MAX_PERIOD = 2000000000, MAX_RATE_HZ = 100000, MAX_BURSTS_HZ = 1000000, ZSTD_LEVEL = 1 };
+enum {
+	MAX_PERIOD = 2000000000,
+	MAX_RATE_HZ = 100000,
+	MAX_SIM_RATE_HZ = 10000000,
+	MIN_RATE_HZ = 250 /* a sample a tick */,
+	MAX_BURSTS_HZ = 1000000,
+	ZSTD_LEVEL = 1
+};
 
 /* The program's time: on the simulated core a long program runs for a few tenths of a second. */
 enum { DEFAULT_ROTATE_NS = 20000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
@@ -43,6 +53,10 @@ static const struct argp_option argp_options[] = {
 	  "Simulated PMU: sets of more events than counters take turns of MS ms (default 0.02; 0: never)",
 	  0 },
 	{ "branches", 'b', NULL, 0, "Record the last taken branches with each sample", 0 },
+	{ "branch-filter", 'j', "LIST", 0,
+	  "Record branches of these kinds only: any, cond, call, ind_call, any_call, any_ret, ind_jmp; or "
+	  "stack",
+	  0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
 	  "Step a thread through some branches RATE times a second (50 by default with the clock, and "
@@ -60,6 +74,11 @@ static const struct argp_option argp_options[] = {
 	{ "max-size", KEY_MAX_SIZE, "N[KMG]", 0, "Stop recording when the file has so many bytes", 0 },
 	{ "compress", 'z', NULL, 0, "Compress the file with zstd", 0 },
 	{ "stats", KEY_STATS, NULL, 0, "Tell what recording cost", 0 },
+	{ "plain", KEY_PLAIN, NULL, 0,
+	  "Simulated PMU: every event by itself and sampled, as perf record -e does with a list", 0 },
+	{ "max-rate", KEY_MAX_RATE, "HZ", 0,
+	  "Simulated PMU: throttle events that come more often, as kernel.perf_event_max_sample_rate does",
+	  0 },
 	{ "core", KEY_CORE, "CORE", 0, "The core to simulate: a name or a file", 0 },
 	{ "seed", KEY_SEED, "N", 0, "Seed of the simulated interrupts' delays (default 1)", 0 },
 	{ "truth", KEY_TRUTH, "FILE", 0, "Write exact instruction counts of the same run to FILE", 0 },
@@ -113,7 +132,7 @@ static error_t parse_extent(struct record_opts *o, int key, char *arg)
 		err = parse_size("--max-size", arg, &o->max_bytes);
 		break;
 	case 'F':
-		err = cmd_parse_u64("-F", arg, 1, MAX_RATE_HZ, &n);
+		err = cmd_parse_u64("-F", arg, 1, MAX_SIM_RATE_HZ, &n);
 		o->rate_hz = err == 0 ? n : 0;
 		break;
 	case 'z':
@@ -126,6 +145,46 @@ static error_t parse_extent(struct record_opts *o, int key, char *arg)
 		return ARGP_ERR_UNKNOWN;
 	}
 	return err < 0 ? EINVAL : 0;
+}
+
+/* "any_call,any_ret" */
+static error_t parse_filter(const char *arg, uint64_t *filter)
+{
+	static const struct {
+		const char *name;
+		uint64_t mask;
+	} kinds[] = {
+		{ "any", PERF_SAMPLE_BRANCH_ANY },
+		{ "cond", PERF_SAMPLE_BRANCH_COND },
+		{ "call", PERF_SAMPLE_BRANCH_CALL },
+		{ "ind_call", PERF_SAMPLE_BRANCH_IND_CALL },
+		{ "any_call", PERF_SAMPLE_BRANCH_ANY_CALL },
+		{ "any_ret", PERF_SAMPLE_BRANCH_ANY_RETURN },
+		{ "ind_jmp", PERF_SAMPLE_BRANCH_IND_JUMP },
+		{ "stack", PERF_SAMPLE_BRANCH_CALL_STACK },
+		{ "u", 0 },
+	};
+	const char *words[sizeof(kinds) / sizeof(kinds[0]) + 1] = { NULL }, *near;
+	char *copy = strdup(arg), *save = NULL;
+	size_t i = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		words[k] = kinds[k].name;
+	for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
+		for (i = 0; words[i] && strcmp(words[i], word) != 0;)
+			i++;
+		if (!words[i])
+			break;
+		*filter |= kinds[i].mask;
+	}
+	near = words[i] ? NULL : cmd_suggest(arg, words);
+	free(copy);
+	if (words[i])
+		return 0;
+	sp_fail(SP_EUSAGE,
+	        "-j: '%s': branches are any, cond, call, ind_call, any_call, any_ret, ind_jmp or stack%s%s%s",
+	        arg, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return EINVAL;
 }
 
 /* "2" or "2%" */
@@ -187,6 +246,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b':
 		o->record.branches = 1;
 		return 0;
+	case 'j':
+		o->record.branches = 1;
+		return parse_filter(arg, &o->record.branch_filter);
+	case KEY_PLAIN:
+		o->record.plain = true;
+		return 0;
+	case KEY_MAX_RATE:
+		if (cmd_parse_u64("--max-rate", arg, MIN_RATE_HZ, MAX_SIM_RATE_HZ, &n) < 0)
+			return EINVAL;
+		o->record.max_rate_hz = n;
+		return 0;
 	case KEY_NO_BRANCHES:
 		o->record.branches = 0;
 		return 0;
@@ -218,6 +288,15 @@ static int check(const struct record_opts *o, const char *name)
 		return sp_fail(SP_EUSAGE, "%s: either -p or -t", name);
 	if (o->period && o->rate_hz)
 		return sp_fail(SP_EUSAGE, "%s: either a period (-c) or a rate (-F)", name);
+	if (o->rate_hz > MAX_RATE_HZ && strcmp(o->pmu, "sim") != 0)
+		return sp_fail(SP_EUSAGE, "%s: -F beyond %d is for the simulated core (--pmu sim)", name,
+		               MAX_RATE_HZ);
+	if ((o->plain || o->max_rate_hz) && strcmp(o->pmu, "sim") != 0)
+		return sp_fail(SP_EUSAGE, "%s: --plain and --max-rate are for the simulated core (--pmu sim)",
+		               name);
+	if (o->branch_filter & PERF_SAMPLE_BRANCH_CALL_STACK &&
+	    o->branch_filter != PERF_SAMPLE_BRANCH_CALL_STACK)
+		return sp_fail(SP_EUSAGE, "%s: -j stack stands alone", name);
 	if (!o->argc && !target && !o->whole_system)
 		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", name, name);
 	return 0;

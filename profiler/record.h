@@ -37,6 +37,10 @@ struct record_opts {
 	uint64_t period;    /* 0 = default */
 	uint64_t rotate_ns; /* more events than counters take turns of about so long; 0 = they are an error */
 	int branches;       /* 1 = yes, 0 = no, -1 = as the core has them */
+	uint64_t branch_filter; /* "-j": PERF_SAMPLE_BRANCH_..., without modes; 0 = any */
+	/* Only of the simulated PMU. */
+	bool plain;           /* every event by itself, sampled, without values */
+	uint64_t max_rate_hz; /* of an event's samples, or it is throttled; 0 = none */
 	uint64_t seed;
 	bool counting; /* exact counts wanted */
 	/* What to record, where it is not one program; only of real sources. */

@@ -223,6 +223,16 @@ int pd_write_task(struct pd_writer *w, uint32_t type, uint32_t pid, uint32_t tid
 	return put_record(w);
 }
 
+int pd_write_throttle(struct pd_writer *w, bool on, uint32_t pid, uint32_t tid, uint64_t id, uint64_t time_ns)
+{
+	emit_begin(&w->rec, on ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0);
+	emit_u64(&w->rec, time_ns);
+	emit_u64(&w->rec, id);
+	emit_u64(&w->rec, id);
+	emit_trailer(w, (struct task){ pid, tid, time_ns });
+	return put_record(w);
+}
+
 int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns)
 {
 	emit_begin(&w->rec, PERF_RECORD_LOST, 0);

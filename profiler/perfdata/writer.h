@@ -52,6 +52,9 @@ int pd_write_task(struct pd_writer *w, uint32_t type, uint32_t pid, uint32_t tid
  * or what else we can't make.
  */
 int pd_write_sample(struct pd_writer *w, const struct pd_record *rec);
+/* The event of that id stands still from now (on), or goes on. */
+int pd_write_throttle(struct pd_writer *w, bool on, uint32_t pid, uint32_t tid, uint64_t id,
+                      uint64_t time_ns);
 int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns);
 /*
  * A kernel record as the ring buffer gave it (the hardware recorder's way).  The time of a

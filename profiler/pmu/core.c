@@ -106,7 +106,7 @@ static int read_text(struct sim_core *c)
 	return err;
 }
 
-/* The plugin checks the whole file; only three keys concern us. */
+/* The plugin checks the whole file; only few keys concern us. */
 /* 1 if the text has such a line, 0 if not. */
 static int look_for_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
 {
@@ -155,6 +155,12 @@ int sim_core_load(const char *word, enum program_isa isa, struct sim_core *out)
 	/* Most have no such line. */
 	if (err == 0)
 		err = look_for_key(out, "branch_cycles", 1, &out->counters.branch_cycles);
+	if (err >= 0)
+		err = look_for_key(out, "precise_max", 3, &out->counters.precise_max);
+	if (err >= 0)
+		err = look_for_key(out, "precise_by_dispatch", 1, &out->counters.precise_by_dispatch);
+	if (err >= 0)
+		err = look_for_key(out, "syscall_cyc", UINT32_MAX, &out->counters.syscall_cyc);
 	if (err < 0)
 		sim_core_fini(out);
 	return err < 0 ? err : 0;

@@ -252,7 +252,9 @@ static int settle_branches(const struct record_opts *opts, struct event_group *g
 		if (!with.attr.sample_period || !event_is_of_processor(&with.attr))
 			continue;
 		with.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		with.attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
+		with.attr.branch_sample_type =
+		        PERF_SAMPLE_BRANCH_USER |
+		        (opts->branch_filter ? opts->branch_filter : PERF_SAMPLE_BRANCH_ANY);
 		error = try_open(&with);
 		if (error && opts->branches > 0)
 			return pe_fail(error, &with, &ourselves);

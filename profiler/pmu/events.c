@@ -50,27 +50,6 @@ static const struct {
 	{ "branch-instructions", SIM_BRANCHES },
 };
 
-/* perf's own events, so that every tool knows them; the rest are raw codes of the simulated PMU. */
-static bool hardware_config(uint32_t event, uint64_t *config)
-{
-	switch (event) {
-	case SIM_CYCLES:
-		*config = PERF_COUNT_HW_CPU_CYCLES;
-		return true;
-	case SIM_INSTRUCTIONS:
-		*config = PERF_COUNT_HW_INSTRUCTIONS;
-		return true;
-	case SIM_BRANCHES:
-		*config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
-		return true;
-	case SIM_BRANCH_MISSES:
-		*config = PERF_COUNT_HW_BRANCH_MISSES;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int find_event(const char *name)
 {
 	int event = sim_event_find(name);
@@ -109,7 +88,14 @@ static uint32_t n_programmable(const struct sim_group *g, const struct sim_count
 	return n;
 }
 
-static int add_event(struct sim_group *g, uint32_t event, uint64_t period)
+/* What is said of an event beside its name. */
+struct wish {
+	uint64_t period; /* 0: only counted */
+	uint32_t precise;
+	bool kernel;
+};
+
+static int add_event(struct sim_group *g, uint32_t event, const struct wish *w)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->event[i] == event)
@@ -117,33 +103,62 @@ static int add_event(struct sim_group *g, uint32_t event, uint64_t period)
 	if (g->n == WIRE_MAX_EVENTS)
 		return sp_fail(SP_EUSAGE, "-e: more than %d events", WIRE_MAX_EVENTS);
 	g->event[g->n] = event;
-	g->period[g->n++] = period;
+	g->precise[g->n] = w->precise;
+	g->kernel[g->n] = w->kernel;
+	g->period[g->n++] = w->period;
 	return 0;
 }
 
-/* "branches" or "branches/1009". */
-static int parse_event(struct sim_group *g, char *word, uint64_t period)
+/* "u", "uk", "upp". */
+static int parse_modifiers(const char *word, const char *modifiers, struct wish *out)
+{
+	bool user = false;
+
+	for (const char *m = modifiers; *m; m++) {
+		user |= *m == 'u';
+		out->kernel |= *m == 'k';
+		out->precise += *m == 'p';
+		if (!strchr("ukp", *m) || out->precise > 3)
+			return sp_fail(SP_EUSAGE, "-e: '%s:%s': modifiers are u, k and up to three p", word,
+			               modifiers);
+	}
+	if (out->kernel && !user)
+		return sp_fail(SP_EUSAGE,
+		               "-e: '%s:%s': the simulated core counts the kernel beside the program only; "
+		               "say uk",
+		               word, modifiers);
+	return 0;
+}
+
+/* "branches", "branches/1009", "cycles:upp/20011". */
+static int parse_event(struct sim_group *g, char *word, const struct sim_group_wish *wish)
 {
 	unsigned long long own = 0;
-	char *slash = strchr(word, '/');
+	char *slash = strchr(word, '/'), *colon;
+	struct wish w = { 0 };
 	int event, err;
 
 	if (slash)
 		*slash++ = '\0';
+	if ((colon = strchr(word, ':')))
+		*colon++ = '\0';
 	event = find_event(word);
 	if (event < 0)
 		return unknown_event(word);
+	if (colon && (err = parse_modifiers(word, colon, &w)) < 0)
+		return err;
 	if (slash) {
 		err = cmd_parse_u64("-e: the period", slash, MIN_PERIOD, UINT32_MAX, &own);
 		if (err < 0)
 			return err;
-	} else if (event == SIM_INSTRUCTIONS || event == SIM_CYCLES) {
-		own = period ? period : DEFAULT_PERIOD;
+	} else if (wish->plain || w.precise || event == SIM_INSTRUCTIONS || event == SIM_CYCLES) {
+		own = wish->period ? wish->period : DEFAULT_PERIOD;
 	}
-	return add_event(g, (uint32_t)event, own);
+	w.period = own;
+	return add_event(g, (uint32_t)event, &w);
 }
 
-static int parse_list(struct sim_group *g, const char *text, uint64_t period)
+static int parse_list(struct sim_group *g, const char *text, const struct sim_group_wish *wish)
 {
 	char *copy = strdup(text), *save = NULL;
 	int err = 0;
@@ -151,7 +166,7 @@ static int parse_list(struct sim_group *g, const char *text, uint64_t period)
 	if (!copy)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (char *word = strtok_r(copy, ",", &save); word && err == 0; word = strtok_r(NULL, ",", &save))
-		err = parse_event(g, word, period);
+		err = parse_event(g, word, wish);
 	free(copy);
 	if (err == 0 && g->n == 0)
 		err = sp_fail(SP_EUSAGE, "-e: no event named");
@@ -161,14 +176,25 @@ static int parse_list(struct sim_group *g, const char *text, uint64_t period)
 static void default_group(struct sim_group *g, const struct sim_group_wish *wish,
                           const struct sim_counters *c)
 {
-	uint64_t p = wish->period ? wish->period : DEFAULT_PERIOD;
+	const struct wish sampled = { .period = wish->period ? wish->period : DEFAULT_PERIOD };
+	const struct wish counted = { 0 };
 	const uint8_t *order = wish->rotate ? turn_order : fill_order;
 	size_t n = wish->rotate ? sizeof(turn_order) : sizeof(fill_order);
 
-	add_event(g, SIM_INSTRUCTIONS, p);
-	add_event(g, SIM_CYCLES, p);
+	if (!wish->plain)
+		add_event(g, SIM_INSTRUCTIONS, &sampled);
+	add_event(g, SIM_CYCLES, &sampled);
+	if (wish->plain)
+		return;
 	for (size_t i = 0; i < n && (wish->rotate || n_programmable(g, c) < c->n_programmable); i++)
-		add_event(g, order[i], 0);
+		add_event(g, order[i], &counted);
+}
+
+static void copy_event(struct sim_group *g, const struct sim_group *from, uint32_t i, uint64_t period)
+{
+	const struct wish w = { period, from->precise[i], from->kernel[i] };
+
+	add_event(g, from->event[i], &w);
 }
 
 /* The leader must be sampled: put the sampled ones first, order kept. */
@@ -179,15 +205,15 @@ static void sampled_first(struct sim_group *g, uint64_t period)
 	g->n = 0;
 	for (uint32_t i = 0; i < old.n; i++)
 		if (old.period[i])
-			add_event(g, old.event[i], old.period[i]);
-	if (g->n == 0)
+			copy_event(g, &old, i, old.period[i]);
+	if (g->n == 0) {
 		old.period[0] = period ? period : DEFAULT_PERIOD;
-	if (g->n == 0)
-		add_event(g, old.event[0], old.period[0]);
+		copy_event(g, &old, 0, old.period[0]);
+	}
 	g->n_sampled = g->n;
 	for (uint32_t i = 0; i < old.n; i++)
 		if (!old.period[i])
-			add_event(g, old.event[i], 0);
+			copy_event(g, &old, i, 0);
 }
 
 static bool add_to_set(struct sim_group *g, uint32_t set, const struct sim_group *from, uint32_t i)
@@ -196,6 +222,8 @@ static bool add_to_set(struct sim_group *g, uint32_t set, const struct sim_group
 		return false;
 	g->event[g->n] = from->event[i];
 	g->period[g->n] = from->period[i];
+	g->precise[g->n] = from->precise[i];
+	g->kernel[g->n] = from->kernel[i];
 	g->set[g->n++] = set;
 	return true;
 }
@@ -226,6 +254,64 @@ static bool split(struct sim_group *g, const struct sim_counters *c)
 	return fits;
 }
 
+/*
+ * Linux gives counters to the first of a list of events and on until one finds none; with every turn the first goes to the
+ * list's end.  So there are as many sets as events, each begins with another one, and an event is in many.
+ */
+static void take_turns(struct sim_group *g, const struct sim_counters *c)
+{
+	g->n_sets = g->n;
+	for (uint32_t set = 0; set < g->n_sets; set++) {
+		uint32_t used = 0;
+
+		for (uint32_t k = 0; k < g->n; k++) {
+			uint32_t i = (set + k) % g->n;
+
+			used += !is_fixed(g->event[i], c);
+			if (used > c->n_programmable)
+				break;
+			if (k)
+				g->more_sets[i] |= UINT64_C(1) << set;
+			else
+				g->set[i] = set;
+		}
+	}
+}
+
+/* What the core's precise sampling can do. */
+static int check_precise(const struct sim_group *g, const struct sim_counters *c, const char *core_name)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		const char *name = sim_event_name(g->event[i]);
+
+		if (g->precise[i] > c->precise_max)
+			return sp_fail(SP_EUSAGE, "-e: '%s': core %s can do %u p at most", name, core_name,
+			               c->precise_max);
+		if (!g->precise[i] || !c->precise_by_dispatch)
+			continue;
+		if (g->event[i] != SIM_CYCLES && g->event[i] != SIM_INSTRUCTIONS)
+			return sp_fail(SP_EUSAGE,
+			               "-e: '%s': on core %s only cycles and instructions can be precise",
+			               name, core_name);
+		if (!g->plain && g->n > 1)
+			return sp_fail(
+			        SP_EUSAGE,
+			        "-e: '%s': on core %s a precise event can't be in a group; use --plain", name,
+			        core_name);
+	}
+	return 0;
+}
+
+static int no_counter(const struct sim_group *g, const struct sim_counters *counters, const char *core_name,
+                      bool rotate)
+{
+	return sp_fail(SP_EUSAGE,
+	               "-e: %u events need a programmable counter, and core %s has %u beside the %u "
+	               "fixed ones for cycles and instructions%s",
+	               n_programmable(g, counters), core_name, counters->n_programmable, counters->n_fixed,
+	               rotate ? "" : "; with --rotate they take turns");
+}
+
 int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters *counters,
                     const char *core_name, struct sim_group *out)
 {
@@ -236,80 +322,25 @@ int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters
 	if (wish->period && wish->period < MIN_PERIOD)
 		return sp_fail(SP_EUSAGE, "-c: the simulated PMU's periods begin at %d", MIN_PERIOD);
 	if (wish->text)
-		err = parse_list(&g, wish->text, wish->period);
+		err = parse_list(&g, wish->text, wish);
 	else
 		default_group(&g, wish, counters);
 	if (err < 0)
 		return err;
 	sampled_first(&g, wish->period);
-	if (n_programmable(&g, counters) > counters->n_programmable && !(wish->rotate && split(&g, counters)))
-		return sp_fail(SP_EUSAGE,
-		               "-e: %u events need a programmable counter, and core %s has %u beside the %u "
-		               "fixed ones for cycles and instructions%s",
-		               n_programmable(&g, counters), core_name, counters->n_programmable,
-		               counters->n_fixed, wish->rotate ? "" : "; with --rotate they take turns");
+	g.plain = wish->plain;
+	g.rate_hz = wish->rate_hz;
+	g.branch_filter = wish->branch_filter;
+	if ((err = check_precise(&g, counters, core_name)) < 0)
+		return err;
+	if (n_programmable(&g, counters) > counters->n_programmable) {
+		if (!wish->rotate || (g.plain && !counters->n_programmable))
+			return no_counter(&g, counters, core_name, wish->rotate);
+		if (g.plain)
+			take_turns(&g, counters);
+		else if (!split(&g, counters))
+			return no_counter(&g, counters, core_name, true);
+	}
 	*out = g;
 	return 0;
-}
-
-uint32_t sim_group_first(const struct sim_group *g, uint32_t i)
-{
-	uint32_t first = 0;
-
-	while (first < i && g->set[first] != g->set[i])
-		first++;
-	return first;
-}
-
-uint32_t sim_group_size(const struct sim_group *g, uint32_t set)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < g->n; i++)
-		n += g->set[i] == set;
-	return n;
-}
-
-const char *sim_group_name(const struct sim_group *g, size_t i)
-{
-	return sim_event_name(g->event[i]);
-}
-
-void sim_group_attr(const struct sim_group *g, size_t i, bool branches, struct perf_event_attr *attr)
-{
-	uint64_t config;
-
-	memset(attr, 0, sizeof(*attr));
-	attr->size = PERF_ATTR_SIZE_VER7;
-	if (hardware_config(g->event[i], &config)) {
-		attr->type = PERF_TYPE_HARDWARE;
-		attr->config = config;
-	} else {
-		attr->type = PERF_TYPE_RAW;
-		attr->config = g->event[i];
-	}
-	attr->sample_period = g->period[i];
-	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-	                    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
-	attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
-	                    PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (branches) {
-		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	}
-	attr->exclude_kernel = 1;
-	attr->exclude_hv = 1;
-	attr->sample_id_all = 1;
-	/* Each set's leader; the one file needs its maps and tasks once. */
-	if (sim_group_first(g, (uint32_t)i) == i) {
-		attr->disabled = 1;
-		attr->enable_on_exec = 1;
-	}
-	if (i == 0) {
-		attr->mmap = 1;
-		attr->mmap2 = 1;
-		attr->comm = 1;
-		attr->comm_exec = 1;
-		attr->task = 1;
-	}
 }

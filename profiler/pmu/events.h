@@ -19,6 +19,10 @@ struct sim_counters {
 	uint32_t n_fixed;        /* of cycles and instructions, how many have counters of their own */
 	uint32_t branch_records; /* depth of its branch stack, 0 = none */
 	uint32_t branch_cycles;  /* 1: each tells the cycles since the one before */
+	uint32_t precise_max;    /* how precise a sampled event can be, 0 to 3 */
+	uint32_t syscall_cyc;    /* that one takes in the kernel; 0: none, and nothing is counted there */
+	uint32_t
+	        precise_by_dispatch; /* 1: as IBS is: cycles and instructions alone, without group and branches */
 };
 
 /*
@@ -32,26 +36,37 @@ struct sim_group {
 	uint32_t event[WIRE_MAX_EVENTS]; /* enum sim_event */
 	uint32_t set[WIRE_MAX_EVENTS];
 	uint64_t period[WIRE_MAX_EVENTS]; /* 0 = only counted */
+	uint32_t precise[WIRE_MAX_EVENTS];
+	bool kernel[WIRE_MAX_EVENTS]; /* counts there too */
+	bool plain; /* no groups: every event stands alone, in the sets of its bits, and samples have no values */
+	uint64_t more_sets[WIRE_MAX_EVENTS];
+	uint64_t rate_hz;       /* 0: fixed periods */
+	uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_...; 0: any */
 };
 
 struct sim_group_wish {
 	const char *text; /* "-e": names separated by commas, NULL for the default group */
 	uint64_t period;  /* "-c": of those sampled without one of their own; 0 = default */
 	bool rotate;      /* more events than counters take turns; else they are an error */
+	bool plain; /* as `perf record -e` with a list of events does: all are sampled, each by itself */
+	uint64_t rate_hz; /* "-F": in place of a period, 0 = none */
+	uint64_t branch_filter;
 };
 
 /*
  * instructions and cycles are sampled, the others counted; where neither is
- * named the first is sampled; NAME/PERIOD is sampled at that period.
+ * named the first is sampled; NAME/PERIOD is sampled at that period, and
+NAME:MODIFIERS are u, k (the kernel as well: uk) and p, pp, ppp (precise).
  * -SP_EUSAGE for unknown names (with a suggestion) and more events than the
  * core named core_name can count.
  */
 int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters *counters,
                     const char *core_name, struct sim_group *out);
 
-/* First member of the set that member i is of, and how many members it has. */
+/* First member of the group that member i is of; how many values its samples carry. */
 uint32_t sim_group_first(const struct sim_group *g, uint32_t i);
 uint32_t sim_group_size(const struct sim_group *g, uint32_t set);
+uint32_t sim_group_values(const struct sim_group *g, uint32_t i);
 
 const char *sim_group_name(const struct sim_group *g, size_t i);
 

@@ -10,7 +10,7 @@ static bool text_ends(const void *message, size_t at, size_t n)
 
 static uint32_t values_of(const struct wire_sample *sample, const struct sim_group *group)
 {
-	return sample->event < group->n ? sim_group_size(group, group->set[sample->event]) : 0;
+	return sample->event < group->n ? sim_group_values(group, sample->event) : 0;
 }
 
 bool message_is_whole(const void *message, size_t n, const struct sim_group *group, bool bursts)
@@ -38,7 +38,10 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 		                       sample->n_branches * sizeof(struct wire_branch);
 	case WIRE_COUNTS:
 		return n >= sizeof(*counts) && (n - sizeof(*counts)) / sizeof(counts->count[0]) >= counts->n;
+	case WIRE_THROTTLE:
+		return n >= sizeof(struct wire_throttle) &&
+		       ((const struct wire_throttle *)message)->event < group->n;
 	default:
-		return head->kind < WIRE_WARN + 1u;
+		return head->kind < WIRE_THROTTLE + 1u;
 	}
 }

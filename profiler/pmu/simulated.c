@@ -98,10 +98,70 @@ static void judge_periods(const struct sim_group *g)
 		period_judge(g->period[i]);
 }
 
+static bool is_tagged(const struct run *r, uint32_t i)
+{
+	return r->group.precise[i] && r->core.counters.precise_by_dispatch;
+}
+
+/* Where nothing is said: if these events can have them. */
+static bool wants_branches(const struct run *r)
+{
+	bool any = r->opts->branches != 0;
+
+	for (uint32_t i = 0; i < r->group.n && r->opts->branches < 0; i++)
+		any = any && !is_tagged(r, i);
+	return any;
+}
+
+/* What these events can't have on this core. */
+static int check_core(const struct run *r)
+{
+	const struct sim_group *g = &r->group;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (is_tagged(r, i) && r->branches)
+			return sp_fail(SP_EUSAGE,
+			               "-e: '%s': core %s has no branch records with precise events; add "
+			               "--no-branches",
+			               sim_group_name(g, i), r->core.name);
+		if (g->kernel[i] && !r->core.counters.syscall_cyc)
+			return sp_fail(SP_EUSAGE,
+			               "-e: '%s': system calls cost no time on core %s (syscall_cyc), so "
+			               "nothing is to be counted in the kernel",
+			               sim_group_name(g, i), r->core.name);
+	}
+	return 0;
+}
+
+/* What the record takes, as the plugin knows it. */
+static uint32_t wire_filter(uint64_t mask)
+{
+	static const struct {
+		uint64_t mask;
+		uint32_t only;
+	} kinds[] = {
+		{ PERF_SAMPLE_BRANCH_COND, WIRE_ONLY_COND },
+		{ PERF_SAMPLE_BRANCH_CALL, WIRE_ONLY_CALL },
+		{ PERF_SAMPLE_BRANCH_IND_CALL, WIRE_ONLY_INDIRECT_CALL },
+		{ PERF_SAMPLE_BRANCH_ANY_CALL, WIRE_ONLY_CALL | WIRE_ONLY_INDIRECT_CALL },
+		{ PERF_SAMPLE_BRANCH_ANY_RETURN, WIRE_ONLY_RETURN },
+		{ PERF_SAMPLE_BRANCH_IND_JUMP, WIRE_ONLY_INDIRECT_JUMP },
+		{ PERF_SAMPLE_BRANCH_CALL_STACK, WIRE_CALL_STACK },
+	};
+	uint32_t filter = 0;
+
+	if (mask & PERF_SAMPLE_BRANCH_ANY)
+		return 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		filter |= mask & kinds[i].mask ? kinds[i].only : 0;
+	return filter;
+}
+
 static int prepare(struct run *r)
 {
 	const struct record_opts *o = r->opts;
-	const struct sim_group_wish wish = { o->events, o->period, o->rotate_ns != 0 };
+	const struct sim_group_wish wish = { o->events, o->period,  o->rotate_ns != 0,
+		                             o->plain,  o->rate_hz, o->branch_filter };
 	int err;
 
 	err = program_find(o->argc, o->argv, &r->program);
@@ -117,13 +177,17 @@ static int prepare(struct run *r)
 	err = sim_group_parse(&wish, &r->core.counters, r->core.name, &r->group);
 	if (err < 0)
 		return err;
-	r->branches = o->branches ? (int)r->core.counters.branch_records : 0;
+	r->branches = wants_branches(r) ? (int)r->core.counters.branch_records : 0;
 	if (o->branches > 0 && !r->branches)
 		return sp_fail(SP_EUSAGE, "-b: core %s has no branch records", r->core.name);
+	err = check_core(r);
+	if (err < 0)
+		return err;
 	r->bursts_hz = o->bursts_hz;
 	/* As beside real counters. */
 	if (o->bursts_hz < 0)
-		r->bursts_hz = bursts_beside_counters(o, r->branches > 0, r->core.counters.branch_cycles)
+		r->bursts_hz = !o->plain && bursts_beside_counters(o, r->branches > 0,
+		                                                   r->core.counters.branch_cycles)
 		                       ? DEFAULT_BURSTS_HZ
 		                       : 0;
 	return 0;
@@ -170,6 +234,9 @@ static int send_config(struct run *r, int fd)
 	c->timing = r->opts->output != NULL;
 	c->counting = r->opts->counting;
 	c->branches = (uint32_t)r->branches;
+	c->branch_filter = wire_filter(g->branch_filter);
+	c->no_values = g->plain;
+	c->max_rate_hz = (uint32_t)r->opts->max_rate_hz;
 	c->seed = r->opts->seed;
 	c->text_bytes = (uint32_t)r->core.n_bytes;
 	memcpy(c + 1, r->core.text, r->core.n_bytes);
@@ -178,7 +245,13 @@ static int send_config(struct run *r, int fd)
 	c->rotate_ns = r->opts->rotate_ns;
 	c->burst_ns = r->bursts_hz > 0 ? (uint64_t)(1e9 / r->bursts_hz) : 0;
 	for (uint32_t i = 0; i < c->n_events; i++)
-		c->event[i] = (struct wire_event){ g->event[i], g->set[i], g->period[i] };
+		c->event[i] = (struct wire_event){ .event = g->event[i],
+			                           .set = g->set[i],
+			                           .period = g->period[i],
+			                           .more_sets = g->more_sets[i],
+			                           .kernel = g->kernel[i],
+			                           .precise = g->precise[i],
+			                           .rate_hz = g->period[i] ? (uint32_t)g->rate_hz : 0 };
 	sent = send(fd, c, n, MSG_NOSIGNAL);
 	free(c);
 	return sent == (ssize_t)n ? 0 : sp_fail_errno("the socket to the emulator");
@@ -376,7 +449,8 @@ static uint64_t samples_of(const struct run *r, const struct sink_summary *sum, 
 
 static void say_summary(const struct run *r, const struct sink_summary *sum)
 {
-	char events[512] = "", processes[32], threads[32];
+	char events[2048] = "", processes[32], threads[32];
+	uintmax_t rate = r->group.rate_hz;
 	uint64_t n = 0;
 	size_t used = 0;
 
@@ -384,14 +458,21 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 		uint64_t n_samples = samples_of(r, sum, r->group.event[i]);
 
 		n += n_samples;
-		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s at period %ju",
+		if (used >= sizeof(events))
+			continue;
+		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s at %s %ju%s",
 		                         i ? ", " : "", (uintmax_t)n_samples, sim_group_name(&r->group, i),
-		                         (uintmax_t)sum->period[i]);
+		                         rate ? "about" : "period", rate ? rate : (uintmax_t)sum->period[i],
+		                         rate ? " Hz" : "");
 	}
 	sp_note("%ju samples (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, events,
 	        counted(sum->n_processes, "process", "processes", processes),
 	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
 	        r->opts->output);
+	if (sum->n_throttled)
+		sp_note("events were throttled %ju times: they came more often than %ju times a second "
+		        "(--max-rate)",
+		        (uintmax_t)sum->n_throttled, (uintmax_t)r->opts->max_rate_hz);
 	if (r->group.n_sets > 1)
 		sp_note("%u sets of events took turns of %g ms", r->group.n_sets,
 		        (double)r->opts->rotate_ns / 1e6);
@@ -425,7 +506,6 @@ static int simulated_probe(const struct record_opts *o)
 	                   : o->duration_s > 0 ? "--duration"
 	                   : o->max_bytes      ? "--max-size"
 	                   : o->compress_level ? "-z"
-	                   : o->rate_hz        ? "-F"
 	                   : o->stats          ? "--stats"
 	                                       : NULL;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -102,9 +103,31 @@ static void add_bursts(struct sink *s, struct pd_writer_event *e)
 	e->leader = (int)event;
 }
 
+static bool counts_kernel(const struct sim_group *g)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		any |= g->kernel[i];
+	return any;
+}
+
+/* As perf names it, of all processes. */
+static int map_kernel(struct pd_writer *w)
+{
+	const struct pd_mmap kernel = { .ip = WIRE_KERNEL_IP,
+		                        .len_bytes = (uint64_t)WIRE_KERNEL_CALL_BYTES * WIRE_KERNEL_CALLS,
+		                        .pgoff_bytes = WIRE_KERNEL_IP,
+		                        .prot = PROT_READ | PROT_EXEC,
+		                        .path = "[kernel.kallsyms]_text" };
+
+	return pd_write_mmap(w, UINT32_MAX, 0, 0, &kernel);
+}
+
 static int open_file(struct sink *s)
 {
 	const struct sim_group *g = s->config.group;
+	int err;
 	struct pd_writer_event events[MAX_EVENTS] = { 0 };
 	struct pd_writer_info info = { .cpudesc = s->config.cpudesc,
 		                       .cpuid = s->config.cpuid,
@@ -124,7 +147,8 @@ static int open_file(struct sink *s)
 	}
 	if (s->config.bursts)
 		add_bursts(s, &events[info.n_events++]);
-	return pd_writer_open(s->config.output, &info, &s->w);
+	err = pd_writer_open(s->config.output, &info, &s->w);
+	return err < 0 || !counts_kernel(g) ? err : map_kernel(s->w);
 }
 
 /* Index where tid is or belongs. */
@@ -197,7 +221,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 	rec.time_ns = time_ns;
 	rec.sample = (struct pd_sample){ .ip = m->ip,
 		                         .id = s->ids[event][t->slot],
-		                         .period = s->sum.period[event],
+		                         .period = is_burst ? s->sum.period[event] : m->period,
 		                         .time_enabled_ns = m->enabled_ns,
 		                         .time_running_ns = m->running_ns,
 		                         .values = v,
@@ -230,6 +254,14 @@ static int write_map(struct sink *s, const struct wire_map *m, uint64_t time_ns)
 	return pd_write_mmap(s->w, m->head.pid, m->head.tid, time_ns, &mmap);
 }
 
+static int write_throttle(struct sink *s, const struct wire_throttle *m, uint64_t time_ns)
+{
+	const struct thread *t = thread_get(s, &m->head);
+
+	s->sum.n_throttled += m->on;
+	return pd_write_throttle(s->w, m->on, m->head.pid, m->head.tid, s->ids[m->event][t->slot], time_ns);
+}
+
 static int write_message(struct sink *s, const struct wire_head *head)
 {
 	const struct wire_task *task = (const struct wire_task *)head;
@@ -252,6 +284,8 @@ static int write_message(struct sink *s, const struct wire_head *head)
 		return pd_write_task(s->w, PERF_RECORD_EXIT, head->pid, head->tid, head->pid, head->tid, t);
 	case WIRE_SAMPLE:
 		return write_sample(s, (const struct wire_sample *)head, t);
+	case WIRE_THROTTLE:
+		return write_throttle(s, (const struct wire_throttle *)head, t);
 	default:
 		return 0;
 	}

@@ -37,9 +37,10 @@ void sink_tick(struct sink *s);
 
 struct sink_summary {
 	uint64_t n_samples[WIRE_MAX_EVENTS + 1]; /* by member of the group; behind the last: bursts */
-	uint64_t period[WIRE_MAX_EVENTS + 1];    /* as written */
+	uint64_t period[WIRE_MAX_EVENTS + 1];    /* as written in the header */
 	uint64_t n_burst_branches;
-	uint64_t n_insn; /* exact count, where counting */
+	uint64_t n_throttled; /* times that an event was */
+	uint64_t n_insn;      /* exact count, where counting */
 	uint64_t bytes;
 	uint32_t n_processes, n_threads, n_alive; /* alive: began and have not said goodbye */
 	const char *lost_execs;                   /* names, comma-separated; borrowed from the sink */

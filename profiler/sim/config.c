@@ -92,6 +92,17 @@ static const struct key keys[] = {
 	OPTION(tlb2_entries, 0, 1 << 16, 0),
 	OPTION(tlb2_cyc, 0, 1000, 0),
 	OPTION(walk_cyc, 0, 1000, 0),
+	OPTION(interrupt_retires, 0, 1, 0),
+	OPTION(skid_period, 0, 100000000, 0),
+	OPTION(skid_doubling_cyc, 0, 10000, 0),
+	OPTION(skid_sharp_cyc, 0, 100000, 0),
+	OPTION(branch_gap_percent, 0, 100, 0),
+	OPTION(branch_freeze_cyc, 0, 10000, 0),
+	OPTION(precise_max, 0, 3, 0),
+	OPTION(precise_shadow_cyc, 0, 10000, 0),
+	OPTION(precise_by_dispatch, 0, 1, 0),
+	OPTION(syscall_cyc, 0, 1000000, 0),
+	OPTION(syscall_insns, 0, 1000000, 0),
 };
 
 enum { N_KEYS = sizeof(keys) / sizeof(*keys) };
@@ -335,6 +346,8 @@ static int check_whole(const struct parse *p)
 		return sp_fail(SP_EFORMAT, "core file: line_bytes must be a power of two");
 	if (c->page_kb & (c->page_kb - 1))
 		return sp_fail(SP_EFORMAT, "core file: page_kb must be a power of two");
+	if (!c->syscall_cyc != !c->syscall_insns)
+		return sp_fail(SP_EFORMAT, "core file: syscall_cyc and syscall_insns go together");
 	if (!c->cls[SIM_C_LOAD].ports || !c->cls[SIM_C_STORE].ports)
 		return sp_fail(SP_EFORMAT, "core file: class.load and class.store need ports");
 	for (int i = 0; i < SIM_N_CLASSES; i++)

@@ -144,6 +144,20 @@ struct sim_config {
 	uint32_t n_fixed;                   /* 1: cycles; 2: cycles and instructions */
 	uint32_t branch_records;            /* 0 = has none */
 	uint32_t branch_cycles;             /* each tells the cycles since the one before */
+	/* Where an interrupt finds the program. */
+	uint32_t
+	        interrupt_retires; /* what is oldest when it comes retires first, with all that retire in the same cycle */
+	uint32_t
+	        skid_period; /* whose delays the skid lines are; at longer ones they are longer; 0: at all the same ... */
+	uint32_t skid_doubling_cyc;  /* ... by so much each time the period doubles ... */
+	uint32_t skid_sharp_cyc;     /* ... but for delays below this */
+	uint32_t branch_gap_percent; /* of branch stacks that lack the branch before the newest */
+	uint32_t branch_freeze_cyc;  /* branches this close before the interrupt are not recorded */
+	uint32_t precise_max;        /* precise_ip can be so high */
+	uint32_t precise_shadow_cyc; /* after an overflow no instruction is caught for so long */
+	uint32_t
+	        precise_by_dispatch; /* cycles: the first dispatched at the overflow is caught; instructions: the very one */
+	uint32_t syscall_cyc, syscall_insns; /* that a system call takes in the kernel; 0: no time */
 	struct sim_class_config cls[SIM_N_CLASSES];
 	struct sim_skid_bin skid[SIM_MAX_SKID_BINS];
 	uint32_t n_skid_bins;

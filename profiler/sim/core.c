@@ -69,6 +69,8 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->call_cyc = config->call_cyc;
 	c->return_cyc = config->return_cyc;
 	c->rep_bytes = config->rep_bytes;
+	c->notes_dispatch = config->precise_by_dispatch;
+	c->syscall_cyc = config->syscall_cyc;
 	/* So that "time - window" never wraps. */
 	c->seq = SIM_WINDOW;
 	sim_pmu_init(&c->pmu, config, setup);
@@ -572,6 +574,8 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	if (in->kind == SIM_K_MEMORY)
 		scheduler_wait(c, f, SIM_WAITS_ADDRESS);
 	t = dispatch(c, f, in->slots) + 1;
+	if (c->notes_dispatch)
+		c->dispatched[WINDOW(f->seq)] = t;
 
 	c->enter_cyc = waits == SIM_WAITS_FP ? leave_fp_queue(c, t) : t;
 	if (in->kind == SIM_K_PLAIN)
@@ -775,4 +779,13 @@ void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn
 	else
 		fetched(c, b, false);
 	sim_pmu_block(c, b, n_insn, &end);
+}
+
+void sim_core_kernel(struct sim_core *c, uint64_t number)
+{
+	if (!c->syscall_cyc)
+		return;
+	sim_pmu_kernel(c, number);
+	c->retire_cyc += c->syscall_cyc;
+	stop_fetch(c, c->retire_cyc);
 }

@@ -82,6 +82,9 @@ struct sim_core {
 	uint64_t sum[SIM_N_REGS]; /* when additions have the register, if it holds a sum */
 	uint64_t cross_cyc, scaled_load_cyc;
 	uint64_t retire[SIM_WINDOW];
+	uint64_t dispatched[SIM_WINDOW]; /* where samples are taken by it */
+	bool notes_dispatch;
+	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
 	struct sim_pool pool[SIM_N_POOLS];
@@ -133,5 +136,8 @@ void sim_core_stop(struct sim_core *c);
  */
 void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
                   const uint64_t *mem);
+
+/* System call number `number` runs for the core file's syscall_cyc: nothing behind it begins before its end. */
+void sim_core_kernel(struct sim_core *c, uint64_t number);
 
 #endif

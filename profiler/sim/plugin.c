@@ -96,6 +96,7 @@ struct vcpu {
 	uint32_t tid, parent_tid;   /* tid 0: has not run yet */
 	uint64_t start_ns;          /* the tree's clock when the thread began */
 	uint64_t arg[6];            /* of the system call under way */
+	int64_t syscall;            /* that the running block ends in; -1: in none */
 	bool gone;
 };
 
@@ -157,6 +158,7 @@ static void send_sample(void *user, const struct sim_sample *s)
 	out.m.ip = s->ip;
 	out.m.enabled_ns = cyc_to_ns(s->cycle - v->core->pmu.cycle0);
 	out.m.running_ns = cyc_to_ns(s->running_cyc);
+	out.m.period = s->period;
 	out.m.event = s->event;
 	out.m.n_values = n;
 	out.m.n_branches = s->n_branches;
@@ -164,6 +166,14 @@ static void send_sample(void *user, const struct sim_sample *s)
 	memcpy(out.rest, s->value, n * sizeof(uint64_t));
 	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
 	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, v->start_ns + cyc_to_ns(s->cycle), &out.m.head, bytes);
+}
+
+static void send_throttle(void *user, uint32_t event, bool on, uint64_t cycle)
+{
+	struct vcpu *v = user;
+	struct wire_throttle m = { .event = event, .on = on };
+
+	sender_send(&sim.sender, WIRE_THROTTLE, v->tid, v->start_ns + cyc_to_ns(cycle), &m.head, sizeof(m));
 }
 
 static void send_map(void *user, const struct guest_map *map)
@@ -388,6 +398,9 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 	}
 	if (v->core)
 		sim_core_run(v->core, b, n, next_ip, v->mem);
+	if (v->core && v->syscall >= 0)
+		sim_core_kernel(v->core, (uint64_t)v->syscall);
+	v->syscall = -1;
 	if (v->core && v->core->n_missed && sim.config.counting)
 		count_misses(v, c);
 	v->code = NULL;
@@ -592,9 +605,13 @@ static struct sim_pmu_setup pmu_setup(struct vcpu *v)
 		                   .rotate_cyc =
 		                           (uint64_t)((double)sim.config.rotate_ns * sim.core->freq_ghz),
 		                   .n_branches = sim.config.branches,
+		                   .branch_filter = sim.config.branch_filter,
+		                   .no_values = sim.config.no_values,
+		                   .max_rate_hz = sim.config.max_rate_hz,
 		                   .burst_cyc = (uint64_t)((double)sim.config.burst_ns * sim.core->freq_ghz),
 		                   .seed = sim_pmu_seed(sim.seed, ++sim.n_seeds),
 		                   .sample = send_sample,
+		                   .throttle = send_throttle,
 		                   .user = v };
 
 	memcpy(s.event, sim.config.event, sizeof(s.event));
@@ -606,6 +623,8 @@ static struct vcpu *vcpu_new(void)
 	struct vcpu *v = calloc(1, sizeof(*v));
 	struct sim_pmu_setup setup;
 
+	if (v)
+		v->syscall = -1;
 	if (!v || !sim.core)
 		return v;
 	setup = pmu_setup(v);
@@ -706,6 +725,7 @@ static void begin_child(struct vcpu *v)
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	v->code = NULL;
 	v->n_mem = 0;
+	v->syscall = -1;
 	if (v->core)
 		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim_pmu_seed(sim.seed, ++sim.n_seeds));
 	send_hello(v);
@@ -801,6 +821,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 	(void)a7;
 	(void)a8;
 	memcpy(v->arg, arg, sizeof(arg));
+	v->syscall = num;
 	if (!v->tid)
 		begin(v);
 	if (v->core)

@@ -4,141 +4,91 @@
 #include <string.h>
 
 #include "profiler/sim/core.h"
+#include "profiler/sim/pmu_int.h"
 
-#define NEVER UINT64_MAX
-
-/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
-uint64_t sim_pmu_random(uint64_t *rng)
+void sim_pmu_plan(struct sim_pmu *p)
 {
-	uint64_t z = (*rng += 0x9e3779b97f4a7c15u);
+	uint64_t stop = p->turn_end_cyc < p->burst.at_cyc ? p->turn_end_cyc : p->burst.at_cyc;
 
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
+	if (p->tick_at_cyc < stop)
+		stop = p->tick_at_cyc;
+	if (p->take_cyc < stop)
+		stop = p->take_cyc;
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		const struct sim_sampler *s = p->run[k];
+		/* Whose interrupt comes while another waits to be taken is served by that one. */
+		uint64_t t = p->take_cyc == SIM_NEVER ? s->due : SIM_NEVER;
 
-uint64_t sim_pmu_seed(uint64_t seed, uint64_t n)
-{
-	seed += n * 0xd1342543de82ef95u;
-	return sim_pmu_random(&seed);
-}
-
-/* The bias of the modulo is below 2^-30: weights and bins are small. */
-uint64_t sim_pmu_skid(const struct sim_config *c, uint64_t *rng)
-{
-	uint64_t at = sim_pmu_random(rng) % c->skid[c->n_skid_bins - 1].weight_up_to;
-	uint32_t lo = 0, hi = c->n_skid_bins - 1;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (at < c->skid[mid].weight_up_to)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return c->skid[lo].lo_cyc + sim_pmu_random(rng) % (c->skid[lo].hi_cyc - c->skid[lo].lo_cyc);
-}
-
-/* When the fast path must stop: an interrupt, an overflow of the cycle counter, a burst, or the end of a turn. */
-static void plan(struct sim_pmu *p)
-{
-	p->stop_cyc = p->turn_end_cyc < p->burst.at_cyc ? p->turn_end_cyc : p->burst.at_cyc;
-	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
-		uint64_t t = s->due;
-
-		if (t == NEVER && s->event == SIM_CYCLES)
+		if (s->event == SIM_CYCLES && !sim_pmu_is_busy(s))
 			t = s->next + p->cycle0;
-		if (t < p->stop_cyc)
-			p->stop_cyc = t;
+		if (t < stop)
+			stop = t;
 	}
+	p->stop_cyc = stop;
 }
 
 uint64_t sim_pmu_value(const struct sim_pmu *p, uint32_t i)
 {
-	const struct wire_event *e = &p->setup.event[i];
+	const struct sim_member *m = &p->member[i];
 
-	return (e->set == p->set ? p->value[e->event] : p->missed[i].stopped) - p->missed[i].missed;
+	return (m->on ? p->value[p->setup.event[i].event] : m->stopped) - m->missed + m->kernel;
 }
 
-/* A turn lasts 0.75 to 1.25 of what was asked for, so that it keeps no step with the program. */
-static void begin_turn(struct sim_pmu *p, uint64_t now_cyc)
+/* The period that is counted now ends where the counter stands; those that passed meanwhile are hidden. */
+static void begin_period(struct sim_pmu *p, struct sim_sampler *s)
 {
-	uint64_t half = p->setup.rotate_cyc / 2;
+	uint64_t value = p->value[s->event];
 
-	p->turn_begin_cyc = now_cyc;
-	p->turn_over = false;
-	p->turn_end_cyc = NEVER;
-	if (p->setup.n_sets > 1)
-		p->turn_end_cyc = now_cyc + p->setup.rotate_cyc - half / 2 +
-		                  sim_pmu_random(&p->turn_rng) % (half + 1) + 1;
-	p->run = p->sampler;
-	while (p->run < p->sampler + p->n_samplers && p->run->set != p->set)
-		p->run++;
-	for (p->run_end = p->run; p->run_end < p->sampler + p->n_samplers && p->run_end->set == p->set;)
-		p->run_end++;
-	p->insns_left = 0;
-	plan(p);
-}
-
-/* What overflowed and has had no interrupt by the end of its turn gets none. */
-static void stop_samplers(struct sim_pmu *p)
-{
-	for (struct sim_sampler *s = p->run; s < p->run_end; s++) {
-		if (s->due == NEVER)
-			continue;
-		s->due = NEVER;
-		s->next += ((p->value[s->event] - s->next) / s->period + 1) * s->period;
+	s->counting = s->period;
+	if (!p->setup.event[s->member].rate_hz) {
+		s->next += value < s->next ? 0 : ((value - s->next) / s->period + 1) * s->period;
+		return;
 	}
+	s->next += s->period;
+	/* No counter can be told to overflow at once. */
+	if (s->next < value + 2)
+		s->next = value + (s->period > 2 ? s->period : 2);
 }
 
-static void next_turn(struct sim_pmu *p, uint64_t now_cyc)
+void sim_pmu_drop(struct sim_pmu *p, struct sim_sampler *s)
 {
-	stop_samplers(p);
-	p->running_cyc[p->set] += now_cyc - p->turn_begin_cyc;
-	for (uint32_t i = 0; i < p->setup.n_events; i++)
-		if (p->setup.event[i].set == p->set)
-			p->missed[i].stopped = p->value[p->setup.event[i].event];
-	p->set = (p->set + 1) % p->setup.n_sets;
-	begin_turn(p, now_cyc);
-	for (struct sim_sampler *s = p->run; s < p->run_end; s++)
-		s->next += p->value[s->event] - p->missed[s->member].stopped;
-	for (uint32_t i = 0; i < p->setup.n_events; i++)
-		if (p->setup.event[i].set == p->set)
-			p->missed[i].missed += p->value[p->setup.event[i].event] - p->missed[i].stopped;
-	plan(p);
-}
-
-/* At its time: at once, or when the interrupts that are under way by then have come. */
-static void end_turn(struct sim_pmu *p, uint64_t now_cyc)
-{
-	uint64_t last = now_cyc;
-
-	for (const struct sim_sampler *s = p->run; s < p->run_end && !p->turn_over; s++)
-		if (s->due != NEVER && s->due > last)
-			last = s->due;
-	p->turn_over = true;
-	p->turn_end_cyc = last;
-	if (last == now_cyc)
-		next_turn(p, now_cyc);
+	s->due = s->armed = SIM_NEVER;
+	s->wants_next = false;
+	begin_period(p, s);
 }
 
 void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
 {
 	memset(p->value, 0, sizeof(p->value));
-	memset(p->missed, 0, sizeof(p->missed));
+	memset(p->member, 0, sizeof(p->member));
 	memset(p->running_cyc, 0, sizeof(p->running_cyc));
 	p->cycle0 = now_cyc;
 	p->rng = seed;
 	p->turn_rng = sim_pmu_seed(seed, 1);
-	p->n_branch = 0;
-	p->set = 0;
+	p->take_cyc = SIM_NEVER;
+	p->burst_waits = p->watch = false;
 	sim_burst_init(&p->burst, p->setup.burst_cyc, sim_pmu_seed(seed, 2), now_cyc);
-	for (uint32_t i = 0; i < p->n_samplers; i++) {
-		p->sampler[i].next = p->sampler[i].period;
-		p->sampler[i].due = NEVER;
+	sim_lbr_init(&p->lbr, p->setup.n_branches, p->setup.branch_filter, sim_pmu_seed(seed, 3));
+	p->n_samplers = 0;
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		const struct wire_event *e = &p->setup.event[i];
+		/* Where the kernel has to find the period it begins with 1. */
+		uint64_t period = e->rate_hz ? 1 : e->period;
+
+		if (!period)
+			continue;
+		p->member[i].sampler = &p->sampler[p->n_samplers++];
+		*p->member[i].sampler = (struct sim_sampler){ .event = (uint8_t)e->event,
+			                                      .member = (uint8_t)i,
+			                                      .precise = (uint8_t)e->precise,
+			                                      .period = period,
+			                                      .counting = period,
+			                                      .next = period,
+			                                      .armed = SIM_NEVER,
+			                                      .due = SIM_NEVER,
+			                                      .last_cyc = now_cyc };
 	}
-	begin_turn(p, now_cyc);
+	sim_pmu_begin_turns(p, now_cyc);
 }
 
 void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const struct sim_pmu_setup *setup)
@@ -146,55 +96,44 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	memset(p, 0, sizeof(*p));
 	p->setup = *setup;
 	p->config = config;
-	for (uint32_t i = 0; i < setup->n_events; i++) {
-		const struct wire_event *e = &setup->event[i];
-
-		if (e->period)
-			p->sampler[p->n_samplers++] =
-			        (struct sim_sampler){ (uint8_t)e->event, (uint8_t)i, (uint8_t)e->set,
-				                      e->period,         NEVER,      NEVER };
-	}
 	sim_pmu_restart(p, 0, setup->seed);
 }
 
-static void record_branch(struct sim_pmu *p, const struct sim_pmu_branch *b)
+void sim_pmu_overflow(struct sim_pmu *p, struct sim_sampler *s, uint64_t now_cyc)
 {
-	p->branch[p->n_branch++ % WIRE_MAX_BRANCHES] = *b;
-}
-
-static void copy_branches(const struct sim_pmu *p, struct sim_sample *s)
-{
-	uint64_t n = p->setup.n_branches < p->n_branch ? p->setup.n_branches : p->n_branch;
-
-	s->n_branches = (uint32_t)n;
-	for (uint64_t k = 0; k < n; k++) {
-		const struct sim_pmu_branch *b = &p->branch[(p->n_branch - 1 - k) % WIRE_MAX_BRANCHES];
-		const struct sim_pmu_branch *before = &p->branch[(p->n_branch - 2 - k) % WIRE_MAX_BRANCHES];
-		bool known = p->config->branch_cycles && p->n_branch >= k + 2 && k + 1 < WIRE_MAX_BRANCHES;
-
-		s->branch[k] = (struct wire_branch){ b->from_ip, b->to_ip, b->mispredicted,
-			                             known ? (uint32_t)(b->cycle - before->cycle) : 0 };
+	if (!s->precise) {
+		s->due = now_cyc + sim_pmu_skid(p->config, s->counting, &p->rng);
+		return;
 	}
+	s->armed = now_cyc + p->config->precise_shadow_cyc;
+	p->watch = true;
 }
 
-/* One interrupt serves every counter that has overflowed by now. */
-static void interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
+void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 {
 	struct sim_sample out = { .cycle = now,
-		                  .ip = ip,
 		                  .running_cyc = p->running_cyc[p->set] + now - p->turn_begin_cyc };
+	struct sim_sampler *served[WIRE_MAX_EVENTS] = { NULL };
+	uint32_t n_served = 0;
 
-	for (uint32_t i = 0; i < p->setup.n_events; i++)
-		if (p->setup.event[i].set == p->set)
+	p->take_cyc = SIM_NEVER;
+	for (uint32_t i = 0; i < p->setup.n_events && !p->setup.no_values; i++)
+		if (p->member[i].on)
 			out.value[out.n_values++] = sim_pmu_value(p, i);
-	copy_branches(p, &out);
-	for (struct sim_sampler *s = p->run; s < p->run_end; s++) {
-		if (s->due == NEVER)
-			continue;
-		s->due = NEVER;
-		s->next += ((p->value[s->event] - s->next) / s->period + 1) * s->period;
+	out.n_branches = sim_lbr_read(&p->lbr, p->config, now, out.branch);
+	for (uint32_t k = 0; k < p->n_run; k++)
+		if (p->run[k]->due != SIM_NEVER)
+			served[n_served++] = p->run[k];
+	for (uint32_t k = 0; k < n_served; k++) {
+		struct sim_sampler *s = served[k];
+
+		out.ip = s->precise ? s->ip : ip;
 		out.event = s->member;
+		out.period = s->counting;
+		s->due = SIM_NEVER;
+		begin_period(p, s);
 		p->setup.sample(p->setup.user, &out);
+		sim_pmu_sampled(p, s, now);
 	}
 }
 
@@ -205,7 +144,7 @@ static void end_burst(struct sim_pmu *p, uint64_t now_cyc)
 	out.n_branches = sim_burst_end(&p->burst, now_cyc, out.branch);
 	if (out.n_branches)
 		p->setup.sample(p->setup.user, &out);
-	plan(p);
+	sim_pmu_plan(p);
 }
 
 void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc)
@@ -214,27 +153,53 @@ void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc)
 		end_burst(p, now_cyc);
 }
 
-/* All that happens before the cycle in which the instruction at ip retires. */
+static bool is_due(const struct sim_pmu *p, uint64_t now)
+{
+	for (uint32_t k = 0; k < p->n_run; k++)
+		if (p->run[k]->due <= now)
+			return true;
+	return false;
+}
+
+/* A stepper's stop is an interrupt like others. */
+static void begin_burst(struct sim_pmu *p, uint64_t now, uint64_t retire_cyc, uint64_t ip)
+{
+	if (p->config->interrupt_retires && !p->burst_waits) {
+		p->burst.at_cyc = retire_cyc;
+		p->burst_waits = true;
+		return;
+	}
+	p->burst_waits = false;
+	sim_burst_begin(&p->burst, now, ip, p->value[SIM_INSTRUCTIONS]);
+}
+
+/* All that happens before the cycle in which the instruction at ip, the oldest, retires. */
 static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 {
 	while (p->stop_cyc < retire_cyc) {
 		uint64_t now = p->stop_cyc;
-		bool is_due = false;
 
 		p->value[SIM_CYCLES] = now - p->cycle0;
 		/* A cycle counter that overflows now may have a delay of none. */
-		for (struct sim_sampler *s = p->run; s < p->run_end; s++)
-			if (s->event == SIM_CYCLES && s->due == NEVER && s->next + p->cycle0 == now)
-				s->due = now + sim_pmu_skid(p->config, &p->rng);
-		for (const struct sim_sampler *s = p->run; s < p->run_end; s++)
-			is_due |= s->due == now;
-		if (is_due)
-			interrupt(p, now, ip);
+		for (uint32_t k = 0; k < p->n_run; k++) {
+			struct sim_sampler *s = p->run[k];
+
+			if (s->event == SIM_CYCLES && !sim_pmu_is_busy(s) && s->next + p->cycle0 <= now)
+				sim_pmu_overflow(p, s, now);
+		}
+		if (p->take_cyc == now)
+			sim_pmu_interrupt(p, now, ip);
+		else if (p->take_cyc == SIM_NEVER && is_due(p, now) && p->config->interrupt_retires)
+			p->take_cyc = retire_cyc;
+		else if (p->take_cyc == SIM_NEVER && is_due(p, now))
+			sim_pmu_interrupt(p, now, ip);
 		if (p->burst.at_cyc == now)
-			sim_burst_begin(&p->burst, now, ip, p->value[SIM_INSTRUCTIONS]);
+			begin_burst(p, now, retire_cyc, ip);
+		if (p->tick_at_cyc <= now)
+			sim_pmu_tick(p, now);
 		if (p->turn_end_cyc == now)
-			end_turn(p, now);
-		plan(p);
+			sim_pmu_end_turn(p, now);
+		sim_pmu_plan(p);
 	}
 }
 
@@ -257,26 +222,94 @@ static void count_miss(struct sim_pmu *p, unsigned level)
 	p->value[SIM_L3_MISSES] += level >= SIM_IN_DRAM;
 }
 
-static void find_overflows(struct sim_pmu *p, uint64_t retire_cyc)
+/* An instruction that has just been counted. */
+struct retired {
+	uint64_t ip, retire_cyc, dispatch_cyc;
+	uint64_t before[SIM_EVENTS_ROOM]; /* the counters without it, where one is to be caught */
+};
+
+static void caught(struct sim_pmu *p, struct sim_sampler *s, const struct retired *r)
 {
-	for (struct sim_sampler *s = p->run; s < p->run_end; s++)
-		if (s->event != SIM_CYCLES && s->due == NEVER && p->value[s->event] >= s->next)
-			s->due = retire_cyc + sim_pmu_skid(p->config, &p->rng);
-	plan(p);
+	s->armed = SIM_NEVER;
+	s->ip = r->ip;
+	s->wants_next = s->precise == 1 && !p->config->precise_by_dispatch;
+	s->due = r->retire_cyc + sim_pmu_skid(p->config, s->counting, &p->rng);
+}
+
+/* Only instructions that count for the event raise the assist that catches them. */
+static bool is_caught(const struct sim_pmu *p, const struct sim_sampler *s, const struct retired *r)
+{
+	if (s->armed == SIM_NEVER)
+		return false;
+	if (p->config->precise_by_dispatch)
+		return r->dispatch_cyc >= s->armed;
+	return r->retire_cyc >= s->armed &&
+	       (s->event == SIM_CYCLES || p->value[s->event] != r->before[s->event]);
+}
+
+static void catch (struct sim_pmu *p, const struct retired *r)
+{
+	p->watch = false;
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		if (is_caught(p, p->run[k], r))
+			caught(p, p->run[k], r);
+		p->watch |= p->run[k]->armed != SIM_NEVER || p->run[k]->wants_next;
+	}
+	sim_pmu_plan(p);
+}
+
+/* Samples that show the instruction behind the one that was caught. */
+static void give_next(struct sim_pmu *p, uint64_t ip)
+{
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		if (p->run[k]->wants_next)
+			p->run[k]->ip = ip;
+		p->run[k]->wants_next = false;
+	}
+}
+
+/* The very instruction is shown by what counts instructions where they are dispatched, and by the most precise of the others. */
+static bool shows_the_very_one(const struct sim_pmu *p, const struct sim_sampler *s)
+{
+	return s->precise && (p->config->precise_by_dispatch || s->precise == 3);
+}
+
+static void find_overflows(struct sim_pmu *p, const struct retired *r)
+{
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		struct sim_sampler *s = p->run[k];
+
+		if (s->event == SIM_CYCLES || sim_pmu_is_busy(s) || p->value[s->event] < s->next)
+			continue;
+		if (shows_the_very_one(p, s))
+			caught(p, s, r);
+		else
+			sim_pmu_overflow(p, s, r->retire_cyc);
+	}
+	sim_pmu_plan(p);
 }
 
 static void end_branch(struct sim_core *c, const struct sim_block *b, const struct sim_insn *last,
                        const struct sim_outcome *end)
 {
-	struct sim_pmu_branch r = { b->ip + last->ip_off, end->to_ip, c->retire_cyc, end->mispredicted };
+	struct sim_lbr_branch r = { b->ip + last->ip_off, end->to_ip, c->retire_cyc, end->mispredicted };
 
 	if (!end->taken)
 		return;
-	if (c->pmu.setup.n_branches)
-		record_branch(&c->pmu, &r);
+	sim_lbr_add(&c->pmu.lbr, b->exit, &r);
 	if (c->pmu.burst.open &&
 	    sim_burst_branch(&c->pmu.burst, r.from_ip, r.to_ip, c->pmu.value[SIM_INSTRUCTIONS]))
 		end_burst(&c->pmu, c->retire_cyc);
+}
+
+/* The first instruction's place in the reorder buffer: one that was fused with the next has none of its own. */
+static uint64_t first_place(const struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
+{
+	uint64_t seq = c->seq - n_insn;
+
+	for (uint32_t i = 0; i < n_insn; i++)
+		seq += (b->insn[i].flags & SIM_F_FUSED) != 0;
+	return seq;
 }
 
 /* Instruction by instruction, in the order of retirement. */
@@ -284,17 +317,24 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
                          const struct sim_outcome *end)
 {
 	struct sim_pmu *p = &c->pmu;
-	uint64_t seq = c->seq - n_insn;
+	uint64_t seq = first_place(c, b, n_insn);
 	uint32_t k = 0;
 
-	for (uint32_t i = 0; i < n_insn; i++, seq++) {
+	for (uint32_t i = 0; i < n_insn; i++) {
 		const struct sim_insn *in = &b->insn[i];
-		uint64_t retire = c->retire[seq % SIM_WINDOW];
+		/* Left between two that are fused, the first one has retired with what was before it. */
+		struct retired r = { b->ip + in->ip_off,
+			             seq < c->seq ? c->retire[seq % SIM_WINDOW] : c->retire_cyc,
+			             c->dispatched[seq % SIM_WINDOW] };
 		bool last = i + 1 == n_insn;
 
-		advance(p, retire, b->ip + in->ip_off);
+		if (p->watch)
+			give_next(p, r.ip);
+		advance(p, r.retire_cyc, r.ip);
 		if (last && !end->whole)
 			break;
+		if (p->watch)
+			memcpy(r.before, p->value, sizeof(r.before));
 		count_insn(p, in);
 		while (k < c->n_missed && c->missed[k].index == i)
 			count_miss(p, c->missed[k++].level);
@@ -302,7 +342,10 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
 			count_outcome(p, end);
 			end_branch(c, b, in, end);
 		}
-		find_overflows(p, retire);
+		if (p->watch)
+			catch (p, &r);
+		find_overflows(p, &r);
+		seq += !(in->flags & SIM_F_FUSED);
 	}
 }
 
@@ -313,12 +356,13 @@ static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t
  */
 static uint64_t insns_to_overflow(const struct sim_pmu *p)
 {
-	uint64_t least = NEVER;
+	uint64_t least = SIM_NEVER;
 
-	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		const struct sim_sampler *s = p->run[k];
 		uint64_t value = p->value[s->event], left = s->next > value ? s->next - value : 0;
 
-		if (s->event != SIM_CYCLES && s->due == NEVER && left < least)
+		if (s->event != SIM_CYCLES && !sim_pmu_is_busy(s) && left < least)
 			least = left;
 	}
 	return least;
@@ -326,11 +370,12 @@ static uint64_t insns_to_overflow(const struct sim_pmu *p)
 
 static bool overflows_in(const struct sim_pmu *p, const struct sim_block *b)
 {
-	for (const struct sim_sampler *s = p->run; s < p->run_end; s++) {
+	for (uint32_t k = 0; k < p->n_run; k++) {
+		const struct sim_sampler *s = p->run[k];
 		/* The misses of a block are at most its loads, and so on: n_insn bounds them all. */
 		uint64_t most = b->total[s->event] ? b->total[s->event] : b->n_insn;
 
-		if (s->event != SIM_CYCLES && s->due == NEVER && p->value[s->event] + most >= s->next)
+		if (s->event != SIM_CYCLES && !sim_pmu_is_busy(s) && p->value[s->event] + most >= s->next)
 			return true;
 	}
 	return false;
@@ -359,7 +404,8 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
 {
 	struct sim_pmu *p = &c->pmu;
 
-	if (c->retire_cyc > p->stop_cyc || n_insn != b->n_insn || !end->whole || may_overflow(p, b)) {
+	if (c->retire_cyc > p->stop_cyc || p->watch || n_insn != b->n_insn || !end->whole ||
+	    may_overflow(p, b)) {
 		count_slowly(c, b, n_insn, end);
 		p->insns_left = 0;
 		return;

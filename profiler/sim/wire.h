@@ -25,12 +25,16 @@
 #include <stdint.h>
 
 enum {
-	WIRE_VERSION = 3,
+	WIRE_VERSION = 4,
 	WIRE_MAX_BYTES = 65536,
 	WIRE_MAX_EVENTS = 48,
 	WIRE_MAX_BRANCHES = 64,   /* of a branch record */
 	WIRE_BURST_BRANCHES = 160 /* of a burst, as profiler/pmu/bursts.c takes them */
 };
+
+/* Where the kernel's code is thought to lie: a place for each system call. */
+#define WIRE_KERNEL_IP UINT64_C(0xffffffff81000000)
+enum { WIRE_KERNEL_CALL_BYTES = 1 << 12, WIRE_KERNEL_CALLS = 1 << 10 };
 
 enum wire_kind {
 	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
@@ -46,6 +50,18 @@ enum wire_kind {
 	WIRE_TOTALS,     /* a thread's final counter values: u64[n_events] */
 	WIRE_BYE,        /* a process ends in order */
 	WIRE_WARN,       /* text for the user */
+	WIRE_THROTTLE,   /* struct wire_throttle: an event that came too often stands still, or goes on */
+};
+
+/* Which taken branches a branch record takes: bits of struct wire_config.branch_filter. */
+enum wire_filter {
+	WIRE_ONLY_COND = 1 << 0,
+	WIRE_ONLY_JUMP = 1 << 1,
+	WIRE_ONLY_INDIRECT_JUMP = 1 << 2,
+	WIRE_ONLY_CALL = 1 << 3,
+	WIRE_ONLY_INDIRECT_CALL = 1 << 4,
+	WIRE_ONLY_RETURN = 1 << 5,
+	WIRE_CALL_STACK = 1 << 6, /* calls that have not returned; alone */
 };
 
 struct wire_head {
@@ -57,9 +73,14 @@ struct wire_head {
 
 /* A counter of the group. */
 struct wire_event {
-	uint32_t event;  /* enum sim_event (profiler/sim/events.h) */
-	uint32_t set;    /* which set it is of: neighbours, in order from 0 */
-	uint64_t period; /* 0: only counts */
+	uint32_t event;     /* enum sim_event (profiler/sim/events.h) */
+	uint32_t set;       /* which set it is of, from 0 */
+	uint64_t period;    /* 0: only counts */
+	uint64_t more_sets; /* which it is of beside that one: bit by set */
+	uint32_t kernel;    /* 1: it counts in the kernel as well */
+	uint32_t precise;   /* as precise_ip: 0 to 3 */
+	uint32_t rate_hz;   /* the period is changed so that it comes that often; 0: it stays */
+	uint32_t pad;
 };
 
 /* Followed by `text_bytes` of "key value\n" lines: the core file, whole. */
@@ -72,9 +93,12 @@ struct wire_config {
 	uint64_t seed;
 	uint32_t n_events; /* all sets together */
 	uint32_t text_bytes;
-	uint32_t n_sets, pad; /* one of them counts at a time ... */
-	uint64_t rotate_ns;   /* ... for about so long */
-	uint64_t burst_ns;    /* between a thread's bursts, on average; 0: none are taken */
+	uint32_t n_sets;        /* one of them counts at a time ... */
+	uint32_t branch_filter; /* of enum wire_filter; 0: all taken branches */
+	uint64_t rotate_ns;     /* ... for about so long */
+	uint64_t burst_ns;      /* between a thread's bursts, on average; 0: none are taken */
+	uint32_t no_values;     /* 1: samples carry none */
+	uint32_t max_rate_hz;   /* an event that comes more often is throttled; 0: none is */
 	struct wire_event event[WIRE_MAX_EVENTS];
 };
 
@@ -106,8 +130,14 @@ struct wire_sample {
 	uint64_t ip;         /* oldest instruction not yet retired */
 	uint64_t enabled_ns; /* since this thread's counters began */
 	uint64_t running_ns; /* of that, how long its set has counted */
+	uint64_t period;     /* of its event as it was when the overflow came; 0: a burst */
 	uint32_t event;      /* index into the group: whose overflow; n_events: a burst, without values */
 	uint32_t n_values, n_branches, pad;
+};
+
+struct wire_throttle {
+	struct wire_head head;
+	uint32_t event, on; /* on: it stands still from now */
 };
 
 struct wire_count {

@@ -165,7 +165,7 @@ static void the_skid_follows_the_core_files_histogram(void **state)
 	(void)state;
 	read_core("zen5", &config);
 	for (int i = 0; i < N; i++) {
-		uint64_t s = sim_pmu_skid(&config, &rng);
+		uint64_t s = sim_pmu_skid(&config, 1000, &rng);
 
 		below_310 += s < 310;
 		below_380 += s < 380;
