@@ -66,6 +66,13 @@ int correct_truth_apply(struct profile *p, const struct truth *t, const char *pa
                         const struct module_options *opts);
 
 /*
+ * A profile of exact counts alone: functions, lines and instructions without cycles, read from `path`.  Objects that can't be
+ * read have their code in one function a module.  -SP_ENOTSUP when t has no counts by instruction.
+ */
+int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
+                          struct profile **out);
+
+/*
  * Exact executions of every instruction of the profile: per_insn, out,
  * malloc'd, [p->n_insns]; 0 where the truth has none.
  */

@@ -15,12 +15,18 @@ _skidprof()
 	[ "$cur" = = ] && cur=
 	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='record report annotate truth compare lift calibrate help --help --version'
+		words='record report annotate diff truth compare lift calibrate help --help --version'
 	else
 		case $cmd:$prev in
 		*:--format) words='text json csv' ;;
 		*:--color) words='auto always never' ;;
 		*:--method) words='full raw loops path flow' ;;
+		diff:--by) words='instructions cycles ipc executions' ;;
+		diff:-a | diff:-b | diff:--before | diff:--after)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			compopt -o filenames 2>/dev/null
+			return
+			;;
 		report:--sort) words='share raw fixed cycles ipc change status name calls' ;;
 		compare:--by) words='function line insn' ;;
 		lift:--tool) words='llvm-mca native native-splits sim sim-run osaca uica iaca ithemal' ;;
@@ -29,7 +35,7 @@ _skidprof()
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
 		annotate:--prefix-map) return ;;
-		help:*) words='record report annotate truth compare lift calibrate' ;;
+		help:*) words='record report annotate diff truth compare lift calibrate' ;;
 		*:-i | *:-o | *:--for | *:--input | *:--output | *:--truth | *:--core | *:--against | *:--html)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null
@@ -39,6 +45,14 @@ _skidprof()
 			mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 			compopt -o filenames 2>/dev/null
 			return
+			;;
+		diff:*)
+			if [[ $cur != -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+				compopt -o filenames 2>/dev/null
+				return
+			fi
+			words=$(_skidprof_options "$cmd")
 			;;
 		record:* | truth:*)
 			if [[ $cur != -* ]]; then

@@ -25,6 +25,7 @@ static const struct cmd cmds[] = {
 	{ "record", cmd_record, "sample a program into a perf.data file" },
 	{ "report", cmd_report, "show instructions, cycles and IPC per function, raw and corrected" },
 	{ "annotate", cmd_annotate, "show source lines and assembly with what each of them ran" },
+	{ "diff", cmd_diff, "show what differs between two recordings, and what is sure of it" },
 	{ "truth", cmd_truth, "count every instruction of a program exactly" },
 	{ "compare", cmd_compare, "hold raw and corrected counts against exact ones" },
 	{ "lift", cmd_lift, "lift block predictions to kernels and hold them against measured cycles" },

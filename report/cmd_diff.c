@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* skidprof diff: the command line. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "report/cmd.h"
+#include "report/diff.h"
+#include "report/number.h"
+#include "report/options.h"
+
+enum { MAX_FILES = 64, MAX_LIMITS = 16, FAILED_LIMIT = 4 };
+
+enum key { KEY_LINES = 0x100, KEY_ROLLUP, KEY_BY, KEY_LIMIT, KEY_MIN_SHARE, KEY_FAIL_ON };
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Input and method:", 1 },
+	{ "before", 'a', "FILE", 0, "Another recording of the first side; may be repeated", 1 },
+	{ "after", 'b', "FILE", 0, "Another of the second", 1 },
+	{ "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },
+	{ "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },
+	{ "skid", KEY_SKID, "CYCLES", 0, "The skid S, where a file doesn't tell it", 1 },
+	{ "symfs", KEY_SYMFS, "DIR", 0, "Look for binaries under DIR", 1 },
+	{ "debug-dir", KEY_DEBUG_DIR, "DIRS", 0, "More places for separate debug files, ':' between", 1 },
+	{ "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0, "Ask no debuginfod server", 1 },
+	{ NULL, 0, NULL, 0, "What is compared:", 2 },
+	{ "by", KEY_BY, "WORD", 0,
+	  "instructions (default), cycles, ipc or executions: what is shown in numbers", 2 },
+	{ "lines", KEY_LINES, NULL, 0, "Source lines, by their place in their function", 2 },
+	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
+	{ "min-share", KEY_MIN_SHARE, "SHARE", 0, "Smaller rows are shown only if they differ (default 1%)",
+	  2 },
+	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default 40), 0 for all", 2 },
+	{ "fail-on", KEY_FAIL_ON, "CONDITION", 0,
+	  "Exit with 4 if it holds: 'instructions > 2%', or of a function 'main: cycles > 5%'; may be "
+	  "repeated",
+	  2 },
+	{ NULL, 0, NULL, 0, "How it is written:", 3 },
+	{ "format", KEY_FORMAT, "WORD", 0, "text (default), json or csv", 3 },
+	{ "color", KEY_COLOR, "WHEN", 0, "auto (default), always or never", 3 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3 },
+	{ 0 },
+};
+
+struct options {
+	struct input_opts input;
+	struct diff_opts diff;
+	const char *files[2][MAX_FILES];
+	size_t n_files[2], n_args;
+	struct diff_limit limits[MAX_LIMITS];
+	const char *limit_texts[MAX_LIMITS];
+	size_t n_limits;
+	bool lines, rollup, by_given;
+};
+
+static int add_file(struct options *o, int side, const char *file)
+{
+	if (o->n_files[side] == MAX_FILES)
+		return sp_fail(SP_EUSAGE, "no more than %d recordings of a side", MAX_FILES);
+	o->files[side][o->n_files[side]++] = file;
+	return 0;
+}
+
+static int add_limit(struct options *o, const char *text)
+{
+	if (o->n_limits == MAX_LIMITS)
+		return sp_fail(SP_EUSAGE, "--fail-on: no more than %d", MAX_LIMITS);
+	o->limit_texts[o->n_limits] = text;
+	return diff_limit_parse(text, &o->limits[o->n_limits++]);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	unsigned long long n;
+	int err = 0;
+
+	switch (key) {
+	case 'a':
+		err = add_file(o, 0, arg);
+		break;
+	case 'b':
+		err = add_file(o, 1, arg);
+		break;
+	case ARGP_KEY_ARG:
+		err = o->n_args < 2 ? add_file(o, (int)o->n_args, arg)
+		                    : sp_fail(SP_EUSAGE,
+		                              "'%s': two sides are compared; more recordings of one are "
+		                              "given by -a FILE and -b FILE",
+		                              arg);
+		o->n_args++;
+		break;
+	case KEY_LINES:
+		o->lines = true;
+		break;
+	case KEY_ROLLUP:
+		o->rollup = true;
+		break;
+	case KEY_BY:
+		o->by_given = true;
+		err = diff_measure_parse("--by", arg, &o->diff.by);
+		break;
+	case KEY_MIN_SHARE:
+		err = parse_share("--min-share", arg, &o->diff.min_share);
+		break;
+	case KEY_LIMIT:
+		err = cmd_parse_u64("--limit", arg, 0, SIZE_MAX - 1, &n);
+		if (err == 0)
+			o->diff.limit = n;
+		break;
+	case KEY_FAIL_ON:
+		err = add_limit(o, arg);
+		break;
+	default:
+		err = input_parse(key, arg, &o->input);
+		if (err == ARGP_ERR_UNKNOWN)
+			return err;
+	}
+	return err < 0 ? EINVAL : 0;
+}
+
+/* A perf.data file, by its first bytes; else it is one of exact counts. */
+static int is_recording(const char *path, bool *out)
+{
+	char magic[8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return sp_fail_errno("%s", path);
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	*out = n == (ssize_t)sizeof(magic) &&
+	       (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
+	/* An empty file is no counts either: what reads recordings says it best. */
+	*out = *out || n <= 0;
+	return 0;
+}
+
+static int load(const struct options *o, const char *path, struct profile **out)
+{
+	struct correct_opts opts = o->input.correct;
+	struct truth *t = NULL;
+	bool recording = false;
+	int err = is_recording(path, &recording);
+
+	opts.input = path;
+	if (err < 0)
+		return err;
+	if (recording)
+		return correct_run(&opts, out);
+	err = truth_read(path, &t);
+	if (err == 0)
+		err = correct_truth_profile(t, path, &opts.modules, out);
+	truth_free(t);
+	return err;
+}
+
+static int load_side(const struct options *o, int side, struct diff_side *out)
+{
+	int err = 0;
+
+	out->profiles = calloc(o->n_files[side] + 1, sizeof(struct profile *));
+	if (!out->profiles)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < o->n_files[side] && err == 0; i++) {
+		err = load(o, o->files[side][i], &out->profiles[i]);
+		out->n += err == 0;
+	}
+	return err;
+}
+
+/* 0 or FAILED_LIMIT; each condition that holds is said. */
+static int check_limits(const struct options *o, const struct diff *d)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < o->n_limits; i++) {
+		const struct diff_limit *l = &o->limits[i];
+		const struct diff_row *past[3];
+		size_t n = diff_limit_check(d, l, past, 3);
+
+		for (size_t k = 0; k < n && k < 3; k++) {
+			const struct diff_number *m = &past[k]->m[l->measure];
+			char name[200], lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+			text_safe(past[k]->name, name, sizeof(name));
+			number_percent(m->lo, 1, lo);
+			number_percent(m->hi, 1, hi);
+			sp_warn("--fail-on '%s': %s of %s changed by %s..%s", o->limit_texts[i],
+			        diff_measure_name(l->measure), name, lo, hi);
+		}
+		if (n > 3)
+			sp_warn("--fail-on '%s': and of %zu more", o->limit_texts[i], n - 3);
+		failed = n ? FAILED_LIMIT : failed;
+	}
+	return failed;
+}
+
+/* A profile that is not to be trusted makes its side so. */
+static int verdict(const struct diff *d)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < d->a.n && err == 0; i++)
+		err = d->a.profiles[i]->meta.truth ? 0 : report_verdict(d->a.profiles[i]);
+	for (size_t i = 0; i < d->b.n && err == 0; i++)
+		err = d->b.profiles[i]->meta.truth ? 0 : report_verdict(d->b.profiles[i]);
+	return err;
+}
+
+static int show(const struct options *o, struct diff *d)
+{
+	struct diff_opts opts = o->diff;
+	struct term term;
+	int err = diff_make(d, opts.by), closed;
+
+	/* Without instructions on both sides there are cycles. */
+	if (err == 0 && !o->by_given && !d->has[DIFF_INSN] && d->has[DIFF_CYC]) {
+		opts.by = DIFF_CYC;
+		diff_sort(d, DIFF_CYC);
+	}
+	if (err < 0)
+		return err;
+	input_term(&o->input, &term);
+	err = diff_print(d, &opts, &term);
+	closed = term_close(&term);
+	return err < 0 ? err : closed;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "BEFORE AFTER",
+		.doc = "Show what differs between two recordings, or exact counts, of one program or of two "
+		       "builds of it: "
+		       "more, fewer, or can't tell."
+		       "\vExit status: 0 done, 1 failed, 2 usage, 3 done, but a recording is not to be "
+		       "trusted, 4 a "
+		       "condition of --fail-on holds.  See skidprof-diff(1).",
+	};
+	struct options o = { .input = INPUT_OPTS_DEFAULT, .diff = { .limit = 40, .min_share = 0.01 } };
+	struct diff d = { 0 };
+	int err, failed = 0;
+
+	err = cmd_parse(&argp, argc, argv, 0, NULL, &o);
+	if (err < 0)
+		return err;
+	if (!o.n_files[0] || !o.n_files[1])
+		return sp_fail(SP_EUSAGE, "which two recordings? skidprof diff BEFORE AFTER");
+	o.diff.format = o.input.format;
+	d.lines = o.lines;
+	d.rollup = o.rollup;
+	err = load_side(&o, 0, &d.a);
+	if (err == 0)
+		err = load_side(&o, 1, &d.b);
+	if (err == 0)
+		err = show(&o, &d);
+	if (err == 0)
+		failed = check_limits(&o, &d);
+	if (err == 0)
+		err = verdict(&d);
+	diff_fini(&d);
+	/* What fails for sure fails, whatever else is in doubt. */
+	return failed ? failed : err;
+}

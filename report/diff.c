@@ -1,0 +1,890 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/diff.h"
+
+#include <ctype.h>
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/cmd.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* A 90% interval is so many standard deviations to either side. */
+static const double z90 = 1.6449;
+
+/* What one profile says of a unit. */
+struct said {
+	double v[DIFF_N_MEASURES], var[DIFF_N_MEASURES]; /* NAN = not known */
+};
+
+/* A function, or one of its lines, of one side. */
+struct unit {
+	const struct profile *p; /* where it was met first */
+	const struct profile_func *f;
+	const char *module; /* "" = the program itself */
+	const char *file;
+	uint32_t line;   /* of the function's declaration, or the line */
+	uint32_t offset; /* of a line: from its function's declaration */
+	bool is_line;
+	uint8_t status;
+	uint32_t other;    /* unit of the other side, UINT32_MAX = none */
+	struct said *said; /* [profiles of the side] */
+};
+
+struct unit_list {
+	VEC(struct unit) v;
+	size_t n_profiles;
+};
+
+/* ---- what profiles say ---- */
+
+static double period_of(const struct profile *p, int event)
+{
+	const struct profile_event *e = event < 0 ? NULL : &p->meta.events[event];
+
+	if (!e)
+		return 0;
+	return e->period && !e->freq ? (double)e->period : e->n_samples ? e->total / (double)e->n_samples : 0;
+}
+
+static double cyc_period(const struct profile *p)
+{
+	return report_has_cyc(p) ? period_of(p, p->meta.cyc_event) * p->meta.cyc_per_event : NAN;
+}
+
+static bool has_insn(const struct profile *p)
+{
+	return report_has_insn(p) && (!p->meta.relative || p->meta.truth);
+}
+
+static double square(double x)
+{
+	return x * x;
+}
+
+/* A half interval as a variance. */
+static double var_of(double lo, double hi)
+{
+	return square((hi - lo) / (2 * z90));
+}
+
+/*
+ * Samples are counted as their period: so many times a Poisson number, of which one that was never seen may still be one.
+ */
+static double sampled_var(double count, double period)
+{
+	return fmax(count, period) * period;
+}
+
+/*
+ * The noise of corrected instructions is what their interval says, and that of a total that is known to one sample.  Where
+ * they are not fixed, the interval holds less often than it should: no less than the noise of their samples is believed.
+ */
+static double insn_var(const struct profile *p, const struct profile_count *c, uint8_t status)
+{
+	double period = period_of(p, p->meta.insn_event), sampled = sampled_var(c->insn, period);
+
+	if (p->meta.truth)
+		return 0;
+	if (!isfinite(c->lo))
+		return sampled;
+	return status == PROFILE_FIXED ? var_of(c->lo, c->hi) + square(period)
+	                               : fmax(var_of(c->lo, c->hi), sampled);
+}
+
+static struct said say(const struct profile *p, const struct profile_count *c, uint8_t status, double exec,
+                       double exec_var)
+{
+	struct said s;
+	double insn = has_insn(p) ? c->insn : NAN, cyc = report_has_cyc(p) ? c->cyc : NAN;
+
+	s.v[DIFF_INSN] = insn;
+	s.var[DIFF_INSN] = insn_var(p, c, status);
+	s.v[DIFF_CYC] = cyc;
+	s.var[DIFF_CYC] = sampled_var(cyc, cyc_period(p));
+	s.v[DIFF_IPC] = report_ipc(p, insn, cyc);
+	s.var[DIFF_IPC] =
+	        square(s.v[DIFF_IPC]) * (s.var[DIFF_INSN] / square(insn) + s.var[DIFF_CYC] / square(cyc));
+	s.v[DIFF_EXEC] = exec;
+	s.var[DIFF_EXEC] = exec_var;
+	/* Executions are no better known than the instructions that they come to. */
+	if (!p->meta.truth && insn > 0)
+		s.var[DIFF_EXEC] = fmax(exec_var, square(exec / insn) * s.var[DIFF_INSN]);
+	return s;
+}
+
+static struct said say_func(const struct profile *p, const struct profile_func *f, bool rollup)
+{
+	const struct profile_calls *c = &f->calls;
+	bool told = c->n_terms && isfinite(c->n);
+
+	return say(p, rollup ? &f->rolled : &f->count, rollup ? f->rolled_status : f->status,
+	           told ? c->n : NAN, !told || p->meta.truth ? 0 : var_of(c->lo, c->hi));
+}
+
+/* A profile that has nothing of a unit has seen none of it. */
+static struct said say_nothing(const struct profile *p)
+{
+	static const struct profile_count none = { .lo = NAN, .hi = NAN };
+	struct said s = say(p, &none, PROFILE_RAW, NAN, 0);
+
+	s.v[DIFF_IPC] = NAN;
+	return s;
+}
+
+/* ---- units ---- */
+
+/* The module with most of what ran: the program itself, which may have another name in another build. */
+static uint32_t main_module(const struct profile *p)
+{
+	double *sum = calloc(p->n_modules + 1, sizeof(*sum));
+	uint32_t best = 0;
+
+	for (size_t i = 0; sum && i < p->n_funcs; i++)
+		if (p->funcs[i].module < p->n_modules)
+			sum[p->funcs[i].module] +=
+			        has_insn(p) ? p->funcs[i].count.insn : p->funcs[i].count.cyc;
+	for (uint32_t m = 1; sum && m < p->n_modules; m++)
+		if (sum[m] > sum[best])
+			best = m;
+	free(sum);
+	return best;
+}
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return (h ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t hash_unit(const struct unit *u, bool with_file)
+{
+	uint64_t h = hash_text(hash_text(0xcbf29ce484222325u, u->module), u->f->linkage);
+
+	return with_file ? hash_text(h, report_base(u->file)) : h;
+}
+
+static bool same_unit(const struct unit *x, const struct unit *y, bool with_file)
+{
+	return x->is_line == y->is_line && x->offset == y->offset && !strcmp(x->module, y->module) &&
+	       !strcmp(x->f->linkage, y->f->linkage) &&
+	       (!with_file || !strcmp(report_base(x->file), report_base(y->file)));
+}
+
+/* The unit of a list that a like one is, made if it isn't there; NULL when out of memory. */
+static struct unit *find_unit(struct unit_list *l, struct pairs *index, const struct unit *like,
+                              const struct diff_side *side)
+{
+	/* Two of one hash are told apart by trying the next number. */
+	for (uint64_t probe = 0;; probe++) {
+		long key = pairs_number(index, hash_unit(like, true) + probe,
+		                        like->offset + (uint64_t)like->is_line);
+
+		if (key < 0)
+			return NULL;
+		if ((size_t)key < l->v.n) {
+			if (same_unit(&l->v.v[key], like, true))
+				return &l->v.v[key];
+			continue;
+		}
+		if (vec_push(&l->v, *like) < 0)
+			return NULL;
+		break;
+	}
+	struct unit *u = &l->v.v[l->v.n - 1];
+
+	u->other = UINT32_MAX;
+	u->said = calloc(side->n + 1, sizeof(*u->said));
+	if (!u->said) {
+		sp_fail(SP_ENOMEM, "out of memory for %zu functions", l->v.n);
+		return NULL;
+	}
+	for (size_t i = 0; i < side->n; i++)
+		u->said[i] = say_nothing(side->profiles[i]);
+	return u;
+}
+
+static struct unit unit_of(const struct profile *p, const struct profile_func *f, uint32_t program)
+{
+	return (struct unit){ .p = p,
+		              .f = f,
+		              .module = f->module == program ? "" : report_base(report_module(p, f->module)),
+		              .file = report_file(p, f->file),
+		              .line = f->line };
+}
+
+/* What two functions of one name come to together. */
+static void add_said(const struct profile *p, struct said *to, const struct said *more)
+{
+	struct said sum = *to;
+
+	for (int m = 0; m < DIFF_N_MEASURES; m++) {
+		if (isnan(more->v[m]))
+			continue;
+		sum.v[m] = (isnan(to->v[m]) ? 0 : to->v[m]) + more->v[m];
+		/* Of none was said what one sample may be: that is not added up. */
+		sum.var[m] = (to->v[m] > 0 ? to->var[m] : 0) + more->var[m];
+	}
+	sum.v[DIFF_IPC] = report_ipc(p, sum.v[DIFF_INSN], sum.v[DIFF_CYC]);
+	sum.var[DIFF_IPC] = square(sum.v[DIFF_IPC]) * (sum.var[DIFF_INSN] / square(sum.v[DIFF_INSN]) +
+	                                               sum.var[DIFF_CYC] / square(sum.v[DIFF_CYC]));
+	*to = sum;
+}
+
+static bool is_counted(const struct profile_count *c)
+{
+	return c->insn > 0 || c->cyc > 0;
+}
+
+static int add_funcs(struct unit_list *l, struct pairs *index, const struct diff_side *side, size_t n,
+                     bool rollup)
+{
+	const struct profile *p = side->profiles[n];
+	uint32_t program = main_module(p);
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+		struct unit like = unit_of(p, f, program), *u;
+		struct said s;
+		uint8_t status = rollup ? f->rolled_status : f->status;
+
+		if (!is_counted(rollup ? &f->rolled : &f->count))
+			continue;
+		u = find_unit(l, index, &like, side);
+		if (!u)
+			return -SP_ENOMEM;
+		s = say_func(p, f, rollup);
+		add_said(p, &u->said[n], &s);
+		if (status > u->status)
+			u->status = status;
+	}
+	return 0;
+}
+
+/* The instructions [i, j) of one line of one function. */
+static int add_line(struct unit_list *l, struct pairs *index, const struct diff_side *side, size_t n,
+                    const uint32_t *insns, size_t n_insns, uint32_t program)
+{
+	const struct profile *p = side->profiles[n];
+	const struct profile_insn *first = &p->insns[insns[0]];
+	const struct profile_func *f = &p->funcs[first->func];
+	struct unit like = unit_of(p, f, program), *u;
+	struct profile_count c = { .lo = NAN, .hi = NAN };
+	const struct profile_insn *most = first;
+	bool corrected = false;
+	struct said s;
+	double mean;
+
+	for (size_t i = 0; i < n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[insns[i]];
+
+		c.raw_insn += insn->count.raw_insn;
+		c.insn += insn->count.insn;
+		c.cyc += insn->count.cyc;
+		corrected = corrected || insn->block != UINT32_MAX;
+		if (insn->count.insn > most->count.insn)
+			most = insn;
+	}
+	if (!is_counted(&c))
+		return 0;
+	if (corrected && !p->meta.truth && profile_interval(p, insns, n_insns, &mean, &c.lo, &c.hi) < 0)
+		return -SP_ENOMEM;
+	like.is_line = true;
+	like.file = report_file(p, first->file);
+	like.line = first->line;
+	like.offset = first->line - (f->line && f->line <= first->line ? f->line : 0);
+	u = find_unit(l, index, &like, side);
+	if (!u)
+		return -SP_ENOMEM;
+	s = say(p, &c, profile_judge(most->status, &c), has_insn(p) ? most->count.insn : NAN,
+	        p->meta.truth || !isfinite(most->count.lo) ? 0 : var_of(most->count.lo, most->count.hi));
+	u->said[n] = s;
+	if (most->status > u->status)
+		u->status = most->status;
+	return 0;
+}
+
+static int by_func_and_line(const void *a, const void *b, void *profile)
+{
+	const struct profile_insn *insns = ((const struct profile *)profile)->insns;
+	const struct profile_insn *x = &insns[*(const uint32_t *)a], *y = &insns[*(const uint32_t *)b];
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int add_lines(struct unit_list *l, struct pairs *index, const struct diff_side *side, size_t n)
+{
+	struct profile *p = side->profiles[n];
+	uint32_t *insns = calloc(p->n_insns + 1, sizeof(*insns)), program = main_module(p);
+	int err = insns ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+
+	for (size_t i = 0; i < p->n_insns && err == 0; i++)
+		insns[i] = (uint32_t)i;
+	if (err == 0 && p->n_insns)
+		qsort_r(insns, p->n_insns, sizeof(*insns), by_func_and_line, p);
+	for (size_t i = 0, j; i < p->n_insns && err == 0; i = j) {
+		const struct profile_insn *x = &p->insns[insns[i]];
+
+		for (j = i; j < p->n_insns && p->insns[insns[j]].func == x->func &&
+		            p->insns[insns[j]].file == x->file && p->insns[insns[j]].line == x->line;
+		     j++)
+			;
+		err = add_line(l, index, side, n, insns + i, j - i, program);
+	}
+	free(insns);
+	return err;
+}
+
+static int list_units(const struct diff *d, const struct diff_side *side, struct unit_list **out)
+{
+	struct unit_list *l = calloc(1, sizeof(*l));
+	struct pairs index = { 0 };
+	int err = l ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+
+	*out = l;
+	for (size_t i = 0; i < side->n && err == 0; i++)
+		err = d->lines ? add_lines(l, &index, side, i) : add_funcs(l, &index, side, i, d->rollup);
+	if (l)
+		l->n_profiles = side->n;
+	pairs_fini(&index);
+	return err;
+}
+
+static void units_free(struct unit_list *l)
+{
+	for (size_t i = 0; l && i < l->v.n; i++)
+		free(l->v.v[i].said);
+	if (l)
+		vec_fini(&l->v);
+	free(l);
+}
+
+/* ---- pairing ---- */
+
+/* How two units may be of one kin, the surest first. */
+enum kin { KIN_ALL, KIN_LINKAGE, KIN_NAME, N_KINS };
+
+static size_t bare_length(const char *name)
+{
+	size_t n = strcspn(name, "(");
+
+	return n ? n : strlen(name);
+}
+
+static bool is_kin(const struct unit *x, const struct unit *y, enum kin kin)
+{
+	size_t n = bare_length(x->f->name);
+
+	if (kin != KIN_NAME)
+		return same_unit(x, y, kin == KIN_ALL);
+	return x->is_line == y->is_line && x->offset == y->offset && !strcmp(x->module, y->module) &&
+	       n == bare_length(y->f->name) && !strncmp(x->f->name, y->f->name, n);
+}
+
+static uint64_t kin_hash(const struct unit *u, enum kin kin)
+{
+	char bare[512];
+
+	if (kin != KIN_NAME)
+		return hash_unit(u, kin == KIN_ALL);
+	snprintf(bare, sizeof(bare), "%.*s", (int)bare_length(u->f->name), u->f->name);
+	return hash_text(hash_text(0xcbf29ce484222325u, u->module), bare);
+}
+
+struct keyed {
+	uint64_t hash;
+	uint32_t unit;
+	uint8_t side;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	if (x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* Pair what has one of its kin on the other side, and only one. */
+static int pair_kin(struct unit_list *a, struct unit_list *b, enum kin kin)
+{
+	struct unit_list *lists[] = { a, b };
+	struct keyed *all = calloc(a->v.n + b->v.n + 1, sizeof(*all));
+	size_t n = 0;
+
+	if (!all)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", a->v.n + b->v.n);
+	for (uint8_t side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < lists[side]->v.n; i++)
+			if (lists[side]->v.v[i].other == UINT32_MAX)
+				all[n++] = (struct keyed){ kin_hash(&lists[side]->v.v[i], kin) +
+					                           lists[side]->v.v[i].offset,
+					                   i, side };
+	qsort(all, n, sizeof(*all), by_hash);
+	for (size_t i = 0, j; i < n; i = j) {
+		struct unit *x, *y;
+
+		for (j = i + 1; j < n && all[j].hash == all[i].hash; j++)
+			;
+		if (j - i != 2 || all[i].side == all[i + 1].side)
+			continue;
+		x = &a->v.v[all[i].unit];
+		y = &b->v.v[all[i + 1].unit];
+		if (!is_kin(x, y, kin))
+			continue;
+		x->other = all[i + 1].unit;
+		y->other = all[i].unit;
+	}
+	free(all);
+	return 0;
+}
+
+struct placed {
+	uint32_t unit;
+	const struct unit *u;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct unit *x = ((const struct placed *)a)->u, *y = ((const struct placed *)b)->u;
+	int order = strcmp(x->module, y->module);
+
+	if (!order)
+		order = strcmp(report_base(x->file), report_base(y->file));
+	if (!order)
+		order = (x->line > y->line) - (x->line < y->line);
+	return order ? order : (x > y) - (x < y);
+}
+
+/* Functions in order of their source, those without one left out. */
+static size_t in_order(const struct unit_list *l, struct placed *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < l->v.n; i++)
+		if (*l->v.v[i].file && l->v.v[i].line && !l->v.v[i].is_line)
+			out[n++] = (struct placed){ i, &l->v.v[i] };
+	if (n)
+		qsort(out, n, sizeof(*out), by_place);
+	return n;
+}
+
+static bool same_file(const struct unit *x, const struct unit *y)
+{
+	return !strcmp(x->module, y->module) && !strcmp(report_base(x->file), report_base(y->file));
+}
+
+/* How many unpaired ones of that file follow. */
+static size_t run_of(const struct placed *v, size_t i, size_t n, const struct unit *like)
+{
+	size_t k = 0;
+
+	while (i + k < n && v[i + k].u->other == UINT32_MAX && same_file(v[i + k].u, like))
+		k++;
+	return k;
+}
+
+/*
+ * What has another name and stands between the same neighbours of the same file was renamed, where as many stand there on
+ * both sides.  x[i] and y[j] are the first behind two that are paired.
+ */
+static void pair_run(struct unit_list *a, struct unit_list *b, const struct placed *x, size_t i, size_t n_x,
+                     const struct placed *y, size_t j, size_t n_y, const struct unit *like)
+{
+	size_t n = run_of(x, i, n_x, like);
+
+	if (!n || run_of(y, j, n_y, like) != n)
+		return;
+	/* The neighbours behind must be a pair as well, or the end of the file on both sides. */
+	if (i + n < n_x && same_file(x[i + n].u, like)) {
+		if (j + n >= n_y || x[i + n].u->other != y[j + n].unit)
+			return;
+	} else if (j + n < n_y && same_file(y[j + n].u, like)) {
+		return;
+	}
+	for (size_t k = 0; k < n; k++) {
+		a->v.v[x[i + k].unit].other = y[j + k].unit;
+		b->v.v[y[j + k].unit].other = x[i + k].unit;
+	}
+}
+
+static int pair_renamed(struct unit_list *a, struct unit_list *b)
+{
+	struct placed *x = calloc(a->v.n + 1, sizeof(*x)), *y = calloc(b->v.n + 1, sizeof(*y));
+	size_t *at = calloc(b->v.n + 1, sizeof(*at)), n_x, n_y;
+	int err = x && y && at ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", a->v.n);
+
+	if (err == 0) {
+		n_x = in_order(a, x);
+		n_y = in_order(b, y);
+		for (size_t j = 0; j < n_y; j++)
+			at[y[j].unit] = j;
+		for (size_t i = 0; i < n_x; i++) {
+			bool first = !i || !same_file(x[i - 1].u, x[i].u);
+			size_t j = 0;
+
+			/* The first of a file, or behind one that is paired. */
+			if (first) {
+				while (j < n_y && !same_file(y[j].u, x[i].u))
+					j++;
+				pair_run(a, b, x, i, n_x, y, j, n_y, x[i].u);
+			} else if (x[i - 1].u->other != UINT32_MAX && x[i].u->other == UINT32_MAX &&
+			           b->v.v[x[i - 1].u->other].line) {
+				pair_run(a, b, x, i, n_x, y, at[x[i - 1].u->other] + 1, n_y, x[i].u);
+			}
+		}
+	}
+	free(x);
+	free(y);
+	free(at);
+	return err;
+}
+
+/* ---- numbers ---- */
+
+struct estimate {
+	double mean, var;
+	size_t n;
+};
+
+/*
+ * Profiles of one side scatter by their own noise, and by how runs differ.  Of several the scatter that they show holds both,
+ * unless it is less than their noise by chance.
+ */
+static struct estimate estimate_of(const struct said *said, size_t n, int m)
+{
+	struct estimate e = { 0 };
+	double between = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(said[i].v[m]))
+			continue;
+		e.mean += said[i].v[m];
+		e.var += said[i].var[m];
+		e.n++;
+	}
+	if (!e.n)
+		return (struct estimate){ NAN, NAN, 0 };
+	e.mean /= (double)e.n;
+	e.var /= square((double)e.n);
+	for (size_t i = 0; i < n && e.n > 1; i++)
+		if (!isnan(said[i].v[m]))
+			between += square(said[i].v[m] - e.mean);
+	if (e.n > 1)
+		e.var = fmax(e.var, between / (double)(e.n - 1) / (double)e.n);
+	return e;
+}
+
+/* Half of a 90% interval in standard deviations; of few runs their scatter is not well known (Student's t). */
+static double half_width(const struct estimate *a, const struct estimate *b)
+{
+	size_t n = a->n + b->n;
+
+	return n > 2 ? gsl_cdf_tdist_Pinv(0.95, (double)(n - 2)) : z90;
+}
+
+static struct diff_number compare(const struct estimate *a, const struct estimate *b, bool sure)
+{
+	double half = half_width(a, b) * sqrt(a->var + b->var);
+	struct diff_number d = { .a = a->mean, .b = b->mean, .delta = b->mean - a->mean };
+
+	d.delta_lo = d.delta - half;
+	d.delta_hi = d.delta + half;
+	d.change = d.delta / d.a;
+	d.lo = d.delta_lo / d.a;
+	d.hi = d.delta_hi / d.a;
+	if (isnan(d.delta) || !sure)
+		d.word = DIFF_CANT_TELL;
+	else
+		d.word = d.delta_lo > 0 ? DIFF_MORE : d.delta_hi < 0 ? DIFF_FEWER : DIFF_CANT_TELL;
+	return d;
+}
+
+static void compare_said(const struct diff *d, const struct said *a, const struct said *b, struct diff_row *r)
+{
+	for (int m = 0; m < DIFF_N_MEASURES; m++) {
+		struct estimate x = estimate_of(a, d->a.n, m), y = estimate_of(b, d->b.n, m);
+
+		/* What is only on one side ran no less on the other; how fast it would have been nobody knows. */
+		r->m[m] = compare(&x, &y, r->status != PROFILE_UNRELIABLE);
+	}
+}
+
+static int make_row(const struct diff *d, const struct unit *a, const struct unit *b, struct diff_row *r)
+{
+	const struct unit *u = b ? b : a;
+	const struct diff_side *other = b ? &d->a : &d->b;
+	struct said *nothing = NULL;
+
+	*r = (struct diff_row){ .name = u->f->name,
+		                .module = *u->module ? u->module
+		                                     : report_base(report_module(u->p, u->f->module)),
+		                .file = u->file,
+		                .line = u->line,
+		                .new_there = !a,
+		                .gone = !b };
+	r->status = a && (!b || a->status > b->status) ? a->status : b ? b->status : PROFILE_RAW;
+	if (a && b && strncmp(a->f->name, b->f->name, bare_length(a->f->name) + 1) != 0 &&
+	    strcmp(a->f->name, b->f->name) != 0)
+		r->old_name = a->f->name;
+	if (!a || !b) {
+		nothing = calloc(other->n + 1, sizeof(*nothing));
+		if (!nothing)
+			return sp_fail(SP_ENOMEM, "out of memory");
+		for (size_t i = 0; i < other->n; i++)
+			nothing[i] = say_nothing(other->profiles[i]);
+	}
+	compare_said(d, a ? a->said : nothing, b ? b->said : nothing, r);
+	free(nothing);
+	return 0;
+}
+
+/* The whole of a profile is the sum of its parts, and so is its noise. */
+static struct said say_total(const struct profile *p)
+{
+	struct profile_count c = { .lo = NAN, .hi = NAN };
+	struct said s;
+	double var = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+
+		c.insn += f->count.insn;
+		c.cyc += f->count.cyc;
+		if (is_counted(&f->count))
+			var += insn_var(p, &f->count, f->status);
+	}
+	s = say(p, &c, PROFILE_FIXED, NAN, 0);
+	s.var[DIFF_INSN] = var;
+	s.var[DIFF_IPC] = square(s.v[DIFF_IPC]) * (var / square(c.insn) + s.var[DIFF_CYC] / square(c.cyc));
+	return s;
+}
+
+static int make_total(struct diff *d)
+{
+	struct said *a = calloc(d->a.n + 1, sizeof(*a)), *b = calloc(d->b.n + 1, sizeof(*b));
+	int err = a && b ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < d->a.n && err == 0; i++)
+		a[i] = say_total(d->a.profiles[i]);
+	for (size_t i = 0; i < d->b.n && err == 0; i++)
+		b[i] = say_total(d->b.profiles[i]);
+	if (err == 0) {
+		d->total = (struct diff_row){ .name = "all", .module = "", .file = "", .share = 1 };
+		compare_said(d, a, b, &d->total);
+		for (int m = 0; m < DIFF_N_MEASURES; m++)
+			d->has[m] = !isnan(d->total.m[m].delta) || m == DIFF_EXEC;
+		d->has[DIFF_EXEC] = d->has[DIFF_INSN];
+	}
+	free(a);
+	free(b);
+	return err;
+}
+
+/* Its weight in the program where it has more. */
+static double share_of(const struct diff *d, const struct diff_row *r)
+{
+	int m = d->has[DIFF_INSN] ? DIFF_INSN : DIFF_CYC;
+
+	return fmax(r->m[m].a / d->total.m[m].a, r->m[m].b / d->total.m[m].b);
+}
+
+static int by_delta(const void *a, const void *b, void *measure)
+{
+	const struct diff_row *x = a, *y = b;
+	int m = *(const int *)measure;
+	double p = fabs(x->m[m].delta), q = fabs(y->m[m].delta);
+
+	p = isnan(p) ? -1 : p;
+	q = isnan(q) ? -1 : q;
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+void diff_sort(struct diff *d, enum diff_measure sort)
+{
+	int measure = (int)sort;
+
+	if (d->n_rows)
+		qsort_r(d->rows, d->n_rows, sizeof(*d->rows), by_delta, &measure);
+}
+
+static int make_rows(struct diff *d, const struct unit_list *a, const struct unit_list *b, int sort)
+{
+	int err = 0;
+
+	d->rows = calloc(a->v.n + b->v.n + 1, sizeof(*d->rows));
+	if (!d->rows)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", a->v.n + b->v.n);
+	for (size_t i = 0; i < a->v.n && err == 0; i++) {
+		const struct unit *u = &a->v.v[i];
+
+		err = make_row(d, u, u->other == UINT32_MAX ? NULL : &b->v.v[u->other],
+		               &d->rows[d->n_rows++]);
+	}
+	for (size_t i = 0; i < b->v.n && err == 0; i++)
+		if (b->v.v[i].other == UINT32_MAX)
+			err = make_row(d, NULL, &b->v.v[i], &d->rows[d->n_rows++]);
+	for (size_t i = 0; i < d->n_rows; i++)
+		d->rows[i].share = share_of(d, &d->rows[i]);
+	diff_sort(d, (enum diff_measure)sort);
+	return err;
+}
+
+int diff_make(struct diff *d, enum diff_measure sort)
+{
+	struct unit_list *a = NULL, *b = NULL;
+	int err = list_units(d, &d->a, &a);
+
+	d->units[0] = a;
+	if (err == 0) {
+		err = list_units(d, &d->b, &b);
+		d->units[1] = b;
+	}
+	for (int kin = 0; kin < N_KINS && err == 0; kin++)
+		err = pair_kin(a, b, (enum kin)kin);
+	if (err == 0 && !d->lines)
+		err = pair_renamed(a, b);
+	if (err == 0)
+		err = make_total(d);
+	return err < 0 ? err : make_rows(d, a, b, (int)sort);
+}
+
+void diff_fini(struct diff *d)
+{
+	units_free(d->units[0]);
+	units_free(d->units[1]);
+	free(d->rows);
+	for (size_t i = 0; i < d->a.n; i++)
+		profile_free(d->a.profiles[i]);
+	for (size_t i = 0; i < d->b.n; i++)
+		profile_free(d->b.profiles[i]);
+	free(d->a.profiles);
+	free(d->b.profiles);
+	*d = (struct diff){ 0 };
+}
+
+/* ---- words and limits ---- */
+
+static const char *const measure_names[] = { "instructions", "cycles", "ipc", "executions", NULL };
+
+const char *diff_word_text(enum diff_word w)
+{
+	static const char *const words[] = { "can't tell", "more", "fewer" };
+
+	return words[w];
+}
+
+const char *diff_measure_name(enum diff_measure m)
+{
+	return measure_names[m];
+}
+
+int diff_measure_parse(const char *option, const char *word, enum diff_measure *out)
+{
+	const char *near;
+
+	for (int i = 0; measure_names[i]; i++) {
+		if (strcasecmp(word, measure_names[i]) == 0) {
+			*out = (enum diff_measure)i;
+			return 0;
+		}
+	}
+	near = cmd_suggest(word, measure_names);
+	return sp_fail(SP_EUSAGE, "%s: no '%s'%s%s%s; it is instructions, cycles, ipc or executions", option,
+	               word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+int diff_limit_parse(const char *text, struct diff_limit *out)
+{
+	const char *op = text + strcspn(text, "<>"), *start = text, *colon = NULL;
+	char word[64];
+	size_t n;
+	char *end;
+	int err;
+
+	*out = (struct diff_limit){ 0 };
+	/* The last ": " before the sign ends a function's name, which may have colons. */
+	for (const char *c = text; c < op; c++)
+		if (*c == ':' && (c[1] == ' ' || isalpha((unsigned char)c[1])) && c > text && c[-1] != ':')
+			colon = c;
+	if (colon) {
+		if ((size_t)(colon - text) >= sizeof(out->function))
+			return sp_fail(SP_EUSAGE, "--fail-on: the name of a function is too long");
+		memcpy(out->function, text, (size_t)(colon - text));
+		start = colon + 1;
+	}
+	start += strspn(start, " ");
+	n = (size_t)(op - start);
+	while (n && start[n - 1] == ' ')
+		n--;
+	if (!*op || !n || n >= sizeof(word))
+		return sp_fail(SP_EUSAGE,
+		               "--fail-on: '%s' is not like 'instructions > 2%%' or 'main: cycles > 5%%'",
+		               text);
+	memcpy(word, start, n);
+	word[n] = '\0';
+	err = diff_measure_parse("--fail-on", word, &out->measure);
+	if (err < 0)
+		return err;
+	out->below = *op == '<';
+	out->change = strtod(op + 1, &end) / 100;
+	end += *end == '%';
+	end += strspn(end, " ");
+	if (end == op + 1 || *end || !isfinite(out->change) || end[-1] != '%')
+		return sp_fail(SP_EUSAGE,
+		               "--fail-on: '%s': a percentage of change is needed, as in '%s %c 2%%'", text,
+		               word, *op);
+	return 0;
+}
+
+static bool is_past(const struct diff_row *r, const struct diff_limit *l)
+{
+	const struct diff_number *n = &r->m[l->measure];
+
+	if (r->status == PROFILE_UNRELIABLE || isnan(n->delta))
+		return false;
+	/* Of none, any that is sure is more than every percentage. */
+	if (!(n->a > 0))
+		return !l->below && n->word == DIFF_MORE;
+	return l->below ? n->hi < l->change : n->lo > l->change;
+}
+
+size_t diff_limit_check(const struct diff *d, const struct diff_limit *l, const struct diff_row **past,
+                        size_t max)
+{
+	size_t n = 0;
+
+	if (!*l->function) {
+		if (is_past(&d->total, l) && max)
+			past[n++] = &d->total;
+		return n;
+	}
+	for (size_t i = 0; i < d->n_rows; i++) {
+		const struct profile_func f = { .name = d->rows[i].name, .linkage = "" };
+
+		if (!report_matches(&f, l->function) || !is_past(&d->rows[i], l))
+			continue;
+		if (n < max)
+			past[n] = &d->rows[i];
+		n++;
+	}
+	return n;
+}

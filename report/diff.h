@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_DIFF_H
+#define SKIDPROF_REPORT_DIFF_H
+
+/*
+ * Two sides, each of one or more profiles of a program, and what differs:
+ * functions, or their lines, are paired across the sides, and each difference
+ * has the interval that its noise gives it.
+ */
+#include "report/report.h"
+
+enum diff_measure { DIFF_INSN, DIFF_CYC, DIFF_IPC, DIFF_EXEC, DIFF_N_MEASURES };
+enum diff_word { DIFF_CANT_TELL, DIFF_MORE, DIFF_FEWER };
+
+/* One quantity of one unit on both sides; NAN = not known on a side. */
+struct diff_number {
+	double a, b;
+	double change, lo, hi;            /* b / a - 1, and its 90% interval; INFINITY for what is new */
+	double delta, delta_lo, delta_hi; /* b - a */
+	uint8_t word;                     /* enum diff_word */
+};
+
+struct diff_row {
+	const char *name, *old_name; /* old_name: where it was another; else NULL */
+	const char *module, *file;
+	uint32_t line;  /* on the later side where it is there; 0 = unknown */
+	double share;   /* of all instructions, or cycles, of the side where it has more */
+	uint8_t status; /* the worst of all profiles */
+	bool new_there, gone;
+	struct diff_number m[DIFF_N_MEASURES];
+};
+
+struct diff_side {
+	struct profile **profiles;
+	size_t n;
+};
+
+struct diff {
+	struct diff_side a, b;
+	bool lines, rollup;
+	bool has[DIFF_N_MEASURES]; /* what both sides tell */
+	struct diff_row total;
+	struct diff_row *rows; /* the largest difference in the measure that was sorted by first */
+	size_t n_rows;
+	void *units[2];
+};
+
+/* Fill in the rest from sides, lines and rollup.  Returns 0, -SP_ENOMEM. */
+int diff_make(struct diff *d, enum diff_measure sort);
+/* Sort the rows anew. */
+void diff_sort(struct diff *d, enum diff_measure sort);
+void diff_fini(struct diff *d); /* profiles too */
+
+const char *diff_word_text(enum diff_word w); /* "can't tell", "more", "fewer" */
+const char *diff_measure_name(enum diff_measure m);
+int diff_measure_parse(const char *option, const char *word, enum diff_measure *out);
+
+/* "instructions > 2%", "main: cycles > 5%": a condition that fails the command. */
+struct diff_limit {
+	char function[256]; /* a pattern; "" = the whole program */
+	enum diff_measure measure;
+	bool below; /* "<": a fall */
+	double change;
+};
+
+int diff_limit_parse(const char *text, struct diff_limit *out);
+
+/* Rows that are past a limit with their whole interval; up to `max` of them in `past`. */
+size_t diff_limit_check(const struct diff *d, const struct diff_limit *l, const struct diff_row **past,
+                        size_t max);
+
+struct diff_opts {
+	enum report_format format;
+	enum diff_measure by;
+	size_t limit;     /* rows of text, 0 = all */
+	double min_share; /* rows of text: with less, only those that differ */
+};
+
+int diff_print(const struct diff *d, const struct diff_opts *o, const struct term *term);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Differences as text, JSON and CSV. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "report/diff.h"
+#include "report/number.h"
+
+enum { PER_MEASURE = 9, LINE_BYTES = 1024, NAME_BYTES = 512 };
+
+enum id {
+	ID_SHARE,
+	ID_BEFORE,
+	ID_AFTER,
+	ID_CHANGE,
+	ID_RANGE,
+	ID_WORD,
+	ID_STATUS,
+	ID_MODULE,
+	ID_NAME,
+	ID_OLD,
+	ID_FILE,
+	ID_LINE,
+	ID_PLACE,
+	ID_MEASURE, /* + PER_MEASURE * measure + what */
+};
+
+enum what { OF_A, OF_B, OF_DELTA, OF_DELTA_LO, OF_DELTA_HI, OF_CHANGE, OF_LO, OF_HI, OF_WORD };
+
+#define MEASURE(name, heading, m, kind, have)                                                                \
+	{ name "_before", "", ID_MEASURE + PER_MEASURE * (m) + OF_A, kind, COLUMN_NO_TEXT },                 \
+	        { name "_after", "", ID_MEASURE + PER_MEASURE * (m) + OF_B, kind, COLUMN_NO_TEXT },          \
+	        { name "_difference", "", ID_MEASURE + PER_MEASURE * (m) + OF_DELTA, kind, COLUMN_NO_TEXT }, \
+	        { name "_difference_lo", "", ID_MEASURE + PER_MEASURE * (m) + OF_DELTA_LO, kind,             \
+		  COLUMN_NO_TEXT },                                                                          \
+	        { name "_difference_hi", "", ID_MEASURE + PER_MEASURE * (m) + OF_DELTA_HI, kind,             \
+		  COLUMN_NO_TEXT },                                                                          \
+	        { name "_change", "", ID_MEASURE + PER_MEASURE * (m) + OF_CHANGE, COLUMN_CHANGE,             \
+		  COLUMN_NO_TEXT },                                                                          \
+	        { name "_change_lo", "", ID_MEASURE + PER_MEASURE * (m) + OF_LO, COLUMN_CHANGE,              \
+		  COLUMN_NO_TEXT },                                                                          \
+	        { name "_change_hi", "", ID_MEASURE + PER_MEASURE * (m) + OF_HI, COLUMN_CHANGE,              \
+		  COLUMN_NO_TEXT },                                                                          \
+	{                                                                                                    \
+		name, heading, ID_MEASURE + PER_MEASURE *(m) + OF_WORD, COLUMN_TEXT, 0, have                 \
+	}
+
+enum have { HAS_INSN = 1, HAS_CYC = 2, HAS_IPC = 4, HAS_EXEC = 8, HAS_LINES = 16 };
+
+static const struct column columns[] = {
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "", "BEFORE", ID_BEFORE, COLUMN_MEAN, COLUMN_NO_DATA },
+	{ "", "AFTER", ID_AFTER, COLUMN_MEAN, COLUMN_NO_DATA },
+	{ "", "CHANGE", ID_CHANGE, COLUMN_TEXT, COLUMN_NO_DATA },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_TEXT, COLUMN_NO_DATA },
+	MEASURE("instructions", "INSNS", DIFF_INSN, COLUMN_COUNT, HAS_INSN),
+	MEASURE("cycles", "CYCLES", DIFF_CYC, COLUMN_COUNT, HAS_CYC),
+	MEASURE("ipc", "IPC", DIFF_IPC, COLUMN_RATIO, HAS_IPC),
+	MEASURE("executions", "EXECUTED", DIFF_EXEC, COLUMN_COUNT, HAS_EXEC),
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS | COLUMN_WIDE },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE },
+	{ "", "LINE", ID_PLACE, COLUMN_TEXT, COLUMN_NO_DATA, HAS_LINES },
+	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+	{ "function_before", "", ID_OLD, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
+};
+
+/* Texts that cells borrow. */
+struct texts {
+	char change[NUMBER_MAX], range[2 * NUMBER_MAX + 2], place[PLACE_MAX], renamed[NAME_BYTES];
+};
+
+struct diff_view {
+	const struct diff *d;
+	enum diff_measure by;
+	const struct diff_row **rows; /* the whole first */
+	struct texts *texts;
+	struct table table;
+};
+
+static struct cell num(double x)
+{
+	return (struct cell){ .num = x };
+}
+
+static struct cell text(const char *s)
+{
+	return (struct cell){ .text = s ? s : "" };
+}
+
+static struct cell number_cell(const struct diff_number *n, int what)
+{
+	switch (what) {
+	case OF_A:
+		return num(n->a);
+	case OF_B:
+		return num(n->b);
+	case OF_DELTA:
+		return num(n->delta);
+	case OF_DELTA_LO:
+		return num(n->delta_lo);
+	case OF_DELTA_HI:
+		return num(n->delta_hi);
+	case OF_CHANGE:
+		return num(n->change);
+	case OF_LO:
+		return num(n->lo);
+	case OF_HI:
+		return num(n->hi);
+	default:
+		return isnan(n->delta) ? (struct cell){ 0 } : text(diff_word_text((enum diff_word)n->word));
+	}
+}
+
+static struct cell cell(const void *view, size_t i, int id)
+{
+	const struct diff_view *v = view;
+	const struct diff_row *r = v->rows[i];
+	const struct diff_number *n = &r->m[v->by];
+
+	switch (id) {
+	case ID_SHARE:
+		return num(r->share);
+	case ID_BEFORE:
+		return num(n->a);
+	case ID_AFTER:
+		return num(n->b);
+	case ID_CHANGE:
+		return text(v->texts[i].change);
+	case ID_RANGE:
+		return text(v->texts[i].range);
+	case ID_STATUS:
+		return r == &v->d->total ? text("") : text(profile_status_word(r->status));
+	case ID_MODULE:
+		return text(r->module);
+	case ID_NAME:
+		return (struct cell){ .text = r->name,
+			              .suffix = *v->texts[i].renamed ? v->texts[i].renamed : NULL };
+	case ID_OLD:
+		return r->old_name ? text(r->old_name) : (struct cell){ 0 };
+	case ID_FILE:
+		return *r->file ? text(r->file) : (struct cell){ 0 };
+	case ID_LINE:
+		return num(r->line ? (double)r->line : NAN);
+	case ID_PLACE:
+		return text(v->texts[i].place);
+	default:
+		return number_cell(&r->m[(id - ID_MEASURE) / PER_MEASURE], (id - ID_MEASURE) % PER_MEASURE);
+	}
+}
+
+static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff_measure by, struct texts *t)
+{
+	const struct diff_number *n = &r->m[by];
+	char lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+	number_percent(n->change, 1, t->change);
+	number_percent(n->lo, 1, lo);
+	number_percent(n->hi, 1, hi);
+	snprintf(t->range, sizeof(t->range), isfinite(n->lo) ? "%s..%s" : "-", lo, hi);
+	if (r->new_there || (n->a == 0 && n->b > 0))
+		strcpy(t->change, "new");
+	else if (r->gone)
+		strcpy(t->change, "gone");
+	if (r->old_name)
+		snprintf(t->renamed, sizeof(t->renamed), " (was %s)", r->old_name);
+	if (d->lines && *r->file)
+		snprintf(t->place, sizeof(t->place), "%.48s:%u", report_base(r->file), r->line);
+}
+
+/* Is a row worth reading: large, or sure to differ in something? */
+static bool is_shown(const struct diff_row *r, const struct diff_opts *o)
+{
+	if (o->format != REPORT_TEXT || r->share >= o->min_share)
+		return true;
+	/* Below a tenth of that even what is sure is of no interest. */
+	return r->share >= o->min_share / 10 && r->m[o->by].word != DIFF_CANT_TELL;
+}
+
+static int view_new(const struct diff *d, const struct diff_opts *o, struct diff_view *v)
+{
+	size_t n = 0;
+
+	*v = (struct diff_view){ .d = d, .by = o->by };
+	v->rows = calloc(d->n_rows + 2, sizeof(struct diff_row *));
+	v->texts = calloc(d->n_rows + 2, sizeof(*v->texts));
+	if (!v->rows || !v->texts)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu rows", d->n_rows);
+	v->rows[n++] = &d->total;
+	for (size_t i = 0; i < d->n_rows; i++)
+		if (is_shown(&d->rows[i], o))
+			v->rows[n++] = &d->rows[i];
+	for (size_t i = 0; i < n; i++)
+		fill_texts(d, v->rows[i], o->by, &v->texts[i]);
+	v->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]), n, 0, cell, v };
+	v->table.have = (d->has[DIFF_INSN] ? HAS_INSN : 0) | (d->has[DIFF_CYC] ? HAS_CYC : 0) |
+	                (d->has[DIFF_IPC] ? HAS_IPC : 0) | (d->has[DIFF_EXEC] ? HAS_EXEC : 0) |
+	                (d->lines ? HAS_LINES : 0);
+	return 0;
+}
+
+static void view_fini(struct diff_view *v)
+{
+	free(v->rows);
+	free(v->texts);
+}
+
+static void print_side(const char *name, const struct diff_side *s, FILE *f)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct profile_meta *m = &s->profiles[i]->meta;
+		char input[LINE_BYTES], line[LINE_BYTES] = "exact counts";
+
+		text_safe(m->input ? m->input : "?", input, sizeof(input));
+		if (!m->truth)
+			meta_first_line(s->profiles[i], line, sizeof(line));
+		fprintf(f, "# %s %s: %s\n", name, input, line);
+	}
+}
+
+/* What the intervals do not hold. */
+static void print_limits(const struct diff *d, FILE *f)
+{
+	if (d->a.n < 2 || d->b.n < 2)
+		fputs("# intervals are of the noise within recordings; how much runs differ, several of each "
+		      "side "
+		      "(-a, -b) tell\n",
+		      f);
+	if (!d->has[DIFF_INSN] && !d->has[DIFF_CYC])
+		fputs("# the two sides have no event in common\n", f);
+}
+
+static int print_text(const struct diff *d, const struct diff_opts *o, const struct term *term)
+{
+	struct diff_view v;
+	bool left_out = false;
+	int err = view_new(d, o, &v);
+
+	if (err == 0) {
+		print_side("before", &d->a, term->f);
+		print_side("after ", &d->b, term->f);
+		print_limits(d, term->f);
+		fprintf(term->f, "# %s of each %s, the largest difference first\n\n",
+		        diff_measure_name(o->by), d->lines ? "line" : "function");
+		err = table_print(&v.table, o->limit ? o->limit + 1 : 0, term, &left_out);
+	}
+	if (err == 0 && d->n_rows + 1 > v.table.n_rows)
+		fprintf(term->f,
+		        "# %zu %s of less than %g%% whose difference is not sure are not shown; --min-share "
+		        "0 shows them\n",
+		        d->n_rows + 1 - v.table.n_rows, d->lines ? "lines" : "functions", 100 * o->min_share);
+	if (err == 0 && o->limit && v.table.n_rows > o->limit + 1)
+		fprintf(term->f, "# %zu more are not shown; --limit 0 shows all\n",
+		        v.table.n_rows - o->limit - 1);
+	if (err == 0 && left_out)
+		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
+		      "all\n",
+		      term->f);
+	view_fini(&v);
+	return err;
+}
+
+static json_t *side_json(const struct diff_side *s)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *meta = NULL;
+
+		if (meta_json(s->profiles[i], &meta) == 0)
+			json_array_append_new(out, meta);
+	}
+	return out;
+}
+
+static int print_json(const struct diff *d, const struct diff_opts *o, FILE *f)
+{
+	struct diff_view v;
+	json_t *doc = json_pack("{s:i}", "skidprof", 1), *rows = NULL;
+	int err = view_new(d, o, &v);
+
+	if (err == 0)
+		err = table_json(&v.table, &rows);
+	if (err == 0 && doc) {
+		json_object_set_new(doc, "before", side_json(&d->a));
+		json_object_set_new(doc, "after", side_json(&d->b));
+		json_object_set(doc, "all", json_array_get(rows, 0));
+		json_array_remove(rows, 0);
+		json_object_set_new(doc, d->lines ? "lines" : "functions", rows);
+		err = json_write(doc, f);
+	}
+	json_decref(doc);
+	view_fini(&v);
+	return err;
+}
+
+int diff_print(const struct diff *d, const struct diff_opts *o, const struct term *term)
+{
+	struct diff_view v;
+	int err;
+
+	if (o->format == REPORT_JSON)
+		return print_json(d, o, term->f);
+	if (o->format == REPORT_TEXT)
+		return print_text(d, o, term);
+	err = view_new(d, o, &v);
+	if (err == 0)
+		err = table_csv(&v.table, term->f);
+	view_fini(&v);
+	return err;
+}

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Two recordings of one program differ in nothing that is sure; a known change is found, through a new name and inlining.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+export PAGER=false # would fail if it were started
+
+# In the later build step() has another name and is put in place no more, slow() does a tenth more turns, and quick() is new.
+cat >diff.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef AFTER
+#define STEP advance
+#define STEP_KIND __attribute__((noinline))
+#define TURNS 110
+#else
+#define STEP step
+#define STEP_KIND inline __attribute__((always_inline))
+#define TURNS 100
+#endif
+
+STEP_KIND static uint64_t STEP(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdull;
+	x ^= x >> 29;
+	x *= 0xc4ceb9fe1a85ec53ull;
+	return x ^ x >> 32;
+}
+
+__attribute__((noinline)) static uint64_t steps(uint64_t x)
+{
+	for (int i = 0; i < 100; i++)
+		x += STEP(x);
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t slow(uint64_t x)
+{
+	for (int i = 0; i < TURNS; i++)
+		x = x * 3 + (x >> 7);
+	return x;
+}
+
+#ifdef AFTER
+__attribute__((noinline)) static uint64_t quick(uint64_t x)
+{
+	for (int i = 0; i < 20; i++)
+		x = (x ^ x >> 3) * 5;
+	return x;
+}
+#endif
+
+int main(void)
+{
+	uint64_t x = 1;
+
+	for (int i = 0; i < 8000; i++) {
+		x += slow(steps(x));
+#ifdef AFTER
+		x += quick(x);
+#endif
+	}
+	printf("%d\n", x != 0);
+	return 0;
+}
+END
+mkdir -p before 'aft er'
+gcc -O2 -fno-unroll-loops -g diff.c -o before/app && gcc -O2 -fno-unroll-loops -g -DAFTER diff.c -o 'aft er/app-2' || exit 1
+record()
+{
+	"$SKIDPROF" record --pmu sim -q --seed "$1" -o "$2" --truth "$2.truth" "$3" >/dev/null
+}
+record 1 a1 before/app && record 2 a2 before/app && record 3 a3 before/app && record 1 b1 'aft er/app-2' && record 2 b2 'aft er/app-2' ||
+	exit 1
+
+check 'two recordings of one program' status 0 "$SKIDPROF" diff a1 a2 --format json
+check 'differ in instructions of nothing that is large' json \
+	'd["skidprof"] == 1 and all(r["instructions"] == "can'"'"'t tell" for r in d["functions"] + [d["all"]] if r["share"] > 0.05)'
+check 'and in a tenth of the words at most' json \
+	'(lambda w: sum(x != "can'"'"'t tell" for x in w) <= max(1, len(w) / 5))([r[m] for r in d["functions"] if r["share"] > 0.01 for m in ("instructions", "cycles", "ipc", "executions") if r[m]])'
+check 'no condition fails' status 0 "$SKIDPROF" diff a1 a2 --fail-on 'instructions > 2%' --fail-on 'cycles > 5%'
+
+check 'another build' status 0 "$SKIDPROF" diff a1 b1 --format json
+cp out ab.json
+check 'runs more' json 'd["all"]["instructions"] == "more" and d["all"]["instructions_change_lo"] > 0'
+check 'slow() runs a tenth more' json \
+	'(lambda r: r["instructions"] == "more" and r["instructions_change_lo"] < 0.0985 < r["instructions_change_hi"] + 0.005)([r for r in d["functions"] if r["function"] == "slow"][0])'
+check 'step() is found under its new name, and runs the same but for call and return' json \
+	'(lambda r: r["function_before"] == "step" and abs(r["instructions_change"]) < 0.3)([r for r in d["functions"] if r["function"] == "advance"][0])'
+check 'quick() is new' json '(lambda r: r["instructions_before"] == 0 and r["instructions"] == "more")([r for r in d["functions"] if r["function"] == "quick"][0])'
+check 'exact counts say the same' status 0 "$SKIDPROF" diff a1.truth b1.truth --format json
+check 'to the last instruction' python3 - <<'END'
+import json
+
+ours, exact = (json.load(open(f)) for f in ("ab.json", "out"))
+exact = {r["function"]: r for r in exact["functions"]}
+for r in ours["functions"]:
+    if r["share"] > 0.05:
+        e = exact[r["function"]]
+        assert e["instructions_change_lo"] == e["instructions_change_hi"] or e["instructions_change"] is None
+        for side in ("before", "after"):
+            x, y = r["instructions_" + side], e["instructions_" + side]
+            assert abs(x - y) <= 0.02 * max(x, y), (r["function"], side, x, y)
+END
+check 'several of each side' status 0 "$SKIDPROF" diff a1 b1 -a a2 -a a3 -b b2 --format json
+check 'are read' json 'len(d["before"]) == 3 and len(d["after"]) == 2 and d["all"]["instructions"] == "more"'
+check 'a table' status 0 "$SKIDPROF" diff a1 b1
+check 'has the old name' has out 'advance (was step)'
+check 'and the words' sh -c 'grep -E " slow$" out | grep -q "more"'
+check 'lines' status 0 "$SKIDPROF" diff a1 b1 --lines
+check 'has those of slow' sh -c 'grep -qE "diff.c:3[3-5] +slow" out'
+check 'csv' status 0 "$SKIDPROF" diff a1 b1 --format csv --by cycles
+check 'of one header' sh -c '[ "$(grep -c "^share," out)" -eq 1 ]'
+
+check 'a condition that holds' status 4 "$SKIDPROF" diff a1 b1 --fail-on 'instructions > 2%'
+check 'is said' sh -c 'grep -q -- "--fail-on .instructions > 2%.: instructions of all changed by +" err'
+check 'of one function' status 4 "$SKIDPROF" diff a1 b1 --fail-on 'slow: instructions > 5%'
+check 'that does not hold' status 0 "$SKIDPROF" diff a1 b1 --fail-on 'slow: instructions > 20%'
+check 'the other way' status 4 "$SKIDPROF" diff b1 a1 --fail-on 'slow: instructions < -5%'
+check 'of no such measure' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instuctions > 2%'
+check 'the nearest is named' one_line "did you mean 'instructions'?"
+check 'without a percentage' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instructions > 2'
+check 'is no condition' one_line "as in 'instructions > 2%'"
+check 'one file' status 2 "$SKIDPROF" diff a1
+check 'three' status 2 "$SKIDPROF" diff a1 a2 b1
+check 'how more are given is said' one_line '-a FILE and -b FILE'
+check 'no such file' status 1 "$SKIDPROF" diff a1 nowhere
+: >empty
+check 'an empty file' status 1 "$SKIDPROF" diff a1 empty
+check 'a file of neither kind' status 1 "$SKIDPROF" diff a1 diff.c
+check 'a full disk' sh -c '"$SKIDPROF" diff a1 a2 >/dev/full 2>err; [ $? -eq 1 ]'
+finish

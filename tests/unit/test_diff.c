@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "profiler/base/err.h"
+#include "report/diff.h"
+#include "tests/unit/report_fixture.h"
+
+/* Two profiles of the fixture; the caller changes the second before diff_make(). */
+static struct diff two_sides(void)
+{
+	struct diff d = { 0 };
+
+	d.a = (struct diff_side){ calloc(4, sizeof(struct profile *)), 1 };
+	d.b = (struct diff_side){ calloc(4, sizeof(struct profile *)), 1 };
+	d.a.profiles[0] = profile_fixture();
+	d.b.profiles[0] = profile_fixture();
+	return d;
+}
+
+static const struct diff_row *row_of(const struct diff *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_rows; i++)
+		if (!strcmp(d->rows[i].name, name))
+			return &d->rows[i];
+	fail_msg("no row of %s", name);
+	return NULL;
+}
+
+static void move(struct profile_count *c, double by)
+{
+	c->insn += by;
+	c->lo += by;
+	c->hi += by;
+}
+
+static void the_same_twice_can_not_be_told_apart(void **state)
+{
+	struct diff d = two_sides();
+
+	(void)state;
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 3);
+	for (size_t i = 0; i < d.n_rows; i++)
+		for (int m = 0; m < DIFF_N_MEASURES; m++)
+			assert_int_equal(d.rows[i].m[m].word, DIFF_CANT_TELL);
+	assert_float_equal(d.total.m[DIFF_INSN].change, 0, 1e-12);
+	diff_fini(&d);
+}
+
+/*
+ * dot() is known to 20,000 either way, and to one sample of 1,000: a variance of (20,000 / 1.6449)^2 + 1,000^2 on each side.
+ * 1.6449 standard deviations of the difference are 28,379.
+ */
+static void a_difference_has_the_noise_of_both_sides(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_number *n;
+
+	(void)state;
+	move(&d.b.profiles[0]->funcs[0].count, 28000);
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	n = &row_of(&d, "dot(int, int)")->m[DIFF_INSN];
+	assert_float_equal(n->delta, 28000, 1e-6);
+	assert_float_equal(n->delta_hi - n->delta, 28379, 1);
+	assert_float_equal(n->change, 28000.0 / 1200000, 1e-9);
+	assert_int_equal(n->word, DIFF_CANT_TELL);
+	diff_fini(&d);
+
+	d = two_sides();
+	move(&d.b.profiles[0]->funcs[0].count, 29000);
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_MORE);
+	assert_string_equal(d.rows[0].name, "dot(int, int)");
+	diff_fini(&d);
+}
+
+/* 2,018 cycles are two samples of 1,009: sqrt(2 * 2 * 1,009^2) either way, times 1.6449. */
+static void samples_are_counted_as_such(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_number *n;
+
+	(void)state;
+	assert_int_equal(diff_make(&d, DIFF_CYC), 0);
+	n = &row_of(&d, "setup")->m[DIFF_CYC];
+	assert_float_equal(n->delta_hi, 1.6449 * 2 * 1009, 1);
+	diff_fini(&d);
+}
+
+static void what_is_unreliable_is_never_sure(void **state)
+{
+	struct diff d = two_sides();
+
+	(void)state;
+	move(&d.b.profiles[0]->funcs[0].count, 1e6);
+	d.b.profiles[0]->funcs[0].status = PROFILE_UNRELIABLE;
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_CANT_TELL);
+	diff_fini(&d);
+}
+
+/* Of several, how they scatter counts: 1.2, 1.3 and 1.4 M against as many of 1.2 M. */
+static void runs_that_differ_widen_the_interval(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_number *n;
+
+	(void)state;
+	for (size_t i = 1; i < 3; i++) {
+		d.a.profiles[d.a.n++] = profile_fixture();
+		d.b.profiles[d.b.n++] = profile_fixture();
+		move(&d.b.profiles[i]->funcs[0].count, 1e5 * (double)i);
+	}
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	n = &row_of(&d, "dot(int, int)")->m[DIFF_INSN];
+	assert_float_equal(n->delta, 100000, 1e-6);
+	/* sd of the mean 1e5 / sqrt(3), of the other side's 12,200 / sqrt(3); t of 4 degrees at 95% is 2.132. */
+	assert_float_equal(n->delta_hi - n->delta, 2.1318 * sqrt((1e10 + 12200.0 * 12200) / 3), 300);
+	assert_int_equal(n->word, DIFF_CANT_TELL);
+	diff_fini(&d);
+}
+
+static void a_new_name_at_the_same_place_is_the_same_function(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_row *r;
+
+	(void)state;
+	d.b.profiles[0]->funcs[0].name = "scalar(int, int)";
+	d.b.profiles[0]->funcs[0].linkage = "_Z6scalarii";
+	d.b.profiles[0]->funcs[0].line = 19;
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 3);
+	r = row_of(&d, "scalar(int, int)");
+	assert_string_equal(r->old_name, "dot(int, int)");
+	assert_float_equal(r->m[DIFF_INSN].delta, 0, 1e-9);
+	diff_fini(&d);
+
+	/* Two in its place are none that could be told. */
+	d = two_sides();
+	d.b.profiles[0]->funcs[0].name = d.b.profiles[0]->funcs[0].linkage = "one";
+	d.b.profiles[0]->funcs[2] = d.b.profiles[0]->funcs[0];
+	d.b.profiles[0]->funcs[2].name = d.b.profiles[0]->funcs[2].linkage = "two";
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 5);
+	assert_true(row_of(&d, "dot(int, int)")->gone);
+	assert_true(row_of(&d, "one")->new_there);
+	diff_fini(&d);
+}
+
+/* Other parameters, another name as linked: the only one of that name on either side. */
+static void parameters_may_change(void **state)
+{
+	struct diff d = two_sides();
+
+	(void)state;
+	d.b.profiles[0]->funcs[0].name = "dot(long, long)";
+	d.b.profiles[0]->funcs[0].linkage = "_Z3dotll";
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 3);
+	assert_null(row_of(&d, "dot(long, long)")->old_name);
+	diff_fini(&d);
+}
+
+static void lines_are_paired_by_their_place_in_their_function(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_row *r;
+
+	(void)state;
+	d.lines = true;
+	/* All of the file has moved down by ten lines. */
+	for (size_t i = 0; i < 3; i++)
+		d.b.profiles[0]->insns[i].line += 10;
+	for (size_t i = 0; i < 2; i++)
+		d.b.profiles[0]->funcs[i].line += 10;
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 3);
+	r = row_of(&d, "dot(int, int)");
+	assert_int_equal(r->line, 28);
+	assert_float_equal(r->m[DIFF_INSN].a, 1200000, 1e-6);
+	assert_float_equal(r->m[DIFF_INSN].b, 1200000, 1e-6);
+	assert_float_equal(r->m[DIFF_EXEC].b, 600000, 1e-6);
+	diff_fini(&d);
+}
+
+static void conditions_are_read(void **state)
+{
+	static const char *const bad[] = { "",     "instructions", "instructions > ", "instructions > 2",
+		                           "> 2%", "x > 2%",       "cycles > 2%x",    "main: > 2%" };
+	struct diff_limit l;
+
+	(void)state;
+	assert_int_equal(diff_limit_parse("instructions > 2%", &l), 0);
+	assert_int_equal(l.measure, DIFF_INSN);
+	assert_float_equal(l.change, 0.02, 1e-12);
+	assert_false(l.below);
+	assert_string_equal(l.function, "");
+	assert_int_equal(diff_limit_parse("ns::Vec::dot: IPC<-5%", &l), 0);
+	assert_string_equal(l.function, "ns::Vec::dot");
+	assert_int_equal(l.measure, DIFF_IPC);
+	assert_true(l.below);
+	assert_float_equal(l.change, -0.05, 1e-12);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(diff_limit_parse(bad[i], &l), -SP_EUSAGE);
+}
+
+/* The whole interval must be past a limit. */
+static void a_limit_is_past_when_it_is_sure(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_row *past[1];
+	struct diff_limit l;
+
+	(void)state;
+	move(&d.b.profiles[0]->funcs[0].count, 60000); /* 5%, known to 2.4% */
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(diff_limit_parse("dot: instructions > 2%", &l), 0);
+	assert_int_equal(diff_limit_check(&d, &l, past, 1), 1);
+	assert_string_equal(past[0]->name, "dot(int, int)");
+	assert_int_equal(diff_limit_parse("dot: instructions > 3%", &l), 0);
+	assert_int_equal(diff_limit_check(&d, &l, past, 1), 0);
+	assert_int_equal(diff_limit_parse("main: instructions > 2%", &l), 0);
+	assert_int_equal(diff_limit_check(&d, &l, past, 1), 0);
+	diff_fini(&d);
+}
+
+static char *text_of(const struct diff *d, enum report_format format)
+{
+	static const struct diff_opts opts = { .min_share = 0.01 };
+	struct diff_opts o = opts;
+	char *text = NULL;
+	size_t size;
+	struct term term = { .f = open_memstream(&text, &size) };
+
+	o.format = format;
+	assert_int_equal(diff_print(d, &o, &term), 0);
+	fclose(term.f);
+	return text;
+}
+
+static void hostile_names_are_made_safe(void **state)
+{
+	struct diff d = two_sides();
+	char *text;
+
+	(void)state;
+	d.b.profiles[0]->funcs[0].name = d.b.profiles[0]->funcs[0].linkage = "e\033[2Jvil";
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	text = text_of(&d, REPORT_TEXT);
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "e\\x1b[2Jvil (was dot(int, int))"));
+	free(text);
+	text = text_of(&d, REPORT_JSON);
+	assert_null(strchr(text, '\033'));
+	free(text);
+	diff_fini(&d);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_twice_can_not_be_told_apart),
+		cmocka_unit_test(a_difference_has_the_noise_of_both_sides),
+		cmocka_unit_test(samples_are_counted_as_such),
+		cmocka_unit_test(what_is_unreliable_is_never_sure),
+		cmocka_unit_test(runs_that_differ_widen_the_interval),
+		cmocka_unit_test(a_new_name_at_the_same_place_is_the_same_function),
+		cmocka_unit_test(parameters_may_change),
+		cmocka_unit_test(lines_are_paired_by_their_place_in_their_function),
+		cmocka_unit_test(conditions_are_read),
+		cmocka_unit_test(a_limit_is_past_when_it_is_sure),
+		cmocka_unit_test(hostile_names_are_made_safe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
