@@ -113,7 +113,7 @@ static struct cell number_cell(const struct diff_number *n, int what)
 	case OF_HI:
 		return num(n->hi);
 	default:
-		return isnan(n->delta) ? (struct cell){ 0 } : text(diff_word_text((enum diff_word)n->word));
+		return isfinite(n->delta) ? text(diff_word_text((enum diff_word)n->word)) : (struct cell){ 0 };
 	}
 }
 
