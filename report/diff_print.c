@@ -113,7 +113,8 @@ static struct cell number_cell(const struct diff_number *n, int what)
 	case OF_HI:
 		return num(n->hi);
 	default:
-		return isfinite(n->delta) ? text(diff_word_text((enum diff_word)n->word)) : (struct cell){ 0 };
+		return isfinite(n->delta) ? text(diff_word_text((enum diff_word)n->word))
+		                          : (struct cell){ 0 };
 	}
 }
 
