@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "correct/calls.h"
-#include "correct/correct.h"
+#include "correct/names.h"
+#include "correct/place.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 /*
  * A function speaks against the truth when its share of its region is off by more than this of the
@@ -23,6 +25,12 @@ static const double min_share = 0.02;
 struct share {
 	double truth, ours;
 };
+
+/* What is left out keeps the recording's own counts. */
+static bool left_out(const struct profile *p, const struct truth_join *j, uint32_t module)
+{
+	return module < p->n_modules && j->left_out[module];
+}
 
 static void add_up(const struct profile *p, const double *exact, int32_t region, struct share *of_func,
                    struct share *all)
@@ -68,8 +76,9 @@ static void judge_region(struct profile *p, int32_t region, const struct share *
 }
 
 /* What the recording itself knows of the flow, against the truth's. */
-static int judge(struct profile *p, const double *exact, const char **out)
+static int judge(struct profile *p, const struct truth_join *j, const char **out)
 {
+	const double *exact = j->per_insn;
 	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all;
 	char why[512] = "";
 	double worst = 0;
@@ -77,7 +86,8 @@ static int judge(struct profile *p, const double *exact, const char **out)
 	if (!of_func)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t r = 0; r < p->n_regions; r++) {
-		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws)
+		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws ||
+		    left_out(p, j, p->regions[r].module))
 			continue;
 		add_up(p, exact, (int32_t)r, of_func, &all);
 		if (all.ours > 0 && all.truth > 0)
@@ -96,9 +106,11 @@ static void set(struct profile_count *c, double exact)
 	c->insn = c->lo = c->hi = exact;
 }
 
-static void put(struct profile *p, const double *own, const double *rolled, const double *exact)
+static void put(struct profile *p, const struct truth_join *j)
 {
 	for (size_t r = 0; r < p->n_regions; r++) {
+		if (left_out(p, j, p->regions[r].module))
+			continue;
 		p->regions[r].insn = 0;
 		p->regions[r].evidence = PROFILE_BY_TRUTH;
 		p->regions[r].status = PROFILE_FIXED;
@@ -109,48 +121,119 @@ static void put(struct profile *p, const double *own, const double *rolled, cons
 	for (size_t i = 0; i < p->n_insns; i++) {
 		struct profile_insn *insn = &p->insns[i];
 
-		set(&insn->count, exact[i]);
+		if (left_out(p, j, insn->module) || (insn->phys_func < p->n_funcs && j->gap[insn->phys_func]))
+			continue;
+		set(&insn->count, j->per_insn[i]);
 		insn->status = PROFILE_FIXED;
-		if (insn->region >= 0)
-			p->regions[insn->region].insn += exact[i];
+		if (insn->region >= 0 && !left_out(p, j, p->regions[insn->region].module))
+			p->regions[insn->region].insn += j->per_insn[i];
 	}
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_func *func = &p->funcs[f];
 
-		set(&func->count, own[f]);
-		set(&func->rolled, rolled[f]);
+		if (left_out(p, j, func->module) || j->gap[f])
+			continue;
+		set(&func->count, j->own[f]);
+		set(&func->rolled, j->rolled[f]);
 		func->status = func->rolled_status = PROFILE_FIXED;
 		func->evidence = func->rolled_evidence = PROFILE_BY_TRUTH;
 		func->why = func->rolled_why = "";
 	}
 }
 
-int correct_truth_apply(struct profile *p, const struct truth *t, const char *path,
+static int apply_insns(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts)
+{
+	struct truth_join j;
+	int err = correct_truth_join(p, t, path, opts, &j);
+
+	if (err < 0)
+		return err;
+	err = judge(p, &j, &p->meta.truth_why);
+	if (err == 0)
+		put(p, &j);
+	correct_truth_join_fini(&j);
+	return err;
+}
+
+/* How many functions with samples each of the truth's names is of. */
+static int count_owners(const struct profile *p, const struct names_join *j, uint32_t **out)
+{
+	uint32_t *n = calloc(j->n + 1, sizeof(*n));
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t f = 0; f < p->n_funcs; f++)
+		if (j->owner[f] != UINT32_MAX &&
+		    (p->funcs[f].rolled.raw_insn > 0 || p->funcs[f].rolled.raw_cyc > 0))
+			n[j->owner[f]]++;
+	*out = n;
+	return 0;
+}
+
+/* Physical functions get their counts; what has no name for a tool keeps the recording's own. */
+static int put_names(struct profile *p, const struct names_join *j)
+{
+	uint32_t *n_owners = NULL;
+	size_t n_shared = 0;
+	int err = count_owners(p, j, &n_owners);
+
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct profile_func *func = &p->funcs[f];
+		uint32_t name = j->owner[f];
+
+		if ((func->module < p->n_modules && j->left_out[func->module]) || func->name[0] == '[')
+			continue;
+		if (name != UINT32_MAX && n_owners[name] > 1) {
+			n_shared++;
+			continue;
+		}
+		set(&func->rolled, name == UINT32_MAX ? 0 : (double)j->funcs[name].n_insn);
+		func->rolled_status = PROFILE_FIXED;
+		func->rolled_evidence = PROFILE_BY_TRUTH;
+		func->rolled_why = "";
+	}
+	if (n_shared)
+		sp_note("%zu functions share their names with others: the exact counts don't tell them "
+		        "apart, and "
+		        "they keep the recording's own",
+		        n_shared);
+	free(n_owners);
+	return err;
+}
+
+static int apply_names(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts)
+{
+	struct names_join j;
+	int err = correct_truth_names(p, t, path, opts, &j);
+
+	if (err < 0)
+		return err;
+	err = put_names(p, &j);
+	p->meta.truth_rolled = true;
+	correct_truth_names_fini(&j);
+	return err;
+}
+
+int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
                         const struct module_options *opts)
 {
-	double *own = NULL, *rolled = NULL, *exact = NULL, unmatched = 0;
 	int err;
 
-	if (!t->n_insns)
-		return sp_fail(
-		        SP_ENOTSUP,
-		        "%s: counts by function only; cycles are joined with counts by instruction, as "
-		        "'skidprof truth' writes them",
-		        path);
-	err = correct_truth_join(p, t, opts, &own, &rolled, &unmatched);
+	if (t->partial)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: %s, which has not all counts; 'skidprof compare' compares what it has",
+		               path, t->format);
+	err = correct_truth_place(p, t, path, opts);
 	if (err == 0)
-		err = correct_truth_insns(p, t, &exact);
-	if (err == 0)
-		err = judge(p, exact, &p->meta.truth_why);
-	if (err == 0) {
-		put(p, own, rolled, exact);
-		p->meta.truth = profile_string(p, path);
-		p->meta.relative = false;
-		p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
-		err = p->meta.truth ? calls_count(p) : -SP_ENOMEM;
-	}
-	free(own);
-	free(rolled);
-	free(exact);
-	return err;
+		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
+	if (err < 0)
+		return err;
+	p->meta.truth = profile_string(p, path);
+	p->meta.relative = false;
+	p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
+	if (!p->meta.truth)
+		return -SP_ENOMEM;
+	return t->n_insns ? calls_count(p) : 0;
 }

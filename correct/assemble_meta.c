@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The header of a profile: where it comes from, its events, its modules. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,11 +131,55 @@ static int fill_modules(struct assembly *a)
 	return 0;
 }
 
+/* Hexadecimal text of a build id; recorders write zeros where they could not read one. */
+static void hex(const uint8_t *bytes, size_t n, char *out)
+{
+	bool any = false;
+
+	*out = '\0';
+	for (size_t i = 0; i < n; i++) {
+		sprintf(out + 2 * i, "%02x", bytes[i]);
+		any = any || bytes[i];
+	}
+	if (!any)
+		*out = '\0';
+}
+
+static int fill_mapped(struct assembly *a)
+{
+	struct recording *rec = a->w->rec;
+	struct profile *p = a->p;
+
+	p->mapped = calloc(maps_n_files(rec->maps) + 1, sizeof(*p->mapped));
+	if (!p->mapped)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < maps_n_files(rec->maps); i++) {
+		const struct maps_file *f = maps_file(rec->maps, (uint32_t)i);
+		const uint8_t *id = f->build_id;
+		size_t n = f->build_id_bytes;
+		char text[2 * PD_BUILD_ID_MAX + 1];
+
+		if (!n)
+			n = pd_build_id(rec->reader, f->path, &id);
+		hex(id, n < PD_BUILD_ID_MAX ? n : PD_BUILD_ID_MAX, text);
+		p->mapped[i] = (struct profile_mapped){ profile_string(p, f->path), profile_string(p, text),
+			                                i < rec->n_files && rec->module_of_file[i] >= 0
+			                                        ? rec->module_of_file[i]
+			                                        : -1 };
+		if (!p->mapped[i].path || !p->mapped[i].build_id)
+			return -SP_ENOMEM;
+		p->n_mapped++;
+	}
+	return 0;
+}
+
 int assemble_meta(struct assembly *a)
 {
 	int err;
 
 	fill_header(a);
 	err = fill_events(a);
-	return err < 0 ? err : fill_modules(a);
+	if (err == 0)
+		err = fill_modules(a);
+	return err < 0 ? err : fill_mapped(a);
 }

@@ -42,27 +42,41 @@ const char *correct_method_word(enum correct_method m);
 /* Returns 0 and the profile, or what failed.  What is doubtful is in the profile, not an error. */
 int correct_run(const struct correct_opts *opts, struct profile **out);
 
+/* Exact counts of a profile's functions and instructions. */
+struct truth_join {
+	double *own, *rolled; /* [p->n_funcs] instructions, by the two views of struct profile_func */
+	double *per_insn;     /* [p->n_insns] executions; 0 where the truth has none */
+	bool *listed;         /* [p->n_insns] the truth has it */
+	bool *left_out;       /* [p->n_modules + 1] modules that can't be compared, as both sides' differ */
+	bool *gap;            /* [p->n_funcs] functions that the truth says nothing of */
+	double unmatched;     /* instructions of objects that could not be read */
+	double another;       /* instructions of the truth in what is left out */
+};
+
 /*
- * Exact counts per function of the profile: truth's instructions go to the
- * functions, inlined ones too, that hold them in the binaries.  Functions of the
- * truth that the profile lacks are added to it with zero counts.
+ * truth's instructions go to the functions, inlined ones too, that hold them
+ * in the binaries, which are found by build id (correct/match.h).  Functions of
+ * the truth that the profile lacks are added to it with zero counts.
  *
- * own, rolled  out, malloc'd, [p->n_funcs after the call]: instructions, by
- *              the two views of struct profile_func.
- * *unmatched   out: instructions of objects that could not be read.
- * -SP_EDOUBT when the build ids differ, which makes the comparison void.
+ * path  of the truth, for messages.
+ * -SP_ENOENT when the truth is of another program or build.
  */
-int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts,
-                       double **own, double **rolled, double *unmatched);
+int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts, struct truth_join *out);
+void correct_truth_join_fini(struct truth_join *j);
 
 /*
  * Put the exact counts of t, from the file `path`, in the place of the profile's
  * instructions: cycles of one run over instructions of another, of the same
  * program on the same input.  What bursts or corrected counts have against that is
  * p->meta.truth_why, and makes the profile unreliable.
- * -SP_EDOUBT when the build ids differ; -SP_ENOTSUP when t has no counts by instruction.
+ * A truth by function alone gives physical functions their counts
+ * (p->meta.truth_rolled), and nothing else.  Branches and runs of t become
+ * counts by instruction.
+ * -SP_ENOENT when the truth is of another program or build; -SP_ENOTSUP when t
+ * does not have all counts.
  */
-int correct_truth_apply(struct profile *p, const struct truth *t, const char *path,
+int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
                         const struct module_options *opts);
 
 /*
@@ -71,11 +85,5 @@ int correct_truth_apply(struct profile *p, const struct truth *t, const char *pa
  */
 int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
                           struct profile **out);
-
-/*
- * Exact executions of every instruction of the profile: per_insn, out,
- * malloc'd, [p->n_insns]; 0 where the truth has none.
- */
-int correct_truth_insns(const struct profile *p, const struct truth *t, double **per_insn);
 
 #endif

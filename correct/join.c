@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/correct.h"
-#include "correct/truth/emit.h"
+#include "correct/match.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -21,6 +20,7 @@ struct join {
 	size_t same_cap, func_cap;
 	VEC(double) own;
 	VEC(double) rolled;
+	struct match match;
 	double unmatched;
 };
 
@@ -128,60 +128,23 @@ static int credit(struct join *j, size_t i, bool rolled, double n)
 	return 0;
 }
 
-/*
- * The profile's module of an object's path; -1 when it was never sampled in.  A truth books all code outside any file as one
- * object, which a recording has by the name of its mapping.
- */
-static long module_of(const struct profile *p, const char *path)
-{
-	bool anonymous = !strcmp(path, TRUTH_ANONYMOUS);
-
-	for (size_t i = 0; i < p->n_modules; i++)
-		if (anonymous ? module_is_memory(p->modules[i].path) : !strcmp(p->modules[i].path, path))
-			return (long)i;
-	return -1;
-}
-
-static int check_build_id(const struct profile *p, const struct truth *t, size_t object, long module)
-{
-	const char *theirs = t->build_ids ? t->build_ids[object] : "", *ours;
-
-	if (module < 0)
-		return 0;
-	ours = p->modules[module].build_id;
-	/* A file that is there but was not used is another build: nothing of it was reported. */
-	if (*p->modules[module].trouble && *ours)
-		return sp_fail(SP_EDOUBT, "%s; as it is, there is nothing to compare",
-		               p->modules[module].trouble);
-	if (!theirs || !*theirs)
-		return 0;
-	if (*ours && strcmp(ours, theirs) != 0)
-		return sp_fail(SP_EDOUBT,
-		               "%s: the recording is of build id %s, the truth of %s: not the same binary; "
-		               "run 'skidprof record' and 'skidprof truth' again",
-		               t->objects[object], ours, theirs);
-	return 0;
-}
-
 /* All instructions of one object: insns[0 .. n). */
-static int join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n,
-                       const struct module_options *opts)
+static int join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n)
 {
-	long known = module_of(j->p, j->t->objects[object]);
+	const struct match_object *o = &j->match.objects[object];
 	/* Functions of objects without samples can't be in the profile: a module number of their own. */
-	uint32_t module = known >= 0 ? (uint32_t)known : (uint32_t)(j->p->n_modules + object);
-	struct module *m = NULL;
-	int err = check_build_id(j->p, j->t, object, known);
+	uint32_t module = o->module >= 0 ? (uint32_t)o->module : (uint32_t)(j->p->n_modules + object);
+	int err = 0;
 
-	if (err == 0)
-		err = module_open(j->t->objects[object], NULL, 0, opts, &m);
+	if (o->how == MATCH_ANOTHER)
+		return 0;
 	for (size_t i = 0; i < n && err == 0; i++) {
 		struct module_scope scopes[MODULE_MAX_SCOPES];
-		size_t n_scopes = module_state(m) == MODULE_OK ? module_scopes(m, insns[i].vaddr, scopes) : 0;
+		size_t n_scopes = o->opened ? module_scopes(o->opened, insns[i].vaddr, scopes) : 0;
 		long inner, outer;
 
 		if (!n_scopes) {
-			if (module_state(m) != MODULE_OK && known < 0)
+			if (!o->opened && o->module < 0)
 				j->unmatched += (double)insns[i].n;
 			scopes[0] = (struct module_scope){ .id = UINT32_MAX,
 				                           .name = "[unknown]",
@@ -194,32 +157,144 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 		    credit(j, (size_t)outer, true, (double)insns[i].n) < 0)
 			err = -SP_ENOMEM;
 	}
-	module_free(m);
 	return err;
 }
 
-int correct_truth_join(struct profile *p, const struct truth *t, const struct module_options *opts,
-                       double **own, double **rolled, double *unmatched)
+/* The truth's object of each module of the profile, -1 = none. */
+static void objects_of(const struct join *j, long *object_of)
 {
-	struct join j = { .p = p, .t = t };
+	for (size_t m = 0; m < j->p->n_modules; m++)
+		object_of[m] = -1;
+	for (size_t o = 0; o < j->match.n_objects; o++)
+		if (j->match.objects[o].how == MATCH_FILE && j->match.objects[o].module >= 0)
+			object_of[j->match.objects[o].module] = (long)o;
+}
+
+static const struct truth_insn *find_insn(const struct truth *t, uint32_t object, uint64_t vaddr)
+{
+	size_t lo = 0, hi = t->n_insns;
+
+	while (lo < hi) {
+		size_t k = lo + (hi - lo) / 2;
+		const struct truth_insn *x = &t->insns[k];
+
+		if (x->object < object || (x->object == object && x->vaddr < vaddr))
+			lo = k + 1;
+		else
+			hi = k;
+	}
+	return lo < t->n_insns && t->insns[lo].object == object && t->insns[lo].vaddr == vaddr ? &t->insns[lo]
+	                                                                                       : NULL;
+}
+
+static int join_insns(const struct join *j, double *n, bool *listed)
+{
+	const struct profile *p = j->p;
+	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+
+	if (!object_of)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu modules", p->n_modules);
+	objects_of(j, object_of);
+	for (size_t i = 0; i < p->n_insns; i++) {
+		long object = object_of[p->insns[i].module];
+		const struct truth_insn *x =
+		        object < 0 ? NULL : find_insn(j->t, (uint32_t)object, p->insns[i].vaddr);
+
+		n[i] = x ? (double)x->n : 0;
+		listed[i] = x != NULL;
+	}
+	free(object_of);
+	return 0;
+}
+
+static int join_funcs(struct join *j)
+{
+	const struct truth *t = j->t;
 	int err = 0;
 
-	for (size_t i = 0; i < p->n_funcs && err == 0; i++)
-		err = enter_name(&j, (uint32_t)i);
+	for (size_t i = 0; i < j->p->n_funcs && err == 0; i++)
+		err = enter_name(j, (uint32_t)i);
 	for (size_t i = 0, next; i < t->n_insns && err == 0; i = next) {
 		next = i;
 		while (next < t->n_insns && t->insns[next].object == t->insns[i].object)
 			next++;
-		err = join_object(&j, t->insns[i].object, t->insns + i, next - i, opts);
+		err = join_object(j, t->insns[i].object, t->insns + i, next - i);
 	}
+	return err < 0 ? err : cover(j);
+}
+
+static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
+{
+	for (size_t i = 0; i < t->n_gaps; i++)
+		if (t->gaps[i].object == object && vaddr >= t->gaps[i].vaddr && vaddr < t->gaps[i].end_vaddr)
+			return true;
+	return false;
+}
+
+/* Functions and files that the truth says nothing of. */
+static int find_gaps(struct join *j, struct truth_join *out)
+{
+	const struct profile *p = j->p;
+	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+
+	out->gap = calloc(p->n_funcs + 1, sizeof(*out->gap));
+	if (!out->gap || !object_of) {
+		free(object_of);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	objects_of(j, object_of);
+	for (size_t m = 0; m < p->n_modules; m++)
+		if (j->t->of_objects && object_of[m] < 0)
+			j->match.left_out[m] = true;
+	for (size_t i = 0; i < p->n_insns && j->t->n_gaps; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		long object = object_of[insn->module];
+
+		if (object < 0 || !in_gap(j->t, (uint32_t)object, insn->vaddr))
+			continue;
+		if (insn->func < p->n_funcs)
+			out->gap[insn->func] = true;
+		if (insn->phys_func < p->n_funcs)
+			out->gap[insn->phys_func] = true;
+	}
+	free(object_of);
+	return 0;
+}
+
+static void take(struct join *j, struct truth_join *out)
+{
+	out->own = j->own.v;
+	out->rolled = j->rolled.v;
+	out->left_out = j->match.left_out;
+	out->unmatched = j->unmatched;
+	out->another = j->match.another;
+	j->own.v = j->rolled.v = NULL;
+	j->match.left_out = NULL;
+}
+
+int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts, struct truth_join *out)
+{
+	struct join j = { .p = p, .t = t };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->per_insn = calloc(p->n_insns + 1, sizeof(*out->per_insn));
+	out->listed = calloc(p->n_insns + 1, sizeof(*out->listed));
+	err = out->per_insn && out->listed
+	              ? match_objects(p, t, path, opts, &j.match)
+	              : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
 	if (err == 0)
-		err = cover(&j);
-	if (err == 0) {
-		*own = j.own.v;
-		*rolled = j.rolled.v;
-		*unmatched = j.unmatched;
-		j.own.v = j.rolled.v = NULL;
-	}
+		err = join_insns(&j, out->per_insn, out->listed);
+	if (err == 0)
+		err = join_funcs(&j);
+	if (err == 0)
+		err = find_gaps(&j, out);
+	if (err == 0)
+		take(&j, out);
+	else
+		correct_truth_join_fini(out);
+	match_fini(&j.match);
 	pairs_fini(&j.scopes);
 	pairs_fini(&j.names);
 	vec_fini(&j.func);
@@ -230,42 +305,13 @@ int correct_truth_join(struct profile *p, const struct truth *t, const struct mo
 	return err;
 }
 
-int correct_truth_insns(const struct profile *p, const struct truth *t, double **per_insn)
+void correct_truth_join_fini(struct truth_join *j)
 {
-	double *n = calloc(p->n_insns + 1, sizeof(*n));
-	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
-	size_t k = 0;
-
-	if (!n || !object_of) {
-		free(n);
-		free(object_of);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
-	}
-	for (size_t m = 0; m < p->n_modules; m++) {
-		object_of[m] = -1;
-		for (size_t o = 0; o < t->n_objects; o++)
-			if (strcmp(t->objects[o], p->modules[m].path) == 0)
-				object_of[m] = (long)o;
-	}
-	/* Both are sorted by address within an object: bisect for each. */
-	for (size_t i = 0; i < p->n_insns; i++) {
-		long object = object_of[p->insns[i].module];
-		size_t lo = 0, hi = t->n_insns;
-
-		while (object >= 0 && lo < hi) {
-			const struct truth_insn *x = &t->insns[k = lo + (hi - lo) / 2];
-
-			if (x->object < (uint32_t)object ||
-			    (x->object == (uint32_t)object && x->vaddr < p->insns[i].vaddr))
-				lo = k + 1;
-			else
-				hi = k;
-		}
-		if (object >= 0 && lo < t->n_insns && t->insns[lo].object == (uint32_t)object &&
-		    t->insns[lo].vaddr == p->insns[i].vaddr)
-			n[i] = (double)t->insns[lo].n;
-	}
-	free(object_of);
-	*per_insn = n;
-	return 0;
+	free(j->own);
+	free(j->rolled);
+	free(j->per_insn);
+	free(j->listed);
+	free(j->left_out);
+	free(j->gap);
+	memset(j, 0, sizeof(*j));
 }

@@ -73,6 +73,7 @@ void profile_free(struct profile *p)
 	free(p->trips);
 	free(p->trips_blocks);
 	free(p->terms);
+	free(p->mapped);
 	free(p->meta.events);
 	for (chunk = p->strings; chunk; chunk = next) {
 		next = chunk->next;

@@ -143,6 +143,12 @@ struct profile_module {
 	const char *trouble;         /* "" if it could be read and matched */
 };
 
+/* A file whose code the recording had mapped, sampled or not. */
+struct profile_mapped {
+	const char *path, *build_id; /* as recorded, "" if it was not */
+	int32_t module;              /* -1 = without samples, or not usable */
+};
+
 struct profile_loop { /* a simple loop of a region, for --why */
 	double count, lo, hi;
 	const char *text; /* its blocks, "0x401136->0x401150->..." */
@@ -221,6 +227,7 @@ struct profile_meta {
 	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *truth;    /* where counts of instructions come from, NULL = this recording */
+	bool truth_rolled;    /* they are of physical functions only: reports show those */
 	const char *truth_why; /* what speaks against its being of the same run; "" if nothing */
 };
 
@@ -228,6 +235,8 @@ struct profile {
 	struct profile_meta meta;
 	struct profile_module *modules;
 	size_t n_modules;
+	struct profile_mapped *mapped;
+	size_t n_mapped;
 	const char **files;
 	size_t n_files;
 	struct profile_insn *insns; /* sorted by (module, vaddr): all in regions, all with samples */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/place.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -97,44 +98,90 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
-static int rows_of_funcs(const struct options *o, const struct truth *t, struct compare *c)
-{
-	double *own = NULL, *rolled = NULL;
-	int err;
-
-	if (!t->n_insns && t->n_funcs) {
-		sp_note("%s counts by name, and so physical functions: compared as with --rollup", o->truth);
-		return compare_names(c, t);
-	}
-	err = correct_truth_join(c->p, t, &o->input.correct.modules, &own, &rolled, &c->unmatched);
-	if (err == 0)
-		err = compare_funcs(c, o->rollup ? rolled : own, o->rollup);
-	free(own);
-	free(rolled);
-	return err;
-}
-
 static int rows_of_insns(const struct options *o, const struct truth *t, struct compare *c)
 {
-	double *truth_insn = NULL;
-	int err;
+	struct truth_join j;
+	int err = correct_truth_join(c->p, t, o->truth, &o->input.correct.modules, &j);
 
-	if (!t->n_insns)
-		return sp_fail(SP_ENOTSUP,
-		               "%s: counts by function only; --by %s needs counts by instruction, as "
-		               "'skidprof truth' writes them",
-		               o->truth, o->by == BY_LINE ? "line" : "insn");
-	err = correct_truth_insns(c->p, t, &truth_insn);
-	if (err == 0)
-		err = compare_insns(c, truth_insn, (double)t->total);
-	free(truth_insn);
+	if (err < 0)
+		return err;
+	c->unmatched = j.unmatched;
+	c->another = j.another;
+	c->left_out = j.left_out;
+	c->gap = j.gap;
+	c->listed = t->partial ? j.listed : NULL;
+	if (o->by == BY_FUNCTION && !t->partial)
+		err = compare_funcs(c, o->rollup ? j.rolled : j.own, o->rollup);
+	else
+		err = compare_insns(c, j.per_insn, (double)t->total - j.another, o->rollup);
+	c->left_out = c->gap = c->listed = NULL;
+	correct_truth_join_fini(&j);
 	return err;
 }
 
-static int compare(const struct options *o, struct profile *p, const struct truth *t)
+/* Instructions that a tool knew no line of, or no function. */
+static void warn_unnamed(const struct options *o, const struct truth *t, const struct names_join *j)
+{
+	double no_line = 0;
+
+	for (size_t i = 0; i < t->n_lines; i++)
+		if (!t->lines[i].line || strcmp(t->files[t->lines[i].file], "???") == 0)
+			no_line += (double)t->lines[i].n_insn;
+	if (o->by == BY_LINE && no_line > 0.01 * (double)t->total)
+		sp_warn("%s: %.1f%% of its instructions have no source line: they are in no "
+		        "row; build with -g, and install debug symbols of the libraries",
+		        o->truth, 100 * no_line / (double)t->total);
+	if (o->by == BY_FUNCTION && j->unnamed > 0.01 * (double)t->total)
+		sp_warn("%s: %.1f%% of its instructions have no function (no name, or an address for one): "
+		        "they are in no row; "
+		        "build with symbols, and install debug symbols of the libraries",
+		        o->truth, 100 * j->unnamed / (double)t->total);
+}
+
+static int rows_of_names(const struct options *o, const struct truth *t, struct compare *c)
+{
+	struct names_join j;
+	int err = correct_truth_names(c->p, t, o->truth, &o->input.correct.modules, &j);
+
+	if (err < 0)
+		return err;
+	warn_unnamed(o, t, &j);
+	c->another = j.another;
+	c->left_out = j.left_out;
+	if (o->by == BY_LINE) {
+		err = compare_lines(c, t, &j);
+	} else {
+		sp_note("%s counts by name, and so physical functions: compared as with --rollup", o->truth);
+		err = compare_names(c, &j);
+	}
+	c->left_out = NULL;
+	correct_truth_names_fini(&j);
+	return err;
+}
+
+static int rows(const struct options *o, const struct truth *t, struct compare *c)
+{
+	if (t->n_insns)
+		return rows_of_insns(o, t, c);
+	if (o->by == BY_INSN || (o->by == BY_LINE && !t->n_lines))
+		return sp_fail(SP_ENOTSUP,
+		               "%s: counts by function%s only; --by %s needs counts by instruction, as "
+		               "'skidprof truth' writes them",
+		               o->truth, t->n_lines ? " and line" : "", o->by == BY_LINE ? "line" : "insn");
+	return rows_of_names(o, t, c);
+}
+
+static int compare(const struct options *o, struct profile *p, struct truth *t)
 {
 	struct compare c = {
-		.p = p, .by = o->by, .min_share = o->min_share, .truth = o->truth, .creator = t->creator
+		.p = p,
+		.by = o->by,
+		.min_share = o->min_share,
+		.truth = o->truth,
+		.creator = t->creator,
+		.format = t->format,
+		.partial = t->partial,
+		.moves_plt = t->moves_plt,
 	};
 	struct term term;
 	int err, closed;
@@ -145,7 +192,9 @@ static int compare(const struct options *o, struct profile *p, const struct trut
 		               "'skidprof report "
 		               "--truth FILE' puts exact counts beside its cycles",
 		               o->input.correct.input);
-	err = o->by == BY_FUNCTION ? rows_of_funcs(o, t, &c) : rows_of_insns(o, t, &c);
+	err = correct_truth_place(p, t, o->truth, &o->input.correct.modules);
+	if (err == 0)
+		err = rows(o, t, &c);
 	if (err == 0) {
 		compare_finish(&c);
 		input_term(&o->input, &term);

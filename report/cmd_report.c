@@ -140,6 +140,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
+static const char *base_of_command(const char *line)
+{
+	size_t n = strcspn(line, " ");
+
+	while (n && line[n - 1] != '/')
+		n--;
+	return line + n;
+}
+
+/* "./app 3" and "/opt/app 3" are one, by what is behind the path; a recorder may stand before it. */
+static bool same_command(const char *recorded, const char *counted)
+{
+	const char *tail = base_of_command(counted + strspn(counted, " "));
+	size_t n = strlen(recorded), n_tail = strlen(tail);
+	char before = n > n_tail ? recorded[n - n_tail - 1] : '/';
+
+	return n >= n_tail && strcmp(recorded + n - n_tail, tail) == 0 && (before == '/' || before == ' ');
+}
+
 static int apply_truth(const struct options *o, struct profile *p)
 {
 	struct truth *t = NULL;
@@ -147,12 +166,28 @@ static int apply_truth(const struct options *o, struct profile *p)
 
 	if (err == 0)
 		err = correct_truth_apply(p, t, o->truth, &o->input.correct.modules);
-	/* What is recorded as "./app" may be counted as "./app": another line is another input. */
-	if (err == 0 && *t->cmdline && p->meta.cmdline && !strstr(p->meta.cmdline, t->cmdline))
+	/* Another command line is another input. */
+	if (err == 0 && *t->cmdline && p->meta.cmdline && !same_command(p->meta.cmdline, t->cmdline))
 		sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
 		        o->truth, t->cmdline, p->meta.cmdline);
+	if (err == 0 && !p->meta.truth_rolled)
+		sp_note("%s: taken for %s", o->truth, t->format);
 	truth_free(t);
 	return err;
+}
+
+/* Counts by function are of physical ones: no other view has anything exact to show. */
+static int roll_up(struct options *o)
+{
+	if (o->report.view != REPORT_FUNCTIONS)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: counts by function only; lines, instructions and regions need counts by "
+		               "instruction, as 'skidprof truth' writes them",
+		               o->truth);
+	if (!o->report.rollup)
+		sp_note("%s counts physical functions: shown as with --rollup", o->truth);
+	o->report.rollup = true;
+	return 0;
 }
 
 int cmd_report(int argc, char **argv)
@@ -179,6 +214,8 @@ int cmd_report(int argc, char **argv)
 	err = correct_run(&o.input.correct, &p);
 	if (err == 0 && o.truth)
 		err = apply_truth(&o, p);
+	if (err == 0 && p->meta.truth_rolled)
+		err = roll_up(&o);
 	if (err < 0) {
 		profile_free(p);
 		return err;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
 #include "report/number.h"
 
 static int rows_alloc(struct compare *c, size_t n)
@@ -38,6 +40,12 @@ static void add_row(struct compare *c, const char *name, double truth, const str
 	};
 }
 
+/* Of a file that is another build on the other side. */
+static bool left_out(const struct compare *c, uint32_t module)
+{
+	return c->left_out && module < c->p->n_modules && c->left_out[module];
+}
+
 int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 {
 	const struct profile *p = c->p;
@@ -48,126 +56,11 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
+		if (left_out(c, f->module) || (c->gap && c->gap[i]))
+			continue;
 		add_row(c, f->name, truth_insn[i], rolled ? &f->rolled : &f->count,
 		        rolled ? f->rolled_status : f->status);
 	}
-	return 0;
-}
-
-/* A name a function goes by. */
-struct alias {
-	const char *name;
-	size_t n; /* bytes of it that count */
-	uint32_t func;
-};
-
-static int alias_order(const char *a, size_t n_a, const char *b, size_t n_b)
-{
-	int order = memcmp(a, b, n_a < n_b ? n_a : n_b);
-
-	return order ? order : (n_a > n_b) - (n_a < n_b);
-}
-
-static int by_alias(const void *a, const void *b)
-{
-	const struct alias *x = a, *y = b;
-	int order = alias_order(x->name, x->n, y->name, y->n);
-
-	return order ? order : (x->func > y->func) - (x->func < y->func);
-}
-
-/* The kinds of names, best first. */
-enum alias_kind { ALIAS_LINKAGE, ALIAS_NAME, ALIAS_BARE, N_ALIASES };
-
-static struct alias alias_of(const struct profile_func *f, uint32_t func, enum alias_kind kind)
-{
-	const char *name = kind == ALIAS_LINKAGE ? f->linkage : f->name;
-
-	return (struct alias){ name, kind == ALIAS_BARE ? strcspn(name, "(") : strlen(name), func };
-}
-
-static size_t first_alias(const struct alias *aliases, size_t n, const char *name)
-{
-	size_t lo = 0, hi = n, n_name = strlen(name);
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (alias_order(aliases[mid].name, aliases[mid].n, name, n_name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Give functions of that name to the truth's number t; false when none is left of that name. */
-static bool take_alias(const struct alias *aliases, size_t n, const char *name, uint32_t t, uint32_t *owner)
-{
-	size_t i = first_alias(aliases, n, name), n_name = strlen(name);
-	bool any = false;
-
-	for (; i < n && alias_order(aliases[i].name, aliases[i].n, name, n_name) == 0; i++) {
-		if (owner[aliases[i].func] != UINT32_MAX)
-			continue;
-		owner[aliases[i].func] = t;
-		any = true;
-	}
-	return any;
-}
-
-static int by_truth_name(const void *a, const void *b)
-{
-	const struct truth_func *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* A copy of the truth's functions, one of each name. */
-static int merge_names(const struct truth *t, struct truth_func **out, size_t *n)
-{
-	struct truth_func *v = malloc((t->n_funcs + 1) * sizeof(*v));
-	size_t k = 0;
-
-	if (!v)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", t->n_funcs);
-	if (t->n_funcs)
-		memcpy(v, t->funcs, t->n_funcs * sizeof(*v));
-	qsort(v, t->n_funcs, sizeof(*v), by_truth_name);
-	for (size_t i = 0; i < t->n_funcs; i++) {
-		if (k && strcmp(v[k - 1].name, v[i].name) == 0)
-			v[k - 1].n_insn += v[i].n_insn;
-		else
-			v[k++] = v[i];
-	}
-	*out = v;
-	*n = k;
-	return 0;
-}
-
-/* owner[n_funcs]: which of the truth's functions each is, UINT32_MAX = none. */
-static int match_names(const struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner)
-{
-	struct alias *aliases = calloc(p->n_funcs + 1, sizeof(*aliases));
-	bool *done = calloc(n + 1, sizeof(*done));
-
-	if (!aliases || !done) {
-		free(aliases);
-		free(done);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	}
-	for (size_t i = 0; i < p->n_funcs; i++)
-		owner[i] = UINT32_MAX;
-	for (int kind = 0; kind < N_ALIASES; kind++) {
-		for (size_t i = 0; i < p->n_funcs; i++)
-			aliases[i] = alias_of(&p->funcs[i], (uint32_t)i, (enum alias_kind)kind);
-		qsort(aliases, p->n_funcs, sizeof(*aliases), by_alias);
-		for (size_t i = 0; i < n; i++)
-			if (!done[i])
-				done[i] = take_alias(aliases, p->n_funcs, funcs[i].name, (uint32_t)i, owner);
-	}
-	free(aliases);
-	free(done);
 	return 0;
 }
 
@@ -184,6 +77,12 @@ static void add_count(struct profile_count *sum, const struct profile_count *x)
 	sum->hi += has ? x->hi : x->insn;
 }
 
+/* A function without a symbol, "[libm.so.6+0x1234]" or "[unknown]": tools write "???", or an address. */
+static bool is_made_up(const char *name)
+{
+	return name[0] == '[';
+}
+
 static void add_named_rows(struct compare *c, const struct truth_func *funcs, size_t n, const uint32_t *owner,
                            struct profile_count *sums)
 {
@@ -194,6 +93,9 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 		const struct profile_func *f = &p->funcs[i];
 
 		if (owner[i] == UINT32_MAX) {
+			/* Of what a list does not have, and of what the tool could not name, nothing is known. */
+			if (left_out(c, f->module) || c->partial || is_made_up(f->name))
+				continue;
 			add_row(c, f->name, 0, &f->rolled, f->rolled_status);
 			continue;
 		}
@@ -208,47 +110,25 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 	}
 }
 
-int compare_names(struct compare *c, const struct truth *t)
+int compare_names(struct compare *c, const struct names_join *j)
 {
-	uint32_t *owner = calloc(c->p->n_funcs + 1, sizeof(*owner));
-	struct profile_count *sums = NULL;
-	struct truth_func *funcs = NULL;
-	size_t n = 0;
-	int err = owner ? merge_names(t, &funcs, &n) : sp_fail(SP_ENOMEM, "out of memory");
+	struct profile_count *sums = calloc(j->n + 1, sizeof(*sums) + 1);
+	int err = sums ? rows_alloc(c, c->p->n_funcs + j->n)
+	               : sp_fail(SP_ENOMEM, "out of memory for %zu functions", j->n);
 
-	if (err < 0)
-		goto out;
-	/* The truth's names outlive it in the rows. */
-	for (size_t i = 0; i < n; i++) {
-		funcs[i].name = (char *)profile_string(c->p, funcs[i].name);
-		if (!funcs[i].name) {
-			err = -SP_ENOMEM;
-			goto out;
-		}
-	}
-	sums = calloc(n + 1, sizeof(*sums) + 1);
-	if (!sums)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu functions", n);
 	if (err == 0)
-		err = match_names(c->p, funcs, n, owner);
-	if (err == 0)
-		err = rows_alloc(c, c->p->n_funcs + n);
-	if (err == 0)
-		add_named_rows(c, funcs, n, owner, sums);
-out:
+		add_named_rows(c, j->funcs, j->n, j->owner, sums);
 	free(sums);
-	free(funcs);
-	free(owner);
 	return err;
 }
 
-/* One line or one instruction. */
-static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const double *truth_insn)
+/* One line or instruction, or a function of that name, and its exact count. */
+static int add_counted(struct compare *c, const uint32_t *insns, size_t n, const char *given, double truth)
 {
 	const struct profile_insn *first = &c->p->insns[insns[0]];
 	struct profile_count sum = { 0 };
 	char name[PLACE_MAX + 32], place[PLACE_MAX];
-	double truth = 0, mean;
+	double mean;
 	uint8_t status = 0;
 	const char *kept;
 	int err;
@@ -257,7 +137,6 @@ static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const do
 		const struct profile_insn *insn = &c->p->insns[insns[i]];
 
 		add_count(&sum, &insn->count);
-		truth += truth_insn[insns[i]];
 		if (insn->status > status)
 			status = insn->status;
 	}
@@ -271,33 +150,192 @@ static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const do
 		snprintf(name, sizeof(name), "%s", place);
 	else
 		snprintf(name, sizeof(name), "%.60s:?", c->p->funcs[first->func].name);
-	kept = profile_string(c->p, name);
+	kept = given ? given : profile_string(c->p, name);
 	if (!kept)
 		return -SP_ENOMEM;
 	add_row(c, kept, truth, &sum, profile_judge(status, &sum));
 	return 0;
 }
 
-int compare_insns(struct compare *c, const double *truth_insn, double total)
+static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const char *name,
+                    const double *truth_insn)
+{
+	double truth = 0;
+
+	for (size_t i = 0; i < n; i++)
+		truth += truth_insn[insns[i]];
+	return add_counted(c, insns, n, name, truth);
+}
+
+static uint32_t func_of(const struct compare *c, uint32_t insn, bool rolled)
+{
+	return rolled ? c->p->insns[insn].phys_func : c->p->insns[insn].func;
+}
+
+/* Of functions, own or physical ones. */
+struct by_func {
+	const struct compare *c;
+	bool rolled;
+};
+
+static int order_by_func(const void *a, const void *b, void *arg)
+{
+	const struct by_func *by = arg;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	uint32_t x = func_of(by->c, i, by->rolled), y = func_of(by->c, j, by->rolled);
+
+	return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
+}
+
+static size_t unit_end(const struct compare *c, const uint32_t *insns, size_t i, size_t n, bool rolled)
+{
+	size_t j = i + 1;
+
+	if (c->by == BY_LINE)
+		return lines_end(c->p, insns, i, n);
+	while (c->by == BY_FUNCTION && j < n && func_of(c, insns[j], rolled) == func_of(c, insns[i], rolled))
+		j++;
+	return j;
+}
+
+int compare_insns(struct compare *c, const double *truth_insn, double total, bool rolled)
 {
 	const struct profile *p = c->p;
 	uint32_t *insns = calloc(p->n_insns + 1, sizeof(*insns));
 	double seen = 0;
+	size_t n = 0;
 	int err = insns ? rows_alloc(c, p->n_insns + 1) : sp_fail(SP_ENOMEM, "out of memory");
 
 	for (size_t i = 0; err == 0 && i < p->n_insns; i++) {
-		insns[i] = (uint32_t)i;
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (left_out(c, insn->module) || (c->listed && !c->listed[i]) ||
+		    (c->gap && insn->phys_func < p->n_funcs && c->gap[insn->phys_func]))
+			continue;
+		insns[n++] = (uint32_t)i;
 		seen += truth_insn[i];
 	}
 	if (err == 0 && c->by == BY_LINE)
-		lines_sort(p, insns, p->n_insns);
-	for (size_t i = 0, j; err == 0 && i < p->n_insns; i = j) {
-		j = c->by == BY_LINE ? lines_end(p, insns, i, p->n_insns) : i + 1;
-		err = add_unit(c, insns + i, j - i, truth_insn);
+		lines_sort(p, insns, n);
+	if (err == 0 && c->by == BY_FUNCTION)
+		qsort_r(insns, n, sizeof(*insns), order_by_func, &(struct by_func){ c, rolled });
+	for (size_t i = 0, j; err == 0 && i < n; i = j) {
+		const char *name = NULL;
+
+		j = unit_end(c, insns, i, n, rolled);
+		if (c->by == BY_FUNCTION && func_of(c, insns[i], rolled) < p->n_funcs)
+			name = p->funcs[func_of(c, insns[i], rolled)].name;
+		err = add_unit(c, insns + i, j - i, name, truth_insn);
 	}
 	if (err == 0)
-		add_row(c, "(without samples, in no region)", total - seen,
+		add_row(c, "(without samples, in no region)", total - seen > 0 ? total - seen : 0,
 		        &(struct profile_count){ .lo = NAN, .hi = NAN }, PROFILE_RAW);
+	free(insns);
+	return err;
+}
+
+/* The last n parts of a path are the same in both: how many? */
+static size_t same_tail(const char *a, const char *b)
+{
+	size_t n_a = strlen(a), n_b = strlen(b), n = 0;
+
+	while (n_a && n_b && a[n_a - 1] == b[n_b - 1]) {
+		n_a--, n_b--;
+		n += a[n_a] == '/';
+	}
+	return n + ((n_a == 0 || a[n_a - 1] == '/') && (n_b == 0 || b[n_b - 1] == '/') && (n_a || n_b || !n));
+}
+
+/* Tools write paths each in their own way: the file with the longest end in common. */
+static uint32_t file_of(const struct profile *p, const char *path)
+{
+	uint32_t best = 0;
+	size_t most = 0;
+
+	for (uint32_t i = 1; i < p->n_files; i++) {
+		size_t n = strcmp(p->files[i], path) == 0 ? SIZE_MAX : same_tail(p->files[i], path);
+
+		if (n > most) {
+			most = n;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Instructions of the truth by (file of the profile, line). */
+struct line_counts {
+	struct pairs index;
+	VEC(double) n;
+};
+
+static int count_lines(const struct compare *c, const struct truth *t, struct line_counts *out)
+{
+	uint32_t *file = calloc(t->n_files + 1, sizeof(*file));
+	int err = file ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu files", t->n_files);
+
+	for (size_t i = 0; err == 0 && i < t->n_files; i++)
+		file[i] = file_of(c->p, t->files[i]);
+	for (size_t i = 0; err == 0 && i < t->n_lines; i++) {
+		const struct truth_line *l = &t->lines[i];
+		long k;
+
+		if (!l->line || !file[l->file])
+			continue;
+		k = pairs_number(&out->index, file[l->file], l->line);
+		if (k < 0 || ((size_t)k == out->n.n && vec_push(&out->n, 0) < 0))
+			err = -SP_ENOMEM;
+		else
+			out->n.v[k] += (double)l->n_insn;
+	}
+	free(file);
+	return err;
+}
+
+static int add_lines(struct compare *c, const struct line_counts *counts, uint32_t *insns, size_t n,
+                     double *seen)
+{
+	int err = 0;
+
+	lines_sort(c->p, insns, n);
+	for (size_t i = 0, j; err == 0 && i < n; i = j) {
+		const struct profile_insn *first = &c->p->insns[insns[i]];
+		long k = pairs_find(&counts->index, first->file, first->line);
+		double truth = k < 0 ? 0 : counts->n.v[k];
+
+		j = lines_end(c->p, insns, i, n);
+		/* What a line without a number ran is no line's count. */
+		if (!first->file || !first->line)
+			continue;
+		*seen += truth;
+		err = add_counted(c, insns + i, j - i, NULL, truth);
+	}
+	return err;
+}
+
+int compare_lines(struct compare *c, const struct truth *t, const struct names_join *j)
+{
+	uint32_t *insns = calloc(c->p->n_insns + 1, sizeof(*insns));
+	struct line_counts counts = { 0 };
+	double seen = 0, left = (double)t->total - j->another;
+	size_t n = 0;
+	int err = insns ? rows_alloc(c, c->p->n_insns + 1) : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (size_t i = 0; err == 0 && i < c->p->n_insns; i++)
+		if (!left_out(c, c->p->insns[i].module))
+			insns[n++] = (uint32_t)i;
+	if (err == 0)
+		err = count_lines(c, t, &counts);
+	if (err == 0)
+		err = add_lines(c, &counts, insns, n, &seen);
+	for (size_t i = 0; i < t->n_lines; i++)
+		if (!t->lines[i].line)
+			left -= (double)t->lines[i].n_insn;
+	if (err == 0)
+		add_row(c, "(without samples, in no region)", left > seen ? left - seen : 0,
+		        &(struct profile_count){ .lo = NAN, .hi = NAN }, PROFILE_RAW);
+	pairs_fini(&counts.index);
+	vec_fini(&counts.n);
 	free(insns);
 	return err;
 }

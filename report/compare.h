@@ -6,7 +6,7 @@
  * A profile beside exact counts: rows by function, line or instruction, and
  * their score (report/score.h), as text, JSON or CSV.
  */
-#include "correct/truth/truth.h"
+#include "correct/names.h"
 #include "report/report.h"
 #include "report/score.h"
 
@@ -19,7 +19,15 @@ struct compare {
 	size_t n;
 	struct score score;
 	double min_share;
-	double unmatched;    /* instructions of the truth whose object could not be read */
+	double unmatched;     /* instructions of the truth whose object could not be read */
+	double another;       /* ... in files that are another build in the recording: left out */
+	const bool *left_out; /* [p->n_modules] those files; NULL = none */
+	const bool *gap;      /* [p->n_funcs] functions the truth says nothing of: left out; NULL = none */
+	const bool
+	        *listed; /* [p->n_insns] instructions a partial truth has: others are left out; NULL = all */
+	bool partial;    /* the truth lists the most frequent only: what it lacks is left out */
+	bool moves_plt;  /* the truth may count PLT stubs where they are called */
+	const char *format;  /* what the truth was taken for */
 	const char *truth;   /* path, as given */
 	const char *creator; /* who counted */
 };
@@ -29,15 +37,17 @@ struct compare {
 /* truth_insn[p->n_funcs]; rolled: with inlined functions in the physical one. */
 int compare_funcs(struct compare *c, const double *truth_insn, bool rolled);
 
-/*
- * Truth by name (CCTLib, DrCCTProf): physical functions, matched by linkage
- * name, by name, and by name without parameters, in that order.  Functions
- * of one name are one row: the truth can't tell them apart.
- */
-int compare_names(struct compare *c, const struct truth *t);
+/* Truth by name: physical functions.  Those of one name are one row: the truth can't tell them apart. */
+int compare_names(struct compare *c, const struct names_join *j);
 
-/* truth_insn[p->n_insns]; what the truth has besides, of `total`, is a row of its own. */
-int compare_insns(struct compare *c, const double *truth_insn, double total);
+/* Truth by source line; lines of the truth without instructions in the profile are one row. */
+int compare_lines(struct compare *c, const struct truth *t, const struct names_join *j);
+
+/*
+ * Lines or instructions, or of a partial truth functions, by truth_insn[p->n_insns]; what the truth has
+ * besides, of `total`, is a row of its own.  rolled: with inlined functions in the physical one.
+ */
+int compare_insns(struct compare *c, const double *truth_insn, double total, bool rolled);
 
 /* Score and sort the rows. */
 void compare_finish(struct compare *c);

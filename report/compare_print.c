@@ -174,7 +174,19 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	text_safe(c->truth, path, sizeof(path));
 	text_safe(c->creator && *c->creator ? c->creator : "unknown", creator, sizeof(creator));
 	number_grouped(c->score.truth, total);
-	fprintf(term->f, "# truth %s, counted by %s: %s instructions\n\n", path, creator, total);
+	fprintf(term->f, "# truth %s, counted by %s: %s instructions\n", path, creator, total);
+	fprintf(term->f, "# it was taken for %s%s\n", c->format && *c->format ? c->format : "exact counts",
+	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
+	if (c->moves_plt)
+		fputs("# callgrind counts PLT stubs where they are called, unless run with --skip-plt=no\n",
+		      term->f);
+	if (c->another > 0) {
+		number_grouped(c->another, total);
+		fprintf(term->f,
+		        "# left out: %s instructions of libraries that are another build in the recording\n",
+		        total);
+	}
+	fputc('\n', term->f);
 	/* Rows are sorted by truth: those that are scored come first. */
 	if (!limit)
 		for (shown = 0; shown < c->n && c->rows[shown].scored; shown++)
@@ -219,6 +231,9 @@ static int add_score(json_t *doc, const struct compare *c)
 	err |= add_number(doc, "total_raw", s->raw);
 	err |= add_number(doc, "total_fixed", s->fixed);
 	err |= add_number(doc, "unmatched", c->unmatched);
+	err |= add_number(doc, "left_out", c->another);
+	err |= json_object_set_new(doc, "truth_format", json_text(c->format ? c->format : ""));
+	err |= json_object_set_new(doc, "truth_partial", json_boolean(c->partial));
 	return err;
 }
 

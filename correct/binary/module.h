@@ -76,6 +76,8 @@ size_t module_n_funcs(const struct module *m);
 const struct module_func *module_func(const struct module *m, size_t i); /* in address order */
 /* Index of the function that holds vaddr, -1 if none. */
 long module_func_at(const struct module *m, uint64_t vaddr);
+/* "ns::f(int)" of a C++ linkage name, as valgrind and gdb write it: malloc'd, NULL for a name that is not mangled. */
+char *module_full_name(const char *linkage);
 /* Index of the defined function of that linkage name, of several versions the default one; -1 if none. */
 long module_func_named(const struct module *m, const char *linkage);
 

@@ -40,6 +40,13 @@ struct loader {
 	size_t next_frame;
 };
 
+char *module_full_name(const char *linkage)
+{
+	if (linkage[0] != '_' || linkage[1] != 'Z' || strlen(linkage) >= LONGEST_MANGLED)
+		return NULL;
+	return cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
+}
+
 const char *symbols_demangle(struct text_pool *pool, const char *linkage)
 {
 	const char *kept = linkage, *suffix = strchr(linkage, '@'); /* ours: "@plt" */

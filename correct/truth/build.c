@@ -13,47 +13,103 @@ static char *copy_text(const char *text)
 	return copy;
 }
 
+static void free_texts(char **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+}
+
+void truth_texts_fini(struct truth_texts *t)
+{
+	free_texts(t->v.v, t->v.n);
+	pairs_fini(&t->index);
+	memset(t, 0, sizeof(*t));
+}
+
 void truth_build_fini(struct truth_build *b)
 {
-	for (size_t i = 0; i < b->objects.n; i++)
-		free(b->objects.v[i]);
-	for (size_t i = 0; i < b->build_ids.n; i++)
-		free(b->build_ids.v[i]);
+	truth_texts_fini(&b->objects);
+	truth_texts_fini(&b->files);
+	truth_texts_fini(&b->symbols);
+	free_texts(b->build_ids.v, b->build_ids.n);
 	for (size_t i = 0; i < b->funcs.n; i++)
 		free(b->funcs.v[i].name);
-	vec_fini(&b->objects);
-	vec_fini(&b->build_ids);
 	vec_fini(&b->insns);
 	vec_fini(&b->funcs);
+	vec_fini(&b->lines);
+	vec_fini(&b->branches);
+	vec_fini(&b->runs);
 	free(b->creator);
 	free(b->cmdline);
 	memset(b, 0, sizeof(*b));
 }
 
+static uint64_t hash_text(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return h;
+}
+
+/* Texts of one hash are numbered apart: same is how many there are before it. */
+static long find_text(const struct truth_texts *t, const char *text, uint64_t *hash, uint64_t *same)
+{
+	long i;
+
+	*hash = hash_text(text);
+	for (*same = 0; (i = pairs_find(&t->index, *hash, *same)) >= 0; (*same)++)
+		if (strcmp(t->v.v[i], text) == 0)
+			return i;
+	return -1;
+}
+
+long truth_texts_find(const struct truth_texts *t, const char *text)
+{
+	uint64_t hash, same;
+
+	return find_text(t, text, &hash, &same);
+}
+
+int truth_texts_number(struct truth_texts *t, const char *text, uint32_t *number)
+{
+	uint64_t hash, same;
+	char *copy;
+	long i = find_text(t, text, &hash, &same);
+
+	if (i >= 0) {
+		*number = (uint32_t)i;
+		return 0;
+	}
+	if (vec_reserve(&t->v, t->v.n + 1) < 0)
+		return -SP_ENOMEM;
+	copy = copy_text(text);
+	if (!copy || pairs_number(&t->index, hash, same) < 0) {
+		free(copy);
+		return -SP_ENOMEM;
+	}
+	*number = (uint32_t)t->v.n;
+	t->v.v[t->v.n++] = copy;
+	return 0;
+}
+
 int truth_build_object(struct truth_build *b, const char *path, uint32_t *object)
 {
-	char *copy, *id;
+	char *id;
 
-	/* A program maps tens of objects, and the one named last is the likeliest. */
-	for (size_t i = b->objects.n; i-- > 0;) {
-		if (strcmp(b->objects.v[i], path) == 0) {
-			*object = (uint32_t)i;
-			return 0;
-		}
-	}
-	if (vec_reserve(&b->objects, b->objects.n + 1) < 0 ||
-	    vec_reserve(&b->build_ids, b->objects.n + 1) < 0)
+	if (truth_texts_number(&b->objects, path, object) < 0)
 		return -SP_ENOMEM;
-	copy = copy_text(path);
+	if (*object < b->build_ids.n)
+		return 0;
 	id = copy_text("");
-	if (!copy || !id) {
-		free(copy);
+	if (!id)
+		return -SP_ENOMEM;
+	if (vec_push(&b->build_ids, id) < 0) {
 		free(id);
 		return -SP_ENOMEM;
 	}
-	*object = (uint32_t)b->objects.n;
-	b->objects.v[b->objects.n++] = copy;
-	b->build_ids.v[b->build_ids.n++] = id;
 	return 0;
 }
 
@@ -78,17 +134,32 @@ int truth_build_insn(struct truth_build *b, const struct truth_insn *insn)
 	return vec_push(&b->insns, *insn);
 }
 
-int truth_build_func(struct truth_build *b, const char *name, uint64_t n_insn)
+int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn)
 {
 	char *copy = copy_text(name);
 
 	if (!copy)
 		return -SP_ENOMEM;
-	if (vec_push(&b->funcs, (struct truth_func){ copy, n_insn }) < 0) {
+	if (vec_push(&b->funcs, (struct truth_func){ copy, object, n_insn }) < 0) {
 		free(copy);
 		return -SP_ENOMEM;
 	}
 	return 0;
+}
+
+int truth_build_line(struct truth_build *b, const struct truth_line *line)
+{
+	return vec_push(&b->lines, *line);
+}
+
+int truth_build_branch(struct truth_build *b, const struct truth_branch *branch)
+{
+	return vec_push(&b->branches, *branch);
+}
+
+int truth_build_run(struct truth_build *b, const struct truth_run *run)
+{
+	return vec_push(&b->runs, *run);
 }
 
 static int compare_insns(const void *a, const void *b)
@@ -100,11 +171,27 @@ static int compare_insns(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 static int compare_funcs(const void *a, const void *b)
 {
 	const struct truth_func *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
 
-	return strcmp(x->name, y->name);
+	return order ? order : compare_numbers(x->object, y->object);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct truth_line *x = a, *y = b;
+	int order = compare_numbers(x->file, y->file);
+
+	if (!order)
+		order = compare_numbers(x->line, y->line);
+	return order ? order : compare_numbers(x->object, y->object);
 }
 
 static void add_insn(struct truth_insn *sum, const struct truth_insn *x)
@@ -146,6 +233,70 @@ static void sum_funcs(struct truth_build *b)
 	b->funcs.n = n;
 }
 
+static void sum_lines(struct truth_build *b)
+{
+	size_t n = 0;
+
+	if (b->lines.n)
+		qsort(b->lines.v, b->lines.n, sizeof(*b->lines.v), compare_lines);
+	for (size_t i = 0; i < b->lines.n; i++) {
+		if (n && compare_lines(&b->lines.v[n - 1], &b->lines.v[i]) == 0)
+			b->lines.v[n - 1].n_insn += b->lines.v[i].n_insn;
+		else
+			b->lines.v[n++] = b->lines.v[i];
+	}
+	b->lines.n = n;
+}
+
+static void hand_over(struct truth_build *b, struct truth *t)
+{
+	*t = (struct truth){ .objects = b->objects.v.v,
+		             .build_ids = b->build_ids.v,
+		             .n_objects = b->objects.v.n,
+		             .insns = b->insns.v,
+		             .n_insns = b->insns.n,
+		             .funcs = b->funcs.v,
+		             .n_funcs = b->funcs.n,
+		             .files = b->files.v.v,
+		             .n_files = b->files.v.n,
+		             .lines = b->lines.v,
+		             .n_lines = b->lines.n,
+		             .symbols = b->symbols.v.v,
+		             .n_symbols = b->symbols.v.n,
+		             .branches = b->branches.v,
+		             .n_branches = b->branches.n,
+		             .runs = b->runs.v,
+		             .n_runs = b->runs.n,
+		             .creator = b->creator,
+		             .cmdline = b->cmdline,
+		             .format = b->format ? b->format : "",
+		             .partial = b->partial,
+		             .moves_plt = b->moves_plt };
+	pairs_fini(&b->objects.index);
+	pairs_fini(&b->files.index);
+	pairs_fini(&b->symbols.index);
+	memset(b, 0, sizeof(*b));
+}
+
+static bool add_total(uint64_t *sum, uint64_t n)
+{
+	return !__builtin_add_overflow(*sum, n, sum) && *sum <= INT64_MAX;
+}
+
+static bool add_totals(struct truth *t)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < t->n_insns && good; i++) {
+		good = add_total(&t->total, t->insns[i].n);
+		t->total_load += t->insns[i].n_load;
+		t->total_miss += t->insns[i].n_miss;
+	}
+	for (size_t i = 0; i < t->n_funcs && good; i++)
+		good = add_total(&t->total, t->funcs[i].n_insn);
+	return good;
+}
+
 int truth_build_finish(struct truth_build *b, struct truth **out)
 {
 	struct truth *t = NULL;
@@ -160,23 +311,12 @@ int truth_build_finish(struct truth_build *b, struct truth **out)
 	}
 	sum_insns(b);
 	sum_funcs(b);
-	*t = (struct truth){ .objects = b->objects.v,
-		             .build_ids = b->build_ids.v,
-		             .n_objects = b->objects.n,
-		             .insns = b->insns.v,
-		             .n_insns = b->insns.n,
-		             .funcs = b->funcs.v,
-		             .n_funcs = b->funcs.n,
-		             .creator = b->creator,
-		             .cmdline = b->cmdline };
-	memset(b, 0, sizeof(*b));
-	for (size_t i = 0; i < t->n_insns; i++) {
-		t->total += t->insns[i].n;
-		t->total_load += t->insns[i].n_load;
-		t->total_miss += t->insns[i].n_miss;
+	sum_lines(b);
+	hand_over(b, t);
+	if (!add_totals(t)) {
+		truth_free(t);
+		return sp_fail(SP_EFORMAT, "exact counts add up to more than can be: they are damaged");
 	}
-	for (size_t i = 0; i < t->n_funcs; i++)
-		t->total += t->funcs[i].n_insn;
 	*out = t;
 	return 0;
 fail:
@@ -184,20 +324,48 @@ fail:
 	return -SP_ENOMEM;
 }
 
+int truth_build_move(struct truth_build *b, struct truth *t)
+{
+	struct truth *placed = NULL;
+	int err = truth_build_finish(b, &placed);
+
+	if (err < 0)
+		return err;
+	free_texts(t->objects, t->n_objects);
+	free_texts(t->build_ids, t->n_objects);
+	free(t->insns);
+	for (size_t i = 0; i < t->n_funcs; i++)
+		free(t->funcs[i].name);
+	t->n_funcs = 0;
+	t->objects = placed->objects;
+	t->build_ids = placed->build_ids;
+	t->n_objects = placed->n_objects;
+	t->insns = placed->insns;
+	t->n_insns = placed->n_insns;
+	t->total = placed->total;
+	placed->objects = placed->build_ids = NULL;
+	placed->insns = NULL;
+	placed->n_objects = placed->n_insns = 0;
+	truth_free(placed);
+	return 0;
+}
+
 void truth_free(struct truth *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->n_objects; i++) {
-		free(t->objects[i]);
-		free(t->build_ids[i]);
-	}
+	free_texts(t->objects, t->n_objects);
+	free_texts(t->build_ids, t->n_objects);
+	free_texts(t->files, t->n_files);
+	free_texts(t->symbols, t->n_symbols);
 	for (size_t i = 0; i < t->n_funcs; i++)
 		free(t->funcs[i].name);
-	free(t->objects);
-	free(t->build_ids);
 	free(t->insns);
 	free(t->funcs);
+	free(t->lines);
+	free(t->branches);
+	free(t->runs);
+	free(t->gaps);
 	free(t->creator);
 	free(t->cmdline);
 	free(t);

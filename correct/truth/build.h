@@ -10,28 +10,55 @@
 #include <stdio.h>
 
 #include "correct/truth/truth.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
+/* Texts numbered in the order they came. */
+struct truth_texts {
+	VEC(char *) v;
+	struct pairs index; /* (hash, how many of that hash came before) */
+};
+
 struct truth_build {
-	VEC(char *) objects;
+	struct truth_texts objects, files, symbols;
 	VEC(char *) build_ids;
 	VEC(struct truth_insn) insns;
 	VEC(struct truth_func) funcs;
+	VEC(struct truth_line) lines;
+	VEC(struct truth_branch) branches;
+	VEC(struct truth_run) runs;
 	char *creator, *cmdline;
+	const char *format;
+	bool partial, moves_plt;
 };
 
 void truth_build_fini(struct truth_build *b);
+
+/* Number of a text, added where it is new. */
+int truth_texts_number(struct truth_texts *t, const char *text, uint32_t *number);
+/* -1 where it is not among them. */
+long truth_texts_find(const struct truth_texts *t, const char *text);
+void truth_texts_fini(struct truth_texts *t);
 
 /* Index of the object of that path, added where it is new. */
 int truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 int truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
 int truth_build_insn(struct truth_build *b, const struct truth_insn *insn);
-int truth_build_func(struct truth_build *b, const char *name, uint64_t n_insn);
+int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
+int truth_build_line(struct truth_build *b, const struct truth_line *line);
+int truth_build_branch(struct truth_build *b, const struct truth_branch *branch);
+int truth_build_run(struct truth_build *b, const struct truth_run *run);
 /* Replace *field ("creator" or "cmdline" of b) by a copy of text. */
 int truth_build_text(char **field, const char *text);
 
-/* Sort, sum what is there twice, and hand over.  b is empty afterwards, and after an error too. */
+/*
+ * Sort, sum what is there twice, and hand over.  b is empty afterwards, and after an error too.
+ * -SP_EFORMAT where all add up to more than can be.
+ */
 int truth_build_finish(struct truth_build *b, struct truth **out);
+
+/* Give t the objects and instructions of b in the place of whatever counts it has. */
+int truth_build_move(struct truth_build *b, struct truth *t);
 
 /* One line of a text file at a time, its length bounded. */
 struct truth_lines {
@@ -46,8 +73,24 @@ void truth_lines_close(struct truth_lines *l);
 /* 1, 0 at the end of the file, -SP_EFORMAT for what is no text. */
 int truth_lines_next(struct truth_lines *l);
 
+/*
+ * The decimal number at *s, and *s after it and the blanks that follow.  False
+ * where there is none.  A number that does not fit is UINT64_MAX.
+ */
+bool truth_number(const char **s, uint64_t *out);
+
+/*
+ * *sum += n.  -SP_EFORMAT, with file and line, where n or the sum can be no
+ * count: nothing runs 2^63 times, and what was counted down below zero is
+ * written as such a number.
+ */
+int truth_add(const struct truth_lines *l, uint64_t *sum, uint64_t n);
+
 /* The parsers: lines has its first line read.  Each fills b. */
-int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b);
+int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b); /* cachegrind's files too */
+int truth_parse_bolt(struct truth_lines *l, struct truth_build *b);
+int truth_parse_drcctprof(struct truth_lines *l, struct truth_build *b);
+int truth_parse_hotblocks(struct truth_lines *l, struct truth_build *b);
 int truth_parse_names(struct truth_lines *l, struct truth_build *b);
 
 #endif

@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The callgrind format, read: ours and what callgrind --dump-instr=yes
- * writes.  Only the self cost of instructions counts; the line after calls=
- * is the cost of the callee, and the one after jump= or jcnd= has none.
+ * The callgrind format, read: ours, what callgrind writes with and without
+ * --dump-instr=yes, and cachegrind's, which is the same without a word of
+ * positions or objects.  Only self cost counts; the line after calls= is the
+ * cost of the callee, and the one after jump= or jcnd= has none.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correct/truth/build.h"
-#include "profiler/base/log.h"
 
 enum { MAX_POSITIONS = 4, MAX_NAME_ID = 1 << 20 };
+
+/* Texts by the number of name compression. */
+struct numbered {
+	VEC(struct {
+		uint32_t text;
+		bool known;
+	})
+	ids;
+};
 
 struct parse {
 	struct truth_lines *l;
 	struct truth_build *b;
 	uint64_t pos[MAX_POSITIONS]; /* of the last line: "+3", "-2" and "*" count from it */
-	int n_pos, instr;            /* columns; which one has the address, -1 = none */
+	int n_pos, instr, line;      /* columns; which one has the address or the line, -1 = none */
 	int ir, dr, d1mr;            /* columns of the events Ir, Dr, D1mr, -1 = none */
-	uint32_t object;
-	bool have_object, ours;
-	VEC(struct {
-		uint32_t object;
-		bool known;
-	})
-	names; /* objects by the number of name compression */
-	uint64_t sum, claimed;
-	bool have_claim;
+	uint32_t object, file, func; /* that costs are of now */
+	bool have_object, ours, callgrind;
+	struct numbered objects, files, funcs;
+	uint64_t sum, totals, summary;
+	bool have_totals, have_summary;
+	uint64_t largest;        /* count ... */
+	unsigned long largest_n; /* ... and its line in the file */
 };
 
 static int bad(struct parse *p, const char *what)
@@ -53,7 +59,7 @@ static const char *after(const char *line, const char *key)
 static int parse_positions(struct parse *p, const char *s)
 {
 	p->n_pos = 0;
-	p->instr = -1;
+	p->instr = p->line = -1;
 	while (*s) {
 		size_t n = strcspn(s, " \t");
 
@@ -61,14 +67,13 @@ static int parse_positions(struct parse *p, const char *s)
 			return bad(p, "too many kinds of positions");
 		if (n == 5 && strncmp(s, "instr", n) == 0)
 			p->instr = p->n_pos;
+		else if (n == 4 && strncmp(s, "line", n) == 0)
+			p->line = p->n_pos;
 		p->n_pos++;
 		s = skip_space(s + n);
 	}
-	if (p->instr < 0)
-		return sp_fail(SP_EFORMAT,
-		               "%s: has no counts per instruction; make it with 'skidprof truth', or with "
-		               "'valgrind --tool=callgrind --dump-instr=yes'",
-		               p->l->path);
+	if (p->instr < 0 && p->line < 0)
+		return bad(p, "positions that are neither instr nor line");
 	return 0;
 }
 
@@ -95,10 +100,10 @@ static bool parse_number(const char **s, uint64_t *out)
 {
 	char *end;
 
-	if (!(**s >= '0' && **s <= '9'))
-		return false;
+	if (strncmp(*s, "0x", 2) != 0)
+		return truth_number(s, out);
 	errno = 0;
-	*out = strtoull(*s, &end, strncmp(*s, "0x", 2) == 0 ? 16 : 10);
+	*out = strtoull(*s, &end, 16);
 	if (errno || (*end && *end != ' ' && *end != '\t'))
 		return false;
 	*s = skip_space(end);
@@ -129,13 +134,62 @@ static bool parse_position(const char **s, uint64_t *pos)
 	}
 }
 
+/* callgrind writes code outside any file as an object without a name. */
+static int unknown_object(struct parse *p)
+{
+	int err = 0;
+
+	if (!p->have_object && (p->callgrind || p->instr >= 0))
+		err = truth_build_object(p->b, "???", &p->object);
+	p->have_object = p->have_object || p->callgrind || p->instr >= 0;
+	return err;
+}
+
+/* Counts by function and by line, where there are none by instruction. */
+static int add_place(struct parse *p, uint64_t n)
+{
+	uint64_t line = p->line < 0 ? 0 : p->pos[p->line];
+	int err = 0;
+
+	if (line > UINT32_MAX)
+		return bad(p, "a source line that is none");
+	if (p->func == TRUTH_NONE)
+		err = truth_texts_number(&p->b->symbols, "???", &p->func);
+	if (err == 0 && p->file == TRUTH_NONE)
+		err = truth_texts_number(&p->b->files, "???", &p->file);
+	if (err == 0)
+		err = truth_build_func(p->b, p->b->symbols.v.v[p->func], p->object, n);
+	if (err == 0)
+		err = truth_build_line(p->b, &(struct truth_line){ p->object, p->file, (uint32_t)line, n });
+	return err;
+}
+
+static int add_cost(struct parse *p, struct truth_insn *insn)
+{
+	int err = truth_add(p->l, &p->sum, insn->n);
+
+	if (err == 0)
+		err = unknown_object(p);
+	if (err < 0)
+		return err;
+	if (insn->n > p->largest) {
+		p->largest = insn->n;
+		p->largest_n = p->l->n;
+	}
+	if (p->instr < 0)
+		return add_place(p, insn->n);
+	insn->object = p->object;
+	insn->vaddr = p->pos[p->instr];
+	return truth_build_insn(p->b, insn);
+}
+
 static int parse_cost(struct parse *p, bool counts)
 {
-	const char *s = p->l->buf;
+	const char *s = skip_space(p->l->buf);
 	struct truth_insn insn = { 0 };
 
-	if (p->instr < 0 || p->ir < 0)
-		return bad(p, "a cost before the lines 'positions:' and 'events:'");
+	if (p->ir < 0)
+		return bad(p, "a cost before the line 'events:'");
 	for (int i = 0; i < p->n_pos; i++)
 		if (!parse_position(&s, &p->pos[i]))
 			return bad(p, "no position where one must be");
@@ -152,51 +206,48 @@ static int parse_cost(struct parse *p, bool counts)
 			insn.n_miss = cost;
 	}
 	/* An address that was only passed over costs nothing and is no instruction that ran. */
-	if (!counts || insn.n == 0)
-		return 0;
-	if (!p->have_object) {
-		int err = truth_build_object(p->b, "???", &p->object);
+	return counts && insn.n ? add_cost(p, &insn) : 0;
+}
 
-		if (err < 0)
-			return err;
-		p->have_object = true;
-	}
-	p->sum += insn.n;
-	insn.object = p->object;
-	insn.vaddr = p->pos[p->instr];
-	return truth_build_insn(p->b, &insn);
+static int number_text(struct parse *p, const struct numbered *of, const char *text, uint32_t *out)
+{
+	struct truth_texts *texts = of == &p->files ? &p->b->files : &p->b->symbols;
+
+	if (!*text)
+		text = "???";
+	return of == &p->objects ? truth_build_object(p->b, text, out) : truth_texts_number(texts, text, out);
 }
 
 /* "(3) /lib/libc.so" defines number 3, "(3)" uses it, "/lib/libc.so" stands for itself. */
-static int parse_object(struct parse *p, const char *s, uint32_t *object)
+static int parse_name(struct parse *p, struct numbered *of, const char *s, uint32_t *out)
 {
 	uint64_t id;
 	char *end;
 	int err;
 
-	if (*s != '(')
-		return truth_build_object(p->b, *s ? s : "???", object);
+	if (*s != '(' || !(s[1] >= '0' && s[1] <= '9'))
+		return *s == '(' && of == &p->objects ? bad(p, "a name's number that is none")
+		                                      : number_text(p, of, s, out);
 	errno = 0;
 	id = strtoull(s + 1, &end, 10);
-	if (errno || *end != ')' || end == s + 1 || id >= MAX_NAME_ID)
+	if (errno || *end != ')' || id >= MAX_NAME_ID)
 		return bad(p, "a name's number that is none");
 	s = skip_space(end + 1);
-	if (!*s && id < p->names.n && p->names.v[id].known) {
-		*object = p->names.v[id].object;
+	if (!*s && id < of->ids.n && of->ids.v[id].known) {
+		*out = of->ids.v[id].text;
 		return 0;
 	}
-	/* callgrind writes code outside any file as a number without a name. */
-	err = truth_build_object(p->b, *s ? s : "???", object);
+	err = number_text(p, of, s, out);
 	if (err < 0)
 		return err;
-	if (id >= p->names.n) {
-		if (vec_reserve(&p->names, id + 1) < 0)
+	if (id >= of->ids.n) {
+		if (vec_reserve(&of->ids, id + 1) < 0)
 			return -SP_ENOMEM;
-		memset(p->names.v + p->names.n, 0, (id + 1 - p->names.n) * sizeof(*p->names.v));
-		p->names.n = id + 1;
+		memset(of->ids.v + of->ids.n, 0, (id + 1 - of->ids.n) * sizeof(*of->ids.v));
+		of->ids.n = id + 1;
 	}
-	p->names.v[id].object = *object;
-	p->names.v[id].known = true;
+	of->ids.v[id].text = *out;
+	of->ids.v[id].known = true;
 	return 0;
 }
 
@@ -216,17 +267,19 @@ static int parse_build_id(struct parse *p, const char *s)
 	return err < 0 ? err : truth_build_id(p->b, object, hex);
 }
 
-static int parse_totals(struct parse *p, const char *s)
+/* "totals:", or "summary:", of all parts. */
+static int parse_sum(struct parse *p, const char *s, uint64_t *sum, bool *have)
 {
 	uint64_t n;
 
 	for (int i = 0; *s; i++) {
 		if (!parse_number(&s, &n))
 			return bad(p, "a total that is no number");
-		if (i == p->ir) {
-			p->claimed += n;
-			p->have_claim = true;
-		}
+		if (i != p->ir)
+			continue;
+		*have = true;
+		if (truth_add(p->l, sum, n) < 0)
+			return -SP_EFORMAT;
 	}
 	return 0;
 }
@@ -247,28 +300,42 @@ static int parse_spec(struct parse *p, const char *line)
 	const char *s;
 
 	if ((s = after(line, "ob="))) {
-		int err = parse_object(p, s, &p->object);
+		int err = parse_name(p, &p->objects, s, &p->object);
 
 		p->have_object = err == 0;
 		return err;
 	}
 	if ((s = after(line, "cob=")))
-		return parse_object(p, s, &ignored);
+		return parse_name(p, &p->objects, s, &ignored);
 	if (after(line, "calls=") || after(line, "jump=") || after(line, "jcnd="))
 		return skip_target(p);
-	return 0; /* fl= fi= fe= fn= cfi= cfl= cfn=: the binary knows better */
+	/* Of instructions the binary knows better what function and line they are of. */
+	if (p->instr >= 0)
+		return 0;
+	if ((s = after(line, "fl=")) || (s = after(line, "fi=")) || (s = after(line, "fe=")))
+		return parse_name(p, &p->files, s, &p->file);
+	if ((s = after(line, "fn=")))
+		return parse_name(p, &p->funcs, s, &p->func);
+	if ((s = after(line, "cfi=")) || (s = after(line, "cfl=")))
+		return parse_name(p, &p->files, s, &ignored);
+	if ((s = after(line, "cfn=")))
+		return parse_name(p, &p->funcs, s, &ignored);
+	return 0;
 }
 
 static int parse_header(struct parse *p, const char *line)
 {
 	const char *s;
 
-	if ((s = after(line, "positions:")))
+	if ((s = after(line, "positions:"))) {
+		p->callgrind = true;
 		return parse_positions(p, s);
+	}
 	if ((s = after(line, "events:")))
 		return parse_events(p, s);
 	if ((s = after(line, "creator:"))) {
 		p->ours = strncmp(s, "skidprof", 8) == 0;
+		p->callgrind = true;
 		return truth_build_text(&p->b->creator, s);
 	}
 	if ((s = after(line, "cmd:")))
@@ -276,10 +343,16 @@ static int parse_header(struct parse *p, const char *line)
 	if ((s = after(line, "desc: Build id:")))
 		return p->ours ? parse_build_id(p, s) : 0;
 	if ((s = after(line, "totals:")))
-		return parse_totals(p, s);
-	if ((s = after(line, "version:")) && strcmp(s, "1") != 0)
-		return sp_fail(SP_EFORMAT, "%s: callgrind format of version '%.20s'; only version 1 is known",
-		               p->l->path, s);
+		return parse_sum(p, s, &p->totals, &p->have_totals);
+	if ((s = after(line, "summary:")))
+		return parse_sum(p, s, &p->summary, &p->have_summary);
+	if ((s = after(line, "version:"))) {
+		p->callgrind = true;
+		if (strcmp(s, "1") != 0)
+			return sp_fail(SP_EFORMAT,
+			               "%s: callgrind format of version '%.20s'; only version 1 is known",
+			               p->l->path, s);
+	}
 	return 0;
 }
 
@@ -298,22 +371,62 @@ static int parse_line(struct parse *p)
 	return bad(p, "neither a cost nor a header");
 }
 
+/* No count is above the total, and all add up to it. */
+static int check_sums(struct parse *p)
+{
+	uint64_t claim = p->have_totals ? p->totals : p->summary;
+	const char *word = p->have_totals ? "totals:" : "summary:";
+
+	if (p->sum == 0)
+		return sp_fail(SP_EFORMAT, "%s: no instruction has a count", p->l->path);
+	if (!p->have_totals && !p->have_summary)
+		return 0;
+	if (p->largest > claim)
+		return sp_fail(SP_EFORMAT,
+		               "%s: line %lu: a count of %ju, more than all together (line '%s' says %ju); "
+		               "the "
+		               "file is damaged: make it again",
+		               p->l->path, p->largest_n, (uintmax_t)p->largest, word, (uintmax_t)claim);
+	if (p->sum != claim)
+		return sp_fail(SP_EFORMAT,
+		               "%s: line %lu: its counts add up to %ju, its line '%s' says %ju; the file is "
+		               "cut off or "
+		               "damaged: make it again",
+		               p->l->path, p->l->n, (uintmax_t)p->sum, word, (uintmax_t)claim);
+	if (p->ours && p->have_summary && p->summary != p->sum)
+		return sp_fail(SP_EFORMAT,
+		               "%s: its counts add up to %ju, its line 'summary:' says %ju; the file is "
+		               "damaged: make it again",
+		               p->l->path, (uintmax_t)p->sum, (uintmax_t)p->summary);
+	return 0;
+}
+
+static void say_format(const struct parse *p)
+{
+	p->b->format = p->ours         ? "skidprof's counts by instruction"
+	               : p->instr >= 0 ? "callgrind's counts by instruction"
+	               : p->callgrind  ? "callgrind's counts by function and line (no --dump-instr=yes)"
+	                               : "cachegrind's counts by function and line";
+	p->b->moves_plt = p->callgrind && !p->ours;
+}
+
 int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b)
 {
 	/* Without a line "positions:" the format's default is source lines only. */
 	struct parse p = { .l = l, .b = b, .n_pos = 1, .instr = -1, .ir = -1, .dr = -1, .d1mr = -1 };
 	int err;
 
+	p.object = p.file = p.func = TRUTH_NONE;
 	do
 		err = parse_line(&p);
 	while (err == 0 && (err = truth_lines_next(l)) > 0);
-	if (err == 0 && p.instr < 0)
-		err = parse_positions(&p, "line");
-	if (err == 0 && p.sum == 0)
-		err = sp_fail(SP_EFORMAT, "%s: no instruction has a count", l->path);
-	if (err == 0 && p.have_claim && p.claimed != p.sum)
-		sp_warn("%s: its instructions add up to %ju, its line 'totals:' says %ju: cut off or edited?",
-		        l->path, (uintmax_t)p.sum, (uintmax_t)p.claimed);
-	vec_fini(&p.names);
+	if (err == 0)
+		err = check_sums(&p);
+	if (err == 0 && !b->creator)
+		err = truth_build_text(&b->creator, p.callgrind ? "callgrind" : "cachegrind");
+	say_format(&p);
+	vec_fini(&p.objects.ids);
+	vec_fini(&p.files.ids);
+	vec_fini(&p.funcs.ids);
 	return err;
 }

@@ -56,16 +56,82 @@ int truth_lines_next(struct truth_lines *l)
 	return 1;
 }
 
+bool truth_number(const char **s, uint64_t *out)
+{
+	char *end;
+
+	if (!(**s >= '0' && **s <= '9'))
+		return false;
+	errno = 0;
+	*out = strtoull(*s, &end, 10);
+	if (errno == ERANGE)
+		*out = UINT64_MAX;
+	if (*end && *end != ' ' && *end != '\t')
+		return false;
+	*s = end + strspn(end, " \t");
+	return true;
+}
+
+int truth_add(const struct truth_lines *l, uint64_t *sum, uint64_t n)
+{
+	if (n > INT64_MAX)
+		return sp_fail(SP_EFORMAT,
+		               "%s: line %lu: %ju is no count: it fell below zero and wrapped round, or the "
+		               "file is damaged; make it again",
+		               l->path, l->n, (uintmax_t)n);
+	if (n > INT64_MAX - *sum)
+		return sp_fail(SP_EFORMAT,
+		               "%s: line %lu: counts so far add up to more than can be; the file is damaged: "
+		               "make it again",
+		               l->path, l->n);
+	*sum += n;
+	return 0;
+}
+
+static bool begins(const char *line, const char *word)
+{
+	return strncmp(line, word, strlen(word)) == 0;
+}
+
 /* Any of these begins the header of a callgrind file; the first line alone is optional. */
-static int looks_like_callgrind(const char *line)
+static bool looks_like_callgrind(const char *line)
 {
 	static const char *const words[] = { "# callgrind format", "version:", "creator:", "pid:",  "cmd:",
 		                             "positions:",         "events:",  "part:",    "desc:", NULL };
 
 	for (size_t i = 0; words[i]; i++)
-		if (strncmp(line, words[i], strlen(words[i])) == 0)
-			return 1;
-	return 0;
+		if (begins(line, words[i]))
+			return true;
+	return false;
+}
+
+/* Eight words, two of them the kinds of places. */
+static bool looks_like_bolt(const char *line)
+{
+	size_t n = 0;
+
+	for (const char *s = line; *s; s++)
+		n += *s != ' ' && (s == line || (s[-1] == ' ' && (s - line < 2 || s[-2] != '\\')));
+	return n == 8 && (line[0] == '0' || line[0] == '1') && line[1] == ' ';
+}
+
+static int parse(struct truth_lines *l, struct truth_build *b)
+{
+	if (looks_like_callgrind(l->buf))
+		return truth_parse_callgrind(l, b);
+	if (begins(l->buf, "NO. "))
+		return truth_parse_drcctprof(l, b);
+	if (looks_like_bolt(l->buf))
+		return truth_parse_bolt(l, b);
+	if ((begins(l->buf, "collected ") && strstr(l->buf, "entries in the hash table")) ||
+	    begins(l->buf, "pc, tcount, icount, ecount"))
+		return truth_parse_hotblocks(l, b);
+	if (begins(l->buf, "boltedcollection") || begins(l->buf, "no_lbr"))
+		return sp_fail(SP_EFORMAT,
+		               "%s: made of samples by perf2bolt, and so no exact counts; those are what a "
+		               "program made by 'llvm-bolt --instrument' writes",
+		               l->path);
+	return truth_parse_names(l, b);
 }
 
 int truth_read(const char *path, struct truth **out)
@@ -83,7 +149,7 @@ int truth_read(const char *path, struct truth **out)
 	if (err == 0)
 		err = sp_fail(SP_EFORMAT, "%s: the file is empty: no exact counts", path);
 	else if (err > 0)
-		err = looks_like_callgrind(l.buf) ? truth_parse_callgrind(&l, &b) : truth_parse_names(&l, &b);
+		err = parse(&l, &b);
 	if (err == 0)
 		err = truth_build_finish(&b, out);
 	truth_build_fini(&b);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/binary/module.h"
+#include "correct/place.h"
 #include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -101,6 +102,13 @@ static int read_truth(const struct lift_opts *o, struct lift *l, struct lift_cou
 {
 	int err = truth_read(o->truth, &l->truth);
 
+	/* Branches and runs need the recording's files. */
+	if (err == 0 && l->profile)
+		err = correct_truth_place(l->profile, l->truth, o->truth, &o->correct.modules);
+	if (err == 0 && !l->truth->n_insns && (l->truth->n_branches || l->truth->n_runs))
+		err = sp_fail(SP_ENOTSUP,
+		              "%s: %s, which names no file; give a recording of the program with -i",
+		              o->truth, l->truth->format);
 	if (err == 0 && !l->truth->n_insns)
 		err = sp_fail(SP_ENOTSUP,
 		              "%s: counts by function only; lift needs counts by instruction, as 'skidprof "

@@ -128,56 +128,53 @@ static const struct module_options no_options = { .no_debuginfod = true };
 static void instructions_go_to_the_function_that_holds_them(void **state)
 {
 	struct bench *b = *state;
-	double *own = NULL, *rolled = NULL, unmatched = -1;
+	struct truth_join j;
 
 	count(b, 0, b->outer, 40);
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), 0);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 1);
-	assert_true(own[0] == 40 && rolled[0] == 40);
-	assert_true(unmatched == 0);
-	free(own);
-	free(rolled);
+	assert_true(j.own[0] == 40 && j.rolled[0] == 40);
+	assert_true(j.unmatched == 0);
+	correct_truth_join_fini(&j);
 }
 
 /* 7 executions of an instruction of join_inner: its own, and join_outer's when rolled up. */
 static void inlined_instructions_count_for_both_views(void **state)
 {
 	struct bench *b = *state;
-	double *own = NULL, *rolled = NULL, unmatched;
+	struct truth_join j;
 	size_t inner;
 
 	if (!b->in_inner)
 		skip(); /* built without debug information */
 	count(b, 0, b->in_inner, 7);
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), 0);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 2);
 	inner = 1;
 	assert_string_equal(b->p->funcs[inner].name, "join_inner");
 	assert_int_equal(b->p->funcs[inner].line, b->inlined.line);
-	assert_true(own[inner] == 7 && own[0] == 0);
-	assert_true(rolled[0] == 7 && rolled[inner] == 0);
-	free(own);
-	free(rolled);
+	assert_true(j.own[inner] == 7 && j.own[0] == 0);
+	assert_true(j.rolled[0] == 7 && j.rolled[inner] == 0);
+	correct_truth_join_fini(&j);
 }
 
 static void a_function_never_sampled_gets_a_row_of_its_own(void **state)
 {
 	struct bench *b = *state;
 	uint64_t first = b->outer < b->unsampled ? b->outer : b->unsampled;
-	double *own = NULL, *rolled = NULL, unmatched;
+	struct truth_join j;
 
 	count(b, 0, first, first == b->outer ? 3 : 11);
 	count(b, 0, first == b->outer ? b->unsampled : b->outer, first == b->outer ? 11 : 3);
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), 0);
-	assert_true(rolled[0] == 3);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_true(j.rolled[0] == 3);
 	for (size_t i = 1; i < b->p->n_funcs; i++)
 		if (strcmp(b->p->funcs[i].name, "join_unsampled") == 0) {
-			assert_true(rolled[i] == 11);
+			assert_true(j.rolled[i] == 11);
 			assert_string_equal(b->p->funcs[i].why, "never sampled");
 			assert_int_equal(b->p->funcs[i].status, PROFILE_RAW);
 			assert_true(b->p->funcs[i].count.insn == 0);
-			free(own);
-			free(rolled);
+			correct_truth_join_fini(&j);
 			return;
 		}
 	fail_msg("join_unsampled has no row");
@@ -186,69 +183,173 @@ static void a_function_never_sampled_gets_a_row_of_its_own(void **state)
 static void an_object_that_cannot_be_read_is_said_to_be_unmatched(void **state)
 {
 	struct bench *b = *state;
-	double *own = NULL, *rolled = NULL, unmatched = 0, sum = 0;
+	struct truth_join j;
+	double sum = 0;
 
-	count(b, 0, b->outer, 5);
+	count(b, 0, b->outer, 10000);
 	count(b, 1, 0x1000, 70);
 	count(b, 1, 0x1004, 30);
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), 0);
-	assert_true(unmatched == 100);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_true(j.unmatched == 100);
 	/* They are in neither view lost. */
 	for (size_t i = 0; i < b->p->n_funcs; i++)
-		sum += rolled[i];
-	assert_true(sum == 105);
+		sum += j.rolled[i];
+	assert_true(sum == 10100);
 	assert_string_equal(b->p->funcs[b->p->n_funcs - 1].name, "[unknown]");
-	free(own);
-	free(rolled);
+	correct_truth_join_fini(&j);
 }
 
 static void another_build_is_refused(void **state)
 {
 	struct bench *b = *state;
-	double *own = NULL, *rolled = NULL, unmatched;
+	struct truth_join j;
 
 	if (!*module_build_id(b->m))
 		skip();
 	b->id[0] = (char *)"0123456789abcdef0123456789abcdef01234567";
 	count(b, 0, b->outer, 5);
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), -SP_EDOUBT);
-	assert_non_null(strstr(sp_error_text(), "not the same binary"));
-	assert_null(own);
-	assert_null(rolled);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_non_null(strstr(sp_error_text(), "not the same build"));
+	assert_null(j.own);
+	assert_null(j.rolled);
+}
+
+/* 100 of 1,100 instructions: more than 1%. */
+static void a_truth_of_another_program_names_both_build_ids(void **state)
+{
+	struct bench *b = *state;
+	struct truth_join j;
+
+	b->id[1] = (char *)"00112233";
+	count(b, 0, b->outer, 1000);
+	count(b, 1, 0x1000, 100);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_non_null(strstr(sp_error_text(), "x.truth: 9.1% of its instructions"));
+	assert_non_null(strstr(sp_error_text(), "/no/such/library.so, build id 00112233"));
+	assert_non_null(strstr(sp_error_text(), module_build_id(b->m)));
+}
+
+/* The truth was made of a copy elsewhere, and perf padded the id of the recording with zeros. */
+static void the_same_build_id_is_the_same_file_wherever_it_lies(void **state)
+{
+	struct bench *b = *state;
+	char padded[64];
+	struct truth_join j;
+
+	if (!*module_build_id(b->m))
+		skip();
+	snprintf(padded, sizeof(padded), "%s00", module_build_id(b->m));
+	b->p->modules[0].build_id = profile_string(b->p, padded);
+	b->object[0] = (char *)"/somewhere/else/entirely";
+	count(b, 0, b->outer, 40);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(b->p->n_funcs, 1);
+	assert_true(j.own[0] == 40);
+	correct_truth_join_fini(&j);
+}
+
+static void add_library(struct bench *b, const char *path, const char *id)
+{
+	struct profile *p = b->p;
+
+	p->modules = realloc(p->modules, 2 * sizeof(*p->modules));
+	p->modules[1] = (struct profile_module){ profile_string(p, path), profile_string(p, id), "" };
+	p->n_modules = 2;
+}
+
+static void a_library_of_another_build_is_left_out(void **state)
+{
+	struct bench *b = *state;
+	struct truth_join j;
+
+	add_library(b, "/lib/library.so", "aa");
+	b->id[1] = (char *)"bb";
+	count(b, 0, b->outer, 40);
+	count(b, 1, 0x1000, 60);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_true(j.left_out[1] && !j.left_out[0]);
+	assert_true(j.another == 60 && j.own[0] == 40 && b->p->n_funcs == 1);
+	correct_truth_join_fini(&j);
+}
+
+/* Every instruction of join_unsampled, as a tool without build ids counts them. */
+static void count_all(struct bench *b, struct truth_insn *insns, uint64_t shift)
+{
+	const struct module_func *f = module_func(b->m, (size_t)module_func_named(b->m, "join_unsampled"));
+	struct insn_decoder *d = NULL;
+	struct insn insn;
+
+	b->t.insns = insns;
+	b->id[0] = (char *)"";
+	assert_int_equal(insn_decoder_new(module_isa(b->m), &d), 0);
+	for (uint64_t v = f->vaddr; v < f->vaddr + f->size_bytes && b->t.n_insns < 64; v += insn.size_bytes) {
+		size_t n;
+		const uint8_t *code = module_code(b->m, v, &n);
+
+		assert_int_equal(insn_decode(d, code, n, v, &insn), 0);
+		insns[b->t.n_insns++] = (struct truth_insn){ 0, v + shift, 7 };
+	}
+	insn_decoder_free(d);
+}
+
+static void without_build_ids_the_instructions_must_be_the_same(void **state)
+{
+	struct bench *b = *state;
+	struct truth_insn insns[64];
+	struct truth_join j;
+	char path[4096], *base = strrchr(b->path, '/');
+
+	count_all(b, insns, 0);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	correct_truth_join_fini(&j);
+	/* At another path, by the name of the file. */
+	snprintf(path, sizeof(path), "/somewhere/else%s", base);
+	b->object[0] = path;
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	correct_truth_join_fini(&j);
+	/* A page further on there are others. */
+	b->object[0] = b->path;
+	b->t.n_insns = 0;
+	count_all(b, insns, 0x1000);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_non_null(strstr(sp_error_text(), "its instructions of"));
 }
 
 static void an_empty_truth_is_all_zero(void **state)
 {
 	struct bench *b = *state;
-	double *own = NULL, *rolled = NULL, *per_insn = NULL, unmatched = -1;
+	struct truth_join j;
 
-	assert_int_equal(correct_truth_join(b->p, &b->t, &no_options, &own, &rolled, &unmatched), 0);
-	assert_true(own[0] == 0 && rolled[0] == 0 && unmatched == 0);
-	assert_int_equal(correct_truth_insns(b->p, &b->t, &per_insn), 0);
-	free(own);
-	free(rolled);
-	free(per_insn);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_true(j.own[0] == 0 && j.rolled[0] == 0 && j.unmatched == 0);
+	correct_truth_join_fini(&j);
 }
 
-/* Profile: 0x10, 0x14, 0x18, 0x20 of the module; truth: another object first, then 0x10 x 4, 0x18 x 6. */
+/* Profile: 0x10, 0x14, 0x18, 0x20 of the module; truth: another object first, then 0x10 x 994, 0x18 x 6. */
 static void each_instruction_finds_its_own_executions(void **state)
 {
 	struct bench *b = *state;
 	char *objects[] = { b->object[1], b->path };
 	static const uint64_t at[] = { 0x10, 0x14, 0x18, 0x20 };
-	double *n = NULL;
+	char *ids[] = { b->id[1], b->id[0] };
+	struct truth_join j;
+	const double *n;
 
+	b->t.build_ids = ids;
 	b->t.objects = objects;
-	count(b, 0, 0x14, 99);
-	count(b, 1, 0x10, 4);
+	/* So little of another file that it is no other program. */
+	count(b, 0, 0x14, 9);
+	count(b, 1, 0x10, 994);
 	count(b, 1, 0x18, 6);
 	b->p->insns = calloc(4, sizeof(*b->p->insns));
 	b->p->n_insns = 4;
 	for (int i = 0; i < 4; i++)
 		b->p->insns[i].vaddr = at[i];
-	assert_int_equal(correct_truth_insns(b->p, &b->t, &n), 0);
-	assert_true(n[0] == 4 && n[1] == 0 && n[2] == 6 && n[3] == 0);
-	free(n);
+	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	n = j.per_insn;
+	assert_true(n[0] == 994 && n[1] == 0 && n[2] == 6 && n[3] == 0);
+	assert_true(j.listed[0] && !j.listed[1] && j.listed[2] && !j.listed[3]);
+	correct_truth_join_fini(&j);
 }
 
 /* A region of two instructions, both of join_outer and join_unsampled's; one draw: 30 and 70. */
@@ -320,12 +421,47 @@ static void a_truth_that_bursts_contradict_is_doubted(void **state)
 	assert_int_equal(b->p->worst, PROFILE_UNRELIABLE);
 }
 
-static void counts_by_name_cannot_be_joined_with_cycles(void **state)
+/* Callgrind without instructions: the physical function has them, no line and no region. */
+static void counts_by_name_are_of_physical_functions(void **state)
+{
+	struct bench *b = *state;
+	struct truth_func funcs[] = { { (char *)"join_outer", TRUTH_NONE, 600 },
+		                      { (char *)"join_unsampled@@VERS_1", TRUTH_NONE, 1400 },
+		                      { (char *)"?"
+		                                "??",
+		                        TRUTH_NONE, 50 } };
+
+	region_of_two(b, b->outer, b->unsampled);
+	b->p->meta.truth_why = "";
+	b->p->funcs[0].rolled.raw_cyc = b->p->funcs[1].rolled.raw_cyc = 10;
+	b->t.funcs = funcs;
+	b->t.n_funcs = 3;
+	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_true(b->p->meta.truth_rolled);
+	assert_true(b->p->funcs[0].rolled.insn == 600 && b->p->funcs[1].rolled.insn == 1400);
+	assert_true(b->p->insns[0].count.insn == 30);
+}
+
+static void names_of_another_program_are_refused(void **state)
+{
+	struct bench *b = *state;
+	struct truth_func funcs[] = { { (char *)"join_outer", TRUTH_NONE, 600 },
+		                      { (char *)"no_such_function", TRUTH_NONE, 20 } };
+
+	b->t.funcs = funcs;
+	b->t.n_funcs = 2;
+	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOENT);
+	assert_non_null(strstr(sp_error_text(), "3.2% of its instructions are of functions that no file"));
+	assert_non_null(strstr(sp_error_text(), "no_such_function"));
+}
+
+static void a_list_of_the_most_frequent_is_no_truth_for_cycles(void **state)
 {
 	struct bench *b = *state;
 
+	b->t.partial = true;
+	b->t.format = "a list";
 	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOTSUP);
-	assert_non_null(strstr(sp_error_text(), "x.truth: counts by function only"));
 }
 
 #define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)
@@ -338,11 +474,17 @@ int main(void)
 		TEST(a_function_never_sampled_gets_a_row_of_its_own),
 		TEST(an_object_that_cannot_be_read_is_said_to_be_unmatched),
 		TEST(another_build_is_refused),
+		TEST(a_truth_of_another_program_names_both_build_ids),
+		TEST(the_same_build_id_is_the_same_file_wherever_it_lies),
+		TEST(a_library_of_another_build_is_left_out),
+		TEST(without_build_ids_the_instructions_must_be_the_same),
 		TEST(an_empty_truth_is_all_zero),
 		TEST(each_instruction_finds_its_own_executions),
 		TEST(exact_counts_take_the_place_of_shares),
 		TEST(a_truth_that_bursts_contradict_is_doubted),
-		TEST(counts_by_name_cannot_be_joined_with_cycles),
+		TEST(counts_by_name_are_of_physical_functions),
+		TEST(names_of_another_program_are_refused),
+		TEST(a_list_of_the_most_frequent_is_no_truth_for_cycles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

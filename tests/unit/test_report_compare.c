@@ -93,20 +93,32 @@ static void rolled_up_functions_have_their_inlined_ones(void **state)
 	profile_free(p);
 }
 
-/* By linkage name, by bare name, twice the same; what the profile lacks gets 0. */
+static int by_names(struct compare *c, const struct truth *t)
+{
+	const struct module_options opts = { .no_debuginfod = true };
+	struct names_join j;
+	int err = correct_truth_names(c->p, t, "t", &opts, &j);
+
+	if (err == 0)
+		err = compare_names(c, &j);
+	correct_truth_names_fini(&j);
+	return err;
+}
+
+/* By linkage name, with its parameters, by bare name, twice the same; what the profile lacks gets 0. */
 static void a_truth_by_name_finds_its_functions(void **state)
 {
 	struct profile *p = profile_fixture();
 	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
-	struct truth_func funcs[] = { { (char *)"main", 1000000 },
-		                      { (char *)"main", 900000 },
-		                      { (char *)"never_sampled", 50000 },
-		                      { (char *)"_Z3dotii", 7 } };
+	struct truth_func funcs[] = { { (char *)"main", TRUTH_NONE, 1000000 },
+		                      { (char *)"main", TRUTH_NONE, 900000 },
+		                      { (char *)"never_sampled", TRUTH_NONE, 15000 },
+		                      { (char *)"_Z3dotii", TRUTH_NONE, 7 } };
 	const struct truth t = { .funcs = funcs, .n_funcs = 4 };
 
 	(void)state;
 	p->funcs[0].rolled = (struct profile_count){ 5, 5, 7, 6, 8, 5 };
-	assert_int_equal(compare_names(&c, &t), 0);
+	assert_int_equal(by_names(&c, &t), 0);
 	compare_finish(&c);
 	assert_int_equal(c.n, 4);
 	assert_float_equal(row_named(&c, "main")->truth, 1900000, 1e-9);
@@ -118,8 +130,14 @@ static void a_truth_by_name_finds_its_functions(void **state)
 	assert_true(isnan(row_named(&c, "setup")->raw_err));
 	compare_fini(&c);
 
+	funcs[3].name = (char *)"dot(int, int)";
+	assert_int_equal(by_names(&c, &t), 0);
+	compare_finish(&c);
+	assert_float_equal(row_named(&c, "dot(int, int)")->fixed, 7, 1e-9);
+	compare_fini(&c);
+
 	funcs[3].name = (char *)"dot";
-	assert_int_equal(compare_names(&c, &t), 0);
+	assert_int_equal(by_names(&c, &t), 0);
 	compare_finish(&c);
 	assert_float_equal(row_named(&c, "dot")->fixed, 7, 1e-9);
 	compare_fini(&c);
@@ -131,12 +149,12 @@ static void functions_of_one_name_are_one_row_for_a_truth_by_name(void **state)
 {
 	struct profile *p = profile_fixture();
 	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
-	struct truth_func funcs[] = { { (char *)"main", 2000000 } };
+	struct truth_func funcs[] = { { (char *)"main", TRUTH_NONE, 2000000 } };
 	const struct truth t = { .funcs = funcs, .n_funcs = 1 };
 
 	(void)state;
 	p->funcs[2].name = p->funcs[2].linkage = "main";
-	assert_int_equal(compare_names(&c, &t), 0);
+	assert_int_equal(by_names(&c, &t), 0);
 	compare_finish(&c);
 	assert_int_equal(c.n, 1);
 	assert_float_equal(c.rows[0].raw, 2000000, 1e-9);
@@ -160,7 +178,7 @@ static void lines_and_instructions_are_compared_too(void **state)
 	const double truth[] = { 605000, 605000, 690000, 100000 };
 
 	(void)state;
-	assert_int_equal(compare_insns(&c, truth, 2005000), 0);
+	assert_int_equal(compare_insns(&c, truth, 2005000, false), 0);
 	compare_finish(&c);
 	assert_int_equal(c.n, 4);
 	assert_string_equal(c.rows[0].name, "app.c:18");
@@ -174,7 +192,7 @@ static void lines_and_instructions_are_compared_too(void **state)
 	compare_fini(&c);
 
 	c.by = BY_INSN;
-	assert_int_equal(compare_insns(&c, truth, 2005000), 0);
+	assert_int_equal(compare_insns(&c, truth, 2005000, false), 0);
 	compare_finish(&c);
 	assert_int_equal(c.n, 5);
 	assert_non_null(row_named(&c, "app.c:18+0x401136"));
