@@ -42,6 +42,8 @@ int cmd_truth(int argc, char **argv)
 	if (err < 0)
 		return err;
 	err = record_run(&opts, &counts, &status);
+	if (err == 0 && !counts.n && !counts.n_unmapped)
+		err = sp_fail(SP_EDOMAIN, "no instruction was counted, so %s is not written", output);
 	if (err == 0)
 		err = record_write_truth(output, &counts, opts.argc, opts.argv);
 	record_counts_fini(&counts);

@@ -17,7 +17,6 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 {
 	const struct wire_head *head = message;
 	const struct wire_sample *sample = message;
-	const struct wire_counts *counts = message;
 
 	if (n < sizeof(*head) || head->bytes != n)
 		return false;
@@ -28,6 +27,8 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 	case WIRE_EXEC:
 	case WIRE_WARN:
 		return text_ends(message, sizeof(struct wire_text), n);
+	case WIRE_HELLO:
+		return n >= sizeof(struct wire_hello);
 	case WIRE_TASK:
 		return n >= sizeof(struct wire_task);
 	case WIRE_SAMPLE:
@@ -36,8 +37,6 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 		       sample->n_branches <= WIRE_BURST_BRANCHES &&
 		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
 		                       sample->n_branches * sizeof(struct wire_branch);
-	case WIRE_COUNTS:
-		return n >= sizeof(*counts) && (n - sizeof(*counts)) / sizeof(counts->count[0]) >= counts->n;
 	case WIRE_THROTTLE:
 		return n >= sizeof(struct wire_throttle) &&
 		       ((const struct wire_throttle *)message)->event < group->n;

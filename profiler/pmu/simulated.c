@@ -199,6 +199,7 @@ static int make_sink(struct run *r)
 		                 .group = &r->group,
 		                 .branches = r->branches > 0,
 		                 .bursts = r->bursts_hz > 0,
+		                 .counting = r->opts->counting,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,
 		                 .arch = arch_name(&r->program),
@@ -312,14 +313,35 @@ static int start(struct run *r, int program_fd)
 	return err;
 }
 
+/* One message, and the descriptor that came with it: -1 when none did. */
+static ssize_t receive(struct run *r, void *buf, size_t size, int *fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec whole = { buf, size };
+	struct msghdr m = {
+		.msg_iov = &whole, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	ssize_t n = recvmsg(r->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	*fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return n;
+}
+
 /* All messages there are.  1 at the end of the stream. */
 static int drain(struct run *r)
 {
 	static _Alignas(8) char buf[WIRE_MAX_BYTES];
 
 	for (;;) {
-		ssize_t n = recv(r->fd, buf, sizeof(buf), MSG_DONTWAIT);
-		int err;
+		int fd, err;
+		ssize_t n = receive(r, buf, sizeof(buf), &fd);
 
 		if (n == 0)
 			return 1;
@@ -329,7 +351,9 @@ static int drain(struct run *r)
 			return 0;
 		if (n < 0)
 			return sp_fail_errno("the socket from the emulator");
-		err = sink_message(r->sink, buf, (size_t)n);
+		err = sink_message(r->sink, buf, (size_t)n, fd);
+		if (fd >= 0)
+			close(fd);
 		if (err < 0)
 			return err;
 	}
@@ -421,10 +445,9 @@ static void say_warnings(const struct run *r, const struct sink_summary *sum)
 	char processes[32];
 
 	if (sum->n_lost_execs)
-		sp_warn("not recorded, because started by exec: %s (%u in all)%s", sum->lost_execs,
-		        sum->n_lost_execs,
-		        sum->main_exec ? "; the program itself went over to another one: record that one"
-		                       : "");
+		sp_warn("not recorded: %s (%u in all; the first because %s)%s", sum->lost_execs,
+		        sum->n_lost_execs, sum->exec_why,
+		        sum->main_exec ? "; the program itself became one of them" : "");
 	if (sum->n_alive && r->child.status < 128)
 		sp_warn("%s that the program started still run%s; the recording has ended with the program",
 		        counted(sum->n_alive, "process", "processes", processes),

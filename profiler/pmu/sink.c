@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/sink.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +32,19 @@ struct thread {
 struct sink {
 	struct sink_config config;
 	struct pd_writer *w;
-	struct maps *maps;
 	uint64_t ids[MAX_EVENTS][MAX_ID_THREADS];
 	VEC(struct thread) threads; /* sorted by tid */
 	uint32_t n_slots;
 	uint64_t last_ns; /* of the last record written */
 	uint32_t since_round;
+	VEC(struct image) images; /* of processes that run, or ended without a word */
+	struct image_files files; /* what the tally's counts are of */
 	struct tally tally;
+	VEC(uint32_t) alive; /* processes that began and have not said goodbye */
 	struct sink_summary sum;
 	uint32_t main_pid; /* of the program itself; 0 = has not begun */
-	char exec_names[1024], refusal[512];
+	uint32_t exec_pid; /* has just become another program; 0 = none */
+	char exec_names[1024], sum_why[128], refusal[512];
 	int err; /* of the first write that failed; writing stops there */
 	char err_text[512];
 };
@@ -62,11 +66,6 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	for (uint32_t e = 0; e < MAX_EVENTS; e++)
 		for (uint32_t t = 0; t < MAX_ID_THREADS; t++)
 			s->ids[e][t] = id++;
-	err = maps_new(&s->maps);
-	if (err < 0) {
-		free(s);
-		return err;
-	}
 	*out = s;
 	return 0;
 }
@@ -75,8 +74,14 @@ void sink_free(struct sink *s)
 {
 	if (!s)
 		return;
-	maps_free(s->maps);
 	vec_fini(&s->threads);
+	vec_fini(&s->alive);
+	for (size_t i = 0; i < s->images.n; i++)
+		image_close(&s->images.v[i]);
+	vec_fini(&s->images);
+	for (size_t i = 0; i < s->files.n; i++)
+		free(s->files.v[i]);
+	vec_fini(&s->files);
 	tally_fini(&s->tally);
 	free(s);
 }
@@ -262,6 +267,16 @@ static int write_throttle(struct sink *s, const struct wire_throttle *m, uint64_
 	return pd_write_throttle(s->w, m->on, m->head.pid, m->head.tid, s->ids[m->event][t->slot], time_ns);
 }
 
+/* The first name after exec says that there was one, so that readers forget the maps of before. */
+static int write_comm(struct sink *s, const struct wire_text *m, uint64_t time_ns)
+{
+	bool exec = s->exec_pid == m->head.pid;
+
+	if (exec)
+		s->exec_pid = 0;
+	return pd_write_comm(s->w, m->head.pid, m->head.tid, time_ns, m->text, exec);
+}
+
 static int write_message(struct sink *s, const struct wire_head *head)
 {
 	const struct wire_task *task = (const struct wire_task *)head;
@@ -275,8 +290,7 @@ static int write_message(struct sink *s, const struct wire_head *head)
 	case WIRE_MAP:
 		return write_map(s, (const struct wire_map *)head, t);
 	case WIRE_COMM:
-		return pd_write_comm(s->w, head->pid, head->tid, t, ((const struct wire_text *)head)->text,
-		                     false);
+		return write_comm(s, (const struct wire_text *)head, t);
 	case WIRE_TASK:
 		return pd_write_task(s->w, PERF_RECORD_FORK, head->pid, head->tid, task->ppid, task->ptid, t);
 	case WIRE_EXIT:
@@ -304,53 +318,95 @@ static void to_file(struct sink *s, const struct wire_head *head)
 	}
 }
 
-static int apply_to_maps(struct sink *s, const struct wire_head *head)
+/* What a process has counted is whole now. */
+static int end_image(struct sink *s, size_t i)
 {
-	const struct wire_task *task = (const struct wire_task *)head;
-	struct pd_record rec = { .pid = head->pid, .tid = head->tid, .time_ns = head->time_ns };
+	int err = image_add(&s->images.v[i], &s->files, &s->tally);
 
-	switch (head->kind) {
-	case WIRE_MAP:
-		rec.type = PERF_RECORD_MMAP2;
-		fill_mmap((const struct wire_map *)head, &rec.mmap);
-		break;
-	case WIRE_TASK:
-		rec.type = PERF_RECORD_FORK;
-		rec.task.ppid = task->ppid;
-		rec.task.ptid = task->ptid;
-		break;
-	default:
-		return 0;
-	}
-	return maps_apply(s->maps, &rec);
+	image_close(&s->images.v[i]);
+	s->images.v[i] = s->images.v[--s->images.n];
+	return err;
 }
 
-static int take_counts(struct sink *s, const struct wire_counts *m)
+static int end_images_of(struct sink *s, uint32_t pid)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < m->n && err == 0; i++) {
-		struct maps_place place;
+	for (size_t i = s->images.n; i-- > 0 && err == 0;)
+		if (s->images.v[i].pid == pid)
+			err = end_image(s, i);
+	return err;
+}
 
-		if (maps_find(s->maps, m->head.pid, m->count[i].ip, &place) &&
-		    maps_file(s->maps, place.file)->path[0] == '/' &&
-		    maps_file(s->maps, place.file)->path[1] != '/')
-			err = tally_add(&s->tally,
-			                &(struct record_count){ place.file, place.off, m->count[i].n_insn,
-			                                        m->count[i].n_load, m->count[i].n_miss });
-		else
-			tally_add_unmapped(&s->tally, m->count[i].n_insn);
+static int begin_image(struct sink *s, uint32_t pid, int fd)
+{
+	struct image image;
+	int err;
+
+	if (!s->config.counting)
+		return 0;
+	if (fd < 0) {
+		s->sum.n_uncounted++;
+		return 0;
+	}
+	err = image_open(pid, fd, &image);
+	if (err == 0 && vec_push(&s->images, image) < 0) {
+		image_close(&image);
+		err = sp_fail(SP_ENOMEM, "out of memory");
 	}
 	return err;
 }
 
-static void note_exec(struct sink *s, uint32_t pid, const char *path)
+/* Another program in the same process: its other threads have gone with the one before; where it was one of them, all. */
+static void forget_other_threads(struct sink *s, const struct wire_head *head, bool all)
 {
-	size_t used = strlen(s->exec_names), n;
+	size_t n = 0;
 
-	/* fexecve gives none. */
-	if (!*path)
-		path = "a file without a name";
+	for (size_t i = 0; i < s->threads.n; i++)
+		if (s->threads.v[i].pid != head->pid || (s->threads.v[i].tid == head->tid && !all))
+			s->threads.v[n++] = s->threads.v[i];
+	s->threads.n = n;
+}
+
+static int take_hello(struct sink *s, const struct wire_hello *m, int fd)
+{
+	uint32_t pid = m->head.pid;
+	/* Of this process, or of one that ended without a word and had the same number. */
+	int err = end_images_of(s, pid);
+
+	if (err == 0)
+		err = begin_image(s, pid, fd);
+	if (m->by_exec) {
+		forget_other_threads(s, &m->head, m->fresh);
+		s->exec_pid = pid;
+		return err;
+	}
+	if (!s->main_pid)
+		s->main_pid = pid;
+	s->sum.n_processes++;
+	s->sum.n_threads++;
+	return err < 0 ? err : vec_push(&s->alive, pid);
+}
+
+static void note_end(struct sink *s, uint32_t pid)
+{
+	for (size_t i = s->alive.n; i-- > 0;)
+		if (s->alive.v[i] == pid)
+			s->alive.v[i] = s->alive.v[--s->alive.n];
+}
+
+/* text: the path, and behind a line end why it could not be followed. */
+static void note_exec(struct sink *s, uint32_t pid, const char *text)
+{
+	size_t used = strlen(s->exec_names), n = strcspn(text, "\n");
+	char path[4096];
+
+	/* fexecve may have none. */
+	snprintf(path, sizeof(path), "%.*s", (int)n, n ? text : "a file without a name");
+	if (!n)
+		snprintf(path, sizeof(path), "a file without a name");
+	if (!*s->sum_why && text[n])
+		snprintf(s->sum_why, sizeof(s->sum_why), "%s", text + n + 1);
 	n = strlen(path);
 	s->sum.main_exec |= pid == s->main_pid;
 	s->sum.n_lost_execs++;
@@ -362,52 +418,45 @@ static void note_exec(struct sink *s, uint32_t pid, const char *path)
 		sprintf(s->exec_names + used, "%s%s", used ? ", " : "", path);
 }
 
-int sink_message(struct sink *s, const void *message, size_t n)
+int sink_message(struct sink *s, const void *message, size_t n, int fd)
 {
 	const struct wire_head *head = message;
-	int err;
+	const struct wire_text *text = message;
+	int err = 0;
 
 	if (!message_is_whole(message, n, s->config.group, s->config.bursts))
 		return sp_fail(SP_EFORMAT,
 		               "the plugin sent a message of kind %u that is none; is skidsim.so of "
 		               "this version?",
 		               n >= sizeof(*head) ? head->kind : 0);
-	err = apply_to_maps(s, head);
-	if (err < 0)
-		return err;
 	switch (head->kind) {
 	case WIRE_HELLO:
-		if (!s->main_pid)
-			s->main_pid = head->pid;
-		s->sum.n_processes++;
-		s->sum.n_threads++;
-		s->sum.n_alive++;
+		err = take_hello(s, message, fd);
 		break;
 	case WIRE_TASK:
 		s->sum.n_threads += head->pid == ((const struct wire_task *)message)->ppid;
 		break;
 	case WIRE_BYE:
-		s->sum.n_alive -= s->sum.n_alive > 0;
+		note_end(s, head->pid);
+		err = end_images_of(s, head->pid);
 		break;
 	case WIRE_EXEC:
-		note_exec(s, head->pid, ((const struct wire_text *)head)->text);
-		s->sum.n_alive -= s->sum.n_alive > 0; /* as what we know of it */
+		note_exec(s, head->pid, text->text);
+		note_end(s, head->pid); /* as what we know of it */
 		break;
 	case WIRE_WARN:
 		/* Before the program has begun it is why it doesn't. */
 		if (s->sum.n_processes)
-			sp_warn("%s", ((const struct wire_text *)head)->text);
+			sp_warn("%s", text->text);
 		else
-			snprintf(s->refusal, sizeof(s->refusal), "%s",
-			         ((const struct wire_text *)head)->text);
+			snprintf(s->refusal, sizeof(s->refusal), "%s", text->text);
 		break;
-	case WIRE_COUNTS:
-		return take_counts(s, message);
 	default:
 		break;
 	}
-	to_file(s, head);
-	return 0;
+	if (err == 0)
+		to_file(s, head);
+	return err;
 }
 
 void sink_tick(struct sink *s)
@@ -418,19 +467,36 @@ void sink_tick(struct sink *s)
 		note_error(s, pd_writer_flush(s->w));
 }
 
-static int name_files(struct sink *s, struct record_counts *counts)
+/* Processes that ended without a word are not among them. */
+static uint32_t n_alive(const struct sink *s)
 {
-	size_t n = maps_n_files(s->maps);
+	uint32_t n = 0;
 
-	counts->files = calloc(n + 1, sizeof(*counts->files));
-	if (!counts->files)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (; counts->n_files < n; counts->n_files++) {
-		counts->files[counts->n_files] = strdup(maps_file(s->maps, (uint32_t)counts->n_files)->path);
-		if (!counts->files[counts->n_files])
-			return sp_fail(SP_ENOMEM, "out of memory");
-	}
-	return 0;
+	for (size_t i = 0; i < s->alive.n; i++)
+		n += kill((pid_t)s->alive.v[i], 0) == 0;
+	return n;
+}
+
+/* All that was counted, also by those that were killed or still run. */
+static int hand_over_counts(struct sink *s, struct record_counts *counts)
+{
+	int err = 0;
+
+	while (s->images.n && err == 0)
+		err = end_image(s, s->images.n - 1);
+	s->sum.n_insn = s->tally.total;
+	if (err == 0 && s->sum.n_uncounted)
+		err = sp_fail(SP_ENOTSUP,
+		              "processes that could not be counted: %u, as limits on their files or memory "
+		              "(ulimit) leave no "
+		              "room for it; there are no exact counts",
+		              s->sum.n_uncounted);
+	if (err == 0)
+		err = tally_finish(&s->tally, counts);
+	counts->files = s->files.v;
+	counts->n_files = s->files.n;
+	memset(&s->files, 0, sizeof(s->files));
+	return err;
 }
 
 int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary *summary)
@@ -444,13 +510,12 @@ int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary
 		note_error(s, pd_writer_close(s->w));
 		s->w = NULL;
 	}
-	s->sum.n_insn = s->tally.total;
+	s->sum.n_alive = n_alive(s);
 	s->sum.lost_execs = s->exec_names;
+	s->sum.exec_why = s->sum_why;
 	s->sum.refusal = s->refusal;
-	if (counts) {
-		err = name_files(s, counts);
-		tally_finish(&s->tally, counts);
-	}
+	if (counts)
+		err = hand_over_counts(s, counts);
 	*summary = s->sum;
 	return s->err < 0 ? sp_fail((enum sp_error) - s->err, "%s", s->err_text) : err;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/tally.h"
 
+#include <inttypes.h>
+
+#include "profiler/base/err.h"
+
 enum { MIN_SUM = 1 << 16 };
 
 static int compare(const void *a, const void *b)
@@ -49,13 +53,26 @@ void tally_add_unmapped(struct tally *t, uint64_t n)
 	t->total += n;
 }
 
-void tally_finish(struct tally *t, struct record_counts *out)
+int tally_finish(struct tally *t, struct record_counts *out)
 {
+	uint64_t sum = t->n_unmapped;
+
 	sum_up(t);
+	for (size_t i = 0; i < t->counts.n; i++) {
+		if (t->counts.v[i].n > t->total)
+			return sp_fail(SP_EFORMAT,
+			               "an instruction's exact count, %ju, is above the total, %ju",
+			               (uintmax_t)t->counts.v[i].n, (uintmax_t)t->total);
+		sum += t->counts.v[i].n;
+	}
+	if (sum != t->total)
+		return sp_fail(SP_EFORMAT, "the exact counts add up to %ju, and not to their total, %ju",
+		               (uintmax_t)sum, (uintmax_t)t->total);
 	out->v = t->counts.v;
 	out->n = t->counts.n;
 	out->n_unmapped = t->n_unmapped;
 	memset(t, 0, sizeof(*t));
+	return 0;
 }
 
 void tally_fini(struct tally *t)

@@ -17,8 +17,11 @@ struct tally {
 
 int tally_add(struct tally *t, const struct record_count *count);
 void tally_add_unmapped(struct tally *t, uint64_t n);
-/* Sum up and hand over into out->v, n and n_unmapped. */
-void tally_finish(struct tally *t, struct record_counts *out);
+/*
+ * Sum up and hand over into out->v, n and n_unmapped.  -SP_EFORMAT when a
+ * count is above the total of all, or they do not add up to it.
+ */
+int tally_finish(struct tally *t, struct record_counts *out);
 void tally_fini(struct tally *t);
 
 #endif

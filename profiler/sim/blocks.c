@@ -15,11 +15,8 @@ int sim_blocks_init(struct sim_blocks *t)
 
 void sim_blocks_fini(struct sim_blocks *t)
 {
-	for (size_t i = 0; i < t->all.n; i++) {
-		free(t->all.v[i]->left);
-		free(t->all.v[i]->missed);
+	for (size_t i = 0; i < t->all.n; i++)
 		free(t->all.v[i]);
-	}
 	vec_fini(&t->all);
 	free(t->bucket);
 	t->bucket = NULL;
@@ -94,93 +91,4 @@ struct sim_code *sim_code_new(uint64_t ip, uint32_t n_insn)
 	c->block.ip = ip;
 	c->block.n_insn = (uint16_t)n_insn;
 	return c;
-}
-
-int sim_code_left(struct sim_code *c, uint32_t index)
-{
-	if (!c->left && !(c->left = calloc(c->block.n_insn, sizeof(*c->left))))
-		return sp_fail(SP_ENOMEM, "out of memory for counts");
-	c->left[index]++;
-	return 0;
-}
-
-int sim_code_missed(struct sim_code *c, uint32_t index)
-{
-	uint64_t *missed = c->missed;
-
-	if (!missed) {
-		missed = calloc(c->block.n_insn, sizeof(*missed));
-		if (!missed)
-			return sp_fail(SP_ENOMEM, "out of memory for counts");
-		__atomic_store_n(&c->missed, missed, __ATOMIC_RELEASE);
-	}
-	__atomic_add_fetch(&missed[index], 1, __ATOMIC_RELAXED);
-	return 0;
-}
-
-void sim_blocks_clear(struct sim_blocks *t)
-{
-	for (size_t i = 0; i < t->all.n; i++) {
-		struct sim_code *c = t->all.v[i];
-
-		c->n_runs = c->n_again = 0;
-		if (c->left)
-			memset(c->left, 0, c->block.n_insn * sizeof(*c->left));
-		if (c->missed)
-			memset(c->missed, 0, c->block.n_insn * sizeof(*c->missed));
-	}
-}
-
-static int by_ip(const void *a, const void *b)
-{
-	const struct sim_count *x = a, *y = b;
-
-	return x->ip < y->ip ? -1 : x->ip > y->ip;
-}
-
-static int add_block(const struct sim_code *c, uint64_t runs, struct sim_counts *out)
-{
-	for (uint32_t i = 0; i < c->block.n_insn; i++) {
-		const struct sim_insn *in = &c->block.insn[i];
-		bool last = i + 1 == c->block.n_insn;
-		struct sim_count count = { .ip = c->block.ip + in->ip_off };
-		int err;
-
-		runs -= c->left ? c->left[i] : 0;
-		count.n_insn = runs - (last ? c->n_again : 0);
-		count.n_load = in->events >> SIM_LOADS & 1 ? count.n_insn : 0;
-		count.n_miss = c->missed ? c->missed[i] : 0;
-		if (count.n_insn && (err = vec_push(out, count)) < 0)
-			return err;
-	}
-	return 0;
-}
-
-int sim_blocks_count(const struct sim_blocks *t, const uint64_t *runs, struct sim_counts *out)
-{
-	size_t to = 0;
-	int err;
-
-	for (size_t i = 0; i < t->all.n; i++) {
-		const struct sim_code *c = t->all.v[i];
-		uint64_t n = c->n_runs + (runs ? runs[i] : 0);
-
-		if (n && (err = add_block(c, n, out)) < 0)
-			return err;
-	}
-	if (!out->n)
-		return 0;
-	qsort(out->v, out->n, sizeof(*out->v), by_ip);
-	/* Blocks overlap: an instruction may have been counted in several. */
-	for (size_t i = 1; i < out->n; i++) {
-		if (out->v[i].ip == out->v[to].ip) {
-			out->v[to].n_insn += out->v[i].n_insn;
-			out->v[to].n_load += out->v[i].n_load;
-			out->v[to].n_miss += out->v[i].n_miss;
-		} else {
-			out->v[++to] = out->v[i];
-		}
-	}
-	out->n = to + 1;
-	return 0;
 }

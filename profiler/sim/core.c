@@ -655,7 +655,6 @@ static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_
 	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
 	uint64_t done = 0;
 
-	c->n_missed = 0;
 	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
 	while (in < end) {
@@ -765,6 +764,8 @@ void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn
 	struct sim_outcome end = { .whole = true, .to_ip = next_ip };
 	uint64_t done;
 
+	/* What does not run misses nothing either. */
+	c->n_missed = 0;
 	if (b->is_rep && n_insn == b->n_insn && next_ip == b->ip + b->insn[n_insn - 1].ip_off) {
 		end.whole = false;
 		if (n_insn == 1 && rep_step_is_free(c, mem))

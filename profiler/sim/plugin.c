@@ -13,20 +13,26 @@
  */
 #include "profiler/sim/qemu_plugin_api.h"
 
+#include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
 #include "profiler/sim/blocks.h"
 #include "profiler/sim/core.h"
+#include "profiler/sim/counts.h"
 #include "profiler/sim/decode.h"
+#include "profiler/sim/follow.h"
 #include "profiler/sim/guest.h"
 #include "profiler/sim/send.h"
 
@@ -35,21 +41,22 @@
 enum {
 	MAX_VCPUS = 1 << 15,
 	MAX_ACCESSES = 4096, /* of one block; more are dropped */
-	COUNT_CHUNK = 1 << 12,
-	MAX_CHUNKS = 1 << 10,
+	MAX_PLUGIN_ARG = 2 * 4096 + 64,
 	MAX_HANDLERS = 64,
 	GUEST_PAGE = 4096,   /* x86-64's */
 	MAX_INSN_BYTES = 15, /* the same */
 };
 
 struct numbers { /* of the guest's system calls; -1: has none */
-	int64_t mmap, mprotect, close, dup2, dup3, close_range, prctl, execve, execveat, clone, fork, vfork,
-	        exit, kill, tkill, tgkill, sigaction;
+	int64_t mmap, mprotect, munmap, mremap, close, dup2, dup3, close_range, prctl, execve, execveat,
+	        clone, fork, vfork, exit, kill, tkill, tgkill, sigaction;
 };
 
 static const struct numbers numbers_x86_64 = {
 	.mmap = 9,
 	.mprotect = 10,
+	.munmap = 11,
+	.mremap = 25,
 	.close = 3,
 	.dup2 = 33,
 	.dup3 = 292,
@@ -70,6 +77,8 @@ static const struct numbers numbers_x86_64 = {
 static const struct numbers numbers_aarch64 = {
 	.mmap = 222,
 	.mprotect = 226,
+	.munmap = 215,
+	.mremap = 216,
 	.close = 57,
 	.dup2 = -1,
 	.dup3 = 24,
@@ -91,24 +100,34 @@ struct vcpu {
 	struct sim_code *code; /* running; its end is not known yet */
 	uint32_t n_mem;
 	uint64_t mem[MAX_ACCESSES + 1];
-	uint64_t *runs[MAX_CHUNKS]; /* of each block, by id */
-	struct sim_core *core;      /* NULL when only counting */
-	uint32_t tid, parent_tid;   /* tid 0: has not run yet */
-	uint64_t start_ns;          /* the tree's clock when the thread began */
-	uint64_t arg[6];            /* of the system call under way */
-	int64_t syscall;            /* that the running block ends in; -1: in none */
+	struct counts_slot *
+	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
+	struct sim_core *core; /* NULL when only counting */
+	uint32_t tid, parent_tid; /* tid 0: has not run yet */
+	uint64_t start_ns;        /* the tree's clock when the thread began */
+	uint64_t arg[6];          /* of the system call under way */
+	int64_t syscall;          /* that the running block ends in; -1: in none */
 	bool gone;
 };
 
 static struct {
 	qemu_plugin_id_t id;
-	pthread_mutex_t lock; /* blocks, decoder, vcpus, guest, handlers */
+	pthread_mutex_t lock; /* blocks, counts, decoder, vcpus, guest, handlers */
 	struct wire_config config;
 	uint64_t seed, n_seeds,
 	        n_children;      /* of this process: threads' seeds are made from it, and children's */
 	struct sim_config *core; /* NULL: no timing */
 	struct sim_decoder *decoder;
 	struct sim_blocks blocks;
+	struct counts counts;
+	int counts_fd; /* to be told to the recorder; -1: has been */
+	struct follow follow;
+	char plugin_file[MAX_PLUGIN_ARG]; /* as -plugin has it, without what comes behind */
+	void *packet;                     /* WIRE_CONFIG with its text */
+	bool by_exec;                     /* this program was begun by one that we ran */
+	uint64_t start_ns;                /* the tree's clock when it was */
+	bool resumes;                     /* its counters go on from ... */
+	struct sim_pmu_state state;
 	struct sender sender;
 	struct guest guest;
 	const struct numbers *nr;
@@ -116,7 +135,7 @@ static struct {
 	unsigned n_vcpus;
 	bool followed; /* else inline */
 	bool faults; /* the program handles faults: blocks may be left in the middle and the program goes on */
-	bool scanned, flow_lost;
+	bool scanned, begun;            /* the guest's mappings are known; the recorder was told */
 	uint64_t handler[MAX_HANDLERS]; /* of signals */
 	unsigned n_handlers;
 	uint64_t handled; /* signals that have one: bit number - 1 */
@@ -210,11 +229,14 @@ static void send_totals(struct vcpu *v)
 	            sizeof(m.head) + sim.config.n_events * sizeof(uint64_t));
 }
 
-static void send_hello(struct vcpu *v)
+static void send_hello(struct vcpu *v, bool by_exec)
 {
-	struct wire_head m;
+	struct wire_hello m = { .by_exec = by_exec, .fresh = !sim.resumes };
 
-	sender_send(&sim.sender, WIRE_HELLO, v->tid, now_ns(v), &m, sizeof(m));
+	sender_send_fd(&sim.sender, WIRE_HELLO, v->tid, now_ns(v), &m.head, sizeof(m), sim.counts_fd);
+	if (sim.counts_fd >= 0)
+		close(sim.counts_fd);
+	sim.counts_fd = -1;
 }
 
 static void send_task(struct vcpu *v, uint32_t ppid)
@@ -236,68 +258,31 @@ static void send_first_comm(struct vcpu *v)
 
 /* ---- counts ---- */
 
-static uint64_t *sum_runs(void)
-{
-	size_t n = sim.blocks.all.n;
-	uint64_t *sum = calloc(n ? n : 1, sizeof(*sum));
-
-	for (unsigned k = 0; sum && k < sim.n_vcpus; k++)
-		for (size_t c = 0; sim.vcpu[k] && c * COUNT_CHUNK < n; c++)
-			for (size_t i = 0; sim.vcpu[k]->runs[c] && i < COUNT_CHUNK && c * COUNT_CHUNK + i < n;
-			     i++)
-				sum[c * COUNT_CHUNK + i] += sim.vcpu[k]->runs[c][i];
-	return sum;
-}
-
-static void send_counts(const struct vcpu *v)
-{
-	enum { EACH = (WIRE_MAX_BYTES - sizeof(struct wire_counts)) / sizeof(struct wire_count) };
-	struct wire_counts *m = malloc(WIRE_MAX_BYTES);
-	struct sim_counts counts = { 0 };
-	uint64_t *runs = sum_runs();
-	size_t at = 0;
-
-	if (!m || !runs || sim_blocks_count(&sim.blocks, runs, &counts) < 0) {
-		warn(v, "out of memory for the exact counts: they are missing");
-	} else {
-		do {
-			size_t n = counts.n - at < EACH ? counts.n - at : EACH;
-
-			m->n = (uint32_t)n;
-			for (size_t i = 0; i < n; i++)
-				m->count[i] =
-				        (struct wire_count){ counts.v[at + i].ip, counts.v[at + i].n_insn,
-					                     counts.v[at + i].n_load,
-					                     counts.v[at + i].n_miss };
-			at += n;
-			m->last = at == counts.n;
-			sender_send(&sim.sender, WIRE_COUNTS, v->tid, now_ns(v), &m->head,
-			            sizeof(*m) + n * sizeof(m->count[0]));
-		} while (at < counts.n);
-	}
-	free(runs);
-	free(m);
-	vec_fini(&counts);
-}
-
-static void clear_counts(void)
-{
-	sim_blocks_clear(&sim.blocks);
-	for (unsigned k = 0; k < sim.n_vcpus; k++)
-		for (size_t c = 0; sim.vcpu[k] && c < MAX_CHUNKS; c++)
-			if (sim.vcpu[k]->runs[c])
-				memset(sim.vcpu[k]->runs[c], 0, COUNT_CHUNK * sizeof(uint64_t));
-}
-
+/* A block begins to run.  What is cut off of it by the end of the program counts as if it had run. */
 static void count_run(struct vcpu *v, uint32_t id)
 {
-	uint32_t chunk = id / COUNT_CHUNK;
+	struct counts_slot *slot;
 
-	if (chunk >= MAX_CHUNKS)
+	if (!v->runs || id >= sim.counts.head->max_blocks)
 		return;
-	if (!v->runs[chunk] && !(v->runs[chunk] = calloc(COUNT_CHUNK, sizeof(uint64_t))))
-		return;
-	v->runs[chunk][id % COUNT_CHUNK]++;
+	slot = v->runs[id / COUNTS_CHUNK];
+	if (!slot) {
+		pthread_mutex_lock(&sim.lock);
+		slot = v->runs[id / COUNTS_CHUNK] = counts_slot_get(&sim.counts, id / COUNTS_CHUNK);
+		pthread_mutex_unlock(&sim.lock);
+	}
+	if (slot)
+		slot->runs[id % COUNTS_CHUNK]++;
+}
+
+/* Its counts stay, and the next thread adds to them. */
+static void give_slots_back(struct vcpu *v)
+{
+	for (uint64_t i = 0; v->runs && i < sim.counts.head->max_blocks / COUNTS_CHUNK; i++)
+		if (v->runs[i])
+			counts_slot_put(&sim.counts, v->runs[i]);
+	free(v->runs);
+	v->runs = NULL;
 }
 
 /* ---- what a block did ---- */
@@ -364,18 +349,21 @@ static uint32_t insns_run(const struct vcpu *v, const struct sim_block *b, uint6
 	return first_missing(v, b);
 }
 
-/* The loads of the block that was just run that missed. */
-static void count_misses(struct vcpu *v, struct sim_code *c)
+/* What else there is to count of a run that is over: where it was left, loads that missed. */
+static void count_end(struct vcpu *v, const struct sim_block *b, uint32_t n, uint64_t next_ip)
 {
-	bool first = !__atomic_load_n(&c->missed, __ATOMIC_ACQUIRE);
-	int err = 0;
+	uint32_t n_missed = v->core ? v->core->n_missed : 0;
 
-	if (first)
-		pthread_mutex_lock(&sim.lock);
-	for (uint32_t i = 0; i < v->core->n_missed && err == 0; i++)
-		err = sim_code_missed(c, v->core->missed[i].index);
-	if (first)
-		pthread_mutex_unlock(&sim.lock);
+	if (n == b->n_insn && b->is_rep && next_ip == rep_ip_of(b) && b->id < sim.counts.head->max_blocks)
+		__atomic_add_fetch(&sim.counts.again[b->id], 1, __ATOMIC_RELAXED);
+	if (n == b->n_insn && !n_missed)
+		return;
+	pthread_mutex_lock(&sim.lock);
+	if (n < b->n_insn)
+		counts_left(&sim.counts, b, n);
+	for (uint32_t i = 0; i < n_missed; i++)
+		counts_missed(&sim.counts, b, v->core->missed[i].index);
+	pthread_mutex_unlock(&sim.lock);
 }
 
 /* The block before is over: the program went on at next_ip. */
@@ -386,23 +374,13 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 	uint32_t n = insns_run(v, b, next_ip);
 
 	v->mem[v->n_mem] = SIM_MEM_END;
-	if (sim.config.counting) {
-		count_run(v, b->id);
-		if (n < b->n_insn) {
-			pthread_mutex_lock(&sim.lock);
-			sim_code_left(c, n);
-			pthread_mutex_unlock(&sim.lock);
-		} else if (b->is_rep && next_ip == rep_ip_of(b)) {
-			__atomic_add_fetch(&c->n_again, 1, __ATOMIC_RELAXED);
-		}
-	}
 	if (v->core)
 		sim_core_run(v->core, b, n, next_ip, v->mem);
+	if (sim.config.counting)
+		count_end(v, b, n, next_ip);
 	if (v->core && v->syscall >= 0)
 		sim_core_kernel(v->core, (uint64_t)v->syscall);
 	v->syscall = -1;
-	if (v->core && v->core->n_missed && sim.config.counting)
-		count_misses(v, c);
 	v->code = NULL;
 	v->n_mem = 0;
 }
@@ -421,13 +399,15 @@ static void begin(struct vcpu *v)
 {
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	pthread_mutex_lock(&sim.lock);
-	if (sim.scanned) {
+	if (sim.begun) {
 		send_task(v, sim.sender.pid);
 	} else {
-		sim.scanned = true;
-		send_hello(v);
+		sim.begun = true;
+		send_hello(v, sim.by_exec);
 		send_first_comm(v);
-		guest_scan(&sim.guest, send_map, v);
+		for (size_t i = 0; i < sim.guest.maps.n; i++)
+			if (sim.guest.maps.v[i].prot & PROT_EXEC)
+				send_map(v, &sim.guest.maps.v[i]);
 	}
 	pthread_mutex_unlock(&sim.lock);
 }
@@ -441,6 +421,8 @@ static void on_block(unsigned index, void *user)
 		finish(v, c->block.ip);
 	else if (!v->tid)
 		begin(v);
+	if (sim.config.counting)
+		count_run(v, c->block.id);
 	v->code = c;
 }
 
@@ -479,13 +461,13 @@ static void on_either(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr
 static void on_rep(unsigned index, void *user)
 {
 	struct sim_code *c = user;
-	uint64_t ip = rep_ip_of(&c->block), left = 0;
+	uint64_t ip = rep_ip_of(&c->block), left = 0, max = sim.counts.head->max_blocks;
 
 	(void)index;
 	for (struct sim_code *b = sim_blocks_at(&sim.blocks, c->block.end_ip); b; b = sim_blocks_next(b))
-		left += b->n_runs;
-	if (c->block.ip == ip && sim.rep_ip == ip && sim.rep_left == left)
-		c->n_again++;
+		left += b->block.id < max ? sim.counts.runs[b->block.id] : 0;
+	if (c->block.ip == ip && sim.rep_ip == ip && sim.rep_left == left && c->block.id < max)
+		sim.counts.again[c->block.id]++;
 	sim.rep_ip = ip;
 	sim.rep_left = left;
 }
@@ -506,13 +488,15 @@ static uint64_t hash_code(const struct qemu_plugin_tb *tb, size_t n)
 	return h;
 }
 
-static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, uint64_t hash)
+static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, const struct sim_code *key)
 {
 	struct sim_code *c = sim_code_new(qemu_plugin_tb_vaddr(tb), (uint32_t)n);
 
 	if (!c)
 		return NULL;
-	c->hash = hash;
+	c->hash = key->hash;
+	c->file = key->file;
+	c->off = key->off;
 	for (size_t i = 0; i < n; i++) {
 		const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
@@ -524,18 +508,40 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		free(c);
 		return NULL;
 	}
+	if (sim.config.counting)
+		counts_add(&sim.counts, &c->block, c->file, c->off);
 	return c;
+}
+
+/* Which place of which file this is: another library may be mapped where one was before. */
+static void find_place(uint64_t ip, struct sim_code *out)
+{
+	const struct guest_map *m = guest_find(&sim.guest, ip);
+
+	out->file = COUNTS_NO_FILE;
+	out->off = ip;
+	if (!m || m->path[0] != '/' || m->path[1] == '/' || !sim.config.counting)
+		return;
+	out->file = counts_file(&sim.counts, m->path);
+	out->off = m->pgoff_bytes + ip - m->ip;
 }
 
 static struct sim_code *find_block(const struct qemu_plugin_tb *tb, size_t n)
 {
-	uint64_t hash = hash_code(tb, n);
+	struct sim_code key = { .hash = hash_code(tb, n) };
 
+	find_place(qemu_plugin_tb_vaddr(tb), &key);
 	for (struct sim_code *c = sim_blocks_at(&sim.blocks, qemu_plugin_tb_vaddr(tb)); c;
 	     c = sim_blocks_next(c))
-		if (c->hash == hash && c->block.n_insn == n)
+		if (c->hash == key.hash && c->block.n_insn == n && c->file == key.file && c->off == key.off)
 			return c;
-	return decode_block(tb, n, hash);
+	return decode_block(tb, n, &key);
+}
+
+/* Where the emulator adds 1 for each run. */
+static uint64_t *inline_count(const struct sim_block *b)
+{
+	return b->id < sim.counts.head->max_blocks ? &sim.counts.runs[b->id] : &sim.counts.head->unused;
 }
 
 /* QEMU 7.2 does not heed the direction it is asked for, so that can't tell loads from stores. */
@@ -576,16 +582,22 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 	(void)id;
 	pthread_mutex_lock(&sim.lock);
-	if (!sim.guest.base)
+	if (!sim.scanned) {
 		sim.guest.base =
 		        (uint64_t)(uintptr_t)qemu_plugin_insn_haddr(first) - qemu_plugin_insn_vaddr(first);
+		guest_scan(&sim.guest);
+		sim.scanned = true;
+	}
 	n = count_insns(tb);
 	c = find_block(tb, n);
 	pthread_mutex_unlock(&sim.lock);
 	if (!c)
 		return;
+	if (!sim.followed && !sim.config.counting)
+		return;
 	if (!sim.followed) {
-		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, &c->n_runs, 1);
+		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
+		                                         inline_count(&c->block), 1);
 		if (c->block.is_rep)
 			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_rep, QEMU_PLUGIN_CB_NO_REGS, c);
 		return;
@@ -625,16 +637,36 @@ static struct vcpu *vcpu_new(void)
 
 	if (v)
 		v->syscall = -1;
+	if (v && sim.config.counting) {
+		v->runs = calloc(sim.counts.head->max_blocks / COUNTS_CHUNK, sizeof(*v->runs));
+		if (!v->runs) {
+			free(v);
+			return NULL;
+		}
+	}
 	if (!v || !sim.core)
 		return v;
 	setup = pmu_setup(v);
 	v->core = calloc(1, sizeof(*v->core));
 	if (!v->core || sim_core_start(v->core, sim.core, &setup) < 0) {
 		free(v->core);
+		free(v->runs);
 		free(v);
 		return NULL;
 	}
 	return v;
+}
+
+/* Its thread has ended, and the emulator uses its number again. */
+static void vcpu_free(struct vcpu *v)
+{
+	if (!v)
+		return;
+	give_slots_back(v);
+	if (v->core)
+		sim_core_stop(v->core);
+	free(v->core);
+	free(v);
 }
 
 /* The creator's own clock: what others' was meanwhile differs from run to run. */
@@ -657,10 +689,13 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 		abort();
 	v->parent_tid = (uint32_t)syscall(SYS_gettid);
 	pthread_mutex_lock(&sim.lock);
-	v->start_ns = creators_ns(v->parent_tid);
+	v->start_ns = sim.n_vcpus ? creators_ns(v->parent_tid) : sim.start_ns;
+	if (!sim.n_vcpus && v->core && sim.resumes)
+		sim_pmu_resume(&v->core->pmu, &sim.state);
 	/* Inline counters are not atomic; the emulator translates anew for the second thread. */
 	if (sim.n_vcpus)
 		sim.followed = true;
+	vcpu_free(sim.vcpu[index]);
 	sim.vcpu[index] = v;
 	if (index >= sim.n_vcpus)
 		sim.n_vcpus = index + 1;
@@ -694,8 +729,6 @@ static void on_exit_process(qemu_plugin_id_t id, void *user)
 	}
 	if (!v)
 		return;
-	if (sim.config.counting)
-		send_counts(v);
 	sender_send(&sim.sender, WIRE_BYE, v->tid, now_ns(v), &m, sizeof(m));
 	sim.sender.fd = -1;
 }
@@ -717,10 +750,15 @@ static void begin_child(struct vcpu *v)
 	uint32_t ppid = sim.sender.pid;
 
 	sim.sender.pid = (uint32_t)getpid();
+	/* Those of the parent's other threads are left as they are: one of them may have been at its work. */
 	for (unsigned i = 0; i < sim.n_vcpus; i++)
 		if (sim.vcpu[i] && sim.vcpu[i] != v)
 			sim.vcpu[i] = NULL;
-	clear_counts();
+	if (v->runs)
+		memset(v->runs, 0, sim.counts.head->max_blocks / COUNTS_CHUNK * sizeof(*v->runs));
+	/* Without a file of its own it runs on uncounted, which the recorder sees. */
+	if (sim.config.counting && counts_renew(&sim.counts, &sim.counts_fd) < 0)
+		sim.counts_fd = -1;
 	v->parent_tid = v->tid;
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	v->code = NULL;
@@ -728,31 +766,113 @@ static void begin_child(struct vcpu *v)
 	v->syscall = -1;
 	if (v->core)
 		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim_pmu_seed(sim.seed, ++sim.n_seeds));
-	send_hello(v);
+	send_hello(v, false);
 	send_task(v, ppid);
 }
 
 /* ---- system calls ---- */
 
-/*
- * The program that follows runs natively, without us: what was counted has
- * to go now.  Shells try one folder after the other; those that can't succeed
- * are not worth a word.
- */
-static void on_exec(struct vcpu *v, uint64_t path_ip)
+/* Words of the guest's, NULL at the end; freed by the caller, the words are borrowed.  NULL without memory. */
+static char **guest_words(uint64_t ip)
 {
-	char path[4096];
-	int saved = errno;
+	const uint64_t *at = (const uint64_t *)(uintptr_t)(ip + sim.guest.base);
+	size_t n = 0;
+	char **out;
 
-	guest_string(&sim.guest, path_ip, path, sizeof(path));
-	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0) {
-		finish_last(v);
-		send_totals(v);
-		if (sim.config.counting)
-			send_counts(v);
-		clear_counts();
-		sender_text(&sim.sender, WIRE_EXEC, v->tid, now_ns(v), path);
+	while (ip && at[n])
+		n++;
+	out = calloc(n + 1, sizeof(*out));
+	for (size_t i = 0; out && i < n; i++)
+		out[i] = (char *)(uintptr_t)(at[i] + sim.guest.base);
+	return out;
+}
+
+/* What the emulator of the next program reads in place of the recorder's word.  -1: it can't be written. */
+static int leave_config(const struct vcpu *v)
+{
+	struct wire_config *c = sim.packet;
+	bool leader = v->tid == sim.sender.pid;
+	int fd = memfd_create("skidprof config", 0); /* stays open over the exec, and is closed there */
+	struct sim_pmu_state state = { 0 };
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return -1;
+	c->head.time_ns = now_ns(v);
+	c->seed = sim_pmu_seed(~sim.seed, ++sim.n_children);
+	if (v->core)
+		sim_pmu_save(&v->core->pmu, v->core->retire_cyc, &state);
+	if (write(fd, c, c->head.bytes) == (ssize_t)c->head.bytes)
+		n = write(fd, &state, leader ? sizeof(state) : 0);
+	if (n >= 0 && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The path of what is open as fd; "" when it has none any more. */
+static void path_of_fd(int fd, char *out, size_t size)
+{
+	struct stat a, b;
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, out, size - 1);
+	out[n < 0 ? 0 : n] = '\0';
+	if (n > 0 && (fstat(fd, &a) < 0 || stat(out, &b) < 0 || a.st_ino != b.st_ino || a.st_dev != b.st_dev))
+		out[0] = '\0';
+}
+
+/* The path that execve or execveat would take; "" where it has none. */
+static void exec_path(int64_t num, const uint64_t arg[6], char *out, size_t size)
+{
+	char below[4096];
+	int fd = (int)arg[0];
+
+	guest_string(&sim.guest, num == sim.nr->execve ? arg[0] : arg[1], out, size);
+	if (num == sim.nr->execve || out[0] == '/' || (out[0] && fd == AT_FDCWD))
+		return;
+	snprintf(below, sizeof(below), "%s", out);
+	path_of_fd(fd, out, size);
+	if (out[0] && below[0] && strlen(out) + strlen(below) + 2 < size) {
+		strcat(out, "/");
+		strcat(out, below);
 	}
+}
+
+/*
+ * The program that follows runs under an emulator of its own, which takes our
+ * place here; where that can't be, natively and without us.  Shells try one
+ * folder after the other: what can't succeed is not worth a word.
+ */
+static void on_exec(struct vcpu *v, int64_t num, const uint64_t arg[6])
+{
+	const uint64_t *at = num == sim.nr->execve ? arg + 1 : arg + 2;
+	char path[4096], plugin[MAX_PLUGIN_ARG + 64], text[4096 + 128];
+	char **argv = guest_words(at[0]), **envp = guest_words(at[1]);
+	const char *why = "";
+	int saved = errno, config;
+	bool fails = false;
+
+	exec_path(num, arg, path, sizeof(path));
+	finish_last(v);
+	send_totals(v);
+	config = leave_config(v);
+	snprintf(plugin, sizeof(plugin), "%s,fd=%d,config=%d", sim.plugin_file, sim.sender.fd, config);
+	if (path[0] && argv && envp && config >= 0 && sim.sender.fd >= 0) {
+		fcntl(sim.sender.fd, F_SETFD, 0);
+		fails = follow_exec(&sim.follow, plugin, path, argv, envp, &why);
+		fcntl(sim.sender.fd, F_SETFD, FD_CLOEXEC);
+	}
+	if (config >= 0)
+		close(config);
+	if (!fails) {
+		snprintf(text, sizeof(text), "%s\n%s", path, why);
+		sender_text(&sim.sender, WIRE_EXEC, v->tid, now_ns(v), text);
+	}
+	free(argv);
+	free(envp);
 	errno = saved;
 }
 
@@ -796,7 +916,7 @@ static void on_sigaction(uint64_t signal, uint64_t action_ip)
 
 /*
  * A signal of the program's own that will kill it: no callback comes then, so
- * what was counted goes now.  Counts sent twice add up.
+ * its threads' totals go now.
  */
 static void on_kill(struct vcpu *v, uint64_t signal)
 {
@@ -806,9 +926,13 @@ static void on_kill(struct vcpu *v, uint64_t signal)
 		return;
 	finish_last(v);
 	send_totals(v);
-	if (sim.config.counting)
-		send_counts(v);
-	clear_counts();
+}
+
+static void on_munmap(uint64_t ip, uint64_t len_bytes)
+{
+	pthread_mutex_lock(&sim.lock);
+	guest_munmap(&sim.guest, ip, len_bytes);
+	pthread_mutex_unlock(&sim.lock);
 }
 
 static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
@@ -826,10 +950,10 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 		begin(v);
 	if (v->core)
 		sim_pmu_cut_burst(&v->core->pmu, v->core->retire_cyc);
-	if (num == sim.nr->execve)
-		on_exec(v, a1);
-	else if (num == sim.nr->execveat)
-		on_exec(v, a2);
+	if (num == sim.nr->execve || num == sim.nr->execveat)
+		on_exec(v, num, arg);
+	else if (num == sim.nr->munmap)
+		on_munmap(a1, a2);
 	else if (num == sim.nr->close)
 		guard_range(a1, a1);
 	else if (num == sim.nr->dup2 || num == sim.nr->dup3)
@@ -874,11 +998,13 @@ static void on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int
 		return;
 	if (num == sim.nr->prctl)
 		on_prctl(v);
-	if (num != sim.nr->mmap && num != sim.nr->mprotect)
+	if (num != sim.nr->mmap && num != sim.nr->mprotect && num != sim.nr->mremap)
 		return;
 	pthread_mutex_lock(&sim.lock);
 	if (num == sim.nr->mmap)
 		guest_mmap(&sim.guest, (uint64_t)ret, v->arg, send_map, v);
+	else if (num == sim.nr->mremap)
+		guest_mremap(&sim.guest, v->arg[0], v->arg[1], (uint64_t)ret, v->arg[2], send_map, v);
 	else
 		guest_mprotect(&sim.guest, v->arg[0], v->arg[1], (uint32_t)v->arg[2], send_map, v);
 	pthread_mutex_unlock(&sim.lock);
@@ -886,21 +1012,40 @@ static void on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int
 
 /* ---- installation ---- */
 
-static int read_config(int fd)
+/* The recorder's word, or what the program before us left of it.  fd: the socket, or that file. */
+static ssize_t read_packet(int fd, bool left, char *packet)
+{
+	ssize_t n;
+
+	do
+		n = left ? read(fd, packet, WIRE_MAX_BYTES) : recv(fd, packet, WIRE_MAX_BYTES, 0);
+	while (n < 0 && errno == EINTR);
+	if (left)
+		close(fd);
+	return n;
+}
+
+static int read_config(int fd, int config_fd)
 {
 	char *packet = malloc(WIRE_MAX_BYTES);
-	ssize_t n = -1;
-	int err;
+	ssize_t n;
+	int err = 0;
 
 	if (!packet)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	do
-		n = recv(fd, packet, WIRE_MAX_BYTES, 0);
-	while (n < 0 && errno == EINTR);
+	n = read_packet(config_fd >= 0 ? config_fd : fd, config_fd >= 0, packet);
+	if (config_fd >= 0 && n > (ssize_t)sizeof(sim.config)) {
+		size_t bytes = ((struct wire_config *)packet)->head.bytes;
+
+		sim.resumes = (size_t)n == bytes + sizeof(sim.state);
+		if (sim.resumes)
+			memcpy(&sim.state, packet + bytes, sizeof(sim.state));
+		n = (ssize_t)bytes;
+	}
 	memcpy(&sim.config, packet, n < (ssize_t)sizeof(sim.config) ? 0 : sizeof(sim.config));
-	err = 0;
 	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
-	    sim.config.version != WIRE_VERSION || sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
+	    sim.config.head.bytes != (uint64_t)n || sim.config.version != WIRE_VERSION ||
+	    sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
 	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.n_sets > WIRE_MAX_EVENTS ||
 	    sim.config.branches > WIRE_MAX_BRANCHES)
 		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
@@ -909,13 +1054,15 @@ static int read_config(int fd)
 			err = sp_fail(SP_EFORMAT,
 			              "the recorder asks for an event this simulator does not have");
 	sim.seed = sim.config.seed;
+	sim.by_exec = config_fd >= 0;
+	sim.start_ns = sim.by_exec ? sim.config.head.time_ns : 0;
 	if (!err && sim.config.timing) {
 		sim.core = calloc(1, sizeof(*sim.core));
 		err = sim.core
 		              ? sim_config_parse(packet + sizeof(sim.config), sim.config.text_bytes, sim.core)
 		              : sp_fail(SP_ENOMEM, "out of memory");
 	}
-	free(packet);
+	sim.packet = packet;
 	return err;
 }
 
@@ -929,7 +1076,22 @@ static void unlock_after_fork(void)
 	pthread_mutex_unlock(&sim.lock);
 }
 
-static int set_up(const qemu_info_t *info, int fd)
+/* The plugin's file as the argument -plugin needs it: a comma ends it unless it is doubled. */
+static void name_plugin(void)
+{
+	Dl_info info;
+	size_t n = 0;
+
+	if (!dladdr(&sim, &info) || !info.dli_fname)
+		return;
+	for (const char *s = info.dli_fname; *s && n + 2 < sizeof(sim.plugin_file); s++) {
+		if (*s == ',')
+			sim.plugin_file[n++] = ',';
+		sim.plugin_file[n++] = *s;
+	}
+}
+
+static int set_up(const qemu_info_t *info, int fd, int config_fd)
 {
 	bool arm = !strcmp(info->target_name, "aarch64");
 	int err;
@@ -937,8 +1099,19 @@ static int set_up(const qemu_info_t *info, int fd)
 	if (!arm && strcmp(info->target_name, "x86_64"))
 		return sp_fail(SP_ENOTSUP, "the simulated core runs x86-64 and aarch64, not %s",
 		               info->target_name);
-	if ((err = read_config(fd)) < 0 || (err = sim_blocks_init(&sim.blocks)) < 0)
+	sim.counts_fd = -1;
+	if ((err = read_config(fd, config_fd)) < 0 || (err = sim_blocks_init(&sim.blocks)) < 0)
 		return err;
+	if (sim.config.counting && (err = counts_new(&sim.counts, &sim.counts_fd)) < 0) {
+		if (!sim.by_exec)
+			return err;
+		/* One that limits were set for before it began: it must run as it would.  That it isn't counted is seen. */
+		sim.config.counting = 0;
+	}
+	name_plugin();
+	/* Then nothing is followed, which is said where it matters. */
+	if (follow_init(&sim.follow, arm ? EM_AARCH64 : EM_X86_64) < 0)
+		sim.follow.n_words = 0;
 	sim.nr = arm ? &numbers_aarch64 : &numbers_x86_64;
 	sim.followed = sim.config.timing;
 	return sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, sim.core, &sim.decoder);
@@ -955,16 +1128,19 @@ static void register_callbacks(qemu_plugin_id_t id)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	int fd = -1;
+	int fd = -1, config_fd = -1;
 
-	for (int i = 0; i < argc; i++)
+	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "fd=", 3))
 			fd = atoi(argv[i] + 3);
+		if (!strncmp(argv[i], "config=", 7))
+			config_fd = atoi(argv[i] + 7);
+	}
 	if (fd < 0 || sender_init(&sim.sender, fd) < 0)
 		return -1;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	pthread_mutex_init(&sim.lock, NULL);
-	if (set_up(info, fd) < 0) {
+	if (set_up(info, fd, config_fd) < 0) {
 		warn(NULL, sp_error_text());
 		return -1;
 	}

@@ -99,6 +99,39 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 	sim_pmu_restart(p, 0, setup->seed);
 }
 
+void sim_pmu_save(const struct sim_pmu *p, uint64_t now_cyc, struct sim_pmu_state *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->elapsed_cyc = now_cyc - p->cycle0;
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		out->value[i] = sim_pmu_value(p, i);
+		out->period[i] = p->member[i].sampler ? p->member[i].sampler->period : 0;
+	}
+	for (uint32_t s = 0; s < p->setup.n_sets; s++)
+		out->running_cyc[s] = p->running_cyc[s] + (s == p->set ? now_cyc - p->turn_begin_cyc : 0);
+}
+
+/* Cycles are counted from cycle0, so that goes back.  What members have is added as if the kernel had counted it. */
+void sim_pmu_resume(struct sim_pmu *p, const struct sim_pmu_state *state)
+{
+	p->cycle0 = 0 - state->elapsed_cyc;
+	p->value[SIM_CYCLES] = state->elapsed_cyc;
+	memcpy(p->running_cyc, state->running_cyc, sizeof(p->running_cyc));
+	for (uint32_t i = 0; i < p->setup.n_events; i++) {
+		struct sim_member *m = &p->member[i];
+		struct sim_sampler *s = m->sampler;
+
+		m->stopped = m->missed = p->value[p->setup.event[i].event];
+		m->kernel = state->value[i];
+		if (!s || !state->period[i])
+			continue;
+		s->period = s->counting = state->period[i];
+		s->tick_value = state->value[i];
+		s->next = m->stopped + s->period - state->value[i] % s->period;
+	}
+	sim_pmu_plan(p);
+}
+
 void sim_pmu_overflow(struct sim_pmu *p, struct sim_sampler *s, uint64_t now_cyc)
 {
 	if (!s->precise) {

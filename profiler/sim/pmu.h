@@ -132,6 +132,17 @@ void sim_pmu_init(struct sim_pmu *p, const struct sim_config *config, const stru
 /* Forget counts and overflows under way, as for a new process. */
 void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed);
 
+/* What a thread's counters have when it executes another program: there they go on. */
+struct sim_pmu_state {
+	uint64_t elapsed_cyc;
+	uint64_t value[WIRE_MAX_EVENTS];       /* by member */
+	uint64_t period[WIRE_MAX_EVENTS];      /* by member */
+	uint64_t running_cyc[WIRE_MAX_EVENTS]; /* by set */
+};
+void sim_pmu_save(const struct sim_pmu *p, uint64_t now_cyc, struct sim_pmu_state *out);
+/* Of counters that have just begun, at cycle 0 of a new core. */
+void sim_pmu_resume(struct sim_pmu *p, const struct sim_pmu_state *state);
+
 /* What member i has counted. */
 uint64_t sim_pmu_value(const struct sim_pmu *p, uint32_t i);
 

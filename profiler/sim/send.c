@@ -36,22 +36,41 @@ static uint64_t tick(struct sender *s, uint64_t now_ns)
 	return now_ns;
 }
 
-void sender_send(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns, struct wire_head *msg,
-                 size_t bytes)
+void sender_send_fd(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns,
+                    struct wire_head *msg, size_t bytes, int fd)
 {
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+		                .cmsg_level = SOL_SOCKET,
+		                .cmsg_type = SCM_RIGHTS } };
+	struct iovec whole = { msg, bytes };
+	struct msghdr m = { .msg_iov = &whole, .msg_iovlen = 1 };
 	ssize_t n;
 	int saved = errno;
 
 	if (s->fd < 0)
 		return;
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+	}
 	*msg = (struct wire_head){ kind, (uint32_t)bytes, s->pid, tid, tick(s, now_ns) };
 	do
-		n = send(s->fd, msg, bytes, MSG_NOSIGNAL);
+		n = sendmsg(s->fd, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	/* The recorder has gone, or the descriptor is no longer our socket: never write to it again. */
 	if (n < 0)
 		s->fd = -1;
 	errno = saved;
+}
+
+void sender_send(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns, struct wire_head *msg,
+                 size_t bytes)
+{
+	sender_send_fd(s, kind, tid, now_ns, msg, bytes, -1);
 }
 
 void sender_text(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns, const char *text)

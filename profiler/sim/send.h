@@ -23,6 +23,9 @@ int sender_init(struct sender *s, int fd);
 /* Fill in the head and send.  now_ns: the thread's own clock. */
 void sender_send(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns, struct wire_head *msg,
                  size_t bytes);
+/* A message with a descriptor, which stays the caller's; -1: none. */
+void sender_send_fd(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns,
+                    struct wire_head *msg, size_t bytes, int fd);
 void sender_text(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_t now_ns, const char *text);
 
 /* The guest is about to close or overwrite this descriptor: if it is ours, keep another. */

@@ -10,22 +10,30 @@
  * Both ends are of one build on one machine: native layout, version checked.
  *
  * The plugin gets the socket's descriptor as its argument "fd=N".  It is open
- * at the first exec; the plugin marks it close-on-exec, so that programs the
- * target starts don't hold it.
+ * at the first exec; the plugin marks it close-on-exec.
  *
  * Order: the recorder sends WIRE_CONFIG; every process sends WIRE_HELLO
- * before anything else, its maps before samples in them, WIRE_COUNTS (when
- * counting) and WIRE_BYE at its end.  Counts of a process add up over all its
- * messages; of a thread's totals the last hold: before exec and before a
- * signal of its own that kills it, a process sends what it has so far.  One
- * killed by a fault or from outside ends without a word: its samples are
- * there, its counts since the last message are lost.  Whatever is written to a recorder that
- * has gone is dropped, and the program runs on.
+ * before anything else, its maps before samples in them, and WIRE_BYE at its
+ * end.  Exact counts are in memory shared with the recorder, whose descriptor
+ * comes with WIRE_HELLO (counts.h): they are whole however a process ends.  Of
+ * a thread's totals the last hold: before exec and before a signal of its own
+ * that kills it, a process sends what it has so far.  One killed by a fault or
+ * from outside ends without a word; its samples are there.
+ *
+ * A program begun by exec is run by an emulator of its own where it can be:
+ * the plugin then puts that in the program's place, with the arguments "fd=N"
+ * and "config=M", a descriptor to read WIRE_CONFIG from, whose time_ns is the
+ * clock to go on from, and then what its counters go on from (struct
+ * sim_pmu_state); its WIRE_HELLO says by_exec.  Where it can't be,
+ * WIRE_EXEC says what was lost.
+ *
+ * Whatever is written to a recorder that has gone is dropped, and the program
+ * runs on.
  */
 #include <stdint.h>
 
 enum {
-	WIRE_VERSION = 4,
+	WIRE_VERSION = 5,
 	WIRE_MAX_BYTES = 65536,
 	WIRE_MAX_EVENTS = 48,
 	WIRE_MAX_BRANCHES = 64,   /* of a branch record */
@@ -38,19 +46,18 @@ enum { WIRE_KERNEL_CALL_BYTES = 1 << 12, WIRE_KERNEL_CALLS = 1 << 10 };
 
 enum wire_kind {
 	WIRE_CONFIG = 1, /* recorder -> plugin: struct wire_config, then text */
-	WIRE_HELLO,      /* a process begins (program start or fork child) */
+	WIRE_HELLO,      /* struct wire_hello: a process begins (program start, fork child, exec) */
 	WIRE_MAP,        /* an executable file mapping appeared */
 	WIRE_COMM,       /* a thread's name: at start, after exec, prctl */
 	WIRE_TASK,       /* clone or fork: pid/tid are the new one's, ppid/ptid the parent's; a child
 	                  * of fork sends HELLO, then TASK, and inherits name and maps without a word */
 	WIRE_EXIT,       /* a thread ended */
-	WIRE_EXEC,       /* a process calls execve and is lost to us: path follows */
-	WIRE_SAMPLE,     /* struct wire_sample */
-	WIRE_COUNTS,     /* exact counts per instruction: struct wire_count[n] */
-	WIRE_TOTALS,     /* a thread's final counter values: u64[n_events] */
-	WIRE_BYE,        /* a process ends in order */
-	WIRE_WARN,       /* text for the user */
-	WIRE_THROTTLE,   /* struct wire_throttle: an event that came too often stands still, or goes on */
+	WIRE_EXEC,     /* a process calls execve and is lost to us: path and, behind a line end, why follow */
+	WIRE_SAMPLE,   /* struct wire_sample */
+	WIRE_TOTALS,   /* a thread's final counter values: u64[n_events] */
+	WIRE_BYE,      /* a process ends in order */
+	WIRE_WARN,     /* text for the user */
+	WIRE_THROTTLE, /* struct wire_throttle: an event that came too often stands still, or goes on */
 };
 
 /* Which taken branches a branch record takes: bits of struct wire_config.branch_filter. */
@@ -88,7 +95,7 @@ struct wire_config {
 	struct wire_head head;
 	uint32_t version;
 	uint32_t timing;   /* 0: count only (truth) */
-	uint32_t counting; /* 1: send exact counts at the end */
+	uint32_t counting; /* 1: count every instruction (counts.h) */
 	uint32_t branches; /* depth of the branch stack in samples, 0 = none */
 	uint64_t seed;
 	uint32_t n_events; /* all sets together */
@@ -100,6 +107,13 @@ struct wire_config {
 	uint32_t no_values;     /* 1: samples carry none */
 	uint32_t max_rate_hz;   /* an event that comes more often is throttled; 0: none is */
 	struct wire_event event[WIRE_MAX_EVENTS];
+};
+
+struct wire_hello {
+	struct wire_head head;
+	uint32_t by_exec; /* 1: in the place of the program that process had */
+	uint32_t fresh,
+	        pad[2]; /* 1: its counters begin anew, as it wasn't the first thread that called exec */
 };
 
 struct wire_map {
@@ -138,19 +152,6 @@ struct wire_sample {
 struct wire_throttle {
 	struct wire_head head;
 	uint32_t event, on; /* on: it stands still from now */
-};
-
-struct wire_count {
-	uint64_t ip;
-	uint64_t n_insn; /* times this instruction ran */
-	uint64_t n_load; /* of them as a load */
-	uint64_t n_miss; /* loads that missed the first-level cache; 0 where none is simulated */
-};
-
-struct wire_counts {
-	struct wire_head head;
-	uint32_t n, last; /* last: no more follow from this process */
-	struct wire_count count[];
 };
 
 #endif

@@ -14,6 +14,8 @@
 #include "profiler/base/log.h"
 #include "profiler/perfdata/reader.h"
 #include "profiler/pmu/sink.h"
+#include "profiler/sim/blocks.h"
+#include "profiler/sim/counts.h"
 
 enum { PID = 4000, T1 = 4000, T2 = 4001, CHILD = 5000 };
 
@@ -28,7 +30,7 @@ struct fixture {
 	struct sink_summary sum;
 };
 
-static void begin(struct fixture *f, const char *output)
+static void begin(struct fixture *f, const char *output, bool counting)
 {
 	static char *argv[] = { (char *)"./app", NULL };
 
@@ -39,6 +41,7 @@ static void begin(struct fixture *f, const char *output)
 	f->config = (struct sink_config){ .output = output,
 		                          .group = &f->group,
 		                          .branches = true,
+		                          .counting = counting,
 		                          .cpudesc = "d",
 		                          .cpuid = "skidsim,x",
 		                          .arch = "x86_64",
@@ -54,11 +57,19 @@ static struct wire_head head(uint32_t kind, size_t bytes, uint32_t pid, uint32_t
 	};
 }
 
+/* fd: its exact counts. */
+static void tell_hello(struct fixture *f, uint32_t pid, bool by_exec, int fd)
+{
+	struct wire_hello h = { .head = head(WIRE_HELLO, sizeof(h), pid, pid, 1), .by_exec = by_exec };
+
+	assert_int_equal(sink_message(f->sink, &h, sizeof(h), fd), 0);
+}
+
 static void tell(struct fixture *f, uint32_t kind, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
 	struct wire_head h = head(kind, sizeof(h), pid, tid, time_ns);
 
-	assert_int_equal(sink_message(f->sink, &h, sizeof(h)), 0);
+	assert_int_equal(sink_message(f->sink, &h, sizeof(h), -1), 0);
 }
 
 static void tell_task(struct fixture *f, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t ptid,
@@ -68,7 +79,7 @@ static void tell_task(struct fixture *f, uint32_t pid, uint32_t tid, uint32_t pp
 		               .ppid = ppid,
 		               .ptid = ptid };
 
-	assert_int_equal(sink_message(f->sink, &t, sizeof(t)), 0);
+	assert_int_equal(sink_message(f->sink, &t, sizeof(t), -1), 0);
 }
 
 static void tell_text(struct fixture *f, uint32_t kind, const char *text)
@@ -79,24 +90,7 @@ static void tell_text(struct fixture *f, uint32_t kind, const char *text)
 
 	t->head = head(kind, n, PID, T1, 5);
 	strcpy(t->text, text);
-	assert_int_equal(sink_message(f->sink, t, n), 0);
-}
-
-static void tell_map(struct fixture *f, uint32_t pid, uint64_t ip, uint64_t len, uint64_t off,
-                     const char *file)
-{
-	_Alignas(8) char buf[256];
-	size_t n = sizeof(struct wire_map) + strlen(file) + 1;
-	struct wire_map *m = (struct wire_map *)buf;
-
-	m->head = head(WIRE_MAP, n, pid, pid, 10);
-	m->ip = ip;
-	m->len_bytes = len;
-	m->pgoff_bytes = off;
-	m->prot = 5;
-	m->flags = 2;
-	strcpy(m->path, file);
-	assert_int_equal(sink_message(f->sink, m, n), 0);
+	assert_int_equal(sink_message(f->sink, t, n, -1), 0);
 }
 
 /* A sample of plugin member `event` with one branch; n values as the plugin has them (loads 7). */
@@ -115,7 +109,7 @@ static void tell_sample(struct fixture *f, uint32_t tid, uint64_t time_ns, uint3
 	m.s.event = event;
 	m.s.n_values = 3;
 	m.s.n_branches = 1;
-	assert_int_equal(sink_message(f->sink, &m, m.s.head.bytes), 0);
+	assert_int_equal(sink_message(f->sink, &m, m.s.head.bytes, -1), 0);
 }
 
 static void end(struct fixture *f, struct record_counts *counts)
@@ -154,16 +148,16 @@ static void a_sample_of_no_member_is_refused(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, NULL);
+	begin(&f, NULL, false);
 	s->head = head(WIRE_SAMPLE, sizeof(*s) + 3 * sizeof(uint64_t), 1, 1, 1);
 	s->n_values = 3;
 	s->event = 3; /* the group has 0 to 2 */
-	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes, -1), -SP_EFORMAT);
 	s->n_values = 0; /* a burst, which was not asked for */
-	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes, -1), -SP_EFORMAT);
 	s->n_values = 3;
 	s->event = 2;
-	assert_int_equal(sink_message(f.sink, buf, s->head.bytes), 0);
+	assert_int_equal(sink_message(f.sink, buf, s->head.bytes, -1), 0);
 	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
 	sink_free(f.sink);
 }
@@ -176,8 +170,8 @@ static void a_sample_arrives_whole(void **state)
 	int seen = 0;
 
 	(void)state;
-	begin(&f, path);
-	tell(&f, WIRE_HELLO, PID, T1, 50);
+	begin(&f, path, false);
+	tell_hello(&f, PID, false, -1);
 	tell_sample(&f, T1, 150, 1, 60000, 100200);
 	tell_sample(&f, T2, 160, 0, 100009, 80000);
 	end(&f, NULL);
@@ -224,7 +218,7 @@ static void a_burst_is_no_member_of_the_group(void **state)
 	int seen = 0;
 
 	(void)state;
-	begin(&f, NULL);
+	begin(&f, NULL, false);
 	sink_free(f.sink);
 	f.config.output = path;
 	f.config.branches = false;
@@ -234,7 +228,7 @@ static void a_burst_is_no_member_of_the_group(void **state)
 	m.s.ip = 0x401080;
 	m.s.event = 3;
 	m.s.n_branches = 2;
-	assert_int_equal(sink_message(f.sink, &m, m.s.head.bytes), 0);
+	assert_int_equal(sink_message(f.sink, &m, m.s.head.bytes, -1), 0);
 	end(&f, NULL);
 	assert_int_equal(f.sum.n_samples[3], 1);
 	assert_int_equal(f.sum.n_burst_branches, 2);
@@ -273,18 +267,18 @@ static void a_set_that_takes_turns_is_a_group_of_its_own(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, path);
+	begin(&f, path, false);
 	assert_int_equal(sim_group_parse(&wish, &three, "three", &f.group), 0);
 	assert_int_equal(f.group.n_sets, 2);
-	tell(&f, WIRE_HELLO, PID, T1, 50);
+	tell_hello(&f, PID, false, -1);
 	m.s.head = head(WIRE_SAMPLE, sizeof(m), PID, T1, 150);
 	m.s.event = 4; /* the second set's cycles */
 	m.s.n_values = 3;
 	m.s.enabled_ns = 100;
 	m.s.running_ns = 30;
-	assert_int_equal(sink_message(f.sink, &m, sizeof(m)), 0);
+	assert_int_equal(sink_message(f.sink, &m, sizeof(m), -1), 0);
 	m.s.n_values = 2;
-	assert_int_equal(sink_message(f.sink, &m, sizeof(m)), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, &m, sizeof(m), -1), -SP_EFORMAT);
 	end(&f, NULL);
 	assert_int_equal(pd_open(path, &r), 0);
 	assert_int_equal(pd_n_events(r), 6);
@@ -316,7 +310,7 @@ static void time_never_goes_back(void **state)
 	int n = 0;
 
 	(void)state;
-	begin(&f, path);
+	begin(&f, path, false);
 	tell_sample(&f, T1, 200, 0, 100003, 1);
 	tell_sample(&f, T2, 180, 0, 100003, 1);
 	tell_sample(&f, T1, 300, 0, 200006, 1);
@@ -333,50 +327,95 @@ static void time_never_goes_back(void **state)
 	pd_close(r);
 }
 
-static void tell_counts(struct fixture *f, uint32_t pid, const struct wire_count *c, uint32_t n)
+/* A block of `n` instructions of one byte at `off` of a file, which ran `runs` times while one thread was there. */
+static void count_block(struct counts *c, const char *file, uint64_t off, uint16_t n, uint64_t runs)
 {
-	_Alignas(8) char buf[512];
-	struct wire_counts *m = (struct wire_counts *)buf;
-	size_t bytes = sizeof(*m) + n * sizeof(*c);
+	struct sim_code *code = sim_code_new(0x1000, n);
 
-	m->head = head(WIRE_COUNTS, bytes, pid, pid, 1000);
-	m->n = n;
-	m->last = 1;
-	memcpy(m->count, c, n * sizeof(*c));
-	assert_int_equal(sink_message(f->sink, m, bytes), 0);
+	assert_non_null(code);
+	code->block.id = (uint32_t)c->own.n_blocks;
+	for (uint16_t i = 0; i < n; i++)
+		code->block.insn[i].ip_off = i;
+	counts_add(c, &code->block, file ? counts_file(c, file) : COUNTS_NO_FILE, off);
+	c->runs[code->block.id] = runs;
+	free(code);
 }
 
 static void counts_of_processes_add_up_by_file_and_offset(void **state)
 {
-	/* /bin/a is at another address in the child that maps it anew: 0x1000 + 0x10 of the file in both. */
-	const struct wire_count parent[] = { { 0x401010, 5 }, { 0x401014, 6 }, { 0x99, 3 } };
-	const struct wire_count child[] = { { 0x401010, 10 }, { 0x7f0010, 100 } };
+	struct record_counts c = { 0 };
+	struct counts parent, child;
+	struct fixture f;
+	int fd;
+
+	(void)state;
+	begin(&f, NULL, true);
+	assert_int_equal(counts_new(&parent, &fd), 0);
+	count_block(&parent, "/bin/a", 0x1010, 1, 5);
+	count_block(&parent, "/bin/a", 0x1014, 1, 6);
+	count_block(&parent, NULL, 0x99, 1, 3);
+	tell_hello(&f, PID, false, fd);
+	close(fd);
+	tell_task(&f, CHILD, CHILD, PID, PID, 20);
+	assert_int_equal(counts_new(&child, &fd), 0);
+	count_block(&child, "/bin/b", 0x1010, 2, 1);
+	count_block(&child, "/bin/a", 0x1010, 1, 110);
+	tell_hello(&f, CHILD, false, fd);
+	close(fd);
+	tell(&f, WIRE_BYE, CHILD, CHILD, 30);
+	end(&f, &c);
+	assert_int_equal(c.n, 4);
+	assert_string_equal(c.files[c.v[0].file], "/bin/b");
+	assert_int_equal(c.v[0].n + c.v[1].n, 2);
+	assert_string_equal(c.files[c.v[2].file], "/bin/a");
+	assert_int_equal(c.v[2].off, 0x1010);
+	assert_int_equal(c.v[2].n, 115);
+	assert_int_equal(c.v[3].off, 0x1014);
+	assert_int_equal(c.v[3].n, 6);
+	assert_int_equal(c.n_unmapped, 3);
+	assert_int_equal(f.sum.n_insn, 126);
+	assert_int_equal(f.sum.n_processes, 2);
+	record_counts_fini(&c);
+}
+
+static void what_a_process_counted_before_exec_stays(void **state)
+{
+	struct record_counts c = { 0 };
+	struct counts before, after;
+	struct fixture f;
+	int fd;
+
+	(void)state;
+	begin(&f, NULL, true);
+	assert_int_equal(counts_new(&before, &fd), 0);
+	count_block(&before, "/bin/sh", 0x10, 1, 7);
+	tell_hello(&f, PID, false, fd);
+	close(fd);
+	assert_int_equal(counts_new(&after, &fd), 0);
+	count_block(&after, "/bin/a", 0x10, 1, 11);
+	tell_hello(&f, PID, true, fd);
+	close(fd);
+	tell(&f, WIRE_BYE, PID, PID, 30);
+	end(&f, &c);
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.v[0].n, 7);
+	assert_int_equal(c.v[1].n, 11);
+	assert_int_equal(f.sum.n_processes, 1);
+	record_counts_fini(&c);
+}
+
+static void a_process_that_could_not_be_counted_is_an_error(void **state)
+{
 	struct record_counts c = { 0 };
 	struct fixture f;
 
 	(void)state;
-	begin(&f, NULL);
-	tell(&f, WIRE_HELLO, PID, PID, 1);
-	tell_map(&f, PID, 0x401000, 0x1000, 0x1000, "/bin/a");
-	tell_task(&f, CHILD, CHILD, PID, PID, 20);
-	tell(&f, WIRE_HELLO, CHILD, CHILD, 21);
-	tell_map(&f, CHILD, 0x7f0000, 0x1000, 0x1000, "/bin/a");
-	tell_counts(&f, PID, parent, 3);
-	tell_counts(&f, CHILD, child, 2);
-	tell(&f, WIRE_BYE, CHILD, CHILD, 30);
-	end(&f, &c);
-	assert_string_equal(c.files[c.v[0].file], "/bin/a");
-	assert_string_equal(c.files[c.v[1].file], "/bin/a");
-	assert_int_equal(c.n, 2);
-	assert_int_equal(c.v[0].off, 0x1010);
-	assert_int_equal(c.v[0].n, 115);
-	assert_int_equal(c.v[1].off, 0x1014);
-	assert_int_equal(c.v[1].n, 6);
-	assert_int_equal(c.n_unmapped, 3);
-	assert_int_equal(f.sum.n_insn, 124);
-	assert_int_equal(f.sum.n_processes, 2);
-	assert_int_equal(f.sum.n_alive, 1);
+	begin(&f, NULL, true);
+	tell_hello(&f, PID, false, -1);
+	assert_int_equal(sink_close(f.sink, &c, &f.sum), -SP_ENOTSUP);
+	assert_non_null(strstr(sp_error_text(), "could not be counted: 1"));
 	record_counts_fini(&c);
+	sink_free(f.sink);
 }
 
 static void programs_lost_to_exec_are_named_once(void **state)
@@ -384,13 +423,14 @@ static void programs_lost_to_exec_are_named_once(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, NULL);
-	tell_text(&f, WIRE_EXEC, "/bin/ls");
+	begin(&f, NULL, false);
+	tell_text(&f, WIRE_EXEC, "/bin/ls\nit is late");
 	tell_text(&f, WIRE_EXEC, "/bin/l");
 	tell_text(&f, WIRE_EXEC, "/bin/ls");
 	tell_text(&f, WIRE_EXEC, ""); /* fexecve */
 	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
 	assert_string_equal(f.sum.lost_execs, "/bin/ls, /bin/l, a file without a name");
+	assert_string_equal(f.sum.exec_why, "it is late");
 	assert_int_equal(f.sum.n_lost_execs, 4);
 	sink_free(f.sink);
 }
@@ -403,17 +443,17 @@ static void half_a_message_is_refused(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, NULL);
-	assert_int_equal(sink_message(f.sink, buf, 3), -SP_EFORMAT);
+	begin(&f, NULL, false);
+	assert_int_equal(sink_message(f.sink, buf, 3, -1), -SP_EFORMAT);
 	*h = head(WIRE_HELLO, 100, 1, 1, 1);
-	assert_int_equal(sink_message(f.sink, buf, sizeof(*h)), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, sizeof(*h), -1), -SP_EFORMAT);
 	*h = head(WIRE_MAP, sizeof(struct wire_map), 1, 1, 1); /* a path without its end */
-	assert_int_equal(sink_message(f.sink, buf, h->bytes), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, h->bytes, -1), -SP_EFORMAT);
 	*h = head(99, sizeof(*h), 1, 1, 1);
-	assert_int_equal(sink_message(f.sink, buf, sizeof(*h)), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, sizeof(*h), -1), -SP_EFORMAT);
 	*h = head(WIRE_SAMPLE, sizeof(*s), 1, 1, 1);
 	s->n_values = 3; /* and not one of them follows */
-	assert_int_equal(sink_message(f.sink, buf, h->bytes), -SP_EFORMAT);
+	assert_int_equal(sink_message(f.sink, buf, h->bytes, -1), -SP_EFORMAT);
 	assert_int_equal(sink_close(f.sink, NULL, &f.sum), 0);
 	sink_free(f.sink);
 }
@@ -441,6 +481,8 @@ int main(void)
 		TEST(a_set_that_takes_turns_is_a_group_of_its_own),
 		TEST(time_never_goes_back),
 		TEST(counts_of_processes_add_up_by_file_and_offset),
+		TEST(what_a_process_counted_before_exec_stays),
+		TEST(a_process_that_could_not_be_counted_is_an_error),
 		TEST(programs_lost_to_exec_are_named_once),
 		TEST(half_a_message_is_refused),
 		TEST(a_place_that_cannot_be_written_is_known_before_the_program_runs),

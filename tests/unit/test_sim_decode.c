@@ -150,48 +150,6 @@ static void garbage_is_microcode_and_never_fails(void **state)
 	assert_int_equal(decode(SIM_ISA_AARCH64, "00000000", NULL).cls, SIM_C_SLOW);
 }
 
-/* Blocks at 0x10 (3 instructions) and at 0x12 (the last 2 of them): counts add up by address. */
-static void counts_of_overlapping_blocks_add_up(void **state)
-{
-	struct sim_counts counts = { 0 };
-	struct sim_blocks t;
-	struct sim_code *a, *b;
-
-	(void)state;
-	assert_int_equal(sim_blocks_init(&t), 0);
-	a = sim_code_new(0x10, 3);
-	b = sim_code_new(0x12, 2);
-	assert_non_null(a);
-	assert_non_null(b);
-	for (uint16_t i = 0; i < 3; i++)
-		a->block.insn[i].ip_off = (uint16_t)(2 * i);
-	b->block.insn[1].ip_off = 2;
-	assert_int_equal(sim_blocks_add(&t, a), 0);
-	assert_int_equal(sim_blocks_add(&t, b), 0);
-	a->n_runs = 10;
-	b->n_runs = 5;
-	/* Two of a's runs left before its last instruction; one of b's did not finish its last. */
-	assert_int_equal(sim_code_left(a, 2), 0);
-	assert_int_equal(sim_code_left(a, 2), 0);
-	b->n_again = 1;
-	/* The middle one is a load, and missed twice in one block and once in the other. */
-	a->block.insn[1].events = b->block.insn[0].events = 1 << SIM_LOADS;
-	assert_int_equal(sim_code_missed(a, 1), 0);
-	assert_int_equal(sim_code_missed(a, 1), 0);
-	assert_int_equal(sim_code_missed(b, 0), 0);
-	assert_int_equal(sim_blocks_count(&t, NULL, &counts), 0);
-	assert_int_equal(counts.n, 3);
-	assert_int_equal(counts.v[0].n_insn, 10);
-	assert_int_equal(counts.v[1].n_insn, 10 + 5);
-	assert_int_equal(counts.v[1].n_load, 10 + 5);
-	assert_int_equal(counts.v[1].n_miss, 2 + 1);
-	assert_int_equal(counts.v[0].n_load + counts.v[0].n_miss, 0);
-	assert_int_equal(counts.v[2].ip, 0x14);
-	assert_int_equal(counts.v[2].n_insn, 8 + 4);
-	vec_fini(&counts);
-	sim_blocks_fini(&t);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,7 +158,6 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_block_says_where_it_can_go),
 		cmocka_unit_test(a_branch_waits_for_the_flags_and_a_compare_writes_them),
 		cmocka_unit_test(garbage_is_microcode_and_never_fails),
-		cmocka_unit_test(counts_of_overlapping_blocks_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
