@@ -215,6 +215,28 @@ static const char *preferred(const struct tables *t, const char *name)
 	return name;
 }
 
+static bool has_function(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_funcs; i++)
+		if (strcmp(p->funcs[i].linkage, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * "f.cold" and "f(int) [clone .cold]" are what a compiler moved out of f: by debug information it is f's, and then no
+ * function of the profile has that name.
+ */
+static void join_cold_part(const struct profile *p, char *name)
+{
+	char *at = strstr(name, " [clone .cold");
+
+	if (!at)
+		at = strstr(name, ".cold");
+	if (at && at > name && !has_function(p, name))
+		*at = '\0';
+}
+
 static const char *resolve(struct profile *p, const struct tables *t, const char *name, bool *known)
 {
 	char *plain = strndup(name, plain_length(name));
@@ -224,6 +246,7 @@ static const char *resolve(struct profile *p, const struct tables *t, const char
 		sp_fail(SP_ENOMEM, "out of memory");
 		return NULL;
 	}
+	join_cold_part(p, plain);
 	/* What calls main: valgrind gives it one name on all systems. */
 	found = preferred(t, strcmp(plain, "(below main)") == 0 ? "__libc_start_call_main" : plain);
 	*known = found != plain || strcmp(plain, "(below main)") == 0 ||
