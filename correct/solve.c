@@ -403,28 +403,44 @@ struct rest {
 	double *averaged; /* of scopes that were not solved, but averaged along branch records */
 };
 
-/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
-static void add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
-                      size_t shift, struct rest *rest, struct solution *to)
+/* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
+static void add_to_rest(const struct problem *scope, const struct solution *from, size_t b, size_t at,
+                        struct rest *rest)
 {
-	for (size_t b = 0; b < scope->n_blocks; b++) {
-		long at = problem_block_at(region, scope->blocks[b].graph_block);
+	if (from->n_draws)
+		rest->raw[at] -= seen_in(scope, b);
+	if (from->verdict == VERDICT_UNRELIABLE)
+		rest->unsure[at] += drawn_in(from, scope, b);
+	else if (from->doubt)
+		rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
+	if (from->averaged)
+		rest->averaged[at] += drawn_in(from, scope, b);
+}
 
-		if (at < 0)
-			continue;
-		if (from->n_draws)
-			rest->raw[at] -= seen_in(scope, b);
-		if (from->verdict == VERDICT_UNRELIABLE)
-			rest->unsure[at] += drawn_in(from, scope, b);
-		else if (from->doubt)
-			rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
-		if (from->averaged)
-			rest->averaged[at] += drawn_in(from, scope, b);
-		/* Chains of one seed: draws of two scopes must not be paired in order. */
-		for (size_t i = 0; i < to->n_draws && from->n_draws; i++)
-			to->draws[i * region->n_blocks + (size_t)at] +=
-			        from->draws[(i * 7 + shift) % from->n_draws * scope->n_blocks + b];
+/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
+static int add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
+                     size_t shift, struct rest *rest, struct solution *to)
+{
+	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
+
+	if (!at)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", scope->n_blocks);
+	for (size_t b = 0; b < scope->n_blocks; b++) {
+		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
+		if (at[b] >= 0)
+			add_to_rest(scope, from, b, (size_t)at[b], rest);
 	}
+	/* Chains of one seed: draws of two scopes must not be paired in order. */
+	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
+		const float *draw = from->draws + (i * 7 + shift) % from->n_draws * scope->n_blocks;
+		float *sum = to->draws + i * region->n_blocks;
+
+		for (size_t b = 0; b < scope->n_blocks; b++)
+			if (at[b] >= 0)
+				sum[at[b]] += draw[b];
+	}
+	free(at);
+	return 0;
 }
 
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
@@ -512,7 +528,7 @@ static int combine_region(struct work *w, size_t r)
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
-		add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
+		err = add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 	}
 	if (err == 0)
 		err = judge_doubt(p, &rest, worst, to);

@@ -384,37 +384,81 @@ static double spread(double n, double other, double z)
 	return exp(sqrt(s2) * z - s2 / 2);
 }
 
+/* What the groups of stacks tell of one block, by group, where it is anything: of most blocks it is nothing. */
+struct told {
+	uint32_t column, from, end; /* group[from .. end] and n[from .. end] */
+};
+
+struct tellings {
+	VEC(struct told) columns;
+	VEC(uint8_t) group;
+	VEC(double) n;
+};
+
+static void tellings_fini(struct tellings *t)
+{
+	vec_fini(&t->columns);
+	vec_fini(&t->group);
+	vec_fini(&t->n);
+}
+
+static int list_tellings(const struct whole *w, const struct whole_tally *tallies, struct tellings *t)
+{
+	for (uint32_t c = 0; c < w->n_columns; c++) {
+		struct told told = { c, (uint32_t)t->n.n, (uint32_t)t->n.n };
+
+		for (size_t g = 0; g < GROUPS; g++) {
+			if (tallies[FIRST + g].n[c] == 0)
+				continue;
+			if (vec_push(&t->group, (uint8_t)g) < 0 ||
+			    vec_push(&t->n, tallies[FIRST + g].n[c]) < 0)
+				return -SP_ENOMEM;
+			told.end++;
+		}
+		if (told.end > told.from && vec_push(&t->columns, told) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
 /* One draw of eqs. 25 and 26, for total_insn instructions; z: a normal number for each function. */
-static void draw(const struct whole *w, const struct whole_tally *tallies, const double *times,
-                 const double *z, double total_insn, float *out)
+static void draw(const struct whole *w, const struct whole_tally *tallies, const struct tellings *tellings,
+                 const double *times, const double *z, double total_insn, float *out)
 {
 	double insn = 0;
 
 	for (size_t g = 0; g < GROUPS; g++)
 		insn += times[g] * tallies[FIRST + g].of_total;
-	for (size_t c = 0; c < w->n_columns; c++) {
+	memset(out, 0, w->n_columns * sizeof(*out));
+	for (size_t i = 0; i < tellings->columns.n; i++) {
+		const struct told *told = &tellings->columns.v[i];
+		uint32_t c = told->column;
 		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].of_total * total_insn;
 
-		for (size_t g = 0; g < GROUPS; g++)
-			n += times[g] * tallies[FIRST + g].n[c];
+		for (uint32_t k = told->from; k < told->end; k++)
+			n += times[tellings->group.v[k]] * tellings->n.v[k];
 		n *= total_insn / insn;
 		out[c] = (float)(n * spread(n, other, z[w->func[c]]));
 	}
 }
 
-static void make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
-                       double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
+static int make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
+                      double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
 {
 	double times[GROUPS];
+	struct tellings tellings = { 0 };
+	int err = list_tellings(w, tallies, &tellings);
 
-	for (size_t i = 0; i < n_draws; i++) {
+	for (size_t i = 0; i < n_draws && err == 0; i++) {
 		for (size_t g = 0; g < GROUPS; g++)
 			times[g] = gsl_ran_exponential(rng, 1);
 		for (size_t f = 0; f < w->path.in.graph->n_funcs; f++)
 			z[f] = gsl_ran_gaussian(rng, 1);
-		draw(w, tallies, times, z, fmax(total_insn + gsl_ran_gaussian(rng, total_sd), 0),
+		draw(w, tallies, &tellings, times, z, fmax(total_insn + gsl_ran_gaussian(rng, total_sd), 0),
 		     draws + i * w->n_columns);
 	}
+	tellings_fini(&tellings);
+	return err;
 }
 
 int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
@@ -434,7 +478,7 @@ int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t se
 		err = judge_tallies(tallies);
 	if (err == 0) {
 		gsl_rng_set(rng, seed);
-		make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
+		err = make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
 	}
 	gsl_rng_free(rng);
 	free(n);

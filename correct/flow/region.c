@@ -120,10 +120,13 @@ static int lead_to_heat(const struct nest_view *view, const double *heat, double
                         struct blocks *out)
 {
 	const struct flow_graph *g = view->g;
+	size_t n_blocks = view->blocks ? view->n_listed : g->n_blocks;
 	double sum = 0;
 	int err = 0;
 
-	for (uint32_t b = 0; b < g->n_blocks && err == 0; b++) {
+	for (uint32_t i = 0; i < n_blocks && err == 0; i++) {
+		uint32_t b = view->blocks ? view->blocks[i] : i;
+
 		if (!view->block_in[b] || !(heat[b] > 0))
 			continue;
 		sum += heat[b];
@@ -650,7 +653,12 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 	struct search s = {
 		.room = &room, .heat = hot_weight, .min_heat = min_share * r->weight, .apart = apart
 	};
-	struct nest_view view = { .g = g, .block_in = block_in, .edge_in = edge_in, .closed = closed };
+	struct nest_view view = { .g = g,
+		                  .block_in = block_in,
+		                  .edge_in = edge_in,
+		                  .closed = closed,
+		                  .blocks = r->blocks,
+		                  .n_listed = r->n_blocks };
 	int err = room_init(&room, g, NULL);
 
 	if (err == 0 && (!block_in || !edge_in || !closed))
