@@ -43,12 +43,6 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 	return corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
 }
 
-/* What says how much an instruction matters: without counts of instructions, its time. */
-static double weight_of(const struct profile *p, const struct profile_count *c)
-{
-	return p->meta.relative ? c->cyc : c->insn;
-}
-
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
  * interval.  evidence: what is known of those regions is added; why: one sentence, "" for fixed.
@@ -65,16 +59,17 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 		double part;
 
-		all += weight_of(p, &insn->count);
+		all += profile_weight(p, &insn->count);
 		/* Without draws in a region that has some: left raw, as if it were outside. */
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
-		in_region += weight_of(p, &insn->count);
+		in_region += profile_weight(p, &insn->count);
 		*evidence |= r->evidence;
-		part = r->status == PROFILE_UNRELIABLE ? weight_of(p, &insn->count) : profile_doubt(p, insn);
+		part = r->status == PROFILE_UNRELIABLE ? profile_weight(p, &insn->count)
+		                                       : profile_doubt(p, insn);
 		unreliable += part;
 		why_unreliable = part > 0 ? r->why : why_unreliable;
-		part = r->averaged ? weight_of(p, &insn->count) : profile_by_average(p, insn);
+		part = r->averaged ? profile_weight(p, &insn->count) : profile_by_average(p, insn);
 		averaged += part;
 		why_averaged = part > 0 ? r->why : why_averaged;
 	}
@@ -113,7 +108,7 @@ static int judge_regions(struct profile *p)
 	all = fixed + p->n_regions;
 	for (size_t i = 0; i < p->n_insns; i++) {
 		const struct profile_insn *insn = &p->insns[i];
-		double weight = weight_of(p, &insn->count);
+		double weight = profile_weight(p, &insn->count);
 
 		if (insn->region < 0)
 			continue;
@@ -152,7 +147,7 @@ int assemble_funcs(struct assembly *a)
 		if (err == 0)
 			err = sum_insns(p, in_rolled, n_rolled, &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
-		total += weight_of(p, &func->count);
+		total += profile_weight(p, &func->count);
 		if (err == 0)
 			err = assemble_part(a, in_own, n_own, &func->part);
 		if (err == 0)
@@ -162,7 +157,7 @@ int assemble_funcs(struct assembly *a)
 		                            &func->rolled_why);
 	}
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		if (weight_of(p, &p->funcs[f].count) >= 0.01 * total && p->funcs[f].status > p->worst)
+		if (profile_matters(p, &p->funcs[f].count, total) && p->funcs[f].status > p->worst)
 			p->worst = p->funcs[f].status;
 	if (err == 0)
 		err = judge_regions(p);

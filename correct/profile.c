@@ -82,6 +82,16 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
+double profile_weight(const struct profile *p, const struct profile_count *c)
+{
+	return p->meta.insn_event >= 0 || p->meta.truth ? c->insn : c->cyc;
+}
+
+bool profile_matters(const struct profile *p, const struct profile_count *c, double total)
+{
+	return total > 0 && profile_weight(p, c) >= 0.01 * total;
+}
+
 const char *profile_status_word(enum profile_status s)
 {
 	static const char *const words[] = { "fixed", "raw", "weak", "unreliable" };

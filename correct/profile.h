@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where instructions are not counted, fewer bursts than that say nothing of them. */
+enum { PROFILE_MIN_BURSTS = 10 };
+
 enum profile_status {                /* design section 5, worst last */
 	              PROFILE_FIXED, /* corrected, and the interval is narrow */
 	              PROFILE_RAW,   /* not in a region: the samples as they are */
@@ -262,6 +265,15 @@ void profile_free(struct profile *p);
 
 /* A copy of text that lives as long as the profile; NULL when out of memory. */
 const char *profile_string(struct profile *p, const char *text);
+
+/*
+ * What says how much an instruction or a function matters: instructions, and where none were counted, time, or whatever
+ * else was sampled.
+ */
+double profile_weight(const struct profile *p, const struct profile_count *c);
+
+/* Is that 1% of the total, which an exit status must not pass over?  Nothing is of a total of 0. */
+bool profile_matters(const struct profile *p, const struct profile_count *c, double total);
 
 /* "fixed", "raw", "weak", "unreliable". */
 const char *profile_status_word(enum profile_status s);

@@ -45,7 +45,7 @@ static const double max_total_miss = 0.02, max_total_miss_sd = 10;
  */
 enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000, MAX_CELLS = 20000000 };
 
-enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MIN_BURSTS = 10, MAX_DRAWS = 1200 };
+enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MAX_DRAWS = 1200 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -159,21 +159,11 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 }
 
 /* A region that was hardly sampled can't be known better than its samples say. */
-static bool worth_solving(const struct work *w, size_t s, char *why, size_t size)
+static bool worth_solving(const struct problem *p, char *why, size_t size)
 {
-	const struct problem *p = w->scope_problems[s];
 	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
-	const unsigned long long n_bursts = w->sums.n_bursts;
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
-	/* Without bursts nothing at all speaks of shares. */
-	if (p->relative && n_bursts < MIN_BURSTS) {
-		snprintf(why, size,
-		         "only %llu bursts in the whole recording: record longer, or with a larger "
-		         "--burst-budget",
-		         n_bursts);
-		return false;
-	}
 	/* One free flow needs no more than the total. */
 	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES))
 		return true;
@@ -190,7 +180,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	int err = 0;
 
 	opts.seed = w->opts->seed + s;
-	if (!worth_solving(w, s, sol->why, sizeof(sol->why))) {
+	if (!worth_solving(w->scope_problems[s], sol->why, sizeof(sol->why))) {
 		sol->verdict = VERDICT_UNRELIABLE;
 		return 0;
 	}

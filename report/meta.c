@@ -139,6 +139,14 @@ static void print_missing(const struct profile *p, FILE *f)
 		      "'skidprof truth PROGRAM' counts\n"
 		      "# instructions, and report --truth FILE puts them beside these cycles\n",
 		      f);
+	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {
+		fprintf(f,
+		        "# nothing was corrected: %ju burst%s too few to tell instructions by (%d are the "
+		        "least, "
+		        "some hundred are good).\n"
+		        "# The table shows where time went.  Record longer, or with a larger "
+		        "--burst-budget\n",
+		        (uintmax_t)m->n_bursts, m->n_bursts == 1 ? " is" : "s are", PROFILE_MIN_BURSTS);
 	} else if (!report_has_insn(p) && report_by_clock(m)) {
 		fputs("# no instructions were counted and no bursts taken: only where time passes is known; "
 		      "record "

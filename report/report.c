@@ -382,14 +382,14 @@ int report_verdict(const struct profile *p)
 	if (p->worst < PROFILE_UNRELIABLE)
 		return 0;
 	for (size_t i = 0; i < p->n_funcs; i++)
-		total += p->funcs[i].count.insn;
+		total += profile_weight(p, &p->funcs[i].count);
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		if (f->status != PROFILE_UNRELIABLE || f->count.insn < 0.01 * total)
+		if (f->status != PROFILE_UNRELIABLE || !profile_matters(p, &f->count, total))
 			continue;
 		n++;
-		if (!first || f->count.insn > first->count.insn)
+		if (!first || profile_weight(p, &f->count) > profile_weight(p, &first->count))
 			first = f;
 	}
 	if (!first)

@@ -31,9 +31,15 @@ static const double least_curve = 0.05;
 enum { FINER = 2, N_POINTS = 281 };
 static const double step = 0.05, below = 8;
 
+/*
+ * The natural cubic spline through the points, which GSL finds; it is looked up some hundred million times, for which a
+ * polynomial for each step lies ready.
+ */
 struct cost {
-	gsl_spline *spline;
-	double first, last; /* y */
+	double y[N_POINTS];
+	struct piece {
+		double at, b, c, d; /* at + x (b + x (c + x d)), x from its point on */
+	} pieces[N_POINTS - 1];
 	double first_slope, last_slope;
 };
 
@@ -98,56 +104,102 @@ static void fill(double y[], double f[], const double *w, double first, size_t n
 	}
 }
 
+/* The polynomials, as GSL's own evaluation has them: the same bits. */
+static int fill_pieces(struct cost *cost, const double f[])
+{
+	gsl_spline *spline = gsl_spline_alloc(gsl_interp_cspline, N_POINTS);
+	const double *y = cost->y;
+
+	if (!spline)
+		return -1;
+	gsl_spline_init(spline, y, f, N_POINTS);
+	for (size_t j = 0; j + 1 < N_POINTS; j++) {
+		double dx = y[j + 1] - y[j], c = gsl_spline_eval_deriv2(spline, y[j], NULL) / 2;
+		double next = j + 2 < N_POINTS ? gsl_spline_eval_deriv2(spline, y[j + 1], NULL) / 2 : 0;
+
+		cost->pieces[j] = (struct piece){ f[j], (f[j + 1] - f[j]) / dx - dx * (next + 2.0 * c) / 3.0,
+			                          c, (next - c) / (3.0 * dx) };
+	}
+	gsl_spline_free(spline);
+	return 0;
+}
+
+/* The step that y, which is within the points, lies in. */
+static inline const struct piece *piece_at(const struct cost *cost, double y, double *x)
+{
+	size_t j = (size_t)((y - cost->y[0]) / step);
+
+	j = j < N_POINTS - 1 ? j : N_POINTS - 2;
+	/* Rounding may miss by one. */
+	if (y < cost->y[j])
+		j--;
+	else if (j + 2 < N_POINTS && y >= cost->y[j + 1])
+		j++;
+	*x = y - cost->y[j];
+	return &cost->pieces[j];
+}
+
+static double slope_at(const struct cost *cost, double y)
+{
+	double x;
+	const struct piece *p = piece_at(cost, y, &x);
+
+	return p->b + x * (2.0 * p->c + 3.0 * p->d * x);
+}
+
 int cost_new(double n_samples, double n_insn, double least, struct cost **out)
 {
-	double y[N_POINTS], f[N_POINTS], first, *w, *p = NULL;
+	double f[N_POINTS], first, *w, *p = NULL;
 	struct cost *cost = calloc(1, sizeof(*cost));
 	size_t n = 0;
+	int err = -1;
 
 	w = expected(n_samples, &first, &n);
 	p = calloc(n + FINER * N_POINTS, sizeof(*p));
-	if (cost)
-		cost->spline = gsl_spline_alloc(gsl_interp_cspline, N_POINTS);
-	if (!w || !p || !cost || !cost->spline) {
-		free(w);
-		free(p);
+	if (w && p && cost) {
+		for (size_t j = 0; j < N_POINTS; j++)
+			cost->y[j] = log(n_samples) - below + (double)j * step;
+		fill(cost->y, f, w, first, n, p, n_insn, least);
+		err = fill_pieces(cost, f);
+	}
+	free(w);
+	free(p);
+	if (err < 0) {
 		cost_free(cost);
 		return sp_fail(SP_ENOMEM, "out of memory for the cost of a block");
 	}
-	for (size_t j = 0; j < N_POINTS; j++)
-		y[j] = log(n_samples) - below + (double)j * step;
-	fill(y, f, w, first, n, p, n_insn, least);
-	gsl_spline_init(cost->spline, y, f, N_POINTS);
-	cost->first = y[0];
-	cost->last = y[N_POINTS - 1];
-	cost->first_slope = gsl_spline_eval_deriv(cost->spline, cost->first, NULL);
-	cost->last_slope = gsl_spline_eval_deriv(cost->spline, cost->last, NULL);
-	free(w);
-	free(p);
+	cost->first_slope = slope_at(cost, cost->y[0]);
+	cost->last_slope = slope_at(cost, cost->y[N_POINTS - 1]);
 	*out = cost;
 	return 0;
 }
 
 void cost_free(struct cost *cost)
 {
-	if (cost && cost->spline)
-		gsl_spline_free(cost->spline);
 	free(cost);
+}
+
+/* y, no farther than the ends. */
+static inline double within(const struct cost *cost, double y)
+{
+	return y < cost->y[0] ? cost->y[0] : y > cost->y[N_POINTS - 1] ? cost->y[N_POINTS - 1] : y;
 }
 
 /* Past its ends the curve goes on straight: its second derivative is zero there. */
 double cost_at(const struct cost *cost, double y)
 {
-	double in = fmin(fmax(y, cost->first), cost->last);
+	double in = within(cost, y), x;
+	const struct piece *p = piece_at(cost, in, &x);
 
-	return gsl_spline_eval(cost->spline, in, NULL) +
+	return p->at + x * (p->b + x * (p->c + x * p->d)) +
 	       (y - in) * (y < in ? cost->first_slope : cost->last_slope);
 }
 
 void cost_slope(const struct cost *cost, double y, double *slope, double *curve)
 {
-	double in = fmin(fmax(y, cost->first), cost->last);
+	double in = within(cost, y), x;
+	const struct piece *p = piece_at(cost, in, &x);
 
-	*slope = gsl_spline_eval_deriv(cost->spline, in, NULL);
-	*curve = fmax(least_curve, gsl_spline_eval_deriv2(cost->spline, in, NULL));
+	*slope = slope_at(cost, in);
+	*curve = fmax(least_curve, 2.0 * p->c + 6.0 * p->d * x);
 }

@@ -120,14 +120,21 @@ static void refresh(struct chain *ch)
 /* How far one may go along a direction before a flow turns negative. */
 static void limits(const struct chain *ch, const double *df, double *lo, double *hi)
 {
-	*lo = -INFINITY;
-	*hi = INFINITY;
+	double least = -INFINITY, most = INFINITY;
+
 	for (size_t e = 0; e < ch->post->n_edges; e++) {
+		double end;
+
+		if (df[e] == 0)
+			continue;
+		end = -ch->f[e] / df[e];
 		if (df[e] > 0)
-			*lo = fmax(*lo, -ch->f[e] / df[e]);
-		else if (df[e] < 0)
-			*hi = fmin(*hi, -ch->f[e] / df[e]);
+			least = end > least ? end : least;
+		else
+			most = end < most ? end : most;
 	}
+	*lo = least;
+	*hi = most;
 }
 
 /* -log p at step s, up to a constant: quadratic equations in closed form, times of the classes that move. */
@@ -152,8 +159,11 @@ static void move(struct chain *ch, size_t i, double s)
 
 	for (size_t k = 0; k < ax->d; k++)
 		ch->t[k] += s * ax->t[i * ax->d + k];
-	for (size_t e = 0; e < ax->n_edges; e++)
-		ch->f[e] = fmax(ch->f[e] + s * ax->f[i * ax->n_edges + e], 0);
+	for (size_t e = 0; e < ax->n_edges; e++) {
+		double f = ch->f[e] + s * ax->f[i * ax->n_edges + e];
+
+		ch->f[e] = f > 0 ? f : 0;
+	}
 	for (size_t k = 0; k < ax->n_rows; k++)
 		ch->miss[k] += s * ax->r[i * ax->n_rows + k];
 	for (size_t c = 0; c < ax->n_classes; c++)

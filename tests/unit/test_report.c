@@ -371,6 +371,13 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS"));
 	assert_null(strstr(text, "IN-REGION"));
 	free(text);
+	/* Too few bursts for shares: time is all there is. */
+	p->meta.truth = NULL;
+	p->meta.n_bursts = 1;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# nothing was corrected: 1 burst is too few to tell instructions by "));
+	assert_null(strstr(text, "IN-REGION"));
+	free(text);
 	profile_free(p);
 }
 
@@ -627,6 +634,28 @@ static void unreliable_functions_that_matter_make_the_verdict(void **state)
 	profile_free(p);
 }
 
+/* Without counts of instructions it is time that matters: 0 of 0 instructions is no 1%. */
+static void time_makes_the_verdict_where_instructions_were_not_counted(void **state)
+{
+	static const double cyc[] = { 40, 59.5, 0.5 };
+	struct profile *p = profile_fixture();
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->worst = PROFILE_UNRELIABLE;
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		p->funcs[i].count.insn = 0;
+		p->funcs[i].count.cyc = cyc[i];
+		p->funcs[i].status = PROFILE_UNRELIABLE;
+		p->funcs[i].why = "too few samples";
+	}
+	assert_int_equal(report_verdict(p), -SP_EDOUBT);
+	assert_string_equal(sp_error_text(),
+	                    "2 functions of at least 1% are unreliable, 'main' the largest: too few samples");
+	profile_free(p);
+}
+
 static void words_of_options_are_checked(void **state)
 {
 	enum report_format format;
@@ -718,6 +747,7 @@ int main(void)
 		cmocka_unit_test(lines_and_instructions_have_rows_of_their_own),
 		cmocka_unit_test(why_tells_what_is_open_and_what_would_settle_it),
 		cmocka_unit_test(unreliable_functions_that_matter_make_the_verdict),
+		cmocka_unit_test(time_makes_the_verdict_where_instructions_were_not_counted),
 		cmocka_unit_test(words_of_options_are_checked),
 		cmocka_unit_test(a_hundred_thousand_functions_are_no_matter),
 	};
