@@ -577,7 +577,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 	uint8_t *left = malloc(n_blocks + 1);
 	struct nest_view rest = *view;
 	struct flow_regions *more = NULL;
-	int err;
+	int err = 0;
 
 	if (!left)
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
