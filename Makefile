@@ -33,7 +33,7 @@ LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpfm -lp
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
-           profiler/pmu/*.c profiler/calibrate/*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
+           profiler/pmu/*.c profiler/calibrate/*.c profiler/replay/decode*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
 SIM_SRC := $(wildcard profiler/sim/*.c)
 # The plugin shares only the base with the rest: the corrector must not know how samples were made.
 PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c
@@ -52,7 +52,11 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANDBOX_SRC := $(wildcard report/lift/sandbox/*.c)
 SANDBOX := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$B/skidblock)
 
-all: $B/skidprof $B/skidsim.so $(SANDBOX)
+# Replays what a stopped thread would do next; likewise x86-64's so far.
+REPLAY_SRC := $(wildcard profiler/replay/*.c)
+REPLAY := $(if $(SANDBOX),$B/skidreplay)
+
+all: $B/skidprof $B/skidsim.so $(SANDBOX) $(REPLAY)
 
 $B/skidprof: $B/profiler/main.o $B/libskidprof.a $B/libskidsim.a
 	$(call say,LINK,$@)
@@ -72,6 +76,13 @@ $B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
 	$(call say,LINK,$@)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) -fcf-protection=none \
 	  -fno-stack-protector -mno-red-zone $(SANDBOX_SRC) $(LDFLAGS) -o $@
+
+# While a program is replayed the vector registers are the program's, and so is the stack pointer.
+$B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h)
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
+	  -mgeneral-regs-only -fcf-protection=none -fno-stack-protector -mno-red-zone -fno-builtin \
+	  -fno-tree-loop-distribute-patterns $(REPLAY_SRC) $(LDFLAGS) -o $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)
@@ -198,7 +209,7 @@ cliffs-blind: $B/blind
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
 
-TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) profiler/main.c
+TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) $(REPLAY_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
 lint:
 	$Qtests/lint/lint.sh $(TIDY_SRC)
@@ -212,7 +223,7 @@ install: all
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
 	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
 	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
-	$(if $(SANDBOX),$Qinstall $(SANDBOX) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
+	$(if $(SANDBOX),$Qinstall $(SANDBOX) $(REPLAY) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
 	$Qinstall -m 644 profiler/sim/cores/*.core '$(DESTDIR)$(PREFIX)/share/skidprof/cores/'
 	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/replayer.h"
+
+#include "profiler/base/err.h"
+
+static const char *const words[RP_N_ENDS] = {
+	[RP_END_WHOLE] = "whole",
+	[RP_END_TIME] = "time",
+	[RP_END_SYSCALL] = "a system call",
+	[RP_END_TRAP] = "a trap",
+	[RP_END_FAULT] = "a fault",
+	[RP_END_VSYSCALL] = "the vsyscall page",
+	[RP_END_CODE_WRITTEN] = "code that was overwritten",
+	[RP_END_PAGES] = "too many pages",
+	[RP_END_FAR] = "a segment",
+	[RP_END_TRANSACTION] = "a transaction",
+	[RP_END_SHADOW_STACK] = "a shadow stack",
+	[RP_END_KEYS] = "a protection key",
+	[RP_END_INSTRUCTION] = "an unknown instruction",
+};
+
+const char *replayer_end_words(uint32_t end)
+{
+	return end < RP_N_ENDS ? words[end] : "no reason";
+}
+
+#if defined(__x86_64__)
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "profiler/base/path.h"
+
+enum {
+	SHARED_FD = 3, /* as skidreplay has it */
+	START_MS = 2000,
+	GRACE_MS = 50, /* beyond the time that a replay may take, before it is taken for stuck */
+};
+
+struct replayer {
+	char path[PATH_MAX];
+	struct rp_shared *shared;
+	int shared_fd, fd;
+	pid_t pid; /* 0 = not running */
+	pid_t mem_tid; /* whose memory it can read, 0 = nobody's */
+	int cpu;
+	uint64_t begun_tsc, begun_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void __attribute__((noreturn)) become(const struct replayer *r, int fd)
+{
+	char *argv[] = { (char *)"skidreplay", NULL };
+
+	/* The socket may have the number that the memory gets. */
+	if (dup2(fd, STDIN_FILENO) >= 0 && (r->shared_fd == SHARED_FD ? fcntl(SHARED_FD, F_SETFD, 0) : dup2(r->shared_fd, SHARED_FD)) >= 0)
+		execv(r->path, argv);
+	_exit(127);
+}
+
+static int launch(struct replayer *r)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_fail_errno("socketpair");
+	r->pid = fork();
+	if (r->pid == 0)
+		become(r, pair[1]);
+	close(pair[1]);
+	r->fd = pair[0];
+	r->mem_tid = 0;
+	r->cpu = -1;
+	if (r->pid < 0) {
+		r->pid = 0;
+		close(r->fd);
+		return sp_fail_errno("fork");
+	}
+	return 0;
+}
+
+static void end(struct replayer *r)
+{
+	if (!r->pid)
+		return;
+	close(r->fd);
+	kill(r->pid, SIGKILL);
+	while (waitpid(r->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	r->pid = 0;
+}
+
+/* One byte, and a descriptor where one is to be handed over. */
+static bool tell(struct replayer *r, char byte, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(r->fd, &m, MSG_NOSIGNAL) == 1;
+}
+
+static bool await(struct replayer *r, uint64_t ms)
+{
+	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	uint64_t until = now_ns() + ms * 1000000u;
+	char byte;
+	int got;
+
+	do {
+		uint64_t now = now_ns();
+
+		got = poll(&p, 1, now < until ? (int)((until - now) / 1000000u) + 1 : 0);
+	} while (got < 0 && errno == EINTR);
+	return got > 0 && recv(r->fd, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
+/* It may die of what an unknown program holds, or lose its way: the next one starts anew. */
+static const struct rp_reply *run_once(struct replayer *r, uint64_t held_ns)
+{
+	if (tell(r, 'r', -1) && await(r, held_ns / 1000000u + GRACE_MS) &&
+	    r->shared->reply.n_branches <= RP_MAX_BRANCHES && r->shared->reply.n_pages <= RP_N_FRAMES &&
+	    r->shared->reply.end < RP_N_ENDS)
+		return &r->shared->reply;
+	end(r);
+	launch(r);
+	return NULL;
+}
+
+/* No registers lead nowhere: an end at once, by a fault. */
+static int try_out(struct replayer *r)
+{
+	const struct rp_reply *reply;
+
+	memset(&r->shared->request, 0, sizeof(r->shared->request));
+	r->shared->request.n_branches = 1;
+	r->shared->request.deadline_tsc = UINT64_MAX;
+	reply = run_once(r, START_MS * 1000000u);
+	return reply && reply->end == RP_END_FAULT ?
+	               0 :
+	               sp_fail(SP_ENOTSUP, "%s can't be set up here (seccomp?)", r->path);
+}
+
+int replayer_start(struct replayer **out)
+{
+	struct replayer *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->begun_tsc = __rdtsc();
+	r->begun_ns = now_ns();
+	r->shared_fd = memfd_create("replay", MFD_CLOEXEC);
+	err = path_find("skidreplay", r->path, sizeof(r->path));
+	if (err == 0 && (r->shared_fd < 0 || ftruncate(r->shared_fd, sizeof(*r->shared)) < 0))
+		err = sp_fail_errno("memfd_create");
+	if (err == 0) {
+		r->shared = mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE, MAP_SHARED, r->shared_fd, 0);
+		err = r->shared == MAP_FAILED ? sp_fail_errno("mmap") : launch(r);
+	}
+	if (err == 0)
+		err = try_out(r);
+	if (err < 0)
+		replayer_stop(r);
+	else
+		*out = r;
+	return err;
+}
+
+void replayer_stop(struct replayer *r)
+{
+	if (!r)
+		return;
+	end(r);
+	if (r->shared && r->shared != MAP_FAILED)
+		munmap(r->shared, sizeof(*r->shared));
+	if (r->shared_fd >= 0)
+		close(r->shared_fd);
+	free(r);
+}
+
+struct rp_request *replayer_request(struct replayer *r)
+{
+	return &r->shared->request;
+}
+
+static void take_general(struct rp_registers *out, const struct user_regs_struct *u)
+{
+	const uint64_t gpr[RP_N_GPRS] = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
+		                          u->r8,  u->r9,  u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 };
+
+	memcpy(out->gpr, gpr, sizeof(gpr));
+	out->ip = u->rip;
+	out->flags = u->eflags;
+	out->fs_base = u->fs_base;
+	out->gs_base = u->gs_base;
+}
+
+/* Code of 32 bits has another selector, and other instructions. */
+enum { CODE_64 = 0x33 };
+
+bool replayer_take_registers(struct replayer *r, pid_t tid)
+{
+	struct user_regs_struct u;
+	struct iovec general = { &u, sizeof(u) };
+	struct iovec vectors = { r->shared->request.xsave, sizeof(r->shared->request.xsave) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &general) < 0 || u.cs != CODE_64 ||
+	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &vectors) < 0)
+		return false;
+	take_general(&r->shared->request.regs, &u);
+	return true;
+}
+
+static bool hand_memory(struct replayer *r, pid_t tid)
+{
+	char path[64];
+	bool told;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	told = (!r->mem_tid || tell(r, 'c', -1)) && tell(r, 'm', fd);
+	close(fd);
+	r->mem_tid = tid;
+	return told;
+}
+
+static uint64_t deadline(const struct replayer *r, uint64_t held_ns)
+{
+	uint64_t tsc = __rdtsc(), ns = now_ns();
+	double per_ns = ns > r->begun_ns ? (double)(tsc - r->begun_tsc) / (double)(ns - r->begun_ns) : 1;
+
+	return tsc + (uint64_t)(per_ns * (double)held_ns);
+}
+
+const struct rp_reply *replayer_run(struct replayer *r, pid_t tid, uint32_t n_branches, uint64_t held_ns)
+{
+	struct rp_request *q = &r->shared->request;
+	const struct rp_reply *reply = NULL;
+
+	if (!r->pid && launch(r) < 0)
+		return NULL;
+	q->n_branches = n_branches;
+	q->deadline_tsc = deadline(r, held_ns);
+	q->n_fetched = 0;
+	/* A descriptor of before an execve reads nothing: then once more. */
+	for (int i = 0; i < 2; i++) {
+		bool fresh = r->mem_tid != tid;
+
+		if (fresh && !hand_memory(r, tid))
+			return NULL;
+		reply = run_once(r, held_ns);
+		if (!reply || fresh || reply->end != RP_END_FAULT || reply->n_insns)
+			break;
+		q->n_fetched = 0;
+		r->mem_tid = -1;
+	}
+	return reply;
+}
+
+void replayer_follow(struct replayer *r, int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu == r->cpu || !r->pid)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(r->pid, sizeof(set), &set) == 0)
+		r->cpu = cpu;
+}
+
+const uint8_t *replayer_page(const struct replayer *r, uint32_t i)
+{
+	return r->shared->frames[r->shared->reply.frames[i] % RP_N_FRAMES];
+}
+
+#else
+
+int replayer_start(struct replayer **out)
+{
+	(void)out;
+	return sp_fail(SP_ENOTSUP, "threads are replayed on x86-64 only so far");
+}
+
+void replayer_stop(struct replayer *r)
+{
+	(void)r;
+}
+
+struct rp_request *replayer_request(struct replayer *r)
+{
+	(void)r;
+	return NULL;
+}
+
+bool replayer_take_registers(struct replayer *r, pid_t tid)
+{
+	(void)r;
+	(void)tid;
+	return false;
+}
+
+const struct rp_reply *replayer_run(struct replayer *r, pid_t tid, uint32_t n_branches, uint64_t held_ns)
+{
+	(void)r;
+	(void)tid;
+	(void)n_branches;
+	(void)held_ns;
+	return NULL;
+}
+
+void replayer_follow(struct replayer *r, int cpu)
+{
+	(void)r;
+	(void)cpu;
+}
+
+const uint8_t *replayer_page(const struct replayer *r, uint32_t i)
+{
+	(void)r;
+	(void)i;
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_REPLAYER_H
+#define SKIDPROF_PMU_REPLAYER_H
+
+/*
+ * skidreplay, from the side of whoever has stopped a thread: it is handed the
+ * thread's registers and a way to read its memory, and says which branches
+ * the thread will take.  Nothing is written to the thread or its process.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profiler/replay/wire.h"
+
+struct replayer;
+
+/* -SP_ENOTSUP where there is none: another machine, a sandbox that can't be set up. */
+int replayer_start(struct replayer **out);
+void replayer_stop(struct replayer *r);
+
+/* For the request's registers; what is in it is sent by replayer_run(). */
+struct rp_request *replayer_request(struct replayer *r);
+
+/* Read the registers of a stopped thread into the request.  False: it is gone, or its registers are not ours. */
+bool replayer_take_registers(struct replayer *r, pid_t tid);
+
+/*
+ * Run ahead through n_branches for at most held_ns.  The reply stays till the next one.  NULL: the
+ * replayer is gone, and has been started again where that can be; try another thing.
+ */
+const struct rp_reply *replayer_run(struct replayer *r, pid_t tid, uint32_t n_branches, uint64_t held_ns);
+
+/* Stay on this CPU: the one where the thread is, which has nothing else to do meanwhile. */
+void replayer_follow(struct replayer *r, int cpu);
+
+/* Why a path ended, in words: "a system call". */
+const char *replayer_end_words(uint32_t end);
+
+/* The copy of a page that the reply tells of: page i. */
+const uint8_t *replayer_page(const struct replayer *r, uint32_t i);
+
+#endif

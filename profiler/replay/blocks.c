@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/replay/blocks.h"
+
+#include <string.h>
+
+#include "profiler/replay/emit.h"
+#include "profiler/replay/layout.h"
+#include "profiler/replay/pages.h"
+
+enum {
+	N_BLOCKS = 1 << 16,
+	N_CODE_PAGES = 2048,
+	/* Room for what is run once: it is emitted behind the rest and forgotten. */
+	NONE = 0xffffffff,
+};
+
+struct code_page {
+	uint64_t at;
+	uint32_t epoch;      /* the replay that looked at it last */
+	uint32_t generation; /* counts its changes */
+	uint8_t bytes[RP_PAGE];
+};
+
+struct block {
+	uint64_t ip;
+	uint32_t code;                     /* offset */
+	uint32_t epoch;                    /* the replay that found it as it was */
+	uint32_t pages[2], generations[2]; /* code pages it was made of; the second is the first one where there is none */
+};
+
+static struct blocks {
+	struct rp_emitter emitter;
+	uint32_t epoch, n_pages, n_blocks, n_translated;
+	bool single;
+	struct code_page pages[N_CODE_PAGES];
+	uint32_t page_slots[2 * N_CODE_PAGES]; /* 1 + page, 0 = none */
+	struct block blocks[N_BLOCKS];
+	uint32_t block_slots[2 * N_BLOCKS];
+} b;
+
+static struct rp_exit exits[RP_MAX_EXITS];
+
+int rp_blocks_init(uint8_t *code)
+{
+	b.emitter.code = code;
+	b.emitter.exits = exits;
+	return 0;
+}
+
+static void forget(void)
+{
+	memset(b.page_slots, 0, sizeof(b.page_slots));
+	memset(b.block_slots, 0, sizeof(b.block_slots));
+	b.n_pages = b.n_blocks = 0;
+	b.emitter.n_code = b.emitter.n_exits = 0;
+}
+
+void rp_blocks_begin(bool single)
+{
+	if (single || b.single)
+		forget();
+	b.single = single;
+	b.epoch++;
+	b.n_translated = 0;
+}
+
+static uint64_t hash(uint64_t x)
+{
+	return x * 0x9e3779b97f4a7c15u >> 32;
+}
+
+/* The page's slot, or the empty one where it goes. */
+static uint32_t *page_slot(uint64_t at)
+{
+	for (uint64_t h = hash(at);; h++) {
+		uint32_t *s = &b.page_slots[h % (2 * N_CODE_PAGES)];
+
+		if (!*s || b.pages[*s - 1].at == at)
+			return s;
+	}
+}
+
+static uint32_t *block_slot(uint64_t ip)
+{
+	for (uint64_t h = hash(ip);; h++) {
+		uint32_t *s = &b.block_slots[h % (2 * N_BLOCKS)];
+
+		if (!*s || b.blocks[*s - 1].ip == ip)
+			return s;
+	}
+}
+
+/* The bytes as they are in this replay.  NONE where there are none. */
+static uint32_t look_at_page(uint64_t at)
+{
+	uint32_t *slot = page_slot(at);
+	struct code_page *p;
+	const uint8_t *now;
+
+	if (*slot && b.pages[*slot - 1].epoch == b.epoch)
+		return *slot - 1;
+	now = rp_page(at, RP_EXECUTE);
+	if (!now)
+		return NONE;
+	if (!*slot) {
+		p = &b.pages[b.n_pages];
+		p->at = at;
+		p->generation = 0;
+		memcpy(p->bytes, now, RP_PAGE);
+		*slot = ++b.n_pages;
+	}
+	p = &b.pages[*slot - 1];
+	p->epoch = b.epoch;
+	if (memcmp(p->bytes, now, RP_PAGE) != 0) {
+		p->generation++;
+		memcpy(p->bytes, now, RP_PAGE);
+	}
+	return *slot - 1;
+}
+
+static bool is_as_it_was(struct block *block)
+{
+	if (block->epoch == b.epoch)
+		return true;
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t page = look_at_page(b.pages[block->pages[k]].at);
+
+		if (page == NONE || b.pages[page].generation != block->generations[k])
+			return false;
+	}
+	block->epoch = b.epoch;
+	return true;
+}
+
+/* Bytes at ip, where the page ends with those of the next one that an instruction may have.  Returns how many. */
+static size_t read_code(uint64_t ip, uint8_t out[RP_PAGE + RP_MAX_INSN_BYTES], uint32_t pages[2])
+{
+	uint64_t off = ip % RP_PAGE;
+	size_t n = RP_PAGE - off;
+
+	pages[0] = pages[1] = look_at_page(ip - off);
+	if (pages[0] == NONE)
+		return 0;
+	memcpy(out, b.pages[pages[0]].bytes + off, n);
+	return n;
+}
+
+static size_t read_on(uint64_t ip, uint8_t *out, size_t n, uint32_t pages[2])
+{
+	uint32_t next = look_at_page((ip | (RP_PAGE - 1)) + 1);
+
+	if (next == NONE)
+		return n;
+	pages[1] = next;
+	memcpy(out + n, b.pages[next].bytes, RP_MAX_INSN_BYTES);
+	return n + RP_MAX_INSN_BYTES;
+}
+
+/* Does an instruction of the block's end in the next page? */
+static bool ends_beyond(const uint8_t *code, size_t n, unsigned max_insns)
+{
+	struct rp_insn i;
+	size_t at = 0;
+
+	for (unsigned k = 0; k < max_insns && at < n; k++, at += i.len) {
+		if (!rp_decode(code + at, n - at, &i))
+			return true;
+		if (i.kind >= RP_JMP && i.kind != RP_PUSH && i.kind != RP_POP)
+			return false;
+	}
+	return false;
+}
+
+static uint64_t translate(uint64_t ip)
+{
+	static uint8_t code[RP_PAGE + RP_MAX_INSN_BYTES];
+	unsigned max_insns = b.single ? 1 : RP_MAX_BLOCK_INSNS;
+	struct block *block = &b.blocks[b.n_blocks];
+	size_t n = read_code(ip, code, block->pages);
+
+	if (!n)
+		return 0;
+	if (ends_beyond(code, n, max_insns))
+		n = read_on(ip, code, n, block->pages);
+	block->ip = ip;
+	block->epoch = b.epoch;
+	block->code = (uint32_t)b.emitter.n_code;
+	for (unsigned k = 0; k < 2; k++)
+		block->generations[k] = b.pages[block->pages[k]].generation;
+	rp_emit_block(&b.emitter, ip, code, n, max_insns);
+	*block_slot(ip) = ++b.n_blocks;
+	b.n_translated++;
+	return RP_AT_CODE + block->code;
+}
+
+uint64_t rp_block_at(uint64_t ip)
+{
+	uint32_t slot = *block_slot(ip);
+
+	if (slot && is_as_it_was(&b.blocks[slot - 1]))
+		return RP_AT_CODE + b.blocks[slot - 1].code;
+	/* The block that was just left is not needed any more. */
+	if (b.n_blocks == N_BLOCKS || b.n_pages + 2 > N_CODE_PAGES || rp_emitter_is_full(&b.emitter))
+		forget();
+	return translate(ip);
+}
+
+const struct rp_exit *rp_exit_at(uint32_t index)
+{
+	return &exits[index < RP_MAX_EXITS ? index : 0];
+}
+
+struct rp_emitter *rp_blocks_emitter(void)
+{
+	if (rp_emitter_is_full(&b.emitter))
+		forget();
+	return &b.emitter;
+}
+
+uint32_t rp_blocks_translated(void)
+{
+	return b.n_translated;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPLAY_EMIT_H
+#define SKIDPROF_REPLAY_EMIT_H
+
+/*
+ * A block of the program becomes code that can run here: straight code from
+ * one address up to the first branch that is always taken, or up to an
+ * instruction that must be done in C.  Instructions are copied; one that names
+ * memory looks its page up in a table first (layout.h) and then names the
+ * copy.  Every way out says which it was.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/replay/decode.h"
+#include "profiler/replay/layout.h"
+
+enum rp_exit_kind {
+	RP_EXIT_NEXT,   /* straight on to `to` */
+	RP_EXIT_TAKEN,  /* the branch at ip was taken, to `to` */
+	RP_EXIT_OP,     /* the instruction at ip is to be done in C */
+	RP_EXIT_ACCESS, /* no way out: an access, for the case that it misses */
+};
+
+struct rp_exit {
+	uint64_t ip, to;
+	uint16_t n_insns; /* done when this way is taken */
+	uint8_t kind;     /* enum rp_exit_kind */
+	/* Of an access. */
+	uint8_t x, y; /* registers that it borrows beside rax */
+	bool write;
+	uint16_t bytes;
+};
+
+/* Code and exits, appended to till there is no more room. */
+struct rp_emitter {
+	uint8_t *code;    /* RP_CODE_BYTES, where it can be written; it runs at RP_AT_CODE */
+	size_t n_code;
+	struct rp_exit *exits;
+	size_t n_exits;
+};
+
+enum {
+	RP_MAX_EXITS = 1 << 18,
+	RP_MAX_BLOCK_INSNS = 64,
+	/* No block is longer, whatever is in it. */
+	RP_MAX_BLOCK_CODE = 32768,
+	RP_MAX_BLOCK_EXITS = 3 * RP_MAX_BLOCK_INSNS,
+};
+
+static inline bool rp_emitter_is_full(const struct rp_emitter *e)
+{
+	return e->n_code + RP_MAX_BLOCK_CODE > RP_CODE_BYTES || e->n_exits + RP_MAX_BLOCK_EXITS > RP_MAX_EXITS;
+}
+
+/*
+ * Emit the block that begins at ip, where code[n] stands: instructions that begin in that page, at
+ * most max_insns.  Returns how many bytes they have.  There is room.
+ */
+size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
+
+/* One instruction whose memory operand is at `host` instead.  False where it can't be so. */
+bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i, uint32_t host);
+
+#endif

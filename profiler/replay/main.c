@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * skidreplay: runs ahead from where a thread of another program was stopped,
+ * on copies of its pages, and tells which branches that took.
+ *
+ * The recorder starts it with a socket as standard input and the shared
+ * memory as descriptor 3.  Once it is set up it can do no more than
+ * take a turn, read pages by the one descriptor it is handed, and end.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "profiler/replay/layout.h"
+#include "profiler/replay/pages.h"
+#include "profiler/replay/run.h"
+
+enum {
+	SOCKET_FD = 0,
+	SHARED_FD = 3, /* its number is free again when the first descriptor of pages comes */
+	PAGES_FD = 3,
+	HANDLER_STACK = 1 << 16,
+};
+
+static uint8_t handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "skidreplay: %s: %s\n", what, strerror(errno));
+	return -1;
+}
+
+static int map_at(uint64_t at, size_t n, int prot, int flags, int fd)
+{
+	void *want = (void *)(uintptr_t)at; // NOLINT(performance-no-int-to-ptr)
+	void *got = mmap(want, n, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
+
+	// cppcheck-suppress memleak; it stays till the end
+	return got == want ? 0 : fail("mmap");
+}
+
+/* Code is written at one place and run at another. */
+static uint8_t *map_code(void)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	uint8_t *code;
+
+	if (fd < 0 || ftruncate(fd, RP_CODE_BYTES) < 0)
+		return NULL;
+	code = mmap(NULL, RP_CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (code == MAP_FAILED || map_at(RP_AT_CODE, RP_CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd) < 0)
+		code = NULL;
+	close(fd);
+	return code;
+}
+
+static int map_all(void)
+{
+	uint8_t *code = map_code();
+
+	if (!code)
+		return fail("memory for code");
+	if (map_at(RP_AT_CONTEXT, sizeof(struct rp_context), PROT_READ | PROT_WRITE,
+	           MAP_PRIVATE | MAP_ANONYMOUS, -1) < 0 ||
+	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
+		return -1;
+	close(SHARED_FD);
+	return rp_run_init(code);
+}
+
+static void __attribute__((noreturn)) leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, (long)status);
+}
+
+/* What the program would have been sent; anywhere else it is an error of ours, and the end. */
+static void on_signal(int sig, siginfo_t *si, void *ucp)
+{
+	ucontext_t *uc = ucp;
+	uint64_t resume;
+
+	(void)sig;
+	(void)si;
+	if (!rp_run_interrupted((uint64_t)uc->uc_mcontext.gregs[REG_RIP], &resume))
+		leave(1);
+	uc->uc_mcontext.gregs[REG_RIP] = (long long)resume;
+	uc->uc_mcontext.gregs[REG_EFL] = 2;
+}
+
+static int set_handlers(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
+	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	stack_t stack = { .ss_sp = handler_stack, .ss_size = sizeof(handler_stack) };
+
+	if (sigaltstack(&stack, NULL) < 0)
+		return fail("sigaltstack");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], &sa, NULL) < 0)
+			return fail("sigaction");
+	return 0;
+}
+
+/* Beside the filter, which already forbids all that these limit. */
+static int set_limits(void)
+{
+	static const struct {
+		int what;
+		rlim_t most;
+	} limits[] = { { RLIMIT_CORE, 0 }, { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 }, { RLIMIT_NOFILE, 8 } };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit r = { limits[i].most, limits[i].most };
+
+		if (setrlimit(limits[i].what, &r) < 0)
+			return fail("setrlimit");
+	}
+	return prctl(PR_SET_DUMPABLE, 0) < 0 ? fail("prctl") : 0;
+}
+
+#define ALLOW(call) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* With this descriptor, and no other: the number of the call is loaded again for the next rule. */
+#define ALLOW_ON(call, fd)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 4),                                                  \
+	        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),               \
+	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (fd), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), \
+	        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
+static int set_filter(void)
+{
+	static struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW_ON(SYS_pread64, PAGES_FD),
+		ALLOW_ON(SYS_recvmsg, SOCKET_FD),
+		ALLOW_ON(SYS_sendto, SOCKET_FD),
+		ALLOW_ON(SYS_close, PAGES_FD),
+		ALLOW(SYS_rt_sigreturn),
+		ALLOW(SYS_exit_group),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	static const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return fail("seccomp");
+	return 0;
+}
+
+/* What is asked for: 'r' a turn, 'm' the descriptor that comes with it, 'c' to close that.  0 at the end. */
+static int await_turn(void)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
+
+	if (recvmsg(SOCKET_FD, &m, 0) != 1)
+		return 0;
+	/* 'c': the one that there was is closed, so that the next, which comes with 'm', has its number. */
+	if (byte == 'c') {
+		close(PAGES_FD);
+		rp_pages_source(-1);
+	}
+	if (CMSG_FIRSTHDR(&m))
+		rp_pages_source(PAGES_FD);
+	return byte;
+}
+
+int main(void)
+{
+	int turn;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	if (map_all() < 0 || set_handlers() < 0 || set_limits() < 0 || set_filter() < 0)
+		leave(1);
+	while ((turn = await_turn()) != 0) {
+		if (turn != 'r')
+			continue;
+		rp_run();
+		if (sendto(SOCKET_FD, "d", 1, 0, NULL, 0) != 1)
+			break;
+	}
+	leave(0);
+}

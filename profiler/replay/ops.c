@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/replay/ops.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+#include "profiler/replay/blocks.h"
+#include "profiler/replay/emit.h"
+#include "profiler/replay/layout.h"
+#include "profiler/replay/pages.h"
+
+#define GPR (RP_CONTEXT->gpr)
+
+/* popf sets these, and no tracer's trap flag; the rest is the system's. */
+#define FLAGS_POPPED 0x244dd5u
+
+static int memory_end(void)
+{
+	uint64_t at;
+
+	return (int)rp_pages_why(&at);
+}
+
+static uint64_t segment_base(const struct rp_insn *i)
+{
+	return i->segment == 0x64 ? RP_CONTEXT->fs_base : i->segment == 0x65 ? RP_CONTEXT->gs_base : 0;
+}
+
+uint64_t rp_operand_address(const struct rp_insn *i, uint64_t ip)
+{
+	uint64_t at = (uint64_t)(int64_t)i->disp;
+
+	if (i->rip_relative)
+		at += ip + i->len;
+	if (i->base != RP_NO_REG)
+		at += GPR[i->base & 15];
+	if (i->index != RP_NO_REG)
+		at += GPR[i->index & 15] << i->scale;
+	if (i->addrsize)
+		at = (uint32_t)at;
+	return at + segment_base(i);
+}
+
+static bool push(uint64_t v, unsigned bytes)
+{
+	if (!rp_write(GPR[RP_RSP] - bytes, &v, bytes))
+		return false;
+	GPR[RP_RSP] -= bytes;
+	return true;
+}
+
+static bool pop(uint64_t *v, unsigned bytes)
+{
+	*v = 0;
+	if (!rp_read(GPR[RP_RSP], v, bytes))
+		return false;
+	GPR[RP_RSP] += bytes;
+	return true;
+}
+
+static unsigned stack_bytes(const struct rp_insn *i)
+{
+	return i->opsize ? 2 : 8;
+}
+
+static void set_register(unsigned reg, uint64_t v, unsigned bytes)
+{
+	if (bytes == 2)
+		GPR[reg] = (GPR[reg] & ~(uint64_t)0xffff) | (uint16_t)v;
+	else
+		GPR[reg] = bytes == 4 ? (uint32_t)v : v;
+}
+
+static bool do_push(const struct rp_insn *i)
+{
+	unsigned reg = i->has_modrm ? i->rm : (i->opcode & 7u) | (i->rex & 1 ? 8 : 0);
+
+	return push(i->imm_bytes ? (uint64_t)i->imm : GPR[reg], stack_bytes(i));
+}
+
+static bool do_pop(const struct rp_insn *i)
+{
+	unsigned reg = i->has_modrm ? i->rm : (i->opcode & 7u) | (i->rex & 1 ? 8 : 0);
+	uint64_t v;
+
+	if (!pop(&v, stack_bytes(i)))
+		return false;
+	set_register(reg, v, stack_bytes(i));
+	return true;
+}
+
+static bool do_push_mem(const struct rp_insn *i, uint64_t ip)
+{
+	uint64_t v = 0;
+
+	return rp_read(rp_operand_address(i, ip), &v, stack_bytes(i)) && push(v, stack_bytes(i));
+}
+
+/* Its address is worked out with the stack pointer as it is afterwards. */
+static bool do_pop_mem(const struct rp_insn *i, uint64_t ip)
+{
+	uint64_t v;
+
+	if (!pop(&v, stack_bytes(i)))
+		return false;
+	if (rp_write(rp_operand_address(i, ip), &v, stack_bytes(i)))
+		return true;
+	GPR[RP_RSP] -= stack_bytes(i);
+	return false;
+}
+
+static bool do_leave(void)
+{
+	uint64_t v, old = GPR[RP_RSP];
+
+	GPR[RP_RSP] = GPR[RP_RBP];
+	if (!pop(&v, 8)) {
+		GPR[RP_RSP] = old;
+		return false;
+	}
+	GPR[RP_RBP] = v;
+	return true;
+}
+
+static bool do_pushf(const struct rp_insn *i, uint64_t fixed)
+{
+	return push((RP_CONTEXT->flags & RP_FLAGS_RUN) | fixed, stack_bytes(i));
+}
+
+/* What it sets beyond arithmetic (the identification flag) is seen by no instruction but pushf. */
+static bool do_popf(const struct rp_insn *i)
+{
+	uint64_t v;
+
+	if (!pop(&v, stack_bytes(i)))
+		return false;
+	RP_CONTEXT->flags = (RP_CONTEXT->flags & ~(uint64_t)RP_FLAGS_RUN) | (v & RP_FLAGS_RUN);
+	return true;
+}
+
+static bool do_xlat(const struct rp_insn *i)
+{
+	uint64_t at = GPR[RP_RBX] + (GPR[RP_RAX] & 0xff);
+	uint8_t v;
+
+	if (i->addrsize)
+		at = (uint32_t)at;
+	if (!rp_read(at + segment_base(i), &v, 1))
+		return false;
+	GPR[RP_RAX] = (GPR[RP_RAX] & ~(uint64_t)0xff) | v;
+	return true;
+}
+
+static void do_segment_base(const struct rp_insn *i)
+{
+	uint64_t *base = i->reg & 1 ? &RP_CONTEXT->gs_base : &RP_CONTEXT->fs_base;
+
+	if (i->reg & 2)
+		*base = i->wide ? GPR[i->rm] : (uint32_t)GPR[i->rm];
+	else
+		set_register(i->rm, *base, i->wide ? 8 : 4);
+}
+
+/* A bit's number reaches beyond the operand. */
+static bool do_bit(const struct rp_insn *i, uint64_t ip)
+{
+	unsigned bytes = rp_operand_bytes(i), bits = 8 * bytes;
+	int64_t number = bytes == 8 ? (int64_t)GPR[i->reg] :
+	                 bytes == 4 ? (int32_t)GPR[i->reg] :
+	                              (int16_t)GPR[i->reg];
+	uint64_t at = rp_operand_address(i, ip) + (uint64_t)((number >> (bytes == 8 ? 6 : bytes == 4 ? 5 : 4)) * bytes);
+	uint64_t bit = 1ull << ((uint64_t)number & (bits - 1)), v = 0;
+
+	if (!rp_read(at, &v, bytes))
+		return false;
+	RP_CONTEXT->flags = (RP_CONTEXT->flags & ~1ull) | (v & bit ? 1 : 0);
+	if (i->opcode == 0xa3)
+		return true;
+	v = i->opcode == 0xab ? v | bit : i->opcode == 0xb3 ? v & ~bit : v ^ bit;
+	return rp_write(at, &v, bytes);
+}
+
+/* An operand across two pages: the instruction runs on a copy of it. */
+static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint8_t *copy, size_t bytes)
+{
+	uint64_t at = rp_operand_address(i, ip);
+	struct rp_emitter *e = rp_blocks_emitter();
+	size_t n_code = e->n_code, n_exits = e->n_exits, got;
+	bool ran;
+
+	/* Some operands must be aligned, and fault otherwise. */
+	copy += at % 64;
+	got = rp_read_some(at, copy, bytes);
+	if (!got)
+		return memory_end();
+	RP_CONTEXT->target = RP_AT_CODE + e->n_code;
+	if (!rp_emit_one(e, ip, code, i, (uint32_t)(uintptr_t)copy))
+		return RP_END_INSTRUCTION;
+	ran = rp_enter();
+	e->n_code = n_code;
+	e->n_exits = n_exits;
+	if (!ran)
+		return RP_END_FAULT;
+	return i->write && rp_write_some(at, copy, got) != got ? memory_end() : RP_GOES_ON;
+}
+
+/* Components that loading may change; the rest are keys, tiles, and what comes yet. */
+static bool may_load(const struct rp_insn *i)
+{
+	uint32_t low, high;
+	bool fxrstor = i->map == 1 && i->opcode == 0xae && (i->reg & 7) == 1;
+	bool xrstor = i->map == 1 && i->opcode == 0xae && (i->reg & 7) == 5;
+
+	if (!xrstor)
+		return fxrstor || (i->opcode == 0xae) || (i->reg & 7) == 4; /* xsavec */
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return !((GPR[RP_RAX] & low & ~(uint64_t)0xe7) | (GPR[RP_RDX] & high));
+}
+
+static int do_area(struct rp_insn *i, const uint8_t *code, uint64_t ip)
+{
+	unsigned a, b, c, d, reg = i->reg & 7;
+	size_t bytes = 512;
+
+	if (!may_load(i))
+		return RP_END_KEYS;
+	if (reg > 1) {
+		__cpuid_count(0xd, 0, a, b, c, d);
+		bytes = b;
+	}
+	if (bytes > sizeof(RP_CONTEXT->area) - 64)
+		return RP_END_INSTRUCTION;
+	i->write = reg != 1 && reg != 5;
+	return do_on_copy(i, code, ip, RP_CONTEXT->area, bytes);
+}
+
+static bool call(uint64_t back)
+{
+	return push(back, 8);
+}
+
+static bool do_branch(const struct rp_insn *i, uint64_t ip, uint64_t *next)
+{
+	uint64_t after = *next, to = after + (uint64_t)i->imm;
+
+	if (i->kind == RP_RET) {
+		if (!pop(next, 8))
+			return false;
+		GPR[RP_RSP] += (uint16_t)i->imm;
+		return true;
+	}
+	if (i->kind != RP_CALL) {
+		to = i->mem ? 0 : GPR[i->rm];
+		if (i->mem && !rp_read(rp_operand_address(i, ip), &to, 8))
+			return false;
+	}
+	if (i->kind != RP_JMP_AT && !call(after))
+		return false;
+	*next = to;
+	return true;
+}
+
+static bool do_simple(const struct rp_insn *i, uint64_t ip, uint64_t fixed)
+{
+	switch (i->kind) {
+	case RP_PUSH:
+		return do_push(i);
+	case RP_POP:
+		return do_pop(i);
+	case RP_PUSH_MEM:
+		return do_push_mem(i, ip);
+	case RP_POP_MEM:
+		return do_pop_mem(i, ip);
+	case RP_LEAVE:
+		return do_leave();
+	case RP_PUSHF:
+		return do_pushf(i, fixed);
+	case RP_POPF:
+		return do_popf(i);
+	case RP_XLAT:
+		return do_xlat(i);
+	default:
+		return do_bit(i, ip);
+	}
+}
+
+int rp_op(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t fixed, uint64_t *next)
+{
+	struct rp_insn area;
+
+	*next = ip + i->len;
+	switch (i->kind) {
+	case RP_CALL:
+	case RP_JMP_AT:
+	case RP_CALL_AT:
+	case RP_RET:
+		return do_branch(i, ip, next) ? RP_GOES_ON : memory_end();
+	case RP_PLAIN:
+		return do_on_copy(i, code, ip, RP_CONTEXT->bounce, i->mem_bytes);
+	case RP_AREA:
+		area = *i;
+		return do_area(&area, code, ip);
+	case RP_STRING:
+		return rp_op_string(i, ip);
+	case RP_GATHER:
+		return rp_op_gather(i, ip);
+	case RP_SEGMENT_BASE:
+		do_segment_base(i);
+		return RP_GOES_ON;
+	case RP_SYSCALL:
+		return RP_END_SYSCALL;
+	case RP_TRAP:
+		return RP_END_TRAP;
+	case RP_FAR:
+		return RP_END_FAR;
+	case RP_TRANSACTION:
+		return RP_END_TRANSACTION;
+	case RP_SHADOW_STACK:
+		return RP_END_SHADOW_STACK;
+	case RP_KEYS:
+		return RP_END_KEYS;
+	case RP_UNKNOWN:
+		return RP_END_INSTRUCTION;
+	default:
+		return do_simple(i, ip, fixed) ? RP_GOES_ON : memory_end();
+	}
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/replay/pages.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "profiler/replay/layout.h"
+#include "profiler/replay/system.h"
+
+enum { N_SLOTS = 4 * RP_N_FRAMES, NO_FRAME = -1 };
+
+struct page {
+	uint64_t at;
+	bool used, written, code;
+};
+
+/* Open addressing; a slot of a replay that is over is empty. */
+struct slot {
+	uint32_t epoch, frame;
+};
+
+static struct pages {
+	int fd;
+	uint32_t epoch, n;
+	struct page v[RP_N_FRAMES]; /* by frame */
+	struct slot slots[N_SLOTS];
+	uint32_t why;
+	uint64_t why_at;
+} pages = { .fd = -1 };
+
+static struct rp_tlb *tlb_of(uint64_t page)
+{
+	return &RP_CONTEXT->tlb[page / RP_PAGE % RP_TLB_SIZE];
+}
+
+static struct slot *slot_of(uint64_t page)
+{
+	uint64_t hash = page / RP_PAGE * 0x9e3779b97f4a7c15u >> 40;
+
+	for (;; hash++) {
+		struct slot *s = &pages.slots[hash % N_SLOTS];
+
+		if (s->epoch != pages.epoch || pages.v[s->frame].at == page)
+			return s;
+	}
+}
+
+static void add(struct slot *s, uint64_t page)
+{
+	s->epoch = pages.epoch;
+	s->frame = pages.n;
+	pages.v[pages.n++] = (struct page){ .at = page };
+}
+
+void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
+{
+	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
+		RP_CONTEXT->tlb[i].read_tag = RP_CONTEXT->tlb[i].write_tag = RP_NO_TAG;
+	pages.epoch++;
+	pages.n = 0;
+	pages.why = RP_END_FAULT;
+	pages.why_at = 0;
+	for (uint32_t i = 0; i < n_fetched && i < RP_N_FRAMES; i++) {
+		struct slot *s = slot_of(fetched[i]);
+
+		/* Told twice, it keeps the second frame out of use. */
+		add(s->epoch == pages.epoch ? &(struct slot){ 0 } : s, fetched[i]);
+	}
+}
+
+void rp_pages_source(int fd)
+{
+	pages.fd = fd;
+}
+
+static uint8_t *fail(uint32_t why, uint64_t at)
+{
+	pages.why = why;
+	pages.why_at = at;
+	return NULL;
+}
+
+uint32_t rp_pages_why(uint64_t *at)
+{
+	*at = pages.why_at;
+	return pages.why;
+}
+
+static bool fetch(struct slot *s, uint64_t page)
+{
+	long got;
+
+	if (pages.n >= RP_N_FRAMES)
+		return fail(RP_END_PAGES, page) != NULL;
+	/* Half of all addresses are the kernel's.  Without a descriptor the filter would end us. */
+	if ((int64_t)page < 0 || pages.fd < 0)
+		return fail(RP_END_FAULT, page) != NULL;
+	got = rp_syscall4(SYS_pread64, pages.fd, (long)RP_SHARED->frames[pages.n], RP_PAGE, (long)page);
+	if (got != RP_PAGE)
+		return fail(RP_END_FAULT, page) != NULL;
+	RP_SHARED->reply.n_missed++;
+	add(s, page);
+	return true;
+}
+
+uint8_t *rp_page(uint64_t page, enum rp_use use)
+{
+	struct slot *s = slot_of(page);
+	struct page *p;
+
+	if (s->epoch != pages.epoch && !fetch(s, page))
+		return NULL;
+	p = &pages.v[s->frame];
+	p->used = true;
+	if (use == RP_WRITE && p->code)
+		return fail(RP_END_CODE_WRITTEN, page);
+	p->written |= use == RP_WRITE;
+	if (use == RP_EXECUTE && !p->code) {
+		p->code = true;
+		if (tlb_of(page)->write_tag == page)
+			tlb_of(page)->write_tag = RP_NO_TAG;
+	}
+	return RP_SHARED->frames[s->frame];
+}
+
+void rp_pages_open(uint64_t page, bool write)
+{
+	const uint8_t *ours = rp_page(page, write ? RP_WRITE : RP_READ);
+	struct rp_tlb *t = tlb_of(page);
+
+	if (!ours)
+		return;
+	if (t->read_tag != page)
+		t->write_tag = RP_NO_TAG;
+	t->read_tag = page;
+	if (write)
+		t->write_tag = page;
+	t->delta = (uint64_t)(uintptr_t)ours - page;
+}
+
+/* In the one page or in the next. */
+static size_t here(uint64_t at, size_t n)
+{
+	size_t left = RP_PAGE - at % RP_PAGE;
+
+	return n < left ? n : left;
+}
+
+size_t rp_read_some(uint64_t at, void *out, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t part = here(at + done, n - done);
+		uint64_t off = (at + done) % RP_PAGE;
+		const uint8_t *p = rp_page(at + done - off, RP_READ);
+
+		if (!p)
+			break;
+		memcpy((uint8_t *)out + done, p + off, part);
+		done += part;
+	}
+	return done;
+}
+
+size_t rp_write_some(uint64_t at, const void *from, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t part = here(at + done, n - done);
+		uint64_t off = (at + done) % RP_PAGE;
+		uint8_t *p = rp_page(at + done - off, RP_WRITE);
+
+		if (!p)
+			break;
+		memcpy(p + off, (const uint8_t *)from + done, part);
+		done += part;
+	}
+	return done;
+}
+
+bool rp_read(uint64_t at, void *out, size_t n)
+{
+	return rp_read_some(at, out, n) == n;
+}
+
+bool rp_write(uint64_t at, const void *from, size_t n)
+{
+	return rp_write_some(at, from, n) == n;
+}
+
+void rp_pages_tell(void)
+{
+	struct rp_reply *r = &RP_SHARED->reply;
+
+	r->n_pages = 0;
+	for (uint32_t i = 0; i < pages.n; i++)
+		if (pages.v[i].used) {
+			r->pages[r->n_pages] = pages.v[i].at;
+			r->frames[r->n_pages] = (uint16_t)i;
+			r->written[r->n_pages++] = pages.v[i].written;
+		}
+}

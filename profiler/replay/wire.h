@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPLAY_WIRE_H
+#define SKIDPROF_REPLAY_WIRE_H
+
+/*
+ * What the recorder and skidreplay, the program that replays, share: one piece
+ * of memory, and a socket (skidreplay's standard input) by which each tells
+ * the other that its turn has come.  Before the first turn of a program's
+ * comes a descriptor of its /proc/PID/mem, the memory to read from then on.
+ * Both are of one build; neither believes the other's numbers to be in range.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	RP_PAGE = 4096,
+	RP_N_FRAMES = 4096,     /* copies of pages that one replay may need */
+	RP_MAX_BRANCHES = 2048, /* of one replay */
+	RP_XSAVE_BYTES = 16384, /* the kernel's NT_X86_XSTATE, whatever the processor has */
+};
+
+/* As they are encoded: 0 rax, 1 rcx, ... 15 r15. */
+enum { RP_RAX, RP_RCX, RP_RDX, RP_RBX, RP_RSP, RP_RBP, RP_RSI, RP_RDI, RP_N_GPRS = 16 };
+
+struct rp_registers {
+	uint64_t gpr[RP_N_GPRS];
+	uint64_t ip, flags, fs_base, gs_base;
+};
+
+enum rp_end {
+	RP_END_WHOLE,   /* as many branches or instructions as wanted */
+	RP_END_TIME,    /* it would have taken longer than it may */
+	RP_END_SYSCALL, /* the program would call the system */
+	RP_END_TRAP,    /* int3, ud2, hlt and the like: a signal would come */
+	RP_END_FAULT,   /* memory that can't be read, a division by zero, a misaligned vector */
+	RP_END_VSYSCALL,
+	RP_END_CODE_WRITTEN, /* code that had been run was overwritten */
+	RP_END_PAGES,        /* it touches more than RP_N_FRAMES */
+	RP_END_FAR,          /* a far branch, a segment register */
+	RP_END_TRANSACTION,
+	RP_END_SHADOW_STACK,
+	RP_END_KEYS,        /* protection keys */
+	RP_END_INSTRUCTION, /* one that is not known here; at_ip says where */
+	RP_N_ENDS,
+};
+
+/* Would the thread itself go no further without the kernel, or is it the replayer that can't? */
+static inline bool rp_end_is_ours(uint32_t end)
+{
+	return end >= RP_END_CODE_WRITTEN;
+}
+
+enum {
+	RP_WANT_STATE = 1,    /* registers and vectors at the end are wanted */
+	RP_SHADOW_STACK_ON = 2, /* the thread has one */
+};
+
+struct rp_branch {
+	uint64_t from_ip, to_ip;
+};
+
+struct rp_request {
+	uint32_t flags;
+	uint32_t n_branches;   /* wanted; at most RP_MAX_BRANCHES */
+	uint64_t n_insns;      /* so many exactly, at one to a block (slow); 0 = by branches */
+	uint64_t deadline_tsc; /* the time stamp counter's */
+	uint32_t n_fetched;    /* pages that lie in frames 0.. already */
+	uint64_t fetched[RP_N_FRAMES];
+	struct rp_registers regs;
+	uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
+};
+
+struct rp_reply {
+	uint32_t end; /* enum rp_end */
+	uint32_t n_branches;
+	uint64_t n_insns;
+	uint64_t at_ip;     /* where it ended */
+	uint64_t fault_at;  /* the address, of RP_END_FAULT */
+	uint32_t n_missed;  /* pages that were read one at a time */
+	uint32_t n_translated, n_blocks; /* blocks translated, run */
+	uint32_t n_pages;
+	uint64_t pages[RP_N_FRAMES];  /* that were touched */
+	uint16_t frames[RP_N_FRAMES]; /* where each lies */
+	bool written[RP_N_FRAMES];
+	struct rp_registers regs;
+	uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
+	struct rp_branch branches[RP_MAX_BRANCHES];
+};
+
+struct rp_shared {
+	struct rp_request request;
+	struct rp_reply reply;
+	uint8_t frames[RP_N_FRAMES][RP_PAGE] __attribute__((aligned(4096)));
+};
+
+#endif

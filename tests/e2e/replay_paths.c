@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * replay_paths STOPS BRANCHES SEED PROGRAM...: runs the program, stops its threads at random moments, asks the replayer
+ * which branches the thread would take from there, and then steps the thread through them: the processor's own word.
+ * Prints how many stops there were, how many agreed, and why replays ended early.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/base/err.h"
+#include "profiler/pmu/replayer.h"
+#include "profiler/pmu/step.h"
+
+enum { MAX_STEPS = 200000, MAX_THREADS = 256, HELD_MS = 10000 };
+
+struct stepped {
+	uint32_t n;
+	uint64_t n_steps;
+	uint64_t at; /* where it stands */
+	bool cut;    /* a signal, or what can't be stepped over */
+	struct rp_branch v[RP_MAX_BRANCHES];
+};
+
+static struct tally {
+	unsigned stops, agreed, differ, asleep;
+	unsigned long branches, insns, missed, pages;
+	unsigned ends[RP_N_ENDS];
+	double replay_s, step_s;
+} tally;
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool get_regs(pid_t tid, struct user_regs_struct *u)
+{
+	struct iovec v = { u, sizeof(*u) };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0;
+}
+
+static bool is_trap(pid_t tid, int status)
+{
+	siginfo_t info;
+
+	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && !(status >> 16) &&
+	       ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == TRAP_TRACE;
+}
+
+/* As long as the replay was, by the processor's trap flag.  *signal: to be delivered. */
+static void step(struct step_decoder *d, pid_t tid, const struct rp_reply *r, struct stepped *out, int *signal)
+{
+	struct user_regs_struct u;
+	int status;
+
+	memset(out, 0, offsetof(struct stepped, v));
+	*signal = 0;
+	if (!get_regs(tid, &u))
+		return;
+	out->at = u.rip;
+	while (out->n < r->n_branches && out->n_steps < MAX_STEPS) {
+		uint8_t code[STEP_MAX_INSN_BYTES];
+		struct iovec mine = { code, sizeof(code) }, theirs = { (void *)out->at, sizeof(code) };
+		ssize_t n = process_vm_readv(tid, &mine, 1, &theirs, 1, 0);
+		struct step_insn insn;
+
+		if (n <= 0) {
+			theirs.iov_len = mine.iov_len = 4096 - out->at % 4096;
+			n = process_vm_readv(tid, &mine, 1, &theirs, 1, 0);
+		}
+		insn = step_decode(d, code, n > 0 ? (size_t)n : 0, out->at);
+		/* pushf and the like are stepped over here: the trap flag they see is mended by nobody, but no harm is done. */
+		out->cut = true;
+		if (insn.kind == STEP_NEVER || ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) < 0)
+			return;
+		if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			return;
+		if (!is_trap(tid, status)) {
+			*signal = status >> 16 ? 0 : WSTOPSIG(status);
+			return;
+		}
+		if (!get_regs(tid, &u))
+			return;
+		out->cut = false;
+		out->n_steps++;
+		if (step_judge(insn, out->at, u.rip) == STEP_SEEN_TAKEN)
+			out->v[out->n++] = (struct rp_branch){ out->at, u.rip };
+		out->at = u.rip;
+	}
+}
+
+static void compare(const struct rp_reply *r, const struct stepped *s)
+{
+	uint32_t n = s->n < r->n_branches ? s->n : r->n_branches;
+
+	tally.stops++;
+	tally.ends[r->end]++;
+	tally.branches += r->n_branches;
+	tally.insns += r->n_insns;
+	tally.missed += r->n_missed;
+	tally.pages += r->n_pages;
+	for (uint32_t i = 0; i < n; i++)
+		if (s->v[i].from_ip != r->branches[i].from_ip || s->v[i].to_ip != r->branches[i].to_ip) {
+			tally.differ++;
+			printf("# branch %u of %u: stepped %#jx -> %#jx, replayed %#jx -> %#jx, behind %#jx\n", i,
+			       r->n_branches, (uintmax_t)s->v[i].from_ip, (uintmax_t)s->v[i].to_ip,
+			       (uintmax_t)r->branches[i].from_ip, (uintmax_t)r->branches[i].to_ip,
+			       (uintmax_t)(i ? s->v[i - 1].to_ip : r->regs.ip));
+			return;
+		}
+	/* What stepping could not follow is no difference. */
+	if (s->n < r->n_branches && !s->cut) {
+		tally.differ++;
+		printf("# stepping saw only %u of %u\n", s->n, r->n_branches);
+		return;
+	}
+	tally.agreed++;
+	if (rp_end_is_ours(r->end) || r->end == RP_END_FAULT)
+		printf("# %s at %#jx (%#jx) after %u branches\n", replayer_end_words(r->end), (uintmax_t)r->at_ip,
+		       (uintmax_t)r->fault_at, r->n_branches);
+}
+
+static void look(struct replayer *r, struct step_decoder *d, pid_t tid, uint32_t n_branches)
+{
+	static struct stepped stepped;
+	const struct rp_reply *reply = NULL;
+	struct user_regs_struct u;
+	int status, signal = 0;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+		return;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		return;
+	if (status >> 16 == PTRACE_EVENT_STOP && get_regs(tid, &u) && (long)u.orig_rax < 0 &&
+	    replayer_take_registers(r, tid)) {
+		double t = now_s();
+
+		reply = replayer_run(r, tid, n_branches, HELD_MS * 1000000ull);
+		tally.replay_s += now_s() - t;
+		if (!reply) {
+			tally.differ++;
+			printf("# the replayer is gone, from %#llx\n", u.rip);
+		} else {
+			t = now_s();
+			step(d, tid, reply, &stepped, &signal);
+			tally.step_s += now_s() - t;
+			compare(reply, &stepped);
+		}
+	} else {
+		tally.asleep++;
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal);
+}
+
+static pid_t choose_thread(pid_t pid)
+{
+	pid_t tids[MAX_THREADS];
+	size_t n = 0;
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && n < MAX_THREADS && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			tids[n++] = (pid_t)atoi(e->d_name);
+	if (dir)
+		closedir(dir);
+	return n ? tids[(size_t)rand() % n] : pid;
+}
+
+static pid_t launch(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 0);
+		dup2(null, 1);
+		dup2(null, 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+int main(int argc, char **argv)
+{
+	struct replayer *r;
+	struct step_decoder *d;
+	unsigned want;
+	uint32_t n_branches;
+	pid_t pid = 0;
+
+	if (argc < 5)
+		return 2;
+	want = (unsigned)atoi(argv[1]);
+	n_branches = (uint32_t)atoi(argv[2]);
+	srand((unsigned)atoi(argv[3]));
+	if (replayer_start(&r) < 0 || step_decoder_new(&d) < 0) {
+		fprintf(stderr, "%s\n", sp_error_text());
+		return 77;
+	}
+	for (unsigned tries = 0; tally.stops < want && tries < 20 * want; tries++) {
+		int status;
+
+		if (pid && waitpid(pid, &status, WNOHANG) == pid)
+			pid = 0;
+		if (!pid) {
+			pid = launch(argv + 4);
+			usleep(30000);
+		}
+		usleep((unsigned)rand() % 4000);
+		look(r, d, choose_thread(pid), n_branches);
+	}
+	if (pid)
+		kill(pid, SIGKILL);
+	printf("stops %u agreed %u differ %u branches %lu insns %lu pages %lu missed %lu replay_us %.0f step_us %.0f ends", tally.stops,
+	       tally.agreed, tally.differ, tally.branches, tally.insns, tally.pages, tally.missed,
+	       tally.stops ? 1e6 * tally.replay_s / tally.stops : 0, tally.stops ? 1e6 * tally.step_s / tally.stops : 0);
+	for (uint32_t i = 0; i < RP_N_ENDS; i++)
+		if (tally.ends[i])
+			printf(" [%s: %u]", replayer_end_words(i), tally.ends[i]);
+	printf("\n");
+	return tally.differ != 0 || tally.stops < want;
+}
