@@ -33,7 +33,7 @@ LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpfm -lp
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
-           profiler/pmu/*.c profiler/calibrate/*.c profiler/replay/decode*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
+           profiler/pmu/*.c profiler/calibrate/*.c profiler/replay/decode*.c profiler/replay/emit.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
 SIM_SRC := $(wildcard profiler/sim/*.c)
 # The plugin shares only the base with the rest: the corrector must not know how samples were made.
 PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c
@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture replay-torture \
         lint format fuzz samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -82,7 +82,7 @@ $B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h)
 	$(call say,LINK,$@)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
 	  -mgeneral-regs-only -fcf-protection=none -fno-stack-protector -mno-red-zone -fno-builtin \
-	  -fno-tree-loop-distribute-patterns $(REPLAY_SRC) $(LDFLAGS) -o $@
+	  $(REPLAY_SRC) $(LDFLAGS) -o $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)
@@ -184,6 +184,12 @@ lift: all kernels
 lift-torture: all
 	$Qscratch=$$(mktemp -d) && TOP='$(CURDIR)' BUILD='$(abspath $B)' SCRATCH=$$scratch BLOCKS=20000 \
 	  tests/e2e/405_lift_native.sh; status=$$?; rm -rf $$scratch; exit $$status
+
+# The replayer against the processor, at length: a million instructions, hundreds of stops of each program.
+replay-torture: all samples
+	$Qscratch=$$(mktemp -d) && TOP='$(CURDIR)' BUILD='$(abspath $B)' SKIDPROF='$(abspath $B)/skidprof' SCRATCH=$$scratch \
+	  LC_ALL=C.UTF-8 CASES=$(or $(CASES),1400000) FILES=400 STOPS=$(or $(STOPS),300) BRANCHES=160 tests/e2e/232_replay.sh; \
+	  status=$$?; rm -rf $$scratch; exit $$status
 
 bench: all samples
 	$Qtests/bench.sh '$B'

@@ -58,7 +58,7 @@ struct replayer {
 	char path[PATH_MAX];
 	struct rp_shared *shared;
 	int shared_fd, fd;
-	pid_t pid; /* 0 = not running */
+	pid_t pid;     /* 0 = not running */
 	pid_t mem_tid; /* whose memory it can read, 0 = nobody's */
 	int cpu;
 	uint64_t begun_tsc, begun_ns;
@@ -77,7 +77,8 @@ static void __attribute__((noreturn)) become(const struct replayer *r, int fd)
 	char *argv[] = { (char *)"skidreplay", NULL };
 
 	/* The socket may have the number that the memory gets. */
-	if (dup2(fd, STDIN_FILENO) >= 0 && (r->shared_fd == SHARED_FD ? fcntl(SHARED_FD, F_SETFD, 0) : dup2(r->shared_fd, SHARED_FD)) >= 0)
+	if (dup2(fd, STDIN_FILENO) >= 0 &&
+	    (r->shared_fd == SHARED_FD ? fcntl(SHARED_FD, F_SETFD, 0) : dup2(r->shared_fd, SHARED_FD)) >= 0)
 		execv(r->path, argv);
 	_exit(127);
 }
@@ -171,9 +172,9 @@ static int try_out(struct replayer *r)
 	r->shared->request.n_branches = 1;
 	r->shared->request.deadline_tsc = UINT64_MAX;
 	reply = run_once(r, START_MS * 1000000u);
-	return reply && reply->end == RP_END_FAULT ?
-	               0 :
-	               sp_fail(SP_ENOTSUP, "%s can't be set up here (seccomp?)", r->path);
+	return reply && reply->end == RP_END_FAULT
+	               ? 0
+	               : sp_fail(SP_ENOTSUP, "%s can't be set up here (seccomp?)", r->path);
 }
 
 int replayer_start(struct replayer **out)
@@ -190,7 +191,8 @@ int replayer_start(struct replayer **out)
 	if (err == 0 && (r->shared_fd < 0 || ftruncate(r->shared_fd, sizeof(*r->shared)) < 0))
 		err = sp_fail_errno("memfd_create");
 	if (err == 0) {
-		r->shared = mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE, MAP_SHARED, r->shared_fd, 0);
+		r->shared =
+		        mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE, MAP_SHARED, r->shared_fd, 0);
 		err = r->shared == MAP_FAILED ? sp_fail_errno("mmap") : launch(r);
 	}
 	if (err == 0)
@@ -247,6 +249,24 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	return true;
 }
 
+/* Where the process has the pages that only it may read. */
+static void find_clock_pages(struct rp_request *q, pid_t tid)
+{
+	char path[64], line[512], name[64];
+	unsigned long begin, end;
+	FILE *maps;
+
+	memset(q->clock_pages, 0, sizeof(q->clock_pages));
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %63s", &begin, &end, name) == 3 &&
+		    rp_clock_page_named(name) >= 0)
+			q->clock_pages[rp_clock_page_named(name)] = (struct rp_range){ begin, end };
+	if (maps)
+		fclose(maps);
+}
+
 static bool hand_memory(struct replayer *r, pid_t tid)
 {
 	char path[64];
@@ -259,6 +279,7 @@ static bool hand_memory(struct replayer *r, pid_t tid)
 		return false;
 	told = (!r->mem_tid || tell(r, 'c', -1)) && tell(r, 'm', fd);
 	close(fd);
+	find_clock_pages(&r->shared->request, tid);
 	r->mem_tid = tid;
 	return told;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/step.h"
 
-#include <capstone/capstone.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/replay/decode.h"
 
 struct step_insn step_decode_a64(uint32_t word)
 {
@@ -46,90 +46,56 @@ struct cached {
 };
 
 struct step_decoder {
-	csh handle;
-	cs_insn *insn;
 	struct cached cache[CACHE_SIZE];
 };
 
 int step_decoder_new(struct step_decoder **out)
 {
-	struct step_decoder *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &d->handle) != CS_ERR_OK) {
-		free(d);
-		return sp_fail(SP_ENOTSUP, "capstone can't decode x86-64");
-	}
-	cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
-	d->insn = cs_malloc(d->handle);
-	if (!d->insn) {
-		step_decoder_free(d);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
-	*out = d;
-	return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 }
 
 void step_decoder_free(struct step_decoder *d)
 {
-	if (!d)
-		return;
-	if (d->insn)
-		cs_free(d->insn, 1);
-	cs_close(&d->handle);
 	free(d);
 }
 
-static bool is_forbidden(unsigned id)
+static enum step_kind kind_of(const struct rp_insn *i)
 {
-	switch (id) {
-	case X86_INS_SYSCALL:
-	case X86_INS_SYSENTER:
-	case X86_INS_SYSEXIT:
-	case X86_INS_SYSRET:
-	case X86_INS_INT:
-	case X86_INS_INT1:
-	case X86_INS_INT3:
-	case X86_INS_INTO:
-	case X86_INS_IRET:
-	case X86_INS_IRETD:
-	case X86_INS_IRETQ:
-	case X86_INS_LCALL:
-	case X86_INS_LJMP:
-	case X86_INS_RETF:
-	case X86_INS_RETFQ:
-	case X86_INS_PUSHF:
-	case X86_INS_PUSHFD:
-	case X86_INS_PUSHFQ:
-	case X86_INS_POPF:
-	case X86_INS_POPFD:
-	case X86_INS_POPFQ:
-	case X86_INS_XBEGIN:
-	case X86_INS_XEND:
-	case X86_INS_HLT:
-	case X86_INS_UD2:
-		return true;
+	switch (i->kind) {
+	case RP_JCC:
+	case RP_LOOP:
+	case RP_JMP:
+	case RP_CALL:
+	case RP_JMP_AT:
+	case RP_CALL_AT:
+	case RP_RET:
+		return STEP_BRANCH;
+	case RP_PUSHF:
+	case RP_POPF:
+	case RP_SYSCALL:
+	case RP_TRAP:
+	case RP_FAR:
+	case RP_TRANSACTION:
+		return STEP_NEVER;
+	case RP_UNKNOWN:
+		/* Of the one-byte map these do not exist; others may, and need not be known to be stepped over. */
+		return i->encoding == RP_LEGACY && i->map == 0 && i->opcode != 0xc8 &&
+		                       (i->opcode & 0xfc) != 0xa0
+		               ? STEP_NEVER
+		               : STEP_PLAIN;
 	default:
-		return false;
+		return STEP_PLAIN;
 	}
 }
 
-static struct step_insn decode(struct step_decoder *d, const uint8_t *code, size_t n, uint64_t ip)
+static struct step_insn decode(const uint8_t *code, size_t n)
 {
-	struct step_insn insn = { STEP_NEVER, 0 };
+	struct rp_insn i;
 
-	if (!cs_disasm_iter(d->handle, &code, &n, &ip, d->insn))
-		return insn;
-	insn.size_bytes = (uint8_t)d->insn->size;
-	if (is_forbidden(d->insn->id))
-		return insn;
-	insn.kind = STEP_PLAIN;
-	if (cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) ||
-	    cs_insn_group(d->handle, d->insn, CS_GRP_CALL) || cs_insn_group(d->handle, d->insn, CS_GRP_RET) ||
-	    cs_insn_group(d->handle, d->insn, CS_GRP_BRANCH_RELATIVE))
-		insn.kind = STEP_BRANCH;
-	return insn;
+	if (!rp_decode(code, n, &i))
+		return (struct step_insn){ STEP_NEVER, 0 };
+	return (struct step_insn){ (uint8_t)kind_of(&i), i.len };
 }
 
 struct step_insn step_decode(struct step_decoder *d, const uint8_t *code, size_t n, uint64_t ip)
@@ -140,7 +106,7 @@ struct step_insn step_decode(struct step_decoder *d, const uint8_t *code, size_t
 	if (c->insn.size_bytes && c->ip == ip && c->insn.size_bytes <= n &&
 	    memcmp(c->code, code, c->insn.size_bytes) == 0)
 		return c->insn;
-	insn = decode(d, code, n < STEP_MAX_INSN_BYTES ? n : STEP_MAX_INSN_BYTES, ip);
+	insn = decode(code, n < STEP_MAX_INSN_BYTES ? n : STEP_MAX_INSN_BYTES);
 	c->ip = ip;
 	c->insn = insn;
 	memcpy(c->code, code, insn.size_bytes);

@@ -23,9 +23,11 @@ struct code_page {
 
 struct block {
 	uint64_t ip;
-	uint32_t code;                     /* offset */
-	uint32_t epoch;                    /* the replay that found it as it was */
-	uint32_t pages[2], generations[2]; /* code pages it was made of; the second is the first one where there is none */
+	uint32_t code;  /* offset */
+	uint32_t epoch; /* the replay that found it as it was */
+	uint32_t pages[2],
+	        generations
+	                [2]; /* code pages it was made of; the second is the first one where there is none */
 };
 
 static struct blocks {
@@ -45,23 +47,6 @@ int rp_blocks_init(uint8_t *code)
 	b.emitter.code = code;
 	b.emitter.exits = exits;
 	return 0;
-}
-
-static void forget(void)
-{
-	memset(b.page_slots, 0, sizeof(b.page_slots));
-	memset(b.block_slots, 0, sizeof(b.block_slots));
-	b.n_pages = b.n_blocks = 0;
-	b.emitter.n_code = b.emitter.n_exits = 0;
-}
-
-void rp_blocks_begin(bool single)
-{
-	if (single || b.single)
-		forget();
-	b.single = single;
-	b.epoch++;
-	b.n_translated = 0;
 }
 
 static uint64_t hash(uint64_t x)
@@ -88,6 +73,29 @@ static uint32_t *block_slot(uint64_t ip)
 		if (!*s || b.blocks[*s - 1].ip == ip)
 			return s;
 	}
+}
+
+/* Last in, first out: what was put in later never stands in the way of what was there before. */
+static void forget(void)
+{
+	while (b.n_blocks) {
+		*block_slot(b.blocks[b.n_blocks - 1].ip) = 0;
+		b.n_blocks--;
+	}
+	while (b.n_pages) {
+		*page_slot(b.pages[b.n_pages - 1].at) = 0;
+		b.n_pages--;
+	}
+	b.emitter.n_code = b.emitter.n_exits = 0;
+}
+
+void rp_blocks_begin(bool single)
+{
+	if (single || b.single)
+		forget();
+	b.single = single;
+	b.epoch++;
+	b.n_translated = 0;
 }
 
 /* The bytes as they are in this replay.  NONE where there are none. */
@@ -175,20 +183,26 @@ static uint64_t translate(uint64_t ip)
 {
 	static uint8_t code[RP_PAGE + RP_MAX_INSN_BYTES];
 	unsigned max_insns = b.single ? 1 : RP_MAX_BLOCK_INSNS;
-	struct block *block = &b.blocks[b.n_blocks];
-	size_t n = read_code(ip, code, block->pages);
+	uint32_t pages[2], *slot = block_slot(ip);
+	size_t n = read_code(ip, code, pages);
+	struct block *block;
 
 	if (!n)
 		return 0;
 	if (ends_beyond(code, n, max_insns))
-		n = read_on(ip, code, n, block->pages);
+		n = read_on(ip, code, n, pages);
+	/* One that has changed takes its own place. */
+	if (!*slot)
+		*slot = ++b.n_blocks;
+	block = &b.blocks[*slot - 1];
 	block->ip = ip;
 	block->epoch = b.epoch;
 	block->code = (uint32_t)b.emitter.n_code;
-	for (unsigned k = 0; k < 2; k++)
-		block->generations[k] = b.pages[block->pages[k]].generation;
+	for (unsigned k = 0; k < 2; k++) {
+		block->pages[k] = pages[k];
+		block->generations[k] = b.pages[pages[k]].generation;
+	}
 	rp_emit_block(&b.emitter, ip, code, n, max_insns);
-	*block_slot(ip) = ++b.n_blocks;
 	b.n_translated++;
 	return RP_AT_CODE + block->code;
 }

@@ -20,7 +20,7 @@
 enum { RP_MAX_INSN_BYTES = 15, RP_NO_REG = 0xff };
 
 enum rp_kind {
-	RP_PLAIN, /* runs as it is, its memory operand aside */
+	RP_PLAIN,   /* runs as it is, its memory operand aside */
 	RP_NOTHING, /* a hint: nothing is left of it */
 	RP_LEA,
 	RP_JCC,  /* imm: displacement; opcode's low four bits: the condition */
@@ -29,7 +29,7 @@ enum rp_kind {
 	RP_CALL,
 	RP_JMP_AT, /* through a register or memory */
 	RP_CALL_AT,
-	RP_RET, /* imm: bytes of arguments */
+	RP_RET,  /* imm: bytes of arguments */
 	RP_PUSH, /* of a register, `rm`, or of imm */
 	RP_POP,
 	/* From here on: done by C (ops.c). */
@@ -46,8 +46,8 @@ enum rp_kind {
 	RP_AREA, /* fxsave, xsave and what loads those */
 	/* From here on: the path ends. */
 	RP_SYSCALL,
-	RP_TRAP,       /* int3, ud2, hlt, in, out: a signal would come */
-	RP_FAR,        /* far branches, segment registers */
+	RP_TRAP, /* int3, ud2, hlt, in, out: a signal would come */
+	RP_FAR,  /* far branches, segment registers */
 	RP_TRANSACTION,
 	RP_SHADOW_STACK,
 	RP_KEYS,    /* protection keys */
@@ -66,13 +66,13 @@ struct rp_insn {
 	uint8_t rex;        /* 0 = none */
 	uint8_t op_off;     /* of the opcode, behind its escape bytes */
 	bool opsize, addrsize, lock;
-	uint8_t rep; /* 0, 0xf2, 0xf3; of VEX and EVEX what their pp means */
-	uint8_t segment; /* 0, 0x64 fs, 0x65 gs */
-	bool wide;       /* REX.W and its like */
+	uint8_t rep;         /* 0, 0xf2, 0xf3; of VEX and EVEX what their pp means */
+	uint8_t segment;     /* 0, 0x64 fs, 0x65 gs */
+	bool wide;           /* REX.W and its like */
 	uint8_t vector_log2; /* 0, 1, 2: 16, 32, 64 bytes */
 	bool broadcast;
-	uint8_t vvvv;        /* [0, 31] */
-	uint8_t mask;        /* EVEX: k0 to k7 */
+	uint8_t vvvv; /* [0, 31] */
+	uint8_t mask; /* EVEX: k0 to k7 */
 
 	bool has_modrm;
 	uint8_t modrm_off;
@@ -80,8 +80,8 @@ struct rp_insn {
 
 	/* The memory it names: base + index << scale + disp. */
 	bool mem, rip_relative;
-	bool write;         /* it may be written */
-	uint16_t mem_bytes; /* no more than these are touched */
+	bool write;                 /* it may be written */
+	uint16_t mem_bytes;         /* no more than these are touched */
 	uint8_t base, index, scale; /* RP_NO_REG: none; the index of a gather has 5 bits */
 	int32_t disp;
 
@@ -93,6 +93,12 @@ struct rp_insn {
 static inline unsigned rp_operand_bytes(const struct rp_insn *i)
 {
 	return i->wide ? 8 : i->opsize ? 2 : 4;
+}
+
+/* The same of what is pushed and popped. */
+static inline unsigned rp_stack_bytes(const struct rp_insn *i)
+{
+	return i->opsize && !i->wide ? 2 : 8;
 }
 
 /*

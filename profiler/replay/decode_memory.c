@@ -28,7 +28,8 @@ static unsigned map1_conversion_bytes(const struct rp_insn *i)
 	switch (i->opcode) {
 	case 0x5a:
 		return i->rep ? scalar_or_vector(i) : i->opsize ? vector_bytes(i) : vector_bytes(i) / 2;
-	case 0x78: case 0x79:
+	case 0x78:
+	case 0x79:
 		return i->rep ? scalar_or_vector(i) : vector_bytes(i) / (i->opsize && !i->wide ? 2 : 1);
 	case 0x7a:
 		return vector_bytes(i) / (i->rep != 0xf2 && !i->wide ? 2 : 1);
@@ -42,34 +43,63 @@ static unsigned map1_conversion_bytes(const struct rp_insn *i)
 static unsigned map1_vector_bytes(const struct rp_insn *i)
 {
 	switch (i->opcode) {
-	case 0x10: case 0x11: case 0x51: case 0x52: case 0x53: case 0x58: case 0x59: case 0x5c: case 0x5d:
-	case 0x5e: case 0x5f: case 0xc2:
+	case 0x10:
+	case 0x11:
+	case 0x51:
+	case 0x52:
+	case 0x53:
+	case 0x58:
+	case 0x59:
+	case 0x5c:
+	case 0x5d:
+	case 0x5e:
+	case 0x5f:
+	case 0xc2:
 		return scalar_or_vector(i);
 	case 0x12:
-		return i->rep == 0xf3 ? vector_bytes(i) : i->rep == 0xf2 && i->vector_log2 ? vector_bytes(i) : 8;
+		return i->rep == 0xf3                     ? vector_bytes(i)
+		       : i->rep == 0xf2 && i->vector_log2 ? vector_bytes(i)
+		                                          : 8;
 	case 0x16:
 		return i->rep == 0xf3 ? vector_bytes(i) : 8;
-	case 0x13: case 0x17: case 0xd6:
+	case 0x13:
+	case 0x17:
+	case 0xd6:
 		return 8;
 	case 0x2a: /* of MMX without a prefix */
 		return i->rep ? element_bytes(i) : 8;
-	case 0x2c: case 0x2d:
+	case 0x2c:
+	case 0x2d:
 		return i->rep == 0xf3 ? 4 : i->rep == 0xf2 ? 8 : 16;
-	case 0x2e: case 0x2f:
+	case 0x2e:
+	case 0x2f:
 		return i->opsize ? 8 : 4;
 	case 0x6e:
 		return element_bytes(i);
 	case 0x7e:
 		return i->rep == 0xf3 ? 8 : element_bytes(i);
-	case 0x5a: case 0x78: case 0x79: case 0x7a: case 0x7b: case 0xe6:
+	case 0x5a:
+	case 0x78:
+	case 0x79:
+	case 0x7a:
+	case 0x7b:
+	case 0xe6:
 		return map1_conversion_bytes(i);
-	case 0x90: case 0x91: /* kmov: w and q by the prefix, b and d */
+	case 0x90:
+	case 0x91: /* kmov: w and q by the prefix, b and d */
 		return i->opsize ? i->wide ? 4 : 1 : i->wide ? 8 : 2;
 	case 0xae: /* vldmxcsr */
 		return 4;
 	case 0xc4:
 		return 2;
-	case 0xd1: case 0xd2: case 0xd3: case 0xe1: case 0xe2: case 0xf1: case 0xf2: case 0xf3:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
+	case 0xe1:
+	case 0xe2:
+	case 0xf1:
+	case 0xf2:
+	case 0xf3:
 		return 16; /* shifts by the lowest element of that */
 	default:
 		return vector_bytes(i);
@@ -107,26 +137,52 @@ static unsigned map2_vector_bytes(const struct rp_insn *i)
 	switch (op) {
 	case 0x13:
 		return vector_bytes(i) / 2;
-	case 0x18: case 0x58:
+	case 0x18:
+	case 0x58:
 		return 4;
-	case 0x19: case 0x59:
+	case 0x19:
+	case 0x59:
 		return 8;
-	case 0x1a: case 0x5a:
+	case 0x1a:
+	case 0x5a:
 		return 16;
-	case 0x1b: case 0x5b:
+	case 0x1b:
+	case 0x5b:
 		return 32;
-	case 0x2d: case 0x43: case 0x4d: case 0x4f: case 0xcb: case 0xcd:
+	case 0x2d:
+	case 0x43:
+	case 0x4d:
+	case 0x4f:
+	case 0xcb:
+	case 0xcd:
 		return i->encoding == RP_EVEX ? element_bytes(i) : vector_bytes(i);
-	case 0x62: case 0x63:
+	case 0x62:
+	case 0x63:
 		return i->wide ? 2 : 1;
 	case 0x78:
 		return 1;
 	case 0x79:
 		return 2;
-	case 0x88: case 0x89: case 0x8a: case 0x8b:
-	case 0x90: case 0x91: case 0x92: case 0x93: case 0xa0: case 0xa1: case 0xa2: case 0xa3:
+	case 0x88:
+	case 0x89:
+	case 0x8a:
+	case 0x8b:
+	case 0x90:
+	case 0x91:
+	case 0x92:
+	case 0x93:
+	case 0xa0:
+	case 0xa1:
+	case 0xa2:
+	case 0xa3:
 		return element_bytes(i);
-	case 0xf0: case 0xf1: case 0xf2: case 0xf3: case 0xf5: case 0xf6: case 0xf7:
+	case 0xf0:
+	case 0xf1:
+	case 0xf2:
+	case 0xf3:
+	case 0xf5:
+	case 0xf6:
+	case 0xf7:
 		return 8;
 	default:
 		return vector_bytes(i);
@@ -136,19 +192,34 @@ static unsigned map2_vector_bytes(const struct rp_insn *i)
 static unsigned map3_vector_bytes(const struct rp_insn *i)
 {
 	switch (i->opcode) {
-	case 0x0a: case 0x17: case 0x21:
+	case 0x0a:
+	case 0x17:
+	case 0x21:
 		return 4;
 	case 0x0b:
 		return 8;
-	case 0x14: case 0x20:
+	case 0x14:
+	case 0x20:
 		return 1;
 	case 0x15:
 		return 2;
-	case 0x16: case 0x22: case 0x27: case 0x51: case 0x55: case 0x57: case 0x67:
+	case 0x16:
+	case 0x22:
+	case 0x27:
+	case 0x51:
+	case 0x55:
+	case 0x57:
+	case 0x67:
 		return element_bytes(i);
-	case 0x18: case 0x19: case 0x38: case 0x39:
+	case 0x18:
+	case 0x19:
+	case 0x38:
+	case 0x39:
 		return 16;
-	case 0x1a: case 0x1b: case 0x3a: case 0x3b:
+	case 0x1a:
+	case 0x1b:
+	case 0x3a:
+	case 0x3b:
 		return 32;
 	case 0x1d:
 		return vector_bytes(i) / 2;
@@ -170,9 +241,9 @@ static unsigned vector_operand_bytes(const struct rp_insn *i)
 static unsigned x87_bytes(const struct rp_insn *i)
 {
 	static const uint8_t sizes[8][8] = {
-		{ 4, 4, 4, 4, 4, 4, 4, 4 }, { 4, 4, 4, 4, 28, 2, 28, 2 }, { 4, 4, 4, 4, 4, 4, 4, 4 },
-		{ 4, 4, 4, 4, 4, 10, 4, 10 }, { 8, 8, 8, 8, 8, 8, 8, 8 }, { 8, 8, 8, 8, 108, 8, 108, 2 },
-		{ 2, 2, 2, 2, 2, 2, 2, 2 }, { 2, 2, 2, 2, 10, 8, 10, 8 },
+		{ 4, 4, 4, 4, 4, 4, 4, 4 },   { 4, 4, 4, 4, 28, 2, 28, 2 }, { 4, 4, 4, 4, 4, 4, 4, 4 },
+		{ 4, 4, 4, 4, 4, 10, 4, 10 }, { 8, 8, 8, 8, 8, 8, 8, 8 },   { 8, 8, 8, 8, 108, 8, 108, 2 },
+		{ 2, 2, 2, 2, 2, 2, 2, 2 },   { 2, 2, 2, 2, 10, 8, 10, 8 },
 	};
 
 	return sizes[i->opcode & 7][i->reg & 7];
@@ -255,14 +326,30 @@ static bool one_byte_writes(const struct rp_insn *i)
 	if (op < 0x38)
 		return !(op & 2);
 	switch (op) {
-	case 0x80: case 0x81: case 0x83:
+	case 0x80:
+	case 0x81:
+	case 0x83:
 		return reg != 7;
-	case 0x86: case 0x87: case 0x88: case 0x89: case 0x8c: case 0x8f: case 0xc0: case 0xc1: case 0xc6:
-	case 0xc7: case 0xd0: case 0xd1: case 0xd2: case 0xd3:
+	case 0x86:
+	case 0x87:
+	case 0x88:
+	case 0x89:
+	case 0x8c:
+	case 0x8f:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xc7:
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
 		return true;
-	case 0xf6: case 0xf7:
+	case 0xf6:
+	case 0xf7:
 		return reg == 2 || reg == 3;
-	case 0xfe: case 0xff:
+	case 0xfe:
+	case 0xff:
 		return reg < 2;
 	default:
 		return false;
@@ -272,7 +359,15 @@ static bool one_byte_writes(const struct rp_insn *i)
 static bool map1_writes(const struct rp_insn *i)
 {
 	switch (i->opcode) {
-	case 0x11: case 0x13: case 0x17: case 0x29: case 0x2b: case 0x7f: case 0x91: case 0xd6: case 0xe7:
+	case 0x11:
+	case 0x13:
+	case 0x17:
+	case 0x29:
+	case 0x2b:
+	case 0x7f:
+	case 0x91:
+	case 0xd6:
+	case 0xe7:
 		return true;
 	case 0x7e:
 		return i->rep != 0xf3;
@@ -280,8 +375,19 @@ static bool map1_writes(const struct rp_insn *i)
 		return (i->reg & 7) == 3;
 	case 0xba:
 		return (i->reg & 7) > 4;
-	case 0xa4: case 0xa5: case 0xab: case 0xac: case 0xad: case 0xb0: case 0xb1: case 0xb3: case 0xbb:
-	case 0xc0: case 0xc1: case 0xc3: case 0xc7:
+	case 0xa4:
+	case 0xa5:
+	case 0xab:
+	case 0xac:
+	case 0xad:
+	case 0xb0:
+	case 0xb1:
+	case 0xb3:
+	case 0xbb:
+	case 0xc0:
+	case 0xc1:
+	case 0xc3:
+	case 0xc7:
 		return true;
 	default:
 		return i->encoding == RP_LEGACY && (i->opcode & 0xf0) == 0x90;
@@ -306,7 +412,8 @@ static bool map3_writes(const struct rp_insn *i)
 
 	if (is_in(op, 0x14, 0x17))
 		return true;
-	return i->encoding != RP_LEGACY && (op == 0x19 || op == 0x1b || op == 0x1d || op == 0x39 || op == 0x3b);
+	return i->encoding != RP_LEGACY &&
+	       (op == 0x19 || op == 0x1b || op == 0x1d || op == 0x39 || op == 0x3b);
 }
 
 static bool writes(const struct rp_insn *i)

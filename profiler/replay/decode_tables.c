@@ -5,22 +5,70 @@
  * a an address. */
 static const char one_byte[256][3] = {
 #define ALU "M", "M", "M", "M", "1", "4", "", ""
-	ALU, ALU, ALU, ALU, ALU, ALU, ALU, ALU,
+	ALU,
+	ALU,
+	ALU,
+	ALU,
+	ALU,
+	ALU,
+	ALU,
+	ALU,
 #undef ALU
-	[0x63] = "M", [0x68] = "4", [0x69] = "M4", [0x6a] = "1", [0x6b] = "M1",
-#define EIGHT(from, what)                                                                           \
-	[(from)] = what, [(from) + 1] = what, [(from) + 2] = what, [(from) + 3] = what,             \
-	[(from) + 4] = what, [(from) + 5] = what, [(from) + 6] = what, [(from) + 7] = what
-	EIGHT(0x70, "1"), EIGHT(0x78, "1"),
-	[0x80] = "M1", [0x81] = "M4", [0x82] = "M1", [0x83] = "M1", [0x84] = "M", [0x85] = "M", [0x86] = "M",
-	[0x87] = "M", EIGHT(0x88, "M"),
-	[0xa0] = "a", [0xa1] = "a", [0xa2] = "a", [0xa3] = "a", [0xa8] = "1", [0xa9] = "4",
-	EIGHT(0xb0, "1"), EIGHT(0xb8, "v"),
-	[0xc0] = "M1", [0xc1] = "M1", [0xc2] = "w", [0xc6] = "M1", [0xc7] = "M4", [0xc8] = "w1", [0xca] = "w",
-	[0xcd] = "1", [0xd0] = "M", [0xd1] = "M", [0xd2] = "M", [0xd3] = "M", EIGHT(0xd8, "M"),
-	[0xe0] = "1", [0xe1] = "1", [0xe2] = "1", [0xe3] = "1", [0xe4] = "1", [0xe5] = "1", [0xe6] = "1",
-	[0xe7] = "1", [0xe8] = "4", [0xe9] = "4", [0xeb] = "1",
-	[0xf6] = "M", [0xf7] = "M", [0xfe] = "M", [0xff] = "M",
+	[0x63] = "M",
+	[0x68] = "4",
+	[0x69] = "M4",
+	[0x6a] = "1",
+	[0x6b] = "M1",
+#define EIGHT(from, what)                                                                                    \
+	[(from)] = what, [(from) + 1] = what, [(from) + 2] = what, [(from) + 3] = what, [(from) + 4] = what, \
+	[(from) + 5] = what, [(from) + 6] = what, [(from) + 7] = what
+	EIGHT(0x70, "1"),
+	EIGHT(0x78, "1"),
+	[0x80] = "M1",
+	[0x81] = "M4",
+	[0x82] = "M1",
+	[0x83] = "M1",
+	[0x84] = "M",
+	[0x85] = "M",
+	[0x86] = "M",
+	[0x87] = "M",
+	EIGHT(0x88, "M"),
+	[0xa0] = "a",
+	[0xa1] = "a",
+	[0xa2] = "a",
+	[0xa3] = "a",
+	[0xa8] = "1",
+	[0xa9] = "4",
+	EIGHT(0xb0, "1"),
+	EIGHT(0xb8, "v"),
+	[0xc0] = "M1",
+	[0xc1] = "M1",
+	[0xc2] = "w",
+	[0xc6] = "M1",
+	[0xc7] = "M4",
+	[0xc8] = "w1",
+	[0xca] = "w",
+	[0xcd] = "1",
+	[0xd0] = "M",
+	[0xd1] = "M",
+	[0xd2] = "M",
+	[0xd3] = "M",
+	EIGHT(0xd8, "M"),
+	[0xe0] = "1",
+	[0xe1] = "1",
+	[0xe2] = "1",
+	[0xe3] = "1",
+	[0xe4] = "1",
+	[0xe5] = "1",
+	[0xe6] = "1",
+	[0xe7] = "1",
+	[0xe8] = "4",
+	[0xe9] = "4",
+	[0xeb] = "1",
+	[0xf6] = "M",
+	[0xf7] = "M",
+	[0xfe] = "M",
+	[0xff] = "M",
 };
 
 static bool is_in(uint8_t x, uint8_t from, uint8_t to)
@@ -103,8 +151,8 @@ uint8_t rp_immediate_bytes(const struct rp_insn *i)
 
 static enum rp_kind classify_ff(const struct rp_insn *i)
 {
-	static const uint8_t kinds[] = { RP_PLAIN, RP_PLAIN, RP_CALL_AT, RP_FAR,
-		                         RP_JMP_AT, RP_FAR, RP_PUSH, RP_UNKNOWN };
+	static const uint8_t kinds[] = { RP_PLAIN,  RP_PLAIN, RP_CALL_AT, RP_FAR,
+		                         RP_JMP_AT, RP_FAR,   RP_PUSH,    RP_UNKNOWN };
 	enum rp_kind kind = kinds[i->reg & 7];
 
 	if (kind == RP_PUSH && i->mem)
@@ -138,46 +186,120 @@ static enum rp_kind classify_one_byte(const struct rp_insn *i, uint8_t modrm)
 	uint8_t op = i->opcode;
 
 	switch (op) {
-	case 0x06: case 0x07: case 0x0e: case 0x16: case 0x17: case 0x1e: case 0x1f: case 0x27: case 0x2f:
-	case 0x37: case 0x3f: case 0x60: case 0x61: case 0x62: case 0x82: case 0x9a: case 0xc4: case 0xc5:
-	case 0xd4: case 0xd5: case 0xd6: case 0xea:
-	case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0x66: case 0x67:
+	case 0x06:
+	case 0x07:
+	case 0x0e:
+	case 0x16:
+	case 0x17:
+	case 0x1e:
+	case 0x1f:
+	case 0x27:
+	case 0x2f:
+	case 0x37:
+	case 0x3f:
+	case 0x60:
+	case 0x61:
+	case 0x62:
+	case 0x82:
+	case 0x9a:
+	case 0xc4:
+	case 0xc5:
+	case 0xd4:
+	case 0xd5:
+	case 0xd6:
+	case 0xea:
+	case 0xa0:
+	case 0xa1:
+	case 0xa2:
+	case 0xa3: /* mov of an address of 64 bits: no compiler's */
+	/* A prefix behind REX, which is then void. */
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x66:
+	case 0x67:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
 		return RP_UNKNOWN;
-	case 0x8d: case 0x8e: case 0x8f: case 0xc6: case 0xc7: case 0xfe:
+	case 0x8d:
+	case 0x8e:
+	case 0x8f:
+	case 0xc6:
+	case 0xc7:
+	case 0xfe:
 		return classify_moves(i, modrm);
-	case 0x68: case 0x6a:
+	case 0x68:
+	case 0x6a:
 		return RP_PUSH;
 	case 0x9c:
 		return RP_PUSHF;
 	case 0x9d:
 		return RP_POPF;
-	case 0xa4: case 0xa5: case 0xa6: case 0xa7: case 0xaa: case 0xab: case 0xac: case 0xad: case 0xae: case 0xaf:
+	case 0xa4:
+	case 0xa5:
+	case 0xa6:
+	case 0xa7:
+	case 0xaa:
+	case 0xab:
+	case 0xac:
+	case 0xad:
+	case 0xae:
+	case 0xaf:
 		return RP_STRING;
-	case 0xc2: case 0xc3:
+	case 0xc2:
+	case 0xc3:
 		return i->opsize ? RP_UNKNOWN : RP_RET;
 	case 0xc9:
 		return i->opsize ? RP_UNKNOWN : RP_LEAVE;
-	case 0xca: case 0xcb: case 0xcf:
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
 		return RP_FAR;
 	case 0xc8:
 		return RP_UNKNOWN; /* enter */
-	case 0xcd: case 0xf1: case 0xcc: case 0xce: case 0xf4: case 0xfa: case 0xfb:
-	case 0x6c: case 0x6d: case 0x6e: case 0x6f:
-	case 0xe4: case 0xe5: case 0xe6: case 0xe7: case 0xec: case 0xed: case 0xee: case 0xef:
+	case 0xcd:
+	case 0xf1:
+	case 0xcc:
+	case 0xce:
+	case 0xf4:
+	case 0xfa:
+	case 0xfb:
+	case 0x6c:
+	case 0x6d:
+	case 0x6e:
+	case 0x6f:
+	case 0xe4:
+	case 0xe5:
+	case 0xe6:
+	case 0xe7:
+	case 0xec:
+	case 0xed:
+	case 0xee:
+	case 0xef:
 		return op == 0xcd ? RP_SYSCALL : RP_TRAP;
 	case 0xd7:
 		return RP_XLAT;
-	case 0xe0: case 0xe1: case 0xe2: case 0xe3:
-		return RP_LOOP;
+	case 0xe0:
+	case 0xe1:
+	case 0xe2:
+	case 0xe3:
+		return i->rep || i->opsize ? RP_UNKNOWN : RP_LOOP;
 	case 0xe8:
 		return i->opsize ? RP_UNKNOWN : RP_CALL;
-	case 0xe9: case 0xeb:
+	case 0xe9:
+	case 0xeb:
 		return i->opsize ? RP_UNKNOWN : RP_JMP;
 	case 0xff:
 		return classify_ff(i);
 	default:
 		break;
 	}
+	if ((op & 0xf0) == 0x40)
+		return RP_UNKNOWN; /* REX twice */
 	if ((op & 0xf0) == 0x70)
 		return i->opsize ? RP_UNKNOWN : RP_JCC;
 	if ((op & 0xf0) == 0x50)
@@ -242,24 +364,37 @@ static enum rp_kind classify_0f(const struct rp_insn *i, uint8_t modrm)
 
 	if (is_in(op, 0x18, 0x1f))
 		/* rdssp: nothing happens without a shadow stack; who calls for one is asked elsewhere */
-		return op == 0x1e && i->rep == 0xf3 && !i->mem && (i->reg & 7) == 1 ? RP_SHADOW_STACK :
-		                                                                      RP_NOTHING;
+		return op == 0x1e && i->rep == 0xf3 && !i->mem && (i->reg & 7) == 1 ? RP_SHADOW_STACK
+		                                                                    : RP_NOTHING;
 	if ((op & 0xf0) == 0x80)
 		return i->opsize ? RP_UNKNOWN : RP_JCC;
 	switch (op) {
 	case 0x01:
 		return i->mem || i->rep ? RP_UNKNOWN : classify_0f01(modrm);
-	case 0x02: case 0x03:
+	case 0x02:
+	case 0x03:
 		return RP_PLAIN;
-	case 0x05: case 0x34:
+	case 0x05:
+	case 0x34:
 		return RP_SYSCALL;
-	case 0x0b: case 0xb9: case 0xff:
+	case 0x0b:
+	case 0xb9:
+	case 0xff:
 		return RP_TRAP;
 	case 0x0d:
 		return i->mem ? RP_NOTHING : RP_UNKNOWN;
-	case 0xa0: case 0xa1: case 0xa8: case 0xa9: case 0xb2: case 0xb4: case 0xb5:
+	case 0xa0:
+	case 0xa1:
+	case 0xa8:
+	case 0xa9:
+	case 0xb2:
+	case 0xb4:
+	case 0xb5:
 		return RP_FAR;
-	case 0xa3: case 0xab: case 0xb3: case 0xbb:
+	case 0xa3:
+	case 0xab:
+	case 0xb3:
+	case 0xbb:
 		return i->mem ? RP_BIT : RP_PLAIN;
 	case 0xae:
 		return classify_0fae(i);
@@ -271,7 +406,9 @@ static enum rp_kind classify_0f(const struct rp_insn *i, uint8_t modrm)
 		return classify_0fc7(i);
 	case 0xf7: /* maskmovq, maskmovdqu */
 		return RP_UNKNOWN;
-	case 0x31: case 0xa2: case 0x77:
+	case 0x31:
+	case 0xa2:
+	case 0x77:
 		return RP_PLAIN;
 	default:
 		break;
@@ -302,17 +439,19 @@ static enum rp_kind classify_vex(const struct rp_insn *i)
 	if (i->map == 1)
 		return i->opcode == 0xf7 ? RP_UNKNOWN : i->opcode == 0xae && !i->mem ? RP_UNKNOWN : RP_PLAIN;
 	/* Tiles */
-	if (i->map == 2 && (is_in(i->opcode, 0x48, 0x4b) || is_in(i->opcode, 0x5c, 0x5e) || i->opcode == 0x6c) &&
+	if (i->map == 2 &&
+	    (is_in(i->opcode, 0x48, 0x4b) || is_in(i->opcode, 0x5c, 0x5e) || i->opcode == 0x6c) &&
 	    i->encoding == RP_VEX)
 		return RP_UNKNOWN;
 	/* FP16 scales displacements in a way of its own, which nothing here was held against. */
-	return i->map == 2 || (i->map == 3 && !(i->encoding == RP_EVEX && !i->opsize)) ? RP_PLAIN : RP_UNKNOWN;
+	return i->map == 2 || (i->map == 3 && !(i->encoding == RP_EVEX && !i->opsize)) ? RP_PLAIN
+	                                                                               : RP_UNKNOWN;
 }
 
-enum rp_kind rp_classify(const struct rp_insn *i, uint8_t modrm)
+static enum rp_kind classify(const struct rp_insn *i, uint8_t modrm)
 {
 	if (i->encoding != RP_LEGACY)
-		return i->n_prefixes && (i->lock) ? RP_UNKNOWN : classify_vex(i);
+		return classify_vex(i);
 	switch (i->map) {
 	case 0:
 		return classify_one_byte(i, modrm);
@@ -323,4 +462,12 @@ enum rp_kind rp_classify(const struct rp_insn *i, uint8_t modrm)
 	default:
 		return i->opcode == 0xf0 ? RP_UNKNOWN : RP_PLAIN;
 	}
+}
+
+enum rp_kind rp_classify(const struct rp_insn *i, uint8_t modrm)
+{
+	enum rp_kind kind = classify(i, modrm);
+
+	/* What is run as it stands finds out by itself whether it may be locked. */
+	return i->lock && kind != RP_PLAIN && kind < RP_SYSCALL ? RP_UNKNOWN : kind;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/replay/emit.h"
 
-
 enum { RAX = 0, RBX = 3, RSP = 4, RSI = 6, RDI = 7 };
 
 /* What comes behind a block's straight code. */
@@ -117,8 +116,8 @@ static void put_lookup(struct block *b, const struct rp_insn *i, const struct rp
 {
 	struct rp_emitter *e = b->e;
 	unsigned x = access->x, y = access->y;
-	uint32_t tag = RP_FIELD(tlb) + (uint32_t)(access->write ? offsetof(struct rp_tlb, write_tag) :
-	                                                          offsetof(struct rp_tlb, read_tag));
+	uint32_t tag = RP_FIELD(tlb) + (uint32_t)(access->write ? offsetof(struct rp_tlb, write_tag)
+	                                                        : offsetof(struct rp_tlb, read_tag));
 	size_t patch;
 
 	put_save(e, RAX, RP_FIELD(rax));
@@ -156,8 +155,9 @@ static void put_lookup(struct block *b, const struct rp_insn *i, const struct rp
 static void choose_borrowed(const struct rp_insn *i, uint8_t *x, uint8_t *y)
 {
 	static const uint8_t candidates[] = { RSI, RDI, RBX };
-	bool uses_rbx = (i->map == 1 && i->opcode == 0xc7 && i->encoding == RP_LEGACY) ||
-	                (!i->rex && (i->reg & 7) == 7);
+	/* cmpxchg16b; %bh */
+	bool uses_rbx = i->encoding == RP_LEGACY &&
+	                ((i->map == 1 && i->opcode == 0xc7) || (!i->rex && (i->reg & 7) == 7));
 	uint8_t reg = i->reg & 7;
 
 	if (i->kind == RP_PUSH || i->kind == RP_POP)
@@ -203,9 +203,11 @@ static void put_operand_at(struct rp_emitter *e, const uint8_t *code, const stru
 
 static void put_access(struct block *b, uint64_t ip, const uint8_t *code, const struct rp_insn *i)
 {
-	struct rp_exit access = {
-		.ip = ip, .kind = RP_EXIT_ACCESS, .n_insns = (uint16_t)b->n_insns, .write = i->write, .bytes = i->mem_bytes
-	};
+	struct rp_exit access = { .ip = ip,
+		                  .kind = RP_EXIT_ACCESS,
+		                  .n_insns = (uint16_t)b->n_insns,
+		                  .write = i->write,
+		                  .bytes = i->mem_bytes };
 
 	choose_borrowed(i, &access.x, &access.y);
 	put_save(b->e, access.x, RP_FIELD(x));
@@ -329,7 +331,7 @@ static bool put_insn(struct block *b, uint64_t ip, const uint8_t *code, struct r
 		return true;
 	case RP_PUSH:
 	case RP_POP:
-		if (i->opsize)
+		if (rp_stack_bytes(i) != 8)
 			break;
 		put_push_or_pop(b, ip, i);
 		return true;
@@ -419,7 +421,8 @@ size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, siz
 	return at;
 }
 
-bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i, uint32_t host)
+bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
+                 uint32_t host)
 {
 	const struct rp_exit out = { .ip = ip, .to = ip + i->len, .kind = RP_EXIT_NEXT, .n_insns = 1 };
 	uint8_t x, y;

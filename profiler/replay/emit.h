@@ -35,7 +35,7 @@ struct rp_exit {
 
 /* Code and exits, appended to till there is no more room. */
 struct rp_emitter {
-	uint8_t *code;    /* RP_CODE_BYTES, where it can be written; it runs at RP_AT_CODE */
+	uint8_t *code; /* RP_CODE_BYTES, where it can be written; it runs at RP_AT_CODE */
 	size_t n_code;
 	struct rp_exit *exits;
 	size_t n_exits;
@@ -51,7 +51,8 @@ enum {
 
 static inline bool rp_emitter_is_full(const struct rp_emitter *e)
 {
-	return e->n_code + RP_MAX_BLOCK_CODE > RP_CODE_BYTES || e->n_exits + RP_MAX_BLOCK_EXITS > RP_MAX_EXITS;
+	return e->n_code + RP_MAX_BLOCK_CODE > RP_CODE_BYTES ||
+	       e->n_exits + RP_MAX_BLOCK_EXITS > RP_MAX_EXITS;
 }
 
 /*
@@ -61,6 +62,7 @@ static inline bool rp_emitter_is_full(const struct rp_emitter *e)
 size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
 
 /* One instruction whose memory operand is at `host` instead.  False where it can't be so. */
-bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i, uint32_t host);
+bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
+                 uint32_t host);
 
 #endif

@@ -16,13 +16,12 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
 
 void *memmove(void *to, const void *from, size_t n)
 {
-	char *t = to;
-	const char *f = from;
+	char *t = (char *)to + n - 1;
+	const char *f = (const char *)from + n - 1;
 
-	if (t <= f || t >= f + n)
+	if ((char *)to <= (const char *)from || (char *)to > f)
 		return memcpy(to, from, n);
-	while (n--)
-		t[n] = f[n];
+	__asm__ volatile("std\n\trep movsb\n\tcld" : "+D"(t), "+S"(f), "+c"(n) : : "memory", "cc");
 	return to;
 }
 

@@ -58,11 +58,6 @@ static bool pop(uint64_t *v, unsigned bytes)
 	return true;
 }
 
-static unsigned stack_bytes(const struct rp_insn *i)
-{
-	return i->opsize ? 2 : 8;
-}
-
 static void set_register(unsigned reg, uint64_t v, unsigned bytes)
 {
 	if (bytes == 2)
@@ -75,7 +70,7 @@ static bool do_push(const struct rp_insn *i)
 {
 	unsigned reg = i->has_modrm ? i->rm : (i->opcode & 7u) | (i->rex & 1 ? 8 : 0);
 
-	return push(i->imm_bytes ? (uint64_t)i->imm : GPR[reg], stack_bytes(i));
+	return push(i->imm_bytes ? (uint64_t)i->imm : GPR[reg], rp_stack_bytes(i));
 }
 
 static bool do_pop(const struct rp_insn *i)
@@ -83,9 +78,9 @@ static bool do_pop(const struct rp_insn *i)
 	unsigned reg = i->has_modrm ? i->rm : (i->opcode & 7u) | (i->rex & 1 ? 8 : 0);
 	uint64_t v;
 
-	if (!pop(&v, stack_bytes(i)))
+	if (!pop(&v, rp_stack_bytes(i)))
 		return false;
-	set_register(reg, v, stack_bytes(i));
+	set_register(reg, v, rp_stack_bytes(i));
 	return true;
 }
 
@@ -93,7 +88,7 @@ static bool do_push_mem(const struct rp_insn *i, uint64_t ip)
 {
 	uint64_t v = 0;
 
-	return rp_read(rp_operand_address(i, ip), &v, stack_bytes(i)) && push(v, stack_bytes(i));
+	return rp_read(rp_operand_address(i, ip), &v, rp_stack_bytes(i)) && push(v, rp_stack_bytes(i));
 }
 
 /* Its address is worked out with the stack pointer as it is afterwards. */
@@ -101,11 +96,11 @@ static bool do_pop_mem(const struct rp_insn *i, uint64_t ip)
 {
 	uint64_t v;
 
-	if (!pop(&v, stack_bytes(i)))
+	if (!pop(&v, rp_stack_bytes(i)))
 		return false;
-	if (rp_write(rp_operand_address(i, ip), &v, stack_bytes(i)))
+	if (rp_write(rp_operand_address(i, ip), &v, rp_stack_bytes(i)))
 		return true;
-	GPR[RP_RSP] -= stack_bytes(i);
+	GPR[RP_RSP] -= rp_stack_bytes(i);
 	return false;
 }
 
@@ -124,7 +119,7 @@ static bool do_leave(void)
 
 static bool do_pushf(const struct rp_insn *i, uint64_t fixed)
 {
-	return push((RP_CONTEXT->flags & RP_FLAGS_RUN) | fixed, stack_bytes(i));
+	return push((RP_CONTEXT->flags & RP_FLAGS_RUN) | fixed, rp_stack_bytes(i));
 }
 
 /* What it sets beyond arithmetic (the identification flag) is seen by no instruction but pushf. */
@@ -132,7 +127,7 @@ static bool do_popf(const struct rp_insn *i)
 {
 	uint64_t v;
 
-	if (!pop(&v, stack_bytes(i)))
+	if (!pop(&v, rp_stack_bytes(i)))
 		return false;
 	RP_CONTEXT->flags = (RP_CONTEXT->flags & ~(uint64_t)RP_FLAGS_RUN) | (v & RP_FLAGS_RUN);
 	return true;
@@ -165,10 +160,13 @@ static void do_segment_base(const struct rp_insn *i)
 static bool do_bit(const struct rp_insn *i, uint64_t ip)
 {
 	unsigned bytes = rp_operand_bytes(i), bits = 8 * bytes;
-	int64_t number = bytes == 8 ? (int64_t)GPR[i->reg] :
-	                 bytes == 4 ? (int32_t)GPR[i->reg] :
-	                              (int16_t)GPR[i->reg];
-	uint64_t at = rp_operand_address(i, ip) + (uint64_t)((number >> (bytes == 8 ? 6 : bytes == 4 ? 5 : 4)) * bytes);
+	int64_t number = bytes == 8   ? (int64_t)GPR[i->reg]
+	                 : bytes == 4 ? (int32_t)GPR[i->reg]
+	                              : (int16_t)GPR[i->reg];
+	uint64_t at = rp_operand_address(i, ip) + (uint64_t)((number >> (bytes == 8   ? 6
+	                                                                 : bytes == 4 ? 5
+	                                                                              : 4)) *
+	                                                     bytes);
 	uint64_t bit = 1ull << ((uint64_t)number & (bits - 1)), v = 0;
 
 	if (!rp_read(at, &v, bytes))

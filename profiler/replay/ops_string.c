@@ -30,10 +30,11 @@ static struct string look(const struct rp_insn *i)
 		.repeats = i->rep != 0,
 		.while_equal = i->rep == 0xf3,
 		.mask = i->addrsize ? 0xffffffffu : ~(uint64_t)0,
-		.source_base = i->segment == 0x64 ? RP_CONTEXT->fs_base :
-		               i->segment == 0x65 ? RP_CONTEXT->gs_base :
-		                                    0,
-		.step = (RP_CONTEXT->flags & 0x400 ? -1 : 1) * (int64_t)(i->opcode & 1 ? rp_operand_bytes(i) : 1),
+		.source_base = i->segment == 0x64   ? RP_CONTEXT->fs_base
+		               : i->segment == 0x65 ? RP_CONTEXT->gs_base
+		                                    : 0,
+		.step = (RP_CONTEXT->flags & 0x400 ? -1 : 1) *
+		        (int64_t)(i->opcode & 1 ? rp_operand_bytes(i) : 1),
 	};
 }
 
@@ -95,7 +96,8 @@ static bool turn(const struct string *s)
  */
 static uint64_t turn_many(const struct string *s, uint64_t count)
 {
-	uint64_t to = GPR[RP_RDI], from = GPR[RP_RSI] + s->source_base, n = (RP_PAGE - to % RP_PAGE) / s->bytes;
+	uint64_t to = GPR[RP_RDI], from = GPR[RP_RSI] + s->source_base,
+	         n = (RP_PAGE - to % RP_PAGE) / s->bytes;
 	uint8_t *t;
 	const uint8_t *f;
 	uint8_t element[8];

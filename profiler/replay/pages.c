@@ -26,6 +26,7 @@ static struct pages {
 	struct slot slots[N_SLOTS];
 	uint32_t why;
 	uint64_t why_at;
+	const volatile uint64_t *clock[RP_N_CLOCK_PAGES][RP_MAX_CLOCK_PAGES];
 } pages = { .fd = -1 };
 
 static struct rp_tlb *tlb_of(uint64_t page)
@@ -61,10 +62,10 @@ void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
 	pages.why = RP_END_FAULT;
 	pages.why_at = 0;
 	for (uint32_t i = 0; i < n_fetched && i < RP_N_FRAMES; i++) {
-		struct slot *s = slot_of(fetched[i]);
+		struct slot *s = slot_of(fetched[i]), none;
 
 		/* Told twice, it keeps the second frame out of use. */
-		add(s->epoch == pages.epoch ? &(struct slot){ 0 } : s, fetched[i]);
+		add(s->epoch == pages.epoch ? &none : s, fetched[i]);
 	}
 }
 
@@ -86,6 +87,43 @@ uint32_t rp_pages_why(uint64_t *at)
 	return pages.why;
 }
 
+/* Told to be read while the kernel writes it, the copy is taken again. */
+static void copy_steady(uint8_t *to, const volatile uint64_t *from)
+{
+	uint64_t *words = (uint64_t *)(void *)to;
+	bool steady;
+
+	do {
+		steady = true;
+		for (size_t i = 0; i < RP_PAGE / 8; i++)
+			words[i] = from[i];
+		for (size_t i = 0; i < RP_PAGE / 8; i++)
+			steady &= words[i] == from[i];
+	} while (!steady);
+}
+
+/* The same page of the kernel's as it is mapped here. */
+static bool copy_clock(uint8_t *to, uint64_t page)
+{
+	for (unsigned k = 0; k < RP_N_CLOCK_PAGES; k++) {
+		const struct rp_range *theirs = &RP_SHARED->request.clock_pages[k];
+		uint64_t i = (page - theirs->begin) / RP_PAGE;
+
+		if (page >= theirs->begin && page < theirs->end && i < RP_MAX_CLOCK_PAGES &&
+		    pages.clock[k][i]) {
+			copy_steady(to, pages.clock[k][i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+void rp_pages_clock(unsigned kind, unsigned i, const void *page)
+{
+	if (kind < RP_N_CLOCK_PAGES && i < RP_MAX_CLOCK_PAGES)
+		pages.clock[kind][i] = page;
+}
+
 static bool fetch(struct slot *s, uint64_t page)
 {
 	long got;
@@ -96,7 +134,7 @@ static bool fetch(struct slot *s, uint64_t page)
 	if ((int64_t)page < 0 || pages.fd < 0)
 		return fail(RP_END_FAULT, page) != NULL;
 	got = rp_syscall4(SYS_pread64, pages.fd, (long)RP_SHARED->frames[pages.n], RP_PAGE, (long)page);
-	if (got != RP_PAGE)
+	if (got != RP_PAGE && !copy_clock(RP_SHARED->frames[pages.n], page))
 		return fail(RP_END_FAULT, page) != NULL;
 	RP_SHARED->reply.n_missed++;
 	add(s, page);

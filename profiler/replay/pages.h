@@ -17,6 +17,10 @@ void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched);
 /* Where pages are read from: a descriptor of /proc/PID/mem. */
 void rp_pages_source(int fd);
 
+/* Page i of a kind that the kernel shares (wire.h), as it is here. */
+enum { RP_MAX_CLOCK_PAGES = 16 };
+void rp_pages_clock(unsigned kind, unsigned i, const void *page);
+
 enum rp_use {
 	RP_READ,
 	RP_WRITE,

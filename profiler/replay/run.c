@@ -40,10 +40,10 @@ static void load_state(const void *area)
 }
 
 #define OFF(name) [name] "i"(RP_FIELD(name))
-#define REGS(op)                                                                                             \
-	op("rcx", "8") op("rdx", "16") op("rbx", "24") op("rbp", "40") op("rsi", "48") op("rdi", "56")       \
-	        op("r8", "64") op("r9", "72") op("r10", "80") op("r11", "88") op("r12", "96") op("r13", "104") \
-	                op("r14", "112") op("r15", "120")
+#define REGS(op)                                                                                       \
+	op("rcx", "8") op("rdx", "16") op("rbx", "24") op("rbp", "40") op("rsi", "48") op("rdi", "56") \
+	        op("r8", "64") op("r9", "72") op("r10", "80") op("r11", "88") op("r12", "96")          \
+	                op("r13", "104") op("r14", "112") op("r15", "120")
 #define SAVE(r, off) "mov %%" r ", %c[gpr]+" off "\n\t"
 #define LOAD(r, off) "mov %c[gpr]+" off ", %%" r "\n\t"
 
@@ -52,30 +52,35 @@ static void load_state(const void *area)
  */
 static void __attribute__((noinline)) enter(void)
 {
-	__asm__ volatile("push %%rbp\n\tpush %%rbx\n\t"
-	                 "lea 1f(%%rip), %%rax\n\tmov %%rax, %c[leave]\n\t"
-	                 "lea 2f(%%rip), %%rax\n\tmov %%rax, %c[slow]\n\t"
-	                 "mov %%rsp, %c[host_rsp]\n\t"
-	                 "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD("rax", "0") LOAD("rsp", "32")
-	                 "jmp *%c[target]\n"
-	                 "1:\t" REGS(SAVE) SAVE("rsp", "32")
-	                 "mov %%eax, %c[exit]\n\t"
-	                 "mov %c[host_rsp], %%rsp\n\t"
-	                 "pushfq\n\tpopq %c[flags]\n\tcld\n\tjmp 3f\n"
-	                 "2:\t" REGS(SAVE) SAVE("rsp", "32")
-	                 "mov %c[host_rsp], %%rsp\n\t"
-	                 "pushfq\n\tpopq %c[flags]\n\tcld\n\t"
-	                 "and $-16, %%rsp\n\tcall %P[miss]\n\t"
-	                 "mov %c[host_rsp], %%rsp\n\t"
-	                 "test %%eax, %%eax\n\tjnz 3f\n\t"
-	                 "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD("rsp", "32")
-	                 "jmp *%c[slow_return]\n"
-	                 "3:\tpop %%rbx\n\tpop %%rbp\n\t"
-	                 :
-	                 : OFF(leave), OFF(slow), OFF(host_rsp), OFF(flags), OFF(gpr), OFF(target), OFF(exit),
-	                   OFF(slow_return), [miss] "i"(rp_miss)
-	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-	                   "cc", "memory");
+	__asm__ volatile(
+	        "push %%rbp\n\tpush %%rbx\n\t"
+	        "lea 1f(%%rip), %%rax\n\tmov %%rax, %c[leave]\n\t"
+	        "lea 2f(%%rip), %%rax\n\tmov %%rax, %c[slow]\n\t"
+	        "mov %%rsp, %c[host_rsp]\n\t"
+	        "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD("rax", "0")
+	                LOAD("rsp",
+	                     "32") "jmp *%c[target]\n"
+	                           "1:\t" REGS(SAVE) SAVE(
+	                                   "rsp",
+	                                   "32") "mov %%eax, %c[exit]\n\t"
+	                                         "mov %c[host_rsp], %%rsp\n\t"
+	                                         "pushfq\n\tpopq %c[flags]\n\tcld\n\tjmp 3f\n"
+	                                         "2:\t" REGS(SAVE) SAVE(
+	                                                 "rsp",
+	                                                 "32") "mov %c[host_rsp], %%rsp\n\t"
+	                                                       "pushfq\n\tpopq %c[flags]\n\tcld\n\t"
+	                                                       "and $-16, %%rsp\n\tcall %P[miss]\n\t"
+	                                                       "mov %c[host_rsp], %%rsp\n\t"
+	                                                       "test %%eax, %%eax\n\tjnz 3f\n\t"
+	                                                       "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD(
+	                                                               "rsp",
+	                                                               "32") "jmp *%c[slow_return]\n"
+	                                                                     "3:\tpop %%rbx\n\tpop %%rbp\n\t"
+	        :
+	        : OFF(leave), OFF(slow), OFF(host_rsp), OFF(flags), OFF(gpr), OFF(target), OFF(exit),
+	          OFF(slow_return), [miss] "i"(rp_miss)
+	        : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+	          "cc", "memory");
 }
 
 /* The access can't be made as it stands: the instruction is to be done in C, or ends the path. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	RP_PAGE = 4096,
@@ -52,9 +53,26 @@ static inline bool rp_end_is_ours(uint32_t end)
 }
 
 enum {
-	RP_WANT_STATE = 1,    /* registers and vectors at the end are wanted */
+	RP_WANT_STATE = 1,      /* registers and vectors at the end are wanted */
 	RP_SHADOW_STACK_ON = 2, /* the thread has one */
 };
+
+/*
+ * Pages that the kernel shares with all programs and no other may read: what clock_gettime() reads.
+ * They are the same here.
+ */
+enum rp_clock_page { RP_VVAR, RP_VVAR_VCLOCK, RP_N_CLOCK_PAGES };
+
+struct rp_range {
+	uint64_t begin, end; /* 0, 0 = none */
+};
+
+static inline int rp_clock_page_named(const char *name)
+{
+	return strcmp(name, "[vvar]") == 0          ? RP_VVAR
+	       : strcmp(name, "[vvar_vclock]") == 0 ? RP_VVAR_VCLOCK
+	                                            : -1;
+}
 
 struct rp_branch {
 	uint64_t from_ip, to_ip;
@@ -67,6 +85,7 @@ struct rp_request {
 	uint64_t deadline_tsc; /* the time stamp counter's */
 	uint32_t n_fetched;    /* pages that lie in frames 0.. already */
 	uint64_t fetched[RP_N_FRAMES];
+	struct rp_range clock_pages[RP_N_CLOCK_PAGES];
 	struct rp_registers regs;
 	uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
 };
@@ -75,9 +94,9 @@ struct rp_reply {
 	uint32_t end; /* enum rp_end */
 	uint32_t n_branches;
 	uint64_t n_insns;
-	uint64_t at_ip;     /* where it ended */
-	uint64_t fault_at;  /* the address, of RP_END_FAULT */
-	uint32_t n_missed;  /* pages that were read one at a time */
+	uint64_t at_ip;                  /* where it ended */
+	uint64_t fault_at;               /* the address, of RP_END_FAULT */
+	uint32_t n_missed;               /* pages that were read one at a time */
 	uint32_t n_translated, n_blocks; /* blocks translated, run */
 	uint32_t n_pages;
 	uint64_t pages[RP_N_FRAMES];  /* that were touched */

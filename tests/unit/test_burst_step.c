@@ -122,6 +122,8 @@ static void instructions_of_x86_are_told_apart(void **state)
 		{ "\xc7\xf8\x10\x00\x00\x00", 6, STEP_NEVER },         /* xbegin */
 		{ "\x0f\x0b", 2, STEP_NEVER },                         /* ud2 */
 		{ "\x06", 1, STEP_NEVER },                             /* none in 64-bit mode */
+		{ "\x62\xf3\x7d\x48\x3e\xc1\x05", 7, STEP_PLAIN },     /* vpcmpnltub %zmm1, %zmm0, %k0 */
+		{ "\xc5\xf9\xf7\xc1", 4, STEP_PLAIN },                 /* vmaskmovdqu */
 	};
 	struct step_decoder *d;
 
