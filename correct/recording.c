@@ -77,13 +77,14 @@ static int find_counted(const struct pd_reader *r, int cyc_event)
 	return -1;
 }
 
-/* What skidprof record --bursts writes: no kernel has branch stacks for an event that counts nothing. */
+/* What skidprof record --bursts writes: no kernel has branch stacks for either of these events. */
 static int find_bursts(const struct pd_reader *r)
 {
 	for (size_t i = 0; i < pd_n_events(r); i++) {
 		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
 
-		if (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
+		if (attr->type == PERF_TYPE_SOFTWARE &&
+		    (attr->config == PERF_COUNT_SW_DUMMY || attr->config == PERF_COUNT_SW_CPU_CLOCK) &&
 		    attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 			return (int)i;
 	}

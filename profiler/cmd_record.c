@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum {
 	KEY_ROTATE,
 	KEY_BURSTS,
 	KEY_BURST_BUDGET,
+	KEY_BURST_LENGTH,
 	KEY_PLAIN,
 	KEY_MAX_RATE
 };
@@ -32,6 +34,8 @@ enum {
 	MAX_SIM_RATE_HZ = 10000000,
 	MIN_RATE_HZ = 250 /* a sample a tick */,
 	MAX_BURSTS_HZ = 1000000,
+	MIN_BURST_LENGTH = 8,
+	MAX_BURST_LENGTH = 2000,
 	ZSTD_LEVEL = 1
 };
 
@@ -59,9 +63,11 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
-	  "Step a thread through some branches RATE times a second (50 by default with the clock, and "
-	  "beside real counters whose branch records are missing or tell no cycles); 0: never",
+	  "Find out which way a thread goes on RATE times a second; auto: as often as the budget allows "
+	  "(the default with the clock, and beside real counters whose branch records are missing or "
+	  "tell no cycles); 0: never",
 	  0 },
+	{ "burst-length", KEY_BURST_LENGTH, "N", 0, "Branches of a burst (default 1000; at most 2000)", 0 },
 	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
 	  "Share of the program's time that bursts may take (default 2)", 0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
@@ -216,6 +222,15 @@ static error_t parse_rotate(const char *arg, uint64_t *rotate_ns)
 	return 0;
 }
 
+static int parse_bursts(const char *arg, double *hz)
+{
+	if (strcmp(arg, "auto") == 0) {
+		*hz = HUGE_VAL;
+		return 0;
+	}
+	return cmd_parse_double("--bursts", arg, 0, MAX_BURSTS_HZ, hz) < 0 ? EINVAL : 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -239,8 +254,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ROTATE:
 		return parse_rotate(arg, &o->record.rotate_ns);
 	case KEY_BURSTS:
-		return cmd_parse_double("--bursts", arg, 0, MAX_BURSTS_HZ, &o->record.bursts_hz) < 0 ? EINVAL
-		                                                                                     : 0;
+		return parse_bursts(arg, &o->record.bursts_hz);
+	case KEY_BURST_LENGTH:
+		if (cmd_parse_u64("--burst-length", arg, MIN_BURST_LENGTH, MAX_BURST_LENGTH, &n) < 0)
+			return EINVAL;
+		o->record.burst_length = (uint32_t)n;
+		return 0;
 	case KEY_BURST_BUDGET:
 		return parse_budget(arg, &o->record.burst_budget);
 	case 'b':

@@ -53,9 +53,11 @@ struct record_opts {
 	uint32_t compress_level;    /* zstd, 0 = none */
 	uint64_t rate_hz;           /* "-F" in place of a period, 0 = none */
 	bool stats;
-	double bursts_hz;    /* bursts a second; 0 = none, -1 = as the source has them */
-	double burst_budget; /* of the target's time that they may take: 0.02 */
-	int argc;            /* the program; 0 = none */
+	/* Bursts a second; 0 = none, -1 = as the source has them, HUGE_VAL = as many as the budget allows. */
+	double bursts_hz;
+	uint32_t burst_length; /* branches of one, where it is replayed; 0 = default */
+	double burst_budget;   /* of the target's time that they may take: 0.02 */
+	int argc;              /* the program; 0 = none */
 	char **argv;
 };
 

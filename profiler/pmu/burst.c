@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "profiler/pmu/corefreq.h"
+#include "profiler/pmu/replayer.h"
 
 #if defined(__x86_64__)
 typedef struct user_regs_struct regs_type;
@@ -26,6 +27,9 @@ typedef struct user_regs_struct regs_type;
 #endif
 
 enum { N_PAGES = 8, PAGE = 4096 };
+
+/* The frequency takes some fifty microseconds to measure, as long as a short burst, and doesn't change that fast. */
+enum { CORE_HZ_EVERY_NS = 100000000 };
 
 /* Code of the stepped process, read a page at a time and forgotten with the burst. */
 struct code {
@@ -218,7 +222,7 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 	struct code code = { .tid = b->tid };
 	uint64_t ip = b->start_ip, until = b->time_ns + limits->held_ns;
 
-	while (b->n < limits->n_branches && b->n_steps < limits->n_steps && !*stop && now_ns() < until) {
+	while (b->n < limits->n_stepped && b->n_steps < limits->n_steps && !*stop && now_ns() < until) {
 		uint8_t buf[STEP_MAX_INSN_BYTES];
 		size_t n_bytes;
 		const uint8_t *bytes = code_at(&code, ip, buf, &n_bytes);
@@ -249,11 +253,35 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 	return BURST_WHOLE;
 }
 
+/* True when it went somewhere, or the thread itself would go no further. */
+static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *limits, struct burst *b)
+{
+	const struct rp_reply *reply;
+
+	if (!r || !replayer_take_registers(r, b->tid))
+		return false;
+	reply = replayer_run(r, pid, limits->n_branches, limits->replay_ns);
+	if (!reply)
+		return false;
+	b->replay_end = (uint8_t)reply->end;
+	b->n_pages = reply->n_pages;
+	b->n_missed = reply->n_missed;
+	if (!reply->n_branches && rp_end_is_ours(reply->end))
+		return false;
+	b->replayed = true;
+	b->n = reply->n_branches < BURST_MAX_BRANCHES ? reply->n_branches : BURST_MAX_BRANCHES;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->branches[i] =
+		        (struct burst_branch){ reply->branches[i].from_ip, reply->branches[i].to_ip };
+	b->end = reply->end == RP_END_WHOLE || reply->end == RP_END_TIME ? BURST_WHOLE : BURST_CUT;
+	return true;
+}
+
 /*
  * Go to the thread's CPU: between two stops one of us waits for the other, on one CPU that is a
  * switch, across two a wake-up.  False where it isn't running.
  */
-static bool follow(struct burst *b)
+static bool follow(struct replayer *r, struct burst *b)
 {
 	char path[64], text[1024];
 	int fd, field = 2, cpu = -1;
@@ -280,20 +308,50 @@ static bool follow(struct burst *b)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
+	if (r)
+		replayer_follow(r, cpu);
 	return true;
 }
 
-void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *limits,
+static void measure_core(struct burst_tools *tools, struct burst *b)
+{
+	uint64_t now = now_ns();
+
+	if (!b->n || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
+		return;
+	tools->core_hz_ns = now;
+	b->core_hz = corefreq_measure_hz();
+}
+
+static uint64_t all_waited_ns(struct burst_tools *tools, pid_t tid)
+{
+	pid_t replayer = tools->replayer ? replayer_pid(tools->replayer) : 0;
+
+	return waited_ns(&tools->own, getpid()) + waited_ns(&tools->of_thread, tid) +
+	       (replayer ? waited_ns(&tools->of_replayer, replayer) : 0);
+}
+
+/* What was waited comes off, but never all: what it counts of different tasks may overlap. */
+static uint64_t held_since(struct burst_tools *tools, pid_t tid, uint64_t asked_ns, uint64_t waited_before_ns)
+{
+	uint64_t held = now_ns() - asked_ns, waited = all_waited_ns(tools, tid);
+
+	waited = waited > waited_before_ns ? waited - waited_before_ns : 0;
+	return held > waited ? held - waited : 1;
+}
+
+void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
                 const volatile sig_atomic_t *stop, struct burst *out)
 {
 	int status = 0;
-	uint64_t asked_ns;
+	uint64_t asked_ns, waited;
 	bool ours = false;
 	regs_type regs;
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	if (!follow(out)) {
+	waited = all_waited_ns(tools, tid);
+	if (!follow(tools->replayer, out)) {
 		out->end = BURST_ASLEEP;
 		return;
 	}
@@ -317,14 +375,18 @@ void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *li
 		out->end = BURST_KERNEL;
 		if (!signal_waits(tid))
 			mend_syscall(tid, &regs);
-	} else if (!takes_traps(tid)) {
-		out->end = BURST_UNFIT;
 	} else {
 		out->start_ip = REGS_IP(&regs);
-		out->end = (uint8_t)walk(d, limits, stop, out, &status, &ours);
+		if (!replay(tools->replayer, pid, limits, out)) {
+			if (takes_traps(tid))
+				out->end = (uint8_t)walk(tools->decoder, limits, stop, out, &status, &ours);
+			else
+				out->end = BURST_UNFIT;
+		}
 	}
 	let_go(tid, status, ours);
-	out->held_ns = now_ns() - asked_ns;
-	if (out->n)
-		out->core_hz = corefreq_measure_hz();
+	if (out->replayed)
+		replayer_learn(tools->replayer);
+	out->held_ns = held_since(tools, tid, asked_ns, waited);
+	measure_core(tools, out);
 }

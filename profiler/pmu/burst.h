@@ -3,32 +3,39 @@
 #define SKIDPROF_PMU_BURST_H
 
 /*
- * A burst: a thread is stopped where it happens to be, stepped through a few
- * dozen branches, and let go.  The branches it took are a branch record that
- * lies ahead of a moment in time, where those of a processor lie behind one.
+ * A burst: a thread is stopped where it happens to be, and let go.  The
+ * branches it takes from there are a branch record that lies ahead of a moment
+ * in time, where those of a processor lie behind one.  They are found without
+ * the thread, by running ahead on copies of its pages (replayer.h); where that
+ * can't be, by stepping the thread through some dozens of them.
  *
- * The thread is traced by whoever calls this.  When the caller is killed in
- * mid step (SIGKILL), the kernel lets the thread go with the trap flag set, and
- * its next instruction kills it by SIGTRAP: so bursts are taken by a process
- * that nobody has a reason to kill (stepper.h).
+ * The thread is traced by whoever calls this.  When the caller is killed
+ * (SIGKILL), the kernel lets the thread go; in mid step it does so with the
+ * trap flag set, and the thread's next instruction kills it by SIGTRAP: so
+ * bursts are taken by a process that nobody has a reason to kill (stepper.h).
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "profiler/pmu/step.h"
+#include "profiler/pmu/waited.h"
 
-enum { BURST_MAX_BRANCHES = 256 };
+enum { BURST_MAX_BRANCHES = 2048 };
 
 struct burst_limits {
 	uint32_t n_branches; /* enough; at most BURST_MAX_BRANCHES */
+	/* Where it must be stepped. */
+	uint32_t n_stepped;
 	uint32_t n_steps;
-	uint64_t held_ns; /* and no thread is held for longer than this */
+	uint64_t held_ns;   /* and no thread is held for longer than this */
+	uint64_t replay_ns; /* or than this, where it is replayed */
 };
 
 enum burst_end {
 	BURST_WHOLE,   /* as many branches or steps as wanted */
-	BURST_CUT,     /* a system call, or what else can't be stepped over, came before */
+	BURST_CUT,     /* a system call, or what else it can't go past, came before */
 	BURST_SIGNAL,  /* a signal came: delivered when the thread was let go */
 	BURST_ASLEEP,  /* it was not running, and was left alone */
 	BURST_UNFIT,   /* it blocks or ignores SIGTRAP, and can't be stepped: let go at once */
@@ -43,22 +50,36 @@ struct burst_branch {
 
 struct burst {
 	pid_t tid;
-	uint8_t end; /* enum burst_end */
-	int error;   /* errno of BURST_REFUSED */
+	uint8_t end;        /* enum burst_end */
+	bool replayed;      /* or stepped, where it has branches */
+	uint8_t replay_end; /* enum rp_end of a replay, also of one that stepping took the place of */
+	int error;          /* errno of BURST_REFUSED */
 	uint32_t cpu;
 	uint64_t start_ip;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was stopped */
-	uint64_t held_ns; /* from being asked to stop until it was let go */
-	double core_hz;   /* of the CPU it ran on, measured just after; 0 = not known */
+	/* From being asked to stop until it was let go and we were done, without what it or we waited for a CPU. */
+	uint64_t held_ns;
+	double core_hz; /* of the CPU it ran on, measured just after; 0 = not known, or not again so soon */
 	uint32_t n_steps, n;
+	uint32_t n_pages, n_missed;                       /* that a replay touched, and read one at a time */
 	struct burst_branch branches[BURST_MAX_BRANCHES]; /* [n], oldest first */
 };
 
+struct replayer;
+
+/* What bursts are taken with. */
+struct burst_tools {
+	struct step_decoder *decoder;
+	struct replayer *replayer; /* NULL: all are stepped */
+	uint64_t core_hz_ns;       /* when the frequency was measured last */
+	struct waited own, of_replayer, of_thread;
+};
+
 /*
- * Take one.  *stop, which may be set by a signal handler, ends it early;
+ * Take one of the thread tid of process pid.  *stop, which may be set by a signal handler, ends it early;
  * the thread is let go in any case.
  */
-void burst_take(struct step_decoder *d, pid_t tid, const struct burst_limits *limits,
+void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
                 const volatile sig_atomic_t *stop, struct burst *out);
 
 #endif

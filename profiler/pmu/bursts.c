@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <gsl/gsl_randist.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
+#include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stepper.h"
 
 enum {
@@ -21,14 +23,17 @@ enum {
 	 * What a burst began in, a loop's slow turn, it forgets on its way: few long bursts tell more
 	 * than many short ones of as many steps.  Where steps are dear the thread isn't held for that.
 	 */
-	MAX_BRANCHES = 160,
-	MIN_BRANCHES = 40,
+	MAX_STEPPED = 160,
+	MIN_STEPPED = 40,
 	STEPS_PER_BRANCH =
 	        25, /* a branch in five to ten instructions is usual; string instructions count each turn */
 	GOOD_HELD_NS = 40000000,
 	MAX_HELD_NS = 100000000, /* a thread that is held longer is missed by others */
+	/* A path that time cuts short is one through dear code: none is, unless the machine stands still. */
+	MAX_REPLAY_NS = 50000000,
 	EXPECTED_HELD_NS =
 	        4000000, /* before one has been seen: some 200 steps of 20 us, as a virtual machine has them */
+	EXPECTED_REPLAY_NS = 300000, /* 20 pages or 100 at a few microseconds each, and 1,000 branches */
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
 };
@@ -60,6 +65,8 @@ struct bursts {
 	struct burst_account account;
 	uint64_t n_due, n_put_off, n_steps;
 	uint64_t n_end[BURST_REFUSED + 1];
+	uint64_t n_replayed, n_replay_end[RP_N_ENDS], n_pages, n_missed;
+	uint64_t begun_ns;
 	int refusal; /* errno of the first one that was refused */
 	bool gone;   /* the stepper */
 };
@@ -74,9 +81,29 @@ uint32_t burst_branches(const struct burst_account *a)
 {
 	double ns = ns_per_branch(a);
 
-	if (ns <= 0 || GOOD_HELD_NS / ns < MIN_BRANCHES)
-		return MIN_BRANCHES;
-	return GOOD_HELD_NS / ns > MAX_BRANCHES ? MAX_BRANCHES : (uint32_t)(GOOD_HELD_NS / ns);
+	if (ns <= 0 || GOOD_HELD_NS / ns < MIN_STEPPED)
+		return MIN_STEPPED;
+	return GOOD_HELD_NS / ns > MAX_STEPPED ? MAX_STEPPED : (uint32_t)(GOOD_HELD_NS / ns);
+}
+
+/*
+ * A little less than there is: what one takes varies, and one that had to be put off would have been at a
+ * moment of dear code more often than not.
+ */
+/* More bursts cut short than this, and the code behind is seen too little of. */
+static const double of_replays = 0.02;
+
+static const double of_budget = 0.9, least_hz = 2, most_hz = 1000, early_s = 0.1;
+
+double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s)
+{
+	double each_s =
+	        1e-9 * (a->n_bursts ? (double)a->held_ns / (double)a->n_bursts : (double)a->expected_ns);
+	/* Before much has been seen of it, one thread that is always busy. */
+	double n_busy = wall_s < early_s ? 1 : cpu_s / wall_s;
+	double hz = each_s > 0 ? of_budget * a->budget * n_busy / each_s : 0;
+
+	return fmin(fmax(hz, least_hz), most_hz);
 }
 
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns)
@@ -128,10 +155,21 @@ static uint64_t target_ns(struct bursts *b)
 	return sum;
 }
 
+static double rate_hz(struct bursts *b)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!isinf(b->opts->bursts_hz))
+		return b->opts->bursts_hz;
+	if (!b->stepper.replays)
+		return BURSTS_STEPPED_HZ;
+	return burst_account_hz(&b->account, 1e-9 * (double)target_ns(b), 1e-9 * (double)(now - b->begun_ns));
+}
+
 static int set_timer(struct bursts *b)
 {
 	/* Moments that come without regard to each other, and to any rhythm of the program's. */
-	double s = gsl_ran_exponential(b->rng, 1 / b->opts->bursts_hz);
+	double s = gsl_ran_exponential(b->rng, 1 / rate_hz(b));
 	struct itimerspec t = { .it_value = { .tv_sec = (time_t)s,
 		                              .tv_nsec = (long)(1e9 * (s - (double)(time_t)s)) + 1 } };
 
@@ -146,6 +184,7 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 
 	(void)pid;
 	b->session = s;
+	b->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	return set_timer(b);
 }
 
@@ -206,8 +245,15 @@ static int take_answer(struct bursts *b)
 	b->n_end[burst.end]++;
 	if (burst.end == BURST_REFUSED && !b->refusal)
 		b->refusal = burst.error;
+	if (burst.replayed) {
+		b->n_replayed++;
+		b->n_pages += burst.n_pages;
+		b->n_missed += burst.n_missed;
+	}
+	b->n_replay_end[burst.replay_end < RP_N_ENDS ? burst.replay_end : 0]++;
 	if (burst.held_ns) {
 		b->account.held_ns += burst.held_ns;
+		b->account.n_bursts++;
 		if (burst.held_ns > b->account.longest_ns)
 			b->account.longest_ns = burst.held_ns;
 	}
@@ -238,23 +284,27 @@ static int on_ready(void *arg)
 static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
-	struct burst_limits limits = { .n_branches = burst_branches(&b->account) };
+	struct burst_limits limits = { .n_branches =
+		                               b->opts->burst_length ? b->opts->burst_length : BURST_LENGTH,
+		                       .n_stepped = burst_branches(&b->account) };
+	uint32_t n = b->stepper.replays ? limits.n_branches : limits.n_stepped;
 
 	/* Nothing was sampled: nothing ran. */
 	if (!b->due || b->gone || b->stepper.asked || !b->n_since)
 		return 0;
 	b->due = false;
 	b->n_due++;
-	limits.n_steps = limits.n_branches * STEPS_PER_BRANCH;
-	limits.held_ns = burst_account_allows(&b->account, limits.n_branches, target_ns(b));
-	if (limits.held_ns > MAX_HELD_NS)
-		limits.held_ns = MAX_HELD_NS;
+	limits.n_steps = limits.n_stepped * STEPS_PER_BRANCH;
+	limits.held_ns = burst_account_allows(&b->account, n, target_ns(b));
 	if (!limits.held_ns) {
 		b->n_put_off++;
 		return 0;
 	}
+	if (limits.held_ns > MAX_HELD_NS)
+		limits.held_ns = MAX_HELD_NS;
+	limits.replay_ns = MAX_REPLAY_NS;
 	b->asked_pid = b->pid;
-	b->gone = stepper_ask(&b->stepper, (pid_t)b->tid, &limits) < 0;
+	b->gone = stepper_ask(&b->stepper, (pid_t)b->pid, (pid_t)b->tid, &limits) < 0;
 	b->n_since = 0;
 	return 0;
 }
@@ -288,7 +338,7 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 
 	if (!b)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	if (opts->bursts_hz > MAX_HZ) {
+	if (opts->bursts_hz > MAX_HZ && !isinf(opts->bursts_hz)) {
 		free(b);
 		return sp_fail(SP_EUSAGE, "--bursts: at most %d a second, but with the simulated PMU",
 		               MAX_HZ);
@@ -299,6 +349,8 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 	err = stepper_start(&b->stepper);
 	if (err < 0)
 		goto out;
+	if (b->stepper.replays)
+		b->account.expected_ns = EXPECTED_REPLAY_NS;
 	b->rng = gsl_rng_alloc(gsl_rng_mt19937);
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -329,6 +381,8 @@ static void counts_nothing(struct perf_event_attr *attr)
 void bursts_attr(struct perf_event_attr *attr)
 {
 	counts_nothing(attr);
+	/* Of a dummy's samples perf shows no address.  The kernel makes no branch stacks for this one: only we do. */
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
 	attr->sample_period = 1;
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 	                    PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
@@ -378,6 +432,30 @@ static void say_failures(const struct bursts *b)
 		        (uintmax_t)b->n_end[BURST_REFUSED], strerror(b->refusal));
 }
 
+/* What kept replays from going on, in words, but for what the program itself does. */
+static void say_unreplayed(const struct bursts *b)
+{
+	uint64_t n = 0, n_all = 0;
+	char causes[512] = "";
+	size_t at = 0;
+
+	for (uint32_t k = 0; k < RP_N_ENDS; k++) {
+		n_all += b->n_replay_end[k];
+		if (k != RP_END_WHOLE && b->n_replay_end[k] && b->stepper.replays)
+			sp_debug("bursts: %ju ended by %s", (uintmax_t)b->n_replay_end[k],
+			         replayer_end_words(k));
+		if (!rp_end_is_ours(k) || !b->n_replay_end[k])
+			continue;
+		n += b->n_replay_end[k];
+		if (at < sizeof(causes))
+			at += (size_t)snprintf(causes + at, sizeof(causes) - at, "%s%s", at ? ", " : "",
+			                       replayer_end_words(k));
+	}
+	if (n > of_replays * (double)n_all)
+		sp_warn("%ju of %ju bursts ended early, at what can't be replayed: %s", (uintmax_t)n,
+		        (uintmax_t)n_all, causes);
+}
+
 void bursts_say(const struct bursts *b)
 {
 	uint64_t whole = b->n_end[BURST_WHOLE], cut = b->n_end[BURST_CUT] + b->n_end[BURST_SIGNAL];
@@ -386,6 +464,7 @@ void bursts_say(const struct bursts *b)
 	for (size_t i = 0; i < b->processes.n; i++)
 		cpu_ns += (double)b->processes.v[i].ns;
 	say_failures(b);
+	say_unreplayed(b);
 	sp_note("%ju bursts of %.0f branches (%ju cut short by system calls or signals) held the program for "
 	        "%.2f%% of its time%s",
 	        (uintmax_t)(whole + cut),
@@ -394,6 +473,11 @@ void bursts_say(const struct bursts *b)
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",
 	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);
+	if (b->n_replayed)
+		sp_debug("bursts: %ju replayed, %.1f us each; %.1f pages, %.1f of them read alone",
+		         (uintmax_t)b->n_replayed, 1e-3 * (double)b->account.held_ns / (double)b->n_replayed,
+		         (double)b->n_pages / (double)b->n_replayed,
+		         (double)b->n_missed / (double)b->n_replayed);
 	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
 	         "without SIGTRAP, %ju "
 	         "gone",

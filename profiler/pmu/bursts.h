@@ -12,8 +12,11 @@
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/session.h"
 
-/* So many a second, where nothing was said and bursts are the default. */
-enum { BURSTS_HZ = 50 };
+enum {
+	BURSTS_STEPPED_HZ =
+	        50, /* so many a second, where as many as possible are wanted and all must be stepped */
+	BURST_LENGTH = 1000, /* branches, where they are replayed */
+};
 
 /*
  * Are bursts to be taken beside counters, where nothing was said of them?  They take the place of branch records,
@@ -27,14 +30,14 @@ void bursts_say_beside(bool records);
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {
 	double budget;    /* share of the target's CPU time */
-	uint64_t held_ns; /* so far, through n_branches */
-	uint64_t n_branches;
+	uint64_t held_ns; /* so far, through n_branches, by n_bursts */
+	uint64_t n_branches, n_bursts;
 	uint64_t longest_ns;  /* by one burst */
 	uint64_t expected_ns; /* of the next one, while n_branches is 0 */
 };
 
 /*
- * How many branches should the next one take?  160; 40 at first, and so few that it holds the
+ * How many branches should the next one take, where it is stepped?  160; 40 at first, and so few that it holds the
  * thread for 40 ms, but not fewer than 40, where steps are dear.
  */
 uint32_t burst_branches(const struct burst_account *a);
@@ -45,6 +48,12 @@ uint32_t burst_branches(const struct burst_account *a);
  * the next one waits for that: ended where the code is slow, bursts would see too little of it.
  */
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns);
+
+/*
+ * How often a second are they to be taken, so that the budget lasts for all of them but never keeps
+ * one from its moment?  cpu_s, wall_s: of the target so far.
+ */
+double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s);
 
 /* Makes of another event's description, of the same recording, the one that files have of bursts. */
 void bursts_attr(struct perf_event_attr *attr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where there is no PMU: the time, by the kernel's clock, and the way the program takes, by bursts. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 	o.branches = 0;
 	/* All that runs on a machine is not ours to stop, unless asked for. */
 	if (o.bursts_hz < 0)
-		o.bursts_hz = o.whole_system ? 0 : BURSTS_HZ;
+		o.bursts_hz = o.whole_system ? 0 : HUGE_VAL;
 	err = event_group_choose(&o, &group);
 	if (err < 0)
 		return err;

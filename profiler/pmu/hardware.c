@@ -2,6 +2,7 @@
 /* The processor's own counters, and the kernel's software events. */
 #include "profiler/pmu/pmu.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static double default_bursts(const struct record_opts *opts, const struct event_
 	    !bursts_beside_counters(opts, records, records_tell_cycles()))
 		return 0;
 	bursts_say_beside(records);
-	return BURSTS_HZ;
+	return HUGE_VAL;
 }
 
 static int hardware_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)

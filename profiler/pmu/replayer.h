@@ -22,14 +22,23 @@ void replayer_stop(struct replayer *r);
 /* For the request's registers; what is in it is sent by replayer_run(). */
 struct rp_request *replayer_request(struct replayer *r);
 
-/* Read the registers of a stopped thread into the request.  False: it is gone, or its registers are not ours. */
+/*
+ * Read the registers of a stopped thread into the request.  False: it is gone, or runs code of 32 bits.
+ */
 bool replayer_take_registers(struct replayer *r, pid_t tid);
 
 /*
- * Run ahead through n_branches for at most held_ns.  The reply stays till the next one.  NULL: the
- * replayer is gone, and has been started again where that can be; try another thing.
+ * Run ahead through n_branches for at most held_ns.  pid: the thread's process.  The reply stays till
+ * the next one.  NULL: the replayer is gone, and has been started again where that can be; try
+ * another thing.
  */
-const struct rp_reply *replayer_run(struct replayer *r, pid_t tid, uint32_t n_branches, uint64_t held_ns);
+const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns);
+
+/* When the thread has been let go: which pages to ask for in one call the next time. */
+void replayer_learn(struct replayer *r);
+
+/* 0: it is not running. */
+pid_t replayer_pid(const struct replayer *r);
 
 /* Stay on this CPU: the one where the thread is, which has nothing else to do meanwhile. */
 void replayer_follow(struct replayer *r, int cpu);

@@ -2,6 +2,7 @@
 /* The simulated PMU: the emulator with our plugin runs the program and reports over a socket. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -183,7 +184,8 @@ static int prepare(struct run *r)
 	err = check_core(r);
 	if (err < 0)
 		return err;
-	r->bursts_hz = o->bursts_hz;
+	/* What a thread would be held for costs nothing here, so that there is no budget to go by. */
+	r->bursts_hz = isinf(o->bursts_hz) ? DEFAULT_BURSTS_HZ : o->bursts_hz;
 	/* As beside real counters. */
 	if (o->bursts_hz < 0)
 		r->bursts_hz = !o->plain && bursts_beside_counters(o, r->branches > 0,

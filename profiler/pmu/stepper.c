@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/replayer.h"
 
 struct request {
-	pid_t tid;
+	pid_t pid, tid;
 	struct burst_limits limits;
 };
 
@@ -53,11 +54,23 @@ static void close_all_but(int fd)
 	close_range((unsigned)fd + 1, ~0u, 0);
 }
 
+/* False where bursts can't be taken.  A replayer there may be or not. */
+static bool find_tools(struct burst_tools *tools)
+{
+	*tools = (struct burst_tools){ 0 };
+	if (step_decoder_new(&tools->decoder) < 0)
+		return false;
+	if (replayer_start(&tools->replayer) < 0)
+		tools->replayer = NULL;
+	return true;
+}
+
 __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 {
-	struct step_decoder *decoder = NULL;
+	struct burst_tools tools;
 	static struct burst burst;
 	struct request request;
+	char replays;
 
 	setsid();
 	/* Not the recorder's name: who kills all of those (pkill skidprof) must not mean us. */
@@ -67,18 +80,22 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 	if (getppid() != recorder)
 		_exit(0);
 	close_all_but(fd);
-	if (step_decoder_new(&decoder) < 0)
+	if (!find_tools(&tools))
+		_exit(1);
+	replays = tools.replayer != NULL;
+	if (send(fd, &replays, sizeof(replays), MSG_NOSIGNAL) != (ssize_t)sizeof(replays))
 		_exit(1);
 	/* An end of the stream, or a signal, is the end. */
 	while (!wants_end && recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
 		size_t n;
 
-		burst_take(decoder, request.tid, &request.limits, &wants_end, &burst);
+		burst_take(&tools, request.pid, request.tid, &request.limits, &wants_end, &burst);
 		n = offsetof(struct burst, branches) + burst.n * sizeof(burst.branches[0]);
 		if (send(fd, &burst, n, MSG_NOSIGNAL) != (ssize_t)n)
 			break;
 	}
-	step_decoder_free(decoder);
+	replayer_stop(tools.replayer);
+	step_decoder_free(tools.decoder);
 	_exit(0);
 }
 
@@ -87,6 +104,7 @@ int stepper_start(struct stepper *s)
 	struct step_decoder *decoder = NULL;
 	pid_t recorder = getpid();
 	int pair[2], err = step_decoder_new(&decoder);
+	char replays = 0;
 
 	*s = (struct stepper){ .fd = -1 };
 	if (err < 0)
@@ -100,12 +118,16 @@ int stepper_start(struct stepper *s)
 		serve(pair[1], recorder);
 	close(pair[1]);
 	s->fd = pair[0];
-	if (s->pid < 0) {
+	if (s->pid < 0)
 		err = sp_fail_errno("fork");
-		close(s->fd);
-		s->fd = -1;
+	else if (recv(s->fd, &replays, sizeof(replays), 0) != (ssize_t)sizeof(replays))
+		err = sp_fail(SP_EIO, "the process that takes bursts did not start");
+	if (err < 0) {
+		stepper_stop(s);
+		return err;
 	}
-	return err;
+	s->replays = replays;
+	return 0;
 }
 
 static int gone(void)
@@ -113,9 +135,9 @@ static int gone(void)
 	return sp_fail(SP_EIO, "the process that takes bursts has ended: killed?");
 }
 
-int stepper_ask(struct stepper *s, pid_t tid, const struct burst_limits *limits)
+int stepper_ask(struct stepper *s, pid_t pid, pid_t tid, const struct burst_limits *limits)
 {
-	struct request request = { .tid = tid, .limits = *limits };
+	struct request request = { .pid = pid, .tid = tid, .limits = *limits };
 
 	if (s->fd < 0 || send(s->fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request))
 		return gone();

@@ -18,6 +18,7 @@ struct stepper {
 	pid_t pid;
 	int fd; /* readable when an answer is there */
 	bool asked;
+	bool replays; /* bursts are replayed; else all are stepped, which is dear */
 };
 
 /*
@@ -26,8 +27,8 @@ struct stepper {
  */
 int stepper_start(struct stepper *s);
 
-/* Ask for a burst; one at a time.  -SP_EIO when the stepper is gone. */
-int stepper_ask(struct stepper *s, pid_t tid, const struct burst_limits *limits);
+/* Ask for a burst of a thread of process pid; one at a time.  -SP_EIO when the stepper is gone. */
+int stepper_ask(struct stepper *s, pid_t pid, pid_t tid, const struct burst_limits *limits);
 
 /* The answer: 1, 0 when there is none yet, -SP_EIO when the stepper is gone. */
 int stepper_answer(struct stepper *s, struct burst *out);

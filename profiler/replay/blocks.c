@@ -6,11 +6,12 @@
 #include "profiler/replay/emit.h"
 #include "profiler/replay/layout.h"
 #include "profiler/replay/pages.h"
+#include "profiler/replay/system.h"
 
 enum {
 	N_BLOCKS = 1 << 16,
 	N_CODE_PAGES = 2048,
-	/* Room for what is run once: it is emitted behind the rest and forgotten. */
+	OFTEN = 256, /* pages of code that programs have run in a second or two, as a rule */
 	NONE = 0xffffffff,
 };
 
@@ -42,11 +43,16 @@ static struct blocks {
 
 static struct rp_exit exits[RP_MAX_EXITS];
 
-int rp_blocks_init(uint8_t *code)
+void rp_blocks_init(uint8_t *code)
 {
 	b.emitter.code = code;
 	b.emitter.exits = exits;
-	return 0;
+	rp_populate(b.pages, OFTEN * sizeof(b.pages[0]));
+	rp_populate(b.blocks, OFTEN * 8 * sizeof(b.blocks[0]));
+	rp_populate(b.page_slots, sizeof(b.page_slots));
+	rp_populate(b.block_slots, sizeof(b.block_slots));
+	rp_populate(exits, OFTEN * 64 * sizeof(exits[0]));
+	rp_populate(code, OFTEN * RP_PAGE);
 }
 
 static uint64_t hash(uint64_t x)

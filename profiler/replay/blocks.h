@@ -13,7 +13,8 @@
 struct rp_exit;
 struct rp_emitter;
 
-int rp_blocks_init(uint8_t *code);
+/* code: RP_CODE_BYTES, where it can be written. */
+void rp_blocks_init(uint8_t *code);
 
 /* A new replay.  single: one instruction to a block, and none is kept. */
 void rp_blocks_begin(bool single);

@@ -26,6 +26,7 @@
 #include "profiler/replay/layout.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
+#include "profiler/replay/system.h"
 
 enum {
 	SOCKET_FD = 0,
@@ -67,6 +68,14 @@ static uint8_t *map_code(void)
 	return code;
 }
 
+void rp_populate(void *at, size_t n)
+{
+	uintptr_t begin = (uintptr_t)at & ~(uintptr_t)(RP_PAGE - 1), end = (uintptr_t)at + n;
+
+	/* An older kernel doesn't know how: then it is as slow as it is. */
+	madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); // NOLINT(performance-no-int-to-ptr)
+}
+
 static int map_all(void)
 {
 	uint8_t *code = map_code();
@@ -78,7 +87,10 @@ static int map_all(void)
 	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
 		return -1;
 	close(SHARED_FD);
-	return rp_run_init(code);
+	rp_populate(RP_SHARED, offsetof(struct rp_shared, frames) + (size_t)RP_OFTEN_FRAMES * RP_PAGE);
+	rp_populate(RP_CONTEXT, sizeof(struct rp_context));
+	rp_run_init(code);
+	return 0;
 }
 
 /* Some of those pages are there on some machines only: a call that reads one says so, where we would die of it. */

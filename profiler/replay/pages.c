@@ -53,6 +53,11 @@ static void add(struct slot *s, uint64_t page)
 	pages.v[pages.n++] = (struct page){ .at = page };
 }
 
+void rp_pages_init(void)
+{
+	rp_populate(&pages, sizeof(pages));
+}
+
 void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
 {
 	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
@@ -135,7 +140,7 @@ static bool fetch(struct slot *s, uint64_t page)
 		return fail(RP_END_FAULT, page) != NULL;
 	got = rp_syscall4(SYS_pread64, pages.fd, (long)RP_SHARED->frames[pages.n], RP_PAGE, (long)page);
 	if (got != RP_PAGE && !copy_clock(RP_SHARED->frames[pages.n], page))
-		return fail(RP_END_FAULT, page) != NULL;
+		return fail(got == 0 ? RP_END_GONE : RP_END_FAULT, page) != NULL;
 	RP_SHARED->reply.n_missed++;
 	add(s, page);
 	return true;

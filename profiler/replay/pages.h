@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+void rp_pages_init(void);
+
 /* A new replay: n_fetched pages lie in the first frames. */
 void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched);
 

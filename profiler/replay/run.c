@@ -260,7 +260,8 @@ void rp_run(void)
 	r->n_translated = rp_blocks_translated();
 }
 
-int rp_run_init(uint8_t *code)
+void rp_run_init(uint8_t *code)
 {
-	return rp_blocks_init(code);
+	rp_blocks_init(code);
+	rp_pages_init();
 }

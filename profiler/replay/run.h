@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-int rp_run_init(uint8_t *code);
+void rp_run_init(uint8_t *code);
 void rp_run(void);
 
 /* Is the time up that it may take? */

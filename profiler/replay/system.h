@@ -2,6 +2,14 @@
 #ifndef SKIDPROF_REPLAY_SYSTEM_H
 #define SKIDPROF_REPLAY_SYSTEM_H
 
+#include <stddef.h>
+
+/*
+ * Memory that will be touched while a thread waits is touched now: in some virtual machines a page takes as long
+ * as a short replay.
+ */
+void rp_populate(void *at, size_t n);
+
 /* System calls without libc, which may use vector registers: those are the program's. */
 static inline long rp_syscall4(long nr, long a, long b, long c, long d)
 {

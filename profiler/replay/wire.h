@@ -16,7 +16,9 @@
 
 enum {
 	RP_PAGE = 4096,
-	RP_N_FRAMES = 4096,     /* copies of pages that one replay may need */
+	RP_N_FRAMES = 4096, /* copies of pages that one replay may need */
+	RP_OFTEN_FRAMES =
+	        768, /* ... and hardly one does: 1,000 branches of a linked list of 400 MB take 500 */
 	RP_MAX_BRANCHES = 2048, /* of one replay */
 	RP_XSAVE_BYTES = 16384, /* the kernel's NT_X86_XSTATE, whatever the processor has */
 };
@@ -36,6 +38,7 @@ enum rp_end {
 	RP_END_TRAP,    /* int3, ud2, hlt and the like: a signal would come */
 	RP_END_FAULT,   /* memory that can't be read, a division by zero, a misaligned vector */
 	RP_END_VSYSCALL,
+	RP_END_GONE,         /* there is no memory to read: the process has ended, or runs another program */
 	RP_END_CODE_WRITTEN, /* code that had been run was overwritten */
 	RP_END_PAGES,        /* it touches more than RP_N_FRAMES */
 	RP_END_FAR,          /* a far branch, a segment register */

@@ -107,6 +107,8 @@ static void step(struct step_decoder *d, pid_t tid, const struct rp_reply *r, st
 			out->v[out->n++] = (struct rp_branch){ out->at, u.rip };
 		out->at = u.rip;
 	}
+	/* A string instruction may have any number of turns. */
+	out->cut = out->n_steps == MAX_STEPS;
 }
 
 static void compare(const struct rp_reply *r, const struct stepped *s)
@@ -146,7 +148,22 @@ static void compare(const struct rp_reply *r, const struct stepped *s)
 		       (uintmax_t)r->at_ip, (uintmax_t)r->fault_at, r->n_branches);
 }
 
-static void look(struct replayer *r, struct step_decoder *d, pid_t tid, uint32_t n_branches)
+static void find_vdso(pid_t pid)
+{
+	char path[64], line[512];
+	unsigned long begin, end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "[vdso]") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+			vdso = begin, vdso_end = end;
+	if (f)
+		fclose(f);
+}
+
+static void look(struct replayer *r, struct step_decoder *d, pid_t pid, pid_t tid, uint32_t n_branches)
 {
 	static struct stepped stepped;
 	const struct rp_reply *reply = NULL;
@@ -162,7 +179,8 @@ static void look(struct replayer *r, struct step_decoder *d, pid_t tid, uint32_t
 	    replayer_take_registers(r, tid)) {
 		double t = now_s();
 
-		reply = replayer_run(r, tid, n_branches, HELD_MS * 1000000ull);
+		find_vdso(pid);
+		reply = replayer_run(r, pid, n_branches, HELD_MS * 1000000ull);
 		tally.replay_s += now_s() - t;
 		if (!reply) {
 			tally.differ++;
@@ -178,21 +196,8 @@ static void look(struct replayer *r, struct step_decoder *d, pid_t tid, uint32_t
 		signal = status >> 16 ? 0 : WSTOPSIG(status);
 	}
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal);
-}
-
-static void find_vdso(pid_t pid)
-{
-	char path[64], line[512];
-	unsigned long begin, end;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, "[vdso]") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
-			vdso = begin, vdso_end = end;
-	if (f)
-		fclose(f);
+	if (reply)
+		replayer_learn(r);
 }
 
 static pid_t choose_thread(pid_t pid)
@@ -254,10 +259,9 @@ int main(int argc, char **argv)
 		if (!pid) {
 			pid = launch(argv + 4);
 			usleep(30000);
-			find_vdso(pid);
 		}
 		usleep((unsigned)rand() % 4000);
-		look(r, d, choose_thread(pid), n_branches);
+		look(r, d, pid, choose_thread(pid), n_branches);
 	}
 	if (pid)
 		kill(pid, SIGKILL);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/waited.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int open_of(struct waited *w, pid_t tid)
+{
+	char path[64];
+
+	if (w->tid == tid)
+		return w->fd;
+	waited_fini(w);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	w->fd = open(path, O_RDONLY | O_CLOEXEC);
+	w->tid = tid;
+	return w->fd;
+}
+
+uint64_t waited_ns(struct waited *w, pid_t tid)
+{
+	char text[128];
+	uint64_t ran, waited;
+	int fd = open_of(w, tid);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited : 0;
+}
+
+void waited_fini(struct waited *w)
+{
+	if (w->tid && w->fd >= 0)
+		close(w->fd);
+	w->tid = 0;
+}

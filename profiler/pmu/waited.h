@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_WAITED_H
+#define SKIDPROF_PMU_WAITED_H
+
+/*
+ * How long tasks have waited for a CPU that others had.  While a thread is
+ * held up by us, and we wait for one, it would have waited as well: that is
+ * the other programs' doing.
+ */
+#include <stdint.h>
+#include <sys/types.h>
+
+struct waited {
+	pid_t tid; /* 0 = none yet */
+	int fd;
+};
+
+/* So far, of thread tid; 0 where the kernel doesn't tell.  Kept open for the next time. */
+uint64_t waited_ns(struct waited *w, pid_t tid);
+void waited_fini(struct waited *w);
+
+#endif
