@@ -323,38 +323,59 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 	b->core_hz = corefreq_measure_hz();
 }
 
-static uint64_t all_waited_ns(struct burst_tools *tools, pid_t tid)
+/* What was waited for a CPU so far, by those who have a part in a burst. */
+struct waits {
+	uint64_t own, replayer, thread;
+};
+
+static struct waits look_at_waits(struct burst_tools *tools, pid_t tid)
 {
 	pid_t replayer = tools->replayer ? replayer_pid(tools->replayer) : 0;
 
-	return waited_ns(&tools->own, getpid()) + waited_ns(&tools->of_thread, tid) +
-	       (replayer ? waited_ns(&tools->of_replayer, replayer) : 0);
+	return (struct waits){ .own = waited_ns(&tools->own, getpid()),
+		               .replayer = replayer ? waited_ns(&tools->of_replayer, replayer) : 0,
+		               .thread = tid ? waited_ns(&tools->of_thread, tid) : 0 };
 }
 
-/* What was waited comes off, but never all: what it counts of different tasks may overlap. */
-static uint64_t held_since(struct burst_tools *tools, pid_t tid, uint64_t asked_ns, uint64_t waited_before_ns)
+static uint64_t difference(uint64_t more, uint64_t less)
 {
-	uint64_t held = now_ns() - asked_ns, waited = all_waited_ns(tools, tid);
+	return more > less ? more - less : 0;
+}
 
-	waited = waited > waited_before_ns ? waited - waited_before_ns : 0;
-	return held > waited ? held - waited : 1;
+/*
+ * Until it stopped the thread ran on, or waited, and so did we, at the same time; a wait of its that began
+ * before is told as a whole when it is over.  From then on one of us waits at a time.
+ */
+static uint64_t held_ns(struct burst_tools *tools, const struct burst *b, uint64_t asked_ns,
+                        const struct waits *asked, const struct waits *stopped)
+{
+	uint64_t now = now_ns(), stopped_ns = b->time_ns ? b->time_ns : now, waited, stopping;
+	const struct waits after = look_at_waits(tools, 0);
+
+	waited = difference(stopped->own, asked->own);
+	if (difference(stopped->thread, asked->thread) > waited)
+		waited = difference(stopped->thread, asked->thread);
+	stopping = difference(stopped_ns - asked_ns, waited);
+	waited = difference(after.own, stopped->own) + difference(after.replayer, stopped->replayer);
+	return stopping + difference(now - stopped_ns, waited) + 1;
 }
 
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
                 const volatile sig_atomic_t *stop, struct burst *out)
 {
 	int status = 0;
-	uint64_t asked_ns, waited;
+	struct waits asked, stopped;
+	uint64_t asked_ns;
 	bool ours = false;
 	regs_type regs;
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	waited = all_waited_ns(tools, tid);
 	if (!follow(tools->replayer, out)) {
 		out->end = BURST_ASLEEP;
 		return;
 	}
+	asked = look_at_waits(tools, tid);
 	asked_ns = now_ns();
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
@@ -367,6 +388,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	out->time_ns = now_ns();
+	stopped = look_at_waits(tools, tid);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;
 	} else if (get_regs(tid, &regs) < 0) {
@@ -387,6 +409,6 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	let_go(tid, status, ours);
 	if (out->replayed)
 		replayer_learn(tools->replayer);
-	out->held_ns = held_since(tools, tid, asked_ns, waited);
+	out->held_ns = held_ns(tools, out, asked_ns, &asked, &stopped);
 	measure_core(tools, out);
 }

@@ -329,7 +329,7 @@ static bool is_likely(const struct replayer *r, const struct hot *h)
 static void fetch_likely(struct replayer *r, pid_t pid)
 {
 	struct rp_request *q = &r->shared->request;
-	struct iovec mine[MAX_HOT], theirs[MAX_HOT];
+	static struct iovec mine[MAX_HOT], theirs[MAX_HOT];
 	size_t n = 0, at = 0;
 
 	q->n_fetched = 0;

@@ -204,7 +204,7 @@ check 'a traced thread stays with its tracer' test $? -eq 4
 check 'and the refusal is told' grep -q 'bursts were refused' traced.err
 
 # SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
-killed=0 survived=0 steppers=0
+killed=0 survived=0 steppers=0 replayers=0
 SEED=${SEED:-$RANDOM}
 echo "# SEED=$SEED"
 RANDOM=$SEED
@@ -214,6 +214,7 @@ for i in $(seq 100); do
 	"${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null & rec=$!
 	wait_until is_stepped
 	sleep "0.$((RANDOM % 3))$((RANDOM % 10))1"
+	pgrep -P "$(cat stepper)" -x skidreplay >replayer
 	kill -9 $rec
 	wait $rec 2>/dev/null
 	# On a machine that stood still the program was quicker.
@@ -221,9 +222,10 @@ for i in $(seq 100); do
 	killed=$((killed + 1))
 	wait_until ended "$(cat spinner)" && grep -q more "nine.$i" && survived=$((survived + 1))
 	wait_until ended "$(cat stepper)" && steppers=$((steppers + 1))
+	wait_until ended "$(cat replayer)" && replayers=$((replayers + 1))
 done
 check 'twelve programs survive the SIGKILL of their recorders' test $killed -eq 12 -a $survived -eq 12
-check 'and those who stepped them are gone' test $steppers -eq 12
+check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq 12
 
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over
 # it is at most one of them.

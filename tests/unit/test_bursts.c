@@ -63,6 +63,25 @@ static void without_a_budget_there_are_none(void **state)
 	assert_int_equal(burst_account_allows(&a, 40, 1000 * MS), 0);
 }
 
+/*
+ * 0.2 ms each: nine tenths of 2% of one busy thread are 90 a second, of three 270.  Not so often that the
+ * recorder does nothing else, nor so seldom that a sleeper is never seen.
+ */
+static void as_many_as_the_budget_allows(void **state)
+{
+	struct burst_account a = { .budget = 0.02, .held_ns = 20 * MS, .n_bursts = 100 };
+
+	(void)state;
+	assert_float_equal(burst_account_hz(&a, 10, 10), 90, 1e-9);
+	assert_float_equal(burst_account_hz(&a, 30, 10), 270, 1e-9);
+	assert_float_equal(burst_account_hz(&a, 0.01, 10), 2, 1e-9);
+	a.held_ns = MS;
+	assert_float_equal(burst_account_hz(&a, 10, 10), 1000, 1e-9);
+	/* At first: as one that is always busy, and as dear as is expected. */
+	a = (struct burst_account){ .budget = 0.02, .expected_ns = MS };
+	assert_float_equal(burst_account_hz(&a, 0, 0), 18, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -70,6 +89,7 @@ int main(void)
 		cmocka_unit_test(the_next_one_waits_for_what_its_branches_should_take),
 		cmocka_unit_test(a_burst_is_as_long_as_steps_are_cheap),
 		cmocka_unit_test(without_a_budget_there_are_none),
+		cmocka_unit_test(as_many_as_the_budget_allows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
