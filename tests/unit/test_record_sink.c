@@ -237,7 +237,7 @@ static void a_burst_is_no_member_of_the_group(void **state)
 	assert_string_equal(pd_event(r, 3)->name, "bursts");
 	assert_int_equal(pd_event(r, 3)->leader, 3);
 	assert_int_equal(pd_event(r, 3)->attr.type, PERF_TYPE_SOFTWARE);
-	assert_int_equal(pd_event(r, 3)->attr.config, PERF_COUNT_SW_DUMMY);
+	assert_int_equal(pd_event(r, 3)->attr.config, PERF_COUNT_SW_CPU_CLOCK);
 	while (pd_next(r, &rec) > 0) {
 		if (rec.type != PERF_RECORD_SAMPLE)
 			continue;
