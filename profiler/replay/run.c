@@ -17,7 +17,7 @@ static struct run {
 	uint64_t deadline_tsc;
 	uint64_t fixed_flags;
 	bool faulted;
-	uint8_t own[4096] __attribute__((aligned(64))); /* vector state of ours */
+	uint8_t own[RP_VECTOR_BYTES] __attribute__((aligned(64))); /* vector state of ours */
 } run;
 
 static uint64_t state_mask(void)
@@ -37,6 +37,20 @@ static void save_state(void *area)
 static void load_state(const void *area)
 {
 	__asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"((uint32_t)state_mask()), "d"(0) : "memory");
+}
+
+void rp_save_vectors(uint8_t area[RP_VECTOR_BYTES])
+{
+	save_state(area);
+}
+
+void rp_load_vectors(uint8_t area[RP_VECTOR_BYTES])
+{
+	uint64_t all = state_mask();
+
+	/* What was as after a reset may have been changed. */
+	memcpy(area + 512, &all, sizeof(all));
+	load_state(area);
 }
 
 #define OFF(name) [name] "i"(RP_FIELD(name))

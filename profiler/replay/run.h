@@ -12,6 +12,11 @@ void rp_run(void);
 /* Is the time up that it may take? */
 bool rp_is_late(void);
 
+/* The program's vectors, as XSAVE has them: from the registers, and back, all of them. */
+enum { RP_VECTOR_BYTES = 4096 };
+void rp_save_vectors(uint8_t area[RP_VECTOR_BYTES]);
+void rp_load_vectors(uint8_t area[RP_VECTOR_BYTES]);
+
 /*
  * A signal came while code ran at ip.  True when that was emitted code: it ends, and goes on at
  * *resume.

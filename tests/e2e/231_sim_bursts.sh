@@ -55,7 +55,7 @@ check 'each branch follows from the one before' python3 -c '
 import sys
 n = 0
 for line in open("stacks"):
-    b = [[int(x, 16) for x in e.split("/")[:2]] for e in line.split()[1:]]
+    b = [[int(x, 16) for x in e.split("/")[:2]] for e in line.split()[2:]]
     n += len(b)
     # Newest first; straight code between a target and the next source.
     assert len(b) <= 160 and all(0 <= x[0] - y[1] < 4096 for x, y in zip(b, b[1:])), line[:200]
