@@ -118,6 +118,7 @@ static void take_evex(struct cursor *c, struct rp_insn *i)
 	i->vvvv = (uint8_t)((~(p1 >> 3) & 15) | (p2 & 8 ? 0 : 16));
 	i->vector_log2 = p2 >> 5 & 3;
 	i->broadcast = p2 & 0x10;
+	i->zeroing = p2 & 0x80;
 	i->mask = p2 & 7;
 	set_pp(i, p1 & 3);
 	i->opcode = take(c);

@@ -66,13 +66,13 @@ struct rp_insn {
 	uint8_t rex;        /* 0 = none */
 	uint8_t op_off;     /* of the opcode, behind its escape bytes */
 	bool opsize, addrsize, lock;
-	uint8_t rep;         /* 0, 0xf2, 0xf3; of VEX and EVEX what their pp means */
-	uint8_t segment;     /* 0, 0x64 fs, 0x65 gs */
-	bool wide;           /* REX.W and its like */
-	uint8_t vector_log2; /* 0, 1, 2: 16, 32, 64 bytes */
-	bool broadcast;
-	uint8_t vvvv; /* [0, 31] */
-	uint8_t mask; /* EVEX: k0 to k7 */
+	uint8_t rep;             /* 0, 0xf2, 0xf3; of VEX and EVEX what their pp means */
+	uint8_t segment;         /* 0, 0x64 fs, 0x65 gs */
+	bool wide;               /* REX.W and its like */
+	uint8_t vector_log2;     /* 0, 1, 2: 16, 32, 64 bytes */
+	bool broadcast, zeroing; /* of EVEX */
+	uint8_t vvvv;            /* [0, 31] */
+	uint8_t mask;            /* EVEX: k0 to k7 */
 
 	bool has_modrm;
 	uint8_t modrm_off;

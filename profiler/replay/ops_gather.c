@@ -102,13 +102,15 @@ static void finish(const struct gather *g)
 		clear_vector(g->area, g->i->reg, g->data_bytes * g->n);
 }
 
-/* Registers that may not be the same, and a mask that may not be the one of all ones. */
+/* No index, registers that may not be the same, a mask that may not be the one of all ones. */
 static bool is_void(const struct rp_insn *i)
 {
 	unsigned mask = i->vvvv & 15;
 
+	if (i->index == RP_NO_REG)
+		return true;
 	if (i->encoding == RP_EVEX)
-		return !i->mask || (i->opcode < 0xa0 && i->reg == i->index);
+		return !i->mask || i->zeroing || i->broadcast || (i->opcode < 0xa0 && i->reg == i->index);
 	return i->reg == i->index || i->reg == mask || mask == i->index;
 }
 
