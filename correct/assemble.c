@@ -24,6 +24,8 @@ static void scale_cycles(struct profile *p)
 	}
 	for (size_t r = 0; r < p->n_regions; r++)
 		p->regions[r].cyc *= by;
+	for (size_t f = 0; f < p->n_frames; f++)
+		p->frames[f].raw_cyc *= by;
 }
 
 int assemble(const struct work *w, struct profile **out)
@@ -37,6 +39,8 @@ int assemble(const struct work *w, struct profile **out)
 		err = assemble_insns(&a);
 	if (err == 0)
 		err = assemble_regions(&a);
+	if (err == 0)
+		err = assemble_stacks(&a);
 	if (err == 0)
 		err = assemble_funcs(&a);
 	if (err == 0)

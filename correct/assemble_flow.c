@@ -8,12 +8,14 @@
  * another, beginning with blocks that have a single way.  Few codes leave a
  * way that no such chain reaches; it stays unknown.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correct/assemble_impl.h"
 #include "correct/calls.h"
 #include "correct/flow/dominators.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 /* More summands tell less: each has a noise of its own. */
@@ -474,6 +476,128 @@ static int find_calls(struct flow_part *x)
 	return err;
 }
 
+/* ---- who calls whom ---- */
+
+struct call_list {
+	struct pairs index; /* (callee, caller) */
+	size_t cap;
+};
+
+/* The physical function of a block; -SP_ENOMEM. */
+static long func_of_block(struct flow_part *x, uint32_t graph_block)
+{
+	const struct flow_block *b = &x->g->blocks[graph_block];
+	uint32_t func, phys;
+	int err = func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func,
+	                          &phys);
+
+	return err < 0 ? err : (long)phys;
+}
+
+/* Over one edge to another function: all that its block's own ways leave of it, where it is the only such edge. */
+static int count_edge(struct flow_part *x, uint32_t edge, double *n)
+{
+	const struct profile *p = x->a->p;
+	const struct flow_edge *e = &x->g->edges[edge];
+	const struct flow_block *b = &x->g->blocks[e->from];
+	uint32_t from = x->number[e->from];
+	struct profile_range all, way;
+	uint32_t others = 0;
+	int err;
+
+	*n = NAN;
+	if (!is_kept(x, edge) || from == UINT32_MAX)
+		return 0;
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
+		others += i != edge && is_kept(x, i) && !is_way(x, &x->g->edges[i]);
+	if (others)
+		return 0;
+	err = profile_block_count(p, from, &all);
+	for (uint32_t i = p->blocks[from].out0;
+	     err == 0 && e->kind != FLOW_CALL && i < p->blocks[from].out0 + p->blocks[from].n_out; i++) {
+		err = profile_way_count(p, &p->ways[i], &way);
+		all.mean -= way.mean;
+	}
+	*n = fmax(all.mean, 0);
+	return isnan(all.mean) ? (*n = NAN, err) : err;
+}
+
+static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
+{
+	struct profile *p = x->a->p;
+	const struct flow_edge *e = &x->g->edges[edge];
+	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
+	double n;
+	int err;
+
+	if (caller < 0 || callee < 0)
+		return -SP_ENOMEM;
+	err = count_edge(x, edge, &n);
+	at = err < 0 ? err : pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
+	if (at < 0)
+		return (int)at;
+	if ((size_t)at == p->n_calls) {
+		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0)
+			return -SP_ENOMEM;
+		p->calls[p->n_calls++] = (struct profile_call){ (uint32_t)caller, (uint32_t)callee, NAN, 0 };
+	}
+	if (!isnan(n))
+		p->calls[at].n = isnan(p->calls[at].n) ? n : p->calls[at].n + n;
+	return 0;
+}
+
+/* A call, or a jump to where another function begins. */
+static bool is_call(const struct flow_part *x, const struct flow_edge *e)
+{
+	const struct flow_block *from = &x->g->blocks[e->from], *to = &x->g->blocks[e->to];
+
+	if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
+		return false;
+	return e->kind == FLOW_CALL || (from->func != to->func && x->g->funcs[to->func].entry == e->to);
+}
+
+static int by_callee(const void *a, const void *b)
+{
+	const struct profile_call *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	return (x->caller > y->caller) - (x->caller < y->caller);
+}
+
+/* The callers of one function share it as they call it; one that is alone has all, whether its calls are known or not. */
+static void divide(struct profile_call *calls, size_t n)
+{
+	double known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		known += isnan(calls[i].n) ? 0 : calls[i].n;
+	for (size_t i = 0; i < n; i++)
+		calls[i].share = known > 0 ? (isnan(calls[i].n) ? 0 : calls[i].n / known) : n == 1;
+}
+
+static int find_callers(struct flow_part *x)
+{
+	struct profile *p = x->a->p;
+	struct call_list l = { .cap = 0 };
+	int err = 0;
+
+	if (!x->a->w->opts->stacks)
+		return 0;
+	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
+		if (is_call(x, &x->g->edges[i]))
+			err = add_call(x, &l, i);
+	pairs_fini(&l.index);
+	if (err == 0 && p->n_calls)
+		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
+	for (size_t i = 0, j; i < p->n_calls && err == 0; i = j) {
+		for (j = i; j < p->n_calls && p->calls[j].callee == p->calls[i].callee; j++)
+			;
+		divide(p->calls + i, j - i);
+	}
+	return err;
+}
+
 static int find_flow(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
@@ -499,6 +623,8 @@ static int find_flow(struct flow_part *x)
 			err = add_loops(x, f, inside);
 	if (err == 0)
 		err = find_calls(x);
+	if (err == 0)
+		err = find_callers(x);
 	free(inside);
 	return err;
 }

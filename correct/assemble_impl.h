@@ -18,11 +18,17 @@ struct assembly {
 /* What the header of a report says, and the modules. */
 int assemble_meta(struct assembly *a);
 
+/* The modules alone, anew: call stacks may have opened more. */
+int assemble_modules(struct assembly *a);
+
 /* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */
 int assemble_insns(struct assembly *a);
 
 /* The regions.  They take the draws from the work's solutions. */
 int assemble_regions(struct assembly *a);
+
+/* Call stacks of the samples, where they are asked for and there. */
+int assemble_stacks(struct assembly *a);
 
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);

@@ -115,10 +115,11 @@ static void fill_header(struct assembly *a)
 	};
 }
 
-static int fill_modules(struct assembly *a)
+int assemble_modules(struct assembly *a)
 {
 	const struct recording *rec = a->w->rec;
 
+	free(a->p->modules);
 	a->p->modules = calloc(rec->n_modules + 1, sizeof(*a->p->modules));
 	if (!a->p->modules)
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -180,6 +181,6 @@ int assemble_meta(struct assembly *a)
 	fill_header(a);
 	err = fill_events(a);
 	if (err == 0)
-		err = fill_modules(a);
+		err = assemble_modules(a);
 	return err < 0 ? err : fill_mapped(a);
 }

@@ -26,6 +26,7 @@ struct correct_opts {
 	uint64_t seed;
 	double skid_cyc;  /* --skid; NAN = measure it, or a default by CPU */
 	double min_share; /* regions of less than this share stay raw; default 0.0003 */
+	bool stacks;      /* read call stacks, too: profile->frames and calls */
 	bool texts;       /* fill in disassembly (annotate wants it, report doesn't) */
 	struct module_options modules;
 };

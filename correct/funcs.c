@@ -94,6 +94,16 @@ static long number_of(struct func_index *index, uint32_t module_id, const struct
 	return err < 0 ? err : number;
 }
 
+long func_index_scope(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
+                      bool inlined)
+{
+	long number = number_of(index, module_id, scope);
+
+	if (number >= 0 && inlined)
+		index->p->funcs[number].inlined = true;
+	return number;
+}
+
 int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
                     uint32_t *func, uint32_t *phys_func)
 {

@@ -74,6 +74,8 @@ void profile_free(struct profile *p)
 	free(p->trips_blocks);
 	free(p->terms);
 	free(p->mapped);
+	free(p->frames);
+	free(p->calls);
 	free(p->meta.events);
 	for (chunk = p->strings; chunk; chunk = next) {
 		next = chunk->next;

@@ -202,6 +202,26 @@ struct profile_event {
 	bool multiplexed;
 };
 
+/*
+ * A call stack that was seen: a function below the frame of its caller, or of the function that it is inlined in.  Counts are
+ * of samples with this very stack.
+ */
+struct profile_frame {
+	uint32_t parent;          /* profile->frames; UINT32_MAX of the root, which has no function */
+	uint32_t func, phys_func; /* phys_func: that its code is in */
+	double raw_insn, raw_cyc;
+};
+
+/*
+ * One physical function calls another, by the code's flow.  How much of the callee is for this caller is taken to be as its
+ * calls are divided.
+ */
+struct profile_call {
+	uint32_t caller, callee; /* profile->funcs */
+	double n;                /* calls; NAN where their flow is not known */
+	double share;            /* of all of the callee that is this caller's; 0 where nothing tells */
+};
+
 enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT };
 
 struct profile_meta {
@@ -227,6 +247,7 @@ struct profile_meta {
 	 */
 	bool relative;
 	uint64_t n_bursts;
+	uint64_t n_chains;    /* samples with a caller in their call stack */
 	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *truth;    /* where counts of instructions come from, NULL = this recording */
@@ -257,6 +278,10 @@ struct profile {
 	uint32_t *trips_blocks;
 	struct profile_term *terms;
 	size_t n_terms;
+	struct profile_frame *frames; /* the root first, callers before callees; none without call stacks */
+	size_t n_frames;
+	struct profile_call *calls; /* sorted by (callee, caller) */
+	size_t n_calls;
 	uint8_t worst; /* worst status of a function of at least 1%: 3 of exit status */
 	void *strings; /* owner of all text above */
 };

@@ -62,6 +62,8 @@ static const struct argp_option argp_options[] = {
 	  "stack",
 	  0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
+	{ "call-graph", 'g', NULL, 0,
+	  "Record with each sample who called, by frame pointers (-fno-omit-frame-pointer)", 0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
 	  "Find out which way a thread goes on RATE times a second; auto: as often as the budget allows "
 	  "(the default with the clock, and beside real counters whose branch records are missing or "
@@ -278,6 +280,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_BRANCHES:
 		o->record.branches = 0;
+		return 0;
+	case 'g':
+		o->record.stacks = true;
 		return 0;
 	case KEY_CORE:
 		o->record.core = arg;

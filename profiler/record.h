@@ -43,6 +43,7 @@ struct record_opts {
 	uint64_t max_rate_hz; /* of an event's samples, or it is throttled; 0 = none */
 	uint64_t seed;
 	bool counting; /* exact counts wanted */
+	bool stacks;   /* "-g": call stacks, by frame pointers */
 	/* What to record, where it is not one program; only of real sources. */
 	const char *pids, *tids; /* "-p", "-t": numbers separated by commas */
 	const char *cpus;        /* "-C": "0-3,8" */

@@ -26,6 +26,9 @@ enum key {
 	KEY_TRUTH,
 	KEY_CALLS,
 	KEY_TRIPS,
+	KEY_CHILDREN,
+	KEY_CALLERS,
+	KEY_CALLEES,
 };
 
 static const struct argp_option options[] = {
@@ -44,6 +47,10 @@ static const struct argp_option options[] = {
 	{ "calls", KEY_CALLS, NULL, 0, "A row a function: how often it was called, and what a call came to",
 	  2 },
 	{ "trips", KEY_TRIPS, NULL, 0, "A row a loop: its mean trip count", 2 },
+	{ "children", KEY_CHILDREN, NULL, 0, "A row a function with all that it calls", 2 },
+	{ "callers", KEY_CALLERS, "FUNCTION", 0, "A row a caller of one function, with what is for it", 2 },
+	{ "callees", KEY_CALLEES, "FUNCTION", 0, "A row a function that one calls, with what it comes to",
+	  2 },
 	{ "why", KEY_WHY, "FUNCTION", 0, "Explain one function's numbers", 2 },
 	{ "sort", KEY_SORT, "KEY", 0,
 	  "share (default), raw, fixed, cycles, ipc, change, status, name or calls", 2 },
@@ -82,6 +89,15 @@ static int parse_view(int key, char *arg, struct options *o)
 		return 0;
 	case KEY_TRIPS:
 		o->report.view = REPORT_TRIPS;
+		return 0;
+	case KEY_CHILDREN:
+	case KEY_CALLERS:
+	case KEY_CALLEES:
+		o->report.view = key == KEY_CHILDREN  ? REPORT_CHILDREN
+		                 : key == KEY_CALLERS ? REPORT_CALLERS
+		                                      : REPORT_CALLEES;
+		o->report.why = arg;
+		o->input.correct.stacks = true;
 		return 0;
 	case KEY_INSNS:
 		o->report.view = REPORT_INSNS;

@@ -228,11 +228,13 @@ typedef int view_fn(const struct profile *p, const struct report_opts *o, struct
 static view_fn *const views[] = {
 	[REPORT_FUNCTIONS] = view_functions, [REPORT_REGIONS] = view_regions, [REPORT_LINES] = view_lines,
 	[REPORT_INSNS] = view_insns,         [REPORT_CALLS] = view_calls,     [REPORT_TRIPS] = view_trips,
+	[REPORT_CHILDREN] = view_children,   [REPORT_CALLERS] = view_parts,   [REPORT_CALLEES] = view_parts,
 };
 
 static const char *const view_names[] = {
 	[REPORT_FUNCTIONS] = "functions", [REPORT_REGIONS] = "regions", [REPORT_LINES] = "lines",
 	[REPORT_INSNS] = "instructions",  [REPORT_CALLS] = "calls",     [REPORT_TRIPS] = "trips",
+	[REPORT_CHILDREN] = "children",   [REPORT_CALLERS] = "callers", [REPORT_CALLEES] = "callees",
 };
 
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
@@ -271,6 +273,7 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 	if (err < 0)
 		return err;
 	meta_print(p, term->f);
+	children_note(p, o, term->f);
 	fputc('\n', term->f);
 	err = table_print(&v.table, o->limit, term, &left_out);
 	if (err == 0)

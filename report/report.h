@@ -20,6 +20,9 @@ enum report_view {
 	REPORT_INSNS,
 	REPORT_CALLS,
 	REPORT_TRIPS,
+	REPORT_CHILDREN,
+	REPORT_CALLERS,
+	REPORT_CALLEES,
 	REPORT_WHY
 };
 enum report_sort {
@@ -41,7 +44,7 @@ struct report_opts {
 	enum report_sort sort;
 	size_t limit;         /* rows of text; 0 = all */
 	const char *function; /* only functions that match; NULL = all */
-	const char *why;      /* REPORT_WHY: which function */
+	const char *why;      /* REPORT_WHY, _CALLERS, _CALLEES: which function */
 	bool rollup;          /* inlined functions in the physical one that holds them */
 };
 
@@ -138,6 +141,8 @@ int view_lines(const struct profile *p, const struct report_opts *o, struct view
 int view_insns(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_calls(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_trips(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_children(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_parts(const struct profile *p, const struct report_opts *o, struct view *out);
 void view_free(struct view *v);
 
 /*
@@ -155,6 +160,12 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
  * loop's header is not in the profile.
  */
 const struct profile_insn *trips_insn(const struct profile *p, const struct profile_trips *t);
+
+/* 0, or -SP_ENOTSUP where nothing in the profile tells who called. */
+int children_ask(const struct profile *p);
+
+/* What these views rest on: a line with "# " before it, nothing for others. */
+void children_note(const struct profile *p, const struct report_opts *o, FILE *f);
 
 /* One function explained: text, or an object with the regions it is in. */
 int why_print(const struct profile *p, const char *function, const struct term *term);

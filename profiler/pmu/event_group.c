@@ -196,8 +196,12 @@ static void set_sample_types(const struct record_opts *opts, struct event_group 
 		type |= PERF_SAMPLE_PERIOD;
 	if (opts->whole_system || opts->cpus)
 		type |= PERF_SAMPLE_CPU;
+	if (opts->stacks)
+		type |= PERF_SAMPLE_CALLCHAIN;
 	for (size_t i = 0; i < g->n; i++) {
 		g->v[i].attr.sample_type = type;
+		/* Of the kernel nothing but user code's own calls is asked. */
+		g->v[i].attr.exclude_callchain_kernel = opts->stacks;
 		g->v[i].attr.read_format =
 		        read | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	}

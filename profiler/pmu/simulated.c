@@ -549,6 +549,11 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	char processes[32];
 	int err, err2;
 
+	if (opts->stacks)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "-g: the simulated core has no call stacks; of its samples the code's flow tells who "
+		        "called (report --callers, --children)");
 	err = simulated_probe(opts);
 	if (err == 0)
 		err = prepare(&r);

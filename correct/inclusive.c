@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/inclusive.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/* A chain of calls in the worst order takes as many rounds as it is long. */
+enum { MAX_ROUNDS = 1000 };
+
+static const double small_share = 1e-9;
+
+/* A caller with so much of the calls has all of them: the flow's rounding. */
+static const double whole = 0.999;
+
+/* Bounds closer than this, of the upper one, are known. */
+static const double close_bounds = 0.02;
+
+enum inclusive_source inclusive_source(const struct profile *p)
+{
+	if (p->n_frames)
+		return INCLUSIVE_STACKS;
+	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
+}
+
+/* ---- call stacks ---- */
+
+static double ratio(double x, double y)
+{
+	return y > 0 ? x / y : 0;
+}
+
+/* By function: raw counts of its frames as leaves, and of all in its physical function once each leaf is scaled. */
+int inclusive_frames(const struct profile *p, double **out)
+{
+	double *raw = calloc(2 * p->n_funcs + 1, sizeof(*raw)), *scaled = raw ? raw + p->n_funcs : NULL;
+	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
+
+	if (!raw || !insn) {
+		free(raw);
+		free(insn);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	}
+	for (size_t i = 1; i < p->n_frames; i++)
+		raw[p->frames[i].func] += p->frames[i].raw_insn;
+	for (size_t i = 1; i < p->n_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		/* What no sample was seen of keeps to the function that holds it. */
+		insn[i] = f->raw_insn * ratio(p->funcs[f->func].count.insn, raw[f->func]);
+		scaled[f->phys_func] += insn[i];
+	}
+	for (size_t i = 1; i < p->n_frames; i++)
+		insn[i] *=
+		        ratio(p->funcs[p->frames[i].phys_func].rolled.insn, scaled[p->frames[i].phys_func]);
+	free(raw);
+	*out = insn;
+	return 0;
+}
+
+static void add_frame(struct inclusive *to, const struct profile_frame *f, double insn)
+{
+	to->raw_insn += f->raw_insn;
+	to->cyc += f->raw_cyc;
+	to->insn += insn;
+}
+
+static bool is_nothing(const struct profile_frame *f)
+{
+	return f->raw_insn == 0 && f->raw_cyc == 0;
+}
+
+static int count_stacks(const struct profile *p, struct inclusive *out)
+{
+	uint32_t *last =
+	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
+	double *insn = NULL;
+	int err = last ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		if (is_nothing(&p->frames[i]))
+			continue;
+		for (uint32_t at = (uint32_t)i; at; at = p->frames[at].parent) {
+			uint32_t func = p->frames[at].func;
+
+			if (last[func] == i + 1)
+				continue;
+			last[func] = (uint32_t)i + 1;
+			add_frame(&out[func], &p->frames[i], insn[i]);
+		}
+	}
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+		out[f].lo = out[f].hi = out[f].insn > 0 ? out[f].insn : out[f].cyc;
+	free(last);
+	free(insn);
+	return err;
+}
+
+/* ---- the flow ---- */
+
+/* How much of the calls of calls[i]'s callee comes from functions that are in; *end out: behind the last of its callers. */
+static double share_in(const struct profile *p, size_t i, const double *in, size_t *end)
+{
+	uint32_t callee = p->calls[i].callee;
+	double sum = 0;
+
+	for (; i < p->n_calls && p->calls[i].callee == callee; i++)
+		sum += in[p->calls[i].caller] > 0 ? p->calls[i].share : 0;
+	*end = i;
+	return sum;
+}
+
+/* in[g]: may any of what g runs be for func?  It is among its callers, or theirs.  The calls are sorted by callee. */
+static void find_any(const struct profile *p, uint32_t func, double *in)
+{
+	bool change = true;
+
+	memset(in, 0, p->n_funcs * sizeof(*in));
+	in[func] = 1;
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0, j; i < p->n_calls; i = j) {
+			uint32_t callee = p->calls[i].callee;
+
+			if (!(share_in(p, i, in, &j) > small_share) || in[callee] > 0)
+				continue;
+			in[callee] = 1;
+			change = true;
+		}
+	}
+}
+
+/*
+ * Of those, the ones that are all for func: none of their callers is outside.  A recursion, whose callers are inside itself,
+ * stays in for as long as it has no other.
+ */
+static void keep_all(const struct profile *p, uint32_t func, double *in)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0, j; i < p->n_calls; i = j) {
+			uint32_t callee = p->calls[i].callee;
+
+			if (share_in(p, i, in, &j) >= whole || callee == func || !(in[callee] > 0))
+				continue;
+			in[callee] = 0;
+			change = true;
+		}
+	}
+	/* What has not settled is not known. */
+	if (change) {
+		memset(in, 0, p->n_funcs * sizeof(*in));
+		in[func] = 1;
+	}
+}
+
+static struct inclusive sum_parts(const struct profile *p, const double *part)
+{
+	struct inclusive sum = { 0 };
+
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		const struct profile_count *c = &p->funcs[g].rolled;
+
+		if (!(part[g] > 0))
+			continue;
+		sum.raw_insn += c->raw_insn;
+		sum.insn += c->insn;
+		sum.cyc += c->cyc;
+	}
+	return sum;
+}
+
+static double weight_of(const struct inclusive *c)
+{
+	return c->insn > 0 ? c->insn : c->cyc;
+}
+
+static struct inclusive between(const struct inclusive *least, const struct inclusive *most)
+{
+	struct inclusive c = *least;
+
+	if (weight_of(most) - weight_of(least) > close_bounds * weight_of(most))
+		c.raw_insn = c.insn = c.cyc = NAN;
+	c.lo = weight_of(least);
+	c.hi = weight_of(most);
+	return c;
+}
+
+static bool has_code(const struct profile *p, size_t f)
+{
+	const struct profile_count *c = &p->funcs[f].rolled;
+
+	return c->raw_insn > 0 || c->insn > 0 || c->cyc > 0;
+}
+
+/* What calls nothing is what it runs itself. */
+static int mark_callers(const struct profile *p, bool **out)
+{
+	bool *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+
+	if (!calls)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_calls; i++)
+		calls[p->calls[i].caller] = calls[p->calls[i].caller] || p->calls[i].share > 0;
+	*out = calls;
+	return 0;
+}
+
+static int count_flow(const struct profile *p, struct inclusive *out)
+{
+	double *part = calloc(p->n_funcs + 1, sizeof(*part));
+	bool *calls = NULL;
+	int err = part ? mark_callers(p, &calls) : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+
+		struct inclusive least = { c->raw_insn, c->insn, c->cyc, 0, 0 }, most = least;
+
+		if (!calls[f] && !has_code(p, f))
+			continue;
+		if (calls[f]) {
+			find_any(p, f, part);
+			most = sum_parts(p, part);
+			keep_all(p, f, part);
+			least = sum_parts(p, part);
+		}
+		out[f] = between(&least, &most);
+	}
+	free(part);
+	free(calls);
+	return err;
+}
+
+int inclusive_count(const struct profile *p, struct inclusive **out)
+{
+	int err;
+
+	*out = calloc(p->n_funcs + 1, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, *out) : count_flow(p, *out);
+	if (err < 0) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/* ---- callers and callees ---- */
+
+/* Parts by function, [n_funcs + 1]: the last is of no caller. */
+static int gather(const struct profile *p, const struct inclusive *by_func, const double *calls,
+                  struct inclusive_part **out, size_t *n)
+{
+	*n = 0;
+	*out = calloc(p->n_funcs + 2, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t f = 0; f <= p->n_funcs; f++) {
+		const struct inclusive *c = &by_func[f];
+
+		if (c->raw_insn > 0 || c->insn > 0 || c->cyc > 0 || (isnan(c->insn) && f < p->n_funcs))
+			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
+				                                  *c, calls ? calls[f] : NAN };
+	}
+	return 0;
+}
+
+/*
+ * The frame of the outermost call of func on a stack, 0 if it is not there; *below out: the one below it on the way to
+ * `frame`, 0 if that is itself.
+ */
+static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func, uint32_t *below)
+{
+	uint32_t found = 0, under = 0;
+
+	for (uint32_t at = frame; at; at = p->frames[at].parent) {
+		if (p->frames[at].func == func) {
+			found = at;
+			*below = under;
+		}
+		under = at;
+	}
+	return found;
+}
+
+static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
+{
+	double *insn = NULL;
+	int err = inclusive_frames(p, &insn);
+
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+		uint32_t below = 0, at = is_nothing(&p->frames[i]) ? 0 : outermost(p, i, func, &below), part;
+
+		if (!at)
+			continue;
+		part = callers ? p->frames[at].parent : below ? below : at;
+		add_frame(&by_func[part ? p->frames[part].func : p->n_funcs], &p->frames[i], insn[i]);
+	}
+	free(insn);
+	return err;
+}
+
+/* All of it for one who has all of its calls; of several nothing is known but how often they call. */
+static struct inclusive shared(const struct inclusive *of, double share)
+{
+	static const struct inclusive unknown = { NAN, NAN, NAN, NAN, NAN };
+
+	return share >= whole ? *of : unknown;
+}
+
+static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
+                         double *calls)
+{
+	const struct profile_count *own = &p->funcs[func].rolled;
+	struct inclusive *all = NULL;
+	int err = inclusive_count(p, &all);
+	bool told = false;
+
+	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+		const struct profile_call *c = &p->calls[i];
+		uint32_t other = callers ? c->caller : c->callee;
+
+		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && isnan(c->n)) ||
+		    (!callers && other == func))
+			continue;
+		by_func[other] = shared(&all[c->callee], c->share);
+		calls[other] = c->n;
+		told = true;
+	}
+	if (err == 0 && callers && !told)
+		by_func[p->n_funcs] = all[func];
+	if (err == 0 && !callers)
+		by_func[func] = (struct inclusive){ own->raw_insn, own->insn, own->cyc, NAN, NAN };
+	free(all);
+	return err;
+}
+
+static int parts(const struct profile *p, uint32_t func, bool callers, struct inclusive_part **out, size_t *n)
+{
+	struct inclusive *by_func = calloc(p->n_funcs + 1, sizeof(*by_func));
+	double *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+	int err = by_func && calls ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+
+	for (size_t f = 0; f <= p->n_funcs && err == 0; f++)
+		calls[f] = NAN;
+	if (err == 0)
+		err = inclusive_source(p) == INCLUSIVE_STACKS
+		              ? parts_of_stacks(p, func, callers, by_func)
+		              : parts_of_flow(p, func, callers, by_func, calls);
+	if (err == 0)
+		err = gather(p, by_func, calls, out, n);
+	free(by_func);
+	free(calls);
+	return err;
+}
+
+int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, true, out, n);
+}
+
+int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, false, out, n);
+}

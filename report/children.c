@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A row a function with all that it calls; or a row a caller, or callee, of one function. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/inclusive.h"
+#include "profiler/base/err.h"
+#include "report/report.h"
+
+enum id {
+	ID_SHARE,
+	ID_SELF,
+	ID_RAW,
+	ID_FIXED,
+	ID_LO,
+	ID_HI,
+	ID_RANGE,
+	ID_CYC,
+	ID_CALLS,
+	ID_MODULE,
+	ID_NAME,
+};
+
+static const struct column child_columns[] = {
+	{ "share", "WITH-CALLEES", ID_SHARE, COLUMN_SHARE },
+	{ "share_self", "SELF", ID_SELF, COLUMN_SHARE },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
+	{ "", "BOUNDS", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
+	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
+	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+};
+
+static const struct column part_columns[] = {
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT },
+	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT },
+	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
+	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+};
+
+struct row {
+	const struct profile_func *f; /* NULL: no caller */
+	struct inclusive count;
+	double share, self, calls, key;
+	const char *suffix;
+};
+
+static struct cell num(double x)
+{
+	return (struct cell){ .num = x };
+}
+
+static struct cell cell(const void *view, size_t i, int id)
+{
+	const struct view *v = view;
+	const struct row *r = (const struct row *)v->rows + i;
+	bool insn = report_has_insn(v->p);
+
+	switch (id) {
+	case ID_SHARE:
+		return num(r->share);
+	case ID_SELF:
+		return num(r->self);
+	case ID_RAW:
+		return num(insn ? r->count.raw_insn : NAN);
+	case ID_FIXED:
+		return num(insn ? r->count.insn : NAN);
+	case ID_LO:
+		return num(r->count.lo);
+	case ID_HI:
+		return num(r->count.hi);
+	case ID_RANGE:
+		return (struct cell){ .num = r->count.hi > r->count.lo ? r->count.lo : NAN,
+			              .num2 = r->count.hi };
+	case ID_CYC:
+		return num(v->p->meta.cyc_event >= 0 ? r->count.cyc : NAN);
+	case ID_CALLS:
+		return num(r->calls);
+	case ID_MODULE:
+		return (struct cell){ .text = r->f ? report_base(report_module(v->p, r->f->module)) : "" };
+	default:
+		return (struct cell){ .text = r->f ? r->f->name : "[no caller is known]",
+			              .suffix = r->suffix };
+	}
+}
+
+static double share_of(const struct view *v, size_t i)
+{
+	double share = ((const struct row *)v->rows)[i].share;
+
+	return isnan(share) ? 0 : share;
+}
+
+/* What shares are of: fixed instructions, raw ones, or time. */
+static double weight_of(const struct profile *p, const struct report_opts *o, const struct inclusive *c)
+{
+	if (!report_has_insn(p))
+		return c->cyc;
+	return o->show == REPORT_RAW && !p->meta.truth ? c->raw_insn : c->insn;
+}
+
+static double total_of(const struct profile *p, const struct report_opts *o)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_count *c = &p->funcs[i].count;
+
+		total += weight_of(p, o, &(struct inclusive){ c->raw_insn, c->insn, c->cyc });
+	}
+	return total;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return x->f && y->f ? strcmp(x->f->name, y->f->name) : (x->f == NULL) - (y->f == NULL);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = x->f && y->f ? strcmp(x->f->name, y->f->name) : 0;
+
+	return order ? order : by_share(a, b);
+}
+
+static void finish(const struct profile *p, const struct report_opts *o, struct row *rows, size_t n,
+                   struct view *out)
+{
+	if (n)
+		qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_share);
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of };
+	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
+}
+
+int children_ask(const struct profile *p)
+{
+	if (inclusive_source(p) == INCLUSIVE_NONE)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "nothing in this recording tells who called: it has no call stacks (record -g) "
+		        "and no hot region");
+	return 0;
+}
+
+int view_children(const struct profile *p, const struct report_opts *o, struct view *out)
+{
+	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
+	struct inclusive *all = NULL;
+	double total = total_of(p, o);
+	size_t n = 0, n_match = 0;
+	int err = children_ask(p);
+
+	if (err == 0)
+		err = rows ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
+		const struct profile_func *f = &p->funcs[i];
+		const struct profile_count *c = f->inlined && !f->rolled.insn ? &f->count : &f->rolled;
+		struct inclusive own = { c->raw_insn, c->insn, c->cyc };
+		bool matches = !o->function || report_matches(f, o->function);
+
+		n_match += matches;
+		if (!matches || !(all[i].hi > 0))
+			continue;
+		rows[n++] = (struct row){ .f = f,
+			                  .count = all[i],
+			                  .share = weight_of(p, o, &all[i]) / total,
+			                  .key = isnan(all[i].insn) ? all[i].hi / total
+			                                            : weight_of(p, o, &all[i]) / total,
+			                  .self = weight_of(p, o, &own) / total };
+	}
+	free(all);
+	if (err == 0 && o->function && !n_match)
+		err = report_no_match(p, o->function);
+	if (err < 0) {
+		free(rows);
+		return err;
+	}
+	finish(p, o, rows, n, out);
+	out->table.columns = child_columns;
+	out->table.n_columns = sizeof(child_columns) / sizeof(child_columns[0]);
+	return 0;
+}
+
+/* The function of that name with most in it. */
+static long find_func(const struct profile *p, const char *name)
+{
+	long best = -1;
+	double most = -1;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_count *c = &p->funcs[i].rolled, *own = &p->funcs[i].count;
+		double weight = c->insn + c->cyc + own->insn + own->cyc;
+
+		if (!report_matches(&p->funcs[i], name) || weight <= most)
+			continue;
+		best = (long)i;
+		most = weight;
+	}
+	return best;
+}
+
+int view_parts(const struct profile *p, const struct report_opts *o, struct view *out)
+{
+	long func = find_func(p, o->why);
+	struct inclusive_part *parts = NULL;
+	struct row *rows;
+	double total = total_of(p, o);
+	size_t n = 0;
+	bool callers = o->view == REPORT_CALLERS;
+	int err = children_ask(p);
+
+	if (err == 0 && func < 0)
+		err = report_no_match(p, o->why);
+	if (err == 0)
+		err = callers ? inclusive_callers(p, (uint32_t)func, &parts, &n)
+		              : inclusive_callees(p, (uint32_t)func, &parts, &n);
+	if (err < 0)
+		return err;
+	rows = calloc(n + 1, sizeof(*rows));
+	for (size_t i = 0; i < n && rows; i++) {
+		bool self = parts[i].func == (uint32_t)func;
+
+		rows[i] = (struct row){ .f = parts[i].func == UINT32_MAX ? NULL : &p->funcs[parts[i].func],
+			                .count = parts[i].count,
+			                .share = weight_of(p, o, &parts[i].count) / total,
+			                .calls = parts[i].n,
+			                .key = isnan(parts[i].count.insn)
+			                               ? 0
+			                               : weight_of(p, o, &parts[i].count) / total,
+			                .suffix = !self     ? NULL
+			                          : callers ? " (itself)"
+			                                    : " (its own)" };
+	}
+	free(parts);
+	if (!rows)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	finish(p, o, rows, n, out);
+	out->table.columns = part_columns;
+	out->table.n_columns = sizeof(part_columns) / sizeof(part_columns[0]);
+	return 0;
+}
+
+void children_note(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
+		return;
+	if (inclusive_source(p) == INCLUSIVE_STACKS)
+		fprintf(f, "# who called: call stacks of %ju samples\n", (uintmax_t)p->meta.n_chains);
+	else if (inclusive_source(p) == INCLUSIVE_FLOW)
+		fputs("# who called: the code's flow; how a function is divided among several callers it "
+		      "can't tell "
+		      "(call stacks can: record -g)\n",
+		      f);
+}

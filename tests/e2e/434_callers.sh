@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Functions with what they call: by call stacks and by the code's flow, against callgrind's inclusive counts.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+
+# leaf() is called by few() and many(), which it does not do the same for, and by a recursion.
+cat >deep.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define ALONE __attribute__((noinline, noclone))
+static volatile uint64_t sink;
+
+ALONE static uint64_t leaf(uint64_t x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x ^ x >> 7) * 0xff51afd7ed558ccdull + (x >> (i & 31));
+	return x;
+}
+
+ALONE static uint64_t few(uint64_t x)
+{
+	uint64_t y = leaf(x, 10);
+
+	return y + 1;
+}
+
+ALONE static uint64_t many(uint64_t x)
+{
+	uint64_t y = leaf(x, 90);
+
+	return y ^ 3;
+}
+
+ALONE static uint64_t fib(int n)
+{
+	return n < 2 ? leaf((uint64_t)n, 5) : fib(n - 1) + fib(n - 2) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 10000;
+	uint64_t x = 1;
+
+	for (int i = 0; i < n; i++) {
+		x += few(x);
+		x += many(x);
+		if (i % 100 == 0)
+			x += fib(12);
+	}
+	sink = x;
+	printf("%d\n", sink != 0);
+	return 0;
+}
+END
+gcc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -gdwarf-4 deep.c -o deep || exit 1
+"$SKIDPROF" record --pmu sim -q -o deep.sim --truth deep.truth ./deep >/dev/null || exit 1
+
+check 'the flow tells who called' status 0 "$SKIDPROF" report -i deep.sim --children --format json
+cp out flow.json
+check 'main has all' json '[r for r in d["children"] if r["function"] == "main"][0]["share"] > 0.97'
+check 'few and many have bounds' json 'all(r["fixed"] is None and r["lo"] < r["hi"] for r in d["children"] if r["function"] in ("few", "many"))'
+check 'callers of leaf' status 0 "$SKIDPROF" report -i deep.sim --callers leaf --format json
+check 'call it as often as they are called' json \
+	'(lambda c: abs(c["few"] / 1e4 - 1) < 0.05 and abs(c["many"] / 1e4 - 1) < 0.05)({r["function"]: r["calls"] for r in d["callers"]})'
+check 'callees of main' status 0 "$SKIDPROF" report -i deep.sim --callees main
+check 'are three, and its own' sh -c '[ "$(grep -cE " (few|many|fib|main \(its own\))$" out)" -eq 4 ]'
+check 'what it rests on is said' has out "who called: the code's flow"
+check 'no such function' status 1 "$SKIDPROF" report -i deep.sim --callers laef
+check 'the nearest is named' one_line "did you mean 'leaf'?"
+check 'a recording without either' status 1 "$SKIDPROF" report -i deep.sim --raw --children
+check 'says what to do' one_line 'record -g'
+
+if command -v valgrind >/dev/null; then
+	valgrind -q --tool=callgrind --callgrind-out-file=cg.out ./deep >/dev/null 2>&1
+	# The sum of a function's own lines and of its calls', by name; recursion is counted once where it is entered.
+	cat >inclusive.py <<'END'
+import re
+
+def inclusive(path):
+    """Inclusive instructions of functions that do not recurse."""
+    names, total, current, callee, call = {}, {}, None, None, False
+    for line in open(path):
+        m = re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line)
+        if m:
+            if m[3]:
+                names[m[2]] = re.sub(r"'\d+$", "", m[3])
+            if m[1]:
+                callee = names[m[2]]
+            else:
+                current = names[m[2]]
+        elif line.startswith("calls="):
+            call = True
+        elif re.match(r"[+*\-\d]", line) and current:
+            cost = int(line.split()[-1])
+            if not call or callee != current:
+                total[current] = total.get(current, 0) + cost
+            call = False
+    return total
+END
+	check "exact counts over the flow are callgrind's inclusive ones to 2%" status 0 "$SKIDPROF" report -i deep.sim --truth deep.truth --children --format json
+	check 'of main and leaf; and those of few, many and fib are within their bounds' python3 - <<'END'
+import json
+
+from inclusive import inclusive
+
+theirs = inclusive("cg.out")
+ours = {r["function"]: r for r in json.load(open("out"))["children"]}
+for f in ("main", "leaf"):
+    assert abs(ours[f]["fixed"] / theirs[f] - 1) < 0.02, (f, ours[f]["fixed"], theirs[f])
+for f in ("few", "many", "fib"):
+    assert ours[f]["lo"] * 0.98 <= theirs[f] <= ours[f]["hi"] * 1.02, (f, ours[f], theirs[f])
+END
+else
+	echo "ok $((n_tests += 1)) - callgrind's inclusive counts # SKIP no valgrind"
+fi
+
+# Frame pointers, where the kernel samples at all.  A leaf without a frame of its own hides its caller from them.
+if "$SKIDPROF" record -g -q --pmu clock -F 5000 -o deep.data ./deep 1500000 >/dev/null 2>err; then
+	"$SKIDPROF" report -i deep.data --children --format json >out 2>err
+	check 'call stacks are read' json '[r for r in d["children"] if r["function"] == "main"][0]["share"] > 0.95'
+	"$SKIDPROF" report -i deep.data --callers fib --format json >out 2>err
+	check 'a recursion was called by main' json '[r["function"] for r in d["callers"]][0] == "main"'
+	"$SKIDPROF" report -i deep.data --children >out 2>err
+	check 'what it rests on is said' sh -c 'grep -qE "who called: call stacks of [0-9]+ samples" out'
+	command -v perf >/dev/null && check 'perf reads them, too' sh -c 'perf report -i deep.data --stdio --children 2>/dev/null | grep -q main'
+else
+	echo "ok $((n_tests += 1)) - call stacks # SKIP $(head -1 err)"
+fi
+check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
+check 'and says what has' one_line '--callers'
+finish

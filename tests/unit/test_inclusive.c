@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "correct/inclusive.h"
+
+enum { MAIN, FEW, MANY, LEAF, FIB, N_FUNCS };
+
+/* Own instructions: main 10, few 20, many 30, leaf 1000, fib 40; raw ones are half of them. */
+static struct profile *five(void)
+{
+	static const double own[] = { 10, 20, 30, 1000, 40 };
+	struct profile *p = calloc(1, sizeof(*p));
+
+	p->n_funcs = N_FUNCS;
+	p->funcs = calloc(N_FUNCS, sizeof(*p->funcs));
+	for (int f = 0; f < N_FUNCS; f++)
+		p->funcs[f].count = p->funcs[f].rolled =
+		        (struct profile_count){ .insn = own[f], .raw_insn = own[f] / 2, .cyc = own[f] };
+	return p;
+}
+
+static void add_call(struct profile *p, uint32_t caller, uint32_t callee, double n, double share)
+{
+	p->calls = realloc(p->calls, (p->n_calls + 1) * sizeof(*p->calls));
+	p->calls[p->n_calls++] = (struct profile_call){ caller, callee, n, share };
+}
+
+static void what_has_one_caller_is_its_caller_s(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+
+	(void)state;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, FEW, LEAF, 5, 1);
+	assert_int_equal(inclusive_source(p), INCLUSIVE_FLOW);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[MAIN].insn, 1030, 1e-9);
+	assert_float_equal(all[MAIN].raw_insn, 515, 1e-9);
+	assert_float_equal(all[FEW].insn, 1020, 1e-9);
+	assert_float_equal(all[LEAF].insn, 1000, 1e-9);
+	assert_float_equal(all[MANY].insn, 30, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+/* Half of the calls of leaf are few's; what they come to may be all of it or nothing. */
+static void of_several_callers_there_are_bounds(void **state)
+{
+	struct profile *p = five();
+	struct inclusive_part *parts;
+	struct inclusive *all;
+	size_t n;
+
+	(void)state;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 0.5);
+	add_call(p, MANY, LEAF, 5, 0.5);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_true(isnan(all[FEW].insn));
+	assert_float_equal(all[FEW].lo, 20, 1e-9);
+	assert_float_equal(all[FEW].hi, 1020, 1e-9);
+	/* Whoever it was, main called them. */
+	assert_float_equal(all[MAIN].insn, 1060, 1e-9);
+	free(all);
+	assert_int_equal(inclusive_callers(p, LEAF, &parts, &n), 0);
+	assert_int_equal(n, 2);
+	assert_true(isnan(parts[0].count.insn));
+	assert_float_equal(parts[0].n, 5, 1e-9);
+	free(parts);
+	profile_free(p);
+}
+
+static void a_recursion_is_for_who_began_it(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+
+	(void)state;
+	add_call(p, MAIN, FIB, 1, 0.01);
+	add_call(p, FIB, FIB, 99, 0.99);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[MAIN].insn, 50, 1e-9);
+	assert_float_equal(all[FIB].insn, 40, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+static uint32_t add_frame(struct profile *p, uint32_t parent, uint32_t func, double raw)
+{
+	p->frames = realloc(p->frames, (p->n_frames + 1) * sizeof(*p->frames));
+	p->frames[p->n_frames] = (struct profile_frame){ parent, func, func, raw, raw };
+	return (uint32_t)p->n_frames++;
+}
+
+/* main -> few -> leaf 100, main -> many -> leaf 400, main -> fib -> fib -> fib 20; main 5, few 10, many 15. */
+static struct profile *with_stacks(void)
+{
+	struct profile *p = five();
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
+
+	add_frame(p, add_frame(p, at, FEW, 10), LEAF, 100);
+	add_frame(p, add_frame(p, at, MANY, 15), LEAF, 400);
+	add_frame(p, add_frame(p, add_frame(p, at, FIB, 0), FIB, 0), FIB, 20);
+	return p;
+}
+
+/* Fixed counts of leaf, 1000 for 500 raw ones, go to its stacks as those do. */
+static void stacks_divide_what_is_fixed(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+
+	(void)state;
+	assert_int_equal(inclusive_source(p), INCLUSIVE_STACKS);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[FEW].insn, 20 + 200, 1e-9);
+	assert_float_equal(all[MANY].insn, 30 + 800, 1e-9);
+	assert_float_equal(all[MANY].raw_insn, 415, 1e-9);
+	assert_float_equal(all[MAIN].insn, 1100, 1e-9);
+	/* Three times on the stack, counted once. */
+	assert_float_equal(all[FIB].insn, 40, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+static void callers_and_callees_add_up(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive_part *parts;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(inclusive_callers(p, LEAF, &parts, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(parts[0].func, FEW);
+	assert_float_equal(parts[0].count.insn, 200, 1e-9);
+	assert_int_equal(parts[1].func, MANY);
+	assert_float_equal(parts[1].count.insn, 800, 1e-9);
+	free(parts);
+	/* Of a recursion, who called it first. */
+	assert_int_equal(inclusive_callers(p, FIB, &parts, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(parts[0].func, MAIN);
+	free(parts);
+	assert_int_equal(inclusive_callees(p, MAIN, &parts, &n), 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(parts[0].func, MAIN);
+	assert_float_equal(parts[0].count.insn, 10, 1e-9);
+	assert_float_equal(parts[1].count.insn, 220, 1e-9);
+	free(parts);
+	assert_int_equal(inclusive_callers(p, MAIN, &parts, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(parts[0].func, UINT32_MAX);
+	free(parts);
+	profile_free(p);
+}
+
+static void without_either_nothing_is_known(void **state)
+{
+	struct profile *p = five();
+
+	(void)state;
+	assert_int_equal(inclusive_source(p), INCLUSIVE_NONE);
+	profile_free(p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_one_caller_is_its_caller_s),
+		cmocka_unit_test(of_several_callers_there_are_bounds),
+		cmocka_unit_test(a_recursion_is_for_who_began_it),
+		cmocka_unit_test(stacks_divide_what_is_fixed),
+		cmocka_unit_test(callers_and_callees_add_up),
+		cmocka_unit_test(without_either_nothing_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
