@@ -144,26 +144,15 @@ static void finish(const struct profile *p, const struct report_opts *o, struct 
 	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
 }
 
-int children_ask(const struct profile *p)
-{
-	if (inclusive_source(p) == INCLUSIVE_NONE)
-		return sp_fail(
-		        SP_ENOTSUP,
-		        "nothing in this recording tells who called: it has no call stacks (record -g) "
-		        "and no hot region");
-	return 0;
-}
-
 int view_children(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
 	struct inclusive *all = NULL;
 	double total = total_of(p, o);
 	size_t n = 0, n_match = 0;
-	int err = children_ask(p);
+	bool known = inclusive_source(p) != INCLUSIVE_NONE;
+	int err = rows ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
 
-	if (err == 0)
-		err = rows ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
 		const struct profile_func *f = &p->funcs[i];
 		const struct profile_count *c = f->inlined && !f->rolled.insn ? &f->count : &f->rolled;
@@ -171,7 +160,7 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 		bool matches = !o->function || report_matches(f, o->function);
 
 		n_match += matches;
-		if (!matches || !(all[i].hi > 0))
+		if (!matches || !known || !(all[i].hi > 0))
 			continue;
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],
@@ -213,17 +202,15 @@ static long find_func(const struct profile *p, const char *name)
 
 int view_parts(const struct profile *p, const struct report_opts *o, struct view *out)
 {
-	long func = find_func(p, o->why);
+	long func = o->why ? find_func(p, o->why) : -1;
 	struct inclusive_part *parts = NULL;
 	struct row *rows;
 	double total = total_of(p, o);
 	size_t n = 0;
 	bool callers = o->view == REPORT_CALLERS;
-	int err = children_ask(p);
+	int err = func < 0 ? report_no_match(p, o->why ? o->why : "") : 0;
 
-	if (err == 0 && func < 0)
-		err = report_no_match(p, o->why);
-	if (err == 0)
+	if (err == 0 && inclusive_source(p) != INCLUSIVE_NONE)
 		err = callers ? inclusive_callers(p, (uint32_t)func, &parts, &n)
 		              : inclusive_callees(p, (uint32_t)func, &parts, &n);
 	if (err < 0)
@@ -262,5 +249,9 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		fputs("# who called: the code's flow; how a function is divided among several callers it "
 		      "can't tell "
 		      "(call stacks can: record -g)\n",
+		      f);
+	else
+		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
+		      "region\n",
 		      f);
 }

@@ -161,9 +161,6 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
  */
 const struct profile_insn *trips_insn(const struct profile *p, const struct profile_trips *t);
 
-/* 0, or -SP_ENOTSUP where nothing in the profile tells who called. */
-int children_ask(const struct profile *p);
-
 /* What these views rest on: a line with "# " before it, nothing for others. */
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f);
 

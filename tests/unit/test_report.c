@@ -390,7 +390,7 @@ static void no_functions_are_no_error(void **state)
 
 	(void)state;
 	p->meta.insn_event = p->meta.cyc_event = -1;
-	for (int view = REPORT_FUNCTIONS; view < REPORT_WHY; view++) {
+	for (int view = REPORT_FUNCTIONS; view <= REPORT_CHILDREN; view++) {
 		o.view = (enum report_view)view;
 		text = text_of(p, &o, 80);
 		assert_non_null(
