@@ -25,12 +25,14 @@ static int add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, u
 int branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_branch *b = rec->sample.branches;
+	/* Between the newest of a processor's record and the one before, a branch may be missing. */
+	const size_t first_run = rec->event == r->burst_event ? 0 : 1;
 	int err = 0;
 
 	for (size_t i = 0; i < rec->sample.n_branches && err == 0; i++) {
 		err = add_pair(r, rec->pid, b[i].from_ip, b[i].to_ip, &s->pairs, &s->seen);
 		/* Newest first: the older one's target, and on to this one's source. */
-		if (err == 0 && i + 1 < rec->sample.n_branches)
+		if (err == 0 && i >= first_run && i + 1 < rec->sample.n_branches)
 			err = add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &s->run_pairs, &s->runs);
 		s->n_branches++;
 	}

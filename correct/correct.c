@@ -479,8 +479,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		err = sums_collect(w.rec, &w.sums);
 	if (err == 0)
 		err = choose_skid(&w);
-	/* So few bursts tell no shares, whatever is made of them: what is left is where time went. */
-	if (err == 0 && w.rec->relative && w.sums.n_bursts < PROFILE_MIN_BURSTS)
+	/* So few bursts, or branch records, tell no shares, whatever is made of them: what is left is where time went. */
+	if (err == 0 && w.rec->relative && w.sums.n_stacks < PROFILE_MIN_BURSTS)
 		w.rec->relative = false;
 	/* Without an instructions event there is nothing to correct, and without bursts no share to tell. */
 	if (err == 0 && opts->method != METHOD_RAW && (w.rec->insn_event >= 0 || w.rec->relative)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "correct/evidence/events.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -39,26 +40,28 @@ static int spool_stdin(int *fd_out)
 	return 0;
 }
 
-/*
- * The event that stands for instructions (or cycles): sampled, hardware, and
- * of several the one listed first.  Hybrid machines name theirs "cpu_core/cycles/".
- */
-static int find_event(const struct pd_reader *r, uint64_t config, const char *word)
+static int kind_of(const struct pd_reader *r, size_t event)
 {
+	const struct pd_event *e = pd_event(r, event);
+
+	return mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
+}
+
+/* The event that stands for instructions (or cycles): sampled, and of several a generic one, listed first. */
+static int find_event(const struct pd_reader *r, int kind)
+{
+	int found = -1;
+
 	for (size_t i = 0; i < pd_n_events(r); i++) {
 		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
 
-		if (attr->type == PERF_TYPE_HARDWARE && (attr->config & 0xffffffff) == config &&
-		    attr->sample_period)
+		if (!attr->sample_period || kind_of(r, i) != kind)
+			continue;
+		if (attr->type == PERF_TYPE_HARDWARE)
 			return (int)i;
+		found = found < 0 ? (int)i : found;
 	}
-	for (size_t i = 0; i < pd_n_events(r); i++) {
-		const struct pd_event *e = pd_event(r, i);
-
-		if (e->attr.type != PERF_TYPE_SOFTWARE && e->attr.sample_period && strstr(e->name, word))
-			return (int)i;
-	}
-	return -1;
+	return found;
 }
 
 /* Instructions that are read with every sample of cycles. */
@@ -70,8 +73,7 @@ static int find_counted(const struct pd_reader *r, int cyc_event)
 		const struct pd_event *e = pd_event(r, i);
 
 		if (e->leader == leader && e->attr.read_format & PERF_FORMAT_GROUP &&
-		    e->attr.type == PERF_TYPE_HARDWARE &&
-		    (e->attr.config & 0xffffffff) == PERF_COUNT_HW_INSTRUCTIONS)
+		    kind_of(r, i) == MIX_INSN)
 			return (int)i;
 	}
 	return -1;
@@ -91,10 +93,39 @@ static int find_bursts(const struct pd_reader *r)
 	return -1;
 }
 
+static bool has_stacks(const struct pd_event *e)
+{
+	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK;
+}
+
+/* Neither cycles nor instructions: an event that has branch records, else the first. */
+static int find_other(const struct pd_reader *r, int but)
+{
+	int first = -1;
+
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (!e->attr.sample_period || (int)i == but)
+			continue;
+		if (has_stacks(e))
+			return (int)i;
+		first = first < 0 ? (int)i : first;
+	}
+	return first;
+}
+
+/* Branch records tell the shares of a region, as bursts do. */
+static bool tells_shares(const struct recording *r)
+{
+	return r->burst_event >= 0 ||
+	       (r->cyc_event >= 0 && has_stacks(pd_event(r->reader, (size_t)r->cyc_event)));
+}
+
 static void choose_events(struct recording *r)
 {
-	r->insn_event = find_event(r->reader, PERF_COUNT_HW_INSTRUCTIONS, "instructions");
-	r->cyc_event = find_event(r->reader, PERF_COUNT_HW_CPU_CYCLES, "cycles");
+	r->insn_event = find_event(r->reader, MIX_INSN);
+	r->cyc_event = find_event(r->reader, MIX_CYCLES);
 	if (r->insn_event < 0) {
 		r->insn_event = find_counted(r->reader, r->cyc_event);
 		r->insn_counted = r->insn_event >= 0;
@@ -102,13 +133,11 @@ static void choose_events(struct recording *r)
 	r->cyc_is_other = false;
 	r->burst_event = find_bursts(r->reader);
 	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
-	for (size_t i = 0; r->insn_event < 0 && r->cyc_event < 0 && i < pd_n_events(r->reader); i++) {
-		if (pd_event(r->reader, i)->attr.sample_period && (int)i != r->burst_event) {
-			r->cyc_event = (int)i;
-			r->cyc_is_other = true;
-		}
+	if (r->insn_event < 0 && r->cyc_event < 0) {
+		r->cyc_event = find_other(r->reader, r->burst_event);
+		r->cyc_is_other = r->cyc_event >= 0;
 	}
-	r->relative = r->insn_event < 0 && r->burst_event >= 0 && r->cyc_event >= 0;
+	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);
 }
 
 static bool counts_same(const struct perf_event_attr *a, const struct perf_event_attr *b)

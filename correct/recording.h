@@ -62,7 +62,7 @@ struct recording {
 	VEC(uint64_t) insn_last; /* by insn_tasks */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
-	bool relative;     /* bursts, but no instructions: how many ran is known as shares of a region only */
+	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
 	uint64_t n_unmapped;
 	uint64_t maps_changes; /* grows whenever addresses may mean something else */
 };

@@ -30,7 +30,7 @@ struct collect {
 	VEC(struct place_sum) sums;
 	VEC(struct skid_seen) skids;
 	VEC(double) core_hz;
-	uint64_t n_bursts;
+	uint64_t n_bursts, n_stacks;
 	VEC(struct last_values) last;
 	struct event_sum *events;
 	size_t n_events;
@@ -81,6 +81,7 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 static int add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
 	c->paths |= rec->sample.n_branches > 0;
+	c->n_stacks += rec->sample.n_branches > 0;
 	c->branch_records |= rec->sample.n_branches > 0 && rec->event != r->burst_event;
 	for (size_t i = 0; i < rec->sample.n_branches; i++)
 		c->branch_cycles |=
@@ -275,6 +276,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .paths = c.paths,
 		              .branch_cycles = c.branch_cycles,
 		              .n_bursts = c.n_bursts,
+		              .n_stacks = c.n_stacks,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.branches.seen, 0, sizeof(c.branches.seen));

@@ -33,7 +33,8 @@ struct sums {
 	        branch_cycles; /* the processor's: there are any; and tell cycles, in samples of those */
 	bool paths;            /* branch records, or bursts */
 	uint64_t n_bursts;
-	double core_hz; /* the middle of what was measured after each burst; 0 = never */
+	uint64_t n_stacks; /* those, and samples with branch records */
+	double core_hz;    /* the middle of what was measured after each burst; 0 = never */
 };
 
 int sums_collect(struct recording *r, struct sums *out);

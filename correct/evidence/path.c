@@ -10,6 +10,7 @@ enum {
 	CACHE_SIZE = 1 << 16,
 	MIN_HALVED = 8,    /* branches of a burst of which half can be spared */
 	LEAD_IN = 20,      /* and no more than this are */
+	UNTRUE_PIECES = 1, /* of a record, the newest, in which a branch may be missing */
 	MIN_SHARING = 100, /* stacks that tell the share of called code */
 };
 
@@ -182,12 +183,14 @@ static size_t lead_in(const struct pd_sample *smp, bool burst)
 
 size_t path_n_pieces(const struct pd_sample *smp, bool burst)
 {
-	return smp->n_branches - 1 - lead_in(smp, burst);
+	size_t spared = burst ? lead_in(smp, true) : UNTRUE_PIECES;
+
+	return smp->n_branches > 1 + spared ? smp->n_branches - 1 - spared : 0;
 }
 
 size_t path_newer(const struct pd_sample *smp, bool burst, size_t i)
 {
-	return burst ? path_n_pieces(smp, true) - 1 - i : i;
+	return burst ? path_n_pieces(smp, true) - 1 - i : i + UNTRUE_PIECES;
 }
 
 /* The graph's block at an address, -1 if the scope has none there. */
@@ -290,6 +293,25 @@ static uint32_t first_edge(const struct path *s, const struct sample_seen *seen,
 	return UINT32_MAX;
 }
 
+/* The edge of a record's newest branch: where it comes back from other code, the one over the call to that. */
+static uint32_t newest_edge(const struct path *s, const struct sample_seen *seen)
+{
+	const struct pd_branch *b = seen->record->sample.branches;
+	long from = scope_block(s, seen, b->from_ip), to = scope_block(s, seen, b->to_ip);
+
+	if (to < 0)
+		return UINT32_MAX;
+	return from < 0 ? skip_edge(s, seen, false, b->to_ip) : edge_between(s, seen->scope, from, to, true);
+}
+
+/* Where the newest branch is none of the scope's, the one before it has to do. */
+static void set_near(const struct path *s, uint32_t newest, const struct scope_stacks *r, struct stack *stack)
+{
+	stack->newest = newest;
+	stack->away = newest == UINT32_MAX;
+	stack->near = stack->away ? closing_edge(s, r->pieces.v[stack->piece0]) : newest;
+}
+
 static int sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
@@ -346,8 +368,8 @@ static int sample(void *state, const struct sample_seen *seen)
 	if (!stack.n_pieces)
 		return 0;
 	if (!burst)
-		stack.near = closing_edge(s, r->pieces.v[stack.piece0]);
-	stack.away = !burst;
+		set_near(s, newest_edge(s, seen), r, &stack);
+	stack.lead = burst ? 0 : smp->branches[0].cycles;
 	if (stack.near == UINT32_MAX)
 		return 0;
 	if (r->stacks.n >= MAX_STACKS)

@@ -129,7 +129,7 @@ static int find_densities(const struct path *s, const struct scope_stacks *r, si
 			before[st->near] += insns_of(s, r, st, k);
 			n_before[st->near]++;
 		}
-		for (uint32_t k = st->away; k < st->n_pieces; k++) {
+		for (uint32_t k = 1; k < st->n_pieces; k++) {
 			after[edge_of(s, r, st, k)] += insns_of(s, r, st, k - 1);
 			n_after[edge_of(s, r, st, k)]++;
 		}

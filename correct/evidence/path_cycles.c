@@ -10,6 +10,9 @@
  * branch and the next one.  How long it takes from a branch to the next is
  * learned, edge by edge, from the older branches.
  *
+ * The piece that ended with the newest branch is not followed, and that branch is the newest more often the longer it
+ * takes until the next.  What is missing so is given to the other pieces that end with a branch of the same edge.
+ *
  * Samples of instructions do not come evenly in time: their skid is about the
  * same each time, so a period that keeps step with a loop's instructions meets
  * the same part of it again and again.  Their stacks are weighed by their
@@ -90,10 +93,10 @@ static double within(const struct gaps *g, double x)
 	return fmin(1, g->within[b] + (g->within[b + 1] - g->within[b]) * (x - lo) / (hi - lo));
 }
 
-/* Cycles from a stack's oldest branch to its newest. */
+/* Cycles from a stack's oldest branch to its newest, which no piece ends with. */
 static double covered(const struct scope_stacks *r, const struct stack *st)
 {
-	double sum = 0;
+	double sum = st->lead;
 
 	for (uint32_t k = 0; k < st->n_pieces; k++)
 		sum += r->cycles.v[st->piece0 + k];
@@ -137,44 +140,73 @@ static int window(const struct scope_stacks *r, double *w_cyc)
 	return 0;
 }
 
-/* A gap counts when the branch at its end lies in the window, so that long ones are not left out. */
-static void add_gaps(const struct path *s, const struct scope_stacks *r, const float *weight, size_t n_edges,
-                     struct gaps *gaps)
+static void add_gap(struct gaps *gaps, uint32_t edge, size_t n_edges, uint32_t cyc, double w)
 {
-	struct gaps *pooled = &gaps[n_edges];
+	struct gaps *of[] = { &gaps[edge], &gaps[n_edges] };
 
+	for (size_t i = 0; i < 2; i++) {
+		of[i]->n[bin_of(cyc)] += w;
+		of[i]->sum_cyc[bin_of(cyc)] += w * cyc;
+		of[i]->total_cyc += w * cyc;
+	}
+}
+
+/* A gap counts when the branch at its end lies in the window, so that long ones are not left out.  newest[stacks]: their weights. */
+static void add_gaps(const struct path *s, const struct scope_stacks *r, const float *weight,
+                     const float *newest, size_t n_edges, struct gaps *gaps)
+{
 	memset(gaps, 0, (n_edges + 1) * sizeof(*gaps));
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		for (uint32_t k = 0; k + 1 < st->n_pieces; k++) {
-			uint32_t from = closing_edge(s, r->pieces.v[st->piece0 + k + 1]),
-			         cyc = r->cycles.v[st->piece0 + k];
-			double w = (double)weight[st->piece0 + k];
-
-			gaps[from].n[bin_of(cyc)] += w;
-			gaps[from].sum_cyc[bin_of(cyc)] += w * cyc;
-			gaps[from].total_cyc += w * cyc;
-			pooled->n[bin_of(cyc)] += w;
-			pooled->sum_cyc[bin_of(cyc)] += w * cyc;
-			pooled->total_cyc += w * cyc;
-		}
+		add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0]), n_edges, st->lead, (double)newest[i]);
+		for (uint32_t k = 0; k + 1 < st->n_pieces; k++)
+			add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0 + k + 1]), n_edges,
+			        r->cycles.v[st->piece0 + k], (double)weight[st->piece0 + k]);
 	}
 	for (size_t e = 0; e <= n_edges; e++)
-		integrate(&gaps[e], pooled);
+		integrate(&gaps[e], &gaps[n_edges]);
 }
 
-/* eq. 21.  A stack that ends within the window stands for all of it. */
+/* eq. 21.  A stack that ends within the window stands for all of it.  *newest: the weight of its newest branch. */
 static void weigh_stack(const struct scope_stacks *r, const struct stack *st, const struct gaps *near,
-                        double w_cyc, float *weight)
+                        double w_cyc, float *weight, float *newest)
 {
-	double all = covered(r, st), ago = 0, whole = 1;
+	double all = covered(r, st), ago = st->lead, whole = 1;
 
 	if (all < w_cyc)
 		whole = w_cyc / (all + (w_cyc - all) * (1 - within(near, w_cyc - all) / 2));
+	*newest = (float)(st->cyc * whole * within(near, w_cyc));
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		weight[st->piece0 + k] = (float)(st->cyc * whole * within(near, w_cyc - ago));
 		ago += r->cycles.v[st->piece0 + k];
+	}
+}
+
+/* What newest branches weigh goes to the pieces that end with a branch of the same edge.  sums[2][n_edges] is scratch. */
+static void restore_newest(const struct path *s, const struct scope_stacks *r, const float *newest,
+                           size_t n_edges, double *sums, float *weight)
+{
+	double *missing = sums, *there = sums + n_edges;
+
+	memset(sums, 0, 2 * n_edges * sizeof(*sums));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		if (st->newest != UINT32_MAX)
+			missing[st->newest] += (double)newest[i];
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			there[closing_edge(s, r->pieces.v[st->piece0 + k])] += (double)weight[st->piece0 + k];
+	}
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = 0; k < st->n_pieces; k++) {
+			uint32_t e = closing_edge(s, r->pieces.v[st->piece0 + k]);
+
+			if (there[e] > 0)
+				weight[st->piece0 + k] *= (float)(1 + missing[e] / there[e]);
+		}
 	}
 }
 
@@ -182,9 +214,12 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 {
 	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
 	struct gaps *gaps = calloc(n_edges + 1, sizeof(*gaps));
+	float *newest = calloc(r->stacks.n + 1, sizeof(*newest));
+	double *sums = calloc(2 * n_edges + 1, sizeof(*sums));
 	double w_cyc = 0;
-	int err = gaps ? window(r, &w_cyc)
-	               : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	int err = gaps && newest && sums
+	                  ? window(r, &w_cyc)
+	                  : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 
 	for (int round = 0; round < ROUNDS && err == 0; round++) {
 		for (size_t e = 0; e <= n_edges && round == 0; e++)
@@ -192,11 +227,15 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 		for (size_t i = 0; i < r->stacks.n; i++) {
 			const struct stack *st = &r->stacks.v[i];
 
-			weigh_stack(r, st, &gaps[st->near], w_cyc, weight);
+			weigh_stack(r, st, &gaps[st->near], w_cyc, weight, &newest[i]);
 		}
 		if (round + 1 < ROUNDS)
-			add_gaps(s, r, weight, n_edges, gaps);
+			add_gaps(s, r, weight, newest, n_edges, gaps);
 	}
+	if (err == 0)
+		restore_newest(s, r, newest, n_edges, sums, weight);
 	free(gaps);
+	free(newest);
+	free(sums);
 	return err;
 }

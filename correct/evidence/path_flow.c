@@ -303,7 +303,7 @@ static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 }
 
 /* What the processor's own branch records are good for.  Returns how many estimates are to be joined. */
-static size_t plan_records(const struct scope_stacks *r, size_t d, struct plan *plan)
+static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d, struct plan *plan)
 {
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
@@ -313,6 +313,9 @@ static size_t plan_records(const struct scope_stacks *r, size_t d, struct plan *
 		return d <= MAX_JOINED ? 2 : 1;
 	}
 	plan[0] = (struct plan){ OF_RECORDS, BY_NEWEST, false };
+	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
+	if (relative && !n_cycles)
+		return 1;
 	if (n_cycles >= PATH_MIN_OF_CYCLES)
 		plan[n++] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
 	if (n_insns >= MIN_STACKS && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
@@ -383,7 +386,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (!d)
 		return 0;
 	if (count_of(r, OF_RECORDS))
-		err = has_records = make_estimates(s, r, &of, plan, plan_records(r, d, plan), e);
+		err = has_records =
+		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

@@ -35,13 +35,16 @@ struct piece {
 struct stack {
 	uint32_t piece0,
 	        n_pieces; /* scope_stacks.pieces, from the moment it was taken at: newest first, or ahead */
-	uint32_t near;    /* edge of the branch next to that moment ... */
-	uint32_t away;    /* ... and the first piece whose branch is further off */
-	uint32_t span;    /* 1 + that of its moment, where insn is a time yet (paces_apply) */
-	double insn;      /* what it stands for ... */
-	double cyc;       /* ... and for how long; 0 = no sample of cycles */
-	bool broken;      /* what lay behind its last piece is no path of the scope */
-	bool burst;       /* it lies ahead of its moment */
+	uint32_t near;    /* edge of the branch next to that moment, ... */
+	uint32_t away;    /* ... the first piece whose branch is further off, ... */
+	uint32_t
+	        newest; /* ... and the edge of a record's newest branch, UINT32_MAX = none of the scope's ... */
+	uint16_t lead; /* ... with the cycles from the branch before it, 0 = not known */
+	uint32_t span; /* 1 + that of its moment, where insn is a time yet (paces_apply) */
+	double insn;   /* what it stands for ... */
+	double cyc;    /* ... and for how long; 0 = no sample of cycles */
+	bool broken;   /* what lay behind its last piece is no path of the scope */
+	bool burst;    /* it lies ahead of its moment */
 };
 
 struct scope_stacks {
@@ -109,9 +112,12 @@ struct path {
 };
 
 /*
- * The pieces of a sample's stack of 2 branches or more that are worth following, and the newer of the two
+ * The pieces of a sample's stack that are worth following, and the newer of the two
  * branches that the i-th of them lies between, counted from the stack's moment: back from there in a record of
  * the processor's, on from there in a burst, whose first branches only lead away from it.
+ *
+ * A record's last piece, to its newest branch, is never followed: between that one and the one before it real
+ * processors lose a branch in a quarter of records, and in which ones depends on where time goes.  The branch itself was taken.
  */
 size_t path_n_pieces(const struct pd_sample *smp, bool burst);
 size_t path_newer(const struct pd_sample *smp, bool burst, size_t i);

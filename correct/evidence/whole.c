@@ -197,16 +197,21 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 static int set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
-	const struct pd_branch *first = &smp->branches[path_newer(smp, true, 0) + 1];
+	const struct pd_branch *first =
+	        stack->burst ? &smp->branches[path_newer(smp, true, 0) + 1] : smp->branches;
 	long near;
 
-	if (!stack->burst) {
+	/* An entry that the processor did not fill. */
+	if (!first->from_ip) {
+		stack->newest = UINT32_MAX;
 		stack->near = closing_edge(&w->path, w->stacks.pieces.v[stack->piece0]);
+		stack->away = 1;
 		return 0;
 	}
 	near = number_of(w, place_of(w, seen->record->pid, first->from_ip),
 	                 place_of(w, seen->record->pid, first->to_ip));
-	stack->near = (uint32_t)near;
+	stack->near = stack->newest = (uint32_t)near;
+	stack->lead = stack->burst ? 0 : first->cycles;
 	return near < 0 ? (int)near : 0;
 }
 
@@ -227,7 +232,7 @@ static int add_pieces(struct whole *w, const struct sample_seen *seen, struct st
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->cycles, stack->burst ? 0 : smp->branches[i].cycles) < 0)
+		    vec_push(&r->cycles, stack->burst ? 0 : newer->cycles) < 0)
 			return -SP_ENOMEM;
 		stack->n_pieces++;
 	}
@@ -242,7 +247,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	bool of_cycles = seen->record->event == rec->cyc_event,
 	     burst = seen->record->event == rec->burst_event;
 	struct scope_stacks *r = &w->stacks;
-	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .away = !burst, .burst = burst };
+	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .burst = burst };
 	int err;
 
 	if (paces_sample(&w->path.paces, rec, seen, &stack.span) < 0)

@@ -119,7 +119,9 @@ static int teardown(void **state)
 /* A sample of an event with a stack, newest first. */
 static void show(struct bench *b, int event, const struct pd_branch *stack, size_t n)
 {
-	struct pd_record r = hand_stack(event, stack, n);
+	struct pd_branch with[HAND_MAX + 1];
+	struct pd_record r = event == b->rec->burst_event ? hand_stack(event, stack, n)
+	                                                  : hand_record(event, stack, n, with);
 	struct sample_seen s = { .rec = b->rec, .record = &r };
 
 	assert_int_equal(evidence_sample(b->ev, &s), 0);
@@ -1046,6 +1048,46 @@ static void few_cycles_are_none(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 20);
 }
 
+/*
+ * Laps past B and by B by chance: past, back or back alone.  Where the two newest are back, the second of them is missing:
+ * what is left is a path, of a lap less by B.  It is not followed, so all is as without.  20,000 stacks of five pieces
+ * see 33,000 laps by B: the sd of their share is 0.3%.  Moments are even in branches, not in instructions, of which three
+ * rounds leave 1.5%; followed, the piece would lose B 7.7% of its laps.
+ */
+static void the_newest_piece_of_a_record_is_not_followed(void **state)
+{
+	struct bench *b = *state;
+	struct pd_branch ran[64];
+	uint32_t x = 1;
+	double f[4];
+
+	for (int i = 0; i < 20000; i++) {
+		struct pd_branch stack[7];
+		struct pd_record r;
+		struct sample_seen s = { .rec = b->rec, .record = &r };
+		size_t n = 0, at = 40 + (size_t)i % 3, from;
+
+		for (size_t k = 0; k < 64; k++) {
+			bool lap_ended = !k || ran[k - 1].from_ip == back.from_ip;
+
+			x = x * 1664525 + 1013904223;
+			ran[k] = lap_ended && x >> 31 ? past : back;
+		}
+		from = at;
+		stack[n++] = ran[from--];
+		if (stack[0].from_ip == back.from_ip && ran[from].from_ip == back.from_ip)
+			from--;
+		while (n < 7)
+			stack[n++] = ran[from--];
+		r = hand_stack(INSN, stack, n);
+		assert_int_equal(evidence_sample(b->ev, &s), 0);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 25);
+	assert_float_equal(f[A_TO_C], 1000, 25);
+	assert_float_equal(f[C_TO_A], 2000, 25);
+}
+
 /* Stacks of less than two branches have no piece; and ten stacks are the fewest that say something. */
 static void too_few_stacks_say_nothing(void **state)
 {
@@ -1102,6 +1144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_stack_tells_the_edges_between_its_branches),
+		TEST(the_newest_piece_of_a_record_is_not_followed),
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		TEST(edges_of_cycle_samples_balance),

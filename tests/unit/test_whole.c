@@ -52,7 +52,8 @@ static int teardown(void **state)
 
 static void show(struct bench *b, int event, const struct pd_branch *stack, size_t n)
 {
-	struct pd_record r = hand_stack(event, stack, n);
+	struct pd_branch with[HAND_MAX + 1];
+	struct pd_record r = hand_record(event, stack, n, with);
 	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = b->scope };
 
 	assert_int_equal(whole_sample(b->whole, &s), 0);

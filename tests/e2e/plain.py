@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""plain.py IN OUT [WORD...]: a recording of the simulated core as perf would have written it on another machine.
+
+Samples keep their place, task, time, period and, where asked for, their branches; counts read with them are dropped unless
+'read' is given.
+
+  events=A,B     sampled events that are kept, by their generic names (cycles, instructions, branches); default: all sampled
+  as=TYPE:CONFIG[:NAME]  the first of them is another event's
+  stack=KIND     any (as recorded), cond, call, ret, callstack, none (default)
+  untimed        branches do not tell their cycles
+  lose=SHARE     of so many stacks the branch before the newest is missing
+  freq           a frequency was asked for, not a period
+  read           group reads are kept
+  precise=N      the events' precise_ip
+  turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time
+  hybrid=US      the core is another kind's every second US microseconds: two PMUs, an event of each name in both
+  cut=SHARE      so many samples at the end of each millisecond are lost, which a LOST record tells ('throttle': a THROTTLE)
+  cpuid=ID       of the header
+"""
+import random
+import re
+import struct
+import subprocess
+import sys
+
+CONFIG = {"cycles": 0, "instructions": 1, "branches": 4}
+(IP, TID, TIME, ADDR, READ, CHAIN, ID, CPU, PERIOD, STREAM, RAW, STACK, IDENT) = (1 << n for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16))
+ANY, ANY_CALL, ANY_RETURN, COND, CALL_STACK, USER, NO_CYCLES = 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11, 1, 1 << 15
+KINDS = {"any": ANY, "cond": COND, "call": ANY_CALL, "ret": ANY_RETURN, "callstack": ANY_CALL | 1 << 11}
+
+
+class Event:
+    def __init__(self, data, at, size):
+        (self.type, _, self.config, self.period, self.sample_type, self.read_format, self.flags) = struct.unpack_from("<IIQQQQQ", data, at)
+        (self.branch_type,) = struct.unpack_from("<Q", data, at + 72)
+        ids, n_bytes = struct.unpack_from("<QQ", data, at + size - 16)
+        self.ids = struct.unpack_from(f"<{n_bytes // 8}Q", data, ids)
+        self.name = next((n for n, c in CONFIG.items() if self.type == 0 and self.config == c), None)
+
+
+class Sample:
+    """Of the fields that are kept; read: the bytes of the counts."""
+
+    def __init__(self, data, at, event_of):
+        misc, _ = struct.unpack_from("<HH", data, at + 4)
+        p, self.misc, self.branches, self.read = at + 8, misc, [], b""
+
+        def take(form):
+            nonlocal p
+            values = struct.unpack_from("<" + form, data, p)
+            p += struct.calcsize("<" + form)
+            return values
+
+        (ident,) = take("Q")
+        self.event = event_of[ident]
+        kind = self.event.sample_type
+        (self.ip,) = take("Q")
+        self.pid, self.tid = take("II")
+        (self.time,) = take("Q") if kind & TIME else (0,)
+        for bit in (ADDR, ID, STREAM):
+            if kind & bit:
+                take("Q")
+        self.cpu = take("II")[0] if kind & CPU else 0
+        (self.period,) = take("Q") if kind & PERIOD else (self.event.period,)
+        if kind & READ:
+            start, form = p, self.event.read_format
+            n = take("Q")[0] if form & 8 else 1
+            take("Q" * (bool(form & 1) + bool(form & 2)))
+            take("Q" * n * (1 + bool(form & 4) + bool(form & 16)) if form & 8 else "Q" * (1 + bool(form & 4) + bool(form & 16)))
+            self.read = data[start:p]
+        if kind & CHAIN:
+            take("Q" * take("Q")[0])
+        if kind & RAW:
+            take(f"{take('I')[0]}s")
+        if kind & STACK:
+            (n,) = take("Q")
+            if self.event.branch_type & 1 << 17:
+                take("Q")
+            self.branches = [take("QQQ") for _ in range(n)]
+
+
+def kinds_of_branches(path):
+    """{file offset: the word of the instruction there} of all branches of an ELF file."""
+    head = open(path, "rb").read()
+    (phoff,), (n,) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<H", head, 56)
+    loads = [struct.unpack_from("<IIQQQQQQ", head, phoff + 56 * i) for i in range(n)]
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True).stdout
+    out = {}
+    for at, word in re.findall(r"^\s*([0-9a-f]+):\t(?:bnd |notrack )*(call|ret|j\w+)", text, re.M):
+        vaddr = int(at, 16)
+        for load in loads:
+            if load[0] == 1 and load[3] <= vaddr < load[3] + load[5]:
+                out[vaddr - load[3] + load[2]] = word
+    return out
+
+
+class Maps:
+    def __init__(self):
+        self.maps, self.kinds = {}, {}
+
+    def add(self, pid, start, size, off, path):
+        self.maps.setdefault(pid, []).append((start, start + size, off, path))
+
+    def word(self, pid, ip):
+        for lo, hi, off, path in reversed(self.maps.get(pid, [])):
+            if lo <= ip < hi:
+                if path not in self.kinds:
+                    try:
+                        self.kinds[path] = kinds_of_branches(path)
+                    except (OSError, struct.error):
+                        self.kinds[path] = {}
+                return self.kinds[path].get(ip - lo + off, "")
+        return ""
+
+
+class Writer:
+    def __init__(self, words):
+        opts = dict(w.split("=", 1) if "=" in w else (w, "1") for w in words)
+        self.opts, self.rng, self.maps, self.body = opts, random.Random(1), Maps(), bytearray()
+        self.wanted = opts["events"].split(",") if "events" in opts else None
+        self.stack = opts.get("stack", "none")
+        self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
+
+    def choose(self, events):
+        # Groups that took turns have an event of the same name each: here it is one.
+        first = {e.name: e for e in reversed(events) if e.name and e.period}
+        self.events = [e for e in first.values() if not self.wanted or e.name in self.wanted]
+        if self.wanted:
+            self.events.sort(key=lambda e: self.wanted.index(e.name))
+        self.n_pmus = 2 if "hybrid" in self.opts else 1
+
+    def number(self, sample):
+        """The event's, of those written; None where the sample is of none."""
+        n = next((i for i, e in enumerate(self.events) if e.name == sample.event.name), None)
+        if n is None or not sample.event.period:
+            return None
+        if "turns" in self.opts:
+            share, us = self.opts["turns"].split(":")
+            turn = int(sample.time // (1000 * float(us)))
+            # Every event rests in its own tenths of each ten turns, as counters are handed round.
+            if (turn * 7 + n * 3) % 10 >= 10 * float(share):
+                return None
+        if self.n_pmus == 2:
+            n += len(self.events) * (int(sample.time // (1000 * float(self.opts["hybrid"]))) & 1)
+        return n
+
+    def branches(self, sample):
+        out = sample.branches
+        if self.stack in ("call", "ret", "cond", "callstack"):
+            ok = {"call": lambda w: w == "call", "ret": lambda w: w == "ret", "cond": lambda w: w[:1] == "j" and w[:3] != "jmp"}
+            if self.stack == "callstack":
+                return self.call_stack(sample)
+            out = [b for b in out if ok[self.stack](self.maps.word(sample.pid, b[0]))]
+        elif "lose" in self.opts and len(out) > 2 and self.rng.random() < float(self.opts["lose"]):
+            out = out[:1] + out[2:]
+        return out
+
+    def call_stack(self, sample):
+        """What is left of calls once returns have taken theirs away."""
+        open_calls = []
+        for b in reversed(sample.branches):
+            word = self.maps.word(sample.pid, b[0])
+            if word == "call":
+                open_calls.append(b)
+            elif word == "ret" and open_calls:
+                open_calls.pop()
+        return open_calls[::-1]
+
+    def lose(self, sample):
+        if not self.cut or sample.time % 1000000 < (1 - self.cut) * 1000000:
+            return False
+        self.lost += 1
+        if self.lost_in != sample.time // 1000000:
+            self.lost_in = sample.time // 1000000
+            if "throttle" in self.opts:
+                self.body += struct.pack("<IHHQQQ", 5, 0, 32, sample.time, 1000, 1000)
+        return True
+
+    def sample(self, sample):
+        n = self.number(sample)
+        if n is None or self.lose(sample):
+            return
+        if self.lost and "throttle" not in self.opts:
+            self.body += struct.pack("<IHHQQ", 2, 0, 24, 1000 + n, self.lost)
+            self.lost = 0
+        body = struct.pack("<QQIIQQ", 1000 + n, sample.ip, sample.pid, sample.tid, sample.time, sample.period)
+        if "read" in self.opts:
+            body += sample.read
+        if self.stack != "none":
+            stack = self.branches(sample)
+            mask = 0xf if "untimed" in self.opts else 2**64 - 1
+            body += struct.pack("<Q", len(stack)) + b"".join(struct.pack("<QQQ", f, t, x & mask) for f, t, x in stack)
+        self.body += struct.pack("<IHH", 9, sample.misc, 8 + len(body)) + body
+
+    def other(self, kind, data, at, size):
+        if kind in (1, 10):
+            pid, _, start, length, off = struct.unpack_from("<IIQQQ", data, at + 8)
+            path = data[at + (72 if kind == 10 else 40):at + size].split(b"\0")[0].decode("latin1")
+            self.maps.add(pid, start, length, off, path)
+        if kind in (1, 10, 3, 4, 7):
+            self.body += data[at:at + size]
+
+    def attr(self, event, pmu, first):
+        # exclude_kernel, exclude_hv, mmap, comm, mmap2, comm_exec
+        flags = 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 23 | 1 << 24
+        kind, config, period = event.type, event.config, event.period
+        if "freq" in self.opts and period:
+            flags, period = flags | 1 << 10, 4000
+        flags |= int(self.opts.get("precise", 0)) << 15
+        sample_type = IDENT | IP | TID | TIME | PERIOD
+        read_format = event.read_format if "read" in self.opts else 0
+        sample_type |= READ if "read" in self.opts else 0
+        sample_type |= STACK if self.stack != "none" else 0
+        if "as" in self.opts and first:
+            kind, config = (int(x, 0) for x in self.opts["as"].split(":")[:2])
+        if self.n_pmus == 2:
+            config |= (4, 10)[pmu] << 32
+        out = bytearray(120)
+        struct.pack_into("<IIQQQQQ", out, 0, kind, 120, config, period, sample_type, read_format, flags)
+        if self.stack != "none":
+            struct.pack_into("<Q", out, 72, USER | KINDS[self.stack])
+        return bytes(out)
+
+    def text(self, s):
+        raw = s.encode() + b"\0"
+        raw += b"\0" * (-len(raw) % 64)
+        return struct.pack("<I", len(raw)) + raw
+
+    def features(self, attrs, names):
+        desc = struct.pack("<II", len(attrs), 120)
+        for n, (attr, name) in enumerate(zip(attrs, names)):
+            desc += attr + struct.pack("<I", 1) + self.text(name) + struct.pack("<Q", 1000 + n)
+        out = {}
+        if "cpuid" in self.opts:
+            out[9] = self.text(self.opts["cpuid"])
+        out[12] = desc
+        if self.n_pmus == 2:
+            out[16] = struct.pack("<I", 2) + b"".join(struct.pack("<I", n) + self.text(w) for n, w in ((4, "cpu_core"), (10, "cpu_atom")))
+        return dict(sorted(out.items()))
+
+    def names(self):
+        for pmu in range(self.n_pmus):
+            for i, event in enumerate(self.events):
+                name = self.opts["as"].split(":")[2] if "as" in self.opts and not i else event.name
+                suffix = "u" + "p" * int(self.opts.get("precise", 0))
+                yield f"{('cpu_core', 'cpu_atom')[pmu]}/{name}/{suffix}" if self.n_pmus == 2 else f"{name}:{suffix}"
+
+    def write(self, path):
+        attrs = [self.attr(e, pmu, i == 0) for pmu in range(self.n_pmus) for i, e in enumerate(self.events)]
+        ids = b"".join(struct.pack("<Q", 1000 + n) for n in range(len(attrs)))
+        table = b"".join(a + struct.pack("<QQ", 104 + 8 * n, 8) for n, a in enumerate(attrs))
+        features = self.features(attrs, list(self.names()))
+        attrs_at, data_at = 104 + len(ids), 104 + len(ids) + len(table)
+        bits = [0, 0, 0, 0]
+        for f in features:
+            bits[f // 64] |= 1 << f % 64
+        at = data_at + len(self.body) + 16 * len(features)
+        index = b""
+        for text in features.values():
+            index += struct.pack("<QQ", at, len(text))
+            at += len(text)
+        with open(path, "wb") as f:
+            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ4Q", 104, 136, attrs_at, len(table), data_at, len(self.body), 0, 0, *bits[:1], *bits[1:], 0)[:96])
+            f.write(ids + table + bytes(self.body) + index + b"".join(features.values()))
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    data, out = open(sys.argv[1], "rb").read(), Writer(sys.argv[3:])
+    size, attrs_at, n_bytes, at, data_bytes = struct.unpack_from("<5Q", data, 16)
+    events = [Event(data, attrs_at + i * size, size) for i in range(n_bytes // size)]
+    out.choose(events)
+    event_of = {i: e for e in events for i in e.ids}
+    end = at + data_bytes
+    while at + 8 <= end:
+        kind, _, n = struct.unpack_from("<IHH", data, at)
+        if kind == 9:
+            out.sample(Sample(data, at, event_of))
+        else:
+            out.other(kind, data, at, n)
+        at += n
+    out.write(sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()
