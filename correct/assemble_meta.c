@@ -107,6 +107,7 @@ static void fill_header(struct assembly *a)
 		.unfinished = stats->unfinished,
 		.branch_records = w->sums.branch_records,
 		.branch_cycles = w->sums.branch_cycles,
+		.branches = recording_branches_word(w->rec->branches),
 		.relative = w->rec->relative,
 		.n_bursts = w->sums.n_bursts,
 		.core_hz = core_hz(w),

@@ -29,6 +29,8 @@ int branch_sums_add(struct branch_sums *s, const struct recording *r, const stru
 	const size_t first_run = rec->event == r->burst_event ? 0 : 1;
 	int err = 0;
 
+	for (size_t i = 0; i < r->n_apart && err == 0; i++)
+		err = add_pair(r, rec->pid, r->apart[i].from_ip, r->apart[i].to_ip, &s->pairs, &s->seen);
 	for (size_t i = 0; i < rec->sample.n_branches && err == 0; i++) {
 		err = add_pair(r, rec->pid, b[i].from_ip, b[i].to_ip, &s->pairs, &s->seen);
 		/* Newest first: the older one's target, and on to this one's source. */

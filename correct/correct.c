@@ -252,18 +252,22 @@ struct placing {
 	bool too_many;
 };
 
-/* The blocks that its record's newest branches were in; one after another in the same block once. */
+/*
+ * The blocks that its record's newest branches were in, or its callers: where it came from; one after another in the same
+ * block once.
+ */
 static int note_way(struct placing *placing, const struct recording *r, const struct pd_record *rec,
                     struct scope_sample *out)
 {
-	const struct pd_sample *smp = &rec->sample;
+	const struct pd_branch *branches = r->n_apart ? r->apart : rec->sample.branches;
+	const size_t n = r->n_apart ? r->n_apart : rec->sample.n_branches;
 
 	out->way0 = (uint32_t)placing->way.n;
 	/* A burst lies ahead of its moment. */
 	if (rec->event == r->burst_event || placing->way.n >= MAX_WAYS)
 		return 0;
-	for (size_t i = 0; i < smp->n_branches && i < MAX_WAY; i++) {
-		struct place from = recording_place(r, rec->pid, smp->branches[i].from_ip);
+	for (size_t i = 0; i < n && i < MAX_WAY; i++) {
+		struct place from = recording_place(r, rec->pid, branches[i].from_ip);
 		long b = from.module < 0
 		                 ? -1
 		                 : flow_block_at(placing->w->graph, (uint32_t)from.module, from.vaddr);

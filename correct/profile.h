@@ -240,7 +240,8 @@ struct profile_meta {
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;
-	bool branch_records, branch_cycles;
+	bool branch_records, branch_cycles; /* all branches that were taken, as a path; and the cycles between them */
+	const char *branches;               /* "calls only": what those are that make no path; "" = none */
 	/*
 	 * Instructions were not counted, but bursts tell the way: counts of them mean something
 	 * only as shares of a region.  Reports show profile_part.

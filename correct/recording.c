@@ -93,9 +93,46 @@ static int find_bursts(const struct pd_reader *r)
 	return -1;
 }
 
+static enum recording_branches branches_of(const struct perf_event_attr *attr)
+{
+	const uint64_t type = attr->branch_sample_type,
+	               kinds = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL |
+	                       PERF_SAMPLE_BRANCH_ANY_RETURN | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_CALL_STACK |
+	                       PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL,
+	               calls = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_CALL;
+
+	if (!(type & kinds) || type & PERF_SAMPLE_BRANCH_ANY)
+		return BRANCHES_ALL;
+	if (type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return BRANCHES_CALLERS;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_COND))
+		return BRANCHES_CONDITIONAL;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_ANY_RETURN))
+		return BRANCHES_RETURNS;
+	return type & kinds & ~calls ? BRANCHES_SOME : BRANCHES_CALLS;
+}
+
+const char *recording_branches_word(enum recording_branches kind)
+{
+	static const char *const words[] = {
+		[BRANCHES_ALL] = "",
+		[BRANCHES_CONDITIONAL] = "conditional branches only",
+		[BRANCHES_CALLS] = "calls only",
+		[BRANCHES_RETURNS] = "returns only",
+		[BRANCHES_CALLERS] = "a call stack",
+		[BRANCHES_SOME] = "some kinds of branches only",
+	};
+
+	return words[kind];
+}
+
+/* Branches that make a path. */
 static bool has_stacks(const struct pd_event *e)
 {
-	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK;
+	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       branches_of(&e->attr) == BRANCHES_ALL;
 }
 
 /* Neither cycles nor instructions: an event that has branch records, else the first. */
@@ -173,6 +210,9 @@ static int learn_events(struct recording *r)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
 	r->events = grown;
 	r->n_events = n;
+	for (size_t i = 0; i < n && !r->branches; i++)
+		if (pd_event(r->reader, i)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			r->branches = branches_of(&pd_event(r->reader, i)->attr);
 	for (size_t i = 0; i < n; i++) {
 		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
 
@@ -304,6 +344,21 @@ double recording_weight(const struct recording *r, const struct pd_record *rec)
 	return e->attr.freq ? 1 : (double)e->attr.sample_period;
 }
 
+/* Of branches that are no path, no one who follows paths must know. */
+static void set_apart(struct recording *r, struct pd_record *rec)
+{
+	struct pd_sample *s = &rec->sample;
+
+	r->n_apart = 0;
+	if (!s->n_branches ||
+	    branches_of(&pd_event(r->reader, (size_t)rec->event)->attr) == BRANCHES_ALL)
+		return;
+	r->apart = s->branches;
+	r->n_apart = s->n_branches;
+	s->branches = NULL;
+	s->n_branches = 0;
+}
+
 /* Events that count the same become one. */
 static int unite_events(struct recording *r, struct pd_record *rec)
 {
@@ -311,6 +366,7 @@ static int unite_events(struct recording *r, struct pd_record *rec)
 
 	if (err < 0)
 		return err;
+	set_apart(r, rec);
 	r->group = r->events[rec->event].group;
 	rec->event = r->events[rec->event].same;
 	if (!r->group)
@@ -349,7 +405,7 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 	/* Values that go back have begun anew. */
 	rec.sample.period = value >= *last ? value - *last : value;
 	/* What stands beside it was shown with the cycles. */
-	rec.sample.n_values = rec.sample.n_branches = 0;
+	rec.sample.n_values = rec.sample.n_branches = r->n_apart = 0;
 	*last = value;
 	return rec.sample.period ? fn(arg, r, &rec, place) : 0;
 }

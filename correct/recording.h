@@ -28,6 +28,16 @@ struct place_sum {
 	double n_insn, n_cyc; /* samples */
 };
 
+/* What the branches on record are, as the event's branch_sample_type asked for them. */
+enum recording_branches {
+	BRANCHES_ALL,         /* all that were taken: a path */
+	BRANCHES_CONDITIONAL, /* only those, ... */
+	BRANCHES_CALLS,
+	BRANCHES_RETURNS,
+	BRANCHES_CALLERS, /* ... or only calls that are not back yet */
+	BRANCHES_SOME,    /* others */
+};
+
 struct recording {
 	struct pd_reader *reader;
 	struct maps *maps;
@@ -51,6 +61,13 @@ struct recording {
 	} * events;             /* [n_events] */
 	size_t n_events;
 	uint32_t group; /* of the sample that is being shown */
+	/*
+	 * Its branches, where they are not all that were taken: each of them was, but they are no path, and the sample is shown
+	 * without.
+	 */
+	const struct pd_branch *apart; /* [n_apart], newest first */
+	size_t n_apart;
+	enum recording_branches branches; /* of the file's events, the first that is not BRANCHES_ALL */
 	VEC(struct pd_value) values;
 	/*
 	 * Instructions were not sampled but counted beside cycles (perf's {cycles,instructions}:S): each
@@ -70,6 +87,9 @@ struct recording {
 /* Called with each sample in time order; a negative return ends the pass. */
 typedef int recording_fn(void *arg, const struct recording *r, const struct pd_record *rec,
                          struct place place);
+
+/* "conditional branches only", "calls only", ...: "" for BRANCHES_ALL. */
+const char *recording_branches_word(enum recording_branches kind);
 
 int recording_open(const struct correct_opts *opts, struct recording **out);
 void recording_close(struct recording *r);

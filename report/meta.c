@@ -179,6 +179,11 @@ static void print_missing(const struct profile *p, FILE *f)
 		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
 		      "group values measures it\n",
 		      f);
+	if (m->branches && *m->branches)
+		fprintf(f,
+		        "# branch records are %s: they tell where code goes and who calls, but not the way "
+		        "between: record all of them (-b)\n",
+		        m->branches);
 	if (m->unfinished)
 		fputs("# the recorder did not finish this file: what had been written is shown\n", f);
 }
@@ -223,7 +228,8 @@ void meta_print(const struct profile *p, FILE *f)
 	fprintf(f, "# host %s, cpu %s\n", a, b);
 	event_list(m, false, a, sizeof(a));
 	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
-	        !m->branch_records ? m->n_bursts ? "no, but bursts" : "no"
+	        m->branches && *m->branches ? m->branches
+	        : !m->branch_records ? m->n_bursts ? "no, but bursts" : "no"
 	        : m->branch_cycles ? "yes, with cycles"
 	                           : "yes");
 	number_grouped((double)m->n_throttled, n[0]);
@@ -324,6 +330,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);
 	add(o, "branch_cycles", json_boolean(m->branch_cycles), &bad);
+	add(o, "branches", text_or_null(m->branches), &bad);
 	add(o, "worst_status", json_string(profile_status_word(p->worst)), &bad);
 	add(o, "modules", modules_json(p), &bad);
 	if (bad) {

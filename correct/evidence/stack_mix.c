@@ -118,7 +118,8 @@ bool stack_mix_of(struct stack_mix *m, const struct sample_seen *seen, float *ou
 		m->maps_changes = m->in.rec->maps_changes;
 	}
 	memset(out, 0, m->n * sizeof(*out));
-	for (size_t i = 0; seen->scope >= 0 && i + 1 < smp->n_branches; i++) {
+	/* The newest piece of a record may have lost a branch (path_impl.h). */
+	for (size_t i = 1; seen->scope >= 0 && i + 1 < smp->n_branches; i++) {
 		const float *sums =
 		        sums_of_run(m, seen, smp->branches[i + 1].to_ip, smp->branches[i].from_ip);
 

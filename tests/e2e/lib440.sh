@@ -101,3 +101,21 @@ for name, share in seen.items():
 sys.exit(bad)
 P
 }
+
+# worst_of: of the comparison in the file out, how far the functions of the program are off at most.
+worst_of()
+{
+	python3 - <<'P'
+import json
+print(max(abs(f["fixed_err"]) for f in json.load(open("out"))["functions"] if f["name"] in ("mixed", "slow", "look", "quick")))
+P
+}
+
+# no_worse ERROR MORE: they are off by no more than that, and so much more.
+no_worse()
+{
+	local worst
+	worst=$(worst_of)
+	echo "# off by $worst at most, $1 is allowed, and $2"
+	awk -v a="$worst" -v b="$1" -v more="$2" 'BEGIN { exit !(a <= b + more) }'
+}

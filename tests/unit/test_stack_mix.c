@@ -58,7 +58,8 @@ static int teardown(void **state)
 
 static bool look(struct bench *b, int32_t scope, const struct pd_branch *stack, size_t n, float *out)
 {
-	struct pd_record r = hand_stack(0, stack, n);
+	struct pd_branch with[HAND_MAX + 1];
+	struct pd_record r = hand_record(0, stack, n, with);
 	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = scope };
 
 	return stack_mix_of(b->mix, &s, out);
