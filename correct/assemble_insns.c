@@ -62,6 +62,7 @@ static void block_interval(const struct solution *sol, size_t n_blocks, size_t b
 uint8_t assemble_status(const struct work *w, size_t r)
 {
 	return w->solutions[r].verdict == VERDICT_UNRELIABLE ? PROFILE_UNRELIABLE
+	       : w->solutions[r].verdict == VERDICT_RAW      ? PROFILE_RAW
 	       : w->solutions[r].verdict == VERDICT_WEAK     ? PROFILE_WEAK
 	                                                     : PROFILE_FIXED;
 }

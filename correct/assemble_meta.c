@@ -97,6 +97,7 @@ static void fill_header(struct assembly *a)
 		.skid_p10_cyc = skid_dist_quantile(&w->skid, 0.1),
 		.skid_median_cyc = skid_dist_quantile(&w->skid, 0.5),
 		.skid_p90_cyc = skid_dist_quantile(&w->skid, 0.9),
+		.shadowed = w->rec->insn_precise == SEEN_SHADOWED,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
 		.n_samples = stats->n_samples,
 		.n_lost = stats->n_lost + stats->n_lost_samples,

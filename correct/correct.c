@@ -52,12 +52,16 @@ const char *correct_method_word(enum correct_method m)
 	return method_words[m];
 }
 
-/* S: what the file measured, else what was given, else a default by CPU. */
+/* S: none where samples are precise, else what the file measured, what was given, or a default by CPU. */
 static int choose_skid(struct work *w)
 {
 	int err = 0;
 
-	if (w->sums.n_skid >= MIN_SKIDS && isnan(w->opts->skid_cyc)) {
+	if (w->rec->insn_precise && isnan(w->opts->skid_cyc)) {
+		w->skid_source = SKID_PRECISE;
+		w->skid_basis = "precise samples";
+		skid_dist_constant(&w->skid, 0);
+	} else if (w->sums.n_skid >= MIN_SKIDS && isnan(w->opts->skid_cyc)) {
 		w->skid_source = SKID_MEASURED;
 		w->skid_basis = "measured in this recording";
 		err = skid_dist_fit(&w->skid, w->sums.skid_cyc, w->sums.n_skid);
@@ -201,6 +205,8 @@ static int new_problem(const struct work *w, const struct flow_region *region, s
 		(*out)->insn_per_sample = (*out)->cyc_per_sample;
 	(*out)->skid = w->skid;
 	(*out)->skid_known = w->skid_source != SKID_DEFAULT;
+	if (w->skid_source == SKID_PRECISE)
+		(*out)->precise = w->rec->insn_precise == SEEN_THERE ? PRECISE_EXACT : PRECISE_SHADOWED;
 	return 0;
 }
 
@@ -366,7 +372,7 @@ static int add_walk(const struct recording *r, const struct pd_record *rec, stru
 	const struct perf_event_attr *attr;
 	uint64_t count;
 
-	if (rec->event != r->insn_event || r->insn_counted ||
+	if (rec->event != r->insn_event || r->insn_counted || r->insn_precise ||
 	    !sample_value(&rec->sample, r->insn_event, &count))
 		return 0;
 	attr = &pd_event(r->reader, (size_t)r->insn_event)->attr;

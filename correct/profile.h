@@ -34,6 +34,7 @@ enum profile_evidence {
 	PROFILE_BY_LOOPS = 1 << 4,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 5,   /* counted exactly, in another run (correct_truth_apply) */
 	PROFILE_BY_TRIPS = 1 << 6,   /* eq. 38 */
+	PROFILE_BY_PRECISE = 1 << 7, /* eq. 48 */
 };
 
 struct profile_count {
@@ -222,7 +223,7 @@ struct profile_call {
 	double share;            /* of all of the callee that is this caller's; 0 where nothing tells */
 };
 
-enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT };
+enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT, SKID_PRECISE };
 
 struct profile_meta {
 	const char *input, *cmdline, *hostname, *cpudesc, *pmu; /* pmu: "simulated", "hardware", "clock" */
@@ -235,13 +236,15 @@ struct profile_meta {
 	enum profile_skid_source skid_source;
 	double skid_p10_cyc, skid_median_cyc, skid_p90_cyc; /* S */
 	uint64_t n_skids;                                   /* overshoots it was measured from */
+	bool shadowed; /* precise samples of instructions, but not of a precise distribution */
 	uint64_t n_samples, n_lost, n_throttled;
 	uint64_t n_unmapped;    /* samples outside any known mapping */
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;
-	bool branch_records, branch_cycles; /* all branches that were taken, as a path; and the cycles between them */
-	const char *branches;               /* "calls only": what those are that make no path; "" = none */
+	bool branch_records,
+	        branch_cycles; /* all branches that were taken, as a path; and the cycles between them */
+	const char *branches;  /* "calls only": what those are that make no path; "" = none */
 	/*
 	 * Instructions were not counted, but bursts tell the way: counts of them mean something
 	 * only as shares of a region.  Reports show profile_part.

@@ -40,9 +40,20 @@ static int spool_stdin(int *fd_out)
 	return 0;
 }
 
+static bool begins(const char *text, const char *with)
+{
+	return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+/* perf's bit of ibs_op's config: operations are counted, not cycles. */
+enum { IBS_OP_CNT_CTL = 1 << 19 };
+
 static int kind_of(const struct pd_reader *r, size_t event)
 {
 	const struct pd_event *e = pd_event(r, event);
+
+	if (begins(e->name, "ibs_op/"))
+		return e->attr.config & IBS_OP_CNT_CTL ? MIX_NONE : MIX_CYCLES;
 
 	return mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 }
@@ -91,6 +102,24 @@ static int find_bursts(const struct pd_reader *r)
 			return (int)i;
 	}
 	return -1;
+}
+
+/* AMD's IBS tags operations, and Arm's SPE micro-operations: precise without being asked for it. */
+static enum recording_precision precision_of(const struct pd_reader *r, int event)
+{
+	const struct pd_event *e = event < 0 ? NULL : pd_event(r, (size_t)event);
+
+	if (!e)
+		return SEEN_LATER;
+	if (begins(e->name, "ibs_") || begins(e->name, "arm_spe"))
+		return SEEN_THERE;
+	if (!e->attr.precise_ip)
+		return SEEN_LATER;
+	/* PDIR, PDist: of the events that are asked for with all three p, those that have a distribution that is precise. */
+	if (!begins(pd_header(r)->cpuid, "GenuineIntel") || e->attr.precise_ip == 3 ||
+	    strcasestr(e->name, "prec_dist"))
+		return SEEN_THERE;
+	return SEEN_SHADOWED;
 }
 
 static enum recording_branches branches_of(const struct perf_event_attr *attr)
@@ -174,6 +203,8 @@ static void choose_events(struct recording *r)
 		r->cyc_event = find_other(r->reader, r->burst_event);
 		r->cyc_is_other = r->cyc_event >= 0;
 	}
+	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
 	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);
 }
 
@@ -350,8 +381,7 @@ static void set_apart(struct recording *r, struct pd_record *rec)
 	struct pd_sample *s = &rec->sample;
 
 	r->n_apart = 0;
-	if (!s->n_branches ||
-	    branches_of(&pd_event(r->reader, (size_t)rec->event)->attr) == BRANCHES_ALL)
+	if (!s->n_branches || branches_of(&pd_event(r->reader, (size_t)rec->event)->attr) == BRANCHES_ALL)
 		return;
 	r->apart = s->branches;
 	r->n_apart = s->n_branches;

@@ -38,6 +38,13 @@ enum recording_branches {
 	BRANCHES_SOME,    /* others */
 };
 
+/* How far from its cause an event's sample is seen (precise_ip of perf_event_open(2)). */
+enum recording_precision {
+	SEEN_LATER, /* a skid away */
+	SEEN_SHADOWED, /* there, or at the next one; but one that retires while the unit waits for another has none (Intel's PEBS) */
+	SEEN_THERE, /* PEBS with precise distribution, IBS, SPE */
+};
+
 struct recording {
 	struct pd_reader *reader;
 	struct maps *maps;
@@ -77,6 +84,7 @@ struct recording {
 	bool insn_counted;
 	struct pairs insn_tasks;
 	VEC(uint64_t) insn_last; /* by insn_tasks */
+	enum recording_precision insn_precise, cyc_precise;
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */

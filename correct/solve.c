@@ -14,6 +14,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
 #include "correct/infer/space.h"
+#include "correct/keep_raw.h"
 #include "correct/work.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -60,7 +61,7 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
 
-		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS))
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS | PROFILE_BY_PRECISE))
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
@@ -96,6 +97,21 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	return sp_fail(SP_EDOMAIN, "too large to be solved: %zu blocks with %zu free flows%s", p->n_blocks,
 	               n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
+}
+
+/* eq. 49.  What stacks say is of the way itself, not of where samples were seen. */
+static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
+{
+	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);
+
+	if (raw <= 0)
+		return raw;
+	solution_fini(sol);
+	solution_doubt(
+	        sol, VERDICT_RAW,
+	        "its precise samples by themselves tell more than what is known of its flow: "
+	               "a longer recording, or branch records (-b), would settle that");
+	return 0;
 }
 
 /* A region with more free flows than samples is not worth the time. */
@@ -149,6 +165,8 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		w->scope_solutions[s].total_sd = sd;
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
 	}
+	if (err == 0)
+		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
@@ -270,6 +288,18 @@ static void judge_broken(const struct problem *p, struct solution *sol)
 	               100 * p->broken_share);
 }
 
+/* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
+static void stay_precise(const struct problem *p, bool stacks, struct solution *sol)
+{
+	char why[sizeof(sol->why)];
+
+	if (!p->precise || stacks || sol->verdict != VERDICT_UNRELIABLE)
+		return;
+	memcpy(why, sol->why, sizeof(why));
+	solution_fini(sol);
+	solution_doubt(sol, VERDICT_RAW, "%.180s", why);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
@@ -282,11 +312,14 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 		judge_left_out(w->scope_problems[s], sol);
 		judge_broken(w->scope_problems[s], sol);
 	}
-	if (err == 0 || err == -SP_ENOMEM)
-		return err;
-	solution_fini(sol);
-	solution_doubt(sol, VERDICT_UNRELIABLE, "%.190s", sp_error_text());
-	return 0;
+	if (err < 0 && err != -SP_ENOMEM) {
+		solution_fini(sol);
+		solution_doubt(sol, VERDICT_UNRELIABLE, "%.190s", sp_error_text());
+		err = 0;
+	}
+	if (err == 0)
+		stay_precise(w->scope_problems[s], w->sums.paths, sol);
+	return err;
 }
 
 /* Regions are independent: as many workers as cores take the next one each. */

@@ -124,7 +124,8 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 	struct last_values *last;
 	uint64_t cyc;
 
-	if (r->cyc_event < 0 || r->cyc_event >= MAX_EVENTS_SUMMED || r->cyc_is_other ||
+	/* Counts beside a precise sample are read when the interrupt comes, long after the instruction that is named. */
+	if (r->cyc_event < 0 || r->cyc_event >= MAX_EVENTS_SUMMED || r->cyc_is_other || r->cyc_precise ||
 	    !read_value(&rec->sample, r->cyc_event, &cyc))
 		return 0;
 	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;

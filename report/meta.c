@@ -20,6 +20,8 @@ static const char *skid_words(enum profile_skid_source source)
 		return "given";
 	case SKID_DEFAULT:
 		return "default";
+	case SKID_PRECISE:
+		return "precise";
 	case SKID_NONE:
 		break;
 	}
@@ -73,7 +75,9 @@ static void event_list(const struct profile_meta *m, bool sampled, char *out, si
 
 static void skid_line(const struct profile_meta *m, char *out, size_t size)
 {
-	if (m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
+	if (m->skid_source == SKID_PRECISE)
+		snprintf(out, size, "no skid: precise samples");
+	else if (m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
 		snprintf(out, size, "skid S unknown");
 	else
 		snprintf(out, size, "skid S %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
@@ -179,6 +183,13 @@ static void print_missing(const struct profile *p, FILE *f)
 		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
 		      "group values measures it\n",
 		      f);
+	if (m->shadowed)
+		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
+		      "unit "
+		      "waits for a slow one gets none, the one behind it more.  inst_retired.prec_dist:ppp, "
+		      "IBS and SPE "
+		      "have none\n",
+		      f);
 	if (m->branches && *m->branches)
 		fprintf(f,
 		        "# branch records are %s: they tell where code goes and who calls, but not the way "
@@ -229,9 +240,9 @@ void meta_print(const struct profile *p, FILE *f)
 	event_list(m, false, a, sizeof(a));
 	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
 	        m->branches && *m->branches ? m->branches
-	        : !m->branch_records ? m->n_bursts ? "no, but bursts" : "no"
-	        : m->branch_cycles ? "yes, with cycles"
-	                           : "yes");
+	        : !m->branch_records        ? m->n_bursts ? "no, but bursts" : "no"
+	        : m->branch_cycles          ? "yes, with cycles"
+	                                    : "yes");
 	number_grouped((double)m->n_throttled, n[0]);
 	number_grouped((double)m->n_unmapped, n[1]);
 	number_grouped((double)m->dropped_bytes, n[2]);
@@ -330,6 +341,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);
 	add(o, "branch_cycles", json_boolean(m->branch_cycles), &bad);
+	add(o, "shadowed", json_boolean(m->shadowed), &bad);
 	add(o, "branches", text_or_null(m->branches), &bad);
 	add(o, "worst_status", json_string(profile_status_word(p->worst)), &bad);
 	add(o, "modules", modules_json(p), &bad);

@@ -138,7 +138,7 @@ void report_known(uint8_t evidence, char out[KNOWN_MAX])
 	} words[] = { { PROFILE_BY_FLOW, "flow" },   { PROFILE_BY_LANDING, "landing" },
 		      { PROFILE_BY_MIX, "mix" },     { PROFILE_BY_PATH, "path" },
 		      { PROFILE_BY_LOOPS, "loops" }, { PROFILE_BY_TRUTH, "truth" },
-		      { PROFILE_BY_TRIPS, "trips" } };
+		      { PROFILE_BY_TRIPS, "trips" }, { PROFILE_BY_PRECISE, "precise" } };
 	size_t n = 0;
 
 	out[0] = '\0';

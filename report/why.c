@@ -143,6 +143,8 @@ static const char *evidence_means(uint8_t bit)
 		return "path: branch records, or bursts (eq. 10)";
 	case PROFILE_BY_TRIPS:
 		return "trips: turns of loops that are counted in the code (eq. 38)";
+	case PROFILE_BY_PRECISE:
+		return "precise: samples of instructions that are seen where they were caused (eq. 48)";
 	case PROFILE_BY_TRUTH:
 		return "truth: an exact count, of another run";
 	default:
@@ -152,7 +154,7 @@ static const char *evidence_means(uint8_t bit)
 
 static void print_known(const struct profile_func *func, FILE *f)
 {
-	for (unsigned bit = 1; bit <= PROFILE_BY_TRIPS; bit <<= 1)
+	for (unsigned bit = 1; bit <= PROFILE_BY_PRECISE; bit <<= 1)
 		if (func->evidence & bit)
 			fprintf(f, "  known by %s\n", evidence_means((uint8_t)bit));
 }

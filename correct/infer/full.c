@@ -19,6 +19,7 @@
 #include "correct/infer/left_out.h"
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
+#include "correct/infer/precise.h"
 #include "correct/profile.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
@@ -118,7 +119,7 @@ static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 static uint8_t evidence_of(const struct axes *ax, const struct equations *eqs)
 {
 	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
-		                         PROFILE_BY_LANDING };
+		                         PROFILE_BY_LANDING, PROFILE_BY_PRECISE };
 	uint8_t bits = 0;
 
 	for (size_t i = 0; i < ax->d; i++)
@@ -141,6 +142,7 @@ struct full {
 	struct equations eqs;    /* what was given, then landing's */
 	size_t n_given, n_exact; /* the first ones: totals, which are exact */
 	size_t n_doubted;        /* the last ones of those given */
+	double moved;            /* of eq. 48 */
 	struct posterior *post;
 	struct axes axes;
 	double *t, *hessian;
@@ -521,6 +523,45 @@ static double stack_spread(const struct full *fu)
 	return sqrt(least_spread + fmin(1, few_totals / (double)fu->n_exact) * (most - least_spread));
 }
 
+/* Degrees of freedom that equations [first, n) have beside those that are exact. */
+static double freedom(const struct full *fu, size_t first)
+{
+	return fmax((double)(fu->eqs.n - first) + (double)fu->n_exact - (double)fu->space->n_free, 1);
+}
+
+/*
+ * eq. 48.  How much is moved past edges is what it takes for the samples to miss by no more than chance.  Beside branch stacks
+ * they say nothing new.
+ */
+static int add_precise(struct full *fu)
+{
+	static const double moved[] = { 0, 0, 0.25, 0.5, 1, 2, 4, 8 };
+	size_t n = fu->n_given;
+	int err = 0;
+
+	if (fu->n_given > fu->n_exact)
+		return 0;
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]) && err == 0; i++) {
+		double dof, squares;
+
+		drop_equations(fu, n);
+		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
+		if (err == 0)
+			err = admit(fu, n, false);
+		if (err < 0)
+			break;
+		fu->moved = moved[i];
+		dof = freedom(fu, n);
+		squares = mean_square(fu, n, fu->eqs.n) * (double)(fu->eqs.n - n);
+		sp_debug("precise samples: %g instructions moved an edge, %g squares of %g", moved[i],
+		         squares, dof);
+		/* The second time with the noise of what the first one found. */
+		if (i && squares <= dof + 2 * sqrt(2 * dof))
+			break;
+	}
+	return err;
+}
+
 /*
  * By how much more the rest of what is known misses the exact equations than
  * it should, each left out in turn (eq. 23).  Where those are few their verdict is
@@ -634,7 +675,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0)
 		err = admit(&fu, fu.n_exact, false);
 	if (err == 0)
-		err = add_landing(&fu);
+		err = p->precise ? add_precise(&fu) : add_landing(&fu);
 	if (err == 0)
 		err = left_out_factor(&fu, &spread);
 	if (err < 0)
@@ -643,6 +684,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	err = axes_init(&fu.axes, fu.post, fu.hessian, fu.t);
 	if (err < 0)
 		goto out;
+	out->moved = fu.moved;
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
 	out->evidence = evidence_of(&fu.axes, &fu.eqs);

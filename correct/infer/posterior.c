@@ -120,8 +120,8 @@ static int time_terms(struct posterior *post, const struct problem *p)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
-	/* What was counted and not sampled lies anywhere. */
-	double insn_unit = p->insn_counted || p->relative ? 0 : p->insn_per_sample, cpi = 0;
+	/* What was counted and not sampled lies anywhere, and where samples are precise they are not where time goes. */
+	double insn_unit = p->insn_counted || p->relative || p->precise ? 0 : p->insn_per_sample, cpi = 0;
 	struct seen *seen = calloc(post->n_classes + 1, sizeof(*seen));
 	double(*known)[2] = calloc(post->n_classes + 1, sizeof(*known));
 	int err = seen && known ? 0 : sp_fail(SP_ENOMEM, "out of memory");

@@ -60,9 +60,12 @@ struct problem {
 	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
+	/* Its samples of instructions are seen where they were caused (eq. 48); the noise is theirs alone, or there are shadows, too. */
+	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
 };
 
-enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_UNRELIABLE };
+/* VERDICT_RAW: nothing speaks against the raw counts, and they stay: no draws. */
+enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_RAW, VERDICT_UNRELIABLE };
 
 /* What every method returns. */
 struct solution {
@@ -72,7 +75,8 @@ struct solution {
 	float *by_average; /* [B] executions among those that are averages (eq. 25): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
-	double total_sd;     /* of all its instructions, that draws were spread by */
+	double moved; /* eq. 48: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
+	double total_sd; /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
 	double called_insn;       /* of other code that it calls (eq. 45), not counted in its own */
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */

@@ -119,3 +119,14 @@ no_worse()
 	echo "# off by $worst at most, $1 is allowed, and $2"
 	awk -v a="$worst" -v b="$1" -v more="$2" 'BEGIN { exit !(a <= b + more) }'
 }
+
+# eps_of: of the comparison in the file out, the share of instructions that is in the wrong function.
+eps_of()
+{
+	python3 - <<'P'
+import json
+rows = json.load(open("out"))["functions"]
+fixed, truth = sum(f["fixed"] for f in rows), sum(f["truth"] for f in rows)
+print(sum(abs(f["fixed"] / fixed - f["truth"] / truth) for f in rows) / 2)
+P
+}

@@ -13,11 +13,14 @@ Samples keep their place, task, time, period and, where asked for, their branche
   freq           a frequency was asked for, not a period
   read           group reads are kept
   precise=N      the events' precise_ip
+  there=TRUTH    samples of instructions are where they were caused: at any instruction as often as it ran by these exact counts
   turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time
   hybrid=US      the core is another kind's every second US microseconds: two PMUs, an event of each name in both
   cut=SHARE      so many samples at the end of each millisecond are lost, which a LOST record tells ('throttle': a THROTTLE)
   cpuid=ID       of the header
 """
+import bisect
+import itertools
 import random
 import re
 import struct
@@ -80,19 +83,45 @@ class Sample:
             self.branches = [take("QQQ") for _ in range(n)]
 
 
-def kinds_of_branches(path):
-    """{file offset: the word of the instruction there} of all branches of an ELF file."""
+def offsets(path):
+    """The function from an ELF file's linked addresses to offsets in it; None of those that are in no segment."""
     head = open(path, "rb").read()
     (phoff,), (n,) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<H", head, 56)
-    loads = [struct.unpack_from("<IIQQQQQQ", head, phoff + 56 * i) for i in range(n)]
+    loads = [x for x in (struct.unpack_from("<IIQQQQQQ", head, phoff + 56 * i) for i in range(n)) if x[0] == 1]
+    return lambda vaddr: next((vaddr - x[3] + x[2] for x in loads if x[3] <= vaddr < x[3] + x[5]), None)
+
+
+def kinds_of_branches(path):
+    """{file offset: the word of the instruction there} of all branches of an ELF file."""
+    of_vaddr = offsets(path)
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True).stdout
     out = {}
     for at, word in re.findall(r"^\s*([0-9a-f]+):\t(?:bnd |notrack )*(call|ret|j\w+)", text, re.M):
-        vaddr = int(at, 16)
-        for load in loads:
-            if load[0] == 1 and load[3] <= vaddr < load[3] + load[5]:
-                out[vaddr - load[3] + load[2]] = word
+        out[of_vaddr(int(at, 16))] = word
     return out
+
+
+class Exact:
+    """Instructions of a file of exact counts, drawn as often as they ran."""
+
+    def __init__(self, path):
+        ob, self.where, counts, of_vaddr = None, [], [], {}
+        for line in open(path):
+            if line.startswith("ob="):
+                ob = line.split(" ", 1)[1].rstrip("\n")
+                if ob not in of_vaddr:
+                    try:
+                        of_vaddr[ob] = offsets(ob)
+                    except (OSError, struct.error):
+                        of_vaddr[ob] = lambda vaddr: None
+            elif line.startswith("0x"):
+                at, _, n = line.split()[:3]
+                self.where.append((ob, of_vaddr[ob](int(at, 16))))
+                counts.append(int(n))
+        self.sums = list(itertools.accumulate(counts))
+
+    def draw(self, rng):
+        return self.where[bisect.bisect_right(self.sums, rng.randrange(self.sums[-1]))]
 
 
 class Maps:
@@ -101,6 +130,13 @@ class Maps:
 
     def add(self, pid, start, size, off, path):
         self.maps.setdefault(pid, []).append((start, start + size, off, path))
+
+    def ip(self, pid, path, at):
+        """Where the byte of a file is, None if nowhere."""
+        for lo, hi, off, mapped in reversed(self.maps.get(pid, [])):
+            if mapped == path and at is not None and off <= at < off + hi - lo:
+                return lo + at - off
+        return None
 
     def word(self, pid, ip):
         for lo, hi, off, path in reversed(self.maps.get(pid, [])):
@@ -120,6 +156,7 @@ class Writer:
         self.opts, self.rng, self.maps, self.body = opts, random.Random(1), Maps(), bytearray()
         self.wanted = opts["events"].split(",") if "events" in opts else None
         self.stack = opts.get("stack", "none")
+        self.exact = Exact(opts["there"]) if "there" in opts else None
         self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
 
     def choose(self, events):
@@ -181,6 +218,8 @@ class Writer:
         n = self.number(sample)
         if n is None or self.lose(sample):
             return
+        if self.exact and sample.event.name == "instructions":
+            sample.ip = self.maps.ip(sample.pid, *self.exact.draw(self.rng)) or sample.ip
         if self.lost and "throttle" not in self.opts:
             self.body += struct.pack("<IHHQQ", 2, 0, 24, 1000 + n, self.lost)
             self.lost = 0

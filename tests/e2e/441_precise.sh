@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Precise samples have no skid: what the counters read when the interrupt came does not tell one, and the raw counts are
+# evidence of their own.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+. "$TOP/tests/e2e/lib440.sh"
+cd "$SCRATCH" || exit 1
+
+three_programs
+{ sed '/^[[:space:]]*skid[[:space:]]/d' "$TOP/profiler/sim/cores/skylake.core" && echo 'skid 0 1 1'; } >none.core
+check 'it is recorded without skid' status 0 "$SKIDPROF" record --pmu sim -q --no-branches --bursts 0 -e cycles,instructions \
+	--core none.core -o three.data --truth three.truth ./three
+for how in 'precise=2 there=three.truth' 'precise=2 read there=three.truth' 'precise=3 freq there=three.truth' \
+	'precise=1 cpuid=GenuineIntel,6,85,4 there=three.truth'; do
+	# shellcheck disable=SC2086
+	plain events=cycles,instructions $how
+	check "$how: it is compared" status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+	eps_of >with
+	check 'raw counts are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --method raw --format json
+	eps_of >raw
+	echo "# in the wrong function $(cat with), raw $(cat raw)"
+	check 'corrected counts are no worse than raw ones' awk -v a="$(cat with)" -v b="$(cat raw)" 'BEGIN { exit !(a <= b + 0.002) }'
+	check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
+	check 'S is that of precise samples' json 'd["meta"]["skid"]["source"] == "precise" and d["meta"]["skid"]["median_cyc"] == 0'
+done
+# Samples that retire together go to one of them: raw counts are off by that, and so may those be that are made of them.
+plain events=cycles,instructions precise=2
+check 'samples at the group that retires: they are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'what is corrected has the truth in its intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5)'
+plain events=cycles,instructions precise=1 cpuid=GenuineIntel,6,85,4
+check 'the shadow of PEBS is warned of' status 0 "$SKIDPROF" report -i plain.data
+check 'in the first lines' grep -q '^# precise samples of this kind have a shadow' out
+plain events=cycles,instructions precise=2
+check 'of other precise samples' status 0 "$SKIDPROF" report -i plain.data
+check 'it is not' sh -c '! grep -q shadow out'
+check '--skid is believed all the same' status 0 "$SKIDPROF" report -i plain.data --skid 300 --format json
+check 'and said' json 'd["meta"]["skid"]["source"] == "given"'
+finish
