@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "profiler/pmu/events.h"
@@ -53,6 +54,21 @@ const char *sim_group_name(const struct sim_group *g, size_t i)
 	return sim_event_name(g->event[i]);
 }
 
+const char *sim_group_full_name(const struct sim_group *g, size_t i, char *out, size_t size)
+{
+	static const char *const pmus[] = { "cpu_core", "cpu_atom" };
+
+	if (g->n_kinds < 2)
+		snprintf(out, size, "%s", sim_event_name(g->event[i]));
+	else
+		snprintf(out, size, "%s/%s/%s", pmus[g->kind[i]], sim_event_name(g->event[i]),
+		         g->kernel[i] ? "" : "u");
+	return out;
+}
+
+/* Numbers that Linux gives to cpu_core and cpu_atom. */
+static const uint32_t pmu_type[] = { 4, 10 };
+
 void sim_group_attr(const struct sim_group *g, size_t i, bool branches, struct perf_event_attr *attr)
 {
 	uint64_t config;
@@ -62,8 +78,11 @@ void sim_group_attr(const struct sim_group *g, size_t i, bool branches, struct p
 	if (hardware_config(g->event[i], &config)) {
 		attr->type = PERF_TYPE_HARDWARE;
 		attr->config = config;
+		/* As perf says which PMU is meant. */
+		if (g->n_kinds > 1)
+			attr->config |= (uint64_t)pmu_type[g->kind[i]] << PERF_PMU_TYPE_SHIFT;
 	} else {
-		attr->type = PERF_TYPE_RAW;
+		attr->type = g->n_kinds > 1 ? pmu_type[g->kind[i]] : PERF_TYPE_RAW;
 		attr->config = g->event[i];
 	}
 	attr->sample_period = g->period[i];

@@ -341,6 +341,29 @@ int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters
 		else if (!split(&g, counters))
 			return no_counter(&g, counters, core_name, true);
 	}
+	g.n_kinds = 1;
+	g.kind_n[0] = g.n;
+	g.kind_sets[0] = g.n_sets;
 	*out = g;
+	return 0;
+}
+
+int sim_group_join(struct sim_group *g, const struct sim_group *other)
+{
+	if (g->n + other->n > WIRE_MAX_EVENTS)
+		return sp_fail(SP_EUSAGE, "-e: more than %d events on two kinds of core", WIRE_MAX_EVENTS);
+	for (uint32_t i = 0; i < other->n; i++) {
+		g->event[g->n] = other->event[i];
+		g->period[g->n] = other->period[i];
+		g->precise[g->n] = other->precise[i];
+		g->kernel[g->n] = other->kernel[i];
+		g->set[g->n] = g->n_sets + other->set[i];
+		g->more_sets[g->n] = other->more_sets[i];
+		g->kind[g->n++] = 1;
+	}
+	g->kind_n[1] = other->n;
+	g->kind_sets[1] = other->n_sets;
+	g->n_sets += other->n_sets;
+	g->n_kinds = 2;
 	return 0;
 }

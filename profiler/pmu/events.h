@@ -40,7 +40,9 @@ struct sim_group {
 	bool kernel[WIRE_MAX_EVENTS]; /* counts there too */
 	bool plain; /* no groups: every event stands alone, in the sets of its bits, and samples have no values */
 	uint64_t more_sets[WIRE_MAX_EVENTS];
-	uint64_t rate_hz;       /* 0: fixed periods */
+	uint64_t rate_hz; /* 0: fixed periods */
+	/* Cores of several kinds: each has the events again, with sets of its own. */
+	uint32_t n_kinds, kind[WIRE_MAX_EVENTS], kind_n[WIRE_MAX_KINDS], kind_sets[WIRE_MAX_KINDS];
 	uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_...; 0: any */
 };
 
@@ -63,12 +65,18 @@ NAME:MODIFIERS are u, k (the kernel as well: uk) and p, pp, ppp (precise).
 int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters *counters,
                     const char *core_name, struct sim_group *out);
 
+/* The other kind of core's events behind the first's; -SP_EUSAGE when they are too many. */
+int sim_group_join(struct sim_group *g, const struct sim_group *other);
+
 /* First member of the group that member i is of; how many values its samples carry. */
 uint32_t sim_group_first(const struct sim_group *g, uint32_t i);
 uint32_t sim_group_size(const struct sim_group *g, uint32_t set);
 uint32_t sim_group_values(const struct sim_group *g, uint32_t i);
 
 const char *sim_group_name(const struct sim_group *g, size_t i);
+
+/* The same as the file has it, with its PMU where there are two: "cpu_core/cycles/u". */
+const char *sim_group_full_name(const struct sim_group *g, size_t i, char *out, size_t size);
 
 /* Description of member i for the file's header; ids are added by the caller. */
 void sim_group_attr(const struct sim_group *g, size_t i, bool branches, struct perf_event_attr *attr);

@@ -2,7 +2,6 @@
 /* The simulated PMU: the emulator with our plugin runs the program and reports over a socket. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,11 +16,12 @@
 #include "profiler/base/log.h"
 #include "profiler/base/path.h"
 #include "profiler/pmu/bursts.h"
-#include "profiler/pmu/core.h"
 #include "profiler/pmu/launch.h"
 #include "profiler/pmu/period.h"
 #include "profiler/pmu/pmu.h"
+#include "profiler/pmu/sim_setup.h"
 #include "profiler/pmu/sink.h"
+#include "profiler/sim/events.h"
 #include "profiler/sim/wire.h"
 
 enum {
@@ -29,21 +29,13 @@ enum {
 	/* Programs begin to count descriptors from 0 and seldom come this far. */
 	CHILD_FD = 1019,
 	MAX_ARGS = 16,
-	/*
-	 * A second of the program's time, where nothing was said: one burst to a few dozen samples.  A program
-	 * that runs here for hundredths of a second stands for one that runs for minutes.
-	 */
-	DEFAULT_BURSTS_HZ = 25000,
 };
 
 struct run {
-	char cpudesc[128], cpuid[96]; /* the sink opens its file later, and reads them then */
+	char cpudesc[192], cpuid[96]; /* the sink opens its file later, and reads them then */
 	const struct record_opts *opts;
 	struct program program;
-	struct sim_core core;
-	struct sim_group group;
-	int branches; /* depth */
-	double bursts_hz;
+	struct sim_setup setup;
 	char qemu[PATH_MAX], plugin_arg[2 * PATH_MAX + 64];
 	int fd, child_fd; /* our end of the socket; its number in the program */
 	struct launch child;
@@ -99,70 +91,9 @@ static void judge_periods(const struct sim_group *g)
 		period_judge(g->period[i]);
 }
 
-static bool is_tagged(const struct run *r, uint32_t i)
-{
-	return r->group.precise[i] && r->core.counters.precise_by_dispatch;
-}
-
-/* Where nothing is said: if these events can have them. */
-static bool wants_branches(const struct run *r)
-{
-	bool any = r->opts->branches != 0;
-
-	for (uint32_t i = 0; i < r->group.n && r->opts->branches < 0; i++)
-		any = any && !is_tagged(r, i);
-	return any;
-}
-
-/* What these events can't have on this core. */
-static int check_core(const struct run *r)
-{
-	const struct sim_group *g = &r->group;
-
-	for (uint32_t i = 0; i < g->n; i++) {
-		if (is_tagged(r, i) && r->branches)
-			return sp_fail(SP_EUSAGE,
-			               "-e: '%s': core %s has no branch records with precise events; add "
-			               "--no-branches",
-			               sim_group_name(g, i), r->core.name);
-		if (g->kernel[i] && !r->core.counters.syscall_cyc)
-			return sp_fail(SP_EUSAGE,
-			               "-e: '%s': system calls cost no time on core %s (syscall_cyc), so "
-			               "nothing is to be counted in the kernel",
-			               sim_group_name(g, i), r->core.name);
-	}
-	return 0;
-}
-
-/* What the record takes, as the plugin knows it. */
-static uint32_t wire_filter(uint64_t mask)
-{
-	static const struct {
-		uint64_t mask;
-		uint32_t only;
-	} kinds[] = {
-		{ PERF_SAMPLE_BRANCH_COND, WIRE_ONLY_COND },
-		{ PERF_SAMPLE_BRANCH_CALL, WIRE_ONLY_CALL },
-		{ PERF_SAMPLE_BRANCH_IND_CALL, WIRE_ONLY_INDIRECT_CALL },
-		{ PERF_SAMPLE_BRANCH_ANY_CALL, WIRE_ONLY_CALL | WIRE_ONLY_INDIRECT_CALL },
-		{ PERF_SAMPLE_BRANCH_ANY_RETURN, WIRE_ONLY_RETURN },
-		{ PERF_SAMPLE_BRANCH_IND_JUMP, WIRE_ONLY_INDIRECT_JUMP },
-		{ PERF_SAMPLE_BRANCH_CALL_STACK, WIRE_CALL_STACK },
-	};
-	uint32_t filter = 0;
-
-	if (mask & PERF_SAMPLE_BRANCH_ANY)
-		return 0;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		filter |= mask & kinds[i].mask ? kinds[i].only : 0;
-	return filter;
-}
-
 static int prepare(struct run *r)
 {
 	const struct record_opts *o = r->opts;
-	const struct sim_group_wish wish = { o->events, o->period,  o->rotate_ns != 0,
-		                             o->plain,  o->rate_hz, o->branch_filter };
 	int err;
 
 	err = program_find(o->argc, o->argv, &r->program);
@@ -170,47 +101,25 @@ static int prepare(struct run *r)
 		return err;
 	r->child_fd = choose_fd();
 	err = find_emulator(r);
-	if (err < 0)
-		return err;
-	err = sim_core_load(o->core, r->program.isa, &r->core);
-	if (err < 0)
-		return err;
-	err = sim_group_parse(&wish, &r->core.counters, r->core.name, &r->group);
-	if (err < 0)
-		return err;
-	r->branches = wants_branches(r) ? (int)r->core.counters.branch_records : 0;
-	if (o->branches > 0 && !r->branches)
-		return sp_fail(SP_EUSAGE, "-b: core %s has no branch records", r->core.name);
-	err = check_core(r);
-	if (err < 0)
-		return err;
-	/* What a thread would be held for costs nothing here, so that there is no budget to go by. */
-	r->bursts_hz = isinf(o->bursts_hz) ? DEFAULT_BURSTS_HZ : o->bursts_hz;
-	/* As beside real counters. */
-	if (o->bursts_hz < 0)
-		r->bursts_hz = !o->plain && bursts_beside_counters(o, r->branches > 0,
-		                                                   r->core.counters.branch_cycles)
-		                       ? DEFAULT_BURSTS_HZ
-		                       : 0;
-	return 0;
+	return err < 0 ? err : sim_setup_make(o, r->program.isa, &r->setup);
 }
 
 static int make_sink(struct run *r)
 {
 	struct sink_config c = { .output = r->opts->output,
-		                 .group = &r->group,
-		                 .branches = r->branches > 0,
-		                 .bursts = r->bursts_hz > 0,
+		                 .group = &r->setup.group,
+		                 .branches = r->setup.branches > 0,
 		                 .counting = r->opts->counting,
+		                 .bursts = r->setup.bursts_hz > 0,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,
 		                 .arch = arch_name(&r->program),
 		                 .argc = r->opts->argc,
 		                 .argv = r->opts->argv };
 
-	snprintf(r->cpudesc, sizeof(r->cpudesc), "simulated core %s (skidsim)", r->core.name);
+	snprintf(r->cpudesc, sizeof(r->cpudesc), "simulated core %s (skidsim)", r->setup.name);
 	/* perf annotate insists on vendor, family, model and stepping. */
-	snprintf(r->cpuid, sizeof(r->cpuid), "skidsim,0,0,0,%s", r->core.name);
+	snprintf(r->cpuid, sizeof(r->cpuid), "skidsim,0,0,0,%s", r->setup.core[0].name);
 	return sink_new(&c, &r->sink);
 }
 
@@ -225,36 +134,14 @@ static void big_buffers(int fd)
 
 static int send_config(struct run *r, int fd)
 {
-	const struct sim_group *g = &r->group;
-	size_t n = sizeof(struct wire_config) + r->core.n_bytes;
-	struct wire_config *c = calloc(1, n);
+	struct wire_config *c;
 	ssize_t sent;
+	size_t n;
+	int err;
 
-	if (!c)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	c->head = (struct wire_head){ .kind = WIRE_CONFIG, .bytes = (uint32_t)n };
-	c->version = WIRE_VERSION;
-	c->timing = r->opts->output != NULL;
-	c->counting = r->opts->counting;
-	c->branches = (uint32_t)r->branches;
-	c->branch_filter = wire_filter(g->branch_filter);
-	c->no_values = g->plain;
-	c->max_rate_hz = (uint32_t)r->opts->max_rate_hz;
-	c->seed = r->opts->seed;
-	c->text_bytes = (uint32_t)r->core.n_bytes;
-	memcpy(c + 1, r->core.text, r->core.n_bytes);
-	c->n_events = c->timing ? g->n : 0;
-	c->n_sets = g->n_sets;
-	c->rotate_ns = r->opts->rotate_ns;
-	c->burst_ns = r->bursts_hz > 0 ? (uint64_t)(1e9 / r->bursts_hz) : 0;
-	for (uint32_t i = 0; i < c->n_events; i++)
-		c->event[i] = (struct wire_event){ .event = g->event[i],
-			                           .set = g->set[i],
-			                           .period = g->period[i],
-			                           .more_sets = g->more_sets[i],
-			                           .kernel = g->kernel[i],
-			                           .precise = g->precise[i],
-			                           .rate_hz = g->period[i] ? (uint32_t)g->rate_hz : 0 };
+	err = sim_setup_message(&r->setup, r->opts, &c, &n);
+	if (err < 0)
+		return err;
 	sent = send(fd, c, n, MSG_NOSIGNAL);
 	free(c);
 	return sent == (ssize_t)n ? 0 : sp_fail_errno("the socket to the emulator");
@@ -403,11 +290,11 @@ static void say_source(const struct run *r)
 	char why[512];
 
 	if (strcmp(r->opts->pmu, "auto") != 0) {
-		sp_note("simulated core %s", r->core.name);
+		sp_note("simulated core %s", r->setup.name);
 		return;
 	}
 	snprintf(why, sizeof(why), "%s", pmu_clock.probe(r->opts) < 0 ? sp_error_text() : "");
-	sp_note("simulated core %s: %s", r->core.name, why);
+	sp_note("simulated core %s: %s", r->setup.name, why);
 }
 
 static int converse(struct run *r)
@@ -467,28 +354,28 @@ static uint64_t samples_of(const struct run *r, const struct sink_summary *sum, 
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < r->group.n; i++)
-		n += r->group.event[i] == event ? sum->n_samples[i] : 0;
+	for (uint32_t i = 0; i < r->setup.group.n; i++)
+		n += r->setup.group.event[i] == event ? sum->n_samples[i] : 0;
 	return n;
 }
 
 static void say_summary(const struct run *r, const struct sink_summary *sum)
 {
 	char events[2048] = "", processes[32], threads[32];
-	uintmax_t rate = r->group.rate_hz;
+	uintmax_t rate = r->setup.group.rate_hz;
 	uint64_t n = 0;
 	size_t used = 0;
 
-	for (uint32_t i = 0; i < r->group.n_sampled; i++) {
-		uint64_t n_samples = samples_of(r, sum, r->group.event[i]);
+	for (uint32_t i = 0; i < r->setup.group.n_sampled; i++) {
+		uint64_t n_samples = samples_of(r, sum, r->setup.group.event[i]);
 
 		n += n_samples;
 		if (used >= sizeof(events))
 			continue;
 		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s at %s %ju%s",
-		                         i ? ", " : "", (uintmax_t)n_samples, sim_group_name(&r->group, i),
-		                         rate ? "about" : "period", rate ? rate : (uintmax_t)sum->period[i],
-		                         rate ? " Hz" : "");
+		                         i ? ", " : "", (uintmax_t)n_samples,
+		                         sim_event_name(r->setup.group.event[i]), rate ? "about" : "period",
+		                         rate ? rate : (uintmax_t)sum->period[i], rate ? " Hz" : "");
 	}
 	sp_note("%ju samples (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, events,
 	        counted(sum->n_processes, "process", "processes", processes),
@@ -498,11 +385,11 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 		sp_note("events were throttled %ju times: they came more often than %ju times a second "
 		        "(--max-rate)",
 		        (uintmax_t)sum->n_throttled, (uintmax_t)r->opts->max_rate_hz);
-	if (r->group.n_sets > 1)
-		sp_note("%u sets of events took turns of %g ms", r->group.n_sets,
+	if (sim_setup_has_turns(&r->setup))
+		sp_note("%u sets of events took turns of %g ms", r->setup.group.n_sets,
 		        (double)r->opts->rotate_ns / 1e6);
-	if (r->bursts_hz > 0) {
-		uint64_t n_bursts = sum->n_samples[r->group.n];
+	if (r->setup.bursts_hz > 0) {
+		uint64_t n_bursts = sum->n_samples[r->setup.group.n];
 
 		sp_note("%ju bursts of %.0f branches", (uintmax_t)n_bursts,
 		        n_bursts ? (double)sum->n_burst_branches / (double)n_bursts : 0);
@@ -514,7 +401,7 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 static int not_begun(const struct run *r, const struct sink_summary *sum)
 {
 	if (sum->refusal && *sum->refusal)
-		return sp_fail(SP_EFORMAT, "%s: %s", r->core.path, sum->refusal);
+		return sp_fail(SP_EFORMAT, "%s: %s", r->setup.core[0].path, sum->refusal);
 	return sp_fail(SP_ENOTSUP,
 	               "%s ended with status %d before the program began; does it support plugins?", r->qemu,
 	               r->child.status);
@@ -563,9 +450,9 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 		goto out;
 	if (opts->output) {
 		say_source(&r);
-		judge_periods(&r.group);
-		if (opts->bursts_hz < 0 && r.bursts_hz > 0)
-			bursts_say_beside(r.branches > 0);
+		judge_periods(&r.setup.group);
+		if (opts->bursts_hz < 0 && r.setup.bursts_hz > 0)
+			bursts_say_beside(r.setup.branches > 0);
 	}
 	err = converse(&r);
 	err2 = sink_close(r.sink, opts->counting ? counts : NULL, &sum);
@@ -584,7 +471,7 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 		        counted(sum.n_processes, "process", "processes", processes));
 out:
 	sink_free(r.sink);
-	sim_core_fini(&r.core);
+	sim_setup_fini(&r.setup);
 	program_fini(&r.program);
 	return err;
 }

@@ -22,6 +22,7 @@ enum {
 	MAX_ID_THREADS = 64,
 	MAX_EVENTS = WIRE_MAX_EVENTS + 1, /* the group, and bursts */
 	ROUND_SAMPLES = 4096,
+	OTHER_CPU = 16, /* of the second kind of core, as if there were so many of the first */
 };
 
 struct thread {
@@ -134,6 +135,7 @@ static int open_file(struct sink *s)
 	const struct sim_group *g = s->config.group;
 	int err;
 	struct pd_writer_event events[MAX_EVENTS] = { 0 };
+	char names[MAX_EVENTS][40];
 	struct pd_writer_info info = { .cpudesc = s->config.cpudesc,
 		                       .cpuid = s->config.cpuid,
 		                       .arch = s->config.arch,
@@ -145,7 +147,7 @@ static int open_file(struct sink *s)
 	for (uint32_t i = 0; i < g->n; i++) {
 		sim_group_attr(g, i, s->config.branches, &events[i].attr);
 		s->sum.period[i] = g->period[i];
-		events[i].name = sim_group_name(g, i);
+		events[i].name = sim_group_full_name(g, i, names[i], sizeof(names[i]));
 		events[i].ids = s->ids[i];
 		events[i].n_ids = MAX_ID_THREADS;
 		events[i].leader = (int)sim_group_first(g, i);
@@ -221,6 +223,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 			                   .mispredicted = branches[i].mispredicted,
 			                   .predicted = !is_burst && !branches[i].mispredicted };
 	rec.event = (int)event;
+	rec.cpu = !is_burst && s->config.group->kind[event] ? OTHER_CPU : 0;
 	rec.pid = m->head.pid;
 	rec.tid = m->head.tid;
 	rec.time_ns = time_ns;

@@ -15,8 +15,10 @@ int sim_blocks_init(struct sim_blocks *t)
 
 void sim_blocks_fini(struct sim_blocks *t)
 {
-	for (size_t i = 0; i < t->all.n; i++)
+	for (size_t i = 0; i < t->all.n; i++) {
+		free(t->all.v[i]->other);
 		free(t->all.v[i]);
+	}
 	vec_fini(&t->all);
 	free(t->bucket);
 	t->bucket = NULL;

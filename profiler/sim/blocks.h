@@ -15,7 +15,8 @@ struct sim_code {
 	uint64_t hash;         /* of its bytes */
 	uint64_t off;          /* in the file, see counts.h */
 	uint32_t file;
-	struct sim_block block; /* last: its instructions follow */
+	struct sim_block *other; /* the same on the other kind of core, or NULL; owned */
+	struct sim_block block;  /* last: its instructions follow */
 };
 
 struct sim_blocks {

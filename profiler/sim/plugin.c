@@ -102,11 +102,16 @@ struct vcpu {
 	uint64_t mem[MAX_ACCESSES + 1];
 	struct counts_slot *
 	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
-	struct sim_core *core; /* NULL when only counting */
+	struct sim_core *core; /* that it runs on; NULL when only counting */
+	struct sim_core *kind[WIRE_MAX_KINDS];
+	uint32_t now;             /* which of them runs */
+	uint64_t move_cyc, rng;   /* when it is moved to the other, in the time of the one that runs */
+	uint64_t elsewhere_ns;    /* since its counters began, on the other */
 	uint32_t tid, parent_tid; /* tid 0: has not run yet */
-	uint64_t start_ns;        /* the tree's clock when the thread began */
-	uint64_t arg[6];          /* of the system call under way */
-	int64_t syscall;          /* that the running block ends in; -1: in none */
+	uint64_t
+	        start_ns; /* the tree's clock when the thread began, and its time on the other kind of core */
+	uint64_t arg[6];  /* of the system call under way */
+	int64_t syscall;  /* that the running block ends in; -1: in none */
 	bool gone;
 };
 
@@ -116,8 +121,8 @@ static struct {
 	struct wire_config config;
 	uint64_t seed, n_seeds,
 	        n_children;      /* of this process: threads' seeds are made from it, and children's */
-	struct sim_config *core; /* NULL: no timing */
-	struct sim_decoder *decoder;
+	struct sim_config *core; /* [n_kinds]; NULL: no timing */
+	struct sim_decoder *decoder, *other_decoder;
 	struct sim_blocks blocks;
 	struct counts counts;
 	int counts_fd; /* to be told to the recorder; -1: has been */
@@ -127,7 +132,7 @@ static struct {
 	bool by_exec;                     /* this program was begun by one that we ran */
 	uint64_t start_ns;                /* the tree's clock when it was */
 	bool resumes;                     /* its counters go on from ... */
-	struct sim_pmu_state state;
+	struct sim_pmu_state state[WIRE_MAX_KINDS];
 	struct sender sender;
 	struct guest guest;
 	const struct numbers *nr;
@@ -145,16 +150,16 @@ static struct {
 
 EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-static uint64_t cyc_to_ns(uint64_t cyc)
+static uint64_t cyc_to_ns(const struct sim_core *c, uint64_t cyc)
 {
-	return (uint64_t)((double)cyc / sim.core->freq_ghz);
+	return (uint64_t)((double)cyc / c->pmu.config->freq_ghz);
 }
 
 static uint64_t now_ns(const struct vcpu *v)
 {
 	if (!v->core)
 		return 0;
-	return v->start_ns + cyc_to_ns(v->core->retire_cyc);
+	return v->start_ns + cyc_to_ns(v->core, v->core->retire_cyc);
 }
 
 /* ---- messages ---- */
@@ -162,6 +167,12 @@ static uint64_t now_ns(const struct vcpu *v)
 static void warn(const struct vcpu *v, const char *text)
 {
 	sender_text(&sim.sender, WIRE_WARN, v ? v->tid : sim.sender.pid, v ? now_ns(v) : 0, text);
+}
+
+/* Of a kind of core, among the events of all. */
+static uint32_t first_event(uint32_t kind)
+{
+	return kind ? sim.config.kind[0].n_events : 0;
 }
 
 static void send_sample(void *user, const struct sim_sample *s)
@@ -175,24 +186,27 @@ static void send_sample(void *user, const struct sim_sample *s)
 	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);
 
 	out.m.ip = s->ip;
-	out.m.enabled_ns = cyc_to_ns(s->cycle - v->core->pmu.cycle0);
-	out.m.running_ns = cyc_to_ns(s->running_cyc);
+	out.m.enabled_ns = v->elsewhere_ns + cyc_to_ns(v->core, s->cycle - v->core->pmu.cycle0);
+	out.m.running_ns = cyc_to_ns(v->core, s->running_cyc);
 	out.m.period = s->period;
-	out.m.event = s->event;
+	out.m.event = s->event < sim.config.kind[v->now].n_events ? first_event(v->now) + s->event
+	                                                          : sim.config.n_events;
 	out.m.n_values = n;
 	out.m.n_branches = s->n_branches;
 	out.m.pad = 0;
 	memcpy(out.rest, s->value, n * sizeof(uint64_t));
 	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
-	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, v->start_ns + cyc_to_ns(s->cycle), &out.m.head, bytes);
+	sender_send(&sim.sender, WIRE_SAMPLE, v->tid, v->start_ns + cyc_to_ns(v->core, s->cycle), &out.m.head,
+	            bytes);
 }
 
 static void send_throttle(void *user, uint32_t event, bool on, uint64_t cycle)
 {
 	struct vcpu *v = user;
-	struct wire_throttle m = { .event = event, .on = on };
+	struct wire_throttle m = { .event = first_event(v->now) + event, .on = on };
 
-	sender_send(&sim.sender, WIRE_THROTTLE, v->tid, v->start_ns + cyc_to_ns(cycle), &m.head, sizeof(m));
+	sender_send(&sim.sender, WIRE_THROTTLE, v->tid, v->start_ns + cyc_to_ns(v->core, cycle), &m.head,
+	            sizeof(m));
 }
 
 static void send_map(void *user, const struct guest_map *map)
@@ -222,9 +236,13 @@ static void send_totals(struct vcpu *v)
 
 	if (!v->core || !sim.config.n_events)
 		return;
-	v->core->pmu.value[SIM_CYCLES] = v->core->retire_cyc - v->core->pmu.cycle0;
-	for (uint32_t i = 0; i < sim.config.n_events; i++)
-		m.value[i] = sim_pmu_value(&v->core->pmu, i);
+	for (uint32_t k = 0; k < sim.config.n_kinds; k++) {
+		struct sim_core *c = v->kind[k];
+
+		c->pmu.value[SIM_CYCLES] = c->retire_cyc - c->pmu.cycle0;
+		for (uint32_t i = 0; i < sim.config.kind[k].n_events; i++)
+			m.value[first_event(k) + i] = sim_pmu_value(&c->pmu, i);
+	}
 	sender_send(&sim.sender, WIRE_TOTALS, v->tid, now_ns(v), &m.head,
 	            sizeof(m.head) + sim.config.n_events * sizeof(uint64_t));
 }
@@ -366,11 +384,34 @@ static void count_end(struct vcpu *v, const struct sim_block *b, uint32_t n, uin
 	pthread_mutex_unlock(&sim.lock);
 }
 
+/* A half to one and a half of what was asked for, so that it keeps no step with the program. */
+static void draw_move(struct vcpu *v)
+{
+	uint64_t mean = (uint64_t)((double)sim.config.stay_ns * v->core->pmu.config->freq_ghz);
+
+	v->move_cyc = v->core->retire_cyc + mean / 2 + sim_pmu_random(&v->rng) % (mean + 1);
+}
+
+/* Its time is over: when no interrupt is under way, the thread goes on where it left the other kind of core. */
+static void move(struct vcpu *v)
+{
+	struct sim_core *from = v->core, *to = v->kind[!v->now];
+
+	if (from->retire_cyc < v->move_cyc || !sim_pmu_is_idle(&from->pmu))
+		return;
+	v->start_ns += cyc_to_ns(from, from->retire_cyc) - cyc_to_ns(to, to->retire_cyc);
+	v->elsewhere_ns += cyc_to_ns(from, from->retire_cyc - from->pmu.cycle0) -
+	                   cyc_to_ns(to, to->retire_cyc - to->pmu.cycle0);
+	v->now = !v->now;
+	v->core = to;
+	draw_move(v);
+}
+
 /* The block before is over: the program went on at next_ip. */
 static void finish(struct vcpu *v, uint64_t next_ip)
 {
 	struct sim_code *c = v->code;
-	const struct sim_block *b = &c->block;
+	const struct sim_block *b = v->now ? c->other : &c->block;
 	uint32_t n = insns_run(v, b, next_ip);
 
 	v->mem[v->n_mem] = SIM_MEM_END;
@@ -381,6 +422,8 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 	if (v->core && v->syscall >= 0)
 		sim_core_kernel(v->core, (uint64_t)v->syscall);
 	v->syscall = -1;
+	if (v->core && v->kind[1])
+		move(v);
 	v->code = NULL;
 	v->n_mem = 0;
 }
@@ -488,6 +531,26 @@ static uint64_t hash_code(const struct qemu_plugin_tb *tb, size_t n)
 	return h;
 }
 
+/* The same instructions as the other kind of core runs them. */
+static int decode_other(const struct qemu_plugin_tb *tb, size_t n, struct sim_code *c)
+{
+	struct sim_block *b = calloc(1, sizeof(*b) + n * sizeof(b->insn[0]));
+
+	if (!b)
+		return -SP_ENOMEM;
+	b->ip = c->block.ip;
+	b->n_insn = c->block.n_insn;
+	for (size_t i = 0; i < n; i++) {
+		const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		sim_decode(sim.other_decoder, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn),
+		           qemu_plugin_insn_vaddr(insn), b, (uint32_t)i);
+	}
+	sim_decode_finish(sim.other_decoder, b);
+	c->other = b;
+	return 0;
+}
+
 static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, const struct sim_code *key)
 {
 	struct sim_code *c = sim_code_new(qemu_plugin_tb_vaddr(tb), (uint32_t)n);
@@ -504,10 +567,13 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
 	}
 	sim_decode_finish(sim.decoder, &c->block);
-	if (sim_blocks_add(&sim.blocks, c) < 0) {
+	if ((sim.other_decoder && decode_other(tb, n, c) < 0) || sim_blocks_add(&sim.blocks, c) < 0) {
+		free(c->other);
 		free(c);
 		return NULL;
 	}
+	if (c->other)
+		c->other->id = c->block.id;
 	if (sim.config.counting)
 		counts_add(&sim.counts, &c->block, c->file, c->off);
 	return c;
@@ -610,46 +676,67 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 /* ---- threads and processes ---- */
 
-static struct sim_pmu_setup pmu_setup(struct vcpu *v)
+static struct sim_pmu_setup pmu_setup(struct vcpu *v, uint32_t kind)
 {
-	struct sim_pmu_setup s = { .n_events = sim.config.n_events,
-		                   .n_sets = sim.config.n_sets,
-		                   .rotate_cyc =
-		                           (uint64_t)((double)sim.config.rotate_ns * sim.core->freq_ghz),
+	double freq_ghz = sim.core[kind].freq_ghz;
+	struct sim_pmu_setup s = { .n_events = sim.config.kind[kind].n_events,
+		                   .n_sets = sim.config.kind[kind].n_sets,
+		                   .rotate_cyc = (uint64_t)((double)sim.config.rotate_ns * freq_ghz),
 		                   .n_branches = sim.config.branches,
 		                   .branch_filter = sim.config.branch_filter,
 		                   .no_values = sim.config.no_values,
 		                   .max_rate_hz = sim.config.max_rate_hz,
-		                   .burst_cyc = (uint64_t)((double)sim.config.burst_ns * sim.core->freq_ghz),
+		                   .burst_cyc = (uint64_t)((double)sim.config.burst_ns * freq_ghz),
 		                   .seed = sim_pmu_seed(sim.seed, ++sim.n_seeds),
 		                   .sample = send_sample,
 		                   .throttle = send_throttle,
 		                   .user = v };
 
-	memcpy(s.event, sim.config.event, sizeof(s.event));
+	memcpy(s.event, sim.config.event + first_event(kind), s.n_events * sizeof(s.event[0]));
 	return s;
+}
+
+static void stop_cores(struct vcpu *v)
+{
+	for (uint32_t k = 0; k < WIRE_MAX_KINDS; k++) {
+		if (v->kind[k])
+			sim_core_stop(v->kind[k]);
+		free(v->kind[k]);
+	}
+}
+
+/* All kinds of core, or none. */
+static int start_cores(struct vcpu *v)
+{
+	for (uint32_t k = 0; k < sim.config.n_kinds; k++) {
+		struct sim_pmu_setup setup = pmu_setup(v, k);
+		struct sim_core *c = calloc(1, sizeof(*c));
+
+		if (!c || sim_core_start(c, &sim.core[k], &setup) < 0) {
+			free(c);
+			stop_cores(v);
+			return -SP_ENOMEM;
+		}
+		v->kind[k] = c;
+	}
+	v->core = v->kind[0];
+	if (v->kind[1]) {
+		v->rng = sim_pmu_seed(sim.seed, ++sim.n_seeds);
+		draw_move(v);
+	}
+	return 0;
 }
 
 static struct vcpu *vcpu_new(void)
 {
 	struct vcpu *v = calloc(1, sizeof(*v));
-	struct sim_pmu_setup setup;
 
-	if (v)
-		v->syscall = -1;
-	if (v && sim.config.counting) {
+	if (!v)
+		return NULL;
+	v->syscall = -1;
+	if (sim.config.counting)
 		v->runs = calloc(sim.counts.head->max_blocks / COUNTS_CHUNK, sizeof(*v->runs));
-		if (!v->runs) {
-			free(v);
-			return NULL;
-		}
-	}
-	if (!v || !sim.core)
-		return v;
-	setup = pmu_setup(v);
-	v->core = calloc(1, sizeof(*v->core));
-	if (!v->core || sim_core_start(v->core, sim.core, &setup) < 0) {
-		free(v->core);
+	if ((sim.config.counting && !v->runs) || (sim.core && start_cores(v) < 0)) {
 		free(v->runs);
 		free(v);
 		return NULL;
@@ -663,9 +750,7 @@ static void vcpu_free(struct vcpu *v)
 	if (!v)
 		return;
 	give_slots_back(v);
-	if (v->core)
-		sim_core_stop(v->core);
-	free(v->core);
+	stop_cores(v);
 	free(v);
 }
 
@@ -676,6 +761,15 @@ static uint64_t creators_ns(uint32_t tid)
 		if (sim.vcpu[i] && sim.vcpu[i]->tid == tid && !sim.vcpu[i]->gone)
 			return now_ns(sim.vcpu[i]);
 	return 0;
+}
+
+/* The program before this one left what it had counted. */
+static void resume(struct vcpu *v)
+{
+	for (uint32_t k = 0; k < sim.config.n_kinds; k++)
+		sim_pmu_resume(&v->kind[k]->pmu, &sim.state[k]);
+	if (v->kind[1])
+		v->elsewhere_ns = cyc_to_ns(v->kind[1], sim.state[1].elapsed_cyc);
 }
 
 /* In the thread that creates the new one. */
@@ -691,7 +785,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	pthread_mutex_lock(&sim.lock);
 	v->start_ns = sim.n_vcpus ? creators_ns(v->parent_tid) : sim.start_ns;
 	if (!sim.n_vcpus && v->core && sim.resumes)
-		sim_pmu_resume(&v->core->pmu, &sim.state);
+		resume(v);
 	/* Inline counters are not atomic; the emulator translates anew for the second thread. */
 	if (sim.n_vcpus)
 		sim.followed = true;
@@ -764,8 +858,10 @@ static void begin_child(struct vcpu *v)
 	v->code = NULL;
 	v->n_mem = 0;
 	v->syscall = -1;
-	if (v->core)
-		sim_pmu_restart(&v->core->pmu, v->core->retire_cyc, sim_pmu_seed(sim.seed, ++sim.n_seeds));
+	v->elsewhere_ns = 0;
+	for (uint32_t k = 0; v->core && k < sim.config.n_kinds; k++)
+		sim_pmu_restart(&v->kind[k]->pmu, v->kind[k]->retire_cyc,
+		                sim_pmu_seed(sim.seed, ++sim.n_seeds));
 	send_hello(v, false);
 	send_task(v, ppid);
 }
@@ -793,17 +889,17 @@ static int leave_config(const struct vcpu *v)
 	struct wire_config *c = sim.packet;
 	bool leader = v->tid == sim.sender.pid;
 	int fd = memfd_create("skidprof config", 0); /* stays open over the exec, and is closed there */
-	struct sim_pmu_state state = { 0 };
+	struct sim_pmu_state state[WIRE_MAX_KINDS] = { 0 };
 	ssize_t n = -1;
 
 	if (fd < 0)
 		return -1;
 	c->head.time_ns = now_ns(v);
 	c->seed = sim_pmu_seed(~sim.seed, ++sim.n_children);
-	if (v->core)
-		sim_pmu_save(&v->core->pmu, v->core->retire_cyc, &state);
+	for (uint32_t k = 0; v->core && k < sim.config.n_kinds; k++)
+		sim_pmu_save(&v->kind[k]->pmu, v->kind[k]->retire_cyc, &state[k]);
 	if (write(fd, c, c->head.bytes) == (ssize_t)c->head.bytes)
-		n = write(fd, &state, leader ? sizeof(state) : 0);
+		n = write(fd, state, leader ? sizeof(state) : 0);
 	if (n >= 0 && lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	close(fd);
@@ -1012,6 +1108,37 @@ static void on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int
 
 /* ---- installation ---- */
 
+/* False: it is not of this version. */
+static bool is_config(const struct wire_config *c, size_t n)
+{
+	uint64_t n_events = 0, n_text = 0;
+
+	if (n < sizeof(*c) || c->head.kind != WIRE_CONFIG || c->version != WIRE_VERSION || !c->n_kinds ||
+	    c->n_kinds > WIRE_MAX_KINDS || c->branches > WIRE_MAX_BRANCHES)
+		return false;
+	for (uint32_t k = 0; k < c->n_kinds; k++) {
+		n_events += c->kind[k].n_events;
+		n_text += c->kind[k].text_bytes;
+		if (c->kind[k].n_sets > WIRE_MAX_EVENTS)
+			return false;
+	}
+	return n_text == n - sizeof(*c) && n_events == c->n_events && n_events <= WIRE_MAX_EVENTS;
+}
+
+static int read_cores(const char *text)
+{
+	int err = 0;
+
+	sim.core = calloc(sim.config.n_kinds, sizeof(*sim.core));
+	if (!sim.core)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (uint32_t k = 0; k < sim.config.n_kinds && !err; k++) {
+		err = sim_config_parse(text, sim.config.kind[k].text_bytes, &sim.core[k]);
+		text += sim.config.kind[k].text_bytes;
+	}
+	return err;
+}
+
 /* The recorder's word, or what the program before us left of it.  fd: the socket, or that file. */
 static ssize_t read_packet(int fd, bool left, char *packet)
 {
@@ -1039,15 +1166,11 @@ static int read_config(int fd, int config_fd)
 
 		sim.resumes = (size_t)n == bytes + sizeof(sim.state);
 		if (sim.resumes)
-			memcpy(&sim.state, packet + bytes, sizeof(sim.state));
+			memcpy(sim.state, packet + bytes, sizeof(sim.state));
 		n = (ssize_t)bytes;
 	}
 	memcpy(&sim.config, packet, n < (ssize_t)sizeof(sim.config) ? 0 : sizeof(sim.config));
-	if (n < (ssize_t)sizeof(sim.config) || sim.config.head.kind != WIRE_CONFIG ||
-	    sim.config.head.bytes != (uint64_t)n || sim.config.version != WIRE_VERSION ||
-	    sim.config.text_bytes != (uint64_t)n - sizeof(sim.config) ||
-	    sim.config.n_events > WIRE_MAX_EVENTS || sim.config.n_sets > WIRE_MAX_EVENTS ||
-	    sim.config.branches > WIRE_MAX_BRANCHES)
+	if (n < 0 || !is_config(&sim.config, (size_t)n))
 		err = sp_fail(SP_EFORMAT, "the recorder's configuration is not of this version of skidprof");
 	for (uint32_t i = 0; !err && i < sim.config.n_events; i++)
 		if (sim.config.event[i].event >= SIM_N_EVENTS)
@@ -1056,12 +1179,8 @@ static int read_config(int fd, int config_fd)
 	sim.seed = sim.config.seed;
 	sim.by_exec = config_fd >= 0;
 	sim.start_ns = sim.by_exec ? sim.config.head.time_ns : 0;
-	if (!err && sim.config.timing) {
-		sim.core = calloc(1, sizeof(*sim.core));
-		err = sim.core
-		              ? sim_config_parse(packet + sizeof(sim.config), sim.config.text_bytes, sim.core)
-		              : sp_fail(SP_ENOMEM, "out of memory");
-	}
+	if (!err && sim.config.timing)
+		err = read_cores(packet + sizeof(sim.config));
 	sim.packet = packet;
 	return err;
 }
@@ -1114,7 +1233,11 @@ static int set_up(const qemu_info_t *info, int fd, int config_fd)
 		sim.follow.n_words = 0;
 	sim.nr = arm ? &numbers_aarch64 : &numbers_x86_64;
 	sim.followed = sim.config.timing;
-	return sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, sim.core, &sim.decoder);
+	err = sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, sim.core, &sim.decoder);
+	if (!err && sim.core && sim.config.n_kinds > 1)
+		err = sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, &sim.core[1],
+		                      &sim.other_decoder);
+	return err;
 }
 
 static void register_callbacks(qemu_plugin_id_t id)

@@ -170,6 +170,15 @@ void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 	}
 }
 
+bool sim_pmu_is_idle(const struct sim_pmu *p)
+{
+	bool busy = p->take_cyc != SIM_NEVER || p->burst.open || p->burst_waits || p->turn_over;
+
+	for (uint32_t k = 0; k < p->n_run; k++)
+		busy |= sim_pmu_is_busy(p->run[k]);
+	return !busy;
+}
+
 static void end_burst(struct sim_pmu *p, uint64_t now_cyc)
 {
 	struct sim_sample out = { .cycle = now_cyc, .ip = p->burst.ip, .event = p->setup.n_events };

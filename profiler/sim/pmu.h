@@ -143,6 +143,9 @@ void sim_pmu_save(const struct sim_pmu *p, uint64_t now_cyc, struct sim_pmu_stat
 /* Of counters that have just begun, at cycle 0 of a new core. */
 void sim_pmu_resume(struct sim_pmu *p, const struct sim_pmu_state *state);
 
+/* No interrupt is under way and no burst: the thread can leave for another core. */
+bool sim_pmu_is_idle(const struct sim_pmu *p);
+
 /* What member i has counted. */
 uint64_t sim_pmu_value(const struct sim_pmu *p, uint32_t i);
 

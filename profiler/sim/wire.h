@@ -36,6 +36,7 @@ enum {
 	WIRE_VERSION = 5,
 	WIRE_MAX_BYTES = 65536,
 	WIRE_MAX_EVENTS = 48,
+	WIRE_MAX_KINDS = 2,       /* of cores in one processor */
 	WIRE_MAX_BRANCHES = 64,   /* of a branch record */
 	WIRE_BURST_BRANCHES = 160 /* of a burst, as profiler/pmu/bursts.c takes them */
 };
@@ -81,7 +82,7 @@ struct wire_head {
 /* A counter of the group. */
 struct wire_event {
 	uint32_t event;     /* enum sim_event (profiler/sim/events.h) */
-	uint32_t set;       /* which set it is of, from 0 */
+	uint32_t set;       /* which set of its kind it is of, from 0 */
 	uint64_t period;    /* 0: only counts */
 	uint64_t more_sets; /* which it is of beside that one: bit by set */
 	uint32_t kernel;    /* 1: it counts in the kernel as well */
@@ -90,7 +91,13 @@ struct wire_event {
 	uint32_t pad;
 };
 
-/* Followed by `text_bytes` of "key value\n" lines: the core file, whole. */
+/* A kind of core, which has a PMU of its own. */
+struct wire_core {
+	uint32_t n_events, n_sets; /* one set counts at a time */
+	uint32_t text_bytes, pad;
+};
+
+/* Followed by the kinds' core files, each text_bytes of "key value\n" lines, whole. */
 struct wire_config {
 	struct wire_head head;
 	uint32_t version;
@@ -98,14 +105,15 @@ struct wire_config {
 	uint32_t counting; /* 1: count every instruction (counts.h) */
 	uint32_t branches; /* depth of the branch stack in samples, 0 = none */
 	uint64_t seed;
-	uint32_t n_events; /* all sets together */
-	uint32_t text_bytes;
-	uint32_t n_sets;        /* one of them counts at a time ... */
+	uint32_t n_events;      /* of all kinds and sets together, kind by kind */
 	uint32_t branch_filter; /* of enum wire_filter; 0: all taken branches */
-	uint64_t rotate_ns;     /* ... for about so long */
-	uint64_t burst_ns;      /* between a thread's bursts, on average; 0: none are taken */
-	uint32_t no_values;     /* 1: samples carry none */
-	uint32_t max_rate_hz;   /* an event that comes more often is throttled; 0: none is */
+	uint32_t n_kinds, pad;
+	struct wire_core kind[WIRE_MAX_KINDS];
+	uint64_t stay_ns;     /* on one kind of core, about, before a thread is moved to the other */
+	uint64_t rotate_ns;   /* a set's turn, about */
+	uint64_t burst_ns;    /* between a thread's bursts, on average; 0: none are taken */
+	uint32_t no_values;   /* 1: samples carry none */
+	uint32_t max_rate_hz; /* an event that comes more often is throttled; 0: none is */
 	struct wire_event event[WIRE_MAX_EVENTS];
 };
 

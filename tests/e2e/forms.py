@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""forms.py CHECK FILE [ARGUMENT...]: one check of a recording of ./forms against the exact counts in t.cg; used by 232_sim_forms.sh.
+"""forms.py CHECK FILE [ARGUMENT...]: one check of a recording of ./forms against the exact counts in t.cg; used by 234_sim_forms.sh.
 
 Everything is read by perf script, objdump and nm: nothing of skidprof's reader is in it.
 """
@@ -188,6 +188,20 @@ def kernel(r, number, cycles):
     there = sum(p for ip, p in ips if ip >= KERNEL and (ip - KERNEL) // 4096 == int(number))
     print("# %d cycles in that call, of %d" % (there, sum(p for _, p in ips)))
     return abs(there - float(cycles)) <= 0.05 * float(cycles)
+
+
+def hybrid(r):
+    """Both PMUs have samples, each on its own CPU; together they have counted what ran."""
+    total = read_truth()[1]
+    seen, cpus = collections.Counter(), collections.defaultdict(set)
+    for line in run("perf", "script", "-i", r.file, "-F", "cpu,period,event").splitlines():
+        m = re.match(r"\s*\[(\d+)\]\s+(\d+)\s+(cpu_\w+)/(\w+)/", line)
+        if m and m[4] == "instructions":
+            seen[m[3]] += int(m[2])
+            cpus[m[3]].add(m[1])
+    print("# %s instructions, executed %d, on CPUs %s" % (dict(seen), total, dict(cpus)))
+    apart = not cpus["cpu_core"] & cpus["cpu_atom"]
+    return apart and len(seen) == 2 and min(seen.values()) > 0.1 * total and abs(sum(seen.values()) - total) <= 0.03 * total
 
 
 def stats(r, name, n):

@@ -169,6 +169,86 @@ static void wrong_events_are_refused(void **state)
 	refused("branches,taken-branches,cond-branches,calls,returns,loads,stores", "six has 6");
 }
 
+/* Four counters and two fixed ones: of seven events each set leaves one out, and each event is in four sets at least. */
+static void plain_events_take_linux_turns(void **state)
+{
+	const struct sim_counters four = { .n_programmable = 4, .n_fixed = 2, .precise_max = 3 };
+	const struct sim_group_wish wish = {
+		.text = "cycles:upp,instructions,branches,loads,stores,calls,cond-branches",
+		.rotate = true,
+		.plain = true
+	};
+	struct perf_event_attr attr;
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(&wish, &four, "four", &g), 0);
+	assert_int_equal(g.n, 7);
+	assert_int_equal(g.n_sampled, 7);
+	assert_int_equal(g.n_sets, 7);
+	for (uint32_t set = 0; set < 7; set++) {
+		uint32_t used = 0;
+
+		for (uint32_t i = 2; i < 7; i++)
+			used += g.set[i] == set || g.more_sets[i] >> set & 1;
+		assert_int_equal(used, 4);
+	}
+	for (uint32_t i = 0; i < 7; i++) {
+		assert_int_equal(sim_group_first(&g, i), i);
+		assert_int_equal(sim_group_values(&g, i), 0);
+		sim_group_attr(&g, i, false, &attr);
+		assert_int_equal(attr.sample_type & PERF_SAMPLE_READ, 0);
+		assert_int_equal(attr.precise_ip, i == 0 ? 2 : 0);
+	}
+}
+
+static void two_kinds_of_core_have_their_events_each(void **state)
+{
+	const struct sim_group_wish wish = { .text = "instructions,cycles,loads" };
+	struct perf_event_attr attr;
+	struct sim_group g, other;
+	char name[40];
+
+	(void)state;
+	assert_int_equal(sim_group_parse(&wish, &six, "six", &g), 0);
+	assert_int_equal(sim_group_parse(&wish, &six, "six", &other), 0);
+	assert_int_equal(sim_group_join(&g, &other), 0);
+	assert_int_equal(g.n, 6);
+	assert_int_equal(g.n_sets, 2);
+	assert_int_equal(sim_group_first(&g, 5), 3);
+	assert_string_equal(sim_group_full_name(&g, 0, name, sizeof(name)), "cpu_core/instructions/u");
+	assert_string_equal(sim_group_full_name(&g, 4, name, sizeof(name)), "cpu_atom/cycles/u");
+	sim_group_attr(&g, 4, false, &attr);
+	assert_int_equal(attr.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(attr.config, UINT64_C(10) << 32 | PERF_COUNT_HW_CPU_CYCLES);
+	sim_group_attr(&g, 5, false, &attr);
+	assert_int_equal(attr.type, 10);
+}
+
+static void what_a_core_cannot_do_precisely_is_refused(void **state)
+{
+	const struct sim_counters intel = { .n_programmable = 4, .precise_max = 3 },
+	                          amd = { .n_programmable = 6, .precise_max = 2, .precise_by_dispatch = 1 };
+	struct sim_group_wish wish = { .text = "cycles:ppp" };
+	struct sim_group g;
+
+	(void)state;
+	assert_int_equal(sim_group_parse(&wish, &intel, "intel", &g), 0);
+	assert_int_equal(g.precise[0], 3);
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
+	wish.text = "branches:pp";
+	assert_int_equal(sim_group_parse(&wish, &intel, "intel", &g), 0);
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
+	wish.text = "cycles:pp,instructions";
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
+	wish.plain = true;
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), 0);
+	wish.text = "cycles:k";
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
+	wish.text = "cycles:pppp";
+	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +259,9 @@ int main(void)
 		cmocka_unit_test(sampled_events_come_first),
 		cmocka_unit_test(perf_knows_its_own_events),
 		cmocka_unit_test(wrong_events_are_refused),
+		cmocka_unit_test(plain_events_take_linux_turns),
+		cmocka_unit_test(two_kinds_of_core_have_their_events_each),
+		cmocka_unit_test(what_a_core_cannot_do_precisely_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("record_events", tests, NULL, NULL);

@@ -67,6 +67,12 @@ check 'a record of all has no gaps' form gaps any.data 0 0
 sim --core ./intel.core -e cycles -c 2003 -b -o gap.data
 check 'a quarter lack the branch before the newest' form gaps gap.data 0.2 0.3
 
+# Two kinds of core: a PMU each.
+sim --core ./before.core,zen5 -e cycles,instructions -c 5003 --no-branches --bursts 0 --rotate 0 -o hybrid.data
+check 'hybrid: each kind of core has its events' form hybrid hybrid.data
+sim --core ./before.core,zen5 --plain -e cycles,instructions -F 300000 --no-branches -o hybrid.data
+check 'hybrid, plain, -F' form hybrid hybrid.data
+
 # 300 calls of getppid, number 110, 4000 cycles each.
 sim --core ./intel.core -e cycles:uk -c 1009 --no-branches -o kernel.data
 check 'the time in the kernel' form kernel kernel.data 110 1200000
