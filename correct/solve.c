@@ -41,6 +41,12 @@ static const double max_beside = 0.02;
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 
 /*
+ * The same, past which no count of the scope is fixed: that share can put a function with a twentieth of the scope's
+ * instructions off by the 5% that fixed counts keep (profile_judge), and by chance it is missed once in two million times.
+ */
+static const double doubtful_miss = 0.0025, doubtful_miss_sd = 5;
+
+/*
  * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
  * stacks there are as many equations as flows.
  */
@@ -83,6 +89,21 @@ int solve_judge_totals(const struct equations_shown *shown, double total)
 			        shown->v[i].event, 100 * miss / total);
 	}
 	return 0;
+}
+
+void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol)
+{
+	for (size_t i = 0; i < shown->n && sol->verdict == VERDICT_OK; i++) {
+		const struct profile_equation *eq = &shown->v[i];
+		double miss = fabs(eq->fitted - eq->measured);
+
+		if (miss > doubtful_miss * total && miss > doubtful_miss_sd * eq->sd)
+			solution_doubt(
+			        sol, VERDICT_WEAK,
+			        "what is known together misses the %s counted by %.0f standard deviations, "
+			        "%.1f%% of the instructions: some of it is wrong",
+			        eq->event, miss / eq->sd, 100 * miss / total);
+	}
 }
 
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
@@ -221,18 +242,29 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	}
 }
 
+/* What would show more of the ways through the code: nothing that the recording has, or its source can't take. */
+static const char *more_paths(const struct work *w)
+{
+	if (w->rec->relative)
+		return "record longer, or with a larger --burst-budget, for more bursts";
+	if (w->sums.branch_records)
+		return "record longer, or with a smaller period (-c), for more branch records";
+	return w->sums.n_bursts
+	               ? "branch records (-b) or more bursts (--burst-budget) would show how it is called"
+	               : "branch records (-b) or bursts (--bursts) would show how it is called";
+}
+
 /* Code outside that runs in between is in the region's totals: they are not its own. */
-static void judge_leak(const struct problem *p, struct solution *sol)
+static void judge_leak(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (p->unseen_share <= max_unseen_share || sol->verdict == VERDICT_UNRELIABLE)
 		return;
 	/* Wrong totals make wrong counts: the raw ones are better than those. */
 	solution_fini(sol);
-	solution_doubt(
-	        sol, VERDICT_UNRELIABLE,
-	        "about %.0f%% of the time between its samples went to code not known to belong to its loop: "
-	        "branch records (-b) or bursts (--bursts) would show how it is called",
-	        100 * p->unseen_share);
+	solution_doubt(sol, VERDICT_UNRELIABLE,
+	               "about %.0f%% of the time between its samples went to code not known to belong to its "
+	               "loop: %s",
+	               100 * p->unseen_share, more_paths(w));
 }
 
 /*
@@ -300,6 +332,19 @@ static void stay_precise(const struct problem *p, bool stacks, struct solution *
 	solution_doubt(sol, VERDICT_RAW, "%.180s", why);
 }
 
+/* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
+static void judge_stacks(const struct work *w, struct solution *sol)
+{
+	if (!w->sums.paths || sol->verdict != VERDICT_OK || (sol->evidence & PROFILE_BY_PATH) ||
+	    sol->n_rank >= sol->n_free)
+		return;
+	solution_doubt(
+	        sol, VERDICT_WEAK,
+	        "nothing speaks for %u of its %u free flows: its branch records or bursts contradict the "
+	        "totals counted, or are too few",
+	        sol->n_free - sol->n_rank, sol->n_free);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
@@ -307,10 +352,12 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	int err = solve_one(w, ev, s);
 
 	if (err == 0) {
-		judge_leak(w->scope_problems[s], sol);
+		judge_leak(w, w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_left_out(w->scope_problems[s], sol);
 		judge_broken(w->scope_problems[s], sol);
+		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
+		judge_stacks(w, sol);
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);

@@ -46,6 +46,12 @@ int solve_scopes(struct work *w, struct evidence *ev);
 int solve_judge_totals(const struct equations_shown *shown, double total);
 
 /*
+ * The same where one is missed by more than 0.25% of total and five of its standard deviations: a solution that is OK
+ * becomes weak.
+ */
+void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
+
+/*
  * Is a region too large?  Told before time is spent, which grows with the
  * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and
  * 740 whose mode was far from where the search begins 9.  usable[E] as

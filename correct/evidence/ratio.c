@@ -136,9 +136,11 @@ static int *find_in_sets(const struct ratios *r, int event)
 
 /* What was counted at one place. */
 struct place {
-	double n, insn, left; /* intervals, and what they counted above ratio and slope */
-	double above;         /* an instruction's, of it what is believed */
-	double all;           /* instructions, counted or not */
+	double n; /* intervals */
+	double sq,
+	        by_sum; /* of their instructions squared, and times what they counted above ratio and slope */
+	double above;   /* an instruction's, of it what is believed */
+	double all;     /* instructions, counted or not */
 };
 
 /* Of the intervals before one: how many tell what code near them counts, and the sum of that. */
@@ -278,45 +280,51 @@ static int fit_slopes(struct fit *f)
 	return 0;
 }
 
-/* Places differ by more than chance: variance between them and within one, from the scatter (analysis of variance). */
+/*
+ * Places differ by more than chance: variance between them and within one, from the scatter (analysis of variance).  What a
+ * place counts goes with its instructions, so that each interval's say is by the square of those: what a few read that
+ * hardly ran any, next to each other, would else be told of all that ran there.
+ */
 static void fit_places(struct fit *f)
 {
-	double within = 0, between = 0, n_sq = 0, n = 0, chance, more, y;
+	double within = 0, between = 0, sum = 0, sum_sq = 0, n = 0, chance, more, y;
 
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
 		struct place *p = &f->places[v->place];
+		double insn = v->insn;
 
-		p->all += v->insn;
+		p->all += insn;
 		if (!count_of(f, i, &y))
 			continue;
-		y -= f->ratio * v->insn + sloped(f, i);
+		y -= f->ratio * insn + sloped(f, i);
 		p->n++;
-		p->insn += v->insn;
-		p->left += y;
+		p->sq += insn * insn;
+		p->by_sum += insn * y;
 		within += y * y;
 	}
 	for (uint32_t h = 0; h < f->r->n_places; h++) {
 		const struct place *p = &f->places[h];
 
-		if (p->n < 1)
+		if (!(p->sq > 0))
 			continue;
 		n++;
-		n_sq += p->n * p->n;
-		between += p->left * p->left / p->n;
+		sum += p->sq;
+		sum_sq += p->sq * p->sq;
+		between += p->by_sum * p->by_sum / p->sq;
 	}
 	if (n < 2 || f->n <= n)
 		return;
 	chance = fmax(within - between, 0) / (f->n - n);
-	more = fmax((between / (n - 1) - chance) * (n - 1) / (f->n - n_sq / f->n), 0);
-	f->between = sqrt(more) * f->n / f->insn;
+	more = fmax((between - (n - 1) * chance) / (sum - sum_sq / sum), 0);
+	f->between = sqrt(more);
 	for (uint32_t h = 0; h < f->r->n_places; h++) {
 		struct place *p = &f->places[h];
-		double believed = p->n * more > 0 ? p->n * more / (p->n * more + chance) : 0;
+		double believed = p->sq * more > 0 ? p->sq * more / (p->sq * more + chance) : 0;
 
-		if (!(p->insn > 0))
+		if (!(p->sq > 0))
 			continue;
-		p->above = believed * p->left / p->insn;
+		p->above = believed * p->by_sum / p->sq;
 		f->n_parameters += believed;
 	}
 }

@@ -235,6 +235,47 @@ static void what_no_group_saw_is_beside_it(void **state)
 }
 
 /* Fewer than twenty counted tell a ratio, and no more; fewer than three not even that. */
+static void add_some(struct ratios *r, uint32_t place, double insn, double cyc, int event, double count)
+{
+	struct ratio_interval v = {
+		.place = place, .insn = insn, .cyc = cyc, .events = &event, .counts = &count, .n = 1
+	};
+	uint32_t run = UINT32_MAX;
+
+	assert_int_equal(ratios_add(r, &v, &run), 0);
+}
+
+/*
+ * At place 9 counters are read twice in a row now and then: 46 intervals of half an instruction, with 142 events each that
+ * the ones before would have had.  Nothing is to be made of them for the whole intervals that end there, in which another
+ * event was counted: the ratio is what all that was counted come to.
+ */
+static void intervals_of_hardly_an_instruction_tell_nothing_of_their_place(void **state)
+{
+	struct ratios *r = ratios_new();
+	double insn = 0, sum = 0;
+	struct ratio s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4000; i++) {
+		double count = i % 2 ? 110 : 90, cyc = i % 3 ? 450 : 600;
+		bool counted = i % 8 < 4, twice = i % 87 == 0;
+
+		add_some(r, i % 9, 1000, cyc, counted ? EVENT : OTHER, count);
+		insn += counted ? 1000 : 0;
+		sum += counted ? count : 0;
+		if (i % 20 == 0)
+			add_some(r, 9, 1000, cyc, OTHER, 0);
+		if (twice) {
+			add_some(r, 9, 0.5, 1, EVENT, 142);
+			insn += 0.5;
+			sum += 142;
+		}
+	}
+	s = answer(r, 4.2e6);
+	assert_float_equal(s.ratio, sum / insn, 0.001);
+}
+
 static void few_intervals_tell_little(void **state)
 {
 	struct ratios *r = ratios_new();
@@ -285,6 +326,7 @@ int main(void)
 		cmocka_unit_test(what_goes_along_with_code_near_is_taken_out),
 		cmocka_unit_test(phases_are_known_by_stacks_around),
 		cmocka_unit_test(what_no_group_saw_is_beside_it),
+		cmocka_unit_test(intervals_of_hardly_an_instruction_tell_nothing_of_their_place),
 		cmocka_unit_test(few_intervals_tell_little),
 		cmocka_unit_test(a_place_at_which_it_never_was_counted_is_not_known),
 	};

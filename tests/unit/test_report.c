@@ -11,6 +11,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/report.h"
+#include "report/why.h"
 #include "tests/unit/report_fixture.h"
 
 static char *text_of(const struct profile *p, const struct report_opts *o, int width)
@@ -330,7 +331,7 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	struct profile *p = profile_fixture();
 	struct report_opts o = REPORT_OPTS_DEFAULT;
 	struct profile_region region = { .name = "loop (app.c:30)", .why = "" };
-	char *text;
+	char *text, advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
 	json_t *doc, *f;
 
 	(void)state;
@@ -348,6 +349,11 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	p->funcs[0].part = (struct profile_part){ 0, 0.6, 0.59, 0.61, 0.575 };
 	p->funcs[1].part = (struct profile_part){ 0, 0.4, 0.39, 0.41, 1.6375 };
 	p->funcs[2].part = (struct profile_part){ -1, NAN, NAN, NAN, NAN };
+	/* Advice is of what such a recording can have. */
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){ .status = PROFILE_WEAK, .n_free = 2 }, advice),
+	                 1);
+	assert_non_null(strstr(advice[0], "more bursts"));
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
