@@ -128,9 +128,8 @@ static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 	if (raw <= 0)
 		return raw;
 	solution_fini(sol);
-	solution_doubt(
-	        sol, VERDICT_RAW,
-	        "its precise samples by themselves tell more than what is known of its flow: "
+	solution_doubt(sol, VERDICT_RAW,
+	               "its precise samples by themselves tell more than what is known of its flow: "
 	               "a longer recording, or branch records (-b), would settle that");
 	return 0;
 }
@@ -245,10 +244,10 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 /* What would show more of the ways through the code: nothing that the recording has, or its source can't take. */
 static const char *more_paths(const struct work *w)
 {
-	if (w->rec->relative)
-		return "record longer, or with a larger --burst-budget, for more bursts";
 	if (w->sums.branch_records)
 		return "record longer, or with a smaller period (-c), for more branch records";
+	if (w->rec->relative)
+		return "record longer, or with a larger --burst-budget, for more bursts";
 	return w->sums.n_bursts
 	               ? "branch records (-b) or more bursts (--burst-budget) would show how it is called"
 	               : "branch records (-b) or bursts (--bursts) would show how it is called";

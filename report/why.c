@@ -74,14 +74,18 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", events[i].event);
 }
 
-/* Of a recording without counters, which can have neither branch records nor other events: time has no skid, either. */
-static size_t advice_by_time(bool weak, char out[][WHY_ADVICE_BYTES])
+/* Where instructions were not counted: a clock has neither branch records nor other events, and no skid. */
+static size_t advice_without_counts(const struct profile *p, bool weak, char out[][WHY_ADVICE_BYTES])
 {
 	if (weak)
-		snprintf(
-		        out[0], WHY_ADVICE_BYTES,
-		        "more bursts: a longer run, or a larger --burst-budget.  'skidprof truth' counts all "
-		        "instructions exactly, and report --truth puts them beside these cycles");
+		snprintf(out[0], WHY_ADVICE_BYTES,
+		         p->meta.branch_records
+		                 ? "more branch records: a longer run, or a smaller period (-c); and "
+		                   "instructions beside them (-e cycles,instructions)"
+		                 : "more bursts: a longer run, or a larger --burst-budget.  'skidprof truth' "
+		                   "counts all instructions exactly, and report --truth puts them beside "
+		                   "these "
+		                   "cycles");
 	return weak;
 }
 
@@ -95,7 +99,7 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	size_t n = 0;
 
 	if (p->meta.relative)
-		return advice_by_time(weak, out);
+		return advice_without_counts(p, weak, out);
 	missing_events(p, events, sizeof(events));
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
