@@ -44,7 +44,7 @@ SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c s
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture replay-torture \
-        lint format fuzz samples kernels install uninstall clean packages test-packages
+        lint format fuzz readers samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -217,6 +217,11 @@ accuracy: all samples
 
 TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) $(REPLAY_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
+
+# Other tools' counts beside our own, into skidprof-truth(1).
+readers: all
+	$Qtests/readers.py '$B' man/skidprof-truth.1
+
 lint:
 	$Qtests/lint/lint.sh $(TIDY_SRC)
 

@@ -102,6 +102,9 @@ int correct_truth_profile(const struct truth *t, const char *path, const struct 
 		return sp_fail(SP_ENOMEM, "out of memory");
 	if (!t->n_insns) {
 		profile_free(p);
+		if (t->n_branches || t->n_runs)
+			return sp_fail(SP_ENOTSUP, "%s: %s, which names no file: only a recording tells it",
+			               path, t->format);
 		return sp_fail(SP_ENOTSUP,
 		               "%s: counts by function only; counts by instruction are needed, as "
 		               "'skidprof truth' writes them",

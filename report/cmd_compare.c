@@ -17,8 +17,8 @@ enum key { KEY_TRUTH = 0x100, KEY_ROLLUP, KEY_MIN_SHARE, KEY_BY, KEY_LIMIT };
 static const struct argp_option options[] = {
 	INPUT_OPTIONS,
 	{ "truth", KEY_TRUTH, "FILE", 0,
-	  "Exact counts: of skidprof truth or record --truth, callgrind (--dump-instr=yes), CCTLib or "
-	  "DrCCTProf",
+	  "Exact counts: of skidprof truth or record --truth, callgrind, cachegrind, BOLT, DrCCTProf, "
+	  "hotblocks, or a table of names (skidprof-truth(1))",
 	  1 },
 	{ NULL, 0, NULL, 0, "What is compared:", 2 },
 	{ "by", KEY_BY, "WORD", 0, "function (default), line or insn", 2 },
@@ -213,8 +213,8 @@ int cmd_compare(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.doc = "Hold a profile's raw and corrected counts against exact ones."
-		       "\vExit status: 0 done, 1 failed, 2 usage, 3 the truth is of another build of the "
-		       "program, or "
+		       "\vExit status: 0 done, 1 failed, or the truth is of another program or build, 2 "
+		       "usage, 3 "
 		       "functions of at least 1% are unreliable.  See skidprof-compare(1).",
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT, .min_share = 0.01 };
