@@ -88,6 +88,9 @@ $B/%.o: %.c
 	$(call say,CC,$<)
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# The page of report --html has its script and style from there.
+$B/report/html.o $B/fuzz/obj/report/html.o: report/html/page.js report/html/page.css
+
 SIM_OPT ?= -O3 -fno-math-errno
 $B/pic/%.o: %.c
 	$(call say,CC,$<)

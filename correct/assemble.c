@@ -26,6 +26,8 @@ static void scale_cycles(struct profile *p)
 		p->regions[r].cyc *= by;
 	for (size_t f = 0; f < p->n_frames; f++)
 		p->frames[f].raw_cyc *= by;
+	for (size_t s = 0; s < p->n_steps; s++)
+		p->steps[s].cyc *= by;
 }
 
 int assemble(const struct work *w, struct profile **out)
@@ -41,6 +43,8 @@ int assemble(const struct work *w, struct profile **out)
 		err = assemble_regions(&a);
 	if (err == 0)
 		err = assemble_stacks(&a);
+	if (err == 0)
+		err = assemble_time(&a);
 	if (err == 0)
 		err = assemble_funcs(&a);
 	if (err == 0)

@@ -30,6 +30,9 @@ int assemble_regions(struct assembly *a);
 /* Call stacks of the samples, where they are asked for and there. */
 int assemble_stacks(struct assembly *a);
 
+/* What was sampled when, where call stacks are asked for. */
+int assemble_time(struct assembly *a);
+
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);
 

@@ -76,6 +76,7 @@ void profile_free(struct profile *p)
 	free(p->mapped);
 	free(p->frames);
 	free(p->calls);
+	free(p->steps);
 	free(p->meta.events);
 	for (chunk = p->strings; chunk; chunk = next) {
 		next = chunk->next;

@@ -223,6 +223,14 @@ struct profile_call {
 	double share;            /* of all of the callee that is this caller's; 0 where nothing tells */
 };
 
+/* What was sampled over the time of the recording, in steps of one length; by region, the first ones and all else. */
+enum { PROFILE_TIME_REGIONS = 8 };
+
+struct profile_step {
+	double insn, cyc;
+	double regions[PROFILE_TIME_REGIONS + 1]; /* instructions, or where they are not counted cycles; the last: none of them */
+};
+
 enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT, SKID_PRECISE };
 
 struct profile_meta {
@@ -284,6 +292,9 @@ struct profile {
 	size_t n_terms;
 	struct profile_frame *frames; /* the root first, callers before callees; none without call stacks */
 	size_t n_frames;
+	struct profile_step *steps; /* with call stacks asked for */
+	size_t n_steps;
+	uint64_t step_ns;
 	struct profile_call *calls; /* sorted by (callee, caller) */
 	size_t n_calls;
 	uint8_t worst; /* worst status of a function of at least 1%: 3 of exit status */

@@ -8,6 +8,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/cmd.h"
+#include "report/html.h"
 #include "report/options.h"
 #include "report/report.h"
 
@@ -26,6 +27,9 @@ enum key {
 	KEY_TRUTH,
 	KEY_CALLS,
 	KEY_TRIPS,
+	KEY_HTML,
+	KEY_SOURCE_DIR,
+	KEY_PREFIX_MAP,
 	KEY_CHILDREN,
 	KEY_CALLERS,
 	KEY_CALLEES,
@@ -51,6 +55,11 @@ static const struct argp_option options[] = {
 	{ "callers", KEY_CALLERS, "FUNCTION", 0, "A row a caller of one function, with what is for it", 2 },
 	{ "callees", KEY_CALLEES, "FUNCTION", 0, "A row a function that one calls, with what it comes to",
 	  2 },
+	{ "html", KEY_HTML, "FILE", 0, "Write one page to FILE that has all of it and needs nothing else",
+	  2 },
+	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "With --html: look for source files under DIR first", 2 },
+	{ "prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
+	  "With --html: source paths that begin with OLD begin with NEW here", 2 },
 	{ "why", KEY_WHY, "FUNCTION", 0, "Explain one function's numbers", 2 },
 	{ "sort", KEY_SORT, "KEY", 0,
 	  "share (default), raw, fixed, cycles, ipc, change, status, name or calls", 2 },
@@ -62,6 +71,8 @@ struct options {
 	struct input_opts input;
 	struct report_opts report;
 	const char *truth;
+	const char *html;
+	struct source_opts sources;
 };
 
 static int parse_limit(const char *arg, struct report_opts *o)
@@ -136,6 +147,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_TRUTH:
 		o->truth = arg;
 		err = 0;
+		break;
+	case KEY_HTML:
+		o->html = arg;
+		o->input.correct.stacks = o->input.correct.texts = true;
+		err = 0;
+		break;
+	case KEY_SOURCE_DIR:
+		err = source_add_dir(&o->sources, arg);
+		break;
+	case KEY_PREFIX_MAP:
+		err = source_add_map(&o->sources, arg);
 		break;
 	case KEY_LIMIT:
 		err = parse_limit(arg, &o->report);
@@ -236,11 +258,14 @@ int cmd_report(int argc, char **argv)
 		profile_free(p);
 		return err;
 	}
-	input_term(&o.input, &term);
-	err = report_print(p, &o.report, &term);
-	closed = term_close(&term);
-	if (err == 0)
-		err = closed;
+	if (o.html) {
+		err = html_write(p, &(struct html_opts){ &o.input.correct.modules, &o.sources }, o.html);
+	} else {
+		input_term(&o.input, &term);
+		err = report_print(p, &o.report, &term);
+		closed = term_close(&term);
+		err = err < 0 ? err : closed;
+	}
 	if (err == 0)
 		err = report_verdict(p);
 	profile_free(p);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/flame.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/inclusive.h"
+#include "profiler/base/err.h"
+#include "profiler/base/vec.h"
+#include "report/report.h"
+
+/* Below this share of everything nobody sees a frame. */
+static const double min_frame = 1e-4;
+
+enum { MAX_DEPTH = 60, MAX_FRAMES = 60000 };
+
+/* A caller with so much of the calls has all of them. */
+static const double whole = 0.999;
+
+struct frame {
+	uint32_t parent, func;
+	double raw, fixed, cyc;
+	bool guess;
+};
+
+struct flame {
+	const struct profile *p;
+	VEC(struct frame) frames;
+	double total; /* fixed instructions, or cycles */
+};
+
+static double weight(const struct flame *f, double fixed, double cyc)
+{
+	return report_has_insn(f->p) ? fixed : cyc;
+}
+
+static int add(struct flame *f, uint32_t parent, uint32_t func, double raw, double fixed, double cyc,
+               bool guess)
+{
+	return vec_push(&f->frames, (struct frame){ parent, func, raw, fixed, cyc, guess });
+}
+
+/* ---- of call stacks: small ones are left to their callers ---- */
+
+static int of_stacks(struct flame *f)
+{
+	const struct profile *p = f->p;
+	double *insn = NULL, *sum = calloc(p->n_frames + 1, sizeof(*sum));
+	uint32_t *number = calloc(p->n_frames + 1, sizeof(*number));
+	int err = sum && number ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (size_t i = p->n_frames; err == 0 && i-- > 1;) {
+		sum[i] += weight(f, insn[i], p->frames[i].raw_cyc);
+		sum[p->frames[i].parent] += sum[i];
+	}
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		const struct profile_frame *frame = &p->frames[i];
+		uint32_t parent = number[frame->parent];
+
+		if (sum[i] < min_frame * f->total || f->frames.n >= MAX_FRAMES) {
+			struct frame *to = &f->frames.v[parent];
+
+			number[i] = parent;
+			to->raw += frame->raw_insn;
+			to->fixed += insn[i];
+			to->cyc += frame->raw_cyc;
+			continue;
+		}
+		number[i] = (uint32_t)f->frames.n;
+		err = add(f, parent, frame->func, frame->raw_insn, insn[i], frame->raw_cyc, false);
+	}
+	free(insn);
+	free(sum);
+	free(number);
+	return err;
+}
+
+/* ---- of the flow ---- */
+
+struct walk {
+	struct flame *f;
+	const struct inclusive *all;
+	uint8_t *on_path;        /* [n_funcs] */
+	size_t *first_of_caller; /* [n_funcs + 1] calls sorted by caller */
+	const struct profile_call **by_caller;
+};
+
+static int by_caller(const void *a, const void *b)
+{
+	const struct profile_call *x = *(struct profile_call *const *)a,
+	                          *y = *(struct profile_call *const *)b;
+
+	if (x->caller != y->caller)
+		return x->caller < y->caller ? -1 : 1;
+	return (x->callee > y->callee) - (x->callee < y->callee);
+}
+
+/* The function itself, with what is inlined in it below. */
+static int add_own(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess)
+{
+	const struct profile *p = w->f->p;
+	struct profile_count *inner = calloc(p->n_funcs + 1, sizeof(*inner));
+	uint32_t self = (uint32_t)w->f->frames.n;
+	int err = inner ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (size_t i = 0; i < p->n_insns && err == 0; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->phys_func != func)
+			continue;
+		inner[insn->func].raw_insn += share * insn->count.raw_insn;
+		inner[insn->func].insn += share * insn->count.insn;
+		inner[insn->func].cyc += share * insn->count.cyc;
+	}
+	if (err == 0)
+		err = add(w->f, parent, func, inner[func].raw_insn, inner[func].insn, inner[func].cyc, guess);
+	for (uint32_t g = 0; g < p->n_funcs && err == 0; g++)
+		if (g != func && weight(w->f, inner[g].insn, inner[g].cyc) >= min_frame * w->f->total)
+			err = add(w->f, self, g, inner[g].raw_insn, inner[g].insn, inner[g].cyc, guess);
+	free(inner);
+	return err;
+}
+
+/* How much a function comes to with all it calls, at most. */
+static double most_of(const struct walk *w, uint32_t func)
+{
+	return w->all[func].hi;
+}
+
+static int descend(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess, int depth)
+{
+	struct flame *f = w->f;
+	uint32_t self = (uint32_t)f->frames.n;
+	int err;
+
+	if (w->on_path[func] || depth > MAX_DEPTH || f->frames.n >= MAX_FRAMES ||
+	    share * most_of(w, func) < min_frame * f->total)
+		return 0;
+	err = add_own(w, parent, func, share, guess);
+	w->on_path[func] = 1;
+	for (size_t i = w->first_of_caller[func]; i < w->first_of_caller[func + 1] && err == 0; i++) {
+		const struct profile_call *c = w->by_caller[i];
+
+		if (c->share > 0 && c->callee != func)
+			err = descend(w, self, c->callee, share * c->share, guess || c->share < whole,
+			              depth + 1);
+	}
+	w->on_path[func] = 0;
+	return err;
+}
+
+/* What nobody is known to call stands at the bottom. */
+static int from_roots(struct walk *w)
+{
+	const struct profile *p = w->f->p;
+	uint8_t *called = calloc(p->n_funcs + 1, 1);
+	int err = called ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (size_t i = 0; i < p->n_calls && err == 0; i++)
+		if (p->calls[i].share > 0 && p->calls[i].caller != p->calls[i].callee)
+			called[p->calls[i].callee] = 1;
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++)
+		if (!called[f])
+			err = descend(w, 0, f, 1, false, 0);
+	free(called);
+	return err;
+}
+
+static int of_flow(struct flame *f)
+{
+	const struct profile *p = f->p;
+	struct walk w = { .f = f };
+	struct inclusive *all = NULL;
+	int err = inclusive_count(p, &all);
+
+	w.all = all;
+	w.on_path = calloc(p->n_funcs + 1, 1);
+	w.first_of_caller = calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
+	w.by_caller = calloc(p->n_calls + 1, sizeof(const struct profile_call *));
+	if (err == 0 && (!w.on_path || !w.first_of_caller || !w.by_caller))
+		err = sp_fail(SP_ENOMEM, "out of memory for a page");
+	if (err == 0) {
+		for (size_t i = 0; i < p->n_calls; i++) {
+			w.by_caller[i] = &p->calls[i];
+			w.first_of_caller[p->calls[i].caller + 1]++;
+		}
+		for (size_t i = 0; i < p->n_funcs; i++)
+			w.first_of_caller[i + 1] += w.first_of_caller[i];
+		if (p->n_calls)
+			qsort(w.by_caller, p->n_calls, sizeof(const struct profile_call *), by_caller);
+		err = from_roots(&w);
+	}
+	free(all);
+	free(w.on_path);
+	free(w.first_of_caller);
+	free(w.by_caller);
+	return err;
+}
+
+/* ---- the document ---- */
+
+static json_t *func_json(const struct profile *p, uint32_t func)
+{
+	const struct profile_func *f = &p->funcs[func];
+	bool insn = report_has_insn(p);
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_text(f->name), "module",
+	                 json_text(report_base(report_module(p, f->module))), "raw",
+	                 json_number(insn ? f->count.raw_insn : NAN), "fixed",
+	                 json_number(insn ? f->count.insn : NAN), "lo", json_number(f->count.lo), "hi",
+	                 json_number(f->count.hi), "status", profile_status_word(f->status));
+}
+
+static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *number)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < f->frames.n; i++) {
+		const struct frame *x = &f->frames.v[i];
+		json_t *one = json_array();
+
+		if (x->func != UINT32_MAX && number[x->func] == UINT32_MAX) {
+			number[x->func] = (uint32_t)json_array_size(funcs);
+			json_array_append_new(funcs, func_json(f->p, x->func));
+		}
+		json_array_append_new(one, json_integer(x->parent));
+		json_array_append_new(one,
+		                      json_integer(x->func == UINT32_MAX ? -1 : (json_int_t)number[x->func]));
+		json_array_append_new(one, json_real(round(x->raw)));
+		json_array_append_new(one, json_real(round(x->fixed)));
+		json_array_append_new(one, json_real(round(x->cyc)));
+		json_array_append_new(one, json_integer(x->guess));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+int flame_json(const struct profile *p, json_t *doc)
+{
+	enum inclusive_source source = inclusive_source(p);
+	struct flame f = { .p = p };
+	uint32_t *number = malloc((p->n_funcs + 1) * sizeof(*number));
+	json_t *funcs = json_array(), *frames;
+	int err = number && funcs ? add(&f, 0, UINT32_MAX, 0, 0, 0, false)
+	                          : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (size_t i = 0; i < p->n_funcs; i++)
+		f.total += weight(&f, p->funcs[i].count.insn, p->funcs[i].count.cyc);
+	if (err == 0)
+		err = source == INCLUSIVE_STACKS ? of_stacks(&f) : of_flow(&f);
+	if (err == 0) {
+		memset(number, 0xff, (p->n_funcs + 1) * sizeof(*number));
+		frames = frames_json(&f, funcs, number);
+		json_object_set_new(
+		        doc, "flame",
+		        json_pack(
+		                "{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
+		                source == INCLUSIVE_STACKS
+		                        ? "who called: call stacks of the samples"
+		                        : "who called: the code's flow; hatched frames have several callers "
+		                          "and are divided as these call, which is a guess",
+		                "functions", funcs, "frames", frames));
+	}
+	json_decref(funcs);
+	free(number);
+	vec_fini(&f.frames);
+	return err;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/html.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "correct/inclusive.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+#include "report/annotate.h"
+#include "report/flame.h"
+#include "report/number.h"
+
+/* Instructions shown: of 400 bytes each, half of the ten megabytes that a page may have. */
+enum { MAX_INSNS = 12000 };
+
+enum { MAX_ANNOTATIONS = 20, MAX_GRAPHS = 6, MAX_GRAPH_BLOCKS = 150 };
+
+/* Functions of less of the whole have no source in the page, loops of less no row. */
+static const double min_annotated = 0.005, min_loop = 1e-4;
+
+/* The script and the style, as they stand in the source. */
+#define EMBED(name, path)                                                              \
+	__asm__(".pushsection .rodata\n.global " #name "\n" #name ":\n.incbin \"" path \
+	        "\"\n.byte 0\n.popsection");                                           \
+	extern const char name[]
+
+EMBED(html_page_js, "report/html/page.js");
+EMBED(html_page_css, "report/html/page.css");
+
+/* ---- parts of the document ---- */
+
+static int add_view(json_t *doc, const char *key, const struct profile *p,
+                    int (*make)(const struct profile *, const struct report_opts *, struct view *),
+                    enum report_view which)
+{
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	struct view v = { 0 };
+	json_t *rows = NULL;
+	int err;
+
+	o.view = which;
+	err = make(p, &o, &v);
+	if (err == 0)
+		err = table_json(&v.table, &rows);
+	view_free(&v);
+	if (err == 0 && json_object_set_new(doc, key, rows) < 0)
+		err = sp_fail(SP_ENOMEM, "out of memory for a page");
+	return err;
+}
+
+/* What meta_print says, as lines without "# ". */
+static int add_lines(json_t *doc, const struct profile *p)
+{
+	json_t *lines = json_array();
+	char *text = NULL, *rest, *line;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f || !lines) {
+		if (f)
+			fclose(f);
+		free(text);
+		json_decref(lines);
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	}
+	meta_print(p, f);
+	fclose(f);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		json_array_append_new(lines, json_text(line + (strncmp(line, "# ", 2) == 0 ? 2 : 0)));
+	free(text);
+	json_object_set_new(doc, "lines", lines);
+	return 0;
+}
+
+/* What speaks against the numbers comes first. */
+static void add_doubts(json_t *doc, const struct profile *p)
+{
+	json_t *doubts = json_array();
+	char text[600];
+
+	if (report_verdict(p) < 0)
+		json_array_append_new(doubts, json_text(sp_error_text()));
+	if (*p->meta.truth_why)
+		json_array_append_new(doubts, json_text(p->meta.truth_why));
+	if (p->meta.n_lost) {
+		snprintf(text, sizeof(text),
+		         "%ju samples were lost: the program ran faster than they could be written",
+		         (uintmax_t)p->meta.n_lost);
+		json_array_append_new(doubts, json_text(text));
+	}
+	for (size_t i = 0; i < p->n_modules; i++)
+		if (*p->modules[i].trouble)
+			json_array_append_new(doubts, json_text(p->modules[i].trouble));
+	json_object_set_new(doc, "doubts", doubts);
+}
+
+static double weight_of(const struct profile *p, const struct profile_count *c)
+{
+	return report_has_insn(p) ? c->insn : c->cyc;
+}
+
+struct ranked {
+	uint32_t index;
+	double weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return x->weight != y->weight ? (x->weight > y->weight ? -1 : 1)
+	                              : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Physical functions, the heaviest first, and what all of them come to. */
+static struct ranked *rank(const struct profile *p, double *total)
+{
+	struct ranked *all = calloc(p->n_funcs + 1, sizeof(*all));
+
+	*total = 0;
+	for (uint32_t i = 0; all && i < p->n_funcs; i++) {
+		all[i] = (struct ranked){ i, weight_of(p, &p->funcs[i].rolled) };
+		*total += weight_of(p, &p->funcs[i].count);
+	}
+	if (all && p->n_funcs)
+		qsort(all, p->n_funcs, sizeof(*all), by_weight);
+	return all;
+}
+
+static int add_annotations(json_t *doc, const struct profile *p, const struct html_opts *o)
+{
+	struct annotate_opts show = { .source = true };
+	size_t left = MAX_INSNS;
+	struct sources *s = sources_new(o->sources);
+	json_t *out = json_array();
+	double total;
+	struct ranked *funcs = rank(p, &total);
+	int err = s && out && funcs ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (size_t i = 0; i < p->n_funcs && i < MAX_ANNOTATIONS && err == 0; i++) {
+		struct annotation *a = NULL;
+		json_t *one = NULL;
+
+		if (!(funcs[i].weight > min_annotated * total))
+			break;
+		err = annotation_new(p, funcs[i].index, o->modules, &a);
+		if (err == 0) {
+			/* Where there is no source, there must be something. */
+			show.assembly = a->listing->n <= left;
+			left -= show.assembly ? a->listing->n : 0;
+			err = annotate_json(a, &show, s, &one);
+		}
+		if (err == 0) {
+			json_object_set_new(one, "of_all", json_number(funcs[i].weight / total));
+			json_array_append_new(out, one);
+		}
+		annotation_free(a);
+	}
+	free(funcs);
+	sources_free(s);
+	json_object_set_new(doc, "annotations", out);
+	return err;
+}
+
+/* ---- regions as graphs ---- */
+
+static void address(char out[32], uint64_t vaddr)
+{
+	snprintf(out, 32, "0x%" PRIx64, vaddr);
+}
+
+static json_t *block_json(const struct profile *p, const struct profile_block *b)
+{
+	const struct profile_insn *insn = &p->insns[b->insn];
+	struct profile_range n = { NAN, NAN, NAN };
+	char vaddr[32], place[PLACE_MAX], loop[2 * NUMBER_MAX] = "", mean[NUMBER_MAX];
+
+	(void)profile_block_count(p, (uint32_t)(b - p->blocks), &n);
+	address(vaddr, b->vaddr);
+	lines_place(p, insn, place);
+	if (b->trips != UINT32_MAX && p->trips[b->trips].header == (uint32_t)(b - p->blocks)) {
+		number_mean(p->trips[b->trips].mean, mean);
+		snprintf(loop, sizeof(loop), "loop of depth %u, %s trips", p->trips[b->trips].depth, mean);
+	}
+	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s}", "vaddr", vaddr, "n", json_number(n.mean), "place",
+	                 place, "name", json_text(p->funcs[insn->func].name), "text", json_text(insn->text),
+	                 "loop", loop);
+}
+
+/* The blocks of a region with most executions, in order of their addresses: number[block] is their place. */
+static size_t choose_blocks(const struct profile *p, int32_t region, uint32_t *number, uint32_t *chosen)
+{
+	struct ranked *all = calloc(p->n_blocks + 1, sizeof(*all));
+	size_t n = 0, k = 0;
+
+	memset(number, 0xff, p->n_blocks * sizeof(*number));
+	for (uint32_t b = 0; all && b < p->n_blocks; b++) {
+		uint32_t insn = p->blocks[b].insn;
+
+		if (insn != UINT32_MAX && p->insns[insn].region == region && p->insns[insn].count.insn > 0)
+			all[n++] = (struct ranked){ b, p->insns[insn].count.insn };
+	}
+	if (n)
+		qsort(all, n, sizeof(*all), by_weight);
+	n = n < MAX_GRAPH_BLOCKS ? n : MAX_GRAPH_BLOCKS;
+	for (size_t i = 0; i < n; i++)
+		number[all[i].index] = 0;
+	for (uint32_t b = 0; b < p->n_blocks && n; b++)
+		if (number[b] != UINT32_MAX) {
+			number[b] = (uint32_t)k;
+			chosen[k++] = b;
+		}
+	free(all);
+	return k;
+}
+
+static json_t *graph_json(const struct profile *p, int32_t region, uint32_t *number, uint32_t *chosen)
+{
+	size_t n = choose_blocks(p, region, number, chosen);
+	json_t *blocks = json_array(), *ways = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_block *b = &p->blocks[chosen[i]];
+
+		json_array_append_new(blocks, block_json(p, b));
+		for (uint32_t w = b->out0; w < b->out0 + b->n_out; w++) {
+			struct profile_range count = { NAN, NAN, NAN }, share = { NAN, NAN, NAN };
+
+			if (number[p->ways[w].to] == UINT32_MAX)
+				continue;
+			(void)profile_way_count(p, &p->ways[w], &count);
+			(void)profile_way_share(p, &p->ways[w], &share);
+			json_array_append_new(ways, json_pack("{s:i, s:i, s:o, s:o}", "from", (int)i, "to",
+			                                      (int)number[p->ways[w].to], "n",
+			                                      json_number(count.mean), "share",
+			                                      json_number(share.mean)));
+		}
+	}
+	return json_pack("{s:o, s:o, s:o}", "name", json_text(p->regions[region].name), "blocks", blocks,
+	                 "ways", ways);
+}
+
+static int add_graphs(json_t *doc, const struct profile *p)
+{
+	struct ranked *regions = calloc(p->n_regions + 1, sizeof(*regions));
+	uint32_t *number = calloc(2 * p->n_blocks + 2, sizeof(*number));
+	json_t *out = json_array();
+	int err = regions && number && out ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	for (uint32_t r = 0; r < p->n_regions && err == 0; r++)
+		regions[r] = (struct ranked){ r, p->regions[r].insn };
+	if (err == 0 && p->n_regions)
+		qsort(regions, p->n_regions, sizeof(*regions), by_weight);
+	for (size_t i = 0; i < p->n_regions && i < MAX_GRAPHS && err == 0; i++)
+		json_array_append_new(out, graph_json(p, (int32_t)regions[i].index, number,
+		                                      number + p->n_blocks + 1));
+	free(regions);
+	free(number);
+	json_object_set_new(doc, "graphs", out);
+	return err;
+}
+
+/* ---- time ---- */
+
+static void add_time(json_t *doc, const struct profile *p)
+{
+	json_t *steps = json_array(), *names = json_array();
+
+	for (size_t i = 0; i < p->n_steps; i++) {
+		json_t *regions = json_array();
+
+		for (size_t r = 0; r <= PROFILE_TIME_REGIONS; r++)
+			json_array_append_new(regions, json_real(p->steps[i].regions[r]));
+		json_array_append_new(steps,
+		                      json_pack("{s:o, s:o, s:o}", "instructions",
+		                                json_number(p->meta.insn_event >= 0 ? p->steps[i].insn : NAN),
+		                                "cycles",
+		                                json_number(report_has_cyc(p) ? p->steps[i].cyc : NAN),
+		                                "regions", regions));
+	}
+	for (size_t r = 0; r < PROFILE_TIME_REGIONS; r++)
+		json_array_append_new(names, json_text(r < p->n_regions ? p->regions[r].name : "-"));
+	json_array_append_new(names, json_text("everything else"));
+	json_object_set_new(doc, "time",
+	                    json_pack("{s:o, s:o, s:f, s:s}", "steps", steps, "regions", names, "step_ns",
+	                              (double)p->step_ns, "what",
+	                              p->meta.insn_event >= 0 ? "instructions" : "time"));
+}
+
+/* Loops that matter. */
+static void drop_small_loops(json_t *doc)
+{
+	json_t *trips = json_object_get(doc, "trips");
+	size_t i = json_array_size(trips);
+
+	while (i-- > 0)
+		if (!(json_number_value(json_object_get(json_array_get(trips, i), "share")) >= min_loop))
+			json_array_remove(trips, i);
+}
+
+static int make_document(const struct profile *p, const struct html_opts *o, json_t *doc)
+{
+	int err = add_lines(doc, p);
+
+	json_object_set_new(doc, "skidprof", json_integer(1));
+	json_object_set_new(doc, "title", json_text(*p->meta.cmdline ? p->meta.cmdline : p->meta.input));
+	add_doubts(doc, p);
+	if (err == 0)
+		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
+	if (err == 0)
+		err = add_view(doc, "regions", p, view_regions, REPORT_REGIONS);
+	if (err == 0)
+		err = add_view(doc, "trips", p, view_trips, REPORT_TRIPS);
+	if (err == 0) {
+		drop_small_loops(doc);
+		err = flame_json(p, doc);
+	}
+	if (err == 0)
+		err = add_annotations(doc, p, o);
+	if (err == 0)
+		err = add_graphs(doc, p);
+	if (err == 0)
+		add_time(doc, p);
+	return err;
+}
+
+/* ---- the page ---- */
+
+/* JSON inside of HTML: no '<' can end the script, and none of JavaScript's own line ends break it. */
+static int put_json(const json_t *doc, FILE *f)
+{
+	char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(7));
+
+	if (!text)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	for (const char *s = text; *s; s++) {
+		if (*s == '<' || *s == '>' || *s == '&')
+			fprintf(f, "\\u%04x", (unsigned)*s);
+		else
+			fputc(*s, f);
+	}
+	free(text);
+	return 0;
+}
+
+static int put_page(const json_t *doc, FILE *f)
+{
+	int err;
+
+	fprintf(f,
+	        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+	        "'unsafe-inline'; "
+	        "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+	        "<meta name=\"viewport\" "
+	        "content=\"width=device-width\"><title>skidprof</title>\n<style>%s</style></head>\n"
+	        "<body><header><h1 id=\"title\"></h1><div id=\"facts\"></div></header>"
+	        "<nav id=\"tabs\" role=\"tablist\"></nav><main id=\"main\"></main><div id=\"tip\" "
+	        "hidden></div>\n"
+	        "<noscript><p>This page needs its own script, and nothing else.</p></noscript>\n"
+	        "<script type=\"application/json\" id=\"data\">",
+	        html_page_css);
+	err = put_json(doc, f);
+	fprintf(f, "</script>\n<script>%s</script></body></html>\n", html_page_js);
+	return err;
+}
+
+/* A device, or a pipe, is written to; it must not be replaced by a file. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static int write_to(const json_t *doc, const char *path)
+{
+	FILE *f = fopen(path, "we");
+	int err = f ? put_page(doc, f) : sp_fail_errno("%s", path);
+
+	if (f && ferror(f) && err == 0)
+		err = sp_fail_errno("%s", path);
+	if (f && fclose(f) != 0 && err == 0)
+		err = sp_fail_errno("%s", path);
+	return err;
+}
+
+int html_write(const struct profile *p, const struct html_opts *o, const char *path)
+{
+	json_t *doc = json_object();
+	char *draft = NULL;
+	int err = doc ? make_document(p, o, doc) : sp_fail(SP_ENOMEM, "out of memory for a page");
+
+	if (err == 0 && is_special(path)) {
+		err = write_to(doc, path);
+	} else if (err == 0 && asprintf(&draft, "%s.part", path) < 0) {
+		draft = NULL;
+		err = sp_fail(SP_ENOMEM, "out of memory for a page");
+	} else if (err == 0) {
+		err = write_to(doc, draft);
+		if (err == 0 && rename(draft, path) < 0)
+			err = sp_fail_errno("%s", path);
+		if (err < 0)
+			remove(draft);
+	}
+	free(draft);
+	json_decref(doc);
+	return err;
+}

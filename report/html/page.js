@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The page of one profile.  All names and sources are untrusted: they become text nodes and nothing else.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const by_id = id => document.getElementById(id);
+
+// An element with attributes and children, which are elements or texts.
+function make(tag, attributes, ...children) {
+	const e = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes || {})) {
+		if (name.startsWith("on"))
+			e.addEventListener(name.slice(2), value);
+		else if (value !== null && value !== undefined && value !== false)
+			e.setAttribute(name, value === true ? "" : value);
+	}
+	e.append(...children.filter(c => c !== null && c !== undefined));
+	return e;
+}
+
+function draw(tag, attributes, ...children) {
+	const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+	for (const [name, value] of Object.entries(attributes || {})) {
+		if (name.startsWith("on"))
+			e.addEventListener(name.slice(2), value);
+		else
+			e.setAttribute(name, value);
+	}
+	e.append(...children);
+	return e;
+}
+
+// ---- numbers, as the text report has them ----
+
+const known = x => typeof x === "number" && isFinite(x);
+
+function si(x) {
+	if (!known(x))
+		return "-";
+	const units = ["", "k", "M", "G", "T", "P", "E"];
+	let a = Math.abs(x), unit = 0;
+	while (a >= (unit ? 999.95 : 999.5) && unit + 1 < units.length) {
+		a /= 1000;
+		unit++;
+	}
+	return (x < 0 ? "-" : "") + (unit ? a.toFixed(a < 9.9995 ? 3 : a < 99.995 ? 2 : 1) + units[unit] : a.toFixed(0));
+}
+
+const mean = x => !known(x) ? "-" : Math.abs(x) < 999.95 ? x.toFixed(Math.abs(x) < 9.9995 ? 3 : Math.abs(x) < 99.995 ? 2 : 1) : si(x);
+const percent = x => !known(x) ? "-" : (100 * x).toFixed(Math.abs(x) < 0.09995 ? 2 : 1) + "%";
+const ratio = x => known(x) ? x.toFixed(2) : "-";
+const range = (lo, hi, show) => known(lo) && known(hi) ? show(lo) + ".." + show(hi) : known(lo) ? show(lo) + ".." : "-";
+const base = path => path ? path.replace(/.*\//, "") : "";
+
+// ---- a table that sorts by a click and filters by a word ----
+
+function table(columns, rows, options) {
+	const body = make("tbody");
+	let by = options.by, down = true, word = "";
+	const limit = 500;
+
+	function fill() {
+		const column = columns[by];
+		const wanted = rows.filter(r => !word || columns.some(c => c.text && String(c.value(r) ?? "").toLowerCase().includes(word)));
+		const key = r => {
+			const v = column.value(r);
+			return known(v) ? v : column.text ? String(v ?? "") : -Infinity;
+		};
+		wanted.sort((x, y) => {
+			const a = key(x), b = key(y);
+			return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
+		});
+		body.replaceChildren(...wanted.slice(0, limit).map(r => make("tr", {}, ...columns.map(c => {
+			const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
+			return make("td", { class: c.class ? c.class(r) : c.text ? "text" : null }, cell);
+		}))));
+		if (wanted.length > limit)
+			body.append(make("tr", {}, make("td", { colspan: columns.length, class: "text" },
+				`${wanted.length - limit} more: filter by a word`)));
+	}
+	const head = make("tr", {}, ...columns.map((c, i) => make("th", {
+		class: c.text ? "text" : null, title: c.title, onclick: () => {
+			down = by === i ? !down : !c.text;
+			by = i;
+			fill();
+		}
+	}, c.head)));
+	fill();
+	return make("div", { class: "wide" },
+		options.filter ? make("input", {
+			type: "search", placeholder: "filter", "aria-label": "filter", oninput: e => {
+				word = e.target.value.toLowerCase();
+				fill();
+			}
+		}) : null,
+		make("table", {}, make("thead", {}, head), body));
+}
+
+// ---- functions ----
+
+const code_of = new Map((data.annotations || []).map((a, i) => [a.module + "\n" + a.function, i]));
+
+function name_cell(name, row) {
+	const at = code_of.get(row.module + "\n" + row.name);
+	const shown = name + (row.inlined ? " (inlined)" : "");
+	return at === undefined ? shown : make("span", { class: "go", title: "source and assembly", onclick: () => show_code(at) }, shown);
+}
+
+function functions() {
+	const has_insn = data.functions.some(f => known(f.fixed));
+	const columns = [
+		{ head: "share", value: f => f.share, show: percent },
+		...(has_insn ? [
+			{ head: "raw", value: f => f.raw, show: si, title: "instructions, where samples were seen" },
+			{ head: "fixed", value: f => f.fixed, show: si, title: "instructions, corrected for skid" },
+			{ head: "90% interval", value: f => f.hi - f.lo, show: (_, f) => range(f.lo, f.hi, si) }] : []),
+		{ head: "cycles", value: f => f.cycles, show: si },
+		...(has_insn ? [{ head: "IPC raw", value: f => f.ipc_raw, show: ratio }, { head: "IPC", value: f => f.ipc_fixed, show: ratio },
+			{ head: "calls", value: f => f.calls, show: si },
+			{ head: "insns/call", value: f => f.insn_per_call, show: mean }] : [
+			{ head: "in region", value: f => f.region_share, show: percent },
+			{ head: "CPI rel.", value: f => f.cpi_relative, show: ratio }]),
+		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },
+		{ head: "known by", text: true, value: f => f.known_by, class: () => "text small" },
+		{ head: "module", text: true, value: f => f.module, class: () => "text small" },
+		{ head: "function", text: true, value: f => f.name, class: () => "name text", show: name_cell },
+	];
+	return table(columns, data.functions, { by: 0, filter: true });
+}
+
+// ---- flame graph ----
+
+const tip = by_id("tip");
+
+function tell(event, text) {
+	tip.textContent = text;
+	tip.hidden = false;
+	tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 10) + "px";
+	tip.style.top = Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 10) + "px";
+}
+
+const flame = { measure: data.flame.has_insn ? "fixed" : "cycles", zoom: 0, word: "" };
+
+// Frames have [parent, function, raw, fixed, cycles, guess]; children come after their parents.
+function flame_sums() {
+	const at = { raw: 2, fixed: 3, cycles: 4 }[flame.measure], frames = data.flame.frames;
+	const sum = frames.map(f => f[at]);
+	for (let i = frames.length - 1; i > 0; i--)
+		sum[frames[i][0]] += sum[i];
+	return sum;
+}
+
+function colour(name) {
+	let h = 0;
+	for (const c of name)
+		h = (h * 31 + c.codePointAt(0)) >>> 0;
+	return `hsl(${18 + h % 40} ${75 + h % 17}% ${62 + h % 13}%)`;
+}
+
+function flame_tip(i, sum) {
+	const f = data.flame.frames[i], fn = data.flame.functions[f[1]] || { name: "all" };
+	const lines = [fn.name + (fn.module ? "  (" + fn.module + ")" : ""),
+		`${percent(sum[i] / sum[0])} of all: ${si(sum[i])} ${flame.measure === "cycles" ? "cycles" : "instructions, " + flame.measure}`];
+	if (known(fn.fixed))
+		lines.push(`the function by itself: raw ${si(fn.raw)}, fixed ${si(fn.fixed)}` + (known(fn.lo) ? ` (90%: ${si(fn.lo)}..${si(fn.hi)})` : ""));
+	if (fn.status)
+		lines.push(`status: ${fn.status}`);
+	if (f[5])
+		lines.push("Its callers are several: it is divided among them as they call it, which may be wrong.");
+	return lines.join("\n");
+}
+
+function draw_flame() {
+	const box = by_id("flame"), frames = data.flame.frames, sum = flame_sums();
+	const width = box.clientWidth || 1000, row = 18, least = 0.4;
+	const kids = frames.map(() => []);
+	for (let i = 1; i < frames.length; i++)
+		kids[frames[i][0]].push(i);
+	const path = [];
+	for (let i = flame.zoom; ; i = frames[i][0]) {
+		path.unshift(i);
+		if (i === 0)
+			break;
+	}
+	const cells = [];
+	let deepest = 0, found = 0;
+	function place(i, x, w, depth) {
+		const fn = data.flame.functions[frames[i][1]], name = fn ? fn.name : "all";
+		const hit = flame.word && name.toLowerCase().includes(flame.word);
+		const cell = make("div", {
+			class: [frames[i][5] ? "guess" : "", hit ? "found" : ""].join(" ").trim() || null,
+			onmousemove: e => tell(e, flame_tip(i, sum)), onmouseleave: () => { tip.hidden = true; },
+			onclick: () => { flame.zoom = i; tip.hidden = true; draw_flame(); }
+		}, w > 30 ? name : "");
+		cell.style.left = x + "px";
+		cell.style.width = Math.max(w, 1) + "px";
+		cell.style.top = depth * row + "px";
+		cell.style.backgroundColor = i ? colour(name) : "#c9ced6";
+		cells.push(cell);
+		deepest = Math.max(deepest, depth);
+		found += hit ? 1 : 0;
+	}
+	function below(i, x, w, depth) {
+		let left = x;
+		for (const k of kids[i].filter(c => sum[c] > 0).sort((a, b) => sum[b] - sum[a])) {
+			const wide = w * sum[k] / sum[i];
+			if (wide >= least) {
+				place(k, left, wide, depth);
+				below(k, left, wide, depth + 1);
+			}
+			left += wide;
+		}
+	}
+	path.forEach((i, depth) => place(i, 0, width, depth));
+	below(flame.zoom, 0, width, path.length);
+	box.replaceChildren(...cells);
+	box.style.height = (deepest + 1) * row + "px";
+	by_id("flame-note").textContent = flame.word ? `${found} frames with "${flame.word}"` : data.flame.note;
+}
+
+function flame_section() {
+	const words = data.flame.has_insn ? ["raw", "fixed", "cycles"] : ["cycles"];
+	const buttons = words.map(w => make("button", {
+		"aria-pressed": String(w === flame.measure), onclick: e => {
+			flame.measure = w;
+			for (const b of buttons)
+				b.setAttribute("aria-pressed", String(b === e.target));
+			draw_flame();
+		}
+	}, w));
+	return [make("span", { class: "switch" }, ...buttons),
+		make("span", { class: "switch" }, make("button", { onclick: () => { flame.zoom = 0; draw_flame(); } }, "whole")),
+		make("input", { type: "search", placeholder: "find", "aria-label": "find", oninput: e => { flame.word = e.target.value.toLowerCase(); draw_flame(); } }),
+		make("p", { class: "fact", id: "flame-note" }), make("div", { id: "flame" })];
+}
+
+// ---- source and assembly ----
+
+const heat = share => share >= 0.1 ? "hot" : share >= 0.02 ? "warm" : known(share) && share >= 0.005 ? "" : "cold";
+
+function count_cells(r) {
+	const none = !(r.fixed > 0) && !(r.cycles > 0);
+	const t = x => make("td", {}, none ? "" : x);
+	return [t(percent(r.share)), t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si)), t(si(r.cycles)),
+		t(known(r.cpi) ? ratio(r.cpi) : "")];
+}
+
+const code_head = ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"];
+
+function note_row(text) {
+	return make("tr", { class: "note" }, make("td", { colspan: 8 }), make("td", { class: "name text" }, text));
+}
+
+function trips_text(l) {
+	return known(l.trips) ? `loop: ${mean(l.trips)} trips (${range(l.trips_lo, l.trips_hi, mean)}), ${si(l.iterations)} iterations`
+		: `loop: ${si(l.iterations)} iterations, how often it is entered is not known`;
+}
+
+function source_rows(lines, depth, out) {
+	for (const l of lines) {
+		const pad = "  ".repeat(depth);
+		if (l.function !== undefined) {
+			out.push(make("tr", { class: heat(l.share) }, ...count_cells(l), make("td", {}, ""),
+				make("td", { class: "name text" }, `${pad}> ${l.function}, inlined${l.file ? " from " + base(l.file) : ""}`)));
+			source_rows(l.lines || [], depth, out);
+			continue;
+		}
+		out.push(make("tr", { class: heat(l.share) }, ...count_cells(l), make("td", {}, l.line ? String(l.line) : ""),
+			make("td", { class: "name text" }, pad + (l.text ?? `(${base(l.file) || "no line"})`))));
+		source_rows(l.inlined || [], depth + 1, out);
+	}
+}
+
+function assembly_rows(a, out) {
+	const heads = new Map(a.loops.map(l => [l.header, l]));
+	let place = "";
+	if (!a.instructions)
+		out.push(note_row("its assembly has no room in this page: skidprof annotate --asm"));
+	for (const i of a.instructions || []) {
+		const here = i.file ? `${base(i.file)}:${i.line ?? "?"}${i.inlined.length ? "  [" + i.inlined[i.inlined.length - 1] + "]" : ""}` : "";
+		if (heads.has(i.vaddr))
+			out.push(note_row(trips_text(heads.get(i.vaddr))));
+		if (here !== place && here)
+			out.push(make("tr", { class: "cold" }, make("td", { colspan: 8 }), make("td", { class: "name text" }, here)));
+		place = here;
+		const notes = [i.goes_to ? "-> " + i.goes_to : "", known(i.taken) && i.fixed > 0 ? `taken ${percent(i.taken)} (${range(i.taken_lo, i.taken_hi, percent)})` : "",
+			i.note || ""].filter(n => n).join("  ");
+		out.push(make("tr", { class: heat(i.share) }, ...count_cells(i), make("td", {}, i.vaddr.replace(/^0x/, "")),
+			make("td", { class: "name text" }, `  ${i.text ?? "?"}${notes ? "    " + notes : ""}`)));
+	}
+}
+
+function show_code(at) {
+	select("code");
+	const a = data.annotations[at], rows = [], asm = [];
+	by_id("code-pick").value = String(at);
+	source_rows(a.lines || [], 0, rows);
+	assembly_rows(a, asm);
+	const body = make("tbody", {}, ...(rows.length ? rows : asm));
+	const buttons = [["source", rows], ["assembly", asm]].filter(([, r]) => r.length).map(([word, r], k) => make("button", {
+		"aria-pressed": String(k === 0), onclick: e => {
+			for (const b of buttons)
+				b.setAttribute("aria-pressed", String(b === e.target));
+			body.replaceChildren(...r);
+		}
+	}, word));
+	by_id("code-body").replaceChildren(
+		make("h2", {}, a.function), make("p", { class: "fact" },
+			`${a.file ? base(a.file) + ":" + a.line + ", " : ""}in ${a.module}; ${a.status}` + (known(a.calls) ? `; called ${si(a.calls)} times (${range(a.calls_lo, a.calls_hi, si)})` : "")),
+		a.note ? make("p", { class: "doubt" }, a.note) : "", a.trouble ? make("p", { class: "doubt" }, a.trouble) : "",
+		...a.loops.filter(l => known(l.trips)).map(l => make("p", { class: "fact" }, `${"  ".repeat(l.depth - 1)}${l.header}: ${trips_text(l)}`)),
+		make("span", { class: "switch" }, ...buttons),
+		make("div", { class: "wide" }, make("table", { class: "code" }, make("thead", {}, make("tr", {}, ...code_head.map(h => make("th", {}, h)),
+			make("th", {}, "line"), make("th", { class: "text" }, ""))), body)));
+}
+
+function code_section() {
+	const pick = make("select", { id: "code-pick", "aria-label": "function", onchange: e => show_code(Number(e.target.value)) },
+		...data.annotations.map((a, i) => make("option", { value: i }, `${percent(a.of_all)}  ${a.function}`)));
+	return [pick, make("div", { id: "code-body" })];
+}
+
+// ---- regions: blocks in the order of their addresses, ways as arcs beside them ----
+
+function region_graph(g) {
+	const row = 30, left = 330, box = 330, most = Math.max(...g.blocks.map(b => b.n || 0), 1);
+	const svg = draw("svg", { width: left + box + 330, height: g.blocks.length * row + 20, role: "img" });
+	g.ways.filter(w => !(w.n === 0)).forEach(w => {
+		const y1 = w.from * row + 21, y2 = w.to * row + 9, back = w.to <= w.from;
+		const x = back ? left : left + box, reach = Math.min(30 + Math.abs(w.to - w.from) * 16, 300) * (back ? -1 : 1);
+		svg.append(draw("path", {
+			d: `M${x} ${y1} C${x + reach} ${y1} ${x + reach} ${y2} ${x} ${y2}`, fill: "none", stroke: back ? "#c2410c" : "#5b7aa8",
+			"stroke-width": known(w.n) ? 0.7 + 4 * w.n / most : 0.7, "stroke-dasharray": known(w.n) ? "none" : "3 3",
+			onmousemove: e => tell(e, known(w.n) ? `taken ${si(w.n)} times${known(w.share) ? ", " + percent(w.share) + " of its block" : ""}` : "how often is not settled"),
+			onmouseleave: () => { tip.hidden = true; }
+		}));
+	});
+	g.blocks.forEach((b, i) => {
+		const y = i * row + 5, strength = Math.sqrt((b.n || 0) / most);
+		svg.append(draw("rect", {
+			x: left, y, width: box, height: 20, rx: 3, fill: `hsl(24 90% ${97 - 35 * strength}%)`, stroke: "#998",
+			onmousemove: e => tell(e, `${b.vaddr}, ${b.name}\n${b.text}\n${si(b.n)} executions`), onmouseleave: () => { tip.hidden = true; }
+		}));
+		const t = draw("text", { x: left + 6, y: y + 14, style: "fill:#201500;pointer-events:none" });
+		t.textContent = `${si(b.n).padStart(7)}  ${b.place || b.vaddr}  ${b.name}`.slice(0, 50);
+		svg.append(t);
+		if (b.loop) {
+			const n = draw("text", { x: 4, y: y + 14, class: "dim" });
+			n.textContent = b.loop;
+			svg.append(n);
+		}
+	});
+	return svg;
+}
+
+function regions() {
+	const columns = [
+		{ head: "share", value: r => r.share, show: percent }, { head: "raw", value: r => r.raw, show: si },
+		{ head: "fixed", value: r => r.fixed, show: si }, { head: "cycles", value: r => r.cycles, show: si },
+		{ head: "IPC", value: r => r.ipc, show: ratio }, { head: "blocks", value: r => r.blocks },
+		{ head: "samples", value: r => r.samples, show: si },
+		{ head: "status", text: true, value: r => r.status, class: r => "text " + r.status },
+		{ head: "region", text: true, value: r => r.name, class: () => "name text" },
+		{ head: "why", text: true, value: r => r.why || "" }];
+	const trips = [
+		{ head: "share", value: t => t.share, show: percent }, { head: "trips", value: t => t.trips, show: mean },
+		{ head: "90% interval", value: t => t.trips_hi - t.trips_lo, show: (_, t) => range(t.trips_lo, t.trips_hi, mean) },
+		{ head: "iterations", value: t => t.iterations, show: si }, { head: "entered", value: t => t.entries, show: si },
+		{ head: "status", text: true, value: t => t.status, class: t => "text " + t.status },
+		{ head: "loop", text: true, value: t => t.loop, class: () => "name text" }];
+	return [make("h2", {}, "Regions"), table(columns, data.regions, { by: 0 }), make("h2", {}, "Loops"), table(trips, data.trips, { by: 0, filter: true }),
+		...data.graphs.flatMap(g => [make("h2", {}, g.name), make("p", { class: "fact" },
+			"blocks by address with their executions; ways forward at the right, back at the left, as thick as often they are taken"),
+			make("div", { class: "wide" }, region_graph(g))])];
+}
+
+// ---- time ----
+
+function time_plot() {
+	const t = data.time, width = 1000, height = 220, left = 60;
+	if (!t.steps.length)
+		return [make("p", {}, "No sample of this recording has a time.")];
+	const x = i => left + (width - left - 10) * i / t.steps.length;
+	const palette = ["#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#9c755f", "#bab0ac"];
+	const axis = (svg, top, label) => {
+		svg.append(draw("line", { x1: left, x2: width, y1: height, y2: height, class: "axis" }), draw("line", { x1: left, x2: left, y1: 10, y2: height, class: "axis" }));
+		const a = draw("text", { x: 4, y: 16 }), b = draw("text", { x: 4, y: height }), c = draw("text", { x: width - 90, y: height + 16 });
+		a.textContent = label(top);
+		b.textContent = label(0);
+		c.textContent = `${si(t.step_ns * t.steps.length / 1e6)} ms`;
+		svg.append(a, b, c);
+	};
+	const out = [], steps = t.steps;
+	const ipc = steps.map(s => s.cycles > 0 && known(s.instructions) ? s.instructions / s.cycles : null);
+	if (ipc.some(known)) {
+		const top = Math.max(...ipc.filter(known)), svg = draw("svg", { viewBox: `0 0 ${width} ${height + 24}`, width, role: "img" });
+		let d = "";
+		ipc.forEach((v, i) => { if (known(v)) d += `${d && known(ipc[i - 1]) ? "L" : "M"}${x(i + 0.5)} ${height - (height - 14) * v / top} `; });
+		svg.append(draw("path", { d, fill: "none", stroke: "#4e79a7", "stroke-width": 1.5 }));
+		axis(svg, top, v => v.toFixed(2));
+		out.push(make("h2", {}, "IPC"), make("p", { class: "fact" }, `instructions over cycles sampled in steps of ${si(t.step_ns / 1e3)} µs: a whole's IPC needs no correction`), svg);
+	}
+	const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 24}`, width, role: "img" });
+	const top = Math.max(...steps.map(s => s.regions.reduce((a, b) => a + b, 0)), 1);
+	steps.forEach((s, i) => {
+		let y = height;
+		s.regions.forEach((n, r) => {
+			const h = (height - 14) * n / top;
+			if (h > 0)
+				svg.append(draw("rect", { x: x(i), y: y - h, width: Math.max((width - left - 10) / steps.length, 0.5), height: h, fill: palette[r],
+					onmousemove: e => tell(e, `${t.regions[r]}\n${si(n)}`), onmouseleave: () => { tip.hidden = true; } }));
+			y -= h;
+		});
+	});
+	axis(svg, top, si);
+	out.push(make("h2", {}, "Phases"), make("p", { class: "fact" }, `${t.what} sampled in each region`), svg,
+		...t.regions.map((name, r) => steps.some(s => s.regions[r] > 0)
+			? make("div", {}, make("span", { style: `color:${palette[r]}` }, "\u25a0 "), name) : "").filter(e => e));
+	return out;
+}
+
+// ---- the page ----
+
+const sections = { functions: ["Functions", () => [functions()]], flame: ["Flame graph", flame_section], code: ["Source", code_section],
+	regions: ["Regions and loops", regions], time: ["Time", time_plot], facts: ["Recording", () => data.lines.map(l => make("p", { class: "fact" }, l))] };
+const made = new Set();
+
+function select(id) {
+	for (const b of by_id("tabs").children)
+		b.setAttribute("aria-selected", String(b.dataset.tab === id));
+	for (const s of by_id("main").children)
+		s.hidden = s.id !== "tab-" + id;
+	if (!made.has(id)) {
+		made.add(id);
+		by_id("tab-" + id).append(...sections[id][1]());
+		if (id === "code" && data.annotations.length && !by_id("code-body").childNodes.length)
+			show_code(0);
+	}
+	if (id === "flame")
+		draw_flame();
+}
+
+document.title = `${data.title} - skidprof`;
+by_id("title").textContent = data.title;
+by_id("facts").append(make("p", { class: "fact" }, data.lines[0] || ""), ...data.doubts.map(d => make("p", { class: "doubt" }, d)));
+for (const [id, [name]] of Object.entries(sections)) {
+	by_id("tabs").append(make("button", { role: "tab", "data-tab": id, onclick: () => select(id) }, name));
+	by_id("main").append(make("section", { id: "tab-" + id, hidden: true }));
+}
+addEventListener("resize", () => { if (!by_id("tab-flame").hidden) draw_flame(); });
+select(location.hash && sections[location.hash.slice(1)] ? location.hash.slice(1) : "functions");
