@@ -224,7 +224,7 @@ int image_add(const struct image *image, struct image_files *files, struct tally
 		               "process %u ran more code than can be counted (%ju blocks): there are no "
 		               "exact counts",
 		               image->pid, (uintmax_t)r.n_blocks);
-	if (r.n_blocks > r.head->max_blocks)
+	if (r.head->broken || r.n_blocks > r.head->max_blocks)
 		return contradiction(&r, "blocks", r.n_blocks);
 	err = number_files(&r, files);
 	if (err == 0)

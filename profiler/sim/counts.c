@@ -40,28 +40,23 @@ size_t counts_block_bytes(uint32_t n_insn)
 	return (sizeof(struct counts_block) + n_insn * sizeof(uint16_t) + 7) & ~(size_t)7;
 }
 
-/* A sparse file of that size, mapped at `where` when that is not NULL. */
-static void *map_file(void *where, uint64_t bytes, int *fd)
-{
-	void *p = MAP_FAILED;
-
-	*fd = memfd_create("skidprof counts", MFD_CLOEXEC);
-	if (*fd < 0)
-		return MAP_FAILED;
-	if (ftruncate(*fd, (off_t)bytes) == 0)
-		p = mmap(where, bytes, PROT_READ | PROT_WRITE,
-		         MAP_SHARED | MAP_NORESERVE | (where ? MAP_FIXED : 0), *fd, 0);
-	if (p == MAP_FAILED)
-		close(*fd);
-	return p;
-}
-
 /* A file as large as that, for which a limit (ulimit -f) would send a signal. */
 static bool file_may_have(uint64_t bytes)
 {
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= bytes;
+}
+
+/* A sparse file of that size; -1: none. */
+static int make_file(uint64_t bytes)
+{
+	int fd = file_may_have(bytes) ? memfd_create("skidprof counts", MFD_CLOEXEC) : -1;
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int counts_new(struct counts *c, int *fd)
@@ -72,9 +67,14 @@ int counts_new(struct counts *c, int *fd)
 		void *p;
 
 		counts_layout(max, &c->at);
-		p = file_may_have(c->at.end) ? map_file(NULL, c->at.end, fd) : MAP_FAILED;
-		if (p == MAP_FAILED)
+		*fd = make_file(c->at.end);
+		if (*fd < 0)
 			continue;
+		p = mmap(NULL, c->at.end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
+		if (p == MAP_FAILED) {
+			close(*fd);
+			continue;
+		}
 		c->base = p;
 		c->head = p;
 		*c->head = c->own = (struct counts_head){ COUNTS_MAGIC, COUNTS_VERSION, .max_blocks = max };
@@ -82,8 +82,9 @@ int counts_new(struct counts *c, int *fd)
 		c->again = (uint64_t *)(c->base + c->at.again);
 		return 0;
 	}
-	return sp_fail(SP_ENOMEM, "no room for the exact counts; is memory limited (ulimit -v) or the size "
-	                          "of files (ulimit -f)?");
+	return sp_fail(SP_ENOMEM,
+	               "no room for the exact counts; is memory limited (ulimit -v) or the size of "
+	               "files (ulimit -f)?");
 }
 
 static bool write_all(int fd, const void *from, size_t n, uint64_t to)
@@ -102,27 +103,32 @@ static bool write_all(int fd, const void *from, size_t n, uint64_t to)
 	return true;
 }
 
+/* What stands at our addresses from now on: fd's, or with -1 memory of this process alone. */
+static bool map_again(struct counts *c, int fd)
+{
+	int flags = MAP_NORESERVE | MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	void *p = mmap(c->base, c->at.end, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	c->base = p;
+	return true;
+}
+
 int counts_renew(struct counts *c, int *fd)
 {
-	int flags = MAP_NORESERVE | MAP_FIXED;
-	bool copied;
-
 	c->own.n_slots = c->own.extra_used = 0;
 	vec_fini(&c->free);
-	*fd = file_may_have(c->at.end) ? memfd_create("skidprof counts", MFD_CLOEXEC) : -1;
-	copied = *fd >= 0 && ftruncate(*fd, (off_t)c->at.end) == 0 &&
-	         write_all(*fd, &c->own, sizeof(c->own), 0) &&
-	         write_all(*fd, c->base + c->at.files, c->own.files_used, c->at.files) &&
-	         write_all(*fd, c->base + c->at.code, c->own.code_used, c->at.code) &&
-	         mmap(c->base, c->at.end, PROT_READ | PROT_WRITE, MAP_SHARED | flags, *fd, 0) != MAP_FAILED;
-	if (copied)
+	*fd = make_file(c->at.end);
+	if (*fd >= 0 && write_all(*fd, &c->own, sizeof(c->own), 0) &&
+	    write_all(*fd, c->base + c->at.files, c->own.files_used, c->at.files) &&
+	    write_all(*fd, c->base + c->at.code, c->own.code_used, c->at.code) && map_again(c, *fd))
 		return 0;
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 	/* The parent's must not be added to. */
-	if (mmap(c->base, c->at.end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0) ==
-	    MAP_FAILED)
+	if (!map_again(c, -1))
 		abort();
 	*c->head = c->own;
 	return sp_fail(SP_ENOMEM, "out of memory for the exact counts of a child process");
@@ -207,6 +213,11 @@ static void add_at(struct counts *c, uint64_t index, const struct sim_block *b, 
 
 	if (b->id >= c->own.n_blocks)
 		return;
+	/* What lies behind is another block's: a fault of the caller's must be seen and not counted there. */
+	if (i >= b->n_insn) {
+		c->own.broken = c->head->broken = 1;
+		return;
+	}
 	if (!*at) {
 		if (c->own.extra_used + bytes > c->at.slots - c->at.extra) {
 			no_room(c);

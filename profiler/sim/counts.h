@@ -48,6 +48,7 @@ struct counts_head {
 	uint64_t files_used, code_used, extra_used;
 	uint32_t n_files;
 	uint32_t full;   /* something found no room: the counts are not complete */
+	uint32_t broken; /* something was to be counted of an instruction that is none */
 	uint64_t unused; /* what is not counted is added here */
 };
 

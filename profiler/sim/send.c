@@ -45,7 +45,7 @@ void sender_send_fd(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_
 	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 		                .cmsg_level = SOL_SOCKET,
 		                .cmsg_type = SCM_RIGHTS } };
-	struct iovec whole = { msg, bytes };
+	struct iovec whole = { .iov_len = bytes };
 	struct msghdr m = { .msg_iov = &whole, .msg_iovlen = 1 };
 	ssize_t n;
 	int saved = errno;
@@ -58,6 +58,7 @@ void sender_send_fd(struct sender *s, enum wire_kind kind, uint32_t tid, uint64_
 		m.msg_controllen = sizeof(control);
 	}
 	*msg = (struct wire_head){ kind, (uint32_t)bytes, s->pid, tid, tick(s, now_ns) };
+	whole.iov_base = msg;
 	do
 		n = sendmsg(s->fd, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);

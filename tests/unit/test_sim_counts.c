@@ -160,6 +160,12 @@ static void counts_that_contradict_each_other_are_refused(void **state)
 	end(&f);
 
 	begin(&f);
+	f.counts.runs[0] = 3;
+	counts_missed(&f.counts, &f.a->block, 3); /* there are three */
+	assert_int_equal(add(&f), -SP_EFORMAT);
+	end(&f);
+
+	begin(&f);
 	f.counts.runs[1] = 3;
 	f.counts.again[1] = 4;
 	assert_int_equal(add(&f), -SP_EFORMAT);
