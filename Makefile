@@ -15,7 +15,7 @@ BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgs
                   libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                  binutils qemu-system-arm cpio llvm procps $(if $(filter x86_64,$(shell uname -m)),bolt-16)
+                  binutils lld mold gfortran qemu-system-arm cpio llvm procps $(if $(filter x86_64,$(shell uname -m)),bolt-16)
 
 PC      := libdw libelf capstone gsl libzstd smartcols jansson
 Q       := $(if $(V),,@)
