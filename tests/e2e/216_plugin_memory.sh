@@ -3,6 +3,8 @@
 # The plugin as the emulator runs it, over real programs, under valgrind's memcheck: no access outside what it has.
 # (A sanitizer's runtime needs addresses that the emulator gives to its guest.)
 set -u
+# Memcheck keeps account of all memory that is mapped: with this limit the plugin takes the smallest for its counts.
+ulimit -f 200000
 . "$TOP/tests/e2e/lib200.sh"
 command -v valgrind >/dev/null || { echo 'skip: no valgrind'; exit 77; }
 case $(uname -m) in x86_64 | aarch64) ;; *) echo 'skip: an emulator of another machine'; exit 77 ;; esac
