@@ -41,6 +41,7 @@ static int fill_events(struct assembly *a)
 			.n_samples = sum->n_samples,
 			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
 			.multiplexed = sum->multiplexed,
+			.rested = sum->rested,
 		};
 		if (!meta->events[meta->n_events++].name)
 			return -SP_ENOMEM;
@@ -97,6 +98,7 @@ static void fill_header(struct assembly *a)
 		.skid_p10_cyc = skid_dist_quantile(&w->skid, 0.1),
 		.skid_median_cyc = skid_dist_quantile(&w->skid, 0.5),
 		.skid_p90_cyc = skid_dist_quantile(&w->skid, 0.9),
+		.lost_share = w->sums.lost_share,
 		.shadowed = w->rec->insn_precise == SEEN_SHADOWED,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
 		.n_samples = stats->n_samples,

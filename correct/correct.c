@@ -9,6 +9,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/flow/ran.h"
 #include "correct/phase_scopes.h"
+#include "correct/rested_turns.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -356,6 +357,7 @@ struct showing {
 	const struct work *w;
 	struct evidence *ev;
 	struct pairs tasks, counters;
+	struct rested_turns *turns;
 	size_t i; /* number of the sample */
 };
 
@@ -417,6 +419,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 		return -SP_ENOMEM;
 	s.thread = (uint32_t)task;
 	s.counters = (uint32_t)counters;
+	if (rested_turns_sample(show->turns, r, rec, s.thread, scope) < 0)
+		return -SP_ENOMEM;
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];
 		long local = b < 0 ? -1 : problem_block_at(p, (uint32_t)b);
@@ -433,6 +437,18 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	return evidence_sample(show->ev, &s);
 }
 
+/* What turns were not seen of is not in the noise that samples have by themselves. */
+static void add_turns(struct work *w, struct rested_turns *turns)
+{
+	for (size_t s = 0; turns && s < w->scopes.n; s++) {
+		struct problem *p = w->scope_problems[s];
+
+		p->total_sd = hypot(
+		        p->total_sd,
+		        rested_turns_sd(turns, s, w->sums.events[w->rec->insn_event].rested));
+	}
+}
+
 static int collect_evidence(struct work *w, struct evidence **out)
 {
 	struct evidence_input in = { w->rec, w->graph, w->scope_problems, w->scopes.n };
@@ -442,10 +458,17 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err < 0)
 		return err;
 	show.ev = *out;
-	err = recording_each(w->rec, "collecting evidence", show_sample, &show);
+	err = rested_turns_new(w->rec, w->scopes.n, &show.turns);
+	if (err == 0)
+		err = recording_each(w->rec, "collecting evidence", show_sample, &show);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
-	return err < 0 ? err : evidence_finish(*out);
+	if (err == 0)
+		err = evidence_finish(*out);
+	if (err == 0)
+		add_turns(w, show.turns);
+	rested_turns_free(show.turns);
+	return err;
 }
 
 static void work_fini(struct work *w)

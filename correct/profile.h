@@ -201,6 +201,7 @@ struct profile_event {
 	uint64_t n_samples;
 	double total; /* of group values, else of periods */
 	bool multiplexed;
+	double rested; /* share of the time without a counter, that its total was scaled for (eq. 50); 0 where it is read in a group */
 };
 
 /*
@@ -244,6 +245,7 @@ struct profile_meta {
 	enum profile_skid_source skid_source;
 	double skid_p10_cyc, skid_median_cyc, skid_p90_cyc; /* S */
 	uint64_t n_skids;                                   /* overshoots it was measured from */
+	double lost_share; /* of the samples that the kernel could not write, that totals were scaled for */
 	bool shadowed; /* precise samples of instructions, but not of a precise distribution */
 	uint64_t n_samples, n_lost, n_throttled;
 	uint64_t n_unmapped;    /* samples outside any known mapping */

@@ -295,6 +295,8 @@ void recording_close(struct recording *r)
 	free(r->modules);
 	free(r->module_of_file);
 	free(r->events);
+	free(r->scale);
+	rests_free(r->rests);
 	vec_fini(&r->values);
 	vec_fini(&r->insn_last);
 	pairs_fini(&r->insn_tasks);
@@ -369,10 +371,12 @@ double recording_weight(const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_event *e;
 
+	double scale = (size_t)rec->event < r->n_scale ? r->scale[rec->event] : 1;
+
 	if (rec->sample.period)
-		return (double)rec->sample.period;
+		return scale * (double)rec->sample.period;
 	e = pd_event(r->reader, (size_t)rec->event);
-	return e->attr.freq ? 1 : (double)e->attr.sample_period;
+	return scale * (e->attr.freq ? 1 : (double)e->attr.sample_period);
 }
 
 /* Of branches that are no path, no one who follows paths must know. */

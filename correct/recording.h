@@ -9,6 +9,7 @@
  * input is spooled to an unnamed temporary file.
  */
 #include "correct/correct.h"
+#include "correct/rests.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "profiler/perfdata/maps.h"
@@ -86,6 +87,13 @@ struct recording {
 	VEC(uint64_t) insn_last; /* by insn_tasks */
 	enum recording_precision insn_precise, cyc_precise;
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
+	/*
+	 * Of events that are not read in groups, by the first that counts the same: what samples stand for beside their
+	 * period, for the event had no counter, or samples were lost (eq. 50); set once sums are collected.
+	 */
+	double *scale; /* [n_scale]; past it 1 */
+	size_t n_scale;
+	struct rests *rests; /* NULL = none rested */
 	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
 	uint64_t n_unmapped;

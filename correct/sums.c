@@ -9,8 +9,12 @@
 
 #include "correct/branches.h"
 #include "correct/skid/shift.h"
+#include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+
+/* Of the samples, that the kernel could not write: less makes no difference to any total. */
+static const double least_lost = 0.02;
 
 enum {
 	MAX_SKIDS = 1 << 20,   /* overshoots kept: far more than quantiles need */
@@ -35,6 +39,8 @@ struct collect {
 	struct event_sum *events;
 	size_t n_events;
 	bool branch_records, branch_cycles, paths;
+	struct rests *rests;
+	double lost_share;
 };
 
 static int grow_events(struct collect *c, size_t n)
@@ -212,6 +218,9 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 
 	if (err < 0)
 		return err;
+	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event &&
+	    rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
+		return -SP_ENOMEM;
 	c->events[rec->event].n_samples++;
 	c->events[rec->event].period_sum += recording_weight(r, rec);
 	err = add_place(c, r, rec, place);
@@ -227,6 +236,57 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	return err < 0 ? err : add_branches(c, r, rec);
 }
 
+/* Which counters were read with each sample has told when they ran. */
+static bool is_read_in_group(const struct recording *r, size_t event)
+{
+	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
+}
+
+/*
+ * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a turn, but slow code.
+ */
+static int find_scale(struct recording *r, struct collect *c)
+{
+	const struct pd_stats *stats = pd_stats(r->reader);
+	double lost = stats->n_samples ? (double)(stats->n_lost + stats->n_lost_samples) /
+	                                         (double)stats->n_samples
+	                               : 0;
+	bool any = false;
+
+	if (!c->rests)
+		return 0;
+	rests_settle(c->rests);
+	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
+	if (!r->scale)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
+	for (size_t i = 0; i < c->n_events; i++) {
+		bool rests = !is_read_in_group(r, i) &&
+		             (r->cyc_event < 0 || r->cyc_is_other || rests_share(c->rests, r->cyc_event) > 0);
+
+		c->events[i].rested = rests ? rests_share(c->rests, (int)i) : 0;
+		any |= c->events[i].rested > 0;
+		c->events[i].multiplexed |= c->events[i].rested > 0;
+		r->scale[i] = 1 / (1 - c->events[i].rested);
+		if (lost > least_lost && !is_read_in_group(r, i)) {
+			r->scale[i] *= 1 + lost;
+			c->lost_share = lost;
+		}
+		c->events[i].period_sum *= r->scale[i];
+	}
+	for (size_t i = 0; i < c->sums.n; i++) {
+		struct place_sum *s = &c->sums.v[i];
+
+		s->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
+		s->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+	}
+	r->n_scale = c->n_events;
+	if (any) {
+		r->rests = c->rests;
+		c->rests = NULL;
+	}
+	return 0;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct place_sum *x = a, *y = b;
@@ -238,12 +298,14 @@ static int by_place(const void *a, const void *b)
 
 int sums_collect(struct recording *r, struct sums *out)
 {
-	struct collect c = { 0 };
+	struct collect c = { .rests = rests_new() };
 	int err = recording_each(r, "reading samples", add_sample, &c);
 	double *skid_cyc;
 
 	if (err == 0)
 		err = grow_events(&c, pd_n_events(r->reader));
+	if (err == 0)
+		err = find_scale(r, &c);
 	if (err < 0)
 		goto out;
 	for (size_t t = 0; t < c.last.n; t++)
@@ -278,6 +340,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .branch_cycles = c.branch_cycles,
 		              .n_bursts = c.n_bursts,
 		              .n_stacks = c.n_stacks,
+		              .lost_share = c.lost_share,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.branches.seen, 0, sizeof(c.branches.seen));
@@ -291,6 +354,7 @@ out:
 	vec_fini(&c.skids);
 	vec_fini(&c.core_hz);
 	vec_fini(&c.last);
+	rests_free(c.rests);
 	free(c.events);
 	return err;
 }

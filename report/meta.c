@@ -128,6 +128,28 @@ static void print_truth(const struct profile_meta *m, FILE *f)
 	}
 }
 
+/* What totals were scaled for: counts that no sample stands for. */
+static void print_scaled(const struct profile_meta *m, FILE *f)
+{
+	char name[128];
+
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+
+		if (!(e->rested > 0))
+			continue;
+		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		fprintf(f,
+		        "# %s had no counter %.1f%% of the time, in turns with other events or throttled: its counts are "
+		        "scaled by %.3f\n",
+		        name, 100 * e->rested, 1 / (1 - e->rested));
+	}
+	if (m->lost_share > 0)
+		fprintf(f,
+		        "# the kernel lost %.1f samples for each hundred here: counts are scaled by %.3f\n",
+		        100 * m->lost_share, 1 + m->lost_share);
+}
+
 static void print_missing(const struct profile *p, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
@@ -183,6 +205,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
 		      "group values measures it\n",
 		      f);
+	print_scaled(m, f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
 		      "unit "
@@ -271,11 +294,11 @@ static json_t *events_json(const struct profile_meta *m)
 		const struct profile_event *e = &m->events[i];
 
 		json_array_append_new(events,
-		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b}", "name",
+		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f}", "name",
 		                                json_text(e->name ? e->name : ""), "period",
 		                                (json_int_t)e->period, "freq", e->freq, "samples",
 		                                (json_int_t)e->n_samples, "total", json_number(e->total),
-		                                "multiplexed", e->multiplexed));
+		                                "multiplexed", e->multiplexed, "rested", e->rested));
 	}
 	return events;
 }

@@ -175,8 +175,8 @@ class Writer:
         if "turns" in self.opts:
             share, us = self.opts["turns"].split(":")
             turn = int(sample.time // (1000 * float(us)))
-            # Every event rests in its own tenths of each ten turns, as counters are handed round.
-            if (turn * 7 + n * 3) % 10 >= 10 * float(share):
+            # Every event rests in its own tenths of each ten turns, as counters are handed round; never do all.
+            if (turn + n * 10 // len(self.events)) % 10 >= 10 * float(share):
                 return None
         if self.n_pmus == 2:
             n += len(self.events) * (int(sample.time // (1000 * float(self.opts["hybrid"]))) & 1)

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# More events than counters, and no group reads: nothing in the file says that an event had no counter for a part of the time,
+# but that it is silent while others have samples.  Samples that were lost are told by a record.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+. "$TOP/tests/e2e/lib440.sh"
+cd "$SCRATCH" || exit 1
+
+three_programs
+check 'it is recorded' status 0 "$SKIDPROF" record --pmu sim -q --no-branches --bursts 0 -e cycles,instructions -c 2003 -o three.data \
+	--truth three.truth ./three
+# total PERCENT: the instructions of the program are all there.
+total()
+{
+	python3 - "$1" <<'P'
+import json, sys
+rows = json.load(open("out"))["functions"]
+fixed, truth = sum(f["fixed"] for f in rows), sum(f["truth"] for f in rows)
+print(f"# {fixed:.4g} of {truth:.4g} instructions, {100 * fixed / truth - 100:+.2f}%")
+sys.exit(abs(fixed / truth - 1) > float(sys.argv[1]) / 100)
+P
+}
+for how in 'turns=0.6:10' 'turns=0.6:10 freq' 'turns=0.8:10 freq'; do
+	# shellcheck disable=SC2086
+	plain events=cycles,instructions $how
+	check "$how: it is compared" status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+	check 'all instructions are there, to 3%' total 3
+	check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 3'
+	check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
+	check 'events are multiplexed' json 'all(e["multiplexed"] and e["rested"] > 0.1 for e in d["meta"]["events"])'
+	check 'IPC is right to 5%' json 'abs(sum(f["fixed"] for f in d["functions"]) / sum(f["cycles"] for f in d["functions"]) / (d["meta"]["events"][1]["total"] / d["meta"]["events"][0]["total"]) - 1) < 0.05'
+done
+for how in '' freq; do
+	# shellcheck disable=SC2086
+	plain events=cycles,instructions $how
+	check "without turns ($how) none are seen" status 0 "$SKIDPROF" report -i plain.data --format json
+	check 'events are not multiplexed' json 'not any(e["multiplexed"] or e["rested"] for e in d["meta"]["events"])'
+done
+plain events=cycles,instructions cut=0.2
+check 'lost samples: it is compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'all instructions are there, to 3%' total 3
+check 'it is reported' status 0 "$SKIDPROF" report -i plain.data
+check 'and said' grep -q '^# the kernel lost' out
+finish

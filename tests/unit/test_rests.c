@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* eq. 50: how long an event was without a counter, from where others have samples and it has none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "correct/rests.h"
+
+/*
+ * Two events, a sample of each every 10 us, half a gap apart; of every ms the first rests 0.4 and the second, elsewhere, rests.
+ * With sleep the thread sleeps for half of the time between.
+ */
+static struct rests *show(uint64_t rest0_us, uint64_t rest1_us, uint64_t sleep_us)
+{
+	struct rests *r = rests_new();
+	uint64_t now = 1000;
+
+	assert_non_null(r);
+	for (int ms = 0; ms < 200; ms++, now += sleep_us * 1000)
+		for (uint64_t us = 0; us < 1000; us += 10, now += 10000) {
+			if (us >= rest0_us)
+				assert_int_equal(rests_sample(r, 7, 0, now), 0);
+			if (us < 500 || us >= 500 + rest1_us)
+				assert_int_equal(rests_sample(r, 7, 1, now + 5000), 0);
+		}
+	rests_settle(r);
+	return r;
+}
+
+static void turns_are_silent_while_others_have_samples(void **state)
+{
+	struct rests *r = show(400, 300, 0);
+
+	(void)state;
+	assert_float_equal(rests_share(r, 0), 0.4, 0.01);
+	assert_float_equal(rests_share(r, 1), 0.3, 0.01);
+	assert_float_equal(rests_share(r, 2), 0, 0);
+	assert_true(rests_is_rest(r, 0, 400000, 40));
+	assert_false(rests_is_rest(r, 0, 400000, 3));
+	assert_false(rests_is_rest(r, 0, 20000, 4));
+	rests_free(r);
+}
+
+static void sleep_is_no_turn(void **state)
+{
+	struct rests *r = show(0, 0, 1000);
+
+	(void)state;
+	assert_float_equal(rests_share(r, 0), 0, 0);
+	assert_float_equal(rests_share(r, 1), 0, 0);
+	rests_free(r);
+	r = show(400, 0, 1000);
+	assert_float_equal(rests_share(r, 0), 0.4, 0.02);
+	rests_free(r);
+}
+
+/* 40 gaps of ten times the middle one, one after the other: code that is slow, not turns. */
+static void slow_code_is_no_turn(void **state)
+{
+	struct rests *r = rests_new();
+	uint64_t now = 1000;
+
+	(void)state;
+	assert_non_null(r);
+	for (int phase = 0; phase < 20; phase++)
+		for (int i = 0; i < 4000; i++, now += 1000) {
+			if (phase % 2 ? i % 100 == 0 : i % 10 == 0)
+				assert_int_equal(rests_sample(r, 7, 0, now), 0);
+			if (i % 10 == 5)
+				assert_int_equal(rests_sample(r, 7, 1, now), 0);
+		}
+	rests_settle(r);
+	assert_float_equal(rests_share(r, 0), 0, 0);
+	rests_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns_are_silent_while_others_have_samples),
+		cmocka_unit_test(sleep_is_no_turn),
+		cmocka_unit_test(slow_code_is_no_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
