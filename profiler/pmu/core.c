@@ -106,6 +106,110 @@ static int read_text(struct sim_core *c)
 	return err;
 }
 
+/* The first word of a line; its length, 0: it has none. */
+static size_t first_word(const char **line)
+{
+	*line += strspn(*line, " \t\r");
+	return strcspn(*line, " \t\r\n#");
+}
+
+static const char *next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end ? end + 1 : line + strlen(line);
+}
+
+static bool has_word(const char *text, const char *word, size_t n)
+{
+	for (const char *line = text; *line; line = next_line(line)) {
+		const char *at = line;
+
+		if (first_word(&at) == n && strncmp(at, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "like NAME", the first words of the file: where NAME begins, and its length; NULL: it is like no other. */
+static const char *look_for_like(const char *text, size_t *n)
+{
+	for (const char *line = text; *line; line = next_line(line)) {
+		const char *at = line;
+		size_t len = first_word(&at);
+
+		if (!len)
+			continue;
+		if (len != 4 || strncmp(at, "like", 4) != 0)
+			return NULL;
+		at += 4;
+		*n = first_word(&at);
+		return at;
+	}
+	return NULL;
+}
+
+/* Its own lines, whose numbers stay as they are, then those of the other that it has no word on. */
+static int join_text(struct sim_core *c, const struct sim_core *other)
+{
+	size_t n = c->n_bytes, room = c->n_bytes + other->n_bytes + 3;
+	const char *own = c->text;
+	char *text = malloc(room);
+
+	if (!text)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	memcpy(text, own, n);
+	text[n++] = '\n';
+	for (const char *line = other->text, *next; *line; line = next) {
+		const char *at = line;
+		size_t len = first_word(&at);
+
+		next = next_line(line);
+		if (!len || has_word(own, at, len))
+			continue;
+		memcpy(text + n, line, (size_t)(next - line));
+		n += (size_t)(next - line);
+		if (text[n - 1] != '\n')
+			text[n++] = '\n';
+	}
+	text[n] = '\0';
+	free(c->text);
+	c->text = text;
+	c->n_bytes = n;
+	return n > MAX_TEXT_BYTES ? sp_fail(SP_EFORMAT, "%s: longer than %d bytes with the core it is like",
+	                                    c->path, MAX_TEXT_BYTES)
+	                          : 0;
+}
+
+/* One that is itself like another is refused: who reads a file should find all of it in two. */
+static int make_whole(struct sim_core *c)
+{
+	struct sim_core other = { 0 };
+	size_t n = 0;
+	const char *like = look_for_like(c->text, &n);
+	char name[sizeof(c->name)], *word;
+	int err;
+
+	if (!like)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)n, like);
+	err = find_core(name, &other);
+	if (err == 0)
+		err = read_text(&other);
+	if (err == 0 && look_for_like(other.text, &n))
+		err = sp_fail(SP_EFORMAT, "that core is like another one itself");
+	if (err < 0)
+		sp_fail_prefix(err, "%s: like %s", c->path, name);
+	/* The line becomes a remark. */
+	for (word = c->text + (like - c->text); word > c->text && word[-1] != '\n';)
+		word--;
+	*word = '#';
+	if (err == 0)
+		err = join_text(c, &other);
+	sim_core_fini(&other);
+	return err;
+}
+
 /* The plugin checks the whole file; only few keys concern us. */
 /* 1 if the text has such a line, 0 if not. */
 static int look_for_key(const struct sim_core *c, const char *key, uint32_t max, uint32_t *out)
@@ -146,6 +250,8 @@ int sim_core_load(const char *word, enum program_isa isa, struct sim_core *out)
 	err = find_core(word ? word : default_core(isa), out);
 	if (err == 0)
 		err = read_text(out);
+	if (err == 0)
+		err = make_whole(out);
 	if (err == 0)
 		err = read_key(out, "n_counters", WIRE_MAX_EVENTS, &out->counters.n_programmable);
 	if (err == 0)

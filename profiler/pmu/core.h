@@ -4,7 +4,8 @@
 
 /*
  * A core file as the recorder needs it: its text, for the plugin, and what
- * the core can count.
+ * the core can count.  A file whose first words are "like NAME" is that core
+ * but for the lines it has itself; the text is then both, made one.
  */
 #include <limits.h>
 

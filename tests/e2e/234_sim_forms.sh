@@ -83,6 +83,22 @@ sim --core ./before.core -e cycles -c 1009 --no-branches --max-rate 25000 -o thr
 check 'an event that comes too often is throttled' form stats throttle.data THROTTLE 1
 check 'and has no more samples' form stats throttle.data SAMPLE 101
 
+# Cores as real ones, and files that are like another.
+sim --core skylake-real --plain -c 1009 --no-branches -e cycles -o real.data
+check 'skylake-real: behind the division, hardly on it' form divisions real.data 0-0.12 0.6-1
+sim --core zen5-real --plain -c 1009 --no-branches -e cycles -o real.data
+check 'zen5-real: behind the division, hardly on it' form divisions real.data 0-0.12 0.6-1
+refused() # WORDS TEXT: of a core file
+{
+	printf '%b' "$2" >odd.core
+	"$SKIDPROF" record -q --pmu sim --core ./odd.core -o odd.data ./forms >/dev/null 2>err
+	[ $? -ne 0 ] && grep -qF -- "$1" err
+}
+check 'like a core that is like another is refused' refused 'like skylake-real: that core is like another' 'like skylake-real\n'
+check 'like a core that is not there is refused' refused "no core 'none'" '# first\n like none\n'
+check 'an error is at the line of the file itself' refused 'line 3: "robb" is no key' '# first\nlike zen5\nrobb 4\n'
+check 'an odd value is refused' refused 'line 2: "7" is too large' 'like zen5\nprecise_max 7\n'
+
 # The same seed, the same samples.
 for k in 1 2; do
 	sim --core ./intel.core --plain -F 300000 -b -e cycles:upp,instructions,branches,loads,stores --seed 7 -o same.data
