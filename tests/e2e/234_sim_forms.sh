@@ -97,7 +97,7 @@ refused() # WORDS TEXT: of a core file
 check 'like a core that is like another is refused' refused 'like skylake-real: that core is like another' 'like skylake-real\n'
 check 'like a core that is not there is refused' refused "no core 'none'" '# first\n like none\n'
 check 'an error is at the line of the file itself' refused 'line 3: "robb" is no key' '# first\nlike zen5\nrobb 4\n'
-check 'an odd value is refused' refused 'line 2: "7" is too large' 'like zen5\nprecise_max 7\n'
+check 'an odd value is refused' refused 'line 2: "9" is too large' 'like zen5\ninterrupt_retires 9\n'
 
 # The same seed, the same samples.
 for k in 1 2; do
