@@ -662,6 +662,33 @@ static void flags_have_registers_of_their_own(void **state)
 	assert_true(took[1] * 3 < took[0]);
 }
 
+/* A step of a rep instruction within a line that has been fetched costs nothing, and misses nothing. */
+static void misses_are_of_the_block_that_ran_last(void **state)
+{
+	const char *const loads[] = { "488b00", "488b1b" }; /* mov rax,[rax]; mov rbx,[rbx] */
+	const char *const fill[] = { "f348ab" };            /* rep stosq */
+	const uint64_t far[] = { SIM_MEM(1ull << 30, 0, 3, 0), SIM_MEM(2ull << 30, 1, 3, 0), SIM_MEM_END };
+	const uint64_t first[] = { SIM_MEM(3ull << 30, 0, 3, 1), SIM_MEM_END };
+	const uint64_t next[] = { SIM_MEM((3ull << 30) + 8, 0, 3, 1), SIM_MEM_END };
+	struct sim_block *b, *rep;
+	struct rig r;
+
+	(void)state;
+	rig_prepare(&r, "zen5");
+	rig_start(&r);
+	b = block_at(&r, 0x400000, loads, 2);
+	rep = block_at(&r, 0x400100, fill, 1);
+	assert_true(rep->is_rep);
+	sim_core_run(r.core, rep, 1, rep->ip, first);
+	sim_core_run(r.core, b, 2, b->end_ip, far);
+	assert_int_equal(r.core->n_missed, 2);
+	sim_core_run(r.core, rep, 1, rep->ip, next);
+	assert_int_equal(r.core->n_missed, 0);
+	free(b);
+	free(rep);
+	rig_stop(&r);
+}
+
 /* Cycles a turn of a load that misses (560 cycles) and 100 instructions that wait for it, none for another. */
 static double turn_of_miss(const char *load, const char *waiting, uint32_t int_scheduler,
                            uint32_t fp_scheduler, uint32_t fp_queue)
@@ -782,6 +809,7 @@ int main(void)
 		cmocka_unit_test(instructions_tied_to_ports_wait_for_them),
 		cmocka_unit_test(flags_have_registers_of_their_own),
 		cmocka_unit_test(what_waits_has_to_fit_into_the_scheduler),
+		cmocka_unit_test(misses_are_of_the_block_that_ran_last),
 		cmocka_unit_test(a_place_in_the_scheduler_is_kept_after_issue),
 		cmocka_unit_test(a_compare_with_its_branch_takes_one_place),
 		cmocka_unit_test(a_byte_is_merged_into_its_register),
