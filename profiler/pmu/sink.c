@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/sink.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -470,13 +469,31 @@ void sink_tick(struct sink *s)
 		note_error(s, pd_writer_flush(s->w));
 }
 
+/* One that has ended stays a zombie until its parent asks for it, which may be never. */
+static bool runs(uint32_t pid)
+{
+	char path[32], text[512], *comm_end;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	comm_end = strrchr(text, ')');
+	return comm_end && comm_end[1] == ' ' && comm_end[2] != 'Z' && comm_end[2] != 'X';
+}
+
 /* Processes that ended without a word are not among them. */
 static uint32_t n_alive(const struct sink *s)
 {
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < s->alive.n; i++)
-		n += kill((pid_t)s->alive.v[i], 0) == 0;
+		n += runs(s->alive.v[i]);
 	return n;
 }
 
