@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture replay-torture \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -198,6 +198,10 @@ bench: all samples
 	$Qtests/bench.sh '$B'
 	$Qtests/bench_record.sh '$B'
 	$Qtests/bench_report.sh '$B'
+
+# The tables of README.md's "No PMU?": what bursts cost and what they are worth.  SECONDS_EACH=10, BURSTS=20.
+bench-bursts: all samples
+	$Qtests/bench_bursts.sh '$B'
 
 # The model of a core against cores: this machine's, hidden ones, kernels that no cliff resembles.
 $B/blind: tests/stat/blind.c $B/libskidprof.a $B/libskidsim.a

@@ -60,14 +60,17 @@ int main(int argc, char **argv)
 	tools[0].decoder = tools[1].decoder;
 	pid = launch(argv + 2);
 	srand(1);
-	for (size_t k = 0; n[N_KINDS - 1] < wanted && k < 100 * wanted; k++) {
-		unsigned kind = (unsigned)k % N_KINDS;
+	for (size_t k = 0; n[0] + n[1] + n[2] + n[3] < N_KINDS * wanted && k < 200 * wanted; k++) {
+		/* Not in order: what one replay fetched is at hand for the next. */
+		unsigned kind = (unsigned)rand() % N_KINDS;
 		const struct burst_limits limits = { .n_branches = lengths[kind],
 			                             .n_stepped = lengths[kind],
 			                             .n_steps = lengths[kind] * STEPS_PER_BRANCH,
 			                             .held_ns = LONG_NS,
 			                             .replay_ns = LONG_NS };
 
+		if (n[kind] == wanted)
+			continue;
 		usleep((unsigned)rand() % 3000);
 		burst_take(&tools[kind / 2], pid, pid, &limits, &stop, &b);
 		if (b.end == BURST_WHOLE && b.n == lengths[kind] && b.replayed == (kind < 2))

@@ -12,13 +12,17 @@ told = open(folder + "/err").read()
 n, length = re.search(r"(\d+) bursts of (\d+) branches", told).groups()
 held = re.search(r"held the program for ([\d.]+)%", told).group(1)
 
-key = lambda f: (f["name"], f["module"])
+# Overloaded functions, and places they were inlined at, share a name.
+key = lambda f: (f["name"], f["module"], f["linkage"], f["file"], f["line"], f["inlined"])
 counts = {key(f): f["fixed"] for f in exact["functions"] if f["fixed"]}
-regions = {r["name"]: r for r in exact["regions"]}
+regions = {}
+for r in exact["regions"]:
+    if r["fixed"] and r["fixed"] > regions.get(r["name"], {"fixed": 0})["fixed"]:
+        regions[r["name"]] = r
 by_time, by_bursts = [], []
 for f in bursts["functions"]:
     region = regions.get(f["region"])
-    if f["region_share"] is None or not region or not region["fixed"] or key(f) not in counts:
+    if f["region_share"] is None or not region or key(f) not in counts:
         continue
     share = counts[key(f)] / region["fixed"]
     if share < 0.01:

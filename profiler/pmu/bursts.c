@@ -38,6 +38,12 @@ enum {
 	MAX_HZ = 10000,
 };
 
+#if defined(__x86_64__)
+#define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
+#else
+#define NO_REPLAY "threads are replayed on x86-64 only so far"
+#endif
+
 /* Whose time the budget is of. */
 struct process {
 	pid_t pid;
@@ -351,6 +357,8 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		goto out;
 	if (b->stepper.replays)
 		b->account.expected_ns = EXPECTED_REPLAY_NS;
+	else
+		sp_note("bursts are stepped, which is dear, so there will be few: " NO_REPLAY);
 	b->rng = gsl_rng_alloc(gsl_rng_mt19937);
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
