@@ -50,8 +50,9 @@ const char *replayer_end_words(uint32_t end)
 #include "profiler/base/path.h"
 
 enum {
-	SHARED_FD = 3,  /* as skidreplay has it */
-	MAX_HOT = 1024, /* pages that may be asked for at once */
+	SHARED_FD = 3,    /* as skidreplay has it */
+	MOST_DEATHS = 10, /* then it is no use here */
+	MAX_HOT = 1024,   /* pages that may be asked for at once */
 	N_SLOTS = 4096,
 	START_MS = 2000,
 	GRACE_MS = 50, /* beyond the time that a replay may take, before it is taken for stuck */
@@ -73,7 +74,8 @@ struct replayer {
 	char path[PATH_MAX];
 	struct rp_shared *shared;
 	int shared_fd, fd;
-	pid_t pid;     /* 0 = not running */
+	pid_t pid; /* 0 = not running */
+	unsigned n_deaths;
 	pid_t mem_pid; /* whose memory it can read, 0 = nobody's */
 	int cpu;
 	struct hot hot[MAX_HOT];
@@ -178,7 +180,7 @@ static const struct rp_reply *run_once(struct replayer *r, uint64_t held_ns)
 	    r->shared->reply.end < RP_N_ENDS)
 		return &r->shared->reply;
 	end(r);
-	launch(r);
+	r->n_deaths++;
 	return NULL;
 }
 
@@ -260,6 +262,18 @@ static void take_general(struct rp_registers *out, const struct user_regs_struct
 /* Code of 32 bits has another selector, and other instructions. */
 enum { CODE_64 = 0x33 };
 
+#ifndef NT_X86_SHSTK
+#define NT_X86_SHSTK 0x204
+#endif
+
+static bool has_shadow_stack(pid_t tid)
+{
+	uint64_t pointer;
+	struct iovec v = { &pointer, sizeof(pointer) };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_SHSTK, &v) == 0;
+}
+
 bool replayer_take_registers(struct replayer *r, pid_t tid)
 {
 	struct user_regs_struct u;
@@ -270,6 +284,7 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &vectors) < 0)
 		return false;
 	take_general(&r->shared->request.regs, &u);
+	r->shared->request.flags = has_shadow_stack(tid) ? RP_SHADOW_STACK_ON : 0;
 	return true;
 }
 
@@ -402,7 +417,7 @@ const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_br
 	struct rp_request *q = &r->shared->request;
 	const struct rp_reply *reply = NULL;
 
-	if (!r->pid && launch(r) < 0)
+	if (!r->pid)
 		return NULL;
 	q->n_branches = n_branches;
 	q->deadline_tsc = deadline(r, held_ns);
@@ -423,7 +438,10 @@ void replayer_follow(struct replayer *r, int cpu)
 {
 	cpu_set_t set;
 
-	if (cpu == r->cpu || !r->pid)
+	/* While no thread waits for it. */
+	if (!r->pid && r->n_deaths < MOST_DEATHS && launch(r) == 0)
+		try_out(r);
+	if (cpu == r->cpu || cpu < 0 || !r->pid)
 		return;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);

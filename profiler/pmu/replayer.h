@@ -29,8 +29,7 @@ bool replayer_take_registers(struct replayer *r, pid_t tid);
 
 /*
  * Run ahead through n_branches for at most held_ns.  pid: the thread's process.  The reply stays till
- * the next one.  NULL: the replayer is gone, and has been started again where that can be; try
- * another thing.
+ * the next one.  NULL: the replayer is gone; try another thing, and replayer_follow() before the next.
  */
 const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns);
 
@@ -40,7 +39,10 @@ void replayer_learn(struct replayer *r);
 /* 0: it is not running. */
 pid_t replayer_pid(const struct replayer *r);
 
-/* Stay on this CPU: the one where the thread is, which has nothing else to do meanwhile. */
+/*
+ * Before a thread is stopped: start it again if it died, and keep it on this CPU, where the thread is,
+ * which has nothing else to do meanwhile; -1: on any.
+ */
 void replayer_follow(struct replayer *r, int cpu);
 
 /* Why a path ended, in words: "a system call". */

@@ -70,6 +70,70 @@ int main(void)
 		pthread_join(t[i], NULL);
 }
 END
+build odd -D_GNU_SOURCE <<'END' || exit 1
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+/* Code that is written while it runs, faults that are caught, the vsyscall page, handlers' frames, strings backwards. */
+static sigjmp_buf back;
+static void on_fault(int s) { siglongjmp(back, s); }
+static void on_usr(int s, siginfo_t *i, void *u) { (void)s; (void)i; ((ucontext_t *)u)->uc_mcontext.gregs[REG_R8]++; }
+static unsigned long work(unsigned long x, int n) { for (int i = 0; i < n; i++) x = x * 5 + (x >> 7 & (unsigned)i); return x; }
+int main(void)
+{
+	unsigned char *code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction a = { .sa_sigaction = on_usr, .sa_flags = SA_SIGINFO };
+	volatile int zero = 0;
+	volatile unsigned long x = 1;
+	char text[200];
+	signal(SIGSEGV, on_fault);
+	signal(SIGFPE, on_fault);
+	signal(SIGILL, on_fault);
+	sigaction(SIGUSR1, &a, NULL);
+	for (int i = 0; i < 100000000; i++) {
+		/* mov $i, %eax; ret */
+		code[0] = 0xb8;
+		memcpy(code + 1, &i, 4);
+		code[5] = 0xc3;
+		x += (unsigned)((int (*)(void))code)();
+		x = work(x, 200);
+		switch (i % 8) {
+		case 0:
+			if (!sigsetjmp(back, 1))
+				x += *(volatile int *)8;
+			break;
+		case 1:
+			if (!sigsetjmp(back, 1))
+				x += (unsigned)(5 / zero);
+			break;
+		case 2:
+			if (!sigsetjmp(back, 1))
+				((void (*)(void))0x123456000)();
+			break;
+		case 3:
+			raise(SIGUSR1);
+			break;
+		case 4:
+			x += (unsigned long)((long (*)(long *))0xffffffffff600400)(NULL);
+			break;
+		case 5:
+			__asm__ volatile("std; rep movsb; cld" : : "S"(text + 150), "D"(text + 151), "c"(100) : "memory");
+			__asm__ volatile("pushfq; popq %%rax; pushq %%rax; popfq" : : : "rax", "cc");
+			break;
+		case 6:
+			if (!sigsetjmp(back, 1))
+				__asm__ volatile("ud2");
+			break;
+		default:
+			x += (unsigned long)strlen(memset(text, 'a', 199)) + (unsigned char)text[3];
+			text[199] = 0;
+		}
+	}
+	return (int)x;
+}
+END
 cat >w.py <<'END'
 import json, re
 def f(n): return n if n < 2 else f(n - 1) + f(n - 2)
@@ -107,6 +171,7 @@ for s in soplex hmmer mcf omnetpp libsvm; do
 	agree "$s" "$BUILD/samples/$s" 100000000
 done
 agree 'vectors, gathers and threads' ./threads
+agree 'faults, traps, code that is written' ./odd
 agree xz xz -9 -k -c -T1 big
 agree gzip gzip -9 -c big
 agree sort sort --parallel=3 lines

@@ -460,6 +460,7 @@ static void try_insn(struct replayer *r, pid_t pid)
 	put_memory(pid, DATA_AT + rnd() % (DATA_BYTES - 64), padding, sizeof(padding));
 	prepare(q, &i, ip);
 	get_memory(pid, DATA_AT, before, DATA_BYTES);
+	replayer_follow(r, -1);
 	p = replayer_run(r, pid, 1000, 1000000000);
 	if (!p) {
 		say(&in, "the replayer died of", q);
