@@ -15,7 +15,7 @@
 #include "correct/evidence/path_impl.h"
 
 enum {
-	BURST_ROUNDS = 40,  /* of bursts half a burst each: 400 branches */
+	BURST_ROUNDS = 40,  /* of bursts half a burst each */
 	SCOPE_ROUNDS = 100, /* of about half a stack each: 800 branches */
 };
 

@@ -198,6 +198,24 @@ sys.exit(0 if n and not bad else 1)'
 	ok $? 'perf reads them as branch stacks: between a branch and the next one the code runs straight on'
 fi
 
+# Other readers of branch records take them for such.
+for tool in perf2bolt{,-16,-17,-18,-19} llvm-profgen{,-14,-15,-16,-17,-18,-19}; do
+	command -v $tool >/dev/null && command -v perf >/dev/null || continue
+	case $tool in
+	perf2bolt*)
+		# By its name it knows what it is.
+		ln -sf "$(command -v $tool)" perf2bolt
+		PATH=$PWD:$PATH timeout 120 perf2bolt -p paths.data -o paths.fdata ./spin >bolt.out 2>&1
+		check "$tool reads all of them" sh -c 'grep -qE "read [0-9]+ samples and [1-9][0-9]+ LBR entries" bolt.out && grep -q " main " paths.fdata'
+		;;
+	*)
+		perf script --show-mmap-events -i paths.data -F ip,brstack 2>/dev/null | awk '/MMAP/ || NF > 2' >paths.txt
+		timeout 120 $tool --binary=./spin --perfscript=paths.txt --output=paths.prof --format=text >profgen.out 2>&1
+		check "$tool reads all of them" grep -q '^main:' paths.prof
+		;;
+	esac
+done
+
 # A thread that is traced already is left to its tracer.
 timeout 60 "${burst[@]}" -o traced.data ./spin 100000000 traced >traced.out 2>traced.err
 check 'a traced thread stays with its tracer' test $? -eq 4
