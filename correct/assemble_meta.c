@@ -19,6 +19,62 @@ static const char *pmu_word(const struct work *w)
 	return "clock";
 }
 
+/* Events that are one, for they count the same on two kinds of cores: "cpu_core/cycles/ + cpu_atom/cycles/". */
+static const char *joined_name(struct assembly *a, size_t first)
+{
+	const struct recording *rec = a->w->rec;
+	char name[256];
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s", pd_event(rec->reader, first)->name);
+	for (size_t i = first + 1; i < rec->n_events; i++) {
+		const struct pd_event *e = pd_event(rec->reader, i);
+
+		n = strlen(name);
+		if (rec->events[i].same == (int)first && recording_pmu_length(e) &&
+		    strcmp(e->name, pd_event(rec->reader, first)->name) != 0)
+			snprintf(name + n, sizeof(name) - n, " + %s", e->name);
+	}
+	return profile_string(a->p, name);
+}
+
+/* Instructions and cycles of each kind of cores, where there is more than one. */
+static int fill_cores(struct assembly *a)
+{
+	const struct work *w = a->w;
+	const struct recording *rec = w->rec;
+	struct profile_meta *meta = &a->p->meta;
+
+	meta->cores = calloc(rec->n_events + 1, sizeof(*meta->cores));
+	if (!meta->cores)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < rec->n_events && i < w->sums.n_events; i++) {
+		const struct pd_event *e = pd_event(rec->reader, i);
+		bool insn = rec->events[i].same == rec->insn_event,
+		     cyc = rec->events[i].same == rec->cyc_event;
+		size_t n = recording_pmu_length(e), k = 0;
+
+		if (!n || (!insn && !cyc) || !e->attr.sample_period)
+			continue;
+		while (k < meta->n_cores &&
+		       (strncmp(meta->cores[k].name, e->name, n) != 0 || meta->cores[k].name[n]))
+			k++;
+		if (k == meta->n_cores) {
+			char name[128];
+
+			snprintf(name, sizeof(name), "%.*s", (int)n, e->name);
+			meta->cores[meta->n_cores++].name = profile_string(a->p, name);
+			if (!meta->cores[k].name)
+				return -SP_ENOMEM;
+		}
+		*(insn ? &meta->cores[k].insn : &meta->cores[k].cyc) += w->sums.events[i].own_sum;
+	}
+	/* One kind is all that there is. */
+	if (meta->n_cores == 1)
+		meta->n_cores = 0;
+	return 0;
+}
+
 static int fill_events(struct assembly *a)
 {
 	const struct work *w = a->w;
@@ -35,7 +91,7 @@ static int fill_events(struct assembly *a)
 		if (w->rec->events[i].same != (int)i)
 			continue;
 		meta->events[meta->n_events] = (struct profile_event){
-			.name = profile_string(a->p, e->name),
+			.name = joined_name(a, i),
 			.period = e->attr.freq ? 0 : e->attr.sample_period,
 			.freq = e->attr.freq,
 			.n_samples = sum->n_samples,
@@ -184,6 +240,8 @@ int assemble_meta(struct assembly *a)
 
 	fill_header(a);
 	err = fill_events(a);
+	if (err == 0)
+		err = fill_cores(a);
 	if (err == 0)
 		err = assemble_modules(a);
 	return err < 0 ? err : fill_mapped(a);

@@ -443,9 +443,8 @@ static void add_turns(struct work *w, struct rested_turns *turns)
 	for (size_t s = 0; turns && s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
 
-		p->total_sd = hypot(
-		        p->total_sd,
-		        rested_turns_sd(turns, s, w->sums.events[w->rec->insn_event].rested));
+		p->total_sd = hypot(p->total_sd,
+		                    rested_turns_sd(turns, s, w->sums.events[w->rec->insn_event].rested));
 	}
 }
 

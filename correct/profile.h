@@ -229,7 +229,14 @@ enum { PROFILE_TIME_REGIONS = 8 };
 
 struct profile_step {
 	double insn, cyc;
-	double regions[PROFILE_TIME_REGIONS + 1]; /* instructions, or where they are not counted cycles; the last: none of them */
+	double regions[PROFILE_TIME_REGIONS +
+	               1]; /* instructions, or where they are not counted cycles; the last: none of them */
+};
+
+/* A kind of cores of a processor that has several, as its PMU is called, and what samples on it stand for. */
+struct profile_core {
+	const char *name;
+	double insn, cyc;
 };
 
 enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT, SKID_PRECISE };
@@ -240,13 +247,15 @@ struct profile_meta {
 	uint64_t seed;
 	struct profile_event *events;
 	size_t n_events;
+	struct profile_core *cores; /* [n_cores], none or more than one */
+	size_t n_cores;
 	int insn_event,
 	        cyc_event; /* -1 = not recorded; with neither, cyc_event is what was sampled instead */
 	enum profile_skid_source skid_source;
 	double skid_p10_cyc, skid_median_cyc, skid_p90_cyc; /* S */
 	uint64_t n_skids;                                   /* overshoots it was measured from */
 	double lost_share; /* of the samples that the kernel could not write, that totals were scaled for */
-	bool shadowed; /* precise samples of instructions, but not of a precise distribution */
+	bool shadowed;     /* precise samples of instructions, but not of a precise distribution */
 	uint64_t n_samples, n_lost, n_throttled;
 	uint64_t n_unmapped;    /* samples outside any known mapping */
 	uint64_t dropped_bytes; /* of the file, not read ... */

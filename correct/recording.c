@@ -216,6 +216,40 @@ static bool counts_same(const struct perf_event_attr *a, const struct perf_event
 	       a->precise_ip == b->precise_ip;
 }
 
+size_t recording_pmu_length(const struct pd_event *e)
+{
+	const char *slash = strchr(e->name, '/');
+
+	return slash ? (size_t)(slash - e->name) : 0;
+}
+
+/* A processor with two kinds of cores has a PMU for each, and an event of the same name in both. */
+static bool on_other_cores(const struct pd_event *a, const struct pd_event *b)
+{
+	size_t n = recording_pmu_length(a), m = recording_pmu_length(b);
+
+	if (a->attr.type == PERF_TYPE_HARDWARE && b->attr.type == PERF_TYPE_HARDWARE &&
+	    a->attr.config >> 32 != b->attr.config >> 32)
+		return true;
+	return n && m && (n != m || strncmp(a->name, b->name, n) != 0);
+}
+
+/* The first event that counts the same on another kind of cores; i itself if there is none. */
+static size_t same_on_other_cores(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+	int kind = kind_of(r, i);
+
+	for (size_t k = 0; k < i && (kind == MIX_INSN || kind == MIX_CYCLES); k++) {
+		const struct pd_event *before = pd_event(r, k);
+
+		if (kind_of(r, k) == kind && on_other_cores(before, e) &&
+		    !before->attr.sample_period == !e->attr.sample_period)
+			return k;
+	}
+	return i;
+}
+
 /* The first event of another group that counts the same as event i; i itself if there is none. */
 static size_t same_event(const struct pd_reader *r, size_t i)
 {
@@ -224,7 +258,7 @@ static size_t same_event(const struct pd_reader *r, size_t i)
 	for (size_t k = 0; k < i && e->attr.read_format & PERF_FORMAT_GROUP; k++)
 		if (pd_event(r, k)->leader != e->leader && counts_same(&pd_event(r, k)->attr, &e->attr))
 			return k;
-	return i;
+	return same_on_other_cores(r, i);
 }
 
 /* In pipe mode events come one after the other. */
@@ -401,6 +435,7 @@ static int unite_events(struct recording *r, struct pd_record *rec)
 	if (err < 0)
 		return err;
 	set_apart(r, rec);
+	r->as_recorded = rec->event;
 	r->group = r->events[rec->event].group;
 	rec->event = r->events[rec->event].same;
 	if (!r->group)
@@ -435,7 +470,7 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 	if (task < 0 || ((size_t)task == r->insn_last.n && vec_push(&r->insn_last, 0) < 0))
 		return -SP_ENOMEM;
 	last = &r->insn_last.v[task];
-	rec.event = r->insn_event;
+	rec.event = r->as_recorded = r->insn_event;
 	/* Values that go back have begun anew. */
 	rec.sample.period = value >= *last ? value - *last : value;
 	/* What stands beside it was shown with the cycles. */

@@ -68,7 +68,8 @@ struct recording {
 		bool several;   /* there are others that count the same */
 	} * events;             /* [n_events] */
 	size_t n_events;
-	uint32_t group; /* of the sample that is being shown */
+	uint32_t group;  /* of the sample that is being shown */
+	int as_recorded; /* its event, as the file has it: of several that count the same, its own */
 	/*
 	 * Its branches, where they are not all that were taken: each of them was, but they are no path, and the sample is shown
 	 * without.
@@ -94,7 +95,7 @@ struct recording {
 	double *scale; /* [n_scale]; past it 1 */
 	size_t n_scale;
 	struct rests *rests; /* NULL = none rested */
-	int burst_event;   /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
+	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
 	uint64_t n_unmapped;
 	uint64_t maps_changes; /* grows whenever addresses may mean something else */
@@ -115,6 +116,9 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 
 /* Where ip of a process is at this point of a pass. */
 struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip);
+
+/* "cpu_core" of "cpu_core/cycles/u": its length, 0 where the event is of no PMU that is named. */
+size_t recording_pmu_length(const struct pd_event *e);
 
 /* How a sample's event counts: its weight in events (its period). */
 double recording_weight(const struct recording *r, const struct pd_record *rec);

@@ -13,7 +13,8 @@ struct of_scope {
 };
 
 struct thread {
-	uint64_t turn, time_ns, n_all, n_then; /* its samples; those at the last of the event, which was at time_ns */
+	uint64_t turn, time_ns, n_all,
+	        n_then; /* its samples; those at the last of the event, which was at time_ns */
 };
 
 struct rested_turns {
@@ -68,7 +69,8 @@ int rested_turns_sample(struct rested_turns *t, const struct recording *r, const
 	th->n_all++;
 	if (rec->event != r->insn_event)
 		return 0;
-	if (!th->turn || rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
+	if (!th->turn ||
+	    rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
 		th->turn = ++t->n_turns;
 	th->time_ns = rec->time_ns;
 	th->n_then = th->n_all;

@@ -37,9 +37,9 @@ struct of_event {
 
 /* An event in a thread. */
 struct last {
-	uint64_t time_ns, n_all; /* samples of the thread by then */
-	uint32_t gap;            /* 1 + its last one */
-	uint32_t all;            /* rests.all.n then */
+	uint64_t time_ns, n_all;    /* samples of the thread by then */
+	uint32_t gap;               /* 1 + its last one */
+	uint32_t all;               /* rests.all.n then */
 	uint32_t all_first, thread; /* the same at its first */
 	int event;
 	bool seen;
@@ -106,7 +106,8 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	struct thread *thread;
 	struct last *last;
 
-	if (t < 0 || p < 0 || ((size_t)t == r->of_thread.n && vec_push(&r->of_thread, (struct thread){ 0 }) < 0) ||
+	if (t < 0 || p < 0 ||
+	    ((size_t)t == r->of_thread.n && vec_push(&r->of_thread, (struct thread){ 0 }) < 0) ||
 	    ((size_t)p == r->of_pair.n && vec_push(&r->of_pair, (struct last){ 0 }) < 0))
 		return -SP_ENOMEM;
 	if (event >= MAX_EVENTS || !time_ns)
@@ -122,7 +123,8 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	thread->n++;
 	thread->time_ns = time_ns;
 	thread->events |= 1ull << event;
-	if (last->seen && time_ns > last->time_ns && add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
+	if (last->seen && time_ns > last->time_ns &&
+	    add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
 		return -SP_ENOMEM;
 	if (!last->seen) {
 		last->all_first = (uint32_t)r->all.n;
@@ -159,7 +161,8 @@ bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t o
 }
 
 /* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
-static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest, uint32_t *n)
+static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
+                       uint32_t *n)
 {
 	double sum = 0;
 
@@ -210,8 +213,7 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 		if (!((double)g->ns > long_gap * e->middle_ns) || g->others < LEAST_OTHERS ||
 		    before > long_gap * e->middle_ns / 2)
 			continue;
-		e->silent_ns +=
-		        fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
+		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
 		e->n_rests++;
 	}
 }

@@ -218,10 +218,11 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 
 	if (err < 0)
 		return err;
-	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event &&
-	    rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
+	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period &&
+	    rec->event != r->burst_event && rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
 		return -SP_ENOMEM;
 	c->events[rec->event].n_samples++;
+	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
 	err = add_place(c, r, rec, place);
 	if (err == 0)
@@ -248,9 +249,9 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 static int find_scale(struct recording *r, struct collect *c)
 {
 	const struct pd_stats *stats = pd_stats(r->reader);
-	double lost = stats->n_samples ? (double)(stats->n_lost + stats->n_lost_samples) /
-	                                         (double)stats->n_samples
-	                               : 0;
+	double lost = stats->n_samples
+	                      ? (double)(stats->n_lost + stats->n_lost_samples) / (double)stats->n_samples
+	                      : 0;
 	bool any = false;
 
 	if (!c->rests)

@@ -12,6 +12,7 @@
 struct event_sum {
 	uint64_t n_samples;
 	double period_sum;
+	double own_sum;   /* the same of this event alone, where others count the same on other cores */
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
 	double rested;    /* share of the time that it was silent so (eq. 50) */
@@ -36,7 +37,7 @@ struct sums {
 	uint64_t n_bursts;
 	uint64_t n_stacks; /* those, and samples with branch records */
 	double lost_share; /* samples that are not in the file, for one that is, where totals were scaled for them */
-	double core_hz;    /* the middle of what was measured after each burst; 0 = never */
+	double core_hz; /* the middle of what was measured after each burst; 0 = never */
 };
 
 int sums_collect(struct recording *r, struct sums *out);

@@ -140,7 +140,8 @@ static void print_scaled(const struct profile_meta *m, FILE *f)
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
 		fprintf(f,
-		        "# %s had no counter %.1f%% of the time, in turns with other events or throttled: its counts are "
+		        "# %s had no counter %.1f%% of the time, in turns with other events or throttled: "
+		        "its counts are "
 		        "scaled by %.3f\n",
 		        name, 100 * e->rested, 1 / (1 - e->rested));
 	}
@@ -148,6 +149,25 @@ static void print_scaled(const struct profile_meta *m, FILE *f)
 		fprintf(f,
 		        "# the kernel lost %.1f samples for each hundred here: counts are scaled by %.3f\n",
 		        100 * m->lost_share, 1 + m->lost_share);
+}
+
+/* The processor's kinds of cores: samples of all are used, and counts are of all together. */
+static void print_cores(const struct profile_meta *m, FILE *f)
+{
+	for (size_t i = 0; i < m->n_cores; i++) {
+		const struct profile_core *c = &m->cores[i];
+		char name[128], insn[NUMBER_MAX], cyc[NUMBER_MAX];
+
+		text_safe(c->name, name, sizeof(name));
+		number_grouped(c->insn, insn);
+		number_grouped(c->cyc, cyc);
+		if (c->insn > 0 && c->cyc > 0)
+			fprintf(f, "# %s: %s instructions, %s cycles, IPC %.2f\n", name, insn, cyc,
+			        c->insn / c->cyc);
+		else
+			fprintf(f, "# %s: %s %s\n", name, c->insn > 0 ? insn : cyc,
+			        c->insn > 0 ? "instructions" : "cycles");
+	}
 }
 
 static void print_missing(const struct profile *p, FILE *f)
@@ -206,6 +226,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		      "group values measures it\n",
 		      f);
 	print_scaled(m, f);
+	print_cores(m, f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
 		      "unit "
@@ -303,6 +324,21 @@ static json_t *events_json(const struct profile_meta *m)
 	return events;
 }
 
+static json_t *cores_json(const struct profile_meta *m)
+{
+	json_t *cores = json_array();
+
+	for (size_t i = 0; i < m->n_cores; i++) {
+		const struct profile_core *c = &m->cores[i];
+
+		json_array_append_new(
+		        cores, json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(c->name), "instructions",
+		                         json_number(c->insn), "cycles", json_number(c->cyc), "ipc",
+		                         json_number(c->insn > 0 && c->cyc > 0 ? c->insn / c->cyc : NAN)));
+	}
+	return cores;
+}
+
 static json_t *modules_json(const struct profile *p)
 {
 	json_t *modules = json_array();
@@ -348,6 +384,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "method", text_or_null(m->method), &bad);
 	add(o, "seed", json_integer((json_int_t)m->seed), &bad);
 	add(o, "events", events_json(m), &bad);
+	add(o, "cores", cores_json(m), &bad);
 	add(o, "instructions_event", m->insn_event < 0 ? json_null() : json_integer(m->insn_event), &bad);
 	add(o, "cycles_event", m->cyc_event < 0 ? json_null() : json_integer(m->cyc_event), &bad);
 	add(o, "skid", skid_json(m), &bad);
