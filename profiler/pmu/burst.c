@@ -277,17 +277,13 @@ static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *lim
 	return true;
 }
 
-/*
- * Go to the thread's CPU: between two stops one of us waits for the other, on one CPU that is a
- * switch, across two a wake-up.  False where it isn't running.
- */
-static bool follow(struct replayer *r, struct burst *b)
+/* Is it running, and where? */
+static bool is_running(struct burst *b)
 {
 	char path[64], text[1024];
 	int fd, field = 2, cpu = -1;
 	const char *s;
 	ssize_t n;
-	cpu_set_t set;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)b->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -302,15 +298,42 @@ static bool follow(struct replayer *r, struct burst *b)
 	for (; s && (s = strchr(s, ' ')); s++)
 		if (++field == 39)
 			cpu = atoi(s + 1);
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return true;
-	b->cpu = (uint32_t)cpu;
+	if (cpu >= 0 && cpu < CPU_SETSIZE)
+		b->cpu = (uint32_t)cpu;
+	return true;
+}
+
+static void go_to_cpu(struct burst_tools *tools, uint32_t cpu)
+{
+	cpu_set_t set;
+
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
+	if (!tools->pinned)
+		sched_getaffinity(0, sizeof(tools->anywhere), &tools->anywhere);
+	tools->pinned = true;
 	sched_setaffinity(0, sizeof(set), &set);
-	if (r)
-		replayer_follow(r, cpu);
-	return true;
+}
+
+static void go_anywhere(struct burst_tools *tools)
+{
+	if (tools->pinned)
+		sched_setaffinity(0, sizeof(tools->anywhere), &tools->anywhere);
+	tools->pinned = false;
+}
+
+/*
+ * Between two steps the thread and we wait for each other, on one CPU that is a switch, across two a
+ * wake-up: so who steps goes to the thread's CPU.  Who replays stays away until the thread has stopped: a
+ * scheduler may let the thread run till it goes to sleep before it lets another one on that CPU ask for
+ * the stop.  The replayer comes to us, for the same reason as we go to a thread.
+ */
+static void meet(struct burst_tools *tools, uint32_t cpu)
+{
+	if (tools->replayer)
+		replayer_follow(tools->replayer, sched_getcpu());
+	else
+		go_to_cpu(tools, cpu);
 }
 
 static void measure_core(struct burst_tools *tools, struct burst *b)
@@ -320,6 +343,7 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 	if (!b->n || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
 		return;
 	tools->core_hz_ns = now;
+	go_to_cpu(tools, b->cpu);
 	b->core_hz = corefreq_measure_hz();
 }
 
@@ -371,10 +395,11 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	if (!follow(tools->replayer, out)) {
+	if (!is_running(out)) {
 		out->end = BURST_ASLEEP;
 		return;
 	}
+	meet(tools, out->cpu);
 	asked = look_at_waits(tools, tid);
 	asked_ns = now_ns();
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
@@ -400,6 +425,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	} else {
 		out->start_ip = REGS_IP(&regs);
 		if (!replay(tools->replayer, pid, limits, out)) {
+			go_to_cpu(tools, out->cpu);
 			if (takes_traps(tid))
 				out->end = (uint8_t)walk(tools->decoder, limits, stop, out, &status, &ours);
 			else
@@ -411,4 +437,6 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		replayer_learn(tools->replayer);
 	out->held_ns = held_ns(tools, out, asked_ns, &asked, &stopped);
 	measure_core(tools, out);
+	if (tools->replayer)
+		go_anywhere(tools);
 }

@@ -14,6 +14,7 @@
  * trap flag set, and the thread's next instruction kills it by SIGTRAP: so
  * bursts are taken by a process that nobody has a reason to kill (stepper.h).
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,6 +74,8 @@ struct burst_tools {
 	struct replayer *replayer; /* NULL: all are stepped */
 	uint64_t core_hz_ns;       /* when the frequency was measured last */
 	struct waited own, of_replayer, of_thread;
+	cpu_set_t anywhere; /* where we may run, while we are pinned */
+	bool pinned;
 };
 
 /*

@@ -40,8 +40,8 @@ void replayer_learn(struct replayer *r);
 pid_t replayer_pid(const struct replayer *r);
 
 /*
- * Before a thread is stopped: start it again if it died, and keep it on this CPU, where the thread is,
- * which has nothing else to do meanwhile; -1: on any.
+ * Before a thread is stopped: start it again if it died, and keep it on this CPU, ours, which has nothing
+ * else to do meanwhile; -1: on any.
  */
 void replayer_follow(struct replayer *r, int cpu);
 

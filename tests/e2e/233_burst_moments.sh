@@ -56,12 +56,16 @@ for line in open(sys.argv[1]):
     if m:
         (bursts if m[2].startswith("bursts") else clock).append((float(m[1]), m[3]))
 n, m = len(bursts), len(clock)
-if n < 100 or m < 500:
+if n < 50 or m < 500:
     raise SystemExit(print(f"only {n} bursts, {m} samples"))
 p, q = (sum(s == "sparse" for _, s in v) / len(v) for v in (bursts, clock))
 sigma = (q * (1 - q) * (1 / n + 1 / m)) ** 0.5
 print(f"sparse {p:.3f} of {n} bursts, {q:.3f} of {m} samples:", "same" if abs(p - q) < 3.3 * sigma else "differs")
-# Where in the CPU time, which the samples are evenly spread over.
+# Where in the CPU time, which the samples are evenly spread over.  Moments come evenly in time, while the thread could run:
+# on a machine that gives it now more, now less of a CPU that is not the same.
+busy = 0.25e-3 * m / (clock[-1][0] - clock[0][0])
+if busy < 0.7:
+    raise SystemExit(print(f"the program had {busy:.2f} of a CPU: busy"))
 times = sorted(t for t, _ in clock)
 import bisect
 u = sorted(bisect.bisect(times, t) / m for t, _ in bursts)
@@ -70,5 +74,9 @@ print(f"largest distance from even {d:.3f}, allowed {1.95 / n ** 0.5:.3f}:", "ev
 END
 sed 's/^/# /' m.out
 check "as often in dear code as its time is (SEED=$SEED)" grep -q ': same$' m.out
-check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
+if grep -q ': busy$' m.out; then
+	echo "ok $((n_tests + 1)) - as often early as late # SKIP the machine is busy with others"
+else
+	check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
+fi
 exit 0

@@ -163,59 +163,91 @@ static void find_vdso(pid_t pid)
 		fclose(f);
 }
 
-static void look(struct replayer *r, struct step_decoder *d, pid_t pid, pid_t tid, uint32_t n_branches)
-{
-	static struct stepped stepped;
-	const struct rp_reply *reply = NULL;
-	struct user_regs_struct u;
-	int status, signal = 0;
+/* All threads of a process, stopped at once: what one of them does is not to be changed by the others meanwhile. */
+struct stopped {
+	size_t n;
+	struct {
+		pid_t tid;
+		int status, signal;
+	} v[MAX_THREADS];
+};
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+static void stop_thread(struct stopped *s, pid_t tid)
+{
+	int status;
+
+	if (s->n == MAX_THREADS || ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return;
-	if (status >> 16 == PTRACE_EVENT_STOP && get_regs(tid, &u) && (long)u.orig_rax < 0 &&
-	    replayer_take_registers(r, tid)) {
-		double t = now_s();
-
-		find_vdso(pid);
-		reply = replayer_run(r, pid, n_branches, HELD_MS * 1000000ull);
-		tally.replay_s += now_s() - t;
-		if (!reply) {
-			tally.differ++;
-			printf("# the replayer is gone, from %#llx\n", u.rip);
-		} else {
-			t = now_s();
-			step(d, tid, reply, &stepped, &signal);
-			tally.step_s += now_s() - t;
-			compare(reply, &stepped);
-		}
-	} else {
-		tally.asleep++;
-		signal = status >> 16 ? 0 : WSTOPSIG(status);
-	}
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal);
-	if (reply)
-		replayer_learn(r);
+	s->v[s->n].tid = tid;
+	s->v[s->n].status = status;
+	s->v[s->n++].signal = status >> 16 ? 0 : WSTOPSIG(status);
 }
 
-static pid_t choose_thread(pid_t pid)
+static void stop_all(struct stopped *s, pid_t pid)
 {
-	pid_t tids[MAX_THREADS];
-	size_t n = 0;
 	char path[64];
 	struct dirent *e;
 	DIR *dir;
 
+	s->n = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	while (dir && n < MAX_THREADS && (e = readdir(dir)))
+	while (dir && (e = readdir(dir)))
 		if (e->d_name[0] != '.')
-			tids[n++] = (pid_t)atoi(e->d_name);
+			stop_thread(s, (pid_t)atoi(e->d_name));
 	if (dir)
 		closedir(dir);
-	return n ? tids[(size_t)rand() % n] : pid;
+}
+
+/* True when the replayer was asked. */
+static bool both_ways(struct replayer *r, struct step_decoder *d, pid_t pid, pid_t tid, uint32_t n_branches,
+                      int *signal)
+{
+	static struct stepped stepped;
+	const struct rp_reply *reply;
+	double t;
+
+	replayer_follow(r, -1);
+	if (!replayer_take_registers(r, tid))
+		return false;
+	find_vdso(pid);
+	t = now_s();
+	reply = replayer_run(r, pid, n_branches, HELD_MS * 1000000ull);
+	tally.replay_s += now_s() - t;
+	if (!reply) {
+		tally.differ++;
+		printf("# the replayer is gone\n");
+		return false;
+	}
+	t = now_s();
+	step(d, tid, reply, &stepped, signal);
+	tally.step_s += now_s() - t;
+	compare(reply, &stepped);
+	return true;
+}
+
+static void look(struct replayer *r, struct step_decoder *d, pid_t pid, uint32_t n_branches)
+{
+	static struct stopped s;
+	struct user_regs_struct u;
+	bool asked = false;
+	size_t k;
+
+	stop_all(&s, pid);
+	if (!s.n)
+		return;
+	k = (size_t)rand() % s.n;
+	if (s.v[k].status >> 16 == PTRACE_EVENT_STOP && get_regs(s.v[k].tid, &u) && (long)u.orig_rax < 0)
+		asked = both_ways(r, d, pid, s.v[k].tid, n_branches, &s.v[k].signal);
+	else
+		tally.asleep++;
+	for (size_t i = 0; i < s.n; i++)
+		ptrace(PTRACE_DETACH, s.v[i].tid, NULL, (void *)(long)s.v[i].signal);
+	if (asked)
+		replayer_learn(r);
 }
 
 static pid_t launch(char **argv)
@@ -261,7 +293,7 @@ int main(int argc, char **argv)
 			usleep(30000);
 		}
 		usleep((unsigned)rand() % 4000);
-		look(r, d, pid, choose_thread(pid), n_branches);
+		look(r, d, pid, n_branches);
 	}
 	if (pid)
 		kill(pid, SIGKILL);
