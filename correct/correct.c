@@ -10,6 +10,7 @@
 #include "correct/flow/ran.h"
 #include "correct/phase_scopes.h"
 #include "correct/rested_turns.h"
+#include "correct/stages.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -356,6 +357,7 @@ static int build_scopes(struct work *w)
 struct showing {
 	const struct work *w;
 	struct evidence *ev;
+	struct stages *stages; /* NULL where instructions were counted */
 	struct pairs tasks, counters;
 	struct rested_turns *turns;
 	size_t i; /* number of the sample */
@@ -434,6 +436,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 				return -SP_ENOMEM;
 		}
 	}
+	if (show->stages)
+		stages_sample(show->stages, r, rec, scope);
 	return evidence_sample(show->ev, &s);
 }
 
@@ -458,8 +462,13 @@ static int collect_evidence(struct work *w, struct evidence **out)
 		return err;
 	show.ev = *out;
 	err = rested_turns_new(w->rec, w->scopes.n, &show.turns);
+	if (err == 0 && w->rec->relative)
+		err = stages_begin(w, &show.stages);
 	if (err == 0)
 		err = recording_each(w->rec, "collecting evidence", show_sample, &show);
+	if (err == 0 && show.stages)
+		stages_end(show.stages, w->scope_problems);
+	stages_free(show.stages);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
 	if (err == 0)

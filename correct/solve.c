@@ -37,6 +37,12 @@ static const double max_unexplained = 0.005;
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
+/* Share of a scope's bursts that may stay in one of its loops, where nothing else tells how much each of these runs. */
+static const double most_staying = 0.5;
+
+static const char apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
+                                    "the shares within each of them, not between";
+
 /* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 
@@ -344,6 +350,14 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	        sol->n_free - sol->n_rank, sol->n_free);
 }
 
+/* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
+static void judge_stages(const struct problem *p, struct solution *sol)
+{
+	if (!p->relative || p->stay_share <= most_staying || sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", apart_in_time);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 {
@@ -357,6 +371,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 		judge_broken(w->scope_problems[s], sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
+		judge_stages(w->scope_problems[s], sol);
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);
@@ -607,10 +622,7 @@ static int combine_region(struct work *w, size_t r)
 			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
 	if (err == 0 && p->relative && beside_the_largest(w, r) > max_beside) {
-		solution_doubt(
-		        to, VERDICT_UNRELIABLE,
-		        "its loops run one after another for long: bursts tell the shares within each of "
-		        "them, not between");
+		solution_doubt(to, VERDICT_UNRELIABLE, "%s", apart_in_time);
 	}
 	return err;
 }

@@ -47,6 +47,7 @@ struct problem {
 	size_t n_walks, walks_cap;
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
 	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: no landing (6) */
+	double stay_share; /* of its bursts, that stay in one of the loops it is made of; 0: it is made of one */
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */

@@ -131,6 +131,44 @@ check 'a truth of another input is doubted' status 3 "$SKIDPROF" report -i app.d
 check 'the function that speaks against it is named' has out 'NOT THE SAME RUN?'
 check 'and the other command line is told' has err "is of './app 2000000 1'"
 
+# Three loops in turns that are longer than a burst: bursts begin where time is spent, and b, with a division each, has 12% of
+# the instructions and half of the time.  That a burst sees the step to the next loop makes them one region, but tells no
+# shares: an interval that is not called unreliable holds the truth.
+cat >turns.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned h(unsigned x) { x ^= x >> 16; x *= 0x85ebca6b; x ^= x >> 13; x *= 0xc2b2ae35; x ^= x >> 16; return x; }
+__attribute__((noipa)) unsigned a(unsigned n) { unsigned s = 0; for (unsigned i = 0; i < n; i++) s += h(i); return s; }
+__attribute__((noipa)) double b(unsigned n) { double s = 1; for (unsigned i = 1; i < n; i++) s += 1.0 / (s + i); return s; }
+__attribute__((noipa)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(int argc, char **argv)
+{
+	unsigned s = 0;
+	double d = 0;
+	for (int i = 0, n = argc > 1 ? atoi(argv[1]) : 1; i < n; i++) { s += a(50000); d += b(10000); s += fib(15); }
+	printf("%u %g\n", s, d);
+	return 0;
+}
+END
+gcc -O2 -g turns.c -o turns
+"$SKIDPROF" record -q --pmu clock --bursts 1000 --burst-budget 1000 -o turns.data ./turns 4000 >/dev/null 2>&1
+"$SKIDPROF" truth -q -o turns.cg ./turns 400 >/dev/null 2>&1
+"$SKIDPROF" report -i turns.data --truth turns.cg --format json >exact.json 2>/dev/null
+"$SKIDPROF" report -i turns.data --format json >out 2>err
+check 'loops one after another have no shares, or right ones' python3 -c '
+import json
+truth = {f["name"]: f["fixed"] for f in json.load(open("exact.json"))["functions"] if f["name"] in ("a", "b", "h", "fib")}
+bad = []
+regions = {}
+for f in json.load(open("out"))["functions"]:
+    if f["name"] in truth and f["region_share"] and f["status"] != "unreliable":
+        regions.setdefault(f["region"], []).append(f)
+for r in regions.values():
+    total = sum(truth[f["name"]] for f in r)
+    bad += [f["name"] for f in r if not f["region_share_lo"] - 0.02 <= truth[f["name"]] / total <= f["region_share_hi"] + 0.02]
+print("#", bad)
+raise SystemExit(len(truth) != 4 or bool(bad))'
+
 # Another build.
 program -DOTHER -O1
 "$SKIDPROF" truth -q -o build.cg ./app 1000 2 >/dev/null 2>&1
