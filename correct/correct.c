@@ -11,6 +11,7 @@
 #include "correct/phase_scopes.h"
 #include "correct/rested_turns.h"
 #include "correct/stages.h"
+#include "correct/trim.h"
 #include "correct/work.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -321,7 +322,7 @@ static int new_scope_problem(struct work *w, size_t s)
 	return err;
 }
 
-static int build_scopes(struct work *w)
+static int find_scopes(struct work *w)
 {
 	struct placing placing = { .w = w };
 	int err = w->regions->n ? recording_each(w->rec, "placing samples", place_sample, &placing) : 0;
@@ -341,8 +342,13 @@ static int build_scopes(struct work *w)
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);
 	vec_fini(&placing.way);
-	if (err < 0)
-		return err;
+	return err;
+}
+
+static int build_scope_problems(struct work *w)
+{
+	int err = 0;
+
 	w->scope_problems = calloc(w->scopes.n + 1, sizeof(struct problem *));
 	w->scope_solutions = calloc(w->scopes.n + 1, sizeof(*w->scope_solutions));
 	w->equations = calloc(w->scopes.n + 1, sizeof(*w->equations));
@@ -527,9 +533,13 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 	if (err == 0 && opts->method != METHOD_RAW && (w.rec->insn_event >= 0 || w.rec->relative)) {
 		err = build_flow(&w);
 		if (err == 0)
+			err = find_scopes(&w);
+		if (err == 0)
+			err = trim_hopeless(&w);
+		if (err == 0)
 			err = build_problems(&w);
 		if (err == 0)
-			err = build_scopes(&w);
+			err = build_scope_problems(&w);
 		if (err == 0)
 			err = collect_evidence(&w, &ev);
 		if (err == 0)

@@ -156,6 +156,16 @@ static int judge_samples(const struct problem *p, const bool *usable)
 	        n, p->n_blocks, n_free);
 }
 
+/* Told before anything is worked out of it. */
+static int judge_trimmed(const struct flow_region *r)
+{
+	if (!r->n_untrimmed)
+		return 0;
+	return sp_fail(SP_EDOMAIN,
+	               "too large to be solved: %zu blocks, of which %zu have samples or are on record",
+	               r->n_untrimmed, r->n_blocks);
+}
+
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
@@ -224,6 +234,9 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	int err = 0;
 
 	opts.seed = w->opts->seed + s;
+	err = judge_trimmed(w->scopes.v[s].region);
+	if (err < 0)
+		return err;
 	if (!worth_solving(w->scope_problems[s], sol->why, sizeof(sol->why))) {
 		sol->verdict = VERDICT_UNRELIABLE;
 		return 0;

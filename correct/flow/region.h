@@ -40,6 +40,7 @@ struct flow_region {
 	uint32_t *headers; /* [n_headers] of all loops it is made of; one but for loops that share a callee */
 	size_t n_headers;
 	double weight;         /* heat inside */
+	size_t n_untrimmed;    /* blocks before it was trimmed (trim.h), 0 = it was not */
 	bool unknown_target;   /* some block may go where we don't know */
 	double unknown_weight; /* heat of the functions inside that hold such blocks: 0 when all are cold */
 	bool undecoded;
