@@ -25,6 +25,7 @@ struct correct_opts {
 	enum correct_method method;
 	uint64_t seed;
 	double skid_cyc;  /* --skid; NAN = measure it, or a default by CPU */
+	double budget_s;  /* of work on regions (budget.h); default 10 */
 	double min_share; /* regions of less than this share stay raw; default 0.0003 */
 	bool stacks;      /* read call stacks, too: profile->frames and calls */
 	bool texts;       /* fill in disassembly (annotate wants it, report doesn't) */
@@ -33,7 +34,7 @@ struct correct_opts {
 
 #define CORRECT_OPTS_DEFAULT                                                              \
 	{                                                                                 \
-		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .min_share = 0.0003 \
+		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .budget_s = 10, .min_share = 0.0003 \
 	}
 
 /* "full", "raw", "loops", "path", "flow": -1 for another word, with a suggestion worded. */

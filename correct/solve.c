@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "correct/budget.h"
 #include "correct/cold.h"
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
@@ -396,10 +397,21 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	return err;
 }
 
+/* Branch records still tell averages of it; without them raw counts are what there is. */
+static void leave_out(struct work *w, size_t s)
+{
+	const struct problem *p = w->scope_problems[s];
+
+	solution_doubt(&w->scope_solutions[s], w->sums.paths ? VERDICT_UNRELIABLE : VERDICT_RAW,
+	               "not reached within --budget %g: a region of %zu blocks; a larger budget corrects it",
+	               w->opts->budget_s, p->n_blocks);
+}
+
 /* Regions are independent: as many workers as cores take the next one each. */
 struct crew {
 	struct work *w;
 	struct evidence *ev;
+	struct budget budget;
 	atomic_size_t next, done;
 	atomic_int err;
 	pthread_mutex_t lock;
@@ -437,11 +449,17 @@ static void stop_ticker(struct crew *crew, pthread_t thread)
 static void *worker(void *arg)
 {
 	struct crew *crew = arg;
-	size_t s;
+	size_t i;
 
-	while ((s = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
-		int err = solve_or_say(crew->w, crew->ev, s);
+	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
+		size_t s = crew->budget.order[i];
+		bool reached = crew->budget.reached[s] || crew->w->opts->method != METHOD_FULL;
+		int err = 0;
 
+		if (reached)
+			err = solve_or_say(crew->w, crew->ev, s);
+		else
+			leave_out(crew->w, s);
 		if (err < 0)
 			atomic_store(&crew->err, err);
 		atomic_fetch_add(&crew->done, 1);
@@ -455,10 +473,16 @@ int solve_scopes(struct work *w, struct evidence *ev)
 		.w = w, .ev = ev, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER
 	};
 	pthread_t threads[MAX_WORKERS], ticking;
-	bool ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
+	bool ticks;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
+	int err = budget_plan(w, &crew.budget);
 
+	if (err < 0) {
+		budget_fini(&crew.budget);
+		return err;
+	}
+	ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
 	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->scopes.n)
 		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
 			break;
@@ -469,6 +493,7 @@ int solve_scopes(struct work *w, struct evidence *ev)
 		pthread_join(threads[i], NULL);
 	if (ticks)
 		stop_ticker(&crew, ticking);
+	budget_fini(&crew.budget);
 	sp_progress_end();
 	/* The words were said in the worker's thread. */
 	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;

@@ -52,6 +52,8 @@ int input_parse(int key, char *arg, struct input_opts *o)
 		return parse_seed(arg, o);
 	case KEY_SKID:
 		return cmd_parse_double("--skid", arg, 0, 1e9, &o->correct.skid_cyc);
+	case KEY_BUDGET:
+		return cmd_parse_double("--budget", arg, 0, 1e6, &o->correct.budget_s);
 	case KEY_COLOR:
 		return term_color_parse(arg, &o->color);
 	case KEY_FORMAT:

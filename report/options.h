@@ -29,6 +29,7 @@ enum input_key {
 	KEY_METHOD = 0x200,
 	KEY_SEED,
 	KEY_SKID,
+	KEY_BUDGET,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
 	KEY_NO_DEBUGINFOD,
@@ -44,6 +45,7 @@ enum input_key {
 	        { "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },               \
 	        { "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },                        \
 	        { "skid", KEY_SKID, "CYCLES", 0, "The skid S, where the file doesn't tell it", 1 },               \
+	        { "budget", KEY_BUDGET, "SECONDS", 0, "Work on regions, the hottest first (default 10)", 1 },     \
 	        { "symfs", KEY_SYMFS, "DIR", 0, "Look for binaries under DIR", 1 },                               \
 	        { "debug-dir",                                                                                    \
 		  KEY_DEBUG_DIR,                                                                                  \

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/budget.h"
 #include "correct/work.h"
 #include "profiler/base/err.h"
 
@@ -73,6 +74,23 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	/* By chance, or by little. */
 	assert_int_equal(doubted(115800 + 8000, 2000, &sol), VERDICT_OK);
 	assert_int_equal(doubted(115800 + 2400, 10, &sol), VERDICT_OK);
+}
+
+/* Scopes of sqlite3, pigz and cc1, and what they took: within a factor of two and a half. */
+static void work_is_told_from_the_size_of_a_scope(void **state)
+{
+	static const struct {
+		double n_free, n_edges, n_blocks, s;
+	} took[] = { { 76, 803, 704, 1.51 }, { 64, 583, 495, 1.30 }, { 220, 1818, 1497, 0.57 },
+		     { 78, 189, 112, 0.69 }, { 58, 283, 224, 0.66 }, { 37, 494, 447, 0.42 } };
+
+	(void)state;
+	assert_true(budget_work_s(0, 1, 1, true) == 0);
+	for (size_t i = 0; i < sizeof(took) / sizeof(took[0]); i++) {
+		double s = budget_work_s(took[i].n_free, took[i].n_edges, took[i].n_blocks, true);
+
+		assert_true(s > took[i].s / 2.5 && s < took[i].s * 2.5);
+	}
 }
 
 static void the_total_itself_is_judged_as_any_other(void **state)
@@ -210,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_small_miss_of_a_very_exact_total_is_let_pass),
 		cmocka_unit_test(a_miss_within_the_noise_is_let_pass),
 		cmocka_unit_test(totals_that_are_missed_by_more_than_chance_cost_the_status),
+		cmocka_unit_test(work_is_told_from_the_size_of_a_scope),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),
 		cmocka_unit_test(regions_too_large_are_told_at_once),
 		cmocka_unit_test(a_part_without_a_solution_does_not_undo_the_others),

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/budget.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/infer/space.h"
+#include "profiler/base/err.h"
+
+/* See method_full(): up to so many free flows are drawn by chains, of 2,400 sweeps in all, which gibbs.c bounds; more by moments. */
+enum { CHAINS_FREE = 10, CHAINS_FREE_STACKS = 100, SWEEPS = 2400, CLASS_PRODUCTS = 60 };
+static const double most_chains = 2e9, products_per_s = 1.3e9, flows_per_s = 1.6e7;
+
+struct rank {
+	double heat;
+	size_t scope;
+};
+
+static int hotter_first(const void *x, const void *y)
+{
+	const struct rank *a = x, *b = y;
+
+	if (a->heat != b->heat)
+		return a->heat > b->heat ? -1 : 1;
+	return a->scope < b->scope ? -1 : a->scope > b->scope;
+}
+
+double budget_work_s(double n_free, double n_edges, double n_blocks, bool stacks)
+{
+	/* Blocks that always run equally often are one class: some two of them for each free flow. */
+	double classes = fmin(n_blocks, 2 * n_free);
+
+	if (n_free > (stacks ? CHAINS_FREE_STACKS : CHAINS_FREE))
+		return n_free * n_free * n_free / flows_per_s;
+	return fmin(most_chains, SWEEPS * n_free * (n_edges + CLASS_PRODUCTS * classes)) / products_per_s;
+}
+
+static int work_of(const struct work *w, size_t s, double *work_s)
+{
+	const struct problem *p = w->scope_problems[s];
+	size_t n_free;
+	int err = space_size(p, NULL, &n_free);
+
+	/* What is too large to be solved is refused at once, and what has too few samples. */
+	if (err == 0)
+		err = solve_judge_size(p, NULL, w->sums.paths);
+	*work_s = err < 0 ? 0
+	                  : budget_work_s((double)n_free, (double)p->n_edges, (double)p->n_blocks,
+	                                  w->sums.paths);
+	return err == -SP_ENOMEM ? err : 0;
+}
+
+int budget_plan(const struct work *w, struct budget *out)
+{
+	size_t n = w->scopes.n;
+	struct rank *ranks = calloc(n + 1, sizeof(*ranks));
+	double left_s = w->opts->budget_s;
+	int err = 0;
+
+	*out = (struct budget){ calloc(n + 1, sizeof(*out->order)), calloc(n + 1, sizeof(*out->reached)) };
+	if (!ranks || !out->order || !out->reached)
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+	for (size_t s = 0; err == 0 && s < n; s++)
+		ranks[s] = (struct rank){ w->scope_problems[s]->total_insn, s };
+	if (err == 0 && n)
+		qsort(ranks, n, sizeof(*ranks), hotter_first);
+	/* A scope that has no room leaves it to smaller ones that come after it. */
+	for (size_t i = 0; err == 0 && i < n; i++) {
+		double work_s;
+
+		out->order[i] = ranks[i].scope;
+		err = work_of(w, ranks[i].scope, &work_s);
+		out->reached[ranks[i].scope] = work_s <= left_s;
+		left_s -= work_s <= left_s ? work_s : 0;
+	}
+	free(ranks);
+	return err;
+}
+
+void budget_fini(struct budget *b)
+{
+	free(b->order);
+	free(b->reached);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_BUDGET_H
+#define SKIDPROF_CORRECT_BUDGET_H
+
+/*
+ * Which scopes are solved, and in which order, within a budget of work.  Work
+ * is told from how large a scope is and not by a clock: the same budget gives
+ * the same bits on every machine, however busy.
+ */
+#include "correct/work.h"
+
+struct budget {
+	size_t *order; /* [scopes.n] hottest first */
+	bool *reached; /* [scopes.n] */
+};
+
+/* 0 or -SP_ENOMEM; to be freed by budget_fini(), after errors too. */
+int budget_plan(const struct work *w, struct budget *out);
+void budget_fini(struct budget *b);
+
+/*
+ * Work that a scope of so many free flows, edges and blocks costs, in seconds of a core of 2024: within a factor of two of
+ * what scopes of sqlite3, pigz and cc1 took.
+ */
+double budget_work_s(double n_free, double n_edges, double n_blocks, bool stacks);
+
+#endif
