@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy lift lift-torture replay-torture bench-bursts \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy calls lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -218,6 +218,10 @@ cliffs-again: all
 	$Qpython3 tests/stat/again.py '$B' $(or $(N),6) $(OPTS)
 cliffs-blind: $B/blind
 	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
+
+# Calls and trip counts of the samples against exact ones of the same runs.
+calls: all samples
+	$Qpython3 tests/stat/calls.py '$B'
 
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)

@@ -237,10 +237,18 @@ static const char *const view_names[] = {
 	[REPORT_CHILDREN] = "children",   [REPORT_CALLERS] = "callers", [REPORT_CALLEES] = "callees",
 };
 
+/* What the rows of a view are, where that is not its name. */
+static const char *rows_of(enum report_view view)
+{
+	return view == REPORT_CALLS || view == REPORT_CHILDREN ? "functions"
+	       : view == REPORT_TRIPS                          ? "loops"
+	                                                       : view_names[view];
+}
+
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
 static void print_rest(const struct view *v, const struct report_opts *o, bool left_out, FILE *f)
 {
-	const char *what = view_names[o->view];
+	const char *what = rows_of(o->view);
 	char percent[NUMBER_MAX];
 	double share = 0;
 
