@@ -103,8 +103,8 @@ static const double of_budget = 0.9, least_hz = 2, most_hz = 1000, early_s = 0.1
 
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s)
 {
-	double each_s =
-	        1e-9 * (a->n_bursts ? (double)a->held_ns / (double)a->n_bursts : (double)a->expected_ns);
+	/* What one of them is expected to take counts as one more; those that found the thread asleep took nothing. */
+	double each_s = 1e-9 * (double)(a->held_ns + a->expected_ns) / (double)(a->n_asked + 1);
 	/* Before much has been seen of it, one thread that is always busy. */
 	double n_busy = wall_s < early_s ? 1 : cpu_s / wall_s;
 	double hz = each_s > 0 ? of_budget * a->budget * n_busy / each_s : 0;
@@ -249,6 +249,7 @@ static int take_answer(struct bursts *b)
 	if (!got)
 		return 0;
 	b->n_end[burst.end]++;
+	b->account.n_asked++;
 	if (burst.end == BURST_REFUSED && !b->refusal)
 		b->refusal = burst.error;
 	if (burst.replayed) {
@@ -259,7 +260,6 @@ static int take_answer(struct bursts *b)
 	b->n_replay_end[burst.replay_end < RP_N_ENDS ? burst.replay_end : 0]++;
 	if (burst.held_ns) {
 		b->account.held_ns += burst.held_ns;
-		b->account.n_bursts++;
 		if (burst.held_ns > b->account.longest_ns)
 			b->account.longest_ns = burst.held_ns;
 	}

@@ -30,10 +30,11 @@ void bursts_say_beside(bool records);
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {
 	double budget;    /* share of the target's CPU time */
-	uint64_t held_ns; /* so far, through n_branches, by n_bursts */
-	uint64_t n_branches, n_bursts;
+	uint64_t held_ns; /* so far, through n_branches */
+	uint64_t n_branches;
+	uint64_t n_asked;     /* bursts asked for, with those that found the thread asleep */
 	uint64_t longest_ns;  /* by one burst */
-	uint64_t expected_ns; /* of the next one, while n_branches is 0 */
+	uint64_t expected_ns; /* of one, before any was seen */
 };
 
 /*

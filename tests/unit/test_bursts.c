@@ -69,7 +69,7 @@ static void without_a_budget_there_are_none(void **state)
  */
 static void as_many_as_the_budget_allows(void **state)
 {
-	struct burst_account a = { .budget = 0.02, .held_ns = 20 * MS, .n_bursts = 100 };
+	struct burst_account a = { .budget = 0.02, .held_ns = 20 * MS, .n_asked = 99 };
 
 	(void)state;
 	assert_float_equal(burst_account_hz(&a, 10, 10), 90, 1e-9);
