@@ -117,17 +117,34 @@ static double cyc_per_sample(const struct profile *p)
 	return mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
 }
 
-enum { MAX_IPC = 16 };
+/*
+ * The widest cores of today take in eight instructions a cycle, and none keeps that up.  What is more ran in the shadow of
+ * other code: it retired together with it, and that code's instructions are the ones that cycles were sampled at.
+ */
+enum { MAX_IPC = 8 };
+
+/* Four samples or fewer are no more than a guess (a relative error of half or more). */
+static const double fewest_samples = 4.5;
 
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
 		return NAN;
-	/* Four samples or fewer are no more than a guess (a relative error of half or more). */
-	if (cyc < 4.5 * cyc_per_sample(p))
+	if (cyc < fewest_samples * cyc_per_sample(p))
 		return NAN;
-	/* More than any core retires: it ran in the shadow of others, whose cycles are the ones sampled. */
 	return insn / cyc <= MAX_IPC ? insn / cyc : NAN;
+}
+
+const char *report_no_ipc(const struct profile *p, double insn, double cyc)
+{
+	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) ||
+	    isfinite(report_ipc(p, insn, cyc)))
+		return NULL;
+	if (!(cyc > 0) || cyc < fewest_samples * cyc_per_sample(p))
+		return "no IPC: fewer than five samples of cycles fell into it";
+	return "no IPC: over eight instructions a cycle are more than any core keeps up; it retires together "
+	       "with "
+	       "other code, which its cycles were sampled at";
 }
 
 void report_known(uint8_t evidence, char out[KNOWN_MAX])

@@ -94,6 +94,9 @@ bool report_has_other(const struct profile *p);
 /* Instructions per cycle; NAN where cycles are not counted, or under five samples of them, or over 16. */
 double report_ipc(const struct profile *p, double insn, double cyc);
 
+/* Why there is none, though both were counted; NULL where there is one, or nothing to make it of. */
+const char *report_no_ipc(const struct profile *p, double insn, double cyc);
+
 /* Samples of a function's own or rolled count: of instructions, else of what there is. */
 double report_samples(const struct profile *p, const struct profile_count *c);
 

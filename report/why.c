@@ -250,6 +250,8 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, "  cycles: %s; IPC raw %s, ", !report_has_cyc(p) ? "not counted" : raw, ipc);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
 	fprintf(f, "fixed %s\n", ipc);
+	if (report_no_ipc(p, c->insn, c->cyc))
+		fprintf(f, "  %s\n", report_no_ipc(p, c->insn, c->cyc));
 	print_calls(p, func, f);
 	print_known(func, f);
 }

@@ -475,16 +475,19 @@ static void without_cycles_there_is_no_ipc(void **state)
 	profile_free(p);
 }
 
-/* 20 samples of 1009 cycles: 20,180 cycles.  Less than five samples, or over 16 a cycle, is no IPC. */
+/* 20 samples of 1009 cycles: 20,180 cycles.  Less than five samples, or over 8 a cycle, is no IPC, and why is told. */
 static void an_ipc_that_no_core_reaches_is_not_shown(void **state)
 {
 	struct profile *p = profile_fixture();
 
 	(void)state;
 	assert_float_equal(report_ipc(p, 40360, 20180), 2, 1e-9);
-	assert_float_equal(report_ipc(p, 16 * 20180, 20180), 16, 1e-9);
-	assert_true(isnan(report_ipc(p, 16.1 * 20180, 20180)));
+	assert_float_equal(report_ipc(p, 8 * 20180, 20180), 8, 1e-9);
+	assert_true(isnan(report_ipc(p, 8.1 * 20180, 20180)));
 	assert_true(isnan(report_ipc(p, 4036, 4036)));
+	assert_null(report_no_ipc(p, 40360, 20180));
+	assert_non_null(strstr(report_no_ipc(p, 8.1 * 20180, 20180), "retires together with other code"));
+	assert_non_null(strstr(report_no_ipc(p, 4036, 4036), "fewer than five samples"));
 	profile_free(p);
 }
 
