@@ -43,6 +43,12 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 	return corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
 }
 
+/* A file that is gone, or another build's: what its samples fell in has no name.  Of memory, and of the kernel, that is to be expected. */
+static bool is_unread(const struct profile_module *m)
+{
+	return *m->trouble && m->path[0] == '/' && !module_is_memory(m->path);
+}
+
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
  * interval.  evidence: what is known of those regions is added; why: one sentence, "" for fixed.
@@ -50,8 +56,8 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
                      const struct profile_count *count, uint8_t *evidence, const char **why)
 {
-	double in_region = 0, unreliable = 0, averaged = 0, all = 0;
-	const char *why_unreliable = "", *why_averaged = "";
+	double in_region = 0, unreliable = 0, averaged = 0, all = 0, unread = 0;
+	const char *why_unreliable = "", *why_averaged = "", *why_unread = "";
 
 	*why = "";
 	for (size_t k = 0; k < n; k++) {
@@ -60,6 +66,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		double part;
 
 		all += profile_weight(p, &insn->count);
+		if (is_unread(&p->modules[insn->module])) {
+			unread += profile_weight(p, &insn->count);
+			why_unread = p->modules[insn->module].trouble;
+		}
 		/* Without draws in a region that has some: left raw, as if it were outside. */
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
@@ -72,6 +82,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		part = r->averaged ? profile_weight(p, &insn->count) : profile_by_average(p, insn);
 		averaged += part;
 		why_averaged = part > 0 ? r->why : why_averaged;
+	}
+	if (unread > 0.5 * all) {
+		*why = why_unread;
+		return PROFILE_UNRELIABLE;
 	}
 	if (in_region < 0.5 * all || in_region == 0) {
 		*why = all > 0 ? "most of it ran outside the loops that were corrected" : "";

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/binary/build_id_cache.h"
 #include "correct/binary/module_impl.h"
 
 #include "profiler/base/err.h"
@@ -278,14 +279,51 @@ static int check_build_id(struct module *m, const uint8_t *want, size_t want_byt
 	return err;
 }
 
+static int open_checked(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
+{
+	int err = 0;
+
+	if (m->state == MODULE_OK)
+		err = check_header(m);
+	if (!err && m->state == MODULE_OK)
+		err = check_build_id(m, build_id, build_id_bytes);
+	return err;
+}
+
+/* The file is gone, another build's, or another machine's or container's: perf may have kept the one that ran. */
+static int open_cached(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
+{
+	char *path = is_pseudo(m->path) || !build_id_bytes || all_zero(build_id, build_id_bytes)
+	                     ? NULL
+	                     : build_id_cache_find(build_id, build_id_bytes);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd < 0) {
+		free(path);
+		return 0;
+	}
+	elf_end(m->elf);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m->opened);
+	free(m->why);
+	free(m->build_id);
+	m->elf = NULL;
+	m->why = m->build_id = NULL;
+	m->fd = fd;
+	m->opened = path;
+	m->state = MODULE_OK;
+	return open_checked(m, build_id, build_id_bytes);
+}
+
 static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
 	int err = open_path(m);
 
-	if (!err && m->state == MODULE_OK)
-		err = check_header(m);
-	if (!err && m->state == MODULE_OK)
-		err = check_build_id(m, build_id, build_id_bytes);
+	if (!err)
+		err = open_checked(m, build_id, build_id_bytes);
+	if (!err && (m->state == MODULE_MISSING || m->state == MODULE_MISMATCH))
+		err = open_cached(m, build_id, build_id_bytes);
 	if (!err && m->state == MODULE_OK)
 		err = load_segments(m);
 	if (!err && m->state == MODULE_OK)

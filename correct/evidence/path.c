@@ -304,6 +304,41 @@ static uint32_t newest_edge(const struct path *s, const struct sample_seen *seen
 	return from < 0 ? skip_edge(s, seen, false, b->to_ip) : edge_between(s, seen->scope, from, to, true);
 }
 
+/*
+ * The branch before the newest one led to other code, and the newest may be where that came back: then the call is gone over, and the
+ * piece that ends with it is whole.  What is missing between the two is none of the scope's.  *first: the next piece's number.
+ */
+static int past_call(struct path *s, const struct sample_seen *seen, struct scope_stacks *r, size_t *first,
+                     struct stack *stack)
+{
+	const struct pd_sample *smp = &seen->record->sample;
+	const struct pd_branch *newest = smp->branches, *far;
+	const size_t n = path_n_pieces(smp, false);
+	struct section over;
+	long piece;
+	size_t k;
+
+	if (!n || scope_block(s, seen, newest[1].to_ip) >= 0)
+		return 0;
+	k = beyond(s, seen, false, 0);
+	*first = k < n ? k + 1 : n;
+	if (k == n || scope_block(s, seen, newest->to_ip) < 0)
+		return 0;
+	far = &smp->branches[path_newer(smp, false, k)];
+	over = (struct section){ far + 1, far, newest, insn_between(far, newest), false };
+	piece = piece_of(s, seen->scope, seen->record->pid, &over);
+	if (piece < 0)
+		return (int)piece;
+	if (s->all.v[piece].scope < 0)
+		return 0;
+	if (vec_push(&r->pieces, (uint32_t)piece) < 0 || vec_push(&r->cycles, far->cycles) < 0)
+		return -SP_ENOMEM;
+	stack->n_pieces++;
+	r->away_insn += over.away_insn;
+	s->in.problems[seen->scope]->stacked_insn += s->all.v[piece].n_insn;
+	return 0;
+}
+
 /* Where the newest branch is none of the scope's, the one before it has to do. */
 static void set_near(const struct path *s, uint32_t newest, const struct scope_stacks *r, struct stack *stack)
 {
@@ -323,6 +358,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	struct stack stack;
 	uint32_t span = 0;
 	size_t first = 0;
+	bool ends_with_newest;
 
 	/* A file without any needs no paces: there may be millions of samples. */
 	s->has_stacks |= smp->n_branches >= 2 || s->in.rec->burst_event >= 0;
@@ -346,6 +382,9 @@ static int sample(void *state, const struct sample_seen *seen)
 		                .burst = burst };
 	if (burst)
 		stack.near = first_edge(s, seen, &first);
+	else if (past_call(s, seen, r, &first, &stack) < 0)
+		return -SP_ENOMEM;
+	ends_with_newest = stack.n_pieces > 0;
 	for (size_t i = first; i < path_n_pieces(smp, burst);) {
 		struct section of;
 		long piece = piece_from_moment(s, seen, burst, &i, &of);
@@ -368,8 +407,8 @@ static int sample(void *state, const struct sample_seen *seen)
 	if (!stack.n_pieces)
 		return 0;
 	if (!burst)
-		set_near(s, newest_edge(s, seen), r, &stack);
-	stack.lead = burst ? 0 : smp->branches[0].cycles;
+		set_near(s, ends_with_newest ? UINT32_MAX : newest_edge(s, seen), r, &stack);
+	stack.lead = burst || ends_with_newest ? 0 : smp->branches[0].cycles;
 	if (stack.near == UINT32_MAX)
 		return 0;
 	if (r->stacks.n >= MAX_STACKS)

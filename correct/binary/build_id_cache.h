@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_BINARY_BUILD_ID_CACHE_H
+#define SKIDPROF_CORRECT_BINARY_BUILD_ID_CACHE_H
+
+/* perf's cache of binaries by build id, which perf record and perf buildid-cache --add fill: the file that ran, wherever it is now. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file of that build id in $PERF_BUILDID_DIR, or ~/.debug: malloc'd; NULL where there is none, or no memory. */
+char *build_id_cache_find(const uint8_t *id, size_t n);
+
+#endif

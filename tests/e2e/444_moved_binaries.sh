@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The binary that ran is gone, or was built anew: what is shown is not to be trusted, and said so, unless perf's cache of build ids
+# or another folder has it.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+. "$TOP/tests/e2e/lib440.sh"
+cd "$SCRATCH" || exit 1
+export HOME=$SCRATCH/home
+unset PERF_BUILDID_DIR
+mkdir -p "$HOME"
+
+three_programs
+check 'it is recorded' record_three
+id=$(readelf -n three | sed -n 's/.*Build ID: //p')
+cp three kept
+check 'with its binary' status 0 "$SKIDPROF" report -i three.data --format json
+check 'functions have names' json 'any(f["name"] == "mixed" for f in d["functions"])'
+
+mv three gone
+check 'without it the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
+check 'its rows are unreliable' json 'all(f["status"] == "unreliable" for f in d["functions"] if f["module"] and f["module"].endswith("/three") and (f["raw"] or 0) > 0)'
+check 'and the reason is in it' json 'any("three" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+
+sed 's/x % (d + 4)/x % (d + 5)/' three.c >other.c
+gcc -O2 -g other.c -o three
+check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
+check 'and both build ids are named' json 'any("'"$id"'" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+
+mkdir -p "root/$SCRATCH" && cp kept "root/$SCRATCH/three"
+check '--symfs finds the right one' status 0 "$SKIDPROF" report -i three.data --format json --symfs "$SCRATCH/root"
+check 'functions have names' json 'any(f["name"] == "mixed" for f in d["functions"])'
+
+for layout in folder link; do
+	rm -rf "$HOME/.debug"
+	mkdir -p "$HOME/.debug/.build-id/${id:0:2}"
+	if [ $layout = folder ]; then
+		mkdir "$HOME/.debug/.build-id/${id:0:2}/${id:2}"
+		cp kept "$HOME/.debug/.build-id/${id:0:2}/${id:2}/elf"
+	else
+		ln -s "$SCRATCH/kept" "$HOME/.debug/.build-id/${id:0:2}/${id:2}"
+	fi
+	check "perf's cache ($layout) has the right one" status 0 "$SKIDPROF" report -i three.data --format json
+	check 'functions have names' json 'any(f["name"] == "mixed" for f in d["functions"])'
+done
+rm -rf "$HOME/.debug"
+check 'a cache elsewhere: without it, 3' status 3 "$SKIDPROF" report -i three.data
+mkdir -p "cache/.build-id/${id:0:2}/${id:2}" && cp kept "cache/.build-id/${id:0:2}/${id:2}/elf"
+check 'PERF_BUILDID_DIR names it' status 0 env PERF_BUILDID_DIR="$SCRATCH/cache" "$SKIDPROF" report -i three.data
+finish
