@@ -3,7 +3,9 @@
 # What correcting costs: bench_report.sh BUILD.  Wall time, processor time and the most memory of `report --fixed` on
 #  - a recording of 1 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
 #  - 20 two-way branches in a row, which are 1,048,576 simple loops;
-#  - a loop of 1000 blocks.
+#  - a loop of 1000 blocks;
+#  - programs of a working day, which have far more code than samples: a compiler, a database and an interpreter, with `report --raw`
+#    and perf report beside it.
 # The recordings are kept in BUILD/bench, for the next run.  SKIP_PERF=1 leaves perf report out: with source lines it takes minutes.
 set -u
 B=$(realpath "$1") || exit 1
@@ -112,6 +114,37 @@ for name in modules loops20 blocks1000; do
 	n=$("$SKIDPROF" report -i $name.data 2>/dev/null | sed -n '1s/.*; \([0-9,]*\) samples.*/\1/p')
 	row "report --fixed, $name ($n samples)" $(cost "$SKIDPROF" report --fixed -i $name.data)
 done
+
+# working_day NAME COMMAND...: recorded once with the simulated PMU
+working_day()
+{
+	local name=$1 n
+	shift
+	command -v "$1" >/dev/null || return
+	[ -s "$name.data" ] || "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>&1 || return
+	n=$("$SKIDPROF" report --raw -i "$name.data" 2>/dev/null | sed -n '1s/.*; \([0-9,]*\) samples.*/\1/p')
+	# shellcheck disable=SC2046
+	row "report, $name ($n samples)" $(cost "$SKIDPROF" report -i "$name.data")
+	# shellcheck disable=SC2046
+	row "report --raw, $name" $(cost "$SKIDPROF" report --raw -i "$name.data")
+	# shellcheck disable=SC2046
+	command -v perf >/dev/null && row "perf report --stdio, $name" $(cost perf report --stdio --no-inline -i "$name.data")
+}
+cat >small.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int sum(int n) { int s = 0; for (int i = 0; i < n; i++) s += i % 3 ? i * i : -i; return s; }
+int main(int argc, char **argv) { char b[100]; snprintf(b, sizeof(b), "%d", sum(argc)); return (int)strlen(b) + !argv[0]; }
+C
+gcc -E small.c -o small.i
+working_day cc1 "$(gcc -print-prog-name=cc1)" -fpreprocessed -O2 -quiet small.i -o /dev/null
+working_day sqlite3 sqlite3 :memory: "create table t(a integer, b text); with recursive s(i) as (select 1 union all select i + 1 from s where i < 5000)
+	insert into t select i * 7919 % 5003, 'n' || (i % 97) from s; create index ti on t(a); select count(*), max(b) from t where a between 100 and 4000;
+	select b, sum(a) from t group by b; select count(*) from t x join t y on x.a = y.a where x.b >= y.b;"
+working_day python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'd = {}
+for i in range(20000): d["w%d" % (i * 7919 % 503)] = i * i
+print(sum(sorted(d.values())))'
 [ -n "${SKIP_PERF:-}" ] || ! command -v perf >/dev/null && exit
 # shellcheck disable=SC2046
 row 'perf report --stdio, modules, no inlined functions' $(cost perf report --stdio -i modules.data)
