@@ -2,6 +2,7 @@
 /* The functions of a profile: sums over their instructions, and whether they are to be trusted. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
@@ -29,6 +30,7 @@ static int group_insns(const struct profile *p, bool physical, struct grouping *
 static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
 {
 	bool corrected = false;
+	int err;
 
 	*out = (struct profile_count){ .lo = NAN, .hi = NAN };
 	for (size_t k = 0; k < n; k++) {
@@ -40,7 +42,11 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 		out->insn += insn->count.insn;
 		corrected = corrected || insn->block != UINT32_MAX;
 	}
-	return corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
+	err = corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
+	/* One answer, without a measure of how well it is known: it has no interval, and none of no width. */
+	if (strcmp(p->meta.method, correct_method_word(METHOD_FLOW)) == 0)
+		out->lo = out->hi = NAN;
+	return err;
 }
 
 /* A file that is gone, or another build's: what its samples fell in has no name.  Of memory, and of the kernel, that is to be expected. */
@@ -105,7 +111,8 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 	}
 	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED)
 		return PROFILE_FIXED;
-	*why = "nothing measured settles it to 5%: the interval is wider";
+	*why = isnan(count->hi) ? "the method has no measure of how well it is known: there is no interval"
+	                        : "nothing measured settles it to 5%: the interval is wider";
 	return PROFILE_WEAK;
 }
 

@@ -105,7 +105,10 @@ static int add_region_insns(struct assembly *a, size_t r)
 
 		if (drawn)
 			block_interval(sol, prob->n_blocks, b, column, &mean, &lo, &hi);
-		if (drawn && sol->doubt) {
+		/* One answer, without a measure of how well it is known. */
+		if (sol->n_draws == 1)
+			lo = hi = NAN;
+		if (drawn && sol->doubt && sol->n_draws > 1) {
 			lo = fmax(lo - (double)sol->doubt[b], 0);
 			hi += (double)sol->doubt[b];
 		}
