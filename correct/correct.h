@@ -32,8 +32,8 @@ struct correct_opts {
 	struct module_options modules;
 };
 
-#define CORRECT_OPTS_DEFAULT                                                              \
-	{                                                                                 \
+#define CORRECT_OPTS_DEFAULT                                                                              \
+	{                                                                                                 \
 		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .budget_s = 10, .min_share = 0.0003 \
 	}
 

@@ -138,20 +138,39 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	return 0;
 }
 
-static double middle(const float *v, size_t n, size_t stride)
+/* v[n] is sorted. */
+static double middle(float *v, size_t n)
 {
-	float *copy = malloc((n + 1) * sizeof(*copy)), m;
-
-	if (!n || !copy) {
-		free(copy);
+	if (!n)
 		return 0;
-	}
-	for (size_t i = 0; i < n; i++)
-		copy[i] = *(const float *)((const char *)v + i * stride);
-	gsl_sort_float(copy, 1, n);
-	m = copy[n / 2];
-	free(copy);
-	return (double)m;
+	gsl_sort_float(v, 1, n);
+	return (double)v[n / 2];
+}
+
+/* The middle gap of an event, 0 where there is none, or no memory to find it. */
+static double middle_gap(const struct of_event *e)
+{
+	float *ns = malloc((e->gaps.n + 1) * sizeof(*ns));
+	double m;
+
+	for (size_t i = 0; ns && i < e->gaps.n; i++)
+		ns[i] = e->gaps.v[i].ns;
+	m = ns ? middle(ns, e->gaps.n) : 0;
+	free(ns);
+	return m;
+}
+
+/* The same of all events, whose gaps stay in their order. */
+static double middle_of_all(const struct rests *r)
+{
+	float *ns = malloc((r->all.n + 1) * sizeof(*ns));
+	double m;
+
+	for (size_t i = 0; ns && i < r->all.n; i++)
+		ns[i] = r->all.v[i];
+	m = ns ? middle(ns, r->all.n) : 0;
+	free(ns);
+	return m;
 }
 
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
@@ -204,7 +223,7 @@ static void settle_ends(struct rests *r, double longest)
 /* Where one gap after the other is long, code is slow, and no turn of others is to be seen. */
 static void settle_event(const struct rests *r, double longest, struct of_event *e)
 {
-	e->middle_ns = e->gaps.n ? middle(&e->gaps.v[0].ns, e->gaps.n, sizeof(e->gaps.v[0])) : 0;
+	e->middle_ns = middle_gap(e);
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		const struct gap *g = &e->gaps.v[i];
 		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
@@ -220,7 +239,7 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 
 void rests_settle(struct rests *r)
 {
-	double longest = r->all.n ? asleep * middle(r->all.v, r->all.n, sizeof(r->all.v[0])) : 0;
+	double longest = asleep * middle_of_all(r);
 
 	for (size_t i = 0; i < r->all.n; i++)
 		if ((double)r->all.v[i] <= longest)
