@@ -150,7 +150,7 @@ create table t (a integer primary key, b text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) insert into t select i, hex(i * 7) from n;
 select count(*), sum(length(b)) from t where b like '%A%' group by a % 100 order by 2;
 END
-for i in 1 2 3 4 5 6 7 8; do cat "$SKIDPROF"; done >big
+for _ in 1 2 3 4 5 6 7 8; do cat "$SKIDPROF"; done >big
 od -An -tx1 -v big | head -c 60000000 >lines
 cat "$TOP"/correct/*.c >all.txt
 

@@ -172,7 +172,7 @@ raise SystemExit(len(truth) != 4 or bool(bad))'
 # Another build.
 program -DOTHER -O1
 "$SKIDPROF" truth -q -o build.cg ./app 1000 2 >/dev/null 2>&1
-check 'a truth of another build is refused' status 3 "$SKIDPROF" report -i app.data --truth build.cg
+check 'a truth of another build is refused' status 1 "$SKIDPROF" report -i app.data --truth build.cg
 check 'in one line with the remedy' sh -c '[ "$(grep -c . err)" -eq 1 ]'
 check 'a truth that is none' status 1 "$SKIDPROF" report -i app.data --truth app.c
 check 'time without bursts says so' sh -c '"$SKIDPROF" report -i time.data 2>&1 | grep -q "no bursts taken"'
