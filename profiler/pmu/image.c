@@ -53,9 +53,8 @@ void image_close(struct image *image)
 }
 
 /* A program can write where it likes, and so can a fault of ours: then no number is to be believed. */
-static int contradiction(const struct reading *r, const char *what, uint64_t block)
+static int contradiction(const char *what, uint64_t block)
 {
-	(void)r;
 	return sp_fail(
 	        SP_EFORMAT,
 	        "the exact counts contradict each other (%s, block %ju): the program has written over them, "
@@ -89,7 +88,7 @@ static int number_files(struct reading *r, struct image_files *files)
 	int err = 0;
 
 	if (n > (uint64_t)(end - at))
-		return contradiction(r, "files", 0);
+		return contradiction("files", 0);
 	r->file = calloc(n + COUNTS_FIRST_FILE, sizeof(*r->file));
 	if (!r->file)
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -97,7 +96,7 @@ static int number_files(struct reading *r, struct image_files *files)
 		size_t bytes = strnlen(at, (size_t)(end - at)) + 1;
 
 		if (bytes > (size_t)(end - at))
-			return contradiction(r, "files", i);
+			return contradiction("files", i);
 		err = number_file(files, at, &r->file[COUNTS_FIRST_FILE + i]);
 		at += bytes;
 	}
@@ -112,7 +111,7 @@ static int sum_runs(struct reading *r)
 	uint64_t n_slots = __atomic_load_n(&r->head->n_slots, __ATOMIC_ACQUIRE);
 
 	if (n_slots > (r->at.end - r->at.slots) / sizeof(*slot))
-		return contradiction(r, "threads", n_slots);
+		return contradiction("threads", n_slots);
 	r->runs = calloc(r->n_blocks + 1, sizeof(*r->runs));
 	if (!r->runs)
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -122,7 +121,7 @@ static int sum_runs(struct reading *r)
 		uint64_t first = slot[k].chunk * COUNTS_CHUNK;
 
 		if (slot[k].chunk > r->head->max_blocks / COUNTS_CHUNK)
-			return contradiction(r, "threads", slot[k].chunk);
+			return contradiction("threads", slot[k].chunk);
 		for (uint64_t i = 0; i < COUNTS_CHUNK && first + i < r->n_blocks; i++)
 			r->runs[first + i] += slot[k].runs[i];
 	}
@@ -139,7 +138,7 @@ static int find_extra(const struct reading *r, uint64_t index, uint64_t b, uint3
 	if (!at)
 		return 0;
 	if (at < r->at.extra || at % sizeof(uint64_t) || at + n_insn * sizeof(uint64_t) > r->at.slots)
-		return contradiction(r, "places", b);
+		return contradiction("places", b);
 	*out = (const uint64_t *)(r->base + at);
 	return 0;
 }
@@ -174,18 +173,18 @@ static int add_block(struct reading *r, uint64_t b, const struct counts_block *b
 	if (err < 0 || (!n && !left && !again))
 		return err;
 	if (block->file >= COUNTS_FIRST_FILE + r->n_files)
-		return contradiction(r, "its file", b);
+		return contradiction("its file", b);
 	r->by_blocks += n * block->n_insn - again;
 	for (uint32_t i = 0; i < block->n_insn && err == 0; i++) {
 		uint64_t less = left ? left[i] : 0, last = i + 1 == block->n_insn ? again : 0;
 
 		if (less > n || last > n - less)
-			return contradiction(r, "runs that were left", b);
+			return contradiction("runs that were left", b);
 		r->by_blocks -= less * (block->n_insn - i);
 		n -= less;
 		/* A rep instruction may miss at each step. */
 		if (missed && missed[i] > n)
-			return contradiction(r, "loads that missed", b);
+			return contradiction("loads that missed", b);
 		err = add_insn(r, block, i, n - last, missed ? missed[i] : 0);
 	}
 	return err;
@@ -202,7 +201,7 @@ static int add_blocks(struct reading *r)
 
 		if ((size_t)(end - at) < sizeof(*block) || block->n_insn > UINT16_MAX ||
 		    (bytes = counts_block_bytes(block->n_insn)) > (size_t)(end - at))
-			return contradiction(r, "instructions", b);
+			return contradiction("instructions", b);
 		err = add_block(r, b, block);
 		at += bytes;
 	}
@@ -225,14 +224,14 @@ int image_add(const struct image *image, struct image_files *files, struct tally
 		               "exact counts",
 		               image->pid, (uintmax_t)r.n_blocks);
 	if (r.head->broken || r.n_blocks > r.head->max_blocks)
-		return contradiction(&r, "blocks", r.n_blocks);
+		return contradiction("blocks", r.n_blocks);
 	err = number_files(&r, files);
 	if (err == 0)
 		err = sum_runs(&r);
 	if (err == 0)
 		err = add_blocks(&r);
 	if (err == 0 && (tally->total - before != r.total || r.by_blocks != r.total))
-		err = contradiction(&r, "their sum", r.n_blocks);
+		err = contradiction("their sum", r.n_blocks);
 	free(r.runs);
 	free(r.file);
 	return err;

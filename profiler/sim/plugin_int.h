@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_PLUGIN_INT_H
+#define SKIDPROF_SIM_PLUGIN_INT_H
+
+/* What the plugin's files share.  Nothing of it is seen outside the plugin. */
+#include "profiler/sim/qemu_plugin_api.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profiler/sim/blocks.h"
+#include "profiler/sim/core.h"
+#include "profiler/sim/counts.h"
+#include "profiler/sim/decode.h"
+#include "profiler/sim/follow.h"
+#include "profiler/sim/guest.h"
+#include "profiler/sim/send.h"
+
+enum {
+	MAX_VCPUS = 1 << 15,
+	MAX_ACCESSES = 4096, /* of one block; more are dropped */
+	MAX_PLUGIN_ARG = 2 * 4096 + 64,
+	MAX_HANDLERS = 64,
+};
+
+struct numbers { /* of the guest's system calls; -1: has none */
+	int64_t mmap, mprotect, munmap, mremap, close, dup2, dup3, close_range, prctl, execve, execveat,
+	        clone, fork, vfork, exit, kill, tkill, tgkill, sigaction;
+};
+
+struct vcpu {
+	struct sim_code *code; /* running; its end is not known yet */
+	uint32_t n_mem;
+	uint64_t mem[MAX_ACCESSES + 1];
+	struct counts_slot *
+	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
+	struct sim_core *core; /* that it runs on; NULL when only counting */
+	struct sim_core *kind[WIRE_MAX_KINDS];
+	uint32_t now;             /* which of them runs */
+	uint64_t move_cyc, rng;   /* when it is moved to the other, in the time of the one that runs */
+	uint64_t elsewhere_ns;    /* since its counters began, on the other */
+	uint32_t tid, parent_tid; /* tid 0: has not run yet */
+	uint64_t
+	        start_ns; /* the tree's clock when the thread began, and its time on the other kind of core */
+	uint64_t arg[6];  /* of the system call under way */
+	int64_t syscall;  /* that the running block ends in; -1: in none */
+	bool gone;
+};
+
+struct plugin {
+	qemu_plugin_id_t id;
+	pthread_mutex_t lock; /* blocks, counts, decoder, vcpus, guest, handlers */
+	struct wire_config config;
+	uint64_t seed, n_seeds,
+	        n_children;      /* of this process: threads' seeds are made from it, and children's */
+	struct sim_config *core; /* [n_kinds]; NULL: no timing */
+	struct sim_decoder *decoder, *other_decoder;
+	struct sim_blocks blocks;
+	struct counts counts;
+	int counts_fd; /* to be told to the recorder; -1: has been */
+	struct follow follow;
+	char plugin_file[MAX_PLUGIN_ARG]; /* as -plugin has it, without what comes behind */
+	void *packet;                     /* WIRE_CONFIG with its text */
+	bool by_exec;                     /* this program was begun by one that we ran */
+	uint64_t start_ns;                /* the tree's clock when it was */
+	bool resumes;                     /* its counters go on from ... */
+	struct sim_pmu_state state[WIRE_MAX_KINDS];
+	struct sender sender;
+	struct guest guest;
+	const struct numbers *nr;
+	struct vcpu *vcpu[MAX_VCPUS];
+	unsigned n_vcpus;
+	bool followed; /* else inline */
+	bool faults; /* the program handles faults: blocks may be left in the middle and the program goes on */
+	bool scanned, begun;            /* the guest's mappings are known; the recorder was told */
+	uint64_t handler[MAX_HANDLERS]; /* of signals */
+	unsigned n_handlers;
+	uint64_t handled; /* signals that have one: bit number - 1 */
+	/* inline way: the newest rep instruction, and what ran behind it by then */
+	uint64_t rep_ip, rep_left;
+};
+extern struct plugin plugin;
+
+/* ---- plugin_tell.c: to the recorder ---- */
+
+uint64_t plugin_cyc_to_ns(const struct sim_core *c, uint64_t cyc);
+/* The thread's clock, in the time of the tree. */
+uint64_t plugin_now_ns(const struct vcpu *v);
+/* v may be NULL. */
+void plugin_warn(const struct vcpu *v, const char *text);
+/* Of a kind of core, among the events of all. */
+uint32_t plugin_first_event(uint32_t kind);
+/* user: the vcpu, for these three. */
+void plugin_send_sample(void *user, const struct sim_sample *s);
+void plugin_send_throttle(void *user, uint32_t event, bool on, uint64_t cycle);
+void plugin_send_map(void *user, const struct guest_map *map);
+void plugin_send_totals(struct vcpu *v);
+void plugin_send_hello(struct vcpu *v, bool by_exec);
+void plugin_send_task(struct vcpu *v, uint32_t ppid);
+void plugin_send_first_comm(struct vcpu *v);
+
+/* ---- plugin.c: blocks run ---- */
+
+bool plugin_is_handler(uint64_t ip);
+/* Is it followed what happens within a block?  Not when only counting, and no fault can be survived. */
+bool plugin_watches_memory(void);
+/* First block of a thread, in that thread. */
+void plugin_begin(struct vcpu *v);
+/* Nothing follows: the thread ends, or waits for what comes. */
+void plugin_finish_last(struct vcpu *v);
+void plugin_register_callbacks(qemu_plugin_id_t id);
+
+/* ---- plugin_task.c: threads and processes ---- */
+
+/* The thread goes over to the other kind of core when its time on this one is over. */
+void plugin_move(struct vcpu *v);
+void plugin_on_vcpu_init(qemu_plugin_id_t id, unsigned index);
+void plugin_on_exit_process(qemu_plugin_id_t id, void *user);
+void plugin_end_thread(struct vcpu *v);
+/* After a fork, on both sides: the parent's next child will have another seed. */
+void plugin_next_child_seed(bool in_child);
+/* In the child: one thread is left, its counters begin at zero. */
+void plugin_begin_child(struct vcpu *v);
+
+/* ---- plugin_syscall.c ---- */
+
+/* The table of x86-64's or aarch64's numbers. */
+const struct numbers *plugin_numbers(bool aarch64);
+void plugin_on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
+                       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
+void plugin_on_syscall_ret(qemu_plugin_id_t id, unsigned index, int64_t num, int64_t ret);
+
+/* ---- plugin_setup.c ---- */
+
+/*
+ * Read the recorder's configuration and get all ready.
+ * fd  the socket; config_fd  what the program before this one left, -1: it is the first.
+ */
+int plugin_set_up(const qemu_info_t *info, int fd, int config_fd);
+
+#endif
