@@ -2,6 +2,8 @@
 /* The memory that cliffs work on. */
 #include "profiler/calibrate/cliff.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,11 +23,35 @@ static uint64_t next_random(uint64_t *s)
 	return *s * UINT64_C(2685821657736338717);
 }
 
-int cliff_arena_open(struct cliff_arena *a)
+/* What the system could give without taking it from others; UINT64_MAX where it does not say. */
+static uint64_t free_bytes(void)
 {
-	size_t n = (size_t)CLIFF_CHASE_BYTES + HUGE + HUGE;
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kb = UINT64_MAX / 1024;
 
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %ju kB", (uintmax_t *)&kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+int cliff_arena_open(struct cliff_arena *a, uint32_t l3_kb)
+{
+	uint64_t chase_bytes = CLIFF_CHASE_BYTES;
+	size_t n;
+
+	while (chase_bytes < 2 * 1024 * (uint64_t)l3_kb)
+		chase_bytes *= 2;
+	n = chase_bytes + HUGE + HUGE;
 	memset(a, 0, sizeof(*a));
+	/* All of it is written: asked for too much, the kernel would not refuse but end somebody. */
+	if (free_bytes() < n)
+		return sp_fail(SP_ENOMEM,
+		               "cliffs of a cache of %u MB need %zu MB of memory, and %ju MB are free",
+		               l3_kb >> 10, n >> 20, (uintmax_t)(free_bytes() >> 20));
 	a->map = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (a->map == MAP_FAILED) {
 		a->map = NULL;
@@ -33,14 +59,15 @@ int cliff_arena_open(struct cliff_arena *a)
 	}
 	a->n_bytes = n;
 	a->chase = (uint8_t *)(((uintptr_t)a->map + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
-	a->buffer = a->chase + CLIFF_CHASE_BYTES;
+	a->chase_bytes = chase_bytes;
+	a->buffer = a->chase + chase_bytes;
 	a->seed = 3;
 	a->state = (struct cliff_state *)(a->buffer + CLIFF_BUFFER_BYTES);
 	/* With small pages a chase over a few hundred KB measures the TLB, and colours of pages blur a cache's size. */
-	a->has_huge_pages = madvise(a->chase, (size_t)CLIFF_CHASE_BYTES + HUGE, MADV_HUGEPAGE) == 0;
+	a->has_huge_pages = madvise(a->chase, chase_bytes + HUGE, MADV_HUGEPAGE) == 0;
 	/* Pages never written all show the one page of zeros, which no real program reads. */
 	memset(a->buffer, 0, CLIFF_BUFFER_BYTES);
-	memset(a->chase, 0, CLIFF_CHASE_BYTES);
+	memset(a->chase, 0, chase_bytes);
 	return 0;
 }
 
@@ -71,13 +98,21 @@ static void lay_cycle(struct cliff_arena *a, uint64_t lines)
 	}
 }
 
-enum { HALF_LINES = CLIFF_CHASE_BYTES / LINE / 2, HALF_BITS = __builtin_ctz(HALF_LINES) };
-
-/* Which line the x-th number stands for: the low bits of the sequence below are its worst, they choose the region. */
-static uint64_t scatter(uint64_t x)
+static uint64_t half_lines(const struct cliff_arena *a)
 {
-	x &= HALF_LINES - 1;
-	return (x >> HALF_BITS / 2 | x << (HALF_BITS - HALF_BITS / 2)) & (HALF_LINES - 1);
+	return a->chase_bytes / LINE / 2;
+}
+
+/*
+ * Which of n lines, a power of two, the x-th number stands for: the low bits of the sequence below are its worst,
+ * they choose the region.
+ */
+static uint64_t scatter(uint64_t x, uint64_t n)
+{
+	unsigned bits = (unsigned)__builtin_ctzll(n);
+
+	x &= n - 1;
+	return (x >> bits / 2 | x << (bits - bits / 2)) & (n - 1);
 }
 
 /*
@@ -87,12 +122,14 @@ static uint64_t scatter(uint64_t x)
  */
 static void lay_long_cycles(struct cliff_arena *a)
 {
+	uint64_t n = half_lines(a);
+
 	for (unsigned k = 0; k < 2; k++)
-		for (uint64_t x = 0; x < HALF_LINES; x++) {
+		for (uint64_t x = 0; x < n; x++) {
 			uint64_t next = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 
-			*line_at(a, k * HALF_LINES + scatter(x)) =
-			        (uint64_t)(uintptr_t)line_at(a, k * HALF_LINES + scatter(next));
+			*line_at(a, k * n + scatter(x, n)) =
+			        (uint64_t)(uintptr_t)line_at(a, k * n + scatter(next, n));
 		}
 }
 
@@ -111,8 +148,8 @@ static void lay(struct cliff_arena *a, uint64_t lines)
 		uint64_t at = next_random(&a->seed);
 
 		s->chase[0] =
-		        (uint64_t)(uintptr_t)line_at(a, at % (lines == LONG_CHASES ? HALF_LINES : lines));
-		s->chase[1] = (uint64_t)(uintptr_t)line_at(a, HALF_LINES + (at >> 32) % HALF_LINES);
+		        (uint64_t)(uintptr_t)line_at(a, at % (lines == LONG_CHASES ? half_lines(a) : lines));
+		s->chase[1] = (uint64_t)(uintptr_t)line_at(a, half_lines(a) + (at >> 32) % half_lines(a));
 	}
 }
 

@@ -107,7 +107,8 @@ struct cliff_arena {
 	struct cliff_state *state;
 	uint8_t *map;
 	size_t n_bytes;
-	uint8_t *buffer, *chase; /* chase: CLIFF_CHASE_BYTES, huge pages where the system gives them */
+	uint8_t *buffer, *chase; /* chase: huge pages where the system gives them */
+	uint64_t chase_bytes;    /* a power of two, at least CLIFF_CHASE_BYTES and twice the largest cache */
 	uint64_t chase_lines; /* of the footprint laid out in it; 0 = none, UINT64_MAX = the two long ones */
 	uint64_t seed;        /* of where walks begin */
 	bool has_huge_pages;
@@ -115,8 +116,12 @@ struct cliff_arena {
 
 enum { CLIFF_CHASE_BYTES = 256 << 20 };
 
-/* -SP_ENOMEM.  Everything is written once: see trap 1 in skidprof-calibrate(1). */
-int cliff_arena_open(struct cliff_arena *a);
+/*
+ * Everything is written once: see trap 1 in skidprof-calibrate(1).
+ * l3_kb  the largest cache, 0 = not known: a chase that no cache holds must not fit in it.
+ * -SP_ENOMEM, also where so much memory is not free.
+ */
+int cliff_arena_open(struct cliff_arena *a, uint32_t l3_kb);
 void cliff_arena_close(struct cliff_arena *a);
 
 /* Lay out what a cliff needs at a pressure: the pointers of its chase, the state. */

@@ -80,8 +80,9 @@ int cliff_native_open(struct cliff_native **out)
 	find_sizes(&n->sizes);
 	n->counter = -1;
 	pin(n);
-	if ((err = cliff_arena_open(&n->arena)) < 0 || (err = native_code_open(&n->code)) < 0 ||
-	    (err = native_clock_start(n)) < 0 || (err = native_look_start(n)) < 0) {
+	if ((err = cliff_arena_open(&n->arena, n->sizes.l3_kb)) < 0 ||
+	    (err = native_code_open(&n->code)) < 0 || (err = native_clock_start(n)) < 0 ||
+	    (err = native_look_start(n)) < 0) {
 		cliff_native_close(n);
 		return err;
 	}

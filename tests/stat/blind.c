@@ -395,7 +395,7 @@ int main(int argc, char **argv)
 	}
 	first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	read_core(argv[1], &start);
-	die(cliff_arena_open(&arena));
+	die(cliff_arena_open(&arena, 0));
 	for (uint64_t seed = first; seed < first + strtoull(argv[2], NULL, 10); seed++) {
 		/* A model of its own for each: traces would pile up, as every core has its change points elsewhere. */
 		die(cliff_model_open(&arena, &m));

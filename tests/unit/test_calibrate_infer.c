@@ -517,7 +517,7 @@ static void all_memory_is_written_before_it_is_read(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(cliff_arena_open(&a), 0);
+	assert_int_equal(cliff_arena_open(&a, 0), 0);
 	f = fopen("/proc/self/smaps", "r");
 	if (!f) {
 		cliff_arena_close(&a);
@@ -534,6 +534,30 @@ static void all_memory_is_written_before_it_is_read(void **state)
 	assert_true(anonymous_kb >= (CLIFF_CHASE_BYTES + CLIFF_BUFFER_BYTES) / 1024);
 }
 
+/* A server's third-level cache of 300 MB: footprints of up to 190% of it must have room. */
+static void a_large_cache_has_a_larger_memory(void **state)
+{
+	const struct cliff *c = cliff_find("l3-size");
+	const uint32_t kb = 570 << 10;
+	struct cliff_arena a;
+	uint64_t at, first, n = 0;
+
+	(void)state;
+	if (cliff_arena_open(&a, 300 << 10) < 0)
+		skip(); /* so much is not free */
+	assert_int_equal(a.chase_bytes, 1 << 30);
+	cliff_arena_prepare(&a, c, kb);
+	at = first = a.state->chase[0];
+	do {
+		assert_true(at >= (uintptr_t)a.chase && at < (uintptr_t)a.chase + (uint64_t)kb * 1024);
+		at = *(uint64_t *)(uintptr_t)at;
+		n++;
+	} while (at != first);
+	assert_int_equal(n, (uint64_t)kb * 1024 / 64);
+	cliff_arena_close(&a);
+	assert_int_equal(cliff_arena_open(&a, UINT32_MAX), -SP_ENOMEM);
+}
+
 /* Every line of a footprint is visited before the first comes again. */
 static void a_chase_visits_every_line(void **state)
 {
@@ -543,7 +567,7 @@ static void a_chase_visits_every_line(void **state)
 	uint64_t at, first;
 
 	(void)state;
-	assert_int_equal(cliff_arena_open(&a), 0);
+	assert_int_equal(cliff_arena_open(&a, 0), 0);
 	cliff_arena_prepare(&a, c, 36);
 	at = first = a.state->chase[0];
 	for (unsigned i = 1; i < lines; i++) {
@@ -581,6 +605,7 @@ int main(void)
 		cmocka_unit_test(every_row_has_points_enough),
 		cmocka_unit_test(forwarding_goes_through_another_register),
 		cmocka_unit_test(all_memory_is_written_before_it_is_read),
+		cmocka_unit_test(a_large_cache_has_a_larger_memory),
 		cmocka_unit_test(a_chase_visits_every_line),
 	};
 

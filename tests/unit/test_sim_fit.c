@@ -86,7 +86,7 @@ static double found_by(const char *row, const struct sim_config *config, enum cl
 	struct cliff_model *m;
 	struct cliff_result r;
 
-	assert_int_equal(cliff_arena_open(&arena), 0);
+	assert_int_equal(cliff_arena_open(&arena, 0), 0);
 	assert_int_equal(cliff_model_open(&arena, &m), 0);
 	cliff_pressures(c, &sizes, false, &coarse);
 	assert_int_equal(cliff_run_model(m, config, c, &coarse), 0);
@@ -174,7 +174,7 @@ static void a_pattern_is_known_by_heart_or_not(void **state)
 
 	(void)state;
 	read_core("zen5", &c);
-	assert_int_equal(cliff_arena_open(&arena), 0);
+	assert_int_equal(cliff_arena_open(&arena, 0), 0);
 	assert_int_equal(cliff_model_open(&arena, &m), 0);
 	c.predictor_bits = 4;
 	assert_int_equal(cliff_run_model(m, &c, row, &little), 0);

@@ -143,7 +143,7 @@ static void the_cliffs_run_on_any_simulated_core(void **state)
 
 	(void)state;
 	read_core("zen5", &config);
-	assert_int_equal(cliff_arena_open(&arena), 0);
+	assert_int_equal(cliff_arena_open(&arena, 0), 0);
 	assert_int_equal(cliff_model_open(&arena, &m), 0);
 	/* 100 dependent additions of 1 cycle, of 3. */
 	assert_float_equal(response(m, &config, "add-latency", 100), 100, 0.5);
