@@ -96,7 +96,8 @@ cp pages gone.new
 mv gone.new gone
 touch replaced
 wait $rec
-"$SKIDPROF" report --raw -i gone.data >gone.out 2>&1
+# perf's cache of build ids may have it from a recording above.
+PERF_BUILDID_DIR=$SCRATCH/none "$SKIDPROF" report --raw -i gone.data >gone.out 2>&1
 check 'a program that was replaced meanwhile is told' grep -qi 'build id' gone.out
 "$SKIDPROF" report --raw -i two.data >raw 2>&1
 check 'skidprof report reads it' grep -q more raw
