@@ -95,5 +95,5 @@ check 'no binary' sh -c '"$SKIDPROF" annotate -i two.data >out 2>err; [ $? -ne 2
 : >empty
 check 'an empty file' status 1 "$SKIDPROF" annotate -i empty
 check 'a full disk' sh -c '"$SKIDPROF" annotate -i two.data >/dev/full 2>err; [ $? -eq 1 ]'
-check 'is said' has err 'No space left'
+check 'is said' has err 'could be written'
 finish

@@ -62,10 +62,11 @@ END
 	gcc -O2 -g three.c -o three
 }
 
-# --core: its branch records tell cycles, as most real ones do.
+# --core: its branch records tell cycles, as most real ones do.  Thirty thousand samples: with a tenth of them chance
+# alone moves a share by half a point and more.
 record_three()
 {
-	"$SKIDPROF" record --pmu sim -q -b --bursts 0 --core "$TOP/profiler/sim/cores/skylake.core" -o three.data \
+	"$SKIDPROF" record --pmu sim -q -b --bursts 0 -c 1009 --core "$TOP/profiler/sim/cores/skylake.core" -o three.data \
 		--truth three.truth ./three >/dev/null
 }
 
