@@ -38,6 +38,12 @@ static const char *joined_name(struct assembly *a, size_t first)
 	return profile_string(a->p, name);
 }
 
+/* Is name the first n characters of text? */
+static bool is_named(const char *name, const char *text, size_t n)
+{
+	return name && strlen(name) == n && strncmp(name, text, n) == 0;
+}
+
 /* Instructions and cycles of each kind of cores, where there is more than one. */
 static int fill_cores(struct assembly *a)
 {
@@ -56,16 +62,17 @@ static int fill_cores(struct assembly *a)
 
 		if (!n || (!insn && !cyc) || !e->attr.sample_period)
 			continue;
-		while (k < meta->n_cores &&
-		       (strncmp(meta->cores[k].name, e->name, n) != 0 || meta->cores[k].name[n]))
+		while (k < meta->n_cores && !is_named(meta->cores[k].name, e->name, n))
 			k++;
 		if (k == meta->n_cores) {
+			const char *kept;
 			char name[128];
 
 			snprintf(name, sizeof(name), "%.*s", (int)n, e->name);
-			meta->cores[meta->n_cores++].name = profile_string(a->p, name);
-			if (!meta->cores[k].name)
+			kept = profile_string(a->p, name);
+			if (!kept)
 				return -SP_ENOMEM;
+			meta->cores[meta->n_cores++].name = kept;
 		}
 		*(insn ? &meta->cores[k].insn : &meta->cores[k].cyc) += w->sums.events[i].own_sum;
 	}

@@ -301,7 +301,7 @@ static int add_lines(struct compare *c, const struct line_counts *counts, uint32
 	for (size_t i = 0, j; err == 0 && i < n; i = j) {
 		const struct profile_insn *first = &c->p->insns[insns[i]];
 		long k = pairs_find(&counts->index, first->file, first->line);
-		double truth = k < 0 ? 0 : counts->n.v[k];
+		double truth = k < 0 || !counts->n.v ? 0 : counts->n.v[k];
 
 		j = lines_end(c->p, insns, i, n);
 		/* What a line without a number ran is no line's count. */

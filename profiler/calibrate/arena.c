@@ -2,6 +2,7 @@
 /* The memory that cliffs work on. */
 #include "profiler/calibrate/cliff.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,9 @@ static void lay_long_cycles(struct cliff_arena *a)
 static void lay(struct cliff_arena *a, uint64_t lines)
 {
 	struct cliff_state *s = a->state;
+	uint64_t half = half_lines(a), n = lines == LONG_CHASES ? half : lines;
 
+	assert(half && n);
 	if (a->chase_lines != lines && lines == LONG_CHASES)
 		lay_long_cycles(a);
 	else if (a->chase_lines != lines)
@@ -147,9 +150,8 @@ static void lay(struct cliff_arena *a, uint64_t lines)
 		/* Another place each time: where a walk began before is still in a cache. */
 		uint64_t at = next_random(&a->seed);
 
-		s->chase[0] =
-		        (uint64_t)(uintptr_t)line_at(a, at % (lines == LONG_CHASES ? half_lines(a) : lines));
-		s->chase[1] = (uint64_t)(uintptr_t)line_at(a, half_lines(a) + (at >> 32) % half_lines(a));
+		s->chase[0] = (uint64_t)(uintptr_t)line_at(a, at % n);
+		s->chase[1] = (uint64_t)(uintptr_t)line_at(a, half + (at >> 32) % half);
 	}
 }
 
