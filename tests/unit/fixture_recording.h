@@ -41,12 +41,13 @@ static inline struct pd_record hand_stack(int event, const struct pd_branch *sta
  * The same as a processor would have it: with one branch more, the newest, behind which another may be missing.  Here it
  * is an entry that was not filled, so that all is told by the stack given, of at most HAND_MAX.  with is room for them.
  */
-enum { HAND_MAX = 64 };
+enum { HAND_MAX = 512 };
 static inline struct pd_record hand_record(int event, const struct pd_branch *stack, size_t n,
                                            struct pd_branch with[HAND_MAX + 1])
 {
+	assert_true(n <= HAND_MAX);
 	with[0] = (struct pd_branch){ 0 };
-	for (size_t i = 0; i < n && i < HAND_MAX; i++)
+	for (size_t i = 0; i < n; i++)
 		with[i + 1] = stack[i];
 	return hand_stack(event, with, n ? n + 1 : 0);
 }
