@@ -11,7 +11,7 @@ struct reading {
 	const uint8_t *base;
 	const struct counts_head *head;
 	struct counts_layout at;
-	uint64_t n_blocks;
+	uint64_t n_blocks, max_blocks;
 	uint64_t *runs; /* [n_blocks] of all threads */
 	uint32_t *file; /* [n_files + 1] the tally's number of each of the image's files */
 	uint32_t n_files;
@@ -23,6 +23,7 @@ int image_open(uint32_t pid, int fd, struct image *out)
 {
 	const struct counts_head *head;
 	struct counts_layout at;
+	uint64_t max_blocks;
 	struct stat st;
 	void *p;
 
@@ -33,10 +34,11 @@ int image_open(uint32_t pid, int fd, struct image *out)
 		return sp_fail_errno("the exact counts of process %u", pid);
 	head = p;
 	/* max_blocks is a power of two far below 2^32, so nothing wraps here. */
-	if (head->magic == COUNTS_MAGIC && head->version == COUNTS_VERSION && head->max_blocks < UINT32_MAX) {
-		counts_layout(head->max_blocks, &at);
+	max_blocks = head->max_blocks;
+	if (head->magic == COUNTS_MAGIC && head->version == COUNTS_VERSION && max_blocks < UINT32_MAX) {
+		counts_layout(max_blocks, &at);
 		if (at.end == (uint64_t)st.st_size) {
-			*out = (struct image){ pid, p, (size_t)st.st_size };
+			*out = (struct image){ pid, p, (size_t)st.st_size, max_blocks };
 			return 0;
 		}
 	}
@@ -120,7 +122,7 @@ static int sum_runs(struct reading *r)
 	for (uint64_t k = 0; k < n_slots; k++) {
 		uint64_t first = slot[k].chunk * COUNTS_CHUNK;
 
-		if (slot[k].chunk > r->head->max_blocks / COUNTS_CHUNK)
+		if (slot[k].chunk > r->max_blocks / COUNTS_CHUNK)
 			return contradiction("threads", slot[k].chunk);
 		for (uint64_t i = 0; i < COUNTS_CHUNK && first + i < r->n_blocks; i++)
 			r->runs[first + i] += slot[k].runs[i];
@@ -212,18 +214,19 @@ int image_add(const struct image *image, struct image_files *files, struct tally
 {
 	struct reading r = { .base = image->base,
 		             .head = (const struct counts_head *)image->base,
+		             .max_blocks = image->max_blocks,
 		             .tally = tally };
 	uint64_t before = tally->total;
 	int err;
 
-	counts_layout(r.head->max_blocks, &r.at);
+	counts_layout(r.max_blocks, &r.at);
 	r.n_blocks = __atomic_load_n(&r.head->n_blocks, __ATOMIC_ACQUIRE);
 	if (r.head->full)
 		return sp_fail(SP_ENOMEM,
 		               "process %u ran more code than can be counted (%ju blocks): there are no "
 		               "exact counts",
 		               image->pid, (uintmax_t)r.n_blocks);
-	if (r.head->broken || r.n_blocks > r.head->max_blocks)
+	if (r.head->broken || r.n_blocks > r.max_blocks)
 		return contradiction("blocks", r.n_blocks);
 	err = number_files(&r, files);
 	if (err == 0)

@@ -15,6 +15,8 @@ struct image {
 	uint32_t pid;
 	const uint8_t *base;
 	size_t bytes;
+	uint64_t
+	        max_blocks; /* as it was when that fitted `bytes`: the program can write over what it shares */
 };
 
 /* Map the file behind fd.  The caller closes fd.  -SP_EFORMAT when it is none of this version. */

@@ -404,9 +404,9 @@ static void note_exec(struct sink *s, uint32_t pid, const char *text)
 	char path[4096];
 
 	/* fexecve may have none. */
-	snprintf(path, sizeof(path), "%.*s", (int)n, n ? text : "a file without a name");
+	snprintf(path, sizeof(path), "%.*s", (int)n, text);
 	if (!n)
-		snprintf(path, sizeof(path), "a file without a name");
+		strcpy(path, "a file without a name");
 	if (!*s->sum_why && text[n])
 		snprintf(s->sum_why, sizeof(s->sum_why), "%s", text + n + 1);
 	n = strlen(path);
