@@ -108,14 +108,16 @@ static int weigh(struct work *w)
 	return 0;
 }
 
-/* Is insns[0..n) of t's of this code? */
-static bool fits(const struct truth_insn *insns, size_t n, struct module *m)
+/* Are the truth's instructions of `object` of this code?  A truth by function has none. */
+static bool fits(const struct work *w, size_t object, struct module *m)
 {
+	size_t n = w->first[object + 1] - w->first[object], n_next = 0, n_misfit = 0;
+	const struct truth_insn *insns;
 	struct insn_decoder *d = NULL;
-	size_t n_next = 0, n_misfit = 0;
 
 	if (n == 0)
 		return true;
+	insns = w->t->insns + w->first[object];
 	if (insn_decoder_new(module_isa(m), &d) < 0)
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -273,8 +275,7 @@ static int match_file(struct work *w, size_t object, const struct profile_mapped
 		return err;
 	if (!differs && !proven && o->opened &&
 	    !(same_path && *id && same_id(module_build_id(o->opened), id)))
-		differs = !fits(w->t->insns + w->first[object], w->first[object + 1] - w->first[object],
-		                o->opened);
+		differs = !fits(w, object, o->opened);
 	if (differs && !same_path && !is_library(f->path)) {
 		/* Another program that happens to have that name. */
 		module_free(o->opened);
