@@ -33,7 +33,7 @@ LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpfm -lp
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
-           profiler/pmu/*.c profiler/calibrate/*.c profiler/replay/decode*.c profiler/replay/emit.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
+           profiler/pmu/*.c profiler/calibrate/*.c profiler/replay/*/decode*.c profiler/replay/*/emit.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
 SIM_SRC := $(wildcard profiler/sim/*.c)
 # The plugin shares only the base with the rest: the corrector must not know how samples were made.
 PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c
@@ -52,8 +52,8 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANDBOX_SRC := $(wildcard report/lift/sandbox/*.c)
 SANDBOX := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$B/skidblock)
 
-# Replays what a stopped thread would do next; likewise x86-64's so far.
-REPLAY_SRC := $(wildcard profiler/replay/*.c)
+# Replays what a stopped thread would do next.
+REPLAY_SRC := $(wildcard profiler/replay/*.c $(if $(SANDBOX),profiler/replay/x86/*.c))
 REPLAY := $(if $(SANDBOX),$B/skidreplay)
 
 all: $B/skidprof $B/skidsim.so $(SANDBOX) $(REPLAY)
@@ -78,7 +78,7 @@ $B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
 	  -fno-stack-protector -mno-red-zone $(SANDBOX_SRC) $(LDFLAGS) -o $@
 
 # While a program is replayed the vector registers are the program's, and so is the stack pointer.
-$B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h)
+$B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h profiler/replay/*/*.h)
 	$(call say,LINK,$@)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
 	  -mgeneral-regs-only -fcf-protection=none -fno-stack-protector -mno-red-zone -fno-builtin \

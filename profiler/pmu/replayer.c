@@ -17,6 +17,9 @@ static const char *const words[RP_N_ENDS] = {
 	[RP_END_TRANSACTION] = "a transaction",
 	[RP_END_SHADOW_STACK] = "a shadow stack",
 	[RP_END_KEYS] = "a protection key",
+	[RP_END_SVE] = "scalable vectors",
+	[RP_END_SME] = "matrices (SME)",
+	[RP_END_TAGS] = "memory tags",
 	[RP_END_INSTRUCTION] = "an unknown instruction",
 };
 
@@ -45,7 +48,6 @@ const char *replayer_end_words(uint32_t end)
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "profiler/base/path.h"
 
@@ -82,7 +84,7 @@ struct replayer {
 	size_t n_hot;
 	unsigned n_replays;      /* of this process, up to 8 */
 	uint16_t slots[N_SLOTS]; /* 1 + index of hot */
-	uint64_t begun_tsc, begun_ns;
+	uint64_t begun_clock, begun_ns;
 };
 
 static uint64_t now_ns(void)
@@ -191,7 +193,7 @@ static int try_out(struct replayer *r)
 
 	memset(&r->shared->request, 0, sizeof(r->shared->request));
 	r->shared->request.n_branches = 1;
-	r->shared->request.deadline_tsc = UINT64_MAX;
+	r->shared->request.deadline = UINT64_MAX;
 	reply = run_once(r, START_MS * 1000000u);
 	return reply && reply->end == RP_END_FAULT
 	               ? 0
@@ -205,7 +207,7 @@ int replayer_start(struct replayer **out)
 
 	if (!r)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	r->begun_tsc = __rdtsc();
+	r->begun_clock = rp_clock();
 	r->begun_ns = now_ns();
 	r->shared_fd = memfd_create("replay", MFD_CLOEXEC);
 	err = path_find("skidreplay", r->path, sizeof(r->path));
@@ -278,7 +280,7 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 {
 	struct user_regs_struct u;
 	struct iovec general = { &u, sizeof(u) };
-	struct iovec vectors = { r->shared->request.xsave, sizeof(r->shared->request.xsave) };
+	struct iovec vectors = { r->shared->request.vectors, sizeof(r->shared->request.vectors) };
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &general) < 0 || u.cs != CODE_64 ||
 	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &vectors) < 0)
@@ -325,12 +327,12 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 	return told;
 }
 
-static uint64_t deadline(const struct replayer *r, uint64_t held_ns)
+static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
 {
-	uint64_t tsc = __rdtsc(), ns = now_ns();
-	double per_ns = ns > r->begun_ns ? (double)(tsc - r->begun_tsc) / (double)(ns - r->begun_ns) : 1;
+	uint64_t clock = rp_clock(), ns = now_ns();
+	double per_ns = ns > r->begun_ns ? (double)(clock - r->begun_clock) / (double)(ns - r->begun_ns) : 1;
 
-	return tsc + (uint64_t)(per_ns * (double)held_ns);
+	return clock + (uint64_t)(per_ns * (double)held_ns);
 }
 
 static bool is_likely(const struct replayer *r, const struct hot *h)
@@ -420,7 +422,7 @@ const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_br
 	if (!r->pid)
 		return NULL;
 	q->n_branches = n_branches;
-	q->deadline_tsc = deadline(r, held_ns);
+	q->deadline = clock_after(r, held_ns);
 	/* A descriptor of before an execve reads nothing: then once more. */
 	for (int i = 0; i < 2; i++) {
 		if (r->mem_pid != pid && !hand_memory(r, pid))

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
-#include "profiler/replay/decode.h"
+#include "profiler/replay/x86/decode.h"
 
 struct step_insn step_decode_a64(uint32_t word)
 {

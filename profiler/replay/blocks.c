@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "profiler/replay/emit.h"
-#include "profiler/replay/layout.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/system.h"
 
@@ -147,7 +146,7 @@ static bool is_as_it_was(struct block *block)
 }
 
 /* Bytes at ip, where the page ends with those of the next one that an instruction may have.  Returns how many. */
-static size_t read_code(uint64_t ip, uint8_t out[RP_PAGE + RP_MAX_INSN_BYTES], uint32_t pages[2])
+static size_t read_code(uint64_t ip, uint8_t out[RP_PAGE + MACHINE_INSN_BYTES], uint32_t pages[2])
 {
 	uint64_t off = ip % RP_PAGE;
 	size_t n = RP_PAGE - off;
@@ -166,28 +165,13 @@ static size_t read_on(uint64_t ip, uint8_t *out, size_t n, uint32_t pages[2])
 	if (next == NONE)
 		return n;
 	pages[1] = next;
-	memcpy(out + n, b.pages[next].bytes, RP_MAX_INSN_BYTES);
-	return n + RP_MAX_INSN_BYTES;
-}
-
-/* Does an instruction of the block's end in the next page? */
-static bool ends_beyond(const uint8_t *code, size_t n, unsigned max_insns)
-{
-	struct rp_insn i;
-	size_t at = 0;
-
-	for (unsigned k = 0; k < max_insns && at < n; k++, at += i.len) {
-		if (!rp_decode(code + at, n - at, &i))
-			return true;
-		if (i.kind >= RP_JMP && i.kind != RP_PUSH && i.kind != RP_POP)
-			return false;
-	}
-	return false;
+	memcpy(out + n, b.pages[next].bytes, MACHINE_INSN_BYTES);
+	return n + MACHINE_INSN_BYTES;
 }
 
 static uint64_t translate(uint64_t ip)
 {
-	static uint8_t code[RP_PAGE + RP_MAX_INSN_BYTES];
+	static uint8_t code[RP_PAGE + MACHINE_INSN_BYTES];
 	unsigned max_insns = b.single ? 1 : RP_MAX_BLOCK_INSNS;
 	uint32_t pages[2], *slot = block_slot(ip);
 	size_t n = read_code(ip, code, pages);
@@ -195,7 +179,7 @@ static uint64_t translate(uint64_t ip)
 
 	if (!n)
 		return 0;
-	if (ends_beyond(code, n, max_insns))
+	if (machine_ends_beyond(code, n, max_insns))
 		n = read_on(ip, code, n, pages);
 	/* One that has changed takes its own place. */
 	if (!*slot)
@@ -208,7 +192,8 @@ static uint64_t translate(uint64_t ip)
 		block->pages[k] = pages[k];
 		block->generations[k] = b.pages[pages[k]].generation;
 	}
-	rp_emit_block(&b.emitter, ip, code, n, max_insns);
+	machine_emit_block(&b.emitter, ip, code, n, max_insns);
+	machine_code_is_new(&b.emitter, block->code);
 	b.n_translated++;
 	return RP_AT_CODE + block->code;
 }

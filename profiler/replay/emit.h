@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profiler/replay/decode.h"
 #include "profiler/replay/layout.h"
 
 enum rp_exit_kind {
@@ -28,7 +27,7 @@ struct rp_exit {
 	uint16_t n_insns; /* done when this way is taken */
 	uint8_t kind;     /* enum rp_exit_kind */
 	/* Of an access. */
-	uint8_t x, y; /* registers that it borrows beside rax */
+	uint8_t x, y, z; /* registers that it borrows: beside rax x and y; of aarch64 all three */
 	bool write;
 	uint16_t bytes;
 };
@@ -54,15 +53,5 @@ static inline bool rp_emitter_is_full(const struct rp_emitter *e)
 	return e->n_code + RP_MAX_BLOCK_CODE > RP_CODE_BYTES ||
 	       e->n_exits + RP_MAX_BLOCK_EXITS > RP_MAX_EXITS;
 }
-
-/*
- * Emit the block that begins at ip, where code[n] stands: instructions that begin in that page, at
- * most max_insns.  Returns how many bytes they have.  There is room.
- */
-size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
-
-/* One instruction whose memory operand is at `host` instead.  False where it can't be so. */
-bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
-                 uint32_t host);
 
 #endif

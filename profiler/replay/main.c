@@ -23,10 +23,16 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "profiler/replay/layout.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
 #include "profiler/replay/system.h"
+
+#if defined(__aarch64__)
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#else
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#endif
 
 enum {
 	SOCKET_FD = 0,
@@ -82,13 +88,13 @@ static int map_all(void)
 
 	if (!code)
 		return fail("memory for code");
-	if (map_at(RP_AT_CONTEXT, sizeof(struct rp_context), PROT_READ | PROT_WRITE,
-	           MAP_PRIVATE | MAP_ANONYMOUS, -1) < 0 ||
+	if (map_at(RP_AT_CONTEXT, sizeof(*RP_CONTEXT), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	           -1) < 0 ||
 	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
 		return -1;
 	close(SHARED_FD);
 	rp_populate(RP_SHARED, offsetof(struct rp_shared, frames) + (size_t)RP_OFTEN_FRAMES * RP_PAGE);
-	rp_populate(RP_CONTEXT, sizeof(struct rp_context));
+	rp_populate(RP_CONTEXT, sizeof(*RP_CONTEXT));
 	rp_run_init(code);
 	return 0;
 }
@@ -137,10 +143,9 @@ static void on_signal(int sig, siginfo_t *si, void *ucp)
 
 	(void)sig;
 	(void)si;
-	if (!rp_run_interrupted((uint64_t)uc->uc_mcontext.gregs[REG_RIP], &resume))
+	if (!rp_run_interrupted(machine_signal_ip(uc), &resume))
 		leave(1);
-	uc->uc_mcontext.gregs[REG_RIP] = (long long)resume;
-	uc->uc_mcontext.gregs[REG_EFL] = 2;
+	machine_go_on_at(uc, resume);
 }
 
 static int set_handlers(void)
@@ -188,7 +193,7 @@ static int set_filter(void)
 {
 	static struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		ALLOW_ON(SYS_pread64, PAGES_FD),

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "profiler/replay/layout.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/system.h"
 
 enum { N_SLOTS = 4 * RP_N_FRAMES, NO_FRAME = -1 };
@@ -61,7 +61,7 @@ void rp_pages_init(void)
 void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
 {
 	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
-		RP_CONTEXT->tlb[i].read_tag = RP_CONTEXT->tlb[i].write_tag = RP_NO_TAG;
+		RP_CONTEXT->tlb[i] = (struct rp_tlb){ .read_tag = RP_NO_TAG, .write_tag = RP_NO_TAG };
 	pages.epoch++;
 	pages.n = 0;
 	pages.why = RP_END_FAULT;

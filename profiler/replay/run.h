@@ -12,10 +12,11 @@ void rp_run(void);
 /* Is the time up that it may take? */
 bool rp_is_late(void);
 
-/* The program's vectors, as XSAVE has them: from the registers, and back, all of them. */
-enum { RP_VECTOR_BYTES = 4096 };
-void rp_save_vectors(uint8_t area[RP_VECTOR_BYTES]);
-void rp_load_vectors(uint8_t area[RP_VECTOR_BYTES]);
+/* Run the emitted code from context.target till it leaves.  False: a fault ended it. */
+bool rp_enter(void);
+
+/* An access missed the table: 0 when context.slow_at is our address now, else it is given up. */
+int rp_miss(void);
 
 /*
  * A signal came while code ran at ip.  True when that was emitted code: it ends, and goes on at

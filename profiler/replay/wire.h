@@ -20,8 +20,12 @@ enum {
 	RP_OFTEN_FRAMES =
 	        768, /* ... and hardly one does: 1,000 branches of a linked list of 400 MB take 500 */
 	RP_MAX_BRANCHES = 2048, /* of one replay */
-	RP_XSAVE_BYTES = 16384, /* the kernel's NT_X86_XSTATE, whatever the processor has */
 };
+
+#if defined(__x86_64__)
+
+/* The kernel's NT_X86_XSTATE, whatever the processor has. */
+enum { RP_VECTORS_BYTES = 16384 };
 
 /* As they are encoded: 0 rax, 1 rcx, ... 15 r15. */
 enum { RP_RAX, RP_RCX, RP_RDX, RP_RBX, RP_RSP, RP_RBP, RP_RSI, RP_RDI, RP_N_GPRS = 16 };
@@ -30,6 +34,34 @@ struct rp_registers {
 	uint64_t gpr[RP_N_GPRS];
 	uint64_t ip, flags, fs_base, gs_base;
 };
+
+/* Counts at an even rate, the same in all processes. */
+static inline uint64_t rp_clock(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+#else
+
+/* aarch64: its NT_PRFPREG; x0 to x30, and what pstate has. */
+enum { RP_VECTORS_BYTES = 528, RP_N_GPRS = 31 };
+
+struct rp_registers {
+	uint64_t gpr[RP_N_GPRS];
+	uint64_t sp, ip, flags, thread;
+};
+
+static inline uint64_t rp_clock(void)
+{
+	uint64_t count = 0;
+
+#if defined(__aarch64__)
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+#endif
+	return count;
+}
+
+#endif
 
 enum rp_end {
 	RP_END_WHOLE,   /* as many branches or instructions as wanted */
@@ -45,6 +77,9 @@ enum rp_end {
 	RP_END_TRANSACTION,
 	RP_END_SHADOW_STACK,
 	RP_END_KEYS,        /* protection keys */
+	RP_END_SVE,         /* scalable vectors */
+	RP_END_SME,         /* matrices */
+	RP_END_TAGS,        /* memory tags */
 	RP_END_INSTRUCTION, /* one that is not known here; at_ip says where */
 	RP_N_ENDS,
 };
@@ -83,14 +118,14 @@ struct rp_branch {
 
 struct rp_request {
 	uint32_t flags;
-	uint32_t n_branches;   /* wanted; at most RP_MAX_BRANCHES */
-	uint64_t n_insns;      /* so many exactly, at one to a block (slow); 0 = by branches */
-	uint64_t deadline_tsc; /* the time stamp counter's */
-	uint32_t n_fetched;    /* pages that lie in frames 0.. already */
+	uint32_t n_branches; /* wanted; at most RP_MAX_BRANCHES */
+	uint64_t n_insns;    /* so many exactly, at one to a block (slow); 0 = by branches */
+	uint64_t deadline;   /* rp_clock()'s */
+	uint32_t n_fetched;  /* pages that lie in frames 0.. already */
 	uint64_t fetched[RP_N_FRAMES];
 	struct rp_range clock_pages[RP_N_CLOCK_PAGES];
 	struct rp_registers regs;
-	uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
+	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 };
 
 struct rp_reply {
@@ -106,7 +141,7 @@ struct rp_reply {
 	uint16_t frames[RP_N_FRAMES]; /* where each lies */
 	bool written[RP_N_FRAMES];
 	struct rp_registers regs;
-	uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
+	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 	struct rp_branch branches[RP_MAX_BRANCHES];
 };
 

@@ -22,7 +22,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/pmu/replayer.h"
-#include "profiler/replay/decode.h"
+#include "profiler/replay/x86/decode.h"
 
 #define CODE_AT 0x30000000ul
 #define DATA_AT 0x123456780000ul
@@ -290,7 +290,7 @@ static bool run_native(pid_t pid, const struct rp_request *q, bool repeats, stru
                        uint8_t *xsave, size_t n)
 {
 	struct user_regs_struct u;
-	struct iovec general = { &u, sizeof(u) }, vectors = { (void *)q->xsave, n };
+	struct iovec general = { &u, sizeof(u) }, vectors = { (void *)q->vectors, n };
 	int status;
 
 	ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &general);
@@ -391,7 +391,7 @@ static void compare(const struct insn *in, struct replayer *r, const struct rp_r
 		say(in, what, q);
 		return;
 	}
-	part = differing_part(xsave, p->xsave);
+	part = differing_part(xsave, p->vectors);
 	if (part) {
 		say(in, part, q);
 		return;
@@ -432,14 +432,14 @@ static void prepare(struct rp_request *q, const struct rp_insn *i, uint64_t ip)
 	        i->segment == 0x64 && i->base != RP_NO_REG ? rnd() % 4096 : DATA_AT + RP_PAGE + rnd() % 4096;
 	q->regs.gs_base =
 	        i->segment == 0x65 && i->base != RP_NO_REG ? rnd() % 4096 : DATA_AT + RP_PAGE + rnd() % 4096;
-	random_vectors(q->xsave);
+	random_vectors(q->vectors);
 	q->flags = RP_WANT_STATE;
 	q->n_insns = 1;
 }
 
 static void try_insn(struct replayer *r, pid_t pid)
 {
-	static uint8_t xsave[RP_XSAVE_BYTES] __attribute__((aligned(64)));
+	static uint8_t xsave[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 	static uint8_t padding[64];
 	struct rp_request *q = replayer_request(r);
 	struct rp_registers native = { 0 };
@@ -523,7 +523,7 @@ int main(int argc, char **argv)
 	}
 	find_features();
 	pid = start_child();
-	v = (struct iovec){ replayer_request(r)->xsave, RP_XSAVE_BYTES };
+	v = (struct iovec){ replayer_request(r)->vectors, RP_VECTORS_BYTES };
 	ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &v);
 	xsave_bytes = (unsigned)v.iov_len;
 	for (unsigned long k = 0; k < cases && tally.differ < 200; k++)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/replay/emit.h"
+#include "profiler/replay/x86/emit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "profiler/replay/decode.h"
+#include "profiler/replay/x86/decode.h"
 
 #if defined(__x86_64__)
 #include <capstone/capstone.h>

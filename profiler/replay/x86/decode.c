@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/replay/decode.h"
+#include "profiler/replay/x86/decode.h"
 
-#include "profiler/replay/decode_tables.h"
+#include "profiler/replay/x86/decode_tables.h"
 
 struct cursor {
 	const uint8_t *code;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/replay/ops.h"
+#include "profiler/replay/x86/ops.h"
 
 #include <cpuid.h>
 #include <string.h>
 
 #include "profiler/replay/blocks.h"
-#include "profiler/replay/emit.h"
-#include "profiler/replay/layout.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
+#include "profiler/replay/run.h"
+#include "profiler/replay/x86/emit.h"
 
 #define GPR (RP_CONTEXT->gpr)
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/replay/emit.h"
+#include "profiler/replay/x86/emit.h"
+
+#include "profiler/replay/x86/context.h"
 
 enum { RAX = 0, RBX = 3, RSP = 4, RSI = 6, RDI = 7 };
 

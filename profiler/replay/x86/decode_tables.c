@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/replay/decode_tables.h"
+#include "profiler/replay/x86/decode_tables.h"
 
 /* The one-byte map: M ModRM, 1 and 4 immediates (4: two bytes with 66), w two bytes, v as wide as the operand,
  * a an address. */

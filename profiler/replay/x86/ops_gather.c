@@ -3,10 +3,10 @@
 #include <cpuid.h>
 #include <string.h>
 
-#include "profiler/replay/layout.h"
-#include "profiler/replay/ops.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
+#include "profiler/replay/x86/ops.h"
 
 /* Where XSAVE puts the parts of a vector register, and mask registers. */
 static struct places {
@@ -116,7 +116,7 @@ static bool is_void(const struct rp_insn *i)
 
 int rp_op_gather(const struct rp_insn *i, uint64_t ip)
 {
-	static uint8_t area[RP_VECTOR_BYTES] __attribute__((aligned(64)));
+	static uint8_t area[RP_STATE_BYTES] __attribute__((aligned(64)));
 	struct gather g = { .area = area,
 		            .i = i,
 		            .data_bytes = i->wide ? 8 : 4,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_REPLAY_OPS_H
-#define SKIDPROF_REPLAY_OPS_H
+#ifndef SKIDPROF_REPLAY_X86_OPS_H
+#define SKIDPROF_REPLAY_X86_OPS_H
 
 /* Instructions that are done in C, on the registers in the context. */
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "profiler/replay/decode.h"
-
-enum { RP_GOES_ON = -1 };
+#include "profiler/replay/x86/decode.h"
 
 /*
  * Do the instruction i, which stands at ip as code.  RP_GOES_ON, and *next is where it leads; else
@@ -16,17 +14,16 @@ enum { RP_GOES_ON = -1 };
  */
 int rp_op(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t fixed, uint64_t *next);
 
-/* Run the emitted code from context.target till it leaves.  False: a fault ended it. */
-bool rp_enter(void);
-
 /* Where the memory is that the instruction names. */
 uint64_t rp_operand_address(const struct rp_insn *i, uint64_t ip);
 
 /* The program's flags: those that arithmetic leaves, and the direction of strings. */
 #define RP_FLAGS_RUN 0xcd5u
 
-/* An access missed the table: 0 when context.slow_at is our address now, else it is given up. */
-int rp_miss(void);
+/* The program's vectors, as XSAVE has them: from the registers, and back, all of them. */
+enum { RP_STATE_BYTES = 4096 };
+void rp_save_vectors(uint8_t area[RP_STATE_BYTES]);
+void rp_load_vectors(uint8_t area[RP_STATE_BYTES]);
 
 int rp_op_string(const struct rp_insn *i, uint64_t ip);
 int rp_op_gather(const struct rp_insn *i, uint64_t ip);

@@ -2,10 +2,10 @@
 /* movs, stos, lods, cmps and scas, repeated or not. */
 #include <string.h>
 
-#include "profiler/replay/layout.h"
-#include "profiler/replay/ops.h"
+#include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
+#include "profiler/replay/x86/ops.h"
 
 #define GPR (RP_CONTEXT->gpr)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How much memory an instruction touches, and whether it writes. */
-#include "profiler/replay/decode_tables.h"
+#include "profiler/replay/x86/decode_tables.h"
 
 static bool is_in(uint8_t x, uint8_t from, uint8_t to)
 {

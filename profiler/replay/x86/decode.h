@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_REPLAY_DECODE_H
-#define SKIDPROF_REPLAY_DECODE_H
+#ifndef SKIDPROF_REPLAY_X86_DECODE_H
+#define SKIDPROF_REPLAY_X86_DECODE_H
 
 /*
  * An instruction of x86-64 as one who rewrites it must know it: how long it

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_REPLAY_DECODE_TABLES_H
-#define SKIDPROF_REPLAY_DECODE_TABLES_H
+#ifndef SKIDPROF_REPLAY_X86_DECODE_TABLES_H
+#define SKIDPROF_REPLAY_X86_DECODE_TABLES_H
 
 /* What the opcode maps of x86-64 say, for decode.c: prefixes and opcode of the instruction are known. */
-#include "profiler/replay/decode.h"
+#include "profiler/replay/x86/decode.h"
 
 bool rp_has_modrm(const struct rp_insn *i);
 bool rp_is_gather(const struct rp_insn *i); /* or scatter: its index is a vector register */

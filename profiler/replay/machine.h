@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPLAY_MACHINE_H
+#define SKIDPROF_REPLAY_MACHINE_H
+
+/* What differs between processors: one file machine.c each, and what it stands on. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "profiler/replay/emit.h"
+
+#if defined(__aarch64__)
+#include "profiler/replay/a64/context.h"
+#define RP_CONTEXT ((struct a64_context *)(uintptr_t)RP_AT_CONTEXT)
+enum { MACHINE_INSN_BYTES = 4 };
+#else
+#include "profiler/replay/x86/context.h"
+#define RP_CONTEXT ((struct rp_context *)(uintptr_t)RP_AT_CONTEXT)
+enum { MACHINE_INSN_BYTES = 15 };
+#endif
+
+enum { RP_GOES_ON = -1 };
+
+/* Does an instruction of the block that begins with code[n] end in the next page? */
+bool machine_ends_beyond(const uint8_t *code, size_t n, unsigned max_insns);
+
+/* As rp_emit_block() (x86/emit.h). */
+void machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
+
+/* Code was emitted from offset `from` on: what the processor kept of what stood there is forgotten. */
+void machine_code_is_new(const struct rp_emitter *e, size_t from);
+
+/* A replay's registers and vectors into the context and the processor, ours aside; and back. */
+void machine_begin(const struct rp_request *q);
+void machine_end(const struct rp_request *q, struct rp_reply *r);
+
+/* Run the emitted code from context.target till it leaves; who misses asks rp_miss(). */
+void machine_enter(void);
+
+/* The access e can't be made as it stands: the registers it borrowed are put back. */
+void machine_give_up(const struct rp_exit *e);
+
+/* The page of an address: some of an address's bits may tell no place. */
+uint64_t machine_place(uint64_t at);
+
+/* Can code be run from there at all?  RP_GOES_ON, else enum rp_end. */
+int machine_may_run(uint64_t ip);
+
+/*
+ * Do the instruction at ip in C.  RP_GOES_ON: *next is where it leads, and *taken tells whether that
+ * is by a branch taken; else enum rp_end.
+ */
+int machine_do(uint64_t ip, uint64_t *next, bool *taken);
+
+/* Where a signal found us, and to have us go on at another place. */
+uint64_t machine_signal_ip(const ucontext_t *uc);
+void machine_go_on_at(ucontext_t *uc, uint64_t ip);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPLAY_X86_CONTEXT_H
+#define SKIDPROF_REPLAY_X86_CONTEXT_H
+
+/*
+ * While code of x86-64 runs, all registers but rip are the program's, the
+ * stack pointer too: the code names the context by 32 bits, without a
+ * register.
+ */
+#include <stddef.h>
+
+#include "profiler/replay/layout.h"
+
+enum { RP_X86_GPRS = 16, RP_AREA_BYTES = 16384 };
+
+struct rp_context {
+	struct rp_tlb tlb[RP_TLB_SIZE];
+	uint64_t gpr[RP_X86_GPRS];
+	uint64_t flags;
+	uint64_t fs_base, gs_base;
+	uint64_t target;   /* where to begin, in the code emitted */
+	uint64_t host_rsp; /* ours, while the code runs */
+	uint64_t leave;    /* where the code goes that ends */
+	uint64_t slow;     /* ... that misses the table */
+	uint32_t exit;     /* index of what it ended with */
+	/* Registers that an access borrows, and the flags as lahf and seto have them. */
+	uint64_t rax, x, y, lahf;
+	/* An access that missed. */
+	uint64_t slow_at, slow_return;
+	uint32_t slow_exit;
+	uint8_t bounce[RP_BOUNCE_BYTES] __attribute__((aligned(64)));
+	uint8_t area[RP_AREA_BYTES] __attribute__((aligned(64)));
+};
+
+#define RP_FIELD(name) (RP_AT_CONTEXT + (uint32_t)offsetof(struct rp_context, name))
+
+#endif
