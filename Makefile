@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy calls lift lift-torture replay-torture bench-bursts \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy accuracy-dev accuracy-frozen calls lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -223,8 +223,18 @@ cliffs-blind: $B/blind
 calls: all samples
 	$Qpython3 tests/stat/calls.py '$B'
 
+# On programs that nobody tuned on: the set to develop with, and the one to confirm with, before and after.  Recordings are
+# made once, below CACHE.  BASE=FOLDER, of an earlier run's RESULTS: the difference to it, too.
+accuracy-dev accuracy-frozen: all
+	$QCACHE='$(CACHE)' SKIDPROF='$(abspath $B)/skidprof' tests/stat/sets.sh record $(@:accuracy-%=%) $(or $(PART_S),36000)
+	$Qrm -rf '$B/sets/$(@:accuracy-%=%)' && CACHE='$(CACHE)' tests/stat/sets.sh evaluate $(@:accuracy-%=%) '$B' '$B/sets/$(@:accuracy-%=%)'
+	$Qtests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$B/sets/$(@:accuracy-%=%)'
+	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
+
 accuracy: all samples
 	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
+
+CACHE ?= $(HOME)/.cache/skidprof-sets
 
 TIDY_SRC := $(SRC) $(SIM_SRC) $(SANDBOX_SRC) $(REPLAY_SRC) profiler/main.c
 C_FILES   = $(shell git ls-files '*.c' '*.h' '*.cc' 2>/dev/null)
