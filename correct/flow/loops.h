@@ -4,8 +4,7 @@
 
 /*
  * Simple loops of a region (elementary circuits, Johnson 1975), for [SKID]'s
- * eqs. 3, 4 and 6; and the way past their explosion: a flow in edge space
- * decomposed into at most E loops.
+ * eqs. 3, 4 and 6.
  */
 #include "correct/flow/region.h"
 
@@ -31,15 +30,5 @@ struct flow_loops {
 int flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
                     struct flow_loops **out);
 void flow_loops_free(struct flow_loops *l);
-
-/*
- * Decompose a circulation (edge_flow[n_edges of the region], conserved at
- * every block to 1e-6 of the total) into at most n_edges loops, largest
- * first; count[i] is how often loop i ran (malloc'd, the caller frees).  An
- * edge may occur in a loop more than once.  Loops return to their callers
- * wherever what is left of the flow allows it.
- */
-int flow_decompose(const struct flow_graph *g, const struct flow_region *r, const double *edge_flow,
-                   struct flow_loops **out, double **count);
 
 #endif

@@ -177,34 +177,6 @@ static void check_graph(const struct flow_graph *g)
 			abort();
 }
 
-/* Every loop once is a flow, and comes apart into as many passages of each edge. */
-static void take_apart(const struct flow_graph *g, const struct flow_region *r,
-                       const struct flow_loops *loops)
-{
-	double *flow = calloc(g->n_edges + r->n_edges + 1, sizeof(*flow)), *of_region = flow + g->n_edges;
-	double *count = NULL;
-	struct flow_loops *parts = NULL;
-
-	if (!flow)
-		abort();
-	for (size_t i = 0; i < loops->n; i++)
-		for (size_t k = 0; k < loops->v[i].n; k++)
-			flow[loops->v[i].edges[k]] += 1;
-	for (size_t i = 0; i < r->n_edges; i++)
-		of_region[i] = flow[r->edges[i]];
-	if (flow_decompose(g, r, of_region, &parts, &count) == 0) {
-		for (size_t i = 0; i < parts->n; i++)
-			for (size_t k = 0; k < parts->v[i].n; k++)
-				flow[parts->v[i].edges[k]] -= count[i];
-		for (size_t i = 0; i < r->n_edges; i++)
-			if (!(flow[r->edges[i]] < 1e-3 && flow[r->edges[i]] > -1e-3))
-				abort();
-		flow_loops_free(parts);
-		free(count);
-	}
-	free(flow);
-}
-
 static void check_region(const struct flow_graph *g, const struct flow_region *r)
 {
 	struct flow_loops *loops = NULL;
@@ -219,7 +191,6 @@ static void check_region(const struct flow_graph *g, const struct flow_region *r
 		return;
 	if (loops->n > MOST_LOOPS)
 		abort();
-	take_apart(g, r, loops);
 	flow_loops_free(loops);
 }
 

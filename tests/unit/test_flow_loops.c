@@ -244,92 +244,6 @@ static void recursion_is_looped_without_matching(void **state)
 	done(&c);
 }
 
-/* What the decomposition says of each edge, against the flow it was given. */
-static void assert_adds_up(const struct case_loops *c, const double *flow)
-{
-	const struct flow_region *r = &c->r->v[0];
-	double *sum = calloc(c->g->n_edges, sizeof(*sum)), *count = NULL;
-	struct flow_loops *l = NULL;
-
-	assert_int_equal(flow_decompose(c->g, r, flow, &l, &count), 0);
-	assert_true(l->n <= r->n_edges);
-	for (size_t i = 0; i < l->n; i++) {
-		assert_closed(c->g, &l->v[i]);
-		assert_true(i == 0 || count[i] <= count[i - 1]);
-		for (size_t k = 0; k < l->v[i].n; k++)
-			sum[l->v[i].edges[k]] += count[i];
-	}
-	for (size_t i = 0; i < r->n_edges; i++)
-		assert_true(fabs(sum[r->edges[i]] - flow[i]) < 1e-6);
-	free(sum);
-	free(count);
-	flow_loops_free(l);
-}
-
-/* The flow of some loops run so many times each. */
-static void flow_of_loops(const struct case_loops *c, double *flow)
-{
-	const struct flow_region *r = &c->r->v[0];
-
-	for (size_t i = 0; i < r->n_edges; i++)
-		flow[i] = 0;
-	for (size_t i = 0; i < c->l->n; i++)
-		for (size_t k = 0; k < c->l->v[i].n; k++)
-			for (size_t e = 0; e < r->n_edges; e++)
-				if (r->edges[e] == c->l->v[i].edges[k])
-					flow[e] += 1 + (double)((i * 7919) % 101);
-}
-
-static void a_flow_is_the_sum_of_its_loops(void **state)
-{
-	struct flow_edge e[81];
-	struct case_loops c = loops_in(61, one_func, 1, e, diamonds(20, e), 50);
-	double flow[81];
-
-	(void)state;
-	flow_of_loops(&c, flow);
-	assert_adds_up(&c, flow);
-	done(&c);
-	c = loops_in(6, one_func, 1, e, complete(6, e), 1000);
-	flow_of_loops(&c, flow);
-	assert_adds_up(&c, flow);
-	done(&c);
-}
-
-static void decomposed_loops_return_to_their_callers(void **state)
-{
-	struct case_loops c = loops_in(6, two_funcs, 2, shared_callee, COUNT(shared_callee), 100);
-	struct flow_loops *l = NULL;
-	double flow[16], *count = NULL;
-
-	(void)state;
-	flow_of_loops(&c, flow);
-	assert_adds_up(&c, flow);
-	assert_int_equal(flow_decompose(c.g, &c.r->v[0], flow, &l, &count), 0);
-	for (size_t i = 0; i < l->n; i++) {
-		/* A round of main calls f twice: it has both calls, both returns, and comes back. */
-		assert_in_range(l->v[i].n, 7, 9);
-	}
-	flow_loops_free(l);
-	free(count);
-	done(&c);
-}
-
-static void no_flow_has_no_loops(void **state)
-{
-	const struct flow_edge e[] = { F(0, 1), J(0, 2), F(1, 2), J(2, 0) };
-	struct case_loops c = loops_in(3, one_func, 1, e, COUNT(e), 100);
-	struct flow_loops *l = NULL;
-	double flow[4] = { 0 }, *count = NULL;
-
-	(void)state;
-	assert_int_equal(flow_decompose(c.g, &c.r->v[0], flow, &l, &count), 0);
-	assert_int_equal(l->n, 0);
-	flow_loops_free(l);
-	free(count);
-	done(&c);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,9 +257,6 @@ int main(void)
 		cmocka_unit_test(a_callee_is_left_to_where_it_was_called_from),
 		cmocka_unit_test(a_loop_in_a_callee_is_found_once),
 		cmocka_unit_test(recursion_is_looped_without_matching),
-		cmocka_unit_test(a_flow_is_the_sum_of_its_loops),
-		cmocka_unit_test(decomposed_loops_return_to_their_callers),
-		cmocka_unit_test(no_flow_has_no_loops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
