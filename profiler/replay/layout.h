@@ -15,6 +15,7 @@
 #include "profiler/replay/wire.h"
 
 #define RP_AT_CONTEXT 0x10000000u
+#define RP_AT_WINDOW  0x18000000u /* RP_WINDOW_PAGES, and as many at either end that can't be had */
 #define RP_AT_SHARED  0x20000000u /* struct rp_shared */
 #define RP_AT_CODE    0x40000000u /* RP_CODE_BYTES of code emitted: runs, and is not writable here */
 
@@ -22,7 +23,7 @@ enum {
 	RP_CODE_BYTES = 16 << 20,
 	RP_TLB_SHIFT = 10,
 	RP_TLB_SIZE = 1 << RP_TLB_SHIFT,
-	RP_BOUNCE_BYTES = 128 + 64, /* the longest operand across pages, as misaligned as it may be */
+	RP_WINDOW_PAGES = 5, /* the longest operand, an area of all registers, wherever it begins */
 };
 
 /* A tag that no page has: it lies so far from what a program and the kernel have that no page of ours makes it one of those. */
@@ -35,6 +36,7 @@ struct rp_tlb {
 	uint64_t unused;
 };
 
+#define RP_WINDOW ((uint8_t *)(uintptr_t)RP_AT_WINDOW)
 #define RP_SHARED ((struct rp_shared *)(uintptr_t)RP_AT_SHARED)
 
 #endif

@@ -82,6 +82,16 @@ void rp_populate(void *at, size_t n)
 	madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); // NOLINT(performance-no-int-to-ptr)
 }
 
+static int map_window(void)
+{
+	enum { BYTES = RP_WINDOW_PAGES * RP_PAGE, FLAGS = MAP_PRIVATE | MAP_ANONYMOUS };
+
+	if (map_at(RP_AT_WINDOW - BYTES, BYTES, PROT_NONE, FLAGS, -1) < 0 ||
+	    map_at(RP_AT_WINDOW, BYTES, PROT_READ | PROT_WRITE, FLAGS, -1) < 0)
+		return -1;
+	return map_at(RP_AT_WINDOW + BYTES, BYTES, PROT_NONE, FLAGS, -1);
+}
+
 static int map_all(void)
 {
 	uint8_t *code = map_code();
@@ -90,11 +100,13 @@ static int map_all(void)
 		return fail("memory for code");
 	if (map_at(RP_AT_CONTEXT, sizeof(*RP_CONTEXT), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 	           -1) < 0 ||
+	    map_window() < 0 ||
 	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
 		return -1;
 	close(SHARED_FD);
 	rp_populate(RP_SHARED, offsetof(struct rp_shared, frames) + (size_t)RP_OFTEN_FRAMES * RP_PAGE);
 	rp_populate(RP_CONTEXT, sizeof(*RP_CONTEXT));
+	rp_populate(RP_WINDOW, (size_t)RP_WINDOW_PAGES * RP_PAGE);
 	rp_run_init(code);
 	return 0;
 }

@@ -11,8 +11,8 @@ static void check_operand(const struct rp_insn *i)
 {
 	if (i->len > RP_MAX_INSN_BYTES || i->op_off >= i->len || i->imm_off + i->imm_bytes > i->len)
 		abort();
-	/* An operand across pages has room for so much. */
-	if (i->mem && i->kind == RP_PLAIN && (i->mem_bytes == 0 || i->mem_bytes + 64u > RP_BOUNCE_BYTES))
+	/* No operand is longer. */
+	if (i->mem && i->kind == RP_PLAIN && (i->mem_bytes == 0 || i->mem_bytes > 128))
 		abort();
 	if (i->mem && ((i->base != RP_NO_REG && i->base > 15) || (i->index != RP_NO_REG && i->index > 31)))
 		abort();

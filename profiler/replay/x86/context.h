@@ -11,7 +11,7 @@
 
 #include "profiler/replay/layout.h"
 
-enum { RP_X86_GPRS = 16, RP_AREA_BYTES = 16384 };
+enum { RP_X86_GPRS = 16, RP_AREA_BYTES = (RP_WINDOW_PAGES - 1) * RP_PAGE };
 
 struct rp_context {
 	struct rp_tlb tlb[RP_TLB_SIZE];
@@ -28,8 +28,6 @@ struct rp_context {
 	/* An access that missed. */
 	uint64_t slow_at, slow_return;
 	uint32_t slow_exit;
-	uint8_t bounce[RP_BOUNCE_BYTES] __attribute__((aligned(64)));
-	uint8_t area[RP_AREA_BYTES] __attribute__((aligned(64)));
 };
 
 #define RP_FIELD(name) (RP_AT_CONTEXT + (uint32_t)offsetof(struct rp_context, name))

@@ -179,28 +179,53 @@ static bool do_bit(const struct rp_insn *i, uint64_t ip)
 	return rp_write(at, &v, bytes);
 }
 
-/* An operand across two pages: the instruction runs on a copy of it. */
-static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint8_t *copy, size_t bytes)
+/* What there is of an operand, copied to where the instruction can run on it. */
+struct copy {
+	uint64_t host;   /* where its first byte is, or would be */
+	size_t from, to; /* the bytes that are there */
+};
+
+/*
+ * Of memory that ends within the operand, or begins in it, the end lies where the window ends: an instruction
+ * that reaches beyond it faults, one whose mask leaves that out goes on, and the processor knows which.
+ */
+static struct copy copy_operand(uint64_t at, size_t bytes)
+{
+	size_t off = at % RP_PAGE, next = RP_PAGE - off, n = rp_read_some(at, RP_WINDOW + off, bytes);
+	uint8_t *end = RP_WINDOW + (size_t)RP_WINDOW_PAGES * RP_PAGE;
+
+	if (n == bytes)
+		return (struct copy){ RP_AT_WINDOW + off, 0, n };
+	if (n) {
+		memmove(end - n, RP_WINDOW + off, n);
+		return (struct copy){ (uint64_t)(uintptr_t)(end - n), 0, n };
+	}
+	if (next < bytes && rp_read_some(at + next, RP_WINDOW, bytes - next) == bytes - next)
+		return (struct copy){ RP_AT_WINDOW - next, next, bytes };
+	return (struct copy){ (uint64_t)(uintptr_t)end + off, 0, 0 };
+}
+
+/* An operand across two pages, or in one that can't be had: the instruction runs on a copy of it. */
+static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip, size_t bytes)
 {
 	uint64_t at = rp_operand_address(i, ip);
+	const struct copy copy = copy_operand(at, bytes);
 	struct rp_emitter *e = rp_blocks_emitter();
-	size_t n_code = e->n_code, n_exits = e->n_exits, got;
+	size_t n_code = e->n_code, n_exits = e->n_exits, n = copy.to - copy.from;
 	bool ran;
 
-	/* Some operands must be aligned, and fault otherwise. */
-	copy += at % 64;
-	got = rp_read_some(at, copy, bytes);
-	if (!got)
-		return memory_end();
 	RP_CONTEXT->target = RP_AT_CODE + e->n_code;
-	if (!rp_emit_one(e, ip, code, i, (uint32_t)(uintptr_t)copy))
+	if (!rp_emit_one(e, ip, code, i, (uint32_t)copy.host))
 		return RP_END_INSTRUCTION;
 	ran = rp_enter();
 	e->n_code = n_code;
 	e->n_exits = n_exits;
 	if (!ran)
-		return RP_END_FAULT;
-	return i->write && rp_write_some(at, copy, got) != got ? memory_end() : RP_GOES_ON;
+		return n < bytes ? memory_end() : RP_END_FAULT;
+	return i->write && rp_write_some(at + copy.from,
+	                                 (const uint8_t *)(uintptr_t)(copy.host + copy.from), n) != n
+	               ? memory_end()
+	               : RP_GOES_ON;
 }
 
 /* Components that loading may change; the rest are keys, tiles, and what comes yet. */
@@ -227,10 +252,10 @@ static int do_area(struct rp_insn *i, const uint8_t *code, uint64_t ip)
 		__cpuid_count(0xd, 0, a, b, c, d);
 		bytes = b;
 	}
-	if (bytes > sizeof(RP_CONTEXT->area) - 64)
+	if (bytes > RP_AREA_BYTES)
 		return RP_END_INSTRUCTION;
 	i->write = reg != 1 && reg != 5;
-	return do_on_copy(i, code, ip, RP_CONTEXT->area, bytes);
+	return do_on_copy(i, code, ip, bytes);
 }
 
 static bool call(uint64_t back)
@@ -295,7 +320,7 @@ int rp_op(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t fi
 	case RP_RET:
 		return do_branch(i, ip, next) ? RP_GOES_ON : memory_end();
 	case RP_PLAIN:
-		return do_on_copy(i, code, ip, RP_CONTEXT->bounce, i->mem_bytes);
+		return do_on_copy(i, code, ip, i->mem_bytes);
 	case RP_AREA:
 		area = *i;
 		return do_area(&area, code, ip);
