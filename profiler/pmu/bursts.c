@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
+#include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stepper.h"
 
@@ -36,7 +36,15 @@ enum {
 	EXPECTED_REPLAY_NS = 300000, /* 20 pages or 100 at a few microseconds each, and 1,000 branches */
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
+	FOR_CPUS = 8,           /* so many busy threads may tell of moments at the full rate */
+	LOOK_EVERY_NS = 10000000, /* at what bursts have cost, to set their rate */
 };
+
+/*
+ * Moments are told by the kernel, in the thread, when it has used up so much CPU time as lies between two; each
+ * becomes a burst's with a probability of its own, so that between bursts is a time without memory.
+ */
+static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4, spread = 0.15;
 
 #if defined(__x86_64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
@@ -59,15 +67,18 @@ struct bursts {
 	struct event_group file; /* the events as the file describes them */
 	size_t event;            /* ours in it */
 	gsl_rng *rng;
-	int epoll_fd, timer_fd;
+	int epoll_fd;
 
-	/* The thread that the next one is of: each sample since the last one as likely as another. */
+	uint64_t moment_ns; /* of CPU time, from one moment to the next */
+	double chance;      /* that a moment is a burst's */
+	uint64_t looked_ns;
+	/* The thread that the next one is of, and from among how many moments since the last one. */
 	uint32_t pid, tid;
 	uint64_t n_since;
 	uint32_t asked_pid;
-	bool due; /* as the timer has it */
 
 	VEC(struct process) processes;
+	uint64_t ended_ns; /* CPU time of those that have ended */
 	struct burst_account account;
 	uint64_t n_due, n_put_off, n_steps;
 	uint64_t n_end[BURST_REFUSED + 1];
@@ -106,10 +117,10 @@ double burst_account_hz(const struct burst_account *a, double cpu_s, double wall
 	/* What one of them is expected to take counts as one more; those that found the thread asleep took nothing. */
 	double each_s = 1e-9 * (double)(a->held_ns + a->expected_ns) / (double)(a->n_asked + 1);
 	/* Before much has been seen of it, one thread that is always busy. */
-	double n_busy = wall_s < early_s ? 1 : cpu_s / wall_s;
-	double hz = each_s > 0 ? of_budget * a->budget * n_busy / each_s : 0;
+	double n_busy = wall_s < early_s ? 1 : fmax(cpu_s / wall_s, 1);
+	double hz = each_s > 0 ? of_budget * a->budget / each_s : 0;
 
-	return fmin(fmax(hz, least_hz), most_hz);
+	return fmin(fmax(hz, least_hz), most_hz / n_busy);
 }
 
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns)
@@ -148,23 +159,26 @@ static void note_process(struct bursts *b, pid_t pid)
 /* CPU time of all processes sampled; those that have ended keep what they had. */
 static uint64_t target_ns(struct bursts *b)
 {
-	uint64_t sum = 0;
+	uint64_t sum = b->ended_ns;
 
-	for (size_t i = 0; i < b->processes.n; i++) {
+	for (size_t i = b->processes.n; i-- > 0;) {
 		struct process *p = &b->processes.v[i];
 		uint64_t now = clock_ns(p->clock);
 
 		if (now > p->begun_ns + p->ns)
 			p->ns = now - p->begun_ns;
 		sum += p->ns;
+		if (now)
+			continue;
+		b->ended_ns += p->ns;
+		*p = b->processes.v[--b->processes.n];
 	}
 	return sum;
 }
 
-static double rate_hz(struct bursts *b)
+/* A second of the program's time. */
+static double rate_hz(struct bursts *b, uint64_t now)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
 	if (!isinf(b->opts->bursts_hz))
 		return b->opts->bursts_hz;
 	if (!b->stepper.replays)
@@ -172,16 +186,26 @@ static double rate_hz(struct bursts *b)
 	return burst_account_hz(&b->account, 1e-9 * (double)target_ns(b), 1e-9 * (double)(now - b->begun_ns));
 }
 
-static int set_timer(struct bursts *b)
+static double chance(struct bursts *b)
 {
-	/* Moments that come without regard to each other, and to any rhythm of the program's. */
-	double s = gsl_ran_exponential(b->rng, 1 / rate_hz(b));
-	struct itimerspec t = { .it_value = { .tv_sec = (time_t)s,
-		                              .tv_nsec = (long)(1e9 * (s - (double)(time_t)s)) + 1 } };
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	if (t.it_value.tv_nsec > 999999999)
-		t.it_value.tv_nsec = 999999999;
-	return timerfd_settime(b->timer_fd, 0, &t, NULL) < 0 ? sp_fail_errno("timer") : 0;
+	if (now - b->looked_ns >= LOOK_EVERY_NS) {
+		b->looked_ns = now;
+		b->chance = 1e-9 * (double)b->moment_ns * rate_hz(b, now);
+	}
+	return b->chance;
+}
+
+/* Not a whole number of anything: what the program does in a rhythm is met in all its parts. */
+static uint64_t choose_moment_ns(struct bursts *b)
+{
+	double n_cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double s = moment_s * fmax(1, n_cpus / FOR_CPUS);
+
+	if (!isinf(b->opts->bursts_hz))
+		s = fmax(fmin(moment_s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
+	return (uint64_t)(1e9 * s * (1 + spread * (2 * gsl_rng_uniform(b->rng) - 1)));
 }
 
 static int on_begin(void *arg, struct session *s, pid_t pid)
@@ -189,9 +213,11 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 	struct bursts *b = arg;
 
 	(void)pid;
+	/* The program has been forked, and has turns as it would have had. */
+	prompt_ask();
 	b->session = s;
 	b->begun_ns = clock_ns(CLOCK_MONOTONIC);
-	return set_timer(b);
+	return 0;
 }
 
 /* IDENTIFIER, IP and TID are what every sample of ours begins with. */
@@ -200,12 +226,14 @@ static int on_record(void *arg, const struct perf_event_header *rec, long event,
 	struct bursts *b = arg;
 	uint32_t task[2];
 
-	(void)drop;
 	if (event < 0)
 		return 0;
 	memcpy(task, (const char *)(rec + 1) + 2 * sizeof(uint64_t), sizeof(task));
 	note_process(b, (pid_t)task[0]);
-	if (gsl_rng_uniform_int(b->rng, ++b->n_since) == 0) {
+	if ((size_t)event != b->event)
+		return 0;
+	*drop = true;
+	if (gsl_rng_uniform(b->rng) < chance(b) && gsl_rng_uniform_int(b->rng, ++b->n_since) == 0) {
 		b->pid = task[0];
 		b->tid = task[1];
 	}
@@ -235,9 +263,10 @@ static int write_burst(struct bursts *b, const struct burst *burst)
 	return pd_write_sample(session_writer(b->session), &rec);
 }
 
-static int take_answer(struct bursts *b)
+static int take_answer(void *arg)
 {
 	static struct burst burst;
+	struct bursts *b = arg;
 	int got = stepper_answer(&b->stepper, &burst);
 
 	if (got < 0) {
@@ -268,25 +297,6 @@ static int take_answer(struct bursts *b)
 	return burst.n ? write_burst(b, &burst) : 0;
 }
 
-/* The timer's moment has come; whose turn it is, the samples up to now tell, which are looked at next. */
-static int take_timer(struct bursts *b)
-{
-	uint64_t n;
-
-	if (read(b->timer_fd, &n, sizeof(n)) < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : sp_fail_errno("timer");
-	b->due = true;
-	return set_timer(b);
-}
-
-static int on_ready(void *arg)
-{
-	struct bursts *b = arg;
-	int err = take_answer(b);
-
-	return err < 0 ? err : take_timer(b);
-}
-
 static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
@@ -295,11 +305,10 @@ static int on_tick(void *arg)
 		                       .n_stepped = burst_branches(&b->account) };
 	uint32_t n = b->stepper.replays ? limits.n_branches : limits.n_stepped;
 
-	/* Nothing was sampled: nothing ran. */
-	if (!b->due || b->gone || b->stepper.asked || !b->n_since)
+	if (!b->n_since || b->gone || b->stepper.asked)
 		return 0;
-	b->due = false;
-	b->n_due++;
+	b->n_due += b->n_since;
+	b->n_since = 0;
 	limits.n_steps = limits.n_stepped * STEPS_PER_BRANCH;
 	limits.held_ns = burst_account_allows(&b->account, n, target_ns(b));
 	if (!limits.held_ns) {
@@ -311,7 +320,6 @@ static int on_tick(void *arg)
 	limits.replay_ns = MAX_REPLAY_NS;
 	b->asked_pid = b->pid;
 	b->gone = stepper_ask(&b->stepper, (pid_t)b->pid, (pid_t)b->tid, &limits) < 0;
-	b->n_since = 0;
 	return 0;
 }
 
@@ -350,7 +358,7 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		               MAX_HZ);
 	}
 	b->opts = opts;
-	b->epoll_fd = b->timer_fd = -1;
+	b->epoll_fd = -1;
 	b->account = (struct burst_account){ .budget = opts->burst_budget, .expected_ns = EXPECTED_HELD_NS };
 	err = stepper_start(&b->stepper);
 	if (err < 0)
@@ -361,14 +369,12 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		sp_note("bursts are stepped, which is dear, so there will be few: " NO_REPLAY);
 	b->rng = gsl_rng_alloc(gsl_rng_mt19937);
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!b->rng || b->epoll_fd < 0 || b->timer_fd < 0 ||
-	    epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &in) < 0 ||
-	    epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->stepper.fd, &in) < 0) {
+	if (!b->rng || b->epoll_fd < 0 || epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->stepper.fd, &in) < 0) {
 		err = sp_fail_errno("bursts");
 		goto out;
 	}
 	gsl_rng_set(b->rng, opts->seed);
+	b->moment_ns = choose_moment_ns(b);
 	*out = b;
 	return 0;
 out:
@@ -376,22 +382,33 @@ out:
 	return err;
 }
 
-static void counts_nothing(struct perf_event_attr *attr)
+static void counts_time(struct perf_event_attr *attr, uint64_t period_ns)
 {
 	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
 	attr->config1 = attr->config2 = 0;
-	attr->sample_period = 0;
+	attr->sample_period = period_ns;
 	attr->freq = 0;
 	attr->precise_ip = 0;
 }
 
+/* Wakes us at once.  What samples carry beside the first words is not looked at. */
+static void tells_moments(struct perf_event_attr *attr, uint64_t moment_ns)
+{
+	counts_time(attr, moment_ns);
+	attr->watermark = 0;
+	attr->wakeup_events = 1;
+	attr->exclude_kernel = 1;
+	attr->branch_sample_type = 0;
+	attr->sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                     PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+	                     PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+}
+
 void bursts_attr(struct perf_event_attr *attr)
 {
-	counts_nothing(attr);
 	/* Of a dummy's samples perf shows no address.  The kernel makes no branch stacks for this one: only we do. */
-	attr->config = PERF_COUNT_SW_CPU_CLOCK;
-	attr->sample_period = 1;
+	counts_time(attr, 1);
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 	                    PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 	                    PERF_SAMPLE_BRANCH_STACK;
@@ -410,15 +427,15 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 		group->v[i].attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	e = &group->v[group->n++];
 	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
-	counts_nothing(&e->attr);
-	/* The kernel counts nothing for it; the file has what we write. */
+	tells_moments(&e->attr, b->moment_ns);
+	/* The kernel tells moments by it; the file has what we write. */
 	b->file = *group;
 	bursts_attr(&b->file.v[b->event].attr);
 	b->hooks = (struct session_hooks){ .arg = b,
 		                           .begin = on_begin,
 		                           .record = on_record,
 		                           .fd = b->epoll_fd,
-		                           .ready = on_ready,
+		                           .ready = take_answer,
 		                           .tick = on_tick,
 		                           .tracer = b->stepper.pid,
 		                           .end = on_end };
@@ -467,7 +484,7 @@ static void say_unreplayed(const struct bursts *b)
 void bursts_say(const struct bursts *b)
 {
 	uint64_t whole = b->n_end[BURST_WHOLE], cut = b->n_end[BURST_CUT] + b->n_end[BURST_SIGNAL];
-	double cpu_ns = 0;
+	double cpu_ns = (double)b->ended_ns;
 
 	for (size_t i = 0; i < b->processes.n; i++)
 		cpu_ns += (double)b->processes.v[i].ns;
@@ -501,8 +518,6 @@ void bursts_free(struct bursts *b)
 	if (!b)
 		return;
 	stepper_stop(&b->stepper);
-	if (b->timer_fd >= 0)
-		close(b->timer_fd);
 	if (b->epoll_fd >= 0)
 		close(b->epoll_fd);
 	gsl_rng_free(b->rng);

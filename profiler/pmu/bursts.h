@@ -3,11 +3,12 @@
 #define SKIDPROF_PMU_BURSTS_H
 
 /*
- * Bursts beside a recording: at random moments a thread that was just sampled
- * is stepped through some branches (burst.h), as often as asked for and as
- * its time allows.  In the file they are an event of their own, "bursts":
- * one that counts nothing, with branch stacks.  A burst's stack lies ahead of
- * its moment, not behind it.
+ * Bursts beside a recording: at random moments of its CPU time a thread is
+ * stopped, and the branches that it takes from there are found (burst.h), as
+ * often as asked for and as its time allows.  The moments are the kernel's, an
+ * event of the thread's own clock: whoever it shares a CPU with, they are spread
+ * evenly over what it does.  In the file bursts are an event of their own, with
+ * branch stacks.  A burst's stack lies ahead of its moment, not behind it.
  */
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/session.h"
@@ -51,8 +52,8 @@ uint32_t burst_branches(const struct burst_account *a);
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns);
 
 /*
- * How often a second are they to be taken, so that the budget lasts for all of them but never keeps
- * one from its moment?  cpu_s, wall_s: of the target so far.
+ * How often a second of the target's CPU time are they to be taken, so that the budget lasts for all of them but
+ * never keeps one from its moment?  cpu_s, wall_s: of the target so far.
  */
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 
 struct request {
@@ -76,6 +77,7 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 	/* Not the recorder's name: who kills all of those (pkill skidprof) must not mean us. */
 	prctl(PR_SET_NAME, "burst-stepper");
 	take_signals();
+	prompt_ask();
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	if (getppid() != recorder)
 		_exit(0);

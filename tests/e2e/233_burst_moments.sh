@@ -44,12 +44,13 @@ int main(int argc, char **argv)
 }
 END
 SEED=${SEED:-$RANDOM}
-"$SKIDPROF" record -v --pmu clock --seed "$SEED" --bursts 250 --burst-budget 200% -o m.data ./parts 2500 >/dev/null 2>m.err
+"$SKIDPROF" record -v --pmu clock --seed "$SEED" --bursts 60 --burst-budget 1000% -o m.data ./parts 6000 >/dev/null 2>m.err
 grep -E 'bursts' m.err | tail -5 | sed 's/^/# /'
 perf script -i m.data -F event,time,ip,sym 2>/dev/null >m.txt
 python3 - m.txt <<'END' >m.out
 import re, sys
-# Chance passes either bound once in a thousand runs.
+# Both bounds are passed by chance once in a million runs: five standard deviations of a share; of the largest distance
+# between two distributions (Kolmogorov) 2.74 / sqrt(n).
 bursts, clock = [], []
 for line in open(sys.argv[1]):
     m = re.match(r"\s*([\d.]+):\s+(\S+)\s+[0-9a-f]+ (\S+)", line)
@@ -60,23 +61,15 @@ if n < 50 or m < 500:
     raise SystemExit(print(f"only {n} bursts, {m} samples"))
 p, q = (sum(s == "sparse" for _, s in v) / len(v) for v in (bursts, clock))
 sigma = (q * (1 - q) * (1 / n + 1 / m)) ** 0.5
-print(f"sparse {p:.3f} of {n} bursts, {q:.3f} of {m} samples:", "same" if abs(p - q) < 3.3 * sigma else "differs")
-# Where in the CPU time, which the samples are evenly spread over.  Moments come evenly in time, while the thread could run:
-# on a machine that gives it now more, now less of a CPU that is not the same.
-busy = 0.25e-3 * m / (clock[-1][0] - clock[0][0])
-if busy < 0.7:
-    raise SystemExit(print(f"the program had {busy:.2f} of a CPU: busy"))
+print(f"sparse {p:.3f} of {n} bursts, {q:.3f} of {m} samples:", "same" if abs(p - q) < 5 * sigma else "differs")
+# Where in the CPU time, which the samples are evenly spread over, whoever had the CPU in between.
 times = sorted(t for t, _ in clock)
 import bisect
 u = sorted(bisect.bisect(times, t) / m for t, _ in bursts)
 d = max(max((i + 1) / n - x, x - i / n) for i, x in enumerate(u))
-print(f"largest distance from even {d:.3f}, allowed {1.95 / n ** 0.5:.3f}:", "even" if d < 1.95 / n ** 0.5 else "uneven")
+print(f"largest distance from even {d:.3f}, allowed {2.74 / n ** 0.5:.3f}:", "even" if d < 2.74 / n ** 0.5 else "uneven")
 END
 sed 's/^/# /' m.out
 check "as often in dear code as its time is (SEED=$SEED)" grep -q ': same$' m.out
-if grep -q ': busy$' m.out; then
-	echo "ok $((n_tests + 1)) - as often early as late # SKIP the machine is busy with others"
-else
-	check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
-fi
+check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
 exit 0
