@@ -36,7 +36,7 @@ enum {
 	EXPECTED_REPLAY_NS = 300000, /* 20 pages or 100 at a few microseconds each, and 1,000 branches */
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
-	FOR_CPUS = 8,           /* so many busy threads may tell of moments at the full rate */
+	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
 	LOOK_EVERY_NS = 10000000, /* at what bursts have cost, to set their rate */
 };
 

@@ -222,8 +222,8 @@ static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip,
 	e->n_exits = n_exits;
 	if (!ran)
 		return n < bytes ? memory_end() : RP_END_FAULT;
-	return i->write && rp_write_some(at + copy.from,
-	                                 (const uint8_t *)(uintptr_t)(copy.host + copy.from), n) != n
+	return i->write && rp_write_some(at + copy.from, (const uint8_t *)(uintptr_t)(copy.host + copy.from),
+	                                 n) != n
 	               ? memory_end()
 	               : RP_GOES_ON;
 }
