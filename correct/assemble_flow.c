@@ -234,17 +234,18 @@ static void add_way_terms(const struct profile *p, const struct profile_way *way
 }
 
 /* Keep a sum in the profile: where its terms begin, -SP_ENOMEM. */
-static int keep(struct flow_part *x, const struct terms *t, uint32_t *term0, uint32_t *n_terms)
+static int keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
+                uint32_t *n_terms)
 {
 	struct profile *p = x->a->p;
 
-	if (vec_reserve_raw((void **)&p->terms, &x->term_cap, p->n_terms + t->n, sizeof(*p->terms)) < 0)
+	if (vec_reserve_raw((void **)&p->terms, &x->term_cap, p->n_terms + n, sizeof(*p->terms)) < 0)
 		return -SP_ENOMEM;
-	if (t->n)
-		memcpy(p->terms + p->n_terms, t->v, t->n * sizeof(*t->v));
+	if (n)
+		memcpy(p->terms + p->n_terms, terms, n * sizeof(*terms));
 	*term0 = (uint32_t)p->n_terms;
-	*n_terms = t->n;
-	p->n_terms += t->n;
+	*n_terms = n;
+	p->n_terms += n;
 	return 0;
 }
 
@@ -284,7 +285,7 @@ static int solve_side(struct flow_part *x, const struct side *s, uint32_t length
 			add_way_terms(p, way_at(p, s, i), -1, &t);
 	if (t.too_many || t.n > length)
 		return 0;
-	err = keep(x, &t, &open->term0, &open->n_terms);
+	err = keep(x, t.v, t.n, &open->term0, &open->n_terms);
 	open->known = err == 0;
 	return err < 0 ? err : 1;
 }
@@ -353,13 +354,13 @@ static int find_entries(struct flow_part *x, const uint8_t *inside, struct profi
 		add_way_terms(p, way, 1, &entering);
 	}
 	if (all && any && !entering.too_many)
-		return keep(x, &entering, &loop->term0, &loop->n_terms);
+		return keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
 	/*
 	 * Called or jumped to from elsewhere, or by a way that is not known.  A region's own header only goes round in it:
 	 * how often that is begun nothing tells.
 	 */
 	if ((!x->in[header] || any) && back_known && !rest.too_many)
-		return keep(x, &rest, &loop->term0, &loop->n_terms);
+		return keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
 	return 0;
 }
 
@@ -471,15 +472,23 @@ static int find_calls(struct flow_part *x)
 			err = add_calls(x, f, of_func);
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		if (of_func[f].n && !of_func[f].too_many)
-			err = keep(x, &of_func[f], &p->funcs[f].calls.term0, &p->funcs[f].calls.n_terms);
+			err = keep(x, of_func[f].v, of_func[f].n, &p->funcs[f].calls.term0,
+			           &p->funcs[f].calls.n_terms);
 	free(of_func);
 	return err;
 }
 
 /* ---- who calls whom ---- */
 
+/* Of one caller's calls of one function, at all the places it calls it from. */
+struct call_terms {
+	VEC(struct profile_term) v;
+	bool unknown; /* the flow has one of them, and does not tell how often */
+};
+
 struct call_list {
-	struct pairs index; /* (callee, caller) */
+	struct pairs index;           /* (callee, caller) */
+	VEC(struct call_terms) terms; /* as p->calls, before they are sorted */
 	size_t cap;
 };
 
@@ -494,32 +503,30 @@ static long func_of_block(struct flow_part *x, uint32_t graph_block)
 	return err < 0 ? err : (long)phys;
 }
 
-/* Over one edge to another function: all that its block's own ways leave of it, where it is the only such edge. */
-static int count_edge(struct flow_part *x, uint32_t edge, double *n)
+/* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
+static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 {
 	const struct profile *p = x->a->p;
 	const struct flow_edge *e = &x->g->edges[edge];
 	const struct flow_block *b = &x->g->blocks[e->from];
-	uint32_t from = x->number[e->from];
-	struct profile_range all, way;
-	uint32_t others = 0;
-	int err;
+	uint32_t from = x->number[e->from], others = 0;
+	struct terms t = { .n = 0 };
 
-	*n = NAN;
 	if (!is_kept(x, edge) || from == UINT32_MAX)
 		return 0;
 	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
 		others += i != edge && is_kept(x, i) && !is_way(x, &x->g->edges[i]);
-	if (others)
-		return 0;
-	err = profile_block_count(p, from, &all);
+	add_term(&t, from, 1);
 	for (uint32_t i = p->blocks[from].out0;
-	     err == 0 && e->kind != FLOW_CALL && i < p->blocks[from].out0 + p->blocks[from].n_out; i++) {
-		err = profile_way_count(p, &p->ways[i], &way);
-		all.mean -= way.mean;
+	     e->kind != FLOW_CALL && i < p->blocks[from].out0 + p->blocks[from].n_out; i++) {
+		sum->unknown = sum->unknown || !p->ways[i].known;
+		add_way_terms(p, &p->ways[i], -1, &t);
 	}
-	*n = fmax(all.mean, 0);
-	return isnan(all.mean) ? (*n = NAN, err) : err;
+	sum->unknown = sum->unknown || others || t.too_many;
+	for (uint32_t i = 0; i < t.n; i++)
+		if (vec_push(&sum->v, t.v[i]) < 0)
+			return -SP_ENOMEM;
+	return 0;
 }
 
 static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
@@ -527,22 +534,35 @@ static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
 	struct profile *p = x->a->p;
 	const struct flow_edge *e = &x->g->edges[edge];
 	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
-	double n;
-	int err;
 
 	if (caller < 0 || callee < 0)
 		return -SP_ENOMEM;
-	err = count_edge(x, edge, &n);
-	at = err < 0 ? err : pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
+	at = pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
 	if (at < 0)
 		return (int)at;
 	if ((size_t)at == p->n_calls) {
-		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0)
+		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0 ||
+		    vec_push(&l->terms, (struct call_terms){ .unknown = false }) < 0)
 			return -SP_ENOMEM;
-		p->calls[p->n_calls++] = (struct profile_call){ (uint32_t)caller, (uint32_t)callee, NAN, 0 };
+		p->calls[p->n_calls++] =
+		        (struct profile_call){ .caller = (uint32_t)caller, .callee = (uint32_t)callee };
 	}
-	if (!isnan(n))
-		p->calls[at].n = isnan(p->calls[at].n) ? n : p->calls[at].n + n;
+	return sum_edge(x, edge, &l->terms.v[at]);
+}
+
+static int keep_calls(struct flow_part *x, struct call_list *l)
+{
+	struct profile *p = x->a->p;
+
+	for (size_t i = 0; i < l->terms.n; i++) {
+		const struct call_terms *t = &l->terms.v[i];
+		struct profile_call *c = &p->calls[i];
+
+		c->taken = t->v.n > 0;
+		c->known = c->taken && !t->unknown;
+		if (c->known && keep(x, t->v.v, (uint32_t)t->v.n, &c->term0, &c->n_terms) < 0)
+			return -SP_ENOMEM;
+	}
 	return 0;
 }
 
@@ -565,17 +585,6 @@ static int by_callee(const void *a, const void *b)
 	return (x->caller > y->caller) - (x->caller < y->caller);
 }
 
-/* The callers of one function share it as they call it; one that is alone has all, whether its calls are known or not. */
-static void divide(struct profile_call *calls, size_t n)
-{
-	double known = 0;
-
-	for (size_t i = 0; i < n; i++)
-		known += isnan(calls[i].n) ? 0 : calls[i].n;
-	for (size_t i = 0; i < n; i++)
-		calls[i].share = known > 0 ? (isnan(calls[i].n) ? 0 : calls[i].n / known) : n == 1;
-}
-
 static int find_callers(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
@@ -587,14 +596,14 @@ static int find_callers(struct flow_part *x)
 	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
 		if (is_call(x, &x->g->edges[i]))
 			err = add_call(x, &l, i);
-	pairs_fini(&l.index);
+	if (err == 0)
+		err = keep_calls(x, &l);
 	if (err == 0 && p->n_calls)
 		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
-	for (size_t i = 0, j; i < p->n_calls && err == 0; i = j) {
-		for (j = i; j < p->n_calls && p->calls[j].callee == p->calls[i].callee; j++)
-			;
-		divide(p->calls + i, j - i);
-	}
+	for (size_t i = 0; i < l.terms.n; i++)
+		vec_fini(&l.terms.v[i].v);
+	vec_fini(&l.terms);
+	pairs_fini(&l.index);
 	return err;
 }
 

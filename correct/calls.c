@@ -265,6 +265,17 @@ out:
 	return err;
 }
 
+static int count_call(const struct profile *p, struct profile_call *c)
+{
+	struct profile_range n = unknown;
+	int err = c->known ? count_terms(p, p->terms + c->term0, c->n_terms, &n) : 0;
+
+	c->n = fmax(n.mean, isnan(n.mean) ? NAN : 0);
+	c->lo = fmax(n.lo, isnan(n.lo) ? NAN : 0);
+	c->hi = n.hi;
+	return err;
+}
+
 int calls_count(struct profile *p)
 {
 	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN };
@@ -282,6 +293,12 @@ int calls_count(struct profile *p)
 	}
 	for (size_t t = 0; t < p->n_trips && err == 0; t++)
 		err = count_trips(p, &p->trips[t]);
+	for (size_t i = 0; i < p->n_calls && err == 0; i++)
+		err = count_call(p, &p->calls[i]);
+	if (err == 0)
+		err = calls_divide(p);
+	for (size_t i = 0; i < p->n_calls && p->meta.relative; i++)
+		p->calls[i].n = p->calls[i].lo = p->calls[i].hi = NAN;
 	free(l.of);
 	free(l.first);
 	free(own);

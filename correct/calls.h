@@ -12,6 +12,13 @@
 /* Fill in calls and trip counts from the counts as they are.  Returns 0, -SP_ENOMEM. */
 int calls_count(struct profile *p);
 
+/*
+ * Fill in the shares of p->calls, sorted by callee: callers share a function as they call it, and its calls of itself are for
+ * them.  Calls that no region's flow goes over are nothing beside those that one does.  But functions that only call each other were called from outside, however rarely: by those of whom nothing tells, where the code has any.
+ * Returns 0, -SP_ENOMEM.
+ */
+int calls_divide(struct profile *p);
+
 /* The block that holds an address, -1 if none does. */
 long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr);
 

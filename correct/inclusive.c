@@ -254,8 +254,8 @@ int inclusive_count(const struct profile *p, struct inclusive **out)
 /* ---- callers and callees ---- */
 
 /* Parts by function, [n_funcs + 1]: the last is of no caller. */
-static int gather(const struct profile *p, const struct inclusive *by_func, const double *calls,
-                  struct inclusive_part **out, size_t *n)
+static int gather(const struct profile *p, const struct inclusive *by_func,
+                  const struct profile_call *const *calls, struct inclusive_part **out, size_t *n)
 {
 	*n = 0;
 	*out = calloc(p->n_funcs + 2, sizeof(**out));
@@ -266,7 +266,9 @@ static int gather(const struct profile *p, const struct inclusive *by_func, cons
 
 		if (c->raw_insn > 0 || c->insn > 0 || c->cyc > 0 || (isnan(c->insn) && f < p->n_funcs))
 			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
-				                                  *c, calls ? calls[f] : NAN };
+				                                  *c, calls[f] ? calls[f]->n : NAN,
+				                                  calls[f] ? calls[f]->lo : NAN,
+				                                  calls[f] ? calls[f]->hi : NAN };
 	}
 	return 0;
 }
@@ -315,7 +317,7 @@ static struct inclusive shared(const struct inclusive *of, double share)
 }
 
 static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
-                         double *calls)
+                         const struct profile_call **calls)
 {
 	const struct profile_count *own = &p->funcs[func].rolled;
 	struct inclusive *all = NULL;
@@ -326,11 +328,11 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 		const struct profile_call *c = &p->calls[i];
 		uint32_t other = callers ? c->caller : c->callee;
 
-		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && isnan(c->n)) ||
+		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && !c->taken) ||
 		    (!callers && other == func))
 			continue;
 		by_func[other] = shared(&all[c->callee], c->share);
-		calls[other] = c->n;
+		calls[other] = c;
 		told = true;
 	}
 	if (err == 0 && callers && !told)
@@ -344,11 +346,9 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 static int parts(const struct profile *p, uint32_t func, bool callers, struct inclusive_part **out, size_t *n)
 {
 	struct inclusive *by_func = calloc(p->n_funcs + 1, sizeof(*by_func));
-	double *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+	const struct profile_call **calls = calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
 	int err = by_func && calls ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 
-	for (size_t f = 0; f <= p->n_funcs && err == 0; f++)
-		calls[f] = NAN;
 	if (err == 0)
 		err = inclusive_source(p) == INCLUSIVE_STACKS
 		              ? parts_of_stacks(p, func, callers, by_func)

@@ -32,13 +32,13 @@ int inclusive_frames(const struct profile *p, double **out);
 
 /*
  * One function's callers, or callees, with what of it (or of them, called from it) belongs to each; the function itself is
- * what it runs by itself, or what has no caller.  n: calls, NAN = not known.  Of several callers by the flow only these are
- * known.
+ * what it runs by itself, or what has no caller.  n: calls with their 90% interval, NAN = not known.  Of several callers by the flow
+ * only these are known.
  */
 struct inclusive_part {
 	uint32_t func; /* UINT32_MAX: no caller is known */
 	struct inclusive count;
-	double n;
+	double n, lo, hi;
 };
 
 int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n);

@@ -215,13 +215,15 @@ struct profile_frame {
 };
 
 /*
- * One physical function calls another, by the code's flow.  How much of the callee is for this caller is taken to be as its
- * calls are divided.
+ * One physical function calls another, by the code.  The calls are a sum of executions of blocks, where the flow tells them.
  */
 struct profile_call {
 	uint32_t caller, callee; /* profile->funcs */
-	double n;                /* calls; NAN where their flow is not known */
-	double share;            /* of all of the callee that is this caller's; 0 where nothing tells */
+	bool taken;              /* a region's flow goes over it */
+	bool known;              /* and tells how often, as the sum of these terms: */
+	uint32_t term0, n_terms; /* profile->terms */
+	double n, lo, hi;        /* calls; NAN = not known */
+	double share; /* of the callee's calls by others that are this caller's; 0 of itself, and where nothing tells */
 };
 
 /* What was sampled over the time of the recording, in steps of one length; by region, the first ones and all else. */

@@ -18,6 +18,9 @@ enum id {
 	ID_RANGE,
 	ID_CYC,
 	ID_CALLS,
+	ID_CALLS_LO,
+	ID_CALLS_HI,
+	ID_CALLS_RANGE,
 	ID_MODULE,
 	ID_NAME,
 };
@@ -41,6 +44,9 @@ static const struct column part_columns[] = {
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT },
 	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT },
+	{ "", "90% INTERVAL", ID_CALLS_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
+	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "calls_hi", "", ID_CALLS_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
@@ -48,7 +54,7 @@ static const struct column part_columns[] = {
 struct row {
 	const struct profile_func *f; /* NULL: no caller */
 	struct inclusive count;
-	double share, self, calls, key;
+	double share, self, calls, calls_lo, calls_hi, key;
 	const char *suffix;
 };
 
@@ -83,6 +89,12 @@ static struct cell cell(const void *view, size_t i, int id)
 		return num(v->p->meta.cyc_event >= 0 ? r->count.cyc : NAN);
 	case ID_CALLS:
 		return num(r->calls);
+	case ID_CALLS_LO:
+		return num(r->calls_lo);
+	case ID_CALLS_HI:
+		return num(r->calls_hi);
+	case ID_CALLS_RANGE:
+		return (struct cell){ .num = r->calls_lo, .num2 = r->calls_hi };
 	case ID_MODULE:
 		return (struct cell){ .text = r->f ? report_base(report_module(v->p, r->f->module)) : "" };
 	default:
@@ -160,7 +172,8 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 		bool matches = !o->function || report_matches(f, o->function);
 
 		n_match += matches;
-		if (!matches || !known || !(all[i].hi > 0))
+		/* What may be all or nothing of code that others may have called, too, tells nothing. */
+		if (!matches || !known || !(all[i].lo > 0))
 			continue;
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],
@@ -223,6 +236,8 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 			                .count = parts[i].count,
 			                .share = weight_of(p, o, &parts[i].count) / total,
 			                .calls = parts[i].n,
+			                .calls_lo = parts[i].lo,
+			                .calls_hi = parts[i].hi,
 			                .key = isnan(parts[i].count.insn)
 			                               ? 0
 			                               : weight_of(p, o, &parts[i].count) / total,

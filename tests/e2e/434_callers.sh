@@ -60,11 +60,14 @@ gcc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -gdwarf-4 deep.c -o 
 
 check 'the flow tells who called' status 0 "$SKIDPROF" report -i deep.sim --children --format json
 cp out flow.json
+# Some recordings see none of the hundred calls of fib: main has all of it nevertheless, for nobody else can call it.
 check 'main has all' json '[r for r in d["children"] if r["function"] == "main"][0]["share"] > 0.97'
 check 'few and many have bounds' json 'all(r["fixed"] is None and r["lo"] < r["hi"] for r in d["children"] if r["function"] in ("few", "many"))'
 check 'callers of leaf' status 0 "$SKIDPROF" report -i deep.sim --callers leaf --format json
+# Five standard deviations as the 90% interval gives it, which are .2 to 4% of them, as the bursts fall.
 check 'call it as often as they are called' json \
-	'(lambda c: abs(c["few"] / 1e4 - 1) < 0.05 and abs(c["many"] / 1e4 - 1) < 0.05)({r["function"]: r["calls"] for r in d["callers"]})'
+	'all(abs(r["calls"] - 1e4) <= 5 * (r["calls_hi"] - r["calls_lo"]) / 3.29 + 1 and r["calls_hi"] < 1.5 * r["calls_lo"]
+		for r in d["callers"] if r["function"] in ("few", "many")) and len(d["callers"]) == 3'
 check 'callees of main' status 0 "$SKIDPROF" report -i deep.sim --callees main
 check 'are three, and its own' sh -c '[ "$(grep -cE " (few|many|fib|main \(its own\))$" out)" -eq 4 ]'
 check 'what it rests on is said' has out "who called: the code's flow"

@@ -201,6 +201,91 @@ static void blocks_and_instructions_are_found_by_address(void **state)
 	profile_free(p);
 }
 
+/* Calls[n], sorted by callee, of functions 0 to 4; n < 0: the flow goes over it and does not tell how often. */
+struct called {
+	uint32_t caller, callee;
+	double n;
+};
+
+static struct profile *calling(const struct called *calls, size_t n)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	p->n_funcs = 5;
+	p->funcs = calloc(5, sizeof(*p->funcs));
+	p->n_calls = n;
+	p->calls = calloc(n, sizeof(*p->calls));
+	for (size_t i = 0; i < n; i++)
+		p->calls[i] = (struct profile_call){ .caller = calls[i].caller,
+			                             .callee = calls[i].callee,
+			                             .taken = !isnan(calls[i].n),
+			                             .n = calls[i].n < 0 ? NAN : calls[i].n };
+	return p;
+}
+
+static void callers_share_a_function_as_they_call_it(void **state)
+{
+	struct profile *p =
+	        calling((struct called[]){ { 0, 2, 30 }, { 1, 2, 10 }, { 2, 2, 999 }, { 3, 2, NAN } }, 4);
+
+	(void)state;
+	assert_int_equal(calls_divide(p), 0);
+	assert_float_equal(p->calls[0].share, 0.75, 1e-9);
+	assert_float_equal(p->calls[1].share, 0.25, 1e-9);
+	/* Its calls of itself are for those two, and who is nowhere on record called it hardly ever. */
+	assert_float_equal(p->calls[2].share, 0, 1e-9);
+	assert_float_equal(p->calls[3].share, 0, 1e-9);
+	profile_free(p);
+}
+
+/* A bug that was: no burst saw the one call that began a recursion, and what that ran was nobody's. */
+static void a_recursion_was_called_by_who_can_call_it(void **state)
+{
+	struct profile *p = calling((struct called[]){ { 0, 1, NAN }, { 1, 1, 999 } }, 2);
+
+	(void)state;
+	assert_int_equal(calls_divide(p), 0);
+	assert_float_equal(p->calls[0].share, 1, 1e-9);
+	assert_float_equal(p->calls[1].share, 0, 1e-9);
+	profile_free(p);
+}
+
+/* 2 and 3 call each other; 0 or 1 may have called the first of them, or 4 the second. */
+static void functions_that_call_each_other_were_called_from_outside(void **state)
+{
+	struct profile *p = calling(
+	        (struct called[]){ { 0, 2, NAN }, { 1, 2, NAN }, { 3, 2, 50 }, { 2, 3, 51 }, { 4, 3, NAN } },
+	        5);
+
+	(void)state;
+	assert_int_equal(calls_divide(p), 0);
+	assert_float_equal(p->calls[0].share, 0.25, 1e-9);
+	assert_float_equal(p->calls[1].share, 0.25, 1e-9);
+	assert_float_equal(p->calls[2].share, 0.5, 1e-9);
+	assert_float_equal(p->calls[3].share, 0.5, 1e-9);
+	assert_float_equal(p->calls[4].share, 0.5, 1e-9);
+	profile_free(p);
+}
+
+/* Of 100 calls 60 are one's; two others have what they leave.  Where the sum is not known they have as much as any. */
+static void callers_that_are_not_counted_have_what_is_left(void **state)
+{
+	struct profile *p = calling((struct called[]){ { 0, 3, 60 }, { 1, 3, -1 }, { 2, 3, -1 } }, 3);
+
+	(void)state;
+	p->funcs[3].calls.n_terms = 1;
+	p->funcs[3].calls.n = 100;
+	assert_int_equal(calls_divide(p), 0);
+	assert_float_equal(p->calls[0].share, 0.6, 1e-9);
+	assert_float_equal(p->calls[1].share, 0.2, 1e-9);
+	assert_float_equal(p->calls[2].share, 0.2, 1e-9);
+	p->funcs[3].calls.n = NAN;
+	assert_int_equal(calls_divide(p), 0);
+	assert_float_equal(p->calls[0].share, 1.0 / 3, 1e-9);
+	assert_float_equal(p->calls[2].share, 1.0 / 3, 1e-9);
+	profile_free(p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -212,6 +297,10 @@ int main(void)
 		cmocka_unit_test(draws_that_never_enter_leave_the_upper_end_open),
 		cmocka_unit_test(what_hardly_any_sample_saw_is_not_told),
 		cmocka_unit_test(blocks_and_instructions_are_found_by_address),
+		cmocka_unit_test(callers_share_a_function_as_they_call_it),
+		cmocka_unit_test(a_recursion_was_called_by_who_can_call_it),
+		cmocka_unit_test(functions_that_call_each_other_were_called_from_outside),
+		cmocka_unit_test(callers_that_are_not_counted_have_what_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,8 @@ static struct profile *five(void)
 static void add_call(struct profile *p, uint32_t caller, uint32_t callee, double n, double share)
 {
 	p->calls = realloc(p->calls, (p->n_calls + 1) * sizeof(*p->calls));
-	p->calls[p->n_calls++] = (struct profile_call){ caller, callee, n, share };
+	p->calls[p->n_calls++] =
+	        (struct profile_call){ .caller = caller, .callee = callee, .n = n, .share = share };
 }
 
 static void what_has_one_caller_is_its_caller_s(void **state)
