@@ -7,9 +7,9 @@
 #include "correct/infer/space.h"
 #include "profiler/base/err.h"
 
-/* See method_full(): up to so many free flows are drawn by chains, of 2,400 sweeps in all, which gibbs.c bounds; more by moments. */
-enum { CHAINS_FREE = 10, CHAINS_FREE_STACKS = 100, SWEEPS = 2400, CLASS_PRODUCTS = 60 };
-static const double most_chains = 2e9, products_per_s = 1.3e9, flows_per_s = 1.6e7;
+/* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */
+enum { DRAWS = 1200 };
+static const double flows_per_s = 1.6e7, products_per_s = 1.3e9;
 
 struct rank {
 	double heat;
@@ -25,14 +25,9 @@ static int hotter_first(const void *x, const void *y)
 	return a->scope < b->scope ? -1 : a->scope > b->scope;
 }
 
-double budget_work_s(double n_free, double n_edges, double n_blocks, bool stacks)
+double budget_work_s(double n_free, double n_blocks)
 {
-	/* Blocks that always run equally often are one class: some two of them for each free flow. */
-	double classes = fmin(n_blocks, 2 * n_free);
-
-	if (n_free > (stacks ? CHAINS_FREE_STACKS : CHAINS_FREE))
-		return n_free * n_free * n_free / flows_per_s;
-	return fmin(most_chains, SWEEPS * n_free * (n_edges + CLASS_PRODUCTS * classes)) / products_per_s;
+	return n_free * n_free * n_free / flows_per_s + DRAWS * n_free * (n_free + n_blocks) / products_per_s;
 }
 
 static int work_of(const struct work *w, size_t s, double *work_s)
@@ -44,9 +39,7 @@ static int work_of(const struct work *w, size_t s, double *work_s)
 	/* What is too large to be solved is refused at once, and what has too few samples. */
 	if (err == 0)
 		err = solve_judge_size(p, NULL, w->sums.paths);
-	*work_s = err < 0 ? 0
-	                  : budget_work_s((double)n_free, (double)p->n_edges, (double)p->n_blocks,
-	                                  w->sums.paths);
+	*work_s = err < 0 ? 0 : budget_work_s((double)n_free, (double)p->n_blocks);
 	return err == -SP_ENOMEM ? err : 0;
 }
 

@@ -19,9 +19,9 @@ int budget_plan(const struct work *w, struct budget *out);
 void budget_fini(struct budget *b);
 
 /*
- * Work that a scope of so many free flows, edges and blocks costs, in seconds of a core of 2024: within a factor of two of
- * what scopes of sqlite3, pigz and cc1 took.
+ * Work that a scope of so many free flows and blocks costs, in seconds of a core of 2024: within a factor of two of what a
+ * large scope of cc1 took.
  */
-double budget_work_s(double n_free, double n_edges, double n_blocks, bool stacks);
+double budget_work_s(double n_free, double n_blocks);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The posterior of all evidence (eq. 11): which equations are believed, and how far, before draws are made of what they
- * say together, by Gibbs sampling (gibbs.h) or, where flows are many, from moments (moments.h).
+ * say together, from its moments (moments.h).
  */
 #include "correct/infer/full.h"
 
@@ -14,7 +14,6 @@
 
 #include "correct/infer/back.h"
 #include "correct/infer/cholesky.h"
-#include "correct/infer/gibbs.h"
 #include "correct/infer/landing.h"
 #include "correct/infer/left_out.h"
 #include "correct/infer/moments.h"
@@ -57,10 +56,9 @@ enum {
 	MAX_LANDING_FREE = 120, /* free flows past which landing costs too much for what it says */
 	LANDING_ROUNDS = 3,
 	MAX_ADMIT_ROUNDS = 6,
-	MAX_CHAINS_FREE = 10,    /* free flows that are left to chains where there are no stacks, ... */
-	MAX_CHAINS_STACKS = 100, /* ... and where there are */
-	MIN_DRAWS = 400,         /* where there are moments, which give them for nothing */
-	HITS = 4,                /* equations predicted with hit_square, supposed before any was */
+	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
+	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
+	HITS = 4,        /* equations predicted with hit_square, supposed before any was */
 };
 
 /* How many free flows the first n equations settle: rank of their rows, counting what is known to 10%. */
@@ -112,27 +110,43 @@ static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 }
 
 /*
- * What the result rests on: the kinds of equations that make up a fair part
- * of what is known along some axis.  Axes are in units of the posterior's
- * own width, so all that is known along one adds up to about 1.
+ * What the result rests on: the kinds of equations that make up a fair part of what is known along some axis.  Axes are those in
+ * which the posterior is about round and of width 1, so all that is known along one adds up to about 1.  The Hessian's factor
+ * replaces it.  Returns 0, -SP_ENOMEM, -SP_EDOMAIN.
  */
-static uint8_t evidence_of(const struct axes *ax, const struct equations *eqs)
+static int evidence_of(const struct posterior *post, const struct equations *eqs, double *hessian,
+                       uint8_t *bits)
 {
 	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
 		                         PROFILE_BY_LANDING, PROFILE_BY_PRECISE };
-	uint8_t bits = 0;
+	size_t d = post->n_free;
+	double *axes = calloc(d * d + 1, sizeof(*axes));
 
-	for (size_t i = 0; i < ax->d; i++)
-		for (size_t k = 0; k < sizeof(kinds); k++) {
-			double known = 0;
+	*bits = d <= 1 ? PROFILE_BY_FLOW : 0;
+	if (!axes)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	if (cholesky_factor_hessian(hessian, d) < 0) {
+		free(axes);
+		return sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
+	}
+	/* Row i of inverse(L) is an axis, column i of inverse(L'). */
+	cholesky_invert(hessian, d, axes);
+	for (size_t i = 0; d > 1 && i < d; i++) {
+		double known[sizeof(kinds)] = { 0 };
 
-			for (size_t row = 0; row < eqs->n; row++)
-				if (eqs->v[row].kind == kinds[k])
-					known += ax->r[i * ax->n_rows + row] * ax->r[i * ax->n_rows + row];
-			if (known > fair_part)
-				bits |= kinds[k];
+		for (size_t row = 0; row < eqs->n; row++) {
+			double along = 0;
+
+			for (size_t k = 0; k <= i; k++)
+				along += post->r[row * d + k] * axes[i * d + k];
+			for (size_t k = 0; k < sizeof(kinds); k++)
+				known[k] += eqs->v[row].kind == kinds[k] ? along * along : 0;
 		}
-	return ax->d <= 1 ? PROFILE_BY_FLOW : bits;
+		for (size_t k = 0; k < sizeof(kinds); k++)
+			*bits |= known[k] > fair_part ? kinds[k] : 0;
+	}
+	free(axes);
+	return 0;
 }
 
 /* What the whole of one region's sampling needs. */
@@ -144,7 +158,6 @@ struct full {
 	size_t n_doubted;        /* the last ones of those given */
 	double moved;            /* of eq. 48 */
 	struct posterior *post;
-	struct axes axes;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for it ended before it was there */
 };
@@ -156,7 +169,6 @@ static void full_fini(struct full *fu)
 		free(fu->eqs.v[i].w);
 	free(fu->eqs.v);
 	posterior_free(fu->post);
-	axes_fini(&fu->axes);
 	free(fu->t);
 	free(fu->hessian);
 }
@@ -636,38 +648,39 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 	}
 }
 
-/* *done: whether moments were found that can be drawn from. */
-static int solve_by_moments(const struct full *fu, const struct infer_opts *o, struct solution *out,
-                            bool *done)
+/* Draws from the moments.  Where those are not found nothing is known of the flow but its samples. */
+static int draw(const struct full *fu, const struct infer_opts *opts, struct solution *out)
 {
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	struct moments m = { 0 };
 	int err = rng ? moments_find(fu->post, fu->t, &m) : sp_fail(SP_ENOMEM, "out of memory");
 
-	*done = err == 0 && m.settled;
-	if (*done) {
-		gsl_rng_set(rng, o->seed * 1000003);
+	if (err == 0 && !m.settled)
+		err = sp_fail(SP_EDOMAIN,
+		              "too little is known of its flow to settle %zu free ones: raw counts",
+		              fu->space->n_free);
+	if (err == 0) {
+		gsl_rng_set(rng, opts->seed * 1000003);
 		err = moments_draw(&m, fu->post, rng, fu->p, out);
 	}
 	moments_fini(&m);
 	if (rng)
 		gsl_rng_free(rng);
-	return err == -SP_EDOMAIN ? 0 : err;
+	return err;
 }
 
 int method_full(const struct problem *p, const struct space *space, const double *interior,
                 const struct equations *eqs, const struct infer_opts *opts, struct solution *out)
 {
-	struct infer_opts o;
+	size_t n_draws = opts->n_chains * opts->n_keep;
 	struct full fu;
-	bool stacks, done = false;
+	bool stacks;
 	double spread = 1;
 	int err = full_init(&fu, p, space, interior, eqs);
 
-	if (err < 0)
-		goto out;
-	o = gibbs_bounded(opts, fu.post);
-	err = solution_init(out, p, (size_t)fmax((double)(o.n_chains * o.n_keep), MIN_DRAWS));
+	if (err == 0)
+		err = solution_init(out, p,
+		                    space->n_free <= FEW_FREE || n_draws < MIN_DRAWS ? n_draws : MIN_DRAWS);
 	if (err == 0)
 		err = settle_exact(&fu);
 	if (err == 0 && fu.n_doubted)
@@ -681,28 +694,17 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err < 0)
 		goto out;
 	assert(fu.post);
-	err = axes_init(&fu.axes, fu.post, fu.hessian, fu.t);
-	if (err < 0)
-		goto out;
 	out->moved = fu.moved;
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
-	out->evidence = evidence_of(&fu.axes, &fu.eqs);
-	/* Stacks, or few flows, leave little open, which chains draw in its own shape; else time decides much. */
+	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
+	if (err == 0)
+		err = draw(&fu, opts, out);
 	stacks = fu.n_given > fu.n_exact;
-	if (space->n_free > (stacks ? MAX_CHAINS_STACKS : MAX_CHAINS_FREE))
-		err = solve_by_moments(&fu, &o, out, &done);
-	if (err == 0 && !done)
-		err = gibbs_run(p, fu.post, &fu.axes, fu.t, &o, out);
-	if (err == 0 && !done && out->r_hat > gibbs_max_r_hat)
-		err = solve_by_moments(&fu, &o, out, &done);
 	if (err == 0 && stacks)
 		stretch(p, stack_spread(&fu), out);
 	else if (err == 0 && spread > 1)
 		stretch(p, spread, out);
-	if (err == 0 && out->r_hat > gibbs_max_r_hat) {
-		solution_doubt(out, VERDICT_UNRELIABLE, "the chains did not agree (R-hat %.2f)", out->r_hat);
-	}
 out:
 	full_fini(&fu);
 	return err;

@@ -125,12 +125,11 @@ int solution_meet_total(struct solution *s, const struct problem *p, double tota
 struct infer_opts {
 	uint64_t seed;
 	size_t n_chains, n_burn, n_keep; /* keep: per chain, after burn-in */
-	size_t thin;                     /* sweeps between two kept ones; full only */
 };
 
-#define INFER_OPTS_DEFAULT                                                        \
-	{                                                                         \
-		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300, .thin = 1 \
+#define INFER_OPTS_DEFAULT                                             \
+	{                                                              \
+		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300 \
 	}
 
 /*

@@ -91,14 +91,18 @@ build_expat()
 	c -DHAVE_MEMMOVE -DXML_CONTEXT_BYTES=1024 -DXML_NS -DXML_DTD -DXML_GE=1 -DHAVE_GETRANDOM -DBYTEORDER=1234 -DXML_DEV_URANDOM -DPACKAGE_STRING='"expat"' \
 		-Is/expat/lib s/expat/lib/xml{parse,role,tok}.c "$here/drivers/expat.c" && runs "$in/xml" 3
 }
-build_exuberant-ctags() { (cd s && configured) && built s/ctags && runs -f "$work/out" --languages=c --language-force=c "$in/c"; }
+build_exuberant-ctags() { CC=gcc && (cd s && configured) && built s/ctags && runs -f "$work/out" --languages=c --language-force=c "$in/c"; }
 build_f2c()
 {
 	(cd s/src && make -s -f makefile.u CC="$CC" CFLAGS='-O2 -g -w' f2c) && built s/src/f2c && runs -d"$work" -P "$in/f.f"
 }
 build_fasttree() { c s/fasttree.c -lm && runs -nt -quiet -nopr -nosupport "$in/dna.aln"; }
 build_gperf() { (cd s && ./configure -q CXX="$CXX" CXXFLAGS='-O2 -g -w' && make -s -C lib && make -s -C src) && built s/src/gperf && runs "$in/keys"; }
-build_html2text() { (cd s && sed -i 's/std::auto_ptr/auto_ptr/g' ./*.C ./*.h && ./configure && make -s CXX="$CXX" CXXFLAGS='-O2 -g -w -std=gnu++98' LDFLAGS=) && built s/html2text && runs "$in/html"; }
+build_html2text()
+{
+	printf '#include <memory>\nusing std::auto_ptr;\n' >memory.h
+	(cd s && ./configure >/dev/null && make -s CXX="$CXX" CXXFLAGS="-O2 -g -w -std=gnu++98 -include $work/memory.h" LDFLAGS=) && built s/html2text && runs "$in/html"
+}
 build_jbigkit() { c -Is/libjbig s/libjbig/jbig.c s/libjbig/jbig_ar.c s/pbmtools/pbmtojbg.c && runs "$in/pbm" "$work/out"; }
 build_kissfft() { c -Is s/kiss_fft.c s/kfc.c s/kiss_fftnd.c s/kiss_fftr.c "$here/drivers/kissfft.c" -lm && runs 25; }
 build_lame() { (cd s && ./configure -q --disable-shared --disable-decoder --disable-gtktest CC="$CC" CFLAGS='-O2 -g -w' && make -s -C mpglib && make -s -C libmp3lame && make -s -C frontend lame) && built s/frontend/lame && runs --quiet -m m "$in/wav" "$work/out"; }
