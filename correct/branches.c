@@ -6,7 +6,8 @@
 static int add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, uint64_t to_ip,
                     struct pairs *pairs, struct branch_list *out)
 {
-	long k = pairs_number(pairs, from_ip ^ (uint64_t)pid << 48, to_ip);
+	/* Code that takes another's place at its address is another branch's. */
+	long k = pairs_number(pairs, from_ip ^ (uint64_t)pid << 48, to_ip ^ r->made_changes << 48);
 
 	if (k < 0)
 		return (int)k;

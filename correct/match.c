@@ -215,6 +215,29 @@ static bool match_memory(const struct work *w, size_t object)
 	return false;
 }
 
+/* What the recording has by function, from a jitdump or a list of names, the truth has in one sum: neither is compared. */
+static void leave_out_made(const struct work *w, size_t object, double total)
+{
+	struct match_object *o = &w->m->objects[object];
+	bool any = false;
+
+	for (size_t i = 0; i < w->p->n_modules; i++) {
+		if (!module_path_is_made(w->p->modules[i].path))
+			continue;
+		w->m->left_out[i] = any = true;
+	}
+	if (!any)
+		return;
+	if (o->module >= 0)
+		w->m->left_out[o->module] = true;
+	o->how = MATCH_ANOTHER;
+	w->m->another += o->n_insn;
+	sp_note("left out, on both sides: code that was made at run time (%.2g%% of the truth), of which the "
+	        "truth has the "
+	        "sum only",
+	        100 * o->n_insn / total);
+}
+
 /* The recording's program: of files that are no libraries, the one with most samples. */
 static const struct profile_mapped *program_of(const struct work *w)
 {
@@ -330,8 +353,9 @@ static int judge(const struct work *w, double total)
 		               program ? or_unknown(program->build_id) : "unknown");
 	if (total > 0 && w->m->another >= total * (1 - max_nowhere))
 		return sp_fail(SP_ENOENT,
-		               "%s: every file it counts is another build in the recording: nothing is "
-		               "left to compare",
+		               "%s: all that it counts is another build in the recording, or code that was "
+		               "made at run "
+		               "time: nothing is left to compare",
 		               w->path);
 	return 0;
 }
@@ -349,8 +373,12 @@ static int match_all(struct work *w)
 		bool proven;
 
 		o->module = -1;
-		if (!(o->n_insn > 0) || match_memory(w, i))
+		if (!(o->n_insn > 0))
 			continue;
+		if (match_memory(w, i)) {
+			leave_out_made(w, i, total);
+			continue;
+		}
 		f = find_file(w, i, &proven);
 		if (f)
 			err = match_file(w, i, f, proven);

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "correct/binary/jitdump.h"
 #include "correct/evidence/events.h"
+#include "correct/made.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -328,6 +332,9 @@ void recording_close(struct recording *r)
 		module_free(r->modules[i]);
 	free(r->modules);
 	free(r->module_of_file);
+	made_free(r->made);
+	pairs_fini(&r->made_paths);
+	vec_fini(&r->made_modules);
 	free(r->events);
 	free(r->scale);
 	rests_free(r->rests);
@@ -341,18 +348,12 @@ void recording_close(struct recording *r)
 	free(r);
 }
 
-/* Open the module behind a mapped file, once. */
-static int open_file(struct recording *r, uint32_t file)
+static int open_module(struct recording *r, const char *path, const uint8_t *id, size_t id_bytes,
+                       int32_t *out)
 {
-	const struct maps_file *f = maps_file(r->maps, file);
-	const uint8_t *id = f->build_id;
-	size_t id_bytes = f->build_id_bytes;
 	struct module **grown, *m = NULL;
-	int err;
+	int err = module_open(path, id, id_bytes, &r->module_opts, &m);
 
-	if (!id_bytes)
-		id_bytes = pd_build_id(r->reader, f->path, &id);
-	err = module_open(f->path, id, id_bytes, &r->module_opts, &m);
 	if (err < 0)
 		return err;
 	grown = realloc(r->modules, (r->n_modules + 1) * sizeof(struct module *));
@@ -362,8 +363,20 @@ static int open_file(struct recording *r, uint32_t file)
 	}
 	r->modules = grown;
 	r->modules[r->n_modules] = m;
-	r->module_of_file[file] = (int32_t)r->n_modules++;
+	*out = (int32_t)r->n_modules++;
 	return 0;
+}
+
+/* Open the module behind a mapped file, once. */
+static int open_file(struct recording *r, uint32_t file)
+{
+	const struct maps_file *f = maps_file(r->maps, file);
+	const uint8_t *id = f->build_id;
+	size_t id_bytes = f->build_id_bytes;
+
+	if (!id_bytes)
+		id_bytes = pd_build_id(r->reader, f->path, &id);
+	return open_module(r, f->path, id, id_bytes, &r->module_of_file[file]);
 }
 
 static int32_t module_of(struct recording *r, uint32_t file)
@@ -384,6 +397,44 @@ static int32_t module_of(struct recording *r, uint32_t file)
 	return r->module_of_file[file];
 }
 
+/* Files of code that programs made are looked for on this machine only where it recorded. */
+static int open_made(struct recording *r)
+{
+	const struct perf_event_attr *attr = pd_n_events(r->reader) ? &pd_event(r->reader, 0)->attr : NULL;
+	const char *host = pd_header(r->reader)->hostname;
+	struct utsname here;
+
+	if (r->made)
+		return 0;
+	return made_new(r->module_opts.symfs,
+	                !host || !*host || (uname(&here) == 0 && strcmp(here.nodename, host) == 0),
+	                attr && attr->use_clockid && attr->clockid == CLOCK_MONOTONIC, &r->made);
+}
+
+/* The module of code at ip that no file was mapped for, -1 = none has it. */
+static int32_t made_module(struct recording *r, uint32_t pid, uint64_t ip)
+{
+	const char *path = open_made(r) < 0 ? NULL : made_find(r->made, pid, ip, r->now_ns);
+	long i = path ? pairs_number(&r->made_paths, (uint64_t)(uintptr_t)path, 0) : -1;
+
+	if (i < 0)
+		return -1;
+	if ((size_t)i == r->made_modules.n) {
+		int32_t module = -1;
+
+		if (open_module(r, path, NULL, 0, &module) < 0 || vec_push(&r->made_modules, module) < 0)
+			return -1;
+	}
+	return r->made_modules.v[i];
+}
+
+/* Memory, or what a program wrote its code to as well: not a file that was loaded. */
+static bool may_be_made(const char *path)
+{
+	return module_is_memory(path) || strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0 ||
+	       strncmp(path, "[stack", 6) == 0 || jitdump_is_name(path);
+}
+
 struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip)
 {
 	/* Opening a module on first sight is caching: nothing else of r changes. */
@@ -392,6 +443,10 @@ struct place recording_place(const struct recording *r, uint32_t pid, uint64_t i
 	struct maps_place at;
 
 	if (!maps_find(r->maps, pid, ip, &at))
+		return place;
+	if (may_be_made(maps_file(r->maps, at.file)->path))
+		place.module = made_module(cache, pid, ip);
+	if (place.module >= 0)
 		return place;
 	place.module = module_of(cache, at.file);
 	place.vaddr = at.off;
@@ -497,6 +552,22 @@ static int restart(struct recording *r)
 	return maps_new(&r->maps);
 }
 
+static void set_now(struct recording *r, uint64_t time_ns)
+{
+	uint64_t n = r->made ? made_changes(r->made, time_ns) : 0;
+
+	r->now_ns = time_ns;
+	r->maps_changes += n != r->made_changes;
+	r->made_changes = n;
+}
+
+static int note_map(struct recording *r, const struct pd_record *rec)
+{
+	int err = jitdump_is_name(rec->mmap.path) ? open_made(r) : 0;
+
+	return err < 0 || !r->made ? err : made_map(r->made, rec->pid, rec->mmap.path);
+}
+
 int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg)
 {
 	struct pd_record rec;
@@ -511,6 +582,8 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
 			err = maps_apply(r->maps, &rec);
+			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
+				err = note_map(r, &rec);
 			continue;
 		}
 		/* In pipe mode the events come with the records. */
@@ -520,6 +593,7 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 			sp_progress(what, n, 0);
 		if (rec.event < 0)
 			continue;
+		set_now(r, rec.time_ns);
 		err = unite_events(r, &rec);
 		if (err < 0)
 			break;

@@ -56,6 +56,11 @@ struct recording {
 	size_t n_modules;
 	int32_t *module_of_file; /* [n_files] of the address maps */
 	size_t n_files;
+	struct made *made; /* code that programs made as they ran; NULL until it is asked for */
+	struct pairs made_paths;
+	VEC(int32_t) made_modules; /* by made_paths */
+	uint64_t now_ns;           /* of the sample that is being shown */
+	uint64_t made_changes;     /* how often code took another's place so far */
 
 	int insn_event, cyc_event; /* index of the sampled events, -1 = none */
 	/*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/binary/build_id_cache.h"
+#include "profiler/perfdata/build_id_cache.h"
+#include "correct/binary/jitdump.h"
 #include "correct/binary/module_impl.h"
+#include "correct/binary/perf_map.h"
 
 #include "profiler/base/err.h"
 
@@ -17,9 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Set the state and word it; *err is -SP_ENOMEM where there is no memory even for that. */
-static int __attribute__((format(printf, 3, 4)))
-unusable(struct module *m, enum module_state state, const char *fmt, ...)
+int module_unusable(struct module *m, enum module_state state, const char *fmt, ...)
 {
 	va_list args;
 	int len;
@@ -49,7 +49,27 @@ static bool is_pseudo(const char *path)
 
 bool module_is_memory(const char *path)
 {
-	return is_pseudo(path) && path[0] != '[';
+	return (is_pseudo(path) && path[0] != '[') || perf_map_is_name(path);
+}
+
+bool module_is_made(const struct module *m)
+{
+	return m->read != NULL;
+}
+
+/* The layer of a jitdump that "jit-1234.dump#2" asks for; *len is the length of its path then. */
+static uint32_t layer_of(const char *path, size_t *len)
+{
+	const char *mark = strrchr(path, '#');
+	char *name = mark ? strndup(path, (size_t)(mark - path)) : NULL;
+	unsigned long layer = 0;
+
+	if (name && jitdump_is_name(name) && mark[1] && strspn(mark + 1, "0123456789") == strlen(mark + 1)) {
+		layer = strtoul(mark + 1, NULL, 10);
+		*len = (size_t)(mark - path);
+	}
+	free(name);
+	return layer > UINT32_MAX ? UINT32_MAX : (uint32_t)layer;
 }
 
 static const char *pseudo_reason(const char *path)
@@ -97,6 +117,13 @@ static int open_vdso(void)
 	return fd;
 }
 
+bool module_path_is_made(const char *path)
+{
+	size_t len = strlen(path);
+
+	return perf_map_is_name(path) || jitdump_is_name(path) || layer_of(path, &len) > 0;
+}
+
 static int open_file(struct module *m)
 {
 	static const char deleted[] = " (deleted)";
@@ -106,16 +133,17 @@ static int open_file(struct module *m)
 
 	if (was_deleted)
 		len -= strlen(deleted);
+	layer_of(m->path, &len);
 	if (asprintf(&m->opened, "%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path) < 0) {
 		m->opened = NULL;
 		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
 	}
 	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (m->fd < 0)
-		return unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
-		                was_deleted ? " (it was deleted or replaced while it ran)" : "");
+		return module_unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
+		                       was_deleted ? " (it was deleted or replaced while it ran)" : "");
 	if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
+		return module_unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
 	return 0;
 }
 
@@ -124,13 +152,13 @@ static int open_path(struct module *m)
 	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso64]")) {
 		m->fd = open_vdso();
 		if (m->fd < 0)
-			return unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
+			return module_unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
 		m->opened = strdup(m->path);
 		return m->opened ? 0 : sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
 	}
 	if (is_pseudo(m->path))
-		return unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
-		                pseudo_reason(m->path));
+		return module_unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
+		                       pseudo_reason(m->path));
 	return open_file(m);
 }
 
@@ -149,17 +177,19 @@ static int check_header(struct module *m)
 
 	m->elf = elf_begin(m->fd, ELF_C_READ_MMAP, NULL);
 	if (!m->elf || elf_kind(m->elf) != ELF_K_ELF || !gelf_getehdr(m->elf, &header))
-		return unusable(m, MODULE_FOREIGN, "%s: not an ELF file", m->opened);
+		return module_unusable(m, MODULE_FOREIGN, "%s: not an ELF file", m->opened);
 	m->isa = isa_of(&header);
 	if (m->isa == ISA_NONE)
-		return unusable(m, MODULE_FOREIGN,
-		                "%s: an ELF file for another machine (number %u), not x86-64 or aarch64",
-		                m->opened, header.e_machine);
+		return module_unusable(
+		        m, MODULE_FOREIGN,
+		        "%s: an ELF file for another machine (number %u), not x86-64 or aarch64", m->opened,
+		        header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object", m->opened);
+		return module_unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object",
+		                       m->opened);
 	m->raw = (const uint8_t *)elf_rawfile(m->elf, &m->raw_bytes);
 	if (!m->raw)
-		return unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
+		return module_unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
 	return 0;
 }
 
@@ -168,7 +198,7 @@ static int load_segments(struct module *m)
 	size_t n = 0;
 
 	if (elf_getphdrnum(m->elf, &n) < 0)
-		return unusable(m, MODULE_FOREIGN, "%s: damaged program headers", m->opened);
+		return module_unusable(m, MODULE_FOREIGN, "%s: damaged program headers", m->opened);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr phdr;
 		struct segment seg;
@@ -271,10 +301,10 @@ static int check_build_id(struct module *m, const uint8_t *want, size_t want_byt
 	wanted = to_hex(want, want_bytes);
 	if (!wanted)
 		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
-	err = unusable(m, MODULE_MISMATCH,
-	               "%s: not the file that ran: its build id is %s, the recorded one %s; "
-	               "give the directory that holds the right one with --symfs, or record again",
-	               m->opened, m->build_id ? m->build_id : "missing", wanted);
+	err = module_unusable(m, MODULE_MISMATCH,
+	                      "%s: not the file that ran: its build id is %s, the recorded one %s; "
+	                      "give the directory that holds the right one with --symfs, or record again",
+	                      m->opened, m->build_id ? m->build_id : "missing", wanted);
 	free(wanted);
 	return err;
 }
@@ -316,10 +346,29 @@ static int open_cached(struct module *m, const uint8_t *build_id, size_t build_i
 	return open_checked(m, build_id, build_id_bytes);
 }
 
+/* Code that a program made while it ran has a file of its own kind, if it has one. */
+static int load_made(struct module *m, bool *made)
+{
+	size_t len = strlen(m->path);
+
+	*made = true;
+	if (perf_map_is_name(m->path))
+		return made_load_names(m);
+	if (made_is_jitdump(m->fd))
+		return made_load_jitdump(m, layer_of(m->path, &len));
+	*made = false;
+	return 0;
+}
+
 static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
+	bool made = false;
 	int err = open_path(m);
 
+	if (!err && m->state == MODULE_OK)
+		err = load_made(m, &made);
+	if (err || made)
+		return err;
 	if (!err)
 		err = open_checked(m, build_id, build_id_bytes);
 	if (!err && (m->state == MODULE_MISSING || m->state == MODULE_MISMATCH))
@@ -386,6 +435,7 @@ void module_free(struct module *m)
 	vec_fini(&m->segments);
 	text_pool_fini(&m->pool);
 	elf_end(m->elf);
+	free(m->read);
 	if (m->fd >= 0)
 		close(m->fd);
 	free((char *)m->opts.symfs);
@@ -435,8 +485,28 @@ bool module_vaddr(const struct module *m, uint64_t off, uint64_t *vaddr)
 	return false;
 }
 
+/* Code that was made has a segment for each function, in address order. */
+static const struct segment *made_segment_at(const struct module *m, uint64_t vaddr)
+{
+	size_t lo = 0, hi = m->segments.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->segments.v[mid].vaddr <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && vaddr - m->segments.v[lo - 1].vaddr < m->segments.v[lo - 1].file_bytes
+	               ? &m->segments.v[lo - 1]
+	               : NULL;
+}
+
 static const struct segment *segment_at(const struct module *m, uint64_t vaddr, bool code)
 {
+	if (m->read)
+		return made_segment_at(m, vaddr);
 	for (size_t i = 0; i < m->segments.n; i++) {
 		const struct segment *seg = &m->segments.v[i];
 

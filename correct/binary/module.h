@@ -17,6 +17,7 @@ enum module_state {
 	MODULE_MISSING,  /* no such file */
 	MODULE_MISMATCH, /* the build id is not the recorded one: not used */
 	MODULE_FOREIGN,  /* an ELF file for another machine, or no ELF file */
+	MODULE_NAMED,    /* no code, but functions: a list of names, perf-PID.map */
 };
 
 struct module_options {
@@ -27,7 +28,9 @@ struct module_options {
 
 /*
  * Always gives a module, usable to the degree of its state: one that isn't
- * MODULE_OK has no code and no symbols.  build_id as recorded, 0 bytes to
+ * MODULE_OK has no code, and but for MODULE_NAMED no symbols.  Of a jitdump
+ * path is that of the file, or that with "#1", "#2" ... behind it for another
+ * layer (jitdump.h).  build_id as recorded, 0 bytes to
  * take any.  Only -SP_ENOMEM fails.  *why (borrowed from the module) words a state that isn't OK.
  */
 int module_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
@@ -39,6 +42,9 @@ const char *module_why(const struct module *m); /* "" when OK */
 const char *module_path(const struct module *m);
 /* Does a mapping of this name hold what a program made when it ran, a just-in-time compiler's code, say, and no file? */
 bool module_is_memory(const char *path);
+/* Is its vaddr the address at run time, for the code was made then? */
+bool module_is_made(const struct module *m);
+bool module_path_is_made(const char *path); /* told by its name */
 const char *module_build_id(const struct module *m); /* hex text, "" if none */
 enum insn_isa module_isa(const struct module *m);
 bool module_has_debug(struct module *m); /* DWARF lines were found */

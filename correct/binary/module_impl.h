@@ -49,6 +49,7 @@ struct module {
 	Elf *elf;
 	const uint8_t *raw; /* the file */
 	size_t raw_bytes;
+	uint8_t *read;              /* the same where it had to be read: a jitdump */
 	struct module_options opts; /* strings of its own */
 	Dwfl *dwfl;                 /* finds the debug file; NULL once it is no longer needed */
 	Dwfl_Module *dwfl_module;   /* NULL where libdwfl refuses the file */
@@ -68,6 +69,21 @@ struct module {
 int symbols_load(struct module *m);
 /* Demangled without parameters, in the module's pool; the linkage name itself where it isn't mangled. */
 const char *symbols_demangle(struct text_pool *pool, const char *linkage);
+
+/* m->spans and m->names of m->funcs, which are in address order. */
+int symbols_index(struct module *m);
+
+/*
+ * made.c: code that was made at run time.  m->fd is a jitdump, of which the module is one layer; or a list of names
+ * (perf-PID.map), whose module has functions but no code.  0 or -SP_ENOMEM; m->state tells the rest.
+ */
+bool made_is_jitdump(int fd);
+int made_load_jitdump(struct module *m, uint32_t layer);
+int made_load_names(struct module *m);
+
+/* module.c: set the state and word it.  0 or -SP_ENOMEM where there is no memory even for that. */
+int __attribute__((format(printf, 3, 4)))
+module_unusable(struct module *m, enum module_state state, const char *fmt, ...);
 
 /* ehframe.c: calls seen for every frame description entry's range.  Stops at the first error. */
 typedef int ehframe_seen(void *data, uint64_t vaddr, uint64_t size_bytes);

@@ -365,6 +365,18 @@ static int index_by_name(struct loader *l)
 	return 0;
 }
 
+int symbols_index(struct module *m)
+{
+	int err = cut_spans(m);
+
+	for (size_t i = 0; i < m->funcs.n && !err; i++)
+		err = vec_push(&m->names,
+		               (struct func_name){ m->funcs.v[i].linkage, m->funcs.v[i].vaddr, false });
+	if (m->names.n)
+		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
+	return err;
+}
+
 int symbols_load(struct module *m)
 {
 	struct loader l = { .m = m };

@@ -116,7 +116,7 @@ static struct thread *thread_get(struct maps *m, uint32_t pid, uint32_t tid)
 
 static bool is_anonymous(const char *path)
 {
-	static const char *const names[] = { "//anon",    "[heap]",         "[stack",
+	static const char *const names[] = { "//anon",    "[heap]",         "[stack", "[anon",
 		                             "/dev/zero", "/anon_hugepage", "/SYSV" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -48,7 +48,7 @@ static int write_names(struct pd_writer *w, pid_t pid)
 }
 
 /* "55d0c0a00000-55d0c0a21000 r-xp 00002000 08:01 1234  /bin/app": only what can be executed. */
-static int write_map(struct pd_writer *w, pid_t pid, const char *line, bool with_ids)
+static int write_map(struct pd_writer *w, struct elsewhere *e, pid_t pid, const char *line, bool with_ids)
 {
 	unsigned long long begin, end, off, ino;
 	unsigned maj, min;
@@ -70,12 +70,12 @@ static int write_map(struct pd_writer *w, pid_t pid, const char *line, bool with
 	m.flags = perms[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	if (line[at])
 		m.path = line + at;
-	if (with_ids && *m.path == '/')
+	if (!elsewhere_find(e, (uint32_t)pid, &m) && with_ids && *m.path == '/')
 		m.build_id_bytes = buildid_read(m.path, m.build_id, sizeof(m.build_id));
 	return pd_write_mmap(w, (uint32_t)pid, (uint32_t)pid, 0, &m);
 }
 
-static int write_process(struct pd_writer *w, pid_t pid, bool with_ids)
+static int write_process(struct pd_writer *w, struct elsewhere *e, pid_t pid, bool with_ids)
 {
 	char path[64], *line = NULL;
 	size_t cap = 0;
@@ -88,20 +88,20 @@ static int write_process(struct pd_writer *w, pid_t pid, bool with_ids)
 		return err;
 	while (err == 0 && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		err = write_map(w, pid, line, with_ids);
+		err = write_map(w, e, pid, line, with_ids);
 	}
 	free(line);
 	fclose(f);
 	return err;
 }
 
-int existing_process(struct pd_writer *w, pid_t pid)
+int existing_process(struct pd_writer *w, struct elsewhere *e, pid_t pid)
 {
-	return write_process(w, pid, true);
+	return write_process(w, e, pid, true);
 }
 
 /* Build ids of all that runs would take longer than they are worth: they are read when the file is closed. */
-int existing_all(struct pd_writer *w)
+int existing_all(struct pd_writer *w, struct elsewhere *e)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
@@ -109,7 +109,7 @@ int existing_all(struct pd_writer *w)
 
 	while (dir && err == 0 && (d = readdir(dir)))
 		if (atoi(d->d_name) > 0)
-			err = write_process(w, (pid_t)atoi(d->d_name), false);
+			err = write_process(w, e, (pid_t)atoi(d->d_name), false);
 	if (dir)
 		closedir(dir);
 	return err;

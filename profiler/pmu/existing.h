@@ -9,12 +9,13 @@
 #include <sys/types.h>
 
 #include "profiler/perfdata/writer.h"
+#include "profiler/pmu/elsewhere.h"
 
 /* A process with its threads.  One that has ended meanwhile is no error. */
-int existing_process(struct pd_writer *w, pid_t pid);
+int existing_process(struct pd_writer *w, struct elsewhere *e, pid_t pid);
 
 /* Every process there is. */
-int existing_all(struct pd_writer *w);
+int existing_all(struct pd_writer *w, struct elsewhere *e);
 
 /* Where the kernel's own code lies; nothing where it hides that. */
 int existing_kernel(struct pd_writer *w);

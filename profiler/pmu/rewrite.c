@@ -199,3 +199,70 @@ int rewrite_record(struct rewrite *r, const struct tasks *t, const struct perf_e
 		out->n_lost = words[1];
 	return err;
 }
+
+struct mmap2_body {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t ip, len_bytes, pgoff_bytes;
+	union {
+		struct {
+			uint32_t maj, min;
+			uint64_t ino, ino_generation;
+		} file;
+		struct {
+			uint8_t n, unused[3], bytes[PD_BUILD_ID_MAX];
+		} id;
+	};
+	uint32_t prot, flags;
+	char path[];
+};
+
+enum { MISC_MMAP_DATA = 1 << 13, MISC_MMAP_BUILD_ID = 1 << 14 };
+
+/* The words that stand behind a record that is no sample; the one with the time is so many from the end. */
+static size_t trailer_bytes(uint64_t type, size_t *time_from_end)
+{
+	static const uint64_t words[] = { PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+		                          PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER };
+	size_t n = 0;
+
+	*time_from_end = 0;
+	for (size_t i = sizeof(words) / sizeof(words[0]); i-- > 0;) {
+		n += (type & words[i]) != 0;
+		if (words[i] == PERF_SAMPLE_TIME && type & words[i])
+			*time_from_end = 8 * n;
+	}
+	return 8 * n;
+}
+
+bool rewrite_mmap(const struct pe_event *events, const struct perf_event_header *rec, struct pd_mmap *out,
+                  uint32_t *pid, uint32_t *tid, uint64_t *time_ns)
+{
+	const struct mmap2_body *m = (const struct mmap2_body *)rec;
+	size_t time_from_end, trailer = trailer_bytes(events[0].attr.sample_type, &time_from_end);
+
+	if (rec->type != PERF_RECORD_MMAP2 || rec->misc & MISC_MMAP_DATA ||
+	    rec->size < sizeof(*m) + trailer + 1 || !memchr(m->path, 0, rec->size - sizeof(*m) - trailer))
+		return false;
+	*out = (struct pd_mmap){ .ip = m->ip,
+		                 .len_bytes = m->len_bytes,
+		                 .pgoff_bytes = m->pgoff_bytes,
+		                 .prot = m->prot,
+		                 .flags = m->flags,
+		                 .path = m->path };
+	if (rec->misc & MISC_MMAP_BUILD_ID && m->id.n <= PD_BUILD_ID_MAX) {
+		out->build_id_bytes = m->id.n;
+		memcpy(out->build_id, m->id.bytes, m->id.n);
+	} else {
+		out->maj = m->file.maj;
+		out->min = m->file.min;
+		out->ino = m->file.ino;
+		out->ino_generation = m->file.ino_generation;
+	}
+	*pid = m->pid;
+	*tid = m->tid;
+	*time_ns = 0;
+	if (time_from_end)
+		memcpy(time_ns, (const char *)rec + rec->size - time_from_end, sizeof(*time_ns));
+	return true;
+}

@@ -11,6 +11,7 @@
  * are per CPU) has ids of its own, because readers take the difference to
  * the value before with the same id; so many have, later ones share the last.
  */
+#include "profiler/perfdata/record.h"
 #include "profiler/pmu/tasks.h"
 
 enum { REWRITE_SLOTS = 256 };
@@ -33,5 +34,9 @@ struct rewrite_result {
 /* -SP_ENOMEM. */
 int rewrite_record(struct rewrite *r, const struct tasks *t, const struct perf_event_header *rec,
                    const struct tasks_source *from, struct rewrite_result *out);
+
+/* A mapping of code that a kernel's MMAP2 tells of, and when and whose; false where it is another record, or of data.  Borrowed from rec. */
+bool rewrite_mmap(const struct pe_event *events, const struct perf_event_header *rec, struct pd_mmap *out,
+                  uint32_t *pid, uint32_t *tid, uint64_t *time_ns);
 
 #endif

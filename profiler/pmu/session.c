@@ -15,6 +15,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 #include "profiler/pmu/cpus.h"
+#include "profiler/pmu/elsewhere.h"
 #include "profiler/pmu/existing.h"
 #include "profiler/pmu/launch.h"
 #include "profiler/pmu/program.h"
@@ -32,6 +33,7 @@ struct session {
 	struct session_summary *sum;
 	struct pd_writer *w;
 	struct rewrite *rewrite;
+	struct elsewhere *elsewhere;
 	struct tasks *tasks;
 	struct launch child;
 	char path[PATH_MAX]; /* of the program */
@@ -63,6 +65,20 @@ uint64_t session_id(const struct session *s, size_t i)
 	return s->rewrite ? rewrite_ids(s->rewrite, i, &n)[0] : 0;
 }
 
+/* A map of a file that is elsewhere is written as what was found. */
+static int write_record(struct session *s, const struct perf_event_header *rec)
+{
+	struct pd_mmap m;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+
+	if (rec->type == PERF_RECORD_MMAP2 &&
+	    rewrite_mmap(s->config->events, rec, &m, &pid, &tid, &time_ns) &&
+	    elsewhere_find(s->elsewhere, pid, &m))
+		return pd_write_mmap(s->w, pid, tid, time_ns, &m);
+	return pd_write_raw(s->w, rec);
+}
+
 static int take(void *arg, const struct perf_event_header *rec, const struct tasks_source *from)
 {
 	struct session *s = arg;
@@ -84,7 +100,7 @@ static int take(void *arg, const struct perf_event_header *rec, const struct tas
 		pd_writer_note_time(s->w, found.time_ns);
 	}
 	s->written = true;
-	err = pd_write_raw(s->w, found.rec);
+	err = write_record(s, found.rec);
 	s->full = s->opts->max_bytes && pd_writer_bytes(s->w) >= s->opts->max_bytes;
 	return err;
 }
@@ -168,9 +184,9 @@ static int write_existing(struct session *s)
 	int err = samples_kernel(s) ? existing_kernel(s->w) : 0;
 
 	if (err == 0 && s->opts->whole_system)
-		err = existing_all(s->w);
+		err = existing_all(s->w, s->elsewhere);
 	for (size_t i = 0; i < s->targets.n && err == 0; i++)
-		err = existing_process(s->w, task_process(s->targets.v[i]));
+		err = existing_process(s->w, s->elsewhere, task_process(s->targets.v[i]));
 	return err;
 }
 
@@ -196,6 +212,8 @@ static int prepare(struct session *s)
 	bool later = s->opts->delay_s > 0;
 	int err = hold_program(s);
 
+	if (err == 0)
+		err = elsewhere_new(&s->elsewhere);
 	if (err == 0)
 		err = open_tasks(s);
 	if (err == 0 && s->child.pid && !s->opts->whole_system)
@@ -337,7 +355,10 @@ static int finish(struct session *s, int err)
 		s->sum->bytes = pd_writer_bytes(s->w);
 		err2 = pd_writer_close(s->w) < 0 && err2 == 0 ? -SP_EIO : err2;
 		s->w = NULL;
+		if (err2 == 0 && err == 0)
+			elsewhere_keep(s->elsewhere, s->opts->output);
 	}
+	elsewhere_free(s->elsewhere);
 	s->sum->cpu_s = cpu_seconds();
 	tasks_free(s->tasks);
 	if (s->child.pid && s->begun_ns)

@@ -10,6 +10,7 @@
 #include "profiler/base/log.h"
 #include "profiler/pmu/buildid.h"
 #include "profiler/pmu/bursts.h"
+#include "profiler/pmu/elsewhere.h"
 #include "profiler/pmu/message.h"
 
 enum {
@@ -32,6 +33,7 @@ struct thread {
 struct sink {
 	struct sink_config config;
 	struct pd_writer *w;
+	struct elsewhere *elsewhere;
 	uint64_t ids[MAX_EVENTS][MAX_ID_THREADS];
 	VEC(struct thread) threads; /* sorted by tid */
 	uint32_t n_slots;
@@ -62,6 +64,11 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	err = elsewhere_new(&s->elsewhere);
+	if (err < 0) {
+		free(s);
+		return err;
+	}
 	s->config = *config;
 	for (uint32_t e = 0; e < MAX_EVENTS; e++)
 		for (uint32_t t = 0; t < MAX_ID_THREADS; t++)
@@ -83,6 +90,7 @@ void sink_free(struct sink *s)
 		free(s->files.v[i]);
 	vec_fini(&s->files);
 	tally_fini(&s->tally);
+	elsewhere_free(s->elsewhere);
 	free(s);
 }
 
@@ -256,7 +264,7 @@ static int write_map(struct sink *s, const struct wire_map *m, uint64_t time_ns)
 	struct pd_mmap mmap;
 
 	fill_mmap(m, &mmap);
-	if (m->path[0] == '/')
+	if (!elsewhere_find(s->elsewhere, m->head.pid, &mmap) && m->path[0] == '/')
 		mmap.build_id_bytes = buildid_read(m->path, mmap.build_id, sizeof(mmap.build_id));
 	return pd_write_mmap(s->w, m->head.pid, m->head.tid, time_ns, &mmap);
 }
@@ -529,6 +537,8 @@ int sink_close(struct sink *s, struct record_counts *counts, struct sink_summary
 		s->sum.bytes = pd_writer_bytes(s->w);
 		note_error(s, pd_writer_close(s->w));
 		s->w = NULL;
+		if (s->err == 0)
+			elsewhere_keep(s->elsewhere, s->config.output);
 	}
 	s->sum.n_alive = n_alive(s);
 	s->sum.lost_execs = s->exec_names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_BINARY_BUILD_ID_CACHE_H
-#define SKIDPROF_CORRECT_BINARY_BUILD_ID_CACHE_H
+#ifndef SKIDPROF_PERFDATA_BUILD_ID_CACHE_H
+#define SKIDPROF_PERFDATA_BUILD_ID_CACHE_H
 
 /* perf's cache of binaries by build id, which perf record and perf buildid-cache --add fill: the file that ran, wherever it is now. */
 #include <stddef.h>
@@ -8,5 +8,11 @@
 
 /* A file of that build id in $PERF_BUILDID_DIR, or ~/.debug: malloc'd; NULL where there is none, or no memory. */
 char *build_id_cache_find(const uint8_t *id, size_t n);
+
+/*
+ * Copy the file that fd is open for into the cache, as perf does, under the path that it was mapped by; nothing to do where
+ * the cache has that build id.  0, -SP_EIO, -SP_ENOMEM, -SP_EDOMAIN for a path that can't be one.
+ */
+int build_id_cache_add(int fd, const char *path, const uint8_t *id, size_t n);
 
 #endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/binary/jitdump.h"
+
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/perfdata/cursor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MAGIC = 0x4a695444, /* "JiTD" of the machine that wrote it */
+	VERSION = 1,
+	HEADER_BYTES = 40,
+	RECORD_BYTES = 16,
+	ARCH_TIME = 1, /* of the header's flags */
+	MAX_LAYERS = 256,
+};
+
+enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE };
+
+/* Lines are told before the code that they are of. */
+struct parse {
+	struct jitdump *out;
+	struct pairs begins;  /* addresses that code began at ... */
+	VEC(size_t) begun_at; /* ... and the last that did */
+	uint64_t lines_of;
+	uint32_t line0;
+};
+
+bool jitdump_is_one(const uint8_t *data, size_t n)
+{
+	return n >= HEADER_BYTES && (pd_u32(data, false) == MAGIC || pd_u32(data, true) == MAGIC);
+}
+
+bool jitdump_is_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	unsigned pid;
+	int end = 0;
+
+	return sscanf(name, "jit-%u.dump%n", &pid, &end) == 1 && end && !name[end];
+}
+
+static int add_code(struct parse *p, struct jit_code code)
+{
+	struct jitdump *j = p->out;
+	long number;
+
+	if (!code.size_bytes || code.vaddr + code.size_bytes < code.vaddr)
+		return 0;
+	if (p->lines_of == code.vaddr) {
+		code.line0 = p->line0;
+		code.n_lines = (uint32_t)j->lines.n - p->line0;
+	}
+	p->line0 = (uint32_t)j->lines.n;
+	number = pairs_number(&p->begins, code.vaddr, 0);
+	if (number < 0 || ((size_t)number == p->begun_at.n && vec_push(&p->begun_at, 0) < 0))
+		return -SP_ENOMEM;
+	p->begun_at.v[number] = j->codes.n;
+	return vec_push(&j->codes, code);
+}
+
+static int take_load(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
+{
+	struct jit_code code = { .from_ns = time_ns };
+
+	cur_bytes(c, 2 * sizeof(uint32_t)); /* process and thread */
+	cur_u64(c);                         /* where it is to run: as a rule where it is */
+	code.vaddr = cur_u64(c);
+	code.size_bytes = cur_u64(c);
+	cur_u64(c);
+	code.name = cur_text(c);
+	code.bytes = cur_bytes(c, code.size_bytes);
+	return c->bad ? 0 : add_code(p, code);
+}
+
+/* What was there before stays known, for samples of before. */
+static int take_move(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
+{
+	struct jit_code code;
+	uint64_t to;
+	long from;
+
+	cur_bytes(c, 2 * sizeof(uint32_t));
+	cur_u64(c);
+	from = pairs_find(&p->begins, cur_u64(c), 0);
+	to = cur_u64(c);
+	if (c->bad || from < 0)
+		return 0;
+	code = p->out->codes.v[p->begun_at.v[from]];
+	code.from_ns = time_ns;
+	code.vaddr = to;
+	code.n_lines = 0;
+	return add_code(p, code);
+}
+
+/* A file that is "\xff" is that of the entry before. */
+static int take_lines(struct parse *p, struct pd_cursor *c)
+{
+	struct jitdump *j = p->out;
+	const char *file = NULL;
+	uint64_t n;
+	int err = 0;
+
+	p->lines_of = cur_u64(c);
+	p->line0 = (uint32_t)j->lines.n;
+	n = cur_u64(c);
+	for (uint64_t i = 0; i < n && !c->bad && err == 0; i++) {
+		struct jit_line line = { .vaddr = cur_u64(c), .line = cur_u32(c) };
+		const char *name;
+
+		cur_u32(c); /* the discriminator */
+		name = cur_text(c);
+		if (name && strcmp(name, "\xff") != 0)
+			file = name;
+		line.file = file;
+		if (!c->bad && file && j->lines.n < UINT32_MAX)
+			err = vec_push(&j->lines, line);
+	}
+	return err;
+}
+
+static int take_record(struct parse *p, uint32_t id, struct pd_cursor c, uint64_t time_ns)
+{
+	switch (id) {
+	case CODE_LOAD:
+		return take_load(p, &c, time_ns);
+	case CODE_MOVE:
+		return take_move(p, &c, time_ns);
+	case CODE_DEBUG_INFO:
+		return take_lines(p, &c);
+	default:
+		return 0;
+	}
+}
+
+static int take_records(struct parse *p, struct pd_cursor *c, const uint8_t *data)
+{
+	int err = 0;
+
+	while (err == 0 && cur_left(c) > 0) {
+		const uint8_t *begin = c->p;
+		uint32_t id = cur_u32(c), size = cur_u32(c);
+		uint64_t time_ns = cur_u64(c);
+		struct pd_cursor body = *c;
+
+		if (c->bad || size < RECORD_BYTES || !cur_bytes(c, size - RECORD_BYTES)) {
+			p->out->dropped_off = (size_t)(begin - data);
+			p->out->dropped_bytes = (size_t)(c->end - begin);
+			break;
+		}
+		body.end = c->p;
+		if (id == CODE_CLOSE)
+			break;
+		err = take_record(p, id, body, time_ns);
+	}
+	return err;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct jit_code *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr > y->vaddr ? 1 : -1;
+	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+static int by_layer(const void *a, const void *b)
+{
+	const struct jit_code *x = a, *y = b;
+
+	return x->layer != y->layer ? (x->layer > y->layer) - (x->layer < y->layer) : by_address(a, b);
+}
+
+/* Each code in the first layer where the one before it has ended.  What fits into none of so many is dropped. */
+static void find_layers(struct jitdump *j)
+{
+	uint64_t end[MAX_LAYERS] = { 0 };
+	size_t n = 0;
+
+	if (!j->codes.n)
+		return;
+	qsort(j->codes.v, j->codes.n, sizeof(*j->codes.v), by_address);
+	for (size_t i = 0; i < j->codes.n; i++) {
+		struct jit_code code = j->codes.v[i];
+
+		while (code.layer < MAX_LAYERS && end[code.layer] > code.vaddr)
+			code.layer++;
+		if (code.layer == MAX_LAYERS)
+			continue;
+		end[code.layer] = code.vaddr + code.size_bytes;
+		if (code.layer >= j->n_layers)
+			j->n_layers = code.layer + 1;
+		j->codes.v[n++] = code;
+	}
+	j->codes.n = n;
+	qsort(j->codes.v, j->codes.n, sizeof(*j->codes.v), by_layer);
+}
+
+int jitdump_parse(const uint8_t *data, size_t n, const char *path, struct jitdump *out)
+{
+	struct pd_cursor c = { data, data + n, false, false };
+	struct parse p = { .out = out };
+	uint32_t version, size;
+	uint64_t flags;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!jitdump_is_one(data, n))
+		return sp_fail(SP_EFORMAT, "%s: not a jitdump file", path);
+	if (pd_u32(data, false) != MAGIC)
+		return sp_fail(SP_EFORMAT, "%s: a jitdump file of a machine of the other byte order", path);
+	cur_u32(&c);
+	version = cur_u32(&c);
+	size = cur_u32(&c);
+	out->machine = cur_u32(&c);
+	cur_bytes(&c, 2 * sizeof(uint32_t) + sizeof(uint64_t)); /* padding, process, time */
+	flags = cur_u64(&c);
+	if (version != VERSION || size < HEADER_BYTES || !cur_bytes(&c, size - HEADER_BYTES))
+		return sp_fail(SP_EFORMAT, "%s: jitdump of version %" PRIu32 ", which is not known (1 is)",
+		               path, version);
+	out->other_clock = flags & ARCH_TIME;
+	err = take_records(&p, &c, data);
+	pairs_fini(&p.begins);
+	vec_fini(&p.begun_at);
+	if (err < 0)
+		jitdump_fini(out);
+	else
+		find_layers(out);
+	return err;
+}
+
+void jitdump_fini(struct jitdump *j)
+{
+	vec_fini(&j->codes);
+	vec_fini(&j->lines);
+}
+
+const struct jit_code *jitdump_at(const struct jitdump *j, uint32_t layer, uint64_t vaddr)
+{
+	size_t lo = 0, hi = j->codes.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct jit_code *x = &j->codes.v[mid];
+
+		if (x->layer < layer || (x->layer == layer && x->vaddr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || j->codes.v[lo - 1].layer != layer ||
+	    vaddr - j->codes.v[lo - 1].vaddr >= j->codes.v[lo - 1].size_bytes)
+		return NULL;
+	return &j->codes.v[lo - 1];
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Modules of code that was made at run time.  A vaddr of theirs is the
+ * address at run time.
+ */
+#include "correct/binary/debug_impl.h"
+#include "correct/binary/jitdump.h"
+#include "correct/binary/perf_map.h"
+
+#include "profiler/base/err.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 30 }; /* a longer file is read so far */
+
+bool made_is_jitdump(int fd)
+{
+	uint8_t begin[64];
+	ssize_t n = pread(fd, begin, sizeof(begin), 0);
+
+	return n > 0 && jitdump_is_one(begin, (size_t)n);
+}
+
+/* Not mapped: its program may cut it short while it is read. */
+static int read_all(struct module *m)
+{
+	struct stat st;
+
+	if (fstat(m->fd, &st) < 0)
+		return sp_fail_errno("%s", m->opened);
+	m->raw_bytes = st.st_size > MOST_BYTES ? MOST_BYTES : (size_t)st.st_size;
+	m->read = malloc(m->raw_bytes + 1);
+	if (!m->read)
+		return sp_fail(SP_ENOMEM, "no memory to read %s", m->opened);
+	for (size_t done = 0; done < m->raw_bytes;) {
+		ssize_t n = pread(m->fd, m->read + done, m->raw_bytes - done, (off_t)done);
+
+		if (n <= 0)
+			m->raw_bytes = done;
+		else
+			done += (size_t)n;
+	}
+	m->raw = m->read;
+	return 0;
+}
+
+static int add_func(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *name)
+{
+	const char *kept = text_pool_add(&m->pool, name, strlen(name));
+
+	if (!kept)
+		return sp_fail(SP_ENOMEM, "no memory for the names in %s", m->opened);
+	return vec_push(&m->funcs, (struct module_func){ vaddr, size_bytes, NULL, kept, false, false });
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct line_row *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* Rows of one function: those that lie in it; behind it nothing is known. */
+static int add_lines(struct module *m, const struct jitdump *j, const struct jit_code *code)
+{
+	uint64_t end = code->vaddr + code->size_bytes;
+	size_t n = m->debug->lines.n;
+
+	for (uint32_t i = code->line0; i < code->line0 + code->n_lines; i++) {
+		const struct jit_line *line = &j->lines.v[i];
+		struct line_row row = { line->vaddr, debug_file_id(m, m->debug, line->file), line->line };
+
+		if (line->vaddr >= code->vaddr && line->vaddr < end && vec_push(&m->debug->lines, row) < 0)
+			return -SP_ENOMEM;
+	}
+	if (m->debug->lines.n == n)
+		return 0;
+	qsort(m->debug->lines.v + n, m->debug->lines.n - n, sizeof(*m->debug->lines.v), compare_rows);
+	return vec_push(&m->debug->lines, (struct line_row){ end, NO_ID, 0 });
+}
+
+static int add_code(struct module *m, const struct jitdump *j, const struct jit_code *code)
+{
+	struct segment seg = { code->vaddr, (uint64_t)(code->bytes - m->raw), code->size_bytes,
+		               code->size_bytes, true };
+	int err = vec_push(&m->segments, seg);
+
+	if (err == 0)
+		err = vec_push(&m->code, (struct code_range){ code->vaddr, code->size_bytes, "", 0 });
+	if (err == 0)
+		err = add_func(m, code->vaddr, code->size_bytes, *code->name ? code->name : "[jit]");
+	return err < 0 ? err : add_lines(m, j, code);
+}
+
+static enum insn_isa isa_of(uint32_t machine)
+{
+	return machine == EM_X86_64 ? ISA_X86_64 : machine == EM_AARCH64 ? ISA_AARCH64 : ISA_NONE;
+}
+
+int made_load_jitdump(struct module *m, uint32_t layer)
+{
+	struct jitdump j = { 0 };
+	int err = read_all(m);
+
+	if (err == 0 && jitdump_parse(m->raw, m->raw_bytes, m->opened, &j) < 0)
+		return module_unusable(m, MODULE_FOREIGN, "%s", sp_error_text());
+	m->isa = isa_of(j.machine);
+	if (err == 0 && m->isa == ISA_NONE) {
+		jitdump_fini(&j);
+		return module_unusable(m, MODULE_FOREIGN,
+		                       "%s: code for another machine (number %u), not x86-64 or aarch64",
+		                       m->opened, j.machine);
+	}
+	if (err == 0 && !(m->debug = calloc(1, sizeof(*m->debug))))
+		err = sp_fail(SP_ENOMEM, "no memory to read %s", m->opened);
+	for (size_t i = 0; i < j.codes.n && err == 0; i++)
+		if (j.codes.v[i].layer == layer)
+			err = add_code(m, &j, &j.codes.v[i]);
+	if (err == 0)
+		err = symbols_index(m);
+	jitdump_fini(&j);
+	return err;
+}
+
+int made_load_names(struct module *m)
+{
+	struct perf_map map = { 0 };
+	int err = read_all(m);
+
+	if (err == 0)
+		err = perf_map_parse((const char *)m->raw, m->raw_bytes, &m->pool, &map);
+	for (size_t i = 0; i < map.entries.n && err == 0; i++)
+		err = add_func(m, map.entries.v[i].vaddr, map.entries.v[i].size_bytes, map.entries.v[i].name);
+	if (err == 0)
+		err = symbols_index(m);
+	perf_map_fini(&map);
+	if (err < 0)
+		return err;
+	return module_unusable(
+	        m, MODULE_NAMED,
+	        "%s: names of code that was made at run time, and not the code: its counts are raw; a "
+	        "jitdump (jit-PID.dump) beside it would have the code",
+	        m->opened);
+}
