@@ -189,34 +189,29 @@ uint64_t made_changes(const struct made *m, uint64_t time_ns)
 
 int made_map(struct made *m, uint32_t pid, const char *path)
 {
-	struct dump d = { 0 };
 	struct process *p;
+	struct dump *d;
+	const char *kept;
 	long i;
 	int err;
 
 	if (!jitdump_is_name(path))
 		return 0;
 	p = process_of(m, pid);
-	d.path = text_pool_add(&m->pool, path, strlen(path));
-	if (!p || !d.path)
+	kept = text_pool_add(&m->pool, path, strlen(path));
+	if (!p || !kept)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	i = pairs_number(&m->paths, (uint64_t)(uintptr_t)d.path, 0);
+	i = pairs_number(&m->paths, (uint64_t)(uintptr_t)kept, 0);
 	if (i < 0)
 		return -SP_ENOMEM;
 	p->dump = (uint32_t)i + 1;
 	if ((size_t)i < m->dumps.n)
 		return 0;
-	err = read_dump(m, &d);
-	if (err == 0)
-		err = note_changes(m, &d.jit);
-	if (err == 0)
-		err = vec_push(&m->dumps, d);
-	if (err < 0) {
-		jitdump_fini(&d.jit);
-		free(d.layers);
-		free(d.bytes);
-	}
-	return err;
+	if (vec_push(&m->dumps, (struct dump){ .path = kept }) < 0)
+		return -SP_ENOMEM;
+	d = &m->dumps.v[i];
+	err = read_dump(m, d);
+	return err < 0 ? err : note_changes(m, &d->jit);
 }
 
 /* The number that a process which still runs has in its own namespace; 0 = it doesn't run. */

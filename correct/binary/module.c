@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profiler/perfdata/build_id_cache.h"
 #include "correct/binary/jitdump.h"
 #include "correct/binary/module_impl.h"
 #include "correct/binary/perf_map.h"
+#include "profiler/perfdata/build_id_cache.h"
 
 #include "profiler/base/err.h"
 

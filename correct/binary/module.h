@@ -44,7 +44,7 @@ const char *module_path(const struct module *m);
 bool module_is_memory(const char *path);
 /* Is its vaddr the address at run time, for the code was made then? */
 bool module_is_made(const struct module *m);
-bool module_path_is_made(const char *path); /* told by its name */
+bool module_path_is_made(const char *path);          /* told by its name */
 const char *module_build_id(const struct module *m); /* hex text, "" if none */
 enum insn_isa module_isa(const struct module *m);
 bool module_has_debug(struct module *m); /* DWARF lines were found */
