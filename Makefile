@@ -43,7 +43,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy accuracy-dev accuracy-frozen calls lift lift-torture replay-torture bench-bursts \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy accuracy-dev accuracy-frozen headline calls lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -164,9 +164,12 @@ check-e2e: all samples
 check-guest: all
 	$Qtests/run.sh '$B' guest
 
+# Measures, and writes what it prints into man/skidprof-figures.7; PRINT_ONLY=1: prints only.
+FIGURES := tests/figures.py
+
 # Recordings under load and faults, whole; a short form is part of check.
 stress: all
-	$Qtests/stress/run.py '$B' whole
+	$Q$(FIGURES) --from '^1\.\.' 'make stress' tests/stress/run.py '$B' whole
 
 check-san:
 	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples
@@ -181,7 +184,7 @@ unit-tests: $(UNIT) $B/cases/flowdump
 
 # The kernels, on the simulated core and on this one: every predictor against measured cycles.  CORE=FILE of calibrate.
 lift: all kernels
-	$Qmkdir -p $B/lift && CORE='$(CORE)' tests/lift.sh '$B'
+	$Qmkdir -p $B/lift && CORE='$(CORE)' $(FIGURES) --from 'in the first-level cache' 'make lift' tests/lift.sh '$B'
 
 # Up to 20,000 different blocks of the programs in /usr/bin, run natively.
 lift-torture: all
@@ -195,13 +198,13 @@ replay-torture: all samples
 	  status=$$?; rm -rf $$scratch; exit $$status
 
 bench: all samples
-	$Qtests/bench.sh '$B'
-	$Qtests/bench_record.sh '$B'
-	$Qtests/bench_report.sh '$B'
+	$Q$(FIGURES) 'make bench, counting' tests/bench.sh '$B'
+	$Q$(FIGURES) 'make bench, recording' tests/bench_record.sh '$B'
+	$Q$(FIGURES) 'make bench, reports' tests/bench_report.sh '$B'
 
-# The tables of README.md's "No PMU?": what bursts cost and what they are worth.  SECONDS_EACH=10, BURSTS=20.
+# What bursts cost and what they are worth.  SECONDS_EACH=10, BURSTS=20.
 bench-bursts: all samples
-	$Qtests/bench_bursts.sh '$B'
+	$Q$(FIGURES) 'make bench-bursts' tests/bench_bursts.sh '$B'
 
 # The model of a core against cores: this machine's, hidden ones, kernels that no cliff resembles.
 $B/blind: tests/stat/blind.c $B/libskidprof.a $B/libskidsim.a
@@ -212,12 +215,12 @@ $B/heldout: $(wildcard tests/stat/heldout*.c) tests/stat/heldout.h
 	$Qmkdir -p $(@D) && gcc -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -iquote . $(filter %.c,$^) -lm -o $@
 cliffs: all $B/heldout
 	$Q$B/skidprof calibrate -o '$B/cliffs.core' --html '$B/cliffs.html'
-	$Qpython3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core
+	$Q$(FIGURES) 'make cliffs' python3 tests/stat/heldout.py '$B' profiler/sim/cores/turin.core
 # The same table again: how far each clean row moves between N runs (OPTS=--quick).
 cliffs-again: all
 	$Qpython3 tests/stat/again.py '$B' $(or $(N),6) $(OPTS)
 cliffs-blind: $B/blind
-	$Q$B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
+	$Q$(FIGURES) 'make cliffs-blind' $B/blind profiler/sim/cores/zen5.core $(or $(N),50) 1 -v
 
 # Calls and trip counts of the samples against exact ones of the same runs.
 calls: all samples
@@ -232,7 +235,11 @@ accuracy-dev accuracy-frozen: all
 	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
 
 accuracy: all samples
-	$Qtests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
+	$Q$(if $(QUICK),PRINT_ONLY=1) $(FIGURES) 'make accuracy' tests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
+
+# The tables of README.md: some forty minutes.
+headline: all samples
+	$Q$(FIGURES) --into README.md 'make headline' tests/stat/headline.sh '$B' $(if $(KEEP),--keep)
 
 CACHE ?= $(HOME)/.cache/skidprof-sets
 

@@ -41,6 +41,7 @@ _skidprof()
 			compopt -o filenames 2>/dev/null
 			return
 			;;
+		report:--min-share) return ;;
 		*:--symfs | *:--debug-dir | *:--source-dir)
 			mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 			compopt -o filenames 2>/dev/null

@@ -8,6 +8,7 @@
 
 #include "correct/cmd.h"
 #include "profiler/base/cmd.h"
+#include "profiler/base/config.h"
 #include "profiler/base/err.h"
 #include "profiler/cmd.h"
 #include "profiler/record.h"
@@ -27,8 +28,8 @@ static const struct cmd cmds[] = {
 	{ "annotate", cmd_annotate, "show source lines and assembly with what each of them ran" },
 	{ "diff", cmd_diff, "show what differs between two recordings, and what is sure of it" },
 	{ "truth", cmd_truth, "count every instruction of a program exactly" },
-	{ "compare", cmd_compare, "hold raw and corrected counts against exact ones" },
-	{ "lift", cmd_lift, "lift block predictions to kernels and hold them against measured cycles" },
+	{ "compare", cmd_compare, "compare raw and corrected counts with exact ones" },
+	{ "lift", cmd_lift, "lift block predictions to kernels and compare them with measured cycles" },
 	{ "calibrate", cmd_calibrate, "measure what this processor's core is" },
 	{ "help", cmd_help, "show this, or the manual page of a command" },
 	{ 0 },
@@ -45,7 +46,7 @@ static void print_usage(FILE *f)
 	fputs("\nA first run:\n"
 	      "  skidprof record ./app\n"
 	      "  skidprof report --fixed\n\n"
-	      "'skidprof COMMAND --help' tells the options of a command; 'man skidprof' the whole.\n",
+	      "'skidprof COMMAND --help' lists a command's options, 'man skidprof-COMMAND' explains them.\n",
 	      f);
 }
 
@@ -57,16 +58,19 @@ static const struct cmd *find_cmd(const char *name)
 	return NULL;
 }
 
+static const char *const *names_of_cmds(void)
+{
+	static const char *words[sizeof(cmds) / sizeof(cmds[0])];
+
+	for (size_t i = 0; cmds[i].name; i++)
+		words[i] = cmds[i].name;
+	return words;
+}
+
 static int unknown_cmd(const char *name)
 {
-	const char *words[sizeof(cmds) / sizeof(cmds[0])];
-	const char *near;
-	size_t n = 0;
+	const char *near = cmd_suggest(name, names_of_cmds());
 
-	for (const struct cmd *c = cmds; c->name; c++)
-		words[n++] = c->name;
-	words[n] = NULL;
-	near = cmd_suggest(name, words);
 	if (near)
 		return sp_fail(SP_EUSAGE, "'%s' is no command; did you mean '%s'?", name, near);
 	return sp_fail(SP_EUSAGE, "'%s' is no command; see 'skidprof --help'", name);
@@ -128,6 +132,7 @@ int main(int argc, char **argv)
 	int err;
 
 	setlocale(LC_ALL, "");
+	config_set_commands(names_of_cmds());
 	record_write_truth = truth_write_counts;
 	err = run(argc, argv);
 	/* A full disk shows at the last flush; a report cut short must not look whole. */

@@ -28,21 +28,21 @@ enum id {
 static const struct column child_columns[] = {
 	{ "share", "WITH-CALLEES", ID_SHARE, COLUMN_SHARE },
 	{ "share_self", "SELF", ID_SELF, COLUMN_SHARE },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
-	{ "", "BOUNDS", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
+	{ "", "BOUNDS", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_LESS },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
-	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
 
 static const struct column part_columns[] = {
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
-	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS },
 	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT },
 	{ "", "90% INTERVAL", ID_CALLS_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
 	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },

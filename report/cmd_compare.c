@@ -85,10 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		err = parse_limit(arg, &o->limit);
 		break;
 	case ARGP_KEY_ARG:
-		err = sp_fail(SP_EUSAGE,
-		              "skidprof compare: what is '%s'? Exact counts are named by --truth FILE, "
-		              "the profile by -i FILE",
-		              arg);
+		err = input_word(&o->input, "skidprof compare", arg);
 		break;
 	default:
 		err = input_parse(key, arg, &o->input);
@@ -212,7 +209,7 @@ int cmd_compare(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Hold a profile's raw and corrected counts against exact ones."
+		.doc = "Compare a profile's raw and corrected counts with exact ones."
 		       "\vExit status: 0 done, 1 failed, or the truth is of another program or build, 2 "
 		       "usage, 3 "
 		       "functions of at least 1% are unreliable.  See skidprof-compare(1).",

@@ -33,6 +33,7 @@ enum key {
 	KEY_CHILDREN,
 	KEY_CALLERS,
 	KEY_CALLEES,
+	KEY_MIN_SHARE,
 };
 
 static const struct argp_option options[] = {
@@ -45,16 +46,18 @@ static const struct argp_option options[] = {
 	{ "raw", KEY_RAW, NULL, 0, "What other profilers show: samples where they were seen", 2 },
 	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
 	{ "function", KEY_FUNCTION, "GLOB", 0, "Only functions of that name", 2 },
-	{ "regions", KEY_REGIONS, NULL, 0, "A row a region: what was corrected together", 2 },
-	{ "lines", KEY_LINES, NULL, 0, "A row a source line", 2 },
-	{ "insns", KEY_INSNS, NULL, 0, "A row an instruction; with --function, in address order", 2 },
-	{ "calls", KEY_CALLS, NULL, 0, "A row a function: how often it was called, and what a call came to",
+	{ "regions", KEY_REGIONS, NULL, 0,
+	  "One row per region: a hot loop with all it calls, corrected together", 2 },
+	{ "lines", KEY_LINES, NULL, 0, "One row per source line", 2 },
+	{ "insns", KEY_INSNS, NULL, 0, "One row per instruction; with --function, in address order", 2 },
+	{ "calls", KEY_CALLS, NULL, 0,
+	  "One row per function: how often it was called, and what a call comes to", 2 },
+	{ "trips", KEY_TRIPS, NULL, 0, "One row per loop: its mean trip count", 2 },
+	{ "children", KEY_CHILDREN, NULL, 0, "One row per function with all that it calls", 2 },
+	{ "callers", KEY_CALLERS, "FUNCTION", 0, "One row per caller of a function, with the caller's part",
 	  2 },
-	{ "trips", KEY_TRIPS, NULL, 0, "A row a loop: its mean trip count", 2 },
-	{ "children", KEY_CHILDREN, NULL, 0, "A row a function with all that it calls", 2 },
-	{ "callers", KEY_CALLERS, "FUNCTION", 0, "A row a caller of one function, with what is for it", 2 },
-	{ "callees", KEY_CALLEES, "FUNCTION", 0, "A row a function that one calls, with what it comes to",
-	  2 },
+	{ "callees", KEY_CALLEES, "FUNCTION", 0,
+	  "One row per function that one calls, with what that comes to", 2 },
 	{ "html", KEY_HTML, "FILE", 0, "Write one page to FILE that has all of it and needs nothing else",
 	  2 },
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "With --html: look for source files under DIR first", 2 },
@@ -64,6 +67,7 @@ static const struct argp_option options[] = {
 	{ "sort", KEY_SORT, "KEY", 0,
 	  "share (default), raw, fixed, cycles, ipc, change, status, name or calls", 2 },
 	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default 40), 0 for all", 2 },
+	{ "min-share", KEY_MIN_SHARE, "SHARE", 0, "Leave out rows of less, 1% or 0.01", 2 },
 	{ 0 },
 };
 
@@ -162,11 +166,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_LIMIT:
 		err = parse_limit(arg, &o->report);
 		break;
+	case KEY_MIN_SHARE:
+		err = parse_share("--min-share", arg, &o->report.min_share);
+		break;
 	case KEY_SORT:
 		err = report_sort_parse(arg, &o->report.sort);
 		break;
 	case ARGP_KEY_ARG:
-		err = sp_fail(SP_EUSAGE, "skidprof report: what is '%s'? A file is named by -i FILE", arg);
+		err = input_word(&o->input, "skidprof report", arg);
 		break;
 	default:
 		err = parse_view(key, arg, o);

@@ -31,16 +31,16 @@ static const struct column columns[] = {
 	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "truth_share", "SHARE", ID_SHARE, COLUMN_SHARE },
 	{ "truth", "TRUTH", ID_TRUTH, COLUMN_COUNT },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
-	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
-	{ "", "TRUTH-IS", ID_INSIDE_WORD, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_STATUS },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_LESS },
+	{ "", "IN-90%", ID_INSIDE_WORD, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_STATUS },
 	{ "inside", "", ID_INSIDE, COLUMN_BOOL, COLUMN_NO_TEXT },
 	{ "raw_err", "RAW-ERR", ID_RAW_ERR, COLUMN_CHANGE },
 	{ "fixed_err", "FIXED-ERR", ID_FIXED_ERR, COLUMN_CHANGE },
-	{ "ipc_truth", "IPC-TRUE", ID_IPC_TRUTH, COLUMN_RATIO, COLUMN_WIDE },
+	{ "ipc_truth", "IPC-EXACT-INSN", ID_IPC_TRUTH, COLUMN_RATIO, COLUMN_WIDE },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_WIDE },
 	{ "ipc_fixed", "IPC", ID_IPC_FIXED, COLUMN_RATIO, COLUMN_WIDE },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
@@ -88,7 +88,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_INSIDE:
 		return num(isfinite(r->lo) ? score_inside(r) : NAN);
 	case ID_INSIDE_WORD:
-		return text(!isfinite(r->lo) ? "-" : score_inside(r) ? "inside" : "outside");
+		return text(!isfinite(r->lo) ? "-" : score_inside(r) ? "yes" : "no");
 	case ID_IPC_TRUTH:
 		return num(r->ipc_truth);
 	case ID_IPC_RAW:

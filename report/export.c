@@ -60,7 +60,7 @@ int table_json(const struct table *t, json_t **out)
 
 			if (c->flags & COLUMN_NO_DATA)
 				continue;
-			cell = t->cell(t->view, row, c->id);
+			cell = table_cell(t, row, c->id);
 			if (json_object_set_new_nocheck(object, c->key, json_cell(c, &cell)) < 0)
 				goto fail;
 		}
@@ -147,7 +147,7 @@ int table_csv(const struct table *t, FILE *f)
 
 			if (t->columns[i].flags & COLUMN_NO_DATA)
 				continue;
-			cell = t->cell(t->view, row, t->columns[i].id);
+			cell = table_cell(t, row, t->columns[i].id);
 			fputs(gap, f);
 			err = csv_cell(&t->columns[i], &cell, f);
 			if (err < 0)

@@ -16,7 +16,7 @@ struct row {
 	const char *why;
 	double share, share_raw, share_fixed;
 	double key; /* to sort by, largest first */
-	char known[KNOWN_MAX];
+	char known[KNOWN_MAX], evidence[KNOWN_MAX];
 	const struct profile_part *part;
 	char part_range[2 * NUMBER_MAX + 2];
 };
@@ -36,6 +36,7 @@ enum id {
 	ID_IPC,
 	ID_STATUS,
 	ID_KNOWN,
+	ID_EVIDENCE,
 	ID_SAMPLES,
 	ID_OTHER,
 	ID_INLINED,
@@ -64,7 +65,7 @@ static const struct column columns[] = {
 	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
 	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, 0, HAVE_SAMPLES },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
@@ -73,14 +74,15 @@ static const struct column columns[] = {
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
 	{ "", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
-	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW },
+	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_LESS, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
 	{ "", "IN-REGION", ID_PART, COLUMN_SHARE, COLUMN_NO_DATA, HAVE_PARTS },
 	{ "", "90% INTERVAL", ID_PART_RANGE, COLUMN_TEXT, COLUMN_NO_DATA, HAVE_PARTS },
-	{ "", "CPI-REL", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA, HAVE_PARTS },
+	{ "", "CPI/REGION", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA, HAVE_PARTS },
 	{ "", "REGION", ID_REGION, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_PARTS },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
-	{ "known_by", "KNOWN-BY", ID_KNOWN, COLUMN_TEXT, COLUMN_WIDE, HAVE_FIXED },
+	{ "known_by", "", ID_KNOWN, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "", "EVIDENCE", ID_EVIDENCE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_FIXED },
 	{ "share_raw", "", ID_SHARE_RAW, COLUMN_SHARE, COLUMN_NO_TEXT },
 	{ "share_fixed", "", ID_SHARE_FIXED, COLUMN_SHARE, COLUMN_NO_TEXT },
 	{ "inlined", "", ID_INLINED, COLUMN_BOOL, COLUMN_NO_TEXT },
@@ -208,6 +210,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return text(profile_status_word(r->status));
 	case ID_KNOWN:
 		return text(r->known);
+	case ID_EVIDENCE:
+		return text(r->evidence);
 	case ID_SAMPLES:
 		return num(report_samples(v->p, r->count));
 	case ID_OTHER:
@@ -373,6 +377,7 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		set_shares(p, o, &all, r);
 		r->key = sort_key(p, o, r);
 		report_known(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->known);
+		report_evidence(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->evidence);
 		r->part = o->rollup ? &r->f->rolled_part : &r->f->part;
 		if (p->meta.relative && r->part->region >= 0)
 			range_words(r->part, r->part_range, sizeof(r->part_range));

@@ -37,19 +37,19 @@ enum id {
 	ID_TEXT,
 };
 
-#define COUNT_COLUMNS                                                                                   \
-	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },                                                   \
-	        { "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },                        \
-	        { "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },                \
-	        { "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },                                      \
-	        { "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },                                      \
-	        { "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED }, \
-	        { "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },                    \
-	        { "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },                          \
-	        { "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_RAW }, \
-	        { "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },     \
-	{                                                                                               \
-		"status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS                               \
+#define COUNT_COLUMNS                                                                                             \
+	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },                                                             \
+	        { "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },                        \
+	        { "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },                          \
+	        { "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },                                                \
+	        { "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },                                                \
+	        { "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED },           \
+	        { "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },                              \
+	        { "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },                                    \
+	        { "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_LESS, HAVE_INSN | HAVE_CYC | HAVE_RAW }, \
+	        { "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },               \
+	{                                                                                                         \
+		"status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS                                         \
 	}
 
 #define PLACE_COLUMNS                                                                 \

@@ -55,21 +55,45 @@ static bool is_sampled(const struct profile_event *e)
 	return e->freq || e->period || e->n_samples;
 }
 
-/* Events sampled, or only counted, as a list. */
-static void event_list(const struct profile_meta *m, bool sampled, char *out, size_t size)
+static size_t add_event(const struct profile_event *e, const char *before, char *out, size_t n, size_t size)
+{
+	char words[256];
+
+	event_words(e, words, sizeof(words));
+	snprintf(out + n, size - n, "%s%s", before, words);
+	return strlen(out);
+}
+
+static void sampled_list(const struct profile_meta *m, char *out, size_t size)
 {
 	size_t n = 0;
 
 	out[0] = '\0';
 	for (size_t i = 0; i < m->n_events && n + 1 < size; i++) {
-		char words[256];
-
-		if (is_sampled(&m->events[i]) != sampled)
+		if (!is_sampled(&m->events[i]))
 			continue;
-		event_words(&m->events[i], words, sizeof(words));
-		snprintf(out + n, size - n, "%s%s%s", n ? ", " : "", words,
-		         m->events[i].multiplexed ? " (multiplexed)" : "");
+		n = add_event(&m->events[i], n ? ", " : "", out, n, size);
+		if (m->events[i].multiplexed)
+			snprintf(out + n, size - n, " (multiplexed)");
 		n = strlen(out);
+	}
+}
+
+/* Events that were only counted: those that had a counter all the time, then those that took turns. */
+static void counted_list(const struct profile_meta *m, char *out, size_t size)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (int turns = 0; turns < 2; turns++) {
+		const char *before = !turns ? "" : n ? "; multiplexed: " : "multiplexed: ";
+
+		for (size_t i = 0; i < m->n_events && n + 1 < size; i++) {
+			if (is_sampled(&m->events[i]) || m->events[i].multiplexed != turns)
+				continue;
+			n = add_event(&m->events[i], before, out, n, size);
+			before = ", ";
+		}
 	}
 }
 
@@ -78,9 +102,9 @@ static void skid_line(const struct profile_meta *m, char *out, size_t size)
 	if (m->skid_source == SKID_PRECISE)
 		snprintf(out, size, "no skid: precise samples");
 	else if (m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
-		snprintf(out, size, "skid S unknown");
+		snprintf(out, size, "skid unknown");
 	else
-		snprintf(out, size, "skid S %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
+		snprintf(out, size, "skid %.0f cycles (10-90%% %.0f..%.0f, %s)", m->skid_median_cyc,
 		         m->skid_p10_cyc, m->skid_p90_cyc, skid_words(m->skid_source));
 }
 
@@ -104,7 +128,7 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 	char pmu[LINE_MAX_BYTES], events[512], skid[128], n[NUMBER_MAX], lost[NUMBER_MAX];
 
 	safe(m->pmu, pmu);
-	event_list(m, true, events, sizeof(events));
+	sampled_list(m, events, sizeof(events));
 	if (report_by_clock(m))
 		clock_line(m, skid, sizeof(skid));
 	else
@@ -181,7 +205,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		fputs("# instructions were not counted, so there are no counts of them and no IPC: IN-REGION "
 		      "is a "
 		      "function's share of its\n"
-		      "# region's instructions, CPI-REL its cycles per instruction over the region's.  "
+		      "# region's instructions, CPI/REGION its cycles per instruction over the region's.  "
 		      "'skidprof truth PROGRAM' counts\n"
 		      "# instructions, and report --truth FILE puts them beside these cycles\n",
 		      f);
@@ -222,7 +246,8 @@ static void print_missing(const struct profile *p, FILE *f)
 		        strstr(name, "clock") ? " (time in nanoseconds)" : "");
 	}
 	if (m->skid_source == SKID_DEFAULT && m->insn_event >= 0)
-		fputs("# S is a default, not this machine's: --skid CYCLES gives another, a recording with "
+		fputs("# the skid is a default, not this machine's: --skid CYCLES gives another, a recording "
+		      "with "
 		      "group values measures it\n",
 		      f);
 	print_scaled(m, f);
@@ -267,11 +292,35 @@ static void print_troubles(const struct profile *p, FILE *f)
 		        n - MAX_TROUBLES);
 }
 
+/* What went amiss while recording; nothing in most recordings. */
+static void print_amiss(const struct profile_meta *m, FILE *f)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} parts[] = { { m->n_throttled, "times throttled" },
+		      { m->n_unmapped, "samples outside known files" },
+		      { m->dropped_bytes, "bytes of the file dropped" } };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char n[NUMBER_MAX];
+
+		if (!parts[i].n)
+			continue;
+		number_grouped((double)parts[i].n, n);
+		fprintf(f, "%s%s %s", any ? ", " : "# ", n, parts[i].what);
+		any = true;
+	}
+	if (any)
+		fputc('\n', f);
+}
+
 void meta_print(const struct profile *p, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 	char a[LINE_MAX_BYTES], b[LINE_MAX_BYTES], c[LINE_MAX_BYTES];
-	char n[4][NUMBER_MAX];
+	char n[NUMBER_MAX];
 
 	meta_first_line(p, a, sizeof(a));
 	fprintf(f, "# %s\n", a);
@@ -281,22 +330,18 @@ void meta_print(const struct profile *p, FILE *f)
 	safe(m->hostname, a);
 	safe(m->cpudesc, b);
 	fprintf(f, "# host %s, cpu %s\n", a, b);
-	event_list(m, false, a, sizeof(a));
-	fprintf(f, "# counted beside: %s; branch records: %s\n", *a ? a : "nothing",
+	counted_list(m, a, sizeof(a));
+	fprintf(f, "# also counted: %s; branch records: %s\n", *a ? a : "nothing",
 	        m->branches && *m->branches ? m->branches
 	        : !m->branch_records        ? m->n_bursts ? "no, but bursts" : "no"
 	        : m->branch_cycles          ? "yes, with cycles"
 	                                    : "yes");
-	number_grouped((double)m->n_throttled, n[0]);
-	number_grouped((double)m->n_unmapped, n[1]);
-	number_grouped((double)m->dropped_bytes, n[2]);
-	number_grouped((double)m->n_skids, n[3]);
-	fprintf(f, "# %s times throttled, %s samples outside known files, %s bytes of the file dropped\n",
-	        n[0], n[1], n[2]);
+	print_amiss(m, f);
+	number_grouped((double)m->n_skids, n);
 	safe(m->method, c);
 	fprintf(f, "# method %s, seed %" PRIu64, c, m->seed);
 	if (m->skid_source == SKID_MEASURED)
-		fprintf(f, ", S from %s overshoots", n[3]);
+		fprintf(f, ", skid from %s overshoots of the cycles counter", n);
 	fputc('\n', f);
 	print_missing(p, f);
 	print_troubles(p, f);

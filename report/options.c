@@ -33,6 +33,7 @@ int input_parse(int key, char *arg, struct input_opts *o)
 	switch (key) {
 	case 'i':
 		o->correct.input = arg;
+		o->input_given = true;
 		return 0;
 	case KEY_SYMFS:
 		o->correct.modules.symfs = arg;
@@ -61,6 +62,16 @@ int input_parse(int key, char *arg, struct input_opts *o)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+int input_word(struct input_opts *o, const char *prog, char *arg)
+{
+	if (o->input_given)
+		return sp_fail(SP_EUSAGE, "%s: unexpected argument '%s': the file is %s already", prog, arg,
+		               o->correct.input);
+	o->correct.input = arg;
+	o->input_given = true;
+	return 0;
 }
 
 int parse_share(const char *option, const char *text, double *out)

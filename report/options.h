@@ -14,7 +14,7 @@
 
 struct input_opts {
 	struct correct_opts correct;
-	bool method_given;
+	bool method_given, input_given;
 	enum report_format format;
 	enum term_color color;
 	bool no_pager;
@@ -63,6 +63,9 @@ enum input_key {
 
 /* Returns 0, -SP_EUSAGE worded, or ARGP_ERR_UNKNOWN for a key that isn't ours. */
 int input_parse(int key, char *arg, struct input_opts *o);
+
+/* A word that is no option is the file, where none was named yet; else -SP_EUSAGE. */
+int input_word(struct input_opts *o, const char *prog, char *arg);
 
 /* A percentage ("1%") or a fraction ("0.01") from 0 to 1. */
 int parse_share(const char *option, const char *text, double *out);

@@ -10,7 +10,7 @@
 struct row {
 	const struct profile_region *r;
 	double share, key;
-	char known[KNOWN_MAX];
+	char known[KNOWN_MAX], evidence[KNOWN_MAX];
 };
 
 enum id {
@@ -31,6 +31,7 @@ enum id {
 	ID_SAMPLES,
 	ID_STATUS,
 	ID_KNOWN,
+	ID_EVIDENCE,
 	ID_MODULE,
 	ID_ADDR,
 	ID_NAME,
@@ -40,22 +41,23 @@ enum id {
 static const struct column columns[] = {
 	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, 0, HAVE_INSN | HAVE_RAW },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
 	{ "ipc", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC },
-	{ "blocks", "BLOCKS", ID_BLOCKS, COLUMN_WHOLE },
+	{ "blocks", "BLOCKS", ID_BLOCKS, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "edges", "", ID_EDGES, COLUMN_WHOLE, COLUMN_NO_TEXT },
-	{ "free_flows", "FREE", ID_FREE, COLUMN_WHOLE },
-	{ "rank", "RANK", ID_RANK, COLUMN_WHOLE },
-	{ "loops", "LOOPS", ID_LOOPS, COLUMN_WHOLE },
+	{ "free_flows", "UNKNOWNS", ID_FREE, COLUMN_WHOLE, COLUMN_LESS },
+	{ "rank", "SETTLED", ID_RANK, COLUMN_WHOLE, COLUMN_LESS },
+	{ "loops", "LOOPS", ID_LOOPS, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "loops_capped", "", ID_CAPPED, COLUMN_BOOL, COLUMN_NO_TEXT },
-	{ "skid_periods", "S/LOOP", ID_PERIODS, COLUMN_RATIO },
+	{ "skid_periods", "SKID/LOOP", ID_PERIODS, COLUMN_RATIO, COLUMN_LESS },
 	{ "r_hat", "R-HAT", ID_RHAT, COLUMN_RATIO, COLUMN_WIDE },
 	{ "n_eff", "N-EFF", ID_NEFF, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
-	{ "known_by", "KNOWN-BY", ID_KNOWN, COLUMN_TEXT, COLUMN_WIDE },
+	{ "known_by", "", ID_KNOWN, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "", "EVIDENCE", ID_EVIDENCE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE },
 	{ "module", "", ID_MODULE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "vaddr", "", ID_ADDR, COLUMN_ADDR, COLUMN_NO_TEXT },
 	{ "", "REGION", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
@@ -121,6 +123,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return text(profile_status_word(r->status));
 	case ID_KNOWN:
 		return text(row->known);
+	case ID_EVIDENCE:
+		return text(row->evidence);
 	case ID_MODULE:
 		return text(report_base(report_module(v->p, r->module)));
 	case ID_ADDR:
@@ -190,6 +194,7 @@ int view_regions(const struct profile *p, const struct report_opts *o, struct vi
 		rows[i].share = total > 0 ? rows[i].share / total : NAN;
 		rows[i].key = sort_key(p, o, &rows[i]);
 		report_known(p->regions[i].evidence, rows[i].known);
+		report_evidence(p->regions[i].evidence, rows[i].evidence);
 	}
 	qsort(rows, p->n_regions, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_key);
 	*out = (struct view){ .p = p, .rows = rows, .share = share_of };

@@ -147,21 +147,31 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 	       "other code, which its cycles were sampled at";
 }
 
-void report_known(uint8_t evidence, char out[KNOWN_MAX])
+/* By bits of enum profile_evidence: as data, where words are stable, and as text. */
+static const char *const evidence_words[][2] = {
+	{ "flow", "flow" },   { "landing", "positions" }, { "mix", "totals" },   { "path", "branches" },
+	{ "loops", "loops" }, { "truth", "truth" },       { "trips", "bounds" }, { "precise", "precise" },
+};
+
+static void list_evidence(uint8_t evidence, size_t column, char out[KNOWN_MAX])
 {
-	static const struct {
-		uint8_t bit;
-		const char *word;
-	} words[] = { { PROFILE_BY_FLOW, "flow" },   { PROFILE_BY_LANDING, "landing" },
-		      { PROFILE_BY_MIX, "mix" },     { PROFILE_BY_PATH, "path" },
-		      { PROFILE_BY_LOOPS, "loops" }, { PROFILE_BY_TRUTH, "truth" },
-		      { PROFILE_BY_TRIPS, "trips" }, { PROFILE_BY_PRECISE, "precise" } };
 	size_t n = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (evidence & words[i].bit)
-			n += (size_t)snprintf(out + n, KNOWN_MAX - n, "%s%s", n ? "," : "", words[i].word);
+	for (size_t i = 0; i < sizeof(evidence_words) / sizeof(evidence_words[0]); i++)
+		if (evidence & 1u << i)
+			n += (size_t)snprintf(out + n, KNOWN_MAX - n, "%s%s", n ? "," : "",
+			                      evidence_words[i][column]);
+}
+
+void report_known(uint8_t evidence, char out[KNOWN_MAX])
+{
+	list_evidence(evidence, 0, out);
+}
+
+void report_evidence(uint8_t evidence, char out[KNOWN_MAX])
+{
+	list_evidence(evidence, 1, out);
 }
 
 double report_samples(const struct profile *p, const struct profile_count *c)
@@ -234,9 +244,35 @@ const char *report_file(const struct profile *p, uint32_t file)
 	return file < p->n_files && p->files[file] ? p->files[file] : "";
 }
 
+/* Leave out rows of less than o->min_share; what has no share stays. */
+static int view_pick(struct view *v, const struct report_opts *o)
+{
+	size_t n = 0;
+
+	if (!(o->min_share > 0))
+		return 0;
+	v->pick = malloc((v->table.n_rows + 1) * sizeof(*v->pick));
+	if (!v->pick)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu rows", v->table.n_rows);
+	for (size_t i = 0; i < v->table.n_rows; i++) {
+		double share = v->share(v, i);
+
+		if (share < o->min_share) {
+			v->n_small++;
+			v->small_share += share;
+		} else {
+			v->pick[n++] = i;
+		}
+	}
+	v->table.n_rows = n;
+	v->table.pick = v->pick;
+	return 0;
+}
+
 void view_free(struct view *v)
 {
 	free(v->rows);
+	free(v->pick);
 	*v = (struct view){ 0 };
 }
 
@@ -253,6 +289,18 @@ static const char *const view_names[] = {
 	[REPORT_INSNS] = "instructions",  [REPORT_CALLS] = "calls",     [REPORT_TRIPS] = "trips",
 	[REPORT_CHILDREN] = "children",   [REPORT_CALLERS] = "callers", [REPORT_CALLEES] = "callees",
 };
+
+static int make_view(const struct profile *p, const struct report_opts *o, enum report_view view,
+                     struct view *out)
+{
+	int err = views[view](p, o, out);
+
+	if (err == 0)
+		err = view_pick(out, o);
+	if (err < 0)
+		view_free(out);
+	return err;
+}
 
 /* What the rows of a view are, where that is not its name. */
 static const char *rows_of(enum report_view view)
@@ -271,16 +319,19 @@ static void print_rest(const struct view *v, const struct report_opts *o, bool l
 
 	if (v->table.n_rows == 0)
 		fprintf(f, "# no %s to show\n", what);
+	if (v->n_small) {
+		number_percent(v->small_share, 0, percent);
+		fprintf(f, "# %zu more %s, %s together, are below --min-share\n", v->n_small, what, percent);
+	}
 	if (o->limit && v->table.n_rows > o->limit) {
 		for (size_t i = o->limit; i < v->table.n_rows; i++)
-			share += v->share(v, i);
+			share += v->share(v, v->pick ? v->pick[i] : i);
 		number_percent(share, 0, percent);
 		fprintf(f, "# %zu more %s, %s together, are not shown; --limit 0 shows all\n",
 		        v->table.n_rows - o->limit, what, percent);
 	}
 	if (left_out)
-		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
-		      "all\n",
+		fputs("# some columns have no room here; a wider window, '| cat' or --format csv has all\n",
 		      f);
 }
 
@@ -294,7 +345,7 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 		meta_print(p, term->f);
 		return why_print(p, o->why, term);
 	}
-	err = views[o->view](p, o, &v);
+	err = make_view(p, o, o->view, &v);
 	if (err < 0)
 		return err;
 	meta_print(p, term->f);
@@ -315,7 +366,7 @@ static int print_csv(const struct profile *p, const struct report_opts *o, FILE 
 
 	if (o->view == REPORT_WHY)
 		return sp_fail(SP_EUSAGE, "--why has no table to write as csv; use --format text or json");
-	err = views[o->view](p, o, &v);
+	err = make_view(p, o, o->view, &v);
 	if (err < 0)
 		return err;
 	/* A comment in a CSV file breaks those who read it: provenance goes beside it. */
@@ -331,7 +382,7 @@ static int add_view(const struct profile *p, const struct report_opts *o, enum r
 {
 	struct view v = { 0 };
 	json_t *rows = NULL;
-	int err = views[view](p, o, &v);
+	int err = make_view(p, o, view, &v);
 
 	if (err == 0)
 		err = table_json(&v.table, &rows);

@@ -43,6 +43,7 @@ struct report_opts {
 	enum report_view view;
 	enum report_sort sort;
 	size_t limit;         /* rows of text; 0 = all */
+	double min_share;     /* rows of less are left out, whatever the format */
 	const char *function; /* only functions that match; NULL = all */
 	const char *why;      /* REPORT_WHY, _CALLERS, _CALLEES: which function */
 	bool rollup;          /* inlined functions in the physical one that holds them */
@@ -101,8 +102,10 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc);
 double report_samples(const struct profile *p, const struct profile_count *c);
 
 /* "flow,mix": what a count rests on; "" for nothing. */
-enum { KNOWN_MAX = 48 };
+enum { KNOWN_MAX = 72 };
 void report_known(uint8_t evidence, char out[KNOWN_MAX]);
+/* The same in the words of text: "flow,totals". */
+void report_evidence(uint8_t evidence, char out[KNOWN_MAX]);
 
 /*
  * A pattern with *, ? or [ is a glob for the name or the linkage name; any
@@ -134,7 +137,9 @@ struct view {
 	struct table table;
 	void *rows;
 	double total;       /* of what shares are of */
-	double shown_share; /* filled by view_shown */
+	size_t *pick;       /* rows that are shown, where not all are */
+	size_t n_small;     /* left out for their share ... */
+	double small_share; /* ... which is together */
 	double (*share)(const struct view *v, size_t row);
 };
 

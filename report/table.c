@@ -11,7 +11,7 @@
 #include "report/number.h"
 
 /* A cell as text is never longer: names of templates can have any length. */
-enum { CELL_MAX = 4096, LEAST_NAME = 24 };
+enum { CELL_MAX = 4096, LEAST_NAME = 24, SHORTEST_NAME = 12 };
 
 /* The columns that are shown, and how wide they are. */
 struct layout {
@@ -20,6 +20,11 @@ struct layout {
 	size_t n;
 	size_t squeeze; /* width of squeezed columns, SIZE_MAX = as it is */
 };
+
+struct cell table_cell(const struct table *t, size_t i, int id)
+{
+	return t->cell(t->view, t->pick ? t->pick[i] : i, id);
+}
 
 static void render(const struct column *c, const struct cell *cell, char out[CELL_MAX])
 {
@@ -79,20 +84,28 @@ static size_t table_width(const struct layout *l, bool squeezed)
 	return sum;
 }
 
-static bool drop_wide(struct layout *l)
+/* Leave out the last column with that flag. */
+static bool drop_last(struct layout *l, uint8_t flag)
 {
-	size_t k = 0;
+	size_t i = l->n;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->columns[i]->flags & COLUMN_WIDE)
-			continue;
-		l->columns[k] = l->columns[i];
-		l->width[k++] = l->width[i];
-	}
-	if (k == l->n)
+	while (i && !(l->columns[i - 1]->flags & flag))
+		i--;
+	if (!i)
 		return false;
-	l->n = k;
+	memmove(&l->columns[i - 1], &l->columns[i], (l->n - i) * sizeof(*l->columns));
+	memmove(&l->width[i - 1], &l->width[i], (l->n - i) * sizeof(*l->width));
+	l->n--;
 	return true;
+}
+
+static bool drop_to_fit(struct layout *l, size_t width)
+{
+	bool dropped = false;
+
+	while (table_width(l, true) > width && (drop_last(l, COLUMN_WIDE) || drop_last(l, COLUMN_LESS)))
+		dropped = true;
+	return dropped;
 }
 
 static void measure(const struct table *t, size_t n_rows, struct layout *l)
@@ -102,7 +115,7 @@ static void measure(const struct table *t, size_t n_rows, struct layout *l)
 	for (size_t i = 0; i < l->n; i++) {
 		l->width[i] = strlen(l->columns[i]->heading);
 		for (size_t row = 0; row < n_rows; row++) {
-			struct cell cell = t->cell(t->view, row, l->columns[i]->id);
+			struct cell cell = table_cell(t, row, l->columns[i]->id);
 			size_t width;
 
 			render(l->columns[i], &cell, text);
@@ -134,8 +147,7 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 	if (!term->width)
 		return 0;
 	measure(t, n_rows, l);
-	if (table_width(l, true) > (size_t)term->width)
-		*left_out = drop_wide(l);
+	*left_out = drop_to_fit(l, (size_t)term->width);
 	if (table_width(l, false) <= (size_t)term->width)
 		return 0;
 	for (size_t i = 0; i < l->n; i++)
@@ -144,16 +156,16 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 		return 0;
 	fixed = table_width(l, true) - squeezable * LEAST_NAME;
 	l->squeeze = (size_t)term->width > fixed ? ((size_t)term->width - fixed) / squeezable : 0;
-	if (l->squeeze < LEAST_NAME)
-		l->squeeze = LEAST_NAME;
+	if (l->squeeze < SHORTEST_NAME)
+		l->squeeze = SHORTEST_NAME;
 	return 0;
 }
 
 static const char *status_color(const char *word)
 {
 	static const char *const colors[][2] = {
-		{ "fixed", "green" }, { "weak", "yellow" },  { "unreliable", "red" },
-		{ "outside", "red" }, { "inside", "green" },
+		{ "fixed", "green" }, { "weak", "yellow" }, { "unreliable", "red" },
+		{ "no", "red" },      { "yes", "green" },
 	};
 
 	for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
@@ -162,16 +174,34 @@ static const char *status_color(const char *word)
 	return NULL;
 }
 
+/* What is behind a name, " (inlined)", stays whole where there is room for some of the name, too. */
+static void render_squeezed(const struct column *c, const struct cell *cell, size_t width, char out[CELL_MAX])
+{
+	size_t n_suffix = cell->suffix ? text_width(cell->suffix) : 0, n;
+
+	if (c->kind != COLUMN_TEXT || n_suffix + SHORTEST_NAME > width) {
+		render(c, cell, out);
+		text_squeeze(out, width);
+		return;
+	}
+	n = text_safe(cell->text ? cell->text : "-", out, CELL_MAX);
+	if (width != SIZE_MAX)
+		text_squeeze(out, width - n_suffix);
+	n = strlen(out);
+	text_safe(cell->suffix ? cell->suffix : "", out + n, CELL_MAX - n);
+}
+
 static int fill_line(const struct table *t, size_t row, const struct layout *l, struct libscols_line *line)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct column *c = l->columns[i];
-		struct cell cell = t->cell(t->view, row, c->id);
+		struct cell cell = table_cell(t, row, c->id);
 		char text[CELL_MAX];
 
-		render(c, &cell, text);
 		if (c->flags & COLUMN_SQUEEZE)
-			text_squeeze(text, l->squeeze);
+			render_squeezed(c, &cell, l->squeeze, text);
+		else
+			render(c, &cell, text);
 		if (scols_line_set_data(line, i, text) != 0)
 			return -1;
 		if ((c->flags & COLUMN_STATUS) && status_color(text))

@@ -31,9 +31,10 @@ enum column_kind {
 enum column_flag {
 	COLUMN_NO_TEXT = 1 << 0, /* in JSON and CSV only */
 	COLUMN_NO_DATA = 1 << 1, /* in text only */
-	COLUMN_WIDE = 1 << 2,    /* in text only where there is room */
+	COLUMN_WIDE = 1 << 2,    /* in text only where there is room: the last ones go first ... */
 	COLUMN_SQUEEZE = 1 << 3, /* long texts are cut in the middle on a terminal */
 	COLUMN_STATUS = 1 << 4,  /* a status word: coloured */
+	COLUMN_LESS = 1 << 5,    /* ... and when all those are gone, these */
 };
 
 struct column {
@@ -60,10 +61,14 @@ struct table {
 	unsigned have;
 	struct cell (*cell)(const void *view, size_t row, int id);
 	const void *view;
+	const size_t *pick; /* [n_rows] rows of the view that are shown; NULL = all. Borrowed. */
 };
 
+/* Row i of what is shown. */
+struct cell table_cell(const struct table *t, size_t i, int id);
+
 /*
- * On a terminal narrower than the table, COLUMN_WIDE columns are left out and
+ * On a terminal narrower than the table, COLUMN_WIDE columns are left out, one by one, then COLUMN_LESS ones, and
  * COLUMN_SQUEEZE ones cut.  *left_out (may be NULL): whether columns were.
  * All return 0, -SP_ENOMEM or -SP_EIO.
  */

@@ -103,13 +103,13 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	missing_events(p, events, sizeof(events));
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "record -b: branch records show which paths were taken, and settle most flows at "
+		         "record -b: branch records show which way the code went, and settle most of it at "
 		         "once; without them %s bursts (--bursts, --burst-budget)",
 		         p->meta.n_bursts ? "more" : "take");
 	if (open && p->meta.branch_records && !p->meta.branch_cycles && !p->meta.n_bursts)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "take bursts as well (--bursts): the branch records here tell no cycles, "
-		         "so how often each was met is in doubt");
+		         "take bursts as well (--bursts): this core's branch records have no cycle counts, "
+		         "so how often each branch was met is in doubt");
 	if (open && *events)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "count another event beside the samples (-e): each one that tells the open paths "
@@ -123,13 +123,13 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         n_samples, func->n_samples < r->n_samples ? "function" : "region");
 	if (isfinite(r->r_hat) && r->r_hat > 1.1)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "the chains disagree (R-hat %.2f): see whether another --seed gives the same counts",
+		         "the random draws disagree (R-hat %.2f): see whether another --seed gives the same "
+		         "counts",
 		         r->r_hat);
 	if (weak && p->meta.skid_source != SKID_MEASURED)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "S was not measured: a recording with group values (skidprof record) measures it, "
-		         "--skid "
-		         "CYCLES gives it");
+		         "a measured skid: this one is a default.  A recording with group values (skidprof "
+		         "record) measures it, --skid CYCLES gives it");
 	return n;
 }
 
@@ -151,29 +151,34 @@ static const char *evidence_means(uint8_t bit)
 {
 	switch (bit) {
 	case PROFILE_BY_FLOW:
-		return "flow: the structure of the code leaves one free flow, and the total settles it";
+		return "flow: the structure of the code leaves one count open, and the total of instructions "
+		       "settles it";
 	case PROFILE_BY_LANDING:
-		return "landing: where samples were seen, given S (eq. 6)";
+		return "positions: where samples landed, given the skid (eq. 6)";
 	case PROFILE_BY_MIX:
-		return "mix: totals of other events, counted exactly (eq. 8)";
+		return "totals: other events (branches, loads, ...), counted exactly beside the samples (eq. "
+		       "8)";
 	case PROFILE_BY_PATH:
-		return "path: branch records, or bursts (eq. 10)";
+		return "branches: branch records or bursts, which show which way the code went (eq. 10)";
 	case PROFILE_BY_TRIPS:
-		return "trips: turns of loops that are counted in the code (eq. 38)";
+		return "bounds: iterations that the code itself fixes, as in for (i = 0; i < 16; i++) (eq. "
+		       "38)";
 	case PROFILE_BY_PRECISE:
 		return "precise: samples of instructions that are seen where they were caused (eq. 48)";
 	case PROFILE_BY_TRUTH:
 		return "truth: an exact count, of another run";
 	default:
-		return "loops: landing over simple loops, the paper's Algorithm 1 (eqs. 1-7)";
+		return "loops: where samples landed, over simple loops (the paper's Algorithm 1, eqs. 1-7)";
 	}
 }
 
 static void print_known(const struct profile_func *func, FILE *f)
 {
+	if (func->evidence)
+		fputs("  evidence (equations are those of skidprof-model(7)):\n", f);
 	for (unsigned bit = 1; bit <= PROFILE_BY_PRECISE; bit <<= 1)
 		if (func->evidence & bit)
-			fprintf(f, "  known by %s\n", evidence_means((uint8_t)bit));
+			fprintf(f, "    %s\n", evidence_means((uint8_t)bit));
 }
 
 static void print_share(const struct profile *p, const struct profile_part *part, FILE *f)
@@ -220,6 +225,18 @@ static void print_calls(const struct profile *p, const struct profile_func *func
 	fputs(", callees not counted\n", f);
 }
 
+static const char *status_means(uint8_t status)
+{
+	static const char *const means[] = {
+		[PROFILE_FIXED] = "corrected, and its 90% interval is at most 5% to either side",
+		[PROFILE_RAW] = "in no hot loop, so its samples are shown as they are",
+		[PROFILE_WEAK] = "corrected, but its interval is wider than 5% to either side",
+		[PROFILE_UNRELIABLE] = "not to be used",
+	};
+
+	return status < sizeof(means) / sizeof(means[0]) ? means[status] : "";
+}
+
 static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	const struct profile_count *c = &func->count;
@@ -233,8 +250,8 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 		fprintf(f, ", %s:%u", place, func->line);
 	text_safe(report_module(p, func->module), place, sizeof(place));
 	fprintf(f, "%s%s\n  status: %s", *place ? ", in " : "", place, profile_status_word(func->status));
-	text_safe(func->why ? func->why : "", place, sizeof(place));
-	fprintf(f, "%s%s\n", *place ? ": " : "", place);
+	text_safe(func->why && *func->why ? func->why : status_means(func->status), place, sizeof(place));
+	fprintf(f, ": %s\n", place);
 	if (p->meta.relative && !p->meta.truth) {
 		print_share(p, &func->part, f);
 		print_known(func, f);
@@ -263,7 +280,7 @@ static void print_loops(const struct profile_region *r, FILE *f)
 		char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], text[NAME_BYTES];
 
 		if (i == 0)
-			fprintf(f, "    loops%s:\n",
+			fprintf(f, "    ways round it, by their blocks%s:\n",
 			        r->loops_capped ? " (some of more than can be listed)" : "");
 		number_grouped(l->count, n);
 		number_grouped(l->lo, lo);
@@ -279,12 +296,14 @@ static void print_loops(const struct profile_region *r, FILE *f)
 static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
 {
 	if (!r->n_equations || p->meta.relative) {
-		fputs(p->meta.relative ? "    equations: only that the shares add up to 1 (eq. 3)\n"
-		                       : "    equations: only the total of instructions (eq. 3)\n",
+		fputs(p->meta.relative ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
+		                       : "    counted exactly: only the total of instructions (eq. 3)\n",
 		      f);
 		return;
 	}
-	fputs("    equations (eq. 8), totals counted and as the result has them:\n", f);
+	fputs("    what was counted exactly, and what the result comes to (eq. 8; sd: standard "
+	      "deviations):\n",
+	      f);
 	for (size_t i = 0; i < r->n_equations; i++) {
 		const struct profile_equation *e = &r->equations[i];
 		char measured[NUMBER_MAX], fitted[NUMBER_MAX], off[NUMBER_MAX], name[128];
@@ -296,7 +315,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 		number_grouped(e->measured, measured);
 		number_grouped(e->fitted, fitted);
 		number_percent(e->measured > 0 ? e->fitted / e->measured - 1 : NAN, 1, off);
-		fprintf(f, "      %-24s counted %s, fitted %s, off by %s", name, measured, fitted, off);
+		fprintf(f, "      %-24s counted %s, the result %s, off by %s", name, measured, fitted, off);
 		if (e->sd > 0)
 			fprintf(f, " (%.1f sd)", fabs(e->fitted - e->measured) / e->sd);
 		fputc('\n', f);
@@ -307,18 +326,22 @@ static void print_state(const struct profile_region *r, FILE *f)
 {
 	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
 
-	fprintf(f, "    %u blocks, %u edges, %u free flows, %u of them settled by equations\n", r->n_blocks,
-	        r->n_edges, r->n_free, r->n_rank);
+	fprintf(f,
+	        "    %u blocks and %u edges: %u branch counts decide all the others, and %u of them follow "
+	        "from "
+	        "totals\n",
+	        r->n_blocks, r->n_edges, r->n_free, r->n_rank);
 	if (r->n_loops)
 		fprintf(f, "    %u%s simple loops\n", r->n_loops, r->loops_capped ? " and more" : "");
 	if (open)
-		fprintf(f, "    not identified by equations: %u of %u free flows; %s\n", open, r->n_free,
-		        r->evidence & PROFILE_BY_PATH      ? "branch records speak for them"
-		        : r->evidence & PROFILE_BY_LANDING ? "only landing speaks for them"
-		                                           : "nothing speaks for them");
+		fprintf(f, "    %u of %u branch counts %s\n", open, r->n_free,
+		        r->evidence & PROFILE_BY_PATH      ? "are estimated from branch records or bursts"
+		        : r->evidence & PROFILE_BY_LANDING ? "are estimated from where samples landed alone"
+		                                           : "are not determined by anything measured");
 	if (r->n_unseen)
 		fprintf(f,
-		        "    %u more free flows are of code without samples, or with hardly any: it is taken "
+		        "    %u more branch counts are of code without samples, or with hardly any: it is "
+		        "taken "
 		        "not "
 		        "to have run, but for these\n",
 		        r->n_unseen);
@@ -335,12 +358,13 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "stays here, and a smaller period (record -c) tells more\n",
 		        100 * r->total_sd);
 	if (isfinite(r->skid_periods))
-		fprintf(f, "    S is %.1f loop periods: %s\n", r->skid_periods,
-		        r->skid_periods > 2 ? "samples are spread over the loop, so landing tells little"
-		                            : "samples land near their cause, so landing tells much");
+		fprintf(f, "    the skid is %.1f loop iterations long: where samples land says %s here\n",
+		        r->skid_periods, r->skid_periods > 2 ? "little" : "much");
 	if (r->r_hat > 0)
-		fprintf(f, "    chains: R-hat %.3f (1 is converged), effective sample size %.0f\n", r->r_hat,
-		        r->n_eff);
+		fprintf(f,
+		        "    random draws of the result: R-hat %.3f (1 is converged), worth %.0f independent "
+		        "ones\n",
+		        r->r_hat, r->n_eff);
 }
 
 static void print_part(const struct profile *p, const struct profile_func *func, const struct why_part *part,
@@ -354,7 +378,11 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 	text_safe(r->why ? r->why : "", why, sizeof(why));
 	fprintf(f, "\n  region %s at 0x%" PRIx64 ": %s%s%s\n", name, r->vaddr, profile_status_word(r->status),
 	        *why ? ", " : "", why);
-	fprintf(f, "    this function has %zu instructions in it\n", part->n_insns);
+	fprintf(f,
+	        "    a region is a hot loop with all it calls, corrected together; %zu instructions of the "
+	        "function "
+	        "are in this one\n",
+	        part->n_insns);
 	if (report_has_insn(p)) {
 		fputs("  ", f);
 		print_count("the function in it", part->raw_insn, part->insn, NAN, NAN, f);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# demo.sh BUILD: record each sample, and hold raw and corrected counts against the exact ones.
+# demo.sh BUILD: record each sample, and compare raw and corrected counts with the exact ones.
 set -u
 B=${1:-build}
 cd "$(dirname "$0")/.." || exit 1
@@ -87,7 +87,7 @@ EOT
 
 cat <<'EOT'
 == In short
-eps:   the share of all instructions that stands at the wrong function.
+eps:   the share of all instructions that is attributed to the wrong function.
 worst: the largest error of a function that has at least 1% of the instructions.
 paper: --method loops, the correction that skidprof starts from, with samples of instructions and cycles only.
 fixed: the default, with everything the recording knows.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# bench_bursts.sh BUILD: what bursts cost and what they are worth, as the two tables of README.md's "No PMU?".  Each program
-# is recorded natively with all defaults, for about SECONDS_EACH (10) of its time on an EPYC of 2023, and its shares are held
+# bench_bursts.sh BUILD: what bursts cost and what they are worth, as two tables.  Each program is
+# recorded natively with all defaults, for about SECONDS_EACH (10) of its time on an EPYC of 2023, and its shares are held
 # against exact counts of a run with the same argument.
 set -u
 B=$(realpath "${1:?bench_bursts.sh BUILD}")

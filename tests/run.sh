@@ -14,6 +14,8 @@ export PATH=$PWD/$B:$PATH
 # Numbers have points, lists the order of their bytes, and no tool complains of a locale that is not there.
 export LC_ALL=C.UTF-8
 unset LANGUAGE
+# Nobody's own options.
+export SKIDPROF_CONFIG=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/base/config.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -80,12 +82,24 @@ struct wrap {
 	int rest; /* index of the first word not consumed, -1 = none yet */
 	bool in_order;
 	int err;
+	const struct config *config; /* its words stand first */
 };
 
-static const struct argp_option common_options[] = { { "verbose", 'v', NULL, 0,
-	                                               "Say more; twice, say everything", 100 },
-	                                             { "quiet", 'q', NULL, 0, "Say nothing but errors", 100 },
-	                                             { 0 } };
+static const struct argp_option common_options[] = {
+	{ "verbose", 'v', NULL, 0, "Say more; twice, say everything", 100 },
+	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 100 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, "", 100 }, /* what many type for --help */
+	{ 0 }
+};
+
+/* A value that the configuration has, and not the command line: where it stands. */
+static void name_line(const struct wrap *wrap, int next)
+{
+	const struct config *c = wrap->config;
+
+	if (next >= 2 && (size_t)(next - 2) < c->n)
+		sp_fail_prefix(-SP_EUSAGE, "%s:%u", c->path, c->words[next - 2].line);
+}
 
 static error_t parse_own(struct wrap *wrap, int key, char *arg, struct argp_state *state)
 {
@@ -97,9 +111,16 @@ static error_t parse_own(struct wrap *wrap, int key, char *arg, struct argp_stat
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct wrap *wrap = state->hook;
+	int next = state->next;
 	error_t err;
 
 	switch (key) {
+	case 'h':
+		err = parse_own(wrap, key, arg, state);
+		if (err != ARGP_ERR_UNKNOWN)
+			break;
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
 	case 'v':
 		sp_log_level_set(sp_log_level() + 1);
 		return 0;
@@ -119,6 +140,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		err = parse_own(wrap, key, arg, state);
 	}
 	if (err && err != ARGP_ERR_UNKNOWN) {
+		name_line(wrap, next);
 		wrap->err = err;
 		state->next = state->argc;
 	}
@@ -159,7 +181,7 @@ static bool known_short(const struct argp_option *o, int c)
 	for (; o && (o->name || o->key || o->doc); o++)
 		if (o->key == c)
 			return true;
-	return strchr("?Vvq", c) != NULL;
+	return strchr("?hVvq", c) != NULL;
 }
 
 /*
@@ -263,33 +285,82 @@ static error_t parse_top(int key, char *arg, struct argp_state *state)
 	return err;
 }
 
-int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int *first_arg, void *input)
+/* "skidprof report" -> "report" */
+static const char *command_of(const char *prog)
 {
-	struct wrap wrap = { .argp = argp, .input = input, .rest = -1, .in_order = in_order };
-	struct argp_option *options = NULL;
+	const char *space = strrchr(prog, ' ');
+
+	return space ? space + 1 : prog;
+}
+
+/* The words of the user's configuration, then those of the command line; the caller frees the array. */
+static char **with_config(const struct config *c, int argc, char **argv)
+{
+	char **all = calloc(c->n + (size_t)argc + 1, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	all[0] = argv[0];
+	for (size_t i = 0; i < c->n; i++)
+		all[1 + i] = c->words[i].text;
+	memcpy(all + 1 + c->n, argv + 1, (size_t)(argc - 1) * sizeof(*all));
+	return all;
+}
+
+static int parse_words(const struct argp *argp, const struct config *config, int argc, char **argv,
+                       int in_order, int *first_arg, void *input)
+{
+	struct wrap wrap = {
+		.argp = argp, .input = input, .rest = -1, .in_order = in_order, .config = config
+	};
 	struct argp all = *argp;
 	int rest = argc, err;
 
-	err = check_options(argp, argc, argv, in_order);
-	if (err < 0)
-		return err;
-	options = joined_options(argp->options);
-	if (!options)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	/* What argp itself refuses (an ambiguous abbreviation) is a usage error like ours. */
 	argp_err_exit_status = 2;
-	all.options = options;
 	all.parser = parse_top;
 	err = argp_parse(&all, argc, argv, in_order ? ARGP_IN_ORDER : 0, &rest, &wrap);
-	free(options);
 	if (wrap.err == EINVAL || err == EINVAL)
 		return *sp_error_text() ? -SP_EUSAGE
 		                        : sp_fail(SP_EUSAGE, "%s: see '%s --help'", argv[0], argv[0]);
 	if (wrap.err || err)
 		return sp_fail(SP_ENOMEM, "%s: out of memory", argv[0]);
-	if (first_arg)
-		*first_arg = wrap.rest >= 0 ? wrap.rest : rest;
+	*first_arg = wrap.rest >= 0 ? wrap.rest : rest;
 	return 0;
+}
+
+int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int *first_arg, void *input)
+{
+	/* What was parsed points into these words, as it does into argv. */
+	static struct config config;
+	struct argp joined = *argp;
+	struct argp_option *options = NULL;
+	int first = 0, err = check_options(argp, argc, argv, in_order);
+	char **all = NULL;
+
+	if (err < 0)
+		return err;
+	options = joined_options(argp->options);
+	if (!options)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	joined.options = options;
+	config_fini(&config);
+	if (config_commands())
+		err = config_read(command_of(argv[0]), config_commands(), options, &config);
+	if (err < 0)
+		goto out;
+	all = with_config(&config, argc, argv);
+	err = all ? parse_words(&joined, &config, argc + (int)config.n, all, in_order, &first, input)
+	          : sp_fail(SP_ENOMEM, "out of memory");
+	/* Words that are no options were moved to the end: the caller looks for them there. */
+	if (err == 0)
+		memcpy(argv + 1, all + 1 + config.n, (size_t)(argc - 1) * sizeof(*argv));
+	if (err == 0 && first_arg)
+		*first_arg = first - (int)config.n;
+out:
+	free(options);
+	free(all);
+	return err;
 }
 
 int cmd_parse_u64(const char *option, const char *text, unsigned long long min, unsigned long long max,
@@ -301,8 +372,11 @@ int cmd_parse_u64(const char *option, const char *text, unsigned long long min, 
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (!isdigit((unsigned char)*text) || errno || *end || value < min || value > max)
-		return sp_fail(SP_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu", option, text,
-		               min, max);
+		return max >= LLONG_MAX
+		               ? sp_fail(SP_EUSAGE, "%s: '%s' is not a whole number of at least %llu", option,
+		                         text, min)
+		               : sp_fail(SP_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu",
+		                         option, text, min, max);
 	*out = value;
 	return 0;
 }

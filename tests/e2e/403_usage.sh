@@ -47,8 +47,11 @@ check 'no number' status 2 "$SKIDPROF" report --limit many
 check 'is named' one_line "--limit: 'many'"
 check 'a negative skid' status 2 "$SKIDPROF" report --skid=-3
 check 'is named, too' one_line "--skid: '-3'"
-check 'a file without -i' status 2 "$SKIDPROF" report two.data
-check 'is told how' one_line '-i FILE'
+check 'a file without -i' status 0 "$SKIDPROF" report --raw two.data
+check 'a second one is refused' status 2 "$SKIDPROF" report two.data three.data
+check 'and named' one_line "unexpected argument 'three.data'"
+check '-h is --help' status 0 "$SKIDPROF" report -h
+check 'and says as much' cmp -s out <("$SKIDPROF" report --help)
 check 'an ambiguous abbreviation is a usage error' status 2 "$SKIDPROF" report --no
 check 'an argument too few' status 2 "$SKIDPROF" report -i
 

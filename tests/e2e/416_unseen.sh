@@ -67,7 +67,7 @@ done
 check 'nine in twelve are inside their interval' test "$(grep -c '^[a-z]* True True' rows)" -ge 9
 check 'nothing that never ran has instructions' test "$(grep -c '^cold [^0]' rows)" -eq 0
 "$SKIDPROF" report -i u.data --why slow >why 2>err
-check 'why says what was left out' grep -Eq '[0-9]{3} more free flows are of code without samples, or with hardly any: it is taken not to have run, but for these' why
+check 'why says what was left out' grep -Eq '[0-9]{3} more branch counts are of code without samples, or with hardly any: it is taken not to have run, but for these' why
 "$SKIDPROF" report -i u.data --why slow --format json >why.json 2>err
 check 'so does JSON' python3 -c 'import json; assert json.load(open("why.json"))["why"][0]["regions"][0]["unseen_flows"] > 200'
 exit 0

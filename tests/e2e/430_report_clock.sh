@@ -70,7 +70,7 @@ check 'the report says what it is made of' status 0 "$SKIDPROF" report -i app.da
 check 'the source' has out '# clock, no PMU; cpu-clock:u every 249,989'
 check 'cycles are named for what they are' has out '# CYCLES are time x '
 check 'what is missing, and how to get it' has out 'report --truth FILE'
-check 'shares of the region, and what its instructions cost' grep -qE 'IN-REGION +90% INTERVAL +CPI-REL' out
+check 'shares of the region, and what its instructions cost' grep -qE 'IN-REGION +90% INTERVAL +CPI/REGION' out
 check 'no count of instructions is shown' sh -c '! grep -qE "FIXED|IPC " out'
 check 'the same as CSV' sh -c '"$SKIDPROF" report -i app.data --format csv | head -1 | grep -q region_share,region_share_lo,region_share_hi,cpi_relative'
 check 'one function explained' sh -c '"$SKIDPROF" report -i app.data --why mix | grep -q "of the instructions of region"'

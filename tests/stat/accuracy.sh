@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]
+# accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
+#	[--jobs N] [--quick] [--keep]
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
 # develop, even ones are held out), each recorded with and without branch records and with fewer counters and events; and, with
@@ -10,13 +11,14 @@
 # has are used.
 # --keep leaves the recordings where they are, and the next run with --keep corrects those anew instead of making them again:
 # what changed in correct/ is then held against the same recordings.
+# --groups (of: sample written real random) and --methods leave out all others; --dir is where recordings and results go.
 # Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--jobs N] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless'
+seeds=20 programs=300 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -24,6 +26,9 @@ while [ $# -gt 0 ]; do
 	--real) real=${2:?$usage} && shift ;;
 	--jobs) jobs=${2:?$usage} && shift ;;
 	--variants) variants=${2:?$usage} && shift ;;
+	--groups) groups=${2:?$usage} && shift ;;
+	--methods) only=${2:?$usage} && shift ;;
+	--dir) DIR=${2:?$usage} && shift ;;
 	--quick) seeds=2 programs=8 real=1 ;;
 	--keep) keep=1 ;;
 	*) echo "$usage" >&2 && exit 2 ;;
@@ -32,12 +37,16 @@ while [ $# -gt 0 ]; do
 done
 cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
-export SKIDPROF=$B/skidprof DIR=$B/accuracy KEEP=$keep B
+DIR=$(realpath -m "${DIR:-$B/accuracy}")
+export SKIDPROF=$B/skidprof DIR KEEP=$keep B ONLY=$only
 export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 [ -n "$keep" ] || rm -rf "$DIR"
 rm -rf "$DIR/json"
 mkdir -p "$DIR/json" "$DIR/bin" || exit 1
+
+# chosen GROUP: is it one of those to measure?
+chosen() { [[ " $groups " == *" $1 "* ]]; }
 
 # fail JOB STEP: keep the last words of what failed, for the table.
 fail()
@@ -92,6 +101,7 @@ one()
 	[ -s "$DIR/$job.data" ] && [ -s "$DIR/$job.truth" ] || record "$job" --seed "$seed" "${how[@]}" -- "${command[@]}" ||
 		{ fail "$job" record && return; }
 	for method in "${methods[@]}"; do
+		[ -z "$ONLY" ] || [[ " $ONLY " == *" $method "* ]] || continue
 		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
 			--format json >"$DIR/json/$job.$method.json" 2>"$DIR/$job.err"
 		status=$?
@@ -101,7 +111,7 @@ one()
 				mv "$DIR/json/$job.fail" "$DIR/json/$job.$method.fail"; }
 	done
 	# Lines and instructions are harder than functions: the samples' hot loops tell how much.
-	case $group.$variant in
+	case $ONLY$group.$variant in
 	sample.plain | sample.branches)
 		for by in line insn; do
 			timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --by "$by" --format json \
@@ -136,14 +146,14 @@ compile_written()
 export -f compile_written
 
 gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$DIR/gen" || exit 1
-seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
+chosen random && seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
 
 written=(tests/stat/written/*)
-[ "$real" -eq 0 ] || printf '%s\n' "${written[@]}" | xargs -P "$jobs" -I '{}' bash -c 'compile_written "$@"' compile '{}'
+[ "$real" -eq 0 ] || ! chosen written || printf '%s\n' "${written[@]}" | xargs -P "$jobs" -I '{}' bash -c 'compile_written "$@"' compile '{}'
 
 # Open programs are fetched and built once; what is missing is said in the table.
-case $variants in *branches*) ;; *) real=0 ;; esac
-if [ "$real" -gt 0 ]; then
+[[ $variants == *branches* ]] || groups=${groups//real/}
+if [ "$real" -gt 0 ] && chosen real; then
 	mkdir -p "$B/real"
 	[ -s "$B/real/programs" ] || tests/stat/real.sh "$B/real" 2>"$B/real/missing" >/dev/null
 	cp "$B/real/missing" "$DIR/json/missing"
@@ -164,28 +174,29 @@ list()
 {
 	local s v p=0 sample group program
 	for ((s = 1; s <= seeds; s++)); do
-		for sample in soplex omnetpp mcf hmmer libsvm; do
-			for v in $variants; do
+		! chosen sample || for sample in soplex omnetpp mcf hmmer libsvm; do
+			for v in ${variants//timed/}; do
 				echo "sample $sample $s $v"
 			done
 		done
 		((s > real)) || {
-			while read -r group program _; do
+			! chosen real || while read -r group program _; do
 				for v in branches timed bursts branches-bursts; do
-					echo "$group $program $s $v"
+					[[ " $variants " != *" $v "* ]] || echo "$group $program $s $v"
 				done
 			done <"$B/real/programs"
-			for program in "${written[@]##*/}"; do
+			! chosen written || for program in "${written[@]##*/}"; do
 				for v in branches timed plain bursts branches-bursts; do
-					echo "written ${program%.*} $s $v"
+					[[ " $variants " != *" $v "* ]] || echo "written ${program%.*} $s $v"
 				done
 			done
 		}
+		chosen random || continue
 		while ((p * seeds < s * programs)); do
 			p=$((p + 1)) group=tune
 			[ $((p % 2)) -eq 0 ] && group=heldout
 			for v in $variants; do
-				case $v in two-short | skidless) ;; *) echo "$group p$p $p $v" ;; esac
+				case $v in two-short | skidless | timed) ;; *) echo "$group p$p $p $v" ;; esac
 			done
 		done
 	done

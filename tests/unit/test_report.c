@@ -53,11 +53,12 @@ static void the_header_says_where_the_numbers_come_from(void **state)
 	assert_ptr_equal(text,
 	                 strstr(text,
 	                        "# simulated PMU; cycles every 1,009, instructions every 1,000; "
-	                        "skid S 378 cycles (10-90% 310..646, measured); 5,000 samples, 0 lost\n"));
+	                        "skid 378 cycles (10-90% 310..646, measured); 5,000 samples, 0 lost\n"));
 	assert_non_null(strstr(text, "# host here, cpu A core\n"));
-	assert_non_null(strstr(text, "# counted beside: branches; branch records: no\n"));
-	assert_non_null(strstr(text, "# method full, seed 7, S from 3,000 overshoots\n"));
-	assert_non_null(strstr(text, "0 samples outside known files, 0 bytes of the file dropped\n"));
+	assert_non_null(strstr(text, "# also counted: branches; branch records: no\n"));
+	assert_non_null(
+	        strstr(text, "# method full, seed 7, skid from 3,000 overshoots of the cycles counter\n"));
+	assert_null(strstr(text, "outside known files"));
 	free(text);
 	profile_free(p);
 }
@@ -70,14 +71,14 @@ static void functions_are_a_row_each(void **state)
 
 	(void)state;
 	/* IPC: 500,000 / 1,000,000 raw, 1,200,000 / 1,000,000 fixed; setup has 2,018 / 1,009 = 2 samples: none. */
-	assert_non_null(
-	        strstr(text,
-	               "\n\n"
-	               "SHARE    RAW  FIXED   90% INTERVAL CYCLES IPC-RAW  IPC STATUS KNOWN-BY FUNCTION\n"
-	               "60.0% 500.0k 1.200M 1.180M..1.220M 1.000M    0.50 1.20 fixed  mix,path dot(int, int) "
-	               "(inlined)\n"
-	               "35.0% 1.400M 700.0k 300.0k..1.100M 1.900M    0.74 0.37 weak   landing  main\n"
-	               "5.00% 100.0k 100.0k              - 2.018k       -    - raw             setup\n"));
+	assert_non_null(strstr(
+	        text,
+	        "\n\n"
+	        "SHARE    RAW  FIXED   90% INTERVAL CYCLES IPC-RAW  IPC STATUS EVIDENCE        FUNCTION\n"
+	        "60.0% 500.0k 1.200M 1.180M..1.220M 1.000M    0.50 1.20 fixed  totals,branches dot(int, int) "
+	        "(inlined)\n"
+	        "35.0% 1.400M 700.0k 300.0k..1.100M 1.900M    0.74 0.37 weak   positions       main\n"
+	        "5.00% 100.0k 100.0k              - 2.018k       -    - raw                    setup\n"));
 	free(text);
 	profile_free(p);
 }
@@ -97,8 +98,9 @@ static void raw_alone_shows_what_other_profilers_do(void **state)
 	free(text);
 	o.show = REPORT_FIXED;
 	text = text_of(p, &o, 0);
-	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS KNOWN-BY FUNCTION\n"
-	                             "60.0% 1.200M 1.180M..1.220M 1.000M 1.20 fixed  mix,path dot"));
+	assert_non_null(strstr(text,
+	                       "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS EVIDENCE        FUNCTION\n"
+	                       "60.0% 1.200M 1.180M..1.220M 1.000M 1.20 fixed  totals,branches dot"));
 	free(text);
 	profile_free(p);
 }
@@ -220,7 +222,7 @@ static void narrow_terminals_lose_columns_and_middles_of_names(void **state)
 	        "std::vector<std::pair<int, double>, std::allocator<std::pair<int, double> > >::push_back()";
 	text = text_of(p, &o, 80);
 	assert_non_null(strstr(text, "some columns have no room"));
-	assert_null(strstr(text, "KNOWN-BY"));
+	assert_null(strstr(text, "EVIDENCE"));
 	assert_non_null(strstr(text, "..."));
 	rest = strstr(text, "\n\n") + 2;
 	while ((line = strsep(&rest, "\n")) && line[0] != '#')
@@ -229,7 +231,67 @@ static void narrow_terminals_lose_columns_and_middles_of_names(void **state)
 	/* With room enough nothing is cut. */
 	text = text_of(p, &o, 200);
 	assert_non_null(strstr(text, p->funcs[0].name));
-	assert_non_null(strstr(text, "KNOWN-BY"));
+	assert_non_null(strstr(text, "EVIDENCE"));
+	free(text);
+	profile_free(p);
+}
+
+/* The width of the widest line of the table. */
+static size_t widest(char *text)
+{
+	char *rest = strstr(text, "\n\n") + 2, *line;
+	size_t most = 0;
+
+	while ((line = strsep(&rest, "\n")) && line[0] != '#')
+		most = strlen(line) > most ? strlen(line) : most;
+	return most;
+}
+
+static void eighty_and_sixty_columns_are_enough(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	p->funcs[0].name =
+	        "std::vector<std::pair<int, double>, std::allocator<std::pair<int, double> > >::push_back()";
+	text = text_of(p, &o, 80);
+	/* SHARE .. STATUS are 57 columns; what is left is the name's. */
+	assert_non_null(strstr(text, "SHARE    RAW  FIXED   90% INTERVAL IPC-RAW  IPC STATUS FUNCTION"));
+	/* What is behind the name stays whole. */
+	assert_non_null(strstr(text, " (inlined)\n"));
+	assert_int_equal(widest(text), 80);
+	free(text);
+	text = text_of(p, &o, 60);
+	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL  IPC STATUS FUNCTION"));
+	assert_int_equal(widest(text), 60);
+	free(text);
+	profile_free(p);
+}
+
+/* setup has 5% of 2,000,000. */
+static void rows_below_the_least_share_are_left_out_and_said(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc;
+	char *text;
+
+	(void)state;
+	o.min_share = 0.0501;
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "setup"));
+	assert_non_null(strstr(text, "\n# 1 more functions, 5.00% together, are below --min-share\n"));
+	free(text);
+	doc = json_of(p, o);
+	assert_int_equal(json_array_size(json_object_get(doc, "functions")), 2);
+	json_decref(doc);
+	o.sort = SORT_NAME;
+	o.min_share = 0.4;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "dot(int, int)"));
+	assert_null(strstr(text, " main\n"));
 	free(text);
 	profile_free(p);
 }
@@ -358,8 +420,8 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
 	assert_non_null(strstr(text, "report --truth FILE puts them beside these cycles\n"));
-	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL CPI-REL"));
-	assert_non_null(strstr(text, "40.0% 39.0%..41.0%    1.64 loop (app.c:30) weak"));
+	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL CPI/REGION"));
+	assert_non_null(strstr(text, "40.0% 39.0%..41.0%       1.64 loop (app.c:30) weak"));
 	assert_null(strstr(text, "IPC-RAW"));
 	free(text);
 	doc = json_of(p, o);
@@ -400,7 +462,7 @@ static void no_functions_are_no_error(void **state)
 		o.view = (enum report_view)view;
 		text = text_of(p, &o, 80);
 		assert_non_null(
-		        strstr(text, "# unknown PMU; no sampled event; skid S unknown; 0 samples, 0 lost\n"));
+		        strstr(text, "# unknown PMU; no sampled event; skid unknown; 0 samples, 0 lost\n"));
 		assert_non_null(strstr(text, " to show\n"));
 		free(text);
 	}
@@ -426,8 +488,8 @@ static void what_was_not_recorded_is_not_shown_as_0(void **state)
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# no instructions event in this file: "));
 	/* main: 1.9M of 2,902,018 cycles = 65.5%; 1.9M / 1,009 = 1,883 samples */
-	assert_non_null(strstr(text, "\nSHARE SAMPLES CYCLES STATUS KNOWN-BY FUNCTION\n"
-	                             "65.5%   1,883 1.900M weak   landing  main\n"));
+	assert_non_null(strstr(text, "\nSHARE SAMPLES CYCLES STATUS EVIDENCE        FUNCTION\n"
+	                             "65.5%   1,883 1.900M weak   positions       main\n"));
 	free(text);
 	doc = json_of(p, o);
 	f = json_array_get(json_object_get(doc, "functions"), 0);
@@ -450,7 +512,7 @@ static void a_clock_profile_is_shown_under_the_name_of_its_event(void **state)
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# no cycles event in this file: "));
 	assert_non_null(strstr(text, "# EVENTS are cpu-clock (time in nanoseconds)"));
-	assert_non_null(strstr(text, "\nSHARE SAMPLES EVENTS STATUS KNOWN-BY FUNCTION\n"));
+	assert_non_null(strstr(text, "\nSHARE SAMPLES EVENTS STATUS EVIDENCE        FUNCTION\n"));
 	free(text);
 	doc = json_of(p, o);
 	f = json_array_get(json_object_get(doc, "functions"), 0);
@@ -470,7 +532,8 @@ static void without_cycles_there_is_no_ipc(void **state)
 	p->meta.cyc_event = -1;
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# no cycles event in this file: "));
-	assert_non_null(strstr(text, "\nSHARE    RAW  FIXED   90% INTERVAL STATUS KNOWN-BY FUNCTION\n"));
+	assert_non_null(
+	        strstr(text, "\nSHARE    RAW  FIXED   90% INTERVAL STATUS EVIDENCE        FUNCTION\n"));
 	free(text);
 	profile_free(p);
 }
@@ -566,11 +629,12 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(
 	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
 	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
-	assert_non_null(strstr(text, "2 free flows, 1 of them settled by equations"));
-	assert_null(strstr(text, "without samples"));
 	assert_non_null(
-	        strstr(text,
-	               "branches                 counted 100,000, fitted 100,100, off by +0.10% (2.0 sd)"));
+	        strstr(text, "2 branch counts decide all the others, and 1 of them follow from totals"));
+	assert_null(strstr(text, "without samples"));
+	assert_non_null(strstr(
+	        text,
+	        "branches                 counted 100,000, the result 100,100, off by +0.10% (2.0 sd)"));
 	assert_non_null(strstr(text, "60,000 times (59,000..61,000)  0x401136->0x401150"));
 	assert_non_null(strstr(text, "- record -b: "));
 	assert_non_null(
@@ -609,9 +673,10 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(
 	        strstr(text, "the total is known to 24%: samples are too far apart for how long the program "
 	                     "stays here, and a smaller period (record -c) tells more"));
-	assert_non_null(strstr(text, "70 more free flows are of code without samples, or with hardly any: it "
-	                             "is taken not to have run, "
-	                             "but for these"));
+	assert_non_null(strstr(text,
+	                       "70 more branch counts are of code without samples, or with hardly any: it "
+	                       "is taken not to have run, "
+	                       "but for these"));
 	assert_non_null(strstr(text, "besides it calls other code, of some 3.4e+06 instructions"));
 	free(text);
 	doc = json_of(p, o);
@@ -742,6 +807,8 @@ int main(void)
 		cmocka_unit_test(csv_quotes_what_has_commas_and_quotes),
 		cmocka_unit_test(odd_names_break_no_format),
 		cmocka_unit_test(narrow_terminals_lose_columns_and_middles_of_names),
+		cmocka_unit_test(eighty_and_sixty_columns_are_enough),
+		cmocka_unit_test(rows_below_the_least_share_are_left_out_and_said),
 		cmocka_unit_test(what_the_limit_hides_is_said),
 		cmocka_unit_test(rows_are_sorted_by_any_key),
 		cmocka_unit_test(functions_are_found_by_every_name_they_have),
