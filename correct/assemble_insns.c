@@ -5,6 +5,7 @@
 
 #include "correct/assemble_impl.h"
 #include "profiler/base/order.h"
+#include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 
 static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64_t vaddr)
@@ -36,27 +37,19 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 	return insn;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Mean and 5% and 95% points of one block's draws; column is scratch of n_draws. */
-static void block_interval(const struct solution *sol, size_t n_blocks, size_t b, float *column, double *mean,
-                           double *lo, double *hi)
+static void block_interval(const struct solution *sol, size_t n_blocks, size_t b, double *column,
+                           double *mean, double *lo, double *hi)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < sol->n_draws; i++) {
-		column[i] = sol->draws[i * n_blocks + b];
-		sum += (double)column[i];
+		column[i] = (double)sol->draws[i * n_blocks + b];
+		sum += column[i];
 	}
-	qsort(column, sol->n_draws, sizeof(*column), by_value);
 	*mean = sum / (double)sol->n_draws;
-	*lo = (double)column[(size_t)(0.05 * (double)(sol->n_draws - 1))];
-	*hi = (double)column[(size_t)(0.95 * (double)(sol->n_draws - 1) + 0.5)];
+	*lo = select_nth(column, sol->n_draws, (size_t)(0.05 * (double)(sol->n_draws - 1)));
+	*hi = select_nth(column, sol->n_draws, (size_t)(0.95 * (double)(sol->n_draws - 1) + 0.5));
 }
 
 uint8_t assemble_status(const struct work *w, size_t r)
@@ -95,7 +88,7 @@ static int add_region_insns(struct assembly *a, size_t r)
 {
 	const struct problem *prob = a->w->problems[r];
 	const struct solution *sol = &a->w->solutions[r];
-	float *column = calloc(sol->n_draws + 1, sizeof(*column));
+	double *column = calloc(sol->n_draws + 1, sizeof(*column));
 	int err = column ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 
 	for (size_t b = 0; err == 0 && b < prob->n_blocks; b++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/select.h"
 
 /* A profile's texts are many and small, and all die with it: they share large pieces of memory. */
 struct string_chunk {
@@ -166,17 +167,6 @@ static void add_region(const struct profile_region *r, gsl_rng *rng, const struc
 	}
 }
 
-/* Quantile of sorted x, between neighbours by distance. */
-static double quantile(const double *x, size_t n, double q)
-{
-	double at = q * (double)(n - 1);
-	size_t i = (size_t)at;
-
-	if (i + 1 >= n)
-		return x[n - 1];
-	return x[i] + (at - (double)i) * (x[i + 1] - x[i]);
-}
-
 static double mean_of(const double *x, size_t n)
 {
 	double sum = 0;
@@ -307,9 +297,8 @@ int profile_weighted_interval(const struct profile *p, const uint32_t *insns, co
 		err = sum_draws(p, x.drawn, x.n, false, &x.sum);
 		if (err == 0) {
 			*mean = x.rest + mean_of(x.sum.v, x.sum.n);
-			qsort(x.sum.v, x.sum.n, sizeof(*x.sum.v), by_value);
-			*lo = x.rest + quantile(x.sum.v, x.sum.n, 0.05) - x.doubt;
-			*hi = x.rest + quantile(x.sum.v, x.sum.n, 0.95) + x.doubt;
+			*lo = x.rest + select_quantile(x.sum.v, x.sum.n, 0.05) - x.doubt;
+			*hi = x.rest + select_quantile(x.sum.v, x.sum.n, 0.95) + x.doubt;
 		}
 	}
 	parted_fini(&x);

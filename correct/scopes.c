@@ -226,7 +226,6 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 		r->undecoded_weight += p->undecoded_weight;
 		r->guessed |= p->guessed;
 		r->recursive |= p->recursive;
-		r->irreducible |= p->irreducible;
 	}
 	r->n_blocks = sort_unique(r->blocks, r->n_blocks);
 	r->n_edges = sort_unique(r->edges, r->n_edges);

@@ -226,60 +226,11 @@ static uint32_t entered_first(const struct nest_view *v, const struct nest *n, u
 	return header;
 }
 
-uint32_t nest_header(const struct nest_view *v, const struct nest *n, uint32_t comp, bool *several)
+uint32_t nest_header(const struct nest_view *v, const struct nest *n, uint32_t comp)
 {
-	uint32_t header = n->member[n->first[comp]], n_entries = 0;
-
-	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++) {
-		if (v->closed[n->member[i]] || !is_entry(v, n, n->member[i]))
-			continue;
-		if (n_entries++ == 0)
-			header = n->member[i];
-	}
-	*several = n_entries > 1;
+	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++)
+		if (!v->closed[n->member[i]] && is_entry(v, n, n->member[i]))
+			return n->member[i];
 	/* A loop that was come to once may be on record, and the way to it not. */
-	return n_entries ? header : entered_first(v, n, comp, header);
-}
-
-/* One level: close the headers of all loops. Returns 1 when some loop has several entries. */
-static int close_level(const struct nest_view *v, uint8_t *closed, uint32_t *n_loops)
-{
-	struct nest n;
-	bool several = false;
-	int err = nest_find(v, &n);
-
-	*n_loops = 0;
-	if (err < 0)
-		return err;
-	for (uint32_t c = 0; c < n.n_comps && err == 0; c++) {
-		bool more = false;
-
-		if (!n.loop[c])
-			continue;
-		++*n_loops;
-		closed[nest_header(v, &n, c, &more)] = 1;
-		several |= more && !n.recursive[c];
-	}
-	nest_fini(&n);
-	return several;
-}
-
-enum { MAX_LEVELS = 64 };
-
-int nest_irreducible(const struct nest_view *view)
-{
-	size_t n_blocks = view->g->n_blocks;
-	uint8_t *closed = malloc(n_blocks + 1);
-	struct nest_view v = *view;
-	uint32_t n_loops = 1;
-	int found = 0;
-
-	if (!closed)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
-	memcpy(closed, view->closed, n_blocks);
-	v.closed = closed;
-	for (unsigned level = 0; level < MAX_LEVELS && n_loops && found == 0; level++)
-		found = close_level(&v, closed, &n_loops);
-	free(closed);
-	return found;
+	return entered_first(v, n, comp, n->member[n->first[comp]]);
 }

@@ -68,13 +68,9 @@ static inline uint32_t nest_comp(const struct nest *n, uint32_t block)
 bool nest_downward(const struct nest_view *view, uint32_t edge);
 
 /*
- * The block a loop is entered at; the first one where there are several
- * (*several out: the loop is irreducible, unless it is a recursion).  Where no
- * entry is in the view the code of its function tells it, which costs a walk.
+ * The block a loop is entered at; the first one where there are several.  Where
+ * no entry is in the view the code of its function tells it, which costs a walk.
  */
-uint32_t nest_header(const struct nest_view *view, const struct nest *n, uint32_t comp, bool *several);
-
-/* A loop of the view, or one inside it at any depth, has several entries. 0, 1 or -SP_ENOMEM. */
-int nest_irreducible(const struct nest_view *view);
+uint32_t nest_header(const struct nest_view *view, const struct nest *n, uint32_t comp);
 
 #endif

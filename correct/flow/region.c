@@ -380,11 +380,9 @@ static int hotter_region_first(const void *x, const void *y)
 static void note_empty(struct finder *f, uint32_t group)
 {
 	for (uint32_t i = 0; i < f->seeds.n && f->empty; i++) {
-		bool several;
-
 		if (!f->seeds.v[i].kept || group_of(f, i) != group)
 			continue;
-		f->empty[nest_header(f->view, &f->nest, f->seeds.v[i].comp, &several)] = 1;
+		f->empty[nest_header(f->view, &f->nest, f->seeds.v[i].comp)] = 1;
 		f->found_empty = true;
 	}
 }

@@ -47,7 +47,6 @@ struct flow_region {
 	double undecoded_weight; /* the same of instructions that could not be decoded */
 	bool guessed;            /* rests on guessed edges */
 	bool recursive;          /* calls itself: returns are not matched to calls */
-	bool irreducible;
 };
 
 struct flow_regions {

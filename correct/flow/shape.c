@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/flow/peel.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/order.h"
 
@@ -64,10 +65,8 @@ int shape_add_block(struct shape *s, uint32_t block)
 int shape_add_loop(struct shape *s, uint32_t comp)
 {
 	const struct nest *n = s->nest;
-	bool several;
-	uint32_t header = nest_header(s->view, n, comp, &several);
+	uint32_t header = nest_header(s->view, n, comp);
 
-	s->several |= several && !n->recursive[comp];
 	s->recursive |= n->recursive[comp];
 	/* What two loops share the last of them says. */
 	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++) {
@@ -78,8 +77,7 @@ int shape_add_loop(struct shape *s, uint32_t comp)
 	return vec_push(&s->headers, header);
 }
 
-/* Whether some callee of the call is missing (or all are): it may be stepped over. */
-static bool lacks_callee(const struct shape *s, uint32_t call)
+bool shape_lacks_callee(const struct shape *s, uint32_t call)
 {
 	const struct flow_graph *g = s->view->g;
 	const struct flow_block *b = &g->blocks[call];
@@ -155,7 +153,7 @@ static void choose_skips(struct shape *s)
 
 		if (!s->room->block_in[e->from] || !s->room->block_in[e->to])
 			continue;
-		s->room->edge_in[s->skips.v[i]] = lacks_callee(s, e->from);
+		s->room->edge_in[s->skips.v[i]] = shape_lacks_callee(s, e->from);
 		s->skips.v[n++] = s->skips.v[i];
 	}
 	s->skips.n = n;
@@ -285,15 +283,24 @@ static bool keep_components(struct shape *s, const uint32_t *comp, uint8_t *want
 	return changed;
 }
 
-static int prune_once(struct shape *s, bool *changed)
+/* Of the blocks that are left, comp[s->blocks.n]: as numbers that local_graph() gave. */
+static void keep_comps(const struct shape *s, uint32_t *comp)
+{
+	for (size_t i = 0; i < s->blocks.n; i++)
+		comp[i] = comp_of(s, comp, s->blocks.v[i]);
+}
+
+/* A whole round over all of the region, and those after it (peel.h). */
+static int prune(struct shape *s)
 {
 	struct scc_graph graph = { 0 };
 	uint32_t *off = NULL, *to = NULL, *comp = NULL, n_comps;
 	uint8_t *wanted = NULL;
+	bool changed;
 	int err;
 
 	choose_skips(s);
-	*changed = match_calls(s);
+	changed = match_calls(s);
 	if ((err = local_graph(s, &off, &to, &graph.n)) < 0)
 		goto out;
 	comp = calloc((size_t)graph.n + 1, sizeof(*comp));
@@ -304,8 +311,13 @@ static int prune_once(struct shape *s, bool *changed)
 	}
 	graph.off = off;
 	graph.to = to;
-	if ((err = scc_find(&graph, comp, &n_comps)) == 0)
-		*changed |= keep_components(s, comp, wanted);
+	if ((err = scc_find(&graph, comp, &n_comps)) < 0)
+		goto out;
+	changed |= keep_components(s, comp, wanted);
+	if (!changed)
+		goto out;
+	keep_comps(s, comp);
+	err = peel_rest(s, comp);
 out:
 	free(off);
 	free(to);
@@ -392,7 +404,7 @@ static int weigh_unknown(const struct shape *s, struct flow_region *r)
 	return 0;
 }
 
-/* Recursion and irreducible loops anywhere inside. */
+/* Recursion anywhere inside, and what is not known. */
 static int judge(struct shape *s, struct flow_region *r)
 {
 	struct nest_view inside = { .g = s->view->g,
@@ -410,18 +422,15 @@ static int judge(struct shape *s, struct flow_region *r)
 	for (uint32_t c = 0; c < n.n_comps; c++)
 		r->recursive |= n.recursive[c];
 	nest_fini(&n);
-	err = nest_irreducible(&inside);
-	r->irreducible = s->several || err > 0;
-	return err < 0 ? err : weigh_unknown(s, r);
+	return weigh_unknown(s, r);
 }
 
 int shape_finish(struct shape *s, struct flow_region *r)
 {
-	bool changed = true;
 	int err = choose_edges(s);
 
-	while (err == 0 && changed)
-		err = prune_once(s, &changed);
+	if (err == 0)
+		err = prune(s);
 	if (err < 0)
 		return err;
 	drop_lonely(s);

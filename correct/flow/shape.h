@@ -37,9 +37,11 @@ struct shape { /* the caller sets the first four */
 	VEC(uint32_t) edges;  /* still in it, but for SKIP edges */
 	VEC(uint32_t) skips;  /* SKIP edges between blocks that are still in it */
 	VEC(uint32_t) headers;
-	bool several;   /* a loop with more than one entry */
 	bool recursive; /* one of the loops is a recursion */
 };
+
+/* Whether some callee of a call is missing, or all are: it may be stepped over. */
+bool shape_lacks_callee(const struct shape *s, uint32_t call);
 
 int shape_add_block(struct shape *s, uint32_t block);
 int shape_add_loop(struct shape *s, uint32_t comp);

@@ -238,10 +238,8 @@ static int mode_of(struct full *fu, size_t n)
 	size_t all = fu->eqs.n;
 	int err;
 
-	posterior_free(fu->post);
-	fu->post = NULL;
 	fu->eqs.n = n;
-	err = posterior_new(fu->p, fu->space, &fu->eqs, &fu->post);
+	err = posterior_equate(fu->post, &fu->eqs);
 	fu->eqs.n = all;
 	if (err == 0)
 		err = posterior_mode(fu->post, fu->t, fu->hessian);
@@ -701,6 +699,9 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0)
 		err = draw(&fu, opts, out);
 	stacks = fu.n_given > fu.n_exact;
+	if (err == 0)
+		sp_debug("%zu free flows, %zu equations, %zu classes", space->n_free, fu.post->n_rows,
+		         fu.post->n_classes);
 	if (err == 0 && stacks)
 		stretch(p, stack_spread(&fu), out);
 	else if (err == 0 && spread > 1)

@@ -166,30 +166,40 @@ static double scale_weight(const struct posterior *post, const struct equations 
 
 static int alloc_all(struct posterior *post, const struct problem *p)
 {
-	post->r = calloc(post->n_rows * post->n_free + 1, sizeof(double));
-	post->r_value = calloc(post->n_rows + 1, sizeof(double));
 	post->class_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
 	post->log_unit = calloc(p->n_blocks + 1, sizeof(double));
 	post->cost_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
 	post->costs = calloc(p->n_blocks + 1, sizeof(*post->costs));
-	if (!post->r || !post->r_value || !post->class_of || !post->log_unit || !post->cost_of ||
-	    !post->costs)
+	if (!post->class_of || !post->log_unit || !post->cost_of || !post->costs)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	return 0;
 }
 
-static void fill_equations(struct posterior *post, const struct space *space, const struct equations *eqs)
+int posterior_equate(struct posterior *post, const struct equations *eqs)
 {
 	size_t d = post->n_free;
+	double *r = calloc(eqs->n * d + 1, sizeof(*r)), *value = calloc(eqs->n + 1, sizeof(*value));
 
+	if (!r || !value) {
+		free(r);
+		free(value);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu equations of %zu free flows", eqs->n, d);
+	}
 	for (size_t i = 0; i < eqs->n; i++) {
 		const struct equation *eq = &eqs->v[i];
 
 		for (size_t e = 0; e < post->n_edges; e++)
-			for (size_t k = 0; eq->w[e] != 0 && k < d; k++)
-				post->r[i * d + k] += eq->w[e] / eq->sd * space->z[e * d + k];
-		post->r_value[i] = eq->value / eq->sd;
+			for (size_t k = post->z.row0[e]; eq->w[e] != 0 && k < post->z.row0[e + 1]; k++)
+				r[i * d + post->z.col[k]] += eq->w[e] / eq->sd * post->z.x[k];
+		value[i] = eq->value / eq->sd;
 	}
+	free(post->r);
+	free(post->r_value);
+	post->r = r;
+	post->r_value = value;
+	post->n_rows = eqs->n;
+	post->scale_weight = scale_weight(post, eqs);
+	return 0;
 }
 
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
@@ -205,11 +215,9 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		goto out;
 	post->n_free = d;
 	post->n_edges = p->n_edges;
-	post->n_rows = eqs->n;
 	err = alloc_all(post, p);
 	if (err < 0)
 		goto out;
-	fill_equations(post, space, eqs);
 	post->n_classes = classify(rows, p->n_blocks, d, post->class_of, first);
 	class_rows = calloc(post->n_classes * d + 1, sizeof(*class_rows));
 	err = class_rows ? 0 : sp_fail(SP_ENOMEM, "out of memory");
@@ -221,9 +229,10 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 		err = sparse_from(&post->n, class_rows, post->n_classes, d);
 	if (err == 0)
 		err = time_terms(post, p);
+	if (err == 0)
+		err = posterior_equate(post, eqs);
 	if (err < 0)
 		goto out;
-	post->scale_weight = scale_weight(post, eqs);
 	*out = post;
 	post = NULL;
 out:

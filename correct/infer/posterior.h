@@ -41,6 +41,8 @@ struct posterior {
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
                   struct posterior **out);
 void posterior_free(struct posterior *post);
+/* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare.  0 or -SP_ENOMEM. */
+int posterior_equate(struct posterior *post, const struct equations *eqs);
 
 /* -log density of the time term of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);

@@ -71,11 +71,11 @@ static int print_region(const struct dump *d, const struct flow_region *r, const
 
 	if (err < 0)
 		return err;
-	printf("%s header %s blocks %zu edges %zu headers %zu loops %zu%s%s%s%s%s%s\n", head,
+	printf("%s header %s blocks %zu edges %zu headers %zu loops %zu%s%s%s%s%s\n", head,
 	       name(d, r->header), r->n_blocks, r->n_edges, r->n_headers, loops->n,
 	       loops->capped ? " capped" : "", r->unknown_target ? " unknown" : "",
 	       r->undecoded ? " undecoded" : "", r->guessed ? " guessed" : "",
-	       r->recursive ? " recursive" : "", r->irreducible ? " irreducible" : "");
+	       r->recursive ? " recursive" : "");
 	for (size_t i = 0; i < r->n_edges && d->graph->n_blocks < 200; i++)
 		print_edge(d, "inside", r->edges[i]);
 	for (size_t i = 0; i < loops->n && loops->n < 50; i++) {

@@ -4,7 +4,6 @@
 # @edge walk:left -> walk call
 # @edge walk:right -> walk taken
 # @edge walk:out -> walk:right ret of walk+0x5
-# @never *irreducible*
 	.text
 	.globl main
 	.type main, @function

@@ -174,7 +174,6 @@ static void a_recursive_function_is_a_region(void **state)
 	(void)state;
 	assert_int_equal(r->n, 1);
 	assert_true(r->v[0].recursive);
-	assert_false(r->v[0].irreducible);
 	assert_int_equal(r->v[0].header, 2);
 	/* 2-2 by the call and 3-4-3 by the return are circulations of their own, joined by 2 -> 4. */
 	assert_int_equal(r->v[0].n_blocks, 3);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/peel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/flow/peel_impl.h"
+#include "profiler/base/err.h"
+
+/* Edges over calls that lost a callee come in; *crossed: from one component to another, which may make them one. */
+static void choose_skips(struct peel *p, const struct list *calls, bool *crossed)
+{
+	for (size_t i = 0; i < calls->n; i++) {
+		uint32_t c = calls->v[i];
+
+		for (uint32_t k = p->calls.first[c]; k < p->calls.first[c + 1]; k++) {
+			uint32_t e = p->calls.item[k];
+
+			if (!is_skip(p, e) || p->on[e] || p->comp[p->from[e]] == GONE ||
+			    p->comp[p->to[e]] == GONE || !shape_lacks_callee(p->s, p->block[c]))
+				continue;
+			p->on[e] = 1;
+			p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
+			*crossed |= !is_inside(p, e);
+		}
+	}
+}
+
+/* A call that has only ways in, or back, loses them. */
+static int match_call(struct peel *p, uint32_t call, bool away)
+{
+	enum { IN = 1, BACK = 2 };
+	const uint32_t *item = p->calls.item + p->calls.first[call];
+	uint32_t n = p->calls.first[call + 1] - p->calls.first[call];
+	unsigned has = 0;
+
+	for (uint32_t k = 0; k < n; k++)
+		if (p->on[item[k]] && is_of_call(p, item[k]))
+			has |= graph_edge(p, item[k])->kind == FLOW_CALL ? IN : BACK;
+	if (has == (IN | BACK) || (away && has == IN))
+		return 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (p->on[item[k]] && is_of_call(p, item[k]) &&
+		    (peel_take_away(p, item[k]) < 0 || vec_push(&p->gone, item[k]) < 0))
+			return -SP_ENOMEM;
+	return 0;
+}
+
+static int match_calls(struct peel *p, const struct list *calls)
+{
+	bool away = p->n_away > 0, all = p->away && !away;
+	int err = 0;
+
+	p->away = away;
+	for (uint32_t c = 0; all && c < p->n && err == 0; c++)
+		err = match_call(p, c, away);
+	for (size_t i = 0; i < calls->n && err == 0; i++)
+		err = match_call(p, calls->v[i], away);
+	return err;
+}
+
+/* All that is left may be in other components than before. */
+static int take_all_apart(struct peel *p)
+{
+	uint32_t some = NONE;
+
+	for (uint32_t b = 0; b < p->n; b++) {
+		if (p->comp[b] == GONE)
+			continue;
+		some = some == NONE ? b : some;
+		p->comp[b] = some;
+		p->in_parts[b] = 1;
+		if (vec_push(&p->parts, b) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+static int peel_once(struct peel *p)
+{
+	struct list calls = p->calls_touched;
+	bool crossed = false;
+	int err;
+
+	p->calls_touched = (struct list){ 0 };
+	for (size_t i = 0; i < calls.n; i++)
+		p->touched[calls.v[i]] = 0;
+	p->parts.n = 0;
+	choose_skips(p, &calls, &crossed);
+	err = match_calls(p, &calls);
+	if (err == 0 && crossed)
+		err = take_all_apart(p);
+	else if (err == 0)
+		err = peel_cut(p);
+	p->gone.n = 0;
+	if (err == 0 && p->parts.n)
+		err = peel_settle(p);
+	free(calls.v);
+	return err;
+}
+
+/* ---- from the shape, and back ---- */
+
+static void number_edges(struct peel *p)
+{
+	const struct shape *s = p->s;
+
+	for (size_t i = 0; i < s->edges.n + s->skips.n; i++) {
+		uint32_t edge = i < s->edges.n ? s->edges.v[i] : s->skips.v[i - s->edges.n];
+		const struct flow_edge *e = &p->g->edges[edge];
+		bool of_call = e->kind == FLOW_CALL || e->kind == FLOW_RET || e->kind == FLOW_SKIP;
+
+		if (!s->room->block_in[e->from] || !s->room->block_in[e->to])
+			continue;
+		p->edge[p->m] = edge;
+		p->from[p->m] = s->room->local[e->from];
+		p->to[p->m] = s->room->local[e->to];
+		p->call[p->m] = of_call && s->room->block_in[e->call] ? s->room->local[e->call] : NONE;
+		p->on[p->m] = s->room->edge_in[edge];
+		p->n_away += e->away;
+		p->m++;
+	}
+}
+
+/* Counting sort of edges by key[m]; NONE has none. */
+static int list_by(const struct peel *p, const uint32_t *key, struct by_block *out)
+{
+	out->first = calloc((size_t)p->n + 2, sizeof(*out->first));
+	out->item = malloc(((size_t)p->m + 1) * sizeof(*out->item));
+	if (!out->first || !out->item)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	for (uint32_t e = 0; e < p->m; e++)
+		if (key[e] != NONE)
+			out->first[key[e] + 1]++;
+	for (uint32_t b = 0; b < p->n; b++)
+		out->first[b + 1] += out->first[b];
+	out->first[p->n + 1] = out->first[p->n];
+	for (uint32_t e = p->m; e-- > 0;)
+		if (key[e] != NONE)
+			out->item[--out->first[key[e] + 1]] = e;
+	/* Each first is where the one before ends, one place on. */
+	memmove(out->first, out->first + 1, (p->n + (size_t)1) * sizeof(*out->first));
+	return 0;
+}
+
+/* Blocks and edges numbered among themselves. */
+static int peel_init(struct peel *p, struct shape *s)
+{
+	const size_t n = s->blocks.n, most = s->edges.n + s->skips.n;
+
+	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n };
+	p->edge = malloc((4 * most + 1) * sizeof(uint32_t));
+	p->block = malloc((6 * n + 1) * sizeof(uint32_t));
+	p->on = malloc(most + 1);
+	p->mark = calloc(4 * n + 1, 1);
+	if (!p->edge || !p->block || !p->on || !p->mark)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", n);
+	p->from = p->edge + most;
+	p->to = p->from + most;
+	p->call = p->to + most;
+	p->comp = p->block + n;
+	p->size = p->comp + n;
+	p->local = p->size + n;
+	p->parent[TO_BLOCK] = p->local + n;
+	p->parent[TO_ROOT] = p->parent[TO_BLOCK] + n;
+	p->in_parts = p->mark + n;
+	p->header = p->in_parts + n;
+	p->touched = p->header + n;
+	for (uint32_t i = 0; i < n; i++) {
+		p->block[i] = s->blocks.v[i];
+		s->room->local[p->block[i]] = i;
+	}
+	number_edges(p);
+	for (size_t i = 0; i < s->headers.n; i++)
+		if (s->room->block_in[s->headers.v[i]])
+			p->header[s->room->local[s->headers.v[i]]] = 1;
+	p->away = p->n_away > 0;
+	if (list_by(p, p->to, &p->ends[TO_BLOCK]) < 0 || list_by(p, p->from, &p->ends[TO_ROOT]) < 0 ||
+	    list_by(p, p->call, &p->calls) < 0)
+		return -SP_ENOMEM;
+	return 0;
+}
+
+/* All calls are looked at in the first round; what the one before took the call of goes at once. */
+static int touch_all(struct peel *p)
+{
+	int err = 0;
+
+	for (uint32_t e = 0; e < p->m && err == 0; e++) {
+		err = peel_touch(p, p->call[e]);
+		if (err < 0 || !is_of_call(p, e) || p->call[e] != NONE)
+			continue;
+		err = peel_take_away(p, e);
+		if (err == 0)
+			err = vec_push(&p->gone, e);
+	}
+	return err;
+}
+
+static void peel_fini(struct peel *p)
+{
+	free(p->edge);
+	free(p->block);
+	free(p->on);
+	free(p->mark);
+	for (int end = 0; end < N_TREES; end++) {
+		free(p->ends[end].first);
+		free(p->ends[end].item);
+	}
+	free(p->calls.first);
+	free(p->calls.item);
+	free(p->calls_touched.v);
+	free(p->gone.v);
+	free(p->parts.v);
+	free(p->cut.v);
+	free(p->queue.v);
+	free(p->roots.v);
+}
+
+static void take_left(struct shape *s)
+{
+	const struct flow_edge *edges = s->view->g->edges;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->blocks.n; i++)
+		if (s->room->block_in[s->blocks.v[i]])
+			s->blocks.v[n++] = s->blocks.v[i];
+	s->blocks.n = n;
+	n = 0;
+	for (size_t i = 0; i < s->edges.n; i++)
+		if (s->room->edge_in[s->edges.v[i]])
+			s->edges.v[n++] = s->edges.v[i];
+	s->edges.n = n;
+	n = 0;
+	for (size_t i = 0; i < s->skips.n; i++)
+		if (s->room->block_in[edges[s->skips.v[i]].from] &&
+		    s->room->block_in[edges[s->skips.v[i]].to])
+			s->skips.v[n++] = s->skips.v[i];
+	s->skips.n = n;
+}
+
+int peel_rest(struct shape *s, const uint32_t *comp)
+{
+	struct peel p;
+	int err = peel_init(&p, s);
+
+	if (err == 0)
+		err = peel_plant(&p, comp);
+	if (err == 0)
+		err = touch_all(&p);
+	while (err == 0 && (p.calls_touched.n || p.gone.n || (p.away && !p.n_away)))
+		err = peel_once(&p);
+	if (err == 0)
+		take_left(s);
+	peel_fini(&p);
+	return err;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The strongly connected components of a region that is peeled, and their trees. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/flow/peel_impl.h"
+#include "correct/flow/scc.h"
+#include "profiler/base/err.h"
+
+#define ROOT (UINT32_MAX - 1)
+
+int peel_touch(struct peel *p, uint32_t call)
+{
+	if (call == NONE || p->touched[call])
+		return 0;
+	p->touched[call] = 1;
+	return vec_push(&p->calls_touched, call);
+}
+
+int peel_take_away(struct peel *p, uint32_t e)
+{
+	p->on[e] = 0;
+	p->s->room->edge_in[p->edge[e]] = 0;
+	p->n_away -= graph_edge(p, e)->away;
+	return is_of_call(p, e) ? peel_touch(p, p->call[e]) : 0;
+}
+
+/* ---- trees ---- */
+
+/* The end of an edge that hangs below the other one in a tree, and that one. */
+static uint32_t lower(const struct peel *p, int tree, uint32_t e)
+{
+	return tree == TO_BLOCK ? p->to[e] : p->from[e];
+}
+
+static uint32_t upper(const struct peel *p, int tree, uint32_t e)
+{
+	return tree == TO_BLOCK ? p->from[e] : p->to[e];
+}
+
+/* Edges by which a block could hang in a tree; and those by which others could hang below it. */
+static const struct by_block *above(const struct peel *p, int tree)
+{
+	return &p->ends[tree];
+}
+
+static const struct by_block *below(const struct peel *p, int tree)
+{
+	return &p->ends[1 - tree];
+}
+
+/* All of a component that is not in the tree yet, from its queued blocks on: marks are taken off. */
+static int hang_marked(struct peel *p, int tree)
+{
+	for (size_t i = 0; i < p->queue.n; i++) {
+		uint32_t b = p->queue.v[i];
+
+		for (uint32_t k = below(p, tree)->first[b]; k < below(p, tree)->first[b + 1]; k++) {
+			uint32_t e = below(p, tree)->item[k], child = lower(p, tree, e);
+
+			if (!is_inside(p, e) || !p->mark[child])
+				continue;
+			p->mark[child] = 0;
+			p->parent[tree][child] = e;
+			if (vec_push(&p->queue, child) < 0)
+				return -SP_ENOMEM;
+		}
+	}
+	p->queue.n = 0;
+	return 0;
+}
+
+/* Both trees of the component of these blocks, which is strongly connected. */
+static int grow_trees(struct peel *p, const uint32_t *blocks, size_t n, uint32_t root)
+{
+	int err = 0;
+
+	for (int tree = 0; tree < N_TREES && err == 0; tree++) {
+		for (size_t i = 0; i < n; i++)
+			p->mark[blocks[i]] = 1;
+		p->mark[root] = 0;
+		p->parent[tree][root] = ROOT;
+		err = vec_push(&p->queue, root);
+		if (err == 0)
+			err = hang_marked(p, tree);
+	}
+	return err;
+}
+
+/* Mark what hung by edges that are gone, and all below it. */
+static int cut_below(struct peel *p, int tree)
+{
+	struct list *cut = &p->cut;
+
+	cut->n = 0;
+	for (size_t i = 0; i < p->gone.n; i++) {
+		uint32_t e = p->gone.v[i], b = lower(p, tree, e);
+
+		if (p->parent[tree][b] != e || p->mark[b])
+			continue;
+		p->mark[b] = 1;
+		if (vec_push(cut, b) < 0)
+			return -SP_ENOMEM;
+	}
+	for (size_t i = 0; i < cut->n; i++)
+		for (uint32_t k = below(p, tree)->first[cut->v[i]]; k < below(p, tree)->first[cut->v[i] + 1];
+		     k++) {
+			uint32_t e = below(p, tree)->item[k], child = lower(p, tree, e);
+
+			/* Of a block that is gone the parent means nothing any more. */
+			if (!is_inside(p, e) || p->parent[tree][child] != e || p->mark[child])
+				continue;
+			p->mark[child] = 1;
+			if (vec_push(cut, child) < 0)
+				return -SP_ENOMEM;
+		}
+	return 0;
+}
+
+/* Hang up what was cut off wherever the tree is still near; what can't be is added to parts. */
+static int hang_again(struct peel *p, int tree)
+{
+	const struct list *cut = &p->cut;
+	int err;
+
+	for (size_t i = 0; i < cut->n; i++) {
+		uint32_t b = cut->v[i];
+
+		for (uint32_t k = above(p, tree)->first[b]; k < above(p, tree)->first[b + 1]; k++) {
+			uint32_t e = above(p, tree)->item[k];
+
+			if (!is_inside(p, e) || p->mark[upper(p, tree, e)])
+				continue;
+			p->mark[b] = 0;
+			p->parent[tree][b] = e;
+			if (vec_push(&p->queue, b) < 0)
+				return -SP_ENOMEM;
+			break;
+		}
+	}
+	err = hang_marked(p, tree);
+	for (size_t i = 0; i < cut->n && err == 0; i++) {
+		uint32_t b = cut->v[i];
+
+		if (p->mark[b] && !p->in_parts[b]) {
+			p->in_parts[b] = 1;
+			err = vec_push(&p->parts, b);
+		}
+		p->mark[b] = 0;
+	}
+	return err;
+}
+
+int peel_cut(struct peel *p)
+{
+	int err = 0;
+
+	for (int tree = 0; tree < N_TREES && err == 0; tree++) {
+		err = cut_below(p, tree);
+		if (err == 0)
+			err = hang_again(p, tree);
+	}
+	return err;
+}
+
+/* ---- what is cut off ---- */
+
+static bool has_loop(const struct peel *p, uint32_t b)
+{
+	const struct by_block *out = &p->ends[TO_ROOT];
+
+	for (uint32_t k = out->first[b]; k < out->first[b + 1]; k++)
+		if (p->on[out->item[k]] && p->to[out->item[k]] == b)
+			return true;
+	return false;
+}
+
+/* A component that is kept: it holds a header, or is one of a recursion's circulations. */
+static bool is_wanted(const struct peel *p, const uint32_t *blocks, size_t n, uint32_t *root)
+{
+	*root = blocks[0];
+	for (size_t i = 0; i < n; i++)
+		if (p->header[blocks[i]]) {
+			*root = blocks[i];
+			return true;
+		}
+	return p->s->recursive && (n > 1 || has_loop(p, blocks[0]));
+}
+
+/* The edges among the blocks that are cut off, blocks numbered among themselves by p->local. */
+static int part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, uint32_t **to)
+{
+	const struct by_block *out = &p->ends[TO_ROOT];
+	uint32_t at = 0;
+	size_t n_edges = 0;
+
+	for (uint32_t i = 0; i < p->parts.n; i++) {
+		p->local[p->parts.v[i]] = i;
+		n_edges += out->first[p->parts.v[i] + 1] - out->first[p->parts.v[i]];
+	}
+	*off = calloc(p->parts.n + 1, sizeof(**off));
+	*to = calloc(n_edges + 1, sizeof(**to));
+	if (!*off || !*to)
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	for (size_t i = 0; i < p->parts.n; i++) {
+		uint32_t b = p->parts.v[i];
+
+		(*off)[i] = at;
+		for (uint32_t k = out->first[b]; k < out->first[b + 1]; k++) {
+			uint32_t e = out->item[k], other = p->to[e];
+
+			if (is_inside(p, e) && p->in_parts[other])
+				(*to)[at++] = p->local[other];
+		}
+	}
+	(*off)[p->parts.n] = at;
+	*graph = (struct scc_graph){ .n = (uint32_t)p->parts.n, .off = *off, .to = *to };
+	return 0;
+}
+
+/* parts.v in the order of their components; first[n_comps + 1] where each begins. */
+static int sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, uint32_t **first)
+{
+	uint32_t *sorted = malloc((p->parts.n + 1) * sizeof(*sorted));
+
+	*first = calloc((size_t)n_comps + 2, sizeof(**first));
+	if (!sorted || !*first) {
+		free(sorted);
+		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	}
+	for (size_t i = 0; i < p->parts.n; i++)
+		(*first)[comp[i] + 2]++;
+	for (uint32_t c = 0; c < n_comps; c++)
+		(*first)[c + 2] += (*first)[c + 1];
+	for (size_t i = 0; i < p->parts.n; i++)
+		sorted[(*first)[comp[i] + 1]++] = p->parts.v[i];
+	memcpy(p->parts.v, sorted, p->parts.n * sizeof(*sorted));
+	free(sorted);
+	return 0;
+}
+
+/* Each component of what was cut off stands for itself from now on, or goes. */
+static int settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+{
+	int err = 0;
+
+	for (uint32_t c = 0; c < n_comps && err == 0; c++) {
+		const uint32_t *blocks = p->parts.v + first[c];
+		uint32_t n = first[c + 1] - first[c], root = NONE;
+		bool wanted = n && is_wanted(p, blocks, n, &root);
+
+		for (uint32_t i = 0; i < n; i++) {
+			p->comp[blocks[i]] = wanted ? root : GONE;
+			if (!wanted)
+				p->s->room->block_in[p->block[blocks[i]]] = 0;
+		}
+		if (wanted) {
+			p->size[root] = n;
+			err = grow_trees(p, blocks, n, root);
+		}
+	}
+	return err;
+}
+
+/* Edges of a block that do not lie within a component any more. */
+static int drop_edges_of(struct peel *p, uint32_t b)
+{
+	for (int end = 0; end < N_TREES; end++)
+		for (uint32_t k = p->ends[end].first[b]; k < p->ends[end].first[b + 1]; k++) {
+			uint32_t e = p->ends[end].item[k];
+
+			if (!p->on[e])
+				continue;
+			/* A SKIP edge that leads nowhere now is chosen anew in each round. */
+			if (is_skip(p, e))
+				p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
+			else if (!is_inside(p, e) && peel_take_away(p, e) < 0)
+				return -SP_ENOMEM;
+		}
+	return 0;
+}
+
+/* What others were cut off from may be no more than its root: is that to be kept? */
+static int settle_root(struct peel *p, uint32_t root)
+{
+	uint32_t ignored;
+
+	if (p->size[root] > 1 || is_wanted(p, &root, 1, &ignored))
+		return 0;
+	p->comp[root] = GONE;
+	p->s->room->block_in[p->block[root]] = 0;
+	return drop_edges_of(p, root);
+}
+
+/* The roots of what parts are cut off from, each once. */
+static int list_roots(struct peel *p)
+{
+	p->roots.n = 0;
+	for (size_t i = 0; i < p->parts.n; i++) {
+		uint32_t root = p->comp[p->parts.v[i]];
+
+		p->size[root]--;
+		if (p->in_parts[root] || p->mark[root])
+			continue;
+		p->mark[root] = 1;
+		if (vec_push(&p->roots, root) < 0)
+			return -SP_ENOMEM;
+	}
+	for (size_t i = 0; i < p->roots.n; i++)
+		p->mark[p->roots.v[i]] = 0;
+	return 0;
+}
+
+int peel_settle(struct peel *p)
+{
+	struct scc_graph graph;
+	uint32_t *off = NULL, *to = NULL, *comp = calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
+	         n_comps;
+	int err = comp ? list_roots(p) : sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+
+	if (err == 0)
+		err = part_graph(p, &graph, &off, &to);
+	if (err == 0)
+		err = scc_find(&graph, comp, &n_comps);
+	if (err == 0)
+		err = sort_parts(p, comp, n_comps, &first);
+	if (err == 0)
+		err = settle_comps(p, first, n_comps);
+	for (size_t i = 0; i < p->parts.n; i++)
+		p->in_parts[p->parts.v[i]] = 0;
+	for (size_t i = 0; i < p->parts.n && err == 0; i++)
+		err = drop_edges_of(p, p->parts.v[i]);
+	for (size_t i = 0; i < p->roots.n && err == 0; i++)
+		err = settle_root(p, p->roots.v[i]);
+	free(off);
+	free(to);
+	free(comp);
+	free(first);
+	return err;
+}
+
+int peel_plant(struct peel *p, const uint32_t *comp)
+{
+	uint32_t n_comps = 0, *first = NULL;
+	int err = 0;
+
+	for (uint32_t b = 0; b < p->n && err == 0; b++) {
+		n_comps = comp[b] >= n_comps ? comp[b] + 1 : n_comps;
+		err = vec_push(&p->parts, b);
+	}
+	if (err == 0)
+		err = sort_parts(p, comp, n_comps, &first);
+	if (err == 0)
+		err = settle_comps(p, first, n_comps);
+	free(first);
+	return err;
+}
