@@ -376,25 +376,6 @@ static int32_t scope_of(const struct work *w, size_t i, long b)
 	return b >= 0 ? w->regions->of_block[b] : -1;
 }
 
-/* eq. 9 of an instructions sample: with a fixed period, its count past the last multiple of it. */
-static int add_walk(const struct recording *r, const struct pd_record *rec, struct problem *p, uint32_t insn)
-{
-	const struct perf_event_attr *attr;
-	uint64_t count;
-
-	if (rec->event != r->insn_event || r->insn_counted || r->insn_precise ||
-	    !sample_value(&rec->sample, r->insn_event, &count))
-		return 0;
-	attr = &pd_event(r->reader, (size_t)r->insn_event)->attr;
-	if (attr->freq || !attr->sample_period)
-		return 0;
-	if (vec_reserve_raw((void **)&p->walks, &p->walks_cap, p->n_walks + 1, sizeof(*p->walks)) < 0)
-		return -SP_ENOMEM;
-	p->walks[p->n_walks++] = (struct problem_walk){ insn, (uint32_t)(count % attr->sample_period),
-		                                        recording_weight(r, rec) };
-	return 0;
-}
-
 /* What was seen where, within the scope. */
 static void add_seen(const struct recording *r, const struct pd_record *rec, struct problem *p, uint32_t insn)
 {
@@ -438,8 +419,6 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 			s.scope = scope;
 			s.insn = (uint32_t)insn;
 			add_seen(r, rec, p, s.insn);
-			if (add_walk(r, rec, p, s.insn) < 0)
-				return -SP_ENOMEM;
 		}
 	}
 	if (show->stages)

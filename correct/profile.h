@@ -28,13 +28,12 @@ enum profile_status {                /* design section 5, worst last */
 /* What a corrected count rests on: bits. */
 enum profile_evidence {
 	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
-	PROFILE_BY_LANDING = 1 << 1, /* eq. 6 */
-	PROFILE_BY_MIX = 1 << 2,     /* eq. 8 */
-	PROFILE_BY_PATH = 1 << 3,    /* eq. 10 */
-	PROFILE_BY_LOOPS = 1 << 4,   /* the paper's Algorithm 1 */
-	PROFILE_BY_TRUTH = 1 << 5,   /* counted exactly, in another run (correct_truth_apply) */
-	PROFILE_BY_TRIPS = 1 << 6,   /* eq. 38 */
-	PROFILE_BY_PRECISE = 1 << 7, /* eq. 48 */
+	PROFILE_BY_MIX = 1 << 1,     /* eq. 8 */
+	PROFILE_BY_PATH = 1 << 2,    /* eq. 10 */
+	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
+	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
+	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 38 */
+	PROFILE_BY_PRECISE = 1 << 6, /* eq. 48 */
 };
 
 struct profile_count {

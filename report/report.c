@@ -149,8 +149,8 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 
 /* By bits of enum profile_evidence: as data, where words are stable, and as text. */
 static const char *const evidence_words[][2] = {
-	{ "flow", "flow" },   { "landing", "positions" }, { "mix", "totals" },   { "path", "branches" },
-	{ "loops", "loops" }, { "truth", "truth" },       { "trips", "bounds" }, { "precise", "precise" },
+	{ "flow", "flow" },   { "mix", "totals" },   { "path", "branches" },   { "loops", "loops" },
+	{ "truth", "truth" }, { "trips", "bounds" }, { "precise", "precise" },
 };
 
 static void list_evidence(uint8_t evidence, size_t column, char out[KNOWN_MAX])

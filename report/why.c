@@ -153,8 +153,6 @@ static const char *evidence_means(uint8_t bit)
 	case PROFILE_BY_FLOW:
 		return "flow: the structure of the code leaves one count open, and the total of instructions "
 		       "settles it";
-	case PROFILE_BY_LANDING:
-		return "positions: where samples landed, given the skid (eq. 6)";
 	case PROFILE_BY_MIX:
 		return "totals: other events (branches, loads, ...), counted exactly beside the samples (eq. "
 		       "8)";
@@ -335,9 +333,8 @@ static void print_state(const struct profile_region *r, FILE *f)
 		fprintf(f, "    %u%s simple loops\n", r->n_loops, r->loops_capped ? " and more" : "");
 	if (open)
 		fprintf(f, "    %u of %u branch counts %s\n", open, r->n_free,
-		        r->evidence & PROFILE_BY_PATH      ? "are estimated from branch records or bursts"
-		        : r->evidence & PROFILE_BY_LANDING ? "are estimated from where samples landed alone"
-		                                           : "are not determined by anything measured");
+		        r->evidence & PROFILE_BY_PATH ? "are estimated from branch records or bursts"
+		                                      : "are not determined by anything measured");
 	if (r->n_unseen)
 		fprintf(f,
 		        "    %u more branch counts are of code without samples, or with hardly any: it is "
@@ -358,8 +355,7 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "stays here, and a smaller period (record -c) tells more\n",
 		        100 * r->total_sd);
 	if (isfinite(r->skid_periods))
-		fprintf(f, "    the skid is %.1f loop iterations long: where samples land says %s here\n",
-		        r->skid_periods, r->skid_periods > 2 ? "little" : "much");
+		fprintf(f, "    the skid is %.1f loop iterations long\n", r->skid_periods);
 	if (r->r_hat > 0)
 		fprintf(f,
 		        "    random draws of the result: R-hat %.3f (1 is converged), worth %.0f independent "

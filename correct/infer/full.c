@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/infer/back.h"
 #include "correct/infer/cholesky.h"
-#include "correct/infer/landing.h"
 #include "correct/infer/left_out.h"
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
@@ -43,18 +41,13 @@ static const double not_helped = 0.7;
 /* Mean square of misses past which totals are not of this code. */
 static const double gross_miss = 9;
 
-/*
- * Where no ratio can judge landing its errors, which go together, are supposed to be so many times its noise; and what
- * time and landing say beyond the totals is supposed to miss by so many squares.  Set on random programs.
- */
-static const double unjudged = 2.5, hit_square = 2;
+/* What time says beyond the totals is supposed to miss by so many squares.  Set on random programs. */
+static const double hit_square = 2;
 
 /* Of what is known along an axis, from which on a kind of evidence is named. */
 static const double fair_part = 0.25;
 
 enum {
-	MAX_LANDING_FREE = 120, /* free flows past which landing costs too much for what it says */
-	LANDING_ROUNDS = 3,
 	MAX_ADMIT_ROUNDS = 6,
 	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
 	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
@@ -118,7 +111,7 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
                        uint8_t *bits)
 {
 	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
-		                         PROFILE_BY_LANDING, PROFILE_BY_PRECISE };
+		                         PROFILE_BY_PRECISE };
 	size_t d = post->n_free;
 	double *axes = calloc(d * d + 1, sizeof(*axes));
 
@@ -153,7 +146,7 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 struct full {
 	const struct problem *p;
 	const struct space *space;
-	struct equations eqs;    /* what was given, then landing's */
+	struct equations eqs;    /* what was given, then those of precise samples */
 	size_t n_given, n_exact; /* the first ones: totals, which are exact */
 	size_t n_doubted;        /* the last ones of those given */
 	double moved;            /* of eq. 48 */
@@ -375,68 +368,37 @@ static int settle_exact(struct full *fu)
 	return 0;
 }
 
-/* Sum of squares of what equations [first, n) miss when no exact one but the total is there. */
-static int alone(struct full *fu, size_t first, double *square)
-{
-	int err;
-
-	raise_noise(fu, 1, fu->n_exact, 1e6);
-	err = mode_of(fu, fu->eqs.n);
-	if (err == 0)
-		*square = mean_square(fu, first, fu->eqs.n) * (double)(fu->eqs.n - first);
-	raise_noise(fu, 1, fu->n_exact, 1e-6);
-	return err;
-}
-
-/*
- * By how much more newcomers [first, n) miss than their noise explains, in squares: beside the exact ones more than
- * alone, base; where none but the total is exact, which they can't contradict, by what they contradict one another.
- */
-static double newcomers_misfit(const struct full *fu, size_t first, double base)
-{
-	double rows = (double)(fu->eqs.n - first), d = (double)fu->space->n_free, exact = (double)fu->n_exact,
-	       sum = mean_square(fu, first, fu->eqs.n) * rows;
-
-	if (fu->n_exact > 1)
-		return (sum - base) / fmin(exact, d);
-	return rows + exact > d ? sum / (rows + exact - d) : 0;
-}
-
 /*
  * Equations [first, n) come to the exact ones.  Where the two disagree the
  * exact ones are right, and the newcomers' noise is raised until the totals
- * are met again.  Newcomers to be judged have their noise raised further, to
- * their own error: how much worse they fit beside the exact ones than alone,
- * over the directions that those fix.  Where less belief in newcomers does not
+ * are met again.  Where less belief in newcomers does not
  * bring the exact ones nearer, those contradict one another or the bounds of
  * the flow by as much: it is their noise then.
  */
-static int admit(struct full *fu, size_t first, bool judge)
+static int admit(struct full *fu, size_t first)
 {
 	size_t n = fu->eqs.n;
-	double base = 0, before = INFINITY, raised = 1;
-	int err = judge && n > first && fu->n_exact > 1 ? alone(fu, first, &base) : 0;
+	double before = INFINITY, raised = 1;
+	int err = 0;
 
 	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
-		double square, exact, factor;
+		double exact, factor;
 
 		err = mode_of(fu, n);
 		if (err < 0 || n == first)
 			break;
-		square = judge ? newcomers_misfit(fu, first, base) : 0;
 		exact = mean_square(fu, 0, fu->n_exact);
-		if (!judge && exact > 2 && exact > not_helped * before) {
+		if (exact > 2 && exact > not_helped * before) {
 			raise_noise(fu, first, n, 1 / raised);
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;
 		}
 		before = exact;
-		factor = sqrt(fmax(fmax(square, 1), exact > 2 ? 2 * exact : 1));
+		factor = sqrt(exact > 2 ? 2 * exact : 1);
 		if (factor < 1.2)
 			break;
 		raise_noise(fu, first, n, factor);
 		raised = factor;
-		base /= factor * factor;
 	}
 	return err < 0 ? err : mode_of(fu, n);
 }
@@ -483,39 +445,6 @@ static void drop_equations(struct full *fu, size_t n)
 }
 
 /*
- * Landing is not linear in the flow: its equations are drawn anew about each
- * mode.  Where the way back to the causes can be told it is walked; else the
- * timing has to say where they land.
- */
-static int add_landing(struct full *fu)
-{
-	size_t n = fu->n_given;
-	double temper = fu->n_exact > 1 ? 1 : unjudged;
-	bool back = false;
-	int err = 0;
-
-	/* Beside branch stacks it says nothing new, and what it says wrong costs the intervals their truth. */
-	if (fu->p->total_cyc <= 0 || fu->p->relative || fu->p->insn_counted || fu->n_given > fu->n_exact ||
-	    fu->space->n_free > MAX_LANDING_FREE)
-		return 0;
-	err = back_tells(fu->p, fu->space, fu->t, &back);
-	for (int round = 0; round < LANDING_ROUNDS && err == 0; round++) {
-		double before;
-
-		drop_equations(fu, n);
-		err = (back ? back_equations : landing_equations)(fu->p, fu->space, fu->t, &fu->eqs);
-		if (err < 0 || fu->eqs.n == n)
-			break;
-		raise_noise(fu, n, fu->eqs.n, temper);
-		before = fu->eqs.v[n].sd;
-		err = admit(fu, n, true);
-		/* What this round's equations were found wrong by, the next round's will be too. */
-		temper *= fu->eqs.v[n].sd / before;
-	}
-	return err;
-}
-
-/*
  * eq. 28: what draws are spread by where stacks are used.  Stacks miss beside the totals by as many squares as those fix
  * directions, about one each, were their noise all; by more where they are wrong.  Where totals are many they set right
  * most of that, and little is left of it in what they do not know.  What weighs them against totals is on the safe side
@@ -557,7 +486,7 @@ static int add_precise(struct full *fu)
 		drop_equations(fu, n);
 		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
 		if (err == 0)
-			err = admit(fu, n, false);
+			err = admit(fu, n);
 		if (err < 0)
 			break;
 		fu->moved = moved[i];
@@ -684,9 +613,9 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0 && fu.n_doubted)
 		err = judge_doubted(&fu);
 	if (err == 0)
-		err = admit(&fu, fu.n_exact, false);
+		err = admit(&fu, fu.n_exact);
 	if (err == 0)
-		err = p->precise ? add_precise(&fu) : add_landing(&fu);
+		err = p->precise ? add_precise(&fu) : 0;
 	if (err == 0)
 		err = left_out_factor(&fu, &spread);
 	if (err < 0)

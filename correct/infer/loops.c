@@ -164,7 +164,7 @@ static int conclude(struct loops_model *m, const struct flow_loops *loops, const
 	if (ret == 0) {
 		out->n_free = (uint32_t)m->n_loops;
 		out->n_rank = 1;
-		out->evidence = PROFILE_BY_LOOPS | (m->n_loops == 1 ? PROFILE_BY_FLOW : PROFILE_BY_LANDING);
+		out->evidence = PROFILE_BY_LOOPS | (m->n_loops == 1 ? PROFILE_BY_FLOW : 0);
 		judge(m, d, diagnose(m->p, d->n_chains, x, out), out);
 		sp_debug("Algorithm 1: %zu simple loops, %zu draws after %zu sweeps; the best F misses "
 		         "%.1f%% of the "

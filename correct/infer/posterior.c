@@ -155,10 +155,8 @@ out:
 /* Directions that nothing measured settles, shared out over the classes. */
 static double scale_weight(const struct posterior *post, const struct equations *eqs)
 {
-	size_t n_settled = 0;
+	size_t n_settled = eqs->n;
 
-	for (size_t i = 0; i < eqs->n; i++)
-		n_settled += eqs->v[i].kind != PROFILE_BY_LANDING;
 	if (n_settled >= post->n_free)
 		return 0;
 	return fmin(1, (double)(post->n_free - n_settled) / (double)post->n_classes);

@@ -208,7 +208,6 @@ void problem_free(struct problem *p)
 {
 	if (!p)
 		return;
-	free(p->walks);
 	free(p->seen_cyc);
 	free(p->seen_insn);
 	free(p->insns);

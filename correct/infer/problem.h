@@ -39,14 +39,8 @@ struct problem {
 
 	double *seen_insn; /* [I] E_i: instruction events sampled at i (samples x period) */
 	double *seen_cyc;  /* [I] C_i: cycles sampled at i */
-	/* How far (eq. 9, in instructions) samples of instructions had run on when they were seen. */
-	struct problem_walk {
-		uint32_t insn, g_insn;
-		double weight; /* events */
-	} * walks;
-	size_t n_walks, walks_cap;
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
-	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: no landing (6) */
+	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: they lie where those do */
 	double stay_share; /* of its bursts, that stay in one of the loops it is made of; 0: it is made of one */
 	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
 	double total_cyc;

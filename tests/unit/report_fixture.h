@@ -68,7 +68,7 @@ static struct profile *profile_fixture(void)
 		.file = 1,
 		.line = 30,
 		.status = PROFILE_WEAK,
-		.evidence = PROFILE_BY_LANDING,
+		.evidence = PROFILE_BY_TRIPS,
 		.n_samples = 1400,
 		.why = "one free flow is open",
 		.rolled_status = PROFILE_FIXED,

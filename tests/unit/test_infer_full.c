@@ -68,7 +68,6 @@ static struct problem make_hmmer(struct insn *insns, double *seen_insn, double *
 		.insn_per_sample = 1000,
 		.cyc_per_sample = 1000,
 	};
-	/* A skid of many turns: landing says next to nothing. */
 	skid_dist_constant(&p.skid, 5000);
 	return p;
 }
@@ -460,62 +459,6 @@ static void what_nothing_settles_has_a_wide_interval(void **state)
 	space_free(s);
 }
 
-/*
- * The standard deviation of n_B where nothing but the total, 16.5e6, and n_silent equations that say 0 = 0 are exact.
- * Without skid samples lie in the block that caused them: A and C run 10^6 times, B half as often; A was seen a
- * standard deviation of counting too often, 10^5 instructions, C one too seldom: two squares, of two that three
- * blocks and a total have beyond two flows.  n_A has precision (10 / 1e5)^2 + (4 / 63246)^2 + (14 / 50000)^2, n_B
- * 14/5 of its sd: 9,210.
- */
-static double sd_by_landing(size_t n_silent)
-{
-	struct insn insns[19];
-	double seen[19], cyc[19], sum = 0, sq = 0, n;
-	struct problem p = make_hmmer(insns, seen, cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct equations eqs = { 0 };
-	struct solution sol = { 0 };
-	struct space *s = NULL;
-
-	skid_dist_constant(&p.skid, 0);
-	for (int i = 0; i < 19; i++) {
-		seen[i] = i < 10 ? 1e6 + 1e5 / 10 : i < 15 ? 5e5 : 1e6 - 63246. / 4;
-		cyc[i] = 1e6;
-	}
-	p.total_insn = 16.5e6;
-	p.total_cyc = 19e6;
-	assert_int_equal(space_new(&p, NULL, &s), 0);
-	count_insns(&p, add(&eqs, &p, 16.5e6, 200), 0);
-	for (size_t i = 0; i < n_silent; i++)
-		add(&eqs, &p, 0, 200);
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &sol), 0);
-	n = (double)sol.n_draws;
-	for (size_t i = 0; i < sol.n_draws; i++) {
-		sum += (double)sol.draws[i * 3 + B] / 1e6;
-		sq += pow((double)sol.draws[i * 3 + B] / 1e6, 2);
-	}
-	solution_fini(&sol);
-	equations_fini(&eqs);
-	space_free(s);
-	return 1e6 * sqrt(sq / n - sum / n * sum / n);
-}
-
-/* Nothing but the total is exact, so landing is doubted for what it contradicts in itself alone, which it doesn't: 2.5 times as no ratio judges it, times the root of 2 (eq. 23 with K = 0): 32,600. */
-static void landing_beside_the_total_alone_keeps_its_noise(void **state)
-{
-	(void)state;
-	/* Within 15%: five of the 3% that 600 independent draws tell it to.  Doubled squares would make half as much again of it. */
-	assert_in_range((uintmax_t)sd_by_landing(0), 27700, 37500);
-}
-
-/* There are as many totals as free flows, but one says nothing: landing decides still, times the root of (8 + 0) / (4 + 1) (eq. 23): 11,650. */
-static void totals_that_say_nothing_settle_nothing(void **state)
-{
-	(void)state;
-	/* Within 15%; not spread it would be 9,210. */
-	assert_in_range((uintmax_t)sd_by_landing(1), 9900, 13400);
-}
-
 static void the_same_seed_gives_the_same_bits(void **state)
 {
 	struct insn insns[19];
@@ -682,8 +625,6 @@ int main(void)
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
-		cmocka_unit_test(landing_beside_the_total_alone_keeps_its_noise),
-		cmocka_unit_test(totals_that_say_nothing_settle_nothing),
 		cmocka_unit_test(the_same_seed_gives_the_same_bits),
 		cmocka_unit_test(events_count_the_instructions_they_name),
 		cmocka_unit_test(event_names_of_every_vendor_are_known),

@@ -77,7 +77,7 @@ static void functions_are_a_row_each(void **state)
 	        "SHARE    RAW  FIXED   90% INTERVAL CYCLES IPC-RAW  IPC STATUS EVIDENCE        FUNCTION\n"
 	        "60.0% 500.0k 1.200M 1.180M..1.220M 1.000M    0.50 1.20 fixed  totals,branches dot(int, int) "
 	        "(inlined)\n"
-	        "35.0% 1.400M 700.0k 300.0k..1.100M 1.900M    0.74 0.37 weak   positions       main\n"
+	        "35.0% 1.400M 700.0k 300.0k..1.100M 1.900M    0.74 0.37 weak   bounds          main\n"
 	        "5.00% 100.0k 100.0k              - 2.018k       -    - raw                    setup\n"));
 	free(text);
 	profile_free(p);
@@ -489,7 +489,7 @@ static void what_was_not_recorded_is_not_shown_as_0(void **state)
 	assert_non_null(strstr(text, "# no instructions event in this file: "));
 	/* main: 1.9M of 2,902,018 cycles = 65.5%; 1.9M / 1,009 = 1,883 samples */
 	assert_non_null(strstr(text, "\nSHARE SAMPLES CYCLES STATUS EVIDENCE        FUNCTION\n"
-	                             "65.5%   1,883 1.900M weak   positions       main\n"));
+	                             "65.5%   1,883 1.900M weak   bounds          main\n"));
 	free(text);
 	doc = json_of(p, o);
 	f = json_array_get(json_object_get(doc, "functions"), 0);
