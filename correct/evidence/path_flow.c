@@ -149,7 +149,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0) || !(unweighed.insn > 0))
 		goto out;
-	err = path_noise(s, r, weight, of->p, space,
+	err = path_noise(s, r, weight, space,
 	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) },
 	                 plan->how == BY_CYCLES || plan->grouped ? &left_beside : &left_alone, out->cov);
 	if (err < 0)

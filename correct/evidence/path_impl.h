@@ -9,8 +9,7 @@
  * path_pace.c (eq. 44) tells how many instructions each stands for,
  * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
  * and 17) weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eqs. 18 and 43), path_rare.c (eq. 46) and path_group.c
- * (eq. 27) tell how well that is known, path_turns.c (eq. 41) counts turns of loops, and
+ * matter, path_noise.c (eqs. 18 and 43) and path_group.c (eq. 27) tell how well that is known, path_turns.c (eq. 41) counts turns of loops, and
  * path_flow.c makes flows and equations of them.
  */
 #include "correct/evidence/evidence.h"
@@ -190,19 +189,12 @@ struct path_means {
 };
 
 /*
- * most[E]: of an edge that one stack ran over, or none, how often one more may, by the shortest way round (eq. 46); 0 of
- * all others.  Cost: a walk along the stacks, and E for each such edge.  Returns 0 or -SP_ENOMEM.
- */
-int path_rare(const struct path *s, const struct scope_stacks *r, const struct problem *p,
-              const struct space *space, double *most);
-
-/*
  * The noise of the free flows' weighed sums: cov[d][d], of the stacks' scatter, and of what weighing leaves of
- * each flow (eqs. 18, 43 and 46).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
+ * each flow (eqs. 18 and 43).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
  */
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
-               const struct problem *p, const struct space *space, const struct path_means *means,
-               const struct path_left *left, double *cov);
+               const struct space *space, const struct path_means *means, const struct path_left *left,
+               double *cov);
 
 /* The weighed sum over all stacks, what makes executions of it, and the totals that those are held against. */
 struct path_mean {

@@ -198,10 +198,10 @@ static void find_variances(const struct flows *f, const double *cov, double *var
 /*
  * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
  * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often, and
- * most so where the bias to be taken away was large.  rare[E]: what eq. 46 allows.
+ * most so where the bias to be taken away was large.
  */
 static int add_errors(const struct flows *f, const struct path_means *means, const struct path_left *left,
-                      const double *rare, size_t n_stacks, double *var, double *errors, double *cov)
+                      size_t n_stacks, double *var, double *errors, double *cov)
 {
 	const struct path_tally *mean = means->mean, *unweighed = means->unweighed;
 	size_t d = f->space->n_free;
@@ -222,7 +222,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, con
 		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e],
 		       bias = hypot(left->flow * mean->edge[e], left->change * change);
 
-		var[e] = unit * fmax(rare[e] * rare[e], 1) + bias * bias;
+		var[e] = unit + bias * bias;
 	}
 	err = spread_errors(f, var, errors);
 	for (size_t a = 0; err == 0 && a < d; a++)
@@ -232,11 +232,11 @@ static int add_errors(const struct flows *f, const struct path_means *means, con
 }
 
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
-               const struct problem *p, const struct space *space, const struct path_means *means,
-               const struct path_left *left, double *cov)
+               const struct space *space, const struct path_means *means, const struct path_left *left,
+               double *cov)
 {
 	size_t d = space->n_free, n = space->n_edges;
-	double *work = calloc(2 * n + d * d + 1, sizeof(*work)), *rare = work + n + d * d;
+	double *work = calloc(n + d * d + 1, sizeof(*work));
 	struct path_tally one = { .edge = work };
 	struct flows f = { 0 };
 	int err = work ? flows_init(&f, space) : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
@@ -244,9 +244,7 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 	if (err == 0)
 		err = scatter(s, r, weight, space, means->mean, cov, &one);
 	if (err == 0)
-		err = path_rare(s, r, p, space, rare);
-	if (err == 0)
-		err = add_errors(&f, means, left, rare, r->stacks.n, work, work + n, cov);
+		err = add_errors(&f, means, left, r->stacks.n, work, work + n, cov);
 	flows_fini(&f);
 	free(work);
 	return err;

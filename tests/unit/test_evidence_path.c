@@ -746,39 +746,15 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	assert_float_equal(mean.insn, 470, 1e-9);
 	assert_int_equal(b->space->free_edge[0], B_TO_C);
 	assert_int_equal(b->space->free_edge[1], C_TO_A);
-	assert_int_equal(path_noise(s, r, weight, b->f.p, b->space, &means, &left, cov), 0);
+	assert_int_equal(path_noise(s, r, weight, b->space, &means, &left, cov), 0);
 	assert_float_equal(cov[0], 12.7379, 1e-3);
 	assert_float_equal(cov[1], -3.6373, 1e-3);
 	assert_float_equal(cov[3], 2.3164, 1e-3);
-	assert_int_equal(path_noise(s, r, weight, b->f.p, &other, &means, &left, cov), 0);
+	assert_int_equal(path_noise(s, r, weight, &other, &means, &left, cov), 0);
 	assert_float_equal(cov[0], 12.7379, 1e-3);
 	assert_float_equal(cov[1], -16.3752, 1e-3);
 	assert_float_equal(cov[2], -16.3752, 1e-3);
 	assert_float_equal(cov[3], 22.3289, 1e-3);
-}
-
-/*
- * eq. 46: stacks of three laps by B, one branch each.  The way past B takes two, and no stack shows it: one more stack might
- * have it 3 / 2 times.  Where there is one stack, another may have 3 more laps by B, too.
- */
-static void what_no_stack_shows_may_fill_one(void **state)
-{
-	struct bench *b = *state;
-	const struct pd_branch laps[] = { back, back, back, back };
-	const struct path *s = evidence_state(b->ev, &evidence_path);
-	double most[4];
-
-	show(b, INSN, laps, 4);
-	assert_int_equal(path_rare(s, &s->scopes[0], b->f.p, b->space, most), 0);
-	assert_float_equal(most[A_TO_B], 3, 1e-12);
-	assert_float_equal(most[B_TO_C], 3, 1e-12);
-	assert_float_equal(most[C_TO_A], 3, 1e-12);
-	assert_float_equal(most[A_TO_C], 1.5, 1e-12);
-	show(b, INSN, laps, 4);
-	assert_int_equal(path_rare(s, &s->scopes[0], b->f.p, b->space, most), 0);
-	assert_float_equal(most[A_TO_B], 0, 0);
-	assert_float_equal(most[C_TO_A], 0, 0);
-	assert_float_equal(most[A_TO_C], 1.5, 1e-12);
 }
 
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
@@ -1165,7 +1141,6 @@ int main(void)
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_changed_widens_the_interval),
 		TEST(noise_does_not_depend_on_which_flows_are_free),
-		TEST(what_no_stack_shows_may_fill_one),
 		TEST(what_lies_before_a_break_is_not_used),
 		cmocka_unit_test_setup_teardown(a_stack_leads_past_a_call_of_other_code, setup_call,
 		                                teardown),
