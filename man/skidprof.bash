@@ -15,7 +15,7 @@ _skidprof()
 	[ "$cur" = = ] && cur=
 	[ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='record report annotate diff truth compare lift calibrate help --help --version'
+		words='record report annotate diff truth compare lift calibrate doctor help --help --version'
 	else
 		case $cmd:$prev in
 		*:--format) words='text json csv' ;;
@@ -35,7 +35,7 @@ _skidprof()
 		record:-p | record:--pid) words=$(cd /proc && echo [0-9]*) ;;
 		record:-e | record:--events) words="help $("${COMP_WORDS[0]}" record -e help 2>/dev/null | grep -oE '^[A-Za-z][^ ]*')" ;;
 		annotate:--prefix-map) return ;;
-		help:*) words='record report annotate diff truth compare lift calibrate' ;;
+		help:*) words='record report annotate diff truth compare lift calibrate doctor' ;;
 		*:-i | *:-o | *:--for | *:--input | *:--output | *:--truth | *:--core | *:--against | *:--html)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			compopt -o filenames 2>/dev/null

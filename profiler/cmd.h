@@ -9,5 +9,6 @@
 int cmd_record(int argc, char **argv);
 int cmd_truth(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 
 #endif

@@ -39,8 +39,8 @@ enum {
 	ZSTD_LEVEL = 1
 };
 
-/* The program's time: on the simulated core a long program runs for a few tenths of a second. */
-enum { DEFAULT_ROTATE_NS = 20000, MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
+/* The program's time. */
+enum { MIN_ROTATE_NS = 10000, MAX_ROTATE_MS = 60000 };
 
 struct options {
 	struct record_opts record;
@@ -334,13 +334,7 @@ int cmd_record(int argc, char **argv)
 		.args_doc = "[--] PROGRAM [ARGUMENT...]",
 		.doc = "Run a program and write samples of it to a perf.data file."
 	};
-	struct options o = { .record = { .pmu = "auto",
-		                         .output = "skidprof.data",
-		                         .branches = -1,
-		                         .bursts_hz = -1,
-		                         .burst_budget = 0.02,
-		                         .rotate_ns = DEFAULT_ROTATE_NS,
-		                         .seed = 1 } };
+	struct options o = { .record = record_opts_default() };
 	struct record_counts counts = { 0 };
 	int first, status = 0, err;
 

@@ -15,6 +15,9 @@
 
 int (*record_write_truth)(const char *path, const struct record_counts *counts, int argc, char **argv);
 
+/* The program's time: on the simulated core a long program runs for a few tenths of a second. */
+enum { DEFAULT_ROTATE_NS = 20000 };
+
 /* What --pmu can be, in the order auto tries them. */
 static const struct pmu_ops *const sources[] = { &pmu_hardware, &pmu_clock, &pmu_simulated, NULL };
 
@@ -70,6 +73,26 @@ static int pick(const struct record_opts *opts, const struct pmu_ops **out)
 	near = cmd_suggest(word, words);
 	return sp_fail(SP_EUSAGE, "--pmu: no source of samples '%s'; %s %s", word,
 	               near ? "did you mean" : "there are", near ? near : "auto, hardware, clock and sim");
+}
+
+struct record_opts record_opts_default(void)
+{
+	return (struct record_opts){ .pmu = "auto",
+		                     .output = "skidprof.data",
+		                     .branches = -1,
+		                     .bursts_hz = -1,
+		                     .burst_budget = 0.02,
+		                     .rotate_ns = DEFAULT_ROTATE_NS,
+		                     .seed = 1 };
+}
+
+int record_plan(const struct record_opts *opts, struct record_plan *out)
+{
+	const struct pmu_ops *source = NULL;
+	int err = pick(opts, &source);
+
+	*out = (struct record_plan){ .source = source ? source->name : NULL };
+	return err < 0 ? err : source->plan(opts, out);
 }
 
 int record_list_events(const char *part)

@@ -71,6 +71,26 @@ struct record_opts {
  */
 int record_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
 
+/* Where nothing is said: what `skidprof record` begins from. */
+struct record_opts record_opts_default(void);
+
+/* What a recording would be made of. */
+struct record_plan {
+	const char *source; /* the word for --pmu; NULL: none works */
+	char events[1024];  /* their names; those that are not sampled are marked so */
+	uint32_t n_events;
+	bool counts;  /* a processor's counters, or a simulated one's */
+	bool records; /* of branches, */
+	bool tell_cycles;
+	double bursts_hz; /* 0 = none, HUGE_VAL = as many as the budget allows */
+};
+
+/*
+ * Decide as record_run does, and record nothing.  The source's own words for why not, where it can't; what
+ * only a program to run can tell (another machine's) is asked of opts->argv where there is one.
+ */
+int record_plan(const struct record_opts *opts, struct record_plan *out);
+
 /* "-e help": the names of events to standard output, those that hold `part` where it is not NULL. */
 int record_list_events(const char *part);
 

@@ -74,5 +74,8 @@ int pd_writer_close(struct pd_writer *w);
 
 /* This machine's processor as a file names it: vendor, family, model, stepping; on Arm the MIDR.  malloc'd; NULL = no memory. */
 char *pd_machine_cpuid(void);
+/* Likewise its name for people, and the architecture's; "" where this machine doesn't tell. */
+char *pd_machine_cpudesc(void);
+char *pd_machine_arch(void);
 
 #endif

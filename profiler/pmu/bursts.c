@@ -297,27 +297,35 @@ static int take_answer(void *arg)
 	return burst.n ? write_burst(b, &burst) : 0;
 }
 
+struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a)
+{
+	uint32_t n_stepped = a ? burst_branches(a) : MIN_STEPPED;
+
+	return (struct burst_limits){ .n_branches = length ? length : BURST_LENGTH,
+		                      .n_stepped = n_stepped,
+		                      .n_steps = n_stepped * STEPS_PER_BRANCH,
+		                      .held_ns = MAX_HELD_NS,
+		                      .replay_ns = MAX_REPLAY_NS };
+}
+
 static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
-	struct burst_limits limits = { .n_branches =
-		                               b->opts->burst_length ? b->opts->burst_length : BURST_LENGTH,
-		                       .n_stepped = burst_branches(&b->account) };
+	struct burst_limits limits = bursts_limits(b->opts->burst_length, &b->account);
 	uint32_t n = b->stepper.replays ? limits.n_branches : limits.n_stepped;
+	uint64_t held_ns;
 
 	if (!b->n_since || b->gone || b->stepper.asked)
 		return 0;
 	b->n_due += b->n_since;
 	b->n_since = 0;
-	limits.n_steps = limits.n_stepped * STEPS_PER_BRANCH;
-	limits.held_ns = burst_account_allows(&b->account, n, target_ns(b));
-	if (!limits.held_ns) {
+	held_ns = burst_account_allows(&b->account, n, target_ns(b));
+	if (!held_ns) {
 		b->n_put_off++;
 		return 0;
 	}
-	if (limits.held_ns > MAX_HELD_NS)
-		limits.held_ns = MAX_HELD_NS;
-	limits.replay_ns = MAX_REPLAY_NS;
+	if (held_ns < limits.held_ns)
+		limits.held_ns = held_ns;
 	b->asked_pid = b->pid;
 	b->gone = stepper_ask(&b->stepper, (pid_t)b->pid, (pid_t)b->tid, &limits) < 0;
 	return 0;
@@ -342,6 +350,11 @@ void bursts_say_beside(bool records)
 {
 	sp_note(records ? "branch records here tell no cycles: bursts beside them (--bursts=0: none)"
 	                : "no branch records here: bursts take their place (--bursts=0: none)");
+}
+
+const char *bursts_why_stepped(void)
+{
+	return NO_REPLAY;
 }
 
 int bursts_new(const struct record_opts *opts, struct bursts **out)

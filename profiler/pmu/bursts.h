@@ -57,6 +57,12 @@ uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches
  */
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s);
 
+/* What the next one may take: length in branches, 0 = the default; a: what has been, NULL = nothing yet. */
+struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a);
+
+/* Why they are stepped here rather than replayed, and what to do. */
+const char *bursts_why_stepped(void);
+
 /* Makes of another event's description, of the same recording, the one that files have of bursts. */
 void bursts_attr(struct perf_event_attr *attr);
 

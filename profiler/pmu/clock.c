@@ -21,30 +21,48 @@ static void say_source(const struct record_opts *opts)
 		sp_note("time%s, no PMU", any ? " and bursts" : "");
 }
 
+/* What is sampled: o gets what the clock decides by itself. */
+static int choose(const struct record_opts *opts, struct record_opts *o, struct event_group *group)
+{
+	*o = *opts;
+	o->events = "cpu-clock";
+	o->branches = 0;
+	/* All that runs on a machine is not ours to stop, unless asked for. */
+	if (o->bursts_hz < 0)
+		o->bursts_hz = o->whole_system ? 0 : HUGE_VAL;
+	return event_group_choose(o, group);
+}
+
+static int clock_plan(const struct record_opts *opts, struct record_plan *out)
+{
+	struct event_group group;
+	struct record_opts o;
+	int err = choose(opts, &o, &group);
+
+	if (err == 0)
+		pmu_plan_group(&o, &group, out);
+	return err;
+}
+
 static int clock_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
-	struct record_opts o = *opts;
 	struct event_group group;
+	struct record_opts o;
 	int err;
 
 	(void)counts;
-	if (o.counting)
+	if (opts->counting)
 		return sp_fail(SP_EUSAGE, "--truth needs --pmu sim, or a run of its own: skidprof truth %s",
-		               o.argc ? o.argv[0] : "PROGRAM");
-	if (o.events)
+		               opts->argc ? opts->argv[0] : "PROGRAM");
+	if (opts->events)
 		return sp_fail(SP_EUSAGE, "-e: the clock counts time only; other events need --pmu hardware "
 		                          "or --pmu sim");
-	if (o.core)
-		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", o.core);
-	if (o.branches > 0)
+	if (opts->core)
+		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", opts->core);
+	if (opts->branches > 0)
 		return sp_fail(SP_EUSAGE,
 		               "-b: no branch records without a PMU; --bursts RATE takes their place");
-	o.events = "cpu-clock";
-	o.branches = 0;
-	/* All that runs on a machine is not ours to stop, unless asked for. */
-	if (o.bursts_hz < 0)
-		o.bursts_hz = o.whole_system ? 0 : HUGE_VAL;
-	err = event_group_choose(&o, &group);
+	err = choose(opts, &o, &group);
 	if (err < 0)
 		return err;
 	say_source(&o);
@@ -88,4 +106,6 @@ static int clock_probe(const struct record_opts *opts)
 	return 0;
 }
 
-const struct pmu_ops pmu_clock = { .name = "clock", .probe = clock_probe, .run = clock_run };
+const struct pmu_ops pmu_clock = {
+	.name = "clock", .probe = clock_probe, .plan = clock_plan, .run = clock_run
+};

@@ -226,15 +226,36 @@ static bool may_be_refined(int error)
 	return error == EINVAL || error == EOPNOTSUPP || error == ENOENT || error == ENODEV;
 }
 
-static int settle_precision(struct pe_event *e)
+/* 0, or errno of the least precise try. */
+static int lower_precision(struct pe_event *e)
 {
-	unsigned asked = e->attr.precise_ip, precise = asked;
 	int error = try_open(e);
 
-	while (error && precise && may_be_refined(error)) {
-		e->attr.precise_ip = --precise & 3;
+	while (error && e->attr.precise_ip && may_be_refined(error)) {
+		e->attr.precise_ip--;
 		error = try_open(e);
 	}
+	return error;
+}
+
+int event_group_most_precise(const struct pe_event *event)
+{
+	struct pe_event e = *event;
+
+	/* IBS has no branch records beside it. */
+	e.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	e.attr.branch_sample_type = 0;
+	e.attr.precise_ip = 3;
+	e.attr.exclude_guest = 1;
+	return lower_precision(&e) ? -1 : (int)e.attr.precise_ip;
+}
+
+static int settle_precision(struct pe_event *e)
+{
+	unsigned asked = e->attr.precise_ip, precise;
+	int error = lower_precision(e);
+
+	precise = e->attr.precise_ip;
 	if (error)
 		return pe_fail(error, e, &ourselves);
 	if (precise < asked) {

@@ -21,6 +21,9 @@ struct event_group {
 /* By -e, -c, -F and -b of opts; without -e, instructions and cycles with as many others as there are counters. */
 int event_group_choose(const struct record_opts *opts, struct event_group *out);
 
+/* How precise an event can be here: 0 to 3; -1 where it can't be opened at all. */
+int event_group_most_precise(const struct pe_event *event);
+
 /* Are all events of "-e" such that the kernel counts by itself? */
 bool event_group_is_software(const char *text);
 

@@ -14,18 +14,9 @@
 #include "profiler/pmu/event_group.h"
 #include "profiler/pmu/period.h"
 
-static void say_source(const struct event_group *g)
+static void say_source(const struct record_plan *plan)
 {
-	char text[1024] = "";
-	size_t used = 0;
-	bool hardware = false;
-
-	for (size_t i = 0; i < g->n && used < sizeof(text); i++) {
-		hardware |= event_is_of_processor(&g->v[i].attr);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s", i ? ", " : "",
-		                         g->v[i].name, g->v[i].attr.sample_period ? "" : " (counted)");
-	}
-	sp_note("%s: %s", hardware ? "this machine's PMU" : "events of the kernel, no PMU", text);
+	sp_note("%s: %s", plan->counts ? "this machine's PMU" : "events of the kernel, no PMU", plan->events);
 }
 
 static void judge_periods(const struct event_group *g)
@@ -79,22 +70,56 @@ static bool records_tell_cycles(void)
 	return tell;
 }
 
-static double default_bursts(const struct record_opts *opts, const struct event_group *g)
+void pmu_plan_group(const struct record_opts *opts, const struct event_group *g, struct record_plan *out)
 {
-	bool counts = false, records = has_branch_records(g);
+	size_t used = 0;
 
-	for (size_t i = 0; i < g->n; i++)
-		counts |= event_is_of_processor(&g->v[i].attr);
+	for (size_t i = 0; i < g->n; i++) {
+		out->counts |= event_is_of_processor(&g->v[i].attr);
+		if (used < sizeof(out->events))
+			used += (size_t)snprintf(out->events + used, sizeof(out->events) - used, "%s%s%s",
+			                         i ? ", " : "", g->v[i].name,
+			                         g->v[i].attr.sample_period ? "" : " (counted)");
+	}
+	out->n_events = (uint32_t)g->n;
+	out->records = has_branch_records(g);
+	out->tell_cycles = out->records && records_tell_cycles();
+	out->bursts_hz = opts->bursts_hz;
+}
+
+/* Where nothing was said of bursts. */
+static double default_bursts(const struct record_opts *opts, const struct event_group *g,
+                             const struct record_plan *plan)
+{
 	/* All that runs on a machine is not ours to stop. */
-	if (!counts || opts->whole_system || g->n == EVENT_GROUP_MAX ||
-	    !bursts_beside_counters(opts, records, records_tell_cycles()))
-		return 0;
-	bursts_say_beside(records);
-	return HUGE_VAL;
+	return plan->counts && !opts->whole_system && g->n < EVENT_GROUP_MAX &&
+	                       bursts_beside_counters(opts, plan->records, plan->tell_cycles)
+	               ? HUGE_VAL
+	               : 0;
+}
+
+static int choose(const struct record_opts *opts, struct event_group *group, struct record_plan *plan)
+{
+	int err = event_group_choose(opts, group);
+
+	if (err < 0)
+		return err;
+	pmu_plan_group(opts, group, plan);
+	if (opts->bursts_hz < 0)
+		plan->bursts_hz = default_bursts(opts, group, plan);
+	return 0;
+}
+
+static int hardware_plan(const struct record_opts *opts, struct record_plan *out)
+{
+	struct event_group group;
+
+	return choose(opts, &group, out);
 }
 
 static int hardware_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
+	struct record_plan plan = { 0 };
 	struct record_opts o = *opts;
 	struct event_group group;
 	int err;
@@ -102,13 +127,14 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	(void)counts;
 	if (opts->counting || opts->core)
 		return sp_fail(SP_EUSAGE, "--truth and --core are the simulated core's: give --pmu sim");
-	err = event_group_choose(opts, &group);
+	err = choose(opts, &group, &plan);
 	if (err < 0)
 		return err;
-	say_source(&group);
+	say_source(&plan);
 	judge_periods(&group);
-	if (o.bursts_hz < 0)
-		o.bursts_hz = default_bursts(&o, &group);
+	if (opts->bursts_hz < 0 && plan.bursts_hz > 0)
+		bursts_say_beside(plan.records);
+	o.bursts_hz = plan.bursts_hz;
 	return pmu_run_group(&o, &group, exit_status);
 }
 
@@ -120,4 +146,6 @@ static int hardware_probe(const struct record_opts *opts)
 	return opts->events && event_group_is_software(opts->events) ? 0 : pe_probe_hardware();
 }
 
-const struct pmu_ops pmu_hardware = { .name = "hardware", .probe = hardware_probe, .run = hardware_run };
+const struct pmu_ops pmu_hardware = {
+	.name = "hardware", .probe = hardware_probe, .plan = hardware_plan, .run = hardware_run
+};

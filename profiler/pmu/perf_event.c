@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/host.h"
 
 int pe_open(const struct perf_event_attr *attr, const struct pe_place *at)
 {
@@ -33,66 +34,9 @@ void pe_raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The first line of a small file of /proc or /sys; "" if there is none. */
-static const char *line_of(const char *path, char *out, size_t size)
-{
-	FILE *f = fopen(path, "re");
-
-	*out = '\0';
-	if (f && !fgets(out, (int)size, f))
-		*out = '\0';
-	if (f)
-		fclose(f);
-	out[strcspn(out, "\n")] = '\0';
-	return out;
-}
-
-static int number_of(const char *path, int otherwise)
-{
-	char text[32];
-	int n;
-
-	return sscanf(line_of(path, text, sizeof(text)), "%d", &n) == 1 ? n : otherwise;
-}
-
 int pe_paranoid(void)
 {
-	return number_of("/proc/sys/kernel/perf_event_paranoid", 2);
-}
-
-/* Is the kernel locked down so far that counters are closed?  "none integrity [confidentiality]" */
-static bool is_locked_down(void)
-{
-	char text[128];
-
-	return strstr(line_of("/sys/kernel/security/lockdown", text, sizeof(text)), "[confidentiality]");
-}
-
-static bool has_seccomp(void)
-{
-	FILE *f = fopen("/proc/self/status", "re");
-	char line[256];
-	int mode = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return mode != 0;
-}
-
-static bool is_virtual(void)
-{
-	char text[4096];
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	bool found = false;
-
-	while (f && !found && fgets(text, sizeof(text), f))
-		found = strncmp(text, "flags", 5) == 0 && strstr(text, " hypervisor");
-	if (f)
-		fclose(f);
-	return found || access("/sys/hypervisor/type", F_OK) == 0;
+	return host_number("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
 /* ENOENT, ENXIO, ENODEV and EOPNOTSUPP all mean that it isn't there. */
@@ -136,13 +80,13 @@ static int fail_forbidden(int error, const struct pe_event *event, const struct 
 	                   : !event->attr.exclude_kernel ? "sampling the kernel (:k)"
 	                                                 : "perf_event_open";
 
-	if (is_locked_down())
+	if (host_is_locked_down())
 		return sp_fail(
 		        SP_ENOTSUP,
 		        "%s: the kernel is locked down (confidentiality), which closes its counters to "
 		        "everyone; boot with lockdown=integrity or without",
 		        event->name);
-	if (error == EPERM && has_seccomp())
+	if (error == EPERM && host_seccomp() > 0)
 		return sp_fail(
 		        SP_ENOTSUP,
 		        "%s: perf_event_open is forbidden by this container's seccomp filter; start it with "
@@ -217,7 +161,7 @@ int pe_probe_hardware(void)
 	}
 	if (!means_absent(errno))
 		return pe_fail(errno, &cycles, &us);
-	if (is_virtual())
+	if (host_is_virtual())
 		return sp_fail(SP_ENOTSUP,
 		               "no PMU: this is a virtual machine whose host gives it no counters; turn the "
 		               "virtual PMU on in the host's settings (QEMU: -cpu host,pmu=on)");

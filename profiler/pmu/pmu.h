@@ -17,6 +17,8 @@ struct pmu_ops {
 	 * worded in one line.
 	 */
 	int (*probe)(const struct record_opts *opts);
+	/* What `run` would decide on, into a plan whose source is set. */
+	int (*plan)(const struct record_opts *opts, struct record_plan *out);
 	/* As record_run. */
 	int (*run)(const struct record_opts *opts, struct record_counts *counts, int *exit_status);
 };
@@ -27,6 +29,9 @@ extern const struct pmu_ops pmu_hardware;
 extern const struct pmu_ops pmu_clock;
 /* A modelled core in the emulator: works everywhere. */
 extern const struct pmu_ops pmu_simulated;
+
+/* Into a plan: the events and what is taken with them. */
+void pmu_plan_group(const struct record_opts *opts, const struct event_group *group, struct record_plan *out);
 
 /* Record with events of the kernel's, and bursts where opts->bursts_hz is more than 0; say what came of it. */
 int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status);

@@ -429,6 +429,27 @@ static int simulated_probe(const struct record_opts *o)
 	return 0;
 }
 
+/* A program there must be: what is simulated is a core that it was built for. */
+static int simulated_plan(const struct record_opts *opts, struct record_plan *out)
+{
+	struct run r = { .opts = opts, .fd = -1 };
+	size_t used = 0;
+	int err = prepare(&r);
+
+	for (uint32_t i = 0; i < r.setup.group.n && err == 0 && used < sizeof(out->events); i++)
+		used += (size_t)snprintf(out->events + used, sizeof(out->events) - used, "%s%s%s",
+		                         i ? ", " : "", sim_event_name(r.setup.group.event[i]),
+		                         i < r.setup.group.n_sampled ? "" : " (counted)");
+	out->n_events = r.setup.group.n;
+	out->counts = true;
+	out->records = r.setup.branches > 0;
+	out->tell_cycles = out->records && r.setup.core[0].counters.branch_cycles;
+	out->bursts_hz = r.setup.bursts_hz;
+	sim_setup_fini(&r.setup);
+	program_fini(&r.program);
+	return err;
+}
+
 static int simulated_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct run r = { .opts = opts, .fd = -1 };
@@ -476,4 +497,6 @@ out:
 	return err;
 }
 
-const struct pmu_ops pmu_simulated = { .name = "sim", .probe = simulated_probe, .run = simulated_run };
+const struct pmu_ops pmu_simulated = {
+	.name = "sim", .probe = simulated_probe, .plan = simulated_plan, .run = simulated_run
+};
