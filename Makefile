@@ -15,7 +15,7 @@ BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgs
                   libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                  binutils lld mold gfortran qemu-system-arm cpio llvm procps $(if $(filter x86_64,$(shell uname -m)),bolt-16)
+                  binutils lld mold gfortran qemu-system-arm cpio llvm procps $(if $(filter x86_64,$(shell uname -m)),bolt-16) zsh fish
 
 PC      := libdw libelf capstone gsl libzstd smartcols jansson
 Q       := $(if $(V),,@)
@@ -56,7 +56,17 @@ SANDBOX := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$B/skidblock)
 REPLAY_SRC := $(wildcard profiler/replay/*.c $(if $(SANDBOX),profiler/replay/x86/*.c))
 REPLAY := $(if $(SANDBOX),$B/skidreplay)
 
-all: $B/skidprof $B/skidsim.so $(SANDBOX) $(REPLAY)
+# Completion is what --help says, so it is made where the program can run.
+COMPLETION := $(if $(findstring $(shell uname -m),$(shell $(CC) -dumpmachine)),$(addprefix $B/completion/,skidprof.bash _skidprof skidprof.fish))
+
+all: $B/skidprof $B/skidsim.so $(SANDBOX) $(REPLAY) $(COMPLETION)
+
+$B/completion/skidprof.bash: TARGET_SHELL := bash
+$B/completion/_skidprof: TARGET_SHELL := zsh
+$B/completion/skidprof.fish: TARGET_SHELL := fish
+$(COMPLETION): $B/skidprof $(wildcard man/completion.*)
+	$(call say,GEN,$@)
+	$Qmkdir -p $(@D) && man/completion.sh $(TARGET_SHELL) $B/skidprof >$@
 
 $B/skidprof: $B/profiler/main.o $B/libskidprof.a $B/libskidsim.a
 	$(call say,LINK,$@)
@@ -256,10 +266,14 @@ lint:
 format:
 	$Qclang-format -i $(C_FILES)
 
+# Where zsh looks; distributions have vendor-completions beside site-functions.
+ZSH_DIR ?= share/zsh/site-functions
+
 install: all
 	$Qinstall -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/skidprof' \
 	  '$(DESTDIR)$(PREFIX)/share/skidprof/cores' '$(DESTDIR)$(PREFIX)/share/skidprof/tools' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man7' \
-	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
+	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions' '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)' \
+	  '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
 	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
 	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
 	$(if $(SANDBOX),$Qinstall $(SANDBOX) $(REPLAY) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
@@ -267,13 +281,16 @@ install: all
 	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
 	$Qinstall -m 644 man/*.7 '$(DESTDIR)$(PREFIX)/share/man/man7/'
-	$Qinstall -m 644 man/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
+	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
+	$Qinstall -m 644 $B/completion/_skidprof '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/'
+	$Qinstall -m 644 $B/completion/skidprof.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/')
 
 uninstall:
 	$Qrm -rf '$(DESTDIR)$(PREFIX)/bin/skidprof' '$(DESTDIR)$(PREFIX)/lib/skidprof' '$(DESTDIR)$(PREFIX)/share/skidprof'
 	$Qrm -f $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man1/%',$(wildcard man/*.1)) \
 	  $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man7/%',$(wildcard man/*.7)) \
-	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
+	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof' '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/_skidprof' \
+	  '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/skidprof.fish'
 
 clean:
 	$Qrm -rf build build-san build-cov build-clang build-arm64 build-guest

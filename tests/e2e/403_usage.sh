@@ -15,7 +15,6 @@ for c in $commands; do
 	[ "$c" = help ] && continue
 	check "$c has a manual page" test -f "$TOP/man/skidprof-$c.1"
 	check "$c is in skidprof(1)" has "$TOP/man/skidprof.1" "skidprof-$c 1"
-	check "$c is completed" grep -q "words='.*\b$c\b" "$TOP/man/skidprof.bash"
 	"$SKIDPROF" "$c" --help | grep -oE -- ' --[a-z][a-z-]*' | sort -u | while read -r o; do
 		case $o in --help | --usage | --version | --verbose | --quiet) continue ;; esac
 		grep -qF -- "${o#--}" "$TOP/man/skidprof-$c.1" || echo "$o"

@@ -327,12 +327,28 @@ def bursts():
     check("bursts: shares within 1.5%", all(abs(x) < 0.015 for x in off.values()), off)
 
 
+def doctor():
+    """What doctor says a recording takes by default is what one did that was asked for nothing."""
+    found = json.loads(text("doctor.out"))
+    states = {c["name"]: c["state"] for c in found["checks"]}
+    check("doctor: counters, a group, no branch records", states["counters"] == "ok" and states["group reads"] == "ok" and
+          states["branch records"] == "missing", found["checks"])
+    record = found["record"]
+    check("doctor: the counters are the source", record["source"] == "hardware" and record["counters"], record)
+    check("doctor: the events are those that were recorded", f"this machine's PMU: {record['events']}\n" in text("unasked.err"),
+          record["events"], text("unasked.err"))
+    check("doctor: bursts beside them, as was recorded", record["bursts"] == "stepped" and "bursts of" in text("unasked.err"),
+          record, text("unasked.err"))
+    check("doctor: that can be corrected", text("doctor.status").strip() == "0" and found["corrected"], text("doctor.status"))
+
+
 def main():
     # Two turns of turns.S (an even, an odd one) and one of straight.S; see there.
     turns, straight = Path("turns", 4, 102), Path("straight", 2, 1000)
     check("turns.S, single-stepped, has the instructions counted by hand", len(turns.ips) == 4 + 4 * 51 + 3, len(turns.ips))
     check("straight.S too", len(straight.ips) == 2 + 4 * 1000 + 3, len(straight.ips))
     the_pmu()
+    doctor()
     one_program(turns)
     stepped(turns)
     skids(turns, straight)

@@ -33,7 +33,7 @@ skip()
 jobs=$(nproc)
 mapfile -t sources < <(printf '%s\n' "$@" | sort -u)
 mapfile -t formatted < <(find profiler correct report samples tests \( -name '*.[ch]' -o -name '*.cc' \) | sort)
-mapfile -t scripts < <(find .ci tests samples -name '*.sh' | sort; echo .ci/run)
+mapfile -t scripts < <(find .ci tests samples man -name '*.sh' | sort; echo .ci/run)
 mapfile -t pages < <(find man -name '*.[1-8]' 2>/dev/null | sort)
 # shellcheck disable=SC2207 # a list of words
 flags=(-std=gnu11 -D_GNU_SOURCE '-DSKIDPROF_VERSION="lint"' -iquote . -Wall -Wextra
@@ -57,7 +57,7 @@ check_cpp()
 	exit 2
 }
 lint 'includes point one way' tests/lint/includes.sh
-lint 'every command has its page, completion and test' tests/lint/commands.sh
+lint 'every command has its page and test' tests/lint/commands.sh
 lint 'every equation is written down and tested' tests/lint/equations.sh
 lint 'white space, licence lines, paths' tests/lint/text.sh
 lint 'clang-format' clang-format --dry-run -Werror "${formatted[@]}"
