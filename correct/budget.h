@@ -24,4 +24,7 @@ void budget_fini(struct budget *b);
  */
 double budget_work_s(double n_free, double n_blocks);
 
+/* Blocks and edges that may be looked at while regions are told apart: a part of the budget. */
+uint64_t budget_blocks(double budget_s);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/budget.h"
 #include "correct/evidence/evidence.h"
 #include "correct/flow/ran.h"
 #include "correct/phase_scopes.h"
@@ -21,6 +22,8 @@
 
 /* Share of the heat in regions that regions of what ran must hold to be taken instead. */
 static const double min_ran_heat = 0.97;
+/* Parts of what may be spent on telling regions apart, up to the end of the first and the second step: none takes it all. */
+static const double ran_part = 0.5, scopes_part = 0.75;
 
 enum {
 	MIN_SKIDS = 50,             /* overshoots that make a distribution */
@@ -89,14 +92,13 @@ static double heat_in(const struct flow_regions *r)
 }
 
 /* The same of what the branch records say ran: cold code that a loop could call makes it too large to be solved. */
-static int find_ran_regions(const struct work *w, const double *weight, double least,
-                            struct flow_regions **out)
+static int find_ran_regions(struct work *w, const double *weight, double least, struct flow_regions **out)
 {
 	struct flow_ran ran;
 	int err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
 
 	if (err == 0)
-		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, least, out);
+		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, least, &w->effort, out);
 	flow_ran_fini(&ran);
 	return err;
 }
@@ -109,14 +111,16 @@ static int find_ran_regions(const struct work *w, const double *weight, double l
 static int find_regions(struct work *w, const double *weight)
 {
 	struct flow_regions *ran = NULL;
+	struct flow_effort whatever = { .most = UINT64_MAX };
 	double least;
-	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &w->regions);
+	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
 
 	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
 		return err;
 	least = min_ran_heat * heat_in(w->regions);
+	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);
 	err = find_ran_regions(w, weight, least, &ran);
-	if (err == 0 && heat_in(ran) >= least) {
+	if (err == 0 && !flow_effort_spent(&w->effort) && heat_in(ran) >= least) {
 		flow_regions_free(w->regions);
 		w->regions = ran;
 		ran = NULL;
@@ -327,6 +331,8 @@ static int find_scopes(struct work *w)
 	struct placing placing = { .w = w };
 	int err = w->regions->n ? recording_each(w->rec, "placing samples", place_sample, &placing) : 0;
 
+	w->effort.most = budget_blocks(w->opts->budget_s * scopes_part);
+
 	if (err == 0 && placing.too_many)
 		sp_warn("%s: more than %d samples: loops of one region are not told apart by time",
 		        w->opts->input, MAX_PLACED);
@@ -334,11 +340,18 @@ static int find_scopes(struct work *w)
 		err = scopes_find(w->graph, w->regions,
 		                  &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,
 		                                           placing.samples.n, placing.way.v },
-		                  &w->scopes);
+		                  &w->effort, &w->scopes);
+	w->effort.most = budget_blocks(w->opts->budget_s);
 	/* Where instructions were not counted, nothing says how many each phase ran; few records say too little of any. */
 	if (err == 0 && w->scopes.of_sample && (!w->sums.paths || w->sums.n_branches >= MIN_PHASE_BRANCHES) &&
 	    !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
+	sp_progress_end();
+	sp_debug("finding regions: %ju blocks looked at of %ju", (uintmax_t)w->effort.used,
+	         (uintmax_t)w->effort.most);
+	if (err == 0 && flow_effort_spent(&w->effort))
+		sp_note("%s: loops that run one after another were not all told apart within --budget %g",
+		        w->opts->input, w->opts->budget_s);
 	pairs_fini(&placing.tasks);
 	vec_fini(&placing.samples);
 	vec_fini(&placing.way);

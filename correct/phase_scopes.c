@@ -124,7 +124,11 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 			if (sp->of_sample[i] == (int32_t)phase)
 				weight[sp->samples[i].block]++;
 		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, min_kept * ph->n_samples,
-		                        &ph->parts);
+		                        &sp->w->effort, &ph->parts);
+	}
+	if (flow_effort_spent(&sp->w->effort)) {
+		flow_regions_free(ph->parts);
+		ph->parts = NULL;
 	}
 	flow_ran_fini(&ran);
 	return err;

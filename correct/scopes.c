@@ -36,6 +36,7 @@ struct finder {
 	const struct scope_sample *samples;
 	const int32_t *way;
 	size_t n;
+	struct flow_effort *effort;
 	struct scopes *out;
 	size_t scope_cap;
 	double *heat;  /* [n_blocks] of one scope's samples */
@@ -491,8 +492,8 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	heat_of(f, scope);
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
-	err = flow_region_parts(f->g, region, f->heat, 0.002, &parts);
-	if (err < 0 || parts->n < 1 || parts->n > MAX_PARTS)
+	err = flow_region_parts(f->g, region, f->heat, 0.002, f->effort, &parts);
+	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > MAX_PARTS)
 		goto out;
 	label_own(f, scope, parts);
 	err = count_traffic(f, scope, parts->n, t);
@@ -551,10 +552,12 @@ static void compact(struct finder *f, int32_t *number)
 }
 
 int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
-                const struct scope_samples *samples, struct scopes *out)
+                const struct scope_samples *samples, struct flow_effort *effort, struct scopes *out)
 {
 	size_t n = samples->n;
-	struct finder f = { .g = g, .samples = samples->v, .way = samples->way, .n = n, .out = out };
+	struct finder f = {
+		.g = g, .samples = samples->v, .way = samples->way, .n = n, .effort = effort, .out = out
+	};
 	int32_t *number = NULL;
 	int err = 0;
 

@@ -24,9 +24,6 @@
 static const double max_unseen_share = 0.02;
 /* Share of its samples in functions that go where we don't know, past which a scope's flow is a guess. */
 static const double max_unknown = 0.01;
-/* Share of a region in scopes that were not solved, past which the region is weak, and past which it is what they are. */
-static const double max_doubt = 0.05, most_doubt = 0.5;
-
 /* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
 static const double max_left_out = 0.02;
 
@@ -35,14 +32,8 @@ static const double max_broken_share = 0.1;
 /* The same, past which jumps and calls of unknown targets are not those that stacks lead back from. */
 static const double max_unexplained = 0.005;
 
-/* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
-static const double max_beside = 0.02;
-
 /* Share of a scope's bursts that may stay in one of its loops, where nothing else tells how much each of these runs. */
 static const double most_staying = 0.5;
-
-static const char apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
-                                    "the shares within each of them, not between";
 
 /* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
 static const double max_total_miss = 0.02, max_total_miss_sd = 10;
@@ -59,7 +50,7 @@ static const double doubtful_miss = 0.0025, doubtful_miss_sd = 5;
  */
 enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000, MAX_CELLS = 20000000 };
 
-enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5, MAX_DRAWS = 1200 };
+enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -369,7 +360,7 @@ static void judge_stages(const struct problem *p, struct solution *sol)
 {
 	if (!p->relative || p->stay_share <= most_staying || sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", apart_in_time);
+	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
@@ -497,192 +488,4 @@ int solve_scopes(struct work *w, struct evidence *ev)
 	sp_progress_end();
 	/* The words were said in the worker's thread. */
 	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
-}
-
-/* ---- adding up ---- */
-
-static double seen_in(const struct problem *p, size_t b)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
-		sum += p->seen_insn[p->blocks[b].insn0 + i];
-	return sum;
-}
-
-static double drawn_in(const struct solution *s, const struct problem *p, size_t b)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < s->n_draws; i++)
-		sum += (double)s->draws[i * p->n_blocks + b];
-	return s->n_draws ? sum / (double)s->n_draws * p->blocks[b].n_insn : 0;
-}
-
-/* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
-struct rest {
-	double *raw, *unsure;
-	double *averaged; /* of scopes that were not solved, but averaged along branch records */
-};
-
-/* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
-static void add_to_rest(const struct problem *scope, const struct solution *from, size_t b, size_t at,
-                        struct rest *rest)
-{
-	if (from->n_draws)
-		rest->raw[at] -= seen_in(scope, b);
-	if (from->verdict == VERDICT_UNRELIABLE)
-		rest->unsure[at] += drawn_in(from, scope, b);
-	else if (from->doubt)
-		rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
-	if (from->averaged)
-		rest->averaged[at] += drawn_in(from, scope, b);
-}
-
-/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
-static int add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
-                     size_t shift, struct rest *rest, struct solution *to)
-{
-	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
-
-	if (!at)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", scope->n_blocks);
-	for (size_t b = 0; b < scope->n_blocks; b++) {
-		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
-		if (at[b] >= 0)
-			add_to_rest(scope, from, b, (size_t)at[b], rest);
-	}
-	/* Chains of one seed: draws of two scopes must not be paired in order. */
-	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
-		const float *draw = from->draws + (i * 7 + shift) % from->n_draws * scope->n_blocks;
-		float *sum = to->draws + i * region->n_blocks;
-
-		for (size_t b = 0; b < scope->n_blocks; b++)
-			if (at[b] >= 0)
-				sum[at[b]] += draw[b];
-	}
-	free(at);
-	return 0;
-}
-
-/* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
-static void join(struct solution *to, const struct solution *from, enum problem_verdict *worst)
-{
-	if (from->verdict > *worst) {
-		*worst = from->verdict;
-		memcpy(to->why, from->why, sizeof(to->why));
-	}
-	to->n_free += from->n_free;
-	to->n_rank += from->n_rank;
-	to->n_unseen += from->n_unseen;
-	to->called_insn += from->called_insn;
-	to->total_sd = hypot(to->total_sd, from->total_sd);
-	to->evidence |= from->evidence;
-	to->r_hat = fmax(to->r_hat, from->r_hat);
-	to->n_eff = fmin(to->n_eff, from->n_eff);
-}
-
-/*
- * A small part that is raw, unsure or averaged is a doubt about the functions
- * it lies in; a large one is the region's.
- */
-static int judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
-                       struct solution *to)
-{
-	double sum = 0, averaged = 0;
-
-	to->doubt = calloc(p->n_blocks + 1, sizeof(*to->doubt));
-	to->by_average = calloc(p->n_blocks + 1, sizeof(*to->by_average));
-	if (!to->doubt || !to->by_average)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
-
-		to->doubt[b] = (float)(insn / n_insn);
-		to->by_average[b] = (float)(rest->averaged[b] / n_insn);
-		sum += insn;
-		averaged += rest->averaged[b];
-	}
-	if (sum > most_doubt * p->total_insn)
-		to->verdict = worst == VERDICT_OK ? VERDICT_UNRELIABLE : worst;
-	else if (sum > max_doubt * p->total_insn || averaged > max_doubt * p->total_insn)
-		to->verdict = VERDICT_WEAK;
-	if (sum > max_doubt * p->total_insn && !to->why[0])
-		snprintf(to->why, sizeof(to->why),
-		         "a part of it could not be told from others that run the same code, for "
-		         "hardly any sample fell in what it alone runs: record longer, or with -b, or "
-		         "with more bursts");
-	return 0;
-}
-
-/* Share of a region's time that is not in the scope which has most of it. */
-static double beside_the_largest(const struct work *w, size_t r)
-{
-	double most = 0;
-
-	for (size_t s = 0; s < w->scopes.n; s++)
-		if (w->scopes.v[s].parent == r)
-			most = fmax(most, w->scope_problems[s]->total_cyc);
-	return 1 - most / fmax(w->problems[r]->total_cyc, 1);
-}
-
-static int combine_region(struct work *w, size_t r)
-{
-	const struct problem *p = w->problems[r];
-	struct solution *to = &w->solutions[r];
-	struct rest rest = { .raw = calloc(3 * p->n_blocks + 1, sizeof(double)) };
-	enum problem_verdict worst = VERDICT_OK;
-	size_t n_draws = 0;
-	int err;
-
-	if (!rest.raw)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
-	rest.unsure = rest.raw + p->n_blocks;
-	rest.averaged = rest.unsure + p->n_blocks;
-	for (size_t s = 0; s < w->scopes.n; s++)
-		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
-			n_draws = w->scope_solutions[s].n_draws;
-	n_draws = n_draws < MAX_DRAWS ? n_draws : MAX_DRAWS;
-	err = solution_init(to, p, n_draws);
-	for (size_t b = 0; b < p->n_blocks; b++)
-		rest.raw[b] = seen_in(p, b);
-	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
-		if (w->scopes.v[s].parent != r)
-			continue;
-		join(to, &w->scope_solutions[s], &worst);
-		err = add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
-	}
-	if (err == 0)
-		err = judge_doubt(p, &rest, worst, to);
-	for (size_t i = 0; err == 0 && i < n_draws; i++)
-		for (size_t b = 0; b < p->n_blocks; b++)
-			to->draws[i * p->n_blocks + b] +=
-			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
-	free(rest.raw);
-	if (err == 0 && p->relative && beside_the_largest(w, r) > max_beside) {
-		solution_doubt(to, VERDICT_UNRELIABLE, "%s", apart_in_time);
-	}
-	return err;
-}
-
-int combine_scopes(struct work *w)
-{
-	for (size_t r = 0; r < w->regions->n; r++) {
-		size_t only = w->scopes.n;
-		int err = 0;
-
-		for (size_t s = 0; s < w->scopes.n; s++)
-			if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
-				only = s;
-		if (only < w->scopes.n) {
-			w->solutions[r] = w->scope_solutions[only];
-			w->scope_solutions[only] = (struct solution){ .r_hat = NAN };
-			w->problems[r]->total_insn = w->scope_problems[only]->total_insn;
-		} else {
-			err = combine_region(w, r);
-		}
-		if (err < 0)
-			return err;
-	}
-	return 0;
 }

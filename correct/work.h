@@ -16,6 +16,7 @@ struct work {
 	struct recording *rec;
 	struct sums sums;
 	struct flow_graph *graph;
+	struct flow_effort effort; /* of telling apart what a search by the code alone has together */
 	struct flow_regions *regions;
 	struct scopes scopes;
 	struct problem **scope_problems;  /* [scopes.n]: what is solved */
@@ -67,6 +68,8 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */
 int combine_scopes(struct work *w);
+/* Why loops of one scope or region that ran one after another are not known by bursts. */
+extern const char combine_apart_in_time[];
 
 /*
  * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own

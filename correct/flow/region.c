@@ -6,6 +6,7 @@
 
 #include "correct/flow/nest.h"
 #include "correct/flow/shape.h"
+#include "profiler/base/log.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
@@ -16,6 +17,8 @@
  * it that code's flow is off by about their share.
  */
 enum { MIN_CALLS_SEEN = 50 };
+/* Blocks that are passed over in an array, while one is looked at with its edges. */
+enum { LOOKED_OVER = 16 };
 static const double min_call_share = 0.001;
 
 struct seed { /* an outermost loop */
@@ -43,8 +46,9 @@ struct room {
 struct finder {
 	const struct nest_view *view; /* its list: what leads to heat */
 	struct room *room;
-	const double *heat;  /* [n_blocks] */
-	bool apart;          /* every loop for itself: code called by several is in each */
+	const double *heat; /* [n_blocks] */
+	bool apart;         /* every loop for itself: code called by several is in each */
+	struct flow_effort *effort;
 	const double *taken; /* [n_edges] on record; NULL = no records */
 	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
 	bool found_empty;
@@ -97,6 +101,15 @@ static int room_init(struct room *room, const struct flow_graph *g, const double
 	return err < 0 ? err : shape_room_init(&room->shape, g);
 }
 
+/* A part of the work was done, in blocks and edges that were looked at. */
+static void spend(struct flow_effort *effort, size_t n)
+{
+	if (!effort)
+		return;
+	effort->used += n;
+	sp_progress("finding regions: blocks looked at", effort->used, 0);
+}
+
 /* ---- what leads to heat ---- */
 
 struct blocks {
@@ -117,7 +130,7 @@ static int mark_block(struct room *room, uint32_t block, struct blocks *list)
  * with all can be regions.  Nothing where all heat together is less than a region needs.
  */
 static int lead_to_heat(const struct nest_view *view, const double *heat, double min_heat, struct room *room,
-                        struct blocks *out)
+                        struct flow_effort *effort, struct blocks *out)
 {
 	const struct flow_graph *g = view->g;
 	size_t n_blocks = view->blocks ? view->n_listed : g->n_blocks;
@@ -146,6 +159,7 @@ static int lead_to_heat(const struct nest_view *view, const double *heat, double
 				err = mark_block(room, e->from, out);
 		}
 	}
+	spend(effort, n_blocks / LOOKED_OVER + out->n);
 	for (size_t i = 0; i < out->n; i++)
 		room->mark[out->v[i]] = 0;
 	if (!(sum > 0))
@@ -353,6 +367,7 @@ static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 	}
 	if (err == 0)
 		err = shape_finish(&shape, r);
+	spend(f->effort, shape.all.n + shape.n_edges);
 	shape_fini(&shape);
 	return err;
 }
@@ -409,7 +424,7 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 	out->of_block = calloc(n_blocks + 1, sizeof(*out->of_block));
 	if (!out->v || !out->of_block)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", f->seeds.n);
-	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
+	for (uint32_t i = 0; i < f->seeds.n && err == 0 && !flow_effort_spent(f->effort); i++) {
 		struct flow_region *r = &out->v[out->n];
 
 		if (!f->seeds.v[i].kept || group_of(f, i) != i)
@@ -434,6 +449,7 @@ struct search {
 	bool apart;
 	uint8_t *empty;
 	const double *taken;
+	struct flow_effort *effort;
 };
 
 /* Returns positive where loops were empty, and set empty[] (if not NULL).  The view has its list. */
@@ -443,6 +459,7 @@ static int find(const struct nest_view *view, const struct search *s, struct flo
 		            .room = s->room,
 		            .heat = s->heat,
 		            .apart = s->apart,
+		            .effort = s->effort,
 		            .empty = s->empty,
 		            .taken = s->taken };
 	struct flow_regions *regions = calloc(1, sizeof(*regions));
@@ -451,6 +468,7 @@ static int find(const struct nest_view *view, const struct search *s, struct flo
 	if (!regions)
 		return sp_fail(SP_ENOMEM, "out of memory for the regions");
 	s->room->n_searches++;
+	spend(s->effort, view->n_listed);
 	if ((err = nest_find(view, &f.nest)) < 0 || (err = find_seeds(&f, s->min_heat)) < 0 ||
 	    (err = claim_all(&f, s->min_heat)) < 0 || (err = collect(&f, s->min_heat, regions)) < 0)
 		goto out;
@@ -476,18 +494,18 @@ static int find_turning(const struct nest_view *view, const struct search *s, st
 
 	*out = NULL;
 	if (err == 0)
-		err = lead_to_heat(view, s->heat, s->min_heat, s->room, &list);
+		err = lead_to_heat(view, s->heat, s->min_heat, s->room, s->effort, &list);
 	hot.blocks = list.v;
-	hot.n_listed = list.n;
+	hot.n_listed = flow_effort_spent(s->effort) ? 0 : list.n;
 	hot.room = &s->room->nest;
 	if (err == 0)
 		do {
 			flow_regions_free(*out);
 			*out = NULL;
 			err = find(&hot, s, out);
-		} while (err > 0);
+		} while (err > 0 && !flow_effort_spent(s->effort));
 	free(list.v);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /* Add the regions of `more`, which are of other blocks, to out's. */
@@ -589,7 +607,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 		if (heat_in(out) + heat_of(s->heat, left, n_blocks) < s->least * (1 - 1e-9))
 			break;
 		err = find_turning(&rest, s, &more);
-	} while (err == 0 && seen && open_between(seen, more, left));
+	} while (err == 0 && seen && !flow_effort_spent(s->effort) && open_between(seen, more, left));
 	if (err == 0 && more)
 		err = take_over(out, more, n_blocks);
 	flow_regions_free(more);
@@ -620,11 +638,11 @@ static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, 
 }
 
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, double least, struct flow_regions **out)
+                      double min_share, double least, struct flow_effort *effort, struct flow_regions **out)
 {
 	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *closed = calloc(g->n_blocks + 1, 1);
 	struct room room;
-	struct search s = { .room = &room, .heat = hot_weight, .least = least };
+	struct search s = { .room = &room, .heat = hot_weight, .least = least, .effort = effort };
 	int err = room_init(&room, g, ran ? ran->taken : NULL);
 
 	*out = NULL;
@@ -643,14 +661,17 @@ int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, co
 
 /* Loops inside a region; its own headers closed or not. */
 static int find_inside(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                       double min_share, bool close, bool apart, struct flow_regions **out)
+                       double min_share, bool close, bool apart, struct flow_effort *effort,
+                       struct flow_regions **out)
 {
 	uint8_t *block_in = calloc(g->n_blocks + 1, 1), *edge_in = calloc(g->n_edges + 1, 1),
 	        *closed = calloc(g->n_blocks + 1, 1);
 	struct room room;
-	struct search s = {
-		.room = &room, .heat = hot_weight, .min_heat = min_share * r->weight, .apart = apart
-	};
+	struct search s = { .room = &room,
+		            .heat = hot_weight,
+		            .min_heat = min_share * r->weight,
+		            .apart = apart,
+		            .effort = effort };
 	struct nest_view view = { .g = g,
 		                  .block_in = block_in,
 		                  .edge_in = edge_in,
@@ -680,13 +701,13 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
                          double min_share, struct flow_regions **out)
 {
-	return find_inside(g, r, hot_weight, min_share, true, false, out);
+	return find_inside(g, r, hot_weight, min_share, true, false, NULL, out);
 }
 
 int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                      double min_share, struct flow_regions **out)
+                      double min_share, struct flow_effort *effort, struct flow_regions **out)
 {
-	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, out);
+	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, effort, out);
 }
 
 void flow_region_fini(struct flow_region *r)

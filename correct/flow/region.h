@@ -56,6 +56,20 @@ struct flow_regions {
 };
 
 /*
+ * What may be spent on finding regions, in blocks and edges looked at: told by
+ * what there is and not by a clock, so that the same recording always comes to
+ * the same end.  Where it is spent the search ends, and what it found is not all.
+ */
+struct flow_effort {
+	uint64_t used, most;
+};
+
+static inline bool flow_effort_spent(const struct flow_effort *e)
+{
+	return e && e->used > e->most;
+}
+
+/*
  * hot_weight[graph n_blocks]: samples per block.  Regions with less than
  * min_share of all heat are left out.  Every region's graph is strongly
  * connected (only edges that can carry a circulation are kept), but for
@@ -69,13 +83,15 @@ struct flow_regions {
  *
  * least  heat that the regions must hold together to be of use, 0 for any: where
  * they cannot the search ends early, with fewer of them than there are.
+ *
+ * effort  NULL: whatever it takes.
  */
 struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
 	double *taken;         /* [n_edges] how often each is on record; NULL = not known */
 };
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, double least, struct flow_regions **out);
+                      double min_share, double least, struct flow_effort *effort, struct flow_regions **out);
 
 /*
  * The next inner loops: what repeats inside `r` when its headers are entered
@@ -93,7 +109,7 @@ int flow_region_children(const struct flow_graph *g, const struct flow_region *r
  * samples tell which loop the program was in.
  */
 int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                      double min_share, struct flow_regions **out);
+                      double min_share, struct flow_effort *effort, struct flow_regions **out);
 
 /* of_block of a block in more than one part. */
 enum { FLOW_SHARED = -2 };

@@ -429,6 +429,7 @@ int shape_finish(struct shape *s, struct flow_region *r)
 {
 	int err = choose_edges(s);
 
+	s->n_edges = s->edges.n;
 	if (err == 0)
 		err = prune(s);
 	if (err < 0)

@@ -37,6 +37,7 @@ struct shape { /* the caller sets the first four */
 	VEC(uint32_t) edges;  /* still in it, but for SKIP edges */
 	VEC(uint32_t) skips;  /* SKIP edges between blocks that are still in it */
 	VEC(uint32_t) headers;
+	size_t n_edges; /* that it began with */
 	bool recursive; /* one of the loops is a recursion */
 };
 

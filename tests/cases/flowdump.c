@@ -91,7 +91,7 @@ static int print_region(const struct dump *d, const struct flow_region *r, const
 static int print_regions(const struct dump *d)
 {
 	struct flow_regions *regions = NULL, *inner = NULL;
-	int err = flow_regions_find(d->graph, NULL, d->weight, 0, 0, &regions);
+	int err = flow_regions_find(d->graph, NULL, d->weight, 0, 0, NULL, &regions);
 
 	if (err < 0)
 		return err;

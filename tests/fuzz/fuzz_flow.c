@@ -198,7 +198,7 @@ static void check_regions(const struct flow_graph *g, const double *weight)
 {
 	struct flow_regions *regions = NULL, *inner = NULL;
 
-	if (flow_regions_find(g, NULL, weight, 0, 0, &regions) < 0)
+	if (flow_regions_find(g, NULL, weight, 0, 0, NULL, &regions) < 0)
 		return;
 	for (size_t i = 0; i < regions->n; i++) {
 		check_region(g, &regions->v[i]);
@@ -207,7 +207,7 @@ static void check_regions(const struct flow_graph *g, const double *weight)
 				check_region(g, &inner->v[k]);
 			flow_regions_free(inner);
 		}
-		if (flow_region_parts(g, &regions->v[i], weight, 0, &inner) == 0)
+		if (flow_region_parts(g, &regions->v[i], weight, 0, NULL, &inner) == 0)
 			flow_regions_free(inner);
 	}
 	flow_regions_free(regions);

@@ -218,11 +218,11 @@ static void small_loops_are_left_out_by_share(void **state)
 	struct flow_regions *r = NULL;
 
 	(void)state;
-	assert_int_equal(flow_regions_find(g, NULL, w, 0.02, 0, &r), 0);
+	assert_int_equal(flow_regions_find(g, NULL, w, 0.02, 0, NULL, &r), 0);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].header, 0);
 	flow_regions_free(r);
-	assert_int_equal(flow_regions_find(g, NULL, w, 0.005, 0, &r), 0);
+	assert_int_equal(flow_regions_find(g, NULL, w, 0.005, 0, NULL, &r), 0);
 	assert_int_equal(r->n, 2);
 	flow_regions_free(r);
 	flow_free(g);
@@ -255,10 +255,10 @@ static void what_is_cold_casts_no_doubt(void **state)
 
 	(void)state;
 	g->blocks[3].undecoded = true;
-	assert_int_equal(flow_regions_find(g, NULL, w, 0, 0, &r), 0);
+	assert_int_equal(flow_regions_find(g, NULL, w, 0, 0, NULL, &r), 0);
 	assert_true(r->v[0].undecoded && r->v[0].undecoded_weight == 0);
 	flow_regions_free(r);
-	assert_int_equal(flow_regions_find(g, NULL, warm, 0, 0, &r), 0);
+	assert_int_equal(flow_regions_find(g, NULL, warm, 0, 0, NULL, &r), 0);
 	assert_true(r->v[0].undecoded_weight == 1);
 	flow_regions_free(r);
 	flow_free(g);

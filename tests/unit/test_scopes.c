@@ -56,7 +56,7 @@ static void find(struct fixture *f)
 {
 	assert_true(f->n <= COUNT(f->samples));
 	assert_int_equal(scopes_find(f->g, f->regions, &(struct scope_samples){ f->samples, f->n, f->way },
-	                             &f->scopes),
+	                             NULL, &f->scopes),
 	                 0);
 }
 
@@ -347,7 +347,7 @@ static void without_samples_every_region_is_one_scope(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(scopes_find(f->g, f->regions, &(struct scope_samples){ 0 }, &f->scopes), 0);
+	assert_int_equal(scopes_find(f->g, f->regions, &(struct scope_samples){ 0 }, NULL, &f->scopes), 0);
 	assert_int_equal(f->scopes.n, 1);
 	assert_true(f->scopes.v[0].whole);
 	assert_null(f->scopes.of_sample);
