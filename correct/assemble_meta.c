@@ -164,7 +164,9 @@ static void fill_header(struct assembly *a)
 		.lost_share = w->sums.lost_share,
 		.shadowed = w->rec->insn_precise == SEEN_SHADOWED,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
-		.n_samples = stats->n_samples,
+		.n_samples = w->rec->filter ? filter_n_kept(w->rec->filter) : stats->n_samples,
+		.n_all_samples = stats->n_samples,
+		.one_event = w->opts->event,
 		.n_lost = stats->n_lost + stats->n_lost_samples,
 		.n_throttled = stats->n_throttle,
 		.n_unmapped = w->rec->n_unmapped,
@@ -241,12 +243,51 @@ static int fill_mapped(struct assembly *a)
 	return 0;
 }
 
+static int fill_filter(struct assembly *a)
+{
+	char words[400];
+
+	if (!a->w->rec->filter)
+		return 0;
+	filter_words(&a->w->opts->filter, words, sizeof(words));
+	a->p->meta.filter = profile_string(a->p, words);
+	return a->p->meta.filter ? 0 : -SP_ENOMEM;
+}
+
+static int fill_tasks(struct assembly *a)
+{
+	const struct tasks *t = &a->w->sums.tasks;
+	struct profile *p = a->p;
+
+	p->tasks = calloc(t->rows.n + 1, sizeof(*p->tasks));
+	if (!p->tasks)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu threads", t->rows.n);
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct task_sum *s = &t->rows.v[i];
+
+		p->tasks[i] = (struct profile_task){ s->pid,
+			                             s->tid,
+			                             profile_string(p, s->comm),
+			                             s->insn,
+			                             s->cyc * p->meta.cyc_per_event,
+			                             s->n_insn + s->n_cyc };
+		if (!p->tasks[i].comm)
+			return -SP_ENOMEM;
+		p->n_tasks++;
+	}
+	return 0;
+}
+
 int assemble_meta(struct assembly *a)
 {
 	int err;
 
 	fill_header(a);
-	err = fill_events(a);
+	err = fill_filter(a);
+	if (err == 0)
+		err = fill_tasks(a);
+	if (err == 0)
+		err = fill_events(a);
 	if (err == 0)
 		err = fill_cores(a);
 	if (err == 0)

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "correct/binary/module.h"
+#include "correct/filter.h"
 #include "correct/profile.h"
 #include "correct/truth/truth.h"
 
@@ -24,11 +25,14 @@ struct correct_opts {
 	const char *input; /* "-" for standard input */
 	enum correct_method method;
 	uint64_t seed;
-	double skid_cyc;  /* --skid; NAN = measure it, or a default by CPU */
-	double budget_s;  /* of work on regions (budget.h); default 10 */
-	double min_share; /* regions of less than this share stay raw; default 0.0003 */
-	bool stacks;      /* read call stacks, too: profile->frames and calls */
-	bool texts;       /* fill in disassembly (annotate wants it, report doesn't) */
+	double skid_cyc;           /* --skid; NAN = measure it, or a default by CPU */
+	double budget_s;           /* of work on regions (budget.h); default 10 */
+	double min_share;          /* regions of less than this share stay raw; default 0.0003 */
+	bool stacks;               /* read call stacks, too: profile->frames and calls */
+	struct filter_opts filter; /* the part of the recording that is looked at */
+	const char
+	        *event; /* of its events the one that is shown, as sampled; NULL = instructions and cycles */
+	bool texts;     /* fill in disassembly (annotate wants it, report doesn't) */
 	struct module_options modules;
 };
 

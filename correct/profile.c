@@ -78,6 +78,7 @@ void profile_free(struct profile *p)
 	free(p->frames);
 	free(p->calls);
 	free(p->steps);
+	free(p->tasks);
 	free(p->meta.events);
 	free(p->meta.cores);
 	for (chunk = p->strings; chunk; chunk = next) {

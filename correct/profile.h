@@ -234,6 +234,14 @@ struct profile_step {
 	               1]; /* instructions, or where they are not counted cycles; the last: none of them */
 };
 
+/* A thread under one of its names, and what was sampled of it: as seen, for skid does not lead from one thread to another. */
+struct profile_task {
+	uint32_t pid, tid;
+	const char *comm; /* "" = not recorded */
+	double insn, cyc; /* events, cycles as in profile_count */
+	double n_samples; /* of both */
+};
+
 /* A kind of cores of a processor that has several, as its PMU is called, and what samples on it stand for. */
 struct profile_core {
 	const char *name;
@@ -274,9 +282,12 @@ struct profile_meta {
 	uint64_t n_chains;    /* samples with a caller in their call stack */
 	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
-	const char *truth;    /* where counts of instructions come from, NULL = this recording */
-	bool truth_rolled;    /* they are of physical functions only: reports show those */
-	const char *truth_why; /* what speaks against its being of the same run; "" if nothing */
+	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
+	uint64_t n_all_samples; /* of the whole recording */
+	bool one_event;         /* an event was asked for, and is shown as sampled */
+	const char *truth;      /* where counts of instructions come from, NULL = this recording */
+	bool truth_rolled;      /* they are of physical functions only: reports show those */
+	const char *truth_why;  /* what speaks against its being of the same run; "" if nothing */
 };
 
 struct profile {
@@ -304,6 +315,8 @@ struct profile {
 	size_t n_terms;
 	struct profile_frame *frames; /* the root first, callers before callees; none without call stacks */
 	size_t n_frames;
+	struct profile_task *tasks; /* by first sample */
+	size_t n_tasks;
 	struct profile_step *steps; /* with call stacks asked for */
 	size_t n_steps;
 	uint64_t step_ns;

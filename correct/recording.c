@@ -192,8 +192,44 @@ static bool tells_shares(const struct recording *r)
 	       (r->cyc_event >= 0 && has_stacks(pd_event(r->reader, (size_t)r->cyc_event)));
 }
 
+/* The event of that name, with or without what stands behind a colon. */
+static int find_named(const struct pd_reader *r, const char *name)
+{
+	for (int bare = 0; bare < 2; bare++)
+		for (size_t i = 0; i < pd_n_events(r); i++) {
+			const struct pd_event *e = pd_event(r, i);
+			size_t n = bare ? strcspn(e->name, ":") : strlen(e->name);
+
+			if (e->attr.sample_period && strlen(name) == n && strncmp(e->name, name, n) == 0)
+				return (int)i;
+		}
+	return -1;
+}
+
+/* One event as its samples were seen. */
+static void choose_wanted(struct recording *r)
+{
+	int event = find_named(r->reader, r->wanted);
+	int kind = event < 0 ? MIX_NONE : kind_of(r->reader, (size_t)event);
+
+	r->insn_event = r->cyc_event = r->burst_event = -1;
+	r->insn_counted = r->cyc_is_other = r->relative = false;
+	if (kind == MIX_INSN) {
+		r->insn_event = event;
+	} else {
+		r->cyc_event = event;
+		r->cyc_is_other = kind != MIX_CYCLES;
+	}
+	r->insn_precise = precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
+}
+
 static void choose_events(struct recording *r)
 {
+	if (r->wanted) {
+		choose_wanted(r);
+		return;
+	}
 	r->insn_event = find_event(r->reader, MIX_INSN);
 	r->cyc_event = find_event(r->reader, MIX_CYCLES);
 	if (r->insn_event < 0) {
@@ -292,6 +328,23 @@ static int learn_events(struct recording *r)
 	return 0;
 }
 
+/* Once all events are known. */
+static int check_wanted(const struct recording *r)
+{
+	char names[300] = "";
+
+	if (!r->wanted || r->insn_event >= 0 || r->cyc_event >= 0)
+		return 0;
+	for (size_t i = 0, n = 0; i < pd_n_events(r->reader) && n < sizeof(names); i++) {
+		const struct pd_event *e = pd_event(r->reader, i);
+
+		if (e->attr.sample_period)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", e->name);
+	}
+	return sp_fail(SP_ENOENT, "--event: no event '%s' was sampled; there %s: %s", r->wanted,
+	               *names ? "are" : "is", *names ? names : "none");
+}
+
 int recording_open(const struct correct_opts *opts, struct recording **out)
 {
 	struct recording *r = calloc(1, sizeof(*r));
@@ -313,8 +366,11 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 	}
 	if (err < 0)
 		goto out;
+	r->wanted = opts->event;
 	choose_events(r);
 	err = learn_events(r);
+	if (err == 0 && filter_is_set(&opts->filter))
+		err = filter_new(&opts->filter, r->reader, &r->filter);
 	if (err < 0)
 		goto out;
 	*out = r;
@@ -341,6 +397,7 @@ void recording_close(struct recording *r)
 	vec_fini(&r->values);
 	vec_fini(&r->insn_last);
 	pairs_fini(&r->insn_tasks);
+	filter_free(r->filter);
 	maps_free(r->maps);
 	pd_close(r->reader);
 	if (r->spool_fd >= 0)
@@ -508,6 +565,28 @@ static int unite_events(struct recording *r, struct pd_record *rec)
 	return 0;
 }
 
+/* Is the sample one of the part that is looked at?  *kept says; its values are then those of the part. */
+static int take_part(struct recording *r, struct pd_record *rec, bool *kept)
+{
+	*kept = true;
+	if (!r->filter)
+		return 0;
+	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
+		return -SP_ENOMEM;
+	/* The values may be there already. */
+	return filter_take(r->filter, r, rec, r->values.v, kept);
+}
+
+/* Nothing is to be seen of what was asked for. */
+static int check_part(const struct recording *r)
+{
+	return !r->filter || filter_n_kept(r->filter)
+	               ? 0
+	               : sp_fail(SP_ENOENT,
+	                         "no sample is of that part of the recording (--comm, --pid, --tid, --time); "
+	                         "'skidprof report --threads' lists what there is");
+}
+
 /* The instructions since the last sample of the same counters, as a sample of their own. */
 static int show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
                         recording_fn *fn, void *arg)
@@ -547,6 +626,8 @@ static int restart(struct recording *r)
 	maps_free(r->maps);
 	r->maps = NULL;
 	r->n_unmapped = 0;
+	if (r->filter)
+		filter_restart(r->filter);
 	if (r->insn_last.n)
 		memset(r->insn_last.v, 0, r->insn_last.n * sizeof(*r->insn_last.v));
 	return maps_new(&r->maps);
@@ -578,6 +659,7 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 		return err;
 	while (err >= 0 && (got = pd_next(r->reader, &rec)) > 0) {
 		struct place place;
+		bool kept;
 
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
@@ -587,16 +669,24 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 			continue;
 		}
 		/* In pipe mode the events come with the records. */
-		if (n == 0)
+		if (n == 0) {
 			choose_events(r);
+			err = check_wanted(r);
+			if (err < 0)
+				break;
+		}
 		if ((++n & 0xfff) == 0)
 			sp_progress(what, n, 0);
 		if (rec.event < 0)
 			continue;
 		set_now(r, rec.time_ns);
 		err = unite_events(r, &rec);
+		if (err == 0)
+			err = take_part(r, &rec, &kept);
 		if (err < 0)
 			break;
+		if (!kept)
+			continue;
 		place = recording_place(r, rec.pid, rec.sample.ip);
 		if (place.module < 0)
 			r->n_unmapped++;
@@ -605,6 +695,8 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 			err = show_counted(r, &rec, place, fn, arg);
 	}
 	sp_progress_end();
+	if (err >= 0 && got == 0)
+		err = n ? check_part(r) : check_wanted(r);
 	return err < 0 ? err : got;
 }
 

@@ -9,6 +9,7 @@
  * input is spooled to an unnamed temporary file.
  */
 #include "correct/correct.h"
+#include "correct/filter.h"
 #include "correct/rests.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -102,6 +103,8 @@ struct recording {
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
+	const char *wanted;    /* event to show; NULL = instructions and cycles */
+	struct filter *filter; /* NULL = the whole recording */
 	uint64_t n_unmapped;
 	uint64_t maps_changes; /* grows whenever addresses may mean something else */
 };

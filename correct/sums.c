@@ -31,6 +31,7 @@ struct last_values {
 struct collect {
 	struct pairs places, tasks;
 	struct branch_sums branches;
+	struct tasks by_task;
 	VEC(struct place_sum) sums;
 	VEC(struct skid_seen) skids;
 	VEC(double) core_hz;
@@ -224,7 +225,9 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
-	err = add_place(c, r, rec, place);
+	err = tasks_add(&c->by_task, r, rec);
+	if (err == 0)
+		err = add_place(c, r, rec, place);
 	if (err == 0)
 		err = add_burst(c, r, rec);
 	if (err == 0 && rec->sample.n_values) {
@@ -279,6 +282,12 @@ static int find_scale(struct recording *r, struct collect *c)
 
 		s->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
 		s->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+	}
+	for (size_t i = 0; i < c->by_task.rows.n; i++) {
+		struct task_sum *t = &c->by_task.rows.v[i];
+
+		t->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
+		t->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
 	}
 	r->n_scale = c->n_events;
 	if (any) {
@@ -342,8 +351,10 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n_bursts = c.n_bursts,
 		              .n_stacks = c.n_stacks,
 		              .lost_share = c.lost_share,
+		              .tasks = c.by_task,
 		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
+	memset(&c.by_task, 0, sizeof(c.by_task));
 	memset(&c.branches.seen, 0, sizeof(c.branches.seen));
 	memset(&c.branches.runs, 0, sizeof(c.branches.runs));
 	c.events = NULL;
@@ -352,6 +363,7 @@ out:
 	pairs_fini(&c.tasks);
 	vec_fini(&c.sums);
 	branch_sums_fini(&c.branches);
+	tasks_fini(&c.by_task);
 	vec_fini(&c.skids);
 	vec_fini(&c.core_hz);
 	vec_fini(&c.last);
@@ -367,5 +379,6 @@ void sums_fini(struct sums *s)
 	free(s->runs);
 	free(s->skid_cyc);
 	free(s->events);
+	tasks_fini(&s->tasks);
 	memset(s, 0, sizeof(*s));
 }

@@ -8,6 +8,7 @@
  */
 #include "correct/flow/graph.h"
 #include "correct/recording.h"
+#include "correct/tasks.h"
 
 struct event_sum {
 	uint64_t n_samples;
@@ -37,6 +38,7 @@ struct sums {
 	uint64_t n_bursts;
 	uint64_t n_stacks; /* those, and samples with branch records */
 	double lost_share; /* samples that are not in the file, for one that is, where totals were scaled for them */
+	struct tasks tasks;
 	double core_hz; /* the middle of what was measured after each burst; 0 = never */
 };
 

@@ -34,10 +34,16 @@ enum key {
 	KEY_CALLERS,
 	KEY_CALLEES,
 	KEY_MIN_SHARE,
+	KEY_EVENT,
+	KEY_EVENTS,
+	KEY_PROCESSES,
+	KEY_THREADS,
 };
 
 static const struct argp_option options[] = {
 	INPUT_OPTIONS,
+	PART_OPTIONS,
+	{ "event", KEY_EVENT, "NAME", 0, "Show this event, as its samples were seen", 1 },
 	{ "truth", KEY_TRUTH, "FILE", 0,
 	  "Take instructions from FILE, exact counts of skidprof truth on the same program and input", 1 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
@@ -58,6 +64,10 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "callees", KEY_CALLEES, "FUNCTION", 0,
 	  "One row per function that one calls, with what that comes to", 2 },
+	{ "processes", KEY_PROCESSES, NULL, 0, "One row per process and its name: what was sampled of it",
+	  2 },
+	{ "threads", KEY_THREADS, NULL, 0, "One row per thread", 2 },
+	{ "events", KEY_EVENTS, NULL, 0, "One row per event of the file", 2 },
 	{ "html", KEY_HTML, "FILE", 0, "Write one page to FILE that has all of it and needs nothing else",
 	  2 },
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "With --html: look for source files under DIR first", 2 },
@@ -65,7 +75,7 @@ static const struct argp_option options[] = {
 	  "With --html: source paths that begin with OLD begin with NEW here", 2 },
 	{ "why", KEY_WHY, "FUNCTION", 0, "Explain one function's numbers", 2 },
 	{ "sort", KEY_SORT, "KEY", 0,
-	  "share (default), raw, fixed, cycles, ipc, change, status, name or calls", 2 },
+	  "share (default), raw, fixed, cycles, ipc, change, status, name, calls or pid", 2 },
 	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default 40), 0 for all", 2 },
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0, "Leave out rows of less, 1% or 0.01", 2 },
 	{ 0 },
@@ -101,6 +111,13 @@ static int parse_view(int key, char *arg, struct options *o)
 		return 0;
 	case KEY_CALLS:
 		o->report.view = REPORT_CALLS;
+		return 0;
+	case KEY_PROCESSES:
+	case KEY_THREADS:
+	case KEY_EVENTS:
+		o->report.view = key == KEY_PROCESSES ? REPORT_PROCESSES
+		                 : key == KEY_THREADS ? REPORT_THREADS
+		                                      : REPORT_EVENTS;
 		return 0;
 	case KEY_TRIPS:
 		o->report.view = REPORT_TRIPS;
@@ -150,6 +167,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_TRUTH:
 		o->truth = arg;
+		err = 0;
+		break;
+	case KEY_EVENT:
+		o->input.correct.event = arg;
 		err = 0;
 		break;
 	case KEY_HTML:
@@ -254,8 +275,14 @@ int cmd_report(int argc, char **argv)
 		return err;
 	o.report.format = o.input.format;
 	/* Nothing of a correction is shown by --raw: none is made, unless one was asked for. */
-	if (o.report.show == REPORT_RAW && !o.input.method_given)
+	if ((o.report.show == REPORT_RAW || o.input.correct.event || o.report.view >= REPORT_PROCESSES) &&
+	    o.report.view != REPORT_WHY && !o.input.method_given)
 		o.input.correct.method = METHOD_RAW;
+	if (o.input.correct.event)
+		o.report.show = REPORT_RAW;
+	if (o.truth && (filter_is_set(&o.input.correct.filter) || o.input.correct.event))
+		return sp_fail(SP_EUSAGE,
+		               "--truth counts whole runs: not with --comm, --pid, --tid, --time or --event");
 	err = correct_run(&o.input.correct, &p);
 	if (err == 0 && o.truth)
 		err = apply_truth(&o, p);

@@ -277,6 +277,7 @@ static double sort_key(const struct profile *p, const struct report_opts *o, con
 		return r->f->calls.n_terms ? r->f->calls.n : NAN;
 	case SORT_SHARE:
 	case SORT_NAME:
+	case SORT_PID:
 		break;
 	}
 	return r->share;

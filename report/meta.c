@@ -194,11 +194,54 @@ static void print_cores(const struct profile_meta *m, FILE *f)
 	}
 }
 
+/* Nothing of the file is passed over in silence: events that no column is of. */
+static void print_not_shown(const struct profile_meta *m, FILE *f)
+{
+	bool any = false;
+
+	for (int i = 0; i < (int)m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+		char name[128], n[NUMBER_MAX];
+
+		if (i == m->insn_event || i == m->cyc_event || !e->n_samples ||
+		    (e->name && strcmp(e->name, "bursts") == 0))
+			continue;
+		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		number_grouped((double)e->n_samples, n);
+		fprintf(f, "%s%s (%s samples)", any ? ", " : "# sampled, but not shown here: ", name, n);
+		any = true;
+	}
+	if (any)
+		fputs("; --event NAME shows one\n", f);
+}
+
+static void print_filter(const struct profile_meta *m, FILE *f)
+{
+	char words[LINE_MAX_BYTES], n[NUMBER_MAX], all[NUMBER_MAX];
+
+	if (!m->filter)
+		return;
+	safe(m->filter, words);
+	number_grouped((double)m->n_samples, n);
+	number_grouped((double)m->n_all_samples, all);
+	fprintf(f, "# only %s: %s of %s samples\n", words, n, all);
+}
+
 static void print_missing(const struct profile *p, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 	char name[128];
 
+	print_filter(m, f);
+	print_not_shown(m, f);
+	if (m->one_event) {
+		if (report_has_other(p)) {
+			text_safe(m->events[m->cyc_event].name, name, sizeof(name));
+			fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
+			        strstr(name, "clock") ? " (time in nanoseconds)" : "");
+		}
+		return;
+	}
 	if (m->truth) {
 		print_truth(m, f);
 	} else if (m->relative) {
@@ -436,6 +479,8 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "core_hz", json_number(m->core_hz > 0 ? m->core_hz : NAN), &bad);
 	add(o, "bursts", json_integer((json_int_t)m->n_bursts), &bad);
 	add(o, "instructions_relative", json_boolean(m->relative), &bad);
+	add(o, "filter", text_or_null(m->filter), &bad);
+	add(o, "all_samples", json_integer((json_int_t)m->n_all_samples), &bad);
 	add(o, "truth", text_or_null(m->truth), &bad);
 	add(o, "truth_doubt", text_or_null(m->truth_why), &bad);
 	add(o, "samples", json_integer((json_int_t)m->n_samples), &bad);

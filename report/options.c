@@ -55,6 +55,15 @@ int input_parse(int key, char *arg, struct input_opts *o)
 		return cmd_parse_double("--skid", arg, 0, 1e9, &o->correct.skid_cyc);
 	case KEY_BUDGET:
 		return cmd_parse_double("--budget", arg, 0, 1e6, &o->correct.budget_s);
+	case KEY_COMM:
+		o->correct.filter.comm = arg;
+		return 0;
+	case KEY_PID:
+		return filter_parse_ids("--pid", arg, &o->correct.filter.pids);
+	case KEY_TID:
+		return filter_parse_ids("--tid", arg, &o->correct.filter.tids);
+	case KEY_TIME:
+		return filter_parse_time(arg, &o->correct.filter);
 	case KEY_COLOR:
 		return term_color_parse(arg, &o->color);
 	case KEY_FORMAT:

@@ -36,6 +36,10 @@ enum input_key {
 	KEY_FORMAT,
 	KEY_COLOR,
 	KEY_NO_PAGER,
+	KEY_COMM,
+	KEY_PID,
+	KEY_TID,
+	KEY_TIME,
 };
 
 /* Rows of an argp_option table; groups 1 (input and method) and 3 (how it is written). */
@@ -59,6 +63,16 @@ enum input_key {
 	        { "color", KEY_COLOR, "WHEN", 0, "auto (default), always or never", 3 },                          \
 	{                                                                                                         \
 		"no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3                            \
+	}
+
+/* Rows that choose a part of the recording; group 1. */
+#define PART_OPTIONS                                                                                 \
+	{ "comm", KEY_COMM, "NAMES", 0, "Only threads of these names or patterns, ',' between", 1 }, \
+	        { "pid", KEY_PID, "PIDS", 0, "Only these processes", 1 },                            \
+	        { "tid", KEY_TID, "TIDS", 0, "Only these threads", 1 },                              \
+	{                                                                                            \
+		"time", KEY_TIME, "FROM..TO", 0,                                                     \
+		        "Only this window: 2..5 seconds from the first sample, or 10%..20%", 1       \
 	}
 
 /* Returns 0, -SP_EUSAGE worded, or ARGP_ERR_UNKNOWN for a key that isn't ours. */

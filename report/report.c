@@ -45,8 +45,8 @@ int report_format_parse(const char *word, enum report_format *out)
 
 int report_sort_parse(const char *word, enum report_sort *out)
 {
-	static const char *const words[] = { "share",  "raw",    "fixed", "cycles", "ipc",
-		                             "change", "status", "name",  "calls",  NULL };
+	static const char *const words[] = { "share",  "raw",  "fixed", "cycles", "ipc", "change",
+		                             "status", "name", "calls", "pid",    NULL };
 	int i = parse_word("--sort", word, words);
 
 	if (i < 0)
@@ -282,12 +282,14 @@ static view_fn *const views[] = {
 	[REPORT_FUNCTIONS] = view_functions, [REPORT_REGIONS] = view_regions, [REPORT_LINES] = view_lines,
 	[REPORT_INSNS] = view_insns,         [REPORT_CALLS] = view_calls,     [REPORT_TRIPS] = view_trips,
 	[REPORT_CHILDREN] = view_children,   [REPORT_CALLERS] = view_parts,   [REPORT_CALLEES] = view_parts,
+	[REPORT_PROCESSES] = view_tasks,     [REPORT_THREADS] = view_tasks,   [REPORT_EVENTS] = view_events,
 };
 
 static const char *const view_names[] = {
 	[REPORT_FUNCTIONS] = "functions", [REPORT_REGIONS] = "regions", [REPORT_LINES] = "lines",
 	[REPORT_INSNS] = "instructions",  [REPORT_CALLS] = "calls",     [REPORT_TRIPS] = "trips",
 	[REPORT_CHILDREN] = "children",   [REPORT_CALLERS] = "callers", [REPORT_CALLEES] = "callees",
+	[REPORT_PROCESSES] = "processes", [REPORT_THREADS] = "threads", [REPORT_EVENTS] = "events",
 };
 
 static int make_view(const struct profile *p, const struct report_opts *o, enum report_view view,
@@ -408,7 +410,7 @@ static int print_json(const struct profile *p, const struct report_opts *o, FILE
 		err = add_view(p, o, REPORT_FUNCTIONS, doc);
 		if (err == 0)
 			err = add_view(p, o, REPORT_REGIONS, doc);
-		if (err == 0 && o->view > REPORT_REGIONS)
+		if (err == 0 && o->view > REPORT_REGIONS && o->view != REPORT_EVENTS)
 			err = add_view(p, o, o->view, doc);
 	}
 	if (err == 0)

@@ -23,7 +23,10 @@ enum report_view {
 	REPORT_CHILDREN,
 	REPORT_CALLERS,
 	REPORT_CALLEES,
-	REPORT_WHY
+	REPORT_WHY,
+	REPORT_PROCESSES, /* from here on nothing is corrected */
+	REPORT_THREADS,
+	REPORT_EVENTS
 };
 enum report_sort {
 	SORT_SHARE,
@@ -34,7 +37,8 @@ enum report_sort {
 	SORT_CHANGE,
 	SORT_STATUS,
 	SORT_NAME,
-	SORT_CALLS
+	SORT_CALLS,
+	SORT_PID
 };
 
 struct report_opts {
@@ -150,6 +154,8 @@ int view_insns(const struct profile *p, const struct report_opts *o, struct view
 int view_calls(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_trips(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_children(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_tasks(const struct profile *p, const struct report_opts *o, struct view *out);
+int view_events(const struct profile *p, const struct report_opts *o, struct view *out);
 int view_parts(const struct profile *p, const struct report_opts *o, struct view *out);
 void view_free(struct view *v);
 

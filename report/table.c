@@ -44,6 +44,9 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 	case COLUMN_WHOLE:
 		number_grouped(cell->num, out);
 		break;
+	case COLUMN_ID:
+		snprintf(out, CELL_MAX, "%.0f", cell->num);
+		break;
 	case COLUMN_SHARE:
 	case COLUMN_CHANGE:
 		number_percent(cell->num, c->kind == COLUMN_CHANGE, out);

@@ -18,6 +18,7 @@ enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_COUNT,  /* events: "123.4M" in text */
 	COLUMN_WHOLE,  /* a small whole number */
+	COLUMN_ID,     /* a number that is a name: no commas */
 	COLUMN_SHARE,  /* a fraction: "12.3%" in text, 0.123 in data */
 	COLUMN_CHANGE, /* the same, signed */
 	COLUMN_RATIO,  /* IPC, R-hat: two decimals in text */

@@ -3,14 +3,14 @@
 # headline.sh BUILD [--keep]: the tables of README.md on standard output, what is done on standard error: the five rows of "How right",
 # and two functions of a sample.
 #
-# Natively, with all of record's defaults and no PMU: each sample SECONDS_EACH (10) seconds ROUNDS (3) times, its shares of regions against
+# Natively, with all of record's defaults and no PMU: each sample SECONDS_EACH (5) seconds ROUNDS (3) times, its shares of regions against
 # exact counts of a run with the same argument.  On the simulated core: the samples, and the programs in written/, once each, with branch
 # records, with bursts and with neither.
 set -u
 B=$(realpath "${1:?headline.sh BUILD [--keep]}") || exit 1
 keep=${2:-}
 cd "$(dirname "$0")/../.." || exit 1
-seconds=${SECONDS_EACH:-10} rounds=${ROUNDS:-3} dir=$B/headline
+seconds=${SECONDS_EACH:-5} rounds=${ROUNDS:-3} dir=$B/headline
 export LC_ALL=C.UTF-8
 [ -n "$keep" ] || rm -rf "$dir"
 mkdir -p "$dir/native" || exit 1
