@@ -212,9 +212,10 @@ bench: all samples
 	$Q$(FIGURES) 'make bench, recording' tests/bench_record.sh '$B'
 	$Q$(FIGURES) 'make bench, reports' tests/bench_report.sh '$B'
 
-# What bursts cost and what they are worth.  SECONDS_EACH=10, BURSTS=20.
+# What replayed bursts cost and are worth, of the samples and of real programs: ten minutes at a time, goes on where it was.
+# SECONDS_EACH=10, LIMIT=540, FRESH=1, PROGRAMS="xz perl".
 bench-bursts: all samples
-	$Q$(FIGURES) 'make bench-bursts' tests/bench_bursts.sh '$B'
+	$Q$(if $(PROGRAMS),PRINT_ONLY=1) $(FIGURES) 'make bench-bursts' tests/bench_bursts.py '$B'
 
 # The model of a core against cores: this machine's, hidden ones, kernels that no cliff resembles.
 $B/blind: tests/stat/blind.c $B/libskidprof.a $B/libskidsim.a

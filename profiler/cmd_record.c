@@ -69,7 +69,8 @@ static const struct argp_option argp_options[] = {
 	  "(the default with the clock, and beside real counters whose branch records are missing or "
 	  "tell no cycles); 0: never",
 	  0 },
-	{ "burst-length", KEY_BURST_LENGTH, "N", 0, "Branches of a burst (default 1000; at most 2000)", 0 },
+	{ "burst-length", KEY_BURST_LENGTH, "N", 0,
+	  "Branches of a burst (default 160 to 1000, as many as are cheap; at most 2000)", 0 },
 	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
 	  "Share of the program's time that bursts may take (default 2)", 0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },

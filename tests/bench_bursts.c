@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	tools[0].decoder = tools[1].decoder;
 	pid = launch(argv + 2);
 	srand(1);
-	for (size_t k = 0; n[0] + n[1] + n[2] + n[3] < N_KINDS * wanted && k < 200 * wanted; k++) {
+	for (size_t k = 0; n[0] + n[1] + n[2] + n[3] < N_KINDS * wanted && k < 400 * wanted; k++) {
 		/* Not in order: what one replay fetched is at hand for the next. */
 		unsigned kind = (unsigned)rand() % N_KINDS;
 		const struct burst_limits limits = { .n_branches = lengths[kind],
@@ -71,12 +71,12 @@ int main(int argc, char **argv)
 
 		if (n[kind] == wanted)
 			continue;
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			pid = launch(argv + 2);
 		usleep((unsigned)rand() % 3000);
 		burst_take(&tools[kind / 2], pid, pid, &limits, &stop, &b);
 		if (b.end == BURST_WHOLE && b.n == lengths[kind] && b.replayed == (kind < 2))
 			held_us[kind][n[kind]++] = 1e-3 * (double)b.held_ns;
-		if (waitpid(pid, NULL, WNOHANG) == pid)
-			break;
 	}
 	kill(pid, SIGKILL);
 	replayer_stop(tools[0].replayer);

@@ -1,47 +1,307 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""bench_bursts.py NAME FOLDER: one row of bench_bursts.sh: shares of regions by bursts and by time, against exact ones."""
-import collections
+"""bench_bursts.py BUILD: what replayed bursts cost and what they are worth, of the samples and of real programs.
+
+Each program is recorded natively with all defaults, for ten seconds of its time.  Beside that: how long its thread is
+held for a burst, replayed and stepped in turns in the same run; the shares of its functions against exact counts of a
+run with a part of the work, which repeats itself; and its CPU time with and without the recorder, in turns.
+
+Each of these is kept in BUILD/bench-bursts as it is finished.  After LIMIT seconds (540) it ends with status 1, and goes
+on where it was when it is run again; when all is there the tables are printed.  FRESH=1 begins anew, PROGRAMS="xz mcf"
+does those only.
+"""
+import glob
 import json
+import os
 import re
+import shutil
+import statistics
+import subprocess
 import sys
+import time
 
-Share = collections.namedtuple("Share", "exact by_time by_bursts lo hi")
+from shares import shares
+
+build = os.path.abspath(sys.argv[1])
+top = os.getcwd()
+skidprof = os.path.join(build, 'skidprof')
+state = os.path.join(build, 'bench-bursts')
+SECONDS, LIMIT = float(os.environ.get('SECONDS_EACH', 10)), float(os.environ.get('LIMIT', 540))
+PART = 0.3  # of a second: counting takes some twenty times as long
+PAIRS, PAIR_SECONDS, HELD = int(os.environ.get('PAIRS', 6)), 2, int(os.environ.get('BURSTS', 20))
+begun = time.monotonic()
+os.environ.update(LC_ALL='C.UTF-8', PERL_HASH_SEED='0', PYTHONHASHSEED='0')
+
+# Work of one turn; what many turns of it are is a program's own matter, or a shell's.
+LOOP = 'i=0; while [ $i -lt $0 ]; do i=$((i + 1)); "$@" || exit 1; done'
+FILES = {
+    'w.lua': '''local n, s = tonumber(arg[1]), 0
+for r = 1, n do
+	local t, w = {}, {}
+	for i = 1, 20000 do t[i] = (i * 7919 + r) % 10007 end
+	table.sort(t)
+	for i = 1, 2000 do w[i] = string.format("k%d", t[i]) end
+	local text = table.concat(w, " ")
+	for k in text:gmatch("k(%d+)") do s = s + #k end
+	s = s + #text:gsub("k1", "x"):upper()
+end
+print(s)
+''',
+    'w.py': '''import json, re, sys
+def f(n): return n if n < 2 else f(n - 1) + f(n - 2)
+for _ in range(int(sys.argv[1])):
+    f(15)
+    json.loads(json.dumps({i: str(i) for i in range(500)}))
+    re.findall(r"(\\d+)a", "x12a" * 200)
+    sorted((str(i * 7 % 1000) for i in range(1000)), key=lambda s: s[::-1])
+''',
+    'w.pl': '''for (1 .. $ARGV[0]) {
+	my %h; for my $i (1 .. 2000) { $h{"k$i"} = $i * 3.5; }
+	my $s = join ",", sort keys %h; $s =~ s/k(\\d+)/x$1y/g;
+}
+''',
+    'w.sql': '''create table t (a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) insert into t select i, hex(i * 7) from n;
+select count(*), sum(length(b)) from t where b like '%A%' group by a % 100 order by 2;
+''',
+    'w.cc': '''#include <algorithm>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+int main() {
+	std::map<std::string, std::vector<int>> m;
+	for (int i = 0; i < 1000; i++) m[std::to_string(i % 37)].push_back(i);
+	std::regex r("([0-9]+)a");
+	for (auto &p : m) std::sort(p.second.begin(), p.second.end(), [](int a, int b) { return a > b; });
+	return std::regex_match("12a", r) ? 0 : 1;
+}
+''',
+}
 
 
-def key(f):
-    """Overloaded functions, and places they were inlined at, share a name."""
-    return f["name"], f["module"], f["linkage"], f["file"], f["line"], f["inlined"]
+def sample(name, second):
+    return name, lambda n: [os.path.join(build, 'samples', name), str(int(second * n))]
 
 
-def shares(bursts, exact, least=0.01):
-    """Of two reports in JSON: each function's share of its region, exact and as time and bursts have it; of those of at least so much."""
-    counts = {key(f): f["fixed"] for f in exact["functions"] if f["fixed"]}
-    regions = {}
-    for r in exact["regions"]:
-        if r["fixed"] and r["fixed"] > regions.get(r["name"], {"fixed": 0})["fixed"]:
-            regions[r["name"]] = r
-    for f in bursts["functions"]:
-        region = regions.get(f["region"])
-        if f["region_share"] is None or not region or key(f) not in counts:
-            continue
-        share = counts[key(f)] / region["fixed"]
-        if share >= least:
-            yield Share(share, f["cycles"] / region["cycles"], f["region_share"], f["region_share_lo"], f["region_share_hi"])
+def real_python():
+    found = shutil.which('python3')
+    return subprocess.run([found, '-c', 'import os, sys; print(os.path.realpath(sys.executable))'], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def loop(second, *words):
+    """n seconds of a program that does one thing and ends."""
+    return lambda n: ['sh', '-c', LOOP, str(max(int(second * n), 1)), *words]
+
+
+def cc1():
+    flags = [os.path.join(top, 'correct', 'solve.c'), '-quiet', '-O2', '-std=gnu11', '-D_GNU_SOURCE', '-o', 'cc1.s']
+    return [subprocess.run(['gcc', '-print-prog-name=cc1'], stdout=subprocess.PIPE, text=True).stdout.strip(),
+            '-iquote', top, *flags]
+
+
+def programs():
+    """Name, and the words that have it work for about n seconds of a processor of 2023."""
+    yield sample('soplex', 2500)
+    yield sample('omnetpp', 400000)
+    yield sample('mcf', 45000)
+    yield sample('hmmer', 900000)
+    yield sample('libsvm', 2800)
+    yield 'xz', lambda n: ['xz', '-6', '-k', '-c', '-T1', *['small'] * int(4 * n)]
+    yield 'gzip', lambda n: ['gzip', '-9', '-c', *['small'] * int(12 * n)]
+    yield 'sqlite3', loop(8, 'sqlite3', ':memory:', '-init', 'w.sql', '.quit')
+    yield 'lua', lambda n: [shutil.which('lua5.4') or 'lua', 'w.lua', str(int(140 * n))]
+    yield 'python3', lambda n: [real_python(), 'w.py', str(int(1200 * n))]
+    yield 'gcc cc1', loop(2.5, *cc1())
+    yield 'perl', lambda n: ['perl', 'w.pl', str(int(600 * n))]
+    yield 'clang (C++)', loop(0.6, 'clang-14', '-cc1', '-internal-isystem', *clang_includes(), '-O2', '-fcxx-exceptions',
+                              '-fexceptions', '-emit-obj', '-o', 'w.o', '-x', 'c++', 'w.cc')
+    yield 'ripgrep (Rust)', loop(10, 'rg', '-j1', '--no-config', '-c', '([a-z]+)_([0-9a-f]+)x?\\b', 'text')
+
+
+def clang_includes():
+    """What the driver would say, without it: one process, and the same each time."""
+    out = subprocess.run(['clang-14', '-E', '-v', '-x', 'c++', '/dev/null'], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True).stderr if shutil.which('clang-14') else ''
+    found = re.findall(r'^ (/\S+)$', out, re.M)
+    return [w for at in found for w in ('-internal-isystem', at)][1:] or ['/usr/include']
+
+
+def inputs(folder):
+    for name, text in FILES.items():
+        with open(os.path.join(folder, name), 'w') as f:
+            f.write(text)
+    sources = sorted(glob.glob(os.path.join(top, 'correct', '**', '*.[ch]'), recursive=True))
+    text = b''.join(open(s, 'rb').read() for s in sources)
+    with open(os.path.join(folder, 'text'), 'wb') as f:
+        f.write(text)
+    with open(os.path.join(folder, 'small'), 'wb') as f:
+        f.write(text[:600000] + open(os.path.join(build, 'libskidprof.a'), 'rb').read()[:600000])
+
+
+class Late(Exception):
+    pass
+
+
+def left():
+    return LIMIT - (time.monotonic() - begun)
+
+
+def run(words, output=subprocess.DEVNULL):
+    """What is told on standard error.  Late: the rest is for the next time."""
+    try:
+        if left() < 10:
+            raise Late
+        return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True,
+                              errors='replace', timeout=left()).stderr
+    except subprocess.TimeoutExpired:
+        raise Late from None
+
+
+def measure_held(name, work):
+    """Of one process: the one that a loop begins again and again, or one that doesn't end."""
+    words = work(1)[4:] if work(1)[0] == 'sh' else work(1000)
+    with open('held.out', 'w') as f:
+        run(['./held', str(HELD), *words], f)
+    return [float(x) for x in open('held.out').read().split()]
+
+
+def measure_record(name, work):
+    err = run([skidprof, 'record', '-v', '-o', name + '.data', *work(SECONDS)])
+    found = re.search(r'(\d+) bursts of (\d+) branches', err)
+    if not found:
+        sys.exit(f'bench_bursts.py: {name}: {err}')
+    held, of = re.search(r'held for ([\d.]+) ms of ([\d.]+) ms', err).groups()
+    return {'bursts': int(found[1]), 'length': int(found[2]), 'held': float(held) / float(of), 'seconds': float(of) / 1e3,
+            'ends': {why: int(k) for k, why in re.findall(r'bursts: (\d+) ended by (.+)', err)}}
+
+
+def report(name, *more):
+    with open('report.json', 'w') as f:
+        err = run([skidprof, 'report', '-i', name + '.data', '--format', 'json', *more], f)
+    try:
+        return json.load(open('report.json'))
+    except ValueError:
+        sys.exit(f'bench_bursts.py: {name}: {err}')
+
+
+def measure_shares(name, work):
+    """Functions of at least 1% of their region: how far their shares are off, by bursts and by time."""
+    run([skidprof, 'truth', '-o', name + '.truth', *work(PART)])
+    bursts, exact = report(name), report(name, '--truth', name + '.truth')
+    return sorted([abs(f.by_bursts - f.exact), abs(f.by_time - f.exact)] for f in shares(bursts, exact))
+
+
+def cpu_seconds(words):
+    """Of the program alone: the shell's own count of what it waited for."""
+    err = run(['bash', '-c', 'TIMEFORMAT="%U %S cpu"; time "$@" 2>/dev/null', 'bash', *words])
+    user, system = re.search(r'([\d.]+) ([\d.]+) cpu', err).groups()
+    return float(user) + float(system)
+
+
+def measure_slower(name, work):
+    """In turns, so that both have the same neighbours; the program is timed inside the recording."""
+    inner = ['bash', '-c', 'TIMEFORMAT="%U %S cpu"; time "$@" 2>/dev/null', 'bash', *work(PAIR_SECONDS)]
+    ratios = []
+    for _ in range(PAIRS):
+        plain = cpu_seconds(work(PAIR_SECONDS))
+        err = run([skidprof, 'record', '-o', 'pair.data', *inner])
+        user, system = re.search(r'([\d.]+) ([\d.]+) cpu', err).groups()
+        ratios.append((float(user) + float(system)) / plain)
+    return ratios
+
+
+STEPS = (('record', measure_record), ('held', measure_held), ('slower', measure_slower), ('shares', measure_shares))
+
+
+def result(name, step):
+    return os.path.join(state, f'{name}.{step}.json')
+
+
+def go_on(todo):
+    """False where there was no time for all."""
+    for name, work in todo:
+        for step, measure in STEPS:
+            if os.path.exists(result(name, step)):
+                continue
+            print(f'{name}: {step}', file=sys.stderr)
+            try:
+                found = measure(name, work)
+            except Late:
+                return False
+            with open(result(name, step), 'w') as f:
+                json.dump(found, f)
+    return True
+
+
+OURS = ('overwritten', 'too many pages', 'segment', 'transaction', 'shadow stack', 'protection key',
+        'unknown instruction', 'tiles', 'mapped twice')
+
+
+def row(name):
+    found = {step: json.load(open(result(name, step))) for step, _ in STEPS}
+    record, held, off = found['record'], found['held'], found['shares']
+    n = sum(record['ends'].values()) + record['bursts']
+    early = {why: k for why, k in record['ends'].items() if any(o in why for o in OURS)}
+    number = lambda x: f'{100 * x:6.2f}'
+    times = lambda i: f'{held[i + 2] / held[i]:5.0f}' if held[i] and held[i + 2] else '    -'
+    mean = lambda k: number(statistics.mean(o[k] for o in off)) if off else '     -'
+    worst = lambda k: number(max(o[k] for o in off)) if off else '     -'
+    slower = statistics.median(found['slower']) - 1 + record['held']
+    first = (f'{name:15}{record["bursts"] * 10 / record["seconds"]:7.0f}{record["length"]:6d}{100 * record["held"]:6.2f}%'
+             f'{100 * slower:6.1f}%{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
+             f'{len(off):5d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}')
+    second = f'{name:15}' + ''.join(f'{h:9.0f}' for h in held) + f'  {times(0)}  {times(1)}'
+    return first, second, early
+
+
+def tables(names):
+    rows = [row(name) for name in names]
+    head = [f'{"":43}{"ended":>7}{"func-":>5}{"by time":>14}{"by bursts":>15}',
+            f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>7}{"early":>7}{"tions":>5}{"mean":>6} {"worst":>6}'
+            f'  {"mean":>6} {"worst":>6}']
+    cost = [f'{"":15}{"replayed":>18}{"stepped":>18}{"times less":>14}',
+            f'{"":15}{"160":>9}{"1,000":>9}{"160":>9}{"1,000":>9}{"160":>7}{"1,000":>7}']
+    causes = {}
+    for _, _, early in rows:
+        for why, k in early.items():
+            causes[why] = causes.get(why, 0) + k
+    return head + [r[0] for r in rows], cost + [r[1] for r in rows], causes
+
+
+def show(names, missing):
+    first, second, causes = tables(names)
+    print('\n'.join([*first, '', *second]))
+    if causes:
+        print('\nended early:', ', '.join(f'{k} by {why}' for why, k in causes.items()))
+    if missing:
+        print('\nnot here:', ', '.join(missing))
+
+
+def is_here(work):
+    words = work(1)[4:] if work(1)[0] == 'sh' else work(1)
+    return shutil.which(words[0]) is not None
 
 
 def main():
-    name, folder = sys.argv[1:]
-    with open(folder + "/bursts.json") as b, open(folder + "/truth.json") as t, open(folder + "/err") as e:
-        rows, told = list(shares(json.load(b), json.load(t))), e.read()
-    n, length = re.search(r"(\d+) bursts of (\d+) branches", told).groups()
-    held = re.search(r"held the program for ([\d.]+)%", told).group(1)
-    by_time, by_bursts = [abs(s.by_time - s.exact) for s in rows], [abs(s.by_bursts - s.exact) for s in rows]
-    mean = lambda v: 100 * sum(v) / len(v) if v else float("nan")
-    worst = lambda v: 100 * max(v, default=float("nan"))
-    print(f"{name:10} {n:>7} {length:>9} {held:>5}% {mean(by_time):8.2f} {worst(by_time):8.2f} "
-          f"{mean(by_bursts):8.2f} {worst(by_bursts):8.2f}")
+    if os.environ.get('FRESH'):
+        shutil.rmtree(state, ignore_errors=True)
+    os.makedirs(state, exist_ok=True)
+    inputs(state)
+    libs = '-lcapstone -lgsl -lgslcblas -lelf -ldw -lm'.split()
+    subprocess.run(['gcc', '-std=gnu11', '-D_GNU_SOURCE', '-O1', '-Wall', '-iquote', '.', 'tests/bench_bursts.c',
+                    os.path.join(build, 'libskidprof.a'), *libs, '-o', os.path.join(state, 'held')], check=True)
+    if not os.path.exists(os.path.join(state, 'skidreplay')):
+        os.symlink(os.path.join(build, 'skidreplay'), os.path.join(state, 'skidreplay'))
+    wanted = os.environ.get('PROGRAMS', '').split()
+    known = [p for p in programs() if not wanted or p[0].split()[0] in wanted]
+    os.chdir(state)
+    here = [p for p in known if is_here(p[1])]
+    if not go_on(here):
+        sys.exit('bench_bursts.py: not all is measured yet: run it again, it goes on from here')
+    show([p[0] for p in here], [p[0] for p in known if p not in here])
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main()

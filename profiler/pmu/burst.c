@@ -347,18 +347,36 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 	b->core_hz = corefreq_measure_hz();
 }
 
-/* What was waited for a CPU so far, by those who have a part in a burst. */
-struct waits {
-	uint64_t own, replayer, thread;
+/* What those who have a part in a burst have waited for a CPU so far, and used of one. */
+struct use {
+	uint64_t own_waited, thread_waited;
+	uint64_t own_ran, replayer_ran, thread_ran;
 };
 
-static struct waits look_at_waits(struct burst_tools *tools, pid_t tid)
+static uint64_t cpu_ns(clockid_t clock)
 {
-	pid_t replayer = tools->replayer ? replayer_pid(tools->replayer) : 0;
+	struct timespec t;
 
-	return (struct waits){ .own = waited_ns(&tools->own, getpid()),
-		               .replayer = replayer ? waited_ns(&tools->of_replayer, replayer) : 0,
-		               .thread = tid ? waited_ns(&tools->of_thread, tid) : 0 };
+	return clock_gettime(clock, &t) < 0 ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	clockid_t clock;
+
+	return pid && clock_getcpuclockid(pid, &clock) == 0 ? cpu_ns(clock) : 0;
+}
+
+static struct use look_at_use(struct burst_tools *tools, pid_t tid)
+{
+	const struct turns own = waited_look(&tools->own, getpid()),
+	                   thread = waited_look(&tools->of_thread, tid);
+
+	return (struct use){ .own_waited = own.waited_ns,
+		             .thread_waited = thread.waited_ns,
+		             .own_ran = cpu_ns(CLOCK_PROCESS_CPUTIME_ID),
+		             .replayer_ran = cpu_ns_of(tools->replayer ? replayer_pid(tools->replayer) : 0),
+		             .thread_ran = thread.ran_ns };
 }
 
 static uint64_t difference(uint64_t more, uint64_t less)
@@ -368,27 +386,29 @@ static uint64_t difference(uint64_t more, uint64_t less)
 
 /*
  * Until it stopped the thread ran on, or waited, and so did we, at the same time; a wait of its that began
- * before is told as a whole when it is over.  From then on one of us waits at a time.
+ * before is told as a whole when it is over.  From then on it is held for as long as one of us is at work: what we wait
+ * for others can't be told from our waits for each other, on one CPU, so not they are taken away but work is
+ * added up.
  */
-static uint64_t held_ns(struct burst_tools *tools, const struct burst *b, uint64_t asked_ns,
-                        const struct waits *asked, const struct waits *stopped)
+static uint64_t held_ns(const struct burst *b, uint64_t asked_ns, const struct use use[3])
 {
-	uint64_t now = now_ns(), stopped_ns = b->time_ns ? b->time_ns : now, waited, stopping;
-	const struct waits after = look_at_waits(tools, 0);
+	const struct use *asked = &use[0], *stopped = &use[1], *after = &use[2];
+	uint64_t waited = difference(stopped->own_waited, asked->own_waited), ran;
 
-	waited = difference(stopped->own, asked->own);
-	if (difference(stopped->thread, asked->thread) > waited)
-		waited = difference(stopped->thread, asked->thread);
-	stopping = difference(stopped_ns - asked_ns, waited);
-	waited = difference(after.own, stopped->own) + difference(after.replayer, stopped->replayer);
-	return stopping + difference(now - stopped_ns, waited) + 1;
+	if (difference(stopped->thread_waited, asked->thread_waited) > waited)
+		waited = difference(stopped->thread_waited, asked->thread_waited);
+	ran = difference(after->own_ran, stopped->own_ran) +
+	      difference(after->replayer_ran, stopped->replayer_ran);
+	if (!b->replayed)
+		ran += difference(after->thread_ran, stopped->thread_ran);
+	return difference(difference(b->time_ns, asked_ns), waited) + ran + 1;
 }
 
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
                 const volatile sig_atomic_t *stop, struct burst *out)
 {
 	int status = 0;
-	struct waits asked, stopped;
+	struct use use[3];
 	uint64_t asked_ns;
 	bool ours = false;
 	regs_type regs;
@@ -400,7 +420,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	meet(tools, out->cpu);
-	asked = look_at_waits(tools, tid);
+	use[0] = look_at_use(tools, tid);
 	asked_ns = now_ns();
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
@@ -413,7 +433,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	out->time_ns = now_ns();
-	stopped = look_at_waits(tools, tid);
+	use[1] = look_at_use(tools, tid);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;
 	} else if (get_regs(tid, &regs) < 0) {
@@ -432,10 +452,11 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 				out->end = BURST_UNFIT;
 		}
 	}
+	use[2] = look_at_use(tools, tid);
 	let_go(tid, status, ours);
 	if (out->replayed)
 		replayer_learn(tools->replayer);
-	out->held_ns = held_ns(tools, out, asked_ns, &asked, &stopped);
+	out->held_ns = held_ns(out, asked_ns, use);
 	measure_core(tools, out);
 	if (tools->replayer)
 		go_anywhere(tools);

@@ -58,7 +58,7 @@ struct burst {
 	uint32_t cpu;
 	uint64_t start_ip;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was stopped */
-	/* From being asked to stop until it was let go and we were done, without what it or we waited for a CPU. */
+	/* From being asked to stop until it was let go, without what it or we waited for a CPU. */
 	uint64_t held_ns;
 	double core_hz; /* of the CPU it ran on, measured just after; 0 = not known, or not again so soon */
 	uint32_t n_steps, n;
@@ -73,7 +73,7 @@ struct burst_tools {
 	struct step_decoder *decoder;
 	struct replayer *replayer; /* NULL: all are stepped */
 	uint64_t core_hz_ns;       /* when the frequency was measured last */
-	struct waited own, of_replayer, of_thread;
+	struct waited own, of_thread;
 	cpu_set_t anywhere; /* where we may run, while we are pinned */
 	bool pinned;
 };

@@ -16,7 +16,7 @@
 enum {
 	BURSTS_STEPPED_HZ =
 	        50, /* so many a second, where as many as possible are wanted and all must be stepped */
-	BURST_LENGTH = 1000, /* branches, where they are replayed */
+	BURST_LENGTH = 1000, /* branches, where they are replayed and pages are cheap */
 };
 
 /*
@@ -36,7 +36,18 @@ struct burst_account {
 	uint64_t n_asked;     /* bursts asked for, with those that found the thread asleep */
 	uint64_t longest_ns;  /* by one burst */
 	uint64_t expected_ns; /* of one, before any was seen */
+	double length;        /* branches of one that is replayed; 0 = BURST_LENGTH, none was seen */
+	uint64_t n_learnt;    /* bursts that it goes by */
 };
+
+/*
+ * How many branches should the next one have, where it is replayed?  BURST_LENGTH, or so many that the budget is enough
+ * for forty bursts a second of the target's time, but not fewer than 160.
+ */
+uint32_t burst_account_length(const struct burst_account *a);
+
+/* One of that length held the target for so long. */
+void burst_account_learn(struct burst_account *a, uint64_t held_ns);
 
 /*
  * How many branches should the next one take, where it is stepped?  160; 40 at first, and so few that it holds the

@@ -19,17 +19,19 @@ static int open_of(struct waited *w, pid_t tid)
 	return w->fd;
 }
 
-uint64_t waited_ns(struct waited *w, pid_t tid)
+struct turns waited_look(struct waited *w, pid_t tid)
 {
 	char text[128];
-	uint64_t ran, waited;
+	struct turns t = { 0 };
 	int fd = open_of(w, tid);
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
 	if (n <= 0)
-		return 0;
+		return t;
 	text[n] = '\0';
-	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited : 0;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &t.ran_ns, &t.waited_ns) != 2)
+		return (struct turns){ 0 };
+	return t;
 }
 
 void waited_fini(struct waited *w)

@@ -3,7 +3,7 @@
 #define SKIDPROF_PMU_WAITED_H
 
 /*
- * How long tasks have waited for a CPU that others had.  While a thread is
+ * How long tasks have run, and waited for a CPU that others had.  While a thread is
  * held up by us, and we wait for one, it would have waited as well: that is
  * the other programs' doing.
  */
@@ -15,8 +15,13 @@ struct waited {
 	int fd;
 };
 
+struct turns {
+	uint64_t ran_ns; /* of one that runs: up to a tick ago */
+	uint64_t waited_ns;
+};
+
 /* So far, of thread tid; 0 where the kernel doesn't tell.  Kept open for the next time. */
-uint64_t waited_ns(struct waited *w, pid_t tid);
+struct turns waited_look(struct waited *w, pid_t tid);
 void waited_fini(struct waited *w);
 
 #endif

@@ -7,7 +7,7 @@
 #include "profiler/replay/machine.h"
 #include "profiler/replay/system.h"
 
-enum { N_SLOTS = 4 * RP_N_FRAMES, NO_FRAME = -1 };
+enum { N_SLOTS = 4 * RP_N_FRAMES, AHEAD = 4 };
 
 struct page {
 	uint64_t at;
@@ -129,8 +129,26 @@ void rp_pages_clock(unsigned kind, unsigned i, const void *page)
 		pages.clock[kind][i] = page;
 }
 
+static bool is_here(uint64_t page)
+{
+	return slot_of(page)->epoch == pages.epoch;
+}
+
+/* Where the last two pages were touched the next ones will be: in one call they cost a third each. */
+static uint32_t to_read(uint64_t page)
+{
+	uint32_t n = 1;
+
+	if (!is_here(page - RP_PAGE) || !is_here(page - 2 * RP_PAGE))
+		return 1;
+	while (n < AHEAD && pages.n + n < RP_N_FRAMES && !is_here(page + n * RP_PAGE))
+		n++;
+	return n;
+}
+
 static bool fetch(struct slot *s, uint64_t page)
 {
+	uint32_t n;
 	long got;
 
 	if (pages.n >= RP_N_FRAMES)
@@ -138,11 +156,14 @@ static bool fetch(struct slot *s, uint64_t page)
 	/* Half of all addresses are the kernel's.  Without a descriptor the filter would end us. */
 	if ((int64_t)page < 0 || pages.fd < 0)
 		return fail(RP_END_FAULT, page) != NULL;
-	got = rp_syscall4(SYS_pread64, pages.fd, (long)RP_SHARED->frames[pages.n], RP_PAGE, (long)page);
-	if (got != RP_PAGE && !copy_clock(RP_SHARED->frames[pages.n], page))
+	n = to_read(page);
+	got = rp_syscall4(SYS_pread64, pages.fd, (long)RP_SHARED->frames[pages.n], n * RP_PAGE, (long)page);
+	if (got < RP_PAGE && !copy_clock(RP_SHARED->frames[pages.n], page))
 		return fail(got == 0 ? RP_END_GONE : RP_END_FAULT, page) != NULL;
 	RP_SHARED->reply.n_missed++;
 	add(s, page);
+	for (uint32_t i = 1; i < n && (i + 1) * RP_PAGE <= got; i++)
+		add(slot_of(page + i * RP_PAGE), page + i * RP_PAGE);
 	return true;
 }
 

@@ -12,7 +12,7 @@ import statistics
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from bench_bursts import shares
+from shares import shares
 
 LEAST = 0.01
 

@@ -85,12 +85,45 @@ static void as_many_as_the_budget_allows(void **state)
 	assert_float_equal(burst_account_hz(&a, 0, 0), 18, 1e-9);
 }
 
+/* 2% of a second for forty, nine tenths of it: 0.45 ms each.  One that costs 1 us a branch has 450. */
+static void a_replay_is_as_long_as_pages_are_cheap(void **state)
+{
+	struct burst_account a = { .budget = 0.02 };
+
+	(void)state;
+	assert_int_equal(burst_account_length(&a), 1000);
+	for (int i = 0; i < 400; i++)
+		burst_account_learn(&a, 1000ull * burst_account_length(&a));
+	assert_in_range(burst_account_length(&a), 441, 459);
+	for (int i = 0; i < 400; i++)
+		burst_account_learn(&a, MS);
+	assert_int_equal(burst_account_length(&a), 160);
+	for (int i = 0; i < 400; i++)
+		burst_account_learn(&a, MS / 10);
+	assert_int_equal(burst_account_length(&a), 1000);
+}
+
+/* A second of dear code changes what the next ones are by less than half. */
+static void a_length_that_is_found_moves_slowly(void **state)
+{
+	struct burst_account a = { .budget = 0.02 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		burst_account_learn(&a, 1000ull * burst_account_length(&a));
+	for (int i = 0; i < 30; i++)
+		burst_account_learn(&a, 10 * MS);
+	assert_in_range(burst_account_length(&a), 225, 300);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_one_waits_for_what_it_is_expected_to_take),
 		cmocka_unit_test(the_next_one_waits_for_what_its_branches_should_take),
 		cmocka_unit_test(a_burst_is_as_long_as_steps_are_cheap),
+		cmocka_unit_test(a_replay_is_as_long_as_pages_are_cheap),
+		cmocka_unit_test(a_length_that_is_found_moves_slowly),
 		cmocka_unit_test(without_a_budget_there_are_none),
 		cmocka_unit_test(as_many_as_the_budget_allows),
 	};
