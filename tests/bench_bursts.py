@@ -242,7 +242,6 @@ OURS = ('overwritten', 'too many pages', 'segment', 'transaction', 'shadow stack
 def row(name):
     found = {step: json.load(open(result(name, step))) for step, _ in STEPS}
     record, held, off = found['record'], found['held'], found['shares']
-    n = sum(record['ends'].values()) + record['bursts']
     early = {why: k for why, k in record['ends'].items() if any(o in why for o in OURS)}
     number = lambda x: f'{100 * x:6.2f}'
     times = lambda i: f'{held[i + 2] / held[i]:5.0f}' if held[i] and held[i + 2] else '    -'
@@ -250,16 +249,16 @@ def row(name):
     worst = lambda k: number(max(o[k] for o in off)) if off else '     -'
     slower = statistics.median(found['slower']) - 1 + record['held']
     first = (f'{name:15}{record["bursts"] * 10 / record["seconds"]:7.0f}{record["length"]:6d}{100 * record["held"]:6.2f}%'
-             f'{100 * slower:6.1f}%{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
-             f'{len(off):5d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}')
+             f'{100 * slower:7.1f}%{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
+             f'{len(off):7d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}')
     second = f'{name:15}' + ''.join(f'{h:9.0f}' for h in held) + f'  {times(0)}  {times(1)}'
     return first, second, early
 
 
 def tables(names):
     rows = [row(name) for name in names]
-    head = [f'{"":43}{"ended":>7}{"func-":>5}{"by time":>14}{"by bursts":>15}',
-            f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>7}{"early":>7}{"tions":>5}{"mean":>6} {"worst":>6}'
+    head = [f'{"":43}{"ended":>7}{"func-":>7}{"by time":>15}{"by bursts":>15}',
+            f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>8}{"early":>7}{"tions":>7}{"mean":>6} {"worst":>6}'
             f'  {"mean":>6} {"worst":>6}']
     cost = [f'{"":15}{"replayed":>18}{"stepped":>18}{"times less":>14}',
             f'{"":15}{"160":>9}{"1,000":>9}{"160":>9}{"1,000":>9}{"160":>7}{"1,000":>7}']
