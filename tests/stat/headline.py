@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from shares import shares
 
 LEAST = 0.01
+VARIANTS = {"branch records": "branches", "bursts": "bursts", "counters alone": "plain"}
 
 
 def read(path):
@@ -23,21 +24,31 @@ def read(path):
 
 
 def native(folder):
-    """Errors by bursts and by time, and whether the intervals hold."""
-    errors, by_time, holds = [], [], []
-    for path in sorted(glob.glob(os.path.join(folder, "*.bursts.json"))):
-        for s in shares(read(path), read(path.replace(".bursts.", ".truth.")), LEAST):
+    """Errors by bursts and by time, whether the intervals hold, and of which programs."""
+    errors, by_time, holds, programs = [], [], [], set()
+    for path in sorted(glob.glob(os.path.join(folder, "*.truth.json"))):
+        programs.add(os.path.basename(path).split(".")[0])
+        for s in shares(read(path.replace(".truth.", ".bursts.")), read(path), LEAST):
             errors.append(abs(s.by_bursts / s.exact - 1))
             by_time.append(abs(s.by_time / s.exact - 1))
             if s.lo is not None:
                 holds.append(s.lo <= s.exact <= s.hi)
-    return errors, by_time, holds
+    return errors, by_time, holds, programs
 
 
-def simulated(folder, variant, column):
+def complete(folder):
+    """Programs that all kinds of recordings are there of: their files' names up to the kind."""
+    of = {}
+    for path in glob.glob(os.path.join(folder, "*.full.json")):
+        name, variant = path.removesuffix(".full.json").rsplit(".", 1)
+        of.setdefault(name, set()).add(variant)
+    return sorted(name for name, found in of.items() if found >= set(VARIANTS.values()))
+
+
+def simulated(names, variant, column):
     errors, holds = [], []
-    for path in sorted(glob.glob(os.path.join(folder, f"*.{variant}.full.json"))):
-        functions = read(path)["functions"]
+    for name in names:
+        functions = read(f"{name}.{variant}.full.json")["functions"]
         total = sum(f["truth"] for f in functions)
         for f in functions:
             if not total or f["truth"] < LEAST * total:
@@ -59,17 +70,21 @@ def row(name, errors, holds):
 
 def main():
     folder, results = sys.argv[1:]
-    errors, by_time, holds = native(folder)
-    n = {v: len(glob.glob(os.path.join(results, f"*.{v}.full.json"))) for v in ("branches", "bursts", "plain")}
-    if not errors or not all(n.values()) or len(set(n.values())) != 1:
-        sys.exit(f"headline.py: recordings are missing: {len(errors)} functions natively, {n}")
+    errors, by_time, holds, programs = native(folder)
+    names = complete(results)
+    samples = sum(os.path.basename(n).startswith("sample.") for n in names)
+    if not errors or not names:
+        sys.exit(f"headline.py: recordings are missing: {len(errors)} functions natively, {len(names)} programs simulated")
     print("| recorded with | median | mean | 90% interval holds |")
     print("|---|---|---|---|")
-    print(row(f"the defaults on real hardware without a PMU: shares of a region, by bursts "
-              f"(by time alone: {percent(statistics.median(by_time))}, {percent(statistics.mean(by_time))})", errors, holds))
-    for name, variant in (("branch records", "branches"), ("bursts", "bursts"), ("counters alone", "plain")):
-        print(row(f"{name}, simulated Zen 5", *simulated(results, variant, "fixed")))
-    print(row("raw samples, simulated Zen 5", *simulated(results, "plain", "raw")))
+    print(row("the defaults on real hardware without a PMU (bursts): shares of a region", errors, holds))
+    for name, variant in VARIANTS.items():
+        print(row(f"{name}, simulated Zen 5", *simulated(names, variant, "fixed")))
+    print(row("raw samples, simulated Zen 5", *simulated(names, "plain", "raw")))
+    print()
+    print(f"Real hardware: {len(programs)} samples ({', '.join(sorted(programs))}); by time alone, without bursts, the median there is "
+          f"{percent(statistics.median(by_time))}, the mean {percent(statistics.mean(by_time))}.  "
+          f"Simulated: {samples} samples and {len(names) - samples} programs of tests/stat/written/.")
 
 
 main()
