@@ -12,7 +12,7 @@ enum { DRAWS = 1200 };
 static const double flows_per_s = 1.6e7, products_per_s = 1.3e9;
 
 /* Of the budget, for telling regions apart; and what a core of 2024 looks at in a second, in node, cc1 and sqlite3. */
-static const double finding_part = 0.3, blocks_per_s = 2e7;
+static const double finding_part = 0.5, blocks_per_s = 1e7;
 
 struct rank {
 	double heat;

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/flow/outermost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/vec.h"
+
+#define NONE UINT32_MAX
+
+/*
+ * Calls of code that a hotter loop has claimed, on record and of all its calls, from which on a loop of no heat counts: without
+ * it that code's flow is off by about their share.
+ */
+enum { MIN_CALLS_SEEN = 50 };
+static const double min_call_share = 0.001;
+
+struct seed { /* an outermost loop */
+	uint32_t comp;
+	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
+	double heat, own;          /* own: not in code claimed by a hotter loop */
+	uint32_t group;            /* seed it was merged into, itself if none */
+	/* The latest seed that has nothing to do with this group, though they share code. */
+	uint32_t apart_from;
+	bool kept;
+};
+
+struct finder {
+	const struct nest_view *view; /* its list: what leads to heat */
+	struct room *room;
+	const double *heat; /* [n_blocks] */
+	bool apart;         /* every loop for itself: code called by several is in each */
+	struct flow_effort *effort;
+	const double *taken; /* [n_edges] on record; NULL = no records */
+	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
+	bool found_empty;
+	struct nest nest;
+	VEC(struct seed) seeds;
+	VEC(uint32_t) reached;
+	VEC(uint32_t) stack;
+};
+
+void room_fini(struct room *room)
+{
+	nest_room_fini(&room->nest);
+	shape_room_fini(&room->shape);
+	free(room->stamp);
+	free(room->covered);
+	free(room->claimed);
+	free(room->called);
+	free(room->mark);
+}
+
+/* A call, or the jump of one through a PLT. */
+static bool enters(const struct flow_graph *g, const struct flow_edge *e)
+{
+	uint32_t func = g->blocks[e->to].func;
+
+	return e->kind == FLOW_CALL ||
+	       (e->kind == FLOW_IND && func < g->n_funcs && g->funcs[func].entry == e->to);
+}
+
+int room_init(struct room *room, const struct flow_graph *g, const double *taken)
+{
+	size_t n = g->n_blocks;
+	int err;
+
+	*room = (struct room){ .stamp = calloc(n + 1, sizeof(*room->stamp)),
+		               .covered = calloc(n + 1, sizeof(*room->covered)),
+		               .claimed = malloc((n + 1) * sizeof(*room->claimed)),
+		               .called = calloc(n + 1, sizeof(*room->called)),
+		               .mark = calloc(n + 1, 1) };
+	if (!room->stamp || !room->covered || !room->claimed || !room->called || !room->mark)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
+	memset(room->claimed, 0xff, (n + 1) * sizeof(*room->claimed));
+	for (size_t e = 0; taken && e < g->n_edges; e++)
+		if (enters(g, &g->edges[e]))
+			room->called[g->edges[e].to] += taken[e];
+	err = nest_room_init(&room->nest, n);
+	return err < 0 ? err : shape_room_init(&room->shape, g);
+}
+
+void outermost_spend(struct flow_effort *effort, size_t n)
+{
+	if (!effort)
+		return;
+	effort->used += n;
+	sp_progress("finding regions: blocks looked at", effort->used, 0);
+}
+
+/* ---- loops ---- */
+
+static int reach(struct finder *f, uint32_t block, uint32_t mark)
+{
+	int err;
+
+	if (f->room->stamp[block] == mark)
+		return 0;
+	f->room->stamp[block] = mark;
+	if ((err = vec_push(&f->reached, block)) < 0)
+		return err;
+	return vec_push(&f->stack, block);
+}
+
+/* From a loop's own blocks only calls lead on inside; from called code (and all of a recursion) everything. */
+static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t block, uint32_t edge)
+{
+	const struct nest *n = &f->nest;
+
+	return nest_comp(n, block) != s->comp || n->recursive[s->comp] ||
+	       f->view->g->edges[edge].kind == FLOW_CALL;
+}
+
+static int close_seed(struct finder *f, struct seed *s)
+{
+	const struct nest *n = &f->nest;
+	const uint32_t mark = ++f->room->n_stamps;
+	int err = 0;
+
+	s->block0 = (uint32_t)f->reached.n;
+	for (uint32_t i = n->first[s->comp]; i < n->first[s->comp + 1] && err == 0; i++)
+		err = reach(f, n->member[i], mark);
+	while (err == 0 && f->stack.n) {
+		uint32_t block = f->stack.v[--f->stack.n];
+		const struct flow_block *b = &f->view->g->blocks[block];
+
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out && err == 0; e++)
+			if (nest_downward(f->view, e) && leads_inside(f, s, block, e))
+				err = reach(f, f->view->g->edges[e].to, mark);
+	}
+	s->n_blocks = (uint32_t)f->reached.n - s->block0;
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		s->heat += f->heat[f->reached.v[s->block0 + i]];
+		f->room->covered[f->reached.v[s->block0 + i]] = f->room->n_searches;
+	}
+	return err;
+}
+
+/* Outermost loops: components in the order of calls, those inside an earlier one left out. */
+static int find_seeds(struct finder *f, double min_heat)
+{
+	const struct nest *n = &f->nest;
+	int err = 0;
+
+	for (uint32_t c = n->n_comps; c-- > 0 && err == 0 && !flow_effort_spent(f->effort);) {
+		struct seed s = { .comp = c };
+
+		if (!n->loop[c] || f->room->covered[n->member[n->first[c]]] == f->room->n_searches)
+			continue;
+		err = close_seed(f, &s);
+		outermost_spend(f->effort, s.n_blocks);
+		if (err == 0 && s.heat >= min_heat && s.heat > 0)
+			err = vec_push(&f->seeds, s);
+		else
+			f->reached.n = s.block0;
+	}
+	return err;
+}
+
+static int hotter_first(const void *x, const void *y)
+{
+	const struct seed *a = x, *b = y;
+
+	if (a->heat != b->heat)
+		return a->heat > b->heat ? -1 : 1;
+	return a->comp < b->comp ? -1 : a->comp > b->comp;
+}
+
+static uint32_t group_of(struct finder *f, uint32_t seed)
+{
+	while (f->seeds.v[seed].group != seed)
+		seed = f->seeds.v[seed].group = f->seeds.v[f->seeds.v[seed].group].group;
+	return seed;
+}
+
+/* Heat of seed i in what each group has claimed already: shared[group]. */
+static void share_out(struct finder *f, uint32_t i, double *shared)
+{
+	struct seed *s = &f->seeds.v[i];
+
+	s->own = s->heat;
+	for (uint32_t k = 0; k < s->n_blocks; k++) {
+		uint32_t block = f->reached.v[s->block0 + k];
+
+		if (f->room->claimed[block] == NONE)
+			continue;
+		shared[group_of(f, f->room->claimed[block])] += f->heat[block];
+		s->own -= f->heat[block];
+	}
+}
+
+/* Is a loop seen to call code of a group often, of which it reaches that much heat?  group: NONE = any. */
+static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const double *shared, double min_heat)
+{
+	const struct flow_graph *g = f->view->g;
+	const struct seed *s = &f->seeds.v[i];
+
+	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
+		const uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
+		const struct flow_block *b = &g->blocks[block];
+
+		if (owner != NONE && owner != i)
+			continue;
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			uint32_t to = g->edges[e].to, of;
+
+			if (!enters(g, &g->edges[e]) || f->room->claimed[to] == NONE ||
+			    f->taken[e] < MIN_CALLS_SEEN ||
+			    f->taken[e] < min_call_share * f->room->called[to])
+				continue;
+			of = group_of(f, f->room->claimed[to]);
+			if ((group == NONE || of == group) && shared[of] >= min_heat)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
+{
+	struct seed *s = &f->seeds.v[i];
+
+	share_out(f, i, shared);
+	/*
+	 * A loop with next to no heat of its own may still be where much of the heat in code it shares comes from: that
+	 * code's flow does not add up without it.
+	 */
+	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, i, NONE, shared, min_heat);
+	for (uint32_t k = 0; k < s->n_blocks; k++) {
+		uint32_t *owner = &f->room->claimed[f->reached.v[s->block0 + k]], group;
+
+		if (*owner == NONE) {
+			if (s->kept)
+				*owner = i;
+			continue;
+		}
+		group = group_of(f, *owner);
+		if (!s->kept || group == group_of(f, i) || f->seeds.v[group].apart_from == i)
+			continue;
+		if (shared[group] > REGION_SHARED_COLD * s->own || calls_often(f, i, group, shared, 0))
+			f->seeds.v[group_of(f, i)].group = group;
+		else
+			f->seeds.v[group].apart_from = i;
+	}
+}
+
+static int claim_all(struct finder *f, double min_heat)
+{
+	double *shared = calloc(f->seeds.n + 1, sizeof(*shared));
+
+	if (!shared)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", f->seeds.n);
+	if (f->seeds.n)
+		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
+	for (uint32_t i = 0; i < f->seeds.n; i++) {
+		f->seeds.v[i].group = i;
+		f->seeds.v[i].apart_from = NONE;
+		f->seeds.v[i].kept = f->apart;
+	}
+	for (uint32_t i = 0; i < f->seeds.n && !f->apart; i++) {
+		memset(shared, 0, f->seeds.n * sizeof(*shared));
+		claim(f, i, shared, min_heat);
+	}
+	free(shared);
+	return 0;
+}
+
+/* The seeds of one group become a region. */
+static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
+{
+	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat, .room = &f->room->shape };
+	int err = 0;
+
+	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
+		const struct seed *s = &f->seeds.v[i];
+
+		if (!s->kept || group_of(f, i) != group)
+			continue;
+		for (uint32_t k = 0; k < s->n_blocks && err == 0; k++) {
+			uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
+
+			if (f->apart || (owner != NONE && group_of(f, owner) == group))
+				err = shape_add_block(&shape, block);
+		}
+		if (err == 0)
+			err = shape_add_loop(&shape, s->comp);
+	}
+	if (err == 0)
+		err = shape_finish(&shape, r);
+	outermost_spend(f->effort, shape.all.n + shape.n_edges);
+	shape_fini(&shape);
+	return err;
+}
+
+static void finder_fini(struct finder *f)
+{
+	for (size_t i = 0; i < f->reached.n; i++)
+		f->room->claimed[f->reached.v[i]] = NONE;
+	nest_fini(&f->nest);
+	vec_fini(&f->seeds);
+	vec_fini(&f->reached);
+	vec_fini(&f->stack);
+}
+
+/* A loop that a call leads out of for good, as far as the view goes: nothing is left of it. */
+static void note_empty(struct finder *f, uint32_t group)
+{
+	for (uint32_t i = 0; i < f->seeds.n && f->empty; i++) {
+		if (!f->seeds.v[i].kept || group_of(f, i) != group)
+			continue;
+		f->empty[nest_header(f->view, &f->nest, f->seeds.v[i].comp)] = 1;
+		f->found_empty = true;
+	}
+}
+
+static int collect(struct finder *f, double min_heat, struct flow_regions *out)
+{
+	int err = 0;
+
+	out->v = calloc(f->seeds.n + 1, sizeof(*out->v));
+	if (!out->v)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", f->seeds.n);
+	for (uint32_t i = 0; i < f->seeds.n && err == 0 && !flow_effort_spent(f->effort); i++) {
+		struct flow_region *r = &out->v[out->n];
+
+		if (!f->seeds.v[i].kept || group_of(f, i) != i)
+			continue;
+		err = make_region(f, i, r);
+		out->n++;
+		if (err == 0 && r->n_blocks == 0)
+			note_empty(f, i);
+		if (err == 0 && (r->n_blocks == 0 || r->weight < min_heat))
+			flow_region_fini(&out->v[--out->n]);
+	}
+	return err;
+}
+
+int outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out)
+{
+	struct finder f = { .view = view,
+		            .room = s->room,
+		            .heat = s->heat,
+		            .apart = s->apart,
+		            .effort = s->effort,
+		            .empty = s->empty,
+		            .taken = s->taken };
+	struct flow_regions *regions = calloc(1, sizeof(*regions));
+	int err;
+
+	if (!regions)
+		return sp_fail(SP_ENOMEM, "out of memory for the regions");
+	s->room->n_searches++;
+	outermost_spend(s->effort, view->n_listed);
+	if ((err = nest_find(view, &f.nest)) < 0 || (err = find_seeds(&f, s->min_heat)) < 0 ||
+	    (err = claim_all(&f, s->min_heat)) < 0 || (err = collect(&f, s->min_heat, regions)) < 0)
+		goto out;
+	*out = regions;
+	regions = NULL;
+	err = f.found_empty;
+out:
+	flow_regions_free(regions);
+	finder_fini(&f);
+	return err;
+}
