@@ -3,15 +3,12 @@
 #include <stdlib.h>
 
 #include "correct/assemble_impl.h"
+#include "correct/callers.h"
 #include "profiler/base/vec.h"
-
-enum { MOST_FRAMES = 1024 };
-
-/* Markers of the kernel's between the parts of a chain: the highest addresses there are. */
-#define FIRST_MARKER ((uint64_t)-4095)
 
 struct stacks {
 	struct assembly *a;
+	struct callers callers;
 	struct pairs places;          /* (module, vaddr) */
 	VEC(struct scopes_of) scopes; /* by places */
 	VEC(uint32_t) funcs;          /* of all scopes, outermost first */
@@ -84,26 +81,25 @@ static long descend(struct stacks *s, long frame, struct place at)
 static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
 {
 	struct stacks *s = arg;
-	const uint64_t *chain = r->sample.callchain;
-	size_t n = r->sample.n_callchain < MOST_FRAMES ? r->sample.n_callchain : MOST_FRAMES;
+	struct profile_meta *meta = &s->a->p->meta;
 	double weight = recording_weight(rec, r);
-	bool innermost = true;
+	bool whole, innermost = true;
 	long frame = 0;
 
 	if (r->event != rec->insn_event && r->event != rec->cyc_event)
 		return 0;
-	/* The first address is where the sample was; others are returned to, and the call is before them. */
-	for (size_t i = n; i-- > 0 && frame >= 0;) {
-		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip)
-			continue;
-		frame = descend(s, frame, recording_place(rec, r->pid, chain[i] - 1));
+	if (callers_of(&s->callers, s->a->w->rec, r, &whole) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = s->callers.ips.n; i-- > 0 && frame >= 0;) {
+		frame = descend(s, frame, recording_place(rec, r->pid, s->callers.ips.v[i] - 1));
 		innermost = false;
 	}
 	if (frame >= 0)
 		frame = descend(s, frame, place);
 	if (frame < 0)
 		return -SP_ENOMEM;
-	s->a->p->meta.n_chains += !innermost;
+	meta->n_chains += !innermost;
+	meta->n_chains_cut += !whole;
 	if (r->event == rec->insn_event)
 		s->a->p->frames[frame].raw_insn += weight;
 	else
@@ -111,27 +107,24 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 	return 0;
 }
 
-static bool has_chains(const struct work *w)
-{
-	for (size_t i = 0; i < pd_n_events(w->rec->reader); i++)
-		if (pd_event(w->rec->reader, i)->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
-	return false;
-}
-
 int assemble_stacks(struct assembly *a)
 {
 	struct stacks s = { .a = a };
 	int err = 0;
 
-	if (!a->w->opts->stacks || !has_chains(a->w))
+	if (!a->w->opts->stacks || !callers_are_recorded(a->w->rec))
 		return 0;
 	if (vec_reserve_raw((void **)&a->p->frames, &s.frame_cap, 1, sizeof(*a->p->frames)) < 0)
 		return -SP_ENOMEM;
 	a->p->frames[0] =
 	        (struct profile_frame){ .parent = UINT32_MAX, .func = UINT32_MAX, .phys_func = UINT32_MAX };
 	a->p->n_frames = 1;
+	a->p->meta.chains = callers_source(a->w->rec);
 	err = recording_each(a->w->rec, "reading call stacks", add_stack, &s);
+	callers_fini(&s.callers);
+	/* Where not one sample has a caller the code's flow tells more. */
+	if (!a->p->meta.n_chains)
+		a->p->n_frames = 0;
 	pairs_fini(&s.places);
 	pairs_fini(&s.children);
 	vec_fini(&s.scopes);

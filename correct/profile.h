@@ -279,8 +279,10 @@ struct profile_meta {
 	 */
 	bool relative;
 	uint64_t n_bursts;
-	uint64_t n_chains;    /* samples with a caller in their call stack */
-	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
+	uint64_t n_chains;     /* samples with a caller in their call stack */
+	uint64_t n_chains_cut; /* samples whose stack ends before the outermost caller */
+	const char *chains;    /* how stacks are told: "frame pointers", ...; NULL = there are none */
+	double core_hz;        /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
 	uint64_t n_all_samples; /* of the whole recording */

@@ -529,12 +529,15 @@ double recording_weight(const struct recording *r, const struct pd_record *rec)
 static void set_apart(struct recording *r, struct pd_record *rec)
 {
 	struct pd_sample *s = &rec->sample;
+	enum recording_branches kind;
 
-	r->n_apart = 0;
-	if (!s->n_branches || branches_of(&pd_event(r->reader, (size_t)rec->event)->attr) == BRANCHES_ALL)
+	kind = branches_of(&pd_event(r->reader, (size_t)rec->event)->attr);
+	r->n_apart = r->n_calls = 0;
+	if (!s->n_branches || kind == BRANCHES_ALL)
 		return;
 	r->apart = s->branches;
 	r->n_apart = s->n_branches;
+	r->n_calls = kind == BRANCHES_CALLERS ? s->n_branches : 0;
 	s->branches = NULL;
 	s->n_branches = 0;
 }

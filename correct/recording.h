@@ -82,6 +82,7 @@ struct recording {
 	 */
 	const struct pd_branch *apart; /* [n_apart], newest first */
 	size_t n_apart;
+	size_t n_calls;                   /* apart[n_calls] are the calls that are not back yet */
 	enum recording_branches branches; /* of the file's events, the first that is not BRANCHES_ALL */
 	VEC(struct pd_value) values;
 	/*

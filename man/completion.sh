@@ -22,7 +22,7 @@ options=$(printf '%s\n' "$commands" | while IFS='	' read -r command _; do
 			sub(/^ +[^ ]+(, [^ ]+)? +/, "", text)
 			short = "-"; argument = "-"
 			if (names ~ /^-[^-]/) { short = substr(names, 1, 2); sub(/^-., /, "", names) }
-			if (names ~ /=/) { argument = names; sub(/^[^=]*=/, "", argument); sub(/=.*/, "", names) }
+			if (names ~ /=/) { argument = names; sub(/^[^=]*=/, "", argument); sub(/\]$/, "", argument); sub(/\[?=.*/, "", names) }
 			print command "\t" short "\t" names "\t" argument "\t" text
 		}'
 done)

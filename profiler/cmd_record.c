@@ -36,6 +36,8 @@ enum {
 	MAX_BURSTS_HZ = 1000000,
 	MIN_BURST_LENGTH = 8,
 	MAX_BURST_LENGTH = 2000,
+	MIN_STACK_BYTES = 64,
+	MAX_STACK_BYTES = 65528 /* the kernel's: a record has 16 bits for its size */,
 	ZSTD_LEVEL = 1
 };
 
@@ -62,8 +64,12 @@ static const struct argp_option argp_options[] = {
 	  "stack",
 	  0 },
 	{ "no-branches", KEY_NO_BRANCHES, NULL, 0, "Record no branches", 0 },
-	{ "call-graph", 'g', NULL, 0,
-	  "Record with each sample who called, by frame pointers (-fno-omit-frame-pointer)", 0 },
+	{ "call-graph", 'g', "HOW", OPTION_ARG_OPTIONAL,
+	  "Record with each sample who called: fp, by frame pointers (-fno-omit-frame-pointer; the default), "
+	  "dwarf or "
+	  "dwarf,BYTES, by copies of the stack, which reports unwind, or lbr, by the processor's branch "
+	  "records",
+	  0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
 	  "Find out which way a thread goes on RATE times a second; auto: as often as the budget allows "
 	  "(the default with the clock, and beside real counters whose branch records are missing or "
@@ -225,6 +231,50 @@ static error_t parse_rotate(const char *arg, uint64_t *rotate_ns)
 	return 0;
 }
 
+/* "fp", "lbr", "dwarf", "dwarf,16384" */
+static bool find_stacks(const char *arg, enum record_stacks *how, const char **bytes)
+{
+	static const struct {
+		const char *name;
+		enum record_stacks how;
+	} words[] = { { "fp", STACKS_FP }, { "dwarf", STACKS_DWARF }, { "lbr", STACKS_LBR } };
+
+	for (size_t i = 0; arg && i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i].name);
+
+		if (strncmp(arg, words[i].name, n) != 0 ||
+		    (arg[n] && (arg[n] != ',' || words[i].how != STACKS_DWARF)))
+			continue;
+		*how = words[i].how;
+		*bytes = arg[n] ? arg + n + 1 : NULL;
+		return true;
+	}
+	return false;
+}
+
+static error_t parse_stacks(const char *arg, struct argp_state *state, struct record_opts *o)
+{
+	const char *next = state->next < state->argc ? state->argv[state->next] : NULL, *bytes = NULL;
+	unsigned long long n;
+
+	o->stacks = STACKS_FP;
+	/* "-g dwarf", as perf has it; "-g ./app" is the program. */
+	if (!arg && find_stacks(next, &o->stacks, &bytes)) {
+		arg = next;
+		state->next++;
+	}
+	if (arg && !find_stacks(arg, &o->stacks, &bytes)) {
+		sp_fail(SP_EUSAGE, "-g: '%s': who called is told by fp, dwarf or lbr", arg);
+		return EINVAL;
+	}
+	if (!bytes)
+		return 0;
+	if (cmd_parse_u64("-g dwarf", bytes, MIN_STACK_BYTES, MAX_STACK_BYTES, &n) < 0)
+		return EINVAL;
+	o->stack_bytes = (uint32_t)(n & ~(unsigned long long)7);
+	return 0;
+}
+
 static int parse_bursts(const char *arg, double *hz)
 {
 	if (strcmp(arg, "auto") == 0) {
@@ -283,8 +333,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->record.branches = 0;
 		return 0;
 	case 'g':
-		o->record.stacks = true;
-		return 0;
+		return parse_stacks(arg, state, &o->record);
 	case KEY_CORE:
 		o->record.core = arg;
 		return 0;
@@ -319,6 +368,11 @@ static int check(const struct record_opts *o, const char *name)
 	if ((o->plain || o->max_rate_hz) && strcmp(o->pmu, "sim") != 0)
 		return sp_fail(SP_EUSAGE, "%s: --plain and --max-rate are for the simulated core (--pmu sim)",
 		               name);
+	if (o->stacks == STACKS_LBR && o->branches >= 0)
+		return sp_fail(SP_EUSAGE,
+		               "%s: -g lbr has the processor's branch records for itself, without -b, -j or "
+		               "--no-branches",
+		               name);
 	if (o->branch_filter & PERF_SAMPLE_BRANCH_CALL_STACK &&
 	    o->branch_filter != PERF_SAMPLE_BRANCH_CALL_STACK)
 		return sp_fail(SP_EUSAGE, "%s: -j stack stands alone", name);
@@ -350,6 +404,10 @@ int cmd_record(int argc, char **argv)
 	/* -C alone: all that runs there. */
 	o.record.whole_system |= o.record.cpus && !o.record.argc && !o.record.pids && !o.record.tids;
 	err = check(&o.record, argv[0]);
+	if (err == 0 && o.record.stacks == STACKS_LBR) {
+		o.record.branches = 1;
+		o.record.branch_filter = PERF_SAMPLE_BRANCH_CALL_STACK;
+	}
 	if (err == 0 && o.truth)
 		err = record_check_output(o.truth);
 	if (err < 0)

@@ -29,6 +29,14 @@ struct record_counts {
 
 void record_counts_fini(struct record_counts *c);
 
+/* "-g": how it is told who called. */
+enum record_stacks {
+	STACKS_NONE,
+	STACKS_FP,    /* the kernel follows frame pointers */
+	STACKS_DWARF, /* the kernel copies registers and stack, which the reader unwinds */
+	STACKS_LBR,   /* the processor keeps the calls that are not back yet */
+};
+
 struct record_opts {
 	const char *pmu;    /* "auto" or the name of a source */
 	const char *output; /* NULL: no samples are taken (truth) */
@@ -43,7 +51,8 @@ struct record_opts {
 	uint64_t max_rate_hz; /* of an event's samples, or it is throttled; 0 = none */
 	uint64_t seed;
 	bool counting; /* exact counts wanted */
-	bool stacks;   /* "-g": call stacks, by frame pointers */
+	enum record_stacks stacks;
+	uint32_t stack_bytes; /* copied of a stack for STACKS_DWARF; 0 = default */
 	/* What to record, where it is not one program; only of real sources. */
 	const char *pids, *tids; /* "-p", "-t": numbers separated by commas */
 	const char *cpus;        /* "-C": "0-3,8" */

@@ -254,12 +254,28 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 	return 0;
 }
 
+/* Stacks that end early hide who called the first function on them. */
+static const char *stacks_cut(const struct profile *p, char *text, size_t size)
+{
+	double all =
+	        (double)(p->meta.n_chains > p->meta.n_chains_cut ? p->meta.n_chains : p->meta.n_chains_cut);
+
+	text[0] = '\0';
+	if (p->meta.n_chains_cut)
+		snprintf(text, size, "; %.3g%% end before the outermost caller",
+		         100 * (double)p->meta.n_chains_cut / all);
+	return text;
+}
+
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f)
 {
+	char cut[64];
+
 	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
 		return;
 	if (inclusive_source(p) == INCLUSIVE_STACKS)
-		fprintf(f, "# who called: call stacks of %ju samples\n", (uintmax_t)p->meta.n_chains);
+		fprintf(f, "# who called: call stacks of %ju samples, by %s%s\n", (uintmax_t)p->meta.n_chains,
+		        p->meta.chains, stacks_cut(p, cut, sizeof(cut)));
 	else if (inclusive_source(p) == INCLUSIVE_FLOW)
 		fputs("# who called: the code's flow; how a function is divided among several callers it "
 		      "can't tell "

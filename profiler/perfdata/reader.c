@@ -242,6 +242,7 @@ void pd_close(struct pd_reader *r)
 	vec_fini(&r->values);
 	vec_fini(&r->branches);
 	vec_fini(&r->chain);
+	vec_fini(&r->regs);
 	pd_input_close(&r->in);
 	free(r);
 }

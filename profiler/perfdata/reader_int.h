@@ -128,7 +128,7 @@ struct pd_reader {
 
 	VEC(struct pd_value) values;
 	VEC(struct pd_branch) branches;
-	VEC(uint64_t) chain;
+	VEC(uint64_t) chain, regs;
 };
 
 static inline struct pd_cursor pd_cursor_at(const struct pd_reader *r, const uint8_t *p, size_t n)

@@ -58,6 +58,14 @@ struct pd_sample {
 	size_t n_branches;
 	const uint64_t *callchain; /* [n_callchain], PERF_CONTEXT_* markers kept */
 	size_t n_callchain;
+	/* Of the user's code when it was sampled, by rising bits of regs_mask; NULL = none. */
+	const uint64_t *regs_user; /* [n_regs_user] */
+	size_t n_regs_user;
+	uint64_t regs_mask; /* the event's sample_regs_user */
+	uint64_t regs_abi;  /* PERF_SAMPLE_REGS_ABI_* */
+	const uint8_t *
+	        stack_user; /* [stack_user_bytes] copied from the stack pointer on, in the recorded order of bytes */
+	size_t stack_user_bytes;
 };
 
 struct pd_mmap {

@@ -133,17 +133,38 @@ static void skip_regs(struct pd_cursor *c, uint64_t mask)
 		cur_bytes(c, 8ull * (unsigned)__builtin_popcountll(mask));
 }
 
-static void skip_stack(struct pd_cursor *c)
+static bool take_regs(struct pd_reader *r, struct pd_cursor *c, uint64_t mask, struct pd_sample *s)
 {
-	uint64_t bytes = cur_u64(c);
+	size_t n = (size_t)__builtin_popcountll(mask);
 
-	if (!bytes)
-		return;
-	cur_bytes(c, bytes);
-	cur_u64(c); /* how much of it was used */
+	s->regs_abi = cur_u64(c);
+	if (!s->regs_abi)
+		return !c->bad;
+	if (c->bad || !ROOM(c, &r->regs, n, 8))
+		return false;
+	for (size_t k = 0; k < n; k++)
+		r->regs.v[k] = cur_u64(c);
+	s->regs_user = r->regs.v;
+	s->n_regs_user = n;
+	s->regs_mask = mask;
+	return true;
 }
 
-/* What stands behind the branches is of no use to us, but must fit into the record. */
+static bool take_stack(struct pd_cursor *c, struct pd_sample *s)
+{
+	uint64_t bytes = cur_u64(c), used;
+
+	if (!bytes)
+		return !c->bad;
+	s->stack_user = cur_bytes(c, bytes);
+	used = cur_u64(c);
+	if (c->bad)
+		return false;
+	s->stack_user_bytes = used < bytes ? used : bytes;
+	return true;
+}
+
+/* What stands behind the user's stack is of no use to us, but must fit into the record. */
 static void skip_rest(struct pd_cursor *c, const struct perf_event_attr *a)
 {
 	static const uint64_t words[] = {
@@ -154,10 +175,6 @@ static void skip_rest(struct pd_cursor *c, const struct perf_event_attr *a)
 	};
 	uint64_t type = a->sample_type;
 
-	if (type & PERF_SAMPLE_REGS_USER)
-		skip_regs(c, a->sample_regs_user);
-	if (type & PERF_SAMPLE_STACK_USER)
-		skip_stack(c);
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		cur_u64(c);
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -218,6 +235,10 @@ bool pd_decode_sample(struct pd_reader *r, struct pd_cursor *c, const struct pd_
 	if (type & PERF_SAMPLE_RAW)
 		cur_bytes(c, cur_u32(c));
 	if (type & PERF_SAMPLE_BRANCH_STACK && !take_branches(r, c, ev, &rec->sample))
+		return false;
+	if (type & PERF_SAMPLE_REGS_USER && !take_regs(r, c, a->sample_regs_user, &rec->sample))
+		return false;
+	if (type & PERF_SAMPLE_STACK_USER && !take_stack(c, &rec->sample))
 		return false;
 	skip_rest(c, a);
 	return !c->bad;

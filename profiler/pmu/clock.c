@@ -59,6 +59,9 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 		                          "or --pmu sim");
 	if (opts->core)
 		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", opts->core);
+	if (opts->stacks == STACKS_LBR)
+		return sp_fail(SP_EUSAGE,
+		               "-g lbr: no branch records without a PMU; -g dwarf and -g fp need none");
 	if (opts->branches > 0)
 		return sp_fail(SP_EUSAGE,
 		               "-b: no branch records without a PMU; --bursts RATE takes their place");

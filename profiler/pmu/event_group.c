@@ -180,6 +180,32 @@ static void line_up(const struct choice *ch, struct event_group *out)
 		}
 }
 
+/* What libdwfl begins with: all that hold addresses, by the numbers of the architecture's perf_regs.h. */
+#if defined(__x86_64__)
+static const uint64_t unwound_regs = UINT64_C(0xff01ff); /* ax to ip, r8 to r15 */
+#else
+static const uint64_t unwound_regs = UINT64_C(0x1ffffffff); /* x0 to x30, sp, pc */
+#endif
+
+/* As much as perf copies.  Deeper stacks are cut, which reports tell. */
+enum { DEFAULT_STACK_BYTES = 8192 };
+
+static void set_stacks(const struct record_opts *opts, struct perf_event_attr *a)
+{
+	if (opts->stacks == STACKS_NONE)
+		return;
+	/* The chain is in the file for other readers as well, though it be empty. */
+	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	/* Of the kernel nothing but user code's own calls is asked. */
+	a->exclude_callchain_kernel = 1;
+	if (opts->stacks != STACKS_DWARF)
+		return;
+	a->exclude_callchain_user = 1;
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user = unwound_regs;
+	a->sample_stack_user = opts->stack_bytes ? opts->stack_bytes : DEFAULT_STACK_BYTES;
+}
+
 /* What the kernel is to write, which a lone software event needs little of. */
 static void set_sample_types(const struct record_opts *opts, struct event_group *g)
 {
@@ -196,12 +222,9 @@ static void set_sample_types(const struct record_opts *opts, struct event_group 
 		type |= PERF_SAMPLE_PERIOD;
 	if (opts->whole_system || opts->cpus)
 		type |= PERF_SAMPLE_CPU;
-	if (opts->stacks)
-		type |= PERF_SAMPLE_CALLCHAIN;
 	for (size_t i = 0; i < g->n; i++) {
 		g->v[i].attr.sample_type = type;
-		/* Of the kernel nothing but user code's own calls is asked. */
-		g->v[i].attr.exclude_callchain_kernel = opts->stacks;
+		set_stacks(opts, &g->v[i].attr);
 		g->v[i].attr.read_format =
 		        read | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	}
@@ -281,12 +304,22 @@ static int settle_branches(const struct record_opts *opts, struct event_group *g
 		        PERF_SAMPLE_BRANCH_USER |
 		        (opts->branch_filter ? opts->branch_filter : PERF_SAMPLE_BRANCH_ANY);
 		error = try_open(&with);
+		if (error && opts->stacks == STACKS_LBR)
+			return sp_fail(
+			        SP_ENOTSUP,
+			        "-g lbr: this processor keeps no call stack among its branch records "
+			        "(Intel's since Haswell do, outside most virtual machines); -g dwarf and "
+			        "-g fp need none");
 		if (error && opts->branches > 0)
 			return pe_fail(error, &with, &ourselves);
 		if (!error)
 			g->v[i].attr = with.attr;
 		any |= !error;
 	}
+	if (opts->stacks == STACKS_LBR && !any)
+		return sp_fail(SP_EUSAGE,
+		               "-g lbr: the kernel's own events have no branch records; sample one of the "
+		               "processor's (-e cycles), or use -g dwarf or -g fp");
 	if (opts->branches > 0 && !any)
 		return sp_fail(SP_EUSAGE,
 		               "-b: the kernel's own events have no branch records; sample one of the "

@@ -54,7 +54,8 @@ int pmu_run_group(const struct record_opts *opts, struct event_group *group, int
 static bool has_branch_records(const struct event_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (g->v[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+		if (g->v[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+		    !(g->v[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK))
 			return true;
 	return false;
 }

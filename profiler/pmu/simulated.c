@@ -457,11 +457,12 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	char processes[32];
 	int err, err2;
 
-	if (opts->stacks)
-		return sp_fail(
-		        SP_ENOTSUP,
-		        "-g: the simulated core has no call stacks; of its samples the code's flow tells who "
-		        "called (report --callers, --children)");
+	if (opts->stacks == STACKS_FP || opts->stacks == STACKS_DWARF)
+		return sp_fail(SP_ENOTSUP,
+		               "-g %s: the simulated core's samples have no stacks but those of branch "
+		               "records (-g lbr); "
+		               "without any the code's flow tells who called (report --callers, --children)",
+		               opts->stacks == STACKS_FP ? "fp" : "dwarf");
 	err = simulated_probe(opts);
 	if (err == 0)
 		err = prepare(&r);

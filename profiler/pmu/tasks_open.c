@@ -6,7 +6,11 @@
 
 #include "profiler/pmu/tasks_int.h"
 
-enum { RING_PAGES = 128, TASK_RING_PAGES = 16 };
+enum {
+	RING_PAGES = 128,
+	TASK_RING_PAGES = 16,
+	STACK_RING_PAGES = 128, /* of tasks whose samples hold copies of stacks, 8 KiB each */
+};
 
 /* Does this kernel let inherited events read their values with each sample? */
 static bool can_inherit_reads(void)
@@ -55,39 +59,56 @@ enum tasks_mode tasks_choose_mode(const struct tasks_config *c)
 	return c->alone || c->follow || (reads && !can_inherit_reads()) ? FOLLOW : INHERIT;
 }
 
+static bool copies_stacks(const struct tasks *t)
+{
+	return t->config.events[0].attr.sample_type & PERF_SAMPLE_STACK_USER;
+}
+
+static size_t task_ring_pages(const struct tasks *t)
+{
+	return copies_stacks(t) ? STACK_RING_PAGES : TASK_RING_PAGES;
+}
+
 /* A task's ring. */
 static size_t task_ring_bytes(const struct tasks *t)
 {
 	if (t->task_ring_bytes)
 		return t->task_ring_bytes;
-	return (t->config.ring_pages ? t->config.ring_pages : TASK_RING_PAGES) * 4096;
+	if (t->config.ring_pages)
+		return t->config.ring_pages * 4096;
+	return task_ring_pages(t) * 4096;
 }
 
 struct pe_event tasks_tracker(const struct tasks *t)
 {
 	const struct perf_event_attr *first = &t->config.events[0].attr;
 	size_t ring_bytes = (t->config.ring_pages ? t->config.ring_pages : RING_PAGES) * 4096;
-	struct pe_event tracker = { .name = "maps and tasks",
-		                    .attr = { .type = PERF_TYPE_SOFTWARE,
-		                              .size = PERF_ATTR_SIZE_VER7,
-		                              .config = PERF_COUNT_SW_DUMMY,
-		                              .sample_type = first->sample_type & ~(uint64_t)PERF_SAMPLE_READ,
-		                              .use_clockid = first->use_clockid,
-		                              .clockid = first->clockid,
-		                              .exclude_kernel = 1,
-		                              .exclude_hv = 1,
-		                              .sample_id_all = 1,
-		                              .mmap = 1,
-		                              .mmap2 = 1,
-		                              .build_id = t->build_ids,
-		                              .comm = 1,
-		                              .comm_exec = 1,
-		                              .task = 1,
-		                              .inherit = t->mode != SYSTEM,
-		                              .watermark = 1 } };
+	struct pe_event tracker = {
+		.name = "maps and tasks",
+		.attr = { .type = PERF_TYPE_SOFTWARE,
+		          .size = PERF_ATTR_SIZE_VER7,
+		          .config = PERF_COUNT_SW_DUMMY,
+		          .sample_type = first->sample_type & ~(uint64_t)PERF_SAMPLE_READ,
+		          .use_clockid = first->use_clockid,
+		          .clockid = first->clockid,
+		          .exclude_kernel = 1,
+		          .exclude_hv = 1,
+		          .sample_id_all = 1,
+		          .mmap = 1,
+		          /* Unwinders other than ours look for frame information in data maps. */
+		          .mmap_data = copies_stacks(t),
+		          .mmap2 = 1,
+		          .build_id = t->build_ids,
+		          .comm = 1,
+		          .comm_exec = 1,
+		          .task = 1,
+		          .inherit = t->mode != SYSTEM,
+		          .watermark = 1 }
+	};
 
-	/* The kernel makes no branch records for a dummy, and refuses them. */
-	tracker.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	/* Its own records tell who and when; the kernel makes no branch records for a dummy, and refuses them. */
+	tracker.attr.sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+	                            PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	/* A new task must be followed at once; samples can wait until a quarter of the ring is full. */
 	tracker.attr.wakeup_watermark = t->mode == FOLLOW ? 1 : (uint32_t)(ring_bytes / 4);
 	return tracker;
@@ -134,7 +155,7 @@ static int note_opened(struct tasks *t, const struct opened *o)
 static int join_stream(struct tasks *t, int fd, size_t stream)
 {
 	struct stream *s = &t->streams.v[stream];
-	size_t pages = s->source.cpu < 0 ? TASK_RING_PAGES : RING_PAGES;
+	size_t pages = s->source.cpu < 0 ? task_ring_pages(t) : RING_PAGES;
 	int err;
 
 	if (s->fd >= 0)

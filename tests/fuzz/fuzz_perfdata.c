@@ -39,6 +39,10 @@ static void look_at_sample(const struct pd_reader *r, const struct pd_sample *s)
 		sum += s->branches[i].from_ip ^ s->branches[i].to_ip;
 	for (size_t i = 0; i < s->n_callchain; i++)
 		sum += s->callchain[i];
+	for (size_t i = 0; i < s->n_regs_user; i++)
+		sum += s->regs_user[i];
+	for (size_t i = 0; i < s->stack_user_bytes; i++)
+		sum += s->stack_user[i];
 }
 
 static void look_at(const struct pd_reader *r, struct maps *m, const struct pd_record *rec)

@@ -115,9 +115,12 @@ static void put_full_sample_tail(void)
 	u64(&b, 0x401040);
 	u64(&b, flag(&b, 1, true));
 	u64(&b, 2); /* REGS_USER: abi, 3 registers (mask 7) */
-	zeros(&b, 24);
+	u64(&b, 0xa);
+	u64(&b, 0xb);
+	u64(&b, 0xc);
 	u64(&b, 16); /* STACK_USER: size, bytes, used */
-	zeros(&b, 16);
+	u32(&b, b.big ? 0x01020304 : 0x04030201);
+	zeros(&b, 12);
 	u64(&b, 8);
 	u64(&b, 1); /* WEIGHT */
 	u64(&b, 2); /* DATA_SRC */
@@ -157,6 +160,13 @@ static void check_full_sample(const struct pd_record *s)
 	assert_int_equal(s->sample.n_callchain, 3);
 	assert_true(s->sample.callchain[0] == (uint64_t)PERF_CONTEXT_USER);
 	assert_int_equal(s->sample.callchain[2], 0x402000);
+	assert_int_equal(s->sample.regs_abi, PERF_SAMPLE_REGS_ABI_64);
+	assert_int_equal(s->sample.n_regs_user, 3);
+	assert_int_equal(s->sample.regs_mask, 7);
+	assert_int_equal(s->sample.regs_user[2], 0xc);
+	/* As much as was used, of what there was room for. */
+	assert_int_equal(s->sample.stack_user_bytes, 8);
+	assert_memory_equal(s->sample.stack_user, "\1\2\3\4\0\0\0\0", 8);
 	assert_int_equal(s->sample.n_branches, 2);
 	assert_int_equal(s->sample.branches[0].from_ip, 0x401010);
 	assert_int_equal(s->sample.branches[0].to_ip, 0x401020);
