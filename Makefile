@@ -282,9 +282,9 @@ install: all
 	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
 	$Qinstall -m 644 man/*.7 '$(DESTDIR)$(PREFIX)/share/man/man7/'
-	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof'
-	$Qinstall -m 644 $B/completion/_skidprof '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/'
-	$Qinstall -m 644 $B/completion/skidprof.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/')
+	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof')
+	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/_skidprof '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/')
+	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/')
 
 uninstall:
 	$Qrm -rf '$(DESTDIR)$(PREFIX)/bin/skidprof' '$(DESTDIR)$(PREFIX)/lib/skidprof' '$(DESTDIR)$(PREFIX)/share/skidprof'
