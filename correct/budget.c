@@ -35,14 +35,22 @@ double budget_work_s(double n_free, double n_blocks)
 
 static int work_of(const struct work *w, size_t s, double *work_s)
 {
-	const struct problem *p = w->scope_problems[s];
-	size_t n_free;
-	int err = space_size(p, NULL, &n_free);
+	struct problem *p = w->scope_problems[s];
+	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
+	double *flow = calloc(p->n_edges + 1, sizeof(*flow));
+	size_t n_free = 0;
+	uint32_t n_unseen;
+	int err = usable && flow ? solve_cut(w, p, usable, flow, &n_unseen)
+	                         : sp_fail(SP_ENOMEM, "out of memory for %zu edges", p->n_edges);
 
+	if (err == 0)
+		err = space_size(p, usable, &n_free);
 	/* What is too large to be solved is refused at once, and what has too few samples. */
 	if (err == 0)
-		err = solve_judge_size(p, NULL, w->sums.paths);
+		err = solve_judge_size(p, usable, w->sums.paths);
 	*work_s = err < 0 ? 0 : budget_work_s((double)n_free, (double)p->n_blocks);
+	free(usable);
+	free(flow);
 	return err == -SP_ENOMEM ? err : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/cold.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static double samples_in(const struct problem *p, const struct problem_block *b)
 struct cut {
 	const struct problem *p;
 	const bool *can; /* [E] the edges that may carry flow if nothing is left out */
-	double *n;       /* [B] samples */
+	const uint8_t *on_record;
+	double *n; /* [B] samples */
 	bool *warm, *usable;
 	double *f;
 	size_t n_free;
@@ -103,6 +105,9 @@ static int leave_out(struct cut *c)
 	for (size_t b = 0; b < c->p->n_blocks; b++) {
 		c->n[b] = samples_in(c->p, &c->p->blocks[b]);
 		n_samples += c->n[b];
+		/* What is on record ran: so much is known of what has a sample. */
+		if (c->on_record && c->on_record[c->p->blocks[b].graph_block])
+			c->n[b] = fmax(c->n[b], 1);
 	}
 	if (n_samples < MIN_SAMPLES_SEEN)
 		return 0;
@@ -122,18 +127,19 @@ static double insn_left_out(const struct problem *p, const bool *left_out)
 	return insn;
 }
 
-int cold_cut(struct problem *p, bool stacks, bool *usable, double *f, uint32_t *n_free_out)
+int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
+             uint32_t *n_free_out)
 {
 	int err = interior_find(p, NULL, usable, f);
 	size_t n = 0;
 	bool *can;
-	struct cut c = { .p = p, .usable = usable, .f = f };
+	struct cut c = { .p = p, .on_record = on_record, .usable = usable, .f = f };
 
 	*n_free_out = 0;
 	p->left_out_insn = 0;
 	if (err == 0)
 		err = space_size(p, usable, &n);
-	if (err < 0 || stacks || n <= MAX_FREE_UNSEEN)
+	if (err < 0 || ran || n <= MAX_FREE_UNSEEN)
 		return err;
 	c.can = can = malloc((p->n_edges + 1) * sizeof(*can));
 	c.n = calloc(p->n_blocks + 1, sizeof(*c.n));

@@ -8,7 +8,6 @@
 
 #include "correct/budget.h"
 #include "correct/evidence/evidence.h"
-#include "correct/flow/ran.h"
 #include "correct/phase_scopes.h"
 #include "correct/rested_turns.h"
 #include "correct/stages.h"
@@ -26,11 +25,10 @@ static const double min_ran_heat = 0.97;
 static const double ran_part = 0.5, scopes_part = 0.75;
 
 enum {
-	MIN_SKIDS = 50,             /* overshoots that make a distribution */
-	MAX_PLACED = 1 << 24,       /* samples whose blocks are kept */
-	MAX_WAY = 16,               /* branches of each that say where it came from ... */
-	MAX_WAYS = 1 << 25,         /* ... and blocks of all of them that are kept */
-	MIN_PHASE_BRANCHES = 20000, /* on record, so that each phase of several has its own */
+	MIN_SKIDS = 50,       /* overshoots that make a distribution */
+	MAX_PLACED = 1 << 24, /* samples whose blocks are kept */
+	MAX_WAY = 16,         /* branches of each that say where it came from ... */
+	MAX_WAYS = 1 << 25,   /* ... and blocks of all of them that are kept */
 };
 
 static const char *const method_words[] = {
@@ -91,18 +89,6 @@ static double heat_in(const struct flow_regions *r)
 	return sum;
 }
 
-/* The same of what the branch records say ran: cold code that a loop could call makes it too large to be solved. */
-static int find_ran_regions(struct work *w, const double *weight, double least, struct flow_regions **out)
-{
-	struct flow_ran ran;
-	int err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
-
-	if (err == 0)
-		err = flow_regions_find(w->graph, &ran, weight, w->opts->min_share, least, &w->effort, out);
-	flow_ran_fini(&ran);
-	return err;
-}
-
 /*
  * Where there are many branch records, regions are made of what these say
  * ran, unless that leaves out loops: a turn of an outer one may be too rare
@@ -115,14 +101,22 @@ static int find_regions(struct work *w, const double *weight)
 	double least;
 	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
 
+	if (err == 0 && w->sums.paths)
+		err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs,
+		                    &w->ran);
+	/* Cold code that a loop could call makes it too large to be solved. */
 	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
 		return err;
 	least = min_ran_heat * heat_in(w->regions);
 	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);
-	err = find_ran_regions(w, weight, least, &ran);
+	err = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort, &ran);
+	if (err == 0)
+		sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
+		         100 * heat_in(ran) / heat_in(w->regions));
 	if (err == 0 && !flow_effort_spent(&w->effort) && heat_in(ran) >= least) {
 		flow_regions_free(w->regions);
 		w->regions = ran;
+		w->regions_ran = true;
 		ran = NULL;
 	}
 	flow_regions_free(ran);
@@ -342,9 +336,8 @@ static int find_scopes(struct work *w)
 		                                           placing.samples.n, placing.way.v },
 		                  &w->effort, &w->scopes);
 	w->effort.most = budget_blocks(w->opts->budget_s);
-	/* Where instructions were not counted, nothing says how many each phase ran; few records say too little of any. */
-	if (err == 0 && w->scopes.of_sample && (!w->sums.paths || w->sums.n_branches >= MIN_PHASE_BRANCHES) &&
-	    !w->rec->relative)
+	/* Where instructions were not counted, nothing says how many each phase ran. */
+	if (err == 0 && w->scopes.of_sample && !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	sp_progress_end();
 	sp_debug("finding regions: %ju blocks looked at of %ju", (uintmax_t)w->effort.used,
@@ -500,6 +493,7 @@ static void work_fini(struct work *w)
 	free(w->solutions);
 	free(w->equations);
 	flow_regions_free(w->regions);
+	flow_ran_fini(&w->ran);
 	flow_free(w->graph);
 	sums_fini(&w->sums);
 	recording_close(w->rec);

@@ -21,6 +21,8 @@ enum {
 	MIN_PHASE_SAMPLES = 1000,
 	MIN_PHASE_APART = 50,     /* that shares no code with another */
 	MIN_PHASE_BRANCHES = 600, /* on record, to tell what ran in it */
+	MIN_BRANCHES = 20000,     /* of all, so that each phase of several has its own, ... */
+	MIN_STACKS = 130,         /* ... and the moments that they were taken at */
 	/* Stacks know more of a few long phases; where none do, the totals of many are what there is. */
 	MOST_PHASES = 8,
 	MOST_PHASES_UNSEEN = 24,
@@ -240,9 +242,11 @@ static int settle_all(struct splitter *sp)
 
 int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_t n)
 {
-	struct splitter sp = {
-		.w = w, .samples = samples, .n = n, .scope_cap = w->scopes.n, .unseen = !w->sums.paths
-	};
+	struct splitter sp = { .w = w,
+		               .samples = samples,
+		               .n = n,
+		               .scope_cap = w->scopes.n,
+		               .unseen = w->sums.n_branches < MIN_BRANCHES || w->sums.n_stacks < MIN_STACKS };
 	size_t n_scopes = w->scopes.n;
 	int err = 0;
 

@@ -158,6 +158,11 @@ static int judge_trimmed(const struct flow_region *r)
 	               r->n_untrimmed, r->n_blocks);
 }
 
+int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flow, uint32_t *n_unseen)
+{
+	return cold_cut(p, w->regions_ran, w->ran.block, usable, flow, n_unseen);
+}
+
 static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
@@ -166,8 +171,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	struct equations eqs = { 0 };
 	struct space *space = NULL;
 	uint32_t n_unseen = 0;
-	int err = usable && f ? cold_cut(p, w->sums.paths, usable, f, &n_unseen)
-	                      : sp_fail(SP_ENOMEM, "out of memory");
+	int err = usable && f ? solve_cut(w, p, usable, f, &n_unseen) : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0)
 		err = solve_judge_size(p, usable, w->sums.paths);

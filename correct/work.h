@@ -7,6 +7,7 @@
  * (recording.h, sums.h) to the profile (profile.h).
  */
 #include "correct/correct.h"
+#include "correct/flow/ran.h"
 #include "correct/infer/problem.h"
 #include "correct/scopes.h"
 #include "correct/sums.h"
@@ -18,6 +19,9 @@ struct work {
 	struct flow_graph *graph;
 	struct flow_effort effort; /* of telling apart what a search by the code alone has together */
 	struct flow_regions *regions;
+	struct flow_ran
+	        ran; /* what branch records and bursts say ran: of all the graph; NULLs where there are none */
+	bool regions_ran; /* regions are of that alone */
 	struct scopes scopes;
 	struct problem **scope_problems;  /* [scopes.n]: what is solved */
 	struct solution *scope_solutions; /* [scopes.n] */
@@ -62,6 +66,12 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
  * Returns 0, -SP_EDOMAIN where it is, -SP_ENOMEM.
  */
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
+
+/*
+ * What of a scope's flow is solved: usable[E], and a flow[E] to begin at (cold.h); *n_unseen: the free flows left out.
+ * Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
+ */
+int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flow, uint32_t *n_unseen);
 
 /*
  * Add scopes up into one solution a region: executions of a block are the sum

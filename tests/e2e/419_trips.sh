@@ -87,5 +87,5 @@ for name in chain count; do
 		'abs(f["fixed_err"]) < abs(f["raw_err"]) and f["inside"]'
 done
 "$SKIDPROF" report -i t.data --why chain >why 2>err
-check 'why says that turns are known' grep -q 'known by trips: turns of loops that are counted in the code' why
+check 'why says that turns are known' grep -q 'bounds: iterations that the code itself fixes' why
 exit 0

@@ -20,7 +20,7 @@ import os
 import statistics
 import sys
 
-MODES = ["intel", "amd", "arm", "clock", "plain", "counters"]
+MODES = ["intel", "amd", "arm", "clock", "plain", "counters", "few"]
 MIN_SHARE = 0.01
 Function = collections.namedtuple("Function", "truth fixed raw lo hi status")
 Program = collections.namedtuple("Program", "eps raw error inside n score fixed false large seconds")

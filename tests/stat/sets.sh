@@ -15,6 +15,7 @@
 #         clock            time and bursts, natively; a program runs as often as makes two seconds
 #         plain            as perf record -b writes it; every other program on a core whose records tell no cycles
 #         counters         no branch records, no bursts
+#         few              the same with some ten bursts: they must not be worse than none
 set -u
 usage="sets.sh record SET [SECONDS] | sets.sh evaluate SET BUILD RESULTS [MODE...]"
 what=${1:?$usage} set=${2:?$usage}
@@ -53,6 +54,7 @@ one()
 	arm) how=(--core cortex-a76) && [ -x "$f/program.arm" ] && command=("$f/program.arm") ;;
 	plain) how=(--core "$core" --plain -b) ;;
 	counters) how=(--core zen5 --no-branches) ;;
+	few) how=(--core zen5 --no-branches --bursts 3000) ;;
 	esac
 	if [ "$mode" = clock ]; then
 		runs=$("$CACHE/again" 0 "$input" "${command[@]}")
@@ -108,7 +110,7 @@ record)
 	# A dozen programs at a time: what was stopped has some in every mode.
 	names | awk '{ line[NR] = $0 }
 		END {
-			m = split("amd counters intel plain arm clock", mode, " ")
+			m = split("amd counters intel plain arm few clock", mode, " ")
 			for (k = 0; k < NR; k += 12)
 				for (i = 1; i <= m; i++)
 					for (j = k + 1; j <= NR && j <= k + 12; j++)

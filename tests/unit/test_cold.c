@@ -45,7 +45,7 @@ static struct loop *loop_new(void)
 		                 .insn_per_sample = PERIOD,
 		                 .cyc_per_sample = PERIOD };
 	for (uint32_t b = 0; b < BLOCKS; b++)
-		l->blocks[b] = (struct problem_block){ .insn0 = SIZE * b, .n_insn = SIZE };
+		l->blocks[b] = (struct problem_block){ .graph_block = b, .insn0 = SIZE * b, .n_insn = SIZE };
 	for (uint32_t b = 1; b < BLOCKS; b++)
 		edge(l, 0, b);
 	for (uint32_t b = 1; b < BLOCKS; b++)
@@ -62,16 +62,36 @@ static void sampled(struct loop *l, uint32_t block, double n_insn, double n_cyc)
 }
 
 /* How many of the ways are left. */
-static size_t cut(struct loop *l, bool stacks, uint32_t *n_left_out)
+static size_t cut_beside(struct loop *l, bool stacks, const uint8_t *on_record, uint32_t *n_left_out)
 {
 	size_t n = 0;
 
-	assert_int_equal(cold_cut(&l->p, stacks, l->usable, l->flow, n_left_out), 0);
+	assert_int_equal(cold_cut(&l->p, stacks, on_record, l->usable, l->flow, n_left_out), 0);
 	for (size_t e = 0; e < EDGES; e++) {
 		assert_true(l->usable[e] == (l->flow[e] > 0));
 		n += l->usable[e] && l->edges[e].to > 1;
 	}
 	return n;
+}
+
+static size_t cut(struct loop *l, bool stacks, uint32_t *n_left_out)
+{
+	return cut_beside(l, stacks, NULL, n_left_out);
+}
+
+/* A few bursts show two ways more; they are no reason to keep all. */
+static void what_is_on_record_is_kept(void **state)
+{
+	struct loop *l = loop_new();
+	uint8_t on_record[BLOCKS] = { [0] = 1, [12] = 1, [40] = 1 };
+	uint32_t n_left_out;
+
+	(void)state;
+	sampled(l, 0, 300, 98);
+	sampled(l, 7, 1, 0);
+	assert_int_equal(cut_beside(l, false, on_record, &n_left_out), 3);
+	assert_int_equal(n_left_out, WAYS - 3);
+	free(l);
 }
 
 static void what_has_no_samples_is_left_out(void **state)
@@ -172,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_samples_is_left_out),
+		cmocka_unit_test(what_is_on_record_is_kept),
 		cmocka_unit_test(rare_code_is_left_out_of_large_scopes),
 		cmocka_unit_test(rare_code_of_many_samples_is_kept),
 		cmocka_unit_test(rare_code_of_small_scopes_is_kept),
