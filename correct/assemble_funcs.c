@@ -6,6 +6,7 @@
 
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 /* The instructions of each function (or physical function), as lists: of[first[f] .. first[f + 1]). */
 struct grouping {
@@ -160,6 +161,8 @@ int assemble_funcs(struct assembly *a)
 		         (double)a->w->sums.events[a->w->rec->insn_event].n_samples;
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
 		struct profile_func *func = &p->funcs[f];
+
+		sp_progress("adding up functions", f, p->n_funcs);
 		const uint32_t *in_own = own.of + own.first[f], *in_rolled = rolled.of + rolled.first[f];
 		size_t n_own = own.first[f + 1] - own.first[f],
 		       n_rolled = rolled.first[f + 1] - rolled.first[f];
@@ -177,6 +180,7 @@ int assemble_funcs(struct assembly *a)
 		func->rolled_status = judge(p, in_rolled, n_rolled, &func->rolled, &func->rolled_evidence,
 		                            &func->rolled_why);
 	}
+	sp_progress_end();
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		if (profile_matters(p, &p->funcs[f].count, total) && p->funcs[f].status > p->worst)
 			p->worst = p->funcs[f].status;

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 
 #include "correct/assemble_impl.h"
+#include "profiler/base/log.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"
 #include "profiler/base/vec.h"
+
+enum { PROGRESS_INSNS = 1024 };
 
 static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64_t vaddr)
 {
@@ -18,6 +21,8 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 
 	if (vec_reserve_raw((void **)&p->insns, &a->insn_cap, p->n_insns + 1, sizeof(*p->insns)) < 0)
 		return NULL;
+	if (p->n_insns % PROGRESS_INSNS == 0)
+		sp_progress("naming instructions", p->n_insns, 0);
 	insn = &p->insns[p->n_insns];
 	*insn = (struct profile_insn){ .vaddr = vaddr,
 		                       .module = module,
@@ -202,6 +207,7 @@ int assemble_insns(struct assembly *a)
 		err = add_region_insns(a, r);
 	if (err == 0)
 		err = add_raw_insns(a);
+	sp_progress_end();
 	if (err == 0 && a->p->n_insns)
 		qsort(a->p->insns, a->p->n_insns, sizeof(*a->p->insns), by_address);
 	if (err == 0 && a->w->opts->texts)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "correct/flow/build.h"
+#include "profiler/base/log.h"
 
 enum { MAX_UNKNOWN_RUN = 8 }; /* that many undecodable instructions in a row are data */
 
@@ -470,11 +471,16 @@ static int start_fn(struct flow_build *b, uint32_t fn)
 	return scan(b, fn, f->vaddr, FLOW_NONE);
 }
 
+enum { PROGRESS_STEPS = 4096 };
+
 int flow_explore(struct flow_build *b)
 {
+	size_t n = 0;
 	int err = 0;
 
 	while (err == 0) {
+		if (n++ % PROGRESS_STEPS == 0)
+			sp_progress("decoding code: instructions", b->nodes.n, 0);
 		if (b->work.n) {
 			struct flow_work w = b->work.v[--b->work.n];
 
@@ -487,5 +493,6 @@ int flow_explore(struct flow_build *b)
 			break;
 		}
 	}
+	sp_progress_end();
 	return err;
 }

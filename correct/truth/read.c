@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/truth/build.h"
+#include "profiler/base/log.h"
 
 /* The longest C++ names seen have some hundred thousand characters; a line beyond this is no text of ours. */
 enum { LINE_MAX_BYTES = 1 << 20 };
@@ -36,12 +37,17 @@ void truth_lines_close(struct truth_lines *l)
 	memset(l, 0, sizeof(*l));
 }
 
+enum { PROGRESS_LINES = 16384 };
+
 int truth_lines_next(struct truth_lines *l)
 {
 	size_t n;
 
 	/* A NUL shortens what strlen sees: a line that then lacks its end is no text. */
+	if (l->n % PROGRESS_LINES == 0)
+		sp_progress("reading exact counts: lines", l->n, 0);
 	if (!fgets(l->buf, LINE_MAX_BYTES, l->f)) {
+		sp_progress_end();
 		if (ferror(l->f))
 			return sp_fail_errno("%s", l->path);
 		return 0;

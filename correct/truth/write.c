@@ -169,6 +169,8 @@ static void put_header(struct emit *e)
 	put_costs(e, t->total, t->total_load, t->total_miss);
 }
 
+enum { PROGRESS_INSNS = 1024 };
+
 static int put_objects(struct emit *e, struct module *const *modules)
 {
 	const struct truth *t = e->t;
@@ -185,7 +187,10 @@ static int put_objects(struct emit *e, struct module *const *modules)
 			put_text(e->f, "", t->objects[object]);
 		}
 		err = put_insn(e, &t->insns[i]);
+		if (i % PROGRESS_INSNS == 0)
+			sp_progress("writing exact counts", i, t->n_insns);
 	}
+	sp_progress_end();
 	fputs("\ntotals: ", e->f);
 	put_costs(e, t->total, t->total_load, t->total_miss);
 	return err;

@@ -12,7 +12,7 @@
 static int log_level;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The progress line: when the job began, when it was last drawn; 0 = none. */
+/* The progress line: when the first job began, for many short ones take long, too, and when it was last drawn; 0 = none. */
 static struct {
 	const char *what;
 	uint64_t begin_ns, drawn_ns;
@@ -100,8 +100,9 @@ void sp_progress(const char *what, uint64_t done, uint64_t total)
 	if (!progress.what || strcmp(progress.what, what) != 0) {
 		erase_progress();
 		progress.what = what;
-		progress.begin_ns = now;
 		progress.drawn_ns = 0;
+		if (!progress.begin_ns)
+			progress.begin_ns = now;
 	}
 	if (now - progress.begin_ns >= PROGRESS_DELAY_NS && now - progress.drawn_ns >= PROGRESS_STEP_NS) {
 		if (total)

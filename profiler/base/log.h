@@ -21,7 +21,7 @@ void sp_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void sp_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Progress of one job.  Nothing is shown in the first two seconds, and only
+ * Progress of one job.  Nothing is shown in the first two seconds of the first job, and only
  * on a terminal; the line is erased by _end.  done and total in any unit;
  * total 0 when it isn't known.
  */
