@@ -44,7 +44,7 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	int err = 0;
 
 	*out = (struct profile_part){ .region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN };
-	if (!p->meta.relative || !n)
+	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
 		return 0;
 	per_region = calloc(p->n_regions + 1, sizeof(*per_region));
 	inside = calloc(n, sizeof(*inside));

@@ -33,9 +33,11 @@ static double samples_in(const struct problem *p)
 {
 	double sum = 0;
 
+	double period = p->relative ? p->cyc_per_sample : p->insn_per_sample;
+
 	for (size_t i = 0; i < p->n_insns; i++)
 		sum += p->relative ? p->seen_cyc[i] : p->seen_insn[i];
-	return p->insn_per_sample > 0 ? sum / p->insn_per_sample : 0;
+	return period > 0 ? sum / period : 0;
 }
 
 /* Cycles between two executions of the block that runs most: a turn of the innermost hot loop. */

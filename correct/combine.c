@@ -21,12 +21,13 @@ const char combine_apart_in_time[] = "its loops run one after another for longer
 /* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
 enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
 
-static double seen_in(const struct problem *p, size_t b)
+/* Where none were counted, those of its time, as far as the pace is known (eq. 51). */
+static double seen_in(const struct work *w, const struct problem *p, size_t b)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
-		sum += p->seen_insn[p->blocks[b].insn0 + i];
+	for (uint32_t i = p->blocks[b].insn0; i < p->blocks[b].insn0 + p->blocks[b].n_insn; i++)
+		sum += p->relative ? w->pace * p->seen_cyc[i] : p->seen_insn[i];
 	return sum;
 }
 
@@ -46,11 +47,11 @@ struct rest {
 };
 
 /* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
-static void add_to_rest(const struct problem *scope, const struct solution *from, size_t b, size_t at,
-                        struct rest *rest)
+static void add_to_rest(const struct work *w, const struct problem *scope, const struct solution *from,
+                        size_t b, size_t at, struct rest *rest)
 {
 	if (from->n_draws)
-		rest->raw[at] -= seen_in(scope, b);
+		rest->raw[at] -= seen_in(w, scope, b);
 	if (from->verdict == VERDICT_UNRELIABLE)
 		rest->unsure[at] += drawn_in(from, scope, b);
 	else if (from->doubt)
@@ -60,8 +61,8 @@ static void add_to_rest(const struct problem *scope, const struct solution *from
 }
 
 /* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
-static int add_scope(const struct problem *region, const struct problem *scope, const struct solution *from,
-                     size_t shift, struct rest *rest, struct solution *to)
+static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
+                     const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
 	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
 
@@ -70,7 +71,7 @@ static int add_scope(const struct problem *region, const struct problem *scope, 
 	for (size_t b = 0; b < scope->n_blocks; b++) {
 		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
 		if (at[b] >= 0)
-			add_to_rest(scope, from, b, (size_t)at[b], rest);
+			add_to_rest(w, scope, from, b, (size_t)at[b], rest);
 	}
 	/* Chains of one seed: draws of two scopes must not be paired in order. */
 	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
@@ -175,12 +176,12 @@ static int combine_region(struct work *w, size_t r)
 	n_draws = draws_of(n_draws, p->n_blocks);
 	err = solution_init(to, p, n_draws);
 	for (size_t b = 0; b < p->n_blocks; b++)
-		rest.raw[b] = seen_in(p, b);
+		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
-		err = add_scope(p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
+		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
@@ -192,7 +193,7 @@ static int combine_region(struct work *w, size_t r)
 			to->draws[i * p->n_blocks + b] +=
 			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
-	if (err == 0 && p->relative && beside_the_largest(w, r) > max_beside)
+	if (err == 0 && p->relative && !(w->pace > 0) && beside_the_largest(w, r) > max_beside)
 		solution_doubt(to, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);
 	return err;
 }

@@ -470,6 +470,59 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	return err;
 }
 
+/* Scopes without a pace of their own have the program's, known to what the others differ by. */
+static void lend_pace(struct work *w, double sd)
+{
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		struct problem *p = w->scope_problems[s];
+
+		if (p->pace > 0)
+			continue;
+		p->total_insn *= w->pace;
+		p->insn_per_sample *= w->pace;
+		p->total_sd = hypot(p->total_sd, sd * p->total_cyc);
+	}
+}
+
+/* What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count. */
+static void set_raw(struct work *w)
+{
+	for (size_t i = 0; i < w->sums.n; i++)
+		w->sums.v[i].insn = w->pace * w->sums.v[i].cyc;
+	for (size_t r = 0; r < w->regions->n; r++) {
+		struct problem *p = w->problems[r];
+
+		p->total_insn *= w->pace;
+		p->insn_per_sample *= w->pace;
+		for (size_t i = 0; i < p->n_insns; i++)
+			p->seen_insn[i] = w->pace * p->seen_cyc[i];
+	}
+}
+
+/* Where no instructions were counted, but branch records tell cycles: instructions a cycle, of all scopes that know (eq. 51). */
+static void set_pace(struct work *w)
+{
+	double insn = 0, cyc = 0, squares = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+
+		insn += p->pace > 0 ? p->total_insn : 0;
+		cyc += p->pace > 0 ? p->total_cyc : 0;
+	}
+	if (!(cyc > 0))
+		return;
+	w->pace = insn / cyc;
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+
+		if (p->pace > 0)
+			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
+	}
+	lend_pace(w, sqrt(squares / cyc));
+	set_raw(w);
+}
+
 static void work_fini(struct work *w)
 {
 	for (size_t r = 0; w->regions && r < w->regions->n; r++) {
@@ -528,6 +581,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 			err = build_scope_problems(&w);
 		if (err == 0)
 			err = collect_evidence(&w, &ev);
+		if (err == 0 && w.rec->relative)
+			set_pace(&w);
 		if (err == 0)
 			err = solve_scopes(&w, ev);
 		if (err == 0)

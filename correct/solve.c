@@ -362,7 +362,8 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 /* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
 static void judge_stages(const struct problem *p, struct solution *sol)
 {
-	if (!p->relative || p->stay_share <= most_staying || sol->verdict == VERDICT_UNRELIABLE)
+	if (!p->relative || p->pace > 0 || p->stay_share <= most_staying ||
+	    sol->verdict == VERDICT_UNRELIABLE)
 		return;
 	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);
 }

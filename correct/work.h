@@ -29,7 +29,8 @@ struct work {
 		struct profile_equation *v;
 		size_t n;
 	} * equations;
-	struct problem **problems;  /* [regions->n] */
+	struct problem **problems; /* [regions->n] */
+	double pace; /* where no instructions were counted: instructions a cycle, as branch records tell them; 0 = they don't */
 	struct solution *solutions; /* [regions->n] */
 	struct skid_dist skid;
 	enum profile_skid_source skid_source;

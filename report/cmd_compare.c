@@ -183,7 +183,7 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 	struct term term;
 	int err, closed;
 
-	if (p->meta.insn_event < 0)
+	if (p->meta.insn_event < 0 && !(p->meta.pace > 0))
 		return sp_fail(SP_ENOTSUP,
 		               "%s: no instructions event was recorded: there is nothing to compare; "
 		               "'skidprof report "

@@ -118,6 +118,12 @@ static struct cell text(const char *s)
 	return (struct cell){ .text = s ? s : "" };
 }
 
+/* Nothing but other counts tells instructions. */
+static bool only_truth(const struct profile *p)
+{
+	return p->meta.insn_event < 0 && !(p->meta.pace > 0);
+}
+
 /* What is counted by an event that was not recorded is not 0 but not known. */
 static struct cell count_cell(const struct profile *p, const struct row *r, int id)
 {
@@ -126,7 +132,7 @@ static struct cell count_cell(const struct profile *p, const struct row *r, int 
 
 	switch (id) {
 	case ID_RAW:
-		return num(p->meta.insn_event >= 0 ? c->raw_insn : NAN);
+		return num(insn && !only_truth(p) ? c->raw_insn : NAN);
 	case ID_FIXED:
 		return num(insn ? c->insn : NAN);
 	case ID_LO:
@@ -149,7 +155,7 @@ static struct cell count_cell(const struct profile *p, const struct row *r, int 
 /* Shares and costs within the region. */
 static struct cell part_cell(const struct profile *p, const struct row *r, int id)
 {
-	if (!p->meta.relative)
+	if (!p->meta.relative && (!(p->meta.pace > 0) || p->meta.truth))
 		return id == ID_REGION ? text("") : num(NAN);
 	switch (id) {
 	case ID_PART:
@@ -321,7 +327,7 @@ static void set_shares(const struct profile *p, const struct report_opts *o, con
 {
 	bool insn = report_has_insn(p);
 
-	r->share_raw = p->meta.insn_event >= 0 ? ratio(r->count->raw_insn, all->raw) : NAN;
+	r->share_raw = !only_truth(p) ? ratio(r->count->raw_insn, all->raw) : NAN;
 	r->share_fixed = insn ? ratio(r->count->insn, all->insn) : NAN;
 	if (insn)
 		r->share = o->show == REPORT_RAW && !p->meta.truth ? r->share_raw : r->share_fixed;

@@ -244,6 +244,11 @@ static void print_missing(const struct profile *p, FILE *f)
 	}
 	if (m->truth) {
 		print_truth(m, f);
+	} else if (m->pace > 0) {
+		fprintf(f,
+		        "# instructions were not counted: the cycles in branch records tell them, %.3f a "
+		        "cycle in all (RAW is cycles times that)\n",
+		        m->pace);
 	} else if (m->relative) {
 		fputs("# instructions were not counted, so there are no counts of them and no IPC: IN-REGION "
 		      "is a "
@@ -481,6 +486,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "instructions_relative", json_boolean(m->relative), &bad);
 	add(o, "filter", text_or_null(m->filter), &bad);
 	add(o, "all_samples", json_integer((json_int_t)m->n_all_samples), &bad);
+	add(o, "instructions_per_cycle", json_number(m->pace > 0 ? m->pace : NAN), &bad);
 	add(o, "truth", text_or_null(m->truth), &bad);
 	add(o, "truth_doubt", text_or_null(m->truth_why), &bad);
 	add(o, "samples", json_integer((json_int_t)m->n_samples), &bad);

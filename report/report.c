@@ -57,7 +57,7 @@ int report_sort_parse(const char *word, enum report_sort *out)
 
 bool report_has_insn(const struct profile *p)
 {
-	return p->meta.insn_event >= 0 || p->meta.truth;
+	return p->meta.insn_event >= 0 || p->meta.truth || p->meta.pace > 0;
 }
 
 bool report_has_other(const struct profile *p)

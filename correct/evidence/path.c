@@ -20,6 +20,12 @@ enum {
  */
 static const double share_off = 0.3, most_outside = 4;
 
+/*
+ * Of a pace that branch records tell (eq. 51), beside its scatter: ten programs that it was developed with had totals 1.6%
+ * too low to right, .6% in the mean.  Half of it or twice moves no count, and what their intervals hold by a fifth.
+ */
+static const double pace_off = 0.01;
+
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
 	uint32_t pid;
@@ -437,20 +443,47 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 	p->total_sd = hypot(p->total_sd, share_off * share * all);
 }
 
+/*
+ * eq. 51: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
+ * each scope holds.
+ */
+static int set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)
+{
+	double pace = 0, sd = 0;
+	struct scope_stacks of;
+	int err;
+
+	if (!p->relative || s->in.rec->cyc_is_other || !path_has_cycles(r))
+		return 0;
+	err = path_stacks_of_cycles(r, &of);
+	if (err == 0)
+		err = path_pace_by_cycles(s, &of, p->n_edges, &pace, &sd);
+	vec_fini(&of.stacks);
+	if (err < 0 || !(pace > 0))
+		return err;
+	p->pace = pace;
+	p->total_insn = pace * p->total_cyc;
+	p->total_sd = hypot(p->total_sd, hypot(sd, pace_off * pace) * p->total_cyc);
+	p->insn_per_sample *= pace;
+	return 0;
+}
+
 static int finish(void *state)
 {
 	struct path *s = state;
+	int err = 0;
 
-	for (size_t i = 0; i < s->in.n; i++) {
+	for (size_t i = 0; i < s->in.n && err == 0; i++) {
 		struct scope_stacks *r = &s->scopes[i];
 
+		err = set_pace(s, r, s->in.problems[i]);
 		paces_apply(&s->paces, r);
 		if (r->n_followed)
 			s->in.problems[i]->broken_share = (double)r->n_broken / (double)r->n_followed;
 		if (r->away_insn > 0)
 			settle_called(r, s->in.problems[i]);
 	}
-	return 0;
+	return err;
 }
 
 const struct evidence_ops evidence_path = {

@@ -210,15 +210,15 @@ static void restore_newest(const struct path *s, const struct scope_stacks *r, c
 	}
 }
 
-int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, double w_cyc,
+                 float *weight)
 {
 	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
 	struct gaps *gaps = calloc(n_edges + 1, sizeof(*gaps));
 	float *newest = calloc(r->stacks.n + 1, sizeof(*newest));
 	double *sums = calloc(2 * n_edges + 1, sizeof(*sums));
-	double w_cyc = 0;
 	int err = gaps && newest && sums
-	                  ? window(r, &w_cyc)
+	                  ? 0
 	                  : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 
 	for (int round = 0; round < ROUNDS && err == 0; round++) {
@@ -237,5 +237,49 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 	free(gaps);
 	free(newest);
 	free(sums);
+	return err;
+}
+
+int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+{
+	double w_cyc = 0;
+	int err = window(r, &w_cyc);
+
+	return err < 0 ? err : weigh(s, r, n_edges, w_cyc, weight);
+}
+
+/* Instructions that a stack counts, in the window of each of the moments that it stands for. */
+static double counted(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                      const float *weight)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < st->n_pieces; k++)
+		sum += (double)weight[st->piece0 + k] * s->all.v[r->pieces.v[st->piece0 + k]].n_insn;
+	return sum;
+}
+
+int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
+                        double *sd)
+{
+	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	double w_cyc = 0, insn = 0, cyc = 0, squares = 0;
+	int err =
+	        weight ? window(r, &w_cyc) : sp_fail(SP_ENOMEM, "out of memory for %zu pieces", r->pieces.n);
+
+	if (err == 0)
+		err = weigh(s, r, n_edges, w_cyc, weight);
+	for (size_t i = 0; i < r->stacks.n && err == 0; i++) {
+		insn += counted(s, r, &r->stacks.v[i], weight);
+		cyc += w_cyc * r->stacks.v[i].cyc;
+	}
+	*pace = cyc > 0 ? insn / cyc : 0;
+	for (size_t i = 0; i < r->stacks.n && err == 0; i++) {
+		double off = counted(s, r, &r->stacks.v[i], weight) - *pace * w_cyc * r->stacks.v[i].cyc;
+
+		squares += off * off;
+	}
+	*sd = cyc > 0 ? path_scatter * sqrt(squares) / cyc : 0;
+	free(weight);
 	return err;
 }

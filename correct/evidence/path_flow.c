@@ -293,6 +293,11 @@ static int stacks_of(const struct scope_stacks *r, enum of_stacks of, struct sco
 	return 0;
 }
 
+int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out)
+{
+	return stacks_of(r, OF_CYCLES, out);
+}
+
 static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 {
 	size_t n = 0;

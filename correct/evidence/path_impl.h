@@ -150,6 +150,12 @@ enum { PATH_MIN_OF_CYCLES = 100 };
 bool path_has_cycles(const struct scope_stacks *r);
 int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
 
+/* Those of the cycles event; pieces stay r's, stacks are the caller's. */
+int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
+/* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 51). */
+int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
+                        double *sd);
+
 /* ... or by its stack's newest branch, or a burst's oldest (eqs. 14 and 17). */
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
 

@@ -42,7 +42,8 @@ struct problem {
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
 	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: they lie where those do */
 	double stay_share; /* of its bursts, that stay in one of the loops it is made of; 0: it is made of one */
-	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something */
+	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something, ... */
+	double pace; /* ... unless its branch records tell instructions a cycle (eq. 51); 0 = they don't */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */

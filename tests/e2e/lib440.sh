@@ -103,6 +103,19 @@ sys.exit(bad)
 P
 }
 
+# total MOST: the instructions of all functions in the file out, off by no more than so much of the exact ones.
+total()
+{
+	exact
+	python3 - "$1" <<'P'
+import json, sys
+exact = sum(float(line.split()[-1]) for line in open("exact"))
+seen = sum(f["fixed"] or 0 for f in json.load(open("out"))["functions"])
+print(f"# {seen:.4g} of {exact:.4g} instructions: {seen / exact - 1:+.2%}")
+sys.exit(abs(seen / exact - 1) > float(sys.argv[1]))
+P
+}
+
 # worst_of: of the comparison in the file out, how far the functions of the program are off at most.
 worst_of()
 {

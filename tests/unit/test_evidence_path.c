@@ -877,6 +877,43 @@ static void cycles_tell_which_branches_lie_in_the_window(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 1e-3);
 }
 
+/*
+ * eq. 51.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
+ * cycles, which is 363 instructions in 440.  Its noise is the stacks' scatter, and 1%.
+ */
+static void cycles_tell_how_many_instructions_time_holds(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back };
+
+	b->f.p->relative = true;
+	b->f.p->total_insn = b->f.p->total_cyc = 80000;
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show(b, CYC, p, 5);
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_float_equal(b->f.p->pace, 33. / 40, 1e-6);
+	assert_float_equal(b->f.p->total_insn, 66000, 0.1);
+	assert_true(b->f.p->total_sd > 660 && b->f.p->total_sd < 2 * 660);
+}
+
+/* Records that tell no cycles tell no pace. */
+static void without_cycles_there_is_no_pace(void **state)
+{
+	struct bench *b = *state;
+
+	b->f.p->relative = true;
+	b->f.p->total_cyc = 80000;
+	show_slow(b, CYC, back, 200);
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_float_equal(b->f.p->pace, 0, 0);
+}
+
 /* How far a free flow of the path equations is uncertain, by its row alone. */
 static double sd_of_first(struct bench *b)
 {
@@ -1148,6 +1185,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_that_lead_out_of_the_flow_are_counted, setup_call,
 		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
+		TEST(cycles_tell_how_many_instructions_time_holds),
+		TEST(without_cycles_there_is_no_pace),
 		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),
 		TEST(stacks_that_contradict_those_with_cycles_hardly_move_them),
 		TEST(a_stack_shorter_than_the_window_stands_for_all_of_it),
