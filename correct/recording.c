@@ -224,6 +224,18 @@ static void choose_wanted(struct recording *r)
 	r->cyc_precise = precision_of(r->reader, r->cyc_event);
 }
 
+/* Clocks that are not the core's cycles. */
+static bool is_clock(const struct pd_event *e)
+{
+	const struct perf_event_attr *a = &e->attr;
+
+	if (a->type == PERF_TYPE_SOFTWARE)
+		return a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK;
+	if (a->type == PERF_TYPE_HARDWARE)
+		return a->config == PERF_COUNT_HW_REF_CPU_CYCLES || a->config == PERF_COUNT_HW_BUS_CYCLES;
+	return strcasestr(e->name, "ref-cycles") || strcasestr(e->name, "ref_tsc");
+}
+
 static void choose_events(struct recording *r)
 {
 	if (r->wanted) {
@@ -243,6 +255,7 @@ static void choose_events(struct recording *r)
 		r->cyc_event = find_other(r->reader, r->burst_event);
 		r->cyc_is_other = r->cyc_event >= 0;
 	}
+	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
 	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
 	r->cyc_precise = precision_of(r->reader, r->cyc_event);
 	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);

@@ -94,6 +94,7 @@ struct recording {
 	struct pairs insn_tasks;
 	VEC(uint64_t) insn_last; /* by insn_tasks */
 	enum recording_precision insn_precise, cyc_precise;
+	bool cyc_is_even;  /* that event comes evenly in time, as cycles do: another clock's */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	/*
 	 * Of events that are not read in groups, by the first that counts the same: what samples stand for beside their

@@ -384,7 +384,9 @@ static int sample(void *state, const struct sample_seen *seen)
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n,
 		                .span = of_cycles || (burst && !s->in.rec->relative) ? span : 0,
 		                .insn = burst ? 1 : weight,
-		                .cyc = of_cycles && !s->in.rec->cyc_is_other ? weight : 0,
+		                .cyc = of_cycles && (!s->in.rec->cyc_is_other || s->in.rec->cyc_is_even)
+		                               ? weight
+		                               : 0,
 		                .burst = burst };
 	if (burst)
 		stack.near = first_edge(s, seen, &first);

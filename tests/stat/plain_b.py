@@ -31,7 +31,7 @@ def timed(skidprof, base):
 
 
 def untimed(skidprof, base):
-    """Shares of a region; of functions that are in one region, so that exact counts by function are of it."""
+    """Shares of a region.  Exact counts are by function: of one that runs in two regions all are taken for the first's."""
     d = run(skidprof, "report", "-i", base + ".data", "--format", "json")
     t = run(skidprof, "report", "-i", base + ".data", "--truth", base + ".truth", "--format", "json")
     if not d or not t:
