@@ -184,6 +184,17 @@ void launch_signals(struct launch *l)
 		note_end(l, WNOHANG);
 }
 
+void launch_end(struct launch *l)
+{
+	launch_signals(l);
+	if (!l->pid || l->ended)
+		return;
+	kill(l->pid, SIGTERM);
+	launch_wait(l);
+	if (l->status == 128 + SIGTERM)
+		l->status = 0;
+}
+
 void launch_wait(struct launch *l)
 {
 	while (!l->ended) {

@@ -48,6 +48,9 @@ void launch_signals(struct launch *l);
 /* Wait for its end, if it hasn't come yet. */
 void launch_wait(struct launch *l);
 
+/* Ask the program to end (SIGTERM), once.  That it did so is no failure: its status is 0 then. */
+void launch_end(struct launch *l);
+
 /* A child that is still held ends without having become the program. */
 void launch_fini(struct launch *l);
 

@@ -20,6 +20,8 @@ static const char *const words[RP_N_ENDS] = {
 	[RP_END_SVE] = "scalable vectors",
 	[RP_END_SME] = "matrices (SME)",
 	[RP_END_TAGS] = "memory tags",
+	[RP_END_TILES] = "AMX",
+	[RP_END_HALF] = "FP16",
 	[RP_END_INSTRUCTION] = "an unknown instruction",
 };
 

@@ -361,7 +361,10 @@ static int finish(struct session *s, int err)
 	elsewhere_free(s->elsewhere);
 	s->sum->cpu_s = cpu_seconds();
 	tasks_free(s->tasks);
-	if (s->child.pid && s->begun_ns)
+	/* What is not recorded any more is not waited for: as perf has it. */
+	if (s->sum->ended)
+		launch_end(&s->child);
+	else if (s->child.pid && s->begun_ns)
 		launch_wait(&s->child);
 	launch_fini(&s->child);
 	return err < 0 ? sp_fail((enum sp_error) - err, "%s", words) : err2;

@@ -80,6 +80,8 @@ enum rp_end {
 	RP_END_SVE,         /* scalable vectors */
 	RP_END_SME,         /* matrices */
 	RP_END_TAGS,        /* memory tags */
+	RP_END_TILES,       /* AMX */
+	RP_END_HALF,        /* vectors of numbers of 16 bits (AVX512-FP16) */
 	RP_END_INSTRUCTION, /* one that is not known here; at_ip says where */
 	RP_N_ENDS,
 };

@@ -118,12 +118,12 @@ if command -v perf >/dev/null; then
 	check 'a delay leaves out what comes before' awk -v b="$begun" 'NR == 1 { exit !($1 >= b + 0.2 && $1 < b + 100) }' delay.txt
 	check 'and nothing after' test "$(wc -l <delay.txt)" -gt 100
 fi
-"${R[@]}" --duration 0.2 -e cpu-clock -o d.data sh -c './two 0.1 over; exit 3' 2>d.err & rec=$!
-wait_until finished $rec d.data
-touch over
-wait $rec
-check '--duration leaves the program to its end' test $? -eq 3
-check '--duration is said' grep -q 'ended by --duration; the program ran on' d.err
+timeout 60 "${R[@]}" --duration 0.2 -e cpu-clock -o d.data ./two 0.1 never 2>d.err
+check '--duration ends the program, as perf does, and that is no failure' test $? -eq 0
+check '--duration is said' grep -q 'ended by --duration, and the program with it' d.err
+timeout 60 "${R[@]}" --duration 0.2 -e cpu-clock -o d.data \
+	sh -c './two 0.1 never & trap "kill $!; exit 3" TERM; wait' 2>d.err
+check 'a program that ends by itself when it is asked to has its own status' test $? -eq 3
 "${R[@]}" --max-size 16K -c 10000 -e cpu-clock -o d.data ./two 2>d.err
 check '--max-size is said' grep -q 'ended by --max-size' d.err
 check '--max-size is kept' test "$(stat -c %s d.data)" -lt 20000

@@ -239,10 +239,45 @@ static bool is_of_its_moment(const struct rp_insn *i)
 	return false;
 }
 
+/* What compilers hardly make: mov of an address of 64 and 32 bits, enter, masked stores. */
+static void choose_rare(struct insn *out)
+{
+	static const struct insn rare[] = {
+		{ 9, { 0xa0 } },
+		{ 9, { 0xa1 } },
+		{ 10, { 0x48, 0xa1 } },
+		{ 10, { 0x66, 0xa1 } },
+		{ 9, { 0xa2 } },
+		{ 10, { 0x48, 0xa3 } },
+		{ 10, { 0x66, 0xa3 } },
+		{ 10, { 0x64, 0xa3 } },
+		{ 6, { 0x67, 0xa1 } },
+		{ 4, { 0xc8, 0x20, 0x00, 0x00 } },
+		{ 4, { 0xc8, 0x00, 0x01, 0x01 } },
+		{ 4, { 0xc8, 0x08, 0x00, 0x03 } },
+		{ 4, { 0x66, 0x0f, 0xf7, 0xc1 } },
+		{ 3, { 0x0f, 0xf7, 0xd3 } },
+		{ 5, { 0x67, 0x66, 0x0f, 0xf7, 0xca } },
+		{ 5, { 0x64, 0x66, 0x0f, 0xf7, 0xca } },
+		{ 4, { 0xc5, 0xf9, 0xf7, 0xd3 } },
+	};
+	uint64_t at = rnd() % 4 ? DATA_AT + rnd() % DATA_BYTES : random_gpr();
+
+	*out = rare[rnd() % (sizeof(rare) / sizeof(rare[0]))];
+	if (out->len > 8)
+		memcpy(out->code + out->len - 8, &at, 8);
+	else if (out->len == 6)
+		at = CODE_AT + rnd() % CODE_BYTES, memcpy(out->code + 2, &at, 4);
+}
+
 static void choose_insn(struct insn *out)
 {
 	struct rp_insn i;
 
+	if (rnd() % 64 == 0) {
+		choose_rare(out);
+		return;
+	}
 	*out = corpus[rnd() % n_corpus];
 	if (!rp_decode(out->code, out->len, &i) || !i.has_modrm || rnd() % 3 == 0)
 		return;

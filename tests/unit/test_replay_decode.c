@@ -71,14 +71,24 @@ static void kinds_are_told_apart(void **state)
 		{ "\x48\x0f\xa3\xc8", 4, RP_PLAIN },
 		{ "\xc4\xe2\x75\x92\x04\x50", 6, RP_GATHER },
 		/* What names memory without a ModRM byte must never run as it stands. */
-		{ "\xa1\x00\x10\x00\x00\x00\x00\x00\x00", 9, RP_UNKNOWN },
-		{ "\x66\x0f\xf7\xc1", 4, RP_UNKNOWN }, /* maskmovdqu */
-		{ "\xc5\xf9\xf7\xc1", 4, RP_UNKNOWN },
-		{ "\x0f\x01\xc8", 3, RP_UNKNOWN },             /* monitor */
-		{ "\x0f\x01\xfc", 3, RP_UNKNOWN },             /* clzero */
-		{ "\x66\x0f\x38\xf8\x00", 5, RP_UNKNOWN },     /* movdir64b */
-		{ "\x8f\xe8\x78\xc0\xc0\x01", 6, RP_UNKNOWN }, /* XOP */
-		{ "\x48\x48\x01\xd8", 4, RP_UNKNOWN },         /* REX twice */
+		{ "\xa1\x00\x10\x00\x00\x00\x00\x00\x00", 9, RP_MOV_AT },
+		{ "\x67\xa3\x00\x10\x00\x00", 6, RP_MOV_AT },
+		{ "\xc8\x20\x00\x01", 4, RP_ENTER },
+		{ "\x66\x0f\xf7\xc1", 4, RP_MASKED }, /* maskmovdqu */
+		{ "\x0f\xf7\xc1", 3, RP_MASKED },
+		{ "\xc5\xf9\xf7\xc1", 4, RP_MASKED },
+		{ "\x66\x0f\xf7\x01", 4, RP_UNKNOWN },
+		{ "\xc4\xe2\x78\x49\x00", 5, RP_TILES },        /* ldtilecfg */
+		{ "\xc4\xe2\x7b\x4b\x04\x08", 6, RP_TILES },    /* tileloadd */
+		{ "\xc4\xe2\x73\x5e\xc2", 5, RP_TILES },        /* tdpbssd */
+		{ "\x62\xf5\x74\x48\x58\xc2", 6, RP_HALF },     /* vaddph */
+		{ "\x62\xf6\x75\x48\xb8\x00", 6, RP_HALF },     /* vfmadd231ph */
+		{ "\x62\xf3\x7c\x48\x08\xc1\x00", 7, RP_HALF }, /* vrndscaleph */
+		{ "\x0f\x01\xc8", 3, RP_UNKNOWN },              /* monitor */
+		{ "\x0f\x01\xfc", 3, RP_UNKNOWN },              /* clzero */
+		{ "\x66\x0f\x38\xf8\x00", 5, RP_UNKNOWN },      /* movdir64b */
+		{ "\x8f\xe8\x78\xc0\xc0\x01", 6, RP_UNKNOWN },  /* XOP */
+		{ "\x48\x48\x01\xd8", 4, RP_UNKNOWN },          /* REX twice */
 		{ "\xf0\x50", 2, RP_UNKNOWN },
 		{ "\xd5\x10\x01\xd8", 4, RP_UNKNOWN }, /* REX2 */
 		{ "\x06", 1, RP_UNKNOWN },

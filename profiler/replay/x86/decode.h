@@ -44,6 +44,9 @@ enum rp_kind {
 	RP_BIT,          /* bt, bts, btr, btc of memory by a register */
 	RP_GATHER,
 	RP_AREA, /* fxsave, xsave and what loads those */
+	RP_ENTER,
+	RP_MOV_AT, /* mov between the accumulator and imm, an address */
+	RP_MASKED, /* maskmovq, maskmovdqu: to where rdi says */
 	/* From here on: the path ends. */
 	RP_SYSCALL,
 	RP_TRAP, /* int3, ud2, hlt, in, out: a signal would come */
@@ -51,6 +54,8 @@ enum rp_kind {
 	RP_TRANSACTION,
 	RP_SHADOW_STACK,
 	RP_KEYS,    /* protection keys */
+	RP_TILES,   /* AMX */
+	RP_HALF,    /* AVX512-FP16 */
 	RP_UNKNOWN, /* none, or one that is not known here */
 };
 

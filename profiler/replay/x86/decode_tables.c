@@ -208,10 +208,6 @@ static enum rp_kind classify_one_byte(const struct rp_insn *i, uint8_t modrm)
 	case 0xd5:
 	case 0xd6:
 	case 0xea:
-	case 0xa0:
-	case 0xa1:
-	case 0xa2:
-	case 0xa3: /* mov of an address of 64 bits: no compiler's */
 	/* A prefix behind REX, which is then void. */
 	case 0x26:
 	case 0x2e:
@@ -260,7 +256,12 @@ static enum rp_kind classify_one_byte(const struct rp_insn *i, uint8_t modrm)
 	case 0xcf:
 		return RP_FAR;
 	case 0xc8:
-		return RP_UNKNOWN; /* enter */
+		return i->opsize ? RP_UNKNOWN : RP_ENTER;
+	case 0xa0:
+	case 0xa1:
+	case 0xa2:
+	case 0xa3:
+		return RP_MOV_AT;
 	case 0xcd:
 	case 0xf1:
 	case 0xcc:
@@ -404,8 +405,8 @@ static enum rp_kind classify_0f(const struct rp_insn *i, uint8_t modrm)
 		return (i->reg & 7) >= 4 ? RP_PLAIN : RP_UNKNOWN;
 	case 0xc7:
 		return classify_0fc7(i);
-	case 0xf7: /* maskmovq, maskmovdqu */
-		return RP_UNKNOWN;
+	case 0xf7:
+		return i->mem || i->rep ? RP_UNKNOWN : RP_MASKED;
 	case 0x31:
 	case 0xa2:
 	case 0x77:
@@ -437,15 +438,21 @@ static enum rp_kind classify_vex(const struct rp_insn *i)
 	if (rp_is_gather(i))
 		return is_in(i->opcode, 0xc6, 0xc7) ? RP_NOTHING : i->mem ? RP_GATHER : RP_UNKNOWN;
 	if (i->map == 1)
-		return i->opcode == 0xf7 ? RP_UNKNOWN : i->opcode == 0xae && !i->mem ? RP_UNKNOWN : RP_PLAIN;
+		return i->opcode == 0xf7 ? (i->mem || i->encoding == RP_EVEX || !i->opsize || i->rep ||
+		                                            i->vector_log2 || i->vvvv
+		                                    ? RP_UNKNOWN
+		                                    : RP_MASKED)
+		       : i->opcode == 0xae && !i->mem ? RP_UNKNOWN
+		                                      : RP_PLAIN;
 	/* Tiles */
 	if (i->map == 2 &&
 	    (is_in(i->opcode, 0x48, 0x4b) || is_in(i->opcode, 0x5c, 0x5e) || i->opcode == 0x6c) &&
 	    i->encoding == RP_VEX)
-		return RP_UNKNOWN;
-	/* FP16 scales displacements in a way of its own, which nothing here was held against. */
-	return i->map == 2 || (i->map == 3 && !(i->encoding == RP_EVEX && !i->opsize)) ? RP_PLAIN
-	                                                                               : RP_UNKNOWN;
+		return RP_TILES;
+	/* It scales displacements in a way of its own, and no processor here has it to be held against. */
+	if (i->encoding == RP_EVEX && (i->map == 5 || i->map == 6 || (i->map == 3 && !i->opsize)))
+		return RP_HALF;
+	return i->map == 2 || i->map == 3 ? RP_PLAIN : RP_UNKNOWN;
 }
 
 static enum rp_kind classify(const struct rp_insn *i, uint8_t modrm)

@@ -439,3 +439,18 @@ bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const s
 	put_leave(e, add_exit(e, &out));
 	return true;
 }
+
+void rp_emit_masked(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
+                    uint32_t host)
+{
+	const struct rp_exit out = { .ip = ip, .to = ip + i->len, .kind = RP_EXIT_NEXT, .n_insns = 1 };
+
+	put_save(e, RDI, RP_FIELD(x));
+	put_constant(e, RDI, host);
+	for (unsigned k = 0; k < i->n_prefixes; k++)
+		if (is_kept_prefix(code[k]))
+			put(e, code[k]);
+	put_bytes(e, code + i->n_prefixes, (size_t)i->len - i->n_prefixes);
+	put_load(e, RDI, RP_FIELD(x));
+	put_leave(e, add_exit(e, &out));
+}

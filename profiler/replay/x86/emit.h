@@ -16,4 +16,8 @@ size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, siz
 bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
                  uint32_t host);
 
+/* A masked store (RP_MASKED), rdi at `host` instead. */
+void rp_emit_masked(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
+                    uint32_t host);
+
 #endif

@@ -206,16 +206,17 @@ static struct copy copy_operand(uint64_t at, size_t bytes)
 }
 
 /* An operand across two pages, or in one that can't be had: the instruction runs on a copy of it. */
-static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip, size_t bytes)
+static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t at, size_t bytes)
 {
-	uint64_t at = rp_operand_address(i, ip);
 	const struct copy copy = copy_operand(at, bytes);
 	struct rp_emitter *e = rp_blocks_emitter();
 	size_t n_code = e->n_code, n_exits = e->n_exits, n = copy.to - copy.from;
 	bool ran;
 
 	RP_CONTEXT->target = RP_AT_CODE + e->n_code;
-	if (!rp_emit_one(e, ip, code, i, (uint32_t)copy.host))
+	if (i->kind == RP_MASKED)
+		rp_emit_masked(e, ip, code, i, (uint32_t)copy.host);
+	else if (!rp_emit_one(e, ip, code, i, (uint32_t)copy.host))
 		return RP_END_INSTRUCTION;
 	ran = rp_enter();
 	e->n_code = n_code;
@@ -255,7 +256,52 @@ static int do_area(struct rp_insn *i, const uint8_t *code, uint64_t ip)
 	if (bytes > RP_AREA_BYTES)
 		return RP_END_INSTRUCTION;
 	i->write = reg != 1 && reg != 5;
-	return do_on_copy(i, code, ip, bytes);
+	return do_on_copy(i, code, ip, rp_operand_address(i, ip), bytes);
+}
+
+static int do_masked(const struct rp_insn *i, const uint8_t *code, uint64_t ip)
+{
+	uint64_t at = i->addrsize ? (uint32_t)GPR[RP_RDI] : GPR[RP_RDI];
+	struct rp_insn store = *i;
+
+	store.write = true;
+	return do_on_copy(&store, code, ip, at + segment_base(i), i->opsize ? 16 : 8);
+}
+
+static bool do_mov_at(const struct rp_insn *i)
+{
+	uint64_t at = (i->addrsize ? (uint32_t)i->imm : (uint64_t)i->imm) + segment_base(i), v = GPR[RP_RAX];
+	unsigned bytes = i->opcode & 1 ? rp_operand_bytes(i) : 1;
+
+	if (i->opcode & 2)
+		return rp_write(at, &v, bytes);
+	v = 0;
+	if (!rp_read(at, &v, bytes))
+		return false;
+	if (bytes == 1)
+		v |= GPR[RP_RAX] & ~(uint64_t)0xff;
+	set_register(RP_RAX, v, bytes == 1 ? 8 : bytes);
+	return true;
+}
+
+/* imm: the frame's size, 16 bits, and how many frames its own is nested in. */
+static bool do_enter(const struct rp_insn *i)
+{
+	uint64_t old_sp = GPR[RP_RSP], from = GPR[RP_RBP], frame, v;
+	unsigned level = (unsigned)(i->imm >> 16) & 31;
+	bool ok = push(from, 8);
+
+	frame = GPR[RP_RSP];
+	for (unsigned k = 1; ok && k < level; k++) {
+		from -= 8;
+		ok = rp_read(from, &v, 8) && push(v, 8);
+	}
+	ok = ok && (!level || push(frame, 8));
+	/* It faults where the stack's new end could not be written. */
+	ok = ok && rp_page((GPR[RP_RSP] - (uint16_t)i->imm) & ~(uint64_t)(RP_PAGE - 1), RP_READ);
+	GPR[RP_RSP] = ok ? GPR[RP_RSP] - (uint16_t)i->imm : old_sp;
+	GPR[RP_RBP] = ok ? frame : GPR[RP_RBP];
+	return ok;
 }
 
 static bool call(uint64_t back)
@@ -303,6 +349,10 @@ static bool do_simple(const struct rp_insn *i, uint64_t ip, uint64_t fixed)
 		return do_popf(i);
 	case RP_XLAT:
 		return do_xlat(i);
+	case RP_ENTER:
+		return do_enter(i);
+	case RP_MOV_AT:
+		return do_mov_at(i);
 	default:
 		return do_bit(i, ip);
 	}
@@ -320,10 +370,12 @@ int rp_op(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t fi
 	case RP_RET:
 		return do_branch(i, ip, next) ? RP_GOES_ON : memory_end();
 	case RP_PLAIN:
-		return do_on_copy(i, code, ip, i->mem_bytes);
+		return do_on_copy(i, code, ip, rp_operand_address(i, ip), i->mem_bytes);
 	case RP_AREA:
 		area = *i;
 		return do_area(&area, code, ip);
+	case RP_MASKED:
+		return do_masked(i, code, ip);
 	case RP_STRING:
 		return rp_op_string(i, ip);
 	case RP_GATHER:
@@ -343,6 +395,10 @@ int rp_op(const struct rp_insn *i, const uint8_t *code, uint64_t ip, uint64_t fi
 		return RP_END_SHADOW_STACK;
 	case RP_KEYS:
 		return RP_END_KEYS;
+	case RP_TILES:
+		return RP_END_TILES;
+	case RP_HALF:
+		return RP_END_HALF;
 	case RP_UNKNOWN:
 		return RP_END_INSTRUCTION;
 	default:
