@@ -48,13 +48,18 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
+MACHINE := $(shell $(CC) -dumpmachine)
+
 # Runs blocks for `lift`; what it emits is x86-64's.
 SANDBOX_SRC := $(wildcard report/lift/sandbox/*.c)
-SANDBOX := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),$B/skidblock)
+SANDBOX := $(if $(findstring x86_64,$(MACHINE)),$B/skidblock)
 
 # Replays what a stopped thread would do next.
-REPLAY_SRC := $(wildcard profiler/replay/*.c $(if $(SANDBOX),profiler/replay/x86/*.c))
-REPLAY := $(if $(SANDBOX),$B/skidreplay)
+REPLAY_ISA := $(if $(findstring x86_64,$(MACHINE)),x86)$(if $(findstring aarch64,$(MACHINE)),a64)
+REPLAY_SRC := $(wildcard profiler/replay/*.c profiler/replay/$(or $(REPLAY_ISA),x86)/*.c)
+REPLAY := $(if $(REPLAY_ISA),$B/skidreplay)
+REPLAY_FLAGS_x86 := -mno-red-zone -fcf-protection=none
+REPLAY_FLAGS_a64 := -mbranch-protection=none
 
 # Completion is what --help says, so it is made where the program can run.
 COMPLETION := $(if $(findstring $(shell uname -m),$(shell $(CC) -dumpmachine)),$(addprefix $B/completion/,skidprof.bash _skidprof skidprof.fish))
@@ -91,8 +96,8 @@ $B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
 $B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h profiler/replay/*/*.h)
 	$(call say,LINK,$@)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
-	  -mgeneral-regs-only -fcf-protection=none -fno-stack-protector -mno-red-zone -fno-builtin \
-	  $(REPLAY_SRC) $(LDFLAGS) -o $@
+	  -mgeneral-regs-only -fno-stack-protector -fno-builtin -fno-tree-loop-distribute-patterns \
+	  $(REPLAY_FLAGS_$(REPLAY_ISA)) $(REPLAY_SRC) $(LDFLAGS) -o $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)
@@ -204,8 +209,9 @@ lift-torture: all
 # The replayer against the processor, at length: a million instructions, hundreds of stops of each program.
 replay-torture: all samples
 	$Qscratch=$$(mktemp -d) && TOP='$(CURDIR)' BUILD='$(abspath $B)' SKIDPROF='$(abspath $B)/skidprof' SCRATCH=$$scratch \
-	  LC_ALL=C.UTF-8 CASES=$(or $(CASES),1400000) FILES=400 STOPS=$(or $(STOPS),300) BRANCHES=160 tests/e2e/232_replay.sh; \
-	  status=$$?; rm -rf $$scratch; exit $$status
+	  LC_ALL=C.UTF-8 CASES=$(or $(CASES),1400000) FILES=400 STOPS=$(or $(STOPS),300) BRANCHES=160; \
+	  export TOP BUILD SKIDPROF SCRATCH LC_ALL CASES FILES STOPS BRANCHES; \
+	  tests/e2e/232_replay.sh && tests/e2e/236_replay_a64.sh; status=$$?; rm -rf $$scratch; exit $$status
 
 bench: all samples
 	$Q$(FIGURES) 'make bench, counting' tests/bench.sh '$B'
@@ -277,7 +283,7 @@ install: all
 	  '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
 	$Qinstall $B/skidprof '$(DESTDIR)$(PREFIX)/bin/'
 	$Qinstall -m 644 $B/skidsim.so '$(DESTDIR)$(PREFIX)/lib/skidprof/'
-	$(if $(SANDBOX),$Qinstall $(SANDBOX) $(REPLAY) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
+	$(if $(SANDBOX)$(REPLAY),$Qinstall $(SANDBOX) $(REPLAY) '$(DESTDIR)$(PREFIX)/lib/skidprof/')
 	$Qinstall -m 644 profiler/sim/cores/*.core '$(DESTDIR)$(PREFIX)/share/skidprof/cores/'
 	$Qinstall -m 644 report/lift/tools/*.tool '$(DESTDIR)$(PREFIX)/share/skidprof/tools/'
 	$Qinstall -m 644 man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'

@@ -46,10 +46,10 @@ enum {
  */
 static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4, spread = 0.15;
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
 #else
-#define NO_REPLAY "threads are replayed on x86-64 only so far"
+#define NO_REPLAY "threads are replayed on x86-64 and aarch64 only"
 #endif
 
 /* Whose time the budget is of. */

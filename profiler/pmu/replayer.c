@@ -30,7 +30,7 @@ const char *replayer_end_words(uint32_t end)
 	return end < RP_N_ENDS ? words[end] : "no reason";
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #include <elf.h>
 #include <errno.h>
@@ -251,6 +251,8 @@ struct rp_request *replayer_request(struct replayer *r)
 	return &r->shared->request;
 }
 
+#if defined(__x86_64__)
+
 static void take_general(struct rp_registers *out, const struct user_regs_struct *u)
 {
 	const uint64_t gpr[RP_N_GPRS] = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
@@ -291,6 +293,34 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	r->shared->request.flags = has_shadow_stack(tid) ? RP_SHADOW_STACK_ON : 0;
 	return true;
 }
+
+#else
+
+#ifndef NT_ARM_TLS
+#define NT_ARM_TLS 0x401
+#endif
+
+bool replayer_take_registers(struct replayer *r, pid_t tid)
+{
+	struct rp_request *q = &r->shared->request;
+	struct user_regs_struct u;
+	struct iovec general = { &u, sizeof(u) }, vectors = { q->vectors, sizeof(q->vectors) };
+	struct iovec thread = { &q->regs.thread, sizeof(q->regs.thread) };
+
+	/* Code of 32 bits has fewer registers. */
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &general) < 0 || general.iov_len < sizeof(u) ||
+	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &vectors) < 0 ||
+	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_TLS, &thread) < 0)
+		return false;
+	memcpy(q->regs.gpr, u.regs, sizeof(q->regs.gpr));
+	q->regs.sp = u.sp;
+	q->regs.ip = u.pc;
+	q->regs.flags = u.pstate;
+	q->flags = 0;
+	return true;
+}
+
+#endif
 
 /* Where the process has the pages that only it may read. */
 static void find_clock_pages(struct rp_request *q, pid_t pid)
@@ -468,7 +498,7 @@ const uint8_t *replayer_page(const struct replayer *r, uint32_t i)
 int replayer_start(struct replayer **out)
 {
 	(void)out;
-	return sp_fail(SP_ENOTSUP, "threads are replayed on x86-64 only so far");
+	return sp_fail(SP_ENOTSUP, "threads are replayed on x86-64 and aarch64 only");
 }
 
 void replayer_stop(struct replayer *r)

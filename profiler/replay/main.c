@@ -76,7 +76,8 @@ static uint8_t *map_code(void)
 
 void rp_populate(void *at, size_t n)
 {
-	uintptr_t begin = (uintptr_t)at & ~(uintptr_t)(RP_PAGE - 1), end = (uintptr_t)at + n;
+	/* The system's pages may be larger. */
+	uintptr_t begin = (uintptr_t)at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1), end = (uintptr_t)at + n;
 
 	/* An older kernel doesn't know how: then it is as slow as it is. */
 	madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); // NOLINT(performance-no-int-to-ptr)

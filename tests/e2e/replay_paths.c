@@ -23,6 +23,15 @@
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/step.h"
 
+#if defined(__x86_64__)
+#define REGS_IP(u) ((u)->rip)
+#else
+#define REGS_IP(u) ((u)->pc)
+#ifndef NT_ARM_SYSTEM_CALL
+#define NT_ARM_SYSTEM_CALL 0x404
+#endif
+#endif
+
 enum { MAX_STEPS = 200000, MAX_THREADS = 256, HELD_MS = 10000 };
 
 struct stepped {
@@ -58,6 +67,21 @@ static bool get_regs(pid_t tid, struct user_regs_struct *u)
 	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0;
 }
 
+/* Stopped by us while it ran, and not in a system call. */
+static bool is_running(pid_t tid)
+{
+#if defined(__x86_64__)
+	struct user_regs_struct u;
+
+	return get_regs(tid, &u) && (long)u.orig_rax < 0;
+#else
+	int number = -1;
+	struct iovec v = { &number, sizeof(number) };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &v) == 0 && number == -1;
+#endif
+}
+
 static bool is_trap(pid_t tid, int status)
 {
 	siginfo_t info;
@@ -77,7 +101,7 @@ static void step(struct step_decoder *d, pid_t tid, const struct rp_reply *r, st
 	*signal = 0;
 	if (!get_regs(tid, &u))
 		return;
-	out->at = u.rip;
+	out->at = REGS_IP(&u);
 	while (out->n < r->n_branches && out->n_steps < MAX_STEPS) {
 		uint8_t code[STEP_MAX_INSN_BYTES];
 		struct iovec mine = { code, sizeof(code) }, theirs = { (void *)out->at, sizeof(code) };
@@ -103,9 +127,9 @@ static void step(struct step_decoder *d, pid_t tid, const struct rp_reply *r, st
 			return;
 		out->cut = false;
 		out->n_steps++;
-		if (step_judge(insn, out->at, u.rip) == STEP_SEEN_TAKEN)
-			out->v[out->n++] = (struct rp_branch){ out->at, u.rip };
-		out->at = u.rip;
+		if (step_judge(insn, out->at, REGS_IP(&u)) == STEP_SEEN_TAKEN)
+			out->v[out->n++] = (struct rp_branch){ out->at, REGS_IP(&u) };
+		out->at = REGS_IP(&u);
 	}
 	/* A string instruction may have any number of turns. */
 	out->cut = out->n_steps == MAX_STEPS;
@@ -232,7 +256,6 @@ static bool both_ways(struct replayer *r, struct step_decoder *d, pid_t pid, pid
 static void look(struct replayer *r, struct step_decoder *d, pid_t pid, uint32_t n_branches)
 {
 	static struct stopped s;
-	struct user_regs_struct u;
 	bool asked = false;
 	size_t k;
 
@@ -240,7 +263,7 @@ static void look(struct replayer *r, struct step_decoder *d, pid_t pid, uint32_t
 	if (!s.n)
 		return;
 	k = (size_t)rand() % s.n;
-	if (s.v[k].status >> 16 == PTRACE_EVENT_STOP && get_regs(s.v[k].tid, &u) && (long)u.orig_rax < 0)
+	if (s.v[k].status >> 16 == PTRACE_EVENT_STOP && is_running(s.v[k].tid))
 		asked = both_ways(r, d, pid, s.v[k].tid, n_branches, &s.v[k].signal);
 	else
 		tally.asleep++;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/replay/a64/emit.h"
 #include "profiler/replay/x86/emit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,6 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rp_decode(code, size, &i) && i.kind != RP_UNKNOWN)
 		check_operand(&i);
 	rp_emit_block(&e, ip, code, size, RP_MAX_BLOCK_INSNS);
+	if (e.n_code > RP_MAX_BLOCK_CODE || e.n_exits > RP_MAX_BLOCK_EXITS)
+		abort();
+	e.n_code = e.n_exits = 0;
+	a64_emit_block(&e, ip & ~3ull, code, size, RP_MAX_BLOCK_INSNS);
 	if (e.n_code > RP_MAX_BLOCK_CODE || e.n_exits > RP_MAX_BLOCK_EXITS)
 		abort();
 	free(code);

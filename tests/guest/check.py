@@ -127,6 +127,24 @@ def one_program(turns):
           [(s.ip, s.values) for s in r.of("cycles")])
 
 
+def stacks_of(name):
+    """Branch stacks of bursts, newest branch first."""
+    script = subprocess.run(["perf", "script", "-i", os.path.join(OUT, name + ".data"), "-F", "event,brstack"],
+                            capture_output=True, text=True).stdout
+    return [[tuple(int(x, 16) for x in e.split("/")[:2]) for e in line.split()[1:]]
+            for line in script.splitlines() if line.split()[0].startswith("bursts")]
+
+
+def check_stacks(name, turns, shortest):
+    loop = turns.ips[turns.before:turns.before + turns.body + 1]
+    taken = {(a, b) for a, b in zip(loop, loop[1:]) if b != a + 4}
+    stacks = stacks_of(name)
+    check(f"{name}: there are some, of {shortest} branches", len(stacks) > 5 and min(map(len, stacks)) >= shortest, stacks[:1])
+    follows = all(a[1] <= b[0] and all(x in loop for x in range(a[1], b[0] + 4, 4)) for s in stacks for b, a in zip(s, s[1:]))
+    check(f"{name}: each branch is one that the program takes, and leads to the next", follows and
+          {b for s in stacks for b in s} <= taken, {b for s in stacks for b in s} - taken)
+
+
 def stepped(turns):
     """Single steps change no count, and the branches they take are those of the program."""
     r = recorded("stepped")
@@ -140,21 +158,24 @@ def stepped(turns):
     check("stepped: every sample is where the program was", not wrong_ips(outside, turns), wrong_ips(outside, turns)[:3])
     check("stepped: but for few, noticed in the kernel on a burst's step", len(trapped) <= 20 and after <= {"bursts"},
           [r.samples[i] for i in sorted(trapped)][:3], after)
-    loop = turns.ips[turns.before:turns.before + turns.body + 1]
-    taken = {(a, b) for a, b in zip(loop, loop[1:]) if b != a + 4}
-    script = subprocess.run(["perf", "script", "-i", os.path.join(OUT, "stepped.data"), "-F", "event,brstack"],
-                            capture_output=True, text=True).stdout
-    stacks = [[tuple(int(x, 16) for x in e.split("/")[:2]) for e in line.split()[1:]]
-              for line in script.splitlines() if line.split()[0].startswith("bursts")]
-    check("stepped: there are some, of dozens of branches", len(stacks) > 5 and min(map(len, stacks)) >= 24, stacks[:1])
-    follows = all(a[1] <= b[0] and all(x in loop for x in range(a[1], b[0] + 4, 4)) for s in stacks for b, a in zip(s, s[1:]))
-    check("stepped: each branch is one that the program takes, and leads to the next", follows and
-          {b for s in stacks for b in s} <= taken, {b for s in stacks for b in s} - taken)
+    check_stacks("stepped", turns, 24)
+
+
+def replayed(turns):
+    """Replays are of another process: they change nothing, and see the same branches."""
+    r = recorded("replayed")
+    counted = r.of("instructions") + r.of("cycles")
+    check("replayed: as many samples as without", len(counted) == 2 * (LONG_INSNS // 100003), len(counted))
+    check("replayed: every sample is where the program was", not wrong_ips(counted, turns), wrong_ips(counted, turns)[:3])
+    check_stacks("replayed", turns, 1)
+    whole = [s for s in stacks_of("replayed") if len(s) == 1000]
+    # But for the one that comes to the program's end.
+    check("replayed: they are of 1,000 branches", len(whole) >= len(stacks_of("replayed")) - 1)
     r, err = recorded("unasked"), text("unasked.err")
     said = re.search(r"(\d+) bursts of (\d+) branches", err)
-    check("stepped: unasked too, where there are no branch records, and it is said", "bursts take their place" in err and
+    check("replayed: unasked too, where there are no branch records, and it is said", "bursts take their place" in err and
           said and int(said[1]) > 0, err)
-    check("stepped: no sample is missing for it",
+    check("replayed: no sample is missing for it",
           len(r.of("instructions") + r.of("cycles")) == 2 * (LONG_INSNS // 100003))
 
 
@@ -310,21 +331,30 @@ def corrected():
               [f | {"module": 0} for f in json.loads(text(f"{name}_report.out"))["functions"]])
 
 
-def bursts():
-    """Every turn of turns.S is known, so is each function's share: single steps of this processor must tell it."""
-    check("bursts: recorded", text("bursts.status").strip() == "0", text("bursts.err"))
-    said = re.search(r"(\d+) bursts of (\d+) branches", text("bursts.err"))
-    check("bursts: a few dozen of 40 to 160 branches", said and int(said[1]) > 30 and 39 <= int(said[2]) <= 160,
-          text("bursts.err"))
-    host = subprocess.run([SKIDPROF, "report", "--format", "json", "-i", os.path.join(OUT, "bursts.data"), "--symfs",
+def paths():
+    """From the same stop the thread takes the branches that were replayed: programs of others."""
+    for name in ("long", "sort", "gzip", "sha512sum", "awk", "clock", "sh", "memcpy"):
+        out = text(f"paths_{name}.out")
+        print(f"# {name}: {out.strip().splitlines()[-1][:160] if out.strip() else text(f'paths_{name}.err')}")
+        check(f"paths: {name} goes the way that was replayed", text(f"paths_{name}.status").strip() == "0" and
+              " differ 0 " in out, out[-600:], text(f"paths_{name}.err"))
+
+
+def bursts(name, fewest, most):
+    """Every turn of turns.S is known, so is each function's share: paths must tell it."""
+    check(f"{name}: recorded", text(f"{name}.status").strip() == "0", text(f"{name}.err"))
+    said = re.search(r"(\d+) bursts of (\d+) branches", text(f"{name}.err"))
+    check(f"{name}: a few dozen of {fewest} to {most} branches", said and int(said[1]) > 30 and
+          fewest - 1 <= int(said[2]) <= most, text(f"{name}.err"))
+    host = subprocess.run([SKIDPROF, "report", "--format", "json", "-i", os.path.join(OUT, f"{name}.data"), "--symfs",
                            os.path.join(GUEST, "root")], capture_output=True, text=True)
-    check("bursts: corrected", host.returncode == 0, host.stderr)
+    check(f"{name}: corrected", host.returncode == 0, host.stderr)
     share = {f["name"]: f["region_share"] for f in functions(host.stdout)[0]["functions"]}
     off = {n: share.get(n, 0) - t / sum(TURNS_TRUTH.values()) for n, t in TURNS_TRUTH.items()}
-    print("# bursts: off by " + ", ".join(f"{n} {x:+.2%}" for n, x in off.items()))
+    print(f"# {name}: off by " + ", ".join(f"{n} {x:+.2%}" for n, x in off.items()))
     # Only whether a turn is odd differs between turns, and they alternate: 30 bursts of two turns and more, each cut off
     # at either end by part of one, see each function's share to about 1/60 of itself, 0.7% of all.
-    check("bursts: shares within 1.5%", all(abs(x) < 0.015 for x in off.values()), off)
+    check(f"{name}: shares within 1.5%", all(abs(x) < 0.015 for x in off.values()), off)
 
 
 def doctor():
@@ -337,7 +367,7 @@ def doctor():
     check("doctor: the counters are the source", record["source"] == "hardware" and record["counters"], record)
     check("doctor: the events are those that were recorded", f"this machine's PMU: {record['events']}\n" in text("unasked.err"),
           record["events"], text("unasked.err"))
-    check("doctor: bursts beside them, as was recorded", record["bursts"] == "stepped" and "bursts of" in text("unasked.err"),
+    check("doctor: bursts beside them, as was recorded", record["bursts"] == "replayed" and "bursts of" in text("unasked.err"),
           record, text("unasked.err"))
     check("doctor: that can be corrected", text("doctor.status").strip() == "0" and found["corrected"], text("doctor.status"))
 
@@ -351,6 +381,7 @@ def main():
     doctor()
     one_program(turns)
     stepped(turns)
+    replayed(turns)
     skids(turns, straight)
     tasks()
     attach(turns)
@@ -359,7 +390,9 @@ def main():
     steps(turns)
     throttle(turns)
     corrected()
-    bursts()
+    bursts("bursts", 40, 160)
+    bursts("replays", 900, 1000)
+    paths()
     print(f"1..{n_checks}")
     return n_failed > 0
 

@@ -22,7 +22,7 @@ sysroot=build-guest/debian/sysroot
 cc=(aarch64-linux-gnu-gcc "--sysroot=$sysroot")
 export PKG_CONFIG_SYSROOT_DIR=$sysroot
 export PKG_CONFIG_LIBDIR=$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$sysroot/usr/share/pkgconfig
-make -s -j"$(nproc)" CC="${cc[*]}" B=$arm64 CFLAGS=-Werror $arm64/skidprof || exit 1
+make -s -j"$(nproc)" CC="${cc[*]}" B=$arm64 CFLAGS=-Werror $arm64/skidprof $arm64/skidreplay || exit 1
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR
 
 # needs FILE: the shared libraries it names, and those that they name, to the guest's /lib.
@@ -45,15 +45,19 @@ program()
 	"${cc[@]}" -nostdlib -static "-DTURNS=$3" "tests/guest/$2.S" -o "$1"
 }
 
-rm -rf "$root" "$out" && mkdir -p "$root/bin" "$root/lib" "$root/t" "$out" || exit 1
+rm -rf "$root" "$out" && mkdir -p "$root/bin" "$root/lib" "$root/t" "$root/s" "$out" || exit 1
 cp tests/guest/init tests/guest/tests "$root" || exit 1
 cp "$debian/sysroot/bin/busybox" "$root/bin/" || exit 1
-cp $arm64/skidprof "$root/t/" && aarch64-linux-gnu-strip -g "$root/t/skidprof" || exit 1
+cp $arm64/skidprof $arm64/skidreplay "$root/t/" && aarch64-linux-gnu-strip -g "$root/t/skidprof" || exit 1
+# The same without a replayer beside it, which steps.
+ln "$root/t/skidprof" "$root/s/skidprof" || exit 1
 cp "$debian/sysroot/usr/bin/perf" "$root/t/" || exit 1
 needs $arm64/skidprof && needs "$root/t/perf" || exit 1
 for name in probe companion; do
 	"${cc[@]}" -O2 -Wall -Wextra -Werror -static tests/guest/$name.c -lpfm -o "$root/t/$name" || exit 1
 done
+# The replayer is held against this processor there.  What the archive needs, nothing else of it is used.
+"${cc[@]}" -std=gnu11 -D_GNU_SOURCE -O1 -Wall -iquote . tests/e2e/replay_paths.c $arm64/libskidprof.a -o "$root/t/replay_paths" || exit 1
 # The turns are known to check.py.
 program "$root/t/turns" turns 100000 && program "$root/t/straight" straight 20000 && program "$root/t/tasks" tasks 100000 || exit 1
 program "$guest/turns.short" turns 4 && program "$guest/straight.short" straight 4 || exit 1

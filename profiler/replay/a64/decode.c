@@ -52,7 +52,7 @@ static void decode_signature(struct a64_insn *i)
 {
 	unsigned opcode = BITS(15, 10);
 
-	if (BITS(20, 16) != 1)
+	if (BITS(20, 16) != 1 || !BITS(31, 31))
 		return;
 	/* Whose keys it would be signed with is known to the system only: it is left unsigned. */
 	if (opcode < 16)
@@ -182,7 +182,7 @@ static void decode_sys(struct a64_insn *i)
 		i->kind = A64_UNKNOWN;
 	else if (m == 4)
 		i->kind = op2 == 1 ? A64_ZERO_BLOCK : A64_TAGS;
-	else if (m == 5 || (m >= 10 && op2 == 1))
+	else if ((m == 5 || m >= 10) && op2 == 1)
 		i->kind = A64_NOTHING; /* ic ivau, dc cvac and its like */
 	else if (m >= 10)
 		i->kind = A64_TAGS;
