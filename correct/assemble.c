@@ -48,6 +48,8 @@ int assemble(const struct work *w, struct profile **out)
 	if (err == 0)
 		err = assemble_funcs(&a);
 	if (err == 0)
+		err = assemble_names(&a);
+	if (err == 0)
 		scale_cycles(a.p);
 	if (err == 0)
 		err = assemble_flow(&a);

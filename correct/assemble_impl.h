@@ -36,6 +36,9 @@ int assemble_time(struct assembly *a);
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);
 
+/* Names of functions that others have, too, in full. */
+int assemble_names(struct assembly *a);
+
 /* Blocks, ways and loops, and what they tell: calls and trip counts. */
 int assemble_flow(struct assembly *a);
 

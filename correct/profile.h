@@ -84,6 +84,8 @@ struct profile_calls {
 struct profile_func {
 	const char *name; /* demangled */
 	const char *linkage;
+	const char *
+	        full; /* told apart from others of its name: with parameters, or its place; NULL = no other has its name */
 	uint32_t module;
 	uint32_t file, line;   /* of the declaration */
 	bool inlined;          /* it has instructions inlined into others */

@@ -411,6 +411,7 @@ void recording_close(struct recording *r)
 	vec_fini(&r->insn_last);
 	pairs_fini(&r->insn_tasks);
 	filter_free(r->filter);
+	free(r->kernel_symbol);
 	maps_free(r->maps);
 	pd_close(r->reader);
 	if (r->spool_fd >= 0)
@@ -446,6 +447,9 @@ static int open_file(struct recording *r, uint32_t file)
 
 	if (!id_bytes)
 		id_bytes = pd_build_id(r->reader, f->path, &id);
+	/* As earlier versions of the recorder called it. */
+	if (!id_bytes && strcmp(f->path, "[kernel.kallsyms]") == 0)
+		id_bytes = pd_build_id(r->reader, "[kernel.kallsyms]_text", &id);
 	return open_module(r, f->path, id, id_bytes, &r->module_of_file[file]);
 }
 
@@ -629,6 +633,23 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 	return rec.sample.period ? fn(arg, r, &rec, place) : 0;
 }
 
+/* Where the kernel was: the map that recorders write names the symbol that its offset is the address of. */
+static int learn_kernel(struct recording *r, const struct pd_record *rec)
+{
+	static const char path[] = "[kernel.kallsyms]";
+	size_t n = sizeof(path) - 1;
+
+	if ((rec->type != PERF_RECORD_MMAP && rec->type != PERF_RECORD_MMAP2) || r->kernel_symbol ||
+	    rec->pid != UINT32_MAX || strncmp(rec->mmap.path, path, n) != 0 || !rec->mmap.path[n])
+		return 0;
+	r->kernel_symbol = strdup(rec->mmap.path + n);
+	if (!r->kernel_symbol)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->module_opts.kernel_symbol = r->kernel_symbol;
+	r->module_opts.kernel_text = rec->mmap.pgoff_bytes;
+	return 0;
+}
+
 static int restart(struct recording *r)
 {
 	int err;
@@ -679,7 +700,9 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
-			err = maps_apply(r->maps, &rec);
+			err = learn_kernel(r, &rec);
+			if (err == 0)
+				err = maps_apply(r->maps, &rec);
 			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
 				err = note_map(r, &rec);
 			continue;

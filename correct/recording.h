@@ -105,6 +105,7 @@ struct recording {
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
+	char *kernel_symbol;   /* owner of module_opts.kernel_symbol */
 	const char *wanted;    /* event to show; NULL = instructions and cycles */
 	struct filter *filter; /* NULL = the whole recording */
 	uint64_t n_unmapped;

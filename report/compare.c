@@ -60,6 +60,8 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 			continue;
 		add_row(c, f->name, truth_insn[i], rolled ? &f->rolled : &f->count,
 		        rolled ? f->rolled_status : f->status);
+		if (c->n && c->rows[c->n - 1].name == f->name)
+			c->rows[c->n - 1].full = f->full;
 	}
 	return 0;
 }

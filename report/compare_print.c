@@ -10,6 +10,7 @@
 
 enum id {
 	ID_NAME,
+	ID_FULL,
 	ID_SHARE,
 	ID_TRUTH,
 	ID_RAW,
@@ -44,7 +45,7 @@ static const struct column columns[] = {
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_WIDE },
 	{ "ipc_fixed", "IPC", ID_IPC_FIXED, COLUMN_RATIO, COLUMN_WIDE },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
-	{ "", "NAME", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
+	{ "", "NAME", ID_FULL, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
 };
 
 static struct cell num(double x)
@@ -65,6 +66,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	switch (id) {
 	case ID_NAME:
 		return text(r->name);
+	case ID_FULL:
+		return text(r->full ? r->full : r->name);
 	case ID_SHARE:
 		return num(r->truth_share);
 	case ID_TRUTH:

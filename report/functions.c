@@ -42,6 +42,7 @@ enum id {
 	ID_INLINED,
 	ID_MODULE,
 	ID_NAME,
+	ID_FULL,
 	ID_LINKAGE,
 	ID_FILE,
 	ID_LINE,
@@ -89,7 +90,7 @@ static const struct column columns[] = {
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE | COLUMN_SQUEEZE,
 	  HAVE_MODULES },
 	{ "module", "", ID_MODULE, COLUMN_TEXT, COLUMN_NO_TEXT },
-	{ "", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
+	{ "", "FUNCTION", ID_FULL, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
 	{ "linkage", "", ID_LINKAGE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
@@ -106,7 +107,16 @@ static const struct column columns[] = {
 	{ "insn_per_call_lo", "", ID_CALL_INSN_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "insn_per_call_hi", "", ID_CALL_INSN_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles_per_call", "", ID_CALL_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "full_name", "", ID_FULL, COLUMN_TEXT, COLUMN_NO_TEXT },
 };
+
+/* What is behind a name in text: the kernel's functions are marked as perf marks them. */
+static const char *suffix_of(const struct profile *p, const struct profile_func *f)
+{
+	return f->inlined                                                ? " (inlined)"
+	       : strncmp(report_module(p, f->module), "[kernel", 7) == 0 ? " [k]"
+	                                                                 : NULL;
+}
 
 static struct cell num(double x)
 {
@@ -227,7 +237,9 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_MODULE:
 		return text(report_base(report_module(v->p, r->f->module)));
 	case ID_NAME:
-		return (struct cell){ .text = r->f->name, .suffix = r->f->inlined ? " (inlined)" : NULL };
+	case ID_FULL:
+		return (struct cell){ .text = id == ID_FULL ? report_name(r->f) : r->f->name,
+			              .suffix = suffix_of(v->p, r->f) };
 	case ID_LINKAGE:
 		return text(r->f->linkage);
 	case ID_FILE:

@@ -195,8 +195,15 @@ static bool named(const char *name, const char *word)
 	return n == n_word || (n >= n_word + 2 && name[n - n_word - 1] == ':' && name[n - n_word - 2] == ':');
 }
 
+const char *report_name(const struct profile_func *f)
+{
+	return f->full ? f->full : f->name;
+}
+
 bool report_matches(const struct profile_func *f, const char *pattern)
 {
+	if (f->full && strcmp(f->full, pattern) == 0)
+		return true;
 	if (named(f->name, pattern) || strcmp(f->linkage, pattern) == 0)
 		return true;
 	if (!pattern[strcspn(pattern, "*?[")])

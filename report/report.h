@@ -117,6 +117,9 @@ void report_evidence(uint8_t evidence, char out[KNOWN_MAX]);
  */
 bool report_matches(const struct profile_func *f, const char *pattern);
 
+/* What text calls a function: its name, and in full where others have the same. */
+const char *report_name(const struct profile_func *f);
+
 /* -SP_ENOENT: no function matches, with the nearest name there is. */
 int report_no_match(const struct profile *p, const char *pattern);
 

@@ -18,6 +18,7 @@
 
 struct score_row {
 	const char *name;
+	const char *full;         /* what text calls it; NULL = its name */
 	double truth, raw, fixed; /* instructions */
 	double lo, hi;            /* of fixed; NAN = no interval */
 	double cyc;

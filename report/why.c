@@ -241,7 +241,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	char name[NAME_BYTES], place[NAME_BYTES], raw[NUMBER_MAX], ipc[NUMBER_MAX];
 	double ipc_raw = report_ipc(p, c->raw_insn, c->raw_cyc), ipc_fixed = report_ipc(p, c->insn, c->cyc);
 
-	text_safe(func->name, name, sizeof(name));
+	text_safe(report_name(func), name, sizeof(name));
 	text_safe(report_file(p, func->file), place, sizeof(place));
 	fprintf(f, "\n%s%s", name, func->inlined ? " (inlined)" : "");
 	if (*place)

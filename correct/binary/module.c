@@ -363,7 +363,11 @@ static int load_made(struct module *m, bool *made)
 static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
 	bool made = false;
-	int err = open_path(m);
+	int err;
+
+	if (kernel_is_name(m->path))
+		return kernel_load_names(m, build_id, build_id_bytes);
+	err = open_path(m);
 
 	if (!err && m->state == MODULE_OK)
 		err = load_made(m, &made);
@@ -392,6 +396,8 @@ static int copy_options(struct module *m, const char *path, const struct module_
 	m->opts.symfs = opts && opts->symfs ? strdup(opts->symfs) : NULL;
 	m->opts.debug_dir = opts && opts->debug_dir ? strdup(opts->debug_dir) : NULL;
 	m->opts.no_debuginfod = opts && opts->no_debuginfod;
+	m->opts.kernel_text = opts ? opts->kernel_text : 0;
+	m->opts.kernel_symbol = opts ? opts->kernel_symbol : NULL;
 	if (!m->path || (opts && opts->symfs && !m->opts.symfs) ||
 	    (opts && opts->debug_dir && !m->opts.debug_dir))
 		return sp_fail(SP_ENOMEM, "no memory to open %s", path);

@@ -17,13 +17,16 @@ enum module_state {
 	MODULE_MISSING,  /* no such file */
 	MODULE_MISMATCH, /* the build id is not the recorded one: not used */
 	MODULE_FOREIGN,  /* an ELF file for another machine, or no ELF file */
-	MODULE_NAMED,    /* no code, but functions: a list of names, perf-PID.map */
+	MODULE_NAMED,    /* no code, but functions: a list of names, perf-PID.map or the kernel's */
 };
 
 struct module_options {
 	const char *symfs;     /* prefix put before recorded paths; NULL = none */
 	const char *debug_dir; /* more places for separate debug files, ':' between; NULL = the system's */
 	bool no_debuginfod;
+	/* Where the recorded kernel was: the address of that symbol; 0 and NULL = not known.  Borrowed. */
+	uint64_t kernel_text;
+	const char *kernel_symbol;
 };
 
 /*

@@ -81,6 +81,10 @@ bool made_is_jitdump(int fd);
 int made_load_jitdump(struct module *m, uint32_t layer);
 int made_load_names(struct module *m);
 
+/* kernel.c: the kernel's functions, by its list of symbols; likewise MODULE_NAMED at best. */
+bool kernel_is_name(const char *path);
+int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes);
+
 /* module.c: set the state and word it.  0 or -SP_ENOMEM where there is no memory even for that. */
 int __attribute__((format(printf, 3, 4)))
 module_unusable(struct module *m, enum module_state state, const char *fmt, ...);

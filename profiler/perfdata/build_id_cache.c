@@ -32,13 +32,14 @@ static void to_hex(const uint8_t *id, size_t n, size_t first, char *out, size_t 
 		snprintf(out + 2 * (i - first), 3, "%02x", id[i]);
 }
 
-char *build_id_cache_find(const uint8_t *id, size_t n)
+/* The first of these files, of a build id, that can be read. */
+static char *find(const char *const *files, size_t n_files, const uint8_t *id, size_t n)
 {
 	char hex[2 * 64 + 1], *dir = folder(), *found = NULL;
 
 	to_hex(id, n, 1, hex, sizeof(hex));
-	for (size_t i = 0; dir && n > 1 && !found && i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (asprintf(&found, layouts[i], dir, id[0], hex) < 0)
+	for (size_t i = 0; dir && n > 1 && !found && i < n_files; i++) {
+		if (asprintf(&found, files[i], dir, id[0], hex) < 0) /* NOLINT: formats of this file */
 			found = NULL;
 		if (found && access(found, R_OK) != 0) {
 			free(found);
@@ -47,6 +48,18 @@ char *build_id_cache_find(const uint8_t *id, size_t n)
 	}
 	free(dir);
 	return found;
+}
+
+char *build_id_cache_find(const uint8_t *id, size_t n)
+{
+	return find(layouts, sizeof(layouts) / sizeof(layouts[0]), id, n);
+}
+
+char *build_id_cache_kallsyms(const uint8_t *id, size_t n)
+{
+	static const char *const kallsyms[] = { "%s/.build-id/%02x/%s/kallsyms" };
+
+	return find(kallsyms, 1, id, n);
 }
 
 /* All folders of path up to its last slash. */

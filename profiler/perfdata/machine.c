@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "profiler/perfdata/build_id_cache.h"
 #include "profiler/perfdata/writer_int.h"
 
 /* The value of the first "name : value" line of /proc/cpuinfo; "" if there is none. */

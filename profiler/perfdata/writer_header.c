@@ -2,6 +2,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "profiler/perfdata/build_id_cache.h"
 #include "profiler/perfdata/writer_int.h"
 
 enum { ATTR_ENTRY = PD_ATTR_BYTES + 16 };
@@ -99,7 +100,8 @@ static bool make_build_id(struct pd_emit *e, const struct maps_file *f)
 	           (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) | PD_MISC_BUILD_ID_SIZE);
 	emit_u32(e, UINT32_MAX); /* the host, not a guest */
 	emit_bytes(e, id, sizeof(id));
-	emit_text(e, f->path, PD_NAME_ALIGN);
+	/* Its map names the first symbol as well; perf looks for the kernel without. */
+	emit_text(e, kernel ? "[kernel.kallsyms]" : f->path, PD_NAME_ALIGN);
 	emit_end(e);
 	return !e->failed;
 }

@@ -81,8 +81,7 @@ int pd_writer_head(struct pd_writer *w);
 /* What stands behind the data. */
 int pd_writer_tail(struct pd_writer *w);
 
-/* The GNU build id of an ELF file, or of the running kernel: its size, 0 = none. */
+/* The GNU build id of an ELF file: its size, 0 = none. */
 size_t pd_elf_build_id(const char *path, uint8_t id[PD_BUILD_ID_MAX]);
-size_t pd_kernel_build_id(uint8_t id[PD_BUILD_ID_MAX]);
 
 #endif

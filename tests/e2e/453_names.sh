@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Functions of one name are told apart, and the kernel's have theirs, as perf says: raw, and marked; never by another boot's list.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+cat >over.cc <<'C'
+#include <cstdio>
+#include <cstdlib>
+namespace ns {
+template <int K> __attribute__((noipa)) unsigned turn(unsigned n) { unsigned s = K; while (n--) s = s * 5 + (s >> K); return s; }
+__attribute__((noipa)) unsigned pick(int n) { unsigned s = 1; while (n--) s = s * 3 + (s >> 3); return s; }
+__attribute__((noipa)) unsigned pick(unsigned n) { unsigned s = 1; while (n--) s ^= s * 7 + n; return s; }
+}
+int main(int, char **argv)
+{
+	unsigned n = atoi(argv[1]);
+	std::printf("%u\n", ns::turn<1>(n) + ns::turn<2>(n) + ns::pick((int)n) + ns::pick(n) + ns::pick(n));
+}
+C
+g++ -O2 -g over.cc -o over || exit 1
+"$SKIDPROF" record --pmu sim -q -o o.data --truth o.truth ./over 300000 >/dev/null || exit 1
+check 'overloads' status 0 "$SKIDPROF" report -i o.data
+check 'are told apart' sh -c 'grep -q "ns::pick(int)$" out && grep -q "ns::pick(unsigned int)$" out'
+check 'and so are instances of a template' sh -c 'grep -q "turn<1>" out && grep -q "turn<2>" out'
+check 'a name without its like has no parameters' sh -c '! grep -q "main(" out'
+check 'a name in full is found by --why' status 0 "$SKIDPROF" report -i o.data --why 'ns::pick(unsigned int)'
+check 'alone' test "$(grep -c '^  status: ' out)" -eq 1
+check 'as data the name stays, and the full one is beside it' status 0 "$SKIDPROF" report -q -i o.data --format json
+check 'both are' json '{(f["name"], f["full_name"]) for f in d["functions"] if f["name"].startswith("ns::pick")} == {("ns::pick", "ns::pick(int)"), ("ns::pick", "ns::pick(unsigned int)")}'
+check 'compare tells them apart, too' status 0 "$SKIDPROF" compare -i o.data --truth o.truth
+check 'it does' grep -q 'ns::pick(unsigned int)$' out
+
+# The kernel: what it does for dd is most of its time.
+work=(dd if=/dev/zero of=/dev/null bs=64k count=30000)
+if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then
+	echo "ok $((++n_tests)) - the kernel's names # SKIP this user may not sample the kernel"
+	finish
+fi
+check 'the kernel' status 0 "$SKIDPROF" report --raw -i k.data --limit 1
+check 'has names, marked' grep -qE 'raw +\[kernel.kallsyms\] [a-z_0-9.]+ \[k\]$' out
+name=$(sed -n 's/.*\[kernel.kallsyms\] \(.*\) \[k\]$/\1/p' out) share=$(sed -n 's/^ *\([0-9.]*\)%.*\[k\]$/\1/p' out)
+perf report -i k.data --stdio --percent-limit 1 >perf.out 2>perf.err
+check 'the largest is the one that perf names, with its share' python3 - "$name" "$share" <<'P'
+import re, sys
+rows = re.findall(r"^ +([0-9.]+)% .*\[k\] (\S+)", open("perf.out").read(), re.M)
+assert rows and rows[0][1] == sys.argv[1] and abs(float(rows[0][0]) - float(sys.argv[2])) < 0.1, rows[:2]
+P
+check 'corrected they are not' status 0 "$SKIDPROF" report -q -i k.data --format json
+check 'all of the kernel is raw' json 'all(f["status"] == "raw" and f["lo"] is None for f in d["functions"] if f["module"] == "[kernel.kallsyms]")'
+# The list of another boot: the same names, elsewhere.
+mkdir -p boot/proc
+sed 's/^ffffffff8/ffffffffa/' /proc/kallsyms >boot/proc/kallsyms
+check 'a list of another boot' status 0 "$SKIDPROF" report --raw -i k.data --symfs "$PWD/boot"
+check 'names nothing' sh -c '! grep -q "[a-z] \[k\]$" out || grep -q "\[unknown\] \[k\]" out'
+check 'and that is said' grep -qE '^# \[kernel.kallsyms\]: the kernel was at 0x[0-9a-f]+ and is at 0x[0-9a-f]+ .*another boot' out
+sed 's/^[0-9a-f]* /0000000000000000 /' /proc/kallsyms >boot/proc/kallsyms
+check 'a list without addresses' status 0 "$SKIDPROF" report --raw -i k.data --symfs "$PWD/boot"
+check 'tells what hides them' grep -q 'kernel.kptr_restrict' out
+finish
