@@ -10,14 +10,14 @@ PREFIX  ?= /usr/local
 CC      ?= gcc
 B       ?= build$(if $(SAN),-san)$(if $(COVERAGE),-cov)
 
-# Every package of Debian 12 that building, testing and the demo need: the one list.
+# Every package of Debian 12 that building, testing and the demo need: the one list.  ncurses draws skidprof top, which tmux tests.
 BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev \
-                  libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev qemu-user libc6-dev
+                  libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev libncurses-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                  binutils lld mold gfortran qemu-system-arm cpio llvm procps $(if $(filter x86_64,$(shell uname -m)),bolt-16) zsh fish
+                  binutils lld mold gfortran qemu-system-arm cpio llvm procps tmux $(if $(filter x86_64,$(shell uname -m)),bolt-16) zsh fish
 
-PC      := libdw libelf capstone gsl libzstd smartcols jansson
+PC      := libdw libelf capstone gsl libzstd smartcols jansson ncursesw
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 

@@ -26,6 +26,7 @@ static const struct cmd cmds[] = {
 	{ "record", cmd_record, "sample a program into a perf.data file" },
 	{ "report", cmd_report, "show instructions, cycles and IPC per function, raw and corrected" },
 	{ "annotate", cmd_annotate, "show source lines and assembly with what each of them ran" },
+	{ "top", cmd_top, "walk through a profile on a terminal" },
 	{ "diff", cmd_diff, "show what differs between two recordings, and what is sure of it" },
 	{ "truth", cmd_truth, "count every instruction of a program exactly" },
 	{ "compare", cmd_compare, "compare raw and corrected counts with exact ones" },

@@ -147,12 +147,19 @@ static int by_name(const void *a, const void *b)
 	return order ? order : by_share(a, b);
 }
 
+static long func_of(const struct view *v, size_t i)
+{
+	const struct profile_func *f = ((const struct row *)v->rows)[i].f;
+
+	return f ? f - v->p->funcs : -1;
+}
+
 static void finish(const struct profile *p, const struct report_opts *o, struct row *rows, size_t n,
                    struct view *out)
 {
 	if (n)
 		qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_share);
-	*out = (struct view){ .p = p, .rows = rows, .share = share_of };
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .func = func_of };
 	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
 }
 

@@ -369,6 +369,11 @@ static bool is_shown(const struct profile *p, const struct report_opts *o, const
 	return p->meta.insn_event < 0 && p->meta.cyc_event < 0 && r->f->n_samples > 0;
 }
 
+static long func_of(const struct view *v, size_t i)
+{
+	return ((const struct row *)v->rows)[i].f - v->p->funcs;
+}
+
 int view_functions(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
@@ -407,7 +412,7 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		return report_no_match(p, o->function);
 	}
 	qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_key);
-	*out = (struct view){ .p = p, .rows = rows, .share = share_of };
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .func = func_of };
 	out->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
 		                     n,       report_have(p, o),
 		                     cell,    out };
