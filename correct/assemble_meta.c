@@ -105,6 +105,7 @@ static int fill_events(struct assembly *a)
 			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
 			.multiplexed = sum->multiplexed,
 			.rested = sum->rested,
+			.unsampled = sum->unsampled,
 		};
 		if (!meta->events[meta->n_events++].name)
 			return -SP_ENOMEM;

@@ -203,6 +203,7 @@ struct profile_event {
 	double total; /* of group values, else of periods */
 	bool multiplexed;
 	double rested; /* share of the time without a counter, that its total was scaled for (eq. 50); 0 where it is read in a group */
+	double unsampled; /* share of what its counters counted that no sample stands for; 0 where it is not known, or small */
 };
 
 /*

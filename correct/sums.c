@@ -306,6 +306,22 @@ static int by_place(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+/* Counters go on where their samples are lost.  A period of each is yet to come at the end. */
+static void find_unsampled(const struct recording *r, struct collect *c)
+{
+	for (size_t i = 0; i < c->n_events && i < MAX_EVENTS_SUMMED; i++) {
+		struct event_sum *e = &c->events[i];
+		double period = e->n_samples ? e->period_sum / (double)e->n_samples : 0, counters = 0;
+
+		for (size_t t = 0; t < c->last.n; t++)
+			counters += c->last.v[t].value[i] > 0;
+		if (!e->n_samples || e->multiplexed || r->insn_counted || !(e->value_sum > 0))
+			continue;
+		if (e->value_sum - e->period_sum - counters * period > least_lost * e->value_sum)
+			e->unsampled = 1 - e->period_sum / e->value_sum;
+	}
+}
+
 int sums_collect(struct recording *r, struct sums *out)
 {
 	struct collect c = { .rests = rests_new() };
@@ -321,6 +337,7 @@ int sums_collect(struct recording *r, struct sums *out)
 	for (size_t t = 0; t < c.last.n; t++)
 		for (size_t i = 0; i < c.n_events && i < MAX_EVENTS_SUMMED; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i];
+	find_unsampled(r, &c);
 	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
 	if (!skid_cyc) {
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);

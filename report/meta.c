@@ -152,6 +152,25 @@ static void print_truth(const struct profile_meta *m, FILE *f)
 	}
 }
 
+/* Totals of groups are read, and miss nothing; samples do. */
+static void print_unsampled(const struct profile_meta *m, FILE *f)
+{
+	char name[128];
+
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+
+		if (!(e->unsampled > 0))
+			continue;
+		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		fprintf(f,
+		        "# %s: no sample stands for %.1f%% of what was counted, for they were lost: raw "
+		        "counts and "
+		        "cycles are too low by that; record with a larger period\n",
+		        name, 100 * e->unsampled);
+	}
+}
+
 /* What totals were scaled for: counts that no sample stands for. */
 static void print_scaled(const struct profile_meta *m, FILE *f)
 {
@@ -299,6 +318,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		      "group values measures it\n",
 		      f);
 	print_scaled(m, f);
+	print_unsampled(m, f);
 	print_cores(m, f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
@@ -407,12 +427,12 @@ static json_t *events_json(const struct profile_meta *m)
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		json_array_append_new(events,
-		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f}", "name",
-		                                json_text(e->name ? e->name : ""), "period",
-		                                (json_int_t)e->period, "freq", e->freq, "samples",
-		                                (json_int_t)e->n_samples, "total", json_number(e->total),
-		                                "multiplexed", e->multiplexed, "rested", e->rested));
+		json_array_append_new(events, json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f}", "name",
+		                                        json_text(e->name ? e->name : ""), "period",
+		                                        (json_int_t)e->period, "freq", e->freq, "samples",
+		                                        (json_int_t)e->n_samples, "total",
+		                                        json_number(e->total), "multiplexed", e->multiplexed,
+		                                        "rested", e->rested, "unsampled", e->unsampled));
 	}
 	return events;
 }

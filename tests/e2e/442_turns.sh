@@ -42,4 +42,16 @@ check 'lost samples: it is compared' status 0 "$SKIDPROF" compare -i plain.data 
 check 'all instructions are there, to 3%' total 3
 check 'it is reported' status 0 "$SKIDPROF" report -i plain.data
 check 'and said' grep -q '^# the kernel lost' out
+
+# Counters that are read with each sample have counted what no sample stands for: totals are theirs, and what is missing is said.
+plain events=cycles,instructions read cut=0.2
+check 'lost samples of a group: it is compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'all instructions are there, to 3%' total 3
+check 'it is reported' status 0 "$SKIDPROF" report -i plain.data
+check 'and said' grep -Eq '^# instructions:u: no sample stands for 1[0-9]\.[0-9]% of what was counted' out
+check 'in JSON, too' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'of both events' json 'all(e["unsampled"] > 0.1 and abs(e["samples"] * e["period"] / e["total"] + e["unsampled"] - 1) < 1e-6 for e in d["meta"]["events"])'
+plain events=cycles,instructions read
+check 'where none is lost' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'none is said to be' json 'not any(e["unsampled"] for e in d["meta"]["events"])'
 finish

@@ -214,6 +214,15 @@ class Writer:
                 self.body += struct.pack("<IHHQQQ", 5, 0, 32, sample.time, 1000, 1000)
         return True
 
+    def read(self, sample):
+        """The group's counts, of the events that are kept, by the ids that they have here."""
+        form, words = sample.event.read_format, struct.unpack(f"<{len(sample.read) // 8}Q", sample.read)
+        n_times, step = bool(form & 1) + bool(form & 2), 1 + bool(form & 4) + bool(form & 16)
+        members = [words[i:i + step] for i in range(1 + n_times, len(words), step)]
+        number = {i: 1000 + n for n, e in enumerate(self.events) for i in e.ids}
+        kept = [(m[0], number[m[1]], *m[2:]) for m in members if m[1] in number]
+        return b"".join(struct.pack("<Q", x) for x in (len(kept), *words[1:1 + n_times], *sum(kept, ())))
+
     def sample(self, sample):
         n = self.number(sample)
         if n is None or self.lose(sample):
@@ -225,7 +234,7 @@ class Writer:
             self.lost = 0
         body = struct.pack("<QQIIQQ", 1000 + n, sample.ip, sample.pid, sample.tid, sample.time, sample.period)
         if "read" in self.opts:
-            body += sample.read
+            body += self.read(sample)
         if self.stack != "none":
             stack = self.branches(sample)
             mask = 0xf if "untimed" in self.opts else 2**64 - 1
@@ -276,6 +285,8 @@ class Writer:
         out[12] = desc
         if self.n_pmus == 2:
             out[16] = struct.pack("<I", 2) + b"".join(struct.pack("<I", n) + self.text(w) for n, w in ((4, "cpu_core"), (10, "cpu_atom")))
+        if "read" in self.opts and len(attrs) > 1:
+            out[17] = struct.pack("<I", 1) + self.text("") + struct.pack("<II", 0, len(attrs))
         return dict(sorted(out.items()))
 
     def names(self):
