@@ -96,7 +96,7 @@ $B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
 $B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h profiler/replay/*/*.h)
 	$(call say,LINK,$@)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
-	  -mgeneral-regs-only -fno-stack-protector -fno-builtin -fno-tree-loop-distribute-patterns \
+	  -mgeneral-regs-only -fno-stack-protector -fno-builtin \
 	  $(REPLAY_FLAGS_$(REPLAY_ISA)) $(REPLAY_SRC) $(LDFLAGS) -o $@
 
 $B/%.o: %.c

@@ -19,8 +19,8 @@ esac
 flags=(-std=gnu11 -D_GNU_SOURCE -g -Wall -iquote "$TOP")
 # As the Makefile builds skidreplay.
 for f in "$TOP"/profiler/replay/{run,pages,blocks}.c "$TOP"/profiler/replay/a64/*.c; do
-	"${cc[@]}" "${flags[@]}" -mgeneral-regs-only -fno-stack-protector -fno-builtin -fno-tree-loop-distribute-patterns \
-		-mbranch-protection=none -c "$f" -o "$(basename "$(dirname "$f")")-$(basename "$f" .c).o" || exit 1
+	"${cc[@]}" "${flags[@]}" -mgeneral-regs-only -fno-stack-protector -fno-builtin -mbranch-protection=none \
+		-c "$f" -o "$(basename "$(dirname "$f")")-$(basename "$f" .c).o" || exit 1
 done
 "${cc[@]}" "${flags[@]}" "$TOP/tests/e2e/replay_fuzz_a64.c" ./*.o -o fuzz || exit 1
 mapfile -t files < <(ls /usr/aarch64-linux-gnu/lib/lib{c,m}.so.6 /lib/aarch64-linux-gnu/lib{c,m}.so.6 2>/dev/null)

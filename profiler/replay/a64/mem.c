@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Or it would make calls of these functions of their loops. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+
 /* Wherever they lie. */
 struct words {
 	uint64_t v[2];
