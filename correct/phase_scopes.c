@@ -9,6 +9,7 @@
 #include "correct/branches.h"
 #include "correct/flow/ran.h"
 #include "correct/phases.h"
+#include "correct/trim.h"
 #include "profiler/base/err.h"
 
 /*
@@ -62,6 +63,9 @@ static int split_scope(struct splitter *sp, size_t scope)
 	long n_phases;
 
 	if (s->v[scope].n_samples < 2 * MIN_PHASE_SAMPLES)
+		return 0;
+	/* Each phase would have all of its code, and none could be solved. */
+	if (sp->unseen && trim_is_hopeless(s->v[scope].region))
 		return 0;
 	label = malloc((sp->n + 1) * sizeof(*label));
 	phase = malloc(sp->n + 1);

@@ -9,7 +9,7 @@
  */
 enum { HOPELESS_EDGES = 40000 };
 
-static bool is_hopeless(const struct flow_region *r)
+bool trim_is_hopeless(const struct flow_region *r)
 {
 	return r->n_edges > HOPELESS_EDGES;
 }
@@ -29,7 +29,7 @@ static void mark_small_scopes(const struct work *w, uint8_t *keep)
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct flow_region *r = w->scopes.v[s].region;
 
-		for (size_t b = 0; !is_hopeless(r) && b < r->n_blocks; b++)
+		for (size_t b = 0; !trim_is_hopeless(r) && b < r->n_blocks; b++)
 			keep[r->blocks[b]] = 1;
 	}
 }
@@ -59,7 +59,7 @@ static bool any_hopeless(const struct work *w)
 	bool any = false;
 
 	for (size_t r = 0; r < w->regions->n; r++)
-		any |= is_hopeless(&w->regions->v[r]);
+		any |= trim_is_hopeless(&w->regions->v[r]);
 	return any;
 }
 
@@ -75,10 +75,10 @@ int trim_hopeless(struct work *w)
 		mark_samples(w, ran.block);
 		mark_small_scopes(w, ran.block);
 		for (size_t s = 0; s < w->scopes.n; s++)
-			if (w->scopes.v[s].owned && is_hopeless(w->scopes.v[s].region))
+			if (w->scopes.v[s].owned && trim_is_hopeless(w->scopes.v[s].region))
 				trim(w->graph, ran.block, w->scopes.v[s].region);
 		for (size_t r = 0; r < w->regions->n; r++)
-			if (is_hopeless(&w->regions->v[r]))
+			if (trim_is_hopeless(&w->regions->v[r]))
 				trim(w->graph, ran.block, &w->regions->v[r]);
 		for (size_t b = 0; b < w->graph->n_blocks; b++)
 			if (!ran.block[b])

@@ -16,4 +16,7 @@
  */
 int trim_hopeless(struct work *w);
 
+/* Is a region so large that it can't be solved, whatever of it carries flow? */
+bool trim_is_hopeless(const struct flow_region *r);
+
 #endif

@@ -4,12 +4,14 @@
 #  - a recording of 1 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
 #  - 20 two-way branches in a row, which are 1,048,576 simple loops;
 #  - a loop of 1000 blocks;
-#  - programs of a working day, which have far more code than samples: a compiler, a database and an interpreter, with `report --raw`
-#    and perf report beside it.
+#  - programs of a working day, which have far more code than samples: two compilers, a database and two interpreters (those that
+#    are installed), with `report --raw` and perf report beside it.
 # The recordings are kept in BUILD/bench, for the next run.  SKIP_PERF=1 leaves perf report out: with source lines it takes minutes.
 set -u
 B=$(realpath "$1") || exit 1
 export SKIDPROF=$B/skidprof
+# shellcheck source=tests/bench_lib.sh
+. "$(dirname "$0")/bench_lib.sh"
 dir=$B/bench
 mkdir -p "$dir" && cd "$dir" || exit 1
 
@@ -81,27 +83,6 @@ branches()
 	echo "} return s; } int main(void) { printf(\"%u\\n\", hot($2)); return 0; }"
 }
 
-# record NAME OPTIONS...: once
-record()
-{
-	[ -s "$1.data" ] && [ "$1.data" -nt "$1" ] && return
-	"$SKIDPROF" record -q --pmu sim --no-branches -o "$1.data" "${@:2}" -- "./$1" >/dev/null || exit 1
-}
-
-# cost COMMAND...: "seconds cpu-seconds MB"
-cost()
-{
-	python3 - "$@" <<'P'
-import resource, subprocess, sys, time
-begin = time.monotonic()
-status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-wall = time.monotonic() - begin
-r = resource.getrusage(resource.RUSAGE_CHILDREN)
-print("%.2f %.2f %.0f%s" % (wall, r.ru_utime + r.ru_stime, r.ru_maxrss / 1024, "" if status in (0, 3) else " FAILED(%d)" % status))
-P
-}
-row() { printf '%-46s %8s %8s %8s %s\n' "$@"; }
-
 [ -x modules ] || modules
 [ -x loops20 ] || { branches 20 3000000 >loops20.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 loops20.c -o loops20 || exit 1; }
 [ -x blocks1000 ] || { branches 333 300000 >blocks1000.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 blocks1000.c -o blocks1000 || exit 1; }
@@ -111,24 +92,22 @@ record blocks1000
 row '' 'wall s' 'cpu s' 'MB'
 # shellcheck disable=SC2046 # three words
 for name in modules loops20 blocks1000; do
-	n=$("$SKIDPROF" report -i $name.data 2>/dev/null | sed -n '1s/.*; \([0-9,]*\) samples.*/\1/p')
-	row "report --fixed, $name ($n samples)" $(cost "$SKIDPROF" report --fixed -i $name.data)
+	row "report --fixed, $name ($(samples $name.data) samples)" $(cost "$SKIDPROF" report --fixed -i $name.data)
 done
 
 # working_day NAME COMMAND...: recorded once with the simulated PMU
 working_day()
 {
-	local name=$1 n
+	local name=$1
 	shift
 	command -v "$1" >/dev/null || return
 	[ -s "$name.data" ] || "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>&1 || return
-	n=$("$SKIDPROF" report --raw -i "$name.data" 2>/dev/null | sed -n '1s/.*; \([0-9,]*\) samples.*/\1/p')
 	# shellcheck disable=SC2046
-	row "report, $name ($n samples)" $(cost "$SKIDPROF" report -i "$name.data")
+	row "report, $name ($(samples "$name.data") samples)" $(cost "$SKIDPROF" report -i "$name.data")
 	# shellcheck disable=SC2046
 	row "report --raw, $name" $(cost "$SKIDPROF" report --raw -i "$name.data")
 	# shellcheck disable=SC2046
-	command -v perf >/dev/null && row "perf report --stdio, $name" $(cost perf report --stdio --no-inline -i "$name.data")
+	has_perf && row "perf report --stdio, $name" $(cost perf report --stdio --no-inline -i "$name.data")
 }
 cat >small.c <<'C'
 #include <stdio.h>
@@ -145,7 +124,10 @@ working_day sqlite3 sqlite3 :memory: "create table t(a integer, b text); with re
 working_day python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'd = {}
 for i in range(20000): d["w%d" % (i * 7919 % 503)] = i * i
 print(sum(sorted(d.values())))'
-[ -n "${SKIP_PERF:-}" ] || ! command -v perf >/dev/null && exit
+working_day node node -e 'const a = []; for (let i = 0; i < 30000; i++) a.push("w" + (i * 7919 % 503)); a.sort();
+const m = new Map(); for (const w of a) m.set(w, (m.get(w) || 0) + w.length); console.log(m.size)'
+working_day clang clang -cc1 -O2 -emit-obj -o /dev/null -x cpp-output small.i
+has_perf || exit 0
 # shellcheck disable=SC2046
 row 'perf report --stdio, modules, no inlined functions' $(cost perf report --stdio -i modules.data)
 # shellcheck disable=SC2046
