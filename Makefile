@@ -217,6 +217,7 @@ bench: all samples
 	$Q$(FIGURES) 'make bench, counting' tests/bench.sh '$B'
 	$Q$(FIGURES) 'make bench, recording' tests/bench_record.sh '$B'
 	$Q$(FIGURES) 'make bench, reports' tests/bench_report.sh '$B'
+	$Q$(FIGURES) 'make bench, growth' tests/bench_growth.sh '$B'
 
 # What replayed bursts cost and are worth, of the samples and of real programs: ten minutes at a time, goes on where it was.
 # SECONDS_EACH=10, LIMIT=540, FRESH=1, PROGRAMS="xz perl".
