@@ -463,7 +463,8 @@ int top_open(struct top *t, int width, int height)
 	scroll(t, current(t));
 	if (t->p->worst >= PROFILE_UNRELIABLE)
 		snprintf(t->message, sizeof(t->message),
-		         "functions of at least 1%% are unreliable: w tells why, i what the numbers come from");
+		         "functions of at least 1%% are unreliable: w tells why, i what the numbers come "
+		         "from");
 	return 0;
 }
 
