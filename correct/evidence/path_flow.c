@@ -45,6 +45,11 @@ void path_add_stack(const struct path *s, const struct scope_stacks *r, const st
 	}
 }
 
+/* What stacks weighed in one way say of the free flows: N(mean, cov). */
+struct path_estimate {
+	double *mean, *cov; /* [d], [d][d] */
+};
+
 static int estimate_init(struct path_estimate *e, size_t d)
 {
 	*e = (struct path_estimate){ .mean = calloc(d + 1, sizeof(double)),
@@ -56,8 +61,6 @@ static void estimate_fini(struct path_estimate *e)
 {
 	free(e->mean);
 	free(e->cov);
-	vec_fini(&e->stacks.stacks);
-	free(e->weight);
 	*e = (struct path_estimate){ 0 };
 }
 
@@ -97,7 +100,6 @@ struct plan {
 
 /* What it is made for. */
 struct scope {
-	const struct problem *p;
 	const struct space *space;
 	double total_insn;
 	const struct equations *totals;
@@ -164,8 +166,6 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
 	for (size_t k = 0; k < d * d; k++)
 		out->cov[k] *= scale * scale;
-	out->weight = weight;
-	weight = NULL;
 	err = 1;
 out:
 	free(mean.edge);
@@ -331,12 +331,14 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
                        const struct scope *of, struct path_estimate *out)
 {
+	struct scope_stacks stacks = { 0 };
 	int err = estimate_init(out, of->space->n_free);
 
 	if (err == 0)
-		err = stacks_of(r, plan->of, &out->stacks);
+		err = stacks_of(r, plan->of, &stacks);
 	if (err == 0)
-		err = estimate(s, &out->stacks, plan, of, out);
+		err = estimate(s, &stacks, plan, of, out);
+	vec_fini(&stacks.stacks);
 	return err;
 }
 
@@ -363,27 +365,15 @@ static int make_estimates(const struct path *s, const struct scope_stacks *r, co
 	return err < 0 ? err : n > 0;
 }
 
-/* In this order: bursts, whose turns no moment bends, are heard first. */
-static int tell_turns(const struct path *s, const struct scope *of, const struct path_estimate *from[3],
-                      struct path_estimate *to)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < 3 && err == 0; i++)
-		if (from[i]->weight)
-			err = path_tell_turns(s, of->p, from[i], of->space, to);
-	return err;
-}
-
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
 	const struct scope_stacks *r = &s->scopes[scope];
-	const struct scope of = { s->in.problems[scope], space, s->in.problems[scope]->total_insn, out };
+	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
 		                        false };
 	struct plan plan[2];
-	struct path_estimate e[2] = { 0 }, bursts = { 0 }, *to = NULL;
+	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;
 	size_t n_bursts = count_of(r, OF_BURSTS);
 	int has_records = 0, has_bursts = 0, err = 0;
@@ -401,12 +391,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
 		err = join(&bursts, &e[0], d);
 	}
-	if (err >= 0 && (has_bursts || has_records)) {
-		to = has_bursts ? &bursts : &e[0];
-		err = tell_turns(s, &of, (const struct path_estimate *[]){ &bursts, &e[0], &e[1] }, to);
-	}
-	if (err >= 0 && to)
-		err = add_rows(space, to, out);
+	if (err >= 0 && (has_bursts || has_records))
+		err = add_rows(space, has_bursts ? &bursts : &e[0], out);
 	estimate_fini(&e[0]);
 	estimate_fini(&e[1]);
 	estimate_fini(&bursts);

@@ -9,8 +9,8 @@
  * path_pace.c (eq. 44) tells how many instructions each stands for,
  * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
  * and 17) weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eqs. 18 and 43) and path_group.c (eq. 27) tell how well that is known, path_turns.c (eq. 41) counts turns of loops, and
- * path_flow.c makes flows and equations of them.
+ * matter, path_noise.c (eqs. 18 and 43) and path_group.c (eq. 27) tell how well that is known, and path_flow.c makes flows and
+ * equations of them.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -212,20 +212,6 @@ struct path_mean {
 /* Noise of the weights that stacks of one newest edge have together, as the totals tell it: to cov[d][d] (eq. 27). */
 int path_add_groups(const struct path *s, const struct scope_stacks *r, const float *weight,
                     const struct space *space, const struct path_mean *of, double *cov);
-
-/* What stacks weighed in one way say of the free flows: N(mean, cov). */
-struct path_estimate {
-	double *mean, *cov;         /* [d], [d][d] */
-	struct scope_stacks stacks; /* those it is of; pieces are the scope's */
-	float *weight;              /* [pieces.n] of each piece; NULL = it says nothing */
-};
-
-/*
- * Tell an estimate how often loops go round a visit, as weighed stacks show (eq. 41): its own, or others beside it.
- * Cost: three times that of following the stacks, and d^2 a loop.  Returns 0 or -SP_ENOMEM.
- */
-int path_tell_turns(const struct path *s, const struct problem *p, const struct path_estimate *of,
-                    const struct space *space, struct path_estimate *to);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);

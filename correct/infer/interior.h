@@ -2,7 +2,7 @@
 #ifndef SKIDPROF_CORRECT_INFER_INTERIOR_H
 #define SKIDPROF_CORRECT_INFER_INTERIOR_H
 
-/* A point inside the space of flows (space.h), where chains and searches for the mode may begin. */
+/* A point inside the space of flows (space.h), where searches for the mode may begin. */
 #include "correct/infer/problem.h"
 
 /*

@@ -8,7 +8,7 @@
  * density, f_e >= 0 and the time of a class (eq. 15), is replaced by the
  * normal one that gives its x the mean and variance which the factor itself
  * gives beside all the others (eq. 24).  Where hundreds of flows are near zero
- * chains hardly move, for each of their steps ends at the nearest; this costs
+ * chains of draws would hardly move, for each of their steps ends at the nearest; this costs
  * some dozens of d^3 and does not care.
  */
 #include "correct/infer/posterior.h"
