@@ -3,7 +3,7 @@
  * Mix (eq. 8): exact totals of every event the group carried.  The difference
  * of group values between two neighbouring samples of a thread is an exact
  * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions (eqs. 13, 34 and 47), and the total of
+ * What is used is the ratio of each event to instructions (eqs. 13 and 34), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
@@ -21,7 +21,6 @@
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
-#include "correct/evidence/stack_mix.h"
 #include "correct/evidence/total.h"
 #include "correct/skid/shift.h"
 #include "profiler/base/vec.h"
@@ -42,8 +41,6 @@ struct begin {
 	uint64_t enabled_ns, running_ns;
 	double n_samples;
 	uint32_t run; /* of intervals, as ratios number them */
-	bool has_near;
-	float near[MAX_KINDS]; /* along the stack there */
 };
 
 /* Where a thread is. */
@@ -80,7 +77,6 @@ struct mix {
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
 	struct borders *borders;
-	struct stack_mix *stack_mix; /* NULL = every interval has all events */
 	struct ratio *
 	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
 	VEC(struct begin *) begins;
@@ -133,8 +129,6 @@ static int begin(const struct evidence_input *in, void **state)
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
 	m->edges = edges_new(in->n);
 	m->borders = borders_new();
-	if (m->several && stack_mix_new(in, m->kind, m->n_kinds, &m->stack_mix) < 0)
-		return -SP_ENOMEM;
 	if (!m->sums || !m->edges || !m->borders)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
@@ -168,8 +162,6 @@ struct reading {
 	double delta[MAX_KINDS]; /* since the sample before */
 	double insn, cyc;        /* delta of instructions, of cycles */
 	bool forward;
-	bool has_near;
-	float near[MAX_KINDS]; /* of every kind, an instruction of the code along the stacks at both ends */
 };
 
 /* false when the group doesn't count instructions. */
@@ -224,9 +216,7 @@ static int add_inside(const struct mix *m, struct begin *b, const struct sample_
 	                          .cyc = seen->cyc,
 	                          .events = seen->kind,
 	                          .counts = seen->delta,
-	                          .n = seen->n,
-	                          .near = seen->has_near ? seen->near : NULL,
-	                          .n_near = m->n_kinds },
+	                          .n = seen->n },
 	                  &b->run);
 }
 
@@ -318,19 +308,6 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
 
-/* What the code along the sample's stack counts, and at both ends of the interval that it closes. */
-static void look_near(const struct mix *m, struct begin *b, const struct sample_seen *s, struct reading *seen)
-{
-	float here[MAX_KINDS];
-
-	seen->has_near = m->stack_mix && stack_mix_of(m->stack_mix, s, here);
-	for (size_t k = 0; seen->has_near && k < m->n_kinds; k++) {
-		seen->near[k] = b->has_near && b->scope == s->scope ? (here[k] + b->near[k]) / 2 : here[k];
-		b->near[k] = here[k];
-	}
-	b->has_near = seen->has_near;
-}
-
 static int sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
@@ -352,7 +329,6 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_calls(m, t, s);
 	compare(m, b, &seen);
 	m->counted += seen.forward ? seen.insn : 0;
-	look_near(m, b, s, &seen);
 	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
 		return -SP_ENOMEM;
 	b->valid = true;
@@ -641,7 +617,6 @@ static void end(void *state)
 	}
 	edges_free(m->edges);
 	borders_free(m->borders);
-	stack_mix_free(m->stack_mix);
 	free(m->ratios);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);

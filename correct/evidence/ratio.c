@@ -6,12 +6,10 @@
  * Model Assisted Survey Sampling, 1992, chapter 6).  It is right whatever the
  * model of a count is, and the nearer the model the less it scatters.
  *
- * The model of a count is the bare ratio, and what slow intervals, those near
- * to code that counts more (eq. 47) and those that end at this place count
+ * The model of a count is the bare ratio, and what slow intervals and those that end at this place count
  * above it.  A place that was met a few times only is believed as far as
  * places differ by more than chance.
  */
-#include <gsl/gsl_multifit.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,15 +24,6 @@ enum { MIN_COUNTED = 3, MIN_FITTED = 20 };
 /* Of code at which an event never was counted: it may be a tenth of the instructions there, though it is none elsewhere. */
 static const double unseen_ratio = 0.1, rare_place = 0.01;
 
-/*
- * A stack tells of the moment it was taken at, more of them of the phase around: means over so many intervals on either side.
- */
-enum { N_REACHES = 4, N_SLOPES = 1 + N_REACHES };
-static const size_t reach[N_REACHES] = { 0, 3, 12, 48 };
-
-/* A direction in which the intervals scatter by so little of the widest tells nothing. */
-static const double least_scatter = 1e-6;
-
 /* The events that a group counts, or those of them that could be read. */
 struct set {
 	int *events;
@@ -45,14 +34,12 @@ struct interval {
 	uint32_t place, run, set;
 	float insn, cyc;
 	size_t counts; /* index of the first */
-	size_t near;   /* 1 + index of the first, 0 = not known */
 };
 
 struct ratios {
 	VEC(struct set) sets;
 	VEC(struct interval) v;
 	VEC(float) counts;
-	VEC(float) near;
 	uint32_t n_runs, n_places;
 	double insn, cyc;
 };
@@ -71,7 +58,6 @@ void ratios_free(struct ratios *r)
 	vec_fini(&r->sets);
 	vec_fini(&r->v);
 	vec_fini(&r->counts);
-	vec_fini(&r->near);
 	free(r);
 }
 
@@ -108,11 +94,6 @@ int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 	for (size_t i = 0; i < in->n; i++)
 		if (vec_push(&r->counts, (float)in->counts[i]) < 0)
 			return -SP_ENOMEM;
-	if (in->near)
-		v.near = r->near.n + 1;
-	for (size_t i = 0; in->near && i < in->n_near; i++)
-		if (vec_push(&r->near, in->near[i]) < 0)
-			return -SP_ENOMEM;
 	if (in->place >= r->n_places)
 		r->n_places = in->place + 1;
 	r->insn += v.insn;
@@ -143,21 +124,14 @@ struct place {
 	double all;     /* instructions, counted or not */
 };
 
-/* Of the intervals before one: how many tell what code near them counts, and the sum of that. */
-struct near_sum {
-	double sum, n;
-};
-
 struct fit {
 	const struct ratios *r;
 	const int *at;
 	double n, insn, cyc, sum; /* of the intervals in which it was counted */
 	double ratio;             /* per instruction */
-	struct near_sum *near;    /* [intervals + 1] */
-	double near_mean[N_REACHES];
-	double slope[N_SLOPES]; /* of what regressors() says */
-	double n_parameters;    /* beside the ratio, in effect */
-	double between;         /* standard deviation of places' ratios, beyond chance */
+	double slope;             /* of what slower() says */
+	double n_parameters;      /* beside the ratio, in effect */
+	double between;           /* standard deviation of places' ratios, beyond chance */
 	struct place *places;
 };
 
@@ -178,106 +152,26 @@ static double slower(const struct fit *f, const struct interval *v)
 	return v->cyc - f->cyc / f->insn * v->insn;
 }
 
-static void sum_near(struct fit *f, int event)
+/* Least squares. */
+static void fit_slope(struct fit *f)
 {
+	double xx = 0, xy = 0, y;
+
 	for (size_t i = 0; i < f->r->v.n; i++) {
-		const struct interval *v = &f->r->v.v[i];
+		double x = slower(f, &f->r->v.v[i]);
 
-		f->near[i + 1] = f->near[i];
-		if (!v->near)
+		if (!count_of(f, i, &y))
 			continue;
-		f->near[i + 1].sum += (double)f->r->near.v[v->near - 1 + (size_t)event];
-		f->near[i + 1].n++;
+		xx += x * x;
+		xy += x * (y - f->ratio * f->r->v.v[i].insn);
 	}
-}
-
-/* What code near interval i counts an instruction, by those up to reach[w] before and after it; false: none tells. */
-static bool near_of(const struct fit *f, size_t i, int w, double *count)
-{
-	size_t from = i > reach[w] ? i - reach[w] : 0;
-	size_t to = i + reach[w] + 1 < f->r->v.n ? i + reach[w] + 1 : f->r->v.n;
-	double n = f->near[to].n - f->near[from].n;
-
-	*count = n > 0 ? (f->near[to].sum - f->near[from].sum) / n : 0;
-	return n > 0;
-}
-
-/* Where nothing tells it, the mean is the best guess. */
-static void find_near_means(struct fit *f)
-{
-	for (int w = 0; w < N_REACHES; w++) {
-		double sum = 0, insn = 0, near, y;
-
-		for (size_t i = 0; i < f->r->v.n; i++) {
-			if (!near_of(f, i, w, &near) || !count_of(f, i, &y))
-				continue;
-			sum += near * f->r->v.v[i].insn;
-			insn += f->r->v.v[i].insn;
-		}
-		f->near_mean[w] = insn > 0 ? sum / insn : 0;
-	}
-}
-
-/* What a count goes along with beside the instructions: cycles past what those take, and counts near it above the mean. */
-static void regressors(const struct fit *f, size_t i, double x[static N_SLOPES])
-{
-	const struct interval *v = &f->r->v.v[i];
-	double near;
-
-	x[0] = slower(f, v);
-	for (int w = 0; w < N_REACHES; w++)
-		x[1 + w] = near_of(f, i, w, &near) ? (near - f->near_mean[w]) * v->insn : 0;
+	f->slope = xx > 0 ? xy / xx : 0;
+	f->n_parameters += xx > 0;
 }
 
 static double sloped(const struct fit *f, size_t i)
 {
-	double x[N_SLOPES], sum = 0;
-
-	regressors(f, i, x);
-	for (int k = 0; k < N_SLOPES; k++)
-		sum += f->slope[k] * x[k];
-	return sum;
-}
-
-/* Least squares.  The normal equations are few, however many intervals there are; what tells nothing new has slope 0. */
-static int fit_slopes(struct fit *f)
-{
-	double a[N_SLOPES * N_SLOPES] = { 0 }, cov[N_SLOPES * N_SLOPES], b[N_SLOPES] = { 0 };
-	double scale[N_SLOPES], x[N_SLOPES], chisq, y;
-	gsl_matrix_view normal = gsl_matrix_view_array(a, N_SLOPES, N_SLOPES),
-	                covariance = gsl_matrix_view_array(cov, N_SLOPES, N_SLOPES);
-	gsl_vector_view right = gsl_vector_view_array(b, N_SLOPES),
-	                slope = gsl_vector_view_array(f->slope, N_SLOPES);
-	gsl_multifit_linear_workspace *w = gsl_multifit_linear_alloc(N_SLOPES, N_SLOPES);
-	size_t rank = 0;
-
-	if (!w)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < f->r->v.n; i++) {
-		if (!count_of(f, i, &y))
-			continue;
-		y -= f->ratio * f->r->v.v[i].insn;
-		regressors(f, i, x);
-		for (int k = 0; k < N_SLOPES; k++) {
-			b[k] += x[k] * y;
-			for (int l = 0; l < N_SLOPES; l++)
-				a[k * N_SLOPES + l] += x[k] * x[l];
-		}
-	}
-	for (int k = 0; k < N_SLOPES; k++)
-		scale[k] = a[k * N_SLOPES + k] > 0 ? 1 / sqrt(a[k * N_SLOPES + k]) : 0;
-	for (int k = 0; k < N_SLOPES; k++) {
-		b[k] *= scale[k];
-		for (int l = 0; l < N_SLOPES; l++)
-			a[k * N_SLOPES + l] *= scale[k] * scale[l];
-	}
-	gsl_multifit_linear_tsvd(&normal.matrix, &right.vector, least_scatter, &slope.vector,
-	                         &covariance.matrix, &chisq, &rank, w);
-	gsl_multifit_linear_free(w);
-	for (int k = 0; k < N_SLOPES; k++)
-		f->slope[k] *= scale[k];
-	f->n_parameters += (double)rank;
-	return 0;
+	return f->slope * slower(f, &f->r->v.v[i]);
 }
 
 /*
@@ -329,7 +223,7 @@ static void fit_places(struct fit *f)
 	}
 }
 
-/* (34) and (47): the model over all intervals, and what it misses where the event was counted. */
+/* (34): the model over all intervals, and what it misses where the event was counted. */
 static double estimate(const struct fit *f)
 {
 	double all = 0, counted = 0, y;
@@ -430,11 +324,8 @@ static double spread(const struct fit *f)
 
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
-	struct fit f = { .r = r,
-		         .places = calloc(r->n_places + 1, sizeof(*f.places)),
-		         .near = calloc(r->v.n + 1, sizeof(*f.near)) };
-	int *at = find_in_sets(r, event),
-	    err = at && f.places && f.near ? 1 : sp_fail(SP_ENOMEM, "out of memory");
+	struct fit f = { .r = r, .places = calloc(r->n_places + 1, sizeof(*f.places)) };
+	int *at = find_in_sets(r, event), err = at && f.places ? 1 : sp_fail(SP_ENOMEM, "out of memory");
 	double y;
 
 	f.at = at;
@@ -449,9 +340,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 	if (err > 0 && f.n >= MIN_COUNTED && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
 		if (f.n >= MIN_FITTED && f.n < (double)r->v.n) {
-			sum_near(&f, event);
-			find_near_means(&f);
-			err = fit_slopes(&f);
+			fit_slope(&f);
 			fit_places(&f);
 		}
 	}
@@ -462,7 +351,6 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 			               .spread = spread(&f) };
 		err = standard_error(&f, fmax(total_insn, f.insn), out);
 	}
-	free(f.near);
 	free(f.places);
 	free(at);
 	return err;

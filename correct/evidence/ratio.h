@@ -8,7 +8,7 @@
  * instructions and cycles, which every group counts, and where the samples
  * lay, and where there are branch records what the code does that they lead
  * through.  What an interval counts goes along with these, and so most of the
- * chance in which intervals were counted can be taken out (eqs. 34 and 47).
+ * chance in which intervals were counted can be taken out (eq. 34).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,17 +23,12 @@ struct ratio_interval {
 	const int *events; /* [n] numbers from 0, the same for all intervals of a group */
 	const double *counts;
 	size_t n;
-	/* What an instruction of the code at its ends counts, of each event there is; near NULL: not known. */
-	const float *near; /* [n_near] */
-	size_t n_near;
 };
 
 struct ratios *ratios_new(void); /* NULL without memory */
 void ratios_free(struct ratios *r);
 
 /*
- * Intervals are added in the order they came in: those before and after one are likely of its phase.
- *
  * Of intervals of one run the noise is one, as of neighbours in one turn of
  * a group: *run is the run that this one goes on with, or UINT32_MAX for a
  * new one, whose number it then gets.  Returns 0, -SP_ENOMEM.
@@ -42,7 +37,7 @@ int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t
 
 /*
  * Counts of an event per instruction where total_insn of them ran in all
- * (eqs. 34 and 47), with the standard error, of it and of the ratio in the intervals
+ * (eq. 34), with the standard error, of it and of the ratio in the intervals
  * alone; counted_insn: of them in the intervals that counted it; spread: standard deviation of one interval's ratio.
  * Returns 0, 1 where these are fewer than three, -SP_ENOMEM.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 34 and 47: an event that was counted for part of the time, and what is known of all of it. */
+/* eq. 34: an event that was counted for part of the time, and what is known of all of it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,29 +16,19 @@
 
 enum { EVENT = 1, OTHER = 2 };
 
-/* One interval of 1000 instructions, a run by itself; count < 0: the other group's; near, of each event: NULL = not known. */
-static void add_near(struct ratios *r, uint32_t place, double cyc, double count, const float *near)
+/* One interval of 1000 instructions, a run by itself; count < 0: the other group's. */
+static void add(struct ratios *r, uint32_t place, double cyc, double count)
 {
 	static const int counted[] = { EVENT }, other[] = { OTHER };
-	struct ratio_interval v = { .place = place,
-		                    .insn = 1000,
-		                    .cyc = cyc,
-		                    .events = counted,
-		                    .counts = &count,
-		                    .n = 1,
-		                    .near = near,
-		                    .n_near = 3 };
+	struct ratio_interval v = {
+		.place = place, .insn = 1000, .cyc = cyc, .events = counted, .counts = &count, .n = 1
+	};
 	uint32_t run = UINT32_MAX;
 
 	if (count < 0)
 		v.events = other;
 	assert_int_equal(ratios_add(r, &v, &run), 0);
 	assert_int_not_equal(run, UINT32_MAX);
-}
-
-static void add(struct ratios *r, uint32_t place, double cyc, double count)
-{
-	add_near(r, place, cyc, count, NULL);
 }
 
 static struct ratio answer(struct ratios *r, double total)
@@ -61,13 +51,13 @@ struct misses {
 	double sq, bare_sq, z_sq;
 };
 
-static void try(struct trial *t, uint32_t place, double cyc, double count, bool counted, const float *near)
+static void try(struct trial *t, uint32_t place, double cyc, double count, bool counted)
 {
 	t->truth += count / 1000;
 	t->n++;
 	t->n_counted += counted;
 	t->bare += counted ? count / 1000 : 0;
-	add_near(t->r, place, cyc, counted ? count : -1, near);
+	add(t->r, place, cyc, counted ? count : -1);
 }
 
 static void settle(const struct trial *t, struct misses *m)
@@ -159,64 +149,12 @@ static void the_standard_error_is_the_scatter(void **state)
 			double cyc = 500 + gsl_ran_gaussian(rng, 100),
 			       count = 100 + 2 * (double)place + 0.1 * cyc + gsl_ran_gaussian(rng, 8);
 
-			try(&trial, place, cyc, count, gsl_rng_uniform(rng) < 0.25, NULL);
+			try(&trial, place, cyc, count, gsl_rng_uniform(rng) < 0.25);
 		}
 		settle(&trial, &m);
 	}
 	assert_float_equal(m.z_sq / TIMES, 1, 0.2);
 	assert_float_equal(sqrt(m.sq / m.bare_sq), sqrt(8 * 8 / (8 * 8 + 10 * 10 + 4 * 399 / 12.)), 0.08);
-	gsl_rng_free(rng);
-}
-
-/* eq. 47: where the code near an interval counts 0.1 more an instruction, the interval counts 50 more of 1000. */
-static void what_goes_along_with_code_near_is_taken_out(void **state)
-{
-	struct ratios *r = ratios_new();
-	double truth = 0;
-	struct ratio s;
-
-	(void)state;
-	for (int i = 0; i < 80; i++) {
-		bool rich = i >= 40, counted = i % 40 < (rich ? 10 : 30);
-		float near[3] = { [EVENT] = (float)(0.3 + 0.1 * rich + 0.01 * (i % 7)), [OTHER] = 5 };
-		double count = 500 * (double)near[EVENT] - 50;
-
-		truth += count / 80 / 1000;
-		add_near(r, 0, 0, counted ? count : -1, near);
-	}
-	s = answer(r, 80000);
-	assert_float_equal(s.ratio, truth, 1e-6);
-	assert_float_equal(s.se, 0, 1e-6);
-}
-
-/*
- * eq. 47: phases of 40 intervals that count 100 and 300 of 1000, and chance that lets more be counted in one.  A stack is off by
- * as much as the phases differ; those around it tell the phase.
- */
-static void phases_are_known_by_stacks_around(void **state)
-{
-	enum { TIMES = 60, N = 800 };
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	struct misses m = { 0 };
-
-	(void)state;
-	for (int t = 0; t < TIMES; t++) {
-		struct trial trial = { .r = ratios_new() };
-
-		for (int i = 0; i < N; i++) {
-			bool rich = i / 40 % 2;
-			double count = (rich ? 300 : 100) + gsl_ran_gaussian(rng, 10);
-			bool counted = gsl_rng_uniform(rng) < 0.25;
-			float near[3] = { [EVENT] =
-				                  (float)((rich ? 0.3 : 0.1) + gsl_ran_gaussian(rng, 0.2)) };
-
-			try(&trial, 0, 0, count, counted, near);
-		}
-		settle(&trial, &m);
-	}
-	/* Some 7 stacks of a phase, or 20, tell it to 0.08 or 0.05 of the 0.1 that its count is off the mean. */
-	assert_float_equal(sqrt(m.sq / m.bare_sq), 0.57, 0.13);
-	assert_float_equal(m.z_sq / TIMES, 1, 0.4);
 	gsl_rng_free(rng);
 }
 
@@ -323,8 +261,6 @@ int main(void)
 		cmocka_unit_test(what_goes_along_with_the_place_is_taken_out),
 		cmocka_unit_test(chance_is_no_place),
 		cmocka_unit_test(the_standard_error_is_the_scatter),
-		cmocka_unit_test(what_goes_along_with_code_near_is_taken_out),
-		cmocka_unit_test(phases_are_known_by_stacks_around),
 		cmocka_unit_test(what_no_group_saw_is_beside_it),
 		cmocka_unit_test(intervals_of_hardly_an_instruction_tell_nothing_of_their_place),
 		cmocka_unit_test(few_intervals_tell_little),
