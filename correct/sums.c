@@ -8,7 +8,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "correct/branches.h"
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"

@@ -22,7 +22,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
 #include "correct/evidence/total.h"
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/vec.h"
 
 enum {

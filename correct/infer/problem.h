@@ -12,7 +12,7 @@
 
 #include "correct/flow/loops.h"
 #include "correct/flow/region.h"
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 
 struct problem_block {
 	uint32_t insn0, n_insn;

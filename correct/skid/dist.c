@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_sort.h>
 
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
 
 void skid_dist_constant(struct skid_dist *d, double s_cyc)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
 
 enum { ROUNDS = 8 }; /* the estimate moves by less than a cycle after five */

@@ -6,6 +6,7 @@
 #include "correct/infer/loops.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
+#include "tests/unit/shift_model.h"
 
 /*
  * The hmmer graph with blocks of 4, 2 and 3 instructions; F = 10 times

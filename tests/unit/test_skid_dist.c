@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
 
 /* 64 samples 63, 62 ... 0: sorted, they are the 64 points themselves. */

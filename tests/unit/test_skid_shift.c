@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "correct/skid/shift.h"
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
+#include "tests/unit/shift_model.h"
 
 /* eq. 1, c = 1 2 3 4: from 0 the sums are 2, 5, 9, 10, 12 ...; from 3 they are 1, 3, 6, 10, 11 ... */
 static void eq_1_is_the_first_instruction_to_reach_the_skid(void **state)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 // What liblinear wants of BLAS, where there is none.
 extern "C" {
 double ddot_(int *n, double *x, int *, double *y, int *)

@@ -1,51 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_SKID_SHIFT_H
-#define SKIDPROF_CORRECT_SKID_SHIFT_H
+#ifndef SKIDPROF_CORRECT_SKID_DIST_H
+#define SKIDPROF_CORRECT_SKID_DIST_H
 
 /*
- * The shift model of [SKID]: where a sample caused at one instruction of a
- * loop is seen, S cycles later.  i is a cause, j a place seen, both counted
- * from 0 round the loop; c_cyc[j] are the cycles per execution of j.
- *
- * Zero cycles are allowed: an instruction that always retires together with
- * its predecessor is never the place seen.  A loop of no cycles at all can't
- * be walked along, so a sample stays where it was caused.
+ * The distribution of the skid S, in cycles: as measured, as given, or a default by CPU.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The loop's cycles as prefix sums, made once and asked often. */
-struct shift_loop {
-	double *end_cyc; /* [n] sum of c_cyc[0..j]; the last one is the loop's period */
-	size_t n;
-};
-
-/* c_cyc[n], n >= 1, all >= 0 and finite.  Returns 0, -SP_EDOMAIN, -SP_ENOMEM. */
-int shift_loop_init(struct shift_loop *l, const double *c_cyc, size_t n);
-void shift_loop_fini(struct shift_loop *l);
-
-/*
- * eq. 1: g, how many instructions further a sample caused at i is seen.  The
- * smallest g >= 1 with  c[i+1] + ... + c[i+g] >= S,  indices round the loop
- * and as many laps as S takes; 0 for S = 0.  O(log n).
- */
-uint64_t shift_distance(const struct shift_loop *l, size_t i, double s_cyc);
-
-/* The place seen: (i + g) mod n. */
-size_t shift_landing(const struct shift_loop *l, size_t i, double s_cyc);
-
-/* eq. 2: seen[n], out: for how many causes i of one lap the place seen is j.  Sums to n.  O(n). */
-void shift_counts(const struct shift_loop *l, double s_cyc, double *seen);
 
 /* The distribution of the skid S, in cycles: an empirical one, quantiles at (k + 0.5) / SKID_POINTS. */
 enum { SKID_POINTS = 64 };
 struct skid_dist {
 	double s_cyc[SKID_POINTS]; /* ascending, >= 0 */
 };
-
-/* eq. 2 averaged over S: seen[n], out; work[n] is scratch.  O(SKID_POINTS n). */
-void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, double *seen, double *work);
 
 /* Always S: what --skid says. */
 void skid_dist_constant(struct skid_dist *d, double s_cyc);

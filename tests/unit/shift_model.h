@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/skid/shift.h"
+#ifndef SKIDPROF_TESTS_UNIT_SHIFT_MODEL_H
+#define SKIDPROF_TESTS_UNIT_SHIFT_MODEL_H
 
+/*
+ * The shift model of [SKID]: where a sample caused at one instruction of a
+ * loop is seen, S cycles later.  i is a cause, j a place seen, both counted
+ * from 0 round the loop; c_cyc[j] are the cycles per execution of j.
+ *
+ * Zero cycles are allowed: an instruction that always retires together with
+ * its predecessor is never the place seen.  A loop of no cycles at all can't
+ * be walked along, so a sample stays where it was caused.
+ */
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/skid/dist.h"
 #include "profiler/base/err.h"
 
-int shift_loop_init(struct shift_loop *l, const double *c_cyc, size_t n)
+/* The loop's cycles as prefix sums, made once and asked often. */
+struct shift_loop {
+	double *end_cyc; /* [n] sum of c_cyc[0..j]; the last one is the loop's period */
+	size_t n;
+};
+
+/* c_cyc[n], n >= 1, all >= 0 and finite.  Returns 0, -SP_EDOMAIN, -SP_ENOMEM. */
+static inline int shift_loop_init(struct shift_loop *l, const double *c_cyc, size_t n)
 {
 	double sum = 0;
 
+	*l = (struct shift_loop){ 0 };
 	if (n == 0)
 		return sp_fail(SP_EDOMAIN, "a loop without instructions has no skid");
 	for (size_t j = 0; j < n; j++)
@@ -25,7 +47,7 @@ int shift_loop_init(struct shift_loop *l, const double *c_cyc, size_t n)
 	return 0;
 }
 
-void shift_loop_fini(struct shift_loop *l)
+static inline void shift_loop_fini(struct shift_loop *l)
 {
 	free(l->end_cyc);
 	l->end_cyc = NULL;
@@ -37,7 +59,7 @@ void shift_loop_fini(struct shift_loop *l)
  * place seen is the first to reach S, and a whole number of laps is reached
  * at the end of the last one.
  */
-static uint64_t split_laps(const struct shift_loop *l, double s_cyc, double *rest_cyc)
+static inline uint64_t split_laps(const struct shift_loop *l, double s_cyc, double *rest_cyc)
 {
 	double period = l->end_cyc[l->n - 1];
 	double laps = ceil(s_cyc / period) - 1;
@@ -51,7 +73,7 @@ static uint64_t split_laps(const struct shift_loop *l, double s_cyc, double *res
 }
 
 /* The first j with end_cyc[j] >= t_cyc; n if there is none. */
-static size_t first_reaching(const struct shift_loop *l, double t_cyc)
+static inline size_t first_reaching(const struct shift_loop *l, double t_cyc)
 {
 	size_t lo = 0, hi = l->n;
 
@@ -66,12 +88,17 @@ static size_t first_reaching(const struct shift_loop *l, double t_cyc)
 	return lo;
 }
 
-static bool stays(const struct shift_loop *l, double s_cyc)
+static inline bool stays(const struct shift_loop *l, double s_cyc)
 {
 	return s_cyc <= 0 || l->end_cyc[l->n - 1] <= 0;
 }
 
-uint64_t shift_distance(const struct shift_loop *l, size_t i, double s_cyc)
+/*
+ * eq. 1: g, how many instructions further a sample caused at i is seen.  The
+ * smallest g >= 1 with  c[i+1] + ... + c[i+g] >= S,  indices round the loop
+ * and as many laps as S takes; 0 for S = 0.  O(log n).
+ */
+static inline uint64_t shift_distance(const struct shift_loop *l, size_t i, double s_cyc)
 {
 	double period = l->end_cyc[l->n - 1], rest, t;
 	uint64_t laps;
@@ -90,13 +117,15 @@ uint64_t shift_distance(const struct shift_loop *l, size_t i, double s_cyc)
 	return laps * l->n + j - i;
 }
 
-size_t shift_landing(const struct shift_loop *l, size_t i, double s_cyc)
+/* The place seen: (i + g) mod n. */
+static inline size_t shift_landing(const struct shift_loop *l, size_t i, double s_cyc)
 {
 	return (size_t)((i + shift_distance(l, i, s_cyc) % l->n) % l->n);
 }
 
 /* One pass: as i goes round the loop the place seen only moves on. */
-void shift_counts(const struct shift_loop *l, double s_cyc, double *seen)
+/* eq. 2: seen[n], out: for how many causes i of one lap the place seen is j.  Sums to n.  O(n). */
+static inline void shift_counts(const struct shift_loop *l, double s_cyc, double *seen)
 {
 	double period = l->end_cyc[l->n - 1], rest;
 	size_t j = 0, n = l->n;
@@ -122,7 +151,9 @@ void shift_counts(const struct shift_loop *l, double s_cyc, double *seen)
 	}
 }
 
-void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, double *seen, double *work)
+/* eq. 2 averaged over S: seen[n], out; work[n] is scratch.  O(SKID_POINTS n). */
+static inline void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, double *seen,
+                                     double *work)
 {
 	memset(seen, 0, l->n * sizeof(*seen));
 	for (size_t k = 0; k < SKID_POINTS; k++) {
@@ -131,3 +162,5 @@ void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, do
 			seen[j] += work[j] / SKID_POINTS;
 	}
 }
+
+#endif
