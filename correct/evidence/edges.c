@@ -39,7 +39,6 @@ struct crossing {
 	int32_t from, to;
 	double insn, cyc;
 	double before[2], after[2]; /* instructions a cycle on either side, the nearest first */
-	double first;               /* of insn, those before the edge: once they are settled */
 };
 
 struct rest {
@@ -170,19 +169,6 @@ int edges_cross(struct edges *e, uint32_t thread, int32_t from, int32_t to, doub
 	return 0;
 }
 
-size_t edges_n_crossings(const struct edges *e)
-{
-	return e->crossings.n;
-}
-
-void edges_divided(const struct edges *e, size_t crossing, double *before, double *after)
-{
-	const struct crossing *c = &e->crossings.v[crossing];
-
-	*before = c->first;
-	*after = c->insn - c->first;
-}
-
 int edges_rest(struct edges *e, const int32_t at[4], double insn)
 {
 	return vec_push(&e->rests, (struct rest){ { at[0], at[1], at[2], at[3] }, insn });
@@ -311,7 +297,6 @@ static int settle_crossing(struct edges *e, struct crossing *c, double skid_cyc,
 		return -SP_ENOMEM;
 	if (c->cyc > 0 && before.pace >= 0 && after.pace >= 0)
 		s = split_crossing(c, before, after);
-	c->first = s.before;
 	both->n++;
 	both->before += s.before;
 	both->after += c->insn - s.before;

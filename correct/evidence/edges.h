@@ -25,9 +25,6 @@ int edges_inside(struct edges *e, uint32_t thread, int32_t scope, double insn, d
 /* A sample in one scope and the next in another; cyc 0: not counted. */
 int edges_cross(struct edges *e, uint32_t thread, int32_t from, int32_t to, double insn, double cyc);
 
-/* How many were crossed so far. */
-size_t edges_n_crossings(const struct edges *e);
-
 /*
  * An interval in two pieces, for its group's turn ended and another's came
  * between: the first in the gap between two samples in scopes at[0] and
@@ -57,9 +54,6 @@ struct edge_sum {
  * Returns 0 or -SP_ENOMEM.
  */
 int edges_settle(struct edges *e, double skid_cyc, const struct edge_samples *samples, struct edge_sum *sums);
-
-/* Once that is done: instructions of a crossing on either side of its edge. */
-void edges_divided(const struct edges *e, size_t crossing, double *before, double *after);
 
 /* eq. 36: the share of visits that no sample fell in, 0 to 0.9, where n_seen had one. */
 double edges_hidden(const struct edge_samples *samples, double n_seen);

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/evidence/borders.h"
 #include "correct/evidence/edges.h"
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
@@ -76,7 +75,6 @@ struct mix {
 	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct edges *edges;
-	struct borders *borders;
 	struct ratio *
 	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
 	VEC(struct begin *) begins;
@@ -128,8 +126,7 @@ static int begin(const struct evidence_input *in, void **state)
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
 	m->edges = edges_new(in->n);
-	m->borders = borders_new();
-	if (!m->sums || !m->edges || !m->borders)
+	if (!m->sums || !m->edges)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
 		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))) || !(m->sums[i]->ratios = ratios_new()))
@@ -253,21 +250,6 @@ static void follow_calls(struct mix *m, struct task *t, const struct sample_seen
 	t->away_insn = 0;
 }
 
-static int add_crossing(struct mix *m, const struct begin *b, const struct sample_seen *s,
-                        const struct reading *seen)
-{
-	int err = 0;
-
-	if (b->scope >= 0 && s->scope >= 0)
-		err = borders_add(m->borders, &(struct border){ .crossing = edges_n_crossings(m->edges),
-		                                                .from = b->scope,
-		                                                .to = s->scope,
-		                                                .events = seen->kind,
-		                                                .counts = seen->delta,
-		                                                .n = seen->n });
-	return err < 0 ? err : edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
-}
-
 /*
  * The interval from b to here.  Its first piece ran between b's sample and
  * the thread's next, its second between the sample before this one and this:
@@ -289,7 +271,7 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 	if (b->rests && (b->scope != s->scope || next != s->scope || before != s->scope))
 		return edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
 	if (!b->rests && b->scope != s->scope)
-		return add_crossing(m, b, s, seen);
+		return edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
 	return b->rests ? 0 : edges_inside(m->edges, s->thread, s->scope, seen->insn, seen->cyc);
 }
 
@@ -442,36 +424,27 @@ static int settle(const struct mix *m, struct edge_sum *sums)
 	return err;
 }
 
-/* The ratio of each event in each scope: of the inside, and of what was counted at its edges. */
-static int find_ratios(struct mix *m, const struct edge_sum *edges)
+/* The ratio of each event in each scope. */
+static int find_ratios(struct mix *m)
 {
 	size_t n = m->in.n;
-	struct ratio *inside = calloc(n + 1, sizeof(*inside));
-	double *share = calloc(n + 1, sizeof(*share));
 	int err = 0;
 
 	/* Who goes on to show samples asks again. */
 	free(m->ratios);
 	m->ratios = calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
-	if (!inside || !share || !m->ratios)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
-	for (size_t s = 0; err == 0 && s < n; s++)
-		share[s] = edges[s].insn / fmax(edges[s].insn + m->sums[s]->insn, 1);
+	if (!m->ratios)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
 	for (size_t k = 0; err == 0 && k < m->n_kinds; k++) {
 		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
 			continue;
 		for (size_t s = 0; err == 0 && s < n; s++) {
-			inside[s] = (struct ratio){ 0 };
 			if (m->sums[s]->insn > 0)
 				err = ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
-				                &inside[s]);
+				                &m->ratios[k * n + s]);
 			err = err < 0 ? err : 0;
 		}
-		if (err == 0)
-			err = borders_join(m->borders, m->edges, (int)k, inside, share, m->ratios + k * n, n);
 	}
-	free(inside);
-	free(share);
 	return err;
 }
 
@@ -506,7 +479,7 @@ static int finish(void *state)
 		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}
 	if (err == 0)
-		err = find_ratios(m, sums);
+		err = find_ratios(m);
 	free(sums);
 	return err;
 }
@@ -616,7 +589,6 @@ static void end(void *state)
 		free(m->sums[i]);
 	}
 	edges_free(m->edges);
-	borders_free(m->borders);
 	free(m->ratios);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);

@@ -302,24 +302,7 @@ static int standard_error(const struct fit *f, double total_insn, struct ratio *
 	model *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
 	/* What was not counted may differ from what was by as much again. */
 	out->se = hypot(sqrt((model + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
-	out->se_inside = hypot(sqrt(model * (2 - of_inside)) / f->insn, never);
 	return 0;
-}
-
-/* Of one interval's own ratio, the longer ones counting more. */
-static double spread(const struct fit *f)
-{
-	double sq = 0, insn_sq = 0, y;
-
-	for (size_t i = 0; i < f->r->v.n; i++) {
-		double insn = f->r->v.v[i].insn;
-
-		if (!count_of(f, i, &y))
-			continue;
-		sq += (y - f->ratio * insn) * (y - f->ratio * insn);
-		insn_sq += insn * insn;
-	}
-	return insn_sq > 0 ? sqrt(sq / insn_sq) : 0;
 }
 
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
@@ -346,9 +329,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 	}
 	if (err >= 0 && f.n >= MIN_COUNTED && f.insn > 0) {
 		/* Of an event that hardly ever happens the model may expect less than none. */
-		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0),
-			               .counted_insn = f.insn,
-			               .spread = spread(&f) };
+		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
 		err = standard_error(&f, fmax(total_insn, f.insn), out);
 	}
 	free(f.places);

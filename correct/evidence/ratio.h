@@ -37,12 +37,12 @@ int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t
 
 /*
  * Counts of an event per instruction where total_insn of them ran in all
- * (eq. 34), with the standard error, of it and of the ratio in the intervals
- * alone; counted_insn: of them in the intervals that counted it; spread: standard deviation of one interval's ratio.
+ * (eq. 34), with the standard error;
+ * counted_insn: of them in the intervals that counted it.
  * Returns 0, 1 where these are fewer than three, -SP_ENOMEM.
  */
 struct ratio {
-	double ratio, se, se_inside, counted_insn, spread;
+	double ratio, se, counted_insn;
 };
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
 
