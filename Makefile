@@ -15,7 +15,8 @@ BUILD_PACKAGES := gcc make pkg-config libdw-dev libelf-dev libcapstone-dev libgs
                   libsmartcols-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev libncurses-dev qemu-user libc6-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck libcmocka-dev \
                   valgrind linux-perf python3 xz-utils mandoc zstd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                  binutils lld mold gfortran qemu-system-arm cpio llvm procps tmux $(if $(filter x86_64,$(shell uname -m)),bolt-16) zsh fish
+                  binutils lld mold gfortran qemu-system-arm cpio llvm procps tmux $(if $(filter x86_64,$(shell uname -m)),bolt-16) zsh fish dpkg-dev debhelper lintian debootstrap \
+                  liblzma-dev zlib1g-dev libbz2-dev libsuitesparse-dev libgmp-dev
 
 PC      := libdw libelf capstone gsl libzstd smartcols jansson ncursesw
 Q       := $(if $(V),,@)
@@ -25,12 +26,17 @@ WARN    := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes
            -Wno-missing-field-initializers
 # No -ffast-math, no contraction: the same seed gives the same bits.
 OPT     := -O2 -g -ffp-contract=off
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DSKIDPROF_VERSION='"$(VERSION)"' -iquote . -MMD -MP $(WARN) $(OPT) \
+# What distributions build with.  Not under sanitizers, which look for the same by other means.
+HARDEN  := $(if $(SAN)$(COVERAGE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wformat -Werror=format-security)
+HARDEN_LD := $(if $(SAN)$(COVERAGE),,-Wl,-z,relro -Wl,-z,now)
+# A build whose bytes are to be the same wherever it is made does not name the folder it was made in.
+WHEREVER := $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map='$(CURDIR)'=.)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DSKIDPROF_VERSION='"$(VERSION)"' -iquote . -MMD -MP $(WARN) $(OPT) $(HARDEN) $(WHEREVER) \
              $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
-             $(if $(COVERAGE),--coverage) $(PC_CFLAGS) $(CFLAGS)
+             $(if $(COVERAGE),--coverage) $(PC_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 PC_CFLAGS = $(shell pkg-config --cflags $(PC) 2>/dev/null)
 LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -lglpk -liberty -lpfm -lpthread -lm
-ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
+ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(HARDEN_LD) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
            profiler/pmu/*.c profiler/calibrate/*.c profiler/doctor/*.c profiler/replay/*/decode*.c profiler/replay/*/emit.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
@@ -44,7 +50,7 @@ SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c s
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy accuracy-dev accuracy-frozen headline calls lift lift-torture replay-torture bench-bursts \
-        lint format fuzz readers samples kernels install uninstall clean packages test-packages
+        lint format fuzz readers samples kernels install uninstall deb tarball check-package clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -84,20 +90,20 @@ $B/libskidprof.a: $(OBJ)
 # The emulator brings no sanitizer runtime, so the plugin is built without; its parts are tested with one in the unit tests.
 $B/skidsim.so: $(PLUGIN_SRC:%.c=$B/pic/%.o)
 	$(call say,LINK,$@)
-	$Q$(CC) -shared $^ $(LDFLAGS) $(shell pkg-config --libs capstone) -lpthread -lm -o $@
+	$Q$(CC) -shared $^ $(HARDEN_LD) $(LDFLAGS) $(shell pkg-config --libs capstone) -lpthread -lm -o $@
 
 # Called code pushes below the stack pointer, and a sanitizer's runtime does not live under the filter.
 $B/skidblock: $(SANDBOX_SRC) $(wildcard report/lift/sandbox/*.h)
 	$(call say,LINK,$@)
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) -fcf-protection=none \
-	  -fno-stack-protector -mno-red-zone $(SANDBOX_SRC) $(LDFLAGS) -o $@
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -D_FORTIFY_SOURCE=% -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) -fcf-protection=none \
+	  -fno-stack-protector -mno-red-zone $(SANDBOX_SRC) $(HARDEN_LD) $(LDFLAGS) -o $@
 
 # While a program is replayed the vector registers are the program's, and so is the stack pointer.
 $B/skidreplay: $(REPLAY_SRC) $(wildcard profiler/replay/*.h profiler/replay/*/*.h)
 	$(call say,LINK,$@)
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -D_FORTIFY_SOURCE=% -fsanitize=% -fno-sanitize-recover=% --coverage,$(ALL_CFLAGS)) \
 	  -mgeneral-regs-only -fno-stack-protector -fno-builtin \
-	  $(REPLAY_FLAGS_$(REPLAY_ISA)) $(REPLAY_SRC) $(LDFLAGS) -o $@
+	  $(REPLAY_FLAGS_$(REPLAY_ISA)) $(REPLAY_SRC) $(HARDEN_LD) $(LDFLAGS) -o $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)
@@ -106,10 +112,11 @@ $B/%.o: %.c
 # The page of report --html has its script and style from there.
 $B/report/html.o $B/fuzz/obj/report/html.o: report/html/page.js report/html/page.css
 
+# The plugin runs for every instruction of a program, on what the program can't write to.
 SIM_OPT ?= -O3 -fno-math-errno
 $B/pic/%.o: %.c
 	$(call say,CC,$<)
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) $(SIM_OPT) -fPIC -fvisibility=hidden -c $< -o $@
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS)) $(SIM_OPT) -fPIC -fno-stack-protector -fvisibility=hidden -c $< -o $@
 
 # Unit tests link what they test from the archives; sim/ objects only in tests named test_sim_*.
 $(SIM_SRC:%.c=$B/%.o): CFLAGS += $(SIM_OPT)
@@ -142,7 +149,7 @@ $B/kernels/%: $(wildcard samples/kernels/*.[ch])
 kernels: $(KERNELS)
 
 # libFuzzer is clang's; each target is one file beside the parser's sources, which are compiled once for all.
-FUZZ_CC  = clang $(ALL_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_CC  = clang $(filter-out $(HARDEN),$(ALL_CFLAGS)) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 $B/fuzz/obj/%.o: %.c
 	$(call say,FUZZ,$<)
 	$Qmkdir -p $(@D) && $(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
@@ -299,6 +306,27 @@ uninstall:
 	  $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man7/%',$(wildcard man/*.7)) \
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof' '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/_skidprof' \
 	  '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/skidprof.fish'
+
+# A Debian package, in $B/deb.
+deb:
+	$Q.package/deb.sh '$B' '$(VERSION)'
+
+# All but the C library and libsmartcols is linked in; what is beside the program is found from there.
+ARCHIVES := $(patsubst %,-l:lib%.a,dw elf capstone gsl gslcblas zstd jansson glpk iberty pfm z lzma bz2 amd colamd suitesparseconfig gmp ncursesw tinfo)
+$B/portable/skidprof: $B/profiler/main.o .package/no_ltdl.c $B/libskidprof.a $B/libskidsim.a
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(ALL_LDFLAGS) $(filter-out %.a,$^) -Wl,--start-group $(filter %.a,$^) $(ARCHIVES) \
+	  -Wl,--end-group -lsmartcols -lpthread -lm -Wl,-rpath,'$$ORIGIN/../lib/skidprof' -o $@
+$B/portable/skidsim.so: $(PLUGIN_SRC:%.c=$B/pic/%.o)
+	$(call say,LINK,$@)
+	$Qmkdir -p $(@D) && $(CC) -shared $^ $(HARDEN_LD) $(LDFLAGS) -l:libcapstone.a -lpthread -lm -o $@
+tarball: all $B/portable/skidprof $B/portable/skidsim.so
+	$Q.package/tarball.sh '$B' '$(VERSION)'
+
+# The packages at length: built twice, and installed into a minimal Debian.
+check-package: all
+	$Qscratch=$$(mktemp -d) && TOP='$(CURDIR)' BUILD='$(abspath $B)' SKIDPROF='$(abspath $B)/skidprof' SCRATCH=$$scratch \
+	  SKIDPROF_CONFIG= LC_ALL=C.UTF-8 LONG=1 tests/e2e/460_package.sh; status=$$?; rm -rf $$scratch; exit $$status
 
 clean:
 	$Qrm -rf build build-san build-cov build-clang build-arm64 build-guest
