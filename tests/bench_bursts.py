@@ -3,8 +3,8 @@
 """bench_bursts.py BUILD: what replayed bursts cost and what they are worth, of the samples and of real programs.
 
 Each program is recorded natively with all defaults, for ten seconds of its time.  Beside that: how long its thread is
-held for a burst, replayed and stepped in turns in the same run; the shares of its functions against exact counts of a
-run with a part of the work, which repeats itself; and its CPU time with and without the recorder, in turns.
+held for a burst, replayed and stepped in turns in the same run; the shares of its functions against exact counts of the
+same work, or of a part of it where it repeats itself; and its CPU time with and without the recorder, in turns.
 
 Each of these is kept in BUILD/bench-bursts as it is finished.  After LIMIT seconds (540) it ends with status 1, and goes
 on where it was when it is run again; when all is there the tables are printed.  FRESH=1 begins anew, PROGRAMS="xz mcf"
@@ -80,6 +80,10 @@ int main() {
 }
 
 
+# What makes them run for a second.  What they do changes as they go on: counted is all of it.
+SAMPLES = {'soplex': 2500, 'omnetpp': 400000, 'mcf': 45000, 'hmmer': 900000, 'libsvm': 2800}
+
+
 def sample(name, second):
     return name, lambda n: [os.path.join(build, 'samples', name), str(int(second * n))]
 
@@ -103,13 +107,10 @@ def cc1():
 
 def programs():
     """Name, and the words that have it work for about n seconds of a processor of 2023."""
-    yield sample('soplex', 2500)
-    yield sample('omnetpp', 400000)
-    yield sample('mcf', 45000)
-    yield sample('hmmer', 900000)
-    yield sample('libsvm', 2800)
-    yield 'xz', lambda n: ['xz', '-6', '-k', '-c', '-T1', *['small'] * int(4 * n)]
-    yield 'gzip', lambda n: ['gzip', '-9', '-c', *['small'] * int(12 * n)]
+    for name, second in SAMPLES.items():
+        yield sample(name, second)
+    yield 'xz', lambda n: ['xz', '-6', '-k', '-c', '-T1', *['small'] * max(int(1.8 * n), 1)]
+    yield 'gzip', lambda n: ['gzip', '-9', '-c', *['small'] * max(int(12 * n), 1)]
     yield 'sqlite3', loop(8, 'sqlite3', ':memory:', '-init', 'w.sql', '.quit')
     yield 'lua', lambda n: [shutil.which('lua5.4') or 'lua', 'w.lua', str(int(140 * n))]
     yield 'python3', lambda n: [real_python(), 'w.py', str(int(1200 * n))]
@@ -188,7 +189,8 @@ def report(name, *more):
 
 def measure_shares(name, work):
     """Functions of at least 1% of their region: how far their shares are off, by bursts and by time."""
-    run([skidprof, 'truth', '-o', name + '.truth', *work(PART)])
+    part = SECONDS if name in SAMPLES else PART
+    run([skidprof, 'truth', '-o', name + '.truth', *work(part)])
     bursts, exact = report(name), report(name, '--truth', name + '.truth')
     return sorted([abs(f.by_bursts - f.exact), abs(f.by_time - f.exact)] for f in shares(bursts, exact))
 

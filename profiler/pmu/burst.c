@@ -277,6 +277,18 @@ static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *lim
 	return true;
 }
 
+/* What the thread itself would not have gone is cut off. */
+static void check(struct replayer *r, pid_t pid, struct burst *b)
+{
+	uint32_t end = b->replay_end, n = replayer_check(r, pid, &end);
+
+	if (n >= b->n)
+		return;
+	b->n = n;
+	b->replay_end = (uint8_t)end;
+	b->end = BURST_CUT;
+}
+
 /* Is it running, and where? */
 static bool is_running(struct burst *b)
 {
@@ -454,8 +466,10 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	}
 	use[2] = look_at_use(tools, tid);
 	let_go(tid, status, ours);
-	if (out->replayed)
+	if (out->replayed) {
+		check(tools->replayer, pid, out);
 		replayer_learn(tools->replayer);
+	}
 	out->held_ns = held_ns(out, asked_ns, use);
 	measure_core(tools, out);
 	if (tools->replayer)

@@ -22,6 +22,7 @@ static const char *const words[RP_N_ENDS] = {
 	[RP_END_TAGS] = "memory tags",
 	[RP_END_TILES] = "AMX",
 	[RP_END_HALF] = "FP16",
+	[RP_END_ALIAS] = "memory mapped twice",
 	[RP_END_INSTRUCTION] = "an unknown instruction",
 };
 
@@ -52,6 +53,7 @@ const char *replayer_end_words(uint32_t end)
 #include <unistd.h>
 
 #include "profiler/base/path.h"
+#include "profiler/pmu/mapped.h"
 
 enum {
 	SHARED_FD = 3,    /* as skidreplay has it */
@@ -87,6 +89,7 @@ struct replayer {
 	unsigned n_replays;      /* of this process, up to 8 */
 	uint16_t slots[N_SLOTS]; /* 1 + index of hot */
 	uint64_t begun_clock, begun_ns;
+	struct mapped mapped;
 };
 
 static uint64_t now_ns(void)
@@ -243,6 +246,7 @@ void replayer_stop(struct replayer *r)
 		munmap(r->shared, sizeof(*r->shared));
 	if (r->shared_fd >= 0)
 		close(r->shared_fd);
+	mapped_fini(&r->mapped);
 	free(r);
 }
 
@@ -426,6 +430,11 @@ static void age(struct replayer *r)
 	r->n_hot = kept;
 }
 
+uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
+{
+	return mapped_check(&r->mapped, pid, &r->shared->reply, end);
+}
+
 void replayer_learn(struct replayer *r)
 {
 	const struct rp_reply *p = &r->shared->reply;
@@ -517,6 +526,14 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	(void)r;
 	(void)tid;
 	return false;
+}
+
+uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
+{
+	(void)r;
+	(void)pid;
+	(void)end;
+	return UINT32_MAX;
 }
 
 void replayer_learn(struct replayer *r)

@@ -33,6 +33,12 @@ bool replayer_take_registers(struct replayer *r, pid_t tid);
  */
 const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns);
 
+/*
+ * When the thread has been let go: how many branches of the last reply it would go itself.  Less than all where pages
+ * were touched that it may not touch, or that are mapped twice; *end says which.
+ */
+uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end);
+
 /* When the thread has been let go: which pages to ask for in one call the next time. */
 void replayer_learn(struct replayer *r);
 

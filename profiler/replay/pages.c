@@ -12,6 +12,7 @@ enum { N_SLOTS = 4 * RP_N_FRAMES, AHEAD = 4 };
 struct page {
 	uint64_t at;
 	bool used, written, code;
+	uint16_t used_after, written_after;
 };
 
 /* Open addressing; a slot of a replay that is over is empty. */
@@ -175,9 +176,13 @@ uint8_t *rp_page(uint64_t page, enum rp_use use)
 	if (s->epoch != pages.epoch && !fetch(s, page))
 		return NULL;
 	p = &pages.v[s->frame];
+	if (!p->used)
+		p->used_after = (uint16_t)RP_SHARED->reply.n_branches;
 	p->used = true;
 	if (use == RP_WRITE && p->code)
 		return fail(RP_END_CODE_WRITTEN, page);
+	if (use == RP_WRITE && !p->written)
+		p->written_after = (uint16_t)RP_SHARED->reply.n_branches;
 	p->written |= use == RP_WRITE;
 	if (use == RP_EXECUTE && !p->code) {
 		p->code = true;
@@ -263,6 +268,9 @@ void rp_pages_tell(void)
 		if (pages.v[i].used) {
 			r->pages[r->n_pages] = pages.v[i].at;
 			r->frames[r->n_pages] = (uint16_t)i;
+			r->run[r->n_pages] = pages.v[i].code;
+			r->used_after[r->n_pages] = pages.v[i].used_after;
+			r->written_after[r->n_pages] = pages.v[i].written_after;
 			r->written[r->n_pages++] = pages.v[i].written;
 		}
 }

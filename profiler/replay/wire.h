@@ -82,6 +82,7 @@ enum rp_end {
 	RP_END_TAGS,        /* memory tags */
 	RP_END_TILES,       /* AMX */
 	RP_END_HALF,        /* vectors of numbers of 16 bits (AVX512-FP16) */
+	RP_END_ALIAS,       /* memory that is mapped twice was written at one place, and used at the other */
 	RP_END_INSTRUCTION, /* one that is not known here; at_ip says where */
 	RP_N_ENDS,
 };
@@ -141,7 +142,8 @@ struct rp_reply {
 	uint32_t n_pages;
 	uint64_t pages[RP_N_FRAMES];  /* that were touched */
 	uint16_t frames[RP_N_FRAMES]; /* where each lies */
-	bool written[RP_N_FRAMES];
+	bool written[RP_N_FRAMES], run[RP_N_FRAMES];
+	uint16_t used_after[RP_N_FRAMES], written_after[RP_N_FRAMES]; /* branches, for the first time */
 	struct rp_registers regs;
 	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 	struct rp_branch branches[RP_MAX_BRANCHES];

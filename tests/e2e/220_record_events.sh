@@ -10,8 +10,6 @@ set -u
 }
 R=("$SKIDPROF" record --pmu hardware)
 monotonic() { python3 -c 'import time; print(time.monotonic())'; } # in seconds
-# finished RECORDER FILE: it has been written, and closed.
-finished() { [ -s "$2" ] && ! readlink "/proc/$1/fd/"* 2>/dev/null | grep -q "/$2\$"; }
 
 # About 70% of its time in `more`, the rest in `less`: half a second of CPU time, or two SECONDS; with two SECONDS FILE
 # until FILE is there as well.

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_MAPPED_H
+#define SKIDPROF_PMU_MAPPED_H
+
+/*
+ * May the pages that a replay touched be touched so?  /proc/PID/mem, which it
+ * reads, knows no protection, and of memory that is mapped twice a replay has
+ * two copies: where the thread itself would have been sent a signal, or have
+ * seen what it wrote, the path is cut.  Asked when the thread has been let go.
+ */
+#include <sys/types.h>
+
+#include "profiler/base/vec.h"
+#include "profiler/replay/wire.h"
+
+struct mapping {
+	uint64_t begin, end, off, dev, ino;
+	bool read, write, run, shared;
+};
+
+/* Of one process, as they were at `read_ns`. */
+struct mapped {
+	pid_t pid; /* 0 = nobody's yet */
+	uint64_t read_ns;
+	VEC(struct mapping) v; /* ascending */
+};
+
+/*
+ * How many branches of the path of a process, of which the reply tells, are as the thread would go them;
+ * *end is enum rp_end, unchanged where all are.
+ */
+uint32_t mapped_check(struct mapped *m, pid_t pid, const struct rp_reply *reply, uint32_t *end);
+
+void mapped_fini(struct mapped *m);
+
+#endif

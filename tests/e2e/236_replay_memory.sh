@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Memory that a replay can read and the thread can't, or that the thread has at two places: the path ends there.
+set -u
+. "$TOP/tests/e2e/lib200.sh"
+[ -e "$BUILD/skidreplay" ] && command -v perf >/dev/null && "$SKIDPROF" record -q --pmu clock -o probe.data true 2>probe.err || {
+	echo "no replayer, no perf or no clock events here: $(head -1 probe.err 2>/dev/null)"
+	exit 77
+}
+build memory -D_GNU_SOURCE <<'END' || exit 1
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* Each turn is some hundreds of branches of work(), then what the thread can't do or sees otherwise than a copy would. */
+static sigjmp_buf back;
+static void on_fault(int s) { siglongjmp(back, s); }
+static volatile unsigned long sink;
+__attribute__((noinline)) static void work(void) { for (unsigned long i = 0; i < 800; i++) sink += sink * 5 + i; }
+__attribute__((noinline)) static void never(void) { sink ^= 77; __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	int fd = memfd_create("twice", 0), kind = argv[1][0];
+	int prot = kind == 'n' ? PROT_NONE : kind == 'r' ? PROT_READ : PROT_READ | PROT_WRITE;
+	volatile long *a, *b, *p = mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)argc;
+	if (ftruncate(fd, 8192) < 0)
+		return 1;
+	a = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
+	b = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
+	signal(SIGSEGV, on_fault);
+	for (long i = 0; i < atol(argv[2]); i++) {
+		/* What calls the system ends a path, too: before work(). */
+		if (sigsetjmp(back, 1))
+			continue;
+		work();
+		if (kind == 't') {
+			*a = i;
+			if (*b == i)
+				continue;
+		} else if (kind == 'n') {
+			sink += (unsigned long)*p;
+		} else {
+			*p = i;
+		}
+		never();
+	}
+	return 0;
+}
+END
+# ends KIND NAME CAUSE: most paths end by it, and none goes where the thread never does.
+ends()
+{
+	local n whole
+	"$SKIDPROF" record -v --pmu clock --bursts 200 --burst-budget 1000% -o "$1.data" ./memory "$1" "${4:-150000}" 2>"$1.err"
+	grep 'bursts: .* ended by' "$1.err" | sed 's/^/# /'
+	n=$(sed -n "s/.*bursts: \\([0-9]*\\) ended by $3\$/\\1/p" "$1.err")
+	whole=$(sed -n 's/^skidprof: \([0-9]*\) bursts of .*/\1/p' "$1.err")
+	echo "# $whole bursts, ${n:-0} ended by $3"
+	# Three in four do, those that begin in work(); of 25 a quarter is less by over five standard deviations (2.2).
+	check "$2: paths end there" test "${n:-0}" -ge 3 -a "${n:-0}" -gt $((whole / 4))
+	perf script -i "$1.data" -F event,brstacksym 2>/dev/null | grep bursts >"$1.txt"
+	check "$2: and none goes on" sh -c "test -s $1.txt && ! grep -q never $1.txt"
+}
+ends n 'a page that may not be read' 'a fault'
+ends r 'a page that may not be written' 'a fault'
+ends t 'a page that is mapped twice' 'memory mapped twice' 400000
+exit 0
