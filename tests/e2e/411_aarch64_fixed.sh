@@ -36,7 +36,7 @@ all_fixed()
 a64 hmmer "$TOP/samples/hmmer.c"
 check 'hmmer: two simple loops, one free flow; the truth is in each interval' all_fixed
 check 'hmmer is explained' status 0 "$SKIDPROF" report -i hmmer.data --why P7Viterbi
-check 'known by the totals of other events' has out 'known by mix'
+check 'known by the totals of other events' has out 'totals: other events'
 check 'instructions are disassembled' status 0 "$SKIDPROF" report -i hmmer.data --insns --function P7Viterbi --format json
 check 'as aarch64 ones' json 'any("smull" in i["text"] for i in d["instructions"]) and any(i["text"].startswith("ldr") for i in d["instructions"])'
 check 'lines come from DWARF' status 0 "$SKIDPROF" report -i hmmer.data --lines --format json

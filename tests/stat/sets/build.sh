@@ -111,10 +111,10 @@ build_libgsm() { c -DNeedFunctionPrototypes=1 -DSASR -DWAV49 -Is/inc s/src/{add,
 build_liblbfgs() { c -DHAVE_CONFIG_H=0 -UHAVE_CONFIG_H -Is/include s/lib/lbfgs.c "$here/drivers/lbfgs.c" -lm && runs 400; }
 build_liblinear() { cxx s/linear.cpp s/tron.cpp -x c++ s/train.c -x none -lblas 2>/dev/null || cxx s/linear.cpp s/tron.cpp s/train.c "$here/drivers/blas.cc" || return 1; runs -q -s 0 -v 5 "$in/svm"; }
 build_libyaml() { c -DYAML_VERSION_MAJOR=0 -DYAML_VERSION_MINOR=2 -DYAML_VERSION_PATCH=5 -DYAML_VERSION_STRING='"0.2.5"' -Is/include s/src/*.c s/tests/run-parser.c && runs "$in/yaml"; }
-build_lz4() { c -Is/lib s/lib/*.c s/programs/{bench,datagen,lz4cli,lz4io,timefn}.c -pthread && runs -9 -q -c "$in/text.small"; }
-build_lzo2() { (cd s && ./configure -q CC="$CC" CFLAGS='-O2 -g -w' && make -s src/liblzo2.la) && c -Is/include s/examples/lzopack.c s/src/.libs/liblzo2.a && runs -9 "$in/text.long" "$work/out"; }
+build_lz4() { c -Is/lib s/lib/*.c s/programs/{bench,datagen,lz4cli,lz4io}.c -pthread && runs -9 -q -c "$in/text.small"; }
+build_lzo2() { CC=gcc && (cd s && ./configure -q CC="$CC" CFLAGS='-O2 -g -w' && make -s src/liblzo2.la) && c -Is/include s/examples/lzopack.c s/src/.libs/liblzo2.a && runs -9 "$in/text.long" "$work/out"; }
 build_md4c() { c -DMD_VERSION_MAJOR=0 -DMD_VERSION_MINOR=4 -DMD_VERSION_RELEASE=8 -Is/src s/src/*.c s/md2html/*.c && runs --github "$in/md"; }
-build_minisat2() { cxx -D__STDC_LIMIT_MACROS -D__STDC_FORMAT_MACROS -std=gnu++98 -fpermissive -Is s/minisat/core/*.cc s/minisat/utils/*.cc -lz && runs -verb=0 "$in/cnf.more"; }
+build_minisat2() { CXX=g++ && cxx -D__STDC_LIMIT_MACROS -D__STDC_FORMAT_MACROS -std=gnu++98 -fpermissive -Is s/minisat/core/*.cc s/minisat/utils/*.cc -lz && runs -verb=0 "$in/cnf.more"; }
 build_mujs() { c s/one.c s/main.c -lm && runs "$in/js"; }
 build_nauty() { (cd s && ./configure -q CC="$CC" CFLAGS='-O2 -g -w' && make -s geng CFLAGS='-O2 -g -w') && built s/geng && runs -q -u 8; }
 build_ncompress() { c -DNOFUNCDEF -DUTIME_H -DDIRENT s/compress42.c && runs -c -f "$in/text.long"; }
