@@ -63,7 +63,7 @@ raise SystemExit(n < 100 * int(sys.argv[1]))' "${bursts:-1}"
 # way7 is reached once in 64 turns, way0 in 27 of 64; nothing that was counted tells them apart.
 field without worst >worst
 check 'bursts settle what the totals leave open' test "$(field with 'worst < 0.25 and worst < 0.5 * float(open("worst").read())')" = True
-check 'and why says how it is known' sh -c '"$SKIDPROF" report -i with.data --why way0 | grep -q "known by path: branch records, or bursts"'
+check 'and why says how it is known' sh -c '"$SKIDPROF" report -i with.data --why way0 | grep -q "branches: branch records or bursts"'
 "$SKIDPROF" record -q --pmu clock --bursts 20000 -o no.data true 2>no.err
 status=$?
 check 'a thread that exists is not stopped so often' test $status -eq 2 -a "$(grep -c 'at most 10000 a second' no.err)" = 1
