@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "correct/inclusive.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/annotate.h"
+#include "report/draft.h"
 #include "report/flame.h"
 #include "report/number.h"
 
@@ -370,45 +370,18 @@ static int put_page(const json_t *doc, FILE *f)
 	return err;
 }
 
-/* A device, or a pipe, is written to; it must not be replaced by a file. */
-static bool is_special(const char *path)
+static int put_document(const void *doc, FILE *f)
 {
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-static int write_to(const json_t *doc, const char *path)
-{
-	FILE *f = fopen(path, "we");
-	int err = f ? put_page(doc, f) : sp_fail_errno("%s", path);
-
-	if (f && ferror(f) && err == 0)
-		err = sp_fail_errno("%s", path);
-	if (f && fclose(f) != 0 && err == 0)
-		err = sp_fail_errno("%s", path);
-	return err;
+	return put_page(doc, f);
 }
 
 int html_write(const struct profile *p, const struct html_opts *o, const char *path)
 {
 	json_t *doc = json_object();
-	char *draft = NULL;
 	int err = doc ? make_document(p, o, doc) : sp_fail(SP_ENOMEM, "out of memory for a page");
 
-	if (err == 0 && is_special(path)) {
-		err = write_to(doc, path);
-	} else if (err == 0 && asprintf(&draft, "%s.part", path) < 0) {
-		draft = NULL;
-		err = sp_fail(SP_ENOMEM, "out of memory for a page");
-	} else if (err == 0) {
-		err = write_to(doc, draft);
-		if (err == 0 && rename(draft, path) < 0)
-			err = sp_fail_errno("%s", path);
-		if (err < 0)
-			remove(draft);
-	}
-	free(draft);
+	if (err == 0)
+		err = draft_write(path, put_document, doc);
 	json_decref(doc);
 	return err;
 }

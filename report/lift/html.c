@@ -9,6 +9,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "profiler/base/err.h"
+#include "report/draft.h"
 #include "report/number.h"
 
 enum {
@@ -344,29 +345,12 @@ static int put_page(FILE *f, const struct lift *l)
 	return 0;
 }
 
+static int put_lift(const void *l, FILE *f)
+{
+	return put_page(f, l);
+}
+
 int lift_html(const struct lift *l, const char *path)
 {
-	char *draft;
-	FILE *f;
-	int err;
-
-	if (asprintf(&draft, "%s.part", path) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory for a page");
-	f = fopen(draft, "we");
-	if (!f) {
-		err = sp_fail_errno("%s", draft);
-		free(draft);
-		return err;
-	}
-	err = put_page(f, l);
-	if (ferror(f) && err == 0)
-		err = sp_fail_errno("%s", draft);
-	if (fclose(f) != 0 && err == 0)
-		err = sp_fail_errno("%s", draft);
-	if (err == 0 && rename(draft, path) < 0)
-		err = sp_fail_errno("%s", path);
-	if (err < 0)
-		remove(draft);
-	free(draft);
-	return err;
+	return draft_write(path, put_lift, l);
 }

@@ -15,6 +15,10 @@ check 'lifted is the sum over its blocks' json \
 	'all(abs(sum(b["executions"] * b["llvm-mca_cycles"] for b in k["blocks"]) / k["llvm-mca_cycles"] - 1) < 1e-9 for k in d["kernels"])'
 check 'the error is against the measured cycles' json \
 	'all(abs(k["llvm-mca_cycles"] / k["measured"] - 1 - k["llvm-mca_error"]) < 1e-9 for k in d["kernels"])'
+check 'a page' status 0 "$SKIDPROF" lift -i two.data --truth two.cg --tool llvm-mca --html page.html
+check 'is whole, and no draft is left' sh -c 'tail -1 page.html | grep -q "</html>" && [ ! -e page.html.part ]'
+check 'a page on a full disk' status 1 "$SKIDPROF" lift -i two.data --truth two.cg --tool llvm-mca --html /dev/full
+check 'is said, and a device stays one' sh -c 'grep -q "No space left" err && [ -c /dev/full ]'
 check 'lift with corrected executions' status 0 "$SKIDPROF" lift -i two.data --tool llvm-mca --format json
 check 'is within 2% of the exact one' json \
 	'all(abs(a["llvm-mca_cycles"] / b["llvm-mca_cycles"] - 1) < 0.02 for a in d["kernels"] for b in json.load(open("exact.json"))["kernels"] if a["kernel"] == b["kernel"])'

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/draft.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "profiler/base/err.h"
+
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static int write_to(const char *path, int (*put)(const void *arg, FILE *f), const void *arg)
+{
+	FILE *f = fopen(path, "we");
+	int err = f ? put(arg, f) : sp_fail_errno("%s", path);
+
+	if (f && ferror(f) && err == 0)
+		err = sp_fail_errno("%s", path);
+	if (f && fclose(f) != 0 && err == 0)
+		err = sp_fail_errno("%s", path);
+	return err;
+}
+
+int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const void *arg)
+{
+	char *draft;
+	int err;
+
+	if (is_special(path))
+		return write_to(path, put, arg);
+	if (asprintf(&draft, "%s.part", path) < 0)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	err = write_to(draft, put, arg);
+	if (err == 0 && rename(draft, path) < 0)
+		err = sp_fail_errno("%s", path);
+	if (err < 0)
+		remove(draft);
+	free(draft);
+	return err;
+}
