@@ -140,7 +140,9 @@ int main(int argc, char **argv)
 	/* A full disk shows at the last flush; a report cut short must not look whole. */
 	if (err == 0)
 		err = cmd_flush_stdout();
+	/* Where the command line is wrong, the message names the command already. */
 	if (err < 0 && *sp_error_text())
-		fprintf(stderr, "skidprof: %s\n", sp_error_text());
+		fprintf(stderr, "%s%s\n",
+		        strncmp(sp_error_text(), "skidprof ", 9) == 0 ? "" : "skidprof: ", sp_error_text());
 	return err > 0 ? err : sp_exit_status(err);
 }

@@ -374,8 +374,9 @@ bool bursts_beside_counters(const struct record_opts *opts, bool records, bool t
 
 void bursts_say_beside(bool records)
 {
-	sp_note(records ? "branch records here tell no cycles: bursts beside them (--bursts=0: none)"
-	                : "no branch records here: bursts take their place (--bursts=0: none)");
+	sp_note(records ? "this core's branch records have no cycle counts; taking bursts as well "
+	                  "(--bursts=0 turns them off)"
+	                : "no branch records here; taking bursts instead (--bursts=0 turns them off)");
 }
 
 const char *bursts_why_stepped(void)
@@ -529,6 +530,13 @@ void bursts_say(const struct bursts *b)
 		cpu_ns += (double)b->processes.v[i].ns;
 	say_failures(b);
 	say_unreplayed(b);
+	if (whole + cut == 0) {
+		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
+		        b->n_put_off ? ": --burst-budget allowed none; record for longer, or allow more "
+		                       "(--burst-budget=10%)"
+		                     : "; record for longer");
+		return;
+	}
 	sp_note("%ju bursts of %.0f branches (%ju cut short by system calls or signals) held the program for "
 	        "%.2f%% of its time%s",
 	        (uintmax_t)(whole + cut),

@@ -16,9 +16,10 @@ static void say_source(const struct record_opts *opts)
 	bool any = opts->bursts_hz > 0;
 
 	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
-		sp_note("time%s: %s", any ? " and bursts" : "", sp_error_text());
+		sp_note("sampling the clock%s; instructions are not counted: %s", any ? ", with bursts" : "",
+		        sp_error_text());
 	else
-		sp_note("time%s, no PMU", any ? " and bursts" : "");
+		sp_note("sampling the clock%s; instructions are not counted", any ? ", with bursts" : "");
 }
 
 /* What is sampled: o gets what the clock decides by itself. */

@@ -75,14 +75,14 @@ default() # NAME WANTED OPTION...
 	shift 2
 	"$SKIDPROF" record --pmu sim -o default.data "$@" ./ways >/dev/null 2>err
 	check "$name" sh -c 'if grep -q "bursts of 1[56][0-9] branches" err; then
-		grep "^skidprof: .*branch records here" err
+		grep "^skidprof: .*taking bursts" err
 	else
 		echo none
 	fi | grep -q "$1"' sh "$wanted"
 }
-default 'by default there are bursts beside records without cycles' 'tell no cycles: bursts beside them'
+default 'by default there are bursts beside records without cycles' 'have no cycle counts; taking bursts as well'
 default 'none beside records with cycles' none --core skylake
-default 'those of a core without records take their place' 'no branch records here: bursts take their place' --core cortex-a76
+default 'those of a core without records take their place' 'no branch records here; taking bursts instead' --core cortex-a76
 default 'none without branches' none --no-branches
 default 'none if that is said' none --bursts=0
 exit 0

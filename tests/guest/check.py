@@ -173,7 +173,7 @@ def replayed(turns):
     check("replayed: they are of 1,000 branches", len(whole) >= len(stacks_of("replayed")) - 1)
     r, err = recorded("unasked"), text("unasked.err")
     said = re.search(r"(\d+) bursts of (\d+) branches", err)
-    check("replayed: unasked too, where there are no branch records, and it is said", "bursts take their place" in err and
+    check("replayed: unasked too, where there are no branch records, and it is said", "taking bursts instead" in err and
           said and int(said[1]) > 0, err)
     check("replayed: no sample is missing for it",
           len(r.of("instructions") + r.of("cycles")) == 2 * (LONG_INSNS // 100003))
