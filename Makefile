@@ -49,7 +49,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy accuracy-dev accuracy-frozen headline calls lift lift-torture replay-torture bench-bursts \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy plain-b accuracy-dev accuracy-frozen headline calls lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall deb tarball check-package clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -259,8 +259,14 @@ accuracy-dev accuracy-frozen: all
 	$Qtests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$B/sets/$(@:accuracy-%=%)'
 	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
 
+# plain perf record -b, twenty programs; recordings stay in $B/plain-b.
+plain-b: all
+	$Qtests/stat/plain_b.sh '$B'
+
+# PART="--variants 'plain-b plain-turns' --groups random --programs 10" is a part of it, which is printed only; KEEP=1 goes on
+# with what was recorded.
 accuracy: all samples
-	$Q$(if $(QUICK),PRINT_ONLY=1) $(FIGURES) 'make accuracy' tests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep)
+	$Q$(if $(QUICK)$(PART),PRINT_ONLY=1) $(FIGURES) 'make accuracy' tests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep) $(PART)
 
 # The tables of README.md: some forty minutes.
 headline: all samples

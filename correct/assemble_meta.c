@@ -178,6 +178,7 @@ static void fill_header(struct assembly *a)
 		.branch_cycles = w->sums.branch_cycles,
 		.branches = recording_branches_word(w->rec->branches),
 		.relative = w->rec->relative && !(w->pace > 0),
+		.cyc_known = w->rec->cyc_event >= 0 && !w->rec->cyc_is_other,
 		.pace = w->pace,
 		.n_bursts = w->sums.n_bursts,
 		.core_hz = core_hz(w),

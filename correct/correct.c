@@ -59,9 +59,10 @@ const char *correct_method_word(enum correct_method m)
 /* S: none where samples are precise, else what the file measured, what was given, or a default by CPU. */
 static int choose_skid(struct work *w)
 {
+	bool precise = w->rec->insn_event >= 0 ? w->rec->insn_precise : w->rec->cyc_precise;
 	int err = 0;
 
-	if (w->rec->insn_precise && isnan(w->opts->skid_cyc)) {
+	if (precise && isnan(w->opts->skid_cyc)) {
 		w->skid_source = SKID_PRECISE;
 		w->skid_basis = "precise samples";
 		skid_dist_constant(&w->skid, 0);
@@ -206,7 +207,7 @@ static int new_problem(const struct work *w, const struct flow_region *region, s
 		(*out)->insn_per_sample = (*out)->cyc_per_sample;
 	(*out)->skid = w->skid;
 	(*out)->skid_known = w->skid_source != SKID_DEFAULT;
-	if (w->skid_source == SKID_PRECISE)
+	if (w->skid_source == SKID_PRECISE && w->rec->insn_precise)
 		(*out)->precise = w->rec->insn_precise == SEEN_THERE ? PRECISE_EXACT : PRECISE_SHADOWED;
 	return 0;
 }

@@ -281,6 +281,7 @@ struct profile_meta {
 	 * only as shares of a region.  Reports show profile_part.
 	 */
 	bool relative;
+	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
 	double pace; /* instructions a cycle in all, where branch records told them (eq. 51); 0 = they were counted, or are not known */
 	uint64_t n_bursts;
 	uint64_t n_chains;     /* samples with a caller in their call stack */

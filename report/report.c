@@ -67,7 +67,7 @@ bool report_has_other(const struct profile *p)
 	if (p->meta.insn_event >= 0 || p->meta.cyc_event < 0 || p->meta.core_hz > 0)
 		return false;
 	name = p->meta.events[p->meta.cyc_event].name;
-	return !name || !strstr(name, "cycles");
+	return !p->meta.cyc_known && (!name || !strstr(name, "cycles"));
 }
 
 bool report_has_cyc(const struct profile *p)

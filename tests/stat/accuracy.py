@@ -29,6 +29,11 @@ VARIANTS = {
     "two": "only cycles and instructions",
     "two-short": "only cycles and instructions, a skid of 12 to 27 cycles",
     "skidless": "a core whose interrupts do not skid",
+    "plain-pair": "as perf record -e cycles,instructions",
+    "plain-b": "as perf record -b: cycles and branch records that tell cycles",
+    "plain-turns": "as perf record -F with more events than counters",
+    "plain-precise": "as perf record -e cycles,instructions:ppp",
+    "plain-hybrid": "as perf record -e cycles,instructions on two kinds of cores",
 }
 GROUPS = {
     "sample": "Five samples",

@@ -13,12 +13,15 @@
 # what changed in correct/ is then held against the same recordings.
 # --groups (of: sample written real random) and --methods leave out all others; --dir is where recordings and results go.
 # Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
+# The forms plain-pair, plain-b, plain-turns, plain-precise and plain-hybrid are recordings as `perf record -e` writes them,
+# without group reads; they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
+# is a part, and --keep goes on with one that was stopped.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
+seeds=20 programs=300 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' forms='plain-pair plain-b plain-turns plain-precise plain-hybrid' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -39,7 +42,7 @@ cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
 DIR=$(realpath -m "${DIR:-$B/accuracy}")
 export SKIDPROF=$B/skidprof DIR KEEP=$keep B ONLY=$only
-export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions BURSTS=${BURSTS:-25000}
+export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions TURNS=cycles,instructions,branches,loads,stores,calls,cond-branches BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 [ -n "$keep" ] || rm -rf "$DIR"
 rm -rf "$DIR/json"
@@ -95,6 +98,11 @@ one()
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
 	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;
+	plain-pair) how=(--plain --no-branches --bursts 0 -c 2003 -e "$TWO") methods=(raw full) ;;
+	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) methods=(full) ;;
+	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(raw full) ;;
+	plain-precise) how=(--plain --no-branches --bursts 0 -c 2003 --core skylake -e 'cycles,instructions:uppp') methods=(raw full) ;;
+	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 2003 --core 'skylake,zen5' -e "$TWO") methods=(raw full) ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
@@ -186,7 +194,7 @@ list()
 				done
 			done <"$B/real/programs"
 			! chosen written || for program in "${written[@]##*/}"; do
-				for v in branches timed plain bursts branches-bursts; do
+				for v in branches timed plain bursts branches-bursts $forms; do
 					[[ " $variants " != *" $v "* ]] || echo "written ${program%.*} $s $v"
 				done
 			done
