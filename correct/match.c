@@ -312,22 +312,41 @@ static int match_file(struct work *w, size_t object, const struct profile_mapped
 	return 0;
 }
 
-static void note_left_out(const struct work *w, size_t object, double total)
+static void note_library(const struct work *w, size_t object, double total, bool alone)
 {
 	const struct match_object *o = &w->m->objects[object];
 	const struct profile_mapped *f;
+	char why[512];
 	bool proven;
 
 	f = find_file(w, object, &proven);
 	if (f && f->module >= 0 && *w->p->modules[f->module].trouble)
-		sp_note("left out, on both sides: functions of %s (%.2g%% of the truth): %s", f->path,
-		        100 * o->n_insn / total, w->p->modules[f->module].trouble);
+		snprintf(why, sizeof(why), "%s", w->p->modules[f->module].trouble);
 	else
-		sp_note("left out, on both sides: functions of %s (%.2g%% of the truth): the recording's has "
-		        "build id "
-		        "%s, the truth's %s",
-		        f ? f->path : w->t->objects[object], 100 * o->n_insn / total,
-		        or_unknown(f ? f->build_id : ""), or_unknown(truth_id(w, object)));
+		snprintf(why, sizeof(why), "the recording's has build id %s, the truth's %s",
+		         or_unknown(f ? f->build_id : ""), or_unknown(truth_id(w, object)));
+	(alone ? sp_note : sp_debug)("left out, on both sides: functions of %s (%.2g%% of the truth): %s",
+	                             f ? f->path : w->t->objects[object], 100 * o->n_insn / total, why);
+}
+
+/* Of one library all is said; of more the sum, and each of them with -v. */
+static void note_left_out(const struct work *w, const bool *is_out, double total)
+{
+	double left = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->m->n_objects; i++) {
+		n += is_out[i];
+		left += is_out[i] ? w->m->objects[i].n_insn : 0;
+	}
+	for (size_t i = 0; i < w->m->n_objects; i++)
+		if (is_out[i])
+			note_library(w, i, total, n == 1);
+	if (n > 1)
+		sp_note("left out, on both sides: functions of %zu libraries that are another build or can't "
+		        "be "
+		        "read (%.2g%% of the truth); -v says which",
+		        n, 100 * left / total);
 }
 
 /* More than 1% in no file of the recording: another program. */
@@ -362,9 +381,12 @@ static int judge(const struct work *w, double total)
 
 static int match_all(struct work *w)
 {
+	bool *is_out = calloc(w->m->n_objects + 1, sizeof(*is_out));
 	double total = 0;
 	int err = 0;
 
+	if (!is_out)
+		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->m->n_objects; i++)
 		total += w->m->objects[i].n_insn;
 	for (size_t i = 0; i < w->m->n_objects && err == 0; i++) {
@@ -389,8 +411,11 @@ static int match_all(struct work *w)
 		w->m->another += o->n_insn;
 		if (o->module >= 0)
 			w->m->left_out[o->module] = true;
-		note_left_out(w, i, total);
+		is_out[i] = true;
 	}
+	if (err == 0)
+		note_left_out(w, is_out, total);
+	free(is_out);
 	return err < 0 ? err : judge(w, total);
 }
 

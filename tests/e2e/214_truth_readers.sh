@@ -193,6 +193,17 @@ LD_LIBRARY_PATH=one "$SKIDPROF" record --pmu sim -q -o uses.data ./uses
 LD_LIBRARY_PATH=two "$SKIDPROF" truth -q -o uses.cg ./uses
 check 'another build of a library' status 0 "$SKIDPROF" compare -i uses.data --truth uses.cg --format json
 check 'is left out, with a word' has err 'left out, on both sides: functions of'
+sed 's/work/more/' lib.c >more.c
+sed 's/unsigned work(unsigned);/& unsigned more(unsigned);/; s/return /&more(100000) + /' uses.c >both.c
+gcc -O2 -shared -fPIC more.c -o one/libmore.so && gcc -O1 -shared -fPIC more.c -o two/libmore.so && gcc -O2 both.c -o both -Lone -lwork -lmore || exit 1
+cp out kept
+LD_LIBRARY_PATH=one "$SKIDPROF" record --pmu sim -q -o both.data ./both
+LD_LIBRARY_PATH=two "$SKIDPROF" truth -q -o both.cg ./both
+check 'two such libraries' status 0 "$SKIDPROF" compare -i both.data --truth both.cg --format json
+check 'are one line' sh -c '[ "$(grep -c "left out" err)" -eq 1 ] && grep -q "functions of 2 libraries" err'
+check 'and named' status 0 "$SKIDPROF" compare -v -i both.data --truth both.cg --format json
+check 'with -v' sh -c 'grep -q "functions of .*libwork" err && grep -q "functions of .*libmore" err'
+cp kept out
 check 'on both sides' json 'd["left_out"] > 100000 and "work" not in [f["name"] for f in d["functions"]] and abs([f["fixed_err"] for f in d["functions"] if f["name"] == "main"][0]) < 0.02'
 
 check 'counts of another program' status 1 "$SKIDPROF" compare -i p.data --truth uses.cg
