@@ -9,7 +9,7 @@ cores=$(for f in "$here"/../profiler/sim/cores/*.core; do basename "$f" .core; d
 # One option a line, whatever it says, with its text behind column 60.
 export ARGP_HELP_FMT='rmargin=4000,opt-doc-col=60' LC_ALL=C
 # No configuration of whoever builds.
-export SKIDPROF_CONFIG= SKIDPROF_COMPLETION="$here"
+export SKIDPROF_CONFIG="" SKIDPROF_COMPLETION="$here"
 
 # "record<tab>sample a program ..."
 commands=$("$skidprof" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\)  *\(.*\)/\1	\2/p')

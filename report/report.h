@@ -148,7 +148,8 @@ struct view {
 	size_t n_small;     /* left out for their share ... */
 	double small_share; /* ... which is together */
 	double (*share)(const struct view *v, size_t row);
-	long (*func)(const struct view *v, size_t row); /* p->funcs, -1 = none; NULL where rows are no functions */
+	long (*func)(const struct view *v,
+	             size_t row); /* p->funcs, -1 = none; NULL where rows are no functions */
 };
 
 int view_functions(const struct profile *p, const struct report_opts *o, struct view *out);

@@ -187,7 +187,7 @@ static void render_squeezed(const struct column *c, const struct cell *cell, siz
 		text_squeeze(out, width);
 		return;
 	}
-	n = text_safe(cell->text ? cell->text : "-", out, CELL_MAX);
+	text_safe(cell->text ? cell->text : "-", out, CELL_MAX);
 	if (width != SIZE_MAX)
 		text_squeeze(out, width - n_suffix);
 	n = strlen(out);

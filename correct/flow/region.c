@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/region.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,7 @@ static int find_turning(const struct nest_view *view, const struct search *s, st
 			err = outermost_find(&hot, s, out);
 		} while (err > 0 && !flow_effort_spent(s->effort));
 	free(list.v);
+	assert(err < 0 || *out); /* outermost_find() gives regions unless it fails */
 	return err < 0 ? err : 0;
 }
 

@@ -93,7 +93,8 @@ static void say_stats(const struct session_config *c, const struct session_summa
 void session_say(const struct session_config *c, const struct session_summary *s)
 {
 	if (s->ended)
-		sp_note("the recording ended by %s%s", s->ended, c->opts->argc ? ", and the program with it" : "");
+		sp_note("the recording ended by %s%s", s->ended,
+		        c->opts->argc ? ", and the program with it" : "");
 	say_losses(c, s);
 	say_samples(c, s);
 	if (c->opts->stats)
