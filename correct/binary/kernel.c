@@ -68,7 +68,8 @@ static int add_line(struct module *m, char *line, uint64_t *text)
 	name[strcspn(name, "\t\n ")] = '\0';
 	if (strcmp(name, m->opts.kernel_symbol ? m->opts.kernel_symbol : "_text") == 0)
 		*text = vaddr;
-	if (!*name || !strchr("tTwW", end[1]) || !vaddr)
+	/* So near the end there is no room for a function: a damaged list. */
+	if (!*name || !strchr("tTwW", end[1]) || !vaddr || vaddr > UINT64_MAX - MAX_GAP)
 		return 0;
 	kept = text_pool_add(&m->pool, name, strlen(name));
 	if (!kept)
