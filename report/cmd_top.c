@@ -10,7 +10,7 @@
 enum key { KEY_SOURCE_DIR = 0x100, KEY_PREFIX_MAP, KEY_ROLLUP };
 
 static const struct argp_option options[] = {
-	INPUT_OPTIONS,
+	READ_OPTIONS,
 	PART_OPTIONS,
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "Look for source files under DIR first; may be repeated",
 	  1 },

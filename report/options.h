@@ -42,8 +42,8 @@ enum input_key {
 	KEY_TIME,
 };
 
-/* Rows of an argp_option table; groups 1 (input and method) and 3 (how it is written). */
-#define INPUT_OPTIONS                                                                                             \
+/* Rows of an argp_option table, group 1: input and method. */
+#define READ_OPTIONS                                                                                              \
 	{ NULL, 0, NULL, 0, "Input and method:", 1 },                                                             \
 	        { "input", 'i', "FILE", 0, "A perf.data file, - for standard input (default skidprof.data)", 1 }, \
 	        { "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },               \
@@ -57,12 +57,17 @@ enum input_key {
 		  0,                                                                                              \
 		  "More places for separate debug files, ':' between",                                            \
 		  1 },                                                                                            \
-	        { "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0, "Ask no debuginfod server", 1 },                   \
-	        { NULL, 0, NULL, 0, "How it is written:", 3 },                                                    \
-	        { "format", KEY_FORMAT, "WORD", 0, "text (default), json or csv", 3 },                            \
-	        { "color", KEY_COLOR, "WHEN", 0, "auto (default), always or never", 3 },                          \
 	{                                                                                                         \
-		"no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3                            \
+		"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0, "Ask no debuginfod server", 1                        \
+	}
+
+/* The same, and group 3: how the result is written. */
+#define INPUT_OPTIONS                                                                    \
+	READ_OPTIONS, { NULL, 0, NULL, 0, "How it is written:", 3 },                     \
+	        { "format", KEY_FORMAT, "WORD", 0, "text (default), json or csv", 3 },   \
+	        { "color", KEY_COLOR, "WHEN", 0, "auto (default), always or never", 3 }, \
+	{                                                                                \
+		"no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3   \
 	}
 
 /* Rows that choose a part of the recording; group 1. */
