@@ -209,6 +209,7 @@ int cmd_compare(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.args_doc = "[FILE]",
 		.doc = "Compare a profile's raw and corrected counts with exact ones."
 		       "\vExit status: 0 done, 1 failed, or the truth is of another program or build, 2 "
 		       "usage, 3 "

@@ -261,6 +261,7 @@ int cmd_report(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.args_doc = "[FILE]",
 		.doc = "Show instructions, cycles and IPC per function, raw and corrected for skid."
 		       "\vExit status: 0 done, 1 failed, 2 usage, 3 done, but functions of at least 1% are "
 		       "unreliable, or the file is damaged.  See skidprof-report(1).",
