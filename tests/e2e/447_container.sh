@@ -51,7 +51,7 @@ names()
 }
 
 # Started by the recorder.
-check 'it is recorded from its start' status 0 "$SKIDPROF" record --pmu clock --bursts 0 -o start.data unshare -m sh contain.sh ./spin 100
+check 'it is recorded from its start' status 0 "$SKIDPROF" record --pmu clock --bursts 0 -o start.data unshare -m sh contain.sh ./spin 1000
 check 'and told what is kept' has err "kept in perf's cache of build ids"
 check 'it has its own names when all is gone, not those of what lies there here' names start.data
 id=$(readelf -n spin | sed -n 's/.*Build ID: //p')
@@ -79,7 +79,7 @@ check 'what has no samples is not kept' test "$n" -eq 1
 
 # Kept where nothing can be written.
 check 'no room for the cache is no failure' status 0 env PERF_BUILDID_DIR=/dev/null/x "$SKIDPROF" record --pmu clock --bursts 0 -o none.data \
-	unshare -m sh contain.sh ./spin 20
+	unshare -m sh contain.sh ./spin 1000
 check 'but said' has err 'could not be kept'
 
 # Without a build id it can be read as long as the process runs, and is never taken for what lies there here.

@@ -32,6 +32,13 @@ static struct taken {
 static const uint64_t mask = UINT64_C(0xff01ff);
 
 #if defined(__x86_64__)
+/* As the kernel does it: it knows nothing of a sanitizer's guards between variables, and copies byte by byte past them. */
+__attribute__((no_sanitize_address)) static void copy_stack(const volatile uint8_t *sp, uint8_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = sp[i];
+}
+
 static void take(const ucontext_t *c)
 {
 	static const int order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
@@ -43,7 +50,7 @@ static void take(const ucontext_t *c)
 		taken.regs[i] = (uint64_t)c->uc_mcontext.gregs[order[i]];
 	/* Not beyond the stack's end: there are as many bytes of frames and arguments above any test. */
 	taken.stack_bytes = 4096;
-	memcpy(taken.stack, sp, taken.stack_bytes);
+	copy_stack(sp, taken.stack, taken.stack_bytes);
 }
 #endif
 
