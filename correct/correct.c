@@ -114,7 +114,8 @@ static int find_regions(struct work *w, const double *weight)
 	if (err == 0)
 		sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
 		         100 * heat_in(ran) / heat_in(w->regions));
-	if (err == 0 && !flow_effort_spent(&w->effort) && heat_in(ran) >= least) {
+	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
+	if (err == 0 && heat_in(ran) >= least) {
 		flow_regions_free(w->regions);
 		w->regions = ran;
 		w->regions_ran = true;
