@@ -92,7 +92,11 @@ END
 	}
 	check 'a kernel is timed' timed
 	# 1,200,000 turns of at least two dependent additions: a cycle each at the least.
-	check 'in its child, too' json 'd["measured_by"] == "timed" and d["kernels"][0]["measured"] > 2 * 1200000 * 0.9'
+	if grep -q "the core's clock changed" err; then
+		echo "ok $((++n_tests)) - in its child, too # SKIP the core's clock changed five times"
+	else
+		check 'in its child, too' json 'd["measured_by"] == "timed" and d["kernels"][0]["measured"] > 2 * 1200000 * 0.9'
+	fi
 	check 'a kernel that calls' status 0 "$SKIDPROF" lift --truth two.cg --kernel main --tool ./count.tool --format json --measure ./two
 	check 'is not timed, and it is said why' json 'd["kernels"][0]["measured"] is None and "calls functions" in d["kernels"][0]["note"]'
 fi
