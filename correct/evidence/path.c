@@ -22,7 +22,7 @@ static const double share_off = 0.3, most_outside = 4;
 
 /*
  * Of a pace that branch records tell (eq. 51), beside its scatter: ten programs that it was developed with had totals 1.6%
- * too low to right, .6% in the mean.  Half of it or twice moves no count, and what their intervals hold by a fifth.
+ * too low to right.  It moves no count, only intervals; what half of it or twice does to them has not been measured.
  */
 static const double pace_off = 0.01;
 
