@@ -215,23 +215,15 @@ static double own_total_sd(const struct work *w, size_t r)
 	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
 }
 
-/*
- * Do stacks tell of a region that has samples?  Where one draw in twenty holds nothing of it, as where fewer than three stacks
- * lead through, the interval of their average begins at nothing, which its samples say it is not.
- */
+/* Does any stack lead through a region that has samples?  Where none does averages know nothing of it. */
 static bool is_on_record(const struct problem *p, const struct whole *whole, const float *draws,
                          size_t n_columns)
 {
-	size_t n_without = 0;
-
-	for (size_t i = 0; i < N_DRAWS; i++) {
-		bool any = false;
-
-		for (size_t b = 0; b < p->n_blocks && !any; b++)
-			any = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0;
-		n_without += !any;
-	}
-	return n_without < N_DRAWS / 20;
+	for (size_t i = 0; i < N_DRAWS; i++)
+		for (size_t b = 0; b < p->n_blocks; b++)
+			if (draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0)
+				return true;
+	return false;
 }
 
 /*

@@ -339,6 +339,8 @@ static void meet(struct solution *s, const struct problem *p, double total, doub
 	*insn = mean;
 	if (!(mean > 0))
 		return;
+	/* It grows with what is counted, so a mean that a single stack made small by chance is no surer for being small. */
+	var *= pow(fmax(total / mean, 1), 2);
 	part = var / (var + sd * sd);
 	/* Where they do not agree, one of them is worse than it is taken to be. */
 	off = fmax(fabs(mean - total) / sqrt(var + sd * sd), 1);

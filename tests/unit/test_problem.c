@@ -207,8 +207,11 @@ static void draws_are_spread_about_their_mean(void **state)
 	fixture_fini(&f);
 }
 
-/* eq. 42 by hand: 1000 draws of 900 and of 1100 instructions, sd 100, and a total of 1100 known to as much. */
-static void draws_go_half_way_to_a_total_known_as_well(void **state)
+/*
+ * eq. 42 by hand: 1000 draws of 900 and of 1100 instructions, sd 100, which is 110 of 1100, and a total of 1100 known to 100:
+ * 121 / 221 of the way.
+ */
+static void draws_go_half_way_to_a_total_known_about_as_well(void **state)
 {
 	struct problem_block blocks[] = { { .n_insn = 1 }, { .insn0 = 1, .n_insn = 3 } };
 	struct problem p = { .blocks = blocks, .n_blocks = 2 };
@@ -222,7 +225,7 @@ static void draws_go_half_way_to_a_total_known_as_well(void **state)
 		s.draws[2 * i + 1] = i % 2 ? 200 : 800.f / 3;
 	}
 	assert_int_equal(solution_meet_total(&s, &p, 1100, 100, 1, &insn), 0);
-	assert_float_equal(insn, 1050, 0.01);
+	assert_float_equal(insn, 1000 + 100 * 121. / 221, 0.01);
 	for (int i = 0; i < 1000; i++) {
 		/* Shares within a draw stay. */
 		assert_float_equal(s.draws[2 * i + 1] / s.draws[2 * i], (i % 2 ? 6. : 8.) / 9, 1e-5);
@@ -233,8 +236,8 @@ static void draws_go_half_way_to_a_total_known_as_well(void **state)
 
 		var += off * off / 1000;
 	}
-	assert_float_equal(mean, 1050, 5);
-	assert_float_equal(sqrt(var), 100 / sqrt(2), 4);
+	assert_float_equal(mean, 1000 + 100 * 121. / 221, 5);
+	assert_float_equal(sqrt(var), hypot(100 * 100. / 221, 100 * 121. / 221), 4);
 	solution_fini(&s);
 }
 
@@ -255,12 +258,18 @@ static void a_total_that_is_known_better_is_met(void **state)
 	for (int i = 0; i < 1000; i++)
 		assert_float_equal(s.draws[i], 1100, 4.5);
 	assert_int_equal(solution_meet_total(&s, &p, 2100, 99.995, 1, &insn), 0);
-	assert_float_equal(insn, 1100 + 1000 * 1e-4, 0.05);
+	/* Of 1 of 1100 at 2100: 1.9 times as much. */
+	assert_float_equal(insn, 1100 + 1000 * 1e-4 * 2100 * 2100 / 1100 / 1100, 0.05);
 	for (int i = 0; i < 1000; i++) {
 		least = fmin(least, s.draws[i]);
 		most = fmax(most, s.draws[i]);
 	}
 	assert_true(most - least > 40 && most - least < 100);
+	/* One stack of little by chance: draws of 3 and 17, and 1000 counted to 300, which are met nearly. */
+	for (int i = 0; i < 1000; i++)
+		s.draws[i] = i % 2 ? 3 : 17;
+	assert_int_equal(solution_meet_total(&s, &p, 1000, 300, 1, &insn), 0);
+	assert_float_equal(insn, 10 + 990 * 700. * 700 / (700. * 700 + 300. * 300), 1);
 	/* Nothing drawn is nothing, whatever was counted. */
 	memset(s.draws, 0, 1000 * sizeof(*s.draws));
 	assert_int_equal(solution_meet_total(&s, &p, 100, 1, 1, &insn), 0);
@@ -271,7 +280,7 @@ static void a_total_that_is_known_better_is_met(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(draws_go_half_way_to_a_total_known_as_well),
+		cmocka_unit_test(draws_go_half_way_to_a_total_known_about_as_well),
 		cmocka_unit_test(a_total_that_is_known_better_is_met),
 		cmocka_unit_test(a_region_gets_numbers_of_its_own),
 		cmocka_unit_test(calls_of_a_recursion_are_not_matched),
