@@ -5,16 +5,13 @@
  */
 #include <capstone/capstone.h>
 #include <cpuid.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -23,6 +20,7 @@
 #include "profiler/base/err.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/replay/x86/decode.h"
+#include "tests/e2e/replay_fuzz.h"
 
 #define CODE_AT 0x30000000ul
 #define DATA_AT 0x123456780000ul
@@ -44,20 +42,11 @@ static struct insn *corpus;
 static size_t n_corpus;
 static uint8_t classes[MAX_CLASSES];
 static uint8_t before[DATA_BYTES], after[DATA_BYTES], expected[DATA_BYTES];
-static uint64_t state = 1;
 static unsigned xsave_bytes, ymm_at, k_at, zmm_at, hi_zmm_at, features;
 
 static struct tally {
 	unsigned long same, faults, differ, ends[RP_N_ENDS], skipped;
 } tally;
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1d;
-}
 
 static unsigned class_of(const struct rp_insn *i)
 {
@@ -83,33 +72,6 @@ static void gather_section(const uint8_t *code, size_t n)
 		corpus[n_corpus].len = i.len;
 		memcpy(corpus[n_corpus++].code, code + at, i.len);
 	}
-}
-
-static void gather_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	const uint8_t *m;
-	const Elf64_Ehdr *e;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || (size_t)st.st_size < sizeof(*e))
-		goto out;
-	m = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	e = (const Elf64_Ehdr *)m;
-	if (m == MAP_FAILED || memcmp(m, ELFMAG, SELFMAG) != 0 || e->e_machine != EM_X86_64 ||
-	    e->e_shoff + e->e_shnum * sizeof(Elf64_Shdr) > (size_t)st.st_size)
-		goto out;
-	for (unsigned k = 0; k < e->e_shnum; k++) {
-		const Elf64_Shdr *s = (const Elf64_Shdr *)(m + e->e_shoff) + k;
-
-		if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_EXECINSTR &&
-		    s->sh_offset + s->sh_size <= (size_t)st.st_size)
-			gather_section(m + s->sh_offset, s->sh_size);
-	}
-	munmap((void *)m, (size_t)st.st_size);
-out:
-	if (fd >= 0)
-		close(fd);
 }
 
 /* ---- the process that runs them ---- */
@@ -168,22 +130,6 @@ static uint64_t random_gpr(void)
 		return DATA_AT + (r & 64 ? 0 : DATA_BYTES) + r / 128 % 96 - 64;
 	default:
 		return DATA_AT + RP_PAGE + (rnd() % (DATA_BYTES - 2 * RP_PAGE) & ~63ull);
-	}
-}
-
-static void random_bytes(uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i + 8 <= n; i += 8) {
-		uint64_t v = rnd();
-
-		/* Numbers that arithmetic makes something of; small ones, for indices. */
-		if (v % 4 == 0)
-			v = 0x3ff8000000000000 + (v & 0xfffff);
-		else if (v % 4 == 1)
-			v = 0x3f80000040490fdb + (v & 0xffff00000000);
-		else if (v % 4 == 2)
-			v &= 0x0000007f0000007f;
-		memcpy(p + i, &v, 8);
 	}
 }
 
@@ -551,7 +497,7 @@ int main(int argc, char **argv)
 	state = strtoul(argv[2], NULL, 0) * 2 + 1;
 	corpus = calloc(MAX_INSNS, sizeof(*corpus));
 	for (int i = 3; i < argc; i++)
-		gather_file(argv[i]);
+		gather_file(argv[i], EM_X86_64, gather_section);
 	if (replayer_start(&r) < 0) {
 		fprintf(stderr, "%s\n", sp_error_text());
 		return 77;

@@ -7,14 +7,11 @@
  * The replayer is part of this program, without its sandbox: the emulator of user programs has neither ptrace nor
  * filters of system calls.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -23,6 +20,7 @@
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
 #include "profiler/replay/system.h"
+#include "tests/e2e/replay_fuzz.h"
 
 #define CODE_AT 0x30000000ul
 #define DATA_AT 0x123456780000ul
@@ -44,20 +42,11 @@ static size_t n_corpus;
 static uint8_t classes[MAX_CLASSES];
 static uint8_t before[DATA_BYTES], after[DATA_BYTES], expected[DATA_BYTES];
 static uint8_t handler_stack[STACK] __attribute__((aligned(64)));
-static uint64_t state = 1;
 static bool signs; /* this processor signs pointers */
 
 static struct tally {
 	unsigned long same, faults, differ, skipped, memory, branches, ends[RP_N_ENDS];
 } tally;
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1d;
-}
 
 void rp_populate(void *at, size_t n)
 {
@@ -80,31 +69,6 @@ static void gather_section(const uint8_t *code, size_t n)
 			corpus[n_corpus++] = word;
 		}
 	}
-}
-
-static void gather_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	const uint8_t *m;
-	const Elf64_Ehdr *e;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || (size_t)st.st_size < sizeof(*e))
-		exit(2);
-	m = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	e = (const Elf64_Ehdr *)m;
-	if (m == MAP_FAILED || memcmp(m, ELFMAG, SELFMAG) != 0 || e->e_machine != EM_AARCH64 ||
-	    e->e_shoff + e->e_shnum * sizeof(Elf64_Shdr) > (size_t)st.st_size)
-		exit(2);
-	for (unsigned k = 0; k < e->e_shnum; k++) {
-		const Elf64_Shdr *s = (const Elf64_Shdr *)(m + e->e_shoff) + k;
-
-		if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_EXECINSTR &&
-		    s->sh_offset + s->sh_size <= (size_t)st.st_size)
-			gather_section(m + s->sh_offset, s->sh_size);
-	}
-	munmap((void *)m, (size_t)st.st_size);
-	close(fd);
 }
 
 static uint32_t field(uint32_t word, unsigned at, unsigned bits, uint32_t v)
@@ -210,22 +174,6 @@ static uint64_t random_address(void)
 		return DATA_AT + RP_PAGE + (rnd() % (DATA_BYTES - 2 * RP_PAGE) & ~7ull);
 	default:
 		return DATA_AT + RP_PAGE + (rnd() % (DATA_BYTES - 2 * RP_PAGE) & ~63ull);
-	}
-}
-
-static void random_bytes(uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i + 8 <= n; i += 8) {
-		uint64_t v = rnd();
-
-		/* Numbers that arithmetic makes something of; small ones, for indices. */
-		if (v % 4 == 0)
-			v = 0x3ff8000000000000 + (v & 0xfffff);
-		else if (v % 4 == 1)
-			v = 0x3f80000040490fdb + (v & 0xffff00000000);
-		else if (v % 4 == 2)
-			v &= 0x0000007f0000007f;
-		memcpy(p + i, &v, 8);
 	}
 }
 
@@ -553,7 +501,8 @@ int main(int argc, char **argv)
 	state = strtoul(argv[2], NULL, 0) * 2 + 1;
 	corpus = calloc(MAX_INSNS, sizeof(*corpus));
 	for (int i = 3; i < argc; i++)
-		gather_file(argv[i]);
+		if (!gather_file(argv[i], EM_AARCH64, gather_section))
+			return 2;
 	if (map_all() < 0)
 		return 77;
 	set_handlers();
