@@ -4,32 +4,7 @@
 set -u
 . "$TOP/tests/e2e/lib200.sh"
 
-# deny CALL ERRNO COMMAND...: that system call (perf or ptrace) fails with it, as under a container's filter.
-build deny <<'C'
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	unsigned call = strcmp(argv[1], "perf") ? SYS_ptrace : SYS_perf_event_open;
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(argv[2])),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog p = { 4, f };
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 77;
-	execvp(argv[3], argv + 3);
-	return 1;
-}
-C
+build_deny
 build spin <<'C'
 int main(void) { volatile unsigned x = 1; for (unsigned i = 0; i < 1000000000; i++) x = x & 1 ? 3 * x + 1 : x >> 1; return 0; }
 C
