@@ -74,8 +74,6 @@ int cmd_top(int argc, char **argv)
 
 	if (err < 0)
 		return err;
-	if (o.input.format != REPORT_TEXT)
-		return sp_fail(SP_EUSAGE, "top writes nothing; skidprof report has --format");
 	/* Before anything is computed that nobody would see. */
 	err = terminal_check();
 	if (err < 0)
