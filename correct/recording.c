@@ -351,7 +351,7 @@ static int check_wanted(const struct recording *r)
 	for (size_t i = 0, n = 0; i < pd_n_events(r->reader) && n < sizeof(names); i++) {
 		const struct pd_event *e = pd_event(r->reader, i);
 
-		if (e->attr.sample_period)
+		if (e->attr.sample_period && same_event(r->reader, i) == i)
 			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", e->name);
 	}
 	return sp_fail(SP_ENOENT, "--event: no event '%s' was sampled; there %s: %s", r->wanted,

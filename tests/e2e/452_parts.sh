@@ -103,4 +103,7 @@ check 'one of them' status 0 "$SKIDPROF" report -q -i e.data --event branches --
 check 'is as its samples' near 5e6 "$(field add events)"
 check 'an event that is not there' status 1 "$SKIDPROF" report -i e.data --event page-faults
 check 'is told what there is' one_line "no event 'page-faults' was sampled; there are: "
+# Events in turns are in the file once for each group they are counted with.
+check 'in a recording with turns, too' status 1 "$SKIDPROF" report -i p.data --event page-faults
+check 'each is named once' sh -c '[ "$(grep -ow cycles err | wc -l)" -eq 1 ]'
 finish
