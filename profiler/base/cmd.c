@@ -352,6 +352,10 @@ int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int 
 	all = with_config(&config, argc, argv);
 	err = all ? parse_words(&joined, &config, argc + (int)config.n, all, in_order, &first, input)
 	          : sp_fail(SP_ENOMEM, "out of memory");
+	/* Known only now: whether the command is to be quiet. */
+	if (err == 0 && config.unreadable)
+		sp_warn("%s: may not be read (%s), and is passed over", config.path,
+		        strerror(config.unreadable));
 	/* Words that are no options were moved to the end: the caller looks for them there. */
 	if (err == 0)
 		memcpy(argv + 1, all + 1 + config.n, (size_t)(argc - 1) * sizeof(*argv));

@@ -200,6 +200,22 @@ static int read_lines(struct reading *r, FILE *f)
 	return err;
 }
 
+/* There is no file to read: what that means. */
+static int without_file(struct config *out)
+{
+	bool asked_for = getenv("SKIDPROF_CONFIG");
+	int err = 0;
+
+	if (!asked_for && (errno == EACCES || errno == EPERM)) {
+		out->unreadable = errno;
+		return 0;
+	}
+	if (asked_for || (errno != ENOENT && errno != ENOTDIR))
+		err = sp_fail_errno("%s", out->path);
+	config_fini(out);
+	return err;
+}
+
 int config_read(const char *command, const char *const *commands, const struct argp_option *options,
                 struct config *out)
 {
@@ -212,15 +228,8 @@ int config_read(const char *command, const char *const *commands, const struct a
 	if (err < 0 || !out->path)
 		return err;
 	f = fopen(out->path, "re");
-	if (!f) {
-		/* A file that was named has to be there. */
-		if ((errno == ENOENT || errno == ENOTDIR) && !getenv("SKIDPROF_CONFIG"))
-			err = 0;
-		else
-			err = sp_fail_errno("%s", out->path);
-		config_fini(out);
-		return err;
-	}
+	if (!f)
+		return without_file(out);
 	err = read_lines(&r, f);
 	fclose(f);
 	if (err < 0)

@@ -11,6 +11,8 @@
  *	no-pager
  *
  * The file is $SKIDPROF_CONFIG (empty: none), else $XDG_CONFIG_HOME/skidprof/config, else ~/.config/skidprof/config.
+ * The last two are looked for, not asked for: one that may not be read (HOME is another user's, under sudo or su) is passed
+ * over, and that is to be said.
  */
 #include <argp.h>
 #include <stddef.h>
@@ -25,6 +27,7 @@ struct config {
 	char *path; /* NULL = there is no file */
 	struct config_word *words;
 	size_t n;
+	int unreadable; /* errno, where the file was looked for, may not be read, and is passed over; else 0 */
 };
 
 /*

@@ -50,6 +50,23 @@ export SKIDPROF_CONFIG=$PWD/gone
 check 'a file that was named has to be there' refused 1 "$PWD/gone: No such file"
 export SKIDPROF_CONFIG=
 
+# The file that is looked for, in a folder of another user: passed over, in a line.  One that was named has to be read.
+as_nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+mkdir -p private/.config/skidprof
+printf '%s\n' '[report]' 'limt = 3' >private/.config/skidprof/config
+cp "$SKIDPROF" ours && chmod 755 . ours && chmod 644 two.data && chmod 700 private
+if [ "$(id -u)" -eq 0 ] && $as_nobody ./ours --version >/dev/null 2>&1; then
+	theirs="env -u SKIDPROF_CONFIG -u XDG_CONFIG_HOME HOME=private ./ours"
+	check 'one that may not be read stops nothing' status 0 $as_nobody $theirs report --raw -i two.data
+	check 'and is told once' test "$(cat err)" = 'skidprof: warning: private/.config/skidprof/config: may not be read (Permission denied), and is passed over'
+	check 'but not to who wants quiet' status 0 $as_nobody $theirs report -q --raw -i two.data
+	check 'who hears nothing' test ! -s err
+	check 'one that was named is an error' status 1 $as_nobody env SKIDPROF_CONFIG=private/.config/skidprof/config ./ours report --raw -i two.data
+	check 'of one line' one_line 'private/.config/skidprof/config: Permission denied'
+else
+	echo "ok $((++n_tests)) - one that may not be read # SKIP not root, or nobody can't get here"
+fi
+
 # mix and main are nearly all; each row of the dynamic linker has less than 1%.
 check 'a least share' status 0 "$SKIDPROF" report --raw -i two.data --min-share 1%
 check 'leaves out what has less' sh -c 'awk "/^ *[0-9.]+%/ && \$1 + 0 < 1 { bad = 1 } END { exit bad }" out'
