@@ -58,6 +58,8 @@ static const char *after(const char *line, const char *key)
 
 static int parse_positions(struct parse *p, const char *s)
 {
+	bool by_instr = p->instr >= 0;
+
 	p->n_pos = 0;
 	p->instr = p->line = -1;
 	while (*s) {
@@ -74,6 +76,9 @@ static int parse_positions(struct parse *p, const char *s)
 	}
 	if (p->instr < 0 && p->line < 0)
 		return bad(p, "positions that are neither instr nor line");
+	/* Lines are counted where instructions are not: of a file that has both they would be a part of the total only. */
+	if (p->sum && by_instr != (p->instr >= 0))
+		return bad(p, "costs by instruction and costs by line in one file");
 	return 0;
 }
 

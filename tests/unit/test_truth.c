@@ -262,6 +262,10 @@ static void counts_that_cannot_be_are_refused(void **state)
 	        "add up to 3, its line 'summary:' says 7");
 	refused("events: Ir\nfl=a\nfn=f\n3 4\nsummary: 5\n", "add up to 4");
 	refused("main 10\nf 18446744073709551615\n", "line 2");
+	refused("version: 1\npositions: line\nevents: Ir\nfn=f\n1 3\npositions: instr\nob=a\n0x10 3\n",
+	        "line 6");
+	refused("version: 1\npositions: instr\nevents: Ir\nob=a\n0x10 3\npositions: line\nfn=f\n1 3\n",
+	        "line 6");
 	refused("events: Cycles\npositions: instr line\nob=a\n0x10 1 3\n", "Ir");
 }
 
