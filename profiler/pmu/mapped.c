@@ -5,14 +5,18 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Protection that was taken away is noticed after so long; mappings that are new, at once. */
-enum { KEEP_NS = 1000000000 };
+/*
+ * Mappings that are new are noticed at once; one that lost a right, or took the place of another, when they are
+ * read again.  That takes at most one part in so many of the time: a program of fifty mappings has them
+ * read for each burst, and of one of a thousand they are some 30 ms old at most.
+ */
+enum { KEEP_TIMES = 20 };
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t of)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(of, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -34,11 +38,11 @@ static bool parse(const char *line, struct mapping *out)
 
 static void look(struct mapped *m, pid_t pid)
 {
+	uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	char path[64], line[512];
 	FILE *maps;
 
 	m->pid = pid;
-	m->read_ns = now_ns();
 	m->v.n = 0;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
@@ -50,6 +54,7 @@ static void look(struct mapped *m, pid_t pid)
 	}
 	if (maps)
 		fclose(maps);
+	m->keep_until = now_ns(CLOCK_MONOTONIC) + KEEP_TIMES * (now_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
 static const struct mapping *mapping_at(const struct mapped *m, uint64_t at)
@@ -138,7 +143,7 @@ static uint32_t check_aliases(const struct mapped *m, const struct rp_reply *r)
 uint32_t mapped_check(struct mapped *m, pid_t pid, const struct rp_reply *reply, uint32_t *end)
 {
 	uint32_t n = reply->n_branches, by_protection, by_alias;
-	bool fresh = m->pid != pid || now_ns() - m->read_ns > KEEP_NS || !is_known(m, reply);
+	bool fresh = m->pid != pid || now_ns(CLOCK_MONOTONIC) >= m->keep_until || !is_known(m, reply);
 
 	if (fresh)
 		look(m, pid);

@@ -18,10 +18,10 @@ struct mapping {
 	bool read, write, run, shared;
 };
 
-/* Of one process, as they were at `read_ns`. */
+/* Of one process, as they were when they were read last; read again after `keep_until` (CLOCK_MONOTONIC, ns). */
 struct mapped {
 	pid_t pid; /* 0 = nobody's yet */
-	uint64_t read_ns;
+	uint64_t keep_until;
 	VEC(struct mapping) v; /* ascending */
 };
 

@@ -19,11 +19,20 @@ static sigjmp_buf back;
 static void on_fault(int s) { siglongjmp(back, s); }
 static volatile unsigned long sink;
 __attribute__((noinline)) static void work(void) { for (unsigned long i = 0; i < 800; i++) sink += sink * 5 + i; }
+/* A page that may be read at first. */
+static void protect(volatile long *p, long turns)
+{
+	for (long i = 0; i < turns; i++) {
+		work();
+		sink += (unsigned long)*p;
+	}
+	mprotect((void *)p, 4096, PROT_NONE);
+}
 __attribute__((noinline)) static void never(void) { sink ^= 77; __asm__ volatile(""); }
 int main(int argc, char **argv)
 {
 	int fd = memfd_create("twice", 0), kind = argv[1][0];
-	int prot = kind == 'n' ? PROT_NONE : kind == 'r' ? PROT_READ : PROT_READ | PROT_WRITE;
+	int prot = kind == 'n' ? PROT_NONE : kind == 'r' || kind == 'p' ? PROT_READ : PROT_READ | PROT_WRITE;
 	volatile long *a, *b, *p = mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	(void)argc;
 	if (ftruncate(fd, 8192) < 0)
@@ -31,6 +40,8 @@ int main(int argc, char **argv)
 	a = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
 	b = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
 	signal(SIGSEGV, on_fault);
+	if (kind == 'p')
+		protect(p, atol(argv[2]) / 4);
 	for (long i = 0; i < atol(argv[2]); i++) {
 		/* What calls the system ends a path, too: before work(). */
 		if (sigsetjmp(back, 1))
@@ -40,7 +51,7 @@ int main(int argc, char **argv)
 			*a = i;
 			if (*b == i)
 				continue;
-		} else if (kind == 'n') {
+		} else if (kind == 'n' || kind == 'p') {
 			sink += (unsigned long)*p;
 		} else {
 			*p = i;
@@ -53,18 +64,26 @@ END
 # ends KIND NAME CAUSE: most paths end by it, and none goes where the thread never does.
 ends()
 {
-	local n whole
-	"$SKIDPROF" record -v --pmu clock --bursts 200 --burst-budget 1000% -o "$1.data" ./memory "$1" "${4:-150000}" 2>"$1.err"
+	local n=0 whole=0
+	: >"$1.txt"
+	# On a busy machine a recording may have a few bursts only.
+	for try in 1 2 3 4 5 6; do
+		"$SKIDPROF" record -v --pmu clock --bursts 200 --burst-budget 1000% -o "$1.data" ./memory "$1" "${4:-150000}" 2>"$1.err"
+		n=$((n + $(sed -n "s/.*bursts: \\([0-9]*\\) ended by $3\$/\\1/p" "$1.err" | grep . || echo 0)))
+		whole=$((whole + $(sed -n 's/^skidprof: \([0-9]*\) bursts of .*/\1/p' "$1.err" | grep . || echo 0)))
+		perf script -i "$1.data" -F event,brstacksym 2>>"$1.perr" | grep bursts >>"$1.txt"
+		[ "$whole" -lt 20 ] || break
+	done
 	grep 'bursts: .* ended by' "$1.err" | sed 's/^/# /'
-	n=$(sed -n "s/.*bursts: \\([0-9]*\\) ended by $3\$/\\1/p" "$1.err")
-	whole=$(sed -n 's/^skidprof: \([0-9]*\) bursts of .*/\1/p' "$1.err")
-	echo "# $whole bursts, ${n:-0} ended by $3"
-	# Three in four do, those that begin in work(); of 25 a quarter is less by over five standard deviations (2.2).
-	check "$2: paths end there" test "${n:-0}" -ge 3 -a "${n:-0}" -gt $((whole / 4))
-	perf script -i "$1.data" -F event,brstacksym 2>/dev/null | grep bursts >"$1.txt"
+	echo "# $whole bursts, $n ended by $3, in $try recordings"
+	# Three in four do, those that begin in work(); of 20 a quarter is less by five standard deviations (1.9).
+	check "$2: paths end there" test "$n" -ge 3 -a "$n" -gt $((whole / 4))
 	check "$2: and none goes on" sh -c "test -s $1.txt && ! grep -q never $1.txt"
+	[ -s "$1.txt" ] || sed 's/^/# /' "$1.perr"
+	grep -m3 never "$1.txt" | sed 's/^/# /'
 }
 ends n 'a page that may not be read' 'a fault'
 ends r 'a page that may not be written' 'a fault'
+ends p 'a page that is protected while the program runs' 'a fault'
 ends t 'a page that is mapped twice' 'memory mapped twice' 400000
 exit 0
