@@ -249,7 +249,7 @@ cliffs-blind: $B/blind
 
 # Calls and trip counts of the samples against exact ones of the same runs.
 calls: all samples
-	$Qpython3 tests/stat/calls.py '$B'
+	$Q$(FIGURES) 'make calls' python3 tests/stat/calls.py $(if $(N),-n $(N)) '$B'
 
 # On programs that nobody tuned on: the set to develop with, and the one to confirm with, before and after.  Recordings are
 # made once, below CACHE.  BASE=FOLDER, of an earlier run's RESULTS: the difference to it, too.

@@ -220,9 +220,38 @@ static int list_insns(const struct profile *p, struct lists *l)
 	return 0;
 }
 
+/* Variance of sampled cycles, as a share of their square: of one sample of them for each period. */
+static double cyc_noise(const struct profile *p, double cyc)
+{
+	const struct profile_event *e = p->meta.cyc_event < 0 ? NULL : &p->meta.events[p->meta.cyc_event];
+
+	if (!e || !e->n_samples || p->meta.truth)
+		return 0;
+	return e->total / (double)e->n_samples * p->meta.cyc_per_event / cyc;
+}
+
+/* The noise of cycles and that of calls are of different samples, so their squares add up. */
+static void rate_cycles(const struct profile *p, double cyc, const struct profile_range *calls,
+                        struct profile_rate *out)
+{
+	static const double z90 = 1.6449;
+	double noise, fewer, more;
+
+	if (!(calls->mean > 0) || !(cyc > 0))
+		return;
+	out->cyc = cyc / calls->mean;
+	if (!isfinite(calls->lo) || !isfinite(calls->hi))
+		return;
+	noise = z90 * sqrt(cyc_noise(p, cyc));
+	fewer = hypot(noise, 1 - calls->mean / fmax(calls->hi, calls->mean));
+	more = calls->lo > 0 ? hypot(noise, calls->mean / calls->lo - 1) : INFINITY;
+	out->cyc_lo = out->cyc * fmax(1 - fewer, 0);
+	out->cyc_hi = out->cyc * (1 + more);
+}
+
 /* What a call comes to in insns[n]. */
 static int rate(const struct profile *p, const uint32_t *insns, size_t n, const struct owned_sum *calls,
-                double n_calls, struct profile_rate *out)
+                const struct profile_range *n_calls, struct profile_rate *out)
 {
 	struct profile_sum sum = { insns, NULL, n };
 	double cyc = 0;
@@ -230,7 +259,7 @@ static int rate(const struct profile *p, const uint32_t *insns, size_t n, const 
 
 	for (size_t i = 0; i < n; i++)
 		cyc += p->insns[insns[i]].count.cyc;
-	out->cyc = n_calls > 0 ? cyc / n_calls : NAN;
+	rate_cycles(p, cyc, n_calls, out);
 	return err;
 }
 
@@ -250,11 +279,12 @@ static int count_func(const struct profile *p, struct profile_func *f, const uin
 	for (size_t i = 0; i < n; i++)
 		if (p->insns[insns[i]].func == self)
 			own[n_own++] = insns[i];
-	err = rate(p, own, n_own, &s, calls.mean, &f->calls.own);
+	err = rate(p, own, n_own, &s, &calls, &f->calls.own);
 	if (err == 0)
-		err = rate(p, insns, n, &s, calls.mean, &f->calls.rolled);
+		err = rate(p, insns, n, &s, &calls, &f->calls.rolled);
 	if (p->meta.relative) {
-		f->calls.own.cyc = f->calls.rolled.cyc = NAN;
+		f->calls.own.cyc = f->calls.own.cyc_lo = f->calls.own.cyc_hi = NAN;
+		f->calls.rolled.cyc = f->calls.rolled.cyc_lo = f->calls.rolled.cyc_hi = NAN;
 		goto out;
 	}
 	f->calls.n = calls.mean;
@@ -278,7 +308,7 @@ static int count_call(const struct profile *p, struct profile_call *c)
 
 int calls_count(struct profile *p)
 {
-	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN };
+	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN, NAN, NAN };
 	struct lists l = { 0 };
 	uint32_t *own = calloc(p->n_insns + 1, sizeof(*own));
 	int err = own ? list_insns(p, &l) : sp_fail(SP_ENOMEM, "out of memory");

@@ -65,9 +65,10 @@ struct profile_part {
 	double cpi;           /* cycles per instruction, over the region's; NAN with under five samples */
 };
 
-/* What a call comes to: instructions, with a 90% interval, and cycles.  NAN = not known. */
+/* What a call comes to: instructions and cycles, each with a 90% interval.  NAN = not known. */
 struct profile_rate {
-	double insn, lo, hi, cyc;
+	double insn, lo, hi;
+	double cyc, cyc_lo, cyc_hi;
 };
 
 /*

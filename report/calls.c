@@ -19,6 +19,10 @@ enum id {
 	ID_INSN_HI,
 	ID_INSN_RANGE,
 	ID_CYC,
+	ID_CYC_LO,
+	ID_CYC_HI,
+	ID_CYC_RANGE,
+	ID_IPC,
 	ID_TURNS,
 	ID_ENTRIES,
 	ID_DEPTH,
@@ -41,6 +45,10 @@ static const struct column call_columns[] = {
 	{ "insn_per_call_hi", "", ID_INSN_HI, COLUMN_MEAN, COLUMN_NO_TEXT },
 	{ "", "90% INTERVAL", ID_INSN_RANGE, COLUMN_MEANS, COLUMN_NO_DATA | COLUMN_WIDE },
 	{ "cycles_per_call", "CYC/CALL", ID_CYC, COLUMN_MEAN, 0, HAVE_CYC },
+	{ "cycles_per_call_lo", "", ID_CYC_LO, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "cycles_per_call_hi", "", ID_CYC_HI, COLUMN_MEAN, COLUMN_NO_TEXT },
+	{ "", "90% INTERVAL", ID_CYC_RANGE, COLUMN_MEANS, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CYC },
+	{ "ipc", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_CYC },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
@@ -66,6 +74,7 @@ static const struct column trip_columns[] = {
 struct row {
 	double share;
 	double n, lo, hi;
+	double ipc;                      /* of a call of a function */
 	const struct profile_rate *rate; /* of a function */
 	const struct profile_trips *trips;
 	const struct profile_insn *insn; /* the loop's branch back */
@@ -85,8 +94,15 @@ static struct cell text(const char *s)
 	return (struct cell){ .text = s ? s : "" };
 }
 
+double calls_ipc(const struct profile *p, const struct profile_func *f, const struct profile_rate *rate)
+{
+	return report_ipc(p, rate->insn * f->calls.n, rate->cyc * f->calls.n);
+}
+
 static struct cell rate_cell(const struct profile *p, const struct profile_rate *rate, int id)
 {
+	bool cyc = report_has_cyc(p);
+
 	switch (id) {
 	case ID_INSN:
 		return num(rate->insn);
@@ -96,8 +112,14 @@ static struct cell rate_cell(const struct profile *p, const struct profile_rate 
 		return num(rate->hi);
 	case ID_INSN_RANGE:
 		return (struct cell){ .num = rate->lo, .num2 = rate->hi };
+	case ID_CYC_LO:
+		return num(cyc ? rate->cyc_lo : NAN);
+	case ID_CYC_HI:
+		return num(cyc ? rate->cyc_hi : NAN);
+	case ID_CYC_RANGE:
+		return (struct cell){ .num = cyc ? rate->cyc_lo : NAN, .num2 = rate->cyc_hi };
 	default:
-		return num(report_has_cyc(p) ? rate->cyc : NAN);
+		return num(cyc ? rate->cyc : NAN);
 	}
 }
 
@@ -134,6 +156,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return *file ? text(file) : (struct cell){ 0 };
 	case ID_LINE:
 		return num(r->insn && r->insn->line ? (double)r->insn->line : NAN);
+	case ID_IPC:
+		return num(r->ipc);
 	case ID_ADDR:
 		return (struct cell){ .addr = v->p->blocks[r->trips->header].vaddr };
 	default:
@@ -223,6 +247,7 @@ int view_calls(const struct profile *p, const struct report_opts *o, struct view
 		rows[n].lo = c->lo;
 		rows[n].hi = c->hi;
 		rows[n].rate = o->rollup ? &c->rolled : &c->own;
+		rows[n].ipc = calls_ipc(p, f, rows[n].rate);
 		rows[n].name = f->name;
 		rows[n].module = f->module;
 		rows[n].status = judge(o->rollup ? f->rolled_status : f->status, c->n, c->lo, c->hi);

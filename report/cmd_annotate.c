@@ -27,6 +27,7 @@ enum key {
 
 static const struct argp_option options[] = {
 	INPUT_OPTIONS,
+	PART_OPTIONS,
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "Look for source files under DIR first; may be repeated",
 	  1 },
 	{ "prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0, "Source paths that begin with OLD begin with NEW here",

@@ -60,6 +60,9 @@ enum id {
 	ID_CALL_INSN_LO,
 	ID_CALL_INSN_HI,
 	ID_CALL_CYC,
+	ID_CALL_CYC_LO,
+	ID_CALL_CYC_HI,
+	ID_CALL_IPC,
 };
 
 static const struct column columns[] = {
@@ -74,6 +77,8 @@ static const struct column columns[] = {
 	{ "cycles_raw", "", ID_RAW_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
 	{ "", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
+	{ "", "INSN/CALL", ID_CALL_INSN, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
+	{ "", "CYC/CALL", ID_CALL_CYC, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS | HAVE_CYC },
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_LESS, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
@@ -107,6 +112,9 @@ static const struct column columns[] = {
 	{ "insn_per_call_lo", "", ID_CALL_INSN_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "insn_per_call_hi", "", ID_CALL_INSN_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles_per_call", "", ID_CALL_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "cycles_per_call_lo", "", ID_CALL_CYC_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "cycles_per_call_hi", "", ID_CALL_CYC_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
+	{ "ipc_of_call", "", ID_CALL_IPC, COLUMN_RATIO, COLUMN_NO_TEXT },
 	{ "full_name", "", ID_FULL, COLUMN_TEXT, COLUMN_NO_TEXT },
 };
 
@@ -188,6 +196,7 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 {
 	const struct profile_calls *c = &r->f->calls;
 	const struct profile_rate *rate = r->count == &r->f->rolled ? &c->rolled : &c->own;
+	bool cyc = report_has_cyc(p);
 
 	if (!c->n_terms)
 		return num(NAN);
@@ -204,8 +213,14 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 		return num(rate->lo);
 	case ID_CALL_INSN_HI:
 		return num(rate->hi);
+	case ID_CALL_CYC_LO:
+		return num(cyc ? rate->cyc_lo : NAN);
+	case ID_CALL_CYC_HI:
+		return num(cyc ? rate->cyc_hi : NAN);
+	case ID_CALL_IPC:
+		return num(calls_ipc(p, r->f, rate));
 	default:
-		return num(report_has_cyc(p) ? rate->cyc : NAN);
+		return num(cyc ? rate->cyc : NAN);
 	}
 }
 
@@ -262,6 +277,9 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_CALL_INSN_LO:
 	case ID_CALL_INSN_HI:
 	case ID_CALL_CYC:
+	case ID_CALL_CYC_LO:
+	case ID_CALL_CYC_HI:
+	case ID_CALL_IPC:
 		return calls_cell(v->p, r, id);
 	default:
 		return count_cell(v->p, r, id);

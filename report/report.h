@@ -180,6 +180,9 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
  */
 const struct profile_insn *trips_insn(const struct profile *p, const struct profile_trips *t);
 
+/* IPC of what a call of f comes to, one of its two rates; NAN as report_ipc() has it, and where calls are not known. */
+double calls_ipc(const struct profile *p, const struct profile_func *f, const struct profile_rate *rate);
+
 /* What these views rest on: a line with "# " before it, nothing for others. */
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f);
 

@@ -221,6 +221,14 @@ static void print_calls(const struct profile *p, const struct profile_func *func
 	if (report_has_cyc(p) && isfinite(c->own.cyc))
 		fprintf(f, " and %s cycles", n);
 	fputs(", callees not counted\n", f);
+	if (!report_has_cyc(p) || !isfinite(c->own.cyc_lo))
+		return;
+	number_mean(c->own.cyc_lo, lo);
+	number_mean(c->own.cyc_hi, hi);
+	fprintf(f, "  cycles of a call: 90%% interval %s..%s", lo, isfinite(c->own.cyc_hi) ? hi : "");
+	if (isfinite(calls_ipc(p, func, &c->own)))
+		fprintf(f, "; IPC of a call %.2f", calls_ipc(p, func, &c->own));
+	fputc('\n', f);
 }
 
 static const char *status_means(uint8_t status)

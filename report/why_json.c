@@ -75,8 +75,29 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 	                 "advice", advice_json(p, func, r));
 }
 
+/* What a call comes to: without what is inlined, and without callees. */
+static void add_rate(json_t *to, const struct profile *p, const struct profile_func *func)
+{
+	const struct profile_rate *r = &func->calls.own;
+	bool told = func->calls.n_terms, cyc = told && report_has_cyc(p);
+	const struct {
+		const char *name;
+		double value;
+	} numbers[] = { { "insn_per_call", told ? r->insn : NAN },
+		        { "insn_per_call_lo", told ? r->lo : NAN },
+		        { "insn_per_call_hi", told ? r->hi : NAN },
+		        { "cycles_per_call", cyc ? r->cyc : NAN },
+		        { "cycles_per_call_lo", cyc ? r->cyc_lo : NAN },
+		        { "cycles_per_call_hi", cyc ? r->cyc_hi : NAN },
+		        { "ipc_of_call", cyc ? calls_ipc(p, func, r) : NAN } };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_object_set_new(to, numbers[i].name, json_number(numbers[i].value));
+}
+
 static json_t *one_json(const struct profile *p, const struct why *w)
 {
+	json_t *out;
 	const struct profile_count *c = &w->func->count;
 	json_t *regions = json_array();
 	char known[KNOWN_MAX];
@@ -85,18 +106,21 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 	report_known(w->func->evidence, known);
 	for (size_t i = 0; i < w->n_parts; i++)
 		json_array_append_new(regions, part_json(p, w->func, &w->parts[i]));
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-	                 "name", json_text(w->func->name), "status", profile_status_word(w->func->status),
-	                 "known_by", known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
-	                 insn ? json_number(c->raw_insn) : json_null(), "fixed",
-	                 insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
-	                 json_number(c->hi), "cycles", report_has_cyc(p) ? json_number(c->cyc) : json_null(),
-	                 "ipc_raw", json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
-	                 json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
-	                 json_number(w->outside.raw_insn), "regions", regions, "calls",
-	                 json_number(told ? w->func->calls.n : NAN), "calls_lo",
-	                 json_number(told ? w->func->calls.lo : NAN), "calls_hi",
-	                 json_number(told ? w->func->calls.hi : NAN));
+	out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	                "name", json_text(w->func->name), "status", profile_status_word(w->func->status),
+	                "known_by", known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
+	                insn ? json_number(c->raw_insn) : json_null(), "fixed",
+	                insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
+	                json_number(c->hi), "cycles", report_has_cyc(p) ? json_number(c->cyc) : json_null(),
+	                "ipc_raw", json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
+	                json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
+	                json_number(w->outside.raw_insn), "regions", regions, "calls",
+	                json_number(told ? w->func->calls.n : NAN), "calls_lo",
+	                json_number(told ? w->func->calls.lo : NAN), "calls_hi",
+	                json_number(told ? w->func->calls.hi : NAN));
+	if (out)
+		add_rate(out, p, w->func);
+	return out;
 }
 
 int why_json(const struct profile *p, const char *function, json_t **out)

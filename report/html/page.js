@@ -117,7 +117,8 @@ function functions() {
 		{ head: "cycles", value: f => f.cycles, show: si },
 		...(has_insn ? [{ head: "IPC raw", value: f => f.ipc_raw, show: ratio }, { head: "IPC", value: f => f.ipc_fixed, show: ratio },
 			{ head: "calls", value: f => f.calls, show: si },
-			{ head: "insns/call", value: f => f.insn_per_call, show: mean }] : [
+			{ head: "insns/call", value: f => f.insn_per_call, show: mean },
+			{ head: "cycles/call", value: f => f.cycles_per_call, show: mean }] : [
 			{ head: "in region", value: f => f.region_share, show: percent },
 			{ head: "CPI rel.", value: f => f.cpi_relative, show: ratio }]),
 		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },

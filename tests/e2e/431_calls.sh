@@ -43,6 +43,13 @@ check 'work was called 200,000 times, and its interval holds that' json \
 	'(lambda r: abs(r["calls"] / 200000 - 1) < 0.05 and r["calls_lo"] * 0.98 <= 200000 <= r["calls_hi"] * 1.02)([r for r in d["calls"] if r["function"] == "work"][0])'
 check 'functions have them as well' json '[f for f in d["functions"] if f["name"] == "work"][0]["calls"] == [r for r in d["calls"] if r["function"] == "work"][0]["calls"]'
 cp out sim.json
+# Its cycles were sampled some thousands of times, and its calls are known to a percent: 5 standard deviations are far below a quarter.
+check 'a call of work has its cycles, with an interval, and its IPC is theirs' json \
+	'(lambda r: r["cycles_per_call_lo"] < r["cycles_per_call"] < r["cycles_per_call_hi"] < 1.25 * r["cycles_per_call_lo"] and abs(r["insn_per_call"] / r["cycles_per_call"] / r["ipc"] - 1) < 1e-6)([r for r in d["calls"] if r["function"] == "work"][0])'
+check 'the table of functions says the same' json \
+	'(lambda f, r: f["cycles_per_call_hi"] == r["cycles_per_call_hi"] and f["ipc_of_call"] == r["ipc"])([f for f in d["functions"] if f["name"] == "work"][0], [r for r in d["calls"] if r["function"] == "work"][0])'
+check '--why has them as data' status 0 "$SKIDPROF" report -i calls.data --why work --format json
+check 'too' json '(lambda w: w["cycles_per_call_lo"] < w["cycles_per_call"] < w["cycles_per_call_hi"] and 0 < w["ipc_of_call"] < 8)(d["why"][0])'
 # Status 3 is of what little the recording knows of other code beside it.
 "$SKIDPROF" report -i calls.data --truth calls.truth --calls --format json >out 2>err
 check 'exactly 200,000 calls, and no interval' json '[(r["calls"], r["calls_lo"]) for r in d["calls"] if r["function"] == "work"] == [(200000, None)]'
@@ -62,6 +69,7 @@ check 'has the loop' has out 'work (calls.c:1'
 check 'sorted by calls' status 0 "$SKIDPROF" report -i calls.data --sort calls --format csv
 check 'the most called is first' sh -c 'sed -n 2p out | grep -q "^work,"'
 check '--why tells the calls' status 0 "$SKIDPROF" report -i calls.data --why work
+check 'with the interval of its cycles, and its IPC' sh -c 'grep -qE "cycles of a call: 90% interval [0-9.]+\.\.[0-9.]+; IPC of a call [0-9.]+$" out'
 check 'and what a call comes to' sh -c 'grep -qE "calls: (19|20)[0-9],[0-9]{3}, 90% interval .*; a call is [0-9.]+ instructions and [0-9.]+ cycles" out'
 check 'raw counts have no calls' status 0 "$SKIDPROF" report -i calls.data --raw --calls
 check 'and it is said' has out 'no functions to show'

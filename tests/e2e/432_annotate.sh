@@ -63,6 +63,11 @@ check 'an inlined function is shown where it is' status 0 "$SKIDPROF" annotate -
 check 'which is main' sh -c 'grep -q "^main, two.c:" out'
 check 'the hottest functions without an argument' status 0 "$SKIDPROF" annotate -i two.data --source
 check 'begin with main' sh -c 'grep -E "^[a-z_]+, .*in two" out | head -1 | grep -q "^main,"'
+# The second half is of the same loop: half of the instructions to ten samples.
+check 'a part of the recording' status 0 "$SKIDPROF" annotate -i two.data --time 50%..100% main --format json
+check 'has its instructions' json '0.4 < d["functions"][0]["fixed"] / json.load(open("main.json"))["functions"][0]["fixed"] < 0.6'
+check 'no such part' status 1 "$SKIDPROF" annotate -i two.data --pid 1 main
+check 'is said' one_line 'no sample is of that part'
 check 'lines by share' status 0 "$SKIDPROF" annotate -i two.data --hot --source main
 check 'fall' sh -c 'grep -oE "^ *[0-9.]+%" out | tr -d " %" | sort -c -g -r'
 check 'all of it' status 0 "$SKIDPROF" annotate -i two.data --whole --raw main
