@@ -94,7 +94,9 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 		for (size_t b = 0; b < p->n_blocks; b++) {
 			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
 
-			sol->draws[i * p->n_blocks + b] = n;
+			/* Most blocks never run: their pages stay untouched. */
+			if (n > 0)
+				sol->draws[i * p->n_blocks + b] = n;
 			*insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
 		}
 	sol->evidence = PROFILE_BY_PATH;
@@ -118,7 +120,7 @@ static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns
 	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
 	int err;
 
-	*draws = malloc((N_DRAWS * n_columns + 1) * sizeof(**draws));
+	*draws = calloc(N_DRAWS * n_columns + 1, sizeof(**draws));
 	err = *draws ? whole_begin(w->rec, w->graph, wanted, scope, &s.whole)
 	             : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
 	if (err == 0)

@@ -79,7 +79,7 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 		float *sum = to->draws + i * region->n_blocks;
 
 		for (size_t b = 0; b < scope->n_blocks; b++)
-			if (at[b] >= 0)
+			if (at[b] >= 0 && draw[b] > 0)
 				sum[at[b]] += draw[b];
 	}
 	free(at);
@@ -190,8 +190,10 @@ static int combine_region(struct work *w, size_t r)
 		err = judge_doubt(p, &rest, worst, to);
 	for (size_t i = 0; err == 0 && i < n_draws; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
-			to->draws[i * p->n_blocks + b] +=
-			        (float)(fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1));
+			/* Most blocks of a large region never run: their pages stay untouched. */
+			if (rest.raw[b] > 0)
+				to->draws[i * p->n_blocks + b] +=
+				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
 	if (err == 0 && p->relative && !(w->pace > 0) && beside_the_largest(w, r) > max_beside)
 		solution_doubt(to, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);

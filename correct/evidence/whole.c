@@ -426,7 +426,7 @@ static int list_tellings(const struct whole *w, const struct whole_tally *tallie
 	return 0;
 }
 
-/* One draw of eqs. 25 and 26, for total_insn instructions; z: a normal number for each function. */
+/* One draw of eqs. 25 and 26, for total_insn instructions; z: a normal number for each function; out: zero before. */
 static void draw(const struct whole *w, const struct whole_tally *tallies, const struct tellings *tellings,
                  const double *times, const double *z, double total_insn, float *out)
 {
@@ -434,7 +434,6 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 
 	for (size_t g = 0; g < GROUPS; g++)
 		insn += times[g] * tallies[FIRST + g].of_total;
-	memset(out, 0, w->n_columns * sizeof(*out));
 	for (size_t i = 0; i < tellings->columns.n; i++) {
 		const struct told *told = &tellings->columns.v[i];
 		uint32_t c = told->column;

@@ -23,7 +23,7 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 int whole_sample(struct whole *w, const struct sample_seen *seen);
 
 /*
- * draws[n_draws][n_blocks], row-major: executions of each block wanted, in the graph's order, where the
+ * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order, where the
  * whole program, or the scope, ran total_insn instructions, known to total_sd.  -SP_EDOMAIN when the records don't tell: too few stacks, or
  * too much of them outside the graph's code.  -SP_ENOMEM.
  */

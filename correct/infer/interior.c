@@ -21,6 +21,13 @@
 /* Of what flows through a block; more is not rounding. */
 static const double most_unbalanced = 1e-9;
 
+/*
+ * What callees take together, where many run on into one another's code (by jumps, as an interpreter's do): each has its own way
+ * through all of it.  Regions of cc1, node and python3 that could be solved took up to 470,000; the interpreter's loop with all
+ * that it might call took 55 million, a gigabyte and ten seconds, and was refused for its size afterwards.
+ */
+enum { MAX_STEPS = 4000000 };
+
 uint32_t interior_step(const struct finder *f, uint32_t edge)
 {
 	const struct problem_edge *e = &f->p->edges[edge];
@@ -210,6 +217,11 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 	int err = 0;
 
 	ways_spread(f, w, c->entry, NONE);
+	f->n_steps += w->taken.n;
+	if (f->n_steps > MAX_STEPS)
+		return sp_fail(SP_EDOMAIN,
+		               "too large to be solved: %zu blocks, whose functions run on into one another's code",
+		               f->p->n_blocks);
 	c->warm = reached_warm(f, w);
 	for (uint32_t k = 0; k < n_rets; k++)
 		ways_exit(w, f->p->edges[f->rets[ret0 + k]].from);

@@ -10,8 +10,9 @@
  * the smallest near 1.  Calls are returned to where they were made, unless
  * the region is recursive.  usable[E] tells which edges.  With warm[B] only
  * edges between warm blocks are, and what leads through them by few others;
- * usable then says before which can be.  NULL: all blocks are warm.  Returns 0, -SP_EDOMAIN when no edge can carry flow.
- * Cost: E, and code that several functions end in once for each.
+ * usable then says before which can be.  NULL: all blocks are warm.  Returns 0; -SP_EDOMAIN when no edge can
+ * carry flow, or it is too large.
+ * Cost: E, and code that several functions end in once for each, up to a limit.
  */
 int interior_find(const struct problem *p, const bool *warm, bool *usable, double *flow);
 

@@ -37,6 +37,7 @@ struct finder {
 	uint32_t *comp; /* [B] */
 	VEC(struct callee) callees;
 	uint32_t *order; /* [callees] each after those it calls */
+	size_t n_steps;  /* that callees took so far */
 };
 
 /* A cold block to go on to, by taken's number, when no more warm ones are reached. */
