@@ -267,12 +267,14 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 		return -SP_ENOMEM;
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
-		return edges_cross(m->edges, s->thread, -1, s->scope, seen->insn, 0);
-	if (b->rests && (b->scope != s->scope || next != s->scope || before != s->scope))
-		return edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
+		return edges_cross(m->edges, -1, s->scope, seen->insn, 0);
 	if (!b->rests && b->scope != s->scope)
-		return edges_cross(m->edges, s->thread, b->scope, s->scope, seen->insn, seen->cyc);
-	return b->rests ? 0 : edges_inside(m->edges, s->thread, s->scope, seen->insn, seen->cyc);
+		return edges_cross(m->edges, b->scope, s->scope, seen->insn, seen->cyc);
+	if (!b->rests)
+		edges_inside(m->edges, s->scope, seen->insn, seen->cyc);
+	else if (b->scope != s->scope || next != s->scope || before != s->scope)
+		edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
+	return 0;
 }
 
 /* The thread goes from one group's turn to another's. */
@@ -405,7 +407,7 @@ static double total_sampled_sd(const struct problem *p)
 static int settle(const struct mix *m, struct edge_sum *sums)
 {
 	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
-	struct edge_samples *n = calloc(m->in.n + 1, sizeof(*n));
+	double *n = calloc(m->in.n + 1, sizeof(*n));
 	double groups = fmax(m->total, 1); /* each of them has its own intervals */
 	int err;
 
@@ -415,9 +417,9 @@ static int settle(const struct mix *m, struct edge_sum *sums)
 		const struct problem *p = m->in.problems[r];
 
 		if (by_samples(m, p))
-			n[r].n_insn = groups * p->total_insn / p->insn_per_sample;
+			n[r] += groups * p->total_insn / p->insn_per_sample;
 		if (p->cyc_per_sample > 0)
-			n[r].n_cyc = groups * p->total_cyc / p->cyc_per_sample;
+			n[r] += groups * p->total_cyc / p->cyc_per_sample;
 	}
 	err = edges_settle(m->edges, skid, n, sums);
 	free(n);

@@ -15,17 +15,16 @@ static struct estimate by_intervals(const struct total_known *k, double n_visits
 	const struct edge_sum *e = &k->edges;
 	double insn = (k->inside + e->insn) / k->counted, interval = n_visits > 0 ? e->insn / n_visits : 0;
 
-	/* An edge lies anywhere in its interval; what hidden visits ran went to the scopes around them. */
-	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong +
-		                                e->hidden * insn * e->hidden * insn };
+	/* An edge lies anywhere in its interval. */
+	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
 }
 
 /* eq. 35 */
 static struct estimate by_samples(const struct total_known *k, double n_visits)
 {
-	double carried = (k->edges.in - k->edges.out) / k->counted / (1 - k->edges.hidden);
+	double carried = (k->edges.in - k->edges.out) / k->counted;
 	double wrong = k->edges.unsure / k->counted * (k->skid_known ? 1 : unknown_skid) +
-	               k->edges.hidden * fabs(carried) / 2 + fabs(k->lost) * k->sampled;
+	               fabs(k->lost) * k->sampled;
 
 	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */
 	return (struct estimate){ k->sampled * (1 + k->lost) - carried,
