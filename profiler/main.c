@@ -71,8 +71,11 @@ static const char *const *names_of_cmds(void)
 
 static int unknown_cmd(const char *name)
 {
-	const char *near = cmd_suggest(name, names_of_cmds());
+	static const char *const options[] = { "--help", "--version", NULL };
+	const char *near = cmd_suggest(name, *name == '-' ? options : names_of_cmds());
 
+	if (near && *name == '-')
+		return sp_fail(SP_EUSAGE, "unknown option %s; did you mean %s?", name, near);
 	if (near)
 		return sp_fail(SP_EUSAGE, "'%s' is no command; did you mean '%s'?", name, near);
 	return sp_fail(SP_EUSAGE, "'%s' is no command; see 'skidprof --help'", name);

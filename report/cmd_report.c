@@ -81,12 +81,18 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+/* Of which there is one: the option that the command line has for it; 0 = none. */
+struct chosen {
+	int table, counts;
+};
+
 struct options {
 	struct input_opts input;
 	struct report_opts report;
 	const char *truth;
 	const char *html;
 	struct source_opts sources;
+	struct chosen chosen;
 };
 
 static int parse_limit(const char *arg, struct report_opts *o)
@@ -159,10 +165,45 @@ static int parse_view(int key, char *arg, struct options *o)
 	}
 }
 
+static const char *name_of(int key)
+{
+	const struct argp_option *o = options;
+
+	while (o->key != key)
+		o++;
+	return o->name;
+}
+
+/* Two tables can't be printed at once, and which of two is meant is not ours to guess. */
+static int choose(int key, struct chosen *c)
+{
+	static const int tables[] = { KEY_REGIONS,  KEY_LINES,   KEY_CALLS,   KEY_PROCESSES,
+		                      KEY_THREADS,  KEY_EVENTS,  KEY_TRIPS,   KEY_CHILDREN,
+		                      KEY_CALLERS,  KEY_CALLEES, KEY_INSNS,   KEY_WHY },
+	                 counts[] = { KEY_RAW, KEY_FIXED, KEY_BOTH };
+	int *of = NULL, other;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		of = key == tables[i] ? &c->table : of;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		of = key == counts[i] ? &c->counts : of;
+	if (!of)
+		return 0;
+	other = *of;
+	*of = key;
+	if (!other || other == key)
+		return 0;
+	return sp_fail(SP_EUSAGE, "skidprof report: --%s and --%s: one at a time", name_of(other),
+	               name_of(key));
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	int err;
+	int err = cmd_is_configured(state) ? 0 : choose(key, &o->chosen);
+
+	if (err < 0)
+		return EINVAL;
 
 	switch (key) {
 	case KEY_TRUTH:

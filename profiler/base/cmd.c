@@ -92,12 +92,23 @@ static const struct argp_option common_options[] = {
 	{ 0 }
 };
 
+/* next: of the word after the option. */
+static bool is_configured(const struct wrap *wrap, int next)
+{
+	return next >= 2 && (size_t)(next - 2) < wrap->config->n;
+}
+
+bool cmd_is_configured(const struct argp_state *state)
+{
+	return is_configured(state->hook, state->next);
+}
+
 /* A value that the configuration has, and not the command line: where it stands. */
 static void name_line(const struct wrap *wrap, int next)
 {
 	const struct config *c = wrap->config;
 
-	if (next >= 2 && (size_t)(next - 2) < c->n)
+	if (is_configured(wrap, next))
 		sp_fail_prefix(-SP_EUSAGE, "%s:%u", c->path, c->words[next - 2].line);
 }
 

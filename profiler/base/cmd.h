@@ -7,6 +7,7 @@
  * cmd_<name>.c in its stage's folder, one man page skidprof-<name>.1.
  */
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cmd {
@@ -26,6 +27,9 @@ struct cmd {
  * Returns 0, or -SP_EUSAGE with the message worded.
  */
 int cmd_parse(const struct argp *argp, int argc, char **argv, int in_order, int *first_arg, void *input);
+
+/* In a command's parser: does the option come from the configuration, over which the command line prevails? */
+bool cmd_is_configured(const struct argp_state *state);
 
 /*
  * The word of `words` (ended by NULL) nearest to a misspelt one, or NULL when

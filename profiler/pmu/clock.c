@@ -45,6 +45,20 @@ static int clock_plan(const struct record_opts *opts, struct record_plan *out)
 	return err;
 }
 
+/* Something that is no time. */
+static int refuse_events(const struct record_opts *opts)
+{
+	int err = event_group_check(opts->events);
+
+	if (err < 0)
+		return err;
+	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
+		return sp_fail_prefix(-SP_EUSAGE, "-e %s: 'skidprof record --pmu sim' can count it; here",
+		                      opts->events);
+	return sp_fail(SP_EUSAGE, "-e %s: the clock counts time only; other events need --pmu hardware or --pmu sim",
+	               opts->events);
+}
+
 static int clock_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct event_group group;
@@ -56,8 +70,7 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 		return sp_fail(SP_EUSAGE, "--truth needs --pmu sim, or a run of its own: skidprof truth %s",
 		               opts->argc ? opts->argv[0] : "PROGRAM");
 	if (opts->events)
-		return sp_fail(SP_EUSAGE, "-e: the clock counts time only; other events need --pmu hardware "
-		                          "or --pmu sim");
+		return refuse_events(opts);
 	if (opts->core)
 		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", opts->core);
 	if (opts->stacks == STACKS_LBR)

@@ -20,7 +20,7 @@
  * interrupts a second on cores of today; 4000 a second by the clock; of events
  * that the kernel counts, every one.
  */
-enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989 };
+enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989, MIN_CLOCK_NS = 10000 };
 
 static const struct pe_place ourselves = { .tid = 0, .cpu = -1, .group_fd = -1 };
 
@@ -159,6 +159,33 @@ static void fill_event(const struct choice *ch, const struct candidate *c, size_
 		e->cpus = c->code.pmu->cpus;
 	}
 	name_event(c, w, e->name);
+}
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/*
+ * The kernel's timer ticks every ten microseconds at most, whatever it is asked for, and each sample would be counted for less than it
+ * stands for.
+ */
+static int check_period(const struct pe_event *e)
+{
+	if (!e->attr.freq && e->attr.sample_period && is_clock(&e->attr) && e->attr.sample_period < MIN_CLOCK_NS)
+		return sp_fail(SP_EUSAGE, "-c: %s is in nanoseconds, and its periods begin at %d", e->name,
+		               MIN_CLOCK_NS);
+	return 0;
+}
+
+/* Has any of them a counter, which runs on until the interrupt? */
+static bool has_skid(const struct event_group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->v[i].attr.freq && event_is_of_processor(&g->v[i].attr))
+			return true;
+	return false;
 }
 
 /* Group by group, kind by kind of core, the sampled ones before the others. */
@@ -395,6 +422,16 @@ static void fill_counters(struct choice *ch, struct event_group *g)
 	free(cpuid);
 }
 
+int event_group_check(const char *text)
+{
+	struct choice ch = { .n = 0 };
+	int err = event_list_parse(text, &ch.list);
+
+	for (size_t i = 0; i < ch.list.n && err == 0; i++)
+		err = add_word(&ch, i);
+	return err;
+}
+
 bool event_group_is_software(const char *text)
 {
 	struct choice ch = { .n = 0 };
@@ -423,14 +460,15 @@ int event_group_choose(const struct record_opts *opts, struct event_group *out)
 	line_up(&ch, out);
 	set_sample_types(opts, out);
 	for (size_t i = 0; i < out->n && err == 0; i++)
-		err = settle_precision(&out->v[i]);
+		if ((err = check_period(&out->v[i])) == 0)
+			err = settle_precision(&out->v[i]);
 	if (err == 0 && !opts->events)
 		fill_counters(&ch, out);
 	else if (err == 0)
 		err = event_trial_all(out);
 	if (err == 0)
 		err = settle_branches(opts, out);
-	if (err == 0 && opts->rate_hz)
+	if (err == 0 && has_skid(out))
 		sp_warn("-F: the kernel changes the period as it goes, so how far a counter ran past it, the "
 		        "skid of "
 		        "each sample, can't be told; a fixed period (-c) keeps it");

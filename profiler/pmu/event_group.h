@@ -24,6 +24,9 @@ int event_group_choose(const struct record_opts *opts, struct event_group *out);
 /* How precise an event can be here: 0 to 3; -1 where it can't be opened at all. */
 int event_group_most_precise(const struct pe_event *event);
 
+/* Are there such events?  Returns 0, or -SP_EUSAGE with the nearest one's name. */
+int event_group_check(const char *text);
+
 /* Are all events of "-e" such that the kernel counts by itself? */
 bool event_group_is_software(const char *text);
 

@@ -234,6 +234,12 @@ says() # NAME PATTERN ARGUMENTS...
 	[ "$(grep -c . says.out)" -le 2 ] || { ok 1 "$name: in one line"; cat says.out; }
 }
 says 'a misspelt event' "did you mean 'page-faults'" --pmu hardware -e page-fualts true
+says 'whatever would sample it' "did you mean 'cycles'" --pmu clock -e cylces true
+says 'an event that the clock does not count' "the clock counts time only" --pmu clock -e cycles true
+# The kernel's timer ticks no faster: each sample would be counted for less time than it stands for.
+says 'a period that no timer keeps' 'cpu-clock:u is in nanoseconds, and its periods begin at 10000' --pmu clock -c 9999 true
+"${R[@]}" -q --pmu clock -F 99 -o rate.data true 2>says.out
+check 'a clock has no skid to warn of' test ! -s says.out
 says 'a group that is not closed' '} expected' --pmu hardware -e '{cpu-clock,page-faults' true
 says 'branches of a kernel event' 'no branch records' --pmu hardware -b -e cpu-clock true
 says 'a period and a rate' 'either a period' -c 100 -F 100 true

@@ -34,6 +34,13 @@ check 'a command cut short' status 2 "$SKIDPROF" rep
 check 'is not guessed' one_line "did you mean 'report'?"
 check 'help for one that is none' status 2 "$SKIDPROF" help comapre
 check 'suggests, too' one_line "did you mean 'compare'?"
+check 'a misspelt option of all' status 2 "$SKIDPROF" --verson
+check 'is no command' one_line "unknown option --verson; did you mean --version?"
+check 'two tables' status 2 "$SKIDPROF" report --regions --callers main -i two.data
+check 'are one too many' one_line '--regions and --callers: one at a time'
+check 'and so are two kinds of counts' status 2 "$SKIDPROF" report --raw --fixed -i two.data
+check 'which are named' one_line '--raw and --fixed: one at a time'
+check 'one said twice is one' status 0 "$SKIDPROF" report --raw --raw -i two.data
 check 'a misspelt option' status 2 "$SKIDPROF" report --fromat json
 check 'gets a suggestion as well' one_line 'did you mean --format?'
 check 'a misspelt word' status 2 "$SKIDPROF" report --format jsno
