@@ -177,9 +177,9 @@ static const char *name_of(int key)
 /* Two tables can't be printed at once, and which of two is meant is not ours to guess. */
 static int choose(int key, struct chosen *c)
 {
-	static const int tables[] = { KEY_REGIONS,  KEY_LINES,   KEY_CALLS,   KEY_PROCESSES,
-		                      KEY_THREADS,  KEY_EVENTS,  KEY_TRIPS,   KEY_CHILDREN,
-		                      KEY_CALLERS,  KEY_CALLEES, KEY_INSNS,   KEY_WHY },
+	static const int tables[] = { KEY_REGIONS, KEY_LINES,   KEY_CALLS, KEY_PROCESSES,
+		                      KEY_THREADS, KEY_EVENTS,  KEY_TRIPS, KEY_CHILDREN,
+		                      KEY_CALLERS, KEY_CALLEES, KEY_INSNS, KEY_WHY },
 	                 counts[] = { KEY_RAW, KEY_FIXED, KEY_BOTH };
 	int *of = NULL, other;
 

@@ -55,7 +55,8 @@ static int refuse_events(const struct record_opts *opts)
 	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
 		return sp_fail_prefix(-SP_EUSAGE, "-e %s: 'skidprof record --pmu sim' can count it; here",
 		                      opts->events);
-	return sp_fail(SP_EUSAGE, "-e %s: the clock counts time only; other events need --pmu hardware or --pmu sim",
+	return sp_fail(SP_EUSAGE,
+	               "-e %s: the clock counts time only; other events need --pmu hardware or --pmu sim",
 	               opts->events);
 }
 

@@ -173,7 +173,8 @@ static bool is_clock(const struct perf_event_attr *attr)
  */
 static int check_period(const struct pe_event *e)
 {
-	if (!e->attr.freq && e->attr.sample_period && is_clock(&e->attr) && e->attr.sample_period < MIN_CLOCK_NS)
+	if (!e->attr.freq && e->attr.sample_period && is_clock(&e->attr) &&
+	    e->attr.sample_period < MIN_CLOCK_NS)
 		return sp_fail(SP_EUSAGE, "-c: %s is in nanoseconds, and its periods begin at %d", e->name,
 		               MIN_CLOCK_NS);
 	return 0;
