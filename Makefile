@@ -109,8 +109,10 @@ $B/%.o: %.c
 	$(call say,CC,$<)
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
 
-# The page of report --html has its script and style from there.
-$B/report/html.o $B/fuzz/obj/report/html.o: report/html/page.js report/html/page.css
+# Pages have their scripts and their style from there.
+$B/report/html.o $B/fuzz/obj/report/html.o: report/html/page.js
+$B/report/diff_html.o $B/fuzz/obj/report/diff_html.o: report/html/diff.js
+$B/report/page.o $B/fuzz/obj/report/page.o: report/html/common.js report/html/page.css
 
 # The plugin runs for every instruction of a program, on what the program can't write to.
 SIM_OPT ?= -O3 -fno-math-errno

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble_impl.h"
+#include "correct/listing.h"
 #include "profiler/base/log.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"
@@ -171,31 +172,14 @@ static int by_address(const void *a, const void *b)
 /* Disassembly, for reports that show it. */
 static int fill_texts(struct assembly *a)
 {
-	struct insn_decoder *decoder = NULL;
-	uint32_t module = UINT32_MAX;
+	const struct profile *p = a->p;
 	int err = 0;
 
-	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
-		struct profile_insn *insn = &a->p->insns[i];
-		struct module *m = a->w->rec->modules[insn->module];
-		const uint8_t *code;
-		char text[160];
-		size_t n;
-
-		if (insn->module != module) {
-			insn_decoder_free(decoder);
-			decoder = NULL;
-			module = insn->module;
-			if (insn_decoder_new(module_isa(m), &decoder) < 0)
-				decoder = NULL;
-		}
-		code = decoder ? module_code(m, insn->vaddr, &n) : NULL;
-		if (!code || insn_text(decoder, code, n, insn->vaddr, text, sizeof(text)) < 0)
-			continue;
-		insn->text = profile_string(a->p, text);
-		err = insn->text ? 0 : -SP_ENOMEM;
+	for (size_t i = 0, j; i < p->n_insns && err == 0; i = j) {
+		for (j = i + 1; j < p->n_insns && p->insns[j].module == p->insns[i].module; j++)
+			;
+		err = listing_fill_texts(a->p, a->w->rec->modules[p->insns[i].module], i, j);
 	}
-	insn_decoder_free(decoder);
 	return err;
 }
 

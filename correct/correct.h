@@ -90,6 +90,6 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
  * read have their code in one function a module.  -SP_ENOTSUP when t has no counts by instruction.
  */
 int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
-                          struct profile **out);
+                          bool texts, struct profile **out);
 
 #endif

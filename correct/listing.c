@@ -253,3 +253,25 @@ void listing_free(struct listing *l)
 	free(l->scopes);
 	free(l);
 }
+
+int listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end)
+{
+	struct insn_decoder *decoder = NULL;
+	int err = 0;
+
+	/* Code of a machine that is not known has none. */
+	if (insn_decoder_new(module_isa(m), &decoder) < 0)
+		return 0;
+	for (size_t i = first; i < end && err == 0; i++) {
+		char text[160];
+		size_t n;
+		const uint8_t *code = module_code(m, p->insns[i].vaddr, &n);
+
+		if (!code || insn_text(decoder, code, n, p->insns[i].vaddr, text, sizeof(text)) < 0)
+			continue;
+		p->insns[i].text = profile_string(p, text);
+		err = p->insns[i].text ? 0 : -SP_ENOMEM;
+	}
+	insn_decoder_free(decoder);
+	return err;
+}

@@ -58,4 +58,7 @@ int listing_new(const struct profile *p, uint32_t func, const struct module_opti
                 struct listing **out);
 void listing_free(struct listing *l);
 
+/* The disassembly of p->insns[first, end), all of module m.  Returns 0, -SP_ENOMEM. */
+int listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end);
+
 #endif

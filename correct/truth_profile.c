@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/correct.h"
+#include "correct/listing.h"
 #include "correct/work.h"
 #include "profiler/base/vec.h"
 
@@ -54,9 +55,10 @@ static int add_insn(struct profile *p, struct func_index *funcs, struct module *
 }
 
 static int add_object(struct profile *p, struct func_index *funcs, const struct truth *t, size_t first,
-                      size_t end, const struct module_options *opts)
+                      size_t end, const struct module_options *opts, bool texts)
 {
 	struct module *m = NULL;
+	size_t had = p->n_insns;
 	int err = module_open(t->objects[t->insns[first].object], NULL, 0, opts, &m);
 
 	if (err == 0 && module_state(m) != MODULE_OK) {
@@ -66,12 +68,14 @@ static int add_object(struct profile *p, struct func_index *funcs, const struct 
 	}
 	for (size_t i = first; i < end && err == 0; i++)
 		err = add_insn(p, funcs, m, &t->insns[i]);
+	if (err == 0 && texts)
+		err = listing_fill_texts(p, m, had, p->n_insns);
 	module_free(m);
 	return err;
 }
 
 static int fill(struct profile *p, struct func_index *funcs, const struct truth *t,
-                const struct module_options *opts)
+                const struct module_options *opts, bool texts)
 {
 	int err = add_modules(p, t);
 
@@ -81,7 +85,7 @@ static int fill(struct profile *p, struct func_index *funcs, const struct truth 
 	for (size_t i = 0, j; i < t->n_insns && err == 0; i = j) {
 		for (j = i; j < t->n_insns && t->insns[j].object == t->insns[i].object; j++)
 			;
-		err = add_object(p, funcs, t, i, j, opts);
+		err = add_object(p, funcs, t, i, j, opts, texts);
 	}
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		p->funcs[f].status = p->funcs[f].rolled_status = PROFILE_FIXED;
@@ -92,7 +96,7 @@ static int fill(struct profile *p, struct func_index *funcs, const struct truth 
 }
 
 int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
-                          struct profile **out)
+                          bool texts, struct profile **out)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	struct func_index *funcs = NULL;
@@ -118,7 +122,7 @@ int correct_truth_profile(const struct truth *t, const char *path, const struct 
 	p->meta.pmu = p->meta.hostname = p->meta.cpudesc = "";
 	err = p->meta.truth && p->meta.cmdline ? func_index_new(p, &funcs) : -SP_ENOMEM;
 	if (err == 0)
-		err = fill(p, funcs, t, opts);
+		err = fill(p, funcs, t, opts, texts);
 	func_index_free(funcs);
 	if (err < 0) {
 		profile_free(p);

@@ -17,7 +17,7 @@
 
 enum { MAX_FILES = 64, MAX_LIMITS = 16, FAILED_LIMIT = 4 };
 
-enum key { KEY_LINES = 0x100, KEY_ROLLUP, KEY_BY, KEY_LIMIT, KEY_MIN_SHARE, KEY_FAIL_ON };
+enum key { KEY_LINES = 0x100, KEY_ROLLUP, KEY_BY, KEY_LIMIT, KEY_MIN_SHARE, KEY_FAIL_ON, KEY_HTML };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Input and method:", 1 },
@@ -37,6 +37,8 @@ static const struct argp_option options[] = {
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0, "Smaller rows are shown only if they differ (default 1%)",
 	  2 },
 	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default 40), 0 for all", 2 },
+	{ "html", KEY_HTML, "FILE", 0,
+	  "Write one page to FILE, with functions and lines, that needs nothing else", 2 },
 	{ "fail-on", KEY_FAIL_ON, "CONDITION", 0,
 	  "Exit with 4 if it holds: 'instructions > 2%', or of a function 'main: cycles > 5%'; may be "
 	  "repeated",
@@ -57,6 +59,7 @@ struct options {
 	const char *limit_texts[MAX_LIMITS];
 	size_t n_limits;
 	bool lines, rollup, by_given;
+	const char *html;
 };
 
 static int add_file(struct options *o, int side, const char *file)
@@ -114,6 +117,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (err == 0)
 			o->diff.limit = n;
 		break;
+	case KEY_HTML:
+		o->html = arg;
+		break;
 	case KEY_FAIL_ON:
 		err = add_limit(o, arg);
 		break;
@@ -157,7 +163,7 @@ static int load(const struct options *o, const char *path, struct profile **out)
 		return correct_run(&opts, out);
 	err = truth_read(path, &t);
 	if (err == 0)
-		err = correct_truth_profile(t, path, &opts.modules, out);
+		err = correct_truth_profile(t, path, &opts.modules, opts.texts, out);
 	truth_free(t);
 	return err;
 }
@@ -226,8 +232,8 @@ static int show(const struct options *o, struct diff *d)
 		opts.by = DIFF_CYC;
 		diff_sort(d, DIFF_CYC);
 	}
-	if (err < 0)
-		return err;
+	if (err < 0 || o->html)
+		return err < 0 ? err : diff_html(d, opts.by, o->html);
 	input_term(&o->input, &term);
 	err = diff_print(d, &opts, &term);
 	closed = term_close(&term);
@@ -258,6 +264,8 @@ int cmd_diff(int argc, char **argv)
 		return sp_fail(SP_EUSAGE, "which two recordings? skidprof diff BEFORE AFTER");
 	o.diff.format = o.input.format;
 	d.lines = o.lines;
+	/* Lines are known again by their instructions. */
+	o.input.correct.texts = o.lines || o.html;
 	d.rollup = o.rollup;
 	err = load_side(&o, 0, &d.a);
 	if (err == 0)

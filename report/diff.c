@@ -11,34 +11,10 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
-#include "profiler/base/vec.h"
+#include "report/diff_impl.h"
 
 /* A 90% interval is so many standard deviations to either side. */
 static const double z90 = 1.6449;
-
-/* What one profile says of a unit. */
-struct said {
-	double v[DIFF_N_MEASURES], var[DIFF_N_MEASURES]; /* NAN = not known */
-};
-
-/* A function, or one of its lines, of one side. */
-struct unit {
-	const struct profile *p; /* where it was met first */
-	const struct profile_func *f;
-	const char *module; /* "" = the program itself */
-	const char *file;
-	uint32_t line;   /* of the function's declaration, or the line */
-	uint32_t offset; /* of a line: from its function's declaration */
-	bool is_line;
-	uint8_t status;
-	uint32_t other;    /* unit of the other side, UINT32_MAX = none */
-	struct said *said; /* [profiles of the side] */
-};
-
-struct unit_list {
-	VEC(struct unit) v;
-	size_t n_profiles;
-};
 
 /* ---- what profiles say ---- */
 
@@ -155,40 +131,19 @@ static uint32_t main_module(const struct profile *p)
 	return best;
 }
 
-static uint64_t hash_text(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
-}
-
-static uint64_t hash_unit(const struct unit *u, bool with_file)
-{
-	uint64_t h = hash_text(hash_text(0xcbf29ce484222325u, u->module), u->f->linkage);
-
-	return with_file ? hash_text(h, report_base(u->file)) : h;
-}
-
-static bool same_unit(const struct unit *x, const struct unit *y, bool with_file)
-{
-	return x->is_line == y->is_line && x->offset == y->offset && !strcmp(x->module, y->module) &&
-	       !strcmp(x->f->linkage, y->f->linkage) &&
-	       (!with_file || !strcmp(report_base(x->file), report_base(y->file)));
-}
-
 /* The unit of a list that a like one is, made if it isn't there; NULL when out of memory. */
 static struct unit *find_unit(struct unit_list *l, struct pairs *index, const struct unit *like,
                               const struct diff_side *side)
 {
 	/* Two of one hash are told apart by trying the next number. */
 	for (uint64_t probe = 0;; probe++) {
-		long key = pairs_number(index, hash_unit(like, true) + probe,
+		long key = pairs_number(index, unit_hash(like, true) + probe,
 		                        like->offset + (uint64_t)like->is_line);
 
 		if (key < 0)
 			return NULL;
 		if ((size_t)key < l->v.n) {
-			if (same_unit(&l->v.v[key], like, true))
+			if (unit_same(&l->v.v[key], like, true))
 				return &l->v.v[key];
 			continue;
 		}
@@ -276,6 +231,7 @@ static int add_line(struct unit_list *l, struct pairs *index, const struct diff_
 	struct unit like = unit_of(p, f, program), *u;
 	struct profile_count c = { .lo = NAN, .hi = NAN };
 	const struct profile_insn *most = first;
+	uint16_t code[UNIT_CODES] = { 0 };
 	bool corrected = false;
 	struct said s;
 	double mean;
@@ -287,6 +243,7 @@ static int add_line(struct unit_list *l, struct pairs *index, const struct diff_
 		c.insn += insn->count.insn;
 		c.cyc += insn->count.cyc;
 		corrected = corrected || insn->block != UINT32_MAX;
+		unit_add_code(code, insn->text);
 		if (insn->count.insn > most->count.insn)
 			most = insn;
 	}
@@ -304,6 +261,7 @@ static int add_line(struct unit_list *l, struct pairs *index, const struct diff_
 	s = say(p, &c, profile_judge(most->status, &c), has_insn(p) ? most->count.insn : NAN,
 	        p->meta.truth || !isfinite(most->count.lo) ? 0 : var_of(most->count.lo, most->count.hi));
 	u->said[n] = s;
+	memcpy(u->code, code, sizeof(code));
 	if (most->status > u->status)
 		u->status = most->status;
 	return 0;
@@ -370,190 +328,6 @@ static void units_free(struct unit_list *l)
 	free(l);
 }
 
-/* ---- pairing ---- */
-
-/* How two units may be of one kin, the surest first. */
-enum kin { KIN_ALL, KIN_LINKAGE, KIN_NAME, N_KINS };
-
-static size_t bare_length(const char *name)
-{
-	size_t n = strcspn(name, "(");
-
-	return n ? n : strlen(name);
-}
-
-static bool is_kin(const struct unit *x, const struct unit *y, enum kin kin)
-{
-	size_t n = bare_length(x->f->name);
-
-	if (kin != KIN_NAME)
-		return same_unit(x, y, kin == KIN_ALL);
-	return x->is_line == y->is_line && x->offset == y->offset && !strcmp(x->module, y->module) &&
-	       n == bare_length(y->f->name) && !strncmp(x->f->name, y->f->name, n);
-}
-
-static uint64_t kin_hash(const struct unit *u, enum kin kin)
-{
-	char bare[512];
-
-	if (kin != KIN_NAME)
-		return hash_unit(u, kin == KIN_ALL);
-	snprintf(bare, sizeof(bare), "%.*s", (int)bare_length(u->f->name), u->f->name);
-	return hash_text(hash_text(0xcbf29ce484222325u, u->module), bare);
-}
-
-struct keyed {
-	uint64_t hash;
-	uint32_t unit;
-	uint8_t side;
-};
-
-static int by_hash(const void *a, const void *b)
-{
-	const struct keyed *x = a, *y = b;
-
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	if (x->side != y->side)
-		return x->side < y->side ? -1 : 1;
-	return (x->unit > y->unit) - (x->unit < y->unit);
-}
-
-/* Pair what has one of its kin on the other side, and only one. */
-static int pair_kin(struct unit_list *a, struct unit_list *b, enum kin kin)
-{
-	struct unit_list *lists[] = { a, b };
-	struct keyed *all = calloc(a->v.n + b->v.n + 1, sizeof(*all));
-	size_t n = 0;
-
-	if (!all)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", a->v.n + b->v.n);
-	for (uint8_t side = 0; side < 2; side++)
-		for (uint32_t i = 0; i < lists[side]->v.n; i++)
-			if (lists[side]->v.v[i].other == UINT32_MAX)
-				all[n++] = (struct keyed){ kin_hash(&lists[side]->v.v[i], kin) +
-					                           lists[side]->v.v[i].offset,
-					                   i, side };
-	qsort(all, n, sizeof(*all), by_hash);
-	for (size_t i = 0, j; i < n; i = j) {
-		struct unit *x, *y;
-
-		for (j = i + 1; j < n && all[j].hash == all[i].hash; j++)
-			;
-		if (j - i != 2 || all[i].side == all[i + 1].side)
-			continue;
-		x = &a->v.v[all[i].unit];
-		y = &b->v.v[all[i + 1].unit];
-		if (!is_kin(x, y, kin))
-			continue;
-		x->other = all[i + 1].unit;
-		y->other = all[i].unit;
-	}
-	free(all);
-	return 0;
-}
-
-struct placed {
-	uint32_t unit;
-	const struct unit *u;
-};
-
-static int by_place(const void *a, const void *b)
-{
-	const struct unit *x = ((const struct placed *)a)->u, *y = ((const struct placed *)b)->u;
-	int order = strcmp(x->module, y->module);
-
-	if (!order)
-		order = strcmp(report_base(x->file), report_base(y->file));
-	if (!order)
-		order = (x->line > y->line) - (x->line < y->line);
-	return order ? order : (x > y) - (x < y);
-}
-
-/* Functions in order of their source, those without one left out. */
-static size_t in_order(const struct unit_list *l, struct placed *out)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < l->v.n; i++)
-		if (*l->v.v[i].file && l->v.v[i].line && !l->v.v[i].is_line)
-			out[n++] = (struct placed){ i, &l->v.v[i] };
-	if (n)
-		qsort(out, n, sizeof(*out), by_place);
-	return n;
-}
-
-static bool same_file(const struct unit *x, const struct unit *y)
-{
-	return !strcmp(x->module, y->module) && !strcmp(report_base(x->file), report_base(y->file));
-}
-
-/* How many unpaired ones of that file follow. */
-static size_t run_of(const struct placed *v, size_t i, size_t n, const struct unit *like)
-{
-	size_t k = 0;
-
-	while (i + k < n && v[i + k].u->other == UINT32_MAX && same_file(v[i + k].u, like))
-		k++;
-	return k;
-}
-
-/*
- * What has another name and stands between the same neighbours of the same file was renamed, where as many stand there on
- * both sides.  x[i] and y[j] are the first behind two that are paired.
- */
-static void pair_run(struct unit_list *a, struct unit_list *b, const struct placed *x, size_t i, size_t n_x,
-                     const struct placed *y, size_t j, size_t n_y, const struct unit *like)
-{
-	size_t n = run_of(x, i, n_x, like);
-
-	if (!n || run_of(y, j, n_y, like) != n)
-		return;
-	/* The neighbours behind must be a pair as well, or the end of the file on both sides. */
-	if (i + n < n_x && same_file(x[i + n].u, like)) {
-		if (j + n >= n_y || x[i + n].u->other != y[j + n].unit)
-			return;
-	} else if (j + n < n_y && same_file(y[j + n].u, like)) {
-		return;
-	}
-	for (size_t k = 0; k < n; k++) {
-		a->v.v[x[i + k].unit].other = y[j + k].unit;
-		b->v.v[y[j + k].unit].other = x[i + k].unit;
-	}
-}
-
-static int pair_renamed(struct unit_list *a, struct unit_list *b)
-{
-	struct placed *x = calloc(a->v.n + 1, sizeof(*x)), *y = calloc(b->v.n + 1, sizeof(*y));
-	size_t *at = calloc(b->v.n + 1, sizeof(*at)), n_x, n_y;
-	int err = x && y && at ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", a->v.n);
-
-	if (err == 0) {
-		n_x = in_order(a, x);
-		n_y = in_order(b, y);
-		for (size_t j = 0; j < n_y; j++)
-			at[y[j].unit] = j;
-		for (size_t i = 0; i < n_x; i++) {
-			bool first = !i || !same_file(x[i - 1].u, x[i].u);
-			size_t j = 0;
-
-			/* The first of a file, or behind one that is paired. */
-			if (first) {
-				while (j < n_y && !same_file(y[j].u, x[i].u))
-					j++;
-				pair_run(a, b, x, i, n_x, y, j, n_y, x[i].u);
-			} else if (x[i - 1].u->other != UINT32_MAX && x[i].u->other == UINT32_MAX &&
-			           b->v.v[x[i - 1].u->other].line) {
-				pair_run(a, b, x, i, n_x, y, at[x[i - 1].u->other] + 1, n_y, x[i].u);
-			}
-		}
-	}
-	free(x);
-	free(y);
-	free(at);
-	return err;
-}
-
 /* ---- numbers ---- */
 
 struct estimate {
@@ -607,6 +381,9 @@ static struct diff_number compare(const struct estimate *a, const struct estimat
 	d.change = d.delta / d.a;
 	d.lo = d.delta_lo / d.a;
 	d.hi = d.delta_hi / d.a;
+	/* Nothing falls by more than all of it. */
+	if (d.a > 0 && d.lo < -1)
+		d.lo = -1;
 	if (isnan(d.delta) || !sure)
 		d.word = DIFF_CANT_TELL;
 	else
@@ -638,9 +415,10 @@ static int make_row(const struct diff *d, const struct unit *a, const struct uni
 		                .new_there = !a,
 		                .gone = !b };
 	r->status = a && (!b || a->status > b->status) ? a->status : b ? b->status : PROFILE_RAW;
-	if (a && b && strncmp(a->f->name, b->f->name, bare_length(a->f->name) + 1) != 0 &&
-	    strcmp(a->f->name, b->f->name) != 0)
+	if (a && b && strcmp(a->f->name, b->f->name) != 0 && !unit_same_name(a, b))
 		r->old_name = a->f->name;
+	if (a && b && a->is_line && a->line != b->line)
+		r->old_line = a->line;
 	if (!a || !b) {
 		nothing = calloc(other->n + 1, sizeof(*nothing));
 		if (!nothing)
@@ -748,6 +526,24 @@ static int make_rows(struct diff *d, const struct unit_list *a, const struct uni
 	return err;
 }
 
+/* Lines are those of functions, which are paired first. */
+static int pair_by_functions(const struct diff *d, struct unit_list *a, struct unit_list *b)
+{
+	const struct diff funcs = { .a = d->a, .b = d->b };
+	struct unit_list *x = NULL, *y = NULL;
+	int err = list_units(&funcs, &d->a, &x);
+
+	if (err == 0)
+		err = list_units(&funcs, &d->b, &y);
+	if (err == 0)
+		err = pair_functions(x, y);
+	if (err == 0)
+		err = pair_lines(a, b, x, y);
+	units_free(x);
+	units_free(y);
+	return err;
+}
+
 int diff_make(struct diff *d, enum diff_measure sort)
 {
 	struct unit_list *a = NULL, *b = NULL;
@@ -758,20 +554,26 @@ int diff_make(struct diff *d, enum diff_measure sort)
 		err = list_units(d, &d->b, &b);
 		d->units[1] = b;
 	}
-	for (int kin = 0; kin < N_KINS && err == 0; kin++)
-		err = pair_kin(a, b, (enum kin)kin);
-	if (err == 0 && !d->lines)
-		err = pair_renamed(a, b);
+	if (err == 0)
+		err = d->lines ? pair_by_functions(d, a, b) : pair_functions(a, b);
 	if (err == 0)
 		err = make_total(d);
 	return err < 0 ? err : make_rows(d, a, b, (int)sort);
 }
 
-void diff_fini(struct diff *d)
+void diff_unmake(struct diff *d)
 {
 	units_free(d->units[0]);
 	units_free(d->units[1]);
 	free(d->rows);
+	d->units[0] = d->units[1] = NULL;
+	d->rows = NULL;
+	d->n_rows = 0;
+}
+
+void diff_fini(struct diff *d)
+{
+	diff_unmake(d);
 	for (size_t i = 0; i < d->a.n; i++)
 		profile_free(d->a.profiles[i]);
 	for (size_t i = 0; i < d->b.n; i++)

@@ -23,9 +23,10 @@ struct diff_number {
 struct diff_row {
 	const char *name, *old_name; /* old_name: where it was another; else NULL */
 	const char *module, *file;
-	uint32_t line;  /* on the later side where it is there; 0 = unknown */
-	double share;   /* of all instructions, or cycles, of the side where it has more */
-	uint8_t status; /* the worst of all profiles */
+	uint32_t line;     /* on the later side where it is there; 0 = unknown */
+	uint32_t old_line; /* of a line that has another number on the earlier side; else 0 */
+	double share;      /* of all instructions, or cycles, of the side where it has more */
+	uint8_t status;    /* the worst of all profiles */
 	bool new_there, gone;
 	struct diff_number m[DIFF_N_MEASURES];
 };
@@ -49,7 +50,8 @@ struct diff {
 int diff_make(struct diff *d, enum diff_measure sort);
 /* Sort the rows anew. */
 void diff_sort(struct diff *d, enum diff_measure sort);
-void diff_fini(struct diff *d); /* profiles too */
+void diff_unmake(struct diff *d); /* what diff_make() made; sides stay */
+void diff_fini(struct diff *d);   /* profiles too */
 
 const char *diff_word_text(enum diff_word w); /* "can't tell", "more", "fewer" */
 const char *diff_measure_name(enum diff_measure m);
@@ -77,5 +79,14 @@ struct diff_opts {
 };
 
 int diff_print(const struct diff *d, const struct diff_opts *o, const struct term *term);
+
+/* The whole program and all rows as JSON has them, which the caller frees.  Returns 0, -SP_ENOMEM. */
+int diff_rows_json(const struct diff *d, json_t **all, json_t **rows);
+
+/* What the intervals do not hold, where one side has one recording. */
+const char *diff_noise_note(void);
+
+/* One page with functions and lines, whichever d has.  -SP_EIO with the file named. */
+int diff_html(const struct diff *d, enum diff_measure by, const char *path);
 
 #endif

@@ -25,6 +25,7 @@ enum id {
 	ID_OLD,
 	ID_FILE,
 	ID_LINE,
+	ID_OLD_LINE,
 	ID_PLACE,
 	ID_MEASURE, /* + PER_MEASURE * measure + what */
 };
@@ -68,6 +69,7 @@ static const struct column columns[] = {
 	{ "function_before", "", ID_OLD, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "file", "", ID_FILE, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "line", "", ID_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
+	{ "line_before", "", ID_OLD_LINE, COLUMN_WHOLE, COLUMN_NO_TEXT },
 };
 
 /* Texts that cells borrow. */
@@ -148,6 +150,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return *r->file ? text(r->file) : (struct cell){ 0 };
 	case ID_LINE:
 		return num(r->line ? (double)r->line : NAN);
+	case ID_OLD_LINE:
+		return num(r->old_line ? (double)r->old_line : NAN);
 	case ID_PLACE:
 		return text(v->texts[i].place);
 	default:
@@ -171,7 +175,8 @@ static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff
 	if (r->old_name)
 		snprintf(t->renamed, sizeof(t->renamed), " (was %s)", r->old_name);
 	if (d->lines && *r->file)
-		snprintf(t->place, sizeof(t->place), "%.48s:%u", report_base(r->file), r->line);
+		snprintf(t->place, sizeof(t->place), r->old_line ? "%.48s:%u (was %u)" : "%.48s:%u",
+		         report_base(r->file), r->line, r->old_line);
 }
 
 /* Is a row worth reading: large, or sure to differ in something? */
@@ -224,14 +229,18 @@ static void print_side(const char *name, const struct diff_side *s, FILE *f)
 	}
 }
 
+const char *diff_noise_note(void)
+{
+	return "intervals are of the noise within recordings; how much runs differ, several of each side "
+	       "(-a, -b) "
+	       "tell";
+}
+
 /* What the intervals do not hold. */
 static void print_limits(const struct diff *d, FILE *f)
 {
 	if (d->a.n < 2 || d->b.n < 2)
-		fputs("# intervals are of the noise within recordings; how much runs differ, several of each "
-		      "side "
-		      "(-a, -b) tell\n",
-		      f);
+		fprintf(f, "# %s\n", diff_noise_note());
 	if (!d->has[DIFF_INSN] && !d->has[DIFF_CYC])
 		fputs("# the two sides have no event in common\n", f);
 }
@@ -279,24 +288,35 @@ static json_t *side_json(const struct diff_side *s)
 	return out;
 }
 
-static int print_json(const struct diff *d, const struct diff_opts *o, FILE *f)
+int diff_rows_json(const struct diff *d, json_t **all, json_t **rows)
 {
+	const struct diff_opts o = { .format = REPORT_JSON };
 	struct diff_view v;
-	json_t *doc = json_pack("{s:i}", "skidprof", 1), *rows = NULL;
-	int err = view_new(d, o, &v);
+	int err = view_new(d, &o, &v);
 
 	if (err == 0)
-		err = table_json(&v.table, &rows);
+		err = table_json(&v.table, rows);
+	if (err == 0) {
+		*all = json_incref(json_array_get(*rows, 0));
+		json_array_remove(*rows, 0);
+	}
+	view_fini(&v);
+	return err;
+}
+
+static int print_json(const struct diff *d, FILE *f)
+{
+	json_t *doc = json_pack("{s:i}", "skidprof", 1), *all = NULL, *rows = NULL;
+	int err = diff_rows_json(d, &all, &rows);
+
 	if (err == 0 && doc) {
 		json_object_set_new(doc, "before", side_json(&d->a));
 		json_object_set_new(doc, "after", side_json(&d->b));
-		json_object_set(doc, "all", json_array_get(rows, 0));
-		json_array_remove(rows, 0);
+		json_object_set_new(doc, "all", all);
 		json_object_set_new(doc, d->lines ? "lines" : "functions", rows);
 		err = json_write(doc, f);
 	}
 	json_decref(doc);
-	view_fini(&v);
 	return err;
 }
 
@@ -306,7 +326,7 @@ int diff_print(const struct diff *d, const struct diff_opts *o, const struct ter
 	int err;
 
 	if (o->format == REPORT_JSON)
-		return print_json(d, o, term->f);
+		return print_json(d, term->f);
 	if (o->format == REPORT_TEXT)
 		return print_text(d, o, term);
 	err = view_new(d, o, &v);

@@ -11,9 +11,9 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/annotate.h"
-#include "report/draft.h"
 #include "report/flame.h"
 #include "report/number.h"
+#include "report/page.h"
 
 /* Instructions shown: of 400 bytes each, half of the ten megabytes that a page may have. */
 enum { MAX_INSNS = 12000 };
@@ -23,14 +23,7 @@ enum { MAX_ANNOTATIONS = 20, MAX_GRAPHS = 6, MAX_GRAPH_BLOCKS = 150 };
 /* Functions of less of the whole have no source in the page, loops of less no row. */
 static const double min_annotated = 0.005, min_loop = 1e-4;
 
-/* The script and the style, as they stand in the source. */
-#define EMBED(name, path)                                                              \
-	__asm__(".pushsection .rodata\n.global " #name "\n" #name ":\n.incbin \"" path \
-	        "\"\n.byte 0\n.popsection");                                           \
-	extern const char name[]
-
-EMBED(html_page_js, "report/html/page.js");
-EMBED(html_page_css, "report/html/page.css");
+PAGE_EMBED(html_page_js, "report/html/page.js");
 
 /* ---- parts of the document ---- */
 
@@ -53,10 +46,8 @@ static int add_view(json_t *doc, const char *key, const struct profile *p,
 	return err;
 }
 
-/* What meta_print says, as lines without "# ". */
-static int add_lines(json_t *doc, const struct profile *p)
+int html_facts(const struct profile *p, json_t *lines)
 {
-	json_t *lines = json_array();
 	char *text = NULL, *rest, *line;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
@@ -65,7 +56,6 @@ static int add_lines(json_t *doc, const struct profile *p)
 		if (f)
 			fclose(f);
 		free(text);
-		json_decref(lines);
 		return sp_fail(SP_ENOMEM, "out of memory for a page");
 	}
 	meta_print(p, f);
@@ -73,14 +63,11 @@ static int add_lines(json_t *doc, const struct profile *p)
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		json_array_append_new(lines, json_text(line + (strncmp(line, "# ", 2) == 0 ? 2 : 0)));
 	free(text);
-	json_object_set_new(doc, "lines", lines);
 	return 0;
 }
 
-/* What speaks against the numbers comes first. */
-static void add_doubts(json_t *doc, const struct profile *p)
+void html_doubts(const struct profile *p, json_t *doubts)
 {
-	json_t *doubts = json_array();
 	char text[600];
 
 	if (report_verdict(p) < 0)
@@ -96,7 +83,6 @@ static void add_doubts(json_t *doc, const struct profile *p)
 	for (size_t i = 0; i < p->n_modules; i++)
 		if (*p->modules[i].trouble)
 			json_array_append_new(doubts, json_text(p->modules[i].trouble));
-	json_object_set_new(doc, "doubts", doubts);
 }
 
 static double weight_of(const struct profile *p, const struct profile_count *c)
@@ -305,11 +291,14 @@ static void drop_small_loops(json_t *doc)
 
 static int make_document(const struct profile *p, const struct html_opts *o, json_t *doc)
 {
-	int err = add_lines(doc, p);
+	json_t *lines = json_array(), *doubts = json_array();
+	int err = html_facts(p, lines);
 
 	json_object_set_new(doc, "skidprof", json_integer(1));
+	json_object_set_new(doc, "lines", lines);
+	json_object_set_new(doc, "doubts", doubts);
 	json_object_set_new(doc, "title", json_text(*p->meta.cmdline ? p->meta.cmdline : p->meta.input));
-	add_doubts(doc, p);
+	html_doubts(p, doubts);
 	if (err == 0)
 		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
 	if (err == 0)
@@ -329,59 +318,13 @@ static int make_document(const struct profile *p, const struct html_opts *o, jso
 	return err;
 }
 
-/* ---- the page ---- */
-
-/* JSON inside of HTML: no '<' can end the script, and none of JavaScript's own line ends break it. */
-static int put_json(const json_t *doc, FILE *f)
-{
-	char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(7));
-
-	if (!text)
-		return sp_fail(SP_ENOMEM, "out of memory for a page");
-	for (const char *s = text; *s; s++) {
-		if (*s == '<' || *s == '>' || *s == '&')
-			fprintf(f, "\\u%04x", (unsigned)*s);
-		else
-			fputc(*s, f);
-	}
-	free(text);
-	return 0;
-}
-
-static int put_page(const json_t *doc, FILE *f)
-{
-	int err;
-
-	fprintf(f,
-	        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-	        "'unsafe-inline'; "
-	        "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
-	        "<meta name=\"viewport\" "
-	        "content=\"width=device-width\"><title>skidprof</title>\n<style>%s</style></head>\n"
-	        "<body><header><h1 id=\"title\"></h1><div id=\"facts\"></div></header>"
-	        "<nav id=\"tabs\" role=\"tablist\"></nav><main id=\"main\"></main><div id=\"tip\" "
-	        "hidden></div>\n"
-	        "<noscript><p>This page needs its own script, and nothing else.</p></noscript>\n"
-	        "<script type=\"application/json\" id=\"data\">",
-	        html_page_css);
-	err = put_json(doc, f);
-	fprintf(f, "</script>\n<script>%s</script></body></html>\n", html_page_js);
-	return err;
-}
-
-static int put_document(const void *doc, FILE *f)
-{
-	return put_page(doc, f);
-}
-
 int html_write(const struct profile *p, const struct html_opts *o, const char *path)
 {
 	json_t *doc = json_object();
 	int err = doc ? make_document(p, o, doc) : sp_fail(SP_ENOMEM, "out of memory for a page");
 
 	if (err == 0)
-		err = draft_write(path, put_document, doc);
+		err = page_write(doc, html_page_js, path);
 	json_decref(doc);
 	return err;
 }

@@ -73,13 +73,16 @@ END
 check 'the flame graph, source, loops, regions and time are in it' python3 data.py
 "$SKIDPROF" report -i evil.data --truth evil.truth --html exact.html 2>err
 check 'a page of exact counts is one, too' python3 look.py exact.html
+check 'a page of what differs' status 0 "$SKIDPROF" diff evil.data evil.truth --html diff.html
+check 'is one as well' python3 look.py diff.html
+check 'and nothing else is written' test ! -s out
 
 if command -v chromium >/dev/null; then
-	# browse TAB: the page's elements after its script ran.
+	# browse TAB [PAGE]: the page's elements after its script ran.
 	browse()
 	{
 		timeout 100 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=3000 \
-			--user-data-dir="$SCRATCH/chromium" --dump-dom "file://$SCRATCH/evil.html#$1" >dom 2>/dev/null
+			--user-data-dir="$SCRATCH/chromium" --dump-dom "file://$SCRATCH/${2:-evil.html}#$1" >dom 2>/dev/null
 	}
 	browse functions
 	check 'a browser shows the functions' sh -c 'grep -q "insns/call" dom && grep -q "evil.data\|./evil" dom'
@@ -94,10 +97,22 @@ body = re.search(r"<section id=\"tab-" + sys.argv[1] + r"\"[^>]*>(.*?)</section>
 assert len(re.sub(r"<[^>]*>", "", body)) > 30, body[:200]' "$tab"
 		check 'and nothing was run' sh -c '! grep -qE "<title>(owned|1)<" dom && ! grep -q "<img" dom'
 	done
+	for tab in functions lines; do
+		browse $tab diff.html
+		check "$tab that differ are there" python3 -c '
+import re, sys
+dom = open("dom", encoding="utf-8").read()
+body = re.search(r"<section id=\"tab-" + sys.argv[1] + r"\"[^>]*>(.*?)</section>", dom, re.S)[1]
+assert "class=\"interval\"" in body and "90% interval" in body
+assert "&lt;/script&gt;&lt;script&gt;document.title=" in body' "$tab"
+		check 'and nothing was run' sh -c '! grep -qE "<title>(owned|1)<" dom && ! grep -q "<img" dom'
+	done
 else
 	echo "ok $((n_tests += 1)) - the page in a browser # SKIP no chromium"
 fi
 
+check 'no folder for what differs' status 1 "$SKIDPROF" diff evil.data evil.data --html no/where.html
+check 'is said, too' has err 'no/where.html'
 check 'no such folder' status 1 "$SKIDPROF" report -i evil.data --html no/where.html
 check 'is said' has err 'no/where.html'
 echo before >keep.html

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the pages share.  All names and sources are untrusted: they become text nodes and nothing else.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const by_id = id => document.getElementById(id);
+
+// An element with attributes and children, which are elements or texts.
+function make(tag, attributes, ...children) {
+	const e = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes || {})) {
+		if (name.startsWith("on"))
+			e.addEventListener(name.slice(2), value);
+		else if (value !== null && value !== undefined && value !== false)
+			e.setAttribute(name, value === true ? "" : value);
+	}
+	e.append(...children.filter(c => c !== null && c !== undefined));
+	return e;
+}
+
+function draw(tag, attributes, ...children) {
+	const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+	for (const [name, value] of Object.entries(attributes || {})) {
+		if (name.startsWith("on"))
+			e.addEventListener(name.slice(2), value);
+		else
+			e.setAttribute(name, value);
+	}
+	e.append(...children);
+	return e;
+}
+
+// ---- numbers, as the text report has them ----
+
+const known = x => typeof x === "number" && isFinite(x);
+
+function si(x) {
+	if (!known(x))
+		return "-";
+	const units = ["", "k", "M", "G", "T", "P", "E"];
+	let a = Math.abs(x), unit = 0;
+	while (a >= (unit ? 999.95 : 999.5) && unit + 1 < units.length) {
+		a /= 1000;
+		unit++;
+	}
+	return (x < 0 ? "-" : "") + (unit ? a.toFixed(a < 9.9995 ? 3 : a < 99.995 ? 2 : 1) + units[unit] : a.toFixed(0));
+}
+
+const mean = x => !known(x) ? "-" : Math.abs(x) < 999.95 ? x.toFixed(Math.abs(x) < 9.9995 ? 3 : Math.abs(x) < 99.995 ? 2 : 1) : si(x);
+const percent = x => !known(x) ? "-" : (100 * x).toFixed(Math.abs(x) < 0.09995 ? 2 : 1) + "%";
+const ratio = x => known(x) ? x.toFixed(2) : "-";
+const range = (lo, hi, show) => known(lo) && known(hi) ? show(lo) + ".." + show(hi) : known(lo) ? show(lo) + ".." : "-";
+const base = path => path ? path.replace(/.*\//, "") : "";
+
+// ---- a table that sorts by a click and filters by a word ----
+
+function table(columns, rows, options) {
+	const body = make("tbody");
+	let by = options.by, down = true, word = "";
+	const limit = 500;
+
+	function fill() {
+		const column = columns[by];
+		const wanted = rows.filter(r => !word || columns.some(c => c.text && String(c.value(r) ?? "").toLowerCase().includes(word)));
+		const key = r => {
+			const v = column.value(r);
+			return known(v) ? v : column.text ? String(v ?? "") : -Infinity;
+		};
+		wanted.sort((x, y) => {
+			const a = key(x), b = key(y);
+			return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
+		});
+		body.replaceChildren(...wanted.slice(0, limit).map(r => make("tr", {}, ...columns.map(c => {
+			const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
+			return make("td", { class: c.class ? c.class(r) : c.text ? "text" : null }, cell);
+		}))));
+		if (wanted.length > limit)
+			body.append(make("tr", {}, make("td", { colspan: columns.length, class: "text" },
+				`${wanted.length - limit} more: filter by a word`)));
+	}
+	const head = make("tr", {}, ...columns.map((c, i) => make("th", {
+		class: c.text ? "text" : null, title: c.title, onclick: () => {
+			down = by === i ? !down : !c.text;
+			by = i;
+			fill();
+		}
+	}, c.head)));
+	fill();
+	return make("div", { class: "wide" },
+		options.filter ? make("input", {
+			type: "search", placeholder: "filter", "aria-label": "filter", oninput: e => {
+				word = e.target.value.toLowerCase();
+				fill();
+			}
+		}) : null,
+		make("table", {}, make("thead", {}, head), body));
+}
+
+// ---- what the pointer is on ----
+
+const tip = by_id("tip");
+
+function tell(event, text) {
+	tip.textContent = text;
+	tip.hidden = false;
+	tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 10) + "px";
+	tip.style.top = Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 10) + "px";
+}
+
+// ---- tabs ----
+
+// sections: id -> [title, function that makes its elements]; shown(id) comes after each is.
+function tabs(sections, shown) {
+	const made = new Set();
+
+	function select(id) {
+		for (const b of by_id("tabs").children)
+			b.setAttribute("aria-selected", String(b.dataset.tab === id));
+		for (const s of by_id("main").children)
+			s.hidden = s.id !== "tab-" + id;
+		if (!made.has(id)) {
+			made.add(id);
+			by_id("tab-" + id).append(...sections[id][1]());
+		}
+		if (shown)
+			shown(id);
+	}
+	for (const [id, [name]] of Object.entries(sections)) {
+		by_id("tabs").append(make("button", { role: "tab", "data-tab": id, onclick: () => select(id) }, name));
+		by_id("main").append(make("section", { id: "tab-" + id, hidden: true }));
+	}
+	return select;
+}
+
+// The title, what was recorded, and what speaks against the numbers.
+function heading(title, facts, doubts) {
+	document.title = `${title} - skidprof`;
+	by_id("title").textContent = title;
+	by_id("facts").append(...facts.map(f => make("p", { class: "fact" }, f)), ...doubts.map(d => make("p", { class: "doubt" }, d)));
+}
+
+function first_tab(sections) {
+	const asked = location.hash.slice(1);
+	return Object.hasOwn(sections, asked) ? asked : Object.keys(sections)[0];
+}

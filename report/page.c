@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "report/draft.h"
+
+PAGE_EMBED(page_common_js, "report/html/common.js");
+PAGE_EMBED(page_css, "report/html/page.css");
+
+struct page {
+	const json_t *doc;
+	const char *script;
+};
+
+/* JSON inside of HTML: no '<' can end the script, and none of JavaScript's own line ends break it. */
+static int put_json(const json_t *doc, FILE *f)
+{
+	char *text = json_dumps(doc, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(7));
+
+	if (!text)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	for (const char *s = text; *s; s++) {
+		if (*s == '<' || *s == '>' || *s == '&')
+			fprintf(f, "\\u%04x", (unsigned)*s);
+		else
+			fputc(*s, f);
+	}
+	free(text);
+	return 0;
+}
+
+static int put_page(const void *arg, FILE *f)
+{
+	const struct page *p = arg;
+	int err;
+
+	fprintf(f,
+	        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+	        "'unsafe-inline'; "
+	        "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+	        "<meta name=\"viewport\" "
+	        "content=\"width=device-width\"><title>skidprof</title>\n<style>%s</style></head>\n"
+	        "<body><header><h1 id=\"title\"></h1><div id=\"facts\"></div></header>"
+	        "<nav id=\"tabs\" role=\"tablist\"></nav><main id=\"main\"></main><div id=\"tip\" "
+	        "hidden></div>\n"
+	        "<noscript><p>This page needs its own script, and nothing else.</p></noscript>\n"
+	        "<script type=\"application/json\" id=\"data\">",
+	        page_css);
+	err = put_json(p->doc, f);
+	fprintf(f, "</script>\n<script>%s%s</script></body></html>\n", page_common_js, p->script);
+	return err;
+}
+
+int page_write(const json_t *doc, const char *script, const char *path)
+{
+	return draft_write(path, put_page, &(struct page){ doc, script });
+}
