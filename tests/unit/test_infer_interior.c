@@ -446,6 +446,41 @@ static void short_blocks_between_warm_ones_are_warm(void **state)
 	free(m);
 }
 
+/* A loop of n calls, each of an entry into one long chain of blocks: n (n - 1) / 2 steps from all entries to its end. */
+static int find_chained(uint32_t n)
+{
+	struct problem_edge *edges = calloc(3 * (size_t)n, sizeof(*edges));
+	struct problem_block *blocks = calloc(2 * (size_t)n, sizeof(*blocks));
+	bool *usable = calloc(3 * (size_t)n, sizeof(*usable));
+	double *flow = calloc(3 * (size_t)n, sizeof(*flow));
+	struct problem p = { .region = &plain, .blocks = blocks, .edges = edges, .n_blocks = 2 * (size_t)n };
+	int err;
+
+	assert_true(edges && blocks && usable && flow);
+	for (uint32_t i = 0; i < n; i++)
+		edges[p.n_edges++] = (struct problem_edge){ i, n + i, 0, (int32_t)i, FLOW_CALL };
+	for (uint32_t i = 0; i + 1 < n; i++)
+		edges[p.n_edges++] = (struct problem_edge){ n + i, n + i + 1, 0, -1, FLOW_FALL };
+	for (uint32_t i = 0; i < n; i++)
+		edges[p.n_edges++] = (struct problem_edge){ 2 * n - 1, (i + 1) % n, 0, (int32_t)i, FLOW_RET };
+	err = interior_find(&p, NULL, usable, flow);
+	free(edges);
+	free(blocks);
+	free(usable);
+	free(flow);
+	return err;
+}
+
+/* Each has a way of its own through all that comes after it: a square of work and memory has an end. */
+static void functions_that_run_on_into_one_another_without_end_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(find_chained(1000), 0);
+	assert_int_equal(find_chained(3000), -SP_EDOMAIN);
+	assert_non_null(
+	        strstr(sp_error_text(), "6000 blocks, whose functions run on into one another's code"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +494,7 @@ int main(void)
 		cmocka_unit_test(callers_may_be_returned_to_from_different_places),
 		cmocka_unit_test(random_regions_are_filled_as_a_linear_program_fills_them),
 		cmocka_unit_test(flows_of_deep_calls_stay_finite),
+		cmocka_unit_test(functions_that_run_on_into_one_another_without_end_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
