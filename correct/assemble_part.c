@@ -63,7 +63,8 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	out->region = region;
 	out->share /= r->insn;
 	out->lo /= r->insn;
-	out->hi /= r->insn;
+	/* The draws' totals differ, a part is no more than all. */
+	out->hi = fmin(out->hi / r->insn, fmax(out->share, 1));
 	if (is_sampled(a->w, cyc) && out->share > 0)
 		out->cpi = cyc / r->cyc / out->share;
 out:

@@ -76,6 +76,7 @@ check 'the same as CSV' sh -c '"$SKIDPROF" report -i app.data --format csv | hea
 check 'one function explained' sh -c '"$SKIDPROF" report -i app.data --why mix | grep -q "of the instructions of region"'
 "$SKIDPROF" report -i app.data --format json >out 2>err
 check 'JSON has shares, and no counts' json 'd["meta"]["pmu"] == "clock" and d["meta"]["instructions_relative"] and d["meta"]["core_hz"] > 1e8 and d["meta"]["bursts"] >= 150 and all(f["fixed"] is None and f["ipc_fixed"] is None for f in d["functions"])'
+check 'a part is no more than its region' json 'all(f["region_share_hi"] is None or f["region_share"] <= f["region_share_hi"] + 1e-6 and f["region_share_hi"] <= 1 + 1e-6 for f in d["functions"])'
 cp out shares.json
 
 # Against the truth: mix is a quarter of the instructions, in every other turn.  N turns seen, five branches each, tell that
