@@ -46,29 +46,61 @@ static int add_view(json_t *doc, const char *key, const struct profile *p,
 	return err;
 }
 
-int html_facts(const struct profile *p, json_t *lines)
+/* What a function prints; malloc'd, NULL when out of memory. */
+static char *printed(const struct profile *p, void (*print)(const struct profile *, FILE *))
 {
-	char *text = NULL, *rest, *line;
+	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	if (!f || !lines) {
-		if (f)
-			fclose(f);
-		free(text);
-		return sp_fail(SP_ENOMEM, "out of memory for a page");
-	}
-	meta_print(p, f);
+	if (!f)
+		return NULL;
+	print(p, f);
 	fclose(f);
+	return text;
+}
+
+int html_facts(const struct profile *p, json_t *lines)
+{
+	char *text = printed(p, meta_print), *rest, *line;
+
+	if (!text)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		json_array_append_new(lines, json_text(line + (strncmp(line, "# ", 2) == 0 ? 2 : 0)));
 	free(text);
 	return 0;
 }
 
+/* One paragraph of lines that begin with "# ". */
+static void add_not_counted(const struct profile *p, json_t *doubts)
+{
+	char *lines = printed(p, meta_not_counted), *to = lines;
+
+	for (const char *s = lines; lines && *s;) {
+		size_t n;
+
+		s += strncmp(s, "# ", 2) == 0 ? 2 : 0;
+		n = strcspn(s, "\n");
+		memmove(to, s, n);
+		to += n;
+		s += n;
+		if (*s && *++s)
+			*to++ = ' ';
+	}
+	if (to && to > lines) {
+		*to = '\0';
+		json_array_append_new(doubts, json_text(lines));
+	}
+	free(lines);
+}
+
 void html_doubts(const struct profile *p, json_t *doubts)
 {
 	char text[600];
+
+	if (!p->meta.truth)
+		add_not_counted(p, doubts);
 
 	if (report_verdict(p) < 0)
 		json_array_append_new(doubts, json_text(sp_error_text()));

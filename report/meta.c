@@ -246,24 +246,11 @@ static void print_filter(const struct profile_meta *m, FILE *f)
 	fprintf(f, "# only %s: %s of %s samples\n", words, n, all);
 }
 
-static void print_missing(const struct profile *p, FILE *f)
+void meta_not_counted(const struct profile *p, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
-	char name[128];
 
-	print_filter(m, f);
-	print_not_shown(m, f);
-	if (m->one_event) {
-		if (report_has_other(p)) {
-			text_safe(m->events[m->cyc_event].name, name, sizeof(name));
-			fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
-			        strstr(name, "clock") ? " (time in nanoseconds)" : "");
-		}
-		return;
-	}
-	if (m->truth) {
-		print_truth(m, f);
-	} else if (m->pace > 0) {
+	if (m->pace > 0) {
 		fprintf(f,
 		        "# instructions were not counted: the cycles in branch records tell them, %.3f a "
 		        "cycle in all (RAW is cycles times that)\n",
@@ -295,6 +282,27 @@ static void print_missing(const struct profile *p, FILE *f)
 		      "can be corrected; record with -e cycles,instructions\n",
 		      f);
 	}
+}
+
+static void print_missing(const struct profile *p, FILE *f)
+{
+	const struct profile_meta *m = &p->meta;
+	char name[128];
+
+	print_filter(m, f);
+	print_not_shown(m, f);
+	if (m->one_event) {
+		if (report_has_other(p)) {
+			text_safe(m->events[m->cyc_event].name, name, sizeof(name));
+			fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
+			        strstr(name, "clock") ? " (time in nanoseconds)" : "");
+		}
+		return;
+	}
+	if (m->truth)
+		print_truth(m, f);
+	else
+		meta_not_counted(p, f);
 	if (m->core_hz > 0)
 		fprintf(f,
 		        "# CYCLES are time x %.3f GHz, the core's frequency as a chain of dependent "

@@ -5,10 +5,24 @@
 
 const code_of = new Map((data.annotations || []).map((a, i) => [a.module + "\n" + a.function, i]));
 
+// What is inlined has its source where it has most of its instructions, or cycles.
+const inlined_in = new Map();
+
+function find_inlined(lines, module, at) {
+	for (const l of lines || []) {
+		const key = module + "\n" + l.function, weight = (l.fixed || 0) + (l.cycles || 0);
+		if (l.function !== undefined && !(inlined_in.get(key)?.weight >= weight))
+			inlined_in.set(key, { at, weight });
+		find_inlined(l.lines, module, at);
+		find_inlined(l.inlined, module, at);
+	}
+}
+(data.annotations || []).forEach((a, i) => find_inlined(a.lines, a.module, i));
+
 function name_cell(name, row) {
-	const at = code_of.get(row.module + "\n" + row.name);
+	const key = row.module + "\n" + row.name, at = code_of.get(key) ?? inlined_in.get(key)?.at;
 	const shown = name + (row.inlined ? " (inlined)" : "");
-	return at === undefined ? shown : make("span", { class: "go", title: "source and assembly", onclick: () => show_code(at) }, shown);
+	return at === undefined ? shown : make("span", { class: "go", title: "source and assembly", onclick: () => { select("code"); show_code(at); } }, shown);
 }
 
 function functions() {
@@ -25,7 +39,7 @@ function functions() {
 			{ head: "insns/call", value: f => f.insn_per_call, show: mean },
 			{ head: "cycles/call", value: f => f.cycles_per_call, show: mean }] : [
 			{ head: "in region", value: f => f.region_share, show: percent },
-			{ head: "CPI rel.", value: f => f.cpi_relative, show: ratio }]),
+			{ head: "CPI/region", value: f => f.cpi_relative, show: ratio }]),
 		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },
 		{ head: "known by", text: true, value: f => f.known_by, class: () => "text small" },
 		{ head: "module", text: true, value: f => f.module, class: () => "text small" },
@@ -138,19 +152,20 @@ const heat = share => share >= 0.1 ? "hot" : share >= 0.02 ? "warm" : known(shar
 function count_cells(r) {
 	const none = !(r.fixed > 0) && !(r.cycles > 0);
 	const t = x => make("td", {}, none ? "" : x);
-	return [t(percent(r.share)), t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si)), t(si(r.cycles)),
-		t(known(r.cpi) ? ratio(r.cpi) : "")];
+	const counted = data.flame.has_insn ? [t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si))] : [];
+	return [t(percent(r.share)), ...counted, t(si(r.cycles)), t(known(r.cpi) ? ratio(r.cpi) : "")];
 }
 
-const code_head = ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"];
+const code_head = ["share", ...(data.flame.has_insn ? ["executed", "raw", "fixed", "90% interval"] : []), "cycles", "CPI"];
 
 function note_row(text) {
-	return make("tr", { class: "note" }, make("td", { colspan: 8 }), make("td", { class: "name text" }, text));
+	return make("tr", { class: "note" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, text));
 }
 
 function trips_text(l) {
-	return known(l.trips) ? `loop: ${mean(l.trips)} trips (${range(l.trips_lo, l.trips_hi, mean)}), ${si(l.iterations)} iterations`
-		: `loop: ${si(l.iterations)} iterations, how often it is entered is not known`;
+	const turns = known(l.iterations) ? `, ${si(l.iterations)} iterations` : "";
+	return known(l.trips) ? `loop: ${mean(l.trips)} trips (${range(l.trips_lo, l.trips_hi, mean)})${turns}`
+		: `loop${turns}, how often it is entered is not known`;
 }
 
 function source_rows(lines, depth, out) {
@@ -178,7 +193,7 @@ function assembly_rows(a, out) {
 		if (heads.has(i.vaddr))
 			out.push(note_row(trips_text(heads.get(i.vaddr))));
 		if (here !== place && here)
-			out.push(make("tr", { class: "cold" }, make("td", { colspan: 8 }), make("td", { class: "name text" }, here)));
+			out.push(make("tr", { class: "cold" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, here)));
 		place = here;
 		const notes = [i.goes_to ? "-> " + i.goes_to : "", known(i.taken) && i.fixed > 0 ? `taken ${percent(i.taken)} (${range(i.taken_lo, i.taken_hi, percent)})` : "",
 			i.note || ""].filter(n => n).join("  ");
@@ -188,7 +203,6 @@ function assembly_rows(a, out) {
 }
 
 function show_code(at) {
-	select("code");
 	const a = data.annotations[at], rows = [], asm = [];
 	by_id("code-pick").value = String(at);
 	source_rows(a.lines || [], 0, rows);
@@ -252,13 +266,15 @@ function region_graph(g) {
 
 function regions() {
 	const columns = [
-		{ head: "share", value: r => r.share, show: percent }, { head: "raw", value: r => r.raw, show: si },
-		{ head: "fixed", value: r => r.fixed, show: si }, { head: "cycles", value: r => r.cycles, show: si },
-		{ head: "IPC", value: r => r.ipc, show: ratio }, { head: "blocks", value: r => r.blocks },
+		{ head: "share", value: r => r.share, show: percent },
+		...(data.flame.has_insn ? [{ head: "raw", value: r => r.raw, show: si }, { head: "fixed", value: r => r.fixed, show: si }] : []),
+		{ head: "cycles", value: r => r.cycles, show: si },
+		...(data.flame.has_insn ? [{ head: "IPC", value: r => r.ipc, show: ratio }] : []),
+		{ head: "blocks", value: r => r.blocks },
 		{ head: "samples", value: r => r.samples, show: si },
 		{ head: "status", text: true, value: r => r.status, class: r => "text " + r.status },
 		{ head: "region", text: true, value: r => r.name, class: () => "name text" },
-		{ head: "why", text: true, value: r => r.why || "" }];
+		{ head: "why", text: true, value: r => r.why || "", class: () => "text small why" }];
 	const trips = [
 		{ head: "share", value: t => t.share, show: percent }, { head: "trips", value: t => t.trips, show: mean },
 		{ head: "90% interval", value: t => t.trips_hi - t.trips_lo, show: (_, t) => range(t.trips_lo, t.trips_hi, mean) },
