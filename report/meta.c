@@ -256,12 +256,13 @@ void meta_not_counted(const struct profile *p, FILE *f)
 		        "cycle in all (RAW is cycles times that)\n",
 		        m->pace);
 	} else if (m->relative) {
-		fputs("# instructions were not counted, so there are no counts of them and no IPC: IN-REGION "
-		      "is a "
-		      "function's share of its\n"
-		      "# region's instructions, CPI/REGION its cycles per instruction over the region's.  "
-		      "'skidprof truth PROGRAM' counts\n"
-		      "# instructions, and report --truth FILE puts them beside these cycles\n",
+		fputs("# instructions were not counted: SHARE and CYCLES are time as sampled.  STATUS is of "
+		      "IN-REGION, a "
+		      "function's share of\n"
+		      "# its region's instructions, and of CPI/REGION, its cycles per instruction over the "
+		      "region's.  "
+		      "'skidprof truth PROGRAM'\n"
+		      "# counts instructions; report --truth FILE puts them beside these cycles\n",
 		      f);
 	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {
 		fprintf(f,

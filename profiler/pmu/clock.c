@@ -56,7 +56,9 @@ static int refuse_events(const struct record_opts *opts)
 		return sp_fail_prefix(-SP_EUSAGE, "-e %s: 'skidprof record --pmu sim' can count it; here",
 		                      opts->events);
 	return sp_fail(SP_EUSAGE,
-	               "-e %s: the clock counts time only; other events need --pmu hardware or --pmu sim",
+	               "-e %s: with --pmu clock time is all that is sampled; without --pmu events of the "
+	               "kernel can be "
+	               "(cpu-clock:k, page-faults), others need --pmu hardware or --pmu sim",
 	               opts->events);
 }
 
