@@ -72,8 +72,41 @@ static bool is_nothing(const struct profile_frame *f)
 	return f->raw_insn == 0 && f->raw_cyc == 0;
 }
 
+/* Calls of a function by others, at most; NAN = not known. */
+static double calls_from_outside(const struct profile *p, size_t func)
+{
+	const struct profile_calls *c = &p->funcs[func].calls;
+	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
+
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].callee == func && p->calls[i].caller == func)
+			n -= p->calls[i].lo > 0 ? p->calls[i].lo : 0;
+	return n;
+}
+
+/*
+ * A sample is seen a skid after its cause, with the stack of then.  At each call as many come in from before it as fall into a
+ * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
+ * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
+ */
+static void bound_by_skid(const struct profile *p, size_t func, double total, struct inclusive *c)
+{
+	double calls = calls_from_outside(p, func), displaced;
+
+	c->lo = c->hi = c->insn > 0 ? c->insn : c->cyc;
+	if (!(c->insn > 0) || !(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
+		return;
+	/* What it runs by itself no stack tells. */
+	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
+		return;
+	displaced = calls * p->meta.skid_median_cyc * c->insn / c->cyc;
+	c->lo = fmax(c->insn - displaced, fmin(p->funcs[func].rolled.insn, c->insn));
+	c->hi = fmin(c->insn + displaced, fmax(total, c->insn));
+}
+
 static int count_stacks(const struct profile *p, struct inclusive *out)
 {
+	double total = 0;
 	uint32_t *last =
 	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
 	double *insn = NULL;
@@ -91,8 +124,10 @@ static int count_stacks(const struct profile *p, struct inclusive *out)
 			add_frame(&out[func], &p->frames[i], insn[i]);
 		}
 	}
+	for (size_t f = 0; f < p->n_funcs; f++)
+		total += p->funcs[f].count.insn;
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		out[f].lo = out[f].hi = out[f].insn > 0 ? out[f].insn : out[f].cyc;
+		bound_by_skid(p, f, total, &out[f]);
 	free(last);
 	free(insn);
 	return err;

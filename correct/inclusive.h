@@ -11,6 +11,8 @@
  * calls is known, but not what a call of each comes to.  All of it may be, or
  * nothing, and where that matters only bounds are given.
  *
+ * Stacks are those of a skid later: of functions that are called often the count has bounds, as far apart as the skid makes them.
+ *
  * A function that is several times on a stack counts once.
  */
 #include "correct/profile.h"

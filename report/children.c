@@ -6,6 +6,7 @@
 
 #include "correct/inclusive.h"
 #include "profiler/base/err.h"
+#include "report/number.h"
 #include "report/report.h"
 
 enum id {
@@ -274,16 +275,48 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 	return text;
 }
 
+/* The largest function whose count by stacks is not known to 2%, for its calls are short beside the skid. */
+static void note_short_calls(const struct profile *p, FILE *f)
+{
+	static const double least_share = 0.05, close = 0.02;
+	const struct report_opts o = REPORT_OPTS_DEFAULT;
+	struct inclusive *all = NULL;
+	const struct profile_func *most = NULL;
+	double total = total_of(p, &o), weight = least_share * total;
+	char name[200];
+
+	if (!report_has_insn(p) || inclusive_count(p, &all) < 0)
+		return;
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		if (all[i].hi - all[i].lo <= 2 * close * all[i].insn || all[i].insn < weight)
+			continue;
+		weight = all[i].insn;
+		most = &p->funcs[i];
+	}
+	free(all);
+	if (!most)
+		return;
+	text_safe(most->name, name, sizeof(name));
+	fprintf(f,
+	        "# stacks are seen a skid (%.0f cycles) after their cause: calls of '%s', the largest such, "
+	        "are "
+	        "short beside it,\n"
+	        "# and how much of what they call is theirs is known no better than BOUNDS of --children "
+	        "tell\n",
+	        p->meta.skid_median_cyc, name);
+}
+
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f)
 {
 	char cut[64];
 
 	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
 		return;
-	if (inclusive_source(p) == INCLUSIVE_STACKS)
+	if (inclusive_source(p) == INCLUSIVE_STACKS) {
 		fprintf(f, "# who called: call stacks of %ju samples, by %s%s\n", (uintmax_t)p->meta.n_chains,
 		        p->meta.chains, stacks_cut(p, cut, sizeof(cut)));
-	else if (inclusive_source(p) == INCLUSIVE_FLOW)
+		note_short_calls(p, f);
+	} else if (inclusive_source(p) == INCLUSIVE_FLOW)
 		fputs("# who called: the code's flow; how a function is divided among several callers it "
 		      "can't tell "
 		      "(call stacks can: record -g)\n",

@@ -132,6 +132,29 @@ if "$SKIDPROF" record -g -q --pmu clock -F 5000 -o deep.data ./deep 1500000 >/de
 else
 	echo "ok $((n_tests += 1)) - call stacks # SKIP $(head -1 err)"
 fi
+# Stacks of branch records, of calls that are shorter than the skid: what they come to is off by points, and bounds say so.
+"$SKIDPROF" record --pmu sim -g lbr -c 5003 -q -o lbr.data ./deep 12000 >/dev/null || exit 1
+check 'call stacks a skid late' status 0 "$SKIDPROF" report -i lbr.data --children
+check 'are said to be' has out "calls of 'many', the largest such, are short beside it"
+"$SKIDPROF" report -i lbr.data --children --format json >out 2>err
+# 250 samples of few and more of the others: 5 standard deviations are a third of them at most, and the bounds are wider by far.
+if command -v valgrind >/dev/null; then
+	valgrind -q --tool=callgrind --callgrind-out-file=cg12.out ./deep 12000 >/dev/null 2>&1
+	check "callgrind's inclusive counts are within their bounds" python3 - <<'END'
+import json
+
+from inclusive import inclusive
+
+theirs = inclusive("cg12.out")
+ours = {r["function"]: r for r in json.load(open("out"))["children"]}
+for f in ("few", "many"):
+    r = ours[f]
+    assert r["hi"] > 1.05 * r["lo"] and r["lo"] <= r["fixed"] <= r["hi"], r
+    assert r["lo"] * 2 / 3 <= theirs[f] <= r["hi"] * 4 / 3, (f, theirs[f], r)
+# What a function runs by itself no stack tells.
+assert ours["leaf"]["lo"] == ours["leaf"]["hi"] and abs(ours["leaf"]["fixed"] / theirs["leaf"] - 1) < 0.02, ours["leaf"]
+END
+fi
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
 check 'and says what has' one_line '--callers'
 finish
