@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The header of a profile: where it comes from, its events, its modules. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
+
+/* What is said of overflows that have no sample. */
+static const double least_hidden = 0.02;
 
 static const char *pmu_word(const struct work *w)
 {
@@ -82,6 +86,33 @@ static int fill_cores(struct assembly *a)
 	return 0;
 }
 
+/* Instructions that have no sample for that reason, for one that has: of all scopes, each by its own pace, which differs. */
+static double hidden_in_scopes(const struct work *w)
+{
+	double hidden = 0, all = w->sums.events[w->rec->insn_event].period_sum;
+
+	for (size_t s = 0; w->scope_problems && s < w->scopes.n; s++)
+		hidden += w->scope_problems[s]->hidden * w->scope_problems[s]->total_insn;
+	return all > 0 ? hidden / all : 0;
+}
+
+/* Share of an event's overflows that have no sample, for it comes about as fast as it skids (eq. 52); groups counted all. */
+static double hidden_share(const struct work *w, size_t i)
+{
+	const struct event_sum *sum = &w->sums.events[i], *cyc;
+	bool is_insn = (int)i == w->rec->insn_event && !w->rec->insn_counted;
+	double hidden;
+
+	if ((!is_insn && (int)i != w->rec->cyc_event) || w->rec->cyc_event < 0 || w->rec->cyc_is_other ||
+	    sum->value_sum > 0 || !sum->n_samples || w->skid_source == SKID_PRECISE)
+		return 0;
+	cyc = &w->sums.events[w->rec->cyc_event];
+	hidden = skid_dist_hidden(&w->skid, cyc->period_sum / (double)sum->n_samples);
+	if (is_insn)
+		hidden = fmin(fmax(hidden, hidden_in_scopes(w)), 1);
+	return hidden > least_hidden * (1 + hidden) ? hidden / (1 + hidden) : 0;
+}
+
 static int fill_events(struct assembly *a)
 {
 	const struct work *w = a->w;
@@ -106,6 +137,7 @@ static int fill_events(struct assembly *a)
 			.multiplexed = sum->multiplexed,
 			.rested = sum->rested,
 			.unsampled = sum->unsampled,
+			.hidden = hidden_share(w, i),
 		};
 		if (!meta->events[meta->n_events++].name)
 			return -SP_ENOMEM;

@@ -27,6 +27,12 @@ static const double max_unknown = 0.01;
 /* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
 static const double max_left_out = 0.02;
 
+/*
+ * Samples that its skid hides (eq. 52), for one that there is, past which a scope without stacks is not solved: from there on
+ * their number differs from block to block by more than the tenth that (15) takes skids for.
+ */
+static const double max_hidden = 0.1;
+
 /* Share of its stacks that lead out of its flow, past which a scope is weak. */
 static const double max_broken_share = 0.1;
 /* The same, past which jumps and calls of unknown targets are not those that stacks lead back from. */
@@ -223,6 +229,21 @@ static bool worth_solving(const struct problem *p, char *why, size_t size)
 	return false;
 }
 
+/*
+ * Samples that come about as fast as they skid: how many are missing hangs on the pace of the code they should have come from,
+ * which is what they were to tell.
+ */
+static bool comes_too_fast(const struct problem *p, char *why, size_t size)
+{
+	if (p->hidden <= max_hidden)
+		return false;
+	snprintf(why, size,
+	         "its samples come about as fast as they skid, so that one interrupt serves several: one in "
+	         "%.0f or more is missing, most where code is fast: record with a larger period (-c)",
+	         1 + 1 / p->hidden);
+	return true;
+}
+
 static int solve_one(struct work *w, struct evidence *ev, size_t s)
 {
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
@@ -233,7 +254,8 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	err = judge_trimmed(w->scopes.v[s].region);
 	if (err < 0)
 		return err;
-	if (!worth_solving(w->scope_problems[s], sol->why, sizeof(sol->why))) {
+	if (!worth_solving(w->scope_problems[s], sol->why, sizeof(sol->why)) ||
+	    (!w->sums.paths && comes_too_fast(w->scope_problems[s], sol->why, sizeof(sol->why)))) {
 		sol->verdict = VERDICT_UNRELIABLE;
 		return 0;
 	}

@@ -171,6 +171,25 @@ static void print_unsampled(const struct profile_meta *m, FILE *f)
 	}
 }
 
+/* Nothing in the file tells what is missing of these. */
+static void print_hidden(const struct profile_meta *m, FILE *f)
+{
+	char name[128];
+
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+
+		if (!(e->hidden > 0))
+			continue;
+		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		fprintf(f,
+		        "# %s: samples come about as fast as they skid, so that one interrupt serves "
+		        "several: some %.0f%% or more are missing, most where code is fast; record with a "
+		        "larger period (-c)\n",
+		        name, 100 * e->hidden);
+	}
+}
+
 /* What totals were scaled for: counts that no sample stands for. */
 static void print_scaled(const struct profile_meta *m, FILE *f)
 {
@@ -328,6 +347,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		      f);
 	print_scaled(m, f);
 	print_unsampled(m, f);
+	print_hidden(m, f);
 	print_cores(m, f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
@@ -436,12 +456,13 @@ static json_t *events_json(const struct profile_meta *m)
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		json_array_append_new(events, json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f}", "name",
-		                                        json_text(e->name ? e->name : ""), "period",
-		                                        (json_int_t)e->period, "freq", e->freq, "samples",
-		                                        (json_int_t)e->n_samples, "total",
-		                                        json_number(e->total), "multiplexed", e->multiplexed,
-		                                        "rested", e->rested, "unsampled", e->unsampled));
+		json_array_append_new(events,
+		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f, s:f}", "name",
+		                                json_text(e->name ? e->name : ""), "period",
+		                                (json_int_t)e->period, "freq", e->freq, "samples",
+		                                (json_int_t)e->n_samples, "total", json_number(e->total),
+		                                "multiplexed", e->multiplexed, "rested", e->rested,
+		                                "unsampled", e->unsampled, "hidden", e->hidden));
 	}
 	return events;
 }

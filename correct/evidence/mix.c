@@ -398,10 +398,16 @@ static void find_total(const struct mix *m, const struct edge_sum *edges, const 
 	p->total_sd = hypot(p->total_sd, 0.05 * fmax(1 - m->total, 0) * p->total_insn);
 }
 
-/* Where only samples tell it: each period is one of them, or none. */
-static double total_sampled_sd(const struct problem *p)
+/*
+ * Where only samples tell it: each period is one of them, or none; and those that the skid hides (eq. 52) are not there, to
+ * as much as they are, for S is another program's, and the pace of code a mean.
+ */
+static double total_sampled_sd(struct problem *p)
 {
-	return p->relative ? 0 : sqrt(p->total_insn * p->insn_per_sample);
+	if (p->relative || !(p->total_insn > 0))
+		return 0;
+	p->hidden = skid_dist_hidden(&p->skid, p->total_cyc * p->insn_per_sample / p->total_insn);
+	return hypot(sqrt(p->total_insn * p->insn_per_sample), p->hidden * p->total_insn);
 }
 
 static int settle(const struct mix *m, struct edge_sum *sums)

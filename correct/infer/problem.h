@@ -48,6 +48,7 @@ struct problem {
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
+	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 52); 0 where they were counted */
 	double unseen_share; /* of the region's intervals spent in code that is not part of it */
 	double outside_insn; /* sampled outside for a few samples between two inside */
 	double called_share; /* of what ran from its calls to their returns, that of code which is not part of it */

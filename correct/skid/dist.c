@@ -62,6 +62,25 @@ double skid_dist_mean(const struct skid_dist *d)
 	return sum / SKID_POINTS;
 }
 
+double skid_dist_hidden(const struct skid_dist *d, double gap_cyc)
+{
+	double hidden = 0;
+
+	if (!(gap_cyc > 0))
+		return 0;
+	/* Samples are g (1 + hidden) apart, and the more are hidden the shorter is g: from none on, to the first that is met. */
+	for (int round = 0; round < 100 && hidden < 1; round++) {
+		double before = hidden, g = gap_cyc / (1 + hidden), sum = 0;
+
+		for (size_t k = 0; k < SKID_POINTS; k++)
+			sum += floor(d->s_cyc[k] / g);
+		hidden = sum / SKID_POINTS;
+		if (hidden <= before)
+			break;
+	}
+	return fmin(hidden, 1);
+}
+
 /*
  * Quantiles of 21,937 overshoots (cycles:u, fixed period 750,000, group read)
  * on a Xeon W-2195: p10 310, median 378, p90 646, p99 1215 cycles.

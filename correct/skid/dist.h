@@ -52,6 +52,12 @@ double skid_dist_quantile(const struct skid_dist *d, double q);
 double skid_dist_mean(const struct skid_dist *d);
 
 /*
+ * Samples that come every gap_cyc cycles: how many overflows each hides, in the mean.  One that comes before the interrupt of
+ * the one before has none of its own (eq. 52).  1, at most: more can't be told.
+ */
+double skid_dist_hidden(const struct skid_dist *d, double gap_cyc);
+
+/*
  * The default for a CPU, by the text of perf.data's cpudesc (NULL or "" if
  * unknown).  *basis, out: what it rests on, for the report's first line.
  * True when the S was measured on this kind of core; false when another

@@ -14,7 +14,7 @@
 # --groups (of: sample written real random) and --methods leave out all others; --dir is where recordings and results go.
 # Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
 # The forms plain-pair, plain-b, plain-turns, plain-precise and plain-hybrid are recordings as `perf record -e` writes them,
-# without group reads; they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
+# without group reads, instructions at a period that no skid reaches (eq. 52); they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
 # is a part, and --keep goes on with one that was stopped.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
@@ -98,11 +98,11 @@ one()
 	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
 	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
 	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;
-	plain-pair) how=(--plain --no-branches --bursts 0 -c 2003 -e "$TWO") methods=(raw full) ;;
+	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") methods=(raw full) ;;
 	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) methods=(full) ;;
 	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(raw full) ;;
 	plain-precise) how=(--plain --no-branches --bursts 0 -c 2003 --core skylake -e 'cycles,instructions:uppp') methods=(raw full) ;;
-	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 2003 --core 'skylake,zen5' -e "$TWO") methods=(raw full) ;;
+	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") methods=(raw full) ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }

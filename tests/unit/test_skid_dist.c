@@ -55,6 +55,24 @@ static void what_is_no_skid_is_refused(void **state)
 	assert_int_equal(skid_dist_fit(&d, infinite, 1), -SP_EDOMAIN);
 }
 
+/* eq. 52: samples 100 apart of which half hide one overflow are of overflows 100 / 1.5 apart, and 120 is one and a half of these. */
+static void overflows_within_a_skid_are_hidden(void **state)
+{
+	struct skid_dist d;
+
+	(void)state;
+	skid_dist_constant(&d, 100);
+	assert_float_equal(skid_dist_hidden(&d, 150), 0, 1e-12);
+	assert_float_equal(skid_dist_hidden(&d, 0), 0, 1e-12);
+	/* As many may be hidden as samples are closer. */
+	assert_float_equal(skid_dist_hidden(&d, 100), 1, 1e-12);
+	assert_float_equal(skid_dist_hidden(&d, 1), 1, 1e-12);
+	for (int k = 0; k < SKID_POINTS; k++)
+		d.s_cyc[k] = k < SKID_POINTS / 2 ? 10 : 120;
+	assert_float_equal(skid_dist_hidden(&d, 121), 0, 1e-12);
+	assert_float_equal(skid_dist_hidden(&d, 100), 0.5, 1e-12);
+}
+
 static void a_constant_skid_has_one_value(void **state)
 {
 	struct skid_dist d;
@@ -193,6 +211,7 @@ int main(void)
 		cmocka_unit_test(sixty_four_samples_are_their_own_quantiles),
 		cmocka_unit_test(few_samples_are_joined_by_lines),
 		cmocka_unit_test(what_is_no_skid_is_refused),
+		cmocka_unit_test(overflows_within_a_skid_are_hidden),
 		cmocka_unit_test(a_constant_skid_has_one_value),
 		cmocka_unit_test(the_default_says_what_it_was_measured_on),
 	};
