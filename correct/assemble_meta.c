@@ -136,6 +136,7 @@ static int fill_events(struct assembly *a)
 			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
 			.multiplexed = sum->multiplexed,
 			.rested = sum->rested,
+			.throttled = sum->throttled,
 			.unsampled = sum->unsampled,
 			.hidden = hidden_share(w, i),
 		};

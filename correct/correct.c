@@ -437,6 +437,12 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 /* What turns were not seen of is not in the noise that samples have by themselves. */
 static void add_turns(struct work *w, struct rested_turns *turns)
 {
+	const struct event_sum *sum = w->rec->insn_event >= 0 ? &w->sums.events[w->rec->insn_event] : NULL;
+
+	/* Fast code has its samples stopped: what it ran then is not known better than to all of that. */
+	for (size_t s = 0; sum && sum->throttled > 0 && s < w->scopes.n; s++)
+		w->scope_problems[s]->total_sd = hypot(w->scope_problems[s]->total_sd,
+		                                       sum->throttled * w->scope_problems[s]->total_insn);
 	for (size_t s = 0; turns && s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
 

@@ -204,6 +204,7 @@ struct profile_event {
 	double total; /* of group values, else of periods */
 	bool multiplexed;
 	double rested; /* share of the time without a counter, that its total was scaled for (eq. 50); 0 where it is read in a group */
+	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 53) */
 	double unsampled; /* share of what its counters counted that no sample stands for; 0 where it is not known, or small */
 	double hidden; /* the same, for samples that come about as fast as they skid (eq. 52), where the file has no counts; 0 where small */
 };

@@ -686,7 +686,16 @@ static int note_map(struct recording *r, const struct pd_record *rec)
 	return err < 0 || !r->made ? err : made_map(r->made, rec->pid, rec->mmap.path);
 }
 
-int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg)
+static int show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
+                      void *arg)
+{
+	int event = rec->event >= 0 && (size_t)rec->event < r->n_events ? r->events[rec->event].same : -1;
+
+	return note ? note(arg, event, rec) : 0;
+}
+
+int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,
+                          void *arg)
 {
 	struct pd_record rec;
 	uint64_t n = 0;
@@ -705,6 +714,8 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 				err = maps_apply(r->maps, &rec);
 			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
 				err = note_map(r, &rec);
+			if (err == 0)
+				err = show_other(r, &rec, note, arg);
 			continue;
 		}
 		/* In pipe mode the events come with the records. */
@@ -737,6 +748,11 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 	if (err >= 0 && got == 0)
 		err = n ? check_part(r) : check_wanted(r);
 	return err < 0 ? err : got;
+}
+
+int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg)
+{
+	return recording_each_noting(r, what, fn, NULL, arg);
 }
 
 uint64_t recording_counters(const struct pd_record *rec)

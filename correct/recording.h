@@ -102,6 +102,7 @@ struct recording {
 	 */
 	double *scale; /* [n_scale]; past it 1 */
 	size_t n_scale;
+	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 53) */
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
@@ -124,6 +125,11 @@ void recording_close(struct recording *r);
 
 /* Go through all samples from the beginning.  `what` names the pass in the progress line. */
 int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg);
+
+/* The same, with each record that is no sample shown between them, beside its event as samples are shown (-1 = not known). */
+typedef int recording_note_fn(void *arg, int event, const struct pd_record *rec);
+int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,
+                          void *arg);
 
 /* Where ip of a process is at this point of a pass. */
 struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip);

@@ -9,6 +9,7 @@
 
 #include "correct/branches.h"
 #include "correct/skid/dist.h"
+#include "correct/throttled.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -41,6 +42,7 @@ struct collect {
 	size_t n_events;
 	bool branch_records, branch_cycles, paths;
 	struct rests *rests;
+	struct throttled *throttled;
 	double lost_share;
 };
 
@@ -222,6 +224,8 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period &&
 	    rec->event != r->burst_event && rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
 		return -SP_ENOMEM;
+	if (c->throttled && throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns) < 0)
+		return -SP_ENOMEM;
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
@@ -246,6 +250,30 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
 }
 
+/* Counters that were stopped, and went on; of a part of the recording it is not known when. */
+static int note_stopped(void *arg, int event, const struct pd_record *rec)
+{
+	struct collect *c = arg;
+	bool on = rec->type == PERF_RECORD_THROTTLE;
+
+	if (!c->throttled)
+		return 0;
+	if (rec->type == PERF_RECORD_EXIT)
+		throttled_exit(c->throttled, rec->tid, rec->time_ns);
+	return on || rec->type == PERF_RECORD_UNTHROTTLE
+	               ? throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on,
+	                                  rec->time_ns)
+	               : 0;
+}
+
+/* eq. 53, of those past 2%. */
+static double stopped_share(const struct collect *c, size_t event)
+{
+	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;
+
+	return share > least_lost ? share : 0;
+}
+
 /*
  * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a turn, but slow code.
  */
@@ -260,6 +288,8 @@ static int find_scale(struct recording *r, struct collect *c)
 	if (!c->rests)
 		return 0;
 	rests_settle(c->rests);
+	if (c->throttled)
+		throttled_settle(c->throttled);
 	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
 	if (!r->scale)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
@@ -270,7 +300,10 @@ static int find_scale(struct recording *r, struct collect *c)
 		c->events[i].rested = rests ? rests_share(c->rests, (int)i) : 0;
 		any |= c->events[i].rested > 0;
 		c->events[i].multiplexed |= c->events[i].rested > 0;
-		r->scale[i] = 1 / (1 - c->events[i].rested);
+		/* Where others had samples meanwhile, a counter that was stopped has rested, too. */
+		c->events[i].throttled = stopped_share(c, i);
+		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
+		r->scale[i] = 1 / (1 - fmax(c->events[i].rested, c->events[i].throttled));
 		if (lost > least_lost && !is_read_in_group(r, i)) {
 			r->scale[i] *= 1 + lost;
 			c->lost_share = lost;
@@ -290,6 +323,7 @@ static int find_scale(struct recording *r, struct collect *c)
 		t->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
 	}
 	r->n_scale = c->n_events;
+	r->insn_stopped = r->insn_event >= 0 ? c->events[r->insn_event].throttled : 0;
 	if (any) {
 		r->rests = c->rests;
 		c->rests = NULL;
@@ -324,8 +358,8 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 
 int sums_collect(struct recording *r, struct sums *out)
 {
-	struct collect c = { .rests = rests_new() };
-	int err = recording_each(r, "reading samples", add_sample, &c);
+	struct collect c = { .rests = rests_new(), .throttled = r->filter ? NULL : throttled_new() };
+	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	double *skid_cyc;
 
 	if (err == 0)
@@ -336,7 +370,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		goto out;
 	for (size_t t = 0; t < c.last.n; t++)
 		for (size_t i = 0; i < c.n_events && i < MAX_EVENTS_SUMMED; i++)
-			c.events[i].value_sum += (double)c.last.v[t].value[i];
+			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
 	find_unsampled(r, &c);
 	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
 	if (!skid_cyc) {
@@ -385,6 +419,7 @@ out:
 	vec_fini(&c.core_hz);
 	vec_fini(&c.last);
 	rests_free(c.rests);
+	throttled_free(c.throttled);
 	free(c.events);
 	return err;
 }

@@ -17,6 +17,7 @@ struct event_sum {
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
 	double rested;    /* share of the time that it was silent so (eq. 50) */
+	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 53); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 };
 

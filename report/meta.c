@@ -207,6 +207,18 @@ static void print_scaled(const struct profile_meta *m, FILE *f)
 		        "scaled by %.3f\n",
 		        name, 100 * e->rested, 1 / (1 - e->rested));
 	}
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct profile_event *e = &m->events[i];
+
+		if (!(e->throttled > 0))
+			continue;
+		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		fprintf(f,
+		        "# %s was stopped %.1f%% of the time, for its samples came too often "
+		        "(kernel.perf_event_max_sample_rate): its counts are scaled by %.3f; record with a "
+		        "larger period\n",
+		        name, 100 * e->throttled, 1 / (1 - e->throttled));
+	}
 	if (m->lost_share > 0)
 		fprintf(f,
 		        "# the kernel lost %.1f samples for each hundred here: counts are scaled by %.3f\n",
@@ -456,13 +468,13 @@ static json_t *events_json(const struct profile_meta *m)
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		json_array_append_new(events,
-		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f, s:f}", "name",
-		                                json_text(e->name ? e->name : ""), "period",
-		                                (json_int_t)e->period, "freq", e->freq, "samples",
-		                                (json_int_t)e->n_samples, "total", json_number(e->total),
-		                                "multiplexed", e->multiplexed, "rested", e->rested,
-		                                "unsampled", e->unsampled, "hidden", e->hidden));
+		json_array_append_new(events, json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f, s:f, s:f}",
+		                                        "name", json_text(e->name ? e->name : ""), "period",
+		                                        (json_int_t)e->period, "freq", e->freq, "samples",
+		                                        (json_int_t)e->n_samples, "total",
+		                                        json_number(e->total), "multiplexed", e->multiplexed,
+		                                        "rested", e->rested, "throttled", e->throttled,
+		                                        "unsampled", e->unsampled, "hidden", e->hidden));
 	}
 	return events;
 }

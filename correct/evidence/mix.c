@@ -463,7 +463,7 @@ static int finish(void *state)
 	struct edge_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
 	int err;
 
-	m->total = counted_part(m);
+	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
 	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
 	for (size_t i = 0; i < m->begins.n && err == 0; i++) {

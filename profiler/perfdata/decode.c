@@ -137,6 +137,17 @@ static void take_task(struct pd_cursor *c, struct pd_record *rec)
 	}
 }
 
+/* Its time and the id of its event stand in the record itself, whatever is behind it. */
+static void take_throttle(const struct pd_reader *r, struct pd_cursor *c, struct pd_record *rec)
+{
+	uint64_t time_ns = cur_u64(c), id = cur_u64(c);
+	int event = id && r->events.n > 1 ? pd_events_find(r, id) : -1;
+
+	rec->throttle.stream_id = cur_u64(c);
+	rec->event = event >= 0 ? event : rec->event;
+	rec->time_ns = rec->time_ns ? rec->time_ns : time_ns;
+}
+
 static void take_body(struct pd_reader *r, struct pd_cursor *c, struct pd_record *rec)
 {
 	switch (rec->type) {
@@ -160,6 +171,10 @@ static void take_body(struct pd_reader *r, struct pd_cursor *c, struct pd_record
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
 		rec->lost.n = cur_u64(c);
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		take_throttle(r, c, rec);
 		break;
 	case PERF_RECORD_READ:
 		rec->pid = cur_u32(c);

@@ -98,6 +98,9 @@ struct pd_record {
 		struct {
 			uint64_t id, n;
 		} lost; /* LOST and LOST_SAMPLES */
+		struct {
+			uint64_t stream_id; /* of the counter that was stopped, or goes on */
+		} throttle; /* THROTTLE and UNTHROTTLE; event is the counter's, not the ring's */
 	};
 };
 

@@ -151,7 +151,7 @@ void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 
 	p->take_cyc = SIM_NEVER;
 	for (uint32_t i = 0; i < p->setup.n_events && !p->setup.no_values; i++)
-		if (p->member[i].on)
+		if (sim_pmu_in_set(p, i)) /* throttled or not */
 			out.value[out.n_values++] = sim_pmu_value(p, i);
 	out.n_branches = sim_lbr_read(&p->lbr, p->config, now, out.branch);
 	for (uint32_t k = 0; k < p->n_run; k++)

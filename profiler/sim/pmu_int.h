@@ -28,6 +28,9 @@ void sim_pmu_drop(struct sim_pmu *p, struct sim_sampler *s);
 /* All sets, from the first turn on. */
 void sim_pmu_begin_turns(struct sim_pmu *p, uint64_t now_cyc);
 
+/* Is a member of the set whose turn it is?  It counts then, unless it was throttled. */
+bool sim_pmu_in_set(const struct sim_pmu *p, uint32_t i);
+
 /* At its time: at once, or when the interrupts that are under way by then have come. */
 void sim_pmu_end_turn(struct sim_pmu *p, uint64_t now_cyc);
 

@@ -9,7 +9,7 @@ static uint64_t value_now(const struct sim_pmu *p, uint32_t i)
 	return p->value[p->setup.event[i].event];
 }
 
-static bool is_in_set(const struct sim_pmu *p, uint32_t i)
+bool sim_pmu_in_set(const struct sim_pmu *p, uint32_t i)
 {
 	const struct wire_event *e = &p->setup.event[i];
 
@@ -42,7 +42,7 @@ static void set_members(struct sim_pmu *p)
 {
 	for (uint32_t i = 0; i < p->setup.n_events; i++) {
 		const struct sim_sampler *s = p->member[i].sampler;
-		bool on = is_in_set(p, i) && !(s && s->throttled);
+		bool on = sim_pmu_in_set(p, i) && !(s && s->throttled);
 
 		if (on && !p->member[i].on)
 			start_member(p, i);

@@ -54,4 +54,20 @@ check 'of both events' json 'all(e["unsampled"] > 0.1 and abs(e["samples"] * e["
 plain events=cycles,instructions read
 check 'where none is lost' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'none is said to be' json 'not any(e["unsampled"] for e in d["meta"]["events"])'
+
+# The kernel stops an event whose samples come too often until its next tick, a hundredth of the time or most of it; records
+# say when.  A tick is 4 ms, of which the program runs some 2 here: until its end it is one spell.
+for form in --plain ''; do
+	# shellcheck disable=SC2086
+	check "throttled ($form): it is recorded" status 0 "$SKIDPROF" record --pmu sim -q $form --no-branches --bursts 0 \
+		-e cycles,instructions -c 2003 --max-rate 700000 -o thr.data --truth thr.truth ./three 300000
+	check 'it is compared' status 0 "$SKIDPROF" compare -i thr.data --truth thr.truth --format json
+	# The loop is the same all along; the start of the program is not, and runs for a twentieth of the time.
+	check 'all instructions are there, to 8%' total 8
+	check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 4'
+	check 'it is reported' status 0 "$SKIDPROF" report -i thr.data
+	check 'and said' grep -Eq '^# instructions was stopped [34][0-9]\.[0-9]% of the time, .*scaled by 1\.[4-9]' out
+	check 'JSON' status 0 "$SKIDPROF" report -i thr.data --format json
+	check 'has the share' json '0.3 < d["meta"]["events"][1]["throttled"] < 0.5 and d["meta"]["throttled"] >= 1'
+done
 finish
