@@ -91,7 +91,7 @@ int filter_parse_time(const char *text, struct filter_opts *out)
 
 bool filter_is_set(const struct filter_opts *o)
 {
-	return o->comm || o->pids.n || o->tids.n || o->time;
+	return o->comm || o->pids.n || o->tids.n || o->core || o->time;
 }
 
 static size_t add_ids(const char *what, const struct filter_ids *ids, char *out, size_t n, size_t size)
@@ -115,6 +115,9 @@ void filter_words(const struct filter_opts *o, char *out, size_t size)
 	n = n < size ? n : size - 1;
 	n = add_ids("pid ", &o->pids, out, n, size);
 	n = add_ids("tid ", &o->tids, out, n, size);
+	if (o->core)
+		n += (size_t)snprintf(out + n, size - n, "%score %s", n ? ", " : "", o->core);
+	n = n < size ? n : size - 1;
 	if (o->time)
 		snprintf(out + n, size - n, "%stime %s%s", n ? ", " : "", o->time,
 		         o->shares || strchr(o->time, 's') ? "" : " s");
@@ -212,9 +215,17 @@ static bool in_window(struct filter *f, uint64_t time_ns)
 	return at >= f->o->from && (at < f->o->to || f->o->to >= 1);
 }
 
+static bool on_core(const char *core, const struct recording *r)
+{
+	const struct pd_event *e = core ? pd_event(r->reader, (size_t)r->as_recorded) : NULL;
+
+	return !e || (recording_pmu_length(e) == strlen(core) && strncmp(e->name, core, strlen(core)) == 0);
+}
+
 static bool is_kept(struct filter *f, const struct recording *r, const struct pd_record *rec)
 {
-	return in_ids(&f->o->pids, rec->pid) && in_ids(&f->o->tids, rec->tid) && in_window(f, rec->time_ns) &&
+	return in_ids(&f->o->pids, rec->pid) && in_ids(&f->o->tids, rec->tid) && on_core(f->o->core, r) &&
+	       in_window(f, rec->time_ns) &&
 	       (!f->o->comm || named(f->o->comm, maps_comm(r->maps, rec->pid, rec->tid)));
 }
 

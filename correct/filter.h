@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_FILTER_H
 
 /*
- * A part of a recording: samples of some processes, threads or names, or of a window of time.  What is left out is as if it
+ * A part of a recording: samples of some processes, threads or names, of one kind of cores, or of a window of time.  What is left out is as if it
  * had not run: counts that samples carry go on from each one kept to the next one kept, less what was counted between.
  */
 #include <math.h>
@@ -25,6 +25,7 @@ struct filter_ids {
 struct filter_opts {
 	const char *comm; /* names or patterns of threads, ',' between; NULL = all */
 	struct filter_ids pids, tids;
+	const char *core; /* a kind of cores, as its PMU is called (profile_meta.cores); NULL = all */
 	const char *time; /* as given, NULL = all of it */
 	double from, to;  /* seconds since the first sample, or shares of the recording */
 	bool shares;

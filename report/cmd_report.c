@@ -38,6 +38,7 @@ enum key {
 	KEY_EVENTS,
 	KEY_PROCESSES,
 	KEY_THREADS,
+	KEY_BY,
 };
 
 static const struct argp_option options[] = {
@@ -68,6 +69,11 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "threads", KEY_THREADS, NULL, 0, "One row per thread", 2 },
 	{ "events", KEY_EVENTS, NULL, 0, "One row per event of the file", 2 },
+	{ "by", KEY_BY, "WORD", 0,
+	  "function (default), or core: a table for each kind of cores that a processor has, each with its "
+	  "own "
+	  "skid",
+	  2 },
 	{ "html", KEY_HTML, "FILE", 0, "Write one page to FILE that has all of it and needs nothing else",
 	  2 },
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "With --html: look for source files under DIR first", 2 },
@@ -93,6 +99,7 @@ struct options {
 	const char *html;
 	struct source_opts sources;
 	struct chosen chosen;
+	bool by_core;
 };
 
 static int parse_limit(const char *arg, struct report_opts *o)
@@ -197,6 +204,18 @@ static int choose(int key, struct chosen *c)
 	               name_of(key));
 }
 
+static int parse_by(const char *word, bool *by_core)
+{
+	static const char *const words[] = { "function", "core", NULL };
+	const char *near = cmd_suggest(word, words);
+
+	*by_core = strcmp(word, "core") == 0;
+	if (*by_core || strcmp(word, "function") == 0)
+		return 0;
+	return sp_fail(SP_EUSAGE, "--by: '%s' is neither function nor core%s%s%s", word,
+	               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -213,6 +232,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_EVENT:
 		o->input.correct.event = arg;
 		err = 0;
+		break;
+	case KEY_BY:
+		err = parse_by(arg, &o->by_core);
 		break;
 	case KEY_HTML:
 		o->html = arg;
@@ -297,6 +319,81 @@ static int roll_up(struct options *o)
 	return 0;
 }
 
+/* What goes together with a table for each kind of cores. */
+static int check_by_core(const struct options *o)
+{
+	if (o->html || o->truth || o->input.correct.event)
+		return sp_fail(SP_EUSAGE, "--by core: not with --html, --truth or --event");
+	if (o->input.format == REPORT_CSV)
+		return sp_fail(SP_EUSAGE, "--by core: is text or JSON");
+	return 0;
+}
+
+/* The kinds of cores that were sampled, which p holds the names of. */
+static int find_cores(const struct options *o, struct profile **p)
+{
+	struct correct_opts raw = o->input.correct;
+	int err;
+
+	raw.method = METHOD_RAW;
+	err = correct_run(&raw, p);
+	if (err == 0 && !(*p)->meta.n_cores)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: --by core: events of one kind of cores were sampled; a hybrid processor has "
+		        "a PMU for each, as in cpu_core/cycles/ and cpu_atom/cycles/",
+		        o->input.correct.input);
+	return err;
+}
+
+/* Each kind's samples are corrected by themselves, so each has its own skid.  JSON is an array of the kinds. */
+static int print_cores(const struct options *o, const struct profile *kinds, struct term *term)
+{
+	bool json = o->input.format == REPORT_JSON;
+	int verdict = 0, err = 0;
+
+	if (json)
+		fputs("[\n", term->f);
+	for (size_t i = 0; i < kinds->meta.n_cores && err == 0; i++) {
+		struct correct_opts opts = o->input.correct;
+		struct profile *p = NULL;
+
+		opts.filter.core = kinds->meta.cores[i].name;
+		err = correct_run(&opts, &p);
+		if (i)
+			fputs(json ? ",\n" : "\n", term->f);
+		if (err == 0)
+			err = report_print(p, &o->report, term);
+		if (err == 0) {
+			int this = report_verdict(p);
+
+			verdict = this < 0 ? this : verdict;
+		}
+		profile_free(p);
+	}
+	if (json)
+		fputs("]\n", term->f);
+	return err < 0 ? err : verdict;
+}
+
+static int report_by_core(const struct options *o)
+{
+	struct profile *kinds = NULL;
+	struct term term;
+	int err = check_by_core(o), closed;
+
+	if (err == 0)
+		err = find_cores(o, &kinds);
+	if (err == 0) {
+		input_term(&o->input, &term);
+		err = print_cores(o, kinds, &term);
+		closed = term_close(&term);
+		err = closed < 0 ? closed : err;
+	}
+	profile_free(kinds);
+	return err;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -325,6 +422,8 @@ int cmd_report(int argc, char **argv)
 	if (o.truth && (filter_is_set(&o.input.correct.filter) || o.input.correct.event))
 		return sp_fail(SP_EUSAGE,
 		               "--truth counts whole runs: not with --comm, --pid, --tid, --time or --event");
+	if (o.by_core)
+		return report_by_core(&o);
 	err = correct_run(&o.input.correct, &p);
 	if (err == 0 && o.truth)
 		err = apply_truth(&o, p);

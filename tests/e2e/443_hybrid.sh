@@ -21,6 +21,23 @@ check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'every sample is used' json 'sum(e["samples"] for e in d["meta"]["events"]) == d["meta"]["samples"]'
 check 'there are two kinds, each with its IPC' json '[c["name"] for c in d["meta"]["cores"]] == ["cpu_core", "cpu_atom"] and all(c["ipc"] > 0.1 for c in d["meta"]["cores"])'
 check 'which add up' json 'abs(sum(c["instructions"] for c in d["meta"]["cores"]) - d["meta"]["events"][1]["total"]) < 1'
+cp out joint.json
+check 'by core: it is reported' status 0 "$SKIDPROF" report -i plain.data --by core
+check 'each kind has a table' test "$(grep -c '^SHARE' out)" -eq 2
+check 'by its name' sh -c 'grep -q "^# only core cpu_core: " out && grep -q "^# only core cpu_atom: " out'
+check 'JSON' status 0 "$SKIDPROF" report -i plain.data --by core --format json
+check 'has both, with every sample of the file' json '[k["meta"]["filter"] for k in d] == ["core cpu_core", "core cpu_atom"] and sum(k["meta"]["samples"] for k in d) == d[0]["meta"]["all_samples"]'
+check 'their counts add up' json 'abs(sum(f["raw"] for k in d for f in k["functions"]) / sum(f["raw"] for f in __import__("json").load(open("joint.json"))["functions"]) - 1) < 1e-9'
+# Every other 100 us of one run is of the other kind, so both ran the same: the least function has 530 and 800 samples on each, so
+# that the quotient of two IPC has a deviation of .08.
+check 'the same code on the same core has the same IPC' json 'all(abs(a["ipc_raw"] / b["ipc_raw"] - 1) < 0.4 for a in d[0]["functions"] for b in d[1]["functions"] if a["name"] == b["name"] and a["name"] in ("mixed", "slow", "look", "quick"))'
+plain events=cycles,instructions hybrid=100 read
+check 'with counters read: by core' status 0 "$SKIDPROF" report -i plain.data --by core --format json
+check 'each kind has a skid of its own' json 'all(k["meta"]["skid"]["source"] == "measured" and k["meta"]["skid"]["measured_from"] > 1000 for k in d)'
+check 'one kind of cores' status 1 "$SKIDPROF" report -i three.data --by core
+check 'is said' grep -q 'one kind of cores' err
+check 'a misspelt word' status 2 "$SKIDPROF" report -i three.data --by cores
+check 'is named' grep -q "did you mean 'core'" err
 plain events=cycles hybrid=100 stack=any
 check 'branch records of both kinds' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'tell the shares' shares 0.01
