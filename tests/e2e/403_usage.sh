@@ -107,7 +107,8 @@ check 'on a terminal' terminal PAGER= -- report -i two.data --limit 5
 check 'the table is as narrow as that' sh -c 'sed "s/$(printf "\033")\[[0-9;]*m//g" out | awk "/^SHARE/ { on = 1 } on && !/^#/ && length > 80 { exit 1 } END { exit !on }"'
 check 'and in colour' grep -q "$(printf '\033')" out
 check 'NO_COLOR' terminal PAGER= NO_COLOR=1 -- report -i two.data --limit 5
-check 'is heeded' sh -c '! grep -q "$(printf "\033")" out'
+# A progress line, which a busy machine makes come, has no colour.
+check 'is heeded' sh -c '! grep -q "$(printf "\033")\[[0-9;]*m" out'
 check 'a pager' terminal 'PAGER=sed s/^/paged:/' -- report -i two.data --limit 5
 check 'is run' grep -q '^paged:SHARE' out
 check '--no-pager' terminal 'PAGER=sed s/^/paged:/' -- report -i two.data --limit 5 --no-pager
