@@ -63,14 +63,14 @@ if perf --version >/dev/null 2>&1; then
 fi
 rm -rf "$HOME/.debug"
 
-# Found running, and gone before the recording ends.
-unshare -m sh contain.sh ./spin 500 &
+# Found running, and gone before the recording ends: a second of its time, of which a hundred bursts are due.
+unshare -m sh contain.sh ./spin 1500 &
 pid=$!
 for _ in $(seq 100); do
 	case $(readlink /proc/$pid/exe) in */inside) break ;; esac
 	sleep 0.05
 done
-check 'it is recorded while it runs' status 0 "$SKIDPROF" record --pmu clock --bursts 100 -p $pid -q -o attach.data
+check 'it is recorded while it runs' status 0 "$SKIDPROF" record --pmu clock --bursts 100 --burst-budget 1000% -p $pid -q -o attach.data
 wait $pid
 check 'it has names' names attach.data
 check 'and shares of the instructions' json 'sum((f["region_share"] or 0) > 0 for f in d["functions"] if f["name"] in ("spin_here", "spin_twice")) >= 1'

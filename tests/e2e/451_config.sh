@@ -54,14 +54,16 @@ export SKIDPROF_CONFIG=
 as_nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
 mkdir -p private/.config/skidprof
 printf '%s\n' '[report]' 'limt = 3' >private/.config/skidprof/config
-cp "$SKIDPROF" ours && chmod 755 . ours && chmod 644 two.data && chmod 700 private
+# Of a program that anybody may read, wherever the tests lie.
+"$SKIDPROF" record --pmu sim -q -o true.data true
+cp "$SKIDPROF" ours && chmod 755 . ours && chmod 644 true.data && chmod 700 private
 if [ "$(id -u)" -eq 0 ] && $as_nobody ./ours --version >/dev/null 2>&1; then
 	theirs="env -u SKIDPROF_CONFIG -u XDG_CONFIG_HOME HOME=private ./ours"
-	check 'one that may not be read stops nothing' status 0 $as_nobody $theirs report --raw -i two.data
+	check 'one that may not be read stops nothing' status 0 $as_nobody $theirs report --raw -i true.data
 	check 'and is told once' test "$(cat err)" = 'skidprof: warning: private/.config/skidprof/config: may not be read (Permission denied), and is passed over'
-	check 'but not to who wants quiet' status 0 $as_nobody $theirs report -q --raw -i two.data
+	check 'but not to who wants quiet' status 0 $as_nobody $theirs report -q --raw -i true.data
 	check 'who hears nothing' test ! -s err
-	check 'one that was named is an error' status 1 $as_nobody env SKIDPROF_CONFIG=private/.config/skidprof/config ./ours report --raw -i two.data
+	check 'one that was named is an error' status 1 $as_nobody env SKIDPROF_CONFIG=private/.config/skidprof/config ./ours report --raw -i true.data
 	check 'of one line' one_line 'private/.config/skidprof/config: Permission denied'
 else
 	echo "ok $((++n_tests)) - one that may not be read # SKIP not root, or nobody can't get here"
