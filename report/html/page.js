@@ -153,10 +153,10 @@ function count_cells(r) {
 	const none = !(r.fixed > 0) && !(r.cycles > 0);
 	const t = x => make("td", {}, none ? "" : x);
 	const counted = data.flame.has_insn ? [t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si))] : [];
-	return [t(percent(r.share)), ...counted, t(si(r.cycles)), t(known(r.cpi) ? ratio(r.cpi) : "")];
+	return [t(percent(r.share)), ...counted, t(si(r.cycles)), ...(data.flame.has_insn ? [t(known(r.cpi) ? ratio(r.cpi) : "")] : [])];
 }
 
-const code_head = ["share", ...(data.flame.has_insn ? ["executed", "raw", "fixed", "90% interval"] : []), "cycles", "CPI"];
+const code_head = data.flame.has_insn ? ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"] : ["share", "cycles"];
 
 function note_row(text) {
 	return make("tr", { class: "note" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, text));
@@ -202,6 +202,12 @@ function assembly_rows(a, out) {
 	}
 }
 
+// The row with the largest share; a line, not what is inlined around it, where both have as much.
+function hottest(body) {
+	const share = row => parseFloat(row.cells[0].textContent) || 0;
+	return [...body.rows].reduce((best, row) => !best || share(row) >= share(best) ? row : best, null);
+}
+
 function show_code(at) {
 	const a = data.annotations[at], rows = [], asm = [];
 	by_id("code-pick").value = String(at);
@@ -217,10 +223,11 @@ function show_code(at) {
 	}, word));
 	by_id("code-body").replaceChildren(
 		make("h2", {}, a.function), make("p", { class: "fact" },
-			`${a.file ? base(a.file) + ":" + a.line + ", " : ""}in ${a.module}; ${a.status}` + (known(a.calls) ? `; called ${si(a.calls)} times (${range(a.calls_lo, a.calls_hi, si)})` : "")),
+			`${a.file ? base(a.file) + (known(a.line) ? ":" + a.line : "") + ", " : ""}in ${a.module}; ${a.status}` + (known(a.calls) ? `; called ${si(a.calls)} times (${range(a.calls_lo, a.calls_hi, si)})` : "")),
 		a.note ? make("p", { class: "doubt" }, a.note) : "", a.trouble ? make("p", { class: "doubt" }, a.trouble) : "",
 		...a.loops.filter(l => known(l.trips)).map(l => make("p", { class: "fact" }, `${"  ".repeat(l.depth - 1)}${l.header}: ${trips_text(l)}`)),
 		make("span", { class: "switch" }, ...buttons),
+		make("span", { class: "switch" }, make("button", { onclick: () => hottest(body)?.scrollIntoView({ block: "center" }) }, "to the hottest")),
 		make("div", { class: "wide" }, make("table", { class: "code" }, make("thead", {}, make("tr", {}, ...code_head.map(h => make("th", {}, h)),
 			make("th", {}, "line"), make("th", { class: "text" }, ""))), body)));
 }
