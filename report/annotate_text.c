@@ -219,11 +219,22 @@ static bool is_hot(const struct out *x, const struct anno_node *n)
 	                   : share_of(x, &n->count) >= x->o->min_share;
 }
 
+enum { TURNS_MAX = NUMBER_MAX + 16 };
+
+/* ", N iterations"; "" where they are not counted. */
+static void turns_text(double n, char out[TURNS_MAX])
+{
+	char text[NUMBER_MAX];
+
+	number_si(n, text);
+	snprintf(out, TURNS_MAX, isfinite(n) ? ", %s iterations" : "", text);
+}
+
 /* Loops whose last branch back is at this very line. */
 static void print_trips(const struct out *x, uint32_t node, const char *indent)
 {
 	const struct profile *p = x->a->p;
-	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[NUMBER_MAX];
+	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[TURNS_MAX];
 
 	for (size_t i = 0; i < x->a->listing->n; i++) {
 		const struct profile_trips *loops[ANNO_MAX_LOOPS];
@@ -237,19 +248,18 @@ static void print_trips(const struct out *x, uint32_t node, const char *indent)
 			number_mean(loops[k]->mean, mean);
 			number_mean(loops[k]->lo, lo);
 			number_mean(loops[k]->hi, hi);
-			number_si(loops[k]->turns, turns);
+			turns_text(loops[k]->turns, turns);
 			blank_columns(x, blank);
 			if (!isfinite(loops[k]->mean)) {
 				if (isfinite(loops[k]->turns))
-					put(x, x->color ? "\033[36m" : "", blank,
-					    "       %s  loop: %s iterations", indent, turns);
+					put(x, x->color ? "\033[36m" : "", blank, "       %s  loop: %s",
+					    indent, turns + 2);
 			} else if (isfinite(loops[k]->lo)) {
 				put(x, x->color ? "\033[36m" : "", blank,
-				    "       %s  loop: %s trips (%s..%s), %s iterations", indent, mean, lo, hi,
-				    turns);
+				    "       %s  loop: %s trips (%s..%s)%s", indent, mean, lo, hi, turns);
 			} else {
-				put(x, x->color ? "\033[36m" : "", blank,
-				    "       %s  loop: %s trips, %s iterations", indent, mean, turns);
+				put(x, x->color ? "\033[36m" : "", blank, "       %s  loop: %s trips%s",
+				    indent, mean, turns);
 			}
 		}
 	}
@@ -539,7 +549,7 @@ static void print_loop_heads(const struct out *x, size_t i)
 	const struct annotation *a = x->a;
 	const struct profile_trips *loops[ANNO_MAX_LOOPS];
 	size_t n = annotation_loops(a, i, loops);
-	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[NUMBER_MAX];
+	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[TURNS_MAX];
 
 	for (size_t k = n; k-- > 0;) {
 		const struct profile_trips *t = loops[k];
@@ -549,20 +559,18 @@ static void print_loop_heads(const struct out *x, size_t i)
 		number_mean(t->mean, mean);
 		number_mean(t->lo, lo);
 		number_mean(t->hi, hi);
-		number_si(t->turns, turns);
+		turns_text(t->turns, turns);
 		blank_columns(x, blank);
 		if (isfinite(t->mean) && isfinite(t->lo))
-			put(x, x->color ? "\033[36m" : "", blank,
-			    "%*s loop of depth %u: %s trips (%s..%s), %s iterations", (int)(n - 1 - k), "",
-			    t->depth, mean, lo, hi, turns);
+			put(x, x->color ? "\033[36m" : "", blank, "%*s loop of depth %u: %s trips (%s..%s)%s",
+			    (int)(n - 1 - k), "", t->depth, mean, lo, hi, turns);
 		else if (isfinite(t->mean))
-			put(x, x->color ? "\033[36m" : "", blank,
-			    "%*s loop of depth %u: %s trips, %s iterations", (int)(n - 1 - k), "", t->depth,
-			    mean, turns);
+			put(x, x->color ? "\033[36m" : "", blank, "%*s loop of depth %u: %s trips%s",
+			    (int)(n - 1 - k), "", t->depth, mean, turns);
 		else
 			put(x, x->color ? "\033[36m" : "", blank,
-			    "%*s loop of depth %u: how often it is entered is not known, %s iterations",
-			    (int)(n - 1 - k), "", t->depth, turns);
+			    "%*s loop of depth %u: how often it is entered is not known%s", (int)(n - 1 - k),
+			    "", t->depth, turns);
 	}
 }
 

@@ -15,6 +15,24 @@ struct page {
 	const char *script;
 };
 
+/* What is not known needs no room: the script takes a key that is not there for null. */
+static void drop_nulls(json_t *value)
+{
+	const char *key;
+	json_t *v;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(value, next, key, v)
+	{
+		if (json_is_null(v))
+			json_object_del(value, key);
+		else
+			drop_nulls(v);
+	}
+	json_array_foreach(value, i, v) drop_nulls(v);
+}
+
 /* JSON inside of HTML: no '<' can end the script, and none of JavaScript's own line ends break it. */
 static int put_json(const json_t *doc, FILE *f)
 {
@@ -55,7 +73,8 @@ static int put_page(const void *arg, FILE *f)
 	return err;
 }
 
-int page_write(const json_t *doc, const char *script, const char *path)
+int page_write(json_t *doc, const char *script, const char *path)
 {
+	drop_nulls(doc);
 	return draft_write(path, put_page, &(struct page){ doc, script });
 }

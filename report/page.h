@@ -15,7 +15,7 @@
 	        "\"\n.byte 0\n.popsection");                                           \
 	extern const char name[]
 
-/* script: what the page does with doc, behind what all pages share.  The file is replaced whole or not at all.  -SP_EIO with it named. */
-int page_write(const json_t *doc, const char *script, const char *path);
+/* script: what the page does with doc, behind what all pages share.  doc loses what is null.  The file is replaced whole or not at all.  -SP_EIO with it named. */
+int page_write(json_t *doc, const char *script, const char *path);
 
 #endif
