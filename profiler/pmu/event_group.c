@@ -115,13 +115,19 @@ static uint64_t default_period(const struct event_code *code)
 	               : 1;
 }
 
+/* What is tried first: settle_precision() finds what there is. */
+static int precision(const struct event_word *w)
+{
+	return w->most_precise ? 3 : w->precise;
+}
+
 static void name_event(const struct candidate *c, const struct event_word *w, char out[static PE_NAME_BYTES])
 {
 	const char *colons = strstr(w->name, "::"), *name = colons ? colons + 2 : w->name;
 	bool kernel = w->kernel, user = w->user || !w->kernel;
 	char modifiers[8];
 
-	snprintf(modifiers, sizeof(modifiers), "%s%s%.*s", user ? "u" : "", kernel ? "k" : "", w->precise,
+	snprintf(modifiers, sizeof(modifiers), "%s%s%.*s", user ? "u" : "", kernel ? "k" : "", precision(w),
 	         "ppp");
 	if (c->code.pmu)
 		snprintf(out, PE_NAME_BYTES, "%s/%.50s/%s", c->code.pmu->name, name, modifiers);
@@ -146,8 +152,9 @@ static void fill_event(const struct choice *ch, const struct candidate *c, size_
 		                            .exclude_hv = 1,
 		                            .exclude_kernel = !w->kernel,
 		                            .exclude_user = w->kernel && !w->user,
-		                            .precise_ip = (unsigned)w->precise & 3,
-		                            .exclude_guest = w->precise > 0 };
+		                            .precise_ip = (unsigned)precision(w) & 3,
+		                            .exclude_guest = precision(w) > 0 };
+	e->most_precise = w->most_precise;
 	if (c->sampled && ch->opts->rate_hz && !w->period) {
 		e->attr.freq = 1;
 		e->attr.sample_freq = ch->opts->rate_hz;
@@ -311,8 +318,12 @@ static int settle_precision(struct pe_event *e)
 		return pe_fail(error, e, &ourselves);
 	if (precise < asked) {
 		e->name[strlen(e->name) - (asked - precise)] = '\0';
-		sp_warn("%s: this processor can't be as precise as asked (%.*s); sampled with precise_ip %u",
-		        e->name, (int)asked, "ppp", precise);
+		if (e->most_precise)
+			sp_note("%s: precise_ip %u is as precise as this processor can be", e->name, precise);
+		else
+			sp_warn("%s: this processor can't be as precise as asked (%.*s); sampled with "
+			        "precise_ip %u",
+			        e->name, (int)asked, "ppp", precise);
 	}
 	return 0;
 }

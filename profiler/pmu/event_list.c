@@ -21,10 +21,12 @@ static int bad(const struct scan *s, const char *what)
 	               *s->p ? s->p : "the end", s->p - s->text + 1, s->text);
 }
 
-/* Is the text a bundle of modifiers, "ukpp"?  A umask never is: theirs are longer or upper case. */
+static const char modifiers[] = "ukpP";
+
+/* Is the text a bundle of modifiers, "ukpp"?  A umask never is: theirs are longer or upper case, and none is a P. */
 static bool are_modifiers(const char *p, size_t n)
 {
-	return n > 0 && strspn(p, "ukp") >= n;
+	return n > 0 && strspn(p, modifiers) >= n;
 }
 
 static int apply_modifiers(const struct scan *s, struct event_word *w, const char *p, size_t n)
@@ -33,7 +35,10 @@ static int apply_modifiers(const struct scan *s, struct event_word *w, const cha
 		w->user |= p[i] == 'u';
 		w->kernel |= p[i] == 'k';
 		w->precise += p[i] == 'p';
+		w->most_precise |= p[i] == 'P';
 	}
+	if (w->precise && w->most_precise)
+		return bad(s, "p and P");
 	return w->precise > MAX_PRECISE ? bad(s, "more than three p") : 0;
 }
 
@@ -78,12 +83,34 @@ static int take_period(struct scan *s, struct event_word *w)
 	return 0;
 }
 
+/* Units that tag instructions: their files are read, but setting them up is left to perf. */
+static int refuse_tagging(const struct event_word *w)
+{
+	static const struct {
+		const char *unit, *instead;
+	} units[] = { { "ibs_op", "cycles:P samples with it on AMD's processors" },
+		      { "ibs_fetch", "cycles:P samples with ibs_op on AMD's processors" },
+		      { "arm_spe", "perf script's synthesized events are read as well" } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strncmp(w->name, units[i].unit, strlen(units[i].unit)) == 0)
+			return sp_fail(
+			        SP_ENOTSUP,
+			        "-e: %s tags what it samples, and is not set up here: 'perf record -e "
+			        "%s// PROGRAM' does where there is one, and skidprof report reads that "
+			        "file; %s",
+			        w->name, w->name, units[i].instead);
+	return 0;
+}
+
 /* "cpu_core/cycles/u": s->p is at the first slash. */
 static int take_pmu(struct scan *s, struct event_word *w)
 {
 	size_t n;
-	int err = 0;
+	int err = refuse_tagging(w);
 
+	if (err < 0)
+		return err;
 	strcpy(w->pmu, w->name);
 	s->p++;
 	n = name_length(s->p);
@@ -93,7 +120,7 @@ static int take_pmu(struct scan *s, struct event_word *w)
 	if (err < 0)
 		return err;
 	s->p += n + 1;
-	n = strspn(s->p, "ukp");
+	n = strspn(s->p, modifiers);
 	err = apply_modifiers(s, w, s->p, n);
 	s->p += n;
 	return err;
@@ -158,7 +185,7 @@ static int take_group(struct scan *s)
 		s->p--;
 		return bad(s, "} expected");
 	}
-	n = *s->p == ':' ? strspn(s->p + 1, "ukp") : 0;
+	n = *s->p == ':' ? strspn(s->p + 1, modifiers) : 0;
 	for (size_t i = first; i < s->out->n && err == 0 && n; i++)
 		err = apply_modifiers(s, &s->out->v[i], s->p + 1, n);
 	s->p += n ? n + 1 : 0;

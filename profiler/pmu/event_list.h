@@ -23,6 +23,7 @@ struct event_word {
 	unsigned group;              /* words of one number belong together */
 	bool user, kernel;           /* neither: as is the rule, user mode */
 	int precise;                 /* 0 to 3 */
+	bool most_precise;           /* P: as precise as the processor can be, 0 where it can't */
 };
 
 struct event_list {

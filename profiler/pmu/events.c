@@ -109,19 +109,24 @@ static int add_event(struct sim_group *g, uint32_t event, const struct wish *w)
 	return 0;
 }
 
-/* "u", "uk", "upp". */
+/* P: what the core can do, which is known once all are parsed. */
+enum { MOST_PRECISE = 4 };
+
+/* "u", "uk", "upp", "uP". */
 static int parse_modifiers(const char *word, const char *modifiers, struct wish *out)
 {
-	bool user = false;
+	bool user = false, most = false;
 
 	for (const char *m = modifiers; *m; m++) {
 		user |= *m == 'u';
 		out->kernel |= *m == 'k';
 		out->precise += *m == 'p';
-		if (!strchr("ukp", *m) || out->precise > 3)
-			return sp_fail(SP_EUSAGE, "-e: '%s:%s': modifiers are u, k and up to three p", word,
-			               modifiers);
+		most |= *m == 'P';
+		if (!strchr("ukpP", *m) || out->precise > 3 || (most && out->precise))
+			return sp_fail(SP_EUSAGE, "-e: '%s:%s': modifiers are u, k and up to three p, or P",
+			               word, modifiers);
 	}
+	out->precise = most ? MOST_PRECISE : out->precise;
 	if (out->kernel && !user)
 		return sp_fail(SP_EUSAGE,
 		               "-e: '%s:%s': the simulated core counts the kernel beside the program only; "
@@ -331,6 +336,8 @@ int sim_group_parse(const struct sim_group_wish *wish, const struct sim_counters
 	g.plain = wish->plain;
 	g.rate_hz = wish->rate_hz;
 	g.branch_filter = wish->branch_filter;
+	for (uint32_t i = 0; i < g.n; i++)
+		g.precise[i] = g.precise[i] == MOST_PRECISE ? counters->precise_max : g.precise[i];
 	if ((err = check_precise(&g, counters, core_name)) < 0)
 		return err;
 	if (n_programmable(&g, counters) > counters->n_programmable) {

@@ -58,7 +58,7 @@ struct sim_group_wish {
 /*
  * instructions and cycles are sampled, the others counted; where neither is
  * named the first is sampled; NAME/PERIOD is sampled at that period, and
-NAME:MODIFIERS are u, k (the kernel as well: uk) and p, pp, ppp (precise).
+NAME:MODIFIERS are u, k (the kernel as well: uk) and p, pp, ppp (precise), or P, as precise as the core can.
  * -SP_EUSAGE for unknown names (with a suggestion) and more events than the
  * core named core_name can count.
  */

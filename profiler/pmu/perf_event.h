@@ -19,8 +19,9 @@ enum { PE_NAME_BYTES = 96 };
 struct pe_event {
 	struct perf_event_attr attr;
 	char name[PE_NAME_BYTES];
-	size_t leader;  /* index of its group's leader: itself when alone */
-	bool some_cpus; /* it counts on these CPUs only (hybrid processors) */
+	size_t leader;     /* index of its group's leader: itself when alone */
+	bool most_precise; /* less precise than asked for is no cause for a warning */
+	bool some_cpus;    /* it counts on these CPUs only (hybrid processors) */
 	cpu_set_t cpus;
 };
 

@@ -28,4 +28,16 @@ plain events=cycles as=12:0:ibs_op//
 check 'ibs_op//: it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'its samples are of cycles' json 'all(f["cycles"] for f in d["functions"])'
 check 'without a skid' json 'd["meta"]["skid"]["source"] == "precise"'
+
+# The recorder leaves these units to perf, and says so; precise events it takes, as precise as the core can.
+for unit in ibs_op// ibs_fetch/rand_en=1/ arm_spe_0//; do
+	check "$unit is not recorded" status 1 "$SKIDPROF" record --pmu hardware -e $unit -o no.data true
+	check 'and what does is said' grep -q "perf record -e ${unit%%/*}//" err
+	check 'in one line' one_line 'tags what it samples'
+done
+check 'as precise as the core can' status 0 "$SKIDPROF" record --pmu sim -q --plain --no-branches --bursts 0 --core skylake \
+	-e cycles:uP -c 20011 -o most.data ./three 100000
+check 'it is reported' status 0 "$SKIDPROF" report -i most.data --format json
+check 'without a skid' json 'd["meta"]["skid"]["source"] == "precise"'
+check 'p and P is one too many' status 2 "$SKIDPROF" record --pmu sim -e cycles:pP -o no.data true
 finish

@@ -67,6 +67,20 @@ static void a_pmu_stands_before_slashes(void **state)
 	struct event_list l;
 
 	(void)state;
+	/* As precise as can be, which is found by opening it. */
+	assert_int_equal(event_list_parse("cycles:uP,cpu_core/cycles/P,{instructions}:P,INST_RETIRED:ANY_P",
+	                                  &l),
+	                 0);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(l.v[i].most_precise);
+		assert_int_equal(l.v[i].precise, 0);
+	}
+	assert_false(l.v[3].most_precise);
+	assert_string_equal(l.v[3].name, "INST_RETIRED:ANY_P");
+	/* Units that tag what they sample are perf's to set up. */
+	assert_int_equal(event_list_parse("ibs_op//", &l), -SP_ENOTSUP);
+	assert_int_equal(event_list_parse("ibs_fetch/rand_en=1/", &l), -SP_ENOTSUP);
+	assert_int_equal(event_list_parse("arm_spe_0//", &l), -SP_ENOTSUP);
 	assert_int_equal(event_list_parse("cpu_core/cycles/up/1009,cpu_atom/r3c/,cycles/11", &l), 0);
 	assert_string_equal(l.v[0].pmu, "cpu_core");
 	assert_string_equal(l.v[0].name, "cycles");
@@ -83,7 +97,7 @@ static void wrong_lists_are_refused(void **state)
 {
 	static const char *const wrong[] = { "",          ",",          "a,",           "{a",
 		                             "{a,}",      "{}",         "a}",           "a b",
-		                             ":u",        "cycles:",    "cycles:pppp",  "a/0",
+		                             ":u",        "cycles:",    "cycles:pppp",  "cycles:pP",
 		                             "a/b",       "a/b/c/d",    "{{a}}",        "a/123x",
 		                             "cycles:u:", "a//",        "{a}{b}",       "a\nb",
 		                             "{a},,b",    "cycles/1/2", "cpu/cycles/x", "/5" };
