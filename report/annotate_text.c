@@ -226,8 +226,11 @@ static void turns_text(double n, char out[TURNS_MAX])
 {
 	char text[NUMBER_MAX];
 
+	out[0] = '\0';
+	if (!isfinite(n))
+		return;
 	number_si(n, text);
-	snprintf(out, TURNS_MAX, isfinite(n) ? ", %s iterations" : "", text);
+	snprintf(out, TURNS_MAX, ", %s iterations", text);
 }
 
 /* Loops whose last branch back is at this very line. */
