@@ -73,8 +73,8 @@ static bool is_unread(const struct profile_module *m)
 static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
                      const struct profile_count *count, uint8_t *evidence, const char **why)
 {
-	double in_region = 0, unreliable = 0, averaged = 0, all = 0, unread = 0;
-	const char *why_unreliable = "", *why_averaged = "", *why_unread = "";
+	double in_region = 0, unreliable = 0, averaged = 0, contradicted = 0, all = 0, unread = 0;
+	const char *why_unreliable = "", *why_averaged = "", *why_contradicted = "", *why_unread = "";
 
 	*why = "";
 	for (size_t k = 0; k < n; k++) {
@@ -99,6 +99,8 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		part = r->averaged ? profile_weight(p, &insn->count) : profile_by_average(p, insn);
 		averaged += part;
 		why_averaged = part > 0 ? r->why : why_averaged;
+		contradicted += r->contradicted ? profile_weight(p, &insn->count) : 0;
+		why_contradicted = r->contradicted ? r->why : why_contradicted;
 	}
 	if (unread > 0.5 * all) {
 		*why = why_unread;
@@ -118,6 +120,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 	}
 	if (averaged > 0.5 * all) {
 		*why = why_averaged;
+		return PROFILE_WEAK;
+	}
+	if (contradicted > 0.05 * all) {
+		*why = why_contradicted;
 		return PROFILE_WEAK;
 	}
 	if (is_guessed(p, *evidence)) {

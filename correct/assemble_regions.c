@@ -143,6 +143,7 @@ static int fill_region(struct assembly *a, size_t r)
 		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
 		.status = assemble_status(w, r),
 		.averaged = sol->averaged,
+		.contradicted = sol->contradicted,
 		.evidence = sol->evidence,
 		.why = profile_string(a->p, sol->why),
 	};

@@ -181,6 +181,8 @@ static int combine_region(struct work *w, size_t r)
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
+		to->contradicted |= w->scope_solutions[s].contradicted &&
+		                    w->scope_problems[s]->total_insn > max_doubt * p->total_insn;
 		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
@@ -188,6 +190,8 @@ static int combine_region(struct work *w, size_t r)
 	}
 	if (err == 0)
 		err = judge_doubt(p, &rest, worst, to);
+	if (to->contradicted && to->verdict == VERDICT_OK)
+		to->verdict = VERDICT_WEAK;
 	for (size_t i = 0; err == 0 && i < n_draws; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
 			/* Most blocks of a large region never run: their pages stay untouched. */

@@ -180,7 +180,8 @@ struct profile_region {
 	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
-	bool averaged; /* not solved: executions are averages along branch records (eq. 25) */
+	bool contradicted; /* it misses a total that was counted by more than chance */
+	bool averaged;     /* not solved: executions are averages along branch records (eq. 25) */
 	const char *why;
 	struct profile_loop *loops;
 	size_t n_shown_loops;

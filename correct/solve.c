@@ -51,6 +51,12 @@ static const double max_total_miss = 0.02, max_total_miss_sd = 10;
 static const double doubtful_miss = 0.0025, doubtful_miss_sd = 5;
 
 /*
+ * The same, past which none of its counts is to be used: an instruction is at most one of each event, so at least that share of
+ * the instructions stands at the wrong ones, and fixed counts are within 5%.
+ */
+static const double wrong_miss = 0.05;
+
+/*
  * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
  * stacks there are as many equations as flows.
  */
@@ -97,13 +103,17 @@ int solve_judge_totals(const struct equations_shown *shown, double total)
 
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol)
 {
-	for (size_t i = 0; i < shown->n && sol->verdict == VERDICT_OK; i++) {
+	for (size_t i = 0; i < shown->n && sol->verdict != VERDICT_UNRELIABLE; i++) {
 		const struct profile_equation *eq = &shown->v[i];
 		double miss = fabs(eq->fitted - eq->measured);
+		enum problem_verdict verdict = miss > wrong_miss * total ? VERDICT_UNRELIABLE : VERDICT_WEAK;
 
-		if (miss > doubtful_miss * total && miss > doubtful_miss_sd * eq->sd)
+		if (!(miss > doubtful_miss * total) || !(miss > doubtful_miss_sd * eq->sd))
+			continue;
+		sol->contradicted = true;
+		if (sol->verdict == VERDICT_OK || verdict == VERDICT_UNRELIABLE)
 			solution_doubt(
-			        sol, VERDICT_WEAK,
+			        sol, verdict,
 			        "what is known together misses the %s counted by %.0f standard deviations, "
 			        "%.1f%% of the instructions: some of it is wrong",
 			        eq->event, miss / eq->sd, 100 * miss / total);

@@ -80,7 +80,8 @@ struct solution {
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
 	bool averaged;                          /* all its blocks, without a flow (eq. 25) */
-	uint8_t evidence;                       /* enum profile_evidence bits */
+	bool contradicted; /* it misses a total that was counted by more than chance: no count of it is fixed */
+	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;
 	char why[200]; /* one sentence behind a verdict that isn't OK, else "" */
 };

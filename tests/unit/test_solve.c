@@ -53,13 +53,18 @@ static void a_miss_within_the_noise_is_let_pass(void **state)
 	assert_int_equal(judge(300000, 321000, 2210), 0);
 }
 
-static uint8_t doubted(double fitted, double sd, struct solution *sol)
+static void doubt(double fitted, double sd, struct solution *sol)
 {
 	struct profile_equation eq = { "stores", 115800, fitted, sd };
 	struct equations_shown shown = { &eq, 1 };
 
-	*sol = (struct solution){ .verdict = VERDICT_OK };
 	solve_doubt_totals(&shown, 1e6, sol);
+}
+
+static uint8_t doubted(double fitted, double sd, struct solution *sol)
+{
+	*sol = (struct solution){ .verdict = VERDICT_OK };
+	doubt(fitted, sd, sol);
 	return sol->verdict;
 }
 
@@ -71,7 +76,19 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	(void)state;
 	assert_int_equal(doubted(115800 * (1 - 0.0707), 115800 * 0.0707 / 15.4, &sol), VERDICT_WEAK);
 	assert_non_null(strstr(sol.why, "misses the stores counted by 15 standard deviations, 0.8% of the"));
+	assert_true(sol.contradicted);
+	/* A region that is weak already is contradicted all the same, and the reason stays. */
+	sol = (struct solution){ .verdict = VERDICT_WEAK, .why = "known before" };
+	doubt(115800 * (1 - 0.0707), 115800 * 0.0707 / 15.4, &sol);
+	assert_true(sol.verdict == VERDICT_WEAK && sol.contradicted);
+	assert_string_equal(sol.why, "known before");
+	/* At least a twentieth of the instructions stands at the wrong ones: as stores are off by 43%. */
+	assert_int_equal(doubted(115800 - 49900, 9000, &sol), VERDICT_WEAK);
+	assert_int_equal(doubted(115800 - 50100, 9000, &sol), VERDICT_UNRELIABLE);
+	assert_non_null(strstr(sol.why, "6 standard deviations, 5.0% of the instructions"));
 	/* By chance, or by little. */
+	assert_int_equal(doubted(115800 - 50100, 10100, &sol), VERDICT_OK);
+	assert_false(sol.contradicted);
 	assert_int_equal(doubted(115800 + 8000, 2000, &sol), VERDICT_OK);
 	assert_int_equal(doubted(115800 + 2400, 10, &sol), VERDICT_OK);
 }
