@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "correct/flow/build.h"
 
 static void build_fini(struct flow_build *b)
@@ -143,26 +140,4 @@ long flow_block_at(const struct flow_graph *g, uint32_t module, uint64_t vaddr)
 			inside = (long)lo;
 	}
 	return inside;
-}
-
-void flow_print(const struct flow_graph *g, void *file)
-{
-	static const char *const kinds[] = { "fall", "taken", "ind", "call", "ret", "skip" };
-	FILE *f = file;
-
-	fprintf(f, "digraph flow {\n\tnode [shape=box];\n");
-	for (size_t i = 0; i < g->n_blocks; i++) {
-		const struct flow_block *b = &g->blocks[i];
-
-		fprintf(f, "\tb%zu [label=\"%zu: %" PRIu32 "+0x%" PRIx64 "\\n%" PRIu32 " insns%s%s\"];\n", i,
-		        i, b->module, b->vaddr, b->n_insn, b->unknown_target ? "\\nunknown target" : "",
-		        b->undecoded ? "\\nundecoded" : "");
-	}
-	for (size_t i = 0; i < g->n_edges; i++) {
-		const struct flow_edge *e = &g->edges[i];
-
-		fprintf(f, "\tb%" PRIu32 " -> b%" PRIu32 " [label=\"%s%s\"%s];\n", e->from, e->to,
-		        kinds[e->kind], e->guessed ? " ?" : "", e->kind >= FLOW_CALL ? ", style=dashed" : "");
-	}
-	fprintf(f, "}\n");
 }

@@ -98,7 +98,4 @@ void flow_free(struct flow_graph *g);
 /* The block that holds an address, -1 if none. */
 long flow_block_at(const struct flow_graph *g, uint32_t module, uint64_t vaddr);
 
-/* Graphviz text of the graph, for eyes and tests. */
-void flow_print(const struct flow_graph *g, void *file);
-
 #endif

@@ -59,8 +59,6 @@ size_t loops_knots(const struct skid_dist *d, size_t n_cells, struct loops_knot 
 /* The region's edge that is this edge of the graph; -1 if there is none. */
 long loops_edge(const struct problem *p, uint32_t graph_edge);
 
-/* eq. 3, the right side: instructions that F makes. */
-double loops_total(const struct loops_model *m, const double *F);
 /* eq. 4: n[B], out. */
 void loops_executions(const struct loops_model *m, const double *F, double *n);
 /* eq. 5 for a block: cycles of one execution. */

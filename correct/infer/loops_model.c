@@ -7,15 +7,6 @@
 
 #include "profiler/base/err.h"
 
-double loops_total(const struct loops_model *m, const double *F)
-{
-	double sum = 0;
-
-	for (size_t l = 0; l < m->n_loops; l++)
-		sum += F[l] * m->size[l];
-	return sum;
-}
-
 void loops_executions(const struct loops_model *m, const double *F, double *n)
 {
 	memset(n, 0, m->p->n_blocks * sizeof(*n));

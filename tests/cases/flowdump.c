@@ -88,6 +88,26 @@ static int print_region(const struct dump *d, const struct flow_region *r, const
 	return 0;
 }
 
+/* Graphviz text of the graph, for eyes. */
+static void print_dot(const struct flow_graph *g)
+{
+	printf("digraph flow {\n\tnode [shape=box];\n");
+	for (size_t i = 0; i < g->n_blocks; i++) {
+		const struct flow_block *b = &g->blocks[i];
+
+		printf("\tb%zu [label=\"%zu: %" PRIu32 "+0x%" PRIx64 "\\n%" PRIu32 " insns%s%s\"];\n", i, i,
+		       b->module, b->vaddr, b->n_insn, b->unknown_target ? "\\nunknown target" : "",
+		       b->undecoded ? "\\nundecoded" : "");
+	}
+	for (size_t i = 0; i < g->n_edges; i++) {
+		const struct flow_edge *e = &g->edges[i];
+
+		printf("\tb%" PRIu32 " -> b%" PRIu32 " [label=\"%s%s\"%s];\n", e->from, e->to, kinds[e->kind],
+		       e->guessed ? " ?" : "", e->kind >= FLOW_CALL ? ", style=dashed" : "");
+	}
+	printf("}\n");
+}
+
 static int print_regions(const struct dump *d)
 {
 	struct flow_regions *regions = NULL, *inner = NULL;
@@ -158,7 +178,7 @@ int main(int argc, char **argv)
 	in.n_hot = hot.n;
 	if (err == 0 && (err = flow_build(&in, &d.graph)) == 0) {
 		if (getenv("DOT"))
-			flow_print(d.graph, stdout);
+			print_dot(d.graph);
 		print_graph(&d);
 		d.weight = calloc(d.graph->n_blocks + 1, sizeof(double));
 		for (size_t i = 0; d.weight && i < d.graph->n_blocks; i++)

@@ -321,27 +321,6 @@ static void samples_outside_of_code_are_no_graph(void **state)
 	close_self(&s);
 }
 
-static void graphs_are_printed_for_graphviz(void **state)
-{
-	struct self s;
-	char *text = NULL;
-	size_t size;
-	FILE *f;
-
-	(void)state;
-	open_self(&s);
-	build(&s, &(struct flow_hot){ 0, vaddr_of(&s, "flowtest_loop"), 1 }, 1, NULL, 0);
-	f = open_memstream(&text, &size);
-	assert_non_null(f);
-	flow_print(s.g, f);
-	fclose(f);
-	assert_ptr_equal(strstr(text, "digraph"), text);
-	assert_non_null(strstr(text, "b0 -> b1 [label=\"skip\", style=dashed];"));
-	assert_non_null(strstr(text, "unknown target"));
-	free(text);
-	close_self(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,7 +334,6 @@ int main(void)
 		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
 		cmocka_unit_test(blocks_are_found_by_address),
 		cmocka_unit_test(samples_outside_of_code_are_no_graph),
-		cmocka_unit_test(graphs_are_printed_for_graphviz),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
