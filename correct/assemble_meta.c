@@ -175,6 +175,23 @@ static double core_hz(const struct work *w)
 	return w->sums.core_hz;
 }
 
+/* Paths are of the whole recording, and of what the clock sampled. */
+static void fill_timed(struct profile_meta *m, const struct work *w)
+{
+	const struct timed_rate r = timed_paths_rate(&w->rec->paths);
+	double ns;
+
+	m->n_timed = r.n;
+	m->n_not_timed = r.n_failed;
+	if (w->rec->filter || w->rec->cyc_event < 0 || !w->rec->cyc_is_even)
+		return;
+	ns = w->sums.events[w->rec->cyc_event].period_sum;
+	m->timed_insn = ns * r.rate;
+	m->timed_lo = ns * r.lo;
+	m->timed_hi = ns * r.hi;
+	m->timed_cyc = ns * m->core_hz / 1e9;
+}
+
 static void fill_header(struct assembly *a)
 {
 	const struct work *w = a->w;
@@ -218,6 +235,7 @@ static void fill_header(struct assembly *a)
 		.cyc_per_event = core_hz(w) > 0 ? core_hz(w) / 1e9 : 1,
 		.truth_why = "",
 	};
+	fill_timed(&a->p->meta, w);
 }
 
 int assemble_modules(struct assembly *a)

@@ -288,6 +288,10 @@ struct profile_meta {
 	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
 	double pace; /* instructions a cycle in all, where branch records told them (eq. 51); 0 = they were counted, or are not known */
 	uint64_t n_bursts;
+	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
+	uint64_t n_timed, n_not_timed;
+	double timed_insn, timed_lo, timed_hi;
+	double timed_cyc;      /* of the same time; 0 = the core's frequency was not measured */
 	uint64_t n_chains;     /* samples with a caller in their call stack */
 	uint64_t n_chains_cut; /* samples whose stack ends before the outermost caller */
 	const char *chains;    /* how stacks are told: "frame pointers", ...; NULL = there are none */

@@ -169,14 +169,14 @@ static bool has_stacks(const struct pd_event *e)
 }
 
 /* Neither cycles nor instructions: an event that has branch records, else the first. */
-static int find_other(const struct pd_reader *r, int but)
+static int find_other(const struct pd_reader *r, int but, int nor)
 {
 	int first = -1;
 
 	for (size_t i = 0; i < pd_n_events(r); i++) {
 		const struct pd_event *e = pd_event(r, i);
 
-		if (!e->attr.sample_period || (int)i == but)
+		if (!e->attr.sample_period || (int)i == but || (int)i == nor)
 			continue;
 		if (has_stacks(e))
 			return (int)i;
@@ -213,6 +213,7 @@ static void choose_wanted(struct recording *r)
 	int kind = event < 0 ? MIX_NONE : kind_of(r->reader, (size_t)event);
 
 	r->insn_event = r->cyc_event = r->burst_event = -1;
+	r->path_event = timed_paths_event(r->reader);
 	r->insn_counted = r->cyc_is_other = r->relative = false;
 	if (kind == MIX_INSN) {
 		r->insn_event = event;
@@ -250,9 +251,10 @@ static void choose_events(struct recording *r)
 	}
 	r->cyc_is_other = false;
 	r->burst_event = find_bursts(r->reader);
+	r->path_event = timed_paths_event(r->reader);
 	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
 	if (r->insn_event < 0 && r->cyc_event < 0) {
-		r->cyc_event = find_other(r->reader, r->burst_event);
+		r->cyc_event = find_other(r->reader, r->burst_event, r->path_event);
 		r->cyc_is_other = r->cyc_event >= 0;
 	}
 	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
@@ -411,6 +413,7 @@ void recording_close(struct recording *r)
 	vec_fini(&r->insn_last);
 	pairs_fini(&r->insn_tasks);
 	filter_free(r->filter);
+	timed_paths_fini(&r->paths);
 	free(r->kernel_symbol);
 	maps_free(r->maps);
 	pd_close(r->reader);
@@ -727,6 +730,10 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		}
 		if ((++n & 0xfff) == 0)
 			sp_progress(what, n, 0);
+		if (rec.event >= 0 && rec.event == r->path_event && !r->wanted) {
+			err = r->paths_known ? 0 : timed_paths_add(&r->paths, &rec.sample);
+			continue;
+		}
 		if (rec.event < 0)
 			continue;
 		set_now(r, rec.time_ns);
@@ -745,6 +752,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			err = show_counted(r, &rec, place, fn, arg);
 	}
 	sp_progress_end();
+	r->paths_known = err >= 0;
 	if (err >= 0 && got == 0)
 		err = n ? check_part(r) : check_wanted(r);
 	return err < 0 ? err : got;

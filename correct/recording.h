@@ -11,6 +11,7 @@
 #include "correct/correct.h"
 #include "correct/filter.h"
 #include "correct/rests.h"
+#include "correct/timed_paths.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "profiler/perfdata/maps.h"
@@ -105,6 +106,9 @@ struct recording {
 	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 53) */
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
+	int path_event;      /* timed paths, which no pass is shown, -1 = none */
+	struct timed_paths paths;
+	bool paths_known; /* all of the file's are there */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
 	char *kernel_symbol;   /* owner of module_opts.kernel_symbol */
 	const char *wanted;    /* event to show; NULL = instructions and cycles */

@@ -24,6 +24,7 @@ enum {
 	KEY_BURSTS,
 	KEY_BURST_BUDGET,
 	KEY_BURST_LENGTH,
+	KEY_TIMED_BURSTS,
 	KEY_PLAIN,
 	KEY_MAX_RATE
 };
@@ -78,7 +79,12 @@ static const struct argp_option argp_options[] = {
 	{ "burst-length", KEY_BURST_LENGTH, "N", 0,
 	  "Branches of a burst (default 160 to 1000, as many as are cheap; at most 2000)", 0 },
 	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
-	  "Share of the program's time that bursts may take (default 2)", 0 },
+	  "Share of the program's time that bursts may take, and timed ones as much again (default 2)", 0 },
+	{ "timed-bursts", KEY_TIMED_BURSTS, "RATE", 0,
+	  "Time how long a thread takes for a path known to the instruction, RATE times a second; auto: as "
+	  "often as "
+	  "the budget allows (the default where the clock is sampled with bursts); 0: never",
+	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
 	{ "pid", 'p', "PID", 0, "Record running processes, separated by commas, with all their threads", 0 },
 	{ "tid", 't', "TID", 0, "Record single threads, separated by commas", 0 },
@@ -275,13 +281,13 @@ static error_t parse_stacks(const char *arg, struct argp_state *state, struct re
 	return 0;
 }
 
-static int parse_bursts(const char *arg, double *hz)
+static int parse_bursts(const char *option, const char *arg, double *hz)
 {
 	if (strcmp(arg, "auto") == 0) {
 		*hz = HUGE_VAL;
 		return 0;
 	}
-	return cmd_parse_double("--bursts", arg, 0, MAX_BURSTS_HZ, hz) < 0 ? EINVAL : 0;
+	return cmd_parse_double(option, arg, 0, MAX_BURSTS_HZ, hz) < 0 ? EINVAL : 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -307,7 +313,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ROTATE:
 		return parse_rotate(arg, &o->record.rotate_ns);
 	case KEY_BURSTS:
-		return parse_bursts(arg, &o->record.bursts_hz);
+		return parse_bursts("--bursts", arg, &o->record.bursts_hz);
+	case KEY_TIMED_BURSTS:
+		return parse_bursts("--timed-bursts", arg, &o->record.timed_hz);
 	case KEY_BURST_LENGTH:
 		if (cmd_parse_u64("--burst-length", arg, MIN_BURST_LENGTH, MAX_BURST_LENGTH, &n) < 0)
 			return EINVAL;

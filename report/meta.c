@@ -50,9 +50,14 @@ static void event_words(const struct profile_event *e, char *out, size_t size)
 		snprintf(out, size, "%s", name);
 }
 
+static bool is_timed_paths(const struct profile_event *e)
+{
+	return e->name && strcmp(e->name, "timed-paths") == 0;
+}
+
 static bool is_sampled(const struct profile_event *e)
 {
-	return e->freq || e->period || e->n_samples;
+	return !is_timed_paths(e) && (e->freq || e->period || e->n_samples);
 }
 
 static size_t add_event(const struct profile_event *e, const char *before, char *out, size_t n, size_t size)
@@ -89,7 +94,8 @@ static void counted_list(const struct profile_meta *m, char *out, size_t size)
 		const char *before = !turns ? "" : n ? "; multiplexed: " : "multiplexed: ";
 
 		for (size_t i = 0; i < m->n_events && n + 1 < size; i++) {
-			if (is_sampled(&m->events[i]) || m->events[i].multiplexed != turns)
+			if (is_sampled(&m->events[i]) || is_timed_paths(&m->events[i]) ||
+			    m->events[i].multiplexed != turns)
 				continue;
 			n = add_event(&m->events[i], before, out, n, size);
 			before = ", ";
@@ -253,7 +259,7 @@ static void print_not_shown(const struct profile_meta *m, FILE *f)
 		const struct profile_event *e = &m->events[i];
 		char name[128], n[NUMBER_MAX];
 
-		if (i == m->insn_event || i == m->cyc_event || !e->n_samples ||
+		if (i == m->insn_event || i == m->cyc_event || !e->n_samples || is_timed_paths(e) ||
 		    (e->name && strcmp(e->name, "bursts") == 0))
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
@@ -275,6 +281,32 @@ static void print_filter(const struct profile_meta *m, FILE *f)
 	number_grouped((double)m->n_samples, n);
 	number_grouped((double)m->n_all_samples, all);
 	fprintf(f, "# only %s: %s of %s samples\n", words, n, all);
+}
+
+/* Instructions of the whole program where none were counted. */
+static void print_timed(const struct profile_meta *m, FILE *f)
+{
+	char insn[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+	if (!m->n_timed || m->truth)
+		return;
+	if (!(m->timed_insn > 0)) {
+		fprintf(f,
+		        "# %ju timed paths, and %ju moments at which none could be timed: they don't tell "
+		        "the "
+		        "instructions of the whole program\n",
+		        (uintmax_t)m->n_timed, (uintmax_t)m->n_not_timed);
+		return;
+	}
+	number_si(m->timed_insn, insn);
+	number_si(m->timed_lo, lo);
+	number_si(m->timed_hi, hi);
+	fprintf(f, "# %ju timed paths: %s instructions in all (90%% interval %s to %s)",
+	        (uintmax_t)m->n_timed, insn, lo, hi);
+	if (m->timed_cyc > 0)
+		fprintf(f, ", IPC %.2f (%.2f to %.2f)", m->timed_insn / m->timed_cyc,
+		        m->timed_lo / m->timed_cyc, m->timed_hi / m->timed_cyc);
+	fputc('\n', f);
 }
 
 void meta_not_counted(const struct profile *p, FILE *f)
@@ -341,6 +373,7 @@ static void print_missing(const struct profile *p, FILE *f)
 		        "instructions "
 		        "showed it during the recording\n",
 		        m->core_hz / 1e9);
+	print_timed(m, f);
 	if (!report_has_cyc(p) && !report_by_clock(m))
 		fputs("# no cycles event in this file: cycles and IPC can't be shown; record with "
 		      "-e cycles,instructions\n",
@@ -508,6 +541,17 @@ static json_t *modules_json(const struct profile *p)
 	return modules;
 }
 
+static json_t *timed_json(const struct profile_meta *m)
+{
+	bool known = m->timed_insn > 0, ipc = known && m->timed_cyc > 0;
+
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "paths", (json_int_t)m->n_timed, "moments_without",
+	                 (json_int_t)m->n_not_timed, "instructions", json_number(known ? m->timed_insn : NAN),
+	                 "lo", json_number(known ? m->timed_lo : NAN), "hi",
+	                 json_number(known ? m->timed_hi : NAN), "ipc",
+	                 json_number(ipc ? m->timed_insn / m->timed_cyc : NAN));
+}
+
 static json_t *skid_json(const struct profile_meta *m)
 {
 	bool known = m->skid_source != SKID_NONE;
@@ -545,6 +589,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "skid", skid_json(m), &bad);
 	add(o, "core_hz", json_number(m->core_hz > 0 ? m->core_hz : NAN), &bad);
 	add(o, "bursts", json_integer((json_int_t)m->n_bursts), &bad);
+	add(o, "timed", timed_json(m), &bad);
 	add(o, "instructions_relative", json_boolean(m->relative), &bad);
 	add(o, "filter", text_or_null(m->filter), &bad);
 	add(o, "all_samples", json_integer((json_int_t)m->n_all_samples), &bad);

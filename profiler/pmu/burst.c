@@ -17,6 +17,7 @@
 
 #include "profiler/pmu/corefreq.h"
 #include "profiler/pmu/replayer.h"
+#include "profiler/pmu/time_path.h"
 
 #if defined(__x86_64__)
 typedef struct user_regs_struct regs_type;
@@ -352,7 +353,7 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 {
 	uint64_t now = now_ns();
 
-	if (!b->n || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
+	if ((!b->n && !b->timed_insns) || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
 		return;
 	tools->core_hz_ns = now;
 	go_to_cpu(tools, b->cpu);
@@ -424,6 +425,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	uint64_t asked_ns;
 	bool ours = false;
 	regs_type regs;
+	struct time_path path = { .timed.fd = -1 };
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
@@ -431,17 +433,21 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		out->end = BURST_ASLEEP;
 		return;
 	}
+	if (limits->timed_insns && !time_path_prepare(&path, tools, limits, out))
+		return;
 	meet(tools, out->cpu);
 	use[0] = look_at_use(tools, tid);
 	asked_ns = now_ns();
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
 		out->end = errno == ESRCH ? BURST_GONE : BURST_REFUSED;
+		timed_close(&path.timed);
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (!await(tid, &status)) {
 		out->end = BURST_GONE;
+		timed_close(&path.timed);
 		return;
 	}
 	out->time_ns = now_ns();
@@ -454,6 +460,9 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		out->end = BURST_KERNEL;
 		if (!signal_waits(tid))
 			mend_syscall(tid, &regs);
+	} else if (limits->timed_insns) {
+		out->start_ip = REGS_IP(&regs);
+		time_path_begin(&path, tools->replayer, pid, out);
 	} else {
 		out->start_ip = REGS_IP(&regs);
 		if (!replay(tools->replayer, pid, limits, out)) {
@@ -466,7 +475,10 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	}
 	use[2] = look_at_use(tools, tid);
 	let_go(tid, status, ours);
-	if (out->replayed) {
+	if (limits->timed_insns) {
+		time_path_end(&path, tools, limits, out);
+		timed_close(&path.timed);
+	} else if (out->replayed) {
 		check(tools->replayer, pid, out);
 		replayer_learn(tools->replayer);
 	}

@@ -23,7 +23,7 @@
 #include "profiler/pmu/step.h"
 #include "profiler/pmu/waited.h"
 
-enum { BURST_MAX_BRANCHES = 2048 };
+enum { BURST_MAX_BRANCHES = 2048, BURST_MAX_RUNS = 1360 };
 
 struct burst_limits {
 	uint32_t n_branches; /* enough; at most BURST_MAX_BRANCHES */
@@ -32,6 +32,30 @@ struct burst_limits {
 	uint32_t n_steps;
 	uint64_t held_ns;   /* and no thread is held for longer than this */
 	uint64_t replay_ns; /* or than this, where it is replayed */
+	/*
+	 * Not 0: no branches are wanted, but how long the thread takes for a path, which is looked for through so many
+	 * instructions, for replay_ns while the thread runs.
+	 */
+	uint64_t timed_insns;
+	uint64_t period_ns; /* of its time, from moment to moment */
+};
+
+/* What came of a path that was to be timed. */
+enum burst_timing {
+	TIMING_DONE,
+	TIMING_NONE, /* the thread was not running, or in the kernel: nothing was tried */
+	TIMING_LATE, /* it did not run for long enough within the time that we wait */
+	TIMING_CUT, /* a system call, or what else a replay can't go past, came before: burst.replay_end tells */
+	TIMING_LOST,    /* the replay did not come past where it was: memory had changed, or it is too far */
+	TIMING_TWICE,   /* the path comes to the same registers more than once */
+	TIMING_REFUSED, /* its event: error says why */
+	BURST_N_TIMINGS,
+};
+
+/* Straight on from from_ip to to_ip, n times: n_insns in all. */
+struct burst_run {
+	uint64_t from_ip, to_ip;
+	uint32_t n, n_insns;
 };
 
 enum burst_end {
@@ -62,8 +86,16 @@ struct burst {
 	uint64_t held_ns;
 	double core_hz; /* of the CPU it ran on, measured just after; 0 = not known, or not again so soon */
 	uint32_t n_steps, n;
-	uint32_t n_pages, n_missed;                       /* that a replay touched, and read one at a time */
-	struct burst_branch branches[BURST_MAX_BRANCHES]; /* [n], oldest first */
+	uint32_t n_pages, n_missed; /* that a replay touched, and read one at a time */
+	uint8_t timing;             /* enum burst_timing, where a path was to be timed */
+	/* Of one that was: what ran in so much of the thread's time, the most frequent runs of it, and how far the path went. */
+	uint64_t timed_insns, timed_ns, far_insns;
+	uint64_t replay_ns; /* CPU time of the replay, while the thread ran */
+	uint32_t n_runs;
+	union {
+		struct burst_branch branches[BURST_MAX_BRANCHES]; /* [n], oldest first */
+		struct burst_run runs[BURST_MAX_RUNS];            /* [n_runs] */
+	};
 };
 
 struct replayer;
@@ -73,6 +105,7 @@ struct burst_tools {
 	struct step_decoder *decoder;
 	struct replayer *replayer; /* NULL: all are stepped */
 	uint64_t core_hz_ns;       /* when the frequency was measured last */
+	double interrupt_ns;       /* timed.h; 0 = not measured yet */
 	struct waited own, of_thread;
 	cpu_set_t anywhere; /* where we may run, while we are pinned */
 	bool pinned;

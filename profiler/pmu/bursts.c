@@ -17,6 +17,7 @@
 #include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stepper.h"
+#include "profiler/pmu/timed_paths.h"
 
 enum {
 	/*
@@ -76,6 +77,14 @@ struct bursts {
 	uint32_t pid, tid;
 	uint64_t n_since;
 	uint32_t asked_pid;
+	bool asked_timed; /* a path, and not a burst */
+
+	/* The same of paths to be timed. */
+	struct timed_paths timed;
+	size_t timed_event; /* in the file alone */
+	double timed_chance;
+	uint32_t timed_pid, timed_tid;
+	uint64_t n_timed_since;
 
 	VEC(struct process) processes;
 	uint64_t ended_ns; /* CPU time of those that have ended */
@@ -215,6 +224,9 @@ static double chance(struct bursts *b)
 	if (now - b->looked_ns >= LOOK_EVERY_NS) {
 		b->looked_ns = now;
 		b->chance = 1e-9 * (double)b->moment_ns * rate_hz(b, now);
+		b->timed_chance = 1e-9 * (double)b->moment_ns *
+		                  timed_paths_hz(&b->timed, 1e-9 * (double)target_ns(b),
+		                                 1e-9 * (double)(now - b->begun_ns));
 	}
 	return b->chance;
 }
@@ -259,7 +271,28 @@ static int on_record(void *arg, const struct perf_event_header *rec, long event,
 		b->pid = task[0];
 		b->tid = task[1];
 	}
+	if (gsl_rng_uniform(b->rng) < b->timed_chance &&
+	    gsl_rng_uniform_int(b->rng, ++b->n_timed_since) == 0) {
+		b->timed_pid = task[0];
+		b->timed_tid = task[1];
+	}
 	return 0;
+}
+
+static int take_timed(struct bursts *b, const struct burst *burst)
+{
+	struct pd_record rec = { .type = PERF_RECORD_SAMPLE,
+		                 .event = (int)b->timed_event,
+		                 .pid = b->asked_pid,
+		                 .tid = (uint32_t)burst->tid,
+		                 .cpu = burst->cpu,
+		                 .time_ns = clock_ns(CLOCK_MONOTONIC) };
+
+	timed_paths_learn(&b->timed, burst);
+	if (burst->timing == TIMING_NONE || burst->timing == TIMING_REFUSED)
+		return 0;
+	return timed_paths_write(session_writer(b->session), burst, &rec,
+	                         session_id(b->session, b->timed_event));
 }
 
 static int write_burst(struct bursts *b, const struct burst *burst)
@@ -299,6 +332,8 @@ static int take_answer(void *arg)
 	}
 	if (!got)
 		return 0;
+	if (b->asked_timed)
+		return take_timed(b, &burst);
 	b->n_end[burst.end]++;
 	b->account.n_asked++;
 	if (burst.end == BURST_REFUSED && !b->refusal)
@@ -334,6 +369,29 @@ struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a
 		                      .replay_ns = MAX_REPLAY_NS };
 }
 
+static int ask(struct bursts *b, uint32_t pid, uint32_t tid, const struct burst_limits *limits)
+{
+	b->asked_pid = pid;
+	b->asked_timed = limits->timed_insns != 0;
+	b->gone = stepper_ask(&b->stepper, (pid_t)pid, (pid_t)tid, limits) < 0;
+	return 0;
+}
+
+/* Is a path to be timed now?  Bursts wait meanwhile, and so much longer only where two fall together. */
+static bool ask_timed(struct bursts *b)
+{
+	struct burst_limits limits;
+
+	if (!b->n_timed_since || b->gone || b->stepper.asked)
+		return false;
+	b->n_timed_since = 0;
+	limits = timed_paths_limits(&b->timed, target_ns(b));
+	if (!limits.timed_insns)
+		return false;
+	ask(b, b->timed_pid, b->timed_tid, &limits);
+	return true;
+}
+
 static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
@@ -341,7 +399,7 @@ static int on_tick(void *arg)
 	uint32_t n = b->stepper.replays ? limits.n_branches : limits.n_stepped;
 	uint64_t held_ns;
 
-	if (!b->n_since || b->gone || b->stepper.asked)
+	if (ask_timed(b) || !b->n_since || b->gone || b->stepper.asked)
 		return 0;
 	b->n_due += b->n_since;
 	b->n_since = 0;
@@ -352,9 +410,7 @@ static int on_tick(void *arg)
 	}
 	if (held_ns < limits.held_ns)
 		limits.held_ns = held_ns;
-	b->asked_pid = b->pid;
-	b->gone = stepper_ask(&b->stepper, (pid_t)b->pid, (pid_t)b->tid, &limits) < 0;
-	return 0;
+	return ask(b, b->pid, b->tid, &limits);
 }
 
 /* The one that is under way is waited for: nothing stays stopped behind us. */
@@ -407,6 +463,8 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		b->account.expected_ns = EXPECTED_REPLAY_NS;
 	else
 		sp_note("bursts are stepped, which is dear, so there will be few: " NO_REPLAY);
+	timed_paths_init(&b->timed, b->stepper.replays && opts->timed_hz > 0 ? opts->timed_hz : 0,
+	                 opts->burst_budget);
 	b->rng = gsl_rng_alloc(gsl_rng_mt19937);
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!b->rng || b->epoll_fd < 0 || epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->stepper.fd, &in) < 0) {
@@ -471,6 +529,16 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	/* The kernel tells moments by it; the file has what we write. */
 	b->file = *group;
 	bursts_attr(&b->file.v[b->event].attr);
+	if (b->timed.hz > 0 && b->file.n < EVENT_GROUP_MAX) {
+		b->timed_event = b->file.n;
+		e = &b->file.v[b->file.n++];
+		*e = (struct pe_event){ .attr = group->v[0].attr,
+			                .name = "timed-paths",
+			                .leader = b->timed_event };
+		timed_paths_attr(&e->attr);
+	} else {
+		b->timed.hz = 0;
+	}
 	b->hooks = (struct session_hooks){ .arg = b,
 		                           .begin = on_begin,
 		                           .record = on_record,
@@ -481,6 +549,7 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 		                           .end = on_end };
 	config->events = group->v;
 	config->file_events = b->file.v;
+	config->n_file_events = b->file.n;
 	config->n_events = group->n;
 	config->hooks = &b->hooks;
 	return 0;
@@ -529,6 +598,7 @@ void bursts_say(const struct bursts *b)
 	for (size_t i = 0; i < b->processes.n; i++)
 		cpu_ns += (double)b->processes.v[i].ns;
 	say_failures(b);
+	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
 	if (whole + cut == 0) {
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,

@@ -22,6 +22,7 @@ static const char *const words[RP_N_ENDS] = {
 	[RP_END_TAGS] = "memory tags",
 	[RP_END_TILES] = "AMX",
 	[RP_END_HALF] = "FP16",
+	[RP_END_MUCH_CODE] = "too much code",
 	[RP_END_ALIAS] = "memory mapped twice",
 	[RP_END_INSTRUCTION] = "an unknown instruction",
 };
@@ -58,8 +59,10 @@ const char *replayer_end_words(uint32_t end)
 enum {
 	SHARED_FD = 3,    /* as skidreplay has it */
 	MOST_DEATHS = 10, /* then it is no use here */
-	MAX_HOT = 1024,   /* pages that may be asked for at once */
-	N_SLOTS = 4096,
+	MAX_HOT = 2048,   /* pages that may be asked for at once */
+	N_SLOTS = 8192,
+	MOST_AT_ONCE = 1024, /* the kernel's own limit */
+	STACK_PAGES = 4,     /* in use on either side of its pointer, as a rule */
 	START_MS = 2000,
 	GRACE_MS = 50, /* beyond the time that a replay may take, before it is taken for stuck */
 };
@@ -71,9 +74,22 @@ enum {
  */
 enum { WANTED_OF_EIGHT = 3 };
 
+/* Where a program may have pages. */
+#define LEAST_PAGE 0x10000ull
+#define END_PAGES  (1ull << 56)
+
 struct hot {
 	uint64_t page;
 	uint8_t history; /* the last replay's bit is the highest */
+	bool written;    /* by one of them, and wanted for that alone */
+};
+
+/* Those of one kind of replays. */
+struct hot_pages {
+	struct hot v[MAX_HOT];
+	size_t n;
+	unsigned n_replays;      /* of this process, up to 8 */
+	uint16_t slots[N_SLOTS]; /* 1 + index of v */
 };
 
 struct replayer {
@@ -84,10 +100,8 @@ struct replayer {
 	unsigned n_deaths;
 	pid_t mem_pid; /* whose memory it can read, 0 = nobody's */
 	int cpu;
-	struct hot hot[MAX_HOT];
-	size_t n_hot;
-	unsigned n_replays;      /* of this process, up to 8 */
-	uint16_t slots[N_SLOTS]; /* 1 + index of hot */
+	struct hot_pages touched; /* by those that run while the thread waits */
+	struct hot_pages kept;    /* for those that run when it has gone on */
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
 };
@@ -182,8 +196,11 @@ static bool await(struct replayer *r, uint64_t ms)
 /* It may die of what an unknown program holds, or lose its way: the next one starts anew. */
 static const struct rp_reply *run_once(struct replayer *r, uint64_t held_ns)
 {
+	bool is_far = r->shared->request.flags & RP_TO_MARKS;
+
 	if (tell(r, 'r', -1) && await(r, held_ns / 1000000u + GRACE_MS) &&
-	    r->shared->reply.n_branches <= RP_MAX_BRANCHES && r->shared->reply.n_pages <= RP_N_FRAMES &&
+	    (is_far || r->shared->reply.n_branches <= RP_MAX_BRANCHES) &&
+	    r->shared->reply.n_runs <= RP_MAX_RUNS && r->shared->reply.n_pages <= RP_N_FRAMES &&
 	    r->shared->reply.end < RP_N_ENDS)
 		return &r->shared->reply;
 	end(r);
@@ -358,8 +375,8 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 	close(fd);
 	find_clock_pages(&r->shared->request, pid);
 	r->mem_pid = pid;
-	r->n_hot = 0;
-	r->n_replays = 0;
+	r->touched.n = r->touched.n_replays = 0;
+	r->kept.n = r->kept.n_replays = 0;
 	return told;
 }
 
@@ -371,63 +388,80 @@ static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
 	return clock + (uint64_t)(per_ns * (double)held_ns);
 }
 
-static bool is_likely(const struct replayer *r, const struct hot *h)
+static bool is_likely(const struct hot_pages *of, const struct hot *h)
 {
-	unsigned of = r->n_replays < 8 ? r->n_replays : 8;
+	unsigned n = of->n_replays < 8 ? of->n_replays : 8;
 
-	return (unsigned)__builtin_popcount(h->history) * 8 >= of * WANTED_OF_EIGHT;
+	return h->written || (unsigned)__builtin_popcount(h->history) * 8 >= n * WANTED_OF_EIGHT;
 }
 
-/* All in one call, or in as many more as there are pages that can't be had. */
-static void fetch_likely(struct replayer *r, pid_t pid)
-{
-	struct rp_request *q = &r->shared->request;
-	static struct iovec mine[MAX_HOT], theirs[MAX_HOT];
-	size_t n = 0, at = 0;
-
-	q->n_fetched = 0;
-	for (size_t i = 0; i < r->n_hot; i++)
-		if (is_likely(r, &r->hot[i]))
-			theirs[n++] = (struct iovec){ (void *)(uintptr_t)r->hot[i].page,
-				                      RP_PAGE }; // NOLINT(performance-no-int-to-ptr)
-	while (at < n) {
-		size_t left = n - at;
-		ssize_t got;
-
-		for (size_t i = 0; i < left; i++)
-			mine[i] = (struct iovec){ r->shared->frames[q->n_fetched + i], RP_PAGE };
-		got = process_vm_readv(pid, mine, left, theirs + at, left, 0);
-		for (ssize_t k = 0; k + RP_PAGE <= got; k += RP_PAGE)
-			q->fetched[q->n_fetched++] = (uint64_t)(uintptr_t)theirs[at++].iov_base;
-		/* The one that could not be read. */
-		at++;
-	}
-}
-
-static uint16_t *slot_of(struct replayer *r, uint64_t page)
+static uint16_t *slot_of(struct hot_pages *of, uint64_t page)
 {
 	for (uint64_t h = page / RP_PAGE * 0x9e3779b97f4a7c15u >> 40;; h++) {
-		uint16_t *s = &r->slots[h % N_SLOTS];
+		uint16_t *s = &of->slots[h % N_SLOTS];
 
-		if (!*s || r->hot[*s - 1].page == page)
+		if (!*s || of->v[*s - 1].page == page)
 			return s;
 	}
 }
 
+struct wanted {
+	uint64_t pages[2 * MAX_HOT];
+	size_t n;
+};
+
+static void want(struct wanted *w, uint64_t page)
+{
+	if (w->n < sizeof(w->pages) / sizeof(w->pages[0]))
+		w->pages[w->n++] = page;
+}
+
+static void want_likely(struct wanted *w, const struct hot_pages *of)
+{
+	for (size_t i = 0; i < of->n; i++)
+		if (is_likely(of, &of->v[i]))
+			want(w, of->v[i].page);
+}
+
+/* All in one call, or in as many more as there are pages that can't be had. */
+static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
+{
+	struct rp_request *q = &r->shared->request;
+	static struct iovec mine[MOST_AT_ONCE], theirs[MOST_AT_ONCE];
+	size_t at = 0;
+
+	q->n_fetched = 0;
+	while (at < w->n) {
+		size_t left = w->n - at < MOST_AT_ONCE ? w->n - at : MOST_AT_ONCE;
+		ssize_t got;
+
+		for (size_t i = 0; i < left; i++) {
+			mine[i] = (struct iovec){ r->shared->frames[q->n_fetched + i], RP_PAGE };
+			theirs[i] = (struct iovec){ (void *)(uintptr_t)w->pages[at + i],
+				                    RP_PAGE }; // NOLINT(performance-no-int-to-ptr)
+		}
+		got = process_vm_readv(pid, mine, left, theirs, left, 0);
+		for (ssize_t k = 0; k + RP_PAGE <= got; k += RP_PAGE)
+			q->fetched[q->n_fetched++] = w->pages[at++];
+		/* The one that could not be read. */
+		at += got < (ssize_t)(left * RP_PAGE);
+	}
+}
+
 /* What none of the last eight wanted makes room. */
-static void age(struct replayer *r)
+static void age(struct hot_pages *of)
 {
 	size_t kept = 0;
 
-	memset(r->slots, 0, sizeof(r->slots));
-	for (size_t i = 0; i < r->n_hot; i++) {
-		r->hot[i].history >>= 1;
-		if (!r->hot[i].history)
+	memset(of->slots, 0, sizeof(of->slots));
+	for (size_t i = 0; i < of->n; i++) {
+		of->v[i].history >>= 1;
+		if (!of->v[i].history)
 			continue;
-		r->hot[kept++] = r->hot[i];
-		*slot_of(r, r->hot[kept - 1].page) = (uint16_t)kept;
+		of->v[kept++] = of->v[i];
+		*slot_of(of, of->v[kept - 1].page) = (uint16_t)kept;
 	}
-	r->n_hot = kept;
+	of->n = kept;
 }
 
 uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
@@ -435,45 +469,143 @@ uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
 	return mapped_check(&r->mapped, pid, &r->shared->reply, end);
 }
 
+static void begin_lesson(struct hot_pages *of)
+{
+	age(of);
+	if (of->n_replays < 8)
+		of->n_replays++;
+}
+
+static void learn_page(struct hot_pages *of, uint64_t page, bool written)
+{
+	uint16_t *s = slot_of(of, page);
+
+	if (!*s && of->n == MAX_HOT)
+		return;
+	if (!*s) {
+		of->v[of->n++] = (struct hot){ .page = page };
+		*s = (uint16_t)of->n;
+	}
+	of->v[*s - 1].history |= 0x80;
+	of->v[*s - 1].written |= written;
+}
+
+/* What was written once may be the next time as well; of the others those that are touched often. */
+static void learn_kept(struct hot_pages *of, const struct rp_reply *p)
+{
+	begin_lesson(of);
+	for (int written = 1; written >= 0; written--)
+		for (uint32_t i = 0; i < p->n_pages && i < RP_N_FRAMES; i++)
+			if (p->written[i] == (bool)written)
+				learn_page(of, p->pages[i], written);
+}
+
 void replayer_learn(struct replayer *r)
 {
 	const struct rp_reply *p = &r->shared->reply;
 
-	age(r);
+	begin_lesson(&r->touched);
 	for (uint32_t i = 0; i < p->n_pages && i < RP_N_FRAMES; i++) {
-		uint16_t *s = slot_of(r, p->pages[i]);
-
-		if (!*s && r->n_hot == MAX_HOT)
-			break;
-		if (!*s) {
-			r->hot[r->n_hot++] = (struct hot){ .page = p->pages[i] };
-			*s = (uint16_t)r->n_hot;
-		}
-		r->hot[*s - 1].history |= 0x80;
+		learn_page(&r->touched, p->pages[i], false);
+		if (p->written[i])
+			learn_page(&r->kept, p->pages[i], true);
 	}
-	if (r->n_replays < 8)
-		r->n_replays++;
 }
 
-const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns)
+static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_ns)
 {
 	struct rp_request *q = &r->shared->request;
 	const struct rp_reply *reply = NULL;
+	static struct wanted w;
 
 	if (!r->pid)
 		return NULL;
-	q->n_branches = n_branches;
 	q->deadline = clock_after(r, held_ns);
 	/* A descriptor of before an execve reads nothing: then once more. */
 	for (int i = 0; i < 2; i++) {
 		if (r->mem_pid != pid && !hand_memory(r, pid))
 			return NULL;
-		fetch_likely(r, pid);
+		w.n = 0;
+		want_likely(&w, &r->touched);
+		fetch(r, &w, pid);
 		reply = run_once(r, held_ns);
 		if (!reply || reply->end != RP_END_GONE)
 			break;
 		r->mem_pid = -1;
 	}
+	return reply;
+}
+
+const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns)
+{
+	r->shared->request.flags &= ~(uint32_t)RP_TO_MARKS;
+	r->shared->request.n_branches = n_branches;
+	return run(r, pid, held_ns);
+}
+
+static bool is_wanted(const struct wanted *w, uint64_t page)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->pages[i] == page)
+			return true;
+	return false;
+}
+
+/* Pages that are not among those that are wanted already. */
+static void want_more(struct wanted *w, uint64_t page)
+{
+	if (page >= LEAST_PAGE && page < END_PAGES && !is_wanted(w, page))
+		want(w, page);
+}
+
+/* The top of the stack, and what registers point to. */
+static void want_near(struct wanted *w, const struct rp_registers *regs)
+{
+	uint64_t stack = RP_STACK(regs) & ~(uint64_t)(RP_PAGE - 1);
+
+	for (int i = -STACK_PAGES; i <= STACK_PAGES; i++)
+		want_more(w, stack + (uint64_t)(int64_t)(i * RP_PAGE));
+	for (unsigned i = 0; i < RP_N_GPRS; i++)
+		want_more(w, regs->gpr[i] & ~(uint64_t)(RP_PAGE - 1));
+}
+
+bool replayer_keep(struct replayer *r, pid_t pid)
+{
+	static struct wanted w;
+
+	if (!r->pid || (r->mem_pid != pid && !hand_memory(r, pid)))
+		return false;
+	w.n = 0;
+	want_likely(&w, &r->kept);
+	for (size_t i = 0; i < r->touched.n; i++)
+		if (is_likely(&r->touched, &r->touched.v[i]) && !*slot_of(&r->kept, r->touched.v[i].page))
+			want(&w, r->touched.v[i].page);
+	want_near(&w, &r->shared->request.regs);
+	fetch(r, &w, pid);
+	return true;
+}
+
+const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
+                                             uint32_t n_marks, uint64_t n_insns, uint64_t may_ns)
+{
+	struct rp_request *q = &r->shared->request;
+	const struct rp_reply *reply;
+
+	if (!r->pid || !n_marks || n_marks > RP_MAX_MARKS)
+		return NULL;
+	q->flags |= RP_TO_MARKS;
+	q->n_marks = n_marks;
+	memcpy(q->marks, marks, n_marks * sizeof(*marks));
+	q->n_insns = n_insns;
+	q->deadline = clock_after(r, may_ns);
+	reply = run_once(r, may_ns);
+	q->flags &= ~(uint32_t)RP_TO_MARKS;
+	q->n_insns = 0;
+	if (reply)
+		learn_kept(&r->kept, reply);
+	/* A descriptor of before an execve reads nothing. */
+	if (reply && reply->end == RP_END_GONE)
+		r->mem_pid = -1;
 	return reply;
 }
 
@@ -547,6 +679,24 @@ const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_br
 	(void)pid;
 	(void)n_branches;
 	(void)held_ns;
+	return NULL;
+}
+
+bool replayer_keep(struct replayer *r, pid_t pid)
+{
+	(void)r;
+	(void)pid;
+	return false;
+}
+
+const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
+                                             uint32_t n_marks, uint64_t n_insns, uint64_t may_ns)
+{
+	(void)r;
+	(void)marks;
+	(void)n_marks;
+	(void)n_insns;
+	(void)may_ns;
 	return NULL;
 }
 

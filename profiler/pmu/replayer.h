@@ -34,6 +34,19 @@ bool replayer_take_registers(struct replayer *r, pid_t tid);
 const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns);
 
 /*
+ * Of a thread whose registers were taken, and that is to be followed when it has been let go: keep the pages, as they are
+ * now, that it is likely to write.
+ */
+bool replayer_keep(struct replayer *r, pid_t pid);
+
+/*
+ * Then, when it has passed the marks: go the same way, n_insns at most.  Pages that were not kept are read as they are by
+ * now, so the way may turn out another one: then marks are not met.
+ */
+const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
+                                             uint32_t n_marks, uint64_t n_insns, uint64_t may_ns);
+
+/*
  * When the thread has been let go: how many branches of the last reply it would go itself.  Less than all where pages
  * were touched that it may not touch, or that are mapped twice; *end says which.
  */

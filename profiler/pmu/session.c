@@ -105,21 +105,27 @@ static int take(void *arg, const struct perf_event_header *rec, const struct tas
 	return err;
 }
 
+static size_t n_file_events(const struct session_config *c)
+{
+	return c->file_events ? c->n_file_events : c->n_events;
+}
+
 static int open_file(struct session *s)
 {
 	const struct session_config *c = s->config;
 	const struct pe_event *events = c->file_events ? c->file_events : c->events;
-	struct pd_writer_event *out = calloc(c->n_events, sizeof(*out));
+	size_t n_events = n_file_events(c);
+	struct pd_writer_event *out = calloc(n_events, sizeof(*out));
 	struct pd_writer_info info = { .argc = s->opts->argc,
 		                       .argv = s->opts->argv,
 		                       .events = out,
-		                       .n_events = c->n_events,
+		                       .n_events = n_events,
 		                       .compress_level = s->opts->compress_level };
 	int err;
 
 	if (!out)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < c->n_events; i++) {
+	for (size_t i = 0; i < n_events; i++) {
 		out[i] = (struct pd_writer_event){ .attr = events[i].attr,
 			                           .name = events[i].name,
 			                           .leader = (int)events[i].leader };
@@ -219,7 +225,7 @@ static int prepare(struct session *s)
 	if (err == 0 && s->child.pid && !s->opts->whole_system)
 		err = tasks_add_child(s->tasks, s->child.pid, later);
 	if (err == 0)
-		err = rewrite_new(s->config->events, s->config->n_events, &s->rewrite);
+		err = rewrite_new(s->config->events, n_file_events(s->config), &s->rewrite);
 	if (err == 0)
 		err = open_file(s);
 	for (size_t i = 0; i < s->targets.n && err == 0; i++)

@@ -37,8 +37,10 @@ struct session_config {
 	const struct record_opts *opts;
 	const struct pe_event *events; /* all of one sample_type; borrowed */
 	size_t n_events;
-	const struct pe_event *file_events; /* as the file describes them; NULL = the same */
-	const struct session_hooks *hooks;  /* NULL = none */
+	const struct pe_event *
+	        file_events; /* as the file describes them, and behind them events that only it has; NULL = the same */
+	size_t n_file_events;              /* of those */
+	const struct session_hooks *hooks; /* NULL = none */
 };
 
 struct session_summary {

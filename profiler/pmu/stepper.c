@@ -92,7 +92,8 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 		size_t n;
 
 		burst_take(&tools, request.pid, request.tid, &request.limits, &wants_end, &burst);
-		n = offsetof(struct burst, branches) + burst.n * sizeof(burst.branches[0]);
+		n = offsetof(struct burst, branches) + burst.n * sizeof(burst.branches[0]) +
+		    burst.n_runs * sizeof(burst.runs[0]);
 		if (send(fd, &burst, n, MSG_NOSIGNAL) != (ssize_t)n)
 			break;
 	}

@@ -21,8 +21,11 @@ struct code_page {
 	uint8_t bytes[RP_PAGE];
 };
 
+/* In the number of a block of RP_BLOCKS_FAST. */
+#define FAST (1ull << 62)
+
 struct block {
-	uint64_t ip;
+	uint64_t ip;    /* or that with FAST */
 	uint32_t code;  /* offset */
 	uint32_t epoch; /* the replay that found it as it was */
 	uint32_t pages[2],
@@ -31,26 +34,31 @@ struct block {
 };
 
 static struct blocks {
-	struct rp_emitter emitter;
+	struct rp_emitter emitter, fast;
 	uint32_t epoch, n_pages, n_blocks, n_translated;
-	bool single;
+	enum rp_blocks kind;
+	bool full; /* there was no room for another fast one */
+	const uint64_t *stops;
+	size_t n_stops;
 	struct code_page pages[N_CODE_PAGES];
 	uint32_t page_slots[2 * N_CODE_PAGES]; /* 1 + page, 0 = none */
 	struct block blocks[N_BLOCKS];
 	uint32_t block_slots[2 * N_BLOCKS];
 } b;
 
-static struct rp_exit exits[RP_MAX_EXITS];
+static struct rp_exit exits[2][RP_MAX_EXITS];
 
 void rp_blocks_init(uint8_t *code)
 {
-	b.emitter.code = code;
-	b.emitter.exits = exits;
+	b.emitter = (struct rp_emitter){ .code = code, .at = RP_AT_CODE, .exits = exits[0] };
+	b.fast = (struct rp_emitter){
+		.code = code + RP_CODE_BYTES, .at = RP_AT_FAST, .exits = exits[1], .chains = MACHINE_CHAINS
+	};
 	rp_populate(b.pages, OFTEN * sizeof(b.pages[0]));
 	rp_populate(b.blocks, OFTEN * 8 * sizeof(b.blocks[0]));
 	rp_populate(b.page_slots, sizeof(b.page_slots));
 	rp_populate(b.block_slots, sizeof(b.block_slots));
-	rp_populate(exits, OFTEN * 64 * sizeof(exits[0]));
+	rp_populate(exits, OFTEN * 64 * sizeof(exits[0][0]));
 	rp_populate(code, OFTEN * RP_PAGE);
 }
 
@@ -94,13 +102,25 @@ static void forget(void)
 	b.emitter.n_code = b.emitter.n_exits = 0;
 }
 
-void rp_blocks_begin(bool single)
+void rp_blocks_begin(enum rp_blocks kind)
 {
-	if (single || b.single)
+	/* Fast ones can't make room while they run. */
+	if (kind == RP_BLOCKS_SINGLE || b.kind == RP_BLOCKS_SINGLE ||
+	    (kind == RP_BLOCKS_FAST &&
+	     (b.n_blocks > N_BLOCKS / 2 || b.n_pages > N_CODE_PAGES / 2 || rp_emitter_is_full(&b.emitter))))
 		forget();
-	b.single = single;
+	b.kind = kind;
 	b.epoch++;
 	b.n_translated = 0;
+	b.n_stops = 0;
+	b.full = false;
+	b.fast.n_code = b.fast.n_exits = 0;
+}
+
+void rp_blocks_stop_at(const uint64_t *stops, size_t n)
+{
+	b.stops = stops;
+	b.n_stops = n;
 }
 
 /* The bytes as they are in this replay.  NONE where there are none. */
@@ -169,55 +189,106 @@ static size_t read_on(uint64_t ip, uint8_t *out, size_t n, uint32_t pages[2])
 	return n + MACHINE_INSN_BYTES;
 }
 
-static uint64_t translate(uint64_t ip)
+/* Bytes from ip to the nearest stop behind it; 0 = there is none in the next n. */
+static size_t bytes_to_stop(uint64_t ip, size_t n)
+{
+	size_t least = 0;
+
+	for (size_t i = 0; i < b.n_stops; i++) {
+		uint64_t off = b.stops[i] - ip;
+
+		if (off && off < n && (!least || off < least))
+			least = off;
+	}
+	return least;
+}
+
+static uint64_t translate(uint64_t ip, uint64_t key, struct rp_emitter *e)
 {
 	static uint8_t code[RP_PAGE + MACHINE_INSN_BYTES];
-	unsigned max_insns = b.single ? 1 : RP_MAX_BLOCK_INSNS;
-	uint32_t pages[2], *slot = block_slot(ip);
-	size_t n = read_code(ip, code, pages);
+	unsigned max_insns = b.kind == RP_BLOCKS_SINGLE ? 1 : RP_MAX_BLOCK_INSNS;
+	uint32_t pages[2], *slot = block_slot(key);
+	size_t n = read_code(ip, code, pages), most;
 	struct block *block;
 
 	if (!n)
 		return 0;
-	if (machine_ends_beyond(code, n, max_insns))
+	most = bytes_to_stop(ip, n);
+	if (most)
+		n = most;
+	else if (machine_ends_beyond(code, n, max_insns))
 		n = read_on(ip, code, n, pages);
 	/* One that has changed takes its own place. */
 	if (!*slot)
 		*slot = ++b.n_blocks;
 	block = &b.blocks[*slot - 1];
-	block->ip = ip;
+	block->ip = key;
 	block->epoch = b.epoch;
-	block->code = (uint32_t)b.emitter.n_code;
+	block->code = (uint32_t)e->n_code;
 	for (unsigned k = 0; k < 2; k++) {
 		block->pages[k] = pages[k];
 		block->generations[k] = b.pages[pages[k]].generation;
 	}
-	machine_emit_block(&b.emitter, ip, code, n, max_insns);
-	machine_code_is_new(&b.emitter, block->code);
+	machine_emit_block(e, ip, code, n, max_insns);
+	machine_code_is_new(e, block->code);
 	b.n_translated++;
-	return RP_AT_CODE + block->code;
+	return e->at + block->code;
+}
+
+static bool is_full(const struct rp_emitter *e)
+{
+	return b.n_blocks == N_BLOCKS || b.n_pages + 2 > N_CODE_PAGES || rp_emitter_is_full(e);
+}
+
+static uint64_t fast_block_at(uint64_t ip)
+{
+	uint32_t slot = *block_slot(ip | FAST);
+
+	if (slot && b.blocks[slot - 1].epoch == b.epoch)
+		return RP_AT_FAST + b.blocks[slot - 1].code;
+	b.full = is_full(&b.fast);
+	return b.full ? 0 : translate(ip, ip | FAST, &b.fast);
 }
 
 uint64_t rp_block_at(uint64_t ip)
 {
-	uint32_t slot = *block_slot(ip);
+	uint32_t slot;
 
+	if (b.kind == RP_BLOCKS_FAST)
+		return fast_block_at(ip);
+	slot = *block_slot(ip);
 	if (slot && is_as_it_was(&b.blocks[slot - 1]))
 		return RP_AT_CODE + b.blocks[slot - 1].code;
 	/* The block that was just left is not needed any more. */
-	if (b.n_blocks == N_BLOCKS || b.n_pages + 2 > N_CODE_PAGES || rp_emitter_is_full(&b.emitter))
+	if (is_full(&b.emitter))
 		forget();
-	return translate(ip);
+	return translate(ip, ip, &b.emitter);
+}
+
+uint32_t rp_blocks_why(uint64_t *at)
+{
+	return b.full ? RP_END_MUCH_CODE : rp_pages_why(at);
 }
 
 const struct rp_exit *rp_exit_at(uint32_t index)
 {
-	return &exits[index < RP_MAX_EXITS ? index : 0];
+	return &exits[b.kind == RP_BLOCKS_FAST][index < RP_MAX_EXITS ? index : 0];
+}
+
+uint32_t rp_n_exits(void)
+{
+	return (uint32_t)(b.kind == RP_BLOCKS_FAST ? b.fast.n_exits : b.emitter.n_exits);
+}
+
+void rp_blocks_chain(const struct rp_exit *e, uint64_t code)
+{
+	machine_chain(&b.fast, e, code);
 }
 
 struct rp_emitter *rp_blocks_emitter(void)
 {
-	if (rp_emitter_is_full(&b.emitter))
+	/* Blocks that run on are not to be forgotten: what is run once has a page's room more than they take. */
+	if (b.kind != RP_BLOCKS_FAST && rp_emitter_is_full(&b.emitter))
 		forget();
 	return &b.emitter;
 }

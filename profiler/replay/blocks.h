@@ -8,21 +8,39 @@
  * of: what was changed, mapped anew or is another program's is emitted again.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rp_exit;
 struct rp_emitter;
 
-/* code: RP_CODE_BYTES, where it can be written. */
+/* code: twice RP_CODE_BYTES, where it can be written. */
 void rp_blocks_init(uint8_t *code);
 
-/* A new replay.  single: one instruction to a block, and none is kept. */
-void rp_blocks_begin(bool single);
+enum rp_blocks {
+	RP_BLOCKS_KEPT,
+	RP_BLOCKS_SINGLE, /* one instruction to a block, and none is kept */
+	RP_BLOCKS_FAST,   /* blocks that lead to each other (rp_emitter.chains), of this replay only */
+};
 
-/* Where the code of the block at ip begins; 0: its code can't be read, rp_pages_why() says. */
+/* A new replay. */
+void rp_blocks_begin(enum rp_blocks kind);
+
+/* Where the code of the block at ip begins; 0: its code can't be read, or there is no room, rp_blocks_why() says. */
 uint64_t rp_block_at(uint64_t ip);
 
+/* Of RP_BLOCKS_FAST: no block goes past one of stops[n].  Borrowed, for this replay. */
+void rp_blocks_stop_at(const uint64_t *stops, size_t n);
+
+/* enum rp_end */
+uint32_t rp_blocks_why(uint64_t *at);
+
+/* Of this replay's blocks. */
 const struct rp_exit *rp_exit_at(uint32_t index);
+uint32_t rp_n_exits(void);
+
+/* The way out e leads to that block from now on, and no more to C. */
+void rp_blocks_chain(const struct rp_exit *e, uint64_t code);
 
 /* To emit what is run once. */
 struct rp_emitter *rp_blocks_emitter(void);

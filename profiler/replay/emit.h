@@ -23,7 +23,10 @@ enum rp_exit_kind {
 };
 
 struct rp_exit {
+	uint64_t from; /* where its block begins */
 	uint64_t ip, to;
+	uint32_t
+	        chain; /* offset of the jump that leads on to the next block, once it is known; 0 = there is none */
 	uint16_t n_insns; /* done when this way is taken */
 	uint8_t kind;     /* enum rp_exit_kind */
 	/* Of an access. */
@@ -34,7 +37,13 @@ struct rp_exit {
 
 /* Code and exits, appended to till there is no more room. */
 struct rp_emitter {
-	uint8_t *code; /* RP_CODE_BYTES, where it can be written; it runs at RP_AT_CODE */
+	uint8_t *code; /* RP_CODE_BYTES, where it can be written ... */
+	uint32_t at;   /* ... and where it runs */
+	/*
+	 * Its ways out count themselves (RP_COUNTS) and their instructions, and may be made to lead on to the next block
+	 * without C.  Every now and then, when the fuel is used up, they come out all the same.
+	 */
+	bool chains;
 	size_t n_code;
 	struct rp_exit *exits;
 	size_t n_exits;

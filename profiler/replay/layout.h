@@ -17,7 +17,10 @@
 #define RP_AT_CONTEXT 0x10000000u
 #define RP_AT_WINDOW  0x18000000u /* RP_WINDOW_PAGES, and as many at either end that can't be had */
 #define RP_AT_SHARED  0x20000000u /* struct rp_shared */
-#define RP_AT_CODE    0x40000000u /* RP_CODE_BYTES of code emitted: runs, and is not writable here */
+#define RP_AT_CODE    0x40000000u /* twice RP_CODE_BYTES of code emitted: runs, and is not writable here */
+#define RP_AT_FAST \
+	(RP_AT_CODE + RP_CODE_BYTES) /* its second half, of blocks that lead to each other (blocks.h) */
+#define RP_AT_COUNTS 0x50000000u     /* how often each way out of those was taken */
 
 enum {
 	RP_CODE_BYTES = 16 << 20,
@@ -36,6 +39,7 @@ struct rp_tlb {
 	uint64_t unused;
 };
 
+#define RP_COUNTS ((uint64_t *)(uintptr_t)RP_AT_COUNTS)
 #define RP_WINDOW ((uint8_t *)(uintptr_t)RP_AT_WINDOW)
 #define RP_SHARED ((struct rp_shared *)(uintptr_t)RP_AT_SHARED)
 

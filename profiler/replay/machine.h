@@ -13,12 +13,18 @@
 #if defined(__aarch64__)
 #include "profiler/replay/a64/context.h"
 #define RP_CONTEXT ((struct a64_context *)(uintptr_t)RP_AT_CONTEXT)
-enum { MACHINE_INSN_BYTES = 4 };
+enum { MACHINE_INSN_BYTES = 4, MACHINE_CHAINS = 0 };
 #else
 #include "profiler/replay/x86/context.h"
 #define RP_CONTEXT ((struct rp_context *)(uintptr_t)RP_AT_CONTEXT)
-enum { MACHINE_INSN_BYTES = 15 };
+enum { MACHINE_INSN_BYTES = 15, MACHINE_CHAINS = 1 };
 #endif
+
+/*
+ * Have the way out e of a block of e->chains lead on to code at `to` from now on.  Where the emitter can't make such
+ * (MACHINE_CHAINS is 0), nothing.
+ */
+void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, uint64_t to);
 
 enum { RP_GOES_ON = -1 };
 
@@ -26,7 +32,8 @@ enum { RP_GOES_ON = -1 };
 bool machine_ends_beyond(const uint8_t *code, size_t n, unsigned max_insns);
 
 /* As rp_emit_block() (x86/emit.h). */
-void machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
+size_t machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n,
+                          unsigned max_insns);
 
 /* Code was emitted from offset `from` on: what the processor kept of what stood there is forgotten. */
 void machine_code_is_new(const struct rp_emitter *e, size_t from);
@@ -34,6 +41,9 @@ void machine_code_is_new(const struct rp_emitter *e, size_t from);
 /* A replay's registers and vectors into the context and the processor, ours aside; and back. */
 void machine_begin(const struct rp_request *q);
 void machine_end(const struct rp_request *q, struct rp_reply *r);
+
+/* Are the general registers, at the beginning of a block at ip, those? */
+bool machine_is_at(uint64_t ip, const struct rp_registers *regs);
 
 /* Run the emitted code from context.target till it leaves; who misses asks rp_miss(). */
 void machine_enter(void);

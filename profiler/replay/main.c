@@ -39,6 +39,7 @@ enum {
 	SHARED_FD = 3, /* its number is free again when the first descriptor of pages comes */
 	PAGES_FD = 3,
 	HANDLER_STACK = 1 << 16,
+	CODE_BYTES = 2 * RP_CODE_BYTES,
 };
 
 static uint8_t handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
@@ -64,11 +65,10 @@ static uint8_t *map_code(void)
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	uint8_t *code;
 
-	if (fd < 0 || ftruncate(fd, RP_CODE_BYTES) < 0)
+	if (fd < 0 || ftruncate(fd, CODE_BYTES) < 0)
 		return NULL;
-	code = mmap(NULL, RP_CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (code == MAP_FAILED ||
-	    map_at(RP_AT_CODE, RP_CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd) < 0)
+	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (code == MAP_FAILED || map_at(RP_AT_CODE, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd) < 0)
 		code = NULL;
 	close(fd);
 	return code;
@@ -101,6 +101,8 @@ static int map_all(void)
 		return fail("memory for code");
 	if (map_at(RP_AT_CONTEXT, sizeof(*RP_CONTEXT), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 	           -1) < 0 ||
+	    map_at(RP_AT_COUNTS, RP_MAX_EXITS * sizeof(*RP_COUNTS), PROT_READ | PROT_WRITE,
+	           MAP_PRIVATE | MAP_ANONYMOUS, -1) < 0 ||
 	    map_window() < 0 ||
 	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
 		return -1;

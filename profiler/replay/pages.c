@@ -7,7 +7,7 @@
 #include "profiler/replay/machine.h"
 #include "profiler/replay/system.h"
 
-enum { N_SLOTS = 4 * RP_N_FRAMES, AHEAD = 4 };
+enum { N_SLOTS = 4 * RP_N_FRAMES, AHEAD = 4, OFTEN = 4096 };
 
 struct page {
 	uint64_t at;
@@ -56,13 +56,19 @@ static void add(struct slot *s, uint64_t page)
 
 void rp_pages_init(void)
 {
-	rp_populate(&pages, sizeof(pages));
+	rp_populate(pages.v, OFTEN * sizeof(pages.v[0]));
+	rp_populate(pages.slots, sizeof(pages.slots));
+}
+
+static void open_none(void)
+{
+	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
+		RP_CONTEXT->tlb[i] = (struct rp_tlb){ .read_tag = RP_NO_TAG, .write_tag = RP_NO_TAG };
 }
 
 void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
 {
-	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
-		RP_CONTEXT->tlb[i] = (struct rp_tlb){ .read_tag = RP_NO_TAG, .write_tag = RP_NO_TAG };
+	open_none();
 	pages.epoch++;
 	pages.n = 0;
 	pages.why = RP_END_FAULT;
@@ -168,6 +174,13 @@ static bool fetch(struct slot *s, uint64_t page)
 	return true;
 }
 
+static uint16_t branches_so_far(void)
+{
+	uint32_t n = RP_SHARED->reply.n_branches;
+
+	return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
+
 uint8_t *rp_page(uint64_t page, enum rp_use use)
 {
 	struct slot *s = slot_of(page);
@@ -177,12 +190,12 @@ uint8_t *rp_page(uint64_t page, enum rp_use use)
 		return NULL;
 	p = &pages.v[s->frame];
 	if (!p->used)
-		p->used_after = (uint16_t)RP_SHARED->reply.n_branches;
+		p->used_after = branches_so_far();
 	p->used = true;
 	if (use == RP_WRITE && p->code)
 		return fail(RP_END_CODE_WRITTEN, page);
 	if (use == RP_WRITE && !p->written)
-		p->written_after = (uint16_t)RP_SHARED->reply.n_branches;
+		p->written_after = branches_so_far();
 	p->written |= use == RP_WRITE;
 	if (use == RP_EXECUTE && !p->code) {
 		p->code = true;

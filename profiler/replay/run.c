@@ -5,6 +5,7 @@
 
 #include "profiler/replay/blocks.h"
 #include "profiler/replay/machine.h"
+#include "profiler/replay/marks.h"
 #include "profiler/replay/pages.h"
 
 enum { LATE_EVERY = 64 };
@@ -33,7 +34,7 @@ int rp_miss(void)
 
 bool rp_run_interrupted(uint64_t ip, uint64_t *resume)
 {
-	if (ip < RP_AT_CODE || ip >= RP_AT_CODE + RP_CODE_BYTES)
+	if (ip < RP_AT_CODE || ip >= RP_AT_FAST + RP_CODE_BYTES)
 		return false;
 	run.faulted = true;
 	*resume = RP_CONTEXT->leave;
@@ -58,17 +59,22 @@ static void begin(const struct rp_request *q, struct rp_reply *r)
 	memset(r, 0, offsetof(struct rp_reply, pages));
 	run.deadline = q->deadline;
 	rp_pages_begin(q->fetched, q->n_fetched);
-	rp_blocks_begin(q->n_insns != 0);
+	rp_blocks_begin(q->flags & RP_TO_MARKS ? RP_BLOCKS_FAST
+	                : q->n_insns           ? RP_BLOCKS_SINGLE
+	                                       : RP_BLOCKS_KEPT);
 	r->at_ip = q->regs.ip;
 	machine_begin(q);
 }
 
 static void note_branch(struct rp_reply *r, uint64_t from, uint64_t to)
 {
+	/* Of a way to marks they are many, and told as runs. */
+	if (RP_SHARED->request.flags & RP_TO_MARKS)
+		return;
 	r->branches[r->n_branches++] = (struct rp_branch){ from, to };
 }
 
-static int do_in_c(struct rp_reply *r, uint64_t *ip)
+int rp_do_in_c(struct rp_reply *r, uint64_t *ip)
 {
 	uint64_t next = *ip;
 	bool taken = false;
@@ -92,7 +98,7 @@ static int step(struct rp_reply *r, uint64_t *ip)
 
 	RP_CONTEXT->target = rp_block_at(*ip);
 	if (!RP_CONTEXT->target)
-		return (int)rp_pages_why(&r->fault_at);
+		return (int)rp_blocks_why(&r->fault_at);
 	if (!rp_enter())
 		return RP_END_FAULT;
 	e = rp_exit_at(RP_CONTEXT->exit);
@@ -103,7 +109,7 @@ static int step(struct rp_reply *r, uint64_t *ip)
 		note_branch(r, e->ip, e->to);
 	/* It counts the instruction as done that did not get its memory. */
 	r->n_insns -= e->kind == RP_EXIT_ACCESS;
-	return e->kind == RP_EXIT_ACCESS || e->kind == RP_EXIT_OP ? do_in_c(r, ip) : RP_GOES_ON;
+	return e->kind == RP_EXIT_ACCESS || e->kind == RP_EXIT_OP ? rp_do_in_c(r, ip) : RP_GOES_ON;
 }
 
 static int go(const struct rp_request *q, struct rp_reply *r)
@@ -129,7 +135,7 @@ void rp_run(void)
 	struct rp_reply *r = &RP_SHARED->reply;
 
 	begin(q, r);
-	r->end = (uint32_t)go(q, r);
+	r->end = (uint32_t)(q->flags & RP_TO_MARKS ? rp_go_to_marks(q, r) : go(q, r));
 	machine_end(q, r);
 	rp_pages_tell();
 	r->n_translated = rp_blocks_translated();

@@ -12,6 +12,11 @@ void rp_run(void);
 /* Is the time up that it may take? */
 bool rp_is_late(void);
 
+struct rp_reply;
+
+/* The instruction at *ip, which moves on: RP_GOES_ON, else enum rp_end. */
+int rp_do_in_c(struct rp_reply *r, uint64_t *ip);
+
 /* Run the emitted code from context.target till it leaves.  False: a fault ended it. */
 bool rp_enter(void);
 

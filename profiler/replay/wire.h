@@ -16,10 +16,13 @@
 
 enum {
 	RP_PAGE = 4096,
-	RP_N_FRAMES = 4096, /* copies of pages that one replay may need */
+	RP_N_FRAMES = 32768, /* copies of pages that one replay may need: a long one of scattered memory */
 	RP_OFTEN_FRAMES =
 	        768, /* ... and hardly one does: 1,000 branches of a linked list of 400 MB take 500 */
 	RP_MAX_BRANCHES = 2048, /* of one replay */
+	RP_MAX_MARKS = 8,
+	RP_MARK_STACK = 512, /* bytes */
+	RP_MAX_RUNS = 8192,
 };
 
 #if defined(__x86_64__)
@@ -34,6 +37,8 @@ struct rp_registers {
 	uint64_t gpr[RP_N_GPRS];
 	uint64_t ip, flags, fs_base, gs_base;
 };
+
+#define RP_STACK(regs) ((regs)->gpr[RP_RSP])
 
 /* Counts at an even rate, the same in all processes. */
 static inline uint64_t rp_clock(void)
@@ -50,6 +55,8 @@ struct rp_registers {
 	uint64_t gpr[RP_N_GPRS];
 	uint64_t sp, ip, flags, thread;
 };
+
+#define RP_STACK(regs) ((regs)->sp)
 
 static inline uint64_t rp_clock(void)
 {
@@ -82,6 +89,7 @@ enum rp_end {
 	RP_END_TAGS,        /* memory tags */
 	RP_END_TILES,       /* AMX */
 	RP_END_HALF,        /* vectors of numbers of 16 bits (AVX512-FP16) */
+	RP_END_MUCH_CODE,   /* more of it than can be counted between marks */
 	RP_END_ALIAS,       /* memory that is mapped twice was written at one place, and used at the other */
 	RP_END_INSTRUCTION, /* one that is not known here; at_ip says where */
 	RP_N_ENDS,
@@ -96,6 +104,10 @@ static inline bool rp_end_is_ours(uint32_t end)
 enum {
 	RP_WANT_STATE = 1,      /* registers and vectors at the end are wanted */
 	RP_SHADOW_STACK_ON = 2, /* the thread has one */
+	/*
+	 * Past the marks, n_insns at most, at full speed: what ran between the last two of them is told, and no branches.
+	 */
+	RP_TO_MARKS = 4,
 };
 
 /*
@@ -119,21 +131,38 @@ struct rp_branch {
 	uint64_t from_ip, to_ip;
 };
 
+/* Straight on from an address to another one, which belongs to it still. */
+struct rp_straight {
+	uint64_t from_ip, to_ip;
+	uint64_t n;       /* so often */
+	uint64_t n_insns; /* of all of them */
+};
+
+/* What is known of a thread at a moment when it ran: its general registers, and what stood at its stack pointer. */
+struct rp_mark {
+	struct rp_registers regs;
+	uint32_t n_stack;
+	uint8_t stack[RP_MARK_STACK];
+};
+
 struct rp_request {
 	uint32_t flags;
 	uint32_t n_branches; /* wanted; at most RP_MAX_BRANCHES */
-	uint64_t n_insns;    /* so many exactly, at one to a block (slow); 0 = by branches */
-	uint64_t deadline;   /* rp_clock()'s */
-	uint32_t n_fetched;  /* pages that lie in frames 0.. already */
+	uint64_t
+	        n_insns; /* so many exactly, at one to a block (slow), but for RP_TO_MARKS; 0 = by branches */
+	uint64_t deadline;  /* rp_clock()'s */
+	uint32_t n_fetched; /* pages that lie in frames 0.. already */
 	uint64_t fetched[RP_N_FRAMES];
 	struct rp_range clock_pages[RP_N_CLOCK_PAGES];
+	uint32_t n_marks; /* where the thread came to on its way, in this order */
+	struct rp_mark marks[RP_MAX_MARKS];
 	struct rp_registers regs;
 	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 };
 
 struct rp_reply {
-	uint32_t end; /* enum rp_end */
-	uint32_t n_branches;
+	uint32_t end;        /* enum rp_end */
+	uint32_t n_branches; /* those noted; of RP_TO_MARKS all */
 	uint64_t n_insns;
 	uint64_t at_ip;                  /* where it ended */
 	uint64_t fault_at;               /* the address, of RP_END_FAULT */
@@ -147,6 +176,12 @@ struct rp_reply {
 	struct rp_registers regs;
 	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 	struct rp_branch branches[RP_MAX_BRANCHES];
+	/* Instructions from the beginning to each mark, and how often it was met, up to as far past the last as others lie apart. */
+	uint64_t mark_insns[RP_MAX_MARKS];
+	uint32_t mark_met[RP_MAX_MARKS];
+	/* What ran from the last mark but one to the last. */
+	uint32_t n_runs;
+	struct rp_straight runs[RP_MAX_RUNS];
 };
 
 struct rp_shared {

@@ -28,6 +28,7 @@ struct a64_context {
 	uint64_t slow_return;
 	uint32_t exit, slow_exit; /* index of what it ended with, of the access */
 	struct rp_tlb tlb[RP_TLB_SIZE];
+	uint64_t insns, fuel; /* nothing leads on without C here */
 };
 
 #define A64_FIELD(name) ((uint32_t)offsetof(struct a64_context, name))

@@ -16,6 +16,7 @@ struct stub {
 
 struct block {
 	struct rp_emitter *e;
+	uint64_t from;
 	struct stub stubs[RP_MAX_BLOCK_INSNS];
 	size_t n_stubs;
 	unsigned n_insns;
@@ -123,7 +124,9 @@ static void put_leave(struct rp_emitter *e, uint32_t exit)
 
 static void leave_for(struct block *b, enum rp_exit_kind kind, uint64_t ip, uint64_t to)
 {
-	const struct rp_exit x = { .ip = ip, .to = to, .kind = kind, .n_insns = (uint16_t)b->n_insns };
+	const struct rp_exit x = {
+		.from = b->from, .ip = ip, .to = to, .kind = kind, .n_insns = (uint16_t)b->n_insns
+	};
 
 	put_leave(b->e, add_exit(b->e, &x));
 }
@@ -227,7 +230,8 @@ static void put_new_base(struct rp_emitter *e, const struct a64_insn *i, unsigne
 static void put_access(struct block *b, uint64_t ip, const struct a64_insn *i)
 {
 	const struct borrowed r = choose_borrowed(i);
-	const struct rp_exit access = { .ip = ip,
+	const struct rp_exit access = { .from = b->from,
+		                        .ip = ip,
 		                        .kind = RP_EXIT_ACCESS,
 		                        .n_insns = (uint16_t)b->n_insns,
 		                        .x = (uint8_t)r.x,
@@ -396,6 +400,7 @@ size_t a64_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, si
 	bool on = true;
 
 	b.e = e;
+	b.from = ip;
 	b.n_stubs = b.n_insns = 0;
 	put_begin(e);
 	while (on && b.n_insns < max_insns && at < in_page && at + A64_INSN_BYTES <= n) {

@@ -22,9 +22,10 @@ bool machine_ends_beyond(const uint8_t *code, size_t n, unsigned max_insns)
 	return false;
 }
 
-void machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns)
+size_t machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n,
+                          unsigned max_insns)
 {
-	a64_emit_block(e, ip, code, n, max_insns);
+	return a64_emit_block(e, ip, code, n, max_insns);
 }
 
 /* What was written at one place goes out of the data cache, what stood at the other out of that of instructions. */
@@ -39,7 +40,7 @@ void machine_code_is_new(const struct rp_emitter *e, size_t from)
 		__asm__ volatile("dc cvau, %0" : : "r"(e->code + at) : "memory");
 	__asm__ volatile("dsb ish" : : : "memory");
 	for (size_t at = from & ~(line_i - 1); at < e->n_code; at += line_i)
-		__asm__ volatile("ic ivau, %0" : : "r"(RP_AT_CODE + at) : "memory");
+		__asm__ volatile("ic ivau, %0" : : "r"(e->at + at) : "memory");
 	__asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
@@ -178,6 +179,19 @@ void machine_give_up(const struct rp_exit *e)
 uint64_t machine_place(uint64_t at)
 {
 	return at >> 55 & 1 ? at : at & 0xffffffffffffffu;
+}
+
+void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, uint64_t to)
+{
+	(void)emitter;
+	(void)e;
+	(void)to;
+}
+
+bool machine_is_at(uint64_t ip, const struct rp_registers *regs)
+{
+	return ip == regs->ip && RP_CONTEXT->sp == regs->sp &&
+	       memcmp(RP_CONTEXT->gpr, regs->gpr, sizeof(regs->gpr)) == 0;
 }
 
 int machine_may_run(uint64_t ip)

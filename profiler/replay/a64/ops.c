@@ -96,7 +96,7 @@ static int do_on_copy(const struct a64_insn *i, uint64_t ip)
 
 	if (!rp_read(at, copy, i->bytes))
 		return memory_end();
-	RP_CONTEXT->target = RP_AT_CODE + e->n_code;
+	RP_CONTEXT->target = e->at + e->n_code;
 	a64_emit_one(e, ip, i, (uintptr_t)copy);
 	machine_code_is_new(e, n_code);
 	ran = rp_enter();

@@ -28,6 +28,8 @@ struct rp_context {
 	/* An access that missed. */
 	uint64_t slow_at, slow_return;
 	uint32_t slow_exit;
+	/* Of code that leads on without C: instructions so far, ways out till it comes to C again, and a register that it borrows. */
+	uint64_t insns, fuel, rcx;
 };
 
 #define RP_FIELD(name) (RP_AT_CONTEXT + (uint32_t)offsetof(struct rp_context, name))

@@ -3,7 +3,7 @@
 
 #include "profiler/replay/x86/context.h"
 
-enum { RAX = 0, RBX = 3, RSP = 4, RSI = 6, RDI = 7 };
+enum { RAX = 0, RCX = 1, RBX = 3, RSP = 4, RSI = 6, RDI = 7 };
 
 /* What comes behind a block's straight code. */
 struct stub {
@@ -14,6 +14,7 @@ struct stub {
 
 struct block {
 	struct rp_emitter *e;
+	uint64_t from;
 	struct stub stubs[RP_MAX_BLOCK_EXITS];
 	size_t n_stubs;
 	unsigned n_insns;
@@ -82,11 +83,47 @@ static void put_leave(struct rp_emitter *e, uint32_t exit)
 	put_le(e, RP_FIELD(leave), 4);
 }
 
+/* lea change(%rcx), %rcx, by way of memory: no flag is touched. */
+static void put_add(struct rp_emitter *e, uint32_t at, int32_t change)
+{
+	put_load(e, RCX, at);
+	PUT(e, 0x48, 0x8d, 0x89);
+	put_le(e, (uint32_t)change, 4);
+	put_save(e, RCX, at);
+}
+
+/* A way out of a block.  Of one that chains: counted; jrcxz to where C is asked; jmp, to there as well at first. */
+static void put_way_out(struct rp_emitter *e, uint32_t exit)
+{
+	struct rp_exit *x = &e->exits[exit];
+	enum { LOAD_BYTES = 8, JMP_BYTES = 5 };
+
+	if (!e->chains) {
+		put_leave(e, exit);
+		return;
+	}
+	put_save(e, RCX, RP_FIELD(rcx));
+	put_add(e, RP_AT_COUNTS + 8 * exit, 1);
+	put_add(e, RP_FIELD(insns), x->n_insns);
+	if (x->kind != RP_EXIT_OP) {
+		put_add(e, RP_FIELD(fuel), -1);
+		PUT(e, 0xe3, LOAD_BYTES + JMP_BYTES);
+		put_load(e, RCX, RP_FIELD(rcx));
+		put(e, 0xe9);
+		x->chain = (uint32_t)e->n_code;
+		put_le(e, LOAD_BYTES, 4);
+	}
+	put_load(e, RCX, RP_FIELD(rcx));
+	put_leave(e, exit);
+}
+
 static void leave_for(struct block *b, enum rp_exit_kind kind, uint64_t ip, uint64_t to)
 {
-	const struct rp_exit x = { .ip = ip, .to = to, .kind = kind, .n_insns = (uint16_t)b->n_insns };
+	const struct rp_exit x = {
+		.from = b->from, .ip = ip, .to = to, .kind = kind, .n_insns = (uint16_t)b->n_insns
+	};
 
-	put_leave(b->e, add_exit(b->e, &x));
+	put_way_out(b->e, add_exit(b->e, &x));
 }
 
 /* The address that the instruction names, into a register.  Segments come later. */
@@ -205,7 +242,8 @@ static void put_operand_at(struct rp_emitter *e, const uint8_t *code, const stru
 
 static void put_access(struct block *b, uint64_t ip, const uint8_t *code, const struct rp_insn *i)
 {
-	struct rp_exit access = { .ip = ip,
+	struct rp_exit access = { .from = b->from,
+		                  .ip = ip,
 		                  .kind = RP_EXIT_ACCESS,
 		                  .n_insns = (uint16_t)b->n_insns,
 		                  .write = i->write,
@@ -240,9 +278,12 @@ static void put_push_or_pop(struct block *b, uint64_t ip, struct rp_insn *i)
 {
 	bool push = i->kind == RP_PUSH;
 	unsigned reg = pushed_register(i);
-	struct rp_exit access = {
-		.ip = ip, .kind = RP_EXIT_ACCESS, .n_insns = (uint16_t)b->n_insns, .write = push, .bytes = 8
-	};
+	struct rp_exit access = { .from = b->from,
+		                  .ip = ip,
+		                  .kind = RP_EXIT_ACCESS,
+		                  .n_insns = (uint16_t)b->n_insns,
+		                  .write = push,
+		                  .bytes = 8 };
 
 	i->base = RSP;
 	i->index = RP_NO_REG;
@@ -263,6 +304,37 @@ static void put_push_or_pop(struct block *b, uint64_t ip, struct rp_insn *i)
 	put_load(b->e, access.x, RP_FIELD(x));
 	if (push || reg != RSP)
 		put_stack(b->e, push ? -8 : 8);
+}
+
+/* The return address is written in two halves; then it is a jump. */
+static void put_call(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	uint64_t next = ip + i->len;
+	struct rp_exit access = { .from = b->from,
+		                  .ip = ip,
+		                  .kind = RP_EXIT_ACCESS,
+		                  .n_insns = (uint16_t)b->n_insns,
+		                  .write = true,
+		                  .bytes = 8 };
+	int64_t imm = i->imm;
+
+	i->base = RSP;
+	i->index = RP_NO_REG;
+	i->disp = -8;
+	i->segment = 0;
+	i->rip_relative = i->addrsize = false;
+	access.x = RSI;
+	access.y = RDI;
+	put_save(b->e, access.x, RP_FIELD(x));
+	put_address(b->e, ip, i, access.x);
+	put_lookup(b, i, &access);
+	PUT(b->e, 0xc7, access.x);
+	put_le(b->e, next & 0xffffffff, 4);
+	PUT(b->e, 0xc7, (uint8_t)(0x40 | access.x), 4);
+	put_le(b->e, next >> 32, 4);
+	put_load(b->e, access.x, RP_FIELD(x));
+	put_stack(b->e, -8);
+	leave_for(b, RP_EXIT_TAKEN, ip, next + (uint64_t)imm);
 }
 
 static void put_lea(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i)
@@ -291,7 +363,8 @@ static void put_lea(struct rp_emitter *e, uint64_t ip, const uint8_t *code, cons
 static void put_jcc(struct block *b, uint64_t ip, const struct rp_insn *i)
 {
 	/* One that leads to where it would go on anyway is never seen to be taken. */
-	const struct rp_exit x = { .ip = ip,
+	const struct rp_exit x = { .from = b->from,
+		                   .ip = ip,
 		                   .to = ip + i->len + (uint64_t)i->imm,
 		                   .kind = i->imm ? RP_EXIT_TAKEN : RP_EXIT_NEXT,
 		                   .n_insns = (uint16_t)b->n_insns };
@@ -343,6 +416,11 @@ static bool put_insn(struct block *b, uint64_t ip, const uint8_t *code, struct r
 	case RP_LOOP:
 		put_loop(b, ip, i);
 		return true;
+	case RP_CALL:
+		if (!b->e->chains || i->opsize)
+			break;
+		put_call(b, ip, i);
+		return false;
 	case RP_JMP:
 		leave_for(b, i->imm ? RP_EXIT_TAKEN : RP_EXIT_NEXT, ip, ip + i->len + (uint64_t)i->imm);
 		return false;
@@ -374,7 +452,7 @@ static void put_miss(struct rp_emitter *e, const struct stub *s)
 	put_le(e, s->exit, 4);
 	PUT(e, 0x48, 0xc7, 0x04, 0x25);
 	put_le(e, RP_FIELD(slow_return), 4);
-	after = RP_AT_CODE + (uint32_t)e->n_code + 4 + 7;
+	after = e->at + (uint32_t)e->n_code + 4 + 7;
 	put_le(e, after, 4);
 	PUT(e, 0xff, 0x24, 0x25);
 	put_le(e, RP_FIELD(slow), 4);
@@ -393,7 +471,7 @@ static void put_stubs(struct block *b)
 		if (s->back)
 			put_miss(b->e, s);
 		else
-			put_leave(b->e, s->exit);
+			put_way_out(b->e, s->exit);
 	}
 }
 
@@ -404,6 +482,7 @@ size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, siz
 	bool on = true;
 
 	b.e = e;
+	b.from = ip;
 	b.n_stubs = b.n_insns = 0;
 	while (on && b.n_insns < max_insns && at < in_page) {
 		struct rp_insn i;

@@ -31,9 +31,10 @@ bool machine_ends_beyond(const uint8_t *code, size_t n, unsigned max_insns)
 	return false;
 }
 
-void machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns)
+size_t machine_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n,
+                          unsigned max_insns)
 {
-	rp_emit_block(e, ip, code, n, max_insns);
+	return rp_emit_block(e, ip, code, n, max_insns);
 }
 
 /* The processor sees to it. */
@@ -170,6 +171,21 @@ void machine_end(const struct rp_request *q, struct rp_reply *r)
 		r->regs.gs_base = c->gs_base;
 	}
 	load_state(machine.own);
+}
+
+void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, uint64_t to)
+{
+	uint32_t distance;
+
+	if (!e->chain)
+		return;
+	distance = (uint32_t)(to - (emitter->at + e->chain + sizeof(distance)));
+	memcpy(emitter->code + e->chain, &distance, sizeof(distance));
+}
+
+bool machine_is_at(uint64_t ip, const struct rp_registers *regs)
+{
+	return ip == regs->ip && memcmp(RP_CONTEXT->gpr, regs->gpr, sizeof(regs->gpr)) == 0;
 }
 
 int machine_may_run(uint64_t ip)

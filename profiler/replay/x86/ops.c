@@ -213,7 +213,7 @@ static int do_on_copy(const struct rp_insn *i, const uint8_t *code, uint64_t ip,
 	size_t n_code = e->n_code, n_exits = e->n_exits, n = copy.to - copy.from;
 	bool ran;
 
-	RP_CONTEXT->target = RP_AT_CODE + e->n_code;
+	RP_CONTEXT->target = e->at + (uint32_t)e->n_code;
 	if (i->kind == RP_MASKED)
 		rp_emit_masked(e, ip, code, i, (uint32_t)copy.host);
 	else if (!rp_emit_one(e, ip, code, i, (uint32_t)copy.host))

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/timed_paths.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/base/log.h"
+#include "profiler/pmu/replayer.h"
+
+enum {
+	EXPECTED_HELD_NS = 500000, /* before one was seen */
+	EXPECTED_REPLAY_NS = 50000000,
+	/* The fastest code comes to some 15 instructions a nanosecond; a moment more is for what lies behind the last. */
+	MOST_INSNS = 80000000,
+	FIRST_PERIOD_NS = 1000000,
+	LEAST_PERIOD_NS = 500000,
+	MOST_PERIOD_NS = 2000000,
+	MOST_REPLAY_NS = 1000000000,
+	MOST_HELD_NS = 30000000,
+};
+
+/*
+ * From moment to moment, where it can be had in that time: fast code costs a replay much, and is soon warm again; slow code
+ * lives on much memory, and is long cold.
+ */
+static const double period_insns = 2.5e6;
+
+/* Replays run beside the program, on another CPU where there is one: so much of its time they may take. */
+static const double replay_budget = 0.2;
+
+void timed_paths_init(struct timed_paths *t, double hz, double budget)
+{
+	*t = (struct timed_paths){ .hz = hz,
+		                   .account = { .budget = budget, .expected_ns = EXPECTED_HELD_NS },
+		                   .replays = { .budget = replay_budget,
+		                                .expected_ns = EXPECTED_REPLAY_NS } };
+}
+
+double timed_paths_hz(const struct timed_paths *t, double cpu_s, double wall_s)
+{
+	if (!isinf(t->hz))
+		return t->hz;
+	return fmin(burst_account_hz(&t->account, cpu_s, wall_s),
+	            burst_account_hz(&t->replays, cpu_s, wall_s));
+}
+
+void timed_paths_attr(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_TASK_CLOCK;
+	attr->config1 = attr->config2 = 0;
+	attr->sample_period = 1;
+	attr->freq = 0;
+	attr->precise_ip = 0;
+	attr->branch_sample_type = 0;
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                    PERF_SAMPLE_ADDR | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+}
+
+struct burst_limits timed_paths_limits(const struct timed_paths *t, uint64_t cpu_ns)
+{
+	struct burst_limits limits = { .replay_ns = MOST_REPLAY_NS,
+		                       .held_ns = MOST_HELD_NS,
+		                       .period_ns = FIRST_PERIOD_NS };
+
+	if (burst_account_allows(&t->account, 1, cpu_ns) &&
+	    (!isinf(t->hz) || burst_account_allows(&t->replays, 1, cpu_ns)))
+		limits.timed_insns = MOST_INSNS;
+	if (t->insns)
+		limits.period_ns =
+		        (uint64_t)fmin(fmax(period_insns * (double)t->ns / (double)t->insns, LEAST_PERIOD_NS),
+		                       MOST_PERIOD_NS);
+	return limits;
+}
+
+void timed_paths_learn(struct timed_paths *t, const struct burst *b)
+{
+	t->n[b->timing < BURST_N_TIMINGS ? b->timing : TIMING_NONE]++;
+	t->account.n_asked++;
+	if (b->timing == TIMING_REFUSED && !t->error)
+		t->error = b->error;
+	if (b->timing == TIMING_CUT && b->replay_end < RP_N_ENDS)
+		t->n_end[b->replay_end]++;
+	if (b->held_ns) {
+		t->account.held_ns += b->held_ns;
+		t->account.n_branches++;
+		t->account.longest_ns =
+		        b->held_ns > t->account.longest_ns ? b->held_ns : t->account.longest_ns;
+	}
+	t->replays.n_asked++;
+	if (b->replay_ns) {
+		t->replays.held_ns += b->replay_ns;
+		t->replays.n_branches++;
+	}
+	t->insns += b->timed_insns;
+	t->ns += b->timed_ns;
+}
+
+int timed_paths_write(struct pd_writer *w, const struct burst *b, struct pd_record *rec, uint64_t id)
+{
+	uint64_t told = 0;
+	int err;
+
+	for (uint32_t i = 0; i < b->n_runs; i++)
+		told += b->runs[i].n_insns;
+	rec->sample = (struct pd_sample){
+		.ip = b->start_ip, .addr = b->timed_ns, .period = b->timed_insns - told, .id = id
+	};
+	err = pd_write_sample(w, rec);
+	for (uint32_t i = 0; i < b->n_runs && err == 0; i++) {
+		const struct burst_run *run = &b->runs[i];
+
+		rec->sample = (struct pd_sample){ .ip = run->from_ip,
+			                          .addr = run->to_ip,
+			                          .stream_id = run->n,
+			                          .period = run->n_insns,
+			                          .id = id };
+		err = pd_write_sample(w, rec);
+	}
+	return err;
+}
+
+static void say_causes(const struct timed_paths *t)
+{
+	sp_debug("timed paths: %ju done, %ju at no moment to do so, %ju without enough turns, %ju cut, %ju "
+	         "lost, %ju "
+	         "ambiguous; held for %.3f ms, the longest for %.3f ms; replays took %.3f ms",
+	         (uintmax_t)t->n[TIMING_DONE], (uintmax_t)t->n[TIMING_NONE], (uintmax_t)t->n[TIMING_LATE],
+	         (uintmax_t)t->n[TIMING_CUT], (uintmax_t)t->n[TIMING_LOST], (uintmax_t)t->n[TIMING_TWICE],
+	         1e-6 * (double)t->account.held_ns, 1e-6 * (double)t->account.longest_ns,
+	         1e-6 * (double)t->replays.held_ns);
+	for (uint32_t k = 0; k < RP_N_ENDS; k++)
+		if (t->n_end[k])
+			sp_debug("timed paths: %ju cut by %s", (uintmax_t)t->n_end[k], replayer_end_words(k));
+}
+
+void timed_paths_say(const struct timed_paths *t, double cpu_ns)
+{
+	uint64_t done = t->n[TIMING_DONE];
+
+	if (!(t->hz > 0) || !t->account.n_asked)
+		return;
+	say_causes(t);
+	if (t->n[TIMING_REFUSED])
+		sp_warn("%ju paths could not be timed: %s", (uintmax_t)t->n[TIMING_REFUSED],
+		        strerror(t->error));
+	if (done)
+		sp_note("%ju timed paths of %.0f instructions held the program for %.2f%% of its time",
+		        (uintmax_t)done, (double)t->insns / (double)done,
+		        cpu_ns > 0 ? 100 * (double)t->account.held_ns / cpu_ns : 0);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/replay/marks.h"
+
+#include <string.h>
+
+#include "profiler/replay/blocks.h"
+#include "profiler/replay/machine.h"
+#include "profiler/replay/pages.h"
+#include "profiler/replay/run.h"
+
+/* Ways out between two looks at the time. */
+enum { FUEL = 20000, LATE_EVERY = 64 };
+
+static struct marks {
+	uint64_t ips[RP_MAX_MARKS];
+	uint32_t n;
+	/* RP_COUNTS when the last mark but one was met. */
+	uint64_t before[RP_MAX_EXITS];
+	uint32_t n_before;
+} m;
+
+static void begin(const struct rp_request *q, struct rp_reply *r)
+{
+	m.n = q->n_marks < RP_MAX_MARKS ? q->n_marks : RP_MAX_MARKS;
+	for (uint32_t k = 0; k < m.n; k++)
+		m.ips[k] = q->marks[k].regs.ip;
+	rp_blocks_stop_at(m.ips, m.n);
+	RP_CONTEXT->insns = 0;
+	r->n_runs = 0;
+	memset(r->mark_insns, 0, sizeof(r->mark_insns));
+	memset(r->mark_met, 0, sizeof(r->mark_met));
+}
+
+static bool is_mark(uint64_t ip)
+{
+	for (uint32_t k = 0; k < m.n; k++)
+		if (m.ips[k] == ip)
+			return true;
+	return false;
+}
+
+/* An instruction for C at a mark that others came before begins a block of its own. */
+static bool is_put_off(const struct rp_exit *e)
+{
+	return e->kind == RP_EXIT_OP && e->n_insns > 0 && is_mark(e->ip);
+}
+
+static struct rp_straight straight_of(const struct rp_exit *e, uint64_t n)
+{
+	bool put_off = is_put_off(e), op = e->kind == RP_EXIT_OP && !put_off;
+	uint64_t to = e->kind == RP_EXIT_NEXT ? e->to - 1 : put_off ? e->ip - 1 : e->ip;
+
+	return (struct rp_straight){ e->from, to, n, n * (e->n_insns + (op ? 1u : 0)) };
+}
+
+/* What ran since the last mark but one.  False: too much of it. */
+static bool tell_runs(struct rp_reply *r)
+{
+	for (uint32_t i = 0; i < rp_n_exits(); i++) {
+		uint64_t n = RP_COUNTS[i] - (i < m.n_before ? m.before[i] : 0);
+
+		if (!n)
+			continue;
+		if (r->n_runs == RP_MAX_RUNS)
+			return false;
+		r->runs[r->n_runs++] = straight_of(rp_exit_at(i), n);
+	}
+	return true;
+}
+
+/*
+ * Registers come to the same again and again where a loop has its state in memory: the stack tells most of these apart,
+ * and shows a way that went through memory as it was later.
+ */
+static bool is_at(uint64_t ip, const struct rp_mark *mark)
+{
+	uint8_t stack[RP_MARK_STACK];
+	uint32_t n = mark->n_stack < RP_MARK_STACK ? mark->n_stack : RP_MARK_STACK;
+
+	return machine_is_at(ip, &mark->regs) && rp_read_some(RP_STACK(&mark->regs), stack, n) == n &&
+	       memcmp(stack, mark->stack, n) == 0;
+}
+
+/* In their order: a mark is looked for when the one before it was met. */
+static bool meet_marks(const struct rp_request *q, struct rp_reply *r, uint64_t ip)
+{
+	for (uint32_t k = 0; k < m.n && (!k || r->mark_met[k - 1]); k++) {
+		if (m.ips[k] != ip || !is_at(ip, &q->marks[k]) || r->mark_met[k]++)
+			continue;
+		r->mark_insns[k] = r->n_insns;
+		if (k + 2 == m.n) {
+			m.n_before = rp_n_exits();
+			memcpy(m.before, RP_COUNTS, m.n_before * sizeof(m.before[0]));
+		}
+		if (k + 1 == m.n && !tell_runs(r))
+			return false;
+	}
+	return true;
+}
+
+/* As far past the last mark as others lie apart: what is met once more within that may not be where the thread was. */
+static bool is_past_marks(const struct rp_reply *r)
+{
+	uint64_t most = 0, before = 0;
+
+	if (!m.n || !r->mark_met[m.n - 1])
+		return false;
+	for (uint32_t k = 0; k < m.n; k++) {
+		if (r->mark_insns[k] - before > most)
+			most = r->mark_insns[k] - before;
+		before = r->mark_insns[k];
+	}
+	return r->n_insns - before >= most;
+}
+
+/* Marks lie as far from each other as the first from the beginning, about: a way that misses one is another's. */
+static bool is_lost(const struct rp_request *q, const struct rp_reply *r)
+{
+	uint64_t part = q->n_insns / (m.n + 1);
+
+	for (uint32_t k = 0; k < m.n; k++)
+		if (!r->mark_met[k])
+			return r->n_insns >= (k + 1) * part;
+	return r->n_insns >= q->n_insns;
+}
+
+/* A new block's ways out have not been counted yet. */
+static uint64_t block_at(uint64_t ip)
+{
+	uint32_t n = rp_n_exits();
+	uint64_t code = rp_block_at(ip);
+
+	memset(RP_COUNTS + n, 0, (rp_n_exits() - n) * sizeof(*RP_COUNTS));
+	return code;
+}
+
+/* Where blocks don't count themselves, and of an access that was given up: its instruction is not done yet. */
+static void count_in_c(const struct rp_exit *e, uint32_t exit)
+{
+	if (MACHINE_CHAINS && e->kind != RP_EXIT_ACCESS)
+		return;
+	RP_COUNTS[exit]++;
+	RP_CONTEXT->insns += e->n_insns - (e->kind == RP_EXIT_ACCESS ? 1u : 0);
+}
+
+/* On to the next block, which this way out leads to by itself from now on, unless there is a mark. */
+static void chain(const struct rp_exit *e)
+{
+	uint64_t code = is_mark(e->to) ? 0 : block_at(e->to);
+
+	if (code)
+		rp_blocks_chain(e, code);
+}
+
+static int step(struct rp_reply *r, uint64_t *ip)
+{
+	const struct rp_exit *e;
+	int end;
+
+	RP_CONTEXT->target = block_at(*ip);
+	RP_CONTEXT->fuel = FUEL;
+	if (!RP_CONTEXT->target)
+		return (int)rp_blocks_why(&r->fault_at);
+	if (!rp_enter())
+		return RP_END_FAULT;
+	e = rp_exit_at(RP_CONTEXT->exit);
+	count_in_c(e, RP_CONTEXT->exit);
+	r->n_insns = RP_CONTEXT->insns;
+	r->n_blocks++;
+	*ip = e->kind == RP_EXIT_ACCESS || e->kind == RP_EXIT_OP ? e->ip : e->to;
+	if (e->kind == RP_EXIT_NEXT || e->kind == RP_EXIT_TAKEN)
+		chain(e);
+	if ((e->kind != RP_EXIT_ACCESS && e->kind != RP_EXIT_OP) || is_put_off(e))
+		return RP_GOES_ON;
+	end = rp_do_in_c(r, ip);
+	RP_CONTEXT->insns = r->n_insns;
+	return end;
+}
+
+int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
+{
+	int end = RP_GOES_ON;
+
+	begin(q, r);
+	while (end == RP_GOES_ON) {
+		if (!meet_marks(q, r, r->at_ip))
+			return RP_END_MUCH_CODE;
+		if (is_past_marks(r) || is_lost(q, r))
+			return RP_END_WHOLE;
+		if (r->n_blocks % LATE_EVERY == 0 && rp_is_late())
+			return RP_END_TIME;
+		end = machine_may_run(r->at_ip);
+		if (end == RP_GOES_ON)
+			end = step(r, &r->at_ip);
+	}
+	return end;
+}
