@@ -18,7 +18,7 @@ aarch64)
 esac
 flags=(-std=gnu11 -D_GNU_SOURCE -g -Wall -iquote "$TOP")
 # As the Makefile builds skidreplay.
-for f in "$TOP"/profiler/replay/{run,pages,blocks}.c "$TOP"/profiler/replay/a64/*.c; do
+for f in "$TOP"/profiler/replay/{run,pages,blocks,marks}.c "$TOP"/profiler/replay/a64/*.c; do
 	"${cc[@]}" "${flags[@]}" -mgeneral-regs-only -fno-stack-protector -fno-builtin -mbranch-protection=none \
 		-c "$f" -o "$(basename "$(dirname "$f")")-$(basename "$f" .c).o" || exit 1
 done
