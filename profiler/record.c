@@ -82,7 +82,6 @@ struct record_opts record_opts_default(void)
 		                     .branches = -1,
 		                     .bursts_hz = -1,
 		                     .burst_budget = 0.02,
-		                     .timed_hz = -1,
 		                     .rotate_ns = DEFAULT_ROTATE_NS,
 		                     .seed = 1 };
 }

@@ -67,7 +67,7 @@ struct record_opts {
 	double bursts_hz;
 	uint32_t burst_length; /* branches of one, where it is replayed; 0 = default */
 	double burst_budget;   /* of the target's time that they may take: 0.02; timed paths as much again */
-	/* Timed paths a second; 0 = none, -1 = as the source has them, HUGE_VAL = as many as the budget allows. */
+	/* Timed paths a second, where bursts are taken; 0 = none, HUGE_VAL = as many as the budget allows. */
 	double timed_hz;
 	int argc; /* the program; 0 = none */
 	char **argv;

@@ -31,9 +31,6 @@ static int choose(const struct record_opts *opts, struct record_opts *o, struct 
 	/* All that runs on a machine is not ours to stop, unless asked for. */
 	if (o->bursts_hz < 0)
 		o->bursts_hz = o->whole_system ? 0 : HUGE_VAL;
-	/* What nothing counts: instructions and their time. */
-	if (o->timed_hz < 0)
-		o->timed_hz = o->bursts_hz > 0 ? HUGE_VAL : 0;
 	return event_group_choose(o, group);
 }
 
