@@ -165,20 +165,23 @@ static void print_head(const struct out *x)
 	const struct profile_count *c = &x->a->nodes[0].count;
 	char name[TEXT_BYTES], file[TEXT_BYTES], module[TEXT_BYTES], skid[256];
 	char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], ipc[NUMBER_MAX];
+	/* Instructions that were not counted are known within a region, and not of all of the program. */
+	bool time = x->only_time || (p->meta.relative && !p->meta.truth);
 	double all = 0;
 
 	for (size_t i = 0; i < p->n_funcs; i++)
-		all += x->only_time ? p->funcs[i].count.cyc : p->funcs[i].count.insn;
+		all += time ? p->funcs[i].count.cyc : p->funcs[i].count.insn;
 	safe(f->name, name);
 	safe(report_base(report_file(p, f->file)), file);
 	safe(report_base(report_module(p, f->module)), module);
 	fprintf(x->f, "\n%s%s%s", x->color ? "\033[1m" : "", name, x->color ? "\033[0m" : "");
-	if (*file)
+	if (*file && f->line)
 		fprintf(x->f, ", %s:%u", file, f->line);
+	else if (*file)
+		fprintf(x->f, ", %s", file);
 	fprintf(x->f, ", in %s\n", *module ? module : "?");
-	number_percent(all > 0 ? (x->only_time ? c->cyc : c->insn) / all : NAN, 0, n);
-	fprintf(x->f, "  %s of the %s, with what is inlined into it", n,
-	        x->only_time ? "time" : "instructions");
+	number_percent(all > 0 ? (time ? c->cyc : c->insn) / all : NAN, 0, n);
+	fprintf(x->f, "  %s of the %s, with what is inlined into it", n, time ? "time" : "instructions");
 	if (x->insn) {
 		number_si(c->insn, n);
 		number_si(c->lo, lo);
