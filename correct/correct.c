@@ -492,6 +492,20 @@ static void lend_pace(struct work *w, double sd)
 	}
 }
 
+/* The time of a scope is its part of all samples of cycles, drawn by chance. */
+static void add_time_noise(struct work *w)
+{
+	double all = w->sums.events[w->rec->cyc_event].period_sum;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		struct problem *p = w->scope_problems[s];
+		double pace = p->pace > 0 ? p->pace : w->pace,
+		       rest = fmax(1 - p->total_cyc / fmax(all, 1), 0);
+
+		p->total_sd = hypot(p->total_sd, pace * sqrt(p->total_cyc * p->cyc_per_sample * rest));
+	}
+}
+
 /* What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count. */
 static void set_raw(struct work *w)
 {
@@ -528,6 +542,7 @@ static void set_pace(struct work *w)
 			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
 	}
 	lend_pace(w, sqrt(squares / cyc));
+	add_time_noise(w);
 	set_raw(w);
 }
 

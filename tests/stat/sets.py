@@ -36,11 +36,31 @@ def of_compare(result):
         result["eps_fixed"], result["eps_raw"]
 
 
+def of_counts(result, true):
+    """Functions of a report that tells instructions, by cycles in its branch records."""
+    out, seen = [], set()
+    for f in result["functions"]:
+        seen.add(key(f))
+        out.append(Function(true.get(key(f), 0), f["fixed"] or 0, f["raw"] or 0, f["lo"], f["hi"], f["status"]))
+    return out + [Function(v, 0, 0, None, None, "raw") for k, v in true.items() if k not in seen]
+
+
+def eps(functions, what):
+    """(12): each by its own sum."""
+    total, own = (max(sum(getattr(f, w) for f in functions), 1) for w in ("truth", what))
+    return sum(abs(getattr(f, what) / own - f.truth / total) for f in functions) / 2
+
+
 def of_shares(result, truth):
-    """Functions of a report without instructions: each region's true total is divided by the shares it says, else by time."""
+    """Functions of a report without instructions: each region's true total is divided by the shares it says, else by time.
+    A region's total is its own in the truth; of a function that several regions run, all is taken for the one it is shown in."""
     true = {}
     for f in truth["functions"]:
         true[key(f)] = true.get(key(f), 0) + (f["fixed"] or 0)
+    if not result["meta"]["instructions_relative"] and any(f["fixed"] for f in result["functions"]):
+        out = of_counts(result, true)
+        return out, sum(true.values()), eps(out, "fixed"), eps(out, "raw")
+    exact = {r["name"]: r["fixed"] for r in truth.get("regions", [])}
     groups = collections.defaultdict(list)
     seen = set()
     for f in result["functions"]:
@@ -56,8 +76,8 @@ def of_shares(result, truth):
             if region is None or not shares:
                 out.append(Function(true.get(key(f), 0), raw, raw, None, None, "raw"))
                 continue
-            # What is also in other regions makes a region's shares add up to less than 1.
-            scale = total / shares
+            # The same regions are in both; where one has no namesake, what its functions ran must do, and their shares of it.
+            scale = exact.get(region) or total / shares
             lo, hi = (None if f[k] is None else f[k] * scale for k in ("region_share_lo", "region_share_hi"))
             out.append(Function(true.get(key(f), 0), f["region_share"] * scale, raw, lo, hi, f["status"]))
     out += [Function(v, 0, 0, None, None, "raw") for k, v in true.items() if k not in seen]

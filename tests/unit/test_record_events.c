@@ -251,7 +251,8 @@ static void what_a_core_cannot_do_precisely_is_refused(void **state)
 	assert_int_equal(g.precise[0], 3);
 	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), 0);
 	assert_int_equal(g.precise[0], 2);
-	assert_int_equal(sim_group_parse(&wish, &(struct sim_counters){ .n_programmable = 4 }, "none", &g), 0);
+	assert_int_equal(sim_group_parse(&wish, &(struct sim_counters){ .n_programmable = 4 }, "none", &g),
+	                 0);
 	assert_int_equal(g.precise[0], 0);
 	wish.text = "cycles:pP";
 	assert_int_equal(sim_group_parse(&wish, &amd, "amd", &g), -SP_EUSAGE);
