@@ -288,7 +288,7 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 {
 	char insn[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX];
 
-	if (!m->n_timed || m->truth)
+	if ((!m->n_timed && !m->n_not_timed) || m->truth)
 		return;
 	if (!(m->timed_insn > 0)) {
 		fprintf(f,

@@ -145,7 +145,9 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 	if (t->n[TIMING_REFUSED])
 		sp_warn("%ju paths could not be timed: %s", (uintmax_t)t->n[TIMING_REFUSED],
 		        strerror(t->error));
-	if (done)
+	if (!done)
+		sp_note("no path could be timed at %ju moments (-v says why)", (uintmax_t)t->account.n_asked);
+	else
 		sp_note("%ju timed paths of %.0f instructions held the program for %.2f%% of its time",
 		        (uintmax_t)done, (double)t->insns / (double)done,
 		        cpu_ns > 0 ? 100 * (double)t->account.held_ns / cpu_ns : 0);
