@@ -30,7 +30,8 @@ static void drop_nulls(json_t *value)
 		else
 			drop_nulls(v);
 	}
-	json_array_foreach(value, i, v) drop_nulls(v);
+	for (i = 0; i < json_array_size(value); i++)
+		drop_nulls(json_array_get(value, i));
 }
 
 /* JSON inside of HTML: no '<' can end the script, and none of JavaScript's own line ends break it. */
