@@ -105,7 +105,8 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 {
 	for (size_t i = 0; i < shown->n && sol->verdict != VERDICT_UNRELIABLE; i++) {
 		const struct profile_equation *eq = &shown->v[i];
-		double miss = fabs(eq->fitted - eq->measured);
+		/* Which events other code caused, whose instructions are taken off (eq. 45), nobody knows. */
+		double miss = fmax(fabs(eq->fitted - eq->measured) - sol->called_insn, 0);
 		enum problem_verdict verdict = miss > wrong_miss * total ? VERDICT_UNRELIABLE : VERDICT_WEAK;
 
 		if (!(miss > doubtful_miss * total) || !(miss > doubtful_miss_sd * eq->sd))

@@ -52,8 +52,8 @@ int solve_scopes(struct work *w, struct evidence *ev);
 int solve_judge_totals(const struct equations_shown *shown, double total);
 
 /*
- * The same where one is missed by more than 0.25% of total and five of its standard deviations: a solution that is OK
- * becomes weak.
+ * The same where one is missed by more than 0.25% of total and five of its standard deviations, and by more than what
+ * other code that it calls ran: a solution that is OK becomes weak, and by more than 5% of total unreliable.
  */
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
 

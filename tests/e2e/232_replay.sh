@@ -21,7 +21,8 @@ tools/replay_paths 0 10 1 true >probe.out 2>&1
 	echo "skip: $(head -1 probe.out)"
 	exit 77
 }
-SEED=${SEED:-$RANDOM}
+# The same tree does not fail one time in many; another SEED looks elsewhere.
+SEED=${SEED:-1}
 echo "# SEED=$SEED"
 
 mapfile -t files < <(ls -S /usr/bin/* /usr/lib/x86_64-linux-gnu/lib{c,m}.so.6 2>/dev/null | head -"${FILES:-30}")

