@@ -443,11 +443,10 @@ static void add_turns(struct work *w, struct rested_turns *turns)
 	for (size_t s = 0; sum && sum->throttled > 0 && s < w->scopes.n; s++)
 		w->scope_problems[s]->total_sd = hypot(w->scope_problems[s]->total_sd,
 		                                       sum->throttled * w->scope_problems[s]->total_insn);
-	for (size_t s = 0; turns && s < w->scopes.n; s++) {
+	for (size_t s = 0; sum && turns && s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
 
-		p->total_sd = hypot(p->total_sd,
-		                    rested_turns_sd(turns, s, w->sums.events[w->rec->insn_event].rested));
+		p->total_sd = hypot(p->total_sd, rested_turns_sd(turns, s, sum->rested));
 	}
 }
 

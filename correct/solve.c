@@ -111,13 +111,14 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 
 		if (!(miss > doubtful_miss * total) || !(miss > doubtful_miss_sd * eq->sd))
 			continue;
-		sol->contradicted = true;
-		if (sol->verdict == VERDICT_OK || verdict == VERDICT_UNRELIABLE)
+		/* It says more than what made it weak before: no function of it is fixed. */
+		if (!sol->contradicted || verdict == VERDICT_UNRELIABLE)
 			solution_doubt(
 			        sol, verdict,
 			        "what is known together misses the %s counted by %.0f standard deviations, "
 			        "%.1f%% of the instructions: some of it is wrong",
 			        eq->event, miss / eq->sd, 100 * miss / total);
+		sol->contradicted = true;
 	}
 }
 

@@ -77,11 +77,11 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	assert_int_equal(doubted(115800 * (1 - 0.0707), 115800 * 0.0707 / 15.4, &sol), VERDICT_WEAK);
 	assert_non_null(strstr(sol.why, "misses the stores counted by 15 standard deviations, 0.8% of the"));
 	assert_true(sol.contradicted);
-	/* A region that is weak already is contradicted all the same, and the reason stays. */
+	/* A region that is weak already is contradicted all the same, which says more. */
 	sol = (struct solution){ .verdict = VERDICT_WEAK, .why = "known before" };
 	doubt(115800 * (1 - 0.0707), 115800 * 0.0707 / 15.4, &sol);
 	assert_true(sol.verdict == VERDICT_WEAK && sol.contradicted);
-	assert_string_equal(sol.why, "known before");
+	assert_non_null(strstr(sol.why, "misses the stores"));
 	/* At least a twentieth of the instructions stands at the wrong ones: as stores are off by 43%. */
 	assert_int_equal(doubted(115800 - 49900, 9000, &sol), VERDICT_WEAK);
 	assert_int_equal(doubted(115800 - 50100, 9000, &sol), VERDICT_UNRELIABLE);
