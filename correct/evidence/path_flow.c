@@ -95,14 +95,13 @@ static bool is_of(const struct stack *st, enum of_stacks of)
 struct plan {
 	enum of_stacks of;
 	enum weighing how;
-	bool grouped; /* what weighing leaves is noise of groups of stacks */
+	bool beside; /* weighing leaves as little as by cycles */
 };
 
 /* What it is made for. */
 struct scope {
 	const struct space *space;
 	double total_insn;
-	const struct equations *totals;
 };
 
 static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
@@ -153,15 +152,10 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 		goto out;
 	err = path_noise(s, r, weight, space,
 	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) },
-	                 plan->how == BY_CYCLES || plan->grouped ? &left_beside : &left_alone, out->cov);
+	                 plan->how == BY_CYCLES || plan->beside ? &left_beside : &left_alone, out->cov);
 	if (err < 0)
 		goto out;
 	scale = of->total_insn / mean.insn;
-	if (plan->grouped)
-		err = path_add_groups(s, r, weight, space, &(struct path_mean){ &mean, scale, of->totals },
-		                      out->cov);
-	if (err < 0)
-		goto out;
 	for (size_t k = 0; k < d; k++)
 		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
 	for (size_t k = 0; k < d * d; k++)
@@ -369,7 +363,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 {
 	struct path *s = state;
 	const struct scope_stacks *r = &s->scopes[scope];
-	const struct scope of = { space, s->in.problems[scope]->total_insn, out };
+	const struct scope of = { space, s->in.problems[scope]->total_insn };
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
 		                        false };
 	struct plan plan[2];

@@ -9,7 +9,7 @@
  * path_pace.c (eq. 44) tells how many instructions each stands for,
  * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
  * and 17) weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eqs. 18 and 43) and path_group.c (eq. 27) tell how well that is known, and path_flow.c makes flows and
+ * matter, path_noise.c (eqs. 18 and 43) tells how well that is known, and path_flow.c makes flows and
  * equations of them.
  */
 #include "correct/evidence/evidence.h"
@@ -201,17 +201,6 @@ struct path_means {
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
                const struct space *space, const struct path_means *means, const struct path_left *left,
                double *cov);
-
-/* The weighed sum over all stacks, what makes executions of it, and the totals that those are held against. */
-struct path_mean {
-	const struct path_tally *tally;
-	double scale;
-	const struct equations *totals;
-};
-
-/* Noise of the weights that stacks of one newest edge have together, as the totals tell it: to cov[d][d] (eq. 27). */
-int path_add_groups(const struct path *s, const struct scope_stacks *r, const float *weight,
-                    const struct space *space, const struct path_mean *of, double *cov);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);
