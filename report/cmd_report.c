@@ -178,7 +178,7 @@ static const char *name_of(int key)
 
 	while (o->key != key)
 		o++;
-	return o->name;
+	return o->name ? o->name : "";
 }
 
 /* Two tables can't be printed at once, and which of two is meant is not ours to guess. */
