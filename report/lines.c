@@ -35,6 +35,7 @@ enum id {
 	ID_MODULE,
 	ID_ADDR,
 	ID_TEXT,
+	ID_REGION,
 };
 
 #define COUNT_COLUMNS                                                                                             \
@@ -72,6 +73,7 @@ static const struct column insn_columns[] = {
 	{ "text", "INSTRUCTION", ID_TEXT, COLUMN_TEXT, COLUMN_SQUEEZE },
 	{ "", "LINE", ID_PLACE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE },
 	PLACE_COLUMNS,
+	{ "region", "", ID_REGION, COLUMN_TEXT, COLUMN_NO_TEXT },
 };
 
 static struct cell num(double x)
@@ -140,6 +142,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return (struct cell){ .addr = r->insn->vaddr };
 	case ID_TEXT:
 		return text(r->insn->text);
+	case ID_REGION:
+		return text(r->insn->region < 0 ? "" : v->p->regions[r->insn->region].name);
 	default:
 		return count_cell(v->p, &r->count, id);
 	}

@@ -78,6 +78,8 @@ check 'one function explained' sh -c '"$SKIDPROF" report -i app.data --why mix |
 check 'JSON has shares, and no counts' json 'd["meta"]["pmu"] == "clock" and d["meta"]["instructions_relative"] and d["meta"]["core_hz"] > 1e8 and d["meta"]["bursts"] >= 150 and all(f["fixed"] is None and f["ipc_fixed"] is None for f in d["functions"])'
 check 'a part is no more than its region' json 'all(f["region_share_hi"] is None or f["region_share"] <= f["region_share_hi"] + 1e-6 and f["region_share_hi"] <= 1 + 1e-6 for f in d["functions"])'
 cp out shares.json
+"$SKIDPROF" report -i app.data --insns --format json >out 2>err
+check 'instructions have the region that they are in' json '{i["region"] for i in d["instructions"] if i["function"] == "mix"} == {f["region"] for f in json.load(open("shares.json"))["functions"] if f["name"] == "mix"}'
 
 # Against the truth: mix is a quarter of the instructions, in every other turn.  N turns seen, five branches each, tell that
 # half to 0.5 / sqrt(N), and mix's share, whose slope is 1/4 x 3/4 / (1/2), to 0.19 / sqrt(N).  Six of those are exceeded

@@ -4,7 +4,8 @@
 
 A row is a mode.  eps is (12) of skidprof-model(7), in points (percent), over functions, its mean and median over programs, beside
 the raw counts' and the mean of relative errors of functions of at least 1%.  Where no instructions were counted only shares
-within regions are corrected: then the true total of every region is given, and of all code that is in none.
+within regions are corrected: then the true total of every region is given, and of all code that is in none; a function counts once
+for each region that runs it.
 holds:  share of 90% intervals that hold the truth, of functions of at least 1%; in brackets how many there are.
 score:  interval score (Gneiting and Raftery, 2007), width + 20 times what the truth lies outside by, summed over those functions,
         in points of the program's instructions; the mean over programs.
@@ -51,37 +52,33 @@ def eps(functions, what):
     return sum(abs(getattr(f, what) / own - f.truth / total) for f in functions) / 2
 
 
-def of_shares(result, truth):
-    """Functions of a report without instructions: each region's true total is divided by the shares it says, else by time.
-    A region's total is its own in the truth; of a function that several regions run, all is taken for the one it is shown in."""
-    true = {}
-    for f in truth["functions"]:
-        true[key(f)] = true.get(key(f), 0) + (f["fixed"] or 0)
+def of_shares(result, exact):
+    """Functions of a report without instructions.  A share is said of the region where a function spends most of its time, and held
+    against what it ran in that region; what it ran elsewhere is divided by time, as the raw counts are: nothing is said of it."""
     if not result["meta"]["instructions_relative"] and any(f["fixed"] for f in result["functions"]):
+        true = {}
+        for f in exact["functions"]:
+            true[key(f)] = true.get(key(f), 0) + (f["fixed"] or 0)
         out = of_counts(result, true)
         return out, sum(true.values()), eps(out, "fixed"), eps(out, "raw")
-    exact = {r["name"]: r["fixed"] for r in truth.get("regions", [])}
-    groups = collections.defaultdict(list)
-    seen = set()
+    ran, time, region_ran, region_time = (collections.Counter() for _ in range(4))
+    for i in exact["instructions"]:
+        for of, by in (((i["module"], i["function"], i["region"]), (ran, time)), (i["region"], (region_ran, region_time))):
+            by[0][of] += i["fixed"] or 0
+            by[1][of] += i["cycles"] or 0
+    raw = lambda part: ran[part] if not part[2] else region_ran[part[2]] * time[part] / max(region_time[part[2]], 1)
+    said = collections.defaultdict(list)
     for f in result["functions"]:
-        groups[f["region"] if f["region_share"] is not None else None].append(f)
-        seen.add(key(f))
+        if f["region"] and f["region_share"] is not None:
+            said[f["module"], f["name"], f["region"]].append(f)
     out = []
-    for region, functions in groups.items():
-        total = sum(true.get(key(f), 0) for f in functions)
-        time = sum(f["cycles_raw"] or 0 for f in functions)
-        shares = sum(f["region_share"] or 0 for f in functions)
-        for f in functions:
-            raw = total * (f["cycles_raw"] or 0) / time if time else 0
-            if region is None or not shares:
-                out.append(Function(true.get(key(f), 0), raw, raw, None, None, "raw"))
-                continue
-            # The same regions are in both; where one has no namesake, what its functions ran must do, and their shares of it.
-            scale = exact.get(region) or total / shares
-            lo, hi = (None if f[k] is None else f[k] * scale for k in ("region_share_lo", "region_share_hi"))
-            out.append(Function(true.get(key(f), 0), f["region_share"] * scale, raw, lo, hi, f["status"]))
-    out += [Function(v, 0, 0, None, None, "raw") for k, v in true.items() if k not in seen]
-    total = sum(true.values())
+    for part, functions in said.items():
+        # Of functions of one name only the sum is known.
+        total, alone, f = region_ran[part[2]], len(functions) == 1, functions[0]
+        lo, hi = (f[k] * total if alone and f[k] is not None else None for k in ("region_share_lo", "region_share_hi"))
+        out.append(Function(ran[part], sum(g["region_share"] for g in functions) * total, raw(part), lo, hi, f["status"]))
+    out += [Function(n, raw(part), raw(part), None, None, "raw") for part, n in ran.items() if part not in said]
+    total = sum(ran.values())
     return out, total, *(sum(abs(getattr(f, what) - f.truth) for f in out) / 2 / max(total, 1) for what in ("fixed", "raw"))
 
 
@@ -98,7 +95,7 @@ def judge(functions, total, eps, raw, seconds):
     return Program(100 * eps, 100 * raw, 100 * error, inside, n, 100 * score, sum(f.status == "fixed" for f in large), false, len(large), seconds)
 
 
-def load(recordings, folder):
+def load(folder):
     """{(program, mode): Program}, and the names of what failed."""
     out, failed = {}, []
     for path in sorted(glob.glob(os.path.join(folder, "*.json")) + glob.glob(os.path.join(folder, "*.failed"))):
@@ -112,7 +109,7 @@ def load(recordings, folder):
             with open(path[:-5] + ".time") as f:
                 seconds = sum(map(float, f.read().split()[-2:]))
             if mode in ("clock", "plain"):
-                with open(os.path.join(recordings, "%s.%s.truth.json" % (program, mode))) as f:
+                with open(path[:-5] + ".exact") as f:
                     out[program, mode] = judge(*of_shares(result, json.load(f)), seconds)
             else:
                 out[program, mode] = judge(*of_compare(result), seconds)
@@ -161,8 +158,8 @@ def differences(programs, other):
 
 def main():
     recordings, folder = sys.argv[1:3]
-    programs, failed = load(recordings, folder)
-    other, other_failed = load(recordings, sys.argv[3]) if len(sys.argv) > 3 else ({}, [])
+    programs, failed = load(folder)
+    other, other_failed = load(sys.argv[3]) if len(sys.argv) > 3 else ({}, [])
     if not other:
         table(programs)
     else:
