@@ -338,7 +338,7 @@ void meta_not_counted(const struct profile *p, FILE *f)
 	} else if (!report_has_insn(p) && report_by_clock(m)) {
 		fputs("# no instructions were counted and no bursts taken: only where time passes is known; "
 		      "record "
-		      "with --bursts\n",
+		      "for longer, or more bursts (--bursts=RATE)\n",
 		      f);
 	} else if (!report_has_insn(p)) {
 		fputs("# no instructions event in this file: instructions and IPC can't be shown, and "
