@@ -72,6 +72,18 @@ static bool is_nothing(const struct profile_frame *f)
 	return f->raw_insn == 0 && f->raw_cyc == 0;
 }
 
+/* Instructions that were not counted are known within a region only: time is what adds up then. */
+static bool is_of_insn(const struct profile *p, const struct inclusive *c)
+{
+	return c->insn > 0 && (!p->meta.relative || p->meta.truth);
+}
+
+/* What bounds are of. */
+static double weight_of(const struct profile *p, const struct inclusive *c)
+{
+	return is_of_insn(p, c) ? c->insn : c->cyc;
+}
+
 /* Calls of a function by others, at most; NAN = not known. */
 static double calls_from_outside(const struct profile *p, size_t func)
 {
@@ -93,8 +105,8 @@ static void bound_by_skid(const struct profile *p, size_t func, double total, st
 {
 	double calls = calls_from_outside(p, func), displaced;
 
-	c->lo = c->hi = c->insn > 0 ? c->insn : c->cyc;
-	if (!(c->insn > 0) || !(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
+	c->lo = c->hi = weight_of(p, c);
+	if (!is_of_insn(p, c) || !(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
 		return;
 	/* What it runs by itself no stack tells. */
 	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
@@ -209,19 +221,15 @@ static struct inclusive sum_parts(const struct profile *p, const double *part)
 	return sum;
 }
 
-static double weight_of(const struct inclusive *c)
-{
-	return c->insn > 0 ? c->insn : c->cyc;
-}
-
-static struct inclusive between(const struct inclusive *least, const struct inclusive *most)
+static struct inclusive between(const struct profile *p, const struct inclusive *least,
+                                const struct inclusive *most)
 {
 	struct inclusive c = *least;
 
-	if (weight_of(most) - weight_of(least) > close_bounds * weight_of(most))
+	if (weight_of(p, most) - weight_of(p, least) > close_bounds * weight_of(p, most))
 		c.raw_insn = c.insn = c.cyc = NAN;
-	c.lo = weight_of(least);
-	c.hi = weight_of(most);
+	c.lo = weight_of(p, least);
+	c.hi = weight_of(p, most);
 	return c;
 }
 
@@ -264,7 +272,7 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 			keep_all(p, f, part);
 			least = sum_parts(p, part);
 		}
-		out[f] = between(&least, &most);
+		out[f] = between(p, &least, &most);
 	}
 	free(part);
 	free(calls);

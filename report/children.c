@@ -26,6 +26,9 @@ enum id {
 	ID_NAME,
 };
 
+/* Names of functions that one is inlined into; one line has room for no more. */
+enum { MOST_HOLDERS = 5 };
+
 static const struct column child_columns[] = {
 	{ "share", "WITH-CALLEES", ID_SHARE, COLUMN_SHARE },
 	{ "share_self", "SELF", ID_SELF, COLUMN_SHARE },
@@ -164,18 +167,29 @@ static void finish(const struct profile *p, const struct report_opts *o, struct 
 	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
 }
 
+/* Do stacks have rows for what is inlined, too?  What such a row has its caller's own code has not. */
+static bool inlined_listed(const struct profile *p)
+{
+	for (size_t i = 1; i < p->n_frames; i++)
+		if (p->frames[i].func != p->frames[i].phys_func)
+			return true;
+	return false;
+}
+
 int view_children(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
 	struct inclusive *all = NULL;
 	double total = total_of(p, o);
 	size_t n = 0, n_match = 0;
-	bool known = inclusive_source(p) != INCLUSIVE_NONE;
+	bool known = inclusive_source(p) != INCLUSIVE_NONE,
+	     apart = inlined_listed(p) && !p->meta.truth_rolled;
 	int err = rows ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
 		const struct profile_func *f = &p->funcs[i];
-		const struct profile_count *c = f->inlined && !f->rolled.insn ? &f->count : &f->rolled;
+		const struct profile_count *c =
+		        apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled;
 		struct inclusive own = { c->raw_insn, c->insn, c->cyc };
 		bool matches = !o->function || report_matches(f, o->function);
 
@@ -262,6 +276,40 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 	return 0;
 }
 
+/* A function without code of its own is called by nobody: what it is inlined into is. */
+static void note_inlined(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	long func = o->why ? find_func(p, o->why) : -1;
+	bool *holds = func < 0 ? NULL : calloc(p->n_funcs + 1, sizeof(*holds));
+	char name[200];
+	size_t n = 0;
+
+	if (!holds || p->funcs[func].rolled.insn > 0 || p->funcs[func].rolled.cyc > 0) {
+		free(holds);
+		return;
+	}
+	for (size_t i = 0; i < p->n_insns; i++)
+		if (p->insns[i].func == (uint32_t)func && p->insns[i].phys_func != (uint32_t)func)
+			holds[p->insns[i].phys_func] = true;
+	text_safe(p->funcs[func].name, name, sizeof(name));
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		char into[200];
+
+		if (!holds[i] || n++ >= MOST_HOLDERS)
+			continue;
+		text_safe(p->funcs[i].name, into, sizeof(into));
+		if (n == 1)
+			fprintf(f, "# '%s' is inlined, and not called: into '%s'", name, into);
+		else
+			fprintf(f, ", '%s'", into);
+	}
+	if (n > MOST_HOLDERS)
+		fprintf(f, " and %zu more", n - MOST_HOLDERS);
+	if (n)
+		fputc('\n', f);
+	free(holds);
+}
+
 /* Stacks that end early hide who called the first function on them. */
 static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 {
@@ -316,13 +364,16 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		fprintf(f, "# who called: call stacks of %ju samples, by %s%s\n", (uintmax_t)p->meta.n_chains,
 		        p->meta.chains, stacks_cut(p, cut, sizeof(cut)));
 		note_short_calls(p, f);
-	} else if (inclusive_source(p) == INCLUSIVE_FLOW)
+	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
 		fputs("# who called: the code's flow; how a function is divided among several callers it "
 		      "can't tell "
 		      "(call stacks can: record -g)\n",
 		      f);
-	else
+	} else {
 		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
 		      "region\n",
 		      f);
+	}
+	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)
+		note_inlined(p, o, f);
 }

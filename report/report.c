@@ -319,25 +319,39 @@ static const char *rows_of(enum report_view view)
 	                                                       : view_names[view];
 }
 
+enum { TOGETHER_MAX = NUMBER_MAX + 16 };
+
+/* ", N% together,"; "" of rows that hold one another, as callers hold their callees and loops those within, and of no shares. */
+static const char *together(enum report_view view, double share, char out[TOGETHER_MAX])
+{
+	char percent[NUMBER_MAX];
+
+	out[0] = '\0';
+	if (view == REPORT_CHILDREN || view == REPORT_TRIPS || !isfinite(share))
+		return out;
+	number_percent(share, 0, percent);
+	snprintf(out, TOGETHER_MAX, ", %s together,", percent);
+	return out;
+}
+
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
 static void print_rest(const struct view *v, const struct report_opts *o, bool left_out, FILE *f)
 {
 	const char *what = rows_of(o->view);
-	char percent[NUMBER_MAX];
+	char words[TOGETHER_MAX];
 	double share = 0;
 
 	if (v->table.n_rows == 0)
 		fprintf(f, "# no %s to show\n", what);
 	if (v->n_small) {
-		number_percent(v->small_share, 0, percent);
-		fprintf(f, "# %zu more %s, %s together, are below --min-share\n", v->n_small, what, percent);
+		fprintf(f, "# %zu more %s%s are below --min-share\n", v->n_small, what,
+		        together(o->view, v->small_share, words));
 	}
 	if (o->limit && v->table.n_rows > o->limit) {
 		for (size_t i = o->limit; i < v->table.n_rows; i++)
 			share += v->share(v, v->pick ? v->pick[i] : i);
-		number_percent(share, 0, percent);
-		fprintf(f, "# %zu more %s, %s together, are not shown; --limit 0 shows all\n",
-		        v->table.n_rows - o->limit, what, percent);
+		fprintf(f, "# %zu more %s%s are not shown; --limit 0 shows all\n", v->table.n_rows - o->limit,
+		        what, together(o->view, share, words));
 	}
 	if (left_out)
 		fputs("# some columns have no room here; a wider window, '| cat' or --format csv has all\n",

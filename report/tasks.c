@@ -53,7 +53,7 @@ static const struct column thread_columns[] = {
 
 static const struct column event_columns[] = {
 	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE }, { "period", "PERIOD", ID_PERIOD, COLUMN_WHOLE },
-	{ "total", "TOTAL", ID_TOTAL, COLUMN_COUNT },       { "shown", "SHOWN", ID_SHOWN, COLUMN_TEXT },
+	{ "total", "COUNTED", ID_TOTAL, COLUMN_COUNT },     { "shown", "SHOWN", ID_SHOWN, COLUMN_TEXT },
 	{ "event", "EVENT", ID_EVENT, COLUMN_TEXT },
 };
 

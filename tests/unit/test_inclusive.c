@@ -81,6 +81,29 @@ static void of_several_callers_there_are_bounds(void **state)
 	profile_free(p);
 }
 
+/* Instructions within regions don't add up, as cycles do: a nanosecond each is 3 cycles here. */
+static void where_time_was_sampled_bounds_are_cycles(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+
+	(void)state;
+	p->meta.relative = true;
+	for (int f = 0; f < N_FUNCS; f++)
+		p->funcs[f].rolled.cyc *= 3;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 0.5);
+	add_call(p, MANY, LEAF, 5, 0.5);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[FEW].lo, 60, 1e-9);
+	assert_float_equal(all[FEW].hi, 3060, 1e-9);
+	assert_float_equal(all[MAIN].cyc, 3180, 1e-9);
+	assert_float_equal(all[MAIN].lo, 3180, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
 static void a_recursion_is_for_who_began_it(void **state)
 {
 	struct profile *p = five();
@@ -180,6 +203,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_one_caller_is_its_caller_s),
 		cmocka_unit_test(of_several_callers_there_are_bounds),
+		cmocka_unit_test(where_time_was_sampled_bounds_are_cycles),
 		cmocka_unit_test(a_recursion_is_for_who_began_it),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(callers_and_callees_add_up),

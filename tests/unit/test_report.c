@@ -296,6 +296,58 @@ static void rows_below_the_least_share_are_left_out_and_said(void **state)
 	profile_free(p);
 }
 
+/* main, 100%, has dot, 60%, put in place in it: what it runs by itself is 35% where dot has a row of its own. */
+static void what_is_inlined_is_not_its_caller_s_own(void **state)
+{
+	static const struct profile_frame frames[] = {
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0 },
+		{ 0, 1, 1, 1400000, 1900000 },
+		{ 1, 0, 1, 500000, 1000000 },
+	};
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	json_t *doc, *rows;
+	char *text;
+
+	(void)state;
+	p->n_frames = 3;
+	p->frames = malloc(sizeof(frames));
+	memcpy(p->frames, frames, sizeof(frames));
+	o.view = REPORT_CHILDREN;
+	doc = json_of(p, o);
+	rows = json_object_get(doc, "children");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "function")), "main");
+	assert_float_equal(number(json_array_get(rows, 0), "share_self"), 700000 / 2e6, 1e-9);
+	assert_float_equal(number(json_array_get(rows, 1), "share_self"), 1200000 / 2e6, 1e-9);
+	json_decref(doc);
+	/* Shares of rows that hold one another have no sum. */
+	o.limit = 1;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# 1 more functions are not shown; --limit 0 shows all\n"));
+	free(text);
+	profile_free(p);
+}
+
+/* Nobody calls what is inlined only. */
+static void callers_of_what_is_inlined_only_are_those_that_hold_it(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+
+	(void)state;
+	o.view = REPORT_CALLERS;
+	o.why = "dot";
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "# 'dot(int, int)' is inlined, and not called: into 'main'\n"));
+	free(text);
+	o.why = "main";
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "is inlined"));
+	free(text);
+	profile_free(p);
+}
+
 static void what_the_limit_hides_is_said(void **state)
 {
 	struct profile *p = profile_fixture();
@@ -809,6 +861,8 @@ int main(void)
 		cmocka_unit_test(narrow_terminals_lose_columns_and_middles_of_names),
 		cmocka_unit_test(eighty_and_sixty_columns_are_enough),
 		cmocka_unit_test(rows_below_the_least_share_are_left_out_and_said),
+		cmocka_unit_test(what_is_inlined_is_not_its_caller_s_own),
+		cmocka_unit_test(callers_of_what_is_inlined_only_are_those_that_hold_it),
 		cmocka_unit_test(what_the_limit_hides_is_said),
 		cmocka_unit_test(rows_are_sorted_by_any_key),
 		cmocka_unit_test(functions_are_found_by_every_name_they_have),
