@@ -39,7 +39,6 @@ static uint32_t below(struct making *x, uint32_t parent, const struct anno_node 
 	node->next = a->nodes[parent].child;
 	node->depth = a->nodes[parent].depth + !like->is_line;
 	node->count = node->own = (struct profile_count){ .lo = NAN, .hi = NAN };
-	node->executed_lo = node->executed_hi = NAN;
 	a->nodes[parent].child = (uint32_t)a->n_nodes;
 	return (uint32_t)a->n_nodes++;
 }
@@ -66,8 +65,7 @@ static uint32_t place(struct making *x, const struct listing_insn *insn)
 	return at;
 }
 
-static void add_count(const struct annotation *a, struct profile_count *c, struct anno_node *node,
-                      const struct profile_insn *insn)
+static void add_count(struct profile_count *c, struct anno_node *node, const struct profile_insn *insn)
 {
 	c->raw_insn += insn->count.raw_insn;
 	c->raw_cyc += insn->count.raw_cyc;
@@ -75,11 +73,18 @@ static void add_count(const struct annotation *a, struct profile_count *c, struc
 	c->cyc += insn->count.cyc;
 	if (insn->status > node->status)
 		node->status = insn->status;
-	if (node->is_line && report_has_insn(a->p) && insn->count.insn > node->executed) {
-		node->executed = insn->count.insn;
-		node->executed_lo = insn->count.lo;
-		node->executed_hi = insn->count.hi;
-	}
+}
+
+/* What is inlined at a line may run many times as often as the line itself: that tells where nothing of its own does. */
+static void find_executed(struct annotation *a, uint32_t node, uint32_t leaf, const struct profile_insn *insn)
+{
+	struct anno_node *n = &a->nodes[node];
+	bool own = node == leaf;
+
+	if (!n->is_line || !(insn->count.insn > 0) || own < n->runs_own)
+		return;
+	n->executed = own > n->runs_own ? insn->count.insn : fmax(n->executed, insn->count.insn);
+	n->runs_own = own;
 }
 
 static int make_nodes(struct making *x)
@@ -104,11 +109,13 @@ static int make_nodes(struct making *x)
 		if (a->leaf[i] == NODE_NONE)
 			return -SP_ENOMEM;
 		for (uint32_t n = a->leaf[i]; n != NODE_NONE && insn->insn != UINT32_MAX;
-		     n = a->nodes[n].parent)
-			add_count(a, &a->nodes[n].count, &a->nodes[n], &a->p->insns[insn->insn]);
+		     n = a->nodes[n].parent) {
+			add_count(&a->nodes[n].count, &a->nodes[n], &a->p->insns[insn->insn]);
+			if (report_has_insn(a->p))
+				find_executed(a, n, a->leaf[i], &a->p->insns[insn->insn]);
+		}
 		if (insn->insn != UINT32_MAX)
-			add_count(a, &a->nodes[a->leaf[i]].own, &a->nodes[a->leaf[i]],
-			          &a->p->insns[insn->insn]);
+			add_count(&a->nodes[a->leaf[i]].own, &a->nodes[a->leaf[i]], &a->p->insns[insn->insn]);
 	}
 	return 0;
 }

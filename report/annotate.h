@@ -24,7 +24,8 @@ struct anno_node {
 	uint32_t end;                 /* nodes [self, end) are those below it, itself included */
 	struct profile_count own;     /* without what was put in place in it */
 	struct profile_count count;   /* with all below it */
-	double executed, executed_lo, executed_hi; /* of a line: of its instruction that ran most */
+	double executed; /* of a line: of its own instruction that ran most, or where it has none that ran of one inlined at it */
+	bool runs_own; /* executed is of its own */
 	uint8_t status;
 };
 

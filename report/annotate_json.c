@@ -32,6 +32,10 @@ static void set_count(json_t *o, const struct annotation *a, const struct profil
 	double part = insn ? c->insn : c->cyc, all = insn ? a->total : a->total_cyc;
 
 	json_object_set_new(o, "share", json_number(all > 0 ? part / all : NAN));
+	/* Where instructions are not counted, but corrected within regions, that is of cycles, and this of those. */
+	json_object_set_new(o, "share_insn",
+	                    json_number(a->total > 0 && (insn || a->p->meta.relative) ? c->insn / a->total
+	                                                                              : NAN));
 	json_object_set_new(o, "raw", json_number(insn ? c->raw_insn : NAN));
 	json_object_set_new(o, "fixed", json_number(insn ? c->insn : NAN));
 	json_object_set_new(o, "lo", json_number(c->lo));

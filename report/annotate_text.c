@@ -28,6 +28,7 @@ struct out {
 	bool color, wide;
 	bool insn, cyc; /* what was counted */
 	bool only_time; /* without instructions shares are of time */
+	bool relative; /* instructions were not counted, but corrected within regions: both shares are shown */
 };
 
 static double share_of(const struct out *x, const struct profile_count *c)
@@ -98,7 +99,7 @@ static void range_words(double lo, double hi, char out[2 * NUMBER_MAX + 2])
 
 static void headings(const struct out *x, char out[COLUMNS_BYTES])
 {
-	size_t n = add(out, 0, "%6s ", x->only_time ? "TIME" : "SHARE");
+	size_t n = add(out, 0, "%6s ", x->only_time ? "TIME" : x->relative ? "%INSN" : "SHARE");
 
 	if (x->insn)
 		n = add(out, n, "%8s ", "EXECUTED");
@@ -106,7 +107,9 @@ static void headings(const struct out *x, char out[COLUMNS_BYTES])
 		n = add(out, n, "%7s %15s ", "INSNS", "90% INTERVAL");
 	if (x->insn && x->o->raw)
 		n = add(out, n, "%7s ", "RAW");
-	if (x->cyc && !x->only_time)
+	if (x->cyc && x->relative)
+		(void)add(out, n, "%6s ", "%CYC");
+	else if (x->cyc && !x->only_time)
 		(void)add(out, n, "%6s %5s ", "CYCLES", "CPI");
 	else if (x->cyc)
 		(void)add(out, n, "%7s ", "CYCLES");
@@ -140,6 +143,8 @@ static void columns(const struct out *x, const struct profile_count *c, double e
 
 		number_percent(x->a->total_cyc > 0 ? c->cyc / x->a->total_cyc : NAN, 0, a);
 		n = add(out, n, "%6s ", c->cyc > 0 ? a : "");
+		if (x->relative)
+			return;
 		if (isfinite(cpi))
 			(void)add(out, n, "%5.2f ", cpi);
 		else
@@ -195,7 +200,12 @@ static void print_head(const struct out *x)
 		fprintf(x->f, ", IPC %s", ipc);
 	}
 	fprintf(x->f, "; %s\n", profile_status_word(f->rolled_status));
-	if (f->calls.n_terms && isfinite(f->calls.rolled.insn)) {
+	if (x->relative)
+		fputs("  %INSN: of its instructions, as corrected; %CYC: of its cycles, as sampled\n", x->f);
+	if (f->calls.n_terms && isfinite(f->calls.rolled.insn) && !isfinite(f->calls.n)) {
+		number_mean(f->calls.rolled.insn, n);
+		fprintf(x->f, "  a call is %s instructions\n", n);
+	} else if (f->calls.n_terms && isfinite(f->calls.rolled.insn)) {
 		number_si(f->calls.n, n);
 		number_si(f->calls.lo, lo);
 		number_si(f->calls.hi, hi);
@@ -689,6 +699,7 @@ int annotate_text(const struct annotation *a, const struct annotate_opts *o, str
 	int err = 0;
 
 	x.only_time = !report_has_insn(p) && !(p->meta.relative && a->total > 0);
+	x.relative = !x.only_time && p->meta.relative && !p->meta.truth;
 	print_head(&x);
 	if (o->source && !a->listing->has_lines && !*a->listing->trouble)
 		fputs("  no debug information tells source lines\n", x.f);

@@ -147,7 +147,10 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_DEPTH:
 		return num(r->trips->depth);
 	case ID_STATUS:
-		return text(profile_status_word(r->status));
+		/* Of a loop that nothing is known of nothing is judged. */
+		return r->trips && isnan(r->n) && isnan(r->trips->turns)
+		               ? (struct cell){ 0 }
+		               : text(profile_status_word(r->status));
 	case ID_NAME:
 		return text(r->name ? r->name : r->place);
 	case ID_MODULE:

@@ -149,14 +149,20 @@ function flame_section() {
 
 const heat = share => share >= 0.1 ? "hot" : share >= 0.02 ? "warm" : known(share) && share >= 0.005 ? "" : "cold";
 
+// Instructions that were not counted, but corrected within regions: a line's share of them is not that of the cycles.
+const shares_insn = !data.flame.has_insn && (data.annotations || []).some(a => known(a.share_insn));
+
 function count_cells(r) {
-	const none = !(r.fixed > 0) && !(r.cycles > 0);
+	const none = !(r.fixed > 0) && !(r.cycles > 0) && !(r.share_insn > 0);
 	const t = x => make("td", {}, none ? "" : x);
 	const counted = data.flame.has_insn ? [t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si))] : [];
+	if (shares_insn)
+		return [t(known(r.share_insn) ? percent(r.share_insn) : ""), t(percent(r.share)), t(si(r.cycles))];
 	return [t(percent(r.share)), ...counted, t(si(r.cycles)), ...(data.flame.has_insn ? [t(known(r.cpi) ? ratio(r.cpi) : "")] : [])];
 }
 
-const code_head = data.flame.has_insn ? ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"] : ["share", "cycles"];
+const code_head = data.flame.has_insn ? ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"]
+	: shares_insn ? ["% insn", "% cycles", "cycles"] : ["share of time", "cycles"];
 
 function note_row(text) {
 	return make("tr", { class: "note" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, text));
@@ -204,7 +210,7 @@ function assembly_rows(a, out) {
 
 // The row with the largest share; a line, not what is inlined around it, where both have as much.
 function hottest(body) {
-	const share = row => parseFloat(row.cells[0].textContent) || 0;
+	const share = row => parseFloat(row.cells[shares_insn ? 1 : 0].textContent) || 0;
 	return [...body.rows].reduce((best, row) => !best || share(row) >= share(best) ? row : best, null);
 }
 
@@ -286,7 +292,7 @@ function regions() {
 		{ head: "share", value: t => t.share, show: percent }, { head: "trips", value: t => t.trips, show: mean },
 		{ head: "90% interval", value: t => t.trips_hi - t.trips_lo, show: (_, t) => range(t.trips_lo, t.trips_hi, mean) },
 		{ head: "iterations", value: t => t.iterations, show: si }, { head: "entered", value: t => t.entries, show: si },
-		{ head: "status", text: true, value: t => t.status, class: t => "text " + t.status },
+		{ head: "status", text: true, value: t => t.status || "", class: t => "text " + (t.status || "") },
 		{ head: "loop", text: true, value: t => t.loop, class: () => "name text" }];
 	return [make("h2", {}, "Regions"), table(columns, data.regions, { by: 0 }), make("h2", {}, "Loops"), table(trips, data.trips, { by: 0, filter: true }),
 		...data.graphs.flatMap(g => [make("h2", {}, g.name), make("p", { class: "fact" },

@@ -65,6 +65,60 @@ static void lines_hold_what_is_put_in_place_in_them(void **state)
 	profile_free(p);
 }
 
+/* The line of main that holds dot() runs an instruction of its own 1,000 times, and what is inlined at it 600,000 times. */
+static void a_line_runs_as_often_as_what_is_its_own(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct annotation *a;
+
+	(void)state;
+	a = annotated(p, 1);
+	assert_float_equal(a->nodes[1].executed, 600000, 1e-6);
+	annotation_free(a);
+	p->insns[2].line = p->insns[2].file = 0;
+	p->insns[2].count.insn = 1000;
+	a = annotated(p, 1);
+	assert_int_equal(a->nodes[1].line, 0);
+	assert_float_equal(a->nodes[1].executed, 1000, 1e-6);
+	annotation_free(a);
+	profile_free(p);
+}
+
+/* Time was sampled and instructions were not counted: two shares, each under its name, and nothing of what is not known. */
+static void shares_say_what_they_are_of(void **state)
+{
+	static const struct annotate_opts all = { .source = true, .assembly = true };
+	static const struct source_opts none;
+	struct profile *p = profile_fixture();
+	struct annotation *a;
+	struct sources *s = sources_new(&none);
+	json_t *doc = NULL, *line;
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->meta.core_hz = 1e9;
+	p->funcs[1].calls.n_terms = 1;
+	p->funcs[1].calls.n = NAN;
+	p->funcs[1].calls.rolled.insn = 5;
+	a = annotated(p, 1);
+	text = text_of(a, &none, 0, false);
+	assert_non_null(strstr(text, "\n  a call is 5.000 instructions\n"));
+	assert_non_null(strstr(text, "\n %INSN   %CYC   LINE SOURCE\n"));
+	assert_non_null(strstr(text, "\n 36.8%  65.5%     33 "));
+	assert_null(strstr(text, "CPI"));
+	free(text);
+	assert_int_equal(annotate_json(a, &all, s, &doc), 0);
+	line = json_array_get(json_object_get(doc, "lines"), 1);
+	assert_float_equal(json_number_value(json_object_get(line, "share")), 19 / 29.0, 1e-9);
+	assert_float_equal(json_number_value(json_object_get(line, "share_insn")), 7 / 19.0, 1e-9);
+	json_decref(doc);
+	sources_free(s);
+	annotation_free(a);
+	profile_free(p);
+}
+
 static void text_has_lines_and_instructions(void **state)
 {
 	static const struct source_opts none;
@@ -191,6 +245,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_hold_what_is_put_in_place_in_them),
+		cmocka_unit_test(a_line_runs_as_often_as_what_is_its_own),
+		cmocka_unit_test(shares_say_what_they_are_of),
 		cmocka_unit_test(text_has_lines_and_instructions),
 		cmocka_unit_test(hostile_names_and_sources_are_made_safe),
 		cmocka_unit_test(sources_are_found_by_maps_and_folders),
