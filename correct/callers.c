@@ -71,7 +71,8 @@ static int add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 	for (size_t i = 0; i < r->sample.n_callchain && i < MOST_FRAMES; i++) {
 		if (no_user && chain[i] == (uint64_t)PERF_CONTEXT_USER)
 			return 0;
-		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip)
+		/* Where the frame pointer was none, what it led to may be 0: no call, and not the kernel's last address. */
+		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i])
 			continue;
 		if (vec_push(&c->ips, chain[i]) < 0)
 			return -SP_ENOMEM;
