@@ -15,6 +15,9 @@ enum {
 /* Markers of the kernel's between the parts of a chain: the highest addresses there are. */
 #define FIRST_MARKER ((uint64_t)-4095)
 
+/* No program calls from there, on any machine. */
+#define KERNEL_HALF (UINT64_C(1) << 63)
+
 static const uint64_t user_copy = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
 static const struct perf_event_attr *attr_of(const struct recording *rec, size_t event)
@@ -67,12 +70,16 @@ static bool is_user(const struct pd_record *r)
 static int add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 {
 	const uint64_t *chain = r->sample.callchain;
+	bool user = false;
 
 	for (size_t i = 0; i < r->sample.n_callchain && i < MOST_FRAMES; i++) {
 		if (no_user && chain[i] == (uint64_t)PERF_CONTEXT_USER)
 			return 0;
-		/* Where the frame pointer was none, what it led to may be 0: no call, and not the kernel's last address. */
-		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i])
+		if (chain[i] >= FIRST_MARKER)
+			user = chain[i] == (uint64_t)PERF_CONTEXT_USER;
+		/* Where the frame pointer was none, what it led to is anything: 0, or no address of the user's. */
+		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i] ||
+		    (user && chain[i] >= KERNEL_HALF))
 			continue;
 		if (vec_push(&c->ips, chain[i]) < 0)
 			return -SP_ENOMEM;

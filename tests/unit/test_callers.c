@@ -5,10 +5,12 @@
 static const struct hand_event cycles[] = { { "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000,
 	                                      0, false, true } };
 
-/* The 0 at its end is a frame pointer that was none. */
+/* What is at its end a frame pointer led to that was none. */
 static void the_chain_is_told_without_the_sample_s_own_place(void **state)
 {
-	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x10, 0x21, 0x31, 0 };
+	static const uint64_t chain[] = {
+		(uint64_t)PERF_CONTEXT_USER, 0x10, 0x21, 0x31, 0, 0xffff888000000001
+	};
 	struct recording *r = recording_by_hand(cycles, 1);
 	struct pd_record rec = hand_stack(0, NULL, 0);
 	struct callers c = { 0 };
@@ -17,7 +19,7 @@ static void the_chain_is_told_without_the_sample_s_own_place(void **state)
 	(void)state;
 	rec.sample.ip = 0x10;
 	rec.sample.callchain = chain;
-	rec.sample.n_callchain = 5;
+	rec.sample.n_callchain = 6;
 	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
 	assert_true(whole);
 	assert_int_equal(c.ips.n, 2);
