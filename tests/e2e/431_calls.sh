@@ -73,6 +73,9 @@ check 'with the interval of its cycles, and its IPC' sh -c 'grep -qE "cycles of 
 check 'and what a call comes to' sh -c 'grep -qE "calls: (19|20)[0-9],[0-9]{3}, 90% interval .*; a call is [0-9.]+ instructions and [0-9.]+ cycles" out'
 check 'raw counts have no calls' status 0 "$SKIDPROF" report -i calls.data --raw --calls
 check 'and it is said' has out 'no functions to show'
+check 'trips with their status' status 0 "$SKIDPROF" report -i calls.data --trips --format json
+check 'a loop has one where something is known of it' json \
+	'd["trips"] and all((r["status"] is None) == (r["trips"] is None and r["iterations"] is None) for r in d["trips"])'
 check 'no such function' status 1 "$SKIDPROF" report -i calls.data --trips --function wrok
 check 'the nearest is named' one_line "did you mean 'work'?"
 
