@@ -21,6 +21,18 @@ static const double max_off = 0.03, max_intervals = 3;
 /* Shares smaller than this are too few samples to argue with. */
 static const double min_share = 0.02;
 
+/* Four samples or fewer may be of anything. */
+static const double fewest_samples = 4.5;
+
+/* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
+static const double max_unseen = 0.01;
+
+static const char other_code[] =
+        "it never ran in the counted run, which took other code: another input, or another variant of a "
+        "library, "
+        "chosen under the emulator; against that, record with "
+        "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F, so that both choose alike";
+
 /* Instructions of a function in one region, by the truth and by this profile. */
 struct share {
 	double truth, ours;
@@ -70,7 +82,9 @@ static void judge_region(struct profile *p, int32_t region, const struct share *
 		snprintf(why, size,
 		         "%.100s has %.1f%% of the instructions of %.60s in this recording, %.1f%% in the "
 		         "truth: "
-		         "another input, or a program that doesn't do the same twice",
+		         "another input, a library that chose another variant under the emulator, or a "
+		         "program "
+		         "that doesn't do the same twice",
 		         p->funcs[f].name, 100 * ours, p->regions[region].name, 100 * truth);
 	}
 }
@@ -93,7 +107,9 @@ static int judge(struct profile *p, const struct truth_join *j, const char **out
 		if (all.ours > 0 && all.truth > 0)
 			judge_region(p, (int32_t)r, of_func, &all, &worst, why, sizeof(why));
 		else if (all.ours > 0)
-			snprintf(why, sizeof(why), "region %.60s never ran in the truth: another input?",
+			snprintf(why, sizeof(why),
+			         "region %.60s never ran in the truth: another input, or another variant of "
+			         "a library under the emulator?",
 			         p->regions[r].name);
 	}
 	free(of_func);
@@ -139,6 +155,60 @@ static void put(struct profile *p, const struct truth_join *j)
 		func->evidence = func->rolled_evidence = PROFILE_BY_TRUTH;
 		func->why = func->rolled_why = "";
 	}
+}
+
+/* How many samples a count stands for: those of cycles, where there are some. */
+static double samples_of(const struct profile *p, const struct profile_count *c)
+{
+	bool cyc = p->meta.cyc_event >= 0;
+	int i = cyc ? p->meta.cyc_event : p->meta.insn_event;
+	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
+	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
+
+	if (!e || !e->n_samples)
+		return 0;
+	return e->period && !e->freq ? n / (double)e->period : n * (double)e->n_samples / e->total;
+}
+
+/* Is that a count of none of what was sampled? */
+static bool contradicts(const struct profile *p, const struct profile_count *c, uint8_t evidence)
+{
+	return evidence == PROFILE_BY_TRUTH && !(c->insn > 0) && samples_of(p, c) > fewest_samples;
+}
+
+/* What has samples ran: a count of none is of another run, and so are the function's other numbers. */
+static int doubt_unseen(struct profile *p)
+{
+	const struct profile_func *most = NULL;
+	double all = 0, unseen = 0;
+	char why[600];
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+
+		all += func->rolled.raw_cyc;
+		if (contradicts(p, &func->count, func->evidence)) {
+			func->status = PROFILE_UNRELIABLE;
+			func->why = other_code;
+		}
+		if (!contradicts(p, &func->rolled, func->rolled_evidence))
+			continue;
+		func->rolled_status = PROFILE_UNRELIABLE;
+		func->rolled_why = other_code;
+		unseen += func->rolled.raw_cyc;
+		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
+			most = func;
+	}
+	for (size_t i = 0; i < p->n_insns; i++)
+		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == other_code)
+			p->insns[i].status = PROFILE_UNRELIABLE;
+	/* Shares of regions are off because of it: this says more than judge(). */
+	if (!most || !(unseen > max_unseen * all))
+		return 0;
+	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
+	         100 * most->rolled.raw_cyc / all, other_code);
+	p->meta.truth_why = profile_string(p, why);
+	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }
 
 static int apply_insns(struct profile *p, const struct truth *t, const char *path,
@@ -228,6 +298,8 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 	err = correct_truth_place(p, t, path, opts);
 	if (err == 0)
 		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
+	if (err == 0)
+		err = doubt_unseen(p);
 	if (err < 0)
 		return err;
 	p->meta.truth = profile_string(p, path);

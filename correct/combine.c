@@ -14,10 +14,6 @@ static const double max_doubt = 0.05, most_doubt = 0.5;
 /* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
 static const double max_beside = 0.02;
 
-/* Of a scope whose bursts stay in one of its loops, and of a region of such. */
-const char combine_apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
-                                     "the shares within each of them, not between";
-
 /* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
 enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
 
@@ -200,7 +196,7 @@ static int combine_region(struct work *w, size_t r)
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
 	if (err == 0 && p->relative && !(w->pace > 0) && beside_the_largest(w, r) > max_beside)
-		solution_doubt(to, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);
+		solution_doubt(to, VERDICT_UNRELIABLE, "%s", profile_apart_in_time);
 	return err;
 }
 

@@ -51,6 +51,9 @@ const char *profile_string(struct profile *p, const char *text)
 	return copy;
 }
 
+const char profile_apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
+                                     "the shares within each of them, not between";
+
 void profile_free(struct profile *p)
 {
 	struct string_chunk *chunk, *next;

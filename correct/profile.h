@@ -341,6 +341,9 @@ struct profile {
 	void *strings; /* owner of all text above */
 };
 
+/* The reason of a region whose bursts stay in one of its loops, and of its functions: more bursts do not help. */
+extern const char profile_apart_in_time[];
+
 void profile_free(struct profile *p);
 
 /* A copy of text that lives as long as the profile; NULL when out of memory. */

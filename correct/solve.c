@@ -399,7 +399,7 @@ static void judge_stages(const struct problem *p, struct solution *sol)
 	if (!p->relative || p->pace > 0 || p->stay_share <= most_staying ||
 	    sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", combine_apart_in_time);
+	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", profile_apart_in_time);
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */

@@ -79,8 +79,6 @@ int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flo
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */
 int combine_scopes(struct work *w);
-/* Why loops of one scope or region that ran one after another are not known by bursts. */
-extern const char combine_apart_in_time[];
 
 /*
  * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own

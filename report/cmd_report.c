@@ -288,6 +288,21 @@ static bool same_command(const char *recorded, const char *counted)
 	return n >= n_tail && strcmp(recorded + n - n_tail, tail) == 0 && (before == '/' || before == ' ');
 }
 
+/* Another command line is another input: said at once, in the report's first lines and in JSON. */
+static int doubt_command(const struct options *o, struct profile *p, const char *counted)
+{
+	char why[1400];
+
+	if (!*counted || !p->meta.cmdline || same_command(p->meta.cmdline, counted))
+		return 0;
+	sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
+	        o->truth, counted, p->meta.cmdline);
+	snprintf(why, sizeof(why), "the truth is of '%.200s', the recording of '%.200s'%s%.800s", counted,
+	         p->meta.cmdline, *p->meta.truth_why ? "; " : "", p->meta.truth_why);
+	p->meta.truth_why = profile_string(p, why);
+	return p->meta.truth_why ? 0 : -SP_ENOMEM;
+}
+
 static int apply_truth(const struct options *o, struct profile *p)
 {
 	struct truth *t = NULL;
@@ -295,10 +310,8 @@ static int apply_truth(const struct options *o, struct profile *p)
 
 	if (err == 0)
 		err = correct_truth_apply(p, t, o->truth, &o->input.correct.modules);
-	/* Another command line is another input. */
-	if (err == 0 && *t->cmdline && p->meta.cmdline && !same_command(p->meta.cmdline, t->cmdline))
-		sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
-		        o->truth, t->cmdline, p->meta.cmdline);
+	if (err == 0)
+		err = doubt_command(o, p, t->cmdline);
 	if (err == 0 && !p->meta.truth_rolled)
 		sp_note("%s: taken for %s", o->truth, t->format);
 	truth_free(t);

@@ -9,7 +9,7 @@
 #include "report/number.h"
 #include "report/report.h"
 
-enum { LINE_MAX_BYTES = 1024, MAX_TROUBLES = 8 };
+enum { LINE_MAX_BYTES = 1536, MAX_TROUBLES = 8 };
 
 static const char *skid_words(enum profile_skid_source source)
 {
@@ -128,6 +128,25 @@ static void clock_line(const struct profile_meta *m, char *out, size_t size)
 		snprintf(out, size, "the core's frequency was not measured");
 }
 
+static bool is_bursts(const struct profile_event *e)
+{
+	return e->name && strcmp(e->name, "bursts") == 0;
+}
+
+/* Moments of bursts and of timed paths are no samples. */
+static uint64_t n_sampled(const struct profile_meta *m)
+{
+	uint64_t n = 0;
+	bool timed = false;
+
+	for (size_t i = 0; i < m->n_events; i++) {
+		timed |= is_timed_paths(&m->events[i]);
+		if (!is_timed_paths(&m->events[i]) && !is_bursts(&m->events[i]))
+			n += m->events[i].n_samples;
+	}
+	return timed ? n : m->n_samples - m->n_bursts;
+}
+
 void meta_first_line(const struct profile *p, char *out, size_t size)
 {
 	const struct profile_meta *m = &p->meta;
@@ -139,7 +158,7 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 		clock_line(m, skid, sizeof(skid));
 	else
 		skid_line(m, skid, sizeof(skid));
-	number_grouped((double)(m->n_samples - m->n_bursts), n);
+	number_grouped((double)n_sampled(m), n);
 	number_grouped((double)m->n_lost, lost);
 	snprintf(out, size, "%.40s%s; %s; %s; %s samples, %s lost", pmu,
 	         report_by_clock(m) ? ", no PMU" : " PMU", *events ? events : "no sampled event", skid, n,
@@ -260,7 +279,7 @@ static void print_not_shown(const struct profile_meta *m, FILE *f)
 		char name[128], n[NUMBER_MAX];
 
 		if (i == m->insn_event || i == m->cyc_event || !e->n_samples || is_timed_paths(e) ||
-		    (e->name && strcmp(e->name, "bursts") == 0))
+		    is_bursts(e))
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
 		number_grouped((double)e->n_samples, n);
@@ -309,7 +328,22 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 	fputc('\n', f);
 }
 
-void meta_not_counted(const struct profile *p, FILE *f)
+/* What the columns of shares are, for tables that have them. */
+static void print_relative(bool shares, FILE *f)
+{
+	fputs("# instructions were not counted: SHARE and CYCLES are time as sampled.  ", f);
+	if (shares)
+		fputs("STATUS is of IN-REGION, a function's\n"
+		      "# share of its region's instructions; CPI/REGION, its cycles per instruction over the "
+		      "region's, has the time as sampled.\n# ",
+		      f);
+	fprintf(f,
+	        "'skidprof truth PROGRAM'%scounts instructions; report --truth FILE puts them beside these "
+	        "cycles\n",
+	        shares ? " " : "\n# ");
+}
+
+static void print_not_counted(const struct profile *p, bool shares, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 
@@ -319,14 +353,7 @@ void meta_not_counted(const struct profile *p, FILE *f)
 		        "cycle in all (RAW is cycles times that)\n",
 		        m->pace);
 	} else if (m->relative) {
-		fputs("# instructions were not counted: SHARE and CYCLES are time as sampled.  STATUS is of "
-		      "IN-REGION, a "
-		      "function's share of\n"
-		      "# its region's instructions, and of CPI/REGION, its cycles per instruction over the "
-		      "region's.  "
-		      "'skidprof truth PROGRAM'\n"
-		      "# counts instructions; report --truth FILE puts them beside these cycles\n",
-		      f);
+		print_relative(shares, f);
 	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {
 		fprintf(f,
 		        "# nothing was corrected: %ju burst%s too few to tell instructions by (%d are the "
@@ -348,7 +375,12 @@ void meta_not_counted(const struct profile *p, FILE *f)
 	}
 }
 
-static void print_missing(const struct profile *p, FILE *f)
+void meta_not_counted(const struct profile *p, FILE *f)
+{
+	print_not_counted(p, true, f);
+}
+
+static void print_missing(const struct profile *p, bool shares, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 	char name[128];
@@ -366,7 +398,7 @@ static void print_missing(const struct profile *p, FILE *f)
 	if (m->truth)
 		print_truth(m, f);
 	else
-		meta_not_counted(p, f);
+		print_not_counted(p, shares, f);
 	if (m->core_hz > 0)
 		fprintf(f,
 		        "# CYCLES are time x %.3f GHz, the core's frequency as a chain of dependent "
@@ -460,6 +492,11 @@ static void print_amiss(const struct profile_meta *m, FILE *f)
 
 void meta_print(const struct profile *p, FILE *f)
 {
+	meta_print_for(p, true, f);
+}
+
+void meta_print_for(const struct profile *p, bool shares, FILE *f)
+{
 	const struct profile_meta *m = &p->meta;
 	char a[LINE_MAX_BYTES], b[LINE_MAX_BYTES], c[LINE_MAX_BYTES];
 	char n[NUMBER_MAX];
@@ -485,7 +522,7 @@ void meta_print(const struct profile *p, FILE *f)
 	if (m->skid_source == SKID_MEASURED)
 		fprintf(f, ", skid from %s overshoots of the cycles counter", n);
 	fputc('\n', f);
-	print_missing(p, f);
+	print_missing(p, shares, f);
 	print_troubles(p, f);
 }
 

@@ -130,6 +130,9 @@ double report_ipc(const struct profile *p, double insn, double cyc)
 {
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
 		return NAN;
+	/* Cycles of code that an exact count has never run. */
+	if (p->meta.truth && !(insn > 0))
+		return NAN;
 	if (cyc < fewest_samples * cyc_per_sample(p))
 		return NAN;
 	return insn / cyc <= MAX_IPC ? insn / cyc : NAN;
@@ -142,6 +145,8 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 		return NULL;
 	if (!(cyc > 0) || cyc < fewest_samples * cyc_per_sample(p))
 		return "no IPC: fewer than five samples of cycles fell into it";
+	if (!(insn > 0))
+		return "no IPC: its cycles and the count of its instructions are of different runs";
 	return "no IPC: over eight instructions a cycle are more than any core keeps up; it retires together "
 	       "with "
 	       "other code, which its cycles were sampled at";
@@ -365,13 +370,13 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 	int err;
 
 	if (o->view == REPORT_WHY) {
-		meta_print(p, term->f);
+		meta_print_for(p, false, term->f);
 		return why_print(p, o->why, term);
 	}
 	err = make_view(p, o, o->view, &v);
 	if (err < 0)
 		return err;
-	meta_print(p, term->f);
+	meta_print_for(p, o->view == REPORT_FUNCTIONS && o->show != REPORT_RAW, term->f);
 	children_note(p, o, term->f);
 	fputc('\n', term->f);
 	err = table_print(&v.table, o->limit, term, &left_out);
@@ -494,6 +499,8 @@ int report_verdict(const struct profile *p)
 		if (!first || profile_weight(p, &f->count) > profile_weight(p, &first->count))
 			first = f;
 	}
+	if (!first && p->meta.truth && *p->meta.truth_why)
+		return sp_fail(SP_EDOUBT, "this profile is not to be trusted: %s", p->meta.truth_why);
 	if (!first)
 		return sp_fail(SP_EDOUBT,
 		               "this profile is not to be trusted; --regions and --why FUNCTION tell why");

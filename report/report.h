@@ -132,6 +132,8 @@ const char *report_file(const struct profile *p, uint32_t file);
 
 /* Where the numbers come from: lines with "# " before them, or an object. */
 void meta_print(const struct profile *p, FILE *f);
+/* The same above a table that has columns of shares of a region, or none. */
+void meta_print_for(const struct profile *p, bool shares, FILE *f);
 void meta_first_line(const struct profile *p, char *out, size_t size);
 /* What stands for instructions that were not counted; nothing where they were. */
 void meta_not_counted(const struct profile *p, FILE *f);

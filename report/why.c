@@ -75,9 +75,15 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 }
 
 /* Where instructions were not counted: a clock has neither branch records nor other events, and no skid. */
-static size_t advice_without_counts(const struct profile *p, bool weak, char out[][WHY_ADVICE_BYTES])
+static size_t advice_without_counts(const struct profile *p, const struct profile_region *r, bool weak,
+                                    char out[][WHY_ADVICE_BYTES])
 {
-	if (weak)
+	if (weak && r->why && strstr(r->why, profile_apart_in_time))
+		snprintf(out[0], WHY_ADVICE_BYTES,
+		         "'skidprof truth' counts all instructions exactly, and report --truth puts them "
+		         "beside "
+		         "these cycles; or record --pmu sim.  More bursts don't help");
+	else if (weak)
 		snprintf(out[0], WHY_ADVICE_BYTES,
 		         p->meta.branch_records
 		                 ? "more branch records: a longer run, or a smaller period (-c); and "
@@ -98,8 +104,11 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	char events[200];
 	size_t n = 0;
 
+	/* What was counted one by one has nothing to settle. */
+	if (p->meta.truth)
+		return 0;
 	if (p->meta.relative)
-		return advice_without_counts(p, weak, out);
+		return advice_without_counts(p, r, weak, out);
 	missing_events(p, events, sizeof(events));
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
@@ -133,18 +142,40 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	return n;
 }
 
-static void print_count(const char *what, double raw, double insn, double lo, double hi, FILE *f)
+bool why_has_raw(const struct profile *p)
 {
-	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX];
+	return p->meta.insn_event >= 0 || p->meta.pace > 0;
+}
 
-	number_grouped(raw, a);
-	number_grouped(insn, b);
-	number_grouped(lo, c);
-	number_grouped(hi, d);
-	fprintf(f, "  %s: raw %s, fixed %s", what, a, b);
-	if (isfinite(lo))
-		fprintf(f, ", 90%% interval %s..%s", c, d);
+/* Exact counts have no interval; without an event of instructions there are no others, and no raw ones. */
+static void print_count(const struct profile *p, bool exact, const char *what, const struct profile_count *c,
+                        FILE *f)
+{
+	char raw[NUMBER_MAX], insn[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX];
+
+	number_grouped(c->raw_insn, raw);
+	number_grouped(c->insn, insn);
+	number_grouped(c->lo, lo);
+	number_grouped(c->hi, hi);
+	fprintf(f, "  %s: ", what);
+	if (why_has_raw(p))
+		fprintf(f, "raw %s, ", raw);
+	if (exact || why_has_raw(p))
+		fprintf(f, "%s %s", exact ? "exact" : "fixed", insn);
+	else
+		fputs("not counted", f);
+	if (!exact && why_has_raw(p) && isfinite(c->lo))
+		fprintf(f, ", 90%% interval %s..%s", lo, hi);
 	fputc('\n', f);
+}
+
+/* A sum of a region has no interval. */
+static void print_sum(const struct profile *p, bool exact, const char *what, double raw, double insn, FILE *f)
+{
+	const struct profile_count c = { .raw_insn = raw, .insn = insn, .lo = NAN, .hi = NAN };
+
+	fputs("  ", f);
+	print_count(p, exact, what, &c, f);
 }
 
 static const char *evidence_means(uint8_t bit)
@@ -248,6 +279,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	const struct profile_count *c = &func->count;
 	char name[NAME_BYTES], place[NAME_BYTES], raw[NUMBER_MAX], ipc[NUMBER_MAX];
 	double ipc_raw = report_ipc(p, c->raw_insn, c->raw_cyc), ipc_fixed = report_ipc(p, c->insn, c->cyc);
+	bool exact = func->evidence & PROFILE_BY_TRUTH;
 
 	text_safe(report_name(func), name, sizeof(name));
 	text_safe(report_file(p, func->file), place, sizeof(place));
@@ -267,12 +299,14 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 		fputs("  no instructions were counted: there is nothing to correct\n", f);
 		return;
 	}
-	print_count("instructions", c->raw_insn, c->insn, c->lo, c->hi, f);
+	print_count(p, exact, "instructions", c, f);
 	number_grouped(c->cyc, raw);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_raw) ? "%.2f" : "-", ipc_raw);
-	fprintf(f, "  cycles: %s; IPC raw %s, ", !report_has_cyc(p) ? "not counted" : raw, ipc);
+	fprintf(f, "  cycles: %s; IPC ", !report_has_cyc(p) ? "not counted" : raw);
+	if (why_has_raw(p))
+		fprintf(f, "raw %s, fixed ", ipc);
 	snprintf(ipc, sizeof(ipc), isfinite(ipc_fixed) ? "%.2f" : "-", ipc_fixed);
-	fprintf(f, "fixed %s\n", ipc);
+	fprintf(f, "%s\n", ipc);
 	if (report_no_ipc(p, c->insn, c->cyc))
 		fprintf(f, "  %s\n", report_no_ipc(p, c->insn, c->cyc));
 	print_calls(p, func, f);
@@ -301,9 +335,11 @@ static void print_loops(const struct profile_region *r, FILE *f)
 
 static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
 {
-	if (!r->n_equations || p->meta.relative) {
-		fputs(p->meta.relative ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
-		                       : "    counted exactly: only the total of instructions (eq. 3)\n",
+	bool shares = p->meta.relative || !why_has_raw(p);
+
+	if (!r->n_equations || shares) {
+		fputs(shares ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
+		             : "    counted exactly: only the total of instructions (eq. 3)\n",
 		      f);
 		return;
 	}
@@ -376,6 +412,7 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 {
 	const struct profile_region *r = part->region;
 	char name[NAME_BYTES], why[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+	bool exact = r->evidence & PROFILE_BY_TRUTH;
 	size_t n;
 
 	text_safe(r->name ? r->name : "?", name, sizeof(name));
@@ -388,10 +425,13 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 	        "are in this one\n",
 	        part->n_insns);
 	if (report_has_insn(p)) {
-		fputs("  ", f);
-		print_count("the function in it", part->raw_insn, part->insn, NAN, NAN, f);
-		fputs("  ", f);
-		print_count("the whole region", r->raw_insn, r->insn, NAN, NAN, f);
+		print_sum(p, exact, "the function in it", part->raw_insn, part->insn, f);
+		print_sum(p, exact, "the whole region", r->raw_insn, r->insn, f);
+	}
+	/* Equations, draws and loops are of the counts that these take the place of. */
+	if (exact) {
+		fputs("    counted exactly: every instruction, in another run\n", f);
+		return;
 	}
 	print_state(r, f);
 	print_equations(p, r, f);
@@ -414,10 +454,10 @@ static int print_one(const struct profile *p, uint32_t func, FILE *f)
 	for (size_t i = 0; i < w.n_parts; i++)
 		print_part(p, w.func, &w.parts[i], f);
 	if (w.outside.n_insns && report_has_insn(p)) {
-		fprintf(f, "\n  outside any region: %zu instructions with samples, left as they are\n",
-		        w.outside.n_insns);
-		fputs("  ", f);
-		print_count("there", w.outside.raw_insn, w.outside.insn, NAN, NAN, f);
+		fprintf(f, "\n  outside any region: %zu instructions with samples%s\n", w.outside.n_insns,
+		        p->meta.truth ? "" : ", left as they are");
+		print_sum(p, w.func->evidence & PROFILE_BY_TRUTH, "there", w.outside.raw_insn, w.outside.insn,
+		          f);
 	}
 	free(w.parts);
 	return 0;

@@ -24,6 +24,9 @@ int why_find(const struct profile *p, uint32_t func, struct why *out);
 
 enum { WHY_MAX_ADVICE = 8, WHY_ADVICE_BYTES = 256 };
 
+/* Are instructions as they were sampled known, beside others? */
+bool why_has_raw(const struct profile *p);
+
 /* What would settle a region's open flows where it or the function is not fixed; returns how many sentences. */
 size_t why_advice(const struct profile *p, const struct profile_func *func, const struct profile_region *r,
                   char out[][WHY_ADVICE_BYTES]);

@@ -53,6 +53,8 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
                          const struct why_part *part)
 {
 	const struct profile_region *r = part->region;
+	bool exact = r->evidence & PROFILE_BY_TRUTH, raw = why_has_raw(p);
+	double insn = exact || raw || !p->meta.truth ? r->insn : NAN;
 	char known[KNOWN_MAX], vaddr[32];
 
 	report_known(r->evidence, known);
@@ -63,16 +65,16 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 	                 "name", json_text(r->name ? r->name : ""), "vaddr", vaddr, "status",
 	                 profile_status_word(r->status), "known_by", known, "why",
 	                 json_text(r->why ? r->why : ""), "function_instructions", (json_int_t)part->n_insns,
-	                 "function_raw", json_number(part->raw_insn), "function_fixed",
-	                 json_number(part->insn), "raw", json_number(r->raw_insn), "fixed",
-	                 json_number(r->insn), "blocks", (json_int_t)r->n_blocks, "edges",
+	                 "function_raw", json_number(raw ? part->raw_insn : NAN), "function_fixed",
+	                 json_number(part->insn), "raw", json_number(raw ? r->raw_insn : NAN), "fixed",
+	                 json_number(insn), "blocks", (json_int_t)r->n_blocks, "edges",
 	                 (json_int_t)r->n_edges, "free_flows", (json_int_t)r->n_free, "rank",
 	                 (json_int_t)r->n_rank, "unseen_flows", (json_int_t)r->n_unseen, "n_loops",
 	                 (json_int_t)r->n_loops, "loops_capped", r->loops_capped, "called",
 	                 json_number(r->called_insn), "total_sd", json_number(r->total_sd), "skid_periods",
 	                 json_number(r->skid_periods), "r_hat", json_number(r->r_hat), "n_eff",
-	                 json_number(r->n_eff), "loops", loops_json(r), "equations", equations_json(r),
-	                 "advice", advice_json(p, func, r));
+	                 json_number(r->n_eff), "loops", exact ? json_array() : loops_json(r), "equations",
+	                 exact ? json_array() : equations_json(r), "advice", advice_json(p, func, r));
 }
 
 /* What a call comes to: without what is inlined, and without callees. */
@@ -109,12 +111,12 @@ static json_t *one_json(const struct profile *p, const struct why *w)
 	out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 	                "name", json_text(w->func->name), "status", profile_status_word(w->func->status),
 	                "known_by", known, "why", json_text(w->func->why ? w->func->why : ""), "raw",
-	                insn ? json_number(c->raw_insn) : json_null(), "fixed",
+	                json_number(insn && why_has_raw(p) ? c->raw_insn : NAN), "fixed",
 	                insn ? json_number(c->insn) : json_null(), "lo", json_number(c->lo), "hi",
 	                json_number(c->hi), "cycles", report_has_cyc(p) ? json_number(c->cyc) : json_null(),
-	                "ipc_raw", json_number(report_ipc(p, c->raw_insn, c->raw_cyc)), "ipc_fixed",
-	                json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
-	                json_number(w->outside.raw_insn), "regions", regions, "calls",
+	                "ipc_raw", json_number(why_has_raw(p) ? report_ipc(p, c->raw_insn, c->raw_cyc) : NAN),
+	                "ipc_fixed", json_number(report_ipc(p, c->insn, c->cyc)), "outside_regions_raw",
+	                json_number(why_has_raw(p) ? w->outside.raw_insn : NAN), "regions", regions, "calls",
 	                json_number(told ? w->func->calls.n : NAN), "calls_lo",
 	                json_number(told ? w->func->calls.lo : NAN), "calls_hi",
 	                json_number(told ? w->func->calls.hi : NAN));

@@ -107,6 +107,8 @@ case $(tail -1 chain.out) in
 'too few') echo 'ok - skip: the machine is too busy for ten paths # SKIP' ;;
 *) check 'instructions of the whole program are told' test "$(tail -1 chain.out)" = good ;;
 esac
+check 'moments at which paths are timed are no samples' bash -c \
+	'grep -q "; $(python3 -c "import json; print(\"{:,}\".format(sum(e[\"samples\"] for e in json.load(open(\"chain.json\"))[\"meta\"][\"events\"] if e[\"name\"] not in (\"bursts\", \"timed-paths\"))))") samples, " <("$SKIDPROF" report -i chain.data 2>/dev/null)'
 "$SKIDPROF" report --fixed -i chain.data >chain.txt 2>/dev/null
 [ "$(tail -1 chain.out)" = 'too few' ] || check 'the report says so' grep -qE '^# [0-9]+ timed paths: .* instructions in all \(90% interval .*\), IPC [0-9.]+ \(' chain.txt
 "$SKIDPROF" record -q --pmu clock -o none.data ./chain 1000000 2>none.err

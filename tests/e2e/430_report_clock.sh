@@ -70,6 +70,9 @@ check 'the report says what it is made of' status 0 "$SKIDPROF" report -i app.da
 check 'the source' has out '# clock, no PMU; cpu-clock:u every 249,989'
 check 'cycles are named for what they are' has out '# CYCLES are time x '
 check 'what is missing, and how to get it' has out 'report --truth FILE'
+check 'STATUS is of the corrected share' sh -c 'grep -q "STATUS is of IN-REGION, a function" out && ! grep -q "and of CPI/REGION" out'
+check 'no column is explained that is not there' sh -c \
+	'for o in --raw --lines --regions "--why mix"; do "$SKIDPROF" report -i app.data $o | grep -q "^#.*STATUS is of" && exit 1; done; exit 0'
 check 'shares of the region, and what its instructions cost' grep -qE 'IN-REGION +90% INTERVAL +CPI/REGION' out
 check 'no count of instructions is shown' sh -c '! grep -qE "FIXED|IPC " out'
 check 'the same as CSV' sh -c '"$SKIDPROF" report -i app.data --format csv | head -1 | grep -q region_share,region_share_lo,region_share_hi,cpi_relative'
@@ -105,6 +108,9 @@ off = {n: shares[n] - truth[n] / total for n in names}
 print("#", off, "at most", most)
 raise SystemExit(not max(abs(x) for x in off.values()) < most < 0.1)' "$bursts" "$branches"
 check 'slow has a lower IPC than mix' json '{f["name"]: f["ipc_fixed"] for f in d["functions"]}["slow"] < {f["name"]: f["ipc_fixed"] for f in d["functions"]}["mix"]'
+"$SKIDPROF" report -i app.data --truth app.cg --why mix >out 2>err
+check 'one function explained has exact counts, and none that were not made' sh -c \
+	'grep -qE "the whole region: exact [0-9,]+$" out && ! grep -qE "raw [0-9]|eq\. 8|IPC raw" out'
 check 'the text says where instructions come from' sh -c '"$SKIDPROF" report -i app.data --truth app.cg | grep -q "exact counts of another run: app.cg"'
 check 'lines and instructions have exact counts too' sh -c '"$SKIDPROF" report -i app.data --truth app.cg --lines --format json | python3 -c "import json, sys; d = json.load(sys.stdin); sys.exit(not any(l[\"fixed\"] and l[\"fixed\"] >= 50000000 for l in d[\"lines\"]))"'
 
@@ -133,6 +139,9 @@ check 'and a quotient that is near the bursts' json \
 check 'a truth of another input is doubted' status 3 "$SKIDPROF" report -i app.data --truth other.cg
 check 'the function that speaks against it is named' has out 'NOT THE SAME RUN?'
 check 'and the other command line is told' has err "is of './app 2000000 1'"
+check 'in the header too' has out "# NOT THE SAME RUN? the truth is of './app 2000000 1', the recording of './app $turns 2'"
+"$SKIDPROF" report -i app.data --truth other.cg --format json >out 2>err
+check 'and in JSON' json '"./app 2000000 1" in d["meta"]["truth_doubt"]'
 
 # Three loops in turns that are longer than a burst: bursts begin where time is spent, and b, with a division each, has 12% of
 # the instructions and half of the time.  That a burst sees the step to the next loop makes them one region, but tells no
@@ -171,6 +180,10 @@ for r in regions.values():
     bad += [f["name"] for f in r if not f["region_share_lo"] - 0.02 <= truth[f["name"]] / total <= f["region_share_hi"] + 0.02]
 print("#", bad)
 raise SystemExit(len(truth) != 4 or bool(bad))'
+
+"$SKIDPROF" report -i turns.data --why fib --format json >out 2>err
+check 'where bursts cannot tell, no more of them are advised' json \
+	'not any("more bursts:" in a for w in d["why"] for r in w["regions"] if "one after another" in r["why"] for a in r["advice"])'
 
 # Another build.
 program -DOTHER -O1

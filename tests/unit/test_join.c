@@ -421,6 +421,36 @@ static void a_truth_that_bursts_contradict_is_doubted(void **state)
 	assert_int_equal(b->p->worst, PROFILE_UNRELIABLE);
 }
 
+/* join_outer has samples, and an exact count of none: ten of them tell, four do not. */
+static void a_count_of_none_is_doubted_where_samples_fell(void **state)
+{
+	struct bench *b = *state;
+	struct profile *p = b->p;
+
+	region_of_two(b, b->outer, b->unsampled);
+	free(p->meta.events);
+	p->meta.events = calloc(1, sizeof(*p->meta.events));
+	p->meta.events[0] =
+	        (struct profile_event){ .name = "cpu-clock:u", .period = 5, .n_samples = 40, .total = 200 };
+	p->meta.n_events = 1;
+	p->meta.cyc_per_event = 1;
+	count(b, 0, b->unsampled, 2000);
+	p->funcs[0].count.raw_cyc = p->funcs[0].rolled.raw_cyc = 20;
+	assert_int_equal(correct_truth_apply(p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(p->funcs[0].status, PROFILE_FIXED);
+	p->funcs[0].count.raw_cyc = p->funcs[0].rolled.raw_cyc = 50;
+	assert_int_equal(correct_truth_apply(p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(p->funcs[0].status, PROFILE_UNRELIABLE);
+	assert_int_equal(p->funcs[0].rolled_status, PROFILE_UNRELIABLE);
+	assert_int_equal(p->insns[0].status, PROFILE_UNRELIABLE);
+	assert_int_equal(p->funcs[1].status, PROFILE_FIXED);
+	assert_int_equal(p->insns[1].status, PROFILE_FIXED);
+	assert_int_equal(p->worst, PROFILE_UNRELIABLE);
+	assert_non_null(strstr(p->funcs[0].why, "GLIBC_TUNABLES=glibc.cpu.hwcaps="));
+	assert_non_null(
+	        strstr(p->meta.truth_why, "has 100.0% of the cycles: it never ran in the counted run"));
+}
+
 /* Callgrind without instructions: the physical function has them, no line and no region. */
 static void counts_by_name_are_of_physical_functions(void **state)
 {
@@ -482,6 +512,7 @@ int main(void)
 		TEST(each_instruction_finds_its_own_executions),
 		TEST(exact_counts_take_the_place_of_shares),
 		TEST(a_truth_that_bursts_contradict_is_doubted),
+		TEST(a_count_of_none_is_doubted_where_samples_fell),
 		TEST(counts_by_name_are_of_physical_functions),
 		TEST(names_of_another_program_are_refused),
 		TEST(a_list_of_the_most_frequent_is_no_truth_for_cycles),

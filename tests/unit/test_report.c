@@ -468,6 +468,13 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	                            &(struct profile_region){ .status = PROFILE_WEAK, .n_free = 2 }, advice),
 	                 1);
 	assert_non_null(strstr(advice[0], "more bursts"));
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){ .status = PROFILE_UNRELIABLE,
+	                                                      .why = profile_apart_in_time },
+	                            advice),
+	                 1);
+	assert_null(strstr(advice[0], "more bursts"));
+	assert_non_null(strstr(advice[0], "'skidprof truth' counts all instructions"));
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
