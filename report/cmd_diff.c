@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +50,9 @@ static const struct argp_option options[] = {
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Write straight to the terminal", 3 },
 	{ 0 },
 };
+
+/* Of two builds of one program more than this ran in functions that both have. */
+static const double least_paired = 0.5;
 
 struct options {
 	struct input_opts input;
@@ -209,10 +213,97 @@ static int check_limits(const struct options *o, const struct diff *d)
 	return failed;
 }
 
+/* Of "/opt/app 3" the name and what follows it. */
+static size_t split_command(const char *line, const char **name, const char **rest)
+{
+	size_t n = strcspn(line, " ");
+
+	*rest = line + n;
+	*name = *rest;
+	while (*name > line && (*name)[-1] != '/')
+		(*name)--;
+	return (size_t)(*rest - *name);
+}
+
+/* What of a side is in functions that the other has as well. */
+static double share_paired(const struct diff *d, bool after)
+{
+	enum diff_measure m = d->has[DIFF_INSN] ? DIFF_INSN : DIFF_CYC;
+	double all = 0, paired = 0;
+
+	for (size_t i = 0; i < d->n_rows; i++) {
+		const struct diff_row *r = &d->rows[i];
+		double n = after ? r->m[m].b : r->m[m].a;
+
+		if (!(n > 0))
+			continue;
+		all += n;
+		paired += r->new_there || r->gone ? 0 : n;
+	}
+	return all > 0 ? paired / all : 1;
+}
+
+/* One recording against the first of all: 0, or -SP_EDOUBT where they can't be compared; a line on stderr says why. */
+static int compare_sources(const struct diff *d, const struct profile *p, bool after)
+{
+	const struct profile_meta *a = &d->a.profiles[0]->meta, *b = &p->meta;
+	const char *name_a, *name_b, *rest_a, *rest_b;
+	size_t n_a, n_b;
+
+	if (!a->truth && !b->truth && a->pmu && b->pmu && strcmp(a->pmu, b->pmu) != 0)
+		return sp_fail(SP_EDOUBT,
+		               "%s is of %s events, %s of %s ones: they can't be compared; record both alike",
+		               a->input, a->pmu, b->input, b->pmu);
+	if (!a->cmdline || !b->cmdline || !*a->cmdline || !*b->cmdline)
+		return 0;
+	n_a = split_command(a->cmdline, &name_a, &rest_a);
+	n_b = split_command(b->cmdline, &name_b, &rest_b);
+	/* Another build may have another name, but not other functions. */
+	if ((n_a != n_b || strncmp(name_a, name_b, n_a) != 0) &&
+	    (share_paired(d, false) < least_paired || share_paired(d, after) < least_paired))
+		return sp_fail(
+		        SP_EDOUBT,
+		        "%s is of '%.200s', %s of '%.200s', and most of what ran is in functions that the "
+		        "other doesn't have: they are different programs",
+		        a->input, a->cmdline, b->input, b->cmdline);
+	if (n_a == n_b && strncmp(name_a, name_b, n_a) == 0 && strcmp(rest_a, rest_b) != 0)
+		sp_warn("%s is of '%.200s', %s of '%.200s': another input may be all that differs", a->input,
+		        a->cmdline, b->input, b->cmdline);
+	return 0;
+}
+
+/* Are all recordings of the same thing?  -SP_EDOUBT: the first that is not. */
+static int check_sources(const struct diff *d)
+{
+	int err = 0;
+
+	for (size_t i = 1; i < d->a.n && err == 0; i++)
+		err = compare_sources(d, d->a.profiles[i], false);
+	for (size_t i = 0; i < d->b.n && err == 0; i++)
+		err = compare_sources(d, d->b.profiles[i], true);
+	return err;
+}
+
+/* Where a measure was asked for that a side doesn't know. */
+static int check_by(const struct diff *d, enum diff_measure by)
+{
+	char both[100] = "";
+	size_t n = 0;
+
+	if (d->has[by])
+		return 0;
+	for (int m = 0; m < DIFF_N_MEASURES; m++)
+		if (d->has[m])
+			n += (size_t)snprintf(both + n, sizeof(both) - n, "%s%s", n ? ", " : "",
+			                      diff_measure_name((enum diff_measure)m));
+	return sp_fail(SP_ENOENT, "--by %s: not known on both sides; what both have: %s",
+	               diff_measure_name(by), n ? both : "nothing");
+}
+
 /* A profile that is not to be trusted makes its side so. */
 static int verdict(const struct diff *d)
 {
-	int err = 0;
+	int err = check_sources(d);
 
 	for (size_t i = 0; i < d->a.n && err == 0; i++)
 		err = d->a.profiles[i]->meta.truth ? 0 : report_verdict(d->a.profiles[i]);
@@ -227,6 +318,8 @@ static int show(const struct options *o, struct diff *d)
 	struct term term;
 	int err = diff_make(d, opts.by), closed;
 
+	if (err == 0 && o->by_given)
+		err = check_by(d, opts.by);
 	/* Without instructions on both sides there are cycles. */
 	if (err == 0 && !o->by_given && !d->has[DIFF_INSN] && d->has[DIFF_CYC]) {
 		opts.by = DIFF_CYC;

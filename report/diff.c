@@ -206,7 +206,8 @@ static int add_funcs(struct unit_list *l, struct pairs *index, const struct diff
 		const struct profile_func *f = &p->funcs[i];
 		struct unit like = unit_of(p, f, program), *u;
 		struct said s;
-		uint8_t status = rollup ? f->rolled_status : f->status;
+		/* Cycles as sampled have no status: it is of what was corrected. */
+		uint8_t status = !has_insn(p) ? PROFILE_FIXED : rollup ? f->rolled_status : f->status;
 
 		if (!is_counted(rollup ? &f->rolled : &f->count))
 			continue;
@@ -262,7 +263,7 @@ static int add_line(struct unit_list *l, struct pairs *index, const struct diff_
 	        p->meta.truth || !isfinite(most->count.lo) ? 0 : var_of(most->count.lo, most->count.hi));
 	u->said[n] = s;
 	memcpy(u->code, code, sizeof(code));
-	if (most->status > u->status)
+	if (has_insn(p) && most->status > u->status)
 		u->status = most->status;
 	return 0;
 }

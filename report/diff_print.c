@@ -50,7 +50,7 @@ enum what { OF_A, OF_B, OF_DELTA, OF_DELTA_LO, OF_DELTA_HI, OF_CHANGE, OF_LO, OF
 		name, heading, ID_MEASURE + PER_MEASURE *(m) + OF_WORD, COLUMN_TEXT, 0, have                 \
 	}
 
-enum have { HAS_INSN = 1, HAS_CYC = 2, HAS_IPC = 4, HAS_EXEC = 8, HAS_LINES = 16 };
+enum have { HAS_INSN = 1, HAS_CYC = 2, HAS_IPC = 4, HAS_EXEC = 8, HAS_LINES = 16, HAS_STATUS = 32 };
 
 static const struct column columns[] = {
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
@@ -62,7 +62,7 @@ static const struct column columns[] = {
 	MEASURE("cycles", "CYCLES", DIFF_CYC, COLUMN_COUNT, HAS_CYC),
 	MEASURE("ipc", "IPC", DIFF_IPC, COLUMN_RATIO, HAS_IPC),
 	MEASURE("executions", "EXECUTED", DIFF_EXEC, COLUMN_COUNT, HAS_EXEC),
-	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS | COLUMN_WIDE },
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS | COLUMN_WIDE, HAS_STATUS },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE },
 	{ "", "LINE", ID_PLACE, COLUMN_TEXT, COLUMN_NO_DATA, HAS_LINES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
@@ -138,6 +138,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_RANGE:
 		return text(v->texts[i].range);
 	case ID_STATUS:
+		if (!v->d->has[DIFF_INSN])
+			return (struct cell){ 0 };
 		return r == &v->d->total ? text("") : text(profile_status_word(r->status));
 	case ID_MODULE:
 		return text(r->module);
@@ -206,7 +208,7 @@ static int view_new(const struct diff *d, const struct diff_opts *o, struct diff
 	v->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]), n, 0, cell, v };
 	v->table.have = (d->has[DIFF_INSN] ? HAS_INSN : 0) | (d->has[DIFF_CYC] ? HAS_CYC : 0) |
 	                (d->has[DIFF_IPC] ? HAS_IPC : 0) | (d->has[DIFF_EXEC] ? HAS_EXEC : 0) |
-	                (d->lines ? HAS_LINES : 0);
+	                (d->lines ? HAS_LINES : 0) | (d->has[DIFF_INSN] ? HAS_STATUS : 0);
 	return 0;
 }
 

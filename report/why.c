@@ -288,7 +288,10 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 		fprintf(f, ", %s:%u", place, func->line);
 	text_safe(report_module(p, func->module), place, sizeof(place));
 	fprintf(f, "%s%s\n  status: %s", *place ? ", in " : "", place, profile_status_word(func->status));
-	text_safe(func->why && *func->why ? func->why : status_means(func->status), place, sizeof(place));
+	text_safe(func->why && *func->why                  ? func->why
+	          : exact && func->status == PROFILE_FIXED ? "counted exactly, in another run"
+	                                                   : status_means(func->status),
+	          place, sizeof(place));
 	fprintf(f, ": %s\n", place);
 	if (p->meta.relative && !p->meta.truth) {
 		print_share(p, &func->part, f);

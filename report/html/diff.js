@@ -53,7 +53,7 @@ function rows_table(rows, lines) {
 		...has.map(m => ({ head: measures[m][0], text: true, value: r => r[m] || "", class: r => "text " + (m === shown.measure ? verdict_class(r) : "raw") })),
 		...(lines ? [{ head: "line", text: true, value: r => r.file ? `${base(r.file)}:${r.line ?? "?"}${known(r.line_before) ? ` (was ${r.line_before})` : ""}` : "", class: () => "text small" }] : []),
 		{ head: "function", text: true, value: name_of, class: () => "name text" },
-		{ head: "status", text: true, value: r => r.status, class: r => "text " + r.status },
+		...(rows.some(r => r.status) ? [{ head: "status", text: true, value: r => r.status || "", class: r => "text " + (r.status || "") }] : []),
 		{ head: "module", text: true, value: r => r.module, class: () => "text small" },
 	];
 	return table(columns, shown.only ? rows.filter(r => r[shown.measure] && word(r) !== "can't tell") : rows, { by: 3, filter: true });

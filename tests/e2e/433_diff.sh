@@ -124,6 +124,38 @@ check 'of no such measure' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instuction
 check 'the nearest is named' one_line "did you mean 'instructions'?"
 check 'without a percentage' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instructions > 2'
 check 'is no condition' one_line "as in 'instructions > 2%'"
+# What can't be compared.  An exact count has no cycles; a second program with its work in functions of its own.
+check 'a measure that a side lacks' status 1 "$SKIDPROF" diff a1.truth b1.truth --by cycles
+check 'what both have is said' one_line '--by cycles: not known on both sides; what both have: instructions, executions'
+cat >other.c <<'END'
+__attribute__((noipa)) unsigned elsewhere(unsigned n)
+{
+	unsigned s = 0;
+	for (unsigned i = 0; i < n; i++)
+		s = s * 5 + (i ^ s >> 3);
+	return s;
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return elsewhere(2000000 + (unsigned)argc) == 1;
+}
+END
+gcc -O2 -g other.c -o other
+record 1 o1 ./other
+"$SKIDPROF" record --pmu sim -q --seed 1 -o o2 ./other 2 >/dev/null
+check 'another program' status 3 "$SKIDPROF" diff a1 o1
+check 'is said in one line' one_line 'they are different programs'
+check 'another command line' status 0 "$SKIDPROF" diff o1 o2
+check 'is told' one_line "another input may be all that differs"
+if "$SKIDPROF" record -q --pmu clock --bursts 0 -o c1 ./other >/dev/null 2>&1 && "$SKIDPROF" record -q --pmu clock --bursts 0 -o c2 ./other >/dev/null 2>&1; then
+	check 'simulated cycles against time' status 3 "$SKIDPROF" diff o1 c1
+	check 'are not the same' one_line "they can't be compared"
+	check 'two recordings of time' status 0 "$SKIDPROF" diff c1 c2
+	check 'have no status, for nothing was corrected' sh -c '! grep -qE "STATUS|fixed" out'
+	check 'and no instructions' status 1 "$SKIDPROF" diff c1 c2 --by instructions
+fi
+
 check 'one file' status 2 "$SKIDPROF" diff a1
 check 'three' status 2 "$SKIDPROF" diff a1 a2 b1
 check 'how more are given is said' one_line '-a FILE and -b FILE'
