@@ -148,9 +148,9 @@ static struct cell cell(const void *view, size_t i, int id)
 		return num(r->trips->depth);
 	case ID_STATUS:
 		/* Of a loop that nothing is known of nothing is judged. */
-		return r->trips && isnan(r->n) && isnan(r->trips->turns)
-		               ? (struct cell){ 0 }
-		               : text(profile_status_word(r->status));
+		if (r->trips && isnan(r->n) && isnan(r->trips->turns))
+			return (struct cell){ 0 };
+		return text(profile_status_word(r->status));
 	case ID_NAME:
 		return text(r->name ? r->name : r->place);
 	case ID_MODULE:
