@@ -21,9 +21,6 @@ static const double max_off = 0.03, max_intervals = 3;
 /* Shares smaller than this are too few samples to argue with. */
 static const double min_share = 0.02;
 
-/* Four samples or fewer may be of anything. */
-static const double fewest_samples = 4.5;
-
 /* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
 static const double max_unseen = 0.01;
 
@@ -165,15 +162,13 @@ static double samples_of(const struct profile *p, const struct profile_count *c)
 	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
 	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
 
-	if (!e || !e->n_samples)
-		return 0;
-	return e->period && !e->freq ? n / (double)e->period : n * (double)e->n_samples / e->total;
+	return e && e->n_samples ? n / profile_mean_period(e) : 0;
 }
 
 /* Is that a count of none of what was sampled? */
 static bool contradicts(const struct profile *p, const struct profile_count *c, uint8_t evidence)
 {
-	return evidence == PROFILE_BY_TRUTH && !(c->insn > 0) && samples_of(p, c) > fewest_samples;
+	return evidence == PROFILE_BY_TRUTH && !(c->insn > 0) && samples_of(p, c) > profile_fewest_samples;
 }
 
 /* What has samples ran: a count of none is of another run, and so are the function's other numbers. */

@@ -25,12 +25,11 @@ static int32_t main_region(const struct profile *p, const uint32_t *insns, size_
 	return best;
 }
 
-/* Four samples or fewer are no more than a guess. */
 static bool is_sampled(const struct work *w, double cyc)
 {
 	const struct event_sum *sum = &w->sums.events[w->rec->cyc_event];
 
-	return sum->n_samples && cyc > 4.5 * sum->period_sum / (double)sum->n_samples;
+	return sum->n_samples && cyc > profile_fewest_samples * sum->period_sum / (double)sum->n_samples;
 }
 
 int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out)

@@ -439,14 +439,13 @@ static void add_turns(struct work *w, struct rested_turns *turns)
 {
 	const struct event_sum *sum = w->rec->insn_event >= 0 ? &w->sums.events[w->rec->insn_event] : NULL;
 
-	/* Fast code has its samples stopped: what it ran then is not known better than to all of that. */
-	for (size_t s = 0; sum && sum->throttled > 0 && s < w->scopes.n; s++)
-		w->scope_problems[s]->total_sd = hypot(w->scope_problems[s]->total_sd,
-		                                       sum->throttled * w->scope_problems[s]->total_insn);
-	for (size_t s = 0; sum && turns && s < w->scopes.n; s++) {
+	for (size_t s = 0; sum && s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
 
-		p->total_sd = hypot(p->total_sd, rested_turns_sd(turns, s, sum->rested));
+		/* Fast code has its samples stopped: what it ran then is not known better than to all of that. */
+		p->total_sd = hypot(p->total_sd, sum->throttled * p->total_insn);
+		if (turns)
+			p->total_sd = hypot(p->total_sd, rested_turns_sd(turns, s, sum->rested));
 	}
 }
 

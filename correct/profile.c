@@ -51,6 +51,15 @@ const char *profile_string(struct profile *p, const char *text)
 	return copy;
 }
 
+const double profile_fewest_samples = 4.5;
+
+double profile_mean_period(const struct profile_event *e)
+{
+	if (e->period && !e->freq)
+		return (double)e->period;
+	return e->n_samples ? e->total / (double)e->n_samples : 0;
+}
+
 const char profile_apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
                                      "the shares within each of them, not between";
 

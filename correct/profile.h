@@ -341,6 +341,12 @@ struct profile {
 	void *strings; /* owner of all text above */
 };
 
+/* Four samples or fewer are no more than a guess: a relative error of half or more. */
+extern const double profile_fewest_samples;
+
+/* Events that a sample stands for; 0 where there are no samples. */
+double profile_mean_period(const struct profile_event *e);
+
 /* The reason of a region whose bursts stay in one of its loops, and of its functions: more bursts do not help. */
 extern const char profile_apart_in_time[];
 

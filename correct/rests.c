@@ -11,9 +11,9 @@
 
 /*
  * Counters overflow evenly, so hardly ever is a gap so many times the middle one; after a sleep the others have no samples either.
- * A gap in which no event had any is one, from so many times the middle gap of all on.
+ * A gap in which no event had any is one, from RESTS_ASLEEP times the middle gap of all on.
  */
-static const double long_gap = 5, asleep = 20;
+static const double long_gap = 5;
 
 /* Less than that, or in so few turns, is chance: events that take turns rest for a tenth of the time and more. */
 static const double least_share = 0.05;
@@ -239,7 +239,7 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 
 void rests_settle(struct rests *r)
 {
-	double longest = asleep * middle_of_all(r);
+	double longest = RESTS_ASLEEP * middle_of_all(r);
 
 	for (size_t i = 0; i < r->all.n; i++)
 		if ((double)r->all.v[i] <= longest)

@@ -4,12 +4,10 @@
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>
 
+#include "correct/rests.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
-
-/* A thread sleeps in a gap between two samples of its own that is so many times the middle one. */
-static const double asleep = 20;
 
 enum { MAX_EVENTS = 64, MAX_GAPS = 1 << 22 };
 
@@ -128,7 +126,7 @@ static double awake_ns(struct of_event *e)
 		return 0;
 	gsl_sort_float(e->gaps.v, 1, e->gaps.n);
 	middle = (double)e->gaps.v[e->gaps.n / 2];
-	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= asleep * middle; i++)
+	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= RESTS_ASLEEP * middle; i++)
 		sum += (double)e->gaps.v[i];
 	return sum;
 }

@@ -213,15 +213,11 @@ static int check_limits(const struct options *o, const struct diff *d)
 	return failed;
 }
 
-/* Of "/opt/app 3" the name and what follows it. */
+/* Of "/opt/app 3" the name, its length, and what follows it. */
 static size_t split_command(const char *line, const char **name, const char **rest)
 {
-	size_t n = strcspn(line, " ");
-
-	*rest = line + n;
-	*name = *rest;
-	while (*name > line && (*name)[-1] != '/')
-		(*name)--;
+	*name = report_command_base(line);
+	*rest = line + strcspn(line, " ");
 	return (size_t)(*rest - *name);
 }
 

@@ -269,19 +269,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
-static const char *base_of_command(const char *line)
-{
-	size_t n = strcspn(line, " ");
-
-	while (n && line[n - 1] != '/')
-		n--;
-	return line + n;
-}
-
 /* "./app 3" and "/opt/app 3" are one, by what is behind the path; a recorder may stand before it. */
 static bool same_command(const char *recorded, const char *counted)
 {
-	const char *tail = base_of_command(counted + strspn(counted, " "));
+	const char *tail = report_command_base(counted + strspn(counted, " "));
 	size_t n = strlen(recorded), n_tail = strlen(tail);
 	char before = n > n_tail ? recorded[n - n_tail - 1] : '/';
 

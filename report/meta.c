@@ -33,6 +33,11 @@ static void safe(const char *text, char out[LINE_MAX_BYTES])
 	text_safe(text && *text ? text : "unknown", out, LINE_MAX_BYTES);
 }
 
+static bool is_bursts(const struct profile_event *e)
+{
+	return e->name && strcmp(e->name, "bursts") == 0;
+}
+
 /* "cycles every 100,003" */
 static void event_words(const struct profile_event *e, char *out, size_t size)
 {
@@ -40,7 +45,7 @@ static void event_words(const struct profile_event *e, char *out, size_t size)
 
 	text_safe(e->name ? e->name : "?", name, sizeof(name));
 	number_grouped((double)e->period, period);
-	if (strcmp(name, "bursts") == 0)
+	if (is_bursts(e))
 		snprintf(out, size, "%ju bursts", (uintmax_t)e->n_samples);
 	else if (e->freq)
 		snprintf(out, size, "%s by frequency", name);
@@ -126,11 +131,6 @@ static void clock_line(const struct profile_meta *m, char *out, size_t size)
 		snprintf(out, size, "cycles are time x %.2f GHz", m->core_hz / 1e9);
 	else
 		snprintf(out, size, "the core's frequency was not measured");
-}
-
-static bool is_bursts(const struct profile_event *e)
-{
-	return e->name && strcmp(e->name, "bursts") == 0;
 }
 
 /* Moments of bursts and of timed paths are no samples. */

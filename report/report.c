@@ -103,18 +103,10 @@ unsigned report_have(const struct profile *p, const struct report_opts *o)
 	return have;
 }
 
-/* Events a sample stands for; 0 where there are no samples. */
-static double mean_period(const struct profile_event *e)
-{
-	if (e->period && !e->freq)
-		return (double)e->period;
-	return e->n_samples ? e->total / (double)e->n_samples : 0;
-}
-
 /* A clock's samples are counted in cycles, see profile_meta.core_hz. */
 static double cyc_per_sample(const struct profile *p)
 {
-	return mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
+	return profile_mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
 }
 
 /*
@@ -123,9 +115,6 @@ static double cyc_per_sample(const struct profile *p)
  */
 enum { MAX_IPC = 8 };
 
-/* Four samples or fewer are no more than a guess (a relative error of half or more). */
-static const double fewest_samples = 4.5;
-
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
@@ -133,7 +122,7 @@ double report_ipc(const struct profile *p, double insn, double cyc)
 	/* Cycles of code that an exact count has never run. */
 	if (p->meta.truth && !(insn > 0))
 		return NAN;
-	if (cyc < fewest_samples * cyc_per_sample(p))
+	if (cyc < profile_fewest_samples * cyc_per_sample(p))
 		return NAN;
 	return insn / cyc <= MAX_IPC ? insn / cyc : NAN;
 }
@@ -143,7 +132,7 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) ||
 	    isfinite(report_ipc(p, insn, cyc)))
 		return NULL;
-	if (!(cyc > 0) || cyc < fewest_samples * cyc_per_sample(p))
+	if (!(cyc > 0) || cyc < profile_fewest_samples * cyc_per_sample(p))
 		return "no IPC: fewer than five samples of cycles fell into it";
 	if (!(insn > 0))
 		return "no IPC: its cycles and the count of its instructions are of different runs";
@@ -183,7 +172,7 @@ double report_samples(const struct profile *p, const struct profile_count *c)
 {
 	bool insn = p->meta.insn_event >= 0;
 	int event = insn ? p->meta.insn_event : p->meta.cyc_event;
-	double period = event < 0 ? 0 : mean_period(&p->meta.events[event]);
+	double period = event < 0 ? 0 : profile_mean_period(&p->meta.events[event]);
 
 	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc / p->meta.cyc_per_event) / period : NAN;
 }
@@ -244,6 +233,15 @@ const char *report_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *report_command_base(const char *line)
+{
+	size_t n = strcspn(line, " ");
+
+	while (n && line[n - 1] != '/')
+		n--;
+	return line + n;
 }
 
 const char *report_module(const struct profile *p, uint32_t module)

@@ -126,6 +126,9 @@ int report_no_match(const struct profile *p, const char *pattern);
 /* "dir/file.c" -> "file.c". */
 const char *report_base(const char *path);
 
+/* "dir/app 3" -> "app 3". */
+const char *report_command_base(const char *line);
+
 /* The path of a module, "" for one that isn't in the profile. */
 const char *report_module(const struct profile *p, uint32_t module);
 const char *report_file(const struct profile *p, uint32_t file);

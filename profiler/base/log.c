@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "profiler/base/clock.h"
 
 static int log_level;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,21 +82,13 @@ void sp_debug(const char *fmt, ...)
 	va_end(ap);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 void sp_progress(const char *what, uint64_t done, uint64_t total)
 {
 	uint64_t now;
 
 	if (log_level < 0 || !isatty(STDERR_FILENO))
 		return;
-	now = now_ns();
+	now = clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_lock(&log_lock);
 	if (!progress.what || strcmp(progress.what, what) != 0) {
 		erase_progress();

@@ -12,9 +12,9 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/pmu/corefreq.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/time_path.h"
@@ -41,14 +41,6 @@ struct code {
 		uint8_t bytes[PAGE];
 	} pages[N_PAGES];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static size_t read_code(pid_t tid, uint64_t ip, uint8_t *out, size_t n)
 {
@@ -223,7 +215,8 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 	struct code code = { .tid = b->tid };
 	uint64_t ip = b->start_ip, until = b->time_ns + limits->held_ns;
 
-	while (b->n < limits->n_stepped && b->n_steps < limits->n_steps && !*stop && now_ns() < until) {
+	while (b->n < limits->n_stepped && b->n_steps < limits->n_steps && !*stop &&
+	       clock_ns(CLOCK_MONOTONIC) < until) {
 		uint8_t buf[STEP_MAX_INSN_BYTES];
 		size_t n_bytes;
 		const uint8_t *bytes = code_at(&code, ip, buf, &n_bytes);
@@ -351,7 +344,7 @@ static void meet(struct burst_tools *tools, uint32_t cpu)
 
 static void measure_core(struct burst_tools *tools, struct burst *b)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if ((!b->n && !b->timed_insns) || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
 		return;
@@ -366,20 +359,6 @@ struct use {
 	uint64_t own_ran, replayer_ran, thread_ran;
 };
 
-static uint64_t cpu_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	return clock_gettime(clock, &t) < 0 ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t cpu_ns_of(pid_t pid)
-{
-	clockid_t clock;
-
-	return pid && clock_getcpuclockid(pid, &clock) == 0 ? cpu_ns(clock) : 0;
-}
-
 static struct use look_at_use(struct burst_tools *tools, pid_t tid)
 {
 	const struct turns own = waited_look(&tools->own, getpid()),
@@ -387,8 +366,9 @@ static struct use look_at_use(struct burst_tools *tools, pid_t tid)
 
 	return (struct use){ .own_waited = own.waited_ns,
 		             .thread_waited = thread.waited_ns,
-		             .own_ran = cpu_ns(CLOCK_PROCESS_CPUTIME_ID),
-		             .replayer_ran = cpu_ns_of(tools->replayer ? replayer_pid(tools->replayer) : 0),
+		             .own_ran = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		             .replayer_ran =
+		                     clock_cpu_ns(tools->replayer ? replayer_pid(tools->replayer) : 0),
 		             .thread_ran = thread.ran_ns };
 }
 
@@ -437,7 +417,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	meet(tools, out->cpu);
 	use[0] = look_at_use(tools, tid);
-	asked_ns = now_ns();
+	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
 		out->end = errno == ESRCH ? BURST_GONE : BURST_REFUSED;
@@ -450,7 +430,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		timed_close(&path.timed);
 		return;
 	}
-	out->time_ns = now_ns();
+	out->time_ns = clock_ns(CLOCK_MONOTONIC);
 	use[1] = look_at_use(tools, tid);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
@@ -160,15 +161,6 @@ uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches
 	double left_ns = a->budget * (double)cpu_ns - (double)a->held_ns;
 
 	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)(left_ns + next_ns) : 0;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	if (clock_gettime(clock, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void note_process(struct bursts *b, pid_t pid)

@@ -434,23 +434,27 @@ static void fill_counters(struct choice *ch, struct event_group *g)
 	free(cpuid);
 }
 
+static int add_words(struct choice *ch, const char *text)
+{
+	int err = event_list_parse(text, &ch->list);
+
+	for (size_t i = 0; i < ch->list.n && err == 0; i++)
+		err = add_word(ch, i);
+	return err;
+}
+
 int event_group_check(const char *text)
 {
 	struct choice ch = { .n = 0 };
-	int err = event_list_parse(text, &ch.list);
 
-	for (size_t i = 0; i < ch.list.n && err == 0; i++)
-		err = add_word(&ch, i);
-	return err;
+	return add_words(&ch, text);
 }
 
 bool event_group_is_software(const char *text)
 {
 	struct choice ch = { .n = 0 };
-	int err = event_list_parse(text, &ch.list);
+	int err = add_words(&ch, text);
 
-	for (size_t i = 0; i < ch.list.n && err == 0; i++)
-		err = add_word(&ch, i);
 	for (size_t i = 0; i < ch.n && err == 0; i++)
 		if (ch.c[i].code.type != PERF_TYPE_SOFTWARE)
 			return false;
@@ -460,11 +464,10 @@ bool event_group_is_software(const char *text)
 int event_group_choose(const struct record_opts *opts, struct event_group *out)
 {
 	struct choice ch = { .opts = opts };
-	int err = event_list_parse(opts->events ? opts->events : "instructions,cycles", &ch.list);
+	int err;
 
 	core_pmus_find("/sys", &ch.pmus);
-	for (size_t i = 0; i < ch.list.n && err == 0; i++)
-		err = add_word(&ch, i);
+	err = add_words(&ch, opts->events ? opts->events : "instructions,cycles");
 	if (err < 0)
 		return err;
 	assert(ch.n > 0);

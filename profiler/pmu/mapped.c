@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "profiler/base/clock.h"
 
 /*
  * Mappings that are new are noticed at once; one that lost a right, or took the place of another, when they are
@@ -11,14 +12,6 @@
  * read for each burst, and of one of a thousand they are some 30 ms old at most.
  */
 enum { KEEP_TIMES = 20 };
-
-static uint64_t now_ns(clockid_t of)
-{
-	struct timespec t;
-
-	clock_gettime(of, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool parse(const char *line, struct mapping *out)
 {
@@ -38,7 +31,7 @@ static bool parse(const char *line, struct mapping *out)
 
 static void look(struct mapped *m, pid_t pid)
 {
-	uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	char path[64], line[512];
 	FILE *maps;
 
@@ -54,7 +47,7 @@ static void look(struct mapped *m, pid_t pid)
 	}
 	if (maps)
 		fclose(maps);
-	m->keep_until = now_ns(CLOCK_MONOTONIC) + KEEP_TIMES * (now_ns(CLOCK_THREAD_CPUTIME_ID) - before);
+	m->keep_until = clock_ns(CLOCK_MONOTONIC) + KEEP_TIMES * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
 static const struct mapping *mapping_at(const struct mapped *m, uint64_t at)
@@ -143,7 +136,7 @@ static uint32_t check_aliases(const struct mapped *m, const struct rp_reply *r)
 uint32_t mapped_check(struct mapped *m, pid_t pid, const struct rp_reply *reply, uint32_t *end)
 {
 	uint32_t n = reply->n_branches, by_protection, by_alias;
-	bool fresh = m->pid != pid || now_ns(CLOCK_MONOTONIC) >= m->keep_until || !is_known(m, reply);
+	bool fresh = m->pid != pid || clock_ns(CLOCK_MONOTONIC) >= m->keep_until || !is_known(m, reply);
 
 	if (fresh)
 		look(m, pid);

@@ -50,9 +50,9 @@ const char *replayer_end_words(uint32_t end)
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/base/path.h"
 #include "profiler/pmu/mapped.h"
 
@@ -105,14 +105,6 @@ struct replayer {
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void __attribute__((noreturn)) become(const struct replayer *r, int fd)
 {
@@ -181,12 +173,12 @@ static bool tell(struct replayer *r, char byte, int fd)
 static bool await(struct replayer *r, uint64_t ms)
 {
 	struct pollfd p = { .fd = r->fd, .events = POLLIN };
-	uint64_t until = now_ns() + ms * 1000000u;
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + ms * 1000000u;
 	char byte;
 	int got;
 
 	do {
-		uint64_t now = now_ns();
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		got = poll(&p, 1, now < until ? (int)((until - now) / 1000000u) + 1 : 0);
 	} while (got < 0 && errno == EINTR);
@@ -196,12 +188,9 @@ static bool await(struct replayer *r, uint64_t ms)
 /* It may die of what an unknown program holds, or lose its way: the next one starts anew. */
 static const struct rp_reply *run_once(struct replayer *r, uint64_t held_ns)
 {
-	bool is_far = r->shared->request.flags & RP_TO_MARKS;
-
 	if (tell(r, 'r', -1) && await(r, held_ns / 1000000u + GRACE_MS) &&
-	    (is_far || r->shared->reply.n_branches <= RP_MAX_BRANCHES) &&
-	    r->shared->reply.n_runs <= RP_MAX_RUNS && r->shared->reply.n_pages <= RP_N_FRAMES &&
-	    r->shared->reply.end < RP_N_ENDS)
+	    r->shared->reply.n_branches <= RP_MAX_BRANCHES && r->shared->reply.n_runs <= RP_MAX_RUNS &&
+	    r->shared->reply.n_pages <= RP_N_FRAMES && r->shared->reply.end < RP_N_ENDS)
 		return &r->shared->reply;
 	end(r);
 	r->n_deaths++;
@@ -230,7 +219,7 @@ int replayer_start(struct replayer **out)
 	if (!r)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	r->begun_clock = rp_clock();
-	r->begun_ns = now_ns();
+	r->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	r->shared_fd = memfd_create("replay", MFD_CLOEXEC);
 	err = path_find("skidreplay", r->path, sizeof(r->path));
 	if (err == 0 && (r->shared_fd < 0 || ftruncate(r->shared_fd, sizeof(*r->shared)) < 0))
@@ -382,7 +371,7 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 
 static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
 {
-	uint64_t clock = rp_clock(), ns = now_ns();
+	uint64_t clock = rp_clock(), ns = clock_ns(CLOCK_MONOTONIC);
 	double per_ns = ns > r->begun_ns ? (double)(clock - r->begun_clock) / (double)(ns - r->begun_ns) : 1;
 
 	return clock + (uint64_t)(per_ns * (double)held_ns);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -44,14 +44,6 @@ struct session {
 	bool failed;           /* so will whatever else is tried */
 	bool full;             /* --max-size was reached: nothing more is written */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct pd_writer *session_writer(const struct session *s)
 {
@@ -242,7 +234,7 @@ static int begin(struct session *s)
 	bool by_exec = s->child.pid && !s->opts->whole_system;
 	int err = 0;
 
-	s->begun_ns = s->flushed_ns = now_ns();
+	s->begun_ns = s->flushed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->enabled = s->opts->delay_s <= 0;
 	if (s->enabled && !by_exec)
 		err = tasks_enable(s->tasks, true);
@@ -264,7 +256,7 @@ static int drain(struct session *s)
 /* What is due by the clock: the delay's end, a file that is up to date, the limits. */
 static int keep_time(struct session *s)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	double since_s = 1e-9 * (double)(now - s->begun_ns);
 	int err = 0;
 
@@ -289,7 +281,7 @@ static int keep_time(struct session *s)
 static int timeout_ms(const struct session *s)
 {
 	double ms = TICK_MS;
-	double since_s = 1e-9 * (double)(now_ns() - s->begun_ns), left_s;
+	double since_s = 1e-9 * (double)(clock_ns(CLOCK_MONOTONIC) - s->begun_ns), left_s;
 
 	left_s = s->opts->delay_s - since_s;
 	if (!s->enabled && left_s * 1e3 < ms)
@@ -347,13 +339,13 @@ static int finish(struct session *s, int err)
 
 	snprintf(words, sizeof(words), "%s", err < 0 ? sp_error_text() : "");
 	s->failed = err < 0;
-	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(now_ns() - s->begun_ns) : 0;
+	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(clock_ns(CLOCK_MONOTONIC) - s->begun_ns) : 0;
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	s->sum->n_lost += s->sum->tasks.n_untold;
 	/* What no record of the kernel's tells, one of ours does: times are those of the monotonic clock. */
 	if (s->sum->tasks.n_untold && s->w && !s->full &&
-	    pd_write_lost(s->w, session_id(s, 0), s->sum->tasks.n_untold, now_ns()) < 0)
+	    pd_write_lost(s->w, session_id(s, 0), s->sum->tasks.n_untold, clock_ns(CLOCK_MONOTONIC)) < 0)
 		err2 = -SP_EIO;
 	if (s->hooks->end && s->w)
 		s->hooks->end(s->hooks->arg);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/pmu/replayer.h"
 
 enum {
@@ -68,16 +68,6 @@ static void take_runs(const struct rp_reply *reply, struct burst *b)
 			                         (uint32_t)sorted[i].n_insns };
 }
 
-static uint64_t replayer_ns(const struct replayer *r)
-{
-	clockid_t clock;
-	struct timespec t;
-
-	if (clock_getcpuclockid(replayer_pid(r), &clock) != 0 || clock_gettime(clock, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static enum burst_timing judge(const struct rp_reply *reply)
 {
 	bool ends_in_kernel =
@@ -108,13 +98,13 @@ void time_path_end(struct time_path *t, struct burst_tools *tools, const struct 
 		return;
 	for (uint32_t i = 0; i < N_MOMENTS; i++)
 		marks[i] = moments[i].mark;
-	begun_ns = replayer_ns(tools->replayer);
+	begun_ns = clock_cpu_ns(replayer_pid(tools->replayer));
 	reply = replayer_run_to_marks(tools->replayer, marks, N_MOMENTS, limits->timed_insns,
 	                              limits->replay_ns);
 	if (!reply)
 		return;
 	b->replayed = true;
-	b->replay_ns = replayer_ns(tools->replayer) - begun_ns;
+	b->replay_ns = clock_cpu_ns(replayer_pid(tools->replayer)) - begun_ns;
 	b->replay_end = (uint8_t)reply->end;
 	b->n_pages = reply->n_pages;
 	b->n_missed = reply->n_missed;

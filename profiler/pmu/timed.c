@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profiler/base/clock.h"
 #include "profiler/base/err.h"
 #include "profiler/pmu/perf_event.h"
 
@@ -154,21 +155,13 @@ static int take(void *arg, const struct perf_event_header *rec)
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint32_t timed_await(struct timed *t, uint64_t may_ns, struct timed_moment *out, uint32_t n)
 {
 	struct pollfd p = { .fd = t->fd, .events = POLLIN };
 	struct moments m = { out, 0, n };
-	uint64_t until = now_ns() + may_ns, now;
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + may_ns, now;
 
-	while ((now = now_ns()) < until) {
+	while ((now = clock_ns(CLOCK_MONOTONIC)) < until) {
 		const struct timespec left = { (time_t)((until - now) / 1000000000u),
 			                       (long)((until - now) % 1000000000u) };
 
@@ -197,10 +190,10 @@ static size_t find_gaps(double ns_per_tick, double *gaps)
 
 static double learn_rate(void)
 {
-	uint64_t begun_ns = now_ns(), begun = rp_clock(), ns;
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = rp_clock(), ns;
 
 	do
-		ns = now_ns() - begun_ns;
+		ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
 	while (ns < CLOCK_NS);
 	return (double)ns / (double)(rp_clock() - begun);
 }

@@ -9,7 +9,7 @@
 #include "profiler/replay/run.h"
 
 /* Ways out between two looks at the time. */
-enum { FUEL = 20000, LATE_EVERY = 64 };
+enum { FUEL = 20000 };
 
 static struct marks {
 	uint64_t ips[RP_MAX_MARKS];
@@ -187,9 +187,7 @@ int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
 			return RP_END_MUCH_CODE;
 		if (is_past_marks(r) || is_lost(q, r))
 			return RP_END_WHOLE;
-		if (r->n_blocks % LATE_EVERY == 0 && rp_is_late())
-			return RP_END_TIME;
-		end = machine_may_run(r->at_ip);
+		end = rp_may_go_on(r);
 		if (end == RP_GOES_ON)
 			end = step(r, &r->at_ip);
 	}

@@ -53,6 +53,13 @@ bool rp_is_late(void)
 	return rp_clock() > run.deadline;
 }
 
+int rp_may_go_on(const struct rp_reply *r)
+{
+	if (r->n_blocks % LATE_EVERY == 0 && rp_is_late())
+		return RP_END_TIME;
+	return machine_may_run(r->at_ip);
+}
+
 static void begin(const struct rp_request *q, struct rp_reply *r)
 {
 	/* All but the state at the end, which comes last. */
@@ -120,9 +127,7 @@ static int go(const struct rp_request *q, struct rp_reply *r)
 	while (end == RP_GOES_ON) {
 		if (r->n_branches >= n_branches || (q->n_insns && r->n_insns >= q->n_insns))
 			return RP_END_WHOLE;
-		if (r->n_blocks % LATE_EVERY == 0 && rp_is_late())
-			return RP_END_TIME;
-		end = machine_may_run(r->at_ip);
+		end = rp_may_go_on(r);
 		if (end == RP_GOES_ON)
 			end = step(r, &r->at_ip);
 	}

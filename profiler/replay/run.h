@@ -14,6 +14,9 @@ bool rp_is_late(void);
 
 struct rp_reply;
 
+/* Before a block: RP_GOES_ON, or why the path ends here.  The time is looked at now and then. */
+int rp_may_go_on(const struct rp_reply *r);
+
 /* The instruction at *ip, which moves on: RP_GOES_ON, else enum rp_end. */
 int rp_do_in_c(struct rp_reply *r, uint64_t *ip);
 

@@ -162,7 +162,7 @@ struct rp_request {
 
 struct rp_reply {
 	uint32_t end;        /* enum rp_end */
-	uint32_t n_branches; /* those noted; of RP_TO_MARKS all */
+	uint32_t n_branches; /* those noted: of RP_TO_MARKS none */
 	uint64_t n_insns;
 	uint64_t at_ip;                  /* where it ended */
 	uint64_t fault_at;               /* the address, of RP_END_FAULT */
