@@ -1,5 +1,6 @@
 #!/bin/bash
 # Run tests: run.sh BUILD [unit|cases|e2e|guest|stress|san|fuzz|lint ...]; all of them without names.
+# As many run at once as there are processors, but for those that use all of them by themselves.
 # Every test speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"), or is a script
 # whose exit status is its result, 77 meaning skipped.  Closes with "N passed, N failed".
 set -u
@@ -18,6 +19,9 @@ unset LANGUAGE
 export SKIDPROF_CONFIG=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+trap 'for job in $(jobs -p); do pkill -P "$job"; done; exit 130' INT TERM
+# Without job control the tests would ignore SIGINT, which some send.
+set -m
 
 # count NAME STATUS OUTPUT: read TAP from a test's output, or take its status as one result.
 count()
@@ -48,18 +52,53 @@ count()
 	fi
 }
 
-# run NAME SECONDS COMMAND...
-run()
+jobs=$(nproc)
+# Tests that were started and not yet counted: the files of their output, and their names.
+started=() names=() n_started=0
+
+# start NAME SECONDS COMMAND...: beside others, one for each processor.
+start()
 {
-	local name=$1 limit=$2 status
+	local name=$1 limit=$2 out=$scratch/$((n_started += 1))
 	shift 2
-	timeout -k 10 "$limit" "$@" >"$scratch/out" 2>&1 </dev/null
-	status=$?
-	[ $status -eq 124 ] && echo "timed out after $limit s" >>"$scratch/out"
-	count "$name" $status "$scratch/out"
+	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+	{
+		timeout -k 10 "$limit" "$@" >"$out" 2>&1 </dev/null
+		status=$?
+		[ $status -eq 124 ] && echo "timed out after $limit s" >>"$out"
+		echo $status >"$out.status"
+	} &
+	started+=("$out") names+=("$name")
+	count_ended
 }
 
-jobs=$(nproc)
+# Those that ended are counted in the order in which they were started.
+count_ended()
+{
+	while [ ${#started[@]} -gt 0 ] && [ -s "${started[0]}.status" ]; do
+		count "${names[0]}" "$(cat "${started[0]}.status")" "${started[0]}"
+		rm -f "${started[0]}" "${started[0]}.status"
+		started=("${started[@]:1}") names=("${names[@]:1}")
+	done
+}
+
+# What has no status was killed with its shell.
+finish()
+{
+	local out
+	wait
+	for out in "${started[@]}"; do [ -s "$out.status" ] || echo 137 >"$out.status"; done
+	count_ended
+}
+
+# run NAME SECONDS COMMAND...: alone.
+run()
+{
+	finish
+	start "$@"
+	finish
+}
+
 for group in "$@"; do
 	case $group in
 	build)
@@ -70,29 +109,29 @@ for group in "$@"; do
 		run "unit tests build ($B)" 900 make -j"$jobs" B="$B" ${SAN:+SAN=$SAN} unit-tests
 		for t in "$B"/tests/test_*; do
 			[ -x "$t" ] && [ -f "$t" ] && [[ $t != *.d ]] || continue
-			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} ($B)" 600 "$t"
+			CMOCKA_MESSAGE_OUTPUT=TAP start "unit ${t##*/} ($B)" 600 "$t"
 		done
 		;;
-	cases) run "cases ($B)" 900 tests/cases/run.sh "$B" ;;
+	cases) start "cases ($B)" 900 tests/cases/run.sh "$B" ;;
 	e2e)
 		for t in tests/e2e/[0-9]*.sh; do
 			[ -e "$t" ] || continue
 			mkdir -p "$scratch/${t##*/}"
-			SCRATCH=$scratch/${t##*/} run "e2e ${t##*/}" 1200 "$t"
+			SCRATCH=$scratch/${t##*/} start "e2e ${t##*/}" 1200 "$t"
 		done
 		;;
-	guest) run 'guest (hardware PMU, aarch64)' 1500 tests/guest/run.sh ;;
-	stress) run 'stress, short' 1500 tests/stress/run.py "$B" ;;
+	guest) start 'guest (hardware PMU, aarch64)' 1500 tests/guest/run.sh ;;
+	stress) start 'stress, short' 1500 tests/stress/run.py "$B" ;;
 	san)
 		run 'build with sanitizers' 900 make -j"$jobs" SAN=address,undefined CFLAGS=-Werror all unit-tests
 		for t in build-san/tests/test_*; do
 			[ -x "$t" ] && [ -f "$t" ] || continue
-			CMOCKA_MESSAGE_OUTPUT=TAP run "unit ${t##*/} (sanitizers)" 600 "$t"
+			CMOCKA_MESSAGE_OUTPUT=TAP start "unit ${t##*/} (sanitizers)" 600 "$t"
 		done
-		run 'cases (sanitizers)' 900 tests/cases/run.sh build-san
-		run 'recordings (sanitizers)' 900 tests/san.sh
+		start 'cases (sanitizers)' 900 tests/cases/run.sh build-san
+		start 'recordings (sanitizers)' 900 tests/san.sh
 		;;
-	fuzz) run 'fuzz' 1800 make -j"$jobs" B="$B" SECONDS_EACH="${SECONDS_EACH:-60}" fuzz ;;
+	fuzz) run 'fuzz' 1800 make -j"$jobs" B="$B" SECONDS_EACH="${SECONDS_EACH:-20}" fuzz ;;
 	lint) run 'lint' 1800 make B="$B" lint ;;
 	*)
 		echo "run.sh: no group of tests '$group'" >&2
@@ -100,6 +139,7 @@ for group in "$@"; do
 		;;
 	esac
 done
+finish
 [ "$skipped" -gt 0 ] && echo "$skipped skipped"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
