@@ -19,7 +19,7 @@ unset LANGUAGE
 export SKIDPROF_CONFIG=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-trap 'for job in $(jobs -p); do pkill -P "$job"; done; exit 130' INT TERM
+trap 'jobs -p | xargs -I {} pkill -P {}; exit 130' INT TERM
 # Without job control the tests would ignore SIGINT, which some send.
 set -m
 
