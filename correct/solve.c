@@ -29,7 +29,7 @@ static const double max_left_out = 0.02;
 
 /*
  * Samples that its skid hides (eq. 52), for one that there is, past which a scope without stacks is not solved: from there on
- * their number differs from block to block by more than the tenth that (15) takes skids for.
+ * their number differs from block to block by more than the tenth that eq. 15 takes skids for.
  */
 static const double max_hidden = 0.1;
 

@@ -223,7 +223,7 @@ static void fit_places(struct fit *f)
 	}
 }
 
-/* (34): the model over all intervals, and what it misses where the event was counted. */
+/* eq. 34: the model over all intervals, and what it misses where the event was counted. */
 static double estimate(const struct fit *f)
 {
 	double all = 0, counted = 0, y;

@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_EVIDENCE_TOTAL_H
 
 /*
- * How many instructions a scope ran, (3), from two sources that are wrong
+ * How many instructions a scope ran, eq. 3, from two sources that are wrong
  * each in its own way: the intervals between samples, exact but for those
  * that cross its edges (eq. 31), and the samples themselves, each a whole
  * period wherever its counter overflowed, but seen where the skid left them.

@@ -24,7 +24,7 @@ static const double most_damping = 0.6, least_damping = 0.05, damp_less = 1.2, d
 static const double least_precision = 1e-6;
 
 /*
- * What blocks of one loop cost goes together, of which (15) knows nothing: many
+ * What blocks of one loop cost goes together, of which eq. 15 knows nothing: many
  * of them seem to say much.  It is taken to know so many times less, in the
  * spread and not in the mean; where it has the word on hundreds of flows, as
  * many again.  Set on random programs, the second on written ones.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 17, 18, 21, 22, 30 and 43 to 46: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 17, 18, 21, 22, 30, 33, 43, 44, 45 and 51: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>

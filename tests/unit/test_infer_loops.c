@@ -168,7 +168,7 @@ static void landing_by_walking(const struct loops_model *m, size_t l, double a, 
 	shift_loop_fini(&loop);
 }
 
-/* eq. 6 by blocks against eq. 2 instruction by instruction, S within a lap, across laps and over many. */
+/* eq. 6 by blocks against eqs. 1 and 2 instruction by instruction, S within a lap, across laps and over many. */
 static void blocks_land_as_their_instructions_do(void **state)
 {
 	const uint32_t n_insn[] = { 17, 40, 5 };
