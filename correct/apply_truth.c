@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/calls.h"
+#include "correct/judge/reasons.h"
 #include "correct/names.h"
 #include "correct/place.h"
 #include "profiler/base/err.h"
@@ -23,12 +24,6 @@ static const double min_share = 0.02;
 
 /* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
 static const double max_unseen = 0.01;
-
-static const char other_code[] =
-        "it never ran in the counted run, which took other code: another input, or another variant of a "
-        "library, "
-        "chosen under the emulator; against that, record with "
-        "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F, so that both choose alike";
 
 /* Instructions of a function in one region, by the truth and by this profile. */
 struct share {
@@ -183,25 +178,25 @@ static int doubt_unseen(struct profile *p)
 
 		all += func->rolled.raw_cyc;
 		if (contradicts(p, &func->count, func->evidence)) {
-			func->status = PROFILE_UNRELIABLE;
-			func->why = other_code;
+			func->status = reason_status_other_run;
+			func->why = reason_text_other_run;
 		}
 		if (!contradicts(p, &func->rolled, func->rolled_evidence))
 			continue;
-		func->rolled_status = PROFILE_UNRELIABLE;
-		func->rolled_why = other_code;
+		func->rolled_status = reason_status_other_run;
+		func->rolled_why = reason_text_other_run;
 		unseen += func->rolled.raw_cyc;
 		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
 			most = func;
 	}
 	for (size_t i = 0; i < p->n_insns; i++)
-		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == other_code)
+		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == reason_text_other_run)
 			p->insns[i].status = PROFILE_UNRELIABLE;
 	/* Shares of regions are off because of it: this says more than judge(). */
 	if (!most || !(unseen > max_unseen * all))
 		return 0;
 	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
-	         100 * most->rolled.raw_cyc / all, other_code);
+	         100 * most->rolled.raw_cyc / all, reason_text_other_run);
 	p->meta.truth_why = profile_string(p, why);
 	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }

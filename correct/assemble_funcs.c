@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/assemble_impl.h"
+#include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -102,39 +103,38 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		contradicted += r->contradicted ? profile_weight(p, &insn->count) : 0;
 		why_contradicted = r->contradicted ? r->why : why_contradicted;
 	}
-	if (unread > 0.5 * all) {
+	if (unread > reason_limit_unread * all) {
 		*why = why_unread;
-		return PROFILE_UNRELIABLE;
+		return reason_status_unread;
 	}
-	if (in_region < 0.5 * all || in_region == 0) {
-		*why = all > 0 ? "most of it ran outside the loops that were corrected" : "";
-		return PROFILE_RAW;
+	if (in_region < reason_limit_outside * all || in_region == 0) {
+		*why = all > 0 ? reason_text_outside : "";
+		return reason_status_outside;
 	}
-	if (unreliable > 0.05 * all) {
+	if (unreliable > reason_limit_in_unreliable * all) {
 		*why = why_unreliable;
-		return PROFILE_UNRELIABLE;
+		return reason_status_in_unreliable;
 	}
-	if (all - in_region > 0.05 * all) {
-		*why = "some of it ran outside the loops that were corrected";
-		return PROFILE_WEAK;
+	if (all - in_region > reason_limit_partly_outside * all) {
+		*why = reason_text_partly_outside;
+		return reason_status_partly_outside;
 	}
-	if (averaged > 0.5 * all) {
+	if (averaged > reason_limit_in_averaged * all) {
 		*why = why_averaged;
-		return PROFILE_WEAK;
+		return reason_status_in_averaged;
 	}
-	if (contradicted > 0.05 * all) {
+	if (contradicted > reason_limit_in_contradicted * all) {
 		*why = why_contradicted;
-		return PROFILE_WEAK;
+		return reason_status_in_contradicted;
 	}
 	if (is_guessed(p, *evidence)) {
-		*why = "there are no branch records, and how far its samples skid was not measured";
-		return PROFILE_WEAK;
+		*why = reason_text_skid_guessed;
+		return reason_status_skid_guessed;
 	}
 	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED)
 		return PROFILE_FIXED;
-	*why = isnan(count->hi) ? "the method has no measure of how well it is known: there is no interval"
-	                        : "nothing measured settles it to 5%: the interval is wider";
-	return PROFILE_WEAK;
+	*why = isnan(count->hi) ? reason_text_no_interval : reason_text_wide;
+	return isnan(count->hi) ? reason_status_no_interval : reason_status_wide;
 }
 
 /*
@@ -158,10 +158,10 @@ static int judge_regions(struct profile *p)
 		fixed[insn->region] += p->funcs[insn->func].status == PROFILE_FIXED ? weight : 0;
 	}
 	for (size_t r = 0; r < p->n_regions; r++)
-		if (p->regions[r].status == PROFILE_FIXED && fixed[r] < 0.5 * all[r]) {
-			p->regions[r].status = PROFILE_WEAK;
-			p->regions[r].why =
-			        "the total is known, but not to 5% how much of it each function ran";
+		if (p->regions[r].status == PROFILE_FIXED &&
+		    fixed[r] < reason_limit_functions_open * all[r]) {
+			p->regions[r].status = reason_status_functions_open;
+			p->regions[r].why = reason_text_functions_open;
 		}
 	free(fixed);
 	return 0;

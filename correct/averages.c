@@ -73,7 +73,7 @@ static int reason_length(const char *why)
 
 	if (n >= sizeof(raw) && strcmp(why + n - (sizeof(raw) - 1), raw) == 0)
 		n -= sizeof(raw) - 1;
-	return (int)(n < 150 ? n : 150);
+	return (int)n;
 }
 
 /* draws[N_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
@@ -83,8 +83,7 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 	char why[sizeof(sol->why)];
 	int err;
 
-	snprintf(why, sizeof(why), "%s along branch records, not solved: %.*s", what, reason_length(sol->why),
-	         sol->why);
+	snprintf(why, sizeof(why), reason_text_averaged, what, reason_length(sol->why), sol->why);
 	solution_fini(sol);
 	*insn = 0;
 	err = solution_init(sol, p, N_DRAWS);
@@ -100,7 +99,7 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 			*insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
 		}
 	sol->evidence = PROFILE_BY_PATH;
-	sol->verdict = VERDICT_WEAK;
+	sol->verdict = reason_verdict_averaged;
 	sol->averaged = true;
 	sol->r_hat = sol->n_eff = NAN;
 	memcpy(sol->why, why, sizeof(why));

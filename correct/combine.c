@@ -8,12 +8,6 @@
 #include "correct/work.h"
 #include "profiler/base/err.h"
 
-/* Share of a region in scopes that were not solved, past which the region is weak, and past which it is what they are. */
-static const double max_doubt = 0.05, most_doubt = 0.5;
-
-/* Where instructions are known as shares of a scope only: time in other ones past which a region's aren't. */
-static const double max_beside = 0.02;
-
 /* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
 enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
 
@@ -120,15 +114,13 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 		sum += insn;
 		averaged += rest->averaged[b];
 	}
-	if (sum > most_doubt * p->total_insn)
+	if (sum > reason_limit_mostly_unsolved * p->total_insn)
 		to->verdict = worst == VERDICT_OK ? VERDICT_UNRELIABLE : worst;
-	else if (sum > max_doubt * p->total_insn || averaged > max_doubt * p->total_insn)
-		to->verdict = VERDICT_WEAK;
-	if (sum > max_doubt * p->total_insn && !to->why[0])
-		snprintf(to->why, sizeof(to->why),
-		         "a part of it could not be told from others that run the same code, for "
-		         "hardly any sample fell in what it alone runs: record longer, or with -b, or "
-		         "with more bursts");
+	else if (sum > reason_limit_parts_unsolved * p->total_insn ||
+	         averaged > reason_limit_parts_unsolved * p->total_insn)
+		to->verdict = reason_verdict_parts_unsolved;
+	if (sum > reason_limit_parts_unsolved * p->total_insn && !to->why[0])
+		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved);
 	return 0;
 }
 
@@ -177,8 +169,9 @@ static int combine_region(struct work *w, size_t r)
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
-		to->contradicted |= w->scope_solutions[s].contradicted &&
-		                    w->scope_problems[s]->total_insn > max_doubt * p->total_insn;
+		to->contradicted |=
+		        w->scope_solutions[s].contradicted &&
+		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
 		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
@@ -187,7 +180,7 @@ static int combine_region(struct work *w, size_t r)
 	if (err == 0)
 		err = judge_doubt(p, &rest, worst, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
-		to->verdict = VERDICT_WEAK;
+		to->verdict = reason_verdict_total_missed;
 	for (size_t i = 0; err == 0 && i < n_draws; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
 			/* Most blocks of a large region never run: their pages stay untouched. */
@@ -195,8 +188,9 @@ static int combine_region(struct work *w, size_t r)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
-	if (err == 0 && p->relative && !(w->pace > 0) && beside_the_largest(w, r) > max_beside)
-		solution_doubt(to, VERDICT_UNRELIABLE, "%s", profile_apart_in_time);
+	if (err == 0 && p->relative && !(w->pace > 0) &&
+	    beside_the_largest(w, r) > reason_limit_beside_the_largest)
+		solution_doubt(to, REASON_OF(apart_in_time));
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "correct/match.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -80,9 +81,9 @@ static long add_func(struct join *j, uint32_t module, const struct module_scope 
 		                                      .module = module,
 		                                      .line = scope->line,
 		                                      .status = PROFILE_RAW,
-		                                      .why = "never sampled",
+		                                      .why = reason_text_never_sampled,
 		                                      .rolled_status = PROFILE_RAW,
-		                                      .rolled_why = "never sampled",
+		                                      .rolled_why = reason_text_never_sampled,
 		                                      .count = { .lo = NAN, .hi = NAN },
 		                                      .rolled = { .lo = NAN, .hi = NAN } };
 	if (!p->funcs[p->n_funcs].name || !p->funcs[p->n_funcs].linkage)

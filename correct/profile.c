@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/profile.h"
+#include "correct/judge/reasons.h"
 
 #include <assert.h>
 #include <gsl/gsl_randist.h>
@@ -19,12 +20,6 @@ struct string_chunk {
 };
 
 enum { STRING_CHUNK_BYTES = 65536 - 64 };
-
-/*
- * A count is fixed when it is known to 5% either way, nine times in ten.  A wider interval can't keep that: were it right
- * nine times in ten as well, each tenth function would be called fixed and be farther off.
- */
-static const double weak_half_width = 0.05;
 
 const char *profile_string(struct profile *p, const char *text)
 {
@@ -59,9 +54,6 @@ double profile_mean_period(const struct profile_event *e)
 		return (double)e->period;
 	return e->n_samples ? e->total / (double)e->n_samples : 0;
 }
-
-const char profile_apart_in_time[] = "its loops run one after another for longer than a burst: bursts tell "
-                                     "the shares within each of them, not between";
 
 void profile_free(struct profile *p)
 {
@@ -227,7 +219,7 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
 
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count)
 {
-	bool wide = count->hi - count->lo > 2 * weak_half_width * count->insn;
+	bool wide = count->hi - count->lo > 2 * reason_limit_wide * count->insn;
 
 	return status == PROFILE_FIXED && wide ? PROFILE_WEAK : status;
 }

@@ -347,9 +347,6 @@ extern const double profile_fewest_samples;
 /* Events that a sample stands for; 0 where there are no samples. */
 double profile_mean_period(const struct profile_event *e);
 
-/* The reason of a region whose bursts stay in one of its loops, and of its functions: more bursts do not help. */
-extern const char profile_apart_in_time[];
-
 void profile_free(struct profile *p);
 
 /* A copy of text that lives as long as the profile; NULL when out of memory. */

@@ -20,49 +20,13 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
-/* Foreign code in a scope's intervals past which its totals can't be trusted. */
-static const double max_unseen_share = 0.02;
-/* Share of its samples in functions that go where we don't know, past which a scope's flow is a guess. */
-static const double max_unknown = 0.01;
-/* Share of its instructions that ran, at the least, in large functions without samples, past which a scope is not known. */
-static const double max_left_out = 0.02;
-
-/*
- * Samples that its skid hides (eq. 52), for one that there is, past which a scope without stacks is not solved: from there on
- * their number differs from block to block by more than the tenth that eq. 15 takes skids for.
- */
-static const double max_hidden = 0.1;
-
-/* Share of its stacks that lead out of its flow, past which a scope is weak. */
-static const double max_broken_share = 0.1;
-/* The same, past which jumps and calls of unknown targets are not those that stacks lead back from. */
-static const double max_unexplained = 0.005;
-
-/* Share of a scope's bursts that may stay in one of its loops, where nothing else tells how much each of these runs. */
-static const double most_staying = 0.5;
-
-/* What the draws may not miss a counted total by: a share of the region's instructions that is so many times the total's noise, too. */
-static const double max_total_miss = 0.02, max_total_miss_sd = 10;
-
-/*
- * The same, past which no count of the scope is fixed: that share can put a function with a twentieth of the scope's
- * instructions off by the 5% that fixed counts keep (profile_judge), and by chance it is missed once in two million times.
- */
-static const double doubtful_miss = 0.0025, doubtful_miss_sd = 5;
-
-/*
- * The same, past which none of its counts is to be used: an instruction is at most one of each event, so at least that share of
- * the instructions stands at the wrong ones, and fixed counts are within 5%.
- */
-static const double wrong_miss = 0.05;
-
 /*
  * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
  * stacks there are as many equations as flows.
  */
 enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000, MAX_CELLS = 20000000 };
 
-enum { MAX_WORKERS = 64, MIN_SCOPE_SAMPLES = 30, MIN_TOTAL_SAMPLES = 5 };
+enum { MAX_WORKERS = 64 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -92,11 +56,10 @@ int solve_judge_totals(const struct equations_shown *shown, double total)
 	for (size_t i = 0; i < shown->n; i++) {
 		double miss = fabs(shown->v[i].fitted - shown->v[i].measured);
 
-		if (miss > max_total_miss * total && miss > max_total_miss_sd * shown->v[i].sd)
-			return sp_fail(
-			        SP_EDOMAIN,
-			        "the draws miss the %s counted by %.1f%% of its instructions: raw counts",
-			        shown->v[i].event, 100 * miss / total);
+		if (miss > reason_limit_draws_miss * total &&
+		    miss > reason_limit_draws_miss_sd * shown->v[i].sd)
+			return sp_fail(SP_EDOMAIN, reason_text_draws_miss, shown->v[i].event,
+			               100 * miss / total);
 	}
 	return 0;
 }
@@ -107,17 +70,17 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 		const struct profile_equation *eq = &shown->v[i];
 		/* Which events other code caused, whose instructions are taken off (eq. 45), nobody knows. */
 		double miss = fmax(fabs(eq->fitted - eq->measured) - sol->called_insn, 0);
-		enum problem_verdict verdict = miss > wrong_miss * total ? VERDICT_UNRELIABLE : VERDICT_WEAK;
+		enum problem_verdict verdict = miss > reason_limit_total_missed_much * total
+		                                       ? VERDICT_UNRELIABLE
+		                                       : reason_verdict_total_missed;
 
-		if (!(miss > doubtful_miss * total) || !(miss > doubtful_miss_sd * eq->sd))
+		if (!(miss > reason_limit_total_missed * total) ||
+		    !(miss > reason_limit_total_missed_sd * eq->sd))
 			continue;
 		/* It says more than what made it weak before: no function of it is fixed. */
 		if (!sol->contradicted || verdict == VERDICT_UNRELIABLE)
-			solution_doubt(
-			        sol, verdict,
-			        "what is known together misses the %s counted by %.0f standard deviations, "
-			        "%.1f%% of the instructions: some of it is wrong",
-			        eq->event, miss / eq->sd, 100 * miss / total);
+			solution_doubt(sol, verdict, reason_text_total_missed, eq->event, miss / eq->sd,
+			               100 * miss / total);
 		sol->contradicted = true;
 	}
 }
@@ -131,8 +94,7 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 		n_edges += !usable || usable[e];
 	if (err < 0 || (n_free <= max && n_edges <= MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
 		return err;
-	return sp_fail(SP_EDOMAIN, "too large to be solved: %zu blocks with %zu free flows%s", p->n_blocks,
-	               n_free,
+	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
@@ -144,9 +106,7 @@ static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 	if (raw <= 0)
 		return raw;
 	solution_fini(sol);
-	solution_doubt(sol, VERDICT_RAW,
-	               "its precise samples by themselves tell more than what is known of its flow: "
-	               "a longer recording, or branch records (-b), would settle that");
+	solution_doubt(sol, REASON_OF(precise_know_more));
 	return 0;
 }
 
@@ -157,13 +117,9 @@ static int judge_samples(const struct problem *p, const bool *usable)
 	size_t n_free;
 	int err = space_size(p, usable, &n_free);
 
-	if (err < 0 || n >= (double)n_free / 2)
+	if (err < 0 || n >= reason_limit_few_for_flows * (double)n_free)
 		return err;
-	return sp_fail(
-	        SP_EDOMAIN,
-	        "too few samples (%.0f) for a region of %zu blocks with %zu free flows: record longer, "
-	        "or with a smaller period",
-	        n, p->n_blocks, n_free);
+	return sp_fail(SP_EDOMAIN, reason_text_few_for_flows, n, p->n_blocks, n_free);
 }
 
 /* Told before anything is worked out of it. */
@@ -171,9 +127,7 @@ static int judge_trimmed(const struct flow_region *r)
 {
 	if (!r->n_untrimmed)
 		return 0;
-	return sp_fail(SP_EDOMAIN,
-	               "too large to be solved: %zu blocks, of which %zu have samples or are on record",
-	               r->n_untrimmed, r->n_blocks);
+	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks);
 }
 
 int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flow, uint32_t *n_unseen)
@@ -227,17 +181,14 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 }
 
 /* A region that was hardly sampled can't be known better than its samples say. */
-static bool worth_solving(const struct problem *p, char *why, size_t size)
+static bool worth_solving(const struct problem *p, struct solution *sol)
 {
 	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
 	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
 
-	/* One free flow needs no more than the total. */
-	if (n >= (n_free <= 1 ? MIN_TOTAL_SAMPLES : MIN_SCOPE_SAMPLES))
+	if (n >= (n_free <= 1 ? reason_limit_few_samples_of_one_flow : reason_limit_few_samples))
 		return true;
-	snprintf(why, size,
-	         "too few samples (%.0f) for a region of %zu blocks: record longer, or with a smaller period",
-	         n, p->n_blocks);
+	solution_doubt(sol, REASON_OF(few_samples), n, p->n_blocks);
 	return false;
 }
 
@@ -245,14 +196,11 @@ static bool worth_solving(const struct problem *p, char *why, size_t size)
  * Samples that come about as fast as they skid: how many are missing hangs on the pace of the code they should have come from,
  * which is what they were to tell.
  */
-static bool comes_too_fast(const struct problem *p, char *why, size_t size)
+static bool comes_too_fast(const struct problem *p, struct solution *sol)
 {
-	if (p->hidden <= max_hidden)
+	if (p->hidden <= reason_limit_too_fast)
 		return false;
-	snprintf(why, size,
-	         "its samples come about as fast as they skid, so that one interrupt serves several: one in "
-	         "%.0f or more is missing, most where code is fast: record with a larger period (-c)",
-	         1 + 1 / p->hidden);
+	solution_doubt(sol, REASON_OF(too_fast), 1 + 1 / p->hidden);
 	return true;
 }
 
@@ -266,11 +214,9 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	err = judge_trimmed(w->scopes.v[s].region);
 	if (err < 0)
 		return err;
-	if (!worth_solving(w->scope_problems[s], sol->why, sizeof(sol->why)) ||
-	    (!w->sums.paths && comes_too_fast(w->scope_problems[s], sol->why, sizeof(sol->why)))) {
-		sol->verdict = VERDICT_UNRELIABLE;
+	if (!worth_solving(w->scope_problems[s], sol) ||
+	    (!w->sums.paths && comes_too_fast(w->scope_problems[s], sol)))
 		return 0;
-	}
 	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,
 	         w->scope_problems[s]->n_edges, w->scope_problems[s]->total_insn);
 	/* Only the full method leaves code out, and knows then what remains. */
@@ -305,14 +251,11 @@ static const char *more_paths(const struct work *w)
 /* Code outside that runs in between is in the region's totals: they are not its own. */
 static void judge_leak(const struct work *w, const struct problem *p, struct solution *sol)
 {
-	if (p->unseen_share <= max_unseen_share || sol->verdict == VERDICT_UNRELIABLE)
+	if (p->unseen_share <= reason_limit_leak || sol->verdict == VERDICT_UNRELIABLE)
 		return;
 	/* Wrong totals make wrong counts: the raw ones are better than those. */
 	solution_fini(sol);
-	solution_doubt(sol, VERDICT_UNRELIABLE,
-	               "about %.0f%% of the time between its samples went to code not known to belong to its "
-	               "loop: %s",
-	               100 * p->unseen_share, more_paths(w));
+	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
 }
 
 /*
@@ -322,21 +265,19 @@ static void judge_leak(const struct work *w, const struct problem *p, struct sol
 static void judge_flow(const struct work *w, const struct flow_region *reg, const struct problem *p,
                        struct solution *sol)
 {
-	const char *why = NULL;
-	bool explained = p->called_share > 0 && p->broken_share <= max_unexplained;
+	bool explained = p->called_share > 0 && p->broken_share <= reason_limit_unexplained;
 
-	if (reg->unknown_target && reg->unknown_weight > max_unknown * reg->weight && !explained)
-		why = w->sums.paths
-		              ? "its region jumps or calls to where neither its code nor the branch records "
-		                "tell: record longer"
-		              : "its region jumps or calls to where we could not tell: branch records (-b) "
-		                "or bursts (--bursts) "
-		                "would show it";
-	else if (reg->undecoded && reg->undecoded_weight > max_unknown * reg->weight)
-		why = "its region holds instructions that could not be decoded";
-	if (!why || sol->verdict == VERDICT_UNRELIABLE)
+	if (sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", why);
+	if (reg->unknown_target && reg->unknown_weight > reason_limit_unknown_target * reg->weight &&
+	    !explained) {
+		if (w->sums.paths)
+			solution_doubt(sol, REASON_OF(unknown_target_on_record));
+		else
+			solution_doubt(sol, REASON_OF(unknown_target));
+	} else if (reg->undecoded && reg->undecoded_weight > reason_limit_undecoded * reg->weight) {
+		solution_doubt(sol, REASON_OF(undecoded));
+	}
 }
 
 /* What was taken for cold has too large a part in the flow that was found without it. */
@@ -346,26 +287,17 @@ static void judge_left_out(const struct problem *p, struct solution *sol)
 
 	for (size_t e = 0; sol->verdict == VERDICT_OK && e < p->n_edges; e++)
 		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].left_out;
-	if (insn <= max_left_out * p->total_insn)
+	if (insn <= reason_limit_cold_calls * p->total_insn)
 		return;
-	solution_doubt(
-	        sol, VERDICT_UNRELIABLE,
-	        "it calls large functions that have no samples, which were left out though they may run "
-	        "%.3g instructions "
-	        "of its %.3g: record with -b, or with --bursts where there are no branch records",
-	        insn, p->total_insn);
+	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
 }
 
 /* Stacks end where they lead out of the flow: what they miss is what comes after that. */
 static void judge_broken(const struct problem *p, struct solution *sol)
 {
-	if (p->broken_share <= max_broken_share || sol->verdict != VERDICT_OK)
+	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict != VERDICT_OK)
 		return;
-	solution_doubt(sol, VERDICT_WEAK,
-	               "%.0f%% of its branch records or bursts lead through code that is not part of it, and "
-	               "say little "
-	               "of what comes behind",
-	               100 * p->broken_share);
+	solution_doubt(sol, REASON_OF(broken_stacks), 100 * p->broken_share);
 }
 
 /* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
@@ -377,7 +309,7 @@ static void stay_precise(const struct problem *p, bool stacks, struct solution *
 		return;
 	memcpy(why, sol->why, sizeof(why));
 	solution_fini(sol);
-	solution_doubt(sol, VERDICT_RAW, "%.180s", why);
+	solution_doubt(sol, VERDICT_RAW, "%s", why);
 }
 
 /* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
@@ -386,20 +318,16 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	if (!w->sums.paths || sol->verdict != VERDICT_OK || (sol->evidence & PROFILE_BY_PATH) ||
 	    sol->n_rank >= sol->n_free)
 		return;
-	solution_doubt(
-	        sol, VERDICT_WEAK,
-	        "nothing speaks for %u of its %u free flows: its branch records or bursts contradict the "
-	        "totals counted, or are too few",
-	        sol->n_free - sol->n_rank, sol->n_free);
+	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
 /* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
 static void judge_stages(const struct problem *p, struct solution *sol)
 {
-	if (!p->relative || p->pace > 0 || p->stay_share <= most_staying ||
+	if (!p->relative || p->pace > 0 || p->stay_share <= reason_limit_apart_in_time ||
 	    sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	solution_doubt(sol, VERDICT_UNRELIABLE, "%s", profile_apart_in_time);
+	solution_doubt(sol, REASON_OF(apart_in_time));
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
@@ -419,7 +347,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);
-		solution_doubt(sol, VERDICT_UNRELIABLE, "%.190s", sp_error_text());
+		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
 		err = 0;
 	}
 	if (err == 0)
@@ -432,9 +360,9 @@ static void leave_out(struct work *w, size_t s)
 {
 	const struct problem *p = w->scope_problems[s];
 
-	solution_doubt(&w->scope_solutions[s], w->sums.paths ? VERDICT_UNRELIABLE : VERDICT_RAW,
-	               "not reached within --budget %g: a region of %zu blocks; a larger budget corrects it",
-	               w->opts->budget_s, p->n_blocks);
+	solution_doubt(&w->scope_solutions[s], REASON_OF(no_budget), w->opts->budget_s, p->n_blocks);
+	if (!w->sums.paths)
+		w->scope_solutions[s].verdict = VERDICT_RAW;
 }
 
 /* Regions are independent: as many workers as cores take the next one each. */

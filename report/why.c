@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One function explained: what its numbers rest on, and what would settle the rest. */
 #include "report/why.h"
+#include "correct/judge/reasons.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "report/number.h"
 
@@ -78,7 +80,8 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 static size_t advice_without_counts(const struct profile *p, const struct profile_region *r, bool weak,
                                     char out[][WHY_ADVICE_BYTES])
 {
-	if (weak && r->why && strstr(r->why, profile_apart_in_time))
+	/* More bursts do not help where each stays in one of the region's loops. */
+	if (weak && r->why && strstr(r->why, reason_text_apart_in_time))
 		snprintf(out[0], WHY_ADVICE_BYTES,
 		         "'skidprof truth' counts all instructions exactly, and report --truth puts them "
 		         "beside "

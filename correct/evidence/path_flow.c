@@ -411,8 +411,7 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 		goto out;
 	}
 	if (!n_draws) {
-		solution_doubt(out, VERDICT_UNRELIABLE, "only %zu branch stacks: record with -b, or longer",
-		               r->stacks.n);
+		solution_doubt(out, REASON_OF(few_stacks), r->stacks.n);
 		goto out;
 	}
 	out->evidence = PROFILE_BY_PATH;

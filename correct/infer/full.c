@@ -21,9 +21,6 @@
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 
-/* Share of the region's instructions by which an event may miss before the region is called unreliable. */
-static const double misfit_gross = 0.02;
-
 /* Totals up to which all that stacks are wrong by beside them is left in what they do not know.  Set on written programs. */
 static const double few_totals = 8;
 
@@ -38,8 +35,6 @@ static const double small_stretch = 1.5;
 
 /* Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss because of those. */
 static const double not_helped = 0.7;
-/* Mean square of misses past which totals are not of this code. */
-static const double gross_miss = 9;
 
 /* What time says beyond the totals is supposed to miss by so many squares.  Set on random programs. */
 static const double hit_square = 2;
@@ -351,19 +346,14 @@ static int settle_exact(struct full *fu)
 	}
 	if (square <= 2)
 		return 0;
-	gross = square > gross_miss;
+	gross = square > reason_limit_no_flow_squares;
 	if (gross && fu->short_of_mode)
-		return sp_fail(SP_EDOMAIN,
-		               "no flow that gives the totals counted was found in time among %zu free ones: "
-		               "raw counts",
-		               fu->space->n_free);
+		return sp_fail(SP_EDOMAIN, reason_text_no_flow_in_time, fu->space->n_free);
 	/* Totals of other code than the region's: no count made from them is worth more than the raw ones. */
 	miss = worst_miss(fu, &worst);
-	if (gross && miss > misfit_gross * fu->p->total_insn)
-		return sp_fail(SP_EDOMAIN,
-		               "no flow of its code gives the %s counted (off by %.1f%% of its "
-		               "instructions): raw counts",
-		               fu->eqs.v[worst].name, 100 * miss / fu->p->total_insn);
+	if (gross && miss > reason_limit_no_flow * fu->p->total_insn)
+		return sp_fail(SP_EDOMAIN, reason_text_no_flow, fu->eqs.v[worst].name,
+		               100 * miss / fu->p->total_insn);
 	raise_noise(fu, 0, fu->n_exact, sqrt(square));
 	return 0;
 }
@@ -583,9 +573,7 @@ static int draw(const struct full *fu, const struct infer_opts *opts, struct sol
 	int err = rng ? moments_find(fu->post, fu->t, &m) : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0 && !m.settled)
-		err = sp_fail(SP_EDOMAIN,
-		              "too little is known of its flow to settle %zu free ones: raw counts",
-		              fu->space->n_free);
+		err = sp_fail(SP_EDOMAIN, reason_text_not_settled, fu->space->n_free);
 	if (err == 0) {
 		gsl_rng_set(rng, opts->seed * 1000003);
 		err = moments_draw(&m, fu->post, rng, fu->p, out);

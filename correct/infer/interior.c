@@ -219,10 +219,7 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 	ways_spread(f, w, c->entry, NONE);
 	f->n_steps += w->taken.n;
 	if (f->n_steps > MAX_STEPS)
-		return sp_fail(
-		        SP_EDOMAIN,
-		        "too large to be solved: %zu blocks, whose functions run on into one another's code",
-		        f->p->n_blocks);
+		return sp_fail(SP_EDOMAIN, reason_text_run_on, f->p->n_blocks);
 	c->warm = reached_warm(f, w);
 	for (uint32_t k = 0; k < n_rets; k++)
 		ways_exit(w, f->p->edges[f->rets[ret0 + k]].from);

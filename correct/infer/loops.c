@@ -14,15 +14,9 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
-enum { LOOPS_CAP = 1000 };
-/* Verdicts.  A block counts when it runs at least this share of the region's instructions. */
+/* A block counts for the verdict when it runs at least this share of the region's instructions: */
 static const double SHARE_CHECKED = 0.01; /* for R-hat */
 static const double SHARE_HEAVY = 0.05;   /* for the width of its interval */
-static const double WIDE = 0.5;           /* 90% interval over mean: +-25% */
-static const double R_HAT_MAX = 1.1;
-static const double MISFIT_MAX = 0.05; /* total variation of seen and predicted blocks */
-static const double HEAT_MAX = 3;      /* and misfit over noise */
-static const double UNCOVERED_MAX = 0.02;
 
 struct interval {
 	double mean, lo, hi; /* lo, hi: 5% and 95% of the draws */
@@ -109,30 +103,20 @@ static double diagnose(const struct problem *p, size_t n_chains, double *x, stru
 static void judge(const struct loops_model *m, const struct loops_draws *d, double widest,
                   struct solution *out)
 {
-	if (m->uncovered > UNCOVERED_MAX)
-		solution_doubt(out, VERDICT_UNRELIABLE,
-		               "%.0f%% of the samples lie in code that no simple loop runs through",
-		               100 * m->uncovered);
+	if (m->uncovered > reason_limit_uncovered)
+		solution_doubt(out, REASON_OF(uncovered), 100 * m->uncovered);
 	else if (!(m->p->total_cyc > 0))
-		solution_doubt(out, VERDICT_UNRELIABLE,
-		               "no cycles were sampled here, so how far a skid reaches is not known");
-	else if (out->r_hat > R_HAT_MAX)
-		solution_doubt(out, VERDICT_UNRELIABLE,
-		               "chains disagree (R-hat %.2f): several flows explain the samples", out->r_hat);
+		solution_doubt(out, REASON_OF(no_cycles));
+	else if (out->r_hat > reason_limit_chains_disagree)
+		solution_doubt(out, REASON_OF(chains_disagree), out->r_hat);
 	else if (!d->settled)
-		solution_doubt(out, VERDICT_UNRELIABLE, "the misfit was still falling after %zu sweeps",
-		               d->n_sweeps);
-	else if (d->misfit > MISFIT_MAX && d->heat > HEAT_MAX)
-		solution_doubt(out, VERDICT_WEAK,
-		               "no flow explains where the samples were seen: %.0f%% of them lie elsewhere",
-		               100 * d->misfit);
+		solution_doubt(out, REASON_OF(still_falling), d->n_sweeps);
+	else if (d->misfit > reason_limit_misfit && d->heat > reason_limit_misfit_squares)
+		solution_doubt(out, REASON_OF(misfit), 100 * d->misfit);
 	else if (!m->p->skid_known)
-		solution_doubt(out, VERDICT_WEAK,
-		               "the skid was not measured here, another machine's had to do");
-	else if (widest > WIDE)
-		solution_doubt(out, VERDICT_WEAK,
-		               "the samples leave a block's count open by %.0f%% of it (90%% interval)",
-		               100 * widest);
+		solution_doubt(out, REASON_OF(other_skid));
+	else if (widest > reason_limit_wide_block)
+		solution_doubt(out, REASON_OF(wide_block), 100 * widest);
 }
 
 /* One loop: eq. 3 alone says how often it ran. */
@@ -183,6 +167,11 @@ static size_t cells_for(size_t n_loops)
 	return n_loops <= 4 ? 32 : 8;
 }
 
+static size_t loops_cap(void)
+{
+	return (size_t)reason_limit_many_loops;
+}
+
 /* No loops to work with: the raw counts, made to obey the flow, and why. */
 static int fall_back(const struct problem *p, const struct infer_opts *opts, const char *why,
                      struct solution *out)
@@ -190,8 +179,7 @@ static int fall_back(const struct problem *p, const struct infer_opts *opts, con
 	int ret = method_flow(p, opts, out);
 
 	if (ret == 0)
-		solution_doubt(out, VERDICT_UNRELIABLE, "%s; these are the raw counts, made to obey the flow",
-		               why);
+		solution_doubt(out, REASON_OF(made_a_flow), why);
 	return ret;
 }
 
@@ -203,17 +191,17 @@ int loops_infer(const struct problem *p, const struct flow_loops *loops, const s
 	int ret;
 
 	if (loops->n == 0)
-		return fall_back(p, opts, "no simple loop runs through this region", out);
-	if (loops->capped || loops->n > LOOPS_CAP)
-		return fall_back(p, opts, "more than 1000 simple loops", out);
+		return fall_back(p, opts, reason_text_no_loop, out);
+	if (loops->capped || loops->n > loops_cap())
+		return fall_back(p, opts, reason_text_many_loops, out);
 	if (!(p->total_insn > 0))
-		return fall_back(p, opts, "no instructions were sampled here", out);
+		return fall_back(p, opts, reason_text_no_insns, out);
 	ret = loops_model_init(&m, p, loops, cells_for(loops->n));
 	if (ret < 0)
 		return ret;
 	if (!loops_affordable(&m, opts)) {
 		loops_model_fini(&m);
-		return fall_back(p, opts, "too many and too long simple loops to sample", out);
+		return fall_back(p, opts, reason_text_slow_loops, out);
 	}
 	ret = loops->n == 1 ? infer_single(&m, &draws) : loops_gibbs(&m, opts, &draws);
 	if (ret == 0)
@@ -233,10 +221,9 @@ int method_loops(const struct problem *p, const struct infer_opts *opts, struct 
 	int ret;
 
 	if (p->insn_counted)
-		return sp_fail(SP_EDOMAIN,
-		               "instructions were counted, not sampled: where they landed is not known");
+		return sp_fail(SP_EDOMAIN, reason_text_insns_counted);
 	gsl_set_error_handler_off();
-	ret = flow_loops_find(p->graph, p->region, LOOPS_CAP, &loops);
+	ret = flow_loops_find(p->graph, p->region, loops_cap(), &loops);
 	if (ret < 0)
 		return ret;
 	ret = loops_infer(p, loops, opts, out);

@@ -216,10 +216,12 @@ static void conclude(const struct flow_lp *lp, bool solved, double unit, struct 
 	if (scaled)
 		memcpy(out->edge_flow, lp->flow, p->n_edges * sizeof(*lp->flow));
 	out->evidence = PROFILE_BY_FLOW;
-	solution_doubt(out, scaled ? VERDICT_WEAK : VERDICT_UNRELIABLE, "%s",
-	               scaled      ? "minimum-cost flow knows no uncertainty: there is no interval"
-	               : unit == 0 ? "no instructions were sampled here"
-	                           : "no flow was found, these are the raw counts");
+	if (scaled)
+		solution_doubt(out, REASON_OF(no_uncertainty));
+	else if (unit == 0)
+		solution_doubt(out, REASON_OF(no_insns));
+	else
+		solution_doubt(out, REASON_OF(no_flow_raw));
 }
 
 int method_flow(const struct problem *p, const struct infer_opts *opts, struct solution *out)

@@ -10,8 +10,8 @@
 #include "correct/infer/cholesky.h"
 #include "profiler/base/err.h"
 
-/* Rounds stop when no mean moves by more of its standard deviations than that; past the other it has not settled. */
-static const double close_enough = 0.05, too_far = 0.5;
+/* Rounds stop when no mean moves by more of its standard deviations than that. */
+static const double close_enough = 0.05;
 
 /*
  * How much of a site's change is made at once: all sites change together, and
@@ -289,7 +289,7 @@ static int find(struct work *w, struct moments *out)
 		for (size_t i = 0; i < w->n_sites; i++)
 			mend(w, &w->sites[i]);
 	}
-	out->settled = change < too_far;
+	out->settled = change < reason_limit_not_settled;
 	err = join(w, out);
 	return err < 0 ? err : doubt_time(w, out);
 }

@@ -12,6 +12,7 @@
 
 #include "correct/flow/loops.h"
 #include "correct/flow/region.h"
+#include "correct/judge/reasons.h"
 #include "correct/skid/dist.h"
 
 struct problem_block {
@@ -61,9 +62,6 @@ struct problem {
 	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
 };
 
-/* VERDICT_RAW: nothing speaks against the raw counts, and they stay: no draws. */
-enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_RAW, VERDICT_UNRELIABLE };
-
 /* What every method returns. */
 struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
@@ -83,7 +81,7 @@ struct solution {
 	bool contradicted; /* it misses a total that was counted by more than chance: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;
-	char why[200]; /* one sentence behind a verdict that isn't OK, else "" */
+	char why[256]; /* one sentence behind a verdict that isn't OK, else "" */
 };
 
 /*
@@ -103,7 +101,7 @@ uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
 void solution_fini(struct solution *s);
-/* A verdict that isn't OK, and why: a sentence, cut to what there is room for. */
+/* A verdict that isn't OK, and why, REASON_OF(key) of reasons.h: a sentence, cut to what there is room for. */
 void __attribute__((format(printf, 3, 4)))
 solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...);
 /*

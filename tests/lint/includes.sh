@@ -36,6 +36,19 @@ mapfile -t v < <(find profiler -name '*.[ch]' ! -path 'profiler/sim/*' ! -path '
 allow profiler "profiler/" "${v[@]}"
 mapfile -t v < <(files correct)
 allow correct "correct/|profiler/perfdata/|profiler/record\.h|$base" "${v[@]}"
+# In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and
+# recording.h are what they work towards and on, cmd.h is what main() calls; the other files of correct/ itself put the folders
+# together.
+below='' waists='correct/(profile|cmd)\.h|profiler/perfdata/'
+for room in judge binary skid flow truth infer evidence; do
+	[ "$room" = evidence ] && waists="$waists|correct/recording\.h"
+	below="${below:+$below|}correct/$room/"
+	mapfile -t v < <(files "correct/$room")
+	allow "correct/$room" "$below|$waists|$base" "${v[@]}"
+done
+for room in correct/*/; do
+	[[ $below == *$room* ]] || { echo "$room: its place among the folders of correct/ is not given" && bad=1; }
+done
 mapfile -t v < <(files report)
 # lift asks the simulated core of a block's time through that one header.
 allow report "report/|correct/|profiler/perfdata/|profiler/predict\.h|$base" "${v[@]}"

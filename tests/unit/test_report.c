@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/report.h"
@@ -470,7 +471,7 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(advice[0], "more bursts"));
 	assert_int_equal(why_advice(p, &p->funcs[1],
 	                            &(struct profile_region){ .status = PROFILE_UNRELIABLE,
-	                                                      .why = profile_apart_in_time },
+	                                                      .why = reason_text_apart_in_time },
 	                            advice),
 	                 1);
 	assert_null(strstr(advice[0], "more bursts"));
