@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Includes point one way: report -> correct -> profiler/perfdata and profiler/record.h -> profiler/base.
+# The map has every folder, and includes point one way: report -> correct -> profiler/perfdata and profiler/record.h -> profiler/base.
 # The simulator and the corrector know nothing of each other: one tested by the other's assumptions proves nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -52,4 +52,7 @@ done
 mapfile -t v < <(files report)
 # lift asks the simulated core of a block's time through that one header.
 allow report "report/|correct/|profiler/perfdata/|profiler/predict\.h|$base" "${v[@]}"
+while read -r room; do
+	grep -qF "$room/" man/skidprof-design.7 || { echo "$room: what it is for is not in man/skidprof-design.7" && bad=1; }
+done < <(find profiler correct report -type d)
 exit $bad

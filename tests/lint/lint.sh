@@ -56,7 +56,7 @@ check_cpp()
 	echo 'lint.sh: which sources?' >&2
 	exit 2
 }
-lint 'includes point one way' tests/lint/includes.sh
+lint 'the map has every folder, and includes point one way' tests/lint/includes.sh
 lint 'every command has its page and test' tests/lint/commands.sh
 lint 'every equation is written down and tested' tests/lint/equations.sh
 lint 'white space, licence lines, paths' tests/lint/text.sh
