@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
-#include "correct/infer/left_out.h"
+#include "correct/infer/crossval.h"
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
 #include "correct/infer/precise.h"
@@ -496,7 +496,7 @@ static int add_precise(struct full *fu)
  * it should, each left out in turn (eq. 23).  Where those are few their verdict is
  * held back by a few that missed by what is usual.
  */
-static int left_out_factor(struct full *fu, double *factor)
+static int crossval_factor(struct full *fu, double *factor)
 {
 	size_t rows[] = { 1, fu->n_exact };
 	struct posterior *loose = NULL;
@@ -515,7 +515,7 @@ static int left_out_factor(struct full *fu, double *factor)
 	raise_noise(fu, rows[0], rows[1], 1e-6);
 	if (err < 0)
 		return err;
-	err = left_out_of(fu->post, loose, fu->t, rows, &squares);
+	err = crossval_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
 		*factor = sqrt(fmax(1, (HITS * hit_square + squares) / (HITS + (double)(rows[1] - rows[0]))));
 	posterior_free(loose);
@@ -605,7 +605,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0)
 		err = p->precise ? add_precise(&fu) : 0;
 	if (err == 0)
-		err = left_out_factor(&fu, &spread);
+		err = crossval_factor(&fu, &spread);
 	if (err < 0)
 		goto out;
 	assert(fu.post);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/infer/left_out.h"
+#include "correct/infer/crossval.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "profiler/base/err.h"
 
 /* With P the inverse of cov, what equation i misses by when only it is left out is (P miss)_i / P_ii, with variance 1 / P_ii. */
-int left_out_squares(double *cov, const double *miss, size_t k, double *sum)
+int crossval_squares(double *cov, const double *miss, size_t k, double *sum)
 {
 	double *inverse, *solved;
 
@@ -52,7 +52,7 @@ static void predict(const double *w, size_t k, size_t d, const double *factor, c
 	}
 }
 
-int left_out_of(const struct posterior *post, const struct posterior *loose, const double *t,
+int crossval_of(const struct posterior *post, const struct posterior *loose, const double *t,
                 const size_t rows[2], double *sum)
 {
 	size_t d = post->n_free, k = rows[1] - rows[0];
@@ -73,7 +73,7 @@ int left_out_of(const struct posterior *post, const struct posterior *loose, con
 		for (size_t i = 0; i < k; i++)
 			miss[i] = posterior_miss(post, rows[0] + i, t);
 		predict(w, k, d, hessian, g, cov, miss, x);
-		err = left_out_squares(cov, miss, k, sum);
+		err = crossval_squares(cov, miss, k, sum);
 	}
 	free(hessian);
 	return err;
