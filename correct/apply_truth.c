@@ -30,10 +30,10 @@ struct share {
 	double truth, ours;
 };
 
-/* What is left out keeps the recording's own counts. */
-static bool left_out(const struct profile *p, const struct truth_join *j, uint32_t module)
+/* What can't be compared keeps the recording's own counts. */
+static bool incomparable(const struct profile *p, const struct truth_join *j, uint32_t module)
 {
-	return module < p->n_modules && j->left_out[module];
+	return module < p->n_modules && j->incomparable[module];
 }
 
 static void add_up(const struct profile *p, const double *exact, int32_t region, struct share *of_func,
@@ -93,7 +93,7 @@ static int judge(struct profile *p, const struct truth_join *j, const char **out
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t r = 0; r < p->n_regions; r++) {
 		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws ||
-		    left_out(p, j, p->regions[r].module))
+		    incomparable(p, j, p->regions[r].module))
 			continue;
 		add_up(p, exact, (int32_t)r, of_func, &all);
 		if (all.ours > 0 && all.truth > 0)
@@ -117,7 +117,7 @@ static void set(struct profile_count *c, double exact)
 static void put(struct profile *p, const struct truth_join *j)
 {
 	for (size_t r = 0; r < p->n_regions; r++) {
-		if (left_out(p, j, p->regions[r].module))
+		if (incomparable(p, j, p->regions[r].module))
 			continue;
 		p->regions[r].insn = 0;
 		p->regions[r].evidence = PROFILE_BY_TRUTH;
@@ -129,17 +129,18 @@ static void put(struct profile *p, const struct truth_join *j)
 	for (size_t i = 0; i < p->n_insns; i++) {
 		struct profile_insn *insn = &p->insns[i];
 
-		if (left_out(p, j, insn->module) || (insn->phys_func < p->n_funcs && j->gap[insn->phys_func]))
+		if (incomparable(p, j, insn->module) ||
+		    (insn->phys_func < p->n_funcs && j->gap[insn->phys_func]))
 			continue;
 		set(&insn->count, j->per_insn[i]);
 		insn->status = PROFILE_FIXED;
-		if (insn->region >= 0 && !left_out(p, j, p->regions[insn->region].module))
+		if (insn->region >= 0 && !incomparable(p, j, p->regions[insn->region].module))
 			p->regions[insn->region].insn += j->per_insn[i];
 	}
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_func *func = &p->funcs[f];
 
-		if (left_out(p, j, func->module) || j->gap[f])
+		if (incomparable(p, j, func->module) || j->gap[f])
 			continue;
 		set(&func->count, j->own[f]);
 		set(&func->rolled, j->rolled[f]);
@@ -242,7 +243,7 @@ static int put_names(struct profile *p, const struct names_join *j)
 		struct profile_func *func = &p->funcs[f];
 		uint32_t name = j->owner[f];
 
-		if ((func->module < p->n_modules && j->left_out[func->module]) || func->name[0] == '[')
+		if ((func->module < p->n_modules && j->incomparable[func->module]) || func->name[0] == '[')
 			continue;
 		if (name != UINT32_MAX && n_owners[name] > 1) {
 			n_shared++;

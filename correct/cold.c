@@ -48,12 +48,12 @@ struct cut {
 };
 
 /* Blocks on no usable edge. */
-static void mark_left_out(const struct problem *p, const bool *usable, bool *left_out)
+static void mark_cold(const struct problem *p, const bool *usable, bool *is_cold)
 {
-	memset(left_out, true, p->n_blocks * sizeof(*left_out));
+	memset(is_cold, true, p->n_blocks * sizeof(*is_cold));
 	for (size_t e = 0; e < p->n_edges; e++)
 		if (usable[e])
-			left_out[p->edges[e].from] = left_out[p->edges[e].to] = false;
+			is_cold[p->edges[e].from] = is_cold[p->edges[e].to] = false;
 }
 
 /* The cut without blocks of fewer than `least` samples; one sample is no less than half a one, by rounding. */
@@ -73,7 +73,7 @@ static int cut_below(struct cut *c, double least)
 	if (err < 0)
 		return err;
 	c->outside = 0;
-	mark_left_out(p, c->usable, c->warm);
+	mark_cold(p, c->usable, c->warm);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		c->outside += c->warm[b] ? c->n[b] : 0;
 	return 0;
@@ -84,7 +84,7 @@ static int cut_below(struct cut *c, double least)
  * Where a few samples more to be warm leave out half of the free flows, it
  * was such code.
  */
-static int leave_out_rare(struct cut *c, double n_samples)
+static int cut_rare(struct cut *c, double n_samples)
 {
 	size_t n = c->n_free;
 	int err = 0;
@@ -97,7 +97,7 @@ static int leave_out_rare(struct cut *c, double n_samples)
 	return err < 0 && err != -SP_EDOMAIN ? err : cut_below(c, 0);
 }
 
-static int leave_out(struct cut *c)
+static int cut_cold(struct cut *c)
 {
 	double n_samples = 0;
 	int err;
@@ -113,16 +113,16 @@ static int leave_out(struct cut *c)
 		return 0;
 	err = cut_below(c, 0);
 	if (err == 0 && c->n_free > MAX_FREE_RARE)
-		err = leave_out_rare(c, n_samples);
+		err = cut_rare(c, n_samples);
 	return err;
 }
 
-static double insn_left_out(const struct problem *p, const bool *left_out)
+static double insn_in_cold(const struct problem *p, const bool *is_cold)
 {
 	double insn = 0;
 
 	for (size_t b = 0; b < p->n_blocks; b++)
-		for (uint32_t i = 0; left_out[b] && i < p->blocks[b].n_insn; i++)
+		for (uint32_t i = 0; is_cold[b] && i < p->blocks[b].n_insn; i++)
 			insn += p->seen_insn[p->blocks[b].insn0 + i];
 	return insn;
 }
@@ -136,7 +136,7 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	struct cut c = { .p = p, .on_record = on_record, .usable = usable, .f = f };
 
 	*n_free_out = 0;
-	p->left_out_insn = 0;
+	p->cold_insn = 0;
 	if (err == 0)
 		err = space_size(p, usable, &n);
 	if (err < 0 || ran || n <= MAX_FREE_UNSEEN)
@@ -148,14 +148,14 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	err = can && c.n && c.warm ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
 	if (err == 0) {
 		memcpy(can, usable, p->n_edges * sizeof(*can));
-		err = leave_out(&c);
+		err = cut_cold(&c);
 	}
 	if (err == -SP_EDOMAIN) {
 		err = interior_find(p, NULL, usable, f);
 	} else if (err == 0 && n > c.n_free) {
 		*n_free_out = (uint32_t)(n - c.n_free);
-		mark_left_out(p, usable, c.warm);
-		p->left_out_insn = insn_left_out(p, c.warm);
+		mark_cold(p, usable, c.warm);
+		p->cold_insn = insn_in_cold(p, c.warm);
 	}
 	free(can);
 	free(c.n);
@@ -165,21 +165,21 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 
 int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol)
 {
-	bool *left_out;
+	bool *is_cold;
 
-	if (!(p->left_out_insn > 0))
+	if (!(p->cold_insn > 0))
 		return 0;
-	left_out = calloc(p->n_blocks + 1, sizeof(*left_out));
+	is_cold = calloc(p->n_blocks + 1, sizeof(*is_cold));
 	sol->doubt = calloc(p->n_blocks + 1, sizeof(*sol->doubt));
-	if (!left_out || !sol->doubt) {
-		free(left_out);
+	if (!is_cold || !sol->doubt) {
+		free(is_cold);
 		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
 	}
-	mark_left_out(p, usable, left_out);
+	mark_cold(p, usable, is_cold);
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double insn = 0;
 
-		for (uint32_t i = 0; left_out[b] && i < p->blocks[b].n_insn; i++)
+		for (uint32_t i = 0; is_cold[b] && i < p->blocks[b].n_insn; i++)
 			insn += p->seen_insn[p->blocks[b].insn0 + i];
 		if (!(insn > 0))
 			continue;
@@ -187,6 +187,6 @@ int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *
 		for (size_t i = 0; i < sol->n_draws; i++)
 			sol->draws[i * p->n_blocks + b] = sol->doubt[b];
 	}
-	free(left_out);
+	free(is_cold);
 	return 0;
 }

@@ -13,7 +13,7 @@
  * did not run from those that did: what has none of many samples and is on no record, and in a scope that
  * is large for all that what has hardly any, is left out.
  * ran: the scope is of what branch records say ran, and stays whole.  on_record: by blocks of the graph, NULL = nothing is.  *n_free_out: the
- * free flows that are left out with it; p->left_out_insn is what its samples
+ * free flows that are left out with it; p->cold_insn is what its samples
  * stand for.  Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
  */
 int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,

@@ -53,7 +53,7 @@ struct truth_join {
 	double *own, *rolled; /* [p->n_funcs] instructions, by the two views of struct profile_func */
 	double *per_insn;     /* [p->n_insns] executions; 0 where the truth has none */
 	bool *listed;         /* [p->n_insns] the truth has it */
-	bool *left_out;       /* [p->n_modules + 1] modules that can't be compared, as both sides' differ */
+	bool *incomparable;   /* [p->n_modules + 1] modules that can't be compared, as both sides' differ */
 	bool *gap;            /* [p->n_funcs] functions that the truth says nothing of */
 	double unmatched;     /* instructions of objects that could not be read */
 	double another;       /* instructions of the truth in what is left out */

@@ -246,7 +246,7 @@ static int find_gaps(struct join *j, struct truth_join *out)
 	objects_of(j, object_of);
 	for (size_t m = 0; m < p->n_modules; m++)
 		if (j->t->of_objects && object_of[m] < 0)
-			j->match.left_out[m] = true;
+			j->match.incomparable[m] = true;
 	for (size_t i = 0; i < p->n_insns && j->t->n_gaps; i++) {
 		const struct profile_insn *insn = &p->insns[i];
 		long object = object_of[insn->module];
@@ -266,11 +266,11 @@ static void take(struct join *j, struct truth_join *out)
 {
 	out->own = j->own.v;
 	out->rolled = j->rolled.v;
-	out->left_out = j->match.left_out;
+	out->incomparable = j->match.incomparable;
 	out->unmatched = j->unmatched;
 	out->another = j->match.another;
 	j->own.v = j->rolled.v = NULL;
-	j->match.left_out = NULL;
+	j->match.incomparable = NULL;
 }
 
 int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
@@ -312,7 +312,7 @@ void correct_truth_join_fini(struct truth_join *j)
 	free(j->rolled);
 	free(j->per_insn);
 	free(j->listed);
-	free(j->left_out);
+	free(j->incomparable);
 	free(j->gap);
 	memset(j, 0, sizeof(*j));
 }

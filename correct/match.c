@@ -216,7 +216,7 @@ static bool match_memory(const struct work *w, size_t object)
 }
 
 /* What the recording has by function, from a jitdump or a list of names, the truth has in one sum: neither is compared. */
-static void leave_out_made(const struct work *w, size_t object, double total)
+static void except_made(const struct work *w, size_t object, double total)
 {
 	struct match_object *o = &w->m->objects[object];
 	bool any = false;
@@ -224,12 +224,12 @@ static void leave_out_made(const struct work *w, size_t object, double total)
 	for (size_t i = 0; i < w->p->n_modules; i++) {
 		if (!module_path_is_made(w->p->modules[i].path))
 			continue;
-		w->m->left_out[i] = any = true;
+		w->m->incomparable[i] = any = true;
 	}
 	if (!any)
 		return;
 	if (o->module >= 0)
-		w->m->left_out[o->module] = true;
+		w->m->incomparable[o->module] = true;
 	o->how = MATCH_ANOTHER;
 	w->m->another += o->n_insn;
 	sp_note("left out, on both sides: code that was made at run time (%.2g%% of the truth), of which the "
@@ -398,7 +398,7 @@ static int match_all(struct work *w)
 		if (!(o->n_insn > 0))
 			continue;
 		if (match_memory(w, i)) {
-			leave_out_made(w, i, total);
+			except_made(w, i, total);
 			continue;
 		}
 		f = find_file(w, i, &proven);
@@ -410,7 +410,7 @@ static int match_all(struct work *w)
 			continue;
 		w->m->another += o->n_insn;
 		if (o->module >= 0)
-			w->m->left_out[o->module] = true;
+			w->m->incomparable[o->module] = true;
 		is_out[i] = true;
 	}
 	if (err == 0)
@@ -427,8 +427,8 @@ int match_objects(const struct profile *p, const struct truth *t, const char *pa
 
 	memset(out, 0, sizeof(*out));
 	out->objects = calloc(t->n_objects + 1, sizeof(*out->objects));
-	out->left_out = calloc(p->n_modules + 1, sizeof(*out->left_out));
-	if (!out->objects || !out->left_out)
+	out->incomparable = calloc(p->n_modules + 1, sizeof(*out->incomparable));
+	if (!out->objects || !out->incomparable)
 		err = sp_fail(SP_ENOMEM, "out of memory");
 	else
 		out->n_objects = t->n_objects;
@@ -450,6 +450,6 @@ void match_fini(struct match *m)
 	for (size_t i = 0; i < m->n_objects; i++)
 		module_free(m->objects[i].opened);
 	free(m->objects);
-	free(m->left_out);
+	free(m->incomparable);
 	memset(m, 0, sizeof(*m));
 }

@@ -26,9 +26,9 @@ struct match_object {
 struct match {
 	struct match_object *objects; /* [t->n_objects] */
 	size_t n_objects;
-	bool *left_out; /* [p->n_modules + 1] that can't be compared */
-	double another; /* instructions of the truth in what is left out */
-	double nowhere; /* in files that the recording hasn't */
+	bool *incomparable; /* [p->n_modules + 1] that can't be compared */
+	double another;     /* instructions of the truth in what is left out */
+	double nowhere;     /* in files that the recording hasn't */
 };
 
 /*

@@ -337,9 +337,9 @@ int correct_truth_names(struct profile *p, const struct truth *t, const char *pa
 		merge(&j);
 		err = names_match(p, j.funcs, j.n, j.owner);
 	}
-	j.left_out = match.left_out;
+	j.incomparable = match.incomparable;
 	j.another = match.another;
-	match.left_out = NULL;
+	match.incomparable = NULL;
 	match_fini(&match);
 	close_tables(&tables);
 	if (err < 0)
@@ -352,6 +352,6 @@ void correct_truth_names_fini(struct names_join *j)
 {
 	free(j->funcs);
 	free(j->owner);
-	free(j->left_out);
+	free(j->incomparable);
 	memset(j, 0, sizeof(*j));
 }

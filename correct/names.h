@@ -12,8 +12,8 @@
 struct names_join {
 	struct truth_func *funcs; /* [n] sorted by name; the names are the profile's strings */
 	size_t n;
-	uint32_t *owner; /* [p->n_funcs] which of funcs each physical function is, UINT32_MAX = none */
-	bool *left_out;  /* [p->n_modules + 1] as in struct truth_join */
+	uint32_t *owner;    /* [p->n_funcs] which of funcs each physical function is, UINT32_MAX = none */
+	bool *incomparable; /* [p->n_modules + 1] as in struct truth_join */
 	double another;
 	double unnamed; /* instructions of functions that the tool knew no name of: in no row */
 };

@@ -164,7 +164,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = solve_judge_totals(&w->equations[s], p->total_insn);
 	if (err == 0 && p->total_insn > 0) {
 		/* Some of the total may be of code that is not solved with it. */
-		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->left_out_insn);
+		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->cold_insn);
 
 		w->scope_solutions[s].total_sd = sd;
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
@@ -281,12 +281,12 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, cons
 }
 
 /* What was taken for cold has too large a part in the flow that was found without it. */
-static void judge_left_out(const struct problem *p, struct solution *sol)
+static void judge_cold_calls(const struct problem *p, struct solution *sol)
 {
 	double insn = 0;
 
 	for (size_t e = 0; sol->verdict == VERDICT_OK && e < p->n_edges; e++)
-		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].left_out;
+		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].cut_insn;
 	if (insn <= reason_limit_cold_calls * p->total_insn)
 		return;
 	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
@@ -339,7 +339,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 	if (err == 0) {
 		judge_leak(w, w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
-		judge_left_out(w->scope_problems[s], sol);
+		judge_cold_calls(w->scope_problems[s], sol);
 		judge_broken(w->scope_problems[s], sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
@@ -356,7 +356,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 }
 
 /* Branch records still tell averages of it; without them raw counts are what there is. */
-static void leave_out(struct work *w, size_t s)
+static void pass_over(struct work *w, size_t s)
 {
 	const struct problem *p = w->scope_problems[s];
 
@@ -417,7 +417,7 @@ static void *worker(void *arg)
 		if (reached)
 			err = solve_or_say(crew->w, crew->ev, s);
 		else
-			leave_out(crew->w, s);
+			pass_over(crew->w, s);
 		if (err < 0)
 			atomic_store(&crew->err, err);
 		atomic_fetch_add(&crew->done, 1);

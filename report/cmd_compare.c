@@ -104,14 +104,14 @@ static int rows_of_insns(const struct options *o, const struct truth *t, struct 
 		return err;
 	c->unmatched = j.unmatched;
 	c->another = j.another;
-	c->left_out = j.left_out;
+	c->incomparable = j.incomparable;
 	c->gap = j.gap;
 	c->listed = t->partial ? j.listed : NULL;
 	if (o->by == BY_FUNCTION && !t->partial)
 		err = compare_funcs(c, o->rollup ? j.rolled : j.own, o->rollup);
 	else
 		err = compare_insns(c, j.per_insn, (double)t->total - j.another, o->rollup);
-	c->left_out = c->gap = c->listed = NULL;
+	c->incomparable = c->gap = c->listed = NULL;
 	correct_truth_join_fini(&j);
 	return err;
 }
@@ -144,14 +144,14 @@ static int rows_of_names(const struct options *o, const struct truth *t, struct 
 		return err;
 	warn_unnamed(o, t, &j);
 	c->another = j.another;
-	c->left_out = j.left_out;
+	c->incomparable = j.incomparable;
 	if (o->by == BY_LINE) {
 		err = compare_lines(c, t, &j);
 	} else {
 		sp_note("%s counts by name, and so physical functions: compared as with --rollup", o->truth);
 		err = compare_names(c, &j);
 	}
-	c->left_out = NULL;
+	c->incomparable = NULL;
 	correct_truth_names_fini(&j);
 	return err;
 }

@@ -41,9 +41,9 @@ static void add_row(struct compare *c, const char *name, double truth, const str
 }
 
 /* Of a file that is another build on the other side. */
-static bool left_out(const struct compare *c, uint32_t module)
+static bool incomparable(const struct compare *c, uint32_t module)
 {
-	return c->left_out && module < c->p->n_modules && c->left_out[module];
+	return c->incomparable && module < c->p->n_modules && c->incomparable[module];
 }
 
 int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
@@ -56,7 +56,7 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		if (left_out(c, f->module) || (c->gap && c->gap[i]))
+		if (incomparable(c, f->module) || (c->gap && c->gap[i]))
 			continue;
 		add_row(c, f->name, truth_insn[i], rolled ? &f->rolled : &f->count,
 		        rolled ? f->rolled_status : f->status);
@@ -96,7 +96,7 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 
 		if (owner[i] == UINT32_MAX) {
 			/* Of what a list does not have, and of what the tool could not name, nothing is known. */
-			if (left_out(c, f->module) || c->partial || is_made_up(f->name))
+			if (incomparable(c, f->module) || c->partial || is_made_up(f->name))
 				continue;
 			add_row(c, f->name, 0, &f->rolled, f->rolled_status);
 			continue;
@@ -211,7 +211,7 @@ int compare_insns(struct compare *c, const double *truth_insn, double total, boo
 	for (size_t i = 0; err == 0 && i < p->n_insns; i++) {
 		const struct profile_insn *insn = &p->insns[i];
 
-		if (left_out(c, insn->module) || (c->listed && !c->listed[i]) ||
+		if (incomparable(c, insn->module) || (c->listed && !c->listed[i]) ||
 		    (c->gap && insn->phys_func < p->n_funcs && c->gap[insn->phys_func]))
 			continue;
 		insns[n++] = (uint32_t)i;
@@ -324,7 +324,7 @@ int compare_lines(struct compare *c, const struct truth *t, const struct names_j
 	int err = insns ? rows_alloc(c, c->p->n_insns + 1) : sp_fail(SP_ENOMEM, "out of memory");
 
 	for (size_t i = 0; err == 0 && i < c->p->n_insns; i++)
-		if (!left_out(c, c->p->insns[i].module))
+		if (!incomparable(c, c->p->insns[i].module))
 			insns[n++] = (uint32_t)i;
 	if (err == 0)
 		err = count_lines(c, t, &counts);

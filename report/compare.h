@@ -19,10 +19,10 @@ struct compare {
 	size_t n;
 	struct score score;
 	double min_share;
-	double unmatched;     /* instructions of the truth whose object could not be read */
-	double another;       /* ... in files that are another build in the recording: left out */
-	const bool *left_out; /* [p->n_modules] those files; NULL = none */
-	const bool *gap;      /* [p->n_funcs] functions the truth says nothing of: left out; NULL = none */
+	double unmatched;         /* instructions of the truth whose object could not be read */
+	double another;           /* ... in files that are another build in the recording: left out */
+	const bool *incomparable; /* [p->n_modules] those files; NULL = none */
+	const bool *gap; /* [p->n_funcs] functions the truth says nothing of: left out; NULL = none */
 	const bool
 	        *listed; /* [p->n_insns] instructions a partial truth has: others are left out; NULL = all */
 	bool partial;    /* the truth lists the most frequent only: what it lacks is left out */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/evidence/edges.h"
+#include "correct/evidence/boundary.h"
 #include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
@@ -74,7 +74,7 @@ struct mix {
 	struct scope_sums **sums; /* [scopes] */
 	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
-	struct edges *edges;
+	struct boundary *boundary;
 	struct ratio *
 	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
 	VEC(struct begin *) begins;
@@ -125,8 +125,8 @@ static int begin(const struct evidence_input *in, void **state)
 	m->total = 1;
 	find_kinds(m);
 	m->sums = calloc(in->n + 1, sizeof(*m->sums));
-	m->edges = edges_new(in->n);
-	if (!m->sums || !m->edges)
+	m->boundary = boundary_new(in->n);
+	if (!m->sums || !m->boundary)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < in->n; i++)
 		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))) || !(m->sums[i]->ratios = ratios_new()))
@@ -267,13 +267,13 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 		return -SP_ENOMEM;
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
-		return edges_cross(m->edges, -1, s->scope, seen->insn, 0);
+		return boundary_cross(m->boundary, -1, s->scope, seen->insn, 0);
 	if (!b->rests && b->scope != s->scope)
-		return edges_cross(m->edges, b->scope, s->scope, seen->insn, seen->cyc);
+		return boundary_cross(m->boundary, b->scope, s->scope, seen->insn, seen->cyc);
 	if (!b->rests)
-		edges_inside(m->edges, s->scope, seen->insn, seen->cyc);
+		boundary_inside(m->boundary, s->scope, seen->insn, seen->cyc);
 	else if (b->scope != s->scope || next != s->scope || before != s->scope)
-		edges_rest(m->edges, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
+		boundary_rest(m->boundary, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
 	return 0;
 }
 
@@ -380,14 +380,14 @@ static bool by_samples(const struct mix *m, const struct problem *p)
 	return p->insn_per_sample > 0 && !p->relative && !m->in.rec->insn_counted;
 }
 
-static void find_total(const struct mix *m, const struct edge_sum *edges, const struct scope_sums *s,
+static void find_total(const struct mix *m, const struct boundary_sum *boundary, const struct scope_sums *s,
                        struct problem *p)
 {
 	/* So far these are what its samples stand for. */
 	double sampled = p->total_insn;
 
 	total_of(&(struct total_known){ .inside = s->insn,
-	                                .edges = *edges,
+	                                .boundary = *boundary,
 	                                .counted = m->total,
 	                                .sampled = sampled,
 	                                .period = by_samples(m, p) && sampled > 0 ? p->insn_per_sample : 0,
@@ -410,7 +410,7 @@ static double total_sampled_sd(struct problem *p)
 	return hypot(sqrt(p->total_insn * p->insn_per_sample), p->hidden * p->total_insn);
 }
 
-static int settle(const struct mix *m, struct edge_sum *sums)
+static int settle(const struct mix *m, struct boundary_sum *sums)
 {
 	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
 	double *n = calloc(m->in.n + 1, sizeof(*n));
@@ -427,7 +427,7 @@ static int settle(const struct mix *m, struct edge_sum *sums)
 		if (p->cyc_per_sample > 0)
 			n[r] += groups * p->total_cyc / p->cyc_per_sample;
 	}
-	err = edges_settle(m->edges, skid, n, sums);
+	err = boundary_settle(m->boundary, skid, n, sums);
 	free(n);
 	return err;
 }
@@ -460,7 +460,7 @@ static int find_ratios(struct mix *m)
 static int finish(void *state)
 {
 	struct mix *m = state;
-	struct edge_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
+	struct boundary_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
 	int err;
 
 	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
@@ -517,9 +517,9 @@ static bool all_zero(const double *w, size_t n)
 /* What else a ratio may be wrong by. */
 static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x)
 {
-	double left_out = p->total_insn > 0 ? p->left_out_insn / p->total_insn : 0;
+	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
 	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (p->unseen_share + p->called_share + left_out + p->border_share) * 0.5 * x->ratio;
+	double foreign = (p->unseen_share + p->called_share + cold + p->border_share) * 0.5 * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
@@ -537,8 +537,8 @@ static int total_equation(const struct problem *p, struct equations *out)
 	fill_weights(p, MIX_INSN, eq->w);
 	eq->name = "instructions";
 	eq->kind = 0; /* eq. 3, which every method has */
-	eq->value = p->total_insn - p->left_out_insn;
-	eq->shown = p->left_out_insn;
+	eq->value = p->total_insn - p->cold_insn;
+	eq->shown = p->cold_insn;
 	/*
 	 * Nothing else tells how many there were, so what is not known of that is left to the end.  Here it
 	 * would let the total go to where all that is said a share of it has the least noise, which is 0.
@@ -596,7 +596,7 @@ static void end(void *state)
 			ratios_free(m->sums[i]->ratios);
 		free(m->sums[i]);
 	}
-	edges_free(m->edges);
+	boundary_free(m->boundary);
 	free(m->ratios);
 	vec_fini(&m->begins);
 	vec_fini(&m->tasks);

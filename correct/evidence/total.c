@@ -12,18 +12,18 @@ struct estimate {
 
 static struct estimate by_intervals(const struct total_known *k, double n_visits)
 {
-	const struct edge_sum *e = &k->edges;
+	const struct boundary_sum *e = &k->boundary;
 	double insn = (k->inside + e->insn) / k->counted, interval = n_visits > 0 ? e->insn / n_visits : 0;
 
-	/* An edge lies anywhere in its interval. */
+	/* A crossing lies anywhere in its interval. */
 	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
 }
 
 /* eq. 35 */
 static struct estimate by_samples(const struct total_known *k, double n_visits)
 {
-	double carried = (k->edges.in - k->edges.out) / k->counted;
-	double wrong = k->edges.unsure / k->counted * (k->skid_known ? 1 : unknown_skid) +
+	double carried = (k->boundary.in - k->boundary.out) / k->counted;
+	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : unknown_skid) +
 	               fabs(k->lost) * k->sampled;
 
 	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */
@@ -33,9 +33,9 @@ static struct estimate by_samples(const struct total_known *k, double n_visits)
 
 void total_of(const struct total_known *k, double *insn, double *sd)
 {
-	double n_visits = k->edges.n_ends / 2;
+	double n_visits = k->boundary.n_ends / 2;
 	struct estimate a = by_intervals(k, n_visits), b = by_samples(k, n_visits);
-	double off, mixed = k->edges.mixed / k->counted;
+	double off, mixed = k->boundary.mixed / k->counted;
 
 	*insn = a.insn;
 	*sd = hypot(sqrt(a.var), mixed);

@@ -52,7 +52,7 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 {
 	const struct flow_build *b = a->b;
 	bool returns = cut->fall != FLOW_NONE && b->cuts.v[cut->fall].alive && flow_call_returns(b, cut);
-	uint32_t left_out = 0;
+	uint32_t cut_insn = 0;
 	int err;
 
 	for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
@@ -61,8 +61,8 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 			.from = cut->id, .kind = FLOW_CALL, .guessed = b->links.v[l].guessed, .call = cut->id
 		};
 
-		if (f && f->cut && (!left_out || b->cuts.v[f->entry].n < left_out))
-			left_out = b->cuts.v[f->entry].n;
+		if (f && f->cut && (!cut_insn || b->cuts.v[f->entry].n < cut_insn))
+			cut_insn = b->cuts.v[f->entry].n;
 		if (!f || f->cut || !b->cuts.v[f->entry].alive)
 			continue;
 		call.to = b->cuts.v[f->entry].id;
@@ -77,7 +77,7 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 	                                       .to = b->cuts.v[cut->fall].id,
 	                                       .kind = FLOW_SKIP,
 	                                       .call = cut->id,
-	                                       .left_out = left_out });
+	                                       .cut_insn = cut_insn });
 }
 
 static int add_jumps(struct assembly *a, const struct flow_cut *cut)

@@ -27,7 +27,7 @@ struct flow_edge {
 	bool away; /* IND: into the middle of another function, past the returns of those that called this one */
 	uint32_t call; /* CALL, RET, SKIP: the call block the edge belongs to */
 	/* SKIP: instructions run at least in a callee that was left out, as it is large and has no samples; 0 if none was. */
-	uint32_t left_out;
+	uint32_t cut_insn;
 };
 
 struct flow_block {

@@ -53,9 +53,9 @@ struct problem {
 	double unseen_share; /* of the region's intervals spent in code that is not part of it */
 	double outside_insn; /* sampled outside for a few samples between two inside */
 	double called_share; /* of what ran from its calls to their returns, that of code which is not part of it */
-	double left_out_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
-	double broken_share;  /* of its stacks, those that go on where its flow has no way */
-	double border_share;  /* of its samples that may as well be those of another scope (scopes.h) */
+	double cold_insn;    /* of total_insn, in code of few samples that is not solved (cold.h) */
+	double broken_share; /* of its stacks, those that go on where its flow has no way */
+	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
 	/* Its samples of instructions are seen where they were caused (eq. 48); the noise is theirs alone, or there are shadows, too. */

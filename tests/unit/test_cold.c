@@ -108,7 +108,7 @@ static void what_has_no_samples_is_left_out(void **state)
 	sampled(l, 9, 0, 1);
 	assert_int_equal(cut(l, false, &n_left_out), 2);
 	assert_int_equal(n_left_out, WAYS - 2);
-	assert_true(l->p.left_out_insn == 0);
+	assert_true(l->p.cold_insn == 0);
 	/* Stacks tell what ran. */
 	assert_int_equal(cut(l, true, &n_left_out), WAYS);
 	free(l);
@@ -126,7 +126,7 @@ static void rare_code_is_left_out_of_large_scopes(void **state)
 	sampled(l, 5, 3, 1);
 	assert_int_equal(cut(l, false, &n_left_out), 1);
 	assert_int_equal(n_left_out, WAYS - 1);
-	assert_true(l->p.left_out_insn == (WAYS / 2 - 1) * PERIOD);
+	assert_true(l->p.cold_insn == (WAYS / 2 - 1) * PERIOD);
 	free(l);
 }
 
@@ -142,7 +142,7 @@ static void rare_code_of_many_samples_is_kept(void **state)
 		sampled(l, b, 1, 0);
 	assert_int_equal(cut(l, false, &n_left_out), WAYS);
 	assert_int_equal(n_left_out, 0);
-	assert_true(l->p.left_out_insn == 0);
+	assert_true(l->p.cold_insn == 0);
 	free(l);
 }
 

@@ -14,11 +14,11 @@
 
 #define NEAR(value, expected, percent) assert_float_equal(value, expected, (percent) / 100. * (expected))
 
-/* 1000 periods of 10,000, of which 30,000 came over the edges, and 10,000 went: 9.98e6. */
+/* 1000 periods of 10,000, of which 30,000 crossed the boundary inwards, and 10,000 went: 9.98e6. */
 static void samples_are_periods_but_for_what_is_carried(void **state)
 {
 	struct total_known k = {
-		.edges = { .insn = 5e6, .n_ends = 10, .wrong = 1e9, .in = 30000, .out = 10000 },
+		.boundary = { .insn = 5e6, .n_ends = 10, .wrong = 1e9, .in = 30000, .out = 10000 },
 		.counted = 1,
 		.inside = 4e6,
 		.sampled = 1e7,
@@ -37,13 +37,13 @@ static void samples_are_periods_but_for_what_is_carried(void **state)
 	NEAR(insn, 1.01e7 - 20000, 0.001);
 	NEAR(sd, hypot(10000, 1e5), 0.1);
 	k.lost = 0;
-	k.edges.unsure = 2000;
+	k.boundary.unsure = 2000;
 	total_of(&k, &insn, &sd);
 	NEAR(sd, hypot(10000, 2000), 0.1);
 	k.skid_known = false;
 	total_of(&k, &insn, &sd);
 	NEAR(sd, hypot(10000, 20000), 0.1);
-	k.edges.mixed = 3e5;
+	k.boundary.mixed = 3e5;
 	total_of(&k, &insn, &sd);
 	NEAR(sd, hypot(hypot(10000, 20000), 3e5), 0.1);
 }
@@ -51,7 +51,7 @@ static void samples_are_periods_but_for_what_is_carried(void **state)
 /* Two that agree are better together; two that do not are each as wrong as that says. */
 static void the_two_are_weighed_by_their_noise(void **state)
 {
-	struct total_known k = { .edges = { .insn = 1e6, .wrong = 20000 },
+	struct total_known k = { .boundary = { .insn = 1e6, .wrong = 20000 },
 		                 .counted = 1,
 		                 .inside = 9e6,
 		                 .sampled = 1e7,
@@ -69,10 +69,10 @@ static void the_two_are_weighed_by_their_noise(void **state)
 	NEAR(sd, 1e5, 0.1);
 }
 
-/* Without samples of instructions, or an edge whose flow is not known, the intervals say it alone. */
+/* Without samples of instructions, or a crossing whose carried samples are not known, the intervals say it alone. */
 static void intervals_alone(void **state)
 {
-	struct total_known k = { .edges = { .insn = 1e6, .n_ends = 12, .wrong = 3000 },
+	struct total_known k = { .boundary = { .insn = 1e6, .n_ends = 12, .wrong = 3000 },
 		                 .counted = 0.5,
 		                 .inside = 9e6,
 		                 .sampled = 1e7,
@@ -84,7 +84,7 @@ static void intervals_alone(void **state)
 	NEAR(insn, 2e7, 1e-6);
 	NEAR(sd, hypot(1e6 / 6, 3000), 0.1);
 	k.period = 10000;
-	k.edges.in = NAN;
+	k.boundary.in = NAN;
 	total_of(&k, &insn, &sd);
 	NEAR(insn, 2e7, 1e-6);
 }
@@ -100,7 +100,7 @@ struct program {
 	int n, loop;
 	bool in_turn;
 	double pace[MAX_LOOPS], cyc[MAX_LOOPS], spread, skid;
-	struct edges *edges;
+	struct boundary *boundary;
 	double now, insn; /* cycles, instructions so far */
 	double next[2],
 	        due[2]; /* overflows by instructions and by cycles; when the interrupt comes, or never */
@@ -120,9 +120,10 @@ static void sample(struct program *p, int event)
 	p->insn_samples[p->loop] += event == 0;
 	if (p->last == p->loop) {
 		p->inside[p->loop] += insn;
-		edges_inside(p->edges, p->loop, insn, cyc);
+		boundary_inside(p->boundary, p->loop, insn, cyc);
 	} else {
-		assert_int_equal(edges_cross(p->edges, p->last, p->loop, insn, p->last < 0 ? 0 : cyc), 0);
+		assert_int_equal(boundary_cross(p->boundary, p->last, p->loop, insn, p->last < 0 ? 0 : cyc),
+		                 0);
 	}
 	p->last = p->loop;
 	p->last_insn = p->insn;
@@ -167,7 +168,7 @@ static void run(struct program *p, gsl_rng *r)
 		               .in_turn = gsl_rng_uniform_int(r, 2) == 0,
 		               .spread = gsl_rng_uniform(r),
 		               .skid = 50 + 600 * gsl_rng_uniform(r),
-		               .edges = edges_new(MAX_LOOPS),
+		               .boundary = boundary_new(MAX_LOOPS),
 		               .next = { period, period },
 		               .due = { INFINITY, INFINITY },
 		               .last = -1 };
@@ -209,13 +210,13 @@ static void programs_are_told_by_both(void **state)
 
 	(void)state;
 	for (int k = 0; k < PROGRAMS; k++) {
-		struct edge_sum sums[MAX_LOOPS];
+		struct boundary_sum sums[MAX_LOOPS];
 
 		run(&p, r);
-		assert_int_equal(edges_settle(p.edges, p.skid, p.samples, sums), 0);
+		assert_int_equal(boundary_settle(p.boundary, p.skid, p.samples, sums), 0);
 		for (int i = 0; i < p.n; i++) {
 			struct total_known known = { .inside = p.inside[i],
-				                     .edges = sums[i],
+				                     .boundary = sums[i],
 				                     .counted = 1,
 				                     .sampled = p.insn_samples[i] * period,
 				                     .period = period,
@@ -229,7 +230,7 @@ static void programs_are_told_by_both(void **state)
 			if (sums[i].mixed < 0.01 * insn)
 				add(&apart, p.truth[i], insn, sd, p.inside[i] + sums[i].insn);
 		}
-		edges_free(p.edges);
+		boundary_free(p.boundary);
 	}
 	gsl_rng_free(r);
 	show("all", &all);

@@ -223,7 +223,7 @@ static void large_callees_without_samples_are_followed_if_they_ran(void **state)
 	assert_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
 	/* 300 inc and a ret are stepped over. */
 	assert_int_equal(s.g->edges[0].kind, FLOW_SKIP);
-	assert_int_equal(s.g->edges[0].left_out, 301);
+	assert_int_equal(s.g->edges[0].cut_insn, 301);
 	build(&s, &hot, 1, &seen, 1);
 	assert_non_null(edge_between(&s, seen.from_vaddr, seen.to_vaddr));
 	/* call rel32 is five bytes long */

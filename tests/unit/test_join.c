@@ -267,7 +267,7 @@ static void a_library_of_another_build_is_left_out(void **state)
 	count(b, 0, b->outer, 40);
 	count(b, 1, 0x1000, 60);
 	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
-	assert_true(j.left_out[1] && !j.left_out[0]);
+	assert_true(j.incomparable[1] && !j.incomparable[0]);
 	assert_true(j.another == 60 && j.own[0] == 40 && b->p->n_funcs == 1);
 	correct_truth_join_fini(&j);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/evidence/edges.h"
+#include "correct/evidence/boundary.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,13 +10,13 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/* What the skid carries may be off by, where the pace before the edge is known and where it is not. */
+/* What the skid carries may be off by, where the pace before the crossing is known and where it is not. */
 static const double carried_off = 0.05, carried_guess = 0.5;
 
-/* Of instructions that cross an edge between two paces that are not known, what half to each may be wrong by every time. */
+/* Of a boundary interval between two paces that are not known, what half to each may be wrong by every time. */
 static const double half_off = 0.25;
 
-/* The same where cycles were not counted: no more is known of such an edge than that it lies in the interval. */
+/* The same where cycles were not counted: no more is known of the crossing than that it lies in the interval. */
 static const double untimed_off = 0.125;
 
 /* Crossings of a scope that are to or from another, where the two alternate. */
@@ -47,17 +47,17 @@ struct visits {
 	double mixed;  /* what is not known of it for its mixing, in instructions */
 };
 
-struct edges {
+struct boundary {
 	size_t n;
-	struct pace *paces;    /* [n + 1], by scope + 1 */
-	struct edge_sum *sums; /* [n + 1], the same */
-	struct pairs pairs;    /* (from + 1, to + 1) -> both[] */
+	struct pace *paces;        /* [n + 1], by scope + 1 */
+	struct boundary_sum *sums; /* [n + 1], the same */
+	struct pairs pairs;        /* (from + 1, to + 1) -> both[] */
 	VEC(struct both) both;
 };
 
-struct edges *edges_new(size_t n)
+struct boundary *boundary_new(size_t n)
 {
-	struct edges *e = calloc(1, sizeof(*e));
+	struct boundary *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
@@ -65,13 +65,13 @@ struct edges *edges_new(size_t n)
 	e->paces = calloc(n + 1, sizeof(*e->paces));
 	e->sums = calloc(n + 1, sizeof(*e->sums));
 	if (!e->paces || !e->sums) {
-		edges_free(e);
+		boundary_free(e);
 		return NULL;
 	}
 	return e;
 }
 
-void edges_free(struct edges *e)
+void boundary_free(struct boundary *e)
 {
 	if (!e)
 		return;
@@ -82,19 +82,19 @@ void edges_free(struct edges *e)
 	free(e);
 }
 
-void edges_inside(struct edges *e, int32_t scope, double insn, double cyc)
+void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc)
 {
 	e->paces[scope + 1].insn += insn;
 	e->paces[scope + 1].cyc += cyc;
 }
 
-static void credit(struct edges *e, int32_t scope, double insn, double n_ends)
+static void credit(struct boundary *e, int32_t scope, double insn, double n_ends)
 {
 	e->sums[scope + 1].insn += insn;
 	e->sums[scope + 1].n_ends += n_ends;
 }
 
-int edges_cross(struct edges *e, int32_t from, int32_t to, double insn, double cyc)
+int boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc)
 {
 	long k = pairs_number(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
 	struct both *b;
@@ -116,13 +116,13 @@ int edges_cross(struct edges *e, int32_t from, int32_t to, double insn, double c
 	return 0;
 }
 
-void edges_rest(struct edges *e, const int32_t at[4], double insn)
+void boundary_rest(struct boundary *e, const int32_t at[4], double insn)
 {
 	for (size_t k = 0; k < 4; k++)
 		credit(e, at[k], insn / 4, 0.5);
 }
 
-static double pace_of(const struct edges *e, int32_t scope)
+static double pace_of(const struct boundary *e, int32_t scope)
 {
 	const struct pace *p = &e->paces[scope + 1];
 
@@ -130,10 +130,10 @@ static double pace_of(const struct edges *e, int32_t scope)
 }
 
 /*
- * eq. 31: an edge in the middle of an interval's time parts its instructions as the paces are to one another, at every
- * edge alike.  A thread's first interval is no edge: it began there.
+ * eq. 31: a crossing in the middle of an interval's time divides its instructions as the paces are to one another, at every
+ * crossing alike.  A thread's first interval has no crossing: the thread began there.
  */
-static double wrong_of(const struct edges *e, const struct both *b)
+static double wrong_of(const struct boundary *e, const struct both *b)
 {
 	double before = pace_of(e, b->from), after = pace_of(e, b->to), part = half_off;
 
@@ -142,9 +142,9 @@ static double wrong_of(const struct edges *e, const struct both *b)
 	return part * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
 }
 
-/* Overflows of the last S cycles before an edge have their samples after it; a thread's first interval has none. */
-static void add_carried(const struct edges *e, const struct both *b, double skid_cyc, struct edge_sum *from,
-                        struct edge_sum *to)
+/* Overflows of the last S cycles before a crossing have their samples after it; a thread's first interval has none. */
+static void add_carried(const struct boundary *e, const struct both *b, double skid_cyc,
+                        struct boundary_sum *from, struct boundary_sum *to)
 {
 	double pace = b->from < 0 ? unknown : pace_of(e, b->from);
 	bool known = pace >= 0;
@@ -158,10 +158,10 @@ static void add_carried(const struct edges *e, const struct both *b, double skid
 	to->unsure += (known ? carried_off : carried_guess) * carried;
 }
 
-/* What is wrong the same way at every edge between two scopes is not at those between two others. */
-static void add_both(struct edges *e, const struct both *b, double skid_cyc)
+/* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */
+static void add_both(struct boundary *e, const struct both *b, double skid_cyc)
 {
-	struct edge_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
+	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
 	double wrong = wrong_of(e, b);
 
 	from->wrong = hypot(from->wrong, wrong);
@@ -169,7 +169,7 @@ static void add_both(struct edges *e, const struct both *b, double skid_cyc)
 	add_carried(e, b, skid_cyc, from, to);
 }
 
-static double either_way(const struct edges *e, const struct both *b)
+static double either_way(const struct boundary *e, const struct both *b)
 {
 	long k;
 
@@ -200,7 +200,7 @@ static double mixed_of(const struct visits *v)
 	return over * over * fmin(v->all, v->others);
 }
 
-static void find_around(struct edges *e, struct visits *v)
+static void find_around(struct boundary *e, struct visits *v)
 {
 	for (size_t k = 0; k < e->both.n; k++) {
 		struct both *b = &e->both.v[k];
@@ -228,7 +228,7 @@ static void find_around(struct edges *e, struct visits *v)
 	}
 }
 
-static int add_mixed(struct edges *e, const double *samples)
+static int add_mixed(struct boundary *e, const double *samples)
 {
 	struct visits *v = calloc(e->n + 1, sizeof(*v));
 
@@ -255,7 +255,7 @@ static int add_mixed(struct edges *e, const double *samples)
 	return 0;
 }
 
-int edges_settle(struct edges *e, double skid_cyc, const double *samples, struct edge_sum *sums)
+int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums)
 {
 	int err;
 

@@ -9,36 +9,36 @@
 
 #include <cmocka.h>
 
-#include "correct/evidence/edges.h"
+#include "correct/evidence/boundary.h"
 
 #define NEAR(value, expected, percent) assert_float_equal(value, expected, (percent) / 100. * (expected))
 
 static const double many[3] = { 2e6, 2e6, 2e6 };
 
-static struct edge_sum sums[3];
+static struct boundary_sum sums[3];
 
 enum { SKID = 100 };
 
-static void stay(struct edges *e, int32_t scope, double pace)
+static void stay(struct boundary *e, int32_t scope, double pace)
 {
 	for (int i = 0; i < 2; i++)
-		edges_inside(e, scope, 1000 * pace, 1000);
+		boundary_inside(e, scope, 1000 * pace, 1000);
 }
 
-static void settle(struct edges *e)
+static void settle(struct boundary *e)
 {
-	assert_int_equal(edges_settle(e, SKID, many, sums), 0);
-	edges_free(e);
+	assert_int_equal(boundary_settle(e, SKID, many, sums), 0);
+	boundary_free(e);
 }
 
-/* Half to each, at 2 and 6 instructions a cycle: with an edge in the middle of the time 1000 and 3000 were theirs. */
+/* Half to each, at 2 and 6 instructions a cycle: with the crossing in the middle of the time 1000 and 3000 were theirs. */
 static void half_is_wrong_by_what_the_paces_differ(void **state)
 {
-	struct edges *e = edges_new(2);
+	struct boundary *e = boundary_new(2);
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(edges_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
 	stay(e, 1, 6);
 	settle(e);
 	for (int s = 0; s < 2; s++) {
@@ -51,34 +51,34 @@ static void half_is_wrong_by_what_the_paces_differ(void **state)
 /* Like paces leave nothing that is wrong every time; a pace of none, as a long rep movsb has, is one that all is wrong by. */
 static void like_paces_are_right_in_the_mean(void **state)
 {
-	struct edges *e = edges_new(3);
+	struct boundary *e = boundary_new(3);
 
 	(void)state;
 	stay(e, 0, 4);
 	stay(e, 1, 4);
 	stay(e, 2, 0);
-	assert_int_equal(edges_cross(e, 0, 1, 4000, 1000), 0);
-	assert_int_equal(edges_cross(e, 1, 2, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 2, 3000, 1000), 0);
 	settle(e);
 	assert_float_equal(sums[0].wrong, 0, 1e-9);
 	assert_float_equal(sums[1].wrong, 1500, 1e-9);
 	assert_float_equal(sums[2].wrong, 1500, 1e-9);
 }
 
-/* A quarter of what a pace that is not known ran, an eighth where cycles are not counted; a thread's first interval is no edge. */
+/* A quarter of what a pace that is not known ran, an eighth where cycles are not counted; a thread's first interval has no crossing. */
 static void where_paces_are_not_known_a_guess_is(void **state)
 {
-	struct edges *e = edges_new(2);
+	struct boundary *e = boundary_new(2);
 
 	(void)state;
 	stay(e, 0, 4);
-	assert_int_equal(edges_cross(e, -1, 0, 700, 0), 0);
-	assert_int_equal(edges_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, -1, 0, 700, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
 	settle(e);
 	NEAR(sums[0].insn, 350 + 2000, 1e-6);
 	NEAR(sums[0].wrong, 1000, 1e-6);
-	e = edges_new(2);
-	assert_int_equal(edges_cross(e, 0, 1, 4000, 0), 0);
+	e = boundary_new(2);
+	assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
 	settle(e);
 	NEAR(sums[1].wrong, 500, 1e-6);
 }
@@ -86,10 +86,10 @@ static void where_paces_are_not_known_a_guess_is(void **state)
 /* A group rests: its interval has a quarter at either end of either piece. */
 static void an_interval_in_two_pieces_has_four_ends(void **state)
 {
-	struct edges *e = edges_new(3);
+	struct boundary *e = boundary_new(3);
 
 	(void)state;
-	edges_rest(e, (int32_t[]){ 0, 1, 1, -1 }, 4000);
+	boundary_rest(e, (int32_t[]){ 0, 1, 1, -1 }, 4000);
 	settle(e);
 	NEAR(sums[0].insn, 1000, 1e-6);
 	NEAR(sums[1].insn, 2000, 1e-6);
@@ -98,15 +98,15 @@ static void an_interval_in_two_pieces_has_four_ends(void **state)
 	assert_true(sums[2].insn == 0 && sums[2].n_ends == 0);
 }
 
-/* What is wrong at every edge alike adds up; what is wrong between other scopes is another matter. */
+/* What is wrong at every crossing alike adds up; what is wrong between other scopes is another matter. */
 static void the_same_wrong_adds_up(void **state)
 {
-	struct edges *e = edges_new(3);
+	struct boundary *e = boundary_new(3);
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(edges_cross(e, 0, 1, 4000, 1000), 0);
-	assert_int_equal(edges_cross(e, 1, 2, 4000, 1000), 0);
+		assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 2, 4000, 1000), 0);
 	stay(e, 0, 2);
 	stay(e, 1, 6);
 	stay(e, 2, 2);
@@ -116,17 +116,17 @@ static void the_same_wrong_adds_up(void **state)
 	NEAR(sums[1].wrong, sqrt(5) * 1000, 1e-6);
 }
 
-/* Of S = 100 cycles, overflows of 2 x 100 instructions before the one edge, and 6 x 100 before the other, lie after it. */
-static void the_skid_carries_samples_over_edges(void **state)
+/* Of S = 100 cycles, overflows of 2 x 100 instructions before the one crossing, and 6 x 100 before the other, lie after it. */
+static void the_skid_carries_samples_from_scope_to_scope(void **state)
 {
-	struct edges *e = edges_new(2);
+	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(edges_cross(e, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
+	assert_int_equal(boundary_cross(e, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
 	stay(e, 0, 2);
 	stay(e, 1, 6);
-	assert_int_equal(edges_cross(e, 0, 1, 3000, 1000), 0);
-	assert_int_equal(edges_cross(e, 1, 0, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 0, 3000, 1000), 0);
 	settle(e);
 	NEAR(sums[0].out, 200, 1e-6);
 	NEAR(sums[0].in, 600, 1e-6);
@@ -138,22 +138,22 @@ static void the_skid_carries_samples_over_edges(void **state)
 /* A pace of unknown code is guessed by the interval; cycles that were not counted leave nothing to go by. */
 static void what_is_carried_may_be_a_guess(void **state)
 {
-	struct edges *e = edges_new(2);
+	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(edges_cross(e, -1, 0, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, -1, 0, 3000, 1000), 0);
 	stay(e, 0, 2);
-	assert_int_equal(edges_cross(e, 0, 1, 3000, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 3000, 0), 0);
 	settle(e);
 	NEAR(sums[0].in, 300, 1e-6);
 	NEAR(sums[0].unsure, 150, 1e-6);
 	assert_true(isnan(sums[0].out) && isnan(sums[1].in));
-	e = edges_new(1);
+	e = boundary_new(1);
 	stay(e, 0, 2);
-	assert_int_equal(edges_cross(e, 0, -1, 3000, 1000), 0);
-	assert_int_equal(edges_cross(e, -1, 0, 3000, 0), 0);
-	assert_int_equal(edges_settle(e, NAN, many, sums), 0);
-	edges_free(e);
+	assert_int_equal(boundary_cross(e, 0, -1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, -1, 0, 3000, 0), 0);
+	assert_int_equal(boundary_settle(e, NAN, many, sums), 0);
+	boundary_free(e);
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
 }
 
@@ -162,16 +162,16 @@ static void samples_that_alternate_are_mixed(void **state)
 {
 	static const double n[3] = { 30, 90, 2000 };
 	const double mu = 20. / 30 / 0.75, all = 20 * 2 * 4000 / 2.;
-	struct edges *e = edges_new(3);
+	struct boundary *e = boundary_new(3);
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(edges_cross(e, 0, 1, 4000, 0), 0);
-		assert_int_equal(edges_cross(e, 1, 0, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
 	}
-	assert_int_equal(edges_cross(e, 2, 0, 0, 0), 0);
-	assert_int_equal(edges_settle(e, SKID, n, sums), 0);
-	edges_free(e);
+	assert_int_equal(boundary_cross(e, 2, 0, 0, 0), 0);
+	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_free(e);
 	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
 	assert_true(sums[2].mixed < 0.05 * sums[1].mixed);
 }
@@ -180,17 +180,17 @@ static void samples_that_alternate_are_mixed(void **state)
 static void what_is_mixed_is_no_more_than_there_is(void **state)
 {
 	static const double n[2] = { 1e6, 20 };
-	struct edges *e = edges_new(2);
+	struct boundary *e = boundary_new(2);
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		edges_inside(e, 0, 1e6, 0);
+		boundary_inside(e, 0, 1e6, 0);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(edges_cross(e, 0, 1, 4000, 0), 0);
-		assert_int_equal(edges_cross(e, 1, 0, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
 	}
-	assert_int_equal(edges_settle(e, SKID, n, sums), 0);
-	edges_free(e);
+	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_free(e);
 	/* Half of 40 intervals of 4000: a quarter of that, from either side. */
 	NEAR(sums[1].mixed, sqrt(2) * 0.25 * 80000, 1);
 	NEAR(sums[0].mixed, sqrt(2) * 0.25 * 80000, 1);
@@ -204,7 +204,7 @@ int main(void)
 		cmocka_unit_test(where_paces_are_not_known_a_guess_is),
 		cmocka_unit_test(an_interval_in_two_pieces_has_four_ends),
 		cmocka_unit_test(the_same_wrong_adds_up),
-		cmocka_unit_test(the_skid_carries_samples_over_edges),
+		cmocka_unit_test(the_skid_carries_samples_from_scope_to_scope),
 		cmocka_unit_test(what_is_carried_may_be_a_guess),
 		cmocka_unit_test(samples_that_alternate_are_mixed),
 		cmocka_unit_test(what_is_mixed_is_no_more_than_there_is),

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_EVIDENCE_BOUNDARY_H
+#define SKIDPROF_CORRECT_EVIDENCE_BOUNDARY_H
+
+/*
+ * Boundary intervals: from a sample in one scope to the thread's next in
+ * another.  The number of instructions between the two is exact, but nothing
+ * tells where the one scope was left for the other.  So half is each one's; the
+ * more the scopes' paces differ, the more may be wrong with that (eq. 31).  The
+ * same paces tell how many samples the skid carries from scope to scope (eq. 35).
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+struct boundary;
+
+/* For n scopes; -1 stands for code in none.  NULL without memory. */
+struct boundary *boundary_new(size_t n);
+void boundary_free(struct boundary *e);
+
+/* Both samples of an interval in one scope: its pace there. */
+void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc);
+
+/* A sample in one scope and the thread's next in another; cyc 0: not counted.  Returns 0, -SP_ENOMEM. */
+int boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc);
+
+/*
+ * An interval in two pieces: between them its group rested for another group's
+ * multiplexing slot.  The first lies between two samples in scopes at[0] and
+ * at[1], the second between two in at[2] and at[3].
+ */
+void boundary_rest(struct boundary *e, const int32_t at[4], double insn);
+
+/* What boundary intervals say of one scope. */
+struct boundary_sum {
+	double insn;   /* of theirs, that are the scope's */
+	double n_ends; /* how many ends they have in it */
+	double wrong; /* standard deviation of insn, for what is the same at every crossing between two scopes */
+	double in,
+	        out; /* eq. 35: instructions whose samples the skid carries into it and out of it; NAN where not known */
+	double unsure; /* by how much in - out may be off */
+	double mixed; /* eq. 37: standard deviation of whatever is said, where visits are shorter than intervals */
+};
+
+/*
+ * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where cycles were not counted.
+ * Returns 0 or -SP_ENOMEM.
+ */
+int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
+
+#endif
