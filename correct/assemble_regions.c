@@ -40,8 +40,8 @@ static double samples_in(const struct problem *p)
 	return period > 0 ? sum / period : 0;
 }
 
-/* Cycles between two executions of the block that runs most: a turn of the innermost hot loop. */
-static double turn_cyc(const struct problem *p, const struct solution *sol)
+/* Cycles between two executions of the block that runs most: an iteration of the innermost hot loop. */
+static double iteration_cyc(const struct problem *p, const struct solution *sol)
 {
 	double most = 0;
 
@@ -120,7 +120,7 @@ static int fill_region(struct assembly *a, size_t r)
 	const struct flow_region *reg = &w->regions->v[r];
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
-	double n_samples = samples_in(prob), turn = turn_cyc(prob, sol);
+	double n_samples = samples_in(prob), iteration = iteration_cyc(prob, sol);
 	int err;
 
 	*out = (struct profile_region){
@@ -139,8 +139,9 @@ static int fill_region(struct assembly *a, size_t r)
 		.r_hat = sol->r_hat,
 		.n_eff = sol->n_eff,
 		.total_sd = prob->total_insn > 0 ? sol->total_sd / prob->total_insn : 0,
-		.skid_periods =
-		        turn > 0 && !w->rec->cyc_is_other ? skid_dist_quantile(&w->skid, 0.5) / turn : NAN,
+		.skid_periods = iteration > 0 && !w->rec->cyc_is_other
+		                        ? skid_dist_quantile(&w->skid, 0.5) / iteration
+		                        : NAN,
 		.status = assemble_status(w, r),
 		.averaged = sol->averaged,
 		.contradicted = sol->contradicted,

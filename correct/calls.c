@@ -179,15 +179,15 @@ static double insns_in(const struct profile *p, const struct profile_trips *t)
 static int count_trips(const struct profile *p, struct profile_trips *t)
 {
 	const struct profile_term header = { t->header, 1 };
-	struct profile_range turns, entries = unknown, trips = unknown;
+	struct profile_range iterations, entries = unknown, trips = unknown;
 	bool told = t->n_terms && is_seen(p, t->header, insns_in(p, t));
-	int err = count_terms(p, &header, 1, &turns);
+	int err = count_terms(p, &header, 1, &iterations);
 
 	if (err == 0 && told)
 		err = count_terms(p, p->terms + t->term0, t->n_terms, &entries);
 	if (err == 0 && told)
 		err = ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
-	t->turns = p->meta.relative ? NAN : turns.mean;
+	t->iterations = p->meta.relative ? NAN : iterations.mean;
 	t->entries = p->meta.relative ? NAN : entries.mean;
 	t->mean = trips.mean;
 	/* A loop that is entered runs its header. */

@@ -8,8 +8,8 @@
 
 #include "correct/budget.h"
 #include "correct/evidence/evidence.h"
+#include "correct/mux_slots.h"
 #include "correct/phase_scopes.h"
-#include "correct/rested_turns.h"
 #include "correct/stages.h"
 #include "correct/trim.h"
 #include "correct/work.h"
@@ -92,7 +92,7 @@ static double heat_in(const struct flow_regions *r)
 
 /*
  * Where there are many branch records, regions are made of what these say
- * ran, unless that leaves out loops: a turn of an outer one may be too rare
+ * ran, unless that leaves out loops: an iteration of an outer one may be too rare
  * to be on record.
  */
 static int find_regions(struct work *w, const double *weight)
@@ -373,7 +373,7 @@ struct showing {
 	struct evidence *ev;
 	struct stages *stages; /* NULL where instructions were counted */
 	struct pairs tasks, counters;
-	struct rested_turns *turns;
+	struct mux_slots *slots;
 	size_t i; /* number of the sample */
 };
 
@@ -416,7 +416,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 		return -SP_ENOMEM;
 	s.thread = (uint32_t)task;
 	s.counters = (uint32_t)counters;
-	if (rested_turns_sample(show->turns, r, rec, s.thread, scope) < 0)
+	if (mux_slots_sample(show->slots, r, rec, s.thread, scope) < 0)
 		return -SP_ENOMEM;
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];
@@ -434,8 +434,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	return evidence_sample(show->ev, &s);
 }
 
-/* What turns were not seen of is not in the noise that samples have by themselves. */
-static void add_turns(struct work *w, struct rested_turns *turns)
+/* What ran in slots that were not counted is not in the noise that samples have by themselves. */
+static void add_slots(struct work *w, struct mux_slots *slots)
 {
 	const struct event_sum *sum = w->rec->insn_event >= 0 ? &w->sums.events[w->rec->insn_event] : NULL;
 
@@ -444,8 +444,8 @@ static void add_turns(struct work *w, struct rested_turns *turns)
 
 		/* Fast code has its samples stopped: what it ran then is not known better than to all of that. */
 		p->total_sd = hypot(p->total_sd, sum->throttled * p->total_insn);
-		if (turns)
-			p->total_sd = hypot(p->total_sd, rested_turns_sd(turns, s, sum->rested));
+		if (slots)
+			p->total_sd = hypot(p->total_sd, mux_slots_sd(slots, s, sum->rested));
 	}
 }
 
@@ -458,7 +458,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err < 0)
 		return err;
 	show.ev = *out;
-	err = rested_turns_new(w->rec, w->scopes.n, &show.turns);
+	err = mux_slots_new(w->rec, w->scopes.n, &show.slots);
 	if (err == 0 && w->rec->relative)
 		err = stages_begin(w, &show.stages);
 	if (err == 0)
@@ -471,8 +471,8 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err == 0)
 		err = evidence_finish(*out);
 	if (err == 0)
-		add_turns(w, show.turns);
-	rested_turns_free(show.turns);
+		add_slots(w, show.slots);
+	mux_slots_free(show.slots);
 	return err;
 }
 

@@ -220,7 +220,7 @@ static void settle_ends(struct rests *r, double longest)
 	}
 }
 
-/* Where one gap after the other is long, code is slow, and no turn of others is to be seen. */
+/* Where one gap after the other is long, code is slow, and no slot of others is to be seen. */
 static void settle_event(const struct rests *r, double longest, struct of_event *e)
 {
 	e->middle_ns = middle_gap(e);

@@ -3,9 +3,9 @@
 #define SKIDPROF_CORRECT_RESTS_H
 
 /*
- * Where there are more events than counters the kernel lets them take turns, and where samples come too fast it stops an
- * event for the rest of a tick.  Without group reads nothing in the file says so, but that an event is silent
- * for a whole turn while others of the thread have samples (eq. 50).
+ * Multiplexing without group reads.  Where there are more events than counters the kernel counts each in some slots only, and
+ * where samples come too fast it stops an event for the rest of a tick.  Nothing in the file says so, but that an event is
+ * silent for a whole slot while others of the thread have samples (eq. 50).
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -410,7 +410,7 @@ out:
  * between two samples of one part belongs to that part's repetition, however
  * few samples fall into it (what retires fast gets none).  Where no sample at
  * all is outside the only part, nothing tells when that code runs, and one
- * between two inside may tell of turns that no other shows; but among so many
+ * between two inside may tell of iterations that no other shows; but among so many
  * blocks as a whole C library has, the part could not be told either.
  */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,

@@ -6,7 +6,7 @@
  * Do bursts stay in one of the loops that a scope is made of?  Where
  * instructions are not counted, bursts are all that tells them, and each begins
  * where time is spent.  One that goes from loop to loop shows how much each
- * runs in a turn of the whole; many that stay in one only say where time went,
+ * runs in one pass of the whole; many that stay in one only say where time went,
  * which is no share of instructions.
  */
 #include "correct/recording.h"

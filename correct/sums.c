@@ -176,7 +176,7 @@ static double middle(double *v, size_t n)
 	return v[n / 2];
 }
 
-/* A counter that rested while others took their turn has counted a part only. */
+/* A counter that rested in the slots of others has counted a part only. */
 static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
 {
 	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
@@ -275,7 +275,7 @@ static double stopped_share(const struct collect *c, size_t event)
 }
 
 /*
- * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a turn, but slow code.
+ * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
  */
 static int find_scale(struct recording *r, struct collect *c)
 {

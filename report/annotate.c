@@ -368,11 +368,12 @@ void annotation_skid(const struct annotation *a, char *out, size_t size)
 		most = &a->p->regions[insn->region];
 	}
 	if (most && isfinite(most->skid_periods) && most->skid_periods >= 0.05)
-		snprintf(out, size,
-		         "cycles were seen some %.0f cycles after their cause, %.2g turns of the hottest "
-		         "loop: "
-		         "they hold for loops, not for single lines",
-		         m->skid_median_cyc, most->skid_periods);
+		snprintf(
+		        out, size,
+		        "cycles were seen some %.0f cycles after their cause, %.2g iterations of the hottest "
+		        "loop: "
+		        "they hold for loops, not for single lines",
+		        m->skid_median_cyc, most->skid_periods);
 	else
 		snprintf(out, size,
 		         "cycles were seen some %.0f cycles after their cause: they may be of lines before",

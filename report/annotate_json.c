@@ -142,7 +142,7 @@ static json_t *loops_json(const struct annotation *a)
 		json_object_set_new(o, "trips", json_number(l->mean));
 		json_object_set_new(o, "trips_lo", json_number(l->lo));
 		json_object_set_new(o, "trips_hi", json_number(l->hi));
-		json_object_set_new(o, "iterations", json_number(l->turns));
+		json_object_set_new(o, "iterations", json_number(l->iterations));
 		json_object_set_new(o, "entries", json_number(l->entries));
 		json_array_append_new(out, o);
 	}

@@ -232,10 +232,10 @@ static bool is_hot(const struct out *x, const struct anno_node *n)
 	                   : share_of(x, &n->count) >= x->o->min_share;
 }
 
-enum { TURNS_MAX = NUMBER_MAX + 16 };
+enum { ITERATIONS_MAX = NUMBER_MAX + 16 };
 
 /* ", N iterations"; "" where they are not counted. */
-static void turns_text(double n, char out[TURNS_MAX])
+static void iterations_text(double n, char out[ITERATIONS_MAX])
 {
 	char text[NUMBER_MAX];
 
@@ -243,14 +243,15 @@ static void turns_text(double n, char out[TURNS_MAX])
 	if (!isfinite(n))
 		return;
 	number_si(n, text);
-	snprintf(out, TURNS_MAX, ", %s iterations", text);
+	snprintf(out, ITERATIONS_MAX, ", %s iterations", text);
 }
 
 /* Loops whose last branch back is at this very line. */
 static void print_trips(const struct out *x, uint32_t node, const char *indent)
 {
 	const struct profile *p = x->a->p;
-	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[TURNS_MAX];
+	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX],
+	        iterations[ITERATIONS_MAX];
 
 	for (size_t i = 0; i < x->a->listing->n; i++) {
 		const struct profile_trips *loops[ANNO_MAX_LOOPS];
@@ -264,18 +265,18 @@ static void print_trips(const struct out *x, uint32_t node, const char *indent)
 			number_mean(loops[k]->mean, mean);
 			number_mean(loops[k]->lo, lo);
 			number_mean(loops[k]->hi, hi);
-			turns_text(loops[k]->turns, turns);
+			iterations_text(loops[k]->iterations, iterations);
 			blank_columns(x, blank);
 			if (!isfinite(loops[k]->mean)) {
-				if (isfinite(loops[k]->turns))
+				if (isfinite(loops[k]->iterations))
 					put(x, x->color ? "\033[36m" : "", blank, "       %s  loop: %s",
-					    indent, turns + 2);
+					    indent, iterations + 2);
 			} else if (isfinite(loops[k]->lo)) {
 				put(x, x->color ? "\033[36m" : "", blank,
-				    "       %s  loop: %s trips (%s..%s)%s", indent, mean, lo, hi, turns);
+				    "       %s  loop: %s trips (%s..%s)%s", indent, mean, lo, hi, iterations);
 			} else {
 				put(x, x->color ? "\033[36m" : "", blank, "       %s  loop: %s trips%s",
-				    indent, mean, turns);
+				    indent, mean, iterations);
 			}
 		}
 	}
@@ -565,7 +566,8 @@ static void print_loop_heads(const struct out *x, size_t i)
 	const struct annotation *a = x->a;
 	const struct profile_trips *loops[ANNO_MAX_LOOPS];
 	size_t n = annotation_loops(a, i, loops);
-	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], turns[TURNS_MAX];
+	char blank[COLUMNS_BYTES], mean[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX],
+	        iterations[ITERATIONS_MAX];
 
 	for (size_t k = n; k-- > 0;) {
 		const struct profile_trips *t = loops[k];
@@ -575,18 +577,18 @@ static void print_loop_heads(const struct out *x, size_t i)
 		number_mean(t->mean, mean);
 		number_mean(t->lo, lo);
 		number_mean(t->hi, hi);
-		turns_text(t->turns, turns);
+		iterations_text(t->iterations, iterations);
 		blank_columns(x, blank);
 		if (isfinite(t->mean) && isfinite(t->lo))
 			put(x, x->color ? "\033[36m" : "", blank, "%*s loop of depth %u: %s trips (%s..%s)%s",
-			    (int)(n - 1 - k), "", t->depth, mean, lo, hi, turns);
+			    (int)(n - 1 - k), "", t->depth, mean, lo, hi, iterations);
 		else if (isfinite(t->mean))
 			put(x, x->color ? "\033[36m" : "", blank, "%*s loop of depth %u: %s trips%s",
-			    (int)(n - 1 - k), "", t->depth, mean, turns);
+			    (int)(n - 1 - k), "", t->depth, mean, iterations);
 		else
 			put(x, x->color ? "\033[36m" : "", blank,
 			    "%*s loop of depth %u: how often it is entered is not known%s", (int)(n - 1 - k),
-			    "", t->depth, turns);
+			    "", t->depth, iterations);
 	}
 }
 

@@ -141,14 +141,14 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_RANGE:
 		return (struct cell){ .num = r->lo, .num2 = r->hi };
 	case ID_TURNS:
-		return num(r->trips->turns);
+		return num(r->trips->iterations);
 	case ID_ENTRIES:
 		return num(r->trips->entries);
 	case ID_DEPTH:
 		return num(r->trips->depth);
 	case ID_STATUS:
 		/* Of a loop that nothing is known of nothing is judged. */
-		if (r->trips && isnan(r->n) && isnan(r->trips->turns))
+		if (r->trips && isnan(r->n) && isnan(r->trips->iterations))
 			return (struct cell){ 0 };
 		return text(profile_status_word(r->status));
 	case ID_NAME:

@@ -7,8 +7,8 @@
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
- * Groups that take turns count on where they stopped: an interval of such a
- * group is in two pieces, the rest of one turn and the beginning of the next.
+ * Groups that are multiplexed count on where they stopped: an interval of such a
+ * group is in two pieces, the rest of one slot and the beginning of the next.
  * It is the region's if both are, as the samples of other groups next to them
  * tell.
  */
@@ -196,7 +196,7 @@ static void compare(const struct mix *m, const struct begin *b, struct reading *
 	}
 }
 
-/* Intervals of one turn, in one stay, are alike more than others: they make one run. */
+/* Intervals of one slot, in one stay, are alike more than others: they make one run. */
 static int add_inside(const struct mix *m, struct begin *b, const struct sample_seen *s,
                       const struct reading *seen, bool goes_on)
 {
@@ -277,7 +277,7 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 	return 0;
 }
 
-/* The thread goes from one group's turn to another's. */
+/* The thread goes from one group's slot to another's. */
 static void follow_turns(struct mix *m, const struct task *t, const struct sample_seen *s)
 {
 	struct begin *last = m->begins.v[t->counters], *b = m->begins.v[s->counters];
@@ -287,7 +287,7 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 	if (!last->rests)
 		last->next = s->scope;
 	last->rests = true;
-	/* A group's first turn: it counts from 0, from after the thread's last sample on. */
+	/* A group's first slot: it counts from 0, from after the thread's last sample on. */
 	if (!b->valid)
 		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
@@ -362,7 +362,7 @@ static double counted_part(const struct mix *m)
 	for (size_t i = 0; i < m->begins.n; i++) {
 		const struct begin *b = m->begins.v[i];
 
-		/* A turn ends half an interval after its last sample. */
+		/* A slot ends half an interval after its last sample. */
 		running +=
 		        (double)b->running_ns * (m->several && b->n_samples > 0 ? 1 + 0.5 / b->n_samples : 1);
 		n += b->n_samples;

@@ -273,7 +273,7 @@ static int scatter(const struct fit *f, double *model, double *bare)
 
 /*
  * Variance of the ratio for places at which the event never was counted.  A rare block of a loop is run by intervals
- * that end elsewhere; but where many ended and none was counted, they were of another loop, that ran between two turns.
+ * that end elsewhere; but where many ended and none was counted, they were of another loop, that ran between two slots.
  */
 static double never_counted(const struct fit *f)
 {

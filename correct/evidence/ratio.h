@@ -29,7 +29,7 @@ struct ratios *ratios_new(void); /* NULL without memory */
 void ratios_free(struct ratios *r);
 
 /*
- * Of intervals of one run the noise is one, as of neighbours in one turn of
+ * Of intervals of one run the noise is one, as of neighbours in one slot of
  * a group: *run is the run that this one goes on with, or UINT32_MAX for a
  * new one, whose number it then gets.  Returns 0, -SP_ENOMEM.
  */

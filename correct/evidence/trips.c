@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trips (eqs. 38 and 40): a loop whose turns are counted in the code goes
- * round so many times for each time it is come to, if it is left by its count
- * alone.  No sample is asked; who leaves it by other ways, stacks tell.
+ * Trips (eqs. 38 and 40): a loop whose trip count is in the code iterates so
+ * many times for each entry, if it is left by its count alone.  No sample is
+ * asked.  Stacks tell how often it is left by other ways.
  */
 #include "correct/evidence/trips.h"
 
@@ -112,8 +112,8 @@ static double gone_unseen(const struct problem *p)
 }
 
 /*
- * Whoever leaves the loop before its count does so after any number of turns: on average after half of them, and all
- * that is known of the average is that it lies between none and all.  Returns 1, 0 where nothing tells how often an
+ * An exit before the count comes after any number of iterations: on average after half of them, and all that is known
+ * of the average is that it lies between none and all.  Returns 1, 0 where nothing tells how often an
  * unseen way was gone, -SP_ENOMEM.
  */
 static int add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
@@ -150,7 +150,7 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 	return gone_unseen(p) > 0;
 }
 
-/* Turns back to the header, less those that each time it is come to makes; *most of these at once. */
+/* Back edges, less the iterations that each entry makes after its first; *most: the greatest trip count. */
 static bool fill_weights(const struct problem *p, const struct flow_trip *t, const struct space *space,
                          double *w, uint32_t *most)
 {
@@ -159,7 +159,7 @@ static bool fill_weights(const struct problem *p, const struct flow_trip *t, con
 	*most = 0;
 	for (size_t i = 0; i < p->n_edges; i++) {
 		const struct flow_edge *e = &p->graph->edges[p->edges[i].graph_edge];
-		uint32_t turns;
+		uint32_t count;
 
 		if (e->to != t->header || !carries(space, i))
 			continue;
@@ -167,16 +167,16 @@ static bool fill_weights(const struct problem *p, const struct flow_trip *t, con
 			w[i] = 1;
 			continue;
 		}
-		turns = e->kind == FLOW_CALL || e->away ? 0 : flow_trip_turns(t, origin_of(e));
-		if (!turns)
+		count = e->kind == FLOW_CALL || e->away ? 0 : flow_trip_count(t, origin_of(e));
+		if (!count)
 			return false;
-		sp_debug("loop at 0x%jx: %u turns from 0x%jx (%u ways)",
-		         (uintmax_t)p->graph->blocks[t->header].vaddr, turns,
+		sp_debug("loop at 0x%jx: trip count %u from 0x%jx (%u ways)",
+		         (uintmax_t)p->graph->blocks[t->header].vaddr, count,
 		         (uintmax_t)p->graph->blocks[origin_of(e)].vaddr,
 		         p->graph->blocks[origin_of(e)].n_out);
-		w[i] = 1 - (double)turns;
+		w[i] = 1 - (double)count;
 		entered = true;
-		*most = turns > *most ? turns : *most;
+		*most = count > *most ? count : *most;
 	}
 	return entered;
 }
@@ -219,7 +219,7 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 		equations_drop(out);
 		return 0;
 	}
-	eq->name = "turns of a loop";
+	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
 	eq->sd = under_way * p->total_insn / n_insn + most / 2.0;
 	err = add_other_exits(p, t, space, most, out);

@@ -97,10 +97,10 @@ static int index_regions(struct flow_regions *out, size_t n_blocks)
 }
 
 /*
- * Where a loop's turn is not all on record, those inside it may be: as long as loops are empty they are closed.
+ * Where no whole iteration of a loop is on record, those inside it may be: as long as loops are empty they are closed.
  * s->empty: the view's `closed`, NULL to take loops as they are.
  */
-static int find_turning(const struct nest_view *view, const struct search *s, struct flow_regions **out)
+static int find_iterating(const struct nest_view *view, const struct search *s, struct flow_regions **out)
 {
 	struct nest_view hot = *view;
 	struct blocks list = { 0 };
@@ -195,7 +195,7 @@ static double heat_in(const struct flow_regions *r)
 }
 
 /*
- * Regions in what is left of a view.  A loop may turn on record while something that it calls now and then was not seen to
+ * Regions in what is left of a view.  A loop may iterate on record while something that it calls now and then was not seen to
  * return: that is no part of its region, but the loops inside are.
  *
  * seen: what is on record, NULL where the view is that.  Stacks that are few miss loops that samples do not: a loop of which
@@ -221,7 +221,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 		/* Were all that is left in regions, and too little still: this may take long, and is for nothing. */
 		if (heat_in(out) + heat_of(s, left) < s->least * (1 - 1e-9))
 			break;
-		err = find_turning(&rest, s, &more);
+		err = find_iterating(&rest, s, &more);
 	} while (err == 0 && seen && !flow_effort_spent(s->effort) && open_between(seen, more, left));
 	if (err == 0 && more)
 		err = take_over(out, more, n_blocks);
@@ -243,7 +243,7 @@ static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, 
 	memset(all, 1, g->n_blocks + g->n_edges + 1);
 	s->empty = ran ? closed : NULL;
 	s->taken = ran ? ran->taken : NULL;
-	err = find_turning(&view, s, out);
+	err = find_iterating(&view, s, out);
 	if (err == 0)
 		err = index_regions(*out, g->n_blocks);
 	if (err == 0 && ran)
@@ -316,7 +316,7 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 			edge_in[r->edges[i]] = 1;
 		for (size_t i = 0; i < r->n_headers && close; i++)
 			closed[r->headers[i]] = 1;
-		err = find_turning(&view, &s, out);
+		err = find_iterating(&view, &s, out);
 	}
 	if (err == 0)
 		err = index_regions(*out, g->n_blocks);

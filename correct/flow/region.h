@@ -76,8 +76,8 @@ static inline bool flow_effort_spent(const struct flow_effort *e)
  * linear recursion, whose calls and returns are two such parts.
  *
  * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
- * A loop that can't turn with them gives way to those inside it, and so does
- * what a loop that can turn calls but is not seen to come back from.  A loop
+ * A loop that can't iterate with them gives way to those inside it, and so does
+ * what a loop that can iterate calls but is not seen to come back from.  A loop
  * of which no block is among them is found as without ran, unless blocks that
  * are among them lead both into it and out of it.
  *

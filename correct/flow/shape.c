@@ -228,7 +228,7 @@ static uint32_t comp_of(const struct shape *s, const uint32_t *comp, uint32_t bl
 
 /*
  * Going down in a recursion and coming back up can be two circulations that
- * meet only where it turns round: all components are wanted.
+ * meet only where it goes round: all components are wanted.
  */
 static void want_components(const struct shape *s, const uint32_t *comp, uint8_t *wanted)
 {

@@ -18,7 +18,7 @@
 #include "profiler/base/vec.h"
 
 enum {
-	MAX_TURNS = 1 << 20, /* of a loop that is counted at all */
+	MAX_COUNT = 1 << 20, /* of a loop that is counted at all */
 	MAX_DEPTH = 64,      /* copies and sums that are followed back */
 };
 
@@ -142,12 +142,12 @@ struct counter {
 	uint8_t condition;
 	bool left;     /* it is the comparison's left side */
 	bool stays;    /* the loop goes on where the branch is taken */
-	bool stepped;  /* it has moved before the comparison of its turn */
+	bool stepped;  /* it has moved before the comparison of its iteration */
 	uint32_t exit; /* graph edge */
 };
 
-/* Runs once in every turn: on all ways round, and in no loop inside. */
-static bool each_turn(const struct reading *r, const struct local_loop *loop, uint32_t b)
+/* Runs once in every iteration: on all ways round, and in no loop inside. */
+static bool each_iteration(const struct reading *r, const struct local_loop *loop, uint32_t b)
 {
 	const struct local_flow *l = &r->flow;
 
@@ -176,7 +176,7 @@ static bool find_step(const struct reading *r, const struct local_loop *loop, st
 			c->step_insn = k;
 		}
 	}
-	return c->step && each_turn(r, loop, c->step_block);
+	return c->step && each_iteration(r, loop, c->step_block);
 }
 
 static bool changes_in(const struct reading *r, const struct local_loop *loop, uint8_t reg)
@@ -249,13 +249,13 @@ static bool find_counter(const struct reading *r, const struct local_loop *loop,
 		return false;
 	c->stays = edge[in[0] ? 0 : 1]->kind == FLOW_TAKEN;
 	c->exit = block->out0 + (in[0] ? 1 : 0);
-	return each_turn(r, loop, b) && find_test(r, c) && find_sides(r, loop, c);
+	return each_iteration(r, loop, b) && find_test(r, c) && find_sides(r, loop, c);
 }
 
-/* Turns from a beginning to a limit that is as far from it as `limit` says; 0: not known, or too many. */
-static uint32_t count_turns(const struct counter *c, uint64_t at, uint64_t limit)
+/* Iterations from a beginning to a limit that is as far from it as `limit` says; 0: not known, or too many. */
+static uint32_t count_iterations(const struct counter *c, uint64_t at, uint64_t limit)
 {
-	for (uint32_t k = 1; k <= MAX_TURNS; k++) {
+	for (uint32_t k = 1; k <= MAX_COUNT; k++) {
 		int taken;
 
 		if (c->stepped)
@@ -272,7 +272,7 @@ static uint32_t count_turns(const struct counter *c, uint64_t at, uint64_t limit
 	return 0;
 }
 
-static uint32_t turns_from(struct reading *r, const struct counter *c, uint32_t from)
+static uint32_t count_from(struct reading *r, const struct counter *c, uint32_t from)
 {
 	uint32_t k = n_insn_of(r, from);
 	struct value begin = value_before(r, from, k, c->reg, 0), end = { .add = c->test->right_imm };
@@ -291,7 +291,7 @@ static uint32_t turns_from(struct reading *r, const struct counter *c, uint32_t 
 		begin.add += middle;
 		end.add += middle;
 	}
-	return count_turns(c, begin.add, end.add);
+	return count_iterations(c, begin.add, end.add);
 }
 
 /* ---- loops of a function ---- */
@@ -316,10 +316,10 @@ static int add_trip(struct reading *r, const struct local_loop *loop, const stru
 			t.body[t.n_body++] = l->block[b];
 	qsort(t.body, t.n_body, sizeof(*t.body), order_u32);
 	for (uint32_t k = l->in0[loop->header]; k < l->in0[loop->header + 1]; k++) {
-		uint32_t from = l->edges[k].from, turns = loop->in[from] ? 0 : turns_from(r, c, from);
+		uint32_t from = l->edges[k].from, count = loop->in[from] ? 0 : count_from(r, c, from);
 
-		if (turns)
-			t.entries[t.n_entries++] = (struct flow_trip_entry){ l->block[from], turns };
+		if (count)
+			t.entries[t.n_entries++] = (struct flow_trip_entry){ l->block[from], count };
 	}
 	if (t.n_entries) {
 		out->v[out->n++] = t;
@@ -341,7 +341,7 @@ static int read_loops(struct reading *r, struct flow_trips *out)
 
 		for (uint32_t b = 0; b < r->flow.n; b++)
 			known &= !loop->in[b] || !r->g->blocks[r->flow.block[b]].unknown_target;
-		/* A loop may be counted against several ends, of which one is known: the first count that tells turns. */
+		/* A loop may be counted against several ends, of which one is known: the first that tells a trip count. */
 		for (uint32_t b = 0; known && err == 0 && out->n == n && b < r->flow.n; b++)
 			if (loop->in[b] && find_counter(r, loop, b, &c))
 				err = add_trip(r, loop, &c, out);
@@ -448,11 +448,11 @@ void flow_trips_fini(struct flow_trips *t)
 	*t = (struct flow_trips){ 0 };
 }
 
-uint32_t flow_trip_turns(const struct flow_trip *t, uint32_t from)
+uint32_t flow_trip_count(const struct flow_trip *t, uint32_t from)
 {
 	for (size_t i = 0; i < t->n_entries; i++)
 		if (t->entries[i].from == from)
-			return t->entries[i].turns;
+			return t->entries[i].count;
 	return 0;
 }
 

@@ -280,7 +280,7 @@ static int nearest_of(struct full *fu)
 	return err < 0 ? err : 0;
 }
 
-/* Noise of the loops' turns (eq. 38), which stand among the exact equations. */
+/* Noise of trip counts (eq. 38), which stand among the exact equations. */
 static void raise_trips(struct full *fu, double factor)
 {
 	for (size_t i = 0; i < fu->n_exact; i++)
@@ -289,9 +289,10 @@ static void raise_trips(struct full *fu, double factor)
 }
 
 /*
- * Turns were read from code that may be left by ways it does not show, or that
- * changes itself, and what is under way at a scope's ends is guessed.  Where
- * totals can be met if they are believed less, or not at all, they are.
+ * Trip counts were read from the code.  It may be left by ways that it does not
+ * show, or change itself, and how many iterations are under way at a scope's
+ * ends is a guess.  Where the totals can be met only if trip counts are
+ * believed less, or not at all, they are.
  */
 static int doubt_trips(struct full *fu, double *square)
 {
@@ -310,7 +311,7 @@ static int doubt_trips(struct full *fu, double *square)
 		now = mean_square(fu, 0, fu->n_exact);
 		if (now > 2 || now >= *square)
 			continue;
-		sp_debug("turns of loops contradict the totals: %g times as unsure", raised);
+		sp_debug("trip counts contradict the totals: %g times as unsure", raised);
 		*square = now;
 		return 0;
 	}

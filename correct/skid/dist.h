@@ -35,7 +35,7 @@ struct skid_seen {
  * order.  A shared interrupt is taken for the end of this skid with the probability
  * that it, and not the other, ended then: its hazard over the sum of both, the two
  * being drawn from one distribution; 1/2 where the other's is not known.  Hazards and
- * probabilities are worked out in turns.  seen is sorted; out may not be seen.
+ * probabilities are worked out alternately.  seen is sorted; out may not be seen.
  * Where none is shared they are the same numbers.  Returns 0 or -SP_ENOMEM.
  */
 int skid_unshare(struct skid_seen *seen, size_t n, double *out);

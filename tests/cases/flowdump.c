@@ -145,8 +145,8 @@ static int print_trips(const struct dump *d)
 		return err;
 	for (size_t i = 0; i < trips.n; i++)
 		for (size_t k = 0; k < trips.v[i].n_entries; k++)
-			printf("trip %s -> %s turns %" PRIu32 "\n", name(d, trips.v[i].entries[k].from),
-			       name(d, trips.v[i].header), trips.v[i].entries[k].turns);
+			printf("trip %s -> %s count %" PRIu32 "\n", name(d, trips.v[i].entries[k].from),
+			       name(d, trips.v[i].header), trips.v[i].entries[k].count);
 	flow_trips_fini(&trips);
 	return 0;
 }

@@ -11,8 +11,8 @@
 #   # @edge f -> f:top taken   an edge; f:top is the label `top` in function f
 #   # @no-edge f:a -> f:b fall
 #   # @loops 2                 simple loops of the first region
-#   # @trip f -> f:top 16      turns of the loop at f:top when it is come to from f
-#   # @no-trip f:top           it is not told how often this loop turns
+#   # @trip f -> f:top 16      trip count of the loop at f:top when it is entered from f
+#   # @no-trip f:top           no trip count of this loop is told
 # Then switch.c by every compiler at every level: all its tables must be read.
 set -u
 B=${1:?usage: run.sh BUILD}
@@ -71,8 +71,8 @@ check()
 	never) ! has "$2" ;;
 	edge) has "edge $(name "$from") -> $(name "$to") $kind" ;;
 	no-edge) ! has "edge $(name "$from") -> $(name "$to") $kind*" ;;
-	trip) has "trip $(name "$from") -> $(name "$to") turns $kind" ;;
-	no-trip) ! has "trip * -> $(name "$from") turns *" ;;
+	trip) has "trip $(name "$from") -> $(name "$to") count $kind" ;;
+	no-trip) ! has "trip * -> $(name "$from") count *" ;;
 	loops) has "region header * loops $2" || has "region header * loops $2 *" ;;
 	isa | link | hot) ;;
 	*) false ;;

@@ -131,7 +131,7 @@ static void text_has_lines_and_instructions(void **state)
 	assert_non_null(strstr(text, " dot(int, int), inlined"));
 	assert_non_null(strstr(text, "its code can't be shown: "));
 	assert_non_null(strstr(text, "401136  add %rax, %rbx"));
-	assert_non_null(strstr(text, "cycles were seen some 378 cycles after their cause, 38 turns"));
+	assert_non_null(strstr(text, "cycles were seen some 378 cycles after their cause, 38 iterations"));
 	assert_null(strchr(text, '\033'));
 	free(text);
 	text = text_of(a, &none, 80, true);

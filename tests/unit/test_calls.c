@@ -101,7 +101,7 @@ static void a_trip_count_is_a_ratio_within_each_draw(void **state)
 
 	(void)state;
 	assert_int_equal(calls_count(p), 0);
-	assert_float_equal(p->trips[0].turns, 1500, 1e-6);
+	assert_float_equal(p->trips[0].iterations, 1500, 1e-6);
 	assert_float_equal(p->trips[0].entries, 150, 1e-6);
 	assert_float_equal(p->trips[0].mean, 10, 1e-6);
 	assert_float_equal(p->trips[0].lo, 10, 1e-6);
@@ -153,7 +153,7 @@ static void shares_have_rates_and_no_calls(void **state)
 	assert_true(isnan(p->funcs[0].calls.n));
 	assert_float_equal(p->funcs[0].calls.rolled.insn, 12, 1e-6);
 	assert_true(isnan(p->funcs[0].calls.rolled.cyc));
-	assert_true(isnan(p->trips[0].turns));
+	assert_true(isnan(p->trips[0].iterations));
 	assert_float_equal(p->trips[0].mean, 10, 1e-6);
 	profile_free(p);
 }

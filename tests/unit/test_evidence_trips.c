@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 38 and 40 on regions by hand; how turns are read from code is for tests/cases/trips.S. */
+/* eqs. 38 and 40 on regions by hand; how trip counts are read from code is for tests/cases/trips.S. */
 #include "tests/unit/fixture_problem.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void make(struct fixture *f, bool broken_off)
 static struct equations say(const struct fixture *f, uint32_t from, uint32_t exit, const bool *usable)
 {
 	uint32_t body[] = { 1, 2 };
-	struct flow_trip_entry entry = { .from = from, .turns = 16 };
+	struct flow_trip_entry entry = { .from = from, .count = 16 };
 	struct flow_trip t = {
 		.header = 1, .exit = exit, .body = body, .n_body = 2, .entries = &entry, .n_entries = 1
 	};
@@ -51,8 +51,8 @@ static struct equations say(const struct fixture *f, uint32_t from, uint32_t exi
 	return eqs;
 }
 
-/* 16 turns are 15 back to the header each time it is come to: back - 15 enter = 0. */
-static void turns_are_an_equation_of_the_flow(void **state)
+/* 16 iterations are 15 back edges for each entry: back - 15 enter = 0. */
+static void trip_counts_are_an_equation_of_the_flow(void **state)
 {
 	struct fixture f;
 	struct equations eqs;
@@ -65,15 +65,15 @@ static void turns_are_an_equation_of_the_flow(void **state)
 	assert_float_equal(eqs.v[0].w[ENTER], -15, 0);
 	assert_float_equal(eqs.v[0].w[STEP], 0, 0);
 	assert_float_equal(eqs.v[0].value, 0, 0);
-	/* 1e-4 of 4e6 instructions are 100 executions of four; half a visit is 8 turns. */
+	/* 1e-4 of 4e6 instructions are 100 executions of four; half a visit is 8 iterations. */
 	assert_float_equal(eqs.v[0].sd, 108, 1e-9);
 	assert_int_equal(eqs.v[0].kind, PROFILE_BY_TRIPS);
 	equations_fini(&eqs);
 	fixture_fini(&f);
 }
 
-/* Leaving at block 1 by edge 2 happens after any of 16 turns: back - 15 enter + 7.5 leave = 0, to 15 / sqrt(12) leave. */
-static void who_leaves_early_made_half_of_the_turns(void **state)
+/* Leaving at block 1 by edge 2 happens after any of 16 iterations: back - 15 enter + 7.5 leave = 0, to 15 / sqrt(12) leave. */
+static void an_early_exit_comes_after_half_of_the_iterations(void **state)
 {
 	struct fixture f;
 	struct equations eqs;
@@ -122,7 +122,7 @@ static void a_way_out_that_was_not_seen_is_no_proof_that_there_was_none(void **s
 	fixture_fini(&f);
 }
 
-static void a_way_in_of_unknown_turns_says_nothing(void **state)
+static void an_entry_of_unknown_trip_count_says_nothing(void **state)
 {
 	struct fixture f;
 	struct equations eqs;
@@ -152,10 +152,10 @@ static void a_loop_without_samples_is_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(turns_are_an_equation_of_the_flow),
-		cmocka_unit_test(who_leaves_early_made_half_of_the_turns),
+		cmocka_unit_test(trip_counts_are_an_equation_of_the_flow),
+		cmocka_unit_test(an_early_exit_comes_after_half_of_the_iterations),
 		cmocka_unit_test(a_way_out_that_was_not_seen_is_no_proof_that_there_was_none),
-		cmocka_unit_test(a_way_in_of_unknown_turns_says_nothing),
+		cmocka_unit_test(an_entry_of_unknown_trip_count_says_nothing),
 		cmocka_unit_test(a_loop_without_samples_is_left_alone),
 	};
 

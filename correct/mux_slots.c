@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/rested_turns.h"
+#include "correct/mux_slots.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
 
-/* A scope's instructions in the turn that its last sample was of, and over all turns before. */
+/* A scope's instructions in the multiplexing slot of its last sample, and over all slots before. */
 struct of_scope {
-	uint64_t turn;
+	uint64_t slot;
 	double now, sum, squares;
 };
 
 struct thread {
-	uint64_t turn, time_ns, n_all,
+	uint64_t slot, time_ns, n_all,
 	        n_then; /* its samples; those at the last of the event, which was at time_ns */
 };
 
-struct rested_turns {
+struct mux_slots {
 	struct of_scope *scopes;
 	VEC(struct thread) threads;
-	uint64_t n_turns;
+	uint64_t n_slots;
 };
 
-int rested_turns_new(const struct recording *r, size_t n, struct rested_turns **out)
+int mux_slots_new(const struct recording *r, size_t n, struct mux_slots **out)
 {
 	*out = NULL;
 	if (!r->rests || r->insn_event < 0 || !(rests_share(r->rests, r->insn_event) > 0))
@@ -33,12 +33,12 @@ int rested_turns_new(const struct recording *r, size_t n, struct rested_turns **
 		(*out)->scopes = calloc(n + 1, sizeof(*(*out)->scopes));
 	if (*out && (*out)->scopes)
 		return 0;
-	rested_turns_free(*out);
+	mux_slots_free(*out);
 	*out = NULL;
 	return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
 }
 
-void rested_turns_free(struct rested_turns *t)
+void mux_slots_free(struct mux_slots *t)
 {
 	if (!t)
 		return;
@@ -47,15 +47,15 @@ void rested_turns_free(struct rested_turns *t)
 	free(t);
 }
 
-static void end_turn(struct of_scope *s)
+static void end_slot(struct of_scope *s)
 {
 	s->sum += s->now;
 	s->squares += s->now * s->now;
 	s->now = 0;
 }
 
-int rested_turns_sample(struct rested_turns *t, const struct recording *r, const struct pd_record *rec,
-                        uint32_t thread, int32_t scope)
+int mux_slots_sample(struct mux_slots *t, const struct recording *r, const struct pd_record *rec,
+                     uint32_t thread, int32_t scope)
 {
 	struct thread *th;
 	struct of_scope *s;
@@ -69,30 +69,30 @@ int rested_turns_sample(struct rested_turns *t, const struct recording *r, const
 	th->n_all++;
 	if (rec->event != r->insn_event)
 		return 0;
-	if (!th->turn ||
+	if (!th->slot ||
 	    rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
-		th->turn = ++t->n_turns;
+		th->slot = ++t->n_slots;
 	th->time_ns = rec->time_ns;
 	th->n_then = th->n_all;
 	if (scope < 0)
 		return 0;
 	s = &t->scopes[scope];
-	if (s->turn != th->turn)
-		end_turn(s);
-	s->turn = th->turn;
+	if (s->slot != th->slot)
+		end_slot(s);
+	s->slot = th->slot;
 	s->now += recording_weight(r, rec);
 	return 0;
 }
 
-double rested_turns_sd(struct rested_turns *t, size_t scope, double rested)
+double mux_slots_sd(struct mux_slots *t, size_t scope, double rested)
 {
 	struct of_scope *s = t ? &t->scopes[scope] : NULL;
 	double n;
 
 	if (!s)
 		return 0;
-	end_turn(s);
-	n = fmax((double)t->n_turns, 1);
-	/* Of all turns those that were seen are a sample: where none rested, they are all there were. */
+	end_slot(s);
+	n = fmax((double)t->n_slots, 1);
+	/* Of all slots those that were seen are a sample: where none rested, they are all there were. */
 	return sqrt(rested * fmax(s->squares - s->sum * s->sum / n, 0));
 }
