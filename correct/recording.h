@@ -105,7 +105,7 @@ struct recording {
 	size_t n_scale;
 	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 53) */
 	struct rests *rests; /* NULL = none rested */
-	int burst_event;     /* branch stacks that lie ahead of their moment (eq. 17), -1 = none */
+	int burst_event;     /* branch stacks that lie ahead of their moment, -1 = none */
 	int path_event;      /* timed paths, which no pass is shown, -1 = none */
 	struct timed_paths paths;
 	bool paths_known; /* all of the file's are there */

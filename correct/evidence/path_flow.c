@@ -79,7 +79,7 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 }
 
 /* How stacks are weighed. */
-enum weighing { BY_CYCLES, BY_BALANCE, BY_NEWEST, BY_NEWEST_OF_INSNS };
+enum weighing { BY_CYCLES, BY_BALANCE, BY_NEWEST, BY_NEWEST_OF_INSNS, ALIKE };
 
 /* Of which stacks: of the processor's, those of the cycles event, or the others. */
 enum of_stacks { OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
@@ -109,6 +109,8 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 {
 	/* Long phases have their share of instructions to begin with: only what a skid reaches is to be undone. */
 	static const struct path_back near = { .rounds = 3, .insns = true };
+	/* Bursts come evenly in time: where that is no number of instructions their branches are taken as they come. */
+	const struct path_back alike = { .insns = !s->in.rec->relative };
 
 	switch (how) {
 	case BY_CYCLES:
@@ -117,6 +119,8 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 		return path_weigh_by_balance(s, r, n_edges, weight);
 	case BY_NEWEST_OF_INSNS:
 		return path_weigh_back(s, r, n_edges, &near, weight);
+	case ALIKE:
+		return path_weigh_back(s, r, n_edges, &alike, weight);
 	default:
 		return path_weigh_by_newest(s, r, n_edges, weight);
 	}
@@ -279,7 +283,6 @@ static int add_rows(const struct space *space, struct path_estimate *e, struct e
 static int stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
 {
 	*out = *r;
-	out->bursts = of == OF_BURSTS;
 	memset(&out->stacks, 0, sizeof(out->stacks));
 	for (size_t i = 0; i < r->stacks.n; i++)
 		if (is_of(&r->stacks.v[i], of) && vec_push(&out->stacks, r->stacks.v[i]) < 0)
@@ -364,8 +367,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	struct path *s = state;
 	const struct scope_stacks *r = &s->scopes[scope];
 	const struct scope of = { space, s->in.problems[scope]->total_insn };
-	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? BY_NEWEST : BY_NEWEST_OF_INSNS,
-		                        false };
+	const struct plan of_bursts = { OF_BURSTS, ALIKE, false };
 	struct plan plan[2];
 	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;

@@ -7,8 +7,8 @@
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
  * path_pace.c (eq. 44) tells how many instructions each stands for,
- * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eqs. 14
- * and 17) weigh their pieces so that the moments they were taken at no longer
+ * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eq. 14)
+ * weigh their pieces so that the moments they were taken at no longer
  * matter, path_noise.c (eqs. 18 and 43) tells how well that is known, and path_flow.c makes flows and
  * equations of them.
  */
@@ -61,7 +61,6 @@ struct scope_stacks {
 	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
 	uint64_t n_seen, stride;
 	bool thin_bursts;              /* they are passed over as others are */
-	bool bursts;                   /* its stacks are those, all of them */
 	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */
 	double away_insn; /* between calls and returns in them, in code that is not the scope's */
 };
@@ -156,7 +155,7 @@ int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out
 int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                         double *sd);
 
-/* ... or by its stack's newest branch, or a burst's oldest (eqs. 14 and 17). */
+/* ... or by its stack's newest branch (eq. 14). */
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
 
 /* ... stacks of the cycles event where no branch has its time, so that all edges balance (eq. 30). */

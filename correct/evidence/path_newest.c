@@ -5,8 +5,8 @@
  * that newest edges come as often as the older ones do: a path seen at moments
  * chosen without regard to time would look alike at every depth.
  *
- * A burst lies ahead of its moment instead of behind it: all the same, with
- * its oldest edge for the newest.
+ * A burst lies ahead of its moment, and past its lead-in time does not bend the
+ * way: it stands for its instructions, and no round is made.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "correct/evidence/path_impl.h"
 
 enum {
-	BURST_ROUNDS = 40,  /* of bursts half a burst each */
 	SCOPE_ROUNDS = 100, /* of about half a stack each: 800 branches */
 };
 
@@ -83,15 +82,6 @@ static int collect_steps(const struct path *s, const struct scope_stacks *r, con
 }
 
 /*
- * Bursts are few.  A loop that one or two began in, and did not leave, would in time draw all of pi
- * to itself: where an edge leads is as uncertain as if one more burst had gone on like all together.
- */
-static double doubt(const struct scope_stacks *r, double n_bursts)
-{
-	return r->bursts ? 1 / (n_bursts + 1) : 0;
-}
-
-/*
  * Stacks that stand for instructions, each for as many: from instructions to branches, by how many
  * instructions lie between two branches before each edge.  insns[E] is scratch.
  */
@@ -116,8 +106,7 @@ static void count_branches(const struct path *s, const struct scope_stacks *r, s
 }
 
 /*
- * eqs. 14 and 17, w[E]: a stack whose branch next to its moment took edge e
- * (the newest, or a burst's oldest) counts w[e] times.
+ * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.
  * Given its newest edge a stack is a fair sample of the paths that lead
  * there; only how often an edge is the newest depends on time.  So the true
  * frequencies pi are those that going back along the stacks leaves as they
@@ -130,36 +119,26 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
                           const struct path_back *back, double *w, double *newest, double *pi)
 {
 	struct step *steps = NULL;
-	double total = 0;
 	size_t n = 0;
 	int err;
 
 	memset(newest, 0, n_edges * sizeof(*newest));
 	for (size_t i = 0; i < r->stacks.n; i++)
 		newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
-	for (size_t e = 0; e < n_edges; e++)
-		total += newest[e];
-	err = collect_steps(s, r, newest, &steps, &n);
+	err = back->rounds ? collect_steps(s, r, newest, &steps, &n) : 0;
 	if (err < 0)
 		return err;
 	memcpy(pi, newest, n_edges * sizeof(*pi));
 	if (back->insns)
 		count_branches(s, r, n_edges, w, pi);
 	for (int round = 0; round < back->rounds; round++) {
-		double away = 0;
-
 		/* w is scratch here.  An edge without a row keeps what it has. */
 		memcpy(w, pi, n_edges * sizeof(*w));
 		for (size_t i = 0; i < n; i++)
-			if (i == 0 || steps[i].from != steps[i - 1].from) {
+			if (i == 0 || steps[i].from != steps[i - 1].from)
 				w[steps[i].from] -= pi[steps[i].from];
-				away += pi[steps[i].from] * doubt(r, newest[steps[i].from]);
-			}
 		for (size_t i = 0; i < n; i++)
-			w[steps[i].to] +=
-			        pi[steps[i].from] * steps[i].p * (1 - doubt(r, newest[steps[i].from]));
-		for (size_t e = 0; e < n_edges && away > 0; e++)
-			w[e] += away * newest[e] / total;
+			w[steps[i].to] += pi[steps[i].from] * steps[i].p;
 		memcpy(pi, w, n_edges * sizeof(*pi));
 	}
 	for (size_t e = 0; e < n_edges; e++)
@@ -170,7 +149,7 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 
 int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
 {
-	const struct path_back back = { .rounds = r->bursts ? BURST_ROUNDS : SCOPE_ROUNDS };
+	static const struct path_back back = { .rounds = SCOPE_ROUNDS };
 
 	return path_weigh_back(s, r, n_edges, &back, weight);
 }

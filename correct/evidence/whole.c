@@ -299,19 +299,20 @@ static void add_stack(const struct whole *w, const struct stack *st, const float
 /*
  * Samples of cycles come evenly in time: where their records tell cycles they are all that is used.  Those of
  * instructions have each long phase of a program by its instructions, before anything is weighed: without
- * cycles they are all that is used.  Bursts are few, and used where there is nothing else.
+ * cycles they are all that is used.  Bursts are few, and used where there is nothing else: are they?
  */
-static void keep_event(struct scope_stacks *r, bool of_cycles)
+static bool keep_event(struct scope_stacks *r, bool of_cycles)
 {
 	size_t kept = 0;
+	bool bursts = true;
 
-	r->bursts = true;
 	for (size_t i = 0; i < r->stacks.n; i++)
-		r->bursts &= r->stacks.v[i].burst;
+		bursts &= r->stacks.v[i].burst;
 	for (size_t i = 0; i < r->stacks.n; i++)
-		if (r->stacks.v[i].burst ? r->bursts : (r->stacks.v[i].cyc > 0) == of_cycles)
+		if (r->stacks.v[i].burst ? bursts : (r->stacks.v[i].cyc > 0) == of_cycles)
 			r->stacks.v[kept++] = r->stacks.v[i];
 	r->stacks.n = kept;
+	return bursts;
 }
 
 /*
@@ -333,30 +334,34 @@ static void fill_short(const struct whole *w, float *weight)
 	}
 }
 
-/* Two ways to weigh, of which the second has other errors: tallies[FIRST ..] by groups of stacks, and OTHER. */
+/*
+ * Two ways to weigh, of which the second has other errors: tallies[FIRST ..] by groups of stacks, and OTHER.  Of bursts,
+ * which have no bias to be taken away, they are one.
+ */
 static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 {
 	static const struct path_back near = { .rounds = 3, .insns = true },
 	                              far = { .rounds = 100, .insns = true };
+	const struct path_back alike = { .insns = !w->path.in.rec->relative };
 	struct scope_stacks *r = &w->stacks;
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
 	size_t n_branches = w->branches.n;
-	bool has_cycles = path_has_cycles(r);
+	bool has_cycles = path_has_cycles(r), bursts;
 	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
 
 	paces_apply(&w->path.paces, r);
-	keep_event(r, has_cycles);
+	bursts = keep_event(r, has_cycles);
 	if (err == 0 && r->stacks.n < MIN_STACKS)
 		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
 	if (err == 0)
-		err = path_weigh_back(&w->path, r, n_branches, &far, weight);
+		err = path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
 	if (err == 0)
 		fill_short(w, weight);
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
 	if (err == 0)
 		err = has_cycles ? path_weigh_by_cycles(&w->path, r, n_branches, weight)
-		                 : path_weigh_back(&w->path, r, n_branches, &near, weight);
+		                 : path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
 	if (err == 0)
 		fill_short(w, weight);
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
