@@ -16,6 +16,9 @@ static const double carried_off = 0.05, carried_guess = 0.5;
 /* Of a boundary interval between two paces that are not known, what half to each may be wrong by every time. */
 static const double half_off = 0.25;
 
+/* Paces next to a crossing are not quite those of whole visits: what they make of an interval's instructions may be off by. */
+static const double pace_off = 0.03;
+
 /* The same where cycles were not counted: no more is known of the crossing than that it lies in the interval. */
 static const double untimed_off = 0.125;
 
@@ -111,8 +114,6 @@ int boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, do
 	} else {
 		b->untimed += insn;
 	}
-	credit(e, from, insn / 2, 1);
-	credit(e, to, insn / 2, 1);
 	return 0;
 }
 
@@ -130,16 +131,41 @@ static double pace_of(const struct boundary *e, int32_t scope)
 }
 
 /*
- * eq. 31: a crossing in the middle of an interval's time divides its instructions as the paces are to one another, at every
- * crossing alike.  A thread's first interval has no crossing: the thread began there.
+ * eq. 31: which part of a boundary interval ran before the crossing, and its standard deviation, the same way at every one.  Half where
+ * paces are alike or not known; the more they differ the surer they say, of N instructions in T cycles, how many cycles
+ * before the crossing make up the N.
  */
-static double wrong_of(const struct boundary *e, const struct both *b)
+static double part_before(const struct boundary *e, const struct both *b, double *sd)
 {
-	double before = pace_of(e, b->from), after = pace_of(e, b->to), part = half_off;
+	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
+	       trust;
 
-	if (before >= 0 && after >= 0 && before + after > 0)
-		part = fabs(before - after) / (before + after) / 2;
-	return part * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
+	*sd = half_off;
+	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
+		return 0.5;
+	differ = fabs(before - after) / (before + after);
+	half = differ / 2;
+	*sd = half;
+	if (differ == 0)
+		return 0.5;
+	from_paces = pace_off / differ / 2;
+	trust = half * half / (half * half + from_paces * from_paces);
+	solved = before * (b->insn - after * b->cyc) / (before - after) / b->insn;
+	*sd = half * sqrt(1 - trust);
+	return 0.5 + trust * (fmin(fmax(solved, 0), 1) - 0.5);
+}
+
+/* A thread's first interval has no crossing: the thread began there. */
+static void divide(struct boundary *e, const struct both *b)
+{
+	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
+	double sd, part = part_before(e, b, &sd), first = part * b->insn + b->untimed / 2,
+	           wrong = sd * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
+
+	credit(e, b->from, first, b->n_all);
+	credit(e, b->to, b->insn + b->untimed - first, b->n_all);
+	from->wrong = hypot(from->wrong, wrong);
+	to->wrong = hypot(to->wrong, wrong);
 }
 
 /* Overflows of the last S cycles before a crossing have their samples after it; a thread's first interval has none. */
@@ -161,12 +187,8 @@ static void add_carried(const struct boundary *e, const struct both *b, double s
 /* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */
 static void add_both(struct boundary *e, const struct both *b, double skid_cyc)
 {
-	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
-	double wrong = wrong_of(e, b);
-
-	from->wrong = hypot(from->wrong, wrong);
-	to->wrong = hypot(to->wrong, wrong);
-	add_carried(e, b, skid_cyc, from, to);
+	divide(e, b);
+	add_carried(e, b, skid_cyc, &e->sums[b->from + 1], &e->sums[b->to + 1]);
 }
 
 static double either_way(const struct boundary *e, const struct both *b)

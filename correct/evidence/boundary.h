@@ -4,10 +4,10 @@
 
 /*
  * Boundary intervals: from a sample in one scope to the thread's next in
- * another.  The number of instructions between the two is exact, but nothing
- * tells where the one scope was left for the other.  So half is each one's; the
- * more the scopes' paces differ, the more may be wrong with that (eq. 31).  The
- * same paces tell how many samples the skid carries from scope to scope (eq. 35).
+ * another.  The number of instructions between the two is exact.  Where the one
+ * scope was left for the other the scopes' paces tell, the better the more they
+ * differ (eq. 31).  The same paces tell how many samples the skid carries from
+ * scope to scope (eq. 35).
  */
 #include <stddef.h>
 #include <stdint.h>
