@@ -152,7 +152,7 @@ static void see_counters(struct doctor *d, const struct record_opts *opts)
 	struct doctor_check *c = add(d, "counters", DOCTOR_OK);
 	bool there = pmu_hardware.probe(opts) == 0;
 
-	if (there && event_group_choose(opts, &group) == 0 && pmu_hardware.plan(opts, &plan) == 0) {
+	if (there && event_group_choose("/sys", opts, &group) == 0 && pmu_hardware.plan(opts, &plan) == 0) {
 		found(c, "%s", plan.events);
 		see_events(d, &group);
 		see_records(d, &plan);

@@ -31,7 +31,7 @@ static int choose(const struct record_opts *opts, struct record_opts *o, struct 
 	/* All that runs on a machine is not ours to stop, unless asked for. */
 	if (o->bursts_hz < 0)
 		o->bursts_hz = o->whole_system ? 0 : HUGE_VAL;
-	return event_group_choose(o, group);
+	return event_group_choose("/sys", o, group);
 }
 
 static int clock_plan(const struct record_opts *opts, struct record_plan *out)

@@ -173,13 +173,41 @@ static int on_each_pmu(const struct event_word *word, const struct core_pmus *pm
 	return n;
 }
 
-int event_code_find(const struct event_word *word, const struct core_pmus *pmus, struct event_code *out)
+/* Names there are libpfm4's as well. */
+static bool is_pmu_of_cores(const struct event_word *word, const struct core_pmus *pmus)
+{
+	for (size_t i = 0; i < pmus->n; i++)
+		if (strcmp(word->pmu, pmus->v[i].name) == 0)
+			return !strchr(word->name, '=');
+	return strcmp(word->pmu, "cpu") == 0 && strchr(word->name, ':');
+}
+
+/* No name of cores' events, as "cpu_core/cycles/" has: what stands between the slashes is the unit's own. */
+static int on_unit(const char *sysfs, const struct event_word *word, struct event_code *out)
+{
+	int err = event_unit_find(sysfs, word, out);
+
+	if (err == -SP_ENOENT && (strcmp(word->pmu, "ibs_op") == 0 || strcmp(word->pmu, "ibs_fetch") == 0))
+		return sp_fail(SP_ENOTSUP,
+		               "-e: %s/%s/: there is no IBS here: AMD's processors have it, and most virtual "
+		               "machines hide it; 'skidprof doctor' says what there is",
+		               word->pmu, word->name);
+	if (err == -SP_ENOENT)
+		return sp_fail(SP_EUSAGE, "-e: '%s/%s/': no unit of that name in %s/bus/event_source/devices",
+		               word->pmu, word->name, sysfs);
+	return err < 0 ? err : 1;
+}
+
+int event_code_find(const char *sysfs, const struct event_word *word, const struct core_pmus *pmus,
+                    struct event_code *out)
 {
 	const struct generic *g = find_generic(word->name);
 	struct event_code code = { .type = PERF_TYPE_RAW };
 	bool of_cores = true;
 	int err = 0;
 
+	if (*word->pmu && !g && !is_raw(word->name, &code.config) && !is_pmu_of_cores(word, pmus))
+		return on_unit(sysfs, word, out);
 	if (g) {
 		code.type = g->type;
 		code.config = g->config;

@@ -36,13 +36,20 @@ struct event_code {
 	uint32_t type;
 	uint64_t config, config1, config2;
 	const struct core_pmu *pmu; /* whose alone it is; NULL = any core's */
+	bool of_unit;               /* of a unit that sysfs describes: its name has terms */
+	bool is_ibs;                /* AMD's: alone, every 16th, precise without a p */
+	bool all_modes;             /* IBS without a filter: kernel and user mode, whatever is asked for */
 };
 
 /*
  * out  room for EVENT_PMUS_MAX; how many there are is returned.
  * -SP_EUSAGE with a suggestion for a name nobody knows.
  */
-int event_code_find(const struct event_word *word, const struct core_pmus *pmus, struct event_code *out);
+int event_code_find(const char *sysfs, const struct event_word *word, const struct core_pmus *pmus,
+                    struct event_code *out);
+
+/* "ibs_op/cnt_ctl=1/": -SP_ENOENT where sysfs has no such unit, -SP_EUSAGE where it has no such term. */
+int event_unit_find(const char *sysfs, const struct event_word *word, struct event_code *out);
 
 /* All names known here, with what they count, those holding `part` only where it is not NULL. */
 void event_code_list(FILE *to, const char *part);

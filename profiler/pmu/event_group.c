@@ -22,6 +22,9 @@
  */
 enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989, MIN_CLOCK_NS = 10000 };
 
+/* The lowest bits of IBS's counter can't be set. */
+enum { IBS_UNIT = 16 };
+
 static const struct pe_place ourselves = { .tid = 0, .cpu = -1, .group_fd = -1 };
 
 /* A word with one of its codes, on the way into a group. */
@@ -34,6 +37,7 @@ struct candidate {
 
 struct choice {
 	const struct record_opts *opts;
+	const char *sysfs;
 	struct event_list list;
 	struct core_pmus pmus;
 	struct candidate c[EVENT_GROUP_MAX];
@@ -70,7 +74,7 @@ static int add_word(struct choice *ch, size_t index)
 {
 	struct event_word *word = &ch->list.v[index];
 	struct event_code codes[EVENT_PMUS_MAX] = { { 0 } };
-	int n = event_code_find(word, &ch->pmus, codes);
+	int n = event_code_find(ch->sysfs, word, &ch->pmus, codes);
 
 	if (n > 0 && is_of_kernel(&codes[0]) && !word->user)
 		word->user = word->kernel = true;
@@ -106,7 +110,7 @@ static void sample_one_each(struct choice *ch)
 
 static uint64_t default_period(const struct event_code *code)
 {
-	if (is_main(code))
+	if (is_main(code) || code->is_ibs)
 		return PERIOD;
 	if (code->type != PERF_TYPE_SOFTWARE)
 		return RARE_PERIOD;
@@ -131,8 +135,24 @@ static void name_event(const struct candidate *c, const struct event_word *w, ch
 	         "ppp");
 	if (c->code.pmu)
 		snprintf(out, PE_NAME_BYTES, "%s/%.50s/%s", c->code.pmu->name, name, modifiers);
+	else if (c->code.of_unit)
+		snprintf(out, PE_NAME_BYTES, "%s/%.50s/%s", w->pmu, w->name,
+		         c->code.all_modes ? "uk" : modifiers);
 	else
 		snprintf(out, PE_NAME_BYTES, "%s:%s", name, modifiers);
+}
+
+/* IBS takes no p, no guests' modes and no period but of whole 16ths, and without a filter nothing that leaves out a mode. */
+static void fit_ibs(const struct candidate *c, struct perf_event_attr *attr)
+{
+	attr->precise_ip = 0;
+	attr->exclude_guest = 0;
+	if (!attr->freq)
+		attr->sample_period = attr->sample_period < IBS_UNIT
+		                              ? IBS_UNIT
+		                              : attr->sample_period & ~(uint64_t)(IBS_UNIT - 1);
+	if (c->code.all_modes)
+		attr->exclude_kernel = attr->exclude_user = attr->exclude_hv = 0;
 }
 
 static void fill_event(const struct choice *ch, const struct candidate *c, size_t leader, struct pe_event *e)
@@ -165,6 +185,8 @@ static void fill_event(const struct choice *ch, const struct candidate *c, size_
 		e->some_cpus = true;
 		e->cpus = c->code.pmu->cpus;
 	}
+	if (c->code.is_ibs)
+		fit_ibs(c, &e->attr);
 	name_event(c, w, e->name);
 }
 
@@ -314,6 +336,13 @@ static int settle_precision(struct pe_event *e)
 	int error = lower_precision(e);
 
 	precise = e->attr.precise_ip;
+	if (error == EINVAL && strncmp(e->name, "ibs_", 4) == 0)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: the kernel refuses it: older ones sample whole CPUs alone by IBS ('perf record "
+		        "-a -e %s' does, and skidprof report reads that file); or a term this processor "
+		        "lacks",
+		        e->name, e->name);
 	if (error)
 		return pe_fail(error, e, &ourselves);
 	if (precise < asked) {
@@ -445,14 +474,14 @@ static int add_words(struct choice *ch, const char *text)
 
 int event_group_check(const char *text)
 {
-	struct choice ch = { .n = 0 };
+	struct choice ch = { .sysfs = "/sys" };
 
 	return add_words(&ch, text);
 }
 
 bool event_group_is_software(const char *text)
 {
-	struct choice ch = { .n = 0 };
+	struct choice ch = { .sysfs = "/sys" };
 	int err = add_words(&ch, text);
 
 	for (size_t i = 0; i < ch.n && err == 0; i++)
@@ -461,13 +490,41 @@ bool event_group_is_software(const char *text)
 	return err == 0;
 }
 
-int event_group_choose(const struct record_opts *opts, struct event_group *out)
+/* One IBS event is all that a core has of them, and it is in no group. */
+static int check_ibs(const struct choice *ch)
 {
-	struct choice ch = { .opts = opts };
+	for (size_t i = 0; i < ch->n; i++) {
+		const struct event_word *w = word_of(ch, &ch->c[i]);
+
+		if (!ch->c[i].code.is_ibs)
+			continue;
+		for (size_t k = 0; k < ch->n; k++)
+			if (k != i && word_of(ch, &ch->c[k])->group == w->group)
+				return sp_fail(
+				        SP_EUSAGE,
+				        "-e: %s/%s/ can't be in a group: say {%s/%s/},{...}, a group each",
+				        w->pmu, w->name, w->pmu, w->name);
+		if (w->precise || w->most_precise)
+			return sp_fail(SP_EUSAGE, "-e: %s/%s/ is precise by itself: leave out the p", w->pmu,
+			               w->name);
+		if (ch->c[i].code.all_modes && (!w->kernel || !w->user))
+			sp_note("%s/%s/: this kernel can't leave out a mode of it (it has no swfilt): the "
+			        "kernel's "
+			        "samples are recorded with the program's",
+			        w->pmu, w->name);
+	}
+	return 0;
+}
+
+int event_group_choose(const char *sysfs, const struct record_opts *opts, struct event_group *out)
+{
+	struct choice ch = { .opts = opts, .sysfs = sysfs };
 	int err;
 
-	core_pmus_find("/sys", &ch.pmus);
+	core_pmus_find(sysfs, &ch.pmus);
 	err = add_words(&ch, opts->events ? opts->events : "instructions,cycles");
+	if (err == 0)
+		err = check_ibs(&ch);
 	if (err < 0)
 		return err;
 	assert(ch.n > 0);

@@ -18,8 +18,11 @@ struct event_group {
 	size_t n;
 };
 
-/* By -e, -c, -F and -b of opts; without -e, instructions and cycles with as many others as there are counters. */
-int event_group_choose(const struct record_opts *opts, struct event_group *out);
+/*
+ * By -e, -c, -F and -b of opts; without -e, instructions and cycles with as many others as there are counters.
+ * sysfs: "/sys", another folder in tests.
+ */
+int event_group_choose(const char *sysfs, const struct record_opts *opts, struct event_group *out);
 
 /* How precise an event can be here: 0 to 3; -1 where it can't be opened at all. */
 int event_group_most_precise(const struct pe_event *event);

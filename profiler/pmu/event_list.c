@@ -83,38 +83,33 @@ static int take_period(struct scan *s, struct event_word *w)
 	return 0;
 }
 
-/* Units that tag instructions: their files are read, but setting them up is left to perf. */
-static int refuse_tagging(const struct event_word *w)
+/* Arm's SPE writes packets to memory of its own, which we don't read: their files are, once perf has made samples of them. */
+static int refuse_spe(const struct event_word *w)
 {
-	static const struct {
-		const char *unit, *instead;
-	} units[] = { { "ibs_op", "cycles:P samples with it on AMD's processors" },
-		      { "ibs_fetch", "cycles:P samples with ibs_op on AMD's processors" },
-		      { "arm_spe", "perf script's synthesized events are read as well" } };
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strncmp(w->name, units[i].unit, strlen(units[i].unit)) == 0)
-			return sp_fail(
-			        SP_ENOTSUP,
-			        "-e: %s tags what it samples, and is not set up here: 'perf record -e "
-			        "%s// PROGRAM' does where there is one, and skidprof report reads that "
-			        "file; %s",
-			        w->name, w->name, units[i].instead);
-	return 0;
+	if (strncmp(w->pmu, "arm_spe", strlen("arm_spe")) != 0)
+		return 0;
+	return sp_fail(
+	        SP_ENOTSUP,
+	        "-e: %s writes packets, which are not recorded here: 'perf record -e %s// PROGRAM' does, "
+	        "'perf inject --itrace' makes samples of them, and skidprof report reads that file",
+	        w->pmu, w->pmu);
 }
 
 /* "cpu_core/cycles/u": s->p is at the first slash. */
 static int take_pmu(struct scan *s, struct event_word *w)
 {
-	size_t n;
-	int err = refuse_tagging(w);
+	size_t n = 0;
+	int err;
 
+	strcpy(w->pmu, w->name);
+	w->name[0] = '\0';
+	err = refuse_spe(w);
 	if (err < 0)
 		return err;
-	strcpy(w->pmu, w->name);
 	s->p++;
-	n = name_length(s->p);
-	if (!n || s->p[n] != '/')
+	while (s->p[n] && (isalnum((unsigned char)s->p[n]) || strchr("_-.:=,", s->p[n])))
+		n++;
+	if (s->p[n] != '/')
 		return bad(s, "PMU/NAME/ expected");
 	err = take_text(s, w->name, sizeof(w->name), s->p, n);
 	if (err < 0)
@@ -152,6 +147,10 @@ static int take_name(struct scan *s, struct event_word *w)
 	if (err < 0)
 		return err;
 	s->p += n;
+	if (!has_pmu && strcmp(w->name, "ibs") == 0) {
+		strcpy(w->pmu, "ibs_op");
+		w->name[0] = '\0';
+	}
 	return has_pmu ? take_pmu(s, w) : 0;
 }
 

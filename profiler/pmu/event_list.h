@@ -7,6 +7,8 @@
  *
  *	EVENT = NAME [:UMASK ...] [:MODIFIERS] [/PERIOD]
  *	      | PMU/NAME/[MODIFIERS] [/PERIOD]
+ *	      | UNIT/[TERM[=VALUE],...]/[MODIFIERS] [/PERIOD]   terms as sysfs has them
+ *	      | ibs                               ibs_op//
  *	LIST  = EVENT, ...                    one group
  *	      | {EVENT, ...}[:MODIFIERS], ... a group each
  */
@@ -18,7 +20,7 @@ enum { EVENT_NAME_BYTES = 80, EVENT_LIST_MAX = 64 };
 
 struct event_word {
 	char pmu[32];                /* "" = not named */
-	char name[EVENT_NAME_BYTES]; /* umasks with it */
+	char name[EVENT_NAME_BYTES]; /* umasks with it; a unit's terms */
 	uint64_t period;             /* 0 = none given */
 	unsigned group;              /* words of one number belong together */
 	bool user, kernel;           /* neither: as is the rule, user mode */

@@ -101,7 +101,7 @@ static double default_bursts(const struct record_opts *opts, const struct event_
 
 static int choose(const struct record_opts *opts, struct event_group *group, struct record_plan *plan)
 {
-	int err = event_group_choose(opts, group);
+	int err = event_group_choose("/sys", opts, group);
 
 	if (err < 0)
 		return err;

@@ -29,12 +29,21 @@ check 'ibs_op//: it is reported' status 0 "$SKIDPROF" report -i plain.data --for
 check 'its samples are of cycles' json 'all(f["cycles"] for f in d["functions"])'
 check 'without a skid' json 'd["meta"]["skid"]["source"] == "precise"'
 
-# The recorder leaves these units to perf, and says so; precise events it takes, as precise as the core can.
-for unit in ibs_op// ibs_fetch/rand_en=1/ arm_spe_0//; do
-	check "$unit is not recorded" status 1 "$SKIDPROF" record --pmu hardware -e $unit -o no.data true
-	check 'and what does is said' grep -q "perf record -e ${unit%%/*}//" err
-	check 'in one line' one_line 'tags what it samples'
-done
+# Units are opened as sysfs describes them; where there is none that is said, and of SPE what records it.
+check 'SPE is not recorded' status 1 "$SKIDPROF" record --pmu hardware -e arm_spe_0// -o no.data true
+check 'and what does is said' one_line 'perf record -e arm_spe_0//'
+[ -e /sys/bus/event_source/devices/ibs_op ] || {
+	check 'no IBS is told' status 1 "$SKIDPROF" record --pmu hardware -e ibs -o no.data true
+	check 'in one line' one_line 'there is no IBS here'
+}
+check 'a unit that is not there' status 2 "$SKIDPROF" record --pmu hardware -e none/x=1/ -o no.data true
+check 'is named' one_line "no unit of that name"
+if "$SKIDPROF" record -q --pmu hardware -e cpu-clock -o no.data true 2>/dev/null; then
+	# The kernel's clock, by the number of its unit and code.
+	check 'a unit by its codes' status 0 "$SKIDPROF" record --pmu hardware -q -e software/config=0/ -c 100000 -o unit.data ./three 3000000
+	check 'it is reported' status 0 "$SKIDPROF" report -i unit.data --format json
+	check 'by its name' json 'd["meta"]["events"][0]["name"] == "software/config=0/u" and d["meta"]["samples"] > 20'
+fi
 check 'as precise as the core can' status 0 "$SKIDPROF" record --pmu sim -q --plain --no-branches --bursts 0 --core skylake \
 	-e cycles:uP -c 20011 -o most.data ./three 100000
 check 'it is reported' status 0 "$SKIDPROF" report -i most.data --format json

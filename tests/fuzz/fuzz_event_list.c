@@ -23,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!list.n || list.n > EVENT_LIST_MAX || !list.n_groups || list.n_groups > list.n)
 			abort();
 		for (size_t i = 0; i < list.n; i++)
-			if (!*list.v[i].name || list.v[i].group >= list.n_groups ||
-			    event_code_find(&list.v[i], &hybrid, codes) > EVENT_PMUS_MAX)
+			if (!(*list.v[i].name || *list.v[i].pmu) || list.v[i].group >= list.n_groups ||
+			    event_code_find("/sys", &list.v[i], &hybrid, codes) > EVENT_PMUS_MAX)
 				abort();
 	}
 	free(text);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
+# accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
 #	[--jobs N] [--quick] [--keep]
 #
 # How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
@@ -13,19 +13,21 @@
 # what changed in correct/ is then held against the same recordings.
 # --groups (of: sample written real random) and --methods leave out all others; --dir is where recordings and results go.
 # Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
+# --first is the seed of the first random program, 1 by default: others than those that were looked at before.
 # The forms plain-pair, plain-b, plain-turns, plain-precise and plain-hybrid are recordings as `perf record -e` writes them,
 # without group reads, instructions at a period that no skid reaches (eq. 52); they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
 # is a part, and --keep goes on with one that was stopped.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' forms='plain-pair plain-b plain-turns plain-precise plain-hybrid' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
+seeds=20 programs=300 first=1 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' forms='plain-pair plain-b plain-turns plain-precise plain-hybrid' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
 	--programs) programs=${2:?$usage} && shift ;;
+	--first) first=${2:?$usage} && shift ;;
 	--real) real=${2:?$usage} && shift ;;
 	--jobs) jobs=${2:?$usage} && shift ;;
 	--variants) variants=${2:?$usage} && shift ;;
@@ -101,7 +103,7 @@ one()
 	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") methods=(raw full) ;;
 	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) methods=(full) ;;
 	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(raw full) ;;
-	plain-precise) how=(--plain --no-branches --bursts 0 -c 2003 --core skylake -e 'cycles,instructions:uppp') methods=(raw full) ;;
+	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') methods=(raw full) ;;
 	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") methods=(raw full) ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
@@ -154,7 +156,7 @@ compile_written()
 export -f compile_written
 
 gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$DIR/gen" || exit 1
-chosen random && seq "$programs" | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
+chosen random && seq "$first" $((first + programs - 1)) | xargs -P "$jobs" -I '{}' bash -c 'compile "$@"' compile '{}' "$millions"
 
 written=(tests/stat/written/*)
 [ "$real" -eq 0 ] || ! chosen written || printf '%s\n' "${written[@]}" | xargs -P "$jobs" -I '{}' bash -c 'compile_written "$@"' compile '{}'
@@ -180,7 +182,7 @@ skid 0 1 >"$DIR/skidless.core"
 # A seed of every sample, its part of the random programs, and so on: a sweep that is stopped has some of everything.
 list()
 {
-	local s v p=0 sample group program
+	local s v n=0 p sample group program
 	for ((s = 1; s <= seeds; s++)); do
 		! chosen sample || for sample in soplex omnetpp mcf hmmer libsvm; do
 			for v in ${variants//timed/}; do
@@ -200,8 +202,8 @@ list()
 			done
 		}
 		chosen random || continue
-		while ((p * seeds < s * programs)); do
-			p=$((p + 1)) group=tune
+		while ((n * seeds < s * programs)); do
+			p=$((first + n)) n=$((n + 1)) group=tune
 			[ $((p % 2)) -eq 0 ] && group=heldout
 			for v in $variants; do
 				case $v in two-short | skidless | timed) ;; *) echo "$group p$p $p $v" ;; esac
