@@ -90,6 +90,10 @@ static void kinds_are_told_apart(void **state)
 		{ "\x8f\xe8\x78\xc0\xc0\x01", 6, RP_UNKNOWN },  /* XOP */
 		{ "\x48\x48\x01\xd8", 4, RP_UNKNOWN },          /* REX twice */
 		{ "\xf0\x50", 2, RP_UNKNOWN },
+		{ "\x66\x66\x48\xe8\x00\x00\x00\x00", 8, RP_CALL }, /* of __tls_get_addr() */
+		{ "\x66\x48\xff\x15\x00\x00\x00\x00", 8, RP_CALL_AT },
+		{ "\x66\x48\x0f\x84\x00\x00\x00\x00", 8, RP_JCC },
+		{ "\x66\xe8\x00\x00\x00\x00", 6, RP_UNKNOWN },
 		{ "\xd5\x10\x01\xd8", 4, RP_UNKNOWN }, /* REX2 */
 		{ "\x06", 1, RP_UNKNOWN },
 	};

@@ -75,6 +75,15 @@ static void take_legacy_opcode(struct cursor *c, struct rp_insn *i)
 	}
 }
 
+/*
+ * 66 before REX.W says nothing, unless it belongs to the opcode.  Compilers pad with it: each call of __tls_get_addr()
+ * is data16 data16 rex.W call.
+ */
+static bool prefix_is_void(const struct rp_insn *i)
+{
+	return i->wide && (i->map == 0 || (i->map == 1 && (i->opcode & 0xf0) == 0x80));
+}
+
 static void set_pp(struct rp_insn *i, unsigned pp)
 {
 	static const uint8_t reps[] = { 0, 0, 0xf3, 0xf2 };
@@ -192,6 +201,8 @@ bool rp_decode(const uint8_t *code, size_t n, struct rp_insn *out)
 	} else {
 		take_rex(&c, &i);
 		take_legacy_opcode(&c, &i);
+		if (prefix_is_void(&i))
+			i.opsize = false;
 	}
 	i.op_off = (uint8_t)(c.at - 1);
 	if (rp_has_modrm(&i))
