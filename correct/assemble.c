@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble_impl.h"
+#include "correct/contexts.h"
 #include "profiler/base/err.h"
 
 static void scale(struct profile_count *c, double by)
@@ -53,6 +54,8 @@ int assemble(const struct work *w, struct profile **out)
 		scale_cycles(a.p);
 	if (err == 0)
 		err = assemble_flow(&a);
+	if (err == 0)
+		err = assemble_contexts(&a);
 	func_index_free(a.funcs);
 	if (err < 0) {
 		profile_free(a.p);

@@ -25,6 +25,9 @@ enum inclusive_source inclusive_source(const struct profile *p)
 	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
 }
 
+/* 90% of a normal variable lie within so many standard deviations, and of one whose own is known by the parts of paths. */
+static const double z_of_90 = 1.645, t_of_parts = 1.753;
+
 /* ---- call stacks ---- */
 
 static double ratio(double x, double y)
@@ -116,6 +119,8 @@ static void bound_by_skid(const struct profile *p, size_t func, double total, st
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn));
 }
 
+static int ask_paths(const struct profile *p, struct inclusive *out);
+
 static int count_stacks(const struct profile *p, struct inclusive *out)
 {
 	double total = 0;
@@ -140,6 +145,8 @@ static int count_stacks(const struct profile *p, struct inclusive *out)
 		total += p->funcs[f].count.insn;
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		bound_by_skid(p, f, total, &out[f]);
+	if (err == 0 && p->n_contexts)
+		err = ask_paths(p, out);
 	free(last);
 	free(insn);
 	return err;
@@ -205,6 +212,43 @@ static void keep_all(const struct profile *p, uint32_t func, double *in)
 	}
 }
 
+/* Calls that paths show and the flow may not know, through pointers: who may be called by func, and who by others, too. */
+static void add_seen_callees(const struct profile *p, double *any)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0; i < p->n_contexts; i++) {
+			const struct profile_context *c = &p->contexts[i];
+
+			if (c->parent == UINT32_MAX || any[c->func] > 0 ||
+			    !(any[p->contexts[c->parent].func] > 0))
+				continue;
+			any[c->func] = 1;
+			change = true;
+		}
+	}
+}
+
+static void drop_seen_callees(const struct profile *p, uint32_t func, double *all)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0; i < p->n_contexts; i++) {
+			const struct profile_context *c = &p->contexts[i];
+
+			if (c->parent == UINT32_MAX || c->func == func || !(all[c->func] > 0) ||
+			    all[p->contexts[c->parent].func] > 0)
+				continue;
+			all[c->func] = 0;
+			change = true;
+		}
+	}
+}
+
 static struct inclusive sum_parts(const struct profile *p, const double *part)
 {
 	struct inclusive sum = { 0 };
@@ -233,6 +277,105 @@ static struct inclusive between(const struct profile *p, const struct inclusive 
 	return c;
 }
 
+/* ---- the flow and paths ---- */
+
+/* Whose are the contexts below a root?  All are func's where what any of them runs is. */
+enum owner { OTHERS, OPEN, ITS };
+
+struct owners {
+	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
+	uint8_t *of;       /* [n_contexts] enum owner */
+	double (*sum)[3];  /* [n_funcs] of one function's contexts, by owner */
+};
+
+static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
+{
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		o->of[i] = c->func == func           ? ITS
+		           : c->parent != UINT32_MAX ? o->of[c->parent]
+		           : o->all[c->func] > 0     ? ITS
+		           : o->any[c->func] > 0     ? OPEN
+		                                     : OTHERS;
+	}
+}
+
+/* Instructions of func with what it calls, by all paths, or but a part of them: least, likely, most. */
+static void sum_owners(const struct profile *p, const struct owners *o, int part, double out[3])
+{
+	memset(o->sum, 0, p->n_funcs * sizeof(*o->sum));
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		o->sum[c->func][o->of[i]] += part < 0 ? c->insn : c->without[part];
+	}
+	out[0] = out[1] = out[2] = 0;
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		double *s = o->sum[g], told = s[OTHERS] + s[ITS], insn = p->funcs[g].rolled.insn;
+
+		if (!(told + s[OPEN] > 0))
+			s[o->all[g] > 0 ? ITS : o->any[g] > 0 ? OPEN : OTHERS] = 1;
+		told = s[OTHERS] + s[ITS];
+		out[0] += insn * s[ITS] / (told + s[OPEN]);
+		out[1] += insn * (told > 0 ? s[ITS] / told : 0.5);
+		out[2] += insn * (s[ITS] + s[OPEN]) / (told + s[OPEN]);
+	}
+}
+
+static double its_share(const double *sum)
+{
+	return sum[OTHERS] + sum[ITS] > 0 ? sum[ITS] / (sum[OTHERS] + sum[ITS]) : 0.5;
+}
+
+/* What the callers' shares of calls leave open of func's: each weighs paths of its own.  After sum_owners of all paths. */
+static double variance_of_calls(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	double var = 0;
+
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		uint32_t callee = p->calls[i].callee;
+		double n = 0;
+
+		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
+			n += p->calls[j].n > 0 && p->calls[j].caller != callee ? p->calls[j].n : 0;
+		for (size_t k = i; k < j && n > 0; k++) {
+			const struct profile_call *c = &p->calls[k];
+			double sd = (c->hi - c->lo) / (2 * z_of_90 * n);
+
+			if (sd > 0 && c->caller != callee && callee != func)
+				var += pow(p->funcs[callee].rolled.insn * sd *
+				                   (its_share(o->sum[c->caller]) - its_share(o->sum[callee])),
+				           2);
+		}
+	}
+	return var;
+}
+
+/*
+ * eq. 55: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
+ * that they were weighed by.
+ */
+static void count_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
+{
+	double all[3], part[CONTEXT_PARTS][3], mean = 0, var = 0, half;
+
+	find_owners(p, func, o);
+	for (int i = 0; i < CONTEXT_PARTS; i++) {
+		sum_owners(p, o, i, part[i]);
+		mean += part[i][1] / CONTEXT_PARTS;
+	}
+	sum_owners(p, o, -1, all);
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
+	half = t_of_parts * sqrt(var + variance_of_calls(p, func, o));
+	c->lo = fmax(c->lo, all[0] - half);
+	c->hi = fmin(c->hi, all[2] + half);
+	/* The middle of bounds is off by half of what they are apart. */
+	if (all[2] - all[0] <= 2 * close_bounds * all[2])
+		c->insn = (all[0] + all[2]) / 2;
+}
+
 static bool has_code(const struct profile *p, size_t f)
 {
 	const struct profile_count *c = &p->funcs[f].rolled;
@@ -253,29 +396,92 @@ static int mark_callers(const struct profile *p, bool **out)
 	return 0;
 }
 
+static void owners_free(struct owners *o)
+{
+	free(o->any);
+	free(o->all);
+	free(o->of);
+	free(o->sum);
+}
+
+static int owners_new(const struct profile *p, struct owners *o)
+{
+	*o = (struct owners){ calloc(p->n_funcs + 1, sizeof(*o->any)),
+		              calloc(p->n_funcs + 1, sizeof(*o->all)), calloc(p->n_contexts + 1, 1),
+		              calloc(p->n_funcs + 1, sizeof(*o->sum)) };
+	if (o->any && o->all && o->of && o->sum)
+		return 0;
+	owners_free(o);
+	return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+}
+
+/* By the flow: bounds, and a count where they are close. */
+static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
+{
+	struct inclusive least, most;
+
+	find_any(p, f, o->any);
+	add_seen_callees(p, o->any);
+	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
+	keep_all(p, f, o->all);
+	drop_seen_callees(p, f, o->all);
+	most = sum_parts(p, o->any);
+	least = sum_parts(p, o->all);
+	return between(p, &least, &most);
+}
+
 static int count_flow(const struct profile *p, struct inclusive *out)
 {
-	double *part = calloc(p->n_funcs + 1, sizeof(*part));
+	struct owners o = { 0 };
 	bool *calls = NULL;
-	int err = part ? mark_callers(p, &calls) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = owners_new(p, &o);
 
+	if (err == 0)
+		err = mark_callers(p, &calls);
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		const struct profile_count *c = &p->funcs[f].rolled;
-
-		struct inclusive least = { c->raw_insn, c->insn, c->cyc, 0, 0 }, most = least;
+		double own;
 
 		if (!calls[f] && !has_code(p, f))
 			continue;
-		if (calls[f]) {
-			find_any(p, f, part);
-			most = sum_parts(p, part);
-			keep_all(p, f, part);
-			least = sum_parts(p, part);
+		if (!calls[f]) {
+			out[f] = (struct inclusive){ c->raw_insn, c->insn, c->cyc, 0, 0 };
+			own = weight_of(p, &out[f]);
+			out[f].lo = out[f].hi = own;
+			continue;
 		}
-		out[f] = between(p, &least, &most);
+		out[f] = count_by_calls(p, f, &o);
+		if (isnan(out[f].insn) && p->n_contexts &&
+		    is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
+			count_contexts(p, f, &o, &out[f]);
 	}
-	free(part);
+	owners_free(&o);
 	free(calls);
+	return err;
+}
+
+/* Of functions whose calls are short beside the skid paths may tell more than stacks do. */
+static int ask_paths(const struct profile *p, struct inclusive *out)
+{
+	struct owners o;
+	int err = owners_new(p, &o);
+
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct inclusive by_paths;
+
+		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !is_of_insn(p, &out[f]))
+			continue;
+		by_paths = count_by_calls(p, f, &o);
+		if (isnan(by_paths.insn))
+			count_contexts(p, f, &o, &by_paths);
+		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo)
+			continue;
+		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
+		                                   : by_paths.insn;
+		out[f].lo = by_paths.lo;
+		out[f].hi = by_paths.hi;
+	}
+	owners_free(&o);
 	return err;
 }
 
@@ -351,12 +557,41 @@ static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers,
 	return err;
 }
 
-/* All of it for one who has all of its calls; of several nothing is known but how often they call. */
-static struct inclusive shared(const struct inclusive *of, double share)
+/*
+ * Of what callee comes to with all that it calls, the share that is called by caller: by contexts; NAN where they leave more open
+ * than makes no matter.  at: scratch, [n_contexts]: the caller of the call of callee that one is in, n_funcs = not known.
+ */
+static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t caller, uint32_t *at)
 {
-	static const struct inclusive unknown = { NAN, NAN, NAN, NAN, NAN };
+	static const uint32_t no_call = UINT32_MAX;
+	double its = 0, told = 0, open = 0;
 
-	return share >= whole ? *of : unknown;
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+		bool root = c->parent == UINT32_MAX;
+
+		at[i] = c->func == callee ? (root ? (uint32_t)p->n_funcs : p->contexts[c->parent].func)
+		        : root            ? no_call
+		                          : at[c->parent];
+		if (at[i] == no_call)
+			continue;
+		*(at[i] == p->n_funcs ? &open : at[i] == caller ? &its : &told) += c->insn;
+	}
+	told += its;
+	return told > 0 && open <= close_bounds * (told + open) ? its / told : NAN;
+}
+
+/* All of it for one who has all of its calls; of several what paths tell, where they do. */
+static struct inclusive shared(const struct profile *p, const struct inclusive *of,
+                               const struct profile_call *call, uint32_t *at)
+{
+	struct inclusive c = { NAN, NAN, NAN, NAN, NAN };
+
+	if (call->share >= whole)
+		return *of;
+	if (p->n_contexts && is_of_insn(p, of))
+		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
+	return c;
 }
 
 static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
@@ -364,7 +599,8 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 {
 	const struct profile_count *own = &p->funcs[func].rolled;
 	struct inclusive *all = NULL;
-	int err = inclusive_count(p, &all);
+	uint32_t *at = calloc(p->n_contexts + 1, sizeof(*at));
+	int err = at ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
 	bool told = false;
 
 	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
@@ -374,7 +610,7 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && !c->taken) ||
 		    (!callers && other == func))
 			continue;
-		by_func[other] = shared(&all[c->callee], c->share);
+		by_func[other] = shared(p, &all[c->callee], c, at);
 		calls[other] = c;
 		told = true;
 	}
@@ -382,6 +618,7 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 		by_func[p->n_funcs] = all[func];
 	if (err == 0 && !callers)
 		by_func[func] = (struct inclusive){ own->raw_insn, own->insn, own->cyc, NAN, NAN };
+	free(at);
 	free(all);
 	return err;
 }

@@ -80,6 +80,7 @@ void profile_free(struct profile *p)
 	free(p->terms);
 	free(p->mapped);
 	free(p->frames);
+	free(p->contexts);
 	free(p->calls);
 	free(p->steps);
 	free(p->tasks);

@@ -221,6 +221,18 @@ struct profile_frame {
 };
 
 /*
+ * By paths: a physical function below its caller, once whatever it calls itself through.  Instructions are weights of
+ * this function's only: of all its contexts, those with it left open included.
+ */
+enum { CONTEXT_PARTS = 16 };
+
+struct profile_context {
+	uint32_t parent; /* profile->contexts, before this one; UINT32_MAX: what called it is not known */
+	uint32_t func;
+	double insn, without[CONTEXT_PARTS]; /* without: by all paths but a sixteenth of them */
+};
+
+/*
  * One physical function calls another, by the code.  The calls are a sum of executions of blocks, where the flow tells them.
  */
 struct profile_call {
@@ -330,6 +342,8 @@ struct profile {
 	size_t n_terms;
 	struct profile_frame *frames; /* the root first, callers before callees; none without call stacks */
 	size_t n_frames;
+	struct profile_context *contexts; /* none without paths of code whose instructions were counted */
+	size_t n_contexts;
 	struct profile_task *tasks; /* by first sample */
 	size_t n_tasks;
 	struct profile_step *steps; /* with call stacks asked for */

@@ -350,8 +350,27 @@ static void note_short_calls(const struct profile *p, FILE *f)
 	        "are "
 	        "short beside it,\n"
 	        "# and how much of what they call is theirs is known no better than BOUNDS of --children "
-	        "tell\n",
-	        p->meta.skid_median_cyc, name);
+	        "tell%s\n",
+	        p->meta.skid_median_cyc, name,
+	        !p->n_contexts     ? ""
+	        : p->meta.n_bursts ? ", by bursts where those tell more"
+	                           : ", by paths where those tell more");
+}
+
+static void note_flow(const struct profile *p, FILE *f)
+{
+	if (p->n_contexts)
+		fprintf(f,
+		        "# who called: the code's flow; how a function is divided among several callers is "
+		        "told by %s,\n"
+		        "# with BOUNDS of 90%%, which hold besides what calls longer than those leave open "
+		        "(record -g)\n",
+		        p->meta.n_bursts ? "bursts" : "branch records");
+	else
+		fputs("# who called: the code's flow; how a function is divided among several callers it "
+		      "can't "
+		      "tell (call stacks can: record -g)\n",
+		      f);
 }
 
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f)
@@ -365,10 +384,7 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		        p->meta.chains, stacks_cut(p, cut, sizeof(cut)));
 		note_short_calls(p, f);
 	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
-		fputs("# who called: the code's flow; how a function is divided among several callers it "
-		      "can't tell "
-		      "(call stacks can: record -g)\n",
-		      f);
+		note_flow(p, f);
 	} else {
 		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
 		      "region\n",

@@ -119,6 +119,100 @@ static void a_recursion_is_for_who_began_it(void **state)
 	profile_free(p);
 }
 
+static uint32_t add_context(struct profile *p, uint32_t parent, uint32_t func, double insn)
+{
+	struct profile_context *c;
+
+	p->contexts = realloc(p->contexts, (p->n_contexts + 1) * sizeof(*p->contexts));
+	c = &p->contexts[p->n_contexts];
+	*c = (struct profile_context){ .parent = parent, .func = func, .insn = insn };
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		c->without[i] = insn;
+	return (uint32_t)p->n_contexts++;
+}
+
+/* main calls few, many and fib, which call leaf. */
+static struct profile *with_flow(void)
+{
+	struct profile *p = five();
+
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 0.5);
+	add_call(p, MANY, LEAF, 5, 0.5);
+	return p;
+}
+
+/* eq. 55.  Paths have a tenth of leaf below few, and nine tenths below many, of whom the caller is not seen. */
+static void paths_divide_what_several_call(void **state)
+{
+	struct profile *p = with_flow();
+	struct inclusive_part *parts;
+	struct inclusive *all;
+	size_t n;
+
+	(void)state;
+	add_context(p, add_context(p, UINT32_MAX, FEW, 2), LEAF, 1);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 9);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[FEW].insn, 20 + 100, 1e-9);
+	assert_float_equal(all[MANY].insn, 30 + 900, 1e-9);
+	assert_float_equal(all[MANY].lo, 930, 1e-9);
+	assert_float_equal(all[MANY].hi, 930, 1e-9);
+	assert_true(isnan(all[MANY].cyc));
+	assert_float_equal(all[MAIN].insn, 1060, 1e-9);
+	free(all);
+	assert_int_equal(inclusive_callers(p, LEAF, &parts, &n), 0);
+	assert_int_equal(n, 2);
+	assert_float_equal(parts[0].count.insn, 100, 1e-9);
+	assert_float_equal(parts[1].count.insn, 900, 1e-9);
+	free(parts);
+	assert_int_equal(inclusive_callees(p, MANY, &parts, &n), 0);
+	assert_float_equal(parts[0].count.insn + parts[1].count.insn, 930, 1e-9);
+	free(parts);
+	profile_free(p);
+}
+
+/* Of leaf, 1000 instructions, half has no caller on any path. */
+static void what_paths_leave_open_is_between_bounds(void **state)
+{
+	struct profile *p = with_flow();
+	struct inclusive *all;
+
+	(void)state;
+	add_context(p, add_context(p, UINT32_MAX, FEW, 2), LEAF, 1);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 4);
+	add_context(p, UINT32_MAX, LEAF, 5);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_true(isnan(all[MANY].insn));
+	assert_float_equal(all[MANY].lo, 30 + 400, 1e-9);
+	assert_float_equal(all[MANY].hi, 30 + 900, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+/* Of leaf few has half by all paths, and 4 of 9 without one sixteenth of them. */
+static void paths_have_an_interval(void **state)
+{
+	struct profile *p = with_flow();
+	struct inclusive *all;
+	uint32_t few;
+	double sd;
+
+	(void)state;
+	few = add_context(p, add_context(p, UINT32_MAX, FEW, 2), LEAF, 5);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 5);
+	p->contexts[few].without[3] = 4;
+	assert_int_equal(inclusive_count(p, &all), 0);
+	/* 1000 * (1/2 - 4/9) off in one of 16 parts; Student's t of 15 degrees of freedom. */
+	sd = 1000.0 / 18 * sqrt(15.0 / 16 * (1 - 1.0 / 16));
+	assert_float_equal(all[FEW].lo, 520 - 1.753 * sd, 1e-3);
+	assert_float_equal(all[FEW].hi, 520 + 1.753 * sd, 1e-3);
+	assert_float_equal(all[FEW].insn, 520, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
 static uint32_t add_frame(struct profile *p, uint32_t parent, uint32_t func, double raw)
 {
 	p->frames = realloc(p->frames, (p->n_frames + 1) * sizeof(*p->frames));
@@ -205,6 +299,9 @@ int main(void)
 		cmocka_unit_test(of_several_callers_there_are_bounds),
 		cmocka_unit_test(where_time_was_sampled_bounds_are_cycles),
 		cmocka_unit_test(a_recursion_is_for_who_began_it),
+		cmocka_unit_test(paths_divide_what_several_call),
+		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
+		cmocka_unit_test(paths_have_an_interval),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(callers_and_callees_add_up),
 		cmocka_unit_test(without_either_nothing_is_known),
