@@ -18,7 +18,7 @@
 /* Where instructions are not counted, fewer bursts than that say nothing of them. */
 enum { PROFILE_MIN_BURSTS = 10 };
 
-enum profile_status {                /* design section 5, worst last */
+enum profile_status {                /* worst last; what makes it so: correct/judge/reasons.def */
 	              PROFILE_FIXED, /* corrected, and the interval is narrow */
 	              PROFILE_RAW,   /* not in a region: the samples as they are */
 	              PROFILE_WEAK,  /* corrected, but not identified: the interval is wide */

@@ -4,7 +4,7 @@
 
 /*
  * Regions: what is repeated together.  An outermost hot loop with the
- * functions called inside it (design section 4): blocks, and the edges among
+ * functions called inside it: blocks, and the edges among
  * them, entered and left through call and return edges; recursion collapsed.
  *
  * Loops are found with calls summarised (call block -> block after it), so

@@ -3,14 +3,14 @@
 #define SKIDPROF_CORRECT_INFER_COST_H
 
 /*
- * What samples of time say of how often code ran, eq. 15.
+ * The prior of time (eq. 15): what samples of cycles say of how often code ran.
  *
- * Code whose instructions cost as the scope's do in the mean would be seen in
- * e^y samples, y growing with the logarithm of its executions.  It was seen
- * in k, so its instructions cost r = k e^-y of the mean, but for the noise of
- * counting.  How r is distributed over the blocks of programs is known: few
- * cost much less than the mean, for a core can't retire faster than it is
- * wide, and some much more, for they wait.
+ * If the instructions of a class cost what the scope's do in the mean, e^y samples
+ * are expected in it; y grows with the logarithm of its executions.  k samples were
+ * seen, so its instructions cost r = k e^-y times the mean, but for the noise of
+ * counting.  How r is distributed over the blocks of programs is known.  Few blocks
+ * cost much less than the mean, for a core retires no faster than it is wide;
+ * some cost much more, for they wait.
  */
 
 /* -log density as a function of y. */

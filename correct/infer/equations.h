@@ -2,17 +2,23 @@
 #ifndef SKIDPROF_CORRECT_INFER_EQUATIONS_H
 #define SKIDPROF_CORRECT_INFER_EQUATIONS_H
 
-/* What is known about a region's flow: linear equations in the edge flows f_e, each with its noise. */
+/*
+ * Terms: what is known about a scope's flow.  Each is a linear equation in the
+ * edge flows f_e, with a standard deviation.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* sum_e w[e] f_e = value, known to sd; less where there is doubt, by sum_e doubt[e] f_e. */
+/*
+ * sum_e w[e] f_e = value, to the standard deviation sd.  With `doubt`, to sd and
+ * sum_e doubt[e] f_e together: how sure it is hangs on flows that it is not about.
+ */
 struct equation {
 	double *w;     /* [E], owned */
 	double *doubt; /* [E], owned; NULL = none */
 	double value, sd;
-	double shown;     /* what a report adds to either side: a ratio equation says 0 = 0 */
+	double shown;     /* what a report adds to either side, for a ratio equation by itself reads 0 = 0 */
 	uint8_t kind;     /* enum profile_evidence bit */
 	const char *name; /* the event; borrowed from the recording or static */
 };
@@ -31,7 +37,7 @@ struct equation *equations_add(struct equations *eqs, size_t n_edges);
 double *equations_doubt(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);
-/* Is any of n weights, `step` apart, not 0?  An equation without one says nothing of what it is about. */
+/* Is any of n weights, `step` apart, not 0? */
 bool equations_any(const double *w, size_t step, size_t n);
 void equations_fini(struct equations *eqs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The posterior of all evidence (eq. 11): which equations are believed, and how far, before draws are made of what they
- * say together, from its moments (moments.h).
+ * The posterior of all terms (eq. 11).  First it is settled which equations are believed, and how far: totals before stacks,
+ * and neither more than they agree with one another.  Then draws are made from the posterior's moments (moments.h).
  */
 #include "correct/infer/full.h"
 
@@ -21,31 +21,34 @@
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 
-/* Totals up to which all that stacks are wrong by beside them is left in what they do not know.  Set on written programs. */
+/*
+ * eq. 28: so many totals, or fewer, correct next to nothing of what stacks are wrong by in the directions that no total fixes.
+ * Set on programs of other authors.
+ */
 static const double few_totals = 8;
 
-/* Squares of the noise of stacks that is left where they hit all totals.  Set on random programs. */
+/* eq. 28: the dispersion, squared, where stacks hit all totals: their noise is on the safe side.  Set on random programs. */
 static const double least_spread = 0.72;
 
 /*
- * Draws spread by more than that may pass the outermost of them.  600 of a normal density reach 3 standard deviations,
- * so its 90% interval spread by 1.8 would else be cut.
+ * A dispersion past which draws may lie beyond the outermost draw that there was.  600 draws of a normal density reach 3
+ * standard deviations, so that a 90% interval spread by 1.8 would else be cut.
  */
 static const double small_stretch = 1.5;
 
-/* What time says beyond the totals is supposed to miss by so many squares.  Set on random programs. */
+/* eq. 23: squares by which the prior of time is supposed to miss a total, before any was predicted.  Set on random programs. */
 static const double hit_square = 2;
 
-/* Of what is known along an axis, from which on a kind of evidence is named. */
+/* A kind of evidence is named where it makes up so much of what is known along some axis. */
 static const double fair_part = 0.25;
 
 enum {
 	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
 	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
-	HITS = 4,        /* equations predicted with hit_square, supposed before any was */
+	HITS = 4,        /* eq. 23: predictions that hit_square stands for */
 };
 
-/* How many free flows the first n equations settle: rank of their rows, counting what is known to 10%. */
+/* How many directions the first n equations settle: the rank of their rows, of what they tell to 10% or better. */
 static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 {
 	size_t d = post->n_free, rank = 0;
@@ -133,17 +136,18 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 	return 0;
 }
 
-/* What the whole of one region's sampling needs. */
+/* What method_full() works with. */
 struct full {
 	const struct problem *p;
 	const struct space *space;
-	struct equations eqs;    /* what was given, then those of precise samples */
-	size_t n_given, n_exact; /* the first ones: totals, which are exact */
-	size_t n_doubted;        /* the last ones of those given */
-	double moved;            /* of eq. 48 */
+	struct equations eqs; /* what was given, then those of precise samples */
+	size_t n_given;       /* the equations of the caller stand first */
+	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
+	size_t n_doubted;     /* and the last: those whose noise hangs on flows */
+	double moved;         /* u of eq. 48 */
 	struct posterior *post;
 	double *t, *hessian;
-	bool short_of_mode; /* the last search for it ended before it was there */
+	bool short_of_mode; /* the last search for the mode ended before it was reached */
 };
 
 static void full_fini(struct full *fu)
@@ -158,8 +162,8 @@ static void full_fini(struct full *fu)
 }
 
 /*
- * The equations, without owning their weights: those of totals, those of stacks, and what is as sure as some flow is
- * small.  That only stacks tell.
+ * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 40), which stacks
+ * tell; without stacks these are not used.  Weights stay the caller's.
  */
 static void take_equations(struct full *fu, const struct equations *eqs)
 {
@@ -202,7 +206,7 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 	return posterior_new(p, space, &fu->eqs, &fu->post);
 }
 
-/* Mean square of the misses of rows [first, end) at t, in units of their noise. */
+/* Mean square of the residuals of rows [first, end) at t, in units of their noise. */
 static double mean_square(const struct full *fu, size_t first, size_t end)
 {
 	double sum = 0;
@@ -237,7 +241,7 @@ static void raise_noise(struct full *fu, size_t first, size_t end, double factor
 		fu->eqs.v[i].sd *= factor;
 }
 
-/* By how many instructions the worst of the exact equations misses; *worst says which. */
+/* The largest residual of an exact equation, in instructions; *worst: which one. */
 static double worst_miss(const struct full *fu, size_t *worst)
 {
 	double most = 0;
@@ -264,7 +268,7 @@ static size_t n_trips(const struct full *fu)
 	return n;
 }
 
-/* The flow nearest to the exact equations. */
+/* The flow that meets the exact equations best, whatever else is known. */
 static int nearest_of(struct full *fu)
 {
 	int err = mode_of(fu, fu->n_exact);
@@ -316,9 +320,9 @@ static int doubt_trips(struct full *fu, double *square)
 }
 
 /*
- * Exact totals that no flow can meet are not exact: an event that counts
- * otherwise than its name says, or code missing from the region.  Their noise
- * is raised to what the misfit shows; a gross one is the end.
+ * Exact equations that no flow meets are not exact: an event counts otherwise
+ * than its name says, or code is missing from the scope.  Their noise is raised
+ * to their residuals.  Where those are gross the scope is given up.
  */
 static int settle_exact(struct full *fu)
 {
@@ -329,7 +333,7 @@ static int settle_exact(struct full *fu)
 
 	if (err < 0)
 		return err;
-	/* What else is known may hold it off totals that could be met; then those are right. */
+	/* The prior may hold the mode off totals that a flow could meet: then the totals are right. */
 	if (mean_square(fu, 0, fu->n_exact) > 2)
 		err = posterior_nearest(fu->post, fu->t, fu->hessian);
 	if (err < 0)
@@ -355,7 +359,7 @@ static int settle_exact(struct full *fu)
 	return 0;
 }
 
-/* eq. 40: what is doubted by flows gets its noise from what totals and stacks say of those: what they are, and may be. */
+/* eq. 40: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
 static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
@@ -397,10 +401,10 @@ static void drop_equations(struct full *fu, size_t n)
 }
 
 /*
- * eq. 28: what draws are spread by where stacks are used.  Stacks miss beside the totals by as many squares as those fix
- * directions, about one each, were their noise all; by more where they are wrong.  Where totals are many they set right
- * most of that, and little is left of it in what they do not know.  What weighs them against totals is on the safe side
- * (eq. 18): where they hit, draws of that noise would be too wide.
+ * eq. 28: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
+ * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
+ * such a bias, and little is left of it in the other directions; few totals leave it there.  The noise that weighs stacks
+ * against totals is on the safe side (eq. 18): where stacks hit, draws of that noise would be too wide.
  */
 static double stack_spread(const struct full *fu)
 {
@@ -414,15 +418,15 @@ static double stack_spread(const struct full *fu)
 	return sqrt(least_spread + fmin(1, few_totals / (double)fu->n_exact) * (most - least_spread));
 }
 
-/* Degrees of freedom that equations [first, n) have beside those that are exact. */
+/* Degrees of freedom of the residuals of equations [first, n), beside the exact ones. */
 static double freedom(const struct full *fu, size_t first)
 {
 	return fmax((double)(fu->eqs.n - first) + (double)fu->n_exact - (double)fu->space->n_free, 1);
 }
 
 /*
- * eq. 48.  How much is moved past edges is what it takes for the samples to miss by no more than chance.  Beside branch stacks
- * they say nothing new.
+ * eq. 48.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  Beside
+ * branch stacks precise samples say nothing new, and are not used.
  */
 static int add_precise(struct full *fu)
 {
@@ -454,9 +458,9 @@ static int add_precise(struct full *fu)
 }
 
 /*
- * By how much more the rest of what is known misses the exact equations than
- * it should, each left out in turn (eq. 23).  Where those are few their verdict is
- * held back by a few that missed by what is usual.
+ * The dispersion by cross-validation (eq. 23): each exact equation is left out, and predicted from all else; how much
+ * more do predictions miss than they should?  HITS supposed ones, which miss by what is usual, keep a few equations from deciding
+ * alone.
  */
 static int crossval_factor(struct full *fu, double *factor)
 {
@@ -484,7 +488,7 @@ static int crossval_factor(struct full *fu, double *factor)
 	return err == -SP_EDOMAIN ? 0 : err;
 }
 
-/* Move the draws of a block, of mean `after`, towards one of their bounds or from it: none passes it. */
+/* Give a block's draws, of mean `after`, the mean that they had, by scaling their distances from a bound, which none passes. */
 static void keep_mean(const struct problem *p, size_t b, double mean, double after, double bound,
                       struct solution *out)
 {
@@ -498,8 +502,8 @@ static void keep_mean(const struct problem *p, size_t b, double mean, double aft
 }
 
 /*
- * Spread draws about their mean, which stays, and not below zero.  A little does not take them past the outermost of
- * them, which may lie where a flow ends; much does, as normal tails would not be cut by less.
+ * Spread draws about their mean, which stays; none falls below zero.  A small dispersion does not take them past the outermost
+ * draw, for a flow may end there.  A large one does, or it would cut the tails of a normal density.
  */
 static void stretch(const struct problem *p, double factor, struct solution *out)
 {
@@ -527,7 +531,7 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 	}
 }
 
-/* Draws from the moments.  Where those are not found nothing is known of the flow but its samples. */
+/* Draws from the moments.  Where those do not settle, too little is known of the flow, and raw counts stay. */
 static int draw(const struct full *fu, const struct infer_opts *opts, struct solution *out)
 {
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);

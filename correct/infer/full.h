@@ -3,15 +3,15 @@
 #define SKIDPROF_CORRECT_INFER_FULL_H
 
 /*
- * The posterior of all evidence (eq. 11), sampled in the space of free flows:
- * f = Z t over f >= 0 (design section 4).
+ * The posterior of all terms (eq. 11), and draws from it, in the space of free
+ * flows t: f = Z t >= 0.
  */
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"
 
 /*
  * interior  [E] a circulation with all usable edges positive (interior_find).
- * eqs   everything known about the region's flow, |E| (eq. 3) included.
+ * eqs   all terms of the scope's flow, |E| (eq. 3) first, those of stacks last.
  * out   draws of block executions; edge flows; diagnostics; verdict.
  *
  * Returns 0, -SP_ENOMEM, -SP_EDOMAIN.  Same seed, same build: same bits.

@@ -2,21 +2,27 @@
 #ifndef SKIDPROF_CORRECT_INFER_INTERIOR_H
 #define SKIDPROF_CORRECT_INFER_INTERIOR_H
 
-/* A point inside the space of flows (space.h), where searches for the mode may begin. */
+/* A flow that is positive wherever it can be (space.h): where the search for the mode begins. */
 #include "correct/infer/problem.h"
 
 /*
- * A circulation with every edge positive that can be, all others 0: flow[E],
- * the smallest near 1.  Calls are returned to where they were made, unless
- * the region is recursive.  usable[E] tells which edges.  With warm[B] only
- * edges between warm blocks are, and what leads through them by few others;
- * usable then says before which can be.  NULL: all blocks are warm.  Returns 0; -SP_EDOMAIN when no edge can
- * carry flow, or it is too large.
- * Cost: E, and code that several functions end in once for each, up to a limit.
+ * A circulation flow[E], out: every edge that can be positive is, the smallest
+ * near 1; all others are 0.  Calls return to where they were made, but for those
+ * of a recursion.
+ *
+ * usable[E]  out: which edges are positive.  With `warm`, in: which may be.
+ * warm[B]    where given, only edges between warm blocks are positive, and as few
+ *            others as lead to each of these and on from it.  NULL: all are warm.
+ *
+ * Returns 0; -SP_EDOMAIN when no edge can carry flow, or the scope is too large.
+ * Cost: E, and code in which several functions end once for each, up to a limit.
  */
 int interior_find(const struct problem *p, const bool *warm, bool *usable, double *flow);
 
-/* warm[B] in: blocks that samples fell in; out: also short ones that lead from such a block to such a block. */
+/*
+ * warm[B]  in: blocks that samples fell in.  out: short blocks between two of those, too, for a sample of theirs may always
+ *          end in the block behind.
+ */
 int interior_warm(const struct problem *p, bool *warm);
 
 #endif

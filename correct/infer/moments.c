@@ -14,20 +14,20 @@
 static const double close_enough = 0.05;
 
 /*
- * How much of a site's change is made at once: all sites change together, and
- * would overshoot together.  A site that goes back and forth makes less of it,
- * and more again while it goes one way.
+ * Damping: how much of a site's change is made in a round.  All sites change at
+ * once, and would overshoot together.  A site that goes back and forth is damped
+ * more, and less again while it goes one way.
  */
 static const double most_damping = 0.6, least_damping = 0.05, damp_less = 1.2, damp_more = 0.5;
 
-/* A site that widens what is known is no normal density: it is taken to say nothing, but for its mean. */
+/* A factor that widens what is known can't be a normal density: its site gets next to no precision, and tells its mean only. */
 static const double least_precision = 1e-6;
 
 /*
- * What blocks of one loop cost goes together, of which eq. 15 knows nothing: many
- * of them seem to say much.  It is taken to know so many times less, in the
- * spread and not in the mean; where it has the word on hundreds of flows, as
- * many again.  Set on random programs, the second on written ones.
+ * Blocks of one loop cost alike, but eq. 15 takes them for independent, and so for
+ * many witnesses.  In the covariance, and not in the mean, its precision is
+ * divided by that; by the second where it decides hundreds of flows.  The first
+ * is set on random programs, the second on programs of other authors.
  */
 static const double alike = 4, more_alike = 8;
 enum { MANY_UNSETTLED = 100 };
@@ -71,7 +71,7 @@ void moments_positive(double *mean, double *var)
 	*var *= 1 - hazard * (hazard + z);
 }
 
-/* In steps of log x: the time is a density of that, and reaches over orders of magnitude. */
+/* Summed in steps of log x, for the prior of time reaches over orders of magnitude. */
 void moments_timed(const struct posterior *post, size_t c, double *mean, double *var)
 {
 	double sd = sqrt(*var), top = *mean + 7 * sd, bottom = *mean - 7 * sd;
@@ -100,7 +100,7 @@ void moments_timed(const struct posterior *post, size_t c, double *mean, double 
 	*var = second / sum;
 }
 
-/* Do two rows say the same?  Both are in order of their columns. */
+/* Are two rows the same?  Both are in order of their columns. */
 static bool same(const struct sparse *a, size_t i, const struct sparse *b, size_t j)
 {
 	size_t n = a->row0[i + 1] - a->row0[i];
@@ -114,7 +114,7 @@ static bool same(const struct sparse *a, size_t i, const struct sparse *b, size_
 	return true;
 }
 
-/* An edge on which a class's executions hang, or another edge's flow, need not be kept from zero again. */
+/* Is this edge's flow that of a site already, a class's or another edge's?  Then it is kept from zero by that. */
 static bool repeated(const struct work *w, const struct sparse *m, size_t row)
 {
 	for (size_t i = 0; i < w->n_sites; i++)
@@ -217,12 +217,12 @@ static void look(struct work *w, struct site *s, const struct moments *at)
 		s->var += w->x[k] * w->x[k];
 }
 
-/* eq. 24: what the site must be for the mean and variance that its factor gives beside all others. */
+/* eq. 24: what the site must be so that x has the mean and variance that its factor gives beside all other sites. */
 static void mend(const struct work *w, struct site *s)
 {
 	double rest = 1 / s->var - s->precision, mean, var, precision, pull, at;
 
-	/* Nobody else says anything of it, or rounding is all there is. */
+	/* No other site says anything of x, or rounding is all that is left. */
 	if (!(rest > 1e-9 / s->var) || !isfinite(rest))
 		return;
 	at = (s->mean / s->var - s->pull) / rest;
@@ -240,7 +240,7 @@ static void mend(const struct work *w, struct site *s)
 	s->pull += s->damping * (pull - s->pull);
 }
 
-/* The spread is that of the same mean with time known less well. */
+/* The covariance once more, about the same mean, with the prior of time believed less. */
 static int doubt_time(struct work *w, struct moments *out)
 {
 	double less = w->d > w->post->n_rows + MANY_UNSETTLED ? more_alike : alike, *mean = w->x;
@@ -266,7 +266,7 @@ static void note_move(struct site *s, double moved)
 
 static int find(struct work *w, struct moments *out)
 {
-	/* A round factors d x d: where that takes long, few of them. */
+	/* A round factors a d x d matrix: where that takes long there are few rounds. */
 	int max = (int)fmax(MIN_ROUNDS, fmin(MAX_ROUNDS, 6e9 / pow((double)w->d + 1, 3)));
 	double change = INFINITY;
 	int err = 0;

@@ -3,13 +3,15 @@
 #define SKIDPROF_CORRECT_INFER_MOMENTS_H
 
 /*
- * Mean and covariance of the posterior (posterior.h) without chains, by
- * expectation propagation (Minka, UAI 2001): every factor that is no normal
- * density, f_e >= 0 and the time of a class (eq. 15), is replaced by the
- * normal one that gives its x the mean and variance which the factor itself
- * gives beside all the others (eq. 24).  Where hundreds of flows are near zero
- * chains of draws would hardly move, for each of their steps ends at the nearest; this costs
- * some dozens of d^3 and does not care.
+ * Mean and covariance of the posterior (posterior.h), by expectation propagation
+ * (Minka, UAI 2001).  Two kinds of factors are no normal densities: f_e >= 0, and
+ * the prior of time of a class (eq. 15).  Each is a function of one number x, and
+ * is replaced by the normal density that gives x the same mean and variance,
+ * beside all other factors (eq. 24).
+ *
+ * Why not chains of draws: where hundreds of flows are near zero, each step of a
+ * chain ends at the nearest bound, and it hardly moves.  This takes some dozens of
+ * d^3 operations, however many flows are near zero.
  */
 #include "correct/infer/posterior.h"
 
@@ -33,9 +35,8 @@ int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng 
                  struct solution *out);
 
 /*
- * Mean and variance of x > 0 under a density proportional to the normal one
- * of this mean and variance, both in and out: by itself, or times the time of
- * class c at x executions.
+ * Mean and variance, in and out: of a normal density, and of the same density over
+ * x > 0 alone; or of that times the prior of time of class c at x executions.
  */
 void moments_positive(double *mean, double *var);
 void moments_timed(const struct posterior *post, size_t c, double *mean, double *var);

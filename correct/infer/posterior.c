@@ -10,20 +10,19 @@
 #include "profiler/base/err.h"
 
 /*
- * Samples of instructions tell where time goes, too, for they skid to where it
- * goes; the more of them, the less each says beside the totals.
+ * Samples of instructions skid to where time goes, and so tell it, too.  The more
+ * of them there are in a class, the less each says beside the totals.
  */
 static const double insn_sample_fades = 0.2;
 
 /*
- * The barrier falls as the mode is looked for.  What is left of it at the end holds flows off zero where the scale's
- * density pulls them there.  Where nothing does, it would by itself lift hundreds of idle flows, and the totals off what
- * was counted.
+ * Weights of the barrier, falling as the mode is looked for.  The third is the last where n_c^-w pulls flows to zero, which it
+ * keeps off.  Where nothing pulls them it would by itself lift hundreds of idle flows, and with them the totals.
  */
 static const double barriers[] = { 30, 3, 0.5, 0.1, 0.01 };
 enum { BARRIERS_PULLED = 3, BARRIERS_FREE, BARRIERS_ALL };
 
-/* A mode is found when a step makes it no more than so much likelier, in units of the log. */
+/* The mode is reached, or nearly, when a step raises the log density by no more than that. */
 static const double at_mode = 1e-3, near_mode = 1;
 
 /* Executions of every block over the free flows: [B][d]. */
@@ -78,7 +77,7 @@ static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *
 	return n_classes;
 }
 
-/* What was seen of one class of blocks. */
+/* What was sampled in one class of blocks. */
 struct seen {
 	double n_insn, n_cyc, n_sampled; /* instructions of an execution, and samples of each event */
 };
@@ -99,7 +98,7 @@ static void see(const struct posterior *post, const struct problem *p, double cy
 	}
 }
 
-/* Classes that were seen alike share what there is to say of them: most of a large region's were not seen at all. */
+/* Classes of equal samples and lengths share one cost: most classes of a large scope have no sample at all. */
 static int add_cost(struct posterior *post, double k, double n_insn, double least, double (*known)[2],
                     size_t c)
 {
@@ -120,7 +119,7 @@ static int time_terms(struct posterior *post, const struct problem *p)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
-	/* What was counted and not sampled lies anywhere, and where samples are precise they are not where time goes. */
+	/* Instructions that were counted lie where cycles do, and precise samples of them do not skid to where time goes. */
 	double insn_unit = p->insn_counted || p->relative || p->precise ? 0 : p->insn_per_sample, cpi = 0;
 	struct seen *seen = calloc(post->n_classes + 1, sizeof(*seen));
 	double(*known)[2] = calloc(post->n_classes + 1, sizeof(*known));
@@ -152,7 +151,7 @@ out:
 	return err;
 }
 
-/* Directions that nothing measured settles, shared out over the classes. */
+/* w: directions that no equation fixes, over the classes. */
 static double scale_weight(const struct posterior *post, const struct equations *eqs)
 {
 	size_t n_settled = eqs->n;

@@ -10,14 +10,17 @@
  *              - w sum_c log n_c                scale, eq. 15
  *   with f = Z t >= 0.
  *
- * c are classes of blocks that structure makes run equally often, n_c their
- * executions.  The second line is all that samples of time say of counts: that
- * the instructions of a region do not differ in cost without limit (cost.h);
- * exp(a_c) is how many samples one execution is seen in where its
- * instructions cost what the scope's do in the mean.  It decides only what
- * nothing exact does.  The last line makes it a density of log n_c rather than
- * of n_c, w being the share of the classes that is free to choose: without it
- * the many ways to run much outweigh the few to run little.
+ * c are classes of blocks that run equally often whatever the flow, n_c their
+ * executions.
+ *
+ * The second line is the prior: the instructions of a scope do not differ in cost
+ * without limit (cost.h).  exp(a_c) is how many samples one execution is expected
+ * in if its instructions cost what the scope's do in the mean.  The prior is broad,
+ * and decides only what nothing exact does.
+ *
+ * The last line makes it a density of log n_c instead of n_c.  w is the number of
+ * directions that no equation fixes, over the number of classes.  Without it the
+ * many ways of running often would outweigh the few of running seldom.
  */
 #include "correct/infer/cost.h"
 #include "correct/infer/equations.h"
@@ -44,7 +47,7 @@ void posterior_free(struct posterior *post);
 /* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare.  0 or -SP_ENOMEM. */
 int posterior_equate(struct posterior *post, const struct equations *eqs);
 
-/* -log density of the time term of one class at n executions, and its derivatives in log n. */
+/* -log density of the prior of time of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);
 void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve);
 
@@ -59,12 +62,12 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 int posterior_mode(const struct posterior *post, double *t, double *hessian);
 
 /*
- * The same of the equations alone, with hardly a barrier: a flow that meets
- * them as well as any does.  The hessian is room to work in.
+ * The same of the equations alone, without the prior and with hardly a barrier:
+ * a flow that meets them as well as any.  hessian[d][d] is scratch.
  */
 int posterior_nearest(const struct posterior *post, double *t, double *hessian);
 
-/* What equation i misses by at t, in units of its noise: positive where the flow gives more than was measured. */
+/* The residual of equation i at t, in units of its noise: positive where the flow gives more than was measured. */
 double posterior_miss(const struct posterior *post, size_t i, const double *t);
 
 /* R'R [d][d], out: the equations' part of every Hessian. */

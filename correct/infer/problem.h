@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_PROBLEM_H
 
 /*
- * One region as the inference sees it: blocks, edges and instructions
+ * One scope (or region) as the inference sees it: blocks, edges and instructions
  * numbered from 0, what was sampled at each instruction, and what a method
  * gives back.  B = n_blocks, E = n_edges, I = n_insns; instructions lie in
  * block order, so block b holds insns[block[b].insn0 .. + n_insn).
@@ -23,9 +23,10 @@ struct problem_block {
 struct problem_edge {
 	uint32_t from, to; /* local blocks */
 	uint32_t graph_edge;
-	int32_t call; /* CALL and RET edges, which must be matched: local block that calls; else, and in a recursion, -1 */
-	uint8_t kind;       /* enum flow_edge_kind */
-	uint32_t recursive; /* those of a recursion, which can't be: 1 + that block; else 0 */
+	int32_t call; /* CALL and RET edges, whose flows must match: the local block that calls; -1 of others, and in a recursion */
+	uint8_t kind; /* enum flow_edge_kind */
+	uint32_t
+	        recursive; /* CALL and RET edges of a recursion (eq. 32): 1 + the local block that calls; else 0 */
 };
 
 struct problem {
@@ -41,24 +42,24 @@ struct problem {
 	double *seen_insn; /* [I] E_i: instruction events sampled at i (samples x period) */
 	double *seen_cyc;  /* [I] C_i: cycles sampled at i */
 	double total_insn; /* |E|: instructions of the region (eq. 3) */
-	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles: they lie where those do */
-	double stay_share; /* of its bursts, that stay in one of the loops it is made of; 0: it is made of one */
-	bool relative; /* they were not counted: total_insn is total_cyc, and only shares of it mean something, ... */
-	double pace; /* ... unless its branch records tell instructions a cycle (eq. 51); 0 = they don't */
+	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles, and lies where those do */
+	double stay_share; /* of its bursts: those that stay in one of its loops (stages.h); 0 where it has one only */
+	bool relative; /* instructions were not counted: total_insn is total_cyc, and only shares of it mean something ... */
+	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 51) */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
 	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 52); 0 where they were counted */
-	double unseen_share; /* of the region's intervals spent in code that is not part of it */
-	double outside_insn; /* sampled outside for a few samples between two inside */
-	double called_share; /* of what ran from its calls to their returns, that of code which is not part of it */
+	double unseen_share; /* of the time within its intervals: that of code which is not part of it */
+	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 45) */
+	double called_share; /* a of eq. 45: of what stacks ran over, that of code which it calls and which is not part of it */
 	double cold_insn;    /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
-	/* Its samples of instructions are seen where they were caused (eq. 48); the noise is theirs alone, or there are shadows, too. */
+	/* Are samples of instructions seen where they were caused (eq. 48)?  SHADOWED: but for those in the shadow of a slow one. */
 	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
 };
 

@@ -3,9 +3,9 @@
 #define SKIDPROF_CORRECT_INFER_SPACE_H
 
 /*
- * The free flows of a region.  All edge flows that conserve at every block
- * and return from every call they make are f = Z t, t the flows of a set of
- * free edges (design section 4: Z a basis of the null space).
+ * The free flows t of a scope.  Edge flows that conserve at every block, and
+ * return from every call to where it was made, are a linear space.  The columns
+ * of Z are a basis of it, so f = Z t; t are the flows of some edges, the free ones.
  */
 #include "correct/infer/problem.h"
 
@@ -22,7 +22,7 @@ struct space {
 int space_new(const struct problem *p, const bool *usable, struct space **out);
 void space_free(struct space *s);
 
-/* How many free flows there are at least, and hardly more, before anything is eliminated.  Cost: E.  0 or -SP_ENOMEM. */
+/* A lower bound of n_free that hardly misses, without elimination.  Cost: E.  Returns 0 or -SP_ENOMEM. */
 int space_size(const struct problem *p, const bool *usable, size_t *n_free);
 
 /* f[E] = Z t. */
