@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The posterior of all terms (eq. 11).  First it is settled which equations are believed, and how far: totals before stacks,
- * and neither more than they agree with one another.  Then draws are made from the posterior's moments (moments.h).
+ * The posterior of all terms (eq. 11).  The exact equations come first: where no flow meets them their noise is raised.  Stacks
+ * or precise samples join them.  Then draws are made from the posterior's moments (moments.h), and spread.
  */
 #include "correct/infer/full.h"
 
