@@ -8,18 +8,21 @@
 #include "correct/infer/problem.h"
 
 /*
- * A flow f[E] to begin at, and the edges that may carry any, usable[E].
- * In a scope of all code that its loops could reach nothing but the samples and what is on record tells hundreds of ways that
- * did not run from those that did: what has none of many samples and is on no record, and in a scope that
- * is large for all that what has hardly any, is left out.
- * ran: the scope is of what branch records say ran, and stays whole.  on_record: by blocks of the graph, NULL = nothing is.  *n_free_out: the
- * free flows that are left out with it; p->cold_insn is what its samples
- * stand for.  Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
+ * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
+ * Code without any of many samples, and on no record, is left out; in a scope that is still large, code of hardly any, too.
+ *
+ * ran        the scope is of what branch records say ran, and stays whole
+ * on_record  by blocks of the graph; NULL: nothing is
+ * usable     out, [E]: the edges that may carry flow
+ * f          out, [E]: a flow to begin at
+ * n_free_out out: free flows that are left out; p->cold_insn is what samples in the code left out stand for
+ *
+ * Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
  */
 int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
              uint32_t *n_free_out);
 
-/* Blocks that were left out with samples in them keep these in every draw, as doubt.  0 or -SP_ENOMEM. */
+/* Blocks that were left out keep their samples in every draw, as a doubt (struct solution).  0 or -SP_ENOMEM. */
 int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol);
 
 #endif

@@ -50,11 +50,18 @@ static void add_to_rest(const struct work *w, const struct problem *scope, const
 		rest->averaged[at] += drawn_in(from, scope, b);
 }
 
+/* A step through n draws that comes to each of them once: a prime that does not divide n, which is below 7 x 11 x 13 x 17. */
+static size_t stride_of(size_t n)
+{
+	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
+}
+
 /* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
 static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
                      const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
 	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
+	const size_t stride = stride_of(from->n_draws);
 
 	if (!at)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", scope->n_blocks);
@@ -65,7 +72,7 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 	}
 	/* Chains of one seed: draws of two scopes must not be paired in order. */
 	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
-		const float *draw = from->draws + (i * 7 + shift) % from->n_draws * scope->n_blocks;
+		const float *draw = from->draws + (i * stride + shift) % from->n_draws * scope->n_blocks;
 		float *sum = to->draws + i * region->n_blocks;
 
 		for (size_t b = 0; b < scope->n_blocks; b++)

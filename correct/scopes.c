@@ -14,10 +14,10 @@
  * they alternate too fast for their totals to be told apart.
  */
 static const double max_switching = 0.10;
-/* Share of a scope's samples outside its inner loops that may be left raw. */
+/* Share of a scope's samples outside its inner loops past which it is not split: they would stay raw. */
 static const double max_glue = 0.01;
 
-/* Share of a scope's samples that may be nobody's once it is split, or it is better whole: raw is worse than together. */
+/* Share of a scope's samples past which it is not split if they belonged to no part then: solved together is better than raw. */
 static const double most_lost = 0.05;
 
 enum {
@@ -25,8 +25,9 @@ enum {
 	MAX_PARTS = 64,
 	MIN_PART_SAMPLES = 40,
 	MIN_OWN_SAMPLES = 5, /* of these, in code that no other part shares */
-	MAX_BETWEEN = 1,
-	MANY_BLOCKS = 100,
+	MAX_BETWEEN = 1,     /* times that code in no part may run between two samples of one part */
+	MANY_BLOCKS =
+	        100, /* of a scope with one part: from so many on even that one time is no reason against it */
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
 	PENDING = -2,       /* of_sample of such a sample while its scope is looked for */
 };

@@ -3,11 +3,10 @@
 #define SKIDPROF_CORRECT_STAGES_H
 
 /*
- * Do bursts stay in one of the loops that a scope is made of?  Where
- * instructions are not counted, bursts are all that tells them, and each begins
- * where time is spent.  One that goes from loop to loop shows how much each
- * runs in one pass of the whole; many that stay in one only say where time went,
- * which is no share of instructions.
+ * Do bursts stay in one of the loops that a scope is made of?  Where instructions
+ * are not counted, only bursts tell them, and each burst begins where time is
+ * spent.  Bursts that go from loop to loop show how much each loop runs.  Bursts
+ * that each stay in one say where time went, which is no share of instructions.
  */
 #include "correct/recording.h"
 #include "correct/work.h"

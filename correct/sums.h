@@ -16,7 +16,7 @@ struct event_sum {
 	double own_sum;   /* the same of this event alone, where others count the same on other cores */
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
-	double rested;    /* share of the time that it was silent so (eq. 50) */
+	double rested;    /* share of the time that it was silent while others had samples (eq. 50) */
 	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 53); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 };
@@ -35,13 +35,13 @@ struct sums {
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;
 	bool branch_records,
-	        branch_cycles; /* the processor's: there are any; and tell cycles, in samples of those */
+	        branch_cycles; /* there are records of the processor's; and those with samples of cycles tell cycles */
 	bool paths;            /* branch records, or bursts */
 	uint64_t n_bursts;
-	uint64_t n_stacks; /* those, and samples with branch records */
+	uint64_t n_stacks; /* bursts, and samples with branch records */
 	double lost_share; /* samples that are not in the file, for one that is, where totals were scaled for them */
 	struct tasks tasks;
-	double core_hz; /* the middle of what was measured after each burst; 0 = never */
+	double core_hz; /* median of what was measured after each burst; 0 = never */
 };
 
 int sums_collect(struct recording *r, struct sums *out);

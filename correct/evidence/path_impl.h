@@ -15,10 +15,10 @@
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
 
-/* Code that is in no graph: a run is no longer than that, but for what is missing in it, and ... */
+/* Of code in no graph: a straight run is at most so long, or branches are missing in it; ... */
 enum { PATH_MOST_BYTES = 1 << 14 };
 
-/* ... instructions are guessed from the bytes up to its last one. */
+/* ... and its instructions are guessed, from the bytes up to its last one. */
 static inline double path_insns_of(uint64_t n_bytes)
 {
 	return 1 + (double)n_bytes / 4;
@@ -60,16 +60,17 @@ struct scope_stacks {
 		size_t n, cap;
 	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
 	uint64_t n_seen, stride;
-	bool thin_bursts;              /* they are passed over as others are */
+	bool thin_bursts;              /* bursts are passed over as other stacks are */
 	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */
-	double away_insn; /* between calls and returns in them, in code that is not the scope's */
+	double away_insn; /* instructions in them from calls to returns, in code that is not the scope's */
 };
 
-/* What two counted samples of a thread have between them. */
+/* Counts between two samples of a thread. */
 struct span {
 	float insn, cyc;
-	float back_insn, back_cyc; /* with those before it, which count less each */
-	uint32_t next;             /* 1 + the one after it */
+	float back_insn,
+	        back_cyc; /* the same, with the spans before it, each counting less than the one after it (eq. 44) */
+	uint32_t next; /* 1 + the one after it */
 };
 
 /* The latest sample of a group of counters. */
@@ -110,9 +111,9 @@ struct path {
 };
 
 /*
- * The pieces of a sample's stack that are worth following, and the newer of the two
- * branches that the i-th of them lies between, counted from the stack's moment: back from there in a record of
- * the processor's, on from there in a burst, whose first branches only lead away from it.
+ * How many pieces of a sample's stack are worth following; and the i-th of them, by the newer of the two branches that it lies
+ * between.  Pieces count from the stack's moment: backwards in a record of the processor's, onwards in a burst, whose
+ * first branches only lead away from the moment.
  *
  * A record's last piece, to its newest branch, is never followed: between that one and the one before it real
  * processors lose a branch in a quarter of records, and in which ones depends on where time goes.  The branch itself was taken.
@@ -138,7 +139,7 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
 	return most;
 }
 
-/* Stacks of the cycles event that are weighed by themselves; fewer are taken like all others. */
+/* So many stacks of the cycles event are weighed by themselves; fewer are taken like all others. */
 enum { PATH_MIN_OF_CYCLES = 100 };
 
 /*
@@ -161,10 +162,10 @@ int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, siz
 /* ... stacks of the cycles event where no branch has its time, so that all edges balance (eq. 30). */
 int path_weigh_by_balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
 
-/* By the newest branch, told how many times to go back by about half a stack, and where from. */
+/* Weighing by the newest branch: how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {
 	int rounds;
-	bool insns; /* from where each stack stands for as many instructions: only the shares of long phases matter */
+	bool insns; /* stacks stand for equally many instructions at first: long phases keep their share */
 };
 int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
                     const struct path_back *back, float *weight);
@@ -175,11 +176,11 @@ struct path_tally {
 	double insn;
 };
 
-/* Without weights of its pieces a stack counts what it stands for. */
+/* Add one stack, `times` times.  weight: of the pieces; NULL: each piece counts what the stack stands for. */
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* The scatter of stacks is taken for so much more, for weights scatter, too. */
+/* The standard deviation that stacks scatter by is multiplied by that, for their weights scatter, too. */
 static const double path_scatter = 1.5;
 
 /* Errors that weighing leaves: a share of each flow, and of what weighing changed it by (eq. 18). */

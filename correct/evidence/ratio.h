@@ -3,12 +3,11 @@
 #define SKIDPROF_CORRECT_EVIDENCE_RATIO_H
 
 /*
- * Ratios of events to instructions (eq. 13) where groups take turns, so that
- * an event was counted for part of the time only.  Of the rest are known:
- * instructions and cycles, which every group counts, and where the samples
- * lay, and where there are branch records what the code does that they lead
- * through.  What an interval counts goes along with these, and so most of the
- * chance in which intervals were counted can be taken out (eq. 34).
+ * Ratios of events to instructions (eq. 13) where groups are multiplexed, so that
+ * an event was counted in some intervals only.  Of all others are known
+ * instructions and cycles, which every group counts, and where they ended.  These
+ * predict what an event counts, and so take out most of the chance of which
+ * intervals it was counted in (eq. 34).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,17 +28,17 @@ struct ratios *ratios_new(void); /* NULL without memory */
 void ratios_free(struct ratios *r);
 
 /*
- * Of intervals of one run the noise is one, as of neighbours in one slot of
- * a group: *run is the run that this one goes on with, or UINT32_MAX for a
+ * Intervals that are neighbours in one slot of a group are a run: their noise
+ * goes together.  *run is the run that this one goes on with, or UINT32_MAX for a
  * new one, whose number it then gets.  Returns 0, -SP_ENOMEM.
  */
 int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
 /*
- * Counts of an event per instruction where total_insn of them ran in all
- * (eq. 34), with the standard error;
- * counted_insn: of them in the intervals that counted it.
- * Returns 0, 1 where these are fewer than three, -SP_ENOMEM.
+ * Counts of an event per instruction (eq. 34), with the standard error.
+ * total_insn: instructions of the scope, in intervals or not.  counted_insn: those
+ * of the intervals that counted the event.
+ * Returns 0; 1 where these intervals are fewer than three; -SP_ENOMEM.
  */
 struct ratio {
 	double ratio, se, counted_insn;

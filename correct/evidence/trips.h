@@ -9,9 +9,9 @@
 #include "correct/infer/space.h"
 
 /*
- * Append what a loop's count says, f = Z t of `space`, with doubt where it
- * can be left by another way.  Nothing where it may be come to by a way that its turns are not
- * known for, or has hardly any samples.  Returns 0 or -SP_ENOMEM.
+ * Append what a loop's trip count says of f = Z t of `space`, with doubt where the
+ * loop has other exits.  Nothing is appended where an entry has no known trip
+ * count, or the loop hardly any samples.  Returns 0 or -SP_ENOMEM.
  */
 int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
                    struct equations *out);

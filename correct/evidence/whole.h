@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_EVIDENCE_WHOLE_H
 
 /*
- * Executions from the branch records of the whole program (eq. 25): for
- * regions whose flow can't be solved, being too large, or calling what we
- * don't know.  No flow has to balance for it, and no total of the region has
- * to be right.
+ * Averages: executions from the branch records of the whole program (eq. 25), for
+ * regions whose flow can't be solved.  No flow has to balance for that, and no
+ * total of the region has to be right.
  */
 #include "correct/evidence/evidence.h"
 
@@ -23,9 +22,9 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 int whole_sample(struct whole *w, const struct sample_seen *seen);
 
 /*
- * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order, where the
- * whole program, or the scope, ran total_insn instructions, known to total_sd.  -SP_EDOMAIN when the records don't tell: too few stacks, or
- * too much of them outside the graph's code.  -SP_ENOMEM.
+ * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order.  total_insn, known to
+ * total_sd: instructions of the whole program, or of the scope.
+ * Returns 0; -SP_EDOMAIN when the records don't tell, for stacks are too few, or too many outside the graph's code; -SP_ENOMEM.
  */
 int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
                 float *draws);
