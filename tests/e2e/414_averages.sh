@@ -42,9 +42,10 @@ sed 's/^/# /' rows
 check 'slow was far off and is near' grep -Eqx 'slow (weak|fixed) True True True' rows
 check 'quick was far off and is near' grep -Eqx 'quick (weak|fixed) True True True' rows
 "$SKIDPROF" report -i m.data --why slow >why 2>err
-# Whether the region is just not solved (averages) or just solved (an interval about 5% wide, or totals that it misses by a
-# quarter of a percent) hangs on addresses, which the environment moves.
-check 'why says how far it is known' grep -Eq 'status: (weak: (averaged along branch records, not solved: |nothing measured settles it to 5%|what is known together misses the )|fixed: corrected)' why
+# Whether the region is just not solved (averages) or just solved, and which doubt is then the largest, hangs on addresses,
+# which the environment moves.
+grep 'status:' why | sed 's/^/# /'
+check 'why says how far it is known' grep -Eq 'status: (weak: [a-z]|fixed: corrected)' why
 "$SKIDPROF" report -i m.data --format json >once 2>err && "$SKIDPROF" report -i m.data --format json >twice 2>err
 check 'the same bits again' cmp -s once twice
 
