@@ -9,21 +9,6 @@ static double eps_term(double x, double total_x, double y, double total_y)
 	return 0.5 * fabs(x / total_x - y / total_y);
 }
 
-double score_eps(const double *estimate, const double *truth, size_t n)
-{
-	double total_x = 0, total_y = 0, eps = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		total_x += estimate[i];
-		total_y += truth[i];
-	}
-	if (!(total_x > 0) || !(total_y > 0))
-		return NAN;
-	for (size_t i = 0; i < n; i++)
-		eps += eps_term(estimate[i], total_x, truth[i], total_y);
-	return eps;
-}
-
 bool score_inside(const struct score_row *r)
 {
 	return r->lo <= r->truth && r->truth <= r->hi;

@@ -30,8 +30,8 @@ struct score_row {
 };
 
 struct score {
-	double truth, raw, fixed; /* totals */
-	double eps_raw, eps_fixed;
+	double truth, raw, fixed;  /* totals */
+	double eps_raw, eps_fixed; /* eq. 12; NAN where a total is 0 */
 	/* Absolute, over scored rows; NAN if there are none. */
 	double mean_err_raw, mean_err_fixed, worst_err_raw, worst_err_fixed;
 	size_t n_scored, n_intervals; /* scored rows, and those of them with an interval */
@@ -40,9 +40,6 @@ struct score {
 
 /* Fill in what is marked out, and the score of all.  min_share: fraction of the truth. */
 void compare_score(struct score_row *rows, size_t n, double min_share, struct score *out);
-
-/* eq. 12.  NAN when either total is 0. */
-double score_eps(const double *estimate, const double *truth, size_t n);
 
 /* Is the truth inside the interval?  false without one. */
 bool score_inside(const struct score_row *r);

@@ -210,13 +210,6 @@ const char *source_line(struct sources *s, const char *path, uint32_t line)
 	return f && line && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
 }
 
-uint32_t source_n_lines(struct sources *s, const char *path)
-{
-	const struct source_file *f = file_of(s, path);
-
-	return f ? (uint32_t)f->lines.n : 0;
-}
-
 const char *source_where(struct sources *s, const char *path)
 {
 	const struct source_file *f = file_of(s, path);

@@ -32,8 +32,6 @@ void sources_free(struct sources *s);
  * in the file: make them safe.  Borrowed.
  */
 const char *source_line(struct sources *s, const char *path, uint32_t line);
-/* Lines of a file, 0 where it is not found. */
-uint32_t source_n_lines(struct sources *s, const char *path);
 /* Where a path was found, NULL where it wasn't. */
 const char *source_where(struct sources *s, const char *path);
 
