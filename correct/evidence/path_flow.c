@@ -79,7 +79,12 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 }
 
 /* How stacks are weighed. */
-enum weighing { BY_CYCLES, BY_BALANCE, BY_NEWEST, BY_NEWEST_OF_INSNS, ALIKE };
+enum weighing {
+	BY_CYCLES,
+	BY_NEWEST,
+	BY_INSNS, /* those by the same newest edge stand for their instructions, all alike */
+	AS_SEEN,  /* branches count as they come */
+};
 
 /* Of which stacks: of the processor's, those of the cycles event, or the others. */
 enum of_stacks { OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
@@ -107,23 +112,15 @@ struct scope {
 static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
                  float *weight)
 {
-	/* Long phases have their share of instructions to begin with: only what a skid reaches is to be undone. */
-	static const struct path_back near = { .rounds = 3, .insns = true };
-	/* Bursts come evenly in time: where that is no number of instructions their branches are taken as they come. */
-	const struct path_back alike = { .insns = !s->in.rec->relative };
+	/* About half a stack each: 800 branches, past the reach of a skid. */
+	enum { ROUNDS = 100 };
 
-	switch (how) {
-	case BY_CYCLES:
+	if (how == BY_CYCLES)
 		return path_weigh_by_cycles(s, r, n_edges, weight);
-	case BY_BALANCE:
-		return path_weigh_by_balance(s, r, n_edges, weight);
-	case BY_NEWEST_OF_INSNS:
-		return path_weigh_back(s, r, n_edges, &near, weight);
-	case ALIKE:
-		return path_weigh_back(s, r, n_edges, &alike, weight);
-	default:
-		return path_weigh_by_newest(s, r, n_edges, weight);
-	}
+	return path_weigh_back(s, r, n_edges,
+	                       &(struct path_back){ .rounds = how == BY_NEWEST ? ROUNDS : 0,
+	                                            .insns = how == BY_INSNS },
+	                       weight);
 }
 
 /* Positive when it says something. */
@@ -314,14 +311,14 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST, false };
 		return d <= MAX_JOINED ? 2 : 1;
 	}
-	plan[0] = (struct plan){ OF_RECORDS, BY_NEWEST, false };
+	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS, false };
 	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
 	if (relative && !n_cycles)
 		return 1;
 	if (n_cycles >= PATH_MIN_OF_CYCLES)
-		plan[n++] = (struct plan){ OF_CYCLES, BY_BALANCE, true };
+		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS, true };
 	if (n_insns >= MIN_STACKS && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
-		plan[n++] = (struct plan){ OF_INSNS, BY_NEWEST_OF_INSNS, true };
+		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS, true };
 	return n ? n : 1;
 }
 
@@ -367,7 +364,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	struct path *s = state;
 	const struct scope_stacks *r = &s->scopes[scope];
 	const struct scope of = { space, s->in.problems[scope]->total_insn };
-	const struct plan of_bursts = { OF_BURSTS, ALIKE, false };
+	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
+	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS, false };
 	struct plan plan[2];
 	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;

@@ -7,7 +7,7 @@
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
  * path_pace.c (eq. 44) tells how many instructions each stands for,
- * path_cycles.c (eq. 21), path_balance.c (eq. 30) or path_newest.c (eq. 14)
+ * path_cycles.c (eq. 21) or path_newest.c (eq. 14)
  * weigh their pieces so that the moments they were taken at no longer
  * matter, path_noise.c (eqs. 18 and 43) tells how well that is known, and path_flow.c makes flows and
  * equations of them.
@@ -156,13 +156,7 @@ int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out
 int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                         double *sd);
 
-/* ... or by its stack's newest branch (eq. 14). */
-int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
-
-/* ... stacks of the cycles event where no branch has its time, so that all edges balance (eq. 30). */
-int path_weigh_by_balance(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
-
-/* Weighing by the newest branch: how many rounds, each of which goes back by about half a stack, and from which weights. */
+/* ... or by its stack's newest branch (eq. 14): how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {
 	int rounds;
 	bool insns; /* stacks stand for equally many instructions at first: long phases keep their share */

@@ -5,18 +5,13 @@
  * that newest edges come as often as the older ones do: a path seen at moments
  * chosen without regard to time would look alike at every depth.
  *
- * A burst lies ahead of its moment, and past its lead-in time does not bend the
- * way: it stands for its instructions, and no round is made.
+ * Without a round a stack stands for its instructions.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
-
-enum {
-	SCOPE_ROUNDS = 100, /* of about half a stack each: 800 branches */
-};
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
 struct step {
@@ -145,13 +140,6 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 		w[e] = newest[e] > 0 ? fmax(pi[e], 0) / newest[e] : 1;
 	free(steps);
 	return 0;
-}
-
-int path_weigh_by_newest(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
-{
-	static const struct path_back back = { .rounds = SCOPE_ROUNDS };
-
-	return path_weigh_back(s, r, n_edges, &back, weight);
 }
 
 int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
