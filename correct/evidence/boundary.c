@@ -130,67 +130,6 @@ static double pace_of(const struct boundary *e, int32_t scope)
 	return p->cyc > 0 ? p->insn / p->cyc : unknown;
 }
 
-/*
- * eq. 31: which part of a boundary interval ran before the crossing, and its standard deviation, the same way at every one.  Half where
- * paces are alike or not known; the more they differ the surer they say, of N instructions in T cycles, how many cycles
- * before the crossing make up the N.
- */
-static double part_before(const struct boundary *e, const struct both *b, double *sd)
-{
-	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
-	       trust;
-
-	*sd = half_off;
-	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
-		return 0.5;
-	differ = fabs(before - after) / (before + after);
-	half = differ / 2;
-	*sd = half;
-	if (differ == 0)
-		return 0.5;
-	from_paces = pace_off / differ / 2;
-	trust = half * half / (half * half + from_paces * from_paces);
-	solved = before * (b->insn - after * b->cyc) / (before - after) / b->insn;
-	*sd = half * sqrt(1 - trust);
-	return 0.5 + trust * (fmin(fmax(solved, 0), 1) - 0.5);
-}
-
-/* A thread's first interval has no crossing: the thread began there. */
-static void divide(struct boundary *e, const struct both *b)
-{
-	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
-	double sd, part = part_before(e, b, &sd), first = part * b->insn + b->untimed / 2,
-	           wrong = sd * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
-
-	credit(e, b->from, first, b->n_all);
-	credit(e, b->to, b->insn + b->untimed - first, b->n_all);
-	from->wrong = hypot(from->wrong, wrong);
-	to->wrong = hypot(to->wrong, wrong);
-}
-
-/* Overflows of the last S cycles before a crossing have their samples after it; a thread's first interval has none. */
-static void add_carried(const struct boundary *e, const struct both *b, double skid_cyc,
-                        struct boundary_sum *from, struct boundary_sum *to)
-{
-	double pace = b->from < 0 ? unknown : pace_of(e, b->from);
-	bool known = pace >= 0;
-	double carried = b->untimed > 0 && b->from >= 0 ? NAN : 0 * skid_cyc;
-
-	if (b->n > 0)
-		carried += skid_cyc * b->n * (known ? pace : b->insn / b->cyc);
-	from->out += carried;
-	to->in += carried;
-	from->unsure += (known ? carried_off : carried_guess) * carried;
-	to->unsure += (known ? carried_off : carried_guess) * carried;
-}
-
-/* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */
-static void add_both(struct boundary *e, const struct both *b, double skid_cyc)
-{
-	divide(e, b);
-	add_carried(e, b, skid_cyc, &e->sums[b->from + 1], &e->sums[b->to + 1]);
-}
-
 static double either_way(const struct boundary *e, const struct both *b)
 {
 	long k;
@@ -214,10 +153,16 @@ static double mixing(const struct visits *v)
 	return v->samples > 0 && others > 0 ? fmin(v->known / 2 / v->samples / others, 1) : 0;
 }
 
+/* Below a half nothing is to be seen of it. */
+static double over_half(const struct visits *v)
+{
+	return fmax(mixing(v) - 0.5, 0);
+}
+
 /* No more than there are on either side. */
 static double mixed_of(const struct visits *v)
 {
-	double over = fmax(mixing(v) - 0.5, 0);
+	double over = over_half(v);
 
 	return over * over * fmin(v->all, v->others);
 }
@@ -250,17 +195,87 @@ static void find_around(struct boundary *e, struct visits *v)
 	}
 }
 
-static int add_mixed(struct boundary *e, const double *samples)
+/*
+ * eq. 31: which part of a boundary interval ran before the crossing, and its standard deviation, the same way at every one.  Half where
+ * paces are alike or not known; the more they differ the surer they say, of N instructions in T cycles, how many cycles
+ * before the crossing make up the N.  But the more a scope is mixed the more visits no sample fell in, and then other code ran there, too.
+ */
+static double part_before(const struct boundary *e, const struct both *b, const struct visits *v, double *sd)
 {
-	struct visits *v = calloc(e->n + 1, sizeof(*v));
+	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
+	       trust;
 
-	if (!v)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
+	*sd = half_off;
+	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
+		return 0.5;
+	differ = fabs(before - after) / (before + after);
+	half = differ / 2;
+	*sd = half;
+	if (differ == 0)
+		return 0.5;
+	from_paces = pace_off / differ / 2;
+	trust = half * half / (half * half + from_paces * from_paces);
+	trust *= 1 - 2 * fmax(b->from < 0 ? 0 : over_half(&v[b->from]), b->to < 0 ? 0 : over_half(&v[b->to]));
+	solved = before * (b->insn - after * b->cyc) / (before - after) / b->insn;
+	*sd = half * sqrt(1 - trust);
+	return 0.5 + trust * (fmin(fmax(solved, 0), 1) - 0.5);
+}
+
+/* A thread's first interval has no crossing: the thread began there. */
+static void divide(struct boundary *e, const struct both *b, const struct visits *v)
+{
+	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
+	double sd, part = part_before(e, b, v, &sd), first = part * b->insn + b->untimed / 2,
+	           wrong = sd * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
+
+	credit(e, b->from, first, b->n_all);
+	credit(e, b->to, b->insn + b->untimed - first, b->n_all);
+	from->wrong = hypot(from->wrong, wrong);
+	to->wrong = hypot(to->wrong, wrong);
+}
+
+/* Overflows of the last S cycles before a crossing have their samples after it; a thread's first interval has none. */
+static void add_carried(const struct boundary *e, const struct both *b, double skid_cyc,
+                        struct boundary_sum *from, struct boundary_sum *to)
+{
+	double pace = b->from < 0 ? unknown : pace_of(e, b->from);
+	bool known = pace >= 0;
+	double carried = b->untimed > 0 && b->from >= 0 ? NAN : 0 * skid_cyc;
+
+	if (b->n > 0)
+		carried += skid_cyc * b->n * (known ? pace : b->insn / b->cyc);
+	from->out += carried;
+	to->in += carried;
+	from->unsure += (known ? carried_off : carried_guess) * carried;
+	to->unsure += (known ? carried_off : carried_guess) * carried;
+}
+
+/* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */
+static void add_both(struct boundary *e, const struct both *b, const struct visits *v, double skid_cyc)
+{
+	divide(e, b, v);
+	add_carried(e, b, skid_cyc, &e->sums[b->from + 1], &e->sums[b->to + 1]);
+}
+
+static void find_visits(struct boundary *e, const double *samples, struct visits *v)
+{
 	for (size_t s = 0; s < e->n; s++) {
 		v[s].all = e->paces[s + 1].insn + e->sums[s + 1].insn;
 		v[s].samples = v[s].around = samples[s];
 	}
+	for (size_t k = 0; k < e->both.n; k++) {
+		const struct both *b = &e->both.v[k];
+
+		if (b->from >= 0)
+			v[b->from].all += (b->insn + b->untimed) / 2;
+		if (b->to >= 0)
+			v[b->to].all += (b->insn + b->untimed) / 2;
+	}
 	find_around(e, v);
+}
+
+static void add_mixed(struct boundary *e, struct visits *v)
+{
 	for (size_t s = 0; s < e->n; s++)
 		e->sums[s + 1].mixed = v[s].mixed = mixed_of(&v[s]);
 	/* What one has too much of, those around it have too little. */
@@ -273,17 +288,19 @@ static int add_mixed(struct boundary *e, const double *samples)
 		e->sums[a + 1].mixed = hypot(e->sums[a + 1].mixed, v[b].mixed * both->either / v[b].known);
 		e->sums[b + 1].mixed = hypot(e->sums[b + 1].mixed, v[a].mixed * both->either / v[a].known);
 	}
-	free(v);
-	return 0;
 }
 
 int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums)
 {
-	int err;
+	struct visits *v = calloc(e->n + 1, sizeof(*v));
 
+	if (!v)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
+	find_visits(e, samples, v);
 	for (size_t k = 0; k < e->both.n; k++)
-		add_both(e, &e->both.v[k], skid_cyc);
-	err = add_mixed(e, samples);
+		add_both(e, &e->both.v[k], v, skid_cyc);
+	add_mixed(e, v);
 	memcpy(sums, e->sums + 1, e->n * sizeof(*sums));
-	return err;
+	free(v);
+	return 0;
 }
