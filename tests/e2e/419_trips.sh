@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Turns that the code counts (eq. 38), where nothing else tells: cycles and instructions alone, and a skid of many turns.
+# Trip counts that the code tells (eq. 38), where nothing else tells: cycles and instructions alone, and a skid of many iterations.
 set -u
 . "$TOP/tests/e2e/lib200.sh"
 
@@ -87,5 +87,5 @@ for name in chain count; do
 		'abs(f["fixed_err"]) < abs(f["raw_err"]) and f["inside"]'
 done
 "$SKIDPROF" report -i t.data --why chain >why 2>err
-check 'why says that turns are known' grep -q 'bounds: iterations that the code itself fixes' why
+check 'why says that iterations are known' grep -q 'bounds: iterations that the code itself fixes' why
 exit 0

@@ -32,7 +32,7 @@ static struct problem_block hmmer_blocks[] = { { 0, 10, 0 }, { 10, 5, 1 }, { 15,
 
 static struct flow_region plain_region;
 
-/* Every edge of the hmmer loop positive: three turns, two through B. */
+/* Every edge of the hmmer loop positive: three iterations, two through B. */
 static const double interior[] = { 2, 1, 2, 3 };
 
 /* A loads in 3 of its instructions, B in 4, C stores in 1; A and C end in branches. */
@@ -141,7 +141,7 @@ static void a_return_goes_back_to_its_own_call(void **state)
 }
 
 /*
- * 1,000,000 turns, 300,000 of them through B: 14e6 + 0.3e6 x 5 = 15.5e6
+ * 1,000,000 iterations, 300,000 of them through B: 14e6 + 0.3e6 x 5 = 15.5e6
  * instructions, 3e6 + 0.3e6 x 4 = 4.2e6 loads.  Totals that exact settle it,
  * whatever the samples say.
  */
@@ -179,17 +179,17 @@ static void exact_totals_settle_two_flows(void **state)
 }
 
 /*
- * What is said of turns: f_CA = ratio f_AB, but for doubt f_AC; and beside it, where they are asked, what 4.2e6 loads
+ * What is said of trip counts: f_CA = ratio f_AB, but for doubt f_AC; and beside it, where they are asked, what 4.2e6 loads
  * counted say, and stacks, that n_B is 330,000 +- 30,000.
  */
-struct turns {
+struct said {
 	double ratio, doubt;
 	bool loads, stacks;
 	double seen_a; /* of 15e6 instructions sampled, in A and not in B */
 };
 
-/* Executions of B of 15.5e6 instructions: rightly 300,000 of 1,000,000 turns, and f_AC 700,000. */
-static double b_by_turns(const struct turns *t, struct solution *sol)
+/* Executions of B of 15.5e6 instructions: rightly 300,000 of 1,000,000 iterations, and f_AC 700,000. */
+static double b_by_trips(const struct said *t, struct solution *sol)
 {
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
@@ -230,47 +230,47 @@ static double b_by_turns(const struct turns *t, struct solution *sol)
 	return sum;
 }
 
-/* 1,000,000 turns, three in ten through B: eq. 38 settles what no event was counted for. */
-static void turns_settle_what_totals_do_not(void **state)
+/* 1,000,000 iterations, three in ten through B: eq. 38 settles what no event was counted for. */
+static void trip_counts_settle_what_totals_do_not(void **state)
 {
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_turns(&(struct turns){ .ratio = 10. / 3 }, &sol), 300000, 1000);
+	assert_float_equal(b_by_trips(&(struct said){ .ratio = 10. / 3 }, &sol), 300000, 1000);
 	assert_true(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 }
 
-/* Code that is not what it seems: 15 turns each time are not these totals.  Nor are totals then believed less. */
-static void turns_that_totals_contradict_are_left_out(void **state)
+/* Code that is not what it seems: 15 iterations for each entry are not these totals.  Nor are totals then believed less. */
+static void trip_counts_that_totals_contradict_are_not_believed(void **state)
 {
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_turns(&(struct turns){ .ratio = 15, .loads = true }, &sol), 300000, 1000);
+	assert_float_equal(b_by_trips(&(struct said){ .ratio = 15, .loads = true }, &sol), 300000, 1000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	assert_true(sol.evidence & PROFILE_BY_MIX);
 	solution_fini(&sol);
 }
 
-/* Eq. 40: turns of a loop that is left early are as sure as that is seldom, which stacks tell, and nothing else. */
-static void turns_are_doubted_by_what_leaves_early(void **state)
+/* Eq. 40: a trip count of a loop that is left early is as sure as that is seldom, which stacks tell, and nothing else. */
+static void trip_counts_are_doubted_by_early_exits(void **state)
 {
-	struct turns t = { .ratio = 10. / 3, .doubt = 1e-3, .stacks = true, .seen_a = 7.5e6 };
+	struct said t = { .ratio = 10. / 3, .doubt = 1e-3, .stacks = true, .seen_a = 7.5e6 };
 	struct solution sol = { 0 };
 
 	(void)state;
-	assert_float_equal(b_by_turns(&t, &sol), 300000, 1000);
+	assert_float_equal(b_by_trips(&t, &sol), 300000, 1000);
 	assert_true(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 	/* To 700,000 x 10: nothing. */
 	t.doubt = 10;
-	assert_float_equal(b_by_turns(&t, &sol), 330000, 5000);
+	assert_float_equal(b_by_trips(&t, &sol), 330000, 5000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 	t.doubt = 1e-3;
 	t.stacks = false;
-	assert_true(b_by_turns(&t, &sol) > 350000);
+	assert_true(b_by_trips(&t, &sol) > 350000);
 	assert_false(sol.evidence & PROFILE_BY_TRIPS);
 	solution_fini(&sol);
 }
@@ -351,7 +351,7 @@ static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **stat
 
 /*
  * A loop (0, 1) of 10 instructions with 100 blocks (2 ...) of one that it hardly ever goes round by instead.  Two totals:
- * of instructions, 1e7 +- 100, and of turns through the 100, 50 +- 10.
+ * of instructions, 1e7 +- 100, and of iterations through the 100, 50 +- 10.
  */
 enum { IDLE = 100 };
 
@@ -378,7 +378,7 @@ static void make_idle(struct fixture *f, struct equations *eqs)
 
 /*
  * The barrier at the mode was half a nat for each of 202 edges, which two totals paid for: through the 100 at
- * (x - 50) / 10^2 = 100 / x, so 128 turns, eight standard deviations more than were counted.
+ * (x - 50) / 10^2 = 100 / x, so 128 iterations, eight standard deviations more than were counted.
  */
 static void many_idle_flows_do_not_hold_totals_off(void **state)
 {
@@ -403,7 +403,7 @@ static void many_idle_flows_do_not_hold_totals_off(void **state)
 	assert_int_equal(posterior_nearest(post, t, hessian), 0);
 	assert_true(fabs(posterior_miss(post, 0, t)) < 0.5 && fabs(posterior_miss(post, 1, t)) < 0.5);
 	posterior_free(post);
-	/* Stacks that know each flow, so that nothing pulls it to zero: half a turn for each of the idle ones. */
+	/* Stacks that know each flow, so that nothing pulls it to zero: half an iteration for each of the idle ones. */
 	for (size_t k = 0; k < d; k++) {
 		uint32_t e = s->free_edge[k];
 		bool idle = f.p->edges[e].from >= 2 || f.p->edges[e].to >= 2;
@@ -618,9 +618,9 @@ int main(void)
 		cmocka_unit_test(two_simple_loops_leave_two_free_flows),
 		cmocka_unit_test(a_return_goes_back_to_its_own_call),
 		cmocka_unit_test(exact_totals_settle_two_flows),
-		cmocka_unit_test(turns_settle_what_totals_do_not),
-		cmocka_unit_test(turns_that_totals_contradict_are_left_out),
-		cmocka_unit_test(turns_are_doubted_by_what_leaves_early),
+		cmocka_unit_test(trip_counts_settle_what_totals_do_not),
+		cmocka_unit_test(trip_counts_that_totals_contradict_are_not_believed),
+		cmocka_unit_test(trip_counts_are_doubted_by_early_exits),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),

@@ -30,7 +30,7 @@ static struct rests *show(uint64_t rest0_us, uint64_t rest1_us, uint64_t sleep_u
 	return r;
 }
 
-static void turns_are_silent_while_others_have_samples(void **state)
+static void rests_are_silent_while_others_have_samples(void **state)
 {
 	struct rests *r = show(400, 300, 0);
 
@@ -44,7 +44,7 @@ static void turns_are_silent_while_others_have_samples(void **state)
 	rests_free(r);
 }
 
-static void sleep_is_no_turn(void **state)
+static void sleep_is_no_rest(void **state)
 {
 	struct rests *r = show(0, 0, 1000);
 
@@ -57,8 +57,8 @@ static void sleep_is_no_turn(void **state)
 	rests_free(r);
 }
 
-/* 40 gaps of ten times the middle one, one after the other: code that is slow, not turns. */
-static void slow_code_is_no_turn(void **state)
+/* 40 gaps of ten times the middle one, one after the other: code that is slow, no rests. */
+static void slow_code_is_no_rest(void **state)
 {
 	struct rests *r = rests_new();
 	uint64_t now = 1000;
@@ -80,9 +80,9 @@ static void slow_code_is_no_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(turns_are_silent_while_others_have_samples),
-		cmocka_unit_test(sleep_is_no_turn),
-		cmocka_unit_test(slow_code_is_no_turn),
+		cmocka_unit_test(rests_are_silent_while_others_have_samples),
+		cmocka_unit_test(sleep_is_no_rest),
+		cmocka_unit_test(slow_code_is_no_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
