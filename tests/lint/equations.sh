@@ -3,6 +3,7 @@
 # Equations in prose rot unread.  So the code, skidprof-model(7) and the unit tests have the same ones:
 # - "eq. N" in the code is a numbered equation of the page, and a unit test names it;
 # - an equation of the page is named in the code, and the line below it says by which function, and which test pins it;
+# - a unit test names no others;
 # - "(N)" in the text of the page is one of its equations.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -43,6 +44,9 @@ for n in $in_code; do
 	grep -qx "$n" <<<"$defined" ||
 		complain "eq. $n: not in $page, but in $(grep -lE "eqs?\. ?$n\b" "${code[@]}" | head -3 | tr '\n' ' ')"
 	grep -qx "$n" <<<"$pinned" || complain "eq. $n: no unit test names it"
+done
+for n in $pinned; do
+	grep -qx "$n" <<<"$defined" || complain "eq. $n: a unit test names it, but $page has no such equation"
 done
 for n in $defined; do
 	grep -qx "$n" <<<"$in_code" || complain "eq. $n: in $page, but nothing in the code names it"
