@@ -476,7 +476,10 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	return err;
 }
 
-/* Scopes without a pace of their own have the program's, known to what the others differ by. */
+/*
+ * Scopes without a pace of their own have the program's, known to what the n others differ by.  Few say little of that,
+ * and one says nothing: one more counts that is off by the whole pace.
+ */
 static void lend_pace(struct work *w, double sd)
 {
 	for (size_t s = 0; s < w->scopes.n; s++) {
@@ -522,11 +525,12 @@ static void set_raw(struct work *w)
 /* Where no instructions were counted, but branch records tell cycles: instructions a cycle, of all scopes that know (eq. 51). */
 static void set_pace(struct work *w)
 {
-	double insn = 0, cyc = 0, squares = 0;
+	double insn = 0, cyc = 0, squares = 0, n = 0;
 
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct problem *p = w->scope_problems[s];
 
+		n += p->pace > 0;
 		insn += p->pace > 0 ? p->total_insn : 0;
 		cyc += p->pace > 0 ? p->total_cyc : 0;
 	}
@@ -539,7 +543,7 @@ static void set_pace(struct work *w)
 		if (p->pace > 0)
 			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
 	}
-	lend_pace(w, sqrt(squares / cyc));
+	lend_pace(w, sqrt((n * squares / cyc + w->pace * w->pace) / (n + 1)));
 	add_time_noise(w);
 	set_raw(w);
 }

@@ -31,4 +31,28 @@ echo "# eps $eps"
 check 'and the counts are right' awk -v e="$eps" 'BEGIN { exit !(e < 0.01) }'
 "$SKIDPROF" report --fixed -i skylake.data >again.out
 check 'same file, same bits' cmp -s skylake.out again.out
+
+# Cycles alone, and a loop of too few stacks for a pace of its own (eq. 51): it borrows the other's, five times what it has.
+build lend <<'C'
+#include <stdio.h>
+static __attribute__((noipa)) unsigned slow(unsigned a) { return a / 7 % 1000003 / 3 + 1; }
+static __attribute__((noipa)) unsigned fast(unsigned a) { return a * 5 + 1; }
+int main(void)
+{
+	unsigned s = 1;
+	for (unsigned i = 0; i < 3000000; i++) s = fast(i);
+	for (unsigned i = 0; i < 24000; i++) s = slow(s | 1u << 31);
+	printf("%u\n", s);
+	return 0;
+}
+C
+"$SKIDPROF" record -q --pmu sim -b --core skylake -e cycles/20011 -o lend.data --truth lend.truth ./lend >/dev/null
+"$SKIDPROF" compare -i lend.data --truth lend.truth --format json | python3 -c '
+import json, sys
+for f in json.load(sys.stdin)["functions"]:
+    if f["name"] in ("fast", "slow"):
+        print(f["name"], f["status"], f["inside"], abs(f["fixed_err"]) < 0.05)' >lend.rows
+sed 's/^/# /' lend.rows
+check 'what has stacks enough is known' grep -qx 'fast fixed True True' lend.rows
+check 'what borrows its pace is not, and its interval says so' grep -q 'slow weak True' lend.rows
 exit 0
