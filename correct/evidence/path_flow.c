@@ -109,18 +109,45 @@ struct scope {
 	double total_insn;
 };
 
+/* Stacks by one newest edge have as many instructions in the mean as they stand for together, be they cut short or not. */
+static int weigh_by_insns(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+{
+	double *insn = calloc(2 * n_edges + 1, sizeof(*insn)), *n = insn + n_edges;
+
+	if (!insn)
+		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		n[st->near]++;
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			insn[st->near] += s->all.v[r->pieces.v[st->piece0 + k]].n_insn;
+	}
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+		double w = insn[st->near] > 0 ? st->insn * n[st->near] / insn[st->near] : 0;
+
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			weight[st->piece0 + k] = (float)w;
+	}
+	free(insn);
+	return 0;
+}
+
 static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
                  float *weight)
 {
 	/* About half a stack each: 800 branches, past the reach of a skid. */
-	enum { ROUNDS = 100 };
+	static const struct path_back far = { .rounds = 100 }, as_seen = { 0 };
 
-	if (how == BY_CYCLES)
+	switch (how) {
+	case BY_CYCLES:
 		return path_weigh_by_cycles(s, r, n_edges, weight);
-	return path_weigh_back(s, r, n_edges,
-	                       &(struct path_back){ .rounds = how == BY_NEWEST ? ROUNDS : 0,
-	                                            .insns = how == BY_INSNS },
-	                       weight);
+	case BY_INSNS:
+		return weigh_by_insns(s, r, n_edges, weight);
+	default:
+		return path_weigh_back(s, r, n_edges, how == BY_NEWEST ? &far : &as_seen, weight);
+	}
 }
 
 /* Positive when it says something. */
