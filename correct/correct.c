@@ -8,6 +8,7 @@
 
 #include "correct/budget.h"
 #include "correct/evidence/evidence.h"
+#include "correct/judge/reasons.h"
 #include "correct/mux_slots.h"
 #include "correct/phase_scopes.h"
 #include "correct/stages.h"
@@ -19,8 +20,6 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/* Share of the heat in regions that regions of what ran must hold to be taken instead. */
-static const double min_ran_heat = 0.97;
 /* Parts of what may be spent on telling regions apart, up to the end of the first and the second step: none takes it all. */
 static const double ran_part = 0.5, scopes_part = 0.75;
 
@@ -90,6 +89,28 @@ static double heat_in(const struct flow_regions *r)
 	return sum;
 }
 
+/* Heat of regions that are solved, whatever of them carries flow. */
+static double heat_to_solve(const struct flow_regions *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].n_edges <= SOLVE_MAX_EDGES ? r->v[i].weight : 0;
+	return sum;
+}
+
+/*
+ * Share of the heat in regions that regions of what ran must hold to be taken instead.  Bursts are few, and leave more of
+ * large programs out; but nothing is told of a region that is too large (of branch records there are averages), so that
+ * regions that hold most of the heat, and more than those that are solved, are better, and weak.
+ */
+static double least_ran_heat(const struct work *w)
+{
+	double heat = heat_in(w->regions), nearly_all = (1 - reason_limit_unshown) * heat;
+
+	return w->rec->relative ? fmin(nearly_all, fmax(heat_to_solve(w->regions), heat / 2)) : nearly_all;
+}
+
 /*
  * Where there are many branch records, regions are made of what these say
  * ran, unless that leaves out loops: an iteration of an outer one may be too rare
@@ -108,7 +129,7 @@ static int find_regions(struct work *w, const double *weight)
 	/* Cold code that a loop could call makes it too large to be solved. */
 	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
 		return err;
-	least = min_ran_heat * heat_in(w->regions);
+	least = least_ran_heat(w);
 	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);
 	err = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort, &ran);
 	if (err == 0)
@@ -116,6 +137,7 @@ static int find_regions(struct work *w, const double *weight)
 		         100 * heat_in(ran) / heat_in(w->regions));
 	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
 	if (err == 0 && heat_in(ran) >= least) {
+		w->ran_share = heat_in(w->regions) > 0 ? heat_in(ran) / heat_in(w->regions) : 1;
 		flow_regions_free(w->regions);
 		w->regions = ran;
 		w->regions_ran = true;

@@ -24,7 +24,7 @@
  * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
  * stacks there are as many equations as flows.
  */
-enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_EDGES = 10000, MAX_CELLS = 20000000 };
+enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_CELLS = 20000000 };
 
 enum { MAX_WORKERS = 64 };
 
@@ -92,7 +92,7 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 
 	for (size_t e = 0; e < p->n_edges; e++)
 		n_edges += !usable || usable[e];
-	if (err < 0 || (n_free <= max && n_edges <= MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
+	if (err < 0 || (n_free <= max && n_edges <= SOLVE_MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
 		return err;
 	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
@@ -300,6 +300,15 @@ static void judge_broken(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(broken_stacks), 100 * p->broken_share);
 }
 
+/* Regions of what bursts show: the rest of the program may be called from them, and no function is fixed. */
+static void judge_shown(const struct work *w, struct solution *sol)
+{
+	if (!w->regions_ran || w->ran_share >= 1 - reason_limit_unshown || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(unshown), 100 * w->ran_share);
+	sol->contradicted = true;
+}
+
 /* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
 static void stay_precise(const struct problem *p, bool stacks, struct solution *sol)
 {
@@ -341,6 +350,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_cold_calls(w->scope_problems[s], sol);
 		judge_broken(w->scope_problems[s], sol);
+		judge_shown(w, sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w->scope_problems[s], sol);

@@ -22,6 +22,7 @@ struct work {
 	struct flow_ran
 	        ran; /* what branch records and bursts say ran: of all the graph; NULLs where there are none */
 	bool regions_ran; /* regions are of that alone */
+	double ran_share; /* of the heat of all regions, those hold */
 	struct scopes scopes;
 	struct problem **scope_problems;  /* [scopes.n]: what is solved */
 	struct solution *scope_solutions; /* [scopes.n] */
@@ -56,6 +57,9 @@ int solve_judge_totals(const struct equations_shown *shown, double total);
  * other code that it calls ran: a solution that is OK becomes weak, and by more than 5% of total unreliable.
  */
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
+
+/* Edges that carry flow which a region may have, for time and memory. */
+enum { SOLVE_MAX_EDGES = 10000 };
 
 /*
  * Is a region too large?  Told before time is spent, which grows with the
