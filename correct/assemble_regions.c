@@ -8,6 +8,33 @@
 #include "correct/assemble_impl.h"
 #include "profiler/base/err.h"
 
+static uint64_t last_vaddr(const struct flow_graph *g, const struct flow_block *b)
+{
+	return b->n_insn ? g->insns[b->insn0 + b->n_insn - 1].vaddr : b->vaddr;
+}
+
+/* Code of the header's own function, not of one inlined there: the last branch back to it, as loops are named, or itself. */
+static uint64_t place_of(struct assembly *a, const struct flow_region *reg, struct module *m)
+{
+	const struct flow_graph *g = a->w->graph;
+	const struct flow_block *head = &g->blocks[reg->header];
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	uint64_t found = 0;
+
+	for (uint32_t i = head->in0; i < head->in0 + head->n_in; i++) {
+		const struct flow_block *from = &g->blocks[g->edges[g->in[i]].from];
+		uint64_t vaddr = last_vaddr(g, from);
+
+		if (from->func == head->func && vaddr >= head->vaddr && vaddr > found &&
+		    module_scopes(m, vaddr, scopes) == 1)
+			found = vaddr;
+	}
+	for (uint32_t i = 0; i < head->n_insn && !found; i++)
+		if (module_scopes(m, g->insns[head->insn0 + i].vaddr, scopes) == 1)
+			found = g->insns[head->insn0 + i].vaddr;
+	return found ? found : head->vaddr;
+}
+
 static const char *region_name(struct assembly *a, const struct flow_region *reg)
 {
 	const struct flow_block *head = &a->w->graph->blocks[reg->header];
@@ -18,7 +45,7 @@ static const char *region_name(struct assembly *a, const struct flow_region *reg
 	char name[512];
 	unsigned line = 0;
 
-	module_line(m, head->vaddr, &file, &line);
+	module_line(m, place_of(a, reg, m), &file, &line);
 	slash = file ? strrchr(file, '/') : NULL;
 	if (file && line)
 		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? scopes[n - 1].name : "[unknown]",
@@ -166,6 +193,32 @@ static int fill_region(struct assembly *a, size_t r)
 	return err;
 }
 
+/* Of regions with one name, each gets its address. */
+static int tell_apart(struct profile *p)
+{
+	bool *twice = calloc(p->n_regions + 1, sizeof(*twice));
+	char name[600];
+	int err = 0;
+
+	if (!twice)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
+	for (size_t i = 0; i < p->n_regions; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(p->regions[i].name, p->regions[j].name) == 0)
+				twice[i] = twice[j] = true;
+	for (size_t i = 0; i < p->n_regions && err == 0; i++) {
+		if (!twice[i])
+			continue;
+		snprintf(name, sizeof(name), "%s at 0x%jx", p->regions[i].name,
+		         (uintmax_t)p->regions[i].vaddr);
+		p->regions[i].name = profile_string(p, name);
+		if (!p->regions[i].name)
+			err = -SP_ENOMEM;
+	}
+	free(twice);
+	return err;
+}
+
 int assemble_regions(struct assembly *a)
 {
 	size_t n = a->w->regions ? a->w->regions->n : 0;
@@ -177,6 +230,8 @@ int assemble_regions(struct assembly *a)
 	a->p->n_regions = n;
 	for (size_t r = 0; r < n && err == 0; r++)
 		err = fill_region(a, r);
+	if (err == 0)
+		err = tell_apart(a->p);
 	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
 		struct profile_insn *insn = &a->p->insns[i];
 

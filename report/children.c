@@ -6,6 +6,7 @@
 
 #include "correct/inclusive.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/number.h"
 #include "report/report.h"
 
@@ -380,8 +381,9 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
 		return;
 	if (inclusive_source(p) == INCLUSIVE_STACKS) {
-		fprintf(f, "# who called: call stacks of %ju samples, by %s%s\n", (uintmax_t)p->meta.n_chains,
-		        p->meta.chains, stacks_cut(p, cut, sizeof(cut)));
+		fprintf(f, "# who called: call stacks of %ju sample%s, by %s%s\n",
+		        (uintmax_t)p->meta.n_chains, sp_plural(p->meta.n_chains), p->meta.chains,
+		        stacks_cut(p, cut, sizeof(cut)));
 		note_short_calls(p, f);
 	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
 		note_flow(p, f);

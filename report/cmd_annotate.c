@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -54,6 +55,19 @@ struct options {
 	char file[1024]; /* of FILE:LINE */
 };
 
+/* Of two arguments one may be the recording, as other commands take it. */
+static int second_argument(const char *first, const char *second)
+{
+	const char *file = access(second, R_OK) == 0 ? second : access(first, R_OK) == 0 ? first : NULL;
+	const char *function = file == first ? second : first;
+
+	if (file)
+		return sp_fail(SP_EUSAGE, "the recording is named with -i: skidprof annotate -i %s %s", file,
+		               function);
+	return sp_fail(SP_EUSAGE, "annotate shows one function, or line, at a time: '%s' or '%s'?", first,
+	               second);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -94,9 +108,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (o->what)
-			err = sp_fail(SP_EUSAGE,
-			              "annotate shows one function, or line, at a time: '%s' or '%s'?",
-			              o->what, arg);
+			err = second_argument(o->what, arg);
 		o->what = arg;
 		break;
 	default:

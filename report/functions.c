@@ -65,10 +65,12 @@ enum id {
 	ID_CALL_IPC,
 };
 
+enum { NAME_BY_PARTS = 34 };
+
 static const struct column columns[] = {
 	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
-	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, 0, HAVE_SAMPLES },
+	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, COLUMN_LESS, HAVE_SAMPLES },
 	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
@@ -84,7 +86,7 @@ static const struct column columns[] = {
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
 	{ "", "IN-REGION", ID_PART, COLUMN_SHARE, COLUMN_NO_DATA, HAVE_PARTS },
 	{ "", "90% INTERVAL", ID_PART_RANGE, COLUMN_TEXT, COLUMN_NO_DATA, HAVE_PARTS },
-	{ "", "CPI/REGION", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA, HAVE_PARTS },
+	{ "", "CPI/REGION", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA | COLUMN_LESS, HAVE_PARTS },
 	{ "", "REGION", ID_REGION, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_PARTS },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "known_by", "", ID_KNOWN, COLUMN_TEXT, COLUMN_NO_TEXT },
@@ -434,5 +436,8 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 	out->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
 		                     n,       report_have(p, o),
 		                     cell,    out };
+	/* Beside shares of regions there are more numbers that can be done without than beside counts. */
+	if (out->table.have & HAVE_PARTS)
+		out->table.least_name = NAME_BY_PARTS;
 	return 0;
 }

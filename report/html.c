@@ -108,8 +108,8 @@ void html_doubts(const struct profile *p, json_t *doubts)
 		json_array_append_new(doubts, json_text(p->meta.truth_why));
 	if (p->meta.n_lost) {
 		snprintf(text, sizeof(text),
-		         "%ju samples were lost: the program ran faster than they could be written",
-		         (uintmax_t)p->meta.n_lost);
+		         "%ju sample%s lost: the program ran faster than they could be written",
+		         (uintmax_t)p->meta.n_lost, p->meta.n_lost == 1 ? " was" : "s were");
 		json_array_append_new(doubts, json_text(text));
 	}
 	for (size_t i = 0; i < p->n_modules; i++)

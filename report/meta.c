@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/number.h"
 #include "report/report.h"
 
@@ -46,7 +47,7 @@ static void event_words(const struct profile_event *e, char *out, size_t size)
 	text_safe(e->name ? e->name : "?", name, sizeof(name));
 	number_grouped((double)e->period, period);
 	if (is_bursts(e))
-		snprintf(out, size, "%ju bursts", (uintmax_t)e->n_samples);
+		snprintf(out, size, "%ju burst%s", (uintmax_t)e->n_samples, sp_plural(e->n_samples));
 	else if (e->freq)
 		snprintf(out, size, "%s by frequency", name);
 	else if (e->period)
@@ -160,9 +161,9 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 		skid_line(m, skid, sizeof(skid));
 	number_grouped((double)n_sampled(m), n);
 	number_grouped((double)m->n_lost, lost);
-	snprintf(out, size, "%.40s%s; %s; %s; %s samples, %s lost", pmu,
+	snprintf(out, size, "%.40s%s; %s; %s; %s sample%s, %s lost", pmu,
 	         report_by_clock(m) ? ", no PMU" : " PMU", *events ? events : "no sampled event", skid, n,
-	         lost);
+	         sp_plural(n_sampled(m)), lost);
 }
 
 static void print_truth(const struct profile_meta *m, FILE *f)
@@ -633,7 +634,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "instructions_per_cycle", json_number(m->pace > 0 ? m->pace : NAN), &bad);
 	add(o, "truth", text_or_null(m->truth), &bad);
 	add(o, "truth_doubt", text_or_null(m->truth_why), &bad);
-	add(o, "samples", json_integer((json_int_t)m->n_samples), &bad);
+	add(o, "samples", json_integer((json_int_t)n_sampled(m)), &bad);
 	add(o, "lost", json_integer((json_int_t)m->n_lost), &bad);
 	add(o, "throttled", json_integer((json_int_t)m->n_throttled), &bad);
 	add(o, "unmapped", json_integer((json_int_t)m->n_unmapped), &bad);

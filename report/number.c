@@ -164,6 +164,13 @@ static size_t char_offset(const char *text, size_t at)
 	}
 }
 
+void text_skip(char *text, size_t n)
+{
+	size_t from = char_offset(text, n);
+
+	memmove(text, text + from, strlen(text + from) + 1);
+}
+
 void text_squeeze(char *text, size_t width)
 {
 	size_t total = text_width(text), head, tail, from, to;

@@ -41,4 +41,7 @@ size_t text_width(const char *text);
  */
 void text_squeeze(char *text, size_t width);
 
+/* Leave out the first n columns of a safe text that has as many. */
+void text_skip(char *text, size_t n);
+
 #endif

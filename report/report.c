@@ -322,6 +322,10 @@ static const char *rows_of(enum report_view view)
 	                                                       : view_names[view];
 }
 
+/* Shares that are printed as 0.00%; and rows that are shown even so. */
+static const double no_share = 0.00005;
+enum { LEAST_ROWS = 10 };
+
 enum { TOGETHER_MAX = NUMBER_MAX + 16 };
 
 /* ", N% together,"; "" of rows that hold one another, as callers hold their callees and loops those within, and of no shares. */
@@ -337,8 +341,24 @@ static const char *together(enum report_view view, double share, char out[TOGETH
 	return out;
 }
 
+/*
+ * Rows of text: no more than the limit, and with one not those at the end whose share is 0.00%, of which exact counts have
+ * hundreds.
+ */
+static size_t rows_shown(const struct view *v, const struct report_opts *o)
+{
+	size_t n = o->limit && o->limit < v->table.n_rows ? o->limit : v->table.n_rows;
+
+	if (!o->limit || o->function)
+		return n;
+	while (n > LEAST_ROWS && fabs(v->share(v, v->pick ? v->pick[n - 1] : n - 1)) < no_share)
+		n--;
+	return n;
+}
+
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
-static void print_rest(const struct view *v, const struct report_opts *o, bool left_out, FILE *f)
+static void print_rest(const struct view *v, const struct report_opts *o, size_t n_shown, bool left_out,
+                       FILE *f)
 {
 	const char *what = rows_of(o->view);
 	char words[TOGETHER_MAX];
@@ -350,10 +370,10 @@ static void print_rest(const struct view *v, const struct report_opts *o, bool l
 		fprintf(f, "# %zu more %s%s are below --min-share\n", v->n_small, what,
 		        together(o->view, v->small_share, words));
 	}
-	if (o->limit && v->table.n_rows > o->limit) {
-		for (size_t i = o->limit; i < v->table.n_rows; i++)
+	if (v->table.n_rows > n_shown) {
+		for (size_t i = n_shown; i < v->table.n_rows; i++)
 			share += v->share(v, v->pick ? v->pick[i] : i);
-		fprintf(f, "# %zu more %s%s are not shown; --limit 0 shows all\n", v->table.n_rows - o->limit,
+		fprintf(f, "# %zu more %s%s are not shown; --limit 0 shows all\n", v->table.n_rows - n_shown,
 		        what, together(o->view, share, words));
 	}
 	if (left_out)
@@ -365,6 +385,7 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 {
 	struct view v = { 0 };
 	bool left_out = false;
+	size_t n_shown;
 	int err;
 
 	if (o->view == REPORT_WHY) {
@@ -377,9 +398,10 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 	meta_print_for(p, o->view == REPORT_FUNCTIONS && o->show != REPORT_RAW, term->f);
 	children_note(p, o, term->f);
 	fputc('\n', term->f);
-	err = table_print(&v.table, o->limit, term, &left_out);
+	n_shown = rows_shown(&v, o);
+	err = table_print(&v.table, n_shown, term, &left_out);
 	if (err == 0)
-		print_rest(&v, o, left_out, term->f);
+		print_rest(&v, o, n_shown, left_out, term->f);
 	view_free(&v);
 	return err;
 }

@@ -18,6 +18,7 @@ struct layout {
 	const struct column **columns;
 	size_t *width;
 	size_t n;
+	size_t least;   /* that names have room for, before columns are left out */
 	size_t squeeze; /* width of squeezed columns, SIZE_MAX = as it is */
 };
 
@@ -81,8 +82,8 @@ static size_t table_width(const struct layout *l, bool squeezed)
 	size_t sum = l->n ? l->n - 1 : 0; /* gaps of one */
 
 	for (size_t i = 0; i < l->n; i++)
-		sum += squeezed && (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > LEAST_NAME
-		               ? LEAST_NAME
+		sum += squeezed && (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > l->least
+		               ? l->least
 		               : l->width[i];
 	return sum;
 }
@@ -145,6 +146,7 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 		if (!(c->flags & COLUMN_NO_TEXT) && (c->need & ~t->have) == 0)
 			l->columns[l->n++] = c;
 	}
+	l->least = t->least_name ? t->least_name : LEAST_NAME;
 	l->squeeze = SIZE_MAX;
 	*left_out = false;
 	if (!term->width)
@@ -154,10 +156,10 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 	if (table_width(l, false) <= (size_t)term->width)
 		return 0;
 	for (size_t i = 0; i < l->n; i++)
-		squeezable += (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > LEAST_NAME;
+		squeezable += (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > l->least;
 	if (!squeezable)
 		return 0;
-	fixed = table_width(l, true) - squeezable * LEAST_NAME;
+	fixed = table_width(l, true) - squeezable * l->least;
 	l->squeeze = (size_t)term->width > fixed ? ((size_t)term->width - fixed) / squeezable : 0;
 	if (l->squeeze < SHORTEST_NAME)
 		l->squeeze = SHORTEST_NAME;
@@ -177,6 +179,20 @@ static const char *status_color(const char *word)
 	return NULL;
 }
 
+/* Of a name with a path what is last says most. */
+static void squeeze_name(char *text, size_t width)
+{
+	size_t n = text_width(text);
+
+	if (width < SHORTEST_NAME || n <= width || !strstr(text, "::") || strchr(text, '(')) {
+		text_squeeze(text, width);
+		return;
+	}
+	text_skip(text, n - (width - 3));
+	memmove(text + 3, text, strlen(text) + 1);
+	memcpy(text, "...", 3);
+}
+
 /* What is behind a name, " (inlined)", stays whole where there is room for some of the name, too. */
 static void render_squeezed(const struct column *c, const struct cell *cell, size_t width, char out[CELL_MAX])
 {
@@ -189,7 +205,7 @@ static void render_squeezed(const struct column *c, const struct cell *cell, siz
 	}
 	text_safe(cell->text ? cell->text : "-", out, CELL_MAX);
 	if (width != SIZE_MAX)
-		text_squeeze(out, width - n_suffix);
+		squeeze_name(out, width - n_suffix);
 	n = strlen(out);
 	text_safe(cell->suffix ? cell->suffix : "", out + n, CELL_MAX - n);
 }

@@ -63,6 +63,7 @@ struct table {
 	struct cell (*cell)(const void *view, size_t row, int id);
 	const void *view;
 	const size_t *pick; /* [n_rows] rows of the view that are shown; NULL = all. Borrowed. */
+	size_t least_name;  /* room of squeezed columns, before others are left out; 0 = the usual one */
 };
 
 /* Row i of what is shown. */

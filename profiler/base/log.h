@@ -20,6 +20,12 @@ void sp_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Shown from -v on. */
 void sp_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* What makes a word of a message many: "s", but for one. */
+static inline const char *sp_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /*
  * Progress of one job.  Nothing is shown in the first two seconds of the first job, and only
  * on a terminal; the line is erased by _end.  done and total in any unit;

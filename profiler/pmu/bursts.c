@@ -552,10 +552,11 @@ static void say_failures(const struct bursts *b)
 	if (b->gone)
 		sp_warn("the process that takes bursts was killed: no more were taken");
 	if (b->n_end[BURST_REFUSED])
-		sp_warn("%ju bursts were refused (%s): the thread is traced by another program already, or "
+		sp_warn("%ju burst%s refused (%s): the thread is traced by another program already, or "
 		        "may not be "
 		        "(sysctl kernel.yama.ptrace_scope; the program's own prctl PR_SET_DUMPABLE)",
-		        (uintmax_t)b->n_end[BURST_REFUSED], strerror(b->refusal));
+		        (uintmax_t)b->n_end[BURST_REFUSED], b->n_end[BURST_REFUSED] == 1 ? " was" : "s were",
+		        strerror(b->refusal));
 }
 
 /* What kept replays from going on, in words, but for what the program itself does. */
@@ -599,9 +600,10 @@ void bursts_say(const struct bursts *b)
 		                     : "; record for longer");
 		return;
 	}
-	sp_note("%ju bursts of %.0f branches (%ju cut short by system calls or signals) held the program for "
+	sp_note("%ju burst%s of %.0f branches (%ju cut short by system calls or signals) held the program "
+	        "for "
 	        "%.2f%% of its time%s",
-	        (uintmax_t)(whole + cut),
+	        (uintmax_t)(whole + cut), sp_plural(whole + cut),
 	        whole + cut ? (double)b->account.n_branches / (double)(whole + cut) : 0, (uintmax_t)cut,
 	        cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");

@@ -32,8 +32,8 @@ static void say_samples(const struct session_config *c, const struct session_sum
 	}
 	if (s->n_lost)
 		snprintf(lost, sizeof(lost), "%ju LOST", (uintmax_t)s->n_lost);
-	sp_note("%ju samples (%s); %ju bytes in %s; %s", (uintmax_t)n_samples(c, s), events,
-	        (uintmax_t)s->bytes, c->opts->output, lost);
+	sp_note("%ju sample%s (%s); %ju bytes in %s; %s", (uintmax_t)n_samples(c, s),
+	        sp_plural(n_samples(c, s)), events, (uintmax_t)s->bytes, c->opts->output, lost);
 }
 
 /* The kernel's own events never wait for a counter. */
@@ -51,15 +51,16 @@ static void say_losses(const struct session_config *c, const struct session_summ
 	uint64_t n = n_samples(c, s);
 
 	if (s->n_lost)
-		sp_warn("%ju samples (%.2f%%) were lost because the buffers were full: take fewer (a larger "
+		sp_warn("%ju sample%s (%.2f%%) %s lost because the buffers were full: take fewer (a larger "
 		        "-c)",
-		        (uintmax_t)s->n_lost, 100.0 * (double)s->n_lost / (double)(s->n_lost + n));
+		        (uintmax_t)s->n_lost, sp_plural(s->n_lost),
+		        100.0 * (double)s->n_lost / (double)(s->n_lost + n), s->n_lost == 1 ? "was" : "were");
 	if (s->n_throttled)
-		sp_warn("the kernel stopped sampling %ju times, because interrupts came too often: take a "
+		sp_warn("the kernel stopped sampling %ju time%s, because interrupts came too often: take a "
 		        "larger "
 		        "-c, or as root raise sysctl kernel.perf_event_max_sample_rate and set "
 		        "kernel.perf_cpu_time_max_percent=0",
-		        (uintmax_t)s->n_throttled);
+		        (uintmax_t)s->n_throttled, sp_plural(s->n_throttled));
 	if (t->counted_share < 0.98 && counters_are_shared(c))
 		sp_warn("the counters were shared: a group counted %.0f%% of its time, and values have to be "
 		        "scaled; "

@@ -377,21 +377,22 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 		                         sim_event_name(r->setup.group.event[i]), rate ? "about" : "period",
 		                         rate ? rate : (uintmax_t)sum->period[i], rate ? " Hz" : "");
 	}
-	sp_note("%ju samples (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, events,
+	sp_note("%ju sample%s (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, sp_plural(n), events,
 	        counted(sum->n_processes, "process", "processes", processes),
 	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
 	        r->opts->output);
 	if (sum->n_throttled)
-		sp_note("events were throttled %ju times: they came more often than %ju times a second "
+		sp_note("events were throttled %ju time%s: they came more often than %ju times a second "
 		        "(--max-rate)",
-		        (uintmax_t)sum->n_throttled, (uintmax_t)r->opts->max_rate_hz);
+		        (uintmax_t)sum->n_throttled, sp_plural(sum->n_throttled),
+		        (uintmax_t)r->opts->max_rate_hz);
 	if (sim_setup_has_turns(&r->setup))
 		sp_note("%u sets of events took turns of %g ms", r->setup.group.n_sets,
 		        (double)r->opts->rotate_ns / 1e6);
 	if (r->setup.bursts_hz > 0) {
 		uint64_t n_bursts = sum->n_samples[r->setup.group.n];
 
-		sp_note("%ju bursts of %.0f branches", (uintmax_t)n_bursts,
+		sp_note("%ju burst%s of %.0f branches", (uintmax_t)n_bursts, sp_plural(n_bursts),
 		        n_bursts ? (double)sum->n_burst_branches / (double)n_bursts : 0);
 	}
 	if (n == 0)

@@ -25,10 +25,15 @@ function name_cell(name, row) {
 	return at === undefined ? shown : make("span", { class: "go", title: "source and assembly", onclick: () => { select("code"); show_code(at); } }, shown);
 }
 
+// As other reports call it.
+const evidence = known_by => (known_by || "").split(",").map(w => ({ mix: "totals", path: "branches", trips: "bounds" }[w] || w)).join(",");
+
 function functions() {
 	const has_insn = data.functions.some(f => known(f.fixed));
 	const columns = [
 		{ head: "share", value: f => f.share, show: percent },
+		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },
+		{ head: "function", text: true, value: f => f.name, class: () => "name text", show: name_cell },
 		...(has_insn ? [
 			{ head: "raw", value: f => f.raw, show: si, title: "instructions, where samples were seen" },
 			{ head: "fixed", value: f => f.fixed, show: si, title: "instructions, corrected for skid" },
@@ -39,11 +44,11 @@ function functions() {
 			{ head: "insns/call", value: f => f.insn_per_call, show: mean },
 			{ head: "cycles/call", value: f => f.cycles_per_call, show: mean }] : [
 			{ head: "in region", value: f => f.region_share, show: percent },
+			{ head: "90% interval", value: f => f.region_share_hi - f.region_share_lo,
+				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative, show: ratio }]),
-		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },
-		{ head: "known by", text: true, value: f => f.known_by, class: () => "text small" },
+		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small" },
 		{ head: "module", text: true, value: f => f.module, class: () => "text small" },
-		{ head: "function", text: true, value: f => f.name, class: () => "name text", show: name_cell },
 	];
 	return table(columns, data.functions, { by: 0, filter: true });
 }

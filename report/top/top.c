@@ -11,7 +11,7 @@
 #include "report/annotate.h"
 
 /* The first line of the screen is the title, the last one says which keys there are. */
-enum { LINES_AROUND = 2 };
+enum { LINES_AROUND = 2, LEAST_FOLDED = 40 };
 
 static const double cold_share = 0.005; /* as annotate has it */
 enum { CONTEXT = 2 };
@@ -177,6 +177,42 @@ static void scroll(const struct top *t, struct top_page *page)
 		page->first = last;
 }
 
+/* Sentences have no room in one line of a narrow screen: they go on below, two columns in from where they began. */
+static int fold(char **text, int width)
+{
+	char *out = NULL, *line = *text;
+	size_t size = 0;
+	FILE *f = open_memstream(&out, &size);
+
+	if (!f)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	while (*line) {
+		size_t n = strcspn(line, "\n"), indent = 0, in = strspn(line, " ") + 2;
+
+		in = in < (size_t)width / 2 ? in : (size_t)width / 2;
+		while (n > (size_t)width - indent) {
+			size_t cut = (size_t)width - indent;
+
+			while (cut > in && line[cut] != ' ')
+				cut--;
+			cut = cut > in ? cut : (size_t)width - indent;
+			fprintf(f, "%*s%.*s\n", (int)indent, "", (int)cut, line);
+			line += cut + (line[cut] == ' ');
+			n = strcspn(line, "\n");
+			indent = in;
+		}
+		fprintf(f, "%*s%.*s\n", (int)indent, "", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	if (fclose(f) != 0) {
+		free(out);
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	}
+	free(*text);
+	*text = out;
+	return 0;
+}
+
 /* Write a page's text anew, for this width and these options; where one was in it stays. */
 static int make(struct top *t, struct top_page *page)
 {
@@ -193,6 +229,8 @@ static int make(struct top *t, struct top_page *page)
 	err = write_page(t, &made, &term);
 	if (fclose(term.f) != 0 && err == 0)
 		err = sp_fail(SP_ENOMEM, "out of memory for a page");
+	if (err == 0 && (made.kind == TOP_WHY || made.kind == TOP_ABOUT) && t->width > LEAST_FOLDED)
+		err = fold(&made.text, t->width);
 	if (err == 0)
 		err = split(&made);
 	if (err < 0) {
