@@ -7,14 +7,6 @@
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
 
-bool nest_downward(const struct nest_view *v, uint32_t edge)
-{
-	const struct flow_edge *e = &v->g->edges[edge];
-
-	return e->kind != FLOW_RET && v->block_in[e->from] && v->block_in[e->to] && !v->closed[e->to] &&
-	       (e->kind == FLOW_SKIP || v->edge_in[edge]);
-}
-
 int nest_room_init(struct nest_room *room, size_t n_blocks)
 {
 	room->vertex = calloc(n_blocks + 1, sizeof(*room->vertex));

@@ -65,7 +65,13 @@ static inline uint32_t nest_comp(const struct nest *n, uint32_t block)
 }
 
 /* Does an edge lead downwards within the view? */
-bool nest_downward(const struct nest_view *view, uint32_t edge);
+static inline bool nest_downward(const struct nest_view *view, uint32_t edge)
+{
+	const struct flow_edge *e = &view->g->edges[edge];
+
+	return e->kind != FLOW_RET && view->block_in[e->from] && view->block_in[e->to] &&
+	       !view->closed[e->to] && (e->kind == FLOW_SKIP || view->edge_in[edge]);
+}
 
 /*
  * The block a loop is entered at; the first one where there are several.  Where

@@ -11,8 +11,14 @@
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
-/* Blocks that are passed over in an array, while one is looked at with its edges. */
-enum { LOOKED_OVER = 16 };
+enum {
+	LOOKED_OVER = 16, /* blocks that are passed over in an array, while one is looked at with its edges */
+	/*
+	 * Loops in one another that are opened to see the ones inside: programs of the test sets need five at the most, and
+	 * each costs a search of all that leads to heat (an interpreter of JavaScript has 45, and nothing in the end).
+	 */
+	MAX_OPENED = 8
+};
 
 struct blocks {
 	uint32_t *v;
@@ -175,6 +181,19 @@ static bool open_between(const struct nest_view *seen, const struct flow_regions
 	return opened;
 }
 
+/* Those that there was no time to open are not taken for what they aren't. */
+static void drop_between(const struct nest_view *seen, struct flow_regions *regions)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < regions->n; i++)
+		if (between(seen, &regions->v[i]))
+			flow_region_fini(&regions->v[i]);
+		else
+			regions->v[n++] = regions->v[i];
+	regions->n = n;
+}
+
 /* Heat of the blocks that are marked, or of the regions. */
 static double heat_of(const struct search *s, const uint8_t *marked)
 {
@@ -208,7 +227,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 	uint8_t *left = malloc(n_blocks + 1);
 	struct nest_view rest = *view;
 	struct flow_regions *more = NULL;
-	int err = 0;
+	int err = 0, n_opened = 0;
 
 	if (!left)
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
@@ -222,7 +241,10 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 		if (heat_in(out) + heat_of(s, left) < s->least * (1 - 1e-9))
 			break;
 		err = find_iterating(&rest, s, &more);
-	} while (err == 0 && seen && !flow_effort_spent(s->effort) && open_between(seen, more, left));
+	} while (err == 0 && seen && !flow_effort_spent(s->effort) && n_opened++ < MAX_OPENED &&
+	         open_between(seen, more, left));
+	if (err == 0 && seen && more)
+		drop_between(seen, more);
 	if (err == 0 && more)
 		err = take_over(out, more, n_blocks);
 	flow_regions_free(more);
