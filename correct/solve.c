@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From evidence to solutions: one scope at a time, on all cores, then added up by region. */
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,38 +52,55 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 	return 0;
 }
 
-int solve_judge_totals(const struct equations_shown *shown, double total)
-{
-	for (size_t i = 0; i < shown->n; i++) {
-		double miss = fabs(shown->v[i].fitted - shown->v[i].measured);
+struct missed {
+	double squares; /* of all totals, in units of their noise */
+	double most;    /* instructions that one is missed by, and ... */
+	const char *event;
+};
 
-		if (miss > reason_limit_draws_miss * total &&
-		    miss > reason_limit_draws_miss_sd * shown->v[i].sd)
-			return sp_fail(SP_EDOMAIN, reason_text_draws_miss, shown->v[i].event,
-			               100 * miss / total);
+/* called: of other code that it calls, whose instructions are taken off (eq. 45); which events these caused nobody knows. */
+static struct missed missed_of(const struct equations_shown *shown, double called)
+{
+	struct missed m = { 0 };
+
+	for (size_t i = 0; i < shown->n; i++) {
+		const struct profile_equation *eq = &shown->v[i];
+		double miss = fmax(fabs(eq->fitted - eq->measured) - called, 0);
+
+		if (eq->sd > 0)
+			m.squares += miss * miss / (eq->sd * eq->sd);
+		if (miss > m.most) {
+			m.most = miss;
+			m.event = eq->event;
+		}
 	}
-	return 0;
+	return m;
+}
+
+/* Eq. 56.  What the totals settled themselves is missed by less: as many degrees of freedom as totals are the most there are. */
+static bool by_chance(const struct missed *m, size_t n_totals)
+{
+	return !n_totals || gsl_cdf_chisq_Q(m->squares, (double)n_totals) >= reason_limit_total_missed_chance;
+}
+
+int solve_judge_totals(const struct equations_shown *shown, double total, double called)
+{
+	struct missed m = missed_of(shown, called);
+
+	if (!(m.most > reason_limit_total_missed_much * total) || by_chance(&m, shown->n))
+		return 0;
+	return sp_fail(SP_EDOMAIN, reason_text_total_missed_much, m.event, 100 * m.most / total);
 }
 
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol)
 {
-	for (size_t i = 0; i < shown->n && sol->verdict != VERDICT_UNRELIABLE; i++) {
-		const struct profile_equation *eq = &shown->v[i];
-		/* Which events other code caused, whose instructions are taken off (eq. 45), nobody knows. */
-		double miss = fmax(fabs(eq->fitted - eq->measured) - sol->called_insn, 0);
-		enum problem_verdict verdict = miss > reason_limit_total_missed_much * total
-		                                       ? VERDICT_UNRELIABLE
-		                                       : reason_verdict_total_missed;
+	struct missed m = missed_of(shown, sol->called_insn);
 
-		if (!(miss > reason_limit_total_missed * total) ||
-		    !(miss > reason_limit_total_missed_sd * eq->sd))
-			continue;
-		/* It says more than what made it weak before: no function of it is fixed. */
-		if (!sol->contradicted || verdict == VERDICT_UNRELIABLE)
-			solution_doubt(sol, verdict, reason_text_total_missed, eq->event, miss / eq->sd,
-			               100 * miss / total);
-		sol->contradicted = true;
-	}
+	if (sol->verdict == VERDICT_UNRELIABLE || !(m.most > reason_limit_total_missed * total) || by_chance(&m, shown->n))
+		return;
+	/* It says more than what made it weak before: no function of it is fixed. */
+	solution_doubt(sol, REASON_OF(total_missed), shown->n, m.event, 100 * m.most / total);
+	sol->contradicted = true;
 }
 
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
@@ -161,7 +179,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = keep_equations(w, s, &eqs);
 	}
 	if (err == 0)
-		err = solve_judge_totals(&w->equations[s], p->total_insn);
+		err = solve_judge_totals(&w->equations[s], p->total_insn, w->scope_solutions[s].called_insn);
 	if (err == 0 && p->total_insn > 0) {
 		/* Some of the total may be of code that is not solved with it. */
 		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->cold_insn);

@@ -44,18 +44,13 @@ struct evidence;
 int solve_scopes(struct work *w, struct evidence *ev);
 
 /*
- * Do draws miss a total that was counted, and holds almost exactly?  Then they
- * are of no flow that ran.  total: instructions of the scope.
- *
- * Returns 0, or -SP_EDOMAIN where one is missed by more than 2% of total and
- * more than ten of its standard deviations.
+ * Does what is known miss the totals that were counted by more than chance, all together (eq. 56), and one of them by more than
+ * 2% of total and more than what other code that it calls ran?  Then it is of no flow that ran.  total: instructions of the
+ * scope; called: those of the other code.  Returns 0 or -SP_EDOMAIN.
  */
-int solve_judge_totals(const struct equations_shown *shown, double total);
+int solve_judge_totals(const struct equations_shown *shown, double total, double called);
 
-/*
- * The same where one is missed by more than 0.25% of total and five of its standard deviations, and by more than what
- * other code that it calls ran: a solution that is OK becomes weak, and by more than 5% of total unreliable.
- */
+/* The same, and one of them by more than 0.25% of total: a solution that is OK becomes weak, and none of its counts is fixed. */
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
 
 /* Edges that carry flow which a region may have, for time and memory. */
