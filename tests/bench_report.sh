@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What correcting costs: bench_report.sh BUILD.  Wall time, processor time and the most memory of `report --fixed` on
-#  - a recording of 1 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
+#  - a recording of 1.5 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
 #  - 20 two-way branches in a row, which are 1,048,576 simple loops;
 #  - a loop of 1000 blocks;
-#  - programs of a working day, which have far more code than samples: two compilers, a database and two interpreters (those that
+#  - programs of a working day, which have far more code than samples: two compilers, two databases and two interpreters (those that
 #    are installed), with `report --raw` and perf report beside it.
 # The recordings are kept in BUILD/bench, for the next run.  SKIP_PERF=1 leaves perf report out: with source lines it takes minutes.
 set -u
@@ -86,7 +86,7 @@ branches()
 [ -x modules ] || modules
 [ -x loops20 ] || { branches 20 3000000 >loops20.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 loops20.c -o loops20 || exit 1; }
 [ -x blocks1000 ] || { branches 333 300000 >blocks1000.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 blocks1000.c -o blocks1000 || exit 1; }
-record modules -c 2003
+record modules -c 1301
 record loops20
 record blocks1000
 row '' 'wall s' 'cpu s' 'MB'
@@ -102,12 +102,40 @@ working_day()
 	shift
 	command -v "$1" >/dev/null || return
 	[ -s "$name.data" ] || "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>&1 || return
+	report_of "$name"
+}
+
+# report_of NAME
+report_of()
+{
+	local name=$1
 	# shellcheck disable=SC2046
 	row "report, $name ($(samples "$name.data") samples)" $(cost "$SKIDPROF" report -i "$name.data")
 	# shellcheck disable=SC2046
 	row "report --raw, $name" $(cost "$SKIDPROF" report --raw -i "$name.data")
 	# shellcheck disable=SC2046
 	has_perf && row "perf report --stdio, $name" $(cost perf report --stdio --no-inline -i "$name.data")
+}
+
+# A database's server by itself, which does not run as root.
+database()
+{
+	local bin dir as=()
+	bin=$(dirname "$(realpath "$(command -v postgres || echo /none)")")
+	[ -x "$bin/initdb" ] || return
+	if [ ! -s postgres.data ]; then
+		dir=$(mktemp -d) && chmod 777 "$dir" || return
+		[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+		(cd "$dir" && "${as[@]}" "$bin/initdb" -D data -U me --no-sync -A trust &&
+			"${as[@]}" "$SKIDPROF" record -q --pmu sim -o recorded -- "$bin/postgres" --single -D data postgres) >/dev/null 2>&1 <<-'Q'
+			create table t (a int, b text); insert into t select i * 7919 % 5003, 'n' || (i % 97) from generate_series(1, 5000) i; create index ti on t (a);
+			analyze t; select count(*), max(b) from t where a between 100 and 4000; select b, sum(a) from t group by b order by 2 limit 3;
+			select count(*) from t x join t y on x.a = y.a where x.b >= y.b;
+		Q
+		cat "$dir/recorded" >postgres.data
+		rm -rf "$dir"
+	fi
+	[ ! -s postgres.data ] || report_of postgres
 }
 cat >small.c <<'C'
 #include <stdio.h>
@@ -121,6 +149,7 @@ working_day cc1 "$(gcc -print-prog-name=cc1)" -fpreprocessed -O2 -quiet small.i 
 working_day sqlite3 sqlite3 :memory: "create table t(a integer, b text); with recursive s(i) as (select 1 union all select i + 1 from s where i < 5000)
 	insert into t select i * 7919 % 5003, 'n' || (i % 97) from s; create index ti on t(a); select count(*), max(b) from t where a between 100 and 4000;
 	select b, sum(a) from t group by b; select count(*) from t x join t y on x.a = y.a where x.b >= y.b;"
+database
 working_day python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'd = {}
 for i in range(20000): d["w%d" % (i * 7919 % 503)] = i * i
 print(sum(sorted(d.values())))'
