@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "correct/cold.h"
 #include "correct/infer/space.h"
 #include "profiler/base/err.h"
 
@@ -33,24 +34,43 @@ double budget_work_s(double n_free, double n_blocks)
 	return n_free * n_free * n_free / flows_per_s + DRAWS * n_free * (n_free + n_blocks) / products_per_s;
 }
 
-static int work_of(const struct work *w, size_t s, double *work_s)
+void budget_cut_fini(struct budget_cut *cut)
 {
-	struct problem *p = w->scope_problems[s];
-	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
-	double *flow = calloc(p->n_edges + 1, sizeof(*flow));
+	free(cut->usable);
+	free(cut->flow);
+	*cut = (struct budget_cut){ 0 };
+}
+
+int budget_cut(const struct work *w, size_t scope, struct budget_cut *cut)
+{
+	struct problem *p = w->scope_problems[scope];
+	int err;
+
+	if (cut->usable)
+		return 0;
+	cut->usable = calloc(p->n_edges + 1, sizeof(*cut->usable));
+	cut->flow = calloc(p->n_edges + 1, sizeof(*cut->flow));
+	if (cut->usable && cut->flow)
+		err = cold_cut(p, w->regions_ran, w->ran.block, cut->usable, cut->flow, &cut->n_unseen);
+	else
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", p->n_edges);
+	if (err < 0)
+		budget_cut_fini(cut);
+	return err;
+}
+
+static int work_of(const struct work *w, size_t s, struct budget_cut *cut, double *work_s)
+{
+	const struct problem *p = w->scope_problems[s];
 	size_t n_free = 0;
-	uint32_t n_unseen;
-	int err = usable && flow ? solve_cut(w, p, usable, flow, &n_unseen)
-	                         : sp_fail(SP_ENOMEM, "out of memory for %zu edges", p->n_edges);
+	int err = budget_cut(w, s, cut);
 
 	if (err == 0)
-		err = space_size(p, usable, &n_free);
+		err = space_size(p, cut->usable, &n_free);
 	/* What is too large to be solved is refused at once, and what has too few samples. */
 	if (err == 0)
-		err = solve_judge_size(p, usable, w->sums.paths);
+		err = solve_judge_size(p, cut->usable, w->sums.paths);
 	*work_s = err < 0 ? 0 : budget_work_s((double)n_free, (double)p->n_blocks);
-	free(usable);
-	free(flow);
 	return err == -SP_ENOMEM ? err : 0;
 }
 
@@ -66,8 +86,9 @@ int budget_plan(const struct work *w, struct budget *out)
 	double left_s = w->opts->budget_s;
 	int err = 0;
 
-	*out = (struct budget){ calloc(n + 1, sizeof(*out->order)), calloc(n + 1, sizeof(*out->reached)) };
-	if (!ranks || !out->order || !out->reached)
+	*out = (struct budget){ calloc(n + 1, sizeof(*out->order)), calloc(n + 1, sizeof(*out->reached)),
+		                calloc(n + 1, sizeof(*out->cuts)) };
+	if (!ranks || !out->order || !out->reached || !out->cuts)
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
 	for (size_t s = 0; err == 0 && s < n; s++)
 		ranks[s] = (struct rank){ w->scope_problems[s]->total_insn, s };
@@ -78,7 +99,7 @@ int budget_plan(const struct work *w, struct budget *out)
 		double work_s;
 
 		out->order[i] = ranks[i].scope;
-		err = work_of(w, ranks[i].scope, &work_s);
+		err = work_of(w, ranks[i].scope, &out->cuts[ranks[i].scope], &work_s);
 		out->reached[ranks[i].scope] = work_s <= left_s;
 		left_s -= work_s <= left_s ? work_s : 0;
 	}
@@ -86,8 +107,11 @@ int budget_plan(const struct work *w, struct budget *out)
 	return err;
 }
 
-void budget_fini(struct budget *b)
+void budget_fini(struct budget *b, size_t n_scopes)
 {
+	for (size_t s = 0; b->cuts && s < n_scopes; s++)
+		budget_cut_fini(&b->cuts[s]);
+	free(b->cuts);
 	free(b->order);
 	free(b->reached);
 }

@@ -10,13 +10,24 @@
 #include "correct/work.h"
 
 struct budget {
-	size_t *order; /* [scopes.n] hottest first */
-	bool *reached; /* [scopes.n] */
+	size_t *order;           /* [scopes.n] hottest first */
+	bool *reached;           /* [scopes.n] */
+	struct budget_cut *cuts; /* [scopes.n] what a scope's size was told from, which who solves it would work out again */
+};
+
+/* As cold_cut() tells. */
+struct budget_cut {
+	bool *usable; /* [E]; NULL where it failed */
+	double *flow; /* [E] */
+	uint32_t n_unseen;
 };
 
 /* 0 or -SP_ENOMEM; to be freed by budget_fini(), after errors too. */
 int budget_plan(const struct work *w, struct budget *out);
-void budget_fini(struct budget *b);
+void budget_fini(struct budget *b, size_t n_scopes);
+/* A scope's cut, worked out unless it is there.  Returns 0, -SP_EDOMAIN, -SP_ENOMEM. */
+int budget_cut(const struct work *w, size_t scope, struct budget_cut *cut);
+void budget_cut_fini(struct budget_cut *cut);
 
 /*
  * Work that a scope of so many free flows and blocks costs, in seconds of a core of 2024: within a factor of two of what a

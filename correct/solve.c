@@ -148,20 +148,14 @@ static int judge_trimmed(const struct flow_region *r)
 	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks);
 }
 
-int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flow, uint32_t *n_unseen)
-{
-	return cold_cut(p, w->regions_ran, w->ran.block, usable, flow, n_unseen);
-}
-
-static int solve_full(struct work *w, struct evidence *ev, size_t s, const struct infer_opts *opts)
+static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut,
+                      const struct infer_opts *opts)
 {
 	struct problem *p = w->scope_problems[s];
-	bool *usable = calloc(p->n_edges + 1, sizeof(*usable));
-	double *f = calloc(p->n_edges + 1, sizeof(*f));
 	struct equations eqs = { 0 };
 	struct space *space = NULL;
-	uint32_t n_unseen = 0;
-	int err = usable && f ? solve_cut(w, p, usable, f, &n_unseen) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = budget_cut(w, s, cut);
+	const bool *usable = cut->usable;
 
 	if (err == 0)
 		err = solve_judge_size(p, usable, w->sums.paths);
@@ -172,9 +166,9 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 	if (err == 0)
 		err = evidence_equations(ev, s, space, &eqs);
 	if (err == 0)
-		err = method_full(p, space, f, &eqs, opts, &w->scope_solutions[s]);
+		err = method_full(p, space, cut->flow, &eqs, opts, &w->scope_solutions[s]);
 	if (err == 0) {
-		w->scope_solutions[s].n_unseen = n_unseen;
+		w->scope_solutions[s].n_unseen = cut->n_unseen;
 		w->scope_solutions[s].called_insn = p->called_share / (1 - p->called_share) * p->total_insn;
 		err = keep_equations(w, s, &eqs);
 	}
@@ -193,8 +187,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, const struc
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
 	space_free(space);
-	free(usable);
-	free(f);
+	budget_cut_fini(cut);
 	return err;
 }
 
@@ -222,7 +215,7 @@ static bool comes_too_fast(const struct problem *p, struct solution *sol)
 	return true;
 }
 
-static int solve_one(struct work *w, struct evidence *ev, size_t s)
+static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution *sol = &w->scope_solutions[s];
@@ -250,7 +243,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s)
 	case METHOD_PATH:
 		return method_path(ev, s, &opts, sol);
 	default:
-		return solve_full(w, ev, s, &opts);
+		return solve_full(w, ev, s, cut, &opts);
 	}
 }
 
@@ -358,10 +351,10 @@ static void judge_stages(const struct problem *p, struct solution *sol)
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
-static int solve_or_say(struct work *w, struct evidence *ev, size_t s)
+static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
 	struct solution *sol = &w->scope_solutions[s];
-	int err = solve_one(w, ev, s);
+	int err = solve_one(w, ev, s, cut);
 
 	if (err == 0) {
 		judge_leak(w, w->scope_problems[s], sol);
@@ -443,7 +436,7 @@ static void *worker(void *arg)
 		int err = 0;
 
 		if (reached)
-			err = solve_or_say(crew->w, crew->ev, s);
+			err = solve_or_say(crew->w, crew->ev, s, &crew->budget.cuts[s]);
 		else
 			pass_over(crew->w, s);
 		if (err < 0)
@@ -465,7 +458,7 @@ int solve_scopes(struct work *w, struct evidence *ev)
 	int err = budget_plan(w, &crew.budget);
 
 	if (err < 0) {
-		budget_fini(&crew.budget);
+		budget_fini(&crew.budget, w->scopes.n);
 		return err;
 	}
 	ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
@@ -479,7 +472,7 @@ int solve_scopes(struct work *w, struct evidence *ev)
 		pthread_join(threads[i], NULL);
 	if (ticks)
 		stop_ticker(&crew, ticking);
-	budget_fini(&crew.budget);
+	budget_fini(&crew.budget, w->scopes.n);
 	sp_progress_end();
 	/* The words were said in the worker's thread. */
 	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;

@@ -68,12 +68,6 @@ enum { SOLVE_MAX_EDGES = 10000 };
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 
 /*
- * What of a scope's flow is solved: usable[E], and a flow[E] to begin at (cold.h); *n_unseen: the free flows left out.
- * Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
- */
-int solve_cut(const struct work *w, struct problem *p, bool *usable, double *flow, uint32_t *n_unseen);
-
-/*
  * Add scopes up into one solution a region: executions of a block are the sum
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */
