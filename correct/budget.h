@@ -12,7 +12,7 @@
 struct budget {
 	size_t *order;           /* [scopes.n] hottest first */
 	bool *reached;           /* [scopes.n] */
-	struct budget_cut *cuts; /* [scopes.n] what a scope's size was told from, which who solves it would work out again */
+	struct budget_cut *cuts; /* [scopes.n] what sizes were told from, and solvers begin with */
 };
 
 /* As cold_cut() tells. */

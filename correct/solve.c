@@ -96,7 +96,8 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 {
 	struct missed m = missed_of(shown, sol->called_insn);
 
-	if (sol->verdict == VERDICT_UNRELIABLE || !(m.most > reason_limit_total_missed * total) || by_chance(&m, shown->n))
+	if (sol->verdict == VERDICT_UNRELIABLE || !(m.most > reason_limit_total_missed * total) ||
+	    by_chance(&m, shown->n))
 		return;
 	/* It says more than what made it weak before: no function of it is fixed. */
 	solution_doubt(sol, REASON_OF(total_missed), shown->n, m.event, 100 * m.most / total);
