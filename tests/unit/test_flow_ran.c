@@ -197,6 +197,52 @@ static void loops_that_no_record_is_of_are_found_if_samples_are(void **state)
 	flow_free(g);
 }
 
+/*
+ * A loop at 0, on record, and of which there is no record one at depth + 1, inside `depth` others, each entered from 0 and left
+ * to 0 at a block of its own: these are none of which nothing is on record, and opened until the innermost shows.
+ */
+static size_t n_found_inside(uint32_t depth)
+{
+	const uint32_t last = depth + 1;
+	struct flow_edge e[64] = { J(0, 0) };
+	double heat[16] = { 50 };
+	uint8_t block[16] = { 1 }, edge[64] = { 0 };
+	const struct flow_ran ran = { block, edge, NULL };
+	struct flow_regions *r = NULL;
+	struct flow_graph *g;
+	size_t n = 1, n_regions;
+
+	for (uint32_t i = 1; i <= depth; i++) {
+		e[n++] = (struct flow_edge)J(0, i);
+		e[n++] = (struct flow_edge)F(i, i + 1);
+		e[n++] = (struct flow_edge)J(i, 0);
+		e[n++] = (struct flow_edge)J(last, i);
+	}
+	e[n++] = (struct flow_edge)J(last, last);
+	heat[last] = 40;
+	g = graph_by_hand(last + 1, one_func, 1, e, n);
+	for (size_t i = 0; i < g->n_edges; i++)
+		edge[i] = g->edges[i].from == 0 && g->edges[i].to == 0;
+	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	n_regions = r->n;
+	assert_true(n_regions >= 1 && r->v[0].header == 0 && r->v[0].n_blocks == 1);
+	if (n_regions > 1)
+		assert_true(r->v[1].header == last && r->v[1].n_blocks == 1);
+	flow_regions_free(r);
+	flow_free(g);
+	return n_regions - 1;
+}
+
+/* Eight are opened at the most, and one that is left then is no region. */
+static void loops_in_many_others_are_given_up(void **state)
+{
+	(void)state;
+	assert_int_equal(n_found_inside(1), 1);
+	assert_int_equal(n_found_inside(8), 1);
+	assert_int_equal(n_found_inside(9), 0);
+	assert_int_equal(n_found_inside(12), 0);
+}
+
 /* A loop of 1, 2 and 3 that was come to once, from 0 to its middle, of which there is no record. */
 static void a_loop_is_entered_where_its_function_leads_to_it(void **state)
 {
@@ -313,6 +359,7 @@ int main(void)
 		cmocka_unit_test(loops_inside_one_whose_turn_is_not_on_record_are_found),
 		cmocka_unit_test(loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_return),
 		cmocka_unit_test(loops_that_no_record_is_of_are_found_if_samples_are),
+		cmocka_unit_test(loops_in_many_others_are_given_up),
 		cmocka_unit_test(a_loop_is_entered_where_its_function_leads_to_it),
 		cmocka_unit_test(calls_through_a_plt_count),
 		cmocka_unit_test(a_loop_without_heat_that_calls_shared_code_often_is_part_of_the_region),
