@@ -176,6 +176,7 @@ static int combine_region(struct work *w, size_t r)
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
+		to->apart |= w->scope_solutions[s].apart;
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
@@ -196,8 +197,10 @@ static int combine_region(struct work *w, size_t r)
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
 	if (err == 0 && p->relative && !(w->pace > 0) &&
-	    beside_the_largest(w, r) > reason_limit_beside_the_largest)
+	    beside_the_largest(w, r) > reason_limit_beside_the_largest) {
+		to->apart = true;
 		solution_doubt(to, REASON_OF(apart_in_time));
+	}
 	return err;
 }
 

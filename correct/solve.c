@@ -348,6 +348,7 @@ static void judge_stages(const struct problem *p, struct solution *sol)
 	if (!p->relative || p->pace > 0 || p->stay_share <= reason_limit_apart_in_time ||
 	    sol->verdict == VERDICT_UNRELIABLE)
 		return;
+	sol->apart = true;
 	solution_doubt(sol, REASON_OF(apart_in_time));
 }
 

@@ -375,7 +375,7 @@ static void range_words(const struct profile_part *part, char *out, size_t size)
 
 	number_percent(part->lo, 0, lo);
 	number_percent(part->hi, 0, hi);
-	snprintf(out, size, "%s..%s", lo, hi);
+	snprintf(out, size, isfinite(part->lo) ? "%s..%s" : "-", lo, hi);
 }
 
 static bool is_shown(const struct profile *p, const struct report_opts *o, const struct row *r)

@@ -79,6 +79,7 @@ struct solution {
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
 	bool averaged;                          /* all its blocks, without a flow (eq. 25) */
+	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
 	bool contradicted; /* it misses a total that was counted by more than chance: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;

@@ -186,6 +186,9 @@ raise SystemExit(len(truth) != 4 or bool(bad))'
 "$SKIDPROF" report -i turns.data --why fib --format json >out 2>err
 check 'where bursts cannot tell, no more of them are advised' json \
 	'not any("more bursts:" in a for w in d["why"] for r in w["regions"] if "one after another" in r["why"] for a in r["advice"])'
+"$SKIDPROF" report -i turns.data --format json >out 2>err
+check 'and what they cannot tell has no interval' json \
+	'all(f["region_share_lo"] is None for f in d["functions"] if f["status"] == "unreliable" and "one after another" in (f["why"] or ""))'
 
 # A loop that may go three thousand ways, of which each burst shows some: too large to be solved whole.
 {
