@@ -282,14 +282,30 @@ static struct inclusive between(const struct profile *p, const struct inclusive 
 /* Whose are the contexts below a root?  All are func's where what any of them runs is. */
 enum owner { OTHERS, OPEN, ITS };
 
+/* Of one function's contexts: by all paths but a part of them, and last by all. */
+typedef double context_sums[CONTEXT_PARTS + 1];
+
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
 	uint8_t *of;       /* [n_contexts] enum owner */
-	double (*sum)[3];  /* [n_funcs] of one function's contexts, by owner */
+	context_sums *told, *its,
+	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
 };
+
+static void add_context(const struct profile_context *c, context_sums *to)
+{
+	for (int k = 0; k < CONTEXT_PARTS; k++)
+		to[c->func][k] += c->without[k];
+	to[c->func][CONTEXT_PARTS] += c->insn;
+}
 
 static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
 {
+	for (size_t g = 0; g < p->n_funcs; g++)
+		if (o->any[g] > 0) {
+			memset(o->its[g], 0, sizeof(o->its[g]));
+			memset(o->open[g], 0, sizeof(o->open[g]));
+		}
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
 
@@ -298,55 +314,73 @@ static void find_owners(const struct profile *p, uint32_t func, struct owners *o
 		           : o->all[c->func] > 0     ? ITS
 		           : o->any[c->func] > 0     ? OPEN
 		                                     : OTHERS;
+		/* What func calls on a path is in any. */
+		if (o->of[i] != OTHERS)
+			add_context(c, o->of[i] == ITS ? o->its : o->open);
 	}
 }
 
-/* Instructions of func with what it calls, by all paths, or but a part of them: least, likely, most. */
-static void sum_owners(const struct profile *p, const struct owners *o, int part, double out[3])
+/* func's share of what g runs: least, likely, most. */
+static void its_share(const struct owners *o, size_t g, int part, double out[3])
 {
-	memset(o->sum, 0, p->n_funcs * sizeof(*o->sum));
-	for (size_t i = 0; i < p->n_contexts; i++) {
-		const struct profile_context *c = &p->contexts[i];
+	double all = o->told[g][part], its, open, told;
 
-		o->sum[c->func][o->of[i]] += part < 0 ? c->insn : c->without[part];
-	}
 	out[0] = out[1] = out[2] = 0;
-	for (size_t g = 0; g < p->n_funcs; g++) {
-		double *s = o->sum[g], told = s[OTHERS] + s[ITS], insn = p->funcs[g].rolled.insn;
-
-		if (!(told + s[OPEN] > 0))
-			s[o->all[g] > 0 ? ITS : o->any[g] > 0 ? OPEN : OTHERS] = 1;
-		told = s[OTHERS] + s[ITS];
-		out[0] += insn * s[ITS] / (told + s[OPEN]);
-		out[1] += insn * (told > 0 ? s[ITS] / told : 0.5);
-		out[2] += insn * (s[ITS] + s[OPEN]) / (told + s[OPEN]);
+	if (!(o->any[g] > 0))
+		return;
+	its = o->its[g][part];
+	open = o->open[g][part];
+	told = all - open;
+	if (all > 0) {
+		out[0] = its / all;
+		out[1] = told > small_share * all ? its / told : 0.5;
+		out[2] = (its + open) / all;
+	} else {
+		out[0] = o->all[g] > 0;
+		out[1] = o->all[g] > 0 ? 1 : 0.5;
+		out[2] = 1;
 	}
 }
 
-static double its_share(const double *sum)
+/* Instructions of func with what it calls, by all paths but each part of them, and by all: least, likely, most. */
+static void sum_owners(const struct profile *p, const struct owners *o, double out[CONTEXT_PARTS + 1][3])
 {
-	return sum[OTHERS] + sum[ITS] > 0 ? sum[ITS] / (sum[OTHERS] + sum[ITS]) : 0.5;
+	double share[3];
+
+	memset(out, 0, (CONTEXT_PARTS + 1) * sizeof(*out));
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		if (!(o->any[g] > 0) || !(p->funcs[g].rolled.insn > 0))
+			continue;
+		for (int k = 0; k <= CONTEXT_PARTS; k++) {
+			its_share(o, g, k, share);
+			for (int i = 0; i < 3; i++)
+				out[k][i] += p->funcs[g].rolled.insn * share[i];
+		}
+	}
 }
 
-/* What the callers' shares of calls leave open of func's: each weighs paths of its own.  After sum_owners of all paths. */
+/* What the callers' shares of calls leave open of func's: each weighs paths of its own. */
 static double variance_of_calls(const struct profile *p, uint32_t func, const struct owners *o)
 {
 	double var = 0;
 
 	for (size_t i = 0, j; i < p->n_calls; i = j) {
 		uint32_t callee = p->calls[i].callee;
-		double n = 0;
+		double n = 0, in_callee[3], in_caller[3];
 
 		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
 			n += p->calls[j].n > 0 && p->calls[j].caller != callee ? p->calls[j].n : 0;
-		for (size_t k = i; k < j && n > 0; k++) {
+		if (callee == func || !(n > 0) || !(o->any[callee] > 0))
+			continue;
+		its_share(o, callee, CONTEXT_PARTS, in_callee);
+		for (size_t k = i; k < j; k++) {
 			const struct profile_call *c = &p->calls[k];
 			double sd = (c->hi - c->lo) / (2 * z_of_90 * n);
 
-			if (sd > 0 && c->caller != callee && callee != func)
-				var += pow(p->funcs[callee].rolled.insn * sd *
-				                   (its_share(o->sum[c->caller]) - its_share(o->sum[callee])),
-				           2);
+			if (!(sd > 0) || c->caller == callee)
+				continue;
+			its_share(o, c->caller, CONTEXT_PARTS, in_caller);
+			var += pow(p->funcs[callee].rolled.insn * sd * (in_caller[1] - in_callee[1]), 2);
 		}
 	}
 	return var;
@@ -358,14 +392,13 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
  */
 static void count_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
 {
-	double all[3], part[CONTEXT_PARTS][3], mean = 0, var = 0, half;
+	double part[CONTEXT_PARTS + 1][3], mean = 0, var = 0, half;
+	const double *all = part[CONTEXT_PARTS];
 
 	find_owners(p, func, o);
-	for (int i = 0; i < CONTEXT_PARTS; i++) {
-		sum_owners(p, o, i, part[i]);
+	sum_owners(p, o, part);
+	for (int i = 0; i < CONTEXT_PARTS; i++)
 		mean += part[i][1] / CONTEXT_PARTS;
-	}
-	sum_owners(p, o, -1, all);
 	for (int i = 0; i < CONTEXT_PARTS; i++)
 		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
 	half = t_of_parts * sqrt(var + variance_of_calls(p, func, o));
@@ -401,18 +434,28 @@ static void owners_free(struct owners *o)
 	free(o->any);
 	free(o->all);
 	free(o->of);
-	free(o->sum);
+	free(o->told);
+	free(o->its);
+	free(o->open);
 }
 
 static int owners_new(const struct profile *p, struct owners *o)
 {
-	*o = (struct owners){ calloc(p->n_funcs + 1, sizeof(*o->any)),
-		              calloc(p->n_funcs + 1, sizeof(*o->all)), calloc(p->n_contexts + 1, 1),
-		              calloc(p->n_funcs + 1, sizeof(*o->sum)) };
-	if (o->any && o->all && o->of && o->sum)
-		return 0;
-	owners_free(o);
-	return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	const size_t n = p->n_funcs + 1;
+
+	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
+		              .all = calloc(n, sizeof(*o->all)),
+		              .of = calloc(p->n_contexts + 1, 1),
+		              .told = calloc(n, sizeof(*o->told)),
+		              .its = calloc(n, sizeof(*o->its)),
+		              .open = calloc(n, sizeof(*o->open)) };
+	if (!o->any || !o->all || !o->of || !o->told || !o->its || !o->open) {
+		owners_free(o);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	}
+	for (size_t i = 0; i < p->n_contexts; i++)
+		add_context(&p->contexts[i], o->told);
+	return 0;
 }
 
 /* By the flow: bounds, and a count where they are close. */
