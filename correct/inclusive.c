@@ -437,6 +437,7 @@ static void owners_free(struct owners *o)
 	free(o->told);
 	free(o->its);
 	free(o->open);
+	*o = (struct owners){ 0 };
 }
 
 static int owners_new(const struct profile *p, struct owners *o)
