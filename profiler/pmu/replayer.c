@@ -350,6 +350,13 @@ static void find_clock_pages(struct rp_request *q, pid_t pid)
 		fclose(maps);
 }
 
+/* With the slots: what they name is gone, and where none is empty the next search would not end. */
+static void forget(struct hot_pages *of)
+{
+	of->n = of->n_replays = 0;
+	memset(of->slots, 0, sizeof(of->slots));
+}
+
 static bool hand_memory(struct replayer *r, pid_t pid)
 {
 	char path[64];
@@ -364,8 +371,8 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 	close(fd);
 	find_clock_pages(&r->shared->request, pid);
 	r->mem_pid = pid;
-	r->touched.n = r->touched.n_replays = 0;
-	r->kept.n = r->kept.n_replays = 0;
+	forget(&r->touched);
+	forget(&r->kept);
 	return told;
 }
 
