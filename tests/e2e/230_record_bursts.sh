@@ -251,6 +251,22 @@ check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq
 read -r held of longest < <(sed -n 's/.*bursts: held for \([0-9.]*\) ms of \([0-9.]*\) ms, the longest for \([0-9.]*\) ms/\1 \2 \3/p' b.err)
 echo "# held for ${held:-?} ms of ${of:-?} ms, the longest for ${longest:-?} ms"
 check 'the budget of 5% is kept' awk -v h="${held:-1}" -v c="${of:-0}" -v l="${longest:-0}" 'BEGIN { exit !(h > 0 && h <= 0.05 * c + l + 0.01) }'
+# One short process after another, each of which writes two thousand pages of its own.
+build pages <<'END' || exit 1
+static char a[2000][4096];
+int main(void)
+{
+	unsigned long x = 88172645463325252;
+	for (int i = 0; i < 3000000; i++) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		a[x % 2000][x % 4093]++;
+	}
+	return 0;
+}
+END
+timeout -k 5 60 "${burst[@]}" -q -o pages.data sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ./pages; done' 2>/dev/null
+check 'pages of processes that have ended are forgotten' test $? -eq 0
+
 says=$("$SKIDPROF" record --pmu sim --bursts 5 true 2>&1)
 check 'the simulated core says how many there were, here none' grep -qx 'skidprof: 0 bursts of 0 branches' <<<"$says"
 exit 0
