@@ -36,6 +36,9 @@ static const double least_spread = 0.72;
  */
 static const double small_stretch = 1.5;
 
+/* Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss because of those. */
+static const double not_helped = 0.7;
+
 /* eq. 23: squares by which the prior of time is supposed to miss a total, before any was predicted.  Set on random programs. */
 static const double hit_square = 2;
 
@@ -43,6 +46,7 @@ static const double hit_square = 2;
 static const double fair_part = 0.25;
 
 enum {
+	MAX_ADMIT_ROUNDS = 6,
 	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
 	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
 	HITS = 4,        /* eq. 23: predictions that hit_square stands for */
@@ -359,6 +363,39 @@ static int settle_exact(struct full *fu)
 	return 0;
 }
 
+/*
+ * Equations [first, n) come to the exact ones.  Where the two disagree the exact ones are right, and the newcomers' noise
+ * is raised until the totals are met again.  Where less belief in newcomers does not bring the exact ones nearer, those
+ * contradict one another or the bounds of the flow by as much: it is their noise then.
+ */
+static int admit(struct full *fu, size_t first)
+{
+	size_t n = fu->eqs.n;
+	double before = INFINITY, raised = 1;
+	int err = 0;
+
+	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
+		double exact, factor;
+
+		err = mode_of(fu, n);
+		if (err < 0 || n == first)
+			break;
+		exact = mean_square(fu, 0, fu->n_exact);
+		if (exact > 2 && exact > not_helped * before) {
+			raise_noise(fu, first, n, 1 / raised);
+			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
+			break;
+		}
+		before = exact;
+		factor = sqrt(exact > 2 ? 2 * exact : 1);
+		if (factor < 1.2)
+			break;
+		raise_noise(fu, first, n, factor);
+		raised = factor;
+	}
+	return err < 0 ? err : mode_of(fu, n);
+}
+
 /* eq. 40: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
 static int judge_doubted(struct full *fu)
 {
@@ -442,7 +479,7 @@ static int add_precise(struct full *fu)
 		drop_equations(fu, n);
 		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
 		if (err == 0)
-			err = mode_of(fu, fu->eqs.n);
+			err = admit(fu, n);
 		if (err < 0)
 			break;
 		fu->moved = moved[i];
@@ -567,7 +604,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0 && fu.n_doubted)
 		err = judge_doubted(&fu);
 	if (err == 0)
-		err = mode_of(&fu, fu.eqs.n);
+		err = admit(&fu, fu.n_exact);
 	if (err == 0)
 		err = p->precise ? add_precise(&fu) : 0;
 	if (err == 0)
