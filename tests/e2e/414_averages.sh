@@ -34,9 +34,11 @@ check 'it is recorded' test -s m.data
 check 'weak is no failure' test $? -eq 0
 python3 - >rows <<'P'
 import json
+# One run in ten leaves a 90% interval, which reaches 1.6 standard deviations: three times as far is 5.
 for f in json.load(open("m.json"))["functions"]:
     if f["name"] in ("slow", "quick"):
-        print(f["name"], f["status"], abs(f["raw_err"]) > 0.5, abs(f["fixed_err"]) < 0.25, f["inside"])
+        print(f["name"], f["status"], abs(f["raw_err"]) > 0.5, abs(f["fixed_err"]) < 0.1,
+              abs(f["fixed"] - f["truth"]) < 3 * (f["hi"] - f["lo"]) / 2)
 P
 sed 's/^/# /' rows
 check 'slow was far off and is near' grep -Eqx 'slow (weak|fixed) True True True' rows
