@@ -168,6 +168,12 @@ static bool has_stacks(const struct pd_event *e)
 	       branches_of(&e->attr) == BRANCHES_ALL;
 }
 
+/* Samples nothing: perf adds it for the records that come with it. */
+static bool is_dummy(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
 /* Neither cycles nor instructions: an event that has branch records, else the first. */
 static int find_other(const struct pd_reader *r, int but, int nor)
 {
@@ -180,7 +186,8 @@ static int find_other(const struct pd_reader *r, int but, int nor)
 			continue;
 		if (has_stacks(e))
 			return (int)i;
-		first = first < 0 ? (int)i : first;
+		if (first < 0 || is_dummy(pd_event(r, (size_t)first)))
+			first = (int)i;
 	}
 	return first;
 }

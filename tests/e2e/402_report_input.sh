@@ -59,6 +59,9 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two
 	check 'which has null' json 'd["functions"] and all(f["raw"] is None and f["cycles"] is None and f["ipc_fixed"] is None for f in d["functions"])'
 	check 'there is nothing to compare' status 1 "$SKIDPROF" compare -i clock.data --truth two.cg
 	check 'and that is said' one_line 'no instructions event'
+	perf record -q -e dummy,cpu-clock -o dummy.data ./two 6000000 >/dev/null 2>&1
+	check 'a dummy event in front is passed over' status 0 "$SKIDPROF" report -i dummy.data
+	check 'for the one that samples' has out '# EVENTS are cpu-clock'
 else
 	echo "# no perf that can record cpu-clock here"
 fi
