@@ -287,7 +287,12 @@ static int parse_bursts(const char *option, const char *arg, double *hz)
 		*hz = HUGE_VAL;
 		return 0;
 	}
-	return cmd_parse_double(option, arg, 0, MAX_BURSTS_HZ, hz) < 0 ? EINVAL : 0;
+	if (cmd_parse_double(option, arg, 0, MAX_BURSTS_HZ, hz) < 0) {
+		sp_fail(SP_EUSAGE, "%s: '%s' is neither 'auto' nor a number from 0 to %d", option, arg,
+		        MAX_BURSTS_HZ);
+		return EINVAL;
+	}
+	return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -139,13 +139,17 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 {
 	uint64_t done = t->n[TIMING_DONE];
 
-	if (!(t->hz > 0) || !t->account.n_asked)
+	if (!(t->hz > 0))
 		return;
 	say_causes(t);
 	if (t->n[TIMING_REFUSED])
 		sp_warn("%ju paths could not be timed: %s", (uintmax_t)t->n[TIMING_REFUSED],
 		        strerror(t->error));
-	if (!done)
+	if (!t->account.n_asked)
+		sp_note("no path was timed: %.2f s of the program's time were too short for one; record for "
+		        "longer",
+		        1e-9 * cpu_ns);
+	else if (!done)
 		sp_note("no path could be timed at %ju moments (-v says why)", (uintmax_t)t->account.n_asked);
 	else
 		sp_note("%ju timed paths of %.0f instructions held the program for %.2f%% of its time",

@@ -116,6 +116,9 @@ check 'none are taken where they are not asked for, and the file has no event of
 	bash -c '"$SKIDPROF" report --format json -i none.data 2>/dev/null | python3 -c "import json,sys; m=json.load(sys.stdin)[\"meta\"]; sys.exit(m[\"timed\"][\"paths\"] or any(\"timed\" in e[\"name\"] for e in m[\"events\"]))"'
 "$SKIDPROF" record --timed-bursts 1x -o no.data true >usage.out 2>&1
 check 'a rate that is none is refused' test $? -eq 2
+check 'with what would be one' grep -q "'1x' is neither 'auto' nor a number" usage.out
+"$SKIDPROF" record --pmu clock --timed-bursts auto -o no.data true >/dev/null 2>short.err
+check 'a run too short for a path is told so' grep -q 'no path was timed: .* too short for one' short.err
 if command -v perf >/dev/null; then
 	perf script -i chain.data >/dev/null 2>perf.err
 	check 'perf reads the file' test $? -eq 0
