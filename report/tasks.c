@@ -76,7 +76,10 @@ static const char *shown_as(const struct profile *p, const struct profile_event 
 		return "yes";
 	if (e->name && strcmp(e->name, "bursts") == 0)
 		return "as evidence";
-	return e->period || e->freq ? "with --event" : "as evidence";
+	if (e->period || e->freq)
+		return "with --event";
+	/* What it came to while it had no counter is in no total: the corrector takes ratios. */
+	return e->multiplexed ? "as evidence, counted part of the time" : "as evidence";
 }
 
 static struct cell event_cell(const struct profile *p, const struct profile_event *e, int id)
