@@ -190,7 +190,7 @@ static void squeeze_name(char *text, size_t width)
 	}
 	text_skip(text, n - (width - 3));
 	memmove(text + 3, text, strlen(text) + 1);
-	memcpy(text, "...", 3);
+	memset(text, '.', 3);
 }
 
 /* What is behind a name, " (inlined)", stays whole where there is room for some of the name, too. */

@@ -112,10 +112,11 @@ struct scope {
 /* Stacks by one newest edge have as many instructions in the mean as they stand for together, be they cut short or not. */
 static int weigh_by_insns(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
 {
-	double *insn = calloc(2 * n_edges + 1, sizeof(*insn)), *n = insn + n_edges;
+	double *insn = calloc(2 * n_edges + 1, sizeof(*insn)), *n;
 
 	if (!insn)
 		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	n = insn + n_edges;
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
