@@ -231,7 +231,7 @@ static void check_trips(const struct flow_graph *g, struct module *const *module
 		    !flow_trip_holds(t, g->edges[t->exit].from) || flow_trip_holds(t, g->edges[t->exit].to))
 			abort();
 		for (size_t k = 0; k < t->n_entries; k++)
-			if (flow_trip_holds(t, t->entries[k].from) || !t->entries[k].turns)
+			if (flow_trip_holds(t, t->entries[k].from) || !t->entries[k].count)
 				abort();
 	}
 	flow_trips_fini(&trips);
