@@ -287,6 +287,7 @@ typedef double context_sums[CONTEXT_PARTS + 1];
 
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
+	double *likely;    /* [n_funcs] its_share() */
 	uint8_t *of;       /* [n_contexts] enum owner */
 	context_sums *told, *its,
 	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
@@ -387,6 +388,34 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 }
 
 /*
+ * 90% of what the own counts of functions leave open, each with its share in the sum, as if they were independent: where they
+ * lie in one region they make up for one another, and the sum is known better.
+ */
+static double half_of_counts(const struct profile *p, const double *share)
+{
+	double sum = 0;
+
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		double half = (p->funcs[g].rolled.hi - p->funcs[g].rolled.lo) / 2;
+
+		if (share[g] > 0 && half > 0)
+			sum += share[g] * share[g] * half * half;
+	}
+	return sqrt(sum);
+}
+
+static double half_of_shares(const struct profile *p, struct owners *o)
+{
+	double share[3];
+
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		its_share(o, g, CONTEXT_PARTS, share);
+		o->likely[g] = share[1];
+	}
+	return half_of_counts(p, o->likely);
+}
+
+/*
  * eq. 55: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
  * that they were weighed by.
  */
@@ -401,7 +430,7 @@ static void count_contexts(const struct profile *p, uint32_t func, struct owners
 		mean += part[i][1] / CONTEXT_PARTS;
 	for (int i = 0; i < CONTEXT_PARTS; i++)
 		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
-	half = t_of_parts * sqrt(var + variance_of_calls(p, func, o));
+	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)), half_of_shares(p, o));
 	c->lo = fmax(c->lo, all[0] - half);
 	c->hi = fmin(c->hi, all[2] + half);
 	/* The middle of bounds is off by half of what they are apart. */
@@ -433,6 +462,7 @@ static void owners_free(struct owners *o)
 {
 	free(o->any);
 	free(o->all);
+	free(o->likely);
 	free(o->of);
 	free(o->told);
 	free(o->its);
@@ -446,11 +476,12 @@ static int owners_new(const struct profile *p, struct owners *o)
 
 	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
 		              .all = calloc(n, sizeof(*o->all)),
+		              .likely = calloc(n, sizeof(*o->likely)),
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)) };
-	if (!o->any || !o->all || !o->of || !o->told || !o->its || !o->open) {
+	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open) {
 		owners_free(o);
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	}
@@ -459,10 +490,29 @@ static int owners_new(const struct profile *p, struct owners *o)
 	return 0;
 }
 
+/*
+ * May it call itself through others?  Paths tell its outermost calls from those below them only where they are long enough
+ * to have both, and most are not: contexts of such a function are not asked.
+ */
+static bool is_in_cycle(const struct profile *p, uint32_t func, const double *any)
+{
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].callee == func && p->calls[i].caller != func && any[p->calls[i].caller] > 0)
+			return true;
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		if (c->func == func && c->parent != UINT32_MAX && p->contexts[c->parent].func != func &&
+		    any[p->contexts[c->parent].func] > 0)
+			return true;
+	}
+	return false;
+}
+
 /* By the flow: bounds, and a count where they are close. */
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
-	struct inclusive least, most;
+	struct inclusive least, most, c;
 
 	find_any(p, f, o->any);
 	add_seen_callees(p, o->any);
@@ -471,7 +521,12 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	drop_seen_callees(p, f, o->all);
 	most = sum_parts(p, o->any);
 	least = sum_parts(p, o->all);
-	return between(p, &least, &most);
+	c = between(p, &least, &most);
+	if (is_of_insn(p, &most)) {
+		c.lo = fmax(c.lo - half_of_counts(p, o->all), 0);
+		c.hi += half_of_counts(p, o->any);
+	}
+	return c;
 }
 
 static int count_flow(const struct profile *p, struct inclusive *out)
@@ -492,10 +547,14 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 			out[f] = (struct inclusive){ c->raw_insn, c->insn, c->cyc, 0, 0 };
 			own = weight_of(p, &out[f]);
 			out[f].lo = out[f].hi = own;
+			if (is_of_insn(p, &out[f]) && c->hi > c->lo) {
+				out[f].lo = c->lo;
+				out[f].hi = c->hi;
+			}
 			continue;
 		}
 		out[f] = count_by_calls(p, f, &o);
-		if (isnan(out[f].insn) && p->n_contexts &&
+		if (isnan(out[f].insn) && p->n_contexts && !is_in_cycle(p, f, o.any) &&
 		    is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
 			count_contexts(p, f, &o, &out[f]);
 	}
@@ -516,7 +575,7 @@ static int ask_paths(const struct profile *p, struct inclusive *out)
 		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !is_of_insn(p, &out[f]))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
-		if (isnan(by_paths.insn))
+		if (isnan(by_paths.insn) && !is_in_cycle(p, f, o.any))
 			count_contexts(p, f, &o, &by_paths);
 		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo)
 			continue;

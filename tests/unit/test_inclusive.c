@@ -232,6 +232,55 @@ static struct profile *with_stacks(void)
 	return p;
 }
 
+/* few is known to 4, and leaf to 3: both together to 5. */
+static void own_counts_widen_the_sum(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+
+	(void)state;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, FEW, LEAF, 5, 1);
+	p->funcs[FEW].rolled.lo = 16;
+	p->funcs[FEW].rolled.hi = 24;
+	p->funcs[LEAF].rolled.lo = 997;
+	p->funcs[LEAF].rolled.hi = 1003;
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[FEW].insn, 1020, 1e-9);
+	assert_float_equal(all[FEW].lo, 1015, 1e-9);
+	assert_float_equal(all[FEW].hi, 1025, 1e-9);
+	assert_float_equal(all[LEAF].lo, 997, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+/* few and many call each other: a path that has leaf below few, and many beside it, says nothing of what many comes to. */
+static void of_a_cycle_paths_are_not_asked(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+	uint32_t at;
+
+	(void)state;
+	add_call(p, MAIN, FEW, 5, 0.5);
+	add_call(p, MANY, FEW, 5, 0.5);
+	add_call(p, FEW, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 0.5);
+	add_call(p, MANY, LEAF, 5, 0.5);
+	at = add_context(p, UINT32_MAX, MAIN, 10);
+	at = add_context(p, at, FEW, 20);
+	add_context(p, at, MANY, 30);
+	add_context(p, at, LEAF, 1000);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_true(isnan(all[MANY].insn));
+	assert_float_equal(all[MANY].lo, 30, 1e-9);
+	assert_float_equal(all[MANY].hi, 1050, 1e-9);
+	/* Whoever of them it was, main called them. */
+	assert_float_equal(all[MAIN].insn, 1060, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
 /* Fixed counts of leaf, 1000 for 500 raw ones, go to its stacks as those do. */
 static void stacks_divide_what_is_fixed(void **state)
 {
@@ -302,6 +351,8 @@ int main(void)
 		cmocka_unit_test(paths_divide_what_several_call),
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
+		cmocka_unit_test(own_counts_widen_the_sum),
+		cmocka_unit_test(of_a_cycle_paths_are_not_asked),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(callers_and_callees_add_up),
 		cmocka_unit_test(without_either_nothing_is_known),
