@@ -614,11 +614,15 @@ static int gather(const struct profile *p, const struct inclusive *by_func,
 	if (!*out)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t f = 0; f <= p->n_funcs; f++) {
-		const struct inclusive *c = &by_func[f];
+		struct inclusive c = by_func[f];
+		bool counted = c.raw_insn > 0 || c.insn > 0 || c.cyc > 0;
 
-		if (c->raw_insn > 0 || c->insn > 0 || c->cyc > 0 || (isnan(c->insn) && f < p->n_funcs))
+		/* A call that closes a cycle has nothing of its own: all of it is the outermost call's. */
+		if (!counted && calls[f] && calls[f]->n > 0)
+			c = (struct inclusive){ NAN, NAN, NAN, 0, 0 };
+		if (counted || (isnan(c.insn) && f < p->n_funcs))
 			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
-				                                  *c, calls[f] ? calls[f]->n : NAN,
+				                                  c, calls[f] ? calls[f]->n : NAN,
 				                                  calls[f] ? calls[f]->lo : NAN,
 				                                  calls[f] ? calls[f]->hi : NAN };
 	}

@@ -258,8 +258,10 @@ static void own_counts_widen_the_sum(void **state)
 static void of_a_cycle_paths_are_not_asked(void **state)
 {
 	struct profile *p = five();
+	struct inclusive_part *parts;
 	struct inclusive *all;
 	uint32_t at;
+	size_t n;
 
 	(void)state;
 	add_call(p, MAIN, FEW, 5, 0.5);
@@ -278,6 +280,13 @@ static void of_a_cycle_paths_are_not_asked(void **state)
 	/* Whoever of them it was, main called them. */
 	assert_float_equal(all[MAIN].insn, 1060, 1e-9);
 	free(all);
+	/* The call that closes the circle is a call: what it comes to is in that of main. */
+	assert_int_equal(inclusive_callers(p, FEW, &parts, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(parts[1].func, MANY);
+	assert_true(isnan(parts[1].count.insn));
+	assert_float_equal(parts[1].n, 5, 1e-9);
+	free(parts);
 	profile_free(p);
 }
 
