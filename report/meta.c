@@ -190,9 +190,11 @@ static void print_unsampled(const struct profile_meta *m, FILE *f)
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
 		fprintf(f,
-		        "# %s: no sample stands for %.1f%% of what was counted, for they were lost: raw "
-		        "counts and "
-		        "cycles are too low by that; record with a larger period\n",
+		        "# %s: no sample stands for %.1f%% of what was counted, for some were lost or came "
+		        "faster "
+		        "than they can be taken: raw counts and cycles are too low by that; record with a "
+		        "larger "
+		        "period\n",
 		        name, 100 * e->unsampled);
 	}
 }
