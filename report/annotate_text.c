@@ -99,6 +99,7 @@ static void range_words(double lo, double hi, char out[2 * NUMBER_MAX + 2])
 
 static void headings(const struct out *x, char out[COLUMNS_BYTES])
 {
+	const char *counted = report_has_other(x->a->p) ? "EVENTS" : "CYCLES";
 	size_t n = add(out, 0, "%6s ", x->only_time ? "TIME" : x->relative ? "%INSN" : "SHARE");
 
 	if (x->insn)
@@ -110,9 +111,9 @@ static void headings(const struct out *x, char out[COLUMNS_BYTES])
 	if (x->cyc && x->relative)
 		(void)add(out, n, "%6s ", "%CYC");
 	else if (x->cyc && !x->only_time)
-		(void)add(out, n, "%6s %5s ", "CYCLES", "CPI");
+		(void)add(out, n, "%6s %5s ", counted, "CPI");
 	else if (x->cyc)
-		(void)add(out, n, "%7s ", "CYCLES");
+		(void)add(out, n, "%7s ", counted);
 }
 
 /* executed: NAN for what is no line or instruction. */

@@ -19,6 +19,7 @@ enum id {
 	ID_HI,
 	ID_RANGE,
 	ID_CYC,
+	ID_OTHER,
 	ID_CALLS,
 	ID_CALLS_LO,
 	ID_CALLS_HI,
@@ -38,7 +39,8 @@ static const struct column child_columns[] = {
 	{ "", "BOUNDS", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_LESS },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
-	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS, HAVE_CYC },
+	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, COLUMN_LESS, HAVE_OTHER },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
@@ -47,7 +49,8 @@ static const struct column part_columns[] = {
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
 	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
-	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS },
+	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS, HAVE_CYC },
+	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, COLUMN_LESS, HAVE_OTHER },
 	{ "calls", "CALLS", ID_CALLS, COLUMN_COUNT },
 	{ "", "90% INTERVAL", ID_CALLS_RANGE, COLUMN_RANGE, COLUMN_NO_DATA },
 	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
@@ -73,6 +76,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	const struct view *v = view;
 	const struct row *r = (const struct row *)v->rows + i;
 	bool insn = report_has_insn(v->p);
+	/* Bounds are of instructions; stacks give none of time, whose count they are then equal to. */
+	bool bounded = insn || r->count.hi > r->count.lo;
 
 	switch (id) {
 	case ID_SHARE:
@@ -84,14 +89,16 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_FIXED:
 		return num(insn ? r->count.insn : NAN);
 	case ID_LO:
-		return num(r->count.lo);
+		return num(bounded ? r->count.lo : NAN);
 	case ID_HI:
-		return num(r->count.hi);
+		return num(bounded ? r->count.hi : NAN);
 	case ID_RANGE:
 		return (struct cell){ .num = r->count.hi > r->count.lo ? r->count.lo : NAN,
 			              .num2 = r->count.hi };
 	case ID_CYC:
-		return num(v->p->meta.cyc_event >= 0 ? r->count.cyc : NAN);
+		return num(report_has_cyc(v->p) ? r->count.cyc : NAN);
+	case ID_OTHER:
+		return num(report_has_other(v->p) ? r->count.cyc : NAN);
 	case ID_CALLS:
 		return num(r->calls);
 	case ID_CALLS_LO:

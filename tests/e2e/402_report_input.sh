@@ -48,7 +48,7 @@ mkdir -p "root$PWD" && mv two.kept "root$PWD/two"
 check '--symfs finds the one that was recorded' sh -c '"$SKIDPROF" report -i two.data --symfs root >out 2>err; grep -q "mix (inlined)" out'
 mv "root$PWD/two" two
 
-if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two 60000000 >/dev/null 2>&1; then
+if command -v perf >/dev/null && perf record -q -e cpu-clock -g -o clock.data ./two 60000000 >/dev/null 2>&1; then
 	check "perf's cpu-clock recording" status 0 "$SKIDPROF" report -i clock.data
 	check 'its first line says clock' sh -c 'head -1 out | grep -q "^# clock, no PMU; cpu-clock"'
 	check 'that instructions lack is said' has out '# no instructions were counted and no bursts taken'
@@ -57,6 +57,15 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -o clock.data ./two
 	check 'no column is made up' sh -c '! grep -qE "^SHARE.*(IPC|FIXED|CYCLES)" out'
 	check 'nor a number in JSON' status 0 "$SKIDPROF" report -i clock.data --format json
 	check 'which has null' json 'd["functions"] and all(f["raw"] is None and f["cycles"] is None and f["ipc_fixed"] is None for f in d["functions"])'
+	"$SKIDPROF" report -i clock.data --children >out 2>err
+	check 'nor one of those that they call' sh -c 'grep -qE "^WITH-CALLEES.* EVENTS " out && ! grep -q "^WITH-CALLEES.*CYCLES" out'
+	"$SKIDPROF" report -i clock.data --children --format json >out 2>err
+	check 'in JSON neither, and no bounds' json \
+		'd["children"] and all(r["cycles"] is None and r["lo"] is None and r["hi"] is None and r["events"] >= 0 for r in d["children"])'
+	"$SKIDPROF" report -i clock.data --callers mix >out 2>err
+	check 'nor one of callers' sh -c 'grep -qE "^SHARE EVENTS " out'
+	"$SKIDPROF" annotate -i clock.data main >out 2>err
+	check 'nor one of lines' sh -c 'grep -qE "^ +TIME +EVENTS +LINE" out'
 	check 'there is nothing to compare' status 1 "$SKIDPROF" compare -i clock.data --truth two.cg
 	check 'and that is said' one_line 'no instructions event'
 	perf record -q -e dummy,cpu-clock -o dummy.data ./two 6000000 >/dev/null 2>&1
