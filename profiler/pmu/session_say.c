@@ -15,6 +15,12 @@ static uint64_t n_samples(const struct session_config *c, const struct session_s
 	return n;
 }
 
+/* Moments of bursts are no samples: what became of them has a line of its own (bursts_say). */
+static bool is_bursts(const struct pe_event *e)
+{
+	return strcmp(e->name, "bursts") == 0;
+}
+
 static void say_samples(const struct session_config *c, const struct session_summary *s)
 {
 	char events[1024] = "", lost[64] = "none lost";
@@ -23,7 +29,7 @@ static void say_samples(const struct session_config *c, const struct session_sum
 	for (size_t i = 0; i < c->n_events; i++) {
 		const struct pe_event *e = &c->events[i];
 
-		if (!e->attr.sample_period || used >= sizeof(events))
+		if (!e->attr.sample_period || is_bursts(e) || used >= sizeof(events))
 			continue;
 		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s %s %ju%s",
 		                         used ? ", " : "", (uintmax_t)s->n_samples[i], e->name,

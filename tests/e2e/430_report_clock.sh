@@ -62,6 +62,7 @@ while [ "${bursts:-0}" -lt 150 ] && [ $turns -lt 1000000000 ]; do
 	echo "# $turns turns: ${bursts:-no} bursts of ${branches:-no} branches"
 done
 check 'a program is recorded by the clock' test $status -eq 0
+check 'bursts are not among the samples of its last line' grep -qE '^skidprof: ([0-9]+) samples? \(\1 of cpu-clock:u at period [0-9]+\);' record.err
 ./app $turns 2 >want
 check 'its output is its own' cmp want got
 # Turns are alike: a tenth of them tells the same of each.
