@@ -367,8 +367,7 @@ static void print_not_counted(const struct profile *p, bool shares, FILE *f)
 		        (uintmax_t)m->n_bursts, m->n_bursts == 1 ? " is" : "s are", PROFILE_MIN_BURSTS);
 	} else if (!report_has_insn(p) && report_by_clock(m)) {
 		fputs("# no instructions were counted and no bursts taken: only where time passes is known; "
-		      "record "
-		      "for longer, or more bursts (--bursts=RATE)\n",
+		      "'skidprof record' takes bursts, more of them in a longer run or with --bursts=RATE\n",
 		      f);
 	} else if (!report_has_insn(p)) {
 		fputs("# no instructions event in this file: instructions and IPC can't be shown, and "

@@ -52,6 +52,7 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -g -o clock.data ./
 	check "perf's cpu-clock recording" status 0 "$SKIDPROF" report -i clock.data
 	check 'its first line says clock' sh -c 'head -1 out | grep -q "^# clock, no PMU; cpu-clock"'
 	check 'that instructions lack is said' has out '# no instructions were counted and no bursts taken'
+	check 'and what counts more' has out "'skidprof record' takes bursts"
 	check 'and time is what is counted' has out '# EVENTS are cpu-clock (time in nanoseconds)'
 	check 'there are functions' grep -qE ' (main|cheap|mix)' out
 	check 'no column is made up' sh -c '! grep -qE "^SHARE.*(IPC|FIXED|CYCLES)" out'
