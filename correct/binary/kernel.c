@@ -23,15 +23,22 @@ bool kernel_is_name(const char *path)
 	return strcmp(path, "[kernel.kallsyms]") == 0;
 }
 
+/* Recorders write zeros where they could not read one. */
+static bool is_id(const uint8_t *id, size_t id_bytes)
+{
+	for (size_t i = 0; i < id_bytes; i++)
+		if (id[i])
+			return true;
+	return false;
+}
+
 /* The running kernel's list, if it is the one that was recorded, or perf's copy of that one's. */
 static int find_list(const struct module *m, const uint8_t *id, size_t id_bytes, char **out)
 {
 	uint8_t here[PD_BUILD_ID_MAX];
 	size_t n = pd_kernel_build_id(here);
-	bool any = false;
+	bool any = is_id(id, id_bytes);
 
-	for (size_t i = 0; i < id_bytes; i++)
-		any = any || id[i];
 	*out = NULL;
 	if (m->opts.symfs) {
 		if (asprintf(out, "%s/proc/kallsyms", m->opts.symfs) < 0)
@@ -152,6 +159,10 @@ int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes)
 
 	if (err < 0)
 		return err;
+	if (!m->opened && !is_id(id, id_bytes))
+		return without_names(m, "the recording has no build id that tells which kernel it was, as "
+		                        "what perf writes to a pipe has none: its functions have no names; "
+		                        "record to a file (-o FILE)");
 	if (!m->opened)
 		return without_names(m, "it is not the kernel that runs here, and perf's cache has not got "
 		                        "its symbols: its functions "
