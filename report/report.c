@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/inclusive.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -356,6 +357,19 @@ static size_t rows_shown(const struct view *v, const struct report_opts *o)
 	return n;
 }
 
+/* What has no rows for it rests on calls, of which nothing is known, has time or instructions by function even so. */
+static const char *why_none(const struct profile *p, const struct report_opts *o)
+{
+	bool by_calls = o->view == REPORT_CHILDREN || o->view == REPORT_CALLERS || o->view == REPORT_CALLEES;
+
+	if (!by_calls || inclusive_source(p) != INCLUSIVE_NONE)
+		return "";
+	return report_has_insn(p)
+	               ? ": who called is not known; without this option the report has instructions by "
+	                 "function"
+	               : ": who called is not known; without this option the report has time by function";
+}
+
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
 static void print_rest(const struct view *v, const struct report_opts *o, size_t n_shown, bool left_out,
                        FILE *f)
@@ -365,7 +379,7 @@ static void print_rest(const struct view *v, const struct report_opts *o, size_t
 	double share = 0;
 
 	if (v->table.n_rows == 0)
-		fprintf(f, "# no %s to show\n", what);
+		fprintf(f, "# no %s to show%s\n", what, why_none(v->p, o));
 	if (v->n_small) {
 		fprintf(f, "# %zu more %s%s are below --min-share\n", v->n_small, what,
 		        together(o->view, v->small_share, words));

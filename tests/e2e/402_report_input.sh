@@ -72,6 +72,11 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -g -o clock.data ./
 	perf record -q -e dummy,cpu-clock -o dummy.data ./two 6000000 >/dev/null 2>&1
 	check 'a dummy event in front is passed over' status 0 "$SKIDPROF" report -i dummy.data
 	check 'for the one that samples' has out '# EVENTS are cpu-clock'
+	check 'without call stacks there are no callers' status 0 "$SKIDPROF" report -i dummy.data --children
+	check 'which is why there are no rows' has out '# no functions to show: who called is not known'
+	perf record -q -e cpu-clock -o - sh -c './two 6000000 >&2' 2>/dev/null >pipe.data
+	check "perf's pipe has no build id of the kernel" status 0 "$SKIDPROF" report -i pipe.data
+	check 'which is not called another kernel' sh -c '! grep -q "not the kernel that runs here" out'
 else
 	echo "# no perf that can record cpu-clock here"
 fi
