@@ -362,7 +362,7 @@ static const char *why_none(const struct profile *p, const struct report_opts *o
 {
 	bool by_calls = o->view == REPORT_CHILDREN || o->view == REPORT_CALLERS || o->view == REPORT_CALLEES;
 
-	if (!by_calls || inclusive_source(p) != INCLUSIVE_NONE)
+	if (!by_calls || !p->n_funcs || inclusive_source(p) != INCLUSIVE_NONE)
 		return "";
 	return report_has_insn(p)
 	               ? ": who called is not known; without this option the report has instructions by "
