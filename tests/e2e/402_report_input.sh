@@ -37,11 +37,12 @@ for bytes in 0 7 16 100 103 104 200 1000; do
 	check "the first $bytes bytes crash nothing" test $? -le 3
 done
 
+# Nor is it in the user's cache of perf's, from a run before in this folder.
 mv two two.kept
-check 'a binary that has gone' sh -c 'timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
+check 'a binary that has gone' sh -c 'HOME=$PWD timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
 check 'is named in the header' sh -c 'grep -q "^# .*/two: " out'
 sed 's/2000000/2000001/' two.c >other.c && gcc -O2 -g other.c -o two
-check 'a binary that was rebuilt' sh -c 'timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
+check 'a binary that was rebuilt' sh -c 'HOME=$PWD timeout 60 "$SKIDPROF" report -i two.data >out 2>err; test $? -eq 0 -o $? -eq 3'
 check 'is not used, and named with its build id' sh -c 'grep -qi "^# .*/two: .*build" out && ! grep -q "mix" out'
 rm two
 mkdir -p "root$PWD" && mv two.kept "root$PWD/two"
