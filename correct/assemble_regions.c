@@ -193,29 +193,34 @@ static int fill_region(struct assembly *a, size_t r)
 	return err;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct profile_region *const *)a)->name, (*(struct profile_region *const *)b)->name);
+}
+
 /* Of regions with one name, each gets its address. */
 static int tell_apart(struct profile *p)
 {
-	bool *twice = calloc(p->n_regions + 1, sizeof(*twice));
+	struct profile_region **r = calloc(p->n_regions + 1, sizeof(*r));
 	char name[600];
-	int err = 0;
+	int err = r ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
 
-	if (!twice)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
-	for (size_t i = 0; i < p->n_regions; i++)
-		for (size_t j = 0; j < i; j++)
-			if (strcmp(p->regions[i].name, p->regions[j].name) == 0)
-				twice[i] = twice[j] = true;
-	for (size_t i = 0; i < p->n_regions && err == 0; i++) {
-		if (!twice[i])
-			continue;
-		snprintf(name, sizeof(name), "%s at 0x%jx", p->regions[i].name,
-		         (uintmax_t)p->regions[i].vaddr);
-		p->regions[i].name = profile_string(p, name);
-		if (!p->regions[i].name)
-			err = -SP_ENOMEM;
+	for (size_t i = 0; i < p->n_regions && r; i++)
+		r[i] = &p->regions[i];
+	if (r)
+		qsort(r, p->n_regions, sizeof(struct profile_region *), by_name);
+	for (size_t i = 0, end; i < p->n_regions && err == 0; i = end) {
+		const char *shared = r[i]->name;
+
+		for (end = i + 1; end < p->n_regions && strcmp(r[end]->name, shared) == 0; end++)
+			;
+		for (size_t k = i; k < end && end - i > 1 && err == 0; k++) {
+			snprintf(name, sizeof(name), "%s at 0x%jx", shared, (uintmax_t)r[k]->vaddr);
+			r[k]->name = profile_string(p, name);
+			err = r[k]->name ? 0 : -SP_ENOMEM;
+		}
 	}
-	free(twice);
+	free(r);
 	return err;
 }
 

@@ -249,9 +249,20 @@ static void drop_seen_callees(const struct profile *p, uint32_t func, double *al
 	}
 }
 
-static struct inclusive sum_parts(const struct profile *p, const double *part)
+/* 90% of what a function's own count leaves open, to either side. */
+static double half_of(const struct profile_count *c)
+{
+	return c->hi > c->lo ? (c->hi - c->lo) / 2 : 0;
+}
+
+/*
+ * half: 90% of what the own counts leave open, as if they were independent: where functions lie in one region they make up
+ * for one another, and the sum is known better.
+ */
+static struct inclusive sum_parts(const struct profile *p, const double *part, double *half)
 {
 	struct inclusive sum = { 0 };
+	double squares = 0;
 
 	for (size_t g = 0; g < p->n_funcs; g++) {
 		const struct profile_count *c = &p->funcs[g].rolled;
@@ -261,7 +272,9 @@ static struct inclusive sum_parts(const struct profile *p, const double *part)
 		sum.raw_insn += c->raw_insn;
 		sum.insn += c->insn;
 		sum.cyc += c->cyc;
+		squares += half_of(c) * half_of(c);
 	}
+	*half = sqrt(squares);
 	return sum;
 }
 
@@ -287,7 +300,6 @@ typedef double context_sums[CONTEXT_PARTS + 1];
 
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
-	double *likely;    /* [n_funcs] its_share() */
 	uint8_t *of;       /* [n_contexts] enum owner */
 	context_sums *told, *its,
 	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
@@ -387,32 +399,18 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 	return var;
 }
 
-/*
- * 90% of what the own counts of functions leave open, each with its share in the sum, as if they were independent: where they
- * lie in one region they make up for one another, and the sum is known better.
- */
-static double half_of_counts(const struct profile *p, const double *share)
+/* 90% of what the own counts of functions leave open, each by its share: sum_parts(). */
+static double half_of_shares(const struct profile *p, const struct owners *o)
 {
-	double sum = 0;
+	double share[3], squares = 0;
 
 	for (size_t g = 0; g < p->n_funcs; g++) {
-		double half = (p->funcs[g].rolled.hi - p->funcs[g].rolled.lo) / 2;
+		double half = half_of(&p->funcs[g].rolled);
 
-		if (share[g] > 0 && half > 0)
-			sum += share[g] * share[g] * half * half;
-	}
-	return sqrt(sum);
-}
-
-static double half_of_shares(const struct profile *p, struct owners *o)
-{
-	double share[3];
-
-	for (size_t g = 0; g < p->n_funcs; g++) {
 		its_share(o, g, CONTEXT_PARTS, share);
-		o->likely[g] = share[1];
+		squares += share[1] * share[1] * half * half;
 	}
-	return half_of_counts(p, o->likely);
+	return sqrt(squares);
 }
 
 /*
@@ -462,7 +460,6 @@ static void owners_free(struct owners *o)
 {
 	free(o->any);
 	free(o->all);
-	free(o->likely);
 	free(o->of);
 	free(o->told);
 	free(o->its);
@@ -476,12 +473,11 @@ static int owners_new(const struct profile *p, struct owners *o)
 
 	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
 		              .all = calloc(n, sizeof(*o->all)),
-		              .likely = calloc(n, sizeof(*o->likely)),
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)) };
-	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open) {
+	if (!o->any || !o->all || !o->of || !o->told || !o->its || !o->open) {
 		owners_free(o);
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	}
@@ -513,18 +509,19 @@ static bool is_in_cycle(const struct profile *p, uint32_t func, const double *an
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
 	struct inclusive least, most, c;
+	double half_least, half_most;
 
 	find_any(p, f, o->any);
 	add_seen_callees(p, o->any);
 	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
 	keep_all(p, f, o->all);
 	drop_seen_callees(p, f, o->all);
-	most = sum_parts(p, o->any);
-	least = sum_parts(p, o->all);
+	most = sum_parts(p, o->any, &half_most);
+	least = sum_parts(p, o->all, &half_least);
 	c = between(p, &least, &most);
 	if (is_of_insn(p, &most)) {
-		c.lo = fmax(c.lo - half_of_counts(p, o->all), 0);
-		c.hi += half_of_counts(p, o->any);
+		c.lo = fmax(c.lo - half_least, 0);
+		c.hi += half_most;
 	}
 	return c;
 }

@@ -23,7 +23,7 @@ enum id {
 	ID_CYC_HI,
 	ID_CYC_RANGE,
 	ID_IPC,
-	ID_TURNS,
+	ID_ITERATIONS,
 	ID_ENTRIES,
 	ID_DEPTH,
 	ID_STATUS,
@@ -60,7 +60,7 @@ static const struct column trip_columns[] = {
 	{ "trips_lo", "", ID_LO, COLUMN_MEAN, COLUMN_NO_TEXT },
 	{ "trips_hi", "", ID_HI, COLUMN_MEAN, COLUMN_NO_TEXT },
 	{ "", "90% INTERVAL", ID_RANGE, COLUMN_MEANS, COLUMN_NO_DATA },
-	{ "iterations", "ITERATIONS", ID_TURNS, COLUMN_COUNT, COLUMN_LESS },
+	{ "iterations", "ITERATIONS", ID_ITERATIONS, COLUMN_COUNT, COLUMN_LESS },
 	{ "entries", "ENTERED", ID_ENTRIES, COLUMN_COUNT, COLUMN_LESS },
 	{ "depth", "DEPTH", ID_DEPTH, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
@@ -140,7 +140,7 @@ static struct cell cell(const void *view, size_t i, int id)
 		return num(r->hi);
 	case ID_RANGE:
 		return (struct cell){ .num = r->lo, .num2 = r->hi };
-	case ID_TURNS:
+	case ID_ITERATIONS:
 		return num(r->trips->iterations);
 	case ID_ENTRIES:
 		return num(r->trips->entries);

@@ -243,6 +243,16 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	t->n_outside = 0;
 }
 
+/* Events of one kind in an execution of a block (eq. 8). */
+static double mix_of_block(const struct problem *p, const struct problem_block *b, int kind)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < b->n_insn; i++)
+		sum += mix_of_insn(kind, &p->insns[b->insn0 + i]);
+	return sum;
+}
+
 /* What other scopes' code does that a scope goes to for a moment: it may have run within intervals that are the scope's, too. */
 static void add_visits(struct mix *m, const struct task *t)
 {
@@ -259,8 +269,7 @@ static void add_visits(struct mix *m, const struct task *t)
 		home->n_visited++;
 		home->visited_insn += b->n_insn;
 		for (size_t k = 0; k < m->n_kinds; k++)
-			for (uint32_t j = 0; is_ratio(m, k) && j < b->n_insn; j++)
-				home->visited[k] += mix_of_insn(m->kind[k], &p->insns[b->insn0 + j]);
+			home->visited[k] += is_ratio(m, k) ? mix_of_block(p, b, m->kind[k]) : 0;
 	}
 	home->n_visits += home->n_visited > n_before;
 }
@@ -543,8 +552,7 @@ static void fill_weights(const struct problem *p, int kind, double *w)
 		const struct problem_block *to = &p->blocks[p->edges[e].to],
 		                           *from = &p->blocks[p->edges[e].from];
 
-		for (uint32_t i = 0; i < to->n_insn; i++)
-			w[e] += mix_of_insn(kind, &p->insns[to->insn0 + i]);
+		w[e] += mix_of_block(p, to, kind);
 		if (from->n_insn)
 			w[e] += mix_of_edge(kind, &p->insns[from->insn0 + from->n_insn - 1],
 			                    (enum flow_edge_kind)p->edges[e].kind);

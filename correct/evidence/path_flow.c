@@ -413,14 +413,24 @@ static int unseen_insn(const struct problem *p, const struct space *space, const
 	return 0;
 }
 
-/* Flows that no burst went along have no scatter, as if they were known to be none: they get that of as few records, which saw them. */
-static void doubt_unseen(struct path_estimate *bursts, const struct path_estimate *records, double fewer,
-                         size_t d)
+/*
+ * Flows that no burst went along have no scatter, as if they were known to be none: they get that of as few records, which saw
+ * them.  more: records for each burst.
+ */
+static int doubt_unseen(const struct problem *p, const struct space *space, struct path_estimate *bursts,
+                        const struct path_estimate *records, double more)
 {
+	const size_t d = space->n_free;
+	double unseen = 0;
+	int err = unseen_insn(p, space, bursts, records, &unseen);
+
+	if (err < 0 || !(unseen > much_unseen * p->total_insn))
+		return err;
 	for (size_t i = 0; i < d; i++)
 		for (size_t k = 0; bursts->mean[i] == 0 && k < d; k++)
 			if (bursts->mean[k] == 0)
-				bursts->cov[i * d + k] += records->cov[i * d + k] * fewer;
+				bursts->cov[i * d + k] += records->cov[i * d + k] * fmax(more, 1);
+	return 0;
 }
 
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
@@ -431,7 +441,6 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS, false };
 	struct plan plan[2];
-	double unseen = 0;
 	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;
 	size_t n_bursts = count_of(r, OF_BURSTS);
@@ -444,16 +453,14 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
-	if (err >= 0 && has_bursts && has_records)
-		err = unseen_insn(s->in.problems[scope], space, &bursts, &e[0], &unseen);
 	if (err >= 0 && has_bursts && has_records) {
 		/* The scatter of a few bursts says little about the noise of many flows. */
 		for (size_t k = 0; k < d * d; k++)
 			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
-		if (unseen > much_unseen * of.total_insn)
-			doubt_unseen(&bursts, &e[0],
-			             fmax((double)count_of(r, OF_RECORDS) / (double)n_bursts, 1), d);
-		err = join(&bursts, &e[0], d);
+		err = doubt_unseen(s->in.problems[scope], space, &bursts, &e[0],
+		                   (double)count_of(r, OF_RECORDS) / (double)n_bursts);
+		if (err >= 0)
+			err = join(&bursts, &e[0], d);
 	}
 	if (err >= 0 && (has_bursts || has_records))
 		err = add_rows(space, has_bursts ? &bursts : &e[0], out);
