@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/budget.h"
+#include "correct/assemble/assemble.h"
+#include "correct/divide/phase_scopes.h"
+#include "correct/divide/stages.h"
+#include "correct/divide/trim.h"
 #include "correct/evidence/evidence.h"
 #include "correct/judge/reasons.h"
-#include "correct/mux_slots.h"
-#include "correct/phase_scopes.h"
-#include "correct/stages.h"
-#include "correct/trim.h"
-#include "correct/work.h"
+#include "correct/recording/mux_slots.h"
+#include "correct/solve/budget.h"
+#include "correct/solve/solve.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

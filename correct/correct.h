@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "correct/binary/module.h"
-#include "correct/filter.h"
 #include "correct/profile.h"
+#include "correct/recording/filter.h"
 #include "correct/truth/truth.h"
 
 enum correct_method {
@@ -61,7 +61,7 @@ struct truth_join {
 
 /*
  * truth's instructions go to the functions, inlined ones too, that hold them
- * in the binaries, which are found by build id (correct/match.h).  Functions of
+ * in the binaries, which are found by build id (correct/compare/match.h).  Functions of
  * the truth that the profile lacks are added to it with zero counts.
  *
  * path  of the truth, for messages.

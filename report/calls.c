@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/calls.h"
+#include "correct/assemble/calls.h"
 #include "profiler/base/err.h"
 #include "report/report.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/inclusive.h"
+#include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/number.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/place.h"
+#include "correct/compare/place.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/inclusive.h"
+#include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/inclusive.h"
+#include "correct/assemble/inclusive.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

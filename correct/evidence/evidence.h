@@ -10,7 +10,7 @@
 #include "correct/infer/equations.h"
 #include "correct/infer/problem.h"
 #include "correct/infer/space.h"
-#include "correct/recording.h"
+#include "correct/recording/recording.h"
 
 /* A sample, placed in the scopes. */
 struct sample_seen {

@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "correct/evidence/boundary.h"
-#include "correct/evidence/events.h"
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
 #include "correct/evidence/total.h"
+#include "correct/recording/events.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/vec.h"
 

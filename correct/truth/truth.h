@@ -73,7 +73,7 @@ struct truth {
 	size_t n_branches;
 	struct truth_run *runs;
 	size_t n_runs;
-	/* Of what was placed (correct/place.h): code that the counts say nothing of, sorted. */
+	/* Of what was placed (correct/compare/place.h): code that the counts say nothing of, sorted. */
 	struct truth_gap {
 		uint32_t object;
 		uint64_t vaddr, end_vaddr;

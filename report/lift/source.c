@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "correct/binary/module.h"
-#include "correct/place.h"
+#include "correct/compare/place.h"
 #include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

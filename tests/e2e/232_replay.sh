@@ -180,5 +180,5 @@ agree python3 python3 w.py
 agree perl perl w.pl
 agree sqlite3 sqlite3 :memory: -init w.sql .quit
 cc1=$(gcc -print-prog-name=cc1)
-[ "${STOPS:-12}" -gt 12 ] && agree cc1 "$cc1" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve.c" -o cc1.s
+[ "${STOPS:-12}" -gt 12 ] && agree cc1 "$cc1" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve/solve.c" -o cc1.s
 exit 0

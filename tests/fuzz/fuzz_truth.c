@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "correct/names.h"
-#include "correct/place.h"
+#include "correct/compare/names.h"
+#include "correct/compare/place.h"
 #include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -36,12 +36,10 @@ mapfile -t v < <(find profiler -name '*.[ch]' ! -path 'profiler/sim/*' ! -path '
 allow profiler "profiler/" "${v[@]}"
 mapfile -t v < <(files correct)
 allow correct "correct/|profiler/perfdata/|profiler/record\.h|$base" "${v[@]}"
-# In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and
-# recording.h are what they work towards and on, cmd.h is what main() calls; the other files of correct/ itself put the folders
-# together.
-below='' waists='correct/(profile|cmd)\.h|profiler/perfdata/'
-for room in judge binary skid flow truth infer evidence; do
-	[ "$room" = evidence ] && waists="$waists|correct/recording\.h"
+# In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
+# what they work towards and on, correct.h and cmd.h what is asked of them; correct.c puts the folders together.
+below='' waists='correct/(profile|correct|work|cmd)\.h|profiler/perfdata/'
+for room in judge binary skid flow truth recording infer baseline evidence divide solve assemble compare; do
 	below="${below:+$below|}correct/$room/"
 	mapfile -t v < <(files "correct/$room")
 	allow "correct/$room" "$below|$waists|$base" "${v[@]}"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "correct/recording.h"
+#include "correct/recording/recording.h"
 #include "profiler/perfdata/writer.h"
 
 struct hand_event {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/callers.h"
+#include "correct/recording/callers.h"
 #include "fixture_recording.h"
 
 static const struct hand_event cycles[] = { { "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000,

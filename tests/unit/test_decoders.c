@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "correct/binary/insn.h"
-#include "correct/evidence/events.h"
+#include "correct/recording/events.h"
 #include "profiler/sim/blocks.h"
 #include "profiler/sim/events.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <linux/perf_event.h>
 
-#include "correct/evidence/events.h"
+#include "correct/recording/events.h"
 
 #define N(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "correct/inclusive.h"
+#include "correct/assemble/inclusive.h"
 
 enum { MAIN, FEW, MANY, LEAF, FIB, N_FUNCS };
 

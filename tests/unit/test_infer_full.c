@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/evidence/events.h"
 #include "correct/infer/full.h"
 #include "correct/infer/posterior.h"
 #include "correct/profile.h"
+#include "correct/recording/events.h"
 #include "tests/unit/fixture_problem.h"
 
 /*

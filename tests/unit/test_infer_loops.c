@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "correct/infer/loops.h"
+#include "correct/baseline/loops.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
 #include "tests/unit/shift_model.h"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "correct/keep_raw.h"
+#include "correct/solve/keep_raw.h"
 
 /* A, then B or not, then C and back to A, each a function of its own. */
 static const uint32_t n_insn[] = { 10, 5, 4 };

@@ -12,7 +12,7 @@
 
 #include "correct/binary/jitdump.h"
 #include "correct/binary/perf_map.h"
-#include "correct/made.h"
+#include "correct/recording/made.h"
 #include "profiler/base/log.h"
 
 /* A jitdump as it grows. */

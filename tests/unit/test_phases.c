@@ -10,7 +10,7 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "correct/phases.h"
+#include "correct/divide/phases.h"
 
 enum { MOST = 8, MIN = 1000, LABELS = 50 };
 

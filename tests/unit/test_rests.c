@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "correct/rests.h"
+#include "correct/recording/rests.h"
 
 /*
  * Two events, a sample of each every 10 us, half a gap apart; of every ms the first rests 0.4 and the second, elsewhere, rests.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which loops of a region are solved apart: a graph of two loops that share a callee, and samples in a row. */
-#include "correct/scopes.h"
+#include "correct/divide/scopes.h"
 #include "tests/unit/flow_graphs.h"
 
 /*

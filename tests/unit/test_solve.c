@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/budget.h"
-#include "correct/work.h"
+#include "correct/solve/budget.h"
+#include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 
 /* Eq. 56: the 0.9999 quantile of chi-square with 1 degree of freedom is 15.137 = 3.891^2, with 2 18.421, with 3 21.108. */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "correct/correct.h"
-#include "correct/sums.h"
+#include "correct/recording/sums.h"
 #include "profiler/perfdata/writer.h"
 
 static char file[] = "/tmp/sums.XXXXXX";

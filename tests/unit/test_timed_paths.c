@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "correct/timed_paths.h"
+#include "correct/recording/timed_paths.h"
 
 /* The first sample of a path of `told` more instructions than its runs have. */
 static void add(struct timed_paths *t, uint64_t ns, uint64_t rest, uint64_t in_runs)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The last step of a correction: what was worked out becomes a profile. */
+#include <stdlib.h>
+
+#include "correct/assemble/assemble.h"
+#include "correct/assemble/assemble_impl.h"
+#include "correct/assemble/contexts.h"
+#include "profiler/base/err.h"
+
+static void scale(struct profile_count *c, double by)
+{
+	c->raw_cyc *= by;
+	c->cyc *= by;
+}
+
+/* Samples of time become cycles.  Instructions that are shares only stay what they are. */
+static void scale_cycles(struct profile *p)
+{
+	double by = p->meta.cyc_per_event;
+
+	for (size_t i = 0; i < p->n_insns; i++)
+		scale(&p->insns[i].count, by);
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		scale(&p->funcs[f].count, by);
+		scale(&p->funcs[f].rolled, by);
+	}
+	for (size_t r = 0; r < p->n_regions; r++)
+		p->regions[r].cyc *= by;
+	for (size_t f = 0; f < p->n_frames; f++)
+		p->frames[f].raw_cyc *= by;
+	for (size_t s = 0; s < p->n_steps; s++)
+		p->steps[s].cyc *= by;
+}
+
+int assemble(const struct work *w, struct profile **out)
+{
+	struct assembly a = { .w = w, .p = calloc(1, sizeof(struct profile)) };
+	int err = a.p ? func_index_new(a.p, &a.funcs) : sp_fail(SP_ENOMEM, "out of memory");
+
+	if (err == 0)
+		err = assemble_meta(&a);
+	if (err == 0)
+		err = assemble_insns(&a);
+	if (err == 0)
+		err = assemble_regions(&a);
+	if (err == 0)
+		err = assemble_stacks(&a);
+	if (err == 0)
+		err = assemble_time(&a);
+	if (err == 0)
+		err = assemble_funcs(&a);
+	if (err == 0)
+		err = assemble_names(&a);
+	if (err == 0)
+		scale_cycles(a.p);
+	if (err == 0)
+		err = assemble_flow(&a);
+	if (err == 0)
+		err = assemble_contexts(&a);
+	func_index_free(a.funcs);
+	if (err < 0) {
+		profile_free(a.p);
+		return err;
+	}
+	*out = a.p;
+	return 0;
+}

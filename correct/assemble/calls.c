@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/assemble/calls.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+
+long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr)
+{
+	size_t lo = 0, hi = p->n_blocks;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct profile_block *b = &p->blocks[mid];
+
+		if (b->module < module || (b->module == module && b->end_vaddr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_blocks && p->blocks[lo].module == module && p->blocks[lo].vaddr <= vaddr ? (long)lo
+	                                                                                          : -1;
+}
+
+long profile_insn_at(const struct profile *p, uint32_t module, uint64_t vaddr)
+{
+	size_t lo = 0, hi = p->n_insns;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct profile_insn *i = &p->insns[mid];
+
+		if (i->module < module || (i->module == module && i->vaddr < vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_insns && p->insns[lo].module == module && p->insns[lo].vaddr == vaddr ? (long)lo
+	                                                                                       : -1;
+}
+
+/* ---- sums of executions of blocks ---- */
+
+/* Terms as instructions and weights, which the caller frees. */
+struct owned_sum {
+	uint32_t *insns;
+	double *weights;
+	struct profile_sum sum;
+	bool known;
+};
+
+/*
+ * With fewer samples in a region than this, nothing is said of single ways through it; and nothing of a function or a loop
+ * whose instructions are fewer than so many samples stand for: hardly any evidence has seen it.  On the five samples
+ * (tests/stat/calls.py) half and twice as many change which of the rarest are shown, and nothing else.
+ */
+enum { LEAST_SAMPLES = 30, LEAST_OWN_SAMPLES = 10 };
+
+/* Are so many instructions of the region that a block is in more than a few samples stand for? */
+static bool is_seen(const struct profile *p, uint32_t block, double insn)
+{
+	uint32_t at = p->blocks[block].insn;
+	const struct profile_region *r;
+
+	if (p->meta.truth)
+		return true;
+	if (at == UINT32_MAX || p->insns[at].region < 0)
+		return false;
+	r = &p->regions[p->insns[at].region];
+	return insn * r->n_samples >= LEAST_OWN_SAMPLES * r->insn;
+}
+
+static bool is_told(const struct profile *p, uint32_t insn)
+{
+	int32_t region = insn == UINT32_MAX ? -1 : p->insns[insn].region;
+
+	if (region < 0)
+		return false;
+	return p->meta.truth || p->regions[region].n_samples >= LEAST_SAMPLES;
+}
+
+static int sum_new(const struct profile *p, const struct profile_term *terms, size_t n, struct owned_sum *out)
+{
+	*out = (struct owned_sum){ .insns = calloc(n + 1, sizeof(*out->insns)),
+		                   .weights = calloc(n + 1, sizeof(*out->weights)),
+		                   .known = true };
+	if (!out->insns || !out->weights)
+		return sp_fail(SP_ENOMEM, "out of memory for a sum of %zu blocks", n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t insn = p->blocks[terms[i].block].insn;
+
+		out->known = out->known && is_told(p, insn);
+		out->insns[i] = insn != UINT32_MAX ? insn : 0;
+		out->weights[i] = (double)terms[i].weight;
+	}
+	out->sum = (struct profile_sum){ out->insns, out->weights, n };
+	return 0;
+}
+
+static void sum_free(struct owned_sum *s)
+{
+	free(s->insns);
+	free(s->weights);
+}
+
+static const struct profile_range unknown = { NAN, NAN, NAN };
+
+static int count_terms(const struct profile *p, const struct profile_term *terms, size_t n,
+                       struct profile_range *out)
+{
+	struct owned_sum s;
+	int err = sum_new(p, terms, n, &s);
+
+	*out = unknown;
+	if (err == 0 && s.known)
+		err = profile_count(p, &s.sum, &out->mean, &out->lo, &out->hi);
+	sum_free(&s);
+	return err;
+}
+
+static int ratio_terms(const struct profile *p, const struct profile_term *num, size_t n_num,
+                       const struct profile_term *den, size_t n_den, struct profile_range *out)
+{
+	struct owned_sum a, b = { 0 };
+	int err = sum_new(p, num, n_num, &a);
+
+	*out = unknown;
+	if (err == 0)
+		err = sum_new(p, den, n_den, &b);
+	if (err == 0 && a.known && b.known)
+		err = profile_ratio(p, &a.sum, &b.sum, &out->mean, &out->lo, &out->hi);
+	sum_free(&a);
+	sum_free(&b);
+	return err;
+}
+
+int profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out)
+{
+	return count_terms(p, &(struct profile_term){ block, 1 }, 1, out);
+}
+
+int profile_way_count(const struct profile *p, const struct profile_way *w, struct profile_range *out)
+{
+	*out = unknown;
+	return w->known ? count_terms(p, p->terms + w->term0, w->n_terms, out) : 0;
+}
+
+int profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out)
+{
+	int err;
+
+	*out = unknown;
+	if (!w->known)
+		return 0;
+	err = ratio_terms(p, p->terms + w->term0, w->n_terms, &(struct profile_term){ w->from, 1 }, 1, out);
+	out->mean = fmin(out->mean, 1);
+	out->hi = fmin(out->hi, 1);
+	return err;
+}
+
+/* ---- loops ---- */
+
+static double insns_in(const struct profile *p, const struct profile_trips *t)
+{
+	double sum = 0;
+
+	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++) {
+		const struct profile_block *b = &p->blocks[p->trips_blocks[i]];
+
+		for (size_t k = b->insn;
+		     k < p->n_insns && p->insns[k].module == b->module && p->insns[k].vaddr < b->end_vaddr;
+		     k++)
+			sum += p->insns[k].count.insn;
+	}
+	return sum;
+}
+
+static int count_trips(const struct profile *p, struct profile_trips *t)
+{
+	const struct profile_term header = { t->header, 1 };
+	struct profile_range iterations, entries = unknown, trips = unknown;
+	bool told = t->n_terms && is_seen(p, t->header, insns_in(p, t));
+	int err = count_terms(p, &header, 1, &iterations);
+
+	if (err == 0 && told)
+		err = count_terms(p, p->terms + t->term0, t->n_terms, &entries);
+	if (err == 0 && told)
+		err = ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
+	t->iterations = p->meta.relative ? NAN : iterations.mean;
+	t->entries = p->meta.relative ? NAN : entries.mean;
+	t->mean = trips.mean;
+	/* A loop that is entered runs its header. */
+	t->lo = fmax(trips.lo, isnan(trips.lo) ? NAN : 1);
+	t->hi = trips.hi;
+	if (t->mean < 1)
+		t->mean = 1;
+	return err;
+}
+
+/* ---- calls ---- */
+
+/* Instructions of functions as lists: of[first[f] .. first[f + 1]). */
+struct lists {
+	uint32_t *of, *first;
+};
+
+static int list_insns(const struct profile *p, struct lists *l)
+{
+	l->first = calloc(p->n_funcs + 2, sizeof(*l->first));
+	l->of = calloc(p->n_insns + 1, sizeof(*l->of));
+	if (!l->first || !l->of)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	for (size_t i = 0; i < p->n_insns; i++)
+		l->first[p->insns[i].phys_func + 2]++;
+	for (size_t f = 2; f < p->n_funcs + 2; f++)
+		l->first[f] += l->first[f - 1];
+	for (size_t i = 0; i < p->n_insns; i++)
+		l->of[l->first[p->insns[i].phys_func + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+/* Variance of sampled cycles, as a share of their square: of one sample of them for each period. */
+static double cyc_noise(const struct profile *p, double cyc)
+{
+	const struct profile_event *e = p->meta.cyc_event < 0 ? NULL : &p->meta.events[p->meta.cyc_event];
+
+	if (!e || !e->n_samples || p->meta.truth)
+		return 0;
+	return e->total / (double)e->n_samples * p->meta.cyc_per_event / cyc;
+}
+
+/* The noise of cycles and that of calls are of different samples, so their squares add up. */
+static void rate_cycles(const struct profile *p, double cyc, const struct profile_range *calls,
+                        struct profile_rate *out)
+{
+	static const double z90 = 1.6449;
+	double noise, fewer, more;
+
+	if (!(calls->mean > 0) || !(cyc > 0))
+		return;
+	out->cyc = cyc / calls->mean;
+	if (!isfinite(calls->lo) || !isfinite(calls->hi))
+		return;
+	noise = z90 * sqrt(cyc_noise(p, cyc));
+	fewer = hypot(noise, 1 - calls->mean / fmax(calls->hi, calls->mean));
+	more = calls->lo > 0 ? hypot(noise, calls->mean / calls->lo - 1) : INFINITY;
+	out->cyc_lo = out->cyc * fmax(1 - fewer, 0);
+	out->cyc_hi = out->cyc * (1 + more);
+}
+
+/* What a call comes to in insns[n]. */
+static int rate(const struct profile *p, const uint32_t *insns, size_t n, const struct owned_sum *calls,
+                const struct profile_range *n_calls, struct profile_rate *out)
+{
+	struct profile_sum sum = { insns, NULL, n };
+	double cyc = 0;
+	int err = profile_ratio(p, &sum, &calls->sum, &out->insn, &out->lo, &out->hi);
+
+	for (size_t i = 0; i < n; i++)
+		cyc += p->insns[insns[i]].count.cyc;
+	rate_cycles(p, cyc, n_calls, out);
+	return err;
+}
+
+static int count_func(const struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n,
+                      uint32_t *own)
+{
+	uint32_t self = (uint32_t)(f - p->funcs);
+	struct profile_range calls;
+	struct owned_sum s = { 0 };
+	size_t n_own = 0;
+	int err = count_terms(p, p->terms + f->calls.term0, f->calls.n_terms, &calls);
+
+	if (err == 0)
+		err = sum_new(p, p->terms + f->calls.term0, f->calls.n_terms, &s);
+	if (err < 0 || !s.known || isnan(calls.mean))
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (p->insns[insns[i]].func == self)
+			own[n_own++] = insns[i];
+	err = rate(p, own, n_own, &s, &calls, &f->calls.own);
+	if (err == 0)
+		err = rate(p, insns, n, &s, &calls, &f->calls.rolled);
+	if (p->meta.relative) {
+		f->calls.own.cyc = f->calls.own.cyc_lo = f->calls.own.cyc_hi = NAN;
+		f->calls.rolled.cyc = f->calls.rolled.cyc_lo = f->calls.rolled.cyc_hi = NAN;
+		goto out;
+	}
+	f->calls.n = calls.mean;
+	f->calls.lo = calls.lo;
+	f->calls.hi = calls.hi;
+out:
+	sum_free(&s);
+	return err;
+}
+
+static int count_call(const struct profile *p, struct profile_call *c)
+{
+	struct profile_range n = unknown;
+	int err = c->known ? count_terms(p, p->terms + c->term0, c->n_terms, &n) : 0;
+
+	c->n = fmax(n.mean, isnan(n.mean) ? NAN : 0);
+	c->lo = fmax(n.lo, isnan(n.lo) ? NAN : 0);
+	c->hi = n.hi;
+	return err;
+}
+
+int calls_count(struct profile *p)
+{
+	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN, NAN, NAN };
+	struct lists l = { 0 };
+	uint32_t *own = calloc(p->n_insns + 1, sizeof(*own));
+	int err = own ? list_insns(p, &l) : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct profile_calls *c = &p->funcs[f].calls;
+
+		*c = (struct profile_calls){ NAN, NAN, NAN, no_rate, no_rate, c->term0, c->n_terms };
+		if (c->n_terms && is_seen(p, p->terms[c->term0].block, p->funcs[f].rolled.insn))
+			err = count_func(p, &p->funcs[f], l.of + l.first[f], l.first[f + 1] - l.first[f],
+			                 own);
+	}
+	for (size_t t = 0; t < p->n_trips && err == 0; t++)
+		err = count_trips(p, &p->trips[t]);
+	for (size_t i = 0; i < p->n_calls && err == 0; i++)
+		err = count_call(p, &p->calls[i]);
+	if (err == 0)
+		err = calls_divide(p);
+	for (size_t i = 0; i < p->n_calls && p->meta.relative; i++)
+		p->calls[i].n = p->calls[i].lo = p->calls[i].hi = NAN;
+	free(l.of);
+	free(l.first);
+	free(own);
+	return err;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/assemble/context_walk.h"
+
+#include <stdlib.h>
+
+/*
+ * A burst's first branches lead away from its moment (path.c), and the newest of a record may follow one that is missing: what ran
+ * there is not counted.
+ */
+enum { LEAD_IN = 20, UNTRUE = 1, MOST_BYTES = 1 << 14 };
+
+/* Jumps that are looked for where a return shows none, and functions that are looked at for them. */
+enum { MOST_JUMPS = 8, MOST_STEPS = 100 };
+
+static const uint32_t none = UINT32_MAX;
+
+int context_walk_begin(struct context_walk *w, struct assembly *a)
+{
+	*w = (struct context_walk){ .a = a };
+	w->func_of = calloc(a->w->graph->n_blocks + 1, sizeof(*w->func_of));
+	return w->func_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", a->w->graph->n_blocks);
+}
+
+void context_walk_end(struct context_walk *w)
+{
+	free(w->func_of);
+	pairs_fini(&w->node_index);
+	pairs_fini(&w->cell_index);
+	pairs_fini(&w->edge_index);
+	vec_fini(&w->nodes);
+	vec_fini(&w->cells);
+	vec_fini(&w->edges);
+	vec_fini(&w->calls);
+	vec_fini(&w->steps);
+}
+
+static long func_of(struct context_walk *w, uint32_t block)
+{
+	const struct flow_block *b = &w->a->w->graph->blocks[block];
+	uint32_t func, phys;
+
+	if (w->func_of[block])
+		return w->func_of[block] - 1;
+	if (func_index_find(w->a->funcs, b->module, w->a->w->rec->modules[b->module], b->vaddr, &func,
+	                    &phys) < 0)
+		return -SP_ENOMEM;
+	w->func_of[block] = phys + 1;
+	return phys;
+}
+
+static int push_call(struct context_walk *w, uint32_t func, uint32_t parent, bool entered, uint32_t *at)
+{
+	*at = (uint32_t)w->calls.n;
+	return vec_push(&w->calls, (struct context_call){ func, parent, none, entered });
+}
+
+long context_find_call(const struct profile *p, uint32_t caller, uint32_t callee)
+{
+	size_t lo = 0, hi = p->n_calls;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct profile_call *c = &p->calls[mid];
+
+		if (c->callee < callee || (c->callee == callee && c->caller < caller))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_calls && p->calls[lo].callee == callee && p->calls[lo].caller == caller ? (long)lo
+	                                                                                         : -1;
+}
+
+static bool is_entry(const struct flow_graph *g, uint32_t block)
+{
+	return g->funcs[g->blocks[block].func].entry == block;
+}
+
+/* ---- jumps from function to function, which no return shows ---- */
+
+struct jumps {
+	const struct flow_graph *g;
+	uint32_t to; /* function of the graph */
+	uint32_t at[MOST_JUMPS], found[MOST_JUMPS + 1], n_found, n_ways, n_steps;
+};
+
+/* All ways from a function to jumps.to, of so many jumps at most: the first is kept. */
+static void find_jumps(struct jumps *j, uint32_t func, uint32_t n)
+{
+	const struct flow_func *f = &j->g->funcs[func];
+
+	if (func == j->to) {
+		if (!j->n_ways++)
+			for (j->n_found = 0; j->n_found < n; j->n_found++)
+				j->found[j->n_found] = j->at[j->n_found];
+		return;
+	}
+	if (n == MOST_JUMPS || j->n_ways > 1 || ++j->n_steps > MOST_STEPS)
+		return;
+	j->at[n] = func;
+	for (uint32_t i = f->block0; i < f->block0 + f->n_blocks; i++) {
+		const struct flow_block *b = &j->g->blocks[j->g->func_blocks[i]];
+
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			const struct flow_edge *edge = &j->g->edges[e];
+			uint32_t next = j->g->blocks[edge->to].func;
+
+			if (edge->kind <= FLOW_IND && next != func && is_entry(j->g, edge->to))
+				find_jumps(j, next, n + 1);
+		}
+	}
+}
+
+/*
+ * Back at block `to` from the function of block `from`, whose call was not seen: what was called jumped to that by found[n_found],
+ * where there is one way only.
+ */
+static bool find_called(const struct flow_graph *g, uint32_t from, uint32_t to, struct jumps *j)
+{
+	const struct flow_block *b = &g->blocks[to], *call = NULL;
+
+	*j = (struct jumps){ .g = g, .to = g->blocks[from].func };
+	for (uint32_t i = b->in0; i < b->in0 + b->n_in && !call; i++) {
+		const struct flow_edge *e = &g->edges[g->in[i]];
+
+		if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
+			call = &g->blocks[e->call];
+	}
+	for (uint32_t e = call ? call->out0 : 0; call && e < call->out0 + call->n_out; e++)
+		if (g->edges[e].kind == FLOW_CALL)
+			find_jumps(j, g->blocks[g->edges[e].to].func, 0);
+	return j->n_ways == 1 && j->n_steps <= MOST_STEPS;
+}
+
+/* What is known to be called from `caller` is set below it, with all that jumped to it. */
+static int set_caller(struct context_walk *w, uint32_t caller, uint32_t called, const struct jumps *j)
+{
+	for (uint32_t i = 0; i < j->n_found; i++) {
+		long func = func_of(w, j->g->funcs[j->found[i]].entry);
+
+		if (func < 0 || push_call(w, (uint32_t)func, caller, false, &caller) < 0)
+			return -SP_ENOMEM;
+	}
+	w->calls.v[called].parent = caller;
+	return 0;
+}
+
+/* The call of a function that is nearest among `from` and its callers, UINT32_MAX if none is; *last: the one below it, or of all. */
+static uint32_t find_caller(const struct context_walk *w, uint32_t func, uint32_t from, uint32_t *last)
+{
+	for (; from != none && w->calls.v[from].func != func; from = w->calls.v[from].parent)
+		*last = from;
+	return from;
+}
+
+/* A jump to a function that is on the stack, and not to where it begins. */
+static int jump_to(struct context_walk *w, uint32_t func, uint32_t *at)
+{
+	uint32_t last, found = find_caller(w, func, *at, &last);
+
+	if (found == none)
+		return push_call(w, func, none, false, at);
+	*at = found;
+	return 0;
+}
+
+/* A return from one block to another, of a function: where its call is not on the stack, it is new, above all. */
+static int return_to(struct context_walk *w, uint32_t func, uint32_t from, uint32_t to, uint32_t *at)
+{
+	uint32_t last = *at, start = w->calls.v[*at].parent, found = find_caller(w, func, start, &last);
+	struct jumps j;
+
+	if (found == none && push_call(w, func, none, false, &found) < 0)
+		return -SP_ENOMEM;
+	*at = found;
+	/* What is known of what returns ends below another caller, or none: the code may tell the way there. */
+	if (w->calls.v[last].parent == none && find_called(w->a->w->graph, from, to, &j))
+		return set_caller(w, found, last, &j);
+	return 0;
+}
+
+/* Where a path is. */
+struct walker {
+	uint32_t at; /* a call, none = not known */
+	bool counts; /* what it runs from here on does */
+};
+
+static uint8_t flow_of(const struct flow_graph *g, uint32_t block)
+{
+	const struct flow_block *b = &g->blocks[block];
+
+	return b->n_insn ? g->insns[b->insn0 + b->n_insn - 1].flow : INSN_PLAIN;
+}
+
+/* Into a block, from another (-1: from code in no graph). */
+static int enter(struct context_walk *w, struct walker *x, long from, uint32_t to)
+{
+	const struct flow_graph *g = w->a->w->graph;
+	uint8_t flow = from < 0 ? INSN_PLAIN : flow_of(g, (uint32_t)from);
+	long func = func_of(w, to);
+	bool call = flow == INSN_CALL || flow == INSN_CALL_IND;
+
+	if (func < 0)
+		return (int)func;
+	if (x->at == none)
+		return push_call(w, (uint32_t)func, none, false, &x->at);
+	if (flow == INSN_RET)
+		return return_to(w, (uint32_t)func, (uint32_t)from, to, &x->at);
+	/* To where a function begins is a call, and so is a jump there from another. */
+	if (is_entry(g, to) && (call || from < 0 || w->calls.v[x->at].func != (uint32_t)func))
+		return push_call(w, (uint32_t)func, x->at, x->counts, &x->at);
+	if (w->calls.v[x->at].func == (uint32_t)func)
+		return 0;
+	return jump_to(w, (uint32_t)func, &x->at);
+}
+
+static int step(struct context_walk *w, const struct walker *x, uint32_t block)
+{
+	return x->counts ? vec_push(&w->steps, (struct context_step){ x->at, block }) : 0;
+}
+
+/* Straight on from `start` to the branch at `end`: *last: the block that holds it, -1 = none of the graph. */
+static int go_straight(struct context_walk *w, struct walker *x, struct place start, struct place end,
+                       long *last)
+{
+	const struct flow_graph *g = w->a->w->graph;
+	long b = start.module < 0 ? -1 : flow_block_at(g, (uint32_t)start.module, start.vaddr);
+
+	*last = end.module < 0 ? -1 : flow_block_at(g, (uint32_t)end.module, end.vaddr);
+	if (b < 0 || *last < 0) {
+		*last = -1;
+		return 0;
+	}
+	if (start.module != end.module || *last < b || end.vaddr - start.vaddr > MOST_BYTES) {
+		x->at = none;
+		*last = -1;
+		return 0;
+	}
+	for (; b <= *last; b++) {
+		if (step(w, x, (uint32_t)b) < 0 || (b < *last && enter(w, x, b, (uint32_t)b + 1) < 0))
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
+{
+	const struct recording *rec = w->a->w->rec;
+	const struct pd_sample *s = &r->sample;
+	size_t lead = burst ? (s->n_branches / 2 < LEAD_IN ? s->n_branches / 2 : LEAD_IN) : 0;
+	struct walker x = { .at = none };
+	long from = -1;
+
+	for (size_t i = s->n_branches; i-- > 1;) {
+		struct place start = recording_place(rec, r->pid, s->branches[i].to_ip);
+		struct place end = recording_place(rec, r->pid, s->branches[i - 1].from_ip);
+		long to = start.module < 0
+		                  ? -1
+		                  : flow_block_at(w->a->w->graph, (uint32_t)start.module, start.vaddr);
+
+		x.counts = i + lead < s->n_branches && (burst || i > UNTRUE);
+		if (to >= 0 && enter(w, &x, from, (uint32_t)to) < 0)
+			return -SP_ENOMEM;
+		if (go_straight(w, &x, start, end, &from) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- of one path, to the tree ---- */
+
+static bool is_below(const struct context_walk *w, uint32_t node, uint32_t func, uint32_t *found)
+{
+	for (; node != none; node = w->nodes.v[node].parent)
+		if (w->nodes.v[node].func == func) {
+			*found = node;
+			return true;
+		}
+	return false;
+}
+
+static int number_edge(struct context_walk *w, uint32_t caller, uint32_t callee, uint32_t *edge)
+{
+	long at = pairs_number(&w->edge_index, caller, callee);
+
+	if (at < 0 ||
+	    ((size_t)at == w->edges.n && vec_push(&w->edges, (struct context_edge){ caller, callee }) < 0))
+		return -SP_ENOMEM;
+	*edge = (uint32_t)at;
+	return 0;
+}
+
+/* The node of a call whose caller has one. */
+static int number_node(struct context_walk *w, struct context_call *c)
+{
+	uint32_t parent = c->parent == none ? none : w->calls.v[c->parent].node, edge = none;
+	long at;
+
+	if (is_below(w, parent, c->func, &c->node))
+		return 0;
+	at = pairs_number(&w->node_index, (uint64_t)parent, c->func);
+	if (at < 0 || (parent != none && number_edge(w, w->nodes.v[parent].func, c->func, &edge) < 0))
+		return -SP_ENOMEM;
+	if ((size_t)at == w->nodes.n &&
+	    vec_push(&w->nodes, (struct context_node){ parent, c->func, edge, { 0 } }) < 0)
+		return -SP_ENOMEM;
+	c->node = (uint32_t)at;
+	if (c->entered && edge != none)
+		w->nodes.v[at].calls[w->n_paths % CONTEXT_PARTS]++;
+	return 0;
+}
+
+/* Callers that were found later stand behind what they called. */
+static int number_calls(struct context_walk *w)
+{
+	for (size_t i = 0; i < w->calls.n; i++)
+		while (w->calls.v[i].node == none) {
+			uint32_t c = (uint32_t)i;
+
+			while (w->calls.v[c].parent != none && w->calls.v[w->calls.v[c].parent].node == none)
+				c = w->calls.v[c].parent;
+			if (number_node(w, &w->calls.v[c]) < 0)
+				return -SP_ENOMEM;
+		}
+	return 0;
+}
+
+int context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst)
+{
+	w->calls.n = w->steps.n = 0;
+	if (follow(w, r, burst) < 0 || number_calls(w) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = 0; i < w->steps.n; i++) {
+		const struct context_step *s = &w->steps.v[i];
+		uint32_t node = w->calls.v[s->call].node;
+		long at = pairs_number(&w->cell_index, node, s->block);
+
+		if (at < 0 || ((size_t)at == w->cells.n &&
+		               vec_push(&w->cells, (struct context_cell){ node, s->block, { 0 } }) < 0))
+			return -SP_ENOMEM;
+		w->cells.v[at].ran[w->n_paths % CONTEXT_PARTS]++;
+	}
+	w->n_paths += w->steps.n > 0;
+	return 0;
+}

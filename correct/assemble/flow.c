@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The code's flow in a profile: blocks, the ways between them, natural loops,
+ * and how often each way was taken as a sum of executions of blocks.
+ *
+ * As much flow leaves a block as it ran, and as much leads to it.  Where all
+ * ways of a block but one are known, that one is: so sums are found one from
+ * another, beginning with blocks that have a single way.  Few codes leave a
+ * way that no such chain reaches; it stays unknown.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/assemble_impl.h"
+#include "correct/assemble/calls.h"
+#include "correct/flow/dominators.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* More summands tell less: each has a noise of its own. */
+enum { MAX_TERMS = 32 };
+
+/* How short sums are looked for first: a short one is better known than a long one. */
+static const uint32_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, MAX_TERMS };
+
+struct flow_part {
+	struct assembly *a;
+	const struct flow_graph *g;
+	uint32_t *number;   /* [graph blocks] profile block, UINT32_MAX = not there */
+	uint8_t *in_part;   /* [graph funcs] */
+	uint8_t *out, *in;  /* [profile blocks] do its ways tell all that leaves it, or leads to it? */
+	uint32_t *in0, *to; /* [profile blocks + 1], [ways]: ways by the block they lead to */
+	size_t way_cap, trips_cap, trips_blocks_cap, term_cap;
+	size_t n_trips_blocks;
+};
+
+static int32_t region_of(const struct flow_part *x, uint32_t graph_block)
+{
+	return x->a->w->regions->of_block[graph_block];
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Does an edge carry flow of a region? */
+static bool is_kept(const struct flow_part *x, uint32_t edge)
+{
+	const struct flow_edge *e = &x->g->edges[edge];
+	int32_t r = region_of(x, e->from);
+	const struct flow_region *region;
+
+	if (r < 0 || region_of(x, e->to) != r)
+		return false;
+	region = &x->a->w->regions->v[r];
+	return bsearch(&edge, region->edges, region->n_edges, sizeof(edge), compare_u32);
+}
+
+/* Over a call, to where it comes back to; or within a function. */
+static bool is_way(const struct flow_part *x, const struct flow_edge *e)
+{
+	return e->kind != FLOW_CALL && e->kind != FLOW_RET && !e->away &&
+	       x->g->blocks[e->from].func == x->g->blocks[e->to].func;
+}
+
+/* A call that is stepped over carries what is called, and comes back from it, in the same region. */
+static bool carries(const struct flow_part *x, uint32_t edge)
+{
+	const struct flow_edge *e = &x->g->edges[edge];
+	int32_t r = region_of(x, e->from);
+
+	return e->kind == FLOW_SKIP ? r >= 0 && region_of(x, e->to) == r : is_kept(x, edge);
+}
+
+static int choose_blocks(struct flow_part *x)
+{
+	struct profile *p = x->a->p;
+	size_t n = 0;
+
+	x->number = malloc((x->g->n_blocks + 1) * sizeof(*x->number));
+	x->in_part = calloc(x->g->n_funcs + 1, 1);
+	if (!x->number || !x->in_part)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", x->g->n_blocks);
+	for (size_t b = 0; b < x->g->n_blocks; b++)
+		if (region_of(x, (uint32_t)b) >= 0)
+			x->in_part[x->g->blocks[b].func] = 1;
+	for (size_t b = 0; b < x->g->n_blocks; b++)
+		x->number[b] = x->in_part[x->g->blocks[b].func] ? (uint32_t)n++ : UINT32_MAX;
+	p->blocks = calloc(n + 1, sizeof(*p->blocks));
+	x->out = calloc(2 * n + 2, 1);
+	if (!p->blocks || !x->out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n);
+	x->in = x->out + n + 1;
+	p->n_blocks = n;
+	for (size_t b = 0; b < x->g->n_blocks; b++) {
+		const struct flow_block *from = &x->g->blocks[b];
+		long insn;
+
+		if (x->number[b] == UINT32_MAX)
+			continue;
+		insn = profile_insn_at(p, from->module, from->vaddr);
+		p->blocks[x->number[b]] = (struct profile_block){
+			.vaddr = from->vaddr,
+			.end_vaddr = from->end_vaddr,
+			.module = from->module,
+			.func = insn < 0 ? UINT32_MAX : p->insns[insn].phys_func,
+			.insn = insn < 0 || p->insns[insn].block == UINT32_MAX ? UINT32_MAX : (uint32_t)insn,
+			.trips = UINT32_MAX,
+		};
+	}
+	return 0;
+}
+
+static int add_ways(struct flow_part *x, uint32_t graph_block)
+{
+	struct profile *p = x->a->p;
+	const struct flow_block *b = &x->g->blocks[graph_block];
+	struct profile_block *at = &p->blocks[x->number[graph_block]];
+
+	at->out0 = (uint32_t)p->n_ways;
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
+		const struct flow_edge *e = &x->g->edges[i];
+
+		if (!is_way(x, e))
+			continue;
+		if (vec_reserve_raw((void **)&p->ways, &x->way_cap, p->n_ways + 1, sizeof(*p->ways)) < 0)
+			return -SP_ENOMEM;
+		/* What no region's flow takes was not taken, where the flow at either end is known. */
+		p->ways[p->n_ways++] = (struct profile_way){
+			.from = x->number[graph_block],
+			.to = x->number[e->to],
+			.taken = e->kind == FLOW_TAKEN || e->kind == FLOW_IND,
+			.known = !carries(x, i) &&
+			         (at->insn != UINT32_MAX || p->blocks[x->number[e->to]].insn != UINT32_MAX),
+		};
+	}
+	at->n_out = (uint32_t)p->n_ways - at->out0;
+	return 0;
+}
+
+/* The way over a call from one block to another. */
+static bool steps_over(const struct profile *p, uint32_t from, uint32_t to)
+{
+	const struct profile_block *b = &p->blocks[from];
+
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
+		if (p->ways[i].to == to)
+			return true;
+	return false;
+}
+
+/* Do the ways of a block tell all of its region's flow that leaves it, and all that leads to it? */
+static void find_balanced(struct flow_part *x, uint32_t graph_block)
+{
+	const struct profile *p = x->a->p;
+	const struct flow_block *b = &x->g->blocks[graph_block];
+	uint32_t self = x->number[graph_block];
+	bool calls = false, over = false;
+
+	x->out[self] = x->in[self] = p->blocks[self].insn != UINT32_MAX;
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
+		const struct flow_edge *e = &x->g->edges[i];
+
+		calls = calls || (e->kind == FLOW_CALL && is_kept(x, i));
+		over = over || (e->kind == FLOW_SKIP && carries(x, i));
+		if (e->kind != FLOW_CALL && !is_way(x, e) && is_kept(x, i))
+			x->out[self] = 0;
+	}
+	if (calls && !over)
+		x->out[self] = 0;
+	for (uint32_t i = b->in0; i < b->in0 + b->n_in; i++) {
+		const struct flow_edge *e = &x->g->edges[x->g->in[i]];
+		bool beside = e->kind == FLOW_RET ? x->number[e->call] == UINT32_MAX ||
+		                                            !steps_over(p, x->number[e->call], self)
+		                                  : !is_way(x, e);
+
+		if (beside && is_kept(x, x->g->in[i]))
+			x->in[self] = 0;
+	}
+}
+
+static int list_by_target(struct flow_part *x)
+{
+	const struct profile *p = x->a->p;
+
+	x->in0 = calloc(p->n_blocks + 2, sizeof(*x->in0));
+	x->to = calloc(p->n_ways + 1, sizeof(*x->to));
+	if (!x->in0 || !x->to)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu ways", p->n_ways);
+	for (size_t i = 0; i < p->n_ways; i++)
+		x->in0[p->ways[i].to + 2]++;
+	for (size_t b = 2; b < p->n_blocks + 2; b++)
+		x->in0[b] += x->in0[b - 1];
+	for (size_t i = 0; i < p->n_ways; i++)
+		x->to[x->in0[p->ways[i].to + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+/* ---- sums ---- */
+
+struct terms {
+	struct profile_term v[MAX_TERMS];
+	uint32_t n;
+	bool too_many;
+};
+
+static void add_term(struct terms *t, uint32_t block, float weight)
+{
+	uint32_t i = 0;
+
+	while (i < t->n && t->v[i].block != block)
+		i++;
+	if (i == t->n) {
+		if (t->n == MAX_TERMS) {
+			t->too_many = true;
+			return;
+		}
+		t->v[t->n++] = (struct profile_term){ block, 0 };
+	}
+	t->v[i].weight += weight;
+	if (t->v[i].weight == 0)
+		t->v[i] = t->v[--t->n];
+}
+
+static void add_way_terms(const struct profile *p, const struct profile_way *way, float weight,
+                          struct terms *t)
+{
+	for (uint32_t i = way->term0; i < way->term0 + way->n_terms; i++)
+		add_term(t, p->terms[i].block, weight * p->terms[i].weight);
+}
+
+/* Keep a sum in the profile: where its terms begin, -SP_ENOMEM. */
+static int keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
+                uint32_t *n_terms)
+{
+	struct profile *p = x->a->p;
+
+	if (vec_reserve_raw((void **)&p->terms, &x->term_cap, p->n_terms + n, sizeof(*p->terms)) < 0)
+		return -SP_ENOMEM;
+	if (n)
+		memcpy(p->terms + p->n_terms, terms, n * sizeof(*terms));
+	*term0 = (uint32_t)p->n_terms;
+	*n_terms = n;
+	p->n_terms += n;
+	return 0;
+}
+
+/* One side of a block: ways[n], or those numbers of p->ways that list[n] has. */
+struct side {
+	uint32_t block, first, n;
+	const uint32_t *list; /* NULL: first, first + 1, ... */
+};
+
+static struct profile_way *way_at(const struct profile *p, const struct side *s, uint32_t i)
+{
+	return &p->ways[s->list ? s->list[s->first + i] : s->first + i];
+}
+
+/* The one way that is not known is what the others leave of the block.  1 when it became known. */
+static int solve_side(struct flow_part *x, const struct side *s, uint32_t length)
+{
+	struct profile *p = x->a->p;
+	struct profile_way *open = NULL;
+	struct terms t = { .n = 0 };
+	int err;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct profile_way *way = way_at(p, s, i);
+
+		if (way->known)
+			continue;
+		if (open)
+			return 0;
+		open = way;
+	}
+	if (!open)
+		return 0;
+	add_term(&t, s->block, 1);
+	for (uint32_t i = 0; i < s->n; i++)
+		if (way_at(p, s, i)->known)
+			add_way_terms(p, way_at(p, s, i), -1, &t);
+	if (t.too_many || t.n > length)
+		return 0;
+	err = keep(x, t.v, t.n, &open->term0, &open->n_terms);
+	open->known = err == 0;
+	return err < 0 ? err : 1;
+}
+
+/* All blocks once: how many ways became known, or -SP_ENOMEM. */
+static int solve_once(struct flow_part *x, uint32_t length)
+{
+	const struct profile *p = x->a->p;
+	int found = 0;
+
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		struct side out = { b, p->blocks[b].out0, p->blocks[b].n_out, NULL },
+		            in = { b, x->in0[b], x->in0[b + 1] - x->in0[b], x->to };
+		int more = x->out[b] ? solve_side(x, &out, length) : 0;
+
+		if (more >= 0 && x->in[b]) {
+			int also = solve_side(x, &in, length);
+
+			more = also < 0 ? also : more + also;
+		}
+		if (more < 0)
+			return more;
+		found += more;
+	}
+	return found;
+}
+
+static int solve_ways(struct flow_part *x)
+{
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		int more;
+
+		do
+			more = solve_once(x, lengths[i]);
+		while (more > 0);
+		if (more < 0)
+			return more;
+	}
+	return 0;
+}
+
+/* ---- loops ---- */
+
+/* What enters a loop: ways to its header from outside, else what its ways back leave of the header. */
+static int find_entries(struct flow_part *x, const uint8_t *inside, struct profile_trips *loop)
+{
+	struct profile *p = x->a->p;
+	uint32_t header = loop->header;
+	struct terms entering = { .n = 0 }, rest = { .n = 0 };
+	bool all = x->in[header], back_known = true, any = false;
+
+	if (p->blocks[header].insn == UINT32_MAX)
+		return 0;
+	add_term(&rest, header, 1);
+	for (uint32_t i = x->in0[header]; i < x->in0[header + 1]; i++) {
+		const struct profile_way *way = &p->ways[x->to[i]];
+
+		if (inside[way->from]) {
+			back_known = back_known && way->known;
+			add_way_terms(p, way, -1, &rest);
+			continue;
+		}
+		/* All that enters from outside its region is taken for nothing, and tells nothing. */
+		any = any || (way->known && way->n_terms);
+		all = all && way->known;
+		add_way_terms(p, way, 1, &entering);
+	}
+	if (all && any && !entering.too_many)
+		return keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
+	/*
+	 * Called or jumped to from elsewhere, or by a way that is not known.  A region's own header only goes round in it:
+	 * how often that is begun nothing tells.
+	 */
+	if ((!x->in[header] || any) && back_known && !rest.too_many)
+		return keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
+	return 0;
+}
+
+static int add_trips(struct flow_part *x, const struct local_flow *l, const struct local_loop *loop,
+                     uint32_t parent, uint8_t *inside)
+{
+	struct profile *p = x->a->p;
+	struct profile_trips *t;
+	int err;
+
+	if (vec_reserve_raw((void **)&p->trips, &x->trips_cap, p->n_trips + 1, sizeof(*p->trips)) < 0 ||
+	    vec_reserve_raw((void **)&p->trips_blocks, &x->trips_blocks_cap, x->n_trips_blocks + loop->n_in,
+	                    sizeof(*p->trips_blocks)) < 0)
+		return -SP_ENOMEM;
+	t = &p->trips[p->n_trips];
+	*t = (struct profile_trips){ .header = x->number[l->block[loop->header]],
+		                     .block0 = (uint32_t)x->n_trips_blocks,
+		                     .n_in = loop->n_in,
+		                     .parent = parent,
+		                     .depth = parent == UINT32_MAX ? 1 : p->trips[parent].depth + 1 };
+	for (uint32_t i = 0; i < l->n; i++) {
+		uint32_t block = x->number[l->block[i]];
+
+		if (!loop->in[i])
+			continue;
+		p->trips_blocks[x->n_trips_blocks++] = block;
+		p->blocks[block].trips = (uint32_t)p->n_trips;
+		inside[block] = 1;
+	}
+	err = find_entries(x, inside, t);
+	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)
+		inside[p->trips_blocks[i]] = 0;
+	p->n_trips++;
+	return err;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct local_loop *x = a, *y = b;
+
+	if (x->n_in != y->n_in)
+		return x->n_in > y->n_in ? -1 : 1;
+	return x->header < y->header ? -1 : x->header > y->header;
+}
+
+/* The natural loops of a function, those around before those inside. */
+static int add_loops(struct flow_part *x, uint32_t func, uint8_t *inside)
+{
+	struct profile *p = x->a->p;
+	struct local_flow l;
+	int err = local_flow_new(x->g, func, &l);
+
+	/* One that is too large has none. */
+	if (err == -SP_EDOMAIN)
+		return 0;
+	if (err < 0)
+		return err;
+	if (l.n_loops)
+		qsort(l.loops, l.n_loops, sizeof(*l.loops), larger_first);
+	for (uint32_t i = 0; i < l.n_loops && err == 0; i++)
+		/* The blocks still say which loop around was entered last. */
+		err = add_trips(x, &l, &l.loops[i], p->blocks[x->number[l.block[l.loops[i].header]]].trips,
+		                inside);
+	local_flow_fini(&l);
+	return err;
+}
+
+/* ---- calls ---- */
+
+/* A part of a function that the compiler split off, with a symbol of its own: its entry is not the function's. */
+static bool is_split(const struct module *m, uint64_t vaddr)
+{
+	long f = module_func_at(m, vaddr);
+	const char *name = f < 0 ? "" : module_func(m, (size_t)f)->linkage;
+
+	return strstr(name, ".part.") || strstr(name, ".cold");
+}
+
+/* Executions of the entry, less what leads back to it from inside. */
+static int add_calls(struct flow_part *x, uint32_t graph_func, struct terms *of_func)
+{
+	struct profile *p = x->a->p;
+	const struct flow_func *fn = &x->g->funcs[graph_func];
+	uint32_t entry = x->number[fn->entry];
+	const struct profile_block *b = &p->blocks[entry];
+	struct terms t = { .n = 0 };
+
+	if (b->insn == UINT32_MAX || is_split(x->a->w->rec->modules[fn->module], fn->vaddr))
+		return 0;
+	add_term(&t, entry, 1);
+	for (uint32_t i = x->in0[entry]; i < x->in0[entry + 1]; i++) {
+		if (!p->ways[x->to[i]].known)
+			return 0;
+		add_way_terms(p, &p->ways[x->to[i]], -1, &t);
+	}
+	for (uint32_t i = 0; i < t.n; i++)
+		add_term(&of_func[b->func], t.v[i].block, t.v[i].weight);
+	return 0;
+}
+
+static int find_calls(struct flow_part *x)
+{
+	struct profile *p = x->a->p;
+	struct terms *of_func = calloc(p->n_funcs + 1, sizeof(*of_func));
+	int err = of_func ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+
+	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
+		if (x->in_part[f])
+			err = add_calls(x, f, of_func);
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+		if (of_func[f].n && !of_func[f].too_many)
+			err = keep(x, of_func[f].v, of_func[f].n, &p->funcs[f].calls.term0,
+			           &p->funcs[f].calls.n_terms);
+	free(of_func);
+	return err;
+}
+
+/* ---- who calls whom ---- */
+
+/* Of one caller's calls of one function, at all the places it calls it from. */
+struct call_terms {
+	VEC(struct profile_term) v;
+	bool unknown; /* the flow has one of them, and does not tell how often */
+};
+
+struct call_list {
+	struct pairs index;           /* (callee, caller) */
+	VEC(struct call_terms) terms; /* as p->calls, before they are sorted */
+	size_t cap;
+};
+
+/* The physical function of a block; -SP_ENOMEM. */
+static long func_of_block(struct flow_part *x, uint32_t graph_block)
+{
+	const struct flow_block *b = &x->g->blocks[graph_block];
+	uint32_t func, phys;
+	int err = func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func,
+	                          &phys);
+
+	return err < 0 ? err : (long)phys;
+}
+
+/* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
+static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
+{
+	const struct profile *p = x->a->p;
+	const struct flow_edge *e = &x->g->edges[edge];
+	const struct flow_block *b = &x->g->blocks[e->from];
+	uint32_t from = x->number[e->from], others = 0;
+	struct terms t = { .n = 0 };
+
+	if (!is_kept(x, edge) || from == UINT32_MAX)
+		return 0;
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
+		others += i != edge && is_kept(x, i) && !is_way(x, &x->g->edges[i]);
+	add_term(&t, from, 1);
+	for (uint32_t i = p->blocks[from].out0;
+	     e->kind != FLOW_CALL && i < p->blocks[from].out0 + p->blocks[from].n_out; i++) {
+		sum->unknown = sum->unknown || !p->ways[i].known;
+		add_way_terms(p, &p->ways[i], -1, &t);
+	}
+	sum->unknown = sum->unknown || others || t.too_many;
+	for (uint32_t i = 0; i < t.n; i++)
+		if (vec_push(&sum->v, t.v[i]) < 0)
+			return -SP_ENOMEM;
+	return 0;
+}
+
+static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
+{
+	struct profile *p = x->a->p;
+	const struct flow_edge *e = &x->g->edges[edge];
+	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
+
+	if (caller < 0 || callee < 0)
+		return -SP_ENOMEM;
+	at = pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
+	if (at < 0)
+		return (int)at;
+	if ((size_t)at == p->n_calls) {
+		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0 ||
+		    vec_push(&l->terms, (struct call_terms){ .unknown = false }) < 0)
+			return -SP_ENOMEM;
+		p->calls[p->n_calls++] =
+		        (struct profile_call){ .caller = (uint32_t)caller, .callee = (uint32_t)callee };
+	}
+	return sum_edge(x, edge, &l->terms.v[at]);
+}
+
+static int keep_calls(struct flow_part *x, struct call_list *l)
+{
+	struct profile *p = x->a->p;
+
+	for (size_t i = 0; i < l->terms.n; i++) {
+		const struct call_terms *t = &l->terms.v[i];
+		struct profile_call *c = &p->calls[i];
+
+		c->taken = t->v.n > 0;
+		c->known = c->taken && !t->unknown;
+		if (c->known && keep(x, t->v.v, (uint32_t)t->v.n, &c->term0, &c->n_terms) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+/* A call, or a jump to where another function begins. */
+static bool is_call(const struct flow_part *x, const struct flow_edge *e)
+{
+	const struct flow_block *from = &x->g->blocks[e->from], *to = &x->g->blocks[e->to];
+
+	if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
+		return false;
+	return e->kind == FLOW_CALL || (from->func != to->func && x->g->funcs[to->func].entry == e->to);
+}
+
+static int by_callee(const void *a, const void *b)
+{
+	const struct profile_call *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	return (x->caller > y->caller) - (x->caller < y->caller);
+}
+
+static int find_callers(struct flow_part *x)
+{
+	struct profile *p = x->a->p;
+	struct call_list l = { .cap = 0 };
+	int err = 0;
+
+	if (!x->a->w->opts->stacks)
+		return 0;
+	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
+		if (is_call(x, &x->g->edges[i]))
+			err = add_call(x, &l, i);
+	if (err == 0)
+		err = keep_calls(x, &l);
+	if (err == 0 && p->n_calls)
+		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
+	for (size_t i = 0; i < l.terms.n; i++)
+		vec_fini(&l.terms.v[i].v);
+	vec_fini(&l.terms);
+	pairs_fini(&l.index);
+	return err;
+}
+
+static int find_flow(struct flow_part *x)
+{
+	const struct profile *p = x->a->p;
+	uint8_t *inside = NULL;
+	int err = choose_blocks(x);
+
+	for (uint32_t b = 0; b < x->g->n_blocks && err == 0; b++)
+		if (x->number[b] != UINT32_MAX)
+			err = add_ways(x, b);
+	for (uint32_t b = 0; b < x->g->n_blocks && err == 0; b++)
+		if (x->number[b] != UINT32_MAX)
+			find_balanced(x, b);
+	if (err == 0)
+		err = list_by_target(x);
+	if (err == 0)
+		err = solve_ways(x);
+	if (err == 0) {
+		inside = calloc(p->n_blocks + 1, 1);
+		err = inside ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	}
+	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
+		if (x->in_part[f])
+			err = add_loops(x, f, inside);
+	if (err == 0)
+		err = find_calls(x);
+	if (err == 0)
+		err = find_callers(x);
+	free(inside);
+	return err;
+}
+
+int assemble_flow(struct assembly *a)
+{
+	struct flow_part x = { .a = a, .g = a->w->graph };
+	int err = a->w->graph && a->w->regions ? find_flow(&x) : 0;
+
+	free(x.number);
+	free(x.in_part);
+	free(x.out);
+	free(x.in0);
+	free(x.to);
+	return err < 0 ? err : calls_count(a->p);
+}

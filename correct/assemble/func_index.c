@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The functions of a profile: one for each function of the source, wherever its copies were inlined. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/func_index.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+struct func_index {
+	struct profile *p;
+	struct pairs scopes; /* (module, scope id) */
+	struct pairs files;  /* by the address of the name: modules keep theirs alive */
+	size_t func_cap, file_cap;
+};
+
+int func_index_new(struct profile *p, struct func_index **out)
+{
+	struct func_index *index = calloc(1, sizeof(*index));
+
+	if (!index)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	index->p = p;
+	*out = index;
+	/* Number 0 is "unknown". */
+	return func_index_file(index, "") < 0 ? -SP_ENOMEM : 0;
+}
+
+void func_index_free(struct func_index *index)
+{
+	if (!index)
+		return;
+	pairs_fini(&index->scopes);
+	pairs_fini(&index->files);
+	free(index);
+}
+
+long func_index_file(struct func_index *index, const char *file)
+{
+	struct profile *p = index->p;
+	long i;
+
+	if (!file)
+		return 0;
+	i = pairs_number(&index->files, (uint64_t)(uintptr_t)file, 0);
+	if (i < 0 || (size_t)i < p->n_files)
+		return i;
+	if (vec_reserve_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files)) < 0)
+		return -SP_ENOMEM;
+	p->files[p->n_files] = profile_string(p, file);
+	if (!p->files[p->n_files])
+		return sp_fail(SP_ENOMEM, "out of memory");
+	p->n_files++;
+	return i;
+}
+
+static int add_func(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
+                    long number)
+{
+	struct profile *p = index->p;
+	struct profile_func *f;
+	long file = func_index_file(index, scope->file);
+
+	if (file < 0 ||
+	    vec_reserve_raw((void **)&p->funcs, &index->func_cap, (size_t)number + 1, sizeof(*p->funcs)) < 0)
+		return -SP_ENOMEM;
+	f = &p->funcs[number];
+	*f = (struct profile_func){ .name = profile_string(p, scope->name),
+		                    .linkage =
+		                            profile_string(p, scope->linkage ? scope->linkage : scope->name),
+		                    .module = module_id,
+		                    .file = (uint32_t)file,
+		                    .line = scope->line,
+		                    .status = PROFILE_RAW,
+		                    .why = "",
+		                    .rolled_status = PROFILE_RAW,
+		                    .rolled_why = "",
+		                    .count = { .lo = NAN, .hi = NAN },
+		                    .rolled = { .lo = NAN, .hi = NAN } };
+	if (!f->name || !f->linkage)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	p->n_funcs = (size_t)number + 1;
+	return 0;
+}
+
+static long number_of(struct func_index *index, uint32_t module_id, const struct module_scope *scope)
+{
+	long number = pairs_number(&index->scopes, module_id, scope->id);
+	int err = 0;
+
+	if (number >= 0 && (size_t)number == index->p->n_funcs)
+		err = add_func(index, module_id, scope, number);
+	return err < 0 ? err : number;
+}
+
+long func_index_scope(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
+                      bool inlined)
+{
+	long number = number_of(index, module_id, scope);
+
+	if (number >= 0 && inlined)
+		index->p->funcs[number].inlined = true;
+	return number;
+}
+
+int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
+                    uint32_t *func, uint32_t *phys_func)
+{
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	size_t n = module_scopes(m, vaddr, scopes);
+	long inner, outer;
+
+	if (!n) {
+		/* No symbol holds it: one row a module for all such code. */
+		scopes[0] = (struct module_scope){ .id = UINT32_MAX,
+			                           .name = "[unknown]",
+			                           .linkage = "[unknown]" };
+		n = 1;
+	}
+	inner = number_of(index, module_id, &scopes[0]);
+	outer = inner < 0 ? inner : number_of(index, module_id, &scopes[n - 1]);
+	if (outer < 0)
+		return (int)outer;
+	if (n > 1)
+		index->p->funcs[inner].inlined = true;
+	*func = (uint32_t)inner;
+	*phys_func = (uint32_t)outer;
+	return 0;
+}

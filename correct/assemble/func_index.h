@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_FUNC_INDEX_H
+#define SKIDPROF_CORRECT_ASSEMBLE_FUNC_INDEX_H
+
+/* The functions of a profile, found by address. */
+#include "correct/binary/module.h"
+#include "correct/profile.h"
+
+/* Append the innermost and physical function of an address to the profile, or find them there. */
+struct func_index;
+int func_index_new(struct profile *p, struct func_index **out);
+int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
+                    uint32_t *func, uint32_t *phys_func);
+/* The number of a source file in profile->files; 0 for NULL. */
+long func_index_file(struct func_index *index, const char *file);
+/* The number of one scope's function, made if it isn't there; -SP_ENOMEM. */
+long func_index_scope(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
+                      bool inlined);
+void func_index_free(struct func_index *index);
+
+#endif

@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/assemble/inclusive.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/* A chain of calls in the worst order takes as many rounds as it is long. */
+enum { MAX_ROUNDS = 1000 };
+
+static const double small_share = 1e-9;
+
+/* A caller with so much of the calls has all of them: the flow's rounding. */
+static const double whole = 0.999;
+
+/* Bounds closer than this, of the upper one, are known. */
+static const double close_bounds = 0.02;
+
+enum inclusive_source inclusive_source(const struct profile *p)
+{
+	if (p->n_frames)
+		return INCLUSIVE_STACKS;
+	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
+}
+
+/* 90% of a normal variable lie within so many standard deviations, and of one whose own is known by the parts of paths. */
+static const double z_of_90 = 1.645, t_of_parts = 1.753;
+
+/* ---- call stacks ---- */
+
+static double ratio(double x, double y)
+{
+	return y > 0 ? x / y : 0;
+}
+
+/* By function: raw counts of its frames as leaves, and of all in its physical function once each leaf is scaled. */
+int inclusive_frames(const struct profile *p, double **out)
+{
+	double *raw = calloc(2 * p->n_funcs + 1, sizeof(*raw)), *scaled = raw ? raw + p->n_funcs : NULL;
+	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
+
+	if (!raw || !insn) {
+		free(raw);
+		free(insn);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	}
+	for (size_t i = 1; i < p->n_frames; i++)
+		raw[p->frames[i].func] += p->frames[i].raw_insn;
+	for (size_t i = 1; i < p->n_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		/* What no sample was seen of keeps to the function that holds it. */
+		insn[i] = f->raw_insn * ratio(p->funcs[f->func].count.insn, raw[f->func]);
+		scaled[f->phys_func] += insn[i];
+	}
+	for (size_t i = 1; i < p->n_frames; i++)
+		insn[i] *=
+		        ratio(p->funcs[p->frames[i].phys_func].rolled.insn, scaled[p->frames[i].phys_func]);
+	free(raw);
+	*out = insn;
+	return 0;
+}
+
+static void add_frame(struct inclusive *to, const struct profile_frame *f, double insn)
+{
+	to->raw_insn += f->raw_insn;
+	to->cyc += f->raw_cyc;
+	to->insn += insn;
+}
+
+static bool is_nothing(const struct profile_frame *f)
+{
+	return f->raw_insn == 0 && f->raw_cyc == 0;
+}
+
+/* Instructions that were not counted are known within a region only: time is what adds up then. */
+static bool is_of_insn(const struct profile *p, const struct inclusive *c)
+{
+	return c->insn > 0 && (!p->meta.relative || p->meta.truth);
+}
+
+/* What bounds are of. */
+static double weight_of(const struct profile *p, const struct inclusive *c)
+{
+	return is_of_insn(p, c) ? c->insn : c->cyc;
+}
+
+/* Calls of a function by others, at most; NAN = not known. */
+static double calls_from_outside(const struct profile *p, size_t func)
+{
+	const struct profile_calls *c = &p->funcs[func].calls;
+	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
+
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].callee == func && p->calls[i].caller == func)
+			n -= p->calls[i].lo > 0 ? p->calls[i].lo : 0;
+	return n;
+}
+
+/*
+ * A sample is seen a skid after its cause, with the stack of then.  At each call as many come in from before it as fall into a
+ * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
+ * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
+ */
+static void bound_by_skid(const struct profile *p, size_t func, double total, struct inclusive *c)
+{
+	double calls = calls_from_outside(p, func), displaced;
+
+	c->lo = c->hi = weight_of(p, c);
+	if (!is_of_insn(p, c) || !(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
+		return;
+	/* What it runs by itself no stack tells. */
+	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
+		return;
+	displaced = calls * p->meta.skid_median_cyc * c->insn / c->cyc;
+	c->lo = fmax(c->insn - displaced, fmin(p->funcs[func].rolled.insn, c->insn));
+	c->hi = fmin(c->insn + displaced, fmax(total, c->insn));
+}
+
+static int ask_paths(const struct profile *p, struct inclusive *out);
+
+static int count_stacks(const struct profile *p, struct inclusive *out)
+{
+	double total = 0;
+	uint32_t *last =
+	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
+	double *insn = NULL;
+	int err = last ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory");
+
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		if (is_nothing(&p->frames[i]))
+			continue;
+		for (uint32_t at = (uint32_t)i; at; at = p->frames[at].parent) {
+			uint32_t func = p->frames[at].func;
+
+			if (last[func] == i + 1)
+				continue;
+			last[func] = (uint32_t)i + 1;
+			add_frame(&out[func], &p->frames[i], insn[i]);
+		}
+	}
+	for (size_t f = 0; f < p->n_funcs; f++)
+		total += p->funcs[f].count.insn;
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+		bound_by_skid(p, f, total, &out[f]);
+	if (err == 0 && p->n_contexts)
+		err = ask_paths(p, out);
+	free(last);
+	free(insn);
+	return err;
+}
+
+/* ---- the flow ---- */
+
+/* How much of the calls of calls[i]'s callee comes from functions that are in; *end out: behind the last of its callers. */
+static double share_in(const struct profile *p, size_t i, const double *in, size_t *end)
+{
+	uint32_t callee = p->calls[i].callee;
+	double sum = 0;
+
+	for (; i < p->n_calls && p->calls[i].callee == callee; i++)
+		sum += in[p->calls[i].caller] > 0 ? p->calls[i].share : 0;
+	*end = i;
+	return sum;
+}
+
+/* in[g]: may any of what g runs be for func?  It is among its callers, or theirs.  The calls are sorted by callee. */
+static void find_any(const struct profile *p, uint32_t func, double *in)
+{
+	bool change = true;
+
+	memset(in, 0, p->n_funcs * sizeof(*in));
+	in[func] = 1;
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0, j; i < p->n_calls; i = j) {
+			uint32_t callee = p->calls[i].callee;
+
+			if (!(share_in(p, i, in, &j) > small_share) || in[callee] > 0)
+				continue;
+			in[callee] = 1;
+			change = true;
+		}
+	}
+}
+
+/*
+ * Of those, the ones that are all for func: none of their callers is outside.  A recursion, whose callers are inside itself,
+ * stays in for as long as it has no other.
+ */
+static void keep_all(const struct profile *p, uint32_t func, double *in)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0, j; i < p->n_calls; i = j) {
+			uint32_t callee = p->calls[i].callee;
+
+			if (share_in(p, i, in, &j) >= whole || callee == func || !(in[callee] > 0))
+				continue;
+			in[callee] = 0;
+			change = true;
+		}
+	}
+	/* What has not settled is not known. */
+	if (change) {
+		memset(in, 0, p->n_funcs * sizeof(*in));
+		in[func] = 1;
+	}
+}
+
+/* Calls that paths show and the flow may not know, through pointers: who may be called by func, and who by others, too. */
+static void add_seen_callees(const struct profile *p, double *any)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0; i < p->n_contexts; i++) {
+			const struct profile_context *c = &p->contexts[i];
+
+			if (c->parent == UINT32_MAX || any[c->func] > 0 ||
+			    !(any[p->contexts[c->parent].func] > 0))
+				continue;
+			any[c->func] = 1;
+			change = true;
+		}
+	}
+}
+
+static void drop_seen_callees(const struct profile *p, uint32_t func, double *all)
+{
+	bool change = true;
+
+	for (int round = 0; round < MAX_ROUNDS && change; round++) {
+		change = false;
+		for (size_t i = 0; i < p->n_contexts; i++) {
+			const struct profile_context *c = &p->contexts[i];
+
+			if (c->parent == UINT32_MAX || c->func == func || !(all[c->func] > 0) ||
+			    all[p->contexts[c->parent].func] > 0)
+				continue;
+			all[c->func] = 0;
+			change = true;
+		}
+	}
+}
+
+/* 90% of what a function's own count leaves open, to either side. */
+static double half_of(const struct profile_count *c)
+{
+	return c->hi > c->lo ? (c->hi - c->lo) / 2 : 0;
+}
+
+/*
+ * half: 90% of what the own counts leave open, as if they were independent: where functions lie in one region they make up
+ * for one another, and the sum is known better.
+ */
+static struct inclusive sum_parts(const struct profile *p, const double *part, double *half)
+{
+	struct inclusive sum = { 0 };
+	double squares = 0;
+
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		const struct profile_count *c = &p->funcs[g].rolled;
+
+		if (!(part[g] > 0))
+			continue;
+		sum.raw_insn += c->raw_insn;
+		sum.insn += c->insn;
+		sum.cyc += c->cyc;
+		squares += half_of(c) * half_of(c);
+	}
+	*half = sqrt(squares);
+	return sum;
+}
+
+static struct inclusive between(const struct profile *p, const struct inclusive *least,
+                                const struct inclusive *most)
+{
+	struct inclusive c = *least;
+
+	if (weight_of(p, most) - weight_of(p, least) > close_bounds * weight_of(p, most))
+		c.raw_insn = c.insn = c.cyc = NAN;
+	c.lo = weight_of(p, least);
+	c.hi = weight_of(p, most);
+	return c;
+}
+
+/* ---- the flow and paths ---- */
+
+/* Whose are the contexts below a root?  All are func's where what any of them runs is. */
+enum owner { OTHERS, OPEN, ITS };
+
+/* Of one function's contexts: by all paths but a part of them, and last by all. */
+typedef double context_sums[CONTEXT_PARTS + 1];
+
+struct owners {
+	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
+	uint8_t *of;       /* [n_contexts] enum owner */
+	context_sums *told, *its,
+	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
+};
+
+static void add_context(const struct profile_context *c, context_sums *to)
+{
+	for (int k = 0; k < CONTEXT_PARTS; k++)
+		to[c->func][k] += c->without[k];
+	to[c->func][CONTEXT_PARTS] += c->insn;
+}
+
+static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
+{
+	for (size_t g = 0; g < p->n_funcs; g++)
+		if (o->any[g] > 0) {
+			memset(o->its[g], 0, sizeof(o->its[g]));
+			memset(o->open[g], 0, sizeof(o->open[g]));
+		}
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		o->of[i] = c->func == func           ? ITS
+		           : c->parent != UINT32_MAX ? o->of[c->parent]
+		           : o->all[c->func] > 0     ? ITS
+		           : o->any[c->func] > 0     ? OPEN
+		                                     : OTHERS;
+		/* What func calls on a path is in any. */
+		if (o->of[i] != OTHERS)
+			add_context(c, o->of[i] == ITS ? o->its : o->open);
+	}
+}
+
+/* func's share of what g runs: least, likely, most. */
+static void its_share(const struct owners *o, size_t g, int part, double out[3])
+{
+	double all = o->told[g][part], its, open, told;
+
+	out[0] = out[1] = out[2] = 0;
+	if (!(o->any[g] > 0))
+		return;
+	its = o->its[g][part];
+	open = o->open[g][part];
+	told = all - open;
+	if (all > 0) {
+		out[0] = its / all;
+		out[1] = told > small_share * all ? its / told : 0.5;
+		out[2] = (its + open) / all;
+	} else {
+		out[0] = o->all[g] > 0;
+		out[1] = o->all[g] > 0 ? 1 : 0.5;
+		out[2] = 1;
+	}
+}
+
+/* Instructions of func with what it calls, by all paths but each part of them, and by all: least, likely, most. */
+static void sum_owners(const struct profile *p, const struct owners *o, double out[CONTEXT_PARTS + 1][3])
+{
+	double share[3];
+
+	memset(out, 0, (CONTEXT_PARTS + 1) * sizeof(*out));
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		if (!(o->any[g] > 0) || !(p->funcs[g].rolled.insn > 0))
+			continue;
+		for (int k = 0; k <= CONTEXT_PARTS; k++) {
+			its_share(o, g, k, share);
+			for (int i = 0; i < 3; i++)
+				out[k][i] += p->funcs[g].rolled.insn * share[i];
+		}
+	}
+}
+
+/* What the callers' shares of calls leave open of func's: each weighs paths of its own. */
+static double variance_of_calls(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	double var = 0;
+
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		uint32_t callee = p->calls[i].callee;
+		double n = 0, in_callee[3], in_caller[3];
+
+		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
+			n += p->calls[j].n > 0 && p->calls[j].caller != callee ? p->calls[j].n : 0;
+		if (callee == func || !(n > 0) || !(o->any[callee] > 0))
+			continue;
+		its_share(o, callee, CONTEXT_PARTS, in_callee);
+		for (size_t k = i; k < j; k++) {
+			const struct profile_call *c = &p->calls[k];
+			double sd = (c->hi - c->lo) / (2 * z_of_90 * n);
+
+			if (!(sd > 0) || c->caller == callee)
+				continue;
+			its_share(o, c->caller, CONTEXT_PARTS, in_caller);
+			var += pow(p->funcs[callee].rolled.insn * sd * (in_caller[1] - in_callee[1]), 2);
+		}
+	}
+	return var;
+}
+
+/* 90% of what the own counts of functions leave open, each by its share: sum_parts(). */
+static double half_of_shares(const struct profile *p, const struct owners *o)
+{
+	double share[3], squares = 0;
+
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		double half = half_of(&p->funcs[g].rolled);
+
+		its_share(o, g, CONTEXT_PARTS, share);
+		squares += share[1] * share[1] * half * half;
+	}
+	return sqrt(squares);
+}
+
+/*
+ * eq. 55: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
+ * that they were weighed by.
+ */
+static void count_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
+{
+	double part[CONTEXT_PARTS + 1][3], mean = 0, var = 0, half;
+	const double *all = part[CONTEXT_PARTS];
+
+	find_owners(p, func, o);
+	sum_owners(p, o, part);
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		mean += part[i][1] / CONTEXT_PARTS;
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
+	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)), half_of_shares(p, o));
+	c->lo = fmax(c->lo, all[0] - half);
+	c->hi = fmin(c->hi, all[2] + half);
+	/* The middle of bounds is off by half of what they are apart. */
+	if (all[2] - all[0] <= 2 * close_bounds * all[2])
+		c->insn = (all[0] + all[2]) / 2;
+}
+
+static bool has_code(const struct profile *p, size_t f)
+{
+	const struct profile_count *c = &p->funcs[f].rolled;
+
+	return c->raw_insn > 0 || c->insn > 0 || c->cyc > 0;
+}
+
+/* What calls nothing is what it runs itself. */
+static int mark_callers(const struct profile *p, bool **out)
+{
+	bool *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+
+	if (!calls)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_calls; i++)
+		calls[p->calls[i].caller] = calls[p->calls[i].caller] || p->calls[i].share > 0;
+	*out = calls;
+	return 0;
+}
+
+static void owners_free(struct owners *o)
+{
+	free(o->any);
+	free(o->all);
+	free(o->of);
+	free(o->told);
+	free(o->its);
+	free(o->open);
+	*o = (struct owners){ 0 };
+}
+
+static int owners_new(const struct profile *p, struct owners *o)
+{
+	const size_t n = p->n_funcs + 1;
+
+	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
+		              .all = calloc(n, sizeof(*o->all)),
+		              .of = calloc(p->n_contexts + 1, 1),
+		              .told = calloc(n, sizeof(*o->told)),
+		              .its = calloc(n, sizeof(*o->its)),
+		              .open = calloc(n, sizeof(*o->open)) };
+	if (!o->any || !o->all || !o->of || !o->told || !o->its || !o->open) {
+		owners_free(o);
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	}
+	for (size_t i = 0; i < p->n_contexts; i++)
+		add_context(&p->contexts[i], o->told);
+	return 0;
+}
+
+/*
+ * May it call itself through others?  Paths tell its outermost calls from those below them only where they are long enough
+ * to have both, and most are not: contexts of such a function are not asked.
+ */
+static bool is_in_cycle(const struct profile *p, uint32_t func, const double *any)
+{
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].callee == func && p->calls[i].caller != func && any[p->calls[i].caller] > 0)
+			return true;
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		if (c->func == func && c->parent != UINT32_MAX && p->contexts[c->parent].func != func &&
+		    any[p->contexts[c->parent].func] > 0)
+			return true;
+	}
+	return false;
+}
+
+/* By the flow: bounds, and a count where they are close. */
+static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
+{
+	struct inclusive least, most, c;
+	double half_least, half_most;
+
+	find_any(p, f, o->any);
+	add_seen_callees(p, o->any);
+	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
+	keep_all(p, f, o->all);
+	drop_seen_callees(p, f, o->all);
+	most = sum_parts(p, o->any, &half_most);
+	least = sum_parts(p, o->all, &half_least);
+	c = between(p, &least, &most);
+	if (is_of_insn(p, &most)) {
+		c.lo = fmax(c.lo - half_least, 0);
+		c.hi += half_most;
+	}
+	return c;
+}
+
+static int count_flow(const struct profile *p, struct inclusive *out)
+{
+	struct owners o = { 0 };
+	bool *calls = NULL;
+	int err = owners_new(p, &o);
+
+	if (err == 0)
+		err = mark_callers(p, &calls);
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+		double own;
+
+		if (!calls[f] && !has_code(p, f))
+			continue;
+		if (!calls[f]) {
+			out[f] = (struct inclusive){ c->raw_insn, c->insn, c->cyc, 0, 0 };
+			own = weight_of(p, &out[f]);
+			out[f].lo = out[f].hi = own;
+			if (is_of_insn(p, &out[f]) && c->hi > c->lo) {
+				out[f].lo = c->lo;
+				out[f].hi = c->hi;
+			}
+			continue;
+		}
+		out[f] = count_by_calls(p, f, &o);
+		if (isnan(out[f].insn) && p->n_contexts && !is_in_cycle(p, f, o.any) &&
+		    is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
+			count_contexts(p, f, &o, &out[f]);
+	}
+	owners_free(&o);
+	free(calls);
+	return err;
+}
+
+/* Of functions whose calls are short beside the skid paths may tell more than stacks do. */
+static int ask_paths(const struct profile *p, struct inclusive *out)
+{
+	struct owners o;
+	int err = owners_new(p, &o);
+
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct inclusive by_paths;
+
+		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !is_of_insn(p, &out[f]))
+			continue;
+		by_paths = count_by_calls(p, f, &o);
+		if (isnan(by_paths.insn) && !is_in_cycle(p, f, o.any))
+			count_contexts(p, f, &o, &by_paths);
+		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo)
+			continue;
+		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
+		                                   : by_paths.insn;
+		out[f].lo = by_paths.lo;
+		out[f].hi = by_paths.hi;
+	}
+	owners_free(&o);
+	return err;
+}
+
+int inclusive_count(const struct profile *p, struct inclusive **out)
+{
+	int err;
+
+	*out = calloc(p->n_funcs + 1, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, *out) : count_flow(p, *out);
+	if (err < 0) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/* ---- callers and callees ---- */
+
+/* Parts by function, [n_funcs + 1]: the last is of no caller. */
+static int gather(const struct profile *p, const struct inclusive *by_func,
+                  const struct profile_call *const *calls, struct inclusive_part **out, size_t *n)
+{
+	*n = 0;
+	*out = calloc(p->n_funcs + 2, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t f = 0; f <= p->n_funcs; f++) {
+		struct inclusive c = by_func[f];
+		bool counted = c.raw_insn > 0 || c.insn > 0 || c.cyc > 0;
+
+		/* A call that closes a cycle has nothing of its own: all of it is the outermost call's. */
+		if (!counted && calls[f] && calls[f]->n > 0)
+			c = (struct inclusive){ NAN, NAN, NAN, 0, 0 };
+		if (counted || (isnan(c.insn) && f < p->n_funcs))
+			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
+				                                  c, calls[f] ? calls[f]->n : NAN,
+				                                  calls[f] ? calls[f]->lo : NAN,
+				                                  calls[f] ? calls[f]->hi : NAN };
+	}
+	return 0;
+}
+
+/*
+ * The frame of the outermost call of func on a stack, 0 if it is not there; *below out: the one below it on the way to
+ * `frame`, 0 if that is itself.
+ */
+static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func, uint32_t *below)
+{
+	uint32_t found = 0, under = 0;
+
+	for (uint32_t at = frame; at; at = p->frames[at].parent) {
+		if (p->frames[at].func == func) {
+			found = at;
+			*below = under;
+		}
+		under = at;
+	}
+	return found;
+}
+
+static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
+{
+	double *insn = NULL;
+	int err = inclusive_frames(p, &insn);
+
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+		uint32_t below = 0, at = is_nothing(&p->frames[i]) ? 0 : outermost(p, i, func, &below), part;
+
+		if (!at)
+			continue;
+		part = callers ? p->frames[at].parent : below ? below : at;
+		add_frame(&by_func[part ? p->frames[part].func : p->n_funcs], &p->frames[i], insn[i]);
+	}
+	free(insn);
+	return err;
+}
+
+/*
+ * Of what callee comes to with all that it calls, the share that is called by caller: by contexts; NAN where they leave more open
+ * than makes no matter.  at: scratch, [n_contexts]: the caller of the call of callee that one is in, n_funcs = not known.
+ */
+static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t caller, uint32_t *at)
+{
+	static const uint32_t no_call = UINT32_MAX;
+	double its = 0, told = 0, open = 0;
+
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+		bool root = c->parent == UINT32_MAX;
+
+		at[i] = c->func == callee ? (root ? (uint32_t)p->n_funcs : p->contexts[c->parent].func)
+		        : root            ? no_call
+		                          : at[c->parent];
+		if (at[i] == no_call)
+			continue;
+		*(at[i] == p->n_funcs ? &open : at[i] == caller ? &its : &told) += c->insn;
+	}
+	told += its;
+	return told > 0 && open <= close_bounds * (told + open) ? its / told : NAN;
+}
+
+/* All of it for one who has all of its calls; of several what paths tell, where they do. */
+static struct inclusive shared(const struct profile *p, const struct inclusive *of,
+                               const struct profile_call *call, uint32_t *at)
+{
+	struct inclusive c = { NAN, NAN, NAN, NAN, NAN };
+
+	if (call->share >= whole)
+		return *of;
+	if (p->n_contexts && is_of_insn(p, of))
+		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
+	return c;
+}
+
+static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
+                         const struct profile_call **calls)
+{
+	const struct profile_count *own = &p->funcs[func].rolled;
+	struct inclusive *all = NULL;
+	uint32_t *at = calloc(p->n_contexts + 1, sizeof(*at));
+	int err = at ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
+	bool told = false;
+
+	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+		const struct profile_call *c = &p->calls[i];
+		uint32_t other = callers ? c->caller : c->callee;
+
+		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && !c->taken) ||
+		    (!callers && other == func))
+			continue;
+		by_func[other] = shared(p, &all[c->callee], c, at);
+		calls[other] = c;
+		told = true;
+	}
+	if (err == 0 && callers && !told)
+		by_func[p->n_funcs] = all[func];
+	if (err == 0 && !callers)
+		by_func[func] = (struct inclusive){ own->raw_insn, own->insn, own->cyc, NAN, NAN };
+	free(at);
+	free(all);
+	return err;
+}
+
+static int parts(const struct profile *p, uint32_t func, bool callers, struct inclusive_part **out, size_t *n)
+{
+	struct inclusive *by_func = calloc(p->n_funcs + 1, sizeof(*by_func));
+	const struct profile_call **calls = calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
+	int err = by_func && calls ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+
+	if (err == 0)
+		err = inclusive_source(p) == INCLUSIVE_STACKS
+		              ? parts_of_stacks(p, func, callers, by_func)
+		              : parts_of_flow(p, func, callers, by_func, calls);
+	if (err == 0)
+		err = gather(p, by_func, calls, out, n);
+	free(by_func);
+	free(calls);
+	return err;
+}
+
+int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, true, out, n);
+}
+
+int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, false, out, n);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_H
+#define SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_H
+
+/*
+ * What functions come to with all that they call.  Call stacks of the
+ * samples tell it, where there are any: raw counts lie where they were seen,
+ * and fixed ones are a function's divided among its stacks as its samples are.
+ * Without stacks the code's flow tells it of functions that have one caller.
+ * How much of one with several is for each of them it does not: how often each
+ * calls is known, but not what a call of each comes to.  Paths tell it
+ * (profile->contexts), of calls that are no longer than they are.  All of what
+ * they leave open may be, or nothing, and where that matters only bounds are given.
+ *
+ * Stacks are those of a skid later: of functions that are called often the count has bounds, as far apart as the skid
+ * makes them, or is told by paths.
+ *
+ * A function that is several times on a stack counts once.
+ */
+#include "correct/profile.h"
+
+enum inclusive_source { INCLUSIVE_NONE, INCLUSIVE_STACKS, INCLUSIVE_FLOW };
+
+struct inclusive {
+	double raw_insn, insn, cyc; /* NAN = not known */
+	double lo,
+	        hi; /* bounds of insn, by paths a 90% interval; where there are none of cyc; equal where it is known */
+};
+
+enum inclusive_source inclusive_source(const struct profile *p);
+
+/* out, malloc'd: [p->n_funcs].  Returns 0, -SP_ENOMEM. */
+int inclusive_count(const struct profile *p, struct inclusive **out);
+
+/* Corrected instructions of each frame, malloc'd: [p->n_frames]; its raw ones where nothing was corrected. */
+int inclusive_frames(const struct profile *p, double **out);
+
+/*
+ * One function's callers, or callees, with what of it (or of them, called from it) belongs to each; the function itself is
+ * what it runs by itself, or what has no caller.  n: calls with their 90% interval, NAN = not known.  Of several callers by the flow
+ * only these are known where no path tells more.
+ */
+struct inclusive_part {
+	uint32_t func; /* UINT32_MAX: no caller is known */
+	struct inclusive count;
+	double n, lo, hi;
+};
+
+int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n);
+int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n);
+
+#endif

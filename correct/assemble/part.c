@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where instructions were not counted: a function's part in its region. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/assemble/assemble_impl.h"
+#include "profiler/base/err.h"
+
+/* The region where these instructions spend most of their time, -1 = none; *cyc is that time. */
+static int32_t main_region(const struct profile *p, const uint32_t *insns, size_t n, double *per_region,
+                           double *cyc)
+{
+	int32_t best = -1;
+
+	for (size_t k = 0; k < n; k++) {
+		const struct profile_insn *insn = &p->insns[insns[k]];
+
+		if (insn->region < 0 || insn->block == UINT32_MAX)
+			continue;
+		per_region[insn->region] += insn->count.cyc;
+		if (best < 0 || per_region[insn->region] > per_region[best])
+			best = insn->region;
+	}
+	*cyc = best < 0 ? 0 : per_region[best];
+	return best;
+}
+
+static bool is_sampled(const struct work *w, double cyc)
+{
+	const struct event_sum *sum = &w->sums.events[w->rec->cyc_event];
+
+	return sum->n_samples && cyc > profile_fewest_samples * sum->period_sum / (double)sum->n_samples;
+}
+
+int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out)
+{
+	const struct profile *p = a->p;
+	const struct profile_region *r;
+	const struct solution *sol;
+	double *per_region = NULL, cyc;
+	uint32_t *inside = NULL;
+	size_t n_inside = 0;
+	int32_t region;
+	int err = 0;
+
+	*out = (struct profile_part){ .region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN };
+	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
+		return 0;
+	per_region = calloc(p->n_regions + 1, sizeof(*per_region));
+	inside = calloc(n, sizeof(*inside));
+	if (!per_region || !inside) {
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu instructions", n);
+		goto out;
+	}
+	region = main_region(p, insns, n, per_region, &cyc);
+	r = region < 0 ? NULL : &p->regions[region];
+	if (!r || !(r->insn > 0))
+		goto out;
+	for (size_t k = 0; k < n; k++)
+		if (p->insns[insns[k]].region == region)
+			inside[n_inside++] = insns[k];
+	err = profile_interval(p, inside, n_inside, &out->share, &out->lo, &out->hi);
+	sol = &a->w->solutions[region];
+	out->region = region;
+	out->share /= r->insn;
+	out->lo /= r->insn;
+	/* The draws' totals differ, a part is no more than all. */
+	out->hi = fmin(out->hi / r->insn, fmax(out->share, 1));
+	/* The draws know the parts of each loop; the loops' own are a guess. */
+	if (sol->apart && sol->verdict == VERDICT_UNRELIABLE)
+		out->lo = out->hi = NAN;
+	if (is_sampled(a->w, cyc) && out->share > 0)
+		out->cpi = cyc / r->cyc / out->share;
+out:
+	free(per_region);
+	free(inside);
+	return err;
+}

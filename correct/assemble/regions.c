@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The regions of a profile, with what --why shows of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/assemble_impl.h"
+#include "profiler/base/err.h"
+
+static uint64_t last_vaddr(const struct flow_graph *g, const struct flow_block *b)
+{
+	return b->n_insn ? g->insns[b->insn0 + b->n_insn - 1].vaddr : b->vaddr;
+}
+
+/* Code of the header's own function, not of one inlined there: the last branch back to it, as loops are named, or itself. */
+static uint64_t place_of(struct assembly *a, const struct flow_region *reg, struct module *m)
+{
+	const struct flow_graph *g = a->w->graph;
+	const struct flow_block *head = &g->blocks[reg->header];
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	uint64_t found = 0;
+
+	for (uint32_t i = head->in0; i < head->in0 + head->n_in; i++) {
+		const struct flow_block *from = &g->blocks[g->edges[g->in[i]].from];
+		uint64_t vaddr = last_vaddr(g, from);
+
+		if (from->func == head->func && vaddr >= head->vaddr && vaddr > found &&
+		    module_scopes(m, vaddr, scopes) == 1)
+			found = vaddr;
+	}
+	for (uint32_t i = 0; i < head->n_insn && !found; i++)
+		if (module_scopes(m, g->insns[head->insn0 + i].vaddr, scopes) == 1)
+			found = g->insns[head->insn0 + i].vaddr;
+	return found ? found : head->vaddr;
+}
+
+static const char *region_name(struct assembly *a, const struct flow_region *reg)
+{
+	const struct flow_block *head = &a->w->graph->blocks[reg->header];
+	struct module *m = a->w->rec->modules[head->module];
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	size_t n = module_scopes(m, head->vaddr, scopes);
+	const char *file = NULL, *slash;
+	char name[512];
+	unsigned line = 0;
+
+	module_line(m, place_of(a, reg, m), &file, &line);
+	slash = file ? strrchr(file, '/') : NULL;
+	if (file && line)
+		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? scopes[n - 1].name : "[unknown]",
+		         slash ? slash + 1 : file, line);
+	else
+		snprintf(name, sizeof(name), "%.300s (0x%jx)", n ? scopes[n - 1].name : "[unknown]",
+		         (uintmax_t)head->vaddr);
+	return profile_string(a->p, name);
+}
+
+static double samples_in(const struct problem *p)
+{
+	double sum = 0;
+
+	double period = p->relative ? p->cyc_per_sample : p->insn_per_sample;
+
+	for (size_t i = 0; i < p->n_insns; i++)
+		sum += p->relative ? p->seen_cyc[i] : p->seen_insn[i];
+	return period > 0 ? sum / period : 0;
+}
+
+/* Cycles between two executions of the block that runs most: an iteration of the innermost hot loop. */
+static double iteration_cyc(const struct problem *p, const struct solution *sol)
+{
+	double most = 0;
+
+	for (size_t b = 0; b < p->n_blocks && sol->n_draws; b++)
+		most = fmax(most, (double)sol->draws[b]);
+	return most > 0 ? p->total_cyc / most : NAN;
+}
+
+static int copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
+                      struct profile_region *out)
+{
+	enum { SHOWN = 20 };
+	size_t n = sol->loops ? sol->loops->n : 0;
+
+	out->n_loops = (uint32_t)n;
+	out->loops_capped = sol->loops && sol->loops->capped;
+	if (!n)
+		return 0;
+	out->loops = calloc(n < SHOWN ? n : SHOWN, sizeof(*out->loops));
+	if (!out->loops)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && i < SHOWN; i++) {
+		const struct flow_loop *l = &sol->loops->v[i];
+		char text[600];
+		size_t at = 0;
+
+		for (size_t k = 0; k < l->n && at < sizeof(text) - 32; k++)
+			at += (size_t)snprintf(
+			        text + at, sizeof(text) - at, "%s0x%jx", k ? "->" : "",
+			        (uintmax_t)w->graph->blocks[w->graph->edges[l->edges[k]].from].vaddr);
+		out->loops[i] = (struct profile_loop){ sol->loop_count ? sol->loop_count[i] : NAN,
+			                               sol->loop_lo ? sol->loop_lo[i] : NAN,
+			                               sol->loop_hi ? sol->loop_hi[i] : NAN,
+			                               profile_string(a->p, text) };
+		if (!out->loops[i].text)
+			return -SP_ENOMEM;
+		out->n_shown_loops++;
+	}
+	return 0;
+}
+
+/* The equations of all scopes of a region, in a row. */
+static int copy_equations(struct assembly *a, size_t r, struct profile_region *out)
+{
+	const struct work *w = a->w;
+	size_t n = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++)
+		n += w->scopes.v[s].parent == r ? w->equations[s].n : 0;
+	out->equations = calloc(n + 1, sizeof(*out->equations));
+	if (!out->equations)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	/* What the equations came to in a flow that was given up is of no use. */
+	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++) {
+		if (w->scopes.v[s].parent != r || !w->equations[s].n || w->scope_solutions[s].averaged)
+			continue;
+		for (size_t i = 0; i < w->equations[s].n; i++) {
+			struct profile_equation *eq = &out->equations[out->n_equations];
+
+			*eq = w->equations[s].v[i];
+			eq->event = profile_string(a->p, eq->event);
+			if (!eq->event)
+				return -SP_ENOMEM;
+			eq->part = out->n_parts;
+			out->n_equations++;
+		}
+		out->n_parts++;
+	}
+	return 0;
+}
+
+static int fill_region(struct assembly *a, size_t r)
+{
+	const struct work *w = a->w;
+	const struct problem *prob = w->problems[r];
+	const struct flow_region *reg = &w->regions->v[r];
+	struct solution *sol = &w->solutions[r];
+	struct profile_region *out = &a->p->regions[r];
+	double n_samples = samples_in(prob), iteration = iteration_cyc(prob, sol);
+	int err;
+
+	*out = (struct profile_region){
+		.name = region_name(a, reg),
+		.module = w->graph->blocks[reg->header].module,
+		.vaddr = w->graph->blocks[reg->header].vaddr,
+		.n_blocks = (uint32_t)prob->n_blocks,
+		.n_edges = (uint32_t)prob->n_edges,
+		.n_free = sol->n_free,
+		.n_rank = sol->n_rank,
+		.n_unseen = sol->n_unseen,
+		.insn = prob->total_insn,
+		.cyc = prob->total_cyc,
+		.n_samples = n_samples,
+		.called_insn = sol->called_insn,
+		.r_hat = sol->r_hat,
+		.n_eff = sol->n_eff,
+		.total_sd = prob->total_insn > 0 ? sol->total_sd / prob->total_insn : 0,
+		.skid_periods = iteration > 0 && !w->rec->cyc_is_other
+		                        ? skid_dist_quantile(&w->skid, 0.5) / iteration
+		                        : NAN,
+		.status = assemble_status(w, r),
+		.averaged = sol->averaged,
+		.contradicted = sol->contradicted,
+		.evidence = sol->evidence,
+		.why = profile_string(a->p, sol->why),
+	};
+	for (size_t i = 0; i < prob->n_insns; i++)
+		out->raw_insn += prob->seen_insn[i];
+	if (!out->name || !out->why)
+		return -SP_ENOMEM;
+	err = copy_loops(a, w, sol, out);
+	if (err == 0)
+		err = copy_equations(a, r, out);
+	/* The draws change owner. */
+	out->draws = sol->draws;
+	out->n_draws = sol->n_draws;
+	sol->draws = NULL;
+	out->doubt = sol->doubt;
+	sol->doubt = NULL;
+	out->by_average = sol->by_average;
+	sol->by_average = NULL;
+	return err;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct profile_region *const *)a)->name, (*(struct profile_region *const *)b)->name);
+}
+
+/* Of regions with one name, each gets its address. */
+static int tell_apart(struct profile *p)
+{
+	struct profile_region **r = calloc(p->n_regions + 1, sizeof(*r));
+	char name[600];
+	int err = r ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
+
+	for (size_t i = 0; i < p->n_regions && r; i++)
+		r[i] = &p->regions[i];
+	if (r)
+		qsort(r, p->n_regions, sizeof(struct profile_region *), by_name);
+	for (size_t i = 0, end; i < p->n_regions && err == 0; i = end) {
+		const char *shared = r[i]->name;
+
+		for (end = i + 1; end < p->n_regions && strcmp(r[end]->name, shared) == 0; end++)
+			;
+		for (size_t k = i; k < end && end - i > 1 && err == 0; k++) {
+			snprintf(name, sizeof(name), "%s at 0x%jx", shared, (uintmax_t)r[k]->vaddr);
+			r[k]->name = profile_string(p, name);
+			err = r[k]->name ? 0 : -SP_ENOMEM;
+		}
+	}
+	free(r);
+	return err;
+}
+
+int assemble_regions(struct assembly *a)
+{
+	size_t n = a->w->regions ? a->w->regions->n : 0;
+	int err = 0;
+
+	a->p->regions = calloc(n + 1, sizeof(*a->p->regions));
+	if (!a->p->regions)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	a->p->n_regions = n;
+	for (size_t r = 0; r < n && err == 0; r++)
+		err = fill_region(a, r);
+	if (err == 0)
+		err = tell_apart(a->p);
+	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
+		struct profile_insn *insn = &a->p->insns[i];
+
+		if (insn->region >= 0 && a->p->regions[insn->region].status == PROFILE_UNRELIABLE)
+			insn->status = PROFILE_UNRELIABLE;
+	}
+	return err;
+}

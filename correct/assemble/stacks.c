@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Call stacks of samples, as a tree from the outermost callers down. */
+#include <stdlib.h>
+
+#include "correct/assemble/assemble_impl.h"
+#include "correct/recording/callers.h"
+#include "profiler/base/vec.h"
+
+struct stacks {
+	struct assembly *a;
+	struct callers callers;
+	struct pairs places;          /* (module, vaddr) */
+	VEC(struct scopes_of) scopes; /* by places */
+	VEC(uint32_t) funcs;          /* of all scopes, outermost first */
+	struct pairs children;        /* (frame, function): frame - 1 */
+	size_t frame_cap;
+};
+
+struct scopes_of {
+	uint32_t func0, n;
+};
+
+/* The functions at an address, outermost first; -SP_ENOMEM. */
+static int scopes_at(struct stacks *s, struct place at, struct scopes_of *out)
+{
+	struct module_scope scopes[MODULE_MAX_SCOPES];
+	long place = pairs_number(&s->places, (uint32_t)at.module, at.vaddr);
+	size_t n;
+
+	if (place < 0)
+		return -SP_ENOMEM;
+	if ((size_t)place < s->scopes.n) {
+		*out = s->scopes.v[place];
+		return 0;
+	}
+	n = module_scopes(s->a->w->rec->modules[at.module], at.vaddr, scopes);
+	if (!n)
+		scopes[n++] = (struct module_scope){ .id = UINT32_MAX,
+			                             .name = "[unknown]",
+			                             .linkage = "[unknown]" };
+	*out = (struct scopes_of){ (uint32_t)s->funcs.n, (uint32_t)n };
+	for (size_t i = n; i-- > 0;) {
+		long func = func_index_scope(s->a->funcs, (uint32_t)at.module, &scopes[i], i + 1 < n);
+
+		if (func < 0 || vec_push(&s->funcs, (uint32_t)func) < 0)
+			return -SP_ENOMEM;
+	}
+	return vec_push(&s->scopes, *out);
+}
+
+static long child_of(struct stacks *s, uint32_t frame, uint32_t func, uint32_t phys)
+{
+	struct profile *p = s->a->p;
+	long child = pairs_number(&s->children, frame, func);
+
+	if (child < 0)
+		return child;
+	if ((size_t)child + 1 < p->n_frames)
+		return child + 1;
+	if (vec_reserve_raw((void **)&p->frames, &s->frame_cap, p->n_frames + 1, sizeof(*p->frames)) < 0)
+		return -SP_ENOMEM;
+	p->frames[p->n_frames] = (struct profile_frame){ .parent = frame, .func = func, .phys_func = phys };
+	return (long)p->n_frames++;
+}
+
+/* Below frame, all functions at an address. */
+static long descend(struct stacks *s, long frame, struct place at)
+{
+	struct scopes_of scopes;
+
+	/* What is in no file is a frame of nothing that has a name. */
+	if (at.module < 0)
+		return frame;
+	if (scopes_at(s, at, &scopes) < 0)
+		return -SP_ENOMEM;
+	for (uint32_t i = 0; i < scopes.n && frame >= 0; i++)
+		frame = child_of(s, (uint32_t)frame, s->funcs.v[scopes.func0 + i], s->funcs.v[scopes.func0]);
+	return frame;
+}
+
+static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
+{
+	struct stacks *s = arg;
+	struct profile_meta *meta = &s->a->p->meta;
+	double weight = recording_weight(rec, r);
+	bool whole, innermost = true;
+	long frame = 0;
+
+	if (r->event != rec->insn_event && r->event != rec->cyc_event)
+		return 0;
+	if (callers_of(&s->callers, s->a->w->rec, r, &whole) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = s->callers.ips.n; i-- > 0 && frame >= 0;) {
+		frame = descend(s, frame, recording_place(rec, r->pid, s->callers.ips.v[i] - 1));
+		innermost = false;
+	}
+	if (frame >= 0)
+		frame = descend(s, frame, place);
+	if (frame < 0)
+		return -SP_ENOMEM;
+	meta->n_chains += !innermost;
+	meta->n_chains_cut += !whole;
+	if (r->event == rec->insn_event)
+		s->a->p->frames[frame].raw_insn += weight;
+	else
+		s->a->p->frames[frame].raw_cyc += weight;
+	return 0;
+}
+
+int assemble_stacks(struct assembly *a)
+{
+	struct stacks s = { .a = a };
+	int err = 0;
+
+	if (!a->w->opts->stacks || !callers_are_recorded(a->w->rec))
+		return 0;
+	if (vec_reserve_raw((void **)&a->p->frames, &s.frame_cap, 1, sizeof(*a->p->frames)) < 0)
+		return -SP_ENOMEM;
+	a->p->frames[0] =
+	        (struct profile_frame){ .parent = UINT32_MAX, .func = UINT32_MAX, .phys_func = UINT32_MAX };
+	a->p->n_frames = 1;
+	a->p->meta.chains = callers_source(a->w->rec);
+	err = recording_each(a->w->rec, "reading call stacks", add_stack, &s);
+	callers_fini(&s.callers);
+	/* Where not one sample has a caller the code's flow tells more. */
+	if (!a->p->meta.n_chains)
+		a->p->n_frames = 0;
+	pairs_fini(&s.places);
+	pairs_fini(&s.children);
+	vec_fini(&s.scopes);
+	vec_fini(&s.funcs);
+	return err < 0 ? err : assemble_modules(a);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exact instructions of one run beside the cycles of another. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/calls.h"
+#include "correct/compare/names.h"
+#include "correct/compare/place.h"
+#include "correct/judge/reasons.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/*
+ * A function speaks against the truth when its share of its region is off by more than this of the
+ * region, and by so many of its own half intervals (1.6 standard deviations each): bursts are right to about 1%, and a run
+ * must not be doubted by chance.
+ */
+static const double max_off = 0.03, max_intervals = 3;
+
+/* Shares smaller than this are too few samples to argue with. */
+static const double min_share = 0.02;
+
+/* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
+static const double max_unseen = 0.01;
+
+/* Instructions of a function in one region, by the truth and by this profile. */
+struct share {
+	double truth, ours;
+};
+
+/* What can't be compared keeps the recording's own counts. */
+static bool incomparable(const struct profile *p, const struct truth_join *j, uint32_t module)
+{
+	return module < p->n_modules && j->incomparable[module];
+}
+
+static void add_up(const struct profile *p, const double *exact, int32_t region, struct share *of_func,
+                   struct share *all)
+{
+	memset(of_func, 0, p->n_funcs * sizeof(*of_func));
+	*all = (struct share){ 0 };
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->region != region || insn->block == UINT32_MAX)
+			continue;
+		of_func[insn->func].truth += exact[i];
+		of_func[insn->func].ours += insn->count.insn;
+		all->truth += exact[i];
+		all->ours += insn->count.insn;
+	}
+}
+
+/* Half of the 90% interval of a function, as a share. */
+static double half_interval(const struct profile_func *f)
+{
+	return f->count.insn > 0 ? (f->count.hi - f->count.lo) / 2 / f->count.insn : 1;
+}
+
+/* The function of a region that contradicts the truth most. */
+static void judge_region(struct profile *p, int32_t region, const struct share *of_func,
+                         const struct share *all, double *worst, char *why, size_t size)
+{
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		double ours = of_func[f].ours / all->ours, truth = of_func[f].truth / all->truth;
+		double off = fabs(ours - truth);
+
+		if (fmax(ours, truth) < min_share || off < max_off || off <= *worst ||
+		    !(off > max_intervals * half_interval(&p->funcs[f]) * ours))
+			continue;
+		*worst = off;
+		snprintf(why, size,
+		         "%.100s has %.1f%% of the instructions of %.60s in this recording, %.1f%% in the "
+		         "truth: "
+		         "another input, a library that chose another variant under the emulator, or a "
+		         "program "
+		         "that doesn't do the same twice",
+		         p->funcs[f].name, 100 * ours, p->regions[region].name, 100 * truth);
+	}
+}
+
+/* What the recording itself knows of the flow, against the truth's. */
+static int judge(struct profile *p, const struct truth_join *j, const char **out)
+{
+	const double *exact = j->per_insn;
+	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all;
+	char why[512] = "";
+	double worst = 0;
+
+	if (!of_func)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t r = 0; r < p->n_regions; r++) {
+		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws ||
+		    incomparable(p, j, p->regions[r].module))
+			continue;
+		add_up(p, exact, (int32_t)r, of_func, &all);
+		if (all.ours > 0 && all.truth > 0)
+			judge_region(p, (int32_t)r, of_func, &all, &worst, why, sizeof(why));
+		else if (all.ours > 0)
+			snprintf(why, sizeof(why),
+			         "region %.60s never ran in the truth: another input, or another variant of "
+			         "a library under the emulator?",
+			         p->regions[r].name);
+	}
+	free(of_func);
+	*out = profile_string(p, why);
+	return *out ? 0 : -SP_ENOMEM;
+}
+
+static void set(struct profile_count *c, double exact)
+{
+	c->insn = c->lo = c->hi = exact;
+}
+
+static void put(struct profile *p, const struct truth_join *j)
+{
+	for (size_t r = 0; r < p->n_regions; r++) {
+		if (incomparable(p, j, p->regions[r].module))
+			continue;
+		p->regions[r].insn = 0;
+		p->regions[r].evidence = PROFILE_BY_TRUTH;
+		p->regions[r].status = PROFILE_FIXED;
+		p->regions[r].why = "";
+		/* Draws are of what is now known. */
+		p->regions[r].n_draws = 0;
+	}
+	for (size_t i = 0; i < p->n_insns; i++) {
+		struct profile_insn *insn = &p->insns[i];
+
+		if (incomparable(p, j, insn->module) ||
+		    (insn->phys_func < p->n_funcs && j->gap[insn->phys_func]))
+			continue;
+		set(&insn->count, j->per_insn[i]);
+		insn->status = PROFILE_FIXED;
+		if (insn->region >= 0 && !incomparable(p, j, p->regions[insn->region].module))
+			p->regions[insn->region].insn += j->per_insn[i];
+	}
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+
+		if (incomparable(p, j, func->module) || j->gap[f])
+			continue;
+		set(&func->count, j->own[f]);
+		set(&func->rolled, j->rolled[f]);
+		func->status = func->rolled_status = PROFILE_FIXED;
+		func->evidence = func->rolled_evidence = PROFILE_BY_TRUTH;
+		func->why = func->rolled_why = "";
+	}
+}
+
+/* How many samples a count stands for: those of cycles, where there are some. */
+static double samples_of(const struct profile *p, const struct profile_count *c)
+{
+	bool cyc = p->meta.cyc_event >= 0;
+	int i = cyc ? p->meta.cyc_event : p->meta.insn_event;
+	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
+	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
+
+	return e && e->n_samples ? n / profile_mean_period(e) : 0;
+}
+
+/* Is that a count of none of what was sampled? */
+static bool contradicts(const struct profile *p, const struct profile_count *c, uint8_t evidence)
+{
+	return evidence == PROFILE_BY_TRUTH && !(c->insn > 0) && samples_of(p, c) > profile_fewest_samples;
+}
+
+/* What has samples ran: a count of none is of another run, and so are the function's other numbers. */
+static int doubt_unseen(struct profile *p)
+{
+	const struct profile_func *most = NULL;
+	double all = 0, unseen = 0;
+	char why[600];
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+
+		all += func->rolled.raw_cyc;
+		if (contradicts(p, &func->count, func->evidence)) {
+			func->status = reason_status_other_run;
+			func->why = reason_text_other_run;
+		}
+		if (!contradicts(p, &func->rolled, func->rolled_evidence))
+			continue;
+		func->rolled_status = reason_status_other_run;
+		func->rolled_why = reason_text_other_run;
+		unseen += func->rolled.raw_cyc;
+		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
+			most = func;
+	}
+	for (size_t i = 0; i < p->n_insns; i++)
+		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == reason_text_other_run)
+			p->insns[i].status = PROFILE_UNRELIABLE;
+	/* Shares of regions are off because of it: this says more than judge(). */
+	if (!most || !(unseen > max_unseen * all))
+		return 0;
+	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
+	         100 * most->rolled.raw_cyc / all, reason_text_other_run);
+	p->meta.truth_why = profile_string(p, why);
+	return p->meta.truth_why ? 0 : -SP_ENOMEM;
+}
+
+static int apply_insns(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts)
+{
+	struct truth_join j;
+	int err = correct_truth_join(p, t, path, opts, &j);
+
+	if (err < 0)
+		return err;
+	err = judge(p, &j, &p->meta.truth_why);
+	if (err == 0)
+		put(p, &j);
+	correct_truth_join_fini(&j);
+	return err;
+}
+
+/* How many functions with samples each of the truth's names is of. */
+static int count_owners(const struct profile *p, const struct names_join *j, uint32_t **out)
+{
+	uint32_t *n = calloc(j->n + 1, sizeof(*n));
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t f = 0; f < p->n_funcs; f++)
+		if (j->owner[f] != UINT32_MAX &&
+		    (p->funcs[f].rolled.raw_insn > 0 || p->funcs[f].rolled.raw_cyc > 0))
+			n[j->owner[f]]++;
+	*out = n;
+	return 0;
+}
+
+/* Physical functions get their counts; what has no name for a tool keeps the recording's own. */
+static int put_names(struct profile *p, const struct names_join *j)
+{
+	uint32_t *n_owners = NULL;
+	size_t n_shared = 0;
+	int err = count_owners(p, j, &n_owners);
+
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct profile_func *func = &p->funcs[f];
+		uint32_t name = j->owner[f];
+
+		if ((func->module < p->n_modules && j->incomparable[func->module]) || func->name[0] == '[')
+			continue;
+		if (name != UINT32_MAX && n_owners[name] > 1) {
+			n_shared++;
+			continue;
+		}
+		set(&func->rolled, name == UINT32_MAX ? 0 : (double)j->funcs[name].n_insn);
+		func->rolled_status = PROFILE_FIXED;
+		func->rolled_evidence = PROFILE_BY_TRUTH;
+		func->rolled_why = "";
+	}
+	if (n_shared)
+		sp_note("%zu functions share their names with others: the exact counts don't tell them "
+		        "apart, and "
+		        "they keep the recording's own",
+		        n_shared);
+	free(n_owners);
+	return err;
+}
+
+static int apply_names(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts)
+{
+	struct names_join j;
+	int err = correct_truth_names(p, t, path, opts, &j);
+
+	if (err < 0)
+		return err;
+	err = put_names(p, &j);
+	p->meta.truth_rolled = true;
+	correct_truth_names_fini(&j);
+	return err;
+}
+
+int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
+                        const struct module_options *opts)
+{
+	int err;
+
+	if (t->partial)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: %s, which has not all counts; 'skidprof compare' compares what it has",
+		               path, t->format);
+	err = correct_truth_place(p, t, path, opts);
+	if (err == 0)
+		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
+	if (err == 0)
+		err = doubt_unseen(p);
+	if (err < 0)
+		return err;
+	p->meta.truth = profile_string(p, path);
+	p->meta.relative = false;
+	p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
+	if (!p->meta.truth)
+		return -SP_ENOMEM;
+	return t->n_insns ? calls_count(p) : 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exact counts beside a profile: which function of it holds each instruction of the truth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/compare/match.h"
+#include "correct/judge/reasons.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* The truth's functions, and where they are in the profile. */
+struct join {
+	struct profile *p;
+	const struct truth *t;
+	struct pairs scopes; /* (object, scope id) -> func[] */
+	VEC(uint32_t) func;  /* profile function of each */
+	struct pairs names;  /* (hash of module and linkage, line) -> first_of[] */
+	VEC(uint32_t) first_of;
+	uint32_t *same_name; /* next profile function of the same key; UINT32_MAX = none */
+	size_t same_cap, func_cap;
+	VEC(double) own;
+	VEC(double) rolled;
+	struct match match;
+	double unmatched;
+};
+
+static uint64_t hash_text(const char *s, uint64_t h)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t hash_func(const struct profile_func *f)
+{
+	return hash_text(f->linkage, 0xcbf29ce484222325u ^ (uint64_t)f->module << 40);
+}
+
+/* Enter function i of the profile under its name. */
+static int enter_name(struct join *j, uint32_t i)
+{
+	const struct profile_func *f = &j->p->funcs[i];
+	long key = pairs_number(&j->names, hash_func(f), f->line);
+
+	if (key < 0 ||
+	    vec_reserve_raw((void **)&j->same_name, &j->same_cap, (size_t)i + 1, sizeof(*j->same_name)) < 0)
+		return -SP_ENOMEM;
+	j->same_name[i] = UINT32_MAX;
+	if ((size_t)key == j->first_of.n)
+		return vec_push(&j->first_of, i);
+	j->same_name[i] = j->first_of.v[key];
+	j->first_of.v[key] = i;
+	return 0;
+}
+
+static long find_name(const struct join *j, uint32_t module, const char *linkage, uint32_t line)
+{
+	struct profile_func want = { .module = module, .linkage = linkage, .line = line };
+	long key = pairs_find(&j->names, hash_func(&want), line);
+	uint32_t i = key < 0 ? UINT32_MAX : j->first_of.v[key];
+
+	while (i != UINT32_MAX &&
+	       (j->p->funcs[i].module != module || strcmp(j->p->funcs[i].linkage, linkage) != 0))
+		i = j->same_name[i];
+	return i == UINT32_MAX ? -1 : (long)i;
+}
+
+/* A function that ran but was never sampled: a row of its own, all zero. */
+static long add_func(struct join *j, uint32_t module, const struct module_scope *scope)
+{
+	struct profile *p = j->p;
+	const char *linkage = scope->linkage ? scope->linkage : scope->name;
+
+	if (j->func_cap < p->n_funcs)
+		j->func_cap = p->n_funcs;
+	if (vec_reserve_raw((void **)&p->funcs, &j->func_cap, p->n_funcs + 1, sizeof(*p->funcs)) < 0)
+		return -SP_ENOMEM;
+	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, scope->name),
+		                                      .linkage = profile_string(p, linkage),
+		                                      .module = module,
+		                                      .line = scope->line,
+		                                      .status = PROFILE_RAW,
+		                                      .why = reason_text_never_sampled,
+		                                      .rolled_status = PROFILE_RAW,
+		                                      .rolled_why = reason_text_never_sampled,
+		                                      .count = { .lo = NAN, .hi = NAN },
+		                                      .rolled = { .lo = NAN, .hi = NAN } };
+	if (!p->funcs[p->n_funcs].name || !p->funcs[p->n_funcs].linkage)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	p->n_funcs++;
+	return enter_name(j, (uint32_t)p->n_funcs - 1) < 0 ? -SP_ENOMEM : (long)p->n_funcs - 1;
+}
+
+/* The profile's function of a scope of the truth. */
+static long func_of(struct join *j, uint32_t object, uint32_t module, const struct module_scope *scope)
+{
+	long key = pairs_number(&j->scopes, object, scope->id), i;
+
+	if (key < 0)
+		return key;
+	if ((size_t)key < j->func.n)
+		return j->func.v[key];
+	i = find_name(j, module, scope->linkage ? scope->linkage : scope->name, scope->line);
+	if (i < 0)
+		i = add_func(j, module, scope);
+	if (i < 0 || vec_push(&j->func, (uint32_t)i) < 0)
+		return -SP_ENOMEM;
+	return i;
+}
+
+/* A place in both views for every function of the profile. */
+static int cover(struct join *j)
+{
+	while (j->own.n < j->p->n_funcs)
+		if (vec_push(&j->own, 0) < 0 || vec_push(&j->rolled, 0) < 0)
+			return -SP_ENOMEM;
+	return 0;
+}
+
+static int credit(struct join *j, size_t i, bool rolled, double n)
+{
+	if (cover(j) < 0)
+		return -SP_ENOMEM;
+	if (rolled)
+		j->rolled.v[i] += n;
+	else
+		j->own.v[i] += n;
+	return 0;
+}
+
+/* All instructions of one object: insns[0 .. n). */
+static int join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n)
+{
+	const struct match_object *o = &j->match.objects[object];
+	/* Functions of objects without samples can't be in the profile: a module number of their own. */
+	uint32_t module = o->module >= 0 ? (uint32_t)o->module : (uint32_t)(j->p->n_modules + object);
+	int err = 0;
+
+	if (o->how == MATCH_ANOTHER)
+		return 0;
+	for (size_t i = 0; i < n && err == 0; i++) {
+		struct module_scope scopes[MODULE_MAX_SCOPES];
+		size_t n_scopes = o->opened ? module_scopes(o->opened, insns[i].vaddr, scopes) : 0;
+		long inner, outer;
+
+		if (!n_scopes) {
+			if (!o->opened && o->module < 0)
+				j->unmatched += (double)insns[i].n;
+			scopes[0] = (struct module_scope){ .id = UINT32_MAX,
+				                           .name = "[unknown]",
+				                           .linkage = "[unknown]" };
+			n_scopes = 1;
+		}
+		inner = func_of(j, (uint32_t)object, module, &scopes[0]);
+		outer = inner < 0 ? inner : func_of(j, (uint32_t)object, module, &scopes[n_scopes - 1]);
+		if (outer < 0 || credit(j, (size_t)inner, false, (double)insns[i].n) < 0 ||
+		    credit(j, (size_t)outer, true, (double)insns[i].n) < 0)
+			err = -SP_ENOMEM;
+	}
+	return err;
+}
+
+/* The truth's object of each module of the profile, -1 = none. */
+static void objects_of(const struct join *j, long *object_of)
+{
+	for (size_t m = 0; m < j->p->n_modules; m++)
+		object_of[m] = -1;
+	for (size_t o = 0; o < j->match.n_objects; o++)
+		if (j->match.objects[o].how == MATCH_FILE && j->match.objects[o].module >= 0)
+			object_of[j->match.objects[o].module] = (long)o;
+}
+
+static const struct truth_insn *find_insn(const struct truth *t, uint32_t object, uint64_t vaddr)
+{
+	size_t lo = 0, hi = t->n_insns;
+
+	while (lo < hi) {
+		size_t k = lo + (hi - lo) / 2;
+		const struct truth_insn *x = &t->insns[k];
+
+		if (x->object < object || (x->object == object && x->vaddr < vaddr))
+			lo = k + 1;
+		else
+			hi = k;
+	}
+	return lo < t->n_insns && t->insns[lo].object == object && t->insns[lo].vaddr == vaddr ? &t->insns[lo]
+	                                                                                       : NULL;
+}
+
+static int join_insns(const struct join *j, double *n, bool *listed)
+{
+	const struct profile *p = j->p;
+	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+
+	if (!object_of)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu modules", p->n_modules);
+	objects_of(j, object_of);
+	for (size_t i = 0; i < p->n_insns; i++) {
+		long object = object_of[p->insns[i].module];
+		const struct truth_insn *x =
+		        object < 0 ? NULL : find_insn(j->t, (uint32_t)object, p->insns[i].vaddr);
+
+		n[i] = x ? (double)x->n : 0;
+		listed[i] = x != NULL;
+	}
+	free(object_of);
+	return 0;
+}
+
+static int join_funcs(struct join *j)
+{
+	const struct truth *t = j->t;
+	int err = 0;
+
+	for (size_t i = 0; i < j->p->n_funcs && err == 0; i++)
+		err = enter_name(j, (uint32_t)i);
+	for (size_t i = 0, next; i < t->n_insns && err == 0; i = next) {
+		next = i;
+		while (next < t->n_insns && t->insns[next].object == t->insns[i].object)
+			next++;
+		err = join_object(j, t->insns[i].object, t->insns + i, next - i);
+	}
+	return err < 0 ? err : cover(j);
+}
+
+static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
+{
+	for (size_t i = 0; i < t->n_gaps; i++)
+		if (t->gaps[i].object == object && vaddr >= t->gaps[i].vaddr && vaddr < t->gaps[i].end_vaddr)
+			return true;
+	return false;
+}
+
+/* Functions and files that the truth says nothing of. */
+static int find_gaps(struct join *j, struct truth_join *out)
+{
+	const struct profile *p = j->p;
+	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+
+	out->gap = calloc(p->n_funcs + 1, sizeof(*out->gap));
+	if (!out->gap || !object_of) {
+		free(object_of);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	objects_of(j, object_of);
+	for (size_t m = 0; m < p->n_modules; m++)
+		if (j->t->of_objects && object_of[m] < 0)
+			j->match.incomparable[m] = true;
+	for (size_t i = 0; i < p->n_insns && j->t->n_gaps; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		long object = object_of[insn->module];
+
+		if (object < 0 || !in_gap(j->t, (uint32_t)object, insn->vaddr))
+			continue;
+		if (insn->func < p->n_funcs)
+			out->gap[insn->func] = true;
+		if (insn->phys_func < p->n_funcs)
+			out->gap[insn->phys_func] = true;
+	}
+	free(object_of);
+	return 0;
+}
+
+static void take(struct join *j, struct truth_join *out)
+{
+	out->own = j->own.v;
+	out->rolled = j->rolled.v;
+	out->incomparable = j->match.incomparable;
+	out->unmatched = j->unmatched;
+	out->another = j->match.another;
+	j->own.v = j->rolled.v = NULL;
+	j->match.incomparable = NULL;
+}
+
+int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
+                       const struct module_options *opts, struct truth_join *out)
+{
+	struct join j = { .p = p, .t = t };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->per_insn = calloc(p->n_insns + 1, sizeof(*out->per_insn));
+	out->listed = calloc(p->n_insns + 1, sizeof(*out->listed));
+	err = out->per_insn && out->listed
+	              ? match_objects(p, t, path, opts, &j.match)
+	              : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	if (err == 0)
+		err = join_insns(&j, out->per_insn, out->listed);
+	if (err == 0)
+		err = join_funcs(&j);
+	if (err == 0)
+		err = find_gaps(&j, out);
+	if (err == 0)
+		take(&j, out);
+	else
+		correct_truth_join_fini(out);
+	match_fini(&j.match);
+	pairs_fini(&j.scopes);
+	pairs_fini(&j.names);
+	vec_fini(&j.func);
+	vec_fini(&j.first_of);
+	vec_fini(&j.own);
+	vec_fini(&j.rolled);
+	free(j.same_name);
+	return err;
+}
+
+void correct_truth_join_fini(struct truth_join *j)
+{
+	free(j->own);
+	free(j->rolled);
+	free(j->per_insn);
+	free(j->listed);
+	free(j->incomparable);
+	free(j->gap);
+	memset(j, 0, sizeof(*j));
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A profile of exact counts alone: instructions of functions and lines, without cycles and without a recording. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/func_index.h"
+#include "correct/assemble/listing.h"
+#include "correct/correct.h"
+#include "profiler/base/vec.h"
+
+static int add_modules(struct profile *p, const struct truth *t)
+{
+	p->modules = calloc(t->n_objects + 1, sizeof(*p->modules));
+	if (!p->modules)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu objects", t->n_objects);
+	for (size_t i = 0; i < t->n_objects; i++) {
+		const char *id = t->build_ids && t->build_ids[i] ? t->build_ids[i] : "";
+
+		p->modules[i] = (struct profile_module){ profile_string(p, t->objects[i]),
+			                                 profile_string(p, id), "" };
+		if (!p->modules[i].path || !p->modules[i].build_id)
+			return -SP_ENOMEM;
+	}
+	p->n_modules = t->n_objects;
+	return 0;
+}
+
+static int add_insn(struct profile *p, struct func_index *funcs, struct module *m, const struct truth_insn *t)
+{
+	struct profile_insn *insn = &p->insns[p->n_insns];
+	const char *file = NULL;
+	unsigned line = 0;
+	long number;
+
+	*insn = (struct profile_insn){ .vaddr = t->vaddr,
+		                       .module = t->object,
+		                       .region = -1,
+		                       .block = UINT32_MAX,
+		                       .status = PROFILE_FIXED,
+		                       .text = "",
+		                       .count = { .insn = (double)t->n, .lo = NAN, .hi = NAN } };
+	if (func_index_find(funcs, t->object, m, t->vaddr, &insn->func, &insn->phys_func) < 0)
+		return -SP_ENOMEM;
+	module_line(m, t->vaddr, &file, &line);
+	number = func_index_file(funcs, file);
+	if (number < 0)
+		return -SP_ENOMEM;
+	insn->file = (uint32_t)number;
+	insn->line = line;
+	p->n_insns++;
+	p->funcs[insn->func].count.insn += (double)t->n;
+	p->funcs[insn->phys_func].rolled.insn += (double)t->n;
+	return 0;
+}
+
+static int add_object(struct profile *p, struct func_index *funcs, const struct truth *t, size_t first,
+                      size_t end, const struct module_options *opts, bool texts)
+{
+	struct module *m = NULL;
+	size_t had = p->n_insns;
+	int err = module_open(t->objects[t->insns[first].object], NULL, 0, opts, &m);
+
+	if (err == 0 && module_state(m) != MODULE_OK) {
+		const char *why = profile_string(p, module_why(m));
+
+		p->modules[t->insns[first].object].trouble = why ? why : "";
+	}
+	for (size_t i = first; i < end && err == 0; i++)
+		err = add_insn(p, funcs, m, &t->insns[i]);
+	if (err == 0 && texts)
+		err = listing_fill_texts(p, m, had, p->n_insns);
+	module_free(m);
+	return err;
+}
+
+static int fill(struct profile *p, struct func_index *funcs, const struct truth *t,
+                const struct module_options *opts, bool texts)
+{
+	int err = add_modules(p, t);
+
+	p->insns = calloc(t->n_insns + 1, sizeof(*p->insns));
+	if (!p->insns)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", t->n_insns);
+	for (size_t i = 0, j; i < t->n_insns && err == 0; i = j) {
+		for (j = i; j < t->n_insns && t->insns[j].object == t->insns[i].object; j++)
+			;
+		err = add_object(p, funcs, t, i, j, opts, texts);
+	}
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		p->funcs[f].status = p->funcs[f].rolled_status = PROFILE_FIXED;
+		p->funcs[f].evidence = p->funcs[f].rolled_evidence = PROFILE_BY_TRUTH;
+		p->funcs[f].calls.n = NAN;
+	}
+	return err;
+}
+
+int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
+                          bool texts, struct profile **out)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct func_index *funcs = NULL;
+	int err;
+
+	if (!p)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	if (!t->n_insns) {
+		profile_free(p);
+		if (t->n_branches || t->n_runs)
+			return sp_fail(SP_ENOTSUP, "%s: %s, which names no file: only a recording tells it",
+			               path, t->format);
+		return sp_fail(SP_ENOTSUP,
+		               "%s: counts by function only; counts by instruction are needed, as "
+		               "'skidprof truth' writes them",
+		               path);
+	}
+	p->meta = (struct profile_meta){
+		.insn_event = -1, .cyc_event = -1, .method = "truth", .truth_why = "", .cyc_per_event = 1
+	};
+	p->meta.input = p->meta.truth = profile_string(p, path);
+	p->meta.cmdline = profile_string(p, t->cmdline);
+	p->meta.pmu = p->meta.hostname = p->meta.cpudesc = "";
+	err = p->meta.truth && p->meta.cmdline ? func_index_new(p, &funcs) : -SP_ENOMEM;
+	if (err == 0)
+		err = fill(p, funcs, t, opts, texts);
+	func_index_free(funcs);
+	if (err < 0) {
+		profile_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/divide/stages.h"
+
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+
+/* Of a scope's time: a part with less of it is of no weight. */
+static const double least_part = 0.02;
+/* Of the heat of a scope, below which a loop is no part. */
+static const double least_heat = 0.002;
+
+enum { NO_LABEL = -3 }; /* beside the parts' numbers, -1 for code in none and FLOW_SHARED */
+
+struct stage {
+	struct flow_regions *parts;
+	uint32_t n_parts_met; /* with a share of the time */
+	double n_bursts, n_stay;
+};
+
+struct stages {
+	const struct flow_graph *graph;
+	size_t n;
+	struct stage *v; /* [n] of each scope */
+};
+
+/* Time of each block, as samples of the region tell it. */
+static void take_heat(const struct problem *p, double *heat)
+{
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct problem_block *block = &p->blocks[b];
+
+		heat[block->graph_block] = 0;
+		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
+			heat[block->graph_block] += p->seen_cyc[i];
+	}
+}
+
+/* How many of the parts, code in none being one, hold a share of the time. */
+static uint32_t count_met(const struct flow_region *r, const struct flow_regions *parts, const double *heat)
+{
+	double none = 0, all = 0;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		all += heat[r->blocks[i]];
+		if (parts->of_block[r->blocks[i]] == -1)
+			none += heat[r->blocks[i]];
+	}
+	for (size_t k = 0; k < parts->n; k++)
+		n += parts->v[k].weight > least_part * all;
+	return n + (none > least_part * all);
+}
+
+int stages_begin(const struct work *w, struct stages **out)
+{
+	struct stages *st = calloc(1, sizeof(*st));
+	double *heat = calloc(w->graph->n_blocks + 1, sizeof(*heat));
+	int err = 0;
+
+	if (st)
+		*st = (struct stages){ w->graph, w->scopes.n, calloc(w->scopes.n + 1, sizeof(*st->v)) };
+	if (!st || !st->v || !heat)
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", w->scopes.n);
+	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
+		const struct scope *scope = &w->scopes.v[s];
+
+		take_heat(w->problems[scope->parent], heat);
+		err = flow_region_parts(w->graph, scope->region, heat, least_heat, NULL, &st->v[s].parts);
+		if (err == 0)
+			st->v[s].n_parts_met = count_met(scope->region, st->v[s].parts, heat);
+	}
+	free(heat);
+	if (err < 0)
+		stages_free(st);
+	else
+		*out = st;
+	return err;
+}
+
+static int32_t label_at(const struct stages *st, const struct stage *stage, const struct recording *r,
+                        uint32_t pid, uint64_t ip)
+{
+	struct place at = recording_place(r, pid, ip);
+	long b = at.module < 0 ? -1 : flow_block_at(st->graph, (uint32_t)at.module, at.vaddr);
+
+	return b < 0 ? -1 : stage->parts->of_block[b];
+}
+
+void stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec, int32_t scope)
+{
+	const struct pd_sample *smp = &rec->sample;
+	struct stage *stage = scope < 0 ? NULL : &st->v[scope];
+	int32_t first = NO_LABEL;
+	bool stays = true;
+
+	if (!stage || stage->n_parts_met < 2 || smp->n_branches < 2)
+		return;
+	for (size_t i = 0; i < smp->n_branches && stays; i++) {
+		int32_t label = label_at(st, stage, r, rec->pid, smp->branches[i].from_ip);
+
+		/* Code that several parts call is of the one that it was called from. */
+		if (label == FLOW_SHARED)
+			continue;
+		if (first == NO_LABEL)
+			first = label;
+		stays = label == first;
+	}
+	stage->n_bursts++;
+	stage->n_stay += stays;
+}
+
+void stages_end(struct stages *st, struct problem *const *scope_problems)
+{
+	for (size_t s = 0; s < st->n; s++)
+		scope_problems[s]->stay_share =
+		        st->v[s].n_bursts > 0 ? st->v[s].n_stay / st->v[s].n_bursts : 0;
+}
+
+void stages_free(struct stages *st)
+{
+	if (!st)
+		return;
+	for (size_t s = 0; st->v && s < st->n; s++)
+		flow_regions_free(st->v[s].parts);
+	free(st->v);
+	free(st);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_DIVIDE_STAGES_H
+#define SKIDPROF_CORRECT_DIVIDE_STAGES_H
+
+/*
+ * Do bursts stay in one of the loops that a scope is made of?  Where instructions
+ * are not counted, only bursts tell them, and each burst begins where time is
+ * spent.  Bursts that go from loop to loop show how much each loop runs.  Bursts
+ * that each stay in one say where time went, which is no share of instructions.
+ */
+#include "correct/recording/recording.h"
+#include "correct/work.h"
+
+struct stages;
+
+/* For all scopes of w, whose regions' problems have their samples: 0 or -SP_ENOMEM. */
+int stages_begin(const struct work *w, struct stages **out);
+
+/* A sample of a scope (-1: of none) with its branches. */
+void stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec, int32_t scope);
+
+/*
+ * Sets stay_share of every scope's problem: the share of its bursts, or branch records, that stay in one part.  0 where its
+ * time lies in one.
+ */
+void stages_end(struct stages *st, struct problem *const *scope_problems);
+void stages_free(struct stages *st);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_RECORDING_FILTER_H
+#define SKIDPROF_CORRECT_RECORDING_FILTER_H
+
+/*
+ * A part of a recording: samples of some processes, threads or names, of one kind of cores, or of a window of time.  What is left out is as if it
+ * had not run: counts that samples carry go on from each one kept to the next one kept, less what was counted between.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pd_reader;
+struct pd_record;
+struct recording;
+
+enum { FILTER_MAX_IDS = 64 };
+
+struct filter_ids {
+	uint32_t v[FILTER_MAX_IDS];
+	size_t n; /* 0 = all */
+};
+
+struct filter_opts {
+	const char *comm; /* names or patterns of threads, ',' between; NULL = all */
+	struct filter_ids pids, tids;
+	const char *core; /* a kind of cores, as its PMU is called (profile_meta.cores); NULL = all */
+	const char *time; /* as given, NULL = all of it */
+	double from, to;  /* seconds since the first sample, or shares of the recording */
+	bool shares;
+};
+
+/* "17,18" */
+int filter_parse_ids(const char *option, const char *text, struct filter_ids *out);
+/* "2..5", "2,5" (seconds), "..5", "10%..20%" */
+int filter_parse_time(const char *text, struct filter_opts *out);
+bool filter_is_set(const struct filter_opts *o);
+/* "comm 'mix', pid 17, time 2..5 s" */
+void filter_words(const struct filter_opts *o, char *out, size_t size);
+
+struct filter;
+
+/* For a window in shares of the recording it is gone through once, and begun anew. */
+int filter_new(const struct filter_opts *o, struct pd_reader *r, struct filter **out);
+void filter_free(struct filter *f);
+/* A pass begins. */
+void filter_restart(struct filter *f);
+uint64_t filter_n_kept(const struct filter *f);
+
+/* Is this sample one of the part?  Then its values become those of the part; `values` is room for as many as it has. */
+struct pd_value;
+int filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
+                bool *kept);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/made.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "correct/binary/jitdump.h"
+#include "correct/binary/perf_map.h"
+#include "correct/binary/text_pool.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/pairs.h"
+
+enum { MOST_BYTES = 1 << 30 };
+
+/* A jitdump: bytes are kept, for names and codes are in them. */
+struct dump {
+	const char *path;    /* as recorded */
+	const char **layers; /* [n_layers] module paths */
+	uint8_t *bytes;
+	struct jitdump jit;
+};
+
+struct process {
+	uint32_t dump; /* index + 1 into dumps; 0 = none */
+	bool names_looked_for;
+	const char *names; /* its perf-PID.map; NULL = none */
+};
+
+struct made {
+	char *symfs;
+	bool same_host, same_clock, told_clock;
+	struct text_pool pool;
+	struct pairs pids, paths;
+	VEC(struct process) processes; /* by pids */
+	VEC(struct dump) dumps;        /* by paths, which are the pool's */
+	VEC(uint64_t) changes_ns;      /* in order */
+};
+
+int made_new(const char *symfs, bool same_host, bool same_clock, struct made **out)
+{
+	struct made *m = calloc(1, sizeof(*m));
+
+	if (!m || (symfs && !(m->symfs = strdup(symfs)))) {
+		free(m);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	m->same_host = same_host;
+	m->same_clock = same_clock;
+	*out = m;
+	return 0;
+}
+
+void made_free(struct made *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->dumps.n; i++) {
+		jitdump_fini(&m->dumps.v[i].jit);
+		free(m->dumps.v[i].layers);
+		free(m->dumps.v[i].bytes);
+	}
+	vec_fini(&m->dumps);
+	vec_fini(&m->changes_ns);
+	vec_fini(&m->processes);
+	pairs_fini(&m->pids);
+	pairs_fini(&m->paths);
+	text_pool_fini(&m->pool);
+	free(m->symfs);
+	free(m);
+}
+
+static struct process *process_of(struct made *m, uint32_t pid)
+{
+	long i = pairs_number(&m->pids, pid, 0);
+
+	if (i < 0 || ((size_t)i == m->processes.n && vec_push(&m->processes, (struct process){ 0 }) < 0))
+		return NULL;
+	return &m->processes.v[i];
+}
+
+/* Whose file may be believed: root's, and one's own; root believes anybody's. */
+static int open_own(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+	    (st->st_uid == 0 || st->st_uid == geteuid() || geteuid() == 0))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static uint8_t *read_file(const char *path, size_t *n)
+{
+	struct stat st;
+	int fd = open_own(path, &st);
+	uint8_t *bytes = NULL;
+	ssize_t got = 1;
+
+	*n = 0;
+	if (fd < 0)
+		return NULL;
+	if (st.st_size < MOST_BYTES)
+		bytes = malloc((size_t)st.st_size + 1);
+	while (bytes && got > 0 && *n < (size_t)st.st_size) {
+		got = read(fd, bytes + *n, (size_t)st.st_size - *n);
+		*n += got > 0 ? (size_t)got : 0;
+	}
+	close(fd);
+	return bytes;
+}
+
+/* Layer 0 has the file's own path. */
+static int name_layers(struct made *m, struct dump *d)
+{
+	d->layers = calloc(d->jit.n_layers + 1, sizeof(char *));
+	for (uint32_t i = 0; d->layers && i < d->jit.n_layers; i++) {
+		d->layers[i] = i ? text_pool_printf(&m->pool, "%s#%u", d->path, i) : d->path;
+		if (!d->layers[i])
+			return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	return d->layers ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+}
+
+/* One that can't be read has no codes, and its samples stay without names. */
+static int read_dump(struct made *m, struct dump *d)
+{
+	char *path = NULL;
+	size_t n;
+	int err = 0;
+
+	if (asprintf(&path, "%s%s", m->symfs ? m->symfs : "", d->path) < 0)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	d->bytes = read_file(path, &n);
+	if (!d->bytes)
+		sp_warn("%s: code that was made at run time is in this file, which is not there or not yours",
+		        path);
+	else
+		err = jitdump_parse(d->bytes, n, path, &d->jit);
+	if (err == -SP_EFORMAT) {
+		sp_warn("%s", sp_error_text());
+		err = 0;
+	}
+	if (d->jit.dropped_bytes)
+		sp_warn("%s: %zu bytes at %zu are no whole record: code behind them is not known", path,
+		        d->jit.dropped_bytes, d->jit.dropped_off);
+	free(path);
+	return err < 0 ? err : name_layers(m, d);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int note_changes(struct made *m, const struct jitdump *j)
+{
+	for (size_t i = 0; i < j->codes.n && j->n_layers > 1; i++)
+		if (vec_push(&m->changes_ns, j->codes.v[i].from_ns) < 0)
+			return -SP_ENOMEM;
+	if (m->changes_ns.n)
+		qsort(m->changes_ns.v, m->changes_ns.n, sizeof(*m->changes_ns.v), by_time);
+	return 0;
+}
+
+uint64_t made_changes(const struct made *m, uint64_t time_ns)
+{
+	size_t lo = 0, hi = m->same_clock ? m->changes_ns.n : 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->changes_ns.v[mid] <= time_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int made_map(struct made *m, uint32_t pid, const char *path)
+{
+	struct process *p;
+	struct dump *d;
+	const char *kept;
+	long i;
+	int err;
+
+	if (!jitdump_is_name(path))
+		return 0;
+	p = process_of(m, pid);
+	kept = text_pool_add(&m->pool, path, strlen(path));
+	if (!p || !kept)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	i = pairs_number(&m->paths, (uint64_t)(uintptr_t)kept, 0);
+	if (i < 0)
+		return -SP_ENOMEM;
+	p->dump = (uint32_t)i + 1;
+	if ((size_t)i < m->dumps.n)
+		return 0;
+	if (vec_push(&m->dumps, (struct dump){ .path = kept }) < 0)
+		return -SP_ENOMEM;
+	d = &m->dumps.v[i];
+	err = read_dump(m, d);
+	return err < 0 ? err : note_changes(m, &d->jit);
+}
+
+/* The number that a process which still runs has in its own namespace; 0 = it doesn't run. */
+static uint32_t own_number(uint32_t pid)
+{
+	char path[64], line[256];
+	uint32_t number = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *last = strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
+
+		if (last)
+			number = (uint32_t)strtoul(last, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return number;
+}
+
+static const char *readable(struct made *m, const char *path)
+{
+	struct stat st;
+	int fd;
+	char *whole = NULL;
+
+	if (!path || asprintf(&whole, "%s%s", m->symfs ? m->symfs : "", path) < 0)
+		return NULL;
+	fd = open_own(whole, &st);
+	free(whole);
+	if (fd < 0)
+		return NULL;
+	close(fd);
+	return path;
+}
+
+/* In /tmp of this machine, or of the container that the process runs in. */
+static const char *find_names(struct made *m, uint32_t pid)
+{
+	const char *found = NULL;
+	uint32_t number;
+
+	if (!m->symfs && !m->same_host)
+		return NULL;
+	number = m->symfs ? 0 : own_number(pid);
+	if (number)
+		found = readable(m, text_pool_printf(&m->pool, "/proc/%u/root/tmp/perf-%u.map", pid, number));
+	return found ? found : readable(m, text_pool_printf(&m->pool, "/tmp/perf-%u.map", pid));
+}
+
+/* The path of the layer whose code at ip is the newest of those that were there by then. */
+static const char *find_code(struct made *m, const struct dump *d, uint64_t ip, uint64_t time_ns)
+{
+	bool timed = m->same_clock && !d->jit.other_clock && time_ns;
+	const struct jit_code *found = NULL;
+	unsigned several = 0;
+
+	for (uint32_t layer = 0; layer < d->jit.n_layers; layer++) {
+		const struct jit_code *code = jitdump_at(&d->jit, layer, ip);
+
+		if (!code || (timed && code->from_ns > time_ns))
+			continue;
+		several++;
+		if (!found || code->from_ns >= found->from_ns)
+			found = code;
+	}
+	if (several > 1 && !timed) {
+		if (!m->told_clock)
+			sp_warn("%s: code took turns at its addresses, and samples have another clock than "
+			        "this file, "
+			        "so which one a sample was in is not known: record with perf record -k mono",
+			        d->path);
+		m->told_clock = true;
+		return NULL;
+	}
+	return found ? d->layers[found->layer] : NULL;
+}
+
+const char *made_find(struct made *m, uint32_t pid, uint64_t ip, uint64_t time_ns)
+{
+	struct process *p = process_of(m, pid);
+	const char *found;
+
+	if (!p)
+		return NULL;
+	found = p->dump ? find_code(m, &m->dumps.v[p->dump - 1], ip, time_ns) : NULL;
+	if (found)
+		return found;
+	if (!p->names_looked_for)
+		p->names = find_names(m, pid);
+	p->names_looked_for = true;
+	return p->names;
+}

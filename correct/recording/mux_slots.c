@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/mux_slots.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+
+/* A scope's instructions in the multiplexing slot of its last sample, and over all slots before. */
+struct of_scope {
+	uint64_t slot;
+	double now, sum, squares;
+};
+
+struct thread {
+	uint64_t slot, time_ns, n_all,
+	        n_then; /* its samples; those at the last of the event, which was at time_ns */
+};
+
+struct mux_slots {
+	struct of_scope *scopes;
+	VEC(struct thread) threads;
+	uint64_t n_slots;
+};
+
+int mux_slots_new(const struct recording *r, size_t n, struct mux_slots **out)
+{
+	*out = NULL;
+	if (!r->rests || r->insn_event < 0 || !(rests_share(r->rests, r->insn_event) > 0))
+		return 0;
+	*out = calloc(1, sizeof(**out));
+	if (*out)
+		(*out)->scopes = calloc(n + 1, sizeof(*(*out)->scopes));
+	if (*out && (*out)->scopes)
+		return 0;
+	mux_slots_free(*out);
+	*out = NULL;
+	return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+}
+
+void mux_slots_free(struct mux_slots *t)
+{
+	if (!t)
+		return;
+	vec_fini(&t->threads);
+	free(t->scopes);
+	free(t);
+}
+
+static void end_slot(struct of_scope *s)
+{
+	s->sum += s->now;
+	s->squares += s->now * s->now;
+	s->now = 0;
+}
+
+int mux_slots_sample(struct mux_slots *t, const struct recording *r, const struct pd_record *rec,
+                     uint32_t thread, int32_t scope)
+{
+	struct thread *th;
+	struct of_scope *s;
+
+	if (!t)
+		return 0;
+	while (t->threads.n <= thread)
+		if (vec_push(&t->threads, (struct thread){ 0 }) < 0)
+			return -SP_ENOMEM;
+	th = &t->threads.v[thread];
+	th->n_all++;
+	if (rec->event != r->insn_event)
+		return 0;
+	if (!th->slot ||
+	    rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
+		th->slot = ++t->n_slots;
+	th->time_ns = rec->time_ns;
+	th->n_then = th->n_all;
+	if (scope < 0)
+		return 0;
+	s = &t->scopes[scope];
+	if (s->slot != th->slot)
+		end_slot(s);
+	s->slot = th->slot;
+	s->now += recording_weight(r, rec);
+	return 0;
+}
+
+double mux_slots_sd(struct mux_slots *t, size_t scope, double rested)
+{
+	struct of_scope *s = t ? &t->scopes[scope] : NULL;
+	double n;
+
+	if (!s)
+		return 0;
+	end_slot(s);
+	n = fmax((double)t->n_slots, 1);
+	/* Of all slots those that were seen are a sample: where none rested, they are all there were. */
+	return sqrt(rested * fmax(s->squares - s->sum * s->sum / n, 0));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_RECORDING_MUX_SLOTS_H
+#define SKIDPROF_CORRECT_RECORDING_MUX_SLOTS_H
+
+/*
+ * How well a total is known that was scaled for the multiplexing slots in which its event rested (eq. 50).  The slots in which
+ * the event counted are a sample of all, and tell it by how much they differ.
+ */
+#include "correct/recording/recording.h"
+
+struct mux_slots;
+
+/* For n scopes.  *out NULL where instructions never rested.  Returns 0 or -SP_ENOMEM. */
+int mux_slots_new(const struct recording *r, size_t n, struct mux_slots **out);
+void mux_slots_free(struct mux_slots *t);
+
+/* A sample of a thread, in a scope (-1: in none); t NULL: nothing happens.  Returns 0 or -SP_ENOMEM. */
+int mux_slots_sample(struct mux_slots *t, const struct recording *r, const struct pd_record *rec,
+                     uint32_t thread, int32_t scope);
+
+/* Standard deviation of a scope's instructions; 0 for NULL.  Once all samples were shown. */
+double mux_slots_sd(struct mux_slots *t, size_t scope, double rested);
+
+#endif

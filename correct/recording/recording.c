@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "correct/binary/jitdump.h"
+#include "correct/recording/events.h"
+#include "correct/recording/made.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/* Places of files that are not open yet; module_of_file's other values are indices. */
+enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };
+
+static int spool_stdin(int *fd_out)
+{
+	FILE *f = tmpfile();
+	char buf[1 << 16];
+	ssize_t n;
+	int fd;
+
+	if (!f)
+		return sp_fail_errno("temporary file for standard input (see TMPDIR)");
+	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		if (fwrite(buf, 1, (size_t)n, f) != (size_t)n)
+			break;
+	if (n != 0 || fflush(f) != 0) {
+		int err = sp_fail_errno("standard input: could not be spooled to a temporary file");
+
+		fclose(f);
+		return err;
+	}
+	fd = dup(fileno(f));
+	fclose(f);
+	if (fd < 0)
+		return sp_fail_errno("dup");
+	*fd_out = fd;
+	return 0;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+/* perf's bit of ibs_op's config: operations are counted, not cycles. */
+enum { IBS_OP_CNT_CTL = 1 << 19 };
+
+static int kind_of(const struct pd_reader *r, size_t event)
+{
+	const struct pd_event *e = pd_event(r, event);
+
+	if (begins(e->name, "ibs_op/"))
+		return e->attr.config & IBS_OP_CNT_CTL ? MIX_NONE : MIX_CYCLES;
+
+	return mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
+}
+
+/* The event that stands for instructions (or cycles): sampled, and of several a generic one, listed first. */
+static int find_event(const struct pd_reader *r, int kind)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (!attr->sample_period || kind_of(r, i) != kind)
+			continue;
+		if (attr->type == PERF_TYPE_HARDWARE)
+			return (int)i;
+		found = found < 0 ? (int)i : found;
+	}
+	return found;
+}
+
+/* Instructions that are read with every sample of cycles. */
+static int find_counted(const struct pd_reader *r, int cyc_event)
+{
+	int leader = cyc_event < 0 ? -1 : pd_event(r, (size_t)cyc_event)->leader;
+
+	for (size_t i = 0; leader >= 0 && i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (e->leader == leader && e->attr.read_format & PERF_FORMAT_GROUP &&
+		    kind_of(r, i) == MIX_INSN)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* What skidprof record --bursts writes: no kernel has branch stacks for either of these events. */
+static int find_bursts(const struct pd_reader *r)
+{
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (attr->type == PERF_TYPE_SOFTWARE &&
+		    (attr->config == PERF_COUNT_SW_DUMMY || attr->config == PERF_COUNT_SW_CPU_CLOCK) &&
+		    attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* AMD's IBS tags operations, and Arm's SPE micro-operations: precise without being asked for it. */
+static enum recording_precision precision_of(const struct pd_reader *r, int event)
+{
+	const struct pd_event *e = event < 0 ? NULL : pd_event(r, (size_t)event);
+
+	if (!e)
+		return SEEN_LATER;
+	if (begins(e->name, "ibs_") || begins(e->name, "arm_spe"))
+		return SEEN_THERE;
+	if (!e->attr.precise_ip)
+		return SEEN_LATER;
+	/* PDIR, PDist: of the events that are asked for with all three p, those that have a distribution that is precise. */
+	if (!begins(pd_header(r)->cpuid, "GenuineIntel") || e->attr.precise_ip == 3 ||
+	    strcasestr(e->name, "prec_dist"))
+		return SEEN_THERE;
+	return SEEN_SHADOWED;
+}
+
+static enum recording_branches branches_of(const struct perf_event_attr *attr)
+{
+	const uint64_t type = attr->branch_sample_type,
+	               kinds = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL |
+	                       PERF_SAMPLE_BRANCH_ANY_RETURN | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_CALL_STACK |
+	                       PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL,
+	               calls = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_CALL;
+
+	if (!(type & kinds) || type & PERF_SAMPLE_BRANCH_ANY)
+		return BRANCHES_ALL;
+	if (type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return BRANCHES_CALLERS;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_COND))
+		return BRANCHES_CONDITIONAL;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_ANY_RETURN))
+		return BRANCHES_RETURNS;
+	return type & kinds & ~calls ? BRANCHES_SOME : BRANCHES_CALLS;
+}
+
+const char *recording_branches_word(enum recording_branches kind)
+{
+	static const char *const words[] = {
+		[BRANCHES_ALL] = "",
+		[BRANCHES_CONDITIONAL] = "conditional branches only",
+		[BRANCHES_CALLS] = "calls only",
+		[BRANCHES_RETURNS] = "returns only",
+		[BRANCHES_CALLERS] = "a call stack",
+		[BRANCHES_SOME] = "some kinds of branches only",
+	};
+
+	return words[kind];
+}
+
+/* Branches that make a path. */
+static bool has_stacks(const struct pd_event *e)
+{
+	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       branches_of(&e->attr) == BRANCHES_ALL;
+}
+
+/* Samples nothing: perf adds it for the records that come with it. */
+static bool is_dummy(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* Neither cycles nor instructions: an event that has branch records, else the first. */
+static int find_other(const struct pd_reader *r, int but, int nor)
+{
+	int first = -1;
+
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (!e->attr.sample_period || (int)i == but || (int)i == nor)
+			continue;
+		if (has_stacks(e))
+			return (int)i;
+		if (first < 0 || is_dummy(pd_event(r, (size_t)first)))
+			first = (int)i;
+	}
+	return first;
+}
+
+/* Branch records tell the shares of a region, as bursts do. */
+static bool tells_shares(const struct recording *r)
+{
+	return r->burst_event >= 0 ||
+	       (r->cyc_event >= 0 && has_stacks(pd_event(r->reader, (size_t)r->cyc_event)));
+}
+
+/* The event of that name, with or without what stands behind a colon. */
+static int find_named(const struct pd_reader *r, const char *name)
+{
+	for (int bare = 0; bare < 2; bare++)
+		for (size_t i = 0; i < pd_n_events(r); i++) {
+			const struct pd_event *e = pd_event(r, i);
+			size_t n = bare ? strcspn(e->name, ":") : strlen(e->name);
+
+			if (e->attr.sample_period && strlen(name) == n && strncmp(e->name, name, n) == 0)
+				return (int)i;
+		}
+	return -1;
+}
+
+/* One event as its samples were seen. */
+static void choose_wanted(struct recording *r)
+{
+	int event = find_named(r->reader, r->wanted);
+	int kind = event < 0 ? MIX_NONE : kind_of(r->reader, (size_t)event);
+
+	r->insn_event = r->cyc_event = r->burst_event = -1;
+	r->path_event = timed_paths_event(r->reader);
+	r->insn_counted = r->cyc_is_other = r->relative = false;
+	if (kind == MIX_INSN) {
+		r->insn_event = event;
+	} else {
+		r->cyc_event = event;
+		r->cyc_is_other = kind != MIX_CYCLES;
+	}
+	r->insn_precise = precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
+}
+
+/* Clocks that are not the core's cycles. */
+static bool is_clock(const struct pd_event *e)
+{
+	const struct perf_event_attr *a = &e->attr;
+
+	if (a->type == PERF_TYPE_SOFTWARE)
+		return a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK;
+	if (a->type == PERF_TYPE_HARDWARE)
+		return a->config == PERF_COUNT_HW_REF_CPU_CYCLES || a->config == PERF_COUNT_HW_BUS_CYCLES;
+	return strcasestr(e->name, "ref-cycles") || strcasestr(e->name, "ref_tsc");
+}
+
+static void choose_events(struct recording *r)
+{
+	if (r->wanted) {
+		choose_wanted(r);
+		return;
+	}
+	r->insn_event = find_event(r->reader, MIX_INSN);
+	r->cyc_event = find_event(r->reader, MIX_CYCLES);
+	if (r->insn_event < 0) {
+		r->insn_event = find_counted(r->reader, r->cyc_event);
+		r->insn_counted = r->insn_event >= 0;
+	}
+	r->cyc_is_other = false;
+	r->burst_event = find_bursts(r->reader);
+	r->path_event = timed_paths_event(r->reader);
+	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
+	if (r->insn_event < 0 && r->cyc_event < 0) {
+		r->cyc_event = find_other(r->reader, r->burst_event, r->path_event);
+		r->cyc_is_other = r->cyc_event >= 0;
+	}
+	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
+	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
+	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);
+}
+
+static bool counts_same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->sample_period == b->sample_period && a->freq == b->freq &&
+	       a->exclude_kernel == b->exclude_kernel && a->exclude_user == b->exclude_user &&
+	       a->precise_ip == b->precise_ip;
+}
+
+size_t recording_pmu_length(const struct pd_event *e)
+{
+	const char *slash = strchr(e->name, '/');
+
+	return slash ? (size_t)(slash - e->name) : 0;
+}
+
+/* A processor with two kinds of cores has a PMU for each, and an event of the same name in both. */
+static bool on_other_cores(const struct pd_event *a, const struct pd_event *b)
+{
+	size_t n = recording_pmu_length(a), m = recording_pmu_length(b);
+
+	if (a->attr.type == PERF_TYPE_HARDWARE && b->attr.type == PERF_TYPE_HARDWARE &&
+	    a->attr.config >> 32 != b->attr.config >> 32)
+		return true;
+	return n && m && (n != m || strncmp(a->name, b->name, n) != 0);
+}
+
+/* The first event that counts the same on another kind of cores; i itself if there is none. */
+static size_t same_on_other_cores(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+	int kind = kind_of(r, i);
+
+	for (size_t k = 0; k < i && (kind == MIX_INSN || kind == MIX_CYCLES); k++) {
+		const struct pd_event *before = pd_event(r, k);
+
+		if (kind_of(r, k) == kind && on_other_cores(before, e) &&
+		    !before->attr.sample_period == !e->attr.sample_period)
+			return k;
+	}
+	return i;
+}
+
+/* The first event of another group that counts the same as event i; i itself if there is none. */
+static size_t same_event(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+
+	for (size_t k = 0; k < i && e->attr.read_format & PERF_FORMAT_GROUP; k++)
+		if (pd_event(r, k)->leader != e->leader && counts_same(&pd_event(r, k)->attr, &e->attr))
+			return k;
+	return same_on_other_cores(r, i);
+}
+
+/* In pipe mode events come one after the other. */
+static int learn_events(struct recording *r)
+{
+	size_t n = pd_n_events(r->reader);
+	struct recording_event *grown;
+	uint32_t groups = 0;
+
+	if (n == r->n_events)
+		return 0;
+	grown = realloc(r->events, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
+	r->events = grown;
+	r->n_events = n;
+	for (size_t i = 0; i < n && !r->branches; i++)
+		if (pd_event(r->reader, i)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			r->branches = branches_of(&pd_event(r->reader, i)->attr);
+	for (size_t i = 0; i < n; i++) {
+		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
+
+		grown[i] = (struct recording_event){ (int)same, leader < i ? grown[leader].group : groups++,
+			                             same != i };
+		grown[same].several = same != i || grown[same].several;
+	}
+	return 0;
+}
+
+/* Once all events are known. */
+static int check_wanted(const struct recording *r)
+{
+	char names[300] = "";
+
+	if (!r->wanted || r->insn_event >= 0 || r->cyc_event >= 0)
+		return 0;
+	for (size_t i = 0, n = 0; i < pd_n_events(r->reader) && n < sizeof(names); i++) {
+		const struct pd_event *e = pd_event(r->reader, i);
+
+		if (e->attr.sample_period && same_event(r->reader, i) == i)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", e->name);
+	}
+	return sp_fail(SP_ENOENT, "--event: no event '%s' was sampled; there %s: %s", r->wanted,
+	               *names ? "are" : "is", *names ? names : "none");
+}
+
+int recording_open(const struct correct_opts *opts, struct recording **out)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	char path[64];
+	int err;
+
+	if (!r)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->spool_fd = -1;
+	r->module_opts = opts->modules;
+	if (strcmp(opts->input, "-") == 0) {
+		err = spool_stdin(&r->spool_fd);
+		if (err < 0)
+			goto out;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", r->spool_fd);
+		err = pd_open(path, &r->reader);
+	} else {
+		err = pd_open(opts->input, &r->reader);
+	}
+	if (err < 0)
+		goto out;
+	r->wanted = opts->event;
+	choose_events(r);
+	err = learn_events(r);
+	if (err == 0 && filter_is_set(&opts->filter))
+		err = filter_new(&opts->filter, r->reader, &r->filter);
+	if (err < 0)
+		goto out;
+	*out = r;
+	return 0;
+out:
+	recording_close(r);
+	return err;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_modules; i++)
+		module_free(r->modules[i]);
+	free(r->modules);
+	free(r->module_of_file);
+	made_free(r->made);
+	pairs_fini(&r->made_paths);
+	vec_fini(&r->made_modules);
+	free(r->events);
+	free(r->scale);
+	rests_free(r->rests);
+	vec_fini(&r->values);
+	vec_fini(&r->insn_last);
+	pairs_fini(&r->insn_tasks);
+	filter_free(r->filter);
+	timed_paths_fini(&r->paths);
+	free(r->kernel_symbol);
+	maps_free(r->maps);
+	pd_close(r->reader);
+	if (r->spool_fd >= 0)
+		close(r->spool_fd);
+	free(r);
+}
+
+static int open_module(struct recording *r, const char *path, const uint8_t *id, size_t id_bytes,
+                       int32_t *out)
+{
+	struct module **grown, *m = NULL;
+	int err = module_open(path, id, id_bytes, &r->module_opts, &m);
+
+	if (err < 0)
+		return err;
+	grown = realloc(r->modules, (r->n_modules + 1) * sizeof(struct module *));
+	if (!grown) {
+		module_free(m);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	r->modules = grown;
+	r->modules[r->n_modules] = m;
+	*out = (int32_t)r->n_modules++;
+	return 0;
+}
+
+/* Open the module behind a mapped file, once. */
+static int open_file(struct recording *r, uint32_t file)
+{
+	const struct maps_file *f = maps_file(r->maps, file);
+	const uint8_t *id = f->build_id;
+	size_t id_bytes = f->build_id_bytes;
+
+	if (!id_bytes)
+		id_bytes = pd_build_id(r->reader, f->path, &id);
+	/* As earlier versions of the recorder called it. */
+	if (!id_bytes && strcmp(f->path, "[kernel.kallsyms]") == 0)
+		id_bytes = pd_build_id(r->reader, "[kernel.kallsyms]_text", &id);
+	return open_module(r, f->path, id, id_bytes, &r->module_of_file[file]);
+}
+
+static int32_t module_of(struct recording *r, uint32_t file)
+{
+	if (file >= r->n_files) {
+		size_t n = maps_n_files(r->maps);
+		int32_t *grown = realloc(r->module_of_file, n * sizeof(int32_t));
+
+		if (!grown)
+			return FILE_UNUSABLE;
+		for (size_t i = r->n_files; i < n; i++)
+			grown[i] = FILE_NEW;
+		r->module_of_file = grown;
+		r->n_files = n;
+	}
+	if (r->module_of_file[file] == FILE_NEW && open_file(r, file) < 0)
+		r->module_of_file[file] = FILE_UNUSABLE;
+	return r->module_of_file[file];
+}
+
+/* Files of code that programs made are looked for on this machine only where it recorded. */
+static int open_made(struct recording *r)
+{
+	const struct perf_event_attr *attr = pd_n_events(r->reader) ? &pd_event(r->reader, 0)->attr : NULL;
+	const char *host = pd_header(r->reader)->hostname;
+	struct utsname here;
+
+	if (r->made)
+		return 0;
+	return made_new(r->module_opts.symfs,
+	                !host || !*host || (uname(&here) == 0 && strcmp(here.nodename, host) == 0),
+	                attr && attr->use_clockid && attr->clockid == CLOCK_MONOTONIC, &r->made);
+}
+
+/* The module of code at ip that no file was mapped for, -1 = none has it. */
+static int32_t made_module(struct recording *r, uint32_t pid, uint64_t ip)
+{
+	const char *path = open_made(r) < 0 ? NULL : made_find(r->made, pid, ip, r->now_ns);
+	long i = path ? pairs_number(&r->made_paths, (uint64_t)(uintptr_t)path, 0) : -1;
+
+	if (i < 0)
+		return -1;
+	if ((size_t)i == r->made_modules.n) {
+		int32_t module = -1;
+
+		if (open_module(r, path, NULL, 0, &module) < 0 || vec_push(&r->made_modules, module) < 0)
+			return -1;
+	}
+	return r->made_modules.v[i];
+}
+
+/* Memory, or what a program wrote its code to as well: not a file that was loaded. */
+static bool may_be_made(const char *path)
+{
+	return module_is_memory(path) || strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0 ||
+	       strncmp(path, "[stack", 6) == 0 || jitdump_is_name(path);
+}
+
+struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip)
+{
+	/* Opening a module on first sight is caching: nothing else of r changes. */
+	struct recording *cache = (struct recording *)r;
+	struct place place = { .module = -1, .vaddr = ip };
+	struct maps_place at;
+
+	if (!maps_find(r->maps, pid, ip, &at))
+		return place;
+	if (may_be_made(maps_file(r->maps, at.file)->path))
+		place.module = made_module(cache, pid, ip);
+	if (place.module >= 0)
+		return place;
+	place.module = module_of(cache, at.file);
+	place.vaddr = at.off;
+	if (place.module >= 0 && module_state(r->modules[place.module]) == MODULE_OK &&
+	    !module_vaddr(r->modules[place.module], at.off, &place.vaddr))
+		place.module = -1;
+	return place;
+}
+
+double recording_weight(const struct recording *r, const struct pd_record *rec)
+{
+	const struct pd_event *e;
+
+	double scale = (size_t)rec->event < r->n_scale ? r->scale[rec->event] : 1;
+
+	if (rec->sample.period)
+		return scale * (double)rec->sample.period;
+	e = pd_event(r->reader, (size_t)rec->event);
+	return scale * (e->attr.freq ? 1 : (double)e->attr.sample_period);
+}
+
+/* Of branches that are no path, no one who follows paths must know. */
+static void set_apart(struct recording *r, struct pd_record *rec)
+{
+	struct pd_sample *s = &rec->sample;
+	enum recording_branches kind;
+
+	kind = branches_of(&pd_event(r->reader, (size_t)rec->event)->attr);
+	r->n_apart = r->n_calls = 0;
+	if (!s->n_branches || kind == BRANCHES_ALL)
+		return;
+	r->apart = s->branches;
+	r->n_apart = s->n_branches;
+	r->n_calls = kind == BRANCHES_CALLERS ? s->n_branches : 0;
+	s->branches = NULL;
+	s->n_branches = 0;
+}
+
+/* Events that count the same become one. */
+static int unite_events(struct recording *r, struct pd_record *rec)
+{
+	int err = learn_events(r);
+
+	if (err < 0)
+		return err;
+	set_apart(r, rec);
+	r->as_recorded = rec->event;
+	r->group = r->events[rec->event].group;
+	rec->event = r->events[rec->event].same;
+	if (!r->group)
+		return 0;
+	r->values.n = 0;
+	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = 0; i < rec->sample.n_values; i++) {
+		struct pd_value v = rec->sample.values[i];
+
+		v.event = v.event < 0 ? v.event : r->events[v.event].same;
+		r->values.v[r->values.n++] = v;
+	}
+	rec->sample.values = r->values.v;
+	return 0;
+}
+
+/* Is the sample one of the part that is looked at?  *kept says; its values are then those of the part. */
+static int take_part(struct recording *r, struct pd_record *rec, bool *kept)
+{
+	*kept = true;
+	if (!r->filter)
+		return 0;
+	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
+		return -SP_ENOMEM;
+	/* The values may be there already. */
+	return filter_take(r->filter, r, rec, r->values.v, kept);
+}
+
+/* Nothing is to be seen of what was asked for. */
+static int check_part(const struct recording *r)
+{
+	return !r->filter || filter_n_kept(r->filter)
+	               ? 0
+	               : sp_fail(SP_ENOENT,
+	                         "no sample is of that part of the recording (--comm, --pid, --tid, --time); "
+	                         "'skidprof report --threads' lists what there is");
+}
+
+/* The instructions since the last sample of the same counters, as a sample of their own. */
+static int show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
+                        recording_fn *fn, void *arg)
+{
+	struct pd_record rec = *cycles;
+	uint64_t counters = recording_counters(cycles), value = 0, *last;
+	long task;
+
+	if (!r->insn_counted || cycles->event != r->cyc_event)
+		return 0;
+	for (size_t i = 0; i < cycles->sample.n_values; i++)
+		if (cycles->sample.values[i].event == r->insn_event)
+			value = cycles->sample.values[i].value;
+	task = pairs_number(&r->insn_tasks, (uint64_t)cycles->pid << 32 | cycles->tid, counters);
+	if (task < 0 || ((size_t)task == r->insn_last.n && vec_push(&r->insn_last, 0) < 0))
+		return -SP_ENOMEM;
+	last = &r->insn_last.v[task];
+	rec.event = r->as_recorded = r->insn_event;
+	/* Values that go back have begun anew. */
+	rec.sample.period = value >= *last ? value - *last : value;
+	/* What stands beside it was shown with the cycles. */
+	rec.sample.n_values = rec.sample.n_branches = r->n_apart = 0;
+	*last = value;
+	return rec.sample.period ? fn(arg, r, &rec, place) : 0;
+}
+
+/* Where the kernel was: the map that recorders write names the symbol that its offset is the address of. */
+static int learn_kernel(struct recording *r, const struct pd_record *rec)
+{
+	static const char path[] = "[kernel.kallsyms]";
+	size_t n = sizeof(path) - 1;
+
+	if ((rec->type != PERF_RECORD_MMAP && rec->type != PERF_RECORD_MMAP2) || r->kernel_symbol ||
+	    rec->pid != UINT32_MAX || strncmp(rec->mmap.path, path, n) != 0 || !rec->mmap.path[n])
+		return 0;
+	r->kernel_symbol = strdup(rec->mmap.path + n);
+	if (!r->kernel_symbol)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	r->module_opts.kernel_symbol = r->kernel_symbol;
+	r->module_opts.kernel_text = rec->mmap.pgoff_bytes;
+	return 0;
+}
+
+static int restart(struct recording *r)
+{
+	int err;
+
+	if (r->maps) {
+		err = pd_rewind(r->reader);
+		if (err < 0)
+			return err;
+	}
+	/* Files keep their numbers: the same records in the same order make the same maps. */
+	maps_free(r->maps);
+	r->maps = NULL;
+	r->n_unmapped = 0;
+	if (r->filter)
+		filter_restart(r->filter);
+	if (r->insn_last.n)
+		memset(r->insn_last.v, 0, r->insn_last.n * sizeof(*r->insn_last.v));
+	return maps_new(&r->maps);
+}
+
+static void set_now(struct recording *r, uint64_t time_ns)
+{
+	uint64_t n = r->made ? made_changes(r->made, time_ns) : 0;
+
+	r->now_ns = time_ns;
+	r->maps_changes += n != r->made_changes;
+	r->made_changes = n;
+}
+
+static int note_map(struct recording *r, const struct pd_record *rec)
+{
+	int err = jitdump_is_name(rec->mmap.path) ? open_made(r) : 0;
+
+	return err < 0 || !r->made ? err : made_map(r->made, rec->pid, rec->mmap.path);
+}
+
+static int show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
+                      void *arg)
+{
+	int event = rec->event >= 0 && (size_t)rec->event < r->n_events ? r->events[rec->event].same : -1;
+
+	return note ? note(arg, event, rec) : 0;
+}
+
+int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,
+                          void *arg)
+{
+	struct pd_record rec;
+	uint64_t n = 0;
+	int err = restart(r), got = 0;
+
+	if (err < 0)
+		return err;
+	while (err >= 0 && (got = pd_next(r->reader, &rec)) > 0) {
+		struct place place;
+		bool kept;
+
+		if (rec.type != PERF_RECORD_SAMPLE) {
+			r->maps_changes++;
+			err = learn_kernel(r, &rec);
+			if (err == 0)
+				err = maps_apply(r->maps, &rec);
+			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
+				err = note_map(r, &rec);
+			if (err == 0)
+				err = show_other(r, &rec, note, arg);
+			continue;
+		}
+		/* In pipe mode the events come with the records. */
+		if (n == 0) {
+			choose_events(r);
+			err = check_wanted(r);
+			if (err < 0)
+				break;
+		}
+		if ((++n & 0xfff) == 0)
+			sp_progress(what, n, 0);
+		if (rec.event >= 0 && rec.event == r->path_event && !r->wanted) {
+			err = r->paths_known ? 0 : timed_paths_add(&r->paths, &rec.sample);
+			continue;
+		}
+		if (rec.event < 0)
+			continue;
+		set_now(r, rec.time_ns);
+		err = unite_events(r, &rec);
+		if (err == 0)
+			err = take_part(r, &rec, &kept);
+		if (err < 0)
+			break;
+		if (!kept)
+			continue;
+		place = recording_place(r, rec.pid, rec.sample.ip);
+		if (place.module < 0)
+			r->n_unmapped++;
+		err = fn(arg, r, &rec, place);
+		if (err >= 0)
+			err = show_counted(r, &rec, place, fn, arg);
+	}
+	sp_progress_end();
+	r->paths_known = err >= 0;
+	if (err >= 0 && got == 0)
+		err = n ? check_part(r) : check_wanted(r);
+	return err < 0 ? err : got;
+}
+
+int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg)
+{
+	return recording_each_noting(r, what, fn, NULL, arg);
+}
+
+uint64_t recording_counters(const struct pd_record *rec)
+{
+	return rec->sample.n_values ? rec->sample.values[0].id : 0;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/rests.h"
+
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/*
+ * Counters overflow evenly, so hardly ever is a gap so many times the middle one; after a sleep the others have no samples either.
+ * A gap in which no event had any is one, from RESTS_ASLEEP times the middle gap of all on.
+ */
+static const double long_gap = 5;
+
+/* Less than that, or in so few turns, is chance: events that take turns rest for a tenth of the time and more. */
+static const double least_share = 0.05;
+
+enum { MAX_EVENTS = 64, LEAST_OTHERS = 4, LEAST_RESTS = 5, MAX_GAPS = 1 << 22 };
+
+struct gap {
+	float ns;
+	uint32_t others;
+	uint32_t before;     /* 1 + the one before it, 0 = none */
+	uint32_t all0, all1; /* those of any event in it, and of other threads: rests.all[all0 .. all1) */
+	uint32_t thread;
+};
+
+struct of_event {
+	VEC(struct gap) gaps;
+	double middle_ns, silent_ns, busy_ns;
+	size_t n_rests;
+	double share;
+};
+
+/* An event in a thread. */
+struct last {
+	uint64_t time_ns, n_all;    /* samples of the thread by then */
+	uint32_t gap;               /* 1 + its last one */
+	uint32_t all;               /* rests.all.n then */
+	uint32_t all_first, thread; /* the same at its first */
+	int event;
+	bool seen;
+};
+
+struct thread {
+	uint64_t time_ns, n;
+	double busy_ns;
+	uint32_t all0;   /* rests.all.n at its first sample */
+	uint64_t events; /* bits of those it has samples of */
+};
+
+struct rests {
+	struct pairs threads, pairs;
+	VEC(struct thread) of_thread;
+	VEC(struct last) of_pair;
+	VEC(float) all; /* gaps between samples of any event */
+	VEC(uint32_t) thread_of_gap;
+	struct of_event events[MAX_EVENTS];
+};
+
+struct rests *rests_new(void)
+{
+	return calloc(1, sizeof(struct rests));
+}
+
+void rests_free(struct rests *r)
+{
+	if (!r)
+		return;
+	pairs_fini(&r->threads);
+	pairs_fini(&r->pairs);
+	vec_fini(&r->of_thread);
+	vec_fini(&r->of_pair);
+	vec_fini(&r->all);
+	vec_fini(&r->thread_of_gap);
+	for (size_t i = 0; i < MAX_EVENTS; i++)
+		vec_fini(&r->events[i].gaps);
+	free(r);
+}
+
+static int add_gap(struct rests *r, struct last *last, int event, uint64_t time_ns, uint64_t n_all,
+                   uint32_t thread)
+{
+	struct of_event *e = &r->events[event];
+	struct gap gap = { .ns = (float)(time_ns - last->time_ns),
+		           .others = (uint32_t)(n_all - last->n_all - 1),
+		           .before = last->gap,
+		           .all0 = last->all,
+		           .all1 = (uint32_t)r->all.n,
+		           .thread = thread };
+
+	if (e->gaps.n >= MAX_GAPS)
+		return 0;
+	if (vec_push(&e->gaps, gap) < 0)
+		return -SP_ENOMEM;
+	last->gap = (uint32_t)e->gaps.n;
+	return 0;
+}
+
+int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
+{
+	long t = pairs_number(&r->threads, tid, 1), p = pairs_number(&r->pairs, tid, (uint64_t)event + 1);
+	struct thread *thread;
+	struct last *last;
+
+	if (t < 0 || p < 0 ||
+	    ((size_t)t == r->of_thread.n && vec_push(&r->of_thread, (struct thread){ 0 }) < 0) ||
+	    ((size_t)p == r->of_pair.n && vec_push(&r->of_pair, (struct last){ 0 }) < 0))
+		return -SP_ENOMEM;
+	if (event >= MAX_EVENTS || !time_ns)
+		return 0;
+	thread = &r->of_thread.v[t];
+	last = &r->of_pair.v[p];
+	if (!thread->n)
+		thread->all0 = (uint32_t)r->all.n;
+	if (thread->n && time_ns > thread->time_ns && r->all.n < MAX_GAPS &&
+	    (vec_push(&r->all, (float)(time_ns - thread->time_ns)) < 0 ||
+	     vec_push(&r->thread_of_gap, (uint32_t)t) < 0))
+		return -SP_ENOMEM;
+	thread->n++;
+	thread->time_ns = time_ns;
+	thread->events |= 1ull << event;
+	if (last->seen && time_ns > last->time_ns &&
+	    add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
+		return -SP_ENOMEM;
+	if (!last->seen) {
+		last->all_first = (uint32_t)r->all.n;
+		last->thread = (uint32_t)t;
+		last->event = event;
+	}
+	last->seen = true;
+	last->time_ns = time_ns;
+	last->n_all = thread->n;
+	last->all = (uint32_t)r->all.n;
+	return 0;
+}
+
+/* v[n] is sorted. */
+static double middle(float *v, size_t n)
+{
+	if (!n)
+		return 0;
+	gsl_sort_float(v, 1, n);
+	return (double)v[n / 2];
+}
+
+/* The middle gap of an event, 0 where there is none, or no memory to find it. */
+static double middle_gap(const struct of_event *e)
+{
+	float *ns = malloc((e->gaps.n + 1) * sizeof(*ns));
+	double m;
+
+	for (size_t i = 0; ns && i < e->gaps.n; i++)
+		ns[i] = e->gaps.v[i].ns;
+	m = ns ? middle(ns, e->gaps.n) : 0;
+	free(ns);
+	return m;
+}
+
+/* The same of all events, whose gaps stay in their order. */
+static double middle_of_all(const struct rests *r)
+{
+	float *ns = malloc((r->all.n + 1) * sizeof(*ns));
+	double m;
+
+	for (size_t i = 0; ns && i < r->all.n; i++)
+		ns[i] = r->all.v[i];
+	m = ns ? middle(ns, r->all.n) : 0;
+	free(ns);
+	return m;
+}
+
+bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
+{
+	return event >= 0 && event < MAX_EVENTS && r->events[event].share > 0 &&
+	       (double)gap_ns > long_gap * r->events[event].middle_ns && others >= LEAST_OTHERS;
+}
+
+/* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
+static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
+                       uint32_t *n)
+{
+	double sum = 0;
+
+	*n = 0;
+	for (uint32_t i = from; i < to; i++)
+		if (r->thread_of_gap.v[i] == thread && (double)r->all.v[i] <= longest) {
+			sum += (double)r->all.v[i];
+			++*n;
+		}
+	return sum;
+}
+
+/* Before the first sample of an event in a thread, and after its last. */
+static void add_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
+                    struct of_event *e)
+{
+	uint32_t n;
+	double awake = awake_in(r, from, to, thread, longest, &n);
+
+	if (n < LEAST_OTHERS || !(awake > long_gap * e->middle_ns))
+		return;
+	e->silent_ns += awake - e->middle_ns / 2;
+	e->n_rests++;
+}
+
+static void settle_ends(struct rests *r, double longest)
+{
+	for (size_t i = 0; i < r->of_pair.n; i++) {
+		const struct last *last = &r->of_pair.v[i];
+
+		if (!last->seen)
+			continue;
+		add_end(r, r->of_thread.v[last->thread].all0, last->all_first, last->thread, longest,
+		        &r->events[last->event]);
+		add_end(r, last->all, (uint32_t)r->all.n, last->thread, longest, &r->events[last->event]);
+	}
+}
+
+/* Where one gap after the other is long, code is slow, and no slot of others is to be seen. */
+static void settle_event(const struct rests *r, double longest, struct of_event *e)
+{
+	e->middle_ns = middle_gap(e);
+	for (size_t i = 0; i < e->gaps.n; i++) {
+		const struct gap *g = &e->gaps.v[i];
+		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
+		uint32_t n;
+
+		if (!((double)g->ns > long_gap * e->middle_ns) || g->others < LEAST_OTHERS ||
+		    before > long_gap * e->middle_ns / 2)
+			continue;
+		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
+		e->n_rests++;
+	}
+}
+
+void rests_settle(struct rests *r)
+{
+	double longest = RESTS_ASLEEP * middle_of_all(r);
+
+	for (size_t i = 0; i < r->all.n; i++)
+		if ((double)r->all.v[i] <= longest)
+			r->of_thread.v[r->thread_of_gap.v[i]].busy_ns += (double)r->all.v[i];
+	for (size_t i = 0; i < MAX_EVENTS; i++) {
+		struct of_event *e = &r->events[i];
+
+		for (size_t t = 0; t < r->of_thread.n; t++)
+			if (r->of_thread.v[t].events >> i & 1)
+				e->busy_ns += r->of_thread.v[t].busy_ns;
+		settle_event(r, longest, e);
+	}
+	settle_ends(r, longest);
+	for (size_t i = 0; i < MAX_EVENTS; i++) {
+		struct of_event *e = &r->events[i];
+
+		if (e->n_rests >= LEAST_RESTS && e->busy_ns > 0 && e->silent_ns > least_share * e->busy_ns)
+			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
+	}
+}
+
+double rests_share(const struct rests *r, int event)
+{
+	return event >= 0 && event < MAX_EVENTS ? r->events[event].share : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_RECORDING_RESTS_H
+#define SKIDPROF_CORRECT_RECORDING_RESTS_H
+
+/*
+ * Multiplexing without group reads.  Where there are more events than counters the kernel counts each in some slots only, and
+ * where samples come too fast it stops an event for the rest of a tick.  Nothing in the file says so, but that an event is
+ * silent for a whole slot while others of the thread have samples (eq. 50).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A thread sleeps in a gap between two of its samples that is so many times the middle one. */
+enum { RESTS_ASLEEP = 20 };
+
+struct rests;
+
+struct rests *rests_new(void); /* NULL without memory */
+void rests_free(struct rests *r);
+
+/* A sample of a thread; times ascend within it.  Returns 0 or -SP_ENOMEM. */
+int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns);
+
+/* Once all were shown: the share of its threads' time that an event was silent, 0 where that is none, or cannot be told. */
+double rests_share(const struct rests *r, int event);
+
+/* So long a gap between two samples of an event is a rest, where others had `others` meanwhile. */
+bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others);
+
+/* To be called before the two above. */
+void rests_settle(struct rests *r);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+
+#include "correct/recording/branches.h"
+#include "correct/recording/throttled.h"
+#include "correct/skid/dist.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* Of the samples, that the kernel could not write: less makes no difference to any total. */
+static const double least_lost = 0.02;
+
+enum {
+	MAX_SKIDS = 1 << 20,   /* overshoots kept: far more than quantiles need */
+	MAX_EVENTS_SUMMED = 64 /* events whose group values are followed */
+};
+
+/* Counts of a task at its last interrupt, and at the one before. */
+struct last_values {
+	uint64_t value[MAX_EVENTS_SUMMED], before[MAX_EVENTS_SUMMED];
+	size_t skid; /* where its last skid is, + 1 */
+	int event;   /* of the last sample */
+};
+
+struct collect {
+	struct pairs places, tasks;
+	struct branch_sums branches;
+	struct tasks by_task;
+	VEC(struct place_sum) sums;
+	VEC(struct skid_seen) skids;
+	VEC(double) core_hz;
+	uint64_t n_bursts, n_stacks;
+	VEC(struct last_values) last;
+	struct event_sum *events;
+	size_t n_events;
+	bool branch_records, branch_cycles, paths;
+	struct rests *rests;
+	struct throttled *throttled;
+	double lost_share;
+};
+
+static int grow_events(struct collect *c, size_t n)
+{
+	struct event_sum *grown;
+
+	if (n <= c->n_events)
+		return 0;
+	grown = realloc(c->events, n * sizeof(*grown));
+	if (!grown)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
+	memset(grown + c->n_events, 0, (n - c->n_events) * sizeof(*grown));
+	c->events = grown;
+	c->n_events = n;
+	return 0;
+}
+
+static int add_place(struct collect *c, const struct recording *r, const struct pd_record *rec,
+                     struct place place)
+{
+	double weight = recording_weight(r, rec);
+	struct place_sum *sum;
+	long i;
+
+	if (place.module < 0)
+		return 0;
+	i = pairs_number(&c->places, (uint64_t)place.module, place.vaddr);
+	if (i < 0)
+		return (int)i;
+	if ((size_t)i == c->sums.n && vec_push(&c->sums, (struct place_sum){ .module = (uint32_t)place.module,
+	                                                                     .vaddr = place.vaddr }) < 0)
+		return -SP_ENOMEM;
+	sum = &c->sums.v[i];
+	if (rec->event == r->insn_event) {
+		sum->insn += weight;
+		sum->n_insn++;
+	} else if (rec->event == r->cyc_event) {
+		sum->cyc += weight;
+		sum->n_cyc++;
+	}
+	return 0;
+}
+
+static int add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
+{
+	c->paths |= rec->sample.n_branches > 0;
+	c->n_stacks += rec->sample.n_branches > 0;
+	c->branch_records |= rec->sample.n_branches > 0 && rec->event != r->burst_event;
+	for (size_t i = 0; i < rec->sample.n_branches; i++)
+		c->branch_cycles |=
+		        rec->sample.branches[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
+	return branch_sums_add(&c->branches, r, rec);
+}
+
+static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		if (s->values[i].event == event) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
+}
+
+/* How long the other event's overflow has waited: what it counted since, at the cycles a count took since the interrupt before. */
+static double waited_cyc(const struct recording *r, const struct last_values *last, int event)
+{
+	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)event)->attr;
+	double cyc, counts;
+
+	if (event >= MAX_EVENTS_SUMMED || attr->freq || !attr->sample_period)
+		return NAN;
+	cyc = (double)(int64_t)(last->value[r->cyc_event] - last->before[r->cyc_event]);
+	counts = (double)(int64_t)(last->value[event] - last->before[event]);
+	return counts > 0 && cyc > 0 ? (double)(last->value[event] % attr->sample_period) * cyc / counts
+	                             : NAN;
+}
+
+/*
+ * eq. 9: with a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
+ * event at the same count of cycles is of the same interrupt; it may come before or after.
+ */
+static int add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
+{
+	const struct perf_event_attr *attr;
+	struct skid_seen seen;
+	struct last_values *last;
+	uint64_t cyc;
+
+	/* Counts beside a precise sample are read when the interrupt comes, long after the instruction that is named. */
+	if (r->cyc_event < 0 || r->cyc_event >= MAX_EVENTS_SUMMED || r->cyc_is_other || r->cyc_precise ||
+	    !read_value(&rec->sample, r->cyc_event, &cyc))
+		return 0;
+	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;
+	last = &c->last.v[task];
+	if (attr->freq || !attr->sample_period)
+		return 0;
+	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), NAN,
+		                   last->value[r->cyc_event] == cyc };
+	if (rec->event != r->cyc_event) {
+		if (seen.shared && last->skid) {
+			c->skids.v[last->skid - 1].shared = true;
+			c->skids.v[last->skid - 1].other_cyc = waited_cyc(r, last, rec->event);
+		}
+		return 0;
+	}
+	if (c->skids.n >= MAX_SKIDS)
+		return 0;
+	if (seen.shared)
+		seen.other_cyc = waited_cyc(r, last, last->event);
+	last->skid = c->skids.n + 1;
+	return vec_push(&c->skids, seen);
+}
+
+/* A burst's address is the core's frequency, measured just after it. */
+static int add_burst(struct collect *c, const struct recording *r, const struct pd_record *rec)
+{
+	if (rec->event != r->burst_event)
+		return 0;
+	c->n_bursts++;
+	return rec->sample.addr && c->core_hz.n < MAX_SKIDS ? vec_push(&c->core_hz, (double)rec->sample.addr)
+	                                                    : 0;
+}
+
+static double middle(double *v, size_t n)
+{
+	if (!n)
+		return 0;
+	gsl_sort(v, 1, n);
+	return v[n / 2];
+}
+
+/* A counter that rested in the slots of others has counted a part only. */
+static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
+{
+	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
+}
+
+/* Whose counts a sample's values go on from; a row of c->last. */
+static long task_of(struct collect *c, const struct recording *r, const struct pd_record *rec)
+{
+	long task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
+
+	if (task >= 0 && (size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ 0 }) < 0)
+		return -SP_ENOMEM;
+	return task;
+}
+
+static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
+{
+	const struct pd_sample *s = &rec->sample;
+	struct last_values *last = &c->last.v[task];
+	uint64_t cyc;
+
+	last->event = rec->event;
+	/* Of two samples of one interrupt the second has nothing new to say. */
+	if (r->cyc_event >= 0 && r->cyc_event < MAX_EVENTS_SUMMED && read_value(s, r->cyc_event, &cyc) &&
+	    cyc != last->value[r->cyc_event])
+		memcpy(last->before, last->value, sizeof(last->before));
+	for (size_t i = 0; i < s->n_values; i++) {
+		int event = s->values[i].event;
+
+		if (event < 0)
+			continue;
+		if (event < MAX_EVENTS_SUMMED)
+			last->value[event] = s->values[i].value;
+		c->events[event].multiplexed |= is_part(r, s, event);
+	}
+}
+
+static int add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+{
+	struct collect *c = arg;
+	int err = grow_events(c, pd_n_events(r->reader));
+
+	if (err < 0)
+		return err;
+	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period &&
+	    rec->event != r->burst_event && rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
+		return -SP_ENOMEM;
+	if (c->throttled && throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns) < 0)
+		return -SP_ENOMEM;
+	c->events[rec->event].n_samples++;
+	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
+	c->events[rec->event].period_sum += recording_weight(r, rec);
+	err = tasks_add(&c->by_task, r, rec);
+	if (err == 0)
+		err = add_place(c, r, rec, place);
+	if (err == 0)
+		err = add_burst(c, r, rec);
+	if (err == 0 && rec->sample.n_values) {
+		long task = task_of(c, r, rec);
+
+		err = task < 0 ? (int)task : add_skid(c, r, rec, task);
+		if (err == 0)
+			add_values(c, r, rec, task);
+	}
+	return err < 0 ? err : add_branches(c, r, rec);
+}
+
+/* Which counters were read with each sample has told when they ran. */
+static bool is_read_in_group(const struct recording *r, size_t event)
+{
+	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
+}
+
+/* Counters that were stopped, and went on; of a part of the recording it is not known when. */
+static int note_stopped(void *arg, int event, const struct pd_record *rec)
+{
+	struct collect *c = arg;
+	bool on = rec->type == PERF_RECORD_THROTTLE;
+
+	if (!c->throttled)
+		return 0;
+	if (rec->type == PERF_RECORD_EXIT)
+		throttled_exit(c->throttled, rec->tid, rec->time_ns);
+	return on || rec->type == PERF_RECORD_UNTHROTTLE
+	               ? throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on,
+	                                  rec->time_ns)
+	               : 0;
+}
+
+/* eq. 53, of those past 2%. */
+static double stopped_share(const struct collect *c, size_t event)
+{
+	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;
+
+	return share > least_lost ? share : 0;
+}
+
+/*
+ * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
+ */
+static int find_scale(struct recording *r, struct collect *c)
+{
+	const struct pd_stats *stats = pd_stats(r->reader);
+	double lost = stats->n_samples
+	                      ? (double)(stats->n_lost + stats->n_lost_samples) / (double)stats->n_samples
+	                      : 0;
+	bool any = false;
+
+	if (!c->rests)
+		return 0;
+	rests_settle(c->rests);
+	if (c->throttled)
+		throttled_settle(c->throttled);
+	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
+	if (!r->scale)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
+	for (size_t i = 0; i < c->n_events; i++) {
+		bool rests = !is_read_in_group(r, i) &&
+		             (r->cyc_event < 0 || r->cyc_is_other || rests_share(c->rests, r->cyc_event) > 0);
+
+		c->events[i].rested = rests ? rests_share(c->rests, (int)i) : 0;
+		any |= c->events[i].rested > 0;
+		c->events[i].multiplexed |= c->events[i].rested > 0;
+		/* Where others had samples meanwhile, a counter that was stopped has rested, too. */
+		c->events[i].throttled = stopped_share(c, i);
+		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
+		r->scale[i] = 1 / (1 - fmax(c->events[i].rested, c->events[i].throttled));
+		if (lost > least_lost && !is_read_in_group(r, i)) {
+			r->scale[i] *= 1 + lost;
+			c->lost_share = lost;
+		}
+		c->events[i].period_sum *= r->scale[i];
+	}
+	for (size_t i = 0; i < c->sums.n; i++) {
+		struct place_sum *s = &c->sums.v[i];
+
+		s->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
+		s->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+	}
+	for (size_t i = 0; i < c->by_task.rows.n; i++) {
+		struct task_sum *t = &c->by_task.rows.v[i];
+
+		t->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
+		t->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+	}
+	r->n_scale = c->n_events;
+	r->insn_stopped = r->insn_event >= 0 ? c->events[r->insn_event].throttled : 0;
+	if (any) {
+		r->rests = c->rests;
+		c->rests = NULL;
+	}
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place_sum *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/* Counters go on where their samples are lost.  A period of each is yet to come at the end. */
+static void find_unsampled(const struct recording *r, struct collect *c)
+{
+	for (size_t i = 0; i < c->n_events && i < MAX_EVENTS_SUMMED; i++) {
+		struct event_sum *e = &c->events[i];
+		double period = e->n_samples ? e->period_sum / (double)e->n_samples : 0, counters = 0;
+
+		for (size_t t = 0; t < c->last.n; t++)
+			counters += c->last.v[t].value[i] > 0;
+		if (!e->n_samples || e->multiplexed || r->insn_counted || !(e->value_sum > 0))
+			continue;
+		if (e->value_sum - e->period_sum - counters * period > least_lost * e->value_sum)
+			e->unsampled = 1 - e->period_sum / e->value_sum;
+	}
+}
+
+int sums_collect(struct recording *r, struct sums *out)
+{
+	struct collect c = { .rests = rests_new(), .throttled = r->filter ? NULL : throttled_new() };
+	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
+	double *skid_cyc;
+
+	if (err == 0)
+		err = grow_events(&c, pd_n_events(r->reader));
+	if (err == 0)
+		err = find_scale(r, &c);
+	if (err < 0)
+		goto out;
+	for (size_t t = 0; t < c.last.n; t++)
+		for (size_t i = 0; i < c.n_events && i < MAX_EVENTS_SUMMED; i++)
+			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
+	find_unsampled(r, &c);
+	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
+	if (!skid_cyc) {
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);
+		goto out;
+	}
+	err = skid_unshare(c.skids.v, c.skids.n, skid_cyc);
+	if (err < 0) {
+		free(skid_cyc);
+		goto out;
+	}
+	branch_sums_end(&c.branches);
+	if (c.sums.n)
+		qsort(c.sums.v, c.sums.n, sizeof(*c.sums.v), by_place);
+	*out = (struct sums){ .v = c.sums.v,
+		              .n = c.sums.n,
+		              .seen = c.branches.seen.v,
+		              .n_seen = c.branches.seen.n,
+		              .runs = c.branches.runs.v,
+		              .n_runs = c.branches.runs.n,
+		              .n_branches = c.branches.n_branches,
+		              .skid_cyc = skid_cyc,
+		              .n_skid = c.skids.n,
+		              .events = c.events,
+		              .n_events = c.n_events,
+		              .branch_records = c.branch_records,
+		              .paths = c.paths,
+		              .branch_cycles = c.branch_cycles,
+		              .n_bursts = c.n_bursts,
+		              .n_stacks = c.n_stacks,
+		              .lost_share = c.lost_share,
+		              .tasks = c.by_task,
+		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
+	memset(&c.sums, 0, sizeof(c.sums));
+	memset(&c.by_task, 0, sizeof(c.by_task));
+	memset(&c.branches.seen, 0, sizeof(c.branches.seen));
+	memset(&c.branches.runs, 0, sizeof(c.branches.runs));
+	c.events = NULL;
+out:
+	pairs_fini(&c.places);
+	pairs_fini(&c.tasks);
+	vec_fini(&c.sums);
+	branch_sums_fini(&c.branches);
+	tasks_fini(&c.by_task);
+	vec_fini(&c.skids);
+	vec_fini(&c.core_hz);
+	vec_fini(&c.last);
+	rests_free(c.rests);
+	throttled_free(c.throttled);
+	free(c.events);
+	return err;
+}
+
+void sums_fini(struct sums *s)
+{
+	free(s->v);
+	free(s->seen);
+	free(s->runs);
+	free(s->skid_cyc);
+	free(s->events);
+	tasks_fini(&s->tasks);
+	memset(s, 0, sizeof(*s));
+}

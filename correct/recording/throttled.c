@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/throttled.h"
+
+#include <gsl/gsl_sort.h>
+#include <stdlib.h>
+
+#include "correct/recording/rests.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+enum { MAX_EVENTS = 64, MAX_GAPS = 1 << 22 };
+
+/* An event in a thread. */
+struct last {
+	uint64_t time_ns;
+	double stopped_ns; /* since then */
+	int event;
+	bool seen;
+};
+
+/* A counter that may be stopped. */
+struct stream {
+	uint64_t since_ns;
+	uint32_t tid;
+	long last; /* whose samples it is missing from */
+	bool stopped;
+};
+
+struct of_event {
+	VEC(float) gaps; /* between samples of one thread, but for what it was stopped */
+	double stopped_ns, share;
+};
+
+struct throttled {
+	struct pairs pairs, streams;
+	VEC(struct last) of_pair;
+	VEC(struct stream) of_stream;
+	struct of_event events[MAX_EVENTS];
+};
+
+struct throttled *throttled_new(void)
+{
+	return calloc(1, sizeof(struct throttled));
+}
+
+void throttled_free(struct throttled *t)
+{
+	if (!t)
+		return;
+	pairs_fini(&t->pairs);
+	pairs_fini(&t->streams);
+	vec_fini(&t->of_pair);
+	vec_fini(&t->of_stream);
+	for (size_t i = 0; i < MAX_EVENTS; i++)
+		vec_fini(&t->events[i].gaps);
+	free(t);
+}
+
+static long number(struct throttled *t, uint32_t tid, int event)
+{
+	long p = pairs_number(&t->pairs, tid, (uint64_t)event + 1);
+
+	if (p >= 0 && (size_t)p == t->of_pair.n && vec_push(&t->of_pair, (struct last){ .event = event }) < 0)
+		return -SP_ENOMEM;
+	return p;
+}
+
+int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
+{
+	long p = event < 0 || event >= MAX_EVENTS || !time_ns ? -1 : number(t, tid, event);
+	struct last *last;
+	double ns;
+
+	if (p < 0)
+		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
+	last = &t->of_pair.v[p];
+	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
+	if (ns > 0 && t->events[event].gaps.n < MAX_GAPS && vec_push(&t->events[event].gaps, (float)ns) < 0)
+		return -SP_ENOMEM;
+	last->seen = true;
+	last->time_ns = time_ns;
+	last->stopped_ns = 0;
+	return 0;
+}
+
+static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
+{
+	struct last *last = &t->of_pair.v[s->last];
+
+	if (s->stopped && last->seen && time_ns > s->since_ns) {
+		last->stopped_ns += (double)(time_ns - s->since_ns);
+		t->events[last->event].stopped_ns += (double)(time_ns - s->since_ns);
+	}
+	s->stopped = false;
+}
+
+int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on, uint64_t time_ns)
+{
+	long p = event < 0 || event >= MAX_EVENTS || !time_ns ? -1 : number(t, tid, event), i;
+
+	if (p < 0)
+		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
+	i = pairs_number(&t->streams, stream, (uint64_t)event + 1);
+	if (i < 0 || ((size_t)i == t->of_stream.n && vec_push(&t->of_stream, (struct stream){ 0 }) < 0))
+		return -SP_ENOMEM;
+	if (!on)
+		go_on(t, &t->of_stream.v[i], time_ns);
+	else if (!t->of_stream.v[i].stopped)
+		t->of_stream.v[i] = (struct stream){ time_ns, tid, p, true };
+	return 0;
+}
+
+void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)
+{
+	for (size_t i = 0; i < t->of_stream.n; i++)
+		if (t->of_stream.v[i].stopped && t->of_stream.v[i].tid == tid)
+			go_on(t, &t->of_stream.v[i], time_ns);
+}
+
+static double awake_ns(struct of_event *e)
+{
+	double middle, sum = 0;
+
+	if (!e->gaps.n)
+		return 0;
+	gsl_sort_float(e->gaps.v, 1, e->gaps.n);
+	middle = (double)e->gaps.v[e->gaps.n / 2];
+	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= RESTS_ASLEEP * middle; i++)
+		sum += (double)e->gaps.v[i];
+	return sum;
+}
+
+void throttled_settle(struct throttled *t)
+{
+	for (size_t i = 0; i < MAX_EVENTS; i++) {
+		struct of_event *e = &t->events[i];
+		double awake = e->stopped_ns > 0 ? awake_ns(e) : 0;
+
+		e->share = awake > 0 ? e->stopped_ns / (awake + e->stopped_ns) : 0;
+	}
+}
+
+double throttled_share(const struct throttled *t, int event)
+{
+	return event >= 0 && event < MAX_EVENTS ? t->events[event].share : 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Regions that could not be solved are not left to their raw counts where the
+ * recording has branch records: those tell executions without any flow.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/whole.h"
+#include "correct/solve/solve.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+#include "profiler/base/pairs.h"
+
+enum { N_DRAWS = 300 };
+
+/* Of all instructions, in a part of a region that was not solved: less is left a doubt. */
+static const double min_averaged = 0.01;
+
+struct showing {
+	struct whole *whole;
+	struct pairs counters; /* see recording_counters */
+	struct pairs tasks;
+	const int32_t *of_sample; /* [samples] scope */
+	size_t i;
+};
+
+static bool is_wanted(const struct work *w, size_t r)
+{
+	return w->solutions[r].verdict == VERDICT_UNRELIABLE;
+}
+
+/* Marks the blocks of such regions; returns how many there are. */
+static size_t mark_wanted(const struct work *w, uint8_t *wanted)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < w->regions->n; r++)
+		for (size_t b = 0; is_wanted(w, r) && b < w->problems[r]->n_blocks; b++) {
+			uint8_t *at = &wanted[w->problems[r]->blocks[b].graph_block];
+
+			n += !*at;
+			*at = 1;
+		}
+	return n;
+}
+
+static int show(void *arg, const struct recording *rec, const struct pd_record *record, struct place place)
+{
+	struct showing *s = arg;
+	struct sample_seen seen = { .rec = rec, .record = record, .scope = -1 };
+	long counters = pairs_number(&s->counters, (uint64_t)rec->group << 32 | record->tid,
+	                             recording_counters(record)),
+	     task = pairs_number(&s->tasks, record->pid, record->tid);
+
+	(void)place;
+	if (counters < 0 || task < 0)
+		return -SP_ENOMEM;
+	seen.thread = (uint32_t)task;
+	seen.counters = (uint32_t)counters;
+	if (s->of_sample)
+		seen.scope = s->of_sample[s->i++];
+	return whole_sample(s->whole, &seen);
+}
+
+/* A reason why counts are raw, without saying that they are. */
+static int reason_length(const char *why)
+{
+	static const char raw[] = ": raw counts";
+	size_t n = strlen(why);
+
+	if (n >= sizeof(raw) && strcmp(why + n - (sizeof(raw) - 1), raw) == 0)
+		n -= sizeof(raw) - 1;
+	return (int)n;
+}
+
+/* draws[N_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
+static int take_draws(const struct problem *p, const struct whole *whole, const float *draws,
+                      size_t n_columns, const char *what, struct solution *sol, double *insn)
+{
+	char why[sizeof(sol->why)];
+	int err;
+
+	snprintf(why, sizeof(why), reason_text_averaged, what, reason_length(sol->why), sol->why);
+	solution_fini(sol);
+	*insn = 0;
+	err = solution_init(sol, p, N_DRAWS);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < N_DRAWS; i++)
+		for (size_t b = 0; b < p->n_blocks; b++) {
+			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
+
+			/* Most blocks never run: their pages stay untouched. */
+			if (n > 0)
+				sol->draws[i * p->n_blocks + b] = n;
+			*insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
+		}
+	sol->evidence = PROFILE_BY_PATH;
+	sol->verdict = reason_verdict_averaged;
+	sol->averaged = true;
+	sol->r_hat = sol->n_eff = NAN;
+	memcpy(sol->why, why, sizeof(why));
+	return 0;
+}
+
+/* Samples of instructions are right in sum, whatever they skid over. */
+static double total_of(const struct work *w)
+{
+	return w->sums.events[w->rec->insn_event].period_sum;
+}
+
+/* Of the blocks wanted, n_columns: executions where the scope, or with -1 the program, ran total instructions. */
+static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns, int32_t scope, double total,
+                         double total_sd, float **draws, struct whole **whole)
+{
+	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
+	int err;
+
+	*draws = calloc(N_DRAWS * n_columns + 1, sizeof(**draws));
+	err = *draws ? whole_begin(w->rec, w->graph, wanted, scope, &s.whole)
+	             : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
+	if (err == 0)
+		err = recording_each(w->rec, "averaging branch records", show, &s);
+	if (err == 0)
+		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1), N_DRAWS,
+		                  *draws);
+	pairs_fini(&s.counters);
+	pairs_fini(&s.tasks);
+	*whole = s.whole;
+	return err;
+}
+
+/* Records that do not tell leave things as they were. */
+static int forgive(int err)
+{
+	if (err != -SP_EDOMAIN)
+		return err;
+	sp_debug("no averages: %s", sp_error_text());
+	return 0;
+}
+
+static int average_scope(struct work *w, size_t s, uint8_t *wanted)
+{
+	const struct problem *p = w->scope_problems[s];
+	/* Samples at its borders may be another's. */
+	double total_sd = p->total_sd + (p->unseen_share + 0.5 * p->border_share) * p->total_insn;
+	struct whole *whole = NULL;
+	float *draws = NULL;
+	double insn;
+	int err;
+
+	memset(wanted, 0, w->graph->n_blocks);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		wanted[p->blocks[b].graph_block] = 1;
+	err = draw_averages(w, wanted, p->n_blocks, (int32_t)s, p->total_insn, total_sd, &draws, &whole);
+	if (err == 0)
+		err = take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s],
+		                 &insn);
+	whole_end(whole);
+	free(draws);
+	return forgive(err);
+}
+
+static bool can_average(const struct work *w)
+{
+	return w->sums.paths && w->opts->method == METHOD_FULL && w->rec->insn_event >= 0;
+}
+
+/* Has a part of the region been solved that another's failure must not spoil? */
+static bool is_part(const struct work *w, size_t scope)
+{
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == w->scopes.v[scope].parent && w->scope_solutions[s].n_draws)
+			return true;
+	return false;
+}
+
+int average_scopes(struct work *w)
+{
+	uint8_t *wanted;
+	int err = 0;
+
+	if (!can_average(w) || !w->scopes.of_sample)
+		return 0;
+	wanted = malloc(w->graph->n_blocks + 1);
+	if (!wanted)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
+	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
+		if (w->scope_solutions[s].verdict == VERDICT_UNRELIABLE && is_part(w, s) &&
+		    w->scope_problems[s]->total_insn >= min_averaged * total_of(w))
+			err = average_scope(w, s, wanted);
+	free(wanted);
+	return err;
+}
+
+/*
+ * Noise of a region's instructions as its own samples tell them: that of its scopes' totals (eq. 35), and of single samples
+ * in no scope.
+ */
+static double own_total_sd(const struct work *w, size_t r)
+{
+	double rest = w->problems[r]->total_insn, var = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+		double unseen = p->unseen_share * p->total_insn;
+
+		if (w->scopes.v[s].parent != r)
+			continue;
+		var += p->total_sd * p->total_sd + unseen * unseen;
+		rest -= p->total_insn;
+	}
+	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
+}
+
+/* Does any stack lead through a region that has samples?  Where none does averages know nothing of it. */
+static bool is_on_record(const struct problem *p, const struct whole *whole, const float *draws,
+                         size_t n_columns)
+{
+	for (size_t i = 0; i < N_DRAWS; i++)
+		for (size_t b = 0; b < p->n_blocks; b++)
+			if (draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0)
+				return true;
+	return false;
+}
+
+/*
+ * How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it
+ * (eq. 42).
+ */
+static int average_region(struct work *w, size_t r, const struct whole *whole, const float *draws,
+                          size_t n_columns)
+{
+	struct problem *p = w->problems[r];
+	double sd = own_total_sd(w, r), total = p->total_insn;
+	int err;
+
+	if (!is_on_record(p, whole, draws, n_columns))
+		return 0;
+	err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
+	if (err < 0 || !(sd > 0))
+		return err;
+	return solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
+}
+
+static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
+{
+	struct whole *whole = NULL;
+	float *draws = NULL;
+	int err = draw_averages(w, wanted, n_columns, -1, total_of(w), 0, &draws, &whole);
+
+	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
+		if (is_wanted(w, r))
+			err = average_region(w, r, whole, draws, n_columns);
+	whole_end(whole);
+	free(draws);
+	return forgive(err);
+}
+
+int average_unsolved(struct work *w)
+{
+	uint8_t *wanted;
+	size_t n;
+	int err = 0;
+
+	if (!can_average(w))
+		return 0;
+	wanted = calloc(w->graph->n_blocks + 1, 1);
+	if (!wanted)
+		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
+	n = mark_wanted(w, wanted);
+	if (n)
+		err = average(w, wanted, n);
+	free(wanted);
+	return err;
+}

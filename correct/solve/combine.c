@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From solutions of scopes to those of regions: executions of a block are added up over the scopes it is in. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/solve/solve.h"
+#include "profiler/base/err.h"
+
+/* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
+enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
+
+/* Where none were counted, those of its time, as far as the pace is known (eq. 51). */
+static double seen_in(const struct work *w, const struct problem *p, size_t b)
+{
+	double sum = 0;
+
+	for (uint32_t i = p->blocks[b].insn0; i < p->blocks[b].insn0 + p->blocks[b].n_insn; i++)
+		sum += p->relative ? w->pace * p->seen_cyc[i] : p->seen_insn[i];
+	return sum;
+}
+
+static double drawn_in(const struct solution *s, const struct problem *p, size_t b)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n_draws; i++)
+		sum += (double)s->draws[i * p->n_blocks + b];
+	return s->n_draws ? sum / (double)s->n_draws * p->blocks[b].n_insn : 0;
+}
+
+/* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
+struct rest {
+	double *raw, *unsure;
+	double *averaged; /* of scopes that were not solved, but averaged along branch records */
+};
+
+/* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
+static void add_to_rest(const struct work *w, const struct problem *scope, const struct solution *from,
+                        size_t b, size_t at, struct rest *rest)
+{
+	if (from->n_draws)
+		rest->raw[at] -= seen_in(w, scope, b);
+	if (from->verdict == VERDICT_UNRELIABLE)
+		rest->unsure[at] += drawn_in(from, scope, b);
+	else if (from->doubt)
+		rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
+	if (from->averaged)
+		rest->averaged[at] += drawn_in(from, scope, b);
+}
+
+/* A step through n draws that comes to each of them once: a prime that does not divide n, which is below 7 x 11 x 13 x 17. */
+static size_t stride_of(size_t n)
+{
+	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
+}
+
+/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
+static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
+                     const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
+{
+	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
+	const size_t stride = stride_of(from->n_draws);
+
+	if (!at)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", scope->n_blocks);
+	for (size_t b = 0; b < scope->n_blocks; b++) {
+		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
+		if (at[b] >= 0)
+			add_to_rest(w, scope, from, b, (size_t)at[b], rest);
+	}
+	/* Chains of one seed: draws of two scopes must not be paired in order. */
+	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
+		const float *draw = from->draws + (i * stride + shift) % from->n_draws * scope->n_blocks;
+		float *sum = to->draws + i * region->n_blocks;
+
+		for (size_t b = 0; b < scope->n_blocks; b++)
+			if (at[b] >= 0 && draw[b] > 0)
+				sum[at[b]] += draw[b];
+	}
+	free(at);
+	return 0;
+}
+
+/* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
+static void join(struct solution *to, const struct solution *from, enum problem_verdict *worst)
+{
+	if (from->verdict > *worst) {
+		*worst = from->verdict;
+		memcpy(to->why, from->why, sizeof(to->why));
+	}
+	to->n_free += from->n_free;
+	to->n_rank += from->n_rank;
+	to->n_unseen += from->n_unseen;
+	to->called_insn += from->called_insn;
+	to->total_sd = hypot(to->total_sd, from->total_sd);
+	to->evidence |= from->evidence;
+	to->r_hat = fmax(to->r_hat, from->r_hat);
+	to->n_eff = fmin(to->n_eff, from->n_eff);
+}
+
+/*
+ * A small part that is raw, unsure or averaged is a doubt about the functions
+ * it lies in; a large one is the region's.
+ */
+static int judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
+                       struct solution *to)
+{
+	double sum = 0, averaged = 0;
+
+	to->doubt = calloc(p->n_blocks + 1, sizeof(*to->doubt));
+	to->by_average = calloc(p->n_blocks + 1, sizeof(*to->by_average));
+	if (!to->doubt || !to->by_average)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
+
+		to->doubt[b] = (float)(insn / n_insn);
+		to->by_average[b] = (float)(rest->averaged[b] / n_insn);
+		sum += insn;
+		averaged += rest->averaged[b];
+	}
+	if (sum > reason_limit_mostly_unsolved * p->total_insn)
+		to->verdict = worst == VERDICT_OK ? VERDICT_UNRELIABLE : worst;
+	else if (sum > reason_limit_parts_unsolved * p->total_insn ||
+	         averaged > reason_limit_parts_unsolved * p->total_insn)
+		to->verdict = reason_verdict_parts_unsolved;
+	if (sum > reason_limit_parts_unsolved * p->total_insn && !to->why[0])
+		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved);
+	return 0;
+}
+
+/* Share of a region's time that is not in the scope which has most of it. */
+static double beside_the_largest(const struct work *w, size_t r)
+{
+	double most = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == r)
+			most = fmax(most, w->scope_problems[s]->total_cyc);
+	return 1 - most / fmax(w->problems[r]->total_cyc, 1);
+}
+
+/* The ends of an interval are told by fewer draws in a region that would take memory without end. */
+static size_t draws_of(size_t n_draws, size_t n_blocks)
+{
+	size_t most = MAX_CELLS / (n_blocks + 1);
+
+	most = most > MIN_DRAWS ? most : MIN_DRAWS;
+	most = most < MAX_DRAWS ? most : MAX_DRAWS;
+	return n_draws < most ? n_draws : most;
+}
+
+static int combine_region(struct work *w, size_t r)
+{
+	const struct problem *p = w->problems[r];
+	struct solution *to = &w->solutions[r];
+	struct rest rest = { .raw = calloc(3 * p->n_blocks + 1, sizeof(double)) };
+	enum problem_verdict worst = VERDICT_OK;
+	size_t n_draws = 0;
+	int err;
+
+	if (!rest.raw)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	rest.unsure = rest.raw + p->n_blocks;
+	rest.averaged = rest.unsure + p->n_blocks;
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
+			n_draws = w->scope_solutions[s].n_draws;
+	n_draws = draws_of(n_draws, p->n_blocks);
+	err = solution_init(to, p, n_draws);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		rest.raw[b] = seen_in(w, p, b);
+	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
+		if (w->scopes.v[s].parent != r)
+			continue;
+		join(to, &w->scope_solutions[s], &worst);
+		to->apart |= w->scope_solutions[s].apart;
+		to->contradicted |=
+		        w->scope_solutions[s].contradicted &&
+		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
+		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
+		/* That they were there is asked again, what they were is not. */
+		free(w->scope_solutions[s].draws);
+		w->scope_solutions[s].draws = NULL;
+	}
+	if (err == 0)
+		err = judge_doubt(p, &rest, worst, to);
+	if (to->contradicted && to->verdict == VERDICT_OK)
+		to->verdict = reason_verdict_total_missed;
+	for (size_t i = 0; err == 0 && i < n_draws; i++)
+		for (size_t b = 0; b < p->n_blocks; b++)
+			/* Most blocks of a large region never run: their pages stay untouched. */
+			if (rest.raw[b] > 0)
+				to->draws[i * p->n_blocks + b] +=
+				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
+	free(rest.raw);
+	if (err == 0 && p->relative && !(w->pace > 0) &&
+	    beside_the_largest(w, r) > reason_limit_beside_the_largest) {
+		to->apart = true;
+		solution_doubt(to, REASON_OF(apart_in_time));
+	}
+	return err;
+}
+
+int combine_scopes(struct work *w)
+{
+	for (size_t r = 0; r < w->regions->n; r++) {
+		size_t only = w->scopes.n;
+		int err = 0;
+
+		for (size_t s = 0; s < w->scopes.n; s++)
+			if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
+				only = s;
+		if (only < w->scopes.n) {
+			w->solutions[r] = w->scope_solutions[only];
+			w->scope_solutions[only] = (struct solution){ .r_hat = NAN };
+			w->problems[r]->total_insn = w->scope_problems[only]->total_insn;
+		} else {
+			err = combine_region(w, r);
+		}
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}

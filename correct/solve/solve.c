@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From evidence to solutions: one scope at a time, on all cores, then added up by region. */
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "correct/evidence/evidence.h"
+#include "correct/infer/full.h"
+#include "correct/infer/space.h"
+#include "correct/solve/budget.h"
+#include "correct/solve/cold.h"
+#include "correct/solve/keep_raw.h"
+#include "correct/solve/solve.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+/*
+ * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
+ * stacks there are as many equations as flows.
+ */
+enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_CELLS = 20000000 };
+
+enum { MAX_WORKERS = 64 };
+
+/* Keep what the mix equations said, and how well they came out. */
+static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
+{
+	const struct solution *sol = &w->scope_solutions[scope];
+	struct equations_shown *shown = &w->equations[scope];
+
+	shown->v = calloc(eqs->n + 1, sizeof(*shown->v));
+	if (!shown->v)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < eqs->n; i++) {
+		const struct equation *eq = &eqs->v[i];
+		double fitted = 0;
+
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS | PROFILE_BY_PRECISE))
+			continue;
+		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
+			fitted += eq->w[e] * sol->edge_flow[e];
+		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value + eq->shown,
+			                                          fitted + eq->shown, eq->sd };
+	}
+	return 0;
+}
+
+struct missed {
+	double squares; /* of all totals, in units of their noise */
+	double most;    /* instructions that one is missed by, and ... */
+	const char *event;
+};
+
+/* called: of other code that it calls, whose instructions are taken off (eq. 45); which events these caused nobody knows. */
+static struct missed missed_of(const struct equations_shown *shown, double called)
+{
+	struct missed m = { 0 };
+
+	for (size_t i = 0; i < shown->n; i++) {
+		const struct profile_equation *eq = &shown->v[i];
+		double miss = fmax(fabs(eq->fitted - eq->measured) - called, 0);
+
+		if (eq->sd > 0)
+			m.squares += miss * miss / (eq->sd * eq->sd);
+		if (miss > m.most) {
+			m.most = miss;
+			m.event = eq->event;
+		}
+	}
+	return m;
+}
+
+/* Eq. 56.  What the totals settled themselves is missed by less: as many degrees of freedom as totals are the most there are. */
+static bool by_chance(const struct missed *m, size_t n_totals)
+{
+	return !n_totals || gsl_cdf_chisq_Q(m->squares, (double)n_totals) >= reason_limit_total_missed_chance;
+}
+
+int solve_judge_totals(const struct equations_shown *shown, double total, double called)
+{
+	struct missed m = missed_of(shown, called);
+
+	if (!(m.most > reason_limit_total_missed_much * total) || by_chance(&m, shown->n))
+		return 0;
+	return sp_fail(SP_EDOMAIN, reason_text_total_missed_much, m.event, 100 * m.most / total);
+}
+
+void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol)
+{
+	struct missed m = missed_of(shown, sol->called_insn);
+
+	if (sol->verdict == VERDICT_UNRELIABLE || !(m.most > reason_limit_total_missed * total) ||
+	    by_chance(&m, shown->n))
+		return;
+	/* It says more than what made it weak before: no function of it is fixed. */
+	solution_doubt(sol, REASON_OF(total_missed), shown->n, m.event, 100 * m.most / total);
+	sol->contradicted = true;
+}
+
+int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
+{
+	size_t n_free, n_edges = 0, max = stacks ? MAX_FREE_STACKS : MAX_FREE;
+	int err = space_size(p, usable, &n_free);
+
+	for (size_t e = 0; e < p->n_edges; e++)
+		n_edges += !usable || usable[e];
+	if (err < 0 || (n_free <= max && n_edges <= SOLVE_MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
+		return err;
+	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
+	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
+}
+
+/* eq. 49.  What stacks say is of the way itself, not of where samples were seen. */
+static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
+{
+	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);
+
+	if (raw <= 0)
+		return raw;
+	solution_fini(sol);
+	solution_doubt(sol, REASON_OF(precise_know_more));
+	return 0;
+}
+
+/* A region with more free flows than samples is not worth the time. */
+static int judge_samples(const struct problem *p, const bool *usable)
+{
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	size_t n_free;
+	int err = space_size(p, usable, &n_free);
+
+	if (err < 0 || n >= reason_limit_few_for_flows * (double)n_free)
+		return err;
+	return sp_fail(SP_EDOMAIN, reason_text_few_for_flows, n, p->n_blocks, n_free);
+}
+
+/* Told before anything is worked out of it. */
+static int judge_trimmed(const struct flow_region *r)
+{
+	if (!r->n_untrimmed)
+		return 0;
+	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks);
+}
+
+static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut,
+                      const struct infer_opts *opts)
+{
+	struct problem *p = w->scope_problems[s];
+	struct equations eqs = { 0 };
+	struct space *space = NULL;
+	int err = budget_cut(w, s, cut);
+	const bool *usable = cut->usable;
+
+	if (err == 0)
+		err = solve_judge_size(p, usable, w->sums.paths);
+	if (err == 0)
+		err = judge_samples(p, usable);
+	if (err == 0)
+		err = space_new(p, usable, &space);
+	if (err == 0)
+		err = evidence_equations(ev, s, space, &eqs);
+	if (err == 0)
+		err = method_full(p, space, cut->flow, &eqs, opts, &w->scope_solutions[s]);
+	if (err == 0) {
+		w->scope_solutions[s].n_unseen = cut->n_unseen;
+		w->scope_solutions[s].called_insn = p->called_share / (1 - p->called_share) * p->total_insn;
+		err = keep_equations(w, s, &eqs);
+	}
+	if (err == 0)
+		err = solve_judge_totals(&w->equations[s], p->total_insn, w->scope_solutions[s].called_insn);
+	if (err == 0 && p->total_insn > 0) {
+		/* Some of the total may be of code that is not solved with it. */
+		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->cold_insn);
+
+		w->scope_solutions[s].total_sd = sd;
+		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
+	}
+	if (err == 0)
+		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
+	if (err == 0)
+		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
+	equations_fini(&eqs);
+	space_free(space);
+	budget_cut_fini(cut);
+	return err;
+}
+
+/* A region that was hardly sampled can't be known better than its samples say. */
+static bool worth_solving(const struct problem *p, struct solution *sol)
+{
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
+	size_t n_free = p->n_edges + 1 > p->n_blocks ? p->n_edges + 1 - p->n_blocks : 0;
+
+	if (n >= (n_free <= 1 ? reason_limit_few_samples_of_one_flow : reason_limit_few_samples))
+		return true;
+	solution_doubt(sol, REASON_OF(few_samples), n, p->n_blocks);
+	return false;
+}
+
+/*
+ * Samples that come about as fast as they skid: how many are missing hangs on the pace of the code they should have come from,
+ * which is what they were to tell.
+ */
+static bool comes_too_fast(const struct problem *p, struct solution *sol)
+{
+	if (p->hidden <= reason_limit_too_fast)
+		return false;
+	solution_doubt(sol, REASON_OF(too_fast), 1 + 1 / p->hidden);
+	return true;
+}
+
+static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
+{
+	struct infer_opts opts = INFER_OPTS_DEFAULT;
+	struct solution *sol = &w->scope_solutions[s];
+	int err = 0;
+
+	opts.seed = w->opts->seed + s;
+	err = judge_trimmed(w->scopes.v[s].region);
+	if (err < 0)
+		return err;
+	if (!worth_solving(w->scope_problems[s], sol) ||
+	    (!w->sums.paths && comes_too_fast(w->scope_problems[s], sol)))
+		return 0;
+	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,
+	         w->scope_problems[s]->n_edges, w->scope_problems[s]->total_insn);
+	/* Only the full method leaves code out, and knows then what remains. */
+	if (w->opts->method != METHOD_FULL)
+		err = judge_samples(w->scope_problems[s], NULL);
+	if (err < 0)
+		return err;
+	switch (w->opts->method) {
+	case METHOD_LOOPS:
+		return method_loops(w->scope_problems[s], &opts, sol);
+	case METHOD_FLOW:
+		return method_flow(w->scope_problems[s], &opts, sol);
+	case METHOD_PATH:
+		return method_path(ev, s, &opts, sol);
+	default:
+		return solve_full(w, ev, s, cut, &opts);
+	}
+}
+
+/* What would show more of the ways through the code: nothing that the recording has, or its source can't take. */
+static const char *more_paths(const struct work *w)
+{
+	if (w->sums.branch_records)
+		return "record longer, or with a smaller period (-c), for more branch records";
+	if (w->rec->relative)
+		return "record longer, or with a larger --burst-budget, for more bursts";
+	return w->sums.n_bursts
+	               ? "branch records (-b) or more bursts (--burst-budget) would show how it is called"
+	               : "branch records (-b) or bursts (--bursts) would show how it is called";
+}
+
+/* Code outside that runs in between is in the region's totals: they are not its own. */
+static void judge_leak(const struct work *w, const struct problem *p, struct solution *sol)
+{
+	if (p->unseen_share <= reason_limit_leak || sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	/* Wrong totals make wrong counts: the raw ones are better than those. */
+	solution_fini(sol);
+	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
+}
+
+/*
+ * A flow that was found within code that is not all known.  Stacks that hardly ever lead out of it, but over calls, know where
+ * it goes.
+ */
+static void judge_flow(const struct work *w, const struct flow_region *reg, const struct problem *p,
+                       struct solution *sol)
+{
+	bool explained = p->called_share > 0 && p->broken_share <= reason_limit_unexplained;
+
+	if (sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	if (reg->unknown_target && reg->unknown_weight > reason_limit_unknown_target * reg->weight &&
+	    !explained) {
+		if (w->sums.paths)
+			solution_doubt(sol, REASON_OF(unknown_target_on_record));
+		else
+			solution_doubt(sol, REASON_OF(unknown_target));
+	} else if (reg->undecoded && reg->undecoded_weight > reason_limit_undecoded * reg->weight) {
+		solution_doubt(sol, REASON_OF(undecoded));
+	}
+}
+
+/* What was taken for cold has too large a part in the flow that was found without it. */
+static void judge_cold_calls(const struct problem *p, struct solution *sol)
+{
+	double insn = 0;
+
+	for (size_t e = 0; sol->verdict == VERDICT_OK && e < p->n_edges; e++)
+		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].cut_insn;
+	if (insn <= reason_limit_cold_calls * p->total_insn)
+		return;
+	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
+}
+
+/* Stacks end where they lead out of the flow: what they miss is what comes after that. */
+static void judge_broken(const struct problem *p, struct solution *sol)
+{
+	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict != VERDICT_OK)
+		return;
+	solution_doubt(sol, REASON_OF(broken_stacks), 100 * p->broken_share);
+}
+
+/* Regions of what bursts show: the rest of the program may be called from them, and no function is fixed. */
+static void judge_shown(const struct work *w, struct solution *sol)
+{
+	if (!w->regions_ran || w->ran_share >= 1 - reason_limit_unshown || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(unshown), 100 * w->ran_share);
+	sol->contradicted = true;
+}
+
+/* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
+static void stay_precise(const struct problem *p, bool stacks, struct solution *sol)
+{
+	char why[sizeof(sol->why)];
+
+	if (!p->precise || stacks || sol->verdict != VERDICT_UNRELIABLE)
+		return;
+	memcpy(why, sol->why, sizeof(why));
+	solution_fini(sol);
+	solution_doubt(sol, VERDICT_RAW, "%s", why);
+}
+
+/* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
+static void judge_stacks(const struct work *w, struct solution *sol)
+{
+	if (!w->sums.paths || sol->verdict != VERDICT_OK || (sol->evidence & PROFILE_BY_PATH) ||
+	    sol->n_rank >= sol->n_free)
+		return;
+	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
+}
+
+/* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
+static void judge_stages(const struct problem *p, struct solution *sol)
+{
+	if (!p->relative || p->pace > 0 || p->stay_share <= reason_limit_apart_in_time ||
+	    sol->verdict == VERDICT_UNRELIABLE)
+		return;
+	sol->apart = true;
+	solution_doubt(sol, REASON_OF(apart_in_time));
+}
+
+/* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
+static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
+{
+	struct solution *sol = &w->scope_solutions[s];
+	int err = solve_one(w, ev, s, cut);
+
+	if (err == 0) {
+		judge_leak(w, w->scope_problems[s], sol);
+		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
+		judge_cold_calls(w->scope_problems[s], sol);
+		judge_broken(w->scope_problems[s], sol);
+		judge_shown(w, sol);
+		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
+		judge_stacks(w, sol);
+		judge_stages(w->scope_problems[s], sol);
+	}
+	if (err < 0 && err != -SP_ENOMEM) {
+		solution_fini(sol);
+		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
+		err = 0;
+	}
+	if (err == 0)
+		stay_precise(w->scope_problems[s], w->sums.paths, sol);
+	return err;
+}
+
+/* Branch records still tell averages of it; without them raw counts are what there is. */
+static void pass_over(struct work *w, size_t s)
+{
+	const struct problem *p = w->scope_problems[s];
+
+	solution_doubt(&w->scope_solutions[s], REASON_OF(no_budget), w->opts->budget_s, p->n_blocks);
+	if (!w->sums.paths)
+		w->scope_solutions[s].verdict = VERDICT_RAW;
+}
+
+/* Regions are independent: as many workers as cores take the next one each. */
+struct crew {
+	struct work *w;
+	struct evidence *ev;
+	struct budget budget;
+	atomic_size_t next, done;
+	atomic_int err;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool over;
+};
+
+/* A large region takes minutes: progress is drawn by the clock, not only when one is done. */
+static void *ticker(void *arg)
+{
+	struct crew *crew = arg;
+
+	pthread_mutex_lock(&crew->lock);
+	while (!crew->over) {
+		struct timespec until;
+
+		sp_progress("correcting regions", atomic_load(&crew->done), crew->w->scopes.n);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		pthread_cond_timedwait(&crew->ended, &crew->lock, &until);
+	}
+	pthread_mutex_unlock(&crew->lock);
+	return NULL;
+}
+
+static void stop_ticker(struct crew *crew, pthread_t thread)
+{
+	pthread_mutex_lock(&crew->lock);
+	crew->over = true;
+	pthread_cond_signal(&crew->ended);
+	pthread_mutex_unlock(&crew->lock);
+	pthread_join(thread, NULL);
+}
+
+static void *worker(void *arg)
+{
+	struct crew *crew = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
+		size_t s = crew->budget.order[i];
+		bool reached = crew->budget.reached[s] || crew->w->opts->method != METHOD_FULL;
+		int err = 0;
+
+		if (reached)
+			err = solve_or_say(crew->w, crew->ev, s, &crew->budget.cuts[s]);
+		else
+			pass_over(crew->w, s);
+		if (err < 0)
+			atomic_store(&crew->err, err);
+		atomic_fetch_add(&crew->done, 1);
+	}
+	return NULL;
+}
+
+int solve_scopes(struct work *w, struct evidence *ev)
+{
+	struct crew crew = {
+		.w = w, .ev = ev, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER
+	};
+	pthread_t threads[MAX_WORKERS], ticking;
+	bool ticks;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = 0;
+	int err = budget_plan(w, &crew.budget);
+
+	if (err < 0) {
+		budget_fini(&crew.budget, w->scopes.n);
+		return err;
+	}
+	ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
+	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->scopes.n)
+		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
+			break;
+		else
+			n++;
+	worker(&crew);
+	for (size_t i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	if (ticks)
+		stop_ticker(&crew, ticking);
+	budget_fini(&crew.budget, w->scopes.n);
+	sp_progress_end();
+	/* The words were said in the worker's thread. */
+	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
+}

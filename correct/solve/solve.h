@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_SOLVE_SOLVE_H
+#define SKIDPROF_CORRECT_SOLVE_SOLVE_H
+
+/* All scopes of a correction, solved, judged, and added up to regions. */
+#include "correct/work.h"
+
+struct evidence;
+
+/* Solve every scope, on all cores. */
+int solve_scopes(struct work *w, struct evidence *ev);
+
+/*
+ * Does what is known miss the totals that were counted by more than chance, all together (eq. 56), and one of them by more than
+ * 2% of total and more than what other code that it calls ran?  Then it is of no flow that ran.  total: instructions of the
+ * scope; called: those of the other code.  Returns 0 or -SP_EDOMAIN.
+ */
+int solve_judge_totals(const struct equations_shown *shown, double total, double called);
+
+/* The same, and one of them by more than 0.25% of total: a solution that is OK becomes weak, and none of its counts is fixed. */
+void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
+
+/* Edges that carry flow which a region may have, for time and memory. */
+enum { SOLVE_MAX_EDGES = 10000 };
+
+/*
+ * Is a region too large?  Told before time is spent, which grows with the
+ * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and
+ * 740 whose mode was far from where the search begins 9.  usable[E] as
+ * interior_find() tells; stacks: branch records, which are as many equations
+ * as free flows.
+ *
+ * Returns 0, -SP_EDOMAIN where it is, -SP_ENOMEM.
+ */
+int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
+
+/*
+ * Add scopes up into one solution a region: executions of a block are the sum
+ * over the scopes it is in, and of the raw counts of samples in none of them.
+ */
+int combine_scopes(struct work *w);
+
+/*
+ * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own
+ * samples (eq. 25), with a verdict of weak.  Those of under 1% of the instructions are left.
+ */
+int average_scopes(struct work *w);
+
+/*
+ * Regions that could not be solved get executions from the branch records of the whole program (eq. 25), with
+ * a verdict of weak; without branch records nothing happens.
+ */
+int average_unsolved(struct work *w);
+
+#endif
