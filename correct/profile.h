@@ -163,6 +163,7 @@ struct profile_loop { /* a simple loop of a region, for --why */
 struct profile_equation { /* a mix equation of a region (eq. 8), for --why */
 	const char *event;
 	double measured, fitted, sd;
+	double foreign_sd; /* of sd: what other regions' code leaves open that ran between the samples */
 	uint32_t part; /* 0, 1, ...: of those parts of the region that were solved apart, loops or phases */
 };
 
@@ -176,6 +177,7 @@ struct profile_region {
 	bool loops_capped;
 	double raw_insn, insn, cyc, n_samples;
 	double called_insn;  /* of other code that it calls: stacks show it, and it is not counted in insn */
+	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
 	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
 	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */

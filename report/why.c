@@ -339,6 +339,41 @@ static void print_loops(const struct profile_region *r, FILE *f)
 	}
 }
 
+/* Is what an event's count leaves open mostly what other regions' code did?  Not where that is little of the count. */
+static bool is_foreign(const struct profile_equation *e)
+{
+	return e->foreign_sd > e->sd / M_SQRT2 && e->foreign_sd > little_doubt * e->measured;
+}
+
+static const char *event_of(const struct profile_equation *e)
+{
+	return e->event ? e->event : "?";
+}
+
+/* Parts that were solved apart have each its own equations: an event is named once. */
+static void print_foreign(const struct profile_region *r, FILE *f)
+{
+	char name[128];
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_equations; i++) {
+		const struct profile_equation *e = &r->equations[i];
+		bool again = false;
+
+		for (size_t k = 0; k < i && !again; k++)
+			again = is_foreign(&r->equations[k]) &&
+			        strcmp(event_of(&r->equations[k]), event_of(e)) == 0;
+		if (!is_foreign(e) || again)
+			continue;
+		text_safe(event_of(e), name, sizeof(name));
+		fprintf(f, "%s%s", n++ ? ", " : "    known less well: ", name);
+	}
+	if (n)
+		fputs(".  Other regions' code ran between this region's samples, and its events are among "
+		      "those counted; a smaller period (record -c) keeps more of them apart\n",
+		      f);
+}
+
 static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
 {
 	bool shares = p->meta.relative || !why_has_raw(p);
@@ -359,7 +394,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 		if (r->n_parts > 1 && (i == 0 || e->part != r->equations[i - 1].part))
 			fprintf(f, "     part %u of %u%s:\n", e->part + 1, r->n_parts,
 			        i ? "" : " (loops and phases that are apart in time are solved apart)");
-		text_safe(e->event ? e->event : "?", name, sizeof(name));
+		text_safe(event_of(e), name, sizeof(name));
 		number_grouped(e->measured, measured);
 		number_grouped(e->fitted, fitted);
 		number_percent(e->measured > 0 ? e->fitted / e->measured - 1 : NAN, 1, off);
@@ -368,6 +403,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 			fprintf(f, " (%.1f sd)", fabs(e->fitted - e->measured) / e->sd);
 		fputc('\n', f);
 	}
+	print_foreign(r, f);
 }
 
 static void print_state(const struct profile_region *r, FILE *f)
@@ -392,6 +428,12 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "not "
 		        "to have run, but for these\n",
 		        r->n_unseen);
+	if (r->untaken_insn > 0)
+		fprintf(f,
+		        "    branch records give %.1f%% of the instructions to ways through the code that no "
+		        "burst took; such few bursts don't prove that these never ran, and a larger "
+		        "--burst-budget (record) tells\n",
+		        100 * r->untaken_insn / r->insn);
 	if (r->called_insn > 0)
 		fprintf(f,
 		        "    besides it calls other code, of some %.3g instructions by branch records or "

@@ -29,10 +29,11 @@ static json_t *equations_json(const struct profile_region *r)
 		const struct profile_equation *e = &r->equations[i];
 
 		json_array_append_new(equations,
-		                      json_pack("{s:o, s:o, s:o, s:o, s:i}", "event",
+		                      json_pack("{s:o, s:o, s:o, s:o, s:o, s:i}", "event",
 		                                json_text(e->event ? e->event : ""), "measured",
 		                                json_number(e->measured), "fitted", json_number(e->fitted),
-		                                "sd", json_number(e->sd), "part", (int)e->part));
+		                                "sd", json_number(e->sd), "foreign_sd",
+		                                json_number(e->foreign_sd), "part", (int)e->part));
 	}
 	return equations;
 }
@@ -61,7 +62,7 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 	snprintf(vaddr, sizeof(vaddr), "0x%" PRIx64, r->vaddr);
 	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, "
 	                 "s:b, s:o, s:o, s:o, "
-	                 "s:o, s:o, s:o, s:o, s:o}",
+	                 "s:o, s:o, s:o, s:o, s:o, s:o}",
 	                 "name", json_text(r->name ? r->name : ""), "vaddr", vaddr, "status",
 	                 profile_status_word(r->status), "known_by", known, "why",
 	                 json_text(r->why ? r->why : ""), "function_instructions", (json_int_t)part->n_insns,
@@ -71,9 +72,10 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 	                 (json_int_t)r->n_edges, "free_flows", (json_int_t)r->n_free, "rank",
 	                 (json_int_t)r->n_rank, "unseen_flows", (json_int_t)r->n_unseen, "n_loops",
 	                 (json_int_t)r->n_loops, "loops_capped", r->loops_capped, "called",
-	                 json_number(r->called_insn), "total_sd", json_number(r->total_sd), "skid_periods",
-	                 json_number(r->skid_periods), "r_hat", json_number(r->r_hat), "n_eff",
-	                 json_number(r->n_eff), "loops", exact ? json_array() : loops_json(r), "equations",
+	                 json_number(r->called_insn), "untaken", json_number(r->untaken_insn), "total_sd",
+	                 json_number(r->total_sd), "skid_periods", json_number(r->skid_periods), "r_hat",
+	                 json_number(r->r_hat), "n_eff", json_number(r->n_eff), "loops",
+	                 exact ? json_array() : loops_json(r), "equations",
 	                 exact ? json_array() : equations_json(r), "advice", advice_json(p, func, r));
 }
 

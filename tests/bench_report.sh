@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What correcting costs: bench_report.sh BUILD.  Wall time, processor time and the most memory of `report --fixed` on
+# What correcting costs: bench_report.sh BUILD [NAME...].  Wall time, processor time and the most memory of `report --fixed` on
 #  - a recording of 1.5 M samples over 50 modules of C++ with inlined functions, beside perf report on the same file;
 #  - 20 two-way branches in a row, which are 1,048,576 simple loops;
 #  - a loop of 1000 blocks;
 #  - programs of a working day, which have far more code than samples: two compilers, two databases and two interpreters (those that
 #    are installed), with `report --raw` and perf report beside it.
+# NAMEs (modules, loops20, blocks1000, cc1, sqlite3, postgres, python3, node, clang) are measured alone.
 # The recordings are kept in BUILD/bench, for the next run.  SKIP_PERF=1 leaves perf report out: with source lines it takes minutes.
 set -u
 B=$(realpath "$1") || exit 1
+shift
+names=" ${*:-modules loops20 blocks1000 cc1 sqlite3 postgres python3 node clang} "
 export SKIDPROF=$B/skidprof
 # shellcheck source=tests/bench_lib.sh
 . "$(dirname "$0")/bench_lib.sh"
@@ -83,15 +86,17 @@ branches()
 	echo "} return s; } int main(void) { printf(\"%u\\n\", hot($2)); return 0; }"
 }
 
-[ -x modules ] || modules
-[ -x loops20 ] || { branches 20 3000000 >loops20.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 loops20.c -o loops20 || exit 1; }
-[ -x blocks1000 ] || { branches 333 300000 >blocks1000.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 blocks1000.c -o blocks1000 || exit 1; }
-record modules -c 1301
-record loops20
-record blocks1000
+# wanted NAME: is it to be measured?
+wanted() { [[ $names == *" $1 "* ]]; }
+
+! wanted modules || [ -x modules ] || modules
+! wanted loops20 || [ -x loops20 ] || { branches 20 3000000 >loops20.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 loops20.c -o loops20 || exit 1; }
+! wanted blocks1000 || [ -x blocks1000 ] || { branches 333 300000 >blocks1000.c && gcc -O1 -fno-if-conversion -fno-if-conversion2 blocks1000.c -o blocks1000 || exit 1; }
 row '' 'wall s' 'cpu s' 'MB'
-# shellcheck disable=SC2046 # three words
 for name in modules loops20 blocks1000; do
+	wanted $name || continue
+	case $name in modules) record modules -c 1301 ;; *) record $name ;; esac
+	# shellcheck disable=SC2046 # three words
 	row "report --fixed, $name ($(samples $name.data) samples)" $(cost "$SKIDPROF" report --fixed -i $name.data)
 done
 
@@ -100,7 +105,7 @@ working_day()
 {
 	local name=$1
 	shift
-	command -v "$1" >/dev/null || return
+	wanted "$name" && command -v "$1" >/dev/null || return
 	[ -s "$name.data" ] || "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>&1 || return
 	report_of "$name"
 }
@@ -121,6 +126,7 @@ report_of()
 database()
 {
 	local bin dir as=()
+	wanted postgres || return
 	bin=$(dirname "$(realpath "$(command -v postgres || echo /none)")")
 	[ -x "$bin/initdb" ] || return
 	if [ ! -s postgres.data ]; then
@@ -156,7 +162,7 @@ print(sum(sorted(d.values())))'
 working_day node node -e 'const a = []; for (let i = 0; i < 30000; i++) a.push("w" + (i * 7919 % 503)); a.sort();
 const m = new Map(); for (const w of a) m.set(w, (m.get(w) || 0) + w.length); console.log(m.size)'
 working_day clang clang -cc1 -O2 -emit-obj -o /dev/null -x cpp-output small.i
-has_perf || exit 0
+wanted modules && has_perf || exit 0
 # shellcheck disable=SC2046
 row 'perf report --stdio, modules, no inlined functions' $(cost perf report --stdio -i modules.data)
 # shellcheck disable=SC2046

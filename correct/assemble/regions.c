@@ -163,6 +163,7 @@ static int fill_region(struct assembly *a, size_t r)
 		.cyc = prob->total_cyc,
 		.n_samples = n_samples,
 		.called_insn = sol->called_insn,
+		.untaken_insn = sol->untaken_insn,
 		.r_hat = sol->r_hat,
 		.n_eff = sol->n_eff,
 		.total_sd = prob->total_insn > 0 ? sol->total_sd / prob->total_insn : 0,

@@ -580,8 +580,8 @@ static double visited_noise(const struct scope_sums *r, size_t kind, const struc
 }
 
 /* What else a ratio may be wrong by. */
-static double ratio_noise(const struct scope_sums *r, const struct problem *p, size_t kind,
-                          const struct ratio *x)
+static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x,
+                          double visited)
 {
 	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
 	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
@@ -590,7 +590,6 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, s
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
 	double floor = fmin(1e-5, 1e-3 * x->ratio);
-	double visited = visited_noise(r, kind, x);
 
 	return sqrt(x->se * x->se + foreign * foreign + visited * visited + end * end + floor * floor);
 }
@@ -626,6 +625,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		return err;
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		const struct ratio x = m->ratios[k * m->in.n + scope];
+		double visited;
 		struct equation *eq;
 
 		if (!(x.counted_insn > 0))
@@ -645,7 +645,9 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		for (size_t e = 0; e < p->n_edges; e++)
 			eq->w[e] -= x.ratio * p->blocks[p->edges[e].to].n_insn;
 		eq->shown = x.ratio * p->total_insn;
-		eq->sd = ratio_noise(r, p, k, &x) * p->total_insn;
+		visited = visited_noise(r, k, &x);
+		eq->foreign_sd = visited * p->total_insn;
+		eq->sd = ratio_noise(r, p, &x, visited) * p->total_insn;
 	}
 	return 0;
 }

@@ -417,7 +417,7 @@ static int unseen_insn(const struct problem *p, const struct space *space, const
  * Flows that no burst went along have no scatter, as if they were known to be none: they get that of as few records, which saw
  * them.  more: records for each burst.
  */
-static int doubt_unseen(const struct problem *p, const struct space *space, struct path_estimate *bursts,
+static int doubt_unseen(struct problem *p, const struct space *space, struct path_estimate *bursts,
                         const struct path_estimate *records, double more)
 {
 	const size_t d = space->n_free;
@@ -426,6 +426,7 @@ static int doubt_unseen(const struct problem *p, const struct space *space, stru
 
 	if (err < 0 || !(unseen > much_unseen * p->total_insn))
 		return err;
+	p->untaken_insn = unseen;
 	for (size_t i = 0; i < d; i++)
 		for (size_t k = 0; bursts->mean[i] == 0 && k < d; k++)
 			if (bursts->mean[k] == 0)

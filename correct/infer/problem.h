@@ -54,7 +54,8 @@ struct problem {
 	double unseen_share; /* of the time within its intervals: that of code which is not part of it */
 	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 45) */
 	double called_share; /* a of eq. 45: of what stacks ran over, that of code which it calls and which is not part of it */
-	double cold_insn;    /* of total_insn, in code of few samples that is not solved (cold.h) */
+	double cold_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
+	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
@@ -75,6 +76,7 @@ struct solution {
 	double total_sd; /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
 	double called_insn;       /* of other code that it calls (eq. 45), not counted in its own */
+	double untaken_insn;      /* by branch records, on ways that no burst took; 0 where it is little */
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */

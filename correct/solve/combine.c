@@ -94,6 +94,7 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	to->n_rank += from->n_rank;
 	to->n_unseen += from->n_unseen;
 	to->called_insn += from->called_insn;
+	to->untaken_insn += from->untaken_insn;
 	to->total_sd = hypot(to->total_sd, from->total_sd);
 	to->evidence |= from->evidence;
 	to->r_hat = fmax(to->r_hat, from->r_hat);

@@ -46,8 +46,11 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
-		shown->v[shown->n++] = (struct profile_equation){ eq->name, eq->value + eq->shown,
-			                                          fitted + eq->shown, eq->sd };
+		shown->v[shown->n++] = (struct profile_equation){ .event = eq->name,
+			                                          .measured = eq->value + eq->shown,
+			                                          .fitted = fitted + eq->shown,
+			                                          .sd = eq->sd,
+			                                          .foreign_sd = eq->foreign_sd };
 	}
 	return 0;
 }
@@ -170,6 +173,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		err = method_full(p, space, cut->flow, &eqs, opts, &w->scope_solutions[s]);
 	if (err == 0) {
 		w->scope_solutions[s].n_unseen = cut->n_unseen;
+		w->scope_solutions[s].untaken_insn = p->untaken_insn;
 		w->scope_solutions[s].called_insn = p->called_share / (1 - p->called_share) * p->total_insn;
 		err = keep_equations(w, s, &eqs);
 	}
