@@ -23,6 +23,9 @@ trap 'jobs -p | xargs -I {} pkill -P {}; exit 130' INT TERM
 # Without job control the tests would ignore SIGINT, which some send.
 set -m
 
+# Seconds of the clock and of processors that a test took.
+TIMEFORMAT='%0R s, %0U + %0S of CPU'
+
 # count NAME STATUS OUTPUT: read TAP from a test's output, or take its status as one result.
 count()
 {
@@ -48,7 +51,7 @@ count()
 	elif [ "$skip" -gt 0 ]; then
 		printf 'ok      %s, skipped: %s\n' "$name" "$(grep -hE '# SKIP|^skip' "$out" | head -3 | tr '\n' ';')"
 	else
-		printf 'ok      %s (%d)\n' "$name" "$ok"
+		printf 'ok      %s (%d; %s)\n' "$name" "$ok" "$(cat "$out.time")"
 	fi
 }
 
@@ -63,7 +66,7 @@ start()
 	shift 2
 	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
 	{
-		timeout -k 10 "$limit" "$@" >"$out" 2>&1 </dev/null
+		{ time timeout -k 10 "$limit" "$@" >"$out" 2>&1 </dev/null; } 2>"$out.time"
 		status=$?
 		[ $status -eq 124 ] && echo "timed out after $limit s" >>"$out"
 		echo $status >"$out.status"
@@ -77,7 +80,7 @@ count_ended()
 {
 	while [ ${#started[@]} -gt 0 ] && [ -s "${started[0]}.status" ]; do
 		count "${names[0]}" "$(cat "${started[0]}.status")" "${started[0]}"
-		rm -f "${started[0]}" "${started[0]}.status"
+		rm -f "${started[0]}" "${started[0]}".{status,time}
 		started=("${started[@]:1}") names=("${names[@]:1}")
 	done
 }
