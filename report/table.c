@@ -10,8 +10,11 @@
 #include "profiler/base/err.h"
 #include "report/number.h"
 
-/* A cell as text is never longer: names of templates can have any length. */
-enum { CELL_MAX = 4096, LEAST_NAME = 24, SHORTEST_NAME = 12 };
+/*
+ * A cell as text is never longer: names of templates can have any length.  INNER_NAME: what is behind a name, in a file or a
+ * pipe, is not to be pushed out of sight by it.
+ */
+enum { CELL_MAX = 4096, LEAST_NAME = 24, SHORTEST_NAME = 12, INNER_NAME = 60 };
 
 /* The columns that are shown, and how wide they are. */
 struct layout {
@@ -20,6 +23,7 @@ struct layout {
 	size_t n;
 	size_t least;   /* that names have room for, before columns are left out */
 	size_t squeeze; /* width of squeezed columns, SIZE_MAX = as it is */
+	size_t inner;   /* width of text but in the last column; the same */
 };
 
 struct cell table_cell(const struct table *t, size_t i, int id)
@@ -147,10 +151,12 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 			l->columns[l->n++] = c;
 	}
 	l->least = t->least_name ? t->least_name : LEAST_NAME;
-	l->squeeze = SIZE_MAX;
+	l->squeeze = l->inner = SIZE_MAX;
 	*left_out = false;
-	if (!term->width)
+	if (!term->width) {
+		l->inner = INNER_NAME;
 		return 0;
+	}
 	measure(t, n_rows, l);
 	*left_out = drop_to_fit(l, (size_t)term->width);
 	if (table_width(l, false) <= (size_t)term->width)
@@ -215,10 +221,13 @@ static int fill_line(const struct table *t, size_t row, const struct layout *l, 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct column *c = l->columns[i];
 		struct cell cell = table_cell(t, row, c->id);
+		size_t width = c->flags & COLUMN_SQUEEZE ? l->squeeze : SIZE_MAX;
 		char text[CELL_MAX];
 
-		if (c->flags & COLUMN_SQUEEZE)
-			render_squeezed(c, &cell, l->squeeze, text);
+		if (c->kind == COLUMN_TEXT && i + 1 < l->n && l->inner < width)
+			width = l->inner;
+		if (width < SIZE_MAX || c->flags & COLUMN_SQUEEZE)
+			render_squeezed(c, &cell, width, text);
 		else
 			render(c, &cell, text);
 		if (scols_line_set_data(line, i, text) != 0)

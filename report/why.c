@@ -225,7 +225,11 @@ static void print_share(const struct profile *p, const struct profile_part *part
 	number_percent(part->lo, 0, lo);
 	number_percent(part->hi, 0, hi);
 	text_safe(p->regions[part->region].name, name, sizeof(name));
-	fprintf(f, "  %s of the instructions of region %s, 90%% interval %s..%s\n", share, name, lo, hi);
+	fprintf(f, "  %s of the instructions of region %s", share, name);
+	if (isfinite(part->lo))
+		fprintf(f, ", 90%% interval %s..%s\n", lo, hi);
+	else
+		fputs(": how far that may be off is not known\n", f);
 	if (isfinite(part->cpi))
 		fprintf(f, "  an instruction of it takes %.2f times the cycles of the region's mean\n",
 		        part->cpi);

@@ -484,6 +484,27 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(text, "40.0% 39.0%..41.0%       1.64 loop (app.c:30) weak"));
 	assert_null(strstr(text, "IPC-RAW"));
 	free(text);
+	/* The name of a template's region leaves what is behind it in sight, without a terminal too: 60 wide, and JSON has it whole. */
+	p->regions[0].name =
+	        "table<std::basic_string<char, std::char_traits<char>, std::allocator<char> > >::grow "
+	        "(hashtable.h:2566)";
+	text = text_of(p, &o, 0);
+	assert_non_null(
+	        strstr(text, "1.64 table<std::basic_string<char,...> >::grow (hashtable.h:2566) weak"));
+	free(text);
+	doc = json_of(p, o);
+	f = json_array_get(json_object_get(doc, "functions"), 0);
+	assert_string_equal(json_string_value(json_object_get(f, "region")), p->regions[0].name);
+	json_decref(doc);
+	/* A share that nothing tells how well it is known. */
+	p->funcs[1].part.lo = p->funcs[1].part.hi = NAN;
+	o.view = REPORT_WHY;
+	o.why = "main";
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "  40.0% of the instructions of region table<"));
+	assert_non_null(strstr(text, "(hashtable.h:2566): how far that may be off is not known\n"));
+	free(text);
+	o.view = REPORT_FUNCTIONS;
 	doc = json_of(p, o);
 	f = json_array_get(json_object_get(doc, "functions"), 0);
 	assert_true(json_is_null(json_object_get(f, "fixed")));
