@@ -28,7 +28,7 @@ enum profile_status {                /* worst last; what makes it so: correct/ju
 /* What a corrected count rests on: bits. */
 enum profile_evidence {
 	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
-	PROFILE_BY_MIX = 1 << 1,     /* eq. 8 */
+	PROFILE_BY_MIX = 1 << 1,     /* eq. 13 */
 	PROFILE_BY_PATH = 1 << 2,    /* eq. 10 */
 	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
@@ -160,7 +160,7 @@ struct profile_loop { /* a simple loop of a region, for --why */
 	const char *text; /* its blocks, "0x401136->0x401150->..." */
 };
 
-struct profile_equation { /* a mix equation of a region (eq. 8), for --why */
+struct profile_equation { /* a mix equation of a region (eq. 13), for --why */
 	const char *event;
 	double measured, fitted, sd;
 	double foreign_sd; /* of sd: what other regions' code leaves open that ran between the samples */
@@ -207,9 +207,9 @@ struct profile_event {
 	double total; /* of group values, else of periods */
 	bool multiplexed;
 	double rested; /* share of the time without a counter, that its total was scaled for (eq. 50); 0 where it is read in a group */
-	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 53) */
+	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 50) */
 	double unsampled; /* share of what its counters counted that no sample stands for; 0 where it is not known, or small */
-	double hidden; /* the same, for samples that come about as fast as they skid (eq. 52), where the file has no counts; 0 where small */
+	double hidden; /* the same, for samples that come about as fast as they skid (eq. 50), where the file has no counts; 0 where small */
 };
 
 /*
@@ -300,7 +300,7 @@ struct profile_meta {
 	 */
 	bool relative;
 	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
-	double pace; /* instructions a cycle in all, where branch records told them (eq. 51); 0 = they were counted, or are not known */
+	double pace; /* instructions a cycle in all, where branch records told them (eq. 44); 0 = they were counted, or are not known */
 	uint64_t n_bursts;
 	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
 	uint64_t n_timed, n_not_timed;

@@ -56,7 +56,7 @@ static bool event_named(const struct profile *p, const char *part)
 }
 
 /*
- * Events whose totals are equations (eq. 8) and that this recording lacks.
+ * Events whose totals are equations (eq. 13) and that this recording lacks.
  * "branch-instructions" and the like count as "branch".
  */
 static void missing_events(const struct profile *p, char *out, size_t size)
@@ -189,7 +189,7 @@ static const char *evidence_means(uint8_t bit)
 		       "settles it";
 	case PROFILE_BY_MIX:
 		return "totals: other events (branches, loads, ...), counted exactly beside the samples (eq. "
-		       "8)";
+		       "13)";
 	case PROFILE_BY_PATH:
 		return "branches: branch records or bursts, which show which way the code went (eq. 10)";
 	case PROFILE_BY_TRIPS:
@@ -200,7 +200,7 @@ static const char *evidence_means(uint8_t bit)
 	case PROFILE_BY_TRUTH:
 		return "truth: an exact count, of another run";
 	default:
-		return "loops: where samples landed, over simple loops (the paper's Algorithm 1, eqs. 1-7)";
+		return "loops: where samples landed, over simple loops (the paper's Algorithm 1)";
 	}
 }
 
@@ -388,7 +388,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 		      f);
 		return;
 	}
-	fputs("    what was counted exactly, and what the result comes to (eq. 8; sd: standard "
+	fputs("    what was counted exactly, and what the result comes to (eq. 13; sd: standard "
 	      "deviations):\n",
 	      f);
 	for (size_t i = 0; i < r->n_equations; i++) {

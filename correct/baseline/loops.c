@@ -35,7 +35,7 @@ static struct interval summarize(double *x, size_t n)
 	return v;
 }
 
-/* Draws of n_b (eq. 4) from draws of F, and the mean flow over each edge. */
+/* Draws of n_b ([SKID] (4)) from draws of F, and the mean flow over each edge. */
 static void fill_blocks(const struct loops_model *m, const struct loops_draws *d, double *F,
                         struct solution *out)
 {

@@ -34,7 +34,7 @@ struct loops_model {
 	bool no_skid;   /* S = 0, always */
 	struct loops_knot *knots;
 	size_t n_knots;
-	double sigma2;    /* of eq. 7's likelihood: what sampling noise makes of (E_b - predicted)^2 */
+	double sigma2;    /* of [SKID] (7)'s likelihood: what sampling noise makes of (E_b - predicted)^2 */
 	double uncovered; /* share of the samples in blocks of no loop */
 	double *n_exec;   /* [B] scratch: n of the last F */
 	double *landed;   /* [B] scratch: predicted landing of the last F */
@@ -59,15 +59,15 @@ size_t loops_knots(const struct skid_dist *d, size_t n_cells, struct loops_knot 
 /* The region's edge that is this edge of the graph; -1 if there is none. */
 long loops_edge(const struct problem *p, uint32_t graph_edge);
 
-/* eq. 4: n[B], out. */
+/* [SKID] (4): n[B], out. */
 void loops_executions(const struct loops_model *m, const double *F, double *n);
-/* eq. 5 for a block: cycles of one execution. */
+/* [SKID] (5) for a block: cycles of one execution. */
 double loops_cycles(double cyc, double n);
-/* eq. 2 averaged over S, per block of loop l: adds F times the causes seen in each block to landed[B]. */
+/* [SKID] (2) averaged over S, per block of loop l: adds F times the causes seen in each block to landed[B]. */
 void loops_land(const struct loops_model *m, size_t l, double F, double *landed);
-/* eq. 6: landed[B], out: what F predicts to be seen in each block.  Uses the scratch of m. */
+/* [SKID] (6): landed[B], out: what F predicts to be seen in each block.  Uses the scratch of m. */
 void loops_predict(struct loops_model *m, const double *F, double *landed);
-/* eq. 7. */
+/* [SKID] (7). */
 double loops_misfit(struct loops_model *m, const double *F);
 /* How many steps of arithmetic one loops_misfit() takes: a few ns each. */
 double loops_work(const struct loops_model *m);

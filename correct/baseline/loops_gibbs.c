@@ -2,7 +2,7 @@
 /*
  * [SKID]'s Algorithm 1.  A state is the share w_l = F_l |K_l| / |E| of the
  * instructions that each loop runs: eq. 3 says they add up to 1, the prior is
- * flat on that simplex, the likelihood exp(-phi / (2 sigma^2)) (eq. 7).
+ * flat on that simplex, the likelihood exp(-phi / (2 sigma^2)) ([SKID] (7)).
  *
  * As the paper does, one F_l is drawn from its conditional distribution while
  * one other loop makes up the difference.  Unlike the paper:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Eq. 2 for blocks, averaged over S, without walking instructions.
+ * [SKID] (2) for blocks, averaged over S, without walking instructions.
  *
  * Let H(t) be the causes that retire up to time t, counted round and round
  * the loop: H(t + P) = H(t) + N.  With skid S those seen up to t are

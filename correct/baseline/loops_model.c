@@ -83,7 +83,7 @@ static int make_paths(struct loops_model *m, const struct flow_loops *loops)
 	return 0;
 }
 
-/* Where in its block's time each instruction retires: the same for every F (eq. 5: n_i is one for the block). */
+/* Where in its block's time each instruction retires: the same for every F ([SKID] (5): n_i is one for the block). */
 static void place_causes(struct loops_model *m, size_t b)
 {
 	const struct problem_block *pb = &m->p->blocks[b];

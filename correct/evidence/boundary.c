@@ -143,7 +143,7 @@ static double either_way(const struct boundary *e, const struct both *b)
 }
 
 /*
- * eq. 37: where the next sample is in the scope or not without regard to this one, nothing is known of when it was
+ * eq. 31: where the next sample is in the scope or not without regard to this one, nothing is known of when it was
  * entered and left; 1 then, near 0 where samples stay for long.
  */
 static double mixing(const struct visits *v)

@@ -39,7 +39,7 @@ struct boundary_sum {
 	double in,
 	        out; /* eq. 35: instructions whose samples the skid carries into it and out of it; NAN where not known */
 	double unsure; /* by how much in - out may be off */
-	double mixed; /* eq. 37: standard deviation of whatever is said, where visits are shorter than intervals */
+	double mixed; /* eq. 31: standard deviation of whatever is said, where visits are shorter than intervals */
 };
 
 /*

@@ -45,7 +45,7 @@ struct evidence_ops {
 	void (*end)(void *state);
 };
 
-extern const struct evidence_ops evidence_mix;   /* eq. 8 */
+extern const struct evidence_ops evidence_mix;   /* eq. 13 */
 extern const struct evidence_ops evidence_trips; /* eq. 38 */
 extern const struct evidence_ops evidence_path;  /* eq. 10 */
 extern const struct evidence_ops evidence_calls; /* eq. 32 */

@@ -21,7 +21,7 @@ enum {
 static const double share_off = 0.3, most_outside = 4;
 
 /*
- * Of a pace that branch records tell (eq. 51), beside its scatter: ten programs that it was developed with had totals 1.6%
+ * Of a pace that branch records tell (eq. 44), beside its scatter: ten programs that it was developed with had totals 1.6%
  * too low to right.  It moves no count, only intervals; what half of it or twice does to them has not been measured.
  */
 static const double pace_off = 0.01;
@@ -446,7 +446,7 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 }
 
 /*
- * eq. 51: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
+ * eq. 44: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
  * each scope holds.
  */
 static int set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)

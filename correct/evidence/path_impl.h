@@ -9,7 +9,7 @@
  * path_pace.c (eq. 44) tells how many instructions each stands for,
  * path_cycles.c (eq. 21) or path_newest.c (eq. 14)
  * weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eqs. 18 and 43) tells how well that is known, and path_flow.c makes flows and
+ * matter, path_noise.c (eq. 18) tells how well that is known, and path_flow.c makes flows and
  * equations of them.
  */
 #include "correct/evidence/evidence.h"
@@ -152,7 +152,7 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 
 /* Those of the cycles event; pieces stay r's, stacks are the caller's. */
 int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
-/* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 51). */
+/* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 44). */
 int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                         double *sd);
 
@@ -190,7 +190,7 @@ struct path_means {
 
 /*
  * The noise of the free flows' weighed sums: cov[d][d], of the stacks' scatter, and of what weighing leaves of
- * each flow (eqs. 18 and 43).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
+ * each flow (eq. 18).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
  */
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
                const struct space *space, const struct path_means *means, const struct path_left *left,

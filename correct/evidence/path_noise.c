@@ -2,7 +2,7 @@
 /*
  * How well weighed stacks tell the flows: the scatter of the stacks, and the errors that weighing leaves (eq. 18).
  * Which flows are called free is nothing that was measured, so noise that is known of each flow by itself is not given to
- * those alone, but to all flows alike (eq. 43): else a small flow that is what two large ones differ by would have their noise.
+ * those alone, but to all flows alike (eq. 18): else a small flow that is what two large ones differ by would have their noise.
  */
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
@@ -148,7 +148,7 @@ static void flows_fini(struct flows *f)
 }
 
 /*
- * eq. 43: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
+ * eq. 18: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
  * given that flows conserve.  Edges that always run together are one flow.
  */
 static int spread_errors(const struct flows *f, const double *var, double *out)

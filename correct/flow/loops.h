@@ -3,8 +3,7 @@
 #define SKIDPROF_CORRECT_FLOW_LOOPS_H
 
 /*
- * Simple loops of a region (elementary circuits, Johnson 1975), for [SKID]'s
- * eqs. 3, 4 and 6.
+ * Simple loops of a region (elementary circuits, Johnson 1975), for [SKID]'s Algorithm 1.
  */
 #include "correct/flow/region.h"
 

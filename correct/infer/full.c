@@ -22,12 +22,12 @@
 #include "profiler/base/vec.h"
 
 /*
- * eq. 28: so many totals, or fewer, correct next to nothing of what stacks are wrong by in the directions that no total fixes.
+ * eq. 23: so many totals, or fewer, correct next to nothing of what stacks are wrong by in the directions that no total fixes.
  * Set on programs of other authors.
  */
 static const double few_totals = 8;
 
-/* eq. 28: the dispersion, squared, where stacks hit all totals: their noise is on the safe side.  Set on random programs. */
+/* eq. 23: the dispersion, squared, where stacks hit all totals: their noise is on the safe side.  Set on random programs. */
 static const double least_spread = 0.72;
 
 /*
@@ -166,7 +166,7 @@ static void full_fini(struct full *fu)
 }
 
 /*
- * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 40), which stacks
+ * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 38), which stacks
  * tell; without stacks these are not used.  Weights stay the caller's.
  */
 static void take_equations(struct full *fu, const struct equations *eqs)
@@ -396,7 +396,7 @@ static int admit(struct full *fu, size_t first)
 	return err < 0 ? err : mode_of(fu, n);
 }
 
-/* eq. 40: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
+/* eq. 38: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
 static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
@@ -438,7 +438,7 @@ static void drop_equations(struct full *fu, size_t n)
 }
 
 /*
- * eq. 28: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
+ * eq. 23: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
  * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
  * such a bias, and little is left of it in the other directions; few totals leave it there.  The noise that weighs stacks
  * against totals is on the safe side (eq. 18): where stacks hit, draws of that noise would be too wide.

@@ -217,7 +217,7 @@ static void look(struct work *w, struct site *s, const struct moments *at)
 		s->var += w->x[k] * w->x[k];
 }
 
-/* eq. 24: what the site must be so that x has the mean and variance that its factor gives beside all other sites. */
+/* What the site must be so that x has the mean and variance that its factor gives beside all other sites. */
 static void mend(const struct work *w, struct site *s)
 {
 	double rest = 1 / s->var - s->precision, mean, var, precision, pull, at;

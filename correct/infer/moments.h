@@ -7,7 +7,7 @@
  * (Minka, UAI 2001).  Two kinds of factors are no normal densities: f_e >= 0, and
  * the prior of time of a class (eq. 15).  Each is a function of one number x, and
  * is replaced by the normal density that gives x the same mean and variance,
- * beside all other factors (eq. 24).
+ * beside all other factors.
  *
  * Why not chains of draws: where hundreds of flows are near zero, each step of a
  * chain ends at the nearest bound, and it hardly moves.  This takes some dozens of

@@ -324,7 +324,7 @@ static double draw_insn(const struct solution *s, const struct problem *p, size_
 	return insn;
 }
 
-/* eq. 42; the part of it that each draw takes from the total leaves draws the scatter that both together have. */
+/* The mean of both by their precisions; what each draw takes from the total leaves draws the scatter that both together have. */
 static void meet(struct solution *s, const struct problem *p, double total, double sd, gsl_rng *rng,
                  double *drawn, double *insn)
 {

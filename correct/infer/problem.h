@@ -45,12 +45,12 @@ struct problem {
 	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles, and lies where those do */
 	double stay_share; /* of its bursts: those that stay in one of its loops (stages.h); 0 where it has one only */
 	bool relative; /* instructions were not counted: total_insn is total_cyc, and only shares of it mean something ... */
-	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 51) */
+	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 44) */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
-	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 52); 0 where they were counted */
+	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 50); 0 where they were counted */
 	double unseen_share; /* of the time within its intervals: that of code which is not part of it */
 	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 45) */
 	double called_share; /* a of eq. 45: of what stacks ran over, that of code which it calls and which is not part of it */
@@ -115,7 +115,7 @@ solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ..
 int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
 /*
  * What is drawn was drawn without regard to how many instructions p ran: `total`, to sd > 0, by another source.  Move the
- * draws, all blocks of one alike, to what both say (eq. 42); *insn out: how many that are.  Returns 0 or -SP_ENOMEM.
+ * draws, all blocks of one alike, to what both say; *insn out: how many that are.  Returns 0 or -SP_ENOMEM.
  */
 int solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
                         unsigned long seed, double *insn);
@@ -132,7 +132,7 @@ struct infer_opts {
 	}
 
 /*
- * The paper's Algorithm 1 over simple loops: eqs. 1-7, the stop test mended.
+ * The paper's Algorithm 1 over simple loops, the stop test mended.
  * Regions with more than a cap of simple loops get VERDICT_UNRELIABLE and
  * their raw counts.  Returns 0, -SP_ENOMEM.
  */

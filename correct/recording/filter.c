@@ -229,7 +229,7 @@ static bool is_kept(struct filter *f, const struct recording *r, const struct pd
 	       (!f->o->comm || named(f->o->comm, maps_comm(r->maps, rec->pid, rec->tid)));
 }
 
-/* The part's own count.  How far a counter is past a multiple of its period (eq. 9) must stay: whole periods are taken off. */
+/* The part's own count.  How far a counter is past a multiple of its period must stay: whole periods are taken off. */
 static uint64_t part_of(const struct recording *r, int event, uint64_t value, uint64_t gone)
 {
 	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)event)->attr;

@@ -103,7 +103,7 @@ struct recording {
 	 */
 	double *scale; /* [n_scale]; past it 1 */
 	size_t n_scale;
-	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 53) */
+	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 50) */
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment, -1 = none */
 	int path_event;      /* timed paths, which no pass is shown, -1 = none */

@@ -123,7 +123,7 @@ static double waited_cyc(const struct recording *r, const struct last_values *la
 }
 
 /*
- * eq. 9: with a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
+ * With a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
  * event at the same count of cycles is of the same interrupt; it may come before or after.
  */
 static int add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
@@ -266,7 +266,7 @@ static int note_stopped(void *arg, int event, const struct pd_record *rec)
 	               : 0;
 }
 
-/* eq. 53, of those past 2%. */
+/* eq. 50, of those past 2%. */
 static double stopped_share(const struct collect *c, size_t event)
 {
 	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;

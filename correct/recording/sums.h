@@ -4,7 +4,7 @@
 
 /*
  * The first pass over a recording: what was sampled at each address, where
- * branches were seen to go, and the skid of each cycles sample (eq. 9).
+ * branches were seen to go, and the skid of each cycles sample.
  */
 #include "correct/flow/graph.h"
 #include "correct/recording/recording.h"
@@ -17,7 +17,7 @@ struct event_sum {
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
 	double rested;    /* share of the time that it was silent while others had samples (eq. 50) */
-	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 53); 0 up to 2% */
+	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 50); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 };
 

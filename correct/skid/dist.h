@@ -41,7 +41,7 @@ struct skid_seen {
 int skid_unshare(struct skid_seen *seen, size_t n, double *out);
 
 /*
- * Quantiles of measured skids (eq. 9: the overshoot of each cycles sample),
+ * Quantiles of measured skids (the overshoot of each cycles sample),
  * in any order; negative and non-finite ones are an error of the caller's.
  * Returns 0; -SP_EDOMAIN for n = 0 or such values; -SP_ENOMEM.
  */
@@ -53,7 +53,7 @@ double skid_dist_mean(const struct skid_dist *d);
 
 /*
  * Samples that come every gap_cyc cycles: how many overflows each hides, in the mean.  One that comes before the interrupt of
- * the one before has none of its own (eq. 52).  1, at most: more can't be told.
+ * the one before has none of its own (eq. 50).  1, at most: more can't be told.
  */
 double skid_dist_hidden(const struct skid_dist *d, double gap_cyc);
 

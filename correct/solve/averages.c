@@ -227,10 +227,7 @@ static bool is_on_record(const struct problem *p, const struct whole *whole, con
 	return false;
 }
 
-/*
- * How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it
- * (eq. 42).
- */
+/* How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it. */
 static int average_region(struct work *w, size_t r, const struct whole *whole, const float *draws,
                           size_t n_columns)
 {

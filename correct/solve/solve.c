@@ -80,7 +80,7 @@ static struct missed missed_of(const struct equations_shown *shown, double calle
 	return m;
 }
 
-/* Eq. 56.  What the totals settled themselves is missed by less: as many degrees of freedom as totals are the most there are. */
+/* Chi-square.  What the totals settled themselves is missed by less: as many degrees of freedom as totals are the most there are. */
 static bool by_chance(const struct missed *m, size_t n_totals)
 {
 	return !n_totals || gsl_cdf_chisq_Q(m->squares, (double)n_totals) >= reason_limit_total_missed_chance;
@@ -120,7 +120,7 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
-/* eq. 49.  What stacks say is of the way itself, not of where samples were seen. */
+/* eq. 48.  What stacks say is of the way itself, not of where samples were seen. */
 static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 {
 	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);

@@ -11,7 +11,7 @@ struct evidence;
 int solve_scopes(struct work *w, struct evidence *ev);
 
 /*
- * Does what is known miss the totals that were counted by more than chance, all together (eq. 56), and one of them by more than
+ * Does what is known miss the totals that were counted by more than chance, all together (chi-square), and one of them by more than
  * 2% of total and more than what other code that it calls ran?  Then it is of no flow that ran.  total: instructions of the
  * scope; called: those of the other code.  Returns 0 or -SP_EDOMAIN.
  */

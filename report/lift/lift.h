@@ -5,7 +5,7 @@
 /*
  * Block predictions lifted to whole kernels, after [HARNESS]:
  *
- *	lifted(K) = sum over blocks b of K:  n_b * prediction(b)           eq. 16
+ *	lifted(K) = sum over blocks b of K:  n_b * prediction(b)
  *
  * A kernel is one function's own code; n_b are exact executions (truth) or
  * corrected ones with an interval (a profile).  It is held against the
@@ -15,7 +15,7 @@
  * A profile of bursts knows the n_b of a kernel up to one factor.  What can
  * be lifted from it is a quotient:
  *
- *	lifted CPI(K) = sum n_b prediction(b) / sum n_b |b|                eq. 19
+ *	lifted CPI(K) = sum n_b prediction(b) / sum n_b |b|
  */
 #include "correct/correct.h"
 #include "report/lift/tool.h"
@@ -33,9 +33,9 @@ struct lift_block {
 
 /* A tool and a kernel. */
 struct lift_sum {
-	double cyc;                 /* eq. 16; NAN when the tool is out */
+	double cyc;                 /* lifted(K); NAN when the tool is out */
 	double lo, hi;              /* NAN: no interval */
-	double cpi, cpi_lo, cpi_hi; /* eq. 19; the same */
+	double cpi, cpi_lo, cpi_hi; /* lifted CPI(K); the same */
 	double error;               /* cyc / measured - 1; NAN when either is not known */
 	size_t n_failed;
 	size_t first_failed; /* index into lift->blocks */
@@ -98,7 +98,7 @@ struct lift {
 	/* [n_modules] profile->modules of each, -1 = not in the profile. */
 	int32_t *profile_module;
 	bool exact;                  /* executions are exact, from truth */
-	bool relative;               /* they are known of each other only: there is eq. 19, but no eq. 16 */
+	bool relative;               /* they are known of each other only: there is a CPI, but no count of cycles */
 	struct lift_kernel *kernels; /* most cycles (or instructions) first */
 	size_t n_kernels;
 	struct lift_block *blocks;
@@ -165,7 +165,7 @@ int lift_find_target(const struct lift_opts *o, struct lift *l);
 int lift_measure(struct lift *l);
 /* Fills in predictions, on both cores. */
 int lift_predict(struct lift *l, bool no_cache);
-/* Lifts (eq. 16), then errors and scores. */
+/* Lifts, then errors and scores. */
 int lift_sum_up(struct lift *l);
 
 /* Instructions that a kernel's blocks executed, in the unit of their executions. */

@@ -24,7 +24,7 @@ double lift_insns(const struct lift *l, const struct lift_kernel *k)
 	return insn;
 }
 
-/* eq. 16; a block without a prediction puts the tool out. */
+/* lifted(K); a block without a prediction puts the tool out. */
 static void sum_blocks(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
 {
 	double cyc = 0;
@@ -73,7 +73,7 @@ static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_
 	return err;
 }
 
-/* Of eq. 16, and of eq. 19: where the quotient varies little, as its numerator about the mean quotient. */
+/* Of lifted(K), and of lifted CPI(K): where the quotient varies little, as its numerator about the mean quotient. */
 static int find_intervals(const struct lift *l, const struct lift_kernel *k, size_t tool, struct lift_sum *s)
 {
 	double insn = lift_insns(l, k), about[2] = { NAN, NAN }, range[2] = { NAN, NAN };

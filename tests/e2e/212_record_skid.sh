@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# S as it is measured (eq. 9) is S as it was drawn: median and 90th percentile within 3% of the core file's histogram.
+# S as it is measured is S as it was drawn: median and 90th percentile within 3% of the core file's histogram.
 # Of 3000 samples the median of zen5's S has a standard error of 0.5%, its 90th percentile one of 1.5%: the tail is thin.
 set -u
 . "$TOP/tests/e2e/lib200.sh"

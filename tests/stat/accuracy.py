@@ -124,7 +124,7 @@ def density_at(bins, x):
 
 
 class Skid:
-    """Median and 90th percentile of S as measured in each recording (eq. 9), against the core file they were drawn from."""
+    """Median and 90th percentile of S as measured in each recording, against the core file they were drawn from."""
 
     def __init__(self, core):
         with open(core) as f:

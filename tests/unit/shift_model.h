@@ -94,7 +94,7 @@ static inline bool stays(const struct shift_loop *l, double s_cyc)
 }
 
 /*
- * eq. 1: g, how many instructions further a sample caused at i is seen.  The
+ * [SKID] (1): g, how many instructions further a sample caused at i is seen.  The
  * smallest g >= 1 with  c[i+1] + ... + c[i+g] >= S,  indices round the loop
  * and as many laps as S takes; 0 for S = 0.  O(log n).
  */
@@ -124,7 +124,7 @@ static inline size_t shift_landing(const struct shift_loop *l, size_t i, double 
 }
 
 /* One pass: as i goes round the loop the place seen only moves on. */
-/* eq. 2: seen[n], out: for how many causes i of one lap the place seen is j.  Sums to n.  O(n). */
+/* [SKID] (2): seen[n], out: for how many causes i of one lap the place seen is j.  Sums to n.  O(n). */
 static inline void shift_counts(const struct shift_loop *l, double s_cyc, double *seen)
 {
 	double period = l->end_cyc[l->n - 1], rest;
@@ -151,7 +151,7 @@ static inline void shift_counts(const struct shift_loop *l, double s_cyc, double
 	}
 }
 
-/* eq. 2 averaged over S: seen[n], out; work[n] is scratch.  O(SKID_POINTS n). */
+/* [SKID] (2) averaged over S: seen[n], out; work[n] is scratch.  O(SKID_POINTS n). */
 static inline void shift_counts_mean(const struct shift_loop *l, const struct skid_dist *d, double *seen,
                                      double *work)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 31, 35, 37: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
+/* eqs. 31 and 35: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,7 @@ static void what_is_carried_may_be_a_guess(void **state)
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
 }
 
-/* Two scopes of 30 and 90 samples, 20 stays in each: 20 / 30 of 3 / 4 independent, eq. 37.  A third is of no account. */
+/* Two scopes of 30 and 90 samples, 20 stays in each: 20 / 30 of 3 / 4 independent, eq. 31.  A third is of no account. */
 static void samples_that_alternate_are_mixed(void **state)
 {
 	static const double n[3] = { 30, 90, 2000 };

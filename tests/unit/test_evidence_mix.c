@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 3, 8 and 13: exact counts between neighbouring samples, and the equations they make; all sums by hand. */
+/* eqs. 3 and 13: exact counts between neighbouring samples, and the equations they make; all sums by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <math.h>

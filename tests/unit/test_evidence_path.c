@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 18, 21, 22, 33, 43, 44, 45 and 51: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 10, 14, 18, 21, 22, 33, 44 and 45: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -672,9 +672,9 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
  *   scatter:  4/43 of B 0 - 14 x 5.2781/140, C-A 1 - 14 x 7.1385/140 of b; 1 - 29 .., 2 - 29 .. of a; 2/23 of 1 - 23 .. of p:
  *             squares 0.03154, 0.04189, products -0.02596
  *   a stack:  mean weight (20 x 4/43 + 50 x 2/23) / 70, squared 0.00787, added to each
- *   eq. 43:   has 0.03242 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70; times 1.5^2: 0.07101
+ *   eq. 18:   has 0.03242 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70; times 1.5^2: 0.07101
  *   eq. 18:   0.00787 + (0.01 x 5.2781)^2 + (0.2 (60 x 140 / 1580 - 5.2781))^2 = 0.01071 of B and A-C, 0.01306 of C-A
- *   eq. 43:   has 0.00738 for B
+ *   eq. 18:   has 0.00738 for B
  * Together 0.0784 = 0.2800^2 of 5.2781 executions: 66.0 where 33000 instructions are those of 140.
  */
 static void what_weighing_changed_widens_the_interval(void **state)
@@ -695,14 +695,14 @@ static void what_weighing_changed_widens_the_interval(void **state)
 }
 
 /*
- * eq. 43: the same flows, told by other ones of them.  20 stacks of a lap past B, 14 instructions, and 10 of two laps by it,
+ * eq. 18: the same flows, told by other ones of them.  20 stacks of a lap past B, 14 instructions, and 10 of two laps by it,
  * 38 instructions, that weigh half: B 10, A-C 20, C-A 30 in 470, unweighed 20, 20 and 40 in 660.
  *   scatter:  0 - 140/470, 1 - 280/470; (2 - 380/470) / 2, (0 - 760/470) / 2: 5.3237 -7.2250; . 9.8053, of C-A 0.6790
  *   a stack:  mean weight 25 / 30, squared 0.6944, added to each: 6.0181, 10.4998, 1.3735
- *   eq. 43:   inverse((1/6.0181 + 1/1.3735, 1/1.3735; ., 1/10.4998 + 1/1.3735)) = 3.9938 -3.5318; . 4.3379, of which
+ *   eq. 18:   inverse((1/6.0181 + 1/1.3735, 1/1.3735; ., 1/10.4998 + 1/1.3735)) = 3.9938 -3.5318; . 4.3379, of which
  *             d / n = 2 / 30 is taken, of the scatter 28 / 30; times 1.5^2: 11.7788 -15.7022; . 21.2419
  *   eq. 18:   of changes by 4.2424, -5.7576 and -1.5152: 1.4244, 2.0604, 0.8763
- *   eq. 43:   inverse((1/1.4244 + 1/0.8763, 1/0.8763; ., 1/2.0604 + 1/0.8763)) = 0.9592 -0.6730; . 1.0870
+ *   eq. 18:   inverse((1/1.4244 + 1/0.8763, 1/0.8763; ., 1/2.0604 + 1/0.8763)) = 0.9592 -0.6730; . 1.0870
  * Together 12.7379 -16.3752; . 22.3289, of C-A 2.3164, of B and C-A -3.6373.
  */
 static void noise_does_not_depend_on_which_flows_are_free(void **state)
@@ -864,7 +864,7 @@ static void cycles_tell_which_branches_lie_in_the_window(void **state)
 }
 
 /*
- * eq. 51.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
+ * eq. 44.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
  * cycles, which is 363 instructions in 440.  Its noise is the stacks' scatter, and 1%.
  */
 static void cycles_tell_how_many_instructions_time_holds(void **state)

@@ -44,7 +44,7 @@ static void eq_3_adds_up_all_instructions(void **state)
 	fixture_fini(&f);
 }
 
-/* eq. 4: the first and third block are in both loops, the second in one. */
+/* [SKID] (4): the first and third block are in both loops, the second in one. */
 static void eq_4_sums_the_loops_that_hold_a_block(void **state)
 {
 	struct loops_model m;
@@ -60,7 +60,7 @@ static void eq_4_sums_the_loops_that_hold_a_block(void **state)
 	fixture_fini(&f);
 }
 
-/* eq. 5 */
+/* [SKID] (5) */
 static void eq_5_is_cycles_over_executions(void **state)
 {
 	(void)state;
@@ -70,7 +70,7 @@ static void eq_5_is_cycles_over_executions(void **state)
 }
 
 /*
- * eq. 6: S = 2, that is 1.5 to 2.5.  The loop past the second block has c = 1
+ * [SKID] (6): S = 2, that is 1.5 to 2.5.  The loop past the second block has c = 1
  * throughout: every place is seen once a lap, blocks 4 and 3 times.  The
  * loop through it retires at 1 2 3 4, 6 8, 9 10 11.  In the second block,
  * (4, 8], land 3 4 6 for S in (1.5, 2] and 2 3 4 for S in (2, 2.5]: 3.  In
@@ -99,7 +99,7 @@ static void eq_6_predicts_where_samples_land(void **state)
 	fixture_fini(&f);
 }
 
-/* eq. 7: seen without skid 120 20 90, predicted 120 30 80: phi = 0 + 100 + 100.  Without skid nothing is amiss. */
+/* [SKID] (7): seen without skid 120 20 90, predicted 120 30 80: phi = 0 + 100 + 100.  Without skid nothing is amiss. */
 static void eq_7_sums_squares_over_blocks(void **state)
 {
 	struct loops_model m;
@@ -144,7 +144,7 @@ static void the_density_of_the_skid_is_made_of_steps(void **state)
 	assert_float_equal(k[1].coef, -1, 1e-9);
 }
 
-/* Instructions per block, in order, of what loop l sees, by eq. 2 at many S between the corners. */
+/* Instructions per block, in order, of what loop l sees, by [SKID] (2) at many S between the corners. */
 static void landing_by_walking(const struct loops_model *m, size_t l, double a, double b, double *seen)
 {
 	enum { POINTS = 4000, MAX = 400 };
@@ -168,7 +168,7 @@ static void landing_by_walking(const struct loops_model *m, size_t l, double a, 
 	shift_loop_fini(&loop);
 }
 
-/* eq. 6 by blocks against eqs. 1 and 2 instruction by instruction, S within a lap, across laps and over many. */
+/* [SKID] (6) by blocks against [SKID] (1) and (2) instruction by instruction, S within a lap, across laps and over many. */
 static void blocks_land_as_their_instructions_do(void **state)
 {
 	const uint32_t n_insn[] = { 17, 40, 5 };
@@ -225,7 +225,7 @@ static void make_seen(struct fixture *f, double through, double past, double per
 	f->p->insn_per_sample = f->p->cyc_per_sample = period;
 	assert_int_equal(loops_model_init(&m, f->p, &f->loops, 32), 0);
 	loops_predict(&m, F, m.landed);
-	for (size_t b = 0; b < 3; b++) /* where in a block does not matter to eq. 7 */
+	for (size_t b = 0; b < 3; b++) /* where in a block does not matter to [SKID] (7) */
 		f->p->seen_insn[f->p->blocks[b].insn0] = m.landed[b];
 	loops_model_fini(&m);
 }

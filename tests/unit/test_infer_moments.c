@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 24: factors that are no normal densities, replaced by those that are; on posteriors of one or two flows. */
+/* Factors that are no normal densities, replaced by those that are; on posteriors of one or two flows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -72,7 +72,7 @@ static void fixture_free(struct fixture *f)
 	free(f);
 }
 
-/* eq. 16: 10 x 4 + 1000 x 1.5 = 1540, of 1400 measured +10%; 5 x 8 + 200 x 2 = 440, of 550 -20%. */
+/* 10 x 4 + 1000 x 1.5 = 1540, of 1400 measured +10%; 5 x 8 + 200 x 2 = 440, of 550 -20%. */
 static void lifted_is_the_sum_of_executions_times_predictions(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -180,7 +180,7 @@ static void without_measured_cycles_there_is_no_error(void **state)
 	fixture_free(f);
 }
 
-/* eq. 19: 1540 cycles in 2 x 10 + 2 x 1000 = 2020 instructions; exact ones have no interval. */
+/* 1540 cycles in 2 x 10 + 2 x 1000 = 2020 instructions; exact ones have no interval. */
 static void cycles_an_instruction_are_lifted_cycles_over_instructions(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -271,7 +271,7 @@ static void kernels_that_share_a_region_are_to_be_recorded_apart(void **state)
 	fixture_free(f);
 }
 
-/* eq. 16 over the same draws. */
+/* Over the same draws. */
 static void corrected_executions_lift_to_cycles_with_their_interval(void **state)
 {
 	struct fixture *f = fixture_new();

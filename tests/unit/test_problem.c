@@ -208,7 +208,7 @@ static void draws_are_spread_about_their_mean(void **state)
 }
 
 /*
- * eq. 42 by hand: 1000 draws of 900 and of 1100 instructions, sd 100, which is 110 of 1100, and a total of 1100 known to 100:
+ * 1000 draws of 900 and of 1100 instructions, sd 100, which is 110 of 1100, and a total of 1100 known to 100:
  * 121 / 221 of the way.
  */
 static void draws_go_half_way_to_a_total_known_about_as_well(void **state)

@@ -124,7 +124,7 @@ static void blocks_of_one_region_are_summed_draw_by_draw(void **state)
 }
 
 /*
- * eq. 16 over the draws: 2 (1000 + d) + 3 (500 - d) = 3500 - d, so the blocks'
+ * What a kernel is lifted to over the draws: 2 (1000 + d) + 3 (500 - d) = 3500 - d, so the blocks'
  * errors partly cancel, and 0.5 x 40 raw, as much in doubt: mean 3450 + 20, 3405 to 3495 + 40.
  */
 static void weighted_blocks_are_summed_draw_by_draw(void **state)

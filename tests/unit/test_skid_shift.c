@@ -12,7 +12,7 @@
 #include "profiler/base/err.h"
 #include "tests/unit/shift_model.h"
 
-/* eq. 1, c = 1 2 3 4: from 0 the sums are 2, 5, 9, 10, 12 ...; from 3 they are 1, 3, 6, 10, 11 ... */
+/* [SKID] (1), c = 1 2 3 4: from 0 the sums are 2, 5, 9, 10, 12 ...; from 3 they are 1, 3, 6, 10, 11 ... */
 static void eq_1_is_the_first_instruction_to_reach_the_skid(void **state)
 {
 	const double c[] = { 1, 2, 3, 4 };
@@ -32,7 +32,7 @@ static void eq_1_is_the_first_instruction_to_reach_the_skid(void **state)
 	shift_loop_fini(&l);
 }
 
-/* eq. 1 past the paper's bound S <= 10 cycles: 20 = 1 lap + 10, 10.5 = 1 lap + 0.5, 1003 = 100 laps + 3. */
+/* [SKID] (1) past the paper's bound S <= 10 cycles: 20 = 1 lap + 10, 10.5 = 1 lap + 0.5, 1003 = 100 laps + 3. */
 static void eq_1_goes_round_the_loop_as_often_as_the_skid_takes(void **state)
 {
 	const double c[] = { 1, 2, 3, 4 };
@@ -48,7 +48,7 @@ static void eq_1_goes_round_the_loop_as_often_as_the_skid_takes(void **state)
 	shift_loop_fini(&l);
 }
 
-/* eq. 1, c = 2 0 0 3: instructions without cycles are passed over, never landed on. */
+/* [SKID] (1), c = 2 0 0 3: instructions without cycles are passed over, never landed on. */
 static void eq_1_never_lands_where_no_cycles_pass(void **state)
 {
 	const double c[] = { 2, 0, 0, 3 };
@@ -85,7 +85,7 @@ static void without_skid_or_without_cycles_a_sample_stays(void **state)
 	shift_loop_fini(&l);
 }
 
-/* eq. 2, c = 1 2 3 4, S = 2: 0 -> 1, 1 -> 2, 2 -> 3, 3 -> 1 (1 < 2 <= 1 + 2).  S = 10: each on itself. */
+/* [SKID] (2), c = 1 2 3 4, S = 2: 0 -> 1, 1 -> 2, 2 -> 3, 3 -> 1 (1 < 2 <= 1 + 2).  S = 10: each on itself. */
 static void eq_2_counts_the_causes_of_each_place(void **state)
 {
 	const double c[] = { 1, 2, 3, 4 };

@@ -14,7 +14,7 @@
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 
-/* Eq. 56: the 0.9999 quantile of chi-square with 1 degree of freedom is 15.137 = 3.891^2, with 2 18.421, with 3 21.108. */
+/* The 0.9999 quantile of chi-square with 1 degree of freedom is 15.137 = 3.891^2, with 2 18.421, with 3 21.108. */
 static int judge(double measured, double fitted, double sd)
 {
 	struct profile_equation eqs[] = { { "instructions", 1e6, 1e6, 100 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first pass over a recording: eq. 9, the skid of each cycles sample from its own overshoot. */
+/* The first pass over a recording: the skid of each cycles sample from its own overshoot. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
