@@ -97,8 +97,8 @@ struct lift {
 	size_t n_modules;
 	/* [n_modules] profile->modules of each, -1 = not in the profile. */
 	int32_t *profile_module;
-	bool exact;                  /* executions are exact, from truth */
-	bool relative;               /* they are known of each other only: there is a CPI, but no count of cycles */
+	bool exact;    /* executions are exact, from truth */
+	bool relative; /* they are known of each other only: there is a CPI, but no count of cycles */
 	struct lift_kernel *kernels; /* most cycles (or instructions) first */
 	size_t n_kernels;
 	struct lift_block *blocks;
