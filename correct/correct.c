@@ -12,6 +12,7 @@
 #include "correct/divide/trim.h"
 #include "correct/evidence/evidence.h"
 #include "correct/judge/reasons.h"
+#include "correct/model/model.h"
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/solve.h"
@@ -25,7 +26,6 @@
 static const double ran_part = 0.5, scopes_part = 0.75;
 
 enum {
-	MIN_SKIDS = 50,       /* overshoots that make a distribution */
 	MAX_PLACED = 1 << 24, /* samples whose blocks are kept */
 	MAX_WAY = 16,         /* branches of each that say where it came from ... */
 	MAX_WAYS = 1 << 25,   /* ... and blocks of all of them that are kept */
@@ -66,7 +66,7 @@ static int choose_skid(struct work *w)
 		w->skid_source = SKID_PRECISE;
 		w->skid_basis = "precise samples";
 		skid_dist_constant(&w->skid, 0);
-	} else if (w->sums.n_skid >= MIN_SKIDS && isnan(w->opts->skid_cyc)) {
+	} else if (w->sums.n_skid >= model->some && isnan(w->opts->skid_cyc)) {
 		w->skid_source = SKID_MEASURED;
 		w->skid_basis = "measured in this recording";
 		err = skid_dist_fit(&w->skid, w->sums.skid_cyc, w->sums.n_skid);
@@ -128,7 +128,7 @@ static int find_regions(struct work *w, const double *weight)
 		err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs,
 		                    &w->ran);
 	/* Cold code that a loop could call makes it too large to be solved. */
-	if (err < 0 || w->sums.n_branches < FLOW_RAN_BRANCHES)
+	if (err < 0 || w->sums.n_branches < model->ran_branches)
 		return err;
 	least = least_ran_heat(w);
 	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);

@@ -274,6 +274,8 @@ enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT, S
 struct profile_meta {
 	const char *input, *cmdline, *hostname, *cpudesc, *pmu; /* pmu: "simulated", "hardware", "clock" */
 	const char *method;
+	const char *
+	        model; /* constants that were changed for an experiment (correct/model/model.h); NULL = none */
 	uint64_t seed;
 	struct profile_event *events;
 	size_t n_events;

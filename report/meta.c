@@ -161,9 +161,10 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 		skid_line(m, skid, sizeof(skid));
 	number_grouped((double)n_sampled(m), n);
 	number_grouped((double)m->n_lost, lost);
-	snprintf(out, size, "%.40s%s; %s; %s; %s sample%s, %s lost", pmu,
+	snprintf(out, size, "%.40s%s; %s; %s; %s sample%s, %s lost%s%s", pmu,
 	         report_by_clock(m) ? ", no PMU" : " PMU", *events ? events : "no sampled event", skid, n,
-	         sp_plural(n_sampled(m)), lost);
+	         sp_plural(n_sampled(m)), lost, m->model ? "; AN EXPERIMENT, --model " : "",
+	         m->model ? m->model : "");
 }
 
 static void print_truth(const struct profile_meta *m, FILE *f)
@@ -620,6 +621,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "cpu", text_or_null(m->cpudesc), &bad);
 	add(o, "pmu", text_or_null(m->pmu), &bad);
 	add(o, "method", text_or_null(m->method), &bad);
+	add(o, "model", text_or_null(m->model), &bad);
 	add(o, "seed", json_integer((json_int_t)m->seed), &bad);
 	add(o, "events", events_json(m), &bad);
 	add(o, "cores", cores_json(m), &bad);

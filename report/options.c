@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 
@@ -26,6 +28,23 @@ static int parse_seed(const char *arg, struct input_opts *o)
 	if (err == 0)
 		o->correct.seed = n;
 	return err;
+}
+
+static void list_model(void)
+{
+	for (size_t i = 0; i < model_n_rows(); i++) {
+		struct model_row row = model_row(i);
+
+		printf("%-20s %8.6g  %s\n", row.key, row.value, row.reason);
+	}
+}
+
+static int parse_model(const char *arg)
+{
+	if (strcmp(arg, "help") != 0)
+		return model_set(arg);
+	list_model();
+	exit(cmd_flush_stdout() < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int input_parse(int key, char *arg, struct input_opts *o)
@@ -55,6 +74,8 @@ int input_parse(int key, char *arg, struct input_opts *o)
 		return cmd_parse_double("--skid", arg, 0, 1e9, &o->correct.skid_cyc);
 	case KEY_BUDGET:
 		return cmd_parse_double("--budget", arg, 0, 1e6, &o->correct.budget_s);
+	case KEY_MODEL:
+		return parse_model(arg);
 	case KEY_COMM:
 		o->correct.filter.comm = arg;
 		return 0;

@@ -30,6 +30,7 @@ enum input_key {
 	KEY_SEED,
 	KEY_SKID,
 	KEY_BUDGET,
+	KEY_MODEL,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
 	KEY_NO_DEBUGINFOD,
@@ -50,6 +51,12 @@ enum input_key {
 	        { "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },                        \
 	        { "skid", KEY_SKID, "CYCLES", 0, "The skid S, where the file doesn't tell it", 1 },               \
 	        { "budget", KEY_BUDGET, "SECONDS", 0, "Work on regions, the hottest first (default 10)", 1 },     \
+	        { "model",                                                                                        \
+		  KEY_MODEL,                                                                                      \
+		  "KEY=VALUE",                                                                                    \
+		  0,                                                                                              \
+		  "Change a constant of the model, for an experiment; help lists them",                           \
+		  1 },                                                                                            \
 	        { "symfs", KEY_SYMFS, "DIR", 0, "Look for binaries under DIR", 1 },                               \
 	        { "debug-dir",                                                                                    \
 		  KEY_DEBUG_DIR,                                                                                  \

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 
 long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr)
@@ -55,8 +56,6 @@ struct owned_sum {
  * whose instructions are fewer than so many samples stand for: hardly any evidence has seen it.  On the five samples
  * (tests/stat/calls.py) half and twice as many change which of the rarest are shown, and nothing else.
  */
-enum { LEAST_SAMPLES = 30, LEAST_OWN_SAMPLES = 10 };
-
 /* Are so many instructions of the region that a block is in more than a few samples stand for? */
 static bool is_seen(const struct profile *p, uint32_t block, double insn)
 {
@@ -68,7 +67,7 @@ static bool is_seen(const struct profile *p, uint32_t block, double insn)
 	if (at == UINT32_MAX || p->insns[at].region < 0)
 		return false;
 	r = &p->regions[p->insns[at].region];
-	return insn * r->n_samples >= LEAST_OWN_SAMPLES * r->insn;
+	return insn * r->n_samples >= model->few * r->insn;
 }
 
 static bool is_told(const struct profile *p, uint32_t insn)
@@ -77,7 +76,7 @@ static bool is_told(const struct profile *p, uint32_t insn)
 
 	if (region < 0)
 		return false;
-	return p->meta.truth || p->regions[region].n_samples >= LEAST_SAMPLES;
+	return p->meta.truth || p->regions[region].n_samples >= model->calls_samples;
 }
 
 static int sum_new(const struct profile *p, const struct profile_term *terms, size_t n, struct owned_sum *out)

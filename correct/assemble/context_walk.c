@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/assemble/context_walk.h"
+#include "correct/model/model.h"
 
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@
  * A burst's first branches lead away from its moment (path.c), and the newest of a record may follow one that is missing: what ran
  * there is not counted.
  */
-enum { LEAD_IN = 20, UNTRUE = 1, MOST_BYTES = 1 << 14 };
+enum { UNTRUE = 1, MOST_BYTES = 1 << 14 };
 
 /* Jumps that are looked for where a return shows none, and functions that are looked at for them. */
 enum { MOST_JUMPS = 8, MOST_STEPS = 100 };
@@ -247,7 +248,7 @@ static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
 {
 	const struct recording *rec = w->a->w->rec;
 	const struct pd_sample *s = &r->sample;
-	size_t lead = burst ? (s->n_branches / 2 < LEAD_IN ? s->n_branches / 2 : LEAD_IN) : 0;
+	size_t lead = burst ? (s->n_branches / 2 < model->lead_in ? s->n_branches / 2 : model->lead_in) : 0;
 	struct walker x = { .at = none };
 	long from = -1;
 

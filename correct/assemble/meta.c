@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "correct/assemble/assemble_impl.h"
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
-
-/* What is said of overflows that have no sample. */
-static const double least_hidden = 0.02;
 
 static const char *pmu_word(const struct work *w)
 {
@@ -110,7 +108,7 @@ static double hidden_share(const struct work *w, size_t i)
 	hidden = skid_dist_hidden(&w->skid, cyc->period_sum / (double)sum->n_samples);
 	if (is_insn)
 		hidden = fmin(fmax(hidden, hidden_in_scopes(w)), 1);
-	return hidden > least_hidden * (1 + hidden) ? hidden / (1 + hidden) : 0;
+	return hidden > model->small_loss * (1 + hidden) ? hidden / (1 + hidden) : 0;
 }
 
 static int fill_events(struct assembly *a)
@@ -205,6 +203,7 @@ static void fill_header(struct assembly *a)
 		.cpudesc = text_or_empty(a, h->cpudesc),
 		.pmu = pmu_word(w),
 		.method = correct_method_word(w->opts->method),
+		.model = model_changed(),
 		.seed = w->opts->seed,
 		.insn_event = listed(w->rec, w->rec->insn_event),
 		.cyc_event = listed(w->rec, w->rec->cyc_event),

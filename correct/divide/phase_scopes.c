@@ -9,25 +9,9 @@
 #include "correct/divide/phases.h"
 #include "correct/divide/trim.h"
 #include "correct/flow/ran.h"
+#include "correct/model/model.h"
 #include "correct/recording/branches.h"
 #include "profiler/base/err.h"
-
-/*
- * Share of a phase's samples that must be in the loops that its records tell of, else it is left all the scope's code;
- * and of a scope's samples that may be in such phases.
- */
-static const double min_kept = 0.99, most_whole = 0.2;
-
-enum {
-	MIN_PHASE_SAMPLES = 1000,
-	MIN_PHASE_APART = 50,     /* that shares no code with another */
-	MIN_PHASE_BRANCHES = 600, /* on record, to tell what ran in it */
-	MIN_BRANCHES = 20000,     /* of all, so that each phase of several has its own, ... */
-	MIN_STACKS = 130,         /* ... and the moments that they were taken at */
-	/* Stacks know more of a few long phases; where none do, the totals of many are what there is. */
-	MOST_PHASES = 8,
-	MOST_PHASES_UNSEEN = 24,
-};
 
 /* One phase of a scope. */
 struct phase {
@@ -54,15 +38,15 @@ struct splitter {
 static int split_scope(struct splitter *sp, size_t scope)
 {
 	const struct scopes *s = &sp->w->scopes;
-	const struct phases_opts opts = { .most = sp->unseen ? MOST_PHASES_UNSEEN : MOST_PHASES,
-		                          .min_samples = MIN_PHASE_SAMPLES,
-		                          .min_apart = MIN_PHASE_APART };
+	const struct phases_opts opts = { .most = sp->unseen ? model->phases_unseen : model->phases,
+		                          .min_samples = model->phase_samples,
+		                          .min_apart = model->some };
 	size_t n = 0, first = sp->phases.n;
 	uint32_t *label;
 	uint8_t *phase;
 	long n_phases;
 
-	if (s->v[scope].n_samples < 2 * MIN_PHASE_SAMPLES)
+	if (s->v[scope].n_samples < 2 * model->phase_samples)
 		return 0;
 	/* Each phase would have all of its code, and none could be solved. */
 	if (sp->unseen && trim_is_hopeless(s->v[scope].region))
@@ -129,8 +113,8 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 		for (size_t i = 0; i < sp->n; i++)
 			if (sp->of_sample[i] == (int32_t)phase)
 				weight[sp->samples[i].block]++;
-		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, min_kept * ph->n_samples,
-		                        &sp->w->effort, &ph->parts);
+		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share,
+		                        model->phase_kept * ph->n_samples, &sp->w->effort, &ph->parts);
 	}
 	if (flow_effort_spent(&sp->w->effort)) {
 		flow_regions_free(ph->parts);
@@ -209,22 +193,22 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 		return replace_scope(sp, begin, end);
 	for (size_t p = begin; p < end; p++)
 		n += sp->phases.v[p].n_samples;
-	for (size_t p = begin; p < end && whole <= most_whole * n; p++) {
+	for (size_t p = begin; p < end && whole <= model->phase_whole * n; p++) {
 		struct phase *ph = &sp->phases.v[p];
 		double kept = 0;
-		int err = ph->branches.n_branches < MIN_PHASE_BRANCHES ? 0 : find_parts(sp, p, weight);
+		int err = ph->branches.n_branches < model->phase_own_branches ? 0 : find_parts(sp, p, weight);
 
 		if (err < 0)
 			return err;
 		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
 			kept += ph->parts->v[k].weight;
-		if (kept >= min_kept * ph->n_samples)
+		if (kept >= model->phase_kept * ph->n_samples)
 			continue;
 		whole += ph->n_samples;
 		flow_regions_free(ph->parts);
 		ph->parts = NULL;
 	}
-	return whole <= most_whole * n ? replace_scope(sp, begin, end) : 0;
+	return whole <= model->phase_whole * n ? replace_scope(sp, begin, end) : 0;
 }
 
 static int settle_all(struct splitter *sp)
@@ -250,7 +234,8 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 		               .samples = samples,
 		               .n = n,
 		               .scope_cap = w->scopes.n,
-		               .unseen = w->sums.n_branches < MIN_BRANCHES || w->sums.n_stacks < MIN_STACKS };
+		               .unseen = w->sums.n_branches < model->phase_branches ||
+		                         w->sums.n_stacks < model->phase_stacks };
 	size_t n_scopes = w->scopes.n;
 	int err = 0;
 

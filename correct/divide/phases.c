@@ -6,18 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 
-/*
- * What must be learnt from a sample of the smaller of two stretches, in nats, by
- * telling the two apart: ln 2 where they are equally long and share no code.
- */
-static const double min_gain = 0.1;
-
-/* Of what it would be if they shared no code, from which on they do not. */
-static const double apart_gain = 0.8;
-
-enum { MAX_CELLS = 512, CELL_SAMPLES = 64, MAX_STRETCHES = 64, NONE = UINT32_MAX };
+enum { MAX_CELLS = 512, MAX_STRETCHES = 64, NONE = UINT32_MAX };
 
 /* A stretch of the run, or several that are alike: how many of its samples have each label. */
 struct stretch {
@@ -63,7 +55,7 @@ static bool apart(const struct stretch *a, const struct stretch *b, double g)
 {
 	double n = a->n + b->n, most = -(a->n * log(a->n / n) + b->n * log(b->n / n)) / fmin(a->n, b->n);
 
-	return g >= apart_gain * most;
+	return g >= model->phase_apart * most;
 }
 
 static void merge(struct stretch *to, const struct stretch *from, size_t n_labels)
@@ -88,7 +80,7 @@ static void join_neighbours(struct finder *f, double *between)
 		for (size_t i = 1; i + 1 < n; i++)
 			if (between[i] < between[least])
 				least = i;
-		if (between[least] >= min_gain && n <= MAX_STRETCHES)
+		if (between[least] >= model->phase_gain && n <= MAX_STRETCHES)
 			break;
 		merge(&s[least], &s[least + 1], f->n_labels);
 		s[least].end = s[least + 1].end;
@@ -135,7 +127,7 @@ static bool next_pair(const struct finder *f, size_t left, size_t *a, size_t *b)
 			if (n < (double)(share ? f->opts->min_samples : f->opts->min_apart))
 				consider(&small, g, k, i);
 		}
-	if (any.gain < min_gain || left > MAX_PHASES)
+	if (any.gain < model->phase_gain || left > MAX_PHASES)
 		take = any;
 	else if (left > f->opts->most && isfinite(sharing.gain))
 		take = sharing;
@@ -199,7 +191,7 @@ static void count_labels(const struct finder *f, struct stretch *s)
 
 static int cut_into_cells(struct finder *f)
 {
-	size_t n_cells = f->n / CELL_SAMPLES;
+	size_t n_cells = f->n / model->phase_cell;
 
 	n_cells = n_cells > MAX_CELLS ? MAX_CELLS : n_cells ? n_cells : 1;
 	f->counts = calloc(n_cells * f->n_labels + 1, sizeof(*f->counts));

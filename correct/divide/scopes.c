@@ -5,29 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/disjoint.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
-/*
- * Switches between two loops, over the samples in the rarer one, past which
- * they alternate too fast for their totals to be told apart.
- */
-static const double max_switching = 0.10;
-/* Share of a scope's samples outside its inner loops past which it is not split: they would stay raw. */
-static const double max_glue = 0.01;
-
-/* Share of a scope's samples past which it is not split if they belonged to no part then: solved together is better than raw. */
-static const double most_lost = 0.05;
-
 enum {
 	MAX_DEPTH = 6,
 	MAX_PARTS = 64,
-	MIN_PART_SAMPLES = 40,
-	MIN_OWN_SAMPLES = 5, /* of these, in code that no other part shares */
-	MAX_BETWEEN = 1,     /* times that code in no part may run between two samples of one part */
-	MANY_BLOCKS =
-	        100, /* of a scope with one part: from so many on even that one time is no reason against it */
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
 	PENDING = -2,       /* of_sample of such a sample while its scope is looked for */
 };
@@ -165,7 +150,7 @@ static void merge_parts(struct traffic *t, size_t n_parts)
 		for (uint32_t b = 0; b < a; b++) {
 			double both = t->switches[a][b] + t->switches[b][a], rarer = fmin(t->n[a], t->n[b]);
 
-			if (both > 2 && both / 2 > max_switching * rarer)
+			if (both > 2 && both / 2 > model->switching * rarer)
 				disjoint_unite(t->group, a, b);
 		}
 }
@@ -253,7 +238,7 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 				shared += t->shared[k];
 			}
 		/* A loop may spend nearly all of its time in what it calls, which others call too. */
-		if (own < MIN_OWN_SAMPLES || own + shared < MIN_PART_SAMPLES)
+		if (own < model->part_own || own + shared < model->part_samples)
 			continue;
 		r = join_parts(parts, t, group);
 		if (!r)
@@ -421,9 +406,9 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 
 	for (size_t i = 0; i < parts->n; i++)
 		known += t->n[i];
-	if (known < MIN_PART_SAMPLES || glue > max_glue * n_scope || t->between > MAX_BETWEEN)
+	if (known < model->part_samples || glue > model->small * n_scope || t->between > model->part_between)
 		return false;
-	if (parts->n == 1 && n_blocks < MANY_BLOCKS)
+	if (parts->n == 1 && n_blocks < model->part_blocks)
 		return glue > 0 && t->between == 0 && parts->v[0].n_blocks < n_blocks;
 	return parts->n > 1 || parts->v[0].n_blocks < n_blocks;
 }
@@ -467,7 +452,7 @@ static int make_split(struct finder *f, size_t scope, const struct flow_regions 
 	/* No part has enough samples for itself: better together than not at all. */
 	if (err == 0 && f->out->n > n_before) {
 		err = reassign(f, scope, parts->n, t, scope_of);
-		*split = err == 0 && count_lost(f, before, scope) <= most_lost * n_scope;
+		*split = err == 0 && count_lost(f, before, scope) <= model->lost * n_scope;
 	}
 	if (err == 0 && !*split) {
 		memcpy(f->out->of_sample, before, bytes);
@@ -493,7 +478,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	heat_of(f, scope);
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
-	err = flow_region_parts(f->g, region, f->heat, 0.002, f->effort, &parts);
+	err = flow_region_parts(f->g, region, f->heat, model->least_heat, f->effort, &parts);
 	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > MAX_PARTS)
 		goto out;
 	label_own(f, scope, parts);

@@ -3,12 +3,8 @@
 
 #include <stdlib.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
-
-/* Of a scope's time: a part with less of it is of no weight. */
-static const double least_part = 0.02;
-/* Of the heat of a scope, below which a loop is no part. */
-static const double least_heat = 0.002;
 
 enum { NO_LABEL = -3 }; /* beside the parts' numbers, -1 for code in none and FLOW_SHARED */
 
@@ -48,8 +44,8 @@ static uint32_t count_met(const struct flow_region *r, const struct flow_regions
 			none += heat[r->blocks[i]];
 	}
 	for (size_t k = 0; k < parts->n; k++)
-		n += parts->v[k].weight > least_part * all;
-	return n + (none > least_part * all);
+		n += parts->v[k].weight > model->stage_part * all;
+	return n + (none > model->stage_part * all);
 }
 
 int stages_begin(const struct work *w, struct stages **out)
@@ -66,7 +62,8 @@ int stages_begin(const struct work *w, struct stages **out)
 		const struct scope *scope = &w->scopes.v[s];
 
 		take_heat(w->problems[scope->parent], heat);
-		err = flow_region_parts(w->graph, scope->region, heat, least_heat, NULL, &st->v[s].parts);
+		err = flow_region_parts(w->graph, scope->region, heat, model->least_heat, NULL,
+		                        &st->v[s].parts);
 		if (err == 0)
 			st->v[s].n_parts_met = count_met(scope->region, st->v[s].parts, heat);
 	}

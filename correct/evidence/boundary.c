@@ -6,24 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
-
-/* What the skid carries may be off by, where the pace before the crossing is known and where it is not. */
-static const double carried_off = 0.05, carried_guess = 0.5;
-
-/* Of a boundary interval between two paces that are not known, what half to each may be wrong by every time. */
-static const double half_off = 0.25;
-
-/* Paces next to a crossing are not quite those of whole visits: what they make of an interval's instructions may be off by. */
-static const double pace_off = 0.03;
-
-/* The same where cycles were not counted: no more is known of the crossing than that it lies in the interval. */
-static const double untimed_off = 0.125;
-
-/* Crossings of a scope that are to or from another, where the two alternate. */
-static const double min_alternate = 0.05;
 
 static const double unknown = -1;
 
@@ -188,9 +174,9 @@ static void find_around(struct boundary *e, struct visits *v)
 		b = &v[both->to];
 		a->others += b->all * both->either / b->known;
 		b->others += a->all * both->either / a->known;
-		if (both->either > min_alternate * a->known)
+		if (both->either > model->alternate * a->known)
 			a->around += b->samples;
-		if (both->either > min_alternate * b->known)
+		if (both->either > model->alternate * b->known)
 			b->around += a->samples;
 	}
 }
@@ -205,7 +191,7 @@ static double part_before(const struct boundary *e, const struct both *b, const 
 	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
 	       trust;
 
-	*sd = half_off;
+	*sd = model->half_off;
 	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
 		return 0.5;
 	differ = fabs(before - after) / (before + after);
@@ -213,7 +199,7 @@ static double part_before(const struct boundary *e, const struct both *b, const 
 	*sd = half;
 	if (differ == 0)
 		return 0.5;
-	from_paces = pace_off / differ / 2;
+	from_paces = model->crossing_pace_off / differ / 2;
 	trust = half * half / (half * half + from_paces * from_paces);
 	trust *= 1 - 2 * fmax(b->from < 0 ? 0 : over_half(&v[b->from]), b->to < 0 ? 0 : over_half(&v[b->to]));
 	solved = before * (b->insn - after * b->cyc) / (before - after) / b->insn;
@@ -226,7 +212,7 @@ static void divide(struct boundary *e, const struct both *b, const struct visits
 {
 	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
 	double sd, part = part_before(e, b, v, &sd), first = part * b->insn + b->untimed / 2,
-	           wrong = sd * b->insn + (b->from < 0 ? 0 : untimed_off * b->untimed);
+	           wrong = sd * b->insn + (b->from < 0 ? 0 : model->untimed_off * b->untimed);
 
 	credit(e, b->from, first, b->n_all);
 	credit(e, b->to, b->insn + b->untimed - first, b->n_all);
@@ -246,8 +232,8 @@ static void add_carried(const struct boundary *e, const struct both *b, double s
 		carried += skid_cyc * b->n * (known ? pace : b->insn / b->cyc);
 	from->out += carried;
 	to->in += carried;
-	from->unsure += (known ? carried_off : carried_guess) * carried;
-	to->unsure += (known ? carried_off : carried_guess) * carried;
+	from->unsure += (known ? model->carried_off : model->carried_guess) * carried;
+	to->unsure += (known ? model->carried_off : model->carried_guess) * carried;
 }
 
 /* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */

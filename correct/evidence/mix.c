@@ -20,6 +20,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
 #include "correct/evidence/total.h"
+#include "correct/model/model.h"
 #include "correct/recording/events.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/vec.h"
@@ -426,7 +427,8 @@ static double counted_part(const struct mix *m)
 	if (!(running > 0) || !(enabled > 0))
 		return 1;
 	part = running / enabled;
-	return m->several && fabs(part - 1) < fmax(0.02, 3 * (double)m->begins.n / n) ? 1 : part;
+	return m->several && fabs(part - 1) < fmax(model->counted_all, 3 * (double)m->begins.n / n) ? 1
+	                                                                                            : part;
 }
 
 static bool by_samples(const struct mix *m, const struct problem *p)
@@ -449,7 +451,7 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 	                                .skid_known = p->skid_known },
 	         &p->total_insn, &p->total_sd);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
-	p->total_sd = hypot(p->total_sd, 0.05 * fmax(1 - m->total, 0) * p->total_insn);
+	p->total_sd = hypot(p->total_sd, model->uncounted_off * fmax(1 - m->total, 0) * p->total_insn);
 }
 
 /*
@@ -585,11 +587,12 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, c
 {
 	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
 	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign = (p->unseen_share + p->called_share + cold + p->border_share) * 0.5 * x->ratio;
+	double foreign =
+	        (p->unseen_share + p->called_share + cold + p->border_share) * model->foreign_mix * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
-	double floor = fmin(1e-5, 1e-3 * x->ratio);
+	double floor = fmin(model->exact, model->exact_rare * x->ratio);
 
 	return sqrt(x->se * x->se + foreign * foreign + visited * visited + end * end + floor * floor);
 }
@@ -609,7 +612,7 @@ static int total_equation(const struct problem *p, struct equations *out)
 	 * Nothing else tells how many there were, so what is not known of that is left to the end.  Here it
 	 * would let the total go to where all that is said a share of it has the least noise, which is 0.
 	 */
-	eq->sd = 1e-5 * p->total_insn;
+	eq->sd = model->exact * p->total_insn;
 	return 0;
 }
 
@@ -634,7 +637,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		if (!eq)
 			return -SP_ENOMEM;
 		fill_weights(p, m->kind[k], eq->w);
-		if (all_zero(eq->w, p->n_edges) && x.ratio < 1e-3) {
+		if (all_zero(eq->w, p->n_edges) && x.ratio < model->exact_rare) {
 			/* None in the region and none counted: nothing to learn. */
 			equations_drop(out);
 			continue;

@@ -4,27 +4,13 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/model.h"
 
 enum {
 	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 16,
-	MIN_HALVED = 8,    /* branches of a burst of which half can be spared */
-	LEAD_IN = 20,      /* and no more than this are */
 	UNTRUE_PIECES = 1, /* of a record, the newest, in which a branch may be missing */
-	MIN_SHARING = 100, /* stacks that tell the share of called code */
 };
-
-/*
- * The share of called code in stacks may be off by so much of it, as they are taken at slow places; and samples in it may be
- * so many times that, where a skid leads into it.
- */
-static const double share_off = 0.3, most_outside = 4;
-
-/*
- * Of a pace that branch records tell (eq. 44), beside its scatter: ten programs that it was developed with had totals 1.6%
- * too low to right.  It moves no count, only intervals; what half of it or twice does to them has not been measured.
- */
-static const double pace_off = 0.01;
 
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
@@ -182,9 +168,9 @@ static size_t lead_in(const struct pd_sample *smp, bool burst)
 {
 	size_t half = smp->n_branches / 2;
 
-	if (!burst || smp->n_branches < MIN_HALVED)
+	if (!burst || smp->n_branches < model->halved)
 		return 0;
-	return half < LEAD_IN ? half : LEAD_IN;
+	return half < model->lead_in ? half : model->lead_in;
 }
 
 size_t path_n_pieces(const struct pd_sample *smp, bool burst)
@@ -435,14 +421,14 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 	/* There the total is a time. */
 	if (p->relative)
 		return;
-	if (p->outside_insn > most_outside * share * all || r->stacks.n < MIN_SHARING) {
+	if (p->outside_insn > model->called_most * share * all || r->stacks.n < model->many) {
 		p->total_sd = hypot(p->total_sd, share * p->total_insn);
 		return;
 	}
 	p->called_share = share;
 	p->unseen_share = 0;
 	p->total_insn = all * (1 - share);
-	p->total_sd = hypot(p->total_sd, share_off * share * all);
+	p->total_sd = hypot(p->total_sd, model->called_off * share * all);
 }
 
 /*
@@ -465,7 +451,7 @@ static int set_pace(const struct path *s, const struct scope_stacks *r, struct p
 		return err;
 	p->pace = pace;
 	p->total_insn = pace * p->total_cyc;
-	p->total_sd = hypot(p->total_sd, hypot(sd, pace_off * pace) * p->total_cyc);
+	p->total_sd = hypot(p->total_sd, hypot(sd, model->pace_off * pace) * p->total_cyc);
 	p->insn_per_sample *= pace;
 	return 0;
 }

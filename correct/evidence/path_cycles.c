@@ -25,6 +25,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/model.h"
 
 enum {
 	SINGLE = 32, /* cycles that have a bin each; then 8 bins to the power of two */
@@ -32,9 +33,6 @@ enum {
 	N_BINS = SINGLE + 11 * OCTAVE, /* up to 65536: the field has 16 bits, and stays at its highest */
 	ROUNDS = 3,
 };
-
-/* Of stacks, those that may be too short for the window. */
-static const double too_short = 0.01;
 
 /* How long from branches of one edge to the next branch. */
 struct gaps {
@@ -118,7 +116,7 @@ bool path_has_cycles(const struct scope_stacks *r)
 			n_timed += r->cycles.v[st->piece0 + k] > 0;
 	}
 	/* Two branches may retire in one cycle, but not most. */
-	return n_stacks >= PATH_MIN_OF_CYCLES && n_timed * 2 > n_pieces;
+	return n_stacks >= model->many && n_timed * 2 > n_pieces;
 }
 
 /* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */
@@ -135,7 +133,7 @@ static int window(const struct scope_stacks *r, double *w_cyc)
 		if (!n_whole || !r->stacks.v[i].broken)
 			x[n++] = covered(r, &r->stacks.v[i]);
 	gsl_sort(x, 1, n);
-	*w_cyc = fmax(1, x[(size_t)((double)n * too_short)]);
+	*w_cyc = fmax(1, x[(size_t)((double)n * model->small)]);
 	free(x);
 	return 0;
 }
@@ -279,7 +277,7 @@ int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size
 
 		squares += off * off;
 	}
-	*sd = cyc > 0 ? path_scatter * sqrt(squares) / cyc : 0;
+	*sd = cyc > 0 ? model->path_scatter * sqrt(squares) / cyc : 0;
 	free(weight);
 	return err;
 }

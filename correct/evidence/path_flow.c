@@ -14,28 +14,15 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/model.h"
 #include "correct/profile.h"
 
 enum {
-	MIN_STACKS = 10,  /* fewer say nothing worth an equation */
 	MAX_JOINED = 250, /* free flows; with more it costs seconds */
 };
 
-/* What weighing leaves of errors (eq. 18), all seen on random programs. */
-static const struct path_left left_alone = { 0.01, 0.2 }, left_beside = { 0.003, 0.05 };
-
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
-
-/*
- * The share of a scope's instructions, as records say, past which bursts that went along none of it are no proof that it did not
- * run.  Of 35 programs of the development set it changes 2.  With no such limit small flows, of which records say too much, moved
- * 22, and 2% fewer intervals held.
- */
-static const double much_unseen = 0.02;
-
-/* Of two estimates neither of which is free of bias, the share of the first in their mean (eq. 33). */
-static const double first_share = 0.7;
 
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t)
@@ -166,10 +153,12 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	size_t n_edges = space->n_edges, d = space->n_free;
 	struct path_tally mean = { .edge = calloc(2 * n_edges + 1, sizeof(double)) }, unweighed = { 0 };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	struct path_left left;
+	bool timed;
 	double scale;
 	int err = 0;
 
-	if (r->stacks.n < MIN_STACKS)
+	if (r->stacks.n < model->few)
 		goto out;
 	if (!mean.edge || !weight) {
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
@@ -186,9 +175,11 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0) || !(unweighed.insn > 0))
 		goto out;
+	timed = plan->how == BY_CYCLES || plan->beside;
+	left.flow = timed ? model->flow_left_cyc : model->flow_left;
+	left.change = timed ? model->change_left_cyc : model->change_left;
 	err = path_noise(s, r, weight, space,
-	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) },
-	                 plan->how == BY_CYCLES || plan->beside ? &left_beside : &left_alone, out->cov);
+	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) }, &left, out->cov);
 	if (err < 0)
 		goto out;
 	scale = of->total_insn / mean.insn;
@@ -269,7 +260,7 @@ static void blend(struct path_estimate *e, const struct path_estimate *other, si
 			*cov = (*cov + other->cov[i * d + k]) / 2 + apart / 4;
 		}
 	for (size_t i = 0; i < d; i++)
-		e->mean[i] = first_share * e->mean[i] + (1 - first_share) * other->mean[i];
+		e->mean[i] = model->first_share * e->mean[i] + (1 - model->first_share) * other->mean[i];
 }
 
 /*
@@ -350,9 +341,9 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
 	if (relative && !n_cycles)
 		return 1;
-	if (n_cycles >= PATH_MIN_OF_CYCLES)
+	if (n_cycles >= model->many)
 		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS, true };
-	if (n_insns >= MIN_STACKS && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
+	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
 		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS, true };
 	return n ? n : 1;
 }
@@ -424,7 +415,7 @@ static int doubt_unseen(struct problem *p, const struct space *space, struct pat
 	double unseen = 0;
 	int err = unseen_insn(p, space, bursts, records, &unseen);
 
-	if (err < 0 || !(unseen > much_unseen * p->total_insn))
+	if (err < 0 || !(unseen > model->much_unseen * p->total_insn))
 		return err;
 	p->untaken_insn = unseen;
 	for (size_t i = 0; i < d; i++)
@@ -477,7 +468,7 @@ int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts
 	const struct scope_stacks *r = &s->scopes[scope];
 	const struct problem *p = s->in.problems[scope];
 	/* Without stacks there are no draws: the raw counts are better than zeros. */
-	size_t n_draws = r->stacks.n < MIN_STACKS ? 0 : opts->n_keep;
+	size_t n_draws = r->stacks.n < model->few ? 0 : opts->n_keep;
 	struct path_tally t = { .edge = calloc(p->n_edges + 1, sizeof(double)) };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	int err = solution_init(out, p, n_draws);

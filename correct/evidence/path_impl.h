@@ -139,9 +139,6 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
 	return most;
 }
 
-/* So many stacks of the cycles event are weighed by themselves; fewer are taken like all others. */
-enum { PATH_MIN_OF_CYCLES = 100 };
-
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
  * by the time it ended (eq. 21), in a scope whose branch records tell their
@@ -173,9 +170,6 @@ struct path_tally {
 /* Add one stack, `times` times.  weight: of the pieces; NULL: each piece counts what the stack stands for. */
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
-
-/* The standard deviation that stacks scatter by is multiplied by that, for their weights scatter, too. */
-static const double path_scatter = 1.5;
 
 /* Errors that weighing leaves: a share of each flow, and of what weighing changed it by (eq. 18). */
 struct path_left {

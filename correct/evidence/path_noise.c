@@ -12,9 +12,7 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/infer/sparse.h"
-
-/* The least that the scatter of few stacks counts beside what it is shrunk to. */
-static const double least_kept = 0.1;
+#include "correct/model/model.h"
 
 /* The free edges that a stack runs over. */
 struct few {
@@ -205,8 +203,8 @@ static int add_errors(const struct flows *f, const struct path_means *means, con
 {
 	const struct path_tally *mean = means->mean, *unweighed = means->unweighed;
 	size_t d = f->space->n_free;
-	double keep = 1 - fmin(1 - least_kept, (double)d / (double)n_stacks),
-	       unit = means->stack * means->stack, more = path_scatter * path_scatter;
+	double keep = 1 - fmin(1 - model->scatter_kept, (double)d / (double)n_stacks),
+	       unit = means->stack * means->stack, more = model->path_scatter * model->path_scatter;
 	int err;
 
 	find_variances(f, cov, var);

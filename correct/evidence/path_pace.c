@@ -5,9 +5,7 @@
  * lies in, or those on either side of a sample: the pace before a loop was come to is another's.
  */
 #include "correct/evidence/path_impl.h"
-
-/* Intervals further off count so much less each: a short one by itself says little. */
-static const double further = 0.2;
+#include "correct/model/model.h"
 
 enum { AHEAD = 2 }; /* intervals; what more would add is nothing to speak of */
 
@@ -33,8 +31,8 @@ static int add_span(struct paces *p, const struct counted *last, uint64_t insn, 
 		before->next = (uint32_t)p->spans.n + 1;
 		span.insn = (float)(insn - last->insn);
 		span.cyc = (float)(cyc - last->cyc);
-		span.back_insn = span.insn + (float)further * before->back_insn;
-		span.back_cyc = span.cyc + (float)further * before->back_cyc;
+		span.back_insn = span.insn + (float)model->further * before->back_insn;
+		span.back_cyc = span.cyc + (float)model->further * before->back_cyc;
 	}
 	return vec_push(&p->spans, span);
 }
@@ -66,10 +64,10 @@ int paces_sample(struct paces *p, const struct recording *rec, const struct samp
 static double pace_at(const struct paces *p, uint32_t at, bool burst)
 {
 	const struct span *s = &p->spans.v[at - 1];
-	double times = 1, insn = (burst ? further : 1) * (double)s->back_insn,
-	       cyc = (burst ? further : 1) * (double)s->back_cyc;
+	double times = 1, insn = (burst ? model->further : 1) * (double)s->back_insn,
+	       cyc = (burst ? model->further : 1) * (double)s->back_cyc;
 
-	for (int i = 0; i < AHEAD && s->next; i++, times *= further) {
+	for (int i = 0; i < AHEAD && s->next; i++, times *= model->further) {
 		s = &p->spans.v[s->next - 1];
 		insn += times * (double)s->insn;
 		cyc += times * (double)s->cyc;

@@ -16,13 +16,8 @@
 #include <string.h>
 
 #include "correct/evidence/ratio.h"
+#include "correct/model/model.h"
 #include "profiler/base/vec.h"
-
-/* Intervals that tell a ratio; those that tell what else a count goes along with. */
-enum { MIN_COUNTED = 3, MIN_FITTED = 20 };
-
-/* Of code at which an event never was counted: it may be a tenth of the instructions there, though it is none elsewhere. */
-static const double unseen_ratio = 0.1, rare_place = 0.01;
 
 /* The events that a group counts, or those of them that could be read. */
 struct set {
@@ -240,7 +235,7 @@ static double estimate(const struct fit *f)
 }
 
 /* What the model and the bare ratio miss by, each beside its mean: squares of a run's sum, over all runs. */
-static int scatter(const struct fit *f, double *model, double *bare)
+static int scatter(const struct fit *f, double *fitted, double *bare)
 {
 	double *runs = calloc(f->r->n_runs + 1, 3 * sizeof(*runs)), mean = 0, y;
 
@@ -259,15 +254,15 @@ static int scatter(const struct fit *f, double *model, double *bare)
 		run[2] += y;
 		mean += y / f->insn;
 	}
-	*model = *bare = 0;
+	*fitted = *bare = 0;
 	for (size_t i = 0; i < f->r->n_runs; i++) {
 		const double *run = runs + 3 * i;
 
 		*bare += run[1] * run[1];
-		*model += (run[2] - mean * run[0]) * (run[2] - mean * run[0]);
+		*fitted += (run[2] - mean * run[0]) * (run[2] - mean * run[0]);
 	}
 	free(runs);
-	*model *= f->n / fmax(f->n - f->n_parameters - 1, 1);
+	*fitted *= f->n / fmax(f->n - f->n_parameters - 1, 1);
 	return 0;
 }
 
@@ -277,10 +272,10 @@ static int scatter(const struct fit *f, double *model, double *bare)
  */
 static double never_counted(const struct fit *f)
 {
-	double sum = 0, sd = fmax(f->between, fmax(f->ratio, unseen_ratio));
+	double sum = 0, sd = fmax(f->between, fmax(f->ratio, model->unseen_ratio));
 
 	for (uint32_t h = 0; h < f->r->n_places; h++)
-		if (f->places[h].n < 1 && f->places[h].all > rare_place * f->r->insn)
+		if (f->places[h].n < 1 && f->places[h].all > model->small * f->r->insn)
 			sum += f->places[h].all * f->places[h].all;
 	return sum * sd * sd / (f->r->insn * f->r->insn);
 }
@@ -293,15 +288,15 @@ static double never_counted(const struct fit *f)
 static int standard_error(const struct fit *f, double total_insn, struct ratio *out)
 {
 	double part = fmin(f->insn / total_insn, 1), all = fmin(f->r->insn / total_insn, 1),
-	       of_inside = part / all, never = sqrt(never_counted(f)), model = 0, bare = 0;
-	int err = scatter(f, &model, &bare);
+	       of_inside = part / all, never = sqrt(never_counted(f)), fitted = 0, bare = 0;
+	int err = scatter(f, &fitted, &bare);
 
 	if (err < 0)
 		return err;
 	/* Parameters are fitted to those that were counted, and scatter with them. */
-	model *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
+	fitted *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
 	/* What was not counted may differ from what was by as much again. */
-	out->se = hypot(sqrt((model + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
+	out->se = hypot(sqrt((fitted + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
 	return 0;
 }
 
@@ -320,14 +315,14 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 		f.cyc += r->v.v[i].cyc;
 		f.sum += y;
 	}
-	if (err > 0 && f.n >= MIN_COUNTED && f.insn > 0) {
+	if (err > 0 && f.n >= model->counted && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
-		if (f.n >= MIN_FITTED && f.n < (double)r->v.n) {
+		if (f.n >= model->fitted && f.n < (double)r->v.n) {
 			fit_slope(&f);
 			fit_places(&f);
 		}
 	}
-	if (err >= 0 && f.n >= MIN_COUNTED && f.insn > 0) {
+	if (err >= 0 && f.n >= model->counted && f.insn > 0) {
 		/* Of an event that hardly ever happens the model may expect less than none. */
 		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
 		err = standard_error(&f, fmax(total_insn, f.insn), out);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/evidence/total.h"
+#include "correct/model/model.h"
 
 #include <math.h>
-
-/* By how much more what the skid carries may be off where S was not measured. */
-static const double unknown_skid = 10;
 
 struct estimate {
 	double insn, var;
@@ -23,7 +21,7 @@ static struct estimate by_intervals(const struct total_known *k, double n_visits
 static struct estimate by_samples(const struct total_known *k, double n_visits)
 {
 	double carried = (k->boundary.in - k->boundary.out) / k->counted;
-	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : unknown_skid) +
+	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : model->unknown_skid) +
 	               fabs(k->lost) * k->sampled;
 
 	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */

@@ -10,21 +10,10 @@
 #include <stdlib.h>
 
 #include "correct/evidence/evidence.h"
+#include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
-
-/* Of all instructions of the scope: what is under way at its ends, or enters where nothing is known to. */
-static const double under_way = 1e-4;
-
-/* A visit that is more of them than that is too seldom made, and too often cut by the ends of what is looked at. */
-static const double long_visit = 0.002;
-
-/*
- * Of a loop that hardly runs it is no use to know how often, and what is said of code without samples (eq. 15) was set
- * without such equations.
- */
-enum { MIN_SAMPLES = 10 };
 
 struct trips {
 	struct evidence_input in;
@@ -210,18 +199,18 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 
 	int err;
 
-	if (samples_in(p, t) < MIN_SAMPLES)
+	if (samples_in(p, t) < model->few)
 		return 0;
 	eq = equations_add(out, p->n_edges);
 	if (!eq)
 		return -SP_ENOMEM;
-	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > long_visit * p->total_insn) {
+	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > model->long_visit * p->total_insn) {
 		equations_drop(out);
 		return 0;
 	}
 	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
-	eq->sd = under_way * p->total_insn / n_insn + most / 2.0;
+	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0;
 	err = add_other_exits(p, t, space, most, out);
 	if (err == 0)
 		equations_drop(out);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/model.h"
 #include "profiler/base/pairs.h"
 
 enum {
-	MIN_STACKS = 100,
 	MAX_STACKS = 200000, /* past it every second one is dropped, again and again */
 	CACHE_SIZE = 1 << 17,
 	GROUPS = 64, /* of stacks one after the other: what is resampled together */
@@ -18,12 +18,6 @@ enum {
 	OTHER = 0,
 	FIRST = 1, /* tallies */
 };
-
-/* Instructions in code that is in no graph may be this share of all. */
-static const double max_unplaced = 0.1;
-
-/* Of each function, whatever the samples' scatter (as in eq. 18). */
-static const double flow_left = 0.01;
 
 /* What runs between a branch's target and the next branch, in blocks of the graph; none: n_blocks = 0. */
 struct run {
@@ -351,7 +345,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 
 	paces_apply(&w->path.paces, r);
 	bursts = keep_event(r, has_cycles);
-	if (err == 0 && r->stacks.n < MIN_STACKS)
+	if (err == 0 && r->stacks.n < model->many)
 		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
 	if (err == 0)
 		err = path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
@@ -380,7 +374,7 @@ static int judge_tallies(const struct whole_tally *tallies)
 		insn += tallies[FIRST + g].insn;
 		unplaced_insn += tallies[FIRST + g].unplaced_insn;
 	}
-	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= max_unplaced * insn)
+	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= model->unplaced * insn)
 		return 0;
 	return sp_fail(SP_EDOMAIN, "%.0f%% of its branch records are in code that was not found",
 	               insn > 0 ? 100 * unplaced_insn / insn : 100);
@@ -389,7 +383,8 @@ static int judge_tallies(const struct whole_tally *tallies)
 /* What a draw of n executions is of its mean, by eq. 18: never negative, and 1 in the mean. */
 static double spread(double n, double other, double z)
 {
-	double s2 = n > 0 ? log1p(flow_left * flow_left + (1 - other / n) * (1 - other / n)) : 0;
+	double s2 =
+	        n > 0 ? log1p(model->flow_left * model->flow_left + (1 - other / n) * (1 - other / n)) : 0;
 
 	return exp(sqrt(s2) * z - s2 / 2);
 }

@@ -5,14 +5,12 @@
  */
 #include "correct/flow/build.h"
 #include "correct/flow/symbolic.h"
+#include "correct/model/model.h"
 
 enum {
 	MAX_GUESSED_TARGETS = 64, /* more unreached hot functions than that, and a guess is worth nothing */
 	MAX_RESOLVER_BYTES = 4096,
 };
-
-/* Share of all heat a function must have before a call through a pointer is guessed from it or to it. */
-#define MIN_GUESS_SHARE 0.01
 
 static int compare_place(uint32_t module, uint64_t vaddr, uint32_t other_module, uint64_t other_vaddr)
 {
@@ -325,7 +323,7 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 		if (h->module == f->module && h->vaddr >= f->vaddr && h->vaddr < f->end_vaddr)
 			heat += h->weight;
 	}
-	return heat >= MIN_GUESS_SHARE * total;
+	return heat >= model->small * total;
 }
 
 static int find_unreached(struct flow_build *b, struct unreached *u)

@@ -4,18 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 
 #define NONE UINT32_MAX
-
-/*
- * Calls of code that a hotter loop has claimed, on record and of all its calls, from which on a loop of no heat counts: without
- * it that code's flow is off by about their share.
- */
-enum { MIN_CALLS_SEEN = 50 };
-static const double min_call_share = 0.001;
 
 struct seed { /* an outermost loop */
 	uint32_t comp;
@@ -207,8 +201,8 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 			uint32_t to = g->edges[e].to, of;
 
 			if (!enters(g, &g->edges[e]) || f->room->claimed[to] == NONE ||
-			    f->taken[e] < MIN_CALLS_SEEN ||
-			    f->taken[e] < min_call_share * f->room->called[to])
+			    f->taken[e] < model->some ||
+			    f->taken[e] < model->call_share * f->room->called[to])
 				continue;
 			of = group_of(f, f->room->claimed[to]);
 			if ((group == NONE || of == group) && shared[of] >= min_heat)
@@ -239,7 +233,7 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 		group = group_of(f, *owner);
 		if (!s->kept || group == group_of(f, i) || f->seeds.v[group].apart_from == i)
 			continue;
-		if (shared[group] > REGION_SHARED_COLD * s->own || calls_often(f, i, group, shared, 0))
+		if (shared[group] > model->shared_cold * s->own || calls_often(f, i, group, shared, 0))
 			f->seeds.v[group_of(f, i)].group = group;
 		else
 			f->seeds.v[group].apart_from = i;

@@ -9,9 +9,6 @@
  */
 #include "correct/flow/region.h"
 
-/* So many branches on record that what is in none of them is left out of regions. */
-enum { FLOW_RAN_BRANCHES = 3000 };
-
 /*
  * What ran, for flow_regions_find().
  *

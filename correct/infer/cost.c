@@ -6,26 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
-
-/*
- * All numbers here are those of random programs, whose true executions are
- * known, and were judged on others.  No class of six instructions or more
- * retired more than eleven a cycle; shorter ones share their cycles with what
- * stands beside them.
- */
-static const double least_cyc_per_insn = 0.1, most_of_mean = 0.5, insn_without_least = 4;
-/* s^2 of log cost: of long classes, and more of one instruction. */
-static const double long_variance = 1, short_variance = 3;
-/* The mean of costs is 1, so most are below it. */
-static const double middle_below = 0.3;
-/* Above the middle Student's density: a few blocks are fifty times dearer than most. */
-static const double dof = 4;
-/* Of what is like nothing known. */
-static const double broad_share = 1e-4, broad_sd = 2.5;
-/* However many samples: they skid to other blocks, and so are counts to a tenth at best. */
-static const double least_count_variance = 0.01;
-static const double least_curve = 0.05;
 
 /* Steps of y and, finer, of the logarithms of r and lambda that are summed over. */
 enum { FINER = 2, N_POINTS = 281 };
@@ -47,29 +29,29 @@ double cost_least(double n_insn, double cyc_per_insn)
 {
 	if (!(cyc_per_insn > 0))
 		return 0;
-	return fmin(least_cyc_per_insn / cyc_per_insn, most_of_mean) *
-	       fmax(0, 1 - insn_without_least / n_insn);
+	return fmin(model->least_cyc_per_insn / cyc_per_insn, model->least_of_mean) *
+	       fmax(0, 1 - model->insn_without_least / n_insn);
 }
 
 /* Density of log r, not normalised. */
 static double density(double log_r, double n_insn, double least)
 {
-	double var = long_variance + short_variance / (n_insn * n_insn);
-	double middle = log1p(-least) - middle_below * var;
-	double far = (log_r - middle) / broad_sd, over = exp(log_r) - least, p = 0, z;
+	double var = model->long_variance + model->short_variance / (n_insn * n_insn);
+	double middle = log1p(-least) - model->middle_below * var;
+	double far = (log_r - middle) / model->broad_sd, over = exp(log_r) - least, p = 0, z;
 
 	if (over > 0) {
 		z = (log(over) - middle) / sqrt(var);
-		p = z < 0 ? exp(-z * z / 2) : pow(1 + z * z / dof, -(dof + 1) / 2);
+		p = z < 0 ? exp(-z * z / 2) : pow(1 + z * z / model->cost_dof, -(model->cost_dof + 1) / 2);
 		p *= exp(log_r) / over;
 	}
-	return p + broad_share * exp(-far * far / 2);
+	return p + model->broad_share * exp(-far * far / 2);
 }
 
 /* The samples expected where k were seen: weights [n] of lambda, in fine steps of its logarithm from *first. */
 static double *expected(double k, double *first, size_t *n)
 {
-	double fine = step / FINER, shape = 1 / (1 / k + least_count_variance);
+	double fine = step / FINER, shape = 1 / (1 / k + model->skid_variance);
 	/* To where shape (x + 1 - e^x) is below -15: far down it falls as x does, near its top as x^2 / 2. */
 	double down = 15 / shape + sqrt(30 / shape), up = log1p(15 / shape + sqrt(30 / shape));
 	double *w;
@@ -201,5 +183,5 @@ void cost_slope(const struct cost *cost, double y, double *slope, double *curve)
 	const struct piece *p = piece_at(cost, in, &x);
 
 	*slope = slope_at(cost, in);
-	*curve = fmax(least_curve, 2.0 * p->c + 6.0 * p->d * x);
+	*curve = fmax(model->least_curve, 2.0 * p->c + 6.0 * p->d * x);
 }

@@ -17,39 +17,15 @@
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
 #include "correct/infer/precise.h"
+#include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
-
-/*
- * eq. 23: so many totals, or fewer, correct next to nothing of what stacks are wrong by in the directions that no total fixes.
- * Set on programs of other authors.
- */
-static const double few_totals = 8;
-
-/* eq. 23: the dispersion, squared, where stacks hit all totals: their noise is on the safe side.  Set on random programs. */
-static const double least_spread = 0.72;
-
-/*
- * A dispersion past which draws may lie beyond the outermost draw that there was.  600 draws of a normal density reach 3
- * standard deviations, so that a 90% interval spread by 1.8 would else be cut.
- */
-static const double small_stretch = 1.5;
-
-/* Totals that still miss so much of the mean square they missed before newcomers were believed less do not miss because of those. */
-static const double not_helped = 0.7;
-
-/* eq. 23: squares by which the prior of time is supposed to miss a total, before any was predicted.  Set on random programs. */
-static const double hit_square = 2;
-
-/* A kind of evidence is named where it makes up so much of what is known along some axis. */
-static const double fair_part = 0.25;
 
 enum {
 	MAX_ADMIT_ROUNDS = 6,
 	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
 	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
-	HITS = 4,        /* eq. 23: predictions that hit_square stands for */
 };
 
 /* How many directions the first n equations settle: the rank of their rows, of what they tell to 10% or better. */
@@ -134,7 +110,7 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 				known[k] += eqs->v[row].kind == kinds[k] ? along * along : 0;
 		}
 		for (size_t k = 0; k < sizeof(kinds); k++)
-			*bits |= known[k] > fair_part ? kinds[k] : 0;
+			*bits |= known[k] > model->fair_part ? kinds[k] : 0;
 	}
 	free(axes);
 	return 0;
@@ -313,7 +289,7 @@ static int doubt_trips(struct full *fu, double *square)
 		if (err < 0)
 			return err;
 		now = mean_square(fu, 0, fu->n_exact);
-		if (now > 2 || now >= *square)
+		if (now > model->missed || now >= *square)
 			continue;
 		sp_debug("trip counts contradict the totals: %g times as unsure", raised);
 		*square = now;
@@ -338,18 +314,18 @@ static int settle_exact(struct full *fu)
 	if (err < 0)
 		return err;
 	/* The prior may hold the mode off totals that a flow could meet: then the totals are right. */
-	if (mean_square(fu, 0, fu->n_exact) > 2)
+	if (mean_square(fu, 0, fu->n_exact) > model->missed)
 		err = posterior_nearest(fu->post, fu->t, fu->hessian);
 	if (err < 0)
 		return err;
 	fu->short_of_mode |= err > 0;
 	square = mean_square(fu, 0, fu->n_exact);
-	if (square > 2 && n_trips(fu)) {
+	if (square > model->missed && n_trips(fu)) {
 		err = doubt_trips(fu, &square);
 		if (err < 0)
 			return err;
 	}
-	if (square <= 2)
+	if (square <= model->missed)
 		return 0;
 	gross = square > reason_limit_no_flow_squares;
 	if (gross && fu->short_of_mode)
@@ -381,13 +357,13 @@ static int admit(struct full *fu, size_t first)
 		if (err < 0 || n == first)
 			break;
 		exact = mean_square(fu, 0, fu->n_exact);
-		if (exact > 2 && exact > not_helped * before) {
+		if (exact > model->missed && exact > model->not_helped * before) {
 			raise_noise(fu, first, n, 1 / raised);
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;
 		}
 		before = exact;
-		factor = sqrt(exact > 2 ? 2 * exact : 1);
+		factor = sqrt(exact > model->missed ? 2 * exact : 1);
 		if (factor < 1.2)
 			break;
 		raise_noise(fu, first, n, factor);
@@ -450,9 +426,10 @@ static double stack_spread(const struct full *fu)
 	       most;
 
 	if (!fixed)
-		return sqrt(least_spread);
-	most = fmax(least_spread, squares / (double)fixed);
-	return sqrt(least_spread + fmin(1, few_totals / (double)fu->n_exact) * (most - least_spread));
+		return sqrt(model->least_spread);
+	most = fmax(model->least_spread, squares / (double)fixed);
+	return sqrt(model->least_spread +
+	            fmin(1, model->few_totals / (double)fu->n_exact) * (most - model->least_spread));
 }
 
 /* Degrees of freedom of the residuals of equations [first, n), beside the exact ones. */
@@ -496,7 +473,7 @@ static int add_precise(struct full *fu)
 
 /*
  * The dispersion by cross-validation (eq. 23): each exact equation is left out, and predicted from all else; how much
- * more do predictions miss than they should?  HITS supposed ones, which miss by what is usual, keep a few equations from deciding
+ * more do predictions miss than they should?  model->hits supposed ones, which miss by what is usual, keep a few equations from deciding
  * alone.
  */
 static int crossval_factor(struct full *fu, double *factor)
@@ -510,7 +487,7 @@ static int crossval_factor(struct full *fu, double *factor)
 	/* Beside branch stacks stack_spread() tells. */
 	if (fu->n_given > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
 		return 0;
-	*factor = sqrt(hit_square);
+	*factor = sqrt(model->hit_square);
 	if (fu->n_exact < 2)
 		return 0;
 	raise_noise(fu, rows[0], rows[1], 1e6);
@@ -520,7 +497,8 @@ static int crossval_factor(struct full *fu, double *factor)
 		return err;
 	err = crossval_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
-		*factor = sqrt(fmax(1, (HITS * hit_square + squares) / (HITS + (double)(rows[1] - rows[0]))));
+		*factor = sqrt(fmax(1, (model->hits * model->hit_square + squares) /
+		                               (model->hits + (double)(rows[1] - rows[0]))));
 	posterior_free(loose);
 	return err == -SP_EDOMAIN ? 0 : err;
 }
@@ -544,7 +522,7 @@ static void keep_mean(const struct problem *p, size_t b, double mean, double aft
  */
 static void stretch(const struct problem *p, double factor, struct solution *out)
 {
-	double past = fmax(1, factor / small_stretch);
+	double past = fmax(1, factor / model->small_stretch);
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double mean = 0, after = 0, lo = INFINITY, hi = 0;

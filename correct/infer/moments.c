@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 
 /* Rounds stop when no mean moves by more of its standard deviations than that. */
@@ -22,15 +23,6 @@ static const double most_damping = 0.6, least_damping = 0.05, damp_less = 1.2, d
 
 /* A factor that widens what is known can't be a normal density: its site gets next to no precision, and tells its mean only. */
 static const double least_precision = 1e-6;
-
-/*
- * Blocks of one loop cost alike, but eq. 15 takes them for independent, and so for
- * many witnesses.  In the covariance, and not in the mean, its precision is
- * divided by that; by the second where it decides hundreds of flows.  The first
- * is set on random programs, the second on programs of other authors.
- */
-static const double alike = 4, more_alike = 8;
-enum { MANY_UNSETTLED = 100 };
 
 /* The normal density that stands for one factor, of x = row . t: exp(-precision x^2 / 2 + pull x). */
 struct site {
@@ -243,7 +235,8 @@ static void mend(const struct work *w, struct site *s)
 /* The covariance once more, about the same mean, with the prior of time believed less. */
 static int doubt_time(struct work *w, struct moments *out)
 {
-	double less = w->d > w->post->n_rows + MANY_UNSETTLED ? more_alike : alike, *mean = w->x;
+	double less = w->d > w->post->n_rows + model->unsettled ? model->more_alike : model->alike,
+	       *mean = w->x;
 	int err;
 
 	memcpy(mean, out->mean, w->d * sizeof(*mean));

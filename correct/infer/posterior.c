@@ -6,14 +6,9 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
+#include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
-
-/*
- * Samples of instructions skid to where time goes, and so tell it, too.  The more
- * of them there are in a class, the less each says beside the totals.
- */
-static const double insn_sample_fades = 0.2;
 
 /*
  * Weights of the barrier, falling as the mode is looked for.  The third is the last where n_c^-w pulls flows to zero, which it
@@ -135,7 +130,7 @@ static int time_terms(struct posterior *post, const struct problem *p)
 	if (p->total_insn > 0 && !p->relative)
 		cpi = all_cyc * cyc_unit / p->total_insn;
 	for (size_t c = 0; err == 0 && c < post->n_classes; c++) {
-		double weight = 1 / (1 + insn_sample_fades * seen[c].n_sampled),
+		double weight = 1 / (1 + model->insn_fades * seen[c].n_sampled),
 		       n_insn = fmax(seen[c].n_insn, 1);
 		double per_insn =
 		        p->total_insn > 0 ? (all_cyc + weight * all_insn) / p->total_insn : 1 / cyc_unit;

@@ -5,20 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/*
- * Counters overflow evenly, so hardly ever is a gap so many times the middle one; after a sleep the others have no samples either.
- * A gap in which no event had any is one, from RESTS_ASLEEP times the middle gap of all on.
- */
-static const double long_gap = 5;
-
-/* Less than that, or in so few turns, is chance: events that take turns rest for a tenth of the time and more. */
-static const double least_share = 0.05;
-
-enum { MAX_EVENTS = 64, LEAST_OTHERS = 4, LEAST_RESTS = 5, MAX_GAPS = 1 << 22 };
+enum { MAX_EVENTS = 64, MAX_GAPS = 1 << 22 };
 
 struct gap {
 	float ns;
@@ -176,7 +168,7 @@ static double middle_of_all(const struct rests *r)
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
 {
 	return event >= 0 && event < MAX_EVENTS && r->events[event].share > 0 &&
-	       (double)gap_ns > long_gap * r->events[event].middle_ns && others >= LEAST_OTHERS;
+	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rest_others;
 }
 
 /* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
@@ -201,7 +193,7 @@ static void add_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t 
 	uint32_t n;
 	double awake = awake_in(r, from, to, thread, longest, &n);
 
-	if (n < LEAST_OTHERS || !(awake > long_gap * e->middle_ns))
+	if (n < model->rest_others || !(awake > model->rest_gap * e->middle_ns))
 		return;
 	e->silent_ns += awake - e->middle_ns / 2;
 	e->n_rests++;
@@ -229,8 +221,8 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
 		uint32_t n;
 
-		if (!((double)g->ns > long_gap * e->middle_ns) || g->others < LEAST_OTHERS ||
-		    before > long_gap * e->middle_ns / 2)
+		if (!((double)g->ns > model->rest_gap * e->middle_ns) || g->others < model->rest_others ||
+		    before > model->rest_gap * e->middle_ns / 2)
 			continue;
 		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
 		e->n_rests++;
@@ -239,7 +231,7 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 
 void rests_settle(struct rests *r)
 {
-	double longest = RESTS_ASLEEP * middle_of_all(r);
+	double longest = model->rest_asleep * middle_of_all(r);
 
 	for (size_t i = 0; i < r->all.n; i++)
 		if ((double)r->all.v[i] <= longest)
@@ -256,7 +248,8 @@ void rests_settle(struct rests *r)
 	for (size_t i = 0; i < MAX_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
-		if (e->n_rests >= LEAST_RESTS && e->busy_ns > 0 && e->silent_ns > least_share * e->busy_ns)
+		if (e->n_rests >= model->rest_turns && e->busy_ns > 0 &&
+		    e->silent_ns > model->rest_share * e->busy_ns)
 			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
 	}
 }

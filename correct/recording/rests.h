@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread sleeps in a gap between two of its samples that is so many times the middle one. */
-enum { RESTS_ASLEEP = 20 };
-
 struct rests;
 
 struct rests *rests_new(void); /* NULL without memory */

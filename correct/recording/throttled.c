@@ -4,6 +4,7 @@
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>
 
+#include "correct/model/model.h"
 #include "correct/recording/rests.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
@@ -126,7 +127,7 @@ static double awake_ns(struct of_event *e)
 		return 0;
 	gsl_sort_float(e->gaps.v, 1, e->gaps.n);
 	middle = (double)e->gaps.v[e->gaps.n / 2];
-	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= RESTS_ASLEEP * middle; i++)
+	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= model->rest_asleep * middle; i++)
 		sum += (double)e->gaps.v[i];
 	return sum;
 }

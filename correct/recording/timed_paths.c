@@ -4,18 +4,8 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
+#include "correct/model/model.h"
 #include "profiler/perfdata/reader.h"
-
-enum { LEAST_PATHS = 10 };
-
-/* What code can't be timed may be of another pace: at most so much of the time may be of such. */
-static const double most_failed = 1.0 / 3;
-
-/*
- * What the stop before a path does to its pace, and the interrupt whose time is taken off: on a busy machine totals of five
- * programs were from 2% too high to 10% too low.
- */
-static const double pace_off = 0.06;
 
 int timed_paths_event(const struct pd_reader *r)
 {
@@ -64,11 +54,11 @@ struct timed_rate timed_paths_rate(const struct timed_paths *t)
 		squares += rate * rate;
 	}
 	n = (double)r.n;
-	if (r.n < LEAST_PATHS || (double)r.n_failed > most_failed * (double)t->v.n)
+	if (r.n < model->few || (double)r.n_failed > model->timed_missed * (double)t->v.n)
 		return r;
 	r.rate = sum / n;
 	sd = sqrt(fmax(0, squares / n - r.rate * r.rate) / (n - 1));
-	sd = gsl_cdf_tdist_Pinv(0.95, n - 1) * hypot(sd, pace_off * r.rate);
+	sd = gsl_cdf_tdist_Pinv(0.95, n - 1) * hypot(sd, model->timed_pace_off * r.rate);
 	r.lo = fmax(0, r.rate - sd);
 	r.hi = r.rate + sd;
 	return r;

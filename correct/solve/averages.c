@@ -9,15 +9,13 @@
 #include <string.h>
 
 #include "correct/evidence/whole.h"
+#include "correct/model/model.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
 
 enum { N_DRAWS = 300 };
-
-/* Of all instructions, in a part of a region that was not solved: less is left a doubt. */
-static const double min_averaged = 0.01;
 
 struct showing {
 	struct whole *whole;
@@ -146,7 +144,8 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 {
 	const struct problem *p = w->scope_problems[s];
 	/* Samples at its borders may be another's. */
-	double total_sd = p->total_sd + (p->unseen_share + 0.5 * p->border_share) * p->total_insn;
+	double total_sd =
+	        p->total_sd + (p->unseen_share + model->foreign_mix * p->border_share) * p->total_insn;
 	struct whole *whole = NULL;
 	float *draws = NULL;
 	double insn;
@@ -190,7 +189,7 @@ int average_scopes(struct work *w)
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
 	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
 		if (w->scope_solutions[s].verdict == VERDICT_UNRELIABLE && is_part(w, s) &&
-		    w->scope_problems[s]->total_insn >= min_averaged * total_of(w))
+		    w->scope_problems[s]->total_insn >= model->small * total_of(w))
 			err = average_scope(w, s, wanted);
 	free(wanted);
 	return err;

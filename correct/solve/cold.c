@@ -7,16 +7,8 @@
 
 #include "correct/infer/interior.h"
 #include "correct/infer/space.h"
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
-
-/* Free flows up to which code without samples may have run; samples of which one in so many is little. */
-enum { MAX_FREE_UNSEEN = 60, MIN_SAMPLES_SEEN = 300 };
-
-/* Free flows up to which code of a single sample is kept, and the most samples that code may be left out with. */
-enum { MAX_FREE_RARE = 300, MAX_RARE = 3 };
-
-/* Of the samples, in what may be left out with them. */
-static const double max_rare_share = 0.01;
 
 static double samples_of(const struct problem *p, double insn, double cyc)
 {
@@ -89,9 +81,9 @@ static int cut_rare(struct cut *c, double n_samples)
 	size_t n = c->n_free;
 	int err = 0;
 
-	for (int rare = 1; rare <= MAX_RARE && err == 0; rare++) {
+	for (uint32_t rare = 1; rare <= model->rare_samples && err == 0; rare++) {
 		err = cut_below(c, rare + 1);
-		if (err == 0 && c->n_free <= n / 2 && c->outside <= max_rare_share * n_samples)
+		if (err == 0 && c->n_free <= n / 2 && c->outside <= model->small * n_samples)
 			return 0;
 	}
 	return err < 0 && err != -SP_EDOMAIN ? err : cut_below(c, 0);
@@ -109,10 +101,10 @@ static int cut_cold(struct cut *c)
 		if (c->on_record && c->on_record[c->p->blocks[b].graph_block])
 			c->n[b] = fmax(c->n[b], 1);
 	}
-	if (n_samples < MIN_SAMPLES_SEEN)
+	if (n_samples < model->cold_samples)
 		return 0;
 	err = cut_below(c, 0);
-	if (err == 0 && c->n_free > MAX_FREE_RARE)
+	if (err == 0 && c->n_free > model->rare_flows)
 		err = cut_rare(c, n_samples);
 	return err;
 }
@@ -139,7 +131,7 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	p->cold_insn = 0;
 	if (err == 0)
 		err = space_size(p, usable, &n);
-	if (err < 0 || ran || n <= MAX_FREE_UNSEEN)
+	if (err < 0 || ran || n <= model->cold_flows)
 		return err;
 	c.can = can = malloc((p->n_edges + 1) * sizeof(*can));
 	c.n = calloc(p->n_blocks + 1, sizeof(*c.n));

@@ -51,6 +51,18 @@ check 'a misspelt key' status 2 "$SKIDPROF" report --sort cycle
 check 'for keys' one_line "did you mean 'cycles'?"
 check 'no number' status 2 "$SKIDPROF" report --limit many
 check 'is named' one_line "--limit: 'many'"
+check 'a misspelt constant of the model' status 2 "$SKIDPROF" report --model fw=20 -i two.data
+check 'gets a suggestion, too' one_line "did you mean 'few'?"
+check 'a constant out of its range' status 2 "$SKIDPROF" report --model small=2 -i two.data
+check 'is told the range' one_line '--model: small is from 0 to 1, not 2'
+check 'all constants are listed' status 0 "$SKIDPROF" report --model help
+check 'with values and reasons' grep -qE '^few +10  [a-z]' out
+check 'some are changed' status 0 "$SKIDPROF" report --model few=20 --model small=0.02 -i two.data
+check 'which the first line says' sh -c 'head -1 out | grep -q "; AN EXPERIMENT, --model few=20, small=0.02$"'
+check 'in JSON, too' status 0 "$SKIDPROF" report --model few=20 --format json -i two.data
+check 'they are named' json 'd["meta"]["model"] == "few=20"'
+check 'nothing is named' status 0 "$SKIDPROF" report --format json -i two.data
+check 'where nothing was changed' json 'd["meta"]["model"] is None'
 check 'a negative skid' status 2 "$SKIDPROF" report --skid=-3
 check 'is named, too' one_line "--skid: '-3'"
 check 'a file without -i' status 0 "$SKIDPROF" report --raw two.data
