@@ -46,10 +46,10 @@ static uint32_t below(struct making *x, uint32_t parent, const struct anno_node 
 /* The line of an instruction, by way of all it is put in place in. */
 static uint32_t place(struct making *x, const struct listing_insn *insn)
 {
-	const struct listing_scope *s = x->a->listing->scopes + insn->scope0;
+	const struct listing_inlining *s = x->a->listing->inlinings + insn->inlining0;
 	uint32_t at = 0;
 
-	for (uint32_t d = 0; d < insn->n_scopes && at != NODE_NONE; d++) {
+	for (uint32_t d = 0; d < insn->n_inlinings && at != NODE_NONE; d++) {
 		struct anno_node line = { .is_line = true, .name = "", .file = s[d].file, .line = s[d].line };
 
 		if (d) {

@@ -74,8 +74,8 @@ static json_t *inlined_json(const struct annotation *a, const struct listing_ins
 {
 	json_t *out = json_array();
 
-	for (uint32_t d = 1; d < l->n_scopes; d++)
-		json_array_append_new(out, json_text(a->listing->scopes[l->scope0 + d].name));
+	for (uint32_t d = 1; d < l->n_inlinings; d++)
+		json_array_append_new(out, json_text(a->listing->inlinings[l->inlining0 + d].name));
 	return out;
 }
 
@@ -85,7 +85,7 @@ static json_t *insn_json(const struct annotation *a, size_t i)
 	static const struct profile_count nothing = { .lo = NAN, .hi = NAN };
 	const struct listing_insn *l = &a->listing->insns[i];
 	const struct profile_insn *insn = l->insn == UINT32_MAX ? NULL : &a->p->insns[l->insn];
-	const struct listing_scope *at = &a->listing->scopes[l->scope0 + l->n_scopes - 1];
+	const struct listing_inlining *at = &a->listing->inlinings[l->inlining0 + l->n_inlinings - 1];
 	const struct profile_way *taken = annotation_taken(a, i);
 	const struct profile_trips *loops[ANNO_MAX_LOOPS];
 	struct profile_range share = { NAN, NAN, NAN };

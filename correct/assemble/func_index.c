@@ -10,8 +10,8 @@
 
 struct func_index {
 	struct profile *p;
-	struct pairs scopes; /* (module, scope id) */
-	struct pairs files;  /* by the address of the name: modules keep theirs alive */
+	struct pairs inlinings; /* (module, inlining id) */
+	struct pairs files;     /* by the address of the name: modules keep theirs alive */
 	size_t func_cap, file_cap;
 };
 
@@ -31,7 +31,7 @@ void func_index_free(struct func_index *index)
 {
 	if (!index)
 		return;
-	pairs_fini(&index->scopes);
+	pairs_fini(&index->inlinings);
 	pairs_fini(&index->files);
 	free(index);
 }
@@ -55,23 +55,23 @@ long func_index_file(struct func_index *index, const char *file)
 	return i;
 }
 
-static int add_func(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
+static int add_func(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
                     long number)
 {
 	struct profile *p = index->p;
 	struct profile_func *f;
-	long file = func_index_file(index, scope->file);
+	long file = func_index_file(index, inlining->file);
 
 	if (file < 0 ||
 	    vec_reserve_raw((void **)&p->funcs, &index->func_cap, (size_t)number + 1, sizeof(*p->funcs)) < 0)
 		return -SP_ENOMEM;
 	f = &p->funcs[number];
-	*f = (struct profile_func){ .name = profile_string(p, scope->name),
-		                    .linkage =
-		                            profile_string(p, scope->linkage ? scope->linkage : scope->name),
+	*f = (struct profile_func){ .name = profile_string(p, inlining->name),
+		                    .linkage = profile_string(p, inlining->linkage ? inlining->linkage
+		                                                                   : inlining->name),
 		                    .module = module_id,
 		                    .file = (uint32_t)file,
-		                    .line = scope->line,
+		                    .line = inlining->line,
 		                    .status = PROFILE_RAW,
 		                    .why = "",
 		                    .rolled_status = PROFILE_RAW,
@@ -84,20 +84,20 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 	return 0;
 }
 
-static long number_of(struct func_index *index, uint32_t module_id, const struct module_scope *scope)
+static long number_of(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining)
 {
-	long number = pairs_number(&index->scopes, module_id, scope->id);
+	long number = pairs_number(&index->inlinings, module_id, inlining->id);
 	int err = 0;
 
 	if (number >= 0 && (size_t)number == index->p->n_funcs)
-		err = add_func(index, module_id, scope, number);
+		err = add_func(index, module_id, inlining, number);
 	return err < 0 ? err : number;
 }
 
-long func_index_scope(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
-                      bool inlined)
+long func_index_inlining(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
+                         bool inlined)
 {
-	long number = number_of(index, module_id, scope);
+	long number = number_of(index, module_id, inlining);
 
 	if (number >= 0 && inlined)
 		index->p->funcs[number].inlined = true;
@@ -107,19 +107,19 @@ long func_index_scope(struct func_index *index, uint32_t module_id, const struct
 int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
                     uint32_t *func, uint32_t *phys_func)
 {
-	struct module_scope scopes[MODULE_MAX_SCOPES];
-	size_t n = module_scopes(m, vaddr, scopes);
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	size_t n = module_inlinings(m, vaddr, inlinings);
 	long inner, outer;
 
 	if (!n) {
 		/* No symbol holds it: one row a module for all such code. */
-		scopes[0] = (struct module_scope){ .id = UINT32_MAX,
-			                           .name = "[unknown]",
-			                           .linkage = "[unknown]" };
+		inlinings[0] = (struct module_inlining){ .id = UINT32_MAX,
+			                                 .name = "[unknown]",
+			                                 .linkage = "[unknown]" };
 		n = 1;
 	}
-	inner = number_of(index, module_id, &scopes[0]);
-	outer = inner < 0 ? inner : number_of(index, module_id, &scopes[n - 1]);
+	inner = number_of(index, module_id, &inlinings[0]);
+	outer = inner < 0 ? inner : number_of(index, module_id, &inlinings[n - 1]);
 	if (outer < 0)
 		return (int)outer;
 	if (n > 1)

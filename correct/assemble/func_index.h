@@ -13,9 +13,9 @@ int func_index_find(struct func_index *index, uint32_t module_id, struct module 
                     uint32_t *func, uint32_t *phys_func);
 /* The number of a source file in profile->files; 0 for NULL. */
 long func_index_file(struct func_index *index, const char *file);
-/* The number of one scope's function, made if it isn't there; -SP_ENOMEM. */
-long func_index_scope(struct func_index *index, uint32_t module_id, const struct module_scope *scope,
-                      bool inlined);
+/* The number of one inlining's function, made if it isn't there; -SP_ENOMEM. */
+long func_index_inlining(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
+                         bool inlined);
 void func_index_free(struct func_index *index);
 
 #endif

@@ -15,7 +15,7 @@ struct making {
 	struct listing *l;
 	struct module *m;
 	struct insn_decoder *decoder;
-	size_t insn_cap, scope_cap;
+	size_t insn_cap, inlining_cap;
 };
 
 static uint8_t hex(char c)
@@ -66,58 +66,61 @@ static const char *whole_path(struct making *x, const char *file)
 }
 
 /* Without the binary: what the profile knows, which is the innermost function and the physical one. */
-static int add_known_scopes(struct making *x, struct listing_insn *out)
+static int add_known_inlinings(struct making *x, struct listing_insn *out)
 {
 	struct listing *l = x->l;
 	const struct profile *p = x->p;
 	const struct profile_insn *insn = out->insn == UINT32_MAX ? NULL : &p->insns[out->insn];
-	struct listing_scope inner = { p->funcs[x->func].name, "", 0, p->funcs[x->func].line };
+	struct listing_inlining inner = { p->funcs[x->func].name, "", 0, p->funcs[x->func].line };
 
-	if (vec_reserve_raw((void **)&l->scopes, &x->scope_cap, l->n_scopes + 2, sizeof(*l->scopes)) < 0)
+	if (vec_reserve_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + 2,
+	                    sizeof(*l->inlinings)) < 0)
 		return -SP_ENOMEM;
-	out->scope0 = (uint32_t)l->n_scopes;
+	out->inlining0 = (uint32_t)l->n_inlinings;
 	if (insn && insn->func != x->func) {
-		l->scopes[l->n_scopes++] = inner;
-		inner = (struct listing_scope){ p->funcs[insn->func].name, "", 0, p->funcs[insn->func].line };
+		l->inlinings[l->n_inlinings++] = inner;
+		inner = (struct listing_inlining){ p->funcs[insn->func].name, "", 0,
+			                           p->funcs[insn->func].line };
 	}
 	if (insn && insn->file < p->n_files) {
 		inner.file = p->files[insn->file];
 		inner.line = insn->line;
 	}
 	l->has_lines = l->has_lines || inner.line;
-	l->scopes[l->n_scopes++] = inner;
-	out->n_scopes = (uint32_t)l->n_scopes - out->scope0;
+	l->inlinings[l->n_inlinings++] = inner;
+	out->n_inlinings = (uint32_t)l->n_inlinings - out->inlining0;
 	return 0;
 }
 
-/* Scopes outermost first, each with the line that it is at. */
-static int add_scopes(struct making *x, struct listing_insn *insn)
+/* Inlinings outermost first, each with the line that it is at. */
+static int add_inlinings(struct making *x, struct listing_insn *insn)
 {
 	struct listing *l = x->l;
-	struct module_scope scopes[MODULE_MAX_SCOPES];
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	const char *file = NULL;
 	unsigned line = 0;
 	size_t n;
 
 	if (module_state(x->m) != MODULE_OK)
-		return add_known_scopes(x, insn);
-	n = module_scopes(x->m, insn->vaddr, scopes);
+		return add_known_inlinings(x, insn);
+	n = module_inlinings(x->m, insn->vaddr, inlinings);
 	module_line(x->m, insn->vaddr, &file, &line);
-	insn->scope0 = (uint32_t)l->n_scopes;
-	insn->n_scopes = (uint32_t)(n ? n : 1);
-	if (vec_reserve_raw((void **)&l->scopes, &x->scope_cap, l->n_scopes + n + 1, sizeof(*l->scopes)) < 0)
+	insn->inlining0 = (uint32_t)l->n_inlinings;
+	insn->n_inlinings = (uint32_t)(n ? n : 1);
+	if (vec_reserve_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + n + 1,
+	                    sizeof(*l->inlinings)) < 0)
 		return -SP_ENOMEM;
 	if (!n)
-		l->scopes[l->n_scopes++] =
-		        (struct listing_scope){ x->p->funcs[x->func].name, whole_path(x, file), line, 0 };
+		l->inlinings[l->n_inlinings++] =
+		        (struct listing_inlining){ x->p->funcs[x->func].name, whole_path(x, file), line, 0 };
 	for (size_t i = n; i-- > 0;) {
-		const char *at = i ? scopes[i - 1].call_file : file;
+		const char *at = i ? inlinings[i - 1].call_file : file;
 
-		l->scopes[l->n_scopes++] = (struct listing_scope){
-			.name = scopes[i].name,
+		l->inlinings[l->n_inlinings++] = (struct listing_inlining){
+			.name = inlinings[i].name,
 			.file = whole_path(x, at),
-			.line = i ? scopes[i - 1].call_line : line,
-			.decl_line = scopes[i].line,
+			.line = i ? inlinings[i - 1].call_line : line,
+			.decl_line = inlinings[i].line,
 		};
 	}
 	return 0;
@@ -180,7 +183,7 @@ static int add_insn(struct making *x, uint64_t vaddr, size_t least_bytes)
 	if (!out->text)
 		return sp_fail(SP_ENOMEM, "out of memory for a listing");
 	out->goes_to = function_at(x, out->target);
-	return add_scopes(x, out) < 0 ? -SP_ENOMEM : insn.size_bytes ? insn.size_bytes : 1;
+	return add_inlinings(x, out) < 0 ? -SP_ENOMEM : insn.size_bytes ? insn.size_bytes : 1;
 }
 
 /* All of [vaddr, end). */
@@ -250,7 +253,7 @@ void listing_free(struct listing *l)
 	module_free(l->module);
 	text_pool_fini(&l->strings);
 	free(l->insns);
-	free(l->scopes);
+	free(l->inlinings);
 	free(l);
 }
 

@@ -12,7 +12,7 @@
 #include "correct/profile.h"
 
 /* One of the functions that an instruction is in, and the line of it that is being executed. */
-struct listing_scope {
+struct listing_inlining {
 	const char *name;
 	const char *file;   /* of `line`; "" = unknown */
 	uint32_t line;      /* 0 = unknown */
@@ -29,11 +29,11 @@ enum listing_kind {
 
 struct listing_insn {
 	uint64_t vaddr;
-	uint64_t target;           /* of a direct branch, jump or call; 0 = none */
-	const char *text;          /* "" if not decoded */
-	const char *goes_to;       /* the function that target is the beginning of; "" = none, or inside */
-	uint32_t insn;             /* profile->insns; UINT32_MAX = not in the profile */
-	uint32_t scope0, n_scopes; /* listing->scopes, outermost first */
+	uint64_t target;     /* of a direct branch, jump or call; 0 = none */
+	const char *text;    /* "" if not decoded */
+	const char *goes_to; /* the function that target is the beginning of; "" = none, or inside */
+	uint32_t insn;       /* profile->insns; UINT32_MAX = not in the profile */
+	uint32_t inlining0, n_inlinings; /* listing->inlinings, outermost first */
 	uint8_t size_bytes;
 	uint8_t kind; /* enum listing_kind */
 	bool waits;   /* a load or a division: what comes after it may wait for it */
@@ -42,8 +42,8 @@ struct listing_insn {
 struct listing {
 	struct listing_insn *insns; /* by address */
 	size_t n;
-	struct listing_scope *scopes;
-	size_t n_scopes;
+	struct listing_inlining *inlinings;
+	size_t n_inlinings;
 	bool has_lines;      /* debug information tells lines */
 	const char *trouble; /* why instructions have no text; "" = they have */
 	struct text_pool strings;

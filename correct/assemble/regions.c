@@ -18,7 +18,7 @@ static uint64_t place_of(struct assembly *a, const struct flow_region *reg, stru
 {
 	const struct flow_graph *g = a->w->graph;
 	const struct flow_block *head = &g->blocks[reg->header];
-	struct module_scope scopes[MODULE_MAX_SCOPES];
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	uint64_t found = 0;
 
 	for (uint32_t i = head->in0; i < head->in0 + head->n_in; i++) {
@@ -26,11 +26,11 @@ static uint64_t place_of(struct assembly *a, const struct flow_region *reg, stru
 		uint64_t vaddr = last_vaddr(g, from);
 
 		if (from->func == head->func && vaddr >= head->vaddr && vaddr > found &&
-		    module_scopes(m, vaddr, scopes) == 1)
+		    module_inlinings(m, vaddr, inlinings) == 1)
 			found = vaddr;
 	}
 	for (uint32_t i = 0; i < head->n_insn && !found; i++)
-		if (module_scopes(m, g->insns[head->insn0 + i].vaddr, scopes) == 1)
+		if (module_inlinings(m, g->insns[head->insn0 + i].vaddr, inlinings) == 1)
 			found = g->insns[head->insn0 + i].vaddr;
 	return found ? found : head->vaddr;
 }
@@ -39,8 +39,8 @@ static const char *region_name(struct assembly *a, const struct flow_region *reg
 {
 	const struct flow_block *head = &a->w->graph->blocks[reg->header];
 	struct module *m = a->w->rec->modules[head->module];
-	struct module_scope scopes[MODULE_MAX_SCOPES];
-	size_t n = module_scopes(m, head->vaddr, scopes);
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	size_t n = module_inlinings(m, head->vaddr, inlinings);
 	const char *file = NULL, *slash;
 	char name[512];
 	unsigned line = 0;
@@ -48,10 +48,10 @@ static const char *region_name(struct assembly *a, const struct flow_region *reg
 	module_line(m, place_of(a, reg, m), &file, &line);
 	slash = file ? strrchr(file, '/') : NULL;
 	if (file && line)
-		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? scopes[n - 1].name : "[unknown]",
+		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? inlinings[n - 1].name : "[unknown]",
 		         slash ? slash + 1 : file, line);
 	else
-		snprintf(name, sizeof(name), "%.300s (0x%jx)", n ? scopes[n - 1].name : "[unknown]",
+		snprintf(name, sizeof(name), "%.300s (0x%jx)", n ? inlinings[n - 1].name : "[unknown]",
 		         (uintmax_t)head->vaddr);
 	return profile_string(a->p, name);
 }

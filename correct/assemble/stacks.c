@@ -9,43 +9,43 @@
 struct stacks {
 	struct assembly *a;
 	struct callers callers;
-	struct pairs places;          /* (module, vaddr) */
-	VEC(struct scopes_of) scopes; /* by places */
-	VEC(uint32_t) funcs;          /* of all scopes, outermost first */
-	struct pairs children;        /* (frame, function): frame - 1 */
+	struct pairs places;                /* (module, vaddr) */
+	VEC(struct inlinings_of) inlinings; /* by places */
+	VEC(uint32_t) funcs;                /* of all inlinings, outermost first */
+	struct pairs children;              /* (frame, function): frame - 1 */
 	size_t frame_cap;
 };
 
-struct scopes_of {
+struct inlinings_of {
 	uint32_t func0, n;
 };
 
 /* The functions at an address, outermost first; -SP_ENOMEM. */
-static int scopes_at(struct stacks *s, struct place at, struct scopes_of *out)
+static int inlinings_at(struct stacks *s, struct place at, struct inlinings_of *out)
 {
-	struct module_scope scopes[MODULE_MAX_SCOPES];
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	long place = pairs_number(&s->places, (uint32_t)at.module, at.vaddr);
 	size_t n;
 
 	if (place < 0)
 		return -SP_ENOMEM;
-	if ((size_t)place < s->scopes.n) {
-		*out = s->scopes.v[place];
+	if ((size_t)place < s->inlinings.n) {
+		*out = s->inlinings.v[place];
 		return 0;
 	}
-	n = module_scopes(s->a->w->rec->modules[at.module], at.vaddr, scopes);
+	n = module_inlinings(s->a->w->rec->modules[at.module], at.vaddr, inlinings);
 	if (!n)
-		scopes[n++] = (struct module_scope){ .id = UINT32_MAX,
-			                             .name = "[unknown]",
-			                             .linkage = "[unknown]" };
-	*out = (struct scopes_of){ (uint32_t)s->funcs.n, (uint32_t)n };
+		inlinings[n++] = (struct module_inlining){ .id = UINT32_MAX,
+			                                   .name = "[unknown]",
+			                                   .linkage = "[unknown]" };
+	*out = (struct inlinings_of){ (uint32_t)s->funcs.n, (uint32_t)n };
 	for (size_t i = n; i-- > 0;) {
-		long func = func_index_scope(s->a->funcs, (uint32_t)at.module, &scopes[i], i + 1 < n);
+		long func = func_index_inlining(s->a->funcs, (uint32_t)at.module, &inlinings[i], i + 1 < n);
 
 		if (func < 0 || vec_push(&s->funcs, (uint32_t)func) < 0)
 			return -SP_ENOMEM;
 	}
-	return vec_push(&s->scopes, *out);
+	return vec_push(&s->inlinings, *out);
 }
 
 static long child_of(struct stacks *s, uint32_t frame, uint32_t func, uint32_t phys)
@@ -66,15 +66,16 @@ static long child_of(struct stacks *s, uint32_t frame, uint32_t func, uint32_t p
 /* Below frame, all functions at an address. */
 static long descend(struct stacks *s, long frame, struct place at)
 {
-	struct scopes_of scopes;
+	struct inlinings_of inlinings;
 
 	/* What is in no file is a frame of nothing that has a name. */
 	if (at.module < 0)
 		return frame;
-	if (scopes_at(s, at, &scopes) < 0)
+	if (inlinings_at(s, at, &inlinings) < 0)
 		return -SP_ENOMEM;
-	for (uint32_t i = 0; i < scopes.n && frame >= 0; i++)
-		frame = child_of(s, (uint32_t)frame, s->funcs.v[scopes.func0 + i], s->funcs.v[scopes.func0]);
+	for (uint32_t i = 0; i < inlinings.n && frame >= 0; i++)
+		frame = child_of(s, (uint32_t)frame, s->funcs.v[inlinings.func0 + i],
+		                 s->funcs.v[inlinings.func0]);
 	return frame;
 }
 
@@ -127,7 +128,7 @@ int assemble_stacks(struct assembly *a)
 		a->p->n_frames = 0;
 	pairs_fini(&s.places);
 	pairs_fini(&s.children);
-	vec_fini(&s.scopes);
+	vec_fini(&s.inlinings);
 	vec_fini(&s.funcs);
 	return err < 0 ? err : assemble_modules(a);
 }

@@ -22,7 +22,7 @@ struct line_row {
 };
 
 /* A function, whether inlined or not. */
-struct scope {
+struct inlining {
 	const char *name; /* demangled when first asked for: NULL until then */
 	const char *linkage;
 	uint32_t file, line; /* declared at; file may be NO_ID */
@@ -30,7 +30,7 @@ struct scope {
 
 /* One copy of a function in the code, inside another copy or, where parent is NO_ID, by itself. */
 struct copy {
-	uint32_t scope, parent;
+	uint32_t inlining, parent;
 	uint32_t call_file, call_line;
 };
 
@@ -41,10 +41,10 @@ struct debug {
 	const char *unit_dir; /* of the unit that is being read */
 	struct id_map file_ids; /* by pool text */
 	VEC(struct line_row) lines;
-	VEC(struct scope) scopes;
+	VEC(struct inlining) inlinings;
 	VEC(struct copy) copies;
 	struct span_list spans; /* owned by copies */
-	uint32_t *func_scopes;  /* [m->funcs.n] scopes of functions without DWARF; NO_ID until asked for */
+	uint32_t *func_inlinings; /* [m->funcs.n] of functions without DWARF; NO_ID until asked for */
 };
 
 /* Addresses in the debug file plus this are the module's. */
@@ -62,6 +62,6 @@ bool debug_is_code(const struct module *m, uint64_t vaddr);
 
 /* 0 or -SP_ENOMEM; damaged DWARF is used as far as libdw reads it. */
 int dwarf_lines_load(struct dwarf_source *s);
-int dwarf_scopes_load(struct dwarf_source *s);
+int dwarf_inlinings_load(struct dwarf_source *s);
 
 #endif

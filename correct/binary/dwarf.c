@@ -80,7 +80,7 @@ static int load(struct module *m, struct debug *d)
 		return 0;
 	s.shift = dwarf_bias - elf_bias;
 	err = dwarf_lines_load(&s);
-	return err ? err : dwarf_scopes_load(&s);
+	return err ? err : dwarf_inlinings_load(&s);
 }
 
 struct debug *debug_get(struct module *m)
@@ -104,10 +104,10 @@ void debug_free(struct debug *d)
 {
 	if (!d)
 		return;
-	free(d->func_scopes);
+	free(d->func_inlinings);
 	vec_fini(&d->spans);
 	vec_fini(&d->copies);
-	vec_fini(&d->scopes);
+	vec_fini(&d->inlinings);
 	vec_fini(&d->lines);
 	id_map_fini(&d->file_ids);
 	vec_fini(&d->files);
@@ -153,43 +153,43 @@ const char *module_file_dir(struct module *m, const char *file)
 	return d->dirs.v[id];
 }
 
-/* The scope of a function that only has a symbol, made when first asked for. */
-static uint32_t symbol_scope(struct module *m, struct debug *d, uint64_t vaddr)
+/* The inlining of a function that only has a symbol, made when first asked for. */
+static uint32_t symbol_inlining(struct module *m, struct debug *d, uint64_t vaddr)
 {
 	long func = module_func_at(m, vaddr);
 
 	if (func < 0)
 		return NO_ID;
-	if (!d->func_scopes) {
-		d->func_scopes = malloc(m->funcs.n * sizeof(*d->func_scopes));
-		if (!d->func_scopes)
+	if (!d->func_inlinings) {
+		d->func_inlinings = malloc(m->funcs.n * sizeof(*d->func_inlinings));
+		if (!d->func_inlinings)
 			return NO_ID;
-		memset(d->func_scopes, 0xff, m->funcs.n * sizeof(*d->func_scopes));
+		memset(d->func_inlinings, 0xff, m->funcs.n * sizeof(*d->func_inlinings));
 	}
-	if (d->func_scopes[func] == NO_ID) {
+	if (d->func_inlinings[func] == NO_ID) {
 		const struct module_func *f = module_func(m, (size_t)func);
 
-		if (vec_push(&d->scopes, (struct scope){ f->name, f->linkage, NO_ID, 0 }) < 0)
+		if (vec_push(&d->inlinings, (struct inlining){ f->name, f->linkage, NO_ID, 0 }) < 0)
 			return NO_ID;
-		d->func_scopes[func] = (uint32_t)d->scopes.n - 1;
+		d->func_inlinings[func] = (uint32_t)d->inlinings.n - 1;
 	}
-	return d->func_scopes[func];
+	return d->func_inlinings[func];
 }
 
-static void fill_scope(struct module *m, struct debug *d, uint32_t id, struct module_scope *out)
+static void fill_inlining(struct module *m, struct debug *d, uint32_t id, struct module_inlining *out)
 {
-	struct scope *scope = &d->scopes.v[id];
+	struct inlining *inlining = &d->inlinings.v[id];
 
-	if (!scope->name)
-		scope->name = symbols_demangle(&m->pool, scope->linkage);
-	*out = (struct module_scope){ .id = id,
-		                      .name = scope->name,
-		                      .linkage = scope->linkage,
-		                      .file = scope->file == NO_ID ? NULL : d->files.v[scope->file],
-		                      .line = scope->line };
+	if (!inlining->name)
+		inlining->name = symbols_demangle(&m->pool, inlining->linkage);
+	*out = (struct module_inlining){ .id = id,
+		                         .name = inlining->name,
+		                         .linkage = inlining->linkage,
+		                         .file = inlining->file == NO_ID ? NULL : d->files.v[inlining->file],
+		                         .line = inlining->line };
 }
 
-size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scopes)
+size_t module_inlinings(struct module *m, uint64_t vaddr, struct module_inlining *inlinings)
 {
 	struct debug *d = debug_get(m);
 	const struct span *span = d ? spans_at(&d->spans, vaddr) : NULL;
@@ -202,23 +202,23 @@ size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scop
 		const struct copy *copy = &d->copies.v[at];
 
 		/* In a chain too deep to show, the physical function still ends it. */
-		if (n == MODULE_MAX_SCOPES)
+		if (n == MODULE_MAX_INLININGS)
 			n--;
-		fill_scope(m, d, copy->scope, &scopes[n]);
-		scopes[n].call_file = copy->call_file == NO_ID ? NULL : d->files.v[copy->call_file];
-		scopes[n++].call_line = copy->call_line;
+		fill_inlining(m, d, copy->inlining, &inlinings[n]);
+		inlinings[n].call_file = copy->call_file == NO_ID ? NULL : d->files.v[copy->call_file];
+		inlinings[n++].call_line = copy->call_line;
 		at = copy->parent;
 	}
 	if (n)
 		return n;
-	id = symbol_scope(m, d, vaddr);
+	id = symbol_inlining(m, d, vaddr);
 	if (id == NO_ID)
 		return 0;
-	fill_scope(m, d, id, &scopes[0]);
+	fill_inlining(m, d, id, &inlinings[0]);
 	return 1;
 }
 
-uint32_t module_n_scopes(const struct module *m)
+uint32_t module_n_inlinings(const struct module *m)
 {
-	return m->debug ? (uint32_t)m->debug->scopes.n : 0;
+	return m->debug ? (uint32_t)m->debug->inlinings.n : 0;
 }

@@ -101,16 +101,16 @@ bool module_slot(struct module *m, uint64_t vaddr, const char **name, uint64_t *
 /* Source line of an instruction: file borrowed, NULL and 0 where unknown. */
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line);
 
-/* The folder that a relative `file`, as module_line() or a scope gave it, was compiled in; NULL = not known. */
+/* The folder that a relative `file`, as module_line() or an inlining gave it, was compiled in; NULL = not known. */
 const char *module_file_dir(struct module *m, const char *file);
 
 /*
  * The functions inlined at an instruction, innermost first, ended by the
- * physical function.  Scope ids are unique in the module and name the
+ * physical function.  Inlining ids are unique in the module and name the
  * *function* (DWARF abstract origin), not the place it was inlined at: all
  * inlined copies and the out-of-line one share one id.
  */
-struct module_scope {
+struct module_inlining {
 	uint32_t id;
 	const char *name;      /* demangled */
 	const char *linkage;   /* may be equal to name */
@@ -120,11 +120,11 @@ struct module_scope {
 	unsigned call_line;
 };
 
-enum { MODULE_MAX_SCOPES = 32 };
+enum { MODULE_MAX_INLININGS = 32 };
 
-/* Fills scopes[0..MODULE_MAX_SCOPES); returns how many (0 where not even a symbol is known). */
-size_t module_scopes(struct module *m, uint64_t vaddr, struct module_scope *scopes);
-/* One past the largest scope id given out so far. */
-uint32_t module_n_scopes(const struct module *m);
+/* Fills inlinings[0..MODULE_MAX_INLININGS); returns how many (0 where not even a symbol is known). */
+size_t module_inlinings(struct module *m, uint64_t vaddr, struct module_inlining *inlinings);
+/* One past the largest inlining id given out so far. */
+uint32_t module_n_inlinings(const struct module *m);
 
 #endif

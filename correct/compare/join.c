@@ -13,9 +13,9 @@
 struct join {
 	struct profile *p;
 	const struct truth *t;
-	struct pairs scopes; /* (object, scope id) -> func[] */
-	VEC(uint32_t) func;  /* profile function of each */
-	struct pairs names;  /* (hash of module and linkage, line) -> first_of[] */
+	struct pairs inlinings; /* (object, inlining id) -> func[] */
+	VEC(uint32_t) func;     /* profile function of each */
+	struct pairs names;     /* (hash of module and linkage, line) -> first_of[] */
 	VEC(uint32_t) first_of;
 	uint32_t *same_name; /* next profile function of the same key; UINT32_MAX = none */
 	size_t same_cap, func_cap;
@@ -67,19 +67,19 @@ static long find_name(const struct join *j, uint32_t module, const char *linkage
 }
 
 /* A function that ran but was never sampled: a row of its own, all zero. */
-static long add_func(struct join *j, uint32_t module, const struct module_scope *scope)
+static long add_func(struct join *j, uint32_t module, const struct module_inlining *inlining)
 {
 	struct profile *p = j->p;
-	const char *linkage = scope->linkage ? scope->linkage : scope->name;
+	const char *linkage = inlining->linkage ? inlining->linkage : inlining->name;
 
 	if (j->func_cap < p->n_funcs)
 		j->func_cap = p->n_funcs;
 	if (vec_reserve_raw((void **)&p->funcs, &j->func_cap, p->n_funcs + 1, sizeof(*p->funcs)) < 0)
 		return -SP_ENOMEM;
-	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, scope->name),
+	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, inlining->name),
 		                                      .linkage = profile_string(p, linkage),
 		                                      .module = module,
-		                                      .line = scope->line,
+		                                      .line = inlining->line,
 		                                      .status = PROFILE_RAW,
 		                                      .why = reason_text_never_sampled,
 		                                      .rolled_status = PROFILE_RAW,
@@ -92,18 +92,18 @@ static long add_func(struct join *j, uint32_t module, const struct module_scope 
 	return enter_name(j, (uint32_t)p->n_funcs - 1) < 0 ? -SP_ENOMEM : (long)p->n_funcs - 1;
 }
 
-/* The profile's function of a scope of the truth. */
-static long func_of(struct join *j, uint32_t object, uint32_t module, const struct module_scope *scope)
+/* The profile's function of an inlining of the truth. */
+static long func_of(struct join *j, uint32_t object, uint32_t module, const struct module_inlining *inlining)
 {
-	long key = pairs_number(&j->scopes, object, scope->id), i;
+	long key = pairs_number(&j->inlinings, object, inlining->id), i;
 
 	if (key < 0)
 		return key;
 	if ((size_t)key < j->func.n)
 		return j->func.v[key];
-	i = find_name(j, module, scope->linkage ? scope->linkage : scope->name, scope->line);
+	i = find_name(j, module, inlining->linkage ? inlining->linkage : inlining->name, inlining->line);
 	if (i < 0)
-		i = add_func(j, module, scope);
+		i = add_func(j, module, inlining);
 	if (i < 0 || vec_push(&j->func, (uint32_t)i) < 0)
 		return -SP_ENOMEM;
 	return i;
@@ -140,20 +140,20 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 	if (o->how == MATCH_ANOTHER)
 		return 0;
 	for (size_t i = 0; i < n && err == 0; i++) {
-		struct module_scope scopes[MODULE_MAX_SCOPES];
-		size_t n_scopes = o->opened ? module_scopes(o->opened, insns[i].vaddr, scopes) : 0;
+		struct module_inlining inlinings[MODULE_MAX_INLININGS];
+		size_t n_inlinings = o->opened ? module_inlinings(o->opened, insns[i].vaddr, inlinings) : 0;
 		long inner, outer;
 
-		if (!n_scopes) {
+		if (!n_inlinings) {
 			if (!o->opened && o->module < 0)
 				j->unmatched += (double)insns[i].n;
-			scopes[0] = (struct module_scope){ .id = UINT32_MAX,
-				                           .name = "[unknown]",
-				                           .linkage = "[unknown]" };
-			n_scopes = 1;
+			inlinings[0] = (struct module_inlining){ .id = UINT32_MAX,
+				                                 .name = "[unknown]",
+				                                 .linkage = "[unknown]" };
+			n_inlinings = 1;
 		}
-		inner = func_of(j, (uint32_t)object, module, &scopes[0]);
-		outer = inner < 0 ? inner : func_of(j, (uint32_t)object, module, &scopes[n_scopes - 1]);
+		inner = func_of(j, (uint32_t)object, module, &inlinings[0]);
+		outer = inner < 0 ? inner : func_of(j, (uint32_t)object, module, &inlinings[n_inlinings - 1]);
 		if (outer < 0 || credit(j, (size_t)inner, false, (double)insns[i].n) < 0 ||
 		    credit(j, (size_t)outer, true, (double)insns[i].n) < 0)
 			err = -SP_ENOMEM;
@@ -296,7 +296,7 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 	else
 		correct_truth_join_fini(out);
 	match_fini(&j.match);
-	pairs_fini(&j.scopes);
+	pairs_fini(&j.inlinings);
 	pairs_fini(&j.names);
 	vec_fini(&j.func);
 	vec_fini(&j.first_of);

@@ -82,10 +82,10 @@ static int set_text(char **field, const char *text)
 /* fl= and fn= of the function that holds vaddr. */
 static int begin_func(struct emit *e, uint64_t vaddr)
 {
-	struct module_scope scopes[MODULE_MAX_SCOPES];
-	size_t n = e->module ? module_scopes(e->module, vaddr, scopes) : 0;
-	const char *file = n && scopes[n - 1].file ? scopes[n - 1].file : "???";
-	const char *name = n && scopes[n - 1].name ? scopes[n - 1].name : "???";
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	size_t n = e->module ? module_inlinings(e->module, vaddr, inlinings) : 0;
+	const char *file = n && inlinings[n - 1].file ? inlinings[n - 1].file : "???";
+	const char *name = n && inlinings[n - 1].name ? inlinings[n - 1].name : "???";
 	int err;
 
 	if (e->func >= 0 && n == 0)

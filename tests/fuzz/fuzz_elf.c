@@ -40,17 +40,17 @@ static void decode(const struct module *m, const struct module_func *f)
 
 static void ask(struct module *m, const struct module_func *f)
 {
-	struct module_scope scopes[MODULE_MAX_SCOPES];
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	const char *text;
 	uint64_t target, vaddr;
 	unsigned line;
 	bool ifunc;
-	size_t n = module_scopes(m, f->vaddr, scopes);
+	size_t n = module_inlinings(m, f->vaddr, inlinings);
 
-	if (!n || n > MODULE_MAX_SCOPES || !f->name || !f->linkage || !f->size_bytes)
+	if (!n || n > MODULE_MAX_INLININGS || !f->name || !f->linkage || !f->size_bytes)
 		abort();
 	for (size_t i = 0; i < n; i++)
-		if (!scopes[i].name || scopes[i].id >= module_n_scopes(m))
+		if (!inlinings[i].name || inlinings[i].id >= module_n_inlinings(m))
 			abort();
 	module_line(m, f->vaddr, &text, &line);
 	module_slot(m, f->vaddr, &text, &target, &ifunc);

@@ -33,13 +33,13 @@ static void look_at_module(struct module *m)
 {
 	for (size_t i = 0; i < module_n_funcs(m); i++) {
 		const struct module_func *f = module_func(m, i);
-		struct module_scope scopes[MODULE_MAX_SCOPES];
+		struct module_inlining inlinings[MODULE_MAX_INLININGS];
 		const char *file;
 		unsigned line;
 		size_t n_bytes;
 
 		if (!module_code(m, f->vaddr, &n_bytes) || n_bytes < f->size_bytes ||
-		    !module_scopes(m, f->vaddr, scopes))
+		    !module_inlinings(m, f->vaddr, inlinings))
 			abort();
 		module_line(m, f->vaddr, &file, &line);
 	}

@@ -39,8 +39,8 @@ struct bench {
 	struct module *m;
 	uint64_t outer, unsampled; /* entries */
 	uint64_t in_inner; /* an address of join_inner inside join_outer; 0 without debug information */
-	struct module_scope scope;   /* of join_outer */
-	struct module_scope inlined; /* of join_inner */
+	struct module_inlining inlining; /* of join_outer */
+	struct module_inlining inlined;  /* of join_inner */
 	struct profile *p;
 	struct truth t;
 	char *object[2], *id[2];
@@ -49,17 +49,17 @@ struct bench {
 
 static void look_into(struct bench *b, const struct module_func *f)
 {
-	struct module_scope s[MODULE_MAX_SCOPES];
+	struct module_inlining s[MODULE_MAX_INLININGS];
 
 	for (uint64_t v = f->vaddr; v < f->vaddr + f->size_bytes; v++) {
-		size_t n = module_scopes(b->m, v, s);
+		size_t n = module_inlinings(b->m, v, s);
 
 		if (n == 2 && strcmp(s[0].name, "join_inner") == 0) {
 			b->in_inner = v;
 			b->inlined = s[0];
 		} else if (n == 1) {
 			b->outer = v;
-			b->scope = s[0];
+			b->inlining = s[0];
 		}
 	}
 }
@@ -74,9 +74,9 @@ static void make_profile(struct bench *b)
 		                                 profile_string(p, module_build_id(b->m)), "" };
 	p->n_modules = 1;
 	p->funcs = calloc(1, sizeof(*p->funcs));
-	p->funcs[0] = (struct profile_func){ .name = profile_string(p, b->scope.name),
-		                             .linkage = profile_string(p, b->scope.linkage),
-		                             .line = b->scope.line,
+	p->funcs[0] = (struct profile_func){ .name = profile_string(p, b->inlining.name),
+		                             .linkage = profile_string(p, b->inlining.linkage),
+		                             .line = b->inlining.line,
 		                             .why = "" };
 	p->n_funcs = 1;
 	b->p = p;

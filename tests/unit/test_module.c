@@ -72,16 +72,16 @@ static const struct module_func *func_named(struct module *m, const char *name)
 }
 
 /* Somewhere in outer three functions must be at work: twice in middle in outer, called at 5 and 9. */
-static void check_scopes(struct module *m)
+static void check_inlinings(struct module *m)
 {
 	const struct module_func *outer = func_named(m, "outer");
-	struct module_scope s[MODULE_MAX_SCOPES];
+	struct module_inlining s[MODULE_MAX_INLININGS];
 	bool found = false;
 
 	for (uint64_t at = outer->vaddr; at < outer->vaddr + outer->size_bytes; at++) {
 		const char *file;
 		unsigned line;
-		size_t n = module_scopes(m, at, s);
+		size_t n = module_inlinings(m, at, s);
 
 		assert_in_range(n, 1, 3);
 		assert_string_equal(s[n - 1].name, "outer");
@@ -101,7 +101,7 @@ static void check_scopes(struct module *m)
 		assert_non_null(strstr(file, "/prog.c"));
 		assert_int_equal(line, 3);
 		for (size_t i = 0; i < n; i++)
-			assert_true(s[i].id < module_n_scopes(m));
+			assert_true(s[i].id < module_n_inlinings(m));
 	}
 	assert_true(found);
 }
@@ -110,13 +110,13 @@ static void check_scopes(struct module *m)
 static void check_one_id_a_function(struct module *m)
 {
 	const struct module_func *outer = func_named(m, "outer"), *middle = func_named(m, "middle");
-	struct module_scope s[MODULE_MAX_SCOPES];
+	struct module_inlining s[MODULE_MAX_INLININGS];
 	uint32_t inlined = UINT32_MAX, alone;
 
 	for (uint64_t at = outer->vaddr; at < outer->vaddr + outer->size_bytes; at++)
-		if (module_scopes(m, at, s) == 3)
+		if (module_inlinings(m, at, s) == 3)
 			inlined = s[1].id;
-	alone = s[module_scopes(m, middle->vaddr, s) - 1].id;
+	alone = s[module_inlinings(m, middle->vaddr, s) - 1].id;
 	assert_int_equal(inlined, alone);
 }
 
@@ -125,7 +125,7 @@ static void a_header_by_two_relative_paths_is_one_file(void **state)
 {
 	static const char *const callers[] = { "one", "two" };
 	uint32_t id[2] = { UINT32_MAX, UINT32_MAX };
-	struct module_scope s[MODULE_MAX_SCOPES];
+	struct module_inlining s[MODULE_MAX_INLININGS];
 	struct module *m;
 
 	(void)state;
@@ -141,7 +141,7 @@ static void a_header_by_two_relative_paths_is_one_file(void **state)
 		const struct module_func *f = func_named(m, callers[i]);
 
 		for (uint64_t at = f->vaddr; at < f->vaddr + f->size_bytes; at++)
-			if (module_scopes(m, at, s) == 2) {
+			if (module_inlinings(m, at, s) == 2) {
 				assert_string_equal(s[0].name, "shared");
 				assert_string_equal(s[0].file, "inc.h");
 				id[i] = s[0].id;
@@ -157,7 +157,7 @@ static void build(const char *flags, const char *name)
 	shell("${CC_FOR_TESTS:-gcc} -O2 %s prog.c -o %s", flags, name);
 }
 
-static void inlined_scopes_and_lines_are_found_in_dwarf_4_and_5(void **state)
+static void inlined_inlinings_and_lines_are_found_in_dwarf_4_and_5(void **state)
 {
 	static const char *const flags[] = { "-gdwarf-4",
 		                             "-gdwarf-5",
@@ -174,7 +174,7 @@ static void inlined_scopes_and_lines_are_found_in_dwarf_4_and_5(void **state)
 		build(flags[i], "prog");
 		m = open_in_dir("prog", NULL);
 		assert_true(module_has_debug(m));
-		check_scopes(m);
+		check_inlinings(m);
 		check_one_id_a_function(m);
 		module_free(m);
 	}
@@ -271,7 +271,7 @@ static void a_debug_link_beside_the_file_brings_symbols_and_lines_back(void **st
 	      "objcopy --add-gnu-debuglink=prog.debug bare && mkdir -p .debug && mv prog.debug .debug/");
 	m = open_in_dir("bare", NULL);
 	assert_true(module_has_debug(m));
-	check_scopes(m);
+	check_inlinings(m);
 	module_free(m);
 	shell("rm -r .debug");
 }
@@ -296,7 +296,7 @@ static void a_debug_directory_is_searched_by_build_id(void **state)
 	opts.debug_dir = path;
 	m = open_in_dir("bare", &opts);
 	assert_true(module_has_debug(m));
-	check_scopes(m);
+	check_inlinings(m);
 	module_free(m);
 }
 
@@ -410,7 +410,7 @@ static void what_is_no_binary_gives_a_module_that_says_so(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		struct module_scope scopes[MODULE_MAX_SCOPES];
+		struct module_inlining inlinings[MODULE_MAX_INLININGS];
 		const char *file;
 		unsigned line;
 		struct module *m;
@@ -421,7 +421,7 @@ static void what_is_no_binary_gives_a_module_that_says_so(void **state)
 		if (!strstr(module_why(m), list[i].why))
 			fail_msg("'%s' lacks '%s'", module_why(m), list[i].why);
 		assert_int_equal(module_isa(m), ISA_NONE);
-		assert_int_equal(module_scopes(m, 0, scopes), 0);
+		assert_int_equal(module_inlinings(m, 0, inlinings), 0);
 		module_line(m, 0, &file, &line);
 		assert_null(file);
 		assert_false(module_has_debug(m));
@@ -456,14 +456,14 @@ static void truncated_files_do_no_harm(void **state)
 	build("-g", "prog");
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		char path[PATH_MAX];
-		struct module_scope scopes[MODULE_MAX_SCOPES];
+		struct module_inlining inlinings[MODULE_MAX_INLININGS];
 		struct module *m;
 
 		shell("head -c %u prog > cut", cuts[i]);
 		snprintf(path, sizeof(path), "%s/cut", dir);
 		assert_int_equal(module_open(path, NULL, 0, NULL, &m), 0);
 		for (size_t f = 0; f < module_n_funcs(m); f++)
-			module_scopes(m, module_func(m, f)->vaddr, scopes);
+			module_inlinings(m, module_func(m, f)->vaddr, inlinings);
 		module_free(m);
 	}
 }
@@ -494,7 +494,7 @@ static int remove_sources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inlined_scopes_and_lines_are_found_in_dwarf_4_and_5),
+		cmocka_unit_test(inlined_inlinings_and_lines_are_found_in_dwarf_4_and_5),
 		cmocka_unit_test(a_header_by_two_relative_paths_is_one_file),
 		cmocka_unit_test(aliases_are_one_function_by_either_name),
 		cmocka_unit_test(of_two_versions_the_default_one_is_found),

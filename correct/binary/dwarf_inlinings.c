@@ -37,8 +37,8 @@ struct walk {
 	VEC(Dwarf_Die) functions; /* with code */
 	struct id_map prefix_ids; /* of entries without a linkage name, into prefixes */
 	VEC(const char *) prefixes;
-	struct id_map scope_of_die; /* by the entry a function's copies refer to */
-	struct id_map scope_of_key; /* by pool text */
+	struct id_map inlining_of_die; /* by the entry a function's copies refer to */
+	struct id_map inlining_of_key; /* by pool text */
 	struct interval_list intervals;
 	struct id_map unit_ids; /* by libdw's unit, into units */
 	VEC(struct unit) units;
@@ -222,47 +222,48 @@ static bool is_local_linkage(const char *linkage)
 	       strncmp(linkage, "_", 1) != 0;
 }
 
-static int describe(struct walk *w, Dwarf_Die *die, struct scope *scope)
+static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 {
 	const char *linkage = linkage_name(die);
 	Dwarf_Attribute attr;
 	int line = 0;
 
-	scope->file = file_of(w, dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
-	scope->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
+	inlining->file = file_of(w, dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
+	inlining->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
 	if (linkage && *linkage) {
-		scope->linkage = text_pool_add(&w->s->m->pool, linkage, strlen(linkage));
-		scope->name = NULL;
+		inlining->linkage = text_pool_add(&w->s->m->pool, linkage, strlen(linkage));
+		inlining->name = NULL;
 	} else {
-		scope->linkage = scope->name = qualified_name(w, die);
+		inlining->linkage = inlining->name = qualified_name(w, die);
 	}
-	return scope->linkage ? 0 : out_of_memory();
+	return inlining->linkage ? 0 : out_of_memory();
 }
 
-static int scope_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
+static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
 {
 	Dwarf_Die origin = origin_of(*die);
 	struct debug *d = w->s->d;
-	struct scope scope;
+	struct inlining inlining;
 	const char *key;
 	int err;
 
-	if (id_map_get(&w->scope_of_die, origin.addr, id))
+	if (id_map_get(&w->inlining_of_die, origin.addr, id))
 		return 0;
-	err = describe(w, &origin, &scope);
+	err = describe(w, &origin, &inlining);
 	if (err)
 		return err;
-	key = scope.name || is_local_linkage(scope.linkage)
-	              ? text_pool_printf(&w->s->m->pool, "%s %u:%u", scope.linkage, scope.file, scope.line)
-	              : scope.linkage;
+	key = inlining.name || is_local_linkage(inlining.linkage)
+	              ? text_pool_printf(&w->s->m->pool, "%s %u:%u", inlining.linkage, inlining.file,
+	                                 inlining.line)
+	              : inlining.linkage;
 	if (!key)
 		return out_of_memory();
-	if (!id_map_get(&w->scope_of_key, key, id)) {
-		*id = (uint32_t)d->scopes.n;
-		if (id_map_put(&w->scope_of_key, key, *id) < 0 || vec_push(&d->scopes, scope) < 0)
+	if (!id_map_get(&w->inlining_of_key, key, id)) {
+		*id = (uint32_t)d->inlinings.n;
+		if (id_map_put(&w->inlining_of_key, key, *id) < 0 || vec_push(&d->inlinings, inlining) < 0)
 			return -SP_ENOMEM;
 	}
-	return id_map_put(&w->scope_of_die, origin.addr, *id);
+	return id_map_put(&w->inlining_of_die, origin.addr, *id);
 }
 
 /* The ranges of a copy; *n_ranges counts those that are code. */
@@ -296,7 +297,7 @@ static int add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t de
 	*used = n_ranges > 0;
 	if (err || !*used)
 		return err;
-	err = scope_of(w, die, &copy.scope);
+	err = inlining_of(w, die, &copy.inlining);
 	if (parent != NO_ID) {
 		copy.call_file = file_of(w, dwarf_attr(die, DW_AT_call_file, &attr));
 		if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line))
@@ -382,14 +383,14 @@ static void walk_fini(struct walk *w)
 	vec_fini(&w->units);
 	id_map_fini(&w->unit_ids);
 	vec_fini(&w->intervals);
-	id_map_fini(&w->scope_of_key);
-	id_map_fini(&w->scope_of_die);
+	id_map_fini(&w->inlining_of_key);
+	id_map_fini(&w->inlining_of_die);
 	vec_fini(&w->prefixes);
 	id_map_fini(&w->prefix_ids);
 	vec_fini(&w->functions);
 }
 
-int dwarf_scopes_load(struct dwarf_source *s)
+int dwarf_inlinings_load(struct dwarf_source *s)
 {
 	struct walk w = { .s = s };
 	Dwarf *alt = dwarf_getalt(s->dwarf);
