@@ -2,24 +2,24 @@
 /* Where there is no PMU: the time, by the kernel's clock, and the way the program takes, by bursts. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
-#include "profiler/base/log.h"
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/pmu.h"
 #include "profiler/pmu/program.h"
 
-static void say_source(const struct record_opts *opts)
-{
-	bool any = opts->bursts_hz > 0;
+enum { SOURCE_BYTES = 600 };
 
-	if (strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0)
-		sp_note("sampling the clock%s; instructions are not counted: %s", any ? ", with bursts" : "",
-		        sp_error_text());
-	else
-		sp_note("sampling the clock%s; instructions are not counted", any ? ", with bursts" : "");
+static void source_in_words(const struct record_opts *opts, char out[SOURCE_BYTES])
+{
+	bool forced = strcmp(opts->pmu, "auto") == 0 && pe_probe_hardware() < 0;
+
+	snprintf(out, SOURCE_BYTES, "sampling the clock%s; instructions are not counted%s%s",
+	         opts->bursts_hz > 0 ? ", with bursts" : "", forced ? ": " : "",
+	         forced ? sp_error_text() : "");
 }
 
 /* What is sampled: o gets what the clock decides by itself. */
@@ -65,6 +65,7 @@ static int refuse_events(const struct record_opts *opts)
 static int clock_run(const struct record_opts *opts, struct record_counts *counts, int *exit_status)
 {
 	struct event_group group;
+	char source[SOURCE_BYTES];
 	struct record_opts o;
 	int err;
 
@@ -85,8 +86,8 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 	err = choose(opts, &o, &group);
 	if (err < 0)
 		return err;
-	say_source(&o);
-	return pmu_run_group(&o, &group, exit_status);
+	source_in_words(&o, source);
+	return pmu_run_group(&o, &group, source, exit_status);
 }
 
 /* A program of another machine can't run natively. */

@@ -31,9 +31,12 @@ static void judge_periods(const struct event_group *g)
 	}
 }
 
-int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status)
+int pmu_run_group(const struct record_opts *opts, struct event_group *group, const char *source,
+                  int *exit_status)
 {
-	struct session_config config = { .opts = opts, .events = group->v, .n_events = group->n };
+	struct session_config config = {
+		.opts = opts, .events = group->v, .n_events = group->n, .source = source
+	};
 	struct session_summary summary = { 0 };
 	struct bursts *bursts = NULL;
 	int err = opts->bursts_hz > 0 ? bursts_new(opts, &bursts) : 0;
@@ -136,7 +139,7 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	if (opts->bursts_hz < 0 && plan.bursts_hz > 0)
 		bursts_say_beside(plan.records);
 	o.bursts_hz = plan.bursts_hz;
-	return pmu_run_group(&o, &group, exit_status);
+	return pmu_run_group(&o, &group, NULL, exit_status);
 }
 
 /* The kernel's own events need no PMU. */

@@ -33,7 +33,11 @@ extern const struct pmu_ops pmu_simulated;
 /* Into a plan: the events and what is taken with them. */
 void pmu_plan_group(const struct record_opts *opts, const struct event_group *group, struct record_plan *out);
 
-/* Record with events of the kernel's, and bursts where opts->bursts_hz is more than 0; say what came of it. */
-int pmu_run_group(const struct record_opts *opts, struct event_group *group, int *exit_status);
+/*
+ * Record with events of the kernel's, and bursts where opts->bursts_hz is more than 0; say what came of it.  source: what is
+ * sampled, said before the program begins; NULL = nothing.
+ */
+int pmu_run_group(const struct record_opts *opts, struct event_group *group, const char *source,
+                  int *exit_status);
 
 #endif

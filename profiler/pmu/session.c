@@ -224,6 +224,8 @@ static int prepare(struct session *s)
 		err = tasks_attach(s->tasks, s->targets.v[i]);
 	if (err == 0)
 		err = write_existing(s);
+	if (err == 0 && s->config->source)
+		sp_note("%s", s->config->source);
 	if (err == 0 && s->hooks->begin)
 		err = s->hooks->begin(s->hooks->arg, s, s->child.pid);
 	return err;

@@ -41,6 +41,8 @@ struct session_config {
 	        file_events; /* as the file describes them, and behind them events that only it has; NULL = the same */
 	size_t n_file_events;              /* of those */
 	const struct session_hooks *hooks; /* NULL = none */
+	const char
+	        *source; /* what is sampled: said once nothing stands against it any more; NULL = nothing */
 };
 
 struct session_summary {

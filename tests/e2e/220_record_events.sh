@@ -236,6 +236,10 @@ says() # NAME PATTERN ARGUMENTS...
 says 'a misspelt event' "did you mean 'page-faults'" --pmu hardware -e page-fualts true
 says 'whatever would sample it' "did you mean 'cycles'" --pmu clock -e cylces true
 says 'an event that the clock does not count' "with --pmu clock time is all that is sampled; without --pmu events of the kernel" --pmu clock -e cycles true
+says 'a missing program' 'no such program' --pmu clock nosuchprogram
+check 'and not first what would be sampled' test "$(grep -c . says.out)" -eq 1
+says 'a file that cannot be written' 'cannot be written' --pmu clock -o nosuchfolder/x true
+check 'nor there' test "$(grep -c . says.out)" -eq 1
 # The kernel's timer ticks no faster: each sample would be counted for less time than it stands for.
 says 'a period that no timer keeps' 'cpu-clock:u is in nanoseconds, and its periods begin at 10000' --pmu clock -c 9999 true
 "${R[@]}" -q --pmu clock -F 99 -o rate.data true 2>says.out
