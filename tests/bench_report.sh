@@ -106,7 +106,12 @@ working_day()
 	local name=$1
 	shift
 	wanted "$name" && command -v "$1" >/dev/null || return
-	[ -s "$name.data" ] || "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>&1 || return
+	# A program that fails leaves another program's work.
+	if [ ! -s "$name.data" ] && ! "$SKIDPROF" record -q --pmu sim -o "$name.data" -- "$@" </dev/null >/dev/null 2>"$name.err"; then
+		rm -f "$name.data"
+		row "$name: failed: $(grep -m 1 . "$name.err" | cut -c1-80)"
+		return
+	fi
 	report_of "$name"
 }
 
@@ -161,7 +166,9 @@ for i in range(20000): d["w%d" % (i * 7919 % 503)] = i * i
 print(sum(sorted(d.values())))'
 working_day node node -e 'const a = []; for (let i = 0; i < 30000; i++) a.push("w" + (i * 7919 % 503)); a.sort();
 const m = new Map(); for (const w of a) m.set(w, (m.get(w) || 0) + w.length); console.log(m.size)'
-working_day clang clang -cc1 -O2 -emit-obj -o /dev/null -x cpp-output small.i
+# Each compiler its own headers' macros.
+! wanted clang || clang -E small.c -o small.clang.i 2>/dev/null
+working_day clang clang -cc1 -O2 -emit-obj -o /dev/null -x cpp-output small.clang.i
 wanted modules && has_perf || exit 0
 # shellcheck disable=SC2046
 row 'perf report --stdio, modules, no inlined functions' $(cost perf report --stdio -i modules.data)
