@@ -89,9 +89,30 @@ static int cut_rare(struct cut *c, double n_samples)
 	return err < 0 && err != -SP_EDOMAIN ? err : cut_below(c, 0);
 }
 
+/* Each block of a function that has samples has all of them.  Returns how many blocks have none, or -SP_ENOMEM. */
+static long sum_by_function(struct cut *c)
+{
+	const struct problem *p = c->p;
+	double *n = calloc(p->graph->n_funcs + 1, sizeof(*n));
+	long n_cold = 0;
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->graph->n_funcs);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		n[p->graph->blocks[p->blocks[b].graph_block].func] += c->n[b];
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		c->n[b] = n[p->graph->blocks[p->blocks[b].graph_block].func];
+		n_cold += !(c->n[b] > 0);
+	}
+	free(n);
+	return n_cold;
+}
+
+/* Positive where there is nothing to leave out. */
 static int cut_cold(struct cut *c)
 {
 	double n_samples = 0;
+	long n_cold;
 	int err;
 
 	for (size_t b = 0; b < c->p->n_blocks; b++) {
@@ -102,7 +123,12 @@ static int cut_cold(struct cut *c)
 			c->n[b] = fmax(c->n[b], 1);
 	}
 	if (n_samples < model->cold_samples)
-		return 0;
+		return 1;
+	if (c->n_free <= model->cold_flows) {
+		n_cold = sum_by_function(c);
+		if (n_cold <= 0)
+			return n_cold < 0 ? (int)n_cold : 1;
+	}
 	err = cut_below(c, 0);
 	if (err == 0 && c->n_free > model->rare_flows)
 		err = cut_rare(c, n_samples);
@@ -131,7 +157,7 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	p->cold_insn = 0;
 	if (err == 0)
 		err = space_size(p, usable, &n);
-	if (err < 0 || ran || n <= model->cold_flows)
+	if (err < 0 || ran)
 		return err;
 	c.can = can = malloc((p->n_edges + 1) * sizeof(*can));
 	c.n = calloc(p->n_blocks + 1, sizeof(*c.n));
@@ -152,7 +178,7 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	free(can);
 	free(c.n);
 	free(c.warm);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol)

@@ -9,7 +9,9 @@
 
 /*
  * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
- * Code without any of many samples, and on no record, is left out; in a scope that is still large, code of hardly any, too.
+ * Blocks without any of many samples, and on no record, are left out; in a scope that is still large, those of hardly any, too.
+ * In a small scope it is functions without any: with skid, samples are even in time, so what is never seen takes next to none of it,
+ * and the mean of its flows, which are not negative, is above what it ran.
  *
  * ran        the scope is of what branch records say ran, and stays whole
  * on_record  by blocks of the graph; NULL: nothing is

@@ -54,6 +54,23 @@ check 'of both events' json 'all(e["unsampled"] > 0.1 and abs(e["samples"] * e["
 plain events=cycles,instructions read
 check 'where none is lost' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'none is said to be' json 'not any(e["unsampled"] for e in d["meta"]["events"])'
+# At a rate they do not tell the skid: all rests on a default, and no function is fixed.  Without a group it is the same.
+for how in 'read freq' ''; do
+	# shellcheck disable=SC2086
+	plain events=cycles,instructions $how
+	check "a guessed skid ($how)" status 0 "$SKIDPROF" report -i plain.data --format json
+	check 'is a default' json 'd["meta"]["skid"]["source"] == "default"'
+	check 'and nothing is fixed by it' json 'not any(f["status"] == "fixed" for f in d["functions"])'
+	check 'which is said, with the remedy' sh -c '"$SKIDPROF" report -i plain.data | grep -q "^# the skid is a default, .*--skid CYCLES"'
+done
+# {cycles,instructions}:S, instructions are counted between samples of cycles.  Raw counts are cycles times the mean IPC.
+plain events=cycles,instructions counted=instructions read
+check 'instructions that are counted, not sampled' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'all of them are there, to 1%' total 1
+check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 3'
+check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'with the skid that cycles tell' json 'd["meta"]["skid"]["source"] == "measured" and [e["period"] for e in d["meta"]["events"]] == [2003, 0]'
+check 'every function has one raw IPC' json 'max(f["ipc_raw"] for f in d["functions"] if f["raw"] > 1e6) < 1.05 * min(f["ipc_raw"] for f in d["functions"] if f["raw"] > 1e6)'
 
 # The kernel stops an event whose samples come too often until its next tick, a hundredth of the time or most of it; records
 # say when.  A tick is 4 ms, of which the program runs some 2 here: until its end it is one spell.

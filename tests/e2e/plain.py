@@ -6,6 +6,7 @@ Samples keep their place, task, time, period and, where asked for, their branche
 'read' is given.
 
   events=A,B     sampled events that are kept, by their generic names (cycles, instructions, branches); default: all sampled
+  counted=A,B    these of them are counted in the group and not sampled (with read: perf's {cycles,instructions}:S)
   as=TYPE:CONFIG[:NAME]  the first of them is another event's
   stack=KIND     any (as recorded), cond, call, ret, callstack, none (default)
   untimed        branches do not tell their cycles
@@ -155,6 +156,7 @@ class Writer:
         opts = dict(w.split("=", 1) if "=" in w else (w, "1") for w in words)
         self.opts, self.rng, self.maps, self.body = opts, random.Random(1), Maps(), bytearray()
         self.wanted = opts["events"].split(",") if "events" in opts else None
+        self.counted = opts.get("counted", "").split(",")
         self.stack = opts.get("stack", "none")
         self.exact = Exact(opts["there"]) if "there" in opts else None
         self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
@@ -170,7 +172,7 @@ class Writer:
     def number(self, sample):
         """The event's, of those written; None where the sample is of none."""
         n = next((i for i, e in enumerate(self.events) if e.name == sample.event.name), None)
-        if n is None or not sample.event.period:
+        if n is None or not sample.event.period or sample.event.name in self.counted:
             return None
         if "turns" in self.opts:
             share, us = self.opts["turns"].split(":")
@@ -253,6 +255,8 @@ class Writer:
         # exclude_kernel, exclude_hv, mmap, comm, mmap2, comm_exec
         flags = 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 23 | 1 << 24
         kind, config, period = event.type, event.config, event.period
+        if event.name in self.counted:
+            period = 0
         if "freq" in self.opts and period:
             flags, period = flags | 1 << 10, 4000
         flags |= int(self.opts.get("precise", 0)) << 15

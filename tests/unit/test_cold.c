@@ -160,6 +160,36 @@ static void rare_code_of_small_scopes_is_kept(void **state)
 	free(l);
 }
 
+/* A short block of few ways may have run without ever being seen, but hardly a function. */
+static void functions_without_samples_are_left_out_of_small_scopes(void **state)
+{
+	struct loop *l = loop_new();
+	struct flow_block blocks[12] = { 0 };
+	struct flow_graph graph = { .blocks = blocks, .n_blocks = 12, .n_funcs = 2 };
+	uint32_t n_left_out;
+
+	(void)state;
+	l->p.graph = &graph;
+	l->p.n_blocks = 12;
+	l->p.n_edges = 0;
+	for (uint32_t b = 1; b < 12; b++)
+		edge(l, 0, b);
+	for (uint32_t b = 1; b < 12; b++)
+		edge(l, b, b == 1 ? 0 : 1);
+	for (uint32_t b = 7; b < 12; b++)
+		blocks[b].func = 1;
+	sampled(l, 0, 200, 98);
+	assert_int_equal(cut(l, false, &n_left_out), 10);
+	sampled(l, 0, 202, 98);
+	assert_int_equal(cut(l, false, &n_left_out), 5);
+	assert_int_equal(n_left_out, 5);
+	assert_int_equal(cut(l, true, &n_left_out), 10);
+	sampled(l, 8, 0, 1);
+	assert_int_equal(cut(l, false, &n_left_out), 10);
+	assert_int_equal(n_left_out, 0);
+	free(l);
+}
+
 static void what_is_left_out_keeps_its_samples_in_doubt(void **state)
 {
 	struct loop *l = loop_new();
@@ -196,6 +226,7 @@ int main(void)
 		cmocka_unit_test(rare_code_is_left_out_of_large_scopes),
 		cmocka_unit_test(rare_code_of_many_samples_is_kept),
 		cmocka_unit_test(rare_code_of_small_scopes_is_kept),
+		cmocka_unit_test(functions_without_samples_are_left_out_of_small_scopes),
 		cmocka_unit_test(what_is_left_out_keeps_its_samples_in_doubt),
 	};
 
