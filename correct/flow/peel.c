@@ -16,7 +16,7 @@ static void choose_skips(struct peel *p, const struct list *calls, bool *crossed
 		for (uint32_t k = p->calls.first[c]; k < p->calls.first[c + 1]; k++) {
 			uint32_t e = p->calls.item[k];
 
-			if (!is_skip(p, e) || p->on[e] || p->comp[p->from[e]] == GONE ||
+			if (p->on[e] || !is_skip(p, e) || p->comp[p->from[e]] == GONE ||
 			    p->comp[p->to[e]] == GONE || !shape_lacks_callee(p->s, p->block[c]))
 				continue;
 			p->on[e] = 1;
@@ -76,19 +76,19 @@ static int take_all_apart(struct peel *p)
 	return 0;
 }
 
-static int peel_once(struct peel *p)
+/* whole: all of the region is looked at, as at first. */
+static int peel_once(struct peel *p, bool whole)
 {
 	struct list calls = p->calls_touched;
-	bool crossed = false;
 	int err;
 
 	p->calls_touched = (struct list){ 0 };
 	for (size_t i = 0; i < calls.n; i++)
 		p->touched[calls.v[i]] = 0;
 	p->parts.n = 0;
-	choose_skips(p, &calls, &crossed);
+	choose_skips(p, &calls, &whole);
 	err = match_calls(p, &calls);
-	if (err == 0 && crossed)
+	if (err == 0 && whole)
 		err = take_all_apart(p);
 	else if (err == 0)
 		err = peel_cut(p);
@@ -150,7 +150,7 @@ static int peel_init(struct peel *p, struct shape *s)
 
 	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n };
 	p->edge = malloc((4 * most + 1) * sizeof(uint32_t));
-	p->block = malloc((6 * n + 1) * sizeof(uint32_t));
+	p->block = calloc(6 * n + 1, sizeof(uint32_t));
 	p->on = malloc(most + 1);
 	p->mark = calloc(4 * n + 1, 1);
 	if (!p->edge || !p->block || !p->on || !p->mark)
@@ -181,19 +181,13 @@ static int peel_init(struct peel *p, struct shape *s)
 	return 0;
 }
 
-/* All calls are looked at in the first round; what the one before took the call of goes at once. */
+/* All calls are looked at in the first round. */
 static int touch_all(struct peel *p)
 {
 	int err = 0;
 
-	for (uint32_t e = 0; e < p->m && err == 0; e++) {
+	for (uint32_t e = 0; e < p->m && err == 0; e++)
 		err = peel_touch(p, p->call[e]);
-		if (err < 0 || !is_of_call(p, e) || p->call[e] != NONE)
-			continue;
-		err = peel_take_away(p, e);
-		if (err == 0)
-			err = vec_push(&p->gone, e);
-	}
 	return err;
 }
 
@@ -217,41 +211,15 @@ static void peel_fini(struct peel *p)
 	free(p->roots.v);
 }
 
-static void take_left(struct shape *s)
-{
-	const struct flow_edge *edges = s->view->g->edges;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->blocks.n; i++)
-		if (s->room->block_in[s->blocks.v[i]])
-			s->blocks.v[n++] = s->blocks.v[i];
-	s->blocks.n = n;
-	n = 0;
-	for (size_t i = 0; i < s->edges.n; i++)
-		if (s->room->edge_in[s->edges.v[i]])
-			s->edges.v[n++] = s->edges.v[i];
-	s->edges.n = n;
-	n = 0;
-	for (size_t i = 0; i < s->skips.n; i++)
-		if (s->room->block_in[edges[s->skips.v[i]].from] &&
-		    s->room->block_in[edges[s->skips.v[i]].to])
-			s->skips.v[n++] = s->skips.v[i];
-	s->skips.n = n;
-}
-
-int peel_rest(struct shape *s, const uint32_t *comp)
+int peel(struct shape *s)
 {
 	struct peel p;
 	int err = peel_init(&p, s);
 
 	if (err == 0)
-		err = peel_plant(&p, comp);
-	if (err == 0)
 		err = touch_all(&p);
-	while (err == 0 && (p.calls_touched.n || p.gone.n || (p.away && !p.n_away)))
-		err = peel_once(&p);
-	if (err == 0)
-		take_left(s);
+	for (bool first = true; err == 0 && (first || peel_goes_on(&p)); first = false)
+		err = peel_once(&p, first);
 	peel_fini(&p);
 	return err;
 }

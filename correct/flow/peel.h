@@ -3,10 +3,10 @@
 #define SKIDPROF_CORRECT_FLOW_PEEL_H
 
 /*
- * The rounds in which a region loses what cannot circulate, after the first of
- * them.  A call that lost its last way in or back loses the other, what is not
- * strongly connected any more goes, and with it ways of other calls: a long
- * row of calls is peeled one a round.  A round here costs what goes in it.
+ * The rounds in which a region loses what cannot circulate.  A call that lost
+ * its last way in or back loses the other, what is not strongly connected any
+ * more goes, and with it ways of other calls: a long row of calls is peeled
+ * one a round.  A round costs what goes in it, but for the first.
  *
  * For that each strongly connected component has two trees: of ways from its
  * root to each block, and from each block to its root.  Where an edge goes
@@ -16,11 +16,10 @@
 #include "correct/flow/shape.h"
 
 /*
- * s    after a round: blocks, edges and skips in it, each edge between blocks of one component.
- * comp [s->blocks.n] the component of each block.
+ * s  with the blocks, edges and SKIP edges that are chosen; room->edge_in of its edges is 1, of its SKIP edges 0.
  *
- * Returns 0 or -SP_ENOMEM.  s is as if whole rounds had been made until nothing changed.
+ * Returns 0 or -SP_ENOMEM.  What is left has its marks in the room, as if whole rounds had been made until nothing changed.
  */
-int peel_rest(struct shape *s, const uint32_t *comp);
+int peel(struct shape *s);
 
 #endif

@@ -240,11 +240,9 @@ static int sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, ui
 }
 
 /* Each component of what was cut off stands for itself from now on, or goes. */
-static int settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+static void settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
 {
-	int err = 0;
-
-	for (uint32_t c = 0; c < n_comps && err == 0; c++) {
+	for (uint32_t c = 0; c < n_comps; c++) {
 		const uint32_t *blocks = p->parts.v + first[c];
 		uint32_t n = first[c + 1] - first[c], root = NONE;
 		bool wanted = n && is_wanted(p, blocks, n, &root);
@@ -254,30 +252,58 @@ static int settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
 			if (!wanted)
 				p->s->room->block_in[p->block[blocks[i]]] = 0;
 		}
-		if (wanted) {
+		if (wanted)
 			p->size[root] = n;
-			err = grow_trees(p, blocks, n, root);
-		}
+	}
+}
+
+/* Trees of those that stay, as long as more may go. */
+static int plant_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+{
+	int err = 0;
+
+	for (uint32_t c = 0; c < n_comps && err == 0 && peel_goes_on(p); c++) {
+		const uint32_t *blocks = p->parts.v + first[c];
+
+		if (first[c + 1] > first[c] && p->comp[*blocks] != GONE)
+			err = grow_trees(p, blocks, first[c + 1] - first[c], p->comp[*blocks]);
 	}
 	return err;
 }
 
-/* Edges of a block that do not lie within a component any more. */
+/* An edge that does not lie within a component any more goes; a SKIP edge is chosen anew in each round. */
+static int drop_outside(struct peel *p, uint32_t e)
+{
+	if (!p->on[e])
+		return 0;
+	if (is_skip(p, e))
+		p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
+	else if (!is_inside(p, e))
+		return peel_take_away(p, e);
+	return 0;
+}
+
 static int drop_edges_of(struct peel *p, uint32_t b)
 {
-	for (int end = 0; end < N_TREES; end++)
-		for (uint32_t k = p->ends[end].first[b]; k < p->ends[end].first[b + 1]; k++) {
-			uint32_t e = p->ends[end].item[k];
+	int err = 0;
 
-			if (!p->on[e])
-				continue;
-			/* A SKIP edge that leads nowhere now is chosen anew in each round. */
-			if (is_skip(p, e))
-				p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
-			else if (!is_inside(p, e) && peel_take_away(p, e) < 0)
-				return -SP_ENOMEM;
-		}
-	return 0;
+	for (int end = 0; end < N_TREES; end++)
+		for (uint32_t k = p->ends[end].first[b]; k < p->ends[end].first[b + 1] && err == 0; k++)
+			err = drop_outside(p, p->ends[end].item[k]);
+	return err;
+}
+
+static int drop_edges_of_parts(struct peel *p)
+{
+	int err = 0;
+
+	if (p->parts.n == p->n)
+		for (uint32_t e = 0; e < p->m && err == 0; e++)
+			err = drop_outside(p, e);
+	else
+		for (size_t i = 0; i < p->parts.n && err == 0; i++)
+			err = drop_edges_of(p, p->parts.v[i]);
+	return err;
 }
 
 /* What others were cut off from may be no more than its root: is that to be kept? */
@@ -325,33 +351,18 @@ int peel_settle(struct peel *p)
 	if (err == 0)
 		err = sort_parts(p, comp, n_comps, &first);
 	if (err == 0)
-		err = settle_comps(p, first, n_comps);
+		settle_comps(p, first, n_comps);
 	for (size_t i = 0; i < p->parts.n; i++)
 		p->in_parts[p->parts.v[i]] = 0;
-	for (size_t i = 0; i < p->parts.n && err == 0; i++)
-		err = drop_edges_of(p, p->parts.v[i]);
+	if (err == 0)
+		err = drop_edges_of_parts(p);
 	for (size_t i = 0; i < p->roots.n && err == 0; i++)
 		err = settle_root(p, p->roots.v[i]);
+	if (err == 0)
+		err = plant_comps(p, first, n_comps);
 	free(off);
 	free(to);
 	free(comp);
-	free(first);
-	return err;
-}
-
-int peel_plant(struct peel *p, const uint32_t *comp)
-{
-	uint32_t n_comps = 0, *first = NULL;
-	int err = 0;
-
-	for (uint32_t b = 0; b < p->n && err == 0; b++) {
-		n_comps = comp[b] >= n_comps ? comp[b] + 1 : n_comps;
-		err = vec_push(&p->parts, b);
-	}
-	if (err == 0)
-		err = sort_parts(p, comp, n_comps, &first);
-	if (err == 0)
-		err = settle_comps(p, first, n_comps);
 	free(first);
 	return err;
 }

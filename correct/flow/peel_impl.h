@@ -67,13 +67,17 @@ static inline bool is_inside(const struct peel *p, uint32_t e)
 	return p->on[e] && p->comp[p->from[e]] != GONE && p->comp[p->from[e]] == p->comp[p->to[e]];
 }
 
+/* Is there anything that may take more away? */
+static inline bool peel_goes_on(const struct peel *p)
+{
+	return p->calls_touched.n || (p->away && !p->n_away);
+}
+
 /* A call that is to be looked at in the next round; NONE is none. */
 int peel_touch(struct peel *p, uint32_t call);
 /* An edge goes for good, and its call will be looked at. */
 int peel_take_away(struct peel *p, uint32_t e);
 
-/* Components of all blocks, comp[n], which are strongly connected: those that are kept get their trees. */
-int peel_plant(struct peel *p, const uint32_t *comp);
 /* Blocks that edges in p->gone cut off from their component become p->parts. */
 int peel_cut(struct peel *p);
 /* Each component of p->parts stands for itself from now on, or goes, and with it what leads there. */

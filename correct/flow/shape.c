@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/flow/peel.h"
-#include "correct/flow/scc.h"
 #include "profiler/base/order.h"
 
 int shape_room_init(struct shape_room *room, const struct flow_graph *g)
@@ -13,9 +12,8 @@ int shape_room_init(struct shape_room *room, const struct flow_graph *g)
 	room->block_in = calloc(g->n_blocks + 1, 1);
 	room->edge_in = calloc(g->n_edges + 1, 1);
 	room->own = calloc(g->n_blocks + 1, 1);
-	room->calls = calloc(g->n_blocks + 1, 1);
 	room->local = calloc(g->n_blocks + 1, sizeof(*room->local));
-	if (room->block_in && room->edge_in && room->own && room->calls && room->local)
+	if (room->block_in && room->edge_in && room->own && room->local)
 		return nest_room_init(&room->nest, g->n_blocks);
 	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 }
@@ -25,7 +23,6 @@ void shape_room_fini(struct shape_room *room)
 	free(room->block_in);
 	free(room->edge_in);
 	free(room->own);
-	free(room->calls);
 	free(room->local);
 	nest_room_fini(&room->nest);
 	*room = (struct shape_room){ 0 };
@@ -143,190 +140,7 @@ static int choose_edges(struct shape *s)
 	return 0;
 }
 
-static void choose_skips(struct shape *s)
-{
-	const struct flow_graph *g = s->view->g;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->skips.n; i++) {
-		const struct flow_edge *e = &g->edges[s->skips.v[i]];
-
-		if (!s->room->block_in[e->from] || !s->room->block_in[e->to])
-			continue;
-		s->room->edge_in[s->skips.v[i]] = shape_lacks_callee(s, e->from);
-		s->skips.v[n++] = s->skips.v[i];
-	}
-	s->skips.n = n;
-}
-
-/*
- * Calls need at least one edge in and one edge back, else they have neither; but where jumps lead away, as longjmp(3) and
- * an exception that is caught do, a callee may never be seen to return.  Returns what changed.
- */
-static bool match_calls(struct shape *s)
-{
-	const struct flow_graph *g = s->view->g;
-	uint8_t *has = s->room->calls; /* bit 0: a CALL, bit 1: a RET of the call block */
-	bool away = false;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->edges.n; i++)
-		if (g->edges[s->edges.v[i]].kind == FLOW_CALL || g->edges[s->edges.v[i]].kind == FLOW_RET)
-			has[g->edges[s->edges.v[i]].call] = 0;
-	for (size_t i = 0; i < s->edges.n; i++) {
-		const struct flow_edge *e = &g->edges[s->edges.v[i]];
-
-		if (e->kind == FLOW_CALL || e->kind == FLOW_RET)
-			has[e->call] |= e->kind == FLOW_CALL ? 1 : 2;
-		away |= e->away;
-	}
-	for (size_t i = 0; i < s->edges.n; i++) {
-		const struct flow_edge *e = &g->edges[s->edges.v[i]];
-
-		if ((e->kind != FLOW_CALL && e->kind != FLOW_RET) || has[e->call] == 3 ||
-		    (away && has[e->call] == 1))
-			s->edges.v[n++] = s->edges.v[i];
-		else
-			s->room->edge_in[s->edges.v[i]] = 0;
-	}
-	if (n == s->edges.n)
-		return false;
-	s->edges.n = n;
-	return true;
-}
-
-/* The edges of the region, blocks numbered among themselves. */
-static int local_graph(struct shape *s, uint32_t **off, uint32_t **to, uint32_t *n_local)
-{
-	const struct flow_graph *g = s->view->g;
-	const struct shape_room *room = s->room;
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < s->blocks.n; i++)
-		room->local[s->blocks.v[i]] = i;
-	*off = calloc(s->blocks.n + 1, sizeof(**off));
-	*to = calloc(s->edges.n + s->skips.n + 1, sizeof(**to));
-	if (!*off || !*to)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", s->blocks.n);
-	for (size_t i = 0; i < s->blocks.n; i++) {
-		const struct flow_block *b = &g->blocks[s->blocks.v[i]];
-
-		(*off)[i] = at;
-		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++)
-			if (room->edge_in[e])
-				(*to)[at++] = room->local[g->edges[e].to];
-	}
-	(*off)[s->blocks.n] = at;
-	*n_local = (uint32_t)s->blocks.n;
-	return 0;
-}
-
-static uint32_t comp_of(const struct shape *s, const uint32_t *comp, uint32_t block)
-{
-	return comp[s->room->local[block]];
-}
-
-/*
- * Going down in a recursion and coming back up can be two circulations that
- * meet only where it goes round: all components are wanted.
- */
-static void want_components(const struct shape *s, const uint32_t *comp, uint8_t *wanted)
-{
-	const struct flow_graph *g = s->view->g;
-
-	for (size_t i = 0; i < s->headers.n; i++)
-		if (s->room->block_in[s->headers.v[i]])
-			wanted[comp_of(s, comp, s->headers.v[i])] = 1;
-	for (size_t k = 0; s->recursive && k < s->edges.n + s->skips.n; k++) {
-		uint32_t edge = k < s->edges.n ? s->edges.v[k] : s->skips.v[k - s->edges.n];
-		const struct flow_edge *e = &g->edges[edge];
-
-		if (s->room->edge_in[edge] && comp_of(s, comp, e->from) == comp_of(s, comp, e->to))
-			wanted[comp_of(s, comp, e->from)] = 1;
-	}
-}
-
-/* Keep the edge where it lies in a wanted component. */
-static bool keep_edge(const struct shape *s, const uint32_t *comp, const uint8_t *wanted, uint32_t edge)
-{
-	const struct flow_edge *e = &s->view->g->edges[edge];
-	uint32_t from = comp_of(s, comp, e->from), to = comp_of(s, comp, e->to);
-
-	s->room->edge_in[edge] = s->room->edge_in[edge] && from == to && wanted[from];
-	return s->room->edge_in[edge];
-}
-
-/* Keep the wanted components.  Returns whether that changed something. */
-static bool keep_components(struct shape *s, const uint32_t *comp, uint8_t *wanted)
-{
-	size_t n_edges = 0, n_blocks = 0;
-	bool changed;
-
-	want_components(s, comp, wanted);
-	for (size_t i = 0; i < s->edges.n; i++)
-		if (keep_edge(s, comp, wanted, s->edges.v[i]))
-			s->edges.v[n_edges++] = s->edges.v[i];
-	/* SKIP edges are chosen anew each time: they must not keep the pruning going. */
-	for (size_t i = 0; i < s->skips.n; i++)
-		keep_edge(s, comp, wanted, s->skips.v[i]);
-	for (size_t i = 0; i < s->blocks.n; i++) {
-		uint32_t block = s->blocks.v[i];
-
-		if (wanted[comp_of(s, comp, block)])
-			s->blocks.v[n_blocks++] = block;
-		else
-			s->room->block_in[block] = 0;
-	}
-	changed = n_edges < s->edges.n || n_blocks < s->blocks.n;
-	s->edges.n = n_edges;
-	s->blocks.n = n_blocks;
-	return changed;
-}
-
-/* Of the blocks that are left, comp[s->blocks.n]: as numbers that local_graph() gave. */
-static void keep_comps(const struct shape *s, uint32_t *comp)
-{
-	for (size_t i = 0; i < s->blocks.n; i++)
-		comp[i] = comp_of(s, comp, s->blocks.v[i]);
-}
-
-/* A whole round over all of the region, and those after it (peel.h). */
-static int prune(struct shape *s)
-{
-	struct scc_graph graph = { 0 };
-	uint32_t *off = NULL, *to = NULL, *comp = NULL, n_comps;
-	uint8_t *wanted = NULL;
-	bool changed;
-	int err;
-
-	choose_skips(s);
-	changed = match_calls(s);
-	if ((err = local_graph(s, &off, &to, &graph.n)) < 0)
-		goto out;
-	comp = calloc((size_t)graph.n + 1, sizeof(*comp));
-	wanted = calloc((size_t)graph.n + 1, 1);
-	if (!comp || !wanted) {
-		err = sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", graph.n);
-		goto out;
-	}
-	graph.off = off;
-	graph.to = to;
-	if ((err = scc_find(&graph, comp, &n_comps)) < 0)
-		goto out;
-	changed |= keep_components(s, comp, wanted);
-	if (!changed)
-		goto out;
-	keep_comps(s, comp);
-	err = peel_rest(s, comp);
-out:
-	free(off);
-	free(to);
-	free(comp);
-	free(wanted);
-	return err;
-}
-
-/* Blocks without an edge are no loop: a header alone, say. */
+/* Blocks without an edge are no loop: a header alone, say, and what was peeled off. */
 static void drop_lonely(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
@@ -431,7 +245,7 @@ int shape_finish(struct shape *s, struct flow_region *r)
 
 	s->n_edges = s->edges.n;
 	if (err == 0)
-		err = prune(s);
+		err = peel(s);
 	if (err < 0)
 		return err;
 	drop_lonely(s);

@@ -17,7 +17,6 @@ struct shape_room {
 	uint8_t *block_in; /* [n_blocks] */
 	uint8_t *edge_in;  /* [n_edges] */
 	uint8_t *own;      /* [n_blocks] in a loop at the top: left only by calls */
-	uint8_t *calls;    /* [n_blocks] */
 	uint32_t *local;   /* [n_blocks] */
 	struct nest_room nest;
 };
