@@ -49,7 +49,7 @@ UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))
 SAMPLES := $(patsubst samples/%,$B/samples/%,$(basename $(wildcard samples/*.c samples/*.cc)))
 FUZZ    := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy plain-b accuracy-dev accuracy-frozen headline calls lift lift-torture replay-torture bench-bursts \
+.PHONY: all demo cliffs cliffs-again cliffs-blind check check-unit check-san check-e2e check-guest stress bench accuracy plain-b accuracy-dev accuracy-frozen sensitivity headline calls lift lift-torture replay-torture bench-bursts \
         lint format fuzz readers samples kernels install uninstall deb tarball check-package clean packages test-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -260,6 +260,11 @@ accuracy-dev accuracy-frozen: all
 	$Qrm -rf '$B/sets/$(@:accuracy-%=%)' && CACHE='$(CACHE)' tests/stat/sets.sh evaluate $(@:accuracy-%=%) '$B' '$B/sets/$(@:accuracy-%=%)'
 	$Qtests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$B/sets/$(@:accuracy-%=%)'
 	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
+
+# What half and twice of every constant of the model do, on recordings of accuracy-dev: 900 s at a time, goes on where it was.
+# PROGRAMS="lame json", CONSTANTS="few small", SECONDS_EACH=600.
+sensitivity: all
+	$Q$(if $(PROGRAMS)$(CONSTANTS),PRINT_ONLY=1) $(FIGURES) 'make sensitivity' tests/stat/sensitivity.py '$B' '$(CACHE)/rec/dev'
 
 # plain perf record -b, twenty programs; recordings stay in $B/plain-b.
 plain-b: all

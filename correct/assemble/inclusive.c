@@ -281,7 +281,7 @@ static struct inclusive between(const struct profile *p, const struct inclusive 
 {
 	struct inclusive c = *least;
 
-	if (weight_of(p, most) - weight_of(p, least) > model->close_bounds * weight_of(p, most))
+	if (weight_of(p, most) - weight_of(p, least) > model->little * weight_of(p, most))
 		c.raw_insn = c.insn = c.cyc = NAN;
 	c.lo = weight_of(p, least);
 	c.hi = weight_of(p, most);
@@ -430,7 +430,7 @@ static void count_contexts(const struct profile *p, uint32_t func, struct owners
 	c->lo = fmax(c->lo, all[0] - half);
 	c->hi = fmin(c->hi, all[2] + half);
 	/* The middle of bounds is off by half of what they are apart. */
-	if (all[2] - all[0] <= 2 * model->close_bounds * all[2])
+	if (all[2] - all[0] <= 2 * model->little * all[2])
 		c->insn = (all[0] + all[2]) / 2;
 }
 
@@ -680,7 +680,7 @@ static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t
 		*(at[i] == p->n_funcs ? &open : at[i] == caller ? &its : &told) += c->insn;
 	}
 	told += its;
-	return told > 0 && open <= model->close_bounds * (told + open) ? its / told : NAN;
+	return told > 0 && open <= model->little * (told + open) ? its / told : NAN;
 }
 
 /* All of it for one who has all of its calls; of several what paths tell, where they do. */

@@ -108,7 +108,7 @@ static double hidden_share(const struct work *w, size_t i)
 	hidden = skid_dist_hidden(&w->skid, cyc->period_sum / (double)sum->n_samples);
 	if (is_insn)
 		hidden = fmin(fmax(hidden, hidden_in_scopes(w)), 1);
-	return hidden > model->small_loss * (1 + hidden) ? hidden / (1 + hidden) : 0;
+	return hidden > model->little * (1 + hidden) ? hidden / (1 + hidden) : 0;
 }
 
 static int fill_events(struct assembly *a)

@@ -114,7 +114,7 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 			if (sp->of_sample[i] == (int32_t)phase)
 				weight[sp->samples[i].block]++;
 		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share,
-		                        model->phase_kept * ph->n_samples, &sp->w->effort, &ph->parts);
+		                        (1 - model->small) * ph->n_samples, &sp->w->effort, &ph->parts);
 	}
 	if (flow_effort_spent(&sp->w->effort)) {
 		flow_regions_free(ph->parts);
@@ -202,7 +202,7 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 			return err;
 		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
 			kept += ph->parts->v[k].weight;
-		if (kept >= model->phase_kept * ph->n_samples)
+		if (kept >= (1 - model->small) * ph->n_samples)
 			continue;
 		whole += ph->n_samples;
 		flow_regions_free(ph->parts);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/disjoint.h"
 #include "profiler/base/order.h"
@@ -452,7 +453,7 @@ static int make_split(struct finder *f, size_t scope, const struct flow_regions 
 	/* No part has enough samples for itself: better together than not at all. */
 	if (err == 0 && f->out->n > n_before) {
 		err = reassign(f, scope, parts->n, t, scope_of);
-		*split = err == 0 && count_lost(f, before, scope) <= model->lost * n_scope;
+		*split = err == 0 && count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
 	}
 	if (err == 0 && !*split) {
 		memcpy(f->out->of_sample, before, bytes);

@@ -44,8 +44,8 @@ static uint32_t count_met(const struct flow_region *r, const struct flow_regions
 			none += heat[r->blocks[i]];
 	}
 	for (size_t k = 0; k < parts->n; k++)
-		n += parts->v[k].weight > model->stage_part * all;
-	return n + (none > model->stage_part * all);
+		n += parts->v[k].weight > model->little * all;
+	return n + (none > model->little * all);
 }
 
 int stages_begin(const struct work *w, struct stages **out)

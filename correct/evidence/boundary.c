@@ -174,9 +174,9 @@ static void find_around(struct boundary *e, struct visits *v)
 		b = &v[both->to];
 		a->others += b->all * both->either / b->known;
 		b->others += a->all * both->either / a->known;
-		if (both->either > model->alternate * a->known)
+		if (both->either > model->chance * a->known)
 			a->around += b->samples;
-		if (both->either > model->alternate * b->known)
+		if (both->either > model->chance * b->known)
 			b->around += a->samples;
 	}
 }
@@ -191,7 +191,7 @@ static double part_before(const struct boundary *e, const struct both *b, const 
 	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
 	       trust;
 
-	*sd = model->half_off;
+	*sd = model->guess / 2;
 	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
 		return 0.5;
 	differ = fabs(before - after) / (before + after);
@@ -232,8 +232,8 @@ static void add_carried(const struct boundary *e, const struct both *b, double s
 		carried += skid_cyc * b->n * (known ? pace : b->insn / b->cyc);
 	from->out += carried;
 	to->in += carried;
-	from->unsure += (known ? model->carried_off : model->carried_guess) * carried;
-	to->unsure += (known ? model->carried_off : model->carried_guess) * carried;
+	from->unsure += (known ? model->neighbours_off : model->guess) * carried;
+	to->unsure += (known ? model->neighbours_off : model->guess) * carried;
 }
 
 /* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */

@@ -427,8 +427,7 @@ static double counted_part(const struct mix *m)
 	if (!(running > 0) || !(enabled > 0))
 		return 1;
 	part = running / enabled;
-	return m->several && fabs(part - 1) < fmax(model->counted_all, 3 * (double)m->begins.n / n) ? 1
-	                                                                                            : part;
+	return m->several && fabs(part - 1) < fmax(model->little, 3 * (double)m->begins.n / n) ? 1 : part;
 }
 
 static bool by_samples(const struct mix *m, const struct problem *p)
@@ -451,7 +450,7 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 	                                .skid_known = p->skid_known },
 	         &p->total_insn, &p->total_sd);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
-	p->total_sd = hypot(p->total_sd, model->uncounted_off * fmax(1 - m->total, 0) * p->total_insn);
+	p->total_sd = hypot(p->total_sd, model->neighbours_off * fmax(1 - m->total, 0) * p->total_insn);
 }
 
 /*
@@ -588,7 +587,7 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, c
 	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
 	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
 	double foreign =
-	        (p->unseen_share + p->called_share + cold + p->border_share) * model->foreign_mix * x->ratio;
+	        (p->unseen_share + p->called_share + cold + p->border_share) * model->guess * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */

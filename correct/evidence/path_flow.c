@@ -415,7 +415,7 @@ static int doubt_unseen(struct problem *p, const struct space *space, struct pat
 	double unseen = 0;
 	int err = unseen_insn(p, space, bursts, records, &unseen);
 
-	if (err < 0 || !(unseen > model->much_unseen * p->total_insn))
+	if (err < 0 || !(unseen > model->little * p->total_insn))
 		return err;
 	p->untaken_insn = unseen;
 	for (size_t i = 0; i < d; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/pairs.h"
 
@@ -374,7 +375,7 @@ static int judge_tallies(const struct whole_tally *tallies)
 		insn += tallies[FIRST + g].insn;
 		unplaced_insn += tallies[FIRST + g].unplaced_insn;
 	}
-	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= model->unplaced * insn)
+	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= reason_limit_broken_stacks * insn)
 		return 0;
 	return sp_fail(SP_EDOMAIN, "%.0f%% of its branch records are in code that was not found",
 	               insn > 0 ? 100 * unplaced_insn / insn : 100);

@@ -233,7 +233,7 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 		group = group_of(f, *owner);
 		if (!s->kept || group == group_of(f, i) || f->seeds.v[group].apart_from == i)
 			continue;
-		if (shared[group] > model->shared_cold * s->own || calls_often(f, i, group, shared, 0))
+		if (shared[group] > model->little * s->own || calls_often(f, i, group, shared, 0))
 			f->seeds.v[group_of(f, i)].group = group;
 		else
 			f->seeds.v[group].apart_from = i;

@@ -15,7 +15,7 @@
  * call the same function, its blocks belong
  *  - to one region made of both loops, when the shared code is hot: the flows
  *    of both loops are unknowns of one problem.  It has several headers;
- *  - to the loop with more heat, when less than model->shared_cold of the
+ *  - to the loop with more heat, when less than model->little of the
  *    other's heat lies in the shared code: the other one steps over the call
  *    by its SKIP edge, and its few instructions there are not corrected.
  * A loop belongs to the region as well where branch records show it to call

@@ -249,7 +249,7 @@ void rests_settle(struct rests *r)
 		struct of_event *e = &r->events[i];
 
 		if (e->n_rests >= model->rest_turns && e->busy_ns > 0 &&
-		    e->silent_ns > model->rest_share * e->busy_ns)
+		    e->silent_ns > model->chance * e->busy_ns)
 			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
 	}
 }

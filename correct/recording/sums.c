@@ -269,7 +269,7 @@ static double stopped_share(const struct collect *c, size_t event)
 {
 	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;
 
-	return share > model->small_loss ? share : 0;
+	return share > model->little ? share : 0;
 }
 
 /*
@@ -302,7 +302,7 @@ static int find_scale(struct recording *r, struct collect *c)
 		c->events[i].throttled = stopped_share(c, i);
 		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
 		r->scale[i] = 1 / (1 - fmax(c->events[i].rested, c->events[i].throttled));
-		if (lost > model->small_loss && !is_read_in_group(r, i)) {
+		if (lost > model->little && !is_read_in_group(r, i)) {
 			r->scale[i] *= 1 + lost;
 			c->lost_share = lost;
 		}
@@ -349,7 +349,7 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 			counters += c->last.v[t].value[i] > 0;
 		if (!e->n_samples || e->multiplexed || r->insn_counted || !(e->value_sum > 0))
 			continue;
-		if (e->value_sum - e->period_sum - counters * period > model->small_loss * e->value_sum)
+		if (e->value_sum - e->period_sum - counters * period > model->little * e->value_sum)
 			e->unsampled = 1 - e->period_sum / e->value_sum;
 	}
 }

@@ -144,8 +144,7 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 {
 	const struct problem *p = w->scope_problems[s];
 	/* Samples at its borders may be another's. */
-	double total_sd =
-	        p->total_sd + (p->unseen_share + model->foreign_mix * p->border_share) * p->total_insn;
+	double total_sd = p->total_sd + (p->unseen_share + model->guess * p->border_share) * p->total_insn;
 	struct whole *whole = NULL;
 	float *draws = NULL;
 	double insn;
