@@ -351,7 +351,7 @@ static int admit(struct full *fu, size_t first)
 	int err = 0;
 
 	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
-		double exact, factor;
+		double exact;
 
 		err = mode_of(fu, n);
 		if (err < 0 || n == first)
@@ -362,12 +362,11 @@ static int admit(struct full *fu, size_t first)
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;
 		}
-		before = exact;
-		factor = sqrt(exact > model->missed ? 2 * exact : 1);
-		if (factor < 1.2)
+		if (exact <= model->missed)
 			break;
-		raise_noise(fu, first, n, factor);
-		raised = factor;
+		before = exact;
+		raised = sqrt(2 * exact);
+		raise_noise(fu, first, n, raised);
 	}
 	return err < 0 ? err : mode_of(fu, n);
 }

@@ -59,6 +59,7 @@ check_cpp()
 lint 'the map has every folder, and includes point one way' tests/lint/includes.sh
 lint 'every command has its page and test' tests/lint/commands.sh
 lint 'every equation is written down and tested' tests/lint/equations.sh
+lint 'constants of the model stand in its table' tests/lint/constants.sh
 lint 'white space, licence lines, paths' tests/lint/text.sh
 lint 'clang-format' clang-format --dry-run -Werror "${formatted[@]}"
 lint 'cppcheck' check_cpp
