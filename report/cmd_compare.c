@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
 	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0,
 	  "Mean and worst errors are of what has at least this share of the truth (default 1%)", 2 },
-	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text (default: those of at least --min-share)", 2 },
+	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text, 0 = all (default: those of at least --min-share)", 2 },
 	{ 0 },
 };
 
@@ -56,10 +56,10 @@ static int parse_by(const char *word, enum compare_by *out)
 static int parse_limit(const char *arg, size_t *out)
 {
 	unsigned long long n;
-	int err = cmd_parse_u64("--limit", arg, 1, SIZE_MAX, &n);
+	int err = cmd_parse_u64("--limit", arg, 0, SIZE_MAX, &n);
 
 	if (err == 0)
-		*out = n;
+		*out = n ? n : SIZE_MAX;
 	return err;
 }
 

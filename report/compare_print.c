@@ -199,7 +199,7 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	if (err < 0)
 		return err;
 	if (shown < c->n)
-		fprintf(term->f, "# %zu more %s are not shown; --limit shows more\n", c->n - shown,
+		fprintf(term->f, "# %zu more %s are not shown; --limit 0 shows all\n", c->n - shown,
 		        by_word(c->by));
 	if (left_out)
 		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "

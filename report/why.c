@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One function explained: what its numbers rest on, and what would settle the rest. */
 #include "report/why.h"
-#include "correct/judge/reasons.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +9,7 @@
 
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/number.h"
 
 enum { NAME_BYTES = 512 };
@@ -415,12 +415,14 @@ static void print_state(const struct profile_region *r, FILE *f)
 	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
 
 	fprintf(f,
-	        "    %u blocks and %u edges: %u branch counts decide all the others, and %u of them follow "
+	        "    %u block%s and %u edge%s: %u branch count%s all the others, and %u of them follow%s "
 	        "from "
 	        "totals\n",
-	        r->n_blocks, r->n_edges, r->n_free, r->n_rank);
+	        r->n_blocks, sp_plural(r->n_blocks), r->n_edges, sp_plural(r->n_edges), r->n_free,
+	        r->n_free == 1 ? " decides" : "s decide", r->n_rank, r->n_rank == 1 ? "s" : "");
 	if (r->n_loops)
-		fprintf(f, "    %u%s simple loops\n", r->n_loops, r->loops_capped ? " and more" : "");
+		fprintf(f, "    %u%s simple loop%s\n", r->n_loops, r->loops_capped ? " and more" : "",
+		        sp_plural(r->n_loops));
 	if (open)
 		fprintf(f, "    %u of %u branch counts %s\n", open, r->n_free,
 		        r->evidence & PROFILE_BY_PATH ? "are estimated from branch records or bursts"

@@ -289,8 +289,7 @@ static int match_file(struct work *w, size_t object, const struct profile_mapped
 
 	o->module = f->module;
 	if (!differs && !usable && !is_library(f->path) && !module_is_memory(f->path) && f->path[0] != '[')
-		return sp_fail(SP_ENOENT,
-		               "%s: %s; as it is, there is nothing to compare with the exact counts", f->path,
+		return sp_fail(SP_ENOENT, "%s; as it is, there is nothing to compare with the exact counts",
 		               w->p->modules[f->module].trouble);
 	if (!differs)
 		err = open_same(w, object, f);

@@ -45,9 +45,9 @@ static int open_modules(const struct record_counts *c, struct truth_build *b, st
 		if (err < 0 || !modules[i])
 			continue;
 		if (module_state(modules[i]) != MODULE_OK)
-			sp_warn("%s: %s: its instructions are written without function and line, by file "
+			sp_warn("%s: its instructions are written without function and line, by file "
 			        "offset",
-			        c->files[i], module_why(modules[i]));
+			        module_why(modules[i]));
 		err = truth_build_id(b, object, module_build_id(modules[i]));
 	}
 	return err;

@@ -294,8 +294,8 @@ int truth_write(const char *path, const struct truth *t)
 		if (t->objects[i][0] == '/')
 			err = module_open(t->objects[i], id, n, &opts, &modules[i]);
 		if (err == 0 && modules[i] && module_state(modules[i]) != MODULE_OK)
-			sp_warn("%s: %s: its instructions are written without function and line",
-			        t->objects[i], module_why(modules[i]));
+			sp_warn("%s: its instructions are written without function and line",
+			        module_why(modules[i]));
 	}
 	if (err == 0)
 		err = truth_emit(path, t, modules);
