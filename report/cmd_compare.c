@@ -25,7 +25,8 @@ static const struct argp_option options[] = {
 	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0,
 	  "Mean and worst errors are of what has at least this share of the truth (default 1%)", 2 },
-	{ "limit", KEY_LIMIT, "N", 0, "At most N rows of text, 0 = all (default: those of at least --min-share)", 2 },
+	{ "limit", KEY_LIMIT, "N", 0,
+	  "At most N rows of text, 0 = all (default: those of at least --min-share)", 2 },
 	{ 0 },
 };
 

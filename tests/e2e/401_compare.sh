@@ -24,6 +24,8 @@ check 'by instruction' status 0 "$SKIDPROF" compare -i two.data --truth two.cg -
 check 'eps over instructions falls' json 'd["eps_fixed"] < d["eps_raw"] and d["instructions"]'
 check 'CSV' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --format csv
 check 'has a row a function' sh -c 'head -1 out | grep -q "^name,truth_share,truth,raw,fixed," && grep -q "^mix," out'
+check 'all rows as text' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --limit 0
+check 'are all that there are' sh -c '! grep -q "not shown" out && grep -q "_dl_" out'
 
 printf 'main 32000000\nnobody 1000\n' >names.txt
 check 'a truth by name' status 0 "$SKIDPROF" compare -i two.data --truth names.txt --format json
