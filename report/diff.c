@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/diff.h"
 
-#include <ctype.h>
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "report/diff_impl.h"
@@ -78,6 +75,8 @@ static struct said say(const struct profile *p, const struct profile_count *c, u
 	struct said s;
 	double insn = has_insn(p) ? c->insn : NAN, cyc = report_has_cyc(p) ? c->cyc : NAN;
 
+	s.corrected = insn > 0 && (p->meta.truth || isfinite(c->lo));
+	s.raw = insn > 0 && !s.corrected;
 	s.v[DIFF_INSN] = insn;
 	s.var[DIFF_INSN] = insn_var(p, c, status);
 	s.v[DIFF_CYC] = cyc;
@@ -188,6 +187,8 @@ static void add_said(const struct profile *p, struct said *to, const struct said
 	sum.v[DIFF_IPC] = report_ipc(p, sum.v[DIFF_INSN], sum.v[DIFF_CYC]);
 	sum.var[DIFF_IPC] = square(sum.v[DIFF_IPC]) * (sum.var[DIFF_INSN] / square(sum.v[DIFF_INSN]) +
 	                                               sum.var[DIFF_CYC] / square(sum.v[DIFF_CYC]));
+	sum.raw |= more->raw;
+	sum.corrected |= more->corrected;
 	*to = sum;
 }
 
@@ -364,18 +365,15 @@ static struct estimate estimate_of(const struct said *said, size_t n, int m)
 	return e;
 }
 
-/* Half of a 90% interval in standard deviations; of few runs their scatter is not well known (Student's t). */
-static double half_width(const struct estimate *a, const struct estimate *b)
-{
-	size_t n = a->n + b->n;
-
-	return n > 2 ? gsl_cdf_tdist_Pinv(0.95, (double)(n - 2)) : z90;
-}
-
 static struct diff_number compare(const struct estimate *a, const struct estimate *b, bool sure)
 {
-	double half = half_width(a, b) * sqrt(a->var + b->var);
-	struct diff_number d = { .a = a->mean, .b = b->mean, .delta = b->mean - a->mean };
+	struct diff_number d = { .a = a->mean,
+		                 .b = b->mean,
+		                 .delta = b->mean - a->mean,
+		                 .sd = sqrt(a->var + b->var),
+		                 .n_free = a->n + b->n > 2 ? (uint32_t)(a->n + b->n - 2) : 0,
+		                 .unsure = !sure };
+	double half = diff_half(&d, 0.1);
 
 	d.delta_lo = d.delta - half;
 	d.delta_hi = d.delta + half;
@@ -385,20 +383,33 @@ static struct diff_number compare(const struct estimate *a, const struct estimat
 	/* Nothing falls by more than all of it. */
 	if (d.a > 0 && d.lo < -1)
 		d.lo = -1;
-	if (isnan(d.delta) || !sure)
-		d.word = DIFF_CANT_TELL;
-	else
-		d.word = d.delta_lo > 0 ? DIFF_MORE : d.delta_hi < 0 ? DIFF_FEWER : DIFF_CANT_TELL;
 	return d;
+}
+
+/*
+ * Raw counts lie a skid late: what the skid takes from a function it takes on both sides, but of a corrected count they differ
+ * by that alone.
+ */
+static bool is_raw_against_corrected(const struct said *a, size_t n_a, const struct said *b, size_t n_b)
+{
+	bool raw[2] = { false, false }, corrected[2] = { false, false };
+
+	for (size_t i = 0; i < n_a + n_b; i++) {
+		raw[i >= n_a] |= i < n_a ? a[i].raw : b[i - n_a].raw;
+		corrected[i >= n_a] |= i < n_a ? a[i].corrected : b[i - n_a].corrected;
+	}
+	return (raw[0] && !raw[1] && corrected[1]) || (raw[1] && !raw[0] && corrected[0]);
 }
 
 static void compare_said(const struct diff *d, const struct said *a, const struct said *b, struct diff_row *r)
 {
+	bool mixed = is_raw_against_corrected(a, d->a.n, b, d->b.n);
+
 	for (int m = 0; m < DIFF_N_MEASURES; m++) {
 		struct estimate x = estimate_of(a, d->a.n, m), y = estimate_of(b, d->b.n, m);
 
 		/* What is only on one side ran no less on the other; how fast it would have been nobody knows. */
-		r->m[m] = compare(&x, &y, r->status != PROFILE_UNRELIABLE);
+		r->m[m] = compare(&x, &y, r->status != PROFILE_UNRELIABLE && (m == DIFF_CYC || !mixed));
 	}
 }
 
@@ -524,7 +535,7 @@ static int make_rows(struct diff *d, const struct unit_list *a, const struct uni
 	for (size_t i = 0; i < d->n_rows; i++)
 		d->rows[i].share = share_of(d, &d->rows[i]);
 	diff_sort(d, (enum diff_measure)sort);
-	return err;
+	return err < 0 ? err : diff_words(d);
 }
 
 /* Lines are those of functions, which are paired first. */
@@ -582,112 +593,4 @@ void diff_fini(struct diff *d)
 	free(d->a.profiles);
 	free(d->b.profiles);
 	*d = (struct diff){ 0 };
-}
-
-/* ---- words and limits ---- */
-
-static const char *const measure_names[] = { "instructions", "cycles", "ipc", "executions", NULL };
-
-const char *diff_word_text(enum diff_word w)
-{
-	static const char *const words[] = { "can't tell", "more", "fewer" };
-
-	return words[w];
-}
-
-const char *diff_measure_name(enum diff_measure m)
-{
-	return measure_names[m];
-}
-
-int diff_measure_parse(const char *option, const char *word, enum diff_measure *out)
-{
-	const char *near;
-
-	for (int i = 0; measure_names[i]; i++) {
-		if (strcasecmp(word, measure_names[i]) == 0) {
-			*out = (enum diff_measure)i;
-			return 0;
-		}
-	}
-	near = cmd_suggest(word, measure_names);
-	return sp_fail(SP_EUSAGE, "%s: no '%s'%s%s%s; it is instructions, cycles, ipc or executions", option,
-	               word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-int diff_limit_parse(const char *text, struct diff_limit *out)
-{
-	const char *op = text + strcspn(text, "<>"), *start = text, *colon = NULL;
-	char word[64];
-	size_t n;
-	char *end;
-	int err;
-
-	*out = (struct diff_limit){ 0 };
-	/* The last ": " before the sign ends a function's name, which may have colons. */
-	for (const char *c = text; c < op; c++)
-		if (*c == ':' && (c[1] == ' ' || isalpha((unsigned char)c[1])) && c > text && c[-1] != ':')
-			colon = c;
-	if (colon) {
-		if ((size_t)(colon - text) >= sizeof(out->function))
-			return sp_fail(SP_EUSAGE, "--fail-on: the name of a function is too long");
-		memcpy(out->function, text, (size_t)(colon - text));
-		start = colon + 1;
-	}
-	start += strspn(start, " ");
-	n = (size_t)(op - start);
-	while (n && start[n - 1] == ' ')
-		n--;
-	if (!*op || !n || n >= sizeof(word))
-		return sp_fail(SP_EUSAGE,
-		               "--fail-on: '%s' is not like 'instructions > 2%%' or 'main: cycles > 5%%'",
-		               text);
-	memcpy(word, start, n);
-	word[n] = '\0';
-	err = diff_measure_parse("--fail-on", word, &out->measure);
-	if (err < 0)
-		return err;
-	out->below = *op == '<';
-	out->change = strtod(op + 1, &end) / 100;
-	end += *end == '%';
-	end += strspn(end, " ");
-	if (end == op + 1 || *end || !isfinite(out->change) || end[-1] != '%')
-		return sp_fail(SP_EUSAGE,
-		               "--fail-on: '%s': a percentage of change is needed, as in '%s %c 2%%'", text,
-		               word, *op);
-	return 0;
-}
-
-static bool is_past(const struct diff_row *r, const struct diff_limit *l)
-{
-	const struct diff_number *n = &r->m[l->measure];
-
-	if (r->status == PROFILE_UNRELIABLE || isnan(n->delta))
-		return false;
-	/* Of none, any that is sure is more than every percentage. */
-	if (!(n->a > 0))
-		return !l->below && n->word == DIFF_MORE;
-	return l->below ? n->hi < l->change : n->lo > l->change;
-}
-
-size_t diff_limit_check(const struct diff *d, const struct diff_limit *l, const struct diff_row **past,
-                        size_t max)
-{
-	size_t n = 0;
-
-	if (!*l->function) {
-		if (is_past(&d->total, l) && max)
-			past[n++] = &d->total;
-		return n;
-	}
-	for (size_t i = 0; i < d->n_rows; i++) {
-		const struct profile_func f = { .name = d->rows[i].name, .linkage = "" };
-
-		if (!report_matches(&f, l->function) || !is_past(&d->rows[i], l))
-			continue;
-		if (n < max)
-			past[n] = &d->rows[i];
-		n++;
-	}
-	return n;
 }

@@ -17,6 +17,9 @@ struct diff_number {
 	double a, b;
 	double change, lo, hi;            /* b / a - 1, and its 90% interval; INFINITY for what is new */
 	double delta, delta_lo, delta_hi; /* b - a */
+	double sd;                        /* of delta */
+	uint32_t n_free;                  /* degrees of freedom of sd; 0 = it is known */
+	bool unsure;                      /* a side is not to be trusted */
 	uint8_t word;                     /* enum diff_word */
 };
 
@@ -39,19 +42,29 @@ struct diff_side {
 struct diff {
 	struct diff_side a, b;
 	bool lines, rollup;
+	double min_share; /* rows of less are small: whether they differ is asked for by themselves */
 	bool has[DIFF_N_MEASURES]; /* what both sides tell */
 	struct diff_row total;
 	struct diff_row *rows; /* the largest difference in the measure that was sorted by first */
 	size_t n_rows;
+	size_t n_compared; /* measures of all rows */
 	void *units[2];
 };
 
-/* Fill in the rest from sides, lines and rollup.  Returns 0, -SP_ENOMEM. */
+/* Fill in the rest from sides, lines, rollup and min_share.  Returns 0, -SP_ENOMEM. */
 int diff_make(struct diff *d, enum diff_measure sort);
 /* Sort the rows anew. */
 void diff_sort(struct diff *d, enum diff_measure sort);
 void diff_unmake(struct diff *d); /* what diff_make() made; sides stay */
 void diff_fini(struct diff *d);   /* profiles too */
+
+/* Half of the interval that a difference is outside of by chance so often. */
+double diff_half(const struct diff_number *n, double alarm);
+/*
+ * The words of all rows.  So many are compared that one in ten would differ at 90% each: where nothing does, a listing in ten
+ * says of anything that it does.  Returns 0, -SP_ENOMEM.
+ */
+int diff_words(struct diff *d);
 
 const char *diff_word_text(enum diff_word w); /* "can't tell", "more", "fewer" */
 const char *diff_measure_name(enum diff_measure m);
@@ -67,15 +80,20 @@ struct diff_limit {
 
 int diff_limit_parse(const char *text, struct diff_limit *out);
 
-/* Rows that are past a limit with their whole interval; up to `max` of them in `past`. */
-size_t diff_limit_check(const struct diff *d, const struct diff_limit *l, const struct diff_row **past,
-                        size_t max);
+/* How many differences a limit asks about. */
+size_t diff_limit_rows(const struct diff *d, const struct diff_limit *l);
+
+/*
+ * Rows that are past a limit with their whole interval, which by chance they are alarm / 2 of the time; up to `max` of them in
+ * `past`.
+ */
+size_t diff_limit_check(const struct diff *d, const struct diff_limit *l, double alarm,
+                        const struct diff_row **past, size_t max);
 
 struct diff_opts {
 	enum report_format format;
 	enum diff_measure by;
-	size_t limit;     /* rows of text, 0 = all */
-	double min_share; /* rows of text: with less, only those that differ */
+	size_t limit; /* rows of text, 0 = all; those of less than diff->min_share it does not have */
 };
 
 int diff_print(const struct diff *d, const struct diff_opts *o, const struct term *term);
@@ -85,6 +103,8 @@ int diff_rows_json(const struct diff *d, json_t **all, json_t **rows);
 
 /* What the intervals do not hold, where one side has one recording. */
 const char *diff_noise_note(void);
+/* What the words hold, that intervals do not. */
+const char *diff_words_note(void);
 
 /* One page with functions and lines, whichever d has.  -SP_EIO with the file named. */
 int diff_html(const struct diff *d, enum diff_measure by, const char *path);

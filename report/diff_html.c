@@ -46,7 +46,9 @@ static int add_rows(json_t *doc, const struct diff *d, json_t *facts)
 /* The same sides in the other way, by functions or by lines. */
 static int add_other(json_t *doc, const struct diff *d, enum diff_measure by, json_t *facts)
 {
-	struct diff other = { .a = d->a, .b = d->b, .lines = !d->lines, .rollup = d->rollup };
+	struct diff other = {
+		.a = d->a, .b = d->b, .lines = !d->lines, .rollup = d->rollup, .min_share = d->min_share
+	};
 	int err = diff_make(&other, by);
 
 	if (err == 0)
@@ -101,6 +103,8 @@ static int make_document(const struct diff *d, enum diff_measure by, json_t *doc
 		err = add_side(doc, "after", &d->b);
 	if (err == 0 && (d->a.n < 2 || d->b.n < 2))
 		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_noise_note()));
+	if (err == 0)
+		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_words_note()));
 	if (err == 0)
 		err = add_rows(doc, d, facts);
 	return err < 0 ? err : add_other(doc, d, by, facts);

@@ -12,6 +12,7 @@ enum { UNIT_CODES = 32 };
 /* What one profile says of a unit. */
 struct said {
 	double v[DIFF_N_MEASURES], var[DIFF_N_MEASURES]; /* NAN = not known */
+	bool raw, corrected;                             /* its instructions; of several units both may be */
 };
 
 /* A function, or one of its lines, of one side. */

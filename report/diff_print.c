@@ -181,15 +181,6 @@ static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff
 		         report_base(r->file), r->line, r->old_line);
 }
 
-/* Is a row worth reading: large, or sure to differ in something? */
-static bool is_shown(const struct diff_row *r, const struct diff_opts *o)
-{
-	if (o->format != REPORT_TEXT || r->share >= o->min_share)
-		return true;
-	/* Below a tenth of that even what is sure is of no interest. */
-	return r->share >= o->min_share / 10 && r->m[o->by].word != DIFF_CANT_TELL;
-}
-
 static int view_new(const struct diff *d, const struct diff_opts *o, struct diff_view *v)
 {
 	size_t n = 0;
@@ -201,7 +192,7 @@ static int view_new(const struct diff *d, const struct diff_opts *o, struct diff
 		return sp_fail(SP_ENOMEM, "out of memory for %zu rows", d->n_rows);
 	v->rows[n++] = &d->total;
 	for (size_t i = 0; i < d->n_rows; i++)
-		if (is_shown(&d->rows[i], o))
+		if (o->format != REPORT_TEXT || d->rows[i].share >= d->min_share)
 			v->rows[n++] = &d->rows[i];
 	for (size_t i = 0; i < n; i++)
 		fill_texts(d, v->rows[i], o->by, &v->texts[i]);
@@ -238,13 +229,35 @@ const char *diff_noise_note(void)
 	       "tell";
 }
 
+const char *diff_words_note(void)
+{
+	return "an interval is of its row alone; 'more' and 'fewer' allow for how many rows are compared: "
+	       "where "
+	       "nothing differs, one listing in ten has any";
+}
+
 /* What the intervals do not hold. */
 static void print_limits(const struct diff *d, FILE *f)
 {
 	if (d->a.n < 2 || d->b.n < 2)
 		fprintf(f, "# %s\n", diff_noise_note());
+	fprintf(f, "# %s\n", diff_words_note());
 	if (!d->has[DIFF_INSN] && !d->has[DIFF_CYC])
 		fputs("# the two sides have no event in common\n", f);
+}
+
+/* Of the rows that are too small to be shown, how many differ. */
+static void print_small(const struct diff *d, enum diff_measure by, size_t n, FILE *f)
+{
+	const char *what = d->lines ? "lines" : "functions";
+	size_t n_sure = 0;
+
+	for (size_t i = 0; i < d->n_rows; i++)
+		n_sure += d->rows[i].share < d->min_share && d->rows[i].m[by].word != DIFF_CANT_TELL;
+	fprintf(f,
+	        "# %zu %s of less than %g%% are not shown, of which %zu differ in %s; --min-share 0 shows "
+	        "them\n",
+	        n, what, 100 * d->min_share, n_sure, diff_measure_name(by));
 }
 
 static int print_text(const struct diff *d, const struct diff_opts *o, const struct term *term)
@@ -262,10 +275,7 @@ static int print_text(const struct diff *d, const struct diff_opts *o, const str
 		err = table_print(&v.table, o->limit ? o->limit + 1 : 0, term, &left_out);
 	}
 	if (err == 0 && d->n_rows + 1 > v.table.n_rows)
-		fprintf(term->f,
-		        "# %zu %s of less than %g%% whose difference is not sure are not shown; --min-share "
-		        "0 shows them\n",
-		        d->n_rows + 1 - v.table.n_rows, d->lines ? "lines" : "functions", 100 * o->min_share);
+		print_small(d, o->by, d->n_rows + 1 - v.table.n_rows, term->f);
 	if (err == 0 && o->limit && v.table.n_rows > o->limit + 1)
 		fprintf(term->f, "# %zu more are not shown; --limit 0 shows all\n",
 		        v.table.n_rows - o->limit - 1);

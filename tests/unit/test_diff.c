@@ -71,11 +71,54 @@ static void a_difference_has_the_noise_of_both_sides(void **state)
 	assert_int_equal(n->word, DIFF_CANT_TELL);
 	diff_fini(&d);
 
+	/* Outside the interval of its row alone, but of seven or more numbers compared one is, often. */
 	d = two_sides();
 	move(&d.b.profiles[0]->funcs[0].count, 29000);
 	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_true(row_of(&d, "dot(int, int)")->m[DIFF_INSN].delta_lo > 0);
+	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_CANT_TELL);
+	diff_fini(&d);
+
+	/* Four standard deviations, by chance one in 16,000, are enough among 12. */
+	d = two_sides();
+	move(&d.b.profiles[0]->funcs[0].count, 4 * 28379 / 1.6449);
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_true(d.n_compared >= 3 && d.n_compared <= 12);
 	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_MORE);
 	assert_string_equal(d.rows[0].name, "dot(int, int)");
+	diff_fini(&d);
+}
+
+/* What was corrected on one side only differs by what that corrects. */
+static void raw_counts_are_not_held_against_corrected_ones(void **state)
+{
+	struct diff d = two_sides();
+
+	(void)state;
+	d.b.profiles[0]->funcs[0].count = (struct profile_count){ .insn = 1e7, .lo = NAN, .hi = NAN };
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_CANT_TELL);
+	d.a.profiles[0]->funcs[0].count.lo = d.a.profiles[0]->funcs[0].count.hi = NAN;
+	diff_unmake(&d);
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(row_of(&d, "dot(int, int)")->m[DIFF_INSN].word, DIFF_MORE);
+	diff_fini(&d);
+}
+
+/* Of forty rows that are asked about, each has a fortieth of the chance. */
+static void a_pattern_of_many_rows_fails_no_more_often(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_row *past[1];
+	struct diff_limit l;
+
+	(void)state;
+	move(&d.b.profiles[0]->funcs[0].count, 40000);
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(diff_limit_parse("dot: instructions > 0%", &l), 0);
+	assert_int_equal(diff_limit_rows(&d, &l), 1);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1, past, 1), 1);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1 / 40, past, 1), 0);
 	diff_fini(&d);
 }
 
@@ -221,24 +264,22 @@ static void a_limit_is_past_when_it_is_sure(void **state)
 	move(&d.b.profiles[0]->funcs[0].count, 60000); /* 5%, known to 2.4% */
 	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
 	assert_int_equal(diff_limit_parse("dot: instructions > 2%", &l), 0);
-	assert_int_equal(diff_limit_check(&d, &l, past, 1), 1);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1, past, 1), 1);
 	assert_string_equal(past[0]->name, "dot(int, int)");
 	assert_int_equal(diff_limit_parse("dot: instructions > 3%", &l), 0);
-	assert_int_equal(diff_limit_check(&d, &l, past, 1), 0);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1, past, 1), 0);
 	assert_int_equal(diff_limit_parse("main: instructions > 2%", &l), 0);
-	assert_int_equal(diff_limit_check(&d, &l, past, 1), 0);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1, past, 1), 0);
 	diff_fini(&d);
 }
 
 static char *text_of(const struct diff *d, enum report_format format)
 {
-	static const struct diff_opts opts = { .min_share = 0.01 };
-	struct diff_opts o = opts;
+	struct diff_opts o = { .format = format };
 	char *text = NULL;
 	size_t size;
 	struct term term = { .f = open_memstream(&text, &size) };
 
-	o.format = format;
 	assert_int_equal(diff_print(d, &o, &term), 0);
 	fclose(term.f);
 	return text;
@@ -267,6 +308,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_twice_can_not_be_told_apart),
 		cmocka_unit_test(a_difference_has_the_noise_of_both_sides),
+		cmocka_unit_test(raw_counts_are_not_held_against_corrected_ones),
+		cmocka_unit_test(a_pattern_of_many_rows_fails_no_more_often),
 		cmocka_unit_test(samples_are_counted_as_such),
 		cmocka_unit_test(what_is_unreliable_is_never_sure),
 		cmocka_unit_test(runs_that_differ_widen_the_interval),
