@@ -24,6 +24,7 @@ enum id {
 	ID_CALLS_LO,
 	ID_CALLS_HI,
 	ID_CALLS_RANGE,
+	ID_STATUS,
 	ID_MODULE,
 	ID_NAME,
 };
@@ -41,6 +42,7 @@ static const struct column child_columns[] = {
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_LESS, HAVE_CYC },
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, COLUMN_LESS, HAVE_OTHER },
+	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS, HAVE_INSN | HAVE_FIXED },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
 	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
@@ -107,6 +109,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return num(r->calls_hi);
 	case ID_CALLS_RANGE:
 		return (struct cell){ .num = r->calls_lo, .num2 = r->calls_hi };
+	case ID_STATUS:
+		return (struct cell){ .text = insn ? profile_status_word(r->count.status) : NULL };
 	case ID_MODULE:
 		return (struct cell){ .text = r->f ? report_base(report_module(v->p, r->f->module)) : "" };
 	default:
@@ -137,7 +141,9 @@ static double total_of(const struct profile *p, const struct report_opts *o)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_count *c = &p->funcs[i].count;
 
-		total += weight_of(p, o, &(struct inclusive){ c->raw_insn, c->insn, c->cyc });
+		total += weight_of(p, o,
+		                   &(struct inclusive){
+		                           .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc });
 	}
 	return total;
 }
@@ -198,7 +204,7 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 		const struct profile_func *f = &p->funcs[i];
 		const struct profile_count *c =
 		        apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled;
-		struct inclusive own = { c->raw_insn, c->insn, c->cyc };
+		struct inclusive own = { .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc };
 		bool matches = !o->function || report_matches(f, o->function);
 
 		n_match += matches;

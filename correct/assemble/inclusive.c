@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/assemble/context_walk.h"
+#include "correct/assemble/own_noise.h"
+#include "correct/assemble/stack_bounds.h"
+#include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 
 /* A chain of calls in the worst order takes as many rounds as it is long. */
-enum { MAX_ROUNDS = 1000 };
+enum { MAX_ROUNDS = 1000, SPREAD_ROUNDS = 10 };
 
 static const double small_share = 1e-9;
 
@@ -36,7 +40,8 @@ static double ratio(double x, double y)
 /* By function: raw counts of its frames as leaves, and of all in its physical function once each leaf is scaled. */
 int inclusive_frames(const struct profile *p, double **out)
 {
-	double *raw = calloc(2 * p->n_funcs + 1, sizeof(*raw)), *scaled = raw ? raw + p->n_funcs : NULL;
+	double *raw = calloc(3 * p->n_funcs + 1, sizeof(*raw)), *scaled = raw ? raw + p->n_funcs : NULL;
+	double *time = raw ? scaled + p->n_funcs : NULL;
 	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
 
 	if (!raw || !insn) {
@@ -44,13 +49,16 @@ int inclusive_frames(const struct profile *p, double **out)
 		free(insn);
 		return sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
 	}
-	for (size_t i = 1; i < p->n_frames; i++)
+	for (size_t i = 1; i < p->n_frames; i++) {
 		raw[p->frames[i].func] += p->frames[i].raw_insn;
+		time[p->frames[i].func] += p->frames[i].raw_cyc;
+	}
 	for (size_t i = 1; i < p->n_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
-		/* What no sample was seen of keeps to the function that holds it. */
-		insn[i] = f->raw_insn * ratio(p->funcs[f->func].count.insn, raw[f->func]);
+		/* Where no sample of instructions fell those of time tell; what none was seen of keeps to the function that holds it. */
+		insn[i] = p->funcs[f->func].count.insn *
+		          (raw[f->func] > 0 ? f->raw_insn / raw[f->func] : ratio(f->raw_cyc, time[f->func]));
 		scaled[f->phys_func] += insn[i];
 	}
 	for (size_t i = 1; i < p->n_frames; i++)
@@ -74,7 +82,7 @@ static bool is_nothing(const struct profile_frame *f)
 }
 
 /* Instructions that were not counted are known within a region only: time is what adds up then. */
-static bool is_of_insn(const struct profile *p, const struct inclusive *c)
+bool inclusive_is_of_insn(const struct profile *p, const struct inclusive *c)
 {
 	return c->insn > 0 && (!p->meta.relative || p->meta.truth);
 }
@@ -82,51 +90,54 @@ static bool is_of_insn(const struct profile *p, const struct inclusive *c)
 /* What bounds are of. */
 static double weight_of(const struct profile *p, const struct inclusive *c)
 {
-	return is_of_insn(p, c) ? c->insn : c->cyc;
-}
-
-/* Calls of a function by others, at most; NAN = not known. */
-static double calls_from_outside(const struct profile *p, size_t func)
-{
-	const struct profile_calls *c = &p->funcs[func].calls;
-	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
-
-	for (size_t i = 0; i < p->n_calls; i++)
-		if (p->calls[i].callee == func && p->calls[i].caller == func)
-			n -= p->calls[i].lo > 0 ? p->calls[i].lo : 0;
-	return n;
-}
-
-/*
- * A sample is seen a skid after its cause, with the stack of then.  At each call as many come in from before it as fall into a
- * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
- * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
- */
-static void bound_by_skid(const struct profile *p, size_t func, double total, struct inclusive *c)
-{
-	double calls = calls_from_outside(p, func), displaced;
-
-	c->lo = c->hi = weight_of(p, c);
-	if (!is_of_insn(p, c) || !(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
-		return;
-	/* What it runs by itself no stack tells. */
-	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
-		return;
-	displaced = calls * p->meta.skid_median_cyc * c->insn / c->cyc;
-	c->lo = fmax(c->insn - displaced, fmin(p->funcs[func].rolled.insn, c->insn));
-	c->hi = fmin(c->insn + displaced, fmax(total, c->insn));
+	return inclusive_is_of_insn(p, c) ? c->insn : c->cyc;
 }
 
 static int ask_paths(const struct profile *p, struct inclusive *out);
 
+/*
+ * Functions that no sample fell in, for they are short, are on no stack: what the flow knows that they ran is their callers', and
+ * so on that of a caller that has samples.  more, [n_funcs]: so much for each instruction of that.  Returns what is nobody's.
+ */
+static double spread_unsampled(const struct profile *p, const double *insn, double *more)
+{
+	double *sampled = more + p->n_funcs + 1, *left = sampled + p->n_funcs + 1, rest = 0;
+
+	for (size_t i = 1; i < p->n_frames; i++)
+		sampled[p->frames[i].phys_func] += insn[i];
+	for (size_t g = 0; g < p->n_funcs; g++)
+		left[g] = sampled[g] > 0 ? 0 : p->funcs[g].rolled.insn;
+	for (int round = 0; round < SPREAD_ROUNDS; round++)
+		for (size_t i = 0, j; i < p->n_calls; i = j) {
+			uint32_t g = p->calls[i].callee;
+			double had = left[g];
+
+			for (j = i; j < p->n_calls && p->calls[j].callee == g; j++) {
+				const struct profile_call *c = &p->calls[j];
+				double part = c->caller == g ? 0 : had * fmax(c->share, 0);
+
+				left[g] -= part;
+				*(sampled[c->caller] > 0 ? &more[c->caller] : &left[c->caller]) += part;
+			}
+		}
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		more[g] = ratio(more[g], sampled[g]);
+		rest += fmax(left[g], 0);
+	}
+	return rest;
+}
+
 static int count_stacks(const struct profile *p, struct inclusive *out)
 {
-	double total = 0;
 	uint32_t *last =
 	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
-	double *insn = NULL;
-	int err = last ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory");
+	double *insn = NULL, *more = calloc(3 * (p->n_funcs + 1), sizeof(*more)), rest = 0;
+	int err = last && more ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory");
 
+	if (err == 0)
+		rest = spread_unsampled(p, insn, more);
+	for (size_t i = 1; i < p->n_frames && err == 0; i++)
+		insn[i] *= 1 + more[p->frames[i].phys_func];
 	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
 		if (is_nothing(&p->frames[i]))
 			continue;
@@ -137,16 +148,16 @@ static int count_stacks(const struct profile *p, struct inclusive *out)
 				continue;
 			last[func] = (uint32_t)i + 1;
 			add_frame(&out[func], &p->frames[i], insn[i]);
+			out[func].by_status[p->funcs[p->frames[i].phys_func].rolled_status] += insn[i];
 		}
 	}
-	for (size_t f = 0; f < p->n_funcs; f++)
-		total += p->funcs[f].count.insn;
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		bound_by_skid(p, f, total, &out[f]);
+	if (err == 0)
+		err = stack_bounds(p, insn, rest, out);
 	if (err == 0 && p->n_contexts)
 		err = ask_paths(p, out);
 	free(last);
 	free(insn);
+	free(more);
 	return err;
 }
 
@@ -247,20 +258,9 @@ static void drop_seen_callees(const struct profile *p, uint32_t func, double *al
 	}
 }
 
-/* 90% of what a function's own count leaves open, to either side. */
-static double half_of(const struct profile_count *c)
-{
-	return c->hi > c->lo ? (c->hi - c->lo) / 2 : 0;
-}
-
-/*
- * half: 90% of what the own counts leave open, as if they were independent: where functions lie in one region they make up
- * for one another, and the sum is known better.
- */
-static struct inclusive sum_parts(const struct profile *p, const double *part, double *half)
+static struct inclusive sum_parts(const struct profile *p, const double *part)
 {
 	struct inclusive sum = { 0 };
-	double squares = 0;
 
 	for (size_t g = 0; g < p->n_funcs; g++) {
 		const struct profile_count *c = &p->funcs[g].rolled;
@@ -270,9 +270,8 @@ static struct inclusive sum_parts(const struct profile *p, const double *part, d
 		sum.raw_insn += c->raw_insn;
 		sum.insn += c->insn;
 		sum.cyc += c->cyc;
-		squares += half_of(c) * half_of(c);
+		sum.by_status[p->funcs[g].rolled_status] += c->insn;
 	}
-	*half = sqrt(squares);
 	return sum;
 }
 
@@ -298,7 +297,9 @@ typedef double context_sums[CONTEXT_PARTS + 1];
 
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
-	uint8_t *of;       /* [n_contexts] enum owner */
+	double *likely;    /* [n_funcs] by contexts */
+	struct own_noise noise;
+	uint8_t *of; /* [n_contexts] enum owner */
 	context_sums *told, *its,
 	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
 };
@@ -397,27 +398,13 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 	return var;
 }
 
-/* 90% of what the own counts of functions leave open, each by its share: sum_parts(). */
-static double half_of_shares(const struct profile *p, const struct owners *o)
-{
-	double share[3], squares = 0;
-
-	for (size_t g = 0; g < p->n_funcs; g++) {
-		double half = half_of(&p->funcs[g].rolled);
-
-		its_share(o, g, CONTEXT_PARTS, share);
-		squares += share[1] * share[1] * half * half;
-	}
-	return sqrt(squares);
-}
-
 /*
  * eq. 55: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
  * that they were weighed by.
  */
 static void count_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
 {
-	double part[CONTEXT_PARTS + 1][3], mean = 0, var = 0, half;
+	double part[CONTEXT_PARTS + 1][3], share[3], mean = 0, var = 0, half;
 	const double *all = part[CONTEXT_PARTS];
 
 	find_owners(p, func, o);
@@ -426,7 +413,15 @@ static void count_contexts(const struct profile *p, uint32_t func, struct owners
 		mean += part[i][1] / CONTEXT_PARTS;
 	for (int i = 0; i < CONTEXT_PARTS; i++)
 		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
-	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)), half_of_shares(p, o));
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		its_share(o, g, CONTEXT_PARTS, share);
+		o->likely[g] = share[1];
+	}
+	memset(c->by_status, 0, sizeof(c->by_status));
+	for (size_t g = 0; g < p->n_funcs; g++)
+		c->by_status[p->funcs[g].rolled_status] += o->likely[g] * p->funcs[g].rolled.insn;
+	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)),
+	             own_noise_half(&o->noise, o->likely));
 	c->lo = fmax(c->lo, all[0] - half);
 	c->hi = fmin(c->hi, all[2] + half);
 	/* The middle of bounds is off by half of what they are apart. */
@@ -458,6 +453,8 @@ static void owners_free(struct owners *o)
 {
 	free(o->any);
 	free(o->all);
+	free(o->likely);
+	own_noise_free(&o->noise);
 	free(o->of);
 	free(o->told);
 	free(o->its);
@@ -471,14 +468,15 @@ static int owners_new(const struct profile *p, struct owners *o)
 
 	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
 		              .all = calloc(n, sizeof(*o->all)),
+		              .likely = calloc(n, sizeof(*o->likely)),
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)) };
-	if (!o->any || !o->all || !o->of || !o->told || !o->its || !o->open) {
-		owners_free(o);
+	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	}
+	if (own_noise_new(p, &o->noise) < 0)
+		return -SP_ENOMEM;
 	for (size_t i = 0; i < p->n_contexts; i++)
 		add_context(&p->contexts[i], o->told);
 	return 0;
@@ -507,19 +505,18 @@ static bool is_in_cycle(const struct profile *p, uint32_t func, const double *an
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
 	struct inclusive least, most, c;
-	double half_least, half_most;
 
 	find_any(p, f, o->any);
 	add_seen_callees(p, o->any);
 	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
 	keep_all(p, f, o->all);
 	drop_seen_callees(p, f, o->all);
-	most = sum_parts(p, o->any, &half_most);
-	least = sum_parts(p, o->all, &half_least);
+	most = sum_parts(p, o->any);
+	least = sum_parts(p, o->all);
 	c = between(p, &least, &most);
-	if (is_of_insn(p, &most)) {
-		c.lo = fmax(c.lo - half_least, 0);
-		c.hi += half_most;
+	if (inclusive_is_of_insn(p, &most)) {
+		c.lo = fmax(c.lo - own_noise_half(&o->noise, o->all), 0);
+		c.hi += own_noise_half(&o->noise, o->any);
 	}
 	return c;
 }
@@ -539,10 +536,12 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 		if (!calls[f] && !has_code(p, f))
 			continue;
 		if (!calls[f]) {
-			out[f] = (struct inclusive){ c->raw_insn, c->insn, c->cyc, 0, 0 };
+			out[f] =
+			        (struct inclusive){ .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc };
+			out[f].by_status[p->funcs[f].rolled_status] = c->insn;
 			own = weight_of(p, &out[f]);
 			out[f].lo = out[f].hi = own;
-			if (is_of_insn(p, &out[f]) && c->hi > c->lo) {
+			if (inclusive_is_of_insn(p, &out[f]) && c->hi > c->lo) {
 				out[f].lo = c->lo;
 				out[f].hi = c->hi;
 			}
@@ -550,7 +549,7 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 		}
 		out[f] = count_by_calls(p, f, &o);
 		if (isnan(out[f].insn) && p->n_contexts && !is_in_cycle(p, f, o.any) &&
-		    is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
+		    inclusive_is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
 			count_contexts(p, f, &o, &out[f]);
 	}
 	owners_free(&o);
@@ -558,21 +557,54 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 	return err;
 }
 
-/* Of functions whose calls are short beside the skid paths may tell more than stacks do. */
+/*
+ * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
+ * them by calls that no stack has, where several would.
+ */
+static int find_jumping(const struct profile *p, bool **out)
+{
+	bool *seen = calloc(p->n_calls + 1, sizeof(*seen)), *jumps = calloc(p->n_funcs + 1, sizeof(*jumps));
+	double *samples =
+	        calloc(p->n_funcs + 1, sizeof(*samples)); /* of instructions, in what somebody called */
+	double period = profile_mean_period(&p->meta.events[p->meta.insn_event]);
+	int err =
+	        seen && jumps && samples ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu calls", p->n_calls);
+
+	*out = jumps;
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		long call = f->parent ? context_find_call(p, p->frames[f->parent].func, f->func) : -1;
+
+		samples[f->func] += f->parent && period > 0 ? f->raw_insn / period : 0;
+		if (call >= 0)
+			seen[call] = true;
+	}
+	for (size_t i = 0; i < p->n_calls && err == 0; i++)
+		jumps[p->calls[i].caller] |=
+		        !seen[i] && p->calls[i].share * samples[p->calls[i].callee] >= model->few;
+	free(seen);
+	free(samples);
+	return err;
+}
+
+/* Of functions whose calls are short beside the skid, and of those that jump, paths may tell more than stacks do. */
 static int ask_paths(const struct profile *p, struct inclusive *out)
 {
 	struct owners o;
+	bool *jumps = NULL;
 	int err = owners_new(p, &o);
 
+	if (err == 0 && p->meta.insn_event >= 0)
+		err = find_jumping(p, &jumps);
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		struct inclusive by_paths;
 
-		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !is_of_insn(p, &out[f]))
+		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p, &out[f]))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
 		if (isnan(by_paths.insn) && !is_in_cycle(p, f, o.any))
 			count_contexts(p, f, &o, &by_paths);
-		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo)
+		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f]))
 			continue;
 		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
 		                                   : by_paths.insn;
@@ -580,7 +612,28 @@ static int ask_paths(const struct profile *p, struct inclusive *out)
 		out[f].hi = by_paths.hi;
 	}
 	owners_free(&o);
+	free(jumps);
 	return err;
+}
+
+/* As a function's (assemble_funcs.c), by the statuses of the functions that are summed. */
+static uint8_t judge(const struct profile *p, const struct inclusive *c)
+{
+	const double *s = c->by_status,
+	             all = s[PROFILE_FIXED] + s[PROFILE_RAW] + s[PROFILE_WEAK] + s[PROFILE_UNRELIABLE];
+	const struct profile_count count = { .insn = c->insn, .lo = c->lo, .hi = c->hi };
+
+	if (p->meta.truth)
+		return c->hi - c->lo > 2 * reason_limit_wide * c->insn || isnan(c->insn) ? PROFILE_WEAK
+		                                                                         : PROFILE_FIXED;
+	if (s[PROFILE_UNRELIABLE] > reason_limit_in_unreliable * all)
+		return PROFILE_UNRELIABLE;
+	if (s[PROFILE_RAW] > reason_limit_outside * all || all == 0)
+		return PROFILE_RAW;
+	if (isnan(c->insn) || s[PROFILE_RAW] > reason_limit_partly_outside * all ||
+	    s[PROFILE_FIXED] < reason_limit_functions_open * all)
+		return PROFILE_WEAK;
+	return profile_judge(PROFILE_FIXED, &count);
 }
 
 int inclusive_count(const struct profile *p, struct inclusive **out)
@@ -591,6 +644,8 @@ int inclusive_count(const struct profile *p, struct inclusive **out)
 	if (!*out)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, *out) : count_flow(p, *out);
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+		(*out)[f].status = judge(p, &(*out)[f]);
 	if (err < 0) {
 		free(*out);
 		*out = NULL;
@@ -614,7 +669,7 @@ static int gather(const struct profile *p, const struct inclusive *by_func,
 
 		/* A call that closes a cycle has nothing of its own: all of it is the outermost call's. */
 		if (!counted && calls[f] && calls[f]->n > 0)
-			c = (struct inclusive){ NAN, NAN, NAN, 0, 0 };
+			c = (struct inclusive){ .raw_insn = NAN, .insn = NAN, .cyc = NAN };
 		if (counted || (isnan(c.insn) && f < p->n_funcs))
 			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
 				                                  c, calls[f] ? calls[f]->n : NAN,
@@ -687,11 +742,11 @@ static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t
 static struct inclusive shared(const struct profile *p, const struct inclusive *of,
                                const struct profile_call *call, uint32_t *at)
 {
-	struct inclusive c = { NAN, NAN, NAN, NAN, NAN };
+	struct inclusive c = { .raw_insn = NAN, .insn = NAN, .cyc = NAN, .lo = NAN, .hi = NAN };
 
 	if (call->share >= whole)
 		return *of;
-	if (p->n_contexts && is_of_insn(p, of))
+	if (p->n_contexts && inclusive_is_of_insn(p, of))
 		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
 	return c;
 }
@@ -719,7 +774,9 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 	if (err == 0 && callers && !told)
 		by_func[p->n_funcs] = all[func];
 	if (err == 0 && !callers)
-		by_func[func] = (struct inclusive){ own->raw_insn, own->insn, own->cyc, NAN, NAN };
+		by_func[func] = (struct inclusive){
+			.raw_insn = own->raw_insn, .insn = own->insn, .cyc = own->cyc, .lo = NAN, .hi = NAN
+		};
 	free(at);
 	free(all);
 	return err;

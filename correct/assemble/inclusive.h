@@ -13,7 +13,7 @@
  * they leave open may be, or nothing, and where that matters only bounds are given.
  *
  * Stacks are those of a skid later: of functions that are called often the count has bounds, as far apart as the skid
- * makes them, or is told by paths.
+ * makes them, or is told by paths.  Of each function's samples as many have one stack as fall that way: that widens them.
  *
  * A function that is several times on a stack counts once.
  */
@@ -25,7 +25,13 @@ struct inclusive {
 	double raw_insn, insn, cyc; /* NAN = not known */
 	double lo,
 	        hi; /* bounds of insn, by paths a 90% interval; where there are none of cyc; equal where it is known */
+	double by_status[PROFILE_UNRELIABLE +
+	                 1]; /* insn of functions that have each status, whoever they are called by */
+	uint8_t status;      /* of the sum: inclusive_judge() */
 };
+
+/* Is it counted in instructions? Else it is in time. */
+bool inclusive_is_of_insn(const struct profile *p, const struct inclusive *c);
 
 enum inclusive_source inclusive_source(const struct profile *p);
 

@@ -153,7 +153,7 @@ for f in ("few", "many"):
     r = ours[f]
     assert abs(r["fixed"] - theirs[f]) <= 6 / 1.753 * (r["hi"] - r["lo"]) / 2 and r["hi"] < 1.5 * r["lo"], (f, theirs[f], r)
 # What a function runs by itself no stack tells.
-assert ours["leaf"]["lo"] == ours["leaf"]["hi"] and abs(ours["leaf"]["fixed"] / theirs["leaf"] - 1) < 0.02, ours["leaf"]
+assert ours["leaf"]["hi"] < 1.05 * ours["leaf"]["lo"] and abs(ours["leaf"]["fixed"] / theirs["leaf"] - 1) < 0.02, ours["leaf"]
 END
 fi
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10

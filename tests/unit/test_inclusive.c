@@ -254,6 +254,45 @@ static void own_counts_widen_the_sum(void **state)
 	profile_free(p);
 }
 
+static void draw(struct profile *p, size_t insn, uint32_t func, size_t block)
+{
+	p->insns[insn] = (struct profile_insn){ .func = func, .phys_func = func, .block = (uint32_t)block };
+}
+
+/* few and leaf are drawn together, each known to 100: more of one is more of the other, or less where the sum is counted. */
+static void what_is_drawn_together_is_summed_together(void **state)
+{
+	for (int less = 0; less < 2; less++) {
+		struct profile *p = five();
+		struct inclusive *all;
+
+		(void)state;
+		add_call(p, MAIN, FEW, 5, 1);
+		add_call(p, FEW, LEAF, 5, 1);
+		p->insns = calloc(2, sizeof(*p->insns));
+		p->n_insns = 2;
+		draw(p, 0, FEW, 0);
+		draw(p, 1, LEAF, 1);
+		p->regions = calloc(1, sizeof(*p->regions));
+		p->n_regions = 1;
+		p->regions[0].n_blocks = 2;
+		p->regions[0].n_draws = 100;
+		p->regions[0].draws = calloc(200, sizeof(float));
+		for (int d = 0; d < 100; d++) {
+			p->regions[0].draws[2 * d] = 400 + (float)d;
+			p->regions[0].draws[2 * d + 1] = less ? 1000 - (float)d : 1000 + (float)d;
+		}
+		for (int f = FEW; f <= LEAF; f += LEAF - FEW)
+			p->funcs[f].rolled = (struct profile_count){ .insn = 1000, .lo = 900, .hi = 1100 };
+		assert_int_equal(inclusive_count(p, &all), 0);
+		assert_float_equal(all[FEW].insn, 2000, 1e-9);
+		assert_float_equal(all[FEW].hi - all[FEW].insn, less ? 0 : 200, 1e-3);
+		assert_int_equal(all[FEW].status, less ? PROFILE_FIXED : PROFILE_WEAK);
+		free(all);
+		profile_free(p);
+	}
+}
+
 /* few and many call each other: a path that has leaf below few, and many beside it, says nothing of what many comes to. */
 static void of_a_cycle_paths_are_not_asked(void **state)
 {
@@ -290,16 +329,23 @@ static void of_a_cycle_paths_are_not_asked(void **state)
 	profile_free(p);
 }
 
-/* Fixed counts of leaf, 1000 for 500 raw ones, go to its stacks as those do. */
+/*
+ * Fixed counts of leaf, 1000 for 500 raw ones, go to its stacks as those do: of its ten samples two are few's, which binomially are
+ * 1.26 more or less.
+ */
 static void stacks_divide_what_is_fixed(void **state)
 {
 	struct profile *p = with_stacks();
 	struct inclusive *all;
 
 	(void)state;
+	p->meta.n_events = 1;
+	p->meta.events = calloc(1, sizeof(*p->meta.events));
+	p->meta.events[0].period = 50;
 	assert_int_equal(inclusive_source(p), INCLUSIVE_STACKS);
 	assert_int_equal(inclusive_count(p, &all), 0);
 	assert_float_equal(all[FEW].insn, 20 + 200, 1e-9);
+	assert_float_equal(all[FEW].hi - 220, 1.645 * 100 * sqrt(10 * .2 * .8), 1e-6);
 	assert_float_equal(all[MANY].insn, 30 + 800, 1e-9);
 	assert_float_equal(all[MANY].raw_insn, 415, 1e-9);
 	assert_float_equal(all[MAIN].insn, 1100, 1e-9);
@@ -361,6 +407,7 @@ int main(void)
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
 		cmocka_unit_test(own_counts_widen_the_sum),
+		cmocka_unit_test(what_is_drawn_together_is_summed_together),
 		cmocka_unit_test(of_a_cycle_paths_are_not_asked),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(callers_and_callees_add_up),

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/assemble/stack_bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/own_noise.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+static const double z_of_90 = 1.645, small_share = 1e-9;
+
+/* What physical function `leaf` ran below `func`, or as a part of it. */
+struct below {
+	uint32_t func, leaf;
+	double raw_insn, insn;
+};
+
+struct stacks {
+	struct pairs index;
+	VEC(struct below) v;
+	double *raw; /* [n_funcs] of physical functions as leaves */
+};
+
+static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t *last, struct stacks *s)
+{
+	const struct profile_frame *f = &p->frames[i];
+
+	s->raw[f->phys_func] += f->raw_insn;
+	for (uint32_t at = i; at; at = p->frames[at].parent) {
+		uint32_t func = p->frames[at].func;
+		long k;
+
+		if (last[func] == i + 1)
+			continue;
+		last[func] = i + 1;
+		k = pairs_number(&s->index, func, f->phys_func);
+		if (k < 0 ||
+		    ((size_t)k == s->v.n && vec_push(&s->v, (struct below){ func, f->phys_func, 0, 0 }) < 0))
+			return -SP_ENOMEM;
+		s->v.v[k].raw_insn += f->raw_insn;
+		s->v.v[k].insn += insn;
+	}
+	return 0;
+}
+
+static int by_func(const void *a, const void *b)
+{
+	const struct below *x = a, *y = b;
+
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+static int collect(const struct profile *p, const double *insn, struct stacks *s)
+{
+	uint32_t *last =
+	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
+	int err = 0;
+
+	s->raw = calloc(p->n_funcs + 1, sizeof(*s->raw));
+	if (!last || !s->raw)
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
+		if (p->frames[i].raw_insn > 0 || p->frames[i].raw_cyc > 0)
+			err = add_frame(p, i, insn[i], last, s);
+	free(last);
+	if (err == 0 && s->v.n)
+		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_func);
+	return err;
+}
+
+static double period_of(const struct profile *p, int event)
+{
+	return event < 0 || (size_t)event >= p->meta.n_events ? 0
+	                                                      : profile_mean_period(&p->meta.events[event]);
+}
+
+/*
+ * Of what each leaf ran, as much is func's as of its samples are: n of them are drawn.  And the leaf's own count is known as its
+ * interval says.
+ */
+static double half_of(const struct profile *p, const struct stacks *s, const struct below *of, size_t n,
+                      const struct own_noise *noise, double *shares)
+{
+	double var = 0, half, period = period_of(p, p->meta.insn_event);
+
+	for (size_t i = 0; i < n; i++) {
+		double own = p->funcs[of[i].leaf].rolled.insn, raw = s->raw[of[i].leaf];
+		double share = raw > 0 ? fmin(of[i].raw_insn / raw, 1) : 1;
+
+		shares[of[i].leaf] = own > 0 ? of[i].insn / own : 0;
+		if (raw > 0)
+			var += own * own * share * (1 - share) * period / raw;
+	}
+	half = hypot(own_noise_half(noise, shares), z_of_90 * sqrt(var));
+	for (size_t i = 0; i < n; i++)
+		shares[of[i].leaf] = 0;
+	return half;
+}
+
+/* Calls of a function by others, at most; NAN = not known. */
+static double calls_from_outside(const struct profile *p, size_t func)
+{
+	const struct profile_calls *c = &p->funcs[func].calls;
+	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
+
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].callee == func && p->calls[i].caller == func)
+			n -= p->calls[i].lo > 0 ? p->calls[i].lo : 0;
+	return n;
+}
+
+/*
+ * A sample is seen a skid after its cause, with the stack of then.  At each call as many come in from before it as fall into a
+ * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
+ * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
+ */
+static double displaced_by_skid(const struct profile *p, size_t func, const struct inclusive *c)
+{
+	double calls = calls_from_outside(p, func);
+
+	if (!(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
+		return 0;
+	/* What it runs by itself no stack tells. */
+	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
+		return 0;
+	return calls * p->meta.skid_median_cyc * c->insn / c->cyc;
+}
+
+static void bound_insn(const struct profile *p, size_t func, double total, double half, double rest,
+                       struct inclusive *c)
+{
+	double displaced = displaced_by_skid(p, func, c), own = fmin(p->funcs[func].rolled.insn, c->insn);
+
+	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
+	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
+	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share))
+		c->hi += rest;
+}
+
+/* Of all samples some fall into it. */
+static void bound_time(const struct profile *p, double total, struct inclusive *c)
+{
+	double period = period_of(p, p->meta.cyc_event) * p->meta.cyc_per_event;
+	double half = total > 0 ? z_of_90 * sqrt(fmax(c->cyc * (1 - c->cyc / total) * period, 0)) : 0;
+
+	c->lo = fmax(c->cyc - half, 0);
+	c->hi = c->cyc + half;
+}
+
+int stack_bounds(const struct profile *p, const double *insn, double rest, struct inclusive *out)
+{
+	struct stacks s = { 0 };
+	struct own_noise noise = { 0 };
+	double *shares = calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
+	int err = shares ? collect(p, insn, &s)
+	                 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+
+	if (err == 0)
+		err = own_noise_new(p, &noise);
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		total_insn += p->funcs[f].count.insn;
+		total_cyc += p->funcs[f].count.cyc;
+	}
+	for (size_t i = 0, j; i < s.v.n && err == 0; i = j) {
+		struct inclusive *c = &out[s.v.v[i].func];
+
+		for (j = i; j < s.v.n && s.v.v[j].func == s.v.v[i].func; j++)
+			;
+		if (inclusive_is_of_insn(p, c))
+			bound_insn(p, s.v.v[i].func, total_insn,
+			           half_of(p, &s, s.v.v + i, j - i, &noise, shares), rest, c);
+		else
+			bound_time(p, total_cyc, c);
+	}
+	pairs_fini(&s.index);
+	vec_fini(&s.v);
+	free(s.raw);
+	free(shares);
+	own_noise_free(&noise);
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_STACK_BOUNDS_H
+#define SKIDPROF_CORRECT_ASSEMBLE_STACK_BOUNDS_H
+
+/* How well call stacks know what functions come to with all that they call. */
+#include "correct/assemble/inclusive.h"
+
+/*
+ * Set lo and hi of out, [p->n_funcs], from what they are by stacks.  insn: [p->n_frames] corrected instructions of each frame;
+ * rest: those that are on no stack, and may be of any that calls others.  Returns 0, -SP_ENOMEM.
+ */
+int stack_bounds(const struct profile *p, const double *insn, double rest, struct inclusive *out);
+
+#endif
