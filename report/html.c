@@ -321,6 +321,30 @@ static void drop_small_loops(json_t *doc)
 			json_array_remove(trips, i);
 }
 
+/* Of a program with ten thousand functions these are half of the page, and it shows none of them. */
+static void drop_unshown(json_t *functions)
+{
+	static const char *const unshown[] = { "samples",
+		                               "share_raw",
+		                               "share_fixed",
+		                               "linkage",
+		                               "full_name",
+		                               "file",
+		                               "line",
+		                               "region",
+		                               "calls_lo",
+		                               "calls_hi",
+		                               "insn_per_call_lo",
+		                               "insn_per_call_hi",
+		                               "cycles_per_call_lo",
+		                               "cycles_per_call_hi",
+		                               "ipc_of_call" };
+
+	for (size_t i = 0; i < json_array_size(functions); i++)
+		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]); k++)
+			json_object_del(json_array_get(functions, i), unshown[k]);
+}
+
 static int make_document(const struct profile *p, const struct html_opts *o, json_t *doc)
 {
 	json_t *lines = json_array(), *doubts = json_array();
@@ -333,6 +357,7 @@ static int make_document(const struct profile *p, const struct html_opts *o, jso
 	html_doubts(p, doubts);
 	if (err == 0)
 		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
+	drop_unshown(json_object_get(doc, "functions"));
 	if (err == 0)
 		err = add_view(doc, "regions", p, view_regions, REPORT_REGIONS);
 	if (err == 0)

@@ -57,26 +57,33 @@ const base = path => path ? path.replace(/.*\//, "") : "";
 function table(columns, rows, options) {
 	const body = make("tbody");
 	let by = options.by, down = true, word = "";
-	const limit = 500;
+	// What is seen at once, and what is there for who scrolls: the rest of a table is made once the page is shown.
+	const first = 60, limit = 500;
+
+	const row = r => make("tr", {}, ...columns.map(c => {
+		const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
+		return make("td", { class: c.class ? c.class(r) : c.text ? "text" : null }, cell);
+	}));
 
 	function fill() {
 		const column = columns[by];
 		const wanted = rows.filter(r => !word || columns.some(c => c.text && String(c.value(r) ?? "").toLowerCase().includes(word)));
-		const key = r => {
+		const keyed = wanted.map(r => {
 			const v = column.value(r);
-			return known(v) ? v : column.text ? String(v ?? "") : -Infinity;
-		};
-		wanted.sort((x, y) => {
-			const a = key(x), b = key(y);
-			return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
+			return { r, key: known(v) ? v : column.text ? String(v ?? "") : -Infinity };
 		});
-		body.replaceChildren(...wanted.slice(0, limit).map(r => make("tr", {}, ...columns.map(c => {
-			const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
-			return make("td", { class: c.class ? c.class(r) : c.text ? "text" : null }, cell);
-		}))));
-		if (wanted.length > limit)
-			body.append(make("tr", {}, make("td", { colspan: columns.length, class: "text" },
-				`${wanted.length - limit} more: filter by a word`)));
+		keyed.sort((x, y) => (x.key < y.key ? -1 : x.key > y.key ? 1 : 0) * (down ? -1 : 1));
+		const made = keyed.slice(0, first).map(k => row(k.r));
+		body.replaceChildren(...made);
+		setTimeout(() => {
+			// Sorted or filtered anew since: that has its own rest.
+			if (made.length && made[0].parentNode !== body)
+				return;
+			body.append(...keyed.slice(first, limit).map(k => row(k.r)));
+			if (wanted.length > limit)
+				body.append(make("tr", {}, make("td", { colspan: columns.length, class: "text" },
+					`${wanted.length - limit} more: filter by a word`)));
+		});
 	}
 	const head = make("tr", {}, ...columns.map((c, i) => make("th", {
 		class: c.text ? "text" : null, title: c.title, onclick: () => {
