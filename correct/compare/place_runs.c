@@ -71,11 +71,13 @@ static bool fits(const struct work *w, const struct truth_run *run, uint64_t vad
 	long i = module_func_at(w->m, vaddr);
 	const struct module_func *f = i < 0 ? NULL : module_func(w->m, (size_t)i);
 
-	if (!f || !is_begin(w, f, vaddr))
+	if (!f)
 		return false;
-	if (run->func != TRUTH_NONE)
-		return same_function(f, w->t->symbols[run->func]);
-	return is_block(w, vaddr, run->n_insns);
+	/* Functions are decoded last, for that takes the longest. */
+	if (run->func != TRUTH_NONE ? !same_function(f, w->t->symbols[run->func])
+	                            : !is_block(w, vaddr, run->n_insns))
+		return false;
+	return is_begin(w, f, vaddr);
 }
 
 /* Runs not placed yet that are of the file's code where it lies `shift` above its addresses as linked. */
