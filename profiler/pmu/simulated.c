@@ -29,6 +29,8 @@ enum {
 	/* Programs begin to count descriptors from 0 and seldom come this far. */
 	CHILD_FD = 1019,
 	MAX_ARGS = 16,
+	/* Between two looks at the socket: to wake up for each message costs more than to read it. */
+	PAUSE_MS = 4,
 };
 
 struct run {
@@ -262,20 +264,20 @@ static double seconds_since(const struct timespec *begun)
  */
 static int listen_to_end(struct run *r)
 {
-	struct pollfd fds[2] = { { r->fd, POLLIN, 0 }, { r->child.signal_fd, POLLIN, 0 } };
+	struct pollfd signals = { r->child.signal_fd, POLLIN, 0 };
+	bool open = true;
 	double ticked = 0;
 	int err = 0;
 
 	while (!r->child.ended && err >= 0) {
 		double now;
 
-		if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+		if (poll(&signals, 1, open ? PAUSE_MS : 1000) < 0 && errno != EINTR)
 			return sp_fail_errno("poll");
 		/* The end is noted first: what was sent before it is in the socket by then. */
 		launch_signals(&r->child);
-		err = drain(r);
-		if (err > 0)
-			fds[0].fd = -1;
+		err = open ? drain(r) : 0;
+		open = err == 0;
 		now = seconds_since(&r->begun);
 		if (now - ticked >= 1) {
 			sink_tick(r->sink);

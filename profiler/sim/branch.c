@@ -154,20 +154,31 @@ static void allocate(struct sim_predictor *p, const struct here *now, uint32_t f
 			p->tagged[i].useful >>= 1;
 }
 
-/* Of the first n tables, the last that knows the branch, or NULL; *n becomes its number. */
-static inline struct sim_tagged *look_up(struct sim_predictor *p, const struct here *now, uint32_t *n)
+/*
+ * Which of the first n tables know the branch: a bit each, and their entries.  All are asked at once, as the machine
+ * that runs this can't foretell which will: looked at one after the other, each would wait for the one before.
+ */
+static inline uint32_t look_up(const struct sim_predictor *p, const struct here *now, uint32_t n,
+                               struct sim_tagged **entry)
 {
 	const unsigned shift = 64 - p->bits;
+	uint32_t known = 0;
 
-	while (*n) {
-		const struct sim_table *t = &p->table[--*n];
+	for (uint32_t k = 0; k < n; k++) {
+		const struct sim_table *t = &p->table[k];
 		uint64_t at = place(&p->path, now, &t->length);
-		struct sim_tagged *e = &t->entry[at >> shift];
 
-		if (e->tag == tag_of(at))
-			return e;
+		entry[k] = &t->entry[at >> shift];
+		known |= (uint32_t)(entry[k]->tag == tag_of(at)) << k;
 	}
-	return NULL;
+	return known;
+}
+
+/* The one of them with the most history; *n becomes its number + 1, 0: none, and NULL. */
+static inline struct sim_tagged *longest(uint32_t known, struct sim_tagged *const *entry, uint32_t *n)
+{
+	*n = known ? 32 - (uint32_t)__builtin_clz(known) : 0;
+	return known ? entry[*n - 1] : NULL;
 }
 
 /* What is known of the branch, without its tagged entries. */
@@ -202,22 +213,22 @@ bool sim_predict_direction(struct sim_predictor *p, uint64_t ip, bool taken)
 {
 	struct sim_base *base = &p->base[(ip >> 1 ^ ip >> (p->bits + 1)) & ((1u << p->bits) - 1)];
 	const struct here now = here(&p->path, ip);
-	uint32_t n = base->reach, n_second;
-	struct sim_tagged *e = look_up(p, &now, &n);
+	struct sim_tagged *entry[SIM_MAX_TABLES], *e;
+	uint32_t known = look_up(p, &now, base->reach, entry), n, n_second;
 	bool wrong, was_new = false;
 
+	e = longest(known, entry, &n);
 	if (!e) {
 		wrong = (base->counter > 0) != taken;
 		learn_base(base, taken);
-		n = 0;
 	} else if (e->useful == MOST_USEFUL && (e->counter >= 0) == taken) {
 		/* Whatever the others say, it neither needs them nor becomes more useful. */
 		e->counter = step(e->counter, taken, -4, 3);
 		return false;
 	} else {
 		was_new = !e->useful && e->counter == (taken ? 0 : -1);
-		n_second = n++;
-		wrong = learn(p, e, base, look_up(p, &now, &n_second), taken);
+		known ^= 1u << (n - 1);
+		wrong = learn(p, e, base, longest(known, entry, &n_second), taken);
 	}
 	/* What is new and was right all by itself will be believed soon. */
 	if (wrong && !was_new)

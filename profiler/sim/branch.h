@@ -80,8 +80,9 @@ struct sim_predictor {
 	struct sim_length target_length[SIM_TARGET_TABLES];
 	uint32_t bits, n_tables, target_bits, btb_mask, stack_size, stack_top;
 	uint32_t random;
-	int32_t full, target_full; /* allocations that found no room, less those that did */
-	int8_t distrust;           /* of entries that are new: -8..7, from 0 on the second best decides */
+	int32_t full, target_full;     /* allocations that found no room, less those that did */
+	int8_t distrust;               /* of entries that are new: -8..7, from 0 on the second best decides */
+	bool calls_cost, returns_cost; /* fetch stands after each, however well it was predicted */
 	struct sim_path path;
 };
 

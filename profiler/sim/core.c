@@ -5,7 +5,8 @@
 
 #include "profiler/base/err.h"
 
-#define WINDOW(n) ((n) & (SIM_WINDOW - 1))
+#define WINDOW(n)     ((n) & (SIM_WINDOW - 1))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 _Static_assert((int)SIM_MAX_ROB < (int)SIM_WINDOW, "a window holds the whole reorder buffer");
 
@@ -19,6 +20,27 @@ static void set_pool(struct sim_core *c, unsigned pool, uint32_t size)
 	/* Not from zero: what lies a window back must be an index as well. */
 	c->pool[pool].n = SIM_WINDOW;
 	c->pool[pool].size = size;
+}
+
+static bool any_precise(const struct sim_pmu_setup *setup)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < setup->n_events; i++)
+		any |= setup->event[i].precise != 0;
+	return any;
+}
+
+/* Does the core file ask for what run_simple leaves out? */
+static bool is_full(const struct sim_config *c)
+{
+	bool binds = false;
+
+	for (unsigned i = 0; i < SIM_N_CLASSES; i++)
+		binds |= c->cls[i].bind != 0;
+	return binds || c->int_scheduler || c->fp_scheduler || c->address_scheduler || c->memory_renaming ||
+	       c->forward_fail_cyc || c->alias_4k_cyc || c->split_lines || c->store_line_cyc ||
+	       c->fp_cross_cyc;
 }
 
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
@@ -69,10 +91,14 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->call_cyc = config->call_cyc;
 	c->return_cyc = config->return_cyc;
 	c->rep_bytes = config->rep_bytes;
-	c->notes_dispatch = config->precise_by_dispatch;
+	c->notes_dispatch = config->precise_by_dispatch && any_precise(setup);
+	c->is_full = is_full(config);
+	c->predictor.calls_cost = config->call_cyc != 0;
+	c->predictor.returns_cost = config->return_cyc != 0;
 	c->syscall_cyc = config->syscall_cyc;
 	/* So that "time - window" never wraps. */
 	c->seq = SIM_WINDOW;
+	c->full_from = UINT64_MAX;
 	sim_pmu_init(&c->pmu, config, setup);
 	return 0;
 }
@@ -83,23 +109,79 @@ void sim_core_stop(struct sim_core *c)
 	sim_predictor_fini(&c->predictor);
 }
 
+static void forget_full(struct sim_core *c)
+{
+	memset(c->full, 0, sizeof(c->full));
+	c->full_from = UINT64_MAX;
+}
+
+/* The ports that are taken in a cycle. */
+static inline uint64_t ports_taken(const struct sim_core *c, uint64_t cyc)
+{
+	uint64_t taken = c->port[cyc & (SIM_PORT_CALENDAR - 1)] ^ cyc << 16;
+
+	return taken > 0xffff ? 0 : taken;
+}
+
+/* From `ready` to before `end` all ports of the set are taken: what is known grows, or begins anew where it does not meet. */
+static void note_full(struct sim_core *c, struct sim_full *f, uint64_t ready, uint64_t end)
+{
+	if (ready > f->end || end < f->begin) {
+		f->begin = ready;
+		f->end = end;
+	}
+	if (ready < f->begin)
+		f->begin = ready;
+	if (end > f->end)
+		f->end = end;
+	if (f->begin < c->full_from)
+		c->full_from = f->begin;
+}
+
+/*
+ * take_port where none of them is free at `ready`.  Many wait for the same ports: which cycles were found full is
+ * kept, as nothing becomes free again but by an entry that another cycle takes over.
+ */
+static __attribute__((noinline)) uint64_t take_late_port(struct sim_core *c, uint64_t ready, uint64_t ports)
+{
+	struct sim_full *f = &c->full[ports * 0x9e3779b97f4a7c15u >> 60];
+	uint64_t t = ready, *slot, taken, avail;
+
+	_Static_assert(SIM_FULL == 16, "four bits of a hash");
+	if (f->ports != ports)
+		*f = (struct sim_full){ ports, ready, ready };
+	do
+		t = t >= f->begin && t < f->end ? f->end : t + 1;
+	while (!(ports & ~ports_taken(c, t)));
+	note_full(c, f, ready, t);
+	slot = &c->port[t & (SIM_PORT_CALENDAR - 1)];
+	taken = ports_taken(c, t);
+	if (!taken && *slot >> 16 >= c->full_from)
+		forget_full(c);
+	avail = ports & ~taken;
+	*slot = (taken | (avail & -avail)) ^ t << 16;
+	return t;
+}
+
 /*
  * The first cycle from `ready` on in which one of the ports is free; it is
  * taken.  An entry of the calendar that stands for another cycle is empty.
  */
 static inline uint64_t take_port(struct sim_core *c, uint64_t ready, uint64_t ports)
 {
-	for (;; ready++) {
-		uint64_t *slot = &c->port[ready & (SIM_PORT_CALENDAR - 1)];
-		uint64_t taken = *slot ^ ready << 16, avail;
+	uint64_t *slot = &c->port[ready & (SIM_PORT_CALENDAR - 1)];
+	uint64_t taken = *slot ^ ready << 16, avail;
 
-		taken = taken > 0xffff ? 0 : taken;
-		avail = ports & ~taken;
-		if (avail) {
-			*slot = (taken | (avail & -avail)) ^ ready << 16;
-			return ready;
-		}
+	if (taken > 0xffff) {
+		if (*slot >> 16 >= c->full_from)
+			forget_full(c);
+		taken = 0;
 	}
+	avail = ports & ~taken;
+	if (__builtin_expect(!avail, 0))
+		return take_late_port(c, ready, ports);
+	*slot = (taken | (avail & -avail)) ^ ready << 16;
+	return ready;
 }
 
 /* A unit that is not pipelined: the one that is free first. */
@@ -256,12 +338,12 @@ static inline uint64_t name_of(const struct sim_core *c, const struct sim_insn *
 }
 
 /* The store in f looks as if it wrote what a load of that word reads, by the bits that are compared first. */
-static bool is_alias(const struct sim_core *c, const struct sim_forward *f, uint64_t word)
+static inline bool is_alias(const struct sim_core *c, const struct sim_forward *f, uint64_t word)
 {
 	return c->alias_cyc && f->word && f->word & word & 0xff && (f->word ^ word) >> 8;
 }
 
-static bool is_written_by(const struct sim_forward *f, uint64_t word)
+static inline bool is_written_by(const struct sim_forward *f, uint64_t word)
 {
 	return f->word & word & 0xff && (f->word ^ word) >> 8 == 0;
 }
@@ -280,7 +362,7 @@ static inline void look_at_word(const struct sim_core *c, uint64_t vaddr, uint64
 	uint64_t word = word_of(vaddr, n_bytes), store = 0;
 
 	if (f->drain_cyc > issue_cyc && (f->word ^ word) >> 8 == 0 && f->word & word & 0xff) {
-		store = f->store;
+		store = c->forward_more[vaddr >> 3 & (SIM_FORWARD - 1)].store;
 		w->is_mixed |= (word & 0xff & ~f->word) != 0;
 		w->left_cyc = max_u64(w->left_cyc, f->drain_cyc);
 	}
@@ -313,23 +395,25 @@ static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *i
 }
 
 /* A store not yet in the cache gives its data to a younger load. */
-static inline uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issue_cyc, enum sim_level *level)
+static ALWAYS_INLINE uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issue_cyc,
+                                        enum sim_level *level, bool full)
 {
 	uint64_t vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
-	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	uint32_t at = vaddr >> 3 & (SIM_FORWARD - 1);
+	const struct sim_forward *f = &c->forward[at];
 
 	if (f->drain_cyc > issue_cyc && is_written_by(f, word)) {
 		*level = SIM_IN_L1;
 		return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
 	}
 	/* Only then does it go to the cache: that it is not the store's does not put it there. */
-	if (f->drain_cyc > issue_cyc && is_alias(c, f, word))
-		issue_cyc = max_u64(issue_cyc, f->place_cyc) + c->alias_cyc;
+	if (full && f->drain_cyc > issue_cyc && is_alias(c, f, word))
+		issue_cyc = max_u64(issue_cyc, c->forward_more[at].place_cyc) + c->alias_cyc;
 	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
 }
 
 /* A load and the store whose newest value it had now, or (of is_pair false) another's or none of those in flight. */
-static bool learn_pair(struct sim_pair *p, uint16_t load, const struct sim_forward *f, bool is_pair)
+static bool learn_pair(struct sim_pair *p, uint16_t load, const struct sim_forward_more *f, bool is_pair)
 {
 	bool known = p->load == load && p->store == f->site;
 
@@ -348,11 +432,13 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
                                uint64_t dispatch_cyc)
 {
 	uint64_t name = name_of(c, in), vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
-	const struct sim_forward *f = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	const struct sim_forward *newest = &c->forward[vaddr >> 3 & (SIM_FORWARD - 1)];
+	const struct sim_forward_more *f = &c->forward_more[vaddr >> 3 & (SIM_FORWARD - 1)];
 	struct sim_pair *p = &c->pair[in->site % SIM_PAIRS];
 	bool trusted = p->load == in->site && p->trust >= c->pair_trust, is_pair;
 
-	is_pair = f->drain_cyc > dispatch_cyc && f->vaddr == vaddr && f->site && !(word & 0xff & ~f->word);
+	is_pair = newest->drain_cyc > dispatch_cyc && f->vaddr == vaddr && f->site &&
+	          !(word & 0xff & ~newest->word);
 	if (is_pair && name && f->name == name)
 		return max_u64(dispatch_cyc, f->value_cyc);
 	if (!c->pair_trust)
@@ -366,10 +452,11 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* All loads of an instruction; the cycle at which the last data is there. */
-static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc)
+static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc,
+                                        bool full)
 {
 	uint64_t data = address_cyc, before = SIM_MEM_END,
-	         blocked = c->forward_fail_cyc ? blocked_until(c, in, address_cyc) : 0;
+	         blocked = full && c->forward_fail_cyc ? blocked_until(c, in, address_cyc) : 0;
 	uint32_t ports = in->pool == SIM_POOL_FP ? c->vload_ports : c->load_ports;
 	enum sim_level level, deepest = SIM_IN_L1;
 
@@ -379,13 +466,13 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 		if (before != SIM_MEM_END && is_same_access(c, *c->mem, before))
 			continue;
 		issue_cyc = take_port(c, address_cyc, ports);
-		data = max_u64(data, load_data(c, *c->mem, issue_cyc, &level));
+		data = max_u64(data, load_data(c, *c->mem, issue_cyc, &level, full));
 		if (level > deepest)
 			deepest = level;
-		if (c->splits_lines && is_over_line(c, *c->mem)) {
+		if (full && c->splits_lines && is_over_line(c, *c->mem)) {
 			issue_cyc = take_port(c, issue_cyc, ports);
-			data = max_u64(data,
-			               load_data(c, *c->mem + (bytes_of(*c->mem) << 16), issue_cyc, &level));
+			data = max_u64(data, load_data(c, *c->mem + (bytes_of(*c->mem) << 16), issue_cyc,
+			                               &level, full));
 			if (level > deepest)
 				deepest = level;
 		}
@@ -398,24 +485,27 @@ static inline uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, 
 }
 
 /* Younger loads find the store by the words it writes. */
-static inline void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem, uint64_t done)
+static ALWAYS_INLINE void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem,
+                                         uint64_t done, bool full)
 {
-	uint64_t vaddr = mem >> 16, n_bytes = bytes_of(mem), end = vaddr + n_bytes;
-	struct sim_forward f = { 0,
-		                 done,
-		                 c->drain_cyc,
-		                 c->value_cyc,
-		                 c->place_cyc,
-		                 name_of(c, in),
-		                 c->pool[SIM_POOL_STORE].n + in->stores_before,
-		                 vaddr,
-		                 in->flags & SIM_F_RENAMES ? in->site : 0 };
+	uint64_t vaddr = mem >> 16, first = vaddr, end = vaddr + bytes_of(mem);
+	struct sim_forward_more more;
 
-	if (f.site)
-		c->newest[f.site % SIM_STORE_SITES] = f.store;
+	if (full) {
+		more = (struct sim_forward_more){
+			c->value_cyc,   c->place_cyc,
+			name_of(c, in), c->pool[SIM_POOL_STORE].n + in->stores_before,
+			first,          in->flags & SIM_F_RENAMES ? in->site : 0
+		};
+		if (more.site)
+			c->newest[more.site % SIM_STORE_SITES] = more.store;
+	}
 	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
-		f.word = word_of(vaddr, end - vaddr);
-		c->forward[vaddr >> 3 & (SIM_FORWARD - 1)] = f;
+		uint32_t at = vaddr >> 3 & (SIM_FORWARD - 1);
+
+		c->forward[at] = (struct sim_forward){ word_of(vaddr, end - vaddr), done, c->drain_cyc };
+		if (full)
+			c->forward_more[at] = more;
 	}
 }
 
@@ -428,8 +518,8 @@ static inline void leave_line(struct sim_core *c, uint64_t line, uint64_t draine
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
-static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in, uint64_t done,
-                                  uint64_t retire_cyc)
+static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, const struct sim_insn *in, uint64_t done,
+                                         uint64_t retire_cyc, bool full)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
 	uint64_t before = SIM_MEM_END, drained = c->drain_cyc;
@@ -446,15 +536,16 @@ static inline uint64_t run_stores(struct sim_core *c, const struct sim_insn *in,
 			/* The line is asked for when the address is known, so that misses overlap. */
 			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
 			c->drain_cyc = max_u64(c->drain_cyc, line);
-			leave_line(c, vaddr >> c->memory.line_shift, drained);
+			if (full)
+				leave_line(c, vaddr >> c->memory.line_shift, drained);
 		}
-		if (c->splits_lines && is_over_line(c, *c->mem)) {
+		if (full && c->splits_lines && is_over_line(c, *c->mem)) {
 			line = sim_memory_access(&c->memory, vaddr + bytes_of(*c->mem), done, &level) -
 			       c->memory.l1.latency_cyc;
 			c->drain_cyc = max_u64(c->drain_cyc, line);
 			leave_line(c, (vaddr >> c->memory.line_shift) + 1, drained);
 		}
-		remember_store(c, in, *c->mem, done);
+		remember_store(c, in, *c->mem, done, full);
 	}
 	return c->drain_cyc;
 }
@@ -479,9 +570,10 @@ static inline uint64_t addend_ready(const struct sim_core *c, uint8_t reg)
 	return c->sum[reg] + c->cross_cyc == c->reg[reg] ? c->sum[reg] : c->reg[reg];
 }
 
-static inline uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t)
+static ALWAYS_INLINE uint64_t wait_for(const struct sim_core *c, const struct sim_insn *in, uint64_t t,
+                                       bool full)
 {
-	if (in->flags & SIM_F_SUM)
+	if (full && in->flags & SIM_F_SUM)
 		t = max_u64(t, max_u64(addend_ready(c, in->src[0]), addend_ready(c, in->src[1])));
 	else
 		t = wait_for_two(c, in, t);
@@ -513,85 +605,97 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* When the loaded data is there, of an instruction dispatched at t. */
-static inline uint64_t load(struct sim_core *c, const struct sim_insn *in, uint64_t t, uint64_t address_cyc)
+static ALWAYS_INLINE uint64_t load(struct sim_core *c, const struct sim_insn *in, uint64_t t,
+                                   uint64_t address_cyc, bool full)
 {
 	uint64_t data;
 
-	if (c->renames_memory && in->flags & SIM_F_RENAMES && is_access_of(*c->mem, in->index, false) &&
-	    (data = renamed(c, in, *c->mem, t))) {
+	if (full && c->renames_memory && in->flags & SIM_F_RENAMES &&
+	    is_access_of(*c->mem, in->index, false) && (data = renamed(c, in, *c->mem, t))) {
 		while (is_access_of(*c->mem, in->index, false))
 			c->mem++;
 		return data;
 	}
-	data = run_loads(c, in, address_cyc);
-	if (c->restart_cyc)
+	data = run_loads(c, in, address_cyc, full);
+	if (full && c->restart_cyc)
 		c->restart_cyc = data + c->mispredict_cyc;
 	return data;
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
-static uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64_t t)
+static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64_t t,
+                                         uint64_t enter_cyc, bool full)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
-	uint64_t done = wait_for(c, in, c->enter_cyc);
+	uint64_t done = wait_for(c, in, enter_cyc, full);
 
-	c->address_cyc = address_cyc;
+	if (full)
+		c->address_cyc = address_cyc;
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
 	while ((*c->mem >> 4 & 0xfff) < in->index)
 		c->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, load(c, in, t, address_cyc) +
+		done = max_u64(done, load(c, in, t, address_cyc, full) +
 		                             (in->flags & SIM_F_SCALED ? c->scaled_load_cyc : 0));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
-	c->value_cyc = done;
+	if (full)
+		c->value_cyc = done;
 	if (in->flags & SIM_F_STORE) {
-		c->place_cyc = take_port(c, address_cyc, c->store_ports);
-		done = max_u64(c->place_cyc, done) + 1;
+		uint64_t place_cyc = take_port(c, address_cyc, c->store_ports);
+
+		if (full)
+			c->place_cyc = place_cyc;
+		done = max_u64(place_cyc, done) + 1;
 	}
 	return done;
 }
 
 /* After its retirement: what it holds of the queues, and until when. */
-static void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t done, uint64_t retire_cyc)
+static ALWAYS_INLINE void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t done,
+                                       uint64_t retire_cyc, bool full)
 {
 	if (in->flags & SIM_F_LOAD)
 		place_take(c, SIM_POOL_LOAD, in->loads_before, retire_cyc);
 	if (in->flags & SIM_F_STORE)
-		place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, in, done, retire_cyc));
+		place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, in, done, retire_cyc, full));
 }
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* One instruction; the cycle at which it is done. */
-static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in)
+/* One instruction; the cycle at which it is done.  full: see is_full. */
+static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                       bool full)
 {
-	unsigned waits = waits_in(in);
-	uint64_t t, done;
+	unsigned waits = full ? waits_in(in) : SIM_WAITS_NOWHERE;
+	uint64_t t, enter_cyc, done;
 
-	scheduler_wait(c, f, waits);
-	if (in->kind == SIM_K_MEMORY)
-		scheduler_wait(c, f, SIM_WAITS_ADDRESS);
+	if (full) {
+		scheduler_wait(c, f, waits);
+		if (in->kind == SIM_K_MEMORY)
+			scheduler_wait(c, f, SIM_WAITS_ADDRESS);
+	}
 	t = dispatch(c, f, in->slots) + 1;
 	if (c->notes_dispatch)
 		c->dispatched[WINDOW(f->seq)] = t;
 
-	c->enter_cyc = waits == SIM_WAITS_FP ? leave_fp_queue(c, t) : t;
+	enter_cyc = waits == SIM_WAITS_FP ? leave_fp_queue(c, t) : t;
 	if (in->kind == SIM_K_PLAIN)
-		done = take_port(c, wait_for_two(c, in, c->enter_cyc), ports_of(in, f->seq)) +
+		done = take_port(c, wait_for_two(c, in, enter_cyc), full ? ports_of(in, f->seq) : in->ports) +
 		       in->latency_cyc;
 	else if (in->kind == SIM_K_FREE)
 		done = wait_for_two(c, in, t);
 	else if (in->kind == SIM_K_OTHER)
-		done = execute(c, in, wait_for(c, in, c->enter_cyc));
+		done = execute(c, in, wait_for(c, in, enter_cyc, full));
 	else
-		done = run_memory(c, in, t);
-	scheduler_enter(c, waits,
-	                in->kind == SIM_K_MEMORY ? c->value_cyc - in->latency_cyc : done - in->latency_cyc);
-	if (in->kind == SIM_K_MEMORY)
-		scheduler_enter(c, SIM_WAITS_ADDRESS, c->address_cyc);
-	if (in->flags & SIM_F_SUM) {
+		done = run_memory(c, in, t, enter_cyc, full);
+	if (full) {
+		scheduler_enter(c, waits,
+		                in->kind == SIM_K_MEMORY ? c->value_cyc - in->latency_cyc
+		                                         : done - in->latency_cyc);
+		if (in->kind == SIM_K_MEMORY)
+			scheduler_enter(c, SIM_WAITS_ADDRESS, c->address_cyc);
+	}
+	if (full && in->flags & SIM_F_SUM) {
 		c->sum[in->dst[0]] = done;
 		done += c->cross_cyc;
 	}
@@ -603,22 +707,24 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 		retire(c, f, done);
 	place_take(c, in->pool, in->pool_before, f->retire_cyc);
 	if (in->kind == SIM_K_MEMORY) {
-		leave_queues(c, in, done, f->retire_cyc);
-		hold_dispatch(f, c->restart_cyc);
-		c->restart_cyc = 0;
+		leave_queues(c, in, done, f->retire_cyc, full);
+		if (full) {
+			hold_dispatch(f, c->restart_cyc);
+			c->restart_cyc = 0;
+		}
 	}
 	return done;
 }
 
 /* When there is room for a group: places are freed in order, so the last one of each kind decides. */
-static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const struct sim_insn *first,
-                                       uint64_t last_seq)
+static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const uint64_t begin[SIM_N_LIMITED],
+                                       const struct sim_insn *first, uint64_t last_seq)
 {
 	uint64_t t = c->retire[WINDOW(last_seq - c->rob)];
 
 	/* Where the block has taken none, that is a place an older one has taken already. */
 	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
-		t = max_u64(t, place_free(c, SIM_POOL_INT + p, first->group_taken[p] - 1u));
+		t = max_u64(t, c->freed[SIM_POOL_INT + p][WINDOW(begin[p] + first->group_taken[p])]);
 	return t;
 }
 
@@ -649,22 +755,28 @@ static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t
 	}
 }
 
-static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, const uint64_t *mem)
+static ALWAYS_INLINE uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                                        const uint64_t *mem, bool full)
 {
 	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n };
 	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
-	uint64_t done = 0;
+	uint64_t
+	        done = 0,
+	        begin[SIM_N_LIMITED]; /* the places whose leaving makes room for those before the block's first */
 
+	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
+		begin[p] = c->pool[SIM_POOL_INT + p].n - c->pool[SIM_POOL_INT + p].size - 1;
 	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
 	while (in < end) {
 		const struct sim_insn *group_end = end - in > SIM_GROUP ? in + SIM_GROUP : end;
-		bool is_tight = room_for(c, in, f.seq + (uint64_t)(group_end - in) - 1) > f.dispatch_cyc;
+		bool is_tight =
+		        room_for(c, begin, in, f.seq + (uint64_t)(group_end - in) - 1) > f.dispatch_cyc;
 
 		do {
 			if (is_tight)
 				hold_dispatch(&f, room_for_one(c, in, f.seq));
-			done = run_insn(c, &f, in);
+			done = run_insn(c, &f, in, full);
 		} while (++in < group_end);
 	}
 	c->seq = f.seq;
@@ -673,6 +785,18 @@ static uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_
 	c->dispatch_n = f.dispatch_n;
 	count_places(c, b, n_insn);
 	return done;
+}
+
+/* Two of the same: most core files ask for less, and the compiler leaves out what they do without. */
+static uint64_t run_full(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, const uint64_t *mem)
+{
+	return run_insns(c, b, n_insn, mem, true);
+}
+
+static uint64_t run_simple(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                           const uint64_t *mem)
+{
+	return run_insns(c, b, n_insn, mem, false);
 }
 
 /* Fetch runs ahead of dispatch by no more than its queue. */
@@ -712,37 +836,51 @@ static void stop_fetch(struct sim_core *c, uint64_t until)
 	c->fetch_n = c->fetch_taken = 0;
 }
 
-/* The branch at the end: predict, compare with what happened.  done: when it was executed. */
-static void run_branch(struct sim_core *c, const struct sim_block *b, uint64_t done, struct sim_outcome *o)
+/* Nothing here depends on time, so it can be done before. */
+void sim_core_foretell(struct sim_predictor *p, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
+                       struct sim_foretold *out)
 {
-	struct sim_predictor *p = &c->predictor;
 	uint64_t ip = b->ip + b->insn[b->n_insn - 1].ip_off;
+	bool calls = b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND;
 
-	o->taken = b->exit != SIM_X_COND || o->to_ip != b->end_ip;
+	*out = (struct sim_foretold){ 0 };
+	if (b->exit == SIM_X_NONE || n_insn != b->n_insn)
+		return;
+	out->taken = b->exit != SIM_X_COND || next_ip != b->end_ip;
 	switch (b->exit) {
 	case SIM_X_COND:
-		o->mispredicted = sim_predict_direction(p, ip, o->taken);
+		out->mispredicted = sim_predict_direction(p, ip, out->taken);
 		break;
 	case SIM_X_JUMP_IND:
 	case SIM_X_CALL_IND:
-		o->mispredicted = sim_predict_indirect(p, ip, o->to_ip);
+		out->mispredicted = sim_predict_indirect(p, ip, next_ip);
 		break;
 	case SIM_X_RET:
-		o->mispredicted = sim_predict_return(p, o->to_ip);
+		out->mispredicted = sim_predict_return(p, next_ip);
 		break;
 	}
-	if (b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND)
+	if (calls)
 		sim_predict_call(p, b->end_ip);
-	if (o->taken)
-		sim_predict_path(p, ip, o->to_ip);
-	fetched(c, b, o->taken);
-	if (o->mispredicted)
+	if (out->taken)
+		sim_predict_path(p, ip, next_ip);
+	/* Where fetch stands for another reason, nobody looks for the target. */
+	if (out->mispredicted || (calls && p->calls_cost) || (b->exit == SIM_X_RET && p->returns_cost))
+		return;
+	out->resteers = out->taken && sim_predict_btb(p, ip);
+}
+
+/* The branch at the end.  done: when it was executed. */
+static void run_branch(struct sim_core *c, const struct sim_block *b, uint64_t done,
+                       const struct sim_foretold *f)
+{
+	fetched(c, b, f->taken);
+	if (f->mispredicted)
 		stop_fetch(c, done + c->mispredict_cyc);
 	else if (b->exit == SIM_X_RET && c->return_cyc)
 		stop_fetch(c, c->fetch_cyc + c->return_cyc);
 	else if ((b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND) && c->call_cyc)
 		stop_fetch(c, c->fetch_cyc + c->call_cyc);
-	else if (o->taken && sim_predict_btb(p, ip))
+	else if (f->resteers)
 		stop_fetch(c, c->fetch_cyc + c->resteer_cyc);
 }
 
@@ -761,7 +899,16 @@ static bool rep_step_is_free(struct sim_core *c, const uint64_t *mem)
 void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
                   const uint64_t *mem)
 {
-	struct sim_outcome end = { .whole = true, .to_ip = next_ip };
+	struct sim_foretold f;
+
+	sim_core_foretell(&c->predictor, b, n_insn, next_ip, &f);
+	sim_core_run_foretold(c, b, n_insn, next_ip, mem, &f);
+}
+
+void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
+                           const uint64_t *mem, const struct sim_foretold *f)
+{
+	struct sim_outcome end = { true, f->taken, f->mispredicted, next_ip };
 	uint64_t done;
 
 	/* What does not run misses nothing either. */
@@ -774,9 +921,9 @@ void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn
 	if (!n_insn)
 		return;
 	follow_dispatch(c);
-	done = run_insns(c, b, n_insn, mem);
+	done = c->is_full ? run_full(c, b, n_insn, mem) : run_simple(c, b, n_insn, mem);
 	if (b->exit != SIM_X_NONE && n_insn == b->n_insn)
-		run_branch(c, b, done, &end);
+		run_branch(c, b, done, f);
 	else
 		fetched(c, b, false);
 	sim_pmu_block(c, b, n_insn, &end);

@@ -33,6 +33,7 @@ enum {
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
 	SIM_STORE_SITES = 512,
+	SIM_FULL = 16,
 };
 
 struct sim_pool {
@@ -50,6 +51,10 @@ struct sim_missed {
 struct sim_forward {
 	uint64_t word; /* address / 8 + 1, then a bit for each byte written */
 	uint64_t data_cyc, drain_cyc;
+};
+
+/* What else is known of it on a core that is_full. */
+struct sim_forward_more {
 	uint64_t value_cyc; /* when the register that was stored had its value */
 	uint64_t place_cyc; /* when its address was known */
 	uint64_t name;      /* register, its contents' age and displacement; 0 = has an index */
@@ -71,6 +76,11 @@ struct sim_scheduler {
 	uint16_t leaves[SIM_SCHEDULER_CALENDAR]; /* by cycle */
 };
 
+/* A set of ports whose members are all taken from one cycle to before another. */
+struct sim_full {
+	uint64_t ports, begin, end;
+};
+
 struct sim_core {
 	/* front end */
 	uint64_t fetch_cyc, dispatch_cyc, fetch_queue_cyc;
@@ -84,6 +94,7 @@ struct sim_core {
 	uint64_t retire[SIM_WINDOW];
 	uint64_t dispatched[SIM_WINDOW]; /* where samples are taken by it */
 	bool notes_dispatch;
+	bool is_full; /* has schedulers or queues before them, renames memory, ties instructions to ports, tells lines and stores apart */
 	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
@@ -92,6 +103,8 @@ struct sim_core {
 	const uint64_t *mem;                     /* accesses of the running block not used yet */
 	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
 	uint64_t port[SIM_PORT_CALENDAR];        /* cycle << 16 | ports taken */
+	struct sim_full full[SIM_FULL];          /* by the set's hash */
+	uint64_t full_from;                      /* no `begin` of them is before */
 	uint64_t unit_free[SIM_MAX_PORTS];       /* cycles x 16 */
 	uint32_t load_ports, vload_ports, vload_cyc, store_line_cyc, store_ports, forward_cyc,
 	        forward_fail_cyc, alias_cyc, rep_bytes;
@@ -101,17 +114,20 @@ struct sim_core {
 	uint64_t n_fp, fp_queue, scheduler_hold_cyc;
 	uint64_t value_cyc, place_cyc; /* of the store that is running */
 	uint64_t address_cyc;          /* of the newest access */
-	uint64_t enter_cyc;            /* when the running instruction was in its scheduler */
 	uint64_t last_line;            /* of the newest store */
 	uint32_t call_cyc, return_cyc;
 	uint64_t rep_place, rep_bytes_left;
 	struct sim_forward forward[SIM_FORWARD];
+	struct sim_forward_more forward_more[SIM_FORWARD];
 	struct sim_pair pair[SIM_PAIRS];  /* by the load's site */
 	uint64_t newest[SIM_STORE_SITES]; /* store of a site: its number */
 	uint64_t restart_cyc; /* after a load that had a wrong value: when what is behind it begins anew */
 	uint32_t pair_trust;
 	struct sim_memory memory;
+	/* Another thread may be at the predictor, see sim_core_foretell: it shares no line of the cache with the rest. */
+	uint8_t apart[64];
 	struct sim_predictor predictor;
+	uint8_t apart_too[64];
 	struct sim_pmu pmu;
 };
 
@@ -136,6 +152,21 @@ void sim_core_stop(struct sim_core *c);
  */
 void sim_core_run(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
                   const uint64_t *mem);
+
+/* What the predictor makes of the branch at a block's end. */
+struct sim_foretold {
+	bool taken, mispredicted;
+	bool resteers; /* was predicted, but the target buffer did not know it */
+};
+
+/*
+ * The same in two parts, of which the first touches the predictor only and the second all but the predictor.
+ * Either takes the blocks in the order in which they ran.
+ */
+void sim_core_foretell(struct sim_predictor *p, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
+                       struct sim_foretold *out);
+void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
+                           const uint64_t *mem, const struct sim_foretold *f);
 
 /* System call number `number` runs for the core file's syscall_cyc: nothing behind it begins before its end. */
 void sim_core_kernel(struct sim_core *c, uint64_t number);

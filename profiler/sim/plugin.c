@@ -7,9 +7,9 @@
  *  - inline: one thread, only counts wanted: the emulator adds 1 to a counter
  *    at the start of each block, nothing is called.
  *  - followed: a callback at each block and at each access of an instruction
- *    that touches memory.  The block before is worked off when the next one
- *    starts, because only then is it known what it did: where it went, and
- *    whether it got to its end.
+ *    that touches memory.  The block before is over when the next one starts,
+ *    because only then is it known what it did: where it went, and whether it
+ *    got to its end.  It is counted then, and timed later (plugin_run.c).
  */
 #include "profiler/sim/plugin_int.h"
 
@@ -116,40 +116,29 @@ static uint32_t insns_run(const struct vcpu *v, const struct sim_block *b, uint6
 	return first_missing(v, b);
 }
 
-/* What else there is to count of a run that is over: where it was left, loads that missed. */
-static void count_end(struct vcpu *v, const struct sim_block *b, uint32_t n, uint64_t next_ip)
+/* What else there is to count of a run that is over: where it was left. */
+static void count_end(const struct sim_block *b, uint32_t n, uint64_t next_ip)
 {
-	uint32_t n_missed = v->core ? v->core->n_missed : 0;
-
 	if (n == b->n_insn && b->is_rep && next_ip == rep_ip_of(b) && b->id < plugin.counts.head->max_blocks)
 		__atomic_add_fetch(&plugin.counts.again[b->id], 1, __ATOMIC_RELAXED);
-	if (n == b->n_insn && !n_missed)
+	if (n == b->n_insn)
 		return;
 	pthread_mutex_lock(&plugin.lock);
-	if (n < b->n_insn)
-		counts_left(&plugin.counts, b, n);
-	for (uint32_t i = 0; i < n_missed; i++)
-		counts_missed(&plugin.counts, b, v->core->missed[i].index);
+	counts_left(&plugin.counts, b, n);
 	pthread_mutex_unlock(&plugin.lock);
 }
 
 /* The block before is over: the program went on at next_ip. */
 static void finish(struct vcpu *v, uint64_t next_ip)
 {
-	struct sim_code *c = v->code;
-	const struct sim_block *b = v->now ? c->other : &c->block;
+	const struct sim_block *b = &v->code->block;
 	uint32_t n = insns_run(v, b, next_ip);
 
-	v->mem[v->n_mem] = SIM_MEM_END;
-	if (v->core)
-		sim_core_run(v->core, b, n, next_ip, v->mem);
 	if (plugin.config.counting)
-		count_end(v, b, n, next_ip);
-	if (v->core && v->syscall >= 0)
-		sim_core_kernel(v->core, (uint64_t)v->syscall);
+		count_end(b, n, next_ip);
+	if (v->core)
+		plugin_ran(v, n, next_ip);
 	v->syscall = -1;
-	if (v->core && v->kind[1])
-		plugin_move(v);
 	v->code = NULL;
 	v->n_mem = 0;
 }
@@ -159,6 +148,7 @@ void plugin_finish_last(struct vcpu *v)
 {
 	if (v->code)
 		finish(v, v->code->block.end_ip);
+	plugin_settle(v);
 }
 
 /* ---- callbacks while the program runs ---- */
@@ -202,8 +192,6 @@ static inline void add_access(unsigned index, qemu_plugin_meminfo_t info, uint64
 
 	if (v->n_mem < MAX_ACCESSES)
 		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, qemu_plugin_mem_size_shift(info), store);
-	if (v->core && !sim_memory_is_near(&v->core->memory, vaddr))
-		sim_memory_expect(&v->core->memory, vaddr);
 }
 
 /* For instructions that only load, only store, do both: most need not ask which way an access went. */

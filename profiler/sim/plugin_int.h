@@ -32,7 +32,10 @@ struct numbers { /* of the guest's system calls; -1: has none */
 struct vcpu {
 	struct sim_code *code; /* running; its end is not known yet */
 	uint32_t n_mem;
-	uint64_t mem[MAX_ACCESSES + 1];
+	uint64_t *mem;       /* its accesses, at the end of the batch's; room for MAX_ACCESSES and one */
+	struct batch *batch; /* blocks that have run and are not timed yet */
+	struct timer *timer; /* the thread that times batches; NULL: none */
+	bool wants_timer;    /* not tried in vain yet */
 	struct counts_slot *
 	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
 	struct sim_core *core; /* that it runs on; NULL when only counting */
@@ -110,6 +113,18 @@ void plugin_begin(struct vcpu *v);
 /* Nothing follows: the thread ends, or waits for what comes. */
 void plugin_finish_last(struct vcpu *v);
 void plugin_register_callbacks(qemu_plugin_id_t id);
+
+/* ---- plugin_run.c: their timing ---- */
+
+/* -1: no memory. */
+int plugin_batch_new(struct vcpu *v);
+void plugin_batch_free(struct vcpu *v);
+/* In the child of a fork: what there is belongs to the parent, and its thread is not here. */
+void plugin_batch_forget(struct vcpu *v);
+/* n_insn instructions of v->code ran, and the program went on at next_ip. */
+void plugin_ran(struct vcpu *v, uint32_t n_insn, uint64_t next_ip);
+/* All that ran is timed when this returns, and nobody else is at it. */
+void plugin_settle(struct vcpu *v);
 
 /* ---- plugin_task.c: threads and processes ---- */
 

@@ -234,6 +234,7 @@ void plugin_on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 	v->syscall = num;
 	if (!v->tid)
 		plugin_begin(v);
+	plugin_settle(v);
 	if (v->core)
 		sim_pmu_cut_burst(&v->core->pmu, v->core->retire_cyc);
 	if (num == plugin.nr->execve || num == plugin.nr->execveat)

@@ -99,7 +99,9 @@ static struct vcpu *vcpu_new(void)
 	v->syscall = -1;
 	if (plugin.config.counting)
 		v->runs = calloc(plugin.counts.head->max_blocks / COUNTS_CHUNK, sizeof(*v->runs));
-	if ((plugin.config.counting && !v->runs) || (plugin.core && start_cores(v) < 0)) {
+	if ((plugin.config.counting && !v->runs) || plugin_batch_new(v) < 0 ||
+	    (plugin.core && start_cores(v) < 0)) {
+		plugin_batch_free(v);
 		free(v->runs);
 		free(v);
 		return NULL;
@@ -112,6 +114,7 @@ static void vcpu_free(struct vcpu *v)
 {
 	if (!v)
 		return;
+	plugin_batch_free(v);
 	give_slots_back(v);
 	stop_cores(v);
 	free(v);
@@ -219,7 +222,7 @@ void plugin_begin_child(struct vcpu *v)
 	v->parent_tid = v->tid;
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	v->code = NULL;
-	v->n_mem = 0;
+	plugin_batch_forget(v);
 	v->syscall = -1;
 	v->elsewhere_ns = 0;
 	for (uint32_t k = 0; v->core && k < plugin.config.n_kinds; k++)
