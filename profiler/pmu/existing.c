@@ -11,6 +11,40 @@
 #include "profiler/base/err.h"
 #include "profiler/pmu/buildid.h"
 
+enum { WORDS_BYTES = 16384 };
+
+int existing_words(pid_t pid, char ***out)
+{
+	char path[64], text[WORDS_BYTES];
+	size_t n, count = 0;
+	char *copy;
+	FILE *f;
+
+	*out = NULL;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	if (!n)
+		return 0;
+	text[n++] = '\0';
+	/* What ends with its last word has one end too many now. */
+	if (n > 1 && !text[n - 2])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		count += !text[i];
+	*out = malloc(count * sizeof(**out) + n);
+	if (!*out)
+		return 0;
+	copy = (char *)(*out + count);
+	memcpy(copy, text, n);
+	for (size_t i = 0; i < count; i++, copy += strlen(copy) + 1)
+		(*out)[i] = copy;
+	return (int)count;
+}
+
 static int write_name(struct pd_writer *w, pid_t pid, pid_t tid)
 {
 	char path[64], name[64];

@@ -14,6 +14,12 @@
 /* A process with its threads.  One that has ended meanwhile is no error. */
 int existing_process(struct pd_writer *w, struct elsewhere *e, pid_t pid);
 
+/*
+ * The command line of a process, as words in one allocation that the caller frees with free(*out); their number.  0 and NULL where
+ * it has none to read.
+ */
+int existing_words(pid_t pid, char ***out);
+
 /* Every process there is. */
 int existing_all(struct pd_writer *w, struct elsewhere *e);
 

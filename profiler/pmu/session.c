@@ -113,10 +113,16 @@ static int open_file(struct session *s)
 		                       .events = out,
 		                       .n_events = n_events,
 		                       .compress_level = s->opts->compress_level };
+	char **words = NULL;
 	int err;
 
 	if (!out)
 		return sp_fail(SP_ENOMEM, "out of memory");
+	/* One process that runs already is what its own command line says. */
+	if (s->targets.n == 1) {
+		info.argc = existing_words(task_process(s->targets.v[0]), &words);
+		info.argv = words;
+	}
 	for (size_t i = 0; i < n_events; i++) {
 		out[i] = (struct pd_writer_event){ .attr = events[i].attr,
 			                           .name = events[i].name,
@@ -128,6 +134,7 @@ static int open_file(struct session *s)
 			        out[i].attr.task = 1;
 	}
 	err = pd_writer_open(s->opts->output, &info, &s->w);
+	free(words);
 	free(out);
 	return err;
 }

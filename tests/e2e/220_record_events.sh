@@ -133,6 +133,7 @@ check 'attaching to a process' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
 check 'its symbols are found' sh -c '"$SKIDPROF" report --raw -i p.data 2>/dev/null | grep -q more'
 "${R[@]}" -t $target --duration 3 -e cpu-clock -o p.data 2>p.err
 check 'attaching to a thread' grep -qE '^skidprof: [1-9][0-9]* samples' p.err
+check 'its own command line is told' sh -c '"$SKIDPROF" report --raw -i p.data 2>/dev/null | grep -qx "# file p.data: ./two 0.1 detached"'
 check 'the target runs on' sh -c "grep -qE '^State:.[RSD]' /proc/$target/status"
 check 'and is not traced' grep -q '^TracerPid:.0$' /proc/$target/status
 setsid bash -c 'trap - INT; exec "$SKIDPROF" record --pmu hardware -p '$target' -e cpu-clock -o i.data' 2>i.err & rec=$!
