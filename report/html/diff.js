@@ -42,21 +42,25 @@ function rows_table(rows, lines) {
 	const show = measures[shown.measure][1];
 	const sizes = rows.map(r => Math.abs(value(r, "_change"))).filter(known).sort((a, b) => a - b);
 	const most = Math.max(sizes[Math.floor(sizes.length * 0.9)] || 0, 0.01);
+	const word_of = m => ({ head: measures[m][0], text: true, value: r => r[m] || "", class: r => "text " + (m === shown.measure ? verdict_class(r) : "raw") });
+	// What is sure to differ comes first, and the largest functions first in each.
+	const by_share = [...rows].sort((x, y) => y.share - x.share);
 	const columns = [
 		{ head: "share", value: r => r.share, show: percent, title: "of the side where it has more" },
+		...(lines ? [{ head: "line", text: true, value: r => r.file ? `${base(r.file)}:${r.line ?? "?"}${known(r.line_before) ? ` (was ${r.line_before})` : ""}` : "", class: () => "text small" }] : []),
+		{ head: "function", text: true, value: name_of, class: () => "name text" },
+		word_of(shown.measure),
 		{ head: "before", value: r => value(r, "_before"), show },
 		{ head: "after", value: r => value(r, "_after"), show },
 		{ head: "difference", value: r => Math.abs(value(r, "_difference")), show: (_, r) => show(value(r, "_difference")), title: "sorted by its size" },
 		{ head: "change", value: r => value(r, "_change"), show: (_, r) => change(r) },
 		{ head: "90% interval", value: r => value(r, "_change_hi") - value(r, "_change_lo"), show: (_, r) => range(value(r, "_change_lo"), value(r, "_change_hi"), signed) },
 		{ head: "", value: r => value(r, "_change"), show: (_, r) => bar(r, most) },
-		...has.map(m => ({ head: measures[m][0], text: true, value: r => r[m] || "", class: r => "text " + (m === shown.measure ? verdict_class(r) : "raw") })),
-		...(lines ? [{ head: "line", text: true, value: r => r.file ? `${base(r.file)}:${r.line ?? "?"}${known(r.line_before) ? ` (was ${r.line_before})` : ""}` : "", class: () => "text small" }] : []),
-		{ head: "function", text: true, value: name_of, class: () => "name text" },
+		...has.filter(m => m !== shown.measure).map(word_of),
 		...(rows.some(r => r.status) ? [{ head: "status", text: true, value: r => r.status || "", class: r => "text " + (r.status || "") }] : []),
 		{ head: "module", text: true, value: r => r.module, class: () => "text small" },
 	];
-	return table(columns, shown.only ? rows.filter(r => r[shown.measure] && word(r) !== "can't tell") : rows, { by: 3, filter: true });
+	return table(columns, shown.only ? by_share.filter(r => r[shown.measure] && word(r) !== "can't tell") : by_share, { by: columns.findIndex(c => c.head === measures[shown.measure][0]), filter: true });
 }
 
 function rows_section(rows, lines) {
