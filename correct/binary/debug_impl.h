@@ -43,7 +43,7 @@ struct debug {
 	VEC(struct line_row) lines;
 	VEC(struct inlining) inlinings;
 	VEC(struct copy) copies;
-	struct span_list spans; /* owned by copies */
+	struct span_list spans;   /* owned by copies */
 	uint32_t *func_inlinings; /* [m->funcs.n] of functions without DWARF; NO_ID until asked for */
 };
 
