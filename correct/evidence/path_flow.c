@@ -151,9 +151,8 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 {
 	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
-	struct path_tally mean = { .edge = calloc(2 * n_edges + 1, sizeof(double)) }, unweighed = { 0 };
+	struct path_tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
-	struct path_left left;
 	bool timed;
 	double scale;
 	int err = 0;
@@ -164,22 +163,19 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 		goto out;
 	}
-	unweighed.edge = mean.edge + n_edges;
 	err = weigh(s, r, n_edges, plan->how, weight);
 	if (err < 0)
 		goto out;
-	for (size_t i = 0; i < r->stacks.n; i++) {
+	for (size_t i = 0; i < r->stacks.n; i++)
 		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
-		path_add_stack(s, r, &r->stacks.v[i], NULL, 1, &unweighed);
-	}
 	/* Samples of no weight, as of an event without a period in a damaged file. */
-	if (!(mean.insn > 0) || !(unweighed.insn > 0))
+	if (!(mean.insn > 0))
 		goto out;
 	timed = plan->how == BY_CYCLES || plan->beside;
-	left.flow = timed ? model->flow_left_cyc : model->flow_left;
-	left.change = timed ? model->change_left_cyc : model->change_left;
 	err = path_noise(s, r, weight, space,
-	                 &(struct path_means){ &mean, &unweighed, mean_weight(r, weight) }, &left, out->cov);
+	                 &(struct path_means){ &mean, mean_weight(r, weight),
+	                                       timed ? model->flow_left_cyc : model->flow_left },
+	                 out->cov);
 	if (err < 0)
 		goto out;
 	scale = of->total_insn / mean.insn;

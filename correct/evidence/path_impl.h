@@ -171,15 +171,10 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* Errors that weighing leaves: a share of each flow, and of what weighing changed it by (eq. 18). */
-struct path_left {
-	double flow, change;
-};
-
-/* Sums over all stacks, weighed and as they were seen; what one stack weighs. */
+/* Sums over all stacks, weighed; what one stack weighs; and the share of each flow that weighing leaves as error (eq. 18). */
 struct path_means {
-	const struct path_tally *mean, *unweighed;
-	double stack;
+	const struct path_tally *mean;
+	double stack, left;
 };
 
 /*
@@ -187,8 +182,7 @@ struct path_means {
  * each flow (eq. 18).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
  */
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
-               const struct space *space, const struct path_means *means, const struct path_left *left,
-               double *cov);
+               const struct space *space, const struct path_means *means, double *cov);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);

@@ -195,13 +195,11 @@ static void find_variances(const struct flows *f, const double *cov, double *var
 
 /*
  * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
- * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often, and
- * most so where the bias to be taken away was large.
+ * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often.
  */
-static int add_errors(const struct flows *f, const struct path_means *means, const struct path_left *left,
-                      size_t n_stacks, double *var, double *errors, double *cov)
+static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double *var,
+                      double *errors, double *cov)
 {
-	const struct path_tally *mean = means->mean, *unweighed = means->unweighed;
 	size_t d = f->space->n_free;
 	double keep = 1 - fmin(1 - model->scatter_kept, (double)d / (double)n_stacks),
 	       unit = means->stack * means->stack, more = model->path_scatter * model->path_scatter;
@@ -217,8 +215,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, con
 		for (size_t b = 0; b <= a; b++)
 			cov[a * d + b] = more * (keep * cov[a * d + b] + (1 - keep) * errors[a * d + b]);
 	for (size_t e = 0; e < f->space->n_edges; e++) {
-		double change = unweighed->edge[e] * mean->insn / unweighed->insn - mean->edge[e],
-		       bias = hypot(left->flow * mean->edge[e], left->change * change);
+		double bias = means->left * means->mean->edge[e];
 
 		var[e] = unit + bias * bias;
 	}
@@ -230,8 +227,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, con
 }
 
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
-               const struct space *space, const struct path_means *means, const struct path_left *left,
-               double *cov)
+               const struct space *space, const struct path_means *means, double *cov)
 {
 	size_t d = space->n_free, n = space->n_edges;
 	double *work = calloc(n + d * d + 1, sizeof(*work));
@@ -242,7 +238,7 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 	if (err == 0)
 		err = scatter(s, r, weight, space, means->mean, cov, &one);
 	if (err == 0)
-		err = add_errors(&f, means, left, r->stacks.n, work, work + n, cov);
+		err = add_errors(&f, means, r->stacks.n, work, work + n, cov);
 	flows_fini(&f);
 	free(work);
 	return err;

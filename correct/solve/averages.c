@@ -195,7 +195,7 @@ int average_scopes(struct work *w)
 }
 
 /*
- * Noise of a region's instructions as its own samples tell them: that of its scopes' totals (eq. 35), and of single samples
+ * Noise of a region's instructions as its own samples tell them: that of its scopes' totals, and of single samples
  * in no scope.
  */
 static double own_total_sd(const struct work *w, size_t r)
