@@ -6,37 +6,23 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr)
 {
-	size_t lo = 0, hi = p->n_blocks;
+	size_t lo =
+	        sorted_count(p->n_blocks, k,
+	                     order_pairs(p->blocks[k].module, p->blocks[k].end_vaddr, module, vaddr) <= 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct profile_block *b = &p->blocks[mid];
-
-		if (b->module < module || (b->module == module && b->end_vaddr <= vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < p->n_blocks && p->blocks[lo].module == module && p->blocks[lo].vaddr <= vaddr ? (long)lo
 	                                                                                          : -1;
 }
 
 long profile_insn_at(const struct profile *p, uint32_t module, uint64_t vaddr)
 {
-	size_t lo = 0, hi = p->n_insns;
+	size_t lo = sorted_count(p->n_insns, k,
+	                         order_pairs(p->insns[k].module, p->insns[k].vaddr, module, vaddr) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct profile_insn *i = &p->insns[mid];
-
-		if (i->module < module || (i->module == module && i->vaddr < vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < p->n_insns && p->insns[lo].module == module && p->insns[lo].vaddr == vaddr ? (long)lo
 	                                                                                       : -1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/assemble/context_walk.h"
 #include "correct/model/model.h"
+#include "profiler/base/order.h"
 
 #include <stdlib.h>
 
@@ -57,17 +58,9 @@ static int push_call(struct context_walk *w, uint32_t func, uint32_t parent, boo
 
 long context_find_call(const struct profile *p, uint32_t caller, uint32_t callee)
 {
-	size_t lo = 0, hi = p->n_calls;
+	size_t lo = sorted_count(p->n_calls, k,
+	                         order_pairs(p->calls[k].callee, p->calls[k].caller, callee, caller) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct profile_call *c = &p->calls[mid];
-
-		if (c->callee < callee || (c->callee == callee && c->caller < caller))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < p->n_calls && p->calls[lo].callee == callee && p->calls[lo].caller == caller ? (long)lo
 	                                                                                         : -1;
 }

@@ -15,6 +15,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/calls.h"
 #include "correct/flow/dominators.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -580,9 +581,7 @@ static int by_callee(const void *a, const void *b)
 {
 	const struct profile_call *x = a, *y = b;
 
-	if (x->callee != y->callee)
-		return x->callee < y->callee ? -1 : 1;
-	return (x->caller > y->caller) - (x->caller < y->caller);
+	return order_pairs(x->callee, x->caller, y->callee, y->caller);
 }
 
 static int find_callers(struct flow_part *x)

@@ -164,9 +164,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct profile_insn *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+	return order_pairs(x->module, x->vaddr, y->module, y->vaddr);
 }
 
 /* Disassembly, for reports that show it. */

@@ -3,6 +3,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,18 +126,10 @@ bool module_has_debug(struct module *m)
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line)
 {
 	const struct debug *d = debug_get(m);
-	size_t low = 0, high = d ? d->lines.n : 0;
+	size_t low = sorted_count(d ? d->lines.n : 0, k, d->lines.v[k].vaddr <= vaddr);
 
 	*file = NULL;
 	*line = 0;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (d->lines.v[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || d->lines.v[low - 1].file == NO_ID)
 		return;
 	*file = d->files.v[d->lines.v[low - 1].file];

@@ -2,6 +2,7 @@
 #include "correct/binary/jitdump.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/perfdata/cursor.h"
 
@@ -163,9 +164,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct jit_code *x = a, *y = b;
 
-	if (x->vaddr != y->vaddr)
-		return x->vaddr > y->vaddr ? 1 : -1;
-	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+	return order_pairs(x->vaddr, x->from_ns, y->vaddr, y->from_ns);
 }
 
 static int by_layer(const void *a, const void *b)
@@ -241,17 +240,9 @@ void jitdump_fini(struct jitdump *j)
 
 const struct jit_code *jitdump_at(const struct jitdump *j, uint32_t layer, uint64_t vaddr)
 {
-	size_t lo = 0, hi = j->codes.n;
+	size_t lo = sorted_count(j->codes.n, k,
+	                         order_pairs(j->codes.v[k].layer, j->codes.v[k].vaddr, layer, vaddr) <= 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct jit_code *x = &j->codes.v[mid];
-
-		if (x->layer < layer || (x->layer == layer && x->vaddr <= vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || j->codes.v[lo - 1].layer != layer ||
 	    vaddr - j->codes.v[lo - 1].vaddr >= j->codes.v[lo - 1].size_bytes)
 		return NULL;

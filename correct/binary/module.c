@@ -5,6 +5,7 @@
 #include "profiler/perfdata/build_id_cache.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -494,16 +495,8 @@ bool module_vaddr(const struct module *m, uint64_t off, uint64_t *vaddr)
 /* Code that was made has a segment for each function, in address order. */
 static const struct segment *made_segment_at(const struct module *m, uint64_t vaddr)
 {
-	size_t lo = 0, hi = m->segments.n;
+	size_t lo = sorted_count(m->segments.n, k, m->segments.v[k].vaddr <= vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->segments.v[mid].vaddr <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && vaddr - m->segments.v[lo - 1].vaddr < m->segments.v[lo - 1].file_bytes
 	               ? &m->segments.v[lo - 1]
 	               : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/binary/spans.h"
+#include "profiler/base/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -71,15 +72,7 @@ int spans_cut(struct interval_list *intervals, struct span_list *spans)
 
 const struct span *spans_at(const struct span_list *spans, uint64_t vaddr)
 {
-	size_t low = 0, high = spans->n;
+	size_t low = sorted_count(spans->n, k, spans->v[k].vaddr <= vaddr);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (spans->v[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && vaddr < spans->v[low - 1].end ? &spans->v[low - 1] : NULL;
 }

@@ -7,6 +7,7 @@
 #include "correct/binary/module_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 #include <elf.h>
 #include <gelf.h>
@@ -67,16 +68,8 @@ const char *symbols_demangle(struct text_pool *pool, const char *linkage)
 
 static const struct code_range *range_at(const struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->code.n;
+	size_t low = sorted_count(m->code.n, k, m->code.v[k].vaddr <= vaddr);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (m->code.v[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || vaddr - m->code.v[low - 1].vaddr >= m->code.v[low - 1].size_bytes)
 		return NULL;
 	return &m->code.v[low - 1];
@@ -163,16 +156,8 @@ static void sort(struct loader *l)
 /* The name of a symbol at vaddr among the first n, which are sorted. */
 static const char *name_at(const struct loader *l, size_t n, uint64_t vaddr)
 {
-	size_t low = 0, high = n;
+	size_t low = sorted_count(n, k, l->found.v[k].vaddr < vaddr);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (l->found.v[mid].vaddr < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < n && l->found.v[low].vaddr == vaddr ? l->found.v[low].name : NULL;
 }
 
@@ -425,16 +410,8 @@ long module_func_at(const struct module *m, uint64_t vaddr)
 
 long module_func_named(const struct module *m, const char *linkage)
 {
-	size_t low = 0, high = m->names.n;
+	size_t low = sorted_count(m->names.n, k, strcmp(m->names.v[k].linkage, linkage) < 0);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (strcmp(m->names.v[mid].linkage, linkage) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == m->names.n || strcmp(m->names.v[low].linkage, linkage) != 0)
 		return -1;
 	return module_func_at(m, m->names.v[low].vaddr);

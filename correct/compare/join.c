@@ -6,6 +6,7 @@
 
 #include "correct/compare/match.h"
 #include "correct/judge/reasons.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -173,17 +174,9 @@ static void objects_of(const struct join *j, long *object_of)
 
 static const struct truth_insn *find_insn(const struct truth *t, uint32_t object, uint64_t vaddr)
 {
-	size_t lo = 0, hi = t->n_insns;
+	size_t lo = sorted_count(t->n_insns, k,
+	                         order_pairs(t->insns[k].object, t->insns[k].vaddr, object, vaddr) < 0);
 
-	while (lo < hi) {
-		size_t k = lo + (hi - lo) / 2;
-		const struct truth_insn *x = &t->insns[k];
-
-		if (x->object < object || (x->object == object && x->vaddr < vaddr))
-			lo = k + 1;
-		else
-			hi = k;
-	}
 	return lo < t->n_insns && t->insns[lo].object == object && t->insns[lo].vaddr == vaddr ? &t->insns[lo]
 	                                                                                       : NULL;
 }

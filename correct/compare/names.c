@@ -7,6 +7,7 @@
 
 #include "correct/truth/build.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 /* As with instructions (match.c): more than this that the recording's files don't have is another program's. */
 static const double max_unknown = 0.01;
@@ -53,16 +54,9 @@ static int alias_of(struct profile *p, uint32_t func, enum alias_kind kind, stru
 
 static size_t first_alias(const struct alias *aliases, size_t n, const char *name)
 {
-	size_t lo = 0, hi = n, n_name = strlen(name);
+	size_t n_name = strlen(name);
+	size_t lo = sorted_count(n, k, alias_order(aliases[k].name, aliases[k].n, name, n_name) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (alias_order(aliases[mid].name, aliases[mid].n, name, n_name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo;
 }
 

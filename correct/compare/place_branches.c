@@ -343,8 +343,8 @@ static int add_counts(struct work *w, const struct flow_graph *g, struct truth_b
 		const struct flow_block *x = &g->blocks[i];
 
 		for (uint32_t k = 0; k < x->n_insn && w->count[i] > 0 && err == 0; k++)
-			err = truth_build_insn(b, &(struct truth_insn){ 0, g->insns[x->insn0 + k].vaddr,
-			                                                (uint64_t)w->count[i] });
+			err = vec_push(&b->insns, (struct truth_insn){ 0, g->insns[x->insn0 + k].vaddr,
+			                                               (uint64_t)w->count[i] });
 	}
 	return err;
 }

@@ -205,7 +205,7 @@ static int add_run(struct work *w, size_t i, const uint32_t *object, struct trut
 	w->m = w->files->v[w->file[i]];
 	w->decoder = w->d[w->file[i]];
 	for (uint32_t k = 0; k < r->n_insns && err == 0 && decode(w, v, &insn); k++) {
-		err = truth_build_insn(b, &(struct truth_insn){ object[w->file[i]], v, r->n });
+		err = vec_push(&b->insns, (struct truth_insn){ object[w->file[i]], v, r->n });
 		v += insn.size_bytes;
 	}
 	return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The graph that is handed out, from the blocks that are alive. */
 #include "correct/flow/build.h"
+#include "profiler/base/order.h"
 
 struct assembly {
 	struct flow_build *b;
@@ -110,9 +111,7 @@ static int compare_edges(const void *x, const void *y)
 		return e->from < f->from ? -1 : 1;
 	if (e->kind != f->kind)
 		return e->kind < f->kind ? -1 : 1;
-	if (e->to != f->to)
-		return e->to < f->to ? -1 : 1;
-	return e->call < f->call ? -1 : e->call > f->call;
+	return order_pairs(e->to, e->call, f->to, f->call);
 }
 
 static void sort_edges(struct assembly *a)
@@ -187,9 +186,7 @@ static int compare_funcs(const void *x, const void *y)
 {
 	const struct flow_func *f = x, *h = y;
 
-	if (f->module != h->module)
-		return f->module < h->module ? -1 : 1;
-	return f->vaddr < h->vaddr ? -1 : f->vaddr > h->vaddr;
+	return order_pairs(f->module, f->vaddr, h->module, h->vaddr);
 }
 
 /* Functions that own a block, by address; `of[fn]` becomes the index. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The instructions that were reached, cut into basic blocks. */
 #include "correct/flow/build.h"
+#include "profiler/base/order.h"
 
 static int compare_nodes(const void *x, const void *y, void *ctx)
 {
 	const struct flow_build *b = ctx;
 	const struct flow_node *m = &b->nodes.v[*(const uint32_t *)x], *n = &b->nodes.v[*(const uint32_t *)y];
 
-	if (m->module != n->module)
-		return m->module < n->module ? -1 : 1;
-	return m->insn.vaddr < n->insn.vaddr ? -1 : m->insn.vaddr > n->insn.vaddr;
+	return order_pairs(m->module, m->insn.vaddr, n->module, n->insn.vaddr);
 }
 
 static bool ends_block(const struct insn *i)

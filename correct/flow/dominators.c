@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 enum { MAX_BLOCKS = 4000 };
@@ -21,16 +22,8 @@ struct making {
 static uint32_t place_of(const struct making *m, uint32_t block)
 {
 	const uint32_t *list = m->g->func_blocks + m->fn->block0;
-	uint32_t lo = 0, hi = m->fn->n_blocks;
+	uint32_t lo = sorted_count(m->fn->n_blocks, k, list[k] < block);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (list[mid] < block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < m->fn->n_blocks && list[lo] == block ? lo : LOCAL_NONE;
 }
 
@@ -122,9 +115,7 @@ static int by_to(const void *x, const void *y)
 {
 	const struct local_edge *a = x, *b = y;
 
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return a->edge < b->edge ? -1 : a->edge > b->edge;
+	return order_pairs(a->to, a->edge, b->to, b->edge);
 }
 
 static int list_edges(struct making *m)

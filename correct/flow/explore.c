@@ -8,6 +8,7 @@
 
 #include "correct/flow/build.h"
 #include "profiler/base/log.h"
+#include "profiler/base/order.h"
 
 enum { MAX_UNKNOWN_RUN = 8 }; /* that many undecodable instructions in a row are data */
 
@@ -29,16 +30,9 @@ bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr)
 {
 	const struct flow_hot *hot = b->in->hot;
-	size_t lo = 0, hi = b->in->n_hot;
+	size_t lo =
+	        sorted_count(b->in->n_hot, k, order_pairs(hot[k].module, hot[k].vaddr, module, vaddr) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (hot[mid].module < module || (hot[mid].module == module && hot[mid].vaddr < vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < b->in->n_hot && hot[lo].module == module && hot[lo].vaddr < end_vaddr;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/build.h"
+#include "profiler/base/order.h"
 
 static void build_fini(struct flow_build *b)
 {
@@ -115,18 +116,10 @@ enum { MAX_OVERLAP = 8 };
 
 long flow_block_at(const struct flow_graph *g, uint32_t module, uint64_t vaddr)
 {
-	size_t lo = 0, hi = g->n_blocks;
+	size_t lo = sorted_count(g->n_blocks, k,
+	                         order_pairs(g->blocks[k].module, g->blocks[k].vaddr, module, vaddr) <= 0);
 	long inside = -1;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct flow_block *b = &g->blocks[mid];
-
-		if (b->module < module || (b->module == module && b->vaddr <= vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (unsigned i = 0; i < MAX_OVERLAP && lo-- > 0; i++) {
 		const struct flow_block *b = &g->blocks[lo];
 

@@ -6,31 +6,25 @@
 #include "correct/flow/build.h"
 #include "correct/flow/symbolic.h"
 #include "correct/model/model.h"
+#include "profiler/base/order.h"
 
 enum {
 	MAX_GUESSED_TARGETS = 64, /* more unreached hot functions than that, and a guess is worth nothing */
 	MAX_RESOLVER_BYTES = 4096,
 };
 
-static int compare_place(uint32_t module, uint64_t vaddr, uint32_t other_module, uint64_t other_vaddr)
-{
-	if (module != other_module)
-		return module < other_module ? -1 : 1;
-	return vaddr < other_vaddr ? -1 : vaddr > other_vaddr;
-}
-
 static int by_from(const void *x, const void *y)
 {
 	const struct flow_seen *a = x, *b = y;
 
-	return compare_place(a->from_module, a->from_vaddr, b->from_module, b->from_vaddr);
+	return order_pairs(a->from_module, a->from_vaddr, b->from_module, b->from_vaddr);
 }
 
 static int by_to(const void *x, const void *y)
 {
 	const struct flow_seen *a = x, *b = y;
 
-	return compare_place(a->to_module, a->to_vaddr, b->to_module, b->to_vaddr);
+	return order_pairs(a->to_module, a->to_vaddr, b->to_module, b->to_vaddr);
 }
 
 static struct flow_seen *sorted_copy(const struct flow_input *in, int (*compare)(const void *, const void *))
@@ -64,17 +58,10 @@ bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 
 bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr)
 {
-	size_t lo = 0, hi = b->seen ? b->in->n_seen : 0;
+	size_t lo =
+	        sorted_count(b->seen ? b->in->n_seen : 0, k,
+	                     order_pairs(b->seen[k].from_module, b->seen[k].from_vaddr, module, vaddr) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct flow_seen *s = &b->seen[mid];
-
-		if (compare_place(s->from_module, s->from_vaddr, module, vaddr) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return b->seen && lo < b->in->n_seen && b->seen[lo].from_module == module &&
 	       b->seen[lo].from_vaddr < end_vaddr;
 }
@@ -95,19 +82,11 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 		                  .kind = flow_is_call(&b->nodes.v[node].insn) ? FLOW_CALL : FLOW_IND };
 	const struct flow_seen key = { .from_module = b->nodes.v[node].module,
 		                       .from_vaddr = b->nodes.v[node].insn.vaddr };
-	size_t lo = 0, hi = b->in->n_seen;
+	size_t lo = sorted_count(b->in->n_seen, k, by_from(&b->seen[k], &key) < 0);
 	bool stays = false;
 	int err;
 
 	*found = false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (by_from(&b->seen[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (; lo < b->in->n_seen && by_from(&b->seen[lo], &key) == 0; lo++) {
 		link.to_module = b->seen[lo].to_module;
 		link.to_vaddr = b->seen[lo].to_vaddr;

@@ -13,6 +13,7 @@
 #include "correct/binary/text_pool.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 
 enum { MOST_BYTES = 1 << 30 };
@@ -174,16 +175,8 @@ static int note_changes(struct made *m, const struct jitdump *j)
 
 uint64_t made_changes(const struct made *m, uint64_t time_ns)
 {
-	size_t lo = 0, hi = m->same_clock ? m->changes_ns.n : 0;
+	size_t lo = sorted_count(m->same_clock ? m->changes_ns.n : 0, k, m->changes_ns.v[k] <= time_ns);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->changes_ns.v[mid] <= time_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo;
 }
 

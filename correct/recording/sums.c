@@ -12,6 +12,7 @@
 #include "correct/recording/throttled.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -333,9 +334,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct place_sum *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+	return order_pairs(x->module, x->vaddr, y->module, y->vaddr);
 }
 
 /* Counters go on where their samples are lost.  A period of each is yet to come at the end. */

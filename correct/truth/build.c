@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/truth/build.h"
+#include "profiler/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,11 +130,6 @@ int truth_build_text(char **field, const char *text)
 	return 0;
 }
 
-int truth_build_insn(struct truth_build *b, const struct truth_insn *insn)
-{
-	return vec_push(&b->insns, *insn);
-}
-
 int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn)
 {
 	char *copy = copy_text(name);
@@ -147,33 +143,11 @@ int truth_build_func(struct truth_build *b, const char *name, uint32_t object, u
 	return 0;
 }
 
-int truth_build_line(struct truth_build *b, const struct truth_line *line)
-{
-	return vec_push(&b->lines, *line);
-}
-
-int truth_build_branch(struct truth_build *b, const struct truth_branch *branch)
-{
-	return vec_push(&b->branches, *branch);
-}
-
-int truth_build_run(struct truth_build *b, const struct truth_run *run)
-{
-	return vec_push(&b->runs, *run);
-}
-
 static int compare_insns(const void *a, const void *b)
 {
 	const struct truth_insn *x = a, *y = b;
 
-	if (x->object != y->object)
-		return x->object < y->object ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
+	return order_pairs(x->object, x->vaddr, y->object, y->vaddr);
 }
 
 static int compare_funcs(const void *a, const void *b)
@@ -181,71 +155,58 @@ static int compare_funcs(const void *a, const void *b)
 	const struct truth_func *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
-	return order ? order : compare_numbers(x->object, y->object);
+	return order ? order : (x->object > y->object) - (x->object < y->object);
 }
 
 static int compare_lines(const void *a, const void *b)
 {
 	const struct truth_line *x = a, *y = b;
-	int order = compare_numbers(x->file, y->file);
+	int order = order_pairs(x->file, x->line, y->file, y->line);
 
-	if (!order)
-		order = compare_numbers(x->line, y->line);
-	return order ? order : compare_numbers(x->object, y->object);
+	return order ? order : (x->object > y->object) - (x->object < y->object);
 }
 
-static void add_insn(struct truth_insn *sum, const struct truth_insn *x)
+static void add_insn(void *to, void *from)
 {
+	struct truth_insn *sum = to, *x = from;
+
 	sum->n += x->n;
 	sum->n_load += x->n_load;
 	sum->n_miss += x->n_miss;
 }
 
-static void sum_insns(struct truth_build *b)
+static void add_func(void *to, void *from)
 {
-	size_t n = 0;
+	struct truth_func *sum = to, *x = from;
 
-	if (b->insns.n)
-		qsort(b->insns.v, b->insns.n, sizeof(*b->insns.v), compare_insns);
-	for (size_t i = 0; i < b->insns.n; i++) {
-		if (n && compare_insns(&b->insns.v[n - 1], &b->insns.v[i]) == 0)
-			add_insn(&b->insns.v[n - 1], &b->insns.v[i]);
-		else
-			b->insns.v[n++] = b->insns.v[i];
-	}
-	b->insns.n = n;
+	sum->n_insn += x->n_insn;
+	free(x->name);
 }
 
-static void sum_funcs(struct truth_build *b)
+static void add_line(void *to, void *from)
 {
-	size_t n = 0;
+	((struct truth_line *)to)->n_insn += ((struct truth_line *)from)->n_insn;
+}
 
-	if (b->funcs.n)
-		qsort(b->funcs.v, b->funcs.n, sizeof(*b->funcs.v), compare_funcs);
-	for (size_t i = 0; i < b->funcs.n; i++) {
-		if (n && compare_funcs(&b->funcs.v[n - 1], &b->funcs.v[i]) == 0) {
-			b->funcs.v[n - 1].n_insn += b->funcs.v[i].n_insn;
-			free(b->funcs.v[i].name);
-		} else {
-			b->funcs.v[n++] = b->funcs.v[i];
+/* Sorted, and those that are the same added up; returns how many are left. */
+static size_t sum_up(void *v, size_t n, size_t size, int (*compare)(const void *, const void *),
+                     void (*add)(void *to, void *from))
+{
+	char *first = v, *last = NULL;
+
+	if (n)
+		qsort(v, n, size, compare);
+	for (size_t i = 0; i < n; i++) {
+		char *x = first + i * size;
+
+		if (last && compare(last, x) == 0) {
+			add(last, x);
+			continue;
 		}
+		last = last ? last + size : first;
+		memmove(last, x, size);
 	}
-	b->funcs.n = n;
-}
-
-static void sum_lines(struct truth_build *b)
-{
-	size_t n = 0;
-
-	if (b->lines.n)
-		qsort(b->lines.v, b->lines.n, sizeof(*b->lines.v), compare_lines);
-	for (size_t i = 0; i < b->lines.n; i++) {
-		if (n && compare_lines(&b->lines.v[n - 1], &b->lines.v[i]) == 0)
-			b->lines.v[n - 1].n_insn += b->lines.v[i].n_insn;
-		else
-			b->lines.v[n++] = b->lines.v[i];
-	}
-	b->lines.n = n;
+	return last ? (size_t)(last - first) / size + 1 : 0;
 }
 
 static void hand_over(struct truth_build *b, struct truth *t)
@@ -309,9 +270,9 @@ int truth_build_finish(struct truth_build *b, struct truth **out)
 		sp_fail(SP_ENOMEM, "out of memory");
 		goto fail;
 	}
-	sum_insns(b);
-	sum_funcs(b);
-	sum_lines(b);
+	b->insns.n = sum_up(b->insns.v, b->insns.n, sizeof(*b->insns.v), compare_insns, add_insn);
+	b->funcs.n = sum_up(b->funcs.v, b->funcs.n, sizeof(*b->funcs.v), compare_funcs, add_func);
+	b->lines.n = sum_up(b->lines.v, b->lines.n, sizeof(*b->lines.v), compare_lines, add_line);
 	hand_over(b, t);
 	if (!add_totals(t)) {
 		truth_free(t);

@@ -4,7 +4,7 @@
 
 /*
  * A truth while it is put together: the parsers and the recorder's counts add
- * objects, instructions and functions in any order and as often as they like;
+ * objects, instructions (vec_push) and functions in any order and as often as they like;
  * truth_build_finish sorts and sums.  For files of correct/truth only.
  */
 #include <stdio.h>
@@ -43,11 +43,7 @@ void truth_texts_fini(struct truth_texts *t);
 /* Index of the object of that path, added where it is new. */
 int truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 int truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
-int truth_build_insn(struct truth_build *b, const struct truth_insn *insn);
 int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
-int truth_build_line(struct truth_build *b, const struct truth_line *line);
-int truth_build_branch(struct truth_build *b, const struct truth_branch *branch);
-int truth_build_run(struct truth_build *b, const struct truth_run *run);
 /* Replace *field ("creator" or "cmdline" of b) by a copy of text. */
 int truth_build_text(char **field, const char *text);
 

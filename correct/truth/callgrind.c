@@ -165,7 +165,7 @@ static int add_place(struct parse *p, uint64_t n)
 	if (err == 0)
 		err = truth_build_func(p->b, p->b->symbols.v.v[p->func], p->object, n);
 	if (err == 0)
-		err = truth_build_line(p->b, &(struct truth_line){ p->object, p->file, (uint32_t)line, n });
+		err = vec_push(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
 	return err;
 }
 
@@ -185,7 +185,7 @@ static int add_cost(struct parse *p, struct truth_insn *insn)
 		return add_place(p, insn->n);
 	insn->object = p->object;
 	insn->vaddr = p->pos[p->instr];
-	return truth_build_insn(p->b, insn);
+	return vec_push(&p->b->insns, *insn);
 }
 
 static int parse_cost(struct parse *p, bool counts)

@@ -64,12 +64,12 @@ static int add_insns(const struct record_counts *c, struct truth_build *b, struc
 
 		if (!modules[x->file] || !module_vaddr(modules[x->file], x->off, &vaddr))
 			vaddr = x->off;
-		err = truth_build_insn(b, &(struct truth_insn){ x->file, vaddr, x->n, x->n_load, x->n_miss });
+		err = vec_push(&b->insns, (struct truth_insn){ x->file, vaddr, x->n, x->n_load, x->n_miss });
 	}
 	if (err == 0 && c->n_unmapped) {
 		err = truth_build_object(b, TRUTH_ANONYMOUS, &object);
 		if (err == 0)
-			err = truth_build_insn(b, &(struct truth_insn){ object, 0, c->n_unmapped });
+			err = vec_push(&b->insns, (struct truth_insn){ object, 0, c->n_unmapped });
 	}
 	return err;
 }

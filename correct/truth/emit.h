@@ -9,7 +9,9 @@
 #define TRUTH_ANONYMOUS "[anonymous]"
 
 /*
- * truth_write for a caller who has the objects open already.
+ * Write t in callgrind's format with function, file and inlined file (fi=,
+ * fe=) and line of every instruction, taken from the objects themselves.
+ * Written beside path and renamed: an existing file is lost only to a whole new one.
  *
  * modules  [t->n_objects], NULL where an object is no file.
  */

@@ -102,11 +102,4 @@ void truth_free(struct truth *t);
  */
 int truth_read(const char *path, struct truth **out);
 
-/*
- * Write t in callgrind's format with function, file and inlined file (fi=,
- * fe=) and line of every instruction, taken from the objects themselves.
- * Written beside path and renamed: an existing file is lost only to a whole new one.
- */
-int truth_write(const char *path, const struct truth *t);
-
 #endif

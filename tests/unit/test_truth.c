@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "correct/truth/truth.h"
+#include "correct/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -409,6 +409,7 @@ static void what_is_written_reads_back(void **state)
 		            .total_load = 7,
 		            .total_miss = 2 };
 	struct truth *t = NULL;
+	struct module *modules[] = { NULL, NULL };
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	int fd = mkstemp(path);
 
@@ -416,7 +417,9 @@ static void what_is_written_reads_back(void **state)
 	assert_true(n > 0 && fd >= 0);
 	exe[n] = '\0';
 	close(fd);
-	assert_int_equal(truth_write(path, &in), 0);
+	assert_int_equal(module_open(exe, NULL, 0, NULL, &modules[0]), 0);
+	assert_int_equal(truth_emit(path, &in, modules), 0);
+	module_free(modules[0]);
 	assert_int_equal(truth_read(path, &t), 0);
 	unlink(path);
 	assert_int_equal(t->n_objects, 2);
@@ -436,10 +439,10 @@ static void a_file_that_cannot_be_written_is_one_clear_error(void **state)
 	struct truth in = { .creator = empty, .cmdline = empty };
 
 	(void)state;
-	assert_int_equal(truth_write("/nonexistent/folder/t", &in), -SP_EIO);
+	assert_int_equal(truth_emit("/nonexistent/folder/t", &in, NULL), -SP_EIO);
 	assert_non_null(strstr(sp_error_text(), "/nonexistent/folder/t"));
 	/* A full disk shows when the file is closed. */
-	assert_int_equal(truth_write("/dev/full", &in), -SP_EIO);
+	assert_int_equal(truth_emit("/dev/full", &in, NULL), -SP_EIO);
 }
 
 int main(void)
