@@ -545,7 +545,7 @@ static void set_raw(struct work *w)
 	}
 }
 
-/* Where no instructions were counted, but branch records tell cycles: instructions a cycle, of all scopes that know (eq. 44). */
+/* Where no instructions were counted, but branch records tell cycles: instructions a cycle, of all scopes that know (eq. 10). */
 static void set_pace(struct work *w)
 {
 	double insn = 0, cyc = 0, squares = 0, n = 0;

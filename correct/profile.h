@@ -28,12 +28,12 @@ enum profile_status {                /* worst last; what makes it so: correct/ju
 /* What a corrected count rests on: bits. */
 enum profile_evidence {
 	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
-	PROFILE_BY_MIX = 1 << 1,     /* eq. 13 */
-	PROFILE_BY_PATH = 1 << 2,    /* eq. 10 */
+	PROFILE_BY_MIX = 1 << 1,     /* eq. 6 */
+	PROFILE_BY_PATH = 1 << 2,    /* eq. 9 */
 	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
-	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 38 */
-	PROFILE_BY_PRECISE = 1 << 6, /* eq. 48 */
+	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 8 */
+	PROFILE_BY_PRECISE = 1 << 6, /* eq. 15 */
 };
 
 struct profile_count {
@@ -160,7 +160,7 @@ struct profile_loop { /* a simple loop of a region, for --why */
 	const char *text; /* its blocks, "0x401136->0x401150->..." */
 };
 
-struct profile_equation { /* a mix equation of a region (eq. 13), for --why */
+struct profile_equation { /* a mix equation of a region (eq. 6), for --why */
 	const char *event;
 	double measured, fitted, sd;
 	double foreign_sd; /* of sd: what other regions' code leaves open that ran between the samples */
@@ -183,7 +183,7 @@ struct profile_region {
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
 	bool contradicted; /* it misses a total that was counted by more than chance */
-	bool averaged;     /* not solved: executions are averages along branch records (eq. 25) */
+	bool averaged;     /* not solved: executions are averages along branch records (eq. 19) */
 	const char *why;
 	struct profile_loop *loops;
 	size_t n_shown_loops;
@@ -206,10 +206,10 @@ struct profile_event {
 	uint64_t n_samples;
 	double total; /* of group values, else of periods */
 	bool multiplexed;
-	double rested; /* share of the time without a counter, that its total was scaled for (eq. 50); 0 where it is read in a group */
-	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 50) */
+	double rested; /* share of the time without a counter, that its total was scaled for (eq. 5); 0 where it is read in a group */
+	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 5) */
 	double unsampled; /* share of what its counters counted that no sample stands for; 0 where it is not known, or small */
-	double hidden; /* the same, for samples that come about as fast as they skid (eq. 50), where the file has no counts; 0 where small */
+	double hidden; /* the same, for samples that come about as fast as they skid (eq. 5), where the file has no counts; 0 where small */
 };
 
 /*
@@ -302,7 +302,7 @@ struct profile_meta {
 	 */
 	bool relative;
 	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
-	double pace; /* instructions a cycle in all, where branch records told them (eq. 44); 0 = they were counted, or are not known */
+	double pace; /* instructions a cycle in all, where branch records told them (eq. 10); 0 = they were counted, or are not known */
 	uint64_t n_bursts;
 	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
 	uint64_t n_timed, n_not_timed;
@@ -391,7 +391,7 @@ enum profile_status profile_judge(enum profile_status status, const struct profi
 /* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
 double profile_doubt(const struct profile *p, const struct profile_insn *insn);
 
-/* The same of a part whose executions are averages along branch records (eq. 25). */
+/* The same of a part whose executions are averages along branch records (eq. 19). */
 double profile_by_average(const struct profile *p, const struct profile_insn *insn);
 
 /*

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* One term of eq. 12. */
+/* One term of eq. 21. */
 static double eps_term(double x, double total_x, double y, double total_y)
 {
 	return 0.5 * fabs(x / total_x - y / total_y);

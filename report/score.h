@@ -6,7 +6,7 @@
  * Raw and corrected counts held against exact ones.  Relative errors are of
  * absolute counts, eps is of shares:
  *
- *	eps = 1/2 sum_u | x^_u / |x^| - x_u / |x| |                       eq. 12
+ *	eps = 1/2 sum_u | x^_u / |x^| - x_u / |x| |                       eq. 21
  *
  * over units u (functions, lines, instructions): the total variation between
  * two distributions, 0 = equal, 1 = disjoint.  [SKID] has no formula for its
@@ -31,7 +31,7 @@ struct score_row {
 
 struct score {
 	double truth, raw, fixed;  /* totals */
-	double eps_raw, eps_fixed; /* eq. 12; NAN where a total is 0 */
+	double eps_raw, eps_fixed; /* eq. 21; NAN where a total is 0 */
 	/* Absolute, over scored rows; NAN if there are none. */
 	double mean_err_raw, mean_err_fixed, worst_err_raw, worst_err_fixed;
 	size_t n_scored, n_intervals; /* scored rows, and those of them with an interval */

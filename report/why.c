@@ -56,7 +56,7 @@ static bool event_named(const struct profile *p, const char *part)
 }
 
 /*
- * Events whose totals are equations (eq. 13) and that this recording lacks.
+ * Events whose totals are equations (eq. 6) and that this recording lacks.
  * "branch-instructions" and the like count as "branch".
  */
 static void missing_events(const struct profile *p, char *out, size_t size)
@@ -189,14 +189,14 @@ static const char *evidence_means(uint8_t bit)
 		       "settles it";
 	case PROFILE_BY_MIX:
 		return "totals: other events (branches, loads, ...), counted exactly beside the samples (eq. "
-		       "13)";
+		       "6)";
 	case PROFILE_BY_PATH:
-		return "branches: branch records or bursts, which show which way the code went (eq. 10)";
+		return "branches: branch records or bursts, which show which way the code went (eq. 9)";
 	case PROFILE_BY_TRIPS:
 		return "bounds: iterations that the code itself fixes, as in for (i = 0; i < 16; i++) (eq. "
-		       "38)";
+		       "8)";
 	case PROFILE_BY_PRECISE:
-		return "precise: samples of instructions that are seen where they were caused (eq. 48)";
+		return "precise: samples of instructions that are seen where they were caused (eq. 15)";
 	case PROFILE_BY_TRUTH:
 		return "truth: an exact count, of another run";
 	default:
@@ -388,7 +388,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 		      f);
 		return;
 	}
-	fputs("    what was counted exactly, and what the result comes to (eq. 13; sd: standard "
+	fputs("    what was counted exactly, and what the result comes to (eq. 6; sd: standard "
 	      "deviations):\n",
 	      f);
 	for (size_t i = 0; i < r->n_equations; i++) {

@@ -399,7 +399,7 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 }
 
 /*
- * eq. 55: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
+ * eq. 20: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
  * that they were weighed by.
  */
 static void count_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)

@@ -94,7 +94,7 @@ static double hidden_in_scopes(const struct work *w)
 	return all > 0 ? hidden / all : 0;
 }
 
-/* Share of an event's overflows that have no sample, for it comes about as fast as it skids (eq. 50); groups counted all. */
+/* Share of an event's overflows that have no sample, for it comes about as fast as it skids (eq. 5); groups counted all. */
 static double hidden_share(const struct work *w, size_t i)
 {
 	const struct event_sum *sum = &w->sums.events[i], *cyc;

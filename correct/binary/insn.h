@@ -23,7 +23,7 @@ enum insn_flow {
 };
 
 /*
- * Bits of insn.flags: what retired-instruction events ask about (eq. 13).
+ * Bits of insn.flags: what retired-instruction events ask about (eq. 6).
  *
  * Floating point is what computes with such numbers: add, subtract, multiply,
  * divide, fused multiply-add, square root, minimum, maximum, reciprocals, dot

@@ -29,7 +29,7 @@ struct finder {
 	uint32_t *to;   /* [n_stretches] into which of them each was merged, itself if into none */
 };
 
-/* h of a + b (eq. 29): samples times entropy, in nats, less the part that few samples make up by chance. */
+/* h of a + b (eq. 2): samples times entropy, in nats, less the part that few samples make up by chance. */
 static double spread_of(const struct stretch *a, const struct stretch *b, size_t n_labels)
 {
 	double sum = 0, n = a->n + (b ? b->n : 0), seen = 0;
@@ -44,7 +44,7 @@ static double spread_of(const struct stretch *a, const struct stretch *b, size_t
 	return sum + (seen - 1) / 2;
 }
 
-/* What telling a and b apart says about a sample of the smaller one (eq. 29). */
+/* What telling a and b apart says about a sample of the smaller one (eq. 2). */
 static double gain(const struct stretch *a, const struct stretch *b, size_t n_labels)
 {
 	return (spread_of(a, b, n_labels) - a->spread - b->spread) / fmin(a->n, b->n);

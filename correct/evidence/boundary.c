@@ -105,7 +105,7 @@ static double pace_of(const struct boundary *e, int32_t scope)
 }
 
 /*
- * eq. 31: what half of a boundary interval is off by, the same way at every crossing between two scopes: it is all of the one
+ * eq. 4: what half of a boundary interval is off by, the same way at every crossing between two scopes: it is all of the one
  * that is faster, or none, the more their paces differ.
  */
 static double half_off(const struct boundary *e, const struct both *b)

@@ -5,7 +5,7 @@
 /*
  * Boundary intervals: from a sample in one scope to the thread's next in
  * another.  The number of instructions between the two is exact, and half of them
- * are each scope's (eq. 31).
+ * are each scope's (eq. 4).
  */
 #include <stddef.h>
 #include <stdint.h>

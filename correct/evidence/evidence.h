@@ -45,10 +45,10 @@ struct evidence_ops {
 	void (*end)(void *state);
 };
 
-extern const struct evidence_ops evidence_mix;   /* eq. 13 */
-extern const struct evidence_ops evidence_trips; /* eq. 38 */
-extern const struct evidence_ops evidence_path;  /* eq. 10 */
-extern const struct evidence_ops evidence_calls; /* eq. 32 */
+extern const struct evidence_ops evidence_mix;   /* eq. 6 */
+extern const struct evidence_ops evidence_trips; /* eq. 8 */
+extern const struct evidence_ops evidence_path;  /* eq. 9 */
+extern const struct evidence_ops evidence_calls; /* eq. 1 */
 
 /* Everything that was collected, for all kinds in the table. */
 struct evidence;

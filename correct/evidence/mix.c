@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Mix (eq. 13): exact totals of every event the group carried.  The difference
+ * Mix (eq. 6): exact totals of every event the group carried.  The difference
  * of group values between two neighbouring samples of a thread is an exact
  * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions (eqs. 13 and 34), and the total of
+ * What is used is the ratio of each event to instructions (eqs. 6 and 7), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
@@ -242,7 +242,7 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	t->n_outside = 0;
 }
 
-/* Events of one kind in an execution of a block (eq. 13). */
+/* Events of one kind in an execution of a block (eq. 6). */
 static double mix_of_block(const struct problem *p, const struct problem_block *b, int kind)
 {
 	double sum = 0;
@@ -438,7 +438,7 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 }
 
 /*
- * Where only samples tell it: each period is one of them, or none; and those that the skid hides (eq. 50) are not there, to
+ * Where only samples tell it: each period is one of them, or none; and those that the skid hides (eq. 5) are not there, to
  * as much as they are, for S is another program's, and the pace of code a mean.
  */
 static double total_sampled_sd(struct problem *p)

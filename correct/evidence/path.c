@@ -411,7 +411,7 @@ static int sample(void *state, const struct sample_seen *seen)
 }
 
 /*
- * eq. 45: what a scope calls that is not its own is in its total where no sample fell in it: with what did, that is all of which
+ * eq. 3: what a scope calls that is not its own is in its total where no sample fell in it: with what did, that is all of which
  * its stacks tell the share of such code.  Samples elsewhere that calls do not explain leave the total as it is.
  */
 static void settle_called(const struct scope_stacks *r, struct problem *p)
@@ -432,7 +432,7 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 }
 
 /*
- * eq. 44: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
+ * eq. 10: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
  * each scope holds.
  */
 static int set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)

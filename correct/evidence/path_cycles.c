@@ -58,7 +58,7 @@ static double bin_begin(unsigned bin)
 	return ldexp(OCTAVE + (bin - SINGLE) % OCTAVE, (int)((bin - SINGLE) / OCTAVE) + 2);
 }
 
-/* The second line of eq. 21 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
+/* The second line of eq. 11 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
 static void integrate(struct gaps *g, const struct gaps *pooled)
 {
 	const struct gaps *of = g->total_cyc > 0 ? g : pooled;
@@ -166,7 +166,7 @@ static void add_gaps(const struct path *s, const struct scope_stacks *r, const f
 		integrate(&gaps[e], &gaps[n_edges]);
 }
 
-/* eq. 21.  A stack that ends within the window stands for all of it.  *newest: the weight of its newest branch. */
+/* eq. 11.  A stack that ends within the window stands for all of it.  *newest: the weight of its newest branch. */
 static void weigh_stack(const struct scope_stacks *r, const struct stack *st, const struct gaps *near,
                         double w_cyc, float *weight, float *newest)
 {

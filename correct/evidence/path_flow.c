@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * From weighed stacks to what they say of the flow: the mean over stacks of
- * each free flow, with its scatter and what weighing leaves (eq. 18).
+ * each free flow, with its scatter and what weighing leaves (eq. 13).
  */
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_eigen.h>
@@ -190,7 +190,7 @@ out:
 	return err;
 }
 
-/* The sums of eq. 22 along the eigenvectors q of A: z are the differences there, lambda the other's variances. */
+/* The sums of eq. 14 along the eigenvectors q of A: z are the differences there, lambda the other's variances. */
 static void weigh_differences(const gsl_vector *lambda, gsl_vector *z, gsl_matrix *q)
 {
 	for (size_t i = 0; i < z->size; i++) {
@@ -204,7 +204,7 @@ static void weigh_differences(const gsl_vector *lambda, gsl_vector *z, gsl_matri
 }
 
 /*
- * eq. 22: e, which is free of bias, with another estimate from other stacks, which may not be.  With cov = L L'
+ * eq. 14: e, which is free of bias, with another estimate from other stacks, which may not be.  With cov = L L'
  * of e, in units of e's own noise, the other's is A = inverse(L) cov_other inverse(L').
  */
 static int join(struct path_estimate *e, struct path_estimate *other, size_t d)
@@ -243,7 +243,7 @@ out:
 }
 
 /*
- * eq. 33: two estimates of which either may be wrong: their mean, with half the noise of both, and along the line that
+ * eq. 14: two estimates of which either may be wrong: their mean, with half the noise of both, and along the line that
  * joins them so much that either lies within a standard deviation of the middle.  Where on it, exact totals may tell.
  */
 static void blend(struct path_estimate *e, const struct path_estimate *other, size_t d)

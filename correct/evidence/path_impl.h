@@ -3,13 +3,13 @@
 #define SKIDPROF_CORRECT_EVIDENCE_PATH_IMPL_H
 
 /*
- * Path (eq. 10): branch stacks.  Between one taken branch's target and the
+ * Path (eq. 9): branch stacks.  Between one taken branch's target and the
  * next one's source the code ran straight on, so a stack of n branches tells
  * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
- * path_pace.c (eq. 44) tells how many instructions each stands for,
- * path_cycles.c (eq. 21) or path_newest.c (eq. 14)
+ * path_pace.c (eq. 10) tells how many instructions each stands for,
+ * path_cycles.c (eq. 11) or path_newest.c (eq. 12)
  * weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eq. 18) tells how well that is known, and path_flow.c makes flows and
+ * matter, path_noise.c (eq. 13) tells how well that is known, and path_flow.c makes flows and
  * equations of them.
  */
 #include "correct/evidence/evidence.h"
@@ -69,7 +69,7 @@ struct scope_stacks {
 struct span {
 	float insn, cyc;
 	float back_insn,
-	        back_cyc; /* the same, with the spans before it, each counting less than the one after it (eq. 44) */
+	        back_cyc; /* the same, with the spans before it, each counting less than the one after it (eq. 10) */
 	uint32_t next; /* 1 + the one after it */
 };
 
@@ -141,7 +141,7 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
 
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
- * by the time it ended (eq. 21), in a scope whose branch records tell their
+ * by the time it ended (eq. 11), in a scope whose branch records tell their
  * cycles ...
  */
 bool path_has_cycles(const struct scope_stacks *r);
@@ -149,11 +149,11 @@ int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, siz
 
 /* Those of the cycles event; pieces stay r's, stacks are the caller's. */
 int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
-/* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 44). */
+/* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 10). */
 int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                         double *sd);
 
-/* ... or by its stack's newest branch (eq. 14): how many rounds, each of which goes back by about half a stack, and from which weights. */
+/* ... or by its stack's newest branch (eq. 12): how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {
 	int rounds;
 	bool insns; /* stacks stand for equally many instructions at first: long phases keep their share */
@@ -171,7 +171,7 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* Sums over all stacks, weighed; what one stack weighs; and the share of each flow that weighing leaves as error (eq. 18). */
+/* Sums over all stacks, weighed; what one stack weighs; and the share of each flow that weighing leaves as error (eq. 13). */
 struct path_means {
 	const struct path_tally *mean;
 	double stack, left;
@@ -179,7 +179,7 @@ struct path_means {
 
 /*
  * The noise of the free flows' weighed sums: cov[d][d], of the stacks' scatter, and of what weighing leaves of
- * each flow (eq. 18).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
+ * each flow (eq. 13).  Cost: a walk along the stacks and E times the squares of the flows that an edge carries.
  */
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
                const struct space *space, const struct path_means *means, double *cov);

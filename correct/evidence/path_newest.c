@@ -101,7 +101,7 @@ static void count_branches(const struct path *s, const struct scope_stacks *r, s
 }
 
 /*
- * eq. 14, w[E]: a stack whose newest branch took edge e counts w[e] times.
+ * eq. 12, w[E]: a stack whose newest branch took edge e counts w[e] times.
  * Given its newest edge a stack is a fair sample of the paths that lead
  * there; only how often an edge is the newest depends on time.  So the true
  * frequencies pi are those that going back along the stacks leaves as they

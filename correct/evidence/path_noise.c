@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How well weighed stacks tell the flows: the scatter of the stacks, and the errors that weighing leaves (eq. 18).
+ * How well weighed stacks tell the flows: the scatter of the stacks, and the errors that weighing leaves (eq. 13).
  * Which flows are called free is nothing that was measured, so noise that is known of each flow by itself is not given to
- * those alone, but to all flows alike (eq. 18): else a small flow that is what two large ones differ by would have their noise.
+ * those alone, but to all flows alike (eq. 13): else a small flow that is what two large ones differ by would have their noise.
  */
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
@@ -146,7 +146,7 @@ static void flows_fini(struct flows *f)
 }
 
 /*
- * eq. 18: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
+ * eq. 13: out[d][d] is the covariance of the free flows when errors of all flows, of variance var[E] > 0, are independent,
  * given that flows conserve.  Edges that always run together are one flow.
  */
 static int spread_errors(const struct flows *f, const double *var, double *out)
@@ -195,7 +195,7 @@ static void find_variances(const struct flows *f, const double *cov, double *var
 
 /*
  * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
- * certain, and each is allowed the error of eq. 18: what was slow before the newest edge is still seen too often.
+ * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.
  */
 static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double *var,
                       double *errors, double *cov)

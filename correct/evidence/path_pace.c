@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How fast a thread ran where a stack was taken: samples of cycles, and bursts, come evenly in time, and stand for the
- * instructions of their time (eq. 44).  Loops take turns within a few samples, so what counts is the interval that a burst
+ * instructions of their time (eq. 10).  Loops take turns within a few samples, so what counts is the interval that a burst
  * lies in, or those on either side of a sample: the pace before a loop was come to is another's.
  */
 #include "correct/evidence/path_impl.h"

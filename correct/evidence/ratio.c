@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The ratio of an event to instructions from those intervals in which it was
- * counted, with what is known of all of them as help (eq. 34): a generalised
+ * counted, with what is known of all of them as help (eq. 7): a generalised
  * regression estimator of survey sampling (Sarndal, Swensson and Wretman,
  * Model Assisted Survey Sampling, 1992, chapter 6).  It is right whatever the
  * model of a count is, and the nearer the model the less it scatters.
@@ -218,7 +218,7 @@ static void fit_places(struct fit *f)
 	}
 }
 
-/* eq. 34: the model over all intervals, and what it misses where the event was counted. */
+/* eq. 7: the model over all intervals, and what it misses where the event was counted. */
 static double estimate(const struct fit *f)
 {
 	double all = 0, counted = 0, y;

@@ -3,11 +3,11 @@
 #define SKIDPROF_CORRECT_EVIDENCE_RATIO_H
 
 /*
- * Ratios of events to instructions (eq. 13) where groups are multiplexed, so that
+ * Ratios of events to instructions (eq. 6) where groups are multiplexed, so that
  * an event was counted in some intervals only.  Of all others are known
  * instructions and cycles, which every group counts, and where they ended.  These
  * predict what an event counts, and so take out most of the chance of which
- * intervals it was counted in (eq. 34).
+ * intervals it was counted in (eq. 7).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ void ratios_free(struct ratios *r);
 int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
 /*
- * Counts of an event per instruction (eq. 34), with the standard error.
+ * Counts of an event per instruction (eq. 7), with the standard error.
  * total_insn: instructions of the scope, in intervals or not.  counted_insn: those
  * of the intervals that counted the event.
  * Returns 0; 1 where these intervals are fewer than three; -SP_ENOMEM.

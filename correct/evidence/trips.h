@@ -2,7 +2,7 @@
 #ifndef SKIDPROF_CORRECT_EVIDENCE_TRIPS_H
 #define SKIDPROF_CORRECT_EVIDENCE_TRIPS_H
 
-/* Trip counts of loops as equations of a scope's flow (eq. 38). */
+/* Trip counts of loops as equations of a scope's flow (eq. 8). */
 #include "correct/flow/trips.h"
 #include "correct/infer/equations.h"
 #include "correct/infer/problem.h"

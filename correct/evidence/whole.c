@@ -381,7 +381,7 @@ static int judge_tallies(const struct whole_tally *tallies)
 	               insn > 0 ? 100 * unplaced_insn / insn : 100);
 }
 
-/* What a draw of n executions is of its mean, by eq. 18: never negative, and 1 in the mean. */
+/* What a draw of n executions is of its mean, by eq. 13: never negative, and 1 in the mean. */
 static double spread(double n, double other, double z)
 {
 	double s2 =
@@ -427,7 +427,7 @@ static int list_tellings(const struct whole *w, const struct whole_tally *tallie
 	return 0;
 }
 
-/* One draw of eqs. 25 and 18, for total_insn instructions; z: a normal number for each function; out: zero before. */
+/* One draw of eqs. 19 and 13, for total_insn instructions; z: a normal number for each function; out: zero before. */
 static void draw(const struct whole *w, const struct whole_tally *tallies, const struct tellings *tellings,
                  const double *times, const double *z, double total_insn, float *out)
 {

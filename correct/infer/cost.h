@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_COST_H
 
 /*
- * The prior of time (eq. 15): what samples of cycles say of how often code ran.
+ * The prior of time (eq. 16): what samples of cycles say of how often code ran.
  *
  * If the instructions of a class cost what the scope's do in the mean, e^y samples
  * are expected in it; y grows with the logarithm of its executions.  k samples were

@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_CROSSVAL_H
 
 /*
- * Cross-validation (eq. 23): how far off is what no exact equation tells?  Each
+ * Cross-validation (eq. 18): how far off is what no exact equation tells?  Each
  * of them is left out once and predicted from all others.  The misses of those
  * predictions, in units of their own standard deviations, are taken for those
  * of the directions that nothing exact fixes.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The posterior of all terms (eq. 11).  The exact equations come first: where no flow meets them their noise is raised.  Stacks
+ * The posterior of all terms (eq. 17).  The exact equations come first: where no flow meets them their noise is raised.  Stacks
  * or precise samples join them.  Then draws are made from the posterior's moments (moments.h), and spread.
  */
 #include "correct/infer/full.h"
@@ -124,7 +124,7 @@ struct full {
 	size_t n_given;       /* the equations of the caller stand first */
 	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
 	size_t n_doubted;     /* and the last: those whose noise hangs on flows */
-	double moved;         /* u of eq. 48 */
+	double moved;         /* u of eq. 15 */
 	struct posterior *post;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for the mode ended before it was reached */
@@ -142,7 +142,7 @@ static void full_fini(struct full *fu)
 }
 
 /*
- * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 38), which stacks
+ * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 8), which stacks
  * tell; without stacks these are not used.  Weights stay the caller's.
  */
 static void take_equations(struct full *fu, const struct equations *eqs)
@@ -260,7 +260,7 @@ static int nearest_of(struct full *fu)
 	return err < 0 ? err : 0;
 }
 
-/* Noise of trip counts (eq. 38), which stand among the exact equations. */
+/* Noise of trip counts (eq. 8), which stand among the exact equations. */
 static void raise_trips(struct full *fu, double factor)
 {
 	for (size_t i = 0; i < fu->n_exact; i++)
@@ -371,7 +371,7 @@ static int admit(struct full *fu, size_t first)
 	return err < 0 ? err : mode_of(fu, n);
 }
 
-/* eq. 38: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
+/* eq. 8: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
 static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
@@ -413,10 +413,10 @@ static void drop_equations(struct full *fu, size_t n)
 }
 
 /*
- * eq. 23: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
+ * eq. 18: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
  * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
  * such a bias, and little is left of it in the other directions; few totals leave it there.  The noise that weighs stacks
- * against totals is on the safe side (eq. 18): where stacks hit, draws of that noise would be too wide.
+ * against totals is on the safe side (eq. 13): where stacks hit, draws of that noise would be too wide.
  */
 static double stack_spread(const struct full *fu)
 {
@@ -438,7 +438,7 @@ static double freedom(const struct full *fu, size_t first)
 }
 
 /*
- * eq. 48.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  Beside
+ * eq. 15.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  Beside
  * branch stacks precise samples say nothing new, and are not used.
  */
 static int add_precise(struct full *fu)
@@ -471,7 +471,7 @@ static int add_precise(struct full *fu)
 }
 
 /*
- * The dispersion by cross-validation (eq. 23): each exact equation is left out, and predicted from all else; how much
+ * The dispersion by cross-validation (eq. 18): each exact equation is left out, and predicted from all else; how much
  * more do predictions miss than they should?  model->hits supposed ones, which miss by what is usual, keep a few equations from deciding
  * alone.
  */

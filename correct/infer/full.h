@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_FULL_H
 
 /*
- * The posterior of all terms (eq. 11), and draws from it, in the space of free
+ * The posterior of all terms (eq. 17), and draws from it, in the space of free
  * flows t: f = Z t >= 0.
  */
 #include "correct/infer/equations.h"

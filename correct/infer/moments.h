@@ -5,7 +5,7 @@
 /*
  * Mean and covariance of the posterior (posterior.h), by expectation propagation
  * (Minka, UAI 2001).  Two kinds of factors are no normal densities: f_e >= 0, and
- * the prior of time of a class (eq. 15).  Each is a function of one number x, and
+ * the prior of time of a class (eq. 16).  Each is a function of one number x, and
  * is replaced by the normal density that gives x the same mean and variance,
  * beside all other factors.
  *

@@ -3,11 +3,11 @@
 #define SKIDPROF_CORRECT_INFER_POSTERIOR_H
 
 /*
- * The density that eq. 11 names, as a function of the free flows t:
+ * The density that eq. 17 names, as a function of the free flows t:
  *
  *   log p(t) = - 1/2 sum_k (R_k t - r_k)^2      equations, in units of their noise
- *              - sum_c F_c(log n_c + a_c)       time, eq. 15
- *              - w sum_c log n_c                scale, eq. 15
+ *              - sum_c F_c(log n_c + a_c)       time, eq. 16
+ *              - w sum_c log n_c                scale, eq. 16
  *   with f = Z t >= 0.
  *
  * c are classes of blocks that run equally often whatever the flow, n_c their

@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_INFER_PRECISE_H
 
 /*
- * Precise samples (eq. 48): of instructions, whose IP is the one that was counted, or the next one to retire.  What was seen in a
+ * Precise samples (eq. 15): of instructions, whose IP is the one that was counted, or the next one to retire.  What was seen in a
  * block is what it ran, but for chance, and but for samples that are seen past an edge.  Those are of instructions that retire
  * together, which all go to one of them, and of instructions in the shadow of a slow one, which go to what comes behind it.
  * What an edge moves one block lacks, and the next has too much of: sums over both are right.

@@ -26,7 +26,7 @@ struct problem_edge {
 	int32_t call; /* CALL and RET edges, whose flows must match: the local block that calls; -1 of others, and in a recursion */
 	uint8_t kind; /* enum flow_edge_kind */
 	uint32_t
-	        recursive; /* CALL and RET edges of a recursion (eq. 32): 1 + the local block that calls; else 0 */
+	        recursive; /* CALL and RET edges of a recursion (eq. 1): 1 + the local block that calls; else 0 */
 };
 
 struct problem {
@@ -45,22 +45,22 @@ struct problem {
 	bool insn_counted; /* E_i was not sampled, but counted between samples of cycles, and lies where those do */
 	double stay_share; /* of its bursts: those that stay in one of its loops (stages.h); 0 where it has one only */
 	bool relative; /* instructions were not counted: total_insn is total_cyc, and only shares of it mean something ... */
-	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 44) */
+	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 10) */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */
 	double total_sd;                        /* of total_insn: as counted (total.h), or sampled */
-	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 50); 0 where they were counted */
+	double hidden; /* overflows that the skid hides, for one sample of instructions (eq. 5); 0 where they were counted */
 	double unseen_share; /* of the time within its intervals: that of code which is not part of it */
-	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 45) */
-	double called_share; /* a of eq. 45: of what stacks ran over, that of code which it calls and which is not part of it */
+	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 3) */
+	double called_share; /* a of eq. 3: of what stacks ran over, that of code which it calls and which is not part of it */
 	double cold_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
-	/* Are samples of instructions seen where they were caused (eq. 48)?  SHADOWED: but for those in the shadow of a slow one. */
+	/* Are samples of instructions seen where they were caused (eq. 15)?  SHADOWED: but for those in the shadow of a slow one. */
 	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
 };
 
@@ -69,18 +69,18 @@ struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
-	float *by_average; /* [B] executions among those that are averages (eq. 25): of scopes not solved; NULL = none */
+	float *by_average; /* [B] executions among those that are averages (eq. 19): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
-	double moved; /* eq. 48: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
+	double moved; /* eq. 15: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
 	double total_sd; /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
-	double called_insn;       /* of other code that it calls (eq. 45), not counted in its own */
+	double called_insn;       /* of other code that it calls (eq. 3), not counted in its own */
 	double untaken_insn;      /* by branch records, on ways that no burst took; 0 where it is little */
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
-	bool averaged;                          /* all its blocks, without a flow (eq. 25) */
+	bool averaged;                          /* all its blocks, without a flow (eq. 19) */
 	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
 	bool contradicted; /* it misses a total that was counted by more than chance: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */

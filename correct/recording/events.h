@@ -4,7 +4,7 @@
 
 /*
  * What a counted event says about instructions: for events whose count is
- * architectural, which retired instructions they count (a_ki of eq. 13).
+ * architectural, which retired instructions they count (a_ki of eq. 6).
  * One table, from event names and generic perf events.
  */
 #include "correct/binary/insn.h"

@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_RECORDING_MUX_SLOTS_H
 
 /*
- * How well a total is known that was scaled for the multiplexing slots in which its event rested (eq. 50).  The slots in which
+ * How well a total is known that was scaled for the multiplexing slots in which its event rested (eq. 5).  The slots in which
  * the event counted are a sample of all, and tell it by how much they differ.
  */
 #include "correct/recording/recording.h"

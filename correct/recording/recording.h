@@ -99,11 +99,11 @@ struct recording {
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
 	/*
 	 * Of events that are not read in groups, by the first that counts the same: what samples stand for beside their
-	 * period, for the event had no counter, or samples were lost (eq. 50); set once sums are collected.
+	 * period, for the event had no counter, or samples were lost (eq. 5); set once sums are collected.
 	 */
 	double *scale; /* [n_scale]; past it 1 */
 	size_t n_scale;
-	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 50) */
+	double insn_stopped; /* share of the time that the counter of instructions was stopped for its rate (eq. 5) */
 	struct rests *rests; /* NULL = none rested */
 	int burst_event;     /* branch stacks that lie ahead of their moment, -1 = none */
 	int path_event;      /* timed paths, which no pass is shown, -1 = none */

@@ -5,7 +5,7 @@
 /*
  * Multiplexing without group reads.  Where there are more events than counters the kernel counts each in some slots only, and
  * where samples come too fast it stops an event for the rest of a tick.  Nothing in the file says so, but that an event is
- * silent for a whole slot while others of the thread have samples (eq. 50).
+ * silent for a whole slot while others of the thread have samples (eq. 5).
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -265,7 +265,7 @@ static int note_stopped(void *arg, int event, const struct pd_record *rec)
 	               : 0;
 }
 
-/* eq. 50, of those past 2%. */
+/* eq. 5, of those past 2%. */
 static double stopped_share(const struct collect *c, size_t event)
 {
 	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;
@@ -274,7 +274,7 @@ static double stopped_share(const struct collect *c, size_t event)
 }
 
 /*
- * eq. 50.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
+ * eq. 5.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
  */
 static int find_scale(struct recording *r, struct collect *c)
 {

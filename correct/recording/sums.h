@@ -16,8 +16,8 @@ struct event_sum {
 	double own_sum;   /* the same of this event alone, where others count the same on other cores */
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
-	double rested;    /* share of the time that it was silent while others had samples (eq. 50) */
-	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 50); 0 up to 2% */
+	double rested;    /* share of the time that it was silent while others had samples (eq. 5) */
+	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 5); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 };
 

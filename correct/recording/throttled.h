@@ -4,7 +4,7 @@
 
 /*
  * An event whose samples come more often than kernel.perf_event_max_sample_rate allows is stopped until the next tick, and so
- * is its counter: records say from when to when, and what ran meanwhile is in no sample and in no count (eq. 50).
+ * is its counter: records say from when to when, and what ran meanwhile is in no sample and in no count (eq. 5).
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -37,7 +37,7 @@ void timed_paths_fini(struct timed_paths *t)
 }
 
 /*
- * eq. 44.  Moments lie evenly in time, and each path is of as much of it as others: so their paces have the mean of the whole.
+ * eq. 10.  Moments lie evenly in time, and each path is of as much of it as others: so their paces have the mean of the whole.
  */
 struct timed_rate timed_paths_rate(const struct timed_paths *t)
 {

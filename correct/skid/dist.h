@@ -53,7 +53,7 @@ double skid_dist_mean(const struct skid_dist *d);
 
 /*
  * Samples that come every gap_cyc cycles: how many overflows each hides, in the mean.  One that comes before the interrupt of
- * the one before has none of its own (eq. 50).  1, at most: more can't be told.
+ * the one before has none of its own (eq. 5).  1, at most: more can't be told.
  */
 double skid_dist_hidden(const struct skid_dist *d, double gap_cyc);
 

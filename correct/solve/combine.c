@@ -11,7 +11,7 @@
 /* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
 enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
 
-/* Where none were counted, those of its time, as far as the pace is known (eq. 44). */
+/* Where none were counted, those of its time, as far as the pace is known (eq. 10). */
 static double seen_in(const struct work *w, const struct problem *p, size_t b)
 {
 	double sum = 0;

@@ -74,7 +74,7 @@ static void add_draws(const struct problem *p, const struct solution *sol, struc
 	}
 }
 
-/* What precise samples by themselves are wrong by: their number is chance, and edges between the parts move some (eq. 48). */
+/* What precise samples by themselves are wrong by: their number is chance, and edges between the parts move some (eq. 15). */
 static double variance_of_raw(const struct problem *p, const struct solution *sol, const struct parts *s)
 {
 	double sum = 0;

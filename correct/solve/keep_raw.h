@@ -2,7 +2,7 @@
 #ifndef SKIDPROF_CORRECT_SOLVE_KEEP_RAW_H
 #define SKIDPROF_CORRECT_SOLVE_KEEP_RAW_H
 
-/* Precise samples by themselves may know more than a solution: then they stay as they are (eq. 48). */
+/* Precise samples by themselves may know more than a solution: then they stay as they are (eq. 15). */
 #include "correct/infer/problem.h"
 
 /*

@@ -61,7 +61,7 @@ struct missed {
 	const char *event;
 };
 
-/* called: of other code that it calls, whose instructions are taken off (eq. 45); which events these caused nobody knows. */
+/* called: of other code that it calls, whose instructions are taken off (eq. 3); which events these caused nobody knows. */
 static struct missed missed_of(const struct equations_shown *shown, double called)
 {
 	struct missed m = { 0 };
@@ -120,7 +120,7 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
-/* eq. 48.  What stacks say is of the way itself, not of where samples were seen. */
+/* eq. 15.  What stacks say is of the way itself, not of where samples were seen. */
 static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 {
 	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Cycles in branch records (eq. 21): written for a core that has them, kept by the readers, said by the report; none for
+# Cycles in branch records (eq. 11): written for a core that has them, kept by the readers, said by the report; none for
 # a core that has not.
 set -u
 . "$TOP/tests/e2e/lib200.sh"
@@ -32,7 +32,7 @@ check 'and the counts are right' awk -v e="$eps" 'BEGIN { exit !(e < 0.01) }'
 "$SKIDPROF" report --fixed -i skylake.data >again.out
 check 'same file, same bits' cmp -s skylake.out again.out
 
-# Cycles alone, and a loop of too few stacks for a pace of its own (eq. 44): it borrows the other's, five times what it has.
+# Cycles alone, and a loop of too few stacks for a pace of its own (eq. 10): it borrows the other's, five times what it has.
 build lend <<'C'
 #include <stdio.h>
 static __attribute__((noipa)) unsigned slow(unsigned a) { return a / 7 % 1000003 / 3 + 1; }

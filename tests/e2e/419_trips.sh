@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Trip counts that the code tells (eq. 38), where nothing else tells: cycles and instructions alone, and a skid of many iterations.
+# Trip counts that the code tells (eq. 8), where nothing else tells: cycles and instructions alone, and a skid of many iterations.
 set -u
 . "$TOP/tests/e2e/lib200.sh"
 

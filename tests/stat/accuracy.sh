@@ -15,7 +15,7 @@
 # Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
 # --first is the seed of the first random program, 1 by default: others than those that were looked at before.
 # The forms plain-pair, plain-b, plain-turns, plain-precise and plain-hybrid are recordings as `perf record -e` writes them,
-# without group reads, instructions at a period that no skid reaches (eq. 50); they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
+# without group reads, instructions at a period that no skid reaches (eq. 5); they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
 # is a part, and --keep goes on with one that was stopped.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u

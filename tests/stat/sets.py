@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """sets.py CACHE/rec/SET RESULTS [OTHER]: the table of what sets.sh evaluate made, and with OTHER the difference of two trees.
 
-A row is a mode.  eps is (12) of skidprof-model(7), in points (percent), over functions, its mean and median over programs, beside
+A row is a mode.  eps is (21) of skidprof-model(7), in points (percent), over functions, its mean and median over programs, beside
 the raw counts' and the mean of relative errors of functions of at least 1%.  Where no instructions were counted only shares
 within regions are corrected: then the true total of every region is given, and of all code that is in none; a function counts once
 for each region that runs it.
@@ -47,7 +47,7 @@ def of_counts(result, true):
 
 
 def eps(functions, what):
-    """(12): each by its own sum."""
+    """(21): each by its own sum."""
     total, own = (max(sum(getattr(f, w) for f in functions), 1) for w in ("truth", what))
     return sum(abs(getattr(f, what) / own - f.truth / total) for f in functions) / 2
 

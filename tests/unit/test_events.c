@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which instructions an event counts (a_ki of eq. 13): for each kind one that it counts and one that it doesn't. */
+/* Which instructions an event counts (a_ki of eq. 6): for each kind one that it counts and one that it doesn't. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 10, 14, 18, 21, 22, 33, 44 and 45: branch stacks over a graph made by hand; flows worked out by hand. */
+/* eqs. 9, 12, 13, 11, 14, 10 and 3: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <gsl/gsl_errno.h>
@@ -310,7 +310,7 @@ static void few_of_one_event_are_left_out(void **state)
 }
 
 /*
- * eq. 14: weight w of p such that newest A-C : C-A is as in the older pieces, where p gives C-A, b gives A-C and a gives C-A:
+ * eq. 12: weight w of p such that newest A-C : C-A is as in the older pieces, where p gives C-A, b gives A-C and a gives C-A:
  * 5 w : 2 = 1 : (5 w + 1), whose fixed point is 5 w = 1, b's and a's being 1.
  */
 static void weighing_by_the_newest_edge_takes_the_bias_of_time_away(void **state)
@@ -469,7 +469,7 @@ static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn,
 }
 
 /*
- * eq. 44: 4000 instructions in 1000 cycles, 1000 in 1000, 3000 in 1000.
+ * eq. 10: 4000 instructions in 1000 cycles, 1000 in 1000, 3000 in 1000.
  *   a burst in the second  (1000 + 0.2 (4000 + 3000)) / (1000 + 0.2 x 2000) = 2400 / 1400
  *   a sample of cycles at its end  (1000 + 3000 + 0.2 x 4000) / (2000 + 0.2 x 1000) = 4800 / 2200
  *   a burst in the third  (3000 + 0.2 x 1000 + 0.04 x 4000) / (1000 + 0.2 x 1000 + 0.04 x 1000) = 3360 / 1240
@@ -667,13 +667,13 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 }
 
 /*
- * eq. 18 on the stacks above, b and a of weight 4/43, p of 2/23 (in units of a stack).  A-B, and so B-C, runs
+ * eq. 13 on the stacks above, b and a of weight 4/43, p of 2/23 (in units of a stack).  A-B, and so B-C, runs
  * 10 x 4/43 + 50 x 2/23 = 5.2781 times in 140, C-A 7.1385 times.
  *   scatter:  4/43 of B 0 - 14 x 5.2781/140, C-A 1 - 14 x 7.1385/140 of b; 1 - 29 .., 2 - 29 .. of a; 2/23 of 1 - 23 .. of p:
  *             squares 0.03154, 0.04189, products -0.02596
  *   a stack:  mean weight (20 x 4/43 + 50 x 2/23) / 70, squared 0.00787, added to each
- *   eq. 18:   has 0.03242 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70; times 1.5^2: 0.07101
- *   left:     0.00787 + (0.01 x 5.2781)^2 = 0.01066 of B and A-C, 0.01297 of C-A; eq. 18 has 0.00735 for B
+ *   eq. 13:   has 0.03242 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70; times 1.5^2: 0.07101
+ *   left:     0.00787 + (0.01 x 5.2781)^2 = 0.01066 of B and A-C, 0.01297 of C-A; eq. 13 has 0.00735 for B
  * Together 0.0784 = 0.2799^2 of 5.2781 executions: 66.0 where 33000 instructions are those of 140.
  */
 static void what_weighing_leaves_widens_the_interval(void **state)
@@ -694,14 +694,14 @@ static void what_weighing_leaves_widens_the_interval(void **state)
 }
 
 /*
- * eq. 18: the same flows, told by other ones of them.  20 stacks of a lap past B, 14 instructions, and 10 of two laps by it,
+ * eq. 13: the same flows, told by other ones of them.  20 stacks of a lap past B, 14 instructions, and 10 of two laps by it,
  * 38 instructions, that weigh half: B 10, A-C 20, C-A 30 in 470.
  *   scatter:  0 - 140/470, 1 - 280/470; (2 - 380/470) / 2, (0 - 760/470) / 2: 5.3237 -7.2250; . 9.8053, of C-A 0.6790
  *   a stack:  mean weight 25 / 30, squared 0.6944, added to each: 6.0181, 10.4998, 1.3735
- *   eq. 18:   inverse((1/6.0181 + 1/1.3735, 1/1.3735; ., 1/10.4998 + 1/1.3735)) = 3.9938 -3.5318; . 4.3379, of which
+ *   eq. 13:   inverse((1/6.0181 + 1/1.3735, 1/1.3735; ., 1/10.4998 + 1/1.3735)) = 3.9938 -3.5318; . 4.3379, of which
  *             d / n = 2 / 30 is taken, of the scatter 28 / 30; times 1.5^2: 11.7788 -15.7022; . 21.2419
  *   left:     of 0.01 of each flow, beside a stack: 0.7044, 0.7344, 0.7844
- *   eq. 18:   inverse((1/0.7044 + 1/0.7844, 1/0.7844; ., 1/0.7344 + 1/0.7844)) = 0.4812 -0.2327; . 0.4918
+ *   eq. 13:   inverse((1/0.7044 + 1/0.7844, 1/0.7844; ., 1/0.7344 + 1/0.7844)) = 0.4812 -0.2327; . 0.4918
  * Together 12.2600 -15.9349; . 21.7337, of C-A 2.1239, of B and C-A -3.6749.
  */
 static void noise_does_not_depend_on_which_flows_are_free(void **state)
@@ -782,7 +782,7 @@ static void a_stack_leads_past_a_call_of_other_code(void **state)
 	}
 }
 
-/* eq. 45: with 100 stacks or more the share of other code is taken off: 9 in 24, which may be off by 0.3 of that. */
+/* eq. 3: with 100 stacks or more the share of other code is taken off: 9 in 24, which may be off by 0.3 of that. */
 static void what_calls_ran_is_not_the_scope_s(void **state)
 {
 	struct bench *b = *state;
@@ -824,7 +824,7 @@ static const struct pd_branch past_4 = { 0x1024, 0x103c, .cycles = 4 },
                               back_32 = { 0x1048, 0x1000, .cycles = 32 };
 
 /*
- * eq. 21.  Laps in turn: past, back (the lap past B), back (the lap by B).  C takes 28 cycles more after a
+ * eq. 11.  Laps in turn: past, back (the lap past B), back (the lap by B).  C takes 28 cycles more after a
  * jump past B: from "past" to "back" are 32 cycles, from any other branch to the next 4, 40 in all.  So of ten
  * moments eight lie behind a "past", one behind each "back".  Newest first, with cycles:
  *   p  past 4, back 4, back 32, past 4, back    44 in all, 8 of 10
@@ -860,7 +860,7 @@ static void cycles_tell_which_branches_lie_in_the_window(void **state)
 }
 
 /*
- * eq. 44.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
+ * eq. 10.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
  * cycles, which is 363 instructions in 440.  Its noise is the stacks' scatter, and 1%.
  */
 static void cycles_tell_how_many_instructions_time_holds(void **state)
@@ -913,7 +913,7 @@ static double sd_of_first(struct bench *b)
 }
 
 /*
- * Stacks of both events say what they say by themselves, by eq. 21 and by eq. 14 (the shares above, 5 of p in 7),
+ * Stacks of both events say what they say by themselves, by eq. 11 and by eq. 12 (the shares above, 5 of p in 7),
  * and the two are joined: the mean stays where both are right, and is surer.
  */
 static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
@@ -959,7 +959,7 @@ static double estimate_of(bool cycles, bool insns, double *f)
 	return sd;
 }
 
-/* eq. 33: without cycles on record two estimates are made; their mean, and as much noise as takes either in. */
+/* eq. 14: without cycles on record two estimates are made; their mean, and as much noise as takes either in. */
 static void estimates_of_both_events_are_blended(void **state)
 {
 	double f[4], of_cycles[4], of_insns[4], sd, sd_cycles, sd_insns, apart;
@@ -977,7 +977,7 @@ static void estimates_of_both_events_are_blended(void **state)
 }
 
 /*
- * eq. 22.  The others are all "back, back": laps by B, A-B 33000 / 19 = 1737 times, and sure of it to 1%.  Along
+ * eq. 14.  The others are all "back, back": laps by B, A-B 33000 / 19 = 1737 times, and sure of it to 1%.  Along
  * either of two directions the result moves by at most z / z^2 or, if |z| < 1, by |z|, of its own noise: sqrt(2) in all.
  */
 static void stacks_that_contradict_those_with_cycles_hardly_move_them(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 34: an event that was counted for part of the time, and what is known of all of it. */
+/* eq. 7: an event that was counted for part of the time, and what is known of all of it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 38 on regions by hand; how trip counts are read from code is for tests/cases/trips.S. */
+/* eq. 8 on regions by hand; how trip counts are read from code is for tests/cases/trips.S. */
 #include "tests/unit/fixture_problem.h"
 
 #include <math.h>

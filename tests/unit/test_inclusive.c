@@ -143,7 +143,7 @@ static struct profile *with_flow(void)
 	return p;
 }
 
-/* eq. 55.  Paths have a tenth of leaf below few, and nine tenths below many, of whom the caller is not seen. */
+/* eq. 20.  Paths have a tenth of leaf below few, and nine tenths below many, of whom the caller is not seen. */
 static void paths_divide_what_several_call(void **state)
 {
 	struct profile *p = with_flow();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 15: what samples of time say of executions. */
+/* eq. 16: what samples of time say of executions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 23: equations left out one at a time, and predicted from the rest. */
+/* eq. 18: equations left out one at a time, and predicted from the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The free flows, the posterior of eq. 11 and the mix equations (eq. 13), on graphs made by hand. */
+/* The free flows, the posterior of eq. 17 and the mix equations (eq. 6), on graphs made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -230,7 +230,7 @@ static double b_by_trips(const struct said *t, struct solution *sol)
 	return sum;
 }
 
-/* 1,000,000 iterations, three in ten through B: eq. 38 settles what no event was counted for. */
+/* 1,000,000 iterations, three in ten through B: eq. 8 settles what no event was counted for. */
 static void trip_counts_settle_what_totals_do_not(void **state)
 {
 	struct solution sol = { 0 };
@@ -253,7 +253,7 @@ static void trip_counts_that_totals_contradict_are_not_believed(void **state)
 	solution_fini(&sol);
 }
 
-/* Eq. 38: a trip count of a loop that is left early is as sure as that is seldom, which stacks tell, and nothing else. */
+/* Eq. 8: a trip count of a loop that is left early is as sure as that is seldom, which stacks tell, and nothing else. */
 static void trip_counts_are_doubted_by_early_exits(void **state)
 {
 	struct said t = { .ratio = 10. / 3, .doubt = 1e-3, .stacks = true, .seen_a = 7.5e6 };
@@ -322,7 +322,7 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
  * Stacks that know n_B to be 1000 +- 0.001, and a total that says 1004 +- 1.  The total misses by 4, with that of
  * instructions a mean square of 8, whether stacks are believed or not: it stays theirs to say how often B is passed by.
  * Their noise was raised six times over before, to more than all there is.  Stacks hit, so draws are
- * spread by the least of eq. 23.
+ * spread by the least of eq. 18.
  */
 static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 {
@@ -334,7 +334,7 @@ static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 }
 
 /*
- * eq. 23: totals say that n_B is 1000 and stacks that it is 1016 +- 4.  With that of instructions n + 1 totals fix both
+ * eq. 18: totals say that n_B is 1000 and stacks that it is 1016 +- 4.  With that of instructions n + 1 totals fix both
  * directions, and 4^2 / 2 = 8 squares are missed a direction: u is sqrt(8) where there are two totals, and
  * sqrt(0.72 + 8/13 (8 - 0.72)) where there are 13.  Stacks that hit leave sqrt(0.72).
  */
@@ -483,7 +483,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
 	space_free(s);
 }
 
-/* eq. 13's a_ki: what each event counts. */
+/* eq. 6's a_ki: what each event counts. */
 static void events_count_the_instructions_they_name(void **state)
 {
 	struct insn load = { .flags = INSN_LOAD }, ret = { .flow = INSN_RET, .flags = INSN_LOAD };
@@ -522,7 +522,7 @@ static void event_names_of_every_vendor_are_known(void **state)
 }
 
 /*
- * eq. 15 at n = 10^6.  A and C: I = 14, seen in 4000 of all 5000 samples of
+ * eq. 16 at n = 10^6.  A and C: I = 14, seen in 4000 of all 5000 samples of
  * cycles (half a sample more is none for none), the scope having run 10^7
  * instructions at half a cycle each: at the mean cost they were to be seen
  * 10^6 14 5000 / 10^7 = 7000 times.  No equation fixes either of two free

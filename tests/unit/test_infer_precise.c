@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 48: what precise samples say of the blocks of a loop with two ways, worked out by hand. */
+/* eq. 15: what precise samples say of the blocks of a loop with two ways, worked out by hand. */
 #include "tests/unit/fixture_problem.h"
 
 #include <math.h>

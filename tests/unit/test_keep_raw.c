@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 48: a correction of precise samples that leaves open more than chance did is none. */
+/* eq. 15: a correction of precise samples that leaves open more than chance did is none. */
 #include "tests/unit/fixture_problem.h"
 
 #include <math.h>

@@ -91,7 +91,7 @@ static void what_comes_back_is_the_same_phase(void **state)
 	run_free(&r);
 }
 
-/* Eq. 29 with 150,000 samples even over 20 blocks and 50,000 over 17 of them: g = 0.138, above 0.1; over 18 it is 0.090. */
+/* Eq. 2 with 150,000 samples even over 20 blocks and 50,000 over 17 of them: g = 0.138, above 0.1; over 18 it is 0.090. */
 static void phases_are_told_apart_by_equation_29(void **state)
 {
 	(void)state;

@@ -46,7 +46,7 @@ static void a_region_gets_numbers_of_its_own(void **state)
 }
 
 /*
- * eq. 32.  0 is the loop's and calls f = 1, 2, 3, 4: 1 calls f or goes on to 3, 2 is what it comes back to, 3 calls g = 5,
+ * eq. 1.  0 is the loop's and calls f = 1, 2, 3, 4: 1 calls f or goes on to 3, 2 is what it comes back to, 3 calls g = 5,
  * 4 returns.  The call within f is of a recursion, those of f from 0 and of g are not.
  */
 static void calls_of_a_recursion_are_not_matched(void **state)

@@ -23,7 +23,7 @@ static double eps_of(const double *raw, const double *truth, size_t n)
 	return s.eps_raw;
 }
 
-/* eq. 12: shares 0.5 0.3 0.2 against 0.4 0.4 0.2: 1/2 (0.1 + 0.1 + 0) = 0.1, whatever the totals are. */
+/* eq. 21: shares 0.5 0.3 0.2 against 0.4 0.4 0.2: 1/2 (0.1 + 0.1 + 0) = 0.1, whatever the totals are. */
 static void eps_is_half_the_sum_of_share_differences(void **state)
 {
 	const double estimate[] = { 500, 300, 200 }, truth[] = { 4, 4, 2 };

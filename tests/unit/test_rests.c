@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 50: how long an event was without a counter, from where others have samples and it has none. */
+/* eq. 5: how long an event was without a counter, from where others have samples and it has none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -55,7 +55,7 @@ static void what_is_no_skid_is_refused(void **state)
 	assert_int_equal(skid_dist_fit(&d, infinite, 1), -SP_EDOMAIN);
 }
 
-/* eq. 50: samples 100 apart of which half hide one overflow are of overflows 100 / 1.5 apart, and 120 is one and a half of these. */
+/* eq. 5: samples 100 apart of which half hide one overflow are of overflows 100 / 1.5 apart, and 120 is one and a half of these. */
 static void overflows_within_a_skid_are_hidden(void **state)
 {
 	struct skid_dist d;

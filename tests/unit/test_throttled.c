@@ -26,7 +26,7 @@ static struct throttled *show(uint64_t awake_us)
 	return t;
 }
 
-/* eq. 50: 100 us of each ms are counted, and 900 of it are not. */
+/* eq. 5: 100 us of each ms are counted, and 900 of it are not. */
 static void what_was_stopped_is_a_share(void **state)
 {
 	struct throttled *t = show(990);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 44: what timed paths say of a whole program. */
+/* eq. 10: what timed paths say of a whole program. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
