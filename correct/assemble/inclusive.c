@@ -515,8 +515,11 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	least = sum_parts(p, o->all);
 	c = between(p, &least, &most);
 	if (inclusive_is_of_insn(p, &most)) {
-		c.lo = fmax(c.lo - own_noise_half(&o->noise, o->all), 0);
-		c.hi += own_noise_half(&o->noise, o->any);
+		double half = own_noise_half(&o->noise, o->all);
+		bool same = memcmp(o->any, o->all, p->n_funcs * sizeof(*o->all)) == 0;
+
+		c.lo = fmax(c.lo - half, 0);
+		c.hi += same ? half : own_noise_half(&o->noise, o->any);
 	}
 	return c;
 }
