@@ -361,8 +361,7 @@ static int find_scopes(struct work *w)
 		                                           placing.samples.n, placing.way.v },
 		                  &w->effort, &w->scopes);
 	w->effort.most = budget_blocks(w->opts->budget_s);
-	/* Where instructions were not counted, nothing says how many each phase ran. */
-	if (err == 0 && w->scopes.of_sample && !w->rec->relative)
+	if (err == 0 && w->scopes.of_sample)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	sp_progress_end();
 	sp_debug("finding regions: %ju blocks looked at of %ju", (uintmax_t)w->effort.used,
@@ -430,7 +429,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
 	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
-	int32_t scope = scope_of(w, show->i++, b);
+	size_t number = show->i++;
+	int32_t scope = scope_of(w, number, b);
 
 	long counters =
 	        pairs_number(&show->counters, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
@@ -453,7 +453,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 		}
 	}
 	if (show->stages)
-		stages_sample(show->stages, r, rec, scope);
+		s.stage = stages_sample(show->stages, r, rec, scope,
+		                        w->scopes.phase ? w->scopes.phase[number] : -1);
 	return evidence_sample(show->ev, &s);
 }
 

@@ -5,22 +5,28 @@ import collections
 Share = collections.namedtuple("Share", "exact by_time by_bursts lo hi")
 
 
-def key(f):
-    """Overloaded functions, and places they were inlined at, share a name."""
-    return f["name"], f["module"], f["linkage"], f["file"], f["line"], f["inlined"]
+def in_regions(report, what):
+    """What each function has in each region: one may lie in several, and a share is of one of them."""
+    sums = collections.defaultdict(float)
+    for i in report["instructions"]:
+        if i["region"]:
+            sums[i["function"], i["module"], i["region"]] += i[what] or 0
+    return sums
 
 
 def shares(bursts, exact, least=0.01):
-    """Of two reports in JSON: each function's share of its region, exact and as time and bursts have it; of those of at least so much."""
-    counts = {key(f): f["fixed"] for f in exact["functions"] if f["fixed"]}
-    regions = {}
-    for r in exact["regions"]:
-        if r["fixed"] and r["fixed"] > regions.get(r["name"], {"fixed": 0})["fixed"]:
-            regions[r["name"]] = r
+    """
+    Of two reports in JSON with --insns: each function's share of its region, exact and as time and bursts have it; of
+    those of at least so much.  Instructions name their function only: of two of one name in a module nothing is told.
+    """
+    counts, cycles = in_regions(exact, "fixed"), in_regions(bursts, "cycles")
+    regions = {r["name"]: r for r in exact["regions"]}
+    names = collections.Counter((f["name"], f["module"]) for f in bursts["functions"])
     for f in bursts["functions"]:
-        region = regions.get(f["region"])
-        if f["region_share"] is None or not region or key(f) not in counts:
+        at, region = (f["name"], f["module"], f["region"]), regions.get(f["region"])
+        if f["region_share"] is None or names[at[:2]] > 1 or not region or not region["fixed"] or at not in counts:
             continue
-        share = counts[key(f)] / region["fixed"]
+        share = counts[at] / region["fixed"]
         if share >= least:
-            yield Share(share, f["cycles"] / region["cycles"], f["region_share"], f["region_share_lo"], f["region_share_hi"])
+            yield Share(share, cycles[at] / region["cycles"], f["region_share"], f["region_share_lo"],
+                        f["region_share_hi"])

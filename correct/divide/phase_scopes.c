@@ -49,7 +49,7 @@ static int split_scope(struct splitter *sp, size_t scope)
 	if (s->v[scope].n_samples < 2 * model->phase_samples)
 		return 0;
 	/* Each phase would have all of its code, and none could be solved. */
-	if (sp->unseen && trim_is_hopeless(s->v[scope].region))
+	if (sp->unseen && !sp->w->rec->relative && trim_is_hopeless(s->v[scope].region))
 		return 0;
 	label = malloc((sp->n + 1) * sizeof(*label));
 	phase = malloc(sp->n + 1);
@@ -245,8 +245,13 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	memset(sp.of_sample, 0xff, n * sizeof(*sp.of_sample));
 	for (size_t s = 0; s < n_scopes && err == 0; s++)
 		err = split_scope(&sp, s);
-	if (err == 0 && sp.phases.n)
+	/* Where instructions were not counted nothing says how many each phase ran. */
+	if (err == 0 && w->rec->relative) {
+		w->scopes.phase = sp.of_sample;
+		sp.of_sample = NULL;
+	} else if (err == 0 && sp.phases.n) {
 		err = settle_all(&sp);
+	}
 	for (size_t p = 0; p < sp.phases.n; p++) {
 		branch_sums_fini(&sp.phases.v[p].branches);
 		flow_regions_free(sp.phases.v[p].parts);

@@ -9,7 +9,8 @@
  * where these are too few for one of the phases, or leave out what was sampled
  * in it, the scope stays whole.  In a recording without any each phase has all
  * the scope's code, of which its own samples then tell what ran (left out
- * where none of many fell).
+ * where none of many fell).  Where instructions were not counted, a scope stays
+ * whole, and w->scopes.phase tells its samples' phases.
  */
 #include "correct/work.h"
 

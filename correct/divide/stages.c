@@ -84,17 +84,19 @@ static int32_t label_at(const struct stages *st, const struct stage *stage, cons
 	return b < 0 ? -1 : stage->parts->of_block[b];
 }
 
-void stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec, int32_t scope)
+uint32_t stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec,
+                       int32_t scope, int32_t phase)
 {
+	const uint32_t stage = (uint32_t)(phase + 1) * STAGE_PARTS;
 	const struct pd_sample *smp = &rec->sample;
-	struct stage *stage = scope < 0 ? NULL : &st->v[scope];
+	struct stage *of = scope < 0 ? NULL : &st->v[scope];
 	int32_t first = NO_LABEL;
 	bool stays = true;
 
-	if (!stage || stage->n_parts_met < 2 || smp->n_branches < 2)
-		return;
+	if (!of || of->n_parts_met < 2 || smp->n_branches < 2)
+		return stage;
 	for (size_t i = 0; i < smp->n_branches && stays; i++) {
-		int32_t label = label_at(st, stage, r, rec->pid, smp->branches[i].from_ip);
+		int32_t label = label_at(st, of, r, rec->pid, smp->branches[i].from_ip);
 
 		/* Code that several parts call is of the one that it was called from. */
 		if (label == FLOW_SHARED)
@@ -103,8 +105,9 @@ void stages_sample(struct stages *st, const struct recording *r, const struct pd
 			first = label;
 		stays = label == first;
 	}
-	stage->n_bursts++;
-	stage->n_stay += stays;
+	of->n_bursts++;
+	of->n_stay += stays;
+	return stage + (stays && first != NO_LABEL ? (uint32_t)(first + 2) % STAGE_PARTS : 0);
 }
 
 void stages_end(struct stages *st, struct problem *const *scope_problems)

@@ -16,8 +16,9 @@ struct stages;
 /* For all scopes of w, whose regions' problems have their samples: 0 or -SP_ENOMEM. */
 int stages_begin(const struct work *w, struct stages **out);
 
-/* A sample of a scope (-1: of none) with its branches. */
-void stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec, int32_t scope);
+/* A sample of a scope (-1: of none) with its branches, in a phase (-1: not known): returns its sample_seen.stage. */
+uint32_t stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec,
+                       int32_t scope, int32_t phase);
 
 /*
  * Sets stay_share of every scope's problem: the share of its bursts, or branch records, that stay in one part.  0 where its

@@ -19,6 +19,7 @@ struct sample_seen {
 	int32_t scope;   /* -1 = in none */
 	uint32_t insn;   /* local to the scope's problem */
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
+	uint32_t stage;  /* of its scope: what has a pace of its own (STAGE_PARTS) */
 	uint32_t
 	        counters; /* the same for (tid, group, CPU): whose values go on from one sample to the next */
 };
@@ -58,6 +59,12 @@ int evidence_sample(struct evidence *ev, const struct sample_seen *s);
 int evidence_finish(struct evidence *ev);
 int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out);
 void evidence_end(struct evidence *ev);
+
+/*
+ * eq. 22: where only time was sampled, spread the draws of a scope by what the paces of its stages (sample_seen.stage) differ by.
+ * The mean stays.  Returns 0 or -SP_ENOMEM.
+ */
+int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
 /* The state of one kind, for methods that use it alone. */
 void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);

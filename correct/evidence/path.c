@@ -369,6 +369,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n,
 		                .span = of_cycles || (burst && !s->in.rec->relative) ? span : 0,
+		                .stage = seen->stage,
 		                .insn = burst ? 1 : weight,
 		                .cyc = of_cycles && (!s->in.rec->cyc_is_other || s->in.rec->cyc_is_even)
 		                               ? weight
@@ -466,6 +467,8 @@ static int finish(void *state)
 
 		err = set_pace(s, r, s->in.problems[i]);
 		paces_apply(&s->paces, r);
+		if (err == 0 && s->in.problems[i]->relative && !(s->in.problems[i]->pace > 0) && r->stacks.n)
+			err = path_level_stages(s, r, s->in.problems[i]);
 		if (r->n_followed)
 			s->in.problems[i]->broken_share = (double)r->n_broken / (double)r->n_followed;
 		if (r->away_insn > 0)

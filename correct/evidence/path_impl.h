@@ -9,8 +9,8 @@
  * path_pace.c (eq. 10) tells how many instructions each stands for,
  * path_cycles.c (eq. 11) or path_newest.c (eq. 12)
  * weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eq. 13) tells how well that is known, and path_flow.c makes flows and
- * equations of them.
+ * matter, path_noise.c (eq. 13) tells how well that is known, path_flow.c makes flows and
+ * equations of them, and path_stages.c (eq. 22) tells what paces differ by where only time was sampled.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -40,6 +40,7 @@ struct stack {
 	        newest; /* ... and the edge of a record's newest branch, UINT32_MAX = none of the scope's ... */
 	uint16_t lead; /* ... with the cycles from the branch before it, 0 = not known */
 	uint32_t span; /* 1 + that of its moment, where insn is a time yet (paces_apply) */
+	uint32_t stage; /* sample_seen.stage */
 	double insn;   /* what it stands for ... */
 	double cyc;    /* ... and for how long; 0 = no sample of cycles */
 	bool broken;   /* what lay behind its last piece is no path of the scope */
@@ -183,6 +184,9 @@ struct path_means {
  */
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
                const struct space *space, const struct path_means *means, double *cov);
+
+/* Where only time was sampled: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
+int path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);

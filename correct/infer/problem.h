@@ -15,6 +15,9 @@
 #include "correct/judge/reasons.h"
 #include "correct/skid/dist.h"
 
+/* Code that runs at other times is told by a number: STAGE_PARTS for each phase, and beside that what loop it is. */
+enum { STAGE_PARTS = 1 << 16 };
+
 struct problem_block {
 	uint32_t insn0, n_insn;
 	uint32_t graph_block;

@@ -187,6 +187,8 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
 	}
 	if (err == 0)
+		err = path_spread_paces(ev, s, opts->seed, &w->scope_solutions[s]);
+	if (err == 0)
 		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);

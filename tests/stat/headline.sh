@@ -26,8 +26,8 @@ native()
 		echo "headline: $name natively, $i of $rounds" >&2
 		"$B/skidprof" record --pmu clock -q -o "$dir/data" "$B/samples/$name" $argument >/dev/null || return 1
 		# 3: done, but not to be trusted; that is in the figures.
-		"$B/skidprof" report -q -i "$dir/data" --format json >"$dir/native/$name.$i.bursts.json" || [ $? -eq 3 ] || return 1
-		"$B/skidprof" report -q -i "$dir/data" --truth "$dir/truth" --format json >"$dir/native/$name.$i.truth.json" || [ $? -eq 3 ] || return 1
+		"$B/skidprof" report -q -i "$dir/data" --insns --format json >"$dir/native/$name.$i.bursts.json" || [ $? -eq 3 ] || return 1
+		"$B/skidprof" report -q -i "$dir/data" --truth "$dir/truth" --insns --format json >"$dir/native/$name.$i.truth.json" || [ $? -eq 3 ] || return 1
 	done
 }
 for p in "${programs[@]}"; do

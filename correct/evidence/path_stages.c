@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stages of a scope that follow one another for longer than a stack: where only time was sampled, each stack stands for time,
+ * and what a stage ran in its time hangs on a pace that nothing tells.  Within a stage stacks tell the shares.  Instructions a
+ * time differ less than branches a time, of which a stack has as many as others: so each stage has its time's share of them.
+ */
+#include <gsl/gsl_randist.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/evidence/path_impl.h"
+#include "correct/model/model.h"
+
+/* Stages of one scope by their stacks. */
+struct stages {
+	const struct path *s;
+	const struct scope_stacks *r;
+	const struct problem *p;
+	bool in_parts;               /* loops that stacks stay in are stages, too */
+	uint8_t *done;               /* [stacks.n] it belongs to a stage that was looked at */
+	struct path_tally mean, one; /* of all, and of one stage */
+	double *level;               /* [stacks.n] by what each is to be multiplied; 0 = nothing */
+	double *moves;               /* [B] executions, for a pace that is greater by its deviation */
+};
+
+static int stages_init(struct stages *st)
+{
+	size_t n = st->p->n_edges;
+
+	st->done = calloc(st->r->stacks.n + 1, 1);
+	st->level = calloc(st->r->stacks.n + 1, sizeof(*st->level));
+	st->mean.edge = calloc(2 * n + st->p->n_blocks + 1, sizeof(double));
+	if (!st->done || !st->level || !st->mean.edge)
+		return sp_fail(SP_ENOMEM, "out of memory for the stages of %zu branch stacks",
+		               st->r->stacks.n);
+	st->one.edge = st->mean.edge + n;
+	st->moves = st->one.edge + n;
+	for (size_t i = 0; i < st->r->stacks.n; i++)
+		path_add_stack(st->s, st->r, &st->r->stacks.v[i], NULL, 1, &st->mean);
+	return 0;
+}
+
+static void stages_fini(struct stages *st)
+{
+	free(st->done);
+	free(st->level);
+	free(st->mean.edge);
+}
+
+static uint32_t stage_of(const struct stages *st, size_t i)
+{
+	uint32_t stage = st->r->stacks.v[i].stage;
+
+	return st->in_parts ? stage : stage / STAGE_PARTS;
+}
+
+/* Sums over all stacks of the i-th one's stage. */
+static void add_stage(struct stages *st, size_t i)
+{
+	const uint32_t stage = stage_of(st, i);
+
+	memset(st->one.edge, 0, st->p->n_edges * sizeof(double));
+	st->one.insn = 0;
+	for (; i < st->r->stacks.n; i++)
+		if (!st->done[i] && stage_of(st, i) == stage) {
+			path_add_stack(st->s, st->r, &st->r->stacks.v[i], NULL, 1, &st->one);
+			st->done[i] = 1;
+		}
+}
+
+/* eq. 22.  One more of its instructions takes the place of all others', for their sum is what the scope's time stands for. */
+static void find_moves(struct stages *st)
+{
+	const double share = st->one.insn / st->mean.insn,
+	             unit = model->pace_spread * st->p->total_insn / st->mean.insn;
+
+	memset(st->moves, 0, st->p->n_blocks * sizeof(double));
+	for (size_t e = 0; e < st->p->n_edges; e++)
+		st->moves[st->p->edges[e].to] += unit * (st->one.edge[e] - share * st->mean.edge[e]);
+}
+
+static void spread(const struct stages *st, gsl_rng *rng, struct solution *out)
+{
+	size_t n = st->p->n_blocks;
+
+	for (size_t i = 0; i < out->n_draws; i++) {
+		double more = gsl_ran_gaussian(rng, 1);
+
+		for (size_t b = 0; b < n; b++)
+			out->draws[i * n + b] += (float)(more * st->moves[b]);
+	}
+}
+
+/* What is below zero is none. */
+static void clip(struct solution *out, size_t n_blocks)
+{
+	for (size_t i = 0; i < out->n_draws * n_blocks; i++)
+		if (out->draws[i] < 0)
+			out->draws[i] = 0;
+}
+
+/* What a stage's stacks stand for comes to so many instructions as there are stacks: each is of as much time. */
+static void level_stage(struct stages *st, struct scope_stacks *r, size_t i)
+{
+	const uint32_t stage = stage_of(st, i);
+	double n = 0;
+
+	add_stage(st, i);
+	for (size_t k = i; k < r->stacks.n; k++)
+		n += stage_of(st, k) == stage ? r->stacks.v[k].insn : 0;
+	for (size_t k = i; st->one.insn > 0 && k < r->stacks.n; k++)
+		st->level[k] = stage_of(st, k) == stage ? n / st->one.insn : st->level[k];
+}
+
+int path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p)
+{
+	struct stages st = { .s = s, .r = r, .p = p, .in_parts = p->stay_share > reason_limit_apart_in_time };
+	double all = 0;
+	int err = stages_init(&st);
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		all += r->stacks.v[i].insn;
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		if (!st.done[i])
+			level_stage(&st, r, i);
+	/* On the scale that they had. */
+	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		if (st.level[i] > 0)
+			r->stacks.v[i].insn *= st.level[i] * st.mean.insn / all;
+	stages_fini(&st);
+	return err;
+}
+
+int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
+{
+	const struct path *s = evidence_state(ev, &evidence_path);
+	const struct problem *p = s->in.problems[scope];
+	struct stages st = { .s = s, .r = &s->scopes[scope], .p = p };
+	gsl_rng *rng;
+	int err;
+
+	if (!p->relative || p->pace > 0 || !out->n_draws || !st.r->stacks.n)
+		return 0;
+	st.in_parts = p->stay_share > reason_limit_apart_in_time;
+	rng = gsl_rng_alloc(gsl_rng_mt19937);
+	err = rng ? stages_init(&st) : sp_fail(SP_ENOMEM, "out of memory");
+	if (err == 0)
+		gsl_rng_set(rng, seed);
+	for (size_t i = 0; err == 0 && st.mean.insn > 0 && i < st.r->stacks.n; i++) {
+		if (st.done[i])
+			continue;
+		add_stage(&st, i);
+		find_moves(&st);
+		spread(&st, rng, out);
+	}
+	clip(out, p->n_blocks);
+	stages_fini(&st);
+	gsl_rng_free(rng);
+	return err;
+}
