@@ -256,12 +256,21 @@ double posterior_time(const struct posterior *post, size_t c, double n)
 {
 	double log_n = log(n);
 
+	if (post->even)
+		return cost_even_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]);
 	return cost_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]) + post->scale_weight * log_n;
 }
 
 void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
 {
-	cost_slope(post->costs[post->cost_of[c]], log(n) + post->log_unit[c], slope, curve);
+	const struct cost *cost = post->costs[post->cost_of[c]];
+	double y = log(n) + post->log_unit[c];
+
+	if (post->even) {
+		cost_even_slope(cost, y, slope, curve);
+		return;
+	}
+	cost_slope(cost, y, slope, curve);
 	*slope += post->scale_weight;
 }
 
@@ -402,8 +411,8 @@ int posterior_slopes(const struct posterior *post, const double *t, double *grad
 	return 0;
 }
 
-/* Newton steps from t under the first n barriers. */
-static int descend(const struct posterior *post, size_t n, double *t, double *hessian)
+/* Newton steps from t under the barriers [first, n). */
+static int descend(const struct posterior *post, size_t first, size_t n, double *t, double *hessian)
 {
 	/*
 	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
@@ -419,7 +428,7 @@ static int descend(const struct posterior *post, size_t n, double *t, double *he
 	g = work + d * d;
 	trial = g + d;
 	posterior_normal(post, rr);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = first; i < n; i++) {
 		double fell = INFINITY;
 
 		for (int step = 0; step < max_steps && fell >= at_mode; step++)
@@ -433,7 +442,30 @@ static int descend(const struct posterior *post, size_t n, double *t, double *he
 
 int posterior_mode(const struct posterior *post, double *t, double *hessian)
 {
-	return descend(post, n_barriers(post), t, hessian);
+	struct posterior even = *post;
+	size_t n = n_barriers(post), d = post->n_free;
+	double *other, *curves, barrier = barriers[n - 1];
+	int err, far;
+
+	if (!(post->scale_weight > 0))
+		return descend(post, 0, n, t, hessian);
+	other = malloc((d + d * d) * sizeof(*other));
+	if (!other)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	curves = other + d;
+	memcpy(other, t, d * sizeof(*t));
+	even.even = true;
+	err = descend(post, 0, n, t, hessian);
+	far = err < 0 ? err : descend(&even, 0, n, other, curves);
+	if (far >= 0)
+		far = descend(post, n - 1, n, other, curves); /* the first barriers lead away from there */
+	if (far >= 0 && objective(post, other, barrier) < objective(post, t, barrier) - near_mode) {
+		memcpy(t, other, d * sizeof(*t));
+		memcpy(hessian, curves, d * d * sizeof(*hessian));
+		err = far;
+	}
+	free(other);
+	return far < 0 ? far : err;
 }
 
 int posterior_nearest(const struct posterior *post, double *t, double *hessian)
@@ -441,5 +473,5 @@ int posterior_nearest(const struct posterior *post, double *t, double *hessian)
 	struct posterior timeless = *post;
 
 	timeless.n_classes = 0;
-	return descend(&timeless, BARRIERS_ALL, t, hessian);
+	return descend(&timeless, 0, BARRIERS_ALL, t, hessian);
 }
