@@ -262,7 +262,7 @@ accuracy-dev accuracy-frozen: all
 	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
 
 # What half and twice of every constant of the model do, on recordings of accuracy-dev: 900 s at a time, goes on where it was.
-# PROGRAMS="lame json", CONSTANTS="few small", SECONDS_EACH=600.
+# PROGRAMS="lame json", CONSTANTS="few small", SECONDS_EACH=600; SHOW=1: what there is, into the page.
 sensitivity: all
 	$Q$(if $(PROGRAMS)$(CONSTANTS),PRINT_ONLY=1) $(FIGURES) 'make sensitivity' tests/stat/sensitivity.py '$B' '$(CACHE)/rec/dev'
 

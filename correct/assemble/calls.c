@@ -62,7 +62,7 @@ static bool is_told(const struct profile *p, uint32_t insn)
 
 	if (region < 0)
 		return false;
-	return p->meta.truth || p->regions[region].n_samples >= model->calls_samples;
+	return p->meta.truth || p->regions[region].n_samples >= model->some;
 }
 
 static int sum_new(const struct profile *p, const struct profile_term *terms, size_t n, struct owned_sum *out)

@@ -235,7 +235,7 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 		               .n = n,
 		               .scope_cap = w->scopes.n,
 		               .unseen = w->sums.n_branches < model->phase_branches ||
-		                         w->sums.n_stacks < model->phase_stacks };
+		                         w->sums.n_stacks < model->many };
 	size_t n_scopes = w->scopes.n;
 	int err = 0;
 

@@ -240,7 +240,7 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 				shared += t->shared[k];
 			}
 		/* A loop may spend nearly all of its time in what it calls, which others call too. */
-		if (own < model->part_own || own + shared < model->part_samples)
+		if (own < model->part_own || own + shared < model->some)
 			continue;
 		r = join_parts(parts, t, group);
 		if (!r)
@@ -408,7 +408,7 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 
 	for (size_t i = 0; i < parts->n; i++)
 		known += t->n[i];
-	if (known < model->part_samples || glue > model->small * n_scope || t->between > model->part_between)
+	if (known < model->some || glue > model->small * n_scope || t->between > model->part_between)
 		return false;
 	if (parts->n == 1 && n_blocks < model->part_blocks)
 		return glue > 0 && t->between == 0 && parts->v[0].n_blocks < n_blocks;

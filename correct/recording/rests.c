@@ -168,7 +168,7 @@ static double middle_of_all(const struct rests *r)
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
 {
 	return event >= 0 && event < MAX_EVENTS && r->events[event].share > 0 &&
-	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rest_others;
+	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rests;
 }
 
 /* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
@@ -193,7 +193,7 @@ static void add_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t 
 	uint32_t n;
 	double awake = awake_in(r, from, to, thread, longest, &n);
 
-	if (n < model->rest_others || !(awake > model->rest_gap * e->middle_ns))
+	if (n < model->rests || !(awake > model->rest_gap * e->middle_ns))
 		return;
 	e->silent_ns += awake - e->middle_ns / 2;
 	e->n_rests++;
@@ -221,7 +221,7 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
 		uint32_t n;
 
-		if (!((double)g->ns > model->rest_gap * e->middle_ns) || g->others < model->rest_others ||
+		if (!((double)g->ns > model->rest_gap * e->middle_ns) || g->others < model->rests ||
 		    before > model->rest_gap * e->middle_ns / 2)
 			continue;
 		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
@@ -248,8 +248,7 @@ void rests_settle(struct rests *r)
 	for (size_t i = 0; i < MAX_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
-		if (e->n_rests >= model->rest_turns && e->busy_ns > 0 &&
-		    e->silent_ns > model->chance * e->busy_ns)
+		if (e->n_rests >= model->rests && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
 			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
 	}
 }

@@ -13,6 +13,11 @@ correct/infer/full.c moved|correct/infer/full.c FEW_FREE|correct/infer/full.c MI
 correct/recording/rests.c silent_ns|correct/recording/callers.c LBR_MIN_DEPTH
 correct/flow/symbolic.c MIN_TABLE_VADDR'
 
+bad=0
+for key in $(sed -nE 's/^(CONSTANT|COUNT)\(([a-z_]+),.*/\2/p' correct/model/model.def); do
+	grep -rqE "model->$key\b" correct --include='*.c' || { echo "correct/model/model.def: nothing reads $key" && bad=1; }
+done
+
 find correct/{recording,skid,flow,divide,evidence,infer,solve} -name '*.[ch]' | sort | while read -r f; do
 	# Without comments and texts, each line with its number.
 	sed -E 's|"([^"\\]\|\\.)*"||g' "$f" | awk -v f="$f" '
@@ -50,4 +55,5 @@ done | awk -v free="$free" '
 	END {
 		if (found) print "a constant of the model outside correct/model/model.def: give it a row there, with its reason"
 		exit found
-	}'
+	}' || bad=1
+exit $bad

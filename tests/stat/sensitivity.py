@@ -3,8 +3,11 @@
 """sensitivity.py BUILD CACHE/rec/dev: what half and twice of every constant of the model do on the development set.
 
 SECONDS_EACH=900  a call's time; it goes on where it was, and prints what there is.  Status 3: not all was done.
+SHOW=1            measures nothing: the table of what there is, with status 0.
 PROGRAMS="A B"    of the set; CONSTANTS="few small": these only.
 Results stay in BUILD/sensitivity.tsv, each for as long as the recording's result without a change is the same, byte by byte.
+
+Constants are changed several at a time first; where nothing moves none of them is tried alone.
 
 A row is a constant.  eps: what the mean eps (12) of all recordings changes by, in points; holds: what the share of 90% intervals
 that hold the truth changes by, in points; of: how many recordings' results are not the same, byte by byte.
@@ -84,34 +87,53 @@ class Results:
         found = self.v.get((recording, key, "%.9g" % value))
         return found[1:] if found and found[0] == base[0] else None
 
+    def moves(self):
+        return {key for (_, key, _), r in self.v.items() if r[0] != r[1]}
+
     def put(self, recording, key, value, base, result):
         self.v[recording, key, "%.9g" % value] = base[0], *result
         self.file.write("\t".join([recording, key, "%.9g" % value, base[0], result[0], "%.9g" % result[1], str(result[2]), str(result[3])]) + "\n")
         self.file.flush()
 
 
+def try_group(state, group):
+    """[(key, value)] changed together: where nothing moves, none of them does alone; else each half of them is tried.  True: all was done."""
+    skidprof, name, stem, mode, base, results, end = state
+    if time.monotonic() > end:
+        return False
+    change = [word for key, value in group for word in ("--model", "%s=%.9g" % (key, value))]
+    if len(group) > 1 and judged(skidprof, stem, mode, change, base) != base:
+        half = len(group) // 2
+        return all([try_group(state, group[:half]), try_group(state, group[half:])])
+    for key, value in group:
+        results.put(name, key, value, base, base if len(group) > 1 else judged(skidprof, stem, mode, change, base))
+    return True
+
+
+def groups_of(rows, side, wanted, moves):
+    """What was seen to move a result, of the same side, is tried alone; all else up to twelve at a time."""
+    out, some = [], []
+    for key, _, ends in rows:
+        if ends[side] is None or not wanted(key, ends[side]):
+            continue
+        if key in moves:
+            out.append([(key, ends[side])])
+        else:
+            some.append((key, ends[side]))
+    return out + [some[k:k + 12] for k in range(0, len(some), 12)]
+
+
 def measure(skidprof, recordings, rows, results, end):
-    """Programs in the order given, all constants of each: {recording: base}, and whether all was done."""
+    """Recordings in the order given, all constants of each: {recording: base}, and whether all was done."""
     bases, done = {}, True
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         for name, stem, mode in recordings:
             if time.monotonic() > end:
                 return bases, False
-            bases[name] = judged(skidprof, stem, mode, [])
-            jobs = {}
-            for key, _, ends in rows:
-                for value in ends.values():
-                    if value is not None and not results.get(name, key, value, bases[name]):
-                        def job(key=key, value=value):
-                            if time.monotonic() > end:
-                                return None
-                            return judged(skidprof, stem, mode, ["--model", "%s=%.9g" % (key, value)], bases[name])
-                        jobs[pool.submit(job)] = key, value
-            for future in concurrent.futures.as_completed(jobs):
-                if future.result() is None:
-                    done = False
-                else:
-                    results.put(name, *jobs[future], bases[name], future.result())
+            base = bases[name] = judged(skidprof, stem, mode, [])
+            state = skidprof, name, stem, mode, base, results, end
+            groups = [g for side in SIDES for g in groups_of(rows, side, lambda k, v: not results.get(name, k, v, base), results.moves())]
+            done = all(list(pool.map(lambda g: try_group(state, g), groups))) and done
     return bases, done
 
 
@@ -142,6 +164,7 @@ def table(rows, bases, results):
 def main():
     build, recordings_at = sys.argv[1:3]
     end = time.monotonic() + float(os.environ.get("SECONDS_EACH", "900"))
+    show = bool(os.environ.get("SHOW"))
     wanted = os.environ.get("CONSTANTS", "").split()
     rows = [r for r in rows_of(build) if not wanted or r[0] in wanted]
     programs = os.environ.get("PROGRAMS", PROGRAMS).split()
@@ -152,7 +175,9 @@ def main():
     if not recordings:
         sys.exit("sensitivity.py: no recordings of these programs in %s: make accuracy-dev makes them" % recordings_at)
     results = Results(os.path.join(build, "sensitivity.tsv"))
-    bases, done = measure(os.path.join(build, "skidprof"), recordings, rows, results, end)
+    if show:
+        recordings = [r for r in recordings if any(name == r[0] for name, _, _ in results.v)]
+    bases, done = measure(os.path.join(build, "skidprof"), recordings, [] if show else rows, results, end)
     if bases:
         table(rows, bases, results)
     if not done:
