@@ -15,7 +15,8 @@ struct row {
 	uint8_t status;
 	const char *why;
 	double share, share_raw, share_fixed;
-	double key; /* to sort by, largest first */
+	double size; /* the share; where it is of time, and instructions are known to be more of its region, theirs of the region's time */
+	double key;  /* to sort by, largest first */
 	char known[KNOWN_MAX], evidence[KNOWN_MAX];
 	const struct profile_part *part;
 	char part_range[2 * NUMBER_MAX + 2];
@@ -293,6 +294,11 @@ static double share_of(const struct view *v, size_t i)
 	return ((const struct row *)v->rows)[i].share;
 }
 
+static double size_of(const struct view *v, size_t i)
+{
+	return ((const struct row *)v->rows)[i].size;
+}
+
 static double sort_key(const struct profile *p, const struct report_opts *o, const struct row *r)
 {
 	const struct profile_count *c = r->count;
@@ -332,6 +338,8 @@ static int by_key(const void *a, const void *b)
 		return kx > ky ? -1 : 1;
 	if (x->share != y->share)
 		return x->share > y->share ? -1 : 1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
 	order = strcmp(x->f->name, y->f->name);
 	return order ? order : (x->f > y->f) - (x->f < y->f);
 }
@@ -423,8 +431,12 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		report_known(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->known);
 		report_evidence(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->evidence);
 		r->part = o->rollup ? &r->f->rolled_part : &r->f->part;
-		if (p->meta.relative && r->part->region >= 0)
+		r->size = r->share;
+		if (p->meta.relative && r->part->region >= 0) {
 			range_words(r->part, r->part_range, sizeof(r->part_range));
+			r->size = fmax(r->share,
+			               r->part->share * ratio(p->regions[r->part->region].cyc, all.cyc));
+		}
 		n++;
 	}
 	if (!n_match && o->function) {
@@ -432,7 +444,7 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		return report_no_match(p, o->function);
 	}
 	qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_key);
-	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .func = func_of };
+	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .size = size_of, .func = func_of };
 	out->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
 		                     n,       report_have(p, o),
 		                     cell,    out };

@@ -349,10 +349,11 @@ static const char *together(enum report_view view, double share, char out[TOGETH
 static size_t rows_shown(const struct view *v, const struct report_opts *o)
 {
 	size_t n = o->limit && o->limit < v->table.n_rows ? o->limit : v->table.n_rows;
+	double (*size)(const struct view *, size_t) = v->size ? v->size : v->share;
 
 	if (!o->limit || o->function)
 		return n;
-	while (n > LEAST_ROWS && fabs(v->share(v, v->pick ? v->pick[n - 1] : n - 1)) < no_share)
+	while (n > LEAST_ROWS && fabs(size(v, v->pick ? v->pick[n - 1] : n - 1)) < no_share)
 		n--;
 	return n;
 }

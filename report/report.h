@@ -155,6 +155,7 @@ struct view {
 	size_t n_small;     /* left out for their share ... */
 	double small_share; /* ... which is together */
 	double (*share)(const struct view *v, size_t row);
+	double (*size)(const struct view *v, size_t row); /* what it is to be shown for; NULL: its share */
 	long (*func)(const struct view *v,
 	             size_t row); /* p->funcs, -1 = none; NULL where rows are no functions */
 };

@@ -67,6 +67,13 @@ static bool is_unread(const struct profile_module *m)
 	return *m->trouble && m->path[0] == '/' && !module_is_memory(m->path);
 }
 
+/* An instruction's weight in its function's status: of time, where that was sampled; else by executions. */
+static double weight_in(const struct profile *p, const struct profile_count *func,
+                        const struct profile_insn *insn)
+{
+	return profile_weight(p, func) > 0 ? profile_weight(p, &insn->count) : insn->count.insn;
+}
+
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
  * interval.  evidence: what is known of those regions is added; why: one sentence, "" for fixed.
@@ -81,26 +88,26 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 	for (size_t k = 0; k < n; k++) {
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
+		const double weight = weight_in(p, count, insn);
 		double part;
 
-		all += profile_weight(p, &insn->count);
+		all += weight;
 		if (is_unread(&p->modules[insn->module])) {
-			unread += profile_weight(p, &insn->count);
+			unread += weight;
 			why_unread = p->modules[insn->module].trouble;
 		}
 		/* Without draws in a region that has some: left raw, as if it were outside. */
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
-		in_region += profile_weight(p, &insn->count);
+		in_region += weight;
 		*evidence |= r->evidence;
-		part = r->status == PROFILE_UNRELIABLE ? profile_weight(p, &insn->count)
-		                                       : profile_doubt(p, insn);
+		part = r->status == PROFILE_UNRELIABLE ? weight : profile_doubt(p, insn);
 		unreliable += part;
 		why_unreliable = part > 0 ? r->why : why_unreliable;
-		part = r->averaged ? profile_weight(p, &insn->count) : profile_by_average(p, insn);
+		part = r->averaged ? weight : profile_by_average(p, insn);
 		averaged += part;
 		why_averaged = part > 0 ? r->why : why_averaged;
-		contradicted += r->contradicted ? profile_weight(p, &insn->count) : 0;
+		contradicted += r->contradicted ? weight : 0;
 		why_contradicted = r->contradicted ? r->why : why_contradicted;
 	}
 	if (unread > reason_limit_unread * all) {

@@ -861,6 +861,41 @@ static double seconds(void)
  * 100,000 functions in all three formats take 2 s of processor time here, twice that with sanitizers;
  * anything quadratic would take minutes.
  */
+/* Of twenty functions that no sample of time fell in one has a third of its region's instructions: it is shown, the others not. */
+static void what_has_instructions_is_shown_without_time(void **state)
+{
+	enum { MANY = 20 };
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	struct profile_region region = { .name = "loop", .why = "", .cyc = 1e6 };
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	free(p->regions[0].draws);
+	free(p->regions[0].loops);
+	free(p->regions[0].equations);
+	p->regions[0] = region;
+	p->n_regions = 1;
+	p->funcs = realloc(p->funcs, MANY * sizeof(*p->funcs));
+	for (size_t i = 3; i < MANY; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "idle_%zu", i);
+		p->funcs[i] =
+		        (struct profile_func){ .name = profile_string(p, name), .linkage = "", .why = "" };
+		p->funcs[i].count.insn = i == 15 ? 0.33 : 1e-9;
+		p->funcs[i].part = (struct profile_part){ 0, p->funcs[i].count.insn, 0, 1, NAN };
+	}
+	p->n_funcs = MANY;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "idle_15\n"));
+	assert_null(strstr(text, "idle_9\n"));
+	free(text);
+	profile_free(p);
+}
+
 static void a_hundred_thousand_functions_are_no_matter(void **state)
 {
 	enum { MANY = 100000 };
@@ -926,6 +961,7 @@ int main(void)
 		cmocka_unit_test(unreliable_functions_that_matter_make_the_verdict),
 		cmocka_unit_test(time_makes_the_verdict_where_instructions_were_not_counted),
 		cmocka_unit_test(words_of_options_are_checked),
+		cmocka_unit_test(what_has_instructions_is_shown_without_time),
 		cmocka_unit_test(a_hundred_thousand_functions_are_no_matter),
 	};
 
