@@ -76,10 +76,10 @@ static double weight_in(const struct profile *p, const struct profile_count *fun
 
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
- * interval.  evidence: what is known of those regions is added; why: one sentence, "" for fixed.
+ * interval.  a_sample: what one stands for; evidence: what is known of those regions is added; why: one sentence, "" for fixed.
  */
 static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
-                     const struct profile_count *count, uint8_t *evidence, const char **why)
+                     const struct profile_count *count, double a_sample, uint8_t *evidence, const char **why)
 {
 	double in_region = 0, unreliable = 0, averaged = 0, contradicted = 0, all = 0, unread = 0;
 	const char *why_unreliable = "", *why_averaged = "", *why_contradicted = "", *why_unread = "";
@@ -138,8 +138,12 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = reason_text_skid_guessed;
 		return reason_status_skid_guessed;
 	}
-	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED)
-		return PROFILE_FIXED;
+	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED) {
+		if (count->insn >= reason_limit_too_small * a_sample)
+			return PROFILE_FIXED;
+		*why = reason_text_too_small;
+		return reason_status_too_small;
+	}
 	*why = isnan(count->hi) ? reason_text_no_interval : reason_text_wide;
 	return isnan(count->hi) ? reason_status_no_interval : reason_status_wide;
 }
@@ -174,11 +178,48 @@ static int judge_regions(struct profile *p)
 	return 0;
 }
 
+/*
+ * What a sample stands for, of all that is told: where instructions were not sampled they lie where cycles do.  Shares of a region
+ * say nothing of what ran elsewhere.
+ */
+static double stands_for(const struct work *w, const struct profile *p, double insn)
+{
+	const struct event_sum *events = w->sums.events;
+	double n = w->rec->insn_event >= 0 ? (double)events[w->rec->insn_event].n_samples : 0;
+
+	if (p->meta.relative)
+		return 0;
+	if (n == 0 && w->rec->cyc_event >= 0)
+		n = (double)events[w->rec->cyc_event].n_samples;
+	return n > 0 ? insn / n : 0;
+}
+
+static void judge_funcs(struct profile *p, const struct grouping *own, const struct grouping *rolled,
+                        double a_sample)
+{
+	double total = 0;
+
+	for (size_t f = 0; f < p->n_funcs; f++)
+		total += profile_weight(p, &p->funcs[f].count);
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+		size_t at = own->first[f], at_rolled = rolled->first[f];
+
+		func->status = judge(p, own->of + at, own->first[f + 1] - at, &func->count, a_sample,
+		                     &func->evidence, &func->why);
+		func->rolled_status =
+		        judge(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled, &func->rolled,
+		              a_sample, &func->rolled_evidence, &func->rolled_why);
+		if (profile_matters(p, &func->count, total) && func->status > p->worst)
+			p->worst = func->status;
+	}
+}
+
 int assemble_funcs(struct assembly *a)
 {
 	struct profile *p = a->p;
 	struct grouping own = { 0 }, rolled = { 0 };
-	double period = 1, total = 0;
+	double period = 1, insn = 0;
 	int err = group_insns(p, false, &own);
 
 	if (err == 0)
@@ -198,19 +239,15 @@ int assemble_funcs(struct assembly *a)
 		if (err == 0)
 			err = sum_insns(p, in_rolled, n_rolled, &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
-		total += profile_weight(p, &func->count);
+		insn += func->count.insn;
 		if (err == 0)
 			err = assemble_part(a, in_own, n_own, &func->part);
 		if (err == 0)
 			err = assemble_part(a, in_rolled, n_rolled, &func->rolled_part);
-		func->status = judge(p, in_own, n_own, &func->count, &func->evidence, &func->why);
-		func->rolled_status = judge(p, in_rolled, n_rolled, &func->rolled, &func->rolled_evidence,
-		                            &func->rolled_why);
 	}
 	sp_progress_end();
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		if (profile_matters(p, &p->funcs[f].count, total) && p->funcs[f].status > p->worst)
-			p->worst = p->funcs[f].status;
+	if (err == 0)
+		judge_funcs(p, &own, &rolled, stands_for(a->w, p, insn));
 	if (err == 0)
 		err = judge_regions(p);
 	free(own.of);
