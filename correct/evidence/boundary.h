@@ -4,8 +4,10 @@
 
 /*
  * Boundary intervals: from a sample in one scope to the thread's next in
- * another.  The number of instructions between the two is exact, and half of them
- * are each scope's (eq. 4).
+ * another.  The number of instructions between the two is exact.  Where the one
+ * scope was left for the other the scopes' paces tell, the better the more they
+ * differ (eq. 4).  The same paces tell how many samples the skid carries from
+ * scope to scope (eq. 23).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -34,9 +36,16 @@ struct boundary_sum {
 	double insn;   /* of theirs, that are the scope's */
 	double n_ends; /* how many ends they have in it */
 	double wrong; /* standard deviation of insn, for what is the same at every crossing between two scopes */
+	double in,
+	        out; /* eq. 23: instructions whose samples the skid carries into it and out of it; NAN where not known */
+	double unsure; /* by how much in - out may be off */
+	double mixed; /* eq. 4: standard deviation of whatever is said, where visits are shorter than intervals */
 };
 
-/* When all were shown, once: sums[n]. */
-void boundary_settle(struct boundary *e, struct boundary_sum *sums);
+/*
+ * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where cycles were not counted.
+ * Returns 0 or -SP_ENOMEM.
+ */
+int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
 
 #endif

@@ -19,6 +19,7 @@
 #include "correct/evidence/boundary.h"
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
+#include "correct/evidence/total.h"
 #include "correct/model/model.h"
 #include "correct/recording/events.h"
 #include "correct/skid/dist.h"
@@ -78,6 +79,7 @@ struct mix {
 	int insn, cyc;            /* index into kind[], -1 = they are not counted */
 	bool several;             /* groups count instructions: they take turns, or count at once */
 	struct scope_sums **sums; /* [scopes] */
+	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct boundary *boundary;
 	struct ratio *
@@ -348,6 +350,8 @@ static int sample(void *state, const struct sample_seen *s)
 	struct begin *b;
 	struct task *t;
 
+	if (s->record->event == m->in.rec->insn_event)
+		m->sampled += recording_weight(m->in.rec, s->record);
 	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return 0;
 	if (grow_tasks(m, s) < 0)
@@ -358,6 +362,7 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_excursions(m, t, s->scope);
 	follow_calls(m, t, s);
 	compare(m, b, &seen);
+	m->counted += seen.forward ? seen.insn : 0;
 	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
 		return -SP_ENOMEM;
 	b->valid = true;
@@ -425,14 +430,25 @@ static double counted_part(const struct mix *m)
 	return m->several && fabs(part - 1) < fmax(model->little, 3 * (double)m->begins.n / n) ? 1 : part;
 }
 
-/* Of the scope's own intervals, and of those at its boundary; a crossing lies anywhere in its interval. */
+static bool by_samples(const struct mix *m, const struct problem *p)
+{
+	return p->insn_per_sample > 0 && !p->relative && !m->in.rec->insn_counted;
+}
+
 static void find_total(const struct mix *m, const struct boundary_sum *boundary, const struct scope_sums *s,
                        struct problem *p)
 {
-	double interval = boundary->n_ends > 0 ? 2 * boundary->insn / boundary->n_ends : 0;
+	/* So far these are what its samples stand for. */
+	double sampled = p->total_insn;
 
-	p->total_insn = (s->insn + boundary->insn) / m->total;
-	p->total_sd = hypot(sqrt(boundary->n_ends / 12) * interval, boundary->wrong);
+	total_of(&(struct total_known){ .inside = s->insn,
+	                                .boundary = *boundary,
+	                                .counted = m->total,
+	                                .sampled = sampled,
+	                                .period = by_samples(m, p) && sampled > 0 ? p->insn_per_sample : 0,
+	                                .lost = m->sampled > 0 ? m->counted / m->total / m->sampled - 1 : 0,
+	                                .skid_known = p->skid_known },
+	         &p->total_insn, &p->total_sd);
 	/* What was not counted is taken to be like the rest, which may be wrong by some percent of it. */
 	p->total_sd = hypot(p->total_sd, model->neighbours_off * fmax(1 - m->total, 0) * p->total_insn);
 }
@@ -447,6 +463,28 @@ static double total_sampled_sd(struct problem *p)
 		return 0;
 	p->hidden = skid_dist_hidden(&p->skid, p->total_cyc * p->insn_per_sample / p->total_insn);
 	return hypot(sqrt(p->total_insn * p->insn_per_sample), p->hidden * p->total_insn);
+}
+
+static int settle(const struct mix *m, struct boundary_sum *sums)
+{
+	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
+	double *n = calloc(m->in.n + 1, sizeof(*n));
+	double groups = fmax(m->total, 1); /* each of them has its own intervals */
+	int err;
+
+	if (!n)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	for (size_t r = 0; r < m->in.n; r++) {
+		const struct problem *p = m->in.problems[r];
+
+		if (by_samples(m, p))
+			n[r] += groups * p->total_insn / p->insn_per_sample;
+		if (p->cyc_per_sample > 0)
+			n[r] += groups * p->total_cyc / p->cyc_per_sample;
+	}
+	err = boundary_settle(m->boundary, skid, n, sums);
+	free(n);
+	return err;
 }
 
 /* The ratio of each event in each scope. */
@@ -478,11 +516,10 @@ static int finish(void *state)
 {
 	struct mix *m = state;
 	struct boundary_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
-	int err = sums ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	int err;
 
 	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
-	if (err == 0)
-		boundary_settle(m->boundary, sums);
+	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
 	/* What ran after a group's last sample in a thread, on average half the way to the next. */
 	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
 		int32_t scope = m->begins.v[i]->scope;

@@ -38,13 +38,13 @@ struct stack {
 	uint32_t away;    /* ... the first piece whose branch is further off, ... */
 	uint32_t
 	        newest; /* ... and the edge of a record's newest branch, UINT32_MAX = none of the scope's ... */
-	uint16_t lead; /* ... with the cycles from the branch before it, 0 = not known */
-	uint32_t span; /* 1 + that of its moment, where insn is a time yet (paces_apply) */
+	uint16_t lead;  /* ... with the cycles from the branch before it, 0 = not known */
+	uint32_t span;  /* 1 + that of its moment, where insn is a time yet (paces_apply) */
 	uint32_t stage; /* sample_seen.stage */
-	double insn;   /* what it stands for ... */
-	double cyc;    /* ... and for how long; 0 = no sample of cycles */
-	bool broken;   /* what lay behind its last piece is no path of the scope */
-	bool burst;    /* it lies ahead of its moment */
+	double insn;    /* what it stands for ... */
+	double cyc;     /* ... and for how long; 0 = no sample of cycles */
+	bool broken;    /* what lay behind its last piece is no path of the scope */
+	bool burst;     /* it lies ahead of its moment */
 };
 
 struct scope_stacks {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 4: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
+/* eqs. 4 and 23: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,11 @@
 
 #define NEAR(value, expected, percent) assert_float_equal(value, expected, (percent) / 100. * (expected))
 
+static const double many[3] = { 2e6, 2e6, 2e6 };
+
 static struct boundary_sum sums[3];
+
+enum { SKID = 100 };
 
 static void stay(struct boundary *e, int32_t scope, double pace)
 {
@@ -23,14 +27,17 @@ static void stay(struct boundary *e, int32_t scope, double pace)
 
 static void settle(struct boundary *e)
 {
-	boundary_settle(e, sums);
+	assert_int_equal(boundary_settle(e, SKID, many, sums), 0);
 	boundary_free(e);
 }
 
-/* At 2 and 6 a cycle an interval is a half faster or slower than the mean: half to each is off by a quarter of it. */
-static const double unsure = 4000 * 0.25;
+/*
+ * 4000 instructions in 1000 cycles, at 2 and 6 a cycle: 500 cycles of each, 1000 and 3000.  Half would be wrong by a quarter, and
+ * paces that are 3% off make them so by 0.03 / 0.5 / 2: of the quarter 0.0625 / (0.0625 + 0.0009) is believed.
+ */
+static const double trust = 0.0625 / 0.0634, unsure = 4000 * 0.25 * 0.03 / 0.251794; /* sqrt(0.0634) */
 
-static void half_is_each_scopes_and_may_be_off_by_their_paces(void **state)
+static void paces_say_where_the_crossing_was(void **state)
 {
 	struct boundary *e = boundary_new(2);
 
@@ -39,14 +46,32 @@ static void half_is_each_scopes_and_may_be_off_by_their_paces(void **state)
 	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
 	stay(e, 1, 6);
 	settle(e);
+	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-4);
+	NEAR(sums[1].insn, 2000 + 1000 * trust, 1e-4);
 	for (int s = 0; s < 2; s++) {
-		NEAR(sums[s].insn, 2000, 1e-9);
 		assert_float_equal(sums[s].n_ends, 1, 1e-9);
-		NEAR(sums[s].wrong, unsure, 1e-9);
+		NEAR(sums[s].wrong, unsure, 1e-3);
 	}
 }
 
-/* Like paces leave nothing that is wrong every time.  Beside a pace of none, as a long rep movsb has, all may be the other's. */
+/* 8000 instructions are more than 1000 cycles have at either pace: all are of the faster one. */
+static void no_crossing_lies_outside_its_interval(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	stay(e, 0, 2);
+	assert_int_equal(boundary_cross(e, 0, 1, 8000, 1000), 0);
+	stay(e, 1, 6);
+	settle(e);
+	NEAR(sums[0].insn, 4000 - 4000 * trust, 1e-2);
+	NEAR(sums[1].insn, 4000 + 4000 * trust, 1e-2);
+}
+
+/*
+ * Like paces leave half to each, and nothing that is wrong every time.  Beside a pace of none, as a long rep movsb has, all is the
+ * other's: half would be wrong by a half, the paces make it 0.015.
+ */
 static void like_paces_are_right_in_the_mean(void **state)
 {
 	struct boundary *e = boundary_new(3);
@@ -60,9 +85,9 @@ static void like_paces_are_right_in_the_mean(void **state)
 	settle(e);
 	assert_float_equal(sums[0].insn, 2000, 1e-9);
 	assert_float_equal(sums[0].wrong, 0, 1e-9);
-	NEAR(sums[1].insn, 2000 + 1500, 1e-6);
-	NEAR(sums[1].wrong, 1500, 1e-6);
-	NEAR(sums[2].wrong, 1500, 1e-6);
+	NEAR(sums[1].insn, 2000 + 1500 + 1500 * 0.25 / 0.250225, 1e-6);
+	NEAR(sums[1].wrong, 3000 * 0.5 * 0.015 / sqrt(0.250225), 1e-6);
+	NEAR(sums[2].wrong, 3000 * 0.5 * 0.015 / sqrt(0.250225), 1e-6);
 }
 
 /* A quarter of what a pace that is not known ran, an eighth where cycles are not counted; a thread's first interval has no crossing. */
@@ -116,14 +141,99 @@ static void the_same_wrong_adds_up(void **state)
 	NEAR(sums[1].wrong, sqrt(5) * unsure, 1e-3);
 }
 
+/* Of S = 100 cycles, overflows of 2 x 100 instructions before the one crossing, and 6 x 100 before the other, lie after it. */
+static void the_skid_carries_samples_from_scope_to_scope(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	assert_int_equal(boundary_cross(e, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
+	stay(e, 0, 2);
+	stay(e, 1, 6);
+	assert_int_equal(boundary_cross(e, 0, 1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 0, 3000, 1000), 0);
+	settle(e);
+	NEAR(sums[0].out, 200, 1e-6);
+	NEAR(sums[0].in, 600, 1e-6);
+	NEAR(sums[1].in, 200, 1e-6);
+	NEAR(sums[1].out, 600, 1e-6);
+	NEAR(sums[1].unsure, 0.05 * 800, 1e-6);
+}
+
+/* A pace of unknown code is guessed by the interval; cycles that were not counted leave nothing to go by. */
+static void what_is_carried_may_be_a_guess(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	assert_int_equal(boundary_cross(e, -1, 0, 3000, 1000), 0);
+	stay(e, 0, 2);
+	assert_int_equal(boundary_cross(e, 0, 1, 3000, 0), 0);
+	settle(e);
+	NEAR(sums[0].in, 300, 1e-6);
+	NEAR(sums[0].unsure, 150, 1e-6);
+	assert_true(isnan(sums[0].out) && isnan(sums[1].in));
+	e = boundary_new(1);
+	stay(e, 0, 2);
+	assert_int_equal(boundary_cross(e, 0, -1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, -1, 0, 3000, 0), 0);
+	assert_int_equal(boundary_settle(e, NAN, many, sums), 0);
+	boundary_free(e);
+	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
+}
+
+/* Two scopes of 30 and 90 samples, 20 stays in each: 20 / 30 of 3 / 4 independent, eq. 4.  A third is of no account. */
+static void samples_that_alternate_are_mixed(void **state)
+{
+	static const double n[3] = { 30, 90, 2000 };
+	const double mu = 20. / 30 / 0.75, all = 20 * 2 * 4000 / 2.;
+	struct boundary *e = boundary_new(3);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
+	}
+	assert_int_equal(boundary_cross(e, 2, 0, 0, 0), 0);
+	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_free(e);
+	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
+	assert_true(sums[2].mixed < 0.05 * sums[1].mixed);
+}
+
+/* As mixed as can be, but there is hardly anything of the one that could be the other's. */
+static void what_is_mixed_is_no_more_than_there_is(void **state)
+{
+	static const double n[2] = { 1e6, 20 };
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		boundary_inside(e, 0, 1e6, 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
+	}
+	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_free(e);
+	/* Half of 40 intervals of 4000: a quarter of that, from either side. */
+	NEAR(sums[1].mixed, sqrt(2) * 0.25 * 80000, 1);
+	NEAR(sums[0].mixed, sqrt(2) * 0.25 * 80000, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(half_is_each_scopes_and_may_be_off_by_their_paces),
+		cmocka_unit_test(paces_say_where_the_crossing_was),
+		cmocka_unit_test(no_crossing_lies_outside_its_interval),
 		cmocka_unit_test(like_paces_are_right_in_the_mean),
 		cmocka_unit_test(where_paces_are_not_known_a_guess_is),
 		cmocka_unit_test(an_interval_in_two_pieces_has_four_ends),
 		cmocka_unit_test(the_same_wrong_adds_up),
+		cmocka_unit_test(the_skid_carries_samples_from_scope_to_scope),
+		cmocka_unit_test(what_is_carried_may_be_a_guess),
+		cmocka_unit_test(samples_that_alternate_are_mixed),
+		cmocka_unit_test(what_is_mixed_is_no_more_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/evidence/total.h"
+#include "correct/model/model.h"
+
+#include <math.h>
+
+struct estimate {
+	double insn, var;
+};
+
+static struct estimate by_intervals(const struct total_known *k, double n_visits)
+{
+	const struct boundary_sum *e = &k->boundary;
+	double insn = (k->inside + e->insn) / k->counted, interval = n_visits > 0 ? e->insn / n_visits : 0;
+
+	/* A crossing lies anywhere in its interval. */
+	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
+}
+
+/* eq. 23 */
+static struct estimate by_samples(const struct total_known *k, double n_visits)
+{
+	double carried = (k->boundary.in - k->boundary.out) / k->counted;
+	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : model->unknown_skid) +
+	               fabs(k->lost) * k->sampled;
+
+	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */
+	return (struct estimate){ k->sampled * (1 + k->lost) - carried,
+		                  k->period * k->period * (n_visits + 1) / 6 + wrong * wrong };
+}
+
+void total_of(const struct total_known *k, double *insn, double *sd)
+{
+	double n_visits = k->boundary.n_ends / 2;
+	struct estimate a = by_intervals(k, n_visits), b = by_samples(k, n_visits);
+	double off, mixed = k->boundary.mixed / k->counted;
+
+	*insn = a.insn;
+	*sd = hypot(sqrt(a.var), mixed);
+	if (!(k->period > 0) || !isfinite(b.insn) || !(a.var + b.var > 0))
+		return;
+	off = (a.insn - b.insn) * (a.insn - b.insn) / (a.var + b.var);
+	*insn += a.var / (a.var + b.var) * (b.insn - a.insn);
+	/* Where they do not agree, one of them is worse than it is taken to be. */
+	*sd = hypot(sqrt(a.var * b.var / (a.var + b.var) * fmax(1, off)), mixed);
+}
