@@ -45,7 +45,9 @@ static void pass(struct sim_pmu *p, const struct stay *k, uint64_t from, uint64_
 		if (m->sampler)
 			m->sampler->next -= n;
 	}
+	/* The times of counters, enabled and running, are user mode's alike. */
 	p->cycle0 += to - from;
+	p->turn_begin_cyc += to - from;
 }
 
 /* When something is to be done for s, from t on. */
