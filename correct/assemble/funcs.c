@@ -67,6 +67,12 @@ static bool is_unread(const struct profile_module *m)
 	return *m->trouble && m->path[0] == '/' && !module_is_memory(m->path);
 }
 
+/* What is known of the whole profile. */
+struct whole {
+	double a_sample; /* instructions that one stands for, of all that is told; 0 = not known */
+	bool is_off;     /* corrected counts do not come to what was sampled */
+};
+
 /* An instruction's weight in its function's status: of time, where that was sampled; else by executions. */
 static double weight_in(const struct profile *p, const struct profile_count *func,
                         const struct profile_insn *insn)
@@ -76,10 +82,11 @@ static double weight_in(const struct profile *p, const struct profile_count *fun
 
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
- * interval.  a_sample: what one stands for; evidence: what is known of those regions is added; why: one sentence, "" for fixed.
+ * interval.  whole: of the whole profile; evidence: what is known of those regions is added; why: one sentence, "" for fixed.
  */
 static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
-                     const struct profile_count *count, double a_sample, uint8_t *evidence, const char **why)
+                     const struct profile_count *count, const struct whole *whole, uint8_t *evidence,
+                     const char **why)
 {
 	double in_region = 0, unreliable = 0, averaged = 0, contradicted = 0, all = 0, unread = 0;
 	const char *why_unreliable = "", *why_averaged = "", *why_contradicted = "", *why_unread = "";
@@ -134,12 +141,16 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = why_contradicted;
 		return reason_status_in_contradicted;
 	}
+	if (whole->is_off) {
+		*why = reason_text_total_off;
+		return reason_status_total_off;
+	}
 	if (is_guessed(p, *evidence)) {
 		*why = reason_text_skid_guessed;
 		return reason_status_skid_guessed;
 	}
 	if (!isnan(count->hi) && profile_judge(PROFILE_FIXED, count) == PROFILE_FIXED) {
-		if (count->insn >= reason_limit_too_small * a_sample)
+		if (count->insn >= reason_limit_too_small * whole->a_sample)
 			return PROFILE_FIXED;
 		*why = reason_text_too_small;
 		return reason_status_too_small;
@@ -179,23 +190,30 @@ static int judge_regions(struct profile *p)
 }
 
 /*
- * What a sample stands for, of all that is told: where instructions were not sampled they lie where cycles do.  Shares of a region
- * say nothing of what ran elsewhere.
+ * Where instructions were not sampled they lie where cycles do.  Shares of a region say nothing of what ran elsewhere, nor of a
+ * total.  A skid takes samples from function to function, but none away: the sums of raw and corrected counts differ by chance.
  */
-static double stands_for(const struct work *w, const struct profile *p, double insn)
+static struct whole whole_of(const struct work *w, const struct profile *p)
 {
 	const struct event_sum *events = w->sums.events;
 	double n = w->rec->insn_event >= 0 ? (double)events[w->rec->insn_event].n_samples : 0;
+	double insn = 0, raw = 0;
 
 	if (p->meta.relative)
-		return 0;
+		return (struct whole){ 0 };
 	if (n == 0 && w->rec->cyc_event >= 0)
 		n = (double)events[w->rec->cyc_event].n_samples;
-	return n > 0 ? insn / n : 0;
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		insn += p->funcs[f].count.insn;
+		raw += p->funcs[f].count.raw_insn;
+	}
+	return (struct whole){ .a_sample = n > 0 ? insn / n : 0,
+		               .is_off = n > 0 && raw > 0 &&
+		                         fabs(insn / raw - 1) > reason_limit_total_off + 3 / sqrt(n) };
 }
 
 static void judge_funcs(struct profile *p, const struct grouping *own, const struct grouping *rolled,
-                        double a_sample)
+                        const struct whole *whole)
 {
 	double total = 0;
 
@@ -205,11 +223,10 @@ static void judge_funcs(struct profile *p, const struct grouping *own, const str
 		struct profile_func *func = &p->funcs[f];
 		size_t at = own->first[f], at_rolled = rolled->first[f];
 
-		func->status = judge(p, own->of + at, own->first[f + 1] - at, &func->count, a_sample,
+		func->status = judge(p, own->of + at, own->first[f + 1] - at, &func->count, whole,
 		                     &func->evidence, &func->why);
-		func->rolled_status =
-		        judge(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled, &func->rolled,
-		              a_sample, &func->rolled_evidence, &func->rolled_why);
+		func->rolled_status = judge(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled,
+		                            &func->rolled, whole, &func->rolled_evidence, &func->rolled_why);
 		if (profile_matters(p, &func->count, total) && func->status > p->worst)
 			p->worst = func->status;
 	}
@@ -219,7 +236,8 @@ int assemble_funcs(struct assembly *a)
 {
 	struct profile *p = a->p;
 	struct grouping own = { 0 }, rolled = { 0 };
-	double period = 1, insn = 0;
+	struct whole whole;
+	double period = 1;
 	int err = group_insns(p, false, &own);
 
 	if (err == 0)
@@ -239,15 +257,15 @@ int assemble_funcs(struct assembly *a)
 		if (err == 0)
 			err = sum_insns(p, in_rolled, n_rolled, &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
-		insn += func->count.insn;
 		if (err == 0)
 			err = assemble_part(a, in_own, n_own, &func->part);
 		if (err == 0)
 			err = assemble_part(a, in_rolled, n_rolled, &func->rolled_part);
 	}
 	sp_progress_end();
+	whole = whole_of(a->w, p);
 	if (err == 0)
-		judge_funcs(p, &own, &rolled, stands_for(a->w, p, insn));
+		judge_funcs(p, &own, &rolled, &whole);
 	if (err == 0)
 		err = judge_regions(p);
 	free(own.of);

@@ -54,6 +54,15 @@ check 'of both events' json 'all(e["unsampled"] > 0.1 and abs(e["samples"] * e["
 plain events=cycles,instructions read
 check 'where none is lost' status 0 "$SKIDPROF" report -i plain.data --format json
 check 'none is said to be' json 'not any(e["unsampled"] for e in d["meta"]["events"])'
+# Counts that do not come to what was sampled are not fixed, wherever the fault is: here in times that counters ran.
+plain events=cycles,instructions read
+check 'counts that come to what was sampled' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'are not in doubt for it' json 'not any("from all that was sampled" in f["why"] for f in d["functions"])'
+plain events=cycles,instructions read ran=2
+check 'counters that ran for longer than the program' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'fix nothing' json 'not any(f["status"] == "fixed" for f in d["functions"])'
+check 'and the reason is said' json 'any("from all that was sampled" in f["why"] for f in d["functions"])'
+
 # At a rate they do not tell the skid: all rests on a default, and no function is fixed.  Without a group it is the same.
 for how in 'read freq' ''; do
 	# shellcheck disable=SC2086

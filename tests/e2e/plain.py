@@ -13,6 +13,7 @@ Samples keep their place, task, time, period and, where asked for, their branche
   lose=SHARE     of so many stacks the branch before the newest is missing
   freq           a frequency was asked for, not a period
   read           group reads are kept
+  ran=N          their counters say that they ran for N times as long as they did
   precise=N      the events' precise_ip
   there=TRUTH    samples of instructions are where they were caused: at any instruction as often as it ran by these exact counts
   turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time
@@ -223,7 +224,10 @@ class Writer:
         members = [words[i:i + step] for i in range(1 + n_times, len(words), step)]
         number = {i: 1000 + n for n, e in enumerate(self.events) for i in e.ids}
         kept = [(m[0], number[m[1]], *m[2:]) for m in members if m[1] in number]
-        return b"".join(struct.pack("<Q", x) for x in (len(kept), *words[1:1 + n_times], *sum(kept, ())))
+        times = list(words[1:1 + n_times])
+        if form & 2:
+            times[-1] = int(times[-1] * float(self.opts.get("ran", 1)))
+        return b"".join(struct.pack("<Q", x) for x in (len(kept), *times, *sum(kept, ())))
 
     def sample(self, sample):
         n = self.number(sample)
