@@ -182,7 +182,7 @@ struct profile_region {
 	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
-	bool contradicted; /* it misses a total that was counted by more than chance */
+	bool contradicted; /* it misses a total by more than chance, or paths lead out of it */
 	bool averaged;     /* not solved: executions are averages along branch records (eq. 19) */
 	const char *why;
 	struct profile_loop *loops;

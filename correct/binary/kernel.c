@@ -160,9 +160,10 @@ int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes)
 	if (err < 0)
 		return err;
 	if (!m->opened && !is_id(id, id_bytes))
-		return without_names(m, "the recording has no build id that tells which kernel it was, as "
-		                        "what perf writes to a pipe has none: its functions have no names; "
-		                        "record to a file (-o FILE)");
+		return without_names(m,
+		                     "the recording has no build id that tells which kernel it was, as a "
+		                     "simulated one has none, nor what perf writes to a pipe (-o FILE has): "
+		                     "its functions have no names");
 	if (!m->opened)
 		return without_names(m, "it is not the kernel that runs here, and perf's cache has not got "
 		                        "its symbols: its functions "

@@ -85,7 +85,7 @@ struct solution {
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
 	bool averaged;                          /* all its blocks, without a flow (eq. 19) */
 	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
-	bool contradicted; /* it misses a total that was counted by more than chance: no count of it is fixed */
+	bool contradicted; /* it misses a total by more than chance, or paths lead out of it: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;
 	char why[256]; /* one sentence behind a verdict that isn't OK, else "" */

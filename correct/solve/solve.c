@@ -310,12 +310,13 @@ static void judge_cold_calls(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
 }
 
-/* Stacks end where they lead out of the flow: what they miss is what comes after that. */
+/* Stacks end where they lead out of the flow: what they miss is what comes after that, in whichever of its functions. */
 static void judge_broken(const struct problem *p, struct solution *sol)
 {
 	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict != VERDICT_OK)
 		return;
 	solution_doubt(sol, REASON_OF(broken_stacks), 100 * p->broken_share);
+	sol->contradicted = true;
 }
 
 /* Regions of what bursts show: the rest of the program may be called from them, and no function is fixed. */
