@@ -26,15 +26,16 @@ a64()
 	check 'so is the whole, by far' json 'd["eps_fixed"] < 0.1 * d["eps_raw"] and d["eps_raw"] > 0.02'
 }
 
-# all_fixed: no function of weight is weak or raw, and the truth is in the intervals, which are under 1% wide.
+# all_fixed: no function of weight is weak or raw, and the truth is within 5 standard deviations, for one interval of ten is to
+# miss it: three times the 90% interval, which is under 1% wide.
 all_fixed()
 {
-	json 'all(f["status"] == "fixed" and f["lo"] <= f["truth"] <= f["hi"] and f["hi"] - f["lo"] < 0.01 * f["truth"]
+	json 'all(f["status"] == "fixed" and abs(f["fixed"] - f["truth"]) < 1.5 * (f["hi"] - f["lo"]) and f["hi"] - f["lo"] < 0.01 * f["truth"]
 		for f in d["functions"] if f["truth"] >= 0.01 * d["total_truth"])'
 }
 
 a64 hmmer "$TOP/samples/hmmer.c"
-check 'hmmer: two simple loops, one free flow; the truth is in each interval' all_fixed
+check 'hmmer: two simple loops, one free flow; the truth is as near as the intervals say' all_fixed
 check 'hmmer is explained' status 0 "$SKIDPROF" report -i hmmer.data --why P7Viterbi
 check 'known by the totals of other events' has out 'totals: other events'
 check 'instructions are disassembled' status 0 "$SKIDPROF" report -i hmmer.data --insns --function P7Viterbi --format json
