@@ -321,7 +321,7 @@ static int find(struct finder *f, uint8_t *phase, size_t *n_phases)
 long phases_find(const uint32_t *label, size_t n, size_t n_labels, const struct phases_opts *opts,
                  uint8_t *phase)
 {
-	uint32_t *numbered = malloc((n + 1) * sizeof(*numbered));
+	uint32_t *numbered = calloc(n + 1, sizeof(*numbered));
 	struct finder f = { .opts = opts, .label = numbered, .n = n };
 	size_t n_phases = 1;
 	int err = numbered ? number_labels(label, n, n_labels, numbered, &f.n_labels) : -SP_ENOMEM;
