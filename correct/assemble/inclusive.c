@@ -11,6 +11,7 @@
 #include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 /* A chain of calls in the worst order takes as many rounds as it is long. */
 enum { MAX_ROUNDS = 1000, SPREAD_ROUNDS = 10 };
@@ -27,8 +28,8 @@ enum inclusive_source inclusive_source(const struct profile *p)
 	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
 }
 
-/* 90% of a normal variable lie within so many standard deviations, and of one whose own is known by the parts of paths. */
-static const double z_of_90 = 1.645, t_of_parts = 1.753;
+/* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */
+static const double t_of_parts = 1.753;
 
 /* ---- call stacks ---- */
 
@@ -93,7 +94,7 @@ static double weight_of(const struct profile *p, const struct inclusive *c)
 	return inclusive_is_of_insn(p, c) ? c->insn : c->cyc;
 }
 
-static int ask_paths(const struct profile *p, struct inclusive *out);
+static int ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
 
 /*
  * Functions that no sample fell in, for they are short, are on no stack: what the flow knows that they ran is their callers', and
@@ -127,7 +128,7 @@ static double spread_unsampled(const struct profile *p, const double *insn, doub
 	return rest;
 }
 
-static int count_stacks(const struct profile *p, struct inclusive *out)
+static int count_stacks(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	uint32_t *last =
 	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
@@ -152,9 +153,9 @@ static int count_stacks(const struct profile *p, struct inclusive *out)
 		}
 	}
 	if (err == 0)
-		err = stack_bounds(p, insn, rest, out);
+		err = stack_bounds(p, insn, rest, noise, out);
 	if (err == 0 && p->n_contexts)
-		err = ask_paths(p, out);
+		err = ask_paths(p, noise, out);
 	free(last);
 	free(insn);
 	free(more);
@@ -298,7 +299,7 @@ typedef double context_sums[CONTEXT_PARTS + 1];
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
 	double *likely;    /* [n_funcs] by contexts */
-	struct own_noise noise;
+	const struct own_noise *noise;
 	uint8_t *of; /* [n_contexts] enum owner */
 	context_sums *told, *its,
 	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
@@ -421,7 +422,7 @@ static void count_contexts(const struct profile *p, uint32_t func, struct owners
 	for (size_t g = 0; g < p->n_funcs; g++)
 		c->by_status[p->funcs[g].rolled_status] += o->likely[g] * p->funcs[g].rolled.insn;
 	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)),
-	             own_noise_half(&o->noise, o->likely));
+	             own_noise_half(o->noise, o->likely));
 	c->lo = fmax(c->lo, all[0] - half);
 	c->hi = fmin(c->hi, all[2] + half);
 	/* The middle of bounds is off by half of what they are apart. */
@@ -454,7 +455,6 @@ static void owners_free(struct owners *o)
 	free(o->any);
 	free(o->all);
 	free(o->likely);
-	own_noise_free(&o->noise);
 	free(o->of);
 	free(o->told);
 	free(o->its);
@@ -462,21 +462,20 @@ static void owners_free(struct owners *o)
 	*o = (struct owners){ 0 };
 }
 
-static int owners_new(const struct profile *p, struct owners *o)
+static int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o)
 {
 	const size_t n = p->n_funcs + 1;
 
 	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
 		              .all = calloc(n, sizeof(*o->all)),
 		              .likely = calloc(n, sizeof(*o->likely)),
+		              .noise = noise,
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)) };
 	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	if (own_noise_new(p, &o->noise) < 0)
-		return -SP_ENOMEM;
 	for (size_t i = 0; i < p->n_contexts; i++)
 		add_context(&p->contexts[i], o->told);
 	return 0;
@@ -488,8 +487,9 @@ static int owners_new(const struct profile *p, struct owners *o)
  */
 static bool is_in_cycle(const struct profile *p, uint32_t func, const double *any)
 {
-	for (size_t i = 0; i < p->n_calls; i++)
-		if (p->calls[i].callee == func && p->calls[i].caller != func && any[p->calls[i].caller] > 0)
+	for (size_t i = sorted_count(p->n_calls, k, p->calls[k].callee < func);
+	     i < p->n_calls && p->calls[i].callee == func; i++)
+		if (p->calls[i].caller != func && any[p->calls[i].caller] > 0)
 			return true;
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
@@ -501,7 +501,7 @@ static bool is_in_cycle(const struct profile *p, uint32_t func, const double *an
 	return false;
 }
 
-/* By the flow: bounds, and a count where they are close. */
+/* By the flow: bounds, and a count where they are close; else by paths, where they tell it. */
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
 	struct inclusive least, most, c;
@@ -515,20 +515,23 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	least = sum_parts(p, o->all);
 	c = between(p, &least, &most);
 	if (inclusive_is_of_insn(p, &most)) {
-		double half = own_noise_half(&o->noise, o->all);
+		double half = own_noise_half(o->noise, o->all);
 		bool same = memcmp(o->any, o->all, p->n_funcs * sizeof(*o->all)) == 0;
 
 		c.lo = fmax(c.lo - half, 0);
-		c.hi += same ? half : own_noise_half(&o->noise, o->any);
+		c.hi += same ? half : own_noise_half(o->noise, o->any);
 	}
+	if (isnan(c.insn) && p->n_contexts && !is_in_cycle(p, f, o->any) &&
+	    inclusive_is_of_insn(p, &(struct inclusive){ .insn = c.hi }))
+		count_contexts(p, f, o, &c);
 	return c;
 }
 
-static int count_flow(const struct profile *p, struct inclusive *out)
+static int count_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o = { 0 };
 	bool *calls = NULL;
-	int err = owners_new(p, &o);
+	int err = owners_new(p, noise, &o);
 
 	if (err == 0)
 		err = mark_callers(p, &calls);
@@ -551,9 +554,6 @@ static int count_flow(const struct profile *p, struct inclusive *out)
 			continue;
 		}
 		out[f] = count_by_calls(p, f, &o);
-		if (isnan(out[f].insn) && p->n_contexts && !is_in_cycle(p, f, o.any) &&
-		    inclusive_is_of_insn(p, &(struct inclusive){ .insn = out[f].hi }))
-			count_contexts(p, f, &o, &out[f]);
 	}
 	owners_free(&o);
 	free(calls);
@@ -591,11 +591,11 @@ static int find_jumping(const struct profile *p, bool **out)
 }
 
 /* Of functions whose calls are short beside the skid, and of those that jump, paths may tell more than stacks do. */
-static int ask_paths(const struct profile *p, struct inclusive *out)
+static int ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o;
 	bool *jumps = NULL;
-	int err = owners_new(p, &o);
+	int err = owners_new(p, noise, &o);
 
 	if (err == 0 && p->meta.insn_event >= 0)
 		err = find_jumping(p, &jumps);
@@ -605,8 +605,6 @@ static int ask_paths(const struct profile *p, struct inclusive *out)
 		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p, &out[f]))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
-		if (isnan(by_paths.insn) && !is_in_cycle(p, f, o.any))
-			count_contexts(p, f, &o, &by_paths);
 		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f]))
 			continue;
 		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
@@ -641,12 +639,17 @@ static uint8_t judge(const struct profile *p, const struct inclusive *c)
 
 int inclusive_count(const struct profile *p, struct inclusive **out)
 {
+	struct own_noise noise;
 	int err;
 
 	*out = calloc(p->n_funcs + 1, sizeof(**out));
 	if (!*out)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, *out) : count_flow(p, *out);
+	err = own_noise_new(p, &noise);
+	if (err == 0)
+		err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, &noise, *out)
+		                                              : count_flow(p, &noise, *out);
+	own_noise_free(&noise);
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		(*out)[f].status = judge(p, &(*out)[f]);
 	if (err < 0) {

@@ -7,9 +7,6 @@
 
 #include "profiler/base/err.h"
 
-/* 90% of a normal variable lie within so many standard deviations. */
-static const double z_of_90 = 1.645;
-
 /* Draws of regions are not paired: those of each begin elsewhere. */
 enum { APART = 31 };
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/own_noise.h"
+#include "correct/assemble/context_walk.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-static const double z_of_90 = 1.645, small_share = 1e-9;
+static const double small_share = 1e-9;
 
 /* What physical function `leaf` ran below `func`, or as a part of it. */
 struct below {
@@ -105,11 +105,9 @@ static double calls_from_outside(const struct profile *p, size_t func)
 {
 	const struct profile_calls *c = &p->funcs[func].calls;
 	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
+	long itself = context_find_call(p, (uint32_t)func, (uint32_t)func);
 
-	for (size_t i = 0; i < p->n_calls; i++)
-		if (p->calls[i].callee == func && p->calls[i].caller == func)
-			n -= p->calls[i].lo > 0 ? p->calls[i].lo : 0;
-	return n;
+	return itself >= 0 && p->calls[itself].lo > 0 ? n - p->calls[itself].lo : n;
 }
 
 /*
@@ -150,16 +148,14 @@ static void bound_time(const struct profile *p, double total, struct inclusive *
 	c->hi = c->cyc + half;
 }
 
-int stack_bounds(const struct profile *p, const double *insn, double rest, struct inclusive *out)
+int stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
+                 struct inclusive *out)
 {
 	struct stacks s = { 0 };
-	struct own_noise noise = { 0 };
 	double *shares = calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
 	int err = shares ? collect(p, insn, &s)
 	                 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 
-	if (err == 0)
-		err = own_noise_new(p, &noise);
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		total_insn += p->funcs[f].count.insn;
 		total_cyc += p->funcs[f].count.cyc;
@@ -171,7 +167,7 @@ int stack_bounds(const struct profile *p, const double *insn, double rest, struc
 			;
 		if (inclusive_is_of_insn(p, c))
 			bound_insn(p, s.v.v[i].func, total_insn,
-			           half_of(p, &s, s.v.v + i, j - i, &noise, shares), rest, c);
+			           half_of(p, &s, s.v.v + i, j - i, noise, shares), rest, c);
 		else
 			bound_time(p, total_cyc, c);
 	}
@@ -179,6 +175,5 @@ int stack_bounds(const struct profile *p, const double *insn, double rest, struc
 	vec_fini(&s.v);
 	free(s.raw);
 	free(shares);
-	own_noise_free(&noise);
 	return err;
 }

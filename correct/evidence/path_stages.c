@@ -27,6 +27,7 @@ static int stages_init(struct stages *st)
 {
 	size_t n = st->p->n_edges;
 
+	st->in_parts = st->p->stay_share > reason_limit_apart_in_time;
 	st->done = calloc(st->r->stacks.n + 1, 1);
 	st->level = calloc(st->r->stacks.n + 1, sizeof(*st->level));
 	st->mean.edge = calloc(2 * n + st->p->n_blocks + 1, sizeof(double));
@@ -114,7 +115,7 @@ static void level_stage(struct stages *st, struct scope_stacks *r, size_t i)
 
 int path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p)
 {
-	struct stages st = { .s = s, .r = r, .p = p, .in_parts = p->stay_share > reason_limit_apart_in_time };
+	struct stages st = { .s = s, .r = r, .p = p };
 	double all = 0;
 	int err = stages_init(&st);
 
@@ -141,7 +142,6 @@ int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, str
 
 	if (!p->relative || p->pace > 0 || !out->n_draws || !st.r->stacks.n)
 		return 0;
-	st.in_parts = p->stay_share > reason_limit_apart_in_time;
 	rng = gsl_rng_alloc(gsl_rng_mt19937);
 	err = rng ? stages_init(&st) : sp_fail(SP_ENOMEM, "out of memory");
 	if (err == 0)
