@@ -144,10 +144,15 @@ void burst_account_learn(struct burst_account *a, uint64_t held_ns)
 	a->length = fmin(fmax(length, LEAST_LENGTH), BURST_LENGTH);
 }
 
+/* What one of them is expected to take counts as one more; those that found the thread asleep took nothing. */
+static double each_ns(const struct burst_account *a)
+{
+	return (double)(a->held_ns + a->expected_ns) / (double)(a->n_asked + 1);
+}
+
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s)
 {
-	/* What one of them is expected to take counts as one more; those that found the thread asleep took nothing. */
-	double each_s = 1e-9 * (double)(a->held_ns + a->expected_ns) / (double)(a->n_asked + 1);
+	double each_s = 1e-9 * each_ns(a);
 	/* Before much has been seen of it, one thread that is always busy. */
 	double n_busy = wall_s < early_s ? 1 : fmax(cpu_s / wall_s, 1);
 	double hz = each_s > 0 ? of_budget * a->budget / each_s : 0;
@@ -157,7 +162,9 @@ double burst_account_hz(const struct burst_account *a, double cpu_s, double wall
 
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns)
 {
-	double next_ns = a->n_branches ? n_branches * ns_per_branch(a) : (double)a->expected_ns;
+	double next_ns = !n_branches     ? each_ns(a)
+	                 : a->n_branches ? n_branches * ns_per_branch(a)
+	                                 : (double)a->expected_ns;
 	double left_ns = a->budget * (double)cpu_ns - (double)a->held_ns;
 
 	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)(left_ns + next_ns) : 0;
@@ -388,14 +395,13 @@ static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
 	struct burst_limits limits = bursts_limits(b->opts->burst_length, &b->account);
-	uint32_t n = b->stepper.replays ? limits.n_branches : limits.n_stepped;
 	uint64_t held_ns;
 
 	if (ask_timed(b) || !b->n_since || b->gone || b->stepper.asked)
 		return 0;
 	b->n_due += b->n_since;
 	b->n_since = 0;
-	held_ns = burst_account_allows(&b->account, n, target_ns(b));
+	held_ns = burst_account_allows(&b->account, b->stepper.replays ? 0 : limits.n_stepped, target_ns(b));
 	if (!held_ns) {
 		b->n_put_off++;
 		return 0;

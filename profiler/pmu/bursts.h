@@ -56,9 +56,10 @@ void burst_account_learn(struct burst_account *a, uint64_t held_ns);
 uint32_t burst_branches(const struct burst_account *a);
 
 /*
- * How long may one of n_branches hold it, after cpu_ns of the target's time?  0 = none may be taken
- * yet: what is left is less than it should take.  One that takes longer may take as much again, and
- * the next one waits for that: ended where the code is slow, bursts would see too little of it.
+ * How long may the next one hold it, after cpu_ns of the target's time?  0 = none may be taken yet: what is left is less
+ * than it should take.  One that is stepped takes as long as its n_branches; one that is replayed (n_branches = 0) what
+ * others took, for that is its stop and its pages, wherever its way ends.  One that takes longer may take as much
+ * again, and the next one waits for that: ended where the code is slow, bursts would see too little of it.
  */
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns);
 

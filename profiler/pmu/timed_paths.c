@@ -64,8 +64,8 @@ struct burst_limits timed_paths_limits(const struct timed_paths *t, uint64_t cpu
 		                       .held_ns = MOST_HELD_NS,
 		                       .period_ns = FIRST_PERIOD_NS };
 
-	if (burst_account_allows(&t->account, 1, cpu_ns) &&
-	    (!isinf(t->hz) || burst_account_allows(&t->replays, 1, cpu_ns)))
+	if (burst_account_allows(&t->account, 0, cpu_ns) &&
+	    (!isinf(t->hz) || burst_account_allows(&t->replays, 0, cpu_ns)))
 		limits.timed_insns = MOST_INSNS;
 	if (t->insns)
 		limits.period_ns =
@@ -84,15 +84,11 @@ void timed_paths_learn(struct timed_paths *t, const struct burst *b)
 		t->n_end[b->replay_end]++;
 	if (b->held_ns) {
 		t->account.held_ns += b->held_ns;
-		t->account.n_branches++;
 		t->account.longest_ns =
 		        b->held_ns > t->account.longest_ns ? b->held_ns : t->account.longest_ns;
 	}
 	t->replays.n_asked++;
-	if (b->replay_ns) {
-		t->replays.held_ns += b->replay_ns;
-		t->replays.n_branches++;
-	}
+	t->replays.held_ns += b->replay_ns;
 	t->insns += b->timed_insns;
 	t->ns += b->timed_ns;
 }
