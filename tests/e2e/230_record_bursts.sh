@@ -79,6 +79,40 @@ static int sleeps(void)
 	return bad;
 }
 
+/*
+ * Counts of each CPU's own, in a restartable sequence of some length: who is stopped in it begins again, and nothing is
+ * counted twice.
+ */
+static unsigned long counts[4096];
+#if defined(__x86_64__) && __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+static int count_here(char *rseq, unsigned cpu)
+{
+	__asm__ goto(".pushsection rseq_sequences, \"aw\"\n\t.balign 32\n3:\t.long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t"
+		     ".popsection\n\tleaq 3b(%%rip), %%rax\n\tmovq %%rax, 8(%0)\n"
+		     "1:\tcmpl %1, 4(%0)\n\tjne %l[again]\n\tmovl $200, %%ecx\n5:\tdecl %%ecx\n\tjnz 5b\n\t"
+		     "incq (%2)\n2:\n\t.pushsection rseq_ends, \"ax\"\n\t.byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n"
+		     "4:\tjmp %l[again]\n\t.popsection"
+		     :
+		     : "r"(rseq), "r"(cpu), "r"(&counts[cpu])
+		     : "memory", "cc", "rax", "rcx"
+		     : again);
+	return 1;
+again:
+	return 0;
+}
+
+static void *counter(void *arg)
+{
+	char *rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
+	for (int n = 0; n < 100000 && __rseq_size;)
+		n += count_here(rseq, *(volatile unsigned *)rseq % 4096);
+	return arg;
+}
+#else
+static void *counter(void *arg) { return arg; }
+#endif
+
 static void seccomp_on(void)
 {
 	struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
@@ -128,6 +162,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	printf("threads\n");
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, counter, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 4096; i++)
+		sum += counts[i];
+	printf("restartable sequences %d\n", sum);
+	sum = 0;
 	fflush(stdout);
 	for (int i = 0; i < 5; i++) {
 		pid_t pid = i % 2 ? fork() : vfork();
@@ -154,7 +196,7 @@ for i in 1 2 3; do
 	[ "$got" -eq "$want" ] && cmp -s want got || break
 done
 check "a program's status is its own under bursts (killed by a signal)" test "$got" -eq "$want" -a "$got" -eq 143
-check 'its output too: signals, traps, flags, timers, sleeps, threads, fork, vfork, exec, seccomp' cmp want got
+check 'its output too: signals, traps, flags, timers, sleeps, threads, rseq, fork, vfork, exec, seccomp' cmp want got
 [ "$got" -eq "$want" ] || sed 's/^/# /' err
 
 build spin <<'END' || exit 1
@@ -198,6 +240,24 @@ sys.exit(0 if n and not bad else 1)'
 	ok $? 'perf reads them as branch stacks: between a branch and the next one the code runs straight on'
 fi
 
+# Nothing beyond what was asked for.
+timeout 120 "${burst[@]}" --burst-length 37 -q -o few.data ./spin 20000000 >/dev/null 2>few.err
+! command -v perf >/dev/null || check 'a burst has no more branches than it may' python3 -c '
+import re, subprocess
+text = subprocess.run(["perf", "script", "-i", "few.data", "-F", "event,brstack"], stdout=subprocess.PIPE, text=True).stdout
+lengths = [len(re.findall("0x[0-9a-f]+/0x", l)) for l in text.splitlines() if "bursts" in l]
+raise SystemExit(not (lengths and max(lengths) == 37))'
+
+# Programs and threads that run already are let go as they were.
+./spin 100000000000 >/dev/null & pid=$!
+for how in -p -t; do
+	"${burst[@]}" "$how" $pid --duration 0.5 -o attach.data >/dev/null 2>attach.err
+	check "bursts are taken of what runs already ($how)" grep -qE '[1-9][0-9]* bursts? of [1-9]' attach.err
+	check 'which runs on, and nobody traces it' sh -c 'grep -q "^State:.[RS]" /proc/$1/status && grep -qP "^TracerPid:\t0$" /proc/$1/status' sh $pid
+done
+kill $pid
+wait $pid 2>/dev/null
+
 # Other readers of branch records take them for such.
 for tool in perf2bolt{,-16,-17,-18,-19} llvm-profgen{,-14,-15,-16,-17,-18,-19}; do
 	command -v $tool >/dev/null && command -v perf >/dev/null || continue
@@ -221,8 +281,32 @@ timeout 60 "${burst[@]}" -o traced.data ./spin 100000000 traced >traced.out 2>tr
 check 'a traced thread stays with its tracer' test $? -eq 4
 check 'and the refusal is told' grep -q 'bursts were refused' traced.err
 
+# So is one that may not be traced, where we are not root, or can be somebody else.
+as=()
+[ "$(id -u)" -ne 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set -all)
+build closed <<'END' || exit 1
+#include <sys/prctl.h>
+int main(void)
+{
+	volatile unsigned long x = 1;
+	prctl(PR_SET_DUMPABLE, 0);
+	for (unsigned long i = 0; i < 100000000; i++)
+		x = x * 5 + (x >> 7 & i);
+	return 5;
+}
+END
+chmod a+rwx . 2>/dev/null
+if "${as[@]}" test -x "$SKIDPROF" -a -x "$PWD/closed" 2>/dev/null &&
+	"${as[@]}" "$SKIDPROF" record -q --pmu clock --bursts 0 -o as.data true 2>/dev/null; then
+	timeout 60 "${as[@]}" "${burst[@]}" -o closed.data ./closed >/dev/null 2>closed.err
+	check 'a program that is not dumpable runs to its end' test $? -eq 5
+	check 'and its refusal is told in one line' test "$(grep -c 'refused.*PR_SET_DUMPABLE' closed.err)" -eq 1
+else
+	echo '# skip: a program that is not dumpable: nobody else can record here'
+fi
+
 # SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
-killed=0 survived=0 steppers=0 replayers=0
+killed=0 survived=0 steppers=0 replayers=0 open=0
 SEED=${SEED:-$RANDOM}
 echo "# SEED=$SEED"
 RANDOM=$SEED
@@ -232,7 +316,7 @@ for i in $(seq 100); do
 	"${burst[@]}" -q -o "nine.data" ./spin 60000000 >"nine.$i" 2>/dev/null & rec=$!
 	wait_until is_stepped
 	sleep "0.$((RANDOM % 3))$((RANDOM % 10))1"
-	pgrep -P "$(cat stepper)" -x skidreplay >replayer
+	pgrep -P "$(cat stepper)" -x skidreplay >replayer && grep -qs '^Seccomp:.[01]$' "/proc/$(cat replayer)/status" && open=$((open + 1))
 	kill -9 $rec
 	wait $rec 2>/dev/null
 	# On a machine that stood still the program was quicker.
@@ -243,6 +327,7 @@ for i in $(seq 100); do
 	wait_until ended "$(cat replayer)" && replayers=$((replayers + 1))
 done
 check 'twelve programs survive the SIGKILL of their recorders' test $killed -eq 12 -a $survived -eq 12
+check 'who runs ahead is under a filter of system calls' test $open -eq 0
 check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq 12
 
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over

@@ -153,7 +153,50 @@ select count(*), sum(length(b)) from t where b like '%A%' group by a % 100 order
 END
 for _ in 1 2 3 4 5 6 7 8; do cat "$SKIDPROF"; done >big
 od -An -tx1 -v big | head -c 60000000 >lines
-cat "$TOP"/correct/*.c >all.txt
+build wide -D_GNU_SOURCE <<'END' || exit 1
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* A list all over 20 GB, pages of 2 MB where there are any, memory that a child writes: where the way leads what lies there. */
+enum { N = 4000 };
+int main(void)
+{
+	char *far = mmap(NULL, 20ull << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t large = 4 << 20;
+	unsigned *wide = mmap(NULL, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	uint64_t x = 1, at = 0;
+	if (wide == MAP_FAILED) {
+		wide = mmap(NULL, 2 * large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		wide = (unsigned *)(((uintptr_t)wide + large - 1) & ~(large - 1));
+		madvise(wide, large, MADV_HUGEPAGE);
+	}
+	if (far == MAP_FAILED || shared == MAP_FAILED)
+		return 1;
+	madvise(far, 20ull << 30, MADV_NOHUGEPAGE);
+	for (int i = 0; i < N; i++) {
+		uint64_t next = (x = x * 6364136223846793005u + 1442695040888963407u) >> 11;
+		next = i + 1 < N ? (next % (20ull << 18)) << 12 : 0;
+		*(uint64_t *)(far + at) = next;
+		at = next;
+	}
+	if (fork() == 0)
+		for (pid_t parent = getppid(); getppid() == parent; usleep(100))
+			++*shared;
+	while (*(volatile unsigned *)shared == 0)
+		usleep(100);
+	for (unsigned long i = 0; i < 1000000000; i++) {
+		at = *(uint64_t *)(far + at);
+		x += wide[(x ^ at >> 12) % (large / 4)] += (unsigned)(x >> 13 & 1);
+		if (x & 64)
+			x ^= at;
+		if (*shared == 0)
+			x++;
+	}
+	return (int)x & 1;
+}
+END
 
 # agree NAME COMMAND...
 agree()
@@ -173,6 +216,7 @@ for s in soplex hmmer mcf omnetpp libsvm; do
 done
 agree 'vectors, gathers and threads' ./threads
 agree 'faults, traps, code that is written' ./odd
+agree '20 GB, large pages, memory shared with a child' ./wide
 agree xz xz -9 -k -c -T1 big
 agree gzip gzip -9 -c big
 agree sort sort --parallel=3 lines
@@ -180,5 +224,8 @@ agree python3 python3 w.py
 agree perl perl w.pl
 agree sqlite3 sqlite3 :memory: -init w.sql .quit
 cc1=$(gcc -print-prog-name=cc1)
-[ "${STOPS:-12}" -gt 12 ] && agree cc1 "$cc1" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve/solve.c" -o cc1.s
+[ "${STOPS:-12}" -gt 12 ] || exit 0
+agree 'gofmt (Go)' gofmt -l /usr/lib/go*/src
+agree 'ripgrep (Rust)' rg -c '([a-z]+)_([0-9a-f]+)x?\b' lines big
+agree cc1 "$cc1" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve/solve.c" -o cc1.s
 exit 0

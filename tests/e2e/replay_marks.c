@@ -20,7 +20,10 @@
 #include "profiler/base/err.h"
 #include "profiler/pmu/replayer.h"
 
-enum { N_MARKS = 3, MAY_NS = 1000000000 };
+enum { N_MARKS = 3 };
+
+/* So long is for a replayer that hangs. */
+static const uint64_t may_ns = 60000000000u;
 
 static struct {
 	unsigned stops, met, twice, differ, lost, cut;
@@ -111,7 +114,7 @@ static void look(struct replayer *r, pid_t pid, unsigned n_steps)
 	q->regs = first;
 	memcpy(q->vectors, vectors, sizeof(vectors));
 	if (ok)
-		judge(replayer_run_to_marks(r, marks, N_MARKS, 8ull * n_steps, MAY_NS), at);
+		judge(replayer_run_to_marks(r, marks, N_MARKS, 8ull * n_steps, may_ns), at);
 }
 
 static pid_t launch(char **argv)
