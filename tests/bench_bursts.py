@@ -4,7 +4,8 @@
 
 Each program is recorded natively with all defaults, for ten seconds of its time.  Beside that: how long its thread is
 held for a burst, replayed and stepped in turns in the same run; the shares of its functions against exact counts of the
-same work, or of a part of it where it repeats itself; and its CPU time with and without the recorder, in turns.
+same work, or of a part of it where it repeats itself; its CPU time with and without the recorder, in turns; and its
+instructions in all, as timed paths tell them, against the exact count.
 
 Each of these is kept in BUILD/bench-bursts as it is finished.  After LIMIT seconds (540) it ends with status 1, and goes
 on where it was when it is run again; when all is there the tables are printed.  FRESH=1 begins anew, PROGRAMS="xz mcf"
@@ -102,7 +103,7 @@ def loop(second, *words):
 
 
 def cc1():
-    flags = [os.path.join(top, 'correct', 'solve.c'), '-quiet', '-O2', '-std=gnu11', '-D_GNU_SOURCE', '-o', 'cc1.s']
+    flags = [os.path.join(top, 'correct', 'solve', 'solve.c'), '-quiet', '-O2', '-std=gnu11', '-D_GNU_SOURCE', '-o', 'cc1.s']
     return [subprocess.run(['gcc', '-print-prog-name=cc1'], stdout=subprocess.PIPE, text=True).stdout.strip(),
             '-iquote', top, *flags]
 
@@ -197,6 +198,23 @@ def measure_shares(name, work):
     return sorted([abs(f.by_bursts - f.exact), abs(f.by_time - f.exact)] for f in shares(bursts, exact))
 
 
+def turns(words):
+    """Of the work that a program repeats."""
+    return int(words[3]) if words[0] == 'sh' else words.count('small') or int(words[-1])
+
+
+def measure_timed(name, work):
+    """By how much all instructions are off, and half of their 90% interval; None where paths told none."""
+    run([skidprof, 'record', '-v', '--timed-bursts', 'auto', '-o', 'timed.data', *work(SECONDS)])
+    timed = report('timed')['meta']['timed']
+    if not timed['instructions']:
+        return {'paths': timed['paths'], 'off': None, 'half': None}
+    part = work(SECONDS if name in SAMPLES else PART)
+    with open(name + '.truth') as f:
+        exact = int(re.search(r'^summary: (\d+)', f.read(), re.M)[1]) * turns(work(SECONDS)) / turns(part)
+    return {'paths': timed['paths'], 'off': timed['instructions'] / exact - 1, 'half': (timed['hi'] - timed['lo']) / 2 / exact}
+
+
 def cpu_seconds(words):
     """Of the program alone: the shell's own count of what it waited for."""
     err = run(['bash', '-c', 'TIMEFORMAT="%U %S cpu"; time "$@" 2>/dev/null', 'bash', *words])
@@ -216,7 +234,8 @@ def measure_slower(name, work):
     return ratios
 
 
-STEPS = (('record', measure_record), ('held', measure_held), ('slower', measure_slower), ('shares', measure_shares))
+STEPS = (('record', measure_record), ('held', measure_held), ('slower', measure_slower), ('shares', measure_shares),
+         ('timed', measure_timed))
 
 
 def result(name, step):
@@ -239,14 +258,16 @@ def go_on(todo):
     return True
 
 
-OURS = ('overwritten', 'too many pages', 'segment', 'transaction', 'shadow stack', 'protection key',
-        'unknown instruction', 'tiles', 'mapped twice')
+# As profiler/pmu/replayer.c names what can't be replayed.
+OURS = ('code that was overwritten', 'too many pages', 'a segment', 'a transaction', 'a shadow stack', 'a protection key',
+        'scalable vectors', 'matrices (SME)', 'memory tags', 'AMX', 'FP16', 'too much code', 'memory mapped twice',
+        'an unknown instruction')
 
 
 def row(name):
     found = {step: json.load(open(result(name, step))) for step, _ in STEPS}
-    record, held, off = found['record'], found['held'], found['shares']
-    early = {why: k for why, k in record['ends'].items() if any(o in why for o in OURS)}
+    record, held, off, timed = found['record'], found['held'], found['shares'], found['timed']
+    early = {why: k for why, k in record['ends'].items() if why in OURS}
     number = lambda x: f'{100 * x:6.2f}'
     times = lambda i: f'{held[i + 2] / held[i]:5.0f}' if held[i] and held[i + 2] else '    -'
     mean = lambda k: number(statistics.mean(o[k] for o in off)) if off else '     -'
@@ -254,16 +275,17 @@ def row(name):
     slower = statistics.median(found['slower']) - 1 + record['held']
     first = (f'{name:15}{record["bursts"] * 10 / record["seconds"]:7.0f}{record["length"]:6d}{100 * record["held"]:6.2f}%'
              f'{100 * slower:7.1f}%{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
-             f'{len(off):7d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}')
+             f'{len(off):7d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}' +
+             (f'{100 * timed["off"]:+7.1f}% +-{100 * timed["half"]:.0f}%' if timed['off'] is not None else '       -'))
     second = f'{name:15}' + ''.join(f'{h:9.0f}' for h in held) + f'  {times(0)}  {times(1)}'
     return first, second, early
 
 
 def tables(names):
     rows = [row(name) for name in names]
-    head = [f'{"":43}{"ended":>7}{"func-":>7}{"by time":>15}{"by bursts":>15}',
+    head = [f'{"":43}{"ended":>7}{"func-":>7}{"by time":>15}{"by bursts":>15}{"instructions":>15}',
             f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>8}{"early":>7}{"tions":>7}{"mean":>6} {"worst":>6}'
-            f'  {"mean":>6} {"worst":>6}']
+            f'  {"mean":>6} {"worst":>6}{"in all":>15}']
     cost = [f'{"":15}{"replayed":>18}{"stepped":>18}{"times less":>14}',
             f'{"":15}{"160":>9}{"1,000":>9}{"160":>9}{"1,000":>9}{"160":>7}{"1,000":>7}']
     causes = {}
