@@ -247,16 +247,21 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 	return BURST_WHOLE;
 }
 
-/* True when it went somewhere, or the thread itself would go no further. */
+/*
+ * True when it went somewhere, or the thread itself would go no further.  Also where the replayer was lost on its way, most
+ * often because it did not get a CPU: the thread was held for long enough, and is not to be stepped besides.
+ */
 static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *limits, struct burst *b)
 {
 	const struct rp_reply *reply;
 
-	if (!r || !replayer_take_registers(r, b->tid))
+	if (!r || !replayer_pid(r) || !replayer_take_registers(r, b->tid))
 		return false;
 	reply = replayer_run(r, pid, limits->n_branches, limits->replay_ns);
-	if (!reply)
-		return false;
+	if (!reply) {
+		b->end = BURST_LOST;
+		return !replayer_pid(r);
+	}
 	b->replay_end = (uint8_t)reply->end;
 	b->n_pages = reply->n_pages;
 	b->n_missed = reply->n_missed;

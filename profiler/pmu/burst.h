@@ -65,6 +65,7 @@ enum burst_end {
 	BURST_ASLEEP,  /* it was not running, and was left alone */
 	BURST_UNFIT,   /* it blocks or ignores SIGTRAP, and can't be stepped: let go at once */
 	BURST_KERNEL,  /* it was in a system call: let go at once */
+	BURST_LOST,    /* the replayer was late or died: let go at once */
 	BURST_GONE,    /* it has ended */
 	BURST_REFUSED, /* it can't be traced: error says why (already traced, not allowed) */
 };

@@ -120,7 +120,7 @@ static const double of_replays = 0.02;
  * A little less than there is: what one takes varies, and one that had to be put off would have been at a
  * moment of dear code more often than not.
  */
-static const double of_budget = 0.9, least_hz = 2, most_hz = 1000, early_s = 0.1;
+static const double of_budget = 0.9, least_hz = 2, most_hz = 1000, early_s = 0.1, least_ahead_s = 1;
 
 /*
  * Where pages are dear bursts are shorter, so that there are as many as settle shares to half a point: 300 in ten seconds.
@@ -152,10 +152,13 @@ static double each_ns(const struct burst_account *a)
 
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s)
 {
-	double each_s = 1e-9 * each_ns(a);
+	double each_s = 1e-9 * each_ns(a), goal = of_budget * a->budget;
 	/* Before much has been seen of it, one thread that is always busy. */
 	double n_busy = wall_s < early_s ? 1 : fmax(cpu_s / wall_s, 1);
-	double hz = each_s > 0 ? of_budget * a->budget / each_s : 0;
+	/* In as much time as has passed what was not made use of is made up for, and what was taken too much is left out. */
+	double ahead_s = fmax(cpu_s, least_ahead_s);
+	double left_s = goal * (cpu_s + ahead_s) - 1e-9 * (double)a->held_ns;
+	double hz = each_s > 0 ? left_s / (ahead_s * each_s) : 0;
 
 	return fmin(fmax(hz, least_hz), most_hz / n_busy);
 }
@@ -621,13 +624,12 @@ void bursts_say(const struct bursts *b)
 		         (double)b->n_pages / (double)b->n_replayed,
 		         (double)b->n_missed / (double)b->n_replayed);
 	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
-	         "without SIGTRAP, %ju "
-	         "gone",
+	         "without SIGTRAP, %ju lost, %ju gone",
 	         (uintmax_t)b->n_steps,
 	         b->n_steps ? 1e-3 * (double)b->account.held_ns / (double)b->n_steps : 0, (uintmax_t)b->n_due,
 	         (uintmax_t)b->n_put_off, (uintmax_t)b->n_end[BURST_ASLEEP],
 	         (uintmax_t)b->n_end[BURST_KERNEL], (uintmax_t)b->n_end[BURST_UNFIT],
-	         (uintmax_t)b->n_end[BURST_GONE]);
+	         (uintmax_t)b->n_end[BURST_LOST], (uintmax_t)b->n_end[BURST_GONE]);
 }
 
 void bursts_free(struct bursts *b)

@@ -64,8 +64,8 @@ uint32_t burst_branches(const struct burst_account *a);
 uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches, uint64_t cpu_ns);
 
 /*
- * How often a second of the target's CPU time are they to be taken, so that the budget lasts for all of them but
- * never keeps one from its moment?  cpu_s, wall_s: of the target so far.
+ * How often a second of the target's CPU time are they to be taken, so that the budget is made use of, lasts for all of
+ * them, and never keeps one from its moment?  cpu_s, wall_s: of the target so far.
  */
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s);
 

@@ -87,12 +87,12 @@ static void replays_that_end_early_put_none_off(void **state)
  */
 static void as_many_as_the_budget_allows(void **state)
 {
-	struct burst_account a = { .budget = 0.02, .held_ns = 20 * MS, .n_asked = 99 };
+	struct burst_account a = { .budget = 0.02, .held_ns = 180 * MS, .n_asked = 899 };
 
 	(void)state;
 	assert_float_equal(burst_account_hz(&a, 10, 10), 90, 1e-9);
-	assert_float_equal(burst_account_hz(&a, 30, 10), 90, 1e-9);
-	assert_float_equal(burst_account_hz(&a, 0.01, 10), 90, 1e-9);
+	assert_float_equal(burst_account_hz(&a, 10, 3), 90, 1e-9);
+	assert_float_equal(burst_account_hz(&a, 10, 100), 90, 1e-9);
 	a.held_ns = MS;
 	assert_float_equal(burst_account_hz(&a, 10, 10), 1000, 1e-9);
 	assert_float_equal(burst_account_hz(&a, 40, 10), 250, 1e-9);
@@ -101,6 +101,25 @@ static void as_many_as_the_budget_allows(void **state)
 	/* At first: as one that is always busy, and as dear as is expected. */
 	a = (struct burst_account){ .budget = 0.02, .expected_ns = MS };
 	assert_float_equal(burst_account_hz(&a, 0, 0), 18, 1e-9);
+}
+
+/*
+ * 0.2 ms each, and in ten seconds a third was taken of what may be: in ten more seconds the rest of that is made up for.
+ * The same too much: as many fewer.
+ */
+static void what_was_left_is_made_use_of(void **state)
+{
+	struct burst_account a = { .budget = 0.02, .held_ns = 60 * MS, .n_asked = 299 };
+
+	(void)state;
+	assert_float_equal(burst_account_hz(&a, 10, 10), 150, 1e-9);
+	a.held_ns = 300 * MS;
+	a.n_asked = 1499;
+	assert_float_equal(burst_account_hz(&a, 10, 10), 30, 1e-9);
+	/* At the beginning within a second. */
+	a.held_ns = 3 * MS;
+	a.n_asked = 14;
+	assert_float_equal(burst_account_hz(&a, 0.5, 0.5), 120, 1e-9);
 }
 
 /* 2% of a second for forty, nine tenths of it: 0.45 ms each.  One that costs 1 us a branch has 450. */
@@ -145,6 +164,7 @@ int main(void)
 		cmocka_unit_test(without_a_budget_there_are_none),
 		cmocka_unit_test(replays_that_end_early_put_none_off),
 		cmocka_unit_test(as_many_as_the_budget_allows),
+		cmocka_unit_test(what_was_left_is_made_use_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
