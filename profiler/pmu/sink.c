@@ -211,7 +211,7 @@ static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t ti
 	const uint64_t *values = (const uint64_t *)(m + 1);
 	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
 	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
-	struct pd_branch b[WIRE_BURST_BRANCHES] = { 0 };
+	struct pd_branch b[WIRE_MAX_BURST];
 	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
 	bool is_burst = m->event == s->config.group->n;

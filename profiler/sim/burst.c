@@ -13,36 +13,30 @@ static void draw_next(struct sim_burst *b, uint64_t now_cyc)
 	b->at_cyc = b->mean_cyc ? now_cyc + 1 + (uint64_t)(-log1p(-u) * (double)b->mean_cyc) : UINT64_MAX;
 }
 
-void sim_burst_init(struct sim_burst *b, uint64_t mean_cyc, uint64_t seed, uint64_t now_cyc)
+void sim_burst_init(struct sim_burst *b, uint64_t mean_cyc, uint32_t n_wanted, uint64_t seed,
+                    uint64_t now_cyc)
 {
-	*b = (struct sim_burst){ .mean_cyc = mean_cyc, .rng = seed };
+	*b = (struct sim_burst){ .mean_cyc = mean_cyc, .n_wanted = n_wanted, .rng = seed };
 	draw_next(b, now_cyc);
 }
 
-void sim_burst_begin(struct sim_burst *b, uint64_t now_cyc, uint64_t ip, uint64_t n_insn)
+void sim_burst_begin(struct sim_burst *b, uint64_t ip)
 {
 	b->open = true;
 	b->at_cyc = UINT64_MAX;
 	b->ip = ip;
-	b->begun_cyc = now_cyc;
-	b->begun_insn = n_insn;
 	b->n = 0;
 }
 
-bool sim_burst_branch(struct sim_burst *b, uint64_t from_ip, uint64_t to_ip, uint64_t n_insn)
+bool sim_burst_branch(struct sim_burst *b, uint64_t from_ip, uint64_t to_ip)
 {
-	/* A stepper would have let it go on the way here. */
-	if (n_insn - b->begun_insn > SIM_BURST_MAX_INSNS)
-		return true;
-	b->branch[b->n++] = (struct wire_branch){ .from_ip = from_ip, .to_ip = to_ip };
-	return b->n == WIRE_BURST_BRANCHES;
+	b->branch[b->n_wanted - ++b->n] = (struct wire_branch){ .from_ip = from_ip, .to_ip = to_ip };
+	return b->n == b->n_wanted;
 }
 
-uint32_t sim_burst_end(struct sim_burst *b, uint64_t now_cyc, struct wire_branch *out)
+const struct wire_branch *sim_burst_end(struct sim_burst *b, uint64_t now_cyc)
 {
-	for (uint32_t i = 0; i < b->n; i++)
-		out[b->n - 1 - i] = b->branch[i];
 	b->open = false;
 	draw_next(b, now_cyc);
-	return b->n;
+	return &b->branch[b->n_wanted - b->n];
 }

@@ -18,7 +18,8 @@ static bool is_config(const struct wire_config *c, size_t n)
 	uint64_t n_events = 0, n_text = 0;
 
 	if (n < sizeof(*c) || c->head.kind != WIRE_CONFIG || c->version != WIRE_VERSION || !c->n_kinds ||
-	    c->n_kinds > WIRE_MAX_KINDS || c->branches > WIRE_MAX_BRANCHES)
+	    c->n_kinds > WIRE_MAX_KINDS || c->branches > WIRE_MAX_BRANCHES ||
+	    c->burst_branches > WIRE_MAX_BURST || (c->burst_ns && !c->burst_branches))
 		return false;
 	for (uint32_t k = 0; k < c->n_kinds; k++) {
 		n_events += c->kind[k].n_events;

@@ -50,6 +50,7 @@ static struct sim_pmu_setup pmu_setup(struct vcpu *v, uint32_t kind)
 		                   .no_values = plugin.config.no_values,
 		                   .max_rate_hz = plugin.config.max_rate_hz,
 		                   .burst_cyc = (uint64_t)((double)plugin.config.burst_ns * freq_ghz),
+		                   .burst_branches = plugin.config.burst_branches,
 		                   .seed = sim_pmu_seed(plugin.seed, ++plugin.n_seeds),
 		                   .sample = plugin_send_sample,
 		                   .throttle = plugin_send_throttle,

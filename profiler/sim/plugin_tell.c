@@ -35,7 +35,7 @@ void plugin_send_sample(void *user, const struct sim_sample *s)
 	struct vcpu *v = user;
 	struct {
 		struct wire_sample m;
-		uint64_t rest[WIRE_MAX_EVENTS + WIRE_BURST_BRANCHES * sizeof(struct wire_branch) / 8];
+		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BURST * sizeof(struct wire_branch) / 8];
 	} out;
 	uint32_t n = s->n_values;
 	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);

@@ -67,7 +67,8 @@ void sim_pmu_restart(struct sim_pmu *p, uint64_t now_cyc, uint64_t seed)
 	p->turn_rng = sim_pmu_seed(seed, 1);
 	p->take_cyc = SIM_NEVER;
 	p->burst_waits = p->watch = false;
-	sim_burst_init(&p->burst, p->setup.burst_cyc, sim_pmu_seed(seed, 2), now_cyc);
+	sim_burst_init(&p->burst, p->setup.burst_cyc, p->setup.burst_branches, sim_pmu_seed(seed, 2),
+	               now_cyc);
 	sim_lbr_init(&p->lbr, p->setup.n_branches, p->setup.branch_filter, sim_pmu_seed(seed, 3));
 	p->n_samplers = 0;
 	for (uint32_t i = 0; i < p->setup.n_events; i++) {
@@ -144,8 +145,10 @@ void sim_pmu_overflow(struct sim_pmu *p, struct sim_sampler *s, uint64_t now_cyc
 
 void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 {
+	struct wire_branch branch[WIRE_MAX_BRANCHES];
 	struct sim_sample out = { .cycle = now,
-		                  .running_cyc = p->running_cyc[p->set] + now - p->turn_begin_cyc };
+		                  .running_cyc = p->running_cyc[p->set] + now - p->turn_begin_cyc,
+		                  .branch = branch };
 	struct sim_sampler *served[WIRE_MAX_EVENTS] = { NULL };
 	uint32_t n_served = 0;
 
@@ -153,7 +156,7 @@ void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 	for (uint32_t i = 0; i < p->setup.n_events && !p->setup.no_values; i++)
 		if (sim_pmu_in_set(p, i)) /* throttled or not */
 			out.value[out.n_values++] = sim_pmu_value(p, i);
-	out.n_branches = sim_lbr_read(&p->lbr, p->config, now, out.branch);
+	out.n_branches = sim_lbr_read(&p->lbr, p->config, now, branch);
 	for (uint32_t k = 0; k < p->n_run; k++)
 		if (p->run[k]->due != SIM_NEVER)
 			served[n_served++] = p->run[k];
@@ -183,7 +186,8 @@ static void end_burst(struct sim_pmu *p, uint64_t now_cyc)
 {
 	struct sim_sample out = { .cycle = now_cyc, .ip = p->burst.ip, .event = p->setup.n_events };
 
-	out.n_branches = sim_burst_end(&p->burst, now_cyc, out.branch);
+	out.n_branches = p->burst.n;
+	out.branch = sim_burst_end(&p->burst, now_cyc);
 	if (out.n_branches)
 		p->setup.sample(p->setup.user, &out);
 	sim_pmu_plan(p);
@@ -204,7 +208,7 @@ static bool is_due(const struct sim_pmu *p, uint64_t now)
 }
 
 /* A stepper's stop is an interrupt like others. */
-static void begin_burst(struct sim_pmu *p, uint64_t now, uint64_t retire_cyc, uint64_t ip)
+static void begin_burst(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 {
 	if (p->config->interrupt_retires && !p->burst_waits) {
 		p->burst.at_cyc = retire_cyc;
@@ -212,7 +216,7 @@ static void begin_burst(struct sim_pmu *p, uint64_t now, uint64_t retire_cyc, ui
 		return;
 	}
 	p->burst_waits = false;
-	sim_burst_begin(&p->burst, now, ip, p->value[SIM_INSTRUCTIONS]);
+	sim_burst_begin(&p->burst, ip);
 }
 
 /* All that happens before the cycle in which the instruction at ip, the oldest, retires. */
@@ -236,7 +240,7 @@ static void advance(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 		else if (p->take_cyc == SIM_NEVER && is_due(p, now))
 			sim_pmu_interrupt(p, now, ip);
 		if (p->burst.at_cyc == now)
-			begin_burst(p, now, retire_cyc, ip);
+			begin_burst(p, retire_cyc, ip);
 		if (p->tick_at_cyc <= now)
 			sim_pmu_tick(p, now);
 		if (p->turn_end_cyc == now)
@@ -339,8 +343,7 @@ static void end_branch(struct sim_core *c, const struct sim_block *b, const stru
 	if (!end->taken)
 		return;
 	sim_lbr_add(&c->pmu.lbr, b->exit, &r);
-	if (c->pmu.burst.open &&
-	    sim_burst_branch(&c->pmu.burst, r.from_ip, r.to_ip, c->pmu.value[SIM_INSTRUCTIONS]))
+	if (c->pmu.burst.open && sim_burst_branch(&c->pmu.burst, r.from_ip, r.to_ip))
 		end_burst(&c->pmu, c->retire_cyc);
 }
 

@@ -33,12 +33,12 @@
 #include <stdint.h>
 
 enum {
-	WIRE_VERSION = 5,
+	WIRE_VERSION = 6,
 	WIRE_MAX_BYTES = 65536,
 	WIRE_MAX_EVENTS = 48,
-	WIRE_MAX_KINDS = 2,       /* of cores in one processor */
-	WIRE_MAX_BRANCHES = 64,   /* of a branch record */
-	WIRE_BURST_BRANCHES = 160 /* of a burst, as profiler/pmu/bursts.c takes them */
+	WIRE_MAX_KINDS = 2,     /* of cores in one processor */
+	WIRE_MAX_BRANCHES = 64, /* of a branch record */
+	WIRE_MAX_BURST = 2000,  /* of a burst */
 };
 
 /* Where the kernel's code is thought to lie: a place for each system call. */
@@ -109,11 +109,12 @@ struct wire_config {
 	uint32_t branch_filter; /* of enum wire_filter; 0: all taken branches */
 	uint32_t n_kinds, pad;
 	struct wire_core kind[WIRE_MAX_KINDS];
-	uint64_t stay_ns;     /* on one kind of core, about, before a thread is moved to the other */
-	uint64_t rotate_ns;   /* a set's turn, about */
-	uint64_t burst_ns;    /* between a thread's bursts, on average; 0: none are taken */
-	uint32_t no_values;   /* 1: samples carry none */
-	uint32_t max_rate_hz; /* an event that comes more often is throttled; 0: none is */
+	uint64_t stay_ns;              /* on one kind of core, about, before a thread is moved to the other */
+	uint64_t rotate_ns;            /* a set's turn, about */
+	uint64_t burst_ns;             /* between a thread's bursts, on average; 0: none are taken */
+	uint32_t burst_branches, pad2; /* of one */
+	uint32_t no_values;            /* 1: samples carry none */
+	uint32_t max_rate_hz;          /* an event that comes more often is throttled; 0: none is */
 	struct wire_event event[WIRE_MAX_EVENTS];
 };
 

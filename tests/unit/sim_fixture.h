@@ -30,11 +30,18 @@ static inline void keep_sample(void *user, const struct sim_sample *s)
 {
 	struct rig *r = user;
 
-	/* By doubling: a sample has room for a burst, and a sanitizer's realloc copies it all. */
+	size_t n = s->n_branches * sizeof(*s->branch);
+	struct wire_branch *branch = malloc(n + 1);
+
+	assert_non_null(branch);
+	if (n)
+		memcpy(branch, s->branch, n);
+	/* By doubling: a sanitizer's realloc copies it all. */
 	if (!(r->n_samples & (r->n_samples - 1)))
 		r->sample = realloc(r->sample, (r->n_samples ? 2 * r->n_samples : 1) * sizeof(*s));
 	assert_non_null(r->sample);
-	r->sample[r->n_samples++] = *s;
+	r->sample[r->n_samples] = *s;
+	r->sample[r->n_samples++].branch = branch;
 }
 
 static inline void read_core(const char *name, struct sim_config *out)
@@ -78,6 +85,8 @@ static inline void rig_stop(struct rig *r)
 	sim_core_stop(r->core);
 	free(r->core);
 	sim_decoder_free(r->decoder);
+	for (size_t i = 0; i < r->n_samples; i++)
+		free((void *)(uintptr_t)r->sample[i].branch); // NOLINT(performance-no-int-to-ptr)
 	free(r->sample);
 }
 

@@ -251,9 +251,10 @@ static void a_call_stack_holds_the_calls_that_have_not_returned(void **state)
 		inside += in_call;
 		outside += !in_call;
 		assert_int_equal(s->n_branches, in_call);
-		if (in_call)
+		if (in_call) {
 			assert_int_equal(s->branch[0].from_ip, 0x400000);
-		assert_int_equal(s->branch[0].cycles, 0);
+			assert_int_equal(s->branch[0].cycles, 0);
+		}
 	}
 	assert_true(inside > 10 && outside > 10);
 	free_program(&p);

@@ -182,31 +182,24 @@ static void the_skid_follows_the_core_files_histogram(void **state)
 
 static void the_same_seed_gives_the_same_samples(void **state)
 {
-	struct sim_sample *first[2];
-	size_t n[2];
+	struct rig r[2];
 
 	(void)state;
 	for (int k = 0; k < 2; k++) {
-		struct rig r;
-
-		rig_prepare(&r, "zen5");
-		r.setup.n_events = 1;
-		r.setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 997 };
-		r.setup.seed = 5;
-		rig_start(&r);
-		run_chain(&r, 1000);
-		first[k] = r.sample;
-		n[k] = r.n_samples;
-		r.sample = NULL;
-		rig_stop(&r);
+		rig_prepare(&r[k], "zen5");
+		r[k].setup.n_events = 1;
+		r[k].setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 997 };
+		r[k].setup.seed = 5;
+		rig_start(&r[k]);
+		run_chain(&r[k], 1000);
 	}
-	assert_int_equal(n[0], n[1]);
-	for (size_t i = 0; i < n[0]; i++) {
-		assert_int_equal(first[0][i].cycle, first[1][i].cycle);
-		assert_int_equal(first[0][i].ip, first[1][i].ip);
+	assert_int_equal(r[0].n_samples, r[1].n_samples);
+	for (size_t i = 0; i < r[0].n_samples; i++) {
+		assert_int_equal(r[0].sample[i].cycle, r[1].sample[i].cycle);
+		assert_int_equal(r[0].sample[i].ip, r[1].sample[i].ip);
 	}
-	free(first[0]);
-	free(first[1]);
+	rig_stop(&r[0]);
+	rig_stop(&r[1]);
 }
 
 /* jmp from block to block in a ring of 3: the record holds the last 4, newest first. */
@@ -312,6 +305,8 @@ static void totals_are_sums_over_the_instructions(void **state)
 	rig_stop(&r);
 }
 
+enum { BURST = 160 };
+
 /* A jump to itself, one taken branch a turn: bursts, about 5000 cycles apart. */
 static struct sim_block *prepare_bursts(struct rig *r, uint64_t burst_cyc)
 {
@@ -321,6 +316,7 @@ static struct sim_block *prepare_bursts(struct rig *r, uint64_t burst_cyc)
 	r->setup.n_events = 1;
 	r->setup.event[0] = (struct wire_event){ SIM_CYCLES, 0, 1000003 };
 	r->setup.burst_cyc = burst_cyc;
+	r->setup.burst_branches = BURST;
 	rig_start(r);
 	return block_at(r, 0x400000, jump, 2);
 }
@@ -341,7 +337,7 @@ static void a_burst_is_of_the_branches_that_follow(void **state)
 
 		assert_int_equal(s->event, 1);
 		assert_int_equal(s->n_values, 0);
-		assert_int_equal(s->n_branches, WIRE_BURST_BRANCHES);
+		assert_int_equal(s->n_branches, BURST);
 		assert_true(s->ip == 0x400000 || s->ip == 0x400003);
 		for (uint32_t k = 0; k < s->n_branches; k++) {
 			assert_int_equal(s->branch[k].from_ip, 0x400003);
@@ -349,7 +345,7 @@ static void a_burst_is_of_the_branches_that_follow(void **state)
 		}
 	}
 	/* Exponential times of 5000 cycles between bursts: their mean is within four of its standard deviations. */
-	burst_cyc = (double)r.core->retire_cyc / 500000 * WIRE_BURST_BRANCHES;
+	burst_cyc = (double)r.core->retire_cyc / 500000 * BURST;
 	mean_cyc = (double)r.sample[r.n_samples - 1].cycle / (double)r.n_samples;
 	assert_true(fabs(mean_cyc - burst_cyc - 5000) < 4 * 5000 / sqrt((double)r.n_samples));
 	free(b);
