@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ static pid_t launch(char **argv)
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
 
+		/* Where the time is over and we are killed. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(null, 0);
 		dup2(null, 1);
 		dup2(null, 2);
