@@ -79,7 +79,8 @@ struct sim_insn {
 	uint16_t pool_before, loads_before, stores_before;
 	/* the same up to the end of the group that begins here: the register files, loads, stores */
 	uint16_t group_taken[SIM_N_LIMITED];
-	uint16_t slots; /* of dispatch, SIM_SLOT to one instruction's share */
+	uint16_t slots;                /* of dispatch, SIM_SLOT to one instruction's share */
+	uint16_t load_ports, load_cyc; /* of each access that loads; beyond the cache's */
 	uint16_t
 	        form; /* of the address, when it is a register and a displacement: equal for equal ones; else 0 */
 	uint8_t n_bind, bind; /* tied to one of n_bind groups of `bind` ports; n_bind 0: not */

@@ -15,10 +15,8 @@ int sim_blocks_init(struct sim_blocks *t)
 
 void sim_blocks_fini(struct sim_blocks *t)
 {
-	for (size_t i = 0; i < t->all.n; i++) {
-		free(t->all.v[i]->other);
-		free(t->all.v[i]);
-	}
+	for (size_t i = 0; i < t->all.n; i++)
+		sim_code_free(t->all.v[i]);
 	vec_fini(&t->all);
 	free(t->bucket);
 	t->bucket = NULL;
@@ -93,4 +91,11 @@ struct sim_code *sim_code_new(uint64_t ip, uint32_t n_insn)
 	c->block.ip = ip;
 	c->block.n_insn = (uint16_t)n_insn;
 	return c;
+}
+
+void sim_code_free(struct sim_code *c)
+{
+	free(c->site);
+	free(c->other);
+	free(c);
 }

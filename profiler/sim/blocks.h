@@ -15,6 +15,7 @@ struct sim_code {
 	uint64_t hash;         /* of its bytes */
 	uint64_t off;          /* in the file, see counts.h */
 	uint32_t file;
+	uint64_t *site;          /* [n_insn] what the plugin knows of each one's accesses, or NULL; owned */
 	struct sim_block *other; /* the same on the other kind of core, or NULL; owned */
 	struct sim_block block;  /* last: its instructions follow */
 };
@@ -37,5 +38,6 @@ int sim_blocks_add(struct sim_blocks *t, struct sim_code *c);
 
 /* A block of n_insn instructions, all zero; NULL without memory. */
 struct sim_code *sim_code_new(uint64_t ip, uint32_t n_insn);
+void sim_code_free(struct sim_code *c);
 
 #endif

@@ -48,6 +48,16 @@ static int tlb_init(struct sim_cache *c, uint32_t entries)
 	return entries ? cache_init(c, &as, 1024, true) : 0;
 }
 
+static void near_init(struct sim_memory *m)
+{
+	static const struct sim_line empty;
+
+	m->near = m->l1.mask ? m->l1.line : &empty;
+	m->near_mask = m->l1.mask;
+	m->near_bytes = m->l1.ways * (uint32_t)sizeof(empty);
+	m->near_second = m->l1.mask && m->l1.ways > 1 ? sizeof(empty) : 0;
+}
+
 int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
 {
 	int err;
@@ -68,6 +78,8 @@ int sim_memory_init(struct sim_memory *m, const struct sim_config *config)
 	    (err = tlb_init(&m->tlb, config->tlb_entries)) < 0 ||
 	    (err = tlb_init(&m->tlb2, config->tlb2_entries)) < 0)
 		sim_memory_fini(m);
+	else
+		near_init(m);
 	return err;
 }
 

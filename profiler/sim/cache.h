@@ -45,6 +45,10 @@ struct sim_memory {
 	struct sim_cache tlb, tlb2; /* only tags: pages; ways 0 = translation is free */
 	uint32_t page_shift, tlb2_cyc, walk_cyc;
 	uint32_t line_shift, page_lines_shift, dram_cyc, dram_gap_cyc, mshrs, prefetch_lines;
+	/* Of the first level, for the two newest lines of a set; where its sets are no power of two, an empty one. */
+	const struct sim_line *near;
+	uint64_t near_mask;
+	uint32_t near_bytes, near_second; /* of a set; where its second line is */
 	uint32_t stream_next;
 	struct sim_stream stream[SIM_N_STREAMS];
 	uint64_t dram[SIM_CALENDAR]; /* slot number + 1: taken */
@@ -67,13 +71,20 @@ void sim_memory_expect(const struct sim_memory *m, uint64_t vaddr);
 /* Slow path of sim_memory_access: everything but an old line at the front of its set. */
 uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc, enum sim_level *level);
 
-/* The line is at the front of its set. */
+/* Where the line is if it is one of the two newest of its set. */
+static inline const struct sim_line *sim_memory_near(const struct sim_memory *m, uint64_t line)
+{
+	const char *set = (const char *)m->near + (line & m->near_mask) * m->near_bytes;
+	uint32_t second = ((const struct sim_line *)set)->tag == line + 1 ? 0 : m->near_second;
+
+	return (const struct sim_line *)(set + second);
+}
+
 static inline bool sim_memory_is_near(const struct sim_memory *m, uint64_t vaddr)
 {
 	uint64_t line = vaddr >> m->line_shift;
-	const struct sim_line *l = &m->l1.line[(line & m->l1.mask) * m->l1.ways];
 
-	return l->tag == line + 1 || l[m->l1.ways > 1].tag == line + 1;
+	return sim_memory_near(m, line)->tag == line + 1;
 }
 
 /*
@@ -86,11 +97,13 @@ static inline uint64_t sim_memory_access(struct sim_memory *m, uint64_t vaddr, u
                                          enum sim_level *level)
 {
 	uint64_t line = vaddr >> m->line_shift;
-	const struct sim_line *l = &m->l1.line[(line & m->l1.mask) * m->l1.ways];
+	const struct sim_line *l = sim_memory_near(m, line);
 
-	/* The order of the first two is not worth the time to keep it. */
-	l += l->tag != line + 1 && m->l1.ways > 1;
-	if (l->tag == line + 1 && l->ready <= now_cyc << 1 && !(l->ready & 1) && m->l1.mask) {
+	/*
+	 * The order of the two is not worth the time to keep it.  Turned by a bit, what the prefetcher brought and
+	 * was not used yet is far in the future.
+	 */
+	if (l->tag == line + 1 && (l->ready >> 1 | l->ready << 63) <= now_cyc) {
 		*level = SIM_IN_L1;
 		return now_cyc + m->l1.latency_cyc;
 	}

@@ -31,7 +31,10 @@ static bool any_precise(const struct sim_pmu_setup *setup)
 	return any;
 }
 
-/* Does the core file ask for what run_simple leaves out? */
+/*
+ * Does the core file ask for what run_simple leaves out: schedulers or queues before them, memory that is renamed,
+ * instructions tied to ports, lines and stores told apart?
+ */
 static bool is_full(const struct sim_config *c)
 {
 	bool binds = false;
@@ -42,6 +45,8 @@ static bool is_full(const struct sim_config *c)
 	       c->forward_fail_cyc || c->alias_4k_cyc || c->split_lines || c->store_line_cyc ||
 	       c->fp_cross_cyc;
 }
+
+static sim_run_fn *choose_run(bool full);
 
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
 {
@@ -75,9 +80,6 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->n_fp = SIM_WINDOW;
 	c->scheduler[SIM_WAITS_ADDRESS].size = config->address_scheduler;
 	c->stores_per_cyc = config->stores_per_cyc;
-	c->load_ports = config->cls[SIM_C_LOAD].ports;
-	c->vload_ports = config->cls[SIM_C_VLOAD].ports;
-	c->vload_cyc = config->cls[SIM_C_VLOAD].latency_cyc;
 	c->cross_cyc = config->fp_cross_cyc;
 	c->scaled_load_cyc = config->scaled_load_cyc;
 	c->store_line_cyc = config->store_line_cyc;
@@ -92,7 +94,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->return_cyc = config->return_cyc;
 	c->rep_bytes = config->rep_bytes;
 	c->notes_dispatch = config->precise_by_dispatch && any_precise(setup);
-	c->is_full = is_full(config);
+	c->run = choose_run(is_full(config));
 	c->predictor.calls_cost = config->call_cyc != 0;
 	c->predictor.returns_cost = config->return_cyc != 0;
 	c->syscall_cyc = config->syscall_cyc;
@@ -124,18 +126,13 @@ static inline uint64_t ports_taken(const struct sim_core *c, uint64_t cyc)
 }
 
 /* From `ready` to before `end` all ports of the set are taken: what is known grows, or begins anew where it does not meet. */
-static void note_full(struct sim_core *c, struct sim_full *f, uint64_t ready, uint64_t end)
+static inline void note_full(struct sim_full *f, uint64_t ready, uint64_t end)
 {
-	if (ready > f->end || end < f->begin) {
-		f->begin = ready;
-		f->end = end;
-	}
-	if (ready < f->begin)
-		f->begin = ready;
-	if (end > f->end)
-		f->end = end;
-	if (f->begin < c->full_from)
-		c->full_from = f->begin;
+	bool meets = (ready <= f->end) & (end >= f->begin);
+	uint64_t begin = meets && f->begin < ready ? f->begin : ready;
+
+	f->end = meets && f->end > end ? f->end : end;
+	f->begin = begin;
 }
 
 /*
@@ -144,22 +141,26 @@ static void note_full(struct sim_core *c, struct sim_full *f, uint64_t ready, ui
  */
 static __attribute__((noinline)) uint64_t take_late_port(struct sim_core *c, uint64_t ready, uint64_t ports)
 {
-	struct sim_full *f = &c->full[ports * 0x9e3779b97f4a7c15u >> 60];
-	uint64_t t = ready, *slot, taken, avail;
+	struct sim_full *f = &c->full[ports * 0x9e3779b97f4a7c15u >> 58];
+	uint64_t t, *slot, avail, next;
+	bool known;
 
-	_Static_assert(SIM_FULL == 16, "four bits of a hash");
+	_Static_assert(SIM_FULL == 64, "six bits of a hash");
 	if (f->ports != ports)
 		*f = (struct sim_full){ ports, ready, ready };
-	do
-		t = t >= f->begin && t < f->end ? f->end : t + 1;
-	while (!(ports & ~ports_taken(c, t)));
-	note_full(c, f, ready, t);
+	known = (ready + 1 >= f->begin) & (ready < f->end);
+	t = known ? f->end : ready + 1;
+	/* Two cycles at a time: which of them it is can't be foretold. */
+	while (avail = ports & ~ports_taken(c, t), next = ports & ~ports_taken(c, t + 1), !(avail | next))
+		t = t + 2 >= f->begin && t + 2 < f->end ? f->end : t + 2;
+	t += !avail;
+	note_full(f, ready, t);
+	c->full_from = f->begin < c->full_from ? f->begin : c->full_from;
 	slot = &c->port[t & (SIM_PORT_CALENDAR - 1)];
-	taken = ports_taken(c, t);
-	if (!taken && *slot >> 16 >= c->full_from)
+	if (*slot >> 16 != t && *slot >> 16 >= c->full_from)
 		forget_full(c);
-	avail = ports & ~taken;
-	*slot = (taken | (avail & -avail)) ^ t << 16;
+	avail = avail ? avail : next;
+	*slot = (*slot >> 16 == t ? *slot : t << 16) | (avail & -avail);
 	return t;
 }
 
@@ -301,6 +302,12 @@ static inline bool is_access_of(uint64_t mem, uint32_t index, bool store)
 	return (mem & 0xfff1) == (index << 4 | store);
 }
 
+/* Of an instruction before that one: the low bits of the two compare as the indices do. */
+static inline bool is_access_before(uint64_t mem, uint32_t index)
+{
+	return (mem & 0xffff) < index << 4;
+}
+
 /* Parts of one instruction's accesses that lie in one line make one access of the core. */
 static inline bool is_same_access(const struct sim_core *c, uint64_t a, uint64_t b)
 {
@@ -322,7 +329,8 @@ static inline bool is_over_line(const struct sim_core *c, uint64_t mem)
 /* The word of an address, and a bit for each of its bytes that n_bytes from there on cover. */
 static inline uint64_t word_of(uint64_t vaddr, uint64_t n_bytes)
 {
-	uint64_t bits = n_bytes >= 8 ? 0xff : (1u << n_bytes) - 1;
+	static const uint8_t first[] = { 0, 0x1, 0x3, 0x7, 0xf, 0x1f, 0x3f, 0x7f, 0xff };
+	uint64_t bits = first[n_bytes < 8 ? n_bytes : 8];
 
 	return ((vaddr >> 3) + 1) << 8 | (bits << (vaddr & 7) & 0xff);
 }
@@ -398,17 +406,21 @@ static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *i
 static ALWAYS_INLINE uint64_t load_data(struct sim_core *c, uint64_t mem, uint64_t issue_cyc,
                                         enum sim_level *level, bool full)
 {
-	uint64_t vaddr = mem >> 16, word = word_of(vaddr, bytes_of(mem));
+	uint64_t vaddr = mem >> 16;
 	uint32_t at = vaddr >> 3 & (SIM_FORWARD - 1);
 	const struct sim_forward *f = &c->forward[at];
 
-	if (f->drain_cyc > issue_cyc && is_written_by(f, word)) {
-		*level = SIM_IN_L1;
-		return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
+	if (f->drain_cyc > issue_cyc) {
+		uint64_t word = word_of(vaddr, bytes_of(mem));
+
+		if (is_written_by(f, word)) {
+			*level = SIM_IN_L1;
+			return max_u64(issue_cyc, f->data_cyc) + c->forward_cyc;
+		}
+		/* Only then does it go to the cache: that it is not the store's does not put it there. */
+		if (full && is_alias(c, f, word))
+			issue_cyc = max_u64(issue_cyc, c->forward_more[at].place_cyc) + c->alias_cyc;
 	}
-	/* Only then does it go to the cache: that it is not the store's does not put it there. */
-	if (full && f->drain_cyc > issue_cyc && is_alias(c, f, word))
-		issue_cyc = max_u64(issue_cyc, c->forward_more[at].place_cyc) + c->alias_cyc;
 	return sim_memory_access(&c->memory, vaddr, issue_cyc, level);
 }
 
@@ -455,40 +467,41 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc,
                                         bool full)
 {
-	uint64_t data = address_cyc, before = SIM_MEM_END,
+	uint64_t data = address_cyc, before,
 	         blocked = full && c->forward_fail_cyc ? blocked_until(c, in, address_cyc) : 0;
-	uint32_t ports = in->pool == SIM_POOL_FP ? c->vload_ports : c->load_ports;
+	const uint64_t *mem = c->mem;
+	uint32_t ports = in->load_ports;
 	enum sim_level level, deepest = SIM_IN_L1;
 
-	for (; is_access_of(*c->mem, in->index, false); before = *c->mem++) {
-		uint64_t issue_cyc;
-
-		if (before != SIM_MEM_END && is_same_access(c, *c->mem, before))
-			continue;
-		issue_cyc = take_port(c, address_cyc, ports);
-		data = max_u64(data, load_data(c, *c->mem, issue_cyc, &level, full));
+	while (is_access_of(*mem, in->index, false)) {
+		uint64_t issue_cyc = take_port(c, address_cyc, ports);
+		data = max_u64(data, load_data(c, *mem, issue_cyc, &level, full));
 		if (level > deepest)
 			deepest = level;
-		if (full && c->splits_lines && is_over_line(c, *c->mem)) {
+		if (full && c->splits_lines && is_over_line(c, *mem)) {
 			issue_cyc = take_port(c, issue_cyc, ports);
-			data = max_u64(data, load_data(c, *c->mem + (bytes_of(*c->mem) << 16), issue_cyc,
-			                               &level, full));
+			data = max_u64(data,
+			               load_data(c, *mem + (bytes_of(*mem) << 16), issue_cyc, &level, full));
 			if (level > deepest)
 				deepest = level;
 		}
+		do
+			before = *mem++;
+		while (is_same_access(c, *mem, before));
 	}
+	c->mem = mem;
 	if (blocked)
 		data = max_u64(data, blocked + c->forward_fail_cyc);
 	if (deepest != SIM_IN_L1)
 		c->missed[c->n_missed++] = (struct sim_missed){ in->index, (uint8_t)deepest };
-	return in->pool == SIM_POOL_FP ? data + c->vload_cyc : data;
+	return data + in->load_cyc;
 }
 
 /* Younger loads find the store by the words it writes. */
 static ALWAYS_INLINE void remember_store(struct sim_core *c, const struct sim_insn *in, uint64_t mem,
                                          uint64_t done, bool full)
 {
-	uint64_t vaddr = mem >> 16, first = vaddr, end = vaddr + bytes_of(mem);
+	uint64_t vaddr = mem >> 16, first = vaddr, end = vaddr + bytes_of(mem), drain_cyc = c->drain_cyc;
 	struct sim_forward_more more;
 
 	if (full) {
@@ -500,13 +513,14 @@ static ALWAYS_INLINE void remember_store(struct sim_core *c, const struct sim_in
 		if (more.site)
 			c->newest[more.site % SIM_STORE_SITES] = more.store;
 	}
-	for (; vaddr < end; vaddr = (vaddr | 7) + 1) {
+	do {
 		uint32_t at = vaddr >> 3 & (SIM_FORWARD - 1);
 
-		c->forward[at] = (struct sim_forward){ word_of(vaddr, end - vaddr), done, c->drain_cyc };
+		c->forward[at] = (struct sim_forward){ word_of(vaddr, end - vaddr), done, drain_cyc };
 		if (full)
 			c->forward_more[at] = more;
-	}
+		vaddr = (vaddr | 7) + 1;
+	} while (vaddr < end);
 }
 
 /* Stores to one line may leave together, those to another have a time of their own after what left by then. */
@@ -523,30 +537,32 @@ static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, const struct sim_in
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
 	uint64_t before = SIM_MEM_END, drained = c->drain_cyc;
+	const uint64_t *mem = c->mem;
 
 	c->drain_cyc = max_u64(c->drain_cyc, retire_cyc + 1);
 	c->drain_cyc =
 	        max_u64(c->drain_cyc,
 	                freed[WINDOW(c->pool[SIM_POOL_STORE].n + in->stores_before - c->stores_per_cyc)] + 1);
-	for (; is_access_of(*c->mem, in->index, true); before = *c->mem++) {
-		uint64_t vaddr = *c->mem >> 16, line;
+	for (; is_access_of(*mem, in->index, true); before = *mem++) {
+		uint64_t vaddr = *mem >> 16, line;
 		enum sim_level level;
 
-		if (before == SIM_MEM_END || !is_same_access(c, *c->mem, before)) {
+		if (before == SIM_MEM_END || !is_same_access(c, *mem, before)) {
 			/* The line is asked for when the address is known, so that misses overlap. */
 			line = sim_memory_access(&c->memory, vaddr, done, &level) - c->memory.l1.latency_cyc;
 			c->drain_cyc = max_u64(c->drain_cyc, line);
 			if (full)
 				leave_line(c, vaddr >> c->memory.line_shift, drained);
 		}
-		if (full && c->splits_lines && is_over_line(c, *c->mem)) {
-			line = sim_memory_access(&c->memory, vaddr + bytes_of(*c->mem), done, &level) -
+		if (full && c->splits_lines && is_over_line(c, *mem)) {
+			line = sim_memory_access(&c->memory, vaddr + bytes_of(*mem), done, &level) -
 			       c->memory.l1.latency_cyc;
 			c->drain_cyc = max_u64(c->drain_cyc, line);
 			leave_line(c, (vaddr >> c->memory.line_shift) + 1, drained);
 		}
-		remember_store(c, in, *c->mem, done, full);
+		remember_store(c, in, *mem, done, full);
 	}
+	c->mem = mem;
 	return c->drain_cyc;
 }
 
@@ -633,7 +649,7 @@ static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, const struct sim_in
 		c->address_cyc = address_cyc;
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
-	while ((*c->mem >> 4 & 0xfff) < in->index)
+	while (is_access_before(*c->mem, in->index))
 		c->mem++;
 	if (in->flags & SIM_F_LOAD)
 		done = max_u64(done, load(c, in, t, address_cyc, full) +
@@ -799,6 +815,32 @@ static uint64_t run_simple(struct sim_core *c, const struct sim_block *b, uint32
 	return run_insns(c, b, n_insn, mem, false);
 }
 
+#ifdef __x86_64__
+/* The same once more for hosts that shift, and find bits, in one instruction where the oldest need three. */
+#define WITH_BMI __attribute__((target("bmi,bmi2,avx2")))
+
+WITH_BMI static uint64_t run_full_bmi(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                                      const uint64_t *mem)
+{
+	return run_insns(c, b, n_insn, mem, true);
+}
+
+WITH_BMI static uint64_t run_simple_bmi(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                                        const uint64_t *mem)
+{
+	return run_insns(c, b, n_insn, mem, false);
+}
+#endif
+
+static sim_run_fn *choose_run(bool full)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx2"))
+		return full ? run_full_bmi : run_simple_bmi;
+#endif
+	return full ? run_full : run_simple;
+}
+
 /* Fetch runs ahead of dispatch by no more than its queue. */
 static void follow_dispatch(struct sim_core *c)
 {
@@ -921,7 +963,7 @@ void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32
 	if (!n_insn)
 		return;
 	follow_dispatch(c);
-	done = c->is_full ? run_full(c, b, n_insn, mem) : run_simple(c, b, n_insn, mem);
+	done = c->run(c, b, n_insn, mem);
 	if (b->exit != SIM_X_NONE && n_insn == b->n_insn)
 		run_branch(c, b, done, f);
 	else

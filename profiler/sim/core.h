@@ -33,7 +33,7 @@ enum {
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
 	SIM_STORE_SITES = 512,
-	SIM_FULL = 16,
+	SIM_FULL = 64, /* more than a core has sets of ports, so that two seldom share an entry */
 };
 
 struct sim_pool {
@@ -81,6 +81,10 @@ struct sim_full {
 	uint64_t ports, begin, end;
 };
 
+struct sim_core;
+typedef uint64_t sim_run_fn(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
+                            const uint64_t *mem);
+
 struct sim_core {
 	/* front end */
 	uint64_t fetch_cyc, dispatch_cyc, fetch_queue_cyc;
@@ -94,7 +98,8 @@ struct sim_core {
 	uint64_t retire[SIM_WINDOW];
 	uint64_t dispatched[SIM_WINDOW]; /* where samples are taken by it */
 	bool notes_dispatch;
-	bool is_full; /* has schedulers or queues before them, renames memory, ties instructions to ports, tells lines and stores apart */
+	/* Runs instructions of a block: what the core file asks for, and the host's processor is best at. */
+	sim_run_fn *run;
 	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
@@ -106,8 +111,7 @@ struct sim_core {
 	struct sim_full full[SIM_FULL];          /* by the set's hash */
 	uint64_t full_from;                      /* no `begin` of them is before */
 	uint64_t unit_free[SIM_MAX_PORTS];       /* cycles x 16 */
-	uint32_t load_ports, vload_ports, vload_cyc, store_line_cyc, store_ports, forward_cyc,
-	        forward_fail_cyc, alias_cyc, rep_bytes;
+	uint32_t store_line_cyc, store_ports, forward_cyc, forward_fail_cyc, alias_cyc, rep_bytes;
 	bool renames_memory, splits_lines;
 	struct sim_scheduler scheduler[SIM_N_SCHEDULERS];
 	uint64_t fp_entered[SIM_WINDOW]; /* when the n-th left the queue before the vector scheduler */

@@ -176,6 +176,15 @@ static void pool_of(struct sim_insn *in)
 		in->pool = SIM_POOL_FLAGS;
 }
 
+/* Of each of its loads: the latency is the cache's and what comes to it. */
+static void cost_of_loads(const struct sim_config *c, struct sim_insn *in)
+{
+	const struct sim_class_config *to = &c->cls[in->pool == SIM_POOL_FP ? SIM_C_VLOAD : SIM_C_LOAD];
+
+	in->load_ports = (uint16_t)to->ports;
+	in->load_cyc = in->pool == SIM_POOL_FP ? (uint16_t)to->latency_cyc : 0;
+}
+
 static bool decode_one(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip)
 {
 	return cs_disasm_iter(d->cs, &code, &n_bytes, &ip, d->insn);
@@ -212,6 +221,8 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 	if (d->config)
 		cost(d, in);
 	pool_of(in);
+	if (d->config)
+		cost_of_loads(d->config, in);
 	if (in->src[2] != SIM_R_READY || in->dst[2] != SIM_R_SINK)
 		in->flags |= SIM_F_MANY;
 	if (in->flags & SIM_F_MEM)

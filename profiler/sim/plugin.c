@@ -185,29 +185,36 @@ static void on_block(unsigned index, void *user)
 	v->code = c;
 }
 
-static inline void add_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user,
-                              bool store)
+/*
+ * What an access is packed with (SIM_MEM) and the emulator's description of it, which is the same nearly always:
+ * description << 32 | flags << 16 | SIM_MEM without address.
+ */
+static uint64_t new_site(unsigned flags, size_t index)
+{
+	return UINT64_C(0xffffffff) << 32 | (uint64_t)(flags & SIM_F_MEM) << 16 | SIM_MEM(0, index, 0, 0);
+}
+
+/* Which way it went need only be asked where the instruction both loads and stores. */
+static uint64_t describe(uint64_t *site, uint64_t known, qemu_plugin_meminfo_t info)
+{
+	unsigned flags = known >> 16 & SIM_F_MEM;
+	bool store = flags == SIM_F_MEM ? qemu_plugin_mem_is_store(info) : flags == SIM_F_STORE;
+
+	known = (uint64_t)info << 32 | flags << 16 |
+	        SIM_MEM(0, known >> 4 & 0xfff, qemu_plugin_mem_size_shift(info), store);
+	__atomic_store_n(site, known, __ATOMIC_RELAXED);
+	return known;
+}
+
+static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
 {
 	struct vcpu *v = plugin.vcpu[index];
+	uint64_t known = __atomic_load_n((uint64_t *)user, __ATOMIC_RELAXED);
 
+	if (__builtin_expect(known >> 32 != info, 0))
+		known = describe(user, known, info);
 	if (v->n_mem < MAX_ACCESSES)
-		v->mem[v->n_mem++] = SIM_MEM(vaddr, (uintptr_t)user, qemu_plugin_mem_size_shift(info), store);
-}
-
-/* For instructions that only load, only store, do both: most need not ask which way an access went. */
-static void on_load(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
-{
-	add_access(index, info, vaddr, user, false);
-}
-
-static void on_store(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
-{
-	add_access(index, info, vaddr, user, true);
-}
-
-static void on_either(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
-{
-	add_access(index, info, vaddr, user, qemu_plugin_mem_is_store(info));
+		v->mem[v->n_mem++] = vaddr << 16 | (known & 0xffff);
 }
 
 /*
@@ -281,9 +288,10 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
 	}
 	sim_decode_finish(plugin.decoder, &c->block);
-	if ((plugin.other_decoder && decode_other(tb, n, c) < 0) || sim_blocks_add(&plugin.blocks, c) < 0) {
-		free(c->other);
-		free(c);
+	c->site = calloc(n, sizeof(*c->site));
+	if (!c->site || (plugin.other_decoder && decode_other(tb, n, c) < 0) ||
+	    sim_blocks_add(&plugin.blocks, c) < 0) {
+		sim_code_free(c);
 		return NULL;
 	}
 	if (c->other)
@@ -326,16 +334,11 @@ static uint64_t *inline_count(const struct sim_block *b)
 }
 
 /* QEMU 7.2 does not heed the direction it is asked for, so that can't tell loads from stores. */
-static void watch_insn(struct qemu_plugin_insn *insn, unsigned flags, size_t index)
+static void watch_insn(struct sim_code *c, struct qemu_plugin_insn *insn, size_t index)
 {
-	qemu_plugin_vcpu_mem_cb_t fn = on_either;
-
-	if ((flags & SIM_F_MEM) == SIM_F_LOAD)
-		fn = on_load;
-	if ((flags & SIM_F_MEM) == SIM_F_STORE)
-		fn = on_store;
-	qemu_plugin_register_vcpu_mem_cb(insn, fn, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-	                                 (void *)(uintptr_t)index);
+	c->site[index] = new_site(c->block.insn[index].flags, index);
+	qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+	                                 &c->site[index]);
 }
 
 /*
@@ -387,7 +390,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, c);
 	for (size_t i = 0; plugin_watches_memory() && i < n; i++)
 		if (c->block.insn[i].flags & SIM_F_MEM)
-			watch_insn(qemu_plugin_tb_get_insn(tb, i), c->block.insn[i].flags, i);
+			watch_insn(c, qemu_plugin_tb_get_insn(tb, i), i);
 }
 
 void plugin_register_callbacks(qemu_plugin_id_t id)

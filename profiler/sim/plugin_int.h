@@ -36,6 +36,7 @@ struct vcpu {
 	struct batch *batch; /* blocks that have run and are not timed yet */
 	struct timer *timer; /* the thread that times batches; NULL: none */
 	bool wants_timer;    /* not tried in vain yet */
+	uint32_t n_batches;  /* timed without it */
 	struct counts_slot *
 	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
 	struct sim_core *core; /* that it runs on; NULL when only counting */

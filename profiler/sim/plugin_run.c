@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * From blocks that have run to their timing.  They are gathered, so that the model works through many at a time and
- * the tables it will need are asked for in time; where the program has one thread, a thread of ours does that for one
- * batch while the emulator fills the next.  Whatever looks at a core from outside settles first, and then only
- * one thread is at work: system calls do, so forks, execs, maps and ends find everything as if it had been timed at once.
+ * the tables it will need are asked for in time; where the program has one thread, a thread of ours does that while
+ * the emulator fills the next ones.  They go to it in a ring, so that neither waits for the other as long as there are
+ * batches, and room for them.  Whatever looks at a core from outside settles first, and then only one thread is at
+ * work: system calls do, so forks, execs, maps and ends find everything as if it had been timed at once.
  */
 #include "profiler/sim/plugin_int.h"
 
@@ -13,11 +14,15 @@
 #include <string.h>
 
 enum {
-	BATCH_BLOCKS = 2048,
-	BATCH_ACCESSES = 8192,
+	/* Few enough for all batches of a ring to stay in the processor's second cache. */
+	BATCH_BLOCKS = 512,
+	BATCH_ACCESSES = 2048,
+	RING = 16,        /* power of two */
+	ALONE = 4,        /* batches at the beginning that are not worth a thread */
 	SYNC_BLOCKS = 64, /* of a batch that is timed by the thread itself, which others may wait for */
 	AHEAD = 48,       /* accesses: their tables are asked for so early */
 	STACK_BYTES = 1 << 20,
+	SPINS = 512, /* looks for the next batch before the thread sleeps: some microseconds */
 };
 
 struct ran {
@@ -34,15 +39,19 @@ struct batch {
 	uint64_t mem[BATCH_ACCESSES + MAX_ACCESSES + 1];
 };
 
+/* Batches are numbered as they are handed over; number n lies in ring[n % RING], and the next one is being filled. */
 struct timer {
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t work, done;
 	struct vcpu *v;
-	struct batch *batch; /* that is to be timed; NULL: none is */
-	struct batch *spare;
-	bool ends;
+	struct batch *ring[RING];
+	uint32_t handed, timed; /* how many; one thread adds to each */
+	uint32_t wake_at;       /* the emulator waits until no more than so many are left; NOT_WAITING */
+	bool sleeps, ends;      /* the timing thread does, is to end */
+	pthread_mutex_t lock;   /* for those who sleep alone */
+	pthread_cond_t work, done;
 };
+
+#define NOT_WAITING UINT32_MAX
 
 /* ---- timing ---- */
 
@@ -100,24 +109,57 @@ static void time_batch(struct vcpu *v, struct batch *batch)
 
 /* ---- the thread that does it ---- */
 
+static uint32_t left(struct timer *t)
+{
+	return __atomic_load_n(&t->handed, __ATOMIC_SEQ_CST) - __atomic_load_n(&t->timed, __ATOMIC_SEQ_CST);
+}
+
+/* What else the processor has to run goes first. */
+static inline void relax(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
+
+/* False: there will be no more. */
+static bool wait_for_work(struct timer *t)
+{
+	for (unsigned i = 0; i < SPINS; i++) {
+		if (left(t))
+			return true;
+		relax();
+	}
+	pthread_mutex_lock(&t->lock);
+	__atomic_store_n(&t->sleeps, true, __ATOMIC_SEQ_CST);
+	while (!left(t) && !t->ends)
+		pthread_cond_wait(&t->work, &t->lock);
+	__atomic_store_n(&t->sleeps, false, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&t->lock);
+	return left(t);
+}
+
+/* The emulator waits, and need wait no longer. */
+static bool is_awaited(struct timer *t)
+{
+	uint32_t at = __atomic_load_n(&t->wake_at, __ATOMIC_SEQ_CST);
+
+	return at != NOT_WAITING && left(t) <= at;
+}
+
 static void *run_timer(void *user)
 {
 	struct timer *t = user;
 
-	pthread_mutex_lock(&t->lock);
-	while (!t->ends) {
-		if (!t->batch) {
-			pthread_cond_wait(&t->work, &t->lock);
+	while (wait_for_work(t)) {
+		time_batch(t->v, t->ring[t->timed % RING]);
+		__atomic_store_n(&t->timed, t->timed + 1, __ATOMIC_SEQ_CST);
+		if (!is_awaited(t))
 			continue;
-		}
-		pthread_mutex_unlock(&t->lock);
-		time_batch(t->v, t->batch);
 		pthread_mutex_lock(&t->lock);
-		t->spare = t->batch;
-		t->batch = NULL;
 		pthread_cond_signal(&t->done);
+		pthread_mutex_unlock(&t->lock);
 	}
-	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
@@ -139,46 +181,73 @@ static bool start_thread(struct timer *t)
 	return ok;
 }
 
+static void free_ring(struct timer *t)
+{
+	for (unsigned i = 0; i < RING; i++)
+		free(t->ring[i]);
+	free(t);
+}
+
 /* NULL: there is none, and there is not to be another try. */
 static struct timer *timer_new(struct vcpu *v)
 {
 	struct timer *t = calloc(1, sizeof(*t));
+	bool ok = t != NULL;
 
-	if (!t)
+	for (unsigned i = 1; ok && i < RING; i++)
+		ok = (t->ring[i] = calloc(1, sizeof(*t->ring[i]))) != NULL;
+	if (!ok) {
+		if (t)
+			free_ring(t);
 		return NULL;
+	}
 	t->v = v;
-	t->spare = calloc(1, sizeof(*t->spare));
+	t->wake_at = NOT_WAITING;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->work, NULL);
 	pthread_cond_init(&t->done, NULL);
-	if (t->spare && start_thread(t))
-		return t;
-	free(t->spare);
-	free(t);
-	return NULL;
+	if (!start_thread(t)) {
+		free_ring(t);
+		return NULL;
+	}
+	t->ring[0] = v->batch;
+	return t;
 }
 
-static void wait_for_timer(struct timer *t)
+static void wake(struct timer *t)
 {
-	while (t->batch)
-		pthread_cond_wait(&t->done, &t->lock);
+	pthread_mutex_lock(&t->lock);
+	pthread_cond_signal(&t->work);
+	pthread_mutex_unlock(&t->lock);
 }
 
-/* The batch goes to the thread, and the one it has finished is filled next. */
+/* Until no more than n batches are to be timed. */
+static void wait_for_timer(struct timer *t, uint32_t n)
+{
+	if (left(t) <= n)
+		return;
+	pthread_mutex_lock(&t->lock);
+	__atomic_store_n(&t->wake_at, n, __ATOMIC_SEQ_CST);
+	while (left(t) > n)
+		pthread_cond_wait(&t->done, &t->lock);
+	__atomic_store_n(&t->wake_at, NOT_WAITING, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* The batch goes to the thread, and the next of the ring is filled. */
 static void hand_over(struct vcpu *v)
 {
 	struct timer *t = v->timer;
-	struct batch *full = v->batch;
 
 	if (!v->kind[1])
-		foretell(v, full);
-	pthread_mutex_lock(&t->lock);
-	wait_for_timer(t);
-	v->batch = t->spare;
-	t->spare = NULL;
-	t->batch = full;
-	pthread_cond_signal(&t->work);
-	pthread_mutex_unlock(&t->lock);
+		foretell(v, v->batch);
+	__atomic_store_n(&t->handed, t->handed + 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&t->sleeps, __ATOMIC_SEQ_CST))
+		wake(t);
+	/* Who has to wait waits for some room, not to be woken for each batch. */
+	if (left(t) == RING)
+		wait_for_timer(t, RING / 2);
+	v->batch = t->ring[t->handed % RING];
 }
 
 static bool has_two_processors(void)
@@ -205,16 +274,16 @@ void plugin_batch_free(struct vcpu *v)
 	struct timer *t = v->timer;
 
 	if (t) {
+		wait_for_timer(t, 0);
 		pthread_mutex_lock(&t->lock);
-		wait_for_timer(t);
 		t->ends = true;
 		pthread_cond_signal(&t->work);
 		pthread_mutex_unlock(&t->lock);
 		pthread_join(t->thread, NULL);
-		free(t->spare);
-		free(t);
+		free_ring(t);
+	} else {
+		free(v->batch);
 	}
-	free(v->batch);
 	v->timer = NULL;
 	v->batch = NULL;
 }
@@ -222,6 +291,7 @@ void plugin_batch_free(struct vcpu *v)
 void plugin_batch_forget(struct vcpu *v)
 {
 	v->timer = NULL;
+	v->n_batches = 0;
 	v->wants_timer = has_two_processors();
 	v->batch->n_ran = v->batch->n_mem = 0;
 	v->mem = v->batch->mem;
@@ -230,13 +300,8 @@ void plugin_batch_forget(struct vcpu *v)
 
 void plugin_settle(struct vcpu *v)
 {
-	struct timer *t = v->timer;
-
-	if (t) {
-		pthread_mutex_lock(&t->lock);
-		wait_for_timer(t);
-		pthread_mutex_unlock(&t->lock);
-	}
+	if (v->timer)
+		wait_for_timer(v->timer, 0);
 	if (!v->batch->n_ran)
 		return;
 	if (!v->kind[1])
@@ -268,7 +333,7 @@ void plugin_ran(struct vcpu *v, uint32_t n_insn, uint64_t next_ip)
 	if (v->syscall >= 0) {
 		plugin_settle(v);
 	} else if (is_due(v)) {
-		if (v->wants_timer && plugin.n_vcpus == 1 && !v->timer) {
+		if (v->wants_timer && plugin.n_vcpus == 1 && !v->timer && ++v->n_batches > ALONE) {
 			v->timer = timer_new(v);
 			v->wants_timer = v->timer != NULL;
 		}

@@ -357,9 +357,9 @@ static uint64_t first_place(const struct sim_core *c, const struct sim_block *b,
 	return seq;
 }
 
-/* Instruction by instruction, in the order of retirement. */
-static void count_slowly(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
-                         const struct sim_outcome *end)
+/* Instruction by instruction, in the order of retirement; apart, for what is done most of the time to be short. */
+static __attribute__((noinline)) void count_slowly(struct sim_core *c, const struct sim_block *b,
+                                                   uint32_t n_insn, const struct sim_outcome *end)
 {
 	struct sim_pmu *p = &c->pmu;
 	uint64_t seq = first_place(c, b, n_insn);
