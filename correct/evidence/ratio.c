@@ -280,10 +280,27 @@ static double never_counted(const struct fit *f)
 	return sum * sd * sd / (f->r->insn * f->r->insn);
 }
 
+/* How far the ratios of single intervals are from the mean: the standard deviation. */
+static double differ(const struct fit *f)
+{
+	double squares = 0, insn = 0, y;
+
+	for (size_t i = 0; i < f->r->v.n; i++) {
+		double of = (double)f->r->v.v[i].insn;
+
+		if (!count_of(f, i, &y))
+			continue;
+		squares += (y - f->ratio * of) * (y - f->ratio * of);
+		insn += of * of;
+	}
+	return insn > 0 ? sqrt(squares / insn) : 0;
+}
+
 /*
  * The intervals in which the event was counted are a sample of all, about
- * which the model's scatter counts; and all are one of what ran in the scope,
- * of whose rest nothing is known.
+ * which the model's scatter counts; and all are one of what ran in the scope.
+ * Its rest is what each visit began and ended with, which may be the same code each time, and
+ * differ from the mean as intervals do.
  */
 static int standard_error(const struct fit *f, double total_insn, struct ratio *out)
 {
@@ -297,6 +314,7 @@ static int standard_error(const struct fit *f, double total_insn, struct ratio *
 	fitted *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
 	/* What was not counted may differ from what was by as much again. */
 	out->se = hypot(sqrt((fitted + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
+	out->se = hypot(out->se, (1 - all) * differ(f));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/evidence/total.h"
 #include "correct/model/model.h"
+#include "profiler/base/log.h"
 
 #include <math.h>
 
@@ -33,14 +34,18 @@ void total_of(const struct total_known *k, double *insn, double *sd)
 {
 	double n_visits = k->boundary.n_ends / 2;
 	struct estimate a = by_intervals(k, n_visits), b = by_samples(k, n_visits);
-	double off, mixed = k->boundary.mixed / k->counted;
+	double more, mixed = k->boundary.mixed / k->counted;
 
 	*insn = a.insn;
 	*sd = hypot(sqrt(a.var), mixed);
 	if (!(k->period > 0) || !isfinite(b.insn) || !(a.var + b.var > 0))
 		return;
-	off = (a.insn - b.insn) * (a.insn - b.insn) / (a.var + b.var);
+	/* Where they do not agree, one of them is worse than it is taken to be, and nothing tells which: either may be. */
+	sp_debug("total of a scope: %.6g +- %.3g by intervals, %.6g +- %.3g by samples, %.3g of it mixed",
+	         a.insn, sqrt(a.var), b.insn, sqrt(b.var), mixed);
+	more = fmax(0, ((a.insn - b.insn) * (a.insn - b.insn) - a.var - b.var) / 2);
+	a.var += more;
+	b.var += more;
 	*insn += a.var / (a.var + b.var) * (b.insn - a.insn);
-	/* Where they do not agree, one of them is worse than it is taken to be. */
-	*sd = hypot(sqrt(a.var * b.var / (a.var + b.var) * fmax(1, off)), mixed);
+	*sd = hypot(sqrt(a.var * b.var / (a.var + b.var)), mixed);
 }

@@ -215,18 +215,40 @@ static bool in_window(struct filter *f, uint64_t time_ns)
 	return at >= f->o->from && (at < f->o->to || f->o->to >= 1);
 }
 
-static bool on_core(const char *core, const struct recording *r)
+static bool on_core(const char *core, const struct recording *r, int event)
 {
-	const struct pd_event *e = core ? pd_event(r->reader, (size_t)r->as_recorded) : NULL;
+	const struct pd_event *e = core && event >= 0 ? pd_event(r->reader, (size_t)event) : NULL;
 
 	return !e || (recording_pmu_length(e) == strlen(core) && strncmp(e->name, core, strlen(core)) == 0);
 }
 
-static bool is_kept(struct filter *f, const struct recording *r, const struct pd_record *rec)
+/* At whatever time. */
+static bool is_of_part(const struct filter *f, const struct recording *r, const struct pd_record *rec,
+                       int event)
 {
-	return in_ids(&f->o->pids, rec->pid) && in_ids(&f->o->tids, rec->tid) && on_core(f->o->core, r) &&
-	       in_window(f, rec->time_ns) &&
+	return in_ids(&f->o->pids, rec->pid) && in_ids(&f->o->tids, rec->tid) &&
+	       on_core(f->o->core, r, event) &&
 	       (!f->o->comm || named(f->o->comm, maps_comm(r->maps, rec->pid, rec->tid)));
+}
+
+/* An end of the window, `none` where it has none. */
+static uint64_t end_ns(const struct filter *f, double end, uint64_t none)
+{
+	double ns = f->o->shares ? end * (double)(f->last_ns - f->first_ns) : 1e9 * end;
+
+	return f->first_ns && (f->o->shares ? end < 1 : isfinite(end)) ? f->first_ns + (uint64_t)ns : none;
+}
+
+bool filter_note(const struct filter *f, const struct recording *r, struct pd_record *rec)
+{
+	uint64_t from = f->o->time ? end_ns(f, f->o->from, 0) : 0,
+	         to = f->o->time ? end_ns(f, f->o->to, UINT64_MAX) : UINT64_MAX;
+
+	if (rec->time_ns && rec->time_ns < from)
+		rec->time_ns = from;
+	if (rec->time_ns > to)
+		rec->time_ns = to;
+	return is_of_part(f, r, rec, rec->event);
 }
 
 /* The part's own count.  How far a counter is past a multiple of its period must stay: whole periods are taken off. */
@@ -244,7 +266,7 @@ int filter_take(struct filter *f, const struct recording *r, struct pd_record *r
 	struct counters *c;
 	long task;
 
-	*kept = is_kept(f, r, rec);
+	*kept = in_window(f, rec->time_ns) && is_of_part(f, r, rec, r->as_recorded);
 	f->n_kept += *kept;
 	if (!rec->sample.n_values)
 		return 0;

@@ -53,4 +53,10 @@ struct pd_value;
 int filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
                 bool *kept);
 
+/*
+ * Is this record, no sample, of the part's threads, at whatever time?  Its time is moved to the nearest of the window: what lasts
+ * from one record to another lasts as long as it does in there.
+ */
+bool filter_note(const struct filter *f, const struct recording *r, struct pd_record *rec);
+
 #endif

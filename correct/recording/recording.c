@@ -700,8 +700,9 @@ static int show_other(const struct recording *r, const struct pd_record *rec, re
                       void *arg)
 {
 	int event = rec->event >= 0 && (size_t)rec->event < r->n_events ? r->events[rec->event].same : -1;
+	struct pd_record part = *rec;
 
-	return note ? note(arg, event, rec) : 0;
+	return note && (!r->filter || filter_note(r->filter, r, &part)) ? note(arg, event, &part) : 0;
 }
 
 int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,

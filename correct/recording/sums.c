@@ -220,10 +220,10 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 
 	if (err < 0)
 		return err;
-	if (c->rests && pd_event(r->reader, (size_t)rec->event)->attr.sample_period &&
-	    rec->event != r->burst_event && rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
+	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event &&
+	    rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
 		return -SP_ENOMEM;
-	if (c->throttled && throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns) < 0)
+	if (throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns) < 0)
 		return -SP_ENOMEM;
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
@@ -249,14 +249,12 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
 }
 
-/* Counters that were stopped, and went on; of a part of the recording it is not known when. */
+/* Counters that were stopped, and went on. */
 static int note_stopped(void *arg, int event, const struct pd_record *rec)
 {
 	struct collect *c = arg;
 	bool on = rec->type == PERF_RECORD_THROTTLE;
 
-	if (!c->throttled)
-		return 0;
 	if (rec->type == PERF_RECORD_EXIT)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
 	return on || rec->type == PERF_RECORD_UNTHROTTLE
@@ -268,7 +266,7 @@ static int note_stopped(void *arg, int event, const struct pd_record *rec)
 /* eq. 5, of those past 2%. */
 static double stopped_share(const struct collect *c, size_t event)
 {
-	double share = c->throttled ? throttled_share(c->throttled, (int)event) : 0;
+	double share = throttled_share(c->throttled, (int)event);
 
 	return share > model->little ? share : 0;
 }
@@ -284,11 +282,8 @@ static int find_scale(struct recording *r, struct collect *c)
 	                      : 0;
 	bool any = false;
 
-	if (!c->rests)
-		return 0;
 	rests_settle(c->rests);
-	if (c->throttled)
-		throttled_settle(c->throttled);
+	throttled_settle(c->throttled);
 	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
 	if (!r->scale)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
@@ -355,10 +350,12 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 
 int sums_collect(struct recording *r, struct sums *out)
 {
-	struct collect c = { .rests = rests_new(), .throttled = r->filter ? NULL : throttled_new() };
-	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
+	struct collect c = { .rests = rests_new(), .throttled = throttled_new() };
+	int err = c.rests && c.throttled ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 	double *skid_cyc;
 
+	if (err == 0)
+		err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	if (err == 0)
 		err = grow_events(&c, pd_n_events(r->reader));
 	if (err == 0)

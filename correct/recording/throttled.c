@@ -89,7 +89,7 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 {
 	struct last *last = &t->of_pair.v[s->last];
 
-	if (s->stopped && last->seen && time_ns > s->since_ns) {
+	if (s->stopped && time_ns > s->since_ns) {
 		last->stopped_ns += (double)(time_ns - s->since_ns);
 		t->events[last->event].stopped_ns += (double)(time_ns - s->since_ns);
 	}

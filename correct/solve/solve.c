@@ -310,10 +310,9 @@ static void judge_cold_calls(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
 }
 
-/* Stacks end where they lead out of the flow: what they miss is what comes after that, in whichever of its functions. */
-static void judge_broken(const struct problem *p, struct solution *sol)
+void solve_doubt_stacks(const struct problem *p, struct solution *sol)
 {
-	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict != VERDICT_OK)
+	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict > VERDICT_WEAK)
 		return;
 	solution_doubt(sol, REASON_OF(broken_stacks), 100 * p->broken_share);
 	sol->contradicted = true;
@@ -369,7 +368,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		judge_leak(w, w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_cold_calls(w->scope_problems[s], sol);
-		judge_broken(w->scope_problems[s], sol);
+		solve_doubt_stacks(w->scope_problems[s], sol);
 		judge_shown(w, sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);

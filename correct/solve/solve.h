@@ -20,6 +20,12 @@ int solve_judge_totals(const struct equations_shown *shown, double total, double
 /* The same, and one of them by more than 0.25% of total: a solution that is OK becomes weak, and none of its counts is fixed. */
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
 
+/*
+ * Stacks end where they lead out of the flow: what they miss is what comes after that, in whichever of its functions.  Where they are
+ * many a solution that is OK becomes weak, and none of its counts is fixed.
+ */
+void solve_doubt_stacks(const struct problem *p, struct solution *sol);
+
 /* Edges that carry flow which a region may have, for time and memory. */
 enum { SOLVE_MAX_EDGES = 10000 };
 

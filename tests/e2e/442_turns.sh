@@ -63,6 +63,15 @@ check 'counters that ran for longer than the program' status 0 "$SKIDPROF" repor
 check 'fix nothing' json 'not any(f["status"] == "fixed" for f in d["functions"])'
 check 'and the reason is said' json 'any("from all that was sampled" in f["why"] for f in d["functions"])'
 
+# A group that takes turns with others is read with the time that its counters ran.  What it missed is not known to be like the rest.
+plain events=cycles,instructions read turns=0.6:10
+check 'a group that takes turns: it is compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'all instructions are there, to 3%' total 3
+check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 3'
+check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'it is multiplexed, and its rests are not looked for' json 'all(e["multiplexed"] and not e["rested"] for e in d["meta"]["events"])'
+check 'the skid is measured all the same' json 'd["meta"]["skid"]["source"] == "measured" and 100 < d["meta"]["skid"]["median_cyc"] < 1000'
+
 # At a rate they do not tell the skid: all rests on a default, and no function is fixed.  Without a group it is the same.
 for how in 'read freq' ''; do
 	# shellcheck disable=SC2086
@@ -72,6 +81,19 @@ for how in 'read freq' ''; do
 	check 'and nothing is fixed by it' json 'not any(f["status"] == "fixed" for f in d["functions"])'
 	check 'which is said, with the remedy' sh -c '"$SKIDPROF" report -i plain.data | grep -q "^# the skid is a default, .*--skid CYCLES"'
 done
+# What S is may be given: without a group, too, functions can be fixed then, and nothing else is taken for known.
+S=$("$SKIDPROF" report -i three.data --format json | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["meta"]["skid"]["median_cyc"]))')
+plain events=cycles,instructions
+check "a skid that is given ($S), without a group" status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --skid "$S" --format json
+check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 3'
+check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --skid "$S" --format json
+check 'no function is weak for a guess' json 'not any("how far its samples skid" in (f["why"] or "") for f in d["functions"])'
+check 'as given' json 'd["meta"]["skid"]["source"] == "given" and d["meta"]["skid"]["median_cyc"] == '"$S"
+# -F 99: some samples, from which nothing follows but what was sampled.
+check '-F 99: it is recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain -F 99 -e cycles,instructions -o rare.data --truth rare.truth ./three
+"$SKIDPROF" compare -i rare.data --truth rare.truth --format json >out 2>err
+check 'nothing is fixed' json 'd["functions"] and not any(f["status"] == "fixed" for f in d["functions"])'
+
 # {cycles,instructions}:S, instructions are counted between samples of cycles.  Raw counts are cycles times the mean IPC.
 plain events=cycles,instructions counted=instructions read
 check 'instructions that are counted, not sampled' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
@@ -95,5 +117,13 @@ for form in --plain ''; do
 	check 'and said' grep -Eq '^# instructions was stopped [34][0-9]\.[0-9]% of the time, .*scaled by 1\.[4-9]' out
 	check 'JSON' status 0 "$SKIDPROF" report -i thr.data --format json
 	check 'has the share' json '0.3 < d["meta"]["events"][1]["throttled"] < 0.5 and d["meta"]["throttled"] >= 1'
+	# Of a part of the time, what was stopped in that: the spell lies behind the samples, and is the second half's.
+	cp out whole
+	check 'its first half' status 0 "$SKIDPROF" report -i thr.data --time ..50% --format json
+	check 'was not stopped' json 'd["meta"]["events"][1]["throttled"] == 0'
+	cp out first
+	check 'its second half' status 0 "$SKIDPROF" report -i thr.data --time 50%.. --format json
+	check 'was for more than half of its time' json '0.5 < d["meta"]["events"][1]["throttled"] < 0.7'
+	check 'and both are the whole, to 5%' json 'abs(sum(json.load(open(f))["meta"]["events"][1]["total"] for f in ("first", "out")) / json.load(open("whole"))["meta"]["events"][1]["total"] - 1) < 0.05'
 done
 finish

@@ -16,7 +16,7 @@ Samples keep their place, task, time, period and, where asked for, their branche
   ran=N          their counters say that they ran for N times as long as they did
   precise=N      the events' precise_ip
   there=TRUTH    samples of instructions are where they were caused: at any instruction as often as it ran by these exact counts
-  turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time
+  turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time; with read the group does, as one
   hybrid=US      the core is another kind's every second US microseconds: two PMUs, an event of each name in both
   cut=SHARE      so many samples at the end of each millisecond are lost, which a LOST record tells ('throttle': a THROTTLE)
   cpuid=ID       of the header
@@ -161,6 +161,7 @@ class Writer:
         self.stack = opts.get("stack", "none")
         self.exact = Exact(opts["there"]) if "there" in opts else None
         self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
+        self.rests = {}  # by thread: its last time and counts, and what of them its group did not count
 
     def choose(self, events):
         # Groups that took turns have an event of the same name each: here it is one.
@@ -176,14 +177,26 @@ class Writer:
         if n is None or not sample.event.period or sample.event.name in self.counted:
             return None
         if "turns" in self.opts:
-            share, us = self.opts["turns"].split(":")
-            turn = int(sample.time // (1000 * float(us)))
             # Every event rests in its own tenths of each ten turns, as counters are handed round; never do all.
-            if (turn + n * 10 // len(self.events)) % 10 >= 10 * float(share):
+            if not self.counts(sample.time, 0 if "read" in self.opts else n * 10 // len(self.events)):
                 return None
         if self.n_pmus == 2:
             n += len(self.events) * (int(sample.time // (1000 * float(self.opts["hybrid"]))) & 1)
         return n
+
+    def counts(self, time, turn):
+        share, us = map(float, self.opts["turns"].split(":"))
+        return (int(time // (1000 * us)) + turn) % 10 < 10 * share
+
+    def rest(self, sample):
+        """Counters of a group that rests stand still.  Whole periods of what they miss are taken off: where overflows are stays as it is."""
+        members, _ = self.members(sample)
+        time, values, gone = self.rests.get(sample.tid, (sample.time, {}, {}))
+        if not self.counts((time + sample.time) / 2, 0):
+            for m in members:
+                gone[m[1]] = gone.get(m[1], 0) + m[0] - values.get(m[1], m[0])
+            gone["ns"] = gone.get("ns", 0) + sample.time - time
+        self.rests[sample.tid] = (sample.time, {m[1]: m[0] for m in members}, gone)
 
     def branches(self, sample):
         out = sample.branches
@@ -217,20 +230,27 @@ class Writer:
                 self.body += struct.pack("<IHHQQQ", 5, 0, 32, sample.time, 1000, 1000)
         return True
 
-    def read(self, sample):
-        """The group's counts, of the events that are kept, by the ids that they have here."""
+    @staticmethod
+    def members(sample):
+        """[(count, id, ...)] of the group, and its times."""
         form, words = sample.event.read_format, struct.unpack(f"<{len(sample.read) // 8}Q", sample.read)
         n_times, step = bool(form & 1) + bool(form & 2), 1 + bool(form & 4) + bool(form & 16)
-        members = [words[i:i + step] for i in range(1 + n_times, len(words), step)]
-        number = {i: 1000 + n for n, e in enumerate(self.events) for i in e.ids}
-        kept = [(m[0], number[m[1]], *m[2:]) for m in members if m[1] in number]
-        times = list(words[1:1 + n_times])
-        if form & 2:
-            times[-1] = int(times[-1] * float(self.opts.get("ran", 1)))
+        return [words[i:i + step] for i in range(1 + n_times, len(words), step)], list(words[1:1 + n_times])
+
+    def read(self, sample):
+        """The group's counts, of the events that are kept, by the ids that they have here."""
+        members, times = self.members(sample)
+        number = {i: (1000 + n, e.period) for n, e in enumerate(self.events) for i in e.ids}
+        gone = self.rests[sample.tid][2] if "turns" in self.opts else {}
+        kept = [(m[0] - gone.get(m[1], 0) // number[m[1]][1] * number[m[1]][1], number[m[1]][0], *m[2:]) for m in members if m[1] in number]
+        if sample.event.read_format & 2:
+            times[-1] = int((times[-1] - gone.get("ns", 0)) * float(self.opts.get("ran", 1)))
         return b"".join(struct.pack("<Q", x) for x in (len(kept), *times, *sum(kept, ())))
 
     def sample(self, sample):
         n = self.number(sample)
+        if "turns" in self.opts and sample.read:
+            self.rest(sample)
         if n is None or self.lose(sample):
             return
         if self.exact and sample.event.name == "instructions":

@@ -48,7 +48,7 @@ static void samples_are_periods_but_for_what_is_carried(void **state)
 	NEAR(sd, hypot(hypot(10000, 20000), 3e5), 0.1);
 }
 
-/* Two that agree are better together; two that do not are each as wrong as that says. */
+/* Two that agree are better together; of two that do not either may be right, whatever noise they were taken to have. */
 static void the_two_are_weighed_by_their_noise(void **state)
 {
 	struct total_known k = { .boundary = { .insn = 1e6, .wrong = 20000 },
@@ -67,6 +67,14 @@ static void the_two_are_weighed_by_their_noise(void **state)
 	total_of(&k, &insn, &sd);
 	NEAR(insn, 1.01e7, 1e-6);
 	NEAR(sd, 1e5, 0.1);
+	k.boundary.wrong = 2000;
+	total_of(&k, &insn, &sd);
+	NEAR(insn, 1.01e7, 0.01);
+	NEAR(sd, 1e5, 0.1);
+	k.sampled = 1e7 + hypot(20000, 2000);
+	total_of(&k, &insn, &sd);
+	NEAR(insn, 1e7 + 2000 * 2000 / hypot(20000, 2000), 1e-6);
+	NEAR(sd, 2000 / sqrt(1.01), 0.1);
 }
 
 /* Without samples of instructions, or a crossing whose carried samples are not known, the intervals say it alone. */

@@ -106,6 +106,24 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	assert_int_equal(doubted(115800 + 2400, 10, &sol), VERDICT_OK);
 }
 
+/* A tenth of the stacks may lead out of the flow; of more, no function is fixed, whatever the region is. */
+static void stacks_that_lead_out_cost_the_status(void **state)
+{
+	struct problem p = { .broken_share = 0.1 };
+	struct solution sol = { .verdict = VERDICT_OK };
+
+	(void)state;
+	solve_doubt_stacks(&p, &sol);
+	assert_true(sol.verdict == VERDICT_OK && !sol.contradicted);
+	p.broken_share = 0.12;
+	solve_doubt_stacks(&p, &sol);
+	assert_true(sol.verdict == VERDICT_WEAK && sol.contradicted);
+	assert_non_null(strstr(sol.why, "12% of its branch records or bursts"));
+	sol = (struct solution){ .verdict = VERDICT_UNRELIABLE, .why = "known before" };
+	solve_doubt_stacks(&p, &sol);
+	assert_true(sol.verdict == VERDICT_UNRELIABLE && strcmp(sol.why, "known before") == 0);
+}
+
 /* Three totals, none of them by more than chance alone: 2.7 standard deviations each are 21.87. */
 static void misses_count_together(void **state)
 {
@@ -271,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_miss_within_the_noise_is_let_pass),
 		cmocka_unit_test(what_other_code_may_have_caused_is_let_pass),
 		cmocka_unit_test(totals_that_are_missed_by_more_than_chance_cost_the_status),
+		cmocka_unit_test(stacks_that_lead_out_cost_the_status),
 		cmocka_unit_test(misses_count_together),
 		cmocka_unit_test(work_is_told_from_the_size_of_a_scope),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),

@@ -70,12 +70,29 @@ static void the_end_of_a_thread_ends_it(void **state)
 	throttled_free(t);
 }
 
+/* The window begins while a counter stands still, before its first sample there: what was stopped since counts. */
+static void a_window_may_begin_with_it(void **state)
+{
+	struct throttled *t = throttled_new();
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(throttled_record(t, THREAD, 0, STREAM, true, 50 * US), 0);
+	assert_int_equal(throttled_record(t, THREAD, 0, STREAM, false, 150 * US), 0);
+	for (uint64_t i = 15; i <= 25; i++)
+		assert_int_equal(throttled_sample(t, THREAD, 0, i * 10 * US), 0);
+	throttled_settle(t);
+	assert_float_equal(throttled_share(t, 0), 0.5, 1e-6);
+	throttled_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_stopped_is_a_share),
 		cmocka_unit_test(sleep_is_no_time),
 		cmocka_unit_test(the_end_of_a_thread_ends_it),
+		cmocka_unit_test(a_window_may_begin_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
