@@ -5,45 +5,18 @@
 #include <assert.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/select.h"
-
-/* A profile's texts are many and small, and all die with it: they share large pieces of memory. */
-struct string_chunk {
-	struct string_chunk *next;
-	size_t used_bytes, size_bytes;
-	char text[];
-};
-
-enum { STRING_CHUNK_BYTES = 65536 - 64 };
 
 const char *profile_string(struct profile *p, const char *text)
 {
-	struct string_chunk *chunk = p->strings;
-	size_t n = strlen(text) + 1;
-	char *copy;
-
-	if (!chunk || chunk->size_bytes - chunk->used_bytes < n) {
-		size_t size = n > STRING_CHUNK_BYTES ? n : STRING_CHUNK_BYTES;
-
-		chunk = malloc(sizeof(*chunk) + size);
-		if (!chunk) {
-			sp_fail(SP_ENOMEM, "out of memory for the names in a profile");
-			return NULL;
-		}
-		chunk->next = p->strings;
-		chunk->used_bytes = 0;
-		chunk->size_bytes = size;
-		p->strings = chunk;
-	}
-	copy = chunk->text + chunk->used_bytes;
-	memcpy(copy, text, n);
-	chunk->used_bytes += n;
-	return copy;
+	return texts_add(&p->strings, text, strlen(text));
 }
 
 const double profile_fewest_samples = 4.5;
@@ -57,8 +30,6 @@ double profile_mean_period(const struct profile_event *e)
 
 void profile_free(struct profile *p)
 {
-	struct string_chunk *chunk, *next;
-
 	if (!p)
 		return;
 	for (size_t i = 0; p->regions && i < p->n_regions; i++) {
@@ -86,10 +57,7 @@ void profile_free(struct profile *p)
 	free(p->tasks);
 	free(p->meta.events);
 	free(p->meta.cores);
-	for (chunk = p->strings; chunk; chunk = next) {
-		next = chunk->next;
-		free(chunk);
-	}
+	texts_fini(&p->strings);
 	free(p);
 }
 
@@ -127,16 +95,7 @@ static int by_region(const void *a, const void *b)
 {
 	const struct drawn_insn *x = a, *y = b;
 
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	return (x->block > y->block) - (x->block < y->block);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return order_pairs(x->region, x->block, y->region, y->block);
 }
 
 /* Is this instruction's block among its region's draws? */
@@ -343,7 +302,7 @@ static void shortest(const double *sorted, size_t n, double *lo, double *hi)
 
 static void shortest_of(double *draws, size_t n, double *lo, double *hi)
 {
-	qsort(draws, n, sizeof(*draws), by_value);
+	gsl_sort(draws, 1, n);
 	shortest(draws, n, lo, hi);
 }
 

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/base/texts.h"
+
 /* Where instructions are not counted, fewer bursts than that say nothing of them. */
 enum { PROFILE_MIN_BURSTS = 10 };
 
@@ -355,8 +357,8 @@ struct profile {
 	uint64_t step_ns;
 	struct profile_call *calls; /* sorted by (callee, caller) */
 	size_t n_calls;
-	uint8_t worst; /* worst status of a function of at least 1%: 3 of exit status */
-	void *strings; /* owner of all text above */
+	uint8_t worst;        /* worst status of a function of at least 1%: 3 of exit status */
+	struct texts strings; /* owner of all text above */
 };
 
 /* Four samples or fewer are no more than a guess: a relative error of half or more. */

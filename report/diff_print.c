@@ -73,7 +73,7 @@ static const struct column columns[] = {
 };
 
 /* Texts that cells borrow. */
-struct texts {
+struct diff_texts {
 	char change[NUMBER_MAX], range[2 * NUMBER_MAX + 2], place[PLACE_MAX], renamed[NAME_BYTES];
 };
 
@@ -81,7 +81,7 @@ struct diff_view {
 	const struct diff *d;
 	enum diff_measure by;
 	const struct diff_row **rows; /* the whole first */
-	struct texts *texts;
+	struct diff_texts *texts;
 	struct table table;
 };
 
@@ -161,7 +161,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	}
 }
 
-static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff_measure by, struct texts *t)
+static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff_measure by,
+                       struct diff_texts *t)
 {
 	const struct diff_number *n = &r->m[by];
 	char lo[NUMBER_MAX], hi[NUMBER_MAX];

@@ -60,7 +60,7 @@ static int open_module(struct making *x, const struct module_options *opts)
 static const char *whole_path(struct making *x, const char *file)
 {
 	const char *dir = file && *file != '/' ? module_file_dir(x->m, file) : NULL;
-	const char *path = dir ? text_pool_printf(&x->l->strings, "%s/%s", dir, file) : file;
+	const char *path = dir ? texts_printf(&x->l->strings, "%s/%s", dir, file) : file;
 
 	return path ? path : "";
 }
@@ -178,7 +178,7 @@ static int add_insn(struct making *x, uint64_t vaddr, size_t least_bytes)
 		.kind = kind_of(&insn),
 		.waits = (insn.flags & (INSN_LOAD | INSN_DIV)) || (insn.fp & INSN_FP_DIV),
 		.target = insn.flags & INSN_MEM_TARGET ? 0 : insn.target,
-		.text = text_pool_add(&l->strings, known, strlen(known)),
+		.text = texts_add(&l->strings, known, strlen(known)),
 	};
 	if (!out->text)
 		return sp_fail(SP_ENOMEM, "out of memory for a listing");
@@ -251,7 +251,7 @@ void listing_free(struct listing *l)
 	if (!l)
 		return;
 	module_free(l->module);
-	text_pool_fini(&l->strings);
+	texts_fini(&l->strings);
 	free(l->insns);
 	free(l->inlinings);
 	free(l);

@@ -8,8 +8,8 @@
  * profile has only code that was sampled or is in a region.
  */
 #include "correct/binary/module.h"
-#include "correct/binary/text_pool.h"
 #include "correct/profile.h"
+#include "profiler/base/texts.h"
 
 /* One of the functions that an instruction is in, and the line of it that is being executed. */
 struct listing_inlining {
@@ -46,7 +46,7 @@ struct listing {
 	size_t n_inlinings;
 	bool has_lines;      /* debug information tells lines */
 	const char *trouble; /* why instructions have no text; "" = they have */
-	struct text_pool strings;
+	struct texts strings;
 	struct module *module; /* owner of the names */
 };
 

@@ -7,6 +7,7 @@
 
 #include "correct/assemble/context_walk.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -46,13 +47,6 @@ static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t 
 	return 0;
 }
 
-static int by_func(const void *a, const void *b)
-{
-	const struct below *x = a, *y = b;
-
-	return (x->func > y->func) - (x->func < y->func);
-}
-
 static int collect(const struct profile *p, const double *insn, struct stacks *s)
 {
 	uint32_t *last =
@@ -67,7 +61,7 @@ static int collect(const struct profile *p, const double *insn, struct stacks *s
 			err = add_frame(p, i, insn[i], last, s);
 	free(last);
 	if (err == 0 && s->v.n)
-		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_func);
+		qsort(s->v.v, s->v.n, sizeof(*s->v.v), order_u32);
 	return err;
 }
 

@@ -7,9 +7,9 @@
  * speak of.  All text is in the module's pool, so that libdw can be closed
  * once it is read.
  */
-#include "correct/binary/id_map.h"
 #include "correct/binary/module_impl.h"
 #include "correct/binary/spans.h"
+#include "profiler/base/pairs.h"
 
 #include <elfutils/libdw.h>
 
@@ -37,9 +37,9 @@ struct copy {
 struct debug {
 	VEC(const char *) files;
 	VEC(const char *)
-	dirs;                 /* by file: the folder that a relative one was compiled in; NULL = not known */
-	const char *unit_dir; /* of the unit that is being read */
-	struct id_map file_ids; /* by pool text */
+	dirs;                  /* by file: the folder that a relative one was compiled in; NULL = not known */
+	const char *unit_dir;  /* of the unit that is being read */
+	struct pairs file_ids; /* by the address of a file in the pool */
 	VEC(struct line_row) lines;
 	VEC(struct inlining) inlinings;
 	VEC(struct copy) copies;

@@ -51,20 +51,20 @@ uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
 {
 	char *folded = malloc(strlen(path) + 2);
 	const char *kept;
-	uint32_t id = (uint32_t)d->files.n;
+	long id;
 
 	if (!folded)
 		return NO_ID;
-	kept = text_pool_add(&m->pool, folded, fold_path(path, folded));
+	kept = texts_add(&m->pool, folded, fold_path(path, folded));
 	free(folded);
-	if (!kept)
+	if (!kept || vec_reserve(&d->dirs, d->files.n + 1) < 0 || vec_reserve(&d->files, d->files.n + 1) < 0)
 		return NO_ID;
-	if (id_map_get(&d->file_ids, kept, &id))
-		return id;
-	if (id_map_put(&d->file_ids, kept, id) < 0 || vec_push(&d->dirs, d->unit_dir) < 0 ||
-	    vec_push(&d->files, kept) < 0)
-		return NO_ID;
-	return id;
+	id = pairs_number(&d->file_ids, (uintptr_t)kept, 0);
+	if (id >= 0 && (size_t)id == d->files.n) {
+		d->dirs.v[d->dirs.n++] = d->unit_dir;
+		d->files.v[d->files.n++] = kept;
+	}
+	return id < 0 ? NO_ID : (uint32_t)id;
 }
 
 static int load(struct module *m, struct debug *d)
@@ -110,7 +110,7 @@ void debug_free(struct debug *d)
 	vec_fini(&d->copies);
 	vec_fini(&d->inlinings);
 	vec_fini(&d->lines);
-	id_map_fini(&d->file_ids);
+	pairs_fini(&d->file_ids);
 	vec_fini(&d->files);
 	vec_fini(&d->dirs);
 	free(d);
@@ -139,11 +139,9 @@ void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *
 const char *module_file_dir(struct module *m, const char *file)
 {
 	const struct debug *d = debug_get(m);
-	uint32_t id;
+	long id = d && file ? pairs_find(&d->file_ids, (uintptr_t)file, 0) : -1;
 
-	if (!d || !file || !id_map_get(&d->file_ids, file, &id) || id >= d->dirs.n)
-		return NULL;
-	return d->dirs.v[id];
+	return id < 0 ? NULL : d->dirs.v[id];
 }
 
 /* The inlining of a function that only has a symbol, made when first asked for. */

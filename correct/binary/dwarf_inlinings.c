@@ -35,12 +35,13 @@ struct walk {
 	/* Damaged DWARF can make a walk endless: no more entries than the units have bytes. */
 	uint64_t budget;
 	VEC(Dwarf_Die) functions; /* with code */
-	struct id_map prefix_ids; /* of entries without a linkage name, into prefixes */
+	struct pairs prefix_ids;  /* of entries without a linkage name, into prefixes */
 	VEC(const char *) prefixes;
-	struct id_map inlining_of_die; /* by the entry a function's copies refer to */
-	struct id_map inlining_of_key; /* by pool text */
+	struct pairs origins;       /* entries that a function's copies refer to ... */
+	VEC(uint32_t) inlining_of;  /* ... and its inlining, by origins */
+	struct pairs inlining_keys; /* pool texts: numbers of inlinings */
 	struct interval_list intervals;
-	struct id_map unit_ids; /* by libdw's unit, into units */
+	struct pairs unit_ids; /* by libdw's unit, into units */
 	VEC(struct unit) units;
 };
 
@@ -99,20 +100,20 @@ static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const c
 		name = "{unnamed}";
 	if (!name)
 		return prefix;
-	return *prefix ? text_pool_printf(&w->s->m->pool, "%s::%s", prefix, name)
-	               : text_pool_add(&w->s->m->pool, name, strlen(name));
+	return *prefix ? texts_printf(&w->s->m->pool, "%s::%s", prefix, name)
+	               : texts_add(&w->s->m->pool, name, strlen(name));
 }
 
 static int note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
-	int err = 0;
-
 	if (*prefix && !linkage_name(die)) {
-		err = id_map_put(&w->prefix_ids, die->addr, (uint32_t)w->prefixes.n);
-		if (!err)
-			err = vec_push(&w->prefixes, prefix);
+		long id = pairs_number(&w->prefix_ids, (uintptr_t)die->addr, 0);
+
+		if (id < 0 || ((size_t)id == w->prefixes.n && vec_push(&w->prefixes, prefix) < 0))
+			return -SP_ENOMEM;
+		w->prefixes.v[id] = prefix;
 	}
-	return err || !has_code(die) ? err : vec_push(&w->functions, *die);
+	return has_code(die) ? vec_push(&w->functions, *die) : 0;
 }
 
 static int find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
@@ -158,31 +159,30 @@ static const char *qualified_name(struct walk *w, Dwarf_Die *die)
 	const char *name = dwarf_diename(die);
 	Dwarf_Attribute attr;
 	Dwarf_Die declared;
-	uint32_t id;
+	long id;
 
 	if (!name || !*name)
 		return "(unnamed)";
-	if (!id_map_get(&w->prefix_ids, die->addr, &id) || !*w->prefixes.v[id]) {
-		/* A definition outside its class stands where the class doesn't. */
-		if (!dwarf_attr(die, DW_AT_specification, &attr) || !dwarf_formref_die(&attr, &declared) ||
-		    !id_map_get(&w->prefix_ids, declared.addr, &id))
-			return text_pool_add(&w->s->m->pool, name, strlen(name));
-	}
-	return text_pool_printf(&w->s->m->pool, "%s::%s", w->prefixes.v[id], name);
+	id = pairs_find(&w->prefix_ids, (uintptr_t)die->addr, 0);
+	/* A definition outside its class stands where the class doesn't. */
+	if (id < 0 && dwarf_attr(die, DW_AT_specification, &attr) && dwarf_formref_die(&attr, &declared))
+		id = pairs_find(&w->prefix_ids, (uintptr_t)declared.addr, 0);
+	if (id < 0)
+		return texts_add(&w->s->m->pool, name, strlen(name));
+	return texts_printf(&w->s->m->pool, "%s::%s", w->prefixes.v[id], name);
 }
 
 static struct unit *unit_of(struct walk *w, Dwarf_CU *cu)
 {
 	struct unit *unit;
 	Dwarf_Die die;
-	uint32_t id;
+	long id = pairs_number(&w->unit_ids, (uintptr_t)cu, 0);
 
-	if (id_map_get(&w->unit_ids, cu, &id))
+	if (id >= 0 && (size_t)id < w->units.n)
 		return &w->units.v[id];
-	if (id_map_put(&w->unit_ids, cu, (uint32_t)w->units.n) < 0 ||
-	    vec_push(&w->units, (struct unit){ 0 }) < 0)
+	if (id < 0 || vec_push(&w->units, (struct unit){ 0 }) < 0)
 		return NULL;
-	unit = &w->units.v[w->units.n - 1];
+	unit = &w->units.v[id];
 	if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) < 0 ||
 	    dwarf_getsrcfiles(&die, &unit->files, &unit->n_files) != 0)
 		unit->n_files = 0;
@@ -231,7 +231,7 @@ static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 	inlining->file = file_of(w, dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
 	inlining->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
 	if (linkage && *linkage) {
-		inlining->linkage = text_pool_add(&w->s->m->pool, linkage, strlen(linkage));
+		inlining->linkage = texts_add(&w->s->m->pool, linkage, strlen(linkage));
 		inlining->name = NULL;
 	} else {
 		inlining->linkage = inlining->name = qualified_name(w, die);
@@ -239,31 +239,40 @@ static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 	return inlining->linkage ? 0 : out_of_memory();
 }
 
-static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
+/* The inlining of an origin that was not met before: that of another unit's copy of the same function, or a new one. */
+static int new_origin(struct walk *w, Dwarf_Die *origin)
 {
-	Dwarf_Die origin = origin_of(*die);
 	struct debug *d = w->s->d;
 	struct inlining inlining;
 	const char *key;
-	int err;
+	int err = describe(w, origin, &inlining);
+	long id;
 
-	if (id_map_get(&w->inlining_of_die, origin.addr, id))
-		return 0;
-	err = describe(w, &origin, &inlining);
 	if (err)
 		return err;
 	key = inlining.name || is_local_linkage(inlining.linkage)
-	              ? text_pool_printf(&w->s->m->pool, "%s %u:%u", inlining.linkage, inlining.file,
-	                                 inlining.line)
+	              ? texts_printf(&w->s->m->pool, "%s %u:%u", inlining.linkage, inlining.file,
+	                             inlining.line)
 	              : inlining.linkage;
 	if (!key)
 		return out_of_memory();
-	if (!id_map_get(&w->inlining_of_key, key, id)) {
-		*id = (uint32_t)d->inlinings.n;
-		if (id_map_put(&w->inlining_of_key, key, *id) < 0 || vec_push(&d->inlinings, inlining) < 0)
-			return -SP_ENOMEM;
-	}
-	return id_map_put(&w->inlining_of_die, origin.addr, *id);
+	id = pairs_number(&w->inlining_keys, (uintptr_t)key, 0);
+	if (id < 0 || ((size_t)id == d->inlinings.n && vec_push(&d->inlinings, inlining) < 0))
+		return -SP_ENOMEM;
+	return vec_push(&w->inlining_of, (uint32_t)id);
+}
+
+static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
+{
+	Dwarf_Die origin = origin_of(*die);
+	long number = pairs_number(&w->origins, (uintptr_t)origin.addr, 0);
+	int err = number < 0 ? -SP_ENOMEM : 0;
+
+	if (!err && (size_t)number == w->inlining_of.n)
+		err = new_origin(w, &origin);
+	if (!err)
+		*id = w->inlining_of.v[number];
+	return err;
 }
 
 /* The ranges of a copy; *n_ranges counts those that are code. */
@@ -381,12 +390,13 @@ static void walk_fini(struct walk *w)
 	for (size_t i = 0; i < w->units.n; i++)
 		free(w->units.v[i].ids);
 	vec_fini(&w->units);
-	id_map_fini(&w->unit_ids);
+	pairs_fini(&w->unit_ids);
 	vec_fini(&w->intervals);
-	id_map_fini(&w->inlining_of_key);
-	id_map_fini(&w->inlining_of_die);
+	pairs_fini(&w->inlining_keys);
+	vec_fini(&w->inlining_of);
+	pairs_fini(&w->origins);
 	vec_fini(&w->prefixes);
-	id_map_fini(&w->prefix_ids);
+	pairs_fini(&w->prefix_ids);
 	vec_fini(&w->functions);
 }
 

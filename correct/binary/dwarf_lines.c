@@ -9,19 +9,23 @@
 /* Of one unit's code: a damaged list could go on for ever. */
 enum { MOST_RANGES = 10000000 };
 
-/* The file of a row; libdw gives all rows of a file the same pointer. */
-static uint32_t file_of(struct dwarf_source *s, struct id_map *seen, Dwarf_Line *line)
+/* Files of a unit's rows; libdw gives all rows of a file the same pointer. */
+struct seen_files {
+	struct pairs paths;
+	VEC(uint32_t) ids; /* by paths */
+};
+
+static uint32_t file_of(struct dwarf_source *s, struct seen_files *seen, Dwarf_Line *line)
 {
 	const char *path = dwarf_linesrc(line, NULL, NULL);
-	uint32_t id = NO_ID;
+	long i = path ? pairs_number(&seen->paths, (uintptr_t)path, 0) : -1;
 
-	if (!path || id_map_get(seen, path, &id))
-		return id;
-	id = debug_file_id(s->m, s->d, path);
-	return id_map_put(seen, path, id) < 0 ? NO_ID : id;
+	if (i < 0 || ((size_t)i == seen->ids.n && vec_push(&seen->ids, debug_file_id(s->m, s->d, path)) < 0))
+		return NO_ID;
+	return seen->ids.v[i];
 }
 
-static int add_row(struct dwarf_source *s, struct id_map *seen, const struct span_list *ranges,
+static int add_row(struct dwarf_source *s, struct seen_files *seen, const struct span_list *ranges,
                    Dwarf_Line *line, bool *fresh)
 {
 	struct debug *d = s->d;
@@ -75,7 +79,7 @@ static int unit_ranges(struct dwarf_source *s, Dwarf_Die *unit, struct span_list
 
 static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 {
-	struct id_map seen = { 0 };
+	struct seen_files seen = { 0 };
 	struct span_list ranges = { 0 };
 	Dwarf_Attribute attr;
 	const char *dir;
@@ -87,13 +91,14 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 	if (dwarf_getsrclines(unit, &lines, &n) != 0)
 		return 0;
 	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
-	s->d->unit_dir = dir ? text_pool_add(&s->m->pool, dir, strlen(dir)) : NULL;
+	s->d->unit_dir = dir ? texts_add(&s->m->pool, dir, strlen(dir)) : NULL;
 	err = unit_ranges(s, unit, &ranges);
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_row(s, &seen, &ranges, dwarf_onesrcline(lines, i), &fresh);
 	s->d->unit_dir = NULL;
 	vec_fini(&ranges);
-	id_map_fini(&seen);
+	pairs_fini(&seen.paths);
+	vec_fini(&seen.ids);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 
 #include "correct/binary/module_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/perfdata/build_id_cache.h"
 
 enum {
@@ -55,13 +56,6 @@ static int find_list(const struct module *m, const uint8_t *id, size_t id_bytes,
 	return *out ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct module_func *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 /* "ffffffff81000000 T _text", and "\t[module]" behind that of a module. */
 static int add_line(struct module *m, char *line, uint64_t *text)
 {
@@ -78,7 +72,7 @@ static int add_line(struct module *m, char *line, uint64_t *text)
 	/* So near the end there is no room for a function: a damaged list. */
 	if (!*name || !strchr("tTwW", end[1]) || !vaddr || vaddr > UINT64_MAX - MAX_GAP)
 		return 0;
-	kept = text_pool_add(&m->pool, name, strlen(name));
+	kept = texts_add(&m->pool, name, strlen(name));
 	if (!kept)
 		return sp_fail(SP_ENOMEM, "no memory for the kernel's names");
 	return vec_push(&m->funcs, (struct module_func){ vaddr, 0, kept, kept, false, false });
@@ -104,7 +98,7 @@ static void set_sizes(struct module *m)
 	size_t k = 0;
 
 	if (m->funcs.n)
-		qsort(m->funcs.v, m->funcs.n, sizeof(*m->funcs.v), by_address);
+		qsort(m->funcs.v, m->funcs.n, sizeof(*m->funcs.v), order_u64);
 	for (size_t i = 0; i < m->funcs.n; i++)
 		if (!k || m->funcs.v[k - 1].vaddr != m->funcs.v[i].vaddr)
 			m->funcs.v[k++] = m->funcs.v[i];

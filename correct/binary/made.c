@@ -8,6 +8,7 @@
 #include "correct/binary/perf_map.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -50,18 +51,11 @@ static int read_all(struct module *m)
 
 static int add_func(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *name)
 {
-	const char *kept = text_pool_add(&m->pool, name, strlen(name));
+	const char *kept = texts_add(&m->pool, name, strlen(name));
 
 	if (!kept)
 		return sp_fail(SP_ENOMEM, "no memory for the names in %s", m->opened);
 	return vec_push(&m->funcs, (struct module_func){ vaddr, size_bytes, NULL, kept, false, false });
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct line_row *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
 /* Rows of one function: those that lie in it; behind it nothing is known. */
@@ -79,7 +73,7 @@ static int add_lines(struct module *m, const struct jitdump *j, const struct jit
 	}
 	if (m->debug->lines.n == n)
 		return 0;
-	qsort(m->debug->lines.v + n, m->debug->lines.n - n, sizeof(*m->debug->lines.v), compare_rows);
+	qsort(m->debug->lines.v + n, m->debug->lines.n - n, sizeof(*m->debug->lines.v), order_u64);
 	return vec_push(&m->debug->lines, (struct line_row){ end, NO_ID, 0 });
 }
 

@@ -231,13 +231,6 @@ static int add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const
 	return vec_push(&m->code, (struct code_range){ vaddr, size_bytes, section, entry_bytes });
 }
 
-static int compare_code(const void *a, const void *b)
-{
-	const struct code_range *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 static int load_code_ranges(struct module *m)
 {
 	size_t names = 0;
@@ -258,7 +251,7 @@ static int load_code_ranges(struct module *m)
 		if (m->segments.v[i].executable)
 			err = add_code(m, m->segments.v[i].vaddr, m->segments.v[i].file_bytes, "", 0);
 	if (m->code.n)
-		qsort(m->code.v, m->code.n, sizeof(*m->code.v), compare_code);
+		qsort(m->code.v, m->code.n, sizeof(*m->code.v), order_u64);
 	return err;
 }
 
@@ -440,7 +433,7 @@ void module_free(struct module *m)
 	vec_fini(&m->funcs);
 	vec_fini(&m->code);
 	vec_fini(&m->segments);
-	text_pool_fini(&m->pool);
+	texts_fini(&m->pool);
 	elf_end(m->elf);
 	free(m->read);
 	if (m->fd >= 0)

@@ -5,7 +5,7 @@
 /* The inside of a module, shared by the files of this room; nobody else includes this. */
 #include "correct/binary/module.h"
 #include "correct/binary/spans.h"
-#include "correct/binary/text_pool.h"
+#include "profiler/base/texts.h"
 #include "profiler/base/vec.h"
 
 #include <elfutils/libdwelf.h>
@@ -55,7 +55,7 @@ struct module {
 	Dwfl_Module *dwfl_module;   /* NULL where libdwfl refuses the file */
 	Dwfl_Callbacks callbacks;
 	char *debug_path;
-	struct text_pool pool;
+	struct texts pool;
 	VEC(struct segment) segments;
 	VEC(struct code_range) code;
 	VEC(struct module_func) funcs;
@@ -68,7 +68,7 @@ struct module {
 /* symbols.c: fill m->funcs, spans and names.  0 or -SP_ENOMEM. */
 int symbols_load(struct module *m);
 /* Demangled without parameters, in the module's pool; the linkage name itself where it isn't mangled. */
-const char *symbols_demangle(struct text_pool *pool, const char *linkage);
+const char *symbols_demangle(struct texts *pool, const char *linkage);
 
 /* m->spans and m->names of m->funcs, which are in address order. */
 int symbols_index(struct module *m);

@@ -2,6 +2,7 @@
 #include "correct/binary/perf_map.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -59,9 +60,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
-	if (x->entry.vaddr != y->entry.vaddr)
-		return x->entry.vaddr > y->entry.vaddr ? 1 : -1;
-	return (x->line > y->line) - (x->line < y->line);
+	return order_pairs(x->entry.vaddr, x->line, y->entry.vaddr, y->line);
 }
 
 /* Of two that overlap the one that was named last stays. */
@@ -83,7 +82,7 @@ static int keep_newest(struct numbered *v, size_t n, struct perf_map *out)
 	return 0;
 }
 
-int perf_map_parse(const char *text, size_t n, struct text_pool *pool, struct perf_map *out)
+int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out)
 {
 	VEC(struct numbered) found = { 0 };
 	const char *end = text + n;
@@ -97,7 +96,7 @@ int perf_map_parse(const char *text, size_t n, struct text_pool *pool, struct pe
 
 		stop = stop ? stop : end;
 		if (take_line(p, stop, &x.entry, &name, &n_name)) {
-			x.entry.name = text_pool_add(pool, name, n_name);
+			x.entry.name = texts_add(pool, name, n_name);
 			err = x.entry.name ? vec_push(&found, x) : sp_fail(SP_ENOMEM, "out of memory");
 		} else {
 			out->n_bad += stop > p;

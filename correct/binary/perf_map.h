@@ -9,7 +9,7 @@
  */
 #include <stdbool.h>
 
-#include "correct/binary/text_pool.h"
+#include "profiler/base/texts.h"
 #include "profiler/base/vec.h"
 
 struct perf_map_entry {
@@ -26,7 +26,7 @@ struct perf_map {
 bool perf_map_is_name(const char *path);
 
 /* -SP_ENOMEM.  n log n. */
-int perf_map_parse(const char *text, size_t n, struct text_pool *pool, struct perf_map *out);
+int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out);
 void perf_map_fini(struct perf_map *m);
 
 #endif

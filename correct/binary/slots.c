@@ -7,6 +7,7 @@
 #include "correct/binary/module_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 
 #include <elf.h>
 #include <endian.h>
@@ -62,7 +63,7 @@ static const char *symbol_name(struct module *m, const struct table *t, const El
 
 	if (!len || len == room)
 		return NULL;
-	return text_pool_add(&m->pool, name, version ? (size_t)(version - name) : len);
+	return texts_add(&m->pool, name, version ? (size_t)(version - name) : len);
 }
 
 /* A symbol's slot.  One that others may replace keeps its name beside its own address. */
@@ -247,13 +248,6 @@ static int load_dynamic(struct module *m)
 	return data && !err ? add_relr(m, data, n_bytes) : err;
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 int slots_load(struct module *m)
 {
 	bool found = false;
@@ -262,7 +256,7 @@ int slots_load(struct module *m)
 	if (!err && !found)
 		err = load_dynamic(m);
 	if (m->slots.n)
-		qsort(m->slots.v, m->slots.n, sizeof(*m->slots.v), compare_slots);
+		qsort(m->slots.v, m->slots.n, sizeof(*m->slots.v), order_u64);
 	return err;
 }
 
@@ -270,7 +264,7 @@ const struct slot *slots_at(const struct module *m, uint64_t vaddr)
 {
 	const struct slot key = { .vaddr = vaddr };
 
-	return m->slots.n ? bsearch(&key, m->slots.v, m->slots.n, sizeof(key), compare_slots) : NULL;
+	return m->slots.n ? bsearch(&key, m->slots.v, m->slots.n, sizeof(key), order_u64) : NULL;
 }
 
 bool module_slot(struct module *m, uint64_t vaddr, const char **name, uint64_t *target, bool *ifunc)

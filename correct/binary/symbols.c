@@ -48,7 +48,7 @@ char *module_full_name(const char *linkage)
 	return cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
 }
 
-const char *symbols_demangle(struct text_pool *pool, const char *linkage)
+const char *symbols_demangle(struct texts *pool, const char *linkage)
 {
 	const char *kept = linkage, *suffix = strchr(linkage, '@'); /* ours: "@plt" */
 	char *mangled, *plain = NULL;
@@ -60,7 +60,7 @@ const char *symbols_demangle(struct text_pool *pool, const char *linkage)
 	if (mangled)
 		plain = cplus_demangle(mangled, DMGL_NO_OPTS);
 	if (plain)
-		kept = text_pool_printf(pool, "%s%s", plain, suffix ? suffix : "");
+		kept = texts_printf(pool, "%s%s", plain, suffix ? suffix : "");
 	free(plain);
 	free(mangled);
 	return kept ? kept : linkage;
@@ -104,7 +104,7 @@ static int add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, con
 	    !range_at(l->m, vaddr))
 		return 0;
 	version = strchr(name + 1, '@');
-	c.name = text_pool_add(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
+	c.name = texts_add(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
 	if (!c.name)
 		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
 	c.size_bytes = sym->st_size;
@@ -172,9 +172,9 @@ static int add_stub(void *data, uint64_t vaddr, uint64_t size_bytes, const struc
 	if (!range_at(l->m, vaddr))
 		return 0;
 	if (name)
-		c.name = text_pool_printf(&l->m->pool, "%s@plt", name);
+		c.name = texts_printf(&l->m->pool, "%s@plt", name);
 	else
-		c.name = text_pool_printf(&l->m->pool, "[0x%jx]@plt", (uintmax_t)slot->target);
+		c.name = texts_printf(&l->m->pool, "[0x%jx]@plt", (uintmax_t)slot->target);
 	if (!c.name)
 		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
 	return vec_push(&l->found, c);
@@ -222,13 +222,6 @@ static int collect_frame(void *data, uint64_t vaddr, uint64_t size_bytes)
 	return vec_push(&l->frames, (struct frame){ vaddr, size_bytes });
 }
 
-static int compare_frames(const void *a, const void *b)
-{
-	const struct frame *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 static int add_made_up(struct loader *l, uint64_t vaddr, uint64_t end)
 {
 	return vec_push(&l->found, (struct candidate){ vaddr, end - vaddr });
@@ -268,7 +261,7 @@ static int fill_gaps(struct loader *l)
 	int err = ehframe_walk(l->m, collect_frame, l);
 
 	if (l->frames.n)
-		qsort(l->frames.v, l->frames.n, sizeof(*l->frames.v), compare_frames);
+		qsort(l->frames.v, l->frames.n, sizeof(*l->frames.v), order_u64);
 	for (size_t r = 0; r < l->m->code.n && !err; r++) {
 		uint64_t at = l->m->code.v[r].vaddr, end = at + l->m->code.v[r].size_bytes;
 
@@ -291,7 +284,7 @@ static const char *made_up_name(struct module *m, uint64_t vaddr)
 {
 	const char *slash = strrchr(m->opened, '/');
 
-	return text_pool_printf(&m->pool, "[%s+0x%jx]", slash ? slash + 1 : m->opened, (uintmax_t)vaddr);
+	return texts_printf(&m->pool, "[%s+0x%jx]", slash ? slash + 1 : m->opened, (uintmax_t)vaddr);
 }
 
 static int keep(struct loader *l)

@@ -7,8 +7,7 @@
 #include "correct/compare/match.h"
 #include "correct/judge/reasons.h"
 #include "profiler/base/order.h"
-#include "profiler/base/pairs.h"
-#include "profiler/base/vec.h"
+#include "profiler/base/texts.h"
 
 /* The truth's functions, and where they are in the profile. */
 struct join {
@@ -16,55 +15,42 @@ struct join {
 	const struct truth *t;
 	struct pairs inlinings; /* (object, inlining id) -> func[] */
 	VEC(uint32_t) func;     /* profile function of each */
-	struct pairs names;     /* (hash of module and linkage, line) -> first_of[] */
-	VEC(uint32_t) first_of;
-	uint32_t *same_name; /* next profile function of the same key; UINT32_MAX = none */
-	size_t same_cap, func_cap;
+	struct texts linkages;
+	struct pairs names;    /* (module and linkage, line) -> of_name[] */
+	VEC(uint32_t) of_name; /* the last profile function of that name */
+	size_t func_cap;
 	VEC(double) own;
 	VEC(double) rolled;
 	struct match match;
 	double unmatched;
 };
 
-static uint64_t hash_text(const char *s, uint64_t h)
+static uint64_t name_key(uint32_t module, long linkage)
 {
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t hash_func(const struct profile_func *f)
-{
-	return hash_text(f->linkage, 0xcbf29ce484222325u ^ (uint64_t)f->module << 40);
+	return (uint64_t)module << 32 | (uint32_t)linkage;
 }
 
 /* Enter function i of the profile under its name. */
 static int enter_name(struct join *j, uint32_t i)
 {
 	const struct profile_func *f = &j->p->funcs[i];
-	long key = pairs_number(&j->names, hash_func(f), f->line);
+	long linkage = texts_number(&j->linkages, f->linkage, strlen(f->linkage)), name;
 
-	if (key < 0 ||
-	    vec_reserve_raw((void **)&j->same_name, &j->same_cap, (size_t)i + 1, sizeof(*j->same_name)) < 0)
+	if (linkage < 0)
+		return (int)linkage;
+	name = pairs_number(&j->names, name_key(f->module, linkage), f->line);
+	if (name < 0 || ((size_t)name == j->of_name.n && vec_push(&j->of_name, i) < 0))
 		return -SP_ENOMEM;
-	j->same_name[i] = UINT32_MAX;
-	if ((size_t)key == j->first_of.n)
-		return vec_push(&j->first_of, i);
-	j->same_name[i] = j->first_of.v[key];
-	j->first_of.v[key] = i;
+	j->of_name.v[name] = i;
 	return 0;
 }
 
 static long find_name(const struct join *j, uint32_t module, const char *linkage, uint32_t line)
 {
-	struct profile_func want = { .module = module, .linkage = linkage, .line = line };
-	long key = pairs_find(&j->names, hash_func(&want), line);
-	uint32_t i = key < 0 ? UINT32_MAX : j->first_of.v[key];
+	long text = texts_find(&j->linkages, linkage),
+	     name = text < 0 ? -1 : pairs_find(&j->names, name_key(module, text), line);
 
-	while (i != UINT32_MAX &&
-	       (j->p->funcs[i].module != module || strcmp(j->p->funcs[i].linkage, linkage) != 0))
-		i = j->same_name[i];
-	return i == UINT32_MAX ? -1 : (long)i;
+	return name < 0 ? -1 : (long)j->of_name.v[name];
 }
 
 /* A function that ran but was never sampled: a row of its own, all zero. */
@@ -292,10 +278,10 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 	pairs_fini(&j.inlinings);
 	pairs_fini(&j.names);
 	vec_fini(&j.func);
-	vec_fini(&j.first_of);
+	texts_fini(&j.linkages);
+	vec_fini(&j.of_name);
 	vec_fini(&j.own);
 	vec_fini(&j.rolled);
-	free(j.same_name);
 	return err;
 }
 

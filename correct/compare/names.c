@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 
@@ -107,30 +107,27 @@ int names_match(struct profile *p, const struct truth_func *funcs, size_t n, uin
 struct tables {
 	struct module **v;
 	size_t n;
-	struct truth_texts known; /* linkage names, names, and names without parameters */
+	struct texts known; /* linkage names, names, and names without parameters */
 };
 
-static int know_one(struct tables *t, const char *name)
+static int know_one(struct tables *t, const char *name, size_t len)
 {
-	uint32_t ignored;
-
-	return truth_texts_number(&t->known, name, &ignored);
+	return texts_add(&t->known, name, len) ? 0 : -SP_ENOMEM;
 }
 
 /* A function under each name that a tool may give it. */
 static int know(struct tables *t, const char *name, const char *linkage)
 {
-	char *full = module_full_name(linkage), *bare = strndup(name, strcspn(name, "("));
-	int err = bare ? know_one(t, name) : -SP_ENOMEM;
+	char *full = module_full_name(linkage);
+	int err = know_one(t, name, SIZE_MAX);
 
 	if (err == 0)
-		err = know_one(t, linkage);
+		err = know_one(t, linkage, SIZE_MAX);
 	if (err == 0)
-		err = know_one(t, bare);
+		err = know_one(t, name, strcspn(name, "("));
 	if (err == 0 && full)
-		err = know_one(t, full);
+		err = know_one(t, full, SIZE_MAX);
 	free(full);
-	free(bare);
 	return err;
 }
 
@@ -176,7 +173,7 @@ static void close_tables(struct tables *t)
 	for (size_t i = 0; i < t->n; i++)
 		module_free(t->v[i]);
 	free(t->v);
-	truth_texts_fini(&t->known);
+	texts_fini(&t->known);
 }
 
 /* "f@@VERS_1" and "f@VERS_1" are f of a version, "f'2" is f called by itself. */
@@ -243,8 +240,7 @@ static const char *resolve(struct profile *p, const struct tables *t, const char
 	join_cold_part(p, plain);
 	/* What calls main: valgrind gives it one name on all systems. */
 	found = preferred(t, strcmp(plain, "(below main)") == 0 ? "__libc_start_call_main" : plain);
-	*known = found != plain || strcmp(plain, "(below main)") == 0 ||
-	         truth_texts_find(&t->known, plain) >= 0;
+	*known = found != plain || strcmp(plain, "(below main)") == 0 || texts_find(&t->known, plain) >= 0;
 	found = profile_string(p, found);
 	free(plain);
 	return found;
@@ -299,7 +295,7 @@ static int take_names(struct profile *p, const struct truth *t, const char *path
 			most = n;
 			worst = f->name;
 		}
-		j->funcs[j->n++] = (struct truth_func){ (char *)name, f->object, f->n_insn };
+		j->funcs[j->n++] = (struct truth_func){ name, f->object, f->n_insn };
 	}
 	if (unknown > max_unknown * named)
 		return sp_fail(

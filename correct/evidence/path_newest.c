@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "profiler/base/order.h"
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
 struct step {
@@ -23,9 +24,7 @@ static int by_row(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return order_pairs(x->from, x->to, y->from, y->to);
 }
 
 /* Add up equal steps and make each row sum to 1; returns how many are left. */

@@ -23,8 +23,8 @@ static int add_edge(struct assembly *a, struct flow_edge e)
 /* Alive block that is jumped or called to, FLOW_NONE. */
 static uint32_t target_id(const struct flow_build *b, const struct flow_link *l)
 {
-	uint32_t node = addr_map_get(&b->node_at, l->to_module, l->to_vaddr);
-	const struct flow_cut *cut = node == ADDR_NONE ? NULL : &b->cuts.v[b->cut_of_node[node]];
+	uint32_t node = flow_node_at(b, l->to_module, l->to_vaddr);
+	const struct flow_cut *cut = node == FLOW_NONE ? NULL : &b->cuts.v[b->cut_of_node[node]];
 
 	return cut && cut->alive ? cut->id : (uint32_t)FLOW_NONE;
 }
@@ -175,9 +175,9 @@ static uint32_t owner(const struct flow_build *b, const struct flow_cut *cut)
 {
 	const struct flow_node *n = &b->nodes.v[b->order.v[cut->node0]];
 	const struct module_func *symbol = flow_symbol_at(b, n->module, n->insn.vaddr);
-	uint32_t fn = symbol ? addr_map_get(&b->fn_at, n->module, symbol->vaddr) : (uint32_t)ADDR_NONE;
+	uint32_t fn = symbol ? flow_fn_at(b, n->module, symbol->vaddr) : (uint32_t)FLOW_NONE;
 
-	return fn != ADDR_NONE && b->fns.v[fn].entry != FLOW_NONE && b->cuts.v[b->fns.v[fn].entry].alive
+	return fn != FLOW_NONE && b->fns.v[fn].entry != FLOW_NONE && b->cuts.v[b->fns.v[fn].entry].alive
 	               ? fn
 	               : n->fn;
 }
@@ -214,7 +214,7 @@ static int make_funcs(struct assembly *a)
 	}
 	qsort(g->funcs, g->n_funcs, sizeof(*g->funcs), compare_funcs);
 	for (uint32_t i = 0; i < g->n_funcs; i++)
-		a->func_of_fn[addr_map_get(&b->fn_at, g->funcs[i].module, g->funcs[i].vaddr)] = i;
+		a->func_of_fn[flow_fn_at(b, g->funcs[i].module, g->funcs[i].vaddr)] = i;
 	return 0;
 }
 

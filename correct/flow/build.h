@@ -9,8 +9,8 @@
  * they are cut into blocks (cut.c), and the calls get their returns
  * (returns.c).  Only this folder includes it.
  */
-#include "correct/flow/addr_map.h"
 #include "correct/flow/graph.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 #define FLOW_NONE UINT32_MAX
@@ -93,9 +93,9 @@ struct flow_build {
 	struct flow_seen *seen;    /* a copy, sorted by from */
 	struct flow_seen *seen_to; /* and one sorted by to */
 	VEC(struct flow_work) work;
-	VEC(uint32_t) pending; /* indirect jumps not looked at yet */
-	VEC(uint64_t) tables;  /* addresses of jump tables found, any module */
-	struct addr_map node_at, fn_at;
+	VEC(uint32_t) pending;       /* indirect jumps not looked at yet */
+	VEC(uint64_t) tables;        /* addresses of jump tables found, any module */
+	struct pairs node_at, fn_at; /* (module, vaddr) */
 	uint32_t next_fn;
 	size_t n_cold_insns;
 	/* cut.c, returns.c: */
@@ -147,6 +147,17 @@ struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *
 const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut);
 bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut);
 int flow_assemble(struct flow_build *b, struct flow_graph *g);
+/* The instruction decoded at an address, and the function that begins there; FLOW_NONE: none. */
+static inline uint32_t flow_node_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	return (uint32_t)pairs_find(&b->node_at, module, vaddr);
+}
+
+static inline uint32_t flow_fn_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	return (uint32_t)pairs_find(&b->fn_at, module, vaddr);
+}
+
 static inline bool flow_is_call(const struct insn *i)
 {
 	return i->flow == INSN_CALL || i->flow == INSN_CALL_IND;

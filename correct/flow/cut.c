@@ -20,7 +20,7 @@ static uint32_t next_node(const struct flow_build *b, uint32_t node)
 {
 	const struct flow_node *n = &b->nodes.v[node];
 
-	return addr_map_get(&b->node_at, n->module, n->insn.vaddr + n->insn.size_bytes);
+	return flow_node_at(b, n->module, n->insn.vaddr + n->insn.size_bytes);
 }
 
 /*
@@ -72,16 +72,16 @@ static int link_cut(struct flow_build *b, uint32_t id)
 	b->succ0[id] = (uint32_t)b->succ.n;
 	cut->site = flow_is_call(&n->insn);
 	cut->ret = n->insn.flow == INSN_RET;
-	next = falls(n) ? next_node(b, last) : (uint32_t)ADDR_NONE;
-	if (next != ADDR_NONE)
+	next = falls(n) ? next_node(b, last) : (uint32_t)FLOW_NONE;
+	if (next != FLOW_NONE)
 		cut->fall = b->cut_of_node[next];
 	if (cut->site)
 		return 0;
 	for (uint32_t l = n->link0; l != FLOW_NONE; l = b->links.v[l].next) {
-		uint32_t to = addr_map_get(&b->node_at, b->links.v[l].to_module, b->links.v[l].to_vaddr);
+		uint32_t to = flow_node_at(b, b->links.v[l].to_module, b->links.v[l].to_vaddr);
 
 		jumps = true;
-		if (to == ADDR_NONE)
+		if (to == FLOW_NONE)
 			cut->leaves |= !n->noreturn;
 		else if ((err = vec_push(&b->succ, b->cut_of_node[to])) < 0)
 			return err;

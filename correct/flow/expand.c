@@ -3,29 +3,33 @@
 
 enum { MAX_VERTICES = 20000 };
 
+/* What has no vertex, for there is no room for it. */
+#define NO_VERTEX UINT32_MAX
+
+/* The empty stack is no other's: so its key is none of a call. */
 int contexts_init(struct contexts *c)
 {
 	*c = (struct contexts){ 0 };
-	return vec_push(&c->v, (struct context){ 0 });
+	return pairs_number(&c->at, UINT64_MAX, UINT64_MAX) < 0 ? -SP_ENOMEM
+	                                                        : vec_push(&c->v, (struct context){ 0 });
 }
 
 int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child)
 {
-	int err;
+	long at = pairs_number(&c->at, parent, call);
 
-	*child = addr_map_get(&c->at, parent, call);
-	if (*child != ADDR_NONE)
+	if (at < 0)
+		return (int)at;
+	*child = (uint32_t)at;
+	if (*child < c->v.n)
 		return 0;
-	*child = (uint32_t)c->v.n;
-	if ((err = addr_map_add(&c->at, parent, call, *child)) < 0)
-		return err;
 	return vec_push(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
 }
 
 void contexts_fini(struct contexts *c)
 {
 	vec_fini(&c->v);
-	addr_map_fini(&c->at);
+	pairs_fini(&c->at);
 }
 
 struct expansion {
@@ -33,25 +37,23 @@ struct expansion {
 	const uint8_t *own, *edge_in;
 	bool matched;
 	struct contexts contexts;
-	struct addr_map vertex_at; /* (context, block) */
+	struct pairs vertex_at; /* (context, block) */
 	struct expanded x;
 };
 
-/* The vertex of a block in a context, ADDR_NONE when there is no room for it. */
+/* The vertex of a block in a context, NO_VERTEX when there is no room for it. */
 static int vertex(struct expansion *x, uint32_t block, uint32_t context, uint32_t *out)
 {
-	int err;
+	bool full = x->x.vertices.n >= MAX_VERTICES && context != CONTEXT_ROOT;
+	long at = full ? pairs_find(&x->vertex_at, context, block)
+	               : pairs_number(&x->vertex_at, context, block);
 
-	*out = addr_map_get(&x->vertex_at, context, block);
-	if (*out != ADDR_NONE)
+	if (at == -SP_ENOMEM)
+		return -SP_ENOMEM;
+	*out = at < 0 ? NO_VERTEX : (uint32_t)at;
+	x->x.truncated |= at < 0;
+	if (at < (long)x->x.vertices.n)
 		return 0;
-	if (x->x.vertices.n >= MAX_VERTICES && context != CONTEXT_ROOT) {
-		x->x.truncated = true;
-		return 0;
-	}
-	*out = (uint32_t)x->x.vertices.n;
-	if ((err = addr_map_add(&x->vertex_at, context, block, *out)) < 0)
-		return err;
 	return vec_push(&x->x.vertices, (struct expand_vertex){ block, context });
 }
 
@@ -93,7 +95,7 @@ static int expand_vertex(struct expansion *x, uint32_t v)
 			continue;
 		if ((err = vertex(x, x->g->edges[e].to, context, &to)) < 0)
 			return err;
-		if (to != ADDR_NONE && (err = vec_push(&x->x.edges, (struct expand_edge){ to, e })) < 0)
+		if (to != NO_VERTEX && (err = vec_push(&x->x.edges, (struct expand_edge){ to, e })) < 0)
 			return err;
 	}
 	return 0;
@@ -129,7 +131,7 @@ int expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_i
 	if (err == 0)
 		err = expand_all(&x);
 	contexts_fini(&x.contexts);
-	addr_map_fini(&x.vertex_at);
+	pairs_fini(&x.vertex_at);
 	if (err < 0)
 		expanded_fini(&x.x);
 	else

@@ -7,8 +7,8 @@
  * vertex is a block under a stack of calls.  Every circuit of this graph
  * returns to where it called from, and may pass a function twice in one round.
  */
-#include "correct/flow/addr_map.h"
 #include "correct/flow/region.h"
+#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
 enum { CONTEXT_ROOT = 0 };
@@ -20,7 +20,7 @@ struct context {
 
 struct contexts {
 	VEC(struct context) v;
-	struct addr_map at; /* (parent, call) */
+	struct pairs at; /* (parent, call) */
 };
 
 int contexts_init(struct contexts *c);

@@ -171,10 +171,9 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 {
 	struct flow_fn f = { .module = module, .vaddr = vaddr, .end_vaddr = vaddr, .entry = FLOW_NONE };
 	const struct module_func *symbol;
-	int err;
 
-	*fn = addr_map_get(&b->fn_at, module, vaddr);
-	if (*fn != ADDR_NONE) {
+	*fn = flow_fn_at(b, module, vaddr);
+	if (*fn != FLOW_NONE) {
 		if (depth < b->fns.v[*fn].depth)
 			b->fns.v[*fn].depth = depth;
 		return 0;
@@ -186,9 +185,7 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 	f.ran = !f.hot && (flow_seen_to(b, module, vaddr) || flow_seen_within(b, module, vaddr, f.end_vaddr));
 	f.depth = f.hot || f.ran ? 0 : depth;
 	*fn = (uint32_t)b->fns.n;
-	if ((err = addr_map_add(&b->fn_at, module, vaddr, *fn)) < 0)
-		return err;
-	return vec_push(&b->fns, f);
+	return pairs_number(&b->fn_at, module, vaddr) < 0 ? -SP_ENOMEM : vec_push(&b->fns, f);
 }
 
 /* A call or jump there leads into another function than the one it stands in. */
@@ -388,8 +385,8 @@ static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *n
 		return sp_fail(SP_ENOMEM, "more code than %u instructions is reached by the samples",
 		               FLOW_NONE);
 	*node = (uint32_t)b->nodes.n;
-	if ((err = addr_map_add(&b->node_at, module, vaddr, *node)) < 0)
-		return err;
+	if (pairs_number(&b->node_at, module, vaddr) < 0)
+		return -SP_ENOMEM;
 	b->n_cold_insns += !b->fns.v[fn].hot;
 	return vec_push(&b->nodes, n);
 }
@@ -411,8 +408,8 @@ static int scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from
 	int err;
 
 	while (falls) {
-		node = addr_map_get(&b->node_at, module, vaddr);
-		if (node != ADDR_NONE) {
+		node = flow_node_at(b, module, vaddr);
+		if (node != FLOW_NONE) {
 			b->nodes.v[node].leader = true;
 			link_back(&b->nodes.v[node], prev, from);
 			return 0;

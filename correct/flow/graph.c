@@ -13,8 +13,8 @@ static void build_fini(struct flow_build *b)
 	vec_fini(&b->work);
 	vec_fini(&b->pending);
 	vec_fini(&b->tables);
-	addr_map_fini(&b->node_at);
-	addr_map_fini(&b->fn_at);
+	pairs_fini(&b->node_at);
+	pairs_fini(&b->fn_at);
 	vec_fini(&b->order);
 	vec_fini(&b->cuts);
 	vec_fini(&b->succ);

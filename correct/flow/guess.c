@@ -203,7 +203,7 @@ static uint64_t run_start(struct flow_build *b, uint32_t module, const struct mo
 	struct insn insn;
 
 	while (at < vaddr && decode_at(b, module, at, &insn) == 0) {
-		bool known = addr_map_get(&b->node_at, module, at) != ADDR_NONE;
+		bool known = flow_node_at(b, module, at) != FLOW_NONE;
 
 		if (known)
 			start = 0;
@@ -249,11 +249,11 @@ static int follow_gaps(struct flow_build *b, bool *more)
 		int n;
 
 		if (!flow_is_code(b, h->module, h->vaddr) ||
-		    addr_map_get(&b->node_at, h->module, h->vaddr) != ADDR_NONE)
+		    flow_node_at(b, h->module, h->vaddr) != FLOW_NONE)
 			continue;
 		f = flow_symbol_at(b, h->module, h->vaddr);
 		start = f && h->vaddr >= f->vaddr ? run_start(b, h->module, f, h->vaddr) : h->vaddr;
-		if (addr_map_get(&b->fn_at, h->module, start) != ADDR_NONE)
+		if (flow_fn_at(b, h->module, start) != FLOW_NONE)
 			continue;
 		n = f ? link_jumps(b, h->module, f, start) : 0;
 		if (n == 0)
@@ -316,9 +316,9 @@ static int find_unreached(struct flow_build *b, struct unreached *u)
 	for (size_t i = 0; i < b->fns.n && err == 0; i++)
 		hot[i] = is_hot_fn(b, &b->fns.v[i], total);
 	for (size_t i = 0; i < b->links.n && err == 0; i++) {
-		uint32_t fn = addr_map_get(&b->fn_at, b->links.v[i].to_module, b->links.v[i].to_vaddr);
+		uint32_t fn = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr);
 
-		if (fn != ADDR_NONE)
+		if (fn != FLOW_NONE)
 			reached[fn] = 1;
 	}
 	for (uint32_t i = 0; i < b->nodes.n && err == 0; i++)

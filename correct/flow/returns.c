@@ -8,9 +8,9 @@
 
 struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l)
 {
-	uint32_t fn = addr_map_get(&b->fn_at, l->to_module, l->to_vaddr);
+	uint32_t fn = flow_fn_at(b, l->to_module, l->to_vaddr);
 
-	return fn == ADDR_NONE || b->fns.v[fn].entry == FLOW_NONE ? NULL : &b->fns.v[fn];
+	return fn == FLOW_NONE || b->fns.v[fn].entry == FLOW_NONE ? NULL : &b->fns.v[fn];
 }
 
 const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut)
@@ -83,9 +83,9 @@ static int collect_returns(struct flow_build *b, struct flow_fn *f)
 static void find_entries(struct flow_build *b)
 {
 	for (size_t i = 0; i < b->fns.n; i++) {
-		uint32_t node = addr_map_get(&b->node_at, b->fns.v[i].module, b->fns.v[i].vaddr);
+		uint32_t node = flow_node_at(b, b->fns.v[i].module, b->fns.v[i].vaddr);
 
-		b->fns.v[i].entry = node == ADDR_NONE ? (uint32_t)FLOW_NONE : b->cut_of_node[node];
+		b->fns.v[i].entry = node == FLOW_NONE ? (uint32_t)FLOW_NONE : b->cut_of_node[node];
 	}
 }
 
@@ -270,9 +270,9 @@ static int find_warm(struct flow_build *b)
 /* A sample of no weight still shows that the code runs, and so does a branch. */
 static void heat_block(struct flow_build *b, uint32_t module, uint64_t vaddr, double weight)
 {
-	uint32_t node = addr_map_get(&b->node_at, module, vaddr);
+	uint32_t node = flow_node_at(b, module, vaddr);
 
-	if (node != ADDR_NONE)
+	if (node != FLOW_NONE)
 		b->cuts.v[b->cut_of_node[node]].heat += weight + 1e-9;
 }
 

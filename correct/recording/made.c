@@ -10,11 +10,11 @@
 
 #include "correct/binary/jitdump.h"
 #include "correct/binary/perf_map.h"
-#include "correct/binary/text_pool.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
+#include "profiler/base/texts.h"
 
 enum { MOST_BYTES = 1 << 30 };
 
@@ -35,7 +35,7 @@ struct process {
 struct made {
 	char *symfs;
 	bool same_host, same_clock, told_clock;
-	struct text_pool pool;
+	struct texts pool;
 	struct pairs pids, paths;
 	VEC(struct process) processes; /* by pids */
 	VEC(struct dump) dumps;        /* by paths, which are the pool's */
@@ -70,7 +70,7 @@ void made_free(struct made *m)
 	vec_fini(&m->processes);
 	pairs_fini(&m->pids);
 	pairs_fini(&m->paths);
-	text_pool_fini(&m->pool);
+	texts_fini(&m->pool);
 	free(m->symfs);
 	free(m);
 }
@@ -123,7 +123,7 @@ static int name_layers(struct made *m, struct dump *d)
 {
 	d->layers = calloc(d->jit.n_layers + 1, sizeof(char *));
 	for (uint32_t i = 0; d->layers && i < d->jit.n_layers; i++) {
-		d->layers[i] = i ? text_pool_printf(&m->pool, "%s#%u", d->path, i) : d->path;
+		d->layers[i] = i ? texts_printf(&m->pool, "%s#%u", d->path, i) : d->path;
 		if (!d->layers[i])
 			return sp_fail(SP_ENOMEM, "out of memory");
 	}
@@ -156,20 +156,13 @@ static int read_dump(struct made *m, struct dump *d)
 	return err < 0 ? err : name_layers(m, d);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static int note_changes(struct made *m, const struct jitdump *j)
 {
 	for (size_t i = 0; i < j->codes.n && j->n_layers > 1; i++)
 		if (vec_push(&m->changes_ns, j->codes.v[i].from_ns) < 0)
 			return -SP_ENOMEM;
 	if (m->changes_ns.n)
-		qsort(m->changes_ns.v, m->changes_ns.n, sizeof(*m->changes_ns.v), by_time);
+		qsort(m->changes_ns.v, m->changes_ns.n, sizeof(*m->changes_ns.v), order_u64);
 	return 0;
 }
 
@@ -191,7 +184,7 @@ int made_map(struct made *m, uint32_t pid, const char *path)
 	if (!jitdump_is_name(path))
 		return 0;
 	p = process_of(m, pid);
-	kept = text_pool_add(&m->pool, path, strlen(path));
+	kept = texts_add(&m->pool, path, strlen(path));
 	if (!p || !kept)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	i = pairs_number(&m->paths, (uint64_t)(uintptr_t)kept, 0);
@@ -253,8 +246,8 @@ static const char *find_names(struct made *m, uint32_t pid)
 		return NULL;
 	number = m->symfs ? 0 : own_number(pid);
 	if (number)
-		found = readable(m, text_pool_printf(&m->pool, "/proc/%u/root/tmp/perf-%u.map", pid, number));
-	return found ? found : readable(m, text_pool_printf(&m->pool, "/tmp/perf-%u.map", pid));
+		found = readable(m, texts_printf(&m->pool, "/proc/%u/root/tmp/perf-%u.map", pid, number));
+	return found ? found : readable(m, texts_printf(&m->pool, "/tmp/perf-%u.map", pid));
 }
 
 /* The path of the layer whose code at ip is the newest of those that were there by then. */

@@ -62,7 +62,7 @@ static int parse_place(struct truth_lines *l, struct truth_build *b, char **s, u
 	if (!kind || !name || (strcmp(kind, "0") != 0 && strcmp(kind, "1") != 0) ||
 	    !whole_number(offset, 16, off))
 		return bad(l, "no place of a branch");
-	return truth_texts_number(&b->symbols, *kind == '1' ? name : "", symbol);
+	return truth_build_number(b, TRUTH_SYMBOLS, *kind == '1' ? name : "", symbol);
 }
 
 static int parse_row(struct truth_lines *l, struct truth_build *b, uint64_t *sum)
@@ -96,5 +96,6 @@ int truth_parse_bolt(struct truth_lines *l, struct truth_build *b)
 	if (err == 0 && sum == 0)
 		err = bad(l, "no branch has a count");
 	b->format = "branches of a native run, counted by BOLT's instrumentation";
-	return err < 0 ? err : truth_build_text(&b->creator, "BOLT's instrumentation");
+	b->creator = "BOLT's instrumentation";
+	return err;
 }

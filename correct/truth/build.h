@@ -10,42 +10,31 @@
 #include <stdio.h>
 
 #include "correct/truth/truth.h"
-#include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/* Texts numbered in the order they came. */
-struct truth_texts {
-	VEC(char *) v;
-	struct pairs index; /* (hash, how many of that hash came before) */
-};
-
 struct truth_build {
-	struct truth_texts objects, files, symbols;
-	VEC(char *) build_ids;
+	struct texts texts[TRUTH_TEXTS];
+	VEC(const char *) build_ids;
 	VEC(struct truth_insn) insns;
 	VEC(struct truth_func) funcs;
 	VEC(struct truth_line) lines;
 	VEC(struct truth_branch) branches;
 	VEC(struct truth_run) runs;
-	char *creator, *cmdline;
+	const char *creator, *cmdline; /* static, or of texts */
 	const char *format;
 	bool partial, moves_plt;
 };
 
 void truth_build_fini(struct truth_build *b);
 
-/* Number of a text, added where it is new. */
-int truth_texts_number(struct truth_texts *t, const char *text, uint32_t *number);
-/* -1 where it is not among them. */
-long truth_texts_find(const struct truth_texts *t, const char *text);
-void truth_texts_fini(struct truth_texts *t);
-
+/* Number of a text of one kind, added where it is new. */
+int truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number);
 /* Index of the object of that path, added where it is new. */
 int truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 int truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
 int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
-/* Replace *field ("creator" or "cmdline" of b) by a copy of text. */
-int truth_build_text(char **field, const char *text);
+/* *field becomes a copy of text. */
+int truth_build_text(struct truth_build *b, const char **field, const char *text);
 
 /*
  * Sort, sum what is there twice, and hand over.  b is empty afterwards, and after an error too.

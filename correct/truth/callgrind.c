@@ -159,11 +159,11 @@ static int add_place(struct parse *p, uint64_t n)
 	if (line > UINT32_MAX)
 		return bad(p, "a source line that is none");
 	if (p->func == TRUTH_NONE)
-		err = truth_texts_number(&p->b->symbols, "???", &p->func);
+		err = truth_build_number(p->b, TRUTH_SYMBOLS, "???", &p->func);
 	if (err == 0 && p->file == TRUTH_NONE)
-		err = truth_texts_number(&p->b->files, "???", &p->file);
+		err = truth_build_number(p->b, TRUTH_FILES, "???", &p->file);
 	if (err == 0)
-		err = truth_build_func(p->b, p->b->symbols.v.v[p->func], p->object, n);
+		err = truth_build_func(p->b, p->b->texts[TRUTH_SYMBOLS].v.v[p->func], p->object, n);
 	if (err == 0)
 		err = vec_push(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
 	return err;
@@ -216,11 +216,11 @@ static int parse_cost(struct parse *p, bool counts)
 
 static int number_text(struct parse *p, const struct numbered *of, const char *text, uint32_t *out)
 {
-	struct truth_texts *texts = of == &p->files ? &p->b->files : &p->b->symbols;
-
 	if (!*text)
 		text = "???";
-	return of == &p->objects ? truth_build_object(p->b, text, out) : truth_texts_number(texts, text, out);
+	if (of == &p->objects)
+		return truth_build_object(p->b, text, out);
+	return truth_build_number(p->b, of == &p->files ? TRUTH_FILES : TRUTH_SYMBOLS, text, out);
 }
 
 /* "(3) /lib/libc.so" defines number 3, "(3)" uses it, "/lib/libc.so" stands for itself. */
@@ -341,10 +341,10 @@ static int parse_header(struct parse *p, const char *line)
 	if ((s = after(line, "creator:"))) {
 		p->ours = strncmp(s, "skidprof", 8) == 0;
 		p->callgrind = true;
-		return truth_build_text(&p->b->creator, s);
+		return truth_build_text(p->b, &p->b->creator, s);
 	}
 	if ((s = after(line, "cmd:")))
-		return truth_build_text(&p->b->cmdline, s);
+		return truth_build_text(p->b, &p->b->cmdline, s);
 	if ((s = after(line, "desc: Build id:")))
 		return p->ours ? parse_build_id(p, s) : 0;
 	if ((s = after(line, "totals:")))
@@ -428,7 +428,7 @@ int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b)
 	if (err == 0)
 		err = check_sums(&p);
 	if (err == 0 && !b->creator)
-		err = truth_build_text(&b->creator, p.callgrind ? "callgrind" : "cachegrind");
+		b->creator = p.callgrind ? "callgrind" : "cachegrind";
 	say_format(&p);
 	vec_fini(&p.objects.ids);
 	vec_fini(&p.files.ids);

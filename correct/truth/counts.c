@@ -12,23 +12,20 @@
 #define SKIDPROF_VERSION "unknown"
 #endif
 
-static int join_words(int argc, char **argv, char **out)
+static int take_command(struct truth_build *b, int argc, char **argv)
 {
-	size_t n = 1;
-	char *s;
+	char *words = NULL;
+	size_t n;
+	FILE *f = open_memstream(&words, &n);
+	int err;
 
-	for (int i = 0; i < argc; i++)
-		n += strlen(argv[i]) + 1;
-	s = *out = malloc(n);
-	if (!s)
+	for (int i = 0; f && i < argc; i++)
+		fprintf(f, "%s%s", i ? " " : "", argv[i]);
+	if (!f || fclose(f) != 0)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	*s = '\0';
-	for (int i = 0; i < argc; i++) {
-		if (i)
-			*s++ = ' ';
-		s = stpcpy(s, argv[i]);
-	}
-	return 0;
+	err = truth_build_text(b, &b->cmdline, words);
+	free(words);
+	return err;
 }
 
 static int open_modules(const struct record_counts *c, struct truth_build *b, struct module **modules)
@@ -84,9 +81,8 @@ int truth_write_counts(const char *path, const struct record_counts *counts, int
 
 	if (!modules)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	err = truth_build_text(&b.creator, "skidprof " SKIDPROF_VERSION);
-	if (err == 0)
-		err = join_words(argc, argv, &b.cmdline);
+	b.creator = "skidprof " SKIDPROF_VERSION;
+	err = take_command(&b, argc, argv);
 	if (err == 0)
 		err = open_modules(counts, &b, modules);
 	if (err == 0)

@@ -101,7 +101,7 @@ static int end_context(struct parse *p, char *line)
 	if (strncmp(s, "in ", 3) != 0 || !end || end <= s + 3)
 		return bad(p, "a backtrace without a function");
 	*end = '\0';
-	err = truth_texts_number(&p->b->symbols, s + 3, &name);
+	err = truth_build_number(p->b, TRUTH_SYMBOLS, s + 3, &name);
 	if (err == 0)
 		err = truth_build_func(p->b, s + 3, TRUTH_NONE, p->n);
 	if (err == 0)
@@ -130,5 +130,6 @@ int truth_parse_drcctprof(struct truth_lines *l, struct truth_build *b)
 		err = bad(&p, "no context has a count");
 	b->format = "DrCCTProf's list of the contexts that ran most often";
 	b->partial = true;
-	return err < 0 ? err : truth_build_text(&b->creator, "DrCCTProf");
+	b->creator = "DrCCTProf";
+	return err;
 }

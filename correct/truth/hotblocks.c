@@ -84,5 +84,6 @@ int truth_parse_hotblocks(struct truth_lines *l, struct truth_build *b)
 		err = bad(l, "no block has a count");
 	b->format = "the blocks of QEMU's plugin hotblocks";
 	b->partial = rows < collected;
-	return err < 0 ? err : truth_build_text(&b->creator, "QEMU's plugin hotblocks");
+	b->creator = "QEMU's plugin hotblocks";
+	return err;
 }

@@ -60,6 +60,6 @@ int truth_parse_names(struct truth_lines *l, struct truth_build *b)
 	while (err == 0 && (err = truth_lines_next(l)) > 0);
 	if (err == 0 && sum == 0)
 		err = sp_fail(SP_EFORMAT, "%s: no counts in it", l->path);
-	b->format = "a table of names and counts";
-	return err < 0 ? err : truth_build_text(&b->creator, "a table of names and counts");
+	b->format = b->creator = "a table of names and counts";
+	return err;
 }

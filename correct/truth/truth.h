@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/base/texts.h"
+
+enum truth_texts { TRUTH_OBJECTS, TRUTH_FILES, TRUTH_SYMBOLS, TRUTH_OTHERS, TRUTH_TEXTS };
+
 /* Told by nothing: of no object, no file. */
 #define TRUTH_NONE UINT32_MAX
 
@@ -28,7 +32,7 @@ struct truth_insn {
 };
 
 struct truth_func { /* where a file counts by function */
-	char *name;
+	const char *name;
 	uint32_t object; /* TRUTH_NONE = not told */
 	uint64_t n_insn;
 };
@@ -55,19 +59,19 @@ struct truth_run {
 };
 
 struct truth {
-	char **objects;   /* paths */
-	char **build_ids; /* [n_objects] hex text, "" = not recorded */
+	const char **objects;   /* paths */
+	const char **build_ids; /* [n_objects] hex text, "" = not recorded */
 	size_t n_objects;
 	struct truth_insn *insns; /* sorted by (object, vaddr), one each */
 	size_t n_insns;
 	struct truth_func *funcs; /* sorted by (name, object), one each */
 	size_t n_funcs;
-	char **files;
+	const char **files;
 	size_t n_files;
 	struct truth_line
 	        *lines; /* sorted by (file, line, object), one each; the same instructions as funcs */
 	size_t n_lines;
-	char **symbols;
+	const char **symbols;
 	size_t n_symbols;
 	struct truth_branch *branches;
 	size_t n_branches;
@@ -79,13 +83,16 @@ struct truth {
 		uint64_t vaddr, end_vaddr;
 	} * gaps;
 	size_t n_gaps;
-	bool of_objects;         /* it counts objects only: other files of the recording are left out */
-	char *creator, *cmdline; /* "" = not said */
-	const char *format;      /* what the file was taken for, as words; static */
-	bool partial;            /* it lists what ran most often, not all: its counts are lower bounds */
-	bool moves_plt;          /* it may count PLT stubs at the instructions that call them */
-	uint64_t total;          /* all instructions of insns, or of funcs */
+	bool of_objects;               /* it counts objects only: other files of the recording are left out */
+	const char *creator, *cmdline; /* "" = not said */
+	const char *format;            /* what the file was taken for, as words; static */
+	bool partial;   /* it lists what ran most often, not all: its counts are lower bounds */
+	bool moves_plt; /* it may count PLT stubs at the instructions that call them */
+	uint64_t total; /* all instructions of insns, or of funcs */
 	uint64_t total_load, total_miss;
+	/* Owners of all text: that of objects, files, symbols and functions, and the rest. */
+	struct texts texts[TRUTH_TEXTS];
+	struct truth *placed; /* whose objects and instructions these are */
 };
 
 void truth_free(struct truth *t);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing exact counts in callgrind's format: see "Callgrind Format Specification" in valgrind's manual. */
 #include <fcntl.h>
-#include <search.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,68 +13,29 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
-/* Name compression: a name is written once and numbered, from 1. */
-struct name {
-	char *text;
-	unsigned id;
-};
-
 struct emit {
 	FILE *f;
 	const struct truth *t;
-	struct module *module; /* of the object being written */
-	void *files, *funcs;   /* trees of struct name */
-	unsigned n_files, n_funcs;
-	long func;       /* index in the module of the function being written */
-	bool begun;      /* a function of this object has been begun */
-	char *func_file; /* its fl= */
-	char *file;      /* what lines refer to now */
+	struct module *module;     /* of the object being written */
+	struct texts files, funcs; /* a name is written once and numbered, from 1 */
+	long func;                 /* index in the module of the function being written */
+	bool begun;                /* a function of this object has been begun */
+	const char *func_file;     /* its fl= */
+	const char *file;          /* what lines refer to now */
 };
 
-static int compare_names(const void *a, const void *b)
+static int put_name(struct emit *e, const char *key, const char *text, struct texts *names)
 {
-	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
-}
+	size_t n_known = names->v.n;
+	long i = texts_number(names, text, strlen(text));
 
-static void free_name(void *p)
-{
-	struct name *n = p;
-
-	free(n->text);
-	free(n);
-}
-
-static int put_name(struct emit *e, const char *key, const char *text, void **tree, unsigned *count)
-{
-	struct name probe = { .text = (char *)text }, *n;
-	void *found = tfind(&probe, tree, compare_names);
-
-	if (found) {
-		fprintf(e->f, "%s=(%u)\n", key, (*(struct name **)found)->id);
-		return 0;
-	}
-	n = malloc(sizeof(*n));
-	if (!n)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	n->text = strdup(text);
-	n->id = *count + 1;
-	if (!n->text || !tsearch(n, tree, compare_names)) {
-		free_name(n);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
-	*count = n->id;
-	fprintf(e->f, "%s=(%u) %s\n", key, n->id, text);
-	return 0;
-}
-
-static int set_text(char **field, const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	free(*field);
-	*field = copy;
+	if (i < 0)
+		return (int)i;
+	fprintf(e->f, "%s=(%ld)", key, i + 1);
+	if ((size_t)i < n_known)
+		fputc('\n', e->f);
+	else
+		fprintf(e->f, " %s\n", text);
 	return 0;
 }
 
@@ -90,24 +50,18 @@ static int begin_func(struct emit *e, uint64_t vaddr)
 
 	if (e->func >= 0 && n == 0)
 		name = module_func(e->module, (size_t)e->func)->name;
-	err = set_text(&e->func_file, file);
-	if (err == 0)
-		err = set_text(&e->file, file);
-	if (err == 0)
-		err = put_name(e, "\nfl", file, &e->files, &e->n_files);
-	if (err == 0)
-		err = put_name(e, "fn", name, &e->funcs, &e->n_funcs);
+	/* The module keeps it. */
+	e->func_file = e->file = file;
+	err = put_name(e, "\nfl", file, &e->files);
 	e->begun = true;
-	return err;
+	return err < 0 ? err : put_name(e, "fn", name, &e->funcs);
 }
 
 /* An inlined function's lines are in another file: fi= enters it, fe= comes back. */
 static int change_file(struct emit *e, const char *file)
 {
-	bool back = strcmp(file, e->func_file) == 0;
-	int err = put_name(e, back ? "fe" : "fi", file, &e->files, &e->n_files);
-
-	return err < 0 ? err : set_text(&e->file, file);
+	e->file = file;
+	return put_name(e, strcmp(file, e->func_file) == 0 ? "fe" : "fi", file, &e->files);
 }
 
 /* Costs in the order of "events:"; zeros at the end are left away.  Without caches there is only Ir. */
@@ -260,10 +214,8 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 	else if (fclose(e.f) != 0 && err == 0)
 		err = sp_fail_errno("%s", path);
 out:
-	tdestroy(e.files, free_name);
-	tdestroy(e.funcs, free_name);
-	free(e.file);
-	free(e.func_file);
+	texts_fini(&e.files);
+	texts_fini(&e.funcs);
 	free(tmp);
 	return err;
 }

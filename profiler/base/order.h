@@ -6,10 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers, ascending. */
+/* Numbers, or elements that begin with one, ascending. */
 static inline int order_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static inline int order_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }

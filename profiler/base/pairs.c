@@ -5,9 +5,14 @@
 
 #include "profiler/base/err.h"
 
-struct pair_slot {
+struct pair {
 	uint64_t a, b;
-	size_t number; /* + 1; 0 = empty */
+};
+
+/* Keys stand by number, and so without gaps: a slot has the rest of the hash, by which most others are told apart. */
+struct pair_slot {
+	uint32_t number; /* + 1; 0 = empty */
+	uint32_t rest;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -20,33 +25,43 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* The slot of (a, b), or the empty one where it belongs. */
-static struct pair_slot *slot_of(struct pair_slot *slots, size_t cap, uint64_t a, uint64_t b)
+static struct pair_slot *slot_of(const struct pairs *m, uint64_t hash, uint64_t a, uint64_t b)
 {
-	size_t i = mix(a, b) & (cap - 1);
+	size_t i = hash & (m->cap - 1);
 
-	while (slots[i].number && (slots[i].a != a || slots[i].b != b))
-		i = (i + 1) & (cap - 1);
-	return &slots[i];
+	for (; m->slots[i].number; i = (i + 1) & (m->cap - 1)) {
+		const struct pair *key = &m->keys[m->slots[i].number - 1];
+
+		if (m->slots[i].rest == (uint32_t)(hash >> 32) && key->a == a && key->b == b)
+			break;
+	}
+	return &m->slots[i];
 }
 
 static int grow(struct pairs *m)
 {
-	size_t cap = m->cap ? 2 * m->cap : 64;
-	struct pair_slot *slots = calloc(cap, sizeof(*slots));
+	struct pairs big = { .cap = m->cap ? 2 * m->cap : 64 };
+	struct pair *keys = realloc(m->keys, big.cap / 2 * sizeof(*keys));
 
-	if (!slots)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu keys", cap);
-	for (size_t i = 0; i < m->cap; i++)
-		if (m->slots[i].number)
-			*slot_of(slots, cap, m->slots[i].a, m->slots[i].b) = m->slots[i];
+	if (keys)
+		m->keys = big.keys = keys;
+	big.slots = keys ? calloc(big.cap, sizeof(*big.slots)) : NULL;
+	if (!big.slots)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu keys", big.cap);
+	for (; big.n < m->n; big.n++) {
+		uint64_t hash = mix(keys[big.n].a, keys[big.n].b);
+
+		*slot_of(&big, hash, keys[big.n].a, keys[big.n].b) =
+		        (struct pair_slot){ (uint32_t)big.n + 1, (uint32_t)(hash >> 32) };
+	}
 	free(m->slots);
-	m->slots = slots;
-	m->cap = cap;
+	*m = big;
 	return 0;
 }
 
 long pairs_number(struct pairs *m, uint64_t a, uint64_t b)
 {
+	uint64_t hash = mix(a, b);
 	struct pair_slot *slot;
 
 	if (2 * m->n >= m->cap) {
@@ -55,19 +70,22 @@ long pairs_number(struct pairs *m, uint64_t a, uint64_t b)
 		if (err < 0)
 			return err;
 	}
-	slot = slot_of(m->slots, m->cap, a, b);
-	if (!slot->number)
-		*slot = (struct pair_slot){ a, b, ++m->n };
+	slot = slot_of(m, hash, a, b);
+	if (!slot->number) {
+		m->keys[m->n++] = (struct pair){ a, b };
+		*slot = (struct pair_slot){ (uint32_t)m->n, (uint32_t)(hash >> 32) };
+	}
 	return (long)slot->number - 1;
 }
 
 long pairs_find(const struct pairs *m, uint64_t a, uint64_t b)
 {
-	return m->cap ? (long)slot_of(m->slots, m->cap, a, b)->number - 1 : -1;
+	return m->cap ? (long)slot_of(m, mix(a, b), a, b)->number - 1 : -1;
 }
 
 void pairs_fini(struct pairs *m)
 {
+	free(m->keys);
 	free(m->slots);
 	*m = (struct pairs){ 0 };
 }

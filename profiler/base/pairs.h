@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 struct pairs {
+	struct pair *keys; /* [n] by number */
 	struct pair_slot *slots;
-	size_t n, cap; /* pairs; slots, a power of two */
+	size_t n, cap; /* pairs, fewer than 2^32; slots, a power of two */
 };
 
 /* The number of (a, b), given out now if it is new.  -SP_ENOMEM. */

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct text_pool pool = { 0 };
+	struct texts pool = { 0 };
 	struct perf_map map;
 	/* Exactly as long as it is, so that reading on is seen. */
 	char *text = malloc(size ? size : 1);
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		perf_map_fini(&map);
 	}
-	text_pool_fini(&pool);
+	texts_fini(&pool);
 	free(text);
 	return 0;
 }

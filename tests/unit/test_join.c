@@ -43,7 +43,7 @@ struct bench {
 	struct module_inlining inlined;  /* of join_inner */
 	struct profile *p;
 	struct truth t;
-	char *object[2], *id[2];
+	const char *object[2], *id[2];
 	struct truth_insn insns[4];
 };
 
@@ -99,9 +99,9 @@ static int setup(void **state)
 	look_into(b, module_func(b->m, (size_t)outer));
 	make_profile(b);
 	b->object[0] = b->path;
-	b->object[1] = (char *)"/no/such/library.so";
-	b->id[0] = (char *)module_build_id(b->m);
-	b->id[1] = (char *)"";
+	b->object[1] = "/no/such/library.so";
+	b->id[0] = module_build_id(b->m);
+	b->id[1] = "";
 	b->t = (struct truth){ .objects = b->object, .build_ids = b->id, .n_objects = 2, .insns = b->insns };
 	*state = b;
 	return 0;
@@ -206,7 +206,7 @@ static void another_build_is_refused(void **state)
 
 	if (!*module_build_id(b->m))
 		skip();
-	b->id[0] = (char *)"0123456789abcdef0123456789abcdef01234567";
+	b->id[0] = "0123456789abcdef0123456789abcdef01234567";
 	count(b, 0, b->outer, 5);
 	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
 	assert_non_null(strstr(sp_error_text(), "not the same build"));
@@ -220,7 +220,7 @@ static void a_truth_of_another_program_names_both_build_ids(void **state)
 	struct bench *b = *state;
 	struct truth_join j;
 
-	b->id[1] = (char *)"00112233";
+	b->id[1] = "00112233";
 	count(b, 0, b->outer, 1000);
 	count(b, 1, 0x1000, 100);
 	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
@@ -240,7 +240,7 @@ static void the_same_build_id_is_the_same_file_wherever_it_lies(void **state)
 		skip();
 	snprintf(padded, sizeof(padded), "%s00", module_build_id(b->m));
 	b->p->modules[0].build_id = profile_string(b->p, padded);
-	b->object[0] = (char *)"/somewhere/else/entirely";
+	b->object[0] = "/somewhere/else/entirely";
 	count(b, 0, b->outer, 40);
 	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 1);
@@ -263,7 +263,7 @@ static void a_library_of_another_build_is_left_out(void **state)
 	struct truth_join j;
 
 	add_library(b, "/lib/library.so", "aa");
-	b->id[1] = (char *)"bb";
+	b->id[1] = "bb";
 	count(b, 0, b->outer, 40);
 	count(b, 1, 0x1000, 60);
 	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
@@ -280,7 +280,7 @@ static void count_all(struct bench *b, struct truth_insn *insns, uint64_t shift)
 	struct insn insn;
 
 	b->t.insns = insns;
-	b->id[0] = (char *)"";
+	b->id[0] = "";
 	assert_int_equal(insn_decoder_new(module_isa(b->m), &d), 0);
 	for (uint64_t v = f->vaddr; v < f->vaddr + f->size_bytes && b->t.n_insns < 64; v += insn.size_bytes) {
 		size_t n;
@@ -329,9 +329,9 @@ static void an_empty_truth_is_all_zero(void **state)
 static void each_instruction_finds_its_own_executions(void **state)
 {
 	struct bench *b = *state;
-	char *objects[] = { b->object[1], b->path };
+	const char *objects[] = { b->object[1], b->path };
 	static const uint64_t at[] = { 0x10, 0x14, 0x18, 0x20 };
-	char *ids[] = { b->id[1], b->id[0] };
+	const char *ids[] = { b->id[1], b->id[0] };
 	struct truth_join j;
 	const double *n;
 
@@ -455,10 +455,10 @@ static void a_count_of_none_is_doubted_where_samples_fell(void **state)
 static void counts_by_name_are_of_physical_functions(void **state)
 {
 	struct bench *b = *state;
-	struct truth_func funcs[] = { { (char *)"join_outer", TRUTH_NONE, 600 },
-		                      { (char *)"join_unsampled@@VERS_1", TRUTH_NONE, 1400 },
-		                      { (char *)"?"
-		                                "??",
+	struct truth_func funcs[] = { { "join_outer", TRUTH_NONE, 600 },
+		                      { "join_unsampled@@VERS_1", TRUTH_NONE, 1400 },
+		                      { "?"
+		                        "??",
 		                        TRUTH_NONE, 50 } };
 
 	region_of_two(b, b->outer, b->unsampled);
@@ -475,8 +475,8 @@ static void counts_by_name_are_of_physical_functions(void **state)
 static void names_of_another_program_are_refused(void **state)
 {
 	struct bench *b = *state;
-	struct truth_func funcs[] = { { (char *)"join_outer", TRUTH_NONE, 600 },
-		                      { (char *)"no_such_function", TRUTH_NONE, 20 } };
+	struct truth_func funcs[] = { { "join_outer", TRUTH_NONE, 600 },
+		                      { "no_such_function", TRUTH_NONE, 20 } };
 
 	b->t.funcs = funcs;
 	b->t.n_funcs = 2;

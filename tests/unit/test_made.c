@@ -165,7 +165,7 @@ static void of_names_that_overlap_the_last_holds(void **state)
 {
 	static const char text[] =
 	        "1000 10 a\n0x1010 10 b with blanks\n\nnonsense\n1008 4 c\r\n2000 0 empty\n3000 8 d";
-	struct text_pool pool = { 0 };
+	struct texts pool = { 0 };
 	struct perf_map m;
 
 	(void)state;
@@ -177,7 +177,7 @@ static void of_names_that_overlap_the_last_holds(void **state)
 	assert_string_equal(m.entries.v[2].name, "d");
 	assert_int_equal(m.n_bad, 2);
 	perf_map_fini(&m);
-	text_pool_fini(&pool);
+	texts_fini(&pool);
 }
 
 static char *written(const struct dump *d, char *path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers for pairs of integers, in the order they are first seen. */
+/* Numbers for pairs of integers, and for texts, in the order they are first seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "profiler/base/pairs.h"
+#include "profiler/base/texts.h"
 
 static void an_empty_map_knows_no_pair(void **state)
 {
@@ -73,6 +73,28 @@ static void an_emptied_map_begins_anew(void **state)
 	pairs_fini(&m);
 }
 
+static void texts_are_kept_once_and_numbered(void **state)
+{
+	struct texts t = { 0 };
+	const char *kept = texts_add(&t, "main.c", 4);
+
+	(void)state;
+	assert_string_equal(kept, "main");
+	assert_int_equal(texts_number(&t, "", 9), 1);
+	/* A beginning of a text is another, and the end of a text is its NUL byte. */
+	assert_int_equal(texts_number(&t, "main", 3), 2);
+	assert_int_equal(texts_number(&t, "main\0x", 6), 0);
+	assert_ptr_equal(texts_printf(&t, "ma%s", "in"), kept);
+	assert_int_equal(texts_find(&t, "mai"), 2);
+	assert_int_equal(texts_find(&t, "main.c"), -1);
+	for (int i = 0; i < 100000; i++)
+		assert_non_null(texts_printf(&t, "%d", i));
+	assert_ptr_equal(texts_add(&t, "main", 4), kept);
+	assert_int_equal(texts_find(&t, "99999"), 100002);
+	texts_fini(&t);
+	assert_int_equal(texts_find(&t, "main"), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +103,7 @@ int main(void)
 		cmocka_unit_test(looking_for_a_pair_gives_it_no_number),
 		cmocka_unit_test(numbers_stay_the_same_while_the_map_grows),
 		cmocka_unit_test(an_emptied_map_begins_anew),
+		cmocka_unit_test(texts_are_kept_once_and_numbered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,16 +395,16 @@ static void a_missing_file_names_the_command_that_makes_it(void **state)
 /* Our own executable is an object that has code, functions and lines. */
 static void what_is_written_reads_back(void **state)
 {
-	char exe[4096], path[] = "/tmp/test_truth.XXXXXX", id[] = "", creator[] = "skidprof 0", cmd[] = "./x";
-	char *objects[] = { exe, (char *)"[anonymous]" }, *ids[] = { id, id };
+	char exe[4096], path[] = "/tmp/test_truth.XXXXXX";
+	const char *objects[] = { exe, "[anonymous]" }, *ids[] = { "", "" };
 	struct truth_insn insns[] = { { 0, 0x1000, 7, 7, 2 }, { 0, 0x1004, 9, 0, 0 }, { 1, 0, 5, 0, 0 } };
 	struct truth in = { .objects = objects,
 		            .build_ids = ids,
 		            .n_objects = 2,
 		            .insns = insns,
 		            .n_insns = 3,
-		            .creator = creator,
-		            .cmdline = cmd,
+		            .creator = "skidprof 0",
+		            .cmdline = "./x",
 		            .total = 21,
 		            .total_load = 7,
 		            .total_miss = 2 };
@@ -435,8 +435,7 @@ static void what_is_written_reads_back(void **state)
 
 static void a_file_that_cannot_be_written_is_one_clear_error(void **state)
 {
-	char empty[] = "";
-	struct truth in = { .creator = empty, .cmdline = empty };
+	struct truth in = { .creator = "", .cmdline = "" };
 
 	(void)state;
 	assert_int_equal(truth_emit("/nonexistent/folder/t", &in, NULL), -SP_EIO);
