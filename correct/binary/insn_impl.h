@@ -41,6 +41,9 @@ void insn_a64_step(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, 
  */
 uint8_t insn_x86_register(x86_reg reg, unsigned *bytes);
 
+/* Number of a general register, 31 = sp, 32 = xzr; INSN_NO_REG for any other. */
+uint8_t insn_a64_register(arm64_reg reg);
+
 /* capstone's view of the instruction, NULL where it has none; till the next call. */
 const cs_insn *insn_detail(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr);
 

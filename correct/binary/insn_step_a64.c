@@ -2,6 +2,7 @@
 /* The few forms that count loops are read from the encoding; capstone says what else is written. */
 #include <string.h>
 
+#include "correct/binary/insn_form.h"
 #include "correct/binary/insn_impl.h"
 #include "correct/binary/insn_step.h"
 
@@ -144,23 +145,33 @@ static void conditional(uint32_t word, struct insn_step *out)
 	}
 }
 
-static uint32_t register_bit(unsigned reg)
+uint8_t insn_a64_register(arm64_reg reg)
 {
 	if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28)
-		return 1u << (reg - ARM64_REG_X0);
+		return (uint8_t)(reg - ARM64_REG_X0);
 	if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30)
-		return 1u << (reg - ARM64_REG_W0);
+		return (uint8_t)(reg - ARM64_REG_W0);
 	switch (reg) {
 	case ARM64_REG_X29:
-		return 1u << 29;
+		return 29;
 	case ARM64_REG_X30:
-		return 1u << 30;
+		return 30;
 	case ARM64_REG_SP:
 	case ARM64_REG_WSP:
-		return 1u << REG_SP;
+		return REG_SP;
+	case ARM64_REG_XZR:
+	case ARM64_REG_WZR:
+		return FORM_ZERO_REG;
 	default:
-		return 0;
+		return FORM_NO_REG;
 	}
+}
+
+static uint32_t register_bit(arm64_reg reg)
+{
+	uint8_t number = insn_a64_register(reg);
+
+	return number <= REG_SP ? 1u << number : 0;
 }
 
 /* cmp, cmn and tst, which have no result; stores, but for those that give a status. */

@@ -9,6 +9,7 @@
  * they are cut into blocks (cut.c), and the calls get their returns
  * (returns.c).  Only this folder includes it.
  */
+#include "correct/binary/insn_form.h"
 #include "correct/flow/graph.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -123,7 +124,7 @@ int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *f
 bool flow_name_never_returns(const char *linkage);
 /* Function symbol that an address is in: .cold parts count as their function. NULL if none. */
 const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr);
-int flow_node_text(struct flow_build *b, uint32_t node, char *text, size_t size);
+void flow_node_form(struct flow_build *b, uint32_t node, struct insn_form *out);
 bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
 
 /* table.c: targets of an indirect jump, by reading code and tables. *found: some were. */

@@ -154,17 +154,14 @@ static bool is_unwinder(const struct flow_build *b, const struct flow_node *n)
 	return false;
 }
 
-int flow_node_text(struct flow_build *b, uint32_t node, char *text, size_t size)
+void flow_node_form(struct flow_build *b, uint32_t node, struct insn_form *out)
 {
 	const struct flow_node *n = &b->nodes.v[node];
 	const struct module *m = b->in->modules[n->module];
 	size_t n_bytes;
 	const uint8_t *code = module_code(m, n->insn.vaddr, &n_bytes);
 
-	text[0] = 0;
-	if (!code)
-		return 0;
-	return insn_text(b->decoders[module_isa(m)], code, n_bytes, n->insn.vaddr, text, size);
+	insn_form(b->decoders[module_isa(m)], code, n_bytes, &n->insn, out);
 }
 
 int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth, uint32_t *fn)

@@ -133,7 +133,6 @@ static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
 		                  .guessed = true };
 	struct sym_state s = { .is_data = no_data };
 	struct sym_value unused;
-	char text[192];
 	int err;
 
 	sym_init(&s);
@@ -141,13 +140,13 @@ static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
 		size_t n_bytes;
 		const uint8_t *code = module_code(m, at, &n_bytes);
 		struct insn insn;
+		struct insn_form form;
 
-		if (!code || insn_decode(d, code, n_bytes, at, &insn) < 0 ||
-		    insn_text(d, code, n_bytes, at, text, sizeof(text)) < 0)
+		if (!code || insn_decode(d, code, n_bytes, at, &insn) < 0)
 			return 0;
+		insn_form(d, code, n_bytes, &insn, &form);
 		at += insn.size_bytes;
-		(module_isa(m) == ISA_X86_64 ? sym_eval_x86 : sym_eval_a64)(
-		        &s, &(struct sym_insn){ insn.vaddr, at, text, flow_is_call(&insn) }, &unused);
+		sym_eval(&s, &insn, &form, &unused);
 		for (unsigned r = 0; r < SYM_REGS; r++) {
 			link.to_vaddr = s.reg[r].add;
 			if (sym_is_const(&s.reg[r]) && is_variant(b, f, s.reg[r].add) &&

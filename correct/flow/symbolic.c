@@ -82,19 +82,17 @@ struct sym_value sym_scale(struct sym_state *s, struct sym_value a, int64_t by)
 	return sym_fresh(s);
 }
 
-static struct sym_value *find_slot(struct sym_state *s, const char *stack, bool add)
+static struct sym_value *find_slot(struct sym_state *s, uint64_t local)
 {
 	unsigned i;
 
 	for (i = 0; i < s->n_slots; i++)
-		if (strcmp(s->slot[i].text, stack) == 0)
+		if (s->slot[i].local == local)
 			return &s->slot[i].value;
-	if (!add || strlen(stack) >= sizeof(s->slot[0].text))
-		return NULL;
 	if (i == SYM_STACK_SLOTS) /* the oldest goes */
 		memmove(s->slot, s->slot + 1, sizeof(*s->slot) * --s->n_slots);
 	i = s->n_slots++;
-	strcpy(s->slot[i].text, stack);
+	s->slot[i].local = local;
 	s->slot[i].value = sym_fresh(s);
 	return &s->slot[i].value;
 }
@@ -128,12 +126,12 @@ static struct sym_value as_number(struct sym_state *s, struct sym_value v)
 }
 
 struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
-                          const char *stack)
+                          uint64_t local)
 {
-	struct sym_value *slot = stack ? find_slot(s, stack, true) : NULL, read;
+	struct sym_value read;
 
-	if (slot)
-		return *slot;
+	if (local)
+		return *find_slot(s, local);
 	/* A byte from one table that indexes another. */
 	if (address.kind == SYM_LOAD && address.size_bytes == 1 && !address.sign)
 		address = as_number(s, address);
@@ -151,12 +149,10 @@ struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigne
 	return read;
 }
 
-void sym_store(struct sym_state *s, const char *stack, struct sym_value v)
+void sym_store(struct sym_state *s, uint64_t local, struct sym_value v)
 {
-	struct sym_value *slot = stack ? find_slot(s, stack, true) : NULL;
-
-	if (slot)
-		*slot = v;
+	if (local)
+		*find_slot(s, local) = v;
 }
 
 void sym_compare(struct sym_state *s, struct sym_value v, uint64_t imm)
@@ -215,26 +211,4 @@ uint64_t sym_max(const struct sym_state *s, const struct sym_value *v)
 	return v->kind == SYM_LINEAR && v->scale == 1 && bound && !bound->weak && bound->add == v->add
 	               ? bound->max
 	               : UINT64_MAX;
-}
-
-unsigned sym_split(char *operands, char **out, unsigned max)
-{
-	unsigned n = 0, depth = 0;
-
-	while (*operands == ' ')
-		operands++;
-	if (!*operands)
-		return 0;
-	out[n++] = operands;
-	for (char *p = operands; *p; p++) {
-		depth += *p == '(' || *p == '[';
-		depth -= depth && (*p == ')' || *p == ']');
-		if (*p != ',' || depth || n == max)
-			continue;
-		*p = 0;
-		for (p++; *p == ' '; p++)
-			;
-		out[n++] = p--;
-	}
-	return n;
 }

@@ -5,9 +5,10 @@
 /*
  * What registers hold, as far as it matters for jump tables: sums of a
  * constant and a multiple of one unknown, and values read from a table that
- * is indexed so.  Instructions are evaluated from their text: once per
- * indirect jump, so that insn.h need not carry operands.
+ * is indexed so.
  */
+#include "correct/binary/insn_form.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,12 +44,12 @@ struct sym_place {
 	unsigned size_bytes;
 };
 
-enum { SYM_REGS = 33, SYM_ZERO_REG = 32, SYM_STACK_SLOTS = 16, SYM_BOUNDS = 64 };
+enum { SYM_REGS = 33, SYM_ZERO_REG = FORM_ZERO_REG, SYM_STACK_SLOTS = 16, SYM_BOUNDS = 64 };
 
 struct sym_state {
 	struct sym_value reg[SYM_REGS];
 	struct {
-		char text[32];
+		uint64_t local; /* its register and displacement */
 		struct sym_value value;
 	} slot[SYM_STACK_SLOTS]; /* locals of unoptimised code */
 	unsigned n_slots;
@@ -72,10 +73,10 @@ struct sym_value sym_fresh_below(struct sym_state *s, uint64_t max, bool weak);
 struct sym_value sym_add(struct sym_state *s, struct sym_value a, struct sym_value b);
 struct sym_value sym_scale(struct sym_state *s, struct sym_value a, int64_t by);
 bool sym_is_const(const struct sym_value *v);
-/* A load from an address; `stack`: the operand's text when it is a local variable, else NULL. */
+/* A load from an address; local: 0, or the place of a local variable. */
 struct sym_value sym_load(struct sym_state *s, struct sym_value address, unsigned size_bytes, bool sign,
-                          const char *stack);
-void sym_store(struct sym_state *s, const char *stack, struct sym_value v);
+                          uint64_t local);
+void sym_store(struct sym_state *s, uint64_t local, struct sym_value v);
 void sym_compare(struct sym_state *s, struct sym_value v, uint64_t imm);
 /* A conditional jump was passed: by the condition's letters ("a", "hi", "le" ...), taken or not. */
 void sym_branch(struct sym_state *s, const char *condition, bool taken);
@@ -85,16 +86,8 @@ const struct sym_bound *sym_bound_of(const struct sym_state *s, uint32_t unknown
 /* The largest that v can be, UINT64_MAX where that is not known for sure. */
 uint64_t sym_max(const struct sym_state *s, const struct sym_value *v);
 
-/* One instruction; the text is cut up in place.  *jump: what an indirect jump goes to. */
-struct sym_insn {
-	uint64_t vaddr, end_vaddr;
-	char *text;
-	bool call;
-};
-void sym_eval_x86(struct sym_state *s, const struct sym_insn *insn, struct sym_value *jump);
-void sym_eval_a64(struct sym_state *s, const struct sym_insn *insn, struct sym_value *jump);
-
-/* Split "a, b(c, d), [e, f]" at the outer commas; returns how many (at most max). */
-unsigned sym_split(char *operands, char **out, unsigned max);
+/* One instruction.  *jump: what an indirect jump goes to. */
+void sym_eval(struct sym_state *s, const struct insn *insn, const struct insn_form *f,
+              struct sym_value *jump);
 
 #endif

@@ -52,39 +52,31 @@ static size_t path_to(const struct flow_build *b, uint32_t node, uint32_t *path,
 	return n;
 }
 
-/* The condition in "ja 0x1234" or "b.hi #0x1234". */
-static void pass_branch(struct sym_state *s, char *text, bool taken)
+/* The condition in "ja" or "b.hi". */
+static void pass_branch(struct sym_state *s, const char *name, bool taken)
 {
-	char *op = text;
-
-	op[strcspn(op, " ")] = 0;
-	if (op[0] == 'j')
-		sym_branch(s, op + 1, taken);
-	else if (op[0] == 'b' && op[1] == '.')
-		sym_branch(s, op + 2, taken);
+	if (name[0] == 'j')
+		sym_branch(s, name + 1, taken);
+	else if (name[0] == 'b' && name[1] == '.')
+		sym_branch(s, name + 2, taken);
 }
 
-static int evaluate(struct table_reader *r, size_t max, struct sym_value *jump)
+static void evaluate(struct table_reader *r, size_t max, struct sym_value *jump)
 {
 	uint32_t path[MAX_PATH];
 	size_t n = path_to(r->b, r->node, path, max);
-	bool x86 = module_isa(r->module) == ISA_X86_64;
-	char text[192];
-	int err;
 
 	while (n-- > 0) {
 		const struct insn *i = &r->b->nodes.v[path[n]].insn;
-		struct sym_insn insn = { i->vaddr, i->vaddr + i->size_bytes, text, flow_is_call(i) };
+		struct insn_form form;
 
-		if ((err = flow_node_text(r->b, path[n], text, sizeof(text))) < 0)
-			return err;
+		flow_node_form(r->b, path[n], &form);
 		if (i->flow == INSN_COND)
-			pass_branch(&r->state, text,
-			            n && r->b->nodes.v[path[n - 1]].insn.vaddr != insn.end_vaddr);
+			pass_branch(&r->state, form.name,
+			            n && r->b->nodes.v[path[n - 1]].insn.vaddr != i->vaddr + i->size_bytes);
 		else
-			(x86 ? sym_eval_x86 : sym_eval_a64)(&r->state, &insn, jump);
+			sym_eval(&r->state, i, &form, jump);
 	}
-	return 0;
 }
 
 static bool read_entry(struct table_reader *r, const struct sym_value *v, uint64_t at, uint64_t *target)
@@ -195,8 +187,8 @@ int flow_table_follow(struct flow_build *b, uint32_t node, bool *found)
 		r.state = (struct sym_state){ .is_data = is_data, .ctx = &r };
 		sym_init(&r.state);
 		jump = sym_fresh(&r.state);
-		err = evaluate(&r, paths[i], &jump);
-		if (err == 0 && (i || !needs_more(&r, &jump)))
+		evaluate(&r, paths[i], &jump);
+		if (i || !needs_more(&r, &jump))
 			err = follow_value(&r, &jump, found);
 	}
 	return err;
