@@ -176,24 +176,61 @@ static double share_in(const struct profile *p, size_t i, const double *in, size
 	return sum;
 }
 
+/* One look at all calls: the functions that are called from inside are in too, or those also called from outside are out. */
+static bool pass_calls(const struct profile *p, uint32_t func, bool add, double *in)
+{
+	bool change = false;
+
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		uint32_t callee = p->calls[i].callee;
+		double share = share_in(p, i, in, &j);
+
+		if (add ? !(share > small_share) : share >= whole || callee == func)
+			continue;
+		change |= (in[callee] > 0) != add;
+		in[callee] = add;
+	}
+	return change;
+}
+
+/* The same by calls that paths show and the flow may not know, through pointers. */
+static bool pass_contexts(const struct profile *p, uint32_t func, bool add, double *in)
+{
+	bool change = false;
+
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		if (c->parent == UINT32_MAX || (in[p->contexts[c->parent].func] > 0) != add ||
+		    (!add && c->func == func))
+			continue;
+		change |= (in[c->func] > 0) != add;
+		in[c->func] = add;
+	}
+	return change;
+}
+
+/* Again and again until nothing changes; false where it has not settled. */
+static bool settle(bool (*pass)(const struct profile *, uint32_t, bool, double *), const struct profile *p,
+                   uint32_t func, bool add, double *in)
+{
+	for (int round = 0; round < MAX_ROUNDS; round++)
+		if (!pass(p, func, add, in))
+			return true;
+	return false;
+}
+
+static void only(const struct profile *p, uint32_t func, double *in)
+{
+	memset(in, 0, p->n_funcs * sizeof(*in));
+	in[func] = 1;
+}
+
 /* in[g]: may any of what g runs be for func?  It is among its callers, or theirs.  The calls are sorted by callee. */
 static void find_any(const struct profile *p, uint32_t func, double *in)
 {
-	bool change = true;
-
-	memset(in, 0, p->n_funcs * sizeof(*in));
-	in[func] = 1;
-	for (int round = 0; round < MAX_ROUNDS && change; round++) {
-		change = false;
-		for (size_t i = 0, j; i < p->n_calls; i = j) {
-			uint32_t callee = p->calls[i].callee;
-
-			if (!(share_in(p, i, in, &j) > small_share) || in[callee] > 0)
-				continue;
-			in[callee] = 1;
-			change = true;
-		}
-	}
+	only(p, func, in);
+	settle(pass_calls, p, func, true, in);
 }
 
 /*
@@ -202,61 +239,9 @@ static void find_any(const struct profile *p, uint32_t func, double *in)
  */
 static void keep_all(const struct profile *p, uint32_t func, double *in)
 {
-	bool change = true;
-
-	for (int round = 0; round < MAX_ROUNDS && change; round++) {
-		change = false;
-		for (size_t i = 0, j; i < p->n_calls; i = j) {
-			uint32_t callee = p->calls[i].callee;
-
-			if (share_in(p, i, in, &j) >= whole || callee == func || !(in[callee] > 0))
-				continue;
-			in[callee] = 0;
-			change = true;
-		}
-	}
 	/* What has not settled is not known. */
-	if (change) {
-		memset(in, 0, p->n_funcs * sizeof(*in));
-		in[func] = 1;
-	}
-}
-
-/* Calls that paths show and the flow may not know, through pointers: who may be called by func, and who by others, too. */
-static void add_seen_callees(const struct profile *p, double *any)
-{
-	bool change = true;
-
-	for (int round = 0; round < MAX_ROUNDS && change; round++) {
-		change = false;
-		for (size_t i = 0; i < p->n_contexts; i++) {
-			const struct profile_context *c = &p->contexts[i];
-
-			if (c->parent == UINT32_MAX || any[c->func] > 0 ||
-			    !(any[p->contexts[c->parent].func] > 0))
-				continue;
-			any[c->func] = 1;
-			change = true;
-		}
-	}
-}
-
-static void drop_seen_callees(const struct profile *p, uint32_t func, double *all)
-{
-	bool change = true;
-
-	for (int round = 0; round < MAX_ROUNDS && change; round++) {
-		change = false;
-		for (size_t i = 0; i < p->n_contexts; i++) {
-			const struct profile_context *c = &p->contexts[i];
-
-			if (c->parent == UINT32_MAX || c->func == func || !(all[c->func] > 0) ||
-			    all[p->contexts[c->parent].func] > 0)
-				continue;
-			all[c->func] = 0;
-			change = true;
-		}
-	}
+	if (!settle(pass_calls, p, func, false, in))
+		only(p, func, in);
 }
 
 static struct inclusive sum_parts(const struct profile *p, const double *part)
@@ -507,10 +492,10 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	struct inclusive least, most, c;
 
 	find_any(p, f, o->any);
-	add_seen_callees(p, o->any);
+	settle(pass_contexts, p, f, true, o->any);
 	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
 	keep_all(p, f, o->all);
-	drop_seen_callees(p, f, o->all);
+	settle(pass_contexts, p, f, false, o->all);
 	most = sum_parts(p, o->any);
 	least = sum_parts(p, o->all);
 	c = between(p, &least, &most);

@@ -4,21 +4,7 @@
 
 #include "correct/flow/symbolic.h"
 
-enum operation {
-	OTHER,
-	MOVE,
-	EXTEND,
-	ADDRESS,
-	ADD,
-	SUB,
-	COMPARE,
-	AND,
-	SHIFT_LEFT,
-	SHIFT_RIGHT,
-	FIELD,
-	XOR,
-	STORE
-};
+enum operation { OTHER, MOVE, EXTEND, ADDRESS, ADD, SUB, COMPARE, AND, SHL, SHR, FIELD, XOR, STORE };
 
 /* How the evaluator takes a name; memory is read in so many bytes, 0 = as many as the operand has. */
 struct named {
@@ -30,47 +16,19 @@ struct named {
 static struct named find_name(const char *name)
 {
 	static const struct named names[] = {
-		/* x86-64 */
-		{ "mov", MOVE },
-		{ "movabs", MOVE },
-		{ "movzx", EXTEND },
-		{ "movsx", EXTEND, .sign = true },
-		{ "movsxd", EXTEND, .sign = true },
-		{ "lea", ADDRESS },
-		{ "shl", SHIFT_LEFT },
-		{ "sal", SHIFT_LEFT },
-		{ "shr", SHIFT_RIGHT },
-		{ "xor", XOR },
-		/* both */
-		{ "add", ADD },
-		{ "sub", SUB },
-		{ "cmp", COMPARE },
-		{ "and", AND },
-		/* aarch64 */
-		{ "adr", MOVE },
-		{ "adrp", MOVE },
-		{ "movz", MOVE },
-		{ "ldr", MOVE },
-		{ "ldur", MOVE },
-		{ "ldrb", MOVE, 1 },
-		{ "ldurb", MOVE, 1 },
-		{ "ldrh", MOVE, 2 },
-		{ "ldurh", MOVE, 2 },
-		{ "ldrsb", MOVE, 1, true },
-		{ "ldursb", MOVE, 1, true },
-		{ "ldrsh", MOVE, 2, true },
-		{ "ldursh", MOVE, 2, true },
-		{ "ldrsw", MOVE, 4, true },
-		{ "ldursw", MOVE, 4, true },
-		{ "uxtw", EXTEND, 4 },
-		{ "sxtb", EXTEND, 1, true },
-		{ "sxth", EXTEND, 2, true },
-		{ "sxtw", EXTEND, 4, true },
-		{ "subs", SUB },
-		{ "lsl", SHIFT_LEFT },
-		{ "ubfx", FIELD },
-		{ "str", STORE },
-		{ "stur", STORE },
+		{ "mov", MOVE, 0, false },    { "movabs", MOVE, 0, false },  { "movzx", EXTEND, 0, false },
+		{ "movsx", EXTEND, 0, true }, { "movsxd", EXTEND, 0, true }, { "lea", ADDRESS, 0, false },
+		{ "shl", SHL, 0, false },     { "sal", SHL, 0, false },      { "shr", SHR, 0, false },
+		{ "xor", XOR, 0, false },     { "add", ADD, 0, false },      { "sub", SUB, 0, false },
+		{ "cmp", COMPARE, 0, false }, { "and", AND, 0, false },      { "adr", MOVE, 0, false },
+		{ "adrp", MOVE, 0, false },   { "movz", MOVE, 0, false },    { "ldr", MOVE, 0, false },
+		{ "ldur", MOVE, 0, false },   { "ldrb", MOVE, 1, false },    { "ldurb", MOVE, 1, false },
+		{ "ldrh", MOVE, 2, false },   { "ldurh", MOVE, 2, false },   { "ldrsb", MOVE, 1, true },
+		{ "ldursb", MOVE, 1, true },  { "ldrsh", MOVE, 2, true },    { "ldursh", MOVE, 2, true },
+		{ "ldrsw", MOVE, 4, true },   { "ldursw", MOVE, 4, true },   { "uxtw", EXTEND, 4, false },
+		{ "sxtb", EXTEND, 1, true },  { "sxth", EXTEND, 2, true },   { "sxtw", EXTEND, 4, true },
+		{ "subs", SUB, 0, false },    { "lsl", SHL, 0, false },      { "ubfx", FIELD, 0, false },
+		{ "str", STORE, 0, false },   { "stur", STORE, 0, false },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -228,10 +186,10 @@ static bool computed(struct sym_state *s, const struct named *op, const struct i
 	case AND:
 		*out = imm ? sym_fresh_below(s, b->imm, false) : masked(s, v, value(s, b, b->bytes, false));
 		return imm ? (int64_t)b->imm >= 0 : b->kind == ARG_REG;
-	case SHIFT_LEFT:
+	case SHL:
 		*out = sym_scale(s, v, 1 << (b->imm & 7));
 		return imm && b->imm < 8;
-	case SHIFT_RIGHT:
+	case SHR:
 		if (!imm || !b->imm || b->imm >= bits)
 			return false;
 		*out = sym_fresh_below(s, UINT64_MAX >> (64 - bits + b->imm), false);
