@@ -141,7 +141,7 @@ const char *module_file_dir(struct module *m, const char *file)
 	const struct debug *d = debug_get(m);
 	long id = d && file ? pairs_find(&d->file_ids, (uintptr_t)file, 0) : -1;
 
-	return id < 0 ? NULL : d->dirs.v[id];
+	return id < 0 || (size_t)id >= d->dirs.n ? NULL : d->dirs.v[id];
 }
 
 /* The inlining of a function that only has a symbol, made when first asked for. */
