@@ -191,11 +191,11 @@ def report(name, *more):
 
 
 def measure_shares(name, work):
-    """Functions of at least 1% of their region: how far their shares are off, by bursts and by time."""
+    """Functions of at least 1% of their region, which has 1% of the time: how far their shares are off, by bursts and by time."""
     part = SECONDS if name in SAMPLES else PART
     run([skidprof, 'truth', '-o', name + '.truth', *work(part)])
     bursts, exact = report(name), report(name, '--truth', name + '.truth')
-    return sorted([abs(f.by_bursts - f.exact), abs(f.by_time - f.exact)] for f in shares(bursts, exact))
+    return sorted([abs(f.by_bursts - f.exact), abs(f.by_time - f.exact)] for f in shares(bursts, exact, least_region=0.01))
 
 
 def turns(words):

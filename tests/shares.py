@@ -14,19 +14,21 @@ def in_regions(report, what):
     return sums
 
 
-def shares(bursts, exact, least=0.01):
+def shares(bursts, exact, least=0.01, least_region=0):
     """
     Of two reports in JSON with --insns: each function's share of its region, exact and as time and bursts have it; of
-    those of at least so much.  Instructions name their function only: of two of one name in a module nothing is told.
+    those of at least so much, in regions of at least so much of the time.  Instructions name their function only: of two of
+    one name in a module nothing is told.
     """
     counts, cycles = in_regions(exact, "fixed"), in_regions(bursts, "cycles")
     regions = {r["name"]: r for r in exact["regions"]}
+    all_cycles = sum(f["cycles"] or 0 for f in bursts["functions"])
     names = collections.Counter((f["name"], f["module"]) for f in bursts["functions"])
     for f in bursts["functions"]:
         at, region = (f["name"], f["module"], f["region"]), regions.get(f["region"])
         if f["region_share"] is None or names[at[:2]] > 1 or not region or not region["fixed"] or at not in counts:
             continue
         share = counts[at] / region["fixed"]
-        if share >= least:
+        if share >= least and region["cycles"] >= least_region * all_cycles:
             yield Share(share, cycles[at] / region["cycles"], f["region_share"], f["region_share_lo"],
                         f["region_share_hi"])
