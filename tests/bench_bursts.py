@@ -104,8 +104,9 @@ def loop(second, *words):
 
 def cc1():
     flags = [os.path.join(top, 'correct', 'solve', 'solve.c'), '-quiet', '-O2', '-std=gnu11', '-D_GNU_SOURCE', '-o', 'cc1.s']
-    return [subprocess.run(['gcc', '-print-prog-name=cc1'], stdout=subprocess.PIPE, text=True).stdout.strip(),
-            '-iquote', top, *flags]
+    told = [subprocess.run(['gcc', what], stdout=subprocess.PIPE, text=True).stdout.strip()
+            for what in ('-print-prog-name=cc1', '-print-multiarch')]
+    return [told[0], '-imultiarch', told[1], '-iquote', top, *flags]
 
 
 def programs():

@@ -227,5 +227,5 @@ cc1=$(gcc -print-prog-name=cc1)
 [ "${STOPS:-12}" -gt 12 ] || exit 0
 agree 'gofmt (Go)' gofmt -l /usr/lib/go*/src
 agree 'ripgrep (Rust)' rg -c '([a-z]+)_([0-9a-f]+)x?\b' lines big
-agree cc1 "$cc1" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve/solve.c" -o cc1.s
+agree cc1 "$cc1" -imultiarch "$(gcc -print-multiarch)" -quiet -O2 -std=gnu11 -D_GNU_SOURCE -iquote "$TOP" "$TOP/correct/solve/solve.c" -o cc1.s
 exit 0
