@@ -81,16 +81,15 @@ for how in 'read freq' ''; do
 	check 'and nothing is fixed by it' json 'not any(f["status"] == "fixed" for f in d["functions"])'
 	check 'which is said, with the remedy' sh -c '"$SKIDPROF" report -i plain.data | grep -q "^# the skid is a default, .*--skid CYCLES"'
 done
-# What S is may be given: without a group, too, functions can be fixed then, and nothing else is taken for known.
+# What S is may be given: without a group, as here, functions can be fixed then, and nothing else is taken for known.
 S=$("$SKIDPROF" report -i three.data --format json | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["meta"]["skid"]["median_cyc"]))')
-plain events=cycles,instructions
 check "a skid that is given ($S), without a group" status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --skid "$S" --format json
 check 'the truth is in the intervals' json 'sum(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5) >= 3'
 check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --skid "$S" --format json
 check 'no function is weak for a guess' json 'not any("how far its samples skid" in (f["why"] or "") for f in d["functions"])'
 check 'as given' json 'd["meta"]["skid"]["source"] == "given" and d["meta"]["skid"]["median_cyc"] == '"$S"
 # -F 99: some samples, from which nothing follows but what was sampled.
-check '-F 99: it is recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain -F 99 -e cycles,instructions -o rare.data --truth rare.truth ./three
+check '-F 99: it is recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain -F 99 -e cycles,instructions -o rare.data --truth rare.truth ./three 100000
 "$SKIDPROF" compare -i rare.data --truth rare.truth --format json >out 2>err
 check 'nothing is fixed' json 'd["functions"] and not any(f["status"] == "fixed" for f in d["functions"])'
 
