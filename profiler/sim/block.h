@@ -40,6 +40,8 @@ enum {
 /* Register files (at most one an instruction) and queues: places that are limited. */
 enum { SIM_POOL_NONE, SIM_POOL_INT, SIM_POOL_FP, SIM_POOL_FLAGS, SIM_POOL_LOAD, SIM_POOL_STORE, SIM_N_POOLS };
 
+enum { SIM_POOLS_ROOM = 8 }; /* SIM_N_POOLS, rounded up for vector additions */
+
 enum {
 	SIM_PAIRS = 16, /* of a load and a store that are known at a time: by eight bytes of code each */
 	SIM_N_LIMITED = SIM_N_POOLS - SIM_POOL_INT,
@@ -99,7 +101,7 @@ struct sim_block {
 	uint8_t fetch_cyc, fetch_rest;   /* n_insn / fetch width, and what is left */
 	uint8_t is_rep;                  /* ends in a rep string instruction */
 	uint64_t total[SIM_EVENTS_ROOM]; /* events of one whole run */
-	uint16_t taken[SIM_N_POOLS];     /* places taken in all */
+	uint16_t taken[SIM_POOLS_ROOM];  /* places taken in all */
 	struct sim_insn insn[];
 };
 

@@ -18,8 +18,8 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 static void set_pool(struct sim_core *c, unsigned pool, uint32_t size)
 {
 	/* Not from zero: what lies a window back must be an index as well. */
-	c->pool[pool].n = SIM_WINDOW;
-	c->pool[pool].size = size;
+	c->place[pool] = SIM_WINDOW;
+	c->room[pool] = size;
 }
 
 static bool any_precise(const struct sim_pmu_setup *setup)
@@ -210,12 +210,12 @@ struct flight {
 /* When the place is free that the block's next instruction takes, `before` of its kind ahead of it. */
 static inline uint64_t place_free(const struct sim_core *c, unsigned pool, uint32_t before)
 {
-	return c->freed[pool][WINDOW(c->pool[pool].n + before - c->pool[pool].size)];
+	return c->freed[pool][WINDOW(c->place[pool] + before - c->room[pool])];
 }
 
 static inline void place_take(struct sim_core *c, unsigned pool, uint32_t before, uint64_t freed_cyc)
 {
-	c->freed[pool][WINDOW(c->pool[pool].n + before)] = freed_cyc;
+	c->freed[pool][WINDOW(c->place[pool] + before)] = freed_cyc;
 }
 
 /* Nothing is dispatched before t. */
@@ -507,7 +507,7 @@ static ALWAYS_INLINE void remember_store(struct sim_core *c, const struct sim_in
 	if (full) {
 		more = (struct sim_forward_more){
 			c->value_cyc,   c->place_cyc,
-			name_of(c, in), c->pool[SIM_POOL_STORE].n + in->stores_before,
+			name_of(c, in), c->place[SIM_POOL_STORE] + in->stores_before,
 			first,          in->flags & SIM_F_RENAMES ? in->site : 0
 		};
 		if (more.site)
@@ -542,7 +542,7 @@ static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, const struct sim_in
 	c->drain_cyc = max_u64(c->drain_cyc, retire_cyc + 1);
 	c->drain_cyc =
 	        max_u64(c->drain_cyc,
-	                freed[WINDOW(c->pool[SIM_POOL_STORE].n + in->stores_before - c->stores_per_cyc)] + 1);
+	                freed[WINDOW(c->place[SIM_POOL_STORE] + in->stores_before - c->stores_per_cyc)] + 1);
 	for (; is_access_of(*mem, in->index, true); before = *mem++) {
 		uint64_t vaddr = *mem >> 16, line;
 		enum sim_level level;
@@ -733,14 +733,16 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 }
 
 /* When there is room for a group: places are freed in order, so the last one of each kind decides. */
-static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const uint64_t begin[SIM_N_LIMITED],
+static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const uint64_t begin[SIM_POOLS_ROOM],
                                        const struct sim_insn *first, uint64_t last_seq)
 {
 	uint64_t t = c->retire[WINDOW(last_seq - c->rob)];
 
 	/* Where the block has taken none, that is a place an older one has taken already. */
 	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
-		t = max_u64(t, c->freed[SIM_POOL_INT + p][WINDOW(begin[p] + first->group_taken[p])]);
+		t = max_u64(
+		        t,
+		        c->freed[SIM_POOL_INT + p][WINDOW(begin[SIM_POOL_INT + p] + first->group_taken[p])]);
 	return t;
 }
 
@@ -760,14 +762,14 @@ static uint64_t room_for_one(const struct sim_core *c, const struct sim_insn *in
 static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t n_insn)
 {
 	if (n_insn == b->n_insn) {
-		for (unsigned p = 0; p < SIM_N_POOLS; p++)
-			c->pool[p].n += b->taken[p];
+		for (unsigned p = 0; p < SIM_POOLS_ROOM; p++)
+			c->place[p] += b->taken[p];
 		return;
 	}
 	for (uint32_t i = 0; i < n_insn; i++) {
-		c->pool[b->insn[i].pool].n++;
-		c->pool[SIM_POOL_LOAD].n += (b->insn[i].flags & SIM_F_LOAD) != 0;
-		c->pool[SIM_POOL_STORE].n += (b->insn[i].flags & SIM_F_STORE) != 0;
+		c->place[b->insn[i].pool]++;
+		c->place[SIM_POOL_LOAD] += (b->insn[i].flags & SIM_F_LOAD) != 0;
+		c->place[SIM_POOL_STORE] += (b->insn[i].flags & SIM_F_STORE) != 0;
 	}
 }
 
@@ -778,10 +780,10 @@ static ALWAYS_INLINE uint64_t run_insns(struct sim_core *c, const struct sim_blo
 	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
 	uint64_t
 	        done = 0,
-	        begin[SIM_N_LIMITED]; /* the places whose leaving makes room for those before the block's first */
+	        begin[SIM_POOLS_ROOM]; /* the places whose leaving makes room for those before the block's first */
 
-	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
-		begin[p] = c->pool[SIM_POOL_INT + p].n - c->pool[SIM_POOL_INT + p].size - 1;
+	for (unsigned p = 0; p < SIM_POOLS_ROOM; p++)
+		begin[p] = c->place[p] - c->room[p] - 1;
 	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
 	while (in < end) {

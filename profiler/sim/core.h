@@ -36,11 +36,6 @@ enum {
 	SIM_FULL = 64, /* more than a core has sets of ports, so that two seldom share an entry */
 };
 
-struct sim_pool {
-	uint64_t n; /* places taken by the blocks so far */
-	uint64_t size;
-};
-
 /* A load that missed, in the newest block. */
 struct sim_missed {
 	uint16_t index;
@@ -103,7 +98,8 @@ struct sim_core {
 	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
-	struct sim_pool pool[SIM_N_POOLS];
+	/* Of each pool: places taken by the blocks so far, and how many there are.  Whole vectors are read and written. */
+	uint64_t place[SIM_POOLS_ROOM], room[SIM_POOLS_ROOM];
 	uint64_t freed[SIM_N_POOLS][SIM_WINDOW]; /* when the n-th place of a pool was free again */
 	const uint64_t *mem;                     /* accesses of the running block not used yet */
 	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
