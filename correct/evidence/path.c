@@ -28,7 +28,7 @@ static void end(void *state)
 	for (size_t r = 0; s->scopes && r < s->in.n; r++) {
 		vec_fini(&s->scopes[r].stacks);
 		vec_fini(&s->scopes[r].pieces);
-		vec_fini(&s->scopes[r].cycles);
+		vec_fini(&s->scopes[r].marks);
 	}
 	free(s->scopes);
 	vec_fini(&s->all);
@@ -323,7 +323,7 @@ static int past_call(struct path *s, const struct sample_seen *seen, struct scop
 		return (int)piece;
 	if (s->all.v[piece].scope < 0)
 		return 0;
-	if (vec_push(&r->pieces, (uint32_t)piece) < 0 || vec_push(&r->cycles, far->cycles) < 0)
+	if (vec_push(&r->pieces, (uint32_t)piece) < 0 || vec_push(&r->marks, far->cycles) < 0)
 		return -SP_ENOMEM;
 	stack->n_pieces++;
 	r->away_insn += over.away_insn;
@@ -346,6 +346,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	double weight = recording_weight(s->in.rec, seen->record);
 	bool burst = seen->record->event == s->in.rec->burst_event,
 	     of_cycles = seen->record->event == s->in.rec->cyc_event;
+	const size_t n_pieces = path_n_pieces(smp, burst);
 	struct scope_stacks *r;
 	struct stack stack;
 	uint32_t span = 0;
@@ -380,7 +381,8 @@ static int sample(void *state, const struct sample_seen *seen)
 	else if (past_call(s, seen, r, &first, &stack) < 0)
 		return -SP_ENOMEM;
 	ends_with_newest = stack.n_pieces > 0;
-	for (size_t i = first; i < path_n_pieces(smp, burst);) {
+	for (size_t i = first; i < n_pieces;) {
+		const uint16_t place = (uint16_t)(((double)i + 0.5) / (double)n_pieces * PATH_PLACES);
 		struct section of;
 		long piece = piece_from_moment(s, seen, burst, &i, &of);
 
@@ -393,7 +395,7 @@ static int sample(void *state, const struct sample_seen *seen)
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->cycles, burst ? 0 : of.from->cycles) < 0)
+		    vec_push(&r->marks, burst ? place : of.from->cycles) < 0)
 			return -SP_ENOMEM;
 		stack.n_pieces++;
 		r->away_insn += of.away_insn;

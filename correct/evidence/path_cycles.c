@@ -97,7 +97,7 @@ static double covered(const struct scope_stacks *r, const struct stack *st)
 	double sum = st->lead;
 
 	for (uint32_t k = 0; k < st->n_pieces; k++)
-		sum += r->cycles.v[st->piece0 + k];
+		sum += r->marks.v[st->piece0 + k];
 	return sum;
 }
 
@@ -113,7 +113,7 @@ bool path_has_cycles(const struct scope_stacks *r)
 		n_stacks++;
 		n_pieces += st->n_pieces;
 		for (uint32_t k = 0; k < st->n_pieces; k++)
-			n_timed += r->cycles.v[st->piece0 + k] > 0;
+			n_timed += r->marks.v[st->piece0 + k] > 0;
 	}
 	/* Two branches may retire in one cycle, but not most. */
 	return n_stacks >= model->many && n_timed * 2 > n_pieces;
@@ -160,7 +160,7 @@ static void add_gaps(const struct path *s, const struct scope_stacks *r, const f
 		add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0]), n_edges, st->lead, (double)newest[i]);
 		for (uint32_t k = 0; k + 1 < st->n_pieces; k++)
 			add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0 + k + 1]), n_edges,
-			        r->cycles.v[st->piece0 + k], (double)weight[st->piece0 + k]);
+			        r->marks.v[st->piece0 + k], (double)weight[st->piece0 + k]);
 	}
 	for (size_t e = 0; e <= n_edges; e++)
 		integrate(&gaps[e], &gaps[n_edges]);
@@ -177,7 +177,7 @@ static void weigh_stack(const struct scope_stacks *r, const struct stack *st, co
 	*newest = (float)(st->cyc * whole * within(near, w_cyc));
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		weight[st->piece0 + k] = (float)(st->cyc * whole * within(near, w_cyc - ago));
-		ago += r->cycles.v[st->piece0 + k];
+		ago += r->marks.v[st->piece0 + k];
 	}
 }
 

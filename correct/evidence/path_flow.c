@@ -145,6 +145,24 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 	}
 }
 
+/*
+ * A burst begins where time goes, and ends so many branches on.  These are no whole number of iterations: with sharp ends
+ * it would have the slow part of an iteration once more, or once less, too often.  So it fades in and out.
+ */
+static void taper(const struct scope_stacks *r, float *weight)
+{
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
+			double place = (double)r->marks.v[k] / PATH_PLACES, end = fmin(place, 1 - place),
+			       s = sin(M_PI_2 * fmin(end / model->ramp, 1));
+
+			weight[k] *= (float)(s * s / (1 - model->ramp));
+		}
+	}
+}
+
 /* Positive when it says something. */
 static int estimate(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
                     const struct scope *of, struct path_estimate *out)
@@ -166,6 +184,8 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	err = weigh(s, r, n_edges, plan->how, weight);
 	if (err < 0)
 		goto out;
+	if (plan->of == OF_BURSTS)
+		taper(r, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
 	/* Samples of no weight, as of an event without a period in a damaged file. */

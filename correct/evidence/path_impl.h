@@ -24,6 +24,9 @@ static inline double path_insns_of(uint64_t n_bytes)
 	return 1 + (double)n_bytes / 4;
 }
 
+/* A burst from its moment to its end. */
+enum { PATH_PLACES = 1 << 15 };
+
 /* A straight run and the branch that ended it: edges of one scope in pool[edge0 ..]. */
 struct piece {
 	int32_t scope; /* -1 = not a path in the scope's graph */
@@ -59,7 +62,7 @@ struct scope_stacks {
 	struct {
 		uint16_t *v;
 		size_t n, cap;
-	} cycles; /* [pieces.n] from a piece's first branch to its last, 0 = not known */
+	} marks; /* [pieces.n] cycles from a piece's first branch to its last, 0 = not known; of a burst: its place, in PATH_PLACES of it */
 	uint64_t n_seen, stride;
 	bool thin_bursts;              /* bursts are passed over as other stacks are */
 	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */

@@ -59,7 +59,7 @@ void whole_end(struct whole *w)
 		return;
 	vec_fini(&w->stacks.stacks);
 	vec_fini(&w->stacks.pieces);
-	vec_fini(&w->stacks.cycles);
+	vec_fini(&w->stacks.marks);
 	vec_fini(&w->path.all);
 	vec_fini(&w->path.pool);
 	paces_fini(&w->path.paces);
@@ -227,7 +227,7 @@ static int add_pieces(struct whole *w, const struct sample_seen *seen, struct st
 			break;
 		}
 		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->cycles, stack->burst ? 0 : newer->cycles) < 0)
+		    vec_push(&r->marks, stack->burst ? 0 : newer->cycles) < 0)
 			return -SP_ENOMEM;
 		stack->n_pieces++;
 	}

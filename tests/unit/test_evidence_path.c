@@ -412,6 +412,31 @@ static void of_a_long_burst_twenty_branches_are_left_out(void **state)
 	solution_fini(&out);
 }
 
+/*
+ * Ten laps by B, of one branch each, then as many past it, of two: an iteration of 30 branches, 1000 laps each way.  All moments
+ * lie in the laps by B.  Of 155 branches 20 are the lead-in; the other 135 are four and a half iterations.  With sharp ends there
+ * would be 5.2% too many laps by B; 1.5% too few are left.
+ */
+static void a_burst_fades_in_and_out(void **state)
+{
+	struct bench *b = *state;
+	struct pd_branch stack[155];
+	double f[4];
+
+	for (size_t at = 0; at < 10; at++) {
+		for (size_t i = 0; i < 155; i++) {
+			size_t in_turn = (at + i) % 30;
+
+			stack[154 - i] = in_turn >= 10 && in_turn % 2 == 0 ? past : back;
+		}
+		for (int i = 0; i < 20; i++)
+			show(b, BURST, stack, 155);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 20);
+	assert_float_equal(f[A_TO_C], 1000, 25);
+}
+
 /* Two samples' counts, of which the second is so many further on. */
 static void show_pace(struct bench *b, uint64_t insn, uint64_t cyc)
 {
@@ -991,8 +1016,8 @@ static void stacks_of_instructions_are_joined_to_those_with_cycles(void **state)
 	sd = sd_of_first(b);
 	show_slow(b, INSN, back, 200);
 	solve(b, f);
-	assert_float_equal(f[A_TO_B], 1000, 10);
-	assert_float_equal(f[A_TO_C], 1000, 10);
+	assert_float_equal(f[A_TO_B], 1000, 20);
+	assert_float_equal(f[A_TO_C], 1000, 25);
 	assert_float_equal(f[C_TO_A], 2000, 20);
 	assert_true(sd_of_first(b) < sd);
 }
@@ -1205,6 +1230,7 @@ int main(void)
 		TEST(a_burst_stands_for_its_instructions),
 		TEST(the_older_half_of_a_burst_is_left_out),
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
+		TEST(a_burst_fades_in_and_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
 		TEST(stages_have_a_pace_each),
 		TEST(a_stack_has_the_pace_of_where_it_was_taken),
