@@ -172,6 +172,17 @@ static enum insn_isa isa_of(const GElf_Ehdr *header)
 	                                         : ISA_NONE;
 }
 
+static bool is_pie(Elf *elf, const GElf_Phdr *dynamic)
+{
+	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)dynamic->p_offset, dynamic->p_filesz, ELF_T_DYN);
+	GElf_Dyn dyn;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+		if (dyn.d_tag == DT_FLAGS_1)
+			return dyn.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
 static int check_header(struct module *m)
 {
 	GElf_Ehdr header;
@@ -188,6 +199,7 @@ static int check_header(struct module *m)
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
 		return module_unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object",
 		                       m->opened);
+	m->program = header.e_type == ET_EXEC;
 	m->raw = (const uint8_t *)elf_rawfile(m->elf, &m->raw_bytes);
 	if (!m->raw)
 		return module_unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
@@ -204,8 +216,10 @@ static int load_segments(struct module *m)
 		GElf_Phdr phdr;
 		struct segment seg;
 
-		if (!gelf_getphdr(m->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    phdr.p_offset > m->raw_bytes)
+		if (!gelf_getphdr(m->elf, (int)i, &phdr))
+			continue;
+		m->program |= phdr.p_type == PT_DYNAMIC && is_pie(m->elf, &phdr);
+		if (phdr.p_type != PT_LOAD || phdr.p_offset > m->raw_bytes)
 			continue;
 		seg = (struct segment){ phdr.p_vaddr, phdr.p_offset, phdr.p_filesz, phdr.p_memsz,
 			                phdr.p_flags & PF_X };
@@ -465,6 +479,11 @@ const char *module_path(const struct module *m)
 const char *module_build_id(const struct module *m)
 {
 	return m->build_id ? m->build_id : "";
+}
+
+bool module_is_program(const struct module *m)
+{
+	return m->program;
 }
 
 enum insn_isa module_isa(const struct module *m)

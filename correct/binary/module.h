@@ -50,6 +50,8 @@ bool module_is_made(const struct module *m);
 bool module_path_is_made(const char *path);          /* told by its name */
 const char *module_build_id(const struct module *m); /* hex text, "" if none */
 enum insn_isa module_isa(const struct module *m);
+/* Is it a program that processes begin with, and not a library?  By its type, or the linker's flag of a program that may lie anywhere. */
+bool module_is_program(const struct module *m);
 bool module_has_debug(struct module *m); /* DWARF lines were found */
 
 /* File offset to vaddr by the program headers, and back.  False where no segment holds it. */

@@ -45,6 +45,7 @@ struct module {
 	char *why, *build_id;
 	enum module_state state;
 	enum insn_isa isa;
+	bool program; /* module_is_program() */
 	int fd;
 	Elf *elf;
 	const uint8_t *raw; /* the file */

@@ -200,7 +200,8 @@ static int combine_region(struct work *w, size_t r)
 	if (err == 0 && p->relative && !(w->pace > 0) &&
 	    beside_the_largest(w, r) > reason_limit_beside_the_largest) {
 		to->apart = true;
-		solution_doubt(to, REASON_OF(apart_in_time));
+		if (!solve_doubt_programs(w, p, to))
+			solution_doubt(to, REASON_OF(apart_in_time));
 	}
 	return err;
 }

@@ -276,6 +276,17 @@ static void judge_leak(const struct work *w, const struct problem *p, struct sol
 	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
 }
 
+/* Calls and returns of a library that several programs use make one flow of theirs, which is none. */
+static void judge_programs(const struct work *w, const struct problem *p, struct solution *sol)
+{
+	struct solution doubted = { 0 };
+
+	if (sol->verdict == VERDICT_UNRELIABLE || !solve_doubt_programs(w, p, &doubted))
+		return;
+	solution_fini(sol);
+	solution_doubt(sol, doubted.verdict, "%s", doubted.why);
+}
+
 /*
  * A flow that was found within code that is not all known.  Stacks that hardly ever lead out of it, but over calls, know where
  * it goes.
@@ -365,6 +376,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 	int err = solve_one(w, ev, s, cut);
 
 	if (err == 0) {
+		judge_programs(w, w->scope_problems[s], sol);
 		judge_leak(w, w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_cold_calls(w->scope_problems[s], sol);

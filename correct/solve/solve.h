@@ -40,6 +40,9 @@ enum { SOLVE_MAX_EDGES = 10000 };
  */
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 
+/* Doubt what is of several programs, which only share a library: true then. */
+bool solve_doubt_programs(const struct work *w, const struct problem *p, struct solution *sol);
+
 /*
  * Add scopes up into one solution a region: executions of a block are the sum
  * over the scopes it is in, and of the raw counts of samples in none of them.

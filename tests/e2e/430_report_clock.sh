@@ -260,6 +260,58 @@ why = {f["name"]: (f["status"], f["why"]) for f in json.load(open("out"))["funct
 print("#", why)
 raise SystemExit(any(s != "weak" or "too large to be solved whole" not in w for s, w in why.values()))'
 
+# Two programs that share a hot function of a library, as those of a pipeline do.
+cat >shared.c <<'END'
+#include <stdint.h>
+uint64_t shared(uint64_t x)
+{
+	for (int i = 0; i < 20; i++)
+		x = x * 6364136223846793005u + (x >> 7);
+	return x;
+}
+END
+cat >user.c <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+uint64_t shared(uint64_t x);
+__attribute__((noinline)) static uint64_t own(uint64_t x)
+{
+	for (int i = 0; i < TURNS; i++)
+		x ^= x << 13 ^ x >> 7;
+	return x;
+}
+int main(int argc, char **argv)
+{
+	uint64_t x = 1;
+	for (long i = atol(argv[1]); i > 0; i--)
+		x += own(shared(x));
+	return argc > 1 && x == 7;
+}
+END
+gcc -O1 -g -shared -fPIC shared.c -o libshared.so
+gcc -O1 -g -DTURNS=10 user.c -L. -lshared -Wl,-rpath,"$PWD" -o user_a
+gcc -O1 -g -DTURNS=30 user.c -L. -lshared -Wl,-rpath,"$PWD" -o user_b
+bursts=0 turns=2500000
+while [ "${bursts:-0}" -lt 60 ] && [ $turns -lt 90000000 ]; do
+	turns=$((2 * turns))
+	"$SKIDPROF" record --pmu clock --bursts 60 --burst-budget 1000 -o two.data sh -c "./user_a $turns & ./user_b $turns; wait" >/dev/null 2>err
+	bursts=$(sed -n 's/.* \([0-9]*\) bursts of .*/\1/p' err)
+	echo "# $turns turns: ${bursts:-no} bursts"
+done
+"$SKIDPROF" report -i two.data --format json >out 2>err
+# own() of each is a function of its own name and its own program.
+check 'programs that share a library only are not solved as one' python3 -c '
+import json
+why = [(f["name"], f["module"], f["status"], f["why"]) for f in json.load(open("out"))["functions"] if f["name"] == "own"]
+print("#", why)
+raise SystemExit(len(why) != 2 or any(w[2] != "unreliable" or "several programs" not in w[3] for w in why))'
+"$SKIDPROF" report -i two.data --comm user_a --format json >out 2>err
+check 'and each by itself is' python3 -c '
+import json
+why = [(f["name"], f["module"], f["status"], f["why"]) for f in json.load(open("out"))["functions"] if f["name"] == "own"]
+print("#", why)
+raise SystemExit(len(why) != 1 or why[0][2] not in ("fixed", "weak"))'
+
 # Another build.
 program -DOTHER -O1
 "$SKIDPROF" truth -q -o build.cg ./app 1000 2 >/dev/null 2>&1
