@@ -288,7 +288,9 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
 	}
 	sim_decode_finish(plugin.decoder, &c->block);
-	c->site = calloc(n, sizeof(*c->site));
+	c->site = calloc(
+	        n + 1,
+	        sizeof(*c->site)); /* of an empty block there would be nothing to tell from a failure */
 	if (!c->site || (plugin.other_decoder && decode_other(tb, n, c) < 0) ||
 	    sim_blocks_add(&plugin.blocks, c) < 0) {
 		sim_code_free(c);
