@@ -4,7 +4,7 @@
 
 SECONDS_EACH=900  a call's time; it goes on where it was, and prints what there is.  Status 3: not all was done.
 SHOW=1            measures nothing: the table of what there is, with status 0.
-PROGRAMS="A B"    of the set; CONSTANTS="few small": these only.
+PROGRAMS="A B"    of the set; CONSTANTS="few small": these only.  TURNS=2: recordings of each mode.
 Results stay in BUILD/sensitivity.tsv, each for as long as the recording's result without a change is the same, byte by byte.
 
 Constants are changed several at a time first; where nothing moves none of them is tried alone.
@@ -24,9 +24,10 @@ import time
 
 import sets
 
-# Whatever number of rows: random programs and those of other authors in turn.  More of them narrow what is said.
-PROGRAMS = "p20010 p20011 libdeflate libgsm"
-MODES = ["counters", "amd", "few", "intel", "plain", "arm"]
+# Random programs, those of other authors, and short phases in turn; as many as there are modes, so that a turn has all of both.
+PROGRAMS = "p20010 libdeflate phases2 liblinear p20011 phases4 libgsm"
+MODES = ["counters", "amd", "few", "intel", "plain", "arm", "clock"]
+TURNS = 2
 SIDES = ["half", "twice"]
 
 
@@ -57,13 +58,14 @@ def plain_bytes(text):
 
 def judged(skidprof, stem, mode, change, base=None):
     """Digest of the result, and its eps, intervals and those that hold; of the result without a change where it is the same."""
-    what = ["report"] if mode == "plain" else ["compare", "--truth", stem + ".truth"]
+    shares = mode in ("plain", "clock")
+    what = ["report"] if shares else ["compare", "--truth", stem + ".truth"]
     text = run([skidprof, *what, "-i", stem + ".data", "--format", "json", *change])
     digest = hashlib.md5(plain_bytes(text)).hexdigest()
     if base and digest == base[0]:
         return base
     result = json.loads(text)
-    if mode == "plain":
+    if shares:
         exact = run([skidprof, "report", "-i", stem + ".data", "--truth", stem + ".truth", "--insns", "--format", "json", *change])
         p = sets.judge(*sets.of_shares(result, json.loads(exact)), 0)
     else:
@@ -168,8 +170,9 @@ def main():
     wanted = os.environ.get("CONSTANTS", "").split()
     rows = [r for r in rows_of(build) if not wanted or r[0] in wanted]
     programs = os.environ.get("PROGRAMS", PROGRAMS).split()
+    turns = min(int(os.environ.get("TURNS", TURNS)), len(programs))
     # Every mode comes before any comes again, each time with other programs: what was stopped has something of all.
-    pairs = [(programs[(i + turn) % len(programs)], m) for turn in range(len(programs)) for i, m in enumerate(MODES)]
+    pairs = [(programs[(i + turn) % len(programs)], m) for turn in range(turns) for i, m in enumerate(MODES)]
     recordings = [("%s.%s" % (p, m), os.path.join(recordings_at, "%s.%s" % (p, m)), m) for p, m in pairs]
     recordings = [r for r in recordings if os.path.exists(r[1] + ".data") and os.path.exists(r[1] + ".truth")]
     if not recordings:

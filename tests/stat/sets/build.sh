@@ -66,6 +66,8 @@ c() { "$CC" -O2 -g -w -std=gnu11 -o program "$@"; }
 cxx() { "$CXX" -O2 -g -w -std=gnu++14 -o program "$@"; }
 # runs WORD...: the command to record.
 runs() { printf '%s\n' "$work/program" "$@" >./command; }
+# phases PLAN: see drivers/phases.c.
+phases() { c -DPLAN="$1" "$here/drivers/phases.c" && runs; }
 # built PROGRAM: what a makefile made.
 built() { cp "$1" program; }
 configured() { ./configure -q CC="$CC" CXX="$CXX" CFLAGS='-O2 -g -w' CXXFLAGS='-O2 -g -w' && make -s CFLAGS='-O2 -g -w' CXXFLAGS='-O2 -g -w'; }
@@ -122,6 +124,10 @@ build_original-awk() { (cd s && bison -d awkgram.y -o awkgram.tab.c && $CC -w ma
 build_par() { c s/{buffer,charset,errmsg,par,reformat}.c && runs 60j && cp "$in/lines" stdin; }
 build_pasmo() { (cd s && configured) && built s/pasmo && runs "$in/z80" "$work/out"; }
 build_phalanx() { (cd s && make -s CC="$CC" CFLAGS='-O2 -g -w') && built s/phalanx && runs -c0 -t1000 -b- -l- -o- bench; }
+build_phases1() { phases 1; }
+build_phases2() { phases 2; }
+build_phases3() { phases 3; }
+build_phases4() { phases 4; }
 build_picosat() { c -DNDEBUG -DTRACE -Is s/app.c s/main.c s/picosat.c "$here/drivers/picosat_config.c" && runs -q "$in/cnf"; }
 build_prodigal() { c s/*.c -lm && runs -q -i "$in/genome" -o "$work/out"; }
 build_pugixml() { cxx -Is/src s/src/pugixml.cpp "$here/drivers/pugixml.cc" && runs "$in/xml" 3; }
@@ -161,7 +167,7 @@ while read -r _ package language; do
 	[ -s "$work/command" ] && continue
 	rm -rf "$work"
 	mkdir -p "$work" && cd "$work" || exit 1
-	[ "$language" = rust ] || (cd "$dir" && unpack "$package" "$work/s") || { echo "$package: it could not be fetched" >>"$dir/$set/missing" && continue; }
+	[ "$language" = rust ] || [ "$language" = here ] || (cd "$dir" && unpack "$package" "$work/s") || { echo "$package: it could not be fetched" >>"$dir/$set/missing" && continue; }
 	if ! "build_$package" >log 2>&1 || [ ! -x program ] || [ ! -s command ]; then
 		rm -f command
 		echo "$package: it did not build" >>"$dir/$set/missing"
