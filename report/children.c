@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/assemble/cut_stacks.h"
 #include "correct/assemble/inclusive.h"
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/number.h"
@@ -337,6 +339,24 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 	return text;
 }
 
+static void note_no_frame_pointers(const struct profile *p, FILE *f)
+{
+	double cut = cut_stacks_share(p);
+
+	/* Where no sample has a caller the stacks are not made use of at all. */
+	if (!p->n_frames && p->meta.chains && strcmp(p->meta.chains, "frame pointers") == 0)
+		cut = 1;
+	if (cut <= model->little)
+		return;
+	fprintf(f,
+	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins: "
+	        "code "
+	        "without frame pointers;\n"
+	        "# BOUNDS hold what is not known: record -g dwarf tells it, or a build with "
+	        "-fno-omit-frame-pointer\n",
+	        100 * cut);
+}
+
 /* The largest function whose count by stacks is not known to 2%, for its calls are short beside the skid. */
 static void note_short_calls(const struct profile *p, FILE *f)
 {
@@ -405,6 +425,7 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		      "region\n",
 		      f);
 	}
+	note_no_frame_pointers(p, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)
 		note_inlined(p, o, f);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
+#include "correct/assemble/cut_stacks.h"
 #include "correct/assemble/own_noise.h"
 #include "correct/assemble/stack_bounds.h"
 #include "correct/judge/reasons.h"
@@ -154,8 +155,12 @@ static int count_stacks(const struct profile *p, const struct own_noise *noise, 
 	}
 	if (err == 0)
 		err = stack_bounds(p, insn, rest, noise, out);
+	if (err == 0)
+		err = cut_stacks_bounds(p, insn, out);
 	if (err == 0 && p->n_contexts)
 		err = ask_paths(p, noise, out);
+	if (err == 0)
+		cut_stacks_judge(p, out);
 	free(last);
 	free(insn);
 	free(more);

@@ -158,6 +158,9 @@ END
 	"$SKIDPROF" record -g dwarf,64 -q --pmu clock --bursts 0 -F 2000 -o short.data ./nest 4000 >/dev/null 2>err
 	"$SKIDPROF" report -i short.data --children >out 2>err
 	check 'copies that are too short are told' has out 'end before the outermost caller'
+	"$SKIDPROF" record -g fp -q --pmu clock --bursts 0 -F 2000 -o fp.data ./nest 4000 >/dev/null 2>err
+	"$SKIDPROF" report -i fp.data --children >out 2>err
+	check 'so are frame pointers that the program has not' has out 'STACKS ARE CUT'
 else
 	echo "ok $((n_tests += 1)) - copies of the stack # SKIP $(head -1 err)"
 fi

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "correct/assemble/cut_stacks.h"
 #include "correct/assemble/inclusive.h"
 
 enum { MAIN, FEW, MANY, LEAF, FIB, N_FUNCS };
@@ -232,6 +233,32 @@ static struct profile *with_stacks(void)
 	return p;
 }
 
+/* Of stacks by frame pointers that end in leaf it is not known who called: main has 105 of 505 samples, or all. */
+static void cut_stacks_may_be_anyone_s(void **state)
+{
+	static const char *const names[] = { "main", "few", "many", "leaf", "fib" };
+	struct profile *p = five();
+	struct inclusive *all;
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
+
+	(void)state;
+	for (int f = 0; f < N_FUNCS; f++)
+		p->funcs[f].name = names[f];
+	add_frame(p, at, LEAF, 100);
+	add_frame(p, root, LEAF, 400);
+	p->meta.chains = "branch records";
+	assert_float_equal(cut_stacks_share(p), 0, 0);
+	p->meta.chains = "frame pointers";
+	assert_float_equal(cut_stacks_share(p), 400. / 505, 1e-9);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_true(isnan(all[MAIN].insn));
+	assert_true(all[MAIN].lo <= 10 + 200 && all[MAIN].hi >= 10 + 1000);
+	assert_int_not_equal(all[MAIN].status, PROFILE_FIXED);
+	assert_float_equal(all[LEAF].insn, 1000, 1e-9); /* none of them is without it */
+	free(all);
+	profile_free(p);
+}
+
 /* few is known to 4, and leaf to 3: both together to 5. */
 static void own_counts_widen_the_sum(void **state)
 {
@@ -406,6 +433,7 @@ int main(void)
 		cmocka_unit_test(paths_divide_what_several_call),
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
+		cmocka_unit_test(cut_stacks_may_be_anyone_s),
 		cmocka_unit_test(own_counts_widen_the_sum),
 		cmocka_unit_test(what_is_drawn_together_is_summed_together),
 		cmocka_unit_test(of_a_cycle_paths_are_not_asked),

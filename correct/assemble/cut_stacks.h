@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_CUT_STACKS_H
+#define SKIDPROF_CORRECT_ASSEMBLE_CUT_STACKS_H
+
+/*
+ * Stacks by frame pointers of code that keeps none end in any function, without an error.  What such a sample is of may
+ * be anyone's who calls.
+ */
+#include "correct/assemble/inclusive.h"
+
+/* Share of the samples' weight on stacks that do not begin with a function that threads begin in; 0 of other stacks. */
+double cut_stacks_share(const struct profile *p);
+
+/*
+ * Up to hi of out, [p->n_funcs], goes what is on cut stacks without the function.  insn: [p->n_frames] corrected instructions
+ * of each frame.  Returns 0, -SP_ENOMEM.
+ */
+int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);
+
+/* Counts of which the cut stacks leave more open than makes no matter are not known. */
+void cut_stacks_judge(const struct profile *p, struct inclusive *out);
+
+#endif
