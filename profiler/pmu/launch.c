@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 static void watched_signals(sigset_t *set)
 {
@@ -159,6 +160,7 @@ static void note_end(struct launch *l, int flags)
 	if (pid != l->pid)
 		return;
 	l->ended = true;
+	l->killed_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	l->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -184,6 +186,17 @@ void launch_signals(struct launch *l)
 		note_end(l, WNOHANG);
 }
 
+void launch_say_killed(const struct launch *l, const char *program, const char *output)
+{
+	if (!l->killed_by || l->killed_by == SIGINT)
+		return;
+	if (output)
+		sp_note("%s: killed by signal %d (%s); what was recorded is in %s", program, l->killed_by,
+		        strsignal(l->killed_by), output);
+	else
+		sp_note("%s: killed by signal %d (%s)", program, l->killed_by, strsignal(l->killed_by));
+}
+
 void launch_end(struct launch *l)
 {
 	launch_signals(l);
@@ -191,8 +204,8 @@ void launch_end(struct launch *l)
 		return;
 	kill(l->pid, SIGTERM);
 	launch_wait(l);
-	if (l->status == 128 + SIGTERM)
-		l->status = 0;
+	if (l->killed_by == SIGTERM)
+		l->status = l->killed_by = 0;
 }
 
 void launch_wait(struct launch *l)

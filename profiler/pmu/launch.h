@@ -15,6 +15,7 @@ struct launch {
 	int go_fd, error_fd;
 	const char *path;        /* of the program, for messages */
 	bool ended, interrupted; /* interrupted: without a child, a signal asked us to end */
+	int killed_by;           /* signal; 0 = it was not killed */
 	int status;              /* as the shell says it: 128 + signal when it was killed */
 };
 
@@ -47,6 +48,9 @@ void launch_signals(struct launch *l);
 
 /* Wait for its end, if it hasn't come yet. */
 void launch_wait(struct launch *l);
+
+/* A line on stderr of the signal that killed it, if one did that nobody sent from here or the keyboard; output: NULL = none. */
+void launch_say_killed(const struct launch *l, const char *program, const char *output);
 
 /* Ask the program to end (SIGTERM), once.  That it did so is no failure: its status is 0 then. */
 void launch_end(struct launch *l);

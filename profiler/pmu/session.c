@@ -402,6 +402,8 @@ int session_run(const struct session_config *config, struct session_summary *sum
 	if (err == 0)
 		err = listen_to_end(&s);
 	err = finish(&s, err);
+	if (err == 0)
+		launch_say_killed(&s.child, s.child.path, s.opts->output);
 	*exit_status = s.child.status;
 	rewrite_free(s.rewrite);
 	vec_fini(&s.targets);

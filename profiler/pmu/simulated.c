@@ -488,6 +488,7 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 		err = err2;
 	if (err < 0)
 		goto out;
+	launch_say_killed(&r.child, opts->argv[0], opts->output);
 	say_warnings(&r, &sum);
 	if (opts->output)
 		say_summary(&r, &sum);

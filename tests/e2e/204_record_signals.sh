@@ -80,6 +80,7 @@ sampled kill
 kill -KILL "$(head -1 kill.out)"
 wait $rec
 ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
+check 'and is said to have been' grep -q '/spin: killed by signal 9 (Killed); what was recorded is in kill.data' kill.err
 check 'what had arrived is written' readable kill.data
 
 build crash <<'C'
