@@ -312,6 +312,7 @@ install: all
 	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof')
 	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/_skidprof '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/')
 	$(if $(COMPLETION),$Qinstall -m 644 $B/completion/skidprof.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/')
+	@echo "installed: $(DESTDIR)$(PREFIX)/bin/skidprof, its parts in lib/skidprof and share/skidprof, manual pages in share/man"
 
 uninstall:
 	$Qrm -rf '$(DESTDIR)$(PREFIX)/bin/skidprof' '$(DESTDIR)$(PREFIX)/lib/skidprof' '$(DESTDIR)$(PREFIX)/share/skidprof'
@@ -319,6 +320,9 @@ uninstall:
 	  $(patsubst man/%,'$(DESTDIR)$(PREFIX)/share/man/man7/%',$(wildcard man/*.7)) \
 	  '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/skidprof' '$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/_skidprof' \
 	  '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/skidprof.fish'
+	$Qfor d in man/man1 man/man7 bash-completion/completions bash-completion '$(patsubst share/%,%,$(ZSH_DIR))' zsh fish/vendor_completions.d fish; do \
+	  rmdir '$(DESTDIR)$(PREFIX)/share/'"$$d" 2>/dev/null || :; done
+	@echo "removed: $(DESTDIR)$(PREFIX)/bin/skidprof, lib/skidprof, share/skidprof, manual pages, completion"
 
 # A Debian package, in $B/deb.
 deb:

@@ -167,6 +167,17 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 	         m->model ? m->model : "");
 }
 
+/* The C library's functions of which each processor has its own. */
+static bool names_variant(const char *why)
+{
+	static const char *const parts[] = { "_avx", "_evex", "_sse", "_erms" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(why, parts[i]))
+			return true;
+	return false;
+}
+
 static void print_truth(const struct profile_meta *m, FILE *f)
 {
 	char text[LINE_MAX_BYTES];
@@ -176,6 +187,13 @@ static void print_truth(const struct profile_meta *m, FILE *f)
 	if (*m->truth_why) {
 		safe(m->truth_why, text);
 		fprintf(f, "# NOT THE SAME RUN? %s\n", text);
+		if (names_variant(text))
+			fputs("# the C library chooses such functions by the processor, the simulated one "
+			      "has "
+			      "others: record with\n"
+			      "# GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F, as "
+			      "skidprof-truth(1) says\n",
+			      f);
 	}
 }
 

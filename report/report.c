@@ -382,8 +382,9 @@ static void print_rest(const struct view *v, const struct report_opts *o, size_t
 	if (v->table.n_rows == 0)
 		fprintf(f, "# no %s to show%s\n", what, why_none(v->p, o));
 	if (v->n_small) {
-		fprintf(f, "# %zu more %s%s are below --min-share\n", v->n_small, what,
-		        together(o->view, v->small_share, words));
+		fprintf(f, "# %zu more %s%s are below --min-share%s\n", v->n_small, what,
+		        together(o->view, v->small_share, words),
+		        o->min_share >= 1 ? ": 1 is 100%; for one in a hundred write 1%" : "");
 	}
 	if (v->table.n_rows > n_shown) {
 		for (size_t i = n_shown; i < v->table.n_rows; i++)

@@ -425,7 +425,7 @@ static int simulated_probe(const struct record_opts *o)
 	                                       : NULL;
 
 	if (what)
-		return sp_fail(SP_ENOTSUP,
+		return sp_fail(SP_EUSAGE,
 		               "%s: the simulated core runs a whole program of its own, always alike; "
 		               "take another source of samples (--pmu)",
 		               what);
