@@ -89,6 +89,7 @@ struct profile_func {
 	const char *linkage;
 	const char *
 	        full; /* told apart from others of its name: with parameters, or its place; NULL = no other has its name */
+	const char *aliases; /* other linkage names of its code, a line each; NULL = there are none */
 	uint32_t module;
 	uint32_t file, line;   /* of the declaration */
 	bool inlined;          /* it has instructions inlined into others */
@@ -222,6 +223,7 @@ struct profile_frame {
 	uint32_t parent;          /* profile->frames; UINT32_MAX of the root, which has no function */
 	uint32_t func, phys_func; /* phys_func: that its code is in */
 	double raw_insn, raw_cyc;
+	double cut_insn, cut_cyc; /* of them, on stacks that end before the outermost caller */
 };
 
 /*

@@ -211,7 +211,7 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 
 		n_match += matches;
 		/* What may be all or nothing of code that others may have called, too, tells nothing. */
-		if (!matches || !known || !(all[i].lo > 0))
+		if (!matches || !known || (!(all[i].lo > 0) && !(all[i].insn == 0 && all[i].cyc > 0)))
 			continue;
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/compare/match.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "report/diff_impl.h"
@@ -113,23 +114,6 @@ static struct said say_nothing(const struct profile *p)
 
 /* ---- units ---- */
 
-/* The module with most of what ran: the program itself, which may have another name in another build. */
-static uint32_t main_module(const struct profile *p)
-{
-	double *sum = calloc(p->n_modules + 1, sizeof(*sum));
-	uint32_t best = 0;
-
-	for (size_t i = 0; sum && i < p->n_funcs; i++)
-		if (p->funcs[i].module < p->n_modules)
-			sum[p->funcs[i].module] +=
-			        has_insn(p) ? p->funcs[i].count.insn : p->funcs[i].count.cyc;
-	for (uint32_t m = 1; sum && m < p->n_modules; m++)
-		if (sum[m] > sum[best])
-			best = m;
-	free(sum);
-	return best;
-}
-
 /* The unit of a list that a like one is, made if it isn't there; NULL when out of memory. */
 static struct unit *find_unit(struct unit_list *l, struct pairs *index, const struct unit *like,
                               const struct diff_side *side)
@@ -201,9 +185,10 @@ static int add_funcs(struct unit_list *l, struct pairs *index, const struct diff
                      bool rollup)
 {
 	const struct profile *p = side->profiles[n];
-	uint32_t program = main_module(p);
+	uint32_t program;
+	int err = match_program(p, &program);
 
-	for (size_t i = 0; i < p->n_funcs; i++) {
+	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
 		const struct profile_func *f = &p->funcs[i];
 		struct unit like = unit_of(p, f, program), *u;
 		struct said s;
@@ -220,7 +205,7 @@ static int add_funcs(struct unit_list *l, struct pairs *index, const struct diff
 		if (status > u->status)
 			u->status = status;
 	}
-	return 0;
+	return err;
 }
 
 /* The instructions [i, j) of one line of one function. */
@@ -286,8 +271,9 @@ static int by_func_and_line(const void *a, const void *b, void *profile)
 static int add_lines(struct unit_list *l, struct pairs *index, const struct diff_side *side, size_t n)
 {
 	struct profile *p = side->profiles[n];
-	uint32_t *insns = calloc(p->n_insns + 1, sizeof(*insns)), program = main_module(p);
-	int err = insns ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	uint32_t *insns = calloc(p->n_insns + 1, sizeof(*insns)), program = UINT32_MAX;
+	int err = insns ? match_program(p, &program)
+	                : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
 
 	for (size_t i = 0; i < p->n_insns && err == 0; i++)
 		insns[i] = (uint32_t)i;
@@ -570,7 +556,7 @@ int diff_make(struct diff *d, enum diff_measure sort)
 		err = d->lines ? pair_by_functions(d, a, b) : pair_functions(a, b);
 	if (err == 0)
 		err = make_total(d);
-	return err < 0 ? err : make_rows(d, a, b, (int)sort);
+	return err ? err : make_rows(d, a, b, (int)sort);
 }
 
 void diff_unmake(struct diff *d)

@@ -15,16 +15,45 @@ static uint64_t hash_text(uint64_t h, const char *s)
 	return (h ^ 0xff) * 0x100000001b3u;
 }
 
+/* "libstdc++.so" of "libstdc++.so.6.0.30", "libc.so" of "libc-2.36.so": another version of a library is that library. */
+static const char *module_key(const char *module, char *key, size_t size)
+{
+	const char *so = strstr(module, ".so");
+	size_t n = so && (!so[3] || so[3] == '.') ? (size_t)(so - module) : 0, k = n;
+
+	if (!n)
+		return module;
+	while (k && strchr("0123456789.", module[k - 1]))
+		k--;
+	n = k > 1 && k < n && module[k - 1] == '-' ? k - 1 : n;
+	snprintf(key, size, "%.*s.so", (int)n, module);
+	return key;
+}
+
+static int module_order(const char *x, const char *y)
+{
+	char a[256], b[256];
+
+	return strcmp(module_key(x, a, sizeof(a)), module_key(y, b, sizeof(b)));
+}
+
+static uint64_t hash_module(const char *module)
+{
+	char key[256];
+
+	return hash_text(0xcbf29ce484222325u, module_key(module, key, sizeof(key)));
+}
+
 uint64_t unit_hash(const struct unit *u, bool with_file)
 {
-	uint64_t h = hash_text(hash_text(0xcbf29ce484222325u, u->module), u->f->linkage);
+	uint64_t h = hash_text(hash_module(u->module), u->f->linkage);
 
 	return with_file ? hash_text(h, report_base(u->file)) : h;
 }
 
 bool unit_same(const struct unit *x, const struct unit *y, bool with_file)
 {
-	return x->is_line == y->is_line && x->offset == y->offset && !strcmp(x->module, y->module) &&
+	return x->is_line == y->is_line && x->offset == y->offset && !module_order(x->module, y->module) &&
 	       !strcmp(x->f->linkage, y->f->linkage) &&
 	       (!with_file || !strcmp(report_base(x->file), report_base(y->file)));
 }
@@ -61,7 +90,7 @@ static bool is_kin(const struct unit *x, const struct unit *y, enum kin kin)
 {
 	if (kin != KIN_NAME)
 		return unit_same(x, y, kin == KIN_ALL);
-	return !strcmp(x->module, y->module) && unit_same_name(x, y);
+	return !module_order(x->module, y->module) && unit_same_name(x, y);
 }
 
 static uint64_t kin_hash(const struct unit *u, enum kin kin)
@@ -71,7 +100,7 @@ static uint64_t kin_hash(const struct unit *u, enum kin kin)
 	if (kin != KIN_NAME)
 		return unit_hash(u, kin == KIN_ALL);
 	snprintf(bare, sizeof(bare), "%.*s", (int)bare_length(u->f->name), u->f->name);
-	return hash_text(hash_text(0xcbf29ce484222325u, u->module), bare);
+	return hash_text(hash_module(u->module), bare);
 }
 
 struct keyed {
@@ -131,7 +160,7 @@ struct placed {
 static int by_place(const void *a, const void *b)
 {
 	const struct unit *x = ((const struct placed *)a)->u, *y = ((const struct placed *)b)->u;
-	int order = strcmp(x->module, y->module);
+	int order = module_order(x->module, y->module);
 
 	if (!order)
 		order = strcmp(report_base(x->file), report_base(y->file));
@@ -155,7 +184,7 @@ static size_t in_order(const struct unit_list *l, struct placed *out)
 
 static bool same_file(const struct unit *x, const struct unit *y)
 {
-	return !strcmp(x->module, y->module) && !strcmp(report_base(x->file), report_base(y->file));
+	return !module_order(x->module, y->module) && !strcmp(report_base(x->file), report_base(y->file));
 }
 
 /* How many unpaired ones of that file follow. */
@@ -279,7 +308,7 @@ static int by_identity(const void *a, const void *b)
 	int order = strcmp(x->f->linkage, y->f->linkage);
 
 	if (!order)
-		order = strcmp(x->module, y->module);
+		order = module_order(x->module, y->module);
 	return order ? order : strcmp(func_file(x), func_file(y));
 }
 

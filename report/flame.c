@@ -15,6 +15,10 @@ static const double min_frame = 1e-4;
 
 enum { MAX_DEPTH = 60, MAX_FRAMES = 60000 };
 
+/* Frames that are no function's: all of it, code whose callers nothing tells, frames that are each too small, and add_unseen(). */
+static const uint32_t frame_all = UINT32_MAX, frame_unplaced = UINT32_MAX - 1, frame_small = UINT32_MAX - 2,
+                      frame_unseen = UINT32_MAX - 3, first_special = UINT32_MAX - 3;
+
 /* A caller with so much of the calls has all of them. */
 static const double whole = 0.999;
 
@@ -41,27 +45,68 @@ static int add(struct flame *f, uint32_t parent, uint32_t func, double raw, doub
 	return vec_push(&f->frames, (struct frame){ parent, func, raw, fixed, cyc, guess });
 }
 
-/* ---- of call stacks: small ones are left to their callers ---- */
+/*
+ * What is inlined and no sample fell in has no frame of its own: a frame below that of the function that holds it has it.  number:
+ * of each frame of the profile, sum: scratch of as many.
+ */
+static int add_unseen(struct flame *f, const double *insn, const double *held, const uint32_t *number,
+                      double *sum)
+{
+	const struct profile *p = f->p;
+	int err = 0;
+
+	memset(sum, 0, (p->n_frames + 1) * sizeof(*sum));
+	for (uint32_t i = 1; i < p->n_frames; i++) {
+		uint32_t holder = i;
+
+		while (p->frames[holder].func != p->frames[i].phys_func && p->frames[holder].parent &&
+		       p->frames[p->frames[holder].parent].phys_func == p->frames[i].phys_func)
+			holder = p->frames[holder].parent;
+		if (held[p->frames[i].phys_func] > 0)
+			sum[holder] += (held[p->frames[i].phys_func] - 1) * insn[i];
+	}
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		if (sum[i] >= min_frame * f->total && f->frames.v[number[i]].func < first_special)
+			err = add(f, number[i], frame_unseen, 0, sum[i], 0, false);
+		else
+			f->frames.v[number[i]].fixed += sum[i];
+	}
+	return err;
+}
+
+/* ---- of call stacks: small ones are one of their caller's, which else would seem to run them itself ---- */
 
 static int of_stacks(struct flame *f)
 {
 	const struct profile *p = f->p;
-	double *insn = NULL, *sum = calloc(p->n_frames + 1, sizeof(*sum));
-	uint32_t *number = calloc(p->n_frames + 1, sizeof(*number));
-	int err = sum && number ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory for a page");
+	double *insn = NULL, *held = NULL, *sum = calloc(p->n_frames + 1, sizeof(*sum));
+	uint32_t *number = calloc(2 * (p->n_frames + 1), sizeof(*number)), *small;
+	int err = sum && number ? inclusive_frames(p, &insn, &held)
+	                        : sp_fail(SP_ENOMEM, "out of memory for a page");
 
 	for (size_t i = p->n_frames; err == 0 && i-- > 1;) {
 		sum[i] += weight(f, insn[i], p->frames[i].raw_cyc);
 		sum[p->frames[i].parent] += sum[i];
 	}
+	small = number ? number + p->n_frames + 1 : NULL; /* of each frame that has callees which are */
 	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
 		const struct profile_frame *frame = &p->frames[i];
 		uint32_t parent = number[frame->parent];
 
 		if (sum[i] < min_frame * f->total || f->frames.n >= MAX_FRAMES) {
-			struct frame *to = &f->frames.v[parent];
+			struct frame *to;
 
-			number[i] = parent;
+			if (f->frames.v[parent].func == frame_small)
+				number[i] = parent;
+			else if (small[frame->parent])
+				number[i] = small[frame->parent];
+			else {
+				number[i] = small[frame->parent] = (uint32_t)f->frames.n;
+				err = add(f, parent, frame_small, 0, 0, 0, false);
+				if (err < 0)
+					break;
+			}
+			to = &f->frames.v[number[i]];
 			to->raw += frame->raw_insn;
 			to->fixed += insn[i];
 			to->cyc += frame->raw_cyc;
@@ -70,7 +115,10 @@ static int of_stacks(struct flame *f)
 		number[i] = (uint32_t)f->frames.n;
 		err = add(f, parent, frame->func, frame->raw_insn, insn[i], frame->raw_cyc, false);
 	}
+	if (err == 0)
+		err = add_unseen(f, insn, held, number, sum);
 	free(insn);
+	free(held);
 	free(sum);
 	free(number);
 	return err;
@@ -81,6 +129,7 @@ static int of_stacks(struct flame *f)
 struct walk {
 	struct flame *f;
 	const struct inclusive *all;
+	double *placed;          /* [n_funcs] share of what each runs itself that has a frame */
 	uint8_t *on_path;        /* [n_funcs] */
 	size_t *first_of_caller; /* [n_funcs + 1] calls sorted by caller */
 	const struct profile_call **by_caller;
@@ -113,11 +162,19 @@ static int add_own(struct walk *w, uint32_t parent, uint32_t func, double share,
 		inner[insn->func].insn += share * insn->count.insn;
 		inner[insn->func].cyc += share * insn->count.cyc;
 	}
+	for (uint32_t g = 0; g < p->n_funcs && err == 0; g++) {
+		if (g == func || weight(w->f, inner[g].insn, inner[g].cyc) >= min_frame * w->f->total)
+			continue;
+		inner[func].raw_insn += inner[g].raw_insn;
+		inner[func].insn += inner[g].insn;
+		inner[func].cyc += inner[g].cyc;
+	}
 	if (err == 0)
 		err = add(w->f, parent, func, inner[func].raw_insn, inner[func].insn, inner[func].cyc, guess);
 	for (uint32_t g = 0; g < p->n_funcs && err == 0; g++)
 		if (g != func && weight(w->f, inner[g].insn, inner[g].cyc) >= min_frame * w->f->total)
 			err = add(w->f, self, g, inner[g].raw_insn, inner[g].insn, inner[g].cyc, guess);
+	w->placed[func] += share;
 	free(inner);
 	return err;
 }
@@ -167,6 +224,38 @@ static int from_roots(struct walk *w)
 	return err;
 }
 
+/* What has no way from a root: it is called from where the flow does not tell, or by itself through others. */
+static int add_unplaced(struct walk *w)
+{
+	const struct profile *p = w->f->p;
+	const uint32_t unplaced = (uint32_t)w->f->frames.n;
+	double all = 0;
+	int err = 0;
+
+	for (uint32_t f = 0; f < p->n_funcs; f++)
+		all += fmax(1 - w->placed[f], 0) *
+		       weight(w->f, p->funcs[f].rolled.insn, p->funcs[f].rolled.cyc);
+	if (all < min_frame * w->f->total)
+		return 0;
+	err = add(w->f, 0, frame_unplaced, 0, 0, 0, true);
+
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+		const double left = fmax(1 - w->placed[f], 0);
+		struct frame *to = &w->f->frames.v[unplaced];
+
+		if (left * weight(w->f, c->insn, c->cyc) >= min_frame * w->f->total &&
+		    w->f->frames.n < MAX_FRAMES) {
+			err = add_own(w, unplaced, f, left, true);
+			continue;
+		}
+		to->raw += left * c->raw_insn;
+		to->fixed += left * c->insn;
+		to->cyc += left * c->cyc;
+	}
+	return err;
+}
+
 static int of_flow(struct flame *f)
 {
 	const struct profile *p = f->p;
@@ -176,9 +265,10 @@ static int of_flow(struct flame *f)
 
 	w.all = all;
 	w.on_path = calloc(p->n_funcs + 1, 1);
+	w.placed = calloc(p->n_funcs + 1, sizeof(*w.placed));
 	w.first_of_caller = calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
 	w.by_caller = calloc(p->n_calls + 1, sizeof(const struct profile_call *));
-	if (err == 0 && (!w.on_path || !w.first_of_caller || !w.by_caller))
+	if (err == 0 && (!w.on_path || !w.placed || !w.first_of_caller || !w.by_caller))
 		err = sp_fail(SP_ENOMEM, "out of memory for a page");
 	if (err == 0) {
 		for (size_t i = 0; i < p->n_calls; i++) {
@@ -191,8 +281,11 @@ static int of_flow(struct flame *f)
 			qsort(w.by_caller, p->n_calls, sizeof(const struct profile_call *), by_caller);
 		err = from_roots(&w);
 	}
+	if (err == 0)
+		err = add_unplaced(&w);
 	free(all);
 	free(w.on_path);
+	free(w.placed);
 	free(w.first_of_caller);
 	free(w.by_caller);
 	return err;
@@ -220,13 +313,15 @@ static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *numbe
 		const struct frame *x = &f->frames.v[i];
 		json_t *one = json_array();
 
-		if (x->func != UINT32_MAX && number[x->func] == UINT32_MAX) {
+		if (x->func < first_special && number[x->func] == UINT32_MAX) {
 			number[x->func] = (uint32_t)json_array_size(funcs);
 			json_array_append_new(funcs, func_json(f->p, x->func));
 		}
 		json_array_append_new(one, json_integer(x->parent));
-		json_array_append_new(one,
-		                      json_integer(x->func == UINT32_MAX ? -1 : (json_int_t)number[x->func]));
+		/* What is no function's is -1 to -4. */
+		json_array_append_new(one, json_integer(x->func < first_special
+		                                                ? (json_int_t)number[x->func]
+		                                                : -1 - (json_int_t)(frame_all - x->func)));
 		json_array_append_new(one, json_real(round(x->raw)));
 		json_array_append_new(one, json_real(round(x->fixed)));
 		json_array_append_new(one, json_real(round(x->cyc)));
@@ -242,7 +337,7 @@ int flame_json(const struct profile *p, json_t *doc)
 	struct flame f = { .p = p };
 	uint32_t *number = malloc((p->n_funcs + 1) * sizeof(*number));
 	json_t *funcs = json_array(), *frames;
-	int err = number && funcs ? add(&f, 0, UINT32_MAX, 0, 0, 0, false)
+	int err = number && funcs ? add(&f, 0, frame_all, 0, 0, 0, false)
 	                          : sp_fail(SP_ENOMEM, "out of memory for a page");
 
 	for (size_t i = 0; i < p->n_funcs; i++)
@@ -259,7 +354,9 @@ int flame_json(const struct profile *p, json_t *doc)
 		                source == INCLUSIVE_STACKS
 		                        ? "who called: call stacks of the samples"
 		                        : "who called: the code's flow; hatched frames have several callers "
-		                          "and are divided as these call, which is a guess",
+		                          "and are divided as these call, which is a guess; what nothing is "
+		                          "known to "
+		                          "call stands apart",
 		                "functions", funcs, "frames", frames));
 	}
 	json_decref(funcs);

@@ -195,13 +195,34 @@ const char *report_name(const struct profile_func *f)
 	return f->full ? f->full : f->name;
 }
 
+static bool is_glob(const char *pattern)
+{
+	return pattern[strcspn(pattern, "*?[")];
+}
+
+/* Any of the names, a line each. */
+static bool any_matches(const char *names, const char *pattern)
+{
+	char name[512];
+
+	for (size_t n; names && *names; names += n + (names[n] == '\n')) {
+		n = strcspn(names, "\n");
+		snprintf(name, sizeof(name), "%.*s", (int)n, names);
+		if (strcmp(name, pattern) == 0 || (is_glob(pattern) && fnmatch(pattern, name, 0) == 0))
+			return true;
+	}
+	return false;
+}
+
 bool report_matches(const struct profile_func *f, const char *pattern)
 {
 	if (f->full && strcmp(f->full, pattern) == 0)
 		return true;
 	if (named(f->name, pattern) || strcmp(f->linkage, pattern) == 0)
 		return true;
-	if (!pattern[strcspn(pattern, "*?[")])
+	if (any_matches(f->aliases, pattern))
+		return true;
+	if (!is_glob(pattern))
 		return false;
 	return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->linkage, 0) == 0;
 }

@@ -281,6 +281,22 @@ static const char *status_means(uint8_t status)
 	return status < sizeof(means) / sizeof(means[0]) ? means[status] : "";
 }
 
+/* "  also called malloc, __malloc": a line. */
+static void print_aliases(const struct profile_func *func, FILE *f)
+{
+	const char *names = func->aliases;
+	char one[NAME_BYTES], name[NAME_BYTES];
+
+	for (size_t n; names && *names; names += n + (names[n] == '\n')) {
+		n = strcspn(names, "\n");
+		snprintf(one, sizeof(one), "%.*s", (int)n, names);
+		text_safe(one, name, sizeof(name));
+		fprintf(f, "%s%s", names == func->aliases ? "  also called " : ", ", name);
+	}
+	if (func->aliases)
+		fputc('\n', f);
+}
+
 static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	const struct profile_count *c = &func->count;
@@ -294,7 +310,9 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	if (*place)
 		fprintf(f, ", %s:%u", place, func->line);
 	text_safe(report_module(p, func->module), place, sizeof(place));
-	fprintf(f, "%s%s\n  status: %s", *place ? ", in " : "", place, profile_status_word(func->status));
+	fprintf(f, "%s%s\n", *place ? ", in " : "", place);
+	print_aliases(func, f);
+	fprintf(f, "  status: %s", profile_status_word(func->status));
 	text_safe(func->why && *func->why                  ? func->why
 	          : exact && func->status == PROFILE_FIXED ? "counted exactly, in another run"
 	                                                   : status_means(func->status),

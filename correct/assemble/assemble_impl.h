@@ -37,7 +37,7 @@ int assemble_time(struct assembly *a);
 /* Counts, intervals and status of the functions. */
 int assemble_funcs(struct assembly *a);
 
-/* Names of functions that others have, too, in full. */
+/* Names of functions that others have, too, in full; and their other names. */
 int assemble_names(struct assembly *a);
 
 /* Blocks, ways and loops, and what they tell: calls and trip counts. */

@@ -100,8 +100,7 @@ int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclus
 	}
 	for (size_t f = 0; on && last && f < p->n_funcs; f++)
 		if (out[f].insn > 0 || out[f].cyc > 0)
-			out[f].hi += inclusive_is_of_insn(p, &out[f]) ? all.insn - on[f].insn
-			                                              : all.cyc - on[f].cyc;
+			out[f].hi += inclusive_is_of_insn(p) ? all.insn - on[f].insn : all.cyc - on[f].cyc;
 	free(last);
 	free(on);
 	return on && last ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);

@@ -13,6 +13,8 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
 
 /* A chain of calls in the worst order takes as many rounds as it is long. */
 enum { MAX_ROUNDS = 1000, SPREAD_ROUNDS = 10 };
@@ -39,36 +41,89 @@ static double ratio(double x, double y)
 	return y > 0 ? x / y : 0;
 }
 
-/* By function: raw counts of its frames as leaves, and of all in its physical function once each leaf is scaled. */
-int inclusive_frames(const struct profile *p, double **out)
+/* A function in the physical one that holds it: what it ran there, and what its frames have. */
+struct held {
+	double insn, raw, time;
+};
+
+struct helds {
+	struct pairs index; /* (func, phys_func) */
+	VEC(struct held) v;
+};
+
+static struct held *held_of(struct helds *h, uint32_t func, uint32_t phys_func)
 {
-	double *raw = calloc(3 * p->n_funcs + 1, sizeof(*raw)), *scaled = raw ? raw + p->n_funcs : NULL;
-	double *time = raw ? scaled + p->n_funcs : NULL;
-	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
+	long k = pairs_number(&h->index, func, phys_func);
 
-	if (!raw || !insn) {
-		free(raw);
-		free(insn);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	if (k < 0 || ((size_t)k == h->v.n && vec_push(&h->v, (struct held){ 0 }) < 0))
+		return NULL;
+	return &h->v.v[k];
+}
+
+static int find_held(const struct profile *p, struct helds *h)
+{
+	struct held *to;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		to = held_of(h, p->insns[i].func, p->insns[i].phys_func);
+		if (!to)
+			return -SP_ENOMEM;
+		to->insn += p->insns[i].count.insn;
 	}
 	for (size_t i = 1; i < p->n_frames; i++) {
-		raw[p->frames[i].func] += p->frames[i].raw_insn;
-		time[p->frames[i].func] += p->frames[i].raw_cyc;
+		to = held_of(h, p->frames[i].func, p->frames[i].phys_func);
+		if (!to)
+			return -SP_ENOMEM;
+		to->raw += p->frames[i].raw_insn;
+		to->time += p->frames[i].raw_cyc;
 	}
-	for (size_t i = 1; i < p->n_frames; i++) {
-		const struct profile_frame *f = &p->frames[i];
-
-		/* Where no sample of instructions fell those of time tell; what none was seen of keeps to the function that holds it. */
-		insn[i] = p->funcs[f->func].count.insn *
-		          (raw[f->func] > 0 ? f->raw_insn / raw[f->func] : ratio(f->raw_cyc, time[f->func]));
-		scaled[f->phys_func] += insn[i];
-	}
-	for (size_t i = 1; i < p->n_frames; i++)
-		insn[i] *=
-		        ratio(p->funcs[p->frames[i].phys_func].rolled.insn, scaled[p->frames[i].phys_func]);
-	free(raw);
-	*out = insn;
 	return 0;
+}
+
+/* Divided among its frames; where no sample of instructions fell those of time tell. */
+static double insn_of_frame(const struct profile_frame *f, const struct held *h)
+{
+	return h->insn * (h->raw > 0 ? f->raw_insn / h->raw : ratio(f->raw_cyc, h->time));
+}
+
+int inclusive_frames(const struct profile *p, double **out, double **held)
+{
+	struct helds h = { 0 };
+	double *sum = calloc(p->n_funcs + 1, sizeof(*sum));
+	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
+	int err = sum && insn ? find_held(p, &h)
+	                      : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		struct held *of = held_of(&h, f->func, f->phys_func);
+
+		if (!of) {
+			err = -SP_ENOMEM;
+			break;
+		}
+		/* A profile without instructions has functions alone. */
+		if (!p->n_insns)
+			of->insn = p->funcs[f->func].count.insn;
+		insn[i] = insn_of_frame(f, of);
+		sum[f->phys_func] += insn[i];
+	}
+	pairs_fini(&h.index);
+	vec_fini(&h.v);
+	/* What is inlined and none was seen of keeps to the function that holds it. */
+	for (size_t g = 0; g < p->n_funcs && err == 0; g++)
+		sum[g] = ratio(p->funcs[g].rolled.insn, sum[g]);
+	for (size_t i = 1; i < p->n_frames && err == 0 && !held; i++)
+		insn[i] *= sum[p->frames[i].phys_func];
+	if (held && err == 0)
+		*held = sum;
+	else
+		free(sum);
+	if (err < 0)
+		free(insn);
+	else
+		*out = insn;
+	return err;
 }
 
 static void add_frame(struct inclusive *to, const struct profile_frame *f, double insn)
@@ -84,15 +139,15 @@ static bool is_nothing(const struct profile_frame *f)
 }
 
 /* Instructions that were not counted are known within a region only: time is what adds up then. */
-bool inclusive_is_of_insn(const struct profile *p, const struct inclusive *c)
+bool inclusive_is_of_insn(const struct profile *p)
 {
-	return c->insn > 0 && (!p->meta.relative || p->meta.truth);
+	return p->meta.truth || (!p->meta.relative && (p->meta.insn_event >= 0 || p->meta.pace > 0));
 }
 
 /* What bounds are of. */
 static double weight_of(const struct profile *p, const struct inclusive *c)
 {
-	return inclusive_is_of_insn(p, c) ? c->insn : c->cyc;
+	return inclusive_is_of_insn(p) ? c->insn : c->cyc;
 }
 
 static int ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
@@ -134,7 +189,7 @@ static int count_stacks(const struct profile *p, const struct own_noise *noise, 
 	uint32_t *last =
 	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
 	double *insn = NULL, *more = calloc(3 * (p->n_funcs + 1), sizeof(*more)), rest = 0;
-	int err = last && more ? inclusive_frames(p, &insn) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = last && more ? inclusive_frames(p, &insn, NULL) : sp_fail(SP_ENOMEM, "out of memory");
 
 	if (err == 0)
 		rest = spread_unsampled(p, insn, more);
@@ -270,8 +325,11 @@ static struct inclusive between(const struct profile *p, const struct inclusive 
                                 const struct inclusive *most)
 {
 	struct inclusive c = *least;
+	/* Of functions that ran nothing time tells whether they are the same. */
+	bool of_insn = inclusive_is_of_insn(p) && most->insn > 0;
+	double high = of_insn ? most->insn : most->cyc, low = of_insn ? least->insn : least->cyc;
 
-	if (weight_of(p, most) - weight_of(p, least) > model->little * weight_of(p, most))
+	if (high - low > model->little * high)
 		c.raw_insn = c.insn = c.cyc = NAN;
 	c.lo = weight_of(p, least);
 	c.hi = weight_of(p, most);
@@ -504,15 +562,15 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	most = sum_parts(p, o->any);
 	least = sum_parts(p, o->all);
 	c = between(p, &least, &most);
-	if (inclusive_is_of_insn(p, &most)) {
+	if (inclusive_is_of_insn(p)) {
 		double half = own_noise_half(o->noise, o->all);
 		bool same = memcmp(o->any, o->all, p->n_funcs * sizeof(*o->all)) == 0;
 
 		c.lo = fmax(c.lo - half, 0);
 		c.hi += same ? half : own_noise_half(o->noise, o->any);
 	}
-	if (isnan(c.insn) && p->n_contexts && !is_in_cycle(p, f, o->any) &&
-	    inclusive_is_of_insn(p, &(struct inclusive){ .insn = c.hi }))
+	if (isnan(c.insn) && most.insn > 0 && p->n_contexts && !is_in_cycle(p, f, o->any) &&
+	    inclusive_is_of_insn(p))
 		count_contexts(p, f, o, &c);
 	return c;
 }
@@ -537,7 +595,7 @@ static int count_flow(const struct profile *p, const struct own_noise *noise, st
 			out[f].by_status[p->funcs[f].rolled_status] = c->insn;
 			own = weight_of(p, &out[f]);
 			out[f].lo = out[f].hi = own;
-			if (inclusive_is_of_insn(p, &out[f]) && c->hi > c->lo) {
+			if (inclusive_is_of_insn(p) && c->hi > c->lo) {
 				out[f].lo = c->lo;
 				out[f].hi = c->hi;
 			}
@@ -592,7 +650,7 @@ static int ask_paths(const struct profile *p, const struct own_noise *noise, str
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		struct inclusive by_paths;
 
-		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p, &out[f]))
+		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
 		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f]))
@@ -618,6 +676,9 @@ static uint8_t judge(const struct profile *p, const struct inclusive *c)
 		return c->hi - c->lo > 2 * reason_limit_wide * c->insn || isnan(c->insn) ? PROFILE_WEAK
 		                                                                         : PROFILE_FIXED;
 	if (s[PROFILE_UNRELIABLE] > reason_limit_in_unreliable * all)
+		return PROFILE_UNRELIABLE;
+	/* What may be twice as much, or next to nothing, is not known at all. */
+	if (c->hi - c->lo > (isnan(c->insn) ? c->lo : c->insn))
 		return PROFILE_UNRELIABLE;
 	if (s[PROFILE_RAW] > reason_limit_outside * all || all == 0)
 		return PROFILE_RAW;
@@ -696,7 +757,7 @@ static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func
 static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
 {
 	double *insn = NULL;
-	int err = inclusive_frames(p, &insn);
+	int err = inclusive_frames(p, &insn, NULL);
 
 	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
 		uint32_t below = 0, at = is_nothing(&p->frames[i]) ? 0 : outermost(p, i, func, &below), part;
@@ -742,7 +803,7 @@ static struct inclusive shared(const struct profile *p, const struct inclusive *
 
 	if (call->share >= whole)
 		return *of;
-	if (p->n_contexts && inclusive_is_of_insn(p, of))
+	if (p->n_contexts && inclusive_is_of_insn(p))
 		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
 	return c;
 }

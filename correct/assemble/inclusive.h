@@ -24,22 +24,26 @@ enum inclusive_source { INCLUSIVE_NONE, INCLUSIVE_STACKS, INCLUSIVE_FLOW };
 struct inclusive {
 	double raw_insn, insn, cyc; /* NAN = not known */
 	double lo,
-	        hi; /* bounds of insn, by paths a 90% interval; where there are none of cyc; equal where it is known */
+	        hi; /* bounds of insn, by paths a 90% interval; of cyc where instructions were not counted; equal where it is known */
 	double by_status[PROFILE_UNRELIABLE +
 	                 1]; /* insn of functions that have each status, whoever they are called by */
 	uint8_t status;      /* of the sum: inclusive_judge() */
 };
 
-/* Is it counted in instructions? Else it is in time. */
-bool inclusive_is_of_insn(const struct profile *p, const struct inclusive *c);
+/* Are bounds of instructions?  Else they are of time. */
+bool inclusive_is_of_insn(const struct profile *p);
 
 enum inclusive_source inclusive_source(const struct profile *p);
 
 /* out, malloc'd: [p->n_funcs].  Returns 0, -SP_ENOMEM. */
 int inclusive_count(const struct profile *p, struct inclusive **out);
 
-/* Corrected instructions of each frame, malloc'd: [p->n_frames]; its raw ones where nothing was corrected. */
-int inclusive_frames(const struct profile *p, double **out);
+/*
+ * Corrected instructions of each frame, malloc'd: [p->n_frames].  What is inlined and no sample fell in has no frame: frames of
+ * the physical function that holds it have it, in proportion; or where held is not NULL they have their own, and
+ * (*held)[f], malloc'd, [p->n_funcs], times as much is that of physical function f.  Returns 0, -SP_ENOMEM.
+ */
+int inclusive_frames(const struct profile *p, double **out, double **held);
 
 /*
  * One function's callers, or callees, with what of it (or of them, called from it) belongs to each; the function itself is

@@ -37,6 +37,17 @@ static int set_full(struct profile *p, struct profile_func *f)
 	return f->full ? 0 : -SP_ENOMEM;
 }
 
+static int set_aliases(const struct assembly *a, struct profile_func *f)
+{
+	struct module *m = f->module < a->w->rec->n_modules ? a->w->rec->modules[f->module] : NULL;
+	const char *aliases = m ? module_aliases(m, f->linkage) : NULL;
+
+	if (!aliases)
+		return 0;
+	f->aliases = profile_string(a->p, aliases);
+	return f->aliases ? 0 : -SP_ENOMEM;
+}
+
 int assemble_names(struct assembly *a)
 {
 	struct profile *p = a->p;
@@ -45,8 +56,11 @@ int assemble_names(struct assembly *a)
 
 	if (!sorted)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	for (size_t i = 0; i < p->n_funcs; i++)
+	for (size_t i = 0; i < p->n_funcs; i++) {
 		sorted[i] = &p->funcs[i];
+		if (err == 0)
+			err = set_aliases(a, &p->funcs[i]);
+	}
 	if (p->n_funcs)
 		qsort(sorted, p->n_funcs, sizeof(struct profile_func *), by_name);
 	for (size_t i = 0, end; i < p->n_funcs && err == 0; i = end) {

@@ -224,7 +224,7 @@ static bool is_local_linkage(const char *linkage)
 
 static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 {
-	const char *linkage = linkage_name(die);
+	const char *linkage = linkage_name(die), *preferred;
 	Dwarf_Attribute attr;
 	int line = 0;
 
@@ -236,7 +236,15 @@ static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 	} else {
 		inlining->linkage = inlining->name = qualified_name(w, die);
 	}
-	return inlining->linkage ? 0 : out_of_memory();
+	if (!inlining->linkage)
+		return out_of_memory();
+	/* In glibc malloc is __libc_malloc, as __GI___libc_malloc: its users know it by the name that they call. */
+	preferred = symbols_preferred(w->s->m, inlining->linkage);
+	if (preferred != inlining->linkage) {
+		inlining->linkage = preferred;
+		inlining->name = NULL;
+	}
+	return 0;
 }
 
 /* The inlining of an origin that was not met before: that of another unit's copy of the same function, or a new one. */

@@ -443,6 +443,7 @@ void module_free(struct module *m)
 	debuglink_end(m);
 	vec_fini(&m->slots);
 	vec_fini(&m->names);
+	vec_fini(&m->names_by_vaddr);
 	vec_fini(&m->spans);
 	vec_fini(&m->funcs);
 	vec_fini(&m->code);

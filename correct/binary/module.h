@@ -91,6 +91,8 @@ long module_func_at(const struct module *m, uint64_t vaddr);
 char *module_full_name(const char *linkage);
 /* Index of the defined function of that linkage name, of several versions the default one; -1 if none. */
 long module_func_named(const struct module *m, const char *linkage);
+/* All other linkage names of what has that one, a line each: in the module's pool, NULL = there are none, or no memory. */
+const char *module_aliases(struct module *m, const char *linkage);
 
 /*
  * What the dynamic linker puts into the 8-byte slot at vaddr (PLT, GOT, data

@@ -28,7 +28,8 @@ struct code_range {
 struct func_name {
 	const char *linkage;
 	uint64_t vaddr;
-	bool old; /* kept for old programs: "exp@GLIBC_2.2.5" beside "exp@@GLIBC_2.29"; found last */
+	uint8_t rank; /* of several names for one address: lower is better */
+	bool old;     /* kept for old programs: "exp@GLIBC_2.2.5" beside "exp@@GLIBC_2.29"; found last */
 };
 
 struct slot {
@@ -60,8 +61,9 @@ struct module {
 	VEC(struct segment) segments;
 	VEC(struct code_range) code;
 	VEC(struct module_func) funcs;
-	struct span_list spans;      /* owned by funcs */
-	VEC(struct func_name) names; /* by name */
+	struct span_list spans;       /* owned by funcs */
+	VEC(struct func_name) names;  /* by name */
+	VEC(uint32_t) names_by_vaddr; /* into names; empty until aliases are asked for */
 	VEC(struct slot) slots;
 	struct debug *debug; /* NULL until DWARF was read */
 };
@@ -70,6 +72,9 @@ struct module {
 int symbols_load(struct module *m);
 /* Demangled without parameters, in the module's pool; the linkage name itself where it isn't mangled. */
 const char *symbols_demangle(struct texts *pool, const char *linkage);
+
+/* The preferred name of what a symbol is the only one to name so; that name itself where no other is better. */
+const char *symbols_preferred(const struct module *m, const char *linkage);
 
 /* m->spans and m->names of m->funcs, which are in address order. */
 int symbols_index(struct module *m);

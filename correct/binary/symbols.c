@@ -336,7 +336,7 @@ static int index_by_name(struct loader *l)
 
 	for (size_t i = 0; i < l->found.n; i++)
 		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr,
-		                                            l->found.v[i].old }) < 0)
+		                                            l->found.v[i].rank, l->found.v[i].old }) < 0)
 			return -SP_ENOMEM;
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
@@ -349,7 +349,7 @@ int symbols_index(struct module *m)
 
 	for (size_t i = 0; i < m->funcs.n && !err; i++)
 		err = vec_push(&m->names,
-		               (struct func_name){ m->funcs.v[i].linkage, m->funcs.v[i].vaddr, false });
+		               (struct func_name){ m->funcs.v[i].linkage, m->funcs.v[i].vaddr, 0, false });
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
 	return err;
@@ -401,11 +401,79 @@ long module_func_at(const struct module *m, uint64_t vaddr)
 	return span ? (long)span->owner : -1;
 }
 
-long module_func_named(const struct module *m, const char *linkage)
+/* The first of that name, NULL = there is none. */
+static const struct func_name *first_named(const struct module *m, const char *linkage)
 {
 	size_t low = sorted_count(m->names.n, k, strcmp(m->names.v[k].linkage, linkage) < 0);
 
-	if (low == m->names.n || strcmp(m->names.v[low].linkage, linkage) != 0)
-		return -1;
-	return module_func_at(m, m->names.v[low].vaddr);
+	return low < m->names.n && !strcmp(m->names.v[low].linkage, linkage) ? &m->names.v[low] : NULL;
+}
+
+long module_func_named(const struct module *m, const char *linkage)
+{
+	const struct func_name *name = first_named(m, linkage);
+
+	return name ? module_func_at(m, name->vaddr) : -1;
+}
+
+/* The same, but NULL where several functions have that name, as local ones of several files may: but for old versions. */
+static const struct func_name *only_named(const struct module *m, const char *linkage)
+{
+	const struct func_name *name = first_named(m, linkage), *end = m->names.v + m->names.n;
+
+	for (const struct func_name *next = name; next && next < end && !strcmp(next->linkage, linkage);
+	     next++)
+		if (next->vaddr != name->vaddr && next->old == name->old)
+			return NULL;
+	return name;
+}
+
+const char *symbols_preferred(const struct module *m, const char *linkage)
+{
+	const struct func_name *name = only_named(m, linkage), *best;
+	long func = name ? module_func_at(m, name->vaddr) : -1;
+
+	if (func < 0 || m->funcs.v[func].vaddr != name->vaddr)
+		return linkage;
+	best = only_named(m, m->funcs.v[func].linkage);
+	return best && best->rank < name->rank ? best->linkage : linkage;
+}
+
+static int compare_vaddrs(const void *a, const void *b, void *module)
+{
+	const struct func_name *names = ((const struct module *)module)->names.v;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (names[x].vaddr != names[y].vaddr)
+		return names[x].vaddr < names[y].vaddr ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int sort_by_vaddr(struct module *m)
+{
+	for (uint32_t i = (uint32_t)m->names_by_vaddr.n; i < m->names.n; i++)
+		if (vec_push(&m->names_by_vaddr, i) < 0)
+			return -SP_ENOMEM;
+	qsort_r(m->names_by_vaddr.v, m->names_by_vaddr.n, sizeof(*m->names_by_vaddr.v), compare_vaddrs, m);
+	return 0;
+}
+
+const char *module_aliases(struct module *m, const char *linkage)
+{
+	const struct func_name *name = only_named(m, linkage);
+	const char *all = NULL, *last = linkage;
+	size_t i;
+
+	if (!name || (!m->names_by_vaddr.n && sort_by_vaddr(m) < 0))
+		return NULL;
+	i = sorted_count(m->names.n, k, m->names.v[m->names_by_vaddr.v[k]].vaddr < name->vaddr);
+	for (; i < m->names.n && m->names.v[m->names_by_vaddr.v[i]].vaddr == name->vaddr; i++) {
+		const char *other = m->names.v[m->names_by_vaddr.v[i]].linkage;
+
+		if (!strcmp(other, linkage) || !strcmp(other, last))
+			continue;
+		last = other;
+		all = texts_printf(&m->pool, "%s%s%s", all ? all : "", all ? "\n" : "", other);
+	}
+	return all;
 }

@@ -238,27 +238,49 @@ static void except_made(const struct work *w, size_t object, double total)
 	        100 * o->n_insn / total);
 }
 
-/* The recording's program: of files that are no libraries, the one with most samples. */
-static const struct profile_mapped *program_of(const struct work *w)
+/* Of the files those that are no libraries, the one with most samples, or counts; NULL = there is none. */
+static const struct profile_mapped *program_among(const struct profile *p, const struct profile_mapped *files,
+                                                  size_t n_files)
 {
 	const struct profile_mapped *best = NULL;
 	double most = -1;
 
-	for (size_t i = 0; i < w->n_files; i++) {
-		const struct profile_mapped *f = &w->files[i];
+	for (size_t i = 0; i < n_files; i++) {
+		const struct profile_mapped *f = &files[i];
 		double n = 0;
 
 		if (is_library(f->path) || f->path[0] == '[' || module_is_memory(f->path))
 			continue;
-		for (size_t k = 0; f->module >= 0 && k < w->p->n_funcs; k++)
-			if (w->p->funcs[k].module == (uint32_t)f->module)
-				n += w->p->funcs[k].rolled.raw_insn + w->p->funcs[k].rolled.raw_cyc;
+		for (size_t k = 0; f->module >= 0 && k < p->n_funcs; k++)
+			if (p->funcs[k].module == (uint32_t)f->module)
+				n += p->funcs[k].rolled.raw_insn + p->funcs[k].rolled.raw_cyc +
+				     p->funcs[k].rolled.insn;
 		if (n > most) {
 			most = n;
 			best = f;
 		}
 	}
 	return best;
+}
+
+static const struct profile_mapped *program_of(const struct work *w)
+{
+	return program_among(w->p, w->files, w->n_files);
+}
+
+int match_program(const struct profile *p, uint32_t *module)
+{
+	struct profile_mapped *files = calloc(p->n_modules + 1, sizeof(*files));
+	const struct profile_mapped *program;
+
+	if (!files)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->n_modules; i++)
+		files[i] = (struct profile_mapped){ p->modules[i].path, p->modules[i].build_id, (int32_t)i };
+	program = program_among(p, files, p->n_modules);
+	*module = program ? (uint32_t)program->module : UINT32_MAX;
+	free(files);
+	return 0;
 }
 
 static int fail_another(const struct work *w, size_t object, const struct profile_mapped *f)

@@ -52,6 +52,39 @@ const ratio = x => known(x) ? x.toFixed(2) : "-";
 const range = (lo, hi, show) => known(lo) && known(hi) ? show(lo) + ".." + show(hi) : known(lo) ? show(lo) + ".." : "-";
 const base = path => path ? path.replace(/.*\//, "") : "";
 
+// ---- names ----
+
+// "a<b<c>>::f<d>" with what stands deeper in arguments of templates than that left out.  "operator<" and "->" open and close none.
+function fold_arguments(name, deepest) {
+	let out = "", depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		const c = name[i], before = name.slice(0, i);
+		if (c === "<" && /\w$/.test(before) && !/\boperator$/.test(before)) {
+			if (depth++ === deepest)
+				out += "<\u2026>";
+		} else if (c === ">" && depth > 0 && !before.endsWith("-")) {
+			if (--depth === deepest)
+				continue;
+		}
+		if (depth <= deepest)
+			out += c;
+	}
+	return depth ? name : out;
+}
+
+// What two lines of a table hold.
+const longest_name = 72;
+
+function short_name(name) {
+	for (const deepest of [2, 1, 0])
+		if (name.length > longest_name)
+			name = fold_arguments(name, deepest);
+	return name;
+}
+
+// Two lines at most; all of it when the pointer is on it.
+const fitted = (name, more) => make("div", { class: "fit", title: name + (more ? "\n" + more : "") }, short_name(name));
+
 // ---- a table that sorts by a click and filters by a word ----
 
 function table(columns, rows, options) {
@@ -62,7 +95,8 @@ function table(columns, rows, options) {
 
 	const row = r => make("tr", {}, ...columns.map(c => {
 		const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
-		return make("td", { class: c.class ? c.class(r) : c.text ? "text" : null }, cell);
+		const style = c.class ? c.class(r) : c.text ? "text" : null;
+		return make("td", { class: style }, style === "name text" && typeof cell === "string" ? fitted(cell) : cell);
 	}));
 
 	function fill() {

@@ -22,11 +22,11 @@ function find_inlined(lines, module, at) {
 function name_cell(name, row) {
 	const key = row.module + "\n" + row.name, at = code_of.get(key) ?? inlined_in.get(key)?.at;
 	const shown = name + (row.inlined ? " (inlined)" : "");
-	return at === undefined ? shown : make("span", { class: "go", title: "source and assembly", onclick: () => { select("code"); show_code(at); } }, shown);
+	return at === undefined ? shown : make("span", { class: "go", onclick: () => { select("code"); show_code(at); } }, fitted(shown, "source and assembly"));
 }
 
 // As other reports call it.
-const evidence = known_by => (known_by || "").split(",").map(w => ({ mix: "totals", path: "branches", trips: "bounds" }[w] || w)).join(",");
+const evidence = known_by => (known_by || "").split(",").map(w => ({ mix: "totals", path: "branches", trips: "bounds" }[w] || w)).join(", ");
 
 function functions() {
 	const has_insn = data.functions.some(f => known(f.fixed));
@@ -47,8 +47,8 @@ function functions() {
 			{ head: "90% interval", value: f => f.region_share_hi - f.region_share_lo,
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative, show: ratio }]),
-		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small" },
-		{ head: "module", text: true, value: f => f.module, class: () => "text small" },
+		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small wrap" },
+		{ head: "module", text: true, value: f => f.module, class: () => "text small wrap" },
 	];
 	return table(columns, data.functions, { by: 0, filter: true });
 }
@@ -73,15 +73,21 @@ function colour(name) {
 	return `hsl(${18 + h % 40} ${75 + h % 17}% ${62 + h % 13}%)`;
 }
 
+// What is no function's.
+const frame_names = { "-1": "all", "-2": "[callers not known]", "-3": "[callees, each too small to be seen]", "-4": "[inlined, where no sample fell]" };
+const frame_name = f => data.flame.functions[f[1]]?.name ?? frame_names[f[1]];
+
 function flame_tip(i, sum) {
-	const f = data.flame.frames[i], fn = data.flame.functions[f[1]] || { name: "all" };
+	const f = data.flame.frames[i], fn = data.flame.functions[f[1]] || { name: frame_name(f) };
 	const lines = [fn.name + (fn.module ? "  (" + fn.module + ")" : ""),
 		`${percent(sum[i] / sum[0])} of all: ${si(sum[i])} ${flame.measure === "cycles" ? "cycles" : "instructions, " + flame.measure}`];
 	if (known(fn.fixed))
 		lines.push(`the function by itself: raw ${si(fn.raw)}, fixed ${si(fn.fixed)}` + (known(fn.lo) ? ` (90%: ${si(fn.lo)}..${si(fn.hi)})` : ""));
 	if (fn.status)
 		lines.push(`status: ${fn.status}`);
-	if (f[5])
+	if (f[5] && f[1] === -2)
+		lines.push("What no call is known of, or calls that lead in a circle.");
+	else if (f[5])
 		lines.push("Its callers are several: it is divided among them as they call it, which may be wrong.");
 	return lines.join("\n");
 }
@@ -101,7 +107,7 @@ function draw_flame() {
 	const cells = [];
 	let deepest = 0, found = 0;
 	function place(i, x, w, depth) {
-		const fn = data.flame.functions[frames[i][1]], name = fn ? fn.name : "all";
+		const name = frame_name(frames[i]);
 		const hit = flame.word && name.toLowerCase().includes(flame.word);
 		const cell = make("div", {
 			class: [frames[i][5] ? "guess" : "", hit ? "found" : ""].join(" ").trim() || null,
@@ -111,7 +117,7 @@ function draw_flame() {
 		cell.style.left = x + "px";
 		cell.style.width = Math.max(w, 1) + "px";
 		cell.style.top = depth * row + "px";
-		cell.style.backgroundColor = i ? colour(name) : "#c9ced6";
+		cell.style.backgroundColor = frames[i][1] >= 0 ? colour(name) : "#c9ced6";
 		cells.push(cell);
 		deepest = Math.max(deepest, depth);
 		found += hit ? 1 : 0;

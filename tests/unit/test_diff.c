@@ -52,6 +52,30 @@ static void the_same_twice_can_not_be_told_apart(void **state)
 	diff_fini(&d);
 }
 
+/* The largest function of a profile into a library. */
+static void into_library(struct profile *p, const char *program, const char *library)
+{
+	p->modules = realloc(p->modules, 2 * sizeof(*p->modules));
+	p->modules[0] = (struct profile_module){ program, "", "" };
+	p->modules[1] = (struct profile_module){ library, "", "" };
+	p->n_modules = 2;
+	p->funcs[0].module = 1;
+}
+
+static void most_of_what_ran_may_be_in_a_library(void **state)
+{
+	struct diff d = two_sides();
+
+	(void)state;
+	into_library(d.a.profiles[0], "/a/app", "/lib/libx.so.6.0.30");
+	into_library(d.b.profiles[0], "/b/app.new", "/lib/libx-2.so.6");
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	assert_int_equal(d.n_rows, 3);
+	for (size_t i = 0; i < d.n_rows; i++)
+		assert_false(d.rows[i].gone || d.rows[i].new_there);
+	diff_fini(&d);
+}
+
 /*
  * dot() is known to 20,000 either way, and to one sample of 1,000: a variance of (20,000 / 1.6449)^2 + 1,000^2 on each side.
  * 1.6449 standard deviations of the difference are 28,379.
@@ -306,6 +330,7 @@ static void hostile_names_are_made_safe(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(most_of_what_ran_may_be_in_a_library),
 		cmocka_unit_test(the_same_twice_can_not_be_told_apart),
 		cmocka_unit_test(a_difference_has_the_noise_of_both_sides),
 		cmocka_unit_test(raw_counts_are_not_held_against_corrected_ones),

@@ -31,7 +31,10 @@ static const char source[] = "volatile int sink;\n"                             
                              "}\n"                                                             /* 10 */
                              "extern int alias(int) __attribute__((alias(\"outer\")));\n"      /* 11 */
                              "int main(int argc, char **argv)\n"                               /* 12 */
-                             "{ return outer(argc) + table[argc & 1](!argv); }\n";             /* 13 */
+                             "{ return outer(argc) + table[argc & 1](!argv); }\n"              /* 13 */
+                             "static __attribute__((noinline, used)) int __own(int a)\n"       /* 14 */
+                             "{ sink = a; return a; }\n"                                       /* 15 */
+                             "extern int shown(int) __attribute__((alias(\"__own\")));\n";     /* 16 */
 
 static char dir[] = "/tmp/test_module.XXXXXX";
 
@@ -110,7 +113,7 @@ static void check_inlinings(struct module *m)
 static void check_one_id_a_function(struct module *m)
 {
 	const struct module_func *outer = func_named(m, "outer"), *middle = func_named(m, "middle");
-	struct module_inlining s[MODULE_MAX_INLININGS];
+	struct module_inlining s[MODULE_MAX_INLININGS] = { 0 };
 	uint32_t inlined = UINT32_MAX, alone;
 
 	for (uint64_t at = outer->vaddr; at < outer->vaddr + outer->size_bytes; at++)
@@ -190,6 +193,29 @@ static void aliases_are_one_function_by_either_name(void **state)
 	assert_true(module_func_named(m, "alias") >= 0);
 	assert_int_equal(module_func_named(m, "alias"), module_func_named(m, "outer"));
 	assert_int_equal(module_func_named(m, "nothing"), -1);
+	assert_string_equal(module_aliases(m, "outer"), "alias");
+	assert_null(module_aliases(m, "main"));
+	assert_null(module_aliases(m, "nothing"));
+	module_free(m);
+}
+
+/* As malloc, which debug information knows as __libc_malloc. */
+static void of_its_names_a_function_has_the_one_that_others_call(void **state)
+{
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	struct module *m;
+	long func;
+
+	(void)state;
+	build("-g", "prog");
+	m = open_in_dir("prog", NULL);
+	func = module_func_named(m, "__own");
+	assert_true(func >= 0);
+	assert_int_equal(module_inlinings(m, module_func(m, (size_t)func)->vaddr, inlinings), 1);
+	assert_string_equal(inlinings[0].name, "shown");
+	assert_string_equal(inlinings[0].linkage, "shown");
+	assert_int_equal(inlinings[0].line, 14);
+	assert_string_equal(module_aliases(m, "shown"), "__own");
 	module_free(m);
 }
 
@@ -497,6 +523,7 @@ int main(void)
 		cmocka_unit_test(inlined_inlinings_and_lines_are_found_in_dwarf_4_and_5),
 		cmocka_unit_test(a_header_by_two_relative_paths_is_one_file),
 		cmocka_unit_test(aliases_are_one_function_by_either_name),
+		cmocka_unit_test(of_its_names_a_function_has_the_one_that_others_call),
 		cmocka_unit_test(of_two_versions_the_default_one_is_found),
 		cmocka_unit_test(functions_are_in_order_and_found_by_each_of_their_addresses),
 		cmocka_unit_test(a_stripped_file_has_functions_where_the_whole_one_has_them),
