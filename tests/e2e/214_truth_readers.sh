@@ -174,11 +174,16 @@ for line in open("own.cg"):
 P
 check "DrCCTProf's list" status 0 "$SKIDPROF" compare -i p.data --truth drcct.out --by insn --format json
 check 'is joined by instruction' all_listed instructions own-insn.json
+# Few samples of the loader fall where they may, and a function of it may be unreliable: status 3.
+read_whole()
+{
+	"$SKIDPROF" compare -i s.data --truth "$1" --format json >out 2>err || [ $? -eq 3 ]
+}
 extra=${EXTRA_TRUTH-$TOP/../shared/truth}
 for f in "$extra"/drcctprof-real-*soplex20.out; do
 	[ -s "$f" ] && [ -x "$BUILD/samples/soplex" ] || continue
 	[ -s s.data ] || "$SKIDPROF" record --pmu sim -q -o s.data --truth s.cg "$BUILD/samples/soplex" 20 >/dev/null
-	check "a real one, ${f##*/}" status 0 "$SKIDPROF" compare -i s.data --truth "$f" --format json
+	check "a real one, ${f##*/}" read_whole "$f"
 	check 'its counts are near ours, which is the same program' json 'd["eps_fixed"] < 0.02 and d["total_truth"] > 2e7'
 	check 'another program' status 1 "$SKIDPROF" compare -i p.data --truth "$f"
 	check 'is refused' one_line 'no instructions of any file of the recording'
