@@ -191,7 +191,7 @@ done
 
 # A library that is another build on one side is left out, with a word, and the rest compared.
 echo 'unsigned work(unsigned n) { unsigned x = n; for (unsigned i = 0; i < n; i++) x = x * 5 + i; return x; }' >lib.c
-printf 'unsigned work(unsigned);\nint main(void) { unsigned x = 1; for (unsigned i = 0; i < 300000; i++) x = x * 3 ^ i; return work(100000) + x == 7; }\n' >uses.c
+printf 'unsigned work(unsigned);\nint main(void) { unsigned x = 1; for (unsigned i = 0; i < 1500000; i++) x = x * 3 ^ i; return work(500000) + x == 7; }\n' >uses.c
 mkdir -p one two && gcc -O2 -shared -fPIC lib.c -o one/libwork.so && gcc -O1 -shared -fPIC lib.c -o two/libwork.so &&
 	gcc -O2 uses.c -o uses -Lone -lwork || exit 1
 LD_LIBRARY_PATH=one "$SKIDPROF" record --pmu sim -q -o uses.data ./uses
@@ -199,7 +199,7 @@ LD_LIBRARY_PATH=two "$SKIDPROF" truth -q -o uses.cg ./uses
 check 'another build of a library' status 0 "$SKIDPROF" compare -i uses.data --truth uses.cg --format json
 check 'is left out, with a word' has err 'left out, on both sides: functions of'
 sed 's/work/more/' lib.c >more.c
-sed 's/unsigned work(unsigned);/& unsigned more(unsigned);/; s/return /&more(100000) + /' uses.c >both.c
+sed 's/unsigned work(unsigned);/& unsigned more(unsigned);/; s/return /&more(500000) + /' uses.c >both.c
 gcc -O2 -shared -fPIC more.c -o one/libmore.so && gcc -O1 -shared -fPIC more.c -o two/libmore.so && gcc -O2 both.c -o both -Lone -lwork -lmore || exit 1
 cp out kept
 LD_LIBRARY_PATH=one "$SKIDPROF" record --pmu sim -q -o both.data ./both
