@@ -126,7 +126,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		return reason_status_outside;
 	}
 	if (unreliable > reason_limit_in_unreliable * all) {
-		*why = why_unreliable;
+		*why = *why_unreliable ? why_unreliable : reason_text_in_unreliable;
 		return reason_status_in_unreliable;
 	}
 	if (all - in_region > reason_limit_partly_outside * all) {
