@@ -6,12 +6,8 @@
 #include <string.h>
 
 #include "correct/model/model.h"
+#include "profiler/base/begins.h"
 #include "profiler/base/err.h"
-
-static bool begins(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
-}
 
 /* Does a thread begin in it, as the C library's, the loader's, or Go's do?  main() is called by code without frame pointers. */
 static bool is_entry(const struct profile *p, uint32_t func)

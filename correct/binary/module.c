@@ -4,6 +4,7 @@
 #include "correct/binary/perf_map.h"
 #include "profiler/perfdata/build_id_cache.h"
 
+#include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 
@@ -35,17 +36,12 @@ int module_unusable(struct module *m, enum module_state state, const char *fmt, 
 	return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
 }
 
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 /* Names of mappings that no file stands behind. */
 static bool is_pseudo(const char *path)
 {
-	return path[0] == '[' || has_prefix(path, "//anon") || has_prefix(path, "anon_inode:") ||
-	       has_prefix(path, "/anon_hugepage") || has_prefix(path, "/memfd:") ||
-	       has_prefix(path, "/dev/zero") || has_prefix(path, "/SYSV") || !path[0];
+	return path[0] == '[' || begins(path, "//anon") || begins(path, "anon_inode:") ||
+	       begins(path, "/anon_hugepage") || begins(path, "/memfd:") || begins(path, "/dev/zero") ||
+	       begins(path, "/SYSV") || !path[0];
 }
 
 bool module_is_memory(const char *path)
@@ -75,11 +71,11 @@ static uint32_t layer_of(const char *path, size_t *len)
 
 static const char *pseudo_reason(const char *path)
 {
-	if (has_prefix(path, "[kernel") || has_prefix(path, "[guest.kernel"))
+	if (begins(path, "[kernel") || begins(path, "[guest.kernel"))
 		return "the kernel's code is not read";
 	if (!strcmp(path, "[vsyscall]"))
 		return "the kernel's old system call page: no file holds it";
-	if (!strcmp(path, "[heap]") || has_prefix(path, "[stack"))
+	if (!strcmp(path, "[heap]") || begins(path, "[stack"))
 		return "data, not a file: code run from here was generated";
 	return "memory without a file, such as a just-in-time compiler's: there is nothing to read the code "
 	       "from";

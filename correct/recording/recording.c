@@ -12,6 +12,7 @@
 #include "correct/binary/jitdump.h"
 #include "correct/recording/events.h"
 #include "correct/recording/made.h"
+#include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
@@ -42,11 +43,6 @@ static int spool_stdin(int *fd_out)
 		return sp_fail_errno("dup");
 	*fd_out = fd;
 	return 0;
-}
-
-static bool begins(const char *text, const char *with)
-{
-	return text && strncmp(text, with, strlen(with)) == 0;
 }
 
 /* perf's bit of ibs_op's config: operations are counted, not cycles. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/truth/build.h"
+#include "profiler/base/begins.h"
 #include "profiler/base/log.h"
 
 /* The longest C++ names seen have some hundred thousand characters; a line beyond this is no text of ours. */
@@ -92,11 +93,6 @@ int truth_add(const struct truth_lines *l, uint64_t *sum, uint64_t n)
 		               l->path, l->n);
 	*sum += n;
 	return 0;
-}
-
-static bool begins(const char *line, const char *word)
-{
-	return strncmp(line, word, strlen(word)) == 0;
 }
 
 /* Any of these begins the header of a callgrind file; the first line alone is optional. */
