@@ -12,6 +12,7 @@
 #include "correct/divide/trim.h"
 #include "correct/evidence/evidence.h"
 #include "correct/judge/reasons.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
@@ -24,12 +25,6 @@
 
 /* Parts of what may be spent on telling regions apart, up to the end of the first and the second step: none takes it all. */
 static const double ran_part = 0.5, scopes_part = 0.75;
-
-enum {
-	MAX_PLACED = 1 << 24, /* samples whose blocks are kept */
-	MAX_WAY = 16,         /* branches of each that say where it came from ... */
-	MAX_WAYS = 1 << 25,   /* ... and blocks of all of them that are kept */
-};
 
 static const char *const method_words[] = {
 	[METHOD_FULL] = "full", [METHOD_RAW] = "raw",   [METHOD_LOOPS] = "loops",
@@ -96,7 +91,7 @@ static double heat_to_solve(const struct flow_regions *r)
 	double sum = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		sum += r->v[i].n_edges <= SOLVE_MAX_EDGES ? r->v[i].weight : 0;
+		sum += r->v[i].n_edges <= EFFORT_SOLVED_EDGES ? r->v[i].weight : 0;
 	return sum;
 }
 
@@ -296,9 +291,9 @@ static int note_way(struct placing *placing, const struct recording *r, const st
 
 	out->way0 = (uint32_t)placing->way.n;
 	/* A burst lies ahead of its moment. */
-	if (rec->event == r->burst_event || placing->way.n >= MAX_WAYS)
+	if (rec->event == r->burst_event || placing->way.n >= EFFORT_WAYS)
 		return 0;
-	for (size_t i = 0; i < n && i < MAX_WAY; i++) {
+	for (size_t i = 0; i < n && i < EFFORT_WAY; i++) {
 		struct place from = recording_place(r, rec->pid, branches[i].from_ip);
 		long b = from.module < 0
 		                 ? -1
@@ -323,7 +318,7 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 
 	if (task < 0)
 		return (int)task;
-	if (placing->samples.n >= MAX_PLACED) {
+	if (placing->samples.n >= EFFORT_PLACED) {
 		placing->too_many = true;
 		return 0;
 	}
@@ -354,7 +349,7 @@ static int find_scopes(struct work *w)
 
 	if (err == 0 && placing.too_many)
 		sp_warn("%s: more than %d samples: loops of one region are not told apart by time",
-		        w->opts->input, MAX_PLACED);
+		        w->opts->input, EFFORT_PLACED);
 	if (err == 0)
 		err = scopes_find(w->graph, w->regions,
 		                  &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,

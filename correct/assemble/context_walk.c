@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/assemble/context_walk.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/order.h"
 
@@ -10,9 +11,6 @@
  * there is not counted.
  */
 enum { UNTRUE = 1, MOST_BYTES = 1 << 14 };
-
-/* Jumps that are looked for where a return shows none, and functions that are looked at for them. */
-enum { MOST_JUMPS = 8, MOST_STEPS = 100 };
 
 static const uint32_t none = UINT32_MAX;
 
@@ -75,7 +73,7 @@ static bool is_entry(const struct flow_graph *g, uint32_t block)
 struct jumps {
 	const struct flow_graph *g;
 	uint32_t to; /* function of the graph */
-	uint32_t at[MOST_JUMPS], found[MOST_JUMPS + 1], n_found, n_ways, n_steps;
+	uint32_t at[EFFORT_JUMPS], found[EFFORT_JUMPS + 1], n_found, n_ways, n_steps;
 };
 
 /* All ways from a function to jumps.to, of so many jumps at most: the first is kept. */
@@ -89,7 +87,7 @@ static void find_jumps(struct jumps *j, uint32_t func, uint32_t n)
 				j->found[j->n_found] = j->at[j->n_found];
 		return;
 	}
-	if (n == MOST_JUMPS || j->n_ways > 1 || ++j->n_steps > MOST_STEPS)
+	if (n == EFFORT_JUMPS || j->n_ways > 1 || ++j->n_steps > EFFORT_JUMP_FUNCTIONS)
 		return;
 	j->at[n] = func;
 	for (uint32_t i = f->block0; i < f->block0 + f->n_blocks; i++) {
@@ -123,7 +121,7 @@ static bool find_called(const struct flow_graph *g, uint32_t from, uint32_t to, 
 	for (uint32_t e = call ? call->out0 : 0; call && e < call->out0 + call->n_out; e++)
 		if (g->edges[e].kind == FLOW_CALL)
 			find_jumps(j, g->blocks[g->edges[e].to].func, 0);
-	return j->n_ways == 1 && j->n_steps <= MOST_STEPS;
+	return j->n_ways == 1 && j->n_steps <= EFFORT_JUMP_FUNCTIONS;
 }
 
 /* What is known to be called from `caller` is set below it, with all that jumped to it. */

@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
+#include "correct/model/effort.h"
 #include "profiler/base/vec.h"
 
-/*
- * Branch records are as many as samples, and each is short: so many say what all do.  Fewer paths than parts that are left
- * out give no interval.
- */
-enum { MOST_RECORDS = 20000, FEWEST_PATHS = 2 * CONTEXT_PARTS, ROUNDS = 10 };
+/* Fewer paths than parts that are left out give no interval. */
+enum { FEWEST_PATHS = 2 * CONTEXT_PARTS, ROUNDS = 10 };
 
 struct called;
 
@@ -306,7 +304,7 @@ int assemble_contexts(struct assembly *a)
 	if (!a->w->opts->stacks || !a->w->graph || a->p->meta.relative)
 		return 0;
 	if (!c.bursts)
-		c.stride += a->p->meta.n_samples / MOST_RECORDS;
+		c.stride += a->p->meta.n_samples / EFFORT_RECORDS;
 	err = context_walk_begin(&c.walk, a);
 	if (err == 0)
 		err = recording_each(a->w->rec, "following paths", add_path, &c);

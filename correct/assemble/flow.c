@@ -15,15 +15,13 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/calls.h"
 #include "correct/flow/dominators.h"
+#include "correct/model/effort.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/* More summands tell less: each has a noise of its own. */
-enum { MAX_TERMS = 32 };
-
 /* How short sums are looked for first: a short one is better known than a long one. */
-static const uint32_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, MAX_TERMS };
+static const uint32_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, EFFORT_TERMS };
 
 struct flow_part {
 	struct assembly *a;
@@ -204,7 +202,7 @@ static int list_by_target(struct flow_part *x)
 /* ---- sums ---- */
 
 struct terms {
-	struct profile_term v[MAX_TERMS];
+	struct profile_term v[EFFORT_TERMS];
 	uint32_t n;
 	bool too_many;
 };
@@ -216,7 +214,7 @@ static void add_term(struct terms *t, uint32_t block, float weight)
 	while (i < t->n && t->v[i].block != block)
 		i++;
 	if (i == t->n) {
-		if (t->n == MAX_TERMS) {
+		if (t->n == EFFORT_TERMS) {
 			t->too_many = true;
 			return;
 		}

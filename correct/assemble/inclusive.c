@@ -10,14 +10,12 @@
 #include "correct/assemble/own_noise.h"
 #include "correct/assemble/stack_bounds.h"
 #include "correct/judge/reasons.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
-
-/* A chain of calls in the worst order takes as many rounds as it is long. */
-enum { MAX_ROUNDS = 1000, SPREAD_ROUNDS = 10 };
 
 static const double small_share = 1e-9;
 
@@ -164,7 +162,7 @@ static double spread_unsampled(const struct profile *p, const double *insn, doub
 		sampled[p->frames[i].phys_func] += insn[i];
 	for (size_t g = 0; g < p->n_funcs; g++)
 		left[g] = sampled[g] > 0 ? 0 : p->funcs[g].rolled.insn;
-	for (int round = 0; round < SPREAD_ROUNDS; round++)
+	for (int round = 0; round < EFFORT_SPREAD_ROUNDS; round++)
 		for (size_t i = 0, j; i < p->n_calls; i = j) {
 			uint32_t g = p->calls[i].callee;
 			double had = left[g];
@@ -274,7 +272,7 @@ static bool pass_contexts(const struct profile *p, uint32_t func, bool add, doub
 static bool settle(bool (*pass)(const struct profile *, uint32_t, bool, double *), const struct profile *p,
                    uint32_t func, bool add, double *in)
 {
-	for (int round = 0; round < MAX_ROUNDS; round++)
+	for (int round = 0; round < EFFORT_CALL_ROUNDS; round++)
 		if (!pass(p, func, add, in))
 			return true;
 	return false;

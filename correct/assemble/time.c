@@ -4,9 +4,8 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/calls.h"
+#include "correct/model/effort.h"
 #include "profiler/base/err.h"
-
-enum { MAX_STEPS = 400 };
 
 struct time_line {
 	struct profile *p;
@@ -17,11 +16,11 @@ struct time_line {
 /* Two steps become one, until the time is in one of them. */
 static void make_room(struct profile *p, uint64_t since_ns)
 {
-	while (since_ns / p->step_ns >= MAX_STEPS) {
-		for (size_t i = 0; i < MAX_STEPS; i++) {
+	while (since_ns / p->step_ns >= EFFORT_TIME_LINE) {
+		for (size_t i = 0; i < EFFORT_TIME_LINE; i++) {
 			struct profile_step sum = { 0 };
 
-			for (size_t k = 2 * i; k < 2 * i + 2 && k < MAX_STEPS; k++) {
+			for (size_t k = 2 * i; k < 2 * i + 2 && k < EFFORT_TIME_LINE; k++) {
 				sum.insn += p->steps[k].insn;
 				sum.cyc += p->steps[k].cyc;
 				for (size_t r = 0; r <= PROFILE_TIME_REGIONS; r++)
@@ -75,7 +74,7 @@ int assemble_time(struct assembly *a)
 
 	if (!a->w->opts->stacks)
 		return 0;
-	a->p->steps = calloc(MAX_STEPS, sizeof(*a->p->steps));
+	a->p->steps = calloc(EFFORT_TIME_LINE, sizeof(*a->p->steps));
 	if (!a->p->steps)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	a->p->step_ns = 1000;

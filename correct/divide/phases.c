@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 
-enum { MAX_CELLS = 512, MAX_STRETCHES = 64, NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX };
 
 /* A stretch of the run, or several that are alike: how many of its samples have each label. */
 struct stretch {
@@ -80,7 +81,7 @@ static void join_neighbours(struct finder *f, double *between)
 		for (size_t i = 1; i + 1 < n; i++)
 			if (between[i] < between[least])
 				least = i;
-		if (between[least] >= model->phase_gain && n <= MAX_STRETCHES)
+		if (between[least] >= model->phase_gain && n <= EFFORT_STRETCHES)
 			break;
 		merge(&s[least], &s[least + 1], f->n_labels);
 		s[least].end = s[least + 1].end;
@@ -193,7 +194,7 @@ static int cut_into_cells(struct finder *f)
 {
 	size_t n_cells = f->n / model->phase_cell;
 
-	n_cells = n_cells > MAX_CELLS ? MAX_CELLS : n_cells ? n_cells : 1;
+	n_cells = n_cells > EFFORT_CELLS ? EFFORT_CELLS : n_cells ? n_cells : 1;
 	f->counts = calloc(n_cells * f->n_labels + 1, sizeof(*f->counts));
 	f->s = calloc(n_cells, sizeof(*f->s));
 	if (!f->counts || !f->s)
@@ -259,7 +260,7 @@ static void sharpen(struct finder *f, size_t cell)
 /* Phases are numbered as they are first seen; stretches[number] is which one that is. */
 static void number_phases(const struct finder *f, uint8_t *phase, const struct stretch *stretches[MAX_PHASES])
 {
-	uint8_t number[MAX_STRETCHES], n = 0;
+	uint8_t number[EFFORT_STRETCHES], n = 0;
 
 	memset(number, 0xff, sizeof(number));
 	for (size_t i = 0; i < f->n_stretches; i++) {

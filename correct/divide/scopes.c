@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "correct/judge/reasons.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/disjoint.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
 enum {
-	MAX_DEPTH = 6,
-	MAX_PARTS = 64,
 	LABEL_UNKNOWN = -1, /* in code that several parts share */
 	PENDING = -2,       /* of_sample of such a sample while its scope is looked for */
 };
@@ -33,10 +32,10 @@ struct finder {
 
 /* How the parts of one scope follow each other. */
 struct traffic {
-	double n[MAX_PARTS + 1], switches[MAX_PARTS][MAX_PARTS];
-	double shared[MAX_PARTS]; /* samples in shared code between two of one part */
-	double between;           /* times code in no part ran between two samples of one part */
-	uint32_t group[MAX_PARTS];
+	double n[EFFORT_PARTS + 1], switches[EFFORT_PARTS][EFFORT_PARTS];
+	double shared[EFFORT_PARTS]; /* samples in shared code between two of one part */
+	double between;              /* times code in no part ran between two samples of one part */
+	uint32_t group[EFFORT_PARTS];
 };
 
 static int add_scope(struct finder *f, const struct scope *scope)
@@ -418,7 +417,7 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 /* Into how many groups the parts fell; code in none of them is not asked. */
 static size_t count_groups(struct traffic *t, size_t n_parts)
 {
-	bool seen[MAX_PARTS] = { false };
+	bool seen[EFFORT_PARTS] = { false };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < n_parts; i++) {
@@ -444,7 +443,7 @@ static int make_split(struct finder *f, size_t scope, const struct flow_regions 
                       double n_scope, bool *split)
 {
 	const size_t n_before = f->out->n, bytes = f->n * sizeof(*f->out->of_sample);
-	int32_t scope_of[MAX_PARTS], *before = calloc(f->n + 1, sizeof(*before));
+	int32_t scope_of[EFFORT_PARTS], *before = calloc(f->n + 1, sizeof(*before));
 	int err;
 
 	if (!before)
@@ -481,7 +480,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
 	err = flow_region_parts(f->g, region, f->heat, model->least_heat, f->effort, &parts);
-	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > MAX_PARTS)
+	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
 		goto out;
 	label_own(f, scope, parts);
 	err = count_traffic(f, scope, parts->n, t);
@@ -503,7 +502,7 @@ static int split_all(struct finder *f)
 {
 	size_t done = 0, end = f->out->n;
 
-	for (int depth = 0; depth < MAX_DEPTH && done < end; depth++) {
+	for (int depth = 0; depth < EFFORT_NESTED && done < end; depth++) {
 		for (; done < end; done++) {
 			bool split;
 			int err = split_scope(f, done, &split);

@@ -2,16 +2,11 @@
 #include "correct/divide/trim.h"
 
 #include "correct/flow/ran.h"
-
-/*
- * Beside branch records regions of up to 10,000 edges that carry flow are solved (solve.c).  Nearly all edges of a region do; of
- * four times as many never so few.
- */
-enum { HOPELESS_EDGES = 40000 };
+#include "correct/model/effort.h"
 
 bool trim_is_hopeless(const struct flow_region *r)
 {
-	return r->n_edges > HOPELESS_EDGES;
+	return r->n_edges > EFFORT_EDGES;
 }
 
 static void mark_samples(const struct work *w, uint8_t *keep)

@@ -20,15 +20,13 @@
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
 #include "correct/evidence/total.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/events.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/vec.h"
 
-enum {
-	MAX_KINDS = 64,
-	MAX_AWAY = 3, /* samples elsewhere, in what a scope may have called */
-};
+enum { MAX_AWAY = 3 }; /* samples elsewhere, in what a scope may have called */
 
 /* Where the interval to a group's next sample in a thread begins. */
 struct begin {
@@ -37,7 +35,7 @@ struct begin {
 	int32_t next;  /* of the thread's sample after it; when `rests`, another group's */
 	bool rests;
 	bool inside; /* the interval before was: the next goes on with its run */
-	uint64_t value[MAX_KINDS];
+	uint64_t value[EFFORT_EVENTS];
 	uint64_t enabled_ns, running_ns;
 	double n_samples;
 	uint32_t run; /* of intervals, as ratios number them */
@@ -65,16 +63,16 @@ struct scope_sums {
 	double n_excursions,
 	        n_outside;   /* runs of samples elsewhere between two inside ones, and samples in them */
 	double outside_insn; /* that those of a few samples stand for, other scopes' too */
-	double n_visits, n_visited; /* runs of a few samples in other scopes, and samples in them ... */
-	double visited_insn;        /* ... with the instructions of the blocks where these fell, ... */
-	double visited[MAX_KINDS];  /* ... and the events of those */
-	struct ratios *ratios;      /* of all its inside intervals */
+	double n_visits, n_visited;    /* runs of a few samples in other scopes, and samples in them ... */
+	double visited_insn;           /* ... with the instructions of the blocks where these fell, ... */
+	double visited[EFFORT_EVENTS]; /* ... and the events of those */
+	struct ratios *ratios;         /* of all its inside intervals */
 };
 
 struct mix {
 	struct evidence_input in;
-	int kind[MAX_KINDS];  /* enum mix_kind, with its mask */
-	int event[MAX_KINDS]; /* index into the reader's events */
+	int kind[EFFORT_EVENTS];  /* enum mix_kind, with its mask */
+	int event[EFFORT_EVENTS]; /* index into the reader's events */
 	size_t n_kinds;
 	int insn, cyc;            /* index into kind[], -1 = they are not counted */
 	bool several;             /* groups count instructions: they take turns, or count at once */
@@ -107,7 +105,7 @@ static void find_kinds(struct mix *m)
 	const struct recording *rec = m->in.rec;
 	const struct pd_reader *r = rec->reader;
 
-	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < MAX_KINDS; i++) {
+	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < EFFORT_EVENTS; i++) {
 		const struct pd_event *e = pd_event(r, i);
 		int kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 
@@ -167,10 +165,10 @@ static int grow_tasks(struct mix *m, const struct sample_seen *s)
 /* What a group's sample says: its events' counts, in the order of its values. */
 struct reading {
 	size_t n;
-	int kind[MAX_KINDS];
-	uint64_t value[MAX_KINDS];
-	double delta[MAX_KINDS]; /* since the sample before */
-	double insn, cyc;        /* delta of instructions, of cycles */
+	int kind[EFFORT_EVENTS];
+	uint64_t value[EFFORT_EVENTS];
+	double delta[EFFORT_EVENTS]; /* since the sample before */
+	double insn, cyc;            /* delta of instructions, of cycles */
 	bool forward;
 };
 
@@ -180,7 +178,7 @@ static bool read_group(const struct mix *m, const struct pd_sample *s, struct re
 	bool counts_insn = false;
 
 	r->n = 0;
-	for (size_t i = 0; i < s->n_values && r->n < MAX_KINDS; i++) {
+	for (size_t i = 0; i < s->n_values && r->n < EFFORT_EVENTS; i++) {
 		int k = s->values[i].event < 0 ? -1 : kind_at(m, s->values[i].event);
 
 		if (k < 0)

@@ -4,13 +4,10 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 
-enum {
-	MAX_STACKS = 200000, /* kept a scope; past it every second one is dropped, again and again */
-	CACHE_SIZE = 1 << 16,
-	UNTRUE_PIECES = 1, /* of a record, the newest, in which a branch may be missing */
-};
+enum { UNTRUE_PIECES = 1 }; /* of a record, the newest, in which a branch may be missing */
 
 /* Addresses are looked up once: (pid, start, end, target) -> piece. */
 struct cached {
@@ -46,7 +43,7 @@ static int begin(const struct evidence_input *in, void **state)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	s->in = *in;
 	s->scopes = calloc(in->n + 1, sizeof(*s->scopes));
-	s->cache = calloc(CACHE_SIZE, sizeof(*s->cache));
+	s->cache = calloc(EFFORT_PIECES, sizeof(*s->cache));
 	if (!s->scopes || !s->cache) {
 		end(s);
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -122,7 +119,7 @@ static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct s
 	const bool over = sec->from != sec->to;
 	uint64_t hash = (start_ip * 0x9e3779b97f4a7c15u ^ from_ip) * 0x9e3779b97f4a7c15u ^
 	                to_ip * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32 ^ over;
-	struct cached *c = &s->cache[(hash ^ hash >> 29) % CACHE_SIZE];
+	struct cached *c = &s->cache[(hash ^ hash >> 29) % EFFORT_PIECES];
 	struct piece piece = { 0 };
 	int err;
 
@@ -360,7 +357,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	if (smp->n_branches < 2 || seen->scope < 0)
 		return 0;
 	if (s->maps_changes != s->in.rec->maps_changes) {
-		memset(s->cache, 0, CACHE_SIZE * sizeof(*s->cache));
+		memset(s->cache, 0, EFFORT_PIECES * sizeof(*s->cache));
 		s->maps_changes = s->in.rec->maps_changes;
 	}
 	r = &s->scopes[seen->scope];
@@ -408,7 +405,7 @@ static int sample(void *state, const struct sample_seen *seen)
 	stack.lead = burst || ends_with_newest ? 0 : smp->branches[0].cycles;
 	if (stack.near == UINT32_MAX)
 		return 0;
-	if (r->stacks.n >= MAX_STACKS)
+	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
 	return vec_push(&r->stacks, stack);
 }

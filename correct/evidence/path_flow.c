@@ -14,12 +14,9 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/profile.h"
-
-enum {
-	MAX_JOINED = 250, /* free flows; with more it costs seconds */
-};
 
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
@@ -351,7 +348,7 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 	if (path_has_cycles(r)) {
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES, false };
 		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST, false };
-		return d <= MAX_JOINED ? 2 : 1;
+		return d <= EFFORT_JOINED ? 2 : 1;
 	}
 	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS, false };
 	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
@@ -359,7 +356,7 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 		return 1;
 	if (n_cycles >= model->many)
 		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS, true };
-	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= MAX_JOINED))
+	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= EFFORT_JOINED))
 		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS, true };
 	return n ? n : 1;
 }

@@ -8,12 +8,11 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/judge/reasons.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/pairs.h"
 
 enum {
-	MAX_STACKS = 200000, /* past it every second one is dropped, again and again */
-	CACHE_SIZE = 1 << 17,
 	GROUPS = 64, /* of stacks one after the other: what is resampled together */
 	NO_COLUMN = -1,
 	OTHER = 0,
@@ -83,7 +82,7 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 	w->path.scopes = &w->stacks;
 	w->stacks.stride = 1;
 	w->scope = scope;
-	w->known = calloc(CACHE_SIZE, sizeof(*w->known));
+	w->known = calloc(EFFORT_PIECES, sizeof(*w->known));
 	w->column = calloc(g->n_blocks + 1, sizeof(*w->column));
 	w->func = calloc(g->n_blocks + 1, sizeof(*w->func));
 	if (!w->known || !w->column || !w->func) {
@@ -177,7 +176,7 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 {
 	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
 	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid;
-	struct known_run *k = &w->known[(hash ^ hash >> 29) % CACHE_SIZE];
+	struct known_run *k = &w->known[(hash ^ hash >> 29) % EFFORT_PIECES];
 
 	if (k->piece && k->pid == pid && k->start_ip == older->to_ip && k->from_ip == newer->from_ip &&
 	    k->to_ip == newer->to_ip)
@@ -252,7 +251,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	if (smp->n_branches < 2 || path_passes_over(r, burst))
 		return 0;
 	if (w->maps_changes != rec->maps_changes) {
-		memset(w->known, 0, CACHE_SIZE * sizeof(*w->known));
+		memset(w->known, 0, EFFORT_PIECES * sizeof(*w->known));
 		w->maps_changes = rec->maps_changes;
 	}
 	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
@@ -265,7 +264,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	err = set_near(w, seen, &stack);
 	if (err < 0)
 		return err;
-	if (r->stacks.n >= MAX_STACKS)
+	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
 	return vec_push(&r->stacks, stack);
 }

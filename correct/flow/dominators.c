@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/effort.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
-
-enum { MAX_BLOCKS = 4000 };
 
 struct making {
 	const struct flow_graph *g;
@@ -301,7 +300,7 @@ int local_flow_new(const struct flow_graph *g, uint32_t f, struct local_flow *ou
 	int err = 0;
 
 	*out = (struct local_flow){ .g = g };
-	if (n > MAX_BLOCKS)
+	if (n > EFFORT_DOMINATED)
 		return -SP_EDOMAIN;
 	m.order = malloc((n + 1) * sizeof(*m.order));
 	m.entered = calloc(n + 1, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/expand.h"
-
-enum { MAX_VERTICES = 20000 };
+#include "correct/model/effort.h"
 
 /* What has no vertex, for there is no room for it. */
 #define NO_VERTEX UINT32_MAX
@@ -44,7 +43,7 @@ struct expansion {
 /* The vertex of a block in a context, NO_VERTEX when there is no room for it. */
 static int vertex(struct expansion *x, uint32_t block, uint32_t context, uint32_t *out)
 {
-	bool full = x->x.vertices.n >= MAX_VERTICES && context != CONTEXT_ROOT;
+	bool full = x->x.vertices.n >= EFFORT_VERTICES && context != CONTEXT_ROOT;
 	long at = full ? pairs_find(&x->vertex_at, context, block)
 	               : pairs_number(&x->vertex_at, context, block);
 
@@ -67,7 +66,7 @@ static int step(struct expansion *x, uint32_t edge, uint32_t context, uint32_t *
 	if (!x->edge_in[edge])
 		return 0;
 	if (x->matched && e->kind == FLOW_CALL) {
-		*ok = x->x.vertices.n < MAX_VERTICES;
+		*ok = x->x.vertices.n < EFFORT_VERTICES;
 		x->x.truncated |= !*ok;
 		return *ok ? contexts_enter(&x->contexts, context, e->call, to_context) : 0;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/build.h"
+#include "correct/model/effort.h"
 #include "profiler/base/order.h"
 
 static void build_fini(struct flow_build *b)
@@ -53,8 +54,6 @@ static int seed(struct flow_build *b)
 	return err;
 }
 
-enum { MAX_GUESS_ROUNDS = 8 };
-
 static int explore(struct flow_build *b)
 {
 	bool more = true;
@@ -63,7 +62,7 @@ static int explore(struct flow_build *b)
 	if (err == 0)
 		err = seed(b);
 
-	for (unsigned round = 0; err == 0 && more && round < MAX_GUESS_ROUNDS; round++) {
+	for (unsigned round = 0; err == 0 && more && round < EFFORT_GUESS_ROUNDS; round++) {
 		err = flow_explore(b);
 		if (err == 0)
 			err = flow_guess(b, &more);

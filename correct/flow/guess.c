@@ -5,13 +5,9 @@
  */
 #include "correct/flow/build.h"
 #include "correct/flow/symbolic.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/order.h"
-
-enum {
-	MAX_GUESSED_TARGETS = 64, /* more unreached hot functions than that, and a guess is worth nothing */
-	MAX_RESOLVER_BYTES = 4096,
-};
 
 static int by_from(const void *x, const void *y)
 {
@@ -125,7 +121,8 @@ static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
 {
 	struct module *m = b->in->modules[f->module];
 	const struct module_func *own = flow_symbol_at(b, f->module, f->resolver_vaddr);
-	uint64_t size = own && own->size_bytes < MAX_RESOLVER_BYTES ? own->size_bytes : MAX_RESOLVER_BYTES;
+	uint64_t size =
+	        own && own->size_bytes < EFFORT_RESOLVER_BYTES ? own->size_bytes : EFFORT_RESOLVER_BYTES;
 	struct insn_decoder *d = b->decoders[module_isa(m)];
 	struct flow_link link = { .from = f->from,
 		                  .to_module = f->module,
@@ -342,7 +339,7 @@ static int guess_calls(struct flow_build *b)
 	struct unreached u = { 0 };
 	int err = find_unreached(b, &u);
 
-	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= MAX_GUESSED_TARGETS && err == 0; s++) {
+	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= EFFORT_GUESSED && err == 0; s++) {
 		b->nodes.v[u.sites.v[s]].unknown = false;
 		for (size_t f = 0; f < u.fns.n && err == 0; f++) {
 			const struct flow_fn *fn = &b->fns.v[u.fns.v[f]];

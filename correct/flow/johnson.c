@@ -2,8 +2,7 @@
 #include "correct/flow/johnson.h"
 
 #include "correct/flow/scc.h"
-
-#define MAX_STEPS 50000000u
+#include "correct/model/effort.h"
 
 #define NONE UINT32_MAX
 
@@ -120,7 +119,7 @@ static int circuits_from(struct johnson *j)
 		struct frame *f = &j->path.v[j->path.n - 1];
 		uint32_t to;
 
-		if (++j->out->n_steps > MAX_STEPS)
+		if (++j->out->n_steps > EFFORT_CIRCUIT_STEPS)
 			j->out->capped = j->stop = true;
 		if (f->next == j->x->off[f->vertex + 1]) {
 			err = leave(j);

@@ -7,18 +7,13 @@
 
 #include "correct/flow/nest.h"
 #include "correct/flow/outermost.h"
+#include "correct/model/effort.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
-enum {
-	LOOKED_OVER = 16, /* blocks that are passed over in an array, while one is looked at with its edges */
-	/*
-	 * Loops in one another that are opened to see the ones inside: programs of the test sets need five at the most, and
-	 * each costs a search of all that leads to heat (an interpreter of JavaScript has 45, and nothing in the end).
-	 */
-	MAX_OPENED = 8
-};
+/* Blocks that are passed over in an array, while one is looked at with its edges. */
+enum { LOOKED_OVER = 16 };
 
 struct blocks {
 	uint32_t *v;
@@ -241,7 +236,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 		if (heat_in(out) + heat_of(s, left) < s->least * (1 - 1e-9))
 			break;
 		err = find_iterating(&rest, s, &more);
-	} while (err == 0 && seen && !flow_effort_spent(s->effort) && n_opened++ < MAX_OPENED &&
+	} while (err == 0 && seen && !flow_effort_spent(s->effort) && n_opened++ < EFFORT_OPENED &&
 	         open_between(seen, more, left));
 	if (err == 0 && seen && more)
 		drop_between(seen, more);

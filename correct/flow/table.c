@@ -8,13 +8,7 @@
 
 #include "correct/flow/build.h"
 #include "correct/flow/symbolic.h"
-
-enum {
-	SHORT_PATH = 48,    /* instructions looked back, at first */
-	MAX_PATH = 1024,    /* and when that doesn't do: the table's address may be set before the loop */
-	MAX_ENTRIES = 4096, /* of a table with a bound */
-	MAX_UNBOUND = 512,  /* of one without */
-};
+#include "correct/model/effort.h"
 
 struct table_reader {
 	struct flow_build *b;
@@ -63,7 +57,7 @@ static void pass_branch(struct sym_state *s, const char *name, bool taken)
 
 static void evaluate(struct table_reader *r, size_t max, struct sym_value *jump)
 {
-	uint32_t path[MAX_PATH];
+	uint32_t path[EFFORT_LONG_PATH];
 	size_t n = path_to(r->b, r->node, path, max);
 
 	while (n-- > 0) {
@@ -124,9 +118,9 @@ static bool is_other_table(const struct flow_build *b, uint64_t at)
 static int read_table(struct table_reader *r, const struct sym_value *v, bool *found)
 {
 	const struct sym_bound *bound = sym_bound_of(&r->state, v->unknown);
-	bool bounded = bound && bound->max < MAX_ENTRIES, sure = bounded && !bound->weak;
+	bool bounded = bound && bound->max < EFFORT_ENTRIES, sure = bounded && !bound->weak;
 	uint64_t first = bounded ? v->table - bound->add * (uint64_t)v->scale : v->table, target;
-	uint64_t max = bounded ? bound->max : MAX_UNBOUND - 1;
+	uint64_t max = bounded ? bound->max : EFFORT_UNBOUND - 1;
 	struct flow_link link = { .from = r->node,
 		                  .to_module = r->b->nodes.v[r->node].module,
 		                  .kind = FLOW_IND,
@@ -176,7 +170,7 @@ static int follow_value(struct table_reader *r, const struct sym_value *jump, bo
 
 int flow_table_follow(struct flow_build *b, uint32_t node, bool *found)
 {
-	static const size_t paths[] = { SHORT_PATH, MAX_PATH };
+	static const size_t paths[] = { EFFORT_SHORT_PATH, EFFORT_LONG_PATH };
 	struct table_reader r = { .b = b, .node = node };
 	struct sym_value jump;
 	int err = 0;

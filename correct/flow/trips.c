@@ -13,14 +13,12 @@
 
 #include "correct/binary/insn_step.h"
 #include "correct/flow/dominators.h"
+#include "correct/model/effort.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
-enum {
-	MAX_COUNT = 1 << 20, /* of a loop that is counted at all */
-	MAX_DEPTH = 64,      /* copies and sums that are followed back */
-};
+enum { MAX_COUNT = 1 << 20 }; /* of a loop that is counted at all */
 
 /* Where an unknown is from: an instruction whose result is not known, or a block's beginning. */
 enum { KNOWN, AT_INSN, AT_BLOCK };
@@ -117,7 +115,7 @@ static struct value value_before(struct reading *r, uint32_t b, uint32_t k, uint
 		}
 		s += k - 1;
 		opaque = unknown(AT_INSN, r->step0[b] + k - 1, reg);
-		if (s->op == STEP_OTHER || s->dst != reg || depth == MAX_DEPTH)
+		if (s->op == STEP_OTHER || s->dst != reg || depth == EFFORT_COPIES)
 			return opaque;
 		if (s->op == STEP_SET)
 			return (struct value){ .add = s->imm };

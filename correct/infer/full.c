@@ -17,16 +17,11 @@
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
 #include "correct/infer/precise.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
-
-enum {
-	MAX_ADMIT_ROUNDS = 6,
-	FEW_FREE = 200,  /* free flows up to which there are as many draws as asked for, and ... */
-	MIN_DRAWS = 400, /* ... of which there are so many past that: each costs their square */
-};
 
 /* How many directions the first n equations settle: the rank of their rows, of what they tell to 10% or better. */
 static uint32_t settled(const struct posterior *post, size_t n, const double *t)
@@ -350,7 +345,7 @@ static int admit(struct full *fu, size_t first)
 	double before = INFINITY, raised = 1;
 	int err = 0;
 
-	for (int round = 0; round < MAX_ADMIT_ROUNDS && err == 0; round++) {
+	for (int round = 0; round < EFFORT_ADMIT_ROUNDS && err == 0; round++) {
 		double exact;
 
 		err = mode_of(fu, n);
@@ -575,7 +570,9 @@ int method_full(const struct problem *p, const struct space *space, const double
 
 	if (err == 0)
 		err = solution_init(out, p,
-		                    space->n_free <= FEW_FREE || n_draws < MIN_DRAWS ? n_draws : MIN_DRAWS);
+		                    space->n_free <= EFFORT_ALL_DRAWS || n_draws < EFFORT_LARGE_DRAWS
+		                            ? n_draws
+		                            : EFFORT_LARGE_DRAWS);
 	if (err == 0)
 		err = settle_exact(&fu);
 	if (err == 0 && fu.n_doubted)

@@ -17,16 +17,10 @@
 
 #include "correct/flow/scc.h"
 #include "correct/infer/interior_impl.h"
+#include "correct/model/effort.h"
 
 /* Of what flows through a block; more is not rounding. */
 static const double most_unbalanced = 1e-9;
-
-/*
- * What callees take together, where many run on into one another's code (by jumps, as an interpreter's do): each has its own way
- * through all of it.  Regions of cc1, node and python3 that could be solved took up to 470,000; the interpreter's loop with all
- * that it might call took 55 million, a gigabyte and ten seconds, and was refused for its size afterwards.
- */
-enum { MAX_STEPS = 4000000 };
 
 uint32_t interior_step(const struct finder *f, uint32_t edge)
 {
@@ -218,7 +212,7 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 
 	ways_spread(f, w, c->entry, NONE);
 	f->n_steps += w->taken.n;
-	if (f->n_steps > MAX_STEPS)
+	if (f->n_steps > EFFORT_CALLEE_STEPS)
 		return sp_fail(SP_EDOMAIN, reason_text_run_on, f->p->n_blocks);
 	c->warm = reached_warm(f, w);
 	for (uint32_t k = 0; k < n_rets; k++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 
@@ -42,7 +43,7 @@ struct work {
 	double *rr, *h, *g, *x; /* [d][d], [d][d], [d], [d] */
 };
 
-enum { POINTS = 200, MAX_ROUNDS = 40, MIN_ROUNDS = 10 };
+enum { POINTS = 200 };
 
 void moments_positive(double *mean, double *var)
 {
@@ -260,7 +261,7 @@ static void note_move(struct site *s, double moved)
 static int find(struct work *w, struct moments *out)
 {
 	/* A round factors a d x d matrix: where that takes long there are few rounds. */
-	int max = (int)fmax(MIN_ROUNDS, fmin(MAX_ROUNDS, 6e9 / pow((double)w->d + 1, 3)));
+	int max = (int)fmax(EFFORT_LEAST_ROUNDS, fmin(EFFORT_MOMENT_ROUNDS, 6e9 / pow((double)w->d + 1, 3)));
 	double change = INFINITY;
 	int err = 0;
 

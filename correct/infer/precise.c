@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/effort.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
-
-/* Blocks up to which what edges move is known to be moved from one to another: factoring 600 takes a tenth of a second. */
-enum { MAX_TOGETHER = 600 };
 
 /* What is said of the blocks: seen = a f, of covariance cov. */
 struct seen {
@@ -92,7 +90,7 @@ static int see(const struct problem *p, const struct space *space, const double 
 	for (size_t b = 0; b < p->n_blocks; b++)
 		for (uint32_t i = 0; s->rank[b] != UINT32_MAX && i < p->blocks[b].n_insn; i++)
 			s->insn[s->rank[b]] += p->seen_insn[p->blocks[b].insn0 + i];
-	s->together = s->n <= MAX_TOGETHER;
+	s->together = s->n <= EFFORT_MOVED;
 	s->cov = calloc((s->together ? s->n * s->n : s->n) + 1, sizeof(*s->cov));
 	if (!s->cov)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", s->n);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "correct/binary/unwind.h"
+#include "correct/model/effort.h"
 #include "profiler/base/err.h"
 
 enum {
-	MOST_FRAMES = 1024,
 	DEFAULT_MAX_STACK = 127, /* kernel.perf_event_max_stack, as it is shipped */
 	LBR_MIN_DEPTH = 8,       /* no processor with a call stack among its branch records has fewer */
 };
@@ -72,7 +72,7 @@ static int add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 	const uint64_t *chain = r->sample.callchain;
 	bool user = false;
 
-	for (size_t i = 0; i < r->sample.n_callchain && i < MOST_FRAMES; i++) {
+	for (size_t i = 0; i < r->sample.n_callchain && i < EFFORT_FRAMES; i++) {
 		if (no_user && chain[i] == (uint64_t)PERF_CONTEXT_USER)
 			return 0;
 		if (chain[i] >= FIRST_MARKER)
@@ -123,9 +123,9 @@ static int add_unwound(struct callers *c, struct recording *rec, const struct pd
 		return 0;
 	if (!c->unwind && unwind_new(find_module, rec, &c->unwind) < 0)
 		return -SP_ENOMEM;
-	if (vec_reserve(&c->ips, had + MOST_FRAMES) < 0)
+	if (vec_reserve(&c->ips, had + EFFORT_FRAMES) < 0)
 		return -SP_ENOMEM;
-	*whole = unwind_stack(c->unwind, &in, c->ips.v + had, MOST_FRAMES, &n);
+	*whole = unwind_stack(c->unwind, &in, c->ips.v + had, EFFORT_FRAMES, &n);
 	/* Where the user's code was is where the sample is, or it was in the kernel on behalf of that. */
 	if (n && is_user(r))
 		memmove(c->ips.v + had, c->ips.v + had + 1, --n * sizeof(*c->ips.v));

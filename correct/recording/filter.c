@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/effort.h"
 #include "correct/recording/recording.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 
-enum { MAX_EVENTS = 64, MAX_NAME = 64 }; /* events whose values are followed; more than a thread's name has */
+enum { MAX_NAME = 64 }; /* more than a thread's name has */
 
 /* One task's counters. */
 struct counters {
-	uint64_t last[MAX_EVENTS]; /* at its last sample, kept or not */
-	uint64_t gone[MAX_EVENTS]; /* counted before samples that were not kept */
+	uint64_t last[EFFORT_EVENTS]; /* at its last sample, kept or not */
+	uint64_t gone[EFFORT_EVENTS]; /* counted before samples that were not kept */
 };
 
 struct filter {
@@ -277,7 +278,7 @@ int filter_take(struct filter *f, const struct recording *r, struct pd_record *r
 	for (size_t i = 0; i < rec->sample.n_values; i++) {
 		struct pd_value v = rec->sample.values[i];
 
-		if (v.event >= 0 && v.event < MAX_EVENTS) {
+		if (v.event >= 0 && v.event < EFFORT_EVENTS) {
 			uint64_t *last = &c->last[v.event], *gone = &c->gone[v.event];
 
 			/* Values that go back have begun anew. */

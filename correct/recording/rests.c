@@ -5,12 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
-
-enum { MAX_EVENTS = 64, MAX_GAPS = 1 << 22 };
 
 struct gap {
 	float ns;
@@ -50,7 +49,7 @@ struct rests {
 	VEC(struct last) of_pair;
 	VEC(float) all; /* gaps between samples of any event */
 	VEC(uint32_t) thread_of_gap;
-	struct of_event events[MAX_EVENTS];
+	struct of_event events[EFFORT_EVENTS];
 };
 
 struct rests *rests_new(void)
@@ -68,7 +67,7 @@ void rests_free(struct rests *r)
 	vec_fini(&r->of_pair);
 	vec_fini(&r->all);
 	vec_fini(&r->thread_of_gap);
-	for (size_t i = 0; i < MAX_EVENTS; i++)
+	for (size_t i = 0; i < EFFORT_EVENTS; i++)
 		vec_fini(&r->events[i].gaps);
 	free(r);
 }
@@ -84,7 +83,7 @@ static int add_gap(struct rests *r, struct last *last, int event, uint64_t time_
 		           .all1 = (uint32_t)r->all.n,
 		           .thread = thread };
 
-	if (e->gaps.n >= MAX_GAPS)
+	if (e->gaps.n >= EFFORT_GAPS)
 		return 0;
 	if (vec_push(&e->gaps, gap) < 0)
 		return -SP_ENOMEM;
@@ -102,13 +101,13 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	    ((size_t)t == r->of_thread.n && vec_push(&r->of_thread, (struct thread){ 0 }) < 0) ||
 	    ((size_t)p == r->of_pair.n && vec_push(&r->of_pair, (struct last){ 0 }) < 0))
 		return -SP_ENOMEM;
-	if (event >= MAX_EVENTS || !time_ns)
+	if (event >= EFFORT_EVENTS || !time_ns)
 		return 0;
 	thread = &r->of_thread.v[t];
 	last = &r->of_pair.v[p];
 	if (!thread->n)
 		thread->all0 = (uint32_t)r->all.n;
-	if (thread->n && time_ns > thread->time_ns && r->all.n < MAX_GAPS &&
+	if (thread->n && time_ns > thread->time_ns && r->all.n < EFFORT_GAPS &&
 	    (vec_push(&r->all, (float)(time_ns - thread->time_ns)) < 0 ||
 	     vec_push(&r->thread_of_gap, (uint32_t)t) < 0))
 		return -SP_ENOMEM;
@@ -167,7 +166,7 @@ static double middle_of_all(const struct rests *r)
 
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
 {
-	return event >= 0 && event < MAX_EVENTS && r->events[event].share > 0 &&
+	return event >= 0 && event < EFFORT_EVENTS && r->events[event].share > 0 &&
 	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rests;
 }
 
@@ -236,7 +235,7 @@ void rests_settle(struct rests *r)
 	for (size_t i = 0; i < r->all.n; i++)
 		if ((double)r->all.v[i] <= longest)
 			r->of_thread.v[r->thread_of_gap.v[i]].busy_ns += (double)r->all.v[i];
-	for (size_t i = 0; i < MAX_EVENTS; i++) {
+	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
 		for (size_t t = 0; t < r->of_thread.n; t++)
@@ -245,7 +244,7 @@ void rests_settle(struct rests *r)
 		settle_event(r, longest, e);
 	}
 	settle_ends(r, longest);
-	for (size_t i = 0; i < MAX_EVENTS; i++) {
+	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
 		if (e->n_rests >= model->rests && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
@@ -255,5 +254,5 @@ void rests_settle(struct rests *r)
 
 double rests_share(const struct rests *r, int event)
 {
-	return event >= 0 && event < MAX_EVENTS ? r->events[event].share : 0;
+	return event >= 0 && event < EFFORT_EVENTS ? r->events[event].share : 0;
 }

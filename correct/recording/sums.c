@@ -7,6 +7,7 @@
 
 #include <gsl/gsl_sort.h>
 
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
 #include "correct/recording/throttled.h"
@@ -16,14 +17,9 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-enum {
-	MAX_SKIDS = 1 << 20,   /* overshoots kept: far more than quantiles need */
-	MAX_EVENTS_SUMMED = 64 /* events whose group values are followed */
-};
-
 /* Counts of a task at its last interrupt, and at the one before. */
 struct last_values {
-	uint64_t value[MAX_EVENTS_SUMMED], before[MAX_EVENTS_SUMMED];
+	uint64_t value[EFFORT_EVENTS], before[EFFORT_EVENTS];
 	size_t skid; /* where its last skid is, + 1 */
 	int event;   /* of the last sample */
 };
@@ -113,7 +109,7 @@ static double waited_cyc(const struct recording *r, const struct last_values *la
 	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)event)->attr;
 	double cyc, counts;
 
-	if (event >= MAX_EVENTS_SUMMED || attr->freq || !attr->sample_period)
+	if (event >= EFFORT_EVENTS || attr->freq || !attr->sample_period)
 		return NAN;
 	cyc = (double)(int64_t)(last->value[r->cyc_event] - last->before[r->cyc_event]);
 	counts = (double)(int64_t)(last->value[event] - last->before[event]);
@@ -133,7 +129,7 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 	uint64_t cyc;
 
 	/* Counts beside a precise sample are read when the interrupt comes, long after the instruction that is named. */
-	if (r->cyc_event < 0 || r->cyc_event >= MAX_EVENTS_SUMMED || r->cyc_is_other || r->cyc_precise ||
+	if (r->cyc_event < 0 || r->cyc_event >= EFFORT_EVENTS || r->cyc_is_other || r->cyc_precise ||
 	    !read_value(&rec->sample, r->cyc_event, &cyc))
 		return 0;
 	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;
@@ -149,7 +145,7 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 		}
 		return 0;
 	}
-	if (c->skids.n >= MAX_SKIDS)
+	if (c->skids.n >= EFFORT_SKIDS)
 		return 0;
 	if (seen.shared)
 		seen.other_cyc = waited_cyc(r, last, last->event);
@@ -163,8 +159,9 @@ static int add_burst(struct collect *c, const struct recording *r, const struct 
 	if (rec->event != r->burst_event)
 		return 0;
 	c->n_bursts++;
-	return rec->sample.addr && c->core_hz.n < MAX_SKIDS ? vec_push(&c->core_hz, (double)rec->sample.addr)
-	                                                    : 0;
+	return rec->sample.addr && c->core_hz.n < EFFORT_SKIDS
+	               ? vec_push(&c->core_hz, (double)rec->sample.addr)
+	               : 0;
 }
 
 static double middle(double *v, size_t n)
@@ -199,7 +196,7 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 
 	last->event = rec->event;
 	/* Of two samples of one interrupt the second has nothing new to say. */
-	if (r->cyc_event >= 0 && r->cyc_event < MAX_EVENTS_SUMMED && read_value(s, r->cyc_event, &cyc) &&
+	if (r->cyc_event >= 0 && r->cyc_event < EFFORT_EVENTS && read_value(s, r->cyc_event, &cyc) &&
 	    cyc != last->value[r->cyc_event])
 		memcpy(last->before, last->value, sizeof(last->before));
 	for (size_t i = 0; i < s->n_values; i++) {
@@ -207,7 +204,7 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 
 		if (event < 0)
 			continue;
-		if (event < MAX_EVENTS_SUMMED)
+		if (event < EFFORT_EVENTS)
 			last->value[event] = s->values[i].value;
 		c->events[event].multiplexed |= is_part(r, s, event);
 	}
@@ -335,7 +332,7 @@ static int by_place(const void *a, const void *b)
 /* Counters go on where their samples are lost.  A period of each is yet to come at the end. */
 static void find_unsampled(const struct recording *r, struct collect *c)
 {
-	for (size_t i = 0; i < c->n_events && i < MAX_EVENTS_SUMMED; i++) {
+	for (size_t i = 0; i < c->n_events && i < EFFORT_EVENTS; i++) {
 		struct event_sum *e = &c->events[i];
 		double period = e->n_samples ? e->period_sum / (double)e->n_samples : 0, counters = 0;
 
@@ -363,7 +360,7 @@ int sums_collect(struct recording *r, struct sums *out)
 	if (err < 0)
 		goto out;
 	for (size_t t = 0; t < c.last.n; t++)
-		for (size_t i = 0; i < c.n_events && i < MAX_EVENTS_SUMMED; i++)
+		for (size_t i = 0; i < c.n_events && i < EFFORT_EVENTS; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
 	find_unsampled(r, &c);
 	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));

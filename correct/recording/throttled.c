@@ -4,13 +4,12 @@
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>
 
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/rests.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
-
-enum { MAX_EVENTS = 64, MAX_GAPS = 1 << 22 };
 
 /* An event in a thread. */
 struct last {
@@ -37,7 +36,7 @@ struct throttled {
 	struct pairs pairs, streams;
 	VEC(struct last) of_pair;
 	VEC(struct stream) of_stream;
-	struct of_event events[MAX_EVENTS];
+	struct of_event events[EFFORT_EVENTS];
 };
 
 struct throttled *throttled_new(void)
@@ -53,7 +52,7 @@ void throttled_free(struct throttled *t)
 	pairs_fini(&t->streams);
 	vec_fini(&t->of_pair);
 	vec_fini(&t->of_stream);
-	for (size_t i = 0; i < MAX_EVENTS; i++)
+	for (size_t i = 0; i < EFFORT_EVENTS; i++)
 		vec_fini(&t->events[i].gaps);
 	free(t);
 }
@@ -69,7 +68,7 @@ static long number(struct throttled *t, uint32_t tid, int event)
 
 int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
 {
-	long p = event < 0 || event >= MAX_EVENTS || !time_ns ? -1 : number(t, tid, event);
+	long p = event < 0 || event >= EFFORT_EVENTS || !time_ns ? -1 : number(t, tid, event);
 	struct last *last;
 	double ns;
 
@@ -77,7 +76,8 @@ int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time
 		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
 	last = &t->of_pair.v[p];
 	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
-	if (ns > 0 && t->events[event].gaps.n < MAX_GAPS && vec_push(&t->events[event].gaps, (float)ns) < 0)
+	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS &&
+	    vec_push(&t->events[event].gaps, (float)ns) < 0)
 		return -SP_ENOMEM;
 	last->seen = true;
 	last->time_ns = time_ns;
@@ -98,7 +98,7 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 
 int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on, uint64_t time_ns)
 {
-	long p = event < 0 || event >= MAX_EVENTS || !time_ns ? -1 : number(t, tid, event), i;
+	long p = event < 0 || event >= EFFORT_EVENTS || !time_ns ? -1 : number(t, tid, event), i;
 
 	if (p < 0)
 		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
@@ -134,7 +134,7 @@ static double awake_ns(struct of_event *e)
 
 void throttled_settle(struct throttled *t)
 {
-	for (size_t i = 0; i < MAX_EVENTS; i++) {
+	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		struct of_event *e = &t->events[i];
 		double awake = e->stopped_ns > 0 ? awake_ns(e) : 0;
 
@@ -144,5 +144,5 @@ void throttled_settle(struct throttled *t)
 
 double throttled_share(const struct throttled *t, int event)
 {
-	return event >= 0 && event < MAX_EVENTS ? t->events[event].share : 0;
+	return event >= 0 && event < EFFORT_EVENTS ? t->events[event].share : 0;
 }

@@ -9,13 +9,12 @@
 #include <string.h>
 
 #include "correct/evidence/whole.h"
+#include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
-
-enum { N_DRAWS = 300 };
 
 struct showing {
 	struct whole *whole;
@@ -74,7 +73,7 @@ static int reason_length(const char *why)
 	return (int)n;
 }
 
-/* draws[N_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
+/* draws[EFFORT_AVERAGE_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
 static int take_draws(const struct problem *p, const struct whole *whole, const float *draws,
                       size_t n_columns, const char *what, struct solution *sol, double *insn)
 {
@@ -84,17 +83,17 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 	snprintf(why, sizeof(why), reason_text_averaged, what, reason_length(sol->why), sol->why);
 	solution_fini(sol);
 	*insn = 0;
-	err = solution_init(sol, p, N_DRAWS);
+	err = solution_init(sol, p, EFFORT_AVERAGE_DRAWS);
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < N_DRAWS; i++)
+	for (size_t i = 0; i < EFFORT_AVERAGE_DRAWS; i++)
 		for (size_t b = 0; b < p->n_blocks; b++) {
 			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
 
 			/* Most blocks never run: their pages stay untouched. */
 			if (n > 0)
 				sol->draws[i * p->n_blocks + b] = n;
-			*insn += (double)n * p->blocks[b].n_insn / N_DRAWS;
+			*insn += (double)n * p->blocks[b].n_insn / EFFORT_AVERAGE_DRAWS;
 		}
 	sol->evidence = PROFILE_BY_PATH;
 	sol->verdict = reason_verdict_averaged;
@@ -117,14 +116,14 @@ static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns
 	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
 	int err;
 
-	*draws = calloc(N_DRAWS * n_columns + 1, sizeof(**draws));
+	*draws = calloc(EFFORT_AVERAGE_DRAWS * n_columns + 1, sizeof(**draws));
 	err = *draws ? whole_begin(w->rec, w->graph, wanted, scope, &s.whole)
 	             : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
 	if (err == 0)
 		err = recording_each(w->rec, "averaging branch records", show, &s);
 	if (err == 0)
-		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1), N_DRAWS,
-		                  *draws);
+		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1),
+		                  EFFORT_AVERAGE_DRAWS, *draws);
 	pairs_fini(&s.counters);
 	pairs_fini(&s.tasks);
 	*whole = s.whole;
@@ -218,7 +217,7 @@ static double own_total_sd(const struct work *w, size_t r)
 static bool is_on_record(const struct problem *p, const struct whole *whole, const float *draws,
                          size_t n_columns)
 {
-	for (size_t i = 0; i < N_DRAWS; i++)
+	for (size_t i = 0; i < EFFORT_AVERAGE_DRAWS; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
 			if (draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0)
 				return true;

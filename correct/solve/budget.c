@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/solve/budget.h"
+#include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 
 #include <math.h>
@@ -10,7 +11,6 @@
 #include "profiler/base/err.h"
 
 /* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */
-enum { DRAWS = 1200 };
 static const double flows_per_s = 1.6e7, products_per_s = 1.3e9;
 
 /* Of the budget, for telling regions apart; and what a core of 2024 looks at in a second, in node, cc1 and sqlite3. */
@@ -32,7 +32,8 @@ static int hotter_first(const void *x, const void *y)
 
 double budget_work_s(double n_free, double n_blocks)
 {
-	return n_free * n_free * n_free / flows_per_s + DRAWS * n_free * (n_free + n_blocks) / products_per_s;
+	return n_free * n_free * n_free / flows_per_s +
+	       EFFORT_DRAWS * n_free * (n_free + n_blocks) / products_per_s;
 }
 
 void budget_cut_fini(struct budget_cut *cut)

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
-
-/* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
-enum { MAX_DRAWS = 1200, MIN_DRAWS = 200, MAX_CELLS = 8 << 20 };
 
 /* Where none were counted, those of its time, as far as the pace is known (eq. 10). */
 static double seen_in(const struct work *w, const struct problem *p, size_t b)
@@ -146,10 +144,10 @@ static double beside_the_largest(const struct work *w, size_t r)
 /* The ends of an interval are told by fewer draws in a region that would take memory without end. */
 static size_t draws_of(size_t n_draws, size_t n_blocks)
 {
-	size_t most = MAX_CELLS / (n_blocks + 1);
+	size_t most = EFFORT_DRAW_CELLS / (n_blocks + 1);
 
-	most = most > MIN_DRAWS ? most : MIN_DRAWS;
-	most = most < MAX_DRAWS ? most : MAX_DRAWS;
+	most = most > EFFORT_LEAST_DRAWS ? most : EFFORT_LEAST_DRAWS;
+	most = most < EFFORT_DRAWS ? most : EFFORT_DRAWS;
 	return n_draws < most ? n_draws : most;
 }
 

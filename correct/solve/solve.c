@@ -14,20 +14,13 @@
 #include "correct/evidence/evidence.h"
 #include "correct/infer/full.h"
 #include "correct/infer/space.h"
+#include "correct/model/effort.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/cold.h"
 #include "correct/solve/keep_raw.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
-
-/*
- * Free flows and edges that carry any that a region may have, and all its edges times those flows: 160 MB.  With
- * stacks there are as many equations as flows.
- */
-enum { MAX_FREE = 1300, MAX_FREE_STACKS = 800, MAX_CELLS = 20000000 };
-
-enum { MAX_WORKERS = 64 };
 
 /* Keep what the mix equations said, and how well they came out. */
 static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
@@ -109,12 +102,13 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 {
-	size_t n_free, n_edges = 0, max = stacks ? MAX_FREE_STACKS : MAX_FREE;
+	size_t n_free, n_edges = 0, max = stacks ? EFFORT_FREE_STACKS : EFFORT_FREE;
 	int err = space_size(p, usable, &n_free);
 
 	for (size_t e = 0; e < p->n_edges; e++)
 		n_edges += !usable || usable[e];
-	if (err < 0 || (n_free <= max && n_edges <= SOLVE_MAX_EDGES && p->n_edges * n_free <= MAX_CELLS))
+	if (err < 0 ||
+	    (n_free <= max && n_edges <= EFFORT_SOLVED_EDGES && p->n_edges * n_free <= EFFORT_FREE_EDGES))
 		return err;
 	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
@@ -471,7 +465,7 @@ int solve_scopes(struct work *w, struct evidence *ev)
 	struct crew crew = {
 		.w = w, .ev = ev, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER
 	};
-	pthread_t threads[MAX_WORKERS], ticking;
+	pthread_t threads[EFFORT_WORKERS], ticking;
 	bool ticks;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
@@ -482,7 +476,7 @@ int solve_scopes(struct work *w, struct evidence *ev)
 		return err;
 	}
 	ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
-	while (n + 1 < (size_t)cores && n < MAX_WORKERS && n + 1 < w->scopes.n)
+	while (n + 1 < (size_t)cores && n < EFFORT_WORKERS && n + 1 < w->scopes.n)
 		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
 			break;
 		else

@@ -26,9 +26,6 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
  */
 void solve_doubt_stacks(const struct problem *p, struct solution *sol);
 
-/* Edges that carry flow which a region may have, for time and memory. */
-enum { SOLVE_MAX_EDGES = 10000 };
-
 /*
  * Is a region too large?  Told before time is spent, which grows with the
  * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and

@@ -6,10 +6,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-# FILE NAME: how far a computation converges, what time or memory it may take, and facts of formats.
-free='correct/infer/moments.c close_enough|correct/infer/moments.c most_damping|correct/infer/moments.c MIN_ROUNDS
+# FILE NAME: how far a computation converges, and facts of formats.  What time or memory it may take is in correct/model/effort.h.
+free='correct/infer/moments.c close_enough|correct/infer/moments.c most_damping
 correct/infer/posterior.c barriers|correct/infer/posterior.c at_mode|correct/infer/cost.c step
-correct/infer/full.c moved|correct/infer/full.c FEW_FREE|correct/infer/full.c MIN_DRAWS|correct/solve/combine.c MIN_DRAWS
+correct/infer/full.c moved
 correct/recording/rests.c silent_ns|correct/recording/callers.c LBR_MIN_DEPTH
 correct/flow/symbolic.c MIN_TABLE_VADDR'
 
