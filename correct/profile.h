@@ -224,6 +224,7 @@ struct profile_frame {
 	uint32_t func, phys_func; /* phys_func: that its code is in */
 	double raw_insn, raw_cyc;
 	double cut_insn, cut_cyc; /* of them, on stacks that end before the outermost caller */
+	bool open; /* its caller is missing, and not known: parent is the next one out that is there */
 };
 
 /*
@@ -311,11 +312,12 @@ struct profile_meta {
 	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
 	uint64_t n_timed, n_not_timed;
 	double timed_insn, timed_lo, timed_hi;
-	double timed_cyc;      /* of the same time; 0 = the core's frequency was not measured */
-	uint64_t n_chains;     /* samples with a caller in their call stack */
-	uint64_t n_chains_cut; /* samples whose stack ends before the outermost caller */
-	const char *chains;    /* how stacks are told: "frame pointers", ...; NULL = there are none */
-	double core_hz;        /* cycles are time times this; 0 = they were counted, or not known */
+	double timed_cyc;       /* of the same time; 0 = the core's frequency was not measured */
+	uint64_t n_chains;      /* samples with a caller in their call stack */
+	uint64_t n_chains_cut;  /* samples whose stack ends before the outermost caller */
+	uint64_t n_chains_open; /* samples whose stack lacks somebody in its middle */
+	const char *chains;     /* how stacks are told: "frame pointers", ...; NULL = there are none */
+	double core_hz;         /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
 	uint64_t n_all_samples; /* of the whole recording */

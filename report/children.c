@@ -341,8 +341,15 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 
 static void note_no_frame_pointers(const struct profile *p, FILE *f)
 {
-	double cut = cut_stacks_share(p);
+	double cut = cut_stacks_share(p), open = cut_stacks_open_share(p);
 
+	if (open > model->little)
+		fprintf(f,
+		        "# A CALLER IS MISSING in the stacks of %.3g%% of the samples, which are in code "
+		        "that sets "
+		        "up no frame pointer:\n"
+		        "# BOUNDS hold what is not known: record -g dwarf tells it\n",
+		        100 * open);
 	/* Where no sample has a caller the stacks are not made use of at all. */
 	if (!p->n_frames && p->meta.chains && strcmp(p->meta.chains, "frame pointers") == 0)
 		cut = 1;

@@ -72,39 +72,142 @@ double cut_stacks_share(const struct profile *p)
 	return all[by] > 0 ? cut[by] / all[by] : 0;
 }
 
+double cut_stacks_open_share(const struct profile *p)
+{
+	return p->meta.n_chains ? (double)p->meta.n_chains_open / (double)p->meta.n_chains : 0;
+}
+
+/* What stacks of a kind have in all, and of them those that each function is on. */
+struct tally {
+	const struct profile *p;
+	const double *insn;
+	struct inclusive all, *on; /* on: [n_funcs] */
+	uint32_t *last;            /* [n_funcs] frame + 1 that counted for a function last */
+};
+
+static int tally_new(const struct profile *p, const double *insn, struct tally *t)
+{
+	*t = (struct tally){ .p = p, .insn = insn };
+	t->on = calloc(p->n_funcs + 1, sizeof(*t->on));
+	t->last = calloc(p->n_funcs + 1, sizeof(*t->last));
+	return t->on && t->last ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+}
+
+static void tally_free(struct tally *t)
+{
+	free(t->on);
+	free(t->last);
+}
+
+static void add_stack(struct tally *t, uint32_t i)
+{
+	const struct profile_frame *f = &t->p->frames[i];
+
+	t->all.insn += t->insn[i];
+	t->all.cyc += f->raw_cyc;
+	for (uint32_t at = i; at; at = t->p->frames[at].parent) {
+		uint32_t func = t->p->frames[at].func;
+
+		if (t->last[func] == i + 1)
+			continue;
+		t->last[func] = i + 1;
+		t->on[func].insn += t->insn[i];
+		t->on[func].cyc += f->raw_cyc;
+	}
+}
+
+static void widen(const struct tally *t, const bool *may, struct inclusive *out)
+{
+	for (size_t f = 0; f < t->p->n_funcs; f++)
+		if ((!may || may[f]) && (out[f].insn > 0 || out[f].cyc > 0))
+			out[f].hi += inclusive_is_of_insn(t->p) ? t->all.insn - t->on[f].insn
+			                                        : t->all.cyc - t->on[f].cyc;
+}
+
+/* may[f]: f may be missing above func, for func is among what it calls, and what that calls.  Whose calls nobody knows is anyone's. */
+static void find_callers(const struct profile *p, uint32_t func, bool *may)
+{
+	bool change = true;
+
+	memset(may, 0, p->n_funcs * sizeof(*may));
+	may[func] = true;
+	while (change) {
+		change = false;
+		for (size_t i = 0; i < p->n_calls; i++)
+			if (may[p->calls[i].callee] && !may[p->calls[i].caller])
+				change = may[p->calls[i].caller] = true;
+	}
+	may[func] = false;
+	for (size_t f = 0; f < p->n_funcs; f++)
+		change |= may[f];
+	for (size_t f = 0; f < p->n_funcs; f++)
+		may[f] |= !change;
+}
+
+/* The frame of a stack, the outermost one if there are several, whose caller is missing; 0 = none. */
+static uint32_t open_of(const struct profile *p, uint32_t i)
+{
+	uint32_t open = 0;
+
+	for (uint32_t at = i; at; at = p->frames[at].parent)
+		open = p->frames[at].open ? at : open;
+	return open;
+}
+
+/* What is below open frames, by their function. */
+static int open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
+{
+	uint32_t *open = calloc(p->n_frames + 1, sizeof(*open)); /* function + 1 of the open frame of each */
+	bool *may = calloc(p->n_funcs + 1, sizeof(*may)), *done = calloc(p->n_funcs + 1, sizeof(*done));
+	int err = open && may && done ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+		uint32_t at = open_of(p, i);
+
+		open[i] = at ? p->frames[at].func + 1 : 0;
+	}
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+		struct tally t = { 0 };
+
+		if (!open[i] || done[open[i] - 1])
+			continue;
+		done[open[i] - 1] = true;
+		err = tally_new(p, insn, &t);
+		for (uint32_t k = i; k < p->n_frames && err == 0; k++)
+			if (open[k] == open[i])
+				add_stack(&t, k);
+		if (err == 0) {
+			find_callers(p, open[i] - 1, may);
+			widen(&t, may, out);
+		}
+		tally_free(&t);
+	}
+	free(open);
+	free(may);
+	free(done);
+	return err;
+}
+
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
-	struct inclusive all = { 0 }, *on;
-	uint32_t *last; /* frame + 1 that counted for a function last */
+	struct tally t = { 0 };
+	int err = p->meta.n_chains_open ? open_bounds(p, insn, out) : 0;
 
-	if (cut_stacks_share(p) <= model->little)
-		return 0;
-	on = calloc(p->n_funcs + 1, sizeof(*on));
-	last = calloc(p->n_funcs + 1, sizeof(*last));
-	for (uint32_t i = 1; on && last && i < p->n_frames; i++) {
-		if (!is_cut(p, i))
-			continue;
-		all.insn += insn[i];
-		all.cyc += p->frames[i].raw_cyc;
-		for (uint32_t at = i; at; at = p->frames[at].parent) {
-			uint32_t func = p->frames[at].func;
-
-			on[func].insn += last[func] == i + 1 ? 0 : insn[i];
-			on[func].cyc += last[func] == i + 1 ? 0 : p->frames[i].raw_cyc;
-			last[func] = i + 1;
-		}
-	}
-	for (size_t f = 0; on && last && f < p->n_funcs; f++)
-		if (out[f].insn > 0 || out[f].cyc > 0)
-			out[f].hi += inclusive_is_of_insn(p) ? all.insn - on[f].insn : all.cyc - on[f].cyc;
-	free(last);
-	free(on);
-	return on && last ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	if (err < 0 || cut_stacks_share(p) <= model->little)
+		return err;
+	err = tally_new(p, insn, &t);
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
+		if (is_cut(p, i))
+			add_stack(&t, i);
+	if (err == 0)
+		widen(&t, NULL, out);
+	tally_free(&t);
+	return err;
 }
 
 void cut_stacks_judge(const struct profile *p, struct inclusive *out)
 {
-	if (cut_stacks_share(p) <= model->little)
+	if (cut_stacks_open_share(p) <= model->little && cut_stacks_share(p) <= model->little)
 		return;
 	for (size_t f = 0; f < p->n_funcs; f++)
 		if (out[f].hi - out[f].lo > model->little * out[f].hi)

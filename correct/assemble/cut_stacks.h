@@ -4,15 +4,18 @@
 
 /*
  * Stacks by frame pointers of code that keeps none end in any function, without an error.  What such a sample is of may
- * be anyone's who calls.
+ * be anyone's who calls.  What is below an open frame (profile_frame) may be anyone's who calls its function, by the flow.
  */
 #include "correct/assemble/inclusive.h"
 
 /* Share of the samples' weight on stacks that do not begin with a function that threads begin in; 0 of other stacks. */
 double cut_stacks_share(const struct profile *p);
 
+/* Share of the samples with callers whose stack lacks one in its middle that nothing tells. */
+double cut_stacks_open_share(const struct profile *p);
+
 /*
- * Up to hi of out, [p->n_funcs], goes what is on cut stacks without the function.  insn: [p->n_frames] corrected instructions
+ * Up to hi of out, [p->n_funcs], goes what is on cut stacks, or below open frames, without the function.  insn: [p->n_frames] corrected instructions
  * of each frame.  Returns 0, -SP_ENOMEM.
  */
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);

@@ -763,6 +763,9 @@ static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers,
 		if (!at)
 			continue;
 		part = callers ? p->frames[at].parent : below ? below : at;
+		/* Who is missing is nobody known. */
+		if (callers && p->frames[at].open)
+			part = 0;
 		add_frame(&by_func[part ? p->frames[part].func : p->n_funcs], &p->frames[i], insn[i]);
 	}
 	free(insn);

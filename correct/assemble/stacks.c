@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble/assemble_impl.h"
+#include "correct/assemble/hidden_callers.h"
 #include "correct/recording/callers.h"
 #include "profiler/base/vec.h"
 
@@ -12,8 +13,10 @@ struct stacks {
 	struct pairs places;                /* (module, vaddr) */
 	VEC(struct inlinings_of) inlinings; /* by places */
 	VEC(uint32_t) funcs;                /* of all inlinings, outermost first */
-	struct pairs children;              /* (frame, function): frame - 1 */
+	struct pairs children; /* (2 * frame, or 2 * frame + 1 of an open one; function): frame - 1 */
 	size_t frame_cap;
+	VEC(struct place) at;          /* of the sample's stack, innermost first */
+	struct hidden_callers *hidden; /* NULL: no stack lacks a caller in its middle */
 };
 
 struct inlinings_of {
@@ -48,10 +51,10 @@ static int inlinings_at(struct stacks *s, struct place at, struct inlinings_of *
 	return vec_push(&s->inlinings, *out);
 }
 
-static long child_of(struct stacks *s, uint32_t frame, uint32_t func, uint32_t phys)
+static long child_of(struct stacks *s, uint32_t frame, bool open, uint32_t func, uint32_t phys)
 {
 	struct profile *p = s->a->p;
-	long child = pairs_number(&s->children, frame, func);
+	long child = pairs_number(&s->children, 2 * (uint64_t)frame + open, func);
 
 	if (child < 0)
 		return child;
@@ -59,12 +62,13 @@ static long child_of(struct stacks *s, uint32_t frame, uint32_t func, uint32_t p
 		return child + 1;
 	if (vec_reserve_raw((void **)&p->frames, &s->frame_cap, p->n_frames + 1, sizeof(*p->frames)) < 0)
 		return -SP_ENOMEM;
-	p->frames[p->n_frames] = (struct profile_frame){ .parent = frame, .func = func, .phys_func = phys };
+	p->frames[p->n_frames] =
+	        (struct profile_frame){ .parent = frame, .func = func, .phys_func = phys, .open = open };
 	return (long)p->n_frames++;
 }
 
 /* Below frame, all functions at an address. */
-static long descend(struct stacks *s, long frame, struct place at)
+static long descend(struct stacks *s, long frame, struct place at, bool open)
 {
 	struct inlinings_of inlinings;
 
@@ -74,9 +78,22 @@ static long descend(struct stacks *s, long frame, struct place at)
 	if (inlinings_at(s, at, &inlinings) < 0)
 		return -SP_ENOMEM;
 	for (uint32_t i = 0; i < inlinings.n && frame >= 0; i++)
-		frame = child_of(s, (uint32_t)frame, s->funcs.v[inlinings.func0 + i],
+		frame = child_of(s, (uint32_t)frame, open && i == 0, s->funcs.v[inlinings.func0 + i],
 		                 s->funcs.v[inlinings.func0]);
 	return frame;
+}
+
+/* The places of a sample's stack, innermost first, with the callers that frame pointers leave out. */
+static int places_of(struct stacks *s, const struct recording *rec, const struct pd_record *r,
+                     struct place place, struct stack_place **out, size_t *n)
+{
+	s->at.n = 0;
+	if (vec_push(&s->at, place) < 0)
+		return -SP_ENOMEM;
+	for (size_t i = 0; i < s->callers.ips.n; i++)
+		if (vec_push(&s->at, recording_place(rec, r->pid, s->callers.ips.v[i] - 1)) < 0)
+			return -SP_ENOMEM;
+	return hidden_callers_find(s->hidden, s->at.v, s->at.n, out, n);
 }
 
 static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
@@ -84,22 +101,23 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 	struct stacks *s = arg;
 	struct profile_meta *meta = &s->a->p->meta;
 	double weight = recording_weight(rec, r);
-	bool whole, innermost = true;
+	struct stack_place *at;
+	bool whole, open = false;
 	long frame = 0;
+	size_t n;
 
 	if (r->event != rec->insn_event && r->event != rec->cyc_event)
 		return 0;
-	if (callers_of(&s->callers, s->a->w->rec, r, &whole) < 0)
+	if (callers_of(&s->callers, s->a->w->rec, r, &whole) < 0 || places_of(s, rec, r, place, &at, &n) < 0)
 		return -SP_ENOMEM;
-	for (size_t i = s->callers.ips.n; i-- > 0 && frame >= 0;) {
-		frame = descend(s, frame, recording_place(rec, r->pid, s->callers.ips.v[i] - 1));
-		innermost = false;
+	for (size_t i = n; i-- > 0 && frame >= 0;) {
+		frame = descend(s, frame, at[i].at, at[i].open);
+		open |= at[i].open;
 	}
-	if (frame >= 0)
-		frame = descend(s, frame, place);
 	if (frame < 0)
 		return -SP_ENOMEM;
-	meta->n_chains += !innermost;
+	meta->n_chains += n > 1;
+	meta->n_chains_open += open;
 	meta->n_chains_cut += !whole;
 	if (r->event == rec->insn_event) {
 		s->a->p->frames[frame].raw_insn += weight;
@@ -111,20 +129,37 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 	return 0;
 }
 
+static int add_stacks(struct stacks *s)
+{
+	struct profile *p = s->a->p;
+	int err;
+
+	do {
+		pairs_fini(&s->children);
+		p->n_frames = 0;
+		if (vec_reserve_raw((void **)&p->frames, &s->frame_cap, 1, sizeof(*p->frames)) < 0)
+			return -SP_ENOMEM;
+		p->frames[p->n_frames++] = (struct profile_frame){ .parent = UINT32_MAX,
+			                                           .func = UINT32_MAX,
+			                                           .phys_func = UINT32_MAX };
+		p->meta.n_chains = p->meta.n_chains_cut = p->meta.n_chains_open = 0;
+		err = recording_each(s->a->w->rec, "reading call stacks", add_stack, s);
+	} while (err == 0 && hidden_callers_again(s->hidden));
+	return err;
+}
+
 int assemble_stacks(struct assembly *a)
 {
 	struct stacks s = { .a = a };
-	int err = 0;
+	int err;
 
 	if (!a->w->opts->stacks || !callers_are_recorded(a->w->rec))
 		return 0;
-	if (vec_reserve_raw((void **)&a->p->frames, &s.frame_cap, 1, sizeof(*a->p->frames)) < 0)
-		return -SP_ENOMEM;
-	a->p->frames[0] =
-	        (struct profile_frame){ .parent = UINT32_MAX, .func = UINT32_MAX, .phys_func = UINT32_MAX };
-	a->p->n_frames = 1;
 	a->p->meta.chains = callers_source(a->w->rec);
-	err = recording_each(a->w->rec, "reading call stacks", add_stack, &s);
+	err = hidden_callers_new(a->w->rec, &s.hidden);
+	if (err == 0)
+		err = add_stacks(&s);
+	hidden_callers_free(s.hidden);
 	callers_fini(&s.callers);
 	/* Where not one sample has a caller the code's flow tells more. */
 	if (!a->p->meta.n_chains)
@@ -133,5 +168,6 @@ int assemble_stacks(struct assembly *a)
 	pairs_fini(&s.children);
 	vec_fini(&s.inlinings);
 	vec_fini(&s.funcs);
+	vec_fini(&s.at);
 	return err < 0 ? err : assemble_modules(a);
 }

@@ -436,6 +436,7 @@ void module_free(struct module *m)
 	if (!m)
 		return;
 	debug_free(m->debug);
+	dwarf_cfi_end(m->cfi);
 	debuglink_end(m);
 	vec_fini(&m->slots);
 	vec_fini(&m->names);

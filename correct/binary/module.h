@@ -102,6 +102,13 @@ const char *module_aliases(struct module *m, const char *linkage);
  */
 bool module_slot(struct module *m, uint64_t vaddr, const char **name, uint64_t *target, bool *ifunc);
 
+/*
+ * Does the frame pointer point to the frame of the function that vaddr is in, so that a chain of them has its caller?  UNKNOWN
+ * where no call frame information tells.
+ */
+enum module_frame { MODULE_FRAME_UNKNOWN, MODULE_FRAME_NONE, MODULE_FRAME_SET };
+enum module_frame module_frame_at(struct module *m, uint64_t vaddr);
+
 /* Source line of an instruction: file borrowed, NULL and 0 where unknown. */
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line);
 

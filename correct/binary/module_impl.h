@@ -66,6 +66,7 @@ struct module {
 	VEC(uint32_t) names_by_vaddr; /* into names; empty until aliases are asked for */
 	VEC(struct slot) slots;
 	struct debug *debug; /* NULL until DWARF was read */
+	Dwarf_CFI *cfi;      /* NULL until asked for, or there is none */
 };
 
 /* symbols.c: fill m->funcs, spans and names.  0 or -SP_ENOMEM. */

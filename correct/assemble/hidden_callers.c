@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/assemble/hidden_callers.h"
+
+#include <string.h>
+
+#include "correct/recording/callers.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* Of a place where threads begin so many callees are kept: with more of them it tells nothing. */
+enum { MOST_CALLEES = 8 };
+
+/* A call, or a jump out of the function, to a known address. */
+struct leaves {
+	uint64_t from, next, to; /* next: the instruction behind it */
+};
+
+struct function {
+	uint32_t module;
+	long func; /* module_func() */
+	bool scanned;
+	VEC(struct leaves) to;
+};
+
+/* A place where stacks begin: the functions that whole stacks have below it. */
+struct site {
+	uint32_t n, callees[MOST_CALLEES]; /* numbers of functions */
+	bool full;
+};
+
+struct hidden_callers {
+	const struct recording *rec;
+	struct insn_decoder *decoders[ISA_AARCH64 + 1];
+	struct pairs frame_index, func_index,
+	        site_index;  /* (module, vaddr), (module, function), (module, vaddr) */
+	VEC(uint8_t) frames; /* enum module_frame */
+	VEC(struct function) funcs;
+	VEC(struct site) sites;
+	struct pairs way_index; /* (caller, callee): numbers of functions */
+	VEC(uint64_t) ways;     /* goes_to() */
+	VEC(struct stack_place) stack;
+	bool exact; /* stacks are told otherwise, and lack nobody */
+	bool left_open, all_seen;
+};
+
+int hidden_callers_new(const struct recording *rec, struct hidden_callers **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for call stacks");
+	(*out)->rec = rec;
+	(*out)->exact = strcmp(callers_source(rec), "frame pointers") != 0;
+	return 0;
+}
+
+void hidden_callers_free(struct hidden_callers *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < sizeof(h->decoders) / sizeof(*h->decoders); i++)
+		insn_decoder_free(h->decoders[i]);
+	for (size_t i = 0; i < h->funcs.n; i++)
+		vec_fini(&h->funcs.v[i].to);
+	pairs_fini(&h->frame_index);
+	pairs_fini(&h->func_index);
+	pairs_fini(&h->site_index);
+	vec_fini(&h->frames);
+	vec_fini(&h->funcs);
+	vec_fini(&h->sites);
+	pairs_fini(&h->way_index);
+	vec_fini(&h->ways);
+	vec_fini(&h->stack);
+	free(h);
+}
+
+static struct module *module_of(const struct hidden_callers *h, uint32_t module)
+{
+	return h->rec->modules[module];
+}
+
+/* An enum module_frame, or -SP_ENOMEM. */
+static int frame_at(struct hidden_callers *h, struct place at)
+{
+	long k = at.module < 0 ? -SP_ENOMEM : pairs_number(&h->frame_index, (uint32_t)at.module, at.vaddr);
+
+	if (at.module < 0)
+		return MODULE_FRAME_UNKNOWN;
+	if (k < 0 ||
+	    ((size_t)k == h->frames.n &&
+	     vec_push(&h->frames, (uint8_t)module_frame_at(module_of(h, (uint32_t)at.module), at.vaddr)) < 0))
+		return -SP_ENOMEM;
+	return h->frames.v[k];
+}
+
+/* Number of the function at a place; *number -1 where there is none.  0 or -SP_ENOMEM. */
+static int function_at(struct hidden_callers *h, int32_t module, uint64_t vaddr, long *number)
+{
+	long func = module < 0 ? -1 : module_func_at(module_of(h, (uint32_t)module), vaddr);
+
+	*number = -1;
+	if (func < 0)
+		return 0;
+	*number = pairs_number(&h->func_index, (uint32_t)module, (uint64_t)func);
+	if (*number < 0 ||
+	    ((size_t)*number == h->funcs.n &&
+	     vec_push(&h->funcs, (struct function){ .module = (uint32_t)module, .func = func }) < 0))
+		return -SP_ENOMEM;
+	return 0;
+}
+
+/* ---- code ---- */
+
+static bool decode(struct hidden_callers *h, const struct module *m, uint64_t vaddr, struct insn *out)
+{
+	struct insn_decoder **d = &h->decoders[module_isa(m)];
+	size_t n_bytes;
+	const uint8_t *code = module_code(m, vaddr, &n_bytes);
+
+	return code && (*d || insn_decoder_new(module_isa(m), d) == 0) &&
+	       insn_decode(*d, code, n_bytes, vaddr, out) == 0;
+}
+
+/* What it goes to. */
+static int scan(struct hidden_callers *h, long number)
+{
+	struct function *f = &h->funcs.v[number];
+	struct module *m = module_of(h, f->module);
+	const struct module_func *range = module_func(m, (size_t)f->func);
+	struct insn insn;
+
+	if (f->scanned)
+		return 0;
+	f->scanned = true;
+	for (uint64_t at = range->vaddr; at - range->vaddr < range->size_bytes && decode(h, m, at, &insn);
+	     at += insn.size_bytes) {
+		bool leaves = insn.flow == INSN_CALL || ((insn.flow == INSN_JUMP || insn.flow == INSN_COND) &&
+		                                         insn.target - range->vaddr >= range->size_bytes);
+
+		if (leaves && vec_push(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target }) < 0)
+			return -SP_ENOMEM;
+	}
+	return 0;
+}
+
+/* Is a stub of the linker's, "memcpy@plt", one of a function that is elsewhere?  Of one in several variants these bear its name. */
+static bool is_stub_of(const struct hidden_callers *h, const struct module_func *stub,
+                       const struct function *f)
+{
+	const struct module_func *func = module_func(module_of(h, f->module), (size_t)f->func);
+	const char *end = strchr(stub->name, '@');
+	size_t n = end ? (size_t)(end - stub->name) : 0;
+	const char *aliases = n ? module_aliases(module_of(h, f->module), func->linkage) : NULL;
+
+	if (!n)
+		return false;
+	return memmem(func->name, strlen(func->name), stub->name, n) ||
+	       (aliases && memmem(aliases, strlen(aliases), stub->name, n));
+}
+
+static uint64_t find_way(const struct hidden_callers *h, const struct function *f, const struct function *to)
+{
+	struct module *m = module_of(h, f->module);
+
+	for (size_t i = 0; i < f->to.n; i++) {
+		long func = module_func_at(m, f->to.v[i].to);
+
+		if (func >= 0 && (to->module == f->module ? func == to->func
+		                                          : is_stub_of(h, module_func(m, (size_t)func), to)))
+			return f->to.v[i].from;
+	}
+	return 0;
+}
+
+/* Where function `caller` goes to `callee` by itself: 0 = nowhere that is known.  0 or -SP_ENOMEM. */
+static int goes_to(struct hidden_callers *h, long caller, long callee, uint64_t *from)
+{
+	int err = scan(h, caller);
+	long k = err < 0 ? -1 : pairs_number(&h->way_index, (uint64_t)caller, (uint64_t)callee);
+
+	if (k < 0 || ((size_t)k == h->ways.n &&
+	              vec_push(&h->ways, find_way(h, &h->funcs.v[caller], &h->funcs.v[callee])) < 0))
+		return -SP_ENOMEM;
+	*from = h->ways.v[k];
+	return 0;
+}
+
+/* The function that the call which holds this place enters; *number -1 where the code doesn't tell. */
+static int called_at(struct hidden_callers *h, struct place at, long *number)
+{
+	long caller, func;
+	int err = function_at(h, at.module, at.vaddr, &caller);
+
+	*number = -1;
+	if (err < 0 || caller < 0)
+		return err;
+	err = scan(h, caller);
+	for (size_t i = 0; i < h->funcs.v[caller].to.n && err == 0; i++) {
+		const struct leaves *l = &h->funcs.v[caller].to.v[i];
+		struct module *m = module_of(h, (uint32_t)at.module);
+
+		if (l->next != at.vaddr + 1)
+			continue;
+		func = module_func_at(m, l->to);
+		/* What a stub goes on to is in another file. */
+		if (func >= 0 && !strchr(module_func(m, (size_t)func)->name, '@'))
+			return function_at(h, at.module, l->to, number);
+	}
+	return err;
+}
+
+/* ---- stacks ---- */
+
+static struct site *site_of(struct hidden_callers *h, struct place at)
+{
+	long k = pairs_number(&h->site_index, (uint32_t)at.module, at.vaddr);
+
+	if (k < 0 || ((size_t)k == h->sites.n && vec_push(&h->sites, (struct site){ 0 }) < 0))
+		return NULL;
+	return &h->sites.v[k];
+}
+
+static int learn(struct hidden_callers *h, struct place below, struct place at)
+{
+	struct site *site;
+	long number;
+	int err = h->all_seen || at.module < 0 ? 1 : function_at(h, below.module, below.vaddr, &number);
+
+	if (err || number < 0)
+		return err < 0 ? err : 0;
+	site = site_of(h, at);
+	if (!site)
+		return -SP_ENOMEM;
+	for (uint32_t i = 0; i < site->n; i++)
+		if (site->callees[i] == (uint32_t)number)
+			return 0;
+	site->full |= site->n == MOST_CALLEES;
+	if (!site->full)
+		site->callees[site->n++] = (uint32_t)number;
+	return 0;
+}
+
+/* Of those that whole stacks have below a place, the only one that goes to `callee`; -1 = there is none. */
+static int seen_below(struct hidden_callers *h, struct place at, long callee, long *number)
+{
+	const struct site *site = at.module < 0 ? NULL : site_of(h, at);
+	long found = -1;
+	int err = 0;
+
+	*number = -1;
+	if (!site)
+		return at.module < 0 ? 0 : -SP_ENOMEM;
+	for (uint32_t i = 0; i < site->n && err == 0; i++) {
+		uint64_t from = 0;
+
+		err = goes_to(h, site->callees[i], callee, &from);
+		if (!from)
+			continue;
+		if (found >= 0)
+			return 0;
+		found = site->callees[i];
+	}
+	*number = site->full ? -1 : found;
+	return err;
+}
+
+/*
+ * The caller of what has no frame at `at`, whose own return is to `outer`.  What a call through a pointer enters other stacks
+ * tell only where a thread begins, with one function: anywhere else there may be more that never were on a whole stack.
+ */
+static int find_hidden(struct hidden_callers *h, struct place at, struct place outer, bool begins)
+{
+	long callee, caller = -1;
+	uint64_t from = 0;
+	int err = function_at(h, at.module, at.vaddr, &callee);
+
+	if (err == 0 && outer.module >= 0)
+		err = called_at(h, outer, &caller);
+	/* A recursion hides itself. */
+	if (err < 0 || (caller >= 0 && caller == callee))
+		return err;
+	if (caller < 0 && callee >= 0 && begins)
+		err = seen_below(h, outer, callee, &caller);
+	if (err == 0 && caller >= 0 && callee >= 0)
+		err = goes_to(h, caller, callee, &from);
+	if (err < 0)
+		return err;
+	h->stack.v[h->stack.n - 1].open = !from;
+	h->left_open |= caller < 0 && begins;
+	if (caller < 0)
+		return 0;
+	if (!from)
+		from = module_func(module_of(h, h->funcs.v[caller].module), (size_t)h->funcs.v[caller].func)
+		               ->vaddr;
+	return vec_push(&h->stack,
+	                (struct stack_place){ { (int32_t)h->funcs.v[caller].module, from }, false });
+}
+
+int hidden_callers_find(struct hidden_callers *h, const struct place *at, size_t n, struct stack_place **out,
+                        size_t *n_out)
+{
+	int err = 0;
+
+	h->stack.n = 0;
+	for (size_t i = 0; i < n && err == 0; i++) {
+		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at[i]);
+
+		if (frame < 0 || vec_push(&h->stack, (struct stack_place){ at[i], false }) < 0)
+			return -SP_ENOMEM;
+		if (i + 1 < n && frame == MODULE_FRAME_NONE)
+			err = find_hidden(h, at[i], at[i + 1], i + 2 == n);
+		else if (i + 2 == n && !h->exact)
+			err = learn(h, at[i], at[i + 1]);
+	}
+	*out = h->stack.v;
+	*n_out = h->stack.n;
+	return err;
+}
+
+bool hidden_callers_again(struct hidden_callers *h)
+{
+	bool again = h->left_open && !h->all_seen;
+
+	h->all_seen = true;
+	return again;
+}

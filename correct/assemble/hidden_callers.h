@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_HIDDEN_CALLERS_H
+#define SKIDPROF_CORRECT_ASSEMBLE_HIDDEN_CALLERS_H
+
+/*
+ * Stacks by frame pointers lack the caller of code that has set up no frame:
+ * of a leaf, of a prologue's first instructions, of anything compiled without.  The
+ * frame pointer is that caller's still, and what stands there is where that
+ * one returns to.  The call before that place names it, where it is direct;
+ * where the thread begins, what other samples' stacks have below the same place.
+ */
+#include "correct/recording/recording.h"
+
+struct hidden_callers;
+
+/* A place of a stack.  open: somebody between it and the next one out is missing, and not known. */
+struct stack_place {
+	struct place at;
+	bool open;
+};
+
+/* rec is borrowed.  Returns 0, -SP_ENOMEM. */
+int hidden_callers_new(const struct recording *rec, struct hidden_callers **out);
+void hidden_callers_free(struct hidden_callers *h);
+
+/*
+ * at: [n] the sample's place, then those of calls outwards, each inside the call.  *out: the same with hidden callers among them,
+ * *n_out: until the next call.  Returns 0, -SP_ENOMEM.
+ */
+int hidden_callers_find(struct hidden_callers *h, const struct place *at, size_t n, struct stack_place **out,
+                        size_t *n_out);
+
+/* Were callers left open that stacks which came later may tell?  Asked once, after all stacks. */
+bool hidden_callers_again(struct hidden_callers *h);
+
+#endif
