@@ -13,16 +13,32 @@
 
 static const double unknown = -1;
 
-/* Of all intervals inside one scope. */
+enum { ENDS = 4 }; /* two of each of an interval's pieces */
+
 struct pace {
 	double insn, cyc;
+};
+
+/* One interval, its ends in the order of time, and what ran next to it in the scope of its first, and of its last. */
+struct crossing {
+	int32_t at[ENDS];
+	bool rested;
+	float insn, cyc; /* cyc 0: not counted */
+	float before_insn, before_cyc, after_insn, after_cyc;
+};
+
+/* Intervals that end with the last sample of one series of counts: each further back weighs less. */
+struct nearest {
+	int32_t scope;
+	struct pace pace;
+	size_t crossing; /* which this stay began with, + 1; 0 = none */
+	double weight;   /* that its next interval has */
 };
 
 /* Of all crossings from one scope to another. */
 struct both {
 	int32_t from, to;
-	double n, insn, cyc; /* of those whose cycles were counted */
-	double untimed;      /* instructions of the others */
+	double wrong; /* standard deviation, the same way at each */
 	double n_all,
 	        either; /* crossings this way; this way or the other: 0 where that pair tells it, or a side is in none */
 };
@@ -42,6 +58,8 @@ struct boundary {
 	struct boundary_sum *sums; /* [n + 1], the same */
 	struct pairs pairs;        /* (from + 1, to + 1) -> both[] */
 	VEC(struct both) both;
+	VEC(struct crossing) crossings;
+	VEC(struct nearest) nearest;
 };
 
 struct boundary *boundary_new(size_t n)
@@ -65,16 +83,43 @@ void boundary_free(struct boundary *e)
 	if (!e)
 		return;
 	vec_fini(&e->both);
+	vec_fini(&e->crossings);
+	vec_fini(&e->nearest);
 	pairs_fini(&e->pairs);
 	free(e->paces);
 	free(e->sums);
 	free(e);
 }
 
-void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc)
+/* NULL without memory. */
+static struct nearest *nearest_of(struct boundary *e, uint32_t counters)
 {
+	while (e->nearest.n <= counters)
+		if (vec_push(&e->nearest, (struct nearest){ .scope = -1 }) < 0)
+			return NULL;
+	return &e->nearest.v[counters];
+}
+
+int boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc)
+{
+	struct nearest *near = nearest_of(e, counters);
+
+	if (!near)
+		return -SP_ENOMEM;
+	if (near->scope != scope)
+		*near = (struct nearest){ .scope = scope };
+	near->pace.insn = insn + model->further * near->pace.insn;
+	near->pace.cyc = cyc + model->further * near->pace.cyc;
+	if (near->crossing) {
+		struct crossing *x = &e->crossings.v[near->crossing - 1];
+
+		x->after_insn += (float)(near->weight * insn);
+		x->after_cyc += (float)(near->weight * cyc);
+		near->weight *= model->further;
+	}
 	e->paces[scope + 1].insn += insn;
 	e->paces[scope + 1].cyc += cyc;
+	return 0;
 }
 
 static void credit(struct boundary *e, int32_t scope, double insn, double n_ends)
@@ -83,30 +128,60 @@ static void credit(struct boundary *e, int32_t scope, double insn, double n_ends
 	e->sums[scope + 1].n_ends += n_ends;
 }
 
-int boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc)
+/* NULL without memory. */
+static struct both *both_of(struct boundary *e, int32_t from, int32_t to)
 {
 	long k = pairs_number(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
-	struct both *b;
 
 	if (k < 0 ||
 	    ((size_t)k == e->both.n && vec_push(&e->both, (struct both){ .from = from, .to = to }) < 0))
+		return NULL;
+	return &e->both.v[k];
+}
+
+static int add_crossing(struct boundary *e, uint32_t counters, struct crossing x)
+{
+	struct nearest *near = nearest_of(e, counters);
+
+	if (!near || !both_of(e, x.at[0], x.at[ENDS - 1]))
 		return -SP_ENOMEM;
-	b = &e->both.v[k];
-	b->n_all++;
-	if (cyc > 0) {
-		b->n++;
-		b->insn += insn;
-		b->cyc += cyc;
-	} else {
-		b->untimed += insn;
+	if (near->scope == x.at[0]) {
+		x.before_insn = (float)near->pace.insn;
+		x.before_cyc = (float)near->pace.cyc;
 	}
+	if (vec_push(&e->crossings, x) < 0)
+		return -SP_ENOMEM;
+	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n, .weight = 1 };
 	return 0;
 }
 
-void boundary_rest(struct boundary *e, const int32_t at[4], double insn)
+int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)
 {
-	for (size_t k = 0; k < 4; k++)
-		credit(e, at[k], insn / 4, 0.5);
+	struct both *both = both_of(e, from, to);
+
+	if (!both)
+		return -SP_ENOMEM;
+	both->n_all++;
+	return add_crossing(e, counters,
+	                    (struct crossing){
+	                            .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc });
+}
+
+int boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc)
+{
+	/* Where the thread crossed between two groups' samples, an interval of each is in pieces there. */
+	for (size_t k = 0; k < ENDS; k += 2) {
+		struct both *both = both_of(e, at[k], at[k + 1]);
+
+		if (!both)
+			return -SP_ENOMEM;
+		both->n_all += at[k] == at[k + 1] ? 0 : 0.5;
+	}
+	return add_crossing(e, counters,
+	                    (struct crossing){ .at = { at[0], at[1], at[2], at[3] },
+	                                       .rested = true,
+	                                       .insn = (float)insn,
+	                                       .cyc = (float)cyc });
 }
 
 static double pace_of(const struct boundary *e, int32_t scope)
@@ -181,66 +256,103 @@ static void find_around(struct boundary *e, struct visits *v)
 	}
 }
 
-/*
- * eq. 4: which part of a boundary interval ran before the crossing, and its standard deviation, the same way at every one.  Half where
- * paces are alike or not known; the more they differ the surer they say, of N instructions in T cycles, how many cycles
- * before the crossing make up the N.  But the more a scope is mixed the more visits no sample fell in, and then other code ran there, too.
- */
-static double part_before(const struct boundary *e, const struct both *b, const struct visits *v, double *sd)
+static double pace_at(const struct boundary *e, const struct crossing *x, size_t end)
 {
-	double before = pace_of(e, b->from), after = pace_of(e, b->to), differ, solved, half, from_paces,
-	       trust;
+	bool first = x->at[end] == x->at[0] && x->before_cyc > 0,
+	     last = x->at[end] == x->at[ENDS - 1] && x->after_cyc > 0;
 
-	*sd = model->guess / 2;
-	if (before < 0 || after < 0 || !(before + after > 0) || !(b->insn > 0))
-		return 0.5;
-	differ = fabs(before - after) / (before + after);
-	half = differ / 2;
-	*sd = half;
-	if (differ == 0)
-		return 0.5;
-	from_paces = model->crossing_pace_off / differ / 2;
-	trust = half * half / (half * half + from_paces * from_paces);
-	trust *= 1 - 2 * fmax(b->from < 0 ? 0 : over_half(&v[b->from]), b->to < 0 ? 0 : over_half(&v[b->to]));
-	solved = before * (b->insn - after * b->cyc) / (before - after) / b->insn;
-	*sd = half * sqrt(1 - trust);
-	return 0.5 + trust * (fmin(fmax(solved, 0), 1) - 0.5);
+	if (last && (!first || end >= ENDS / 2))
+		return (double)x->after_insn / (double)x->after_cyc;
+	return first ? (double)x->before_insn / (double)x->before_cyc : pace_of(e, x->at[end]);
 }
 
-/* A thread's first interval has no crossing: the thread began there. */
-static void divide(struct boundary *e, const struct both *b, const struct visits *v)
+/* The more a scope is mixed the more visits no sample fell in, and then other code ran there, too. */
+static double trust_for_mixing(const struct crossing *x, const struct visits *v)
 {
-	struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
-	double sd, part = part_before(e, b, v, &sd), first = part * b->insn + b->untimed / 2,
-	           wrong = sd * b->insn + (b->from < 0 ? 0 : model->untimed_off * b->untimed);
+	double over = 0;
 
-	credit(e, b->from, first, b->n_all);
-	credit(e, b->to, b->insn + b->untimed - first, b->n_all);
-	from->wrong = hypot(from->wrong, wrong);
-	to->wrong = hypot(to->wrong, wrong);
+	for (size_t k = 0; k < ENDS; k++)
+		over = fmax(over, x->at[k] < 0 ? 0 : over_half(&v[x->at[k]]));
+	return 1 - 2 * over;
+}
+
+/*
+ * eq. 4: which part of an interval each of its ends has, and the standard deviation of half of it, the same way at every one.  As much where
+ * paces are alike or not known; the more they differ the surer they say, of N instructions in T cycles, how many cycles
+ * of each make up the N.
+ */
+static double find_parts(const struct boundary *e, const struct crossing *x, const struct visits *v,
+                         double part[ENDS])
+{
+	double pace[ENDS], mean = 0, square = 0, sum = 0, half, from_paces, trust, more;
+
+	for (size_t k = 0; k < ENDS; k++)
+		part[k] = 1. / ENDS;
+	for (size_t k = 0; k < ENDS; k++) {
+		pace[k] = pace_at(e, x, k);
+		if (pace[k] < 0 || !(x->insn > 0) || !(x->cyc > 0))
+			return x->cyc > 0 ? model->guess / 2 : x->at[0] < 0 ? 0 : model->untimed_off;
+		mean += pace[k] / ENDS;
+	}
+	for (size_t k = 0; k < ENDS; k++)
+		square += (pace[k] - mean) * (pace[k] - mean);
+	if (!(square > 0))
+		return 0;
+	half = sqrt(square / ENDS) / mean / 2;
+	from_paces = model->pace_off / half / 4;
+	trust = half * half / (half * half + from_paces * from_paces) * trust_for_mixing(x, v);
+	more = ((double)x->insn / (double)x->cyc - mean) / square;
+	for (size_t k = 0; k < ENDS; k++)
+		sum += pace[k] * fmax(1. / ENDS + more * (pace[k] - mean), 0);
+	for (size_t k = 0; k < ENDS; k++)
+		part[k] += trust * (pace[k] * fmax(1. / ENDS + more * (pace[k] - mean), 0) / sum - part[k]);
+	return half * sqrt(1 - trust);
 }
 
 /* Overflows of the last S cycles before a crossing have their samples after it; a thread's first interval has none. */
-static void add_carried(const struct boundary *e, const struct both *b, double skid_cyc,
-                        struct boundary_sum *from, struct boundary_sum *to)
+static void add_carried(struct boundary *e, const struct crossing *x, size_t end, double skid_cyc)
 {
-	double pace = b->from < 0 ? unknown : pace_of(e, b->from);
-	bool known = pace >= 0;
-	double carried = b->untimed > 0 && b->from >= 0 ? NAN : 0 * skid_cyc;
+	int32_t from = x->at[end], to = x->at[end + 1];
+	double pace = from < 0 ? unknown : pace_at(e, x, end), n = x->rested ? 0.5 : 1, carried, unsure;
 
-	if (b->n > 0)
-		carried += skid_cyc * b->n * (known ? pace : b->insn / b->cyc);
-	from->out += carried;
-	to->in += carried;
-	from->unsure += (known ? model->neighbours_off : model->guess) * carried;
-	to->unsure += (known ? model->neighbours_off : model->guess) * carried;
+	if (from == to)
+		return;
+	if (x->cyc > 0)
+		carried = skid_cyc * n * (pace >= 0 ? pace : (double)x->insn / (double)x->cyc);
+	else
+		carried = from < 0 ? 0 * skid_cyc : NAN;
+	unsure = (pace >= 0 ? model->neighbours_off : model->guess) * carried;
+	e->sums[from + 1].out += carried;
+	e->sums[to + 1].in += carried;
+	e->sums[from + 1].unsure += unsure;
+	e->sums[to + 1].unsure += unsure;
+}
+
+static void divide(struct boundary *e, const struct crossing *x, const struct visits *v, double skid_cyc)
+{
+	double part[ENDS], wrong = find_parts(e, x, v, part) * (double)x->insn;
+	struct both *both =
+	        &e->both.v[pairs_find(&e->pairs, (uint64_t)x->at[0] + 1, (uint64_t)x->at[ENDS - 1] + 1)];
+
+	for (size_t k = 0; k < ENDS; k++)
+		credit(e, x->at[k], part[k] * (double)x->insn, 0.5);
+	both->wrong += wrong;
+	for (size_t k = x->rested ? 0 : 1; k + 1 < ENDS; k += 2)
+		add_carried(e, x, k, skid_cyc);
 }
 
 /* What is wrong the same way at every crossing between two scopes is independent of what is between two others. */
-static void add_both(struct boundary *e, const struct both *b, const struct visits *v, double skid_cyc)
+static void add_wrong(struct boundary *e)
 {
-	divide(e, b, v);
-	add_carried(e, b, skid_cyc, &e->sums[b->from + 1], &e->sums[b->to + 1]);
+	for (size_t k = 0; k < e->both.n; k++) {
+		const struct both *b = &e->both.v[k];
+		struct boundary_sum *from = &e->sums[b->from + 1], *to = &e->sums[b->to + 1];
+
+		if (b->from == b->to)
+			continue;
+		from->wrong = hypot(from->wrong, b->wrong);
+		to->wrong = hypot(to->wrong, b->wrong);
+	}
 }
 
 static void find_visits(struct boundary *e, const double *samples, struct visits *v)
@@ -249,14 +361,10 @@ static void find_visits(struct boundary *e, const double *samples, struct visits
 		v[s].all = e->paces[s + 1].insn + e->sums[s + 1].insn;
 		v[s].samples = v[s].around = samples[s];
 	}
-	for (size_t k = 0; k < e->both.n; k++) {
-		const struct both *b = &e->both.v[k];
-
-		if (b->from >= 0)
-			v[b->from].all += (b->insn + b->untimed) / 2;
-		if (b->to >= 0)
-			v[b->to].all += (b->insn + b->untimed) / 2;
-	}
+	for (size_t i = 0; i < e->crossings.n; i++)
+		for (size_t k = 0; k < ENDS; k++)
+			if (e->crossings.v[i].at[k] >= 0)
+				v[e->crossings.v[i].at[k]].all += (double)e->crossings.v[i].insn / ENDS;
 	find_around(e, v);
 }
 
@@ -283,8 +391,9 @@ int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, 
 	if (!v)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
 	find_visits(e, samples, v);
-	for (size_t k = 0; k < e->both.n; k++)
-		add_both(e, &e->both.v[k], v, skid_cyc);
+	for (size_t i = 0; i < e->crossings.n; i++)
+		divide(e, &e->crossings.v[i], v, skid_cyc);
+	add_wrong(e);
 	add_mixed(e, v);
 	memcpy(sums, e->sums + 1, e->n * sizeof(*sums));
 	free(v);

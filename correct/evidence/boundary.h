@@ -18,18 +18,22 @@ struct boundary;
 struct boundary *boundary_new(size_t n);
 void boundary_free(struct boundary *e);
 
-/* Both samples of an interval in one scope: its pace there. */
-void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc);
+/*
+ * Intervals in order of time, each of the series whose counts go on in it (sample_seen.counters).  All return 0 or -SP_ENOMEM.
+ *
+ * Both samples in one scope: its pace there.
+ */
+int boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc);
 
-/* A sample in one scope and the thread's next in another; cyc 0: not counted.  Returns 0, -SP_ENOMEM. */
-int boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc);
+/* A sample in one scope and the thread's next in another; cyc 0: not counted. */
+int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
 
 /*
  * An interval in two pieces: between them its group rested for another group's
  * multiplexing slot.  The first lies between two samples in scopes at[0] and
  * at[1], the second between two in at[2] and at[3].
  */
-void boundary_rest(struct boundary *e, const int32_t at[4], double insn);
+int boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc);
 
 /* What boundary intervals say of one scope. */
 struct boundary_sum {

@@ -315,14 +315,15 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 		return -SP_ENOMEM;
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
-		return boundary_cross(m->boundary, -1, s->scope, seen->insn, 0);
+		return boundary_cross(m->boundary, s->counters, -1, s->scope, seen->insn, 0);
 	if (!b->rests && b->scope != s->scope)
-		return boundary_cross(m->boundary, b->scope, s->scope, seen->insn, seen->cyc);
+		return boundary_cross(m->boundary, s->counters, b->scope, s->scope, seen->insn, seen->cyc);
 	if (!b->rests)
-		boundary_inside(m->boundary, s->scope, seen->insn, seen->cyc);
-	else if (b->scope != s->scope || next != s->scope || before != s->scope)
-		boundary_rest(m->boundary, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn);
-	return 0;
+		return boundary_inside(m->boundary, s->counters, s->scope, seen->insn, seen->cyc);
+	if (b->scope == s->scope && next == s->scope && before == s->scope)
+		return 0;
+	return boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope },
+	                     seen->insn, seen->cyc);
 }
 
 /* The thread goes from one group's slot to another's. */

@@ -22,7 +22,7 @@ enum { SKID = 100 };
 static void stay(struct boundary *e, int32_t scope, double pace)
 {
 	for (int i = 0; i < 2; i++)
-		boundary_inside(e, scope, 1000 * pace, 1000);
+		assert_int_equal(boundary_inside(e, 0, scope, 1000 * pace, 1000), 0);
 }
 
 static void settle(struct boundary *e)
@@ -33,9 +33,9 @@ static void settle(struct boundary *e)
 
 /*
  * 4000 instructions in 1000 cycles, at 2 and 6 a cycle: 500 cycles of each, 1000 and 3000.  Half would be wrong by a quarter, and
- * paces that are 3% off make them so by 0.03 / 0.5 / 2: of the quarter 0.0625 / (0.0625 + 0.0009) is believed.
+ * paces that are 1% off make them so by 0.01 / 0.5 / 2: of the quarter 0.0625 / (0.0625 + 0.0001) is believed.
  */
-static const double trust = 0.0625 / 0.0634, unsure = 4000 * 0.25 * 0.03 / 0.251794; /* sqrt(0.0634) */
+static const double trust = 0.0625 / 0.0626, unsure = 4000 * 0.25 * 0.01 / 0.2502; /* sqrt(0.0626) */
 
 static void paces_say_where_the_crossing_was(void **state)
 {
@@ -43,7 +43,7 @@ static void paces_say_where_the_crossing_was(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-4);
@@ -61,7 +61,7 @@ static void no_crossing_lies_outside_its_interval(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 1, 8000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 8000, 1000), 0);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 4000 - 4000 * trust, 1e-2);
@@ -70,7 +70,7 @@ static void no_crossing_lies_outside_its_interval(void **state)
 
 /*
  * Like paces leave half to each, and nothing that is wrong every time.  Beside a pace of none, as a long rep movsb has, all is the
- * other's: half would be wrong by a half, the paces make it 0.015.
+ * other's: half would be wrong by a half, the paces make it 0.005.
  */
 static void like_paces_are_right_in_the_mean(void **state)
 {
@@ -80,14 +80,14 @@ static void like_paces_are_right_in_the_mean(void **state)
 	stay(e, 0, 4);
 	stay(e, 1, 4);
 	stay(e, 2, 0);
-	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 1, 2, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 2, 3000, 1000), 0);
 	settle(e);
 	assert_float_equal(sums[0].insn, 2000, 1e-9);
 	assert_float_equal(sums[0].wrong, 0, 1e-9);
-	NEAR(sums[1].insn, 2000 + 1500 + 1500 * 0.25 / 0.250225, 1e-6);
-	NEAR(sums[1].wrong, 3000 * 0.5 * 0.015 / sqrt(0.250225), 1e-6);
-	NEAR(sums[2].wrong, 3000 * 0.5 * 0.015 / sqrt(0.250225), 1e-6);
+	NEAR(sums[1].insn, 2000 + 1500 + 1500 * 0.25 / 0.250025, 1e-6);
+	NEAR(sums[1].wrong, 3000 * 0.5 * 0.005 / sqrt(0.250025), 1e-6);
+	NEAR(sums[2].wrong, 3000 * 0.5 * 0.005 / sqrt(0.250025), 1e-6);
 }
 
 /* A quarter of what a pace that is not known ran, an eighth where cycles are not counted; a thread's first interval has no crossing. */
@@ -97,30 +97,100 @@ static void where_paces_are_not_known_a_guess_is(void **state)
 
 	(void)state;
 	stay(e, 0, 4);
-	assert_int_equal(boundary_cross(e, -1, 0, 700, 0), 0);
-	assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, -1, 0, 700, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
 	settle(e);
 	NEAR(sums[0].insn, 350 + 2000, 1e-6);
 	NEAR(sums[0].wrong, 1000, 1e-6);
 	e = boundary_new(2);
-	assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
 	settle(e);
 	NEAR(sums[1].wrong, 500, 1e-6);
 }
 
-/* A group rests: its interval has a quarter at either end of either piece. */
+/*
+ * A scope of two loops, of 2 and of 6 a cycle: next to its crossing the faster one ran, and 4000 instructions in 1000 cycles are 3000 of
+ * that and 1000 of the 2 a cycle after it.  By its mean of 4 all would be its own.  Of S = 100 cycles 600 instructions are carried.
+ */
+static void the_pace_next_to_a_crossing_tells(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		stay(e, 0, 2);
+	for (int i = 0; i < 8; i++)
+		stay(e, 0, 6);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	stay(e, 1, 2);
+	settle(e);
+	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
+	NEAR(sums[0].wrong, unsure, 1e-3);
+	NEAR(sums[0].out, 600, 1e-3);
+}
+
+/* Another series of counts has another pace next to its crossing, and what came before another crossing is not next to this one. */
+static void each_series_has_its_own_pace(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	stay(e, 0, 2);
+	assert_int_equal(boundary_inside(e, 1, 0, 6000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_inside(e, 1, 1, 2000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 1, 1, 0, 0, 0), 0);
+	assert_int_equal(boundary_cross(e, 1, 0, 1, 0, 0), 0);
+	settle(e);
+	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
+}
+
+/* A group rests: without cycles its interval has a quarter at either end of either piece. */
 static void an_interval_in_two_pieces_has_four_ends(void **state)
 {
 	struct boundary *e = boundary_new(3);
 
 	(void)state;
-	boundary_rest(e, (int32_t[]){ 0, 1, 1, -1 }, 4000);
+	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, -1 }, 4000, 0), 0);
 	settle(e);
 	NEAR(sums[0].insn, 1000, 1e-6);
 	NEAR(sums[1].insn, 2000, 1e-6);
 	assert_float_equal(sums[0].n_ends, 0.5, 1e-9);
 	assert_float_equal(sums[1].n_ends, 1, 1e-9);
 	assert_true(sums[2].insn == 0 && sums[2].n_ends == 0);
+}
+
+/*
+ * With cycles, paces say it as of one that went on.  Of three, 0.5, 2 (twice) and 3.5 instructions a cycle, 2500 in 1000 cycles move 0.5 a cycle
+ * over squares of 2 * 1.5 * 1.5 = 4.5: the ends have 1/4 -+ 1/6 of the cycles, 1/24, 1/2 and 35/24 thousand instructions.
+ * Half of an end is off by half of the deviation of paces over their mean, sqrt(4.5 / 4) / 4.
+ */
+static void paces_divide_an_interval_in_two_pieces(void **state)
+{
+	const double half = sqrt(4.5 / 4) / 4,
+	             k = half * half / (half * half + 0.01 * 0.01 / 16 / (half * half));
+	struct boundary *e = boundary_new(3);
+
+	(void)state;
+	stay(e, 0, 2);
+	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 0, 1, 1 }, 4000, 1000), 0);
+	stay(e, 1, 6);
+	settle(e);
+	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-3);
+	NEAR(sums[1].wrong, unsure, 1e-3);
+	/* The thread crossed in another group's slot: that group's interval tells what was carried. */
+	assert_true(sums[0].out == 0 && sums[1].in == 0);
+	e = boundary_new(3);
+	stay(e, 0, 0.5);
+	stay(e, 1, 2);
+	stay(e, 2, 3.5);
+	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, 2 }, 2500, 1000), 0);
+	settle(e);
+	NEAR(sums[0].insn, 625 + k * (1000. / 24 - 625), 1e-3);
+	NEAR(sums[1].insn, 1250 + k * (1000 - 1250), 1e-3);
+	NEAR(sums[2].insn, 625 + k * (35000. / 24 - 625), 1e-3);
+	NEAR(sums[0].out, 50 / 2., 1e-3);
+	NEAR(sums[2].in, 200 / 2., 1e-3);
 }
 
 /* What is wrong at every crossing alike adds up; what is wrong between other scopes is another matter. */
@@ -130,8 +200,8 @@ static void the_same_wrong_adds_up(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(boundary_cross(e, 0, 1, 4000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 1, 2, 4000, 1000), 0);
+		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 2, 4000, 1000), 0);
 	stay(e, 0, 2);
 	stay(e, 1, 6);
 	stay(e, 2, 2);
@@ -147,11 +217,11 @@ static void the_skid_carries_samples_from_scope_to_scope(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(boundary_cross(e, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
+	assert_int_equal(boundary_cross(e, 0, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
 	stay(e, 0, 2);
 	stay(e, 1, 6);
-	assert_int_equal(boundary_cross(e, 0, 1, 3000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 1, 0, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, 1, 0, 3000, 1000), 0);
 	settle(e);
 	NEAR(sums[0].out, 200, 1e-6);
 	NEAR(sums[0].in, 600, 1e-6);
@@ -166,17 +236,17 @@ static void what_is_carried_may_be_a_guess(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(boundary_cross(e, -1, 0, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, -1, 0, 3000, 1000), 0);
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 1, 3000, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, 1, 3000, 0), 0);
 	settle(e);
 	NEAR(sums[0].in, 300, 1e-6);
 	NEAR(sums[0].unsure, 150, 1e-6);
 	assert_true(isnan(sums[0].out) && isnan(sums[1].in));
 	e = boundary_new(1);
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, -1, 3000, 1000), 0);
-	assert_int_equal(boundary_cross(e, -1, 0, 3000, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 0, -1, 3000, 1000), 0);
+	assert_int_equal(boundary_cross(e, 0, -1, 0, 3000, 0), 0);
 	assert_int_equal(boundary_settle(e, NAN, many, sums), 0);
 	boundary_free(e);
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
@@ -191,10 +261,10 @@ static void samples_that_alternate_are_mixed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
-		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
 	}
-	assert_int_equal(boundary_cross(e, 2, 0, 0, 0), 0);
+	assert_int_equal(boundary_cross(e, 0, 2, 0, 0, 0), 0);
 	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
 	boundary_free(e);
 	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
@@ -209,10 +279,10 @@ static void what_is_mixed_is_no_more_than_there_is(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		boundary_inside(e, 0, 1e6, 0);
+		assert_int_equal(boundary_inside(e, 0, 0, 1e6, 0), 0);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(boundary_cross(e, 0, 1, 4000, 0), 0);
-		assert_int_equal(boundary_cross(e, 1, 0, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
+		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
 	}
 	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
 	boundary_free(e);
@@ -228,7 +298,10 @@ int main(void)
 		cmocka_unit_test(no_crossing_lies_outside_its_interval),
 		cmocka_unit_test(like_paces_are_right_in_the_mean),
 		cmocka_unit_test(where_paces_are_not_known_a_guess_is),
+		cmocka_unit_test(the_pace_next_to_a_crossing_tells),
+		cmocka_unit_test(each_series_has_its_own_pace),
 		cmocka_unit_test(an_interval_in_two_pieces_has_four_ends),
+		cmocka_unit_test(paces_divide_an_interval_in_two_pieces),
 		cmocka_unit_test(the_same_wrong_adds_up),
 		cmocka_unit_test(the_skid_carries_samples_from_scope_to_scope),
 		cmocka_unit_test(what_is_carried_may_be_a_guess),

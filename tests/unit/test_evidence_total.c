@@ -128,9 +128,10 @@ static void sample(struct program *p, int event)
 	p->insn_samples[p->loop] += event == 0;
 	if (p->last == p->loop) {
 		p->inside[p->loop] += insn;
-		boundary_inside(p->boundary, p->loop, insn, cyc);
+		assert_int_equal(boundary_inside(p->boundary, 0, p->loop, insn, cyc), 0);
 	} else {
-		assert_int_equal(boundary_cross(p->boundary, p->last, p->loop, insn, p->last < 0 ? 0 : cyc),
+		assert_int_equal(boundary_cross(p->boundary, 0, p->last, p->loop, insn,
+		                                p->last < 0 ? 0 : cyc),
 		                 0);
 	}
 	p->last = p->loop;
