@@ -17,6 +17,7 @@
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/solve.h"
+#include "correct/solve/timed_pace.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -625,6 +626,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 			err = build_scope_problems(&w);
 		if (err == 0)
 			err = collect_evidence(&w, &ev);
+		if (err == 0)
+			err = timed_pace_set(&w);
 		if (err == 0 && w.rec->relative)
 			set_pace(&w);
 		if (err == 0)
@@ -635,6 +638,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 			err = combine_scopes(&w);
 		if (err == 0)
 			err = average_unsolved(&w);
+	} else if (err == 0) {
+		err = timed_pace_set(&w);
 	}
 	if (err == 0)
 		err = assemble(&w, out);

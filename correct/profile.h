@@ -307,7 +307,8 @@ struct profile_meta {
 	 */
 	bool relative;
 	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
-	double pace; /* instructions a cycle in all, where branch records told them (eq. 10); 0 = they were counted, or are not known */
+	double pace; /* instructions a cycle in all, where branch records or timed paths told them (eq. 10); 0 = they were counted, or are not known */
+	bool pace_timed; /* timed paths did */
 	uint64_t n_bursts;
 	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
 	uint64_t n_timed, n_not_timed;

@@ -31,7 +31,9 @@ struct work {
 		size_t n;
 	} * equations;
 	struct problem **problems; /* [regions->n] */
-	double pace; /* where no instructions were counted: instructions a cycle, as branch records tell them; 0 = they don't */
+	double pace; /* where no instructions were counted: instructions a cycle, as branch records or timed paths tell them; 0 = they don't */
+	bool pace_timed; /* by timed paths: stacks are not weighed by it, and loops one after another stay in doubt */
+	struct timed_rate timed;    /* what timed paths tell of the whole recording, by nanosecond */
 	struct solution *solutions; /* [regions->n] */
 	struct skid_dist skid;
 	enum profile_skid_source skid_source;

@@ -360,9 +360,9 @@ static void print_relative(bool shares, FILE *f)
 		      "region's, has the time as sampled.\n# ",
 		      f);
 	fprintf(f,
-	        "'skidprof truth PROGRAM'%scounts instructions; report --truth FILE puts them beside these "
-	        "cycles\n",
-	        shares ? " " : "\n# ");
+	        "'record --timed-bursts auto' adds instructions and IPC.%s'skidprof truth PROGRAM' counts "
+	        "them: report --truth FILE\n",
+	        shares ? "  " : "\n# ");
 }
 
 static void print_not_counted(const struct profile *p, bool shares, FILE *f)
@@ -371,9 +371,10 @@ static void print_not_counted(const struct profile *p, bool shares, FILE *f)
 
 	if (m->pace > 0) {
 		fprintf(f,
-		        "# instructions were not counted: the cycles in branch records tell them, %.3f a "
-		        "cycle in all (RAW is cycles times that)\n",
-		        m->pace);
+		        "# instructions were not counted: %s tell them, %.3f a cycle in all (RAW is cycles "
+		        "times "
+		        "that)\n",
+		        m->pace_timed ? "timed paths" : "the cycles in branch records", m->pace);
 	} else if (m->relative) {
 		print_relative(shares, f);
 	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {

@@ -138,7 +138,7 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         "the random draws disagree (R-hat %.2f): see whether another --seed gives the same "
 		         "counts",
 		         r->r_hat);
-	if (weak && p->meta.skid_source != SKID_MEASURED)
+	if (weak && p->meta.skid_source != SKID_MEASURED && !p->meta.pace_timed)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "a measured skid: this one is a default.  A recording with group values (skidprof "
 		         "record) measures it, --skid CYCLES gives it");
@@ -398,11 +398,13 @@ static void print_foreign(const struct profile_region *r, FILE *f)
 
 static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
 {
-	bool shares = p->meta.relative || !why_has_raw(p);
+	bool shares = p->meta.relative || !why_has_raw(p), by_pace = p->meta.pace > 0 && !p->meta.truth;
 
-	if (!r->n_equations || shares) {
-		fputs(shares ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
-		             : "    counted exactly: only the total of instructions (eq. 3)\n",
+	if (!r->n_equations || shares || by_pace) {
+		fputs(by_pace  ? "    counted exactly: nothing; the total is the region's time at its pace "
+		                 "(eq. 10)\n"
+		      : shares ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
+		               : "    counted exactly: only the total of instructions (eq. 3)\n",
 		      f);
 		return;
 	}
@@ -428,7 +430,7 @@ static void print_equations(const struct profile *p, const struct profile_region
 	print_foreign(r, f);
 }
 
-static void print_state(const struct profile_region *r, FILE *f)
+static void print_state(const struct profile *p, const struct profile_region *r, FILE *f)
 {
 	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
 
@@ -465,11 +467,11 @@ static void print_state(const struct profile_region *r, FILE *f)
 		        "not counted here\n",
 		        r->called_insn);
 	if (r->total_sd > little_doubt)
-		fprintf(f,
-		        "    the total is known to %.0f%%: samples are too far apart for how long the "
-		        "program "
-		        "stays here, and a smaller period (record -c) tells more\n",
-		        100 * r->total_sd);
+		fprintf(f, "    the total is known to %.0f%%: %s\n", 100 * r->total_sd,
+		        p->meta.pace_timed
+		                ? "more timed paths tell more (a longer run, or a larger --burst-budget)"
+		                : "samples are too far apart for how long the program stays here, and a "
+		                  "smaller period (record -c) tells more");
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    the skid is %.1f loop iterations long\n", r->skid_periods);
 	if (r->r_hat > 0)
@@ -505,7 +507,7 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 		fputs("    counted exactly: every instruction, in another run\n", f);
 		return;
 	}
-	print_state(r, f);
+	print_state(p, r, f);
 	print_equations(p, r, f);
 	print_loops(r, f);
 	n = why_advice(p, func, r, advice);

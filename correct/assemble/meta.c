@@ -176,7 +176,7 @@ static double core_hz(const struct work *w)
 /* Paths are of the whole recording, and of what the clock sampled. */
 static void fill_timed(struct profile_meta *m, const struct work *w)
 {
-	const struct timed_rate r = timed_paths_rate(&w->rec->paths);
+	const struct timed_rate r = w->timed;
 	double ns;
 
 	m->n_timed = r.n;
@@ -228,7 +228,8 @@ static void fill_header(struct assembly *a)
 		.branches = recording_branches_word(w->rec->branches),
 		.relative = w->rec->relative && !(w->pace > 0),
 		.cyc_known = w->rec->cyc_event >= 0 && !w->rec->cyc_is_other,
-		.pace = w->pace,
+		.pace = w->pace / (core_hz(w) > 0 ? core_hz(w) / 1e9 : 1),
+		.pace_timed = w->pace_timed,
 		.n_bursts = w->sums.n_bursts,
 		.core_hz = core_hz(w),
 		.cyc_per_event = core_hz(w) > 0 ? core_hz(w) / 1e9 : 1,

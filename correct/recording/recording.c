@@ -735,7 +735,10 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		if ((++n & 0xfff) == 0)
 			sp_progress(what, n, 0);
 		if (rec.event >= 0 && rec.event == r->path_event && !r->wanted) {
-			err = r->paths_known ? 0 : timed_paths_add(&r->paths, &rec.sample);
+			if (!r->paths_known) {
+				place = recording_place(r, rec.pid, rec.sample.ip);
+				err = timed_paths_add(&r->paths, &rec.sample, place.module, place.vaddr);
+			}
 			continue;
 		}
 		if (rec.event < 0)

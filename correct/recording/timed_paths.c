@@ -3,8 +3,10 @@
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "correct/model/model.h"
+#include "profiler/base/err.h"
 #include "profiler/perfdata/reader.h"
 
 int timed_paths_event(const struct pd_reader *r)
@@ -20,9 +22,9 @@ int timed_paths_event(const struct pd_reader *r)
 	return -1;
 }
 
-int timed_paths_add(struct timed_paths *t, const struct pd_sample *s)
+int timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr)
 {
-	struct timed_path path = { (double)s->period, (double)s->addr };
+	struct timed_path path = { (double)s->period, (double)s->addr, module, -1, vaddr };
 
 	if (!s->stream_id)
 		return vec_push(&t->v, path);
@@ -36,30 +38,124 @@ void timed_paths_fini(struct timed_paths *t)
 	vec_fini(&t->v);
 }
 
-/*
- * eq. 10.  Moments lie evenly in time, and each path is of as much of it as others: so their paces have the mean of the whole.
- */
-struct timed_rate timed_paths_rate(const struct timed_paths *t)
+/* Paths of one loop, or of all that have too few of their own. */
+struct paces {
+	double n, n_failed, sum, squares;
+	double share; /* of the time */
+};
+
+/* A mean of one has no standard error. */
+static bool tell_a_mean(const struct paces *of)
 {
-	struct timed_rate r = { 0 };
-	double sum = 0, squares = 0, n, sd;
+	return of->n > 1;
+}
 
-	for (size_t i = 0; i < t->v.n; i++) {
-		const struct timed_path *p = &t->v.v[i];
-		double rate = p->ns > 0 ? p->insn / p->ns : 0;
+static void add_path(struct paces *of, const struct timed_path *p)
+{
+	double rate = p->ns > 0 ? p->insn / p->ns : 0;
 
-		r.n += p->ns > 0;
-		r.n_failed += !(p->ns > 0);
-		sum += rate;
-		squares += rate * rate;
+	of->n += p->ns > 0;
+	of->n_failed += !(p->ns > 0);
+	of->sum += rate;
+	of->squares += rate * rate;
+}
+
+static void add_paces(struct paces *of, const struct paces *more)
+{
+	of->n += more->n;
+	of->n_failed += more->n_failed;
+	of->sum += more->sum;
+	of->squares += more->squares;
+}
+
+static double variance(const struct paces *of)
+{
+	return tell_a_mean(of) ? fmax(0, of->squares - of->sum * of->sum / of->n) / (of->n - 1) : 0;
+}
+
+/* The mean of loops by their times: its own error, and what Satterthwaite's degrees of freedom of a sum rest on. */
+struct mean {
+	double rate, var, var_by_n;
+};
+
+/* n_mean: of how many paces it is the mean; 1 where it is any of those seen. */
+static void add_mean(struct mean *out, double share, const struct paces *of, double n_mean)
+{
+	double var = share * share * variance(of) / n_mean;
+
+	out->rate += share * of->sum / of->n;
+	out->var += var;
+	out->var_by_n += var * var / (of->n - 1);
+}
+
+static void set_interval(const struct mean *m, double n, struct timed_rate *out)
+{
+	double half = gsl_cdf_tdist_Pinv(0.95, m->var > 0 ? m->var * m->var / m->var_by_n : n - 1) *
+	              hypot(sqrt(m->var), model->timed_pace_off * m->rate);
+
+	out->rate = m->rate;
+	out->lo = fmax(0, m->rate - half);
+	out->hi = m->rate + half;
+}
+
+/* Of each loop of enough paths by itself; the others' are put together with what is in no loop, loops[n]. */
+static struct mean mean_of_loops(struct paces *loops, size_t n, struct timed_rate *of_loop)
+{
+	struct mean m = { 0 };
+	struct paces *rest = &loops[n];
+
+	rest->share = 1;
+	for (size_t k = 0; k < n; k++) {
+		struct mean own = { 0 };
+
+		of_loop[k] = (struct timed_rate){ .n = (uint64_t)loops[k].n,
+			                          .n_failed = (uint64_t)loops[k].n_failed };
+		if (!tell_a_mean(&loops[k])) {
+			add_paces(rest, &loops[k]);
+			continue;
+		}
+		add_mean(&own, 1, &loops[k], loops[k].n);
+		set_interval(&own, loops[k].n, &of_loop[k]);
+		add_mean(&m, loops[k].share, &loops[k], loops[k].n);
+		rest->share -= loops[k].share;
 	}
-	n = (double)r.n;
-	if (r.n < model->few || (double)r.n_failed > model->timed_missed * (double)t->v.n)
-		return r;
-	r.rate = sum / n;
-	sd = sqrt(fmax(0, squares / n - r.rate * r.rate) / (n - 1));
-	sd = gsl_cdf_tdist_Pinv(0.95, n - 1) * hypot(sd, model->timed_pace_off * r.rate);
-	r.lo = fmax(0, r.rate - sd);
-	r.hi = r.rate + sd;
-	return r;
+	rest->share = fmax(rest->share, 0);
+	return m;
+}
+
+/*
+ * eq. 10, each loop by itself: the faster its code, the longer a replay takes, and the fewer paths there are in a second of
+ * it.  What has no path of its own may have any pace that was seen.
+ */
+int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
+                     struct timed_rate *of_loop, struct timed_rate *out)
+{
+	struct paces *loops = calloc(n_loops + 1, sizeof(*loops)), all = { 0 };
+	const struct paces *rest = &loops[n_loops];
+	struct mean m;
+
+	*out = (struct timed_rate){ 0 };
+	if (!loops)
+		return sp_fail(SP_ENOMEM, "out of memory for the paces of %zu loops", n_loops);
+	for (size_t i = 0; i < t->v.n; i++) {
+		int32_t loop = t->v.v[i].loop;
+
+		add_path(&all, &t->v.v[i]);
+		add_path(&loops[loop >= 0 && (size_t)loop < n_loops ? (size_t)loop : n_loops], &t->v.v[i]);
+	}
+	for (size_t k = 0; k < n_loops; k++)
+		loops[k].share = share[k];
+	m = mean_of_loops(loops, n_loops, of_loop);
+	out->n = (uint64_t)all.n;
+	out->n_failed = (uint64_t)all.n_failed;
+	if (out->n >= model->few &&
+	    rest->share * rest->n_failed <= model->timed_missed * (rest->n + rest->n_failed)) {
+		if (tell_a_mean(rest))
+			add_mean(&m, rest->share, rest, rest->n);
+		else if (rest->share > 0)
+			add_mean(&m, rest->share, &all, 1);
+		set_interval(&m, all.n, out);
+	}
+	free(loops);
+	return 0;
 }

@@ -15,6 +15,9 @@ struct pd_reader;
 /* One; ns 0: nothing could be timed at that moment. */
 struct timed_path {
 	double insn, ns;
+	int32_t module; /* where the thread was: a place of the recording, -1 = in no file */
+	int32_t loop;   /* which loop that is of, -1 = none: set for timed_paths_rate() */
+	uint64_t vaddr;
 };
 
 struct timed_paths {
@@ -24,16 +27,21 @@ struct timed_paths {
 /* The event that files have of them, -1 = none. */
 int timed_paths_event(const struct pd_reader *r);
 
-/* A sample of that event, in the file's order: 0, -SP_ENOMEM. */
-int timed_paths_add(struct timed_paths *t, const struct pd_sample *s);
+/* A sample of that event, in the file's order, and the place of its ip: 0, -SP_ENOMEM. */
+int timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr);
 void timed_paths_fini(struct timed_paths *t);
 
-/* Instructions a nanosecond of all threads' time, with its 90% interval. */
+/* Instructions a nanosecond, with their 90% interval. */
 struct timed_rate {
 	uint64_t n, n_failed; /* paths, moments at which none could be timed */
 	double rate, lo, hi;  /* 0 = too few, or at too many moments there was none */
 };
 
-struct timed_rate timed_paths_rate(const struct timed_paths *t);
+/*
+ * Of all threads' time; of_loop[n_loops]: and of each loop of share[k] of the time, by its own paths.  What is in no loop, or in
+ * one of too few paths, has the mean of their paths.  -SP_ENOMEM.
+ */
+int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
+                     struct timed_rate *of_loop, struct timed_rate *all);
 
 #endif

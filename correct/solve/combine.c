@@ -195,7 +195,7 @@ static int combine_region(struct work *w, size_t r)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
-	if (err == 0 && p->relative && !(w->pace > 0) &&
+	if (err == 0 && p->relative && (!(w->pace > 0) || w->pace_timed) &&
 	    beside_the_largest(w, r) > reason_limit_beside_the_largest) {
 		to->apart = true;
 		if (!solve_doubt_programs(w, p, to))

@@ -354,9 +354,9 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 }
 
 /* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
-static void judge_stages(const struct problem *p, struct solution *sol)
+static void judge_stages(const struct work *w, const struct problem *p, struct solution *sol)
 {
-	if (!p->relative || p->pace > 0 || p->stay_share <= reason_limit_apart_in_time ||
+	if (!p->relative || (p->pace > 0 && !w->pace_timed) || p->stay_share <= reason_limit_apart_in_time ||
 	    sol->verdict == VERDICT_UNRELIABLE)
 		return;
 	sol->apart = true;
@@ -378,7 +378,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		judge_shown(w, sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
-		judge_stages(w->scope_problems[s], sol);
+		judge_stages(w, w->scope_problems[s], sol);
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);

@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 }
 END
 n=200000000
-"$SKIDPROF" record -v --pmu clock --bursts 1 --timed-bursts 12 --burst-budget 1000% -o chain.data ./chain $n >/dev/null 2>chain.err
+"$SKIDPROF" record -v --pmu clock --bursts 20 --timed-bursts 12 --burst-budget 1000% -o chain.data ./chain $n >/dev/null 2>chain.err
 grep timed chain.err | sed 's/^/# /'
 "$SKIDPROF" report --format json -i chain.data >chain.json 2>/dev/null
 python3 - $n <<'END' >chain.out
@@ -100,6 +100,10 @@ elif t["instructions"] is None:
     print("not told")
 else:
     half = 3.1 * (t["hi"] - t["lo"]) / 2
+    f = next(f for f in json.load(open("chain.json"))["functions"] if f["name"] == "main")
+    print("main", f["fixed"], f["lo"], f["hi"], "IPC", f["ipc_fixed"])
+    half_main = 3.1 * (f["hi"] - f["lo"]) / 2 if f["hi"] else -1
+    print("main is", "good" if f["fixed"] - half_main <= hi and f["fixed"] + half_main >= lo else "bad")
     print("good" if t["instructions"] - half <= hi and t["instructions"] + half >= lo and t["hi"] < 2 * t["lo"] else "bad")
 END
 sed 's/^/# /' chain.out
@@ -107,6 +111,7 @@ case $(tail -1 chain.out) in
 'too few') echo 'ok - skip: the machine is too busy for ten paths # SKIP' ;;
 *) check 'instructions of the whole program are told' test "$(tail -1 chain.out)" = good ;;
 esac
+! grep -q '^main is' chain.out || check 'and those of its one loop' grep -q '^main is good' chain.out
 check 'moments at which paths are timed are no samples' bash -c \
 	'grep -q "; $(python3 -c "import json; print(\"{:,}\".format(sum(e[\"samples\"] for e in json.load(open(\"chain.json\"))[\"meta\"][\"events\"] if e[\"name\"] not in (\"bursts\", \"timed-paths\"))))") samples, " <("$SKIDPROF" report -i chain.data 2>/dev/null)'
 "$SKIDPROF" report --fixed -i chain.data >chain.txt 2>/dev/null

@@ -10,15 +10,31 @@
 
 #include "correct/recording/timed_paths.h"
 
-/* The first sample of a path of `told` more instructions than its runs have. */
-static void add(struct timed_paths *t, uint64_t ns, uint64_t rest, uint64_t in_runs)
+/* A path of `rest` more instructions than its runs have, of a loop. */
+static void add_of(struct timed_paths *t, int32_t loop, uint64_t ns, uint64_t rest, uint64_t in_runs)
 {
 	const struct pd_sample head = { .addr = ns, .period = rest },
 	                       run = { .stream_id = 5, .addr = 0x1010, .ip = 0x1000, .period = in_runs };
 
-	assert_int_equal(timed_paths_add(t, &head), 0);
+	assert_int_equal(timed_paths_add(t, &head, 3, 0x1000), 0);
 	if (in_runs)
-		assert_int_equal(timed_paths_add(t, &run), 0);
+		assert_int_equal(timed_paths_add(t, &run, 3, 0x1010), 0);
+	t->v.v[t->v.n - 1].loop = loop;
+}
+
+static void add(struct timed_paths *t, uint64_t ns, uint64_t rest, uint64_t in_runs)
+{
+	add_of(t, -1, ns, rest, in_runs);
+}
+
+/* Of a program with two loops of so much of its time. */
+static struct timed_rate rate_of(const struct timed_paths *t, double first, double second)
+{
+	const double share[] = { first, second };
+	struct timed_rate of_loop[2], r;
+
+	assert_int_equal(timed_paths_rate(t, share, 2, of_loop, &r), 0);
+	return r;
 }
 
 /* Half of the paths have 2 instructions a nanosecond, half have 4: 3, and a standard error of 1 / sqrt(19). */
@@ -33,7 +49,7 @@ static void paces_have_the_mean_of_the_whole(void **state)
 		add(&t, 1000, 500, 1500);
 		add(&t, 500, 0, 2000);
 	}
-	r = timed_paths_rate(&t);
+	r = rate_of(&t, 0, 0);
 	assert_int_equal(r.n, 20);
 	assert_int_equal(r.n_failed, 0);
 	assert_true(fabs(r.rate - 3) < 1e-9);
@@ -50,10 +66,10 @@ static void too_few_say_nothing(void **state)
 	(void)state;
 	for (int i = 0; i < 9; i++)
 		add(&t, 1000, 2000, 0);
-	assert_true(timed_paths_rate(&t).rate == 0);
-	assert_int_equal(timed_paths_rate(&t).n, 9);
+	assert_true(rate_of(&t, 0, 0).rate == 0);
+	assert_int_equal(rate_of(&t, 0, 0).n, 9);
 	add(&t, 1000, 2000, 0);
-	assert_true(timed_paths_rate(&t).rate == 2);
+	assert_true(rate_of(&t, 0, 0).rate == 2);
 	timed_paths_fini(&t);
 }
 
@@ -67,10 +83,45 @@ static void moments_without_one_count(void **state)
 		add(&t, 1000, 2000, 0);
 	for (int i = 0; i < 10; i++)
 		add(&t, 0, 0, 0);
-	assert_int_equal(timed_paths_rate(&t).n_failed, 10);
-	assert_true(timed_paths_rate(&t).rate == 2);
+	assert_int_equal(rate_of(&t, 0, 0).n_failed, 10);
+	assert_true(rate_of(&t, 0, 0).rate == 2);
 	add(&t, 0, 0, 0);
-	assert_true(timed_paths_rate(&t).rate == 0);
+	assert_true(rate_of(&t, 0, 0).rate == 0);
+	timed_paths_fini(&t);
+}
+
+/*
+ * Of fast code a replay takes long, and few paths are timed: a loop of 12 instructions a nanosecond has half of the time and
+ * 4 paths of 20, one of 4 has the others.
+ */
+static void loops_have_their_time(void **state)
+{
+	struct timed_paths t = { 0 };
+	struct timed_rate r;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		add_of(&t, i % 5 == 0, 1000, i % 5 == 0 ? 11500 + 1000 * (i % 2) : 4000, 0);
+	r = rate_of(&t, 0.5, 0.5);
+	assert_true(fabs(r.rate - 8) < 1e-9);
+	/* Two of 11.5 and two of 12.5: their variance is 1/3, half of them has 3 degrees of freedom. */
+	assert_true(fabs(r.hi - 8 - 2.3534 * hypot(0.5 * sqrt(1 / 12.0), 0.06 * 8)) < 1e-3);
+	timed_paths_fini(&t);
+}
+
+/* A quarter of the time is of a loop that has no path: it may have any pace, as those of the others differ. */
+static void a_loop_without_a_path_may_have_any_pace(void **state)
+{
+	struct timed_paths t = { 0 };
+	struct timed_rate r;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		add_of(&t, 0, 1000, 2000 + 2000 * (i % 2), 0);
+	r = rate_of(&t, 0.75, 0.25);
+	assert_true(fabs(r.rate - 3) < 1e-9);
+	/* The variance of all paces is 20/19: a twentieth of it where the mean is known, all of it where one pace is asked. */
+	assert_true(fabs(r.hi - 3 - 1.7291 * hypot(sqrt(20 / 19.0 * (0.5625 / 20 + 0.0625)), 0.18)) < 0.05);
 	timed_paths_fini(&t);
 }
 
@@ -81,7 +132,7 @@ static void runs_without_a_path_are_passed_over(void **state)
 	struct timed_paths t = { 0 };
 
 	(void)state;
-	assert_int_equal(timed_paths_add(&t, &run), 0);
+	assert_int_equal(timed_paths_add(&t, &run, -1, 0), 0);
 	assert_int_equal(t.v.n, 0);
 	timed_paths_fini(&t);
 }
@@ -92,6 +143,8 @@ int main(void)
 		cmocka_unit_test(paces_have_the_mean_of_the_whole),
 		cmocka_unit_test(too_few_say_nothing),
 		cmocka_unit_test(moments_without_one_count),
+		cmocka_unit_test(loops_have_their_time),
+		cmocka_unit_test(a_loop_without_a_path_may_have_any_pace),
 		cmocka_unit_test(runs_without_a_path_are_passed_over),
 	};
 

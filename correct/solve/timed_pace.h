@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_SOLVE_TIMED_PACE_H
+#define SKIDPROF_CORRECT_SOLVE_TIMED_PACE_H
+
+/*
+ * Instructions by timed paths (eq. 10), where a clock is all that was sampled:
+ * of the whole recording, and of each scope that has paths of its own.
+ */
+#include "correct/work.h"
+
+/*
+ * Sets w->timed.  Where that tells a rate and bursts tell shares, each scope of two paths or more gets its pace, in
+ * instructions an event of the clock, and total_insn, total_sd and insn_per_sample by it: they are no shares then.  0, -SP_ENOMEM.
+ */
+int timed_pace_set(struct work *w);
+
+#endif
