@@ -58,6 +58,7 @@ enum {
 	SIM_K_PLAIN, /* up to two sources and results, one pipelined port */
 	SIM_K_FREE,  /* the same without a port */
 	SIM_K_OTHER, /* more registers, a unit that is not pipelined */
+	SIM_K_LOAD,  /* loads, and that is all */
 	SIM_K_MEMORY,
 };
 

@@ -2,6 +2,9 @@
 #include "profiler/sim/core.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "profiler/base/err.h"
 
@@ -32,6 +35,21 @@ static bool any_precise(const struct sim_pmu_setup *setup)
 }
 
 /*
+ * How many instructions before a group the newest one is, at least, that anything but a store queue may have to wait for:
+ * each instruction takes one place of a pool at most.
+ */
+static uint64_t least_room(const struct sim_core *c, const struct sim_config *config)
+{
+	uint64_t least = c->rob;
+
+	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++)
+		least = c->room[pool] < least ? c->room[pool] : least;
+	least -= SIM_GROUP - 1;
+	/* Of two that are fused each has its places, but they are numbered as one. */
+	return config->fuse_branches ? (least + 1) / 2 : least;
+}
+
+/*
  * Does the core file ask for what run_simple leaves out: schedulers or queues before them, memory that is renamed,
  * instructions tied to ports, lines and stores told apart?
  */
@@ -46,7 +64,7 @@ static bool is_full(const struct sim_config *c)
 	       c->fp_cross_cyc;
 }
 
-static sim_run_fn *choose_run(bool full);
+static void choose_run(struct sim_core *c, bool full);
 
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup)
 {
@@ -73,6 +91,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	set_pool(c, SIM_POOL_FLAGS, config->flag_regs);
 	set_pool(c, SIM_POOL_LOAD, config->load_queue);
 	set_pool(c, SIM_POOL_STORE, config->store_queue);
+	c->least_room = least_room(c, config);
 	c->scheduler[SIM_WAITS_INT].size = config->int_scheduler;
 	c->scheduler[SIM_WAITS_FP].size = config->fp_scheduler;
 	c->fp_queue = config->fp_queue;
@@ -81,7 +100,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->scheduler[SIM_WAITS_ADDRESS].size = config->address_scheduler;
 	c->stores_per_cyc = config->stores_per_cyc;
 	c->cross_cyc = config->fp_cross_cyc;
-	c->scaled_load_cyc = config->scaled_load_cyc;
+	c->scaled_load_cyc = config->memory_renaming ? config->scaled_load_cyc : 0;
 	c->store_line_cyc = config->store_line_cyc;
 	c->store_ports = config->cls[SIM_C_STORE].ports;
 	c->forward_cyc = config->forward_cyc;
@@ -94,13 +113,12 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->return_cyc = config->return_cyc;
 	c->rep_bytes = config->rep_bytes;
 	c->notes_dispatch = config->precise_by_dispatch && any_precise(setup);
-	c->run = choose_run(is_full(config));
+	choose_run(c, is_full(config) || c->notes_dispatch);
 	c->predictor.calls_cost = config->call_cyc != 0;
 	c->predictor.returns_cost = config->return_cyc != 0;
 	c->syscall_cyc = config->syscall_cyc;
 	/* So that "time - window" never wraps. */
 	c->seq = SIM_WINDOW;
-	c->full_from = UINT64_MAX;
 	sim_pmu_init(&c->pmu, config, setup);
 	return 0;
 }
@@ -111,77 +129,85 @@ void sim_core_stop(struct sim_core *c)
 	sim_predictor_fini(&c->predictor);
 }
 
-static void forget_full(struct sim_core *c)
+/* An entry of the calendar with no port taken: which turn of the calendar the cycle is of, see struct sim_core. */
+static inline uint32_t turn_of(uint64_t cyc)
 {
-	memset(c->full, 0, sizeof(c->full));
-	c->full_from = UINT64_MAX;
+	_Static_assert(SIM_PORT_CALENDAR == 1 << 11, "16 - 11 = 5");
+	return (uint32_t)(cyc << 5) & 0xffff0000;
 }
 
-/* The ports that are taken in a cycle. */
-static inline uint64_t ports_taken(const struct sim_core *c, uint64_t cyc)
+static inline uint32_t *calendar(struct sim_core *c, uint64_t cyc)
 {
-	uint64_t taken = c->port[cyc & (SIM_PORT_CALENDAR - 1)] ^ cyc << 16;
-
-	return taken > 0xffff ? 0 : taken;
+	return &c->port[cyc & (SIM_PORT_CALENDAR - 1)];
 }
 
-/* From `ready` to before `end` all ports of the set are taken: what is known grows, or begins anew where it does not meet. */
-static inline void note_full(struct sim_full *f, uint64_t ready, uint64_t end)
+/* Which of the ports are free in a cycle.  An entry that stands for another turn is empty. */
+static inline uint32_t ports_free(struct sim_core *c, uint64_t cyc, uint32_t ports)
 {
-	bool meets = (ready <= f->end) & (end >= f->begin);
-	uint64_t begin = meets && f->begin < ready ? f->begin : ready;
+	uint32_t taken = *calendar(c, cyc) ^ turn_of(cyc);
 
-	f->end = meets && f->end > end ? f->end : end;
-	f->begin = begin;
+	return ports & ~(taken > 0xffff ? 0 : taken);
 }
 
-/*
- * take_port where none of them is free at `ready`.  Many wait for the same ports: which cycles were found full is
- * kept, as nothing becomes free again but by an entry that another cycle takes over.
- */
-static __attribute__((noinline)) uint64_t take_late_port(struct sim_core *c, uint64_t ready, uint64_t ports)
+/* The first cycle from t on in which one of the ports is free. */
+static __attribute__((noinline)) uint64_t find_port(struct sim_core *c, uint64_t t, uint32_t ports)
 {
-	struct sim_full *f = &c->full[ports * 0x9e3779b97f4a7c15u >> 58];
-	uint64_t t, *slot, avail, next;
-	bool known;
-
-	_Static_assert(SIM_FULL == 64, "six bits of a hash");
-	if (f->ports != ports)
-		*f = (struct sim_full){ ports, ready, ready };
-	known = (ready + 1 >= f->begin) & (ready < f->end);
-	t = known ? f->end : ready + 1;
-	/* Two cycles at a time: which of them it is can't be foretold. */
-	while (avail = ports & ~ports_taken(c, t), next = ports & ~ports_taken(c, t + 1), !(avail | next))
-		t = t + 2 >= f->begin && t + 2 < f->end ? f->end : t + 2;
-	t += !avail;
-	note_full(f, ready, t);
-	c->full_from = f->begin < c->full_from ? f->begin : c->full_from;
-	slot = &c->port[t & (SIM_PORT_CALENDAR - 1)];
-	if (*slot >> 16 != t && *slot >> 16 >= c->full_from)
-		forget_full(c);
-	avail = avail ? avail : next;
-	*slot = (*slot >> 16 == t ? *slot : t << 16) | (avail & -avail);
+	while (!ports_free(c, t, ports))
+		t++;
 	return t;
 }
 
-/*
- * The first cycle from `ready` on in which one of the ports is free; it is
- * taken.  An entry of the calendar that stands for another cycle is empty.
- */
-static inline uint64_t take_port(struct sim_core *c, uint64_t ready, uint64_t ports)
-{
-	uint64_t *slot = &c->port[ready & (SIM_PORT_CALENDAR - 1)];
-	uint64_t taken = *slot ^ ready << 16, avail;
+#ifdef __x86_64__
+/* Hosts that shift, and find bits, in one instruction where the oldest need three. */
+#define WITH_BMI __attribute__((target("bmi,bmi2,avx2")))
 
-	if (taken > 0xffff) {
-		if (*slot >> 16 >= c->full_from)
-			forget_full(c);
-		taken = 0;
+/* The same, eight cycles at a time: most waits are shorter, and how long they are the host can't foretell. */
+WITH_BMI static __attribute__((noinline)) uint64_t find_port_wide(struct sim_core *c, uint64_t t,
+                                                                  uint32_t ports)
+{
+	const __m256i wanted = _mm256_set1_epi32((int)ports);
+
+	for (;;) {
+		__m256i taken, full;
+		uint32_t free;
+
+		/* Eight that lie in one turn of the calendar. */
+		if ((t & (SIM_PORT_CALENDAR - 1)) > SIM_PORT_CALENDAR - 8) {
+			if (ports_free(c, t, ports))
+				return t;
+			t++;
+			continue;
+		}
+		taken = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)calendar(c, t)),
+		                         _mm256_set1_epi32((int)turn_of(t)));
+		/* All of them taken, and nothing in the upper half: of another turn no port would be. */
+		full = _mm256_cmpeq_epi32(
+		        _mm256_and_si256(taken, _mm256_or_si256(wanted, _mm256_set1_epi32((int)0xffff0000))),
+		        wanted);
+		free = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(full)) & 0xff;
+		if (free)
+			return t + (unsigned)__builtin_ctz(free);
+		t += 8;
 	}
+}
+#endif
+
+/* The first cycle from `ready` on in which one of the ports is free; it is taken. */
+static inline uint64_t take_port(struct sim_core *c, uint64_t ready, uint32_t ports)
+{
+	uint32_t *slot = calendar(c, ready), turn = turn_of(ready), taken = *slot ^ turn, avail;
+
+	taken = taken > 0xffff ? 0 : taken;
 	avail = ports & ~taken;
-	if (__builtin_expect(!avail, 0))
-		return take_late_port(c, ready, ports);
-	*slot = (taken | (avail & -avail)) ^ ready << 16;
+	if (__builtin_expect(!avail, 0)) {
+		ready = c->find_port(c, ready + 1, ports);
+		slot = calendar(c, ready);
+		turn = turn_of(ready);
+		taken = *slot ^ turn;
+		taken = taken > 0xffff ? 0 : taken;
+		avail = ports & ~taken;
+	}
+	*slot = (taken | (avail & -avail)) ^ turn;
 	return ready;
 }
 
@@ -205,6 +231,7 @@ static uint64_t take_unit(struct sim_core *c, uint64_t ready, const struct sim_i
 struct flight {
 	uint64_t seq, dispatch_cyc, retire_cyc;
 	uint32_t dispatch_n;
+	const uint64_t *mem; /* accesses of the block not used yet */
 };
 
 /* When the place is free that the block's next instruction takes, `before` of its kind ahead of it. */
@@ -297,6 +324,11 @@ static inline unsigned waits_in(const struct sim_insn *in)
 	                                                                                  : SIM_WAITS_INT;
 }
 
+static inline bool is_memory(const struct sim_insn *in)
+{
+	return in->kind >= SIM_K_LOAD;
+}
+
 static inline bool is_access_of(uint64_t mem, uint32_t index, bool store)
 {
 	return (mem & 0xfff1) == (index << 4 | store);
@@ -384,12 +416,13 @@ static inline void look_at_word(const struct sim_core *c, uint64_t vaddr, uint64
  * Bytes of an instruction's loads that lie in more than one store, or in one and the cache: no store can forward them, so
  * the load waits until the last has left for the cache.  0: there are none.
  */
-static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *in, uint64_t issue_cyc)
+static uint64_t blocked_until(const struct sim_core *c, const struct sim_insn *in, const uint64_t *mem,
+                              uint64_t issue_cyc)
 {
 	struct written w = { 0 };
 	uint64_t until = 0;
 
-	for (const uint64_t *mem = c->mem; is_access_of(*mem, in->index, false); mem++) {
+	for (; is_access_of(*mem, in->index, false); mem++) {
 		uint64_t vaddr = *mem >> 16, end = vaddr + bytes_of(*mem);
 
 		if (vaddr != w.end)
@@ -464,12 +497,12 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* All loads of an instruction; the cycle at which the last data is there. */
-static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, const struct sim_insn *in, uint64_t address_cyc,
-                                        bool full)
+static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                        uint64_t address_cyc, bool full)
 {
+	const uint64_t *mem = f->mem;
 	uint64_t data = address_cyc, before,
-	         blocked = full && c->forward_fail_cyc ? blocked_until(c, in, address_cyc) : 0;
-	const uint64_t *mem = c->mem;
+	         blocked = full && c->forward_fail_cyc ? blocked_until(c, in, mem, address_cyc) : 0;
 	uint32_t ports = in->load_ports;
 	enum sim_level level, deepest = SIM_IN_L1;
 
@@ -489,7 +522,7 @@ static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, const struct sim_ins
 			before = *mem++;
 		while (is_same_access(c, *mem, before));
 	}
-	c->mem = mem;
+	f->mem = mem;
 	if (blocked)
 		data = max_u64(data, blocked + c->forward_fail_cyc);
 	if (deepest != SIM_IN_L1)
@@ -532,14 +565,14 @@ static inline void leave_line(struct sim_core *c, uint64_t line, uint64_t draine
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
-static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, const struct sim_insn *in, uint64_t done,
-                                         uint64_t retire_cyc, bool full)
+static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                         uint64_t done, bool full)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];
 	uint64_t before = SIM_MEM_END, drained = c->drain_cyc;
-	const uint64_t *mem = c->mem;
+	const uint64_t *mem = f->mem;
 
-	c->drain_cyc = max_u64(c->drain_cyc, retire_cyc + 1);
+	c->drain_cyc = max_u64(c->drain_cyc, f->retire_cyc + 1);
 	c->drain_cyc =
 	        max_u64(c->drain_cyc,
 	                freed[WINDOW(c->place[SIM_POOL_STORE] + in->stores_before - c->stores_per_cyc)] + 1);
@@ -562,7 +595,7 @@ static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, const struct sim_in
 		}
 		remember_store(c, in, *mem, done, full);
 	}
-	c->mem = mem;
+	f->mem = mem;
 	return c->drain_cyc;
 }
 
@@ -621,26 +654,26 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* When the loaded data is there, of an instruction dispatched at t. */
-static ALWAYS_INLINE uint64_t load(struct sim_core *c, const struct sim_insn *in, uint64_t t,
-                                   uint64_t address_cyc, bool full)
+static ALWAYS_INLINE uint64_t load(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                   uint64_t t, uint64_t address_cyc, bool full)
 {
 	uint64_t data;
 
 	if (full && c->renames_memory && in->flags & SIM_F_RENAMES &&
-	    is_access_of(*c->mem, in->index, false) && (data = renamed(c, in, *c->mem, t))) {
-		while (is_access_of(*c->mem, in->index, false))
-			c->mem++;
+	    is_access_of(*f->mem, in->index, false) && (data = renamed(c, in, *f->mem, t))) {
+		while (is_access_of(*f->mem, in->index, false))
+			f->mem++;
 		return data;
 	}
-	data = run_loads(c, in, address_cyc, full);
+	data = run_loads(c, f, in, address_cyc, full);
 	if (full && c->restart_cyc)
 		c->restart_cyc = data + c->mispredict_cyc;
 	return data;
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
-static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, const struct sim_insn *in, uint64_t t,
-                                         uint64_t enter_cyc, bool full)
+static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                         uint64_t t, uint64_t enter_cyc, bool full)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
 	uint64_t done = wait_for(c, in, enter_cyc, full);
@@ -649,11 +682,11 @@ static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, const struct sim_in
 		c->address_cyc = address_cyc;
 
 	/* Accesses the decoder did not foresee must not hide those of this instruction. */
-	while (is_access_before(*c->mem, in->index))
-		c->mem++;
+	while (is_access_before(*f->mem, in->index))
+		f->mem++;
 	if (in->flags & SIM_F_LOAD)
-		done = max_u64(done, load(c, in, t, address_cyc, full) +
-		                             (in->flags & SIM_F_SCALED ? c->scaled_load_cyc : 0));
+		done = max_u64(done, load(c, f, in, t, address_cyc, full) +
+		                             (full && in->flags & SIM_F_SCALED ? c->scaled_load_cyc : 0));
 	done = execute(c, in, done);
 	/* Address known and data ready: the store is done. */
 	if (full)
@@ -669,13 +702,24 @@ static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, const struct sim_in
 }
 
 /* After its retirement: what it holds of the queues, and until when. */
-static ALWAYS_INLINE void leave_queues(struct sim_core *c, const struct sim_insn *in, uint64_t done,
-                                       uint64_t retire_cyc, bool full)
+static ALWAYS_INLINE void leave_queues(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                       uint64_t done, bool full)
 {
 	if (in->flags & SIM_F_LOAD)
-		place_take(c, SIM_POOL_LOAD, in->loads_before, retire_cyc);
+		place_take(c, SIM_POOL_LOAD, in->loads_before, f->retire_cyc);
 	if (in->flags & SIM_F_STORE)
-		place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, in, done, retire_cyc, full));
+		place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, f, in, done, full));
+}
+
+/* The same of one that only loads, on a core that is not full. */
+static ALWAYS_INLINE uint64_t run_load(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+                                       uint64_t t)
+{
+	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
+
+	while (is_access_before(*f->mem, in->index))
+		f->mem++;
+	return max_u64(wait_for_two(c, in, t), run_loads(c, f, in, address_cyc, false));
 }
 
 /* One instruction; the cycle at which it is done.  full: see is_full. */
@@ -687,28 +731,29 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 
 	if (full) {
 		scheduler_wait(c, f, waits);
-		if (in->kind == SIM_K_MEMORY)
+		if (is_memory(in))
 			scheduler_wait(c, f, SIM_WAITS_ADDRESS);
 	}
 	t = dispatch(c, f, in->slots) + 1;
-	if (c->notes_dispatch)
+	if (full && c->notes_dispatch)
 		c->dispatched[WINDOW(f->seq)] = t;
 
 	enter_cyc = waits == SIM_WAITS_FP ? leave_fp_queue(c, t) : t;
-	if (in->kind == SIM_K_PLAIN)
+	if (__builtin_expect(in->kind == SIM_K_PLAIN, 1))
 		done = take_port(c, wait_for_two(c, in, enter_cyc), full ? ports_of(in, f->seq) : in->ports) +
 		       in->latency_cyc;
 	else if (in->kind == SIM_K_FREE)
 		done = wait_for_two(c, in, t);
+	else if (in->kind == SIM_K_LOAD && !full)
+		done = run_load(c, f, in, t);
 	else if (in->kind == SIM_K_OTHER)
 		done = execute(c, in, wait_for(c, in, enter_cyc, full));
 	else
-		done = run_memory(c, in, t, enter_cyc, full);
+		done = run_memory(c, f, in, t, enter_cyc, full);
 	if (full) {
 		scheduler_enter(c, waits,
-		                in->kind == SIM_K_MEMORY ? c->value_cyc - in->latency_cyc
-		                                         : done - in->latency_cyc);
-		if (in->kind == SIM_K_MEMORY)
+		                is_memory(in) ? c->value_cyc - in->latency_cyc : done - in->latency_cyc);
+		if (is_memory(in))
 			scheduler_enter(c, SIM_WAITS_ADDRESS, c->address_cyc);
 	}
 	if (full && in->flags & SIM_F_SUM) {
@@ -716,14 +761,14 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 		done += c->cross_cyc;
 	}
 	c->reg[in->dst[0]] = c->reg[in->dst[1]] = done;
-	if (in->kind >= SIM_K_OTHER)
+	if (in->flags & SIM_F_MANY)
 		c->reg[in->dst[2]] = done;
 	/* One with the branch behind it, it has no place of its own in the reorder buffer. */
 	if (!(in->flags & SIM_F_FUSED))
 		retire(c, f, done);
 	place_take(c, in->pool, in->pool_before, f->retire_cyc);
-	if (in->kind == SIM_K_MEMORY) {
-		leave_queues(c, in, done, f->retire_cyc, full);
+	if (is_memory(in)) {
+		leave_queues(c, f, in, done, full);
 		if (full) {
 			hold_dispatch(f, c->restart_cyc);
 			c->restart_cyc = 0;
@@ -732,18 +777,26 @@ static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, con
 	return done;
 }
 
-/* When there is room for a group: places are freed in order, so the last one of each kind decides. */
-static ALWAYS_INLINE uint64_t room_for(const struct sim_core *c, const uint64_t begin[SIM_POOLS_ROOM],
-                                       const struct sim_insn *first, uint64_t last_seq)
+/* When the place of a pool is free that the last one of a group takes: places are freed in order, so that one decides. */
+static inline uint64_t last_place_free(const struct sim_core *c, const struct sim_insn *first, unsigned pool)
 {
-	uint64_t t = c->retire[WINDOW(last_seq - c->rob)];
-
 	/* Where the block has taken none, that is a place an older one has taken already. */
-	for (unsigned p = 0; p < SIM_N_LIMITED; p++)
-		t = max_u64(
-		        t,
-		        c->freed[SIM_POOL_INT + p][WINDOW(begin[SIM_POOL_INT + p] + first->group_taken[p])]);
-	return t;
+	return place_free(c, pool, first->group_taken[pool - SIM_POOL_INT] - 1u);
+}
+
+/* Must a group of n wait for room, some of it at least, if it is dispatched at t? */
+static ALWAYS_INLINE bool is_tight(const struct sim_core *c, const struct sim_insn *first, uint64_t seq,
+                                   unsigned n, uint64_t t)
+{
+	bool tight = last_place_free(c, first, SIM_POOL_STORE) > t;
+
+	/* Places but those of stores are free when who had them has retired: so few in flight fill nothing. */
+	if (c->retire[WINDOW(seq - c->least_room)] <= t)
+		return tight;
+	tight |= c->retire[WINDOW(seq + n - 1 - c->rob)] > t;
+	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++)
+		tight |= last_place_free(c, first, pool) > t;
+	return tight;
 }
 
 /* The same for one instruction, where a group has to wait. */
@@ -776,23 +829,17 @@ static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t
 static ALWAYS_INLINE uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                                         const uint64_t *mem, bool full)
 {
-	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n };
+	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n, mem };
 	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
-	uint64_t
-	        done = 0,
-	        begin[SIM_POOLS_ROOM]; /* the places whose leaving makes room for those before the block's first */
+	uint64_t done = 0;
 
-	for (unsigned p = 0; p < SIM_POOLS_ROOM; p++)
-		begin[p] = c->place[p] - c->room[p] - 1;
-	c->mem = mem;
 	hold_dispatch(&f, c->fetch_cyc);
 	while (in < end) {
 		const struct sim_insn *group_end = end - in > SIM_GROUP ? in + SIM_GROUP : end;
-		bool is_tight =
-		        room_for(c, begin, in, f.seq + (uint64_t)(group_end - in) - 1) > f.dispatch_cyc;
+		bool tight = is_tight(c, in, f.seq, (unsigned)(group_end - in), f.dispatch_cyc);
 
 		do {
-			if (is_tight)
+			if (tight)
 				hold_dispatch(&f, room_for_one(c, in, f.seq));
 			done = run_insn(c, &f, in, full);
 		} while (++in < group_end);
@@ -818,9 +865,7 @@ static uint64_t run_simple(struct sim_core *c, const struct sim_block *b, uint32
 }
 
 #ifdef __x86_64__
-/* The same once more for hosts that shift, and find bits, in one instruction where the oldest need three. */
-#define WITH_BMI __attribute__((target("bmi,bmi2,avx2")))
-
+/* The same once more. */
 WITH_BMI static uint64_t run_full_bmi(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                                       const uint64_t *mem)
 {
@@ -834,13 +879,17 @@ WITH_BMI static uint64_t run_simple_bmi(struct sim_core *c, const struct sim_blo
 }
 #endif
 
-static sim_run_fn *choose_run(bool full)
+static void choose_run(struct sim_core *c, bool full)
 {
+	c->find_port = find_port;
+	c->run = full ? run_full : run_simple;
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx2"))
-		return full ? run_full_bmi : run_simple_bmi;
+	if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+	    __builtin_cpu_supports("avx2")) {
+		c->find_port = find_port_wide;
+		c->run = full ? run_full_bmi : run_simple_bmi;
+	}
 #endif
-	return full ? run_full : run_simple;
 }
 
 /* Fetch runs ahead of dispatch by no more than its queue. */

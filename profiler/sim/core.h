@@ -33,7 +33,6 @@ enum {
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
 	SIM_STORE_SITES = 512,
-	SIM_FULL = 64, /* more than a core has sets of ports, so that two seldom share an entry */
 };
 
 /* A load that missed, in the newest block. */
@@ -71,14 +70,11 @@ struct sim_scheduler {
 	uint16_t leaves[SIM_SCHEDULER_CALENDAR]; /* by cycle */
 };
 
-/* A set of ports whose members are all taken from one cycle to before another. */
-struct sim_full {
-	uint64_t ports, begin, end;
-};
-
 struct sim_core;
 typedef uint64_t sim_run_fn(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                             const uint64_t *mem);
+
+typedef uint64_t sim_find_port_fn(struct sim_core *c, uint64_t from_cyc, uint32_t ports);
 
 struct sim_core {
 	/* front end */
@@ -95,18 +91,22 @@ struct sim_core {
 	bool notes_dispatch;
 	/* Runs instructions of a block: what the core file asks for, and the host's processor is best at. */
 	sim_run_fn *run;
+	sim_find_port_fn *find_port;
 	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
 	/* Of each pool: places taken by the blocks so far, and how many there are.  Whole vectors are read and written. */
 	uint64_t place[SIM_POOLS_ROOM], room[SIM_POOLS_ROOM];
+	uint64_t
+	        least_room; /* when all have retired that are so far before a group, only stores may have to wait */
 	uint64_t freed[SIM_N_POOLS][SIM_WINDOW]; /* when the n-th place of a pool was free again */
-	const uint64_t *mem;                     /* accesses of the running block not used yet */
 	uint64_t drain_cyc, stores_per_cyc;      /* of the newest store */
-	uint64_t port[SIM_PORT_CALENDAR];        /* cycle << 16 | ports taken */
-	struct sim_full full[SIM_FULL];          /* by the set's hash */
-	uint64_t full_from;                      /* no `begin` of them is before */
-	uint64_t unit_free[SIM_MAX_PORTS];       /* cycles x 16 */
+	/*
+	 * Ports taken in each cycle, and above them which turn of the calendar it is of (cycle / SIM_PORT_CALENDAR).  Of the
+	 * turn 16 bits are kept: an entry that nothing took over in 65,536 turns would be read as a new one.
+	 */
+	uint32_t port[SIM_PORT_CALENDAR];
+	uint64_t unit_free[SIM_MAX_PORTS]; /* cycles x 16 */
 	uint32_t store_line_cyc, store_ports, forward_cyc, forward_fail_cyc, alias_cyc, rep_bytes;
 	bool renames_memory, splits_lines;
 	struct sim_scheduler scheduler[SIM_N_SCHEDULERS];

@@ -183,6 +183,8 @@ static void cost_of_loads(const struct sim_config *c, struct sim_insn *in)
 
 	in->load_ports = (uint16_t)to->ports;
 	in->load_cyc = in->pool == SIM_POOL_FP ? (uint16_t)to->latency_cyc : 0;
+	if (in->flags & SIM_F_SCALED && !c->memory_renaming)
+		in->load_cyc = (uint16_t)(in->load_cyc + c->scaled_load_cyc);
 }
 
 static bool decode_one(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t ip)
@@ -225,7 +227,9 @@ void sim_decode(struct sim_decoder *d, const uint8_t *code, size_t n_bytes, uint
 		cost_of_loads(d->config, in);
 	if (in->src[2] != SIM_R_READY || in->dst[2] != SIM_R_SINK)
 		in->flags |= SIM_F_MANY;
-	if (in->flags & SIM_F_MEM)
+	if ((in->flags & (SIM_F_MEM | SIM_F_MANY | SIM_F_UNIT)) == SIM_F_LOAD && !in->ports)
+		in->kind = SIM_K_LOAD;
+	else if (in->flags & SIM_F_MEM)
 		in->kind = SIM_K_MEMORY;
 	else if (in->flags & (SIM_F_MANY | SIM_F_UNIT | SIM_F_SUM))
 		in->kind = SIM_K_OTHER;
