@@ -64,7 +64,8 @@ struct profile_insn {
 struct profile_part {
 	int32_t region;       /* -1 = in none, or nothing is known of it */
 	double share, lo, hi; /* of the region's instructions */
-	double cpi;           /* cycles per instruction, over the region's; NAN with under five samples */
+	/* Cycles per instruction, over the region's, with a 90% interval; NAN with under five samples, or where the share has none. */
+	double cpi, cpi_lo, cpi_hi;
 };
 
 /* What a call comes to: instructions and cycles, each with a 90% interval.  NAN = not known. */

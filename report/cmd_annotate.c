@@ -259,7 +259,7 @@ static int show_text(const struct profile *p, const struct options *o, struct so
 {
 	int err = 0;
 
-	meta_print_for(p, false, term->f);
+	meta_print_for(p, &(struct meta_columns){ .cycles = true }, term->f);
 	for (size_t i = 0; i < n && err == 0; i++) {
 		struct annotation *a = NULL;
 

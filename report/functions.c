@@ -14,12 +14,14 @@ struct row {
 	const struct profile_count *count;
 	uint8_t status;
 	const char *why;
-	double share, share_raw, share_fixed;
-	double size; /* the share; where it is of time, and instructions are known to be more of its region, theirs of the region's time */
+	double share, share_raw, share_fixed, time;
+	double size; /* the share; where it is of time, and instructions are known to be more of its region, theirs of the region's time;
+			where it is of instructions of another run, that has none of it, the time */
 	double key;  /* to sort by, largest first */
 	char known[KNOWN_MAX], evidence[KNOWN_MAX];
 	const struct profile_part *part;
 	char part_range[2 * NUMBER_MAX + 2];
+	bool has_part_range; /* what is raw has no interval: most of it is outside of regions */
 };
 
 enum id {
@@ -53,6 +55,8 @@ enum id {
 	ID_PART_HI,
 	ID_PART_RANGE,
 	ID_CPI,
+	ID_CPI_LO,
+	ID_CPI_HI,
 	ID_REGION,
 	ID_CALLS,
 	ID_CALLS_LO,
@@ -87,8 +91,8 @@ static const struct column columns[] = {
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
 	{ "", "IN-REGION", ID_PART, COLUMN_SHARE, COLUMN_NO_DATA, HAVE_PARTS },
 	{ "", "90% INTERVAL", ID_PART_RANGE, COLUMN_TEXT, COLUMN_NO_DATA, HAVE_PARTS },
-	{ "", "CPI/REGION", ID_CPI, COLUMN_RATIO, COLUMN_NO_DATA | COLUMN_LESS, HAVE_PARTS },
-	{ "", "REGION", ID_REGION, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_PARTS },
+	{ "", "CPI/REGION", ID_CPI, COLUMN_ROUGH, COLUMN_NO_DATA | COLUMN_LESS, HAVE_PARTS },
+	{ "", "REGION", ID_REGION, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE, HAVE_PARTS },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "known_by", "", ID_KNOWN, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "", "EVIDENCE", ID_EVIDENCE, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_FIXED },
@@ -107,6 +111,8 @@ static const struct column columns[] = {
 	{ "region_share_lo", "", ID_PART_LO, COLUMN_SHARE, COLUMN_NO_TEXT },
 	{ "region_share_hi", "", ID_PART_HI, COLUMN_SHARE, COLUMN_NO_TEXT },
 	{ "cpi_relative", "", ID_CPI, COLUMN_RATIO, COLUMN_NO_TEXT },
+	{ "cpi_relative_lo", "", ID_CPI_LO, COLUMN_RATIO, COLUMN_NO_TEXT },
+	{ "cpi_relative_hi", "", ID_CPI_HI, COLUMN_RATIO, COLUMN_NO_TEXT },
 	{ "region", "", ID_REGION, COLUMN_TEXT, COLUMN_NO_TEXT },
 	{ "calls", "", ID_CALLS, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
@@ -182,13 +188,17 @@ static struct cell part_cell(const struct profile *p, const struct row *r, int i
 	case ID_PART:
 		return num(r->part->share);
 	case ID_PART_LO:
-		return num(r->part->lo);
+		return num(r->has_part_range ? r->part->lo : NAN);
 	case ID_PART_HI:
-		return num(r->part->hi);
+		return num(r->has_part_range ? r->part->hi : NAN);
 	case ID_PART_RANGE:
 		return text(r->part_range);
 	case ID_CPI:
-		return num(r->part->cpi);
+		return (struct cell){ .num = r->part->cpi, .num2 = (r->part->cpi_hi - r->part->cpi_lo) / 2 };
+	case ID_CPI_LO:
+		return num(r->part->cpi_lo);
+	case ID_CPI_HI:
+		return num(r->part->cpi_hi);
 	default:
 		return text(r->part->region < 0 ? "" : p->regions[r->part->region].name);
 	}
@@ -271,6 +281,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_PART_HI:
 	case ID_PART_RANGE:
 	case ID_CPI:
+	case ID_CPI_LO:
+	case ID_CPI_HI:
 	case ID_REGION:
 		return part_cell(v->p, r, id);
 	case ID_CALLS:
@@ -292,6 +304,11 @@ static struct cell cell(const void *view, size_t i, int id)
 static double share_of(const struct view *v, size_t i)
 {
 	return ((const struct row *)v->rows)[i].share;
+}
+
+static double time_of(const struct view *v, size_t i)
+{
+	return ((const struct row *)v->rows)[i].time;
 }
 
 static double size_of(const struct view *v, size_t i)
@@ -324,7 +341,7 @@ static double sort_key(const struct profile *p, const struct report_opts *o, con
 	case SORT_PID:
 		break;
 	}
-	return r->share;
+	return p->meta.truth && !(c->insn > 0) ? r->time : r->share;
 }
 
 /* Largest first, unknown last, equal ones by name: the same profile always gives the same order. */
@@ -367,6 +384,7 @@ static void set_shares(const struct profile *p, const struct report_opts *o, con
 {
 	bool insn = report_has_insn(p);
 
+	r->time = all->cyc > 0 ? r->count->cyc / all->cyc : 0;
 	r->share_raw = !only_truth(p) ? ratio(r->count->raw_insn, all->raw) : NAN;
 	r->share_fixed = insn ? ratio(r->count->insn, all->insn) : NAN;
 	if (insn)
@@ -377,13 +395,14 @@ static void set_shares(const struct profile *p, const struct report_opts *o, con
 		r->share = ratio(r->f->n_samples, all->samples);
 }
 
-static void range_words(const struct profile_part *part, char *out, size_t size)
+static void range_words(const struct row *r, char *out, size_t size)
 {
+	const struct profile_part *part = r->part;
 	char lo[NUMBER_MAX], hi[NUMBER_MAX];
 
 	number_percent(part->lo, 0, lo);
 	number_percent(part->hi, 0, hi);
-	snprintf(out, size, isfinite(part->lo) ? "%s..%s" : "-", lo, hi);
+	snprintf(out, size, isfinite(part->lo) && r->has_part_range ? "%s..%s" : "-", lo, hi);
 }
 
 static bool is_shown(const struct profile *p, const struct report_opts *o, const struct row *r)
@@ -427,16 +446,19 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		if (!is_shown(p, o, r))
 			continue;
 		set_shares(p, o, &all, r);
-		r->key = sort_key(p, o, r);
 		report_known(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->known);
 		report_evidence(o->rollup ? r->f->rolled_evidence : r->f->evidence, r->evidence);
 		r->part = o->rollup ? &r->f->rolled_part : &r->f->part;
+		r->has_part_range = r->status != PROFILE_RAW;
 		r->size = r->share;
 		if (p->meta.relative && r->part->region >= 0) {
-			range_words(r->part, r->part_range, sizeof(r->part_range));
+			range_words(r, r->part_range, sizeof(r->part_range));
 			r->size = fmax(r->share,
 			               r->part->share * ratio(p->regions[r->part->region].cyc, all.cyc));
 		}
+		if (p->meta.truth && !(r->count->insn > 0))
+			r->size = r->time;
+		r->key = sort_key(p, o, r);
 		n++;
 	}
 	if (!n_match && o->function) {
@@ -445,6 +467,8 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 	}
 	qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_key);
 	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .size = size_of, .func = func_of };
+	if (report_has_insn(p) && report_has_cyc(p))
+		out->time = time_of;
 	out->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
 		                     n,       report_have(p, o),
 		                     cell,    out };

@@ -34,6 +34,8 @@ static void safe(const char *text, char out[LINE_MAX_BYTES])
 	text_safe(text && *text ? text : "unknown", out, LINE_MAX_BYTES);
 }
 
+static const struct meta_columns all_columns = { .parts = true, .cycles = true, .cpi = true };
+
 static bool is_bursts(const struct profile_event *e)
 {
 	return e->name && strcmp(e->name, "bursts") == 0;
@@ -51,7 +53,7 @@ static void event_words(const struct profile_event *e, char *out, size_t size)
 	else if (e->freq)
 		snprintf(out, size, "%s by frequency", name);
 	else if (e->period)
-		snprintf(out, size, "%s every %s", name, period);
+		snprintf(out, size, "%s every %s%s", name, period, strstr(name, "-clock") ? " ns" : "");
 	else
 		snprintf(out, size, "%s", name);
 }
@@ -183,7 +185,7 @@ static void print_truth(const struct profile_meta *m, FILE *f)
 	char text[LINE_MAX_BYTES];
 
 	safe(m->truth, text);
-	fprintf(f, "# instructions are exact counts of another run: %s\n", text);
+	fprintf(f, "# instructions are exact counts of another run: %s; SHARE is of them\n", text);
 	if (*m->truth_why) {
 		safe(m->truth_why, text);
 		fprintf(f, "# NOT THE SAME RUN? %s\n", text);
@@ -350,22 +352,22 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 	fputc('\n', f);
 }
 
-/* What the columns of shares are, for tables that have them. */
-static void print_relative(bool shares, FILE *f)
+/* What the columns are that the table has. */
+static void print_relative(const struct profile_meta *m, const struct meta_columns *columns, FILE *f)
 {
-	fputs("# instructions were not counted: SHARE and CYCLES are time as sampled.  ", f);
-	if (shares)
-		fputs("STATUS is of IN-REGION, a function's\n"
-		      "# share of its region's instructions; CPI/REGION, its cycles per instruction over the "
-		      "region's, has the time as sampled.\n# ",
-		      f);
-	fprintf(f,
-	        "'record --timed-bursts auto' adds instructions and IPC.%s'skidprof truth PROGRAM' counts "
-	        "them: report --truth FILE\n",
-	        shares ? "  " : "\n# ");
+	fputs("# instructions were not counted: SHARE is of the time as sampled", f);
+	if (columns->cycles && m->core_hz > 0)
+		fprintf(f, ", and CYCLES are that time x %.3f GHz", m->core_hz / 1e9);
+	fputc('\n', f);
+	if (columns->parts)
+		fprintf(f, "# STATUS is of IN-REGION, a function's share of its region's instructions%s\n",
+		        columns->cpi ? "; CPI/REGION is its cycles per instruction over the region's" : "");
+	fputs("# 'record --timed-bursts auto' adds instructions and IPC.  'skidprof truth PROGRAM' counts "
+	      "them: report --truth FILE\n",
+	      f);
 }
 
-static void print_not_counted(const struct profile *p, bool shares, FILE *f)
+static void print_not_counted(const struct profile *p, const struct meta_columns *columns, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 
@@ -376,7 +378,7 @@ static void print_not_counted(const struct profile *p, bool shares, FILE *f)
 		        "that)\n",
 		        m->pace_timed ? "timed paths" : "the cycles in branch records", m->pace);
 	} else if (m->relative) {
-		print_relative(shares, f);
+		print_relative(m, columns, f);
 	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {
 		fprintf(f,
 		        "# nothing was corrected: %ju burst%s too few to tell instructions by (%d are the "
@@ -399,10 +401,10 @@ static void print_not_counted(const struct profile *p, bool shares, FILE *f)
 
 void meta_not_counted(const struct profile *p, FILE *f)
 {
-	print_not_counted(p, true, f);
+	print_not_counted(p, &all_columns, f);
 }
 
-static void print_missing(const struct profile *p, bool shares, FILE *f)
+static void print_missing(const struct profile *p, const struct meta_columns *columns, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 	char name[128];
@@ -420,8 +422,8 @@ static void print_missing(const struct profile *p, bool shares, FILE *f)
 	if (m->truth)
 		print_truth(m, f);
 	else
-		print_not_counted(p, shares, f);
-	if (m->core_hz > 0)
+		print_not_counted(p, columns, f);
+	if (m->core_hz > 0 && columns->cycles && (m->truth || !m->relative))
 		fprintf(f,
 		        "# CYCLES are time x %.3f GHz, the core's frequency as a chain of dependent "
 		        "instructions "
@@ -514,10 +516,10 @@ static void print_amiss(const struct profile_meta *m, FILE *f)
 
 void meta_print(const struct profile *p, FILE *f)
 {
-	meta_print_for(p, true, f);
+	meta_print_for(p, &all_columns, f);
 }
 
-void meta_print_for(const struct profile *p, bool shares, FILE *f)
+void meta_print_for(const struct profile *p, const struct meta_columns *columns, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
 	char a[LINE_MAX_BYTES], b[LINE_MAX_BYTES], c[LINE_MAX_BYTES];
@@ -544,7 +546,7 @@ void meta_print_for(const struct profile *p, bool shares, FILE *f)
 	if (m->skid_source == SKID_MEASURED)
 		fprintf(f, ", skid from %s overshoots of the cycles counter", n);
 	fputc('\n', f);
-	print_missing(p, shares, f);
+	print_missing(p, columns, f);
 	print_troubles(p, f);
 }
 

@@ -42,6 +42,16 @@ void number_mean(double x, char out[NUMBER_MAX])
 		number_si(x, out);
 }
 
+void number_rough(double x, double half, char out[NUMBER_MAX])
+{
+	int places = half <= 0.05 ? 2 : half <= 0.5 ? 1 : 0;
+
+	if (isfinite(x) && half <= x)
+		snprintf(out, NUMBER_MAX, "%.*f", places, x);
+	else
+		strcpy(out, "-");
+}
+
 void number_grouped(double x, char out[NUMBER_MAX])
 {
 	char digits[NUMBER_MAX];

@@ -17,6 +17,12 @@ void number_si(double x, char out[NUMBER_MAX]);
 /* The same of what is no whole number: "3.998", "16.00k". */
 void number_mean(double x, char out[NUMBER_MAX]);
 
+/*
+ * "1.26", "1.3" or "1": with at most two decimals, of which the last stands for no less than a fifth of `half`, by which it may be off.
+ * "-" where that is as much as it is itself.
+ */
+void number_rough(double x, double half, char out[NUMBER_MAX]);
+
 /* "1,234,567"; "-" for NAN and infinities. */
 void number_grouped(double x, char out[NUMBER_MAX]);
 

@@ -292,6 +292,7 @@ static int view_pick(struct view *v, const struct report_opts *o)
 		if (share < o->min_share) {
 			v->n_small++;
 			v->small_share += share;
+			v->small_time += v->time ? v->time(v, i) : 0;
 		} else {
 			v->pick[n++] = i;
 		}
@@ -348,18 +349,26 @@ static const char *rows_of(enum report_view view)
 static const double no_share = 0.00005;
 enum { LEAST_ROWS = 10 };
 
-enum { TOGETHER_MAX = NUMBER_MAX + 16 };
+enum { TOGETHER_MAX = 2 * NUMBER_MAX + 64 };
 
-/* ", N% together,"; "" of rows that hold one another, as callers hold their callees and loops those within, and of no shares. */
-static const char *together(enum report_view view, double share, char out[TOGETHER_MAX])
+/*
+ * ", N% together,"; "" of rows that hold one another, as callers hold their callees and loops those within, and of no shares.
+ * time: where shares are of instructions; NAN = it is not known, or the same.
+ */
+static const char *together(enum report_view view, double share, double time, char out[TOGETHER_MAX])
 {
-	char percent[NUMBER_MAX];
+	char percent[NUMBER_MAX], of_time[NUMBER_MAX];
 
 	out[0] = '\0';
 	if (view == REPORT_CHILDREN || view == REPORT_TRIPS || !isfinite(share))
 		return out;
 	number_percent(share, 0, percent);
-	snprintf(out, TOGETHER_MAX, ", %s together,", percent);
+	number_percent(time, 0, of_time);
+	if (isfinite(time) && strcmp(percent, of_time) != 0)
+		snprintf(out, TOGETHER_MAX, ", %s of the instructions and %s of the cycles together,",
+		         percent, of_time);
+	else
+		snprintf(out, TOGETHER_MAX, ", %s together,", percent);
 	return out;
 }
 
@@ -393,29 +402,60 @@ static const char *why_none(const struct profile *p, const struct report_opts *o
 }
 
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
-static void print_rest(const struct view *v, const struct report_opts *o, size_t n_shown, bool left_out,
-                       FILE *f)
+static int print_rest(const struct view *v, const struct report_opts *o, size_t n_shown, bool left_out,
+                      const struct term *term)
 {
 	const char *what = rows_of(o->view);
 	char words[TOGETHER_MAX];
-	double share = 0;
+	double share = 0, time = v->time ? 0 : NAN;
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+
+	if (!f)
+		return -SP_ENOMEM;
 
 	if (v->table.n_rows == 0)
 		fprintf(f, "# no %s to show%s\n", what, why_none(v->p, o));
 	if (v->n_small) {
 		fprintf(f, "# %zu more %s%s are below --min-share%s\n", v->n_small, what,
-		        together(o->view, v->small_share, words),
+		        together(o->view, v->small_share, v->time ? v->small_time : NAN, words),
 		        o->min_share >= 1 ? ": 1 is 100%; for one in a hundred write 1%" : "");
 	}
 	if (v->table.n_rows > n_shown) {
-		for (size_t i = n_shown; i < v->table.n_rows; i++)
+		for (size_t i = n_shown; i < v->table.n_rows; i++) {
 			share += v->share(v, v->pick ? v->pick[i] : i);
+			time += v->time ? v->time(v, v->pick ? v->pick[i] : i) : 0;
+		}
 		fprintf(f, "# %zu more %s%s are not shown; --limit 0 shows all\n", v->table.n_rows - n_shown,
-		        what, together(o->view, share, words));
+		        what, together(o->view, share, time, words));
 	}
 	if (left_out)
 		fputs("# some columns have no room here; a wider window, '| cat' or --format csv has all\n",
 		      f);
+	return term_notes_end(&notes, term);
+}
+
+/* What stands before a table.  Columns that have no room are not explained. */
+static int print_head(const struct profile *p, const struct report_opts *o, const struct view *v,
+                      const struct term *term)
+{
+	size_t n = v ? rows_shown(v, o) : 0;
+	struct meta_columns columns = { 0 };
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+
+	if (!f)
+		return -SP_ENOMEM;
+	if (v) {
+		columns.parts = o->view == REPORT_FUNCTIONS && o->show != REPORT_RAW;
+		columns.cycles = table_has(&v->table, n, term, "CYCLES");
+		columns.cpi = table_has(&v->table, n, term, "CPI/REGION");
+	}
+	meta_print_for(p, &columns, f);
+	children_note(p, o, f);
+	if (v)
+		fputc('\n', f);
+	return term_notes_end(&notes, term);
 }
 
 static int print_text(const struct profile *p, const struct report_opts *o, const struct term *term)
@@ -426,19 +466,18 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 	int err;
 
 	if (o->view == REPORT_WHY) {
-		meta_print_for(p, false, term->f);
-		return why_print(p, o->why, term);
+		err = print_head(p, o, NULL, term);
+		return err < 0 ? err : why_print(p, o->why, term);
 	}
 	err = make_view(p, o, o->view, &v);
 	if (err < 0)
 		return err;
-	meta_print_for(p, o->view == REPORT_FUNCTIONS && o->show != REPORT_RAW, term->f);
-	children_note(p, o, term->f);
-	fputc('\n', term->f);
 	n_shown = rows_shown(&v, o);
-	err = table_print(&v.table, n_shown, term, &left_out);
+	err = print_head(p, o, &v, term);
 	if (err == 0)
-		print_rest(&v, o, n_shown, left_out, term->f);
+		err = table_print(&v.table, n_shown, term, &left_out);
+	if (err == 0)
+		err = print_rest(&v, o, n_shown, left_out, term);
 	view_free(&v);
 	return err;
 }

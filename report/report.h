@@ -135,8 +135,12 @@ const char *report_file(const struct profile *p, uint32_t file);
 
 /* Where the numbers come from: lines with "# " before them, or an object. */
 void meta_print(const struct profile *p, FILE *f);
-/* The same above a table that has columns of shares of a region, or none. */
-void meta_print_for(const struct profile *p, bool shares, FILE *f);
+/* The same above a table that has these columns. */
+struct meta_columns {
+	bool parts; /* shares of a region */
+	bool cycles, cpi;
+};
+void meta_print_for(const struct profile *p, const struct meta_columns *columns, FILE *f);
 void meta_first_line(const struct profile *p, char *out, size_t size);
 /* What stands for instructions that were not counted; nothing where they were. */
 void meta_not_counted(const struct profile *p, FILE *f);
@@ -154,7 +158,10 @@ struct view {
 	size_t *pick;       /* rows that are shown, where not all are */
 	size_t n_small;     /* left out for their share ... */
 	double small_share; /* ... which is together */
+	double small_time;
 	double (*share)(const struct view *v, size_t row);
+	double (*time)(const struct view *v,
+	               size_t row); /* share of the cycles, where `share` is of instructions; or NULL */
 	double (*size)(const struct view *v, size_t row); /* what it is to be shown for; NULL: its share */
 	long (*func)(const struct view *v,
 	             size_t row); /* p->funcs, -1 = none; NULL where rows are no functions */

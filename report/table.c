@@ -62,6 +62,9 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		else
 			strcpy(out, "-");
 		break;
+	case COLUMN_ROUGH:
+		number_rough(cell->num, cell->num2, out);
+		break;
 	case COLUMN_RANGE:
 		number_si(cell->num, lo);
 		number_si(cell->num2, hi);
@@ -253,6 +256,20 @@ static int fill(const struct table *t, size_t n_rows, const struct layout *l, st
 			return -1;
 	}
 	return 0;
+}
+
+bool table_has(const struct table *t, size_t limit, const struct term *term, const char *heading)
+{
+	size_t n_rows = limit && limit < t->n_rows ? limit : t->n_rows;
+	struct layout l = { 0 };
+	bool dropped, has = false;
+
+	if (lay_out(t, n_rows, term, &l, &dropped) == 0)
+		for (size_t i = 0; i < l.n; i++)
+			has |= strcmp(l.columns[i]->heading, heading) == 0;
+	free(l.columns);
+	free(l.width);
+	return has;
 }
 
 int table_print(const struct table *t, size_t limit, const struct term *term, bool *left_out)

@@ -22,6 +22,7 @@ enum column_kind {
 	COLUMN_SHARE,  /* a fraction: "12.3%" in text, 0.123 in data */
 	COLUMN_CHANGE, /* the same, signed */
 	COLUMN_RATIO,  /* IPC, R-hat: two decimals in text */
+	COLUMN_ROUGH,  /* text only: a ratio with the decimals that half of its interval, num2, leaves it */
 	COLUMN_RANGE,  /* text only: "lo..hi" of counts */
 	COLUMN_MEAN,   /* a mean of events: "3.998", "16.00k" in text */
 	COLUMN_MEANS,  /* text only: "lo..hi" of these */
@@ -71,9 +72,10 @@ struct cell table_cell(const struct table *t, size_t i, int id);
 
 /*
  * On a terminal narrower than the table, COLUMN_WIDE columns are left out, one by one, then COLUMN_LESS ones, and
- * COLUMN_SQUEEZE ones cut.  *left_out (may be NULL): whether columns were.
- * All return 0, -SP_ENOMEM or -SP_EIO.
+ * COLUMN_SQUEEZE ones cut.  *left_out (may be NULL): whether columns were; table_has(): whether
+ * table_print() shows this one.  All others return 0, -SP_ENOMEM or -SP_EIO.
  */
+bool table_has(const struct table *t, size_t limit, const struct term *term, const char *heading);
 int table_print(const struct table *t, size_t limit, const struct term *term, bool *left_out);
 int table_csv(const struct table *t, FILE *f);
 int table_json(const struct table *t, json_t **out);

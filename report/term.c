@@ -9,6 +9,7 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "report/number.h"
 
 int term_color_parse(const char *word, enum term_color *out)
 {
@@ -76,6 +77,64 @@ void term_open(struct term *t, enum term_color color, bool pager)
 	t->color = color == TERM_COLOR_ALWAYS || (color == TERM_COLOR_AUTO && want_color(tty));
 	if (tty && pager)
 		start_pager(t, color);
+}
+
+FILE *term_notes_begin(struct term_notes *n)
+{
+	*n = (struct term_notes){ 0 };
+	n->f = open_memstream(&n->text, &n->size);
+	if (!n->f)
+		sp_fail(SP_ENOMEM, "out of memory for the first lines");
+	return n->f;
+}
+
+/* How much of a text of n bytes goes into this many columns: up to its last space there, if it has one that is not in its margin. */
+static size_t fitting(const char *text, size_t n, size_t columns, size_t margin)
+{
+	size_t at = 0, best = 0;
+
+	for (size_t width = 0; at < n && width <= columns; at++) {
+		if (text[at] == ' ' && at > margin)
+			best = at;
+		width += ((unsigned char)text[at] & 0xc0) != 0x80;
+	}
+	if (at == n && text_width(text) <= columns)
+		return n;
+	return best ? best : n;
+}
+
+static void print_wrapped(char *line, const struct term *t)
+{
+	static const char margin[] = "#   ";
+	size_t before = 2;
+
+	while (t->width && strncmp(line, "# ", 2) == 0) {
+		size_t n = fitting(line, strlen(line), (size_t)t->width, before);
+
+		if (n == strlen(line))
+			break;
+		before = strlen(margin);
+		fprintf(t->f, "%.*s\n", (int)n, line);
+		/* The rest goes on behind a margin, which takes the place of what was printed. */
+		line += n + 1 - strlen(margin);
+		memcpy(line, margin, strlen(margin));
+	}
+	fprintf(t->f, "%s\n", line);
+}
+
+int term_notes_end(struct term_notes *n, const struct term *t)
+{
+	bool failed = !n->f || fclose(n->f) != 0;
+	char *next;
+
+	for (char *line = n->text; line && *line && !failed; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		print_wrapped(line, t);
+	}
+	free(n->text);
+	return failed ? sp_fail(SP_ENOMEM, "out of memory for the first lines") : 0;
 }
 
 int term_close(struct term *t)

@@ -25,6 +25,18 @@ int term_color_parse(const char *word, enum term_color *out);
 void term_open(struct term *t, enum term_color color, bool pager);
 
 /*
+ * Lines that begin with "# ", kept until they are whole: on a terminal they go on in the next line where they are wider.
+ * begin: a stream to write them to, NULL = out of memory.  end: 0, -SP_ENOMEM or -SP_EIO.
+ */
+struct term_notes {
+	char *text;
+	size_t size;
+	FILE *f;
+};
+FILE *term_notes_begin(struct term_notes *n);
+int term_notes_end(struct term_notes *n, const struct term *t);
+
+/*
  * Flush and wait for the pager.  A reader that has gone (report | head) is
  * no error; a full disk is: -SP_EIO.
  */

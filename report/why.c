@@ -230,9 +230,12 @@ static void print_share(const struct profile *p, const struct profile_part *part
 		fprintf(f, ", 90%% interval %s..%s\n", lo, hi);
 	else
 		fputs(": how far that may be off is not known\n", f);
-	if (isfinite(part->cpi))
-		fprintf(f, "  an instruction of it takes %.2f times the cycles of the region's mean\n",
-		        part->cpi);
+	if (isfinite(part->cpi_hi))
+		fprintf(f,
+		        "  an instruction of it takes %.2f times the cycles of the region's mean, 90%% "
+		        "interval "
+		        "%.2f..%.2f\n",
+		        part->cpi, part->cpi_lo, part->cpi_hi);
 }
 
 static void print_calls(const struct profile *p, const struct profile_func *func, FILE *f)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble/assemble_impl.h"
+#include "correct/assemble/own_noise.h"
 #include "profiler/base/err.h"
 
 /* The region where these instructions spend most of their time, -1 = none; *cyc is that time. */
@@ -25,11 +26,28 @@ static int32_t main_region(const struct profile *p, const uint32_t *insns, size_
 	return best;
 }
 
-static bool is_sampled(const struct work *w, double cyc)
+static double samples_of(const struct work *w, double cyc)
 {
 	const struct event_sum *sum = &w->sums.events[w->rec->cyc_event];
 
-	return sum->n_samples && cyc > profile_fewest_samples * sum->period_sum / (double)sum->n_samples;
+	return sum->n_samples ? cyc * (double)sum->n_samples / sum->period_sum : 0;
+}
+
+/*
+ * Cycles per instruction, over the region's: a share of the time over one of the instructions.  So many of the region's samples fell
+ * that way, and the share of the instructions is as wrong as its interval says.
+ */
+static void set_cpi(double samples, double share, struct profile_part *out)
+{
+	double half;
+
+	if (!(samples > profile_fewest_samples) || !(out->share > 0) || !isfinite(out->lo))
+		return;
+	half = z_of_90 * sqrt(fmax(1 - share, 0) / samples);
+	out->cpi = share / out->share;
+	out->cpi_lo = out->cpi * fmax(1 - hypot(half, 1 - out->share / fmax(out->hi, out->share)), 0);
+	out->cpi_hi =
+	        out->lo > 0 ? out->cpi * (1 + hypot(half, fmax(out->share / out->lo - 1, 0))) : INFINITY;
 }
 
 int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out)
@@ -43,7 +61,9 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	int32_t region;
 	int err = 0;
 
-	*out = (struct profile_part){ .region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN };
+	*out = (struct profile_part){
+		.region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN, .cpi_lo = NAN, .cpi_hi = NAN
+	};
 	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
 		return 0;
 	per_region = calloc(p->n_regions + 1, sizeof(*per_region));
@@ -69,8 +89,7 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	/* The draws know the parts of each loop; the loops' own are a guess. */
 	if (sol->apart && sol->verdict == VERDICT_UNRELIABLE)
 		out->lo = out->hi = NAN;
-	if (is_sampled(a->w, cyc) && out->share > 0)
-		out->cpi = cyc / r->cyc / out->share;
+	set_cpi(samples_of(a->w, cyc), cyc / r->cyc, out);
 out:
 	free(per_region);
 	free(inside);

@@ -46,7 +46,9 @@ function functions() {
 			{ head: "in region", value: f => f.region_share, show: percent },
 			{ head: "90% interval", value: f => f.region_share_hi - f.region_share_lo,
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
-			{ head: "CPI/region", value: f => f.cpi_relative, show: ratio }]),
+			{ head: "CPI/region", value: f => f.cpi_relative,
+				show: (x, f) => x > (f.cpi_relative_hi - f.cpi_relative_lo) / 2 ? ratio(x) : "-" },
+			{ head: "region", text: true, value: f => f.region, class: () => "text small wrap" }]),
 		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small wrap" },
 		{ head: "module", text: true, value: f => f.module, class: () => "text small wrap" },
 	];

@@ -71,7 +71,7 @@ check 'its output is its own' cmp want got
 
 check 'the report says what it is made of' status 0 "$SKIDPROF" report -i app.data
 check 'the source' has out '# clock, no PMU; cpu-clock:u every 249,989'
-check 'cycles are named for what they are' has out '# CYCLES are time x '
+check 'cycles are named for what they are' has out 'CYCLES are that time x '
 check 'what is missing, and how to get it' has out 'report --truth FILE'
 check 'STATUS is of the corrected share' sh -c 'grep -q "STATUS is of IN-REGION, a function" out && ! grep -q "and of CPI/REGION" out'
 check 'no column is explained that is not there' sh -c \

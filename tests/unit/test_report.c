@@ -283,7 +283,8 @@ static void rows_below_the_least_share_are_left_out_and_said(void **state)
 	o.min_share = 0.0501;
 	text = text_of(p, &o, 0);
 	assert_null(strstr(text, "setup"));
-	assert_non_null(strstr(text, "\n# 1 more functions, 5.00% together, are below --min-share\n"));
+	assert_non_null(strstr(text, "\n# 1 more functions, 5.00% of the instructions and 0.07% of the "
+	                             "cycles together, are below --min-share\n"));
 	free(text);
 	doc = json_of(p, o);
 	assert_int_equal(json_array_size(json_object_get(doc, "functions")), 2);
@@ -358,8 +359,8 @@ static void what_the_limit_hides_is_said(void **state)
 	(void)state;
 	o.limit = 1;
 	text = text_of(p, &o, 0);
-	assert_non_null(
-	        strstr(text, "# 2 more functions, 40.0% together, are not shown; --limit 0 shows all\n"));
+	assert_non_null(strstr(text, "# 2 more functions, 40.0% of the instructions and 65.5% of the cycles "
+	                             "together, are not shown; --limit 0 shows all\n"));
 	assert_null(strstr(text, "setup"));
 	free(text);
 	o.limit = 0;
@@ -469,9 +470,9 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	free(p->regions[0].equations);
 	p->regions[0] = region;
 	p->n_regions = 1;
-	p->funcs[0].part = (struct profile_part){ 0, 0.6, 0.59, 0.61, 0.575 };
-	p->funcs[1].part = (struct profile_part){ 0, 0.4, 0.39, 0.41, 1.6375 };
-	p->funcs[2].part = (struct profile_part){ -1, NAN, NAN, NAN, NAN };
+	p->funcs[0].part = (struct profile_part){ 0, 0.6, 0.59, 0.61, 0.575, 0.55, 0.60 };
+	p->funcs[1].part = (struct profile_part){ 0, 0.4, 0.39, 0.41, 1.6375, 1.62, 1.66 };
+	p->funcs[2].part = (struct profile_part){ -1, NAN, NAN, NAN, NAN, NAN, NAN };
 	/* Advice is of what such a recording can have. */
 	assert_int_equal(why_advice(p, &p->funcs[1],
 	                            &(struct profile_region){ .status = PROFILE_WEAK, .n_free = 2 }, advice),
@@ -493,6 +494,27 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(text, "40.0% 39.0%..41.0%       1.64 loop (app.c:30) weak"));
 	assert_null(strstr(text, "IPC-RAW"));
 	free(text);
+	/* On 80 columns a share has the region that it is of, and no line is longer, or of columns that are not there. */
+	text = text_of(p, &o, 80);
+	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL REGION"));
+	assert_non_null(strstr(text, "loop (app.c:30)"));
+	assert_null(strstr(text, "CPI/REGION"));
+	assert_null(strstr(text, "CYCLES"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 80);
+	free(text);
+	/* Of a ratio that is not well known as much is shown as is. */
+	p->funcs[1].part.cpi_lo = 1.2;
+	p->funcs[1].part.cpi_hi = 2.1;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "40.0% 39.0%..41.0%        1.6 loop (app.c:30) weak"));
+	free(text);
+	p->funcs[1].part.cpi_hi = INFINITY;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "40.0% 39.0%..41.0%          - loop (app.c:30) weak"));
+	free(text);
+	p->funcs[1].part.cpi_lo = 1.62;
+	p->funcs[1].part.cpi_hi = 1.66;
 	/* The name of a template's region leaves what is behind it in sight, without a terminal too: 60 wide, and JSON has it whole. */
 	p->regions[0].name =
 	        "table<std::basic_string<char, std::char_traits<char>, std::allocator<char> > >::grow "
@@ -525,7 +547,8 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	p->meta.relative = false;
 	p->meta.truth = "x.truth";
 	text = text_of(p, &o, 0);
-	assert_non_null(strstr(text, "# instructions are exact counts of another run: x.truth\n"));
+	assert_non_null(
+	        strstr(text, "# instructions are exact counts of another run: x.truth; SHARE is of them\n"));
 	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS"));
 	assert_null(strstr(text, "IN-REGION"));
 	free(text);
@@ -895,7 +918,7 @@ static void what_has_instructions_is_shown_without_time(void **state)
 		p->funcs[i] =
 		        (struct profile_func){ .name = profile_string(p, name), .linkage = "", .why = "" };
 		p->funcs[i].count.insn = i == 15 ? 0.33 : 1e-9;
-		p->funcs[i].part = (struct profile_part){ 0, p->funcs[i].count.insn, 0, 1, NAN };
+		p->funcs[i].part = (struct profile_part){ 0, p->funcs[i].count.insn, 0, 1, NAN, NAN, NAN };
 	}
 	p->n_funcs = MANY;
 	text = text_of(p, &o, 0);
