@@ -106,6 +106,8 @@ struct profile_func {
 	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
 	struct profile_part part, rolled_part;
 	struct profile_calls calls;
+	bool opens;    /* physical: it may call what its code does not name */
+	bool uncalled; /* physical: nothing tells what calls it, or all that it and others call each other */
 };
 
 /*
@@ -224,7 +226,6 @@ struct profile_frame {
 	uint32_t parent;          /* profile->frames; UINT32_MAX of the root, which has no function */
 	uint32_t func, phys_func; /* phys_func: that its code is in */
 	double raw_insn, raw_cyc;
-	double cut_insn, cut_cyc; /* of them, on stacks that end before the outermost caller */
 	bool open; /* its caller is missing, and not known: parent is the next one out that is there */
 };
 
@@ -250,6 +251,7 @@ struct profile_call {
 	uint32_t term0, n_terms; /* profile->terms */
 	double n, lo, hi;        /* calls; NAN = not known */
 	double share; /* of the callee's calls by others that are this caller's; 0 of itself, and where nothing tells */
+	bool guessed; /* share: the code has the call, and nothing tells how often this or any other of the callee is made */
 };
 
 /* What was sampled over the time of the recording, in steps of one length; by region, the first ones and all else. */

@@ -339,9 +339,10 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 	return text;
 }
 
-static void note_no_frame_pointers(const struct profile *p, FILE *f)
+static void note_cut_stacks(const struct profile *p, FILE *f)
 {
 	double cut = cut_stacks_share(p), open = cut_stacks_open_share(p);
+	const char *why = "copies of the stack are too short: record -g dwarf,BYTES copies more";
 
 	if (open > model->little)
 		fprintf(f,
@@ -355,13 +356,15 @@ static void note_no_frame_pointers(const struct profile *p, FILE *f)
 		cut = 1;
 	if (cut <= model->little)
 		return;
+	if (strcmp(p->meta.chains, "frame pointers") == 0)
+		why = "code without frame pointers: record -g dwarf tells it, or a build with "
+		      "-fno-omit-frame-pointer";
+	else if (strcmp(p->meta.chains, "branch records") == 0)
+		why = "branch records hold the innermost calls only: record -g dwarf tells it";
 	fprintf(f,
-	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins: "
-	        "code "
-	        "without frame pointers;\n"
-	        "# BOUNDS hold what is not known: record -g dwarf tells it, or a build with "
-	        "-fno-omit-frame-pointer\n",
-	        100 * cut);
+	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins; "
+	        "BOUNDS hold what is not known;\n# %s\n",
+	        100 * cut, why);
 }
 
 /* The largest function whose count by stacks is not known to 2%, for its calls are short beside the skid. */
@@ -432,7 +435,7 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		      "region\n",
 		      f);
 	}
-	note_no_frame_pointers(p, f);
+	note_cut_stacks(p, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)
 		note_inlined(p, o, f);
 }

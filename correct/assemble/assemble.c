@@ -28,7 +28,6 @@ static void scale_cycles(struct profile *p)
 		p->regions[r].cyc *= by;
 	for (size_t f = 0; f < p->n_frames; f++) {
 		p->frames[f].raw_cyc *= by;
-		p->frames[f].cut_cyc *= by;
 	}
 	for (size_t s = 0; s < p->n_steps; s++)
 		p->steps[s].cyc *= by;

@@ -76,13 +76,14 @@ static int find_cycles(const struct profile *p, uint32_t **comp, uint32_t *n_com
 
 /* Calls from outside into functions that call each other. */
 struct entries {
-	bool known;        /* some are */
-	uint32_t possible; /* calls that the code has, and whose number nothing tells */
+	bool known; /* some are */
+	uint32_t
+	        possible; /* calls that the code has, and whose number nothing tells, or that is too small to be seen */
 };
 
 static bool is_possible_entry(const struct profile_call *c, const uint32_t *comp)
 {
-	return isnan(c->n) && c->share <= 0 && comp[c->caller] != comp[c->callee];
+	return !(c->n > 0) && c->share <= 0 && comp[c->caller] != comp[c->callee];
 }
 
 static void count_entries(const struct profile *p, const uint32_t *comp, struct entries *of)
@@ -105,9 +106,10 @@ static void let_in(struct profile_call *calls, size_t n, const uint32_t *comp)
 		possible += is_possible_entry(&calls[i], comp);
 		inside += calls[i].share;
 	}
-	for (size_t i = 0; i < n && possible > 0; i++)
-		calls[i].share = is_possible_entry(&calls[i], comp) ? (inside > 0 ? 0.5 : 1) / possible
-		                                                    : 0.5 * calls[i].share;
+	for (size_t i = 0; i < n && possible > 0; i++) {
+		calls[i].guessed = is_possible_entry(&calls[i], comp);
+		calls[i].share = calls[i].guessed ? (inside > 0 ? 0.5 : 1) / possible : 0.5 * calls[i].share;
+	}
 }
 
 static size_t next_callee(const struct profile *p, size_t i)
@@ -140,6 +142,8 @@ static int find_entries(struct profile *p)
 		let_in(p->calls + i, j - i, comp);
 		change = true;
 	}
+	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+		p->funcs[f].uncalled = !of[comp[f]].known;
 	free(of);
 	free(comp);
 	return err < 0 ? err : change;

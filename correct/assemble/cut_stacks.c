@@ -18,7 +18,8 @@ static bool is_entry(const struct profile *p, uint32_t func)
 	static const char *const beginnings[] = {
 		"_start",         "__libc_start",       "_dl_start",
 		"runtime.goexit", "runtime.mstart",     "runtime.mcall",
-		"runtime.rt0_go", "runtime.asmcgocall", "runtime.systemstack"
+		"runtime.rt0_go", "runtime.asmcgocall", "runtime.systemstack",
+		"ret_from_fork",  "secondary_startup"
 	};
 	const struct profile_func *f = &p->funcs[func];
 	const char *file = f->module < p->n_modules ? strrchr(p->modules[f->module].path, '/') : NULL;
@@ -33,43 +34,41 @@ static bool is_entry(const struct profile *p, uint32_t func)
 	return f->name[0] == '[' && file && begins(file, "/libc.so");
 }
 
-static uint32_t top_of(const struct profile *p, uint32_t frame)
+/* [n_frames], malloc'd: does no function that a thread begins in stand above it, or is one?  NULL when out of memory. */
+static bool *find_cut(const struct profile *p)
 {
-	while (p->frames[frame].parent)
-		frame = p->frames[frame].parent;
-	return frame;
-}
+	bool *cut = malloc((p->n_frames + 1) * sizeof(*cut));
+	uint8_t *entry = calloc(p->n_funcs + 1, sizeof(*entry));
 
-/* Has the frame samples that are on a cut stack? */
-static bool is_cut(const struct profile *p, uint32_t i)
-{
-	const struct profile_frame *f = &p->frames[i];
-
-	return (f->raw_insn > 0 || f->raw_cyc > 0) && !is_entry(p, p->frames[top_of(p, i)].func);
-}
-
-static bool may_be_cut(const struct profile *p)
-{
-	return p->n_frames && p->meta.chains && strcmp(p->meta.chains, "frame pointers") == 0;
+	for (uint32_t f = 0; cut && entry && f < p->n_funcs; f++)
+		entry[f] = is_entry(p, f);
+	for (size_t i = 0; cut && entry && i < p->n_frames; i++) /* callers stand before callees */
+		cut[i] = i == 0 || (cut[p->frames[i].parent] && !entry[p->frames[i].func]);
+	if (!entry) {
+		free(cut);
+		cut = NULL;
+	}
+	free(entry);
+	if (!cut)
+		sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	return cut;
 }
 
 double cut_stacks_share(const struct profile *p)
 {
-	double all[2] = { 0 }, cut[2] = { 0 };
+	double all[2] = { 0 }, sum[2] = { 0 };
+	bool *cut = p->n_frames ? find_cut(p) : NULL;
 	int by;
 
-	if (!may_be_cut(p))
-		return 0;
-	for (uint32_t i = 1; i < p->n_frames; i++) {
-		bool is = is_cut(p, i);
-
+	for (size_t i = 1; cut && i < p->n_frames; i++) {
 		all[0] += p->frames[i].raw_cyc;
 		all[1] += p->frames[i].raw_insn;
-		cut[0] += is ? p->frames[i].raw_cyc : 0;
-		cut[1] += is ? p->frames[i].raw_insn : 0;
+		sum[0] += cut[i] ? p->frames[i].raw_cyc : 0;
+		sum[1] += cut[i] ? p->frames[i].raw_insn : 0;
 	}
+	free(cut);
 	by = all[1] > 0;
-	return all[by] > 0 ? cut[by] / all[by] : 0;
+	return all[by] > 0 ? sum[by] / all[by] : 0;
 }
 
 double cut_stacks_open_share(const struct profile *p)
@@ -118,10 +117,18 @@ static void add_stack(struct tally *t, uint32_t i)
 
 static void widen(const struct tally *t, const bool *may, struct inclusive *out)
 {
-	for (size_t f = 0; f < t->p->n_funcs; f++)
+	const struct profile *p = t->p;
+	const bool of_insn = inclusive_is_of_insn(p);
+	double whole = 0;
+
+	for (size_t i = 1; i < p->n_frames; i++)
+		whole += of_insn ? t->insn[i] : p->frames[i].raw_cyc;
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		double more = of_insn ? t->all.insn - t->on[f].insn : t->all.cyc - t->on[f].cyc;
+
 		if ((!may || may[f]) && (out[f].insn > 0 || out[f].cyc > 0))
-			out[f].hi += inclusive_is_of_insn(t->p) ? t->all.insn - t->on[f].insn
-			                                        : t->all.cyc - t->on[f].cyc;
+			out[f].hi = fmin(out[f].hi + more, fmax(out[f].hi, whole));
+	}
 }
 
 /* may[f]: f may be missing above func, for func is among what it calls, and what that calls.  Whose calls nobody knows is anyone's. */
@@ -191,17 +198,20 @@ static int open_bounds(const struct profile *p, const double *insn, struct inclu
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
 	struct tally t = { 0 };
+	bool *cut = NULL;
 	int err = p->meta.n_chains_open ? open_bounds(p, insn, out) : 0;
 
 	if (err < 0 || cut_stacks_share(p) <= model->little)
 		return err;
-	err = tally_new(p, insn, &t);
+	cut = find_cut(p);
+	err = cut ? tally_new(p, insn, &t) : -SP_ENOMEM;
 	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
-		if (is_cut(p, i))
+		if (cut[i])
 			add_stack(&t, i);
 	if (err == 0)
 		widen(&t, NULL, out);
 	tally_free(&t);
+	free(cut);
 	return err;
 }
 
@@ -210,6 +220,6 @@ void cut_stacks_judge(const struct profile *p, struct inclusive *out)
 	if (cut_stacks_open_share(p) <= model->little && cut_stacks_share(p) <= model->little)
 		return;
 	for (size_t f = 0; f < p->n_funcs; f++)
-		if (out[f].hi - out[f].lo > model->little * out[f].hi)
+		if (out[f].hi - out[f].lo > (inclusive_is_of_insn(p) ? out[f].insn : out[f].cyc))
 			out[f].raw_insn = out[f].insn = out[f].cyc = NAN;
 }

@@ -3,12 +3,13 @@
 #define SKIDPROF_CORRECT_ASSEMBLE_CUT_STACKS_H
 
 /*
- * Stacks by frame pointers of code that keeps none end in any function, without an error.  What such a sample is of may
- * be anyone's who calls.  What is below an open frame (profile_frame) may be anyone's who calls its function, by the flow.
+ * Stacks that do not reach where their thread begins: by frame pointers of code that keeps none they end in any function, by
+ * branch records, which hold the innermost calls only, and by copies that are too short.  What such a sample is of may be
+ * anyone's who calls.  What is below an open frame (profile_frame) may be anyone's who calls its function, by the flow.
  */
 #include "correct/assemble/inclusive.h"
 
-/* Share of the samples' weight on stacks that do not begin with a function that threads begin in; 0 of other stacks. */
+/* Share of the samples' weight on stacks that have no function that threads begin in. */
 double cut_stacks_share(const struct profile *p);
 
 /* Share of the samples with callers whose stack lacks one in its middle that nothing tells. */
@@ -20,7 +21,7 @@ double cut_stacks_open_share(const struct profile *p);
  */
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);
 
-/* Counts of which the cut stacks leave more open than makes no matter are not known. */
+/* Counts that may be twice as much for what the cut stacks leave open are not known. */
 void cut_stacks_judge(const struct profile *p, struct inclusive *out);
 
 #endif

@@ -575,6 +575,45 @@ static bool is_call(const struct flow_part *x, const struct flow_edge *e)
 	return e->kind == FLOW_CALL || (from->func != to->func && x->g->funcs[to->func].entry == e->to);
 }
 
+/* What of a block's end leads elsewhere is all in the graph. */
+static bool is_told(const struct flow_part *x, const struct flow_block *b)
+{
+	const struct insn *last = b->n_insn ? &x->g->insns[b->insn0 + b->n_insn - 1] : NULL;
+	bool calls = false, inside = false;
+
+	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
+		const struct flow_edge *e = &x->g->edges[i];
+
+		calls |= e->kind == FLOW_CALL;
+		inside |= e->kind == FLOW_IND && x->g->blocks[e->to].func == b->func;
+	}
+	if (!last || b->unknown_target)
+		return !last;
+	/* A pointer's targets are those that branch records happened to show; a slot of the linker's has one, a table all. */
+	if (last->flow == INSN_CALL_IND || last->flow == INSN_JUMP_IND)
+		return inside || last->flags & INSN_MEM_TARGET;
+	return last->flow != INSN_CALL || calls;
+}
+
+/* Functions that may call what the graph does not have.  Of exact counts some are not in it: what those call is not told either. */
+static int find_open(struct flow_part *x)
+{
+	struct profile *p = x->a->p;
+
+	for (size_t f = 0; f < p->n_funcs; f++)
+		p->funcs[f].opens = p->meta.truth;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t b = 0; b < x->g->n_blocks; b++) {
+			long func = func_of_block(x, b);
+
+			if (func < 0)
+				return (int)func;
+			if (pass == 0 || !is_told(x, &x->g->blocks[b]))
+				p->funcs[func].opens = pass > 0;
+		}
+	return 0;
+}
+
 static int by_callee(const void *a, const void *b)
 {
 	const struct profile_call *x = a, *y = b;
@@ -590,6 +629,7 @@ static int find_callers(struct flow_part *x)
 
 	if (!x->a->w->opts->stacks)
 		return 0;
+	err = find_open(x);
 	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
 		if (is_call(x, &x->g->edges[i]))
 			err = add_call(x, &l, i);

@@ -336,6 +336,13 @@ static struct inclusive between(const struct profile *p, const struct inclusive 
 
 /* ---- the flow and paths ---- */
 
+static bool has_code(const struct profile *p, size_t f)
+{
+	const struct profile_count *c = &p->funcs[f].rolled;
+
+	return c->raw_insn > 0 || c->insn > 0 || c->cyc > 0;
+}
+
 /* Whose are the contexts below a root?  All are func's where what any of them runs is. */
 enum owner { OTHERS, OPEN, ITS };
 
@@ -348,7 +355,11 @@ struct owners {
 	const struct own_noise *noise;
 	uint8_t *of; /* [n_contexts] enum owner */
 	context_sums *told, *its,
-	        *open; /* [n_funcs] all contexts; func's, and what is open, of functions in any */
+	        *open;          /* [n_funcs] all contexts; func's, and what is open, of functions in any */
+	VEC(uint32_t) uncalled; /* functions that ran and nothing tells who calls */
+	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
+	double most;            /* all that ran */
+	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
 };
 
 static void add_context(const struct profile_context *c, context_sums *to)
@@ -476,13 +487,6 @@ static void count_contexts(const struct profile *p, uint32_t func, struct owners
 		c->insn = (all[0] + all[2]) / 2;
 }
 
-static bool has_code(const struct profile *p, size_t f)
-{
-	const struct profile_count *c = &p->funcs[f].rolled;
-
-	return c->raw_insn > 0 || c->insn > 0 || c->cyc > 0;
-}
-
 /* What calls nothing is what it runs itself. */
 static int mark_callers(const struct profile *p, bool **out)
 {
@@ -505,7 +509,42 @@ static void owners_free(struct owners *o)
 	free(o->told);
 	free(o->its);
 	free(o->open);
+	vec_fini(&o->uncalled);
+	free(o->reach);
+	free(o->below);
 	*o = (struct owners){ 0 };
+}
+
+static int find_uncalled(const struct profile *p, struct owners *o)
+{
+	double *more = o->likely;
+
+	for (uint32_t g = 0; g < p->n_funcs; g++) {
+		const struct profile_count *c = &p->funcs[g].rolled;
+
+		if (p->funcs[g].uncalled && has_code(p, g) && vec_push(&o->uncalled, g) < 0)
+			return -SP_ENOMEM;
+		o->below[g] = inclusive_is_of_insn(p) ? c->insn : c->cyc;
+		o->most += o->below[g];
+	}
+	for (int round = 0; round < EFFORT_SPREAD_ROUNDS; round++) {
+		for (size_t g = 0; g < p->n_funcs; g++)
+			more[g] = inclusive_is_of_insn(p) ? p->funcs[g].rolled.insn : p->funcs[g].rolled.cyc;
+		for (size_t i = 0; i < p->n_calls; i++)
+			more[p->calls[i].caller] += p->calls[i].share * o->below[p->calls[i].callee];
+		for (size_t g = 0; g < p->n_funcs; g++)
+			o->below[g] = fmin(more[g], o->most);
+	}
+	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
+	if (!o->reach)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < o->uncalled.n; i++) {
+		find_any(p, o->uncalled.v[i], o->any);
+		settle(pass_contexts, p, o->uncalled.v[i], true, o->any);
+		for (size_t g = 0; g < p->n_funcs; g++)
+			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
+	}
+	return 0;
 }
 
 static int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o)
@@ -519,12 +558,13 @@ static int owners_new(const struct profile *p, const struct own_noise *noise, st
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
-		              .open = calloc(n, sizeof(*o->open)) };
-	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open)
+		              .open = calloc(n, sizeof(*o->open)),
+		              .below = calloc(n, sizeof(*o->below)) };
+	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open || !o->below)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t i = 0; i < p->n_contexts; i++)
 		add_context(&p->contexts[i], o->told);
-	return 0;
+	return find_uncalled(p, o);
 }
 
 /*
@@ -547,10 +587,31 @@ static bool is_in_cycle(const struct profile *p, uint32_t func, const double *an
 	return false;
 }
 
+/*
+ * Where something in it calls by a pointer, all may be called whose callers nothing tells, with what that calls.  What calls func
+ * is not: the code would have to come back to it.
+ */
+static double uncalled_weight(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	bool opens = false;
+	double sum = 0;
+
+	for (size_t g = 0; g < p->n_funcs && !opens; g++)
+		opens = o->any[g] > 0 && p->funcs[g].opens;
+	for (size_t i = 0; i < o->uncalled.n && opens; i++) {
+		uint32_t g = o->uncalled.v[i];
+
+		if (!o->reach[i * p->n_funcs + func] && !(o->any[g] > 0))
+			sum += o->below[g];
+	}
+	return sum;
+}
+
 /* By the flow: bounds, and a count where they are close; else by paths, where they tell it. */
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
 	struct inclusive least, most, c;
+	double more;
 
 	find_any(p, f, o->any);
 	settle(pass_contexts, p, f, true, o->any);
@@ -570,6 +631,11 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	if (isnan(c.insn) && most.insn > 0 && p->n_contexts && !is_in_cycle(p, f, o->any) &&
 	    inclusive_is_of_insn(p))
 		count_contexts(p, f, o, &c);
+	more = uncalled_weight(p, f, o);
+	c.hi = fmin(c.hi + more, fmax(c.hi, o->most));
+	/* What may be twice as much is not known. */
+	if (more > weight_of(p, &c))
+		c.raw_insn = c.insn = c.cyc = NAN;
 	return c;
 }
 
@@ -587,7 +653,7 @@ static int count_flow(const struct profile *p, const struct own_noise *noise, st
 
 		if (!calls[f] && !has_code(p, f))
 			continue;
-		if (!calls[f]) {
+		if (!calls[f] && !p->funcs[f].opens) {
 			out[f] =
 			        (struct inclusive){ .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc };
 			out[f].by_status[p->funcs[f].rolled_status] = c->insn;

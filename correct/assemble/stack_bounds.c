@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
-#include "correct/assemble/cut_callers.h"
 #include "profiler/base/err.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
@@ -122,9 +121,8 @@ static double displaced_by_skid(const struct profile *p, size_t func, const stru
 	return calls * p->meta.skid_median_cyc * c->insn / c->cyc;
 }
 
-/* cut: what it may have on stacks that end below it, at most. */
 static void bound_insn(const struct profile *p, size_t func, double total, double half, double rest,
-                       double cut, struct inclusive *c)
+                       struct inclusive *c)
 {
 	double displaced = displaced_by_skid(p, func, c), own = fmin(p->funcs[func].rolled.insn, c->insn);
 
@@ -132,49 +130,29 @@ static void bound_insn(const struct profile *p, size_t func, double total, doubl
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
-	c->hi = fmin(c->insn + displaced + cut, fmax(total, c->insn)) + half;
+	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
 	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share))
 		c->hi += rest;
 }
 
 /* Of all samples some fall into it. */
-static void bound_time(const struct profile *p, double total, double cut, struct inclusive *c)
+static void bound_time(const struct profile *p, double total, struct inclusive *c)
 {
 	double period = period_of(p, p->meta.cyc_event) * p->meta.cyc_per_event;
 	double half = total > 0 ? z_of_90 * sqrt(fmax(c->cyc * (1 - c->cyc / total) * period, 0)) : 0;
 
 	c->lo = fmax(c->cyc - half, 0);
-	c->hi = c->cyc + cut + half;
-}
-
-static int cuts_of(const struct profile *p, const double *insn, double **out)
-{
-	double *time = NULL;
-	int err;
-
-	if (inclusive_is_of_insn(p))
-		return cut_callers(p, insn, out);
-	time = calloc(p->n_frames + 1, sizeof(*time));
-	if (!time)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
-	for (size_t i = 0; i < p->n_frames; i++)
-		time[i] = p->frames[i].raw_cyc;
-	err = cut_callers(p, time, out);
-	free(time);
-	return err;
+	c->hi = c->cyc + half;
 }
 
 int stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
                  struct inclusive *out)
 {
 	struct stacks s = { 0 };
-	double *cut = NULL;
 	double *shares = calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
 	int err = shares ? collect(p, insn, &s)
 	                 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 
-	if (err == 0)
-		err = cuts_of(p, insn, &cut);
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		total_insn += p->funcs[f].count.insn;
 		total_cyc += p->funcs[f].count.cyc;
@@ -186,15 +164,13 @@ int stack_bounds(const struct profile *p, const double *insn, double rest, const
 			;
 		if (inclusive_is_of_insn(p))
 			bound_insn(p, s.v.v[i].func, total_insn,
-			           half_of(p, &s, s.v.v + i, j - i, noise, shares), rest, cut[s.v.v[i].func],
-			           c);
+			           half_of(p, &s, s.v.v + i, j - i, noise, shares), rest, c);
 		else
-			bound_time(p, total_cyc, cut[s.v.v[i].func], c);
+			bound_time(p, total_cyc, c);
 	}
 	pairs_fini(&s.index);
 	vec_fini(&s.v);
 	free(s.raw);
-	free(cut);
 	free(shares);
 	return err;
 }

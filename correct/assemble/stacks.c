@@ -119,13 +119,10 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 	meta->n_chains += n > 1;
 	meta->n_chains_open += open;
 	meta->n_chains_cut += !whole;
-	if (r->event == rec->insn_event) {
+	if (r->event == rec->insn_event)
 		s->a->p->frames[frame].raw_insn += weight;
-		s->a->p->frames[frame].cut_insn += whole ? 0 : weight;
-	} else {
+	else
 		s->a->p->frames[frame].raw_cyc += weight;
-		s->a->p->frames[frame].cut_cyc += whole ? 0 : weight;
-	}
 	return 0;
 }
 

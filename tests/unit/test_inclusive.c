@@ -18,13 +18,16 @@ enum { MAIN, FEW, MANY, LEAF, FIB, N_FUNCS };
 static struct profile *five(void)
 {
 	static const double own[] = { 10, 20, 30, 1000, 40 };
+	static const char *const names[] = { "main", "few", "many", "leaf", "fib" };
 	struct profile *p = calloc(1, sizeof(*p));
 
 	p->n_funcs = N_FUNCS;
 	p->funcs = calloc(N_FUNCS, sizeof(*p->funcs));
-	for (int f = 0; f < N_FUNCS; f++)
+	for (int f = 0; f < N_FUNCS; f++) {
 		p->funcs[f].count = p->funcs[f].rolled =
 		        (struct profile_count){ .insn = own[f], .raw_insn = own[f] / 2, .cyc = own[f] };
+		p->funcs[f].name = names[f];
+	}
 	return p;
 }
 
@@ -233,28 +236,44 @@ static struct profile *with_stacks(void)
 	return p;
 }
 
-/* Of stacks by frame pointers that end in leaf it is not known who called: main has 105 of 505 samples, or all. */
+/* Of stacks that end in leaf it is not known who called, however they were told: main has 105 of 505 samples, or all. */
 static void cut_stacks_may_be_anyone_s(void **state)
 {
-	static const char *const names[] = { "main", "few", "many", "leaf", "fib" };
 	struct profile *p = five();
 	struct inclusive *all;
 	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
 
 	(void)state;
-	for (int f = 0; f < N_FUNCS; f++)
-		p->funcs[f].name = names[f];
 	add_frame(p, at, LEAF, 100);
 	add_frame(p, root, LEAF, 400);
-	p->meta.chains = "branch records";
-	assert_float_equal(cut_stacks_share(p), 0, 0);
-	p->meta.chains = "frame pointers";
 	assert_float_equal(cut_stacks_share(p), 400. / 505, 1e-9);
 	assert_int_equal(inclusive_count(p, &all), 0);
 	assert_true(isnan(all[MAIN].insn));
 	assert_true(all[MAIN].lo <= 10 + 200 && all[MAIN].hi >= 10 + 1000);
 	assert_int_not_equal(all[MAIN].status, PROFILE_FIXED);
 	assert_float_equal(all[LEAF].insn, 1000, 1e-9); /* none of them is without it */
+	free(all);
+	profile_free(p);
+}
+
+/* main calls by a pointer, and nothing tells who calls few, which calls leaf: it may be main, and not what main calls. */
+static void pointers_may_call_what_nobody_is_known_to(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+
+	(void)state;
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 1);
+	p->funcs[MAIN].uncalled = p->funcs[FEW].uncalled = true;
+	p->funcs[MAIN].opens = p->funcs[LEAF].opens = true;
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[MAIN].lo, 40, 1e-9);
+	assert_float_equal(all[MAIN].hi, 1060, 1e-9);
+	assert_true(isnan(all[MAIN].insn)); /* it may be twice as much */
+	assert_float_equal(all[MANY].hi, 30, 1e-9);
+	assert_float_equal(all[LEAF].hi, 1040, 1e-9); /* few calls it: of those it is main's 40 only */
+	assert_float_equal(all[LEAF].insn, 1000, 1e-9);
 	free(all);
 	profile_free(p);
 }
@@ -434,6 +453,7 @@ int main(void)
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
 		cmocka_unit_test(cut_stacks_may_be_anyone_s),
+		cmocka_unit_test(pointers_may_call_what_nobody_is_known_to),
 		cmocka_unit_test(own_counts_widen_the_sum),
 		cmocka_unit_test(what_is_drawn_together_is_summed_together),
 		cmocka_unit_test(of_a_cycle_paths_are_not_asked),
