@@ -383,20 +383,19 @@ static uint64_t difference(uint64_t more, uint64_t less)
 }
 
 /*
- * Until it stopped the thread ran on, or waited, and so did we, at the same time; a wait of its that began
- * before is told as a whole when it is over.  From then on it is held for as long as one of us is at work: what we wait
- * for others can't be told from our waits for each other, on one CPU, so not they are taken away but work is
- * added up.
+ * Until it stopped the thread ran on, or waited for a CPU; when it had, we were woken, and may have waited for one in turn.
+ * A wait of its that began before we asked is told as a whole when it is over.  From then on it is held for as long as
+ * one of us is at work: what we wait for others can't be told from our waits for each other, on one CPU, so not they
+ * are taken away but work is added up.
  */
 static uint64_t held_ns(const struct burst *b, uint64_t asked_ns, const struct use use[3])
 {
 	const struct use *asked = &use[0], *stopped = &use[1], *after = &use[2];
-	uint64_t waited = difference(stopped->own_waited, asked->own_waited), ran;
+	uint64_t waited = difference(stopped->own_waited, asked->own_waited) +
+	                  difference(stopped->thread_waited, asked->thread_waited);
+	uint64_t ran = difference(after->own_ran, stopped->own_ran) +
+	               difference(after->replayer_ran, stopped->replayer_ran);
 
-	if (difference(stopped->thread_waited, asked->thread_waited) > waited)
-		waited = difference(stopped->thread_waited, asked->thread_waited);
-	ran = difference(after->own_ran, stopped->own_ran) +
-	      difference(after->replayer_ran, stopped->replayer_ran);
 	if (!b->replayed)
 		ran += difference(after->thread_ran, stopped->thread_ran);
 	return difference(difference(b->time_ns, asked_ns), waited) + ran + 1;

@@ -18,6 +18,7 @@
 #include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stepper.h"
+#include "profiler/pmu/timed.h"
 #include "profiler/pmu/timed_paths.h"
 
 enum {
@@ -48,6 +49,14 @@ enum {
  */
 static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4, spread = 0.15;
 
+/*
+ * A moment costs the thread three interrupts: its timer's, the one after it in which the kernel may wake us, and the
+ * call to the CPU that we wake on.  In virtual machines that is half of what a burst takes.  A fifth of the budget is theirs:
+ * where interrupts are dear that is a moment in ten milliseconds, of which few are in vain.
+ */
+static const double of_moments = 0.2, interrupts_a_moment = 3;
+enum { TRIAL_NS = 50000 /* from interrupt to interrupt, to learn what one costs */ };
+
 #if defined(__x86_64__) || defined(__aarch64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
 #else
@@ -71,7 +80,8 @@ struct bursts {
 	gsl_rng *rng;
 	int epoll_fd;
 
-	uint64_t moment_ns; /* of CPU time, from one moment to the next */
+	uint64_t moment_ns;  /* of CPU time, from one moment to the next */
+	double interrupt_ns; /* what one costs here */
 	double chance;      /* that a moment is a burst's */
 	uint64_t looked_ns;
 	/* The thread that the next one is of, and from among how many moments since the last one. */
@@ -233,15 +243,26 @@ static double chance(struct bursts *b)
 	return b->chance;
 }
 
-/* Not a whole number of anything: what the program does in a rhythm is met in all its parts. */
-static uint64_t choose_moment_ns(struct bursts *b)
+static double moments_cost_s(const struct bursts *b)
 {
-	double n_cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-	double s = moment_s * fmax(1, n_cpus / FOR_CPUS);
+	return 1e-9 * interrupts_a_moment * b->interrupt_ns;
+}
 
+/*
+ * Not a whole number of anything: what the program does in a rhythm is met in all its parts.  What moments take of the
+ * budget bursts leave.
+ */
+static void choose_moments(struct bursts *b)
+{
+	double n_cpus = (double)sysconf(_SC_NPROCESSORS_ONLN), s = moment_s * fmax(1, n_cpus / FOR_CPUS);
+
+	b->interrupt_ns = timed_interrupt_ns(TRIAL_NS);
+	s = fmax(s, moments_cost_s(b) / (of_moments * b->account.budget));
 	if (!isinf(b->opts->bursts_hz))
-		s = fmax(fmin(moment_s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
-	return (uint64_t)(1e9 * s * (1 + spread * (2 * gsl_rng_uniform(b->rng) - 1)));
+		s = fmax(fmin(s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
+	else
+		b->account.budget -= moments_cost_s(b) / s;
+	b->moment_ns = (uint64_t)(1e9 * s * (1 + spread * (2 * gsl_rng_uniform(b->rng) - 1)));
 }
 
 static int on_begin(void *arg, struct session *s, pid_t pid)
@@ -473,7 +494,7 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		goto out;
 	}
 	gsl_rng_set(b->rng, opts->seed);
-	b->moment_ns = choose_moment_ns(b);
+	choose_moments(b);
 	*out = b;
 	return 0;
 out:
@@ -618,6 +639,8 @@ void bursts_say(const struct bursts *b)
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",
 	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);
+	sp_debug("bursts: moments %.1f ms apart, where an interrupt takes %.1f us", 1e-6 * (double)b->moment_ns,
+	         1e-3 * b->interrupt_ns);
 	if (b->n_replayed)
 		sp_debug("bursts: %ju replayed, %.1f us each; %.1f pages, %.1f of them read alone",
 		         (uintmax_t)b->n_replayed, 1e-3 * (double)b->account.held_ns / (double)b->n_replayed,

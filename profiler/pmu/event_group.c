@@ -20,7 +20,7 @@
  * interrupts a second on cores of today; 4000 a second by the clock; of events
  * that the kernel counts, every one.
  */
-enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 249989, MIN_CLOCK_NS = 10000 };
+enum { PERIOD = 1000003, RARE_PERIOD = 100003, CLOCK_PERIOD_NS = 1999993, MIN_CLOCK_NS = 10000 };
 
 /* The lowest bits of IBS's counter can't be set. */
 enum { IBS_UNIT = 16 };

@@ -58,7 +58,7 @@ C
 # shares FILE: percent of `more` and `less`, and the number of samples
 shares() { perf script -i "$1" -F comm,ip,sym 2>/dev/null | awk '/more/ { m++ } /less/ { l++ } END { printf "%f %f %d\n", 100 * m / NR, 100 * l / NR, NR }'; }
 "${R[@]}" -e cpu-clock:u -o two.data --stats ./two 2>two.err
-check 'cpu-clock is sampled' grep -q 'samples (.* of cpu-clock:u at period 249989)' two.err
+check 'cpu-clock is sampled' grep -q 'samples (.* of cpu-clock:u at period 1999993)' two.err
 check '--stats tells what it cost' grep -qE 'stats: .* samples/s, .* bytes/sample, recorder .* s of CPU' two.err
 check 'the source is named' grep -q 'no PMU: cpu-clock:u' two.err
 if command -v perf >/dev/null; then
@@ -73,7 +73,7 @@ if command -v perf >/dev/null; then
 	check 'perf report reads it' grep -q more rep
 	check 'perf report does not complain' test ! -s rep.err
 	check 'perf annotate reads it' sh -c 'perf annotate -i two.data --stdio -s more 2>/dev/null | grep -q Percent'
-	check 'perf evlist reads it' sh -c 'perf evlist -v -i two.data 2>/dev/null | grep -q "cpu-clock:u.*sample_period.*249989"'
+	check 'perf evlist reads it' sh -c 'perf evlist -v -i two.data 2>/dev/null | grep -q "cpu-clock:u.*sample_period.*1999993"'
 	"${R[@]}" -q -z -e cpu-clock,page-faults -o z.data ./two 0.2
 	check 'perf reads a compressed group' sh -c 'perf report -i z.data --stdio 2>&1 | grep -q more'
 	"${R[@]}" -q -e cpu-clock -o - ./two 0.2 >pipe.data
