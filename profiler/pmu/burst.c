@@ -339,12 +339,14 @@ static void go_anywhere(struct burst_tools *tools)
  * scheduler may let the thread run till it goes to sleep before it lets another one on that CPU ask for
  * the stop.  The replayer comes to us, for the same reason as we go to a thread.
  */
-static void meet(struct burst_tools *tools, uint32_t cpu)
+static void meet(struct burst_tools *tools, pid_t pid, uint32_t cpu)
 {
-	if (tools->replayer)
-		replayer_follow(tools->replayer, sched_getcpu());
-	else
+	if (!tools->replayer) {
 		go_to_cpu(tools, cpu);
+		return;
+	}
+	replayer_follow(tools->replayer, sched_getcpu());
+	replayer_open(tools->replayer, pid);
 }
 
 static void measure_core(struct burst_tools *tools, struct burst *b)
@@ -419,7 +421,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	}
 	if (limits->timed_insns && !time_path_prepare(&path, tools, limits, out))
 		return;
-	meet(tools, out->cpu);
+	meet(tools, pid, out->cpu);
 	use[0] = look_at_use(tools, tid);
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {

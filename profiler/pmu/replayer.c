@@ -92,6 +92,16 @@ struct hot_pages {
 	uint16_t slots[N_SLOTS]; /* 1 + index of v */
 };
 
+/*
+ * What each process has at an address of its own: one that runs the same program touches what the one before did, at the
+ * same distance from these.
+ */
+struct layout {
+	char program[256];
+	uint64_t program_at, heap_at, heap_end, stack_at, stack_end;
+	uint64_t mapped_end; /* of the dynamic linker, which is mapped first, at the top */
+};
+
 struct replayer {
 	char path[PATH_MAX];
 	struct rp_shared *shared;
@@ -102,6 +112,7 @@ struct replayer {
 	int cpu;
 	struct hot_pages touched; /* by those that run while the thread waits */
 	struct hot_pages kept;    /* for those that run when it has gone on */
+	struct layout layout;     /* of the process that they are of */
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
 };
@@ -332,33 +343,86 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 
 #endif
 
-/* Where the process has the pages that only it may read. */
-static void find_clock_pages(struct rp_request *q, pid_t pid)
+static uint16_t *slot_of(struct hot_pages *of, uint64_t page)
 {
-	char path[64], line[512], name[64];
+	for (uint64_t h = page / RP_PAGE * 0x9e3779b97f4a7c15u >> 40;; h++) {
+		uint16_t *s = &of->slots[h % N_SLOTS];
+
+		if (!*s || of->v[*s - 1].page == page)
+			return s;
+	}
+}
+
+static void note_mapping(struct layout *l, uint64_t begin, uint64_t end, const char *name)
+{
+	if (!l->program_at) {
+		l->program_at = begin;
+		snprintf(l->program, sizeof(l->program), "%s", name);
+	}
+	if (strcmp(name, "[heap]") == 0) {
+		l->heap_at = begin;
+		l->heap_end = end;
+	} else if (strcmp(name, "[stack]") == 0) {
+		l->stack_at = begin;
+		l->stack_end = end;
+	} else if (*name == '/') {
+		l->mapped_end = end;
+	}
+}
+
+/* Where the process has what, and the pages that only it may read. */
+static struct layout look_at_maps(struct rp_request *q, pid_t pid)
+{
+	char path[64], line[512], name[256];
 	unsigned long begin, end;
+	struct layout l = { .program_at = 0 };
 	FILE *maps;
 
 	memset(q->clock_pages, 0, sizeof(q->clock_pages));
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %63s", &begin, &end, name) == 3 &&
-		    rp_clock_page_named(name) >= 0)
-			q->clock_pages[rp_clock_page_named(name)] = (struct rp_range){ begin, end };
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %255s", &begin, &end, name) == 3) {
+			note_mapping(&l, begin, end, name);
+			if (rp_clock_page_named(name) >= 0)
+				q->clock_pages[rp_clock_page_named(name)] = (struct rp_range){ begin, end };
+		}
 	if (maps)
 		fclose(maps);
+	return l;
 }
 
-/* With the slots: what they name is gone, and where none is empty the next search would not end. */
-static void forget(struct hot_pages *of)
+static void find_slots(struct hot_pages *of)
 {
-	of->n = of->n_replays = 0;
 	memset(of->slots, 0, sizeof(of->slots));
+	for (size_t i = 0; i < of->n; i++)
+		*slot_of(of, of->v[i].page) = (uint16_t)(i + 1);
+}
+
+static uint64_t moved(uint64_t page, const struct layout *from, const struct layout *to)
+{
+	if (page >= from->stack_at)
+		return page - from->stack_end + to->stack_end;
+	if (page >= from->heap_at && page < from->heap_end)
+		return page - from->heap_at + to->heap_at;
+	if (page >= from->heap_end && from->heap_end)
+		return page - from->mapped_end + to->mapped_end;
+	return page - from->program_at + to->program_at;
+}
+
+/* Of another program nothing is known.  Two pages may come to be one: then the second is of no use. */
+static void move(struct hot_pages *of, const struct layout *from, const struct layout *to)
+{
+	if (!from->program_at || strcmp(from->program, to->program) != 0)
+		of->n = of->n_replays = 0;
+	for (size_t i = 0; i < of->n; i++)
+		of->v[i].page = moved(of->v[i].page, from, to);
+	find_slots(of);
 }
 
 static bool hand_memory(struct replayer *r, pid_t pid)
 {
+	struct layout layout;
 	char path[64];
 	bool told;
 	int fd;
@@ -369,10 +433,11 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 		return false;
 	told = (!r->mem_pid || tell(r, 'c', -1)) && tell(r, 'm', fd);
 	close(fd);
-	find_clock_pages(&r->shared->request, pid);
+	layout = look_at_maps(&r->shared->request, pid);
+	move(&r->touched, &r->layout, &layout);
+	move(&r->kept, &r->layout, &layout);
+	r->layout = layout;
 	r->mem_pid = pid;
-	forget(&r->touched);
-	forget(&r->kept);
 	return told;
 }
 
@@ -389,16 +454,6 @@ static bool is_likely(const struct hot_pages *of, const struct hot *h)
 	unsigned n = of->n_replays < 8 ? of->n_replays : 8;
 
 	return h->written || (unsigned)__builtin_popcount(h->history) * 8 >= n * WANTED_OF_EIGHT;
-}
-
-static uint16_t *slot_of(struct hot_pages *of, uint64_t page)
-{
-	for (uint64_t h = page / RP_PAGE * 0x9e3779b97f4a7c15u >> 40;; h++) {
-		uint16_t *s = &of->slots[h % N_SLOTS];
-
-		if (!*s || of->v[*s - 1].page == page)
-			return s;
-	}
 }
 
 struct wanted {
@@ -449,15 +504,13 @@ static void age(struct hot_pages *of)
 {
 	size_t kept = 0;
 
-	memset(of->slots, 0, sizeof(of->slots));
 	for (size_t i = 0; i < of->n; i++) {
 		of->v[i].history >>= 1;
-		if (!of->v[i].history)
-			continue;
-		of->v[kept++] = of->v[i];
-		*slot_of(of, of->v[kept - 1].page) = (uint16_t)kept;
+		if (of->v[i].history)
+			of->v[kept++] = of->v[i];
 	}
 	of->n = kept;
+	find_slots(of);
 }
 
 uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
@@ -620,6 +673,12 @@ void replayer_follow(struct replayer *r, int cpu)
 		r->cpu = cpu;
 }
 
+void replayer_open(struct replayer *r, pid_t pid)
+{
+	if (r->pid && r->mem_pid != pid)
+		hand_memory(r, pid);
+}
+
 pid_t replayer_pid(const struct replayer *r)
 {
 	return r->pid;
@@ -700,6 +759,12 @@ void replayer_follow(struct replayer *r, int cpu)
 {
 	(void)r;
 	(void)cpu;
+}
+
+void replayer_open(struct replayer *r, pid_t pid)
+{
+	(void)r;
+	(void)pid;
 }
 
 pid_t replayer_pid(const struct replayer *r)

@@ -64,6 +64,9 @@ pid_t replayer_pid(const struct replayer *r);
  */
 void replayer_follow(struct replayer *r, int cpu);
 
+/* Before a thread of that process is stopped: what takes time where the last one was of another, and can be done by then. */
+void replayer_open(struct replayer *r, pid_t pid);
+
 /* Why a path ended, in words: "a system call". */
 const char *replayer_end_words(uint32_t end);
 
