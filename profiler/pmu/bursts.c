@@ -82,7 +82,7 @@ struct bursts {
 
 	uint64_t moment_ns;  /* of CPU time, from one moment to the next */
 	double interrupt_ns; /* what one costs here */
-	double chance;      /* that a moment is a burst's */
+	double chance;       /* that a moment is a burst's */
 	uint64_t looked_ns;
 	/* The thread that the next one is of, and from among how many moments since the last one. */
 	uint32_t pid, tid;
@@ -101,6 +101,7 @@ struct bursts {
 	uint64_t ended_ns; /* CPU time of those that have ended */
 	struct burst_account account;
 	uint64_t n_due, n_put_off, n_steps;
+	uint64_t n_written, n_cut; /* in the file, and of those cut short */
 	uint64_t n_end[BURST_REFUSED + 1];
 	uint64_t n_replayed, n_replay_end[RP_N_ENDS], n_pages, n_missed;
 	uint64_t begun_ns;
@@ -376,7 +377,11 @@ static int take_answer(void *arg)
 	}
 	b->account.n_branches += burst.n;
 	b->n_steps += burst.n_steps;
-	return burst.n ? write_burst(b, &burst) : 0;
+	if (!burst.n)
+		return 0;
+	b->n_written++;
+	b->n_cut += burst.end != BURST_WHOLE;
+	return write_burst(b, &burst);
 }
 
 struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a)
@@ -615,7 +620,6 @@ static void say_unreplayed(const struct bursts *b)
 
 void bursts_say(const struct bursts *b)
 {
-	uint64_t whole = b->n_end[BURST_WHOLE], cut = b->n_end[BURST_CUT] + b->n_end[BURST_SIGNAL];
 	double cpu_ns = (double)b->ended_ns;
 
 	for (size_t i = 0; i < b->processes.n; i++)
@@ -623,7 +627,7 @@ void bursts_say(const struct bursts *b)
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
-	if (whole + cut == 0) {
+	if (!b->n_written) {
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
 		        b->n_put_off ? ": --burst-budget allowed none; record for longer, or allow more "
 		                       "(--burst-budget=10%)"
@@ -633,14 +637,14 @@ void bursts_say(const struct bursts *b)
 	sp_note("%ju burst%s of %.0f branches (%ju cut short by system calls or signals) held the program "
 	        "for "
 	        "%.2f%% of its time%s",
-	        (uintmax_t)(whole + cut), sp_plural(whole + cut),
-	        whole + cut ? (double)b->account.n_branches / (double)(whole + cut) : 0, (uintmax_t)cut,
+	        (uintmax_t)b->n_written, sp_plural(b->n_written),
+	        (double)b->account.n_branches / (double)b->n_written, (uintmax_t)b->n_cut,
 	        cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",
 	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);
-	sp_debug("bursts: moments %.1f ms apart, where an interrupt takes %.1f us", 1e-6 * (double)b->moment_ns,
-	         1e-3 * b->interrupt_ns);
+	sp_debug("bursts: moments %.1f ms apart, where an interrupt takes %.1f us",
+	         1e-6 * (double)b->moment_ns, 1e-3 * b->interrupt_ns);
 	if (b->n_replayed)
 		sp_debug("bursts: %ju replayed, %.1f us each; %.1f pages, %.1f of them read alone",
 		         (uintmax_t)b->n_replayed, 1e-3 * (double)b->account.held_ns / (double)b->n_replayed,

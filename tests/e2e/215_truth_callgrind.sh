@@ -469,7 +469,7 @@ for linker in bfd lld; do
 	command -v ld.$linker >/dev/null || continue
 	gcc -O1 -g -fuse-ld=$linker clocked.c -o clocked || continue
 	"$SKIDPROF" record -q --pmu sim -o sim.data ./clocked >/dev/null 2>&1
-	"$SKIDPROF" record -q --pmu clock -o clock.data ./clocked long >/dev/null 2>&1
+	"$SKIDPROF" record -q --pmu clock -c 249989 -o clock.data ./clocked long >/dev/null 2>&1
 	sim=$(shares sim.data) clock=$(shares clock.data)
 	echo "# $linker: one has $sim% on the simulated core, $clock% by the clock"
 	check "$linker: the clock and the simulated core name the same functions" test "${sim:-0}" -ge 20 -a "${sim:-0}" -le 30 -a "${clock:-0}" -ge 17 -a "${clock:-0}" -le 33

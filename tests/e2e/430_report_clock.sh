@@ -70,7 +70,7 @@ check 'its output is its own' cmp want got
 "$SKIDPROF" truth -q -o other.cg ./app 2000000 1 >/dev/null 2>&1
 
 check 'the report says what it is made of' status 0 "$SKIDPROF" report -i app.data
-check 'the source' has out '# clock, no PMU; cpu-clock:u every 249,989'
+check 'the source' has out '# clock, no PMU; cpu-clock:u every 1,999,993'
 check 'cycles are named for what they are' has out 'CYCLES are that time x '
 check 'what is missing, and how to get it' has out 'report --truth FILE'
 check 'STATUS is of the corrected share' sh -c 'grep -q "STATUS is of IN-REGION, a function" out && ! grep -q "and of CPI/REGION" out'

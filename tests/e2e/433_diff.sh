@@ -148,7 +148,7 @@ check 'another program' status 3 "$SKIDPROF" diff a1 o1
 check 'is said in one line' one_line 'they are different programs'
 check 'another command line' status 0 "$SKIDPROF" diff o1 o2
 check 'is told' one_line "another input may be all that differs"
-if "$SKIDPROF" record -q --pmu clock --bursts 0 -o c1 ./other >/dev/null 2>&1 && "$SKIDPROF" record -q --pmu clock --bursts 0 -o c2 ./other >/dev/null 2>&1; then
+if "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c1 ./other >/dev/null 2>&1 && "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c2 ./other >/dev/null 2>&1; then
 	check 'simulated cycles against time' status 3 "$SKIDPROF" diff o1 c1
 	check 'are not the same' one_line "they can't be compared"
 	check 'two recordings of time' status 0 "$SKIDPROF" diff c1 c2

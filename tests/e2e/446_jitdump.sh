@@ -157,12 +157,12 @@ check 'compare' status 1 "$SKIDPROF" compare -i j.data --truth j.truth
 check 'has nothing to say of it' has err 'made at run time'
 
 # With the clock alone bursts tell shares; replayed or stepped, they lead through memory as through a file.
-check 'it is recorded by the clock' status 0 "$SKIDPROF" record -q --pmu clock --bursts 200 --burst-budget 50 -o c.data ./jit 500000000
+check 'it is recorded by the clock' status 0 "$SKIDPROF" record -q --pmu clock -c 249989 --bursts 200 --burst-budget 50 -o c.data ./jit 500000000
 check 'it is reported' status 0 "$SKIDPROF" report -i c.data --format json
 check 'shares are right to 2 points' json '[abs(f["region_share"] - w / 18.5) < 0.02 for n, w in (("turns", 11), ("slow", 1.5), ("quick", 6)) for f in d["functions"] if f["name"] == n].count(True) == 3'
 
 # One code after another at one address: times tell which was there.
-check 'two codes at one address' status 0 "$SKIDPROF" record -q --pmu clock --bursts 0 -o t.data ./jit 200000000 1
+check 'two codes at one address' status 0 "$SKIDPROF" record -q --pmu clock -c 249989 --bursts 0 -o t.data ./jit 200000000 1
 check 'are told apart by the clock they share' status 0 "$SKIDPROF" report -i t.data --format json
 check 'both are there' json '{f["name"] for f in d["functions"]} >= {"turns", "other", "quick"}'
 check 'each in a layer of its own' json 'len({f["module"] for f in d["functions"] if f["name"] in ("turns", "other")}) == 2'

@@ -51,7 +51,7 @@ names()
 }
 
 # Started by the recorder.
-check 'it is recorded from its start' status 0 "$SKIDPROF" record --pmu clock --bursts 0 -o start.data unshare -m sh contain.sh ./spin 1000
+check 'it is recorded from its start' status 0 "$SKIDPROF" record --pmu clock -c 249989 --bursts 0 -o start.data unshare -m sh contain.sh ./spin 1000
 check 'and told what is kept' has err "kept in perf's cache of build ids"
 check 'it has its own names when all is gone, not those of what lies there here' names start.data
 id=$(readelf -n spin | sed -n 's/.*Build ID: //p')
@@ -70,7 +70,7 @@ for _ in $(seq 100); do
 	case $(readlink /proc/$pid/exe) in */inside) break ;; esac
 	sleep 0.05
 done
-check 'it is recorded while it runs' status 0 "$SKIDPROF" record --pmu clock --bursts 100 --burst-budget 1000% -p $pid -q -o attach.data
+check 'it is recorded while it runs' status 0 "$SKIDPROF" record --pmu clock -c 249989 --bursts 100 --burst-budget 1000% -p $pid -q -o attach.data
 wait $pid
 check 'it has names' names attach.data
 check 'and shares of the instructions' json 'sum((f["region_share"] or 0) > 0 for f in d["functions"] if f["name"] in ("spin_here", "spin_twice")) >= 1'
@@ -78,7 +78,7 @@ n=$(find "$HOME/.debug" -name elf | wc -l)
 check 'what has no samples is not kept' test "$n" -eq 1
 
 # Kept where nothing can be written.
-check 'no room for the cache is no failure' status 0 env PERF_BUILDID_DIR=/dev/null/x "$SKIDPROF" record --pmu clock --bursts 0 -o none.data \
+check 'no room for the cache is no failure' status 0 env PERF_BUILDID_DIR=/dev/null/x "$SKIDPROF" record --pmu clock -c 249989 --bursts 0 -o none.data \
 	unshare -m sh contain.sh ./spin 1000
 check 'but said' has err 'could not be kept'
 
@@ -89,7 +89,7 @@ for _ in $(seq 100); do
 	case $(readlink /proc/$pid/exe) in */inside) break ;; esac
 	sleep 0.05
 done
-check 'without a build id' status 0 "$SKIDPROF" record --pmu clock --bursts 0 -p $pid --duration 0.3 -o nameless.data
+check 'without a build id' status 0 "$SKIDPROF" record --pmu clock -c 249989 --bursts 0 -p $pid --duration 0.3 -o nameless.data
 check 'that is said' has err 'no build id'
 check 'it has names while it runs' names nameless.data
 kill $pid

@@ -33,7 +33,7 @@ check 'it does' grep -q 'ns::pick(unsigned int)$' out
 
 # The kernel: what it does for dd is most of its time.
 work=(dd if=/dev/zero of=/dev/null bs=64k count=30000)
-if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then
+if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -c 249989 -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then
 	echo "ok $((++n_tests)) - the kernel's names # SKIP this user may not sample the kernel"
 	finish
 fi
