@@ -7,6 +7,7 @@
 
 #include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
+#include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 #include "report/report.h"
 
@@ -126,11 +127,19 @@ static int of_stacks(struct flame *f)
 
 /* ---- of the flow ---- */
 
+struct piece {
+	uint32_t phys_func, func;
+	double raw, insn, cyc;
+};
+
 struct walk {
 	struct flame *f;
 	const struct inclusive *all;
 	double *placed;          /* [n_funcs] share of what each runs itself that has a frame */
 	uint8_t *on_path;        /* [n_funcs] */
+	struct piece *pieces;    /* what each physical function has inlined, and itself, by both */
+	size_t *first_piece;     /* [n_funcs + 1] by physical function */
+	uint32_t unplaced;       /* the frame of what nothing is known to call, 0 = there is none yet */
 	size_t *first_of_caller; /* [n_funcs + 1] calls sorted by caller */
 	const struct profile_call **by_caller;
 };
@@ -145,38 +154,81 @@ static int by_caller(const void *a, const void *b)
 	return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* The function itself, with what is inlined in it below. */
-static int add_own(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess)
+static int by_functions(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return order_pairs(x->phys_func, x->func, y->phys_func, y->func);
+}
+
+static int find_pieces(struct walk *w)
 {
 	const struct profile *p = w->f->p;
-	struct profile_count *inner = calloc(p->n_funcs + 1, sizeof(*inner));
+	size_t n = 0;
+
+	w->pieces = calloc(p->n_insns + 1, sizeof(*w->pieces));
+	w->first_piece = calloc(p->n_funcs + 2, sizeof(*w->first_piece));
+	if (!w->pieces || !w->first_piece)
+		return sp_fail(SP_ENOMEM, "out of memory for a page");
+	for (size_t i = 0; i < p->n_insns; i++)
+		w->pieces[i] =
+		        (struct piece){ p->insns[i].phys_func, p->insns[i].func, p->insns[i].count.raw_insn,
+			                p->insns[i].count.insn, p->insns[i].count.cyc };
+	qsort(w->pieces, p->n_insns, sizeof(*w->pieces), by_functions);
+	for (size_t i = 0; i < p->n_insns; i++) {
+		struct piece *to = n ? &w->pieces[n - 1] : NULL, *x = &w->pieces[i];
+
+		if (!to || by_functions(to, x) != 0) {
+			w->pieces[n++] = *x;
+			w->first_piece[x->phys_func + 1]++;
+			continue;
+		}
+		to->raw += x->raw;
+		to->insn += x->insn;
+		to->cyc += x->cyc;
+	}
+	for (size_t g = 0; g < p->n_funcs; g++)
+		w->first_piece[g + 1] += w->first_piece[g];
+	return 0;
+}
+
+/* The function itself, with what is inlined in it below: what of that is too small is its own. */
+static int add_own(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess)
+{
+	const struct piece *first = w->pieces + w->first_piece[func],
+	                   *end = w->pieces + w->first_piece[func + 1];
+	const double least = min_frame * w->f->total;
 	uint32_t self = (uint32_t)w->f->frames.n;
-	int err = inner ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
+	struct piece own = { 0 };
+	int err;
 
-	for (size_t i = 0; i < p->n_insns && err == 0; i++) {
-		const struct profile_insn *insn = &p->insns[i];
-
-		if (insn->phys_func != func)
+	for (const struct piece *x = first; x < end; x++) {
+		if (x->func != func && share * weight(w->f, x->insn, x->cyc) >= least)
 			continue;
-		inner[insn->func].raw_insn += share * insn->count.raw_insn;
-		inner[insn->func].insn += share * insn->count.insn;
-		inner[insn->func].cyc += share * insn->count.cyc;
+		own.raw += share * x->raw;
+		own.insn += share * x->insn;
+		own.cyc += share * x->cyc;
 	}
-	for (uint32_t g = 0; g < p->n_funcs && err == 0; g++) {
-		if (g == func || weight(w->f, inner[g].insn, inner[g].cyc) >= min_frame * w->f->total)
-			continue;
-		inner[func].raw_insn += inner[g].raw_insn;
-		inner[func].insn += inner[g].insn;
-		inner[func].cyc += inner[g].cyc;
-	}
-	if (err == 0)
-		err = add(w->f, parent, func, inner[func].raw_insn, inner[func].insn, inner[func].cyc, guess);
-	for (uint32_t g = 0; g < p->n_funcs && err == 0; g++)
-		if (g != func && weight(w->f, inner[g].insn, inner[g].cyc) >= min_frame * w->f->total)
-			err = add(w->f, self, g, inner[g].raw_insn, inner[g].insn, inner[g].cyc, guess);
+	err = add(w->f, parent, func, own.raw, own.insn, own.cyc, guess);
+	for (const struct piece *x = first; x < end && err == 0; x++)
+		if (x->func != func && share * weight(w->f, x->insn, x->cyc) >= least)
+			err = add(w->f, self, x->func, share * x->raw, share * x->insn, share * x->cyc,
+			          guess);
 	w->placed[func] += share;
-	free(inner);
 	return err;
+}
+
+/*
+ * Does a call tell who called?  Of several whose number nothing tells only those of functions that were seen to run; one that
+ * has no other beside it is certain.
+ */
+static bool tells(const struct profile *p, const struct profile_call *c)
+{
+	const struct profile_count *ran = &p->funcs[c->caller].rolled;
+
+	if (!(c->share > 0) || c->callee == c->caller)
+		return false;
+	return !c->guessed || c->share >= whole || ran->raw_insn > 0 || ran->insn > 0 || ran->cyc > 0;
 }
 
 /* How much a function comes to with all it calls, at most. */
@@ -199,7 +251,7 @@ static int descend(struct walk *w, uint32_t parent, uint32_t func, double share,
 	for (size_t i = w->first_of_caller[func]; i < w->first_of_caller[func + 1] && err == 0; i++) {
 		const struct profile_call *c = w->by_caller[i];
 
-		if (c->share > 0 && c->callee != func)
+		if (tells(w->f->p, c))
 			err = descend(w, self, c->callee, share * c->share, guess || c->share < whole,
 			              depth + 1);
 	}
@@ -207,19 +259,38 @@ static int descend(struct walk *w, uint32_t parent, uint32_t func, double share,
 	return err;
 }
 
-/* What nobody is known to call stands at the bottom. */
+static int need_unplaced(struct walk *w)
+{
+	if (w->unplaced)
+		return 0;
+	w->unplaced = (uint32_t)w->f->frames.n;
+	return add(w->f, 0, frame_unplaced, 0, 0, 0, true);
+}
+
+/* What nobody is known to call stands at the bottom, and what the code says is called, and not by whom, apart. */
 static int from_roots(struct walk *w)
 {
+	enum { CALLED = 1, BY_SOMEONE };
 	const struct profile *p = w->f->p;
 	uint8_t *called = calloc(p->n_funcs + 1, 1);
 	int err = called ? 0 : sp_fail(SP_ENOMEM, "out of memory for a page");
 
-	for (size_t i = 0; i < p->n_calls && err == 0; i++)
-		if (p->calls[i].share > 0 && p->calls[i].caller != p->calls[i].callee)
-			called[p->calls[i].callee] = 1;
-	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++)
-		if (!called[f])
-			err = descend(w, 0, f, 1, false, 0);
+	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+		uint8_t *of = &called[p->calls[i].callee];
+
+		if (tells(p, &p->calls[i]))
+			*of = CALLED;
+		else if (p->calls[i].guessed && !*of)
+			*of = BY_SOMEONE;
+	}
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		if (called[f] == CALLED)
+			continue;
+		if (called[f] && most_of(w, f) >= min_frame * w->f->total)
+			err = need_unplaced(w);
+		if (err == 0)
+			err = descend(w, called[f] ? w->unplaced : 0, f, 1, called[f], 0);
+	}
 	free(called);
 	return err;
 }
@@ -228,7 +299,6 @@ static int from_roots(struct walk *w)
 static int add_unplaced(struct walk *w)
 {
 	const struct profile *p = w->f->p;
-	const uint32_t unplaced = (uint32_t)w->f->frames.n;
 	double all = 0;
 	int err = 0;
 
@@ -237,16 +307,15 @@ static int add_unplaced(struct walk *w)
 		       weight(w->f, p->funcs[f].rolled.insn, p->funcs[f].rolled.cyc);
 	if (all < min_frame * w->f->total)
 		return 0;
-	err = add(w->f, 0, frame_unplaced, 0, 0, 0, true);
-
+	err = need_unplaced(w);
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		const struct profile_count *c = &p->funcs[f].rolled;
 		const double left = fmax(1 - w->placed[f], 0);
-		struct frame *to = &w->f->frames.v[unplaced];
+		struct frame *to = &w->f->frames.v[w->unplaced];
 
 		if (left * weight(w->f, c->insn, c->cyc) >= min_frame * w->f->total &&
 		    w->f->frames.n < MAX_FRAMES) {
-			err = add_own(w, unplaced, f, left, true);
+			err = add_own(w, w->unplaced, f, left, true);
 			continue;
 		}
 		to->raw += left * c->raw_insn;
@@ -279,11 +348,15 @@ static int of_flow(struct flame *f)
 			w.first_of_caller[i + 1] += w.first_of_caller[i];
 		if (p->n_calls)
 			qsort(w.by_caller, p->n_calls, sizeof(const struct profile_call *), by_caller);
-		err = from_roots(&w);
+		err = find_pieces(&w);
 	}
+	if (err == 0)
+		err = from_roots(&w);
 	if (err == 0)
 		err = add_unplaced(&w);
 	free(all);
+	free(w.pieces);
+	free(w.first_piece);
 	free(w.on_path);
 	free(w.placed);
 	free(w.first_of_caller);
