@@ -243,6 +243,24 @@ static double share_paired(const struct diff *d, bool after)
 	return all > 0 ? paired / all : 1;
 }
 
+/* Time against simulated cycles, say: there is nothing to show. */
+static int check_events(const struct diff *d)
+{
+	const struct profile_meta *a = &d->a.profiles[0]->meta;
+
+	for (size_t i = 1; i < d->a.n + d->b.n; i++) {
+		const struct profile_meta *b =
+		        &(i < d->a.n ? d->a.profiles[i] : d->b.profiles[i - d->a.n])->meta;
+
+		if (!a->truth && !b->truth && a->pmu && b->pmu && strcmp(a->pmu, b->pmu) != 0)
+			return sp_fail(SP_ENOTSUP,
+			               "%s is of %s events, %s of %s ones: they can't be compared; record "
+			               "both alike",
+			               a->input, a->pmu, b->input, b->pmu);
+	}
+	return 0;
+}
+
 /* One recording against the first of all: 0, or -SP_EDOUBT where they can't be compared; a line on stderr says why. */
 static int compare_sources(const struct diff *d, const struct profile *p, bool after)
 {
@@ -250,10 +268,6 @@ static int compare_sources(const struct diff *d, const struct profile *p, bool a
 	const char *name_a, *name_b, *rest_a, *rest_b;
 	size_t n_a, n_b;
 
-	if (!a->truth && !b->truth && a->pmu && b->pmu && strcmp(a->pmu, b->pmu) != 0)
-		return sp_fail(SP_EDOUBT,
-		               "%s is of %s events, %s of %s ones: they can't be compared; record both alike",
-		               a->input, a->pmu, b->input, b->pmu);
 	if (!a->cmdline || !b->cmdline || !*a->cmdline || !*b->cmdline)
 		return 0;
 	n_a = split_command(a->cmdline, &name_a, &rest_a);
@@ -364,6 +378,8 @@ int cmd_diff(int argc, char **argv)
 	err = load_side(&o, 0, &d.a);
 	if (err == 0)
 		err = load_side(&o, 1, &d.b);
+	if (err == 0)
+		err = check_events(&d);
 	if (err == 0)
 		err = show(&o, &d);
 	if (err == 0)

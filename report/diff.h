@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 enum diff_measure { DIFF_INSN, DIFF_CYC, DIFF_IPC, DIFF_EXEC, DIFF_N_MEASURES };
-enum diff_word { DIFF_CANT_TELL, DIFF_MORE, DIFF_FEWER };
+enum diff_word { DIFF_CANT_TELL, DIFF_MORE, DIFF_FEWER, DIFF_SAME };
 
 /* One quantity of one unit on both sides; NAN = not known on a side. */
 struct diff_number {
@@ -66,7 +66,7 @@ double diff_half(const struct diff_number *n, double alarm);
  */
 int diff_words(struct diff *d);
 
-const char *diff_word_text(enum diff_word w); /* "can't tell", "more", "fewer" */
+const char *diff_word_text(enum diff_word w); /* "can't tell", "more", "fewer", "same" */
 const char *diff_measure_name(enum diff_measure m);
 int diff_measure_parse(const char *option, const char *word, enum diff_measure *out);
 

@@ -168,6 +168,9 @@ static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff
 	char lo[NUMBER_MAX], hi[NUMBER_MAX];
 
 	number_percent(n->change, 1, t->change);
+	/* What differs is not shown as 0.00%. */
+	if (n->change != 0 && fabs(n->change) < 0.00005)
+		snprintf(t->change, sizeof(t->change), "%+.1g%%", 100 * n->change);
 	number_percent(n->lo, 1, lo);
 	number_percent(n->hi, 1, hi);
 	snprintf(t->range, sizeof(t->range), isfinite(n->lo) ? "%s..%s" : "-", lo, hi);
@@ -254,7 +257,8 @@ static void print_small(const struct diff *d, enum diff_measure by, size_t n, FI
 	size_t n_sure = 0;
 
 	for (size_t i = 0; i < d->n_rows; i++)
-		n_sure += d->rows[i].share < d->min_share && d->rows[i].m[by].word != DIFF_CANT_TELL;
+		n_sure += d->rows[i].share < d->min_share &&
+		          (d->rows[i].m[by].word == DIFF_MORE || d->rows[i].m[by].word == DIFF_FEWER);
 	fprintf(f,
 	        "# %zu %s of less than %g%% are not shown, of which %zu differ in %s; --min-share 0 shows "
 	        "them\n",

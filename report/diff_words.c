@@ -67,7 +67,9 @@ static size_t add_row(struct diff_row *r, struct tested *to)
 	size_t n = 0;
 
 	for (int m = 0; m < DIFF_N_MEASURES; m++) {
-		r->m[m].word = DIFF_CANT_TELL;
+		/* Of exact counts on both sides equal ones are known to be equal. */
+		r->m[m].word = r->m[m].delta == 0 && r->m[m].sd == 0 && r->m[m].a > 0 ? DIFF_SAME
+		                                                                      : DIFF_CANT_TELL;
 		if (!isnan(r->m[m].delta) && !r->m[m].unsure)
 			to[n++] = (struct tested){ &r->m[m], chance_of(&r->m[m]) };
 	}
@@ -100,7 +102,7 @@ static const char *const measure_names[] = { "instructions", "cycles", "ipc", "e
 
 const char *diff_word_text(enum diff_word w)
 {
-	static const char *const words[] = { "can't tell", "more", "fewer" };
+	static const char *const words[] = { "can't tell", "more", "fewer", "same" };
 
 	return words[w];
 }

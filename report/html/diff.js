@@ -60,7 +60,7 @@ function rows_table(rows, lines) {
 		...(rows.some(r => r.status) ? [{ head: "status", text: true, value: r => r.status || "", class: r => "text " + (r.status || "") }] : []),
 		{ head: "module", text: true, value: r => r.module, class: () => "text small wrap" },
 	];
-	return table(columns, shown.only ? by_share.filter(r => r[shown.measure] && word(r) !== "can't tell") : by_share, { by: columns.findIndex(c => c.head === measures[shown.measure][0]), filter: true });
+	return table(columns, shown.only ? by_share.filter(r => r[shown.measure] && ["more", "fewer"].includes(word(r))) : by_share, { by: columns.findIndex(c => c.head === measures[shown.measure][0]), filter: true });
 }
 
 function rows_section(rows, lines) {

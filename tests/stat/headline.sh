@@ -42,4 +42,6 @@ python3 tests/stat/headline.py "$dir/native" "$dir/sim/json" || exit 1
 "$B/skidprof" record --pmu sim -q -o "$dir/data" --truth "$dir/truth" "$B/samples/omnetpp" >/dev/null || exit 1
 echo '@figures make headline, skid'
 COLUMNS=110 "$B/skidprof" compare -i "$dir/data" --truth "$dir/truth" --limit 2 | sed -n '/^ *SHARE/,/^#/{/^#/!p}'
+echo
+echo 'The program is omnetpp of `make demo`; counts and cycles are those of the simulated core, not of the machine below, which ran it.'
 rm -f "$dir/data" "$dir/truth"
