@@ -275,7 +275,9 @@ static int print_text(const struct diff *d, const struct diff_opts *o, const str
 		print_side("before", &d->a, term->f);
 		print_side("after ", &d->b, term->f);
 		print_limits(d, term->f);
-		fprintf(term->f, "# %s of each %s, the largest difference first\n\n",
+		fprintf(term->f,
+		        "# %s of each %s, the largest difference first; SHARE is of the side where it has "
+		        "more\n\n",
 		        diff_measure_name(o->by), d->lines ? "line" : "function");
 		err = table_print(&v.table, o->limit ? o->limit + 1 : 0, term, &left_out);
 	}

@@ -68,8 +68,8 @@ static size_t add_row(struct diff_row *r, struct tested *to)
 
 	for (int m = 0; m < DIFF_N_MEASURES; m++) {
 		/* Of exact counts on both sides equal ones are known to be equal. */
-		r->m[m].word = r->m[m].delta == 0 && r->m[m].sd == 0 && r->m[m].a > 0 ? DIFF_SAME
-		                                                                      : DIFF_CANT_TELL;
+		r->m[m].word =
+		        r->m[m].delta == 0 && r->m[m].sd == 0 && r->m[m].a > 0 ? DIFF_SAME : DIFF_CANT_TELL;
 		if (!isnan(r->m[m].delta) && !r->m[m].unsure)
 			to[n++] = (struct tested){ &r->m[m], chance_of(&r->m[m]) };
 	}

@@ -100,8 +100,9 @@ static void put_fit_row(const struct fit_row *r, FILE *f)
 static void put_summary(const char *when, const struct fit_summary *s, FILE *f)
 {
 	fprintf(f,
-	        "%s: mean absolute error %.2f%% over %zu clean rows, %.2f%% over the %zu that are no counts; "
-	        "median "
+	        "%s: mean absolute error %.2f%% over %zu clean rows, %.2f%% over the %zu of them that are "
+	        "cycles, "
+	        "bytes or rates; median "
 	        "%.2f%%, worst %+.2f%% (%s), signed mean %+.2f%%\n",
 	        when, 100 * s->mean, s->n, 100 * s->mean_continuous, s->n_continuous, 100 * s->median,
 	        100 * s->worst, s->worst_name, 100 * s->signed_mean);

@@ -423,9 +423,8 @@ static void judge(struct doctor *d)
 		       "settle "
 		       "them; the others are marked weak or unreliable";
 	else if (bursts && d->bursts == DOCTOR_REPLAYED)
-		what = "each function's share of its loop's instructions; how many there were 'skidprof "
-		       "truth' "
-		       "counts";
+		what = "each function's share of its loop's instructions ('skidprof truth' counts the "
+		       "instructions)";
 	else if (bursts)
 		what = "each function's share of its loop's instructions, after minutes: stepped bursts are "
 		       "few";

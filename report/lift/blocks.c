@@ -227,9 +227,11 @@ static int add_block(struct cut *x, const struct candidate *f, const struct flow
 		                      module_isa(m) };
 	if (!(b.n > 0) || !b.code.bytes || left < b.code.n_bytes)
 		return 0;
-	for (uint32_t i = g->insn0; i < g->insn0 + g->n_insn && !b.undecoded; i++)
+	for (uint32_t i = g->insn0; i < g->insn0 + g->n_insn && !b.undecoded; i++) {
+		b.divides |= (x->graph->insns[i].flags & INSN_DIV) != 0;
 		if (x->graph->insns[i].flags & INSN_UNKNOWN)
 			b.undecoded = x->graph->insns[i].vaddr;
+	}
 	b.code.turns = turns_of(x, f, g, b.n);
 	b.cyc = cycles_in(x->l, f->module, g->vaddr, g->end_vaddr);
 	find_interval(x->l, &b);

@@ -28,6 +28,7 @@ struct lift_block {
 	double n;               /* executions; in lift->relative in a unit of the kernel's own */
 	double lo, hi;          /* 90% interval of n; NAN: exact, or raw counts */
 	double cyc;             /* cycles seen in it; NAN = not known */
+	bool divides;           /* it has an integer division, whose time is its operands' */
 	uint64_t undecoded;     /* address of the first instruction capstone can't decode; 0 = none */
 };
 

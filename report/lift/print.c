@@ -8,6 +8,7 @@
 
 #include "correct/binary/module.h"
 #include "correct/truth/truth.h"
+#include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "report/lift/lift.h"
 #include "report/number.h"
@@ -114,6 +115,20 @@ static char *scratch(struct lift_view *v, size_t n)
 	return v->text;
 }
 
+/* Does a tool run any of these blocks on numbers of its own, which take another time to divide? */
+static bool divides_others(const struct lift *l, size_t block0, size_t n)
+{
+	bool runs = false, divides = false;
+
+	for (size_t t = 0; t < l->n_tools; t++)
+		runs |= begins(l->tools[t].name, "native");
+	for (size_t b = block0; b < block0 + n; b++)
+		divides |= l->blocks[b].divides;
+	return runs && divides;
+}
+
+static const char other_numbers[] = "native divides other numbers; ";
+
 static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 {
 	char *s = scratch(v, NOTE_MAX), percent[NUMBER_MAX];
@@ -134,6 +149,8 @@ static struct cell kernel_note(struct lift_view *v, const struct lift_kernel *k)
 		number_percent(k->n_miss / k->n_load, 0, percent);
 		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s L1 misses; ", percent);
 	}
+	if (divides_others(v->l, k->block0, k->n_blocks) && n < NOTE_MAX)
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s", other_numbers);
 	for (size_t t = 0; t < v->l->n_tools && n < NOTE_MAX; t++)
 		if (k->sums[t].n_failed)
 			n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s is out: %zu block%s; ",
@@ -237,6 +254,8 @@ static struct cell block_note(struct lift_view *v, size_t block)
 
 	if (s && b->undecoded)
 		n += (size_t)snprintf(s, NOTE_MAX, "not decoded at 0x%jx; ", (uintmax_t)b->undecoded);
+	if (s && divides_others(v->l, block, 1))
+		n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s", other_numbers);
 	for (size_t t = 0; s && t < v->l->n_tools && n < NOTE_MAX; t++)
 		if (lift_prediction(v->l, block, t)->why[0])
 			n += (size_t)snprintf(s + n, NOTE_MAX - n, "%s; ",

@@ -24,9 +24,16 @@ __attribute__((noipa)) long split(long n)
 		__asm__ volatile("mov 60(%1), %%rax\n\tadd %%rax, %0" : "+r"(s) : "r"(room) : "rax", "memory");
 	return s;
 }
+__attribute__((noipa)) long quotients(long n)
+{
+	long s = 1;
+	while (n--)
+		s += 1000000000000000 / (s | n);
+	return s;
+}
 int main(void)
 {
-	long s = 0;
+	long s = quotients(3000);
 	for (int i = 0; i < 300; i++)
 		s += chain(3000) + split(3000);
 	printf("%ld\n", s);
@@ -60,6 +67,8 @@ check 'sim-run is not held against itself' json 'all(k["sim-run_error"] is None 
 check 'the page has a point for each tool and kernel' test "$(grep -c '<circle' page.html)" = 5
 check 'and needs nothing from outside' sh -c '! grep -qE "https?:|<script|src=" page.html'
 check 'without a draft left' test ! -e page.html.part
+check 'a division, of numbers of its own' status 0 "$SKIDPROF" lift -q --truth k.cg --kernel quotients --tool native --format json
+check 'is noted' json '"native divides other numbers" in d["kernels"][0]["note"]'
 check 'sim-run without a recording' status 0 "$SKIDPROF" lift -q --truth k.cg --kernel chain --tool sim-run --format json
 check 'says what it needs' json 'd["kernels"][0]["sim-run_cycles"] is None'
 check 'a core file that is not there' status 2 "$SKIDPROF" lift -q --truth k.cg --kernel chain --tool sim --core zen55

@@ -43,5 +43,5 @@ python3 tests/stat/headline.py "$dir/native" "$dir/sim/json" || exit 1
 echo '@figures make headline, skid'
 COLUMNS=110 "$B/skidprof" compare -i "$dir/data" --truth "$dir/truth" --limit 2 | sed -n '/^ *SHARE/,/^#/{/^#/!p}'
 echo
-echo 'The program is omnetpp of `make demo`; counts and cycles are those of the simulated core, not of the machine below, which ran it.'
+echo "Counts and cycles are the simulated core's; the machine below ran it."
 rm -f "$dir/data" "$dir/truth"
