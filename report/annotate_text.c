@@ -205,7 +205,7 @@ static void print_head(const struct out *x)
 		fputs("  %INSN: of its instructions, as corrected; %CYC: of its cycles, as sampled\n", x->f);
 	if (f->calls.n_terms && isfinite(f->calls.rolled.insn) && !isfinite(f->calls.n)) {
 		number_mean(f->calls.rolled.insn, n);
-		fprintf(x->f, "  a call is %s instructions\n", n);
+		fprintf(x->f, "  a call is %s instructions with what is inlined into it\n", n);
 	} else if (f->calls.n_terms && isfinite(f->calls.rolled.insn)) {
 		number_si(f->calls.n, n);
 		number_si(f->calls.lo, lo);
@@ -214,7 +214,7 @@ static void print_head(const struct out *x)
 		if (isfinite(f->calls.lo))
 			fprintf(x->f, " (%s..%s)", lo, hi);
 		number_mean(f->calls.rolled.insn, n);
-		fprintf(x->f, ", a call is %s instructions\n", n);
+		fprintf(x->f, ", a call is %s instructions with what is inlined into it\n", n);
 	}
 	annotation_skid(x->a, skid, sizeof(skid));
 	if (*skid && x->cyc)
@@ -227,10 +227,13 @@ static void print_head(const struct out *x)
 
 /* ---- source ---- */
 
+/* Instructions or cycles: a slow line has few of the one and much of the other. */
 static bool is_hot(const struct out *x, const struct anno_node *n)
 {
-	return x->o->whole ? n->count.insn > 0 || n->count.cyc > 0 || n->count.raw_insn > 0
-	                   : share_of(x, &n->count) >= x->o->min_share;
+	if (x->o->whole)
+		return n->count.insn > 0 || n->count.cyc > 0 || n->count.raw_insn > 0;
+	return share_of(x, &n->count) >= x->o->min_share ||
+	       (x->cyc && n->count.cyc > 0 && n->count.cyc >= x->o->min_share * x->a->total_cyc);
 }
 
 enum { ITERATIONS_MAX = NUMBER_MAX + 16 };

@@ -261,7 +261,9 @@ static void print_calls(const struct profile *p, const struct profile_func *func
 	number_mean(c->own.cyc, n);
 	if (report_has_cyc(p) && isfinite(c->own.cyc))
 		fprintf(f, " and %s cycles", n);
-	fputs(", callees not counted\n", f);
+	fputs(c->rolled.insn > c->own.insn ? ", neither callees nor what is inlined into it counted\n"
+	                                   : ", callees not counted\n",
+	      f);
 	if (!report_has_cyc(p) || !isfinite(c->own.cyc_lo))
 		return;
 	number_mean(c->own.cyc_lo, lo);

@@ -222,7 +222,8 @@ static void rate_cycles(const struct profile *p, double cyc, const struct profil
 	static const double z90 = 1.6449;
 	double noise, fewer, more;
 
-	if (!(calls->mean > 0) || !(cyc > 0))
+	/* Of as few samples as give no IPC. */
+	if (!(calls->mean > 0) || !(cyc > 0) || profile_fewest_samples * cyc_noise(p, cyc) > 1)
 		return;
 	out->cyc = cyc / calls->mean;
 	if (!isfinite(calls->lo) || !isfinite(calls->hi))

@@ -104,7 +104,7 @@ static void shares_say_what_they_are_of(void **state)
 	p->funcs[1].calls.rolled.insn = 5;
 	a = annotated(p, 1);
 	text = text_of(a, &none, 0, false);
-	assert_non_null(strstr(text, "\n  a call is 5.000 instructions\n"));
+	assert_non_null(strstr(text, "\n  a call is 5.000 instructions with what is inlined into it\n"));
 	assert_non_null(strstr(text, "\n %INSN   %CYC   LINE SOURCE\n"));
 	assert_non_null(strstr(text, "\n 36.8%  65.5%     33 "));
 	assert_null(strstr(text, "CPI"));
