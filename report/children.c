@@ -174,9 +174,34 @@ static long func_of(const struct view *v, size_t i)
 	return f ? f - v->p->funcs : -1;
 }
 
+/* What is not known is as much as it is at least. */
+static double sort_key(const struct profile *p, const struct report_opts *o, const struct row *r)
+{
+	const struct inclusive *c = &r->count;
+	double key = r->share;
+
+	if (o->sort == SORT_RAW)
+		key = c->raw_insn;
+	else if (o->sort == SORT_FIXED)
+		key = c->insn;
+	else if (o->sort == SORT_CYCLES)
+		key = c->cyc;
+	else if (o->sort == SORT_IPC)
+		key = report_ipc(p, c->insn, c->cyc);
+	else if (o->sort == SORT_STATUS)
+		key = c->status;
+	else if (o->sort == SORT_CALLS)
+		key = r->calls;
+	else if (isnan(key))
+		key = r->key;
+	return isnan(key) ? -1 : key;
+}
+
 static void finish(const struct profile *p, const struct report_opts *o, struct row *rows, size_t n,
                    struct view *out)
 {
+	for (size_t i = 0; i < n; i++)
+		rows[i].key = sort_key(p, o, &rows[i]);
 	if (n)
 		qsort(rows, n, sizeof(*rows), o->sort == SORT_NAME ? by_name : by_share);
 	*out = (struct view){ .p = p, .rows = rows, .share = share_of, .func = func_of };
@@ -216,8 +241,7 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],
 			                  .share = weight_of(p, o, &all[i]) / total,
-			                  .key = isnan(all[i].insn) ? all[i].hi / total
-			                                            : weight_of(p, o, &all[i]) / total,
+			                  .key = all[i].lo / total,
 			                  .self = weight_of(p, o, &own) / total };
 	}
 	free(all);
