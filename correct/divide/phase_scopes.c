@@ -193,10 +193,10 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 		return replace_scope(sp, begin, end);
 	for (size_t p = begin; p < end; p++)
 		n += sp->phases.v[p].n_samples;
-	for (size_t p = begin; p < end && whole <= model->phase_whole * n; p++) {
+	for (size_t p = begin; p < end && whole <= (1 - model->most) * n; p++) {
 		struct phase *ph = &sp->phases.v[p];
 		double kept = 0;
-		int err = ph->branches.n_branches < model->phase_own_branches ? 0 : find_parts(sp, p, weight);
+		int err = ph->branches.n_branches < model->ran_branches ? 0 : find_parts(sp, p, weight);
 
 		if (err < 0)
 			return err;
@@ -208,7 +208,7 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 		flow_regions_free(ph->parts);
 		ph->parts = NULL;
 	}
-	return whole <= model->phase_whole * n ? replace_scope(sp, begin, end) : 0;
+	return whole <= (1 - model->most) * n ? replace_scope(sp, begin, end) : 0;
 }
 
 static int settle_all(struct splitter *sp)
@@ -234,7 +234,7 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 		               .samples = samples,
 		               .n = n,
 		               .scope_cap = w->scopes.n,
-		               .unseen = w->sums.n_branches < model->phase_branches ||
+		               .unseen = w->sums.n_branches < (uint64_t)model->phases * model->ran_branches ||
 		                         w->sums.n_stacks < model->many };
 	size_t n_scopes = w->scopes.n;
 	int err = 0;

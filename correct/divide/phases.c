@@ -56,7 +56,7 @@ static bool apart(const struct stretch *a, const struct stretch *b, double g)
 {
 	double n = a->n + b->n, most = -(a->n * log(a->n / n) + b->n * log(b->n / n)) / fmin(a->n, b->n);
 
-	return g >= model->phase_apart * most;
+	return g >= model->most * most;
 }
 
 static void merge(struct stretch *to, const struct stretch *from, size_t n_labels)

@@ -239,7 +239,7 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 				shared += t->shared[k];
 			}
 		/* A loop may spend nearly all of its time in what it calls, which others call too. */
-		if (own < model->part_own || own + shared < model->some)
+		if (own < model->few || own + shared < model->some)
 			continue;
 		r = join_parts(parts, t, group);
 		if (!r)
@@ -395,10 +395,7 @@ out:
  * Is there something to gain, and nothing to lose?  Code in no part may only
  * run where the program goes from one part to another: code that also runs
  * between two samples of one part belongs to that part's repetition, however
- * few samples fall into it (what retires fast gets none).  Where no sample at
- * all is outside the only part, nothing tells when that code runs, and one
- * between two inside may tell of iterations that no other shows; but among so many
- * blocks as a whole C library has, the part could not be told either.
+ * few samples fall into it (what retires fast gets none).
  */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
                             size_t n_blocks)
@@ -407,10 +404,8 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 
 	for (size_t i = 0; i < parts->n; i++)
 		known += t->n[i];
-	if (known < model->some || glue > model->small * n_scope || t->between > model->part_between)
+	if (known < model->some || glue > model->small * n_scope || t->between > 0)
 		return false;
-	if (parts->n == 1 && n_blocks < model->part_blocks)
-		return glue > 0 && t->between == 0 && parts->v[0].n_blocks < n_blocks;
 	return parts->n > 1 || parts->v[0].n_blocks < n_blocks;
 }
 
@@ -479,7 +474,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	heat_of(f, scope);
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
-	err = flow_region_parts(f->g, region, f->heat, model->least_heat, f->effort, &parts);
+	err = flow_region_parts(f->g, region, f->heat, model->least, f->effort, &parts);
 	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
 		goto out;
 	label_own(f, scope, parts);

@@ -62,8 +62,7 @@ int stages_begin(const struct work *w, struct stages **out)
 		const struct scope *scope = &w->scopes.v[s];
 
 		take_heat(w->problems[scope->parent], heat);
-		err = flow_region_parts(w->graph, scope->region, heat, model->least_heat, NULL,
-		                        &st->v[s].parts);
+		err = flow_region_parts(w->graph, scope->region, heat, model->least, NULL, &st->v[s].parts);
 		if (err == 0)
 			st->v[s].n_parts_met = count_met(scope->region, st->v[s].parts, heat);
 	}

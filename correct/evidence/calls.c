@@ -49,7 +49,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 {
 	const struct evidence_input *in = state;
 	const struct problem *p = in->problems[scope];
-	double sd = model->not_returned * p->total_insn / (double)p->n_insns;
+	double sd = model->little * p->total_insn / (double)p->n_insns;
 	/* Beside branch records they are judged with those: a longjmp(3) on no record may make them wrong. */
 	uint8_t kind =
 	        out->n && (out->v[out->n - 1].kind & PROFILE_BY_PATH) ? PROFILE_BY_PATH : PROFILE_BY_FLOW;

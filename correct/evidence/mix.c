@@ -590,7 +590,7 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, c
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
-	double floor = fmin(model->exact, model->exact_rare * x->ratio);
+	double floor = fmin(model->exact, model->least * x->ratio);
 
 	return sqrt(x->se * x->se + foreign * foreign + visited * visited + end * end + floor * floor);
 }
@@ -635,7 +635,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		if (!eq)
 			return -SP_ENOMEM;
 		fill_weights(p, m->kind[k], eq->w);
-		if (all_zero(eq->w, p->n_edges) && x.ratio < model->exact_rare) {
+		if (all_zero(eq->w, p->n_edges) && x.ratio < model->least) {
 			/* None in the region and none counted: nothing to learn. */
 			equations_drop(out);
 			continue;

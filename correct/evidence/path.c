@@ -161,18 +161,18 @@ void path_thin(struct scope_stacks *r)
  * which way comes next.  It is forgotten some branches on: the first ones of a
  * burst only lead there.
  */
-static size_t lead_in(const struct pd_sample *smp, bool burst)
+static size_t lead_in(const struct pd_sample *smp)
 {
 	size_t half = smp->n_branches / 2;
 
-	if (!burst || smp->n_branches < model->halved)
+	if (smp->n_branches < model->few)
 		return 0;
 	return half < model->lead_in ? half : model->lead_in;
 }
 
 size_t path_n_pieces(const struct pd_sample *smp, bool burst)
 {
-	size_t spared = burst ? lead_in(smp, true) : UNTRUE_PIECES;
+	size_t spared = burst ? lead_in(smp) : UNTRUE_PIECES;
 
 	return smp->n_branches > 1 + spared ? smp->n_branches - 1 - spared : 0;
 }
@@ -428,7 +428,7 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 	p->called_share = share;
 	p->unseen_share = 0;
 	p->total_insn = all * (1 - share);
-	p->total_sd = hypot(p->total_sd, model->called_off * share * all);
+	p->total_sd = hypot(p->total_sd, model->guess * share * all);
 }
 
 /*

@@ -91,7 +91,6 @@ static bool is_of(const struct stack *st, enum of_stacks of)
 struct plan {
 	enum of_stacks of;
 	enum weighing how;
-	bool beside; /* weighing leaves as little as by cycles */
 };
 
 /* What it is made for. */
@@ -168,7 +167,6 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	size_t n_edges = space->n_edges, d = space->n_free;
 	struct path_tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
-	bool timed;
 	double scale;
 	int err = 0;
 
@@ -188,10 +186,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0))
 		goto out;
-	timed = plan->how == BY_CYCLES || plan->beside;
-	err = path_noise(s, r, weight, space,
-	                 &(struct path_means){ &mean, mean_weight(r, weight),
-	                                       timed ? model->flow_left_cyc : model->flow_left },
+	err = path_noise(s, r, weight, space, &(struct path_means){ &mean, mean_weight(r, weight) },
 	                 out->cov);
 	if (err < 0)
 		goto out;
@@ -273,7 +268,7 @@ static void blend(struct path_estimate *e, const struct path_estimate *other, si
 			*cov = (*cov + other->cov[i * d + k]) / 2 + apart / 4;
 		}
 	for (size_t i = 0; i < d; i++)
-		e->mean[i] = model->first_share * e->mean[i] + (1 - model->first_share) * other->mean[i];
+		e->mean[i] = (e->mean[i] + other->mean[i]) / 2;
 }
 
 /*
@@ -346,18 +341,18 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
 	if (path_has_cycles(r)) {
-		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES, false };
-		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST, false };
+		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
+		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST };
 		return d <= EFFORT_JOINED ? 2 : 1;
 	}
-	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS, false };
+	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS };
 	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
 	if (relative && !n_cycles)
 		return 1;
 	if (n_cycles >= model->many)
-		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS, true };
+		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS };
 	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= EFFORT_JOINED))
-		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS, true };
+		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS };
 	return n ? n : 1;
 }
 
@@ -444,7 +439,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	const struct scope_stacks *r = &s->scopes[scope];
 	const struct scope of = { space, s->in.problems[scope]->total_insn };
 	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
-	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS, false };
+	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS };
 	struct plan plan[2];
 	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;

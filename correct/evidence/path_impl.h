@@ -175,10 +175,10 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* Sums over all stacks, weighed; what one stack weighs; and the share of each flow that weighing leaves as error (eq. 13). */
+/* Sums over all stacks, weighed; and what one stack weighs. */
 struct path_means {
 	const struct path_tally *mean;
-	double stack, left;
+	double stack;
 };
 
 /*

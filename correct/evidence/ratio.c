@@ -335,7 +335,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 	}
 	if (err > 0 && f.n >= model->counted && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
-		if (f.n >= model->fitted && f.n < (double)r->v.n) {
+		if (f.n >= model->few && f.n < (double)r->v.n) {
 			fit_slope(&f);
 			fit_places(&f);
 		}

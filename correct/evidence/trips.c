@@ -204,7 +204,7 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	eq = equations_add(out, p->n_edges);
 	if (!eq)
 		return -SP_ENOMEM;
-	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > model->long_visit * p->total_insn) {
+	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > model->least * p->total_insn) {
 		equations_drop(out);
 		return 0;
 	}

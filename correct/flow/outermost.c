@@ -201,8 +201,7 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 			uint32_t to = g->edges[e].to, of;
 
 			if (!enters(g, &g->edges[e]) || f->room->claimed[to] == NONE ||
-			    f->taken[e] < model->some ||
-			    f->taken[e] < model->call_share * f->room->called[to])
+			    f->taken[e] < model->some || f->taken[e] < model->least * f->room->called[to])
 				continue;
 			of = group_of(f, f->room->claimed[to]);
 			if ((group == NONE || of == group) && shared[of] >= min_heat)

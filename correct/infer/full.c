@@ -105,7 +105,7 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 				known[k] += eqs->v[row].kind == kinds[k] ? along * along : 0;
 		}
 		for (size_t k = 0; k < sizeof(kinds); k++)
-			*bits |= known[k] > model->fair_part ? kinds[k] : 0;
+			*bits |= known[k] > 1 - model->most ? kinds[k] : 0;
 	}
 	free(axes);
 	return 0;
@@ -352,7 +352,7 @@ static int admit(struct full *fu, size_t first)
 		if (err < 0 || n == first)
 			break;
 		exact = mean_square(fu, 0, fu->n_exact);
-		if (exact > model->missed && exact > model->not_helped * before) {
+		if (exact > model->missed && exact > model->most * before) {
 			raise_noise(fu, first, n, 1 / raised);
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;
@@ -497,46 +497,22 @@ static int crossval_factor(struct full *fu, double *factor)
 	return err == -SP_EDOMAIN ? 0 : err;
 }
 
-/* Give a block's draws, of mean `after`, the mean that they had, by scaling their distances from a bound, which none passes. */
-static void keep_mean(const struct problem *p, size_t b, double mean, double after, double bound,
-                      struct solution *out)
-{
-	double part = after != bound ? (mean - bound) / (after - bound) : 1;
-
-	for (size_t i = 0; i < out->n_draws; i++) {
-		float *n = &out->draws[i * p->n_blocks + b];
-
-		*n = (float)(bound + part * ((double)*n - bound));
-	}
-}
-
-/*
- * Spread draws about their mean, which stays; none falls below zero.  A small dispersion does not take them past the outermost
- * draw, for a flow may end there.  A large one does, or it would cut the tails of a normal density.
- */
+/* Spread draws about their mean, which stays; none falls below zero. */
 static void stretch(const struct problem *p, double factor, struct solution *out)
 {
-	double past = fmax(1, factor / model->small_stretch);
-
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		double mean = 0, after = 0, lo = INFINITY, hi = 0;
+		double mean = 0, after = 0;
 
-		for (size_t i = 0; i < out->n_draws; i++) {
-			double n = (double)out->draws[i * p->n_blocks + b];
-
-			mean += n / (double)out->n_draws;
-			lo = fmin(lo, n);
-			hi = fmax(hi, n);
-		}
-		lo = fmax(mean + past * (lo - mean), 0);
-		hi = mean + past * (hi - mean);
+		for (size_t i = 0; i < out->n_draws; i++)
+			mean += (double)out->draws[i * p->n_blocks + b] / (double)out->n_draws;
 		for (size_t i = 0; i < out->n_draws; i++) {
 			float *n = &out->draws[i * p->n_blocks + b];
 
-			*n = (float)fmin(fmax(mean + factor * ((double)*n - mean), lo), hi);
+			*n = (float)fmax(mean + factor * ((double)*n - mean), 0);
 			after += (double)*n / (double)out->n_draws;
 		}
-		keep_mean(p, b, mean, after, after < mean ? hi : lo, out);
+		for (size_t i = 0; i < out->n_draws && after > 0; i++)
+			out->draws[i * p->n_blocks + b] *= (float)(mean / after);
 	}
 }
 

@@ -130,15 +130,13 @@ static int time_terms(struct posterior *post, const struct problem *p)
 	if (p->total_insn > 0 && !p->relative)
 		cpi = all_cyc * cyc_unit / p->total_insn;
 	for (size_t c = 0; err == 0 && c < post->n_classes; c++) {
-		double weight = 1 / (1 + model->insn_fades * seen[c].n_sampled),
-		       n_insn = fmax(seen[c].n_insn, 1);
-		double per_insn =
-		        p->total_insn > 0 ? (all_cyc + weight * all_insn) / p->total_insn : 1 / cyc_unit;
+		double n_insn = fmax(seen[c].n_insn, 1);
+		double per_insn = p->total_insn > 0 ? (all_cyc + all_insn) / p->total_insn : 1 / cyc_unit;
 
 		post->log_unit[c] = log(n_insn * per_insn);
 		/* Half a sample more: none seen does not mean no time. */
-		err = add_cost(post, seen[c].n_cyc + weight * seen[c].n_sampled + 0.5, n_insn,
-		               cost_least(n_insn, cpi), known, c);
+		err = add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, n_insn, cost_least(n_insn, cpi),
+		               known, c);
 	}
 out:
 	free(seen);

@@ -372,18 +372,18 @@ static void a_burst_stands_for_its_instructions(void **state)
 }
 
 /*
- * Of eight branches the older four only lead away from the moment: in time order
- * past, back, past, back | back, back, back, back.  Three laps by B are left.
+ * Of ten branches the older five only lead away from the moment: in time order
+ * past, back, past, back, back | back, back, back, back, back.  Four laps by B are left.
  */
 static void the_older_half_of_a_burst_is_left_out(void **state)
 {
 	struct bench *b = *state;
-	const struct pd_branch stack[] = { back, back, back, back, back, past, back, past };
+	const struct pd_branch stack[] = { back, back, back, back, back, back, back, past, back, past };
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution out;
 
 	for (int i = 0; i < 40; i++)
-		show(b, BURST, stack, 8);
+		show(b, BURST, stack, 10);
 	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
 	assert_float_equal(out.edge_flow[A_TO_B], 33000 / 19., 1e-6);
 	assert_float_equal(out.edge_flow[A_TO_C], 0, 0);
@@ -795,7 +795,7 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	double z[] = { 1, 0, 0, 1, 1, 0, 1, 1 }, cov[4], mean_edge[4] = { 0 };
 	const struct space other = { .n_edges = 4, .n_free = 2, .free_edge = others, .z = z };
 	struct path_tally mean = { .edge = mean_edge };
-	const struct path_means means = { &mean, 25 / 30., 0.01 };
+	const struct path_means means = { &mean, 25 / 30. };
 	const struct path *s = evidence_state(b->ev, &evidence_path);
 	const struct scope_stacks *r = &s->scopes[0];
 	float weight[60];
@@ -865,7 +865,7 @@ static void a_stack_leads_past_a_call_of_other_code(void **state)
 	}
 }
 
-/* eq. 3: with 100 stacks or more the share of other code is taken off: 9 in 24, which may be off by 0.3 of that. */
+/* eq. 3: with 100 stacks or more the share of other code is taken off: 9 in 24, which may be off by half of that. */
 static void what_calls_ran_is_not_the_scope_s(void **state)
 {
 	struct bench *b = *state;
@@ -876,7 +876,7 @@ static void what_calls_ran_is_not_the_scope_s(void **state)
 	assert_int_equal(evidence_finish(b->ev), 0);
 	assert_float_equal(b->f.p->called_share, 9. / 24, 1e-12);
 	assert_float_equal(b->f.p->total_insn, 33000 * 15. / 24, 1e-6);
-	assert_float_equal(b->f.p->total_sd, hypot(0.3 * 33000 * 9. / 24, sqrt(33000 * 1000.)), 1e-6);
+	assert_float_equal(b->f.p->total_sd, hypot(0.5 * 33000 * 9. / 24, sqrt(33000 * 1000.)), 1e-6);
 }
 
 /*
@@ -1052,7 +1052,7 @@ static void estimates_of_both_events_are_blended(void **state)
 	sd_insns = estimate_of(false, true, of_insns);
 	sd = estimate_of(true, true, f);
 	for (int e = 0; e < 4; e++)
-		assert_float_equal(f[e], 0.7 * of_cycles[e] + 0.3 * of_insns[e], 1e-6 * f[e]);
+		assert_float_equal(f[e], (of_cycles[e] + of_insns[e]) / 2, 1e-6 * f[e]);
 	apart = of_cycles[B_TO_C] - of_insns[B_TO_C];
 	assert_true(fabs(apart) > 2 * sd_cycles);
 	assert_float_equal(sd * sd, (sd_cycles * sd_cycles + sd_insns * sd_insns) / 2 + apart * apart / 4,

@@ -335,18 +335,18 @@ static void a_loop_without_heat_that_calls_shared_code_often_is_part_of_the_regi
 	(void)state;
 	assert_int_equal(blocks_where_a_loop_calls(100, 900, 0, 80), 6);
 	assert_int_equal(blocks_where_a_loop_calls(40, 900, 0, 80), 4);
-	assert_int_equal(blocks_where_a_loop_calls(100, 90000, 0, 80), 6);
-	assert_int_equal(blocks_where_a_loop_calls(80, 90000, 0, 80), 4);
+	assert_int_equal(blocks_where_a_loop_calls(100, 45000, 0, 80), 6);
+	assert_int_equal(blocks_where_a_loop_calls(80, 45000, 0, 80), 4);
 }
 
 /* Where the callee is cold a loop with heat of its own steps over it, but not if every stack of it led out of the region. */
 static void a_hot_loop_that_calls_cold_shared_code_often_is_part_of_the_region(void **state)
 {
 	(void)state;
-	assert_int_equal(blocks_where_a_loop_calls(100, 900, 90, 1), 6);
-	assert_int_equal(blocks_where_a_loop_calls(40, 900, 90, 1), 4);
-	assert_int_equal(blocks_where_a_loop_calls(100, 90000, 90, 1), 6);
-	assert_int_equal(blocks_where_a_loop_calls(80, 90000, 90, 1), 4);
+	assert_int_equal(blocks_where_a_loop_calls(100, 900, 90, 0.5), 6);
+	assert_int_equal(blocks_where_a_loop_calls(40, 900, 90, 0.5), 4);
+	assert_int_equal(blocks_where_a_loop_calls(100, 45000, 90, 0.5), 6);
+	assert_int_equal(blocks_where_a_loop_calls(80, 45000, 90, 0.5), 4);
 }
 
 int main(void)

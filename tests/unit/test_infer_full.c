@@ -569,8 +569,8 @@ static void event_names_of_every_vendor_are_known(void **state)
  * 10^6 14 5000 / 10^7 = 7000 times.  No equation fixes either of two free
  * flows, so w = 2 / 2: log 10^6 = 13.8155106 besides.
  *
- * 40 samples of instructions there, of 200 in all, count 40 a = 40 / 9 more,
- * where 10^6 14 200 a / 10^7 = 280 / 9 are to be.
+ * 40 samples of instructions there, of 200 in all, count 40 more,
+ * where 10^6 14 200 / 10^7 = 280 are to be.
  */
 static void the_time_term_prefers_equal_costs(void **state)
 {
@@ -602,9 +602,9 @@ static void the_time_term_prefers_equal_costs(void **state)
 	seen_insn[5] = 30 * 50000.0;
 	seen_insn[16] = 10 * 50000.0;
 	assert_int_equal(posterior_new(&p, s, &eqs, &post), 0);
-	assert_int_equal(cost_new(4000.5 + 40 / 9.0, 14, cost_least(14, 0.5), &cost), 0);
+	assert_int_equal(cost_new(4000.5 + 40, 14, cost_least(14, 0.5), &cost), 0);
 	assert_float_equal(posterior_time(post, post->class_of[A], 1e6),
-	                   cost_at(cost, log(7000 + 280 / 9.0)) + 13.8155106, 1e-6);
+	                   cost_at(cost, log(7000 + 280)) + 13.8155106, 1e-6);
 	posterior_free(post);
 	cost_free(cost);
 
