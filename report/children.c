@@ -366,6 +366,7 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 static void note_cut_stacks(const struct profile *p, FILE *f)
 {
 	double cut = cut_stacks_share(p), open = cut_stacks_open_share(p);
+	const char *chains = p->meta.chains ? p->meta.chains : "";
 	const char *why = "copies of the stack are too short: record -g dwarf,BYTES copies more";
 
 	if (open > model->little)
@@ -376,14 +377,14 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 		        "# BOUNDS hold what is not known: record -g dwarf tells it\n",
 		        100 * open);
 	/* Where no sample has a caller the stacks are not made use of at all. */
-	if (!p->n_frames && p->meta.chains && strcmp(p->meta.chains, "frame pointers") == 0)
+	if (!p->n_frames && strcmp(chains, "frame pointers") == 0)
 		cut = 1;
 	if (cut <= model->little)
 		return;
-	if (strcmp(p->meta.chains, "frame pointers") == 0)
+	if (strcmp(chains, "frame pointers") == 0)
 		why = "code without frame pointers: record -g dwarf tells it, or a build with "
 		      "-fno-omit-frame-pointer";
-	else if (strcmp(p->meta.chains, "branch records") == 0)
+	else if (strcmp(chains, "branch records") == 0)
 		why = "branch records hold the innermost calls only: record -g dwarf tells it";
 	fprintf(f,
 	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins; "
