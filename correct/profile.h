@@ -145,7 +145,8 @@ struct profile_trips {
 	uint32_t parent;       /* the loop around it, UINT32_MAX = none */
 	uint32_t depth;        /* 1 = outermost of its function */
 	double iterations;     /* executions of the header; NAN = not known */
-	double entries;        /* NAN where nothing tells them: an outermost loop is entered too seldom */
+	double iterations_lo, iterations_hi;
+	double entries; /* NAN where nothing tells them: an outermost loop is entered too seldom */
 	double mean, lo, hi;
 	uint32_t term0, n_terms; /* of entries */
 };

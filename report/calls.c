@@ -316,7 +316,9 @@ static struct row trips_row(const struct profile *p, const struct profile_trips 
 		         .trips = t,
 		         .insn = insn,
 		         .module = b->module,
-		         .status = judge(p->insns[b->insn].status, t->mean, t->lo, t->hi) };
+		         .status = isnan(t->mean) ? judge(p->insns[b->insn].status, t->iterations,
+		                                          t->iterations_lo, t->iterations_hi)
+		                                  : judge(p->insns[b->insn].status, t->mean, t->lo, t->hi) };
 	char place[PLACE_MAX];
 
 	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)

@@ -334,11 +334,13 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 	if ((!m->n_timed && !m->n_not_timed) || m->truth)
 		return;
 	if (!(m->timed_insn > 0)) {
-		fprintf(f,
-		        "# %ju timed paths, and %ju moments at which none could be timed: they don't tell "
-		        "the "
-		        "instructions of the whole program\n",
+		fprintf(f, "# %ju timed paths, and %ju moments at which none could be timed: ",
 		        (uintmax_t)m->n_timed, (uintmax_t)m->n_not_timed);
+		fputs(m->n_timed < PROFILE_MIN_BURSTS
+		              ? "too few to tell instructions; record longer, or with a larger "
+		                "--burst-budget\n"
+		              : "they don't tell the instructions of the whole program; record -v says why\n",
+		      f);
 		return;
 	}
 	number_si(m->timed_insn, insn);
@@ -362,9 +364,9 @@ static void print_relative(const struct profile_meta *m, const struct meta_colum
 	if (columns->parts)
 		fprintf(f, "# STATUS is of IN-REGION, a function's share of its region's instructions%s\n",
 		        columns->cpi ? "; CPI/REGION is its cycles per instruction over the region's" : "");
-	fputs("# 'record --timed-bursts auto' adds instructions and IPC.  'skidprof truth PROGRAM' counts "
-	      "them: report --truth FILE\n",
-	      f);
+	fprintf(f, "# %s'skidprof truth PROGRAM' counts instructions: report --truth FILE\n",
+	        m->n_timed + m->n_not_timed ? ""
+	                                    : "'record --timed-bursts auto' adds instructions and IPC.  ");
 }
 
 static void print_not_counted(const struct profile *p, const struct meta_columns *columns, FILE *f)

@@ -173,6 +173,8 @@ static int count_trips(const struct profile *p, struct profile_trips *t)
 	if (err == 0 && told)
 		err = ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
 	t->iterations = p->meta.relative ? NAN : iterations.mean;
+	t->iterations_lo = p->meta.relative ? NAN : iterations.lo;
+	t->iterations_hi = p->meta.relative ? NAN : iterations.hi;
 	t->entries = p->meta.relative ? NAN : entries.mean;
 	t->mean = trips.mean;
 	/* A loop that is entered runs its header. */

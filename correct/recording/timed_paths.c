@@ -28,14 +28,17 @@ int timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t mo
 
 	if (!s->stream_id)
 		return vec_push(&t->v, path);
-	if (t->v.n)
-		t->v.v[t->v.n - 1].insn += (double)s->period;
-	return 0;
+	if (!t->v.n)
+		return 0;
+	t->v.v[t->v.n - 1].insn += (double)s->period;
+	return vec_push(&t->runs,
+	                ((struct timed_run){ (uint32_t)t->v.n - 1, module, vaddr, (double)s->period }));
 }
 
 void timed_paths_fini(struct timed_paths *t)
 {
 	vec_fini(&t->v);
+	vec_fini(&t->runs);
 }
 
 /* Paths of one loop, or of all that have too few of their own. */
@@ -50,9 +53,9 @@ static bool tell_a_mean(const struct paces *of)
 	return of->n > 1;
 }
 
-static void add_path(struct paces *of, const struct timed_path *p)
+static void add_path(struct paces *of, const struct timed_path *p, double insn)
 {
-	double rate = p->ns > 0 ? p->insn / p->ns : 0;
+	double rate = p->ns > 0 ? insn / p->ns : 0;
 
 	of->n += p->ns > 0;
 	of->n_failed += !(p->ns > 0);
@@ -99,23 +102,17 @@ static void set_interval(const struct mean *m, double n, struct timed_rate *out)
 }
 
 /* Of each loop of enough paths by itself; the others' are put together with what is in no loop, loops[n]. */
-static struct mean mean_of_loops(struct paces *loops, size_t n, struct timed_rate *of_loop)
+static struct mean mean_of_loops(struct paces *loops, size_t n)
 {
 	struct mean m = { 0 };
 	struct paces *rest = &loops[n];
 
 	rest->share = 1;
 	for (size_t k = 0; k < n; k++) {
-		struct mean own = { 0 };
-
-		of_loop[k] = (struct timed_rate){ .n = (uint64_t)loops[k].n,
-			                          .n_failed = (uint64_t)loops[k].n_failed };
 		if (!tell_a_mean(&loops[k])) {
 			add_paces(rest, &loops[k]);
 			continue;
 		}
-		add_mean(&own, 1, &loops[k], loops[k].n);
-		set_interval(&own, loops[k].n, &of_loop[k]);
 		add_mean(&m, loops[k].share, &loops[k], loops[k].n);
 		rest->share -= loops[k].share;
 	}
@@ -123,39 +120,61 @@ static struct mean mean_of_loops(struct paces *loops, size_t n, struct timed_rat
 	return m;
 }
 
-/*
- * eq. 10, each loop by itself: the faster its code, the longer a replay takes, and the fewer paths there are in a second of
- * it.  What has no path of its own may have any pace that was seen.
- */
-int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
-                     struct timed_rate *of_loop, struct timed_rate *out)
+static void add_all(const struct timed_paths *t, const double *insn, struct paces *loops, size_t n_loops)
 {
-	struct paces *loops = calloc(n_loops + 1, sizeof(*loops)), all = { 0 };
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct timed_path *p = &t->v.v[i];
+
+		add_path(&loops[p->loop >= 0 && (size_t)p->loop < n_loops ? (size_t)p->loop : n_loops], p,
+		         insn ? insn[i] : p->insn);
+	}
+}
+
+/*
+ * eq. 10, moments in each loop by themselves: the faster its code, the longer a replay takes, and the fewer paths there are in a
+ * second of it.  Where no path was timed any pace may be that was seen, but for `loop`'s own.
+ */
+static int rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
+                   size_t n_loops, struct timed_rate *out)
+{
+	struct paces *loops = calloc(n_loops + 1, sizeof(*loops)), seen = { 0 };
 	const struct paces *rest = &loops[n_loops];
 	struct mean m;
 
 	*out = (struct timed_rate){ 0 };
 	if (!loops)
 		return sp_fail(SP_ENOMEM, "out of memory for the paces of %zu loops", n_loops);
-	for (size_t i = 0; i < t->v.n; i++) {
-		int32_t loop = t->v.v[i].loop;
-
-		add_path(&all, &t->v.v[i]);
-		add_path(&loops[loop >= 0 && (size_t)loop < n_loops ? (size_t)loop : n_loops], &t->v.v[i]);
+	add_all(t, insn, loops, n_loops);
+	for (size_t k = 0; k <= n_loops; k++) {
+		loops[k].share = k < n_loops ? share[k] : 0;
+		out->n += (uint64_t)loops[k].n;
+		out->n_failed += (uint64_t)loops[k].n_failed;
+		if (k != loop)
+			add_paces(&seen, &loops[k]);
 	}
-	for (size_t k = 0; k < n_loops; k++)
-		loops[k].share = share[k];
-	m = mean_of_loops(loops, n_loops, of_loop);
-	out->n = (uint64_t)all.n;
-	out->n_failed = (uint64_t)all.n_failed;
-	if (out->n >= model->few &&
-	    rest->share * rest->n_failed <= model->timed_missed * (rest->n + rest->n_failed)) {
-		if (tell_a_mean(rest))
-			add_mean(&m, rest->share, rest, rest->n);
-		else if (rest->share > 0)
-			add_mean(&m, rest->share, &all, 1);
-		set_interval(&m, all.n, out);
-	}
+	if (loop < n_loops && !tell_a_mean(&loops[loop]))
+		goto out;
+	m = mean_of_loops(loops, n_loops);
+	if (out->n < model->few ||
+	    rest->share * rest->n_failed > model->timed_missed * (rest->n + rest->n_failed))
+		goto out;
+	if (tell_a_mean(rest))
+		add_mean(&m, rest->share, rest, rest->n);
+	else if (rest->share > 0 && tell_a_mean(&seen))
+		add_mean(&m, rest->share, &seen, 1);
+	set_interval(&m, (double)out->n, out);
+out:
 	free(loops);
 	return 0;
+}
+
+int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops, struct timed_rate *out)
+{
+	return rate_in(t, n_loops + 1, NULL, share, n_loops, out);
+}
+
+int timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
+                        size_t n_loops, struct timed_rate *out)
+{
+	return rate_in(t, loop, insn, share, n_loops, out);
 }

@@ -4,6 +4,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/base/err.h"
 
@@ -14,35 +15,117 @@ static int by_block(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The one scope that has a path's place; code that several share tells none. */
-static int32_t scope_at(const struct work *w, const struct timed_path *path)
+enum { IN_NONE = -1, IN_SEVERAL = -2 };
+
+static bool has_block(const struct scope *s, uint32_t block)
 {
-	long found = w->graph && path->module >= 0
-	                     ? flow_block_at(w->graph, (uint32_t)path->module, path->vaddr)
-	                     : -1;
-	const uint32_t block = (uint32_t)found;
-	int32_t scope = -1;
+	return bsearch(&block, s->region->blocks, s->region->n_blocks, sizeof(block), by_block) != NULL;
+}
 
-	for (size_t s = 0; found >= 0 && s < w->scopes.n; s++) {
-		const struct flow_region *r = w->scopes.v[s].region;
+static long block_at(const struct work *w, int32_t module, uint64_t vaddr)
+{
+	return w->graph && module >= 0 ? flow_block_at(w->graph, (uint32_t)module, vaddr) : -1;
+}
 
-		if (!bsearch(&block, r->blocks, r->n_blocks, sizeof(block), by_block))
+/* The scope that has a block; IN_SEVERAL where they share it. */
+static int32_t scope_of(const struct work *w, long block)
+{
+	int32_t scope = IN_NONE;
+
+	for (size_t s = 0; block >= 0 && s < w->scopes.n; s++) {
+		if (!has_block(&w->scopes.v[s], (uint32_t)block))
 			continue;
-		if (scope >= 0)
-			return -1;
+		if (scope != IN_NONE)
+			return IN_SEVERAL;
 		scope = (int32_t)s;
 	}
 	return scope;
 }
 
-static void set_scope(struct problem *p, const struct timed_rate *r)
+/* Instructions of one path in one scope. */
+struct ran {
+	int32_t scope;
+	uint32_t path;
+	double insn;
+};
+
+static int by_scope(const void *a, const void *b)
 {
-	if (!p->relative || p->pace > 0 || !(r->rate > 0))
+	const struct ran *x = a, *y = b;
+
+	if (x->scope != y->scope)
+		return x->scope < y->scope ? -1 : 1;
+	return x->path < y->path ? -1 : x->path > y->path;
+}
+
+/* Which scope each run of a path is of; code that several share is of the one that most of the path was in. */
+static void place_runs(const struct work *w, size_t first, size_t end, double *sums, struct ran *out)
+{
+	const struct timed_run *runs = w->rec->paths.runs.v;
+	size_t most = 0;
+
+	memset(sums, 0, w->scopes.n * sizeof(*sums));
+	for (size_t i = first; i < end; i++) {
+		out[i] = (struct ran){ scope_of(w, block_at(w, runs[i].module, runs[i].vaddr)), runs[i].path,
+			               runs[i].insn };
+		if (out[i].scope >= 0)
+			sums[out[i].scope] += out[i].insn;
+	}
+	for (size_t s = 1; s < w->scopes.n; s++)
+		if (sums[s] > sums[most])
+			most = s;
+	for (size_t i = first; i < end; i++)
+		if (out[i].scope == IN_SEVERAL &&
+		    has_block(&w->scopes.v[most], (uint32_t)block_at(w, runs[i].module, runs[i].vaddr)))
+			out[i].scope = (int32_t)most;
+}
+
+static void set_scope(struct problem *p, const struct timed_rate *r, double all_ns)
+{
+	if (!p->relative || p->pace > 0 || !(r->rate > 0) || !(p->total_cyc > 0))
 		return;
-	p->pace = r->rate;
-	p->total_insn = p->pace * p->total_cyc;
+	p->total_insn = r->rate * all_ns;
+	p->pace = p->total_insn / p->total_cyc;
 	p->insn_per_sample *= p->pace;
-	p->total_sd = hypot(p->total_sd, (r->hi - r->rate) / gsl_cdf_ugaussian_Pinv(0.95) * p->total_cyc);
+	p->total_sd = (r->hi - r->rate) / gsl_cdf_ugaussian_Pinv(0.95) * all_ns;
+}
+
+/*
+ * What ran in each scope, by the paths that came there: not by those that began in it, for a program may be in
+ * the next loop when the time that counts begins.
+ */
+static int set_scopes(struct work *w, const double *share, double all_ns)
+{
+	const struct timed_paths *t = &w->rec->paths;
+	struct ran *ran = calloc(t->runs.n + 1, sizeof(*ran));
+	double *of_scope = calloc(w->scopes.n + 1, sizeof(*of_scope)),
+	       *insn = calloc(t->v.n + 1, sizeof(*insn));
+	int err = ran && of_scope && insn ? 0 : sp_fail(SP_ENOMEM, "out of memory for timed paths");
+
+	for (size_t i = 0, end; err == 0 && i < t->runs.n; i = end) {
+		for (end = i; end < t->runs.n && t->runs.v[end].path == t->runs.v[i].path;)
+			end++;
+		place_runs(w, i, end, of_scope, ran);
+	}
+	if (err == 0)
+		qsort(ran, t->runs.n, sizeof(*ran), by_scope);
+	for (size_t i = 0, end; err == 0 && i < t->runs.n; i = end) {
+		struct timed_rate r;
+
+		memset(insn, 0, t->v.n * sizeof(*insn));
+		for (end = i; end < t->runs.n && ran[end].scope == ran[i].scope; end++) {
+			insn[ran[end].path] += ran[end].insn;
+		}
+		if (ran[i].scope < 0)
+			continue;
+		err = timed_paths_rate_in(t, (size_t)ran[i].scope, insn, share, w->scopes.n, &r);
+		if (err == 0)
+			set_scope(w->scope_problems[ran[i].scope], &r, all_ns);
+	}
+	free(ran);
+	free(of_scope);
+	free(insn);
+	return err;
 }
 
 int timed_pace_set(struct work *w)
@@ -50,26 +133,21 @@ int timed_pace_set(struct work *w)
 	struct timed_paths *t = &w->rec->paths;
 	size_t n = w->scope_problems ? w->scopes.n : 0;
 	double *share = calloc(n + 1, sizeof(*share));
-	struct timed_rate *of_scope = calloc(n + 1, sizeof(*of_scope));
 	double all = w->rec->cyc_event >= 0 ? w->sums.events[w->rec->cyc_event].period_sum : 0;
-	int err = -SP_ENOMEM;
+	int err;
 
-	if (!share || !of_scope) {
-		sp_fail(SP_ENOMEM, "out of memory for the paces of %zu scopes", n);
-		goto out;
-	}
+	if (!share)
+		return sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
 	for (size_t s = 0; s < n && all > 0; s++)
 		share[s] = w->scope_problems[s]->total_cyc / all;
 	for (size_t i = 0; i < t->v.n; i++)
-		t->v.v[i].loop = n ? scope_at(w, &t->v.v[i]) : -1;
-	err = timed_paths_rate(t, share, n, of_scope, &w->timed);
+		t->v.v[i].loop = n ? scope_of(w, block_at(w, t->v.v[i].module, t->v.v[i].vaddr)) : IN_NONE;
+	err = timed_paths_rate(t, share, n, &w->timed);
 	/* Paths are of the whole recording, and of what a clock sampled; without the core's frequency there are no cycles. */
 	w->pace_timed = err == 0 && n && w->timed.rate > 0 && w->rec->relative && w->rec->cyc_is_even &&
 	                !w->rec->filter && w->sums.core_hz > 0;
-	for (size_t s = 0; s < n && w->pace_timed; s++)
-		set_scope(w->scope_problems[s], &of_scope[s]);
-out:
+	if (w->pace_timed)
+		err = set_scopes(w, share, all);
 	free(share);
-	free(of_scope);
 	return err;
 }

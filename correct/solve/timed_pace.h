@@ -4,13 +4,14 @@
 
 /*
  * Instructions by timed paths (eq. 10), where a clock is all that was sampled:
- * of the whole recording, and of each scope that has paths of its own.
+ * of the whole recording, and of each scope that paths came to.
  */
 #include "correct/work.h"
 
 /*
- * Sets w->timed.  Where that tells a rate and bursts tell shares, each scope of two paths or more gets its pace, in
- * instructions an event of the clock, and total_insn, total_sd and insn_per_sample by it: they are no shares then.  0, -SP_ENOMEM.
+ * Sets w->timed.  Where that tells a rate and bursts tell shares, each scope that two paths or more came to gets
+ * its instructions (total_insn, total_sd, insn_per_sample), and its pace by these, in instructions an event of the clock: they are
+ * no shares then.  0, -SP_ENOMEM.
  */
 int timed_pace_set(struct work *w);
 

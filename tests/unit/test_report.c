@@ -489,7 +489,7 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
 	assert_non_null(strstr(text, "'record --timed-bursts auto' adds instructions and IPC.  'skidprof "
-	                             "truth PROGRAM' counts them: report --truth FILE\n"));
+	                             "truth PROGRAM' counts instructions: report --truth FILE\n"));
 	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL CPI/REGION"));
 	assert_non_null(strstr(text, "40.0% 39.0%..41.0%       1.64 loop (app.c:30) weak"));
 	assert_null(strstr(text, "IPC-RAW"));
