@@ -251,6 +251,13 @@ static int rate(const struct profile *p, const uint32_t *insns, size_t n, const 
 	return err;
 }
 
+/* Exact counts are of all of a function: the instructions of a profile are those with samples, or of a region. */
+static void rate_exactly(const struct profile_count *all, double n_calls, struct profile_rate *out)
+{
+	if (n_calls > 0)
+		out->insn = out->lo = out->hi = all->insn / n_calls;
+}
+
 static int count_func(const struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n,
                       uint32_t *own)
 {
@@ -270,6 +277,10 @@ static int count_func(const struct profile *p, struct profile_func *f, const uin
 	err = rate(p, own, n_own, &s, &calls, &f->calls.own);
 	if (err == 0)
 		err = rate(p, insns, n, &s, &calls, &f->calls.rolled);
+	if (p->meta.truth) {
+		rate_exactly(&f->count, calls.mean, &f->calls.own);
+		rate_exactly(&f->rolled, calls.mean, &f->calls.rolled);
+	}
 	if (p->meta.relative) {
 		f->calls.own.cyc = f->calls.own.cyc_lo = f->calls.own.cyc_hi = NAN;
 		f->calls.rolled.cyc = f->calls.rolled.cyc_lo = f->calls.rolled.cyc_hi = NAN;

@@ -52,6 +52,8 @@ check '--why has them as data' status 0 "$SKIDPROF" report -i calls.data --why w
 check 'too' json '(lambda w: w["cycles_per_call_lo"] < w["cycles_per_call"] < w["cycles_per_call_hi"] and 0 < w["ipc_of_call"] < 8)(d["why"][0])'
 # Status 3 is of what little the recording knows of other code beside it.
 "$SKIDPROF" report -i calls.data --truth calls.truth --calls --format json >out 2>err
+check 'with exact counts a call has what its function has, instructions without samples too' json \
+	'all(abs(f["insn_per_call"] * f["calls"] - f["fixed"]) <= 1e-6 * f["fixed"] for f in d["functions"] if f["calls"])'
 check 'exactly 200,000 calls, and no interval' json '[(r["calls"], r["calls_lo"]) for r in d["calls"] if r["function"] == "work"] == [(200000, None)]'
 cp out exact.json
 check 'odd() is within 5% of the exact count' python3 -c '
