@@ -58,6 +58,9 @@ enum id {
 	ID_CPI_LO,
 	ID_CPI_HI,
 	ID_REGION,
+	ID_CALLS_SURE,
+	ID_CALL_INSN_SURE,
+	ID_CALL_CYC_SURE,
 	ID_CALLS,
 	ID_CALLS_LO,
 	ID_CALLS_HI,
@@ -83,9 +86,10 @@ static const struct column columns[] = {
 	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA, HAVE_INSN | HAVE_FIXED },
 	{ "cycles_raw", "", ID_RAW_CYC, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "cycles", "CYCLES", ID_CYC, COLUMN_COUNT, COLUMN_WIDE, HAVE_CYC },
-	{ "", "CALLS", ID_CALLS, COLUMN_COUNT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
-	{ "", "INSN/CALL", ID_CALL_INSN, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
-	{ "", "CYC/CALL", ID_CALL_CYC, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS | HAVE_CYC },
+	{ "", "CALLS", ID_CALLS_SURE, COLUMN_COUNT, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
+	{ "", "INSN/CALL", ID_CALL_INSN_SURE, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE, HAVE_CALLS },
+	{ "", "CYC/CALL", ID_CALL_CYC_SURE, COLUMN_MEAN, COLUMN_NO_DATA | COLUMN_WIDE,
+	  HAVE_CALLS | HAVE_CYC },
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, 0, HAVE_OTHER },
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_LESS, HAVE_INSN | HAVE_CYC | HAVE_RAW },
 	{ "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },
@@ -204,6 +208,12 @@ static struct cell part_cell(const struct profile *p, const struct row *r, int i
 	}
 }
 
+/* In text no interval stands beside these: what may as well be twice as much, or half, is left out. */
+static struct cell sure(double n, double lo, double hi)
+{
+	return num(hi > 2 * n || lo < n / 2 ? NAN : n);
+}
+
 /* How often it was called, and what a call comes to: not known of what is only inlined. */
 static struct cell calls_cell(const struct profile *p, const struct row *r, int id)
 {
@@ -214,6 +224,12 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 	if (!c->n_terms)
 		return num(NAN);
 	switch (id) {
+	case ID_CALLS_SURE:
+		return sure(c->n, c->lo, c->hi);
+	case ID_CALL_INSN_SURE:
+		return sure(rate->insn, rate->lo, rate->hi);
+	case ID_CALL_CYC_SURE:
+		return sure(cyc ? rate->cyc : NAN, rate->cyc_lo, rate->cyc_hi);
 	case ID_CALLS:
 		return num(c->n);
 	case ID_CALLS_LO:
@@ -285,6 +301,9 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_CPI_HI:
 	case ID_REGION:
 		return part_cell(v->p, r, id);
+	case ID_CALLS_SURE:
+	case ID_CALL_INSN_SURE:
+	case ID_CALL_CYC_SURE:
 	case ID_CALLS:
 	case ID_CALLS_LO:
 	case ID_CALLS_HI:

@@ -474,7 +474,7 @@ static void print_state(const struct profile *p, const struct profile_region *r,
 	if (r->total_sd > little_doubt)
 		fprintf(f, "    the total is known to %.0f%%: %s\n", 100 * r->total_sd,
 		        p->meta.pace_timed
-		                ? "more timed paths tell more (a longer run, or a larger --burst-budget)"
+		                ? "more timed paths tell more (a longer run, or --timed-bursts RATE)"
 		                : "samples are too far apart for how long the program stays here, and a "
 		                  "smaller period (record -c) tells more");
 	if (isfinite(r->skid_periods))

@@ -405,12 +405,13 @@ static int ask(struct bursts *b, uint32_t pid, uint32_t tid, const struct burst_
 	return 0;
 }
 
-/* Is a path to be timed now?  Bursts wait meanwhile, and so much longer only where two fall together. */
+/* Is a path to be timed now?  Bursts wait meanwhile. */
 static bool ask_timed(struct bursts *b)
 {
 	struct burst_limits limits;
 
-	if (!b->n_timed_since || b->gone || b->stepper.asked)
+	/* In turns, where both are due: a path takes longer than a burst, and many of them would leave none. */
+	if (!b->n_timed_since || b->gone || b->stepper.asked || (b->asked_timed && b->n_since))
 		return false;
 	b->n_timed_since = 0;
 	limits = timed_paths_limits(&b->timed, target_ns(b));

@@ -241,7 +241,7 @@ sys.exit(0 if n and not bad else 1)'
 fi
 
 # Nothing beyond what was asked for.
-timeout 120 "${burst[@]}" --burst-length 37 -q -o few.data ./spin 20000000 >/dev/null 2>few.err
+timeout 120 "${burst[@]}" --burst-length 37 -q -o few.data ./spin 200000000 >/dev/null 2>few.err
 ! command -v perf >/dev/null || check 'a burst has no more branches than it may' python3 -c '
 import re, subprocess
 text = subprocess.run(["perf", "script", "-i", "few.data", "-F", "event,brstack"], stdout=subprocess.PIPE, text=True).stdout
@@ -251,7 +251,7 @@ raise SystemExit(not (lengths and max(lengths) == 37))'
 # Programs and threads that run already are let go as they were.
 ./spin 100000000000 >/dev/null & pid=$!
 for how in -p -t; do
-	"${burst[@]}" "$how" $pid --duration 0.5 -o attach.data >/dev/null 2>attach.err
+	"${burst[@]}" "$how" $pid --duration 2 -o attach.data >/dev/null 2>attach.err
 	check "bursts are taken of what runs already ($how)" grep -qE '[1-9][0-9]* bursts? of [1-9]' attach.err
 	check 'which runs on, and nobody traces it' sh -c 'grep -q "^State:.[RS]" /proc/$1/status && grep -qP "^TracerPid:\t0$" /proc/$1/status' sh $pid
 done
