@@ -188,7 +188,8 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 		return sp_fail(SP_ENOTSUP,
 		               "%s: no instructions event was recorded: there is nothing to compare; "
 		               "'skidprof report "
-		               "--truth FILE' puts exact counts beside its cycles",
+		               "--truth FILE' puts exact counts beside its cycles, 'skidprof record "
+		               "--timed-bursts auto' estimates instructions by the clock",
 		               o->input.correct.input);
 	err = correct_truth_place(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
