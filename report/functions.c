@@ -229,7 +229,9 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 	case ID_CALL_INSN_SURE:
 		return sure(rate->insn, rate->lo, rate->hi);
 	case ID_CALL_CYC_SURE:
-		return sure(cyc ? rate->cyc : NAN, rate->cyc_lo, rate->cyc_hi);
+		/* Cycles that would be of too many instructions a cycle are not its own. */
+		return sure(cyc && !isnan(calls_ipc(p, r->f, rate)) ? rate->cyc : NAN, rate->cyc_lo,
+		            rate->cyc_hi);
 	case ID_CALLS:
 		return num(c->n);
 	case ID_CALLS_LO:
