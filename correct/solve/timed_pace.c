@@ -22,24 +22,26 @@ static bool has_block(const struct scope *s, uint32_t block)
 	return bsearch(&block, s->region->blocks, s->region->n_blocks, sizeof(block), by_block) != NULL;
 }
 
+/* [n_blocks of the graph] the scope that has each block; IN_SEVERAL where they share it.  NULL: out of memory. */
+static int32_t *map_blocks(const struct work *w)
+{
+	size_t n = w->graph ? w->graph->n_blocks : 0;
+	int32_t *scope = calloc(n + 1, sizeof(*scope));
+
+	for (size_t b = 0; scope && b < n; b++)
+		scope[b] = IN_NONE;
+	for (size_t s = 0; scope && w->scope_problems && s < w->scopes.n; s++) {
+		const struct flow_region *r = w->scopes.v[s].region;
+
+		for (size_t k = 0; k < r->n_blocks; k++)
+			scope[r->blocks[k]] = scope[r->blocks[k]] == IN_NONE ? (int32_t)s : IN_SEVERAL;
+	}
+	return scope;
+}
+
 static long block_at(const struct work *w, int32_t module, uint64_t vaddr)
 {
 	return w->graph && module >= 0 ? flow_block_at(w->graph, (uint32_t)module, vaddr) : -1;
-}
-
-/* The scope that has a block; IN_SEVERAL where they share it. */
-static int32_t scope_of(const struct work *w, long block)
-{
-	int32_t scope = IN_NONE;
-
-	for (size_t s = 0; block >= 0 && s < w->scopes.n; s++) {
-		if (!has_block(&w->scopes.v[s], (uint32_t)block))
-			continue;
-		if (scope != IN_NONE)
-			return IN_SEVERAL;
-		scope = (int32_t)s;
-	}
-	return scope;
 }
 
 /* Instructions of one path in one scope. */
@@ -59,15 +61,17 @@ static int by_scope(const void *a, const void *b)
 }
 
 /* Which scope each run of a path is of; code that several share is of the one that most of the path was in. */
-static void place_runs(const struct work *w, size_t first, size_t end, double *sums, struct ran *out)
+static void place_runs(const struct work *w, const int32_t *scope_of, size_t first, size_t end, double *sums,
+                       struct ran *out)
 {
 	const struct timed_run *runs = w->rec->paths.runs.v;
 	size_t most = 0;
 
 	memset(sums, 0, w->scopes.n * sizeof(*sums));
 	for (size_t i = first; i < end; i++) {
-		out[i] = (struct ran){ scope_of(w, block_at(w, runs[i].module, runs[i].vaddr)), runs[i].path,
-			               runs[i].insn };
+		long block = block_at(w, runs[i].module, runs[i].vaddr);
+
+		out[i] = (struct ran){ block < 0 ? IN_NONE : scope_of[block], runs[i].path, runs[i].insn };
 		if (out[i].scope >= 0)
 			sums[out[i].scope] += out[i].insn;
 	}
@@ -94,7 +98,7 @@ static void set_scope(struct problem *p, const struct timed_rate *r, double all_
  * What ran in each scope, by the paths that came there: not by those that began in it, for a program may be in
  * the next loop when the time that counts begins.
  */
-static int set_scopes(struct work *w, const double *share, double all_ns)
+static int set_scopes(struct work *w, const int32_t *scope_of, const double *share, double all_ns)
 {
 	const struct timed_paths *t = &w->rec->paths;
 	struct ran *ran = calloc(t->runs.n + 1, sizeof(*ran));
@@ -105,7 +109,7 @@ static int set_scopes(struct work *w, const double *share, double all_ns)
 	for (size_t i = 0, end; err == 0 && i < t->runs.n; i = end) {
 		for (end = i; end < t->runs.n && t->runs.v[end].path == t->runs.v[i].path;)
 			end++;
-		place_runs(w, i, end, of_scope, ran);
+		place_runs(w, scope_of, i, end, of_scope, ran);
 	}
 	if (err == 0)
 		qsort(ran, t->runs.n, sizeof(*ran), by_scope);
@@ -133,21 +137,25 @@ int timed_pace_set(struct work *w)
 	struct timed_paths *t = &w->rec->paths;
 	size_t n = w->scope_problems ? w->scopes.n : 0;
 	double *share = calloc(n + 1, sizeof(*share));
+	int32_t *scope_of = map_blocks(w);
 	double all = w->rec->cyc_event >= 0 ? w->sums.events[w->rec->cyc_event].period_sum : 0;
-	int err;
+	int err = share && scope_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
 
-	if (!share)
-		return sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
-	for (size_t s = 0; s < n && all > 0; s++)
+	for (size_t s = 0; err == 0 && s < n && all > 0; s++)
 		share[s] = w->scope_problems[s]->total_cyc / all;
-	for (size_t i = 0; i < t->v.n; i++)
-		t->v.v[i].loop = n ? scope_of(w, block_at(w, t->v.v[i].module, t->v.v[i].vaddr)) : IN_NONE;
-	err = timed_paths_rate(t, share, n, &w->timed);
+	for (size_t i = 0; err == 0 && i < t->v.n; i++) {
+		long block = block_at(w, t->v.v[i].module, t->v.v[i].vaddr);
+
+		t->v.v[i].loop = block < 0 ? IN_NONE : scope_of[block];
+	}
+	if (err == 0)
+		err = timed_paths_rate(t, share, n, &w->timed);
 	/* Paths are of the whole recording, and of what a clock sampled; without the core's frequency there are no cycles. */
 	w->pace_timed = err == 0 && n && w->timed.rate > 0 && w->rec->relative && w->rec->cyc_is_even &&
 	                !w->rec->filter && w->sums.core_hz > 0;
 	if (w->pace_timed)
-		err = set_scopes(w, share, all);
+		err = set_scopes(w, scope_of, share, all);
 	free(share);
+	free(scope_of);
 	return err;
 }
