@@ -26,9 +26,8 @@ static void scale_cycles(struct profile *p)
 	}
 	for (size_t r = 0; r < p->n_regions; r++)
 		p->regions[r].cyc *= by;
-	for (size_t f = 0; f < p->n_frames; f++) {
+	for (size_t f = 0; f < p->n_frames; f++)
 		p->frames[f].raw_cyc *= by;
-	}
 	for (size_t s = 0; s < p->n_steps; s++)
 		p->steps[s].cyc *= by;
 }

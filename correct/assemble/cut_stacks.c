@@ -151,27 +151,18 @@ static void find_callers(const struct profile *p, uint32_t func, bool *may)
 		may[f] |= !change;
 }
 
-/* The frame of a stack, the outermost one if there are several, whose caller is missing; 0 = none. */
-static uint32_t open_of(const struct profile *p, uint32_t i)
-{
-	uint32_t open = 0;
-
-	for (uint32_t at = i; at; at = p->frames[at].parent)
-		open = p->frames[at].open ? at : open;
-	return open;
-}
-
 /* What is below open frames, by their function. */
 static int open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
-	uint32_t *open = calloc(p->n_frames + 1, sizeof(*open)); /* function + 1 of the open frame of each */
+	/* Of each frame's stack, the function + 1 of the outermost frame whose caller is missing; 0 = none is. */
+	uint32_t *open = calloc(p->n_frames + 1, sizeof(*open));
 	bool *may = calloc(p->n_funcs + 1, sizeof(*may)), *done = calloc(p->n_funcs + 1, sizeof(*done));
 	int err = open && may && done ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
 
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
-		uint32_t at = open_of(p, i);
-
-		open[i] = at ? p->frames[at].func + 1 : 0;
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) { /* callers stand before callees */
+		open[i] = open[p->frames[i].parent];
+		if (!open[i] && p->frames[i].open)
+			open[i] = p->frames[i].func + 1;
 	}
 	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
 		struct tally t = { 0 };

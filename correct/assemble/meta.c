@@ -173,6 +173,11 @@ static double core_hz(const struct work *w)
 	return w->sums.core_hz;
 }
 
+static double cyc_per_event(const struct work *w)
+{
+	return core_hz(w) > 0 ? core_hz(w) / 1e9 : 1;
+}
+
 /* Paths are of the whole recording, and of what the clock sampled. */
 static void fill_timed(struct profile_meta *m, const struct work *w)
 {
@@ -228,11 +233,11 @@ static void fill_header(struct assembly *a)
 		.branches = recording_branches_word(w->rec->branches),
 		.relative = w->rec->relative && !(w->pace > 0),
 		.cyc_known = w->rec->cyc_event >= 0 && !w->rec->cyc_is_other,
-		.pace = w->pace / (core_hz(w) > 0 ? core_hz(w) / 1e9 : 1),
+		.pace = w->pace / cyc_per_event(w),
 		.pace_timed = w->pace_timed,
 		.n_bursts = w->sums.n_bursts,
 		.core_hz = core_hz(w),
-		.cyc_per_event = core_hz(w) > 0 ? core_hz(w) / 1e9 : 1,
+		.cyc_per_event = cyc_per_event(w),
 		.truth_why = "",
 	};
 	fill_timed(&a->p->meta, w);

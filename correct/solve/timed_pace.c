@@ -8,19 +8,7 @@
 
 #include "profiler/base/err.h"
 
-static int by_block(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 enum { IN_NONE = -1, IN_SEVERAL = -2 };
-
-static bool has_block(const struct scope *s, uint32_t block)
-{
-	return bsearch(&block, s->region->blocks, s->region->n_blocks, sizeof(block), by_block) != NULL;
-}
 
 /* [n_blocks of the graph] the scope that has each block; IN_SEVERAL where they share it.  NULL: out of memory. */
 static int32_t *map_blocks(const struct work *w)
@@ -44,10 +32,11 @@ static long block_at(const struct work *w, int32_t module, uint64_t vaddr)
 	return w->graph && module >= 0 ? flow_block_at(w->graph, (uint32_t)module, vaddr) : -1;
 }
 
-/* Instructions of one path in one scope. */
+/* Instructions of one path in one block, and the scope that has it. */
 struct ran {
 	int32_t scope;
 	uint32_t path;
+	long block;
 	double insn;
 };
 
@@ -55,9 +44,7 @@ static int by_scope(const void *a, const void *b)
 {
 	const struct ran *x = a, *y = b;
 
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	return x->path < y->path ? -1 : x->path > y->path;
+	return (x->scope > y->scope) - (x->scope < y->scope);
 }
 
 /* Which scope each run of a path is of; code that several share is of the one that most of the path was in. */
@@ -71,7 +58,8 @@ static void place_runs(const struct work *w, const int32_t *scope_of, size_t fir
 	for (size_t i = first; i < end; i++) {
 		long block = block_at(w, runs[i].module, runs[i].vaddr);
 
-		out[i] = (struct ran){ block < 0 ? IN_NONE : scope_of[block], runs[i].path, runs[i].insn };
+		out[i] = (struct ran){ block < 0 ? IN_NONE : scope_of[block], runs[i].path, block,
+			               runs[i].insn };
 		if (out[i].scope >= 0)
 			sums[out[i].scope] += out[i].insn;
 	}
@@ -80,7 +68,7 @@ static void place_runs(const struct work *w, const int32_t *scope_of, size_t fir
 			most = s;
 	for (size_t i = first; i < end; i++)
 		if (out[i].scope == IN_SEVERAL &&
-		    has_block(&w->scopes.v[most], (uint32_t)block_at(w, runs[i].module, runs[i].vaddr)))
+		    problem_block_at(w->scope_problems[most], (uint32_t)out[i].block) >= 0)
 			out[i].scope = (int32_t)most;
 }
 
@@ -117,9 +105,8 @@ static int set_scopes(struct work *w, const int32_t *scope_of, const double *sha
 		struct timed_rate r;
 
 		memset(insn, 0, t->v.n * sizeof(*insn));
-		for (end = i; end < t->runs.n && ran[end].scope == ran[i].scope; end++) {
+		for (end = i; end < t->runs.n && ran[end].scope == ran[i].scope; end++)
 			insn[ran[end].path] += ran[end].insn;
-		}
 		if (ran[i].scope < 0)
 			continue;
 		err = timed_paths_rate_in(t, (size_t)ran[i].scope, insn, share, w->scopes.n, &r);
@@ -136,11 +123,16 @@ int timed_pace_set(struct work *w)
 {
 	struct timed_paths *t = &w->rec->paths;
 	size_t n = w->scope_problems ? w->scopes.n : 0;
-	double *share = calloc(n + 1, sizeof(*share));
-	int32_t *scope_of = map_blocks(w);
 	double all = w->rec->cyc_event >= 0 ? w->sums.events[w->rec->cyc_event].period_sum : 0;
-	int err = share && scope_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
+	double *share;
+	int32_t *scope_of;
+	int err;
 
+	if (!t->v.n)
+		return 0;
+	share = calloc(n + 1, sizeof(*share));
+	scope_of = map_blocks(w);
+	err = share && scope_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
 	for (size_t s = 0; err == 0 && s < n && all > 0; s++)
 		share[s] = w->scope_problems[s]->total_cyc / all;
 	for (size_t i = 0; err == 0 && i < t->v.n; i++) {

@@ -55,7 +55,6 @@ static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4,
  * where interrupts are dear that is a moment in ten milliseconds, of which few are in vain.
  */
 static const double of_moments = 0.2, interrupts_a_moment = 3;
-enum { TRIAL_NS = 50000 /* from interrupt to interrupt, to learn what one costs */ };
 
 #if defined(__x86_64__) || defined(__aarch64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
@@ -257,7 +256,7 @@ static void choose_moments(struct bursts *b)
 {
 	double n_cpus = (double)sysconf(_SC_NPROCESSORS_ONLN), s = moment_s * fmax(1, n_cpus / FOR_CPUS);
 
-	b->interrupt_ns = timed_interrupt_ns(TRIAL_NS);
+	b->interrupt_ns = timed_interrupt_ns();
 	s = fmax(s, moments_cost_s(b) / (of_moments * b->account.budget));
 	if (!isinf(b->opts->bursts_hz))
 		s = fmax(fmin(s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);

@@ -16,7 +16,6 @@ enum {
 	 */
 	N_PASSED = 1,
 	N_MOMENTS = N_PASSED + 2,
-	TRIAL_NS = 50000,     /* from interrupt to interrupt, to learn what one costs */
 	AWAIT_NS = 200000000, /* the thread may have to wait for a CPU */
 };
 
@@ -28,7 +27,7 @@ bool time_path_prepare(struct time_path *t, struct burst_tools *tools, const str
 	if (!tools->replayer)
 		return false;
 	if (tools->interrupt_ns <= 0)
-		tools->interrupt_ns = timed_interrupt_ns(TRIAL_NS);
+		tools->interrupt_ns = timed_interrupt_ns();
 	if (tools->interrupt_ns <= 0 || timed_open(&t->timed, b->tid, limits->period_ns, N_MOMENTS) < 0) {
 		b->error = errno;
 		b->timing = TIMING_REFUSED;

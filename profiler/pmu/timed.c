@@ -17,6 +17,7 @@ enum {
 	RING_PAGES = 2,
 	/* Of an interrupt's cost: so many, of which a timer tick or another program may spoil some. */
 	TRIALS = 100,
+	TRIAL_NS = 50000, /* from one to the next */
 	MOST_NS = 200000000,
 	LEAST_GAP_NS = 300, /* a turn of the loop that looks for gaps takes less, no interrupt does */
 	CLOCK_NS = 2000000, /* to learn the rate of the counter by */
@@ -198,14 +199,14 @@ static double learn_rate(void)
 	return (double)ns / (double)(rp_clock() - begun);
 }
 
-double timed_interrupt_ns(uint64_t period_ns)
+double timed_interrupt_ns(void)
 {
 	double gaps[TRIALS];
 	double ns_per_tick = learn_rate();
 	struct timed t;
 	size_t n;
 
-	if (timed_open(&t, 0, period_ns, TRIALS) < 0)
+	if (timed_open(&t, 0, TRIAL_NS, TRIALS) < 0)
 		return 0;
 	timed_begin(&t);
 	n = find_gaps(ns_per_tick, gaps);

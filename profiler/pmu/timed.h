@@ -39,6 +39,6 @@ uint32_t timed_await(struct timed *t, uint64_t may_ns, struct timed_moment *out,
  * What one interrupt takes of a thread's time: as much lies between two moments that the thread didn't run.  Measured on
  * the CPU and thread that asks, for a few milliseconds; 0 = it can't be.
  */
-double timed_interrupt_ns(uint64_t period_ns);
+double timed_interrupt_ns(void);
 
 #endif
