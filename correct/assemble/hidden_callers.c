@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/assemble/hidden_callers.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "correct/recording/callers.h"
@@ -143,6 +144,19 @@ static int scan(struct hidden_callers *h, long number)
 	return 0;
 }
 
+/* Is it a word of the text, as memcpy of __memcpy_avx2, and not read of fread? */
+static bool has_word(const char *text, const char *word, size_t n)
+{
+	const char *end = text ? text + strlen(text) : NULL, *at = text;
+
+	while (at && (at = memmem(at, (size_t)(end - at), word, n)) != NULL) {
+		if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n]))
+			return true;
+		at++;
+	}
+	return false;
+}
+
 /* Is a stub of the linker's, "memcpy@plt", one of a function that is elsewhere?  Of one in several variants these bear its name. */
 static bool is_stub_of(const struct hidden_callers *h, const struct module_func *stub,
                        const struct function *f)
@@ -150,12 +164,9 @@ static bool is_stub_of(const struct hidden_callers *h, const struct module_func 
 	const struct module_func *func = module_func(module_of(h, f->module), (size_t)f->func);
 	const char *end = strchr(stub->name, '@');
 	size_t n = end ? (size_t)(end - stub->name) : 0;
-	const char *aliases = n ? module_aliases(module_of(h, f->module), func->linkage) : NULL;
 
-	if (!n)
-		return false;
-	return memmem(func->name, strlen(func->name), stub->name, n) ||
-	       (aliases && memmem(aliases, strlen(aliases), stub->name, n));
+	return n && (has_word(func->name, stub->name, n) ||
+	             has_word(module_aliases(module_of(h, f->module), func->linkage), stub->name, n));
 }
 
 static uint64_t find_way(const struct hidden_callers *h, const struct function *f, const struct function *to)
