@@ -337,8 +337,8 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 		fprintf(f, "# %ju timed paths, and %ju moments at which none could be timed: ",
 		        (uintmax_t)m->n_timed, (uintmax_t)m->n_not_timed);
 		fputs(m->n_timed < PROFILE_MIN_BURSTS
-		              ? "too few to tell instructions; record longer, or with a larger "
-		                "--burst-budget\n"
+		              ? "too few to tell instructions; record longer, or more often "
+		                "(--timed-bursts=20)\n"
 		              : "they don't tell the instructions of the whole program; record -v says why\n",
 		      f);
 		return;
