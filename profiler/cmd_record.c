@@ -82,8 +82,8 @@ static const struct argp_option argp_options[] = {
 	  "Share of the program's time that bursts may take, and timed ones as much again (default 2)", 0 },
 	{ "timed-bursts", KEY_TIMED_BURSTS, "RATE", 0,
 	  "With bursts, time how long a thread takes for a path known to the instruction, RATE times a "
-	  "second; "
-	  "auto: as often as the budget allows; 0: never (the default)",
+	  "second, "
+	  "which tells instructions and IPC; auto: as often as the budget allows; 0: never (the default)",
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample about HZ times a second in place of a fixed period", 0 },
 	{ "pid", 'p', "PID", 0, "Record running processes, separated by commas, with all their threads", 0 },
