@@ -58,7 +58,7 @@ works()
 	quietly in_root "$root" "$skidprof" report --raw -i /tmp/s.data
 	check 'and is reported' grep -qE '\bmain$' "$SCRATCH/log"
 	if "$SKIDPROF" record --pmu clock -q -o "$SCRATCH/c.data" true 2>/dev/null; then
-		check 'the clock records' quietly in_root "$root" "$skidprof" record --pmu clock -o /tmp/c.data /tmp/spin
+		check 'the clock records' quietly in_root "$root" "$skidprof" record --pmu clock -c 249989 -o /tmp/c.data /tmp/spin
 		quietly in_root "$root" "$skidprof" report --raw -i /tmp/c.data
 		check 'and is reported, too' grep -qE '\bmain$' "$SCRATCH/log"
 	fi
