@@ -419,11 +419,11 @@ long module_func_named(const struct module *m, const char *linkage)
 /* The same, but NULL where several functions have that name, as local ones of several files may: but for old versions. */
 static const struct func_name *only_named(const struct module *m, const char *linkage)
 {
-	const struct func_name *name = first_named(m, linkage), *end = m->names.v + m->names.n;
+	const struct func_name *name = first_named(m, linkage);
 
-	for (const struct func_name *next = name; next && next < end && !strcmp(next->linkage, linkage);
-	     next++)
-		if (next->vaddr != name->vaddr && next->old == name->old)
+	for (size_t i = name ? (size_t)(name - m->names.v) : 0;
+	     name && i < m->names.n && !strcmp(m->names.v[i].linkage, linkage); i++)
+		if (m->names.v[i].vaddr != name->vaddr && m->names.v[i].old == name->old)
 			return NULL;
 	return name;
 }
