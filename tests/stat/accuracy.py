@@ -3,9 +3,9 @@
 """accuracy.py DIR CORE: the table of tests/stat/accuracy.sh from its files GROUP.PROGRAM.SEED.VARIANT.METHOD.json.
 
 Errors are of functions (inlined ones are functions too) of at least 1% of the true instructions, in open programs of
-at least 2%.  "mean" is over all of them, "worst" is the worst of all; the number after +- is the standard deviation over seeds of the same figure of one
-seed.  "holds" is the share of them whose 90% interval holds the truth.  "false" is the share of those called fixed that
-are off by more than 5% and outside their interval.
+at least 2%.  "mean" is over all of them, "worst" is the worst of all, "eps" is eq. 21, "raw" that of the raw counts, "worse" is
+how many recordings have an eps of more than 1.2 times raw's.  "holds" is the share of functions whose 90% interval holds the
+truth.  "false" is the share of those called fixed that are off by more than 5% and outside their interval.
 """
 import glob
 import json
@@ -37,14 +37,13 @@ VARIANTS = {
 }
 GROUPS = {
     "sample": "Five samples",
-    "heldout": "Random programs, held out",
-    "tune": "Random programs, for development",
+    "random": "Random programs",
     "written": "Programs written by others",
     "real": "Open programs",
     "unseen": "Open programs, held out",
 }
 OPEN = ["real", "unseen"]  # whose programs have a row each
-METHODS = ["raw", "loops", "flow", "path", "full", "raw by line", "full by line", "raw by insn", "full by insn"]
+METHODS = ["loops", "flow", "path", "full", "raw by line", "full by line", "raw by insn", "full by insn"]
 MIN_SHARE = defaultdict(lambda: 0.01, real=0.02, unseen=0.02)
 
 
@@ -53,22 +52,24 @@ class Tally:
 
     def __init__(self, min_share):
         self.min_share = min_share
-        self.by_seed = defaultdict(list)  # seed -> absolute errors of its functions
-        self.eps = defaultdict(list)
+        self.errors, self.eps, self.eps_raw = [], [], []
         self.inside = self.intervals = 0
         self.fixed = self.false = self.functions = 0
+        self.totals = []  # of all instructions: told over true
 
-    def add(self, seed, result, method):
-        # compare --method raw shows the raw counts in both columns; take the one that is always raw.
-        raw = method.startswith("raw")
+    def add(self, result, method):
+        raw = method.startswith("raw")  # by line and by instruction: a row of its own
         functions = next(result[k] for k in ("functions", "lines", "instructions") if k in result)
         total = sum(f["truth"] for f in functions)
-        self.eps[seed].append(result["eps_raw" if raw else "eps_fixed"])
+        self.eps.append(result["eps_raw" if raw else "eps_fixed"])
+        self.eps_raw.append(result["eps_raw"])
+        if total > 0:
+            self.totals.append(sum(f["fixed"] for f in functions) / total)
         for f in functions:
             if total <= 0 or f["truth"] < self.min_share * total:
                 continue
             err = f["raw_err" if raw else "fixed_err"]
-            self.by_seed[seed].append(abs(err))
+            self.errors.append(abs(err))
             self.functions += 1
             if raw:
                 continue
@@ -82,26 +83,21 @@ class Tally:
                 self.false += abs(err) > 0.05 and not inside
 
     def row(self):
-        errors = [e for seed in self.by_seed.values() for e in seed]
-        means = [statistics.mean(v) for v in self.by_seed.values() if v]
-        eps = [e for seed in self.eps.values() for e in seed]
-        worsts = [max(v) for v in self.by_seed.values() if v]
         return [
-            str(len(eps)),
-            with_spread(statistics.mean(errors) if errors else None, means),
-            with_spread(max(errors) if errors else None, worsts),
-            with_spread(statistics.mean(eps) if eps else None, [statistics.mean(v) for v in self.eps.values()]),
+            str(len(self.eps)),
+            percent(statistics.mean(self.errors) if self.errors else None),
+            percent(max(self.errors, default=None)),
+            percent(statistics.mean(self.eps)),
+            percent(statistics.mean(self.eps_raw)),
+            str(sum(e > 1.2 * r for e, r in zip(self.eps, self.eps_raw))),
             share(self.inside, self.intervals),
             share(self.fixed, self.functions),
             share(self.false, self.fixed),
         ]
 
 
-def with_spread(value, per_seed):
-    if value is None:
-        return "-"
-    spread = statistics.stdev(per_seed) if len(per_seed) > 1 else 0.0
-    return "%.2f%% +-%.2f" % (100 * value, 100 * spread)
+def percent(value):
+    return "-" if value is None else "%.2f%%" % (100 * value)
 
 
 def share(part, whole):
@@ -163,7 +159,7 @@ def rows_of(result, method):
 def load(folder, skid):
     tallies, broken = {}, []
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
-        group, program, seed, variant, method, _ = os.path.basename(path).split(".")
+        group, program, _, variant, method, _ = os.path.basename(path).split(".")
         try:
             with open(path) as f:
                 result = json.load(f)
@@ -172,7 +168,7 @@ def load(folder, skid):
             for row in rows_of(result, method):
                 for one in ["", program] if group in OPEN else [""]:
                     key = group, variant, row, one
-                    tallies.setdefault(key, Tally(MIN_SHARE[group])).add(seed, result, row)
+                    tallies.setdefault(key, Tally(MIN_SHARE[group])).add(result, row)
             if method == "full" and variant in ("plain", "branches"):
                 skid.add(result)
         except (ValueError, KeyError, TypeError) as e:
@@ -192,11 +188,30 @@ def missing(folder):
         return []
 
 
+def print_musts(tallies):
+    """What users of perf's files look for, over all programs of each form."""
+    def of(variant):
+        found = [t for (_, v, row, one), t in tallies.items() if v == variant and row == "full" and not one]
+        return {k: [x for t in found for x in getattr(t, k)] for k in ("eps", "eps_raw", "totals")}
+
+    b, turns, precise = of("plain-b"), of("plain-turns"), of("plain-precise")
+    if b["eps"]:
+        print("perf record -b: %d of %d recordings have at most a point in the wrong function" %
+              (sum(e <= 0.01 for e in b["eps"]), len(b["eps"])))
+    if turns["totals"]:
+        off = [t - 1 for t in turns["totals"]]
+        print("More events than counters: all instructions are within 3%% in %d of %d, %+.1f to %+.1f%%" %
+              (sum(abs(x) <= 0.03 for x in off), len(off), 100 * min(off), 100 * max(off)))
+    if precise["eps"]:
+        print("Precise events: eps is at most %+.2f points beside raw's" %
+              (100 * max(e - r for e, r in zip(precise["eps"], precise["eps_raw"]))))
+
+
 def main():
     skid = Skid(sys.argv[2])
     tallies, broken = load(sys.argv[1], skid)
-    head = ["", "recordings", "mean error", "worst error", "eps", "holds", "fixed", "false"]
-    widths = [30, 10, 16, 17, 16, 7, 7, 7]
+    head = ["", "recordings", "mean", "worst", "eps", "raw", "worse", "holds", "fixed", "false"]
+    widths = [30, 10, 8, 9, 8, 8, 6, 7, 7, 7]
 
     def line(cells):
         print(" ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths))).rstrip())
@@ -212,6 +227,7 @@ def main():
                 line(["  " + method] + tally.row())
             for program in sorted(k[3] for k in tallies if k[:3] == (group, variant, "full") and k[3]):
                 line(["    full, " + program] + tallies[group, variant, "full", program].row())
+    print_musts(tallies)
     if skid.errors["p90_cyc"]:
         skid.print()
     print("\n%d recordings or comparisons failed%s" % (len(broken), ":" if broken else "."))

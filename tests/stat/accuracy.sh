@@ -1,40 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
-#	[--jobs N] [--quick] [--keep]
+#	[--jobs N] [--limit SECONDS] [--quick] [--keep]
 #
-# How right are corrected counts?  The five samples with N seeds each and N random programs (odd seeds are for those who
-# develop, even ones are held out), each recorded with and without branch records and with fewer counters and events; and, with
-# the first N seeds each, the programs in written/, which were written by those who did not know how they would be corrected,
-# and open programs from Debian's sources (real.sh), with branch records, of the default core and of one whose records tell
-# cycles.  All are corrected by every method and held against the exact counts of the same run.  Only commands that a user
-# has are used.
-# --keep leaves the recordings where they are, and the next run with --keep corrects those anew instead of making them again:
-# what changed in correct/ is then held against the same recordings.
-# --groups (of: sample written real random) and --methods leave out all others; --dir is where recordings and results go.
-# Bursts are as many as a program of a few minutes has of them where a step takes some microseconds: one to some sixty samples.
-# --first is the seed of the first random program, 1 by default: others than those that were looked at before.
-# The forms plain-pair, plain-b, plain-turns, plain-precise and plain-hybrid are recordings as `perf record -e` writes them,
-# without group reads, instructions at a period that no skid reaches (eq. 5); they are run where --variants names them: --variants 'plain-b plain-turns' --groups random --programs 10
-# is a part, and --keep goes on with one that was stopped.
+# How right are corrected counts?  Three groups of programs: the five samples with N seeds each, random ones, and those in written/,
+# by people who did not know how they would be corrected; a fourth, real, are open programs from Debian's sources (real.sh), which
+# is measured where --groups names it.  Each is recorded in each of the ways below, as far as nothing is named, corrected,
+# and held against the exact counts of the same run.  Only commands that a user has are used.
+#
+# It ends after --limit seconds, and goes on where it was when it is called again with the same build; a table is of one version.
+# With another build it begins anew.  --keep leaves recordings where they are, also those of another build, which are then
+# corrected anew: what changed in correct/ is held against the same recordings.
+#
+# --groups (of: sample random written real) and --methods leave out all others; --dir is where recordings and results go.
+# --first is the seed of the first random program: nobody looks at those of the default, which are for this table.
+# The forms plain-*, of which every fourth written program has one, are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
+# reaches (eq. 5).  Fewer counters and events (four limited two skidless ...) are measured where --variants names them.
+# Bursts are as many as a program of a few minutes has of them: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=20 programs=300 first=1 real=4 jobs=2 keep='' groups='sample written real random' only='' DIR='' forms='plain-pair plain-b plain-turns plain-precise plain-hybrid' variants='plain bursts branches branches-bursts four four-branches limited limited-bursts limited-branches limited-both two two-short skidless timed'
+seeds=2 programs=16 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
+variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
 	--programs) programs=${2:?$usage} && shift ;;
 	--first) first=${2:?$usage} && shift ;;
 	--real) real=${2:?$usage} && shift ;;
+	--limit) limit=${2:?$usage} && shift ;;
 	--jobs) jobs=${2:?$usage} && shift ;;
 	--variants) variants=${2:?$usage} && shift ;;
 	--groups) groups=${2:?$usage} && shift ;;
 	--methods) only=${2:?$usage} && shift ;;
 	--dir) DIR=${2:?$usage} && shift ;;
-	--quick) seeds=2 programs=8 real=1 ;;
+	--quick) seeds=1 programs=8 groups='sample random' ;;
 	--keep) keep=1 ;;
 	*) echo "$usage" >&2 && exit 2 ;;
 	esac
@@ -46,9 +48,13 @@ DIR=$(realpath -m "${DIR:-$B/accuracy}")
 export SKIDPROF=$B/skidprof DIR KEEP=$keep B ONLY=$only
 export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions TURNS=cycles,instructions,branches,loads,stores,calls,cond-branches BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
-[ -n "$keep" ] || rm -rf "$DIR"
-rm -rf "$DIR/json"
-mkdir -p "$DIR/json" "$DIR/bin" || exit 1
+# Of this build, and of no other one.
+build=$(sha256sum "$SKIDPROF" "$B/skidsim.so") || exit 1
+[ "$build" = "$(cat "$DIR/build" 2>/dev/null)" ] || if [ -n "$keep" ]; then rm -rf "$DIR/json"; else rm -rf "$DIR"; fi
+mkdir -p "$DIR/json" "$DIR/bin" && echo "$build" >"$DIR/build" || exit 1
+rm -f "$DIR"/json/*.fail
+END=$(($(date +%s) + limit))
+export END
 
 # chosen GROUP: is it one of those to measure?
 chosen() { [[ " $groups " == *" $1 "* ]]; }
@@ -84,27 +90,28 @@ record()
 one()
 {
 	local group=$1 program=$2 seed=$3 variant=$4 job status command
-	local methods=(raw loops flow full) how=(--no-branches)
+	local methods=(loops flow full) how=(--no-branches)
 	job=$group.$program.$seed.$variant
+	[ "$(date +%s)" -lt "$END" ] && [ ! -e "$DIR/json/$job.done" ] || return 0
 	case $variant in
-	branches) how=(-b --bursts 0) methods=(raw path full) ;;
-	bursts) how=(--no-branches --bursts "$BURSTS") methods=(raw path full) ;;
+	branches) how=(-b --bursts 0) methods=(path full) ;;
+	bursts) how=(--no-branches --bursts "$BURSTS") methods=(full) ;;
 	branches-bursts) how=(-b --bursts "$BURSTS") methods=(full) ;;
-	timed) how=(-b --bursts 0 --core skylake) methods=(raw path full) ;;
+	timed) how=(-b --bursts 0 --core skylake) methods=(full) ;;
 	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
 	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") methods=(full) ;;
 	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
 	limited-bursts) how=(--no-branches --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
 	limited-both) how=(-b --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
 	limited-branches) how=(-b --bursts 0 -e "$LIMITED") methods=(path full) ;;
-	two) how=(--no-branches -e "$TWO") methods=(raw loops full) ;;
-	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(raw loops full) ;;
-	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(raw full) ;;
-	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") methods=(raw full) ;;
+	two) how=(--no-branches -e "$TWO") methods=(loops full) ;;
+	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(loops full) ;;
+	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(full) ;;
+	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") methods=(full) ;;
 	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) methods=(full) ;;
-	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(raw full) ;;
-	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') methods=(raw full) ;;
-	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") methods=(raw full) ;;
+	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(full) ;;
+	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') methods=(full) ;;
+	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") methods=(full) ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
@@ -131,6 +138,7 @@ one()
 	esac
 	[ -n "$KEEP" ] || rm -f "$DIR/$job.data" "$DIR/$job.truth"
 	rm -f "$DIR/$job.err"
+	[ -n "$(find "$DIR/json" -name "$job.fail" -o -name "$job.*.fail")" ] || touch "$DIR/json/$job.done"
 }
 export -f one fail record words
 
@@ -138,8 +146,8 @@ export -f one fail record words
 compile()
 {
 	local p=p$1
-	# Kept recordings are of this very file.
-	[ -z "$KEEP" ] || [ ! -x "$DIR/bin/$p" ] || return 0
+	# What was recorded before is of this very file.
+	[ ! -x "$DIR/bin/$p" ] || return 0
 	"$DIR/gen" "$1" "$2" >"$DIR/bin/$p.c" && gcc -O2 -g "$DIR/bin/$p.c" -o "$DIR/bin/$p"
 }
 export -f compile
@@ -150,7 +158,7 @@ compile_written()
 	local cc=gcc program
 	[[ $1 == *.c ]] || cc=g++
 	program=$DIR/bin/$(basename "${1%.*}")
-	[ -z "$KEEP" ] || [ ! -x "$program" ] || return 0
+	[ ! -x "$program" ] || return 0
 	"$cc" -O2 -g "$1" -o "$program" -lm -pthread
 }
 export -f compile_written
@@ -162,7 +170,6 @@ written=(tests/stat/written/*)
 [ "$real" -eq 0 ] || ! chosen written || printf '%s\n' "${written[@]}" | xargs -P "$jobs" -I '{}' bash -c 'compile_written "$@"' compile '{}'
 
 # Open programs are fetched and built once; what is missing is said in the table.
-[[ $variants == *branches* ]] || groups=${groups//real/}
 if [ "$real" -gt 0 ] && chosen real; then
 	mkdir -p "$B/real"
 	[ -s "$B/real/programs" ] || tests/stat/real.sh "$B/real" 2>"$B/real/missing" >/dev/null
@@ -182,38 +189,39 @@ skid 0 1 >"$DIR/skidless.core"
 # A seed of every sample, its part of the random programs, and so on: a sweep that is stopped has some of everything.
 list()
 {
-	local s v n=0 p sample group program
+	local s v k n=0 sample group program
 	for ((s = 1; s <= seeds; s++)); do
 		! chosen sample || for sample in soplex omnetpp mcf hmmer libsvm; do
-			for v in ${variants//timed/}; do
+			for v in $variants; do
 				echo "sample $sample $s $v"
 			done
 		done
 		((s > real)) || {
 			! chosen real || while read -r group program _; do
-				for v in branches timed bursts branches-bursts; do
-					[[ " $variants " != *" $v "* ]] || echo "$group $program $s $v"
+				for v in $variants; do
+					echo "$group $program $s $v"
 				done
 			done <"$B/real/programs"
-			! chosen written || for program in "${written[@]##*/}"; do
-				for v in branches timed plain bursts branches-bursts $forms; do
-					[[ " $variants " != *" $v "* ]] || echo "written ${program%.*} $s $v"
+			! chosen written || for ((k = 0; k < ${#written[@]}; k++)); do
+				program=${written[k]##*/}
+				for v in $variants; do
+					[[ $v != plain-* ]] || ((k % 4 == 0)) || continue
+					echo "written ${program%.*} $s $v"
 				done
 			done
 		}
-		chosen random || continue
-		while ((n * seeds < s * programs)); do
-			p=$((first + n)) n=$((n + 1)) group=tune
-			[ $((p % 2)) -eq 0 ] && group=heldout
+		! chosen random || while ((n * seeds < s * programs)); do
 			for v in $variants; do
-				case $v in two-short | skidless | timed) ;; *) echo "$group p$p $p $v" ;; esac
+				echo "random p$((first + n)) $((first + n)) $v"
 			done
+			n=$((n + 1))
 		done
 	done
 }
 # Ctrl-C ends the sweep; what is there by then is shown.
 trap 'echo "stopped: not all of it" >&2' INT
-list | xargs -P "$jobs" -L 1 bash -c 'one "$@"' one
+list >"$DIR/list"
+xargs -P "$jobs" -L 1 bash -c 'one "$@"' one <"$DIR/list"
 
 # The same seed and file give the same bits.
 same='not checked'
@@ -229,4 +237,9 @@ python3 tests/stat/accuracy.py "$DIR/json" profiler/sim/cores/zen5.core | tee "$
 status=$?
 echo "Same seed, same file, same bits: $same"
 echo "Each recording's comparison: $DIR/json"
-[ $status -eq 0 ] && [ "$same" = yes ]
+of=$(wc -l <"$DIR/list") is=0
+while read -r group program seed v; do
+	[ ! -e "$DIR/json/$group.$program.$seed.$v.done" ] || is=$((is + 1))
+done <"$DIR/list"
+echo "$is of $of recordings are there: run it again to go on" >&2
+[ $status -eq 0 ] && [ "$same" = yes ] && [ "$is" -eq "$of" ]

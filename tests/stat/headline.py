@@ -39,7 +39,7 @@ def native(folder):
 def complete(folder):
     """Programs that all kinds of recordings are there of: their files' names up to the kind."""
     of = {}
-    for path in glob.glob(os.path.join(folder, "*.full.json")):
+    for path in glob.glob(os.path.join(folder, "sample.*.full.json")) + glob.glob(os.path.join(folder, "written.*.full.json")):
         name, variant = path.removesuffix(".full.json").rsplit(".", 1)
         of.setdefault(name, set()).add(variant)
     return sorted(name for name, found in of.items() if found >= set(VARIANTS.values()))
@@ -72,7 +72,8 @@ def main():
     folder, results = sys.argv[1:]
     errors, by_time, holds, programs = native(folder)
     names = complete(results)
-    samples = sum(os.path.basename(n).startswith("sample.") for n in names)
+    programs_of = {tuple(os.path.basename(n).split(".")[:2]) for n in names}
+    samples = sum(group == "sample" for group, _ in programs_of)
     if not errors or not names:
         sys.exit(f"headline.py: recordings are missing: {len(errors)} functions natively, {len(names)} programs simulated")
     print("| recorded with | median | mean | 90% interval holds |")
@@ -84,7 +85,7 @@ def main():
     print()
     print(f"Real hardware: {len(programs)} samples ({', '.join(sorted(programs))}); by time alone, without bursts, the median there is "
           f"{percent(statistics.median(by_time))}, the mean {percent(statistics.mean(by_time))}.  "
-          f"Simulated: {samples} samples and {len(names) - samples} programs of tests/stat/written/.")
+          f"Simulated: {samples} samples and {len(programs_of) - samples} programs of tests/stat/written/.")
 
 
 main()
