@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "report/lift/hook.h"
 
@@ -12,7 +13,16 @@
 
 #include <x86intrin.h>
 
-enum { CHAIN = 20000, ROUNDS = 15, CALLS = 2000 };
+/* A core that was idle, as one that waits for a program is, has its clock up within some milliseconds of work. */
+enum { CHAIN = 20000, CALLS = 2000, AWAKE_NS = 6000000 };
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
 
 static uint64_t ticks(void)
 {
@@ -43,9 +53,10 @@ static uint64_t chain_ticks(uint64_t n)
 double clock_cyc_per_tick(void)
 {
 	double one = INFINITY, two = INFINITY;
+	int64_t end_ns = now_ns() + AWAKE_NS;
 
 	/* Two lengths, so that start and end cancel; the least of each, because interrupts only add. */
-	for (int i = 0; i < ROUNDS; i++) {
+	while (now_ns() < end_ns) {
 		one = fmin(one, (double)chain_ticks(CHAIN / 10));
 		two = fmin(two, (double)chain_ticks(CHAIN / 10 * 2));
 	}
