@@ -270,7 +270,7 @@ sensitivity: all
 plain-b: all
 	$Qtests/stat/plain_b.sh '$B'
 
-# An hour or two; LIMIT=1200: so many seconds at a time, goes on where it was.  PART="--variants 'plain-b plain-turns' --groups random
+# Half an hour or an hour; LIMIT=1200: so many seconds at a time, goes on where it was.  PART="--variants 'plain-b plain-turns' --groups random
 # --programs 10" is a part of it, which is printed only; KEEP=1 leaves recordings, for the corrector of the next build.
 accuracy: all samples
 	$Q$(if $(QUICK)$(PART),PRINT_ONLY=1) $(FIGURES) 'make accuracy' tests/stat/accuracy.sh '$B' $(if $(QUICK),--quick) $(if $(KEEP),--keep) $(if $(LIMIT),--limit $(LIMIT)) $(PART)

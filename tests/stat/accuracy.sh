@@ -14,7 +14,8 @@
 #
 # --groups (of: sample random written real) and --methods leave out all others; --dir is where recordings and results go.
 # --first is the seed of the first random program: nobody looks at those of the default, which are for this table.
-# The forms plain-*, of which every fourth written program has one, are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
+# Every written program is recorded with branch records, with bursts and with neither, every fourth in all ways.
+# The forms plain-* are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
 # reaches (eq. 5).  Fewer counters and events (four limited two skidless ...) are measured where --variants names them.
 # Bursts are as many as a program of a few minutes has of them: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
@@ -22,7 +23,7 @@ set -u
 usage="accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=2 programs=16 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
+seeds=1 programs=10 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
 variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid'
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -36,7 +37,7 @@ while [ $# -gt 0 ]; do
 	--groups) groups=${2:?$usage} && shift ;;
 	--methods) only=${2:?$usage} && shift ;;
 	--dir) DIR=${2:?$usage} && shift ;;
-	--quick) seeds=1 programs=8 groups='sample random' ;;
+	--quick) programs=3 groups='sample random' ;;
 	--keep) keep=1 ;;
 	*) echo "$usage" >&2 && exit 2 ;;
 	esac
@@ -205,7 +206,10 @@ list()
 			! chosen written || for ((k = 0; k < ${#written[@]}; k++)); do
 				program=${written[k]##*/}
 				for v in $variants; do
-					[[ $v != plain-* ]] || ((k % 4 == 0)) || continue
+					case $v in
+					plain | bursts | branches) ;;
+					*) ((k % 4 == 0)) || continue ;;
+					esac
 					echo "written ${program%.*} $s $v"
 				done
 			done
