@@ -35,9 +35,12 @@ struct insn_form {
 	const char *name; /* without prefixes; till the decoder's next call */
 	unsigned n;
 	struct insn_arg arg[FORM_MAX_ARGS];
-	uint32_t
-	        writes; /* registers beside the first operand, one bit each; of a call those of its results */
-	bool reads;     /* the first operand is not written */
+	/* Registers written beside the first operand, one bit each; of a call those of its results.  The stack pointer stands alone. */
+	uint32_t writes, stack;
+	/* A base that moves on by a known sum, FORM_NO_REG = none. */
+	uint8_t moved;
+	uint64_t moved_by;
+	bool reads; /* the first operand is not written */
 	bool sets_flags;
 };
 

@@ -30,19 +30,11 @@ uint32_t x86_vector_flags(const struct x86_form *f);
 void insn_a64_learn(struct insn_decoder *d);
 int insn_a64_decode(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, struct insn *out);
 
-struct insn_step;
-void insn_x86_step(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, const struct insn *insn,
-                   struct insn_step *out);
-void insn_a64_step(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, const struct insn *insn,
-                   struct insn_step *out);
 /*
  * Number of a general register as encoded, INSN_NO_REG for any other; *bytes: 8,
  * 4, 2, 1 of it, 0 for the second byte alone.
  */
 uint8_t insn_x86_register(x86_reg reg, unsigned *bytes);
-
-/* Number of a general register, 31 = sp, 32 = xzr; INSN_NO_REG for any other. */
-uint8_t insn_a64_register(arm64_reg reg);
 
 /* capstone's view of the instruction, NULL where it has none; till the next call. */
 const cs_insn *insn_detail(struct insn_decoder *d, const uint8_t *code, size_t n_bytes, uint64_t vaddr);
