@@ -28,11 +28,8 @@ struct splitter {
 	size_t n, i;
 	bool unseen; /* no branch record tells what ran in a phase: its samples do */
 	size_t scope_cap;
-	int32_t *of_sample; /* [n] number of the phase, -1 = its scope has none */
-	struct {
-		struct phase *v;
-		size_t n, cap;
-	} phases; /* those of a scope in a row */
+	int32_t *of_sample;       /* [n] number of the phase, -1 = its scope has none */
+	VEC(struct phase) phases; /* those of a scope in a row */
 };
 
 static int split_scope(struct splitter *sp, size_t scope)

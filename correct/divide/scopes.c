@@ -265,10 +265,7 @@ struct border {
 struct claims {
 	size_t *since;  /* [threads] first sample of unknown scope + 1, 0 = none */
 	int32_t *known; /* [threads] scope of the last known one */
-	struct {
-		struct border *v;
-		size_t n, cap;
-	} borders;
+	VEC(struct border) borders;
 };
 
 /* Returns how many there were. */

@@ -6,29 +6,9 @@
  * records show it.  Those outside recursions need no equation: the flows that
  * are looked for have as many returns.
  */
-#include <stdlib.h>
-
 #include "correct/evidence/evidence.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
-
-static int begin(const struct evidence_input *in, void **state)
-{
-	struct evidence_input *own = malloc(sizeof(*own));
-
-	if (!own)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	*own = *in;
-	*state = own;
-	return 0;
-}
-
-static int sample(void *state, const struct sample_seen *s)
-{
-	(void)state;
-	(void)s;
-	return 0;
-}
 
 /* Calls and returns of one block, not matched: +1 and -1. */
 static bool fill_weights(const struct problem *p, uint32_t call, double *w)
@@ -75,15 +55,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	return 0;
 }
 
-static void end(void *state)
-{
-	free(state);
-}
-
 const struct evidence_ops evidence_calls = {
 	.name = "calls",
-	.begin = begin,
-	.sample = sample,
 	.equations = equations,
-	.end = end,
 };

@@ -24,6 +24,17 @@ bool sample_value(const struct pd_sample *s, int event, uint64_t *value)
 	return false;
 }
 
+static int copy_input(const struct evidence_input *in, void **state)
+{
+	struct evidence_input *own = malloc(sizeof(*own));
+
+	if (!own)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	*own = *in;
+	*state = own;
+	return 0;
+}
+
 int evidence_begin(const struct evidence_input *in, struct evidence **out)
 {
 	struct evidence *ev = calloc(1, sizeof(*ev));
@@ -32,7 +43,7 @@ int evidence_begin(const struct evidence_input *in, struct evidence **out)
 	if (!ev)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < N_KINDS && err == 0; i++)
-		err = kinds[i]->begin(in, &ev->state[i]);
+		err = (kinds[i]->begin ? kinds[i]->begin : copy_input)(in, &ev->state[i]);
 	if (err < 0) {
 		evidence_end(ev);
 		return err;
@@ -44,7 +55,7 @@ int evidence_begin(const struct evidence_input *in, struct evidence **out)
 int evidence_sample(struct evidence *ev, const struct sample_seen *s)
 {
 	for (size_t i = 0; i < N_KINDS; i++) {
-		int err = kinds[i]->sample(ev->state[i], s);
+		int err = kinds[i]->sample ? kinds[i]->sample(ev->state[i], s) : 0;
 
 		if (err < 0)
 			return err;
@@ -80,7 +91,7 @@ void evidence_end(struct evidence *ev)
 		return;
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (ev->state[i])
-			kinds[i]->end(ev->state[i]);
+			(kinds[i]->end ? kinds[i]->end : free)(ev->state[i]);
 	free(ev);
 }
 

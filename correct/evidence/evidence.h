@@ -35,10 +35,11 @@ struct evidence_input {
 	size_t n;
 };
 
+/* Without `begin` and `end` the state is a copy of the input. */
 struct evidence_ops {
 	const char *name;
 	int (*begin)(const struct evidence_input *in, void **state);
-	int (*sample)(void *state, const struct sample_seen *s);
+	int (*sample)(void *state, const struct sample_seen *s); /* may be NULL */
 	/* All samples were shown: set what the problems say of the region (totals); may be NULL. */
 	int (*finish)(void *state);
 	/* Add what is known about one scope's flow, f = Z t of `space`. */

@@ -51,18 +51,10 @@ struct stack {
 };
 
 struct scope_stacks {
-	struct {
-		struct stack *v;
-		size_t n, cap;
-	} stacks;
-	struct {
-		uint32_t *v;
-		size_t n, cap;
-	} pieces;
-	struct {
-		uint16_t *v;
-		size_t n, cap;
-	} marks; /* [pieces.n] cycles from a piece's first branch to its last, 0 = not known; of a burst: its place, in PATH_PLACES of it */
+	VEC(struct stack) stacks;
+	VEC(uint32_t) pieces;
+	VEC(uint16_t)
+	marks; /* [pieces.n] cycles from a piece's first branch to its last, 0 = not known; of a burst: its place, in PATH_PLACES of it */
 	uint64_t n_seen, stride;
 	bool thin_bursts;              /* bursts are passed over as other stacks are */
 	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */
@@ -100,14 +92,8 @@ struct cached;
 struct path {
 	struct evidence_input in;
 	struct scope_stacks *scopes;
-	struct {
-		struct piece *v;
-		size_t n, cap;
-	} all;
-	struct {
-		uint32_t *v;
-		size_t n, cap;
-	} pool;
+	VEC(struct piece) all;
+	VEC(uint32_t) pool;
 	struct paces paces;
 	bool has_stacks;
 	struct cached *cache;

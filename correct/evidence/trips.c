@@ -54,13 +54,6 @@ static int begin(const struct evidence_input *in, void **state)
 	return 0;
 }
 
-static int sample(void *state, const struct sample_seen *s)
-{
-	(void)state;
-	(void)s;
-	return 0;
-}
-
 /* Where an edge comes from within its function: a return, from the call. */
 static uint32_t origin_of(const struct flow_edge *e)
 {
@@ -236,7 +229,6 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 const struct evidence_ops evidence_trips = {
 	.name = "trips",
 	.begin = begin,
-	.sample = sample,
 	.equations = equations,
 	.end = end,
 };
