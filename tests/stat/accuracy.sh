@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
+# accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
 #	[--jobs N] [--limit SECONDS] [--quick] [--keep]
 #
 # How right are corrected counts?  Three groups of programs: the five samples with N seeds each, random ones, and those in written/,
@@ -14,21 +14,22 @@
 #
 # --groups (of: sample random written real) and --methods leave out all others; --dir is where recordings and results go.
 # --first is the seed of the first random program: nobody looks at those of the default, which are for this table.
-# Every written program is recorded with branch records, with bursts and with neither, every fourth in all ways.
+# Every fourth of the written programs, or every Nth by --every.
 # The forms plain-* are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
 # reaches (eq. 5).  Fewer counters and events (four limited two skidless ...) are measured where --variants names them.
 # Bursts are as many as a program of a few minutes has of them: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=1 programs=10 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
+seeds=1 programs=6 every=4 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
 variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
 	--programs) programs=${2:?$usage} && shift ;;
+	--every) every=${2:?$usage} && shift ;;
 	--first) first=${2:?$usage} && shift ;;
 	--real) real=${2:?$usage} && shift ;;
 	--limit) limit=${2:?$usage} && shift ;;
@@ -203,13 +204,9 @@ list()
 					echo "$group $program $s $v"
 				done
 			done <"$B/real/programs"
-			! chosen written || for ((k = 0; k < ${#written[@]}; k++)); do
+			! chosen written || for ((k = 0; k < ${#written[@]}; k += every)); do
 				program=${written[k]##*/}
 				for v in $variants; do
-					case $v in
-					plain | bursts | branches) ;;
-					*) ((k % 4 == 0)) || continue ;;
-					esac
 					echo "written ${program%.*} $s $v"
 				done
 			done

@@ -35,7 +35,7 @@ for p in "${programs[@]}"; do
 	native $p || { echo "headline: $p failed" >&2; exit 1; }
 done
 # What `make accuracy` has of this build is not measured twice.
-tests/stat/accuracy.sh "$B" --groups 'sample written' --seeds 1 --variants 'plain bursts branches' ${keep:+--keep} >&2 || exit 1
+tests/stat/accuracy.sh "$B" --groups 'sample written' --every 1 --variants 'plain bursts branches' ${keep:+--keep} >&2 || exit 1
 python3 tests/stat/headline.py "$dir/native" "$B/accuracy/json" || exit 1
 
 # What skid does to you: two functions of a sample, by the simulated core's defaults.
