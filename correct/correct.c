@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/correct.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -498,7 +499,8 @@ static int collect_evidence(struct work *w, struct evidence **out)
 
 /*
  * Scopes without a pace of their own have the program's, known to what the n others differ by.  Few say little of that,
- * and one says nothing: one more counts that is off by the whole pace.
+ * and one says nothing: one more counts that is off by the whole pace.  Of timed paths few scopes have any, and so few squares
+ * are no variance: Student's t has n degrees of freedom.
  */
 static void lend_pace(struct work *w, double sd)
 {
@@ -563,7 +565,9 @@ static void set_pace(struct work *w)
 		if (p->pace > 0)
 			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
 	}
-	lend_pace(w, sqrt((n * squares / cyc + w->pace * w->pace) / (n + 1)));
+	lend_pace(w,
+	          sqrt((n * squares / cyc + w->pace * w->pace) / (n + 1)) *
+	                  (w->pace_timed ? gsl_cdf_tdist_Pinv(0.95, n) / gsl_cdf_ugaussian_Pinv(0.95) : 1));
 	add_time_noise(w);
 	set_raw(w);
 }

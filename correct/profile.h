@@ -17,6 +17,12 @@
 
 #include "profiler/base/texts.h"
 
+/*
+ * The widest cores of today take in eight instructions a cycle, and none keeps that up.  What is more ran in the shadow of
+ * other code: it retired together with it, and that code's instructions are the ones that cycles were sampled at.
+ */
+enum { PROFILE_MAX_IPC = 8 };
+
 /* Where instructions are not counted, fewer bursts than that say nothing of them. */
 enum { PROFILE_MIN_BURSTS = 10 };
 

@@ -99,9 +99,15 @@ double calls_ipc(const struct profile *p, const struct profile_func *f, const st
 	return report_ipc(p, rate->insn * f->calls.n, rate->cyc * f->calls.n);
 }
 
-static struct cell rate_cell(const struct profile *p, const struct profile_rate *rate, int id)
+double calls_cyc(const struct profile *p, const struct profile_func *f, const struct profile_rate *rate)
 {
-	bool cyc = report_has_cyc(p);
+	return report_has_cyc(p) && isfinite(calls_ipc(p, f, rate)) ? rate->cyc : NAN;
+}
+
+static struct cell rate_cell(const struct row *r, int id)
+{
+	const struct profile_rate *rate = r->rate;
+	bool cyc = isfinite(r->ipc);
 
 	switch (id) {
 	case ID_INSN:
@@ -164,7 +170,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_ADDR:
 		return (struct cell){ .addr = v->p->blocks[r->trips->header].vaddr };
 	default:
-		return rate_cell(v->p, r->rate, id);
+		return rate_cell(r, id);
 	}
 }
 

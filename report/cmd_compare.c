@@ -108,7 +108,9 @@ static int rows_of_insns(const struct options *o, const struct truth *t, struct 
 	c->incomparable = j.incomparable;
 	c->gap = j.gap;
 	c->listed = t->partial ? j.listed : NULL;
-	if (o->by == BY_FUNCTION && !t->partial)
+	if (c->p->meta.relative)
+		err = compare_parts(c, j.per_insn, (double)t->total - j.another, o->rollup);
+	else if (o->by == BY_FUNCTION && !t->partial)
 		err = compare_funcs(c, o->rollup ? j.rolled : j.own, o->rollup);
 	else
 		err = compare_insns(c, j.per_insn, (double)t->total - j.another, o->rollup);
@@ -169,6 +171,43 @@ static int rows(const struct options *o, const struct truth *t, struct compare *
 	return rows_of_names(o, t, c);
 }
 
+/* What was sampled by time tells instructions as shares of regions, or not at all. */
+static int check_counted(const struct options *o, const struct profile *p, const struct truth *t)
+{
+	const char *input = o->input.correct.input, *command = p->meta.cmdline ? p->meta.cmdline : "PROGRAM";
+	const struct profile_meta *m = &p->meta;
+
+	if (m->insn_event >= 0 || m->pace > 0)
+		return 0;
+	if (!m->relative && report_by_clock(m))
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: %s: record %s, or 'skidprof record --pmu sim -o sim.data --truth sim.truth %s', "
+		        "then 'skidprof compare --truth sim.truth sim.data'",
+		        input,
+		        m->n_bursts ? "bursts are too few to tell instructions by"
+		                    : "no instructions event and no bursts were recorded",
+		        m->n_bursts ? "longer" : "bursts", command);
+	if (!m->relative)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: no instructions event was recorded, so there is nothing to compare: record with "
+		        "-e cycles,instructions, or on a machine without counters with --pmu sim",
+		        input);
+	if (o->by != BY_FUNCTION)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: instructions were not counted, and shares of regions are compared by function "
+		        "only; 'skidprof report --truth %s' has exact counts by line and instruction",
+		        input, o->truth);
+	if (!t->n_insns)
+		return sp_fail(SP_ENOTSUP,
+		               "%s: counts by name only; shares of regions need counts by instruction: "
+		               "'skidprof truth -o T %s'",
+		               o->truth, command);
+	return 0;
+}
+
 static int compare(const struct options *o, struct profile *p, struct truth *t)
 {
 	struct compare c = {
@@ -184,14 +223,9 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 	struct term term;
 	int err, closed;
 
-	if (p->meta.insn_event < 0 && !(p->meta.pace > 0))
-		return sp_fail(SP_ENOTSUP,
-		               "%s: no instructions event was recorded: there is nothing to compare; "
-		               "'skidprof report "
-		               "--truth FILE' puts exact counts beside its cycles, 'skidprof record "
-		               "--timed-bursts auto' estimates instructions by the clock",
-		               o->input.correct.input);
 	err = correct_truth_place(p, t, o->truth, &o->input.correct.modules);
+	if (err == 0)
+		err = check_counted(o, p, t);
 	if (err == 0)
 		err = rows(o, t, &c);
 	if (err == 0) {

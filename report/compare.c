@@ -66,6 +66,77 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	return 0;
 }
 
+/* Exact instructions and cycles: of each region, and of each function in the region that its share is of. */
+struct part_sums {
+	struct part_sum {
+		double truth, cyc;
+	} * of_region, *of_func;
+};
+
+static const struct profile_part *part_of(const struct profile_func *f, bool rolled)
+{
+	return rolled ? &f->rolled_part : &f->part;
+}
+
+static void add_parts(const struct profile *p, const double *truth_insn, bool rolled, struct part_sums *out)
+{
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		uint32_t f = rolled ? insn->phys_func : insn->func;
+
+		if (insn->region < 0)
+			continue;
+		out->of_region[insn->region].truth += truth_insn[i];
+		out->of_region[insn->region].cyc += insn->count.cyc;
+		if (f >= p->n_funcs || part_of(&p->funcs[f], rolled)->region != insn->region)
+			continue;
+		out->of_func[f].truth += truth_insn[i];
+		out->of_func[f].cyc += insn->count.cyc;
+	}
+}
+
+static void add_part_row(struct compare *c, const struct profile_func *f, bool rolled,
+                         const struct part_sum *own, const struct part_sum *region)
+{
+	const struct profile_part *part = part_of(f, rolled);
+	const struct profile_count count = { .raw_insn = own->cyc / region->cyc * region->truth,
+		                             .insn = part->share * region->truth,
+		                             .lo = part->lo * region->truth,
+		                             .hi = part->hi * region->truth };
+	size_t n = c->n;
+
+	add_row(c, f->name, own->truth, &count, rolled ? f->rolled_status : f->status);
+	if (c->n > n)
+		c->rows[n].full = f->full;
+}
+
+int compare_parts(struct compare *c, const double *truth_insn, double total, bool rolled)
+{
+	const struct profile *p = c->p;
+	struct part_sums sums = { calloc(p->n_regions + 1, sizeof(*sums.of_region)),
+		                  calloc(p->n_funcs + 1, sizeof(*sums.of_func)) };
+	int err = sums.of_region && sums.of_func ? rows_alloc(c, p->n_funcs)
+	                                         : sp_fail(SP_ENOMEM, "out of memory");
+	double inside = 0;
+
+	if (err == 0)
+		add_parts(p, truth_insn, rolled, &sums);
+	for (size_t i = 0; err == 0 && i < p->n_funcs; i++) {
+		int32_t region = part_of(&p->funcs[i], rolled)->region;
+
+		if (region >= 0 && !incomparable(c, p->funcs[i].module) && !(c->gap && c->gap[i]) &&
+		    sums.of_region[region].truth > 0 && sums.of_region[region].cyc > 0)
+			add_part_row(c, &p->funcs[i], rolled, &sums.of_func[i], &sums.of_region[region]);
+	}
+	for (size_t i = 0; i < c->n; i++)
+		inside += c->rows[i].truth;
+	c->parts = true;
+	c->outside = total > 0 ? fmax(1 - inside / total, 0) : NAN;
+	free(sums.of_region);
+	free(sums.of_func);
+	return err;
+}
+
 /* Add up functions of one name.  Their intervals add at worst. */
 static void add_count(struct profile_count *sum, const struct profile_count *x)
 {

@@ -27,6 +27,8 @@ struct compare {
 	        *listed; /* [p->n_insns] instructions a partial truth has: others are left out; NULL = all */
 	bool partial;    /* the truth lists the most frequent only: what it lacks is left out */
 	bool moves_plt;  /* the truth may count PLT stubs where they are called */
+	bool parts; /* no instructions were counted: shares of regions, times what the truth has of the region */
+	double outside;      /* with parts: of the truth's instructions, the share that is in no region */
 	const char *format;  /* what the truth was taken for */
 	const char *truth;   /* path, as given */
 	const char *creator; /* who counted */
@@ -36,6 +38,12 @@ struct compare {
 
 /* truth_insn[p->n_funcs]; rolled: with inlined functions in the physical one. */
 int compare_funcs(struct compare *c, const double *truth_insn, bool rolled);
+
+/*
+ * Where bursts tell shares of regions only: each function's share of its region, by exact counts, by time (raw) and by the
+ * bursts, times the region's exact instructions, so that errors are weighed as those of counts are.
+ */
+int compare_parts(struct compare *c, const double *truth_insn, double total, bool rolled);
 
 /* Truth by name: physical functions.  Those of one name are one row: the truth can't tell them apart. */
 int compare_names(struct compare *c, const struct names_join *j);

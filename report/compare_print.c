@@ -41,9 +41,9 @@ static const struct column columns[] = {
 	{ "inside", "", ID_INSIDE, COLUMN_BOOL, COLUMN_NO_TEXT },
 	{ "raw_err", "RAW-ERR", ID_RAW_ERR, COLUMN_CHANGE },
 	{ "fixed_err", "FIXED-ERR", ID_FIXED_ERR, COLUMN_CHANGE },
-	{ "ipc_truth", "IPC-EXACT-INSN", ID_IPC_TRUTH, COLUMN_RATIO, COLUMN_WIDE },
-	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_WIDE },
-	{ "ipc_fixed", "IPC", ID_IPC_FIXED, COLUMN_RATIO, COLUMN_WIDE },
+	{ "ipc_truth", "IPC-EXACT-INSN", ID_IPC_TRUTH, COLUMN_RATIO, COLUMN_WIDE, HAVE_CYC },
+	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_WIDE, HAVE_CYC },
+	{ "ipc_fixed", "IPC", ID_IPC_FIXED, COLUMN_RATIO, COLUMN_WIDE, HAVE_CYC },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "", "NAME", ID_FULL, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
 };
@@ -110,7 +110,9 @@ static const char *by_word(enum compare_by by)
 
 static struct table table_of(const struct compare *c)
 {
-	return (struct table){ columns, sizeof(columns) / sizeof(columns[0]), c->n, ~0u, cell, c };
+	return (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
+		               c->n,    c->parts ? ~(unsigned)HAVE_CYC : ~0u,
+		               cell,    c };
 }
 
 static void print_pair(const char *what, double raw, double fixed, FILE *f)
@@ -146,7 +148,7 @@ static void warn_totals(const struct compare *c)
 
 	number_grouped(s->truth, a);
 	number_grouped(s->fixed, b);
-	if (s->truth > 0 && fabs(s->fixed / s->truth - 1) > 0.02) {
+	if (!c->parts && s->truth > 0 && fabs(s->fixed / s->truth - 1) > 0.02) {
 		number_percent(s->fixed / s->truth - 1, 1, d);
 		sp_warn("the profile has %s instructions and the truth %s (%s): errors of counts contain "
 		        "that "
@@ -173,7 +175,7 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	size_t shown = limit;
 	int err;
 
-	meta_print(c->p, term->f);
+	meta_print_for(c->p, &(struct meta_columns){ .cycles = true, .compared = true }, term->f);
 	text_safe(c->truth, path, sizeof(path));
 	text_safe(c->creator && *c->creator ? c->creator : "unknown", creator, sizeof(creator));
 	number_grouped(c->score.truth, total);
@@ -181,6 +183,15 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	fprintf(term->f, "# the truth file was taken for %s%s\n",
 	        c->format && *c->format ? c->format : "exact counts",
 	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
+	if (c->parts) {
+		number_percent(c->outside, 0, total);
+		fprintf(term->f,
+		        "# compared are shares of a region's instructions, times what the truth has of it; "
+		        "RAW "
+		        "has them by time.\n# %s of the truth's instructions are in no region, and left "
+		        "out\n",
+		        total);
+	}
 	if (c->moves_plt)
 		fputs("# callgrind counts PLT stubs where they are called, unless run with --skip-plt=no\n",
 		      term->f);
@@ -238,6 +249,7 @@ static int add_score(json_t *doc, const struct compare *c)
 	err |= add_number(doc, "left_out", c->another);
 	err |= json_object_set_new(doc, "truth_format", json_text(c->format ? c->format : ""));
 	err |= json_object_set_new(doc, "truth_partial", json_boolean(c->partial));
+	err |= json_object_set_new(doc, "shares_of_regions", json_boolean(c->parts));
 	return err;
 }
 

@@ -219,7 +219,7 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 {
 	const struct profile_calls *c = &r->f->calls;
 	const struct profile_rate *rate = r->count == &r->f->rolled ? &c->rolled : &c->own;
-	bool cyc = report_has_cyc(p);
+	const double cyc = calls_cyc(p, r->f, rate);
 
 	if (!c->n_terms)
 		return num(NAN);
@@ -229,9 +229,7 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 	case ID_CALL_INSN_SURE:
 		return sure(rate->insn, rate->lo, rate->hi);
 	case ID_CALL_CYC_SURE:
-		/* Cycles that would be of too many instructions a cycle are not its own. */
-		return sure(cyc && !isnan(calls_ipc(p, r->f, rate)) ? rate->cyc : NAN, rate->cyc_lo,
-		            rate->cyc_hi);
+		return sure(cyc, rate->cyc_lo, rate->cyc_hi);
 	case ID_CALLS:
 		return num(c->n);
 	case ID_CALLS_LO:
@@ -245,13 +243,13 @@ static struct cell calls_cell(const struct profile *p, const struct row *r, int 
 	case ID_CALL_INSN_HI:
 		return num(rate->hi);
 	case ID_CALL_CYC_LO:
-		return num(cyc ? rate->cyc_lo : NAN);
+		return num(isfinite(cyc) ? rate->cyc_lo : NAN);
 	case ID_CALL_CYC_HI:
-		return num(cyc ? rate->cyc_hi : NAN);
+		return num(isfinite(cyc) ? rate->cyc_hi : NAN);
 	case ID_CALL_IPC:
 		return num(calls_ipc(p, r->f, rate));
 	default:
-		return num(cyc ? rate->cyc : NAN);
+		return num(cyc);
 	}
 }
 

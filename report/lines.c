@@ -50,7 +50,7 @@ enum id {
 	        { "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_LESS, HAVE_INSN | HAVE_CYC | HAVE_RAW }, \
 	        { "ipc_fixed", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_INSN | HAVE_CYC | HAVE_FIXED },               \
 	{                                                                                                         \
-		"status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS                                         \
+		"status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS, HAVE_INSN                              \
 	}
 
 #define PLACE_COLUMNS                                                                 \
@@ -127,7 +127,8 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_SHARE:
 		return num(r->share);
 	case ID_STATUS:
-		return text(profile_status_word(r->status));
+		/* It is of instructions: time by line is as sampled. */
+		return report_has_insn(v->p) ? text(profile_status_word(r->status)) : (struct cell){ 0 };
 	case ID_PLACE:
 		return text(r->place);
 	case ID_FILE:

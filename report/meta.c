@@ -123,7 +123,7 @@ static void skid_line(const struct profile_meta *m, char *out, size_t size)
 }
 
 /* Time has no skid that a loop could feel: what it is made of says more. */
-static bool report_by_clock(const struct profile_meta *m)
+bool report_by_clock(const struct profile_meta *m)
 {
 	return m->pmu && strcmp(m->pmu, "clock") == 0;
 }
@@ -180,12 +180,23 @@ static bool names_variant(const char *why)
 	return false;
 }
 
-static void print_truth(const struct profile_meta *m, FILE *f)
+static void print_truth(const struct profile *p, FILE *f)
 {
-	char text[LINE_MAX_BYTES];
+	const struct profile_meta *m = &p->meta;
+	char text[LINE_MAX_BYTES], n[NUMBER_MAX];
+	double insn = 0, cyc = 0;
 
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		insn += p->funcs[i].rolled.insn;
+		cyc += p->funcs[i].rolled.cyc;
+	}
 	safe(m->truth, text);
-	fprintf(f, "# instructions are exact counts of another run: %s; SHARE is of them\n", text);
+	number_si(insn, n);
+	fprintf(f, "# instructions are exact counts of another run: %s; SHARE is of them, %s in all", text,
+	        n);
+	if (report_has_cyc(p) && cyc > 0)
+		fprintf(f, ", IPC %.2g", insn / cyc);
+	fputc('\n', f);
 	if (*m->truth_why) {
 		safe(m->truth_why, text);
 		fprintf(f, "# NOT THE SAME RUN? %s\n", text);
@@ -357,6 +368,10 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 /* What the columns are that the table has. */
 static void print_relative(const struct profile_meta *m, const struct meta_columns *columns, FILE *f)
 {
+	if (columns->compared) {
+		fputs("# instructions were not counted: bursts tell shares of a region's\n", f);
+		return;
+	}
 	fputs("# instructions were not counted: SHARE is of the time as sampled", f);
 	if (columns->cycles && m->core_hz > 0)
 		fprintf(f, ", and CYCLES are that time x %.3f GHz", m->core_hz / 1e9);
@@ -422,7 +437,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		return;
 	}
 	if (m->truth)
-		print_truth(m, f);
+		print_truth(p, f);
 	else
 		print_not_counted(p, columns, f);
 	if (m->core_hz > 0 && columns->cycles && (m->truth || !m->relative))

@@ -110,12 +110,6 @@ static double cyc_per_sample(const struct profile *p)
 	return profile_mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
 }
 
-/*
- * The widest cores of today take in eight instructions a cycle, and none keeps that up.  What is more ran in the shadow of
- * other code: it retired together with it, and that code's instructions are the ones that cycles were sampled at.
- */
-enum { MAX_IPC = 8 };
-
 double report_ipc(const struct profile *p, double insn, double cyc)
 {
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
@@ -125,7 +119,7 @@ double report_ipc(const struct profile *p, double insn, double cyc)
 		return NAN;
 	if (cyc < profile_fewest_samples * cyc_per_sample(p))
 		return NAN;
-	return insn / cyc <= MAX_IPC ? insn / cyc : NAN;
+	return insn / cyc <= PROFILE_MAX_IPC ? insn / cyc : NAN;
 }
 
 const char *report_no_ipc(const struct profile *p, double insn, double cyc)

@@ -95,6 +95,8 @@ unsigned report_have(const struct profile *p, const struct report_opts *o);
 bool report_has_insn(const struct profile *p);
 bool report_has_cyc(const struct profile *p);
 bool report_has_other(const struct profile *p);
+/* By time, without a PMU: there are no other events and no branch records then. */
+bool report_by_clock(const struct profile_meta *m);
 
 /* Instructions per cycle; NAN where cycles are not counted, or under five samples of them, or over 16. */
 double report_ipc(const struct profile *p, double insn, double cyc);
@@ -139,6 +141,7 @@ void meta_print(const struct profile *p, FILE *f);
 struct meta_columns {
 	bool parts; /* shares of a region */
 	bool cycles, cpi;
+	bool compared; /* with exact counts: what stands there is of those */
 };
 void meta_print_for(const struct profile *p, const struct meta_columns *columns, FILE *f);
 void meta_first_line(const struct profile *p, char *out, size_t size);
@@ -197,6 +200,8 @@ const struct profile_insn *trips_insn(const struct profile *p, const struct prof
 
 /* IPC of what a call of f comes to, one of its two rates; NAN as report_ipc() has it, and where calls are not known. */
 double calls_ipc(const struct profile *p, const struct profile_func *f, const struct profile_rate *rate);
+/* Its cycles: those that would be of more instructions a cycle than a core keeps up landed elsewhere, or are of another run. */
+double calls_cyc(const struct profile *p, const struct profile_func *f, const struct profile_rate *rate);
 
 /* What these views rest on: a line with "# " before it, nothing for others. */
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f);

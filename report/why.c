@@ -76,7 +76,23 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", events[i].event);
 }
 
-/* Where instructions were not counted: a clock has neither branch records nor other events, and no skid. */
+/* A clock has neither branch records nor other events, and no skid; what timed paths tell is of them and of bursts. */
+static size_t advice_of_timed(const struct profile_region *r, bool weak, char out[][WHY_ADVICE_BYTES])
+{
+	size_t n = 0;
+
+	if (weak && r->total_sd > little_doubt)
+		snprintf(out[n++], WHY_ADVICE_BYTES,
+		         "more timed paths: a longer run, or more often (--timed-bursts RATE)");
+	if (weak)
+		snprintf(
+		        out[n++], WHY_ADVICE_BYTES,
+		        "more bursts: a longer run, or a larger --burst-budget.  'skidprof truth' counts all "
+		        "instructions exactly, and report --truth puts them beside these cycles");
+	return n;
+}
+
+/* Where instructions were not counted. */
 static size_t advice_without_counts(const struct profile *p, const struct profile_region *r, bool weak,
                                     char out[][WHY_ADVICE_BYTES])
 {
@@ -112,11 +128,13 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		return 0;
 	if (p->meta.relative)
 		return advice_without_counts(p, r, weak, out);
+	if (report_by_clock(&p->meta))
+		return advice_of_timed(r, weak, out);
 	missing_events(p, events, sizeof(events));
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "record -b: branch records show which way the code went, and settle most of it at "
-		         "once; without them %s bursts (--bursts, --burst-budget)",
+		         "record -b: branch records, where the processor has them ('skidprof doctor' tells), "
+		         "settle most of it at once; else %s bursts (--bursts, --burst-budget)",
 		         p->meta.n_bursts ? "more" : "take");
 	if (open && p->meta.branch_records && !p->meta.branch_cycles && !p->meta.n_bursts)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
@@ -181,12 +199,15 @@ static void print_sum(const struct profile *p, bool exact, const char *what, dou
 	print_count(p, exact, what, &c, f);
 }
 
-static const char *evidence_means(uint8_t bit)
+static const char *evidence_means(const struct profile *p, uint8_t bit)
 {
 	switch (bit) {
 	case PROFILE_BY_FLOW:
-		return "flow: the structure of the code leaves one count open, and the total of instructions "
-		       "settles it";
+		return p->meta.relative
+		               ? "flow: the structure of the code leaves one count open, so that it alone "
+		                 "tells the shares"
+		               : "flow: the structure of the code leaves one count open, and the total of "
+		                 "instructions settles it";
 	case PROFILE_BY_MIX:
 		return "totals: other events (branches, loads, ...), counted exactly beside the samples (eq. "
 		       "6)";
@@ -204,13 +225,13 @@ static const char *evidence_means(uint8_t bit)
 	}
 }
 
-static void print_known(const struct profile_func *func, FILE *f)
+static void print_known(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	if (func->evidence)
 		fputs("  evidence (equations are those of skidprof-model(7)):\n", f);
 	for (unsigned bit = 1; bit <= PROFILE_BY_PRECISE; bit <<= 1)
 		if (func->evidence & bit)
-			fprintf(f, "    %s\n", evidence_means((uint8_t)bit));
+			fprintf(f, "    %s\n", evidence_means(p, (uint8_t)bit));
 }
 
 static void print_share(const struct profile *p, const struct profile_part *part, FILE *f)
@@ -241,6 +262,7 @@ static void print_share(const struct profile *p, const struct profile_part *part
 static void print_calls(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	const struct profile_calls *c = &func->calls;
+	const double cyc = calls_cyc(p, func, &c->own);
 	char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX];
 
 	if (!c->n_terms || isnan(c->n)) {
@@ -258,20 +280,18 @@ static void print_calls(const struct profile *p, const struct profile_func *func
 		fprintf(f, ", 90%% interval %s..%s", lo, hi);
 	number_mean(c->own.insn, n);
 	fprintf(f, "; a call is %s instructions", n);
-	number_mean(c->own.cyc, n);
-	if (report_has_cyc(p) && isfinite(c->own.cyc))
+	number_mean(cyc, n);
+	if (isfinite(cyc))
 		fprintf(f, " and %s cycles", n);
 	fputs(c->rolled.insn > c->own.insn ? ", neither callees nor what is inlined into it counted\n"
 	                                   : ", callees not counted\n",
 	      f);
-	if (!report_has_cyc(p) || !isfinite(c->own.cyc_lo))
+	if (!isfinite(cyc) || !isfinite(c->own.cyc_lo))
 		return;
 	number_mean(c->own.cyc_lo, lo);
 	number_mean(c->own.cyc_hi, hi);
 	fprintf(f, "  cycles of a call: 90%% interval %s..%s", lo, isfinite(c->own.cyc_hi) ? hi : "");
-	if (isfinite(calls_ipc(p, func, &c->own)))
-		fprintf(f, "; IPC of a call %.2f", calls_ipc(p, func, &c->own));
-	fputc('\n', f);
+	fprintf(f, "; IPC of a call %.2f\n", calls_ipc(p, func, &c->own));
 }
 
 static const char *status_means(uint8_t status)
@@ -325,7 +345,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, ": %s\n", place);
 	if (p->meta.relative && !p->meta.truth) {
 		print_share(p, &func->part, f);
-		print_known(func, f);
+		print_known(p, func, f);
 		return;
 	}
 	if (!report_has_insn(p)) {
@@ -343,7 +363,7 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	if (report_no_ipc(p, c->insn, c->cyc))
 		fprintf(f, "  %s\n", report_no_ipc(p, c->insn, c->cyc));
 	print_calls(p, func, f);
-	print_known(func, f);
+	print_known(p, func, f);
 }
 
 static void print_loops(const struct profile_region *r, FILE *f)

@@ -83,7 +83,7 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 static void add_rate(json_t *to, const struct profile *p, const struct profile_func *func)
 {
 	const struct profile_rate *r = &func->calls.own;
-	bool told = func->calls.n_terms, cyc = told && report_has_cyc(p);
+	bool told = func->calls.n_terms, cyc = told && isfinite(calls_cyc(p, func, r));
 	const struct {
 		const char *name;
 		double value;

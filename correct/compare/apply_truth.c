@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "correct/assemble/calls.h"
+#include "correct/assemble/own_noise.h"
 #include "correct/compare/names.h"
 #include "correct/compare/place.h"
+#include "correct/compare/same_run.h"
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -81,11 +83,44 @@ static void judge_region(struct profile *p, int32_t region, const struct share *
 	}
 }
 
+/* A region that has far more of the program's instructions in one than in the other. */
+static void judge_whole(struct profile *p, int32_t region, const struct share *of_region,
+                        const struct share *whole, double *worst, char *why, size_t size)
+{
+	const struct profile_region *r = &p->regions[region];
+	double ours = of_region->ours / whole->ours, truth = of_region->truth / whole->truth;
+	double off = fabs(ours - truth);
+
+	if (p->meta.relative || off < same_run_most_off || off <= *worst ||
+	    off < max_intervals * z_of_90 * r->total_sd * ours)
+		return;
+	*worst = off;
+	snprintf(
+	        why, size,
+	        "region %.60s has %.1f%% of all instructions in this recording, %.1f%% in the truth: another "
+	        "input, or a program that doesn't do the same twice",
+	        r->name, 100 * ours, 100 * truth);
+}
+
+/* Of what both sides have. */
+static struct share add_whole(const struct profile *p, const struct truth_join *j)
+{
+	struct share all = { 0 };
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		if (incomparable(p, j, p->funcs[f].module) || j->gap[f])
+			continue;
+		all.ours += p->funcs[f].count.insn;
+		all.truth += j->own[f];
+	}
+	return all;
+}
+
 /* What the recording itself knows of the flow, against the truth's. */
 static int judge(struct profile *p, const struct truth_join *j, const char **out)
 {
 	const double *exact = j->per_insn;
-	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all;
+	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all, whole = add_whole(p, j);
 	char why[512] = "";
 	double worst = 0;
 
@@ -103,6 +138,8 @@ static int judge(struct profile *p, const struct truth_join *j, const char **out
 			         "region %.60s never ran in the truth: another input, or another variant of "
 			         "a library under the emulator?",
 			         p->regions[r].name);
+		if (all.ours > 0)
+			judge_whole(p, (int32_t)r, &all, &whole, &worst, why, sizeof(why));
 	}
 	free(of_func);
 	*out = profile_string(p, why);
@@ -289,6 +326,8 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 	err = correct_truth_place(p, t, path, opts);
 	if (err == 0)
 		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
+	if (err == 0 && !*p->meta.truth_why)
+		err = same_run_doubt(p);
 	if (err == 0)
 		err = doubt_unseen(p);
 	if (err < 0)

@@ -81,14 +81,39 @@ struct mean {
 	double rate, var, var_by_n;
 };
 
-/* n_mean: of how many paces it is the mean; 1 where it is any of those seen. */
-static void add_mean(struct mean *out, double share, const struct paces *of, double n_mean)
+static void add_term(struct mean *out, double rate, double var, double n)
 {
-	double var = share * share * variance(of) / n_mean;
-
-	out->rate += share * of->sum / of->n;
+	out->rate += rate;
 	out->var += var;
-	out->var_by_n += var * var / (of->n - 1);
+	out->var_by_n += var * var / n;
+}
+
+static void add_mean(struct mean *out, double share, const struct paces *of)
+{
+	add_term(out, share * of->sum / of->n, share * share * variance(of) / of->n, of->n - 1);
+}
+
+/*
+ * Time that has no paths of its own, at the pace of the loops that have: known to what the n of these differ by, and one more that
+ * is off by the whole pace.  How paths of one loop differ says nothing of another.
+ */
+static void add_lent(struct mean *out, double share, const struct paces *loops, size_t n_loops, size_t but)
+{
+	double n = 0, time = 0, rate = 0, squares = 0;
+
+	for (size_t k = 0; k < n_loops; k++) {
+		double mean = loops[k].sum / loops[k].n;
+
+		if (k == but || !tell_a_mean(&loops[k]) || !(loops[k].share > 0))
+			continue;
+		/* West's way to a weighted variance in one pass. */
+		time += loops[k].share;
+		squares += loops[k].share * (mean - rate) * (mean - rate) * (1 - loops[k].share / time);
+		rate += (mean - rate) * loops[k].share / time;
+		n++;
+	}
+	if (n > 0)
+		add_term(out, share * rate, share * share * (n * squares / time + rate * rate) / (n + 1), n);
 }
 
 static void set_interval(const struct mean *m, double n, struct timed_rate *out)
@@ -113,7 +138,7 @@ static struct mean mean_of_loops(struct paces *loops, size_t n)
 			add_paces(rest, &loops[k]);
 			continue;
 		}
-		add_mean(&m, loops[k].share, &loops[k], loops[k].n);
+		add_mean(&m, loops[k].share, &loops[k]);
 		rest->share -= loops[k].share;
 	}
 	rest->share = fmax(rest->share, 0);
@@ -132,12 +157,12 @@ static void add_all(const struct timed_paths *t, const double *insn, struct pace
 
 /*
  * eq. 10, moments in each loop by themselves: the faster its code, the longer a replay takes, and the fewer paths there are in a
- * second of it.  Where no path was timed any pace may be that was seen, but for `loop`'s own.
+ * second of it.  Where no path was timed the pace of others is lent, but for `loop`'s own.
  */
 static int rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
                    size_t n_loops, struct timed_rate *out)
 {
-	struct paces *loops = calloc(n_loops + 1, sizeof(*loops)), seen = { 0 };
+	struct paces *loops = calloc(n_loops + 1, sizeof(*loops));
 	const struct paces *rest = &loops[n_loops];
 	struct mean m;
 
@@ -149,8 +174,6 @@ static int rate_in(const struct timed_paths *t, size_t loop, const double *insn,
 		loops[k].share = k < n_loops ? share[k] : 0;
 		out->n += (uint64_t)loops[k].n;
 		out->n_failed += (uint64_t)loops[k].n_failed;
-		if (k != loop)
-			add_paces(&seen, &loops[k]);
 	}
 	if (loop < n_loops && !tell_a_mean(&loops[loop]))
 		goto out;
@@ -159,9 +182,9 @@ static int rate_in(const struct timed_paths *t, size_t loop, const double *insn,
 	    rest->share * rest->n_failed > model->timed_missed * (rest->n + rest->n_failed))
 		goto out;
 	if (tell_a_mean(rest))
-		add_mean(&m, rest->share, rest, rest->n);
-	else if (rest->share > 0 && tell_a_mean(&seen))
-		add_mean(&m, rest->share, &seen, 1);
+		add_mean(&m, rest->share, rest);
+	else if (rest->share > 0)
+		add_lent(&m, rest->share, loops, n_loops, loop);
 	set_interval(&m, (double)out->n, out);
 out:
 	free(loops);

@@ -126,7 +126,8 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 	         averaged > reason_limit_parts_unsolved * p->total_insn)
 		to->verdict = reason_verdict_parts_unsolved;
 	if (sum > reason_limit_parts_unsolved * p->total_insn && !to->why[0])
-		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved);
+		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved,
+		         p->relative ? "a larger --burst-budget" : "-b, or more bursts");
 	return 0;
 }
 

@@ -304,7 +304,7 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, cons
 }
 
 /* What was taken for cold has too large a part in the flow that was found without it. */
-static void judge_cold_calls(const struct problem *p, struct solution *sol)
+static void judge_cold_calls(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	double insn = 0;
 
@@ -312,7 +312,7 @@ static void judge_cold_calls(const struct problem *p, struct solution *sol)
 		insn += sol->edge_flow[e] * p->graph->edges[p->edges[e].graph_edge].cut_insn;
 	if (insn <= reason_limit_cold_calls * p->total_insn)
 		return;
-	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn);
+	solution_doubt(sol, REASON_OF(cold_calls), insn, p->total_insn, more_paths(w));
 }
 
 void solve_doubt_stacks(const struct problem *p, struct solution *sol)
@@ -373,7 +373,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		judge_programs(w, w->scope_problems[s], sol);
 		judge_leak(w, w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
-		judge_cold_calls(w->scope_problems[s], sol);
+		judge_cold_calls(w, w->scope_problems[s], sol);
 		solve_doubt_stacks(w->scope_problems[s], sol);
 		judge_shown(w, sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);

@@ -485,6 +485,20 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	                 1);
 	assert_null(strstr(advice[0], "more bursts"));
 	assert_non_null(strstr(advice[0], "'skidprof truth' counts all instructions"));
+	/* Timed paths tell instructions by the clock: it can take neither other events nor branch records. */
+	p->meta.relative = false;
+	p->meta.pace = 2;
+	p->meta.pace_timed = true;
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){
+	                                    .status = PROFILE_WEAK, .n_free = 2, .total_sd = 0.1 },
+	                            advice),
+	                 2);
+	assert_non_null(strstr(advice[0], "more timed paths"));
+	assert_non_null(strstr(advice[1], "more bursts"));
+	p->meta.relative = true;
+	p->meta.pace = 0;
+	p->meta.pace_timed = false;
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
@@ -548,10 +562,25 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	p->meta.truth = "x.truth";
 	text = text_of(p, &o, 0);
 	assert_non_null(
-	        strstr(text, "# instructions are exact counts of another run: x.truth; SHARE is of them\n"));
+	        strstr(text,
+	               "# instructions are exact counts of another run: x.truth; SHARE is of them, 2.000M in "
+	               "all, IPC 0.69\n"));
 	assert_non_null(strstr(text, "\nSHARE  FIXED   90% INTERVAL CYCLES  IPC STATUS"));
 	assert_null(strstr(text, "IN-REGION"));
 	free(text);
+	/* Time by line is as sampled: there is nothing to be judged of it. */
+	p->meta.truth = NULL;
+	p->meta.relative = true;
+	o.view = REPORT_LINES;
+	text = text_of(p, &o, 0);
+	assert_null(strstr(text, "STATUS"));
+	free(text);
+	doc = json_of(p, o);
+	assert_true(
+	        json_is_null(json_object_get(json_array_get(json_object_get(doc, "lines"), 0), "status")));
+	json_decref(doc);
+	o.view = REPORT_FUNCTIONS;
+	p->meta.relative = false;
 	/* Too few bursts for shares: time is all there is. */
 	p->meta.truth = NULL;
 	p->meta.n_bursts = 1;

@@ -201,6 +201,41 @@ static void lines_and_instructions_are_compared_too(void **state)
 	profile_free(p);
 }
 
+/*
+ * No instructions were counted.  The region's time is dot's to 1,000,000 of 2,900,000, bursts say 60% of its instructions; by the
+ * truth these are 1,210,000 and 690,000.  setup, of 100,000, is in no region.
+ */
+static void shares_of_regions_are_compared_where_nothing_was_counted(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "me" };
+	const double truth[] = { 605000, 605000, 690000, 100000 };
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->funcs[0].part = (struct profile_part){ .share = 0.6, .lo = 0.59, .hi = 0.61 };
+	p->funcs[1].part = (struct profile_part){ .share = 0.4, .lo = 0.39, .hi = 0.41 };
+	p->funcs[2].part = (struct profile_part){ .region = -1, .share = NAN, .lo = NAN, .hi = NAN };
+	assert_int_equal(compare_parts(&c, truth, 2000000, false), 0);
+	compare_finish(&c);
+	assert_int_equal(c.n, 2);
+	assert_float_equal(row_named(&c, "dot(int, int)")->truth, 1210000, 1e-6);
+	assert_float_equal(row_named(&c, "dot(int, int)")->raw, 1900000.0 * 10 / 29, 1e-6);
+	assert_float_equal(row_named(&c, "dot(int, int)")->fixed, 1140000, 1e-6);
+	assert_float_equal(row_named(&c, "main")->lo, 741000, 1e-6);
+	/* 690,000 is 36.3%, below 39%: neither holds. */
+	assert_int_equal(c.score.n_inside, 0);
+	assert_float_equal(c.outside, 0.05, 1e-12);
+	text = compare_text(&c, REPORT_TEXT, 0);
+	assert_non_null(strstr(text, "# 5.00% of the truth's instructions are in no region, and left out\n"));
+	assert_null(strstr(text, "SHARE is of the time"));
+	free(text);
+	compare_fini(&c);
+	profile_free(p);
+}
+
 static void the_text_ends_with_the_score(void **state)
 {
 	struct profile *p = profile_fixture();
@@ -238,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_truth_by_name_finds_its_functions),
 		cmocka_unit_test(functions_of_one_name_are_one_row_for_a_truth_by_name),
 		cmocka_unit_test(lines_and_instructions_are_compared_too),
+		cmocka_unit_test(shares_of_regions_are_compared_where_nothing_was_counted),
 		cmocka_unit_test(the_text_ends_with_the_score),
 	};
 

@@ -109,7 +109,7 @@ static void loops_have_their_time(void **state)
 	timed_paths_fini(&t);
 }
 
-/* A quarter of the time is of a loop that has no path: it may have any pace, as those of the others differ. */
+/* A quarter of the time is of a loop that has no path: how paths of the only other one differ says nothing of its pace. */
 static void a_loop_without_a_path_may_have_any_pace(void **state)
 {
 	struct timed_paths t = { 0 };
@@ -120,8 +120,29 @@ static void a_loop_without_a_path_may_have_any_pace(void **state)
 		add_of(&t, 0, 1000, 2000 + 2000 * (i % 2), 0);
 	r = rate_of(&t, 0.75, 0.25);
 	assert_true(fabs(r.rate - 3) < 1e-9);
-	/* The variance of all paces is 20/19: a twentieth of it where the mean is known, all of it where one pace is asked. */
-	assert_true(fabs(r.hi - 3 - 1.7291 * hypot(sqrt(20 / 19.0 * (0.5625 / 20 + 0.0625)), 0.18)) < 0.05);
+	/*
+	 * The variance of paces is 20/19, a twentieth of it where the mean is known: 0.5625 / 19 = 0.0296.  What is lent is off
+	 * by the whole pace of 3 once in two, 0.0625 * 9 / 2 = 0.2813: 0.3109, of 1.22 degrees of freedom, whose t is 4.69.
+	 */
+	assert_true(fabs((r.hi - 3) / hypot(sqrt(0.3109), 0.18) - 4.69) < 0.01);
+	assert_true(r.lo < 0.3);
+	timed_paths_fini(&t);
+}
+
+/* Three loops of steady paces 2, 3 and 4: a fourth, of a quarter of the time, is known to what they differ by, and no better. */
+static void a_pace_that_is_lent_is_not_shown_narrow(void **state)
+{
+	const double share[] = { 0.25, 0.25, 0.25, 0.25 };
+	struct timed_paths t = { 0 };
+	struct timed_rate r;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		add_of(&t, i % 3, 1000, (uint64_t)(2000 + 1000 * (i % 3)), 0);
+	assert_int_equal(timed_paths_rate(&t, share, 4, &r), 0);
+	assert_true(fabs(r.rate - 3) < 1e-9);
+	/* (3 * 2/3 + 9) / 4 = 2.75, a sixteenth of it; t of three degrees of freedom. */
+	assert_true(fabs(r.hi - 3 - 2.3534 * hypot(sqrt(2.75 / 16), 0.18)) < 1e-3);
 	timed_paths_fini(&t);
 }
 
@@ -169,6 +190,7 @@ int main(void)
 		cmocka_unit_test(moments_without_one_count),
 		cmocka_unit_test(loops_have_their_time),
 		cmocka_unit_test(a_loop_without_a_path_may_have_any_pace),
+		cmocka_unit_test(a_pace_that_is_lent_is_not_shown_narrow),
 		cmocka_unit_test(a_part_of_paths_may_be_asked_for),
 		cmocka_unit_test(runs_without_a_path_are_passed_over),
 	};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/compare/same_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/base/err.h"
+
+/* Intervals of a total that timed paths tell, and standard deviations of a count of samples, past which it is no chance. */
+static const double max_intervals = 3;
+
+/* Of all cycles, that instructions need which were counted where no time was sampled. */
+static const double max_without_time = 0.05;
+
+static bool is_exact(const struct profile_func *f)
+{
+	return f->rolled_evidence & PROFILE_BY_TRUTH;
+}
+
+static int doubt(struct profile *p, const char *why)
+{
+	p->meta.truth_why = profile_string(p, why);
+	return p->meta.truth_why ? 0 : -SP_ENOMEM;
+}
+
+/* Instructions of the truth, and as they were recorded, of what both have. */
+static void add_up(const struct profile *p, double *truth, double *ours, double *cyc)
+{
+	*truth = *ours = *cyc = 0;
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		const struct profile_func *func = &p->funcs[f];
+
+		if (!is_exact(func))
+			continue;
+		*truth += func->rolled.insn;
+		*ours += func->rolled.raw_insn;
+		*cyc += func->rolled.cyc;
+	}
+}
+
+/* How far a total of all instructions may be off by chance, and 0 where none was recorded. */
+static double total_noise(const struct profile *p, double *ours)
+{
+	const struct profile_meta *m = &p->meta;
+
+	if (m->insn_event >= 0 && m->events[m->insn_event].n_samples)
+		return *ours *
+		       fmax(same_run_most_off, max_intervals / sqrt((double)m->events[m->insn_event].n_samples));
+	if (!(m->timed_insn > 0))
+		return 0;
+	*ours = m->timed_insn;
+	return max_intervals * (m->timed_hi - m->timed_lo) / 2;
+}
+
+/* Does the event that was sampled beside instructions count the core's cycles? */
+static bool has_cycles(const struct profile_meta *m)
+{
+	const char *name = m->cyc_event >= 0 ? m->events[m->cyc_event].name : NULL;
+
+	return m->cyc_event >= 0 && (m->cyc_known || m->core_hz > 0 || (name && strstr(name, "cycles")));
+}
+
+/*
+ * Cycles that the exact instructions need beyond those sampled, function by function.  Twice as many a cycle as a core keeps up
+ * seem to run where cycles land on the code that retires together with it.
+ */
+static double without_time(const struct profile *p)
+{
+	const struct profile_event *e = &p->meta.events[p->meta.cyc_event];
+	double period = profile_mean_period(e) * p->meta.cyc_per_event, sum = 0;
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+		double chance = profile_fewest_samples * period + max_intervals * sqrt(c->cyc * period);
+
+		if (is_exact(&p->funcs[f]))
+			sum += fmax(c->insn / (2 * PROFILE_MAX_IPC) - c->cyc - chance, 0);
+	}
+	return sum;
+}
+
+int same_run_doubt(struct profile *p)
+{
+	double truth, ours, cyc, noise;
+	char why[300];
+
+	add_up(p, &truth, &ours, &cyc);
+	noise = total_noise(p, &ours);
+	if (noise > 0 && fabs(truth - ours) > noise) {
+		snprintf(why, sizeof(why),
+		         "the truth has %.3g instructions, this recording %.3g: another input, or a part of the "
+		         "run",
+		         truth, ours);
+		return doubt(p, why);
+	}
+	if (!has_cycles(&p->meta) || !(cyc > 0))
+		return 0;
+	if (truth > PROFILE_MAX_IPC * cyc) {
+		snprintf(why, sizeof(why),
+		         "the truth has %.3g instructions, this recording %.3g cycles, and no core keeps up "
+		         "%.0f a cycle: a longer run, or another input",
+		         truth, cyc, truth / cyc);
+		return doubt(p, why);
+	}
+	if (without_time(p) > max_without_time * cyc)
+		return doubt(p, "the truth has instructions where hardly any time was sampled: another input");
+	return 0;
+}

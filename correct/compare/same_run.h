@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_COMPARE_SAME_RUN_H
+#define SKIDPROF_CORRECT_COMPARE_SAME_RUN_H
+
+/* Whether exact counts can be of the run that was recorded, by what both have in all. */
+#include "correct/profile.h"
+
+/* Of all instructions, that two runs which do the same do not differ by. */
+static const double same_run_most_off = 0.1;
+
+/*
+ * p has the exact counts in place: sets meta.truth_why where their total is far from the one that was recorded, or where they
+ * are more than the sampled time has room for.  0, -SP_ENOMEM.
+ */
+int same_run_doubt(struct profile *p);
+
+#endif
