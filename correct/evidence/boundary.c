@@ -291,7 +291,7 @@ static double find_parts(const struct boundary *e, const struct crossing *x, con
 	for (size_t k = 0; k < ENDS; k++) {
 		pace[k] = pace_at(e, x, k);
 		if (pace[k] < 0 || !(x->insn > 0) || !(x->cyc > 0))
-			return x->cyc > 0 ? model->guess / 2 : x->at[0] < 0 ? 0 : model->untimed_off;
+			return x->cyc > 0 ? model->guess / 2 : x->at[0] < 0 ? 0 : model->guess / ENDS;
 		mean += pace[k] / ENDS;
 	}
 	for (size_t k = 0; k < ENDS; k++)
@@ -299,7 +299,7 @@ static double find_parts(const struct boundary *e, const struct crossing *x, con
 	if (!(square > 0))
 		return 0;
 	half = sqrt(square / ENDS) / mean / 2;
-	from_paces = model->pace_off / half / 4;
+	from_paces = model->biased / half / 4;
 	trust = half * half / (half * half + from_paces * from_paces) * trust_for_mixing(x, v);
 	more = ((double)x->insn / (double)x->cyc - mean) / square;
 	for (size_t k = 0; k < ENDS; k++)

@@ -451,7 +451,7 @@ static int set_pace(const struct path *s, const struct scope_stacks *r, struct p
 		return err;
 	p->pace = pace;
 	p->total_insn = pace * p->total_cyc;
-	p->total_sd = hypot(p->total_sd, hypot(sd, model->pace_off * pace) * p->total_cyc);
+	p->total_sd = hypot(p->total_sd, hypot(sd, model->biased * pace) * p->total_cyc);
 	p->insn_per_sample *= pace;
 	return 0;
 }

@@ -215,7 +215,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, siz
 		for (size_t b = 0; b <= a; b++)
 			cov[a * d + b] = more * (keep * cov[a * d + b] + (1 - keep) * errors[a * d + b]);
 	for (size_t e = 0; e < f->space->n_edges; e++) {
-		double bias = model->flow_left * means->mean->edge[e];
+		double bias = model->biased * means->mean->edge[e];
 
 		var[e] = unit + bias * bias;
 	}

@@ -333,14 +333,14 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 		f.cyc += r->v.v[i].cyc;
 		f.sum += y;
 	}
-	if (err > 0 && f.n >= model->counted && f.insn > 0) {
+	if (err > 0 && f.n >= model->hardly && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
 		if (f.n >= model->few && f.n < (double)r->v.n) {
 			fit_slope(&f);
 			fit_places(&f);
 		}
 	}
-	if (err >= 0 && f.n >= model->counted && f.insn > 0) {
+	if (err >= 0 && f.n >= model->hardly && f.insn > 0) {
 		/* Of an event that hardly ever happens the model may expect less than none. */
 		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
 		err = standard_error(&f, fmax(total_insn, f.insn), out);

@@ -383,8 +383,7 @@ static int judge_tallies(const struct whole_tally *tallies)
 /* What a draw of n executions is of its mean, by eq. 13: never negative, and 1 in the mean. */
 static double spread(double n, double other, double z)
 {
-	double s2 =
-	        n > 0 ? log1p(model->flow_left * model->flow_left + (1 - other / n) * (1 - other / n)) : 0;
+	double s2 = n > 0 ? log1p(model->biased * model->biased + (1 - other / n) * (1 - other / n)) : 0;
 
 	return exp(sqrt(s2) * z - s2 / 2);
 }

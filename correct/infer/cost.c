@@ -13,6 +13,9 @@
 enum { FINER = 2, N_POINTS = 281 };
 static const double step = 0.05, below = 8;
 
+/* Where the curve is flat, or bends the other way, Newton's step needs one. */
+static const double flat = 1e-6;
+
 /*
  * The natural cubic spline through the points, which GSL finds; it is looked up some hundred million times, for which a
  * polynomial for each step lies ready.
@@ -30,7 +33,8 @@ double cost_least(double n_insn, double cyc_per_insn)
 {
 	if (!(cyc_per_insn > 0))
 		return 0;
-	return fmin(model->least_cyc_per_insn / cyc_per_insn, model->least_of_mean) *
+	/* No code is cheaper than half of what all costs where that runs as fast as the core can. */
+	return fmin(model->least_cyc_per_insn / cyc_per_insn, 0.5) *
 	       fmax(0, 1 - model->insn_without_least / n_insn);
 }
 
@@ -201,5 +205,5 @@ void cost_slope(const struct cost *cost, double y, double *slope, double *curve)
 	const struct piece *p = piece_at(cost, in, &x);
 
 	*slope = slope_at(cost, in);
-	*curve = fmax(model->least_curve, 2.0 * p->c + 6.0 * p->d * x);
+	*curve = fmax(flat, 2.0 * p->c + 6.0 * p->d * x);
 }

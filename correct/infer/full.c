@@ -481,7 +481,7 @@ static int crossval_factor(struct full *fu, double *factor)
 	/* Beside branch stacks stack_spread() tells. */
 	if (fu->n_given > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
 		return 0;
-	*factor = sqrt(model->hit_square);
+	*factor = sqrt(model->missed);
 	if (fu->n_exact < 2)
 		return 0;
 	raise_noise(fu, rows[0], rows[1], 1e6);
@@ -491,7 +491,7 @@ static int crossval_factor(struct full *fu, double *factor)
 		return err;
 	err = crossval_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
-		*factor = sqrt(fmax(1, (model->hits * model->hit_square + squares) /
+		*factor = sqrt(fmax(1, (model->hits * model->missed + squares) /
 		                               (model->hits + (double)(rows[1] - rows[0]))));
 	posterior_free(loose);
 	return err == -SP_EDOMAIN ? 0 : err;

@@ -236,14 +236,13 @@ static void mend(const struct work *w, struct site *s)
 /* The covariance once more, about the same mean, with the prior of time believed less. */
 static int doubt_time(struct work *w, struct moments *out)
 {
-	double less = w->d > w->post->n_rows + model->unsettled ? model->more_alike : model->alike,
-	       *mean = w->x;
+	double *mean = w->x;
 	int err;
 
 	memcpy(mean, out->mean, w->d * sizeof(*mean));
 	for (size_t s = 0; s < w->n_sites; s++)
 		if (w->sites[s].timed)
-			w->sites[s].precision /= less;
+			w->sites[s].precision /= model->alike;
 	err = join(w, out);
 	memcpy(out->mean, mean, w->d * sizeof(*mean));
 	return err;

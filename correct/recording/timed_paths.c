@@ -119,7 +119,7 @@ static void add_lent(struct mean *out, double share, const struct paces *loops, 
 static void set_interval(const struct mean *m, double n, struct timed_rate *out)
 {
 	double half = gsl_cdf_tdist_Pinv(0.95, m->var > 0 ? m->var * m->var / m->var_by_n : n - 1) *
-	              hypot(sqrt(m->var), model->timed_pace_off * m->rate);
+	              hypot(sqrt(m->var), model->neighbours_off * m->rate);
 
 	out->rate = m->rate;
 	out->lo = fmax(0, m->rate - half);

@@ -81,7 +81,7 @@ static int cut_rare(struct cut *c, double n_samples)
 	size_t n = c->n_free;
 	int err = 0;
 
-	for (uint32_t rare = 1; rare <= model->rare_samples && err == 0; rare++) {
+	for (uint32_t rare = 1; rare <= model->hardly && err == 0; rare++) {
 		err = cut_below(c, rare + 1);
 		if (err == 0 && c->n_free <= n / 2 && c->outside <= model->small * n_samples)
 			return 0;
@@ -122,7 +122,8 @@ static int cut_cold(struct cut *c)
 		if (c->on_record && c->on_record[c->p->blocks[b].graph_block])
 			c->n[b] = fmax(c->n[b], 1);
 	}
-	if (n_samples < model->cold_samples)
+	/* One of them is not as good as none. */
+	if (n_samples * model->least < 1)
 		return 1;
 	if (c->n_free <= model->cold_flows) {
 		n_cold = sum_by_function(c);
