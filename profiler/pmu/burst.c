@@ -29,6 +29,12 @@ typedef struct user_regs_struct regs_type;
 
 enum { N_PAGES = 8, PAGE = 4096 };
 
+/*
+ * A thread that runs on another CPU stops within some ten microseconds.  Who sleeps till then leaves a CPU idle, and in a virtual
+ * machine that takes several times as long to wake.
+ */
+enum { AWAKE_NS = 50000 };
+
 /* The frequency takes some fifty microseconds to measure, as long as a short burst, and doesn't change that fast. */
 enum { CORE_HZ_EVERY_NS = 100000000 };
 
@@ -173,14 +179,16 @@ static bool takes_traps(pid_t tid)
 	return read_signals(tid, &s) && !((s.blocked | s.ignored) >> (SIGTRAP - 1) & 1);
 }
 
-/* Wait for the thread; false when it is gone. */
-static bool await(pid_t tid, int *status)
+/* Wait for the thread, for so long without going to sleep; false when it is gone. */
+static bool await(pid_t tid, int *status, uint64_t awake_ns)
 {
-	pid_t got;
+	uint64_t until = awake_ns ? clock_ns(CLOCK_MONOTONIC) + awake_ns : 0;
+	pid_t got = 0;
 
-	do
+	while (got == 0 && awake_ns && clock_ns(CLOCK_MONOTONIC) < until)
+		got = waitpid(tid, status, __WALL | WNOHANG);
+	while (got == 0 || (got < 0 && errno == EINTR))
 		got = waitpid(tid, status, __WALL);
-	while (got < 0 && errno == EINTR);
 	return got == tid && WIFSTOPPED(*status);
 }
 
@@ -225,7 +233,7 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 
 		if (insn.kind == STEP_NEVER)
 			return BURST_CUT;
-		if (ptrace(PTRACE_SINGLESTEP, b->tid, NULL, NULL) < 0 || !await(b->tid, status))
+		if (ptrace(PTRACE_SINGLESTEP, b->tid, NULL, NULL) < 0 || !await(b->tid, status, 0))
 			return BURST_GONE;
 		*ours = is_our_trap(b->tid, *status);
 		if (!*ours)
@@ -366,6 +374,14 @@ struct use {
 	uint64_t own_ran, replayer_ran, thread_ran;
 };
 
+/* What was used alone, where nobody's waits are asked for. */
+static struct use look_at_work(struct burst_tools *tools)
+{
+	return (struct use){ .own_ran = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		             .replayer_ran =
+		                     clock_cpu_ns(tools->replayer ? replayer_pid(tools->replayer) : 0) };
+}
+
 static struct use look_at_use(struct burst_tools *tools, pid_t tid)
 {
 	const struct turns own = waited_look(&tools->own, getpid()),
@@ -431,7 +447,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	if (!await(tid, &status)) {
+	if (!await(tid, &status, out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS)) {
 		out->end = BURST_GONE;
 		timed_close(&path.timed);
 		return;
@@ -459,7 +475,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 				out->end = BURST_UNFIT;
 		}
 	}
-	use[2] = look_at_use(tools, tid);
+	use[2] = out->replayed ? look_at_work(tools) : look_at_use(tools, tid);
 	let_go(tid, status, ours);
 	if (limits->timed_insns) {
 		time_path_end(&path, tools, limits, out);

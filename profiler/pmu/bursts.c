@@ -51,10 +51,11 @@ static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4,
 
 /*
  * A moment costs the thread three interrupts: its timer's, the one after it in which the kernel may wake us, and the
- * call to the CPU that we wake on.  In virtual machines that is half of what a burst takes.  A fifth of the budget is theirs:
- * where interrupts are dear that is a moment in ten milliseconds, of which few are in vain.
+ * call to the CPU that we wake on.  In virtual machines that is a third of what a burst takes.  A tenth of the budget is
+ * theirs: where interrupts are dear that is a moment in fifteen milliseconds, of which few are in vain.  One that comes
+ * with a sample of the clock shares its timer's.
  */
-static const double of_moments = 0.2, interrupts_a_moment = 3;
+static const double of_moments = 0.1, interrupts_a_moment = 3, interrupts_beside_sample = 2;
 
 #if defined(__x86_64__) || defined(__aarch64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
@@ -137,7 +138,7 @@ static const double of_budget = 0.9, least_hz = 2, most_hz = 1000, early_s = 0.1
  * Quick at first, slow then: the length goes by the program as a whole and not by the code that it happens to be in, or
  * there would be fewer branches of dear code than of cheap.
  */
-static const double enough_hz = 40, quick_step = 0.1, slow_step = 0.02;
+static const double enough_hz = 40, quick_step = 0.2, slow_step = 0.02;
 enum { QUICK_BURSTS = 32, LEAST_LENGTH = 160 };
 
 uint32_t burst_account_length(const struct burst_account *a)
@@ -243,26 +244,35 @@ static double chance(struct bursts *b)
 	return b->chance;
 }
 
-static double moments_cost_s(const struct bursts *b)
+/* 0: what is sampled is no clock at an even period. */
+static double clock_period_s(const struct perf_event_attr *a)
 {
-	return 1e-9 * interrupts_a_moment * b->interrupt_ns;
+	return a->type == PERF_TYPE_SOFTWARE && !a->freq &&
+	                       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK)
+	               ? 1e-9 * (double)a->sample_period
+	               : 0;
 }
 
 /*
- * Not a whole number of anything: what the program does in a rhythm is met in all its parts.  What moments take of the
- * budget bursts leave.
+ * Not a whole number of anything but the clock's own period: what the program does in a rhythm is met in all its parts.
+ * What moments take of the budget bursts leave.
  */
-static void choose_moments(struct bursts *b)
+static void choose_moments(struct bursts *b, const struct perf_event_attr *first)
 {
 	double n_cpus = (double)sysconf(_SC_NPROCESSORS_ONLN), s = moment_s * fmax(1, n_cpus / FOR_CPUS);
+	double clock_s = clock_period_s(first), cost_s;
 
 	b->interrupt_ns = timed_interrupt_ns();
-	s = fmax(s, moments_cost_s(b) / (of_moments * b->account.budget));
+	cost_s = 1e-9 * b->interrupt_ns * (clock_s > 0 ? interrupts_beside_sample : interrupts_a_moment);
+	s = fmax(s, cost_s / (of_moments * b->account.budget));
 	if (!isinf(b->opts->bursts_hz))
 		s = fmax(fmin(s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
-	else
-		b->account.budget -= moments_cost_s(b) / s;
-	b->moment_ns = (uint64_t)(1e9 * s * (1 + spread * (2 * gsl_rng_uniform(b->rng) - 1)));
+	s *= 1 + spread * (2 * gsl_rng_uniform(b->rng) - 1);
+	if (clock_s > 0 && s > clock_s / 2)
+		s = clock_s * round(s / clock_s);
+	b->moment_ns = (uint64_t)(1e9 * s + 0.5);
+	if (isinf(b->opts->bursts_hz))
+		b->account.budget -= fmin(cost_s / s, of_moments * b->account.budget);
 }
 
 static int on_begin(void *arg, struct session *s, pid_t pid)
@@ -499,7 +509,6 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 		goto out;
 	}
 	gsl_rng_set(b->rng, opts->seed);
-	choose_moments(b);
 	*out = b;
 	return 0;
 out:
@@ -552,6 +561,7 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 		group->v[i].attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	e = &group->v[group->n++];
 	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
+	choose_moments(b, &group->v[0].attr);
 	tells_moments(&e->attr, b->moment_ns);
 	/* The kernel tells moments by it; the file has what we write. */
 	b->file = *group;

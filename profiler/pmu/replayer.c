@@ -474,32 +474,54 @@ static void want_likely(struct wanted *w, const struct hot_pages *of)
 			want(w, of->v[i].page);
 }
 
+/* Pages from `at` on, those that lie one behind the other in one piece.  Returns in how many pieces. */
+static size_t pieces(const struct wanted *w, size_t at, struct iovec out[MOST_AT_ONCE])
+{
+	size_t n = 0;
+
+	for (size_t i = at; i < w->n; i++) {
+		if (i > at && w->pages[i] == w->pages[i - 1] + RP_PAGE) {
+			out[n - 1].iov_len += RP_PAGE;
+			continue;
+		}
+		if (n == MOST_AT_ONCE)
+			break;
+		out[n++] = (struct iovec){ (void *)(uintptr_t)w->pages[i],
+			                   RP_PAGE }; // NOLINT(performance-no-int-to-ptr)
+	}
+	return n;
+}
+
 /* All in one call, or in as many more as there are pages that can't be had. */
 static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
 {
 	struct rp_request *q = &r->shared->request;
-	static struct iovec mine[MOST_AT_ONCE], theirs[MOST_AT_ONCE];
+	static struct iovec theirs[MOST_AT_ONCE];
 	size_t at = 0;
 
 	q->n_fetched = 0;
 	while (at < w->n) {
-		size_t left = w->n - at < MOST_AT_ONCE ? w->n - at : MOST_AT_ONCE;
-		ssize_t got;
+		const struct iovec mine = { r->shared->frames[q->n_fetched], (w->n - at) * RP_PAGE };
+		size_t n = pieces(w, at, theirs);
+		ssize_t got = process_vm_readv(pid, &mine, 1, theirs, n, 0), all = 0;
 
-		for (size_t i = 0; i < left; i++) {
-			mine[i] = (struct iovec){ r->shared->frames[q->n_fetched + i], RP_PAGE };
-			theirs[i] = (struct iovec){ (void *)(uintptr_t)w->pages[at + i],
-				                    RP_PAGE }; // NOLINT(performance-no-int-to-ptr)
-		}
-		got = process_vm_readv(pid, mine, left, theirs, left, 0);
+		for (size_t i = 0; i < n; i++)
+			all += (ssize_t)theirs[i].iov_len;
 		for (ssize_t k = 0; k + RP_PAGE <= got; k += RP_PAGE)
 			q->fetched[q->n_fetched++] = w->pages[at++];
 		/* The one that could not be read. */
-		at += got < (ssize_t)(left * RP_PAGE);
+		at += got < all;
 	}
 }
 
-/* What none of the last eight wanted makes room. */
+static int by_page(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+/* What none of the last eight wanted makes room.  Neighbours come to lie side by side, to be read in one piece. */
 static void age(struct hot_pages *of)
 {
 	size_t kept = 0;
@@ -510,6 +532,7 @@ static void age(struct hot_pages *of)
 			of->v[kept++] = of->v[i];
 	}
 	of->n = kept;
+	qsort(of->v, of->n, sizeof(of->v[0]), by_page);
 	find_slots(of);
 }
 
