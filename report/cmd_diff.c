@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
 	{ "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0, "Ask no debuginfod server", 1 },
 	{ NULL, 0, NULL, 0, "What is compared:", 2 },
 	{ "by", KEY_BY, "WORD", 0,
-	  "instructions (default), cycles, ipc or executions: what is shown in numbers", 2 },
+	  "instructions (default), cycles, ipc, executions or events: what is shown in numbers", 2 },
 	{ "lines", KEY_LINES, NULL, 0, "Source lines, by their place in their function", 2 },
 	{ "rollup", KEY_ROLLUP, NULL, 0, "Count inlined functions in the one that holds them", 2 },
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0, "Smaller rows are not shown (default 1%)", 2 },
@@ -186,11 +186,20 @@ static int load_side(const struct options *o, int side, struct diff_side *out)
 	return err;
 }
 
-/* 0 or FAILED_LIMIT; each condition that holds is said. */
+/* 0, FAILED_LIMIT, or -SP_EDOUBT of one that can't be answered; each condition that holds is said. */
 static int check_limits(const struct options *o, const struct diff *d)
 {
 	int failed = 0;
 	size_t n_rows = 0;
+
+	for (size_t i = 0; i < o->n_limits; i++)
+		if (isnan(d->total.m[o->limits[i].measure].sd) &&
+		    !isnan(d->total.m[o->limits[i].measure].delta))
+			return sp_fail(
+			        SP_EDOUBT,
+			        "--fail-on '%s': how much that differs from run to run one recording of "
+			        "each side doesn't tell; give several (-a, -b)",
+			        o->limit_texts[i]);
 
 	for (size_t i = 0; i < o->n_limits; i++)
 		n_rows += diff_limit_rows(d, &o->limits[i]);
@@ -228,7 +237,7 @@ static size_t split_command(const char *line, const char **name, const char **re
 /* What of a side is in functions that the other has as well. */
 static double share_paired(const struct diff *d, bool after)
 {
-	enum diff_measure m = d->has[DIFF_INSN] ? DIFF_INSN : DIFF_CYC;
+	enum diff_measure m = diff_main_measure(d);
 	double all = 0, paired = 0;
 
 	for (size_t i = 0; i < d->n_rows; i++) {
@@ -334,10 +343,10 @@ static int show(const struct options *o, struct diff *d)
 
 	if (err == 0 && o->by_given)
 		err = check_by(d, opts.by);
-	/* Without instructions on both sides there are cycles. */
-	if (err == 0 && !o->by_given && !d->has[DIFF_INSN] && d->has[DIFF_CYC]) {
-		opts.by = DIFF_CYC;
-		diff_sort(d, DIFF_CYC);
+	/* Without instructions on both sides there are cycles, or time. */
+	if (err == 0 && !o->by_given && diff_main_measure(d) != opts.by) {
+		opts.by = diff_main_measure(d);
+		diff_sort(d, opts.by);
 	}
 	if (err < 0 || o->html)
 		return err < 0 ? err : diff_html(d, opts.by, o->html);
@@ -382,11 +391,13 @@ int cmd_diff(int argc, char **argv)
 		err = check_events(&d);
 	if (err == 0)
 		err = show(&o, &d);
-	if (err == 0)
+	if (err == 0) {
 		failed = check_limits(&o, &d);
+		err = failed < 0 ? failed : 0;
+	}
 	if (err == 0)
 		err = verdict(&d);
 	diff_fini(&d);
 	/* What fails for sure fails, whatever else is in doubt. */
-	return failed ? failed : err;
+	return failed > 0 ? failed : err;
 }

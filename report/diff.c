@@ -25,6 +25,12 @@ static double period_of(const struct profile *p, int event)
 	return e->period && !e->freq ? (double)e->period : e->n_samples ? e->total / (double)e->n_samples : 0;
 }
 
+/* Of a clock whose rate was measured; else counts of time, or of another event, are its own. */
+static double cyc_per_event(const struct profile *p)
+{
+	return report_has_cyc(p) && p->meta.cyc_per_event > 0 ? p->meta.cyc_per_event : 1;
+}
+
 static double cyc_period(const struct profile *p)
 {
 	return report_has_cyc(p) ? period_of(p, p->meta.cyc_event) * p->meta.cyc_per_event : NAN;
@@ -74,7 +80,8 @@ static struct said say(const struct profile *p, const struct profile_count *c, u
                        double exec_var)
 {
 	struct said s;
-	double insn = has_insn(p) ? c->insn : NAN, cyc = report_has_cyc(p) ? c->cyc : NAN;
+	double insn = has_insn(p) ? c->insn : NAN, counted = p->meta.cyc_event >= 0 ? c->cyc : NAN,
+	       cyc = report_has_cyc(p) ? counted : NAN;
 
 	s.corrected = insn > 0 && (p->meta.truth || isfinite(c->lo));
 	s.raw = insn > 0 && !s.corrected;
@@ -87,6 +94,8 @@ static struct said say(const struct profile *p, const struct profile_count *c, u
 	        square(s.v[DIFF_IPC]) * (s.var[DIFF_INSN] / square(insn) + s.var[DIFF_CYC] / square(cyc));
 	s.v[DIFF_EXEC] = exec;
 	s.var[DIFF_EXEC] = exec_var;
+	s.v[DIFF_OTHER] = counted / cyc_per_event(p);
+	s.var[DIFF_OTHER] = sampled_var(s.v[DIFF_OTHER], period_of(p, p->meta.cyc_event));
 	/* Executions are no better known than the instructions that they come to. */
 	if (!p->meta.truth && insn > 0)
 		s.var[DIFF_EXEC] = fmax(exec_var, square(exec / insn) * s.var[DIFF_INSN]);
@@ -319,45 +328,62 @@ static void units_free(struct unit_list *l)
 /* ---- numbers ---- */
 
 struct estimate {
-	double mean, var;
+	double mean, var,
+	        squares; /* var: of the mean, by the noise within recordings; squares: how these differ */
 	size_t n;
+	bool timed; /* of something that no two runs have alike */
 };
 
-/*
- * Profiles of one side scatter by their own noise, and by how runs differ.  Of several the scatter that they show holds both,
- * unless it is less than their noise by chance.
- */
-static struct estimate estimate_of(const struct said *said, size_t n, int m)
+/* Time, and cycles of a real processor, depend on what else the machine did: no recording knows that of itself. */
+static bool is_timed(const struct profile *p, int m)
+{
+	return (m == DIFF_CYC || m == DIFF_IPC || m == DIFF_OTHER) && !p->meta.truth && p->meta.pmu &&
+	       strcmp(p->meta.pmu, "simulated") != 0;
+}
+
+static struct estimate estimate_of(const struct diff_side *side, const struct said *said, int m)
 {
 	struct estimate e = { 0 };
-	double between = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < side->n; i++) {
 		if (isnan(said[i].v[m]))
 			continue;
 		e.mean += said[i].v[m];
 		e.var += said[i].var[m];
+		e.timed |= is_timed(side->profiles[i], m);
 		e.n++;
 	}
 	if (!e.n)
-		return (struct estimate){ NAN, NAN, 0 };
+		return (struct estimate){ NAN, NAN, 0, 0, false };
 	e.mean /= (double)e.n;
 	e.var /= square((double)e.n);
-	for (size_t i = 0; i < n && e.n > 1; i++)
+	for (size_t i = 0; i < side->n; i++)
 		if (!isnan(said[i].v[m]))
-			between += square(said[i].v[m] - e.mean);
-	if (e.n > 1)
-		e.var = fmax(e.var, between / (double)(e.n - 1) / (double)e.n);
+			e.squares += square(said[i].v[m] - e.mean);
 	return e;
+}
+
+/*
+ * Profiles scatter by their own noise, and by how runs differ, which is the same on both sides.  Of several the scatter that they
+ * show holds both, unless it is less than their noise by chance.
+ */
+static double difference_var(const struct estimate *a, const struct estimate *b, uint32_t n_free)
+{
+	double noise = a->var + b->var;
+
+	if (!n_free)
+		return a->timed || b->timed ? NAN : noise;
+	return fmax(noise, (a->squares + b->squares) / n_free * (1 / (double)a->n + 1 / (double)b->n));
 }
 
 static struct diff_number compare(const struct estimate *a, const struct estimate *b, bool sure)
 {
+	uint32_t n_free = a->n + b->n > 2 ? (uint32_t)(a->n + b->n - 2) : 0;
 	struct diff_number d = { .a = a->mean,
 		                 .b = b->mean,
 		                 .delta = b->mean - a->mean,
-		                 .sd = sqrt(a->var + b->var),
-		                 .n_free = a->n + b->n > 2 ? (uint32_t)(a->n + b->n - 2) : 0,
+		                 .sd = sqrt(difference_var(a, b, n_free)),
+		                 .n_free = n_free,
 		                 .unsure = !sure };
 	double half = diff_half(&d, 0.1);
 
@@ -392,11 +418,20 @@ static void compare_said(const struct diff *d, const struct said *a, const struc
 	bool mixed = is_raw_against_corrected(a, d->a.n, b, d->b.n);
 
 	for (int m = 0; m < DIFF_N_MEASURES; m++) {
-		struct estimate x = estimate_of(a, d->a.n, m), y = estimate_of(b, d->b.n, m);
+		struct estimate x = estimate_of(&d->a, a, m), y = estimate_of(&d->b, b, m);
 
 		/* What is only on one side ran no less on the other; how fast it would have been nobody knows. */
 		r->m[m] = compare(&x, &y, r->status != PROFILE_UNRELIABLE && (m == DIFF_CYC || !mixed));
 	}
+}
+
+/* Where cycles tell, the event that they are of says nothing more. */
+static void leave_other(const struct diff *d, struct diff_row *r)
+{
+	static const struct estimate none = { NAN, NAN, 0, 0, false };
+
+	if (!d->has[DIFF_OTHER])
+		r->m[DIFF_OTHER] = compare(&none, &none, true);
 }
 
 static int make_row(const struct diff *d, const struct unit *a, const struct unit *b, struct diff_row *r)
@@ -425,6 +460,7 @@ static int make_row(const struct diff *d, const struct unit *a, const struct uni
 			nothing[i] = say_nothing(other->profiles[i]);
 	}
 	compare_said(d, a ? a->said : nothing, b ? b->said : nothing, r);
+	leave_other(d, r);
 	free(nothing);
 	return 0;
 }
@@ -450,6 +486,23 @@ static struct said say_total(const struct profile *p)
 	return s;
 }
 
+/* Is it the same event that all recordings sampled, besides instructions? */
+static bool is_one_event(const struct diff *d)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < d->a.n + d->b.n; i++) {
+		const struct profile_meta *m =
+		        &(i < d->a.n ? d->a.profiles[i] : d->b.profiles[i - d->a.n])->meta;
+		const char *name = m->cyc_event < 0 ? NULL : m->events[m->cyc_event].name;
+
+		if (!name || (first && strcmp(name, first) != 0))
+			return false;
+		first = name;
+	}
+	return true;
+}
+
 static int make_total(struct diff *d)
 {
 	struct said *a = calloc(d->a.n + 1, sizeof(*a)), *b = calloc(d->b.n + 1, sizeof(*b));
@@ -465,6 +518,8 @@ static int make_total(struct diff *d)
 		for (int m = 0; m < DIFF_N_MEASURES; m++)
 			d->has[m] = !isnan(d->total.m[m].delta) || m == DIFF_EXEC;
 		d->has[DIFF_EXEC] = d->has[DIFF_INSN];
+		d->has[DIFF_OTHER] &= !d->has[DIFF_INSN] && !d->has[DIFF_CYC] && is_one_event(d);
+		leave_other(d, &d->total);
 	}
 	free(a);
 	free(b);
@@ -474,7 +529,7 @@ static int make_total(struct diff *d)
 /* Its weight in the program where it has more. */
 static double share_of(const struct diff *d, const struct diff_row *r)
 {
-	int m = d->has[DIFF_INSN] ? DIFF_INSN : DIFF_CYC;
+	int m = diff_main_measure(d);
 
 	return fmax(r->m[m].a / d->total.m[m].a, r->m[m].b / d->total.m[m].b);
 }

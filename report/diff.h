@@ -9,7 +9,7 @@
  */
 #include "report/report.h"
 
-enum diff_measure { DIFF_INSN, DIFF_CYC, DIFF_IPC, DIFF_EXEC, DIFF_N_MEASURES };
+enum diff_measure { DIFF_INSN, DIFF_CYC, DIFF_IPC, DIFF_EXEC, DIFF_OTHER, DIFF_N_MEASURES };
 enum diff_word { DIFF_CANT_TELL, DIFF_MORE, DIFF_FEWER, DIFF_SAME };
 
 /* One quantity of one unit on both sides; NAN = not known on a side. */
@@ -17,7 +17,7 @@ struct diff_number {
 	double a, b;
 	double change, lo, hi;            /* b / a - 1, and its 90% interval; INFINITY for what is new */
 	double delta, delta_lo, delta_hi; /* b - a */
-	double sd;                        /* of delta */
+	double sd;                        /* of delta; NAN = one recording of each side doesn't tell it */
 	uint32_t n_free;                  /* degrees of freedom of sd; 0 = it is known */
 	bool unsure;                      /* a side is not to be trusted */
 	uint8_t word;                     /* enum diff_word */
@@ -78,6 +78,9 @@ struct diff_limit {
 	double change;
 };
 
+/* What both sides tell, the first that does: instructions, cycles, or another event, as time is. */
+enum diff_measure diff_main_measure(const struct diff *d);
+
 int diff_limit_parse(const char *text, struct diff_limit *out);
 
 /* How many differences a limit asks about. */
@@ -101,8 +104,8 @@ int diff_print(const struct diff *d, const struct diff_opts *o, const struct ter
 /* The whole program and all rows as JSON has them, which the caller frees.  Returns 0, -SP_ENOMEM. */
 int diff_rows_json(const struct diff *d, json_t **all, json_t **rows);
 
-/* What the intervals do not hold, where one side has one recording. */
-const char *diff_noise_note(void);
+/* What the intervals do not hold, where each side has one recording; else NULL. */
+const char *diff_noise_note(const struct diff *d);
 /* What the words hold, that intervals do not. */
 const char *diff_words_note(void);
 

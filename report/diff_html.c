@@ -101,8 +101,8 @@ static int make_document(const struct diff *d, enum diff_measure by, json_t *doc
 	err = add_side(doc, "before", &d->a);
 	if (err == 0)
 		err = add_side(doc, "after", &d->b);
-	if (err == 0 && (d->a.n < 2 || d->b.n < 2))
-		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_noise_note()));
+	if (err == 0 && diff_noise_note(d))
+		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_noise_note(d)));
 	if (err == 0)
 		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_words_note()));
 	if (err == 0)

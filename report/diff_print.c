@@ -50,7 +50,15 @@ enum what { OF_A, OF_B, OF_DELTA, OF_DELTA_LO, OF_DELTA_HI, OF_CHANGE, OF_LO, OF
 		name, heading, ID_MEASURE + PER_MEASURE *(m) + OF_WORD, COLUMN_TEXT, 0, have                 \
 	}
 
-enum have { HAS_INSN = 1, HAS_CYC = 2, HAS_IPC = 4, HAS_EXEC = 8, HAS_LINES = 16, HAS_STATUS = 32 };
+enum have {
+	HAS_INSN = 1,
+	HAS_CYC = 2,
+	HAS_IPC = 4,
+	HAS_EXEC = 8,
+	HAS_LINES = 16,
+	HAS_STATUS = 32,
+	HAS_OTHER = 64
+};
 
 static const struct column columns[] = {
 	{ "share", "SHARE", ID_SHARE, COLUMN_SHARE },
@@ -62,6 +70,7 @@ static const struct column columns[] = {
 	MEASURE("cycles", "CYCLES", DIFF_CYC, COLUMN_COUNT, HAS_CYC),
 	MEASURE("ipc", "IPC", DIFF_IPC, COLUMN_RATIO, HAS_IPC),
 	MEASURE("executions", "EXECUTED", DIFF_EXEC, COLUMN_COUNT, HAS_EXEC),
+	MEASURE("events", "EVENTS", DIFF_OTHER, COLUMN_COUNT, HAS_OTHER),
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS | COLUMN_WIDE, HAS_STATUS },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE },
 	{ "", "LINE", ID_PLACE, COLUMN_TEXT, COLUMN_NO_DATA, HAS_LINES },
@@ -203,7 +212,8 @@ static int view_new(const struct diff *d, const struct diff_opts *o, struct diff
 	v->table = (struct table){ columns, sizeof(columns) / sizeof(columns[0]), n, 0, cell, v };
 	v->table.have = (d->has[DIFF_INSN] ? HAS_INSN : 0) | (d->has[DIFF_CYC] ? HAS_CYC : 0) |
 	                (d->has[DIFF_IPC] ? HAS_IPC : 0) | (d->has[DIFF_EXEC] ? HAS_EXEC : 0) |
-	                (d->lines ? HAS_LINES : 0) | (d->has[DIFF_INSN] ? HAS_STATUS : 0);
+	                (d->has[DIFF_OTHER] ? HAS_OTHER : 0) | (d->lines ? HAS_LINES : 0) |
+	                (d->has[DIFF_INSN] ? HAS_STATUS : 0);
 	return 0;
 }
 
@@ -226,11 +236,16 @@ static void print_side(const char *name, const struct diff_side *s, FILE *f)
 	}
 }
 
-const char *diff_noise_note(void)
+const char *diff_noise_note(const struct diff *d)
 {
+	if (d->a.n + d->b.n > 2)
+		return NULL;
+	if ((d->has[DIFF_CYC] && isnan(d->total.m[DIFF_CYC].sd)) ||
+	    (d->has[DIFF_OTHER] && isnan(d->total.m[DIFF_OTHER].sd)))
+		return "time differs from run to run, and one recording of each side doesn't tell how much: "
+		       "of time, cycles and IPC nothing is sure; give several (-a, -b)";
 	return "intervals are of the noise within recordings; how much runs differ, several of each side "
-	       "(-a, -b) "
-	       "tell";
+	       "(-a, -b) tell";
 }
 
 const char *diff_words_note(void)
@@ -243,10 +258,12 @@ const char *diff_words_note(void)
 /* What the intervals do not hold. */
 static void print_limits(const struct diff *d, FILE *f)
 {
-	if (d->a.n < 2 || d->b.n < 2)
-		fprintf(f, "# %s\n", diff_noise_note());
+	const char *noise = diff_noise_note(d);
+
+	if (noise)
+		fprintf(f, "# %s\n", noise);
 	fprintf(f, "# %s\n", diff_words_note());
-	if (!d->has[DIFF_INSN] && !d->has[DIFF_CYC])
+	if (!d->has[diff_main_measure(d)])
 		fputs("# the two sides have no event in common\n", f);
 }
 

@@ -70,7 +70,8 @@ static size_t add_row(struct diff_row *r, struct tested *to)
 		/* Of exact counts on both sides equal ones are known to be equal. */
 		r->m[m].word =
 		        r->m[m].delta == 0 && r->m[m].sd == 0 && r->m[m].a > 0 ? DIFF_SAME : DIFF_CANT_TELL;
-		if (!isnan(r->m[m].delta) && !r->m[m].unsure)
+		/* Of what no scatter is known nothing is sure. */
+		if (!isnan(r->m[m].delta) && !isnan(r->m[m].sd) && !r->m[m].unsure)
 			to[n++] = (struct tested){ &r->m[m], chance_of(&r->m[m]) };
 	}
 	return n;
@@ -98,7 +99,7 @@ int diff_words(struct diff *d)
 	return 0;
 }
 
-static const char *const measure_names[] = { "instructions", "cycles", "ipc", "executions", NULL };
+static const char *const measure_names[] = { "instructions", "cycles", "ipc", "executions", "events", NULL };
 
 const char *diff_word_text(enum diff_word w)
 {
@@ -123,8 +124,13 @@ int diff_measure_parse(const char *option, const char *word, enum diff_measure *
 		}
 	}
 	near = cmd_suggest(word, measure_names);
-	return sp_fail(SP_EUSAGE, "%s: no '%s'%s%s%s; it is instructions, cycles, ipc or executions", option,
-	               word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return sp_fail(SP_EUSAGE, "%s: no '%s'%s%s%s; it is instructions, cycles, ipc, executions or events",
+	               option, word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+enum diff_measure diff_main_measure(const struct diff *d)
+{
+	return d->has[DIFF_INSN] ? DIFF_INSN : d->has[DIFF_CYC] ? DIFF_CYC : DIFF_OTHER;
 }
 
 int diff_limit_parse(const char *text, struct diff_limit *out)

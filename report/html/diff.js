@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The page of what differs between two sides.
 
-const measures = { instructions: ["instructions", si], cycles: ["cycles", si], ipc: ["IPC", ratio], executions: ["executions", si] };
+const measures = { instructions: ["instructions", si], cycles: ["cycles", si], ipc: ["IPC", ratio], executions: ["executions", si], events: ["events", si] };
 const has = Object.keys(measures).filter(m => known(data.all[m + "_difference"]) || (m === "executions" && data.functions.some(r => known(r[m + "_difference"]))));
 const signed = x => (x > 0 ? "+" : "") + percent(x);
 const shown = { measure: has.includes(data.by) ? data.by : has[0], only: false };

@@ -156,6 +156,16 @@ if "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c1 ./other >/dev/nu
 	check 'two recordings of time' status 0 "$SKIDPROF" diff c1 c2
 	check 'have no status, for nothing was corrected' sh -c '! grep -qE "STATUS|fixed" out'
 	check 'and no instructions' status 1 "$SKIDPROF" diff c1 c2 --by instructions
+	check 'how runs differ is not known of one each' status 0 "$SKIDPROF" diff c1 c2 --format json
+	check 'so nothing of time is sure' json '(lambda m: all(r[m] == "can'"'"'t tell" and r[m + "_change_lo"] is None and r[m + "_before"] is not None for r in d["functions"] + [d["all"]] if r["share"] > 0.01))("cycles" if d["all"]["cycles"] else "events")'
+	of=$(python3 -c 'import json; print("cycles" if json.load(open("out"))["all"]["cycles"] else "events")')
+	"$SKIDPROF" diff c1 c2 >out 2>err
+	check 'and that is said' has out 'give several (-a, -b)'
+	check 'a condition on it has no answer' status 3 "$SKIDPROF" diff c1 c2 --fail-on "$of > 5%"
+	check 'which is said' one_line 'from run to run'
+	"$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c3 ./other >/dev/null 2>&1
+	check 'a second recording of one side tells' status 0 "$SKIDPROF" diff c1 c2 -a c3 --format json
+	check 'what the interval is' json '(d["all"]["cycles_change_lo"] or d["all"]["events_change_lo"]) is not None'
 fi
 
 check 'one file' status 2 "$SKIDPROF" diff a1

@@ -186,9 +186,60 @@ static void runs_that_differ_widen_the_interval(void **state)
 	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
 	n = &row_of(&d, "dot(int, int)")->m[DIFF_INSN];
 	assert_float_equal(n->delta, 100000, 1e-6);
-	/* sd of the mean 1e5 / sqrt(3), of the other side's 12,200 / sqrt(3); t of 4 degrees at 95% is 2.132. */
-	assert_float_equal(n->delta_hi - n->delta, 2.1318 * sqrt((1e10 + 12200.0 * 12200) / 3), 300);
+	/* Both sides' runs scatter alike: (0 + 2e10) / 4 a run, of which means of three are compared; t of 4 at 95% is 2.132. */
+	assert_float_equal(n->delta_hi - n->delta, 2.1318 * sqrt(5e9 * (1.0 / 3 + 1.0 / 3)), 10);
 	assert_int_equal(n->word, DIFF_CANT_TELL);
+	diff_fini(&d);
+}
+
+/* Of 1,000,000 cycles in each of two runs, with 1,009 a sample, the noise is 45,000; time may differ by any amount besides. */
+static void of_one_run_of_real_time_nothing_is_sure(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_number *n;
+	struct diff_limit l;
+
+	(void)state;
+	d.a.profiles[0]->meta.pmu = d.b.profiles[0]->meta.pmu = "clock";
+	d.a.profiles[0]->funcs[0].count.cyc = 1e6;
+	d.b.profiles[0]->funcs[0].count.cyc = 2e6;
+	assert_int_equal(diff_make(&d, DIFF_CYC), 0);
+	n = &row_of(&d, "dot(int, int)")->m[DIFF_CYC];
+	assert_int_equal(n->word, DIFF_CANT_TELL);
+	assert_true(isnan(n->lo) && isnan(n->delta_hi));
+	assert_float_equal(n->change, 1, 1e-9);
+	assert_non_null(strstr(diff_noise_note(&d), "from run to run"));
+	assert_int_equal(diff_limit_parse("cycles > 5%", &l), 0);
+	assert_int_equal(diff_limit_check(&d, &l, 0.1, NULL, 0), 0);
+	/* Instructions are the same in every run of the same work. */
+	assert_true(isfinite(row_of(&d, "dot(int, int)")->m[DIFF_INSN].delta_lo));
+	diff_fini(&d);
+}
+
+/* Runs of 1.00, 1.02 and .98 M on one side tell how the one of 1.5 M on the other may scatter: sd 20,000 * sqrt(1 / 3 + 1). */
+static void runs_of_one_side_tell_of_the_other_s(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_number *n;
+
+	(void)state;
+	d.a.profiles[d.a.n++] = profile_fixture();
+	d.a.profiles[d.a.n++] = profile_fixture();
+	for (size_t i = 0; i < 3; i++) {
+		d.a.profiles[i]->meta.pmu = "clock";
+		d.a.profiles[i]->funcs[0].count.cyc = 1e6 + (i == 1 ? 2e4 : i == 2 ? -2e4 : 0);
+		/* So finely sampled that the noise of samples is none. */
+		d.a.profiles[i]->meta.cyc_per_event = 1e-6;
+	}
+	d.b.profiles[0]->meta.pmu = "clock";
+	d.b.profiles[0]->meta.cyc_per_event = 1e-6;
+	d.b.profiles[0]->funcs[0].count.cyc = 1.5e6;
+	assert_int_equal(diff_make(&d, DIFF_CYC), 0);
+	n = &row_of(&d, "dot(int, int)")->m[DIFF_CYC];
+	assert_int_equal(n->n_free, 2);
+	assert_float_equal(n->sd, 2e4 * sqrt(1.0 / 3 + 1), 1);
+	assert_int_equal(n->word, DIFF_MORE);
+	assert_null(diff_noise_note(&d));
 	diff_fini(&d);
 }
 
@@ -338,6 +389,8 @@ int main(void)
 		cmocka_unit_test(samples_are_counted_as_such),
 		cmocka_unit_test(what_is_unreliable_is_never_sure),
 		cmocka_unit_test(runs_that_differ_widen_the_interval),
+		cmocka_unit_test(of_one_run_of_real_time_nothing_is_sure),
+		cmocka_unit_test(runs_of_one_side_tell_of_the_other_s),
 		cmocka_unit_test(a_new_name_at_the_same_place_is_the_same_function),
 		cmocka_unit_test(parameters_may_change),
 		cmocka_unit_test(lines_are_paired_by_their_place_in_their_function),
