@@ -261,13 +261,22 @@ static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
 
 /* ---- of one path, to the tree ---- */
 
-static bool is_below(const struct context_walk *w, uint32_t node, uint32_t func, uint32_t *found)
+/*
+ * A recursion's inner call is below another of its function.  Where none came between that isn't above that one, too, it is that
+ * one's: so there are no more nodes than ways in which functions come one below the other.  *same: that one, or none.
+ */
+static bool is_inner(const struct context_walk *w, uint32_t node, uint32_t func, uint32_t *same)
 {
-	for (; node != none; node = w->nodes.v[node].parent)
+	bool between = false;
+
+	*same = none;
+	for (; node != none; node = w->nodes.v[node].parent) {
 		if (w->nodes.v[node].func == func) {
-			*found = node;
+			*same = between ? none : node;
 			return true;
 		}
+		between |= !w->nodes.v[node].inner;
+	}
 	return false;
 }
 
@@ -282,21 +291,19 @@ static int number_edge(struct context_walk *w, uint32_t caller, uint32_t callee,
 	return 0;
 }
 
-/* The node of a call whose caller has one. */
+/* The node of a call whose caller has one: one that is another's for what it runs is its own for the number of calls. */
 static int number_node(struct context_walk *w, struct context_call *c)
 {
-	uint32_t parent = c->parent == none ? none : w->calls.v[c->parent].node, edge = none;
-	long at;
+	uint32_t parent = c->parent == none ? none : w->calls.v[c->parent].node, edge = none, same;
+	bool inner = is_inner(w, parent, c->func, &same);
+	long at = pairs_number(&w->node_index, (uint64_t)parent, c->func);
 
-	if (is_below(w, parent, c->func, &c->node))
-		return 0;
-	at = pairs_number(&w->node_index, (uint64_t)parent, c->func);
 	if (at < 0 || (parent != none && number_edge(w, w->nodes.v[parent].func, c->func, &edge) < 0))
 		return -SP_ENOMEM;
 	if ((size_t)at == w->nodes.n &&
-	    vec_push(&w->nodes, (struct context_node){ parent, c->func, edge, { 0 } }) < 0)
+	    vec_push(&w->nodes, (struct context_node){ parent, c->func, edge, inner, { 0 } }) < 0)
 		return -SP_ENOMEM;
-	c->node = (uint32_t)at;
+	c->node = same != none ? same : (uint32_t)at;
 	if (c->entered && edge != none)
 		w->nodes.v[at].calls[w->n_paths % CONTEXT_PARTS]++;
 	return 0;

@@ -12,7 +12,8 @@ struct context_node {
 	uint32_t parent;            /* UINT32_MAX = not known */
 	uint32_t func;              /* profile->funcs: a physical one */
 	uint32_t edge;              /* of the call that led here; UINT32_MAX = not known */
-	float calls[CONTEXT_PARTS]; /* that paths show, and that are not a recursion's */
+	bool inner;                 /* another of its function is above it */
+	float calls[CONTEXT_PARTS]; /* that paths show */
 };
 
 /* Paths are numbered, and counted by the remainder: so each part is of all times. */

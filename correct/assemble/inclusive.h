@@ -10,7 +10,7 @@
  * How much of one with several is for each of them it does not: how often each
  * calls is known, but not what a call of each comes to.  Paths tell it
  * (profile->contexts), of calls that are no longer than they are.  All of what
- * they leave open may be, or nothing, and where that matters only bounds are given.
+ * they leave open may be, or nothing: that is in the bounds, and where a count may be twice as much there is none.
  *
  * Stacks are those of a skid later: of functions that are called often the count has bounds, as far apart as the skid
  * makes them, or is told by paths.  Of each function's samples as many have one stack as fall that way: that widens them.

@@ -142,6 +142,9 @@ static int compare_candidates(const void *a, const void *b)
 		return x->vaddr > y->vaddr ? 1 : -1;
 	if (x->label != y->label)
 		return x->label - y->label;
+	/* What nobody can link against any more, as cfree@GLIBC_2.2.5 beside free. */
+	if (x->old != y->old)
+		return x->old - y->old;
 	if (x->rank != y->rank)
 		return x->rank - y->rank;
 	return x->name && y->name ? strcmp(x->name, y->name) : 0;

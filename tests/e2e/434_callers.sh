@@ -156,6 +156,94 @@ for f in ("few", "many"):
 assert ours["leaf"]["hi"] < 1.05 * ours["leaf"]["lo"] and abs(ours["leaf"]["fixed"] / theirs["leaf"] - 1) < 0.02, ours["leaf"]
 END
 fi
+# A recursion through three functions: what an inner call runs is also for those between it and the outermost.
+cat >parse.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#define ALONE __attribute__((noinline, noclone))
+static const char *at;
+static volatile unsigned sink;
+ALONE static unsigned sum(void);
+
+ALONE static unsigned number(void)
+{
+	unsigned x = 0;
+
+	while (*at >= '0' && *at <= '9')
+		x = x * 10 + (unsigned)(*at++ - '0');
+	return x;
+}
+
+ALONE static unsigned atom(void)
+{
+	unsigned x;
+
+	if (*at != '(')
+		return number() + 1;
+	at++;
+	x = sum();
+	at++;
+	return x ^ 5;
+}
+
+ALONE static unsigned product(void)
+{
+	unsigned x = atom();
+
+	while (*at == '*') {
+		at++;
+		x *= atom();
+	}
+	return x;
+}
+
+ALONE static unsigned sum(void)
+{
+	unsigned x = product();
+
+	while (*at == '+') {
+		at++;
+		x += product();
+	}
+	return x;
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 10000;
+
+	for (int i = 0; i < n; i++) {
+		at = i & 1 ? "12*(345+6*(78+9012))+34*(5+6)" : "7+(1*(2+(3+456789)*2)+98765)*(4+5)+6789";
+		sink += sum();
+	}
+	return sink == 1;
+}
+END
+gcc -O1 -fno-optimize-sibling-calls -gdwarf-4 parse.c -o parse || exit 1
+"$SKIDPROF" record --pmu sim -q -o parse.sim ./parse 100000 >/dev/null || exit 1
+check 'a recursion by paths' status 0 "$SKIDPROF" report -i parse.sim --children --format json
+if command -v valgrind >/dev/null; then
+	valgrind -q --tool=callgrind --separate-recs=2 --callgrind-out-file=parse.cg ./parse 100000 >/dev/null 2>&1
+	check "is callgrind's to 2%" python3 - <<'END'
+import json, re
+
+# Of name and name'2 the first is the outermost call: its own cost and that of all its calls are what it comes to.
+names, total, current = {}, {}, None
+for line in open("parse.cg"):
+    m = re.match(r"fn=\((\d+)\)(?: (.*))?|cfn=\((\d+)\) (.*)", line)
+    if m and m[3]:
+        names[m[3]] = m[4].strip()
+    elif m and m[1]:
+        names[m[1]] = m[2] or names[m[1]]
+        current = names[m[1]]
+    elif re.match(r"[+*\-\d]", line) and current:
+        total[current] = total.get(current, 0) + int(line.split()[-1])
+ours = {r["function"]: r for r in json.load(open("out"))["children"]}
+for f in ("sum", "product", "atom"):
+    r = ours[f]
+    assert r["fixed"] and abs(r["fixed"] / total[f] - 1) < 0.02 and r["hi"] - r["lo"] < 0.1 * r["fixed"], (f, total[f], r)
+END
+fi
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
 check 'and says what has' one_line '--callers'
 finish

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inclusive counts by the code's flow, and by paths where it leaves them open. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/context_walk.h"
+#include "correct/assemble/inclusive_impl.h"
+#include "correct/model/model.h"
+#include "profiler/base/err.h"
+#include "profiler/base/order.h"
+
+/* What calls nothing is what it runs itself. */
+static int mark_callers(const struct profile *p, bool **out)
+{
+	bool *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+
+	if (!calls)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_calls; i++)
+		calls[p->calls[i].caller] = calls[p->calls[i].caller] || p->calls[i].share > 0;
+	*out = calls;
+	return 0;
+}
+
+/* What calls that no path shows come to, of one that may call itself through others. */
+static double unshown_weight(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	bool in_cycle = false;
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n_calls; i++) {
+		const struct profile_call *c = &p->calls[i];
+
+		if (!(o->any[c->caller] > 0) || c->caller == c->callee || !(c->share > inclusive_small))
+			continue;
+		in_cycle |= c->callee == func;
+		sum += o->shown[i] ? 0 : c->share * o->below[c->callee];
+	}
+	return in_cycle ? sum : 0;
+}
+
+/* Paths of a recursion tell only where they have its calls: of the others what they come to may be func's, or not. */
+static void ask_contexts(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
+{
+	const struct inclusive by_flow = *c;
+	double unshown = unshown_weight(p, func, o);
+
+	owners_count(p, func, o, c);
+	c->lo = fmax(c->lo - unshown, by_flow.lo);
+	c->hi = fmin(c->hi + unshown, by_flow.hi);
+	/* What may be twice as much, or next to nothing, is not known at all. */
+	if (c->hi - c->lo > c->insn)
+		c->insn = NAN;
+}
+
+/*
+ * Where something in it calls by a pointer, all may be called whose callers nothing tells, with what that calls.  What calls func
+ * is not: the code would have to come back to it.
+ */
+static double uncalled_weight(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	bool opens = false;
+	double sum = 0;
+
+	for (size_t g = 0; g < p->n_funcs && !opens; g++)
+		opens = o->any[g] > 0 && p->funcs[g].opens;
+	for (size_t i = 0; i < o->uncalled.n && opens; i++) {
+		uint32_t g = o->uncalled.v[i];
+
+		if (!o->reach[i * p->n_funcs + func] && !(o->any[g] > 0))
+			sum += o->below[g];
+	}
+	return sum;
+}
+
+/* By the flow: bounds, and a count where they are close; else by paths, where they tell it. */
+static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
+{
+	struct inclusive least, most, c;
+	double more;
+
+	inclusive_find_any(p, f, o->any);
+	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
+	inclusive_keep_all(p, f, o->all);
+	most = inclusive_sum(p, o->any);
+	least = inclusive_sum(p, o->all);
+	c = inclusive_between(p, &least, &most);
+	if (inclusive_is_of_insn(p)) {
+		double half = own_noise_half(o->noise, o->all);
+		bool same = memcmp(o->any, o->all, p->n_funcs * sizeof(*o->all)) == 0;
+
+		c.lo = fmax(c.lo - half, 0);
+		c.hi += same ? half : own_noise_half(o->noise, o->any);
+	}
+	if (isnan(c.insn) && most.insn > 0 && p->n_contexts && inclusive_is_of_insn(p))
+		ask_contexts(p, f, o, &c);
+	more = uncalled_weight(p, f, o);
+	c.hi = fmin(c.hi + more, fmax(c.hi, o->most));
+	/* What may be twice as much is not known. */
+	if (more > inclusive_weight(p, &c))
+		c.raw_insn = c.insn = c.cyc = NAN;
+	return c;
+}
+
+int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+{
+	struct owners o = { 0 };
+	bool *calls = NULL;
+	int err = owners_new(p, noise, &o);
+
+	if (err == 0)
+		err = mark_callers(p, &calls);
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+		double own;
+
+		if (!calls[f] && !inclusive_has_code(p, f))
+			continue;
+		if (!calls[f] && !p->funcs[f].opens) {
+			out[f] =
+			        (struct inclusive){ .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc };
+			out[f].by_status[p->funcs[f].rolled_status] = c->insn;
+			own = inclusive_weight(p, &out[f]);
+			out[f].lo = out[f].hi = own;
+			if (inclusive_is_of_insn(p) && c->hi > c->lo) {
+				out[f].lo = c->lo;
+				out[f].hi = c->hi;
+			}
+			continue;
+		}
+		out[f] = count_by_calls(p, f, &o);
+	}
+	owners_free(&o);
+	free(calls);
+	return err;
+}
+
+/*
+ * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
+ * them by calls that no stack has, where several would.
+ */
+static int find_jumping(const struct profile *p, bool **out)
+{
+	bool *seen = calloc(p->n_calls + 1, sizeof(*seen)), *jumps = calloc(p->n_funcs + 1, sizeof(*jumps));
+	/* Of instructions, in what somebody called, with all below it. */
+	double *samples = calloc(p->n_funcs + 1, sizeof(*samples)),
+	       *below = calloc(p->n_frames + 1, sizeof(*below));
+	double period = profile_mean_period(&p->meta.events[p->meta.insn_event]);
+	int err = seen && jumps && samples && below
+	                  ? 0
+	                  : sp_fail(SP_ENOMEM, "out of memory for %zu calls", p->n_calls);
+
+	*out = jumps;
+	for (size_t i = p->n_frames; i-- > 1 && err == 0;) { /* callers stand before callees */
+		const struct profile_frame *f = &p->frames[i];
+		long call = f->parent ? context_find_call(p, p->frames[f->parent].func, f->func) : -1;
+
+		below[i] += f->raw_insn;
+		below[f->parent] += below[i];
+		samples[f->func] += f->parent && period > 0 ? below[i] / period : 0;
+		if (call >= 0)
+			seen[call] = true;
+	}
+	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+		const struct profile_call *c = &p->calls[i];
+		double missing = seen[i] ? 0 : c->share * samples[c->callee];
+
+		/* Beside what its own stacks have, as few as a caller of one call in thousands has make no matter. */
+		jumps[c->caller] |= missing >= model->few && missing > model->little * samples[c->caller];
+	}
+	free(seen);
+	free(samples);
+	free(below);
+	return err;
+}
+
+int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+{
+	struct owners o;
+	bool *jumps = NULL;
+	int err = owners_new(p, noise, &o);
+
+	if (err == 0 && p->meta.insn_event >= 0)
+		err = find_jumping(p, &jumps);
+	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+		struct inclusive by_paths;
+
+		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p))
+			continue;
+		by_paths = count_by_calls(p, f, &o);
+		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f]))
+			continue;
+		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
+		                                   : by_paths.insn;
+		out[f].lo = by_paths.lo;
+		out[f].hi = by_paths.hi;
+	}
+	owners_free(&o);
+	free(jumps);
+	return err;
+}

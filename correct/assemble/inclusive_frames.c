@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What of functions' counts belongs to each frame of the stacks. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/assemble/inclusive_impl.h"
+#include "profiler/base/err.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+double inclusive_ratio(double x, double y)
+{
+	return y > 0 ? x / y : 0;
+}
+
+/* A function in the physical one that holds it: what it ran there, and what its frames have. */
+struct held {
+	double insn, raw, time;
+};
+
+struct helds {
+	struct pairs index; /* (func, phys_func) */
+	VEC(struct held) v;
+};
+
+static struct held *held_of(struct helds *h, uint32_t func, uint32_t phys_func)
+{
+	long k = pairs_number(&h->index, func, phys_func);
+
+	if (k < 0 || ((size_t)k == h->v.n && vec_push(&h->v, (struct held){ 0 }) < 0))
+		return NULL;
+	return &h->v.v[k];
+}
+
+static int find_held(const struct profile *p, struct helds *h)
+{
+	struct held *to;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		to = held_of(h, p->insns[i].func, p->insns[i].phys_func);
+		if (!to)
+			return -SP_ENOMEM;
+		to->insn += p->insns[i].count.insn;
+	}
+	for (size_t i = 1; i < p->n_frames; i++) {
+		to = held_of(h, p->frames[i].func, p->frames[i].phys_func);
+		if (!to)
+			return -SP_ENOMEM;
+		to->raw += p->frames[i].raw_insn;
+		to->time += p->frames[i].raw_cyc;
+	}
+	return 0;
+}
+
+/* Divided among its frames; where no sample of instructions fell those of time tell. */
+static double insn_of_frame(const struct profile_frame *f, const struct held *h)
+{
+	return h->insn * (h->raw > 0 ? f->raw_insn / h->raw : inclusive_ratio(f->raw_cyc, h->time));
+}
+
+int inclusive_frames(const struct profile *p, double **out, double **held)
+{
+	struct helds h = { 0 };
+	double *sum = calloc(p->n_funcs + 1, sizeof(*sum));
+	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
+	int err = sum && insn ? find_held(p, &h)
+	                      : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+
+	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		struct held *of = held_of(&h, f->func, f->phys_func);
+
+		if (!of) {
+			err = -SP_ENOMEM;
+			break;
+		}
+		/* A profile without instructions has functions alone. */
+		if (!p->n_insns)
+			of->insn = p->funcs[f->func].count.insn;
+		insn[i] = insn_of_frame(f, of);
+		sum[f->phys_func] += insn[i];
+	}
+	pairs_fini(&h.index);
+	vec_fini(&h.v);
+	/* What is inlined and none was seen of keeps to the function that holds it. */
+	for (size_t g = 0; g < p->n_funcs && err == 0; g++)
+		sum[g] = inclusive_ratio(p->funcs[g].rolled.insn, sum[g]);
+	for (size_t i = 1; i < p->n_frames && err == 0 && !held; i++)
+		insn[i] *= sum[p->frames[i].phys_func];
+	if (held && err == 0)
+		*held = sum;
+	else
+		free(sum);
+	if (err < 0)
+		free(insn);
+	else
+		*out = insn;
+	return err;
+}
+
+void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn)
+{
+	to->raw_insn += f->raw_insn;
+	to->cyc += f->raw_cyc;
+	to->insn += insn;
+}
+
+bool inclusive_frame_is_empty(const struct profile_frame *f)
+{
+	return f->raw_insn == 0 && f->raw_cyc == 0;
+}

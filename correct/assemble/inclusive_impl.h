@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_IMPL_H
+#define SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_IMPL_H
+
+/* What the files of inclusive counts hand to each other. */
+#include "correct/assemble/inclusive.h"
+#include "correct/assemble/own_noise.h"
+#include "profiler/base/vec.h"
+
+/* Less of all calls than this is the arithmetic's rounding; a caller with so much of them has all: the flow's rounding. */
+static const double inclusive_small = 1e-9, inclusive_whole = 0.999;
+
+/* ---- frames of stacks (inclusive_frames.c) ---- */
+
+double inclusive_ratio(double x, double y);
+void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn);
+bool inclusive_frame_is_empty(const struct profile_frame *f);
+
+/* ---- sets of functions (inclusive_sets.c) ---- */
+
+/* in[g]: may any of what g runs be for func?  It is among its callers, or theirs; and by calls that paths show. */
+void inclusive_find_any(const struct profile *p, uint32_t func, double *in);
+
+/*
+ * Of those in `in`, the ones that are all for func: none of their callers is outside.  A recursion, whose callers are inside
+ * itself, stays in for as long as it has no other.
+ */
+void inclusive_keep_all(const struct profile *p, uint32_t func, double *in);
+
+struct inclusive inclusive_sum(const struct profile *p, const double *part);
+
+/* A count where least and most are as good as the same, else bounds. */
+struct inclusive inclusive_between(const struct profile *p, const struct inclusive *least,
+                                   const struct inclusive *most);
+
+/* What bounds are of. */
+double inclusive_weight(const struct profile *p, const struct inclusive *c);
+
+bool inclusive_has_code(const struct profile *p, size_t f);
+
+/* ---- contexts (inclusive_paths.c) ---- */
+
+/* Of one function's contexts: by all paths but a part of them, and last by all. */
+typedef double context_sums[CONTEXT_PARTS + 1];
+
+struct owners {
+	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
+	double *likely;    /* [n_funcs] by contexts */
+	const struct own_noise *noise;
+	uint8_t *of; /* [n_contexts] enum owner */
+	context_sums *told, *its,
+	        *open;          /* [n_funcs] all contexts; func's, and what is open, of functions in any */
+	VEC(uint32_t) uncalled; /* functions that ran and nothing tells who calls */
+	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
+	double most;            /* all that ran */
+	bool *shown;            /* [n_calls] by a path */
+	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
+};
+
+int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o);
+void owners_free(struct owners *o);
+
+/* eq. 20, of a function of which any and all are found. */
+void owners_count(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c);
+
+/* ---- the flow (inclusive_flow.c) ---- */
+
+int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
+
+/* Of functions whose calls are short beside the skid, and of those that jump, paths may tell more than stacks do. */
+int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One function's callers, or callees, with what of it belongs to each. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/assemble/inclusive_impl.h"
+#include "correct/model/model.h"
+#include "profiler/base/err.h"
+
+/* Parts by function, [n_funcs + 1]: the last is of no caller. */
+static int gather(const struct profile *p, const struct inclusive *by_func,
+                  const struct profile_call *const *calls, struct inclusive_part **out, size_t *n)
+{
+	*n = 0;
+	*out = calloc(p->n_funcs + 2, sizeof(**out));
+	if (!*out)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t f = 0; f <= p->n_funcs; f++) {
+		struct inclusive c = by_func[f];
+		bool counted = c.raw_insn > 0 || c.insn > 0 || c.cyc > 0;
+
+		/* A call that closes a cycle has nothing of its own: all of it is the outermost call's. */
+		if (!counted && calls[f] && calls[f]->n > 0)
+			c = (struct inclusive){ .raw_insn = NAN, .insn = NAN, .cyc = NAN };
+		if (counted || (isnan(c.insn) && f < p->n_funcs))
+			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
+				                                  c, calls[f] ? calls[f]->n : NAN,
+				                                  calls[f] ? calls[f]->lo : NAN,
+				                                  calls[f] ? calls[f]->hi : NAN };
+	}
+	return 0;
+}
+
+/*
+ * The frame of the outermost call of func on a stack, 0 if it is not there; *below out: the one below it on the way to
+ * `frame`, 0 if that is itself.
+ */
+static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func, uint32_t *below)
+{
+	uint32_t found = 0, under = 0;
+
+	for (uint32_t at = frame; at; at = p->frames[at].parent) {
+		if (p->frames[at].func == func) {
+			found = at;
+			*below = under;
+		}
+		under = at;
+	}
+	return found;
+}
+
+static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
+{
+	double *insn = NULL;
+	int err = inclusive_frames(p, &insn, NULL);
+
+	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+		uint32_t below = 0,
+		         at = inclusive_frame_is_empty(&p->frames[i]) ? 0 : outermost(p, i, func, &below),
+		         part;
+
+		if (!at)
+			continue;
+		part = callers ? p->frames[at].parent : below ? below : at;
+		/* Who is missing is nobody known. */
+		if (callers && p->frames[at].open)
+			part = 0;
+		inclusive_add_frame(&by_func[part ? p->frames[part].func : p->n_funcs], &p->frames[i],
+		                    insn[i]);
+	}
+	free(insn);
+	return err;
+}
+
+/*
+ * Of what callee comes to with all that it calls, the share that is called by caller: by contexts; NAN where they leave more open
+ * than makes no matter.  at: scratch, [n_contexts]: the caller of the call of callee that one is in, n_funcs = not known.
+ */
+static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t caller, uint32_t *at)
+{
+	static const uint32_t no_call = UINT32_MAX;
+	double its = 0, told = 0, open = 0;
+
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+		bool root = c->parent == UINT32_MAX;
+
+		at[i] = c->func == callee ? (root ? (uint32_t)p->n_funcs : p->contexts[c->parent].func)
+		        : root            ? no_call
+		                          : at[c->parent];
+		if (at[i] == no_call)
+			continue;
+		*(at[i] == p->n_funcs ? &open : at[i] == caller ? &its : &told) += c->insn;
+	}
+	told += its;
+	return told > 0 && open <= model->little * (told + open) ? its / told : NAN;
+}
+
+/* All of it for one who has all of its calls; of several what paths tell, where they do. */
+static struct inclusive shared(const struct profile *p, const struct inclusive *of,
+                               const struct profile_call *call, uint32_t *at)
+{
+	struct inclusive c = { .raw_insn = NAN, .insn = NAN, .cyc = NAN, .lo = NAN, .hi = NAN };
+
+	if (call->share >= inclusive_whole)
+		return *of;
+	if (p->n_contexts && inclusive_is_of_insn(p))
+		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
+	return c;
+}
+
+static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
+                         const struct profile_call **calls)
+{
+	const struct profile_count *own = &p->funcs[func].rolled;
+	struct inclusive *all = NULL;
+	uint32_t *at = calloc(p->n_contexts + 1, sizeof(*at));
+	int err = at ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
+	bool told = false;
+
+	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+		const struct profile_call *c = &p->calls[i];
+		uint32_t other = callers ? c->caller : c->callee;
+
+		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && !c->taken) ||
+		    (!callers && other == func))
+			continue;
+		by_func[other] = shared(p, &all[c->callee], c, at);
+		calls[other] = c;
+		told = true;
+	}
+	if (err == 0 && callers && !told)
+		by_func[p->n_funcs] = all[func];
+	if (err == 0 && !callers)
+		by_func[func] = (struct inclusive){
+			.raw_insn = own->raw_insn, .insn = own->insn, .cyc = own->cyc, .lo = NAN, .hi = NAN
+		};
+	free(at);
+	free(all);
+	return err;
+}
+
+static int parts(const struct profile *p, uint32_t func, bool callers, struct inclusive_part **out, size_t *n)
+{
+	struct inclusive *by_func = calloc(p->n_funcs + 1, sizeof(*by_func));
+	const struct profile_call **calls = calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
+	int err = by_func && calls ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+
+	if (err == 0)
+		err = inclusive_source(p) == INCLUSIVE_STACKS
+		              ? parts_of_stacks(p, func, callers, by_func)
+		              : parts_of_flow(p, func, callers, by_func, calls);
+	if (err == 0)
+		err = gather(p, by_func, calls, out, n);
+	free(by_func);
+	free(calls);
+	return err;
+}
+
+int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, true, out, n);
+}
+
+int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+{
+	return parts(p, func, false, out, n);
+}

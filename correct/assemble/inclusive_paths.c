@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The share of one function in what others run, by contexts: chains of callers that paths show. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/assemble/context_walk.h"
+#include "correct/assemble/inclusive_impl.h"
+#include "correct/model/effort.h"
+#include "correct/model/model.h"
+#include "profiler/base/err.h"
+
+/* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */
+static const double t_of_parts = 1.753;
+
+/* Whose are the contexts below a root?  All are func's where what any of them runs is. */
+enum owner { OTHERS, OPEN, ITS };
+
+static void add_context(const struct profile_context *c, context_sums *to)
+{
+	for (int k = 0; k < CONTEXT_PARTS; k++)
+		to[c->func][k] += c->without[k];
+	to[c->func][CONTEXT_PARTS] += c->insn;
+}
+
+static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
+{
+	for (size_t g = 0; g < p->n_funcs; g++)
+		if (o->any[g] > 0) {
+			memset(o->its[g], 0, sizeof(o->its[g]));
+			memset(o->open[g], 0, sizeof(o->open[g]));
+		}
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		o->of[i] = c->func == func           ? ITS
+		           : c->parent != UINT32_MAX ? o->of[c->parent]
+		           : o->all[c->func] > 0     ? ITS
+		           : o->any[c->func] > 0     ? OPEN
+		                                     : OTHERS;
+		/* What func calls on a path is in any. */
+		if (o->of[i] != OTHERS)
+			add_context(c, o->of[i] == ITS ? o->its : o->open);
+	}
+}
+
+/* func's share of what g runs: least, likely, most. */
+static void its_share(const struct owners *o, size_t g, int part, double out[3])
+{
+	double all = o->told[g][part], its, open, told;
+
+	out[0] = out[1] = out[2] = 0;
+	if (!(o->any[g] > 0))
+		return;
+	its = o->its[g][part];
+	open = o->open[g][part];
+	told = all - open;
+	if (all > 0) {
+		out[0] = its / all;
+		out[1] = told > inclusive_small * all ? its / told : 0.5;
+		out[2] = (its + open) / all;
+	} else {
+		out[0] = o->all[g] > 0;
+		out[1] = o->all[g] > 0 ? 1 : 0.5;
+		out[2] = 1;
+	}
+}
+
+/* Instructions of func with what it calls, by all paths but each part of them, and by all: least, likely, most. */
+static void sum_owners(const struct profile *p, const struct owners *o, double out[CONTEXT_PARTS + 1][3])
+{
+	double share[3];
+
+	memset(out, 0, (CONTEXT_PARTS + 1) * sizeof(*out));
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		if (!(o->any[g] > 0) || !(p->funcs[g].rolled.insn > 0))
+			continue;
+		for (int k = 0; k <= CONTEXT_PARTS; k++) {
+			its_share(o, g, k, share);
+			for (int i = 0; i < 3; i++)
+				out[k][i] += p->funcs[g].rolled.insn * share[i];
+		}
+	}
+}
+
+/* What the callers' shares of calls leave open of func's: each weighs paths of its own. */
+static double variance_of_calls(const struct profile *p, uint32_t func, const struct owners *o)
+{
+	double var = 0;
+
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		uint32_t callee = p->calls[i].callee;
+		double n = 0, in_callee[3], in_caller[3];
+
+		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
+			n += p->calls[j].n > 0 && p->calls[j].caller != callee ? p->calls[j].n : 0;
+		if (callee == func || !(n > 0) || !(o->any[callee] > 0))
+			continue;
+		its_share(o, callee, CONTEXT_PARTS, in_callee);
+		for (size_t k = i; k < j; k++) {
+			const struct profile_call *c = &p->calls[k];
+			double sd = (c->hi - c->lo) / (2 * z_of_90 * n);
+
+			if (!(sd > 0) || c->caller == callee)
+				continue;
+			its_share(o, c->caller, CONTEXT_PARTS, in_caller);
+			var += pow(p->funcs[callee].rolled.insn * sd * (in_caller[1] - in_callee[1]), 2);
+		}
+	}
+	return var;
+}
+
+/*
+ * eq. 20: by contexts, with the interval that their paths leave, from sums without each part of them, and the counts of calls
+ * that they were weighed by.
+ */
+void owners_count(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c)
+{
+	double part[CONTEXT_PARTS + 1][3], share[3], mean = 0, var = 0, half;
+	const double *all = part[CONTEXT_PARTS];
+
+	find_owners(p, func, o);
+	sum_owners(p, o, part);
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		mean += part[i][1] / CONTEXT_PARTS;
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		var += (part[i][1] - mean) * (part[i][1] - mean) * (CONTEXT_PARTS - 1) / CONTEXT_PARTS;
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		its_share(o, g, CONTEXT_PARTS, share);
+		o->likely[g] = share[1];
+	}
+	memset(c->by_status, 0, sizeof(c->by_status));
+	for (size_t g = 0; g < p->n_funcs; g++)
+		c->by_status[p->funcs[g].rolled_status] += o->likely[g] * p->funcs[g].rolled.insn;
+	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)),
+	             own_noise_half(o->noise, o->likely));
+	c->lo = fmax(c->lo, all[0] - half);
+	c->hi = fmin(c->hi, all[2] + half);
+	c->insn = fmin(fmax(all[1], c->lo), c->hi);
+}
+
+void owners_free(struct owners *o)
+{
+	free(o->any);
+	free(o->all);
+	free(o->likely);
+	free(o->of);
+	free(o->told);
+	free(o->its);
+	free(o->open);
+	vec_fini(&o->uncalled);
+	free(o->reach);
+	free(o->shown);
+	free(o->below);
+	*o = (struct owners){ 0 };
+}
+
+static int find_uncalled(const struct profile *p, struct owners *o)
+{
+	double *more = o->likely;
+
+	for (uint32_t g = 0; g < p->n_funcs; g++) {
+		const struct profile_count *c = &p->funcs[g].rolled;
+
+		if (p->funcs[g].uncalled && inclusive_has_code(p, g) && vec_push(&o->uncalled, g) < 0)
+			return -SP_ENOMEM;
+		o->below[g] = inclusive_is_of_insn(p) ? c->insn : c->cyc;
+		o->most += o->below[g];
+	}
+	for (int round = 0; round < EFFORT_SPREAD_ROUNDS; round++) {
+		for (size_t g = 0; g < p->n_funcs; g++)
+			more[g] = inclusive_is_of_insn(p) ? p->funcs[g].rolled.insn : p->funcs[g].rolled.cyc;
+		for (size_t i = 0; i < p->n_calls; i++)
+			more[p->calls[i].caller] += p->calls[i].share * o->below[p->calls[i].callee];
+		for (size_t g = 0; g < p->n_funcs; g++)
+			o->below[g] = fmin(more[g], o->most);
+	}
+	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
+	if (!o->reach)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < o->uncalled.n; i++) {
+		inclusive_find_any(p, o->uncalled.v[i], o->any);
+		for (size_t g = 0; g < p->n_funcs; g++)
+			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
+	}
+	return 0;
+}
+
+int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o)
+{
+	const size_t n = p->n_funcs + 1;
+
+	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
+		              .all = calloc(n, sizeof(*o->all)),
+		              .likely = calloc(n, sizeof(*o->likely)),
+		              .noise = noise,
+		              .of = calloc(p->n_contexts + 1, 1),
+		              .shown = calloc(p->n_calls + 1, sizeof(*o->shown)),
+		              .told = calloc(n, sizeof(*o->told)),
+		              .its = calloc(n, sizeof(*o->its)),
+		              .open = calloc(n, sizeof(*o->open)),
+		              .below = calloc(n, sizeof(*o->below)) };
+	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open || !o->below ||
+	    !o->shown)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+		long call = c->parent == UINT32_MAX
+		                    ? -1
+		                    : context_find_call(p, p->contexts[c->parent].func, c->func);
+
+		add_context(c, o->told);
+		if (call >= 0)
+			o->shown[call] = true;
+	}
+	return find_uncalled(p, o);
+}
