@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* skidprof diff: the command line. */
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
@@ -142,6 +143,12 @@ static int is_recording(const char *path, bool *out)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
+	if (fd < 0 && errno == ENOENT)
+		return sp_fail(
+		        SP_ENOENT,
+		        "%s: no such file; a recording of 'skidprof record -o FILE', or exact counts of "
+		        "'skidprof truth -o FILE'",
+		        path);
 	if (fd < 0)
 		return sp_fail_errno("%s", path);
 	n = read(fd, magic, sizeof(magic));

@@ -288,8 +288,9 @@ static int doubt_command(const struct options *o, struct profile *p, const char 
 		return 0;
 	sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
 	        o->truth, counted, p->meta.cmdline);
-	snprintf(why, sizeof(why), "the truth is of '%.200s', the recording of '%.200s'%s%.800s", counted,
-	         p->meta.cmdline, *p->meta.truth_why ? "; " : "", p->meta.truth_why);
+	snprintf(why, sizeof(why), "the truth is of '%.200s', the recording of '%.200s'%s%s%.700s", counted,
+	         p->meta.cmdline, report_has_cyc(p) ? ": IPC and CYC/CALL hold beside one another only" : "",
+	         *p->meta.truth_why ? "; " : "", p->meta.truth_why);
 	p->meta.truth_why = profile_string(p, why);
 	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }

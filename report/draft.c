@@ -17,7 +17,8 @@ static bool is_special(const char *path)
 static int write_to(const char *path, int (*put)(const void *arg, FILE *f), const void *arg)
 {
 	FILE *f = fopen(path, "we");
-	int err = f ? put(arg, f) : sp_fail_errno("%s", path);
+	int err =
+	        f ? put(arg, f) : sp_fail_errno("%s: cannot be written; name a file in another place", path);
 
 	if (f && ferror(f) && err == 0)
 		err = sp_fail_errno("%s", path);

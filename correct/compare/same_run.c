@@ -45,8 +45,8 @@ static double total_noise(const struct profile *p, double *ours)
 	const struct profile_meta *m = &p->meta;
 
 	if (m->insn_event >= 0 && m->events[m->insn_event].n_samples)
-		return *ours *
-		       fmax(same_run_most_off, max_intervals / sqrt((double)m->events[m->insn_event].n_samples));
+		return *ours * fmax(same_run_most_off,
+		                    max_intervals / sqrt((double)m->events[m->insn_event].n_samples));
 	if (!(m->timed_insn > 0))
 		return 0;
 	*ours = m->timed_insn;
@@ -89,7 +89,8 @@ int same_run_doubt(struct profile *p)
 	noise = total_noise(p, &ours);
 	if (noise > 0 && fabs(truth - ours) > noise) {
 		snprintf(why, sizeof(why),
-		         "the truth has %.3g instructions, this recording %.3g: another input, or a part of the "
+		         "the truth has %.3g instructions, this recording %.3g: another input, or a part of "
+		         "the "
 		         "run",
 		         truth, ours);
 		return doubt(p, why);
@@ -104,6 +105,7 @@ int same_run_doubt(struct profile *p)
 		return doubt(p, why);
 	}
 	if (without_time(p) > max_without_time * cyc)
-		return doubt(p, "the truth has instructions where hardly any time was sampled: another input");
+		return doubt(p,
+		             "the truth has instructions where hardly any time was sampled: another input");
 	return 0;
 }

@@ -45,8 +45,8 @@ static int parse_row(struct truth_lines *l, struct truth_build *b, uint64_t *sum
 	if (line[first] && is_count(line, first, &count))
 		return take(l, b, line + first + strspn(line + first, " \t"), count, sum);
 	return sp_fail(SP_EFORMAT,
-	               "%s: line %lu: neither 'name count' nor 'count name', and no other format of exact "
-	               "counts that is known (skidprof-truth(1))",
+	               "%s: line %lu: no format of exact counts that is known (skidprof-truth(1)); "
+	               "'skidprof truth -o T ./app' counts exactly",
 	               l->path, l->n);
 }
 

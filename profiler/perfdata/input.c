@@ -21,7 +21,8 @@ static int open_fd(struct pd_input *in, const char *path)
 	if (S_ISDIR(st.st_mode))
 		return sp_fail(
 		        SP_EFORMAT,
-		        "%s: is a directory (perf record --threads makes them); record without --threads",
+		        "%s: is a folder: name a file of it (perf record --threads makes folders: record "
+		        "without)",
 		        path);
 	in->seekable = S_ISREG(st.st_mode);
 	in->size_bytes = in->seekable ? (uint64_t)st.st_size : UINT64_MAX;

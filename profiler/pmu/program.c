@@ -64,7 +64,7 @@ static int search_path(const char *name, char *out)
 	return sp_fail(SP_ENOENT, "%s: no such program in PATH", name);
 }
 
-int program_locate(const char *name, char *out)
+static int find(const char *name, char *out)
 {
 	if (!*name)
 		return sp_fail(SP_ENOENT, "the program's name is empty");
@@ -76,6 +76,48 @@ int program_locate(const char *name, char *out)
 		return explain_missing(name);
 	strcpy(out, name);
 	return 0;
+}
+
+static bool is_text(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)bytes[i] < ' ' && !strchr("\t\n\r\f", bytes[i]))
+			return false;
+	return true;
+}
+
+/* What the kernel will refuse, before a recording takes another's place: text that it can't run. */
+static int check_script(const char *path)
+{
+	char head[MAX_SHEBANG + 1] = "", *interp;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, MAX_SHEBANG);
+
+	if (fd >= 0)
+		close(fd);
+	/* What may be run and not be read is the kernel's to judge. */
+	if (n < 0 || !is_text(head, (size_t)n))
+		return 0;
+	if (strncmp(head, "#!", 2) != 0)
+		return sp_fail(
+		        SP_ENOTSUP,
+		        "%s: is neither an ELF program nor a script that begins with #!: if a shell runs "
+		        "it, record 'sh %s'",
+		        path, path);
+	interp = head + 2 + strspn(head + 2, " \t");
+	interp[strcspn(interp, " \t\n")] = '\0';
+	if (*interp && !is_program(interp))
+		return sp_fail(SP_ENOENT, "%s: its interpreter %s is missing or not executable", path,
+		               interp[strcspn(interp, "\r")] ? "(the line ends in a carriage return)"
+		                                             : interp);
+	return 0;
+}
+
+int program_locate(const char *name, char *out)
+{
+	int err = find(name, out);
+
+	return err < 0 ? err : check_script(out);
 }
 
 /* Replace argv[0] by the words before it: "interpreter [argument] script". */

@@ -26,6 +26,15 @@ printf '#!/nonexistent/interpreter\n' >bad && chmod +x bad
 says 'a script without interpreter' 1 '/nonexistent/interpreter' "${R[@]}" ./bad
 echo 'no program at all' >text && chmod +x text
 says 'a text file' 1 'neither an ELF program nor a script' "${R[@]}" ./text
+echo good >kept.data
+says 'a text file natively' 1 "record 'sh ./text'" "$SKIDPROF" record --pmu clock -o kept.data ./text
+says 'a script without interpreter natively' 1 '/nonexistent/interpreter is missing' "$SKIDPROF" record --pmu clock -o kept.data ./bad
+printf '#!/bin/sh\r\n' >crlf && chmod +x crlf
+says 'a script of another system' 1 'ends in a carriage return' "$SKIDPROF" record --pmu clock -o kept.data ./crlf
+[ "$(cat kept.data)" = good ]
+ok $? 'an earlier recording is not lost to what cannot start'
+says 'a folder to read' 1 'is a folder: name a file of it' "$SKIDPROF" report /tmp
+says 'a second recording that is not there' 1 "recording of 'skidprof record -o FILE'" "$SKIDPROF" diff nosuchfile kept.data
 says 'an unknown event' 2 "did you mean 'branches'" "${R[@]}" -e instructions,branchs true
 says 'an event twice' 2 'twice' "${R[@]}" -e cycles,cycles true
 says 'too many events' 2 'programmable counter' "${R[@]}" --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true

@@ -35,9 +35,10 @@ static void a_total_far_from_the_recorded_one_is_of_another_run(void **state)
 
 	(void)state;
 	assert_string_equal(doubt_of(near), "");
-	assert_string_equal(doubt_of(far),
-	                    "the truth has 1.75e+06 instructions, this recording 2e+06: another input, or a part of the "
-	                    "run");
+	assert_string_equal(
+	        doubt_of(far),
+	        "the truth has 1.75e+06 instructions, this recording 2e+06: another input, or a part of the "
+	        "run");
 	/* Of a hundred samples a total is known to a tenth, and three times that may be chance. */
 	far->meta.truth_why = "";
 	far->meta.events[1].n_samples = 100;
