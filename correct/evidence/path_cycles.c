@@ -181,29 +181,48 @@ static void weigh_stack(const struct scope_stacks *r, const struct stack *st, co
 	}
 }
 
-/* What newest branches weigh goes to the pieces that end with a branch of the same edge.  sums[2][n_edges] is scratch. */
-static void restore_newest(const struct path *s, const struct scope_stacks *r, const float *newest,
-                           size_t n_edges, double *sums, float *weight)
-{
-	double *missing = sums, *there = sums + n_edges;
+/* What pieces weigh, by the edge of the branch that each ends with: in the window, n of them, and all. */
+struct ending {
+	double missing, in_window, all, n;
+};
 
-	memset(sums, 0, 2 * n_edges * sizeof(*sums));
+static void add_endings(const struct path *s, const struct scope_stacks *r, const float *newest,
+                        const float *weight, struct ending *of)
+{
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
 		if (st->newest != UINT32_MAX)
-			missing[st->newest] += (double)newest[i];
-		for (uint32_t k = 0; k < st->n_pieces; k++)
-			there[closing_edge(s, r->pieces.v[st->piece0 + k])] += (double)weight[st->piece0 + k];
+			of[st->newest].missing += (double)newest[i];
+		for (uint32_t k = 0; k < st->n_pieces; k++) {
+			struct ending *e = &of[closing_edge(s, r->pieces.v[st->piece0 + k])];
+
+			e->in_window += (double)weight[st->piece0 + k];
+			e->n += weight[st->piece0 + k] > 0;
+			e->all += st->cyc;
+		}
 	}
+}
+
+/*
+ * What newest branches weigh goes to the pieces that end with a branch of the same edge.  Where it takes longer than W until the next
+ * branch none of these lies in the window, and those from before it have to do.  of[n_edges] is scratch.
+ */
+static void restore_newest(const struct path *s, const struct scope_stacks *r, const float *newest,
+                           size_t n_edges, struct ending *of, float *weight)
+{
+	memset(of, 0, n_edges * sizeof(*of));
+	add_endings(s, r, newest, weight, of);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		for (uint32_t k = 0; k < st->n_pieces; k++) {
-			uint32_t e = closing_edge(s, r->pieces.v[st->piece0 + k]);
+		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
+			const struct ending *e = &of[closing_edge(s, r->pieces.v[k])];
 
-			if (there[e] > 0)
-				weight[st->piece0 + k] *= (float)(1 + missing[e] / there[e]);
+			if (e->n >= model->few)
+				weight[k] *= (float)(1 + e->missing / e->in_window);
+			else if (e->all > 0)
+				weight[k] = (float)(st->cyc * (e->missing + e->in_window) / e->all);
 		}
 	}
 }
@@ -214,8 +233,8 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
 	struct gaps *gaps = calloc(n_edges + 1, sizeof(*gaps));
 	float *newest = calloc(r->stacks.n + 1, sizeof(*newest));
-	double *sums = calloc(2 * n_edges + 1, sizeof(*sums));
-	int err = gaps && newest && sums
+	struct ending *endings = calloc(n_edges + 1, sizeof(*endings));
+	int err = gaps && newest && endings
 	                  ? 0
 	                  : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
 
@@ -231,10 +250,10 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 			add_gaps(s, r, weight, newest, n_edges, gaps);
 	}
 	if (err == 0)
-		restore_newest(s, r, newest, n_edges, sums, weight);
+		restore_newest(s, r, newest, n_edges, endings, weight);
 	free(gaps);
 	free(newest);
-	free(sums);
+	free(endings);
 	return err;
 }
 

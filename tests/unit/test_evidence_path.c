@@ -967,6 +967,44 @@ static void cycles_tell_how_many_instructions_time_holds(void **state)
 	assert_true(b->f.p->total_sd > 660 && b->f.p->total_sd < 2 * 660);
 }
 
+/* A record as it is, to its newest branch, which is of the scope. */
+static void show_newest(struct bench *b, const struct pd_branch *stack, size_t n)
+{
+	struct pd_record r = hand_stack(CYC, stack, n);
+	struct sample_seen s = { .rec = b->rec, .record = &r };
+
+	assert_int_equal(evidence_sample(b->ev, &s), 0);
+}
+
+/*
+ * eq. 11.  The same laps, but C takes 60 cycles after a jump past B, and stacks are of three branches:
+ *   p  past 4, back 4, back    8 in all, 60 of 68
+ *   q  back 60, past 4, back   64
+ *   r  back 4, back 60, past   64
+ * W is 8, and no piece that ends with "past" is in the window of a moment behind one.  These are 60 in 68, and count it 8 in 60 times;
+ * q has the way there.  The lap by B is in p for 4 moments in 60, C past B in r, and newest branches double that:
+ *   "past"  8    lap by B  2 x 4    C after "past"  2 x 4
+ * Each is one in W, and 33 instructions are in 68 cycles (eq. 10).
+ */
+static void branches_slower_than_the_window_are_kept(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch back_60 = { 0x1048, 0x1000, .cycles = 60 };
+	const struct pd_branch p[] = { past_4, back_4, back }, q[] = { back_60, past_4, back },
+	                       r[] = { back_4, back_60, past };
+
+	b->f.p->relative = true;
+	b->f.p->total_insn = b->f.p->total_cyc = 68000;
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 15; k++)
+			show_newest(b, p, 3);
+		show_newest(b, q, 3);
+		show_newest(b, r, 3);
+	}
+	assert_int_equal(evidence_finish(b->ev), 0);
+	assert_float_equal(b->f.p->pace, 33. / 68, 1e-6);
+}
+
 /* Records that tell no cycles tell no pace. */
 static void without_cycles_there_is_no_pace(void **state)
 {
@@ -1250,6 +1288,7 @@ int main(void)
 		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
 		TEST(cycles_tell_how_many_instructions_time_holds),
+		TEST(branches_slower_than_the_window_are_kept),
 		TEST(without_cycles_there_is_no_pace),
 		TEST(stacks_of_instructions_are_joined_to_those_with_cycles),
 		TEST(stacks_that_contradict_those_with_cycles_hardly_move_them),
