@@ -398,6 +398,9 @@ double mix_of_insn(int kind, const struct insn *insn)
 
 double mix_of_edge(int kind, const struct insn *last, enum flow_edge_kind edge)
 {
+	/* What is called there is not known, but that it comes back. */
+	if (edge == FLOW_SKIP)
+		return kind == MIX_RETURN || kind == MIX_TAKEN || kind == MIX_BRANCH;
 	if (last->flow != INSN_COND)
 		return 0;
 	switch (kind) {

@@ -188,6 +188,19 @@ static void events_of_arm(void **state)
 	            1);
 }
 
+/* A callee whose code is not there: one return, a taken branch, for each call of it. */
+static void what_is_passed_over_comes_back_by_a_return(void **state)
+{
+	struct insn call = decode(ISA_X86_64, CALL);
+
+	(void)state;
+	assert_true(mix_of_edge(MIX_RETURN, &call, FLOW_SKIP) == 1);
+	assert_true(mix_of_edge(MIX_BRANCH, &call, FLOW_SKIP) == 1 &&
+	            mix_of_edge(MIX_TAKEN, &call, FLOW_SKIP) == 1);
+	assert_true(mix_of_edge(MIX_CALL, &call, FLOW_SKIP) == 0 &&
+	            mix_of_edge(MIX_RETURN, &call, FLOW_CALL) == 0);
+}
+
 static void edges_count_what_was_taken_and_what_was_not(void **state)
 {
 	struct insn je = decode(ISA_X86_64, JE), jmp = decode(ISA_X86_64, JMP);
@@ -269,6 +282,7 @@ int main(void)
 		cmocka_unit_test(events_of_amd),
 		cmocka_unit_test(events_of_arm),
 		cmocka_unit_test(edges_count_what_was_taken_and_what_was_not),
+		cmocka_unit_test(what_is_passed_over_comes_back_by_a_return),
 		cmocka_unit_test(raw_codes_are_read_by_the_processor_they_are_of),
 		cmocka_unit_test(names_are_read_as_perf_and_libpfm4_write_them),
 	};
