@@ -15,6 +15,7 @@
 #include "correct/infer/full.h"
 #include "correct/infer/space.h"
 #include "correct/model/effort.h"
+#include "correct/model/model.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/cold.h"
 #include "correct/solve/keep_raw.h"
@@ -174,8 +175,9 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn, w->scope_solutions[s].called_insn);
 	if (err == 0 && p->total_insn > 0) {
-		/* Some of the total may be of code that is not solved with it. */
-		double sd = hypot(p->total_sd, p->unseen_share * p->total_insn + p->cold_insn);
+		/* Some of the total may be of code that is not solved with it, or another scope's. */
+		double foreign = p->unseen_share + model->guess * p->border_share,
+		       sd = hypot(p->total_sd, foreign * p->total_insn + p->cold_insn);
 
 		w->scope_solutions[s].total_sd = sd;
 		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
