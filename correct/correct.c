@@ -463,8 +463,11 @@ static void add_slots(struct work *w, struct mux_slots *slots)
 	for (size_t s = 0; sum && s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
 
-		/* Fast code has its samples stopped: what it ran then is not known better than to all of that. */
-		p->total_sd = hypot(p->total_sd, sum->throttled * p->total_insn);
+		/*
+		 * Fast code has its samples stopped, and short tasks end before their next: what ran then is not known better than
+		 * to all of that.
+		 */
+		p->total_sd = hypot(p->total_sd, hypot(sum->throttled, sum->ended) * p->total_insn);
 		if (slots)
 			p->total_sd = hypot(p->total_sd, mux_slots_sd(slots, s, sum->rested));
 	}

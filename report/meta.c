@@ -231,6 +231,20 @@ static void print_unsampled(const struct profile_meta *m, FILE *f)
 	}
 }
 
+static void print_ended(const struct profile_meta *m, FILE *f)
+{
+	double share = m->insn_event < 0 ? 0 : m->events[m->insn_event].ended;
+
+	if (share > 0)
+		fprintf(f,
+		        "# short processes or threads: what each ran after its last sample, half a period in "
+		        "the "
+		        "mean, is in no count: instructions are some %.0f%% more; record with a smaller "
+		        "period "
+		        "(-c)\n",
+		        100 * share / (1 - share));
+}
+
 /* Nothing in the file tells what is missing of these. */
 static void print_hidden(const struct profile_meta *m, FILE *f)
 {
@@ -466,6 +480,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 	print_scaled(m, f);
 	print_unsampled(m, f);
 	print_hidden(m, f);
+	print_ended(m, f);
 	print_cores(m, f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
@@ -579,13 +594,14 @@ static json_t *events_json(const struct profile_meta *m)
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		json_array_append_new(events, json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f, s:f, s:f}",
-		                                        "name", json_text(e->name ? e->name : ""), "period",
-		                                        (json_int_t)e->period, "freq", e->freq, "samples",
-		                                        (json_int_t)e->n_samples, "total",
-		                                        json_number(e->total), "multiplexed", e->multiplexed,
-		                                        "rested", e->rested, "throttled", e->throttled,
-		                                        "unsampled", e->unsampled, "hidden", e->hidden));
+		json_array_append_new(events,
+		                      json_pack("{s:o, s:I, s:b, s:I, s:o, s:b, s:f, s:f, s:f, s:f, s:f}",
+		                                "name", json_text(e->name ? e->name : ""), "period",
+		                                (json_int_t)e->period, "freq", e->freq, "samples",
+		                                (json_int_t)e->n_samples, "total", json_number(e->total),
+		                                "multiplexed", e->multiplexed, "rested", e->rested,
+		                                "throttled", e->throttled, "unsampled", e->unsampled, "ended",
+		                                e->ended, "hidden", e->hidden));
 	}
 	return events;
 }

@@ -136,6 +136,7 @@ static int fill_events(struct assembly *a)
 			.rested = sum->rested,
 			.throttled = sum->throttled,
 			.unsampled = sum->unsampled,
+			.ended = sum->ended,
 			.hidden = hidden_share(w, i),
 		};
 		if (!meta->events[meta->n_events++].name)

@@ -345,6 +345,31 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 	}
 }
 
+/* Whose counters are tasks', and not processors': perf record -a inherits nothing, and waits for no program. */
+static bool is_of_tasks(const struct recording *r)
+{
+	for (size_t i = 0; i < pd_n_events(r->reader); i++) {
+		const struct perf_event_attr *attr = &pd_event(r->reader, i)->attr;
+
+		if (attr->inherit || attr->enable_on_exec)
+			return true;
+	}
+	return false;
+}
+
+/* A task's counters end with it: what it ran since its last sample is in no count, half a period in the mean. */
+static void find_ended(const struct recording *r, struct collect *c)
+{
+	/* Instructions that are counted only, are so with each sample of cycles. */
+	int sampled = r->insn_counted ? r->cyc_event : r->insn_event;
+	double tasks = (double)c->by_task.current.n, share;
+
+	if (sampled < 0 || r->insn_event < 0 || !c->events[sampled].n_samples || !is_of_tasks(r))
+		return;
+	share = tasks / (tasks + 2 * (double)c->events[sampled].n_samples);
+	c->events[r->insn_event].ended = share > model->little ? share : 0;
+}
+
 int sums_collect(struct recording *r, struct sums *out)
 {
 	struct collect c = { .rests = rests_new(), .throttled = throttled_new() };
@@ -363,6 +388,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		for (size_t i = 0; i < c.n_events && i < EFFORT_EVENTS; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
 	find_unsampled(r, &c);
+	find_ended(r, &c);
 	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
 	if (!skid_cyc) {
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);

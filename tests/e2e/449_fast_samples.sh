@@ -29,4 +29,35 @@ check 'read in groups: it is recorded' status 0 "$SKIDPROF" record --pmu sim -q 
 	-c 401 -o group.data --truth group.truth ./three 100000
 check 'it is compared' status 0 "$SKIDPROF" compare -i group.data --truth group.truth --format json
 check 'all instructions are there' json 'abs(sum(f["fixed"] for f in d["functions"]) / sum(f["truth"] for f in d["functions"]) - 1) < 0.03'
+
+# What a task runs between its last sample and its end is in no count.
+cat >short.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static __attribute__((noinline)) unsigned work(unsigned n) { unsigned s = 1; for (unsigned i = 0; i < n; i++) s = s * 5 + i; return s; }
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+	for (int i = 0; i < n; i++) {
+		if (fork() == 0)
+			_exit(work(4000 + i * 7) == 7);
+		wait(NULL);
+	}
+	printf("%u\n", work(1000000));
+	return 0;
+}
+C
+gcc -O2 -g short.c -o short
+check 'short processes: they are recorded' status 0 "$SKIDPROF" record --pmu sim -q -c 10007 -o short.data --truth short.truth ./short 400
+check 'they are compared' status 0 "$SKIDPROF" compare -i short.data --truth short.truth --format json
+check 'the truth is in the interval' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["name"] == "work")'
+check 'they are reported' status 0 "$SKIDPROF" report -i short.data
+check 'and what none of their samples stands for is said' has out 'short processes or threads'
+check 'JSON' status 0 "$SKIDPROF" report -i short.data --format json
+check 'has its share' json '0.05 < d["meta"]["events"][0]["ended"] < 0.5'
+check 'a process by itself' status 0 "$SKIDPROF" record --pmu sim -q -c 10007 -o one.data ./short
+check 'is reported' status 0 "$SKIDPROF" report -i one.data --format json
+check 'and lacks nothing' json 'd["meta"]["events"][0]["ended"] == 0'
 finish
