@@ -382,7 +382,7 @@ static void region_of_two(struct bench *b, uint64_t first, uint64_t second)
 	p->regions[0].draws = calloc(2, sizeof(float));
 	p->n_regions = 1;
 	p->meta.relative = true;
-	p->meta.insn_event = -1;
+	p->meta.insn_event = p->meta.cyc_event = -1;
 }
 
 /* 600 and 1400 in the truth: 30% and 70%, as the profile has them. */
@@ -433,6 +433,7 @@ static void a_count_of_none_is_doubted_where_samples_fell(void **state)
 	p->meta.events[0] =
 	        (struct profile_event){ .name = "cpu-clock:u", .period = 5, .n_samples = 40, .total = 200 };
 	p->meta.n_events = 1;
+	p->meta.cyc_event = 0;
 	p->meta.cyc_per_event = 1;
 	count(b, 0, b->unsampled, 2000);
 	p->funcs[0].count.raw_cyc = p->funcs[0].rolled.raw_cyc = 20;

@@ -825,7 +825,7 @@ static void what_is_no_recording_is_refused_in_one_line(void **state)
 		refuse(cases[i].n, cases[i].word);
 	}
 	assert_int_equal(pd_open("/", &r), -SP_EFORMAT);
-	assert_non_null(strstr(sp_error_text(), "directory"));
+	assert_non_null(strstr(sp_error_text(), "folder"));
 	assert_int_equal(pd_open("/nowhere/at/all", &r), -SP_ENOENT);
 	/* perf stat record: the STAT feature in a file, a STAT_CONFIG record in a pipe. */
 	file_begin(&b, &basic, 1);
