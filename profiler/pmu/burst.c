@@ -361,7 +361,8 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	if ((!b->n && !b->timed_insns) || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
+	/* Only the record of a burst has room for it. */
+	if (!b->n || (tools->core_hz_ns && now - tools->core_hz_ns < CORE_HZ_EVERY_NS))
 		return;
 	tools->core_hz_ns = now;
 	go_to_cpu(tools, b->cpu);

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 END
 n=200000000
 "$SKIDPROF" record -v --pmu clock --bursts 20 --timed-bursts 12 --burst-budget 1000% -o chain.data ./chain $n >/dev/null 2>chain.err
-grep timed chain.err | sed 's/^/# /'
+grep 'timed\|bursts:' chain.err | sed 's/^/# /'
 "$SKIDPROF" report --format json -i chain.data >chain.json 2>/dev/null
 python3 - $n <<'END' >chain.out
 import json, sys
