@@ -92,7 +92,7 @@ static double variance_of_raw(const struct problem *p, const struct solution *so
 
 int keep_raw_judge(const struct problem *p, const struct solution *sol)
 {
-	double unsure = 0, raw;
+	double unsure = 0, off = 0, raw;
 	struct parts s;
 	int err = parts_new(p, &s);
 
@@ -104,10 +104,14 @@ int keep_raw_judge(const struct problem *p, const struct solution *sol)
 		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
 			s.seen[s.of_block[b]] += p->seen_insn[p->blocks[b].insn0 + i];
 	add_draws(p, sol, &s);
-	for (size_t k = 0; k < s.n; k++)
+	for (size_t k = 0; k < s.n; k++) {
 		unsure += fmax(s.squares[k] - s.sum[k] * s.sum[k], 0);
+		off += (s.sum[k] - s.seen[k]) * (s.sum[k] - s.seen[k]);
+	}
 	raw = variance_of_raw(p, sol, &s);
-	sp_debug("%zu parts: known to %.3g, by precise samples alone to %.3g", s.n, sqrt(unsure), sqrt(raw));
+	sp_debug("%zu parts: known to %.3g, by precise samples alone to %.3g, apart by %.3g", s.n,
+	         sqrt(unsure), sqrt(raw), sqrt(off));
 	parts_fini(&s);
-	return unsure > raw;
+	/* What they are apart by beyond raw's own error is the correction's: no less than raw's, and raw is as right. */
+	return fmax(unsure, off - raw) > raw;
 }

@@ -42,17 +42,26 @@ static int judge(enum problem_precise precise, double mean, double sd, double mo
 static void precise_samples_stay_where_they_are_known_better_alone(void **state)
 {
 	(void)state;
-	assert_int_equal(judge(PRECISE_EXACT, 1100, 36, 0), 0);
-	assert_int_equal(judge(PRECISE_EXACT, 1100, 37, 0), 1);
+	assert_int_equal(judge(PRECISE_EXACT, 1000, 36, 0), 0);
+	assert_int_equal(judge(PRECISE_EXACT, 1000, 37, 0), 1);
 	/* Half an instruction of 1000 crossings of the four edges between them: 2 x 4 x 500^2 more in squares, 1426 in all. */
-	assert_int_equal(judge(PRECISE_SHADOWED, 1100, 285, 0.5), 0);
-	assert_int_equal(judge(PRECISE_SHADOWED, 1100, 286, 0.5), 1);
+	assert_int_equal(judge(PRECISE_SHADOWED, 1000, 285, 0.5), 0);
+	assert_int_equal(judge(PRECISE_SHADOWED, 1000, 286, 0.5), 1);
+}
+
+/* Known well, and five instructions times 51 or 52 off where 182 are chance: 255^2 and 260^2 for twice 33,000. */
+static void what_precise_samples_contradict_gives_way_to_them(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(PRECISE_EXACT, 1051, 1, 0), 0);
+	assert_int_equal(judge(PRECISE_EXACT, 1052, 1, 0), 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(precise_samples_stay_where_they_are_known_better_alone),
+		cmocka_unit_test(what_precise_samples_contradict_gives_way_to_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
