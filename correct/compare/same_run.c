@@ -43,10 +43,12 @@ static void add_up(const struct profile *p, double *truth, double *ours, double 
 static double total_noise(const struct profile *p, double *ours)
 {
 	const struct profile_meta *m = &p->meta;
+	const struct profile_event *e = m->insn_event >= 0 ? &m->events[m->insn_event] : NULL;
 
-	if (m->insn_event >= 0 && m->events[m->insn_event].n_samples)
-		return *ours * fmax(same_run_most_off,
-		                    max_intervals / sqrt((double)m->events[m->insn_event].n_samples));
+	/* What no sample stands for is in the truth. */
+	if (e && e->n_samples)
+		return *ours * (fmax(same_run_most_off, max_intervals / sqrt((double)e->n_samples)) +
+		                (e->ended + e->hidden) / (1 - e->ended));
 	if (!(m->timed_insn > 0))
 		return 0;
 	*ours = m->timed_insn;
