@@ -237,11 +237,9 @@ static void print_ended(const struct profile_meta *m, FILE *f)
 
 	if (share > 0)
 		fprintf(f,
-		        "# short processes or threads: what each ran after its last sample, half a period in "
-		        "the "
-		        "mean, is in no count: instructions are some %.0f%% more; record with a smaller "
-		        "period "
-		        "(-c)\n",
+		        "# short processes or threads: what each ran after its last sample is in no count: "
+		        "half a "
+		        "period each would be %.0f%% more instructions; record with a smaller period (-c)\n",
 		        100 * share / (1 - share));
 }
 
