@@ -29,24 +29,38 @@ static bool parse(const char *line, struct mapping *out)
 	return true;
 }
 
+static void forget(struct mapped *m)
+{
+	m->v.n = 0;
+	m->pid = 0;
+}
+
+/* One that has ended by now has no mappings to be read: those of before tell all that is known of it. */
 static void look(struct mapped *m, pid_t pid)
 {
 	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	char path[64], line[512];
+	struct mapped now = { .pid = pid };
 	FILE *maps;
 
-	m->pid = pid;
-	m->v.n = 0;
+	if (m->pid != pid)
+		forget(m);
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		struct mapping one;
 
-		if (parse(line, &one) && vec_push(&m->v, one) < 0)
+		if (parse(line, &one) && vec_push(&now.v, one) < 0)
 			break;
 	}
 	if (maps)
 		fclose(maps);
+	if (now.v.n == 0) {
+		vec_fini(&now.v);
+		return;
+	}
+	vec_fini(&m->v);
+	*m = now;
 	m->keep_until = clock_ns(CLOCK_MONOTONIC) + KEEP_TIMES * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
@@ -140,6 +154,10 @@ uint32_t mapped_check(struct mapped *m, pid_t pid, const struct rp_reply *reply,
 
 	if (fresh)
 		look(m, pid);
+	if (!m->pid) {
+		*end = RP_END_GONE;
+		return 0;
+	}
 	by_protection = check_protection(m, reply);
 	if (by_protection < n && !fresh) {
 		look(m, pid);

@@ -27,7 +27,7 @@ struct mapped {
 
 /*
  * How many branches of the path of a process, of which the reply tells, are as the thread would go them;
- * *end is enum rp_end, unchanged where all are.
+ * *end is enum rp_end, unchanged where all are.  Of a process that has ended and was never looked at, none.
  */
 uint32_t mapped_check(struct mapped *m, pid_t pid, const struct rp_reply *reply, uint32_t *end);
 
