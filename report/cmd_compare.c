@@ -11,6 +11,7 @@
 #include "report/cmd.h"
 #include "report/compare.h"
 #include "report/options.h"
+#include "report/same_command.h"
 
 enum key { KEY_TRUTH = 0x100, KEY_ROLLUP, KEY_MIN_SHARE, KEY_BY, KEY_LIMIT };
 
@@ -228,6 +229,8 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 		err = check_counted(o, p, t);
 	if (err == 0)
 		err = rows(o, t, &c);
+	if (err == 0)
+		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0) {
 		compare_finish(&c);
 		input_term(&o->input, &term);
@@ -249,7 +252,8 @@ int cmd_compare(int argc, char **argv)
 		.doc = "Compare a profile's raw and corrected counts with exact ones."
 		       "\vExit status: 0 done, 1 failed, or the truth is of another program or build, 2 "
 		       "usage, 3 "
-		       "functions of at least 1% are unreliable.  See skidprof-compare(1).",
+		       "functions of at least 1% are unreliable, or the truth is of another command.  See "
+		       "skidprof-compare(1).",
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT, .min_share = 0.01 };
 	struct profile *p = NULL;

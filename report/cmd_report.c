@@ -11,6 +11,7 @@
 #include "report/html.h"
 #include "report/options.h"
 #include "report/report.h"
+#include "report/same_command.h"
 
 enum key {
 	KEY_FIXED = 0x100,
@@ -269,32 +270,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
-/* "./app 3" and "/opt/app 3" are one, by what is behind the path; a recorder may stand before it. */
-static bool same_command(const char *recorded, const char *counted)
-{
-	const char *tail = report_command_base(counted + strspn(counted, " "));
-	size_t n = strlen(recorded), n_tail = strlen(tail);
-	char before = n > n_tail ? recorded[n - n_tail - 1] : '/';
-
-	return n >= n_tail && strcmp(recorded + n - n_tail, tail) == 0 && (before == '/' || before == ' ');
-}
-
-/* Another command line is another input: said at once, in the report's first lines and in JSON. */
-static int doubt_command(const struct options *o, struct profile *p, const char *counted)
-{
-	char why[1400];
-
-	if (!*counted || !p->meta.cmdline || same_command(p->meta.cmdline, counted))
-		return 0;
-	sp_warn("%s is of '%s', the recording of '%s': instructions and cycles are of different runs",
-	        o->truth, counted, p->meta.cmdline);
-	snprintf(why, sizeof(why), "the truth is of '%.200s', the recording of '%.200s'%s%s%.700s", counted,
-	         p->meta.cmdline, report_has_cyc(p) ? ": IPC and CYC/CALL hold beside one another only" : "",
-	         *p->meta.truth_why ? "; " : "", p->meta.truth_why);
-	p->meta.truth_why = profile_string(p, why);
-	return p->meta.truth_why ? 0 : -SP_ENOMEM;
-}
-
 static int apply_truth(const struct options *o, struct profile *p)
 {
 	struct truth *t = NULL;
@@ -303,7 +278,7 @@ static int apply_truth(const struct options *o, struct profile *p)
 	if (err == 0)
 		err = correct_truth_apply(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
-		err = doubt_command(o, p, t->cmdline);
+		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0 && !p->meta.truth_rolled)
 		sp_note("%s: taken for %s", o->truth, t->format);
 	truth_free(t);

@@ -183,6 +183,10 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	fprintf(term->f, "# the truth file was taken for %s%s\n",
 	        c->format && *c->format ? c->format : "exact counts",
 	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
+	if (*c->p->meta.truth_why) {
+		text_safe(c->p->meta.truth_why, path, sizeof(path));
+		fprintf(term->f, "# NOT THE SAME RUN? %s\n", path);
+	}
 	if (c->parts) {
 		number_percent(c->outside, 0, total);
 		fprintf(term->f,

@@ -589,7 +589,7 @@ int report_verdict(const struct profile *p)
 		if (!first || profile_weight(p, &f->count) > profile_weight(p, &first->count))
 			first = f;
 	}
-	if (!first && p->meta.truth && *p->meta.truth_why)
+	if (!first && *p->meta.truth_why)
 		return sp_fail(SP_EDOUBT, "this profile is not to be trusted: %s", p->meta.truth_why);
 	if (!first)
 		return sp_fail(SP_EDOUBT,
