@@ -16,10 +16,16 @@ static bool ends_with(const char *line, const char *tail)
 	return n >= n_tail && strcmp(line + n - n_tail, tail) == 0 && (before == '/' || before == ' ');
 }
 
-/* "./app 3" and "/opt/app 3" are one, by what is behind the path; a recorder or "env" may stand before either. */
+static const char *arguments(const char *line)
+{
+	return line + strcspn(line, " ");
+}
+
+/* "./app 3", "/opt/app 3" and "./copy 3" are one, for files are known by their code; a recorder or "env" may stand before. */
 static bool is_same(const char *recorded, const char *counted)
 {
-	return ends_with(recorded, report_command_base(counted)) ||
+	return strcmp(arguments(recorded), arguments(counted)) == 0 ||
+	       ends_with(recorded, report_command_base(counted)) ||
 	       ends_with(counted, report_command_base(recorded));
 }
 

@@ -2,11 +2,11 @@
 #ifndef SKIDPROF_REPORT_SAME_COMMAND_H
 #define SKIDPROF_REPORT_SAME_COMMAND_H
 
-/* Whether exact counts are of the command that was recorded: another one most likely ran on another input. */
+/* Whether exact counts are of the command that was recorded: with other arguments it most likely had another input. */
 #include "correct/profile.h"
 
 /*
- * counted: the command of the counts at `truth`, "" where the file doesn't say.  Of another command p is not to be
+ * counted: the command of the counts at `truth`, "" where the file doesn't say.  Of other arguments p is not to be
  * trusted, and meta.truth_why says so.  0, -SP_ENOMEM.
  */
 int report_same_command(struct profile *p, const char *truth, const char *counted);
