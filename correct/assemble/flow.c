@@ -12,27 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/calls.h"
+#include "correct/assemble/flow_impl.h"
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
-#include "profiler/base/order.h"
-#include "profiler/base/pairs.h"
-#include "profiler/base/vec.h"
 
 /* How short sums are looked for first: a short one is better known than a long one. */
 static const uint32_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, EFFORT_TERMS };
-
-struct flow_part {
-	struct assembly *a;
-	const struct flow_graph *g;
-	uint32_t *number;   /* [graph blocks] profile block, UINT32_MAX = not there */
-	uint8_t *in_part;   /* [graph funcs] */
-	uint8_t *out, *in;  /* [profile blocks] do its ways tell all that leaves it, or leads to it? */
-	uint32_t *in0, *to; /* [profile blocks + 1], [ways]: ways by the block they lead to */
-	size_t way_cap, trips_cap, trips_blocks_cap, term_cap;
-	size_t n_trips_blocks;
-};
 
 static int32_t region_of(const struct flow_part *x, uint32_t graph_block)
 {
@@ -46,8 +32,7 @@ static int compare_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Does an edge carry flow of a region? */
-static bool is_kept(const struct flow_part *x, uint32_t edge)
+bool flow_is_kept(const struct flow_part *x, uint32_t edge)
 {
 	const struct flow_edge *e = &x->g->edges[edge];
 	int32_t r = region_of(x, e->from);
@@ -59,8 +44,7 @@ static bool is_kept(const struct flow_part *x, uint32_t edge)
 	return bsearch(&edge, region->edges, region->n_edges, sizeof(edge), compare_u32);
 }
 
-/* Over a call, to where it comes back to; or within a function. */
-static bool is_way(const struct flow_part *x, const struct flow_edge *e)
+bool flow_is_way(const struct flow_part *x, const struct flow_edge *e)
 {
 	return e->kind != FLOW_CALL && e->kind != FLOW_RET && !e->away &&
 	       x->g->blocks[e->from].func == x->g->blocks[e->to].func;
@@ -72,7 +56,7 @@ static bool carries(const struct flow_part *x, uint32_t edge)
 	const struct flow_edge *e = &x->g->edges[edge];
 	int32_t r = region_of(x, e->from);
 
-	return e->kind == FLOW_SKIP ? r >= 0 && region_of(x, e->to) == r : is_kept(x, edge);
+	return e->kind == FLOW_SKIP ? r >= 0 && region_of(x, e->to) == r : flow_is_kept(x, edge);
 }
 
 static int choose_blocks(struct flow_part *x)
@@ -124,7 +108,7 @@ static int add_ways(struct flow_part *x, uint32_t graph_block)
 	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
 		const struct flow_edge *e = &x->g->edges[i];
 
-		if (!is_way(x, e))
+		if (!flow_is_way(x, e))
 			continue;
 		if (vec_reserve_raw((void **)&p->ways, &x->way_cap, p->n_ways + 1, sizeof(*p->ways)) < 0)
 			return -SP_ENOMEM;
@@ -164,9 +148,9 @@ static void find_balanced(struct flow_part *x, uint32_t graph_block)
 	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
 		const struct flow_edge *e = &x->g->edges[i];
 
-		calls = calls || (e->kind == FLOW_CALL && is_kept(x, i));
+		calls = calls || (e->kind == FLOW_CALL && flow_is_kept(x, i));
 		over = over || (e->kind == FLOW_SKIP && carries(x, i));
-		if (e->kind != FLOW_CALL && !is_way(x, e) && is_kept(x, i))
+		if (e->kind != FLOW_CALL && !flow_is_way(x, e) && flow_is_kept(x, i))
 			x->out[self] = 0;
 	}
 	if (calls && !over)
@@ -175,9 +159,9 @@ static void find_balanced(struct flow_part *x, uint32_t graph_block)
 		const struct flow_edge *e = &x->g->edges[x->g->in[i]];
 		bool beside = e->kind == FLOW_RET ? x->number[e->call] == UINT32_MAX ||
 		                                            !steps_over(p, x->number[e->call], self)
-		                                  : !is_way(x, e);
+		                                  : !flow_is_way(x, e);
 
-		if (beside && is_kept(x, x->g->in[i]))
+		if (beside && flow_is_kept(x, x->g->in[i]))
 			x->in[self] = 0;
 	}
 }
@@ -201,13 +185,7 @@ static int list_by_target(struct flow_part *x)
 
 /* ---- sums ---- */
 
-struct terms {
-	struct profile_term v[EFFORT_TERMS];
-	uint32_t n;
-	bool too_many;
-};
-
-static void add_term(struct terms *t, uint32_t block, float weight)
+void flow_add_term(struct flow_terms *t, uint32_t block, float weight)
 {
 	uint32_t i = 0;
 
@@ -225,16 +203,14 @@ static void add_term(struct terms *t, uint32_t block, float weight)
 		t->v[i] = t->v[--t->n];
 }
 
-static void add_way_terms(const struct profile *p, const struct profile_way *way, float weight,
-                          struct terms *t)
+void flow_add_way(const struct profile *p, const struct profile_way *way, float weight, struct flow_terms *t)
 {
 	for (uint32_t i = way->term0; i < way->term0 + way->n_terms; i++)
-		add_term(t, p->terms[i].block, weight * p->terms[i].weight);
+		flow_add_term(t, p->terms[i].block, weight * p->terms[i].weight);
 }
 
-/* Keep a sum in the profile: where its terms begin, -SP_ENOMEM. */
-static int keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
-                uint32_t *n_terms)
+int flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
+              uint32_t *n_terms)
 {
 	struct profile *p = x->a->p;
 
@@ -264,7 +240,7 @@ static int solve_side(struct flow_part *x, const struct side *s, uint32_t length
 {
 	struct profile *p = x->a->p;
 	struct profile_way *open = NULL;
-	struct terms t = { .n = 0 };
+	struct flow_terms t = { .n = 0 };
 	int err;
 
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -278,13 +254,13 @@ static int solve_side(struct flow_part *x, const struct side *s, uint32_t length
 	}
 	if (!open)
 		return 0;
-	add_term(&t, s->block, 1);
+	flow_add_term(&t, s->block, 1);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (way_at(p, s, i)->known)
-			add_way_terms(p, way_at(p, s, i), -1, &t);
+			flow_add_way(p, way_at(p, s, i), -1, &t);
 	if (t.too_many || t.n > length)
 		return 0;
-	err = keep(x, t.v, t.n, &open->term0, &open->n_terms);
+	err = flow_keep(x, t.v, t.n, &open->term0, &open->n_terms);
 	open->known = err == 0;
 	return err < 0 ? err : 1;
 }
@@ -333,33 +309,33 @@ static int find_entries(struct flow_part *x, const uint8_t *inside, struct profi
 {
 	struct profile *p = x->a->p;
 	uint32_t header = loop->header;
-	struct terms entering = { .n = 0 }, rest = { .n = 0 };
+	struct flow_terms entering = { .n = 0 }, rest = { .n = 0 };
 	bool all = x->in[header], back_known = true, any = false;
 
 	if (p->blocks[header].insn == UINT32_MAX)
 		return 0;
-	add_term(&rest, header, 1);
+	flow_add_term(&rest, header, 1);
 	for (uint32_t i = x->in0[header]; i < x->in0[header + 1]; i++) {
 		const struct profile_way *way = &p->ways[x->to[i]];
 
 		if (inside[way->from]) {
 			back_known = back_known && way->known;
-			add_way_terms(p, way, -1, &rest);
+			flow_add_way(p, way, -1, &rest);
 			continue;
 		}
 		/* All that enters from outside its region is taken for nothing, and tells nothing. */
 		any = any || (way->known && way->n_terms);
 		all = all && way->known;
-		add_way_terms(p, way, 1, &entering);
+		flow_add_way(p, way, 1, &entering);
 	}
 	if (all && any && !entering.too_many)
-		return keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
+		return flow_keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
 	/*
 	 * Called or jumped to from elsewhere, or by a way that is not known.  A region's own header only goes round in it:
 	 * how often that is begun nothing tells.
 	 */
 	if ((!x->in[header] || any) && back_known && !rest.too_many)
-		return keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
+		return flow_keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
 	return 0;
 }
 
@@ -427,223 +403,6 @@ static int add_loops(struct flow_part *x, uint32_t func, uint8_t *inside)
 	return err;
 }
 
-/* ---- calls ---- */
-
-/* A part of a function that the compiler split off, with a symbol of its own: its entry is not the function's. */
-static bool is_split(const struct module *m, uint64_t vaddr)
-{
-	long f = module_func_at(m, vaddr);
-	const char *name = f < 0 ? "" : module_func(m, (size_t)f)->linkage;
-
-	return strstr(name, ".part.") || strstr(name, ".cold");
-}
-
-/* Executions of the entry, less what leads back to it from inside. */
-static int add_calls(struct flow_part *x, uint32_t graph_func, struct terms *of_func)
-{
-	struct profile *p = x->a->p;
-	const struct flow_func *fn = &x->g->funcs[graph_func];
-	uint32_t entry = x->number[fn->entry];
-	const struct profile_block *b = &p->blocks[entry];
-	struct terms t = { .n = 0 };
-
-	if (b->insn == UINT32_MAX || is_split(x->a->w->rec->modules[fn->module], fn->vaddr))
-		return 0;
-	add_term(&t, entry, 1);
-	for (uint32_t i = x->in0[entry]; i < x->in0[entry + 1]; i++) {
-		if (!p->ways[x->to[i]].known)
-			return 0;
-		add_way_terms(p, &p->ways[x->to[i]], -1, &t);
-	}
-	for (uint32_t i = 0; i < t.n; i++)
-		add_term(&of_func[b->func], t.v[i].block, t.v[i].weight);
-	return 0;
-}
-
-static int find_calls(struct flow_part *x)
-{
-	struct profile *p = x->a->p;
-	struct terms *of_func = calloc(p->n_funcs + 1, sizeof(*of_func));
-	int err = of_func ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-
-	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
-		if (x->in_part[f])
-			err = add_calls(x, f, of_func);
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		if (of_func[f].n && !of_func[f].too_many)
-			err = keep(x, of_func[f].v, of_func[f].n, &p->funcs[f].calls.term0,
-			           &p->funcs[f].calls.n_terms);
-	free(of_func);
-	return err;
-}
-
-/* ---- who calls whom ---- */
-
-/* Of one caller's calls of one function, at all the places it calls it from. */
-struct call_terms {
-	VEC(struct profile_term) v;
-	bool unknown; /* the flow has one of them, and does not tell how often */
-};
-
-struct call_list {
-	struct pairs index;           /* (callee, caller) */
-	VEC(struct call_terms) terms; /* as p->calls, before they are sorted */
-	size_t cap;
-};
-
-/* The physical function of a block; -SP_ENOMEM. */
-static long func_of_block(struct flow_part *x, uint32_t graph_block)
-{
-	const struct flow_block *b = &x->g->blocks[graph_block];
-	uint32_t func, phys;
-	int err = func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func,
-	                          &phys);
-
-	return err < 0 ? err : (long)phys;
-}
-
-/* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
-static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
-{
-	const struct profile *p = x->a->p;
-	const struct flow_edge *e = &x->g->edges[edge];
-	const struct flow_block *b = &x->g->blocks[e->from];
-	uint32_t from = x->number[e->from], others = 0;
-	struct terms t = { .n = 0 };
-
-	if (!is_kept(x, edge) || from == UINT32_MAX)
-		return 0;
-	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
-		others += i != edge && is_kept(x, i) && !is_way(x, &x->g->edges[i]);
-	add_term(&t, from, 1);
-	for (uint32_t i = p->blocks[from].out0;
-	     e->kind != FLOW_CALL && i < p->blocks[from].out0 + p->blocks[from].n_out; i++) {
-		sum->unknown = sum->unknown || !p->ways[i].known;
-		add_way_terms(p, &p->ways[i], -1, &t);
-	}
-	sum->unknown = sum->unknown || others || t.too_many;
-	for (uint32_t i = 0; i < t.n; i++)
-		if (vec_push(&sum->v, t.v[i]) < 0)
-			return -SP_ENOMEM;
-	return 0;
-}
-
-static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
-{
-	struct profile *p = x->a->p;
-	const struct flow_edge *e = &x->g->edges[edge];
-	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
-
-	if (caller < 0 || callee < 0)
-		return -SP_ENOMEM;
-	at = pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
-	if (at < 0)
-		return (int)at;
-	if ((size_t)at == p->n_calls) {
-		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0 ||
-		    vec_push(&l->terms, (struct call_terms){ .unknown = false }) < 0)
-			return -SP_ENOMEM;
-		p->calls[p->n_calls++] =
-		        (struct profile_call){ .caller = (uint32_t)caller, .callee = (uint32_t)callee };
-	}
-	return sum_edge(x, edge, &l->terms.v[at]);
-}
-
-static int keep_calls(struct flow_part *x, struct call_list *l)
-{
-	struct profile *p = x->a->p;
-
-	for (size_t i = 0; i < l->terms.n; i++) {
-		const struct call_terms *t = &l->terms.v[i];
-		struct profile_call *c = &p->calls[i];
-
-		c->taken = t->v.n > 0;
-		c->known = c->taken && !t->unknown;
-		if (c->known && keep(x, t->v.v, (uint32_t)t->v.n, &c->term0, &c->n_terms) < 0)
-			return -SP_ENOMEM;
-	}
-	return 0;
-}
-
-/* A call, or a jump to where another function begins. */
-static bool is_call(const struct flow_part *x, const struct flow_edge *e)
-{
-	const struct flow_block *from = &x->g->blocks[e->from], *to = &x->g->blocks[e->to];
-
-	if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
-		return false;
-	return e->kind == FLOW_CALL || (from->func != to->func && x->g->funcs[to->func].entry == e->to);
-}
-
-/* What of a block's end leads elsewhere is all in the graph. */
-static bool is_told(const struct flow_part *x, const struct flow_block *b)
-{
-	const struct insn *last = b->n_insn ? &x->g->insns[b->insn0 + b->n_insn - 1] : NULL;
-	bool calls = false, inside = false;
-
-	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++) {
-		const struct flow_edge *e = &x->g->edges[i];
-
-		calls |= e->kind == FLOW_CALL;
-		inside |= e->kind == FLOW_IND && x->g->blocks[e->to].func == b->func;
-	}
-	if (!last || b->unknown_target)
-		return !last;
-	/* A pointer's targets are those that branch records happened to show; a slot of the linker's has one, a table all. */
-	if (last->flow == INSN_CALL_IND || last->flow == INSN_JUMP_IND)
-		return inside || last->flags & INSN_MEM_TARGET;
-	return last->flow != INSN_CALL || calls;
-}
-
-/* Functions that may call what the graph does not have.  Of exact counts some are not in it: what those call is not told either. */
-static int find_open(struct flow_part *x)
-{
-	struct profile *p = x->a->p;
-
-	for (size_t f = 0; f < p->n_funcs; f++)
-		p->funcs[f].opens = p->meta.truth;
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t b = 0; b < x->g->n_blocks; b++) {
-			long func = func_of_block(x, b);
-
-			if (func < 0)
-				return (int)func;
-			if (pass == 0 || !is_told(x, &x->g->blocks[b]))
-				p->funcs[func].opens = pass > 0;
-		}
-	return 0;
-}
-
-static int by_callee(const void *a, const void *b)
-{
-	const struct profile_call *x = a, *y = b;
-
-	return order_pairs(x->callee, x->caller, y->callee, y->caller);
-}
-
-static int find_callers(struct flow_part *x)
-{
-	struct profile *p = x->a->p;
-	struct call_list l = { .cap = 0 };
-	int err = 0;
-
-	if (!x->a->w->opts->stacks)
-		return 0;
-	err = find_open(x);
-	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
-		if (is_call(x, &x->g->edges[i]))
-			err = add_call(x, &l, i);
-	if (err == 0)
-		err = keep_calls(x, &l);
-	if (err == 0 && p->n_calls)
-		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
-	for (size_t i = 0; i < l.terms.n; i++)
-		vec_fini(&l.terms.v[i].v);
-	vec_fini(&l.terms);
-	pairs_fini(&l.index);
-	return err;
-}
-
 static int find_flow(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
@@ -668,9 +427,9 @@ static int find_flow(struct flow_part *x)
 		if (x->in_part[f])
 			err = add_loops(x, f, inside);
 	if (err == 0)
-		err = find_calls(x);
+		err = flow_find_calls(x);
 	if (err == 0)
-		err = find_callers(x);
+		err = flow_find_callers(x);
 	free(inside);
 	return err;
 }

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/chosen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/recording/events.h"
+#include "profiler/base/begins.h"
+#include "profiler/base/err.h"
+
+/* perf's bit of ibs_op's config: operations are counted, not cycles. */
+enum { IBS_OP_CNT_CTL = 1 << 19 };
+
+static int kind_of(const struct pd_reader *r, size_t event)
+{
+	const struct pd_event *e = pd_event(r, event);
+
+	if (begins(e->name, "ibs_op/"))
+		return e->attr.config & IBS_OP_CNT_CTL ? MIX_NONE : MIX_CYCLES;
+
+	return mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
+}
+
+/* The event that stands for instructions (or cycles): sampled, and of several a generic one, listed first. */
+static int find_event(const struct pd_reader *r, int kind)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (!attr->sample_period || kind_of(r, i) != kind)
+			continue;
+		if (attr->type == PERF_TYPE_HARDWARE)
+			return (int)i;
+		found = found < 0 ? (int)i : found;
+	}
+	return found;
+}
+
+/* Instructions that are read with every sample of cycles. */
+static int find_counted(const struct pd_reader *r, int cyc_event)
+{
+	int leader = cyc_event < 0 ? -1 : pd_event(r, (size_t)cyc_event)->leader;
+
+	for (size_t i = 0; leader >= 0 && i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (e->leader == leader && e->attr.read_format & PERF_FORMAT_GROUP &&
+		    kind_of(r, i) == MIX_INSN)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* What skidprof record --bursts writes: no kernel has branch stacks for either of these events. */
+static int find_bursts(const struct pd_reader *r)
+{
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
+
+		if (attr->type == PERF_TYPE_SOFTWARE &&
+		    (attr->config == PERF_COUNT_SW_DUMMY || attr->config == PERF_COUNT_SW_CPU_CLOCK) &&
+		    attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* AMD's IBS tags operations, and Arm's SPE micro-operations: precise without being asked for it. */
+static enum recording_precision precision_of(const struct pd_reader *r, int event)
+{
+	const struct pd_event *e = event < 0 ? NULL : pd_event(r, (size_t)event);
+
+	if (!e)
+		return SEEN_LATER;
+	if (begins(e->name, "ibs_") || begins(e->name, "arm_spe"))
+		return SEEN_THERE;
+	if (!e->attr.precise_ip)
+		return SEEN_LATER;
+	/* PDIR, PDist: of the events that are asked for with all three p, those that have a distribution that is precise. */
+	if (!begins(pd_header(r)->cpuid, "GenuineIntel") || e->attr.precise_ip == 3 ||
+	    strcasestr(e->name, "prec_dist"))
+		return SEEN_THERE;
+	return SEEN_SHADOWED;
+}
+
+enum recording_branches chosen_branches(const struct perf_event_attr *attr)
+{
+	const uint64_t type = attr->branch_sample_type,
+	               kinds = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL |
+	                       PERF_SAMPLE_BRANCH_ANY_RETURN | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_CALL_STACK |
+	                       PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL,
+	               calls = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL |
+	                       PERF_SAMPLE_BRANCH_CALL;
+
+	if (!(type & kinds) || type & PERF_SAMPLE_BRANCH_ANY)
+		return BRANCHES_ALL;
+	if (type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return BRANCHES_CALLERS;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_COND))
+		return BRANCHES_CONDITIONAL;
+	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_ANY_RETURN))
+		return BRANCHES_RETURNS;
+	return type & kinds & ~calls ? BRANCHES_SOME : BRANCHES_CALLS;
+}
+
+const char *recording_branches_word(enum recording_branches kind)
+{
+	static const char *const words[] = {
+		[BRANCHES_ALL] = "",
+		[BRANCHES_CONDITIONAL] = "conditional branches only",
+		[BRANCHES_CALLS] = "calls only",
+		[BRANCHES_RETURNS] = "returns only",
+		[BRANCHES_CALLERS] = "a call stack",
+		[BRANCHES_SOME] = "some kinds of branches only",
+	};
+
+	return words[kind];
+}
+
+/* Branches that make a path. */
+static bool has_stacks(const struct pd_event *e)
+{
+	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       chosen_branches(&e->attr) == BRANCHES_ALL;
+}
+
+/* Samples nothing: perf adds it for the records that come with it. */
+static bool is_dummy(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* Neither cycles nor instructions: an event that has branch records, else the first. */
+static int find_other(const struct pd_reader *r, int but, int nor)
+{
+	int first = -1;
+
+	for (size_t i = 0; i < pd_n_events(r); i++) {
+		const struct pd_event *e = pd_event(r, i);
+
+		if (!e->attr.sample_period || (int)i == but || (int)i == nor)
+			continue;
+		if (has_stacks(e))
+			return (int)i;
+		if (first < 0 || is_dummy(pd_event(r, (size_t)first)))
+			first = (int)i;
+	}
+	return first;
+}
+
+/* Branch records tell the shares of a region, as bursts do. */
+static bool tells_shares(const struct recording *r)
+{
+	return r->burst_event >= 0 ||
+	       (r->cyc_event >= 0 && has_stacks(pd_event(r->reader, (size_t)r->cyc_event)));
+}
+
+/* The event of that name, with or without what stands behind a colon. */
+static int find_named(const struct pd_reader *r, const char *name)
+{
+	for (int bare = 0; bare < 2; bare++)
+		for (size_t i = 0; i < pd_n_events(r); i++) {
+			const struct pd_event *e = pd_event(r, i);
+			size_t n = bare ? strcspn(e->name, ":") : strlen(e->name);
+
+			if (e->attr.sample_period && strlen(name) == n && strncmp(e->name, name, n) == 0)
+				return (int)i;
+		}
+	return -1;
+}
+
+/* One event as its samples were seen. */
+static void choose_wanted(struct recording *r)
+{
+	int event = find_named(r->reader, r->wanted);
+	int kind = event < 0 ? MIX_NONE : kind_of(r->reader, (size_t)event);
+
+	r->insn_event = r->cyc_event = r->burst_event = -1;
+	r->path_event = timed_paths_event(r->reader);
+	r->insn_counted = r->cyc_is_other = r->relative = false;
+	if (kind == MIX_INSN) {
+		r->insn_event = event;
+	} else {
+		r->cyc_event = event;
+		r->cyc_is_other = kind != MIX_CYCLES;
+	}
+	r->insn_precise = precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
+}
+
+/* Clocks that are not the core's cycles. */
+static bool is_clock(const struct pd_event *e)
+{
+	const struct perf_event_attr *a = &e->attr;
+
+	if (a->type == PERF_TYPE_SOFTWARE)
+		return a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK;
+	if (a->type == PERF_TYPE_HARDWARE)
+		return a->config == PERF_COUNT_HW_REF_CPU_CYCLES || a->config == PERF_COUNT_HW_BUS_CYCLES;
+	return strcasestr(e->name, "ref-cycles") || strcasestr(e->name, "ref_tsc");
+}
+
+void chosen_set(struct recording *r)
+{
+	if (r->wanted) {
+		choose_wanted(r);
+		return;
+	}
+	r->insn_event = find_event(r->reader, MIX_INSN);
+	r->cyc_event = find_event(r->reader, MIX_CYCLES);
+	if (r->insn_event < 0) {
+		r->insn_event = find_counted(r->reader, r->cyc_event);
+		r->insn_counted = r->insn_event >= 0;
+	}
+	r->cyc_is_other = false;
+	r->burst_event = find_bursts(r->reader);
+	r->path_event = timed_paths_event(r->reader);
+	/* cpu-clock, say, where there is no PMU: where its samples fell is still worth showing. */
+	if (r->insn_event < 0 && r->cyc_event < 0) {
+		r->cyc_event = find_other(r->reader, r->burst_event, r->path_event);
+		r->cyc_is_other = r->cyc_event >= 0;
+	}
+	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
+	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
+	r->cyc_precise = precision_of(r->reader, r->cyc_event);
+	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);
+}
+
+static bool counts_same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->sample_period == b->sample_period && a->freq == b->freq &&
+	       a->exclude_kernel == b->exclude_kernel && a->exclude_user == b->exclude_user &&
+	       a->precise_ip == b->precise_ip;
+}
+
+size_t recording_pmu_length(const struct pd_event *e)
+{
+	const char *slash = strchr(e->name, '/');
+
+	return slash ? (size_t)(slash - e->name) : 0;
+}
+
+/* A processor with two kinds of cores has a PMU for each, and an event of the same name in both. */
+static bool on_other_cores(const struct pd_event *a, const struct pd_event *b)
+{
+	size_t n = recording_pmu_length(a), m = recording_pmu_length(b);
+
+	if (a->attr.type == PERF_TYPE_HARDWARE && b->attr.type == PERF_TYPE_HARDWARE &&
+	    a->attr.config >> 32 != b->attr.config >> 32)
+		return true;
+	return n && m && (n != m || strncmp(a->name, b->name, n) != 0);
+}
+
+/* The first event that counts the same on another kind of cores; i itself if there is none. */
+static size_t same_on_other_cores(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+	int kind = kind_of(r, i);
+
+	for (size_t k = 0; k < i && (kind == MIX_INSN || kind == MIX_CYCLES); k++) {
+		const struct pd_event *before = pd_event(r, k);
+
+		if (kind_of(r, k) == kind && on_other_cores(before, e) &&
+		    !before->attr.sample_period == !e->attr.sample_period)
+			return k;
+	}
+	return i;
+}
+
+/* The first event of another group that counts the same as event i; i itself if there is none. */
+static size_t same_event(const struct pd_reader *r, size_t i)
+{
+	const struct pd_event *e = pd_event(r, i);
+
+	for (size_t k = 0; k < i && e->attr.read_format & PERF_FORMAT_GROUP; k++)
+		if (pd_event(r, k)->leader != e->leader && counts_same(&pd_event(r, k)->attr, &e->attr))
+			return k;
+	return same_on_other_cores(r, i);
+}
+
+int chosen_learn(struct recording *r)
+{
+	size_t n = pd_n_events(r->reader);
+	struct recording_event *grown;
+	uint32_t groups = 0;
+
+	if (n == r->n_events)
+		return 0;
+	grown = realloc(r->events, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
+	r->events = grown;
+	r->n_events = n;
+	for (size_t i = 0; i < n && !r->branches; i++)
+		if (pd_event(r->reader, i)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			r->branches = chosen_branches(&pd_event(r->reader, i)->attr);
+	for (size_t i = 0; i < n; i++) {
+		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
+
+		grown[i] = (struct recording_event){ (int)same, leader < i ? grown[leader].group : groups++,
+			                             same != i };
+		grown[same].several = same != i || grown[same].several;
+	}
+	return 0;
+}
+
+int chosen_check(const struct recording *r)
+{
+	char names[300] = "";
+
+	if (!r->wanted || r->insn_event >= 0 || r->cyc_event >= 0)
+		return 0;
+	for (size_t i = 0, n = 0; i < pd_n_events(r->reader) && n < sizeof(names); i++) {
+		const struct pd_event *e = pd_event(r->reader, i);
+
+		if (e->attr.sample_period && same_event(r->reader, i) == i)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", e->name);
+	}
+	return sp_fail(SP_ENOENT, "--event: no event '%s' was sampled; there %s: %s", r->wanted,
+	               *names ? "are" : "is", *names ? names : "none");
+}
