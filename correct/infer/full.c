@@ -467,8 +467,7 @@ static int add_precise(struct full *fu)
 
 /*
  * The dispersion by cross-validation (eq. 18): each exact equation is left out, and predicted from all else; how much
- * more do predictions miss than they should?  model->hits supposed ones, which miss by what is usual, keep a few equations from deciding
- * alone.
+ * more do predictions miss than they should?
  */
 static int crossval_factor(struct full *fu, double *factor)
 {
@@ -491,8 +490,7 @@ static int crossval_factor(struct full *fu, double *factor)
 		return err;
 	err = crossval_of(fu->post, loose, fu->t, rows, &squares);
 	if (err == 0)
-		*factor = sqrt(fmax(1, (model->hits * model->missed + squares) /
-		                               (model->hits + (double)(rows[1] - rows[0]))));
+		*factor = sqrt(fmax(1, squares / (double)(rows[1] - rows[0])));
 	posterior_free(loose);
 	return err == -SP_EDOMAIN ? 0 : err;
 }
