@@ -434,16 +434,17 @@ static int scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from
 static int follow_pending(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
-	bool found = false;
+	bool slot = false, seen = false, table = false;
 	int err = 0;
 
 	if (insn.flags & INSN_MEM_TARGET)
-		err = flow_slot_follow(b, node, insn.target, &found);
-	if (err == 0 && !found)
-		err = flow_table_follow(b, node, &found);
-	if (err == 0 && !found)
-		err = flow_seen_follow(b, node, &found);
-	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !found;
+		err = flow_slot_follow(b, node, insn.target, &slot);
+	/* What branch records show went there; a table tells what else may. */
+	if (err == 0 && !slot)
+		err = flow_seen_follow(b, node, &seen);
+	if (err == 0 && !slot)
+		err = flow_table_follow(b, node, &table);
+	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !slot && !seen && !table;
 	return err;
 }
 

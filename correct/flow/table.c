@@ -73,7 +73,13 @@ static void evaluate(struct table_reader *r, size_t max, struct sym_value *jump)
 	}
 }
 
-static bool read_entry(struct table_reader *r, const struct sym_value *v, uint64_t at, uint64_t *target)
+/* Entry `at` of a table: where it leads to, and whether the loader writes it, as it does addresses of functions. */
+struct entry {
+	uint64_t target;
+	bool written;
+};
+
+static bool read_entry(struct table_reader *r, const struct sym_value *v, uint64_t at, struct entry *out)
 {
 	const char *name = NULL;
 	uint64_t raw = 0, address = 0;
@@ -84,27 +90,29 @@ static bool read_entry(struct table_reader *r, const struct sym_value *v, uint64
 	if (!data || n_bytes < v->size_bytes)
 		return false;
 	memcpy(&raw, data, v->size_bytes);
-	if (v->size_bytes == 8 && module_slot(r->module, at, &name, &address, &ifunc) && !name)
+	out->written = v->size_bytes == 8 && module_slot(r->module, at, &name, &address, &ifunc) && !name;
+	if (out->written)
 		raw = address;
 	if (v->sign && v->size_bytes < 8) {
 		unsigned up = 64 - 8 * v->size_bytes;
 
 		raw = (uint64_t)((int64_t)(raw << up) >> up);
 	}
-	*target = v->add + (raw << v->shift);
+	out->target = v->add + (raw << v->shift);
 	return true;
 }
 
 /* A switch stays in its function; a table of functions goes to entries. */
-static bool plausible(const struct table_reader *r, uint64_t target, bool bounded)
+static bool plausible(const struct table_reader *r, const struct entry *e, bool bounded)
 {
 	const struct flow_node *n = &r->b->nodes.v[r->node];
 	const struct module_func *own = flow_symbol_at(r->b, n->module, n->insn.vaddr), *to;
 
-	if (!flow_is_code(r->b, n->module, target) || (module_isa(r->module) == ISA_AARCH64 && target % 4))
+	if (!flow_is_code(r->b, n->module, e->target) ||
+	    (module_isa(r->module) == ISA_AARCH64 && e->target % 4))
 		return false;
-	to = flow_symbol_at(r->b, n->module, target);
-	return to == own || (bounded && to && to->vaddr == target);
+	to = flow_symbol_at(r->b, n->module, e->target);
+	return to == own || ((bounded || e->written) && to && to->vaddr == e->target);
 }
 
 static bool is_other_table(const struct flow_build *b, uint64_t at)
@@ -115,31 +123,62 @@ static bool is_other_table(const struct flow_build *b, uint64_t at)
 	return false;
 }
 
+struct table {
+	const struct sym_value *jump;
+	uint64_t first, most; /* address of the first entry, entries at most */
+	bool sure;            /* so many it has */
+};
+
+static bool table_entry(struct table_reader *r, const struct table *t, uint64_t i, struct entry *out)
+{
+	uint64_t at = t->first + i * (uint64_t)t->jump->scale;
+
+	return i < t->most && (t->sure || !i || !is_other_table(r->b, at)) &&
+	       read_entry(r, t->jump, at, out) && plausible(r, out, t->sure);
+}
+
+/* Is every target that branch records show among the entries?  Without a bound what is read may be something else. */
+static bool holds_seen(struct table_reader *r, const struct table *t)
+{
+	const struct flow_build *b = r->b;
+	struct entry e;
+
+	for (uint32_t l = b->nodes.v[r->node].link0; l != FLOW_NONE; l = b->links.v[l].next) {
+		uint64_t i = 0;
+
+		while (table_entry(r, t, i, &e) && e.target != b->links.v[l].to_vaddr)
+			i++;
+		if (!table_entry(r, t, i, &e))
+			return false;
+	}
+	return true;
+}
+
 static int read_table(struct table_reader *r, const struct sym_value *v, bool *found)
 {
 	const struct sym_bound *bound = sym_bound_of(&r->state, v->unknown);
-	bool bounded = bound && bound->max < EFFORT_ENTRIES, sure = bounded && !bound->weak;
-	uint64_t first = bounded ? v->table - bound->add * (uint64_t)v->scale : v->table, target;
-	uint64_t max = bounded ? bound->max : EFFORT_UNBOUND - 1;
+	bool bounded = bound && bound->max < EFFORT_ENTRIES;
+	const struct table t = { .jump = v,
+		                 .first = bounded ? v->table - bound->add * (uint64_t)v->scale : v->table,
+		                 .most = bounded ? bound->max + 1 : EFFORT_UNBOUND,
+		                 .sure = bounded && !bound->weak };
 	struct flow_link link = { .from = r->node,
 		                  .to_module = r->b->nodes.v[r->node].module,
 		                  .kind = FLOW_IND,
-		                  .guessed = !sure };
+		                  .guessed = !t.sure };
+	struct entry e;
 	int err;
 
-	for (uint64_t i = 0; i <= max; i++) {
-		uint64_t at = first + i * (uint64_t)v->scale;
-
-		if (!sure && i && is_other_table(r->b, at))
-			break;
-		if (!read_entry(r, v, at, &target) || !plausible(r, target, sure))
-			break;
-		link.to_vaddr = target;
+	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
+	if (!t.sure && (!table_entry(r, &t, 1, &e) || !holds_seen(r, &t)))
+		return 0;
+	for (uint64_t i = 0; table_entry(r, &t, i, &e); i++) {
+		link.to_vaddr = e.target;
 		if ((err = flow_link_add(r->b, &link)) < 0)
 			return err;
 		*found = true;
 	}
-	return *found ? vec_push(&r->b->tables, first) : 0;
+	return *found ? vec_push(&r->b->tables, t.first) : 0;
 }
 
 /* A table without a bound: a longer look back may find one. */
