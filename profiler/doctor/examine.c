@@ -207,7 +207,7 @@ static void see_permissions(struct doctor *d, const struct record_opts *opts)
 	}
 	c = add(d, "kernel code", open_clock(true, 0, -1) == 0 ? DOCTOR_OK : DOCTOR_MISSING);
 	if (c->state == DOCTOR_OK)
-		found(c, "may be sampled (-e cycles:uk)");
+		found(c, "may be sampled (-e cpu-clock:uk; with counters -e cycles:uk)");
 	else
 		found_error(c, "as root: sysctl kernel.perf_event_paranoid=1");
 	c = add(d, "whole system", open_clock(false, -1, 0) == 0 ? DOCTOR_OK : DOCTOR_MISSING);
