@@ -357,9 +357,12 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 	if ((!m->n_timed && !m->n_not_timed) || m->truth)
 		return;
 	if (!(m->timed_insn > 0)) {
-		fprintf(f, "# %ju timed paths, and %ju moments at which none could be timed: ",
-		        (uintmax_t)m->n_timed, (uintmax_t)m->n_not_timed);
-		fputs(m->n_timed < PROFILE_MIN_BURSTS
+		fprintf(f, "# %ju timed path%s, and %ju moment%s at which none could be timed: ",
+		        (uintmax_t)m->n_timed, sp_plural(m->n_timed), (uintmax_t)m->n_not_timed,
+		        sp_plural(m->n_not_timed));
+		fputs(!m->n_timed ? "instructions are not told; record -v says why, and a longer run may not "
+		                    "help\n"
+		      : m->n_timed < PROFILE_MIN_BURSTS
 		              ? "too few to tell instructions; record longer, or more often "
 		                "(--timed-bursts=20)\n"
 		              : "they don't tell the instructions of the whole program; record -v says why\n",

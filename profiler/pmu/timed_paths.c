@@ -76,7 +76,9 @@ struct burst_limits timed_paths_limits(const struct timed_paths *t, uint64_t cpu
 
 void timed_paths_learn(struct timed_paths *t, const struct burst *b)
 {
-	t->n[b->timing < BURST_N_TIMINGS ? b->timing : TIMING_NONE]++;
+	/* What ended before it could begin has no time either. */
+	t->n[b->timing < BURST_N_TIMINGS && (b->timing != TIMING_DONE || b->timed_ns) ? b->timing
+	                                                                              : TIMING_NONE]++;
 	t->account.n_asked++;
 	if (b->timing == TIMING_REFUSED && !t->error)
 		t->error = b->error;
@@ -146,9 +148,12 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 		        "longer",
 		        1e-9 * cpu_ns);
 	else if (!done)
-		sp_note("no path could be timed at %ju moments (-v says why)", (uintmax_t)t->account.n_asked);
+		sp_note("no path could be timed at %ju moment%s; a system call came first at %ju (-v has all "
+		        "reasons); 'skidprof truth' counts instructions",
+		        (uintmax_t)t->account.n_asked, sp_plural(t->account.n_asked),
+		        (uintmax_t)t->n_end[RP_END_SYSCALL]);
 	else
-		sp_note("%ju timed paths of %.0f instructions held the program for %.2f%% of its time",
-		        (uintmax_t)done, (double)t->insns / (double)done,
+		sp_note("%ju timed path%s of %.0f instructions held the program for %.2f%% of its time",
+		        (uintmax_t)done, sp_plural(done), (double)t->insns / (double)done,
 		        cpu_ns > 0 ? 100 * (double)t->account.held_ns / cpu_ns : 0);
 }
