@@ -459,19 +459,21 @@ static void print_state(const struct profile *p, const struct profile_region *r,
 {
 	uint32_t open = r->n_rank < r->n_free ? r->n_free - r->n_rank : 0;
 
-	fprintf(f,
-	        "    %u block%s and %u edge%s: %u branch count%s all the others, and %u of them follow%s "
-	        "from "
-	        "totals\n",
-	        r->n_blocks, sp_plural(r->n_blocks), r->n_edges, sp_plural(r->n_edges), r->n_free,
-	        r->n_free == 1 ? " decides" : "s decide", r->n_rank, r->n_rank == 1 ? "s" : "");
+	fprintf(f, "    %u block%s and %u edge%s: ", r->n_blocks, sp_plural(r->n_blocks), r->n_edges,
+	        sp_plural(r->n_edges));
+	if (r->n_free)
+		fprintf(f, "%u branch count%s all the others, and what is known settles %u of them to 10%%\n",
+		        r->n_free, r->n_free == 1 ? " decides" : "s decide", r->n_rank);
+	else
+		fputs("not solved\n", f);
 	if (r->n_loops)
 		fprintf(f, "    %u%s simple loop%s\n", r->n_loops, r->loops_capped ? " and more" : "",
 		        sp_plural(r->n_loops));
 	if (open)
-		fprintf(f, "    %u of %u branch counts %s\n", open, r->n_free,
-		        r->evidence & PROFILE_BY_PATH ? "are estimated from branch records or bursts"
-		                                      : "are not determined by anything measured");
+		fprintf(f, "    of %u branch count%s %u %s %s\n", r->n_free, sp_plural(r->n_free), open,
+		        open == 1 ? "is" : "are",
+		        r->evidence & PROFILE_BY_PATH ? "estimated from branch records or bursts"
+		                                      : "not determined by anything measured");
 	if (r->n_unseen)
 		fprintf(f,
 		        "    %u more branch counts are of code without samples, or with hardly any: it is "

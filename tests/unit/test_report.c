@@ -772,7 +772,8 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
 	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
 	assert_non_null(
-	        strstr(text, "2 branch counts decide all the others, and 1 of them follows from totals"));
+	        strstr(text,
+	               "2 branch counts decide all the others, and what is known settles 1 of them to 10%"));
 	assert_null(strstr(text, "without samples"));
 	assert_non_null(strstr(
 	        text,
