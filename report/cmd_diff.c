@@ -384,7 +384,9 @@ int cmd_diff(int argc, char **argv)
 	if (err < 0)
 		return err;
 	if (!o.n_files[0] || !o.n_files[1])
-		return sp_fail(SP_EUSAGE, "which two recordings? skidprof diff BEFORE AFTER");
+		return sp_fail(SP_EUSAGE,
+		               "which two recordings? skidprof diff BEFORE AFTER (record keeps the last but "
+		               "one as skidprof.data.old)");
 	o.diff.format = o.input.format;
 	d.lines = o.lines;
 	/* Lines are known again by their instructions. */

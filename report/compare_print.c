@@ -179,7 +179,8 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	text_safe(c->truth, path, sizeof(path));
 	text_safe(c->creator && *c->creator ? c->creator : "unknown", creator, sizeof(creator));
 	number_grouped(c->score.truth, total);
-	fprintf(term->f, "# truth %s, counted by %s: %s instructions\n", path, creator, total);
+	fprintf(term->f, "# truth %s, counted by %s: %s instructions%s\n", path, creator, total,
+	        c->parts ? " in the recording's regions" : "");
 	fprintf(term->f, "# the truth file was taken for %s%s\n",
 	        c->format && *c->format ? c->format : "exact counts",
 	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");

@@ -10,6 +10,7 @@
 #include "correct/truth/truth.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/lift/lift.h"
 #include "report/number.h"
 
@@ -545,6 +546,21 @@ static int print_blocks(const struct lift *l, const struct lift_kernel *k, const
 	return err;
 }
 
+/* Those that the verdict doesn't name. */
+static void print_left_out(const struct lift *l, FILE *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_kernels; i++)
+		n += lift_misses(&l->kernels[i]) && l->kernels[i].status != PROFILE_UNRELIABLE;
+	if (n)
+		fprintf(f,
+		        "# in no average: %zu kernel%s of which over %.0f%% of the loads miss the "
+		        "first-level "
+		        "cache (NOTE)\n",
+		        n, sp_plural(n), 100 * LIFT_MAX_MISS);
+}
+
 static int print_text(const struct lift *l, bool blocks, const struct term *term)
 {
 	struct table scores = score_table(l);
@@ -560,6 +576,7 @@ static int print_text(const struct lift *l, bool blocks, const struct term *term
 	if (err == 0) {
 		fputc('\n', term->f);
 		err = print_table(&scores, term);
+		print_left_out(l, term->f);
 	}
 	view_fini(&v);
 	return err;
