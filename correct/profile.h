@@ -196,7 +196,7 @@ struct profile_region {
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it */
-	bool averaged;     /* not solved: executions are averages along branch records (eq. 19) */
+	bool averaged;     /* not solved: executions are averages along branch records (eq. 9) */
 	const char *why;
 	struct profile_loop *loops;
 	size_t n_shown_loops;
@@ -409,7 +409,7 @@ enum profile_status profile_judge(enum profile_status status, const struct profi
 /* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
 double profile_doubt(const struct profile *p, const struct profile_insn *insn);
 
-/* The same of a part whose executions are averages along branch records (eq. 19). */
+/* The same of a part whose executions are averages along branch records (eq. 9). */
 double profile_by_average(const struct profile *p, const struct profile_insn *insn);
 
 /*

@@ -5,7 +5,7 @@
 /*
  * A region may be most of a compiler: hundreds of thousands of blocks, of
  * which a recording tells of some thousands.  Its flow can't be solved, and
- * executions come from branch records by themselves (eq. 19): then only what
+ * executions come from branch records by themselves (eq. 9): then only what
  * they tell of, or samples, is kept of it.
  */
 #include "correct/work.h"

@@ -69,7 +69,7 @@ static void add_stage(struct stages *st, size_t i)
 		}
 }
 
-/* eq. 22.  One more of its instructions takes the place of all others', for their sum is what the scope's time stands for. */
+/* eq. 19.  One more of its instructions takes the place of all others', for their sum is what the scope's time stands for. */
 static void find_moves(struct stages *st)
 {
 	const double share = st->one.insn / st->mean.insn,

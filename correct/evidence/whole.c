@@ -425,7 +425,7 @@ static int list_tellings(const struct whole *w, const struct whole_tally *tallie
 	return 0;
 }
 
-/* One draw of eqs. 19 and 13, for total_insn instructions; z: a normal number for each function; out: zero before. */
+/* One draw of eqs. 9 and 13, for total_insn instructions; z: a normal number for each function; out: zero before. */
 static void draw(const struct whole *w, const struct whole_tally *tallies, const struct tellings *tellings,
                  const double *times, const double *z, double total_insn, float *out)
 {

@@ -72,7 +72,7 @@ struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
-	float *by_average; /* [B] executions among those that are averages (eq. 19): of scopes not solved; NULL = none */
+	float *by_average; /* [B] executions among those that are averages (eq. 9): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
 	double moved; /* eq. 15: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
@@ -83,7 +83,7 @@ struct solution {
 	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
 	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
 	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
-	bool averaged;                          /* all its blocks, without a flow (eq. 19) */
+	bool averaged;                          /* all its blocks, without a flow (eq. 9) */
 	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */

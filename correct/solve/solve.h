@@ -48,12 +48,12 @@ int combine_scopes(struct work *w);
 
 /*
  * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own
- * samples (eq. 19), with a verdict of weak.  Those of under 1% of the instructions are left.
+ * samples (eq. 9), with a verdict of weak.  Those of under 1% of the instructions are left.
  */
 int average_scopes(struct work *w);
 
 /*
- * Regions that could not be solved get executions from the branch records of the whole program (eq. 19), with
+ * Regions that could not be solved get executions from the branch records of the whole program (eq. 9), with
  * a verdict of weak; without branch records nothing happens.
  */
 int average_unsolved(struct work *w);

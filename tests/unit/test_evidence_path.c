@@ -511,7 +511,7 @@ static void spread_of_b(struct bench *b, double *mean, double *sd)
 }
 
 /*
- * Eq. 22.  Fifty bursts of two laps by B (38 instructions), and later fifty by C (14): B has 100 executions in their 2600.
+ * Eq. 19.  Fifty bursts of two laps by B (38 instructions), and later fifty by C (14): B has 100 executions in their 2600.
  * A pace moves them by .34 of 100 - 100 x 1900/2600 for 33000 instructions, 116; of two stages, by 164 (of 4000 draws a deviation is
  * known to 1.1%, a mean to 2.6).  One stage can't move, nor can parts of a loop that stacks go all through.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 19 and 13: executions from branch stacks alone, over a graph made by hand. */
+/* eqs. 9 and 13: executions from branch stacks alone, over a graph made by hand. */
 #include "tests/unit/fixture_recording.h"
 
 #include <math.h>
