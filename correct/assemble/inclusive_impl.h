@@ -46,6 +46,7 @@ typedef double context_sums[CONTEXT_PARTS + 1];
 struct owners {
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
 	double *likely;    /* [n_funcs] by contexts */
+	double *by_calls;  /* [n_funcs] as their callers' shares of calls have it, where no context tells */
 	const struct own_noise *noise;
 	uint8_t *of; /* [n_contexts] enum owner */
 	context_sums *told, *its,

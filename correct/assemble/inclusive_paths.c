@@ -44,24 +44,67 @@ static void find_owners(const struct profile *p, uint32_t func, struct owners *o
 	}
 }
 
+/* What paths that lead back to a caller's caller, or another's, tell of g. */
+static double told_of(const struct owners *o, size_t g, int part)
+{
+	double told = o->told[g][part] - o->open[g][part];
+
+	return told > inclusive_small * o->told[g][part] ? told : 0;
+}
+
+/* One look at all calls: of functions that no path tells func has what it has of their callers, as these call. */
+static bool pass_shares(const struct profile *p, uint32_t func, struct owners *o)
+{
+	bool change = false;
+
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		uint32_t g = p->calls[i].callee;
+		double its = 0, all = 0;
+
+		for (j = i; j < p->n_calls && p->calls[j].callee == g; j++) {
+			its += p->calls[j].share * o->by_calls[p->calls[j].caller];
+			all += p->calls[j].share;
+		}
+		if (g == func || !(o->any[g] > 0) || o->all[g] > 0 || told_of(o, g, CONTEXT_PARTS) > 0 ||
+		    !(all > 0))
+			continue;
+		change |= fabs(its / all - o->by_calls[g]) > inclusive_small;
+		o->by_calls[g] = its / all;
+	}
+	return change;
+}
+
+static void share_by_calls(const struct profile *p, uint32_t func, struct owners *o)
+{
+	for (size_t g = 0; g < p->n_funcs; g++) {
+		double told = told_of(o, g, CONTEXT_PARTS);
+
+		o->by_calls[g] = !(o->any[g] > 0)             ? 0
+		                 : g == func || o->all[g] > 0 ? 1
+		                 : told > 0                   ? o->its[g][CONTEXT_PARTS] / told
+		                                              : 0;
+	}
+	for (int round = 0; round < EFFORT_SPREAD_ROUNDS && pass_shares(p, func, o); round++)
+		;
+}
+
 /* func's share of what g runs: least, likely, most. */
 static void its_share(const struct owners *o, size_t g, int part, double out[3])
 {
-	double all = o->told[g][part], its, open, told;
+	double all = o->told[g][part], its, open, told = told_of(o, g, part);
 
 	out[0] = out[1] = out[2] = 0;
 	if (!(o->any[g] > 0))
 		return;
 	its = o->its[g][part];
 	open = o->open[g][part];
-	told = all - open;
 	if (all > 0) {
 		out[0] = its / all;
-		out[1] = told > inclusive_small * all ? its / told : 0.5;
+		out[1] = told > 0 ? its / told : o->by_calls[g];
 		out[2] = (its + open) / all;
 	} else {
 		out[0] = o->all[g] > 0;
-		out[1] = o->all[g] > 0 ? 1 : 0.5;
+		out[1] = o->by_calls[g];
 		out[2] = 1;
 	}
 }
@@ -120,6 +163,7 @@ void owners_count(const struct profile *p, uint32_t func, struct owners *o, stru
 	const double *all = part[CONTEXT_PARTS];
 
 	find_owners(p, func, o);
+	share_by_calls(p, func, o);
 	sum_owners(p, o, part);
 	for (int i = 0; i < CONTEXT_PARTS; i++)
 		mean += part[i][1] / CONTEXT_PARTS;
@@ -144,6 +188,7 @@ void owners_free(struct owners *o)
 	free(o->any);
 	free(o->all);
 	free(o->likely);
+	free(o->by_calls);
 	free(o->of);
 	free(o->told);
 	free(o->its);
@@ -193,6 +238,7 @@ int owners_new(const struct profile *p, const struct own_noise *noise, struct ow
 	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
 		              .all = calloc(n, sizeof(*o->all)),
 		              .likely = calloc(n, sizeof(*o->likely)),
+		              .by_calls = calloc(n, sizeof(*o->by_calls)),
 		              .noise = noise,
 		              .of = calloc(p->n_contexts + 1, 1),
 		              .shown = calloc(p->n_calls + 1, sizeof(*o->shown)),
@@ -200,8 +246,8 @@ int owners_new(const struct profile *p, const struct own_noise *noise, struct ow
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)),
 		              .below = calloc(n, sizeof(*o->below)) };
-	if (!o->any || !o->all || !o->likely || !o->of || !o->told || !o->its || !o->open || !o->below ||
-	    !o->shown)
+	if (!o->any || !o->all || !o->likely || !o->by_calls || !o->of || !o->told || !o->its || !o->open ||
+	    !o->below || !o->shown)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];

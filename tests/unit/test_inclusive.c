@@ -177,6 +177,26 @@ static void paths_divide_what_several_call(void **state)
 	profile_free(p);
 }
 
+/* No path has fib: of its 40 a quarter of the calls, as the flow counts them, is few's. */
+static void what_no_path_tells_is_shared_as_it_is_called(void **state)
+{
+	struct profile *p = with_flow();
+	struct inclusive *all;
+
+	(void)state;
+	add_call(p, FEW, FIB, 1, 0.25);
+	add_call(p, MANY, FIB, 3, 0.75);
+	add_context(p, add_context(p, UINT32_MAX, FEW, 2), LEAF, 1);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 9);
+	assert_int_equal(inclusive_count(p, &all), 0);
+	assert_float_equal(all[FEW].insn, 20 + 100 + 10, 1e-9);
+	assert_float_equal(all[FEW].lo, 20 + 100, 1e-9);
+	assert_float_equal(all[FEW].hi, 20 + 100 + 40, 1e-9);
+	assert_float_equal(all[MANY].insn, 30 + 900 + 30, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
 /* Of leaf, 1000 instructions, half has no caller on any path: of those that have one, four of five are many's. */
 static void what_paths_leave_open_is_between_bounds(void **state)
 {
@@ -483,6 +503,7 @@ int main(void)
 		cmocka_unit_test(where_time_was_sampled_bounds_are_cycles),
 		cmocka_unit_test(a_recursion_is_for_who_began_it),
 		cmocka_unit_test(paths_divide_what_several_call),
+		cmocka_unit_test(what_no_path_tells_is_shared_as_it_is_called),
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
 		cmocka_unit_test(cut_stacks_may_be_anyone_s),
