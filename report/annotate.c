@@ -354,6 +354,7 @@ void annotation_skid(const struct annotation *a, char *out, size_t size)
 	const struct profile_meta *m = &a->p->meta;
 	const struct profile_region *most = NULL;
 	double best = 0;
+	char periods[32];
 
 	out[0] = '\0';
 	if (skid_is_short(m) || m->skid_source == SKID_NONE || !isfinite(m->skid_median_cyc))
@@ -367,15 +368,16 @@ void annotation_skid(const struct annotation *a, char *out, size_t size)
 		best = insn->count.cyc;
 		most = &a->p->regions[insn->region];
 	}
-	if (most && isfinite(most->skid_periods) && most->skid_periods >= 0.05)
-		snprintf(
-		        out, size,
-		        "cycles were seen some %.0f cycles after their cause, %.2g iterations of the hottest "
-		        "loop: "
-		        "they hold for loops, not for single lines",
-		        m->skid_median_cyc, most->skid_periods);
-	else
+	if (most && isfinite(most->skid_periods) && most->skid_periods >= 0.05) {
+		snprintf(periods, sizeof(periods), most->skid_periods < 10 ? "%.2g" : "%.0f",
+		         most->skid_periods);
+		snprintf(out, size,
+		         "cycles were seen some %.0f cycles after their cause, %s iterations of the hottest "
+		         "loop: they hold for loops, not for single lines",
+		         m->skid_median_cyc, periods);
+	} else {
 		snprintf(out, size,
 		         "cycles were seen some %.0f cycles after their cause: they may be of lines before",
 		         m->skid_median_cyc);
+	}
 }

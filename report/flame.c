@@ -371,7 +371,7 @@ static json_t *func_json(const struct profile *p, uint32_t func)
 	const struct profile_func *f = &p->funcs[func];
 	bool insn = report_has_insn(p);
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_text(f->name), "module",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_text(report_name(f)), "module",
 	                 json_text(report_base(report_module(p, f->module))), "raw",
 	                 json_number(insn ? f->count.raw_insn : NAN), "fixed",
 	                 json_number(insn ? f->count.insn : NAN), "lo", json_number(f->count.lo), "hi",
@@ -429,7 +429,7 @@ int flame_json(const struct profile *p, json_t *doc)
 		                        : "who called: the code's flow; hatched frames have several callers "
 		                          "and are divided as these call, which is a guess; what nothing is "
 		                          "known to "
-		                          "call stands apart",
+		                          "call stands apart: record -g tells more",
 		                "functions", funcs, "frames", frames));
 	}
 	json_decref(funcs);

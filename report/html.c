@@ -206,8 +206,8 @@ static json_t *block_json(const struct profile *p, const struct profile_block *b
 		snprintf(loop, sizeof(loop), "loop of depth %u, %s trips", p->trips[b->trips].depth, mean);
 	}
 	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s}", "vaddr", vaddr, "n", json_number(n.mean), "place",
-	                 place, "name", json_text(p->funcs[insn->func].name), "text", json_text(insn->text),
-	                 "loop", loop);
+	                 place, "name", json_text(report_name(&p->funcs[insn->func])), "text",
+	                 json_text(insn->text), "loop", loop);
 }
 
 /* The blocks of a region with most executions, in order of their addresses: number[block] is their place. */
@@ -321,28 +321,46 @@ static void drop_small_loops(json_t *doc)
 			json_array_remove(trips, i);
 }
 
+/* A name that others have, too, is shown in full, and its line tells whose source it is. */
+static void drop_full_name(json_t *function)
+{
+	if (!json_equal(json_object_get(function, "full_name"), json_object_get(function, "name")))
+		return;
+	json_object_del(function, "full_name");
+	json_object_del(function, "line");
+}
+
+/* What may as well be twice as much, or half, is shown nowhere without its interval. */
+static void drop_unsure(json_t *function)
+{
+	static const char *const counts[] = { "calls", "insn_per_call", "cycles_per_call" };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		double n = json_number_value(json_object_get(function, counts[i])), end[2];
+		char key[32];
+
+		for (int k = 0; k < 2; k++) {
+			snprintf(key, sizeof(key), "%s_%s", counts[i], k ? "hi" : "lo");
+			end[k] = json_number_value(json_object_get(function, key));
+			json_object_del(function, key);
+		}
+		if (end[1] > 2 * n || end[0] < n / 2)
+			json_object_set_new(function, counts[i], json_null());
+	}
+}
+
 /* Of a program with ten thousand functions these are half of the page, and it shows none of them. */
 static void drop_unshown(json_t *functions)
 {
-	static const char *const unshown[] = { "samples",
-		                               "share_raw",
-		                               "share_fixed",
-		                               "linkage",
-		                               "full_name",
-		                               "file",
-		                               "line",
-		                               "region",
-		                               "calls_lo",
-		                               "calls_hi",
-		                               "insn_per_call_lo",
-		                               "insn_per_call_hi",
-		                               "cycles_per_call_lo",
-		                               "cycles_per_call_hi",
-		                               "ipc_of_call" };
+	static const char *const unshown[] = { "samples", "share_raw", "share_fixed", "linkage",
+		                               "file",    "region",    "ipc_of_call" };
 
-	for (size_t i = 0; i < json_array_size(functions); i++)
+	for (size_t i = 0; i < json_array_size(functions); i++) {
+		drop_full_name(json_array_get(functions, i));
+		drop_unsure(json_array_get(functions, i));
 		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]); k++)
 			json_object_del(json_array_get(functions, i), unshown[k]);
+	}
 }
 
 static int make_document(const struct profile *p, const struct html_opts *o, json_t *doc)

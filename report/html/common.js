@@ -72,18 +72,32 @@ function fold_arguments(name, deepest) {
 	return depth ? name : out;
 }
 
-// What two lines of a table hold.
-const longest_name = 72;
+// "<a::b::T as c::Trait>::f" -> "<T as Trait>::f"
+const drop_scopes = name => name.replace(/(^<|::<impl |<impl | as )(?:[\w{}]+::)+/g, "$1");
 
-function short_name(name) {
-	for (const deepest of [2, 1, 0])
-		if (name.length > longest_name)
-			name = fold_arguments(name, deepest);
+// What two lines of a table hold.
+const longest_name = 60;
+
+// What tells functions apart stands at the end of their names: of what is still too long the middle goes.
+function short_name(name, besides = 0) {
+	const longest = longest_name - besides;
+	for (const shorten of [n => fold_arguments(n, 2), n => fold_arguments(n, 1), drop_scopes, n => fold_arguments(n, 0)])
+		if (name.length > longest)
+			name = shorten(name);
+	const head = Math.floor(longest * 0.35);
+	return name.length > longest ? name.slice(0, head) + "\u2026" + name.slice(head + 1 - longest) : name;
+}
+
+// In one line of so many letters: without scopes, for a function is known by the last of its names.
+function tail_name(name, letters) {
+	name = name.length > letters ? drop_scopes(fold_arguments(name, 0)) : name;
+	for (let cut; name.length > letters && (cut = /^[\w{}~]+(?:<\u2026>)?::(?=.)/.exec(name));)
+		name = name.slice(cut[0].length);
 	return name;
 }
 
 // Two lines at most; all of it when the pointer is on it.
-const fitted = (name, more) => make("div", { class: "fit", title: name + (more ? "\n" + more : "") }, short_name(name));
+const fitted = (name, more, tail = "") => make("div", { class: "fit", title: name + tail + (more ? "\n" + more : "") }, short_name(name, tail.length) + tail);
 
 // ---- a table that sorts by a click and filters by a word ----
 
@@ -101,6 +115,7 @@ function table(columns, rows, options) {
 
 	function fill() {
 		const column = columns[by];
+		mark();
 		const wanted = rows.filter(r => !word || columns.some(c => c.text && String(c.value(r) ?? "").toLowerCase().includes(word)));
 		const keyed = wanted.map(r => {
 			const v = column.value(r);
@@ -126,6 +141,16 @@ function table(columns, rows, options) {
 			fill();
 		}
 	}, c.head)));
+
+	// What it is sorted by, and which way.
+	function mark() {
+		[...head.cells].forEach((th, i) => {
+			if (i === by)
+				th.setAttribute("aria-sort", down ? "descending" : "ascending");
+			else
+				th.removeAttribute("aria-sort");
+		});
+	}
 	fill();
 	return make("div", { class: "wide" },
 		options.filter ? make("input", {

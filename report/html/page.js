@@ -3,16 +3,20 @@
 
 // ---- functions ----
 
-const code_of = new Map((data.annotations || []).map((a, i) => [a.module + "\n" + a.function, i]));
+// What tells functions of one name apart is in full_name, where there are several.
+const full_name = f => f.full_name ?? f.name ?? f.function;
+const code_of = new Map((data.annotations || []).map((a, i) => [a.module + "\n" + full_name(a), i]));
 
-// What is inlined has its source where it has most of its instructions, or cycles.
+// What is inlined has its source where it has most of its instructions, or cycles; overloads are declared at different lines.
 const inlined_in = new Map();
+const inlined_key = (module, name, line) => `${module}\n${name}\n${line ?? ""}`;
 
 function find_inlined(lines, module, at) {
 	for (const l of lines || []) {
-		const key = module + "\n" + l.function, weight = (l.fixed || 0) + (l.cycles || 0);
-		if (l.function !== undefined && !(inlined_in.get(key)?.weight >= weight))
-			inlined_in.set(key, { at, weight });
+		const weight = (l.fixed || 0) + (l.cycles || 0);
+		for (const key of l.function === undefined ? [] : [inlined_key(module, l.function, l.line), inlined_key(module, l.function)])
+			if (!(inlined_in.get(key)?.weight >= weight))
+				inlined_in.set(key, { at, weight });
 		find_inlined(l.lines, module, at);
 		find_inlined(l.inlined, module, at);
 	}
@@ -20,9 +24,10 @@ function find_inlined(lines, module, at) {
 (data.annotations || []).forEach((a, i) => find_inlined(a.lines, a.module, i));
 
 function name_cell(name, row) {
-	const key = row.module + "\n" + row.name, at = code_of.get(key) ?? inlined_in.get(key)?.at;
-	const shown = name + (row.inlined ? " (inlined)" : "");
-	return at === undefined ? shown : make("span", { class: "go", onclick: () => { select("code"); show_code(at); } }, fitted(shown, "source and assembly"));
+	const at = code_of.get(row.module + "\n" + name) ?? inlined_in.get(inlined_key(row.module, row.name, row.full_name && row.line))?.at;
+	const tail = row.inlined ? " (inlined)" : "";
+	return at === undefined ? fitted(name, "", tail)
+		: make("span", { class: "go", onclick: () => { select("code"); show_code(at); } }, fitted(name, "source and assembly", tail));
 }
 
 // As other reports call it.
@@ -33,7 +38,7 @@ function functions() {
 	const columns = [
 		{ head: "share", value: f => f.share, show: percent },
 		{ head: "status", text: true, value: f => f.status, class: f => "text " + f.status, show: (s, f) => make("span", { title: f.why || "" }, s) },
-		{ head: "function", text: true, value: f => f.name, class: () => "name text", show: name_cell },
+		{ head: "function", text: true, value: full_name, class: () => "name text", show: name_cell },
 		...(has_insn ? [
 			{ head: "raw", value: f => f.raw, show: si, title: "instructions, where samples were seen" },
 			{ head: "fixed", value: f => f.fixed, show: si, title: "instructions, corrected for skid" },
@@ -41,16 +46,16 @@ function functions() {
 		{ head: "cycles", value: f => f.cycles, show: si },
 		...(has_insn ? [{ head: "IPC raw", value: f => f.ipc_raw, show: ratio }, { head: "IPC", value: f => f.ipc_fixed, show: ratio },
 			{ head: "calls", value: f => f.calls, show: si },
-			{ head: "insns/call", value: f => f.insn_per_call, show: mean },
-			{ head: "cycles/call", value: f => f.cycles_per_call, show: mean }] : [
+			{ head: "insns/\u200bcall", value: f => f.insn_per_call, show: mean },
+			{ head: "cycles/\u200bcall", value: f => f.cycles_per_call, show: mean }] : [
 			{ head: "in region", value: f => f.region_share, show: percent },
 			{ head: "90% interval", value: f => f.region_share_hi - f.region_share_lo,
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative,
 				show: (x, f) => x > (f.cpi_relative_hi - f.cpi_relative_lo) / 2 ? ratio(x) : "-" },
 			{ head: "region", text: true, value: f => f.region, class: () => "text small wrap" }]),
-		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small wrap" },
-		{ head: "module", text: true, value: f => f.module, class: () => "text small wrap" },
+		{ head: "module", text: true, value: f => f.module, class: () => "text small module", show: m => make("span", { title: m }, m) },
+		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small" },
 	];
 	return table(columns, data.functions, { by: 0, filter: true });
 }
@@ -96,7 +101,7 @@ function flame_tip(i, sum) {
 
 function draw_flame() {
 	const box = by_id("flame"), frames = data.flame.frames, sum = flame_sums();
-	const width = box.clientWidth || 1000, row = 18, least = 0.4;
+	const width = box.clientWidth || 1000, row = 18, least = 0.4, letter = 6.7;
 	const kids = frames.map(() => []);
 	for (let i = 1; i < frames.length; i++)
 		kids[frames[i][0]].push(i);
@@ -115,7 +120,7 @@ function draw_flame() {
 			class: [frames[i][5] ? "guess" : "", hit ? "found" : ""].join(" ").trim() || null,
 			onmousemove: e => tell(e, flame_tip(i, sum)), onmouseleave: () => { tip.hidden = true; },
 			onclick: () => { flame.zoom = i; tip.hidden = true; draw_flame(); }
-		}, w > 30 ? name : "");
+		}, w > 30 ? tail_name(name, w / letter) : "");
 		cell.style.left = x + "px";
 		cell.style.width = Math.max(w, 1) + "px";
 		cell.style.top = depth * row + "px";
@@ -167,18 +172,24 @@ const shares_insn = !data.flame.has_insn && (data.annotations || []).some(a => k
 
 function count_cells(r) {
 	const none = !(r.fixed > 0) && !(r.cycles > 0) && !(r.share_insn > 0);
-	const t = x => make("td", {}, none ? "" : x);
-	const counted = data.flame.has_insn ? [t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw)), t(si(r.fixed)), t(range(r.lo, r.hi, si))] : [];
+	const t = (x, style) => make("td", { class: style }, none ? "" : x);
+	const counted = data.flame.has_insn ? [t(known(r.executed) ? si(r.executed) : ""), t(si(r.raw), "less"), t(si(r.fixed)), t(range(r.lo, r.hi, si), "less")] : [];
 	if (shares_insn)
 		return [t(known(r.share_insn) ? percent(r.share_insn) : ""), t(percent(r.share)), t(si(r.cycles))];
 	return [t(percent(r.share)), ...counted, t(si(r.cycles)), ...(data.flame.has_insn ? [t(known(r.cpi) ? ratio(r.cpi) : "")] : [])];
 }
 
+// On a narrow screen the text has its room.
+const less = new Set(["raw", "90% interval"]);
+
 const code_head = data.flame.has_insn ? ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"]
 	: shares_insn ? ["% insn", "% cycles", "cycles"] : ["share of time", "cycles"];
 
-function note_row(text) {
-	return make("tr", { class: "note" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, text));
+// A row without counts.
+function text_row(style, ...text) {
+	const hidden = code_head.filter(h => less.has(h)).length;
+	return make("tr", { class: style }, make("td", { colspan: code_head.length + 1 - hidden }),
+		hidden ? make("td", { class: "less", colspan: hidden }) : null, make("td", { class: "name text" }, ...text));
 }
 
 function trips_text(l) {
@@ -206,19 +217,42 @@ function assembly_rows(a, out) {
 	const heads = new Map(a.loops.map(l => [l.header, l]));
 	let place = "";
 	if (!a.instructions)
-		out.push(note_row("its assembly has no room in this page: skidprof annotate --asm"));
+		out.push(text_row("note", "its assembly has no room in this page: skidprof annotate --asm"));
 	for (const i of a.instructions || []) {
 		const here = i.file ? `${base(i.file)}:${i.line ?? "?"}${i.inlined.length ? "  [" + i.inlined[i.inlined.length - 1] + "]" : ""}` : "";
 		if (heads.has(i.vaddr))
-			out.push(note_row(trips_text(heads.get(i.vaddr))));
+			out.push(text_row("note", trips_text(heads.get(i.vaddr))));
 		if (here !== place && here)
-			out.push(make("tr", { class: "cold" }, make("td", { colspan: code_head.length + 1 }), make("td", { class: "name text" }, here)));
+			out.push(text_row("cold", here));
 		place = here;
 		const notes = [i.goes_to ? "-> " + i.goes_to : "", known(i.taken) && i.fixed > 0 ? `taken ${percent(i.taken)} (${range(i.taken_lo, i.taken_hi, percent)})` : "",
 			i.note || ""].filter(n => n).join("  ");
 		out.push(make("tr", { class: heat(i.share) }, ...count_cells(i), make("td", {}, i.vaddr.replace(/^0x/, "")),
 			make("td", { class: "name text" }, `  ${i.text ?? "?"}${notes ? "    " + notes : ""}`)));
 	}
+}
+
+// Rows that cost nothing, but for a few around those that do, are one row that holds them until it is clicked.
+const around_hot = 2, least_folded = 5;
+
+function fold_cold(rows) {
+	const hot = rows.map(r => !/cold/.test(r.className)), out = [];
+	for (let i = 0, end; i < rows.length; i = end) {
+		const near = k => hot.slice(Math.max(k - around_hot, 0), k + around_hot + 1).some(h => h);
+		end = i + 1;
+		if (near(i)) {
+			out.push(rows[i]);
+			continue;
+		}
+		while (end < rows.length && !near(end))
+			end++;
+		const held = rows.slice(i, end);
+		if (held.length < least_folded)
+			out.push(...held);
+		else
+			out.push(text_row("note", make("span", { class: "go", onclick: e => e.currentTarget.closest("tr").replaceWith(...held) }, `${held.length} cold lines`)));
+	}
+	return hot.some(h => h) ? out : rows;
 }
 
 // The row with the largest share; a line, not what is inlined around it, where both have as much.
@@ -232,8 +266,8 @@ function show_code(at) {
 	by_id("code-pick").value = String(at);
 	source_rows(a.lines || [], 0, rows);
 	assembly_rows(a, asm);
-	const body = make("tbody", {}, ...(rows.length ? rows : asm));
-	const buttons = [["source", rows], ["assembly", asm]].filter(([, r]) => r.length).map(([word, r], k) => make("button", {
+	const body = make("tbody", {}, ...fold_cold(rows.length ? rows : asm));
+	const buttons = [["source", fold_cold(rows)], ["assembly", fold_cold(asm)]].filter(([, r]) => r.length).map(([word, r], k) => make("button", {
 		"aria-pressed": String(k === 0), onclick: e => {
 			for (const b of buttons)
 				b.setAttribute("aria-pressed", String(b === e.target));
@@ -241,19 +275,19 @@ function show_code(at) {
 		}
 	}, word));
 	by_id("code-body").replaceChildren(
-		make("h2", {}, a.function), make("p", { class: "fact" },
+		make("h2", {}, full_name(a)), make("p", { class: "fact" },
 			`${a.file ? base(a.file) + (known(a.line) ? ":" + a.line : "") + ", " : ""}in ${a.module}; ${a.status}` + (known(a.calls) ? `; called ${si(a.calls)} times (${range(a.calls_lo, a.calls_hi, si)})` : "")),
 		a.note ? make("p", { class: "doubt" }, a.note) : "", a.trouble ? make("p", { class: "doubt" }, a.trouble) : "",
 		...a.loops.filter(l => known(l.trips)).map(l => make("p", { class: "fact" }, `${"  ".repeat(l.depth - 1)}${l.header}: ${trips_text(l)}`)),
 		make("span", { class: "switch" }, ...buttons),
 		make("span", { class: "switch" }, make("button", { onclick: () => hottest(body)?.scrollIntoView({ block: "center" }) }, "to the hottest")),
-		make("div", { class: "wide" }, make("table", { class: "code" }, make("thead", {}, make("tr", {}, ...code_head.map(h => make("th", {}, h)),
+		make("div", { class: "wide" }, make("table", { class: "code" }, make("thead", {}, make("tr", {}, ...code_head.map(h => make("th", { class: less.has(h) ? "less" : null }, h)),
 			make("th", {}, "line"), make("th", { class: "text" }, ""))), body)));
 }
 
 function code_section() {
 	const pick = make("select", { id: "code-pick", "aria-label": "function", onchange: e => show_code(Number(e.target.value)) },
-		...data.annotations.map((a, i) => make("option", { value: i }, `${percent(a.of_all)}  ${a.function}`)));
+		...data.annotations.map((a, i) => make("option", { value: i }, `${percent(a.of_all)}  ${full_name(a)}`)));
 	return [pick, make("div", { id: "code-body" })];
 }
 
@@ -278,7 +312,7 @@ function region_graph(g) {
 			x: left, y, width: box, height: 20, rx: 3, fill: `hsl(24 90% ${97 - 35 * strength}%)`, stroke: "#998",
 			onmousemove: e => tell(e, `${b.vaddr}, ${b.name}\n${b.text}\n${si(b.n)} executions`), onmouseleave: () => { tip.hidden = true; }
 		}));
-		const t = draw("text", { x: left + 6, y: y + 14, style: "fill:#201500;pointer-events:none" });
+		const t = draw("text", { x: left + 6, y: y + 14, style: "fill:#201500;pointer-events:none;white-space:pre" });
 		t.textContent = `${si(b.n).padStart(7)}  ${b.place || b.vaddr}  ${b.name}`.slice(0, 50);
 		svg.append(t);
 		if (b.loop) {
