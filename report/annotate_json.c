@@ -158,6 +158,7 @@ int annotate_json(const struct annotation *a, const struct annotate_opts *o, str
 
 	annotation_skid(a, skid, sizeof(skid));
 	json_object_set_new(doc, "function", json_text(f->name));
+	json_object_set_new(doc, "full_name", json_text(report_name(f)));
 	json_object_set_new(doc, "module", json_text(report_base(report_module(a->p, f->module))));
 	json_object_set_new(doc, "file", text_or_null(report_file(a->p, f->file)));
 	json_object_set_new(doc, "line", whole_or_null(f->line));

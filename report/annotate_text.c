@@ -177,7 +177,7 @@ static void print_head(const struct out *x)
 
 	for (size_t i = 0; i < p->n_funcs; i++)
 		all += time ? p->funcs[i].count.cyc : p->funcs[i].count.insn;
-	safe(f->name, name);
+	safe(report_name(f), name);
 	safe(report_base(report_file(p, f->file)), file);
 	safe(report_base(report_module(p, f->module)), module);
 	fprintf(x->f, "\n%s%s%s", x->color ? "\033[1m" : "", name, x->color ? "\033[0m" : "");

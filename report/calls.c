@@ -28,6 +28,7 @@ enum id {
 	ID_DEPTH,
 	ID_STATUS,
 	ID_NAME,
+	ID_FULL,
 	ID_MODULE,
 	ID_FILE,
 	ID_LINE,
@@ -51,7 +52,8 @@ static const struct column call_columns[] = {
 	{ "ipc", "IPC", ID_IPC, COLUMN_RATIO, 0, HAVE_CYC },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
-	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+	{ "function", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "full_name", "FUNCTION", ID_FULL, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
 
 static const struct column trip_columns[] = {
@@ -78,7 +80,7 @@ struct row {
 	const struct profile_rate *rate; /* of a function */
 	const struct profile_trips *trips;
 	const struct profile_insn *insn; /* the loop's branch back */
-	const char *name;
+	const char *name, *full;
 	uint32_t module;
 	uint8_t status;
 	char place[256];
@@ -159,6 +161,8 @@ static struct cell cell(const void *view, size_t i, int id)
 		return text(profile_status_word(r->status));
 	case ID_NAME:
 		return text(r->name ? r->name : r->place);
+	case ID_FULL:
+		return text(r->full);
 	case ID_MODULE:
 		return text(report_base(report_module(v->p, r->module)));
 	case ID_FILE:
@@ -258,6 +262,7 @@ int view_calls(const struct profile *p, const struct report_opts *o, struct view
 		rows[n].rate = o->rollup ? &c->rolled : &c->own;
 		rows[n].ipc = calls_ipc(p, f, rows[n].rate);
 		rows[n].name = f->name;
+		rows[n].full = report_name(f);
 		rows[n].module = f->module;
 		rows[n].status = judge(o->rollup ? f->rolled_status : f->status, c->n, c->lo, c->hi);
 		n++;

@@ -29,6 +29,7 @@ enum id {
 	ID_STATUS,
 	ID_MODULE,
 	ID_NAME,
+	ID_FULL,
 };
 
 /* Names of functions that one is inlined into; one line has room for no more. */
@@ -37,7 +38,7 @@ enum { MOST_HOLDERS = 5 };
 static const struct column child_columns[] = {
 	{ "share", "WITH-CALLEES", ID_SHARE, COLUMN_SHARE },
 	{ "share_self", "SELF", ID_SELF, COLUMN_SHARE },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS, HAVE_INSN | HAVE_RAW },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_WIDE, HAVE_INSN | HAVE_RAW },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT, 0, HAVE_INSN | HAVE_FIXED },
 	{ "", "BOUNDS", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_LESS },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
@@ -46,7 +47,8 @@ static const struct column child_columns[] = {
 	{ "events", "EVENTS", ID_OTHER, COLUMN_COUNT, COLUMN_LESS, HAVE_OTHER },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS, HAVE_INSN | HAVE_FIXED },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
-	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+	{ "function", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "full_name", "FUNCTION", ID_FULL, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
 
 static const struct column part_columns[] = {
@@ -60,7 +62,8 @@ static const struct column part_columns[] = {
 	{ "calls_lo", "", ID_CALLS_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "calls_hi", "", ID_CALLS_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "module", "MODULE", ID_MODULE, COLUMN_TEXT, COLUMN_WIDE | COLUMN_SQUEEZE, HAVE_MODULES },
-	{ "function", "FUNCTION", ID_NAME, COLUMN_TEXT, COLUMN_SQUEEZE },
+	{ "function", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "full_name", "FUNCTION", ID_FULL, COLUMN_TEXT, COLUMN_SQUEEZE },
 };
 
 struct row {
@@ -116,7 +119,9 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_MODULE:
 		return (struct cell){ .text = r->f ? report_base(report_module(v->p, r->f->module)) : "" };
 	default:
-		return (struct cell){ .text = r->f ? r->f->name : "[no caller is known]",
+		return (struct cell){ .text = !r->f           ? "[no caller is known]"
+			                      : id == ID_FULL ? report_name(r->f)
+			                                      : r->f->name,
 			              .suffix = r->suffix };
 	}
 }
@@ -267,6 +272,9 @@ static long find_func(const struct profile *p, const char *name)
 		const struct profile_count *c = &p->funcs[i].rolled, *own = &p->funcs[i].count;
 		double weight = c->insn + c->cyc + own->insn + own->cyc;
 
+		/* As we name it ourselves. */
+		if (strcmp(report_name(&p->funcs[i]), name) == 0)
+			return (long)i;
 		if (!report_matches(&p->funcs[i], name) || weight <= most)
 			continue;
 		best = (long)i;
@@ -331,13 +339,13 @@ static void note_inlined(const struct profile *p, const struct report_opts *o, F
 	for (size_t i = 0; i < p->n_insns; i++)
 		if (p->insns[i].func == (uint32_t)func && p->insns[i].phys_func != (uint32_t)func)
 			holds[p->insns[i].phys_func] = true;
-	text_safe(p->funcs[func].name, name, sizeof(name));
+	text_safe(report_name(&p->funcs[func]), name, sizeof(name));
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		char into[200];
 
 		if (!holds[i] || n++ >= MOST_HOLDERS)
 			continue;
-		text_safe(p->funcs[i].name, into, sizeof(into));
+		text_safe(report_name(&p->funcs[i]), into, sizeof(into));
 		if (n == 1)
 			fprintf(f, "# '%s' is inlined, and not called: into '%s'", name, into);
 		else

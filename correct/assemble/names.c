@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that have one name: overloads, instances of a template, and local ones of several files. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,33 +9,136 @@
 #include "correct/binary/module.h"
 #include "profiler/base/err.h"
 
+/* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */
+enum { RUST_HASH = 20, SHOWN_HASH = 9 };
+
+static const char *told(const struct profile_func *f)
+{
+	return f->full ? f->full : f->name;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct profile_func *x = *(const struct profile_func *const *)a,
 	                          *y = *(const struct profile_func *const *)b;
-	int order = strcmp(x->name, y->name);
+	int order = strcmp(told(x), told(y));
 
 	return order ? order : (x > y) - (x < y);
 }
 
-/* "ns::f(int)", what the linker's name stands for; else where it was declared. */
-static int set_full(struct profile *p, struct profile_func *f)
+/* "f" and "f [there]" -> "f [mark]": a mark that does not tell enough gives way to the next. */
+static int set_mark(struct profile *p, struct profile_func *f, const char *mark)
 {
-	char *full = f->linkage ? module_full_name(f->linkage) : NULL;
-	const char *file = f->file < p->n_files ? p->files[f->file] : "", *slash = strrchr(file, '/');
+	const char *name = told(f);
+	size_t n = strlen(name);
+	char *full;
 
-	if (full && strcmp(full, f->name) == 0) {
-		free(full);
-		full = NULL;
-	}
-	if (!full && f->line && *file &&
-	    asprintf(&full, "%s [%s:%u]", f->name, slash ? slash + 1 : file, f->line) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	if (!full)
+	if (!mark || !*mark)
 		return 0;
+	if (f->full && name[n - 1] == ']')
+		while (n && strncmp(name + n, " [", 2) != 0)
+			n--;
+	n = n ? n : strlen(name);
+	if (asprintf(&full, "%.*s [%s]", (int)n, name, mark) < 0)
+		return sp_fail(SP_ENOMEM, "out of memory");
 	f->full = profile_string(p, full);
 	free(full);
 	return f->full ? 0 : -SP_ENOMEM;
+}
+
+/* ---- what tells them apart, the most telling first ---- */
+
+/* The functions of one name: sorted[0..n). */
+struct namesakes {
+	const struct assembly *a;
+	struct profile_func **sorted;
+	size_t n;
+	const uint64_t *entry; /* [n_funcs] of its own code, 0 = all of it is inlined */
+};
+
+/* "ns::f(int)", what the linker's name stands for; else where it was declared. */
+static int mark_declaration(const struct namesakes *s, struct profile_func *f)
+{
+	struct profile *p = s->a->p;
+	char *full = f->linkage ? module_full_name(f->linkage) : NULL, place[256];
+	const char *file = f->file < p->n_files ? p->files[f->file] : "", *slash = strrchr(file, '/');
+	bool differs = full && strcmp(full, f->name) != 0;
+
+	if (differs)
+		f->full = profile_string(p, full);
+	free(full);
+	if (differs)
+		return f->full ? 0 : -SP_ENOMEM;
+	snprintf(place, sizeof(place), "%.200s:%u", slash ? slash + 1 : file, f->line);
+	return set_mark(p, f, f->line && *file ? place : NULL);
+}
+
+static int mark_module(const struct namesakes *s, struct profile_func *f)
+{
+	struct profile *p = s->a->p;
+	const char *path = f->module < p->n_modules ? p->modules[f->module].path : "",
+	           *slash = strrchr(path, '/');
+	bool differ = false;
+
+	for (size_t i = 1; i < s->n; i++)
+		differ |= s->sorted[i]->module != s->sorted[0]->module;
+	return set_mark(p, f, !differ ? NULL : slash ? slash + 1 : path);
+}
+
+/* Where its code is; what has none by itself has a name for the linker alone, which ends in a number of its own in Rust. */
+static int mark_code(const struct namesakes *s, struct profile_func *f)
+{
+	struct profile *p = s->a->p;
+	uint64_t entry = s->entry[f - p->funcs];
+	size_t n = strlen(f->linkage);
+	char mark[32];
+
+	if (entry) {
+		snprintf(mark, sizeof(mark), "0x%" PRIx64, entry);
+		return set_mark(p, f, mark);
+	}
+	if (n < RUST_HASH || strncmp(f->linkage + n - RUST_HASH, "17h", 3) != 0)
+		return set_mark(p, f, f->linkage);
+	snprintf(mark, sizeof(mark), "%.*s", SHOWN_HASH, f->linkage + n - RUST_HASH + 2);
+	return set_mark(p, f, mark);
+}
+
+/* Mark all functions that others are called like. */
+static int tell_apart(const struct namesakes *all,
+                      int (*mark)(const struct namesakes *, struct profile_func *))
+{
+	struct profile_func **sorted = all->sorted;
+	int err = 0;
+
+	if (all->n)
+		qsort(sorted, all->n, sizeof(struct profile_func *), by_name);
+	for (size_t i = 0, end; i < all->n && err == 0; i = end) {
+		struct namesakes same = *all;
+		const char *name = told(sorted[i]);
+
+		for (end = i + 1; end < all->n && strcmp(told(sorted[end]), name) == 0;)
+			end++;
+		same.sorted = sorted + i;
+		same.n = end - i;
+		for (size_t k = i; k < end && same.n > 1 && err == 0; k++)
+			err = mark(&same, sorted[k]);
+	}
+	return err;
+}
+
+static void find_entries(const struct assembly *a, uint64_t *entry)
+{
+	const struct profile *p = a->p;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+		const struct module *m =
+		        insn->module < a->w->rec->n_modules ? a->w->rec->modules[insn->module] : NULL;
+		long at = m && !entry[insn->phys_func] ? module_func_at(m, insn->vaddr) : -1;
+
+		if (at >= 0)
+			entry[insn->phys_func] = module_func(m, (size_t)at)->vaddr;
+	}
 }
 
 static int set_aliases(const struct assembly *a, struct profile_func *f)
@@ -50,25 +154,23 @@ static int set_aliases(const struct assembly *a, struct profile_func *f)
 
 int assemble_names(struct assembly *a)
 {
+	static int (*const marks[])(const struct namesakes *,
+	                            struct profile_func *) = { mark_declaration, mark_module, mark_code };
 	struct profile *p = a->p;
 	struct profile_func **sorted = calloc(p->n_funcs + 1, sizeof(*sorted));
-	int err = 0;
+	uint64_t *entry = calloc(p->n_funcs + 1, sizeof(*entry));
+	const struct namesakes all = { a, sorted, p->n_funcs, entry };
+	int err = sorted && entry ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 
-	if (!sorted)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	for (size_t i = 0; i < p->n_funcs; i++) {
+	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
 		sorted[i] = &p->funcs[i];
-		if (err == 0)
-			err = set_aliases(a, &p->funcs[i]);
+		err = set_aliases(a, &p->funcs[i]);
 	}
-	if (p->n_funcs)
-		qsort(sorted, p->n_funcs, sizeof(struct profile_func *), by_name);
-	for (size_t i = 0, end; i < p->n_funcs && err == 0; i = end) {
-		for (end = i + 1; end < p->n_funcs && strcmp(sorted[end]->name, sorted[i]->name) == 0;)
-			end++;
-		for (size_t k = i; k < end && end - i > 1 && err == 0; k++)
-			err = set_full(p, sorted[k]);
-	}
+	if (err == 0)
+		find_entries(a, entry);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && err == 0; i++)
+		err = tell_apart(&all, marks[i]);
 	free(sorted);
+	free(entry);
 	return err;
 }

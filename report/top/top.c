@@ -76,15 +76,18 @@ static int write_list(const struct top *t, struct top_page *page, const struct t
 	         : page->kind == TOP_CALLERS ? REPORT_CALLERS
 	         : page->kind == TOP_CALLEES ? REPORT_CALLEES
 	                                     : REPORT_FUNCTIONS;
-	o.why = page->func >= 0 ? t->p->funcs[page->func].name : NULL;
+	o.why = page->func >= 0 ? report_name(&t->p->funcs[page->func]) : NULL;
 	err = page->kind == TOP_FUNCTIONS  ? view_functions(t->p, &o, &v)
 	      : page->kind == TOP_CHILDREN ? view_children(t->p, &o, &v)
 	                                   : view_parts(t->p, &o, &v);
 	if (err < 0)
 		return err;
-	err = table_print(&v.table, 0, term, NULL);
-	page->n_heading = 1;
 	page->n_rows = v.table.n_rows;
+	page->n_heading = page->n_rows ? 1 : 0;
+	if (page->n_rows)
+		err = table_print(&v.table, 0, term, NULL);
+	else
+		children_note(t->p, &o, term->f);
 	page->funcs = calloc(page->n_rows + 1, sizeof(*page->funcs));
 	if (!page->funcs)
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu rows", page->n_rows);
@@ -137,7 +140,7 @@ static int write_page(const struct top *t, struct top_page *page, const struct t
 	case TOP_ANNOTATE:
 		return write_annotation(t, page, term);
 	case TOP_WHY:
-		return why_print(t->p, t->p->funcs[page->func].name, term);
+		return why_print(t->p, report_name(&t->p->funcs[page->func]), term);
 	case TOP_ABOUT:
 		meta_print(t->p, term->f);
 		return 0;
@@ -526,5 +529,6 @@ void top_title(const struct top *t, char *out, size_t size)
 	};
 	const struct top_page *page = top_page(t);
 
-	snprintf(out, size, "%s%s", words[page->kind], page->func >= 0 ? t->p->funcs[page->func].name : "");
+	snprintf(out, size, "%s%s", words[page->kind],
+	         page->func >= 0 ? report_name(&t->p->funcs[page->func]) : "");
 }

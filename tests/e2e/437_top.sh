@@ -55,6 +55,9 @@ check 'a word is found' screen 'mix \(inlined\)'
 keys a
 check 'an inlined function is shown in the one that holds it' screen 'source and assembly of mix'
 check 'its source' screen 'LINE SOURCE'
+keys c
+check 'of which nobody is the caller, with a word why' screen 'is inlined, and not called: into'
+keys q
 keys / a d d r e s s Enter
 check 'a place in it' screen 'ADDRESS INSTRUCTION'
 keys G

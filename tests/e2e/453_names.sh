@@ -31,6 +31,43 @@ check 'both are' json '{(f["name"], f["full_name"]) for f in d["functions"] if f
 check 'compare tells them apart, too' status 0 "$SKIDPROF" compare -i o.data --truth o.truth
 check 'it does' grep -q 'ns::pick(unsigned int)$' out
 
+# Local functions without debug information: only where their code lies tells them apart.
+cat >spin.h <<'C'
+static __attribute__((noipa)) unsigned spin(unsigned n) { unsigned s = K; while (n--) s = s * 5 + (s >> K); return s; }
+__attribute__((noipa)) unsigned NAME(unsigned n) { return spin(n) + 1; }
+C
+printf '#define K 1\n#define NAME first\n#include "spin.h"\n' >first.c
+printf '#define K 2\n#define NAME second\n#include "spin.h"\nunsigned first(unsigned);\nint main(void) { unsigned s = 0; for (int i = 0; i < 100; i++) s += first(2000) + second(1000); return s == 1; }\n' >second.c
+gcc -O2 first.c second.c -o spin || exit 1
+"$SKIDPROF" record --pmu sim -q -o spin.data ./spin >/dev/null || exit 1
+check 'local functions of one name' status 0 "$SKIDPROF" report -i spin.data
+grep -oE 'spin \[0x[0-9a-f]+\]$' out | sort >names
+nm spin | sed -n 's/^0*\([0-9a-f]*\) t spin$/spin [0x\1]/p' | sort >symbols
+check 'are told apart by where they are' sh -c '[ "$(wc -l <symbols)" -eq 2 ] && cmp names symbols'
+one=$(head -1 names)
+for view in --calls --children '--callees main'; do
+	# shellcheck disable=SC2086 # words
+	check "so with $view" status 0 "$SKIDPROF" report -i spin.data $view
+	[ "$view" = '--callees main' ] || check 'both' sh -c 'grep -oE "spin \[0x[0-9a-f]+\]$" out | sort | cmp - names'
+done
+check 'the name finds one' status 0 "$SKIDPROF" report -i spin.data --why "$one"
+check 'alone' test "$(grep -c '^  status: ' out)" -eq 1
+check 'and its caller' status 0 "$SKIDPROF" report -i spin.data --callers "$one" --format csv
+check 'which is that one'"'"'s' test "$(grep -cE ',(first|second)$' out)" -eq 1
+check 'the other' status 0 "$SKIDPROF" report -i spin.data --callers "$(tail -1 names)" --format csv
+check 'has another' sh -c 'cut -d, -f1-20 out | grep -cE ",(first|second)$" | grep -qx 1'
+check 'and its code' status 0 "$SKIDPROF" annotate -i spin.data "$one"
+check 'with that name' has out "$one, in spin"
+check 'a page' status 0 "$SKIDPROF" report -i spin.data --html spin.html
+check 'has both names, and the code of each' python3 - <<'P'
+import json, re
+data = json.loads(re.search(r'id="data">(.*?)</script>', open("spin.html", encoding="utf-8").read(), re.S)[1])
+names = set(open("names").read().split("\n")) - {""}
+for kind, key in ("functions", "full_name"), ("annotations", "full_name"):
+    assert names <= {f.get(key) for f in data[kind]}, (kind, names)
+assert names <= {f["name"] for f in data["flame"]["functions"]}
+P
+
 # The kernel: what it does for dd is most of its time.
 work=(dd if=/dev/zero of=/dev/null bs=64k count=30000)
 if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -c 249989 -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then
