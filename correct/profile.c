@@ -166,11 +166,28 @@ static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n
 	return 0;
 }
 
+void profile_chance(const struct profile *p, double insn, double *lo, double *hi)
+{
+	const double n = p->meta.chance_samples, all = p->meta.chance_insn, z = z_of_90;
+	double share, middle, half;
+
+	*lo = *hi = NAN;
+	if (!(n > 0) || !(all > 0))
+		return;
+	share = fmin(insn / all, 1);
+	middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+	half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	*lo = all * fmax(middle - half, 0);
+	*hi = all * fmin(middle + half, 1);
+}
+
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi)
 {
 	int err = profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
 
+	if (err == 0 && isnan(*lo))
+		profile_chance(p, *mean, lo, hi);
 	/* What is in doubt is taken off: there is no less than none. */
 	if (err == 0 && *lo < 0)
 		*lo = 0;

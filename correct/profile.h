@@ -41,13 +41,13 @@ enum profile_evidence {
 	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
 	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 8 */
-	PROFILE_BY_PRECISE = 1 << 6, /* eq. 15 */
+	PROFILE_BY_PRECISE = 1 << 6, /* raw counts, of samples seen where they were caused */
 };
 
 struct profile_count {
 	double raw_insn, raw_cyc; /* where the samples were seen */
 	double insn;              /* corrected instructions; raw_insn where not corrected */
-	double lo, hi;            /* of insn */
+	double lo, hi;            /* of insn; of raw counts where nothing but chance is wrong with them */
 	double cyc;               /* cycles; cycle samples need no correction in a loop */
 };
 
@@ -304,6 +304,9 @@ struct profile_meta {
 	uint64_t n_skids;                                   /* overshoots it was measured from */
 	double lost_share; /* of the samples that the kernel could not write, that totals were scaled for */
 	bool shadowed;     /* precise samples of instructions, but not of a precise distribution */
+	/* Precise samples are the answer: where they have no shadow, how many there are and what all stand for; else 0. */
+	bool as_sampled;
+	double chance_samples, chance_insn;
 	uint64_t n_samples, n_lost, n_throttled;
 	uint64_t n_unmapped;    /* samples outside any known mapping */
 	uint64_t dropped_bytes; /* of the file, not read ... */
@@ -377,6 +380,9 @@ struct profile {
 	struct texts strings; /* owner of all text above */
 };
 
+/* 90% of a normal variable lie within so many standard deviations. */
+static const double z_of_90 = 1.645;
+
 /* Four samples or fewer are no more than a guess: a relative error of half or more. */
 extern const double profile_fewest_samples;
 
@@ -413,10 +419,17 @@ double profile_doubt(const struct profile *p, const struct profile_insn *insn);
 double profile_by_average(const struct profile *p, const struct profile_insn *insn);
 
 /*
+ * The 90% interval of a raw count that nothing but chance is wrong with (Wilson's of its share of the samples); NAN where that
+ * is not known.
+ */
+void profile_chance(const struct profile *p, double insn, double *lo, double *hi);
+
+/*
  * The 90% interval of any sum of instructions: weights by index into
  * p->insns, the draws of different regions taken as independent.  Untouched
  * insns outside regions add their raw count.  Raw counts among the draws may
  * be nothing or twice as many: they widen it by themselves to either side.
+ * A sum of raw counts alone has one where they are known to chance.
  * Returns 0, -SP_ENOMEM.
  */
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,

@@ -15,6 +15,7 @@
 struct work {
 	const struct correct_opts *opts;
 	struct recording *rec;
+	bool as_sampled; /* raw counts are the answer: they were asked for, or samples of instructions are precise */
 	struct sums sums;
 	struct flow_graph *graph;
 	struct flow_effort effort; /* of telling apart what a search by the code alone has together */

@@ -483,6 +483,12 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 	print_hidden(m, f);
 	print_ended(m, f);
 	print_cores(m, f);
+	if (m->as_sampled)
+		fprintf(f,
+		        "# precise samples are where they were caused: counts are as sampled%s; branch "
+		        "records (-b) would "
+		        "tell ways and calls\n",
+		        m->shadowed ? "" : ", and intervals are those of chance");
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
 		      "unit "

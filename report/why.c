@@ -217,7 +217,7 @@ static const char *evidence_means(const struct profile *p, uint8_t bit)
 		return "bounds: iterations that the code itself fixes, as in for (i = 0; i < 16; i++) (eq. "
 		       "8)";
 	case PROFILE_BY_PRECISE:
-		return "precise: samples of instructions that are seen where they were caused (eq. 15)";
+		return "precise: samples of instructions that are seen where they were caused";
 	case PROFILE_BY_TRUTH:
 		return "truth: an exact count, of another run";
 	default:
@@ -298,7 +298,7 @@ static const char *status_means(uint8_t status)
 {
 	static const char *const means[] = {
 		[PROFILE_FIXED] = "corrected, and its 90% interval is at most 5% to either side",
-		[PROFILE_RAW] = "in no hot loop, so its samples are shown as they are",
+		[PROFILE_RAW] = "its samples are shown as they are",
 		[PROFILE_WEAK] = "corrected, but its interval is wider than 5% to either side",
 		[PROFILE_UNRELIABLE] = "not to be used",
 	};

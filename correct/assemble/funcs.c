@@ -32,7 +32,7 @@ static int group_insns(const struct profile *p, bool physical, struct grouping *
 static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
 {
 	bool corrected = false;
-	int err;
+	int err = 0;
 
 	*out = (struct profile_count){ .lo = NAN, .hi = NAN };
 	for (size_t k = 0; k < n; k++) {
@@ -44,7 +44,10 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 		out->insn += insn->count.insn;
 		corrected = corrected || insn->block != UINT32_MAX;
 	}
-	err = corrected ? profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi) : 0;
+	if (corrected)
+		err = profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi);
+	else
+		profile_chance(p, out->insn, &out->lo, &out->hi);
 	/* One answer, without a measure of how well it is known: it has no interval, and none of no width. */
 	if (strcmp(p->meta.method, correct_method_word(METHOD_FLOW)) == 0)
 		out->lo = out->hi = NAN;
@@ -120,6 +123,11 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 	if (unread > reason_limit_unread * all) {
 		*why = why_unread;
 		return reason_status_unread;
+	}
+	if (p->meta.as_sampled && all > 0) {
+		*evidence |= PROFILE_BY_PRECISE;
+		*why = reason_text_precise;
+		return reason_status_precise;
 	}
 	if (in_region < reason_limit_outside * all || in_region == 0) {
 		*why = all > 0 ? reason_text_outside : "";

@@ -156,6 +156,7 @@ static int add_raw_insns(struct assembly *a)
 			return -SP_ENOMEM;
 		insn->count.raw_insn = insn->count.insn = s->insn;
 		insn->count.raw_cyc = insn->count.cyc = s->cyc;
+		profile_chance(a->p, s->insn, &insn->count.lo, &insn->count.hi);
 	}
 	return 0;
 }

@@ -196,6 +196,16 @@ static void fill_timed(struct profile_meta *m, const struct work *w)
 	m->timed_cyc = ns * m->core_hz / 1e9;
 }
 
+static void fill_chance(struct profile_meta *m, const struct work *w)
+{
+	const struct event_sum *sum = m->as_sampled ? &w->sums.events[w->rec->insn_event] : NULL;
+
+	if (!sum || m->shadowed)
+		return;
+	m->chance_samples = (double)sum->n_samples;
+	m->chance_insn = sum->period_sum;
+}
+
 static void fill_header(struct assembly *a)
 {
 	const struct work *w = a->w;
@@ -208,7 +218,7 @@ static void fill_header(struct assembly *a)
 		.hostname = text_or_empty(a, h->hostname),
 		.cpudesc = text_or_empty(a, h->cpudesc),
 		.pmu = pmu_word(w),
-		.method = correct_method_word(w->opts->method),
+		.method = correct_method_word(w->as_sampled ? METHOD_RAW : w->opts->method),
 		.model = model_changed(),
 		.seed = w->opts->seed,
 		.insn_event = listed(w->rec, w->rec->insn_event),
@@ -219,6 +229,7 @@ static void fill_header(struct assembly *a)
 		.skid_p90_cyc = skid_dist_quantile(&w->skid, 0.9),
 		.lost_share = w->sums.lost_share,
 		.shadowed = w->rec->insn_precise == SEEN_SHADOWED,
+		.as_sampled = w->as_sampled && w->skid_source == SKID_PRECISE && w->rec->insn_event >= 0,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
 		.n_samples = w->rec->filter ? filter_n_kept(w->rec->filter) : stats->n_samples,
 		.n_all_samples = stats->n_samples,
@@ -242,6 +253,7 @@ static void fill_header(struct assembly *a)
 		.truth_why = "",
 	};
 	fill_timed(&a->p->meta, w);
+	fill_chance(&a->p->meta, w);
 }
 
 int assemble_modules(struct assembly *a)

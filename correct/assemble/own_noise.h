@@ -8,9 +8,6 @@
  */
 #include "correct/profile.h"
 
-/* 90% of a normal variable lie within so many standard deviations. */
-static const double z_of_90 = 1.645;
-
 enum { NOISE_DRAWS = 200 };
 
 struct own_noise {

@@ -7,7 +7,7 @@
  * another.  The number of instructions between the two is exact.  Where the one
  * scope was left for the other the scopes' paces tell, the better the more they
  * differ (eq. 4).  The same paces tell how many samples the skid carries from
- * scope to scope (eq. 23).
+ * scope to scope (eq. 15).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ struct boundary_sum {
 	double n_ends; /* how many ends they have in it */
 	double wrong; /* standard deviation of insn, for what is the same at every crossing between two scopes */
 	double in,
-	        out; /* eq. 23: instructions whose samples the skid carries into it and out of it; NAN where not known */
+	        out; /* eq. 15: instructions whose samples the skid carries into it and out of it; NAN where not known */
 	double unsure; /* by how much in - out may be off */
 	double mixed; /* eq. 4: standard deviation of whatever is said, where visits are shorter than intervals */
 };

@@ -18,7 +18,7 @@ static struct estimate by_intervals(const struct total_known *k, double n_visits
 	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
 }
 
-/* eq. 23 */
+/* eq. 15 */
 static struct estimate by_samples(const struct total_known *k, double n_visits)
 {
 	double carried = (k->boundary.in - k->boundary.out) / k->counted;

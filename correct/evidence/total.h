@@ -22,7 +22,7 @@ struct total_known {
 	bool skid_known;
 };
 
-/* Instructions of the scope and their standard deviation (eq. 23). */
+/* Instructions of the scope and their standard deviation (eq. 15). */
 void total_of(const struct total_known *k, double *insn, double *sd);
 
 #endif

@@ -24,13 +24,21 @@ for how in 'precise=2 there=three.truth' 'precise=2 read there=three.truth' 'pre
 	check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
 	check 'S is that of precise samples' json 'd["meta"]["skid"]["source"] == "precise" and d["meta"]["skid"]["median_cyc"] == 0'
 done
-# Samples that retire together go to one of them: raw counts are off by that, and so may those be that are made of them.
-plain events=cycles,instructions precise=2
-check 'samples at the group that retires: they are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
-check 'what is corrected has the truth in its intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5)'
+# Only chance is wrong with them: the interval is of that, and the words are those of what was sampled.
+plain events=cycles,instructions precise=2 there=three.truth
+check 'precise samples are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'they are as sampled' json 'all(f["fixed"] == f["raw"] for f in d["functions"])'
+check 'raw' json 'all(f["status"] == "raw" for f in d["functions"] if f["raw"])'
+check 'with an interval that has the truth' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["truth"] > 1e5)'
+check 'why is said' status 0 "$SKIDPROF" report -i plain.data --why main
+check 'in a sentence' has out 'its samples were seen where they were caused'
+check 'lines have intervals, too' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --by line --format json
+check 'of chance' json 'all(f["lo"] is not None and f["lo"] <= f["fixed"] <= f["hi"] for f in d["lines"] if f["raw"])'
 plain events=cycles,instructions precise=1 cpuid=GenuineIntel,6,85,4
 check 'the shadow of PEBS is warned of' status 0 "$SKIDPROF" report -i plain.data
 check 'in the first lines' grep -q '^# precise samples of this kind have a shadow' out
+check 'such counts are reported' status 0 "$SKIDPROF" report -i plain.data --format json
+check 'without an interval' json 'all(f["lo"] is None for f in d["functions"])'
 plain events=cycles,instructions precise=2
 check 'of other precise samples' status 0 "$SKIDPROF" report -i plain.data
 check 'it is not' sh -c '! grep -q shadow out'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eqs. 4 and 23: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
+/* eqs. 4 and 15: whose the instructions between a sample in one scope and the next in another are; worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eq. 23: how many instructions a scope ran, by the intervals and by the samples. */
+/* eq. 15: how many instructions a scope ran, by the intervals and by the samples. */
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <setjmp.h>

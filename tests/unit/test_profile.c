@@ -62,6 +62,27 @@ static void what_is_not_known_to_5_percent_is_not_fixed(void **state)
 }
 
 /*
+ * 1000 precise samples of a million instructions.  Wilson: of a tenth (0.1 + z^2/2n)/(1 + z^2/n) is 0.10108, and to either side are
+ * z/(1 + z^2/n) sqrt(0.09/n + z^2/4n^2) = 0.01562.  Of none z^2/n/(1 + z^2/n) = 0.0027.
+ */
+static void raw_counts_that_only_chance_is_wrong_with_have_its_interval(void **state)
+{
+	struct profile p = { .meta = { .chance_samples = 1000, .chance_insn = 1e6 } };
+	double lo, hi;
+
+	(void)state;
+	profile_chance(&p, 1e5, &lo, &hi);
+	assert_float_equal(lo, 85458, 1);
+	assert_float_equal(hi, 116702, 1);
+	profile_chance(&p, 0, &lo, &hi);
+	assert_float_equal(lo, 0, 1e-6);
+	assert_float_equal(hi, 2699, 1);
+	p.meta.chance_samples = 0;
+	profile_chance(&p, 1e5, &lo, &hi);
+	assert_true(isnan(lo) && isnan(hi));
+}
+
+/*
  * Region 0: two blocks, 101 draws: block 0 ran 1000 + d times, block 1 500 - d.
  * Region 1: one block, 50 draws, always 7.
  */
@@ -234,6 +255,7 @@ int main(void)
 		cmocka_unit_test(freeing_no_profile_is_fine),
 		cmocka_unit_test(status_words_are_those_of_the_manual),
 		cmocka_unit_test(what_is_not_known_to_5_percent_is_not_fixed),
+		cmocka_unit_test(raw_counts_that_only_chance_is_wrong_with_have_its_interval),
 		cmocka_unit_test(one_block_has_the_quantiles_of_its_draws),
 		cmocka_unit_test(blocks_of_one_region_are_summed_draw_by_draw),
 		cmocka_unit_test(weighted_blocks_are_summed_draw_by_draw),
