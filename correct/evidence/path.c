@@ -445,7 +445,7 @@ static int set_pace(const struct path *s, const struct scope_stacks *r, struct p
 		return 0;
 	err = path_stacks_of_cycles(r, &of);
 	if (err == 0)
-		err = path_pace_by_cycles(s, &of, p->n_edges, &pace, &sd);
+		err = path_pace_by_cycles(s, &of, &pace, &sd);
 	vec_fini(&of.stacks);
 	if (err < 0 || !(pace > 0))
 		return err;

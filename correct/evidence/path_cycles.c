@@ -8,10 +8,12 @@
  *
  * The moment itself is not on record: it lies somewhere between the newest
  * branch and the next one.  How long it takes from a branch to the next is
- * learned, edge by edge, from the older branches.
+ * learned from the older branches, by its edge and by the one before it: the first lap after a division waits for
+ * that, and no other does.
  *
  * The piece that ended with the newest branch is not followed, and that branch is the newest more often the longer it
- * takes until the next.  What is missing so is given to the other pieces that end with a branch of the same edge.
+ * takes until the next.  What is missing so is given to the other pieces that end with a branch of the same edge, after one of the
+ * same.
  *
  * Samples of instructions do not come evenly in time: their skid is about the
  * same each time, so a period that keeps step with a loop's instructions meets
@@ -26,6 +28,7 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/model/model.h"
+#include "profiler/base/pairs.h"
 
 enum {
 	SINGLE = 32, /* cycles that have a bin each; then 8 bins to the power of two */
@@ -34,9 +37,10 @@ enum {
 	ROUNDS = 3,
 };
 
-/* How long from branches of one edge to the next branch. */
+/* How long from branches that were come to in one way to the next branch. */
 struct gaps {
 	double n[N_BINS], sum_cyc[N_BINS];
+	double seen;               /* how many of them */
 	double within[N_BINS + 1]; /* P(so many cycles ago or less | a moment between the two) */
 	double total_cyc;
 };
@@ -58,10 +62,75 @@ static double bin_begin(unsigned bin)
 	return ldexp(OCTAVE + (bin - SINGLE) % OCTAVE, (int)((bin - SINGLE) / OCTAVE) + 2);
 }
 
-/* The second line of eq. 11 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
-static void integrate(struct gaps *g, const struct gaps *pooled)
+/*
+ * How a branch was come to: by the edge of the branch before it.  Way 0 is that of all; where an edge's is not told, it is of
+ * whatever came before.
+ */
+struct ways {
+	struct pairs numbers; /* (edge, the edge before) */
+	uint32_t *of_piece;   /* [pieces.n], of the branch that ends it */
+	uint32_t *of_newest;  /* [stacks.n], of the branch before the moment */
+	VEC(uint32_t) edge;   /* [numbers.n] the way of the same edge from anywhere */
+};
+
+static long way_to(struct ways *w, uint32_t edge, uint32_t before)
 {
-	const struct gaps *of = g->total_cyc > 0 ? g : pooled;
+	long any = pairs_number(&w->numbers, edge, UINT32_MAX),
+	     n = any < 0 || before == UINT32_MAX ? any : pairs_number(&w->numbers, edge, before);
+
+	while (n >= 0 && w->edge.n < w->numbers.n)
+		if (vec_push(&w->edge, (uint32_t)any) < 0)
+			return -SP_ENOMEM;
+	return n;
+}
+
+static int add_ways(const struct path *s, const struct scope_stacks *r, size_t i, struct ways *w)
+{
+	const struct stack *st = &r->stacks.v[i];
+	uint32_t before = UINT32_MAX;
+	long n = 0;
+
+	for (uint32_t k = st->n_pieces; k-- > 0 && n >= 0;) {
+		uint32_t edge = closing_edge(s, r->pieces.v[st->piece0 + k]);
+
+		n = way_to(w, edge, before);
+		w->of_piece[st->piece0 + k] = (uint32_t)n;
+		before = edge;
+	}
+	if (n >= 0 && st->newest != UINT32_MAX)
+		n = way_to(w, st->newest, before);
+	w->of_newest[i] = (uint32_t)n;
+	return n < 0 ? (int)n : 0;
+}
+
+static void ways_fini(struct ways *w)
+{
+	pairs_fini(&w->numbers);
+	vec_fini(&w->edge);
+	free(w->of_piece);
+	free(w->of_newest);
+}
+
+static int ways_new(const struct path *s, const struct scope_stacks *r, struct ways *w)
+{
+	int err = 0;
+
+	*w = (struct ways){ .of_piece = calloc(r->pieces.n + 1, sizeof(*w->of_piece)),
+		            .of_newest = calloc(r->stacks.n + 1, sizeof(*w->of_newest)) };
+	if (!w->of_piece || !w->of_newest || pairs_number(&w->numbers, UINT32_MAX, UINT32_MAX) < 0 ||
+	    vec_push(&w->edge, 0) < 0)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
+	for (size_t i = 0; i < r->stacks.n && err == 0; i++)
+		err = add_ways(s, r, i, w);
+	return err;
+}
+
+/* The second line of eq. 11 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
+static void integrate(struct gaps *g, const struct gaps *edge, const struct gaps *pooled)
+{
+	const struct gaps *of = g->seen >= model->few && g->total_cyc > 0 ? g
+	                        : edge->total_cyc > 0                     ? edge
+	                                                                  : pooled;
 	double shorter_cyc = 0, longer = 0;
 
 	for (unsigned b = 0; b < N_BINS; b++)
@@ -138,32 +207,37 @@ static int window(const struct scope_stacks *r, double *w_cyc)
 	return 0;
 }
 
-static void add_gap(struct gaps *gaps, uint32_t edge, size_t n_edges, uint32_t cyc, double w)
+static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, uint32_t cyc, double w)
 {
-	struct gaps *of[] = { &gaps[edge], &gaps[n_edges] };
+	const uint32_t edge = ways->edge.v[way];
+	struct gaps *of[] = { &gaps[0], &gaps[edge], &gaps[way] };
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < (way == edge ? 2 : 3); i++) {
 		of[i]->n[bin_of(cyc)] += w;
 		of[i]->sum_cyc[bin_of(cyc)] += w * cyc;
 		of[i]->total_cyc += w * cyc;
+		of[i]->seen++;
 	}
 }
 
 /* A gap counts when the branch at its end lies in the window, so that long ones are not left out.  newest[stacks]: their weights. */
-static void add_gaps(const struct path *s, const struct scope_stacks *r, const float *weight,
-                     const float *newest, size_t n_edges, struct gaps *gaps)
+static void add_gaps(const struct scope_stacks *r, const struct ways *ways, const float *weight,
+                     const float *newest, struct gaps *gaps)
 {
-	memset(gaps, 0, (n_edges + 1) * sizeof(*gaps));
+	memset(gaps, 0, ways->numbers.n * sizeof(*gaps));
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0]), n_edges, st->lead, (double)newest[i]);
-		for (uint32_t k = 0; k + 1 < st->n_pieces; k++)
-			add_gap(gaps, closing_edge(s, r->pieces.v[st->piece0 + k + 1]), n_edges,
-			        r->marks.v[st->piece0 + k], (double)weight[st->piece0 + k]);
+		add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i]);
+		for (uint32_t k = st->piece0; k + 1 < st->piece0 + st->n_pieces; k++)
+			add_gap(gaps, ways, ways->of_piece[k + 1], r->marks.v[k], (double)weight[k]);
 	}
-	for (size_t e = 0; e <= n_edges; e++)
-		integrate(&gaps[e], &gaps[n_edges]);
+}
+
+static void integrate_all(const struct ways *ways, struct gaps *gaps)
+{
+	for (size_t i = 0; i < ways->numbers.n; i++)
+		integrate(&gaps[i], &gaps[ways->edge.v[i]], &gaps[0]);
 }
 
 /* eq. 11.  A stack that ends within the window stands for all of it.  *newest: the weight of its newest branch. */
@@ -181,88 +255,101 @@ static void weigh_stack(const struct scope_stacks *r, const struct stack *st, co
 	}
 }
 
-/* What pieces weigh, by the edge of the branch that each ends with: in the window, n of them, and all. */
+/* What pieces weigh, by the way to the branch that each ends with: in the window, n of them, and all. */
 struct ending {
 	double missing, in_window, all, n;
 };
 
-static void add_endings(const struct path *s, const struct scope_stacks *r, const float *newest,
+static void add_endings(const struct scope_stacks *r, const struct ways *ways, const float *newest,
                         const float *weight, struct ending *of)
 {
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
 		if (st->newest != UINT32_MAX)
-			of[st->newest].missing += (double)newest[i];
-		for (uint32_t k = 0; k < st->n_pieces; k++) {
-			struct ending *e = &of[closing_edge(s, r->pieces.v[st->piece0 + k])];
+			of[ways->of_newest[i]].missing += (double)newest[i];
+		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
+			const uint32_t way = ways->of_piece[k], edge = ways->edge.v[way];
+			struct ending *e[] = { &of[edge], &of[way] };
 
-			e->in_window += (double)weight[st->piece0 + k];
-			e->n += weight[st->piece0 + k] > 0;
-			e->all += st->cyc;
+			for (size_t j = 0; j < (way == edge ? 1 : 2); j++) {
+				e[j]->in_window += (double)weight[k];
+				e[j]->n += weight[k] > 0;
+				e[j]->all += st->cyc;
+			}
 		}
 	}
 }
 
-/*
- * What newest branches weigh goes to the pieces that end with a branch of the same edge.  Where it takes longer than W until the next
- * branch none of these lies in the window, and those from before it have to do.  of[n_edges] is scratch.
- */
-static void restore_newest(const struct path *s, const struct scope_stacks *r, const float *newest,
-                           size_t n_edges, struct ending *of, float *weight)
+/* What is missing of a way that hardly lies in the window is its edge's. */
+static void pass_missing(const struct ways *ways, struct ending *of)
 {
-	memset(of, 0, n_edges * sizeof(*of));
-	add_endings(s, r, newest, weight, of);
+	for (size_t i = 0; i < ways->numbers.n; i++) {
+		if (of[i].n >= model->few || ways->edge.v[i] == i)
+			continue;
+		of[ways->edge.v[i]].missing += of[i].missing;
+		of[i].missing = 0;
+	}
+}
+
+/*
+ * What newest branches weigh goes to the pieces that end with a branch come to in the same way.  Where it takes longer than W until
+ * the next branch none of these lies in the window, and those from before it have to do.
+ */
+static void restore_newest(const struct scope_stacks *r, const struct ways *ways, const float *newest,
+                           struct ending *of, float *weight)
+{
+	add_endings(r, ways, newest, weight, of);
+	pass_missing(ways, of);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
 		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
-			const struct ending *e = &of[closing_edge(s, r->pieces.v[k])];
+			const uint32_t way = ways->of_piece[k], edge = ways->edge.v[way];
+			const struct ending *own = &of[way], *e = &of[edge];
+			double more = way != edge && own->missing > 0 ? own->missing / own->in_window : 0;
 
 			if (e->n >= model->few)
-				weight[k] *= (float)(1 + e->missing / e->in_window);
+				weight[k] *= (float)(1 + more + e->missing / e->in_window);
 			else if (e->all > 0)
 				weight[k] = (float)(st->cyc * (e->missing + e->in_window) / e->all);
 		}
 	}
 }
 
-static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, double w_cyc,
-                 float *weight)
+static int weigh(const struct path *s, const struct scope_stacks *r, double w_cyc, float *weight)
 {
+	struct ways ways;
+	int err = ways_new(s, r, &ways);
 	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
-	struct gaps *gaps = calloc(n_edges + 1, sizeof(*gaps));
+	struct gaps *gaps = calloc(ways.numbers.n + 1, sizeof(*gaps));
 	float *newest = calloc(r->stacks.n + 1, sizeof(*newest));
-	struct ending *endings = calloc(n_edges + 1, sizeof(*endings));
-	int err = gaps && newest && endings
-	                  ? 0
-	                  : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	struct ending *endings = calloc(ways.numbers.n + 1, sizeof(*endings));
 
+	if (err == 0 && (!gaps || !newest || !endings))
+		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu ways", ways.numbers.n);
 	for (int round = 0; round < ROUNDS && err == 0; round++) {
-		for (size_t e = 0; e <= n_edges && round == 0; e++)
-			integrate(&gaps[e], &gaps[n_edges]);
-		for (size_t i = 0; i < r->stacks.n; i++) {
-			const struct stack *st = &r->stacks.v[i];
-
-			weigh_stack(r, st, &gaps[st->near], w_cyc, weight, &newest[i]);
-		}
+		integrate_all(&ways, gaps);
+		for (size_t i = 0; i < r->stacks.n; i++)
+			weigh_stack(r, &r->stacks.v[i], &gaps[ways.of_newest[i]], w_cyc, weight, &newest[i]);
 		if (round + 1 < ROUNDS)
-			add_gaps(s, r, weight, newest, n_edges, gaps);
+			add_gaps(r, &ways, weight, newest, gaps);
 	}
 	if (err == 0)
-		restore_newest(s, r, newest, n_edges, endings, weight);
+		restore_newest(r, &ways, newest, endings, weight);
+	ways_fini(&ways);
 	free(gaps);
 	free(newest);
 	free(endings);
 	return err;
 }
 
-int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight)
 {
 	double w_cyc = 0;
 	int err = window(r, &w_cyc);
 
-	return err < 0 ? err : weigh(s, r, n_edges, w_cyc, weight);
+	return err < 0 ? err : weigh(s, r, w_cyc, weight);
 }
 
 /* Instructions that a stack counts, in the window of each of the moments that it stands for. */
@@ -276,8 +363,7 @@ static double counted(const struct path *s, const struct scope_stacks *r, const 
 	return sum;
 }
 
-int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
-                        double *sd)
+int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd)
 {
 	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
 	double w_cyc = 0, insn = 0, cyc = 0, squares = 0;
@@ -285,7 +371,7 @@ int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size
 	        weight ? window(r, &w_cyc) : sp_fail(SP_ENOMEM, "out of memory for %zu pieces", r->pieces.n);
 
 	if (err == 0)
-		err = weigh(s, r, n_edges, w_cyc, weight);
+		err = weigh(s, r, w_cyc, weight);
 	for (size_t i = 0; i < r->stacks.n && err == 0; i++) {
 		insn += counted(s, r, &r->stacks.v[i], weight);
 		cyc += w_cyc * r->stacks.v[i].cyc;

@@ -133,7 +133,7 @@ static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_ed
 
 	switch (how) {
 	case BY_CYCLES:
-		return path_weigh_by_cycles(s, r, n_edges, weight);
+		return path_weigh_by_cycles(s, r, weight);
 	case BY_INSNS:
 		return weigh_by_insns(s, r, n_edges, weight);
 	default:

@@ -135,13 +135,12 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
  * cycles ...
  */
 bool path_has_cycles(const struct scope_stacks *r);
-int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight);
+int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight);
 
 /* Those of the cycles event; pieces stay r's, stacks are the caller's. */
 int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
 /* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 10). */
-int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
-                        double *sd);
+int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd);
 
 /* ... or by its stack's newest branch (eq. 12): how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {

@@ -354,7 +354,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
 	if (err == 0)
-		err = has_cycles ? path_weigh_by_cycles(&w->path, r, n_branches, weight)
+		err = has_cycles ? path_weigh_by_cycles(&w->path, r, weight)
 		                 : path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
 	if (err == 0)
 		fill_short(w, weight);

@@ -942,6 +942,43 @@ static void cycles_tell_which_branches_lie_in_the_window(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 1e-3);
 }
 
+/* A record as it is, to its newest branch, which is of the scope. */
+static void show_newest(struct bench *b, const struct pd_branch *stack, size_t n)
+{
+	struct pd_record r = hand_stack(CYC, stack, n);
+	struct sample_seen s = { .rec = b->rec, .record = &r };
+
+	assert_int_equal(evidence_sample(b->ev, &s), 0);
+}
+
+/*
+ * eq. 11.  The same laps, but the 28 cycles more come after a lap past B: 32 from its "back" to the next, and 4 from any other branch,
+ * 40 in all.  W is 44.  Of ten moments eight lie up to 32 behind the "back" of a lap past B, one behind each other branch:
+ *   p  back 4, past 4, back 32, back 4, past    q  back 32, back 4, past 4, back 32, back    r  past 4, back 32, back 4, past 4, back
+ * In p the lap past B before the last ends in W for 4 moments in 32, and the last one's piece is not followed:
+ *   "past"  8 + 1 + 1, 1 missing    lap by B  8 + 1 + 1, 1 missing    "back" after "past"  8/8 + 1 + 1, 8 missing
+ * Taken for any "back", moments would lie too close behind it, and what is missing would go to the laps by B.
+ */
+static void a_gap_depends_on_the_branch_before(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { back_4, past_4, back_32, back_4, past },
+	                       q[] = { back_32, back_4, past_4, back_32, back },
+	                       r[] = { past_4, back_32, back_4, past_4, back };
+	double f[4];
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++)
+			show_newest(b, p, 5);
+		show_newest(b, q, 5);
+		show_newest(b, r, 5);
+	}
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 1e-3);
+	assert_float_equal(f[A_TO_C], 1000, 1e-3);
+	assert_float_equal(f[C_TO_A], 2000, 1e-3);
+}
+
 /*
  * eq. 10.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
  * cycles, which is 363 instructions in 440.  Its noise is the stacks' scatter, and 1%.
@@ -965,15 +1002,6 @@ static void cycles_tell_how_many_instructions_time_holds(void **state)
 	assert_float_equal(b->f.p->pace, 33. / 40, 1e-6);
 	assert_float_equal(b->f.p->total_insn, 66000, 0.1);
 	assert_true(b->f.p->total_sd > 660 && b->f.p->total_sd < 2 * 660);
-}
-
-/* A record as it is, to its newest branch, which is of the scope. */
-static void show_newest(struct bench *b, const struct pd_branch *stack, size_t n)
-{
-	struct pd_record r = hand_stack(CYC, stack, n);
-	struct sample_seen s = { .rec = b->rec, .record = &r };
-
-	assert_int_equal(evidence_sample(b->ev, &s), 0);
 }
 
 /*
@@ -1287,6 +1315,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_that_lead_out_of_the_flow_are_counted, setup_call,
 		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
+		TEST(a_gap_depends_on_the_branch_before),
 		TEST(cycles_tell_how_many_instructions_time_holds),
 		TEST(branches_slower_than_the_window_are_kept),
 		TEST(without_cycles_there_is_no_pace),
