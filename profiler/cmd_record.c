@@ -53,7 +53,10 @@ struct options {
 static const struct argp_option argp_options[] = {
 	{ "pmu", KEY_PMU, "SOURCE", 0, "Where samples come from: auto (default), hardware, clock or sim", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE (default skidprof.data); - is standard output", 0 },
-	{ "period", 'c', "N", 0, "Sample every N events (default 10007)", 0 },
+	{ "period", 'c', "N", 0,
+	  "Sample every N events (default: of instructions and cycles 1000003, simulated 10007; of the clock "
+	  "1999993 ns)",
+	  0 },
 	{ "events", 'e', "LIST", 0, "Events, separated by commas; NAME/N samples every N; help lists them",
 	  0 },
 	{ "rotate", KEY_ROTATE, "MS", 0,
