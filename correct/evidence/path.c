@@ -9,29 +9,60 @@
 
 enum { UNTRUE_PIECES = 1 }; /* of a record, the newest, in which a branch may be missing */
 
-/* Addresses are looked up once: (pid, start, end, target) -> piece. */
+/* (pid, scope, start, end, target) -> piece */
 struct cached {
 	uint32_t pid;
 	int32_t scope;
-	uint64_t start_ip, from_ip, to_ip;
+	uint64_t ip[3];
 	uint32_t piece; /* index + 1, 0 = empty */
 	bool over;
 };
+
+int path_init(struct path *s)
+{
+	s->cache = calloc(EFFORT_PIECES, sizeof(*s->cache));
+	return s->cache ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+}
+
+void path_fini(struct path *s)
+{
+	vec_fini(&s->all);
+	vec_fini(&s->pool);
+	paces_fini(&s->paces);
+	free(s->cache);
+}
+
+void path_stacks_fini(struct scope_stacks *r)
+{
+	vec_fini(&r->stacks);
+	vec_fini(&r->pieces);
+	vec_fini(&r->marks);
+}
+
+uint32_t *path_known(struct path *s, int32_t scope, uint32_t pid, const uint64_t ip[3], bool over)
+{
+	uint64_t hash = (ip[0] * 0x9e3779b97f4a7c15u ^ ip[1]) * 0x9e3779b97f4a7c15u ^
+	                ip[2] * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32 ^ over;
+	struct cached *c = &s->cache[(hash ^ hash >> 29) % EFFORT_PIECES];
+
+	if (s->maps_changes != s->in.rec->maps_changes)
+		memset(s->cache, 0, EFFORT_PIECES * sizeof(*s->cache));
+	s->maps_changes = s->in.rec->maps_changes;
+	if (c->piece && c->pid == pid && c->scope == scope && memcmp(c->ip, ip, sizeof(c->ip)) == 0 &&
+	    c->over == over)
+		return &c->piece;
+	*c = (struct cached){ pid, scope, { ip[0], ip[1], ip[2] }, 0, over };
+	return &c->piece;
+}
 
 static void end(void *state)
 {
 	struct path *s = state;
 
-	for (size_t r = 0; s->scopes && r < s->in.n; r++) {
-		vec_fini(&s->scopes[r].stacks);
-		vec_fini(&s->scopes[r].pieces);
-		vec_fini(&s->scopes[r].marks);
-	}
+	for (size_t r = 0; s->scopes && r < s->in.n; r++)
+		path_stacks_fini(&s->scopes[r]);
 	free(s->scopes);
-	vec_fini(&s->all);
-	vec_fini(&s->pool);
-	paces_fini(&s->paces);
-	free(s->cache);
+	path_fini(s);
 	free(s);
 }
 
@@ -43,8 +74,7 @@ static int begin(const struct evidence_input *in, void **state)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	s->in = *in;
 	s->scopes = calloc(in->n + 1, sizeof(*s->scopes));
-	s->cache = calloc(EFFORT_PIECES, sizeof(*s->cache));
-	if (!s->scopes || !s->cache) {
+	if (!s->scopes || path_init(s) < 0) {
 		end(s);
 		return sp_fail(SP_ENOMEM, "out of memory");
 	}
@@ -115,26 +145,23 @@ static int trace_piece(struct path *s, int32_t scope, const struct place at[3], 
 /* Index of the piece, or -SP_ENOMEM. */
 static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct section *sec)
 {
-	const uint64_t start_ip = sec->older->to_ip, from_ip = sec->from->from_ip, to_ip = sec->to->to_ip;
+	const uint64_t ip[] = { sec->older->to_ip, sec->from->from_ip, sec->to->to_ip };
 	const bool over = sec->from != sec->to;
-	uint64_t hash = (start_ip * 0x9e3779b97f4a7c15u ^ from_ip) * 0x9e3779b97f4a7c15u ^
-	                to_ip * 0xc2b2ae3d27d4eb4fu ^ pid ^ (uint64_t)scope << 32 ^ over;
-	struct cached *c = &s->cache[(hash ^ hash >> 29) % EFFORT_PIECES];
+	uint32_t *known = path_known(s, scope, pid, ip, over);
 	struct piece piece = { 0 };
 	int err;
 
-	if (c->piece && c->pid == pid && c->scope == scope && c->start_ip == start_ip &&
-	    c->from_ip == from_ip && c->to_ip == to_ip && c->over == over)
-		return c->piece - 1;
+	if (*known)
+		return *known - 1;
 	err = trace_piece(s, scope,
-	                  (struct place[]){ recording_place(s->in.rec, pid, start_ip),
-	                                    recording_place(s->in.rec, pid, from_ip),
-	                                    recording_place(s->in.rec, pid, to_ip) },
+	                  (struct place[]){ recording_place(s->in.rec, pid, ip[0]),
+	                                    recording_place(s->in.rec, pid, ip[1]),
+	                                    recording_place(s->in.rec, pid, ip[2]) },
 	                  over, &piece);
 	if (err < 0 || vec_push(&s->all, piece) < 0)
 		return -SP_ENOMEM;
-	*c = (struct cached){ pid, scope, start_ip, from_ip, to_ip, (uint32_t)s->all.n, over };
-	return (long)s->all.n - 1;
+	*known = (uint32_t)s->all.n;
+	return *known - 1;
 }
 
 bool path_passes_over(struct scope_stacks *r, bool burst)
@@ -356,10 +383,6 @@ static int sample(void *state, const struct sample_seen *seen)
 		return -SP_ENOMEM;
 	if (smp->n_branches < 2 || seen->scope < 0)
 		return 0;
-	if (s->maps_changes != s->in.rec->maps_changes) {
-		memset(s->cache, 0, EFFORT_PIECES * sizeof(*s->cache));
-		s->maps_changes = s->in.rec->maps_changes;
-	}
 	r = &s->scopes[seen->scope];
 	if (path_passes_over(r, burst))
 		return 0;

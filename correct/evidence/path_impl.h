@@ -100,6 +100,17 @@ struct path {
 	uint64_t maps_changes;
 };
 
+/* Without its scopes, which are the caller's.  0 or -SP_ENOMEM. */
+int path_init(struct path *s);
+void path_fini(struct path *s);
+void path_stacks_fini(struct scope_stacks *r);
+
+/*
+ * Addresses are looked up once: 1 + the piece from ip[0] to the branch at ip[1], to ip[2]; 0 where it is new, and the caller's to set.
+ * over: it goes over a call there.
+ */
+uint32_t *path_known(struct path *s, int32_t scope, uint32_t pid, const uint64_t ip[3], bool over);
+
 /*
  * How many pieces of a sample's stack are worth following; and the i-th of them, by the newer of the two branches that it lies
  * between.  Pieces count from the stack's moment: backwards in a record of the processor's, onwards in a burst, whose

@@ -25,20 +25,11 @@ struct run {
 	double n_insn;
 };
 
-/* Addresses are looked up once: (pid, start, end, target) -> piece. */
-struct known_run {
-	uint32_t pid;
-	uint64_t start_ip, from_ip, to_ip;
-	uint32_t piece; /* index + 1, 0 = empty */
-};
-
 struct whole {
 	struct path path; /* of one scope, whose pieces have one edge each: the branch that ended them */
 	struct scope_stacks stacks;
 	VEC(struct run) runs; /* [path.all.n] */
 	struct pairs branches, places;
-	struct known_run *known;
-	uint64_t maps_changes;
 	int32_t scope;   /* of the samples whose stacks count; -1 = all */
 	int32_t *column; /* [graph's n_blocks] where a block's executions are added up */
 	uint32_t *func;  /* [n_columns] */
@@ -56,16 +47,11 @@ void whole_end(struct whole *w)
 {
 	if (!w)
 		return;
-	vec_fini(&w->stacks.stacks);
-	vec_fini(&w->stacks.pieces);
-	vec_fini(&w->stacks.marks);
-	vec_fini(&w->path.all);
-	vec_fini(&w->path.pool);
-	paces_fini(&w->path.paces);
+	path_stacks_fini(&w->stacks);
+	path_fini(&w->path);
 	vec_fini(&w->runs);
 	pairs_fini(&w->branches);
 	pairs_fini(&w->places);
-	free(w->known);
 	free(w->column);
 	free(w->func);
 	free(w);
@@ -82,10 +68,9 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 	w->path.scopes = &w->stacks;
 	w->stacks.stride = 1;
 	w->scope = scope;
-	w->known = calloc(EFFORT_PIECES, sizeof(*w->known));
 	w->column = calloc(g->n_blocks + 1, sizeof(*w->column));
 	w->func = calloc(g->n_blocks + 1, sizeof(*w->func));
-	if (!w->known || !w->column || !w->func) {
+	if (path_init(&w->path) < 0 || !w->column || !w->func) {
 		whole_end(w);
 		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
 	}
@@ -174,17 +159,15 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *older,
                      const struct pd_branch *newer)
 {
-	uint64_t hash = (older->to_ip * 0x9e3779b97f4a7c15u ^ newer->from_ip) * 0x9e3779b97f4a7c15u ^
-	                newer->to_ip * 0xc2b2ae3d27d4eb4fu ^ pid;
-	struct known_run *k = &w->known[(hash ^ hash >> 29) % EFFORT_PIECES];
+	uint32_t *known = path_known(&w->path, 0, pid,
+	                             (uint64_t[]){ older->to_ip, newer->from_ip, newer->to_ip }, false);
 
-	if (k->piece && k->pid == pid && k->start_ip == older->to_ip && k->from_ip == newer->from_ip &&
-	    k->to_ip == newer->to_ip)
-		return k->piece - 1;
+	if (*known)
+		return *known - 1;
 	if (add_piece(w, pid, older, newer) < 0)
 		return -SP_ENOMEM;
-	*k = (struct known_run){ pid, older->to_ip, newer->from_ip, newer->to_ip, (uint32_t)w->path.all.n };
-	return (long)w->path.all.n - 1;
+	*known = (uint32_t)w->path.all.n;
+	return *known - 1;
 }
 
 /* The branch next to the stack's moment: the one that a burst's path begins behind. */
@@ -250,10 +233,6 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 		return 0;
 	if (smp->n_branches < 2 || path_passes_over(r, burst))
 		return 0;
-	if (w->maps_changes != rec->maps_changes) {
-		memset(w->known, 0, EFFORT_PIECES * sizeof(*w->known));
-		w->maps_changes = rec->maps_changes;
-	}
 	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
 	stack.insn = weight;
 	if (!of_cycles && !burst)
