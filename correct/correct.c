@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/correct.h"
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "correct/assemble/assemble.h"
 #include "correct/divide/phase_scopes.h"
+#include "correct/divide/regions.h"
 #include "correct/divide/stages.h"
 #include "correct/divide/trim.h"
 #include "correct/evidence/evidence.h"
@@ -17,6 +17,7 @@
 #include "correct/model/model.h"
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
+#include "correct/solve/pace.h"
 #include "correct/solve/solve.h"
 #include "correct/solve/timed_pace.h"
 #include "profiler/base/cmd.h"
@@ -87,113 +88,6 @@ static bool as_sampled(const struct work *w)
 	bool precise = w->skid_source == SKID_PRECISE && w->rec->insn_event >= 0;
 
 	return w->opts->method == METHOD_RAW || (w->opts->method == METHOD_FULL && precise && !w->sums.paths);
-}
-
-static double heat_in(const struct flow_regions *r)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		sum += r->v[i].weight;
-	return sum;
-}
-
-/* Heat of regions that are solved, whatever of them carries flow. */
-static double heat_to_solve(const struct flow_regions *r)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		sum += r->v[i].n_edges <= EFFORT_SOLVED_EDGES ? r->v[i].weight : 0;
-	return sum;
-}
-
-/*
- * Share of the heat in regions that regions of what ran must hold to be taken instead.  Bursts are few, and leave more of
- * large programs out; but nothing is told of a region that is too large (of branch records there are averages), so that
- * regions that hold most of the heat, and more than those that are solved, are better, and weak.
- */
-static double least_ran_heat(const struct work *w)
-{
-	double heat = heat_in(w->regions), nearly_all = (1 - reason_limit_unshown) * heat;
-
-	return w->rec->relative ? fmin(nearly_all, fmax(heat_to_solve(w->regions), heat / 2)) : nearly_all;
-}
-
-/*
- * Where there are many branch records, regions are made of what these say
- * ran, unless that leaves out loops: an iteration of an outer one may be too rare
- * to be on record.
- */
-static int find_regions(struct work *w, const double *weight)
-{
-	struct flow_regions *ran = NULL;
-	struct flow_effort whatever = { .most = UINT64_MAX };
-	double least;
-	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
-
-	if (err == 0 && w->sums.paths)
-		err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs,
-		                    &w->ran);
-	/* Cold code that a loop could call makes it too large to be solved. */
-	if (err < 0 || w->sums.n_branches < model->ran_branches)
-		return err;
-	least = least_ran_heat(w);
-	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);
-	err = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort, &ran);
-	if (err == 0)
-		sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
-		         100 * heat_in(ran) / heat_in(w->regions));
-	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
-	if (err == 0 && heat_in(ran) >= least) {
-		w->ran_share = heat_in(w->regions) > 0 ? heat_in(ran) / heat_in(w->regions) : 1;
-		flow_regions_free(w->regions);
-		w->regions = ran;
-		w->regions_ran = true;
-		ran = NULL;
-	}
-	flow_regions_free(ran);
-	return err;
-}
-
-static int build_flow(struct work *w)
-{
-	struct flow_input in = { .modules = w->rec->modules,
-		                 .n_modules = w->rec->n_modules,
-		                 .n_hot = w->sums.n,
-		                 .seen = w->sums.seen,
-		                 .n_seen = w->sums.n_seen };
-	struct flow_hot *hot = calloc(w->sums.n + 1, sizeof(*hot));
-	double *weight = NULL;
-	int err;
-
-	if (!hot)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < w->sums.n; i++) {
-		const struct place_sum *s = &w->sums.v[i];
-
-		hot[i] = (struct flow_hot){ s->module, s->vaddr, s->n_insn + s->n_cyc };
-	}
-	in.hot = hot;
-	err = flow_build(&in, &w->graph);
-	if (err < 0)
-		goto out;
-	weight = calloc(w->graph->n_blocks + 1, sizeof(*weight));
-	if (!weight) {
-		err = sp_fail(SP_ENOMEM, "out of memory");
-		goto out;
-	}
-	for (size_t i = 0; i < w->sums.n; i++) {
-		long b = flow_block_at(w->graph, hot[i].module, hot[i].vaddr);
-
-		if (b >= 0)
-			weight[b] += hot[i].weight;
-	}
-	err = find_regions(w, weight);
-out:
-	free(hot);
-	free(weight);
-	return err;
 }
 
 /* The instruction of a problem at vaddr, -1 if none begins there. */
@@ -510,81 +404,6 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	return err;
 }
 
-/*
- * Scopes without a pace of their own have the program's, known to what the n others differ by.  Few say little of that,
- * and one says nothing: one more counts that is off by the whole pace.  Of timed paths few scopes have any, and so few squares
- * are no variance: Student's t has n degrees of freedom.
- */
-static void lend_pace(struct work *w, double sd)
-{
-	for (size_t s = 0; s < w->scopes.n; s++) {
-		struct problem *p = w->scope_problems[s];
-
-		if (p->pace > 0)
-			continue;
-		p->total_insn *= w->pace;
-		p->insn_per_sample *= w->pace;
-		p->total_sd = hypot(p->total_sd, sd * p->total_cyc);
-	}
-}
-
-/* The time of a scope is its part of all samples of cycles, drawn by chance. */
-static void add_time_noise(struct work *w)
-{
-	double all = w->sums.events[w->rec->cyc_event].period_sum;
-
-	for (size_t s = 0; s < w->scopes.n; s++) {
-		struct problem *p = w->scope_problems[s];
-		double pace = p->pace > 0 ? p->pace : w->pace,
-		       rest = fmax(1 - p->total_cyc / fmax(all, 1), 0);
-
-		p->total_sd = hypot(p->total_sd, pace * sqrt(p->total_cyc * p->cyc_per_sample * rest));
-	}
-}
-
-/* What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count. */
-static void set_raw(struct work *w)
-{
-	for (size_t i = 0; i < w->sums.n; i++)
-		w->sums.v[i].insn = w->pace * w->sums.v[i].cyc;
-	for (size_t r = 0; r < w->regions->n; r++) {
-		struct problem *p = w->problems[r];
-
-		p->total_insn *= w->pace;
-		p->insn_per_sample *= w->pace;
-		for (size_t i = 0; i < p->n_insns; i++)
-			p->seen_insn[i] = w->pace * p->seen_cyc[i];
-	}
-}
-
-/* Where no instructions were counted, but branch records tell cycles: instructions a cycle, of all scopes that know (eq. 10). */
-static void set_pace(struct work *w)
-{
-	double insn = 0, cyc = 0, squares = 0, n = 0;
-
-	for (size_t s = 0; s < w->scopes.n; s++) {
-		const struct problem *p = w->scope_problems[s];
-
-		n += p->pace > 0;
-		insn += p->pace > 0 ? p->total_insn : 0;
-		cyc += p->pace > 0 ? p->total_cyc : 0;
-	}
-	if (!(cyc > 0))
-		return;
-	w->pace = insn / cyc;
-	for (size_t s = 0; s < w->scopes.n; s++) {
-		const struct problem *p = w->scope_problems[s];
-
-		if (p->pace > 0)
-			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
-	}
-	lend_pace(w,
-	          sqrt((n * squares / cyc + w->pace * w->pace) / (n + 1)) *
-	                  (w->pace_timed ? gsl_cdf_tdist_Pinv(0.95, n) / gsl_cdf_ugaussian_Pinv(0.95) : 1));
-	add_time_noise(w);
-	set_raw(w);
-}
-
 static void work_fini(struct work *w)
 {
 	for (size_t r = 0; w->regions && r < w->regions->n; r++) {
@@ -634,7 +453,8 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		w.as_sampled = as_sampled(&w);
 	/* Without an instructions event there is nothing to correct, and without bursts no share to tell. */
 	if (err == 0 && !w.as_sampled && (w.rec->insn_event >= 0 || w.rec->relative)) {
-		err = build_flow(&w);
+		w.effort.most = budget_blocks(opts->budget_s * ran_part);
+		err = regions_build(&w);
 		if (err == 0)
 			err = find_scopes(&w);
 		if (err == 0)
@@ -648,7 +468,7 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = timed_pace_set(&w);
 		if (err == 0 && w.rec->relative)
-			set_pace(&w);
+			pace_set(&w);
 		if (err == 0)
 			err = solve_scopes(&w, ev);
 		if (err == 0)

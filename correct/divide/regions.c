@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/divide/regions.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/judge/reasons.h"
+#include "correct/model/effort.h"
+#include "correct/model/model.h"
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+static double heat_in(const struct flow_regions *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].weight;
+	return sum;
+}
+
+/* Heat of regions that are solved, whatever of them carries flow. */
+static double heat_to_solve(const struct flow_regions *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].n_edges <= EFFORT_SOLVED_EDGES ? r->v[i].weight : 0;
+	return sum;
+}
+
+/*
+ * Share of the heat in regions that regions of what ran must hold to be taken instead.  Bursts are few, and leave more of
+ * large programs out; but nothing is told of a region that is too large (of branch records there are averages), so that
+ * regions that hold most of the heat, and more than those that are solved, are better, and weak.
+ */
+static double least_ran_heat(const struct work *w)
+{
+	double heat = heat_in(w->regions), nearly_all = (1 - reason_limit_unshown) * heat;
+
+	return w->rec->relative ? fmin(nearly_all, fmax(heat_to_solve(w->regions), heat / 2)) : nearly_all;
+}
+
+/*
+ * Where there are many branch records, regions are made of what these say
+ * ran, unless that leaves out loops: an iteration of an outer one may be too rare
+ * to be on record.
+ */
+static int find_regions(struct work *w, const double *weight)
+{
+	struct flow_regions *ran = NULL;
+	struct flow_effort whatever = { .most = UINT64_MAX };
+	double least;
+	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
+
+	if (err == 0 && w->sums.paths)
+		err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs,
+		                    &w->ran);
+	/* Cold code that a loop could call makes it too large to be solved. */
+	if (err < 0 || w->sums.n_branches < model->ran_branches)
+		return err;
+	least = least_ran_heat(w);
+	err = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort, &ran);
+	if (err == 0)
+		sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
+		         100 * heat_in(ran) / heat_in(w->regions));
+	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
+	if (err == 0 && heat_in(ran) >= least) {
+		w->ran_share = heat_in(w->regions) > 0 ? heat_in(ran) / heat_in(w->regions) : 1;
+		flow_regions_free(w->regions);
+		w->regions = ran;
+		w->regions_ran = true;
+		ran = NULL;
+	}
+	flow_regions_free(ran);
+	return err;
+}
+
+int regions_build(struct work *w)
+{
+	struct flow_input in = { .modules = w->rec->modules,
+		                 .n_modules = w->rec->n_modules,
+		                 .n_hot = w->sums.n,
+		                 .seen = w->sums.seen,
+		                 .n_seen = w->sums.n_seen };
+	struct flow_hot *hot = calloc(w->sums.n + 1, sizeof(*hot));
+	double *weight = NULL;
+	int err;
+
+	if (!hot)
+		return sp_fail(SP_ENOMEM, "out of memory");
+	for (size_t i = 0; i < w->sums.n; i++) {
+		const struct place_sum *s = &w->sums.v[i];
+
+		hot[i] = (struct flow_hot){ s->module, s->vaddr, s->n_insn + s->n_cyc };
+	}
+	in.hot = hot;
+	err = flow_build(&in, &w->graph);
+	if (err < 0)
+		goto out;
+	weight = calloc(w->graph->n_blocks + 1, sizeof(*weight));
+	if (!weight) {
+		err = sp_fail(SP_ENOMEM, "out of memory");
+		goto out;
+	}
+	for (size_t i = 0; i < w->sums.n; i++) {
+		long b = flow_block_at(w->graph, hot[i].module, hot[i].vaddr);
+
+		if (b >= 0)
+			weight[b] += hot[i].weight;
+	}
+	err = find_regions(w, weight);
+out:
+	free(hot);
+	free(weight);
+	return err;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/solve/pace.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+
+/*
+ * Scopes without a pace of their own have the program's, known to what the n others differ by.  Few say little of that,
+ * and one says nothing: one more counts that is off by the whole pace.  Of timed paths few scopes have any, and so few squares
+ * are no variance: Student's t has n degrees of freedom.
+ */
+static void lend_pace(struct work *w, double sd)
+{
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		struct problem *p = w->scope_problems[s];
+
+		if (p->pace > 0)
+			continue;
+		p->total_insn *= w->pace;
+		p->insn_per_sample *= w->pace;
+		p->total_sd = hypot(p->total_sd, sd * p->total_cyc);
+	}
+}
+
+/* The time of a scope is its part of all samples of cycles, drawn by chance. */
+static void add_time_noise(struct work *w)
+{
+	double all = w->sums.events[w->rec->cyc_event].period_sum;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		struct problem *p = w->scope_problems[s];
+		double pace = p->pace > 0 ? p->pace : w->pace,
+		       rest = fmax(1 - p->total_cyc / fmax(all, 1), 0);
+
+		p->total_sd = hypot(p->total_sd, pace * sqrt(p->total_cyc * p->cyc_per_sample * rest));
+	}
+}
+
+/* What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count. */
+static void set_raw(struct work *w)
+{
+	for (size_t i = 0; i < w->sums.n; i++)
+		w->sums.v[i].insn = w->pace * w->sums.v[i].cyc;
+	for (size_t r = 0; r < w->regions->n; r++) {
+		struct problem *p = w->problems[r];
+
+		p->total_insn *= w->pace;
+		p->insn_per_sample *= w->pace;
+		for (size_t i = 0; i < p->n_insns; i++)
+			p->seen_insn[i] = w->pace * p->seen_cyc[i];
+	}
+}
+
+void pace_set(struct work *w)
+{
+	double insn = 0, cyc = 0, squares = 0, n = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+
+		n += p->pace > 0;
+		insn += p->pace > 0 ? p->total_insn : 0;
+		cyc += p->pace > 0 ? p->total_cyc : 0;
+	}
+	if (!(cyc > 0))
+		return;
+	w->pace = insn / cyc;
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+
+		if (p->pace > 0)
+			squares += p->total_cyc * (p->pace - w->pace) * (p->pace - w->pace);
+	}
+	lend_pace(w,
+	          sqrt((n * squares / cyc + w->pace * w->pace) / (n + 1)) *
+	                  (w->pace_timed ? gsl_cdf_tdist_Pinv(0.95, n) / gsl_cdf_ugaussian_Pinv(0.95) : 1));
+	add_time_noise(w);
+	set_raw(w);
+}
