@@ -9,7 +9,7 @@ Results stay in BUILD/sensitivity.tsv, each for as long as the recording's resul
 
 Constants are changed several at a time first; where nothing moves none of them is tried alone.
 
-A row is a constant.  eps: what the mean eps (12) of all recordings changes by, in points; holds: what the share of 90% intervals
+A row is a constant.  eps: what the mean eps of all recordings changes by, in points; holds: what the share of 90% intervals
 that hold the truth changes by, in points; of: how many recordings' results are not the same, byte by byte.
 """
 import concurrent.futures
