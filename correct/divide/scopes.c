@@ -104,9 +104,37 @@ struct last_part {
 	double shared;
 };
 
-/* Count samples in each part, and how often the next known one of the thread is in another. */
-static int count_traffic(struct finder *f, size_t scope, size_t n_parts, struct traffic *t)
+static bool holds(const struct flow_region *r, int32_t block)
 {
+	size_t i = sorted_count(r->n_blocks, k, (int32_t)r->blocks[k] < block);
+
+	return block >= 0 && i < r->n_blocks && (int32_t)r->blocks[i] == block;
+}
+
+/* Does the branch record of a sample show code in no part between two visits of one?  Samples may never land there. */
+static bool passes_between(const struct finder *f, const struct scope_sample *s, int32_t part,
+                           const struct flow_region *r, const struct flow_regions *parts)
+{
+	bool outside = false;
+
+	for (uint32_t k = 0; k < s->n_way && (f->way[s->way0 + k] >= 0); k++) {
+		int32_t block = f->way[s->way0 + k], now = parts->of_block[block];
+
+		if (now >= 0 && now == part && outside)
+			return true;
+		if (now >= 0 && now != part)
+			outside = false;
+		part = now >= 0 ? now : part;
+		outside |= now == -1 && holds(r, block);
+	}
+	return false;
+}
+
+/* Count samples in each part, and how often the next known one of the thread is in another. */
+static int count_traffic(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t)
+{
+	const struct flow_region *region = f->out->v[scope].region;
+	const size_t n_parts = parts->n;
 	struct last_part *last = calloc(f->n_threads + 1, sizeof(*last));
 
 	if (!last)
@@ -135,7 +163,8 @@ static int count_traffic(struct finder *f, size_t scope, size_t n_parts, struct 
 			t->shared[now] += prev->shared;
 		if (prev->part != LABEL_UNKNOWN && prev->part != now)
 			t->switches[prev->part][now]++;
-		t->between += prev->part == now && prev->outside;
+		t->between += (prev->part == now && prev->outside) ||
+		              passes_between(f, &f->samples[i], now, region, parts);
 		*prev = (struct last_part){ .part = now };
 	}
 	free(last);
@@ -475,7 +504,7 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
 		goto out;
 	label_own(f, scope, parts);
-	err = count_traffic(f, scope, parts->n, t);
+	err = count_traffic(f, scope, parts, t);
 	if (err < 0)
 		goto out;
 	merge_parts(t, parts->n);
