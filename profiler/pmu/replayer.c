@@ -582,6 +582,7 @@ void replayer_learn(struct replayer *r)
 		if (p->written[i])
 			learn_page(&r->kept, p->pages[i], true);
 	}
+	tell(r, 'p', -1);
 }
 
 static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_ns)

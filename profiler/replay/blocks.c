@@ -10,7 +10,8 @@
 enum {
 	N_BLOCKS = 1 << 16,
 	N_CODE_PAGES = 2048,
-	OFTEN = 256, /* pages of code that programs have run in a second or two, as a rule */
+	AHEAD_BYTES = 1 << 19, /* of each kind, more than a path's blocks take as a rule */
+	MOST_BYTES = RP_MAX_BLOCK_INSNS * MACHINE_INSN_BYTES, /* of a block */
 	NONE = 0xffffffff,
 };
 
@@ -48,18 +49,48 @@ static struct blocks {
 
 static struct rp_exit exits[2][RP_MAX_EXITS];
 
+/* A page that is touched first is dear.  Returns up to where that is done now. */
+static size_t touch(volatile uint8_t *at, size_t from, size_t to)
+{
+	for (; from < to; from += RP_PAGE) {
+		uint8_t as_it_is = at[from];
+
+		at[from] = as_it_is;
+	}
+	return from;
+}
+
+static size_t least(size_t x, size_t y)
+{
+	return x < y ? x : y;
+}
+
+void rp_blocks_make_room(void)
+{
+	static size_t code, exit, pages, blocks;
+	size_t run = code;
+
+	code = touch(b.emitter.code, code, least(b.emitter.n_code + AHEAD_BYTES, RP_CODE_BYTES));
+	for (; run < code; run += RP_PAGE)
+		(void)*(volatile const uint8_t *)(uintptr_t)(RP_AT_CODE +
+		                                             run); // NOLINT(performance-no-int-to-ptr)
+	exit = touch((uint8_t *)exits[0], exit,
+	             least(b.emitter.n_exits * sizeof(exits[0][0]) + AHEAD_BYTES, sizeof(exits[0])));
+	pages = touch((uint8_t *)b.pages, pages,
+	              least(b.n_pages * sizeof(b.pages[0]) + AHEAD_BYTES, sizeof(b.pages)));
+	blocks = touch((uint8_t *)b.blocks, blocks,
+	               least(b.n_blocks * sizeof(b.blocks[0]) + AHEAD_BYTES, sizeof(b.blocks)));
+}
+
 void rp_blocks_init(uint8_t *code)
 {
 	b.emitter = (struct rp_emitter){ .code = code, .at = RP_AT_CODE, .exits = exits[0] };
 	b.fast = (struct rp_emitter){
 		.code = code + RP_CODE_BYTES, .at = RP_AT_FAST, .exits = exits[1], .chains = MACHINE_CHAINS
 	};
-	rp_populate(b.pages, OFTEN * sizeof(b.pages[0]));
-	rp_populate(b.blocks, OFTEN * 8 * sizeof(b.blocks[0]));
 	rp_populate(b.page_slots, sizeof(b.page_slots));
 	rp_populate(b.block_slots, sizeof(b.block_slots));
-	rp_populate(exits, OFTEN * 64 * sizeof(exits[0][0]));
-	rp_populate(code, OFTEN * RP_PAGE);
+	rp_blocks_make_room();
 }
 
 static uint64_t hash(uint64_t x)
@@ -165,28 +196,29 @@ static bool is_as_it_was(struct block *block)
 	return true;
 }
 
-/* Bytes at ip, where the page ends with those of the next one that an instruction may have.  Returns how many. */
-static size_t read_code(uint64_t ip, uint8_t out[RP_PAGE + MACHINE_INSN_BYTES], uint32_t pages[2])
+/* Bytes at ip up to the end of its page.  NULL where there are none. */
+static const uint8_t *read_code(uint64_t ip, size_t *n, uint32_t pages[2])
 {
 	uint64_t off = ip % RP_PAGE;
-	size_t n = RP_PAGE - off;
 
 	pages[0] = pages[1] = look_at_page(ip - off);
-	if (pages[0] == NONE)
-		return 0;
-	memcpy(out, b.pages[pages[0]].bytes + off, n);
-	return n;
+	*n = RP_PAGE - off;
+	return pages[0] == NONE ? NULL : b.pages[pages[0]].bytes + off;
 }
 
-static size_t read_on(uint64_t ip, uint8_t *out, size_t n, uint32_t pages[2])
+/* With those of the next page that an instruction may have. */
+static const uint8_t *read_on(uint64_t ip, const uint8_t *code, size_t *n, uint32_t pages[2])
 {
+	static uint8_t both[MOST_BYTES + MACHINE_INSN_BYTES];
 	uint32_t next = look_at_page((ip | (RP_PAGE - 1)) + 1);
 
 	if (next == NONE)
-		return n;
+		return code;
 	pages[1] = next;
-	memcpy(out + n, b.pages[next].bytes, MACHINE_INSN_BYTES);
-	return n + MACHINE_INSN_BYTES;
+	memcpy(both, code, *n);
+	memcpy(both + *n, b.pages[next].bytes, MACHINE_INSN_BYTES);
+	*n += MACHINE_INSN_BYTES;
+	return both;
 }
 
 /* Bytes from ip to the nearest stop behind it; 0 = there is none in the next n. */
@@ -205,19 +237,19 @@ static size_t bytes_to_stop(uint64_t ip, size_t n)
 
 static uint64_t translate(uint64_t ip, uint64_t key, struct rp_emitter *e)
 {
-	static uint8_t code[RP_PAGE + MACHINE_INSN_BYTES];
 	unsigned max_insns = b.kind == RP_BLOCKS_SINGLE ? 1 : RP_MAX_BLOCK_INSNS;
 	uint32_t pages[2], *slot = block_slot(key);
-	size_t n = read_code(ip, code, pages), most;
+	size_t n, most;
+	const uint8_t *code = read_code(ip, &n, pages);
 	struct block *block;
 
-	if (!n)
+	if (!code)
 		return 0;
 	most = bytes_to_stop(ip, n);
 	if (most)
 		n = most;
-	else if (machine_ends_beyond(code, n, max_insns))
-		n = read_on(ip, code, n, pages);
+	else if (n < MOST_BYTES && machine_ends_beyond(code, n, max_insns))
+		code = read_on(ip, code, &n, pages);
 	/* One that has changed takes its own place. */
 	if (!*slot)
 		*slot = ++b.n_blocks;

@@ -23,6 +23,9 @@ enum rp_blocks {
 	RP_BLOCKS_FAST,   /* blocks that lead to each other (rp_emitter.chains), of this replay only */
 };
 
+/* Between replays, while no thread waits: memory for the blocks of the next one. */
+void rp_blocks_make_room(void);
+
 /* A new replay. */
 void rp_blocks_begin(enum rp_blocks kind);
 

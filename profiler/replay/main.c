@@ -23,6 +23,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "profiler/replay/blocks.h"
 #include "profiler/replay/machine.h"
 #include "profiler/replay/pages.h"
 #include "profiler/replay/run.h"
@@ -227,7 +228,7 @@ static int set_filter(void)
 	return 0;
 }
 
-/* What is asked for: 'r' a turn, 'm' the descriptor that comes with it, 'c' to close that.  0 at the end. */
+/* What is asked for: 'r' a turn, 'm' the descriptor that comes with it, 'c' to close that, 'p' to prepare for the next.  0 at the end. */
 static int await_turn(void)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))];
@@ -258,6 +259,8 @@ int main(void)
 	if (map_all() < 0 || set_handlers() < 0 || set_limits() < 0 || set_filter() < 0)
 		leave(1);
 	while ((turn = await_turn()) != 0) {
+		if (turn == 'p')
+			rp_blocks_make_room();
 		if (turn != 'r')
 			continue;
 		rp_run();

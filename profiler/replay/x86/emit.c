@@ -25,18 +25,31 @@ static void put(struct rp_emitter *e, unsigned byte)
 	e->code[e->n_code++] = (uint8_t)byte;
 }
 
+/* Of an instruction. */
 static void put_bytes(struct rp_emitter *e, const uint8_t *bytes, size_t n)
 {
+	uint8_t *to = e->code + e->n_code;
+
 	for (size_t i = 0; i < n; i++)
-		put(e, bytes[i]);
+		to[i] = bytes[i];
+	e->n_code += n;
 }
 
-#define PUT(e, ...) put_bytes(e, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+/* The compiler makes a store or two of it: byte by byte each waits for the one before, and a block has a thousand. */
+#define PUT(e, ...)                                                                \
+	do {                                                                       \
+		struct rp_emitter *to_ = (e);                                      \
+		const uint8_t bytes_[] = { __VA_ARGS__ };                          \
+                                                                                   \
+		__builtin_memcpy(to_->code + to_->n_code, bytes_, sizeof(bytes_)); \
+		to_->n_code += sizeof(bytes_);                                     \
+	} while (0)
 
+/* The processor's own order of bytes.  Those beyond are overwritten by what comes next. */
 static void put_le(struct rp_emitter *e, uint64_t v, unsigned bytes)
 {
-	for (unsigned i = 0; i < bytes; i++)
-		put(e, (unsigned)(v >> 8 * i & 0xff));
+	__builtin_memcpy(e->code + e->n_code, &v, sizeof(v));
+	e->n_code += bytes;
 }
 
 /* An instruction of 64 bits between a register and memory at an address below 2 GB. */
