@@ -70,9 +70,10 @@ enum {
 /*
  * Pages of the last replays: what several of the last eight wanted the next one is likely to want.
  * In one call with many others a page costs about a third of what it costs by itself: one that is
- * wanted three times in eight is worth it.
+ * wanted three times in eight is worth it.  What k of eight wanted the next one wants less often than that, as those of
+ * many k were chance: how often is counted, from the plain rule on as if so many pages had borne it out.
  */
-enum { WANTED_OF_EIGHT = 3 };
+enum { WANTED_OF_EIGHT = 3, BORNE_OUT = 64 };
 
 /* Where a program may have pages. */
 #define LEAST_PAGE 0x10000ull
@@ -88,7 +89,9 @@ struct hot {
 struct hot_pages {
 	struct hot v[MAX_HOT];
 	size_t n;
-	unsigned n_replays;      /* of this process, up to 8 */
+	unsigned n_replays; /* of this process, up to 8 */
+	/* By how many of the last eight wanted them: pages, and those that the next one did want. */
+	unsigned n_seen[9], n_came[9];
 	uint16_t slots[N_SLOTS]; /* 1 + index of v */
 };
 
@@ -449,11 +452,24 @@ static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
 	return clock + (uint64_t)(per_ns * (double)held_ns);
 }
 
+static unsigned times_wanted(const struct hot *h)
+{
+	return (unsigned)__builtin_popcount(h->history);
+}
+
 static bool is_likely(const struct hot_pages *of, const struct hot *h)
 {
-	unsigned n = of->n_replays < 8 ? of->n_replays : 8;
+	return h->written || times_wanted(h) * 8 >= of->n_replays * WANTED_OF_EIGHT;
+}
 
-	return h->written || (unsigned)__builtin_popcount(h->history) * 8 >= n * WANTED_OF_EIGHT;
+/* Cheaper than to wait whether it is wanted.  While there are fewer than eight replays nothing is counted. */
+static bool is_worth_it(const struct hot_pages *of, const struct hot *h)
+{
+	unsigned k = times_wanted(h);
+
+	if (of->n_replays < 8)
+		return is_likely(of, h);
+	return of->n_came[k] * 8 + k * BORNE_OUT >= (of->n_seen[k] + BORNE_OUT) * WANTED_OF_EIGHT;
 }
 
 struct wanted {
@@ -467,10 +483,11 @@ static void want(struct wanted *w, uint64_t page)
 		w->pages[w->n++] = page;
 }
 
-static void want_likely(struct wanted *w, const struct hot_pages *of)
+static void want_those(struct wanted *w, const struct hot_pages *of,
+                       bool (*these)(const struct hot_pages *of, const struct hot *h))
 {
 	for (size_t i = 0; i < of->n; i++)
-		if (is_likely(of, &of->v[i]))
+		if (these(of, &of->v[i]))
 			want(w, of->v[i].page);
 }
 
@@ -541,6 +558,20 @@ uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)
 	return mapped_check(&r->mapped, pid, &r->shared->reply, end);
 }
 
+/* How often did those come that so many wanted? */
+static void count_chances(struct hot_pages *of, const struct rp_reply *p)
+{
+	if (of->n_replays < 8)
+		return;
+	for (size_t i = 0; i < of->n; i++)
+		of->n_seen[times_wanted(&of->v[i])]++;
+	for (uint32_t i = 0; i < p->n_pages && i < RP_N_FRAMES; i++) {
+		uint16_t s = *slot_of(of, p->pages[i]);
+
+		of->n_came[s ? times_wanted(&of->v[s - 1]) : 0]++;
+	}
+}
+
 static void begin_lesson(struct hot_pages *of)
 {
 	age(of);
@@ -576,6 +607,7 @@ void replayer_learn(struct replayer *r)
 {
 	const struct rp_reply *p = &r->shared->reply;
 
+	count_chances(&r->touched, p);
 	begin_lesson(&r->touched);
 	for (uint32_t i = 0; i < p->n_pages && i < RP_N_FRAMES; i++) {
 		learn_page(&r->touched, p->pages[i], false);
@@ -599,7 +631,7 @@ static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_n
 		if (r->mem_pid != pid && !hand_memory(r, pid))
 			return NULL;
 		w.n = 0;
-		want_likely(&w, &r->touched);
+		want_those(&w, &r->touched, is_worth_it);
 		fetch(r, &w, pid);
 		reply = run_once(r, held_ns);
 		if (!reply || reply->end != RP_END_GONE)
@@ -649,7 +681,7 @@ bool replayer_keep(struct replayer *r, pid_t pid)
 	if (!r->pid || (r->mem_pid != pid && !hand_memory(r, pid)))
 		return false;
 	w.n = 0;
-	want_likely(&w, &r->kept);
+	want_those(&w, &r->kept, is_likely);
 	for (size_t i = 0; i < r->touched.n; i++)
 		if (is_likely(&r->touched, &r->touched.v[i]) && !*slot_of(&r->kept, r->touched.v[i].page))
 			want(&w, r->touched.v[i].page);
