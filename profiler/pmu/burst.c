@@ -296,8 +296,8 @@ static void check(struct replayer *r, pid_t pid, struct burst *b)
 	b->end = BURST_CUT;
 }
 
-/* Is it running, and where? */
-static bool is_running(struct burst *b)
+/* Is it running, and where?  *alone: its process has no other thread. */
+static bool is_running(struct burst *b, bool *alone)
 {
 	char path[64], text[1024];
 	int fd, field = 2, cpu = -1;
@@ -310,12 +310,14 @@ static bool is_running(struct burst *b)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* The name may have spaces in it, and ends at the last parenthesis; the state follows, the CPU is field 39. */
+	/* The name may have spaces in it, and ends at the last parenthesis; the state follows, then threads are field 20, the CPU 39. */
 	s = strrchr(text, ')');
 	if (!s || s[1] != ' ' || s[2] != 'R')
 		return false;
 	for (; s && (s = strchr(s, ' ')); s++)
-		if (++field == 39)
+		if (++field == 20)
+			*alone = atoi(s + 1) == 1;
+		else if (field == 39)
 			cpu = atoi(s + 1);
 	if (cpu >= 0 && cpu < CPU_SETSIZE)
 		b->cpu = (uint32_t)cpu;
@@ -373,6 +375,7 @@ static void measure_core(struct burst_tools *tools, struct burst *b)
 struct use {
 	uint64_t own_waited, thread_waited;
 	uint64_t own_ran, replayer_ran, thread_ran;
+	uint64_t process_ran; /* that of the thread, where it is the only one; 0 else */
 };
 
 /* What was used alone, where nobody's waits are asked for. */
@@ -383,7 +386,7 @@ static struct use look_at_work(struct burst_tools *tools)
 		                     clock_cpu_ns(tools->replayer ? replayer_pid(tools->replayer) : 0) };
 }
 
-static struct use look_at_use(struct burst_tools *tools, pid_t tid)
+static struct use look_at_use(struct burst_tools *tools, pid_t tid, bool alone)
 {
 	const struct turns own = waited_look(&tools->own, getpid()),
 	                   thread = waited_look(&tools->of_thread, tid);
@@ -393,7 +396,8 @@ static struct use look_at_use(struct burst_tools *tools, pid_t tid)
 		             .own_ran = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 		             .replayer_ran =
 		                     clock_cpu_ns(tools->replayer ? replayer_pid(tools->replayer) : 0),
-		             .thread_ran = thread.ran_ns };
+		             .thread_ran = thread.ran_ns,
+		             .process_ran = alone ? clock_cpu_ns(tid) : 0 };
 }
 
 static uint64_t difference(uint64_t more, uint64_t less)
@@ -402,22 +406,24 @@ static uint64_t difference(uint64_t more, uint64_t less)
 }
 
 /*
- * Until it stopped the thread ran on, or waited for a CPU; when it had, we were woken, and may have waited for one in turn.
- * A wait of its that began before we asked is told as a whole when it is over.  From then on it is held for as long as
- * one of us is at work: what we wait for others can't be told from our waits for each other, on one CPU, so not they
+ * Until it stopped the thread ran on, or waited for a CPU; when it had, we were woken, and may have waited for one in turn,
+ * if not before it had.  A wait of its that began before we asked is told as a whole when it is over.  From then on it is
+ * held for as long as one of us is at work: what we wait for others can't be told from our waits for each other, on one CPU, so not they
  * are taken away but work is added up.
  */
 static uint64_t held_ns(const struct burst *b, uint64_t asked_ns, const struct use use[3])
 {
 	const struct use *asked = &use[0], *stopped = &use[1], *after = &use[2];
-	uint64_t waited = difference(stopped->own_waited, asked->own_waited) +
-	                  difference(stopped->thread_waited, asked->thread_waited);
+	uint64_t own_waited = difference(stopped->own_waited, asked->own_waited),
+	         ran_on = difference(stopped->process_ran, asked->process_ran),
+	         free = difference(stopped->thread_waited, asked->thread_waited) +
+	                (ran_on > own_waited ? ran_on : own_waited);
 	uint64_t ran = difference(after->own_ran, stopped->own_ran) +
 	               difference(after->replayer_ran, stopped->replayer_ran);
 
 	if (!b->replayed)
 		ran += difference(after->thread_ran, stopped->thread_ran);
-	return difference(difference(b->time_ns, asked_ns), waited) + ran + 1;
+	return difference(difference(b->time_ns, asked_ns), free) + ran + 1;
 }
 
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
@@ -426,20 +432,20 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	int status = 0;
 	struct use use[3];
 	uint64_t asked_ns;
-	bool ours = false;
+	bool ours = false, alone = false;
 	regs_type regs;
 	struct time_path path = { .timed.fd = -1 };
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	if (!is_running(out)) {
+	if (!is_running(out, &alone)) {
 		out->end = BURST_ASLEEP;
 		return;
 	}
 	if (limits->timed_insns && !time_path_prepare(&path, tools, limits, out))
 		return;
 	meet(tools, pid, out->cpu);
-	use[0] = look_at_use(tools, tid);
+	use[0] = look_at_use(tools, tid, alone);
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
@@ -454,7 +460,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	out->time_ns = clock_ns(CLOCK_MONOTONIC);
-	use[1] = look_at_use(tools, tid);
+	use[1] = look_at_use(tools, tid, alone);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;
 	} else if (get_regs(tid, &regs) < 0) {
@@ -476,7 +482,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 				out->end = BURST_UNFIT;
 		}
 	}
-	use[2] = out->replayed ? look_at_work(tools) : look_at_use(tools, tid);
+	use[2] = out->replayed ? look_at_work(tools) : look_at_use(tools, tid, alone);
 	let_go(tid, status, ours);
 	if (limits->timed_insns) {
 		time_path_end(&path, tools, limits, out);
