@@ -85,6 +85,7 @@ struct bursts {
 	double interrupt_ns; /* what one costs here */
 	double chance;       /* that a moment is a burst's */
 	uint64_t looked_ns;
+	uint64_t wanted_ns; /* CPU time up to which it is counted what was wanted */
 	/* The thread that the next one is of, and from among how many moments since the last one. */
 	uint32_t pid, tid;
 	uint64_t n_since;
@@ -162,9 +163,17 @@ static double each_ns(const struct burst_account *a)
 	return (double)(a->held_ns + a->expected_ns) / (double)(a->n_asked + 1);
 }
 
+/* The kernel tells of no moment in it, and one that comes while a burst is taken is none: then there are to be more. */
+static double comes_of_each(const struct burst_account *a)
+{
+	double n = (double)a->n_asked;
+
+	return a->n_wanted > n ? (n + 1) / (a->n_wanted + 1) : 1;
+}
+
 double burst_account_hz(const struct burst_account *a, double cpu_s, double wall_s)
 {
-	double each_s = 1e-9 * each_ns(a), goal = of_budget * a->budget;
+	double each_s = 1e-9 * each_ns(a) * comes_of_each(a), goal = of_budget * a->budget;
 	/* Before much has been seen of it, one thread that is always busy. */
 	double n_busy = wall_s < early_s ? 1 : fmax(cpu_s / wall_s, 1);
 	/* In as much time as has passed what was not made use of is made up for, and what was taken too much is left out. */
@@ -231,12 +240,21 @@ static double rate_hz(struct bursts *b, uint64_t now)
 	return burst_account_hz(&b->account, 1e-9 * (double)target_ns(b), 1e-9 * (double)(now - b->begun_ns));
 }
 
+static void count_wanted(struct bursts *b)
+{
+	uint64_t ns = target_ns(b);
+
+	b->account.n_wanted += fmin(b->chance, 1) * (double)(ns - b->wanted_ns) / (double)b->moment_ns;
+	b->wanted_ns = ns;
+}
+
 static double chance(struct bursts *b)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (now - b->looked_ns >= LOOK_EVERY_NS) {
 		b->looked_ns = now;
+		count_wanted(b);
 		b->chance = 1e-9 * (double)b->moment_ns * rate_hz(b, now);
 		b->timed_chance = 1e-9 * (double)b->moment_ns *
 		                  timed_paths_hz(&b->timed, 1e-9 * (double)target_ns(b),
@@ -445,6 +463,8 @@ static int on_tick(void *arg)
 	held_ns = burst_account_allows(&b->account, b->stepper.replays ? 0 : limits.n_stepped, target_ns(b));
 	if (!held_ns) {
 		b->n_put_off++;
+		/* The moment came, and others would be put off in turn. */
+		b->account.n_wanted--;
 		return 0;
 	}
 	if (held_ns < limits.held_ns)

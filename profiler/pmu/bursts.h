@@ -34,6 +34,7 @@ struct burst_account {
 	uint64_t held_ns; /* so far, through n_branches */
 	uint64_t n_branches;
 	uint64_t n_asked;     /* bursts asked for, with those that found the thread asleep */
+	double n_wanted;      /* that the rates chosen so far stand for: not each moment is told */
 	uint64_t longest_ns;  /* by one burst */
 	uint64_t expected_ns; /* of one, before any was seen */
 	double length;        /* branches of one that is replayed; 0 = BURST_LENGTH, none was seen */

@@ -98,6 +98,9 @@ static void as_many_as_the_budget_allows(void **state)
 	assert_float_equal(burst_account_hz(&a, 40, 10), 250, 1e-9);
 	a.held_ns = 100000 * MS;
 	assert_float_equal(burst_account_hz(&a, 10, 10), 2, 1e-9);
+	/* Half of all moments are in the kernel, or come to nothing otherwise. */
+	a = (struct burst_account){ .budget = 0.02, .held_ns = 180 * MS, .n_asked = 899, .n_wanted = 1799 };
+	assert_float_equal(burst_account_hz(&a, 10, 10), 180, 1e-9);
 	/* At first: as one that is always busy, and as dear as is expected. */
 	a = (struct burst_account){ .budget = 0.02, .expected_ns = MS };
 	assert_float_equal(burst_account_hz(&a, 0, 0), 18, 1e-9);
