@@ -41,7 +41,7 @@ enum profile_evidence {
 	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
 	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 8 */
-	PROFILE_BY_PRECISE = 1 << 6, /* raw counts, of samples seen where they were caused */
+	PROFILE_BY_PRECISE = 1 << 6, /* samples seen where they were caused: raw, or eq. 22 */
 };
 
 struct profile_count {
@@ -304,7 +304,7 @@ struct profile_meta {
 	uint64_t n_skids;                                   /* overshoots it was measured from */
 	double lost_share; /* of the samples that the kernel could not write, that totals were scaled for */
 	bool shadowed;     /* precise samples of instructions, but not of a precise distribution */
-	/* Precise samples are the answer: where they have no shadow, how many there are and what all stand for; else 0. */
+	/* Precise samples are the answer, for they have none; how many there are, and what all stand for; else 0. */
 	bool as_sampled;
 	double chance_samples, chance_insn;
 	uint64_t n_samples, n_lost, n_throttled;

@@ -484,11 +484,10 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 	print_ended(m, f);
 	print_cores(m, f);
 	if (m->as_sampled)
-		fprintf(f,
-		        "# precise samples are where they were caused: counts are as sampled%s; branch "
-		        "records (-b) would "
-		        "tell ways and calls\n",
-		        m->shadowed ? "" : ", and intervals are those of chance");
+		fputs("# precise samples are where they were caused: counts are as sampled, and intervals "
+		      "are those of "
+		      "chance; branch records (-b) would tell ways and calls\n",
+		      f);
 	if (m->shadowed)
 		fputs("# precise samples of this kind have a shadow: an instruction that retires while the "
 		      "unit "

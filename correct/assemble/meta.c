@@ -200,7 +200,7 @@ static void fill_chance(struct profile_meta *m, const struct work *w)
 {
 	const struct event_sum *sum = m->as_sampled ? &w->sums.events[w->rec->insn_event] : NULL;
 
-	if (!sum || m->shadowed)
+	if (!sum)
 		return;
 	m->chance_samples = (double)sum->n_samples;
 	m->chance_insn = sum->period_sum;
@@ -229,7 +229,8 @@ static void fill_header(struct assembly *a)
 		.skid_p90_cyc = skid_dist_quantile(&w->skid, 0.9),
 		.lost_share = w->sums.lost_share,
 		.shadowed = w->rec->insn_precise == SEEN_SHADOWED,
-		.as_sampled = w->as_sampled && w->skid_source == SKID_PRECISE && w->rec->insn_event >= 0,
+		.as_sampled =
+		        w->as_sampled && w->skid_source == SKID_PRECISE && w->rec->insn_precise == SEEN_THERE,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
 		.n_samples = w->rec->filter ? filter_n_kept(w->rec->filter) : stats->n_samples,
 		.n_all_samples = stats->n_samples,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The posterior of all terms (eq. 17).  The exact equations come first: where no flow meets them their noise is raised.  Stacks
- * join them.  Then draws are made from the posterior's moments (moments.h), and spread.
+ * or precise samples join them.  Then draws are made from the posterior's moments (moments.h), and spread.
  */
 #include "correct/infer/full.h"
 
@@ -16,6 +16,7 @@
 #include "correct/infer/crossval.h"
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
+#include "correct/infer/precise.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/profile.h"
@@ -78,7 +79,8 @@ static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 static int evidence_of(const struct posterior *post, const struct equations *eqs, double *hessian,
                        uint8_t *bits)
 {
-	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH };
+	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
+		                         PROFILE_BY_PRECISE };
 	size_t d = post->n_free;
 	double *axes = calloc(d * d + 1, sizeof(*axes));
 
@@ -113,10 +115,11 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 struct full {
 	const struct problem *p;
 	const struct space *space;
-	struct equations eqs; /* what was given */
-	size_t n_given;
-	size_t n_exact;   /* of these the first: totals, ratios, trip counts */
-	size_t n_doubted; /* and the last: those whose noise hangs on flows */
+	struct equations eqs; /* what was given, then those of precise samples */
+	size_t n_given;       /* the equations of the caller stand first */
+	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
+	size_t n_doubted;     /* and the last: those whose noise hangs on flows */
+	double moved;         /* u of eq. 22 */
 	struct posterior *post;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for the mode ended before it was reached */
@@ -124,7 +127,9 @@ struct full {
 
 static void full_fini(struct full *fu)
 {
-	/* Weights are the caller's. */
+	/* The given ones have their weights from the caller. */
+	for (size_t i = fu->n_given; i < fu->eqs.n; i++)
+		free(fu->eqs.v[i].w);
 	free(fu->eqs.v);
 	posterior_free(fu->post);
 	free(fu->t);
@@ -395,6 +400,13 @@ static int judge_doubted(struct full *fu)
 	return err;
 }
 
+static void drop_equations(struct full *fu, size_t n)
+{
+	for (size_t i = n; i < fu->eqs.n; i++)
+		free(fu->eqs.v[i].w);
+	fu->eqs.n = n;
+}
+
 /*
  * eq. 18: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
  * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
@@ -412,6 +424,45 @@ static double stack_spread(const struct full *fu)
 	most = fmax(model->least_spread, squares / (double)fixed);
 	return sqrt(model->least_spread +
 	            fmin(1, model->few_totals / (double)fu->n_exact) * (most - model->least_spread));
+}
+
+/* Degrees of freedom of the residuals of equations [first, n), beside the exact ones. */
+static double freedom(const struct full *fu, size_t first)
+{
+	return fmax((double)(fu->eqs.n - first) + (double)fu->n_exact - (double)fu->space->n_free, 1);
+}
+
+/*
+ * eq. 22.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  Beside
+ * branch stacks precise samples say nothing new, and are not used.
+ */
+static int add_precise(struct full *fu)
+{
+	static const double moved[] = { 0, 0, 0.25, 0.5, 1, 2, 4, 8 };
+	size_t n = fu->n_given;
+	int err = 0;
+
+	if (fu->n_given > fu->n_exact)
+		return 0;
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]) && err == 0; i++) {
+		double dof, squares;
+
+		drop_equations(fu, n);
+		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
+		if (err == 0)
+			err = admit(fu, n);
+		if (err < 0)
+			break;
+		fu->moved = moved[i];
+		dof = freedom(fu, n);
+		squares = mean_square(fu, n, fu->eqs.n) * (double)(fu->eqs.n - n);
+		sp_debug("precise samples: %g instructions moved an edge, %g squares of %g", moved[i],
+		         squares, dof);
+		/* The second time with the noise of what the first one found. */
+		if (i && squares <= dof + 2 * sqrt(2 * dof))
+			break;
+	}
+	return err;
 }
 
 /*
@@ -503,10 +554,13 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0)
 		err = admit(&fu, fu.n_exact);
 	if (err == 0)
+		err = p->precise ? add_precise(&fu) : 0;
+	if (err == 0)
 		err = crossval_factor(&fu, &spread);
 	if (err < 0)
 		goto out;
 	assert(fu.post);
+	out->moved = fu.moved;
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);

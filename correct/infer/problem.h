@@ -63,7 +63,8 @@ struct problem {
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
-	bool precise; /* samples of instructions are seen where they were caused */
+	/* Are samples of instructions seen where they were caused (eq. 22)?  SHADOWED: but for those in the shadow of a slow one. */
+	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
 };
 
 /* What every method returns. */
@@ -74,7 +75,8 @@ struct solution {
 	float *by_average; /* [B] executions among those that are averages (eq. 9): of scopes not solved; NULL = none */
 	double *edge_flow;   /* [E] posterior mean of f_e */
 	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
-	double total_sd;     /* of all its instructions, that draws were spread by */
+	double moved; /* eq. 22: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
+	double total_sd; /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
 	double called_insn;       /* of other code that it calls (eq. 3), not counted in its own */
 	double untaken_insn;      /* by branch records, on ways that no burst took; 0 where it is little */

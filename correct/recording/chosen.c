@@ -79,9 +79,9 @@ static enum recording_precision precision_of(const struct pd_reader *r, int even
 		return SEEN_THERE;
 	if (!e->attr.precise_ip)
 		return SEEN_LATER;
-	/* PDIR, PDist: of the events that are asked for with all three p, those that have a distribution that is precise. */
-	if (!begins(pd_header(r)->cpuid, "GenuineIntel") || e->attr.precise_ip == 3 ||
-	    strcasestr(e->name, "prec_dist"))
+	/* PDIR, PDist: of the events that are asked for with all three p, those that have a distribution that is precise; AMD has IBS. */
+	if (begins(pd_header(r)->cpuid, "AuthenticAMD") || begins(pd_header(r)->cpuid, "HygonGenuine") ||
+	    e->attr.precise_ip == 3 || strcasestr(e->name, "prec_dist"))
 		return SEEN_THERE;
 	return SEEN_SHADOWED;
 }

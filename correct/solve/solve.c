@@ -18,6 +18,7 @@
 #include "correct/model/model.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/cold.h"
+#include "correct/solve/keep_raw.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -35,7 +36,7 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
 
-		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS))
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS | PROFILE_BY_PRECISE))
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
@@ -114,6 +115,18 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
+/* eq. 22.  What stacks say is of the way itself, not of where samples were seen. */
+static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
+{
+	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);
+
+	if (raw <= 0)
+		return raw;
+	solution_fini(sol);
+	solution_doubt(sol, REASON_OF(precise_know_more));
+	return 0;
+}
+
 /* A region with more free flows than samples is not worth the time. */
 static int judge_samples(const struct problem *p, const bool *usable)
 {
@@ -171,6 +184,8 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	}
 	if (err == 0)
 		err = path_spread_paces(ev, s, opts->seed, &w->scope_solutions[s]);
+	if (err == 0)
+		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)
 		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
@@ -319,6 +334,18 @@ static void judge_shown(const struct work *w, struct solution *sol)
 	sol->contradicted = true;
 }
 
+/* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
+static void stay_precise(const struct problem *p, bool stacks, struct solution *sol)
+{
+	char why[sizeof(sol->why)];
+
+	if (!p->precise || stacks || sol->verdict != VERDICT_UNRELIABLE)
+		return;
+	memcpy(why, sol->why, sizeof(why));
+	solution_fini(sol);
+	solution_doubt(sol, VERDICT_RAW, "%s", why);
+}
+
 /* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
 static void judge_stacks(const struct work *w, struct solution *sol)
 {
@@ -360,6 +387,8 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
 		err = 0;
 	}
+	if (err == 0)
+		stay_precise(w->scope_problems[s], w->sums.paths, sol);
 	return err;
 }
 

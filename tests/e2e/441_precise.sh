@@ -25,7 +25,7 @@ for how in 'precise=2 there=three.truth' 'precise=2 read there=three.truth' 'pre
 	check 'S is that of precise samples' json 'd["meta"]["skid"]["source"] == "precise" and d["meta"]["skid"]["median_cyc"] == 0'
 done
 # Only chance is wrong with them: the interval is of that, and the words are those of what was sampled.
-plain events=cycles,instructions precise=2 there=three.truth
+plain events=cycles,instructions precise=3 there=three.truth
 check 'precise samples are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
 check 'they are as sampled' json 'all(f["fixed"] == f["raw"] for f in d["functions"])'
 check 'raw' json 'all(f["status"] == "raw" for f in d["functions"] if f["raw"])'
@@ -37,9 +37,10 @@ check 'of chance' json 'all(f["lo"] is not None and f["lo"] <= f["fixed"] <= f["
 plain events=cycles,instructions precise=1 cpuid=GenuineIntel,6,85,4
 check 'the shadow of PEBS is warned of' status 0 "$SKIDPROF" report -i plain.data
 check 'in the first lines' grep -q '^# precise samples of this kind have a shadow' out
-check 'such counts are reported' status 0 "$SKIDPROF" report -i plain.data --format json
-check 'without an interval' json 'all(f["lo"] is None for f in d["functions"])'
-plain events=cycles,instructions precise=2
+check 'such samples are compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
+check 'what is corrected has the truth in its intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5)'
+check 'and is fixed in no function' json 'all(f["status"] != "fixed" for f in d["functions"])'
+plain events=cycles,instructions precise=2 cpuid=AuthenticAMD,25,1,1
 check 'of other precise samples' status 0 "$SKIDPROF" report -i plain.data
 check 'it is not' sh -c '! grep -q shadow out'
 check '--skid is believed all the same' status 0 "$SKIDPROF" report -i plain.data --skid 300 --format json
