@@ -302,6 +302,9 @@ int chosen_learn(struct recording *r)
 	for (size_t i = 0; i < n; i++) {
 		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
 
+		/* An event of the other cores' second group is the same as one of their first, and that as one of these. */
+		if (same != i)
+			same = (size_t)grown[same].same;
 		grown[i] = (struct recording_event){ (int)same, leader < i ? grown[leader].group : groups++,
 			                             same != i };
 		grown[same].several = same != i || grown[same].several;

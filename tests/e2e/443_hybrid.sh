@@ -34,6 +34,11 @@ check 'the same code on the same core has the same IPC' json 'all(abs(a["ipc_raw
 plain events=cycles,instructions hybrid=100 read
 check 'with counters read: by core' status 0 "$SKIDPROF" report -i plain.data --by core --format json
 check 'each kind has a skid of its own' json 'all(k["meta"]["skid"]["source"] == "measured" and k["meta"]["skid"]["measured_from"] > 1000 for k in d)'
+# As they are recorded by default: groups in turns, several on each kind of core.
+check 'in turns: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim --core skylake,zen5 --bursts 0 -o turns.data --truth turns.truth \
+	./three 300000
+"$SKIDPROF" compare -i turns.data --truth turns.truth --format json >out 2>err
+check 'all groups are counted in' json 'abs(d["total_raw"] / d["total_truth"] - 1) < 0.05'
 check 'one kind of cores' status 1 "$SKIDPROF" report -i three.data --by core
 check 'is said' grep -q 'one kind of cores' err
 check 'a misspelt word' status 2 "$SKIDPROF" report -i three.data --by cores
