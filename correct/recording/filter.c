@@ -177,6 +177,13 @@ uint64_t filter_n_kept(const struct filter *f)
 	return f->n_kept;
 }
 
+double filter_ended_before(const struct filter *f)
+{
+	double length = 1e-9 * (double)(f->last_ns - f->first_ns);
+
+	return f->o->time && !f->o->shares && f->o->from > length ? length : 0;
+}
+
 static bool in_ids(const struct filter_ids *ids, uint32_t id)
 {
 	for (size_t i = 0; i < ids->n; i++)
@@ -209,8 +216,10 @@ static bool in_window(struct filter *f, uint64_t time_ns)
 		return true;
 	f->first_ns = f->first_ns ? f->first_ns : time_ns;
 	at = (double)(int64_t)(time_ns - f->first_ns);
-	if (!f->o->shares)
+	if (!f->o->shares) {
+		f->last_ns = time_ns > f->last_ns ? time_ns : f->last_ns;
 		return at >= 1e9 * f->o->from && at < 1e9 * f->o->to;
+	}
 	at = f->last_ns > f->first_ns ? at / (double)(f->last_ns - f->first_ns) : 0;
 	/* The last sample belongs to what ends with the recording. */
 	return at >= f->o->from && (at < f->o->to || f->o->to >= 1);

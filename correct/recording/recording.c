@@ -288,11 +288,18 @@ static int take_part(struct recording *r, struct pd_record *rec, bool *kept)
 /* Nothing is to be seen of what was asked for. */
 static int check_part(const struct recording *r)
 {
-	return !r->filter || filter_n_kept(r->filter)
-	               ? 0
-	               : sp_fail(SP_ENOENT,
-	                         "no sample is of that part of the recording (--comm, --pid, --tid, --time); "
-	                         "'skidprof report --threads' lists what there is");
+	double length;
+
+	if (!r->filter || filter_n_kept(r->filter))
+		return 0;
+	length = filter_ended_before(r->filter);
+	if (length > 0)
+		return sp_fail(SP_ENOENT,
+		               "--time: the recording ends %.3g s after its first sample, before that window",
+		               length);
+	return sp_fail(SP_ENOENT,
+	               "no sample is of that part of the recording (--comm, --pid, --tid, --time); "
+	               "'skidprof report --threads' lists what there is");
 }
 
 /* The instructions since the last sample of the same counters, as a sample of their own. */

@@ -124,7 +124,10 @@ int stepper_start(struct stepper *s)
 	if (s->pid < 0)
 		err = sp_fail_errno("fork");
 	else if (recv(s->fd, &replays, sizeof(replays), 0) != (ssize_t)sizeof(replays))
-		err = sp_fail(SP_EIO, "the process that takes bursts did not start");
+		err = sp_fail(
+		        SP_EIO,
+		        "the process that takes bursts did not start: is there too little memory, or a limit "
+		        "on the size of files (ulimit -f)? --bursts 0 records without");
 	if (err < 0) {
 		stepper_stop(s);
 		return err;

@@ -88,6 +88,8 @@ check 'begins with the first sample' json '0 < d["meta"]["samples"] < 0.1 * d["m
 check 'a process that is not there' status 1 "$SKIDPROF" report -i p.data --pid 1
 check 'is said to be none' one_line "no sample is of that part"
 check 'no number' status 2 "$SKIDPROF" report -i p.data --pid x
+check 'a window behind the end' status 1 "$SKIDPROF" report -i p.data --time 9000..9001
+check 'is told how long the recording is' one_line 's after its first sample, before that window'
 check 'no window' status 2 "$SKIDPROF" report -i p.data --time 5..2
 check 'is shown one' one_line 'no window like 2..5'
 check 'exact counts are of whole runs' status 2 "$SKIDPROF" report -i p.data --truth p.truth --pid "$child"
