@@ -355,6 +355,14 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
+static void judge_total(const struct work *w, const struct problem *p, struct solution *sol)
+{
+	if (!p->relative || !(w->pace > 0) || w->pace_timed || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(total_by_records));
+	sol->contradicted = true;
+}
+
 /* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
 static void judge_stages(const struct work *w, const struct problem *p, struct solution *sol)
 {
@@ -381,6 +389,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
+		judge_total(w, w->scope_problems[s], sol);
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);
