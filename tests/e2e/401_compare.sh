@@ -28,6 +28,9 @@ check 'all rows as text' status 0 "$SKIDPROF" compare -i two.data --truth two.cg
 check 'are all that there are' sh -c '! grep -q "not shown" out && grep -q "_dl_" out'
 
 printf 'main 32000000\nnobody 1000\n' >names.txt
+sed 's/^cmd: .*/cmd: .\/two 7/' two.cg >seven.cg
+check 'a truth of other arguments' status 3 "$SKIDPROF" compare -i two.data --truth seven.cg
+check 'says of which' has out "# NOT THE SAME RUN? seven.cg is of './two 7'"
 check 'a truth by name' status 0 "$SKIDPROF" compare -i two.data --truth names.txt --format json
 check 'is compared rolled up' json '{"main", "nobody"} <= {f["name"] for f in d["functions"]} and "mix" not in {f["name"] for f in d["functions"]}'
 check 'it has no lines' status 1 "$SKIDPROF" compare -i two.data --truth names.txt --by line
