@@ -355,6 +355,16 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
+static void judge_method(const struct work *w, struct solution *sol)
+{
+	const bool loops = w->opts->method == METHOD_LOOPS;
+
+	if ((!loops && w->opts->method != METHOD_PATH) || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(one_source), loops ? "loops" : "path");
+	sol->contradicted = true;
+}
+
 static void judge_total(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (!p->relative || !(w->pace > 0) || w->pace_timed || sol->verdict > VERDICT_WEAK)
@@ -390,6 +400,7 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_total(w, w->scope_problems[s], sol);
+		judge_method(w, sol);
 	}
 	if (err < 0 && err != -SP_ENOMEM) {
 		solution_fini(sol);
