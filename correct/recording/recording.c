@@ -401,7 +401,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		return err;
 	while (err >= 0 && (got = pd_next(r->reader, &rec)) > 0) {
 		struct place place;
-		bool kept;
+		bool kept = true;
 
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
