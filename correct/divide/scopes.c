@@ -34,7 +34,7 @@ struct finder {
 struct traffic {
 	double n[EFFORT_PARTS + 1], switches[EFFORT_PARTS][EFFORT_PARTS];
 	double shared[EFFORT_PARTS]; /* samples in shared code between two of one part */
-	double between;              /* times code in no part ran between two samples of one part */
+	bool between;                /* code in no part ran between two samples of one part */
 	uint32_t group[EFFORT_PARTS];
 };
 
@@ -117,15 +117,17 @@ static bool passes_between(const struct finder *f, const struct scope_sample *s,
 {
 	bool outside = false;
 
-	for (uint32_t k = 0; k < s->n_way && (f->way[s->way0 + k] >= 0); k++) {
+	for (uint32_t k = 0; k < s->n_way && f->way[s->way0 + k] >= 0; k++) {
 		int32_t block = f->way[s->way0 + k], now = parts->of_block[block];
 
-		if (now >= 0 && now == part && outside)
+		if (now < 0) {
+			outside |= now == -1 && holds(r, block);
+			continue;
+		}
+		if (now == part && outside)
 			return true;
-		if (now >= 0 && now != part)
-			outside = false;
-		part = now >= 0 ? now : part;
-		outside |= now == -1 && holds(r, block);
+		outside = false;
+		part = now;
 	}
 	return false;
 }
@@ -163,8 +165,8 @@ static int count_traffic(struct finder *f, size_t scope, const struct flow_regio
 			t->shared[now] += prev->shared;
 		if (prev->part != LABEL_UNKNOWN && prev->part != now)
 			t->switches[prev->part][now]++;
-		t->between += (prev->part == now && prev->outside) ||
-		              passes_between(f, &f->samples[i], now, region, parts);
+		t->between = t->between || (prev->part == now && prev->outside) ||
+		             passes_between(f, &f->samples[i], now, region, parts);
 		*prev = (struct last_part){ .part = now };
 	}
 	free(last);
@@ -430,7 +432,7 @@ static bool worth_splitting(const struct traffic *t, const struct flow_regions *
 
 	for (size_t i = 0; i < parts->n; i++)
 		known += t->n[i];
-	if (known < model->some || glue > model->small * n_scope || t->between > 0)
+	if (known < model->some || glue > model->small * n_scope || t->between)
 		return false;
 	return parts->n > 1 || parts->v[0].n_blocks < n_blocks;
 }

@@ -137,21 +137,39 @@ static bool table_entry(struct table_reader *r, const struct table *t, uint64_t 
 	       read_entry(r, t->jump, at, out) && plausible(r, out, t->sure);
 }
 
-/* Is every target that branch records show among the entries?  Without a bound what is read may be something else. */
-static bool holds_seen(struct table_reader *r, const struct table *t)
+struct targets {
+	VEC(uint64_t) v;
+};
+
+/* Is every target that branch records show in the table?  Without a bound what is read may be something else. */
+static bool holds_seen(const struct table_reader *r, const struct targets *targets)
 {
 	const struct flow_build *b = r->b;
-	struct entry e;
 
 	for (uint32_t l = b->nodes.v[r->node].link0; l != FLOW_NONE; l = b->links.v[l].next) {
-		uint64_t i = 0;
+		size_t i = 0;
 
-		while (table_entry(r, t, i, &e) && e.target != b->links.v[l].to_vaddr)
+		while (i < targets->v.n && targets->v.v[i] != b->links.v[l].to_vaddr)
 			i++;
-		if (!table_entry(r, t, i, &e))
+		if (i == targets->v.n)
 			return false;
 	}
 	return true;
+}
+
+static int link_targets(struct table_reader *r, const struct targets *targets, bool guessed)
+{
+	struct flow_link link = { .from = r->node,
+		                  .to_module = r->b->nodes.v[r->node].module,
+		                  .kind = FLOW_IND,
+		                  .guessed = guessed };
+	int err = 0;
+
+	for (size_t i = 0; i < targets->v.n && err == 0; i++) {
+		link.to_vaddr = targets->v.v[i];
+		err = flow_link_add(r->b, &link);
+	}
+	return err;
 }
 
 static int read_table(struct table_reader *r, const struct sym_value *v, bool *found)
@@ -162,23 +180,18 @@ static int read_table(struct table_reader *r, const struct sym_value *v, bool *f
 		                 .first = bounded ? v->table - bound->add * (uint64_t)v->scale : v->table,
 		                 .most = bounded ? bound->max + 1 : EFFORT_UNBOUND,
 		                 .sure = bounded && !bound->weak };
-	struct flow_link link = { .from = r->node,
-		                  .to_module = r->b->nodes.v[r->node].module,
-		                  .kind = FLOW_IND,
-		                  .guessed = !t.sure };
+	struct targets targets = { .v.n = 0 };
 	struct entry e;
-	int err;
+	int err = 0;
 
+	for (uint64_t i = 0; err == 0 && table_entry(r, &t, i, &e); i++)
+		err = vec_push(&targets.v, e.target);
 	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
-	if (!t.sure && (!table_entry(r, &t, 1, &e) || !holds_seen(r, &t)))
-		return 0;
-	for (uint64_t i = 0; table_entry(r, &t, i, &e); i++) {
-		link.to_vaddr = e.target;
-		if ((err = flow_link_add(r->b, &link)) < 0)
-			return err;
-		*found = true;
-	}
-	return *found ? vec_push(&r->b->tables, t.first) : 0;
+	*found = err == 0 && targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets)));
+	if (*found)
+		err = link_targets(r, &targets, !t.sure);
+	vec_fini(&targets.v);
+	return err == 0 && *found ? vec_push(&r->b->tables, t.first) : err;
 }
 
 /* A table without a bound: a longer look back may find one. */

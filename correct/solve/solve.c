@@ -357,11 +357,10 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 
 static void judge_method(const struct work *w, struct solution *sol)
 {
-	const bool loops = w->opts->method == METHOD_LOOPS;
-
-	if ((!loops && w->opts->method != METHOD_PATH) || sol->verdict > VERDICT_WEAK)
+	if ((w->opts->method != METHOD_LOOPS && w->opts->method != METHOD_PATH) ||
+	    sol->verdict > VERDICT_WEAK)
 		return;
-	solution_doubt(sol, REASON_OF(one_source), loops ? "loops" : "path");
+	solution_doubt(sol, REASON_OF(one_source), correct_method_word(w->opts->method));
 	sol->contradicted = true;
 }
 

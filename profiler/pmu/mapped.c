@@ -29,12 +29,6 @@ static bool parse(const char *line, struct mapping *out)
 	return true;
 }
 
-static void forget(struct mapped *m)
-{
-	m->v.n = 0;
-	m->pid = 0;
-}
-
 /* One that has ended by now has no mappings to be read: those of before tell all that is known of it. */
 static void look(struct mapped *m, pid_t pid)
 {
@@ -43,8 +37,9 @@ static void look(struct mapped *m, pid_t pid)
 	struct mapped now = { .pid = pid };
 	FILE *maps;
 
+	/* Another's mappings tell nothing. */
 	if (m->pid != pid)
-		forget(m);
+		m->pid = 0;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
