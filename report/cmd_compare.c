@@ -252,7 +252,8 @@ int cmd_compare(int argc, char **argv)
 		.doc = "Compare a profile's raw and corrected counts with exact ones."
 		       "\vExit status: 0 done, 1 failed, or the truth is of another program or build, 2 "
 		       "usage, 3 "
-		       "functions of at least 1% are unreliable, or the truth is of other arguments.  See "
+		       "functions of at least 1% are unreliable, or counts are compared with those of other "
+		       "arguments.  See "
 		       "skidprof-compare(1).",
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT, .min_share = 0.01 };
