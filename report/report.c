@@ -10,6 +10,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/perf_options.h"
 #include "report/number.h"
 
 /* Bytes of a record of a perf.data file: its header has 16 bits for them. */
@@ -48,8 +49,10 @@ int report_sort_parse(const char *word, enum report_sort *out)
 {
 	static const char *const words[] = { "share",  "raw",  "fixed", "cycles", "ipc", "change",
 		                             "status", "name", "calls", "pid",    NULL };
-	int i = parse_word("--sort", word, words);
+	int i = perf_option_keys("report", "sort", word);
 
+	if (i == 0)
+		i = parse_word("--sort", word, words);
 	if (i < 0)
 		return i;
 	*out = (enum report_sort)i;

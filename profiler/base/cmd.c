@@ -16,8 +16,9 @@
 #include "profiler/base/config.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/perf_options.h"
 
-enum { MAX_WORD = 63 };
+enum { MAX_WORD = 63, KEY_IDLE = 0x10000 };
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -89,6 +90,7 @@ static const struct argp_option common_options[] = {
 	{ "verbose", 'v', NULL, 0, "Say more; twice, say everything", 100 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 100 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, "", 100 }, /* what many type for --help */
+	{ PERF_OPTION_IDLE, KEY_IDLE, NULL, OPTION_HIDDEN, "", 100 },
 	{ 0 }
 };
 
@@ -137,6 +139,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		sp_log_level_set(-1);
+		return 0;
+	case KEY_IDLE:
 		return 0;
 	case ARGP_KEY_ARG:
 		err = parse_own(wrap, key, arg, state);
@@ -200,17 +204,13 @@ static bool known_short(const struct argp_option *o, int c)
  * unknown options are looked for first.  The word after an option that takes
  * an argument is skipped.
  */
-static int check_long(const struct argp *argp, const char *prog, const char *arg)
+static int refuse_long(const struct argp *argp, const char *prog, const char *arg)
 {
 	size_t n = strcspn(arg + 2, "=");
 	const char **words;
 	const char *near;
 	char word[MAX_WORD + 1];
 
-	if (known_long(argp->options, arg + 2, n) || known_long(common_options, arg + 2, n) ||
-	    (n && (strncmp("help", arg + 2, n) == 0 || strncmp("usage", arg + 2, n) == 0 ||
-	           strncmp("version", arg + 2, n) == 0)))
-		return 0;
 	snprintf(word, sizeof(word), "%.*s", (int)n, arg + 2);
 	words = option_words(argp->options);
 	near = words ? cmd_suggest(word, words) : NULL;
@@ -240,29 +240,52 @@ static bool takes_next(const struct argp_option *o, const char *arg)
 	return false;
 }
 
+/* "skidprof report" -> "report" */
+static const char *command_of(const char *prog)
+{
+	const char *space = strrchr(prog, ' ');
+
+	return space ? space + 1 : prog;
+}
+
+static bool is_known(const struct argp *argp, const char *arg)
+{
+	size_t n = strcspn(arg + 2, "=");
+
+	if (arg[1] != '-')
+		return known_short(argp->options, arg[1]);
+	return known_long(argp->options, arg + 2, n) || known_long(common_options, arg + 2, n) ||
+	       (n && (strncmp("help", arg + 2, n) == 0 || strncmp("usage", arg + 2, n) == 0 ||
+	              strncmp("version", arg + 2, n) == 0));
+}
+
+/* No option of ours: perf's, which is taken for ours, or a usage error. */
+static int check_unknown(const struct argp *argp, const char *prog, char **argv)
+{
+	int err = perf_option(command_of(prog), prog, argv);
+
+	if (err)
+		return err < 0 ? err : 0;
+	if (argv[0][1] == '-')
+		return refuse_long(argp, prog, argv[0]);
+	return sp_fail(SP_EUSAGE, "%s: unknown option -%c; see '%s --help'", prog, argv[0][1], prog);
+}
+
 static int check_options(const struct argp *argp, int argc, char **argv, bool in_order)
 {
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i];
-
-		if (strcmp(arg, "--") == 0)
+	for (int i = 1, err; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
 			return 0;
-		if (arg[0] != '-' || !arg[1]) {
+		if (argv[i][0] != '-' || !argv[i][1]) {
 			if (in_order)
 				return 0;
 			continue;
 		}
-		if (arg[1] == '-') {
-			int err = check_long(argp, argv[0], arg);
-
-			if (err < 0)
-				return err;
-		} else if (!known_short(argp->options, arg[1])) {
-			return sp_fail(SP_EUSAGE, "%s: unknown option -%c; see '%s --help'", argv[0], arg[1],
-			               argv[0]);
-		}
-		if (takes_next(argp->options, arg) && ++i >= argc)
-			return sp_fail(SP_EUSAGE, "%s: option %s needs an argument", argv[0], arg);
+		err = is_known(argp, argv[i]) ? 0 : check_unknown(argp, argv[0], argv + i);
+		if (err < 0)
+			return err;
+		if (takes_next(argp->options, argv[i]) && ++i >= argc)
+			return sp_fail(SP_EUSAGE, "%s: option %s needs an argument", argv[0], argv[i - 1]);
 	}
 	return 0;
 }
@@ -294,14 +317,6 @@ static error_t parse_top(int key, char *arg, struct argp_state *state)
 
 	state->input = wrap;
 	return err;
-}
-
-/* "skidprof report" -> "report" */
-static const char *command_of(const char *prog)
-{
-	const char *space = strrchr(prog, ' ');
-
-	return space ? space + 1 : prog;
 }
 
 /* The words of the user's configuration, then those of the command line; the caller frees the array. */

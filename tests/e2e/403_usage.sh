@@ -73,6 +73,29 @@ check 'and says as much' cmp -s out <("$SKIDPROF" report --help)
 check 'an ambiguous abbreviation is a usage error' status 2 "$SKIDPROF" report --no
 check 'an argument too few' status 2 "$SKIDPROF" report -i
 
+# perf's names of options (profiler/base/perf_options.c): taken for ours, or told which of ours does it.
+check 'options of perf that become ours' status 0 "$SKIDPROF" report -S main --stdio --no-children --percent-limit 1 -s share -i two.data
+check 'do as ours' cmp -s out <("$SKIDPROF" report --function main --min-share 1% -i two.data)
+check 'also of a function to annotate' status 0 "$SKIDPROF" annotate --stdio -l -s main -i two.data
+check 'which is the argument here' cmp -s out <("$SKIDPROF" annotate main -i two.data)
+check 'or behind its =' status 0 "$SKIDPROF" annotate --symbol=main -i two.data
+check 'is the same' cmp -s out <("$SKIDPROF" annotate main -i two.data)
+check 'one that is another of ours' status 2 "$SKIDPROF" report -g -i two.data
+check 'is told which' one_line "skidprof report: perf's -g is --callers FUNCTION, --callees FUNCTION or --children here"
+check 'one that there is none for' status 2 "$SKIDPROF" report --dsos=libc.so.6 -i two.data
+check 'is told so' one_line "perf's --dsos is not here: --function GLOB"
+check "a key that perf sorts by" status 2 "$SKIDPROF" report -s comm,dso -i two.data
+check 'is told the view' one_line "perf's --sort comm is --processes here"
+check 'a name of perf record' status 0 "$SKIDPROF" record --event help
+check 'is no option of report' status 2 "$SKIDPROF" report --event-any
+sed -n 's/^\t{ "\([a-z ]*\)".* \(OURS\|PERCENT\), "\([a-z-]*\)" },$/\1:\3/p' "$TOP/profiler/base/perf_options.c" >rows
+while IFS=: read -r of ours; do
+	for c in $of; do
+		"$SKIDPROF" "$c" --help | grep -qE -- "--$ours\>" || echo "$c --$ours"
+	done
+done <rows >missing
+check 'all that they become is there' sh -c '[ -s rows ] && [ ! -s missing ]'
+
 check 'report | head ends quietly' bash -c '"$SKIDPROF" report --raw --limit 0 -i two.data 2>err | head -1 >out; [ ! -s err ] && [ -s out ]'
 check 'also where SIGPIPE is ignored' python3 -c '
 import os, signal, subprocess, sys
