@@ -104,7 +104,8 @@ static const struct argp_option argp_options[] = {
 	  "Simulated PMU: throttle events that come more often, as kernel.perf_event_max_sample_rate does",
 	  0 },
 	{ "core", KEY_CORE, "CORE", 0, "The core to simulate: a name or a file", 0 },
-	{ "seed", KEY_SEED, "N", 0, "Seed of the simulated interrupts' delays (default 1)", 0 },
+	{ "seed", KEY_SEED, "N", 0,
+	  "Seed of the simulated interrupts' delays, or of the moments of bursts (default 1)", 0 },
 	{ "truth", KEY_TRUTH, "FILE", 0, "Write exact instruction counts of the same run to FILE", 0 },
 	{ 0 }
 };
@@ -392,6 +393,9 @@ static int check(const struct record_opts *o, const char *name)
 	if (o->branch_filter & PERF_SAMPLE_BRANCH_CALL_STACK &&
 	    o->branch_filter != PERF_SAMPLE_BRANCH_CALL_STACK)
 		return sp_fail(SP_EUSAGE, "%s: -j stack stands alone", name);
+	if (o->bursts_hz == 0 && (o->timed_hz > 0 || o->burst_length))
+		return sp_fail(SP_EUSAGE, "%s: %s is of bursts, and --bursts 0 takes none: leave out either",
+		               name, o->timed_hz > 0 ? "--timed-bursts" : "--burst-length");
 	if (!o->argc && !target && !o->whole_system)
 		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", name, name);
 	return 0;

@@ -170,7 +170,7 @@ static void warn_totals(const struct compare *c)
 static int print_text(const struct compare *c, size_t limit, const struct term *term)
 {
 	struct table t = table_of(c);
-	char path[512], creator[200], total[NUMBER_MAX];
+	char path[512], creator[200], total[NUMBER_MAX], things[NUMBER_MAX];
 	bool left_out = false;
 	size_t shown = limit;
 	int err;
@@ -215,8 +215,9 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	if (err < 0)
 		return err;
 	if (shown < c->n)
-		fprintf(term->f, "# %zu more %s are not shown; --limit 0 shows all\n", c->n - shown,
-		        by_word(c->by));
+		fprintf(term->f, "# %s %s not shown; --limit 0 shows all\n",
+		        number_things(c->n - shown, by_word(c->by), things),
+		        c->n - shown == 1 ? "is" : "are");
 	if (left_out)
 		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
 		      "all\n",

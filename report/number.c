@@ -116,6 +116,16 @@ static size_t char_bytes(const unsigned char *s)
 	return n;
 }
 
+char *number_things(size_t n, const char *plural, char out[NUMBER_MAX])
+{
+	size_t length = strlen(plural), tail = n > 1                                                ? 0
+	                                       : length > 4 && !strcmp(plural + length - 4, "sses") ? 2
+	                                                                                            : 1;
+
+	snprintf(out, NUMBER_MAX, "%zu more %.*s", n, (int)(length - tail), plural);
+	return out;
+}
+
 size_t text_safe(const char *text, char *out, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;

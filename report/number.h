@@ -29,6 +29,9 @@ void number_grouped(double x, char out[NUMBER_MAX]);
 /* "12.3%" of a fraction, with a sign if `is_signed`; "-" for NAN and infinities. */
 void number_percent(double fraction, int is_signed, char out[NUMBER_MAX]);
 
+/* "3 more functions", "1 more function" of functions.  Returns out. */
+char *number_things(size_t n, const char *plural, char out[NUMBER_MAX]);
+
 /*
  * A copy of text that is valid UTF-8 without control characters: any other
  * byte becomes "\xNN".  Cut off at size - 1 bytes.  Returns the copy's length.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/report.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,76 +174,9 @@ double report_samples(const struct profile *p, const struct profile_count *c)
 	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc / p->meta.cyc_per_event) / period : NAN;
 }
 
-/* "ns::f(int)" is called "ns::f(int)", "ns::f" and "f". */
-static bool named(const char *name, const char *word)
-{
-	size_t n = strcspn(name, "("), n_word = strlen(word);
-
-	if (strcmp(name, word) == 0)
-		return true;
-	if (n < n_word || strncmp(name + n - n_word, word, n_word) != 0)
-		return false;
-	return n == n_word || (n >= n_word + 2 && name[n - n_word - 1] == ':' && name[n - n_word - 2] == ':');
-}
-
 const char *report_name(const struct profile_func *f)
 {
 	return f->full ? f->full : f->name;
-}
-
-static bool is_glob(const char *pattern)
-{
-	return pattern[strcspn(pattern, "*?[")];
-}
-
-/* Any of the names, a line each. */
-static bool any_matches(const char *names, const char *pattern)
-{
-	char name[512];
-
-	for (size_t n; names && *names; names += n + (names[n] == '\n')) {
-		n = strcspn(names, "\n");
-		snprintf(name, sizeof(name), "%.*s", (int)n, names);
-		if (strcmp(name, pattern) == 0 || (is_glob(pattern) && fnmatch(pattern, name, 0) == 0))
-			return true;
-	}
-	return false;
-}
-
-bool report_matches(const struct profile_func *f, const char *pattern)
-{
-	if (f->full && strcmp(f->full, pattern) == 0)
-		return true;
-	if (named(f->name, pattern) || strcmp(f->linkage, pattern) == 0)
-		return true;
-	if (any_matches(f->aliases, pattern))
-		return true;
-	if (!is_glob(pattern))
-		return false;
-	return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->linkage, 0) == 0;
-}
-
-int report_no_match(const struct profile *p, const char *pattern)
-{
-	const char **names = calloc(p->n_funcs + 1, sizeof(*names));
-	const char *near;
-	char shown[200], wanted[200];
-
-	if (!names)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < p->n_funcs; i++)
-		names[i] = p->funcs[i].name;
-	near = cmd_suggest(pattern, names);
-	text_safe(pattern, wanted, sizeof(wanted));
-	text_safe(near ? near : "", shown, sizeof(shown));
-	free(names);
-	if (near)
-		return sp_fail(SP_ENOENT, "no function '%s' in this profile; did you mean '%s'?", wanted,
-		               shown);
-	return sp_fail(SP_ENOENT,
-	               "no function '%s' in this profile; 'skidprof report' lists them, and '*%s*' "
-	               "finds a part of a name",
-	               wanted, wanted);
 }
 
 const char *report_base(const char *path)
@@ -403,7 +335,7 @@ static int print_rest(const struct view *v, const struct report_opts *o, size_t 
                       const struct term *term)
 {
 	const char *what = rows_of(o->view);
-	char words[TOGETHER_MAX];
+	char words[TOGETHER_MAX], things[NUMBER_MAX];
 	double share = 0, time = v->time ? 0 : NAN;
 	struct term_notes notes;
 	FILE *f = term_notes_begin(&notes);
@@ -414,8 +346,10 @@ static int print_rest(const struct view *v, const struct report_opts *o, size_t 
 	if (v->table.n_rows == 0)
 		fprintf(f, "# no %s to show%s\n", what, why_none(v->p, o));
 	if (v->n_small) {
-		fprintf(f, "# %zu more %s%s are below --min-share%s\n", v->n_small, what,
+		number_things(v->n_small, what, things);
+		fprintf(f, "# %s%s %s below --min-share%s\n", things,
 		        together(o->view, v->small_share, v->time ? v->small_time : NAN, words),
+		        v->n_small == 1 ? "is" : "are",
 		        o->min_share >= 1 ? ": 1 is 100%; for one in a hundred write 1%" : "");
 	}
 	if (v->table.n_rows > n_shown) {
@@ -423,8 +357,9 @@ static int print_rest(const struct view *v, const struct report_opts *o, size_t 
 			share += v->share(v, v->pick ? v->pick[i] : i);
 			time += v->time ? v->time(v, v->pick ? v->pick[i] : i) : 0;
 		}
-		fprintf(f, "# %zu more %s%s are not shown; --limit 0 shows all\n", v->table.n_rows - n_shown,
-		        what, together(o->view, share, time, words));
+		number_things(v->table.n_rows - n_shown, what, things);
+		fprintf(f, "# %s%s %s not shown; --limit 0 shows all\n", things,
+		        together(o->view, share, time, words), v->table.n_rows - n_shown == 1 ? "is" : "are");
 	}
 	if (left_out)
 		fputs("# some columns have no room here; a wider window, '| cat' or --format csv has all\n",
@@ -558,14 +493,19 @@ static int judge_dropped(const struct profile_meta *m)
 	static const char lost[] =
 	        "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
 	        "copy the file again, or record again";
+	const bool empty = m->unfinished && !m->n_samples;
 
+	if (m->dropped_bytes > LARGEST_RECORD || (empty && m->dropped_bytes))
+		return sp_fail(SP_EDOUBT, lost, m->input, (uintmax_t)m->dropped_bytes,
+		               (uintmax_t)m->dropped_off, ", so this profile is not to be trusted");
+	if (empty)
+		return sp_fail(SP_EDOUBT,
+		               "%s: the recorder did not finish it, and it has no sample: record again",
+		               m->input);
 	/* The last record of a killed recorder: all before it is there. */
-	if (m->dropped_bytes && m->dropped_bytes <= LARGEST_RECORD)
+	if (m->dropped_bytes)
 		sp_warn(lost, m->input, (uintmax_t)m->dropped_bytes, (uintmax_t)m->dropped_off, "");
-	if (m->dropped_bytes <= LARGEST_RECORD)
-		return 0;
-	return sp_fail(SP_EDOUBT, lost, m->input, (uintmax_t)m->dropped_bytes, (uintmax_t)m->dropped_off,
-	               ", so this profile is not to be trusted");
+	return 0;
 }
 
 int report_verdict(const struct profile *p)

@@ -294,9 +294,11 @@ static int check_part(const struct recording *r)
 		return 0;
 	length = filter_ended_before(r->filter);
 	if (length > 0)
-		return sp_fail(SP_ENOENT,
-		               "--time: the recording ends %.3g s after its first sample, before that window",
-		               length);
+		return sp_fail(
+		        SP_ENOENT,
+		        "--time: the recording ends %.3g s after its first sample, before that window; "
+		        "90%%..100%% is the last tenth of it",
+		        length);
 	return sp_fail(SP_ENOENT,
 	               "no sample is of that part of the recording (--comm, --pid, --tid, --time); "
 	               "'skidprof report --threads' lists what there is");

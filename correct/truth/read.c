@@ -25,7 +25,8 @@ int truth_lines_open(struct truth_lines *l, const char *path)
 	if (errno == ENOENT)
 		sp_fail(SP_ENOENT, "%s: no such file; make it with 'skidprof truth -o %s ./app'", path, path);
 	else
-		sp_fail_errno("%s", path);
+		sp_fail_errno("%s: can't be read; make one of your own with 'skidprof truth -o FILE ./app'",
+		              path);
 	truth_lines_close(l);
 	return -SP_EIO;
 }

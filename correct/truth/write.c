@@ -181,7 +181,9 @@ static int close_renamed(const char *path, const char *tmp, FILE *f, int err)
 	if (fclose(f) != 0)
 		failed = true;
 	if (err == 0 && failed)
-		err = sp_fail_errno("%s: the exact counts could not be written", path);
+		err = sp_fail_errno("%s: the exact counts could not be written; make room, or choose another "
+		                    "place with -o",
+		                    path);
 	if (err == 0 && rename(tmp, path) < 0)
 		err = sp_fail_errno("%s: the exact counts are in %s", path, tmp);
 	else if (err < 0)
@@ -212,7 +214,8 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 	if (!special)
 		err = close_renamed(path, tmp, e.f, err);
 	else if (fclose(e.f) != 0 && err == 0)
-		err = sp_fail_errno("%s", path);
+		err = sp_fail_errno("%s: the exact counts could not be written; choose another place with -o",
+		                    path);
 out:
 	texts_fini(&e.files);
 	texts_fini(&e.funcs);

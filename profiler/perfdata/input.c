@@ -17,7 +17,8 @@ static int open_fd(struct pd_input *in, const char *path)
 		               "%s: no such file; record one with \"skidprof record\" or name it with -i",
 		               path);
 	if (in->fd < 0 || fstat(in->fd, &st) < 0)
-		return sp_fail_errno("%s: can't be opened", path);
+		return sp_fail_errno("%s: can't be opened; record one of your own, or name another with -i",
+		                     path);
 	if (S_ISDIR(st.st_mode))
 		return sp_fail(
 		        SP_EFORMAT,

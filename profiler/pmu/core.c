@@ -56,9 +56,9 @@ static int unknown_core(const char *word)
 	for (size_t i = 0; i < n && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
 	if (near)
-		sp_fail(SP_EUSAGE, "--core: no core '%s'; did you mean '%s'?", word, near);
+		sp_fail(SP_EUSAGE, "no core '%s'; did you mean '%s'?", word, near);
 	else
-		sp_fail(SP_EUSAGE, "--core: no core '%s'; there are %s, or give a file's path", word,
+		sp_fail(SP_EUSAGE, "no core '%s'; there are %s, or give a file's path", word,
 		        n ? list : "none installed");
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);

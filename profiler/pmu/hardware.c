@@ -134,6 +134,10 @@ static int hardware_run(const struct record_opts *opts, struct record_counts *co
 	err = choose(opts, &group, &plan);
 	if (err < 0)
 		return err;
+	if (opts->timed_hz > 0 && !(plan.bursts_hz > 0))
+		return sp_fail(SP_EUSAGE,
+		               "--timed-bursts: no bursts are taken beside these events; add --bursts "
+		               "auto, or leave it out");
 	say_source(&plan);
 	judge_periods(&group);
 	if (opts->bursts_hz < 0 && plan.bursts_hz > 0)

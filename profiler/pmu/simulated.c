@@ -424,6 +424,9 @@ static int simulated_probe(const struct record_opts *o)
 	                   : o->stats          ? "--stats"
 	                                       : NULL;
 
+	if (o->timed_hz > 0)
+		return sp_fail(SP_EUSAGE,
+		               "--timed-bursts: the simulated core counts instructions; leave it out");
 	if (what)
 		return sp_fail(SP_EUSAGE,
 		               "%s: the simulated core runs a whole program of its own, always alike; "

@@ -112,7 +112,7 @@ check 'colour where it is asked for' sh -c '"$SKIDPROF" report -i two.data --col
 terminal() # ENVIRONMENT... -- ARGUMENTS...
 {
 	python3 - "$@" <<'END'
-import os, pty, sys
+import os, pty, re, sys
 words = sys.argv[1:]
 at = words.index("--")
 env = dict(os.environ, TERM="xterm", COLUMNS="80", **dict(w.split("=", 1) for w in words[:at]))
@@ -134,7 +134,8 @@ try:
 except OSError:
     pass
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-open("out", "wb").write(out.replace(b"\r\n", b"\n"))
+# Of a line of progress nothing is left in the end: what stands before a return of the carriage was written over.
+open("out", "wb").write(re.sub(rb"[^\n]*\r(\x1b\[K)?", b"", out.replace(b"\r\n", b"\n")))
 sys.exit(status)
 END
 }

@@ -283,8 +283,8 @@ static void rows_below_the_least_share_are_left_out_and_said(void **state)
 	o.min_share = 0.0501;
 	text = text_of(p, &o, 0);
 	assert_null(strstr(text, "setup"));
-	assert_non_null(strstr(text, "\n# 1 more functions, 5.00% of the instructions and 0.07% of the "
-	                             "cycles together, are below --min-share\n"));
+	assert_non_null(strstr(text, "\n# 1 more function, 5.00% of the instructions and 0.07% of the "
+	                             "cycles together, is below --min-share\n"));
 	free(text);
 	doc = json_of(p, o);
 	assert_int_equal(json_array_size(json_object_get(doc, "functions")), 2);
@@ -325,7 +325,7 @@ static void what_is_inlined_is_not_its_caller_s_own(void **state)
 	/* Shares of rows that hold one another have no sum. */
 	o.limit = 1;
 	text = text_of(p, &o, 0);
-	assert_non_null(strstr(text, "# 1 more functions are not shown; --limit 0 shows all\n"));
+	assert_non_null(strstr(text, "# 1 more function is not shown; --limit 0 shows all\n"));
 	free(text);
 	profile_free(p);
 }
@@ -407,6 +407,10 @@ static void functions_are_found_by_every_name_they_have(void **state)
 		                            .linkage = "malloc",
 		                            .aliases = "__GI___libc_malloc\n__libc_malloc" };
 	const struct profile_func index = { .name = "Vec::operator[](int)", .linkage = "_ZN3VecixEi" };
+	const struct profile_func sift = { .name = "void ns::sift<int>(int*)", .linkage = "s" };
+	const struct profile_func find = { .name = "Table<Key, std::less<Key> >::find", .linkage = "f" };
+	const struct profile_func shift = { .name = "ns::operator<< <char>(char)", .linkage = "o" };
+	const struct profile_func hidden = { .name = "(anonymous namespace)::step(int)", .linkage = "h" };
 
 	(void)state;
 	assert_true(report_matches(&f, "ns::Vec::dot(int, int)"));
@@ -420,6 +424,18 @@ static void functions_are_found_by_every_name_they_have(void **state)
 	assert_false(report_matches(&f, "ns"));
 	assert_false(report_matches(&f, ""));
 	assert_true(report_matches(&index, "operator[]"));
+	for (const char *const *word =
+	             (const char *const[]){ "sift", "ns::sift", "*sift<*", "ns::sift<int>", "*s?ft", NULL };
+	     *word; word++)
+		assert_true(report_matches(&sift, *word));
+	assert_false(report_matches(&sift, "sift<char>"));
+	assert_true(report_matches(&find, "find"));
+	assert_true(report_matches(&find, "Table::find"));
+	assert_true(report_matches(&find, "Table<Key, std::less<Key> >::find"));
+	assert_false(report_matches(&find, "Table"));
+	assert_true(report_matches(&shift, "operator<<"));
+	assert_true(report_matches(&shift, "ns::operator<<"));
+	assert_true(report_matches(&hidden, "step"));
 	assert_true(report_matches(&other, "malloc"));
 	assert_true(report_matches(&other, "__libc_malloc"));
 	assert_true(report_matches(&other, "__GI___libc_malloc"));

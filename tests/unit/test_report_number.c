@@ -35,6 +35,17 @@ static void counts_have_four_digits_and_a_unit(void **state)
 	assert_true(strlen(text) < NUMBER_MAX);
 }
 
+static void one_thing_is_no_plural(void **state)
+{
+	char text[NUMBER_MAX];
+
+	(void)state;
+	assert_string_equal(number_things(3, "functions", text), "3 more functions");
+	assert_string_equal(number_things(1, "functions", text), "1 more function");
+	assert_string_equal(number_things(1, "processes", text), "1 more process");
+	assert_string_equal(number_things(1, "lines", text), "1 more line");
+}
+
 static void whole_numbers_are_grouped_by_thousands(void **state)
 {
 	char text[NUMBER_MAX];
@@ -139,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_four_digits_and_a_unit),
+		cmocka_unit_test(one_thing_is_no_plural),
 		cmocka_unit_test(whole_numbers_are_grouped_by_thousands),
 		cmocka_unit_test(percentages_show_two_to_three_digits),
 		cmocka_unit_test(names_lose_what_could_steer_a_terminal),
