@@ -80,7 +80,7 @@ static const struct argp_option argp_options[] = {
 	  "tell no cycles); 0: never",
 	  0 },
 	{ "burst-length", KEY_BURST_LENGTH, "N", 0,
-	  "Branches of a burst (default 160 to 1000, as many as are cheap; at most 2000)", 0 },
+	  "Branches of a burst (default 160 to 2000, as many as are cheap)", 0 },
 	{ "burst-budget", KEY_BURST_BUDGET, "PERCENT", 0,
 	  "Share of the program's time that bursts may take, and timed ones as much again (default 2)", 0 },
 	{ "timed-bursts", KEY_TIMED_BURSTS, "RATE", 0,

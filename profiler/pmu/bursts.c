@@ -145,7 +145,7 @@ enum { QUICK_BURSTS = 32, LEAST_LENGTH = 160 };
 
 uint32_t burst_account_length(const struct burst_account *a)
 {
-	return a->length > 0 ? (uint32_t)(a->length + 0.5) : BURST_LENGTH;
+	return a->length > 0 ? (uint32_t)(a->length + 0.5) : BURST_FIRST_LENGTH;
 }
 
 void burst_account_learn(struct burst_account *a, uint64_t held_ns)
@@ -419,7 +419,7 @@ struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a
 
 	return (struct burst_limits){ .n_branches = length ? length
 		                                    : a    ? burst_account_length(a)
-		                                           : BURST_LENGTH,
+		                                           : BURST_FIRST_LENGTH,
 		                      .n_stepped = n_stepped,
 		                      .n_steps = n_stepped * STEPS_PER_BRANCH,
 		                      .held_ns = MAX_HELD_NS,

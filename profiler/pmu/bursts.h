@@ -16,7 +16,9 @@
 enum {
 	BURSTS_STEPPED_HZ =
 	        50, /* so many a second, where as many as possible are wanted and all must be stepped */
-	BURST_LENGTH = 1000, /* branches, where they are replayed and pages are cheap */
+	BURST_FIRST_LENGTH = 1000, /* branches of the first ones that are replayed */
+	/* ... and of later ones, where the budget is enough: a sample has at most 64 KB, and a turn of an outer loop is often about 1,000 */
+	BURST_LENGTH = 2000,
 };
 
 /*
@@ -37,13 +39,13 @@ struct burst_account {
 	double n_wanted;      /* that the rates chosen so far stand for: not each moment is told */
 	uint64_t longest_ns;  /* by one burst */
 	uint64_t expected_ns; /* of one, before any was seen */
-	double length;        /* branches of one that is replayed; 0 = BURST_LENGTH, none was seen */
+	double length;        /* branches of one that is replayed; 0 = none was seen */
 	uint64_t n_learnt;    /* bursts that it goes by */
 };
 
 /*
- * How many branches should the next one have, where it is replayed?  BURST_LENGTH, or so many that the budget is enough
- * for forty bursts a second of the target's time, but not fewer than 160.
+ * How many branches should the next one have, where it is replayed?  So many that the budget is enough for forty
+ * bursts a second of the target's time, from 160 to BURST_LENGTH.
  */
 uint32_t burst_account_length(const struct burst_account *a);
 
