@@ -434,8 +434,28 @@ static void note_short_calls(const struct profile *p, FILE *f)
 	                           : ", by paths where those tell more");
 }
 
-static void note_flow(const struct profile *p, FILE *f)
+/* Is there a function of which only bounds are known? */
+static bool any_unknown(const struct profile *p)
 {
+	struct inclusive *all = NULL;
+	bool any = false;
+
+	if (inclusive_count(p, &all) < 0)
+		return false;
+	for (size_t i = 0; i < p->n_funcs && !any; i++)
+		any = all[i].lo > 0 && all[i].hi > all[i].lo &&
+		      !isfinite(inclusive_is_of_insn(p) ? all[i].insn : all[i].cyc);
+	free(all);
+	return any;
+}
+
+static void note_flow(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	if (o->view == REPORT_CHILDREN && any_unknown(p))
+		fputs("# -: hot loops do not call it, it calls itself through others, or paths tell too "
+		      "little; "
+		      "BOUNDS hold\n# its own count and all that it may have called\n",
+		      f);
 	if (p->n_contexts)
 		fprintf(f,
 		        "# who called: the code's flow; how a function is divided among several callers is "
@@ -462,7 +482,7 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		        stacks_cut(p, cut, sizeof(cut)));
 		note_short_calls(p, f);
 	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
-		note_flow(p, f);
+		note_flow(p, o, f);
 	} else {
 		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
 		      "region\n",

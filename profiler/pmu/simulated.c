@@ -258,6 +258,19 @@ static double seconds_since(const struct timespec *begun)
 	return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
 }
 
+/* Once, of a program that takes longer than one waits without a word.  A line of progress would be in its output's way. */
+static void say_slow(double now, bool *said)
+{
+	enum { PATIENCE_S = 2 };
+
+	if (*said || now < PATIENCE_S || !isatty(STDERR_FILENO))
+		return;
+	*said = true;
+	sp_note("the program runs on, emulated, which takes many times as long, and with floating point "
+	        "most; "
+	        "Ctrl-C ends it and keeps what there is");
+}
+
 /*
  * Until the program ends.  Processes it leaves behind are not waited for, as
  * with perf record: what they have sent by then is kept.
@@ -265,7 +278,7 @@ static double seconds_since(const struct timespec *begun)
 static int listen_to_end(struct run *r)
 {
 	struct pollfd signals = { r->child.signal_fd, POLLIN, 0 };
-	bool open = true;
+	bool open = true, said = false;
 	double ticked = 0;
 	int err = 0;
 
@@ -279,6 +292,7 @@ static int listen_to_end(struct run *r)
 		err = open ? drain(r) : 0;
 		open = err == 0;
 		now = seconds_since(&r->begun);
+		say_slow(now, &said);
 		if (now - ticked >= 1) {
 			sink_tick(r->sink);
 			ticked = now;
