@@ -58,7 +58,8 @@ struct task {
 };
 
 struct scope_sums {
-	double insn; /* inside, exact */
+	double insn;   /* inside, exact */
+	double insn_2; /* of each interval inside, squared */
 	double n_intervals, n_crossings;
 	double n_excursions,
 	        n_outside;   /* runs of samples elsewhere between two inside ones, and samples in them */
@@ -214,6 +215,7 @@ static int add_inside(const struct mix *m, struct begin *b, const struct sample_
 	struct scope_sums *r = m->sums[s->scope];
 
 	r->insn += seen->insn;
+	r->insn_2 += seen->insn * seen->insn;
 	r->n_intervals++;
 	if (!goes_on || !m->several)
 		b->run = UINT32_MAX;
@@ -519,14 +521,14 @@ static int finish(void *state)
 
 	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
 	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
-	/* What ran after a group's last sample in a thread, on average half the way to the next. */
+	/* What ran after a group's last sample in a thread: half an interval, of such as a moment lies in, which long ones hold more of. */
 	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
 		int32_t scope = m->begins.v[i]->scope;
 		struct scope_sums *r = scope < 0 ? NULL : m->sums[scope];
 
 		if (!r || r->n_intervals < 1)
 			continue;
-		sums[scope].insn += r->insn / r->n_intervals / 2;
+		sums[scope].insn += r->insn > 0 ? r->insn_2 / r->insn / 2 : 0;
 		sums[scope].n_ends++;
 	}
 	for (size_t r = 0; r < m->in.n && err == 0; r++) {

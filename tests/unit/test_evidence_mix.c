@@ -543,6 +543,21 @@ static void without_group_counts_the_total_is_what_was_sampled(void **state)
 	equations_fini(&eqs);
 }
 
+/*
+ * Intervals of 1000 and 3000: a thread ends in a long one three times as often as in a short one, and half of it ran by then.
+ * 4000 inside, 500 at the beginning, (1000^2 + 3000^2) / 4000 / 2 = 1250 at the end.
+ */
+static void a_thread_ends_in_long_intervals_more_often(void **state)
+{
+	struct bench *b = *state;
+	const uint64_t at[] = { 1000, 2000, 5000 };
+
+	for (size_t i = 0; i < 3; i++)
+		show(b, 0, 0, at[i], at[i], at[i] / 10, at[i] / 10);
+	assert_int_equal(evidence_mix.finish(b->state), 0);
+	assert_float_equal(b->f.p->total_insn, 4000 + 500 + 1250, 1e-9);
+}
+
 #define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)
 
 int main(void)
@@ -552,6 +567,7 @@ int main(void)
 		TEST(half_of_an_interval_that_crosses_the_edge_counts),
 		TEST(counts_that_go_back_begin_anew),
 		TEST(threads_count_each_for_itself),
+		TEST(a_thread_ends_in_long_intervals_more_often),
 		TEST(one_sample_of_a_thread_makes_no_equation_but_the_total),
 		TEST(code_that_alternates_with_the_region_is_in_its_intervals),
 		TEST(a_long_stay_elsewhere_leaves_the_intervals_clean),
