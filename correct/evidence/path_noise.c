@@ -14,7 +14,7 @@
 #include "correct/infer/sparse.h"
 #include "correct/model/model.h"
 
-/* The free edges that a stack runs over. */
+/* The free edges that stacks run over. */
 struct few {
 	uint32_t *free; /* [n] which ones */
 	size_t n;
@@ -23,7 +23,6 @@ struct few {
 static void list_free(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                       const int32_t *free_of, const double *x, uint8_t *listed, struct few *out)
 {
-	out->n = 0;
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
 
@@ -36,8 +35,6 @@ static void list_free(const struct path *s, const struct scope_stacks *r, const 
 			out->free[out->n++] = (uint32_t)at;
 		}
 	}
-	for (size_t i = 0; i < out->n; i++)
-		listed[out->free[i]] = 0;
 }
 
 static void clear_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
@@ -53,10 +50,13 @@ static void clear_stack(const struct path *s, const struct scope_stacks *r, cons
 }
 
 /*
- * Covariance of the free edges' flows from the scatter of stacks about the
- * mean: cov[d][d], its lower triangle.  x_s - I_s f/N of a stack has mean zero at the true flow.
- * A stack runs over few edges, so the sum over stacks is taken of
- * x x' - I (x m' + m x') + I^2 m m' with m = f/N.  one: zeros, and again when it returns.
+ * Covariance of the free edges' flows from the scatter of stacks: cov[d][d], its lower triangle.  x_s - I_s f/N of a stack
+ * has mean zero at the true flow.  Samples come at even distances, so a stage of the program that is longer than these gets its
+ * share of them, and no chance is in that: what each differs by from the one before it tells the noise, half the square of it
+ * (Wolter, Introduction to Variance Estimation, 2007, chapter 8).  Bursts come at random: their scatter is about the mean.
+ *
+ * Two stacks run over few edges, so the sum over stacks is taken of
+ * x x' - I (x m' + m x') + I^2 m m' with m = f/N, x and I their differences.  one: zeros, and again when it returns.
  */
 static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
                    const struct space *space, const struct path_tally *mean, double *cov,
@@ -75,10 +75,18 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 	for (size_t k = 0; ok && k < d; k++)
 		free_of[space->free_edge[k]] = (int32_t)k;
 	for (size_t i = 0; ok && i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
+		/* The first has none before it: the last one does as well. */
+		const struct stack *st = &r->stacks.v[i], *before = &r->stacks.v[i ? i - 1 : r->stacks.n - 1];
 
-		path_add_stack(s, r, st, weight, 1, one);
+		few.n = 0;
+		path_add_stack(s, r, st, weight, st->burst ? 1 : M_SQRT1_2, one);
 		list_free(s, r, st, free_of, one->edge, listed, &few);
+		if (!st->burst) {
+			path_add_stack(s, r, before, weight, -M_SQRT1_2, one);
+			list_free(s, r, before, free_of, one->edge, listed, &few);
+		}
+		for (size_t k = 0; k < few.n; k++)
+			listed[few.free[k]] = 0;
 		insn2 += one->insn * one->insn;
 		for (size_t k = 0; k < few.n; k++) {
 			size_t a = few.free[k];
@@ -91,6 +99,7 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 					        x * one->edge[space->free_edge[few.free[l]]];
 		}
 		clear_stack(s, r, st, one);
+		clear_stack(s, r, before, one);
 	}
 	for (size_t a = 0; ok && a < d; a++)
 		for (size_t b = 0; b <= a; b++) {
