@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "profiler/pmu/corefreq.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/time_path.h"
+#include "profiler/pmu/waited.h"
 
 #if defined(__x86_64__)
 typedef struct user_regs_struct regs_type;
@@ -36,7 +36,7 @@ enum { N_PAGES = 8, PAGE = 4096 };
 enum { AWAKE_NS = 50000 };
 
 /* The frequency takes some fifty microseconds to measure, as long as a short burst, and doesn't change that fast. */
-enum { CORE_HZ_EVERY_NS = 100000000 };
+enum { CORE_HZ_EVERY_NS = 250000000 };
 
 /* Code of the stepped process, read a page at a time and forgotten with the burst. */
 struct code {
@@ -297,19 +297,13 @@ static void check(struct replayer *r, pid_t pid, struct burst *b)
 }
 
 /* Is it running, and where?  *alone: its process has no other thread. */
-static bool is_running(struct burst *b, bool *alone)
+static bool is_running(struct burst_tools *tools, struct burst *b, bool *alone)
 {
-	char path[64], text[1024];
-	int fd, field = 2, cpu = -1;
+	char text[1024];
+	int field = 2, cpu = -1;
 	const char *s;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)b->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	procfile_read(&tools->stat, b->tid, "stat", text, sizeof(text));
 	/* The name may have spaces in it, and ends at the last parenthesis; the state follows, then threads are field 20, the CPU 39. */
 	s = strrchr(text, ')');
 	if (!s || s[1] != ' ' || s[2] != 'R')
@@ -388,8 +382,8 @@ static struct use look_at_work(struct burst_tools *tools)
 
 static struct use look_at_use(struct burst_tools *tools, pid_t tid, bool alone)
 {
-	const struct turns own = waited_look(&tools->own, getpid()),
-	                   thread = waited_look(&tools->of_thread, tid);
+	const struct turns own = waited_look(&tools->own_turns, getpid()),
+	                   thread = waited_look(&tools->turns, tid);
 
 	return (struct use){ .own_waited = own.waited_ns,
 		             .thread_waited = thread.waited_ns,
@@ -398,6 +392,18 @@ static struct use look_at_use(struct burst_tools *tools, pid_t tid, bool alone)
 		                     clock_cpu_ns(tools->replayer ? replayer_pid(tools->replayer) : 0),
 		             .thread_ran = thread.ran_ns,
 		             .process_ran = alone ? clock_cpu_ns(tid) : 0 };
+}
+
+/* One that stopped at once had no time to wait, and is held while we look: what others used is as it was. */
+static struct use look_when_stopped(struct burst_tools *tools, pid_t tid, bool alone, const struct use *asked)
+{
+	struct use now = look_at_work(tools);
+
+	now.own_waited = asked->own_waited;
+	now.thread_waited = asked->thread_waited;
+	now.thread_ran = asked->thread_ran;
+	now.process_ran = alone ? clock_cpu_ns(tid) : 0;
+	return now;
 }
 
 static uint64_t difference(uint64_t more, uint64_t less)
@@ -438,7 +444,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 
 	memset(out, 0, offsetof(struct burst, branches));
 	out->tid = tid;
-	if (!is_running(out, &alone)) {
+	if (!is_running(tools, out, &alone)) {
 		out->end = BURST_ASLEEP;
 		return;
 	}
@@ -460,7 +466,8 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	out->time_ns = clock_ns(CLOCK_MONOTONIC);
-	use[1] = look_at_use(tools, tid, alone);
+	use[1] = out->time_ns - asked_ns < AWAKE_NS ? look_when_stopped(tools, tid, alone, &use[0])
+	                                            : look_at_use(tools, tid, alone);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;
 	} else if (get_regs(tid, &regs) < 0) {

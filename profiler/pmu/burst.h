@@ -20,8 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profiler/pmu/procfile.h"
 #include "profiler/pmu/step.h"
-#include "profiler/pmu/waited.h"
 
 enum { BURST_MAX_BRANCHES = 2048, BURST_MAX_RUNS = 1360 };
 
@@ -104,11 +104,11 @@ struct replayer;
 /* What bursts are taken with. */
 struct burst_tools {
 	struct step_decoder *decoder;
-	struct replayer *replayer; /* NULL: all are stepped */
-	uint64_t core_hz_ns;       /* when the frequency was measured last */
-	double interrupt_ns;       /* timed.h; 0 = not measured yet */
-	struct waited own, of_thread;
-	cpu_set_t anywhere; /* where we may run, while we are pinned */
+	struct replayer *replayer;              /* NULL: all are stepped */
+	uint64_t core_hz_ns;                    /* when the frequency was measured last */
+	double interrupt_ns;                    /* timed.h; 0 = not measured yet */
+	struct procfile own_turns, turns, stat; /* ours; the thread's */
+	cpu_set_t anywhere;                     /* where we may run, while we are pinned */
 	bool pinned;
 };
 

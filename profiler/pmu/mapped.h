@@ -11,16 +11,23 @@
 #include <sys/types.h>
 
 #include "profiler/base/vec.h"
+#include "profiler/pmu/procfile.h"
 #include "profiler/replay/wire.h"
 
 struct mapping {
 	uint64_t begin, end, off, dev, ino;
 	bool read, write, run, shared;
+	uint32_t round; /* the check that asked for it */
 };
 
-/* Of one process, as they were when they were read last; read again after `keep_until` (CLOCK_MONOTONIC, ns). */
+/*
+ * Of one process, as they were when they were read, or asked for, last.  Where the kernel can't be asked for one (Linux
+ * before 6.11) all are read again after `keep_until` (CLOCK_MONOTONIC, ns).
+ */
 struct mapped {
 	pid_t pid; /* 0 = nobody's yet */
+	struct procfile maps;
+	uint32_t round;
 	uint64_t keep_until;
 	VEC(struct mapping) v; /* ascending */
 };

@@ -105,6 +105,11 @@ struct layout {
 	uint64_t mapped_end; /* of the dynamic linker, which is mapped first, at the top */
 };
 
+struct wanted {
+	uint64_t pages[2 * MAX_HOT];
+	size_t n;
+};
+
 struct replayer {
 	char path[PATH_MAX];
 	struct rp_shared *shared;
@@ -115,6 +120,7 @@ struct replayer {
 	int cpu;
 	struct hot_pages touched; /* by those that run while the thread waits */
 	struct hot_pages kept;    /* for those that run when it has gone on */
+	struct wanted next;       /* of touched: by the next one of those */
 	struct layout layout;     /* of the process that they are of */
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
@@ -423,35 +429,6 @@ static void move(struct hot_pages *of, const struct layout *from, const struct l
 	find_slots(of);
 }
 
-static bool hand_memory(struct replayer *r, pid_t pid)
-{
-	struct layout layout;
-	char path[64];
-	bool told;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	told = (!r->mem_pid || tell(r, 'c', -1)) && tell(r, 'm', fd);
-	close(fd);
-	layout = look_at_maps(&r->shared->request, pid);
-	move(&r->touched, &r->layout, &layout);
-	move(&r->kept, &r->layout, &layout);
-	r->layout = layout;
-	r->mem_pid = pid;
-	return told;
-}
-
-static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
-{
-	uint64_t clock = rp_clock(), ns = clock_ns(CLOCK_MONOTONIC);
-	double per_ns = ns > r->begun_ns ? (double)(clock - r->begun_clock) / (double)(ns - r->begun_ns) : 1;
-
-	return clock + (uint64_t)(per_ns * (double)held_ns);
-}
-
 static unsigned times_wanted(const struct hot *h)
 {
 	return (unsigned)__builtin_popcount(h->history);
@@ -472,11 +449,6 @@ static bool is_worth_it(const struct hot_pages *of, const struct hot *h)
 	return of->n_came[k] * 8 + k * BORNE_OUT >= (of->n_seen[k] + BORNE_OUT) * WANTED_OF_EIGHT;
 }
 
-struct wanted {
-	uint64_t pages[2 * MAX_HOT];
-	size_t n;
-};
-
 static void want(struct wanted *w, uint64_t page)
 {
 	if (w->n < sizeof(w->pages) / sizeof(w->pages[0]))
@@ -489,6 +461,57 @@ static void want_those(struct wanted *w, const struct hot_pages *of,
 	for (size_t i = 0; i < of->n; i++)
 		if (these(of, &of->v[i]))
 			want(w, of->v[i].page);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Neighbours come to lie side by side, to be read in one piece. */
+static void sort(struct wanted *w)
+{
+	qsort(w->pages, w->n, sizeof(w->pages[0]), by_address);
+}
+
+/* While no thread waits. */
+static void choose_next(struct replayer *r)
+{
+	r->next.n = 0;
+	want_those(&r->next, &r->touched, is_worth_it);
+	sort(&r->next);
+}
+
+static bool hand_memory(struct replayer *r, pid_t pid)
+{
+	struct layout layout;
+	char path[64];
+	bool told;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	told = (!r->mem_pid || tell(r, 'c', -1)) && tell(r, 'm', fd);
+	close(fd);
+	layout = look_at_maps(&r->shared->request, pid);
+	move(&r->touched, &r->layout, &layout);
+	move(&r->kept, &r->layout, &layout);
+	choose_next(r);
+	r->layout = layout;
+	r->mem_pid = pid;
+	return told;
+}
+
+static uint64_t clock_after(const struct replayer *r, uint64_t held_ns)
+{
+	uint64_t clock = rp_clock(), ns = clock_ns(CLOCK_MONOTONIC);
+	double per_ns = ns > r->begun_ns ? (double)(clock - r->begun_clock) / (double)(ns - r->begun_ns) : 1;
+
+	return clock + (uint64_t)(per_ns * (double)held_ns);
 }
 
 /* Pages from `at` on, those that lie one behind the other in one piece.  Returns in how many pieces. */
@@ -531,14 +554,7 @@ static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
 	}
 }
 
-static int by_page(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
-
-	return (x->page > y->page) - (x->page < y->page);
-}
-
-/* What none of the last eight wanted makes room.  Neighbours come to lie side by side, to be read in one piece. */
+/* What none of the last eight wanted makes room. */
 static void age(struct hot_pages *of)
 {
 	size_t kept = 0;
@@ -549,7 +565,6 @@ static void age(struct hot_pages *of)
 			of->v[kept++] = of->v[i];
 	}
 	of->n = kept;
-	qsort(of->v, of->n, sizeof(of->v[0]), by_page);
 	find_slots(of);
 }
 
@@ -614,6 +629,7 @@ void replayer_learn(struct replayer *r)
 		if (p->written[i])
 			learn_page(&r->kept, p->pages[i], true);
 	}
+	choose_next(r);
 	tell(r, 'p', -1);
 }
 
@@ -621,7 +637,6 @@ static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_n
 {
 	struct rp_request *q = &r->shared->request;
 	const struct rp_reply *reply = NULL;
-	static struct wanted w;
 
 	if (!r->pid)
 		return NULL;
@@ -630,9 +645,7 @@ static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_n
 	for (int i = 0; i < 2; i++) {
 		if (r->mem_pid != pid && !hand_memory(r, pid))
 			return NULL;
-		w.n = 0;
-		want_those(&w, &r->touched, is_worth_it);
-		fetch(r, &w, pid);
+		fetch(r, &r->next, pid);
 		reply = run_once(r, held_ns);
 		if (!reply || reply->end != RP_END_GONE)
 			break;
@@ -686,6 +699,7 @@ bool replayer_keep(struct replayer *r, pid_t pid)
 		if (is_likely(&r->touched, &r->touched.v[i]) && !*slot_of(&r->kept, r->touched.v[i].page))
 			want(&w, r->touched.v[i].page);
 	want_near(&w, &r->shared->request.regs);
+	sort(&w);
 	fetch(r, &w, pid);
 	return true;
 }

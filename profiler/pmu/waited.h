@@ -10,18 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct waited {
-	pid_t tid; /* 0 = none yet */
-	int fd;
-};
+#include "profiler/pmu/procfile.h"
 
 struct turns {
 	uint64_t ran_ns; /* of one that runs: up to a tick ago */
 	uint64_t waited_ns;
 };
 
-/* So far, of thread tid; 0 where the kernel doesn't tell.  Kept open for the next time. */
-struct turns waited_look(struct waited *w, pid_t tid);
-void waited_fini(struct waited *w);
+/* So far, of thread tid; 0 where the kernel doesn't tell. */
+struct turns waited_look(struct procfile *kept, pid_t tid);
 
 #endif

@@ -89,12 +89,36 @@ static void what_is_mapped_no_more_was_there_when_it_was_read(void **state)
 	mapped_fini(&m);
 }
 
+/* Where the kernel can be asked for one mapping: nobody waits until all are read again. */
+static void a_right_that_is_lost_is_noticed_at_once(void **state)
+{
+	struct mapped m = { 0 };
+	uint8_t *three = mmap(NULL, 3 * RP_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(three, MAP_FAILED);
+	reply.pages[0] = (uintptr_t)three + RP_PAGE;
+	assert_int_equal(check(&m), 100);
+	assert_int_equal(check(&m), 100);
+	if (!m.maps.tid)
+		skip();
+	mprotect(three + RP_PAGE, RP_PAGE, PROT_NONE);
+	assert_int_equal(check(&m), 40);
+	reply.pages[0] = (uintptr_t)three;
+	assert_int_equal(check(&m), 100);
+	reply.pages[0] = (uintptr_t)three + 2 * RP_PAGE;
+	assert_int_equal(check(&m), 100);
+	munmap(three, 3 * RP_PAGE);
+	mapped_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_path_is_cut_where_a_page_may_not_be_touched_so),
 		cmocka_unit_test(a_process_that_has_ended_had_the_mappings_of_before),
 		cmocka_unit_test(what_is_mapped_no_more_was_there_when_it_was_read),
+		cmocka_unit_test(a_right_that_is_lost_is_noticed_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/procfile.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int procfile_open(struct procfile *f, pid_t tid, const char *name)
+{
+	char path[64];
+
+	if (f->tid == tid && f->fd >= 0)
+		return f->fd;
+	procfile_fini(f);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
+	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	f->tid = tid;
+	return f->fd;
+}
+
+void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, size_t n)
+{
+	ssize_t got = -1;
+
+	/* Another thread may have the number by now: of the one that had it the file tells nothing any more. */
+	for (int i = 0; i < 2 && got < 0; i++) {
+		int fd = procfile_open(f, tid, name);
+
+		got = fd < 0 ? -1 : pread(fd, out, n - 1, 0);
+		if (got < 0)
+			procfile_fini(f);
+	}
+	out[got > 0 ? got : 0] = '\0';
+}
+
+void procfile_fini(struct procfile *f)
+{
+	if (f->tid && f->fd >= 0)
+		close(f->fd);
+	f->tid = 0;
+}

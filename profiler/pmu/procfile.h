@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_PROCFILE_H
+#define SKIDPROF_PMU_PROCFILE_H
+
+/*
+ * A file of /proc/TID that is read often: it is kept open, for to find and to
+ * open it takes several times as long as to read it.
+ */
+#include <sys/types.h>
+
+struct procfile {
+	pid_t tid; /* 0 = none yet */
+	int fd;
+};
+
+/* Its text, as it is now, into out[n], ended by 0; empty where it can't be read.  One thread after another is fine. */
+void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, size_t n);
+
+/* Its descriptor, -1 where it can't be opened; borrowed. */
+int procfile_open(struct procfile *f, pid_t tid, const char *name);
+
+void procfile_fini(struct procfile *f);
+
+#endif
