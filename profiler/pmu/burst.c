@@ -411,6 +411,13 @@ static uint64_t difference(uint64_t more, uint64_t less)
 	return more > less ? more - less : 0;
 }
 
+/* While the thread was stopped. */
+static uint64_t ran_stopped_ns(const struct use use[3])
+{
+	return difference(use[2].own_ran, use[1].own_ran) +
+	       difference(use[2].replayer_ran, use[1].replayer_ran);
+}
+
 /*
  * Until it stopped the thread ran on, or waited for a CPU; when it had, we were woken, and may have waited for one in turn,
  * if not before it had.  A wait of its that began before we asked is told as a whole when it is over.  From then on it is
@@ -424,12 +431,28 @@ static uint64_t held_ns(const struct burst *b, uint64_t asked_ns, const struct u
 	         ran_on = difference(stopped->process_ran, asked->process_ran),
 	         free = difference(stopped->thread_waited, asked->thread_waited) +
 	                (ran_on > own_waited ? ran_on : own_waited);
-	uint64_t ran = difference(after->own_ran, stopped->own_ran) +
-	               difference(after->replayer_ran, stopped->replayer_ran);
+	uint64_t ran = ran_stopped_ns(use);
 
 	if (!b->replayed)
 		ran += difference(after->thread_ran, stopped->thread_ran);
 	return difference(difference(b->time_ns, asked_ns), free) + ran + 1;
+}
+
+static uint64_t work_ns(struct burst_tools *tools, const struct use use[3])
+{
+	const struct use now = look_at_work(tools);
+	uint64_t before = tools->ran_ns;
+
+	tools->ran_ns = now.own_ran + now.replayer_ran;
+	/* Where a replayer ended it begins anew. */
+	return difference(difference(tools->ran_ns, before), ran_stopped_ns(use));
+}
+
+void burst_tools_begin(struct burst_tools *tools)
+{
+	const struct use now = look_at_work(tools);
+
+	tools->ran_ns = now.own_ran + now.replayer_ran;
 }
 
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
@@ -502,4 +525,5 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	measure_core(tools, out);
 	if (tools->replayer)
 		go_anywhere(tools);
+	out->work_ns = work_ns(tools, use);
 }

@@ -85,6 +85,8 @@ struct burst {
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was stopped */
 	/* From being asked to stop until it was let go, without what it or we waited for a CPU. */
 	uint64_t held_ns;
+	/* CPU time that we, and the replayer, have taken since the last one, beside that in which a thread was held. */
+	uint64_t work_ns;
 	double core_hz; /* of the CPU it ran on, measured just after; 0 = not known, or not again so soon */
 	uint32_t n_steps, n;
 	uint32_t n_pages, n_missed; /* that a replay touched, and read one at a time */
@@ -104,13 +106,17 @@ struct replayer;
 /* What bursts are taken with. */
 struct burst_tools {
 	struct step_decoder *decoder;
-	struct replayer *replayer;              /* NULL: all are stepped */
-	uint64_t core_hz_ns;                    /* when the frequency was measured last */
-	double interrupt_ns;                    /* timed.h; 0 = not measured yet */
+	struct replayer *replayer; /* NULL: all are stepped */
+	uint64_t core_hz_ns;       /* when the frequency was measured last */
+	uint64_t ran_ns;           /* our CPU time and the replayer's, up to the last burst's end */
+	double interrupt_ns;       /* timed.h; 0 = not measured yet */
 	struct procfile own_turns, turns, stat; /* ours; the thread's */
 	cpu_set_t anywhere;                     /* where we may run, while we are pinned */
 	bool pinned;
 };
+
+/* What was done to find them is no burst's work. */
+void burst_tools_begin(struct burst_tools *tools);
 
 /*
  * Take one of the thread tid of process pid.  *stop, which may be set by a signal handler, ends it early;

@@ -63,6 +63,7 @@ static bool find_tools(struct burst_tools *tools)
 		return false;
 	if (replayer_start(&tools->replayer) < 0)
 		tools->replayer = NULL;
+	burst_tools_begin(tools);
 	return true;
 }
 
