@@ -308,7 +308,9 @@ struct profile_meta {
 	bool as_sampled;
 	double chance_samples, chance_insn;
 	uint64_t n_samples, n_lost, n_throttled;
-	uint64_t n_unmapped;    /* samples outside any known mapping */
+	uint64_t n_unmapped; /* samples outside any known mapping */
+	/* Samples of the user's code that came when the program had entered the kernel: shown where it did, or not known where. */
+	uint64_t n_entries, n_entries_lost;
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;

@@ -552,6 +552,26 @@ static void print_amiss(const struct profile_meta *m, FILE *f)
 		fputc('\n', f);
 }
 
+/* Samples of the user's code whose interrupt came in the kernel. */
+static void print_entries(const struct profile_meta *m, FILE *f)
+{
+	char n[NUMBER_MAX];
+
+	number_grouped((double)m->n_entries, n);
+	if (m->n_entries)
+		fprintf(f,
+		        "# %s samples of the user's code came after a system call or fault: they stand where "
+		        "that "
+		        "was made\n",
+		        n);
+	number_grouped((double)m->n_entries_lost, n);
+	if (m->n_entries_lost)
+		fprintf(f,
+		        "# %s samples of the user's code came after a system call or fault, and stand in the "
+		        "kernel: branch records (-b) or call stacks (-g) would tell where that was made\n",
+		        n);
+}
+
 void meta_print(const struct profile *p, FILE *f)
 {
 	meta_print_for(p, &all_columns, f);
@@ -578,6 +598,7 @@ void meta_print_for(const struct profile *p, const struct meta_columns *columns,
 	        : m->branch_cycles          ? "yes, with cycles"
 	                                    : "yes");
 	print_amiss(m, f);
+	print_entries(m, f);
 	number_grouped((double)m->n_skids, n);
 	safe(m->method, c);
 	fprintf(f, "# method %s, seed %" PRIu64, c, m->seed);
@@ -701,6 +722,8 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "lost", json_integer((json_int_t)m->n_lost), &bad);
 	add(o, "throttled", json_integer((json_int_t)m->n_throttled), &bad);
 	add(o, "unmapped", json_integer((json_int_t)m->n_unmapped), &bad);
+	add(o, "after_kernel_entry", json_integer((json_int_t)m->n_entries), &bad);
+	add(o, "in_kernel_entry", json_integer((json_int_t)m->n_entries_lost), &bad);
 	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);

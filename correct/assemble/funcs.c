@@ -219,6 +219,8 @@ static struct whole whole_of(const struct work *w, const struct profile *p)
 		insn += p->funcs[f].count.insn;
 		raw += p->funcs[f].count.raw_insn;
 	}
+	/* Of the user's code, though they stand in the kernel's. */
+	insn -= w->rec->lost_insn;
 	return (struct whole){ .a_sample = n > 0 ? insn / n : 0,
 		               .is_off = n > 0 && raw > 0 &&
 		                         fabs(insn / raw - 1) > reason_limit_total_off + 3 / sqrt(n) };

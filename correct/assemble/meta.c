@@ -238,6 +238,8 @@ static void fill_header(struct assembly *a)
 		.n_lost = stats->n_lost + stats->n_lost_samples,
 		.n_throttled = stats->n_throttle,
 		.n_unmapped = w->rec->n_unmapped,
+		.n_entries = w->rec->n_entries,
+		.n_entries_lost = w->rec->n_entries_lost,
 		.dropped_bytes = stats->dropped_bytes,
 		.dropped_off = stats->dropped_off,
 		.unfinished = stats->unfinished,

@@ -79,7 +79,7 @@ static int add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 			user = chain[i] == (uint64_t)PERF_CONTEXT_USER;
 		/* Where the frame pointer was none, what it led to is anything: 0, or no address of the user's. */
 		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i] ||
-		    (user && chain[i] >= KERNEL_HALF))
+		    ((user || is_user(r)) && chain[i] >= KERNEL_HALF))
 			continue;
 		if (vec_push(&c->ips, chain[i]) < 0)
 			return -SP_ENOMEM;

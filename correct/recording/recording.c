@@ -11,6 +11,7 @@
 
 #include "correct/binary/jitdump.h"
 #include "correct/recording/chosen.h"
+#include "correct/recording/entry.h"
 #include "correct/recording/made.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
@@ -100,6 +101,7 @@ void recording_close(struct recording *r)
 	filter_free(r->filter);
 	timed_paths_fini(&r->paths);
 	free(r->kernel_symbol);
+	insn_decoder_free(r->decoder);
 	maps_free(r->maps);
 	pd_close(r->reader);
 	if (r->spool_fd >= 0)
@@ -359,7 +361,8 @@ static int restart(struct recording *r)
 	/* Files keep their numbers: the same records in the same order make the same maps. */
 	maps_free(r->maps);
 	r->maps = NULL;
-	r->n_unmapped = 0;
+	r->n_unmapped = r->n_entries = r->n_entries_lost = 0;
+	r->lost_insn = 0;
 	if (r->filter)
 		filter_restart(r->filter);
 	if (r->insn_last.n)
@@ -381,6 +384,21 @@ static int note_map(struct recording *r, const struct pd_record *rec)
 	int err = jitdump_is_name(rec->mmap.path) ? open_made(r) : 0;
 
 	return err < 0 || !r->made ? err : made_map(r->made, rec->pid, rec->mmap.path);
+}
+
+/* What the user's code was counted for is shown there, as the kernel itself shows a system call's caller. */
+static void show_in_user_code(struct recording *r, struct pd_record *rec)
+{
+	const uint64_t ip = entry_user_ip(r, rec);
+
+	if (!ip) {
+		r->n_entries_lost++;
+		r->lost_insn += rec->event == r->insn_event ? recording_weight(r, rec) : 0;
+		return;
+	}
+	r->n_entries++;
+	rec->sample.ip = ip;
+	rec->misc = (uint16_t)((rec->misc & ~PERF_RECORD_MISC_CPUMODE_MASK) | PERF_RECORD_MISC_USER);
 }
 
 static int show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
@@ -442,6 +460,8 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			break;
 		if (!kept)
 			continue;
+		if (entry_is(r, &rec))
+			show_in_user_code(r, &rec);
 		place = recording_place(r, rec.pid, rec.sample.ip);
 		if (place.module < 0)
 			r->n_unmapped++;

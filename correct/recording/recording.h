@@ -114,7 +114,11 @@ struct recording {
 	const char *wanted;    /* event to show; NULL = instructions and cycles */
 	struct filter *filter; /* NULL = the whole recording */
 	uint64_t n_unmapped;
-	uint64_t maps_changes; /* grows whenever addresses may mean something else */
+	/* Samples of the user's code with an address of the kernel's, placed in the user's code or not; what the latter stand for. */
+	uint64_t n_entries, n_entries_lost;
+	double lost_insn;             /* ... those of instructions */
+	struct insn_decoder *decoder; /* entry.c's; NULL until it is needed */
+	uint64_t maps_changes;        /* grows whenever addresses may mean something else */
 };
 
 /* Called with each sample in time order; a negative return ends the pass. */

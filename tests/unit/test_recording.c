@@ -2,6 +2,8 @@
 /* Samples as they are shown: what was counted beside cycles, and events that count the same. */
 #include "tests/unit/fixture_recording.h"
 
+#include "correct/recording/entry.h"
+
 struct seen {
 	int event[16];
 	uint64_t period[16];
@@ -126,11 +128,57 @@ static void events_that_count_the_same_are_one(void **state)
 	recording_close(r);
 }
 
+/* An event of the user's code alone, and samples of it at an address of the kernel's. */
+static void samples_after_a_system_call_are_where_it_was_made(void **state)
+{
+	static const struct hand_event events[] = { { "instructions:u", PERF_TYPE_HARDWARE,
+		                                      PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, false, true } };
+	static const uint64_t kernel = UINT64_C(0xffffffff81001234);
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, kernel, (uint64_t)PERF_CONTEXT_USER,
+		                          0x4000, 0x5000 };
+	/* Of x86-64, ax and ip. */
+	static const uint64_t regs[] = { 60, 0x4010 };
+	const struct pd_branch stack[] = { { .from_ip = 0x3000, .to_ip = 0x4020 },
+		                           { .from_ip = 0x2000, .to_ip = 0x3000 } };
+	/* With the kernel's: the call itself is on record, and the kernel's way. */
+	const struct pd_branch whole[] = { { .from_ip = kernel, .to_ip = kernel + 64 },
+		                           { .from_ip = 0x4030, .to_ip = kernel } };
+	struct recording *r = recording_by_hand(events, 1);
+	struct perf_event_attr *attr = (struct perf_event_attr *)&pd_event(r->reader, 0)->attr;
+	struct pd_record rec = hand_stack(0, stack, 2);
+
+	(void)state;
+	rec.sample.ip = kernel;
+	assert_false(entry_is(r, &rec));
+	attr->exclude_kernel = 1;
+	assert_true(entry_is(r, &rec));
+	/* That process's code can't be read. */
+	assert_int_equal(entry_user_ip(r, &rec), 0x4020);
+	rec.sample.branches = whole;
+	assert_int_equal(entry_user_ip(r, &rec), 0x4030);
+	rec.sample.regs_user = regs;
+	rec.sample.n_regs_user = 2;
+	rec.sample.regs_mask = 1 << 0 | 1 << 8;
+	assert_int_equal(entry_user_ip(r, &rec), 0x4010);
+	rec.sample.callchain = chain;
+	rec.sample.n_callchain = 5;
+	assert_int_equal(entry_user_ip(r, &rec), 0x4000);
+	/* Of the kernel's part alone nothing is learnt. */
+	rec.sample.n_callchain = 2;
+	rec.sample.regs_user = NULL;
+	rec.sample.n_branches = 0;
+	assert_int_equal(entry_user_ip(r, &rec), 0);
+	rec.sample.ip = 0x4000;
+	assert_false(entry_is(r, &rec));
+	recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions_counted_beside_cycles_are_shown_as_samples),
 		cmocka_unit_test(events_that_count_the_same_are_one),
+		cmocka_unit_test(samples_after_a_system_call_are_where_it_was_made),
 	};
 
 	return cmocka_run_group_tests_name("recording", tests, NULL, NULL);

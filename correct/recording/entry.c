@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/recording/entry.h"
+
+#include <string.h>
+
+#include "correct/binary/module.h"
+
+/* What code lies between a branch and the system call that comes next is a matter of a few instructions: arguments. */
+enum { MOST_INSNS = 64 };
+
+/* Of asm/perf_regs.h of both architectures. */
+enum { X86_IP = 8, ARM64_PC = 32 };
+
+/* Both of x86-64 and of aarch64: the upper half is the kernel's. */
+#define KERNEL_HALF (UINT64_C(1) << 63)
+
+bool entry_is(const struct recording *r, const struct pd_record *rec)
+{
+	const struct perf_event_attr *a = &pd_event(r->reader, (size_t)rec->event)->attr;
+
+	return rec->sample.ip >= KERNEL_HALF && a->exclude_kernel && !a->exclude_user;
+}
+
+static uint64_t by_chain(const struct pd_sample *s)
+{
+	bool user = false;
+
+	for (size_t i = 0; i < s->n_callchain; i++) {
+		if (user && s->callchain[i] < KERNEL_HALF)
+			return s->callchain[i];
+		user = s->callchain[i] == (uint64_t)PERF_CONTEXT_USER;
+	}
+	return 0;
+}
+
+/* The program counter among the user's registers, of which a sample has those in regs_mask. */
+static uint64_t by_registers(const struct recording *r, const struct pd_sample *s)
+{
+	const char *arch = pd_header(r->reader)->arch;
+	const int bit =
+	        arch && (strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0) ? ARM64_PC : X86_IP;
+	const uint64_t below = s->regs_mask & ((UINT64_C(1) << bit) - 1);
+	const size_t at = (size_t)__builtin_popcountll(below);
+
+	return s->regs_user && s->regs_mask >> bit & 1 && at < s->n_regs_user ? s->regs_user[at] : 0;
+}
+
+/* Behind the system call that the code at ip comes to without a branch; ip where it comes to none: a fault, say. */
+static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip)
+{
+	struct place at = recording_place(r, pid, ip);
+	const struct module *m = at.module >= 0 ? r->modules[at.module] : NULL;
+	struct insn insn;
+	uint64_t passed = 0;
+
+	if (!m || module_state(m) != MODULE_OK ||
+	    (!r->decoder && insn_decoder_new(module_isa(m), &r->decoder) < 0))
+		return ip;
+	for (int i = 0; i < MOST_INSNS; i++) {
+		size_t n = 0;
+		const uint8_t *code = module_code(m, at.vaddr + passed, &n);
+
+		if (!code || insn_decode(r->decoder, code, n, at.vaddr + passed, &insn) < 0)
+			break;
+		passed += insn.size_bytes;
+		if (insn.flow == INSN_SYSCALL)
+			return ip + passed;
+		if (insn.flow != INSN_PLAIN && insn.flow != INSN_COND)
+			break;
+	}
+	return ip;
+}
+
+static uint64_t by_branches(struct recording *r, const struct pd_record *rec)
+{
+	const struct pd_sample *s = &rec->sample;
+
+	/* Of branches that are no path the newest may be long ago. */
+	for (size_t i = 0; i < s->n_branches; i++) {
+		if (s->branches[i].to_ip && s->branches[i].to_ip < KERNEL_HALF)
+			return behind_call(r, rec->pid, s->branches[i].to_ip);
+		/* The entry itself, where the kernel's branches are on record, too. */
+		if (s->branches[i].from_ip && s->branches[i].from_ip < KERNEL_HALF)
+			return behind_call(r, rec->pid, s->branches[i].from_ip);
+	}
+	return 0;
+}
+
+uint64_t entry_user_ip(struct recording *r, const struct pd_record *rec)
+{
+	uint64_t ip = by_chain(&rec->sample);
+
+	if (!ip)
+		ip = by_registers(r, &rec->sample);
+	return ip ? ip : by_branches(r, rec);
+}

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A loop that makes system calls, and events of the user's code alone.  When the interrupt comes the program has often entered the
+# kernel: the sample has the kernel's address, but what it stands for ran before that.
+set -u
+. "$TOP/tests/e2e/lib400.sh"
+cd "$SCRATCH" || exit 1
+
+cat >calls.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static uint64_t before(uint64_t x, int n)
+{
+	while (n--)
+		x = x * 6364136223846793005ull + (x >> 61 & 1 ? 3 : 1442695040888963407ull);
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t calls(uint64_t x)
+{
+	return x + (uint64_t)syscall(SYS_getppid);
+}
+
+__attribute__((noinline)) static uint64_t apart(uint64_t x, int n)
+{
+	while (n--)
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+	return x;
+}
+
+int main(void)
+{
+	uint64_t x = 1;
+
+	for (int i = 0; i < 60000; i++)
+		x += calls(before(x, 60));
+	x += apart(x, 1000000);
+	printf("%d\n", (int)(x & 1));
+	return 0;
+}
+END
+gcc -O2 -g calls.c -o calls || exit 1
+
+# A place for what makes the system call: its own status and error are looked at, too.
+right() { json 'all(abs(f["fixed_err"]) < 0.05 for f in d["functions"] if f["truth_share"] > 0.05) and d["eps_fixed"] < 0.02'; }
+
+for core in zen5-real skylake-real; do
+	check "$core: it is recorded" status 0 "$SKIDPROF" record -q --pmu sim --core "$core" --seed 1 -o calls.data --truth calls.truth ./calls
+	"$SKIDPROF" compare -i calls.data --truth calls.truth --format json >out 2>err
+	check 'it is compared' json '"functions" in d'
+	check 'many samples came in the kernel' json 'd["meta"]["after_kernel_entry"] > 0.02 * d["meta"]["samples"] and d["meta"]["in_kernel_entry"] == 0'
+	check 'counts are right' right
+	"$SKIDPROF" report -i calls.data --format json >out 2>err
+	check 'none stands there' json 'len(d["functions"]) > 3 and not any((f["module"] or "").startswith("[kernel") for f in d["functions"])'
+	"$SKIDPROF" report -i calls.data >out 2>err
+	check 'it is said' grep -q "samples of the user's code came after a system call or fault: they stand where that was made" out
+done
+
+# Without records nothing tells where it was made.
+check 'plain, without records: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim --plain --core zen5-real --seed 1 \
+	-e cycles,instructions -c 10007 --bursts 0 --no-branches -o calls.data --truth calls.truth ./calls
+"$SKIDPROF" compare -i calls.data --truth calls.truth --format json >out 2>err
+check 'they stand in the kernel' json 'd["meta"]["in_kernel_entry"] > 0.02 * d["meta"]["samples"] and d["meta"]["after_kernel_entry"] == 0'
+check 'nothing that is wrong is called fixed' json 'all(f["status"] != "fixed" or f["lo"] <= f["truth"] <= f["hi"] or abs(f["fixed_err"]) < 0.05 for f in d["functions"])'
+"$SKIDPROF" report -i calls.data >out 2>err
+check 'it is said, and what would tell' grep -q 'and stand in the kernel: branch records (-b) or call stacks (-g) would tell' out
+finish
