@@ -35,6 +35,10 @@ says 'a script of another system' 1 'ends in a carriage return' "$SKIDPROF" reco
 ok $? 'an earlier recording is not lost to what cannot start'
 says 'a folder to read' 1 'is a folder: name a file of it' "$SKIDPROF" report /tmp
 says 'a second recording that is not there' 1 "recording of 'skidprof record -o FILE'" "$SKIDPROF" diff nosuchfile kept.data
+says 'timed paths without bursts' 2 '--timed-bursts is of bursts' "$SKIDPROF" record --bursts 0 --timed-bursts 5 true
+says 'a length of bursts, and none' 2 '--burst-length is of bursts' "$SKIDPROF" record --bursts 0 --burst-length 500 true
+says 'timed paths of what counts anyway' 2 '--timed-bursts: the simulated core counts' "${R[@]}" --timed-bursts auto true
+says 'a core to be held against that is none' 2 "no core 'nope'; there are" "$SKIDPROF" calibrate --against nope
 says 'an unknown event' 2 "did you mean 'branches'" "${R[@]}" -e instructions,branchs true
 says 'an event twice' 2 'twice' "${R[@]}" -e cycles,cycles true
 says 'too many events' 2 'programmable counter' "${R[@]}" --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true

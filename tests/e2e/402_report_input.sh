@@ -31,6 +31,14 @@ done
 head -c $((size * 99 / 100)) two.data >cut.data
 check 'one whose last records only are lacking is reported' status 0 "$SKIDPROF" report -i cut.data
 check 'with a warning' one_line 'cut off or damaged and were not read: copy'
+python3 -c '
+import struct
+d = bytearray(open("two.data", "rb").read())
+at, n = struct.unpack_from("<QQ", d, 40)
+d[at:at + n] = b"\xff" * n
+open("gone.data", "wb").write(d)'
+check 'one of which the header alone is left' status 3 "$SKIDPROF" report -i gone.data
+check 'is not to be trusted' one_line 'were not read, so this profile is not to be trusted: copy the file again'
 for bytes in 0 7 16 100 103 104 200 1000; do
 	head -c $bytes two.data >cut.data
 	timeout 60 "$SKIDPROF" report -i cut.data >out 2>err
