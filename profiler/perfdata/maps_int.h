@@ -50,6 +50,7 @@ struct u32_table {
 void *u32_table_find(const struct u32_table *t, uint32_t key);
 int u32_table_put(struct u32_table *t, uint32_t key, void *value);
 void u32_table_remove(struct u32_table *t, uint32_t key);
+/* destroy may be NULL: values that nothing has to free. */
 void u32_table_fini(struct u32_table *t, void (*destroy)(void *));
 
 struct file_entry {

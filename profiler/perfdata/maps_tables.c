@@ -70,7 +70,7 @@ void u32_table_remove(struct u32_table *t, uint32_t key)
 
 void u32_table_fini(struct u32_table *t, void (*destroy)(void *))
 {
-	for (size_t i = 0; i < t->cap; i++) {
+	for (size_t i = 0; destroy && i < t->cap; i++) {
 		if (t->slots[i].value)
 			destroy(t->slots[i].value);
 	}

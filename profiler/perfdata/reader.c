@@ -57,6 +57,8 @@ static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
 		               r->in.path);
 	if (raw->type > PD_COMPRESSED2)
 		r->stats.n_unknown++;
+	if (raw->type == PD_AUXTRACE)
+		return pd_aux_begin(r, c);
 	/* On a second pass the header's records are known already. */
 	if (r->record_no <= r->meta_done)
 		return 0;
@@ -71,6 +73,11 @@ static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
 		return c.bad || feature >= PD_N_FEATURES ? 0 : pd_feature(r, (unsigned)feature, c);
 	case PD_BUILD_ID:
 		return pd_build_id_record(r, c, raw->misc);
+	case PD_AUXTRACE_INFO:
+		return pd_aux_info(r, c);
+	case PD_TIME_CONV:
+		pd_aux_time_conv(r, c);
+		return 0;
 	default:
 		return 0;
 	}
@@ -97,16 +104,24 @@ static void count(struct pd_reader *r, const struct pd_record *rec)
 	}
 }
 
-/* Decode for the caller: 1, or 0 for a record that has to be left out. */
+/* Decode for the caller: 1, 0 for a record that has to be left out, or an error. */
 static int deliver(struct pd_reader *r, const struct pd_raw *raw, struct pd_record *rec)
 {
+	if (raw->type == PD_AUX_SAMPLE) {
+		pd_aux_decode(r, raw, rec);
+		r->stats.spe.n_no_thread += rec->tid == UINT32_MAX;
+		count(r, rec);
+		return 1;
+	}
 	if (raw->type == 0 || raw->type > KERNEL_TYPES) {
 		r->stats.n_unknown++;
 		return 0;
 	}
 	if (pd_decode(r, raw, rec)) {
+		int rc = r->aux.spe ? pd_aux_follow(r, raw, rec) : 0;
+
 		count(r, rec);
-		return 1;
+		return rc < 0 ? rc : 1;
 	}
 	if (raw->type == PERF_RECORD_SAMPLE && rec->event < 0)
 		r->stats.n_unknown_id++;
@@ -115,13 +130,22 @@ static int deliver(struct pd_reader *r, const struct pd_raw *raw, struct pd_reco
 	return 0;
 }
 
+/* Behind a push: not more may wait than memory was set aside for. */
+static int bounded(struct pd_reader *r, int rc)
+{
+	return rc == 0 && r->order.held_bytes > PD_ORDER_BYTES ? pd_order_half(&r->order) : rc;
+}
+
 /* Take one record from the file: 1 = it is the next for the caller, 0 = go on. */
 static int advance(struct pd_reader *r, struct pd_record *rec)
 {
 	struct pd_raw raw;
 	uint64_t time_ns;
-	int rc = pd_stream_next(r, &raw);
+	int rc;
 
+	if (r->aux.left)
+		return bounded(r, pd_stream_payload(r));
+	rc = pd_stream_next(r, &raw);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
@@ -130,18 +154,18 @@ static int advance(struct pd_reader *r, struct pd_record *rec)
 	}
 	r->stats.n_records++;
 	r->record_no++;
+	/* What a processor wrote by itself comes many rounds late. */
 	if (raw.type == PD_FINISHED_ROUND)
-		return pd_order_round(&r->order);
+		return r->aux.spe ? 0 : pd_order_round(&r->order);
 	if (raw.type >= USER_TYPES)
 		return take_user_record(r, &raw);
+	if (raw.type == PERF_RECORD_AUX && r->aux.spe)
+		return pd_aux_lost(r, &raw);
 	time_ns = pd_decode_time(r, &raw);
 	/* What has no time was there before all that has: perf writes such records for what it found running. */
 	if (time_ns == 0 || time_ns == UINT64_MAX)
 		return deliver(r, &raw, rec);
-	rc = pd_order_push(&r->order, &raw, time_ns);
-	if (rc == 0 && r->order.held_bytes > PD_ORDER_BYTES)
-		rc = pd_order_half(&r->order);
-	return rc;
+	return bounded(r, pd_order_push(&r->order, &raw, time_ns));
 }
 
 int pd_next(struct pd_reader *r, struct pd_record *rec)
@@ -151,8 +175,9 @@ int pd_next(struct pd_reader *r, struct pd_record *rec)
 		int rc;
 
 		if (pd_order_pop(&r->order, r->swap, &raw)) {
-			if (deliver(r, &raw, rec))
-				return 1;
+			rc = deliver(r, &raw, rec);
+			if (rc)
+				return rc;
 			continue;
 		}
 		if (r->drained)
@@ -179,7 +204,7 @@ static int take_leading_records(struct pd_reader *r)
 			return rc;
 		raw.type = pd_u32(r->in.buf + r->in.at, r->swap);
 		if (raw.type < USER_TYPES || raw.type == PD_FINISHED_ROUND || raw.type == PD_COMPRESSED ||
-		    raw.type == PD_COMPRESSED2)
+		    raw.type == PD_COMPRESSED2 || raw.type == PD_AUXTRACE)
 			return 0;
 		rc = pd_stream_next(r, &raw);
 		if (rc <= 0)
@@ -224,6 +249,7 @@ int pd_rewind(struct pd_reader *r)
 	if (rc < 0)
 		return rc;
 	pd_order_reset(&r->order);
+	pd_aux_reset(r);
 	memset(&r->stats, 0, sizeof(r->stats));
 	r->stats.unfinished = unfinished;
 	r->drained = false;
@@ -236,6 +262,7 @@ void pd_close(struct pd_reader *r)
 	if (!r)
 		return;
 	pd_order_fini(&r->order);
+	pd_aux_fini(r);
 	pd_stream_fini(r);
 	pd_events_fini(r);
 	pd_feature_fini(r);

@@ -7,7 +7,7 @@
  * compressed or not.  Records come in time order, as far as the file's
  * FINISHED_ROUND marks allow, by perf's own rule.  At most 64 MB of records
  * are held back for that, whether there are marks or not; past it the older
- * half goes out.  So memory never grows with the file.  A damaged file is read to its last whole record, and pd_stats says
+ * half goes out.  So memory never grows with the file.  What Arm's SPE has written as packets comes as samples, each in its turn.  A damaged file is read to its last whole record, and pd_stats says
  * what was left out.
  */
 #include "profiler/perfdata/record.h"
@@ -20,6 +20,7 @@ struct pd_event {
 	const uint64_t *ids;
 	size_t n_ids;
 	int leader; /* index of the group's leader (itself if alone) */
+	bool spe;   /* its samples are packets of Arm's SPE */
 };
 
 /* What the header says; NULL or 0 where it doesn't. */
@@ -34,11 +35,19 @@ struct pd_stats {
 	uint64_t n_records, n_samples;
 	uint64_t n_lost, n_lost_samples; /* events the kernel dropped, by LOST and LOST_SAMPLES */
 	uint64_t n_throttle;
-	uint64_t n_unknown;     /* records of a type we don't know, skipped */
-	uint64_t n_unknown_id;  /* samples whose event could not be told */
-	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
-	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
-	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
+	uint64_t n_unknown;          /* records of a type we don't know, skipped */
+	uint64_t n_unknown_id;       /* samples whose event could not be told */
+	uint64_t dropped_bytes;      /* cut off or damaged, not read ... */
+	uint64_t dropped_off;        /* ... the first of them at this offset in the file */
+	bool unfinished;             /* the recorder did not finish the file (data size 0, no features) */
+	struct {                     /* of Arm's SPE */
+		uint64_t n_full;     /* times that its memory was full: what was sampled meanwhile is lost */
+		uint64_t n_collided; /* times that it chose an operation while it followed another */
+		uint64_t n_not_retired; /* operations that were sampled and thrown away: no samples */
+		uint64_t n_cut;         /* records without an end, or a beginning */
+		uint64_t n_no_thread;   /* samples that nothing tells whose they are */
+		uint64_t damaged_bytes; /* that are no packets */
+	} spe;
 };
 
 /*

@@ -5,11 +5,14 @@
 /*
  * The parts of the reader, from the bytes up: input (a window over a file),
  * stream (records one by one, decompressed), order (records by time), decode
- * (a record's fields), events and features (what the header says).
+ * (a record's fields), auxtrace (samples that stand as packets), events and
+ * features (what the header says).
  */
 #include "profiler/base/vec.h"
 #include "profiler/perfdata/cursor.h"
+#include "profiler/perfdata/maps_int.h"
 #include "profiler/perfdata/reader.h"
+#include "profiler/perfdata/spe.h"
 
 enum {
 	PD_MAX_RECORD = 65535,       /* its size is 16 bits wide */
@@ -104,6 +107,56 @@ struct pd_path_slot {
 
 struct pd_zstd; /* stream.c */
 
+enum { PD_AUX_SAMPLE = UINT16_MAX }; /* a type of ours: a sample that was packets, as it waits for its turn */
+
+struct pd_aux_sample {
+	uint8_t header[8]; /* in the file's order of bytes, as all that wait have it; the rest in ours */
+	uint64_t time_ns, ip;
+	int32_t cpu, tid; /* tid -1 = whatever ran on that CPU then */
+	int32_t event;
+	uint8_t el; /* exception level; 0 = user */
+};
+
+struct pd_aux_queue { /* what one CPU, or one thread, wrote */
+	uint32_t idx;
+	int32_t cpu, tid; /* -1 = any */
+	int event;
+	uint64_t timestamp; /* the last */
+	struct spe_decoder spe;
+};
+
+struct pd_aux_pmu {
+	int32_t cpu;
+	uint64_t type;
+};
+
+struct pd_aux_cut { /* what one CPU, or thread, wrote before off has no end */
+	int32_t cpu, tid;
+	uint64_t off;
+};
+
+struct pd_aux_task {
+	int32_t pid, tid; /* -1 = not known */
+};
+
+struct pd_aux_clock { /* from the processor's timer to perf's time */
+	bool known, narrow;
+	uint64_t shift, mult, zero, cycles, mask;
+};
+
+struct pd_aux {
+	bool spe; /* there is such a thing in the file, and it is Arm's SPE */
+	uint64_t pmu_type;
+	VEC(struct pd_aux_pmu) pmus; /* of single CPUs */
+	struct pd_aux_clock clock;
+	VEC(struct pd_aux_queue) queues;
+	VEC(struct pd_aux_cut) cuts;
+	uint64_t left; /* bytes of the AUXTRACE at hand still to be read ... */
+	int at;        /* ... for that queue, -1 = none */
+	VEC(struct pd_aux_task) on_cpu;
+	struct u32_table pid_of; /* by tid */
+};
+
 struct pd_reader {
 	struct pd_input in;
 	struct pd_header hdr;
@@ -125,6 +178,7 @@ struct pd_reader {
 
 	struct pd_zstd *z;
 	struct pd_order order;
+	struct pd_aux aux;
 
 	VEC(struct pd_value) values;
 	VEC(struct pd_branch) branches;
@@ -142,6 +196,8 @@ int pd_header_read(struct pd_reader *r);
 /* stream.c: 1, 0 at the end or at damage, or an error. */
 int pd_stream_next(struct pd_reader *r, struct pd_raw *raw);
 int pd_stream_rewind(struct pd_reader *r);
+/* Some of the bytes behind an AUXTRACE, to pd_aux_feed(). */
+int pd_stream_payload(struct pd_reader *r);
 
 /* n bytes from off on are not to be had: count them. */
 void pd_drop(struct pd_reader *r, uint64_t off, uint64_t n);
@@ -175,5 +231,20 @@ bool pd_decode_sample(struct pd_reader *r, struct pd_cursor *c, const struct pd_
                       struct pd_record *rec);
 /* sample.c: the counter values of a READ, in the event's read_format. */
 bool pd_decode_read(struct pd_reader *r, struct pd_cursor *c, const struct pd_ev *ev, struct pd_record *rec);
+
+/* auxtrace.c; c stands behind the header. */
+int pd_aux_info(struct pd_reader *r, struct pd_cursor c);       /* AUXTRACE_INFO */
+void pd_aux_time_conv(struct pd_reader *r, struct pd_cursor c); /* TIME_CONV */
+int pd_aux_begin(struct pd_reader *r, struct pd_cursor c);      /* AUXTRACE; its bytes follow */
+int pd_aux_feed(struct pd_reader *r, const uint8_t *p, size_t n);
+
+/* auxtrace_task.c.  A record AUX, as it comes in the file: what is lost. */
+int pd_aux_lost(struct pd_reader *r, const struct pd_raw *raw);
+/* Any other, by time: who runs where. */
+int pd_aux_follow(struct pd_reader *r, const struct pd_raw *raw, const struct pd_record *rec);
+/* A sample that has waited. */
+void pd_aux_decode(const struct pd_reader *r, const struct pd_raw *raw, struct pd_record *rec);
+void pd_aux_reset(struct pd_reader *r);
+void pd_aux_fini(struct pd_reader *r);
 
 #endif

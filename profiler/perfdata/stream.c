@@ -103,6 +103,20 @@ static int step(struct pd_reader *r, uint64_t n)
 	return rc;
 }
 
+int pd_stream_payload(struct pd_reader *r)
+{
+	uint64_t n = r->aux.left;
+	size_t have;
+	int rc = pd_input_fill(&r->in, 1, &have);
+
+	if (rc == 0 && have) {
+		n = have < n ? have : n;
+		rc = pd_aux_feed(r, r->in.buf + r->in.at, (size_t)n);
+	}
+	r->aux.left -= n;
+	return rc < 0 ? rc : step(r, n);
+}
+
 /* Bytes of payload that follow a record and are not in its size. */
 static uint64_t payload_bytes(const struct pd_reader *r, const struct pd_raw *raw)
 {
@@ -228,7 +242,9 @@ int pd_stream_next(struct pd_reader *r, struct pd_raw *raw)
 
 			/* Stepping leaves the window's bytes alone until the next fill. */
 			rc = step(r, raw->size_bytes);
-			if (rc == 0 && payload)
+			if (raw->type == PD_AUXTRACE && r->aux.spe)
+				r->aux.left = payload;
+			else if (rc == 0 && payload)
 				rc = step(r, payload);
 			return rc < 0 ? rc : 1;
 		}
@@ -249,6 +265,7 @@ int pd_stream_rewind(struct pd_reader *r)
 		return sp_fail(SP_ENOTSUP, "%s: is a pipe and can be read only once; record to a file first",
 		               r->in.path);
 	r->damaged = false;
+	r->aux.left = 0;
 	if (r->z) {
 		ZSTD_DCtx_reset(r->z->ctx, ZSTD_reset_session_only);
 		r->z->at = r->z->n = r->z->outer_bytes = 0;

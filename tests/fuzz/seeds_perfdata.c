@@ -200,6 +200,66 @@ static void pipe_attrs(void)
 	rec_end(&b);
 }
 
+static void packets(uint64_t ticks)
+{
+	put(&b, 0xb0, 1);
+	put(&b, 0x400100 | 1ull << 63, 8);
+	put(&b, 0x64, 1);
+	u32(&b, 6);
+	put(&b, 0x0242, 2);
+	put(&b, 0x71, 1);
+	u64(&b, ticks);
+}
+
+/* What Arm's SPE wrote: two CPUs, a record that goes on in the next AUXTRACE, one that the kernel lost the end of. */
+static void spe(bool new)
+{
+	rec(&b, PD_TIME_CONV, 0);
+	u64(&b, 1);
+	u64(&b, 2);
+	zeros(&b, 24);
+	u64(&b, 1);
+	rec_end(&b);
+	rec(&b, PD_AUXTRACE_INFO, 0);
+	u64(&b, 4);
+	u64(&b, new ? 2 : 0); /* our events are of type 0 */
+	if (new) {
+		u64(&b, 4);
+		u64(&b, 0);
+		u64(&b, 1);
+		u64(&b, 0x1010101010101010);
+		u64(&b, 1);
+		u64(&b, 2);
+		u64(&b, 0x410fd0c0);
+	}
+	u64(&b, 0);
+	rec_end(&b);
+	rec(&b, PERF_RECORD_AUX, 0);
+	u64(&b, 0);
+	u64(&b, 57);
+	u64(&b, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+	trailer(16);
+	rec_end(&b);
+	for (uint64_t i = 0; i < 4; i++) {
+		rec(&b, PD_AUXTRACE, 0);
+		u64(&b, i & 1 ? 5 : 45);
+		u64(&b, i / 2 * 45);
+		u64(&b, 0);
+		u32(&b, i & 1);
+		u32(&b, UINT32_MAX);
+		u64(&b, i & 1);
+		rec_end(&b);
+		if (i & 1) {
+			zeros(&b, 5);
+			continue;
+		}
+		packets(10 + i);
+		zeros(&b, 20 - 5 * i);
+		for (uint64_t k = 0; i && k < 10; k++)
+			put(&b, 0x98, 1);
+	}
+}
+
 /* The records made since `from` become one COMPRESSED or COMPRESSED2 record. */
 static void compress(size_t from, bool second)
 {
@@ -256,6 +316,20 @@ int main(int argc, char **argv)
 		compress(from, second);
 		save(argv[1], second ? "pipe-compressed2" : "pipe-compressed");
 	}
+	for (int new = 0; new < 2; new ++) {
+		struct attr two[2] = { event(1, 0), event(2, 0) };
+
+		file_begin(&b, two, 2);
+		spe(new);
+		records(0);
+		file_end(&b);
+		save(argv[1], new ? "file-spe-new" : "file-spe");
+	}
+	pipe_begin(&b);
+	pipe_attrs();
+	spe(true);
+	records(0);
+	save(argv[1], "pipe-spe");
 	a.bytes = 144;
 	file_begin(&b, &a, 1);
 	records(0);
