@@ -536,6 +536,11 @@ static void print_amiss(const struct profile_meta *m, FILE *f)
 		const char *what;
 	} parts[] = { { m->n_throttled, "times throttled" },
 		      { m->n_unmapped, "samples outside known files" },
+		      { m->spe.n_full, "times SPE's memory was full, and samples lost" },
+		      { m->spe.n_collided, "times SPE's operations collided" },
+		      { m->spe.n_cut, "SPE's records without an end" },
+		      { m->spe.n_not_retired, "sampled operations did not retire" },
+		      { m->spe.n_no_thread, "samples of no known thread" },
 		      { m->dropped_bytes, "bytes of the file dropped" } };
 	bool any = false;
 
@@ -690,6 +695,17 @@ static void add(json_t *o, const char *key, json_t *value, bool *bad)
 		*bad = true;
 }
 
+/* null where no packets of Arm's SPE were read, or all of them are samples. */
+static json_t *spe_json(const struct profile_spe *s)
+{
+	if (!(s->n_full + s->n_collided + s->n_not_retired + s->n_cut + s->n_no_thread + s->damaged_bytes))
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "memory_full", (json_int_t)s->n_full, "collided",
+	                 (json_int_t)s->n_collided, "not_retired", (json_int_t)s->n_not_retired, "cut",
+	                 (json_int_t)s->n_cut, "no_thread", (json_int_t)s->n_no_thread, "damaged_bytes",
+	                 (json_int_t)s->damaged_bytes);
+}
+
 int meta_json(const struct profile *p, json_t **out)
 {
 	const struct profile_meta *m = &p->meta;
@@ -725,6 +741,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "after_kernel_entry", json_integer((json_int_t)m->n_entries), &bad);
 	add(o, "in_kernel_entry", json_integer((json_int_t)m->n_entries_lost), &bad);
 	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
+	add(o, "spe", spe_json(&m->spe), &bad);
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);
 	add(o, "branch_cycles", json_boolean(m->branch_cycles), &bad);

@@ -517,6 +517,12 @@ int report_verdict(const struct profile *p)
 	int err;
 
 	err = judge_dropped(&p->meta);
+	if (err == 0 && p->meta.spe.damaged_bytes)
+		err = sp_fail(SP_EDOUBT,
+		              "%s: %ju bytes in what Arm's SPE wrote are no packets, and the samples around "
+		              "them are "
+		              "missing: copy the file again, or record again",
+		              p->meta.input, (uintmax_t)p->meta.spe.damaged_bytes);
 	if (err < 0)
 		return err;
 	if (p->worst < PROFILE_UNRELIABLE)

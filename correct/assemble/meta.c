@@ -255,6 +255,9 @@ static void fill_header(struct assembly *a)
 		.cyc_per_event = cyc_per_event(w),
 		.truth_why = "",
 	};
+	a->p->meta.spe =
+	        (struct profile_spe){ stats->spe.n_full, stats->spe.n_collided,  stats->spe.n_not_retired,
+		                      stats->spe.n_cut,  stats->spe.n_no_thread, stats->spe.damaged_bytes };
 	fill_timed(&a->p->meta, w);
 	fill_chance(&a->p->meta, w);
 }

@@ -75,7 +75,7 @@ static enum recording_precision precision_of(const struct pd_reader *r, int even
 
 	if (!e)
 		return SEEN_LATER;
-	if (begins(e->name, "ibs_") || begins(e->name, "arm_spe"))
+	if (e->spe || begins(e->name, "ibs_") || begins(e->name, "arm_spe"))
 		return SEEN_THERE;
 	if (!e->attr.precise_ip)
 		return SEEN_LATER;

@@ -138,6 +138,11 @@ static void see_precision(struct doctor *d, const struct event_group *g)
 		found(c, "up to precise_ip %d (-e %.60s:%.*s)", most, "instructions", most, "ppp");
 		return;
 	}
+	if (access("/sys/bus/event_source/devices/arm_spe_0", F_OK) == 0) {
+		found(c, "Arm's SPE");
+		remedy(c, "'perf record -e arm_spe_0// PROGRAM' records it, and skidprof report reads that file");
+		return;
+	}
 	found(c, "no PEBS, IBS or SPE for %s", g->v[0].name);
 	remedy(c, "not needed: the skid is measured and corrected; in a virtual machine the host must pass "
 	          "them on");

@@ -83,7 +83,7 @@ static int take_period(struct scan *s, struct event_word *w)
 	return 0;
 }
 
-/* Arm's SPE writes packets to memory of its own, which we don't read: their files are, once perf has made samples of them. */
+/* Arm's SPE writes packets to memory of its own, which we don't read here: perf does, and its files are read. */
 static int refuse_spe(const struct event_word *w)
 {
 	if (strncmp(w->pmu, "arm_spe", strlen("arm_spe")) != 0)
@@ -91,7 +91,7 @@ static int refuse_spe(const struct event_word *w)
 	return sp_fail(
 	        SP_ENOTSUP,
 	        "-e: %s writes packets, which are not recorded here: 'perf record -e %s// PROGRAM' does, "
-	        "'perf inject --itrace' makes samples of them, and skidprof report reads that file",
+	        "and skidprof report reads that file",
 	        w->pmu, w->pmu);
 }
 

@@ -4,6 +4,7 @@
  *
  *	perfdata_dump FILE counts     for each event: samples, period, name; then the statistics
  *	perfdata_dump FILE places     for each sample, in order: pid, ip, file it lies in
+ *	perfdata_dump FILE samples    for each sample, in order: time, cpu, pid, tid, ip, mode, period, event
  *	perfdata_dump FILE all        each record, in order: its kind, pid, tid, time, and what it says
  *	perfdata_dump FILE read       nothing but reading: records and seconds of CPU time
  *
@@ -133,6 +134,20 @@ static int all(struct pd_reader *r)
 	return rc;
 }
 
+static int samples(struct pd_reader *r)
+{
+	struct pd_record rec;
+	int rc;
+
+	while ((rc = pd_next(r, &rec)) == 1)
+		if (rec.type == PERF_RECORD_SAMPLE)
+			printf("%" PRIu64 " %d %d %d %" PRIx64 " %d %" PRIu64 " %s\n", rec.time_ns,
+			       (int)rec.cpu, (int)rec.pid, (int)rec.tid, rec.sample.ip,
+			       rec.misc & PERF_RECORD_MISC_CPUMODE_MASK, rec.sample.period,
+			       rec.event < 0 ? "?" : pd_event(r, (size_t)rec.event)->name);
+	return rc;
+}
+
 static int read_only(struct pd_reader *r)
 {
 	struct timespec a, b;
@@ -158,10 +173,11 @@ int main(int argc, char **argv)
 		return 2;
 	rc = pd_open(argv[1], &r);
 	if (rc == 0)
-		rc = !strcmp(argv[2], "places")   ? places(r)
-		     : !strcmp(argv[2], "counts") ? counts(r)
-		     : !strcmp(argv[2], "all")    ? all(r)
-		                                  : read_only(r);
+		rc = !strcmp(argv[2], "places")    ? places(r)
+		     : !strcmp(argv[2], "counts")  ? counts(r)
+		     : !strcmp(argv[2], "samples") ? samples(r)
+		     : !strcmp(argv[2], "all")     ? all(r)
+		                                   : read_only(r);
 	if (rc < 0)
 		fprintf(stderr, "%s\n", sp_error_text());
 	pd_close(r);
