@@ -36,7 +36,7 @@ static void look(struct mapped *m, pid_t pid)
 {
 	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	char path[64], line[512];
-	struct mapped now = { .pid = pid, .maps = m->maps, .round = m->round };
+	struct mapped now = { .pid = pid };
 	FILE *maps;
 
 	/* Another's mappings tell nothing. */
@@ -45,7 +45,7 @@ static void look(struct mapped *m, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
-		struct mapping one;
+		struct mapping one = { .round = 0 };
 
 		if (parse(line, &one) && vec_push(&now.v, one) < 0)
 			break;
@@ -56,8 +56,9 @@ static void look(struct mapped *m, pid_t pid)
 		vec_fini(&now.v);
 		return;
 	}
-	vec_fini(&m->v);
-	*m = now;
+	free(m->v.v);
+	m->v = now.v;
+	m->pid = pid;
 	m->keep_until = clock_ns(CLOCK_MONOTONIC) + KEEP_TIMES * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
