@@ -211,14 +211,18 @@ static int step(struct context_walk *w, const struct walker *x, uint32_t block)
 	return x->counts ? vec_push(&w->steps, (struct context_step){ x->at, block }) : 0;
 }
 
-/* Straight on from `start` to the branch at `end`: *last: the block that holds it, -1 = none of the graph. */
+static long block_at(const struct context_walk *w, struct place at)
+{
+	return at.module < 0 ? -1 : flow_block_at(w->a->w->graph, (uint32_t)at.module, at.vaddr);
+}
+
+/* Straight on from `start` to the branch at `end`: *last: the block that holds that, then this; -1 = none of the graph. */
 static int go_straight(struct context_walk *w, struct walker *x, struct place start, struct place end,
                        long *last)
 {
-	const struct flow_graph *g = w->a->w->graph;
-	long b = start.module < 0 ? -1 : flow_block_at(g, (uint32_t)start.module, start.vaddr);
+	long b = *last;
 
-	*last = end.module < 0 ? -1 : flow_block_at(g, (uint32_t)end.module, end.vaddr);
+	*last = block_at(w, end);
 	if (b < 0 || *last < 0) {
 		*last = -1;
 		return 0;
@@ -246,13 +250,12 @@ static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
 	for (size_t i = s->n_branches; i-- > 1;) {
 		struct place start = recording_place(rec, r->pid, s->branches[i].to_ip);
 		struct place end = recording_place(rec, r->pid, s->branches[i - 1].from_ip);
-		long to = start.module < 0
-		                  ? -1
-		                  : flow_block_at(w->a->w->graph, (uint32_t)start.module, start.vaddr);
+		long to = block_at(w, start);
 
 		x.counts = i + lead < s->n_branches && (burst || i > UNTRUE);
 		if (to >= 0 && enter(w, &x, from, (uint32_t)to) < 0)
 			return -SP_ENOMEM;
+		from = to;
 		if (go_straight(w, &x, start, end, &from) < 0)
 			return -SP_ENOMEM;
 	}

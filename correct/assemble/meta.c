@@ -311,8 +311,8 @@ static int fill_mapped(struct assembly *a)
 			n = pd_build_id(rec->reader, f->path, &id);
 		hex(id, n < PD_BUILD_ID_MAX ? n : PD_BUILD_ID_MAX, text);
 		p->mapped[i] = (struct profile_mapped){ profile_string(p, f->path), profile_string(p, text),
-			                                i < rec->n_files && rec->module_of_file[i] >= 0
-			                                        ? rec->module_of_file[i]
+			                                i < rec->n_files && rec->files[i].module >= 0
+			                                        ? rec->files[i].module
 			                                        : -1 };
 		if (!p->mapped[i].path || !p->mapped[i].build_id)
 			return -SP_ENOMEM;

@@ -17,7 +17,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 
-/* Places of files that are not open yet; module_of_file's other values are indices. */
+/* Modules of files that are not open yet; other values are indices. */
 enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };
 
 static int spool_stdin(int *fd_out)
@@ -88,7 +88,7 @@ void recording_close(struct recording *r)
 	for (size_t i = 0; i < r->n_modules; i++)
 		module_free(r->modules[i]);
 	free(r->modules);
-	free(r->module_of_file);
+	free(r->files);
 	made_free(r->made);
 	pairs_fini(&r->made_paths);
 	vec_fini(&r->made_modules);
@@ -140,25 +140,41 @@ static int open_file(struct recording *r, uint32_t file)
 	/* As earlier versions of the recorder called it. */
 	if (!id_bytes && strcmp(f->path, "[kernel.kallsyms]") == 0)
 		id_bytes = pd_build_id(r->reader, "[kernel.kallsyms]_text", &id);
-	return open_module(r, f->path, id, id_bytes, &r->module_of_file[file]);
+	return open_module(r, f->path, id, id_bytes, &r->files[file].module);
+}
+
+static bool may_be_made(const char *path)
+{
+	return module_is_memory(path) || strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0 ||
+	       strncmp(path, "[stack", 6) == 0 || jitdump_is_name(path);
+}
+
+/* NULL when out of memory. */
+static struct recording_file *file_of(struct recording *r, uint32_t file)
+{
+	size_t n = maps_n_files(r->maps);
+	struct recording_file *grown;
+
+	if (file < r->n_files)
+		return &r->files[file];
+	grown = realloc(r->files, n * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	r->files = grown;
+	for (; r->n_files < n; r->n_files++)
+		grown[r->n_files] = (struct recording_file){
+			FILE_NEW, may_be_made(maps_file(r->maps, (uint32_t)r->n_files)->path)
+		};
+	return &grown[file];
 }
 
 static int32_t module_of(struct recording *r, uint32_t file)
 {
-	if (file >= r->n_files) {
-		size_t n = maps_n_files(r->maps);
-		int32_t *grown = realloc(r->module_of_file, n * sizeof(int32_t));
+	struct recording_file *f = &r->files[file];
 
-		if (!grown)
-			return FILE_UNUSABLE;
-		for (size_t i = r->n_files; i < n; i++)
-			grown[i] = FILE_NEW;
-		r->module_of_file = grown;
-		r->n_files = n;
-	}
-	if (r->module_of_file[file] == FILE_NEW && open_file(r, file) < 0)
-		r->module_of_file[file] = FILE_UNUSABLE;
-	return r->module_of_file[file];
+	if (f->module == FILE_NEW && open_file(r, file) < 0)
+		f->module = FILE_UNUSABLE;
+	return f->module;
 }
 
 /* Files of code that programs made are looked for on this machine only where it recorded. */
@@ -192,27 +208,22 @@ static int32_t made_module(struct recording *r, uint32_t pid, uint64_t ip)
 	return r->made_modules.v[i];
 }
 
-/* Memory, or what a program wrote its code to as well: not a file that was loaded. */
-static bool may_be_made(const char *path)
-{
-	return module_is_memory(path) || strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0 ||
-	       strncmp(path, "[stack", 6) == 0 || jitdump_is_name(path);
-}
-
 struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip)
 {
 	/* Opening a module on first sight is caching: nothing else of r changes. */
 	struct recording *cache = (struct recording *)r;
 	struct place place = { .module = -1, .vaddr = ip };
+	const struct recording_file *file;
 	struct maps_place at;
 
 	if (!maps_find(r->maps, pid, ip, &at))
 		return place;
-	if (may_be_made(maps_file(r->maps, at.file)->path))
+	file = file_of(cache, at.file);
+	if (file && file->may_be_made)
 		place.module = made_module(cache, pid, ip);
 	if (place.module >= 0)
 		return place;
-	place.module = module_of(cache, at.file);
+	place.module = file ? module_of(cache, at.file) : FILE_UNUSABLE;
 	place.vaddr = at.off;
 	if (place.module >= 0 && module_state(r->modules[place.module]) == MODULE_OK &&
 	    !module_vaddr(r->modules[place.module], at.off, &place.vaddr))

@@ -48,6 +48,12 @@ enum recording_precision {
 	SEEN_THERE, /* PEBS with precise distribution, IBS, SPE */
 };
 
+/* What is known of a mapped file, as every sample and branch asks for it. */
+struct recording_file {
+	int32_t module;   /* index into recording.modules, < 0 = not opened, or of no use */
+	bool may_be_made; /* memory, or what a program wrote its code to as well: not a file that was loaded */
+};
+
 struct recording {
 	struct pd_reader *reader;
 	struct maps *maps;
@@ -56,7 +62,7 @@ struct recording {
 
 	struct module **modules;
 	size_t n_modules;
-	int32_t *module_of_file; /* [n_files] of the address maps */
+	struct recording_file *files; /* [n_files] of the address maps */
 	size_t n_files;
 	struct made *made; /* code that programs made as they ran; NULL until it is asked for */
 	struct pairs made_paths;

@@ -5,6 +5,9 @@
 enum { BRANCH_HW_INDEX = 1 << 17, BRANCH_COUNTERS = 1 << 19 };
 #define READ_LOST (1u << 4) /* PERF_FORMAT_LOST, since Linux 6.0 */
 
+/* A branch on record: source, target, flags. */
+enum { BRANCH_BYTES = 24 };
+
 /* Room for n elements of a record; a record can't hold more than its bytes. */
 #define ROOM(c, vec, n, size) ((n) <= cur_left(c) / (size) && vec_reserve((vec), (n) ? (n) : 1) == 0)
 
@@ -107,17 +110,20 @@ static bool take_branches(struct pd_reader *r, struct pd_cursor *c, const struct
                           struct pd_sample *s)
 {
 	uint64_t type = ev->pub.attr.branch_sample_type, n = cur_u64(c);
+	const uint8_t *from;
 
 	if (type & BRANCH_HW_INDEX)
 		cur_u64(c);
-	if (c->bad || !ROOM(c, &r->branches, n, 24))
+	if (c->bad || !ROOM(c, &r->branches, n, BRANCH_BYTES))
 		return false;
-	for (size_t k = 0; k < n; k++) {
+	/* Most of a file is this: its bytes are known to be there. */
+	from = cur_bytes(c, BRANCH_BYTES * n);
+	for (size_t k = 0; k < n; k++, from += BRANCH_BYTES) {
 		struct pd_branch *b = &r->branches.v[k];
 
-		b->from_ip = cur_u64(c);
-		b->to_ip = cur_u64(c);
-		take_branch_flags(b, cur_u64(c), r->big_endian);
+		b->from_ip = pd_u64(from, c->swap);
+		b->to_ip = pd_u64(from + 8, c->swap);
+		take_branch_flags(b, pd_u64(from + 16, c->swap), r->big_endian);
 	}
 	if (type & BRANCH_COUNTERS)
 		cur_bytes(c, 8 * n);
