@@ -205,7 +205,7 @@ static int check_limits(const struct options *o, const struct diff *d)
 			return sp_fail(
 			        SP_EDOUBT,
 			        "--fail-on '%s': how much that differs from run to run one recording of "
-			        "each side doesn't tell; give several (-a, -b)",
+			        "each side doesn't tell; give three of each or more (-a, -b)",
 			        o->limit_texts[i]);
 
 	for (size_t i = 0; i < o->n_limits; i++)

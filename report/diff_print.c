@@ -243,7 +243,7 @@ const char *diff_noise_note(const struct diff *d)
 	if ((d->has[DIFF_CYC] && isnan(d->total.m[DIFF_CYC].sd)) ||
 	    (d->has[DIFF_OTHER] && isnan(d->total.m[DIFF_OTHER].sd)))
 		return "time differs from run to run, and one recording of each side doesn't tell how much: "
-		       "of time, cycles and IPC nothing is sure; give several (-a, -b)";
+		       "of time, cycles and IPC nothing is sure; give three of each or more (-a, -b)";
 	return "intervals are of the noise within recordings; how much runs differ, several of each side "
 	       "(-a, -b) tell";
 }
