@@ -146,6 +146,8 @@ void rp_blocks_begin(enum rp_blocks kind)
 	b.n_stops = 0;
 	b.full = false;
 	b.fast.n_code = b.fast.n_exits = 0;
+	if (kind == RP_BLOCKS_FAST)
+		machine_forget_targets();
 }
 
 void rp_blocks_stop_at(const uint64_t *stops, size_t n)
@@ -310,6 +312,11 @@ const struct rp_exit *rp_exit_at(uint32_t index)
 uint32_t rp_n_exits(void)
 {
 	return (uint32_t)(b.kind == RP_BLOCKS_FAST ? b.fast.n_exits : b.emitter.n_exits);
+}
+
+uint64_t rp_blocks_guard(uint64_t ip, const struct rp_registers *const *marks, size_t n, uint64_t code)
+{
+	return rp_emitter_is_full(&b.fast) ? 0 : machine_emit_guard(&b.fast, ip, marks, n, code);
 }
 
 void rp_blocks_chain(const struct rp_exit *e, uint64_t code)

@@ -13,6 +13,7 @@
 
 struct rp_exit;
 struct rp_emitter;
+struct rp_registers;
 
 /* code: twice RP_CODE_BYTES, where it can be written. */
 void rp_blocks_init(uint8_t *code);
@@ -41,6 +42,9 @@ uint32_t rp_blocks_why(uint64_t *at);
 /* Of this replay's blocks. */
 const struct rp_exit *rp_exit_at(uint32_t index);
 uint32_t rp_n_exits(void);
+
+/* Of RP_BLOCKS_FAST: machine_emit_guard(); 0 where there is no room. */
+uint64_t rp_blocks_guard(uint64_t ip, const struct rp_registers *const *marks, size_t n, uint64_t code);
 
 /* The way out e leads to that block from now on, and no more to C. */
 void rp_blocks_chain(const struct rp_exit *e, uint64_t code);

@@ -18,6 +18,7 @@
 enum rp_exit_kind {
 	RP_EXIT_NEXT,   /* straight on to `to` */
 	RP_EXIT_TAKEN,  /* the branch at ip was taken, to `to` */
+	RP_EXIT_AT,     /* the same, to where only the processor knew (machine_went_to()) */
 	RP_EXIT_OP,     /* the instruction at ip is to be done in C */
 	RP_EXIT_ACCESS, /* no way out: an access, for the case that it misses */
 };
@@ -32,6 +33,7 @@ struct rp_exit {
 	/* Of an access. */
 	uint8_t x, y, z; /* registers that it borrows: beside rax x and y; of aarch64 all three */
 	bool write;
+	bool flags_kept; /* aside, from before it; else nobody needs them */
 	uint16_t bytes;
 };
 

@@ -20,12 +20,15 @@
 #define RP_AT_CODE    0x40000000u /* twice RP_CODE_BYTES of code emitted: runs, and is not writable here */
 #define RP_AT_FAST \
 	(RP_AT_CODE + RP_CODE_BYTES) /* its second half, of blocks that lead to each other (blocks.h) */
-#define RP_AT_COUNTS 0x50000000u     /* how often each way out of those was taken */
+#define RP_AT_COUNTS  0x50000000u    /* how often each way out of those was taken */
+#define RP_AT_TARGETS 0x58000000u    /* where code begins that their indirect branches lead to (machine.h) */
 
 enum {
 	RP_CODE_BYTES = 16 << 20,
 	RP_TLB_SHIFT = 10,
 	RP_TLB_SIZE = 1 << RP_TLB_SHIFT,
+	/* ... and for those blocks: a long path goes through more than 4 MB. */
+	RP_TLB_FAST_SIZE = 1 << 12,
 	RP_WINDOW_PAGES = 5, /* the longest operand, an area of all registers, wherever it begins */
 };
 
@@ -34,9 +37,9 @@ enum {
 
 /* 32 bytes: the code emitted scales by that. */
 struct rp_tlb {
-	/* The page, where it may be read and written at once; from an address of the program's to ours. */
+	/* The page, where it may be read and written at once; from an address of the program's to ours; ours. */
 	uint64_t read_tag, delta, write_tag;
-	uint64_t unused;
+	uint64_t host;
 };
 
 #define RP_COUNTS ((uint64_t *)(uintptr_t)RP_AT_COUNTS)

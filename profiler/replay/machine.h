@@ -13,11 +13,11 @@
 #if defined(__aarch64__)
 #include "profiler/replay/a64/context.h"
 #define RP_CONTEXT ((struct a64_context *)(uintptr_t)RP_AT_CONTEXT)
-enum { MACHINE_INSN_BYTES = 4, MACHINE_CHAINS = 0 };
+enum { MACHINE_INSN_BYTES = 4, MACHINE_CHAINS = 0, MACHINE_TARGETS_BYTES = 0 };
 #else
 #include "profiler/replay/x86/context.h"
 #define RP_CONTEXT ((struct rp_context *)(uintptr_t)RP_AT_CONTEXT)
-enum { MACHINE_INSN_BYTES = 15, MACHINE_CHAINS = 1 };
+enum { MACHINE_INSN_BYTES = 15, MACHINE_CHAINS = 1, MACHINE_TARGETS_BYTES = sizeof(struct rp_targets) };
 #endif
 
 /*
@@ -25,6 +25,24 @@ enum { MACHINE_INSN_BYTES = 15, MACHINE_CHAINS = 1 };
  * (MACHINE_CHAINS is 0), nothing.
  */
 void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, uint64_t to);
+
+/* Entries of the table of pages that emitted code looks in. */
+static inline uint32_t machine_tlb_size(bool fast)
+{
+	return fast && MACHINE_CHAINS ? RP_TLB_FAST_SIZE : RP_TLB_SIZE;
+}
+
+/* Of such blocks, too: where RP_EXIT_AT led; and have those that lead there from now on go on at `code`, till all are forgotten. */
+uint64_t machine_went_to(void);
+void machine_note_target(uint64_t to, uint64_t code);
+void machine_forget_targets(void);
+
+/*
+ * Code for whoever comes to the block at ip, which begins at `code`: where the general registers are those of one of
+ * marks[n] it leaves (RP_EXIT_NEXT, to ip), else it goes on there.  They may be and not be seen: look again.
+ */
+uint64_t machine_emit_guard(struct rp_emitter *e, uint64_t ip, const struct rp_registers *const *marks,
+                            size_t n, uint64_t code);
 
 enum { RP_GOES_ON = -1 };
 

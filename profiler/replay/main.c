@@ -104,6 +104,8 @@ static int map_all(void)
 	           -1) < 0 ||
 	    map_at(RP_AT_COUNTS, RP_MAX_EXITS * sizeof(*RP_COUNTS), PROT_READ | PROT_WRITE,
 	           MAP_PRIVATE | MAP_ANONYMOUS, -1) < 0 ||
+	    (MACHINE_CHAINS && map_at(RP_AT_TARGETS, MACHINE_TARGETS_BYTES, PROT_READ | PROT_WRITE,
+	                              MAP_PRIVATE | MAP_ANONYMOUS, -1) < 0) ||
 	    map_window() < 0 ||
 	    map_at(RP_AT_SHARED, sizeof(struct rp_shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD) < 0)
 		return -1;

@@ -13,6 +13,8 @@ enum { FUEL = 20000 };
 
 static struct marks {
 	uint64_t ips[RP_MAX_MARKS];
+	uint64_t guards
+	        [RP_MAX_MARKS]; /* code that looks whether the mark is met, of the first one at its address; 0 = not yet */
 	uint32_t n;
 	/* RP_COUNTS when the last mark but one was met. */
 	uint64_t before[RP_MAX_EXITS];
@@ -24,6 +26,7 @@ static void begin(const struct rp_request *q, struct rp_reply *r)
 	m.n = q->n_marks < RP_MAX_MARKS ? q->n_marks : RP_MAX_MARKS;
 	for (uint32_t k = 0; k < m.n; k++)
 		m.ips[k] = q->marks[k].regs.ip;
+	memset(m.guards, 0, sizeof(m.guards));
 	rp_blocks_stop_at(m.ips, m.n);
 	RP_CONTEXT->insns = 0;
 	r->n_runs = 0;
@@ -31,12 +34,19 @@ static void begin(const struct rp_request *q, struct rp_reply *r)
 	memset(r->mark_met, 0, sizeof(r->mark_met));
 }
 
+/* The first one there; m.n: none. */
+static uint32_t mark_at(uint64_t ip)
+{
+	uint32_t k = 0;
+
+	while (k < m.n && m.ips[k] != ip)
+		k++;
+	return k;
+}
+
 static bool is_mark(uint64_t ip)
 {
-	for (uint32_t k = 0; k < m.n; k++)
-		if (m.ips[k] == ip)
-			return true;
-	return false;
+	return mark_at(ip) < m.n;
 }
 
 /* An instruction for C at a mark that others came before begins a block of its own. */
@@ -81,36 +91,31 @@ static bool is_at(uint64_t ip, const struct rp_mark *mark)
 	       memcmp(stack, mark->stack, n) == 0;
 }
 
-/* In their order: a mark is looked for when the one before it was met. */
-static bool meet_marks(const struct rp_request *q, struct rp_reply *r, uint64_t ip)
+/* In their order: a mark is looked for when the one before it was met.  One that is met twice settles that nothing can be told. */
+static int meet_marks(const struct rp_request *q, struct rp_reply *r, uint64_t ip)
 {
 	for (uint32_t k = 0; k < m.n && (!k || r->mark_met[k - 1]); k++) {
-		if (m.ips[k] != ip || !is_at(ip, &q->marks[k]) || r->mark_met[k]++)
+		if (m.ips[k] != ip || !is_at(ip, &q->marks[k]))
 			continue;
+		if (r->mark_met[k]++)
+			return RP_END_WHOLE;
 		r->mark_insns[k] = r->n_insns;
 		if (k + 2 == m.n) {
 			m.n_before = rp_n_exits();
 			memcpy(m.before, RP_COUNTS, m.n_before * sizeof(m.before[0]));
 		}
 		if (k + 1 == m.n && !tell_runs(r))
-			return false;
+			return RP_END_MUCH_CODE;
 	}
-	return true;
+	return RP_GOES_ON;
 }
 
-/* As far past the last mark as others lie apart: what is met once more within that may not be where the thread was. */
+/* As far past the last mark as the one before it lies back: what is met once more within that may not be where the thread was. */
 static bool is_past_marks(const struct rp_reply *r)
 {
-	uint64_t most = 0, before = 0;
+	uint64_t last = m.n ? r->mark_insns[m.n - 1] : 0, before = m.n > 1 ? r->mark_insns[m.n - 2] : 0;
 
-	if (!m.n || !r->mark_met[m.n - 1])
-		return false;
-	for (uint32_t k = 0; k < m.n; k++) {
-		if (r->mark_insns[k] - before > most)
-			most = r->mark_insns[k] - before;
-		before = r->mark_insns[k];
-	}
-	return r->n_insns - before >= most;
+	return m.n && r->mark_met[m.n - 1] && r->n_insns - last >= last - before;
 }
 
 /* Marks lie as far from each other as the first from the beginning, about: a way that misses one is another's. */
@@ -143,18 +148,40 @@ static void count_in_c(const struct rp_exit *e, uint32_t exit)
 	RP_CONTEXT->insns += e->n_insns - (e->kind == RP_EXIT_ACCESS ? 1u : 0);
 }
 
-/* On to the next block, which this way out leads to by itself from now on, unless there is a mark. */
-static void chain(const struct rp_exit *e)
+/* Where others come to the block at ip: at a mark they are looked at first. */
+static uint64_t way_to(const struct rp_request *q, uint64_t ip)
 {
-	uint64_t code = is_mark(e->to) ? 0 : block_at(e->to);
+	const struct rp_registers *there[RP_MAX_MARKS];
+	uint32_t first = mark_at(ip), n = rp_n_exits();
+	uint64_t code = block_at(ip);
+	size_t n_there = 0;
 
-	if (code)
+	if (!code || first == m.n)
+		return code;
+	for (uint32_t k = first; k < m.n && !m.guards[first]; k++)
+		if (m.ips[k] == ip)
+			there[n_there++] = &q->marks[k].regs;
+	if (!m.guards[first])
+		m.guards[first] = rp_blocks_guard(ip, there, n_there, code);
+	memset(RP_COUNTS + n, 0, (rp_n_exits() - n) * sizeof(*RP_COUNTS));
+	return m.guards[first];
+}
+
+/* On to the next block, which this way out leads to by itself from now on. */
+static void chain(const struct rp_request *q, const struct rp_exit *e, uint64_t to)
+{
+	uint64_t code = e->kind == RP_EXIT_AT || e->chain ? way_to(q, to) : 0;
+
+	if (code && e->kind == RP_EXIT_AT)
+		machine_note_target(to, code);
+	else if (code)
 		rp_blocks_chain(e, code);
 }
 
-static int step(struct rp_reply *r, uint64_t *ip)
+static int step(const struct rp_request *q, struct rp_reply *r, uint64_t *ip)
 {
 	const struct rp_exit *e;
+	bool in_c;
 	int end;
 
 	RP_CONTEXT->target = block_at(*ip);
@@ -167,10 +194,11 @@ static int step(struct rp_reply *r, uint64_t *ip)
 	count_in_c(e, RP_CONTEXT->exit);
 	r->n_insns = RP_CONTEXT->insns;
 	r->n_blocks++;
-	*ip = e->kind == RP_EXIT_ACCESS || e->kind == RP_EXIT_OP ? e->ip : e->to;
-	if (e->kind == RP_EXIT_NEXT || e->kind == RP_EXIT_TAKEN)
-		chain(e);
-	if ((e->kind != RP_EXIT_ACCESS && e->kind != RP_EXIT_OP) || is_put_off(e))
+	in_c = e->kind == RP_EXIT_ACCESS || e->kind == RP_EXIT_OP;
+	*ip = in_c ? e->ip : e->kind == RP_EXIT_AT ? machine_went_to() : e->to;
+	if (!in_c)
+		chain(q, e, *ip);
+	if (!in_c || is_put_off(e))
 		return RP_GOES_ON;
 	end = rp_do_in_c(r, ip);
 	RP_CONTEXT->insns = r->n_insns;
@@ -183,13 +211,13 @@ int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
 
 	begin(q, r);
 	while (end == RP_GOES_ON) {
-		if (!meet_marks(q, r, r->at_ip))
-			return RP_END_MUCH_CODE;
-		if (is_past_marks(r) || is_lost(q, r))
-			return RP_END_WHOLE;
-		end = rp_may_go_on(r);
+		end = meet_marks(q, r, r->at_ip);
+		if (end == RP_GOES_ON && (is_past_marks(r) || is_lost(q, r)))
+			end = RP_END_WHOLE;
 		if (end == RP_GOES_ON)
-			end = step(r, &r->at_ip);
+			end = rp_may_go_on(r);
+		if (end == RP_GOES_ON)
+			end = step(q, r, &r->at_ip);
 	}
 	return end;
 }

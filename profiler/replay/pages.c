@@ -22,7 +22,7 @@ struct slot {
 
 static struct pages {
 	int fd;
-	uint32_t epoch, n;
+	uint32_t epoch, n, tlb_size;
 	struct page v[RP_N_FRAMES]; /* by frame */
 	struct slot slots[N_SLOTS];
 	uint32_t why;
@@ -32,7 +32,7 @@ static struct pages {
 
 static struct rp_tlb *tlb_of(uint64_t page)
 {
-	return &RP_CONTEXT->tlb[page / RP_PAGE % RP_TLB_SIZE];
+	return &RP_CONTEXT->tlb[page / RP_PAGE % pages.tlb_size];
 }
 
 static struct slot *slot_of(uint64_t page)
@@ -62,12 +62,13 @@ void rp_pages_init(void)
 
 static void open_none(void)
 {
-	for (uint32_t i = 0; i < RP_TLB_SIZE; i++)
+	for (uint32_t i = 0; i < pages.tlb_size; i++)
 		RP_CONTEXT->tlb[i] = (struct rp_tlb){ .read_tag = RP_NO_TAG, .write_tag = RP_NO_TAG };
 }
 
-void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched)
+void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched, uint32_t tlb_size)
 {
+	pages.tlb_size = tlb_size;
 	open_none();
 	pages.epoch++;
 	pages.n = 0;
@@ -218,6 +219,7 @@ void rp_pages_open(uint64_t page, bool write)
 	if (write)
 		t->write_tag = page;
 	t->delta = (uint64_t)(uintptr_t)ours - page;
+	t->host = (uint64_t)(uintptr_t)ours;
 }
 
 /* In the one page or in the next. */

@@ -13,8 +13,8 @@
 
 void rp_pages_init(void);
 
-/* A new replay: n_fetched pages lie in the first frames. */
-void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched);
+/* A new replay: n_fetched pages lie in the first frames; the table that code looks in has so many entries. */
+void rp_pages_begin(const uint64_t *fetched, uint32_t n_fetched, uint32_t tlb_size);
 
 /* Where pages are read from: a descriptor of /proc/PID/mem. */
 void rp_pages_source(int fd);

@@ -65,7 +65,7 @@ static void begin(const struct rp_request *q, struct rp_reply *r)
 	/* All but the state at the end, which comes last. */
 	memset(r, 0, offsetof(struct rp_reply, pages));
 	run.deadline = q->deadline;
-	rp_pages_begin(q->fetched, q->n_fetched);
+	rp_pages_begin(q->fetched, q->n_fetched, machine_tlb_size(q->flags & RP_TO_MARKS));
 	rp_blocks_begin(q->flags & RP_TO_MARKS ? RP_BLOCKS_FAST
 	                : q->n_insns           ? RP_BLOCKS_SINGLE
 	                                       : RP_BLOCKS_KEPT);

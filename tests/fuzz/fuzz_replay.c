@@ -30,10 +30,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(code, data, size);
 	if (rp_decode(code, size, &i) && i.kind != RP_UNKNOWN)
 		check_operand(&i);
-	rp_emit_block(&e, ip, code, size, RP_MAX_BLOCK_INSNS);
-	if (e.n_code > RP_MAX_BLOCK_CODE || e.n_exits > RP_MAX_BLOCK_EXITS)
-		abort();
-	e.n_code = e.n_exits = 0;
+	for (int chains = 0; chains < 2; chains++) {
+		e.chains = chains;
+		rp_emit_block(&e, ip, code, size, RP_MAX_BLOCK_INSNS);
+		if (e.n_code > RP_MAX_BLOCK_CODE || e.n_exits > RP_MAX_BLOCK_EXITS)
+			abort();
+		e.n_code = e.n_exits = 0;
+	}
 	a64_emit_block(&e, ip & ~3ull, code, size, RP_MAX_BLOCK_INSNS);
 	if (e.n_code > RP_MAX_BLOCK_CODE || e.n_exits > RP_MAX_BLOCK_EXITS)
 		abort();

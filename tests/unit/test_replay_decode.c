@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "profiler/replay/x86/decode.h"
+#include "profiler/replay/x86/decode_flags.h"
 
 #if defined(__x86_64__)
 #include <capstone/capstone.h>
@@ -138,6 +139,44 @@ static void displacements_of_evex_are_scaled(void **state)
 	}
 }
 
+static void what_becomes_of_flags_is_told(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t n;
+		enum rp_flags flags;
+	} insns[] = {
+		{ "\x48\x01\xd8", 3, RP_FLAGS_SET },           /* add */
+		{ "\x48\x83\xd0\x01", 4, RP_FLAGS_OTHER },     /* adc */
+		{ "\x48\x39\x03", 3, RP_FLAGS_SET },           /* cmp */
+		{ "\xf6\x03\x01", 3, RP_FLAGS_SET },           /* test */
+		{ "\xf7\xd0", 2, RP_FLAGS_LEFT },              /* not */
+		{ "\xff\xc0", 2, RP_FLAGS_OTHER },             /* inc: the carry is left */
+		{ "\xd3\xe0", 2, RP_FLAGS_OTHER },             /* shl by cl, which may be 0 */
+		{ "\x48\x8b\x03", 3, RP_FLAGS_LEFT },          /* mov */
+		{ "\x0f\x44\xc3", 3, RP_FLAGS_OTHER },         /* cmove */
+		{ "\x0f\x94\xc0", 3, RP_FLAGS_OTHER },         /* sete */
+		{ "\x9f", 1, RP_FLAGS_OTHER },                 /* lahf */
+		{ "\x50", 1, RP_FLAGS_LEFT },                  /* push */
+		{ "\x66\x0f\x2e\xc1", 4, RP_FLAGS_SET },       /* ucomisd */
+		{ "\xf2\x0f\x58\xc1", 4, RP_FLAGS_LEFT },      /* addsd */
+		{ "\xdb\xf1", 2, RP_FLAGS_OTHER },             /* fcomi */
+		{ "\xda\xc1", 2, RP_FLAGS_OTHER },             /* fcmovb */
+		{ "\xc4\xe2\x70\xf2\xc2", 5, RP_FLAGS_OTHER }, /* andn */
+		{ "\xc5\xf8\x98\xc1", 4, RP_FLAGS_OTHER },     /* kortest */
+		{ "\x74\x10", 2, RP_FLAGS_OTHER },             /* je */
+		{ "\xc3", 1, RP_FLAGS_OTHER },                 /* where it returns to they may be looked at */
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(insns) / sizeof(insns[0]); k++) {
+		struct rp_insn i = decode(insns[k].code, insns[k].n);
+
+		if (rp_flags_of(&i) != insns[k].flags)
+			fail_msg("instruction %zu: %d", k, rp_flags_of(&i));
+	}
+}
+
 static void what_is_cut_off_is_not_decoded(void **state)
 {
 	struct rp_insn i;
@@ -191,6 +230,34 @@ static const char *difference(csh h, const cs_insn *theirs, const struct rp_insn
 	return NULL;
 }
 
+/* An undefined flag is one that is set to something. */
+static bool flags_differ(const cs_insn *theirs, const struct rp_insn *ours)
+{
+#define EACH(what)                                                                             \
+	{                                                                                      \
+		X86_EFLAGS_##what##_CF, X86_EFLAGS_##what##_PF, X86_EFLAGS_##what##_AF,        \
+		        X86_EFLAGS_##what##_ZF, X86_EFLAGS_##what##_SF, X86_EFLAGS_##what##_OF \
+	}
+	static const uint64_t tested[] = EACH(TEST),
+	                      changed[][6] = { EACH(MODIFY), EACH(RESET), EACH(UNDEFINED) };
+#undef EACH
+	uint64_t flags = theirs->detail->x86.eflags;
+	bool any = false, all = true;
+
+	/* x87's are in the same place; cmpsd of vectors it takes for that of strings, and of vcomisd it tells nothing. */
+	if (theirs->mnemonic[0] == 'f' ||
+	    (ours->map == 1 &&
+	     (ours->opcode == 0xc2 || (ours->encoding != RP_LEGACY && (ours->opcode | 1) == 0x2f))))
+		return false;
+	for (unsigned k = 0; k < 6; k++) {
+		bool is_set = (flags & (changed[0][k] | changed[1][k] | changed[2][k])) != 0;
+
+		any |= is_set || flags & tested[k];
+		all &= is_set && !(flags & tested[k]);
+	}
+	return rp_flags_of(ours) == RP_FLAGS_SET ? !all : rp_flags_of(ours) == RP_FLAGS_LEFT && any;
+}
+
 static size_t compare_section(csh h, const uint8_t *code, size_t n, uint64_t vaddr)
 {
 	cs_insn *theirs = cs_malloc(h);
@@ -215,6 +282,9 @@ static size_t compare_section(csh h, const uint8_t *code, size_t n, uint64_t vad
 		if (what && ours.kind != RP_UNKNOWN)
 			fail_msg("%#jx: %s %s: %s", (uintmax_t)theirs->address, theirs->mnemonic,
 			         theirs->op_str, what);
+		if (flags_differ(theirs, &ours))
+			fail_msg("%#jx: %s %s: flags", (uintmax_t)theirs->address, theirs->mnemonic,
+			         theirs->op_str);
 		n_compared++;
 	}
 	cs_free(theirs, 1);
@@ -268,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_are_told_apart),
 		cmocka_unit_test(displacements_of_evex_are_scaled),
+		cmocka_unit_test(what_becomes_of_flags_is_told),
 		cmocka_unit_test(what_is_cut_off_is_not_decoded),
 #if defined(__x86_64__)
 		cmocka_unit_test(all_of_libc_and_libm_is_as_capstone_has_it),

@@ -188,6 +188,31 @@ void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, ui
 	(void)to;
 }
 
+uint64_t machine_went_to(void)
+{
+	return 0;
+}
+
+void machine_note_target(uint64_t to, uint64_t code)
+{
+	(void)to;
+	(void)code;
+}
+
+void machine_forget_targets(void)
+{
+}
+
+uint64_t machine_emit_guard(struct rp_emitter *e, uint64_t ip, const struct rp_registers *const *marks,
+                            size_t n, uint64_t code)
+{
+	(void)e;
+	(void)ip;
+	(void)marks;
+	(void)n;
+	return code;
+}
+
 bool machine_is_at(uint64_t ip, const struct rp_registers *regs)
 {
 	return ip == regs->ip && RP_CONTEXT->sp == regs->sp &&

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/replay/x86/emit.h"
 
-#include "profiler/replay/x86/context.h"
-
-enum { RAX = 0, RCX = 1, RBX = 3, RSP = 4, RSI = 6, RDI = 7 };
+#include "profiler/replay/x86/decode_flags.h"
+#include "profiler/replay/x86/emit_int.h"
 
 /* What comes behind a block's straight code. */
 struct stub {
@@ -18,12 +17,12 @@ struct block {
 	struct stub stubs[RP_MAX_BLOCK_EXITS];
 	size_t n_stubs;
 	unsigned n_insns;
+	struct rp_insn insns[RP_MAX_BLOCK_INSNS];
+	enum rp_flags flags[RP_MAX_BLOCK_INSNS];
+	/* Are the flags that there are before an instruction needed, by it or by one that comes after it? */
+	bool needed[RP_MAX_BLOCK_INSNS];
+	bool kept; /* they are in the context, and not where they should be */
 };
-
-static void put(struct rp_emitter *e, unsigned byte)
-{
-	e->code[e->n_code++] = (uint8_t)byte;
-}
 
 /* Of an instruction. */
 static void put_bytes(struct rp_emitter *e, const uint8_t *bytes, size_t n)
@@ -35,99 +34,25 @@ static void put_bytes(struct rp_emitter *e, const uint8_t *bytes, size_t n)
 	e->n_code += n;
 }
 
-/* The compiler makes a store or two of it: byte by byte each waits for the one before, and a block has a thousand. */
-#define PUT(e, ...)                                                                \
-	do {                                                                       \
-		struct rp_emitter *to_ = (e);                                      \
-		const uint8_t bytes_[] = { __VA_ARGS__ };                          \
-                                                                                   \
-		__builtin_memcpy(to_->code + to_->n_code, bytes_, sizeof(bytes_)); \
-		to_->n_code += sizeof(bytes_);                                     \
-	} while (0)
-
-/* The processor's own order of bytes.  Those beyond are overwritten by what comes next. */
-static void put_le(struct rp_emitter *e, uint64_t v, unsigned bytes)
+/* lahf; seto %al */
+static void put_keep_flags(struct rp_emitter *e)
 {
-	__builtin_memcpy(e->code + e->n_code, &v, sizeof(v));
-	e->n_code += bytes;
+	put_save(e, RAX, RP_FIELD(rax));
+	PUT(e, 0x9f, 0x0f, 0x90, 0xc0);
+	put_save(e, RAX, RP_FIELD(lahf));
+	put_load(e, RAX, RP_FIELD(rax));
 }
 
-/* An instruction of 64 bits between a register and memory at an address below 2 GB. */
-static void put_at(struct rp_emitter *e, uint8_t opcode, unsigned reg, uint32_t at)
+/* add $127, %al; sahf */
+static void put_flags_back(struct block *b)
 {
-	PUT(e, (uint8_t)(0x48 | (reg & 8 ? 4 : 0)), opcode, (uint8_t)((reg & 7) << 3 | 4), 0x25);
-	put_le(e, at, 4);
-}
-
-static void put_save(struct rp_emitter *e, unsigned reg, uint32_t at)
-{
-	put_at(e, 0x89, reg, at);
-}
-
-static void put_load(struct rp_emitter *e, unsigned reg, uint32_t at)
-{
-	put_at(e, 0x8b, reg, at);
-}
-
-/* mov of a constant: the short form clears the upper half. */
-static void put_constant(struct rp_emitter *e, unsigned reg, uint64_t v)
-{
-	bool wide = v >> 32 != 0;
-
-	if (wide || reg & 8)
-		put(e, 0x40u | (wide ? 8 : 0) | (reg & 8 ? 1 : 0));
-	put(e, 0xb8 | (reg & 7));
-	put_le(e, v, wide ? 8 : 4);
-}
-
-static uint32_t add_exit(struct rp_emitter *e, const struct rp_exit *x)
-{
-	e->exits[e->n_exits] = *x;
-	return (uint32_t)e->n_exits++;
-}
-
-/* mov %rax, ...; mov $exit, %eax; jmp *leave */
-static void put_leave(struct rp_emitter *e, uint32_t exit)
-{
-	put_save(e, RAX, RP_FIELD(gpr));
-	put(e, 0xb8);
-	put_le(e, exit, 4);
-	PUT(e, 0xff, 0x24, 0x25);
-	put_le(e, RP_FIELD(leave), 4);
-}
-
-/* lea change(%rcx), %rcx, by way of memory: no flag is touched. */
-static void put_add(struct rp_emitter *e, uint32_t at, int32_t change)
-{
-	put_load(e, RCX, at);
-	PUT(e, 0x48, 0x8d, 0x89);
-	put_le(e, (uint32_t)change, 4);
-	put_save(e, RCX, at);
-}
-
-/* A way out of a block.  Of one that chains: counted; jrcxz to where C is asked; jmp, to there as well at first. */
-static void put_way_out(struct rp_emitter *e, uint32_t exit)
-{
-	struct rp_exit *x = &e->exits[exit];
-	enum { LOAD_BYTES = 8, JMP_BYTES = 5 };
-
-	if (!e->chains) {
-		put_leave(e, exit);
+	if (!b->kept)
 		return;
-	}
-	put_save(e, RCX, RP_FIELD(rcx));
-	put_add(e, RP_AT_COUNTS + 8 * exit, 1);
-	put_add(e, RP_FIELD(insns), x->n_insns);
-	if (x->kind != RP_EXIT_OP) {
-		put_add(e, RP_FIELD(fuel), -1);
-		PUT(e, 0xe3, LOAD_BYTES + JMP_BYTES);
-		put_load(e, RCX, RP_FIELD(rcx));
-		put(e, 0xe9);
-		x->chain = (uint32_t)e->n_code;
-		put_le(e, LOAD_BYTES, 4);
-	}
-	put_load(e, RCX, RP_FIELD(rcx));
-	put_leave(e, exit);
+	put_save(b->e, RAX, RP_FIELD(rax));
+	put_load(b->e, RAX, RP_FIELD(lahf));
+	PUT(b->e, 0x04, 0x7f, 0x9e);
+	put_load(b->e, RAX, RP_FIELD(rax));
+	b->kept = false;
 }
 
 static void leave_for(struct block *b, enum rp_exit_kind kind, uint64_t ip, uint64_t to)
@@ -136,6 +61,7 @@ static void leave_for(struct block *b, enum rp_exit_kind kind, uint64_t ip, uint
 		.from = b->from, .ip = ip, .to = to, .kind = kind, .n_insns = (uint16_t)b->n_insns
 	};
 
+	put_flags_back(b);
 	put_way_out(b->e, add_exit(b->e, &x));
 }
 
@@ -161,42 +87,41 @@ static void put_address(struct rp_emitter *e, uint64_t ip, const struct rp_insn 
 }
 
 /*
- * Borrow registers x and y for an access; x, which holds an address of the
- * program's, will hold ours.
+ * Borrow registers x and y for an access; x, which holds an address of the program's, will hold ours.  Flags are put aside
+ * where anyone needs them, and stay there till someone does.
  */
-static void put_lookup(struct block *b, const struct rp_insn *i, const struct rp_exit *access)
+static void put_lookup(struct block *b, const struct rp_insn *i, struct rp_exit *access)
 {
 	struct rp_emitter *e = b->e;
-	unsigned x = access->x, y = access->y;
+	unsigned x = access->x, y = access->y, entries = e->chains ? RP_TLB_FAST_SIZE : RP_TLB_SIZE;
 	uint32_t tag = RP_FIELD(tlb) + (uint32_t)(access->write ? offsetof(struct rp_tlb, write_tag)
 	                                                        : offsetof(struct rp_tlb, read_tag));
 	size_t patch;
 
-	put_save(e, RAX, RP_FIELD(rax));
-	PUT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
-	put_save(e, RAX, RP_FIELD(lahf));
+	if (b->needed[b->n_insns - 1] && !b->kept) {
+		put_keep_flags(e);
+		b->kept = true;
+	}
+	access->flags_kept = b->kept;
 	if (i->segment)
 		put_at(e, 0x03, x, i->segment == 0x64 ? RP_FIELD(fs_base) : RP_FIELD(gs_base));
 	put_save(e, y, RP_FIELD(y));
 	/* mov x, y; shr $7, y; and $mask, y: the entry's offset */
 	PUT(e, 0x48, 0x89, (uint8_t)(0xc0 | x << 3 | y), 0x48, 0xc1, (uint8_t)(0xe8 | y), 7, 0x81,
 	    (uint8_t)(0xe0 | y));
-	put_le(e, (RP_TLB_SIZE - 1) * sizeof(struct rp_tlb), 4);
-	/* lea bytes-1(x), %rax; and $-4096, %rax; cmp tag(y), %rax: the last byte's page is in the first one's entry */
-	PUT(e, 0x48, 0x8d, (uint8_t)(0x80 | x));
-	put_le(e, access->bytes - 1u, 4);
-	PUT(e, 0x48, 0x25, 0x00, 0xf0, 0xff, 0xff, 0x48, 0x3b, (uint8_t)(0x80 | y));
+	put_le(e, (entries - 1) * sizeof(struct rp_tlb), 4);
+	/* sub tag(y), x; cmp $4096-bytes, x; ja: the offset in the page, where it is that one and all of it */
+	PUT(e, 0x48, 0x2b, (uint8_t)(0x80 | x << 3 | y));
 	put_le(e, tag, 4);
-	PUT(e, 0x0f, 0x85);
+	PUT(e, 0x48, 0x81, (uint8_t)(0xf8 | x));
+	put_le(e, (uint32_t)RP_PAGE - access->bytes, 4);
+	PUT(e, 0x0f, 0x87);
 	patch = e->n_code;
 	put_le(e, 0, 4);
-	/* add delta(y), x */
+	/* add host(y), x */
 	PUT(e, 0x48, 0x03, (uint8_t)(0x80 | x << 3 | y));
-	put_le(e, RP_FIELD(tlb) + (uint32_t)offsetof(struct rp_tlb, delta), 4);
+	put_le(e, RP_FIELD(tlb) + (uint32_t)offsetof(struct rp_tlb, host), 4);
 	b->stubs[b->n_stubs++] = (struct stub){ patch, e->n_code, add_exit(e, access) };
-	put_load(e, RAX, RP_FIELD(lahf));
-	PUT(e, 0x04, 0x7f, 0x9e); /* add $127, %al; sahf */
-	put_load(e, RAX, RP_FIELD(rax));
 	put_load(e, y, RP_FIELD(y));
 }
 
@@ -266,6 +191,8 @@ static void put_access(struct block *b, uint64_t ip, const uint8_t *code, const 
 	put_save(b->e, access.x, RP_FIELD(x));
 	put_address(b->e, ip, i, access.x);
 	put_lookup(b, i, &access);
+	if (b->flags[b->n_insns - 1] == RP_FLAGS_OTHER)
+		put_flags_back(b);
 	put_operand_at(b->e, code, i, access.x);
 	put_load(b->e, access.x, RP_FIELD(x));
 }
@@ -319,35 +246,105 @@ static void put_push_or_pop(struct block *b, uint64_t ip, struct rp_insn *i)
 		put_stack(b->e, push ? -8 : 8);
 }
 
-/* The return address is written in two halves; then it is a jump. */
-static void put_call(struct block *b, uint64_t ip, struct rp_insn *i)
+/* An access of 8 bytes at change(base), at rsi then: its own value is in the context. */
+static void put_word_access(struct block *b, uint64_t ip, struct rp_insn *i, unsigned base, int change,
+                            bool write)
 {
-	uint64_t next = ip + i->len;
 	struct rp_exit access = { .from = b->from,
 		                  .ip = ip,
 		                  .kind = RP_EXIT_ACCESS,
 		                  .n_insns = (uint16_t)b->n_insns,
-		                  .write = true,
+		                  .write = write,
+		                  .x = RSI,
+		                  .y = RDI,
 		                  .bytes = 8 };
-	int64_t imm = i->imm;
 
-	i->base = RSP;
-	i->index = RP_NO_REG;
-	i->disp = -8;
-	i->segment = 0;
-	i->rip_relative = i->addrsize = false;
-	access.x = RSI;
-	access.y = RDI;
-	put_save(b->e, access.x, RP_FIELD(x));
-	put_address(b->e, ip, i, access.x);
+	if (base != RP_NO_REG) {
+		i->base = (uint8_t)base;
+		i->index = RP_NO_REG;
+		i->disp = change;
+		i->segment = 0;
+		i->rip_relative = i->addrsize = false;
+	}
+	put_save(b->e, RSI, RP_FIELD(x));
+	put_address(b->e, ip, i, RSI);
 	put_lookup(b, i, &access);
-	PUT(b->e, 0xc7, access.x);
+}
+
+/* The return address is written in two halves. */
+static void put_return_address(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	uint64_t next = ip + i->len;
+
+	put_word_access(b, ip, i, RSP, -8, true);
+	PUT(b->e, 0xc7, RSI);
 	put_le(b->e, next & 0xffffffff, 4);
-	PUT(b->e, 0xc7, (uint8_t)(0x40 | access.x), 4);
+	PUT(b->e, 0xc7, 0x40 | RSI, 4);
 	put_le(b->e, next >> 32, 4);
-	put_load(b->e, access.x, RP_FIELD(x));
+	put_load(b->e, RSI, RP_FIELD(x));
 	put_stack(b->e, -8);
-	leave_for(b, RP_EXIT_TAKEN, ip, next + (uint64_t)imm);
+}
+
+static void put_call(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	uint64_t to = ip + i->len + (uint64_t)i->imm;
+
+	put_return_address(b, ip, i);
+	leave_for(b, RP_EXIT_TAKEN, ip, to);
+}
+
+static void leave_at(struct block *b, uint64_t ip)
+{
+	const struct rp_exit x = {
+		.from = b->from, .ip = ip, .kind = RP_EXIT_AT, .n_insns = (uint16_t)b->n_insns
+	};
+
+	put_flags_back(b);
+	put_way_at(b->e, add_exit(b->e, &x));
+}
+
+/* To rsi, of which there is its own value in the context then. */
+static void put_target(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	if (i->mem) {
+		put_word_access(b, ip, i, RP_NO_REG, 0, false);
+		put_move(b->e, 0x8b, RSI, RSI);
+		return;
+	}
+	put_save(b->e, RSI, RP_FIELD(x));
+	PUT(b->e, (uint8_t)(0x48 | (i->rm & 8 ? 4 : 0)), 0x89, (uint8_t)(0xc0 | (i->rm & 7) << 3 | RSI));
+}
+
+/* lea 8+bytes(%rsp), %rsp */
+static void put_return(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	put_word_access(b, ip, i, RSP, 0, false);
+	put_move(b->e, 0x8b, RSI, RSI);
+	PUT(b->e, 0x48, 0x8d, 0xa4, 0x24);
+	put_le(b->e, 8u + (uint16_t)i->imm, 4);
+	leave_at(b, ip);
+}
+
+static void put_branch_at(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	put_target(b, ip, i);
+	if (i->kind == RP_CALL_AT) {
+		put_save(b->e, RSI, RP_FIELD(to));
+		put_load(b->e, RSI, RP_FIELD(x));
+		put_return_address(b, ip, i);
+		put_save(b->e, RSI, RP_FIELD(x));
+		put_load(b->e, RSI, RP_FIELD(to));
+	}
+	leave_at(b, ip);
+}
+
+/* lea 8(%rbp), %rsp; mov (%rsi), %rbp */
+static void put_leave_frame(struct block *b, uint64_t ip, struct rp_insn *i)
+{
+	put_word_access(b, ip, i, RBP, 0, false);
+	PUT(b->e, 0x48, 0x8d, 0x65, 8);
+	put_move(b->e, 0x8b, RBP, RSI);
+	put_load(b->e, RSI, RP_FIELD(x));
 }
 
 static void put_lea(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i)
@@ -407,10 +404,15 @@ static bool put_insn(struct block *b, uint64_t ip, const uint8_t *code, struct r
 	b->n_insns++;
 	switch (i->kind) {
 	case RP_PLAIN:
-		if (i->mem)
+		if (i->mem) {
 			put_access(b, ip, code, i);
-		else
+		} else {
+			if (b->flags[b->n_insns - 1] == RP_FLAGS_OTHER)
+				put_flags_back(b);
 			put_bytes(b->e, code, i->len);
+		}
+		if (b->flags[b->n_insns - 1] == RP_FLAGS_SET)
+			b->kept = false;
 		return true;
 	case RP_NOTHING:
 		return true;
@@ -423,16 +425,31 @@ static bool put_insn(struct block *b, uint64_t ip, const uint8_t *code, struct r
 			break;
 		put_push_or_pop(b, ip, i);
 		return true;
+	case RP_LEAVE:
+		put_leave_frame(b, ip, i);
+		return true;
 	case RP_JCC:
+		put_flags_back(b);
 		put_jcc(b, ip, i);
 		return true;
 	case RP_LOOP:
+		put_flags_back(b);
 		put_loop(b, ip, i);
 		return true;
 	case RP_CALL:
 		if (!b->e->chains || i->opsize)
 			break;
 		put_call(b, ip, i);
+		return false;
+	case RP_CALL_AT:
+	case RP_JMP_AT:
+	case RP_RET:
+		if (!b->e->chains)
+			break;
+		if (i->kind == RP_RET)
+			put_return(b, ip, i);
+		else
+			put_branch_at(b, ip, i);
 		return false;
 	case RP_JMP:
 		leave_for(b, i->imm ? RP_EXIT_TAKEN : RP_EXIT_NEXT, ip, ip + i->len + (uint64_t)i->imm);
@@ -456,9 +473,16 @@ static void patch_jump(struct rp_emitter *e, size_t patch, size_t to)
 /* An access that missed: C is asked for our address, and says it in slow_at. */
 static void put_miss(struct rp_emitter *e, const struct stub *s)
 {
-	unsigned x = e->exits[s->exit].x;
+	const struct rp_exit *access = &e->exits[s->exit];
+	unsigned x = access->x;
 	uint32_t after;
 
+	/* add tag(y), x */
+	PUT(e, 0x48, 0x03, (uint8_t)(0x80 | x << 3 | access->y));
+	put_le(e,
+	       RP_FIELD(tlb) + (uint32_t)(access->write ? offsetof(struct rp_tlb, write_tag)
+	                                                : offsetof(struct rp_tlb, read_tag)),
+	       4);
 	put_save(e, x, RP_FIELD(slow_at));
 	PUT(e, 0xc7, 0x04, 0x25);
 	put_le(e, RP_FIELD(slow_exit), 4);
@@ -488,29 +512,73 @@ static void put_stubs(struct block *b)
 	}
 }
 
+/* Does its block go on behind it? */
+static bool goes_on(const struct rp_insn *i)
+{
+	switch (i->kind) {
+	case RP_PUSH:
+	case RP_POP:
+		return rp_stack_bytes(i) == 8;
+	case RP_PLAIN:
+	case RP_NOTHING:
+	case RP_LEA:
+	case RP_LEAVE:
+	case RP_JCC:
+	case RP_LOOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The block's instructions, n at most; *whole: the last one ends within code[n]. */
+static unsigned decode_block(struct block *b, const uint8_t *code, size_t n, size_t in_page, unsigned most,
+                             bool *whole)
+{
+	unsigned k = 0;
+
+	*whole = true;
+	for (size_t at = 0; k < most && at < in_page && at < n && (!k || goes_on(&b->insns[k - 1]));
+	     at += b->insns[k++].len) {
+		*whole = rp_decode(code + at, n - at, &b->insns[k]);
+		if (!*whole)
+			break;
+	}
+	return k;
+}
+
+/* Whoever the block leads to may need them. */
+static void find_needed(struct block *b, unsigned n)
+{
+	bool needed = true;
+
+	while (n-- > 0) {
+		b->flags[n] = rp_flags_of(&b->insns[n]);
+		needed = b->flags[n] == RP_FLAGS_OTHER || (b->flags[n] == RP_FLAGS_LEFT && needed);
+		b->needed[n] = needed;
+	}
+}
+
 size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns)
 {
 	static struct block b;
-	size_t at = 0, in_page = RP_PAGE - ip % RP_PAGE;
-	bool on = true;
+	size_t at = 0;
+	bool on = true, whole;
+	unsigned n_insns;
 
 	b.e = e;
 	b.from = ip;
 	b.n_stubs = b.n_insns = 0;
-	while (on && b.n_insns < max_insns && at < in_page) {
-		struct rp_insn i;
-
-		/* What ends in a page that isn't there: C finds out what comes of it. */
-		if (!rp_decode(code + at, n - at, &i)) {
-			leave_for(&b, RP_EXIT_OP, ip + at, ip + at);
-			on = false;
-			break;
-		}
-		on = put_insn(&b, ip + at, code + at, &i);
-		at += i.len;
+	b.kept = false;
+	n_insns = decode_block(&b, code, n, RP_PAGE - ip % RP_PAGE, max_insns, &whole);
+	find_needed(&b, n_insns);
+	for (unsigned k = 0; k < n_insns; k++) {
+		on = put_insn(&b, ip + at, code + at, &b.insns[k]);
+		at += b.insns[k].len;
 	}
+	/* What ends in a page that isn't there: C finds out what comes of it. */
 	if (on)
-		leave_for(&b, RP_EXIT_NEXT, ip + at, ip + at);
+		leave_for(&b, whole && (n_insns || n) ? RP_EXIT_NEXT : RP_EXIT_OP, ip + at, ip + at);
 	put_stubs(&b);
 	return at;
 }

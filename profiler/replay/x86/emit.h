@@ -12,6 +12,10 @@
  */
 size_t rp_emit_block(struct rp_emitter *e, uint64_t ip, const uint8_t *code, size_t n, unsigned max_insns);
 
+/* What machine_emit_guard() (machine.h) is. */
+uint32_t rp_emit_guard(struct rp_emitter *e, uint64_t ip, const struct rp_registers *const *marks, size_t n,
+                       uint64_t code);
+
 /* One instruction whose memory operand is at `host` instead.  False where it can't be so. */
 bool rp_emit_one(struct rp_emitter *e, uint64_t ip, const uint8_t *code, const struct rp_insn *i,
                  uint32_t host);

@@ -9,11 +9,13 @@
 #include "profiler/replay/x86/ops.h"
 
 /* x87, vectors of all sizes, mask registers; neither protection keys nor tiles. */
-enum { VECTOR_STATE = 0xe7 };
+enum { VECTOR_STATE = 0xe7, MOST_TARGETS = 1 << 14 };
 
 static struct {
 	uint64_t fixed_flags;
 	bool shadow_stack;
+	uint16_t targets[MOST_TARGETS]; /* slots in use */
+	unsigned n_targets;
 	uint8_t own[RP_STATE_BYTES] __attribute__((aligned(64))); /* vector state of ours */
 } machine;
 
@@ -25,7 +27,7 @@ bool machine_ends_beyond(const uint8_t *code, size_t n, unsigned max_insns)
 	for (unsigned k = 0; k < max_insns && at < n; k++, at += i.len) {
 		if (!rp_decode(code + at, n - at, &i))
 			return true;
-		if (i.kind >= RP_JMP && i.kind != RP_PUSH && i.kind != RP_POP)
+		if (i.kind >= RP_JMP && i.kind != RP_PUSH && i.kind != RP_POP && i.kind != RP_LEAVE)
 			return false;
 	}
 	return false;
@@ -101,23 +103,24 @@ void __attribute__((noinline)) machine_enter(void)
 	        "lea 1f(%%rip), %%rax\n\tmov %%rax, %c[leave]\n\t"
 	        "lea 2f(%%rip), %%rax\n\tmov %%rax, %c[slow]\n\t"
 	        "mov %%rsp, %c[host_rsp]\n\t"
-	        "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD("rax", "0")
-	                LOAD("rsp",
-	                     "32") "jmp *%c[target]\n"
-	                           "1:\t" REGS(SAVE) SAVE(
-	                                   "rsp",
-	                                   "32") "mov %%eax, %c[exit]\n\t"
-	                                         "mov %c[host_rsp], %%rsp\n\t"
-	                                         "pushfq\n\tpopq %c[flags]\n\tcld\n\tjmp 3f\n"
-	                                         "2:\t" REGS(SAVE) SAVE(
-	                                                 "rsp",
-	                                                 "32") "mov %c[host_rsp], %%rsp\n\t"
-	                                                       "pushfq\n\tpopq %c[flags]\n\tcld\n\t"
-	                                                       "and $-16, %%rsp\n\tcall %P[miss]\n\t"
-	                                                       "mov %c[host_rsp], %%rsp\n\t"
-	                                                       "test %%eax, %%eax\n\tjnz 3f\n\t"
-	                                                       "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD(
-	                                                               "rsp",
+	        "pushq %c[flags]\n\tpopfq\n\t" REGS(LOAD) LOAD("rax", "0") LOAD(
+	                "rsp",
+	                "32") "jmp *%c[target]\n"
+	                      "1:\t" REGS(SAVE) SAVE(
+	                              "rsp",
+	                              "32") "mov %%eax, %c[exit]\n\t"
+	                                    "mov %c[host_rsp], %%rsp\n\t"
+	                                    "pushfq\n\tpopq %c[flags]\n\tcld\n\tjmp 3f\n"
+	                                    "2:\t" REGS(SAVE) SAVE("rax", "0") SAVE(
+	                                            "rsp",
+	                                            "32") "mov %c[host_rsp], %%rsp\n\t"
+	                                                  "pushfq\n\tpopq %c[flags]\n\tcld\n\t"
+	                                                  "and $-16, %%rsp\n\tcall %P[miss]\n\t"
+	                                                  "mov %c[host_rsp], %%rsp\n\t"
+	                                                  "test %%eax, %%eax\n\tjnz 3f\n\t"
+	                                                  "pushq %c[flags]\n\tpopfq\n\t" REGS(
+	                                                          LOAD) LOAD("rax", "0")
+	                                                          LOAD("rsp",
 	                                                               "32") "jmp *%c[slow_return]\n"
 	                                                                     "3:\tpop %%rbx\n\tpop %%rbp\n\t"
 	        :
@@ -134,8 +137,8 @@ void machine_give_up(const struct rp_exit *e)
 
 	c->gpr[e->x] = c->x;
 	c->gpr[e->y] = c->y;
-	c->gpr[RP_RAX] = c->rax;
-	c->flags = (c->flags & ~0x8d5ull) | (kept >> 8 & 0xd5) | (kept & 1 ? 0x800 : 0);
+	if (e->flags_kept)
+		c->flags = (c->flags & ~0x8d5ull) | (kept >> 8 & 0xd5) | (kept & 1 ? 0x800 : 0);
 }
 
 uint64_t machine_place(uint64_t at)
@@ -181,6 +184,46 @@ void machine_chain(const struct rp_emitter *emitter, const struct rp_exit *e, ui
 		return;
 	distance = (uint32_t)(to - (emitter->at + e->chain + sizeof(distance)));
 	memcpy(emitter->code + e->chain, &distance, sizeof(distance));
+}
+
+uint64_t machine_went_to(void)
+{
+	return RP_CONTEXT->to;
+}
+
+/* No address of these low bits is the negative of it. */
+static uint64_t no_target(uint16_t slot)
+{
+	return slot ? 0 : 1;
+}
+
+void machine_note_target(uint64_t to, uint64_t code)
+{
+	uint16_t slot = (uint16_t)to;
+
+	if (RP_TARGETS->minus_to[slot] == no_target(slot)) {
+		if (machine.n_targets == MOST_TARGETS)
+			return;
+		machine.targets[machine.n_targets++] = slot;
+	}
+	RP_TARGETS->minus_to[slot] = 0 - to;
+	RP_TARGETS->code[slot] = (uint32_t)code;
+}
+
+void machine_forget_targets(void)
+{
+	RP_TARGETS->minus_to[0] = no_target(0);
+	while (machine.n_targets > 0) {
+		uint16_t slot = machine.targets[--machine.n_targets];
+
+		RP_TARGETS->minus_to[slot] = no_target(slot);
+	}
+}
+
+uint64_t machine_emit_guard(struct rp_emitter *e, uint64_t ip, const struct rp_registers *const *marks,
+                            size_t n, uint64_t code)
+{
+	return rp_emit_guard(e, ip, marks, n, code);
 }
 
 bool machine_is_at(uint64_t ip, const struct rp_registers *regs)
