@@ -474,6 +474,8 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	if (limits->timed_insns && !time_path_prepare(&path, tools, limits, out))
 		return;
 	meet(tools, pid, out->cpu);
+	if (limits->timed_insns)
+		replayer_plan(tools->replayer, pid);
 	use[0] = look_at_use(tools, tid, alone);
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {

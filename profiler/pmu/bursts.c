@@ -184,7 +184,7 @@ double burst_account_hz(const struct burst_account *a, double cpu_s, double wall
 	double n_busy = wall_s < early_s ? 1 : fmax(cpu_s / wall_s, 1);
 	/* In as much time as has passed what was not made use of is made up for, and what was taken too much is left out. */
 	double ahead_s = fmax(cpu_s, least_ahead_s);
-	double left_s = goal * (cpu_s + ahead_s) - 1e-9 * (double)a->held_ns;
+	double left_s = goal * (cpu_s + ahead_s) + 1e-9 * ((double)a->ahead_ns - (double)a->held_ns);
 	double hz = each_s > 0 ? left_s / (ahead_s * each_s) : 0;
 
 	return fmin(fmax(hz, least_hz), most_hz / n_busy);
@@ -195,7 +195,7 @@ uint64_t burst_account_allows(const struct burst_account *a, uint32_t n_branches
 	double next_ns = !n_branches     ? each_ns(a)
 	                 : a->n_branches ? n_branches * ns_per_branch(a)
 	                                 : (double)a->expected_ns;
-	double left_ns = a->budget * (double)cpu_ns - (double)a->held_ns;
+	double left_ns = a->budget * (double)cpu_ns + (double)a->ahead_ns - (double)a->held_ns;
 
 	return left_ns >= next_ns && left_ns >= 1 ? (uint64_t)(left_ns + next_ns) : 0;
 }

@@ -32,8 +32,9 @@ void bursts_say_beside(bool records);
 
 /* What a target may be held up for before a burst is due that was put off. */
 struct burst_account {
-	double budget;    /* share of the target's CPU time */
-	uint64_t held_ns; /* so far, through n_branches */
+	double budget;     /* share of the target's CPU time */
+	uint64_t ahead_ns; /* lent at the beginning, beside that */
+	uint64_t held_ns;  /* so far, through n_branches */
 	uint64_t n_branches;
 	uint64_t n_asked;     /* bursts asked for, with those that found the thread asleep */
 	double n_wanted;      /* that the rates chosen so far stand for: not each moment is told */

@@ -60,6 +60,8 @@ enum {
 	SHARED_FD = 3,    /* as skidreplay has it */
 	MOST_DEATHS = 10, /* then it is no use here */
 	MAX_HOT = 2048,   /* pages that may be asked for at once */
+	CAREFUL = 32,     /* replays to learn from, at first and after one that was lost: few are so */
+	MOST_GAP = 16,    /* to a written page from the one before, where those between are kept as well */
 	N_SLOTS = 8192,
 	MOST_AT_ONCE = 1024, /* the kernel's own limit */
 	STACK_PAGES = 4,     /* in use on either side of its pointer, as a rule */
@@ -121,7 +123,10 @@ struct replayer {
 	struct hot_pages touched; /* by those that run while the thread waits */
 	struct hot_pages kept;    /* for those that run when it has gone on */
 	struct wanted next;       /* of touched: by the next one of those */
-	struct layout layout;     /* of the process that they are of */
+	/* For the others: to be kept while the thread waits, and read when it has gone on; n_careful more keep all. */
+	struct wanted planned, later;
+	unsigned n_careful;
+	struct layout layout; /* of the process that they are of */
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
 };
@@ -498,6 +503,8 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 	told = (!r->mem_pid || tell(r, 'c', -1)) && tell(r, 'm', fd);
 	close(fd);
 	layout = look_at_maps(&r->shared->request, pid);
+	if (strcmp(r->layout.program, layout.program) != 0)
+		r->n_careful = CAREFUL;
 	move(&r->touched, &r->layout, &layout);
 	move(&r->kept, &r->layout, &layout);
 	choose_next(r);
@@ -532,14 +539,13 @@ static size_t pieces(const struct wanted *w, size_t at, struct iovec out[MOST_AT
 	return n;
 }
 
-/* All in one call, or in as many more as there are pages that can't be had. */
-static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
+/* All in one call, or in as many more as there are pages that can't be had.  Beside those that were fetched before. */
+static void fetch_more(struct replayer *r, const struct wanted *w, pid_t pid)
 {
 	struct rp_request *q = &r->shared->request;
 	static struct iovec theirs[MOST_AT_ONCE];
 	size_t at = 0;
 
-	q->n_fetched = 0;
 	while (at < w->n) {
 		const struct iovec mine = { r->shared->frames[q->n_fetched], (w->n - at) * RP_PAGE };
 		size_t n = pieces(w, at, theirs);
@@ -552,6 +558,12 @@ static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
 		/* The one that could not be read. */
 		at += got < all;
 	}
+}
+
+static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
+{
+	r->shared->request.n_fetched = 0;
+	fetch_more(r, w, pid);
 }
 
 /* What none of the last eight wanted makes room. */
@@ -661,18 +673,11 @@ const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_br
 	return run(r, pid, held_ns);
 }
 
-static bool is_wanted(const struct wanted *w, uint64_t page)
+/* A page that is not among the first n, which are sorted.  Told twice it costs a read. */
+static void want_more(struct wanted *w, size_t n, uint64_t page)
 {
-	for (size_t i = 0; i < w->n; i++)
-		if (w->pages[i] == page)
-			return true;
-	return false;
-}
-
-/* Pages that are not among those that are wanted already. */
-static void want_more(struct wanted *w, uint64_t page)
-{
-	if (page >= LEAST_PAGE && page < END_PAGES && !is_wanted(w, page))
+	if (page >= LEAST_PAGE && page < END_PAGES &&
+	    !bsearch(&page, w->pages, n, sizeof(*w->pages), by_address))
 		want(w, page);
 }
 
@@ -680,27 +685,72 @@ static void want_more(struct wanted *w, uint64_t page)
 static void want_near(struct wanted *w, const struct rp_registers *regs)
 {
 	uint64_t stack = RP_STACK(regs) & ~(uint64_t)(RP_PAGE - 1);
+	size_t n = w->n;
 
 	for (int i = -STACK_PAGES; i <= STACK_PAGES; i++)
-		want_more(w, stack + (uint64_t)(int64_t)(i * RP_PAGE));
+		want_more(w, n, stack + (uint64_t)(int64_t)(i * RP_PAGE));
 	for (unsigned i = 0; i < RP_N_GPRS; i++)
-		want_more(w, regs->gpr[i] & ~(uint64_t)(RP_PAGE - 1));
+		want_more(w, n, regs->gpr[i] & ~(uint64_t)(RP_PAGE - 1));
+}
+
+/*
+ * Who writes all over some memory writes here and there in it each time: what lies between pages that were written, with
+ * no wide gap, is written sooner or later, and one page that was not kept loses the way.
+ */
+static void want_between(struct wanted *w, const uint64_t *written, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (written[i] - written[i - 1] > (uint64_t)MOST_GAP * RP_PAGE)
+			continue;
+		for (uint64_t page = written[i - 1] + RP_PAGE; page < written[i]; page += RP_PAGE)
+			if (w->n < MAX_HOT)
+				want(w, page);
+	}
+}
+
+/* Of the rest those that are touched often: they may be read when the thread has gone on. */
+static void plan_later(struct replayer *r)
+{
+	r->later.n = 0;
+	for (size_t i = 0; i < r->kept.n; i++)
+		if (!r->kept.v[i].written && is_likely(&r->kept, &r->kept.v[i]))
+			want(&r->later, r->kept.v[i].page);
+	for (size_t i = 0; i < r->touched.n; i++)
+		if (is_likely(&r->touched, &r->touched.v[i]) && !*slot_of(&r->kept, r->touched.v[i].page))
+			want(&r->later, r->touched.v[i].page);
+	sort(&r->later);
+}
+
+void replayer_plan(struct replayer *r, pid_t pid)
+{
+	static uint64_t written[MAX_HOT];
+	struct wanted *w = &r->planned;
+	size_t n;
+
+	replayer_open(r, pid);
+	w->n = 0;
+	for (size_t i = 0; i < r->kept.n; i++)
+		if (r->kept.v[i].written)
+			want(w, r->kept.v[i].page);
+	sort(w);
+	n = w->n;
+	memcpy(written, w->pages, n * sizeof(*written));
+	want_between(w, written, n);
+	plan_later(r);
+	if (r->n_careful > 0) {
+		for (size_t i = 0; i < r->later.n; i++)
+			want(w, r->later.pages[i]);
+		r->later.n = 0;
+	}
+	sort(w);
 }
 
 bool replayer_keep(struct replayer *r, pid_t pid)
 {
-	static struct wanted w;
-
-	if (!r->pid || (r->mem_pid != pid && !hand_memory(r, pid)))
+	if (!r->pid || r->mem_pid != pid)
 		return false;
-	w.n = 0;
-	want_those(&w, &r->kept, is_likely);
-	for (size_t i = 0; i < r->touched.n; i++)
-		if (is_likely(&r->touched, &r->touched.v[i]) && !*slot_of(&r->kept, r->touched.v[i].page))
-			want(&w, r->touched.v[i].page);
-	want_near(&w, &r->shared->request.regs);
-	sort(&w);
-	fetch(r, &w, pid);
+	want_near(&r->planned, &r->shared->request.regs);
+	fetch(r, &r->planned, pid);
 	return true;
 }
 
@@ -716,12 +766,18 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 	q->n_marks = n_marks;
 	memcpy(q->marks, marks, n_marks * sizeof(*marks));
 	q->n_insns = n_insns;
+	fetch_more(r, &r->later, r->mem_pid);
 	q->deadline = clock_after(r, may_ns);
 	reply = run_once(r, may_ns);
 	q->flags &= ~(uint32_t)RP_TO_MARKS;
 	q->n_insns = 0;
-	if (reply)
+	if (reply) {
 		learn_kept(&r->kept, reply);
+		if (reply->end == RP_END_WHOLE && !reply->mark_met[n_marks - 1])
+			r->n_careful = CAREFUL;
+		else if (r->n_careful > 0)
+			r->n_careful--;
+	}
 	/* A descriptor of before an execve reads nothing. */
 	if (reply && reply->end == RP_END_GONE)
 		r->mem_pid = -1;
@@ -760,6 +816,12 @@ const uint8_t *replayer_page(const struct replayer *r, uint32_t i)
 }
 
 #else
+
+void replayer_plan(struct replayer *r, pid_t pid)
+{
+	(void)r;
+	(void)pid;
+}
 
 int replayer_start(struct replayer **out)
 {

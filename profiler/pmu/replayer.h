@@ -33,10 +33,10 @@ bool replayer_take_registers(struct replayer *r, pid_t tid);
  */
 const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns);
 
-/*
- * Of a thread whose registers were taken, and that is to be followed when it has been let go: keep the pages, as they are
- * now, that it is likely to write.
- */
+/* Before a thread of that process is stopped that is to be followed when it has been let go: which pages to keep then. */
+void replayer_plan(struct replayer *r, pid_t pid);
+
+/* While it is, when its registers were taken: keep the pages, as they are now, that it is likely to write. */
 bool replayer_keep(struct replayer *r, pid_t pid);
 
 /*

@@ -10,21 +10,20 @@
 
 enum {
 	EXPECTED_HELD_NS = 500000, /* before one was seen */
-	EXPECTED_REPLAY_NS = 50000000,
+	EXPECTED_REPLAY_NS = 15000000,
+	/*
+	 * From moment to moment: two of them are a millisecond (time_path.c).  Paths of three times the length tell hardly more,
+	 * for a program's pace differs more from place to place than from one such time to the next; but they take three times the
+	 * replay.
+	 */
+	PERIOD_NS = 500000,
 	/* The fastest code comes to some 15 instructions a nanosecond; a moment more is for what lies behind the last. */
-	MOST_INSNS = 80000000,
-	FIRST_PERIOD_NS = 1000000,
-	LEAST_PERIOD_NS = 500000,
-	MOST_PERIOD_NS = 2000000,
+	MOST_INSNS = 30000000,
 	MOST_REPLAY_NS = 1000000000,
 	MOST_HELD_NS = 30000000,
+	/* What replays may take before the program has run: in one of a second they are to be some twenty. */
+	REPLAYS_AHEAD_NS = 200000000,
 };
-
-/*
- * From moment to moment, where it can be had in that time: fast code costs a replay much, and is soon warm again; slow code
- * lives on much memory, and is long cold.
- */
-static const double period_insns = 2.5e6;
 
 /* Replays run beside the program, on another CPU where there is one: so much of its time they may take. */
 static const double replay_budget = 0.2;
@@ -34,6 +33,7 @@ void timed_paths_init(struct timed_paths *t, double hz, double budget)
 	*t = (struct timed_paths){ .hz = hz,
 		                   .account = { .budget = budget, .expected_ns = EXPECTED_HELD_NS },
 		                   .replays = { .budget = replay_budget,
+		                                .ahead_ns = REPLAYS_AHEAD_NS,
 		                                .expected_ns = EXPECTED_REPLAY_NS } };
 }
 
@@ -62,15 +62,11 @@ struct burst_limits timed_paths_limits(const struct timed_paths *t, uint64_t cpu
 {
 	struct burst_limits limits = { .replay_ns = MOST_REPLAY_NS,
 		                       .held_ns = MOST_HELD_NS,
-		                       .period_ns = FIRST_PERIOD_NS };
+		                       .period_ns = PERIOD_NS };
 
 	if (burst_account_allows(&t->account, 0, cpu_ns) &&
 	    (!isinf(t->hz) || burst_account_allows(&t->replays, 0, cpu_ns)))
 		limits.timed_insns = MOST_INSNS;
-	if (t->insns)
-		limits.period_ns =
-		        (uint64_t)fmin(fmax(period_insns * (double)t->ns / (double)t->insns, LEAST_PERIOD_NS),
-		                       MOST_PERIOD_NS);
 	return limits;
 }
 

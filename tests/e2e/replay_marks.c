@@ -154,6 +154,7 @@ int main(int argc, char **argv)
 
 		usleep((unsigned)rand() % 4000);
 		replayer_follow(r, -1);
+		replayer_plan(r, pid);
 		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
 			break;
 		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
