@@ -393,6 +393,37 @@ static int make_estimates(const struct path *s, const struct scope_stacks *r, co
 	return err < 0 ? err : n > 0;
 }
 
+static bool has_totals(const struct equations *eqs)
+{
+	for (size_t i = 0; i < eqs->n; i++)
+		if (eqs->v[i].kind & PROFILE_BY_MIX)
+			return true;
+	return false;
+}
+
+/*
+ * Samples land at slow places, and what comes before those is seen too often in stacks shorter than a lap.  Going back along
+ * stacks (eq. 12) mends that, but not where loops hardly lead to one another.  What the two say differently of each edge is kept.
+ */
+static int doubt_moments(const struct path *s, struct scope_stacks *r, const struct scope *of,
+                         const struct path_estimate *e)
+{
+	const struct plan back = { OF_RECORDS, BY_NEWEST };
+	struct path_estimate other = { 0 };
+	int err = estimate_of(s, r, &back, of, &other);
+
+	free(r->moves);
+	r->moves = err > 0 ? calloc(of->space->n_edges + 1, sizeof(*r->moves)) : NULL;
+	if (err > 0 && !r->moves)
+		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", of->space->n_edges);
+	for (size_t i = 0; err > 0 && i < of->space->n_free; i++)
+		other.mean[i] -= e->mean[i];
+	if (err > 0)
+		space_flow(of->space, other.mean, r->moves);
+	estimate_fini(&other);
+	return err < 0 ? err : 0;
+}
+
 /* The instructions of code that no burst went along, by what records say. */
 static int unseen_insn(const struct problem *p, const struct space *space, const struct path_estimate *bursts,
                        const struct path_estimate *records, double *insn)
@@ -436,7 +467,7 @@ static int doubt_unseen(struct problem *p, const struct space *space, struct pat
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct path *s = state;
-	const struct scope_stacks *r = &s->scopes[scope];
+	struct scope_stacks *r = &s->scopes[scope];
 	const struct scope of = { space, s->in.problems[scope]->total_insn };
 	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS };
@@ -451,6 +482,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (count_of(r, OF_RECORDS))
 		err = has_records =
 		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
+	if (err > 0 && !n_bursts && !has_totals(out) && !path_has_cycles(r))
+		err = doubt_moments(s, r, &of, &e[0]);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

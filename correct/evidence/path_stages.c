@@ -80,15 +80,13 @@ static void find_moves(struct stages *st)
 		st->moves[st->p->edges[e].to] += unit * (st->one.edge[e] - share * st->mean.edge[e]);
 }
 
-static void spread(const struct stages *st, gsl_rng *rng, struct solution *out)
+static void spread(const double *moves, size_t n, gsl_rng *rng, struct solution *out)
 {
-	size_t n = st->p->n_blocks;
-
 	for (size_t i = 0; i < out->n_draws; i++) {
 		double more = gsl_ran_gaussian(rng, 1);
 
 		for (size_t b = 0; b < n; b++)
-			out->draws[i * n + b] += (float)(more * st->moves[b]);
+			out->draws[i * n + b] += (float)(more * moves[b]);
 	}
 }
 
@@ -132,6 +130,45 @@ int path_level_stages(const struct path *s, struct scope_stacks *r, const struct
 	return err;
 }
 
+static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < out->n_draws; i++)
+		sum += (double)out->draws[i * n_blocks + b];
+	return sum / (double)out->n_draws;
+}
+
+/* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells.  Means are kept. */
+static int spread_moments(const struct scope_stacks *r, const struct problem *p, unsigned long seed,
+                          struct solution *out)
+{
+	const size_t n = p->n_blocks;
+	double *moves = calloc(2 * n + 1, sizeof(*moves)), *mean = moves + n;
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int err = moves && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n);
+
+	if (err < 0)
+		goto out;
+	for (size_t e = 0; e < p->n_edges; e++)
+		moves[p->edges[e].to] += r->moves[e];
+	for (size_t b = 0; b < n; b++)
+		mean[b] = mean_of(out, n, b);
+	gsl_rng_set(rng, seed);
+	spread(moves, n, rng, out);
+	clip(out, n);
+	for (size_t b = 0; b < n; b++) {
+		double now = mean_of(out, n, b);
+
+		for (size_t i = 0; i < out->n_draws && now > 0; i++)
+			out->draws[i * n + b] *= (float)(mean[b] / now);
+	}
+out:
+	free(moves);
+	gsl_rng_free(rng);
+	return err;
+}
+
 int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
@@ -140,6 +177,8 @@ int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, str
 	gsl_rng *rng;
 	int err;
 
+	if (st.r->moves && out->n_draws)
+		return spread_moments(st.r, p, seed, out);
 	if (!p->relative || p->pace > 0 || !out->n_draws || !st.r->stacks.n)
 		return 0;
 	rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -151,7 +190,7 @@ int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, str
 			continue;
 		add_stage(&st, i);
 		find_moves(&st);
-		spread(&st, rng, out);
+		spread(st.moves, p->n_blocks, rng, out);
 	}
 	clip(out, p->n_blocks);
 	stages_fini(&st);
