@@ -16,7 +16,7 @@
 enum {
 	BURSTS_STEPPED_HZ =
 	        50, /* so many a second, where as many as possible are wanted and all must be stepped */
-	BURST_FIRST_LENGTH = 1000, /* branches of the first ones that are replayed */
+	BURST_FIRST_LENGTH = 1000, /* branches of the first ones that are replayed, and of simulated ones */
 	/* ... and of later ones, where the budget is enough: a sample has at most 64 KB, and a turn of an outer loop is often about 1,000 */
 	BURST_LENGTH = 2000,
 };

@@ -15,7 +15,7 @@ enum {
 	 * A second of the program's time, where nothing was said: one burst to a few dozen samples.  A program
 	 * that runs here for a hundredth of a second stands for ten seconds of it: those have 95 to 820 bursts by
 	 * the default budget, the median 400, of 420 to 1000 branches (14 programs of Debian's, record -v on an EPYC
-	 * guest that shares its two processors), where this makes 90 to 420 of BURST_LENGTH (random programs of
+	 * guest that shares its two processors), where this makes 90 to 420 of BURST_FIRST_LENGTH (random programs of
 	 * tests/stat/gen.c).
 	 */
 	DEFAULT_BURSTS_HZ = 25000,
@@ -214,7 +214,7 @@ int sim_setup_message(const struct sim_setup *s, const struct record_opts *opts,
 	c->rotate_ns = opts->rotate_ns;
 	c->stay_ns = STAY_NS;
 	c->burst_ns = s->bursts_hz > 0 ? (uint64_t)(1e9 / s->bursts_hz) : 0;
-	c->burst_branches = opts->burst_length ? opts->burst_length : BURST_LENGTH;
+	c->burst_branches = opts->burst_length ? opts->burst_length : BURST_FIRST_LENGTH;
 	c->n_kinds = s->n_cores;
 	if (c->timing)
 		fill_events(&s->group, c);
