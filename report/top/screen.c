@@ -69,7 +69,7 @@ static void draw_foot(const struct top *t)
 	const char *keys =
 	        top_page(t)->n_rows
 	                ? "Enter source  c callers  e callees  w why  t s r u  / find  i  ? keys  q back"
-	                : "Up Down PgUp PgDn  / find  c callers  e callees  w why  ? keys  q back";
+	                : "Left Right PgUp PgDn  / find  c callers  e callees  w why  ? keys  q back";
 	char line[300];
 
 	if (t->finding)
