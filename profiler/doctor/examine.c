@@ -140,7 +140,8 @@ static void see_precision(struct doctor *d, const struct event_group *g)
 	}
 	if (access("/sys/bus/event_source/devices/arm_spe_0", F_OK) == 0) {
 		found(c, "Arm's SPE");
-		remedy(c, "'perf record -e arm_spe_0// PROGRAM' records it, and skidprof report reads that file");
+		remedy(c, "'perf record -e arm_spe_0// PROGRAM' records it, and skidprof report reads that "
+		          "file");
 		return;
 	}
 	found(c, "no PEBS, IBS or SPE for %s", g->v[0].name);
