@@ -23,7 +23,15 @@ struct of_event {
 	VEC(struct gap) gaps;
 	double middle_ns, silent_ns, busy_ns;
 	size_t n_rests;
+	uint64_t others; /* samples of others in its rests */
 	double share;
+};
+
+/* Between two samples of a thread, of any events. */
+struct any_gap {
+	float ns;
+	uint32_t thread;
+	uint8_t from, to; /* the events */
 };
 
 /* An event in a thread. */
@@ -40,6 +48,7 @@ struct thread {
 	uint64_t time_ns, n;
 	double busy_ns;
 	uint32_t all0;   /* rests.all.n at its first sample */
+	uint8_t event;   /* of its last sample */
 	uint64_t events; /* bits of those it has samples of */
 };
 
@@ -47,8 +56,7 @@ struct rests {
 	struct pairs threads, pairs;
 	VEC(struct thread) of_thread;
 	VEC(struct last) of_pair;
-	VEC(float) all; /* gaps between samples of any event */
-	VEC(uint32_t) thread_of_gap;
+	VEC(struct any_gap) all;
 	struct of_event events[EFFORT_EVENTS];
 };
 
@@ -66,7 +74,6 @@ void rests_free(struct rests *r)
 	vec_fini(&r->of_thread);
 	vec_fini(&r->of_pair);
 	vec_fini(&r->all);
-	vec_fini(&r->thread_of_gap);
 	for (size_t i = 0; i < EFFORT_EVENTS; i++)
 		vec_fini(&r->events[i].gaps);
 	free(r);
@@ -108,11 +115,12 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	if (!thread->n)
 		thread->all0 = (uint32_t)r->all.n;
 	if (thread->n && time_ns > thread->time_ns && r->all.n < EFFORT_GAPS &&
-	    (vec_push(&r->all, (float)(time_ns - thread->time_ns)) < 0 ||
-	     vec_push(&r->thread_of_gap, (uint32_t)t) < 0))
+	    vec_push(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), (uint32_t)t,
+	                                        thread->event, (uint8_t)event }) < 0)
 		return -SP_ENOMEM;
 	thread->n++;
 	thread->time_ns = time_ns;
+	thread->event = (uint8_t)event;
 	thread->events |= 1ull << event;
 	if (last->seen && time_ns > last->time_ns &&
 	    add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
@@ -158,7 +166,7 @@ static double middle_of_all(const struct rests *r)
 	double m;
 
 	for (size_t i = 0; ns && i < r->all.n; i++)
-		ns[i] = r->all.v[i];
+		ns[i] = r->all.v[i].ns;
 	m = ns ? middle(ns, r->all.n) : 0;
 	free(ns);
 	return m;
@@ -170,6 +178,17 @@ bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t o
 	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rests;
 }
 
+/*
+ * Was the thread awake from one sample to the next?  Where events that come often rest, those that are left may come seldom: a
+ * gap that is none of theirs is no sleep.
+ */
+static bool is_awake(const struct rests *r, const struct any_gap *g, double longest)
+{
+	double seldom = fmax(r->events[g->from].middle_ns, r->events[g->to].middle_ns);
+
+	return (double)g->ns <= fmax(longest, model->rest_gap * seldom);
+}
+
 /* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
 static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
                        uint32_t *n)
@@ -178,8 +197,8 @@ static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32
 
 	*n = 0;
 	for (uint32_t i = from; i < to; i++)
-		if (r->thread_of_gap.v[i] == thread && (double)r->all.v[i] <= longest) {
-			sum += (double)r->all.v[i];
+		if (r->all.v[i].thread == thread && is_awake(r, &r->all.v[i], longest)) {
+			sum += (double)r->all.v[i].ns;
 			++*n;
 		}
 	return sum;
@@ -195,6 +214,7 @@ static void add_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t 
 	if (n < model->rests || !(awake > model->rest_gap * e->middle_ns))
 		return;
 	e->silent_ns += awake - e->middle_ns / 2;
+	e->others += n;
 	e->n_rests++;
 }
 
@@ -214,7 +234,6 @@ static void settle_ends(struct rests *r, double longest)
 /* Where one gap after the other is long, code is slow, and no slot of others is to be seen. */
 static void settle_event(const struct rests *r, double longest, struct of_event *e)
 {
-	e->middle_ns = middle_gap(e);
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		const struct gap *g = &e->gaps.v[i];
 		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
@@ -224,17 +243,31 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 		    before > model->rest_gap * e->middle_ns / 2)
 			continue;
 		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
+		e->others += g->others;
 		e->n_rests++;
 	}
 }
 
-void rests_settle(struct rests *r)
+/*
+ * A few rests may be chance: code that has none of an event.  No code is without cycles and instructions, and of these a few long ones
+ * tell as much as many short ones do.
+ */
+static bool is_chance(const struct of_event *e, bool always)
+{
+	if (always)
+		return e->others < model->rests * model->rests;
+	return e->n_rests < model->rests;
+}
+
+void rests_settle(struct rests *r, uint64_t always)
 {
 	double longest = model->rest_asleep * middle_of_all(r);
 
+	for (size_t i = 0; i < EFFORT_EVENTS; i++)
+		r->events[i].middle_ns = middle_gap(&r->events[i]);
 	for (size_t i = 0; i < r->all.n; i++)
-		if ((double)r->all.v[i] <= longest)
-			r->of_thread.v[r->thread_of_gap.v[i]].busy_ns += (double)r->all.v[i];
+		if (is_awake(r, &r->all.v[i], longest))
+			r->of_thread.v[r->all.v[i].thread].busy_ns += (double)r->all.v[i].ns;
 	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
@@ -247,7 +280,8 @@ void rests_settle(struct rests *r)
 	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		struct of_event *e = &r->events[i];
 
-		if (e->n_rests >= model->rests && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
+		if (!is_chance(e, always >> i & 1) && e->busy_ns > 0 &&
+		    e->silent_ns > model->chance * e->busy_ns)
 			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
 	}
 }

@@ -25,7 +25,7 @@ double rests_share(const struct rests *r, int event);
 /* So long a gap between two samples of an event is a rest, where others had `others` meanwhile. */
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others);
 
-/* To be called before the two above. */
-void rests_settle(struct rests *r);
+/* To be called before the two above.  always: bits of the events that no code is without, cycles and instructions. */
+void rests_settle(struct rests *r, uint64_t always);
 
 #endif

@@ -268,6 +268,16 @@ static double stopped_share(const struct collect *c, size_t event)
 	return share > model->little ? share : 0;
 }
 
+/* Bits of the events that no code is without. */
+static uint64_t always_there(const struct recording *r)
+{
+	uint64_t bits = r->insn_event >= 0 && r->insn_event < EFFORT_EVENTS ? 1ull << r->insn_event : 0;
+
+	return bits |
+	       (r->cyc_event >= 0 && r->cyc_event < EFFORT_EVENTS && !r->cyc_is_other ? 1ull << r->cyc_event
+	                                                                              : 0);
+}
+
 /*
  * eq. 5.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
  */
@@ -279,7 +289,7 @@ static int find_scale(struct recording *r, struct collect *c)
 	                      : 0;
 	bool any = false;
 
-	rests_settle(c->rests);
+	rests_settle(c->rests, always_there(r));
 	throttled_settle(c->throttled);
 	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
 	if (!r->scale)

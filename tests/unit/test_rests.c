@@ -26,7 +26,7 @@ static struct rests *show(uint64_t rest0_us, uint64_t rest1_us, uint64_t sleep_u
 			if (us < 500 || us >= 500 + rest1_us)
 				assert_int_equal(rests_sample(r, 7, 1, now + 5000), 0);
 		}
-	rests_settle(r);
+	rests_settle(r, 0);
 	return r;
 }
 
@@ -72,9 +72,39 @@ static void slow_code_is_no_rest(void **state)
 			if (i % 10 == 5)
 				assert_int_equal(rests_sample(r, 7, 1, now), 0);
 		}
-	rests_settle(r);
+	rests_settle(r, 1 << 0 | 1 << 1);
 	assert_float_equal(rests_share(r, 0), 0, 0);
 	rests_free(r);
+}
+
+/* Of two rests, each of a fifth of the time, where n samples of what comes seldom tell that the thread ran: what always occurs rested. */
+static double share_of_two(int n, uint64_t always)
+{
+	struct rests *r = rests_new();
+	uint64_t now = 1000;
+	double share;
+
+	assert_non_null(r);
+	for (int slot = 0; slot < 5; slot++)
+		for (int i = 0; i < 1000; i++, now += 1000) {
+			if (slot % 2 == 0)
+				assert_int_equal(rests_sample(r, 7, 0, now), 0);
+			if (i % (1000 / n) == 1000 / n / 2)
+				assert_int_equal(rests_sample(r, 7, 1, now + 500), 0);
+		}
+	rests_settle(r, always);
+	share = rests_share(r, 0);
+	rests_free(r);
+	return share;
+}
+
+static void a_few_long_rests_are_no_chance_for_what_always_occurs(void **state)
+{
+	(void)state;
+	assert_float_equal(share_of_two(20, 1 << 0), 0.4, 0.02);
+	/* Other events may be none of that code's; and of fewer samples nothing is told. */
+	assert_float_equal(share_of_two(20, 1 << 1), 0, 0);
+	assert_float_equal(share_of_two(10, 1 << 0), 0, 0);
 }
 
 int main(void)
@@ -83,6 +113,7 @@ int main(void)
 		cmocka_unit_test(rests_are_silent_while_others_have_samples),
 		cmocka_unit_test(sleep_is_no_rest),
 		cmocka_unit_test(slow_code_is_no_rest),
+		cmocka_unit_test(a_few_long_rests_are_no_chance_for_what_always_occurs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
