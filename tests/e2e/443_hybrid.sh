@@ -38,6 +38,7 @@ check 'each kind has a skid of its own' json 'all(k["meta"]["skid"]["source"] ==
 check 'in turns: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim --core skylake,zen5 --bursts 0 -o turns.data --truth turns.truth \
 	./three 300000
 "$SKIDPROF" compare -i turns.data --truth turns.truth --format json >out 2>err
+check 'nothing is called fixed: ten in seventy such were false' json 'all(f["status"] != "fixed" for f in d["functions"])'
 check 'all groups are counted in' json 'abs(d["total_raw"] / d["total_truth"] - 1) < 0.05'
 check 'one kind of cores' status 1 "$SKIDPROF" report -i three.data --by core
 check 'is said' grep -q 'one kind of cores' err
