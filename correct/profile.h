@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "profiler/base/texts.h"
+#include "profiler/perfdata/spe.h"
 
 /*
  * The widest cores of today take in eight instructions a cycle, and none keeps that up.  What is more ran in the shadow of
@@ -25,14 +26,6 @@ enum { PROFILE_MAX_IPC = 8 };
 
 /* Where instructions are not counted, fewer bursts than that say nothing of them. */
 enum { PROFILE_MIN_BURSTS = 10 };
-
-/* What Arm's SPE sampled and is no sample; the reader's pd_stats has the same. */
-struct profile_spe {
-	uint64_t n_full, n_collided; /* times that its memory was full, that its operations collided */
-	uint64_t n_not_retired;      /* operations that were thrown away */
-	uint64_t n_cut, n_no_thread; /* records without an end; samples that nothing tells whose they are */
-	uint64_t damaged_bytes;
-};
 
 enum profile_status {                /* worst last; what makes it so: correct/judge/reasons.def */
 	              PROFILE_FIXED, /* corrected, and the interval is narrow */
@@ -323,7 +316,7 @@ struct profile_meta {
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;
-	struct profile_spe spe;
+	struct spe_losses spe; /* of packets of Arm's SPE */
 	bool branch_records,
 	        branch_cycles; /* all branches that were taken, as a path; and the cycles between them */
 	const char *branches;  /* "calls only": what those are that make no path; "" = none */

@@ -565,9 +565,8 @@ static void print_entries(const struct profile_meta *m, FILE *f)
 	number_grouped((double)m->n_entries, n);
 	if (m->n_entries)
 		fprintf(f,
-		        "# %s samples of the user's code came after a system call or fault: they stand where "
-		        "that "
-		        "was made\n",
+		        "# %s samples of the user's code came after a system call or fault: they stand "
+		        "where that was made\n",
 		        n);
 	number_grouped((double)m->n_entries_lost, n);
 	if (m->n_entries_lost)
@@ -696,7 +695,7 @@ static void add(json_t *o, const char *key, json_t *value, bool *bad)
 }
 
 /* null where no packets of Arm's SPE were read, or all of them are samples. */
-static json_t *spe_json(const struct profile_spe *s)
+static json_t *spe_json(const struct spe_losses *s)
 {
 	if (!(s->n_full + s->n_collided + s->n_not_retired + s->n_cut + s->n_no_thread + s->damaged_bytes))
 		return json_null();

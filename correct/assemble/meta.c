@@ -244,6 +244,7 @@ static void fill_header(struct assembly *a)
 		.dropped_bytes = stats->dropped_bytes,
 		.dropped_off = stats->dropped_off,
 		.unfinished = stats->unfinished,
+		.spe = stats->spe,
 		.branch_records = w->sums.branch_records,
 		.branch_cycles = w->sums.branch_cycles,
 		.branches = recording_branches_word(w->rec->branches),
@@ -256,9 +257,6 @@ static void fill_header(struct assembly *a)
 		.cyc_per_event = cyc_per_event(w),
 		.truth_why = "",
 	};
-	a->p->meta.spe =
-	        (struct profile_spe){ stats->spe.n_full, stats->spe.n_collided,  stats->spe.n_not_retired,
-		                      stats->spe.n_cut,  stats->spe.n_no_thread, stats->spe.damaged_bytes };
 	fill_timed(&a->p->meta, w);
 	fill_chance(&a->p->meta, w);
 }

@@ -77,6 +77,11 @@ static bool reg_of(const struct unwind_sample *s, int number, uint64_t *out)
 	return true;
 }
 
+bool unwind_pc(const struct unwind_sample *s, uint64_t *pc)
+{
+	return reg_of(s, layout_of(s->isa)->pc, pc);
+}
+
 /* ---- what libdwfl asks ---- */
 
 /* Call frame information that is only in separate debug files is not worth looking for them: nearly all binaries have it with them. */
@@ -134,7 +139,7 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 
 	for (int i = 0; i < l->n; i++)
 		reg_of(u->s, l->of_dwarf[i], &regs[i]);
-	if (l->pc_beside && reg_of(u->s, l->pc, &pc))
+	if (l->pc_beside && unwind_pc(u->s, &pc))
 		dwfl_thread_state_register_pc(thread, pc);
 	return dwfl_thread_state_registers(thread, 0, (unsigned)l->n, regs);
 }
@@ -277,7 +282,7 @@ bool unwind_stack(struct unwind *u, const struct unwind_sample *s, uint64_t *ips
 	u->cap = cap;
 	u->process = process_of(u, s->pid);
 	*n = 0;
-	if (!u->process || !cap || !reg_of(s, l->pc, &pc) || !reg_of(s, l->sp, &u->sp))
+	if (!u->process || !cap || !unwind_pc(s, &pc) || !reg_of(s, l->sp, &u->sp))
 		return false;
 	for (int attempt = 0; attempt < 2; attempt++) {
 		u->n = 0;

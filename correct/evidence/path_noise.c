@@ -99,7 +99,8 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 					        x * one->edge[space->free_edge[few.free[l]]];
 		}
 		clear_stack(s, r, st, one);
-		clear_stack(s, r, before, one);
+		if (!st->burst)
+			clear_stack(s, r, before, one);
 	}
 	for (size_t a = 0; ok && a < d; a++)
 		for (size_t b = 0; b <= a; b++) {

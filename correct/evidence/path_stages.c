@@ -156,13 +156,8 @@ static int spread_moments(const struct scope_stacks *r, const struct problem *p,
 		mean[b] = mean_of(out, n, b);
 	gsl_rng_set(rng, seed);
 	spread(moves, n, rng, out);
-	clip(out, n);
-	for (size_t b = 0; b < n; b++) {
-		double now = mean_of(out, n, b);
-
-		for (size_t i = 0; i < out->n_draws && now > 0; i++)
-			out->draws[i * n + b] *= (float)(mean[b] / now);
-	}
+	for (size_t b = 0; b < n; b++)
+		solution_keep_positive(out, n, b, mean[b]);
 out:
 	free(moves);
 	gsl_rng_free(rng);

@@ -306,21 +306,6 @@ int moments_find(const struct posterior *post, const double *mode, struct moment
 	return err;
 }
 
-/* What lies below zero is put there, and all scaled to keep the mean. */
-static void keep_positive(struct solution *out, size_t n_blocks, size_t b, double mean)
-{
-	double after = 0;
-
-	for (size_t i = 0; i < out->n_draws; i++) {
-		float *n = &out->draws[i * n_blocks + b];
-
-		*n = fmaxf(*n, 0);
-		after += (double)*n / (double)out->n_draws;
-	}
-	for (size_t i = 0; i < out->n_draws && after > 0; i++)
-		out->draws[i * n_blocks + b] *= (float)(fmax(mean, 0) / after);
-}
-
 int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng *rng, const struct problem *p,
                  struct solution *out)
 {
@@ -340,7 +325,7 @@ int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng 
 			out->draws[i * p->n_blocks + b] = (float)sparse_dot(&post->n, post->class_of[b], t);
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
-		keep_positive(out, p->n_blocks, b, sparse_dot(&post->n, post->class_of[b], m->mean));
+		solution_keep_positive(out, p->n_blocks, b, sparse_dot(&post->n, post->class_of[b], m->mean));
 	for (size_t e = 0; e < p->n_edges; e++)
 		out->edge_flow[e] = fmax(sparse_dot(&post->z, e, m->mean), 0);
 	out->r_hat = out->n_eff = NAN;

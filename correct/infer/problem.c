@@ -281,6 +281,20 @@ void solution_doubt(struct solution *s, enum problem_verdict how, const char *fm
 }
 
 /* Each draw has its place among all of a normal distribution's, in no order: so their mean is that. */
+void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, double mean)
+{
+	double after = 0;
+
+	for (size_t i = 0; i < s->n_draws; i++) {
+		float *n = &s->draws[i * n_blocks + b];
+
+		*n = fmaxf(*n, 0);
+		after += (double)*n / (double)s->n_draws;
+	}
+	for (size_t i = 0; i < s->n_draws && after > 0; i++)
+		s->draws[i * n_blocks + b] *= (float)(fmax(mean, 0) / after);
+}
+
 int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed)
 {
 	size_t n = s->n_draws;

@@ -111,6 +111,8 @@ void solution_fini(struct solution *s);
 /* A verdict that isn't OK, and why, REASON_OF(key) of reasons.h: a sentence, cut to what there is room for. */
 void __attribute__((format(printf, 3, 4)))
 solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...);
+/* Of block b: draws below zero are put there, and all scaled to keep the mean. */
+void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, double mean);
 /*
  * What is drawn was drawn for one total: spread the draws, and the loops' intervals, by its relative standard deviation.
  * The mean stays.  Returns 0 or -SP_ENOMEM.

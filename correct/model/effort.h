@@ -18,8 +18,10 @@ enum {
 	EFFORT_WAYS = 1 << 25,   /* ... and blocks of all of them that are kept */
 	EFFORT_STACKS = 200000,  /* of a scope; past it every second one is dropped, again and again */
 	EFFORT_PIECES = 1 << 17, /* of stacks, whose way is looked up once: places of a hash table */
-	EFFORT_RECORDS = 20000,  /* that callers are learned from: so many say what all do */
-	EFFORT_TIME_LINE = 400,  /* steps of the page's time line: about what a screen shows */
+	EFFORT_TO_CALL =
+	        64, /* instructions from a branch on record to the system call behind it: arguments */
+	EFFORT_RECORDS = 20000, /* that callers are learned from: so many say what all do */
+	EFFORT_TIME_LINE = 400, /* steps of the page's time line: about what a screen shows */
 
 	/* ---- The code ---- */
 	EFFORT_SHORT_PATH = 48,       /* instructions looked back from an indirect jump, at first ... */

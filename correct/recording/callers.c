@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "correct/binary/unwind.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
 
@@ -14,9 +13,6 @@ enum {
 
 /* Markers of the kernel's between the parts of a chain: the highest addresses there are. */
 #define FIRST_MARKER ((uint64_t)-4095)
-
-/* No program calls from there, on any machine. */
-#define KERNEL_HALF (UINT64_C(1) << 63)
 
 static const uint64_t user_copy = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -105,21 +101,27 @@ static struct module *find_module(void *arg, uint32_t pid, uint64_t ip, uint64_t
 	return at.module < 0 ? NULL : rec->modules[at.module];
 }
 
+struct unwind_sample callers_copy(const struct recording *rec, const struct pd_record *r)
+{
+	const struct pd_sample *s = &r->sample;
+
+	return (struct unwind_sample){ .isa = isa_of(rec),
+		                       .pid = r->pid,
+		                       .mask = s->regs_mask,
+		                       .regs = s->regs_user,
+		                       .n_regs = s->regs_user ? s->n_regs_user : 0,
+		                       .stack = s->stack_user,
+		                       .stack_bytes = s->stack_user_bytes };
+}
+
 /* By a copy of the user's stack. */
 static int add_unwound(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
-	const struct pd_sample *s = &r->sample;
-	struct unwind_sample in = { .isa = isa_of(rec),
-		                    .pid = r->pid,
-		                    .mask = s->regs_mask,
-		                    .regs = s->regs_user,
-		                    .n_regs = s->n_regs_user,
-		                    .stack = s->stack_user,
-		                    .stack_bytes = s->stack_user_bytes };
+	struct unwind_sample in = callers_copy(rec, r);
 	size_t n = 0, had = c->ips.n;
 
 	*whole = false;
-	if (in.isa == ISA_NONE || s->regs_abi != PERF_SAMPLE_REGS_ABI_64)
+	if (in.isa == ISA_NONE || r->sample.regs_abi != PERF_SAMPLE_REGS_ABI_64)
 		return 0;
 	if (!c->unwind && unwind_new(find_module, rec, &c->unwind) < 0)
 		return -SP_ENOMEM;

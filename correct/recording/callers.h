@@ -7,7 +7,11 @@
  * it: the kernel's chain by frame pointers, a copy of the stack that is
  * unwound here, or the calls in branch records that are not back yet.
  */
+#include "correct/binary/unwind.h"
 #include "correct/recording/recording.h"
+
+/* Addresses of the kernel, on any machine: no program calls from there. */
+#define KERNEL_HALF (UINT64_C(1) << 63)
 
 struct callers {
 	struct unwind *unwind; /* NULL until a sample has a copy of its stack */
@@ -22,6 +26,9 @@ struct callers {
  */
 int callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
 void callers_fini(struct callers *c);
+
+/* A sample's registers and its copy of the user's stack, borrowed; isa ISA_NONE where they are none that we know. */
+struct unwind_sample callers_copy(const struct recording *rec, const struct pd_record *r);
 
 /* Do any samples tell? */
 bool callers_are_recorded(const struct recording *rec);

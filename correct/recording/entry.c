@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/entry.h"
 
-#include <string.h>
-
 #include "correct/binary/module.h"
-
-/* What code lies between a branch and the system call that comes next is a matter of a few instructions: arguments. */
-enum { MOST_INSNS = 64 };
-
-/* Of asm/perf_regs.h of both architectures. */
-enum { X86_IP = 8, ARM64_PC = 32 };
-
-/* Both of x86-64 and of aarch64: the upper half is the kernel's. */
-#define KERNEL_HALF (UINT64_C(1) << 63)
+#include "correct/model/effort.h"
+#include "correct/recording/callers.h"
 
 bool entry_is(const struct recording *r, const struct pd_record *rec)
 {
@@ -33,16 +24,12 @@ static uint64_t by_chain(const struct pd_sample *s)
 	return 0;
 }
 
-/* The program counter among the user's registers, of which a sample has those in regs_mask. */
-static uint64_t by_registers(const struct recording *r, const struct pd_sample *s)
+static uint64_t by_registers(const struct recording *r, const struct pd_record *rec)
 {
-	const char *arch = pd_header(r->reader)->arch;
-	const int bit =
-	        arch && (strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0) ? ARM64_PC : X86_IP;
-	const uint64_t below = s->regs_mask & ((UINT64_C(1) << bit) - 1);
-	const size_t at = (size_t)__builtin_popcountll(below);
+	const struct unwind_sample copy = callers_copy(r, rec);
+	uint64_t ip;
 
-	return s->regs_user && s->regs_mask >> bit & 1 && at < s->n_regs_user ? s->regs_user[at] : 0;
+	return copy.isa != ISA_NONE && unwind_pc(&copy, &ip) ? ip : 0;
 }
 
 /* Behind the system call that the code at ip comes to without a branch; ip where it comes to none: a fault, say. */
@@ -56,7 +43,7 @@ static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip)
 	if (!m || module_state(m) != MODULE_OK ||
 	    (!r->decoder && insn_decoder_new(module_isa(m), &r->decoder) < 0))
 		return ip;
-	for (int i = 0; i < MOST_INSNS; i++) {
+	for (int i = 0; i < EFFORT_TO_CALL; i++) {
 		size_t n = 0;
 		const uint8_t *code = module_code(m, at.vaddr + passed, &n);
 
@@ -91,6 +78,6 @@ uint64_t entry_user_ip(struct recording *r, const struct pd_record *rec)
 	uint64_t ip = by_chain(&rec->sample);
 
 	if (!ip)
-		ip = by_registers(r, &rec->sample);
+		ip = by_registers(r, rec);
 	return ip ? ip : by_branches(r, rec);
 }

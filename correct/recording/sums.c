@@ -268,14 +268,15 @@ static double stopped_share(const struct collect *c, size_t event)
 	return share > model->little ? share : 0;
 }
 
+static uint64_t bit_of(int event)
+{
+	return event >= 0 && event < EFFORT_EVENTS ? 1ull << event : 0;
+}
+
 /* Bits of the events that no code is without. */
 static uint64_t always_there(const struct recording *r)
 {
-	uint64_t bits = r->insn_event >= 0 && r->insn_event < EFFORT_EVENTS ? 1ull << r->insn_event : 0;
-
-	return bits |
-	       (r->cyc_event >= 0 && r->cyc_event < EFFORT_EVENTS && !r->cyc_is_other ? 1ull << r->cyc_event
-	                                                                              : 0);
+	return bit_of(r->insn_event) | (r->cyc_is_other ? 0 : bit_of(r->cyc_event));
 }
 
 /*

@@ -11,6 +11,7 @@
  * what was left out.
  */
 #include "profiler/perfdata/record.h"
+#include "profiler/perfdata/spe.h"
 
 struct pd_reader;
 
@@ -35,19 +36,12 @@ struct pd_stats {
 	uint64_t n_records, n_samples;
 	uint64_t n_lost, n_lost_samples; /* events the kernel dropped, by LOST and LOST_SAMPLES */
 	uint64_t n_throttle;
-	uint64_t n_unknown;          /* records of a type we don't know, skipped */
-	uint64_t n_unknown_id;       /* samples whose event could not be told */
-	uint64_t dropped_bytes;      /* cut off or damaged, not read ... */
-	uint64_t dropped_off;        /* ... the first of them at this offset in the file */
-	bool unfinished;             /* the recorder did not finish the file (data size 0, no features) */
-	struct {                     /* of Arm's SPE */
-		uint64_t n_full;     /* times that its memory was full: what was sampled meanwhile is lost */
-		uint64_t n_collided; /* times that it chose an operation while it followed another */
-		uint64_t n_not_retired; /* operations that were sampled and thrown away: no samples */
-		uint64_t n_cut;         /* records without an end, or a beginning */
-		uint64_t n_no_thread;   /* samples that nothing tells whose they are */
-		uint64_t damaged_bytes; /* that are no packets */
-	} spe;
+	uint64_t n_unknown;     /* records of a type we don't know, skipped */
+	uint64_t n_unknown_id;  /* samples whose event could not be told */
+	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
+	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
+	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
+	struct spe_losses spe;
 };
 
 /*

@@ -24,6 +24,16 @@ struct spe_record {
 	uint8_t has;      /* enum spe_has: the packets that came */
 };
 
+/* What was sampled and is no sample. */
+struct spe_losses {
+	uint64_t n_full;        /* times that its memory was full: what was sampled meanwhile is lost */
+	uint64_t n_collided;    /* times that it chose an operation while it followed another */
+	uint64_t n_not_retired; /* operations that were sampled and thrown away */
+	uint64_t n_cut;         /* records without an end, or a beginning */
+	uint64_t n_no_thread;   /* samples that nothing tells whose they are */
+	uint64_t damaged_bytes; /* that are no packets */
+};
+
 enum { SPE_PACKET_MAX = 10 }; /* an extended header, eight bytes */
 
 struct spe_decoder {

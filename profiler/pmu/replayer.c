@@ -53,6 +53,7 @@ const char *replayer_end_words(uint32_t end)
 #include <unistd.h>
 
 #include "profiler/base/clock.h"
+#include "profiler/base/order.h"
 #include "profiler/base/path.h"
 #include "profiler/pmu/mapped.h"
 
@@ -468,17 +469,10 @@ static void want_those(struct wanted *w, const struct hot_pages *of,
 			want(w, of->v[i].page);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Neighbours come to lie side by side, to be read in one piece. */
 static void sort(struct wanted *w)
 {
-	qsort(w->pages, w->n, sizeof(w->pages[0]), by_address);
+	qsort(w->pages, w->n, sizeof(w->pages[0]), order_u64);
 }
 
 /* While no thread waits. */
@@ -677,7 +671,7 @@ const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_br
 static void want_more(struct wanted *w, size_t n, uint64_t page)
 {
 	if (page >= LEAST_PAGE && page < END_PAGES &&
-	    !bsearch(&page, w->pages, n, sizeof(*w->pages), by_address))
+	    !bsearch(&page, w->pages, n, sizeof(*w->pages), order_u64))
 		want(w, page);
 }
 
