@@ -223,7 +223,6 @@ static int add_inside(const struct mix *m, struct begin *b, const struct sample_
 	                  &(struct ratio_interval){
 	                          .place = problem_block_of_insn(m->in.problems[s->scope], s->insn),
 	                          .insn = seen->insn,
-	                          .cyc = seen->cyc,
 	                          .events = seen->kind,
 	                          .counts = seen->delta,
 	                          .n = seen->n },

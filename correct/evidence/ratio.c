@@ -6,9 +6,8 @@
  * Model Assisted Survey Sampling, 1992, chapter 6).  It is right whatever the
  * model of a count is, and the nearer the model the less it scatters.
  *
- * The model of a count is the bare ratio, and what slow intervals and those that end at this place count
- * above it.  A place that was met a few times only is believed as far as
- * places differ by more than chance.
+ * The model of a count is the bare ratio, and what intervals that end at this place count above it.  A place that was met a
+ * few times only is believed as far as places differ by more than chance.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -27,7 +26,7 @@ struct set {
 
 struct interval {
 	uint32_t place, run, set;
-	float insn, cyc;
+	float insn;
 	size_t counts; /* index of the first */
 };
 
@@ -36,7 +35,7 @@ struct ratios {
 	VEC(struct interval) v;
 	VEC(float) counts;
 	uint32_t n_runs, n_places;
-	double insn, cyc;
+	double insn;
 };
 
 struct ratios *ratios_new(void)
@@ -77,7 +76,7 @@ static long set_of(struct ratios *r, const int *events, size_t n)
 int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 {
 	long set = set_of(r, in->events, in->n);
-	struct interval v = { .place = in->place, .insn = (float)in->insn, .cyc = (float)in->cyc };
+	struct interval v = { .place = in->place, .insn = (float)in->insn };
 
 	if (set < 0)
 		return (int)set;
@@ -92,7 +91,6 @@ int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 	if (in->place >= r->n_places)
 		r->n_places = in->place + 1;
 	r->insn += v.insn;
-	r->cyc += v.cyc;
 	return vec_push(&r->v, v);
 }
 
@@ -112,21 +110,19 @@ static int *find_in_sets(const struct ratios *r, int event)
 
 /* What was counted at one place. */
 struct place {
-	double n; /* intervals */
-	double sq,
-	        by_sum; /* of their instructions squared, and times what they counted above ratio and slope */
-	double above;   /* an instruction's, of it what is believed */
-	double all;     /* instructions, counted or not */
+	double n;          /* intervals */
+	double sq, by_sum; /* of their instructions squared, and times what they counted above the ratio */
+	double above;      /* an instruction's, of it what is believed */
+	double all;        /* instructions, counted or not */
 };
 
 struct fit {
 	const struct ratios *r;
 	const int *at;
-	double n, insn, cyc, sum; /* of the intervals in which it was counted */
-	double ratio;             /* per instruction */
-	double slope;             /* of what slower() says */
-	double n_parameters;      /* beside the ratio, in effect */
-	double between;           /* standard deviation of places' ratios, beyond chance */
+	double n, insn, sum; /* of the intervals in which it was counted */
+	double ratio;        /* per instruction */
+	double n_parameters; /* beside the ratio, in effect */
+	double between;      /* standard deviation of places' ratios, beyond chance */
 	struct place *places;
 };
 
@@ -140,33 +136,6 @@ static bool count_of(const struct fit *f, size_t i, double *count)
 		return false;
 	*count = f->r->counts.v[v->counts + (size_t)at];
 	return true;
-}
-
-static double slower(const struct fit *f, const struct interval *v)
-{
-	return v->cyc - f->cyc / f->insn * v->insn;
-}
-
-/* Least squares. */
-static void fit_slope(struct fit *f)
-{
-	double xx = 0, xy = 0, y;
-
-	for (size_t i = 0; i < f->r->v.n; i++) {
-		double x = slower(f, &f->r->v.v[i]);
-
-		if (!count_of(f, i, &y))
-			continue;
-		xx += x * x;
-		xy += x * (y - f->ratio * f->r->v.v[i].insn);
-	}
-	f->slope = xx > 0 ? xy / xx : 0;
-	f->n_parameters += xx > 0;
-}
-
-static double sloped(const struct fit *f, size_t i)
-{
-	return f->slope * slower(f, &f->r->v.v[i]);
 }
 
 /*
@@ -186,7 +155,7 @@ static void fit_places(struct fit *f)
 		p->all += insn;
 		if (!count_of(f, i, &y))
 			continue;
-		y -= f->ratio * insn + sloped(f, i);
+		y -= f->ratio * insn;
 		p->n++;
 		p->sq += insn * insn;
 		p->by_sum += insn * y;
@@ -225,7 +194,7 @@ static double estimate(const struct fit *f)
 
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
-		double above = f->places[v->place].above * v->insn + sloped(f, i);
+		double above = f->places[v->place].above * v->insn;
 
 		all += above;
 		if (count_of(f, i, &y))
@@ -250,7 +219,7 @@ static int scatter(const struct fit *f, double *fitted, double *bare)
 		y -= f->ratio * v->insn;
 		run[0] += v->insn;
 		run[1] += y;
-		y -= f->places[v->place].above * v->insn + sloped(f, i);
+		y -= f->places[v->place].above * v->insn;
 		run[2] += y;
 		mean += y / f->insn;
 	}
@@ -330,13 +299,11 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 			continue;
 		f.n++;
 		f.insn += r->v.v[i].insn;
-		f.cyc += r->v.v[i].cyc;
 		f.sum += y;
 	}
 	if (err > 0 && f.n >= model->hardly && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
 		if (f.n >= model->few && f.n < (double)r->v.n) {
-			fit_slope(&f);
 			fit_places(&f);
 		}
 	}

@@ -5,7 +5,7 @@
 /*
  * Ratios of events to instructions (eq. 6) where groups are multiplexed, so that
  * an event was counted in some intervals only.  Of all others are known
- * instructions and cycles, which every group counts, and where they ended.  These
+ * instructions, which every group counts, and where they ended.  These
  * predict what an event counts, and so take out most of the chance of which
  * intervals it was counted in (eq. 7).
  */
@@ -18,7 +18,7 @@ struct ratios;
 /* One interval between two samples of a group, of which n events were counted. */
 struct ratio_interval {
 	uint32_t place;    /* where the second sample lies: numbers from 0, few */
-	double insn, cyc;  /* counted in it; cyc 0: it was not */
+	double insn;       /* counted in it */
 	const int *events; /* [n] numbers from 0, the same for all intervals of a group */
 	const double *counts;
 	size_t n;

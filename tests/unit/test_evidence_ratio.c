@@ -17,11 +17,11 @@
 enum { EVENT = 1, OTHER = 2 };
 
 /* One interval of 1000 instructions, a run by itself; count < 0: the other group's. */
-static void add(struct ratios *r, uint32_t place, double cyc, double count)
+static void add(struct ratios *r, uint32_t place, double count)
 {
 	static const int counted[] = { EVENT }, other[] = { OTHER };
 	struct ratio_interval v = {
-		.place = place, .insn = 1000, .cyc = cyc, .events = counted, .counts = &count, .n = 1
+		.place = place, .insn = 1000, .events = counted, .counts = &count, .n = 1
 	};
 	uint32_t run = UINT32_MAX;
 
@@ -51,13 +51,13 @@ struct misses {
 	double sq, bare_sq, z_sq;
 };
 
-static void try(struct trial *t, uint32_t place, double cyc, double count, bool counted)
+static void try(struct trial *t, uint32_t place, double count, bool counted)
 {
 	t->truth += count / 1000;
 	t->n++;
 	t->n_counted += counted;
 	t->bare += counted ? count / 1000 : 0;
-	add(t->r, place, cyc, counted ? count : -1);
+	add(t->r, place, counted ? count : -1);
 }
 
 static void settle(const struct trial *t, struct misses *m)
@@ -69,26 +69,6 @@ static void settle(const struct trial *t, struct misses *m)
 	m->bare_sq += pow(t->bare / t->n_counted - t->truth / t->n, 2);
 	/* The last factor of se, for what was not counted, is beside the sampling (part 1/4). */
 	m->z_sq += miss * miss / (s.se * s.se / 1.75);
-}
-
-/* Slow intervals count more: 100 and a tenth of what they take above 500 cycles.  Most that were counted are slow. */
-static void what_goes_along_with_cycles_is_taken_out(void **state)
-{
-	struct ratios *r = ratios_new();
-	double truth = 0;
-	struct ratio s;
-
-	(void)state;
-	for (int i = 0; i < 120; i++) {
-		bool slow = i % 3 == 0, counted = i % 3 == 0 || i % 6 == 1;
-		double cyc = 500 + (slow ? 400 + i : i), count = 100 + 0.1 * (cyc - 500);
-
-		truth += count / 120 / 1000;
-		add(r, 0, cyc, counted ? count : -1);
-	}
-	s = answer(r, 120000);
-	assert_float_equal(s.ratio, truth, 1e-8);
-	assert_float_equal(s.se, 0, 1e-8);
 }
 
 /*
@@ -104,7 +84,7 @@ static void what_goes_along_with_the_place_is_taken_out(void **state)
 	for (int i = 0; i < 80; i++) {
 		uint32_t place = i >= 40;
 
-		add(r, place, 0, i % 40 < (place ? 10 : 30) ? (place ? 300 : 100) : -1);
+		add(r, place, i % 40 < (place ? 10 : 30) ? (place ? 300 : 100) : -1);
 	}
 	s = answer(r, 80000);
 	assert_float_equal(s.ratio, 0.2, 1e-8);
@@ -124,7 +104,7 @@ static void chance_is_no_place(void **state)
 		double count = 100 + gsl_ran_gaussian(rng, 10);
 
 		sum += i % 2 ? count : 0;
-		add(r, (uint32_t)(i / 20), 0, i % 2 ? count : -1);
+		add(r, (uint32_t)(i / 20), i % 2 ? count : -1);
 	}
 	s = answer(r, 400000);
 	assert_float_equal(s.ratio, sum / 200 / 1000, 0.5 * s.se);
@@ -133,10 +113,10 @@ static void chance_is_no_place(void **state)
 	gsl_rng_free(rng);
 }
 
-/* Scatter beside cycles and places: the estimate is off as its standard error says, and by half of what the bare ratio is. */
+/* Scatter beside places: the estimate is off as its standard error says, and by a quarter of what the bare ratio is. */
 static void the_standard_error_is_the_scatter(void **state)
 {
-	enum { TIMES = 400, N = 400, PLACES = 20 };
+	enum { TIMES = 400, N = 400, PLACES = 8 };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	struct misses m = { 0 };
 
@@ -146,15 +126,16 @@ static void the_standard_error_is_the_scatter(void **state)
 
 		for (int i = 0; i < N; i++) {
 			uint32_t place = (uint32_t)gsl_rng_uniform_int(rng, PLACES);
-			double cyc = 500 + gsl_ran_gaussian(rng, 100),
-			       count = 100 + 2 * (double)place + 0.1 * cyc + gsl_ran_gaussian(rng, 8);
+			double count = 100 + 15 * (double)place + gsl_ran_gaussian(rng, 8);
 
-			try(&trial, place, cyc, count, gsl_rng_uniform(rng) < 0.25);
+			try(&trial, place, count, gsl_rng_uniform(rng) < 0.25);
 		}
 		settle(&trial, &m);
 	}
 	assert_float_equal(m.z_sq / TIMES, 1, 0.2);
-	assert_float_equal(sqrt(m.sq / m.bare_sq), sqrt(8 * 8 / (8 * 8 + 10 * 10 + 4 * 399 / 12.)), 0.08);
+	/* A quarter is counted: the scatter of what is not, and that of the places' means in a hundred of them. */
+	assert_float_equal(sqrt(m.sq / m.bare_sq),
+	                   sqrt(8 * 8 * (0.75 + PLACES / (N / 4.)) / (8 * 8 + 225 * 63 / 12.) / 0.75), 0.05);
 	gsl_rng_free(rng);
 }
 
@@ -166,17 +147,17 @@ static void what_no_group_saw_is_beside_it(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		add(r, (uint32_t)i % 2, 500 + 10 * i, i % 2 ? 120 : 80);
+		add(r, (uint32_t)i % 2, i % 2 ? 120 : 80);
 	s = answer(r, 200000);
 	assert_float_equal(s.ratio, 0.1, 1e-8);
 	assert_float_equal(s.se, hypot(20 / sqrt(100) / 1000 * sqrt(0.5 * 1.5), 0.5 * 20 / 1000), 1e-8);
 }
 
 /* Fewer than twenty counted tell a ratio, and no more; fewer than three not even that. */
-static void add_some(struct ratios *r, uint32_t place, double insn, double cyc, int event, double count)
+static void add_some(struct ratios *r, uint32_t place, double insn, int event, double count)
 {
 	struct ratio_interval v = {
-		.place = place, .insn = insn, .cyc = cyc, .events = &event, .counts = &count, .n = 1
+		.place = place, .insn = insn, .events = &event, .counts = &count, .n = 1
 	};
 	uint32_t run = UINT32_MAX;
 
@@ -196,16 +177,16 @@ static void intervals_of_hardly_an_instruction_tell_nothing_of_their_place(void 
 
 	(void)state;
 	for (uint32_t i = 0; i < 4000; i++) {
-		double count = i % 2 ? 110 : 90, cyc = i % 3 ? 450 : 600;
+		double count = i % 2 ? 110 : 90;
 		bool counted = i % 8 < 4, twice = i % 87 == 0;
 
-		add_some(r, i % 9, 1000, cyc, counted ? EVENT : OTHER, count);
+		add_some(r, i % 9, 1000, counted ? EVENT : OTHER, count);
 		insn += counted ? 1000 : 0;
 		sum += counted ? count : 0;
 		if (i % 20 == 0)
-			add_some(r, 9, 1000, cyc, OTHER, 0);
+			add_some(r, 9, 1000, OTHER, 0);
 		if (twice) {
-			add_some(r, 9, 0.5, 1, EVENT, 142);
+			add_some(r, 9, 0.5, EVENT, 142);
 			insn += 0.5;
 			sum += 142;
 		}
@@ -221,10 +202,10 @@ static void few_intervals_tell_little(void **state)
 
 	(void)state;
 	for (int i = 0; i < 40; i++)
-		add(r, i % 2, 500, i < 2 ? 100 + 100 * (i % 2) : -1);
+		add(r, i % 2, i < 2 ? 100 + 100 * (i % 2) : -1);
 	assert_int_equal(ratios_of(r, EVENT, 40000, &s), 1);
 	for (int i = 0; i < 7; i++)
-		add(r, 0, 500, 100);
+		add(r, 0, 100);
 	s = answer(r, 47000);
 	assert_float_equal(s.ratio, (300 + 7 * 100) / 9000., 1e-8);
 }
@@ -240,24 +221,23 @@ static void a_place_at_which_it_never_was_counted_is_not_known(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		add(r, 0, 0, 0);
+		add(r, 0, 0);
 	for (int i = 0; i < 10; i++)
-		add(r, 1, 0, -1);
+		add(r, 1, -1);
 	s = answer(r, 110000);
 	assert_float_equal(s.ratio, 0, 0);
 	assert_float_equal(s.se, 0.1 * 10 / 110, 1e-9);
 	r = ratios_new();
 	for (int i = 0; i < 300; i++)
-		add(r, 0, 0, 0);
+		add(r, 0, 0);
 	for (int i = 0; i < 2; i++)
-		add(r, 2, 0, -1);
+		add(r, 2, -1);
 	assert_float_equal(answer(r, 302000).se, 0, 1e-9);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_goes_along_with_cycles_is_taken_out),
 		cmocka_unit_test(what_goes_along_with_the_place_is_taken_out),
 		cmocka_unit_test(chance_is_no_place),
 		cmocka_unit_test(the_standard_error_is_the_scatter),
