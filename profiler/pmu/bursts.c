@@ -699,13 +699,15 @@ void bursts_say(const struct bursts *b)
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
-	if (!b->n_written) {
+	/* Where it did not run, or might not be looked at, that it has no samples is said. */
+	if (!b->n_written && cpu_ns > 0) {
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
 		        b->n_put_off ? ": --burst-budget allowed none; record for longer, or allow more "
 		                       "(--burst-budget=10%)"
 		                     : "; record for longer");
-		return;
 	}
+	if (!b->n_written)
+		return;
 	sp_note("%ju burst%s of %.0f branches (%ju cut short by system calls or signals) held the program "
 	        "for "
 	        "%.2f%% of its time%s",

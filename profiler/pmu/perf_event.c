@@ -99,8 +99,9 @@ static int fail_forbidden(int error, const struct pe_event *event, const struct 
 		        "sysctl kernel.perf_event_paranoid=2",
 		        event->name, paranoid);
 	if (at->tid >= 0 && event->attr.exclude_kernel)
-		return sp_fail(SP_ENOTSUP, "%s: task %d belongs to another user; run as that user or as root",
-		               event->name, (int)at->tid);
+		return sp_fail(SP_ENOTSUP,
+		               "process %d belongs to another user; record as that user or as root",
+		               (int)at->tid);
 	return sp_fail(SP_ENOTSUP,
 	               "%s: %s needs CAP_PERFMON or root, or kernel.perf_event_paranoid at %d (it is %d)",
 	               event->name, what, at->tid < 0 ? 0 : 1, paranoid);

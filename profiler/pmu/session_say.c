@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a recording with the kernel's events came to, in words. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/base/log.h"
+#include "profiler/pmu/program.h"
 #include "profiler/pmu/session.h"
 
 static uint64_t n_samples(const struct session_config *c, const struct session_summary *s)
@@ -51,6 +55,38 @@ static bool counters_are_shared(const struct session_config *c)
 	return false;
 }
 
+/* The program's file where the kernel closes a user's counters as it begins: it may not be looked into; else "". */
+static const char *closed_to_us(const struct session_config *c, char *path)
+{
+	struct stat st;
+
+	*path = '\0';
+	if (geteuid() == 0 || c->opts->argc == 0 || program_locate(c->opts->argv[0], path) < 0 ||
+	    stat(path, &st) < 0)
+		return "";
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()))
+		return "runs with another user's or group's rights";
+	return access(path, R_OK) < 0 ? "may be run, but not be read" : "";
+}
+
+static void say_none(const struct session_config *c)
+{
+	char path[PATH_MAX];
+	const char *closed = closed_to_us(c, path);
+
+	if (*closed)
+		sp_warn("no samples: %s %s, so the kernel closes its counters to this user: record it as "
+		        "root",
+		        path, closed);
+	else
+		sp_warn("no samples: nothing that was asked for ran as long as one period (-c)%s",
+		        geteuid() == 0
+		                ? ""
+		                : ", or the kernel closed the counters, as it does when a program gets "
+		                  "another user's rights");
+}
+
 static void say_losses(const struct session_config *c, const struct session_summary *s)
 {
 	const struct tasks_stats *t = &s->tasks;
@@ -81,9 +117,7 @@ static void say_losses(const struct session_config *c, const struct session_summ
 	if (t->n_refused)
 		sp_warn("%ju tasks were not sampled: %s", (uintmax_t)t->n_refused, t->refusal);
 	if (n == 0)
-		sp_warn("no samples: nothing that was asked for ran as long as one period (-c), or the "
-		        "kernel "
-		        "closed the counters, as it does on programs that one may not read");
+		say_none(c);
 }
 
 static void say_stats(const struct session_config *c, const struct session_summary *s)

@@ -55,4 +55,20 @@ says 'a foreign program' 1 'another machine' "${R[@]}" ./riscv
 says 'no emulator' 1 'qemu-user' env PATH=/nonexistent "$SKIDPROF" record --pmu sim /bin/true
 says 'truth without program' 2 'which program' "$SKIDPROF" truth
 says 'truth to a place that is not there' 1 '/nonexistent/t' "$SKIDPROF" truth -q -o /nonexistent/t /bin/true
+
+# Who is not root: what runs with another's rights, what may not be read, whose process it is.
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all)
+if [ "$(id -u)" -eq 0 ] && chmod 777 . && "${nobody[@]}" test -x "$SKIDPROF" -a -w . 2>/dev/null &&
+	"${nobody[@]}" "$SKIDPROF" record -q --pmu clock --bursts 0 -o nobody.data true 2>/dev/null; then
+	cp /bin/true suid && chmod 4755 suid
+	cp /bin/true closed && chmod 711 closed
+	for way in "suid:./suid runs with another user's or group's rights" 'closed:./closed may be run, but not be read'; do
+		"${nobody[@]}" "$SKIDPROF" record --pmu clock -o none.data "./${way%%:*}" >out 2>err
+		check "no samples of a program whose counters the kernel closes (${way%%:*})" grep -qF \
+			"no samples: ${way#*:}, so the kernel closes its counters to this user: record it as root" err
+		check "nor advice that doesn't help (${way%%:*})" sh -c '! grep -q "record for longer" err'
+	done
+	says "another user's process" 1 'process 1 belongs to another user; record as that user or as root' \
+		"${nobody[@]}" "$SKIDPROF" record --pmu clock -q -p 1 --duration 1 -o none.data
+fi
 exit 0

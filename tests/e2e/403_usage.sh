@@ -19,6 +19,14 @@ for c in $commands; do
 		case $o in --help | --usage | --version | --verbose | --quiet) continue ;; esac
 		grep -qF -- "${o#--}" "$TOP/man/skidprof-$c.1" || echo "$o"
 	done >missing
+	# A synopsis is whole, or says that there is more.
+	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESC/p' "$TOP/man/skidprof-$c.1" >synopsis
+	"$SKIDPROF" "$c" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/^ *//; s/,//' | while read -r short long; do
+		case $short in --*) long=$short ;; esac
+		case $long in --help | --usage | --version | --verbose | --quiet) continue ;; esac
+		grep -qE "^\.Ar option|^\.Op Ar option" synopsis || grep -qE "F[l] (${short#-}|(Fl |-)${long#--})( |$)" synopsis || echo "$long"
+	done >unsaid
+	check "all options of $c are in its synopsis, or [option ...] is" sh -c '[ ! -s unsaid ] || { echo "# $(tr "\n" " " <unsaid)"; exit 1; }'
 	check "all options of $c are in its manual page" sh -c '[ ! -s missing ] || { echo "# $(tr "\n" " " <missing)"; exit 1; }'
 done
 if command -v mandoc >/dev/null; then
