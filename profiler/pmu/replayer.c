@@ -748,6 +748,18 @@ bool replayer_keep(struct replayer *r, pid_t pid)
 	return true;
 }
 
+void replayer_keep_later(struct replayer *r)
+{
+	fetch_more(r, &r->later, r->mem_pid);
+}
+
+/* The same memory leads elsewhere: what it was when the thread went on was not kept. */
+static bool is_another_way(const struct rp_reply *reply, uint32_t n_marks)
+{
+	return !reply->mark_met[n_marks - 1] && !reply->to_mark &&
+	       (reply->end == RP_END_WHOLE || reply->end == RP_END_FAULT);
+}
+
 const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
                                              uint32_t n_marks, uint64_t n_insns, uint64_t may_ns)
 {
@@ -760,14 +772,13 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 	q->n_marks = n_marks;
 	memcpy(q->marks, marks, n_marks * sizeof(*marks));
 	q->n_insns = n_insns;
-	fetch_more(r, &r->later, r->mem_pid);
 	q->deadline = clock_after(r, may_ns);
 	reply = run_once(r, may_ns);
 	q->flags &= ~(uint32_t)RP_TO_MARKS;
 	q->n_insns = 0;
 	if (reply) {
 		learn_kept(&r->kept, reply);
-		if (reply->end == RP_END_WHOLE && !reply->mark_met[n_marks - 1])
+		if (is_another_way(reply, n_marks))
 			r->n_careful = CAREFUL;
 		else if (r->n_careful > 0)
 			r->n_careful--;
@@ -868,6 +879,11 @@ bool replayer_keep(struct replayer *r, pid_t pid)
 	(void)r;
 	(void)pid;
 	return false;
+}
+
+void replayer_keep_later(struct replayer *r)
+{
+	(void)r;
 }
 
 const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,

@@ -39,6 +39,9 @@ void replayer_plan(struct replayer *r, pid_t pid);
 /* While it is, when its registers were taken: keep the pages, as they are now, that it is likely to write. */
 bool replayer_keep(struct replayer *r, pid_t pid);
 
+/* When it has gone on: those that it is likely to read. */
+void replayer_keep_later(struct replayer *r);
+
 /*
  * Then, when it has passed the marks: go the same way, n_insns at most.  Pages that were not kept are read as they are by
  * now, so the way may turn out another one: then marks are not met.

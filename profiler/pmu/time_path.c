@@ -2,6 +2,7 @@
 #include "profiler/pmu/time_path.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,10 @@ enum {
 	 * The path up to the first moments proves that it is the thread's own, and is the time in which it recovers: where
 	 * others want the CPU they get it when the thread is stopped, and then it finds its caches cold.  Between .5 and 1 ms
 	 * after a stop three programs on a busy machine ran at 75 to 89% of the pace that they had from 1 ms on.
+	 * More than two moments behind these, as a loop may come to the registers of one of them twice.
 	 */
-	N_PASSED = 1,
-	N_MOMENTS = N_PASSED + 2,
+	N_MOMENTS = RP_N_PASSED + 4,
+	N_LEAST = RP_N_PASSED + 2,
 	AWAIT_NS = 200000000, /* the thread may have to wait for a CPU */
 };
 
@@ -67,18 +69,34 @@ static void take_runs(const struct rp_reply *reply, struct burst *b)
 			                         (uint32_t)sorted[i].n_insns };
 }
 
+static bool is_ambiguous(const struct rp_reply *reply)
+{
+	for (uint32_t k = RP_N_PASSED; k < N_MOMENTS; k++)
+		if (reply->mark_met[k] > 1)
+			return true;
+	return false;
+}
+
 static enum burst_timing judge(const struct rp_reply *reply)
 {
-	bool ends_in_kernel =
-	        reply->end == RP_END_SYSCALL || reply->end == RP_END_TRAP || reply->end == RP_END_VSYSCALL;
+	if (reply->to_mark)
+		return TIMING_DONE;
+	if (reply->end == RP_END_SYSCALL || reply->end == RP_END_TRAP || reply->end == RP_END_VSYSCALL ||
+	    rp_end_is_ours(reply->end))
+		return TIMING_CUT;
+	return is_ambiguous(reply) ? TIMING_TWICE : TIMING_LOST;
+}
 
-	for (uint32_t k = 0; k < N_MOMENTS; k++)
-		if (!reply->mark_met[k])
-			return ends_in_kernel || rp_end_is_ours(reply->end) ? TIMING_CUT : TIMING_LOST;
-	for (uint32_t k = 0; k < N_MOMENTS; k++)
-		if (reply->mark_met[k] > 1 || (k && reply->mark_insns[k] <= reply->mark_insns[k - 1]))
-			return TIMING_TWICE;
-	return TIMING_DONE;
+/*
+ * Of the thread's own time: without the timer's interrupts, and without the periods that ended in the kernel, of which it
+ * tells no moment: the clock that is sampled does not count them either.
+ */
+static double own_ns(const struct timed_moment *moments, uint32_t from, uint32_t to, double interrupt_ns,
+                     double period_ns)
+{
+	double ns = (double)(moments[to].cpu_ns - moments[from].cpu_ns), n = (double)(to - from);
+
+	return ns - n * interrupt_ns - fmax(round(ns / period_ns) - n, 0) * period_ns;
 }
 
 void time_path_end(struct time_path *t, struct burst_tools *tools, const struct burst_limits *limits,
@@ -88,18 +106,20 @@ void time_path_end(struct time_path *t, struct burst_tools *tools, const struct 
 	struct rp_mark marks[N_MOMENTS];
 	const struct rp_reply *reply;
 	uint64_t begun_ns;
+	uint32_t n;
 	double ns;
 
 	if (!t->under_way)
 		return;
 	b->timing = TIMING_LATE;
-	if (timed_await(&t->timed, AWAIT_NS, moments, N_MOMENTS) < N_MOMENTS)
+	replayer_keep_later(tools->replayer);
+	n = timed_await(&t->timed, AWAIT_NS, moments, N_MOMENTS);
+	if (n < N_LEAST)
 		return;
-	for (uint32_t i = 0; i < N_MOMENTS; i++)
+	for (uint32_t i = 0; i < n; i++)
 		marks[i] = moments[i].mark;
 	begun_ns = clock_cpu_ns(replayer_pid(tools->replayer));
-	reply = replayer_run_to_marks(tools->replayer, marks, N_MOMENTS, limits->timed_insns,
-	                              limits->replay_ns);
+	reply = replayer_run_to_marks(tools->replayer, marks, n, limits->timed_insns, limits->replay_ns);
 	if (!reply)
 		return;
 	b->replayed = true;
@@ -109,10 +129,13 @@ void time_path_end(struct time_path *t, struct burst_tools *tools, const struct 
 	b->n_missed = reply->n_missed;
 	b->far_insns = reply->n_insns;
 	b->timing = (uint8_t)judge(reply);
-	ns = (double)(moments[N_PASSED + 1].cpu_ns - moments[N_PASSED].cpu_ns) - tools->interrupt_ns;
-	if (b->timing != TIMING_DONE || ns <= 0)
+	if (b->timing != TIMING_DONE)
 		return;
-	b->timed_insns = reply->mark_insns[N_PASSED + 1] - reply->mark_insns[N_PASSED];
+	ns = own_ns(moments, reply->from_mark, reply->to_mark, tools->interrupt_ns,
+	            (double)limits->period_ns);
+	if (ns <= 0)
+		return;
+	b->timed_insns = reply->mark_insns[reply->to_mark] - reply->mark_insns[reply->from_mark];
 	b->timed_ns = (uint64_t)ns;
 	take_runs(reply, b);
 }

@@ -16,9 +16,11 @@ static struct marks {
 	uint64_t guards
 	        [RP_MAX_MARKS]; /* code that looks whether the mark is met, of the first one at its address; 0 = not yet */
 	uint32_t n;
-	/* RP_COUNTS when the last mark but one was met. */
-	uint64_t before[RP_MAX_EXITS];
-	uint32_t n_before;
+	/* RP_COUNTS when each was met first. */
+	struct counts {
+		uint64_t v[RP_MAX_EXITS];
+		uint32_t n;
+	} at[RP_MAX_MARKS];
 } m;
 
 static void begin(const struct rp_request *q, struct rp_reply *r)
@@ -29,7 +31,7 @@ static void begin(const struct rp_request *q, struct rp_reply *r)
 	memset(m.guards, 0, sizeof(m.guards));
 	rp_blocks_stop_at(m.ips, m.n);
 	RP_CONTEXT->insns = 0;
-	r->n_runs = 0;
+	r->n_runs = r->from_mark = r->to_mark = 0;
 	memset(r->mark_insns, 0, sizeof(r->mark_insns));
 	memset(r->mark_met, 0, sizeof(r->mark_met));
 }
@@ -63,11 +65,17 @@ static struct rp_straight straight_of(const struct rp_exit *e, uint64_t n)
 	return (struct rp_straight){ e->from, to, n, n * (e->n_insns + (op ? 1u : 0)) };
 }
 
-/* What ran since the last mark but one.  False: too much of it. */
-static bool tell_runs(struct rp_reply *r)
+static void keep_counts(struct counts *at)
 {
-	for (uint32_t i = 0; i < rp_n_exits(); i++) {
-		uint64_t n = RP_COUNTS[i] - (i < m.n_before ? m.before[i] : 0);
+	at->n = rp_n_exits();
+	memcpy(at->v, RP_COUNTS, at->n * sizeof(at->v[0]));
+}
+
+/* What ran between two marks.  False: too much of it. */
+static bool tell_runs(struct rp_reply *r, const struct counts *from, const struct counts *to)
+{
+	for (uint32_t i = 0; i < to->n; i++) {
+		uint64_t n = to->v[i] - (i < from->n ? from->v[i] : 0);
 
 		if (!n)
 			continue;
@@ -91,31 +99,50 @@ static bool is_at(uint64_t ip, const struct rp_mark *mark)
 	       memcmp(stack, mark->stack, n) == 0;
 }
 
-/* In their order: a mark is looked for when the one before it was met.  One that is met twice settles that nothing can be told. */
-static int meet_marks(const struct rp_request *q, struct rp_reply *r, uint64_t ip)
+/* In their order: a mark is looked for behind where the one before it was met. */
+static bool is_due(const struct rp_reply *r, uint32_t k)
 {
-	for (uint32_t k = 0; k < m.n && (!k || r->mark_met[k - 1]); k++) {
-		if (m.ips[k] != ip || !is_at(ip, &q->marks[k]))
-			continue;
-		if (r->mark_met[k]++)
-			return RP_END_WHOLE;
-		r->mark_insns[k] = r->n_insns;
-		if (k + 2 == m.n) {
-			m.n_before = rp_n_exits();
-			memcpy(m.before, RP_COUNTS, m.n_before * sizeof(m.before[0]));
-		}
-		if (k + 1 == m.n && !tell_runs(r))
-			return RP_END_MUCH_CODE;
-	}
-	return RP_GOES_ON;
+	return !k || (r->mark_met[k - 1] && r->mark_insns[k - 1] < r->n_insns);
 }
 
-/* As far past the last mark as the one before it lies back: what is met once more within that may not be where the thread was. */
+static void meet_marks(const struct rp_request *q, struct rp_reply *r, uint64_t ip)
+{
+	for (uint32_t k = 0; k < m.n && is_due(r, k); k++) {
+		if (m.ips[k] != ip || !is_at(ip, &q->marks[k]) || r->mark_met[k]++)
+			continue;
+		r->mark_insns[k] = r->n_insns;
+		keep_counts(&m.at[k]);
+	}
+}
+
+/* A mark that is met twice tells nothing: m.n where none from k on was met once. */
+static uint32_t met_once(const struct rp_reply *r, uint32_t k)
+{
+	while (k < m.n && r->mark_met[k] != 1)
+		k++;
+	return k;
+}
+
+/* As far past the second of two as the first lies back: what is met once more within that may not be where the thread was. */
 static bool is_past_marks(const struct rp_reply *r)
 {
-	uint64_t last = m.n ? r->mark_insns[m.n - 1] : 0, before = m.n > 1 ? r->mark_insns[m.n - 2] : 0;
+	uint32_t from = met_once(r, RP_N_PASSED), to = met_once(r, from + 1);
 
-	return m.n && r->mark_met[m.n - 1] && r->n_insns - last >= last - before;
+	return to < m.n && r->n_insns - r->mark_insns[to] >= r->mark_insns[to] - r->mark_insns[from];
+}
+
+/* Where the way ended for another reason, too. */
+static int choose_marks(struct rp_reply *r, int end)
+{
+	uint32_t from = met_once(r, RP_N_PASSED), to = met_once(r, from + 1);
+
+	if (to >= m.n)
+		return end;
+	if (!tell_runs(r, &m.at[from], &m.at[to]))
+		return RP_END_MUCH_CODE;
+	r->from_mark = from;
+	r->to_mark = to;
+	return end;
 }
 
 /* Marks lie as far from each other as the first from the beginning, about: a way that misses one is another's. */
@@ -211,13 +238,13 @@ int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
 
 	begin(q, r);
 	while (end == RP_GOES_ON) {
-		end = meet_marks(q, r, r->at_ip);
-		if (end == RP_GOES_ON && (is_past_marks(r) || is_lost(q, r)))
+		meet_marks(q, r, r->at_ip);
+		if (is_past_marks(r) || is_lost(q, r))
 			end = RP_END_WHOLE;
 		if (end == RP_GOES_ON)
 			end = rp_may_go_on(r);
 		if (end == RP_GOES_ON)
 			end = step(q, r, &r->at_ip);
 	}
-	return end;
+	return choose_marks(r, end);
 }

@@ -21,6 +21,7 @@ enum {
 	        768, /* ... and hardly one does: 1,000 branches of a linked list of 400 MB take 500 */
 	RP_MAX_BRANCHES = 2048, /* of one replay */
 	RP_MAX_MARKS = 8,
+	RP_N_PASSED = 1,     /* of the marks; what ran is told from a later one on */
 	RP_MARK_STACK = 512, /* bytes */
 	RP_MAX_RUNS = 8192,
 };
@@ -105,7 +106,7 @@ enum {
 	RP_WANT_STATE = 1,      /* registers and vectors at the end are wanted */
 	RP_SHADOW_STACK_ON = 2, /* the thread has one */
 	/*
-	 * Past the marks, n_insns at most, at full speed: what ran between the last two of them is told, and no branches.
+	 * Past the marks, n_insns at most, at full speed: what ran between two of them is told, and no branches.
 	 */
 	RP_TO_MARKS = 4,
 };
@@ -176,10 +177,15 @@ struct rp_reply {
 	struct rp_registers regs;
 	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
 	struct rp_branch branches[RP_MAX_BRANCHES];
-	/* Instructions from the beginning to each mark, and how often it was met, up to as far past the last as others lie apart. */
+	/* Instructions from the beginning to each mark, and how often it was met up to the end. */
 	uint64_t mark_insns[RP_MAX_MARKS];
 	uint32_t mark_met[RP_MAX_MARKS];
-	/* What ran from the last mark but one to the last. */
+	/*
+	 * The first two, of those behind the first RP_N_PASSED, that were met once up to as far past the second as they lie apart;
+	 * to_mark 0: there are none.
+	 */
+	uint32_t from_mark, to_mark;
+	/* What ran from the one to the other. */
 	uint32_t n_runs;
 	struct rp_straight runs[RP_MAX_RUNS];
 };

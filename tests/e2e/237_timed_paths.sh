@@ -72,6 +72,28 @@ check 'the same of a program of some memory' test $? -eq 0
 tail -3 mcf.out | sed 's/^/# /'
 check 'marks are met there as well' test "$(counts mcf.out met)" -ge 15
 
+# Its outer loop's state is in memory: registers come to the same again in every second of its stages.
+build again -O1 <<'END' || exit 1
+static volatile unsigned long turn, sum;
+int main(void)
+{
+	for (;;) {
+		unsigned long x = ++turn;
+		for (unsigned long i = 0; i < 300; i++)
+			x = x * 6364136223846793005u + i;
+		sum += x;
+		x = 1;
+		for (unsigned long i = 0; i < 300; i++)
+			x = x * 6364136223846793005u + i;
+		sum += x;
+	}
+}
+END
+timeout 100 tools/replay_marks 60 6000 "$SEED" ./again >again.out 2>&1
+check 'marks that are met twice are passed by' test $? -eq 0
+tail -3 again.out | sed 's/^/# /'
+check 'and others found in their place' test "$(counts again.out met)" -ge 30 -a "$(counts again.out chosen)" -ge 20
+
 # In all: a chain of dependent instructions has one pace, but what a busy machine does to it.
 build chain <<'END' || exit 1
 #include <stdlib.h>

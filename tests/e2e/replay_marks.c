@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * replay_marks STOPS STEPS SEED PROGRAM...: runs the program, stops it at random moments, has the replayer keep its pages,
- * steps it through STEPS instructions while its registers are noted at three of them, and has the replayer go there: the
+ * steps it through STEPS instructions while its registers are noted at five of them, and has the replayer go there: the
  * memory is by then what those steps made of it.  Where it comes to the same registers and stack, the instructions and the
- * runs between the last two must be those that were stepped.  Prints how often that was so.
+ * runs between the two that it chose must be those that were stepped.  Prints how often that was so.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #include "profiler/base/err.h"
 #include "profiler/pmu/replayer.h"
 
-enum { N_MARKS = 3 };
+enum { N_MARKS = 5 };
 
 /* So long is for a replayer that hangs. */
 static const uint64_t may_ns = 60000000000u;
 
 static struct {
-	unsigned stops, met, twice, differ, lost, cut;
+	unsigned stops, met, chosen, twice, differ, lost, cut;
 } tally;
 
 /* What a timer's interrupt tells. */
@@ -60,36 +60,39 @@ static bool step(pid_t pid, unsigned n)
 	return true;
 }
 
+static bool is_twice(const struct rp_reply *reply)
+{
+	for (unsigned k = 0; k < N_MARKS; k++)
+		if (reply->mark_met[k] > 1)
+			return true;
+	return false;
+}
+
 static void judge(const struct rp_reply *reply, const uint64_t at[N_MARKS])
 {
-	uint64_t sum = 0;
-	uint64_t stepped = at[N_MARKS - 1] - at[N_MARKS - 2];
-	bool differs;
+	uint64_t sum = 0, stepped, went;
 
 	tally.stops++;
-	if (!reply || !reply->mark_met[N_MARKS - 1]) {
-		tally.lost++;
+	if (!reply || !reply->to_mark) {
+		bool twice = reply && is_twice(reply);
+
+		tally.twice += twice;
+		tally.lost += !twice;
 		printf("# lost: %s after %ju at %#jx\n", reply ? replayer_end_words(reply->end) : "gone",
 		       (uintmax_t)(reply ? reply->n_insns : 0), (uintmax_t)(reply ? reply->at_ip : 0));
 		return;
 	}
 	for (uint32_t i = 0; i < reply->n_runs; i++)
 		sum += reply->runs[i].n_insns;
-	for (unsigned k = 0; k < N_MARKS; k++) {
-		if (reply->mark_met[k] != 1) {
-			tally.twice++;
-			return;
-		}
-	}
-	differs =
-	        sum != stepped || reply->mark_insns[N_MARKS - 1] - reply->mark_insns[N_MARKS - 2] != stepped;
+	stepped = at[reply->to_mark] - at[reply->from_mark];
+	went = reply->mark_insns[reply->to_mark] - reply->mark_insns[reply->from_mark];
 	tally.met++;
-	tally.differ += differs;
-	if (differs)
-		printf("# %ju %ju %ju, %ju in runs, where steps were %ju %ju %ju\n",
-		       (uintmax_t)reply->mark_insns[0], (uintmax_t)reply->mark_insns[1],
-		       (uintmax_t)reply->mark_insns[2], (uintmax_t)sum, (uintmax_t)at[0], (uintmax_t)at[1],
-		       (uintmax_t)at[2]);
+	tally.chosen += is_twice(reply);
+	if (sum == stepped && went == stepped)
+		return;
+	tally.differ++;
+	printf("# from %u to %u: %ju, %ju in runs, where steps were %ju\n", reply->from_mark, reply->to_mark,
+	       (uintmax_t)went, (uintmax_t)sum, (uintmax_t)stepped);
 }
 
 static void look(struct replayer *r, pid_t pid, unsigned n_steps)
@@ -166,8 +169,8 @@ int main(int argc, char **argv)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	printf("stops %u met %u twice %u differ %u lost %u cut %u\n", tally.stops, tally.met, tally.twice,
-	       tally.differ, tally.lost, tally.cut);
+	printf("stops %u met %u chosen %u twice %u differ %u lost %u cut %u\n", tally.stops, tally.met,
+	       tally.chosen, tally.twice, tally.differ, tally.lost, tally.cut);
 	replayer_stop(r);
 	return tally.differ != 0;
 }
