@@ -298,7 +298,6 @@ struct profile_meta {
 	size_t n_events;
 	struct profile_core *cores; /* [n_cores], none or more than one */
 	size_t n_cores;
-	bool several_kinds; /* of cores ran it, whatever part of it is looked at */
 	int insn_event,
 	        cyc_event; /* -1 = not recorded; with neither, cyc_event is what was sampled instead */
 	enum profile_skid_source skid_source;

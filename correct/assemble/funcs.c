@@ -153,10 +153,6 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = reason_text_total_off;
 		return reason_status_total_off;
 	}
-	if (p->meta.several_kinds) {
-		*why = reason_text_kinds_of_cores;
-		return reason_status_kinds_of_cores;
-	}
 	if (p->meta.shadowed && !(*evidence & PROFILE_BY_PATH)) {
 		*why = reason_text_shadowed;
 		return reason_status_shadowed;

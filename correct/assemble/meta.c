@@ -78,7 +78,6 @@ static int fill_cores(struct assembly *a)
 		}
 		*(insn ? &meta->cores[k].insn : &meta->cores[k].cyc) += w->sums.events[i].own_sum;
 	}
-	meta->several_kinds = meta->n_cores > 1;
 	/* One kind is all that there is, or that is looked at. */
 	if (meta->n_cores == 1 || w->opts->filter.core)
 		meta->n_cores = 0;

@@ -414,6 +414,9 @@ static double counted_part(const struct mix *m)
 {
 	double running = 0, enabled = 0, n = 0, part;
 
+	/* On one kind of cores: where the thread is on another its group rests, and what ran there is none of it. */
+	if (m->in.rec->filter && filter_has_core(m->in.rec->filter))
+		return 1;
 	for (size_t i = 0; i < m->begins.n; i++) {
 		const struct begin *b = m->begins.v[i];
 

@@ -364,6 +364,12 @@ static void set_near(const struct path *s, uint32_t newest, const struct scope_s
 	stack->near = stack->away ? closing_edge(s, r->pieces.v[stack->piece0]) : newest;
 }
 
+/* Does a sample of the cycles event stand for time, by its branch records? */
+static bool tells_time(const struct recording *rec)
+{
+	return (!rec->cyc_is_other || rec->cyc_is_even) && !rec->events[rec->as_recorded].untimed;
+}
+
 static int sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
@@ -393,9 +399,7 @@ static int sample(void *state, const struct sample_seen *seen)
 		                .span = of_cycles || (burst && !s->in.rec->relative) ? span : 0,
 		                .stage = seen->stage,
 		                .insn = burst ? 1 : weight,
-		                .cyc = of_cycles && (!s->in.rec->cyc_is_other || s->in.rec->cyc_is_even)
-		                               ? weight
-		                               : 0,
+		                .cyc = of_cycles && tells_time(s->in.rec) ? weight : 0,
 		                .burst = burst };
 	if (burst)
 		stack.near = first_edge(s, seen, &first);

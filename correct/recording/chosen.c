@@ -262,7 +262,7 @@ static size_t same_on_other_cores(const struct pd_reader *r, size_t i)
 	const struct pd_event *e = pd_event(r, i);
 	int kind = kind_of(r, i);
 
-	for (size_t k = 0; k < i && (kind == MIX_INSN || kind == MIX_CYCLES); k++) {
+	for (size_t k = 0; k < i && kind != MIX_NONE; k++) {
 		const struct pd_event *before = pd_event(r, k);
 
 		if (kind_of(r, k) == kind && on_other_cores(before, e) &&
@@ -305,8 +305,9 @@ int chosen_learn(struct recording *r)
 		/* An event of the other cores' second group is the same as one of their first, and that as one of these. */
 		if (same != i)
 			same = (size_t)grown[same].same;
-		grown[i] = (struct recording_event){ (int)same, leader < i ? grown[leader].group : groups++,
-			                             same != i };
+		grown[i] = (struct recording_event){ .same = (int)same,
+			                             .group = leader < i ? grown[leader].group : groups++,
+			                             .several = same != i };
 		grown[same].several = same != i || grown[same].several;
 	}
 	return 0;

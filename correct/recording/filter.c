@@ -172,6 +172,11 @@ void filter_restart(struct filter *f)
 		memset(f->counters.v, 0, f->counters.n * sizeof(*f->counters.v));
 }
 
+bool filter_has_core(const struct filter *f)
+{
+	return f->o->core;
+}
+
 uint64_t filter_n_kept(const struct filter *f)
 {
 	return f->n_kept;

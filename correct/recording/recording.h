@@ -79,7 +79,8 @@ struct recording {
 		int same;       /* the first event that counts the same */
 		uint32_t group; /* number of the group it is read with, from 0 */
 		bool several;   /* there are others that count the same */
-	} * events;             /* [n_events] */
+		bool untimed; /* its branch records tell no cycles, and others' that count the same do; set once sums are collected */
+	} * events; /* [n_events] */
 	size_t n_events;
 	uint32_t group;  /* of the sample that is being shown */
 	int as_recorded; /* its event, as the file has it: of several that count the same, its own */

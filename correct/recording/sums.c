@@ -88,8 +88,8 @@ static int add_branches(struct collect *c, const struct recording *r, const stru
 	c->n_stacks += rec->sample.n_branches > 0;
 	c->branch_records |= rec->sample.n_branches > 0 && rec->event != r->burst_event;
 	for (size_t i = 0; i < rec->sample.n_branches; i++)
-		c->branch_cycles |=
-		        rec->sample.branches[i].cycles > 0 && rec->event == r->cyc_event && !r->cyc_is_other;
+		c->events[r->as_recorded].timed |= rec->sample.branches[i].cycles > 0;
+	c->branch_cycles |= c->events[r->as_recorded].timed && rec->event == r->cyc_event && !r->cyc_is_other;
 	return branch_sums_add(&c->branches, r, rec);
 }
 
@@ -333,6 +333,13 @@ static int find_scale(struct recording *r, struct collect *c)
 	return 0;
 }
 
+/* Of several kinds of cores one may have branch records that tell cycles, and another none. */
+static void find_untimed(struct recording *r, const struct collect *c)
+{
+	for (size_t i = 0; i < c->n_events && i < r->n_events; i++)
+		r->events[i].untimed = c->branch_cycles && !c->events[i].timed;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct place_sum *x = a, *y = b;
@@ -399,6 +406,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		for (size_t i = 0; i < c.n_events && i < EFFORT_EVENTS; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
 	find_unsampled(r, &c);
+	find_untimed(r, &c);
 	find_ended(r, &c);
 	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
 	if (!skid_cyc) {

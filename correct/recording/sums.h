@@ -15,6 +15,7 @@ struct event_sum {
 	double period_sum;
 	double own_sum;   /* the same of this event alone, where others count the same on other cores */
 	double value_sum; /* last group values of all threads; 0 = none recorded */
+	bool timed;       /* its branch records tell cycles */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
 	double rested;    /* share of the time that it was silent while others had samples (eq. 5) */
 	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 5); 0 up to 2% */
