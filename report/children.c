@@ -241,7 +241,8 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 
 		n_match += matches;
 		/* What may be all or nothing of code that others may have called, too, tells nothing. */
-		if (!matches || !known || (!(all[i].lo > 0) && !(all[i].insn == 0 && all[i].cyc > 0)))
+		if (!matches || !known ||
+		    (!(all[i].lo > 0) && !(all[i].insn > 0) && !(all[i].insn == 0 && all[i].cyc > 0)))
 			continue;
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],
@@ -379,11 +380,12 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 
 	if (open > model->little)
 		fprintf(f,
-		        "# A CALLER IS MISSING in the stacks of %.3g%% of the samples, which are in code "
-		        "that sets "
-		        "up no frame pointer:\n"
+		        "# A CALLER IS MISSING in the stacks of %.3g%% of the samples, %s:\n"
 		        "# BOUNDS hold what is not known: record -g dwarf tells it\n",
-		        100 * open);
+		        100 * open,
+		        strcmp(chains, "branch records") == 0
+		                ? "whose records lack a call"
+		                : "which are in code that sets up no frame pointer");
 	/* Where no sample has a caller the stacks are not made use of at all. */
 	if (!p->n_frames && strcmp(chains, "frame pointers") == 0)
 		cut = 1;

@@ -22,6 +22,7 @@ struct function {
 	long func; /* module_func() */
 	bool scanned;
 	VEC(struct leaves) to;
+	bool points; /* it calls through a pointer */
 };
 
 /* A place where stacks begin: the functions that whole stacks have below it. */
@@ -41,7 +42,7 @@ struct hidden_callers {
 	struct pairs way_index; /* (caller, callee): numbers of functions */
 	VEC(uint64_t) ways;     /* goes_to() */
 	VEC(struct stack_place) stack;
-	bool exact; /* stacks are told otherwise, and lack nobody */
+	bool exact; /* stacks are not told by frame pointers, which some code has none of */
 	bool left_open, all_seen;
 };
 
@@ -138,6 +139,7 @@ static int scan(struct hidden_callers *h, long number)
 		bool leaves = insn.flow == INSN_CALL || ((insn.flow == INSN_JUMP || insn.flow == INSN_COND) &&
 		                                         insn.target - range->vaddr >= range->size_bytes);
 
+		f->points |= insn.flow == INSN_CALL_IND;
 		if (leaves && vec_push(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target }) < 0)
 			return -SP_ENOMEM;
 	}
@@ -167,6 +169,13 @@ static bool is_stub_of(const struct hidden_callers *h, const struct module_func 
 
 	return n && (has_word(func->name, stub->name, n) ||
 	             has_word(module_aliases(module_of(h, f->module), func->linkage), stub->name, n));
+}
+
+static bool is_stub(const struct hidden_callers *h, long number)
+{
+	const struct function *f = &h->funcs.v[number];
+
+	return strchr(module_func(module_of(h, f->module), (size_t)f->func)->name, '@');
 }
 
 static uint64_t find_way(const struct hidden_callers *h, const struct function *f, const struct function *to)
@@ -213,9 +222,13 @@ static int called_at(struct hidden_callers *h, struct place at, long *number)
 		if (l->next != at.vaddr + 1)
 			continue;
 		func = module_func_at(m, l->to);
+		if (func < 0)
+			continue;
+		err = function_at(h, at.module, l->to, number);
 		/* What a stub goes on to is in another file. */
-		if (func >= 0 && !strchr(module_func(m, (size_t)func)->name, '@'))
-			return function_at(h, at.module, l->to, number);
+		if (err < 0 || !is_stub(h, *number))
+			return err;
+		*number = -1;
 	}
 	return err;
 }
@@ -275,6 +288,21 @@ static int seen_below(struct hidden_callers *h, struct place at, long callee, lo
 	return err;
 }
 
+/* The caller of what stands last, of function `callee` (-1: of none), next on the stack: where it goes there, if that is known. */
+static int insert(struct hidden_callers *h, long callee, long caller)
+{
+	const struct function *f = &h->funcs.v[caller];
+	uint64_t from = 0;
+	int err = callee < 0 ? 0 : goes_to(h, caller, callee, &from);
+
+	if (err < 0)
+		return err;
+	h->stack.v[h->stack.n - 1].open = !from;
+	if (!from)
+		from = module_func(module_of(h, f->module), (size_t)f->func)->vaddr;
+	return vec_push(&h->stack, (struct stack_place){ { (int32_t)f->module, from }, false });
+}
+
 /*
  * The caller of what has no frame at `at`, whose own return is to `outer`.  What a call through a pointer enters other stacks
  * tell only where a thread begins, with one function: anywhere else there may be more that never were on a whole stack.
@@ -282,7 +310,6 @@ static int seen_below(struct hidden_callers *h, struct place at, long callee, lo
 static int find_hidden(struct hidden_callers *h, struct place at, struct place outer, bool begins)
 {
 	long callee, caller = -1;
-	uint64_t from = 0;
 	int err = function_at(h, at.module, at.vaddr, &callee);
 
 	if (err == 0 && outer.module >= 0)
@@ -292,36 +319,52 @@ static int find_hidden(struct hidden_callers *h, struct place at, struct place o
 		return err;
 	if (caller < 0 && callee >= 0 && begins)
 		err = seen_below(h, outer, callee, &caller);
-	if (err == 0 && caller >= 0 && callee >= 0)
-		err = goes_to(h, caller, callee, &from);
 	if (err < 0)
 		return err;
-	h->stack.v[h->stack.n - 1].open = !from;
 	h->left_open |= caller < 0 && begins;
-	if (caller < 0)
-		return 0;
-	if (!from)
-		from = module_func(module_of(h, h->funcs.v[caller].module), (size_t)h->funcs.v[caller].func)
-		               ->vaddr;
-	return vec_push(&h->stack,
-	                (struct stack_place){ { (int32_t)h->funcs.v[caller].module, from }, false });
+	if (caller >= 0)
+		return insert(h, callee, caller);
+	h->stack.v[h->stack.n - 1].open = true;
+	return 0;
 }
 
-int hidden_callers_find(struct hidden_callers *h, const struct place *at, size_t n, struct stack_place **out,
-                        size_t *n_out)
+/*
+ * What was called last is not the function of `at`: it called that, or jumped there, since.  That it called another, which did,
+ * is to be thought of only where it has no pointer to call through.
+ */
+static int find_unrecorded(struct hidden_callers *h, struct place at, struct place entry)
+{
+	long callee, caller;
+	int err = function_at(h, at.module, at.vaddr, &callee);
+
+	if (err == 0)
+		err = function_at(h, entry.module, entry.vaddr, &caller);
+	if (err < 0 || callee < 0 || caller < 0 || callee == caller || is_stub(h, caller))
+		return err;
+	err = insert(h, callee, caller);
+	if (err == 0 && h->funcs.v[caller].points)
+		h->stack.v[h->stack.n - 2].open = false;
+	return err;
+}
+
+int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
+                        struct stack_place **out, size_t *n_out)
 {
 	int err = 0;
 
 	h->stack.n = 0;
 	for (size_t i = 0; i < n && err == 0; i++) {
-		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at[i]);
+		struct place at = calls[i].at;
+		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at);
 
-		if (frame < 0 || vec_push(&h->stack, (struct stack_place){ at[i], false }) < 0)
+		if (frame < 0 || vec_push(&h->stack, (struct stack_place){ at, false }) < 0)
 			return -SP_ENOMEM;
-		if (i + 1 < n && frame == MODULE_FRAME_NONE)
-			err = find_hidden(h, at[i], at[i + 1], i + 2 == n);
+		if (i + 1 < n && calls[i + 1].entry.module >= 0)
+			err = find_unrecorded(h, at, calls[i + 1].entry);
+		else if (i + 1 < n && frame == MODULE_FRAME_NONE)
+			err = find_hidden(h, at, calls[i + 1].at, i + 2 == n);
 		else if (i + 2 == n && !h->exact)
-			err = learn(h, at[i], at[i + 1]);
+			err = learn(h, at, calls[i + 1].at);
 	}
 	*out = h->stack.v;
 	*n_out = h->stack.n;

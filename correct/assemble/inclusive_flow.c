@@ -75,10 +75,9 @@ static double uncalled_weight(const struct profile *p, uint32_t func, const stru
 }
 
 /* By the flow: bounds, and a count where they are close; else by paths, where they tell it. */
-static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
+static struct inclusive count_told(const struct profile *p, uint32_t f, struct owners *o)
 {
 	struct inclusive least, most, c;
-	double more;
 
 	inclusive_find_any(p, f, o->any);
 	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
@@ -95,7 +94,15 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	}
 	if (isnan(c.insn) && most.insn > 0 && p->n_contexts && inclusive_is_of_insn(p))
 		ask_contexts(p, f, o, &c);
-	more = uncalled_weight(p, f, o);
+	return c;
+}
+
+/* With what may be called by pointers besides. */
+static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
+{
+	struct inclusive c = count_told(p, f, o);
+	double more = uncalled_weight(p, f, o);
+
 	c.hi = fmin(c.hi + more, fmax(c.hi, o->most));
 	/* What may be twice as much is not known. */
 	if (more > inclusive_weight(p, &c))
@@ -103,11 +110,25 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	return c;
 }
 
+/* What functions come to that nobody is known to call: by paths where these know it, and not as calls are shared. */
+static int begin(const struct profile *p, const struct own_noise *noise, struct owners *o)
+{
+	int err = owners_new(p, noise, o);
+
+	for (size_t i = 0; i < o->uncalled.n && err == 0; i++) {
+		struct inclusive c = count_told(p, o->uncalled.v[i], o);
+
+		if (!isnan(inclusive_weight(p, &c)))
+			o->below[o->uncalled.v[i]] = fmax(o->below[o->uncalled.v[i]], c.hi);
+	}
+	return err;
+}
+
 int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o = { 0 };
 	bool *calls = NULL;
-	int err = owners_new(p, noise, &o);
+	int err = begin(p, noise, &o);
 
 	if (err == 0)
 		err = mark_callers(p, &calls);
@@ -179,7 +200,7 @@ int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, 
 {
 	struct owners o;
 	bool *jumps = NULL;
-	int err = owners_new(p, noise, &o);
+	int err = begin(p, noise, &o);
 
 	if (err == 0 && p->meta.insn_event >= 0)
 		err = find_jumping(p, &jumps);

@@ -15,8 +15,8 @@ struct stacks {
 	VEC(uint32_t) funcs;                /* of all inlinings, outermost first */
 	struct pairs children; /* (2 * frame, or 2 * frame + 1 of an open one; function): frame - 1 */
 	size_t frame_cap;
-	VEC(struct place) at;          /* of the sample's stack, innermost first */
-	struct hidden_callers *hidden; /* NULL: no stack lacks a caller in its middle */
+	VEC(struct stack_call) calls; /* of the sample's stack, innermost first */
+	struct hidden_callers *hidden;
 };
 
 struct inlinings_of {
@@ -83,17 +83,25 @@ static long descend(struct stacks *s, long frame, struct place at, bool open)
 	return frame;
 }
 
-/* The places of a sample's stack, innermost first, with the callers that frame pointers leave out. */
+/* The places of a sample's stack, innermost first, with the callers that frame pointers and branch records leave out. */
 static int places_of(struct stacks *s, const struct recording *rec, const struct pd_record *r,
                      struct place place, struct stack_place **out, size_t *n)
 {
-	s->at.n = 0;
-	if (vec_push(&s->at, place) < 0)
+	const struct place none = { .module = -1 };
+	const struct callers *c = &s->callers;
+	size_t first = c->ips.n - c->entries.n;
+
+	s->calls.n = 0;
+	if (vec_push(&s->calls, (struct stack_call){ place, none }) < 0)
 		return -SP_ENOMEM;
-	for (size_t i = 0; i < s->callers.ips.n; i++)
-		if (vec_push(&s->at, recording_place(rec, r->pid, s->callers.ips.v[i] - 1)) < 0)
+	for (size_t i = 0; i < c->ips.n; i++) {
+		struct place at = recording_place(rec, r->pid, c->ips.v[i] - 1),
+		             entry = i < first ? none : recording_place(rec, r->pid, c->entries.v[i - first]);
+
+		if (vec_push(&s->calls, (struct stack_call){ at, entry }) < 0)
 			return -SP_ENOMEM;
-	return hidden_callers_find(s->hidden, s->at.v, s->at.n, out, n);
+	}
+	return hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
 }
 
 static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
@@ -165,6 +173,6 @@ int assemble_stacks(struct assembly *a)
 	pairs_fini(&s.children);
 	vec_fini(&s.inlinings);
 	vec_fini(&s.funcs);
-	vec_fini(&s.at);
+	vec_fini(&s.calls);
 	return err < 0 ? err : assemble_modules(a);
 }

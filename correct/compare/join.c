@@ -67,6 +67,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 		                                      .linkage = profile_string(p, linkage),
 		                                      .module = module,
 		                                      .line = inlining->line,
+		                                      .opens = true,
 		                                      .status = PROFILE_RAW,
 		                                      .why = reason_text_never_sampled,
 		                                      .rolled_status = PROFILE_RAW,

@@ -145,7 +145,8 @@ static int add_branches(struct callers *c, const struct recording *rec, bool *wh
 	for (size_t i = 0; i < rec->n_calls; i++) {
 		if (!rec->apart[i].from_ip)
 			continue;
-		if (vec_push(&c->ips, rec->apart[i].from_ip + 1) < 0)
+		if (vec_push(&c->ips, rec->apart[i].from_ip + 1) < 0 ||
+		    vec_push(&c->entries, rec->apart[i].to_ip) < 0)
 			return -SP_ENOMEM;
 		n++;
 	}
@@ -159,7 +160,7 @@ int callers_of(struct callers *c, struct recording *rec, const struct pd_record 
 	size_t most = attr_of(rec, (size_t)rec->as_recorded)->sample_max_stack;
 	int err;
 
-	c->ips.n = 0;
+	c->ips.n = c->entries.n = 0;
 	*whole = r->sample.n_callchain < (most ? most : DEFAULT_MAX_STACK);
 	err = add_chain(c, r, r->sample.regs_user || rec->n_calls);
 	if (err == 0 && r->sample.regs_user)
@@ -173,4 +174,5 @@ void callers_fini(struct callers *c)
 {
 	unwind_free(c->unwind);
 	vec_fini(&c->ips);
+	vec_fini(&c->entries);
 }

@@ -16,6 +16,8 @@
 struct callers {
 	struct unwind *unwind; /* NULL until a sample has a copy of its stack */
 	VEC(uint64_t) ips;
+	VEC(uint64_t)
+	entries; /* by branch records: where the call at each of the last entries.n ips went; else none */
 };
 
 /*
