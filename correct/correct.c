@@ -291,6 +291,12 @@ static int build_scope_problems(struct work *w)
 	return err;
 }
 
+/* Where a sample is: scope -1 = in none. */
+struct placed {
+	int32_t scope;
+	uint32_t block;
+};
+
 /* The third pass: every sample is shown to the evidence. */
 struct showing {
 	const struct work *w;
@@ -298,7 +304,8 @@ struct showing {
 	struct stages *stages; /* NULL where instructions were counted */
 	struct pairs tasks, counters;
 	struct mux_slots *slots;
-	size_t i; /* number of the sample */
+	VEC(struct placed) last; /* by tasks: of instructions */
+	size_t i;                /* number of the sample */
 };
 
 static int32_t scope_of(const struct work *w, size_t i, long b)
@@ -322,6 +329,25 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 		if (p->relative)
 			p->total_insn += weight;
 	}
+}
+
+/* eq. 22: precise samples of instructions, one after the other. */
+static int note_next(struct showing *show, struct problem *p, const struct sample_seen *s)
+{
+	struct placed *last, now = { s->scope, 0 };
+	int err = 0;
+
+	if (s->record->event != s->rec->insn_event || show->w->skid_source != SKID_PRECISE)
+		return 0;
+	while (show->last.n <= s->thread)
+		if (vec_push(&show->last, (struct placed){ -1, 0 }) < 0)
+			return -SP_ENOMEM;
+	last = &show->last.v[s->thread];
+	now.block = now.scope < 0 ? 0 : problem_block_of_insn(p, s->insn);
+	if (now.scope >= 0 && p->precise && last->scope == now.scope && last->block != now.block)
+		err = problem_note_next(p, last->block, now.block);
+	*last = now;
+	return err;
 }
 
 static int show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
@@ -354,6 +380,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 			add_seen(r, rec, p, s.insn);
 		}
 	}
+	if (note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s) < 0)
+		return -SP_ENOMEM;
 	if (show->stages)
 		s.stage = stages_sample(show->stages, r, rec, scope,
 		                        w->scopes.phase ? w->scopes.phase[number] : -1);
@@ -395,6 +423,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err == 0 && show.stages)
 		stages_end(show.stages, w->scope_problems);
 	stages_free(show.stages);
+	vec_fini(&show.last);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
 	if (err == 0)

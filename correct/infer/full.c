@@ -433,18 +433,19 @@ static double freedom(const struct full *fu, size_t first)
 }
 
 /*
- * eq. 22.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  Beside
- * branch stacks precise samples say nothing new, and are not used.
+ * eq. 22.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  It is
+ * none where they have no shadow; and beside branch stacks it is not measured, for what stacks are wrong by looks alike.
  */
 static int add_precise(struct full *fu)
 {
 	static const double moved[] = { 0, 0, 0.25, 0.5, 1, 2, 4, 8 };
+	const bool exact = fu->p->precise == PRECISE_EXACT;
 	size_t n = fu->n_given;
 	int err = 0;
 
-	if (fu->n_given > fu->n_exact)
+	if (fu->n_given > fu->n_exact && !exact)
 		return 0;
-	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]) && err == 0; i++) {
+	for (size_t i = 0; i < (exact ? 2 : sizeof(moved) / sizeof(moved[0])) && err == 0; i++) {
 		double dof, squares;
 
 		drop_equations(fu, n);

@@ -35,11 +35,45 @@ static double *variance_of(const struct seen *s, size_t row, size_t col)
 	return &s->cov[s->together ? row * s->n + col : row];
 }
 
+/* Variance that one block has more of, and another less. */
+static void add_between(struct seen *s, uint32_t a, uint32_t b, double var)
+{
+	if (a == b)
+		return;
+	if (a != UINT32_MAX)
+		*variance_of(s, a, a) += var;
+	if (b != UINT32_MAX)
+		*variance_of(s, b, b) += var;
+	if (s->together && a != UINT32_MAX && b != UINT32_MAX) {
+		*variance_of(s, a, b) -= var;
+		*variance_of(s, b, a) -= var;
+	}
+}
+
+/*
+ * Samples come evenly, so that a loop that runs for long has its share of them without chance.  The scatter of their counts is half
+ * the square of what one sample differs from the one before it; and no count is known better than to one sample.
+ */
+static void add_chance_of_next(const struct problem *p, struct seen *s)
+{
+	double square = p->insn_per_sample * p->insn_per_sample;
+
+	for (size_t k = 0; k < p->next.n; k++)
+		add_between(s, s->rank[p->next.v[k].a], s->rank[p->next.v[k].b], square * p->next.v[k].n / 2);
+	for (size_t i = 0; i < s->n; i++)
+		*variance_of(s, i, i) += square;
+}
+
 /* Counted samples: the noise is that of the count predicted, not only of the one that came. */
 static void add_chance(const struct problem *p, struct seen *s)
 {
-	double *predicted = calloc(s->n + 1, sizeof(*predicted));
+	double *predicted;
 
+	if (p->next.n) {
+		add_chance_of_next(p, s);
+		return;
+	}
+	predicted = calloc(s->n + 1, sizeof(*predicted));
 	for (size_t e = 0; predicted && e < p->n_edges; e++)
 		if (s->rank[p->edges[e].to] != UINT32_MAX)
 			predicted[s->rank[p->edges[e].to]] += s->f[e] * p->blocks[p->edges[e].to].n_insn;
@@ -54,19 +88,9 @@ static void add_chance(const struct problem *p, struct seen *s)
 static void add_moved(const struct problem *p, double moved, struct seen *s)
 {
 	for (size_t e = 0; e < p->n_edges; e++) {
-		uint32_t from = s->rank[p->edges[e].from], to = s->rank[p->edges[e].to];
-		double var = moved * s->f[e] * (moved * s->f[e]);
+		double one = moved * s->f[e];
 
-		if (from == to)
-			continue;
-		if (from != UINT32_MAX)
-			*variance_of(s, from, from) += var;
-		if (to != UINT32_MAX)
-			*variance_of(s, to, to) += var;
-		if (s->together && from != UINT32_MAX && to != UINT32_MAX) {
-			*variance_of(s, from, to) -= var;
-			*variance_of(s, to, from) -= var;
-		}
+		add_between(s, s->rank[p->edges[e].from], s->rank[p->edges[e].to], one * one);
 	}
 }
 

@@ -213,7 +213,20 @@ void problem_free(struct problem *p)
 	free(p->insns);
 	free(p->edges);
 	free(p->blocks);
+	pairs_fini(&p->next_pairs);
+	vec_fini(&p->next);
 	free(p);
+}
+
+int problem_note_next(struct problem *p, uint32_t a, uint32_t b)
+{
+	struct problem_next next = { a < b ? a : b, a < b ? b : a, 0 };
+	long k = pairs_number(&p->next_pairs, next.a, next.b);
+
+	if (k < 0 || ((size_t)k == p->next.n && vec_push(&p->next, next) < 0))
+		return -SP_ENOMEM;
+	p->next.v[k].n++;
+	return 0;
 }
 
 long problem_block_at(const struct problem *p, uint32_t graph_block)

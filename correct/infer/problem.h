@@ -14,6 +14,8 @@
 #include "correct/flow/region.h"
 #include "correct/judge/reasons.h"
 #include "correct/skid/dist.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
 
 /* Code that runs at other times is told by a number: STAGE_PARTS for each phase, and beside that what loop it is. */
 enum { STAGE_PARTS = 1 << 16 };
@@ -30,6 +32,12 @@ struct problem_edge {
 	uint8_t kind; /* enum flow_edge_kind */
 	uint32_t
 	        recursive; /* CALL and RET edges of a recursion (eq. 1): 1 + the local block that calls; else 0 */
+};
+
+/* Samples in block a next to one in block b in time, whichever came first: how many. */
+struct problem_next {
+	uint32_t a, b;
+	double n;
 };
 
 struct problem {
@@ -65,6 +73,9 @@ struct problem {
 	bool skid_known;
 	/* Are samples of instructions seen where they were caused (eq. 22)?  SHADOWED: but for those in the shadow of a slow one. */
 	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
+	/* Of precise samples, those in two blocks one after the other.  Empty: it is not known. */
+	struct pairs next_pairs;
+	VEC(struct problem_next) next;
 };
 
 /* What every method returns. */
@@ -97,6 +108,9 @@ struct solution {
  */
 int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out);
 void problem_free(struct problem *p);
+
+/* Samples in these two blocks came one after the other.  0 or -SP_ENOMEM. */
+int problem_note_next(struct problem *p, uint32_t a, uint32_t b);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);

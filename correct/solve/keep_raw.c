@@ -77,10 +77,13 @@ static void add_draws(const struct problem *p, const struct solution *sol, struc
 /* What precise samples by themselves are wrong by: their number is chance, and edges between the parts move some (eq. 22). */
 static double variance_of_raw(const struct problem *p, const struct solution *sol, const struct parts *s)
 {
-	double sum = 0;
+	double sum = 0, square = p->insn_per_sample * p->insn_per_sample;
 
 	for (size_t k = 0; k < s->n; k++)
-		sum += (s->seen[k] + p->insn_per_sample) * p->insn_per_sample;
+		sum += square + (p->next.n ? 0 : s->seen[k] * p->insn_per_sample);
+	for (size_t k = 0; k < p->next.n; k++)
+		if (s->of_block[p->next.v[k].a] != s->of_block[p->next.v[k].b])
+			sum += square * p->next.v[k].n;
 	for (size_t e = 0; e < p->n_edges; e++) {
 		double moved = sol->moved * sol->edge_flow[e];
 
@@ -90,7 +93,7 @@ static double variance_of_raw(const struct problem *p, const struct solution *so
 	return sum;
 }
 
-int keep_raw_judge(const struct problem *p, const struct solution *sol)
+int keep_raw_judge(const struct problem *p, const struct solution *sol, bool stacks)
 {
 	double unsure = 0, off = 0, raw;
 	struct parts s;
@@ -113,5 +116,5 @@ int keep_raw_judge(const struct problem *p, const struct solution *sol)
 	         sqrt(unsure), sqrt(raw), sqrt(off));
 	parts_fini(&s);
 	/* What they are apart by beyond raw's own error is the correction's: no less than raw's, and raw is as right. */
-	return fmax(unsure, off - raw) > raw;
+	return fmax(stacks ? 0 : unsure, off - raw) > raw;
 }

@@ -115,10 +115,11 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
 
-/* eq. 22.  What stacks say is of the way itself, not of where samples were seen. */
+/* eq. 22.  Beside stacks, which say the way itself, a shadow is not measured. */
 static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 {
-	int raw = stacks || !p->precise || !sol->n_draws ? 0 : keep_raw_judge(p, sol);
+	bool judged = p->precise && (!stacks || p->precise == PRECISE_EXACT) && sol->n_draws;
+	int raw = judged ? keep_raw_judge(p, sol, stacks) : 0;
 
 	if (raw <= 0)
 		return raw;

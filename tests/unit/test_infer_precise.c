@@ -11,8 +11,8 @@ static const uint32_t n_insn[] = { 10, 5, 4 };
 enum { A_TO_B, A_TO_C, B_TO_C, C_TO_A, A0 = 0, B0 = 10, C0 = 15 };
 static const double flow[] = { 1000, 1000, 1000, 2000 };
 
-/* Squared misses of the true flow, of a sample every instruction. */
-static double misses(double a, double b, double c, double moved)
+/* Squared misses of the true flow, of a sample every instruction; n_next: how often one in A was next to one in C, 0: it is not known. */
+static double misses_of(double a, double b, double c, double moved, int n_next)
 {
 	struct fixture f;
 	struct space *space;
@@ -24,6 +24,8 @@ static double misses(double a, double b, double c, double moved)
 	f.p->seen_insn[A0 + 3] = a;
 	f.p->seen_insn[B0 + 1] = b;
 	f.p->seen_insn[C0 + 2] = c;
+	for (int i = 0; i < n_next; i++)
+		assert_int_equal(problem_note_next(f.p, i % 2 ? 0 : 2, i % 2 ? 2 : 0), 0);
 	assert_int_equal(space_new(f.p, NULL, &space), 0);
 	t = calloc(space->n_free, sizeof(*t));
 	assert_non_null(t);
@@ -45,6 +47,11 @@ static double misses(double a, double b, double c, double moved)
 	return sum;
 }
 
+static double misses(double a, double b, double c, double moved)
+{
+	return misses_of(a, b, c, moved, 0);
+}
+
 static void blocks_are_seen_as_often_as_their_instructions_ran(void **state)
 {
 	(void)state;
@@ -64,10 +71,19 @@ static void what_an_edge_moves_is_missing_before_it_and_too_much_behind(void **s
 	assert_true(misses(19000, 5000, 7000, 1) > 50);
 }
 
+/* 200 changes between A and C: variance 100 each, and as much less together; 1 of a sample. */
+static void samples_that_stay_are_counted_without_chance(void **state)
+{
+	(void)state;
+	assert_float_equal(misses_of(20010, 5000, 7990, 0, 200), 200 / 201., 1e-3);
+	assert_float_equal(misses_of(20000, 5010, 8000, 0, 200), 100, 1e-3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_seen_as_often_as_their_instructions_ran),
+		cmocka_unit_test(samples_that_stay_are_counted_without_chance),
 		cmocka_unit_test(what_an_edge_moves_is_missing_before_it_and_too_much_behind),
 	};
 

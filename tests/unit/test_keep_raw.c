@@ -12,7 +12,7 @@ static const uint32_t entry[] = { 0, 1, 2 };
 enum { A, B, C, N_DRAWS = 200 };
 
 /* B is drawn as mean times, up and down by sd; seen 1000 times.  A and C 2000 times. */
-static int judge(enum problem_precise precise, double mean, double sd, double moved)
+static int judge_of(enum problem_precise precise, double mean, double sd, double moved, bool stacks)
 {
 	struct fixture f;
 	struct solution sol;
@@ -32,10 +32,15 @@ static int judge(enum problem_precise precise, double mean, double sd, double mo
 		sol.draws[i * 3 + A] = sol.draws[i * 3 + C] = 2000;
 		sol.draws[i * 3 + B] = (float)(mean + (i % 2 ? sd : -sd));
 	}
-	raw = keep_raw_judge(f.p, &sol);
+	raw = keep_raw_judge(f.p, &sol, stacks);
 	solution_fini(&sol);
 	fixture_fini(&f);
 	return raw;
+}
+
+static int judge(enum problem_precise precise, double mean, double sd, double moved)
+{
+	return judge_of(precise, mean, sd, moved, false);
 }
 
 /* By themselves 33,000 samples of an instruction each are known to 182, the root of their number and one more a function. */
@@ -55,6 +60,9 @@ static void what_precise_samples_contradict_gives_way_to_them(void **state)
 	(void)state;
 	assert_int_equal(judge(PRECISE_EXACT, 1051, 1, 0), 0);
 	assert_int_equal(judge(PRECISE_EXACT, 1052, 1, 0), 1);
+	/* Beside stacks as well; but there samples have told what the draws are unsure of. */
+	assert_int_equal(judge_of(PRECISE_EXACT, 1052, 1, 0, true), 1);
+	assert_int_equal(judge_of(PRECISE_EXACT, 1000, 37, 0, true), 0);
 }
 
 int main(void)
