@@ -519,7 +519,11 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 	text_safe(r->name ? r->name : "?", name, sizeof(name));
 	text_safe(r->why ? r->why : "", why, sizeof(why));
 	fprintf(f, "\n  region %s at 0x%" PRIx64 ": %s%s%s\n", name, r->vaddr, profile_status_word(r->status),
-	        *why ? ", " : "", why);
+	        !*why ? ""
+	        : r->status == PROFILE_FIXED
+	                ? "; of a part of it: " /* that is too small to cost the status */
+	                : ", ",
+	        why);
 	fprintf(f,
 	        "    a region is a hot loop with all it calls, corrected together; %zu instructions of the "
 	        "function "

@@ -189,28 +189,34 @@ static int decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, stru
 	return insn_decode(*d, code, n_bytes, vaddr, insn);
 }
 
+/* Instructions of a function, one after another: addresses that are asked for go up, and nothing is decoded twice. */
+struct sweep {
+	const struct module_func *f;
+	uint64_t at,
+	        start; /* decoded up to there; where control comes in that gets there, 0: it is known, or can't */
+	size_t n_insns; /* of all functions */
+};
+
 /*
  * Where control comes in that gets to an address nothing leads to: behind the
  * last unconditional jump before it, or behind code that was followed.
  */
-static uint64_t run_start(struct flow_build *b, uint32_t module, const struct module_func *f, uint64_t vaddr)
+static uint64_t run_start(struct flow_build *b, struct sweep *s, uint32_t module, const struct module_func *f,
+                          uint64_t vaddr)
 {
-	uint64_t start = 0, at = f->vaddr;
 	struct insn insn;
 
-	while (at < vaddr && decode_at(b, module, at, &insn) == 0) {
-		bool known = flow_node_at(b, module, at) != FLOW_NONE;
-
-		if (known)
-			start = 0;
-		else if (!start && !(insn.flags & INSN_NOP))
-			start = at;
-		if (insn.flow == INSN_JUMP || insn.flow == INSN_JUMP_IND || insn.flow == INSN_RET ||
-		    insn.flow == INSN_STOP)
-			start = 0;
-		at += insn.size_bytes;
+	if (s->f != f)
+		*s = (struct sweep){ .f = f, .at = f->vaddr, .n_insns = s->n_insns };
+	while (s->at < vaddr && s->n_insns++ < EFFORT_SWEPT && decode_at(b, module, s->at, &insn) == 0) {
+		if (flow_node_at(b, module, s->at) != FLOW_NONE || insn.flow == INSN_JUMP ||
+		    insn.flow == INSN_JUMP_IND || insn.flow == INSN_RET || insn.flow == INSN_STOP)
+			s->start = 0;
+		else if (!s->start && !(insn.flags & INSN_NOP))
+			s->start = s->at;
+		s->at += insn.size_bytes;
 	}
-	return at == vaddr && start ? start : vaddr;
+	return s->at == vaddr && s->start ? s->start : vaddr;
 }
 
 /* All unresolved indirect jumps of a function may go to vaddr. Returns how many, or an error. */
@@ -237,6 +243,8 @@ static int link_jumps(struct flow_build *b, uint32_t module, const struct module
 /* Hot code that nothing leads to: targets of the function's own jumps, else entered from we don't know where. */
 static int follow_gaps(struct flow_build *b, bool *more)
 {
+	struct sweep sweep = { 0 };
+
 	for (size_t i = 0; i < b->in->n_hot; i++) {
 		const struct flow_hot *h = &b->in->hot[i];
 		const struct module_func *f;
@@ -248,7 +256,7 @@ static int follow_gaps(struct flow_build *b, bool *more)
 		    flow_node_at(b, h->module, h->vaddr) != FLOW_NONE)
 			continue;
 		f = flow_symbol_at(b, h->module, h->vaddr);
-		start = f && h->vaddr >= f->vaddr ? run_start(b, h->module, f, h->vaddr) : h->vaddr;
+		start = f && h->vaddr >= f->vaddr ? run_start(b, &sweep, h->module, f, h->vaddr) : h->vaddr;
 		if (flow_fn_at(b, h->module, start) != FLOW_NONE)
 			continue;
 		n = f ? link_jumps(b, h->module, f, start) : 0;

@@ -24,12 +24,13 @@ enum {
 	EFFORT_TIME_LINE = 400, /* steps of the page's time line: about what a screen shows */
 
 	/* ---- The code ---- */
-	EFFORT_SHORT_PATH = 48,       /* instructions looked back from an indirect jump, at first ... */
-	EFFORT_LONG_PATH = 1024,      /* ... and then: its table may be set before the loop */
-	EFFORT_ENTRIES = 4096,        /* of a jump table with a bound ... */
-	EFFORT_UNBOUND = 512,         /* ... and of one without */
-	EFFORT_GUESS_ROUNDS = 8,      /* explorations, each from what the one before guessed */
-	EFFORT_GUESSED = 64,          /* unreached hot functions: of more a guess is worth nothing */
+	EFFORT_SHORT_PATH = 48,  /* instructions looked back from an indirect jump, at first ... */
+	EFFORT_LONG_PATH = 1024, /* ... and then: its table may be set before the loop */
+	EFFORT_ENTRIES = 4096,   /* of a jump table with a bound ... */
+	EFFORT_UNBOUND = 512,    /* ... and of one without */
+	EFFORT_GUESS_ROUNDS = 8, /* explorations, each from what the one before guessed */
+	EFFORT_GUESSED = 64,     /* unreached hot functions: of more a guess is worth nothing */
+	EFFORT_SWEPT = 1 << 20,  /* instructions decoded in search of where unreached code begins: a second */
 	EFFORT_RESOLVER_BYTES = 4096, /* of the code that chooses among a function's versions */
 	EFFORT_DOMINATED = 4000, /* blocks of a function whose dominators are found: the square of time */
 	EFFORT_COPIES = 64,      /* copies and sums that a register is followed back over */

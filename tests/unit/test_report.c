@@ -803,6 +803,7 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	p->regions[0].status = PROFILE_FIXED;
 	p->funcs[1].n_samples = 140;
 	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "at 0x401136: fixed; of a part of it: one free flow is open\n"));
 	assert_non_null(strstr(text, "- record -b: "));
 	assert_non_null(strstr(text, "- more samples: 140 of instructions fell into this function;"));
 	free(text);
