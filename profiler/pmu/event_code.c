@@ -145,8 +145,9 @@ static int unknown(const struct event_word *word)
 	if (near)
 		return sp_fail(SP_EUSAGE, "-e: no event '%s' on this processor; did you mean '%s'?",
 		               word->name, near);
-	return sp_fail(SP_EUSAGE, "-e: no event '%s' on this processor; 'skidprof record -e help' lists them",
-	               word->name);
+	return sp_fail(SP_EUSAGE,
+	               "-e: no event '%s' on this processor; 'skidprof record -e help' lists them%s",
+	               word->name, strchr(word->name, ':') ? " (tracepoints only perf record takes)" : "");
 }
 
 /* One on each kind of core, or on the one that is named. */

@@ -235,6 +235,7 @@ says() # NAME PATTERN ARGUMENTS...
 	[ "$(grep -c . says.out)" -le 2 ] || { ok 1 "$name: in one line"; cat says.out; }
 }
 says 'a misspelt event' "did you mean 'page-faults'" --pmu hardware -e page-fualts true
+says 'a tracepoint' "'skidprof record -e help' lists them .tracepoints only perf record takes.$" --pmu hardware -e sched:sched_switch true
 says 'whatever would sample it' "did you mean 'cycles'" --pmu clock -e cylces true
 says 'an event that the clock does not count' "with --pmu clock time is all that is sampled; without --pmu events of the kernel" --pmu clock -e cycles true
 says 'a missing program' 'no such program' --pmu clock nosuchprogram
