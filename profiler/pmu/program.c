@@ -35,6 +35,15 @@ static int explain_missing(const char *path)
 	return sp_fail(SP_ENOENT, "%s: is not executable (chmod +x)", path);
 }
 
+bool program_gains_rights(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 &&
+	       ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	        (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()));
+}
+
 bool program_search(const char *name, char *out)
 {
 	const char *dirs = getenv("PATH");

@@ -25,6 +25,8 @@ int program_find(int argc, char **argv, struct program *out);
 int program_locate(const char *name, char *out);
 /* The path of an executable in PATH, at least PATH_MAX bytes; false where there is none. */
 bool program_search(const char *name, char *out);
+/* Would the kernel begin it with rights of another user or group, for its set-ID bits? */
+bool program_gains_rights(const char *path);
 void program_fini(struct program *p);
 
 #endif

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/base/log.h"
@@ -58,14 +57,10 @@ static bool counters_are_shared(const struct session_config *c)
 /* The program's file where the kernel closes a user's counters as it begins: it may not be looked into; else "". */
 static const char *closed_to_us(const struct session_config *c, char *path)
 {
-	struct stat st;
-
 	*path = '\0';
-	if (geteuid() == 0 || c->opts->argc == 0 || program_locate(c->opts->argv[0], path) < 0 ||
-	    stat(path, &st) < 0)
+	if (geteuid() == 0 || c->opts->argc == 0 || program_locate(c->opts->argv[0], path) < 0)
 		return "";
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	    (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()))
+	if (program_gains_rights(path))
 		return "runs with another user's or group's rights";
 	return access(path, R_OK) < 0 ? "may be run, but not be read" : "";
 }

@@ -101,6 +101,10 @@ static int prepare(struct run *r)
 	err = program_find(o->argc, o->argv, &r->program);
 	if (err < 0)
 		return err;
+	if (program_gains_rights(r->program.path))
+		sp_warn("%s runs with your rights, not with those its file gives (set-user-ID): the emulator "
+		        "has none to give",
+		        r->program.path);
 	r->child_fd = choose_fd();
 	err = find_emulator(r);
 	return err < 0 ? err : sim_setup_make(o, r->program.isa, &r->setup);

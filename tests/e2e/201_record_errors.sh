@@ -68,6 +68,9 @@ if [ "$(id -u)" -eq 0 ] && chmod 777 . && "${nobody[@]}" test -x "$SKIDPROF" -a 
 			"no samples: ${way#*:}, so the kernel closes its counters to this user: record it as root" err
 		check "nor advice that doesn't help (${way%%:*})" sh -c '! grep -q "record for longer" err'
 	done
+	"${nobody[@]}" "$SKIDPROF" truth -o none.truth ./suid >out 2>err
+	check 'a program that the emulator gives no other rights' sh -c \
+		'grep -q "warning: ./suid runs with your rights, not with those its file gives" err && [ -s none.truth ]'
 	says "another user's process" 1 'process 1 belongs to another user; record as that user or as root' \
 		"${nobody[@]}" "$SKIDPROF" record --pmu clock -q -p 1 --duration 1 -o none.data
 fi
