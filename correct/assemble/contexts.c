@@ -136,6 +136,22 @@ static void fit_calls(struct contexts *c, const double *seen)
 }
 
 /* Of each edge, by the flow; and of callees those that no path shows at all. */
+/* How well the flow knew them stays with the contexts, whatever counts take the flow's place. */
+static void keep_noise(struct profile *p)
+{
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
+		double n = 0;
+
+		for (j = i; j < p->n_calls && p->calls[j].callee == p->calls[i].callee; j++)
+			n += p->calls[j].n > 0 && p->calls[j].caller != p->calls[j].callee ? p->calls[j].n
+			                                                                   : 0;
+		for (size_t k = i; k < j && n > 0; k++)
+			if (p->calls[k].caller != p->calls[k].callee && p->calls[k].hi > p->calls[k].lo)
+				p->calls[k].context_sd =
+				        (p->calls[k].hi - p->calls[k].lo) / (2 * z_of_90 * n);
+	}
+}
+
 static void ask_flow(struct contexts *c)
 {
 	const struct profile *p = c->a->p;
@@ -282,6 +298,7 @@ static int keep_contexts(struct contexts *c)
 	if (err == 0) {
 		find_fixed(c);
 		ask_flow(c);
+		keep_noise(p);
 	}
 	for (int part = -1; part < CONTEXT_PARTS && err == 0; part++) {
 		divide(c, part, out);

@@ -328,18 +328,69 @@ static int find_hidden(struct hidden_callers *h, struct place at, struct place o
 	return 0;
 }
 
-/*
- * What was called last is not the function of `at`: it called that, or jumped there, since.  That it called another, which did,
- * is to be thought of only where it has no pointer to call through.
- */
-static int find_unrecorded(struct hidden_callers *h, struct place at, struct place entry)
+/* Does the code go there by itself, or by the linker? */
+static int leads_to(struct hidden_callers *h, long caller, long callee, bool *goes)
 {
-	long callee, caller;
+	const struct function *f = &h->funcs.v[caller];
+	uint64_t from;
+	int err = goes_to(h, caller, callee, &from);
+
+	*goes = err == 0 && (from || is_stub_of(h, module_func(module_of(h, f->module), (size_t)f->func),
+	                                        &h->funcs.v[callee]));
+	return err;
+}
+
+/*
+ * From calls[*next] out, the first record of a call of function `callee`; or the first behind one of a call from there, which
+ * was left, with all that it had called.  *next stays where there is neither.  0 or -SP_ENOMEM.
+ */
+static int find_left(struct hidden_callers *h, const struct stack_call *calls, size_t n, long callee,
+                     size_t *next)
+{
+	long entered, from;
+
+	for (size_t i = *next; i < n; i++) {
+		int err = function_at(h, calls[i].entry.module, calls[i].entry.vaddr, &entered);
+
+		if (err == 0)
+			err = function_at(h, calls[i].at.module, calls[i].at.vaddr, &from);
+		if (err < 0)
+			return err;
+		if (entered != callee && from != callee)
+			continue;
+		*next = i + (entered != callee);
+		return 0;
+	}
+	return 0;
+}
+
+/*
+ * calls[*next]: the newest record of those before the place that stands last, of function `callee`.  Where that is not what was
+ * called, it was called from there, or jumped to, since; or calls were left without a return, by an exception, again and again.  That
+ * another was called, which did, is to be thought of only of what has no pointer to call through.
+ */
+static int find_unrecorded(struct hidden_callers *h, const struct stack_call *calls, size_t n, size_t *next)
+{
+	const struct place at = h->stack.v[h->stack.n - 1].at;
+	long callee, caller = -1;
+	bool goes = false;
+	size_t first = *next, i;
 	int err = function_at(h, at.module, at.vaddr, &callee);
 
-	if (err == 0)
-		err = function_at(h, entry.module, entry.vaddr, &caller);
-	if (err < 0 || callee < 0 || caller < 0 || callee == caller || is_stub(h, caller))
+	do {
+		i = *next;
+		if (err == 0)
+			err = function_at(h, calls[i].entry.module, calls[i].entry.vaddr, &caller);
+		if (err < 0 || callee < 0 || caller < 0 || callee == caller)
+			return err;
+		err = leads_to(h, caller, callee, &goes);
+		if (err == 0 && !goes)
+			err = find_left(h, calls, n, callee, next);
+	} while (err == 0 && i < *next && *next < n);
+	/* The oldest of what was left may have lost the call that it began with. */
+	if (first < *next)
+		*next = n;
+	if (err < 0 || first < *next || is_stub(h, caller))
 		return err;
 	err = insert(h, callee, caller);
 	if (err == 0 && h->funcs.v[caller].points)
@@ -353,18 +404,19 @@ int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls
 	int err = 0;
 
 	h->stack.n = 0;
-	for (size_t i = 0; i < n && err == 0; i++) {
+	for (size_t i = 0, next; i < n && err == 0; i = next) {
 		struct place at = calls[i].at;
 		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at);
 
+		next = i + 1;
 		if (frame < 0 || vec_push(&h->stack, (struct stack_place){ at, false }) < 0)
 			return -SP_ENOMEM;
-		if (i + 1 < n && calls[i + 1].entry.module >= 0)
-			err = find_unrecorded(h, at, calls[i + 1].entry);
-		else if (i + 1 < n && frame == MODULE_FRAME_NONE)
-			err = find_hidden(h, at, calls[i + 1].at, i + 2 == n);
-		else if (i + 2 == n && !h->exact)
-			err = learn(h, at, calls[i + 1].at);
+		if (next < n && calls[next].entry.module >= 0)
+			err = find_unrecorded(h, calls, n, &next);
+		else if (next < n && frame == MODULE_FRAME_NONE)
+			err = find_hidden(h, at, calls[next].at, next + 1 == n);
+		else if (next + 1 == n && !h->exact)
+			err = learn(h, at, calls[next].at);
 	}
 	*out = h->stack.v;
 	*n_out = h->stack.n;

@@ -11,7 +11,7 @@
  *
  * Stacks by branch records lack calls that were made just before the interrupt, those of functions that end in a jump,
  * and now and then one among the others.  Each record names the function that was called: where that is not the one that
- * the next place in is in, it called that.
+ * the next place in is in, it called that; or an exception has left it.
  */
 #include "correct/recording/recording.h"
 

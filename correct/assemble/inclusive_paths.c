@@ -133,21 +133,22 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 
 	for (size_t i = 0, j; i < p->n_calls; i = j) {
 		uint32_t callee = p->calls[i].callee;
-		double n = 0, in_callee[3], in_caller[3];
+		double in_callee[3], in_caller[3];
 
 		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
-			n += p->calls[j].n > 0 && p->calls[j].caller != callee ? p->calls[j].n : 0;
-		if (callee == func || !(n > 0) || !(o->any[callee] > 0))
+			;
+		if (callee == func || !(o->any[callee] > 0))
 			continue;
 		its_share(o, callee, CONTEXT_PARTS, in_callee);
 		for (size_t k = i; k < j; k++) {
 			const struct profile_call *c = &p->calls[k];
-			double sd = (c->hi - c->lo) / (2 * z_of_90 * n);
 
-			if (!(sd > 0) || c->caller == callee)
+			if (!(c->context_sd > 0))
 				continue;
 			its_share(o, c->caller, CONTEXT_PARTS, in_caller);
-			var += pow(p->funcs[callee].rolled.insn * sd * (in_caller[1] - in_callee[1]), 2);
+			var += pow(p->funcs[callee].rolled.insn * c->context_sd *
+			                   (in_caller[1] - in_callee[1]),
+			           2);
 		}
 	}
 	return var;

@@ -96,6 +96,46 @@ check 'calls that are on no record are known all the same' status 0 "$SKIDPROF" 
 check 'main and run have all' json '(lambda c: c["main"] > 0.98 and c["run"] > 0.98)({r["function"]: r["share"] for r in d["children"]})'
 "$SKIDPROF" report -i gaps.sim --callers leaf --format json >out 2>err
 check 'and leaf has the callers that it has' json 'sorted(r["function"] for r in d["callers"] if r["share"] > 0.01) == ["few", "fib", "many", "twice"]'
+# An exception leaves calls without returns: they stay among the records, and are nobody's callers.
+cat >thrown.cc <<'END'
+#include <cstdint>
+#define ALONE __attribute__((noinline, noclone))
+static volatile uint64_t sink;
+ALONE static int deep(int n)
+{
+	if (!n)
+		throw 1;
+	return deep(n - 1) + 1;
+}
+ALONE static int caught(int n)
+{
+	try {
+		return deep(n);
+	} catch (int x) {
+		return x;
+	}
+}
+ALONE static uint64_t work(uint64_t x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x ^ x >> 7) * 0xff51afd7ed558ccdull + (x >> (i & 31));
+	return x;
+}
+int main()
+{
+	for (int i = 0; i < 60; i++)
+		sink = work(sink + caught(5), 20000);
+}
+END
+if g++ -O2 -fno-optimize-sibling-calls -g thrown.cc -o thrown 2>err; then
+	"$SKIDPROF" record --pmu sim -g lbr -q -o thrown.sim ./thrown >/dev/null 2>err
+	check 'what exceptions left' status 0 "$SKIDPROF" report -i thrown.sim --callers work --format json
+	check 'called nothing since' json '[r["function"] for r in d["callers"]] == ["main"]'
+	"$SKIDPROF" report -i thrown.sim --children --format json >out 2>err
+	check 'and does not have it' json '(lambda c: c["main"] > 0.85 and c["caught"] < 0.2 and c["deep"] < 0.2 and c["work"] > 0.7)({r["function"]: r["share"] for r in d["children"]})'
+else
+	echo "ok $((n_tests += 1)) - calls that exceptions left # SKIP no g++"
+fi
 if command -v valgrind >/dev/null; then
 	valgrind -q --tool=callgrind --callgrind-out-file=cg.out ./nest >/dev/null 2>&1
 	check "inclusive counts are callgrind's to two points" python3 - <<'END'
