@@ -401,6 +401,8 @@ static void add_slots(struct work *w, struct mux_slots *slots)
 		 * to all of that.
 		 */
 		p->total_sd = hypot(p->total_sd, hypot(sum->throttled, sum->ended) * p->total_insn);
+		/* In turns that nothing tells of it may have had a counter for as long as not. */
+		p->total_sd = hypot(p->total_sd, model->guess * sum->untold * p->total_insn);
 		if (slots)
 			p->total_sd = hypot(p->total_sd, mux_slots_sd(slots, s, sum->rested));
 	}

@@ -8,20 +8,28 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+
+/* On either side of a gap. */
+enum { NEXT = 4 };
 
 struct gap {
 	float ns;
 	uint32_t others;
-	uint32_t before;     /* 1 + the one before it, 0 = none */
-	uint32_t all0, all1; /* those of any event in it, and of other threads: rests.all[all0 .. all1) */
+	uint32_t before, after; /* 1 + the one next to it in its thread, 0 = none */
+	uint32_t all0, all1;    /* those of any event in it, and of other threads: rests.all[all0 .. all1) */
 	uint32_t thread;
 };
 
 struct of_event {
 	VEC(struct gap) gaps;
-	double middle_ns, silent_ns, busy_ns;
+	double middle_ns;
+	double rest_ns;            /* the middle one of its rests, 0 = it has none */
+	double silent_ns, busy_ns; /* of the time in which rests are to be told */
+	double untold_ns; /* and that in which they are not, for code is as slow as rests are long; ... */
+	double untold;    /* ... its share of both */
 	size_t n_rests;
 	uint64_t others; /* samples of others in its rests */
 	double share;
@@ -37,7 +45,7 @@ struct any_gap {
 /* An event in a thread. */
 struct last {
 	uint64_t time_ns, n_all;    /* samples of the thread by then */
-	uint32_t gap;               /* 1 + its last one */
+	uint32_t first_gap, gap;    /* 1 + its first one, and its last */
 	uint32_t all;               /* rests.all.n then */
 	uint32_t all_first, thread; /* the same at its first */
 	int event;
@@ -46,10 +54,8 @@ struct last {
 
 struct thread {
 	uint64_t time_ns, n;
-	double busy_ns;
-	uint32_t all0;   /* rests.all.n at its first sample */
-	uint8_t event;   /* of its last sample */
-	uint64_t events; /* bits of those it has samples of */
+	uint32_t all0; /* rests.all.n at its first sample */
+	uint8_t event; /* of its last sample */
 };
 
 struct rests {
@@ -94,7 +100,10 @@ static int add_gap(struct rests *r, struct last *last, int event, uint64_t time_
 		return 0;
 	if (vec_push(&e->gaps, gap) < 0)
 		return -SP_ENOMEM;
+	if (last->gap)
+		e->gaps.v[last->gap - 1].after = (uint32_t)e->gaps.n;
 	last->gap = (uint32_t)e->gaps.n;
+	last->first_gap = last->first_gap ? last->first_gap : last->gap;
 	return 0;
 }
 
@@ -114,14 +123,13 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	last = &r->of_pair.v[p];
 	if (!thread->n)
 		thread->all0 = (uint32_t)r->all.n;
-	if (thread->n && time_ns > thread->time_ns && r->all.n < EFFORT_GAPS &&
+	if (thread->n && time_ns >= thread->time_ns && r->all.n < EFFORT_GAPS &&
 	    vec_push(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), (uint32_t)t,
 	                                        thread->event, (uint8_t)event }) < 0)
 		return -SP_ENOMEM;
 	thread->n++;
 	thread->time_ns = time_ns;
 	thread->event = (uint8_t)event;
-	thread->events |= 1ull << event;
 	if (last->seen && time_ns > last->time_ns &&
 	    add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
 		return -SP_ENOMEM;
@@ -163,19 +171,22 @@ static double middle_gap(const struct of_event *e)
 static double middle_of_all(const struct rests *r)
 {
 	float *ns = malloc((r->all.n + 1) * sizeof(*ns));
+	size_t n = 0;
 	double m;
 
 	for (size_t i = 0; ns && i < r->all.n; i++)
-		ns[i] = r->all.v[i].ns;
-	m = ns ? middle(ns, r->all.n) : 0;
+		if (r->all.v[i].ns > 0)
+			ns[n++] = r->all.v[i].ns;
+	m = ns ? middle(ns, n) : 0;
 	free(ns);
 	return m;
 }
 
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others)
 {
-	return event >= 0 && event < EFFORT_EVENTS && r->events[event].share > 0 &&
-	       (double)gap_ns > model->rest_gap * r->events[event].middle_ns && others >= model->rests;
+	const struct of_event *e = event >= 0 && event < EFFORT_EVENTS ? &r->events[event] : NULL;
+
+	return e && e->share > 0 && (double)gap_ns > e->middle_ns + e->rest_ns / 2 && others >= model->rests;
 }
 
 /*
@@ -186,7 +197,7 @@ static bool is_awake(const struct rests *r, const struct any_gap *g, double long
 {
 	double seldom = fmax(r->events[g->from].middle_ns, r->events[g->to].middle_ns);
 
-	return (double)g->ns <= fmax(longest, model->rest_gap * seldom);
+	return (double)g->ns <= fmax(longest, 2 * model->rest_gap * seldom);
 }
 
 /* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
@@ -204,47 +215,109 @@ static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32
 	return sum;
 }
 
+/* The lower middle of a few gaps on one side of where `at` is: a rest among them is not taken for the code's pace.  0: there are none. */
+static double pace_beside(const struct of_event *e, uint32_t at, bool back)
+{
+	float ns[NEXT];
+	size_t n = 0;
+
+	for (; at && n < NEXT; n++) {
+		const struct gap *g = &e->gaps.v[at - 1];
+
+		ns[n] = g->ns;
+		at = back ? g->before : g->after;
+	}
+	if (!n)
+		return 0;
+	gsl_sort_float(ns, 1, n);
+	return (double)ns[(n - 1) / 2];
+}
+
+/* How long a gap there is where the event does not rest: of two paces the slower one. */
+static double usual_gap(const struct of_event *e, const struct gap *g)
+{
+	return fmax(pace_beside(e, g->before, true), pace_beside(e, g->after, false));
+}
+
+/* A gap that is too long for the code next to it on either side, while others have samples. */
+static bool is_long(const struct gap *g, double usual_ns)
+{
+	return usual_ns > 0 && (double)g->ns > model->rest_gap * usual_ns;
+}
+
+/* The middle one of an event's rests. */
+static int find_rests(struct of_event *e)
+{
+	float *ns = malloc((e->gaps.n + 1) * sizeof(*ns));
+	size_t n = 0;
+
+	if (!ns)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu gaps", e->gaps.n);
+	for (size_t i = 0; i < e->gaps.n; i++) {
+		double usual = usual_gap(e, &e->gaps.v[i]);
+
+		if (is_long(&e->gaps.v[i], usual) && e->gaps.v[i].others >= model->rests)
+			ns[n++] = e->gaps.v[i].ns - (float)usual;
+	}
+	e->rest_ns = middle(ns, n);
+	free(ns);
+	return 0;
+}
+
+/* Where code is slower than rests are long, they are not to be told from it: there an event rests as it does elsewhere. */
+static bool is_told(const struct of_event *e, double usual_ns)
+{
+	return (model->rest_gap - 1) * usual_ns <= e->rest_ns;
+}
+
+static void add_rest(struct of_event *e, double awake_ns, double usual_ns, uint64_t others)
+{
+	e->silent_ns += fmax(awake_ns - usual_ns, 0);
+	e->busy_ns += awake_ns;
+	e->others += others;
+	e->n_rests++;
+}
+
+static void settle_event(const struct rests *r, double longest, struct of_event *e)
+{
+	for (size_t i = 0; i < e->gaps.n; i++) {
+		const struct gap *g = &e->gaps.v[i];
+		double usual = usual_gap(e, g), awake;
+		uint32_t n;
+
+		awake = awake_in(r, g->all0, g->all1, g->thread, longest, &n);
+		if (!is_told(e, usual))
+			e->untold_ns += awake;
+		else if (!is_long(g, usual))
+			e->busy_ns += (double)g->ns;
+		else if (g->others >= model->rests)
+			add_rest(e, awake, usual, g->others);
+	}
+}
+
 /* Before the first sample of an event in a thread, and after its last. */
-static void add_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
-                    struct of_event *e)
+static void settle_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
+                       double usual_ns, struct of_event *e)
 {
 	uint32_t n;
 	double awake = awake_in(r, from, to, thread, longest, &n);
 
-	if (n < model->rests || !(awake > model->rest_gap * e->middle_ns))
-		return;
-	e->silent_ns += awake - e->middle_ns / 2;
-	e->others += n;
-	e->n_rests++;
+	if (n >= model->rests && is_told(e, usual_ns) && awake > model->rest_gap * usual_ns)
+		add_rest(e, awake, usual_ns / 2, n);
 }
 
 static void settle_ends(struct rests *r, double longest)
 {
 	for (size_t i = 0; i < r->of_pair.n; i++) {
 		const struct last *last = &r->of_pair.v[i];
+		struct of_event *e = &r->events[last->event];
 
 		if (!last->seen)
 			continue;
-		add_end(r, r->of_thread.v[last->thread].all0, last->all_first, last->thread, longest,
-		        &r->events[last->event]);
-		add_end(r, last->all, (uint32_t)r->all.n, last->thread, longest, &r->events[last->event]);
-	}
-}
-
-/* Where one gap after the other is long, code is slow, and no slot of others is to be seen. */
-static void settle_event(const struct rests *r, double longest, struct of_event *e)
-{
-	for (size_t i = 0; i < e->gaps.n; i++) {
-		const struct gap *g = &e->gaps.v[i];
-		double before = g->before ? (double)e->gaps.v[g->before - 1].ns : 0;
-		uint32_t n;
-
-		if (!((double)g->ns > model->rest_gap * e->middle_ns) || g->others < model->rests ||
-		    before > model->rest_gap * e->middle_ns / 2)
-			continue;
-		e->silent_ns += fmax(awake_in(r, g->all0, g->all1, g->thread, longest, &n) - e->middle_ns, 0);
-		e->others += g->others;
-		e->n_rests++;
+		settle_end(r, r->of_thread.v[last->thread].all0, last->all_first, last->thread, longest,
+		           last->first_gap ? pace_beside(e, last->first_gap, false) : e->middle_ns, e);
+		settle_end(r, last->all, (uint32_t)r->all.n, last->thread, longest,
+		           last->gap ? pace_beside(e, last->gap, true) : e->middle_ns, e);
 	}
 }
 
@@ -259,34 +332,76 @@ static bool is_chance(const struct of_event *e, bool always)
 	return e->n_rests < model->rests;
 }
 
-void rests_settle(struct rests *r, uint64_t always)
+static void find_share(struct of_event *e, bool always)
+{
+	if (!is_chance(e, always) && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
+		e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
+	if (e->untold_ns > 0)
+		e->untold = e->untold_ns / (e->untold_ns + e->busy_ns);
+}
+
+static uint64_t count_in(const struct rests *r, const struct gap *g, int event)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = g->all0; i < g->all1; i++)
+		n += r->all.v[i].thread == g->thread && r->all.v[i].to == event;
+	return n;
+}
+
+/*
+ * Cycles come evenly, so that each of their rests is seen, where in slow code one of instructions is not.  These have a counter wherever
+ * cycles have one, or nearly so: what is sampled of them there stands for all of the time.  A gap that holds a rest is one of cycles, too.
+ */
+static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const struct of_event *c)
+{
+	uint64_t there = 0, all = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->gaps.n; i++)
+		if (!is_long(&c->gaps.v[i], usual_gap(c, &c->gaps.v[i]))) {
+			there += count_in(r, &c->gaps.v[i], insn);
+			n++;
+		}
+	for (size_t i = 0; i < r->all.n; i++)
+		all += r->all.v[i].to == insn;
+	sp_debug("instructions rest %.3g of the time, cycles %.3g; %.6g of %.6g samples come where cycles do",
+	         e->share, c->share, (double)there, (double)all);
+	if (!there || !(c->share > 0))
+		return;
+	e->share = fmax(e->share,
+	                1 - (double)all * (double)n * (1 - c->share) / ((double)there * (double)c->gaps.n));
+	e->untold = fmin(e->untold, c->untold);
+}
+
+int rests_settle(struct rests *r, int insn, int cyc)
 {
 	double longest = model->rest_asleep * middle_of_all(r);
+	int err = 0;
 
-	for (size_t i = 0; i < EFFORT_EVENTS; i++)
+	for (size_t i = 0; i < EFFORT_EVENTS && err == 0; i++) {
 		r->events[i].middle_ns = middle_gap(&r->events[i]);
-	for (size_t i = 0; i < r->all.n; i++)
-		if (is_awake(r, &r->all.v[i], longest))
-			r->of_thread.v[r->all.v[i].thread].busy_ns += (double)r->all.v[i].ns;
-	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
-		struct of_event *e = &r->events[i];
-
-		for (size_t t = 0; t < r->of_thread.n; t++)
-			if (r->of_thread.v[t].events >> i & 1)
-				e->busy_ns += r->of_thread.v[t].busy_ns;
-		settle_event(r, longest, e);
+		err = find_rests(&r->events[i]);
 	}
+	for (size_t i = 0; i < EFFORT_EVENTS && err == 0; i++)
+		settle_event(r, longest, &r->events[i]);
+	if (err < 0)
+		return err;
 	settle_ends(r, longest);
-	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
-		struct of_event *e = &r->events[i];
-
-		if (!is_chance(e, always >> i & 1) && e->busy_ns > 0 &&
-		    e->silent_ns > model->chance * e->busy_ns)
-			e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
-	}
+	for (int i = 0; i < EFFORT_EVENTS; i++)
+		find_share(&r->events[i], i == insn || i == cyc);
+	if (insn >= 0 && cyc >= 0 && insn < EFFORT_EVENTS && cyc < EFFORT_EVENTS)
+		tell_by_cycles(r, &r->events[insn], insn, &r->events[cyc]);
+	return 0;
 }
 
 double rests_share(const struct rests *r, int event)
 {
 	return event >= 0 && event < EFFORT_EVENTS ? r->events[event].share : 0;
+}
+
+double rests_untold(const struct rests *r, int event)
+{
+	return event >= 0 && event < EFFORT_EVENTS && r->events[event].share > 0 ? r->events[event].untold
+	                                                                         : 0;
 }

@@ -25,7 +25,10 @@ double rests_share(const struct rests *r, int event);
 /* So long a gap between two samples of an event is a rest, where others had `others` meanwhile. */
 bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t others);
 
-/* To be called before the two above.  always: bits of the events that no code is without, cycles and instructions. */
-void rests_settle(struct rests *r, uint64_t always);
+/* The share of its time in which that could not be told; 0 of an event that does not rest. */
+double rests_untold(const struct rests *r, int event);
+
+/* To be called before the others.  insn, cyc: the events that no code is without, -1 = none.  0 or -SP_ENOMEM. */
+int rests_settle(struct rests *r, int insn, int cyc);
 
 #endif

@@ -17,6 +17,9 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
+/* Events that any core counts at once: four, cycles and instructions; or six. */
+enum { COUNTERS = 6 };
+
 /* Counts of a task at its last interrupt, and at the one before. */
 struct last_values {
 	uint64_t value[EFFORT_EVENTS], before[EFFORT_EVENTS];
@@ -268,15 +271,24 @@ static double stopped_share(const struct collect *c, size_t event)
 	return share > model->little ? share : 0;
 }
 
-static uint64_t bit_of(int event)
+/*
+ * More events than a core has counters take turns, though samples be so few that no rest is to be seen: then nothing tells how long
+ * instructions had none.
+ */
+static void doubt_counters(const struct recording *r, struct collect *c)
 {
-	return event >= 0 && event < EFFORT_EVENTS ? 1ull << event : 0;
-}
+	size_t n = 0;
 
-/* Bits of the events that no code is without. */
-static uint64_t always_there(const struct recording *r)
-{
-	return bit_of(r->insn_event) | (r->cyc_is_other ? 0 : bit_of(r->cyc_event));
+	for (size_t i = 0; i < c->n_events; i++) {
+		uint32_t type = pd_event(r->reader, i)->attr.type;
+
+		n += c->events[i].n_samples && !is_read_in_group(r, i) && r->events[i].same == (int)i &&
+		     type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;
+	}
+	if (n <= COUNTERS || r->insn_event < 0 || is_read_in_group(r, (size_t)r->insn_event))
+		return;
+	c->events[r->insn_event].multiplexed = true;
+	c->events[r->insn_event].untold = 1;
 }
 
 /*
@@ -290,8 +302,9 @@ static int find_scale(struct recording *r, struct collect *c)
 	                      : 0;
 	bool any = false;
 
-	rests_settle(c->rests, always_there(r));
 	throttled_settle(c->throttled);
+	if (rests_settle(c->rests, r->insn_event, r->cyc_is_other ? -1 : r->cyc_event) < 0)
+		return -SP_ENOMEM;
 	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
 	if (!r->scale)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
@@ -305,6 +318,8 @@ static int find_scale(struct recording *r, struct collect *c)
 		/* Where others had samples meanwhile, a counter that was stopped has rested, too. */
 		c->events[i].throttled = stopped_share(c, i);
 		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
+		if (c->events[i].rested > 0)
+			c->events[i].untold = rests_untold(c->rests, (int)i);
 		r->scale[i] = 1 / (1 - fmax(c->events[i].rested, c->events[i].throttled));
 		if (lost > model->little && !is_read_in_group(r, i)) {
 			r->scale[i] *= 1 + lost;
@@ -312,6 +327,8 @@ static int find_scale(struct recording *r, struct collect *c)
 		}
 		c->events[i].period_sum *= r->scale[i];
 	}
+	if (!any)
+		doubt_counters(r, c);
 	for (size_t i = 0; i < c->sums.n; i++) {
 		struct place_sum *s = &c->sums.v[i];
 

@@ -18,6 +18,7 @@ struct event_sum {
 	bool timed;       /* its branch records tell cycles */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
 	double rested;    /* share of the time that it was silent while others had samples (eq. 5) */
+	double untold;    /* share of the time in which nothing tells whether it had a counter */
 	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 5); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 	double ended; /* the same, of tasks that ran on after their last sample and ended, half a period each; 0 up to 2% */
