@@ -14,16 +14,17 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-static int write_to(const char *path, int (*put)(const void *arg, FILE *f), const void *arg)
+/* Messages say the name that the user gave. */
+static int write_to(const char *path, const char *name, int (*put)(const void *arg, FILE *f), const void *arg)
 {
 	FILE *f = fopen(path, "we");
 	int err =
-	        f ? put(arg, f) : sp_fail_errno("%s: cannot be written; name a file in another place", path);
+	        f ? put(arg, f) : sp_fail_errno("%s: cannot be written; name a file in another place", name);
 
 	if (f && ferror(f) && err == 0)
-		err = sp_fail_errno("%s", path);
+		err = sp_fail_errno("%s", name);
 	if (f && fclose(f) != 0 && err == 0)
-		err = sp_fail_errno("%s", path);
+		err = sp_fail_errno("%s", name);
 	return err;
 }
 
@@ -33,10 +34,10 @@ int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const vo
 	int err;
 
 	if (is_special(path))
-		return write_to(path, put, arg);
+		return write_to(path, path, put, arg);
 	if (asprintf(&draft, "%s.part", path) < 0)
 		return sp_fail(SP_ENOMEM, "out of memory for a page");
-	err = write_to(draft, put, arg);
+	err = write_to(draft, path, put, arg);
 	if (err == 0 && rename(draft, path) < 0)
 		err = sp_fail_errno("%s", path);
 	if (err < 0)
