@@ -186,7 +186,8 @@ static void regions_too_large_are_told_at_once(void **state)
 	(void)state;
 	assert_int_equal(judge_ring(1299, false), 0);
 	assert_int_equal(judge_ring(1300, false), -SP_EDOMAIN);
-	assert_non_null(strstr(sp_error_text(), "1300 blocks with 1301 unknown branch counts; branch records (-b)"));
+	assert_non_null(
+	        strstr(sp_error_text(), "1300 blocks with 1301 unknown branch counts; branch records (-b)"));
 	assert_int_equal(judge_ring(799, true), 0);
 	assert_int_equal(judge_ring(800, true), -SP_EDOMAIN);
 	assert_null(strstr(sp_error_text(), "(-b)"));
