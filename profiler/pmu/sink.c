@@ -28,6 +28,7 @@ enum {
 struct thread {
 	uint32_t pid, tid;
 	uint32_t slot;
+	uint64_t waited_ns; /* its own clock stands still while others run */
 };
 
 struct sink {
@@ -37,7 +38,8 @@ struct sink {
 	uint64_t ids[MAX_EVENTS][MAX_ID_THREADS];
 	VEC(struct thread) threads; /* sorted by tid */
 	uint32_t n_slots;
-	uint64_t last_ns; /* of the last record written */
+	uint64_t last_ns;  /* of the last record written ... */
+	uint32_t last_tid; /* ... and whose it is */
 	uint32_t since_round;
 	VEC(struct image) images; /* of processes that run, or ended without a word */
 	struct image_files files; /* what the tally's counts are of */
@@ -181,13 +183,21 @@ static size_t thread_index(const struct sink *s, uint32_t tid)
 	return lo;
 }
 
+/* NULL: it is not known. */
+static struct thread *thread_find(struct sink *s, uint32_t tid)
+{
+	size_t i = thread_index(s, tid);
+
+	return i < s->threads.n && s->threads.v[i].tid == tid ? &s->threads.v[i] : NULL;
+}
+
 static struct thread *thread_get(struct sink *s, const struct wire_head *head)
 {
 	size_t i = thread_index(s, head->tid);
-	struct thread t = { .pid = head->pid, .tid = head->tid };
+	struct thread t = { .pid = head->pid, .tid = head->tid }, *found = thread_find(s, head->tid);
 
-	if (i < s->threads.n && s->threads.v[i].tid == head->tid)
-		return &s->threads.v[i];
+	if (found)
+		return found;
 	t.slot = s->n_slots < MAX_ID_THREADS ? s->n_slots++ : MAX_ID_THREADS - 1;
 	if (vec_push(&s->threads, t) < 0)
 		return NULL;
@@ -200,7 +210,7 @@ static void thread_forget(struct sink *s, uint32_t tid)
 {
 	size_t i = thread_index(s, tid);
 
-	if (i == s->threads.n || s->threads.v[i].tid != tid)
+	if (!thread_find(s, tid))
 		return;
 	s->threads.n--;
 	memmove(&s->threads.v[i], &s->threads.v[i + 1], (s->threads.n - i) * sizeof(*s->threads.v));
@@ -287,14 +297,31 @@ static int write_comm(struct sink *s, const struct wire_text *m, uint64_t time_n
 	return pd_write_comm(s->w, m->head.pid, m->head.tid, time_ns, m->text, exec);
 }
 
+/*
+ * In the file time never goes back.  A thread that comes later than others did has waited for as long, and its clock goes on from
+ * there: what lies between two of its samples is what it ran.
+ */
+static uint64_t time_of(struct sink *s, struct thread *thread, const struct wire_head *head)
+{
+	uint64_t t = head->time_ns + (thread ? thread->waited_ns : 0);
+
+	if (t < s->last_ns) {
+		if (thread && s->last_tid != head->tid)
+			thread->waited_ns += s->last_ns - t;
+		t = s->last_ns;
+	}
+	s->last_ns = t;
+	s->last_tid = head->tid;
+	return t;
+}
+
 static int write_message(struct sink *s, const struct wire_head *head)
 {
 	const struct wire_task *task = (const struct wire_task *)head;
-	/* Threads' clocks may differ by a little: in the file time never goes back. */
-	uint64_t t = head->time_ns > s->last_ns ? head->time_ns : s->last_ns;
+	struct thread *thread = head->kind == WIRE_EXIT ? thread_find(s, head->tid) : thread_get(s, head);
+	uint64_t t = time_of(s, thread, head);
 
-	s->last_ns = t;
-	if (head->kind != WIRE_EXIT && !thread_get(s, head))
+	if (head->kind != WIRE_EXIT && !thread)
 		return -SP_ENOMEM;
 	switch (head->kind) {
 	case WIRE_MAP:
