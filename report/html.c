@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/html.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,11 @@ int html_facts(const struct profile *p, json_t *lines)
 	return 0;
 }
 
+static bool begins_sentence(const char *text)
+{
+	return isupper((unsigned char)*text) || *text == '\'';
+}
+
 /* One paragraph of lines that begin with "# ". */
 static void add_not_counted(const struct profile *p, json_t *doubts)
 {
@@ -85,8 +91,12 @@ static void add_not_counted(const struct profile *p, json_t *doubts)
 		memmove(to, s, n);
 		to += n;
 		s += n;
-		if (*s && *++s)
-			*to++ = ' ';
+		if (!*s || !*++s)
+			continue;
+		/* No line breaks tell where a sentence ends.  Each "# " has left room. */
+		if (begins_sentence(s + 2) && to[-1] != '.')
+			*to++ = '.';
+		*to++ = ' ';
 	}
 	if (to && to > lines) {
 		*to = '\0';
@@ -349,16 +359,16 @@ static void drop_unsure(json_t *function)
 	}
 }
 
-/* Of a program with ten thousand functions these are half of the page, and it shows none of them. */
-static void drop_unshown(json_t *functions)
+/* Of a program with ten thousand functions these are half of the page, and it shows none of them; regions beside shares of them. */
+static void drop_unshown(json_t *functions, bool has_parts)
 {
-	static const char *const unshown[] = { "samples", "share_raw", "share_fixed", "linkage",
-		                               "file",    "region",    "ipc_of_call" };
+	static const char *const unshown[] = { "samples", "share_raw",   "share_fixed", "linkage",
+		                               "file",    "ipc_of_call", "region" };
 
 	for (size_t i = 0; i < json_array_size(functions); i++) {
 		drop_full_name(json_array_get(functions, i));
 		drop_unsure(json_array_get(functions, i));
-		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]); k++)
+		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]) - has_parts; k++)
 			json_object_del(json_array_get(functions, i), unshown[k]);
 	}
 }
@@ -375,7 +385,7 @@ static int make_document(const struct profile *p, const struct html_opts *o, jso
 	html_doubts(p, doubts);
 	if (err == 0)
 		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
-	drop_unshown(json_object_get(doc, "functions"));
+	drop_unshown(json_object_get(doc, "functions"), p->meta.relative);
 	if (err == 0)
 		err = add_view(doc, "regions", p, view_regions, REPORT_REGIONS);
 	if (err == 0)

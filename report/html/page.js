@@ -53,7 +53,7 @@ function functions() {
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative,
 				show: (x, f) => x > (f.cpi_relative_hi - f.cpi_relative_lo) / 2 ? ratio(x) : "-" },
-			{ head: "region", text: true, value: f => f.region, class: () => "text small wrap" }]),
+			...(data.functions.some(f => f.region) ? [{ head: "region", text: true, value: f => f.region || "", class: () => "text small wrap" }] : [])]),
 		{ head: "module", text: true, value: f => f.module, class: () => "text small module", show: m => make("span", { title: m }, m) },
 		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small" },
 	];
@@ -313,7 +313,7 @@ function region_graph(g) {
 			onmousemove: e => tell(e, `${b.vaddr}, ${b.name}\n${b.text}\n${si(b.n)} executions`), onmouseleave: () => { tip.hidden = true; }
 		}));
 		const t = draw("text", { x: left + 6, y: y + 14, style: "fill:#201500;pointer-events:none;white-space:pre" });
-		t.textContent = `${si(b.n).padStart(7)}  ${b.place || b.vaddr}  ${b.name}`.slice(0, 50);
+		t.textContent = `${si(b.n).padStart(7)}  ${b.place || b.vaddr}  ${b.name}`.slice(0, 46);
 		svg.append(t);
 		if (b.loop) {
 			const n = draw("text", { x: 4, y: y + 14, class: "dim" });
@@ -349,6 +349,10 @@ function regions() {
 
 // ---- time ----
 
+function seconds(ns) {
+	return ns >= 1e9 ? `${(ns / 1e9).toFixed(2)} s` : `${(ns / 1e6).toFixed(2)} ms`;
+}
+
 function time_plot() {
 	const t = data.time, width = 1000, height = 220, left = 60;
 	if (!t.steps.length)
@@ -360,7 +364,7 @@ function time_plot() {
 		const a = draw("text", { x: 4, y: 16 }), b = draw("text", { x: 4, y: height }), c = draw("text", { x: width - 90, y: height + 16 });
 		a.textContent = label(top);
 		b.textContent = label(0);
-		c.textContent = `${si(t.step_ns * t.steps.length / 1e6)} ms`;
+		c.textContent = seconds(t.step_ns * t.steps.length);
 		svg.append(a, b, c);
 	};
 	const out = [], steps = t.steps;
@@ -381,11 +385,11 @@ function time_plot() {
 			const h = (height - 14) * n / top;
 			if (h > 0)
 				svg.append(draw("rect", { x: x(i), y: y - h, width: Math.max((width - left - 10) / steps.length, 0.5), height: h, fill: palette[r],
-					onmousemove: e => tell(e, `${t.regions[r]}\n${si(n)}`), onmouseleave: () => { tip.hidden = true; } }));
+					onmousemove: e => tell(e, `${t.regions[r]}\n${t.what === "time" ? seconds(n) : si(n)}`), onmouseleave: () => { tip.hidden = true; } }));
 			y -= h;
 		});
 	});
-	axis(svg, top, si);
+	axis(svg, top, t.what === "time" ? seconds : si);
 	out.push(make("h2", {}, "Phases"), make("p", { class: "fact" }, `${t.what} sampled in each region`), svg,
 		...t.regions.map((name, r) => steps.some(s => s.regions[r] > 0)
 			? make("div", {}, make("span", { style: `color:${palette[r]}` }, "\u25a0 "), name) : "").filter(e => e));
