@@ -23,6 +23,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -104,9 +105,9 @@ static long insn_in(const struct problem *p, size_t block, uint64_t vaddr)
 /* Number of each graph block in its region's problem. */
 static uint32_t *number_blocks(const struct work *w)
 {
-	uint32_t *local = calloc(w->graph->n_blocks + 1, sizeof(*local));
+	uint32_t *local = mem_calloc(w->graph->n_blocks + 1, sizeof(*local));
 
-	for (size_t r = 0; local && r < w->regions->n; r++)
+	for (size_t r = 0; r < w->regions->n; r++)
 		for (size_t b = 0; b < w->problems[r]->n_blocks; b++)
 			local[w->problems[r]->blocks[b].graph_block] = (uint32_t)b;
 	return local;
@@ -143,10 +144,8 @@ static int build_problems(struct work *w)
 	size_t n = w->regions->n;
 	uint32_t *local;
 
-	w->problems = calloc(n + 1, sizeof(struct problem *));
-	w->solutions = calloc(n + 1, sizeof(*w->solutions));
-	if (!w->problems || !w->solutions)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", n);
+	w->problems = mem_calloc(n + 1, sizeof(struct problem *));
+	w->solutions = mem_calloc(n + 1, sizeof(*w->solutions));
 	for (size_t r = 0; r < n; r++) {
 		int err = new_problem(w, &w->regions->v[r], &w->problems[r]);
 
@@ -154,8 +153,6 @@ static int build_problems(struct work *w)
 			return err;
 	}
 	local = number_blocks(w);
-	if (!local)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->sums.n; i++) {
 		const struct place_sum *s = &w->sums.v[i];
 		long b = flow_block_at(w->graph, s->module, s->vaddr);
@@ -190,8 +187,8 @@ struct placing {
  * The blocks that its record's newest branches were in, or its callers: where it came from; one after another in the same
  * block once.
  */
-static int note_way(struct placing *placing, const struct recording *r, const struct pd_record *rec,
-                    struct scope_sample *out)
+static void note_way(struct placing *placing, const struct recording *r, const struct pd_record *rec,
+                     struct scope_sample *out)
 {
 	const struct pd_branch *branches = r->n_apart ? r->apart : rec->sample.branches;
 	const size_t n = r->n_apart ? r->n_apart : rec->sample.n_branches;
@@ -199,7 +196,7 @@ static int note_way(struct placing *placing, const struct recording *r, const st
 	out->way0 = (uint32_t)placing->way.n;
 	/* A burst lies ahead of its moment. */
 	if (rec->event == r->burst_event || placing->way.n >= EFFORT_WAYS)
-		return 0;
+		return;
 	for (size_t i = 0; i < n && i < EFFORT_WAY; i++) {
 		struct place from = recording_place(r, rec->pid, branches[i].from_ip);
 		long b = from.module < 0
@@ -208,23 +205,19 @@ static int note_way(struct placing *placing, const struct recording *r, const st
 
 		if (out->n_way && placing->way.v[placing->way.n - 1] == b)
 			continue;
-		if (vec_push(&placing->way, (int32_t)b) < 0)
-			return -SP_ENOMEM;
+		vec_add(&placing->way, (int32_t)b);
 		out->n_way++;
 	}
-	return 0;
 }
 
 static int place_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct placing *placing = arg;
 	const struct work *w = placing->w;
-	long task = pairs_number(&placing->tasks, rec->pid, rec->tid);
+	long task = pairs_must(&placing->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 	struct scope_sample sample = { .thread = (uint32_t)task };
 
-	if (task < 0)
-		return (int)task;
 	if (placing->samples.n >= EFFORT_PLACED) {
 		placing->too_many = true;
 		return 0;
@@ -232,9 +225,10 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 	if (b >= 0 && w->regions->of_block[b] < 0)
 		b = -1;
 	sample.block = (int32_t)b;
-	if (b >= 0 && note_way(placing, r, rec, &sample) < 0)
-		return -SP_ENOMEM;
-	return vec_push(&placing->samples, sample);
+	if (b >= 0)
+		note_way(placing, r, rec, &sample);
+	vec_add(&placing->samples, sample);
+	return 0;
 }
 
 static int new_scope_problem(struct work *w, size_t s)
@@ -281,11 +275,9 @@ static int build_scope_problems(struct work *w)
 {
 	int err = 0;
 
-	w->scope_problems = calloc(w->scopes.n + 1, sizeof(struct problem *));
-	w->scope_solutions = calloc(w->scopes.n + 1, sizeof(*w->scope_solutions));
-	w->equations = calloc(w->scopes.n + 1, sizeof(*w->equations));
-	if (!w->scope_problems || !w->scope_solutions || !w->equations)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", w->scopes.n);
+	w->scope_problems = mem_calloc(w->scopes.n + 1, sizeof(struct problem *));
+	w->scope_solutions = mem_calloc(w->scopes.n + 1, sizeof(*w->scope_solutions));
+	w->equations = mem_calloc(w->scopes.n + 1, sizeof(*w->equations));
 	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
 		err = new_scope_problem(w, s);
 	return err;
@@ -355,16 +347,14 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	struct showing *show = arg;
 	const struct work *w = show->w;
 	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
-	long task = pairs_number(&show->tasks, rec->pid, rec->tid);
+	long task = pairs_must(&show->tasks, rec->pid, rec->tid);
 	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
 	size_t number = show->i++;
 	int32_t scope = scope_of(w, number, b);
 
 	long counters =
-	        pairs_number(&show->counters, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
+	        pairs_must(&show->counters, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
 
-	if (task < 0 || counters < 0)
-		return -SP_ENOMEM;
 	s.thread = (uint32_t)task;
 	s.counters = (uint32_t)counters;
 	if (mux_slots_sample(show->slots, r, rec, s.thread, scope) < 0)
@@ -490,7 +480,7 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = find_scopes(&w);
 		if (err == 0)
-			err = trim_hopeless(&w);
+			trim_hopeless(&w);
 		if (err == 0)
 			err = build_problems(&w);
 		if (err == 0)
@@ -498,11 +488,11 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = collect_evidence(&w, &ev);
 		if (err == 0)
-			err = timed_pace_set(&w);
+			timed_pace_set(&w);
 		if (err == 0 && w.rec->relative)
 			pace_set(&w);
 		if (err == 0)
-			err = solve_scopes(&w, ev);
+			solve_scopes(&w, ev);
 		if (err == 0)
 			err = average_scopes(&w);
 		if (err == 0)
@@ -510,7 +500,7 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		if (err == 0)
 			err = average_unsolved(&w);
 	} else if (err == 0) {
-		err = timed_pace_set(&w);
+		timed_pace_set(&w);
 	}
 	if (err == 0)
 		err = assemble(&w, out);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"
 
@@ -142,20 +143,16 @@ static double mean_of(const double *x, size_t n)
 }
 
 /* The draws of what was drawn; sorts `drawn`.  together: they are to be paired with those of another sum. */
-static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n, bool together,
-                     struct draw_sum *sum)
+static void sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n, bool together,
+                      struct draw_sum *sum)
 {
 	gsl_rng *rng = NULL;
 
-	sum->v = calloc(sum->n, sizeof(*sum->v));
-	sum->order = calloc(sum->n, sizeof(*sum->order));
-	if (!sum->v || !sum->order)
-		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu draws", sum->n);
+	sum->v = mem_calloc(sum->n, sizeof(*sum->v));
+	sum->order = mem_calloc(sum->n, sizeof(*sum->order));
 	qsort(drawn, n, sizeof(*drawn), by_region);
 	if (n && (together || drawn[0].region != drawn[n - 1].region)) {
-		rng = gsl_rng_alloc(gsl_rng_taus2);
-		if (!rng)
-			return sp_fail(SP_ENOMEM, "out of memory for random numbers");
+		rng = mem_have(gsl_rng_alloc(gsl_rng_taus2));
 	}
 	for (size_t i = 0, j; i < n; i = j) {
 		for (j = i; j < n && drawn[j].region == drawn[i].region; j++)
@@ -163,7 +160,6 @@ static int sum_draws(const struct profile *p, struct drawn_insn *drawn, size_t n
 		add_region(&p->regions[drawn[i].region], rng, drawn + i, j - i, sum);
 	}
 	gsl_rng_free(rng);
-	return 0;
 }
 
 void profile_chance(const struct profile *p, double insn, double *lo, double *hi)
@@ -184,14 +180,13 @@ void profile_chance(const struct profile *p, double insn, double *lo, double *hi
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi)
 {
-	int err = profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
-
-	if (err == 0 && isnan(*lo))
+	profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
+	if (isnan(*lo))
 		profile_chance(p, *mean, lo, hi);
 	/* What is in doubt is taken off: there is no less than none. */
-	if (err == 0 && *lo < 0)
+	if (*lo < 0)
 		*lo = 0;
-	return err;
+	return 0;
 }
 
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count)
@@ -235,11 +230,9 @@ struct parted {
 	struct draw_sum sum;
 };
 
-static int part(const struct profile *p, const struct profile_sum *of, struct parted *out)
+static void part(const struct profile *p, const struct profile_sum *of, struct parted *out)
 {
-	*out = (struct parted){ .drawn = malloc((of->n ? of->n : 1) * sizeof(*out->drawn)) };
-	if (!out->drawn)
-		return sp_fail(SP_ENOMEM, "out of memory for an interval over %zu instructions", of->n);
+	*out = (struct parted){ .drawn = mem_malloc((of->n ? of->n : 1) * sizeof(*out->drawn)) };
 	for (size_t i = 0; i < of->n; i++) {
 		const struct profile_insn *insn = &p->insns[of->insns[i]];
 		double weight = of->weights ? of->weights[i] : 1;
@@ -255,7 +248,6 @@ static int part(const struct profile *p, const struct profile_sum *of, struct pa
 		if (p->regions[insn->region].n_draws > out->sum.n)
 			out->sum.n = p->regions[insn->region].n_draws;
 	}
-	return 0;
 }
 
 static void parted_fini(struct parted *x)
@@ -265,26 +257,23 @@ static void parted_fini(struct parted *x)
 	free(x->drawn);
 }
 
-int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
-                              double *mean, double *lo, double *hi)
+void profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights,
+                               size_t n, double *mean, double *lo, double *hi)
 {
 	struct parted x;
 	const struct profile_sum of = { insns, weights, n };
-	int err = part(p, &of, &x);
 
-	if (err == 0 && !x.n) {
+	part(p, &of, &x);
+	if (!x.n) {
 		*mean = x.rest;
 		*lo = *hi = NAN;
-	} else if (err == 0) {
-		err = sum_draws(p, x.drawn, x.n, false, &x.sum);
-		if (err == 0) {
-			*mean = x.rest + mean_of(x.sum.v, x.sum.n);
-			*lo = x.rest + select_quantile(x.sum.v, x.sum.n, 0.05) - x.doubt;
-			*hi = x.rest + select_quantile(x.sum.v, x.sum.n, 0.95) + x.doubt;
-		}
+	} else {
+		sum_draws(p, x.drawn, x.n, false, &x.sum);
+		*mean = x.rest + mean_of(x.sum.v, x.sum.n);
+		*lo = x.rest + select_quantile(x.sum.v, x.sum.n, 0.05) - x.doubt;
+		*hi = x.rest + select_quantile(x.sum.v, x.sum.n, 0.95) + x.doubt;
 	}
 	parted_fini(&x);
-	return err;
 }
 
 /* Is there any of what the other is divided by?  Less than a thousandth of an execution is a draw's rounding. */
@@ -348,14 +337,13 @@ static void divide_draws(struct parted *a, const struct parted *b, bool inverse,
 int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo, double *hi)
 {
 	struct parted x;
-	int err = part(p, of, &x);
 
+	part(p, of, &x);
 	*lo = *hi = NAN;
-	if (err == 0 && x.n)
-		err = sum_draws(p, x.drawn, x.n, false, &x.sum);
-	if (err == 0)
-		*mean = fmax(x.rest + (x.n ? mean_of(x.sum.v, x.sum.n) : 0), 0);
-	if (err == 0 && x.n) {
+	if (x.n)
+		sum_draws(p, x.drawn, x.n, false, &x.sum);
+	*mean = fmax(x.rest + (x.n ? mean_of(x.sum.v, x.sum.n) : 0), 0);
+	if (x.n) {
 		for (size_t i = 0; i < x.sum.n; i++)
 			x.sum.v[i] = fmax(x.rest + x.sum.v[i], 0);
 		shortest_of(x.sum.v, x.sum.n, lo, hi);
@@ -363,28 +351,23 @@ int profile_count(const struct profile *p, const struct profile_sum *of, double 
 		*hi += x.doubt;
 	}
 	parted_fini(&x);
-	return err;
+	return 0;
 }
 
-int profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
-                  double *mean, double *lo, double *hi)
+void profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
+                   double *mean, double *lo, double *hi)
 {
 	struct parted a = { 0 }, b = { 0 };
 	double n, d;
-	int err = part(p, num, &a);
 
-	if (err == 0)
-		err = part(p, den, &b);
-	if (err < 0)
-		goto out;
+	part(p, num, &a);
+	part(p, den, &b);
 	a.sum.n = b.sum.n = a.sum.n > b.sum.n ? a.sum.n : b.sum.n;
 	*lo = *hi = NAN;
 	if (a.sum.n)
-		err = sum_draws(p, a.drawn, a.n, true, &a.sum);
-	if (err == 0 && a.sum.n)
-		err = sum_draws(p, b.drawn, b.n, true, &b.sum);
-	if (err < 0)
-		goto out;
+		sum_draws(p, a.drawn, a.n, true, &a.sum);
+	if (a.sum.n)
+		sum_draws(p, b.drawn, b.n, true, &b.sum);
 	n = fmax(a.rest + (a.sum.n ? mean_of(a.sum.v, a.sum.n) : 0), 0);
 	d = fmax(b.rest + (b.sum.n ? mean_of(b.sum.v, b.sum.n) : 0), 0);
 	*mean = d > no_execution ? n / d : NAN;
@@ -394,8 +377,6 @@ int profile_ratio(const struct profile *p, const struct profile_sum *num, const 
 		*hi = b.doubt < d ? *hi * (1 + a.doubt / fmax(n, no_execution)) / (1 - b.doubt / d)
 		                  : INFINITY;
 	}
-out:
 	parted_fini(&a);
 	parted_fini(&b);
-	return err;
 }

@@ -435,14 +435,13 @@ void profile_chance(const struct profile *p, double insn, double *lo, double *hi
  * insns outside regions add their raw count.  Raw counts among the draws may
  * be nothing or twice as many: they widen it by themselves to either side.
  * A sum of raw counts alone has one where they are known to chance.
- * Returns 0, -SP_ENOMEM.
  */
 int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
                      double *hi);
 
 /* The same of weights[i] times each; NULL: 1. */
-int profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights, size_t n,
-                              double *mean, double *lo, double *hi);
+void profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights,
+                               size_t n, double *mean, double *lo, double *hi);
 
 /* A sum of instructions' executions, each weights[i] times (NULL: once). */
 struct profile_sum {
@@ -452,17 +451,16 @@ struct profile_sum {
 };
 
 /*
- * The sum, no less than none, with the shortest interval of 90%: for counts that may be close to none.  Returns 0,
- * -SP_ENOMEM.
+ * The sum, no less than none, with the shortest interval of 90%: for counts that may be close to none.
  */
 int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo,
                   double *hi);
 
 /*
  * One such sum for each of another, as in "instructions a call", with its 90% interval: both are of the same draws.
- * lo = hi = NAN where nothing of either was drawn; hi may be INFINITY.  Returns 0, -SP_ENOMEM.
+ * lo = hi = NAN where nothing of either was drawn; hi may be INFINITY.
  */
-int profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
-                  double *mean, double *lo, double *hi);
+void profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,
+                   double *mean, double *lo, double *hi);
 
 #endif

@@ -6,6 +6,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/contexts.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static void scale(struct profile_count *c, double by)
 {
@@ -34,13 +35,13 @@ static void scale_cycles(struct profile *p)
 
 int assemble(const struct work *w, struct profile **out)
 {
-	struct assembly a = { .w = w, .p = calloc(1, sizeof(struct profile)) };
-	int err = a.p ? func_index_new(a.p, &a.funcs) : sp_fail(SP_ENOMEM, "out of memory");
+	struct assembly a = { .w = w, .p = mem_calloc(1, sizeof(struct profile)) };
+	int err;
 
+	func_index_new(a.p, &a.funcs);
+	err = assemble_meta(&a);
 	if (err == 0)
-		err = assemble_meta(&a);
-	if (err == 0)
-		err = assemble_insns(&a);
+		assemble_insns(&a);
 	if (err == 0)
 		err = assemble_regions(&a);
 	if (err == 0)

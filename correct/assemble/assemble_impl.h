@@ -4,7 +4,7 @@
 
 /*
  * The parts of assemble() (assemble.h), each filling in its own part of the
- * profile; called in this order.  0 or -SP_ENOMEM.
+ * profile; called in this order.
  */
 #include "correct/assemble/func_index.h"
 #include "correct/work.h"
@@ -23,7 +23,7 @@ int assemble_meta(struct assembly *a);
 int assemble_modules(struct assembly *a);
 
 /* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */
-int assemble_insns(struct assembly *a);
+void assemble_insns(struct assembly *a);
 
 /* The regions.  They take the draws from the work's solutions. */
 int assemble_regions(struct assembly *a);

@@ -6,6 +6,7 @@
 #include "correct/assemble/calls.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static bool of_itself(const struct profile_call *c)
 {
@@ -51,27 +52,22 @@ static void divide_known(const struct profile *p, struct profile_call *calls, si
 }
 
 /* The functions that call each other: component of each, malloc'd. */
-static int find_cycles(const struct profile *p, uint32_t **comp, uint32_t *n_comps)
+static void find_cycles(const struct profile *p, uint32_t **comp, uint32_t *n_comps)
 {
 	uint32_t n = (uint32_t)p->n_funcs;
-	uint32_t *off = calloc(n + 2, sizeof(*off)), *to = calloc(p->n_calls + 1, sizeof(*to));
-	int err = off && to && (*comp = calloc(n + 1, sizeof(**comp)))
-	                  ? 0
-	                  : sp_fail(SP_ENOMEM, "out of memory for %zu calls", p->n_calls);
+	uint32_t *off = mem_calloc(n + 2, sizeof(*off)), *to = mem_calloc(p->n_calls + 1, sizeof(*to));
 
-	if (err == 0) {
-		for (size_t i = 0; i < p->n_calls; i++)
-			off[p->calls[i].caller + 2] += p->calls[i].share > 0;
-		for (uint32_t f = 2; f < n + 2; f++)
-			off[f] += off[f - 1];
-		for (size_t i = 0; i < p->n_calls; i++)
-			if (p->calls[i].share > 0)
-				to[off[p->calls[i].caller + 1]++] = p->calls[i].callee;
-		err = scc_find(&(struct scc_graph){ n, off, to }, *comp, n_comps);
-	}
+	*comp = mem_calloc(n + 1, sizeof(**comp));
+	for (size_t i = 0; i < p->n_calls; i++)
+		off[p->calls[i].caller + 2] += p->calls[i].share > 0;
+	for (uint32_t f = 2; f < n + 2; f++)
+		off[f] += off[f - 1];
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].share > 0)
+			to[off[p->calls[i].caller + 1]++] = p->calls[i].callee;
+	scc_find(&(struct scc_graph){ n, off, to }, *comp, n_comps);
 	free(off);
 	free(to);
-	return err;
 }
 
 /* Calls from outside into functions that call each other. */
@@ -121,19 +117,17 @@ static size_t next_callee(const struct profile *p, size_t i)
 	return i;
 }
 
-/* One round: whether anything changed, or -SP_ENOMEM. */
+/* One round: whether anything changed. */
 static int find_entries(struct profile *p)
 {
 	uint32_t *comp = NULL, n_comps = 0;
 	struct entries *of = NULL;
 	bool change = false;
-	int err = find_cycles(p, &comp, &n_comps);
 
-	if (err == 0 && !(of = calloc(n_comps + 1, sizeof(*of))))
-		err = sp_fail(SP_ENOMEM, "out of memory for %u functions", n_comps);
-	if (err == 0)
-		count_entries(p, comp, of);
-	for (size_t i = 0, j; i < p->n_calls && err == 0; i = j) {
+	find_cycles(p, &comp, &n_comps);
+	of = mem_calloc(n_comps + 1, sizeof(*of));
+	count_entries(p, comp, of);
+	for (size_t i = 0, j; i < p->n_calls; i = j) {
 		const struct entries *e = &of[comp[p->calls[i].callee]];
 
 		j = next_callee(p, i);
@@ -142,11 +136,11 @@ static int find_entries(struct profile *p)
 		let_in(p->calls + i, j - i, comp);
 		change = true;
 	}
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+	for (size_t f = 0; f < p->n_funcs; f++)
 		p->funcs[f].uncalled = !of[comp[f]].known;
 	free(of);
 	free(comp);
-	return err < 0 ? err : change;
+	return change;
 }
 
 int calls_divide(struct profile *p)

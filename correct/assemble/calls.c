@@ -6,6 +6,7 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr)
@@ -65,13 +66,12 @@ static bool is_told(const struct profile *p, uint32_t insn)
 	return p->meta.truth || p->regions[region].n_samples >= model->some;
 }
 
-static int sum_new(const struct profile *p, const struct profile_term *terms, size_t n, struct owned_sum *out)
+static void sum_new(const struct profile *p, const struct profile_term *terms, size_t n,
+                    struct owned_sum *out)
 {
-	*out = (struct owned_sum){ .insns = calloc(n + 1, sizeof(*out->insns)),
-		                   .weights = calloc(n + 1, sizeof(*out->weights)),
+	*out = (struct owned_sum){ .insns = mem_calloc(n + 1, sizeof(*out->insns)),
+		                   .weights = mem_calloc(n + 1, sizeof(*out->weights)),
 		                   .known = true };
-	if (!out->insns || !out->weights)
-		return sp_fail(SP_ENOMEM, "out of memory for a sum of %zu blocks", n);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t insn = p->blocks[terms[i].block].insn;
 
@@ -80,7 +80,6 @@ static int sum_new(const struct profile *p, const struct profile_term *terms, si
 		out->weights[i] = (double)terms[i].weight;
 	}
 	out->sum = (struct profile_sum){ out->insns, out->weights, n };
-	return 0;
 }
 
 static void sum_free(struct owned_sum *s)
@@ -95,29 +94,28 @@ static int count_terms(const struct profile *p, const struct profile_term *terms
                        struct profile_range *out)
 {
 	struct owned_sum s;
-	int err = sum_new(p, terms, n, &s);
+	int err = 0;
 
+	sum_new(p, terms, n, &s);
 	*out = unknown;
-	if (err == 0 && s.known)
+	if (s.known)
 		err = profile_count(p, &s.sum, &out->mean, &out->lo, &out->hi);
 	sum_free(&s);
 	return err;
 }
 
-static int ratio_terms(const struct profile *p, const struct profile_term *num, size_t n_num,
-                       const struct profile_term *den, size_t n_den, struct profile_range *out)
+static void ratio_terms(const struct profile *p, const struct profile_term *num, size_t n_num,
+                        const struct profile_term *den, size_t n_den, struct profile_range *out)
 {
 	struct owned_sum a, b = { 0 };
-	int err = sum_new(p, num, n_num, &a);
 
+	sum_new(p, num, n_num, &a);
 	*out = unknown;
-	if (err == 0)
-		err = sum_new(p, den, n_den, &b);
-	if (err == 0 && a.known && b.known)
-		err = profile_ratio(p, &a.sum, &b.sum, &out->mean, &out->lo, &out->hi);
+	sum_new(p, den, n_den, &b);
+	if (a.known && b.known)
+		profile_ratio(p, &a.sum, &b.sum, &out->mean, &out->lo, &out->hi);
 	sum_free(&a);
 	sum_free(&b);
-	return err;
 }
 
 int profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out)
@@ -133,15 +131,13 @@ int profile_way_count(const struct profile *p, const struct profile_way *w, stru
 
 int profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out)
 {
-	int err;
-
 	*out = unknown;
 	if (!w->known)
 		return 0;
-	err = ratio_terms(p, p->terms + w->term0, w->n_terms, &(struct profile_term){ w->from, 1 }, 1, out);
+	ratio_terms(p, p->terms + w->term0, w->n_terms, &(struct profile_term){ w->from, 1 }, 1, out);
 	out->mean = fmin(out->mean, 1);
 	out->hi = fmin(out->hi, 1);
-	return err;
+	return 0;
 }
 
 /* ---- loops ---- */
@@ -171,7 +167,7 @@ static int count_trips(const struct profile *p, struct profile_trips *t)
 	if (err == 0 && told)
 		err = count_terms(p, p->terms + t->term0, t->n_terms, &entries);
 	if (err == 0 && told)
-		err = ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
+		ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
 	t->iterations = p->meta.relative ? NAN : iterations.mean;
 	t->iterations_lo = p->meta.relative ? NAN : iterations.lo;
 	t->iterations_hi = p->meta.relative ? NAN : iterations.hi;
@@ -192,19 +188,16 @@ struct lists {
 	uint32_t *of, *first;
 };
 
-static int list_insns(const struct profile *p, struct lists *l)
+static void list_insns(const struct profile *p, struct lists *l)
 {
-	l->first = calloc(p->n_funcs + 2, sizeof(*l->first));
-	l->of = calloc(p->n_insns + 1, sizeof(*l->of));
-	if (!l->first || !l->of)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	l->first = mem_calloc(p->n_funcs + 2, sizeof(*l->first));
+	l->of = mem_calloc(p->n_insns + 1, sizeof(*l->of));
 	for (size_t i = 0; i < p->n_insns; i++)
 		l->first[p->insns[i].phys_func + 2]++;
 	for (size_t f = 2; f < p->n_funcs + 2; f++)
 		l->first[f] += l->first[f - 1];
 	for (size_t i = 0; i < p->n_insns; i++)
 		l->of[l->first[p->insns[i].phys_func + 1]++] = (uint32_t)i;
-	return 0;
 }
 
 /* Variance of sampled cycles, as a share of their square: of one sample of them for each period. */
@@ -238,17 +231,16 @@ static void rate_cycles(const struct profile *p, double cyc, const struct profil
 }
 
 /* What a call comes to in insns[n]. */
-static int rate(const struct profile *p, const uint32_t *insns, size_t n, const struct owned_sum *calls,
-                const struct profile_range *n_calls, struct profile_rate *out)
+static void rate(const struct profile *p, const uint32_t *insns, size_t n, const struct owned_sum *calls,
+                 const struct profile_range *n_calls, struct profile_rate *out)
 {
 	struct profile_sum sum = { insns, NULL, n };
 	double cyc = 0;
-	int err = profile_ratio(p, &sum, &calls->sum, &out->insn, &out->lo, &out->hi);
 
+	profile_ratio(p, &sum, &calls->sum, &out->insn, &out->lo, &out->hi);
 	for (size_t i = 0; i < n; i++)
 		cyc += p->insns[insns[i]].count.cyc;
 	rate_cycles(p, cyc, n_calls, out);
-	return err;
 }
 
 /* Exact counts are of all of a function: the instructions of a profile are those with samples, or of a region. */
@@ -268,15 +260,15 @@ static int count_func(const struct profile *p, struct profile_func *f, const uin
 	int err = count_terms(p, p->terms + f->calls.term0, f->calls.n_terms, &calls);
 
 	if (err == 0)
-		err = sum_new(p, p->terms + f->calls.term0, f->calls.n_terms, &s);
+		sum_new(p, p->terms + f->calls.term0, f->calls.n_terms, &s);
 	if (err < 0 || !s.known || isnan(calls.mean))
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		if (p->insns[insns[i]].func == self)
 			own[n_own++] = insns[i];
-	err = rate(p, own, n_own, &s, &calls, &f->calls.own);
+	rate(p, own, n_own, &s, &calls, &f->calls.own);
 	if (err == 0)
-		err = rate(p, insns, n, &s, &calls, &f->calls.rolled);
+		rate(p, insns, n, &s, &calls, &f->calls.rolled);
 	if (p->meta.truth) {
 		rate_exactly(&f->count, calls.mean, &f->calls.own);
 		rate_exactly(&f->rolled, calls.mean, &f->calls.rolled);
@@ -309,9 +301,10 @@ int calls_count(struct profile *p)
 {
 	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN, NAN, NAN };
 	struct lists l = { 0 };
-	uint32_t *own = calloc(p->n_insns + 1, sizeof(*own));
-	int err = own ? list_insns(p, &l) : sp_fail(SP_ENOMEM, "out of memory");
+	uint32_t *own = mem_calloc(p->n_insns + 1, sizeof(*own));
+	int err = 0;
 
+	list_insns(p, &l);
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
 		struct profile_calls *c = &p->funcs[f].calls;
 

@@ -9,13 +9,12 @@
  */
 #include "correct/profile.h"
 
-/* Fill in calls and trip counts from the counts as they are.  Returns 0, -SP_ENOMEM. */
+/* Fill in calls and trip counts from the counts as they are. */
 int calls_count(struct profile *p);
 
 /*
  * Fill in the shares of p->calls, sorted by callee: callers share a function as they call it, and its calls of itself are for
  * them.  Calls that no region's flow goes over are nothing beside those that one does.  But functions that only call each other were called from outside, however rarely: by those of whom nothing tells, where the code has any.
- * Returns 0, -SP_ENOMEM.
  */
 int calls_divide(struct profile *p);
 

@@ -2,6 +2,7 @@
 #include "correct/assemble/context_walk.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 #include <stdlib.h>
@@ -14,11 +15,10 @@ enum { UNTRUE = 1, MOST_BYTES = 1 << 14 };
 
 static const uint32_t none = UINT32_MAX;
 
-int context_walk_begin(struct context_walk *w, struct assembly *a)
+void context_walk_begin(struct context_walk *w, struct assembly *a)
 {
 	*w = (struct context_walk){ .a = a };
-	w->func_of = calloc(a->w->graph->n_blocks + 1, sizeof(*w->func_of));
-	return w->func_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", a->w->graph->n_blocks);
+	w->func_of = mem_calloc(a->w->graph->n_blocks + 1, sizeof(*w->func_of));
 }
 
 void context_walk_end(struct context_walk *w)
@@ -41,17 +41,15 @@ static long func_of(struct context_walk *w, uint32_t block)
 
 	if (w->func_of[block])
 		return w->func_of[block] - 1;
-	if (func_index_find(w->a->funcs, b->module, w->a->w->rec->modules[b->module], b->vaddr, &func,
-	                    &phys) < 0)
-		return -SP_ENOMEM;
+	func_index_find(w->a->funcs, b->module, w->a->w->rec->modules[b->module], b->vaddr, &func, &phys);
 	w->func_of[block] = phys + 1;
 	return phys;
 }
 
-static int push_call(struct context_walk *w, uint32_t func, uint32_t parent, bool entered, uint32_t *at)
+static void push_call(struct context_walk *w, uint32_t func, uint32_t parent, bool entered, uint32_t *at)
 {
 	*at = (uint32_t)w->calls.n;
-	return vec_push(&w->calls, (struct context_call){ func, parent, none, entered });
+	vec_add(&w->calls, (struct context_call){ func, parent, none, entered });
 }
 
 long context_find_call(const struct profile *p, uint32_t caller, uint32_t callee)
@@ -125,16 +123,14 @@ static bool find_called(const struct flow_graph *g, uint32_t from, uint32_t to, 
 }
 
 /* What is known to be called from `caller` is set below it, with all that jumped to it. */
-static int set_caller(struct context_walk *w, uint32_t caller, uint32_t called, const struct jumps *j)
+static void set_caller(struct context_walk *w, uint32_t caller, uint32_t called, const struct jumps *j)
 {
 	for (uint32_t i = 0; i < j->n_found; i++) {
 		long func = func_of(w, j->g->funcs[j->found[i]].entry);
 
-		if (func < 0 || push_call(w, (uint32_t)func, caller, false, &caller) < 0)
-			return -SP_ENOMEM;
+		push_call(w, (uint32_t)func, caller, false, &caller);
 	}
 	w->calls.v[called].parent = caller;
-	return 0;
 }
 
 /* The call of a function that is nearest among `from` and its callers, UINT32_MAX if none is; *last: the one below it, or of all. */
@@ -146,29 +142,29 @@ static uint32_t find_caller(const struct context_walk *w, uint32_t func, uint32_
 }
 
 /* A jump to a function that is on the stack, and not to where it begins. */
-static int jump_to(struct context_walk *w, uint32_t func, uint32_t *at)
+static void jump_to(struct context_walk *w, uint32_t func, uint32_t *at)
 {
 	uint32_t last, found = find_caller(w, func, *at, &last);
 
-	if (found == none)
-		return push_call(w, func, none, false, at);
+	if (found == none) {
+		push_call(w, func, none, false, at);
+		return;
+	}
 	*at = found;
-	return 0;
 }
 
 /* A return from one block to another, of a function: where its call is not on the stack, it is new, above all. */
-static int return_to(struct context_walk *w, uint32_t func, uint32_t from, uint32_t to, uint32_t *at)
+static void return_to(struct context_walk *w, uint32_t func, uint32_t from, uint32_t to, uint32_t *at)
 {
 	uint32_t last = *at, start = w->calls.v[*at].parent, found = find_caller(w, func, start, &last);
 	struct jumps j;
 
-	if (found == none && push_call(w, func, none, false, &found) < 0)
-		return -SP_ENOMEM;
+	if (found == none)
+		push_call(w, func, none, false, &found);
 	*at = found;
 	/* What is known of what returns ends below another caller, or none: the code may tell the way there. */
 	if (w->calls.v[last].parent == none && find_called(w->a->w->graph, from, to, &j))
-		return set_caller(w, found, last, &j);
-	return 0;
+		set_caller(w, found, last, &j);
 }
 
 /* Where a path is. */
@@ -194,21 +190,30 @@ static int enter(struct context_walk *w, struct walker *x, long from, uint32_t t
 
 	if (func < 0)
 		return (int)func;
-	if (x->at == none)
-		return push_call(w, (uint32_t)func, none, false, &x->at);
-	if (flow == INSN_RET)
-		return return_to(w, (uint32_t)func, (uint32_t)from, to, &x->at);
+	if (x->at == none) {
+		push_call(w, (uint32_t)func, none, false, &x->at);
+		return 0;
+	}
+	if (flow == INSN_RET) {
+		return_to(w, (uint32_t)func, (uint32_t)from, to, &x->at);
+		return 0;
+	}
 	/* To where a function begins is a call, and so is a jump there from another. */
-	if (is_entry(g, to) && (call || from < 0 || w->calls.v[x->at].func != (uint32_t)func))
-		return push_call(w, (uint32_t)func, x->at, x->counts, &x->at);
+	if (is_entry(g, to) && (call || from < 0 || w->calls.v[x->at].func != (uint32_t)func)) {
+		push_call(w, (uint32_t)func, x->at, x->counts, &x->at);
+		return 0;
+	}
 	if (w->calls.v[x->at].func == (uint32_t)func)
 		return 0;
-	return jump_to(w, (uint32_t)func, &x->at);
+	jump_to(w, (uint32_t)func, &x->at);
+	return 0;
 }
 
 static int step(struct context_walk *w, const struct walker *x, uint32_t block)
 {
-	return x->counts ? vec_push(&w->steps, (struct context_step){ x->at, block }) : 0;
+	if (x->counts)
+		vec_add(&w->steps, (struct context_step){ x->at, block });
+	return 0;
 }
 
 static long block_at(const struct context_walk *w, struct place at)
@@ -217,26 +222,26 @@ static long block_at(const struct context_walk *w, struct place at)
 }
 
 /* Straight on from `start` to the branch at `end`: *last: the block that holds that, then this; -1 = none of the graph. */
-static int go_straight(struct context_walk *w, struct walker *x, struct place start, struct place end,
-                       long *last)
+static void go_straight(struct context_walk *w, struct walker *x, struct place start, struct place end,
+                        long *last)
 {
 	long b = *last;
 
 	*last = block_at(w, end);
 	if (b < 0 || *last < 0) {
 		*last = -1;
-		return 0;
+		return;
 	}
 	if (start.module != end.module || *last < b || end.vaddr - start.vaddr > MOST_BYTES) {
 		x->at = none;
 		*last = -1;
-		return 0;
+		return;
 	}
 	for (; b <= *last; b++) {
-		if (step(w, x, (uint32_t)b) < 0 || (b < *last && enter(w, x, b, (uint32_t)b + 1) < 0))
-			return -SP_ENOMEM;
+		step(w, x, (uint32_t)b);
+		if (b < *last)
+			enter(w, x, b, (uint32_t)b + 1);
 	}
-	return 0;
 }
 
 static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
@@ -253,11 +258,10 @@ static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
 		long to = block_at(w, start);
 
 		x.counts = i + lead < s->n_branches && (burst || i > UNTRUE);
-		if (to >= 0 && enter(w, &x, from, (uint32_t)to) < 0)
-			return -SP_ENOMEM;
+		if (to >= 0)
+			enter(w, &x, from, (uint32_t)to);
 		from = to;
-		if (go_straight(w, &x, start, end, &from) < 0)
-			return -SP_ENOMEM;
+		go_straight(w, &x, start, end, &from);
 	}
 	return 0;
 }
@@ -283,37 +287,33 @@ static bool is_inner(const struct context_walk *w, uint32_t node, uint32_t func,
 	return false;
 }
 
-static int number_edge(struct context_walk *w, uint32_t caller, uint32_t callee, uint32_t *edge)
+static void number_edge(struct context_walk *w, uint32_t caller, uint32_t callee, uint32_t *edge)
 {
-	long at = pairs_number(&w->edge_index, caller, callee);
+	long at = pairs_must(&w->edge_index, caller, callee);
 
-	if (at < 0 ||
-	    ((size_t)at == w->edges.n && vec_push(&w->edges, (struct context_edge){ caller, callee }) < 0))
-		return -SP_ENOMEM;
+	if ((size_t)at == w->edges.n)
+		vec_add(&w->edges, (struct context_edge){ caller, callee });
 	*edge = (uint32_t)at;
-	return 0;
 }
 
 /* The node of a call whose caller has one: one that is another's for what it runs is its own for the number of calls. */
-static int number_node(struct context_walk *w, struct context_call *c)
+static void number_node(struct context_walk *w, struct context_call *c)
 {
 	uint32_t parent = c->parent == none ? none : w->calls.v[c->parent].node, edge = none, same;
 	bool inner = is_inner(w, parent, c->func, &same);
-	long at = pairs_number(&w->node_index, (uint64_t)parent, c->func);
+	long at = pairs_must(&w->node_index, (uint64_t)parent, c->func);
 
-	if (at < 0 || (parent != none && number_edge(w, w->nodes.v[parent].func, c->func, &edge) < 0))
-		return -SP_ENOMEM;
-	if ((size_t)at == w->nodes.n &&
-	    vec_push(&w->nodes, (struct context_node){ parent, c->func, edge, inner, { 0 } }) < 0)
-		return -SP_ENOMEM;
+	if (parent != none)
+		number_edge(w, w->nodes.v[parent].func, c->func, &edge);
+	if ((size_t)at == w->nodes.n)
+		vec_add(&w->nodes, (struct context_node){ parent, c->func, edge, inner, { 0 } });
 	c->node = same != none ? same : (uint32_t)at;
 	if (c->entered && edge != none)
 		w->nodes.v[at].calls[w->n_paths % CONTEXT_PARTS]++;
-	return 0;
 }
 
 /* Callers that were found later stand behind what they called. */
-static int number_calls(struct context_walk *w)
+static void number_calls(struct context_walk *w)
 {
 	for (size_t i = 0; i < w->calls.n; i++)
 		while (w->calls.v[i].node == none) {
@@ -321,27 +321,23 @@ static int number_calls(struct context_walk *w)
 
 			while (w->calls.v[c].parent != none && w->calls.v[w->calls.v[c].parent].node == none)
 				c = w->calls.v[c].parent;
-			if (number_node(w, &w->calls.v[c]) < 0)
-				return -SP_ENOMEM;
+			number_node(w, &w->calls.v[c]);
 		}
-	return 0;
 }
 
-int context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst)
+void context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst)
 {
 	w->calls.n = w->steps.n = 0;
-	if (follow(w, r, burst) < 0 || number_calls(w) < 0)
-		return -SP_ENOMEM;
+	follow(w, r, burst);
+	number_calls(w);
 	for (size_t i = 0; i < w->steps.n; i++) {
 		const struct context_step *s = &w->steps.v[i];
 		uint32_t node = w->calls.v[s->call].node;
-		long at = pairs_number(&w->cell_index, node, s->block);
+		long at = pairs_must(&w->cell_index, node, s->block);
 
-		if (at < 0 || ((size_t)at == w->cells.n &&
-		               vec_push(&w->cells, (struct context_cell){ node, s->block, { 0 } }) < 0))
-			return -SP_ENOMEM;
+		if ((size_t)at == w->cells.n)
+			vec_add(&w->cells, (struct context_cell){ node, s->block, { 0 } });
 		w->cells.v[at].ran[w->n_paths % CONTEXT_PARTS]++;
 	}
 	w->n_paths += w->steps.n > 0;
-	return 0;
 }

@@ -52,9 +52,9 @@ struct context_walk {
 /* The call in profile->calls, -1 if there is none. */
 long context_find_call(const struct profile *p, uint32_t caller, uint32_t callee);
 
-int context_walk_begin(struct context_walk *w, struct assembly *a);
-/* Follow one sample's branches; -SP_ENOMEM. */
-int context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst);
+void context_walk_begin(struct context_walk *w, struct assembly *a);
+/* Follow one sample's branches. */
+void context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst);
 void context_walk_end(struct context_walk *w);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "correct/assemble/context_walk.h"
 #include "correct/model/effort.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 /* Fewer paths than parts that are left out give no interval. */
@@ -36,7 +37,8 @@ static int add_path(void *arg, const struct recording *rec, const struct pd_reco
 	(void)place;
 	if (r->sample.n_branches < 2 || (r->event == rec->burst_event) != c->bursts || c->n++ % c->stride)
 		return 0;
-	return context_walk_add(&c->walk, r, c->bursts);
+	context_walk_add(&c->walk, r, c->bursts);
+	return 0;
 }
 
 /* ---- of counts that were walked over: what a function's blocks ran, divided ---- */
@@ -216,35 +218,29 @@ static void contexts_free(struct contexts *c)
 	free(c->sum);
 }
 
-static int make_room(struct contexts *c)
+static void make_room(struct contexts *c)
 {
 	const size_t n_blocks = c->a->w->graph->n_blocks, n_edges = c->walk.edges.n,
 	             n_funcs = c->a->p->n_funcs;
 
-	c->fixed = calloc(n_blocks + 1, sizeof(*c->fixed));
-	c->ran = calloc(n_blocks + 1, sizeof(*c->ran));
-	c->first = calloc(n_edges + 3, sizeof(*c->first));
-	c->of_edge = calloc(c->walk.nodes.n + 1, sizeof(*c->of_edge));
-	c->order = calloc(n_edges + 1, sizeof(*c->order));
-	c->n_calls = calloc(n_edges + 1, sizeof(*c->n_calls));
-	c->weight = calloc(c->walk.nodes.n + 1, sizeof(*c->weight));
-	c->called = calloc(n_funcs + 1, sizeof(*c->called));
-	c->unseen = calloc(n_funcs + 1, sizeof(*c->unseen));
-	c->sum = calloc(n_funcs + 1, sizeof(*c->sum));
-	if (c->fixed && c->ran && c->first && c->of_edge && c->order && c->n_calls && c->weight &&
-	    c->called && c->unseen && c->sum)
-		return 0;
-	return sp_fail(SP_ENOMEM, "out of memory for %zu contexts", c->walk.nodes.n);
+	c->fixed = mem_calloc(n_blocks + 1, sizeof(*c->fixed));
+	c->ran = mem_calloc(n_blocks + 1, sizeof(*c->ran));
+	c->first = mem_calloc(n_edges + 3, sizeof(*c->first));
+	c->of_edge = mem_calloc(c->walk.nodes.n + 1, sizeof(*c->of_edge));
+	c->order = mem_calloc(n_edges + 1, sizeof(*c->order));
+	c->n_calls = mem_calloc(n_edges + 1, sizeof(*c->n_calls));
+	c->weight = mem_calloc(c->walk.nodes.n + 1, sizeof(*c->weight));
+	c->called = mem_calloc(n_funcs + 1, sizeof(*c->called));
+	c->unseen = mem_calloc(n_funcs + 1, sizeof(*c->unseen));
+	c->sum = mem_calloc(n_funcs + 1, sizeof(*c->sum));
 }
 
 /* Nodes by edge, and edges by their least depth: that of a list sorted by counting. */
-static int sort_edges(struct contexts *c)
+static void sort_edges(struct contexts *c)
 {
 	const struct context_walk *w = &c->walk;
-	uint32_t *depth = calloc(w->nodes.n + w->edges.n + 1, sizeof(*depth)), *least, n = 0;
+	uint32_t *depth = mem_calloc(w->nodes.n + w->edges.n + 1, sizeof(*depth)), *least, n = 0;
 
-	if (!depth)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu contexts", w->nodes.n);
 	least = depth + w->nodes.n;
 	for (size_t i = 0; i < w->nodes.n; i++) {
 		const struct context_node *node = &w->nodes.v[i];
@@ -266,7 +262,6 @@ static int sort_edges(struct contexts *c)
 			if (least[e] == d)
 				c->order[n++] = e;
 	free(depth);
-	return 0;
 }
 
 static void find_fixed(struct contexts *c)
@@ -282,25 +277,20 @@ static void find_fixed(struct contexts *c)
 	}
 }
 
-static int keep_contexts(struct contexts *c)
+static void keep_contexts(struct contexts *c)
 {
 	struct profile *p = c->a->p;
 	const size_t n = c->walk.nodes.n;
-	double *out = calloc(n + 1, sizeof(*out));
-	int err = make_room(c);
+	double *out = mem_calloc(n + 1, sizeof(*out));
 
-	p->contexts = calloc(n + 1, sizeof(*p->contexts));
-	if (err == 0 && (!out || !p->contexts))
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu contexts", n);
-	p->n_contexts = err == 0 ? n : 0;
-	if (err == 0)
-		err = sort_edges(c);
-	if (err == 0) {
-		find_fixed(c);
-		ask_flow(c);
-		keep_noise(p);
-	}
-	for (int part = -1; part < CONTEXT_PARTS && err == 0; part++) {
+	make_room(c);
+	p->contexts = mem_calloc(n + 1, sizeof(*p->contexts));
+	p->n_contexts = n;
+	sort_edges(c);
+	find_fixed(c);
+	ask_flow(c);
+	keep_noise(p);
+	for (int part = -1; part < CONTEXT_PARTS; part++) {
 		divide(c, part, out);
 		for (size_t i = 0; i < n; i++)
 			*(part < 0 ? &p->contexts[i].insn : &p->contexts[i].without[part]) = out[i];
@@ -310,23 +300,21 @@ static int keep_contexts(struct contexts *c)
 		p->contexts[i].func = c->walk.nodes.v[i].func;
 	}
 	free(out);
-	return err;
 }
 
 int assemble_contexts(struct assembly *a)
 {
 	struct contexts c = { .a = a, .bursts = a->w->rec->burst_event >= 0, .stride = 1 };
-	int err = 0;
+	int err;
 
 	if (!a->w->opts->stacks || !a->w->graph || a->p->meta.relative)
 		return 0;
 	if (!c.bursts)
 		c.stride += a->p->meta.n_samples / EFFORT_RECORDS;
-	err = context_walk_begin(&c.walk, a);
-	if (err == 0)
-		err = recording_each(a->w->rec, "following paths", add_path, &c);
+	context_walk_begin(&c.walk, a);
+	err = recording_each(a->w->rec, "following paths", add_path, &c);
 	if (err == 0 && c.walk.n_paths >= FEWEST_PATHS)
-		err = keep_contexts(&c);
+		keep_contexts(&c);
 	contexts_free(&c);
 	return err;
 }

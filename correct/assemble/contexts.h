@@ -9,7 +9,7 @@
  */
 #include "correct/assemble/assemble_impl.h"
 
-/* Fill in profile->contexts, after the calls were counted; none where too few paths tell.  Returns 0, -SP_ENOMEM. */
+/* Fill in profile->contexts, after the calls were counted; none where too few paths tell. */
 int assemble_contexts(struct assembly *a);
 
 #endif

@@ -8,6 +8,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Does a thread begin in it, as the C library's, the loader's, or Go's do?  main() is called by code without frame pointers. */
 static bool is_entry(const struct profile *p, uint32_t func)
@@ -37,20 +38,14 @@ static bool is_entry(const struct profile *p, uint32_t func)
 /* [n_frames], malloc'd: does no function that a thread begins in stand above it, or is one?  NULL when out of memory. */
 static bool *find_cut(const struct profile *p)
 {
-	bool *cut = malloc((p->n_frames + 1) * sizeof(*cut));
-	uint8_t *entry = calloc(p->n_funcs + 1, sizeof(*entry));
+	bool *cut = mem_malloc((p->n_frames + 1) * sizeof(*cut));
+	uint8_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));
 
-	for (uint32_t f = 0; cut && entry && f < p->n_funcs; f++)
+	for (uint32_t f = 0; f < p->n_funcs; f++)
 		entry[f] = is_entry(p, f);
-	for (size_t i = 0; cut && entry && i < p->n_frames; i++) /* callers stand before callees */
+	for (size_t i = 0; i < p->n_frames; i++) /* callers stand before callees */
 		cut[i] = i == 0 || (cut[p->frames[i].parent] && !entry[p->frames[i].func]);
-	if (!entry) {
-		free(cut);
-		cut = NULL;
-	}
 	free(entry);
-	if (!cut)
-		sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
 	return cut;
 }
 
@@ -84,12 +79,11 @@ struct tally {
 	uint32_t *last;            /* [n_funcs] frame + 1 that counted for a function last */
 };
 
-static int tally_new(const struct profile *p, const double *insn, struct tally *t)
+static void tally_new(const struct profile *p, const double *insn, struct tally *t)
 {
 	*t = (struct tally){ .p = p, .insn = insn };
-	t->on = calloc(p->n_funcs + 1, sizeof(*t->on));
-	t->last = calloc(p->n_funcs + 1, sizeof(*t->last));
-	return t->on && t->last ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	t->on = mem_calloc(p->n_funcs + 1, sizeof(*t->on));
+	t->last = mem_calloc(p->n_funcs + 1, sizeof(*t->last));
 }
 
 static void tally_free(struct tally *t)
@@ -155,35 +149,33 @@ static void find_callers(const struct profile *p, uint32_t func, bool *may)
 static int open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
 	/* Of each frame's stack, the function + 1 of the outermost frame whose caller is missing; 0 = none is. */
-	uint32_t *open = calloc(p->n_frames + 1, sizeof(*open));
-	bool *may = calloc(p->n_funcs + 1, sizeof(*may)), *done = calloc(p->n_funcs + 1, sizeof(*done));
-	int err = open && may && done ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	uint32_t *open = mem_calloc(p->n_frames + 1, sizeof(*open));
+	bool *may = mem_calloc(p->n_funcs + 1, sizeof(*may)),
+	     *done = mem_calloc(p->n_funcs + 1, sizeof(*done));
 
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) { /* callers stand before callees */
+	for (uint32_t i = 1; i < p->n_frames; i++) { /* callers stand before callees */
 		open[i] = open[p->frames[i].parent];
 		if (!open[i] && p->frames[i].open)
 			open[i] = p->frames[i].func + 1;
 	}
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+	for (uint32_t i = 1; i < p->n_frames; i++) {
 		struct tally t = { 0 };
 
 		if (!open[i] || done[open[i] - 1])
 			continue;
 		done[open[i] - 1] = true;
-		err = tally_new(p, insn, &t);
-		for (uint32_t k = i; k < p->n_frames && err == 0; k++)
+		tally_new(p, insn, &t);
+		for (uint32_t k = i; k < p->n_frames; k++)
 			if (open[k] == open[i])
 				add_stack(&t, k);
-		if (err == 0) {
-			find_callers(p, open[i] - 1, may);
-			widen(&t, may, out);
-		}
+		find_callers(p, open[i] - 1, may);
+		widen(&t, may, out);
 		tally_free(&t);
 	}
 	free(open);
 	free(may);
 	free(done);
-	return err;
+	return 0;
 }
 
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
@@ -195,7 +187,7 @@ int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclus
 	if (err < 0 || cut_stacks_share(p) <= model->little)
 		return err;
 	cut = find_cut(p);
-	err = cut ? tally_new(p, insn, &t) : -SP_ENOMEM;
+	tally_new(p, insn, &t);
 	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
 		if (cut[i])
 			add_stack(&t, i);

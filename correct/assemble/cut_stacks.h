@@ -17,7 +17,7 @@ double cut_stacks_open_share(const struct profile *p);
 
 /*
  * Up to hi of out, [p->n_funcs], goes what is on cut stacks, or below open frames, without the function.  insn: [p->n_frames] corrected instructions
- * of each frame.  Returns 0, -SP_ENOMEM.
+ * of each frame.
  */
 int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);
 

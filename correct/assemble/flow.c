@@ -16,6 +16,7 @@
 #include "correct/assemble/flow_impl.h"
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
+#include "profiler/base/mem.h"
 
 /* How short sums are looked for first: a short one is better known than a long one. */
 static const uint32_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, EFFORT_TERMS };
@@ -59,24 +60,20 @@ static bool carries(const struct flow_part *x, uint32_t edge)
 	return e->kind == FLOW_SKIP ? r >= 0 && region_of(x, e->to) == r : flow_is_kept(x, edge);
 }
 
-static int choose_blocks(struct flow_part *x)
+static void choose_blocks(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
 	size_t n = 0;
 
-	x->number = malloc((x->g->n_blocks + 1) * sizeof(*x->number));
-	x->in_part = calloc(x->g->n_funcs + 1, 1);
-	if (!x->number || !x->in_part)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", x->g->n_blocks);
+	x->number = mem_malloc((x->g->n_blocks + 1) * sizeof(*x->number));
+	x->in_part = mem_calloc(x->g->n_funcs + 1, 1);
 	for (size_t b = 0; b < x->g->n_blocks; b++)
 		if (region_of(x, (uint32_t)b) >= 0)
 			x->in_part[x->g->blocks[b].func] = 1;
 	for (size_t b = 0; b < x->g->n_blocks; b++)
 		x->number[b] = x->in_part[x->g->blocks[b].func] ? (uint32_t)n++ : UINT32_MAX;
-	p->blocks = calloc(n + 1, sizeof(*p->blocks));
-	x->out = calloc(2 * n + 2, 1);
-	if (!p->blocks || !x->out)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n);
+	p->blocks = mem_calloc(n + 1, sizeof(*p->blocks));
+	x->out = mem_calloc(2 * n + 2, 1);
 	x->in = x->out + n + 1;
 	p->n_blocks = n;
 	for (size_t b = 0; b < x->g->n_blocks; b++) {
@@ -95,7 +92,6 @@ static int choose_blocks(struct flow_part *x)
 			.trips = UINT32_MAX,
 		};
 	}
-	return 0;
 }
 
 static int add_ways(struct flow_part *x, uint32_t graph_block)
@@ -110,8 +106,7 @@ static int add_ways(struct flow_part *x, uint32_t graph_block)
 
 		if (!flow_is_way(x, e))
 			continue;
-		if (vec_reserve_raw((void **)&p->ways, &x->way_cap, p->n_ways + 1, sizeof(*p->ways)) < 0)
-			return -SP_ENOMEM;
+		vec_room_raw((void **)&p->ways, &x->way_cap, p->n_ways + 1, sizeof(*p->ways));
 		/* What no region's flow takes was not taken, where the flow at either end is known. */
 		p->ways[p->n_ways++] = (struct profile_way){
 			.from = x->number[graph_block],
@@ -166,21 +161,18 @@ static void find_balanced(struct flow_part *x, uint32_t graph_block)
 	}
 }
 
-static int list_by_target(struct flow_part *x)
+static void list_by_target(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
 
-	x->in0 = calloc(p->n_blocks + 2, sizeof(*x->in0));
-	x->to = calloc(p->n_ways + 1, sizeof(*x->to));
-	if (!x->in0 || !x->to)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu ways", p->n_ways);
+	x->in0 = mem_calloc(p->n_blocks + 2, sizeof(*x->in0));
+	x->to = mem_calloc(p->n_ways + 1, sizeof(*x->to));
 	for (size_t i = 0; i < p->n_ways; i++)
 		x->in0[p->ways[i].to + 2]++;
 	for (size_t b = 2; b < p->n_blocks + 2; b++)
 		x->in0[b] += x->in0[b - 1];
 	for (size_t i = 0; i < p->n_ways; i++)
 		x->to[x->in0[p->ways[i].to + 1]++] = (uint32_t)i;
-	return 0;
 }
 
 /* ---- sums ---- */
@@ -209,19 +201,17 @@ void flow_add_way(const struct profile *p, const struct profile_way *way, float 
 		flow_add_term(t, p->terms[i].block, weight * p->terms[i].weight);
 }
 
-int flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
-              uint32_t *n_terms)
+void flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
+               uint32_t *n_terms)
 {
 	struct profile *p = x->a->p;
 
-	if (vec_reserve_raw((void **)&p->terms, &x->term_cap, p->n_terms + n, sizeof(*p->terms)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->terms, &x->term_cap, p->n_terms + n, sizeof(*p->terms));
 	if (n)
 		memcpy(p->terms + p->n_terms, terms, n * sizeof(*terms));
 	*term0 = (uint32_t)p->n_terms;
 	*n_terms = n;
 	p->n_terms += n;
-	return 0;
 }
 
 /* One side of a block: ways[n], or those numbers of p->ways that list[n] has. */
@@ -241,7 +231,6 @@ static int solve_side(struct flow_part *x, const struct side *s, uint32_t length
 	struct profile *p = x->a->p;
 	struct profile_way *open = NULL;
 	struct flow_terms t = { .n = 0 };
-	int err;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct profile_way *way = way_at(p, s, i);
@@ -260,12 +249,12 @@ static int solve_side(struct flow_part *x, const struct side *s, uint32_t length
 			flow_add_way(p, way_at(p, s, i), -1, &t);
 	if (t.too_many || t.n > length)
 		return 0;
-	err = flow_keep(x, t.v, t.n, &open->term0, &open->n_terms);
-	open->known = err == 0;
-	return err < 0 ? err : 1;
+	flow_keep(x, t.v, t.n, &open->term0, &open->n_terms);
+	open->known = true;
+	return 1;
 }
 
-/* All blocks once: how many ways became known, or -SP_ENOMEM. */
+/* All blocks once: how many ways became known. */
 static int solve_once(struct flow_part *x, uint32_t length)
 {
 	const struct profile *p = x->a->p;
@@ -328,14 +317,18 @@ static int find_entries(struct flow_part *x, const uint8_t *inside, struct profi
 		all = all && way->known;
 		flow_add_way(p, way, 1, &entering);
 	}
-	if (all && any && !entering.too_many)
-		return flow_keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
+	if (all && any && !entering.too_many) {
+		flow_keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
+		return 0;
+	}
 	/*
 	 * Called or jumped to from elsewhere, or by a way that is not known.  A region's own header only goes round in it:
 	 * how often that is begun nothing tells.
 	 */
-	if ((!x->in[header] || any) && back_known && !rest.too_many)
-		return flow_keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
+	if ((!x->in[header] || any) && back_known && !rest.too_many) {
+		flow_keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
+		return 0;
+	}
 	return 0;
 }
 
@@ -346,10 +339,9 @@ static int add_trips(struct flow_part *x, const struct local_flow *l, const stru
 	struct profile_trips *t;
 	int err;
 
-	if (vec_reserve_raw((void **)&p->trips, &x->trips_cap, p->n_trips + 1, sizeof(*p->trips)) < 0 ||
-	    vec_reserve_raw((void **)&p->trips_blocks, &x->trips_blocks_cap, x->n_trips_blocks + loop->n_in,
-	                    sizeof(*p->trips_blocks)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->trips, &x->trips_cap, p->n_trips + 1, sizeof(*p->trips));
+	vec_room_raw((void **)&p->trips_blocks, &x->trips_blocks_cap, x->n_trips_blocks + loop->n_in,
+	             sizeof(*p->trips_blocks));
 	t = &p->trips[p->n_trips];
 	*t = (struct profile_trips){ .header = x->number[l->block[loop->header]],
 		                     .block0 = (uint32_t)x->n_trips_blocks,
@@ -407,8 +399,9 @@ static int find_flow(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
 	uint8_t *inside = NULL;
-	int err = choose_blocks(x);
+	int err = 0;
 
+	choose_blocks(x);
 	for (uint32_t b = 0; b < x->g->n_blocks && err == 0; b++)
 		if (x->number[b] != UINT32_MAX)
 			err = add_ways(x, b);
@@ -416,18 +409,18 @@ static int find_flow(struct flow_part *x)
 		if (x->number[b] != UINT32_MAX)
 			find_balanced(x, b);
 	if (err == 0)
-		err = list_by_target(x);
+		list_by_target(x);
 	if (err == 0)
 		err = solve_ways(x);
 	if (err == 0) {
-		inside = calloc(p->n_blocks + 1, 1);
-		err = inside ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+		inside = mem_calloc(p->n_blocks + 1, 1);
+		err = 0;
 	}
 	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
 		if (x->in_part[f])
 			err = add_loops(x, f, inside);
 	if (err == 0)
-		err = flow_find_calls(x);
+		flow_find_calls(x);
 	if (err == 0)
 		err = flow_find_callers(x);
 	free(inside);

@@ -5,6 +5,7 @@
 
 #include "correct/assemble/flow_impl.h"
 #include "correct/binary/module.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 
@@ -18,7 +19,7 @@ static bool is_split(const struct module *m, uint64_t vaddr)
 }
 
 /* Executions of the entry, less what leads back to it from inside. */
-static int add_calls(struct flow_part *x, uint32_t graph_func, struct flow_terms *of_func)
+static void add_calls(struct flow_part *x, uint32_t graph_func, struct flow_terms *of_func)
 {
 	struct profile *p = x->a->p;
 	const struct flow_func *fn = &x->g->funcs[graph_func];
@@ -27,33 +28,30 @@ static int add_calls(struct flow_part *x, uint32_t graph_func, struct flow_terms
 	struct flow_terms t = { .n = 0 };
 
 	if (b->insn == UINT32_MAX || is_split(x->a->w->rec->modules[fn->module], fn->vaddr))
-		return 0;
+		return;
 	flow_add_term(&t, entry, 1);
 	for (uint32_t i = x->in0[entry]; i < x->in0[entry + 1]; i++) {
 		if (!p->ways[x->to[i]].known)
-			return 0;
+			return;
 		flow_add_way(p, &p->ways[x->to[i]], -1, &t);
 	}
 	for (uint32_t i = 0; i < t.n; i++)
 		flow_add_term(&of_func[b->func], t.v[i].block, t.v[i].weight);
-	return 0;
 }
 
-int flow_find_calls(struct flow_part *x)
+void flow_find_calls(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
-	struct flow_terms *of_func = calloc(p->n_funcs + 1, sizeof(*of_func));
-	int err = of_func ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	struct flow_terms *of_func = mem_calloc(p->n_funcs + 1, sizeof(*of_func));
 
-	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
+	for (uint32_t f = 0; f < x->g->n_funcs; f++)
 		if (x->in_part[f])
-			err = add_calls(x, f, of_func);
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
+			add_calls(x, f, of_func);
+	for (size_t f = 0; f < p->n_funcs; f++)
 		if (of_func[f].n && !of_func[f].too_many)
-			err = flow_keep(x, of_func[f].v, of_func[f].n, &p->funcs[f].calls.term0,
-			                &p->funcs[f].calls.n_terms);
+			flow_keep(x, of_func[f].v, of_func[f].n, &p->funcs[f].calls.term0,
+			          &p->funcs[f].calls.n_terms);
 	free(of_func);
-	return err;
 }
 
 /* ---- who calls whom ---- */
@@ -70,7 +68,7 @@ struct call_list {
 	size_t cap;
 };
 
-/* The physical function of a block; -SP_ENOMEM. */
+/* The physical function of a block. */
 static long func_of_block(struct flow_part *x, uint32_t graph_block)
 {
 	const struct flow_block *b = &x->g->blocks[graph_block];
@@ -82,7 +80,7 @@ static long func_of_block(struct flow_part *x, uint32_t graph_block)
 }
 
 /* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
-static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
+static void sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 {
 	const struct profile *p = x->a->p;
 	const struct flow_edge *e = &x->g->edges[edge];
@@ -91,7 +89,7 @@ static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 	struct flow_terms t = { .n = 0 };
 
 	if (!flow_is_kept(x, edge) || from == UINT32_MAX)
-		return 0;
+		return;
 	for (uint32_t i = b->out0; i < b->out0 + b->n_out; i++)
 		others += i != edge && flow_is_kept(x, i) && !flow_is_way(x, &x->g->edges[i]);
 	flow_add_term(&t, from, 1);
@@ -102,9 +100,7 @@ static int sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 	}
 	sum->unknown = sum->unknown || others || t.too_many;
 	for (uint32_t i = 0; i < t.n; i++)
-		if (vec_push(&sum->v, t.v[i]) < 0)
-			return -SP_ENOMEM;
-	return 0;
+		vec_add(&sum->v, t.v[i]);
 }
 
 static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
@@ -113,22 +109,18 @@ static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
 	const struct flow_edge *e = &x->g->edges[edge];
 	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
 
-	if (caller < 0 || callee < 0)
-		return -SP_ENOMEM;
-	at = pairs_number(&l->index, (uint64_t)callee, (uint64_t)caller);
-	if (at < 0)
-		return (int)at;
+	at = pairs_must(&l->index, (uint64_t)callee, (uint64_t)caller);
 	if ((size_t)at == p->n_calls) {
-		if (vec_reserve_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls)) < 0 ||
-		    vec_push(&l->terms, (struct call_terms){ .unknown = false }) < 0)
-			return -SP_ENOMEM;
+		vec_room_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls));
+		vec_add(&l->terms, (struct call_terms){ .unknown = false });
 		p->calls[p->n_calls++] =
 		        (struct profile_call){ .caller = (uint32_t)caller, .callee = (uint32_t)callee };
 	}
-	return sum_edge(x, edge, &l->terms.v[at]);
+	sum_edge(x, edge, &l->terms.v[at]);
+	return 0;
 }
 
-static int keep_calls(struct flow_part *x, struct call_list *l)
+static void keep_calls(struct flow_part *x, struct call_list *l)
 {
 	struct profile *p = x->a->p;
 
@@ -138,10 +130,9 @@ static int keep_calls(struct flow_part *x, struct call_list *l)
 
 		c->taken = t->v.n > 0;
 		c->known = c->taken && !t->unknown;
-		if (c->known && flow_keep(x, t->v.v, (uint32_t)t->v.n, &c->term0, &c->n_terms) < 0)
-			return -SP_ENOMEM;
+		if (c->known)
+			flow_keep(x, t->v.v, (uint32_t)t->v.n, &c->term0, &c->n_terms);
 	}
-	return 0;
 }
 
 /* A call, or a jump to where another function begins. */
@@ -204,7 +195,7 @@ int flow_find_callers(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
 	struct call_list l = { .cap = 0 };
-	int err = 0;
+	int err;
 
 	if (!x->a->w->opts->stacks)
 		return 0;
@@ -213,7 +204,7 @@ int flow_find_callers(struct flow_part *x)
 		if (is_call(x, &x->g->edges[i]))
 			err = add_call(x, &l, i);
 	if (err == 0)
-		err = keep_calls(x, &l);
+		keep_calls(x, &l);
 	if (err == 0 && p->n_calls)
 		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
 	for (size_t i = 0; i < l.terms.n; i++)

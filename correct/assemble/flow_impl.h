@@ -33,12 +33,12 @@ struct flow_terms {
 void flow_add_term(struct flow_terms *t, uint32_t block, float weight);
 void flow_add_way(const struct profile *p, const struct profile_way *way, float weight, struct flow_terms *t);
 
-/* Keep a sum in the profile: where its terms begin, -SP_ENOMEM. */
-int flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
-              uint32_t *n_terms);
+/* Keep a sum in the profile: where its terms begin. */
+void flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
+               uint32_t *n_terms);
 
-/* Once all ways are known.  Both return 0 or -SP_ENOMEM. */
-int flow_find_calls(struct flow_part *x);
+/* Once all ways are known. */
+void flow_find_calls(struct flow_part *x);
 int flow_find_callers(struct flow_part *x);
 
 #endif

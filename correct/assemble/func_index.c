@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/assemble/func_index.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -15,16 +16,14 @@ struct func_index {
 	size_t func_cap, file_cap;
 };
 
-int func_index_new(struct profile *p, struct func_index **out)
+void func_index_new(struct profile *p, struct func_index **out)
 {
-	struct func_index *index = calloc(1, sizeof(*index));
+	struct func_index *index = mem_calloc(1, sizeof(*index));
 
-	if (!index)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	index->p = p;
 	*out = index;
 	/* Number 0 is "unknown". */
-	return func_index_file(index, "") < 0 ? -SP_ENOMEM : 0;
+	func_index_file(index, "");
 }
 
 void func_index_free(struct func_index *index)
@@ -43,14 +42,11 @@ long func_index_file(struct func_index *index, const char *file)
 
 	if (!file)
 		return 0;
-	i = pairs_number(&index->files, (uint64_t)(uintptr_t)file, 0);
+	i = pairs_must(&index->files, (uint64_t)(uintptr_t)file, 0);
 	if (i < 0 || (size_t)i < p->n_files)
 		return i;
-	if (vec_reserve_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files));
 	p->files[p->n_files] = profile_string(p, file);
-	if (!p->files[p->n_files])
-		return sp_fail(SP_ENOMEM, "out of memory");
 	p->n_files++;
 	return i;
 }
@@ -62,9 +58,7 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 	struct profile_func *f;
 	long file = func_index_file(index, inlining->file);
 
-	if (file < 0 ||
-	    vec_reserve_raw((void **)&p->funcs, &index->func_cap, (size_t)number + 1, sizeof(*p->funcs)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->funcs, &index->func_cap, (size_t)number + 1, sizeof(*p->funcs));
 	f = &p->funcs[number];
 	*f = (struct profile_func){ .name = profile_string(p, inlining->name),
 		                    .linkage = profile_string(p, inlining->linkage ? inlining->linkage
@@ -78,15 +72,13 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 		                    .rolled_why = "",
 		                    .count = { .lo = NAN, .hi = NAN },
 		                    .rolled = { .lo = NAN, .hi = NAN } };
-	if (!f->name || !f->linkage)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	p->n_funcs = (size_t)number + 1;
 	return 0;
 }
 
 static long number_of(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining)
 {
-	long number = pairs_number(&index->inlinings, module_id, inlining->id);
+	long number = pairs_must(&index->inlinings, module_id, inlining->id);
 	int err = 0;
 
 	if (number >= 0 && (size_t)number == index->p->n_funcs)

@@ -8,25 +8,23 @@
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* The instructions of each function (or physical function), as lists: of[first[f] .. first[f + 1]). */
 struct grouping {
 	uint32_t *of, *first;
 };
 
-static int group_insns(const struct profile *p, bool physical, struct grouping *g)
+static void group_insns(const struct profile *p, bool physical, struct grouping *g)
 {
-	g->first = calloc(p->n_funcs + 2, sizeof(*g->first));
-	g->of = calloc(p->n_insns + 1, sizeof(*g->of));
-	if (!g->first || !g->of)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	g->first = mem_calloc(p->n_funcs + 2, sizeof(*g->first));
+	g->of = mem_calloc(p->n_insns + 1, sizeof(*g->of));
 	for (size_t i = 0; i < p->n_insns; i++)
 		g->first[(physical ? p->insns[i].phys_func : p->insns[i].func) + 2]++;
 	for (size_t f = 2; f < p->n_funcs + 2; f++)
 		g->first[f] += g->first[f - 1];
 	for (size_t i = 0; i < p->n_insns; i++)
 		g->of[g->first[(physical ? p->insns[i].phys_func : p->insns[i].func) + 1]++] = (uint32_t)i;
-	return 0;
 }
 
 static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
@@ -175,12 +173,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
  * The total of a region is always known; whether the region is depends on where in it the total went: it is weak where
  * fixed functions hold less than half of it.
  */
-static int judge_regions(struct profile *p)
+static void judge_regions(struct profile *p)
 {
-	double *fixed = calloc(2 * p->n_regions + 1, sizeof(*fixed)), *all;
+	double *fixed = mem_calloc(2 * p->n_regions + 1, sizeof(*fixed)), *all;
 
-	if (!fixed)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
 	all = fixed + p->n_regions;
 	for (size_t i = 0; i < p->n_insns; i++) {
 		const struct profile_insn *insn = &p->insns[i];
@@ -198,7 +194,6 @@ static int judge_regions(struct profile *p)
 			p->regions[r].why = reason_text_functions_open;
 		}
 	free(fixed);
-	return 0;
 }
 
 /*
@@ -252,10 +247,10 @@ int assemble_funcs(struct assembly *a)
 	struct grouping own = { 0 }, rolled = { 0 };
 	struct whole whole;
 	double period = 1;
-	int err = group_insns(p, false, &own);
+	int err = 0;
 
-	if (err == 0)
-		err = group_insns(p, true, &rolled);
+	group_insns(p, false, &own);
+	group_insns(p, true, &rolled);
 	if (a->w->rec->insn_event >= 0 && a->w->sums.events[a->w->rec->insn_event].n_samples)
 		period = a->w->sums.events[a->w->rec->insn_event].period_sum /
 		         (double)a->w->sums.events[a->w->rec->insn_event].n_samples;
@@ -281,7 +276,7 @@ int assemble_funcs(struct assembly *a)
 	if (err == 0)
 		judge_funcs(p, &own, &rolled, &whole);
 	if (err == 0)
-		err = judge_regions(p);
+		judge_regions(p);
 	free(own.of);
 	free(own.first);
 	free(rolled.of);

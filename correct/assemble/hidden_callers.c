@@ -6,6 +6,7 @@
 
 #include "correct/recording/callers.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -46,14 +47,11 @@ struct hidden_callers {
 	bool left_open, all_seen;
 };
 
-int hidden_callers_new(const struct recording *rec, struct hidden_callers **out)
+void hidden_callers_new(const struct recording *rec, struct hidden_callers **out)
 {
-	*out = calloc(1, sizeof(**out));
-	if (!*out)
-		return sp_fail(SP_ENOMEM, "out of memory for call stacks");
+	*out = mem_calloc(1, sizeof(**out));
 	(*out)->rec = rec;
 	(*out)->exact = strcmp(callers_source(rec), "frame pointers") != 0;
-	return 0;
 }
 
 void hidden_callers_free(struct hidden_callers *h)
@@ -81,21 +79,20 @@ static struct module *module_of(const struct hidden_callers *h, uint32_t module)
 	return h->rec->modules[module];
 }
 
-/* An enum module_frame, or -SP_ENOMEM. */
+/* An enum module_frame. */
 static int frame_at(struct hidden_callers *h, struct place at)
 {
-	long k = at.module < 0 ? -SP_ENOMEM : pairs_number(&h->frame_index, (uint32_t)at.module, at.vaddr);
+	size_t k;
 
 	if (at.module < 0)
 		return MODULE_FRAME_UNKNOWN;
-	if (k < 0 ||
-	    ((size_t)k == h->frames.n &&
-	     vec_push(&h->frames, (uint8_t)module_frame_at(module_of(h, (uint32_t)at.module), at.vaddr)) < 0))
-		return -SP_ENOMEM;
+	k = pairs_must(&h->frame_index, (uint32_t)at.module, at.vaddr);
+	if (k == h->frames.n)
+		vec_add(&h->frames, (uint8_t)module_frame_at(module_of(h, (uint32_t)at.module), at.vaddr));
 	return h->frames.v[k];
 }
 
-/* Number of the function at a place; *number -1 where there is none.  0 or -SP_ENOMEM. */
+/* Number of the function at a place; *number -1 where there is none. */
 static int function_at(struct hidden_callers *h, int32_t module, uint64_t vaddr, long *number)
 {
 	long func = module < 0 ? -1 : module_func_at(module_of(h, (uint32_t)module), vaddr);
@@ -103,11 +100,9 @@ static int function_at(struct hidden_callers *h, int32_t module, uint64_t vaddr,
 	*number = -1;
 	if (func < 0)
 		return 0;
-	*number = pairs_number(&h->func_index, (uint32_t)module, (uint64_t)func);
-	if (*number < 0 ||
-	    ((size_t)*number == h->funcs.n &&
-	     vec_push(&h->funcs, (struct function){ .module = (uint32_t)module, .func = func }) < 0))
-		return -SP_ENOMEM;
+	*number = pairs_must(&h->func_index, (uint32_t)module, (uint64_t)func);
+	if ((size_t)*number == h->funcs.n)
+		vec_add(&h->funcs, (struct function){ .module = (uint32_t)module, .func = func });
 	return 0;
 }
 
@@ -140,8 +135,8 @@ static int scan(struct hidden_callers *h, long number)
 		                                         insn.target - range->vaddr >= range->size_bytes);
 
 		f->points |= insn.flow == INSN_CALL_IND;
-		if (leaves && vec_push(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target }) < 0)
-			return -SP_ENOMEM;
+		if (leaves)
+			vec_add(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target });
 	}
 	return 0;
 }
@@ -192,17 +187,15 @@ static uint64_t find_way(const struct hidden_callers *h, const struct function *
 	return 0;
 }
 
-/* Where function `caller` goes to `callee` by itself: 0 = nowhere that is known.  0 or -SP_ENOMEM. */
-static int goes_to(struct hidden_callers *h, long caller, long callee, uint64_t *from)
+/* Where function `caller` goes to `callee` by itself: 0 = nowhere that is known. */
+static void goes_to(struct hidden_callers *h, long caller, long callee, uint64_t *from)
 {
-	int err = scan(h, caller);
-	long k = err < 0 ? -1 : pairs_number(&h->way_index, (uint64_t)caller, (uint64_t)callee);
+	size_t k = pairs_must(&h->way_index, (uint64_t)caller, (uint64_t)callee);
 
-	if (k < 0 || ((size_t)k == h->ways.n &&
-	              vec_push(&h->ways, find_way(h, &h->funcs.v[caller], &h->funcs.v[callee])) < 0))
-		return -SP_ENOMEM;
+	scan(h, caller);
+	if (k == h->ways.n)
+		vec_add(&h->ways, find_way(h, &h->funcs.v[caller], &h->funcs.v[callee]));
 	*from = h->ways.v[k];
-	return 0;
 }
 
 /* The function that the call which holds this place enters; *number -1 where the code doesn't tell. */
@@ -237,10 +230,10 @@ static int called_at(struct hidden_callers *h, struct place at, long *number)
 
 static struct site *site_of(struct hidden_callers *h, struct place at)
 {
-	long k = pairs_number(&h->site_index, (uint32_t)at.module, at.vaddr);
+	long k = pairs_must(&h->site_index, (uint32_t)at.module, at.vaddr);
 
-	if (k < 0 || ((size_t)k == h->sites.n && vec_push(&h->sites, (struct site){ 0 }) < 0))
-		return NULL;
+	if ((size_t)k == h->sites.n)
+		vec_add(&h->sites, (struct site){ 0 });
 	return &h->sites.v[k];
 }
 
@@ -253,8 +246,6 @@ static int learn(struct hidden_callers *h, struct place below, struct place at)
 	if (err || number < 0)
 		return err < 0 ? err : 0;
 	site = site_of(h, at);
-	if (!site)
-		return -SP_ENOMEM;
 	for (uint32_t i = 0; i < site->n; i++)
 		if (site->callees[i] == (uint32_t)number)
 			return 0;
@@ -265,42 +256,40 @@ static int learn(struct hidden_callers *h, struct place below, struct place at)
 }
 
 /* Of those that whole stacks have below a place, the only one that goes to `callee`; -1 = there is none. */
-static int seen_below(struct hidden_callers *h, struct place at, long callee, long *number)
+static void seen_below(struct hidden_callers *h, struct place at, long callee, long *number)
 {
 	const struct site *site = at.module < 0 ? NULL : site_of(h, at);
 	long found = -1;
-	int err = 0;
 
 	*number = -1;
 	if (!site)
-		return at.module < 0 ? 0 : -SP_ENOMEM;
-	for (uint32_t i = 0; i < site->n && err == 0; i++) {
+		return;
+	for (uint32_t i = 0; i < site->n; i++) {
 		uint64_t from = 0;
 
-		err = goes_to(h, site->callees[i], callee, &from);
+		goes_to(h, site->callees[i], callee, &from);
 		if (!from)
 			continue;
 		if (found >= 0)
-			return 0;
+			return;
 		found = site->callees[i];
 	}
 	*number = site->full ? -1 : found;
-	return err;
 }
 
 /* The caller of what stands last, of function `callee` (-1: of none), next on the stack: where it goes there, if that is known. */
-static int insert(struct hidden_callers *h, long callee, long caller)
+static void insert(struct hidden_callers *h, long callee, long caller)
 {
-	const struct function *f = &h->funcs.v[caller];
 	uint64_t from = 0;
-	int err = callee < 0 ? 0 : goes_to(h, caller, callee, &from);
+	const struct function *f;
 
-	if (err < 0)
-		return err;
+	if (callee >= 0)
+		goes_to(h, caller, callee, &from);
+	f = &h->funcs.v[caller];
 	h->stack.v[h->stack.n - 1].open = !from;
 	if (!from)
 		from = module_func(module_of(h, f->module), (size_t)f->func)->vaddr;
-	return vec_push(&h->stack, (struct stack_place){ { (int32_t)f->module, from }, false });
+	vec_add(&h->stack, (struct stack_place){ { (int32_t)f->module, from }, false });
 }
 
 /*
@@ -318,31 +307,32 @@ static int find_hidden(struct hidden_callers *h, struct place at, struct place o
 	if (err < 0 || (caller >= 0 && caller == callee))
 		return err;
 	if (caller < 0 && callee >= 0 && begins)
-		err = seen_below(h, outer, callee, &caller);
+		seen_below(h, outer, callee, &caller);
 	if (err < 0)
 		return err;
 	h->left_open |= caller < 0 && begins;
-	if (caller >= 0)
-		return insert(h, callee, caller);
+	if (caller >= 0) {
+		insert(h, callee, caller);
+		return 0;
+	}
 	h->stack.v[h->stack.n - 1].open = true;
 	return 0;
 }
 
 /* Does the code go there by itself, or by the linker? */
-static int leads_to(struct hidden_callers *h, long caller, long callee, bool *goes)
+static bool leads_to(struct hidden_callers *h, long caller, long callee)
 {
 	const struct function *f = &h->funcs.v[caller];
 	uint64_t from;
-	int err = goes_to(h, caller, callee, &from);
 
-	*goes = err == 0 && (from || is_stub_of(h, module_func(module_of(h, f->module), (size_t)f->func),
-	                                        &h->funcs.v[callee]));
-	return err;
+	goes_to(h, caller, callee, &from);
+	return from ||
+	       is_stub_of(h, module_func(module_of(h, f->module), (size_t)f->func), &h->funcs.v[callee]);
 }
 
 /*
  * From calls[*next] out, the first record of a call of function `callee`; or the first behind one of a call from there, which
- * was left, with all that it had called.  *next stays where there is neither.  0 or -SP_ENOMEM.
+ * was left, with all that it had called.  *next stays where there is neither.
  */
 static int find_left(struct hidden_callers *h, const struct stack_call *calls, size_t n, long callee,
                      size_t *next)
@@ -373,7 +363,6 @@ static int find_unrecorded(struct hidden_callers *h, const struct stack_call *ca
 {
 	const struct place at = h->stack.v[h->stack.n - 1].at;
 	long callee, caller = -1;
-	bool goes = false;
 	size_t first = *next, i;
 	int err = function_at(h, at.module, at.vaddr, &callee);
 
@@ -383,8 +372,7 @@ static int find_unrecorded(struct hidden_callers *h, const struct stack_call *ca
 			err = function_at(h, calls[i].entry.module, calls[i].entry.vaddr, &caller);
 		if (err < 0 || callee < 0 || caller < 0 || callee == caller)
 			return err;
-		err = leads_to(h, caller, callee, &goes);
-		if (err == 0 && !goes)
+		if (!leads_to(h, caller, callee))
 			err = find_left(h, calls, n, callee, next);
 	} while (err == 0 && i < *next && *next < n);
 	/* The oldest of what was left may have lost the call that it began with. */
@@ -392,10 +380,10 @@ static int find_unrecorded(struct hidden_callers *h, const struct stack_call *ca
 		*next = n;
 	if (err < 0 || first < *next || is_stub(h, caller))
 		return err;
-	err = insert(h, callee, caller);
-	if (err == 0 && h->funcs.v[caller].points)
+	insert(h, callee, caller);
+	if (h->funcs.v[caller].points)
 		h->stack.v[h->stack.n - 2].open = false;
-	return err;
+	return 0;
 }
 
 int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
@@ -409,8 +397,7 @@ int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls
 		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at);
 
 		next = i + 1;
-		if (frame < 0 || vec_push(&h->stack, (struct stack_place){ at, false }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&h->stack, (struct stack_place){ at, false });
 		if (next < n && calls[next].entry.module >= 0)
 			err = find_unrecorded(h, calls, n, &next);
 		else if (next < n && frame == MODULE_FRAME_NONE)

@@ -28,13 +28,13 @@ struct stack_place {
 	bool open;
 };
 
-/* rec is borrowed.  Returns 0, -SP_ENOMEM. */
-int hidden_callers_new(const struct recording *rec, struct hidden_callers **out);
+/* rec is borrowed. */
+void hidden_callers_new(const struct recording *rec, struct hidden_callers **out);
 void hidden_callers_free(struct hidden_callers *h);
 
 /*
  * calls: [n] the sample's place, then those of calls outwards, each inside the call.  *out: the same with hidden callers among them,
- * *n_out: until the next call.  Returns 0, -SP_ENOMEM.
+ * *n_out: until the next call.
  */
 int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
                         struct stack_place **out, size_t *n_out);

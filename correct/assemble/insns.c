@@ -6,6 +6,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/listing.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"
 #include "profiler/base/vec.h"
@@ -20,8 +21,7 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 	const char *file;
 	long file_number;
 
-	if (vec_reserve_raw((void **)&p->insns, &a->insn_cap, p->n_insns + 1, sizeof(*p->insns)) < 0)
-		return NULL;
+	vec_room_raw((void **)&p->insns, &a->insn_cap, p->n_insns + 1, sizeof(*p->insns));
 	if (p->n_insns % PROGRESS_INSNS == 0)
 		sp_progress("naming instructions", p->n_insns, 0);
 	insn = &p->insns[p->n_insns];
@@ -90,14 +90,13 @@ static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
 	return false;
 }
 
-static int add_region_insns(struct assembly *a, size_t r)
+static void add_region_insns(struct assembly *a, size_t r)
 {
 	const struct problem *prob = a->w->problems[r];
 	const struct solution *sol = &a->w->solutions[r];
-	double *column = calloc(sol->n_draws + 1, sizeof(*column));
-	int err = column ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	double *column = mem_calloc(sol->n_draws + 1, sizeof(*column));
 
-	for (size_t b = 0; err == 0 && b < prob->n_blocks; b++) {
+	for (size_t b = 0; b < prob->n_blocks; b++) {
 		const struct problem_block *block = &prob->blocks[b];
 		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block);
 		double mean = NAN, lo = NAN, hi = NAN;
@@ -115,10 +114,6 @@ static int add_region_insns(struct assembly *a, size_t r)
 			uint32_t module = a->w->graph->blocks[block->graph_block].module;
 			struct profile_insn *insn = add_insn(a, module, prob->insns[i].vaddr);
 
-			if (!insn) {
-				err = -SP_ENOMEM;
-				break;
-			}
 			insn->region = (int32_t)r;
 			insn->block = drawn ? (uint32_t)b : UINT32_MAX;
 			insn->size_bytes = prob->insns[i].size_bytes;
@@ -131,7 +126,6 @@ static int add_region_insns(struct assembly *a, size_t r)
 		}
 	}
 	free(column);
-	return err;
 }
 
 static bool in_region(const struct work *w, uint32_t module, uint64_t vaddr)
@@ -141,7 +135,7 @@ static bool in_region(const struct work *w, uint32_t module, uint64_t vaddr)
 	return b >= 0 && w->regions && w->regions->of_block[b] >= 0;
 }
 
-static int add_raw_insns(struct assembly *a)
+static void add_raw_insns(struct assembly *a)
 {
 	const struct work *w = a->w;
 
@@ -152,13 +146,10 @@ static int add_raw_insns(struct assembly *a)
 		if (in_region(w, s->module, s->vaddr) || (s->insn == 0 && s->cyc == 0))
 			continue;
 		insn = add_insn(a, s->module, s->vaddr);
-		if (!insn)
-			return -SP_ENOMEM;
 		insn->count.raw_insn = insn->count.insn = s->insn;
 		insn->count.raw_cyc = insn->count.cyc = s->cyc;
 		profile_chance(a->p, s->insn, &insn->count.lo, &insn->count.hi);
 	}
-	return 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -169,31 +160,25 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Disassembly, for reports that show it. */
-static int fill_texts(struct assembly *a)
+static void fill_texts(struct assembly *a)
 {
 	const struct profile *p = a->p;
-	int err = 0;
 
-	for (size_t i = 0, j; i < p->n_insns && err == 0; i = j) {
+	for (size_t i = 0, j; i < p->n_insns; i = j) {
 		for (j = i + 1; j < p->n_insns && p->insns[j].module == p->insns[i].module; j++)
 			;
-		err = listing_fill_texts(a->p, a->w->rec->modules[p->insns[i].module], i, j);
+		listing_fill_texts(a->p, a->w->rec->modules[p->insns[i].module], i, j);
 	}
-	return err;
 }
 
-int assemble_insns(struct assembly *a)
+void assemble_insns(struct assembly *a)
 {
-	int err = 0;
-
-	for (size_t r = 0; a->w->regions && r < a->w->regions->n && err == 0; r++)
-		err = add_region_insns(a, r);
-	if (err == 0)
-		err = add_raw_insns(a);
+	for (size_t r = 0; a->w->regions && r < a->w->regions->n; r++)
+		add_region_insns(a, r);
+	add_raw_insns(a);
 	sp_progress_end();
-	if (err == 0 && a->p->n_insns)
+	if (a->p->n_insns)
 		qsort(a->p->insns, a->p->n_insns, sizeof(*a->p->insns), by_address);
-	if (err == 0 && a->w->opts->texts)
-		err = fill_texts(a);
-	return err;
+	if (a->w->opts->texts)
+		fill_texts(a);
 }

@@ -7,6 +7,7 @@
 
 #include "correct/assemble/calls.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 struct making {
@@ -66,16 +67,14 @@ static const char *whole_path(struct making *x, const char *file)
 }
 
 /* Without the binary: what the profile knows, which is the innermost function and the physical one. */
-static int add_known_inlinings(struct making *x, struct listing_insn *out)
+static void add_known_inlinings(struct making *x, struct listing_insn *out)
 {
 	struct listing *l = x->l;
 	const struct profile *p = x->p;
 	const struct profile_insn *insn = out->insn == UINT32_MAX ? NULL : &p->insns[out->insn];
 	struct listing_inlining inner = { p->funcs[x->func].name, "", 0, p->funcs[x->func].line };
 
-	if (vec_reserve_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + 2,
-	                    sizeof(*l->inlinings)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + 2, sizeof(*l->inlinings));
 	out->inlining0 = (uint32_t)l->n_inlinings;
 	if (insn && insn->func != x->func) {
 		l->inlinings[l->n_inlinings++] = inner;
@@ -89,11 +88,10 @@ static int add_known_inlinings(struct making *x, struct listing_insn *out)
 	l->has_lines = l->has_lines || inner.line;
 	l->inlinings[l->n_inlinings++] = inner;
 	out->n_inlinings = (uint32_t)l->n_inlinings - out->inlining0;
-	return 0;
 }
 
 /* Inlinings outermost first, each with the line that it is at. */
-static int add_inlinings(struct making *x, struct listing_insn *insn)
+static void add_inlinings(struct making *x, struct listing_insn *insn)
 {
 	struct listing *l = x->l;
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
@@ -101,15 +99,15 @@ static int add_inlinings(struct making *x, struct listing_insn *insn)
 	unsigned line = 0;
 	size_t n;
 
-	if (module_state(x->m) != MODULE_OK)
-		return add_known_inlinings(x, insn);
+	if (module_state(x->m) != MODULE_OK) {
+		add_known_inlinings(x, insn);
+		return;
+	}
 	n = module_inlinings(x->m, insn->vaddr, inlinings);
 	module_line(x->m, insn->vaddr, &file, &line);
 	insn->inlining0 = (uint32_t)l->n_inlinings;
 	insn->n_inlinings = (uint32_t)(n ? n : 1);
-	if (vec_reserve_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + n + 1,
-	                    sizeof(*l->inlinings)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&l->inlinings, &x->inlining_cap, l->n_inlinings + n + 1, sizeof(*l->inlinings));
 	if (!n)
 		l->inlinings[l->n_inlinings++] =
 		        (struct listing_inlining){ x->p->funcs[x->func].name, whole_path(x, file), line, 0 };
@@ -123,7 +121,6 @@ static int add_inlinings(struct making *x, struct listing_insn *insn)
 			.decl_line = inlinings[i].line,
 		};
 	}
-	return 0;
 }
 
 static uint8_t kind_of(const struct insn *insn)
@@ -153,7 +150,7 @@ static const char *function_at(const struct making *x, uint64_t vaddr)
 	return func && func->vaddr == vaddr ? func->name : "";
 }
 
-/* Append the instruction at an address; its size, or -SP_ENOMEM. */
+/* Append the instruction at an address; its size. */
 static int add_insn(struct making *x, uint64_t vaddr, size_t least_bytes)
 {
 	struct listing *l = x->l;
@@ -165,8 +162,7 @@ static int add_insn(struct making *x, uint64_t vaddr, size_t least_bytes)
 	char text[160] = "";
 	const char *known;
 
-	if (vec_reserve_raw((void **)&l->insns, &x->insn_cap, l->n + 1, sizeof(*l->insns)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&l->insns, &x->insn_cap, l->n + 1, sizeof(*l->insns));
 	if (code && insn_decode(x->decoder, code, n, vaddr, &insn) == 0)
 		(void)insn_text(x->decoder, code, n, vaddr, text, sizeof(text));
 	known = *text || at < 0 ? text : x->p->insns[at].text;
@@ -180,10 +176,9 @@ static int add_insn(struct making *x, uint64_t vaddr, size_t least_bytes)
 		.target = insn.flags & INSN_MEM_TARGET ? 0 : insn.target,
 		.text = texts_add(&l->strings, known, strlen(known)),
 	};
-	if (!out->text)
-		return sp_fail(SP_ENOMEM, "out of memory for a listing");
 	out->goes_to = function_at(x, out->target);
-	return add_inlinings(x, out) < 0 ? -SP_ENOMEM : insn.size_bytes ? insn.size_bytes : 1;
+	add_inlinings(x, out);
+	return insn.size_bytes ? insn.size_bytes : 1;
 }
 
 /* All of [vaddr, end). */
@@ -228,13 +223,11 @@ static int add_pieces(struct making *x)
 int listing_new(const struct profile *p, uint32_t func, const struct module_options *opts,
                 struct listing **out)
 {
-	struct making x = { .p = p, .func = func, .l = calloc(1, sizeof(struct listing)) };
-	int err = x.l ? 0 : sp_fail(SP_ENOMEM, "out of memory for a listing");
+	struct making x = { .p = p, .func = func, .l = mem_calloc(1, sizeof(struct listing)) };
+	int err;
 
-	if (err == 0) {
-		x.l->trouble = "";
-		err = open_module(&x, opts);
-	}
+	x.l->trouble = "";
+	err = open_module(&x, opts);
 	if (err == 0)
 		err = add_pieces(&x);
 	insn_decoder_free(x.decoder);
@@ -257,15 +250,14 @@ void listing_free(struct listing *l)
 	free(l);
 }
 
-int listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end)
+void listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end)
 {
 	struct insn_decoder *decoder = NULL;
-	int err = 0;
 
 	/* Code of a machine that is not known has none. */
 	if (insn_decoder_new(module_isa(m), &decoder) < 0)
-		return 0;
-	for (size_t i = first; i < end && err == 0; i++) {
+		return;
+	for (size_t i = first; i < end; i++) {
 		char text[160];
 		size_t n;
 		const uint8_t *code = module_code(m, p->insns[i].vaddr, &n);
@@ -273,8 +265,6 @@ int listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t
 		if (!code || insn_text(decoder, code, n, p->insns[i].vaddr, text, sizeof(text)) < 0)
 			continue;
 		p->insns[i].text = profile_string(p, text);
-		err = p->insns[i].text ? 0 : -SP_ENOMEM;
 	}
 	insn_decoder_free(decoder);
-	return err;
 }

@@ -52,13 +52,13 @@ struct listing {
 
 /*
  * The listing of p->funcs[func], in all its pieces.  The binary is read again; where that can't be, the instructions are
- * those of the profile.  Returns 0, -SP_ENOMEM.
+ * those of the profile.
  */
 int listing_new(const struct profile *p, uint32_t func, const struct module_options *opts,
                 struct listing **out);
 void listing_free(struct listing *l);
 
-/* The disassembly of p->insns[first, end), all of module m.  Returns 0, -SP_ENOMEM. */
-int listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end);
+/* The disassembly of p->insns[first, end), all of module m. */
+void listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end);
 
 #endif

@@ -8,6 +8,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static const char *pmu_word(const struct work *w)
 {
@@ -47,15 +48,13 @@ static bool is_named(const char *name, const char *text, size_t n)
 }
 
 /* Instructions and cycles of each kind of cores, where there is more than one. */
-static int fill_cores(struct assembly *a)
+static void fill_cores(struct assembly *a)
 {
 	const struct work *w = a->w;
 	const struct recording *rec = w->rec;
 	struct profile_meta *meta = &a->p->meta;
 
-	meta->cores = calloc(rec->n_events + 1, sizeof(*meta->cores));
-	if (!meta->cores)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	meta->cores = mem_calloc(rec->n_events + 1, sizeof(*meta->cores));
 	for (size_t i = 0; i < rec->n_events && i < w->sums.n_events; i++) {
 		const struct pd_event *e = pd_event(rec->reader, i);
 		bool insn = rec->events[i].same == rec->insn_event,
@@ -72,8 +71,6 @@ static int fill_cores(struct assembly *a)
 
 			snprintf(name, sizeof(name), "%.*s", (int)n, e->name);
 			kept = profile_string(a->p, name);
-			if (!kept)
-				return -SP_ENOMEM;
 			meta->cores[meta->n_cores++].name = kept;
 		}
 		*(insn ? &meta->cores[k].insn : &meta->cores[k].cyc) += w->sums.events[i].own_sum;
@@ -81,7 +78,6 @@ static int fill_cores(struct assembly *a)
 	/* One kind is all that there is, or that is looked at. */
 	if (meta->n_cores == 1 || w->opts->filter.core)
 		meta->n_cores = 0;
-	return 0;
 }
 
 /* Instructions that have no sample for that reason, for one that has: of all scopes, each by its own pace, which differs. */
@@ -111,14 +107,12 @@ static double hidden_share(const struct work *w, size_t i)
 	return hidden > model->little * (1 + hidden) ? hidden / (1 + hidden) : 0;
 }
 
-static int fill_events(struct assembly *a)
+static void fill_events(struct assembly *a)
 {
 	const struct work *w = a->w;
 	struct profile_meta *meta = &a->p->meta;
 
-	meta->events = calloc(w->sums.n_events + 1, sizeof(*meta->events));
-	if (!meta->events)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	meta->events = mem_calloc(w->sums.n_events + 1, sizeof(*meta->events));
 	for (size_t i = 0; i < w->sums.n_events; i++) {
 		const struct pd_event *e = pd_event(w->rec->reader, i);
 		const struct event_sum *sum = &w->sums.events[i];
@@ -139,10 +133,8 @@ static int fill_events(struct assembly *a)
 			.ended = sum->ended,
 			.hidden = hidden_share(w, i),
 		};
-		if (!meta->events[meta->n_events++].name)
-			return -SP_ENOMEM;
+		meta->n_events++;
 	}
-	return 0;
 }
 
 static const char *text_or_empty(struct assembly *a, const char *text)
@@ -265,9 +257,7 @@ int assemble_modules(struct assembly *a)
 	const struct recording *rec = a->w->rec;
 
 	free(a->p->modules);
-	a->p->modules = calloc(rec->n_modules + 1, sizeof(*a->p->modules));
-	if (!a->p->modules)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	a->p->modules = mem_calloc(rec->n_modules + 1, sizeof(*a->p->modules));
 	for (size_t i = 0; i < rec->n_modules; i++)
 		a->p->modules[i] =
 		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
@@ -296,9 +286,7 @@ static int fill_mapped(struct assembly *a)
 	struct recording *rec = a->w->rec;
 	struct profile *p = a->p;
 
-	p->mapped = calloc(maps_n_files(rec->maps) + 1, sizeof(*p->mapped));
-	if (!p->mapped)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	p->mapped = mem_calloc(maps_n_files(rec->maps) + 1, sizeof(*p->mapped));
 	for (size_t i = 0; i < maps_n_files(rec->maps); i++) {
 		const struct maps_file *f = maps_file(rec->maps, (uint32_t)i);
 		const uint8_t *id = f->build_id;
@@ -312,32 +300,27 @@ static int fill_mapped(struct assembly *a)
 			                                i < rec->n_files && rec->files[i].module >= 0
 			                                        ? rec->files[i].module
 			                                        : -1 };
-		if (!p->mapped[i].path || !p->mapped[i].build_id)
-			return -SP_ENOMEM;
 		p->n_mapped++;
 	}
 	return 0;
 }
 
-static int fill_filter(struct assembly *a)
+static void fill_filter(struct assembly *a)
 {
 	char words[400];
 
 	if (!a->w->rec->filter)
-		return 0;
+		return;
 	filter_words(&a->w->opts->filter, words, sizeof(words));
 	a->p->meta.filter = profile_string(a->p, words);
-	return a->p->meta.filter ? 0 : -SP_ENOMEM;
 }
 
-static int fill_tasks(struct assembly *a)
+static void fill_tasks(struct assembly *a)
 {
 	const struct tasks *t = &a->w->sums.tasks;
 	struct profile *p = a->p;
 
-	p->tasks = calloc(t->rows.n + 1, sizeof(*p->tasks));
-	if (!p->tasks)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu threads", t->rows.n);
+	p->tasks = mem_calloc(t->rows.n + 1, sizeof(*p->tasks));
 	for (size_t i = 0; i < t->rows.n; i++) {
 		const struct task_sum *s = &t->rows.v[i];
 
@@ -347,11 +330,8 @@ static int fill_tasks(struct assembly *a)
 			                             s->insn,
 			                             s->cyc * p->meta.cyc_per_event,
 			                             s->n_insn + s->n_cyc };
-		if (!p->tasks[i].comm)
-			return -SP_ENOMEM;
 		p->n_tasks++;
 	}
-	return 0;
 }
 
 int assemble_meta(struct assembly *a)
@@ -359,14 +339,10 @@ int assemble_meta(struct assembly *a)
 	int err;
 
 	fill_header(a);
-	err = fill_filter(a);
-	if (err == 0)
-		err = fill_tasks(a);
-	if (err == 0)
-		err = fill_events(a);
-	if (err == 0)
-		err = fill_cores(a);
-	if (err == 0)
-		err = assemble_modules(a);
+	fill_filter(a);
+	fill_tasks(a);
+	fill_events(a);
+	fill_cores(a);
+	err = assemble_modules(a);
 	return err < 0 ? err : fill_mapped(a);
 }

@@ -8,6 +8,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/binary/module.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */
 enum { RUST_HASH = 20, SHOWN_HASH = 9 };
@@ -27,23 +28,21 @@ static int by_name(const void *a, const void *b)
 }
 
 /* "f" and "f [there]" -> "f [mark]": a mark that does not tell enough gives way to the next. */
-static int set_mark(struct profile *p, struct profile_func *f, const char *mark)
+static void set_mark(struct profile *p, struct profile_func *f, const char *mark)
 {
 	const char *name = told(f);
 	size_t n = strlen(name);
 	char *full;
 
 	if (!mark || !*mark)
-		return 0;
+		return;
 	if (f->full && name[n - 1] == ']')
 		while (n && strncmp(name + n, " [", 2) != 0)
 			n--;
 	n = n ? n : strlen(name);
-	if (asprintf(&full, "%.*s [%s]", (int)n, name, mark) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	full = mem_printf("%.*s [%s]", (int)n, name, mark);
 	f->full = profile_string(p, full);
 	free(full);
-	return f->full ? 0 : -SP_ENOMEM;
 }
 
 /* ---- what tells them apart, the most telling first ---- */
@@ -68,9 +67,10 @@ static int mark_declaration(const struct namesakes *s, struct profile_func *f)
 		f->full = profile_string(p, full);
 	free(full);
 	if (differs)
-		return f->full ? 0 : -SP_ENOMEM;
+		return 0;
 	snprintf(place, sizeof(place), "%.200s:%u", slash ? slash + 1 : file, f->line);
-	return set_mark(p, f, f->line && *file ? place : NULL);
+	set_mark(p, f, f->line && *file ? place : NULL);
+	return 0;
 }
 
 static int mark_module(const struct namesakes *s, struct profile_func *f)
@@ -82,7 +82,8 @@ static int mark_module(const struct namesakes *s, struct profile_func *f)
 
 	for (size_t i = 1; i < s->n; i++)
 		differ |= s->sorted[i]->module != s->sorted[0]->module;
-	return set_mark(p, f, !differ ? NULL : slash ? slash + 1 : path);
+	set_mark(p, f, !differ ? NULL : slash ? slash + 1 : path);
+	return 0;
 }
 
 /* Where its code is; what has none by itself has a name for the linker alone, which ends in a number of its own in Rust. */
@@ -95,12 +96,16 @@ static int mark_code(const struct namesakes *s, struct profile_func *f)
 
 	if (entry) {
 		snprintf(mark, sizeof(mark), "0x%" PRIx64, entry);
-		return set_mark(p, f, mark);
+		set_mark(p, f, mark);
+		return 0;
 	}
-	if (n < RUST_HASH || strncmp(f->linkage + n - RUST_HASH, "17h", 3) != 0)
-		return set_mark(p, f, f->linkage);
+	if (n < RUST_HASH || strncmp(f->linkage + n - RUST_HASH, "17h", 3) != 0) {
+		set_mark(p, f, f->linkage);
+		return 0;
+	}
 	snprintf(mark, sizeof(mark), "%.*s", SHOWN_HASH, f->linkage + n - RUST_HASH + 2);
-	return set_mark(p, f, mark);
+	set_mark(p, f, mark);
+	return 0;
 }
 
 /* Mark all functions that others are called like. */
@@ -141,15 +146,14 @@ static void find_entries(const struct assembly *a, uint64_t *entry)
 	}
 }
 
-static int set_aliases(const struct assembly *a, struct profile_func *f)
+static void set_aliases(const struct assembly *a, struct profile_func *f)
 {
 	struct module *m = f->module < a->w->rec->n_modules ? a->w->rec->modules[f->module] : NULL;
 	const char *aliases = m ? module_aliases(m, f->linkage) : NULL;
 
 	if (!aliases)
-		return 0;
+		return;
 	f->aliases = profile_string(a->p, aliases);
-	return f->aliases ? 0 : -SP_ENOMEM;
 }
 
 int assemble_names(struct assembly *a)
@@ -157,17 +161,16 @@ int assemble_names(struct assembly *a)
 	static int (*const marks[])(const struct namesakes *,
 	                            struct profile_func *) = { mark_declaration, mark_module, mark_code };
 	struct profile *p = a->p;
-	struct profile_func **sorted = calloc(p->n_funcs + 1, sizeof(*sorted));
-	uint64_t *entry = calloc(p->n_funcs + 1, sizeof(*entry));
+	struct profile_func **sorted = mem_calloc(p->n_funcs + 1, sizeof(*sorted));
+	uint64_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));
 	const struct namesakes all = { a, sorted, p->n_funcs, entry };
-	int err = sorted && entry ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	int err = 0;
 
-	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
+	for (size_t i = 0; i < p->n_funcs; i++) {
 		sorted[i] = &p->funcs[i];
-		err = set_aliases(a, &p->funcs[i]);
+		set_aliases(a, &p->funcs[i]);
 	}
-	if (err == 0)
-		find_entries(a, entry);
+	find_entries(a, entry);
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && err == 0; i++)
 		err = tell_apart(&all, marks[i]);
 	free(sorted);

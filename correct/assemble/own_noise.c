@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Draws of regions are not paired: those of each begin elsewhere. */
 enum { APART = 31 };
@@ -43,10 +44,8 @@ static void fit(float *v, double sd, double *alone)
 int own_noise_new(const struct profile *p, struct own_noise *out)
 {
 	*out = (struct own_noise){ .p = p,
-		                   .v = calloc(p->n_funcs + 1, NOISE_DRAWS * sizeof(*out->v)),
-		                   .alone = calloc(p->n_funcs + 1, sizeof(*out->alone)) };
-	if (!out->v || !out->alone)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+		                   .v = mem_calloc(p->n_funcs + 1, NOISE_DRAWS * sizeof(*out->v)),
+		                   .alone = mem_calloc(p->n_funcs + 1, sizeof(*out->alone)) };
 	for (size_t i = 0; i < p->n_insns; i++)
 		add_insn(p, &p->insns[i], out->v + (size_t)p->insns[i].phys_func * NOISE_DRAWS);
 	for (size_t g = 0; g < p->n_funcs; g++) {

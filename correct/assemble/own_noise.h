@@ -16,7 +16,7 @@ struct own_noise {
 	double *alone; /* [n_funcs] standard deviation of those that nothing was drawn of */
 };
 
-/* The owner frees it, also after an error.  Returns 0, -SP_ENOMEM. */
+/* The owner frees it, also after an error. */
 int own_noise_new(const struct profile *p, struct own_noise *out);
 void own_noise_free(struct own_noise *n);
 

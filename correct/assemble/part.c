@@ -6,6 +6,7 @@
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/own_noise.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* The region where these instructions spend most of their time, -1 = none; *cyc is that time. */
 static int32_t main_region(const struct profile *p, const uint32_t *insns, size_t n, double *per_region,
@@ -66,12 +67,8 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	};
 	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
 		return 0;
-	per_region = calloc(p->n_regions + 1, sizeof(*per_region));
-	inside = calloc(n, sizeof(*inside));
-	if (!per_region || !inside) {
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu instructions", n);
-		goto out;
-	}
+	per_region = mem_calloc(p->n_regions + 1, sizeof(*per_region));
+	inside = mem_calloc(n, sizeof(*inside));
 	region = main_region(p, insns, n, per_region, &cyc);
 	r = region < 0 ? NULL : &p->regions[region];
 	if (!r || !(r->insn > 0))

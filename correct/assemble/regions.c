@@ -7,6 +7,7 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static uint64_t last_vaddr(const struct flow_graph *g, const struct flow_block *b)
 {
@@ -77,8 +78,8 @@ static double iteration_cyc(const struct problem *p, const struct solution *sol)
 	return most > 0 ? p->total_cyc / most : NAN;
 }
 
-static int copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
-                      struct profile_region *out)
+static void copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
+                       struct profile_region *out)
 {
 	enum { SHOWN = 20 };
 	size_t n = sol->loops ? sol->loops->n : 0;
@@ -86,10 +87,8 @@ static int copy_loops(struct assembly *a, const struct work *w, const struct sol
 	out->n_loops = (uint32_t)n;
 	out->loops_capped = sol->loops && sol->loops->capped;
 	if (!n)
-		return 0;
-	out->loops = calloc(n < SHOWN ? n : SHOWN, sizeof(*out->loops));
-	if (!out->loops)
-		return sp_fail(SP_ENOMEM, "out of memory");
+		return;
+	out->loops = mem_calloc(n < SHOWN ? n : SHOWN, sizeof(*out->loops));
 	for (size_t i = 0; i < n && i < SHOWN; i++) {
 		const struct flow_loop *l = &sol->loops->v[i];
 		char text[600];
@@ -103,24 +102,19 @@ static int copy_loops(struct assembly *a, const struct work *w, const struct sol
 			                               sol->loop_lo ? sol->loop_lo[i] : NAN,
 			                               sol->loop_hi ? sol->loop_hi[i] : NAN,
 			                               profile_string(a->p, text) };
-		if (!out->loops[i].text)
-			return -SP_ENOMEM;
 		out->n_shown_loops++;
 	}
-	return 0;
 }
 
 /* The equations of all scopes of a region, in a row. */
-static int copy_equations(struct assembly *a, size_t r, struct profile_region *out)
+static void copy_equations(struct assembly *a, size_t r, struct profile_region *out)
 {
 	const struct work *w = a->w;
 	size_t n = 0;
 
 	for (size_t s = 0; s < w->scopes.n; s++)
 		n += w->scopes.v[s].parent == r ? w->equations[s].n : 0;
-	out->equations = calloc(n + 1, sizeof(*out->equations));
-	if (!out->equations)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	out->equations = mem_calloc(n + 1, sizeof(*out->equations));
 	/* What the equations came to in a flow that was given up is of no use. */
 	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++) {
 		if (w->scopes.v[s].parent != r || !w->equations[s].n || w->scope_solutions[s].averaged)
@@ -130,17 +124,14 @@ static int copy_equations(struct assembly *a, size_t r, struct profile_region *o
 
 			*eq = w->equations[s].v[i];
 			eq->event = profile_string(a->p, eq->event);
-			if (!eq->event)
-				return -SP_ENOMEM;
 			eq->part = out->n_parts;
 			out->n_equations++;
 		}
 		out->n_parts++;
 	}
-	return 0;
 }
 
-static int fill_region(struct assembly *a, size_t r)
+static void fill_region(struct assembly *a, size_t r)
 {
 	const struct work *w = a->w;
 	const struct problem *prob = w->problems[r];
@@ -148,7 +139,6 @@ static int fill_region(struct assembly *a, size_t r)
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
 	double n_samples = samples_in(prob), iteration = iteration_cyc(prob, sol);
-	int err;
 
 	*out = (struct profile_region){
 		.name = region_name(a, reg),
@@ -178,11 +168,8 @@ static int fill_region(struct assembly *a, size_t r)
 	};
 	for (size_t i = 0; i < prob->n_insns; i++)
 		out->raw_insn += prob->seen_insn[i];
-	if (!out->name || !out->why)
-		return -SP_ENOMEM;
-	err = copy_loops(a, w, sol, out);
-	if (err == 0)
-		err = copy_equations(a, r, out);
+	copy_loops(a, w, sol, out);
+	copy_equations(a, r, out);
 	/* The draws change owner. */
 	out->draws = sol->draws;
 	out->n_draws = sol->n_draws;
@@ -191,7 +178,6 @@ static int fill_region(struct assembly *a, size_t r)
 	sol->doubt = NULL;
 	out->by_average = sol->by_average;
 	sol->by_average = NULL;
-	return err;
 }
 
 static int by_name(const void *a, const void *b)
@@ -202,42 +188,36 @@ static int by_name(const void *a, const void *b)
 /* Of regions with one name, each gets its address. */
 static int tell_apart(struct profile *p)
 {
-	struct profile_region **r = calloc(p->n_regions + 1, sizeof(*r));
+	struct profile_region **r = mem_calloc(p->n_regions + 1, sizeof(*r));
 	char name[600];
-	int err = r ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu regions", p->n_regions);
 
-	for (size_t i = 0; i < p->n_regions && r; i++)
+	for (size_t i = 0; i < p->n_regions; i++)
 		r[i] = &p->regions[i];
-	if (r)
-		qsort(r, p->n_regions, sizeof(struct profile_region *), by_name);
-	for (size_t i = 0, end; i < p->n_regions && err == 0; i = end) {
+	qsort(r, p->n_regions, sizeof(struct profile_region *), by_name);
+	for (size_t i = 0, end; i < p->n_regions; i = end) {
 		const char *shared = r[i]->name;
 
 		for (end = i + 1; end < p->n_regions && strcmp(r[end]->name, shared) == 0; end++)
 			;
-		for (size_t k = i; k < end && end - i > 1 && err == 0; k++) {
+		for (size_t k = i; k < end && end - i > 1; k++) {
 			snprintf(name, sizeof(name), "%s at 0x%jx", shared, (uintmax_t)r[k]->vaddr);
 			r[k]->name = profile_string(p, name);
-			err = r[k]->name ? 0 : -SP_ENOMEM;
 		}
 	}
 	free(r);
-	return err;
+	return 0;
 }
 
 int assemble_regions(struct assembly *a)
 {
 	size_t n = a->w->regions ? a->w->regions->n : 0;
-	int err = 0;
+	int err;
 
-	a->p->regions = calloc(n + 1, sizeof(*a->p->regions));
-	if (!a->p->regions)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	a->p->regions = mem_calloc(n + 1, sizeof(*a->p->regions));
 	a->p->n_regions = n;
-	for (size_t r = 0; r < n && err == 0; r++)
-		err = fill_region(a, r);
-	if (err == 0)
-		err = tell_apart(a->p);
+	for (size_t r = 0; r < n; r++)
+		fill_region(a, r);
+	err = tell_apart(a->p);
 	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
 		struct profile_insn *insn = &a->p->insns[i];
 

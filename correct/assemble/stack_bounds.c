@@ -7,6 +7,7 @@
 
 #include "correct/assemble/context_walk.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -37,10 +38,9 @@ static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t 
 		if (last[func] == i + 1)
 			continue;
 		last[func] = i + 1;
-		k = pairs_number(&s->index, func, f->phys_func);
-		if (k < 0 ||
-		    ((size_t)k == s->v.n && vec_push(&s->v, (struct below){ func, f->phys_func, 0, 0 }) < 0))
-			return -SP_ENOMEM;
+		k = pairs_must(&s->index, func, f->phys_func);
+		if ((size_t)k == s->v.n)
+			vec_add(&s->v, (struct below){ func, f->phys_func, 0, 0 });
 		s->v.v[k].raw_insn += f->raw_insn;
 		s->v.v[k].insn += insn;
 	}
@@ -50,12 +50,10 @@ static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t 
 static int collect(const struct profile *p, const double *insn, struct stacks *s)
 {
 	uint32_t *last =
-	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
+	        mem_calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
 	int err = 0;
 
-	s->raw = calloc(p->n_funcs + 1, sizeof(*s->raw));
-	if (!last || !s->raw)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	s->raw = mem_calloc(p->n_funcs + 1, sizeof(*s->raw));
 	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
 		if (p->frames[i].raw_insn > 0 || p->frames[i].raw_cyc > 0)
 			err = add_frame(p, i, insn[i], last, s);
@@ -149,9 +147,8 @@ int stack_bounds(const struct profile *p, const double *insn, double rest, const
                  struct inclusive *out)
 {
 	struct stacks s = { 0 };
-	double *shares = calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
-	int err = shares ? collect(p, insn, &s)
-	                 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	double *shares = mem_calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
+	int err = collect(p, insn, &s);
 
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		total_insn += p->funcs[f].count.insn;

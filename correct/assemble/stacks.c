@@ -23,18 +23,16 @@ struct inlinings_of {
 	uint32_t func0, n;
 };
 
-/* The functions at an address, outermost first; -SP_ENOMEM. */
-static int inlinings_at(struct stacks *s, struct place at, struct inlinings_of *out)
+/* The functions at an address, outermost first. */
+static void inlinings_at(struct stacks *s, struct place at, struct inlinings_of *out)
 {
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
-	long place = pairs_number(&s->places, (uint32_t)at.module, at.vaddr);
+	long place = pairs_must(&s->places, (uint32_t)at.module, at.vaddr);
 	size_t n;
 
-	if (place < 0)
-		return -SP_ENOMEM;
 	if ((size_t)place < s->inlinings.n) {
 		*out = s->inlinings.v[place];
-		return 0;
+		return;
 	}
 	n = module_inlinings(s->a->w->rec->modules[at.module], at.vaddr, inlinings);
 	if (!n)
@@ -45,23 +43,19 @@ static int inlinings_at(struct stacks *s, struct place at, struct inlinings_of *
 	for (size_t i = n; i-- > 0;) {
 		long func = func_index_inlining(s->a->funcs, (uint32_t)at.module, &inlinings[i], i + 1 < n);
 
-		if (func < 0 || vec_push(&s->funcs, (uint32_t)func) < 0)
-			return -SP_ENOMEM;
+		vec_add(&s->funcs, (uint32_t)func);
 	}
-	return vec_push(&s->inlinings, *out);
+	vec_add(&s->inlinings, *out);
 }
 
 static long child_of(struct stacks *s, uint32_t frame, bool open, uint32_t func, uint32_t phys)
 {
 	struct profile *p = s->a->p;
-	long child = pairs_number(&s->children, 2 * (uint64_t)frame + open, func);
+	long child = pairs_must(&s->children, 2 * (uint64_t)frame + open, func);
 
-	if (child < 0)
-		return child;
 	if ((size_t)child + 1 < p->n_frames)
 		return child + 1;
-	if (vec_reserve_raw((void **)&p->frames, &s->frame_cap, p->n_frames + 1, sizeof(*p->frames)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->frames, &s->frame_cap, p->n_frames + 1, sizeof(*p->frames));
 	p->frames[p->n_frames] =
 	        (struct profile_frame){ .parent = frame, .func = func, .phys_func = phys, .open = open };
 	return (long)p->n_frames++;
@@ -75,8 +69,7 @@ static long descend(struct stacks *s, long frame, struct place at, bool open)
 	/* What is in no file is a frame of nothing that has a name. */
 	if (at.module < 0)
 		return frame;
-	if (inlinings_at(s, at, &inlinings) < 0)
-		return -SP_ENOMEM;
+	inlinings_at(s, at, &inlinings);
 	for (uint32_t i = 0; i < inlinings.n && frame >= 0; i++)
 		frame = child_of(s, (uint32_t)frame, open && i == 0, s->funcs.v[inlinings.func0 + i],
 		                 s->funcs.v[inlinings.func0]);
@@ -92,14 +85,12 @@ static int places_of(struct stacks *s, const struct recording *rec, const struct
 	size_t first = c->ips.n - c->entries.n;
 
 	s->calls.n = 0;
-	if (vec_push(&s->calls, (struct stack_call){ place, none }) < 0)
-		return -SP_ENOMEM;
+	vec_add(&s->calls, (struct stack_call){ place, none });
 	for (size_t i = 0; i < c->ips.n; i++) {
 		struct place at = recording_place(rec, r->pid, c->ips.v[i] - 1),
 		             entry = i < first ? none : recording_place(rec, r->pid, c->entries.v[i - first]);
 
-		if (vec_push(&s->calls, (struct stack_call){ at, entry }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&s->calls, (struct stack_call){ at, entry });
 	}
 	return hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
 }
@@ -116,14 +107,12 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 
 	if (r->event != rec->insn_event && r->event != rec->cyc_event)
 		return 0;
-	if (callers_of(&s->callers, s->a->w->rec, r, &whole) < 0 || places_of(s, rec, r, place, &at, &n) < 0)
-		return -SP_ENOMEM;
-	for (size_t i = n; i-- > 0 && frame >= 0;) {
+	callers_of(&s->callers, s->a->w->rec, r, &whole);
+	places_of(s, rec, r, place, &at, &n);
+	for (size_t i = n; i-- > 0;) {
 		frame = descend(s, frame, at[i].at, at[i].open);
 		open |= at[i].open;
 	}
-	if (frame < 0)
-		return -SP_ENOMEM;
 	meta->n_chains += n > 1;
 	meta->n_chains_open += open;
 	meta->n_chains_cut += !whole;
@@ -142,8 +131,7 @@ static int add_stacks(struct stacks *s)
 	do {
 		pairs_fini(&s->children);
 		p->n_frames = 0;
-		if (vec_reserve_raw((void **)&p->frames, &s->frame_cap, 1, sizeof(*p->frames)) < 0)
-			return -SP_ENOMEM;
+		vec_room_raw((void **)&p->frames, &s->frame_cap, 1, sizeof(*p->frames));
 		p->frames[p->n_frames++] = (struct profile_frame){ .parent = UINT32_MAX,
 			                                           .func = UINT32_MAX,
 			                                           .phys_func = UINT32_MAX };
@@ -161,9 +149,8 @@ int assemble_stacks(struct assembly *a)
 	if (!a->w->opts->stacks || !callers_are_recorded(a->w->rec))
 		return 0;
 	a->p->meta.chains = callers_source(a->w->rec);
-	err = hidden_callers_new(a->w->rec, &s.hidden);
-	if (err == 0)
-		err = add_stacks(&s);
+	hidden_callers_new(a->w->rec, &s.hidden);
+	err = add_stacks(&s);
 	hidden_callers_free(s.hidden);
 	callers_fini(&s.callers);
 	/* Where not one sample has a caller the code's flow tells more. */

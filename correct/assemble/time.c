@@ -6,6 +6,7 @@
 #include "correct/assemble/calls.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 struct time_line {
 	struct profile *p;
@@ -74,9 +75,7 @@ int assemble_time(struct assembly *a)
 
 	if (!a->w->opts->stacks)
 		return 0;
-	a->p->steps = calloc(EFFORT_TIME_LINE, sizeof(*a->p->steps));
-	if (!a->p->steps)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	a->p->steps = mem_calloc(EFFORT_TIME_LINE, sizeof(*a->p->steps));
 	a->p->step_ns = 1000;
 	return recording_each(a->w->rec, "placing samples in time", add_sample, &t);
 }

@@ -13,6 +13,7 @@
 #include "correct/profile.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* A block counts for the verdict when it runs at least this share of the region's instructions: */
 static const double SHARE_CHECKED = 0.01; /* for R-hat */
@@ -49,16 +50,14 @@ static void fill_blocks(const struct loops_model *m, const struct loops_draws *d
 }
 
 /* Counts of the loops with intervals, and the mean flow over each edge.  x[n_draws] is scratch. */
-static int fill_loops(const struct loops_model *m, const struct flow_loops *loops,
-                      const struct loops_draws *d, double *x, struct solution *out)
+static void fill_loops(const struct loops_model *m, const struct flow_loops *loops,
+                       const struct loops_draws *d, double *x, struct solution *out)
 {
 	const struct problem *p = m->p;
 
-	out->loop_count = calloc(m->n_loops, sizeof(double));
-	out->loop_lo = calloc(m->n_loops, sizeof(double));
-	out->loop_hi = calloc(m->n_loops, sizeof(double));
-	if (!out->loop_count || !out->loop_lo || !out->loop_hi)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", m->n_loops);
+	out->loop_count = mem_calloc(m->n_loops, sizeof(double));
+	out->loop_lo = mem_calloc(m->n_loops, sizeof(double));
+	out->loop_hi = mem_calloc(m->n_loops, sizeof(double));
 	for (size_t l = 0; l < m->n_loops; l++) {
 		struct interval v;
 
@@ -71,7 +70,6 @@ static int fill_loops(const struct loops_model *m, const struct flow_loops *loop
 		for (size_t k = 0; k < loops->v[l].n; k++)
 			out->edge_flow[loops_edge(p, loops->v[l].edges[k])] += v.mean;
 	}
-	return 0;
 }
 
 /* Worst R-hat and n_eff over the blocks that matter, and the widest interval of a heavy one.  x[n_draws] is scratch. */
@@ -123,9 +121,7 @@ static void judge(const struct loops_model *m, const struct loops_draws *d, doub
 static int infer_single(struct loops_model *m, struct loops_draws *d)
 {
 	*d = (struct loops_draws){ .n_chains = 1, .n_keep = 4, .heat = 1, .settled = true };
-	d->F = calloc(4, sizeof(*d->F));
-	if (!d->F)
-		return sp_fail(SP_ENOMEM, "out of memory for a loop");
+	d->F = mem_calloc(4, sizeof(*d->F));
 	for (int k = 0; k < 4; k++)
 		d->F[k] = (float)(m->p->total_insn / m->size[0]);
 	return 0;
@@ -135,15 +131,14 @@ static int conclude(struct loops_model *m, const struct flow_loops *loops, const
                     struct solution *out)
 {
 	size_t n = d->n_chains * d->n_keep;
-	double *x = calloc(n > m->n_loops ? n : m->n_loops, sizeof(*x));
-	int ret = x ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu draws", n);
+	double *x = mem_calloc(n > m->n_loops ? n : m->n_loops, sizeof(*x));
+	int ret;
 
 	*out = (struct solution){ .r_hat = NAN };
-	if (ret == 0)
-		ret = solution_init(out, m->p, n);
+	ret = solution_init(out, m->p, n);
 	if (ret == 0) {
 		fill_blocks(m, d, x, out);
-		ret = fill_loops(m, loops, d, x, out);
+		fill_loops(m, loops, d, x, out);
 	}
 	if (ret == 0) {
 		out->n_free = (uint32_t)m->n_loops;

@@ -46,7 +46,7 @@ enum { LOOPS_HINTS = 16 };
 
 /*
  * loops borrowed during the call; n_cells: how many steps the density of S
- * gets, a divisor of SKID_POINTS.  Returns 0, -SP_ENOMEM, -SP_EDOMAIN for a loop
+ * gets, a divisor of SKID_POINTS.  Returns 0, -SP_EDOMAIN for a loop
  * that leaves the region or has no instructions.
  */
 int loops_model_init(struct loops_model *m, const struct problem *p, const struct flow_loops *loops,
@@ -85,7 +85,7 @@ struct loops_draws {
 /* Is there time for one sweep at all?  Where there isn't, chains would only show where they began. */
 bool loops_affordable(const struct loops_model *m, const struct infer_opts *opts);
 
-/* Algorithm 1 with its stop test mended.  Returns 0, -SP_ENOMEM. */
+/* Algorithm 1 with its stop test mended. */
 int loops_gibbs(struct loops_model *m, const struct infer_opts *opts, struct loops_draws *out);
 void loops_draws_fini(struct loops_draws *d);
 

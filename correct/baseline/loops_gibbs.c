@@ -26,6 +26,7 @@
 
 #include "correct/baseline/loops.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum {
 	SLICE_STEPS = 8, /* stepping out, at most */
@@ -234,17 +235,14 @@ static void chain_fini(struct chain *c)
 	free(c->share);
 }
 
-static int chain_init(struct chain *c, struct loops_model *m, uint64_t seed)
+static void chain_init(struct chain *c, struct loops_model *m, uint64_t seed)
 {
-	*c = (struct chain){ .m = m, .rng = gsl_rng_alloc(gsl_rng_mt19937) };
-	c->share = calloc(m->n_loops, sizeof(*c->share));
-	c->F = calloc(m->n_loops, sizeof(*c->F));
-	c->width = calloc(m->n_loops, sizeof(*c->width));
-	if (!c->rng || !c->share || !c->F || !c->width)
-		return sp_fail(SP_ENOMEM, "out of memory for a chain of %zu loops", m->n_loops);
+	*c = (struct chain){ .m = m, .rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937)) };
+	c->share = mem_calloc(m->n_loops, sizeof(*c->share));
+	c->F = mem_calloc(m->n_loops, sizeof(*c->F));
+	c->width = mem_calloc(m->n_loops, sizeof(*c->width));
 	gsl_rng_set(c->rng, (unsigned long)seed);
 	start(c);
-	return 0;
 }
 
 /* How far what the chain's F predicts is from what was seen: a share of the instructions. */
@@ -306,13 +304,11 @@ static void settle(struct chain *chains, const struct plan *plan, double *phi, s
 }
 
 /* Burn all chains in, then set the heat by the best of them and keep draws of each. */
-static int run(struct chain *chains, const struct plan *plan, struct loops_draws *out)
+static void run(struct chain *chains, const struct plan *plan, struct loops_draws *out)
 {
-	double *phi = calloc(CAP_FACTOR * plan->n_burn + 1, sizeof(*phi));
+	double *phi = mem_calloc(CAP_FACTOR * plan->n_burn + 1, sizeof(*phi));
 	struct chain *best;
 
-	if (!phi)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu sweeps", plan->n_burn);
 	settle(chains, plan, phi, out);
 	free(phi);
 	best = best_of(chains, out->n_chains);
@@ -322,30 +318,23 @@ static int run(struct chain *chains, const struct plan *plan, struct loops_draws
 		chains[k].heat = out->heat;
 		keep(&chains[k], plan, out->F + k * plan->n_keep * chains->m->n_loops);
 	}
-	return 0;
 }
 
 int loops_gibbs(struct loops_model *m, const struct infer_opts *opts, struct loops_draws *out)
 {
 	struct plan plan = make_plan(m, opts);
 	struct chain chains[MAX_CHAINS] = { 0 };
-	int ret = 0;
 
 	if (opts->n_chains < 1 || opts->n_chains > MAX_CHAINS)
 		return sp_fail(SP_EDOMAIN, "%zu chains: 1 to %d are possible", opts->n_chains, MAX_CHAINS);
 	*out = (struct loops_draws){ .n_chains = opts->n_chains, .n_keep = plan.n_keep };
-	out->F = calloc(opts->n_chains * plan.n_keep * m->n_loops, sizeof(*out->F));
-	if (!out->F)
-		ret = sp_fail(SP_ENOMEM, "out of memory for chains of %zu loops", m->n_loops);
-	for (size_t k = 0; ret == 0 && k < opts->n_chains; k++)
-		ret = chain_init(&chains[k], m, opts->seed * opts->n_chains + k + 1);
-	if (ret == 0)
-		ret = run(chains, &plan, out);
+	out->F = mem_calloc(opts->n_chains * plan.n_keep * m->n_loops, sizeof(*out->F));
+	for (size_t k = 0; k < opts->n_chains; k++)
+		chain_init(&chains[k], m, opts->seed * opts->n_chains + k + 1);
+	run(chains, &plan, out);
 	for (size_t k = 0; k < opts->n_chains; k++)
 		chain_fini(&chains[k]);
-	if (ret < 0)
-		loops_draws_fini(out);
-	return ret;
+	return 0;
 }
 
 void loops_draws_fini(struct loops_draws *d)

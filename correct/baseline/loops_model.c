@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 void loops_executions(const struct loops_model *m, const double *F, double *n)
 {
@@ -201,20 +202,17 @@ static int allocate(struct loops_model *m, const struct flow_loops *loops, size_
 
 	for (size_t l = 0; l < loops->n; l++)
 		steps += loops->v[l].n;
-	m->path0 = calloc(loops->n + 1, sizeof(*m->path0));
-	m->path = calloc(steps + 1, sizeof(*m->path));
-	m->size = calloc(loops->n + 1, sizeof(*m->size));
-	m->seen = calloc(n_blocks, sizeof(*m->seen));
-	m->cyc = calloc(n_blocks, sizeof(*m->cyc));
-	m->n_exec = calloc(n_blocks, sizeof(*m->n_exec));
-	m->landed = calloc(n_blocks, sizeof(*m->landed));
-	m->hint = calloc(n_blocks, LOOPS_HINTS * sizeof(*m->hint));
-	m->retire = calloc(n_insns, sizeof(*m->retire));
-	m->sum = calloc(n_insns, sizeof(*m->sum));
-	m->knots = calloc(2 * n_cells, sizeof(*m->knots));
-	if (!m->path0 || !m->path || !m->size || !m->seen || !m->cyc || !m->n_exec || !m->landed ||
-	    !m->hint || !m->retire || !m->sum || !m->knots)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu simple loops", loops->n);
+	m->path0 = mem_calloc(loops->n + 1, sizeof(*m->path0));
+	m->path = mem_calloc(steps + 1, sizeof(*m->path));
+	m->size = mem_calloc(loops->n + 1, sizeof(*m->size));
+	m->seen = mem_calloc(n_blocks, sizeof(*m->seen));
+	m->cyc = mem_calloc(n_blocks, sizeof(*m->cyc));
+	m->n_exec = mem_calloc(n_blocks, sizeof(*m->n_exec));
+	m->landed = mem_calloc(n_blocks, sizeof(*m->landed));
+	m->hint = mem_calloc(n_blocks, LOOPS_HINTS * sizeof(*m->hint));
+	m->retire = mem_calloc(n_insns, sizeof(*m->retire));
+	m->sum = mem_calloc(n_insns, sizeof(*m->sum));
+	m->knots = mem_calloc(2 * n_cells, sizeof(*m->knots));
 	return 0;
 }
 
@@ -227,11 +225,7 @@ int loops_model_init(struct loops_model *m, const struct problem *p, const struc
 	ret = allocate(m, loops, n_cells);
 	if (ret == 0)
 		ret = make_paths(m, loops);
-	if (ret == 0) {
-		m->lap = calloc(m->lap_size + 1, 4 * sizeof(*m->lap));
-		if (!m->lap)
-			ret = sp_fail(SP_ENOMEM, "out of memory for %zu simple loops", loops->n);
-	}
+	m->lap = mem_calloc(m->lap_size + 1, 4 * sizeof(*m->lap));
 	if (ret < 0) {
 		loops_model_fini(m);
 		return ret;

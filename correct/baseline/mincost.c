@@ -26,6 +26,7 @@
 #include "correct/infer/problem.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { COST_UP = 10, COST_UP_FROM_ZERO = 11, COST_DOWN = 20 };
 
@@ -228,17 +229,14 @@ int method_flow(const struct problem *p, const struct infer_opts *opts, struct s
 {
 	struct flow_lp lp = { .p = p };
 	double unit;
-	int ret = 0;
+	int ret;
 
 	(void)opts; /* nothing is random here */
 	*out = (struct solution){ .r_hat = NAN, .n_eff = NAN };
-	lp.weight = calloc(p->n_blocks + 1, sizeof(*lp.weight));
-	lp.call_row = calloc(p->n_blocks + 1, sizeof(*lp.call_row));
-	lp.flow = calloc(p->n_edges + 1, sizeof(*lp.flow));
-	if (!lp.weight || !lp.call_row || !lp.flow)
-		ret = sp_fail(SP_ENOMEM, "out of memory for a flow of %zu blocks", p->n_blocks);
-	if (ret == 0)
-		ret = solution_init(out, p, 1);
+	lp.weight = mem_calloc(p->n_blocks + 1, sizeof(*lp.weight));
+	lp.call_row = mem_calloc(p->n_blocks + 1, sizeof(*lp.call_row));
+	lp.flow = mem_calloc(p->n_edges + 1, sizeof(*lp.flow));
+	ret = solution_init(out, p, 1);
 	if (ret == 0) {
 		unit = weigh(&lp) / 1e6;
 		number_calls(&lp);

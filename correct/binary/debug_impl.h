@@ -60,7 +60,7 @@ uint32_t debug_file_id(struct module *m, struct debug *d, const char *path);
 /* Is it in executable bytes?  What the linker threw away is left at address 0. */
 bool debug_is_code(const struct module *m, uint64_t vaddr);
 
-/* 0 or -SP_ENOMEM; damaged DWARF is used as far as libdw reads it. */
+/* damaged DWARF is used as far as libdw reads it. */
 int dwarf_lines_load(struct dwarf_source *s);
 int dwarf_inlinings_load(struct dwarf_source *s);
 

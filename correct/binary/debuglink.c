@@ -7,6 +7,7 @@
 #include "correct/binary/module_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 {
 	const struct module *m = *user;
 	const char *urls = m && m->opts.no_debuginfod ? getenv("DEBUGINFOD_URLS") : NULL;
-	char *kept = urls ? strdup(urls) : NULL;
+	char *kept = urls ? mem_strdup(urls) : NULL;
 	int fd;
 
 	/* libdwfl has no switch for its server search but this variable. */
@@ -39,7 +40,7 @@ static char *search_path(const struct module *m)
 	char *path;
 
 	if (!m->opts.debug_dir)
-		return strdup(system_path);
+		return mem_strdup(system_path);
 	return asprintf(&path, "%s:%s", system_path, m->opts.debug_dir) < 0 ? NULL : path;
 }
 
@@ -63,20 +64,15 @@ static Dwfl_Module *report(struct module *m)
 	return module;
 }
 
-int debuglink_begin(struct module *m)
+void debuglink_begin(struct module *m)
 {
 	m->debug_path = search_path(m);
-	if (!m->debug_path)
-		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
 	m->callbacks = (Dwfl_Callbacks){ .find_elf = dwfl_build_id_find_elf,
 		                         .find_debuginfo = find_debuginfo,
 		                         .section_address = dwfl_offline_section_address,
 		                         .debuginfo_path = &m->debug_path };
-	m->dwfl = dwfl_begin(&m->callbacks);
-	if (!m->dwfl)
-		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	m->dwfl = mem_have(dwfl_begin(&m->callbacks));
 	m->dwfl_module = report(m);
-	return 0;
 }
 
 void debuglink_end(struct module *m)

@@ -3,6 +3,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 #include <stdlib.h>
@@ -49,22 +50,18 @@ static size_t fold_path(const char *path, char *out)
 
 uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
 {
-	char *folded = malloc(strlen(path) + 2);
+	char *folded = mem_malloc(strlen(path) + 2);
 	const char *kept;
-	long id;
+	size_t id;
 
-	if (!folded)
-		return NO_ID;
 	kept = texts_add(&m->pool, folded, fold_path(path, folded));
 	free(folded);
-	if (!kept || vec_reserve(&d->dirs, d->files.n + 1) < 0 || vec_reserve(&d->files, d->files.n + 1) < 0)
-		return NO_ID;
-	id = pairs_number(&d->file_ids, (uintptr_t)kept, 0);
-	if (id >= 0 && (size_t)id == d->files.n) {
-		d->dirs.v[d->dirs.n++] = d->unit_dir;
-		d->files.v[d->files.n++] = kept;
+	id = pairs_must(&d->file_ids, (uintptr_t)kept, 0);
+	if (id == d->files.n) {
+		vec_add(&d->dirs, d->unit_dir);
+		vec_add(&d->files, kept);
 	}
-	return id < 0 ? NO_ID : (uint32_t)id;
+	return (uint32_t)id;
 }
 
 static int load(struct module *m, struct debug *d)
@@ -90,9 +87,7 @@ struct debug *debug_get(struct module *m)
 
 	if (d)
 		return d;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
+	d = mem_calloc(1, sizeof(*d));
 	/* What was read before memory ran out is still true. */
 	if (load(m, d) < 0)
 		sp_warn("%s: not enough memory for all of its debug information", m->path);
@@ -152,16 +147,13 @@ static uint32_t symbol_inlining(struct module *m, struct debug *d, uint64_t vadd
 	if (func < 0)
 		return NO_ID;
 	if (!d->func_inlinings) {
-		d->func_inlinings = malloc(m->funcs.n * sizeof(*d->func_inlinings));
-		if (!d->func_inlinings)
-			return NO_ID;
+		d->func_inlinings = mem_malloc(m->funcs.n * sizeof(*d->func_inlinings));
 		memset(d->func_inlinings, 0xff, m->funcs.n * sizeof(*d->func_inlinings));
 	}
 	if (d->func_inlinings[func] == NO_ID) {
 		const struct module_func *f = module_func(m, (size_t)func);
 
-		if (vec_push(&d->inlinings, (struct inlining){ f->name, f->linkage, NO_ID, 0 }) < 0)
-			return NO_ID;
+		vec_add(&d->inlinings, (struct inlining){ f->name, f->linkage, NO_ID, 0 });
 		d->func_inlinings[func] = (uint32_t)d->inlinings.n - 1;
 	}
 	return d->func_inlinings[func];

@@ -13,6 +13,7 @@
 #include "correct/binary/debug_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -104,16 +105,17 @@ static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const c
 	               : texts_add(&w->s->m->pool, name, strlen(name));
 }
 
-static int note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
+static void note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
 	if (*prefix && !linkage_name(die)) {
-		long id = pairs_number(&w->prefix_ids, (uintptr_t)die->addr, 0);
+		long id = pairs_must(&w->prefix_ids, (uintptr_t)die->addr, 0);
 
-		if (id < 0 || ((size_t)id == w->prefixes.n && vec_push(&w->prefixes, prefix) < 0))
-			return -SP_ENOMEM;
+		if ((size_t)id == w->prefixes.n)
+			vec_add(&w->prefixes, prefix);
 		w->prefixes.v[id] = prefix;
 	}
-	return has_code(die) ? vec_push(&w->functions, *die) : 0;
+	if (has_code(die))
+		vec_add(&w->functions, *die);
 }
 
 static int find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
@@ -131,7 +133,7 @@ static int find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix,
 			return 0;
 		w->budget--;
 		if (tag == DW_TAG_subprogram)
-			err = note_function(w, &die, prefix);
+			note_function(w, &die, prefix);
 		if (err || !may_hold_functions(tag) || dwarf_haschildren(&die) <= 0)
 			continue;
 		below = prefix_below(w, &die, tag, prefix);
@@ -176,22 +178,19 @@ static struct unit *unit_of(struct walk *w, Dwarf_CU *cu)
 {
 	struct unit *unit;
 	Dwarf_Die die;
-	long id = pairs_number(&w->unit_ids, (uintptr_t)cu, 0);
+	size_t id = pairs_must(&w->unit_ids, (uintptr_t)cu, 0);
 
-	if (id >= 0 && (size_t)id < w->units.n)
+	if (id < w->units.n)
 		return &w->units.v[id];
-	if (id < 0 || vec_push(&w->units, (struct unit){ 0 }) < 0)
-		return NULL;
+	vec_add(&w->units, (struct unit){ 0 });
 	unit = &w->units.v[id];
 	if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) < 0 ||
 	    dwarf_getsrcfiles(&die, &unit->files, &unit->n_files) != 0)
 		unit->n_files = 0;
-	if (unit->n_files)
-		unit->ids = malloc(unit->n_files * sizeof(*unit->ids));
-	if (unit->ids)
+	if (unit->n_files) {
+		unit->ids = mem_malloc(unit->n_files * sizeof(*unit->ids));
 		memset(unit->ids, 0xff, unit->n_files * sizeof(*unit->ids));
-	else
-		unit->n_files = 0;
+	}
 	return unit;
 }
 
@@ -264,63 +263,60 @@ static int new_origin(struct walk *w, Dwarf_Die *origin)
 	              : inlining.linkage;
 	if (!key)
 		return out_of_memory();
-	id = pairs_number(&w->inlining_keys, (uintptr_t)key, 0);
-	if (id < 0 || ((size_t)id == d->inlinings.n && vec_push(&d->inlinings, inlining) < 0))
-		return -SP_ENOMEM;
-	return vec_push(&w->inlining_of, (uint32_t)id);
+	id = pairs_must(&w->inlining_keys, (uintptr_t)key, 0);
+	if ((size_t)id == d->inlinings.n)
+		vec_add(&d->inlinings, inlining);
+	vec_add(&w->inlining_of, (uint32_t)id);
+	return 0;
 }
 
 static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
 {
 	Dwarf_Die origin = origin_of(*die);
-	long number = pairs_number(&w->origins, (uintptr_t)origin.addr, 0);
-	int err = number < 0 ? -SP_ENOMEM : 0;
+	size_t number = pairs_must(&w->origins, (uintptr_t)origin.addr, 0);
 
-	if (!err && (size_t)number == w->inlining_of.n)
-		err = new_origin(w, &origin);
-	if (!err)
-		*id = w->inlining_of.v[number];
-	return err;
+	if (number == w->inlining_of.n)
+		new_origin(w, &origin);
+	*id = w->inlining_of.v[number];
+	return 0;
 }
 
 /* The ranges of a copy; *n_ranges counts those that are code. */
-static int add_ranges(struct walk *w, Dwarf_Die *die, uint32_t owner, uint32_t depth, size_t *n_ranges)
+static void add_ranges(struct walk *w, Dwarf_Die *die, uint32_t owner, uint32_t depth, size_t *n_ranges)
 {
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t offset = 0;
-	int err = 0;
 
-	while (!err && w->budget && (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
+	while (w->budget && (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
 		w->budget--;
 		start += w->s->shift;
 		end += w->s->shift;
 		if (start >= end || !debug_is_code(w->s->m, start) || !debug_is_code(w->s->m, end - 1))
 			continue;
-		err = vec_push(&w->intervals, (struct interval){ start, end, owner, depth });
+		vec_add(&w->intervals, (struct interval){ start, end, owner, depth });
 		++*n_ranges;
 	}
-	return err;
 }
 
-static int add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t depth, bool *used)
+static void add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t depth, bool *used)
 {
 	struct copy copy = { .parent = parent, .call_file = NO_ID };
 	uint32_t owner = (uint32_t)w->s->d->copies.n;
 	Dwarf_Attribute attr;
 	Dwarf_Word line;
 	size_t n_ranges = 0;
-	int err = add_ranges(w, die, owner, depth, &n_ranges);
 
+	add_ranges(w, die, owner, depth, &n_ranges);
 	*used = n_ranges > 0;
-	if (err || !*used)
-		return err;
-	err = inlining_of(w, die, &copy.inlining);
+	if (!*used)
+		return;
+	inlining_of(w, die, &copy.inlining);
 	if (parent != NO_ID) {
 		copy.call_file = file_of(w, dwarf_attr(die, DW_AT_call_file, &attr));
 		if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line))
 			copy.call_line = (uint32_t)line;
 	}
-	return err ? err : vec_push(&w->s->d->copies, copy);
+	vec_add(&w->s->d->copies, copy);
 }
 
 /* The copies inlined below an entry that belongs to the copy `parent`. */
@@ -340,7 +336,7 @@ static int add_inlined(struct walk *w, Dwarf_Die *entry, uint32_t parent, uint32
 			return 0;
 		w->budget--;
 		if (tag == DW_TAG_inlined_subroutine)
-			err = add_copy(w, &die, parent, depth, &used);
+			add_copy(w, &die, parent, depth, &used);
 		if (!err && (used || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
 		             tag == DW_TAG_try_block || tag == DW_TAG_catch_block))
 			err = add_inlined(w, &die, used ? owner : parent, depth + 1);
@@ -352,9 +348,9 @@ static int add_function(struct walk *w, Dwarf_Die *die)
 {
 	uint32_t owner = (uint32_t)w->s->d->copies.n;
 	bool used;
-	int err = add_copy(w, die, NO_ID, 0, &used);
 
-	return err || !used ? err : add_inlined(w, die, owner, 1);
+	add_copy(w, die, NO_ID, 0, &used);
+	return used ? add_inlined(w, die, owner, 1) : 0;
 }
 
 /* The unit whose entries count: of a skeleton the one in its .dwo file. */
@@ -420,7 +416,7 @@ int dwarf_inlinings_load(struct dwarf_source *s)
 	for (size_t i = 0; i < w.functions.n && !err; i++)
 		err = add_function(&w, &w.functions.v[i]);
 	if (!err)
-		err = spans_cut(&w.intervals, &s->d->spans);
+		spans_cut(&w.intervals, &s->d->spans);
 	walk_fini(&w);
 	return err;
 }

@@ -18,10 +18,12 @@ struct seen_files {
 static uint32_t file_of(struct dwarf_source *s, struct seen_files *seen, Dwarf_Line *line)
 {
 	const char *path = dwarf_linesrc(line, NULL, NULL);
-	long i = path ? pairs_number(&seen->paths, (uintptr_t)path, 0) : -1;
+	long i = path ? (long)pairs_must(&seen->paths, (uintptr_t)path, 0) : -1;
 
-	if (i < 0 || ((size_t)i == seen->ids.n && vec_push(&seen->ids, debug_file_id(s->m, s->d, path)) < 0))
+	if (i < 0)
 		return NO_ID;
+	if ((size_t)i == seen->ids.n)
+		vec_add(&seen->ids, debug_file_id(s->m, s->d, path));
 	return seen->ids.v[i];
 }
 
@@ -56,25 +58,22 @@ static int add_row(struct dwarf_source *s, struct seen_files *seen, const struct
 	} else if (last->file == row.file && last->line == row.line) {
 		return 0;
 	}
-	return vec_push(&d->lines, row);
+	vec_add(&d->lines, row);
+	return 0;
 }
 
 /* The code of the unit; none where it doesn't say. */
-static int unit_ranges(struct dwarf_source *s, Dwarf_Die *unit, struct span_list *ranges)
+static void unit_ranges(struct dwarf_source *s, Dwarf_Die *unit, struct span_list *ranges)
 {
 	struct interval_list found = { 0 };
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t offset = 0;
-	int err = 0;
 
-	while (!err && found.n < MOST_RANGES &&
-	       (offset = dwarf_ranges(unit, offset, &base, &start, &end)) > 0)
+	while (found.n < MOST_RANGES && (offset = dwarf_ranges(unit, offset, &base, &start, &end)) > 0)
 		if (start < end)
-			err = vec_push(&found, (struct interval){ start + s->shift, end + s->shift, 0, 0 });
-	if (!err)
-		err = spans_cut(&found, ranges);
+			vec_add(&found, (struct interval){ start + s->shift, end + s->shift, 0, 0 });
+	spans_cut(&found, ranges);
 	vec_fini(&found);
-	return err;
 }
 
 static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
@@ -92,8 +91,8 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 		return 0;
 	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
 	s->d->unit_dir = dir ? texts_add(&s->m->pool, dir, strlen(dir)) : NULL;
-	err = unit_ranges(s, unit, &ranges);
-	for (size_t i = 0; i < n && !err; i++)
+	unit_ranges(s, unit, &ranges);
+	for (size_t i = 0; i < n; i++)
 		err = add_row(s, &seen, &ranges, dwarf_onesrcline(lines, i), &fresh);
 	s->d->unit_dir = NULL;
 	vec_fini(&ranges);

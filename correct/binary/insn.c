@@ -2,6 +2,7 @@
 #include "correct/binary/insn_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,8 @@ static int open_capstone(struct insn_decoder *d, cs_arch arch)
 	cs_option(d->detail, CS_OPT_DETAIL, CS_OPT_ON);
 	if (arch == CS_ARCH_X86)
 		cs_option(d->text, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-	d->scratch = cs_malloc(d->detail);
-	d->scratch_text = cs_malloc(d->text);
-	if (!d->scratch || !d->scratch_text)
-		return sp_fail(SP_ENOMEM, "no memory for the instruction decoder");
+	d->scratch = mem_have(cs_malloc(d->detail));
+	d->scratch_text = mem_have(cs_malloc(d->text));
 	return 0;
 }
 
@@ -31,9 +30,7 @@ int insn_decoder_new(enum insn_isa isa, struct insn_decoder **out)
 
 	if (isa != ISA_X86_64 && isa != ISA_AARCH64)
 		return sp_fail(SP_ENOTSUP, "only x86-64 and aarch64 instructions are decoded");
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return sp_fail(SP_ENOMEM, "no memory for the instruction decoder");
+	d = mem_calloc(1, sizeof(*d));
 	d->isa = isa;
 	err = open_capstone(d, isa == ISA_X86_64 ? CS_ARCH_X86 : CS_ARCH_ARM64);
 	if (err) {

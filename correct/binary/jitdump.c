@@ -56,11 +56,12 @@ static int add_code(struct parse *p, struct jit_code code)
 		code.n_lines = (uint32_t)j->lines.n - p->line0;
 	}
 	p->line0 = (uint32_t)j->lines.n;
-	number = pairs_number(&p->begins, code.vaddr, 0);
-	if (number < 0 || ((size_t)number == p->begun_at.n && vec_push(&p->begun_at, 0) < 0))
-		return -SP_ENOMEM;
+	number = pairs_must(&p->begins, code.vaddr, 0);
+	if ((size_t)number == p->begun_at.n)
+		vec_add(&p->begun_at, 0);
 	p->begun_at.v[number] = j->codes.n;
-	return vec_push(&j->codes, code);
+	vec_add(&j->codes, code);
+	return 0;
 }
 
 static int take_load(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
@@ -103,12 +104,11 @@ static int take_lines(struct parse *p, struct pd_cursor *c)
 	struct jitdump *j = p->out;
 	const char *file = NULL;
 	uint64_t n;
-	int err = 0;
 
 	p->lines_of = cur_u64(c);
 	p->line0 = (uint32_t)j->lines.n;
 	n = cur_u64(c);
-	for (uint64_t i = 0; i < n && !c->bad && err == 0; i++) {
+	for (uint64_t i = 0; i < n && !c->bad; i++) {
 		struct jit_line line = { .vaddr = cur_u64(c), .line = cur_u32(c) };
 		const char *name;
 
@@ -118,9 +118,9 @@ static int take_lines(struct parse *p, struct pd_cursor *c)
 			file = name;
 		line.file = file;
 		if (!c->bad && file && j->lines.n < UINT32_MAX)
-			err = vec_push(&j->lines, line);
+			vec_add(&j->lines, line);
 	}
-	return err;
+	return 0;
 }
 
 static int take_record(struct parse *p, uint32_t id, struct pd_cursor c, uint64_t time_ns)

@@ -12,6 +12,7 @@
 
 #include "correct/binary/module_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/perfdata/build_id_cache.h"
 
@@ -34,7 +35,7 @@ static bool is_id(const uint8_t *id, size_t id_bytes)
 }
 
 /* The running kernel's list, if it is the one that was recorded, or perf's copy of that one's. */
-static int find_list(const struct module *m, const uint8_t *id, size_t id_bytes, char **out)
+static void find_list(const struct module *m, const uint8_t *id, size_t id_bytes, char **out)
 {
 	uint8_t here[PD_BUILD_ID_MAX];
 	size_t n = pd_kernel_build_id(here);
@@ -42,40 +43,36 @@ static int find_list(const struct module *m, const uint8_t *id, size_t id_bytes,
 
 	*out = NULL;
 	if (m->opts.symfs) {
-		if (asprintf(out, "%s/proc/kallsyms", m->opts.symfs) < 0)
-			return sp_fail(SP_ENOMEM, "out of memory");
+		*out = mem_printf("%s/proc/kallsyms", m->opts.symfs);
 	} else if (any && n && id_bytes >= n && memcmp(id, here, n) == 0) {
-		*out = strdup("/proc/kallsyms");
+		*out = mem_strdup("/proc/kallsyms");
 	} else if (any) {
 		*out = build_id_cache_kallsyms(id, id_bytes);
 		if (!*out)
-			return 0;
+			return;
 	} else {
-		return 0;
+		return;
 	}
-	return *out ? 0 : sp_fail(SP_ENOMEM, "out of memory");
 }
 
 /* "ffffffff81000000 T _text", and "\t[module]" behind that of a module. */
-static int add_line(struct module *m, char *line, uint64_t *text)
+static void add_line(struct module *m, char *line, uint64_t *text)
 {
 	char *end, *name;
 	uint64_t vaddr = strtoull(line, &end, 16);
 	const char *kept;
 
 	if (end == line || *end != ' ' || !end[1] || end[2] != ' ')
-		return 0;
+		return;
 	name = end + 3;
 	name[strcspn(name, "\t\n ")] = '\0';
 	if (strcmp(name, m->opts.kernel_symbol ? m->opts.kernel_symbol : "_text") == 0)
 		*text = vaddr;
 	/* So near the end there is no room for a function: a damaged list. */
 	if (!*name || !strchr("tTwW", end[1]) || !vaddr || vaddr > UINT64_MAX - MAX_GAP)
-		return 0;
+		return;
 	kept = texts_add(&m->pool, name, strlen(name));
-	if (!kept)
-		return sp_fail(SP_ENOMEM, "no memory for the kernel's names");
-	return vec_push(&m->funcs, (struct module_func){ vaddr, 0, kept, kept, false, false });
+	vec_add(&m->funcs, (struct module_func){ vaddr, 0, kept, kept, false, false });
 }
 
 static int read_list(struct module *m, FILE *f, uint64_t *text)
@@ -84,9 +81,9 @@ static int read_list(struct module *m, FILE *f, uint64_t *text)
 	size_t size = 0;
 	int err = 0;
 
-	while (err == 0 && getline(&line, &size, f) >= 0)
-		err = add_line(m, line, text);
-	if (err == 0 && ferror(f))
+	while (getline(&line, &size, f) >= 0)
+		add_line(m, line, text);
+	if (ferror(f))
 		err = sp_fail_errno("%s", m->opened);
 	free(line);
 	return err;
@@ -138,7 +135,7 @@ static int load_list(struct module *m, FILE *f)
 		return without_names(m, why);
 	}
 	set_sizes(m);
-	err = symbols_index(m);
+	symbols_index(m);
 	if (err < 0)
 		return err;
 	return module_unusable(m, MODULE_NAMED,
@@ -148,11 +145,10 @@ static int load_list(struct module *m, FILE *f)
 
 int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes)
 {
-	int err = find_list(m, id, id_bytes, &m->opened);
+	int err;
 	FILE *f;
 
-	if (err < 0)
-		return err;
+	find_list(m, id, id_bytes, &m->opened);
 	if (!m->opened && !is_id(id, id_bytes))
 		return without_names(m,
 		                     "the recording has no build id that tells which kernel it was, as a "

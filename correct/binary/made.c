@@ -8,6 +8,7 @@
 #include "correct/binary/perf_map.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 #include <elf.h>
@@ -34,9 +35,7 @@ static int read_all(struct module *m)
 	if (fstat(m->fd, &st) < 0)
 		return sp_fail_errno("%s", m->opened);
 	m->raw_bytes = st.st_size > MOST_BYTES ? MOST_BYTES : (size_t)st.st_size;
-	m->read = malloc(m->raw_bytes + 1);
-	if (!m->read)
-		return sp_fail(SP_ENOMEM, "no memory to read %s", m->opened);
+	m->read = mem_malloc(m->raw_bytes + 1);
 	for (size_t done = 0; done < m->raw_bytes;) {
 		ssize_t n = pread(m->fd, m->read + done, m->raw_bytes - done, (off_t)done);
 
@@ -53,9 +52,8 @@ static int add_func(struct module *m, uint64_t vaddr, uint64_t size_bytes, const
 {
 	const char *kept = texts_add(&m->pool, name, strlen(name));
 
-	if (!kept)
-		return sp_fail(SP_ENOMEM, "no memory for the names in %s", m->opened);
-	return vec_push(&m->funcs, (struct module_func){ vaddr, size_bytes, NULL, kept, false, false });
+	vec_add(&m->funcs, (struct module_func){ vaddr, size_bytes, NULL, kept, false, false });
+	return 0;
 }
 
 /* Rows of one function: those that lie in it; behind it nothing is known. */
@@ -68,25 +66,25 @@ static int add_lines(struct module *m, const struct jitdump *j, const struct jit
 		const struct jit_line *line = &j->lines.v[i];
 		struct line_row row = { line->vaddr, debug_file_id(m, m->debug, line->file), line->line };
 
-		if (line->vaddr >= code->vaddr && line->vaddr < end && vec_push(&m->debug->lines, row) < 0)
-			return -SP_ENOMEM;
+		if (line->vaddr >= code->vaddr && line->vaddr < end)
+			vec_add(&m->debug->lines, row);
 	}
 	if (m->debug->lines.n == n)
 		return 0;
 	qsort(m->debug->lines.v + n, m->debug->lines.n - n, sizeof(*m->debug->lines.v), order_u64);
-	return vec_push(&m->debug->lines, (struct line_row){ end, NO_ID, 0 });
+	vec_add(&m->debug->lines, (struct line_row){ end, NO_ID, 0 });
+	return 0;
 }
 
 static int add_code(struct module *m, const struct jitdump *j, const struct jit_code *code)
 {
 	struct segment seg = { code->vaddr, (uint64_t)(code->bytes - m->raw), code->size_bytes,
 		               code->size_bytes, true };
-	int err = vec_push(&m->segments, seg);
+	int err;
 
-	if (err == 0)
-		err = vec_push(&m->code, (struct code_range){ code->vaddr, code->size_bytes, "", 0 });
-	if (err == 0)
-		err = add_func(m, code->vaddr, code->size_bytes, *code->name ? code->name : "[jit]");
+	vec_add(&m->segments, seg);
+	vec_add(&m->code, (struct code_range){ code->vaddr, code->size_bytes, "", 0 });
+	err = add_func(m, code->vaddr, code->size_bytes, *code->name ? code->name : "[jit]");
 	return err < 0 ? err : add_lines(m, j, code);
 }
 
@@ -109,13 +107,13 @@ int made_load_jitdump(struct module *m, uint32_t layer)
 		                       "%s: code for another machine (number %u), not x86-64 or aarch64",
 		                       m->opened, j.machine);
 	}
-	if (err == 0 && !(m->debug = calloc(1, sizeof(*m->debug))))
-		err = sp_fail(SP_ENOMEM, "no memory to read %s", m->opened);
+	if (err == 0)
+		m->debug = mem_calloc(1, sizeof(*m->debug));
 	for (size_t i = 0; i < j.codes.n && err == 0; i++)
 		if (j.codes.v[i].layer == layer)
 			err = add_code(m, &j, &j.codes.v[i]);
 	if (err == 0)
-		err = symbols_index(m);
+		symbols_index(m);
 	jitdump_fini(&j);
 	return err;
 }
@@ -130,7 +128,7 @@ int made_load_names(struct module *m)
 	for (size_t i = 0; i < map.entries.n && err == 0; i++)
 		err = add_func(m, map.entries.v[i].vaddr, map.entries.v[i].size_bytes, map.entries.v[i].name);
 	if (err == 0)
-		err = symbols_index(m);
+		symbols_index(m);
 	perf_map_fini(&map);
 	if (err < 0)
 		return err;

@@ -2,6 +2,7 @@
 #include "correct/binary/jitdump.h"
 #include "correct/binary/module_impl.h"
 #include "correct/binary/perf_map.h"
+#include "profiler/base/mem.h"
 #include "profiler/perfdata/build_id_cache.h"
 
 #include "profiler/base/begins.h"
@@ -24,16 +25,12 @@
 int module_unusable(struct module *m, enum module_state state, const char *fmt, ...)
 {
 	va_list args;
-	int len;
 
 	m->state = state;
 	va_start(args, fmt);
-	len = vasprintf(&m->why, fmt, args);
+	m->why = mem_vprintf(fmt, args);
 	va_end(args);
-	if (len >= 0)
-		return 0;
-	m->why = NULL;
-	return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	return 0;
 }
 
 /* Names of mappings that no file stands behind. */
@@ -58,7 +55,7 @@ bool module_is_made(const struct module *m)
 static uint32_t layer_of(const char *path, size_t *len)
 {
 	const char *mark = strrchr(path, '#');
-	char *name = mark ? strndup(path, (size_t)(mark - path)) : NULL;
+	char *name = mark ? mem_strndup(path, (size_t)(mark - path)) : NULL;
 	unsigned long layer = 0;
 
 	if (name && jitdump_is_name(name) && mark[1] && strspn(mark + 1, "0123456789") == strlen(mark + 1)) {
@@ -131,10 +128,7 @@ static int open_file(struct module *m)
 	if (was_deleted)
 		len -= strlen(deleted);
 	layer_of(m->path, &len);
-	if (asprintf(&m->opened, "%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path) < 0) {
-		m->opened = NULL;
-		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
-	}
+	m->opened = mem_printf("%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path);
 	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (m->fd < 0)
 		return module_unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
@@ -150,8 +144,8 @@ static int open_path(struct module *m)
 		m->fd = open_vdso();
 		if (m->fd < 0)
 			return module_unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
-		m->opened = strdup(m->path);
-		return m->opened ? 0 : sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+		m->opened = mem_strdup(m->path);
+		return 0;
 	}
 	if (is_pseudo(m->path))
 		return module_unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
@@ -179,35 +173,40 @@ static bool is_pie(Elf *elf, const GElf_Phdr *dynamic)
 	return false;
 }
 
-static int check_header(struct module *m)
+static void check_header(struct module *m)
 {
 	GElf_Ehdr header;
 
 	m->elf = elf_begin(m->fd, ELF_C_READ_MMAP, NULL);
-	if (!m->elf || elf_kind(m->elf) != ELF_K_ELF || !gelf_getehdr(m->elf, &header))
-		return module_unusable(m, MODULE_FOREIGN, "%s: not an ELF file", m->opened);
+	if (!m->elf || elf_kind(m->elf) != ELF_K_ELF || !gelf_getehdr(m->elf, &header)) {
+		module_unusable(m, MODULE_FOREIGN, "%s: not an ELF file", m->opened);
+		return;
+	}
 	m->isa = isa_of(&header);
-	if (m->isa == ISA_NONE)
-		return module_unusable(
-		        m, MODULE_FOREIGN,
-		        "%s: an ELF file for another machine (number %u), not x86-64 or aarch64", m->opened,
-		        header.e_machine);
-	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return module_unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object",
-		                       m->opened);
+	if (m->isa == ISA_NONE) {
+		module_unusable(m, MODULE_FOREIGN,
+		                "%s: an ELF file for another machine (number %u), not x86-64 or aarch64",
+		                m->opened, header.e_machine);
+		return;
+	}
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
+		module_unusable(m, MODULE_FOREIGN, "%s: not a linked program or shared object", m->opened);
+		return;
+	}
 	m->program = header.e_type == ET_EXEC;
 	m->raw = (const uint8_t *)elf_rawfile(m->elf, &m->raw_bytes);
 	if (!m->raw)
-		return module_unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
-	return 0;
+		module_unusable(m, MODULE_FOREIGN, "%s: can't be read: %s", m->opened, elf_errmsg(-1));
 }
 
-static int load_segments(struct module *m)
+static void load_segments(struct module *m)
 {
 	size_t n = 0;
 
-	if (elf_getphdrnum(m->elf, &n) < 0)
-		return module_unusable(m, MODULE_FOREIGN, "%s: damaged program headers", m->opened);
+	if (elf_getphdrnum(m->elf, &n) < 0) {
+		module_unusable(m, MODULE_FOREIGN, "%s: damaged program headers", m->opened);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr phdr;
 		struct segment seg;
@@ -223,10 +222,8 @@ static int load_segments(struct module *m)
 			seg.file_bytes = m->raw_bytes - seg.off; /* a truncated file */
 		if (seg.vaddr + seg.mem_bytes < seg.vaddr || seg.vaddr + seg.file_bytes < seg.vaddr)
 			continue;
-		if (vec_push(&m->segments, seg) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->segments, seg);
 	}
-	return 0;
 }
 
 static int add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *section,
@@ -238,7 +235,8 @@ static int add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const
 		return 0;
 	if (size_bytes > n_bytes)
 		size_bytes = n_bytes;
-	return vec_push(&m->code, (struct code_range){ vaddr, size_bytes, section, entry_bytes });
+	vec_add(&m->code, (struct code_range){ vaddr, size_bytes, section, entry_bytes });
+	return 0;
 }
 
 static int load_code_ranges(struct module *m)
@@ -267,10 +265,8 @@ static int load_code_ranges(struct module *m)
 
 static char *to_hex(const uint8_t *bytes, size_t n)
 {
-	char *text = malloc(2 * n + 1);
+	char *text = mem_malloc(2 * n + 1);
 
-	if (!text)
-		return NULL;
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		sprintf(text + 2 * i, "%02x", bytes[i]);
@@ -285,47 +281,40 @@ static bool all_zero(const uint8_t *bytes, size_t n)
 	return true;
 }
 
-static int check_build_id(struct module *m, const uint8_t *want, size_t want_bytes)
+static void check_build_id(struct module *m, const uint8_t *want, size_t want_bytes)
 {
 	const void *id = NULL;
 	ssize_t n = dwelf_elf_gnu_build_id(m->elf, &id);
 	char *wanted;
-	int err = 0;
 
-	if (n > 0 && !(m->build_id = to_hex(id, (size_t)n)))
-		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
+	if (n > 0)
+		m->build_id = to_hex(id, (size_t)n);
 	/* Recorders write zeros where they could not read one. */
 	if (!want_bytes || all_zero(want, want_bytes))
-		return 0;
+		return;
 	/* perf pads short ones with zeros up to 20 bytes. */
 	if (n > 0 && (size_t)n < want_bytes && all_zero(want + n, want_bytes - (size_t)n))
 		want_bytes = (size_t)n;
 	if (n > 0 && (size_t)n == want_bytes && !memcmp(id, want, want_bytes))
-		return 0;
+		return;
 	wanted = to_hex(want, want_bytes);
-	if (!wanted)
-		return sp_fail(SP_ENOMEM, "no memory to open %s", m->path);
-	err = module_unusable(m, MODULE_MISMATCH,
-	                      "%s: not the file that ran: its build id is %s, the recorded one %s; "
-	                      "give the directory that holds the right one with --symfs, or record again",
-	                      m->opened, m->build_id ? m->build_id : "missing", wanted);
+	module_unusable(m, MODULE_MISMATCH,
+	                "%s: not the file that ran: its build id is %s, the recorded one %s; "
+	                "give the directory that holds the right one with --symfs, or record again",
+	                m->opened, m->build_id ? m->build_id : "missing", wanted);
 	free(wanted);
-	return err;
 }
 
-static int open_checked(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
+static void open_checked(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
-	int err = 0;
-
 	if (m->state == MODULE_OK)
-		err = check_header(m);
-	if (!err && m->state == MODULE_OK)
-		err = check_build_id(m, build_id, build_id_bytes);
-	return err;
+		check_header(m);
+	if (m->state == MODULE_OK)
+		check_build_id(m, build_id, build_id_bytes);
 }
 
 /* The file is gone, another build's, or another machine's or container's: perf may have kept the one that ran. */
-static int open_cached(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
+static void open_cached(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
 	char *path = is_pseudo(m->path) || !build_id_bytes || all_zero(build_id, build_id_bytes)
 	                     ? NULL
@@ -334,7 +323,7 @@ static int open_cached(struct module *m, const uint8_t *build_id, size_t build_i
 
 	if (fd < 0) {
 		free(path);
-		return 0;
+		return;
 	}
 	elf_end(m->elf);
 	if (m->fd >= 0)
@@ -347,7 +336,7 @@ static int open_cached(struct module *m, const uint8_t *build_id, size_t build_i
 	m->fd = fd;
 	m->opened = path;
 	m->state = MODULE_OK;
-	return open_checked(m, build_id, build_id_bytes);
+	open_checked(m, build_id, build_id_bytes);
 }
 
 /* Code that a program made while it ran has a file of its own kind, if it has one. */
@@ -378,15 +367,15 @@ static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes
 	if (err || made)
 		return err;
 	if (!err)
-		err = open_checked(m, build_id, build_id_bytes);
+		open_checked(m, build_id, build_id_bytes);
 	if (!err && (m->state == MODULE_MISSING || m->state == MODULE_MISMATCH))
-		err = open_cached(m, build_id, build_id_bytes);
+		open_cached(m, build_id, build_id_bytes);
 	if (!err && m->state == MODULE_OK)
-		err = load_segments(m);
+		load_segments(m);
 	if (!err && m->state == MODULE_OK)
 		err = load_code_ranges(m);
 	if (!err && m->state == MODULE_OK)
-		err = debuglink_begin(m);
+		debuglink_begin(m);
 	if (!err && m->state == MODULE_OK)
 		err = slots_load(m);
 	if (!err && m->state == MODULE_OK)
@@ -394,33 +383,26 @@ static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes
 	return err;
 }
 
-static int copy_options(struct module *m, const char *path, const struct module_options *opts)
+static void copy_options(struct module *m, const char *path, const struct module_options *opts)
 {
-	m->path = strdup(path);
-	m->opts.symfs = opts && opts->symfs ? strdup(opts->symfs) : NULL;
-	m->opts.debug_dir = opts && opts->debug_dir ? strdup(opts->debug_dir) : NULL;
+	m->path = mem_strdup(path);
+	m->opts.symfs = opts && opts->symfs ? mem_strdup(opts->symfs) : NULL;
+	m->opts.debug_dir = opts && opts->debug_dir ? mem_strdup(opts->debug_dir) : NULL;
 	m->opts.no_debuginfod = opts && opts->no_debuginfod;
 	m->opts.kernel_text = opts ? opts->kernel_text : 0;
 	m->opts.kernel_symbol = opts ? opts->kernel_symbol : NULL;
-	if (!m->path || (opts && opts->symfs && !m->opts.symfs) ||
-	    (opts && opts->debug_dir && !m->opts.debug_dir))
-		return sp_fail(SP_ENOMEM, "no memory to open %s", path);
-	return 0;
 }
 
 int module_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
                 const struct module_options *opts, struct module **out)
 {
-	struct module *m = calloc(1, sizeof(*m));
+	struct module *m = mem_calloc(1, sizeof(*m));
 	int err;
 
-	if (!m)
-		return sp_fail(SP_ENOMEM, "no memory to open %s", path);
 	m->fd = -1;
 	elf_version(EV_CURRENT);
-	err = copy_options(m, path, opts);
-	if (!err)
-		err = load(m, build_id, build_id_bytes);
+	copy_options(m, path, opts);
+	err = load(m, build_id, build_id_bytes);
 	if (err) {
 		module_free(m);
 		return err;

@@ -69,7 +69,7 @@ struct module {
 	Dwarf_CFI *cfi;      /* NULL until asked for, or there is none */
 };
 
-/* symbols.c: fill m->funcs, spans and names.  0 or -SP_ENOMEM. */
+/* symbols.c: fill m->funcs, spans and names. */
 int symbols_load(struct module *m);
 /* Demangled without parameters, in the module's pool; the linkage name itself where it isn't mangled. */
 const char *symbols_demangle(struct texts *pool, const char *linkage);
@@ -78,11 +78,11 @@ const char *symbols_demangle(struct texts *pool, const char *linkage);
 const char *symbols_preferred(const struct module *m, const char *linkage);
 
 /* m->spans and m->names of m->funcs, which are in address order. */
-int symbols_index(struct module *m);
+void symbols_index(struct module *m);
 
 /*
  * made.c: code that was made at run time.  m->fd is a jitdump, of which the module is one layer; or a list of names
- * (perf-PID.map), whose module has functions but no code.  0 or -SP_ENOMEM; m->state tells the rest.
+ * (perf-PID.map), whose module has functions but no code.  m->state tells the rest.
  */
 bool made_is_jitdump(int fd);
 int made_load_jitdump(struct module *m, uint32_t layer);
@@ -92,7 +92,7 @@ int made_load_names(struct module *m);
 bool kernel_is_name(const char *path);
 int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes);
 
-/* module.c: set the state and word it.  0 or -SP_ENOMEM where there is no memory even for that. */
+/* module.c: set the state and word it: 0, for who returns with that. */
 int __attribute__((format(printf, 3, 4)))
 module_unusable(struct module *m, enum module_state state, const char *fmt, ...);
 
@@ -109,7 +109,7 @@ typedef int plt_seen(void *data, uint64_t vaddr, uint64_t size_bytes, const stru
 int plt_walk(const struct module *m, plt_seen *seen, void *data);
 
 /* debuglink.c: m->dwfl and m->dwfl_module, which find separate debug files; */
-int debuglink_begin(struct module *m);
+void debuglink_begin(struct module *m);
 void debuglink_end(struct module *m);
 
 /* dwarf.c: read all DWARF there is, once. */

@@ -64,7 +64,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Of two that overlap the one that was named last stays. */
-static int keep_newest(struct numbered *v, size_t n, struct perf_map *out)
+static void keep_newest(struct numbered *v, size_t n, struct perf_map *out)
 {
 	size_t kept = 0;
 
@@ -77,19 +77,16 @@ static int keep_newest(struct numbered *v, size_t n, struct perf_map *out)
 		v[kept++] = v[i];
 	}
 	for (size_t i = 0; i < kept; i++)
-		if (vec_push(&out->entries, v[i].entry) < 0)
-			return -SP_ENOMEM;
-	return 0;
+		vec_add(&out->entries, v[i].entry);
 }
 
 int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out)
 {
 	VEC(struct numbered) found = { 0 };
 	const char *end = text + n;
-	int err = 0;
 
 	memset(out, 0, sizeof(*out));
-	for (const char *p = text; p < end && err == 0;) {
+	for (const char *p = text; p < end;) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p)), *name;
 		struct numbered x = { .line = found.n };
 		size_t n_name;
@@ -97,7 +94,7 @@ int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_m
 		stop = stop ? stop : end;
 		if (take_line(p, stop, &x.entry, &name, &n_name)) {
 			x.entry.name = texts_add(pool, name, n_name);
-			err = x.entry.name ? vec_push(&found, x) : sp_fail(SP_ENOMEM, "out of memory");
+			vec_add(&found, x);
 		} else {
 			out->n_bad += stop > p;
 		}
@@ -105,12 +102,9 @@ int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_m
 	}
 	if (found.n)
 		qsort(found.v, found.n, sizeof(*found.v), by_address);
-	if (err == 0)
-		err = keep_newest(found.v, found.n, out);
+	keep_newest(found.v, found.n, out);
 	vec_fini(&found);
-	if (err < 0)
-		perf_map_fini(out);
-	return err;
+	return 0;
 }
 
 void perf_map_fini(struct perf_map *m)

@@ -97,46 +97,44 @@ static int add_rela(struct module *m, const struct table *t, const uint8_t *data
 		slot.ifunc = kind == SLOT_IRELATIVE;
 		if (kind == SLOT_NONE || (kind == SLOT_SYMBOL && !fill_symbol(m, t, &rela, &slot)))
 			continue;
-		if (vec_push(&m->slots, slot) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->slots, slot);
 	}
 	return 0;
 }
 
 /* A word that is relocated by the load address: its addend stands in its place. */
-static int add_relative(struct module *m, uint64_t vaddr)
+static void add_relative(struct module *m, uint64_t vaddr)
 {
 	size_t n_bytes;
 	const uint8_t *data = module_data(m, vaddr, &n_bytes);
 	uint64_t value;
 
 	if (!data || n_bytes < sizeof(value))
-		return 0;
+		return;
 	memcpy(&value, data, sizeof(value));
-	return vec_push(&m->slots, (struct slot){ .vaddr = vaddr, .target = le64toh(value) });
+	vec_add(&m->slots, (struct slot){ .vaddr = vaddr, .target = le64toh(value) });
 }
 
 /* RELR: an even word is an address; an odd one a bitmap of the 63 words that follow. */
 static int add_relr(struct module *m, const uint8_t *data, size_t n_bytes)
 {
 	uint64_t next = 0;
-	int err = 0;
 
-	for (size_t at = 0; at + 8 <= n_bytes && !err; at += 8) {
+	for (size_t at = 0; at + 8 <= n_bytes; at += 8) {
 		uint64_t word;
 
 		memcpy(&word, data + at, sizeof(word));
 		if (!(word & 1)) {
-			err = add_relative(m, word);
+			add_relative(m, word);
 			next = word + 8;
 			continue;
 		}
-		for (unsigned bit = 1; bit < 64 && !err; bit++)
+		for (unsigned bit = 1; bit < 64; bit++)
 			if (word >> bit & 1)
-				err = add_relative(m, next + 8 * (bit - 1));
+				add_relative(m, next + 8 * (bit - 1));
 		next += 8 * 63;
 	}
-	return err;
+	return 0;
 }
 
 static struct table table_of(struct module *m, Elf_Scn *scn)

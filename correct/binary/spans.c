@@ -19,28 +19,27 @@ static int compare(const void *a, const void *b)
 }
 
 /* Neighbours with one owner become one stretch. */
-static int add(struct span_list *spans, uint64_t vaddr, uint64_t end, uint32_t owner)
+static void add(struct span_list *spans, uint64_t vaddr, uint64_t end, uint32_t owner)
 {
 	struct span *last = spans->n ? &spans->v[spans->n - 1] : NULL;
 
 	if (vaddr >= end)
-		return 0;
+		return;
 	if (last && last->end == vaddr && last->owner == owner) {
 		last->end = end;
-		return 0;
+		return;
 	}
-	return vec_push(spans, (struct span){ vaddr, end, owner });
+	vec_add(spans, (struct span){ vaddr, end, owner });
 }
 
 /* Give [*at, until) to the ranges that are open, innermost first; those that end on the way are closed. */
-static int close_until(struct interval_list *open, uint64_t *at, uint64_t until, struct span_list *spans)
+static void close_until(struct interval_list *open, uint64_t *at, uint64_t until, struct span_list *spans)
 {
 	while (open->n) {
 		const struct interval *top = &open->v[open->n - 1];
 		uint64_t end = top->end < until ? top->end : until;
 
-		if (add(spans, *at, end, top->owner) < 0)
-			return -SP_ENOMEM;
+		add(spans, *at, end, top->owner);
 		if (end > *at)
 			*at = end;
 		if (top->end > until)
@@ -48,26 +47,21 @@ static int close_until(struct interval_list *open, uint64_t *at, uint64_t until,
 		open->n--;
 	}
 	*at = until;
-	return 0;
 }
 
-int spans_cut(struct interval_list *intervals, struct span_list *spans)
+void spans_cut(struct interval_list *intervals, struct span_list *spans)
 {
 	struct interval_list open = { 0 };
 	uint64_t at = 0;
-	int err = 0;
 
 	if (intervals->n)
 		qsort(intervals->v, intervals->n, sizeof(*intervals->v), compare);
-	for (size_t i = 0; i < intervals->n && !err; i++) {
-		err = close_until(&open, &at, intervals->v[i].vaddr, spans);
-		if (!err)
-			err = vec_push(&open, intervals->v[i]);
+	for (size_t i = 0; i < intervals->n; i++) {
+		close_until(&open, &at, intervals->v[i].vaddr, spans);
+		vec_add(&open, intervals->v[i]);
 	}
-	if (!err)
-		err = close_until(&open, &at, UINT64_MAX, spans);
+	close_until(&open, &at, UINT64_MAX, spans);
 	vec_fini(&open);
-	return err;
 }
 
 const struct span *spans_at(const struct span_list *spans, uint64_t vaddr)

@@ -31,8 +31,8 @@ struct span_list {
 	size_t n, cap;
 };
 
-/* Sorts intervals; appends to spans, in address order.  0 or -SP_ENOMEM.  n log n. */
-int spans_cut(struct interval_list *intervals, struct span_list *spans);
+/* Sorts intervals; appends to spans, in address order.   n log n. */
+void spans_cut(struct interval_list *intervals, struct span_list *spans);
 /* The stretch that holds vaddr, NULL if none.  log n. */
 const struct span *spans_at(const struct span_list *spans, uint64_t vaddr);
 

@@ -7,6 +7,7 @@
 #include "correct/binary/module_impl.h"
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 #include <elf.h>
@@ -56,9 +57,8 @@ const char *symbols_demangle(struct texts *pool, const char *linkage)
 	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R') ||
 	    strlen(linkage) >= LONGEST_MANGLED)
 		return linkage;
-	mangled = strndup(linkage, suffix ? (size_t)(suffix - linkage) : strlen(linkage));
-	if (mangled)
-		plain = cplus_demangle(mangled, DMGL_NO_OPTS);
+	mangled = mem_strndup(linkage, suffix ? (size_t)(suffix - linkage) : strlen(linkage));
+	plain = cplus_demangle(mangled, DMGL_NO_OPTS);
 	if (plain)
 		kept = texts_printf(pool, "%s%s", plain, suffix ? suffix : "");
 	free(plain);
@@ -93,7 +93,7 @@ static bool is_mapping_symbol(const char *name)
 	return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') && (!name[2] || name[2] == '.');
 }
 
-static int add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, const char *name)
+static void add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	const char *version;
@@ -102,36 +102,33 @@ static int add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, con
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF ||
 	    sym->st_shndx == SHN_ABS || !name || !name[0] || is_mapping_symbol(name) ||
 	    !range_at(l->m, vaddr))
-		return 0;
+		return;
 	version = strchr(name + 1, '@');
 	c.name = texts_add(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
-	if (!c.name)
-		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
 	c.size_bytes = sym->st_size;
 	c.rank = rank_of(sym, c.name);
 	c.old = version && version[1] != '@';
-	return vec_push(&l->found, c);
+	vec_add(&l->found, c);
 }
 
 /* .symtab, that of the separate debug file, .gnu_debugdata, or .dynsym: libdwfl knows them all. */
-static int add_symbols(struct loader *l)
+static void add_symbols(struct loader *l)
 {
 	Dwfl_Module *module = l->m->dwfl_module;
 	GElf_Addr bias = 0;
-	int n, err = 0;
+	int n;
 
 	if (!module || !dwfl_module_getelf(module, &bias))
-		return 0;
+		return;
 	n = dwfl_module_getsymtab(module);
-	for (int i = 1; i < n && !err; i++) {
+	for (int i = 1; i < n; i++) {
 		GElf_Sym sym;
 		GElf_Addr vaddr;
 		const char *name = dwfl_module_getsym_info(module, i, &sym, &vaddr, NULL, NULL, NULL);
 
 		if (name)
-			err = add_symbol(l, &sym, vaddr - bias, name);
+			add_symbol(l, &sym, vaddr - bias, name);
 	}
-	return err;
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -178,9 +175,8 @@ static int add_stub(void *data, uint64_t vaddr, uint64_t size_bytes, const struc
 		c.name = texts_printf(&l->m->pool, "%s@plt", name);
 	else
 		c.name = texts_printf(&l->m->pool, "[0x%jx]@plt", (uintmax_t)slot->target);
-	if (!c.name)
-		return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", l->m->path);
-	return vec_push(&l->found, c);
+	vec_add(&l->found, c);
+	return 0;
 }
 
 /* Aliases into one; labels that lie inside a function are dropped.  Sizes are made to be. */
@@ -222,22 +218,21 @@ static int collect_frame(void *data, uint64_t vaddr, uint64_t size_bytes)
 
 	if (!range_at(l->m, vaddr))
 		return 0;
-	return vec_push(&l->frames, (struct frame){ vaddr, size_bytes });
+	vec_add(&l->frames, (struct frame){ vaddr, size_bytes });
+	return 0;
 }
 
-static int add_made_up(struct loader *l, uint64_t vaddr, uint64_t end)
+static void add_made_up(struct loader *l, uint64_t vaddr, uint64_t end)
 {
-	return vec_push(&l->found, (struct candidate){ vaddr, end - vaddr });
+	vec_add(&l->found, (struct candidate){ vaddr, end - vaddr });
 }
 
 /* Fill [vaddr, end), where no symbol is, by frame entries, then what is left of it by itself. */
-static int fill_gap(struct loader *l, uint64_t vaddr, uint64_t end)
+static void fill_gap(struct loader *l, uint64_t vaddr, uint64_t end)
 {
-	int err = 0;
-
 	while (l->next_frame < l->frames.n && l->frames.v[l->next_frame].vaddr < vaddr)
 		l->next_frame++;
-	for (; l->next_frame < l->frames.n && !err; l->next_frame++) {
+	for (; l->next_frame < l->frames.n; l->next_frame++) {
 		const struct frame *f = &l->frames.v[l->next_frame];
 		uint64_t stop = end;
 
@@ -248,14 +243,12 @@ static int fill_gap(struct loader *l, uint64_t vaddr, uint64_t end)
 		if (f->size_bytes < stop - f->vaddr)
 			stop = f->vaddr + f->size_bytes;
 		if (f->vaddr - vaddr >= LEAST_GAP_BYTES)
-			err = add_made_up(l, vaddr, f->vaddr);
-		if (!err)
-			err = add_made_up(l, f->vaddr, stop);
+			add_made_up(l, vaddr, f->vaddr);
+		add_made_up(l, f->vaddr, stop);
 		vaddr = stop;
 	}
-	if (!err && vaddr < end && end - vaddr >= LEAST_GAP_BYTES)
-		err = add_made_up(l, vaddr, end);
-	return err;
+	if (vaddr < end && end - vaddr >= LEAST_GAP_BYTES)
+		add_made_up(l, vaddr, end);
 }
 
 static int fill_gaps(struct loader *l)
@@ -272,12 +265,12 @@ static int fill_gaps(struct loader *l)
 			uint64_t func_end = l->found.v[i].vaddr + l->found.v[i].size_bytes;
 
 			if (l->found.v[i].vaddr > at)
-				err = fill_gap(l, at, l->found.v[i].vaddr);
+				fill_gap(l, at, l->found.v[i].vaddr);
 			if (func_end > at)
 				at = func_end;
 		}
 		if (at < end && !err)
-			err = fill_gap(l, at, end);
+			fill_gap(l, at, end);
 	}
 	sort(l);
 	return err;
@@ -290,7 +283,7 @@ static const char *made_up_name(struct module *m, uint64_t vaddr)
 	return texts_printf(&m->pool, "[%s+0x%jx]", slash ? slash + 1 : m->opened, (uintmax_t)vaddr);
 }
 
-static int keep(struct loader *l)
+static void keep(struct loader *l)
 {
 	struct module *m = l->m;
 
@@ -300,26 +293,21 @@ static int keep(struct loader *l)
 
 		if (!func.linkage)
 			func.linkage = func.name = made_up_name(m, c->vaddr);
-		if (!func.linkage || vec_push(&m->funcs, func) < 0)
-			return sp_fail(SP_ENOMEM, "no memory for the symbols of %s", m->path);
+		vec_add(&m->funcs, func);
 	}
-	return 0;
 }
 
 /* Functions may lie inside one another: of two, the later one is the inner. */
-static int cut_spans(struct module *m)
+static void cut_spans(struct module *m)
 {
 	struct interval_list all = { 0 };
-	int err = 0;
 
-	for (size_t i = 0; i < m->funcs.n && !err; i++)
-		err = vec_push(&all, (struct interval){ m->funcs.v[i].vaddr,
-		                                        m->funcs.v[i].vaddr + m->funcs.v[i].size_bytes,
-		                                        (uint32_t)i, 0 });
-	if (!err)
-		err = spans_cut(&all, &m->spans);
+	for (size_t i = 0; i < m->funcs.n; i++)
+		vec_add(&all,
+		        (struct interval){ m->funcs.v[i].vaddr,
+		                           m->funcs.v[i].vaddr + m->funcs.v[i].size_bytes, (uint32_t)i, 0 });
+	spans_cut(&all, &m->spans);
 	vec_fini(&all);
-	return err;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -333,50 +321,46 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Every name, the aliases' too, before they are folded. */
-static int index_by_name(struct loader *l)
+static void index_by_name(struct loader *l)
 {
 	struct module *m = l->m;
 
 	for (size_t i = 0; i < l->found.n; i++)
-		if (vec_push(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr,
-		                                            l->found.v[i].rank, l->found.v[i].old }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->names, (struct func_name){ l->found.v[i].name, l->found.v[i].vaddr,
+		                                       l->found.v[i].rank, l->found.v[i].old });
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
-	return 0;
 }
 
-int symbols_index(struct module *m)
+void symbols_index(struct module *m)
 {
-	int err = cut_spans(m);
-
-	for (size_t i = 0; i < m->funcs.n && !err; i++)
-		err = vec_push(&m->names,
-		               (struct func_name){ m->funcs.v[i].linkage, m->funcs.v[i].vaddr, 0, false });
+	cut_spans(m);
+	for (size_t i = 0; i < m->funcs.n; i++)
+		vec_add(&m->names,
+		        (struct func_name){ m->funcs.v[i].linkage, m->funcs.v[i].vaddr, 0, false });
 	if (m->names.n)
 		qsort(m->names.v, m->names.n, sizeof(*m->names.v), compare_names);
-	return err;
 }
 
 int symbols_load(struct module *m)
 {
 	struct loader l = { .m = m };
-	int err = add_symbols(&l);
+	int err;
 
+	add_symbols(&l);
 	sort(&l);
 	l.n_symbols = l.found.n;
-	if (!err)
-		err = plt_walk(m, add_stub, &l);
+	err = plt_walk(m, add_stub, &l);
 	sort(&l);
 	if (!err)
-		err = index_by_name(&l);
+		index_by_name(&l);
 	fold(&l);
 	if (!err)
 		err = fill_gaps(&l);
 	if (!err)
-		err = keep(&l);
+		keep(&l);
 	if (!err)
-		err = cut_spans(m);
+		cut_spans(m);
 	vec_fini(&l.frames);
 	vec_fini(&l.found);
 	return err;
@@ -455,8 +439,7 @@ static int compare_vaddrs(const void *a, const void *b, void *module)
 static int sort_by_vaddr(struct module *m)
 {
 	for (uint32_t i = (uint32_t)m->names_by_vaddr.n; i < m->names.n; i++)
-		if (vec_push(&m->names_by_vaddr, i) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->names_by_vaddr, i);
 	qsort_r(m->names_by_vaddr.v, m->names_by_vaddr.n, sizeof(*m->names_by_vaddr.v), compare_vaddrs, m);
 	return 0;
 }

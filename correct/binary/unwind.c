@@ -6,6 +6,7 @@
 
 #include "correct/binary/module_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
 /* A module as a process has it. */
@@ -163,13 +164,12 @@ static void forget(struct process *p)
 
 static struct process *process_of(struct unwind *u, uint32_t pid)
 {
-	long number = pairs_number(&u->numbers, pid, 0);
+	long number = pairs_must(&u->numbers, pid, 0);
 
 	if (number < 0)
 		return NULL;
 	while (u->processes.n <= (size_t)number)
-		if (vec_push(&u->processes, (struct process){ 0 }) < 0)
-			return NULL;
+		vec_add(&u->processes, (struct process){ 0 });
 	return &u->processes.v[number];
 }
 
@@ -179,11 +179,10 @@ static void report(struct process *p, const struct module *m, uint64_t bias)
 	Dwfl_Module *module;
 	void **user;
 
-	if (vec_reserve_raw((void **)&p->mapped, &p->cap, p->n_mapped + 1, sizeof(struct mapped *)) < 0)
-		return;
-	mapped = malloc(sizeof(*mapped));
+	vec_room_raw((void **)&p->mapped, &p->cap, p->n_mapped + 1, sizeof(struct mapped *));
+	mapped = mem_malloc(sizeof(*mapped));
 	/* Where that fails there are still frame pointers. */
-	module = mapped ? dwfl_report_elf(p->dwfl, m->opened, m->opened, -1, bias, true) : NULL;
+	module = dwfl_report_elf(p->dwfl, m->opened, m->opened, -1, bias, true);
 	if (!module || !dwfl_module_info(module, &user, NULL, NULL, NULL, NULL, NULL, NULL)) {
 		free(mapped);
 		return;
@@ -247,10 +246,8 @@ static bool attach(struct unwind *u, uint64_t pc)
 
 int unwind_new(unwind_find *find, void *arg, struct unwind **out)
 {
-	struct unwind *u = calloc(1, sizeof(*u));
+	struct unwind *u = mem_calloc(1, sizeof(*u));
 
-	if (!u)
-		return sp_fail(SP_ENOMEM, "out of memory for call stacks");
 	u->find = find;
 	u->arg = arg;
 	u->callbacks = (Dwfl_Callbacks){ .find_elf = dwfl_build_id_find_elf,

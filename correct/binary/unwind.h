@@ -28,7 +28,7 @@ struct unwind_sample {
 /* Where the thread was; false where the sample does not have that register. */
 bool unwind_pc(const struct unwind_sample *s, uint64_t *pc);
 
-/* arg is find's.  Returns 0, -SP_ENOMEM. */
+/* arg is find's. */
 int unwind_new(unwind_find *find, void *arg, struct unwind **out);
 void unwind_free(struct unwind *u);
 

@@ -13,6 +13,7 @@
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /*
  * A function speaks against the truth when its share of its region is off by more than this of the
@@ -120,12 +121,10 @@ static struct share add_whole(const struct profile *p, const struct truth_join *
 static int judge(struct profile *p, const struct truth_join *j, const char **out)
 {
 	const double *exact = j->per_insn;
-	struct share *of_func = calloc(p->n_funcs + 1, sizeof(*of_func)), all, whole = add_whole(p, j);
+	struct share *of_func = mem_calloc(p->n_funcs + 1, sizeof(*of_func)), all, whole = add_whole(p, j);
 	char why[512] = "";
 	double worst = 0;
 
-	if (!of_func)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t r = 0; r < p->n_regions; r++) {
 		if (p->regions[r].status == PROFILE_UNRELIABLE || !p->regions[r].n_draws ||
 		    incomparable(p, j, p->regions[r].module))
@@ -143,7 +142,7 @@ static int judge(struct profile *p, const struct truth_join *j, const char **out
 	}
 	free(of_func);
 	*out = profile_string(p, why);
-	return *out ? 0 : -SP_ENOMEM;
+	return 0;
 }
 
 static void set(struct profile_count *c, double exact)
@@ -236,7 +235,7 @@ static int doubt_unseen(struct profile *p)
 	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
 	         100 * most->rolled.raw_cyc / all, reason_text_other_run);
 	p->meta.truth_why = profile_string(p, why);
-	return p->meta.truth_why ? 0 : -SP_ENOMEM;
+	return 0;
 }
 
 static int apply_insns(struct profile *p, const struct truth *t, const char *path,
@@ -255,28 +254,25 @@ static int apply_insns(struct profile *p, const struct truth *t, const char *pat
 }
 
 /* How many functions with samples each of the truth's names is of. */
-static int count_owners(const struct profile *p, const struct names_join *j, uint32_t **out)
+static void count_owners(const struct profile *p, const struct names_join *j, uint32_t **out)
 {
-	uint32_t *n = calloc(j->n + 1, sizeof(*n));
+	uint32_t *n = mem_calloc(j->n + 1, sizeof(*n));
 
-	if (!n)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t f = 0; f < p->n_funcs; f++)
 		if (j->owner[f] != UINT32_MAX &&
 		    (p->funcs[f].rolled.raw_insn > 0 || p->funcs[f].rolled.raw_cyc > 0))
 			n[j->owner[f]]++;
 	*out = n;
-	return 0;
 }
 
 /* Physical functions get their counts; what has no name for a tool keeps the recording's own. */
-static int put_names(struct profile *p, const struct names_join *j)
+static void put_names(struct profile *p, const struct names_join *j)
 {
 	uint32_t *n_owners = NULL;
 	size_t n_shared = 0;
-	int err = count_owners(p, j, &n_owners);
 
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+	count_owners(p, j, &n_owners);
+	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_func *func = &p->funcs[f];
 		uint32_t name = j->owner[f];
 
@@ -297,7 +293,6 @@ static int put_names(struct profile *p, const struct names_join *j)
 		        "they keep the recording's own",
 		        n_shared);
 	free(n_owners);
-	return err;
 }
 
 static int apply_names(struct profile *p, const struct truth *t, const char *path,
@@ -308,7 +303,7 @@ static int apply_names(struct profile *p, const struct truth *t, const char *pat
 
 	if (err < 0)
 		return err;
-	err = put_names(p, &j);
+	put_names(p, &j);
 	p->meta.truth_rolled = true;
 	correct_truth_names_fini(&j);
 	return err;
@@ -327,7 +322,7 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 	if (err == 0)
 		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
 	if (err == 0 && !*p->meta.truth_why)
-		err = same_run_doubt(p);
+		same_run_doubt(p);
 	if (err == 0)
 		err = doubt_unseen(p);
 	if (err < 0)
@@ -335,7 +330,5 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 	p->meta.truth = profile_string(p, path);
 	p->meta.relative = false;
 	p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;
-	if (!p->meta.truth)
-		return -SP_ENOMEM;
 	return t->n_insns ? calls_count(p) : 0;
 }

@@ -6,6 +6,7 @@
 
 #include "correct/compare/match.h"
 #include "correct/judge/reasons.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/texts.h"
 
@@ -38,9 +39,9 @@ static int enter_name(struct join *j, uint32_t i)
 
 	if (linkage < 0)
 		return (int)linkage;
-	name = pairs_number(&j->names, name_key(f->module, linkage), f->line);
-	if (name < 0 || ((size_t)name == j->of_name.n && vec_push(&j->of_name, i) < 0))
-		return -SP_ENOMEM;
+	name = pairs_must(&j->names, name_key(f->module, linkage), f->line);
+	if ((size_t)name == j->of_name.n)
+		vec_add(&j->of_name, i);
 	j->of_name.v[name] = i;
 	return 0;
 }
@@ -61,8 +62,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 
 	if (j->func_cap < p->n_funcs)
 		j->func_cap = p->n_funcs;
-	if (vec_reserve_raw((void **)&p->funcs, &j->func_cap, p->n_funcs + 1, sizeof(*p->funcs)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&p->funcs, &j->func_cap, p->n_funcs + 1, sizeof(*p->funcs));
 	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, inlining->name),
 		                                      .linkage = profile_string(p, linkage),
 		                                      .module = module,
@@ -74,60 +74,54 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 		                                      .rolled_why = reason_text_never_sampled,
 		                                      .count = { .lo = NAN, .hi = NAN },
 		                                      .rolled = { .lo = NAN, .hi = NAN } };
-	if (!p->funcs[p->n_funcs].name || !p->funcs[p->n_funcs].linkage)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	p->n_funcs++;
-	return enter_name(j, (uint32_t)p->n_funcs - 1) < 0 ? -SP_ENOMEM : (long)p->n_funcs - 1;
+	enter_name(j, (uint32_t)p->n_funcs - 1);
+	return (long)p->n_funcs - 1;
 }
 
 /* The profile's function of an inlining of the truth. */
 static long func_of(struct join *j, uint32_t object, uint32_t module, const struct module_inlining *inlining)
 {
-	long key = pairs_number(&j->inlinings, object, inlining->id), i;
+	long key = pairs_must(&j->inlinings, object, inlining->id), i;
 
-	if (key < 0)
-		return key;
 	if ((size_t)key < j->func.n)
 		return j->func.v[key];
 	i = find_name(j, module, inlining->linkage ? inlining->linkage : inlining->name, inlining->line);
 	if (i < 0)
 		i = add_func(j, module, inlining);
-	if (i < 0 || vec_push(&j->func, (uint32_t)i) < 0)
-		return -SP_ENOMEM;
+	vec_add(&j->func, (uint32_t)i);
 	return i;
 }
 
 /* A place in both views for every function of the profile. */
 static int cover(struct join *j)
 {
-	while (j->own.n < j->p->n_funcs)
-		if (vec_push(&j->own, 0) < 0 || vec_push(&j->rolled, 0) < 0)
-			return -SP_ENOMEM;
+	while (j->own.n < j->p->n_funcs) {
+		vec_add(&j->own, 0);
+		vec_add(&j->rolled, 0);
+	}
 	return 0;
 }
 
-static int credit(struct join *j, size_t i, bool rolled, double n)
+static void credit(struct join *j, size_t i, bool rolled, double n)
 {
-	if (cover(j) < 0)
-		return -SP_ENOMEM;
+	cover(j);
 	if (rolled)
 		j->rolled.v[i] += n;
 	else
 		j->own.v[i] += n;
-	return 0;
 }
 
 /* All instructions of one object: insns[0 .. n). */
-static int join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n)
+static void join_object(struct join *j, size_t object, const struct truth_insn *insns, size_t n)
 {
 	const struct match_object *o = &j->match.objects[object];
 	/* Functions of objects without samples can't be in the profile: a module number of their own. */
 	uint32_t module = o->module >= 0 ? (uint32_t)o->module : (uint32_t)(j->p->n_modules + object);
-	int err = 0;
 
 	if (o->how == MATCH_ANOTHER)
-		return 0;
-	for (size_t i = 0; i < n && err == 0; i++) {
+		return;
+	for (size_t i = 0; i < n; i++) {
 		struct module_inlining inlinings[MODULE_MAX_INLININGS];
 		size_t n_inlinings = o->opened ? module_inlinings(o->opened, insns[i].vaddr, inlinings) : 0;
 		long inner, outer;
@@ -141,12 +135,10 @@ static int join_object(struct join *j, size_t object, const struct truth_insn *i
 			n_inlinings = 1;
 		}
 		inner = func_of(j, (uint32_t)object, module, &inlinings[0]);
-		outer = inner < 0 ? inner : func_of(j, (uint32_t)object, module, &inlinings[n_inlinings - 1]);
-		if (outer < 0 || credit(j, (size_t)inner, false, (double)insns[i].n) < 0 ||
-		    credit(j, (size_t)outer, true, (double)insns[i].n) < 0)
-			err = -SP_ENOMEM;
+		outer = func_of(j, (uint32_t)object, module, &inlinings[n_inlinings - 1]);
+		credit(j, (size_t)inner, false, (double)insns[i].n);
+		credit(j, (size_t)outer, true, (double)insns[i].n);
 	}
-	return err;
 }
 
 /* The truth's object of each module of the profile, -1 = none. */
@@ -168,13 +160,11 @@ static const struct truth_insn *find_insn(const struct truth *t, uint32_t object
 	                                                                                       : NULL;
 }
 
-static int join_insns(const struct join *j, double *n, bool *listed)
+static void join_insns(const struct join *j, double *n, bool *listed)
 {
 	const struct profile *p = j->p;
-	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+	long *object_of = mem_calloc(p->n_modules + 1, sizeof(*object_of));
 
-	if (!object_of)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu modules", p->n_modules);
 	objects_of(j, object_of);
 	for (size_t i = 0; i < p->n_insns; i++) {
 		long object = object_of[p->insns[i].module];
@@ -185,7 +175,6 @@ static int join_insns(const struct join *j, double *n, bool *listed)
 		listed[i] = x != NULL;
 	}
 	free(object_of);
-	return 0;
 }
 
 static int join_funcs(struct join *j)
@@ -199,7 +188,7 @@ static int join_funcs(struct join *j)
 		next = i;
 		while (next < t->n_insns && t->insns[next].object == t->insns[i].object)
 			next++;
-		err = join_object(j, t->insns[i].object, t->insns + i, next - i);
+		join_object(j, t->insns[i].object, t->insns + i, next - i);
 	}
 	return err < 0 ? err : cover(j);
 }
@@ -216,13 +205,9 @@ static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
 static int find_gaps(struct join *j, struct truth_join *out)
 {
 	const struct profile *p = j->p;
-	long *object_of = calloc(p->n_modules + 1, sizeof(*object_of));
+	long *object_of = mem_calloc(p->n_modules + 1, sizeof(*object_of));
 
-	out->gap = calloc(p->n_funcs + 1, sizeof(*out->gap));
-	if (!out->gap || !object_of) {
-		free(object_of);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
+	out->gap = mem_calloc(p->n_funcs + 1, sizeof(*out->gap));
 	objects_of(j, object_of);
 	for (size_t m = 0; m < p->n_modules; m++)
 		if (j->t->of_objects && object_of[m] < 0)
@@ -260,13 +245,11 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	out->per_insn = calloc(p->n_insns + 1, sizeof(*out->per_insn));
-	out->listed = calloc(p->n_insns + 1, sizeof(*out->listed));
-	err = out->per_insn && out->listed
-	              ? match_objects(p, t, path, opts, &j.match)
-	              : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	out->per_insn = mem_calloc(p->n_insns + 1, sizeof(*out->per_insn));
+	out->listed = mem_calloc(p->n_insns + 1, sizeof(*out->listed));
+	err = match_objects(p, t, path, opts, &j.match);
 	if (err == 0)
-		err = join_insns(&j, out->per_insn, out->listed);
+		join_insns(&j, out->per_insn, out->listed);
 	if (err == 0)
 		err = join_funcs(&j);
 	if (err == 0)

@@ -8,6 +8,7 @@
 #include "correct/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* More of a truth than this that is in no file of the recording makes it one of another program. */
 static const double max_nowhere = 0.01;
@@ -63,13 +64,11 @@ static const char *or_unknown(const char *id)
 }
 
 /* Files that the recording knows: a profile made by hand has modules alone. */
-static int list_files(struct work *w)
+static void list_files(struct work *w)
 {
 	const struct profile *p = w->p;
 
-	w->files = calloc(p->n_mapped + p->n_modules + 1, sizeof(*w->files));
-	if (!w->files)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	w->files = mem_calloc(p->n_mapped + p->n_modules + 1, sizeof(*w->files));
 	for (size_t i = 0; i < p->n_mapped; i++)
 		w->files[w->n_files++] = p->mapped[i];
 	for (size_t i = 0; i < p->n_modules; i++) {
@@ -84,7 +83,6 @@ static int list_files(struct work *w)
 		else if (!*w->files[k].build_id && !*p->modules[i].trouble)
 			w->files[k].build_id = p->modules[i].build_id;
 	}
-	return 0;
 }
 
 /* Instructions of each object, which lie together. */
@@ -93,9 +91,7 @@ static int weigh(struct work *w)
 	const struct truth *t = w->t;
 	size_t i = 0;
 
-	w->first = calloc(t->n_objects + 2, sizeof(*w->first));
-	if (!w->first)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	w->first = mem_calloc(t->n_objects + 2, sizeof(*w->first));
 	for (size_t o = 0; o < t->n_objects; o++) {
 		w->first[o] = i;
 		for (; i < t->n_insns && t->insns[i].object == o; i++)
@@ -270,11 +266,9 @@ static const struct profile_mapped *program_of(const struct work *w)
 
 int match_program(const struct profile *p, uint32_t *module)
 {
-	struct profile_mapped *files = calloc(p->n_modules + 1, sizeof(*files));
+	struct profile_mapped *files = mem_calloc(p->n_modules + 1, sizeof(*files));
 	const struct profile_mapped *program;
 
-	if (!files)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_modules; i++)
 		files[i] = (struct profile_mapped){ p->modules[i].path, p->modules[i].build_id, (int32_t)i };
 	program = program_among(p, files, p->n_modules);
@@ -402,12 +396,10 @@ static int judge(const struct work *w, double total)
 
 static int match_all(struct work *w)
 {
-	bool *is_out = calloc(w->m->n_objects + 1, sizeof(*is_out));
+	bool *is_out = mem_calloc(w->m->n_objects + 1, sizeof(*is_out));
 	double total = 0;
 	int err = 0;
 
-	if (!is_out)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->m->n_objects; i++)
 		total += w->m->objects[i].n_insn;
 	for (size_t i = 0; i < w->m->n_objects && err == 0; i++) {
@@ -444,19 +436,14 @@ int match_objects(const struct profile *p, const struct truth *t, const char *pa
                   const struct module_options *opts, struct match *out)
 {
 	struct work w = { .p = p, .t = t, .path = path, .opts = opts, .m = out };
-	int err = 0;
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	out->objects = calloc(t->n_objects + 1, sizeof(*out->objects));
-	out->incomparable = calloc(p->n_modules + 1, sizeof(*out->incomparable));
-	if (!out->objects || !out->incomparable)
-		err = sp_fail(SP_ENOMEM, "out of memory");
-	else
-		out->n_objects = t->n_objects;
-	if (err == 0)
-		err = list_files(&w);
-	if (err == 0)
-		err = weigh(&w);
+	out->objects = mem_calloc(t->n_objects + 1, sizeof(*out->objects));
+	out->incomparable = mem_calloc(p->n_modules + 1, sizeof(*out->incomparable));
+	out->n_objects = t->n_objects;
+	list_files(&w);
+	err = weigh(&w);
 	if (err == 0)
 		err = match_all(&w);
 	free(w.files);

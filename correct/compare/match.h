@@ -41,7 +41,7 @@ int match_objects(const struct profile *p, const struct truth *t, const char *pa
                   const struct module_options *opts, struct match *out);
 void match_fini(struct match *m);
 
-/* The recorded program: of the modules that are no libraries the one with most in it; UINT32_MAX = there is none.  0 or -SP_ENOMEM. */
+/* The recorded program: of the modules that are no libraries the one with most in it; UINT32_MAX = there is none. */
 int match_program(const struct profile *p, uint32_t *module);
 
 #endif

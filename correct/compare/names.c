@@ -7,6 +7,7 @@
 
 #include "correct/truth/truth.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 /* As with instructions (match.c): more than this that the recording's files don't have is another program's. */
@@ -37,7 +38,7 @@ static int by_alias(const void *a, const void *b)
 /* The kinds of names, best first. */
 enum alias_kind { ALIAS_LINKAGE, ALIAS_FULL, ALIAS_NAME, ALIAS_BARE, N_ALIASES };
 
-static int alias_of(struct profile *p, uint32_t func, enum alias_kind kind, struct alias *out)
+static void alias_of(struct profile *p, uint32_t func, enum alias_kind kind, struct alias *out)
 {
 	const struct profile_func *f = &p->funcs[func];
 	const char *name = kind == ALIAS_LINKAGE || kind == ALIAS_FULL ? f->linkage : f->name;
@@ -46,10 +47,7 @@ static int alias_of(struct profile *p, uint32_t func, enum alias_kind kind, stru
 	if (full)
 		name = profile_string(p, full);
 	free(full);
-	if (!name)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	*out = (struct alias){ name, kind == ALIAS_BARE ? strcspn(name, "(") : strlen(name), func };
-	return 0;
 }
 
 static size_t first_alias(const struct alias *aliases, size_t n, const char *name)
@@ -75,24 +73,16 @@ static bool take_alias(const struct alias *aliases, size_t n, const char *name, 
 	return any;
 }
 
-int names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner)
+void names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner)
 {
-	struct alias *aliases = calloc(p->n_funcs + 1, sizeof(*aliases));
-	bool *done = calloc(n + 1, sizeof(*done));
-	int err = 0;
+	struct alias *aliases = mem_calloc(p->n_funcs + 1, sizeof(*aliases));
+	bool *done = mem_calloc(n + 1, sizeof(*done));
 
-	if (!aliases || !done) {
-		free(aliases);
-		free(done);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	}
 	for (size_t i = 0; i < p->n_funcs; i++)
 		owner[i] = UINT32_MAX;
-	for (int kind = 0; kind < N_ALIASES && err == 0; kind++) {
-		for (size_t i = 0; i < p->n_funcs && err == 0; i++)
-			err = alias_of(p, (uint32_t)i, (enum alias_kind)kind, &aliases[i]);
-		if (err < 0)
-			break;
+	for (int kind = 0; kind < N_ALIASES; kind++) {
+		for (size_t i = 0; i < p->n_funcs; i++)
+			alias_of(p, (uint32_t)i, (enum alias_kind)kind, &aliases[i]);
 		qsort(aliases, p->n_funcs, sizeof(*aliases), by_alias);
 		for (size_t i = 0; i < n; i++)
 			if (!done[i])
@@ -100,7 +90,6 @@ int names_match(struct profile *p, const struct truth_func *funcs, size_t n, uin
 	}
 	free(aliases);
 	free(done);
-	return err;
 }
 
 /* Symbol tables of all files of the recording. */
@@ -110,25 +99,22 @@ struct tables {
 	struct texts known; /* linkage names, names, and names without parameters */
 };
 
-static int know_one(struct tables *t, const char *name, size_t len)
+static void know_one(struct tables *t, const char *name, size_t len)
 {
-	return texts_add(&t->known, name, len) ? 0 : -SP_ENOMEM;
+	texts_add(&t->known, name, len);
 }
 
 /* A function under each name that a tool may give it. */
-static int know(struct tables *t, const char *name, const char *linkage)
+static void know(struct tables *t, const char *name, const char *linkage)
 {
 	char *full = module_full_name(linkage);
-	int err = know_one(t, name, SIZE_MAX);
 
-	if (err == 0)
-		err = know_one(t, linkage, SIZE_MAX);
-	if (err == 0)
-		err = know_one(t, name, strcspn(name, "("));
-	if (err == 0 && full)
-		err = know_one(t, full, SIZE_MAX);
+	know_one(t, name, SIZE_MAX);
+	know_one(t, linkage, SIZE_MAX);
+	know_one(t, name, strcspn(name, "("));
+	if (full)
+		know_one(t, full, SIZE_MAX);
 	free(full);
-	return err;
 }
 
 static int open_table(struct tables *t, const char *path, const struct module_options *opts)
@@ -146,7 +132,7 @@ static int open_table(struct tables *t, const char *path, const struct module_op
 	for (size_t i = 0; i < module_n_funcs(m) && err == 0; i++) {
 		const struct module_func *f = module_func(m, i);
 
-		err = know(t, f->name, f->linkage);
+		know(t, f->name, f->linkage);
 	}
 	return err;
 }
@@ -155,16 +141,14 @@ static int open_tables(const struct profile *p, const struct module_options *opt
 {
 	int err = 0;
 
-	t->v = calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
-	if (!t->v)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	t->v = mem_calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
 	for (size_t i = 0; i < p->n_mapped && err == 0; i++)
 		err = open_table(t, p->mapped[i].path, opts);
 	for (size_t i = 0; i < p->n_modules && err == 0; i++)
 		err = open_table(t, p->modules[i].path, opts);
 	/* What the profile itself names is known whatever the files are. */
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++)
-		err = know(t, p->funcs[i].name, p->funcs[i].linkage);
+		know(t, p->funcs[i].name, p->funcs[i].linkage);
 	return err;
 }
 
@@ -230,13 +214,9 @@ static void join_cold_part(const struct profile *p, char *name)
 
 static const char *resolve(struct profile *p, const struct tables *t, const char *name, bool *known)
 {
-	char *plain = strndup(name, plain_length(name));
+	char *plain = mem_strndup(name, plain_length(name));
 	const char *found;
 
-	if (!plain) {
-		sp_fail(SP_ENOMEM, "out of memory");
-		return NULL;
-	}
 	join_cold_part(p, plain);
 	/* What calls main: valgrind gives it one name on all systems. */
 	found = preferred(t, strcmp(plain, "(below main)") == 0 ? "__libc_start_call_main" : plain);
@@ -287,8 +267,6 @@ static int take_names(struct profile *p, const struct truth *t, const char *path
 			continue;
 		}
 		name = resolve(p, tables, f->name, &known);
-		if (!name)
-			return -SP_ENOMEM;
 		named += n;
 		unknown += known ? 0 : n;
 		if (!known && n > most) {
@@ -317,15 +295,13 @@ int correct_truth_names(struct profile *p, const struct truth *t, const char *pa
 
 	if (err == 0)
 		err = open_tables(p, opts, &tables);
-	j.funcs = calloc(t->n_funcs + 1, sizeof(*j.funcs));
-	j.owner = calloc(p->n_funcs + 1, sizeof(*j.owner));
-	if (err == 0 && (!j.funcs || !j.owner))
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	j.funcs = mem_calloc(t->n_funcs + 1, sizeof(*j.funcs));
+	j.owner = mem_calloc(p->n_funcs + 1, sizeof(*j.owner));
 	if (err == 0)
 		err = take_names(p, t, path, &tables, &match, &j);
 	if (err == 0) {
 		merge(&j);
-		err = names_match(p, j.funcs, j.n, j.owner);
+		names_match(p, j.funcs, j.n, j.owner);
 	}
 	j.incomparable = match.incomparable;
 	j.another = match.another;

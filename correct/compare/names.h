@@ -30,6 +30,6 @@ void correct_truth_names_fini(struct names_join *j);
  * owner[p->n_funcs] of funcs[n]: matched by linkage name, by name with
  * parameters, by name, and by name without parameters, in that order.
  */
-int names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner);
+void names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static int open_one(struct place_files *f, const char *path, const struct module_options *opts)
 {
@@ -29,9 +30,7 @@ static int open_files(const struct profile *p, const struct module_options *opts
 {
 	int err = 0;
 
-	f->v = calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
-	if (!f->v)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	f->v = mem_calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
 	for (size_t i = 0; i < p->n_modules && err == 0; i++)
 		if (!*p->modules[i].trouble)
 			err = open_one(f, p->modules[i].path, opts);
@@ -45,7 +44,7 @@ int correct_truth_place(const struct profile *p, struct truth *t, const char *pa
                         const struct module_options *opts)
 {
 	struct place_files files = { 0 };
-	int err = 0;
+	int err;
 
 	if (!t->n_branches && !t->n_runs)
 		return 0;

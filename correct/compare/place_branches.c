@@ -8,6 +8,7 @@
 #include "correct/flow/graph.h"
 #include "correct/truth/build.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* Exact branches add up at every block but where exceptions fly; samples of branches do nowhere. */
 static const double max_lost = 0.01;
@@ -58,12 +59,10 @@ static uint64_t find_symbol(struct module *m, const char *symbol)
 {
 	const char *slash = strchr(symbol, '/'), *last = strrchr(symbol, '/');
 	size_t n_name = slash ? (size_t)(slash - symbol) : strlen(symbol), n_found;
-	char *name = strndup(symbol, n_name);
+	char *name = mem_strndup(symbol, n_name);
 	unsigned long k = last ? strtoul(last + 1, NULL, 10) : 1;
 	long i;
 
-	if (!name)
-		return UINT64_MAX;
 	if (n_name > 4 && strcmp(name + n_name - 4, "@PLT") == 0)
 		memcpy(name + n_name - 4, "@plt", 4);
 	i = slash ? -1 : module_func_named(m, name);
@@ -131,10 +130,10 @@ static int find_module(struct work *w, const char *path, const struct place_file
 
 static struct flux *flux_at(struct work *w, uint64_t vaddr)
 {
-	long i = pairs_number(&w->index, vaddr, 0);
+	long i = pairs_must(&w->index, vaddr, 0);
 
-	if (i < 0 || ((size_t)i == w->flux.n && vec_push(&w->flux, (struct flux){ 0 }) < 0))
-		return NULL;
+	if ((size_t)i == w->flux.n)
+		vec_add(&w->flux, (struct flux){ 0 });
 	return &w->flux.v[i];
 }
 
@@ -154,29 +153,27 @@ static bool decode(const struct work *w, uint64_t vaddr, struct insn *out)
 	return code && insn_decode(w->d, code, n, vaddr, out) == 0;
 }
 
-static int add_hot(struct work *w, uint64_t vaddr, double n)
+static void add_hot(struct work *w, uint64_t vaddr, double n)
 {
-	return vec_push(&w->hot, (struct flow_hot){ 0, vaddr, n });
+	vec_add(&w->hot, (struct flow_hot){ 0, vaddr, n });
 }
 
 static int enter(struct work *w, uint64_t to, double n)
 {
 	struct flux *f = flux_at(w, to);
 
-	if (!f)
-		return -SP_ENOMEM;
 	f->in += n;
-	return add_hot(w, to, n);
+	add_hot(w, to, n);
+	return 0;
 }
 
 static int leave(struct work *w, uint64_t from, double n)
 {
 	struct flux *f = flux_at(w, from);
 
-	if (!f)
-		return -SP_ENOMEM;
 	f->out += n;
-	return add_hot(w, from, n);
+	add_hot(w, from, n);
+	return 0;
 }
 
 /* From code that BOLT did not read: a call, or a way into the middle, which others may tell better. */
@@ -187,10 +184,9 @@ static int enter_from_outside(struct work *w, const struct truth_branch *b, uint
 	if (b->to_off == 0)
 		return enter(w, to, (double)b->n);
 	f = flux_at(w, to);
-	if (!f)
-		return -SP_ENOMEM;
 	f->beside += (double)b->n;
-	return add_hot(w, to, (double)b->n);
+	add_hot(w, to, (double)b->n);
+	return 0;
 }
 
 static int take_branch(struct work *w, const struct truth_branch *b)
@@ -218,11 +214,11 @@ static int take_branch(struct work *w, const struct truth_branch *b)
 	case INSN_CALL_IND:
 		/* A call leaves no block; but the block behind one that may throw is another. */
 		if (insn.flow == INSN_CALL_IND && to_known && to != next)
-			err = vec_push(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
+			vec_add(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
 		return err < 0 || !to_known ? err : enter(w, to, (double)b->n);
 	case INSN_JUMP_IND:
 		if (to_known)
-			err = vec_push(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
+			vec_add(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
 		break;
 	default:
 		break;
@@ -305,10 +301,8 @@ static bool is_gap(const struct work *w, const struct flow_graph *g, const struc
 
 static int add_gap(struct truth *t, const struct flow_block *x)
 {
-	struct truth_gap *grown = realloc(t->gaps, (t->n_gaps + 1) * sizeof(*grown));
+	struct truth_gap *grown = mem_realloc(t->gaps, (t->n_gaps + 1) * sizeof(*grown));
 
-	if (!grown)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	t->gaps = grown;
 	t->gaps[t->n_gaps++] = (struct truth_gap){ 0, x->vaddr, x->end_vaddr };
 	return 0;
@@ -335,25 +329,20 @@ static int find_gaps(struct work *w, const struct flow_graph *g)
 	return err;
 }
 
-static int add_counts(struct work *w, const struct flow_graph *g, struct truth_build *b)
+static void add_counts(struct work *w, const struct flow_graph *g, struct truth_build *b)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < g->n_blocks && err == 0; i++) {
+	for (size_t i = 0; i < g->n_blocks; i++) {
 		const struct flow_block *x = &g->blocks[i];
 
-		for (uint32_t k = 0; k < x->n_insn && w->count[i] > 0 && err == 0; k++)
-			err = vec_push(&b->insns, (struct truth_insn){ 0, g->insns[x->insn0 + k].vaddr,
-			                                               (uint64_t)w->count[i] });
+		for (uint32_t k = 0; k < x->n_insn && w->count[i] > 0; k++)
+			vec_add(&b->insns, (struct truth_insn){ 0, g->insns[x->insn0 + k].vaddr,
+			                                        (uint64_t)w->count[i] });
 	}
-	return err;
 }
 
 static int count_blocks(struct work *w, const char *path, const struct flow_graph *g)
 {
-	w->count = calloc(g->n_blocks + 1, sizeof(*w->count));
-	if (!w->count)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", g->n_blocks);
+	w->count = mem_calloc(g->n_blocks + 1, sizeof(*w->count));
 	for (size_t b = 0; b < g->n_blocks; b++)
 		count_block(w, g, (uint32_t)b);
 	if (w->lost > max_lost * w->sum)
@@ -381,11 +370,11 @@ static int place(struct work *w, const char *path)
 	if (err == 0)
 		err = count_blocks(w, path, g);
 	if (err == 0)
-		err = truth_build_object(&b, module_path(w->m), &object);
+		truth_build_object(&b, module_path(w->m), &object);
 	if (err == 0)
-		err = truth_build_id(&b, object, module_build_id(w->m));
+		truth_build_id(&b, object, module_build_id(w->m));
 	if (err == 0)
-		err = add_counts(w, g, &b);
+		add_counts(w, g, &b);
 	if (err == 0)
 		err = truth_build_move(&b, w->t);
 	truth_build_fini(&b);
@@ -398,8 +387,8 @@ int place_branches(struct truth *t, const char *path, const struct place_files *
 	struct work w = { .t = t };
 	int err;
 
-	w.symbol = calloc(t->n_symbols + 1, sizeof(*w.symbol));
-	err = w.symbol ? find_module(&w, path, files) : sp_fail(SP_ENOMEM, "out of memory");
+	w.symbol = mem_calloc(t->n_symbols + 1, sizeof(*w.symbol));
+	err = find_module(&w, path, files);
 	if (err == 0)
 		err = place(&w, path);
 	t->of_objects = true;

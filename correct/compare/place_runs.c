@@ -6,6 +6,7 @@
 #include "correct/compare/place.h"
 #include "correct/truth/build.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* More than this in no file of the recording is another program's. */
 static const double max_nowhere = 0.01;
@@ -195,36 +196,34 @@ static int judge(const struct work *w, const char *path)
 }
 
 /* A run's instructions, each of them as often as the run. */
-static int add_run(struct work *w, size_t i, const uint32_t *object, struct truth_build *b)
+static void add_run(struct work *w, size_t i, const uint32_t *object, struct truth_build *b)
 {
 	const struct truth_run *r = &w->t->runs[i];
 	uint64_t v = w->vaddr[i];
 	struct insn insn;
-	int err = 0;
 
 	w->m = w->files->v[w->file[i]];
 	w->decoder = w->d[w->file[i]];
-	for (uint32_t k = 0; k < r->n_insns && err == 0 && decode(w, v, &insn); k++) {
-		err = vec_push(&b->insns, (struct truth_insn){ object[w->file[i]], v, r->n });
+	for (uint32_t k = 0; k < r->n_insns && decode(w, v, &insn); k++) {
+		vec_add(&b->insns, (struct truth_insn){ object[w->file[i]], v, r->n });
 		v += insn.size_bytes;
 	}
-	return err;
 }
 
 static int add_runs(struct work *w)
 {
-	uint32_t *object = calloc(w->files->n + 1, sizeof(*object));
+	uint32_t *object = mem_calloc(w->files->n + 1, sizeof(*object));
 	struct truth_build b = { 0 };
-	int err = object ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	int err = 0;
 
-	for (size_t f = 0; f < w->files->n && err == 0; f++) {
-		err = truth_build_object(&b, module_path(w->files->v[f]), &object[f]);
+	for (size_t f = 0; f < w->files->n; f++) {
+		truth_build_object(&b, module_path(w->files->v[f]), &object[f]);
 		if (err == 0)
-			err = truth_build_id(&b, object[f], module_build_id(w->files->v[f]));
+			truth_build_id(&b, object[f], module_build_id(w->files->v[f]));
 	}
 	for (size_t i = 0; i < w->t->n_runs && err == 0; i++)
 		if (w->file[i] != UINT32_MAX)
-			err = add_run(w, i, object, &b);
+			add_run(w, i, object, &b);
 	if (err == 0)
 		err = truth_build_move(&b, w->t);
 	truth_build_fini(&b);
@@ -237,11 +236,9 @@ int place_runs(struct truth *t, const char *path, const struct place_files *file
 	struct work w = { .t = t, .files = files };
 	int err = 0;
 
-	w.d = calloc(files->n + 1, sizeof(struct insn_decoder *));
-	w.vaddr = calloc(t->n_runs + 1, sizeof(*w.vaddr));
-	w.file = malloc((t->n_runs + 1) * sizeof(*w.file));
-	if (!w.d || !w.vaddr || !w.file)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu runs", t->n_runs);
+	w.d = mem_calloc(files->n + 1, sizeof(struct insn_decoder *));
+	w.vaddr = mem_calloc(t->n_runs + 1, sizeof(*w.vaddr));
+	w.file = mem_malloc((t->n_runs + 1) * sizeof(*w.file));
 	for (size_t f = 0; f < files->n && err == 0; f++)
 		err = insn_decoder_new(module_isa(files->v[f]), &w.d[f]);
 	if (err == 0) {
@@ -251,7 +248,7 @@ int place_runs(struct truth *t, const char *path, const struct place_files *file
 	}
 	if (err == 0)
 		err = add_runs(&w);
-	for (size_t f = 0; w.d && f < files->n; f++)
+	for (size_t f = 0; f < files->n; f++)
 		insn_decoder_free(w.d[f]);
 	free(w.d);
 	free(w.vaddr);

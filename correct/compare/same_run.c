@@ -18,10 +18,9 @@ static bool is_exact(const struct profile_func *f)
 	return f->rolled_evidence & PROFILE_BY_TRUTH;
 }
 
-static int doubt(struct profile *p, const char *why)
+static void doubt(struct profile *p, const char *why)
 {
 	p->meta.truth_why = profile_string(p, why);
-	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }
 
 /* Instructions of the truth, and as they were recorded, of what both have. */
@@ -82,7 +81,7 @@ static double without_time(const struct profile *p)
 	return sum;
 }
 
-int same_run_doubt(struct profile *p)
+void same_run_doubt(struct profile *p)
 {
 	double truth, ours, cyc, noise;
 	char why[300];
@@ -95,19 +94,19 @@ int same_run_doubt(struct profile *p)
 		         "the "
 		         "run",
 		         truth, ours);
-		return doubt(p, why);
+		doubt(p, why);
+		return;
 	}
 	if (!has_cycles(&p->meta) || !(cyc > 0))
-		return 0;
+		return;
 	if (truth > PROFILE_MAX_IPC * cyc) {
 		snprintf(why, sizeof(why),
 		         "the truth has %.3g instructions, this recording %.3g cycles, and no core keeps up "
 		         "%.0f a cycle: a longer run, or another input",
 		         truth, cyc, truth / cyc);
-		return doubt(p, why);
+		doubt(p, why);
+		return;
 	}
 	if (without_time(p) > max_without_time * cyc)
-		return doubt(p,
-		             "the truth has instructions where hardly any time was sampled: another input");
-	return 0;
+		doubt(p, "the truth has instructions where hardly any time was sampled: another input");
 }

@@ -7,23 +7,19 @@
 #include "correct/assemble/func_index.h"
 #include "correct/assemble/listing.h"
 #include "correct/correct.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
-static int add_modules(struct profile *p, const struct truth *t)
+static void add_modules(struct profile *p, const struct truth *t)
 {
-	p->modules = calloc(t->n_objects + 1, sizeof(*p->modules));
-	if (!p->modules)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu objects", t->n_objects);
+	p->modules = mem_calloc(t->n_objects + 1, sizeof(*p->modules));
 	for (size_t i = 0; i < t->n_objects; i++) {
 		const char *id = t->build_ids && t->build_ids[i] ? t->build_ids[i] : "";
 
 		p->modules[i] = (struct profile_module){ profile_string(p, t->objects[i]),
 			                                 profile_string(p, id), "" };
-		if (!p->modules[i].path || !p->modules[i].build_id)
-			return -SP_ENOMEM;
 	}
 	p->n_modules = t->n_objects;
-	return 0;
 }
 
 static int add_insn(struct profile *p, struct func_index *funcs, struct module *m, const struct truth_insn *t)
@@ -40,12 +36,9 @@ static int add_insn(struct profile *p, struct func_index *funcs, struct module *
 		                       .status = PROFILE_FIXED,
 		                       .text = "",
 		                       .count = { .insn = (double)t->n, .lo = NAN, .hi = NAN } };
-	if (func_index_find(funcs, t->object, m, t->vaddr, &insn->func, &insn->phys_func) < 0)
-		return -SP_ENOMEM;
+	func_index_find(funcs, t->object, m, t->vaddr, &insn->func, &insn->phys_func);
 	module_line(m, t->vaddr, &file, &line);
 	number = func_index_file(funcs, file);
-	if (number < 0)
-		return -SP_ENOMEM;
 	insn->file = (uint32_t)number;
 	insn->line = line;
 	p->n_insns++;
@@ -69,7 +62,7 @@ static int add_object(struct profile *p, struct func_index *funcs, const struct 
 	for (size_t i = first; i < end && err == 0; i++)
 		err = add_insn(p, funcs, m, &t->insns[i]);
 	if (err == 0 && texts)
-		err = listing_fill_texts(p, m, had, p->n_insns);
+		listing_fill_texts(p, m, had, p->n_insns);
 	module_free(m);
 	return err;
 }
@@ -77,11 +70,10 @@ static int add_object(struct profile *p, struct func_index *funcs, const struct 
 static int fill(struct profile *p, struct func_index *funcs, const struct truth *t,
                 const struct module_options *opts, bool texts)
 {
-	int err = add_modules(p, t);
+	int err = 0;
 
-	p->insns = calloc(t->n_insns + 1, sizeof(*p->insns));
-	if (!p->insns)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", t->n_insns);
+	add_modules(p, t);
+	p->insns = mem_calloc(t->n_insns + 1, sizeof(*p->insns));
 	for (size_t i = 0, j; i < t->n_insns && err == 0; i = j) {
 		for (j = i; j < t->n_insns && t->insns[j].object == t->insns[i].object; j++)
 			;
@@ -98,12 +90,10 @@ static int fill(struct profile *p, struct func_index *funcs, const struct truth 
 int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
                           bool texts, struct profile **out)
 {
-	struct profile *p = calloc(1, sizeof(*p));
+	struct profile *p = mem_calloc(1, sizeof(*p));
 	struct func_index *funcs = NULL;
 	int err;
 
-	if (!p)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	if (!t->n_insns) {
 		profile_free(p);
 		if (t->n_branches || t->n_runs)
@@ -120,9 +110,8 @@ int correct_truth_profile(const struct truth *t, const char *path, const struct 
 	p->meta.input = p->meta.truth = profile_string(p, path);
 	p->meta.cmdline = profile_string(p, t->cmdline);
 	p->meta.pmu = p->meta.hostname = p->meta.cpudesc = "";
-	err = p->meta.truth && p->meta.cmdline ? func_index_new(p, &funcs) : -SP_ENOMEM;
-	if (err == 0)
-		err = fill(p, funcs, t, opts, texts);
+	func_index_new(p, &funcs);
+	err = fill(p, funcs, t, opts, texts);
 	func_index_free(funcs);
 	if (err < 0) {
 		profile_free(p);

@@ -12,6 +12,7 @@
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* One phase of a scope. */
 struct phase {
@@ -48,17 +49,14 @@ static int split_scope(struct splitter *sp, size_t scope)
 	/* Each phase would have all of its code, and none could be solved. */
 	if (sp->unseen && !sp->w->rec->relative && trim_is_hopeless(s->v[scope].region))
 		return 0;
-	label = malloc((sp->n + 1) * sizeof(*label));
-	phase = malloc(sp->n + 1);
-	n_phases = label && phase ? 1 : sp_fail(SP_ENOMEM, "out of memory for %zu samples", sp->n);
-	for (size_t i = 0; i < sp->n && n_phases > 0; i++)
+	label = mem_malloc((sp->n + 1) * sizeof(*label));
+	phase = mem_malloc(sp->n + 1);
+	for (size_t i = 0; i < sp->n; i++)
 		if (s->of_sample[i] == (int32_t)scope)
 			label[n++] = (uint32_t)sp->samples[i].block;
-	if (n_phases > 0)
-		n_phases = phases_find(label, n, sp->w->graph->n_blocks, &opts, phase);
+	n_phases = phases_find(label, n, sp->w->graph->n_blocks, &opts, phase);
 	for (long k = 0; k < n_phases && n_phases > 1; k++)
-		if (vec_push(&sp->phases, (struct phase){ .scope = scope }) < 0)
-			n_phases = -SP_ENOMEM;
+		vec_add(&sp->phases, (struct phase){ .scope = scope });
 	n = 0;
 	for (size_t i = 0; i < sp->n && n_phases > 1; i++)
 		if (s->of_sample[i] == (int32_t)scope) {
@@ -67,7 +65,7 @@ static int split_scope(struct splitter *sp, size_t scope)
 		}
 	free(label);
 	free(phase);
-	return n_phases < 0 ? (int)n_phases : 0;
+	return 0;
 }
 
 static int note_branches(void *arg, const struct recording *r, const struct pd_record *rec,
@@ -102,17 +100,15 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 	int err;
 
 	branch_sums_end(&ph->branches);
-	err = flow_ran_find(g, ph->branches.seen.v, ph->branches.seen.n, ph->branches.runs.v,
-	                    ph->branches.runs.n, &ran);
-	if (err == 0) {
-		keep_region(g, sp->w->scopes.v[ph->scope].region, &ran);
-		memset(weight, 0, g->n_blocks * sizeof(*weight));
-		for (size_t i = 0; i < sp->n; i++)
-			if (sp->of_sample[i] == (int32_t)phase)
-				weight[sp->samples[i].block]++;
-		err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share,
-		                        (1 - model->small) * ph->n_samples, &sp->w->effort, &ph->parts);
-	}
+	flow_ran_find(g, ph->branches.seen.v, ph->branches.seen.n, ph->branches.runs.v, ph->branches.runs.n,
+	              &ran);
+	keep_region(g, sp->w->scopes.v[ph->scope].region, &ran);
+	memset(weight, 0, g->n_blocks * sizeof(*weight));
+	for (size_t i = 0; i < sp->n; i++)
+		if (sp->of_sample[i] == (int32_t)phase)
+			weight[sp->samples[i].block]++;
+	err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, (1 - model->small) * ph->n_samples,
+	                        &sp->w->effort, &ph->parts);
 	if (flow_effort_spent(&sp->w->effort)) {
 		flow_regions_free(ph->parts);
 		ph->parts = NULL;
@@ -158,17 +154,10 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 		for (size_t k = 0; k < n_parts; k++) {
 			struct scope part = { .parent = old.parent, .owned = true };
 			int32_t number = (int32_t)(replaced ? s->n : scope);
-			int err;
 
 			part.region = flow_region_copy(parts ? &parts->v[k] : old.region);
-			err = !part.region ? -SP_ENOMEM
-			      : !replaced  ? 0
-			                   : vec_reserve_raw((void **)&s->v, &sp->scope_cap, s->n + 1,
-			                                     sizeof(*s->v));
-			if (err < 0) {
-				flow_region_free(part.region);
-				return err;
-			}
+			if (replaced)
+				vec_room_raw((void **)&s->v, &sp->scope_cap, s->n + 1, sizeof(*s->v));
 			part.n_samples = claim(sp, p, parts ? parts->of_block : NULL, k, number);
 			part.n_border = (uint32_t)(border_share * part.n_samples);
 			s->n += replaced;
@@ -210,10 +199,10 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 
 static int settle_all(struct splitter *sp)
 {
-	double *weight = malloc((sp->w->graph->n_blocks + 1) * sizeof(*weight));
-	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", sp->w->graph->n_blocks);
+	double *weight = mem_malloc((sp->w->graph->n_blocks + 1) * sizeof(*weight));
+	int err = 0;
 
-	if (err == 0 && !sp->unseen)
+	if (!sp->unseen)
 		err = recording_each(sp->w->rec, "telling phases apart", note_branches, sp);
 	for (size_t begin = 0, end; begin < sp->phases.n && err == 0; begin = end) {
 		for (end = begin; end < sp->phases.n && sp->phases.v[end].scope == sp->phases.v[begin].scope;
@@ -236,9 +225,7 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	size_t n_scopes = w->scopes.n;
 	int err = 0;
 
-	sp.of_sample = malloc((n + 1) * sizeof(*sp.of_sample));
-	if (!sp.of_sample)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu samples", n);
+	sp.of_sample = mem_malloc((n + 1) * sizeof(*sp.of_sample));
 	memset(sp.of_sample, 0xff, n * sizeof(*sp.of_sample));
 	for (size_t s = 0; s < n_scopes && err == 0; s++)
 		err = split_scope(&sp, s);

@@ -16,7 +16,7 @@
 
 /*
  * samples[n]: what scopes_find() was given; w->scopes: what it made of them.
- * Returns 0, -SP_ENOMEM, or what reading the recording again fails by.
+ * Returns 0, or what reading the recording again fails by.
  */
 int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_t n);
 

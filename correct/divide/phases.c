@@ -9,6 +9,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -164,12 +165,10 @@ static size_t join_alike(struct finder *f)
 }
 
 /* Labels that occur, numbered from 0. */
-static int number_labels(const uint32_t *label, size_t n, size_t n_all, uint32_t *out, size_t *n_labels)
+static void number_labels(const uint32_t *label, size_t n, size_t n_all, uint32_t *out, size_t *n_labels)
 {
-	uint32_t *number = malloc((n_all + 1) * sizeof(*number));
+	uint32_t *number = mem_malloc((n_all + 1) * sizeof(*number));
 
-	if (!number)
-		return -SP_ENOMEM;
 	memset(number, 0xff, (n_all + 1) * sizeof(*number));
 	*n_labels = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -178,7 +177,6 @@ static int number_labels(const uint32_t *label, size_t n, size_t n_all, uint32_t
 		out[i] = number[label[i]];
 	}
 	free(number);
-	return 0;
 }
 
 static void count_labels(const struct finder *f, struct stretch *s)
@@ -190,15 +188,13 @@ static void count_labels(const struct finder *f, struct stretch *s)
 	s->spread = spread_of(s, NULL, f->n_labels);
 }
 
-static int cut_into_cells(struct finder *f)
+static void cut_into_cells(struct finder *f)
 {
 	size_t n_cells = f->n / model->phase_cell;
 
 	n_cells = n_cells > EFFORT_CELLS ? EFFORT_CELLS : n_cells ? n_cells : 1;
-	f->counts = calloc(n_cells * f->n_labels + 1, sizeof(*f->counts));
-	f->s = calloc(n_cells, sizeof(*f->s));
-	if (!f->counts || !f->s)
-		return -SP_ENOMEM;
+	f->counts = mem_calloc(n_cells * f->n_labels + 1, sizeof(*f->counts));
+	f->s = mem_calloc(n_cells, sizeof(*f->s));
 	f->n_stretches = n_cells;
 	for (size_t c = 0; c < n_cells; c++) {
 		struct stretch *s = &f->s[c];
@@ -208,7 +204,6 @@ static int cut_into_cells(struct finder *f)
 			               .end = f->n * (c + 1) / n_cells };
 		count_labels(f, s);
 	}
-	return 0;
 }
 
 /*
@@ -293,48 +288,40 @@ static void refine_borders(const struct finder *f, uint8_t *phase, const struct 
 	}
 }
 
-static int find(struct finder *f, uint8_t *phase, size_t *n_phases)
+static void find(struct finder *f, uint8_t *phase, size_t *n_phases)
 {
 	const struct stretch *stretches[MAX_PHASES];
 	double *between;
 	size_t reach;
-	int err = cut_into_cells(f);
 
-	if (err < 0)
-		return err;
+	cut_into_cells(f);
 	reach = 2 * (f->n / f->n_stretches + 1);
-	between = calloc(f->n_stretches, sizeof(*between));
-	if (!between)
-		return -SP_ENOMEM;
+	between = mem_calloc(f->n_stretches, sizeof(*between));
 	join_neighbours(f, between);
 	free(between);
 	sharpen(f, reach / 2);
-	f->gains = calloc(f->n_stretches * f->n_stretches + 1, sizeof(*f->gains));
-	f->to = calloc(f->n_stretches + 1, sizeof(*f->to));
-	if (!f->gains || !f->to)
-		return -SP_ENOMEM;
+	f->gains = mem_calloc(f->n_stretches * f->n_stretches + 1, sizeof(*f->gains));
+	f->to = mem_calloc(f->n_stretches + 1, sizeof(*f->to));
 	*n_phases = join_alike(f);
 	number_phases(f, phase, stretches);
 	refine_borders(f, phase, stretches, reach);
-	return 0;
 }
 
 long phases_find(const uint32_t *label, size_t n, size_t n_labels, const struct phases_opts *opts,
                  uint8_t *phase)
 {
-	uint32_t *numbered = calloc(n + 1, sizeof(*numbered));
+	uint32_t *numbered = mem_calloc(n + 1, sizeof(*numbered));
 	struct finder f = { .opts = opts, .label = numbered, .n = n };
 	size_t n_phases = 1;
-	int err = numbered ? number_labels(label, n, n_labels, numbered, &f.n_labels) : -SP_ENOMEM;
 
+	number_labels(label, n, n_labels, numbered, &f.n_labels);
 	memset(phase, 0, n);
-	if (err == 0 && n >= 2 * opts->min_samples)
-		err = find(&f, phase, &n_phases);
+	if (n >= 2 * opts->min_samples)
+		find(&f, phase, &n_phases);
 	free(numbered);
 	free(f.s);
 	free(f.counts);
 	free(f.gains);
 	free(f.to);
-	return err < 0 ? sp_fail(SP_ENOMEM, "out of memory for the phases of %zu samples", n)
-	               : (long)n_phases;
+	return (long)n_phases;
 }

@@ -22,7 +22,7 @@ struct phases_opts {
  * order of time, below n_labels.  phase[n] gets numbers 0, 1, ... in the order
  * phases are first seen.
  *
- * Returns how many there are; -SP_ENOMEM.
+ * Returns how many there are.
  */
 long phases_find(const uint32_t *label, size_t n, size_t n_labels, const struct phases_opts *opts,
                  uint8_t *phase);

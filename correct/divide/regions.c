@@ -9,6 +9,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 static double heat_in(const struct flow_regions *r)
 {
@@ -54,8 +55,7 @@ static int find_regions(struct work *w, const double *weight)
 	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
 
 	if (err == 0 && w->sums.paths)
-		err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs,
-		                    &w->ran);
+		flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &w->ran);
 	/* Cold code that a loop could call makes it too large to be solved. */
 	if (err < 0 || w->sums.n_branches < model->ran_branches)
 		return err;
@@ -83,12 +83,10 @@ int regions_build(struct work *w)
 		                 .n_hot = w->sums.n,
 		                 .seen = w->sums.seen,
 		                 .n_seen = w->sums.n_seen };
-	struct flow_hot *hot = calloc(w->sums.n + 1, sizeof(*hot));
+	struct flow_hot *hot = mem_calloc(w->sums.n + 1, sizeof(*hot));
 	double *weight = NULL;
 	int err;
 
-	if (!hot)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->sums.n; i++) {
 		const struct place_sum *s = &w->sums.v[i];
 
@@ -98,11 +96,7 @@ int regions_build(struct work *w)
 	err = flow_build(&in, &w->graph);
 	if (err < 0)
 		goto out;
-	weight = calloc(w->graph->n_blocks + 1, sizeof(*weight));
-	if (!weight) {
-		err = sp_fail(SP_ENOMEM, "out of memory");
-		goto out;
-	}
+	weight = mem_calloc(w->graph->n_blocks + 1, sizeof(*weight));
 	for (size_t i = 0; i < w->sums.n; i++) {
 		long b = flow_block_at(w->graph, hot[i].module, hot[i].vaddr);
 

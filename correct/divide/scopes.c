@@ -9,6 +9,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/disjoint.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
@@ -42,8 +43,7 @@ static int add_scope(struct finder *f, const struct scope *scope)
 {
 	struct scopes *s = f->out;
 
-	if (vec_reserve_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v)) < 0)
-		return -SP_ENOMEM;
+	vec_room_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v));
 	s->v[s->n++] = *scope;
 	return 0;
 }
@@ -133,14 +133,12 @@ static bool passes_between(const struct finder *f, const struct scope_sample *s,
 }
 
 /* Count samples in each part, and how often the next known one of the thread is in another. */
-static int count_traffic(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t)
+static void count_traffic(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t)
 {
 	const struct flow_region *region = f->out->v[scope].region;
 	const size_t n_parts = parts->n;
-	struct last_part *last = calloc(f->n_threads + 1, sizeof(*last));
+	struct last_part *last = mem_calloc(f->n_threads + 1, sizeof(*last));
 
-	if (!last)
-		return sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
 	for (uint32_t th = 0; th < f->n_threads; th++)
 		last[th].part = LABEL_UNKNOWN;
 	for (size_t i = 0; i < f->n; i++) {
@@ -170,7 +168,6 @@ static int count_traffic(struct finder *f, size_t scope, const struct flow_regio
 		*prev = (struct last_part){ .part = now };
 	}
 	free(last);
-	return 0;
 }
 
 /* Parts that alternate fast are one. */
@@ -204,7 +201,7 @@ static size_t sort_unique(uint32_t *v, size_t n)
 /* One region of all parts of a group, with everything that was in any of them. */
 static struct flow_region *join_parts(const struct flow_regions *parts, struct traffic *t, uint32_t group)
 {
-	struct flow_region *r = calloc(1, sizeof(*r));
+	struct flow_region *r = mem_calloc(1, sizeof(*r));
 	size_t blocks = 0, edges = 0, headers = 0;
 	double hottest = -1;
 
@@ -214,15 +211,9 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 			edges += parts->v[i].n_edges;
 			headers += parts->v[i].n_headers;
 		}
-	if (!r)
-		return NULL;
-	r->blocks = calloc(blocks + 1, sizeof(*r->blocks));
-	r->edges = calloc(edges + 1, sizeof(*r->edges));
-	r->headers = calloc(headers + 1, sizeof(*r->headers));
-	if (!r->blocks || !r->edges || !r->headers) {
-		flow_region_free(r);
-		return NULL;
-	}
+	r->blocks = mem_calloc(blocks + 1, sizeof(*r->blocks));
+	r->edges = mem_calloc(edges + 1, sizeof(*r->edges));
+	r->headers = mem_calloc(headers + 1, sizeof(*r->headers));
 	for (uint32_t i = 0; i < parts->n; i++) {
 		const struct flow_region *p = &parts->v[i];
 
@@ -252,8 +243,8 @@ static struct flow_region *join_parts(const struct flow_regions *parts, struct t
 }
 
 /* The scope each group becomes; -1 for code in no part, and for groups hardly sampled. */
-static int make_scopes(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
-                       int32_t *scope_of)
+static void make_scopes(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
+                        int32_t *scope_of)
 {
 	for (uint32_t i = 0; i < parts->n; i++)
 		scope_of[i] = -1;
@@ -273,17 +264,10 @@ static int make_scopes(struct finder *f, size_t scope, const struct flow_regions
 		if (own < model->few || own + shared < model->some)
 			continue;
 		r = join_parts(parts, t, group);
-		if (!r)
-			return sp_fail(SP_ENOMEM, "out of memory for a part of a region");
-		if (add_scope(f, &(struct scope){ .parent = f->out->v[scope].parent,
-		                                  .region = r,
-		                                  .owned = true }) < 0) {
-			flow_region_free(r);
-			return -SP_ENOMEM;
-		}
+		add_scope(f,
+		          &(struct scope){ .parent = f->out->v[scope].parent, .region = r, .owned = true });
 		scope_of[group] = (int32_t)f->out->n - 1;
 	}
-	return 0;
 }
 
 /* Samples [begin, end) of a thread in shared code that lie between two scopes. */
@@ -317,12 +301,10 @@ static uint32_t claim(struct finder *f, uint32_t thread, size_t begin, size_t en
  * Most likely all of it ran where shared code is the larger part of what runs:
  * a long run of such samples is rare where it is small.
  */
-static int settle_borders(struct finder *f, const struct claims *c)
+static void settle_borders(struct finder *f, const struct claims *c)
 {
-	double *all = calloc(2 * f->out->n + 1, sizeof(*all)), *shared;
+	double *all = mem_calloc(2 * f->out->n + 1, sizeof(*all)), *shared;
 
-	if (!all)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", f->out->n);
 	shared = all + f->out->n;
 	for (size_t i = 0; i < f->n; i++) {
 		int32_t scope = f->out->of_sample[i];
@@ -345,11 +327,10 @@ static int settle_borders(struct finder *f, const struct claims *c)
 		f->out->v[b->after].n_border += n_border;
 	}
 	free(all);
-	return 0;
 }
 
 /* A known sample after a run of unknown ones settles them, or tells where the border lies. */
-static int close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
+static void close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
 {
 	uint32_t th = f->samples[i].thread;
 	size_t begin = c->since[th] ? c->since[th] - 1 : i;
@@ -358,22 +339,21 @@ static int close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
 	c->since[th] = 0;
 	c->known[th] = now;
 	if (begin == i)
-		return 0;
+		return;
 	if (before == now)
 		claim(f, th, begin, i, now);
 	else if (before == -1 && now >= 0)
 		f->out->v[now].n_border += claim(f, th, begin, i, now);
-	else if (now >= 0)
-		return vec_push(&c->borders, (struct border){ th, begin, i, before, now });
-	return 0;
+	else if (now >= 0) {
+		vec_add(&c->borders, (struct border){ th, begin, i, before, now });
+		return;
+	}
 }
 
-static int follow_samples(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
-                          const int32_t *scope_of, struct claims *c)
+static void follow_samples(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                           const int32_t *scope_of, struct claims *c)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < f->n && err == 0; i++) {
+	for (size_t i = 0; i < f->n; i++) {
 		uint32_t th = f->samples[i].thread;
 
 		if (f->out->of_sample[i] != (int32_t)scope)
@@ -387,36 +367,31 @@ static int follow_samples(struct finder *f, size_t scope, size_t n_parts, struct
 		f->out->of_sample[i] = (uint32_t)f->label[i] < n_parts
 		                               ? scope_of[disjoint_root(t->group, (uint32_t)f->label[i])]
 		                               : -1;
-		err = close_run(f, c, i, f->out->of_sample[i]);
+		close_run(f, c, i, f->out->of_sample[i]);
 	}
 	/* Those after a thread's last known one go with it. */
-	for (uint32_t th = 0; th < f->n_threads && err == 0; th++)
+	for (uint32_t th = 0; th < f->n_threads; th++)
 		if (c->since[th])
 			claim(f, th, c->since[th] - 1, f->n, c->known[th]);
-	return err < 0 ? err : settle_borders(f, c);
+	settle_borders(f, c);
 }
 
 /* Samples in shared code belong where the thread's known neighbours on both sides do. */
-static int reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
-                    const int32_t *scope_of)
+static void reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                     const int32_t *scope_of)
 {
-	struct claims c = { .since = calloc(f->n_threads + 1, sizeof(*c.since)),
-		            .known = calloc(f->n_threads + 1, sizeof(*c.known)) };
-	int err = sp_fail(SP_ENOMEM, "out of memory for %u threads", f->n_threads);
+	struct claims c = { .since = mem_calloc(f->n_threads + 1, sizeof(*c.since)),
+		            .known = mem_calloc(f->n_threads + 1, sizeof(*c.known)) };
 
-	if (!c.since || !c.known)
-		goto out;
 	memset(c.known, 0xff, (f->n_threads + 1) * sizeof(*c.known));
-	err = follow_samples(f, scope, n_parts, t, scope_of, &c);
+	follow_samples(f, scope, n_parts, t, scope_of, &c);
 	/* What nobody claimed stays raw. */
 	for (size_t i = 0; i < f->n; i++)
 		if (f->out->of_sample[i] == PENDING)
 			f->out->of_sample[i] = -1;
-out:
 	free(c.since);
 	free(c.known);
 	vec_fini(&c.borders);
-	return err;
 }
 
 /*
@@ -462,29 +437,25 @@ static double count_lost(const struct finder *f, const int32_t *before, size_t s
 }
 
 /* Parts become scopes and get their samples, unless too many would be left; *split says whether they did. */
-static int make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
-                      double n_scope, bool *split)
+static void make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
+                       double n_scope, bool *split)
 {
 	const size_t n_before = f->out->n, bytes = f->n * sizeof(*f->out->of_sample);
-	int32_t scope_of[EFFORT_PARTS], *before = calloc(f->n + 1, sizeof(*before));
-	int err;
+	int32_t scope_of[EFFORT_PARTS], *before = mem_calloc(f->n + 1, sizeof(*before));
 
-	if (!before)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu samples", f->n);
 	memcpy(before, f->out->of_sample, bytes);
-	err = make_scopes(f, scope, parts, t, scope_of);
+	make_scopes(f, scope, parts, t, scope_of);
 	/* No part has enough samples for itself: better together than not at all. */
-	if (err == 0 && f->out->n > n_before) {
-		err = reassign(f, scope, parts->n, t, scope_of);
-		*split = err == 0 && count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
+	if (f->out->n > n_before) {
+		reassign(f, scope, parts->n, t, scope_of);
+		*split = count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
 	}
-	if (err == 0 && !*split) {
+	if (!*split) {
 		memcpy(f->out->of_sample, before, bytes);
 		while (f->out->n > n_before)
 			flow_region_free(f->out->v[--f->out->n].region);
 	}
 	free(before);
-	return err;
 }
 
 /* Split one scope into its parts; *split says whether it was. */
@@ -492,13 +463,11 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 {
 	const struct flow_region *region = f->out->v[scope].region;
 	struct flow_regions *parts = NULL;
-	struct traffic *t = calloc(1, sizeof(*t));
+	struct traffic *t = mem_calloc(1, sizeof(*t));
 	double n_scope = 0;
 	int err;
 
 	*split = false;
-	if (!t)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	heat_of(f, scope);
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
@@ -506,15 +475,13 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
 		goto out;
 	label_own(f, scope, parts);
-	err = count_traffic(f, scope, parts, t);
-	if (err < 0)
-		goto out;
+	count_traffic(f, scope, parts, t);
 	merge_parts(t, parts->n);
 	if (!worth_splitting(t, parts, n_scope, region->n_blocks))
 		goto out;
 	if (parts->n > 1 && count_groups(t, parts->n) < 2)
 		goto out;
-	err = make_split(f, scope, parts, t, n_scope, split);
+	make_split(f, scope, parts, t, n_scope, split);
 out:
 	flow_regions_free(parts);
 	free(t);
@@ -577,24 +544,19 @@ int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
 		                            .parent = (uint32_t)r, .region = &regions->v[r], .whole = true });
 	if (err < 0 || !samples->v)
 		goto out;
-	f.heat = calloc(g->n_blocks + 1, sizeof(*f.heat));
-	f.label = calloc(n + 1, 1);
-	out->of_sample = calloc(n + 1, sizeof(*out->of_sample));
-	if (!f.heat || !f.label || !out->of_sample) {
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu samples", n);
-		goto out;
-	}
+	f.heat = mem_calloc(g->n_blocks + 1, sizeof(*f.heat));
+	f.label = mem_calloc(n + 1, 1);
+	out->of_sample = mem_calloc(n + 1, sizeof(*out->of_sample));
 	for (size_t i = 0; i < n; i++) {
 		out->of_sample[i] = f.samples[i].block >= 0 ? regions->of_block[f.samples[i].block] : -1;
 		if (f.samples[i].thread >= f.n_threads)
 			f.n_threads = f.samples[i].thread + 1;
 	}
 	err = split_all(&f);
-	number = err < 0 ? NULL : calloc(out->n + 1, sizeof(*number));
-	if (number)
-		compact(&f, number);
-	else if (err == 0)
-		err = sp_fail(SP_ENOMEM, "out of memory");
+	if (err < 0)
+		goto out;
+	number = mem_calloc(out->n + 1, sizeof(*number));
+	compact(&f, number);
 out:
 	free(f.heat);
 	free(f.label);

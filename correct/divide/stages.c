@@ -5,6 +5,7 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { NO_LABEL = -3 }; /* beside the parts' numbers, -1 for code in none and FLOW_SHARED */
 
@@ -50,14 +51,11 @@ static uint32_t count_met(const struct flow_region *r, const struct flow_regions
 
 int stages_begin(const struct work *w, struct stages **out)
 {
-	struct stages *st = calloc(1, sizeof(*st));
-	double *heat = calloc(w->graph->n_blocks + 1, sizeof(*heat));
+	struct stages *st = mem_calloc(1, sizeof(*st));
+	double *heat = mem_calloc(w->graph->n_blocks + 1, sizeof(*heat));
 	int err = 0;
 
-	if (st)
-		*st = (struct stages){ w->graph, w->scopes.n, calloc(w->scopes.n + 1, sizeof(*st->v)) };
-	if (!st || !st->v || !heat)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", w->scopes.n);
+	*st = (struct stages){ w->graph, w->scopes.n, mem_calloc(w->scopes.n + 1, sizeof(*st->v)) };
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
 		const struct scope *scope = &w->scopes.v[s];
 

@@ -58,27 +58,23 @@ static bool any_hopeless(const struct work *w)
 	return any;
 }
 
-int trim_hopeless(struct work *w)
+void trim_hopeless(struct work *w)
 {
 	struct flow_ran ran;
-	int err;
 
 	if (!w->sums.paths || !any_hopeless(w))
-		return 0;
-	err = flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
-	if (err == 0) {
-		mark_samples(w, ran.block);
-		mark_small_scopes(w, ran.block);
-		for (size_t s = 0; s < w->scopes.n; s++)
-			if (w->scopes.v[s].owned && trim_is_hopeless(w->scopes.v[s].region))
-				trim(w->graph, ran.block, w->scopes.v[s].region);
-		for (size_t r = 0; r < w->regions->n; r++)
-			if (trim_is_hopeless(&w->regions->v[r]))
-				trim(w->graph, ran.block, &w->regions->v[r]);
-		for (size_t b = 0; b < w->graph->n_blocks; b++)
-			if (!ran.block[b])
-				w->regions->of_block[b] = -1;
-	}
+		return;
+	flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
+	mark_samples(w, ran.block);
+	mark_small_scopes(w, ran.block);
+	for (size_t s = 0; s < w->scopes.n; s++)
+		if (w->scopes.v[s].owned && trim_is_hopeless(w->scopes.v[s].region))
+			trim(w->graph, ran.block, w->scopes.v[s].region);
+	for (size_t r = 0; r < w->regions->n; r++)
+		if (trim_is_hopeless(&w->regions->v[r]))
+			trim(w->graph, ran.block, &w->regions->v[r]);
+	for (size_t b = 0; b < w->graph->n_blocks; b++)
+		if (!ran.block[b])
+			w->regions->of_block[b] = -1;
 	flow_ran_fini(&ran);
-	return err;
 }

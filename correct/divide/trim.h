@@ -12,9 +12,9 @@
 
 /*
  * Of regions and scopes that are far too large to be solved beside branch records, blocks without samples, that are on no record
- * and in no smaller scope, are dropped; n_untrimmed says how many blocks there were.  0 or -SP_ENOMEM.
+ * and in no smaller scope, are dropped; n_untrimmed says how many blocks there were.
  */
-int trim_hopeless(struct work *w);
+void trim_hopeless(struct work *w);
 
 /* Is a region so large that it can't be solved, whatever of it carries flow? */
 bool trim_is_hopeless(const struct flow_region *r);

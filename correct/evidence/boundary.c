@@ -8,6 +8,7 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -64,17 +65,11 @@ struct boundary {
 
 struct boundary *boundary_new(size_t n)
 {
-	struct boundary *e = calloc(1, sizeof(*e));
+	struct boundary *e = mem_calloc(1, sizeof(*e));
 
-	if (!e)
-		return NULL;
 	e->n = n;
-	e->paces = calloc(n + 1, sizeof(*e->paces));
-	e->sums = calloc(n + 1, sizeof(*e->sums));
-	if (!e->paces || !e->sums) {
-		boundary_free(e);
-		return NULL;
-	}
+	e->paces = mem_calloc(n + 1, sizeof(*e->paces));
+	e->sums = mem_calloc(n + 1, sizeof(*e->sums));
 	return e;
 }
 
@@ -95,17 +90,14 @@ void boundary_free(struct boundary *e)
 static struct nearest *nearest_of(struct boundary *e, uint32_t counters)
 {
 	while (e->nearest.n <= counters)
-		if (vec_push(&e->nearest, (struct nearest){ .scope = -1 }) < 0)
-			return NULL;
+		vec_add(&e->nearest, (struct nearest){ .scope = -1 });
 	return &e->nearest.v[counters];
 }
 
-int boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc)
+void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc)
 {
 	struct nearest *near = nearest_of(e, counters);
 
-	if (!near)
-		return -SP_ENOMEM;
 	if (near->scope != scope)
 		*near = (struct nearest){ .scope = scope };
 	near->pace.insn = insn + model->further * near->pace.insn;
@@ -119,7 +111,6 @@ int boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double
 	}
 	e->paces[scope + 1].insn += insn;
 	e->paces[scope + 1].cyc += cyc;
-	return 0;
 }
 
 static void credit(struct boundary *e, int32_t scope, double insn, double n_ends)
@@ -131,57 +122,50 @@ static void credit(struct boundary *e, int32_t scope, double insn, double n_ends
 /* NULL without memory. */
 static struct both *both_of(struct boundary *e, int32_t from, int32_t to)
 {
-	long k = pairs_number(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
+	long k = pairs_must(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
 
-	if (k < 0 ||
-	    ((size_t)k == e->both.n && vec_push(&e->both, (struct both){ .from = from, .to = to }) < 0))
-		return NULL;
+	if ((size_t)k == e->both.n)
+		vec_add(&e->both, (struct both){ .from = from, .to = to });
 	return &e->both.v[k];
 }
 
-static int add_crossing(struct boundary *e, uint32_t counters, struct crossing x)
+static void add_crossing(struct boundary *e, uint32_t counters, struct crossing x)
 {
 	struct nearest *near = nearest_of(e, counters);
 
-	if (!near || !both_of(e, x.at[0], x.at[ENDS - 1]))
-		return -SP_ENOMEM;
+	both_of(e, x.at[0], x.at[ENDS - 1]);
 	if (near->scope == x.at[0]) {
 		x.before_insn = (float)near->pace.insn;
 		x.before_cyc = (float)near->pace.cyc;
 	}
-	if (vec_push(&e->crossings, x) < 0)
-		return -SP_ENOMEM;
+	vec_add(&e->crossings, x);
 	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n, .weight = 1 };
-	return 0;
 }
 
 int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)
 {
 	struct both *both = both_of(e, from, to);
 
-	if (!both)
-		return -SP_ENOMEM;
 	both->n_all++;
-	return add_crossing(e, counters,
-	                    (struct crossing){
-	                            .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc });
+	add_crossing(e, counters,
+	             (struct crossing){
+	                     .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc });
+	return 0;
 }
 
-int boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc)
+void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc)
 {
 	/* Where the thread crossed between two groups' samples, an interval of each is in pieces there. */
 	for (size_t k = 0; k < ENDS; k += 2) {
 		struct both *both = both_of(e, at[k], at[k + 1]);
 
-		if (!both)
-			return -SP_ENOMEM;
 		both->n_all += at[k] == at[k + 1] ? 0 : 0.5;
 	}
-	return add_crossing(e, counters,
-	                    (struct crossing){ .at = { at[0], at[1], at[2], at[3] },
-	                                       .rested = true,
-	                                       .insn = (float)insn,
-	                                       .cyc = (float)cyc });
+	add_crossing(e, counters,
+	             (struct crossing){ .at = { at[0], at[1], at[2], at[3] },
+	                                .rested = true,
+	                                .insn = (float)insn,
+	                                .cyc = (float)cyc });
 }
 
 static double pace_of(const struct boundary *e, int32_t scope)
@@ -384,12 +368,10 @@ static void add_mixed(struct boundary *e, struct visits *v)
 	}
 }
 
-int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums)
+void boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums)
 {
-	struct visits *v = calloc(e->n + 1, sizeof(*v));
+	struct visits *v = mem_calloc(e->n + 1, sizeof(*v));
 
-	if (!v)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", e->n);
 	find_visits(e, samples, v);
 	for (size_t i = 0; i < e->crossings.n; i++)
 		divide(e, &e->crossings.v[i], v, skid_cyc);
@@ -397,5 +379,4 @@ int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, 
 	add_mixed(e, v);
 	memcpy(sums, e->sums + 1, e->n * sizeof(*sums));
 	free(v);
-	return 0;
 }

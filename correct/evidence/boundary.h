@@ -19,11 +19,11 @@ struct boundary *boundary_new(size_t n);
 void boundary_free(struct boundary *e);
 
 /*
- * Intervals in order of time, each of the series whose counts go on in it (sample_seen.counters).  All return 0 or -SP_ENOMEM.
+ * Intervals in order of time, each of the series whose counts go on in it (sample_seen.counters).
  *
  * Both samples in one scope: its pace there.
  */
-int boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc);
+void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc);
 
 /* A sample in one scope and the thread's next in another; cyc 0: not counted. */
 int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
@@ -33,7 +33,7 @@ int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t 
  * multiplexing slot.  The first lies between two samples in scopes at[0] and
  * at[1], the second between two in at[2] and at[3].
  */
-int boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc);
+void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc);
 
 /* What boundary intervals say of one scope. */
 struct boundary_sum {
@@ -48,8 +48,7 @@ struct boundary_sum {
 
 /*
  * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where cycles were not counted.
- * Returns 0 or -SP_ENOMEM.
  */
-int boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
+void boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
 
 #endif

@@ -42,8 +42,6 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		    (i > 0 && p->edges[i - 1].recursive == p->edges[i].recursive))
 			continue;
 		eq = equations_add(out, p->n_edges);
-		if (!eq)
-			return -SP_ENOMEM;
 		if (!fill_weights(p, p->edges[i].recursive, eq->w)) {
 			equations_drop(out);
 			continue;

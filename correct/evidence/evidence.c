@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* The one table of kinds of evidence. */
 static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_trips, &evidence_path,
@@ -26,10 +27,8 @@ bool sample_value(const struct pd_sample *s, int event, uint64_t *value)
 
 static int copy_input(const struct evidence_input *in, void **state)
 {
-	struct evidence_input *own = malloc(sizeof(*own));
+	struct evidence_input *own = mem_malloc(sizeof(*own));
 
-	if (!own)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	*own = *in;
 	*state = own;
 	return 0;
@@ -37,11 +36,9 @@ static int copy_input(const struct evidence_input *in, void **state)
 
 int evidence_begin(const struct evidence_input *in, struct evidence **out)
 {
-	struct evidence *ev = calloc(1, sizeof(*ev));
+	struct evidence *ev = mem_calloc(1, sizeof(*ev));
 	int err = 0;
 
-	if (!ev)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < N_KINDS && err == 0; i++)
 		err = (kinds[i]->begin ? kinds[i]->begin : copy_input)(in, &ev->state[i]);
 	if (err < 0) {

@@ -24,6 +24,7 @@
 #include "correct/model/model.h"
 #include "correct/recording/events.h"
 #include "correct/skid/dist.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 enum { MAX_AWAY = 3 }; /* samples elsewhere, in what a scope may have called */
@@ -127,40 +128,32 @@ static void find_kinds(struct mix *m)
 
 static int begin(const struct evidence_input *in, void **state)
 {
-	struct mix *m = calloc(1, sizeof(*m));
+	struct mix *m = mem_calloc(1, sizeof(*m));
 
-	if (!m)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	*state = m;
 	m->in = *in;
 	m->insn = m->cyc = -1;
 	m->total = 1;
 	find_kinds(m);
-	m->sums = calloc(in->n + 1, sizeof(*m->sums));
+	m->sums = mem_calloc(in->n + 1, sizeof(*m->sums));
 	m->boundary = boundary_new(in->n);
-	if (!m->sums || !m->boundary)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t i = 0; i < in->n; i++)
-		if (!(m->sums[i] = calloc(1, sizeof(**m->sums))) || !(m->sums[i]->ratios = ratios_new()))
-			return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", in->n);
+	for (size_t i = 0; i < in->n; i++) {
+		m->sums[i] = mem_calloc(1, sizeof(**m->sums));
+		m->sums[i]->ratios = ratios_new();
+	}
 	return 0;
 }
 
-static int grow_tasks(struct mix *m, const struct sample_seen *s)
+static void grow_tasks(struct mix *m, const struct sample_seen *s)
 {
 	while (m->tasks.n <= s->thread)
-		if (vec_push(&m->tasks, (struct task){ .scope = -1, .last_scope = -1, .home = -1 }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->tasks, (struct task){ .scope = -1, .last_scope = -1, .home = -1 });
 	while (m->begins.n <= s->counters) {
-		struct begin *b = calloc(1, sizeof(*b));
+		struct begin *b = mem_calloc(1, sizeof(*b));
 
-		if (!b || vec_push(&m->begins, b) < 0) {
-			free(b);
-			return sp_fail(SP_ENOMEM, "out of memory");
-		}
+		vec_add(&m->begins, b);
 		b->scope = b->next = -1;
 	}
-	return 0;
 }
 
 /* What a group's sample says: its events' counts, in the order of its values. */
@@ -312,19 +305,22 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 
 	b->inside =
 	        b->valid && b->scope == s->scope && next == s->scope && before == s->scope && s->scope >= 0;
-	if (b->inside && add_inside(m, b, s, seen, went_on) < 0)
-		return -SP_ENOMEM;
+	if (b->inside)
+		add_inside(m, b, s, seen, went_on);
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
 		return boundary_cross(m->boundary, s->counters, -1, s->scope, seen->insn, 0);
 	if (!b->rests && b->scope != s->scope)
 		return boundary_cross(m->boundary, s->counters, b->scope, s->scope, seen->insn, seen->cyc);
-	if (!b->rests)
-		return boundary_inside(m->boundary, s->counters, s->scope, seen->insn, seen->cyc);
+	if (!b->rests) {
+		boundary_inside(m->boundary, s->counters, s->scope, seen->insn, seen->cyc);
+		return 0;
+	}
 	if (b->scope == s->scope && next == s->scope && before == s->scope)
 		return 0;
-	return boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope },
-	                     seen->insn, seen->cyc);
+	boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn,
+	              seen->cyc);
+	return 0;
 }
 
 /* The thread goes from one group's slot to another's. */
@@ -354,8 +350,7 @@ static int sample(void *state, const struct sample_seen *s)
 		m->sampled += recording_weight(m->in.rec, s->record);
 	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return 0;
-	if (grow_tasks(m, s) < 0)
-		return -SP_ENOMEM;
+	grow_tasks(m, s);
 	t = &m->tasks.v[s->thread];
 	b = m->begins.v[s->counters];
 	follow_turns(m, t, s);
@@ -363,8 +358,8 @@ static int sample(void *state, const struct sample_seen *s)
 	follow_calls(m, t, s);
 	compare(m, b, &seen);
 	m->counted += seen.forward ? seen.insn : 0;
-	if (seen.forward && add_interval(m, b, t, s, &seen) < 0)
-		return -SP_ENOMEM;
+	if (seen.forward)
+		add_interval(m, b, t, s, &seen);
 	b->valid = true;
 	b->rests = false;
 	b->scope = s->scope;
@@ -468,15 +463,12 @@ static double total_sampled_sd(struct problem *p)
 	return hypot(sqrt(p->total_insn * p->insn_per_sample), p->hidden * p->total_insn);
 }
 
-static int settle(const struct mix *m, struct boundary_sum *sums)
+static void settle(const struct mix *m, struct boundary_sum *sums)
 {
 	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
-	double *n = calloc(m->in.n + 1, sizeof(*n));
+	double *n = mem_calloc(m->in.n + 1, sizeof(*n));
 	double groups = fmax(m->total, 1); /* each of them has its own intervals */
-	int err;
 
-	if (!n)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
 	for (size_t r = 0; r < m->in.n; r++) {
 		const struct problem *p = m->in.problems[r];
 
@@ -485,9 +477,8 @@ static int settle(const struct mix *m, struct boundary_sum *sums)
 		if (p->cyc_per_sample > 0)
 			n[r] += groups * p->total_cyc / p->cyc_per_sample;
 	}
-	err = boundary_settle(m->boundary, skid, n, sums);
+	boundary_settle(m->boundary, skid, n, sums);
 	free(n);
-	return err;
 }
 
 /* The ratio of each event in each scope. */
@@ -498,9 +489,7 @@ static int find_ratios(struct mix *m)
 
 	/* Who goes on to show samples asks again. */
 	free(m->ratios);
-	m->ratios = calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
-	if (!m->ratios)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+	m->ratios = mem_calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
 	for (size_t k = 0; err == 0 && k < m->n_kinds; k++) {
 		if (!is_ratio(m, k))
 			continue;
@@ -518,13 +507,13 @@ static int find_ratios(struct mix *m)
 static int finish(void *state)
 {
 	struct mix *m = state;
-	struct boundary_sum *sums = calloc(m->in.n + 1, sizeof(*sums));
+	struct boundary_sum *sums = mem_calloc(m->in.n + 1, sizeof(*sums));
 	int err;
 
 	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
-	err = sums ? settle(m, sums) : sp_fail(SP_ENOMEM, "out of memory for %zu scopes", m->in.n);
+	settle(m, sums);
 	/* What ran after a group's last sample in a thread: half an interval, of such as a moment lies in, which long ones hold more of. */
-	for (size_t i = 0; i < m->begins.n && err == 0; i++) {
+	for (size_t i = 0; i < m->begins.n; i++) {
 		int32_t scope = m->begins.v[i]->scope;
 		struct scope_sums *r = scope < 0 ? NULL : m->sums[scope];
 
@@ -533,7 +522,7 @@ static int finish(void *state)
 		sums[scope].insn += r->insn > 0 ? r->insn_2 / r->insn / 2 : 0;
 		sums[scope].n_ends++;
 	}
-	for (size_t r = 0; r < m->in.n && err == 0; r++) {
+	for (size_t r = 0; r < m->in.n; r++) {
 		struct scope_sums *s = m->sums[r];
 
 		s->n_crossings = sums[r].n_ends;
@@ -544,8 +533,7 @@ static int finish(void *state)
 		m->in.problems[r]->unseen_share = unseen_share(s);
 		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}
-	if (err == 0)
-		err = find_ratios(m);
+	err = find_ratios(m);
 	free(sums);
 	return err;
 }
@@ -599,12 +587,10 @@ static double ratio_noise(const struct scope_sums *r, const struct problem *p, c
 	return sqrt(x->se * x->se + foreign * foreign + visited * visited + end * end + floor * floor);
 }
 
-static int total_equation(const struct problem *p, struct equations *out)
+static void total_equation(const struct problem *p, struct equations *out)
 {
 	struct equation *eq = equations_add(out, p->n_edges);
 
-	if (!eq)
-		return -SP_ENOMEM;
 	fill_weights(p, MIX_INSN, eq->w);
 	eq->name = "instructions";
 	eq->kind = 0; /* eq. 3, which every method has */
@@ -615,7 +601,6 @@ static int total_equation(const struct problem *p, struct equations *out)
 	 * would let the total go to where all that is said a share of it has the least noise, which is 0.
 	 */
 	eq->sd = model->exact * p->total_insn;
-	return 0;
 }
 
 static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
@@ -623,11 +608,11 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	struct mix *m = state;
 	const struct problem *p = m->in.problems[scope];
 	const struct scope_sums *r = m->sums[scope];
-	int err = total_equation(p, out);
 
+	total_equation(p, out);
 	(void)space;
-	if (err < 0 || m->insn < 0 || !(r->insn > 0))
-		return err;
+	if (m->insn < 0 || !(r->insn > 0))
+		return 0;
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		const struct ratio x = m->ratios[k * m->in.n + scope];
 		double visited;
@@ -636,8 +621,6 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		if (!(x.counted_insn > 0))
 			continue;
 		eq = equations_add(out, p->n_edges);
-		if (!eq)
-			return -SP_ENOMEM;
 		fill_weights(p, m->kind[k], eq->w);
 		if (all_zero(eq->w, p->n_edges) && x.ratio < model->least) {
 			/* None in the region and none counted: nothing to learn. */

@@ -16,6 +16,7 @@
 
 #include "correct/evidence/ratio.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 /* The events that a group counts, or those of them that could be read. */
@@ -40,7 +41,7 @@ struct ratios {
 
 struct ratios *ratios_new(void)
 {
-	return calloc(1, sizeof(struct ratios));
+	return mem_calloc(1, sizeof(struct ratios));
 }
 
 void ratios_free(struct ratios *r)
@@ -55,7 +56,7 @@ void ratios_free(struct ratios *r)
 	free(r);
 }
 
-/* Number of a set of events, one more if it is new; -SP_ENOMEM. */
+/* Number of a set of events, one more if it is new. */
 static long set_of(struct ratios *r, const int *events, size_t n)
 {
 	int *copy;
@@ -63,11 +64,8 @@ static long set_of(struct ratios *r, const int *events, size_t n)
 	for (size_t i = 0; i < r->sets.n; i++)
 		if (r->sets.v[i].n == n && memcmp(r->sets.v[i].events, events, n * sizeof(*events)) == 0)
 			return (long)i;
-	if (vec_reserve(&r->sets, r->sets.n + 1) < 0)
-		return -SP_ENOMEM;
-	copy = malloc((n + 1) * sizeof(*copy));
-	if (!copy)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	vec_room(&r->sets, r->sets.n + 1);
+	copy = mem_malloc((n + 1) * sizeof(*copy));
 	memcpy(copy, events, n * sizeof(*copy));
 	r->sets.v[r->sets.n] = (struct set){ copy, n };
 	return (long)r->sets.n++;
@@ -86,20 +84,20 @@ int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 	v.run = *run;
 	v.counts = r->counts.n;
 	for (size_t i = 0; i < in->n; i++)
-		if (vec_push(&r->counts, (float)in->counts[i]) < 0)
-			return -SP_ENOMEM;
+		vec_add(&r->counts, (float)in->counts[i]);
 	if (in->place >= r->n_places)
 		r->n_places = in->place + 1;
 	r->insn += v.insn;
-	return vec_push(&r->v, v);
+	vec_add(&r->v, v);
+	return 0;
 }
 
 /* The event's place in each set, -1 where it is not. */
 static int *find_in_sets(const struct ratios *r, int event)
 {
-	int *at = malloc((r->sets.n + 1) * sizeof(*at));
+	int *at = mem_malloc((r->sets.n + 1) * sizeof(*at));
 
-	for (size_t s = 0; at && s < r->sets.n; s++) {
+	for (size_t s = 0; s < r->sets.n; s++) {
 		at[s] = -1;
 		for (size_t i = 0; i < r->sets.v[s].n; i++)
 			if (r->sets.v[s].events[i] == event)
@@ -206,10 +204,8 @@ static double estimate(const struct fit *f)
 /* What the model and the bare ratio miss by, each beside its mean: squares of a run's sum, over all runs. */
 static int scatter(const struct fit *f, double *fitted, double *bare)
 {
-	double *runs = calloc(f->r->n_runs + 1, 3 * sizeof(*runs)), mean = 0, y;
+	double *runs = mem_calloc(f->r->n_runs + 1, 3 * sizeof(*runs)), mean = 0, y;
 
-	if (!runs)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
 		double *run = runs + 3 * (size_t)v->run;
@@ -289,8 +285,8 @@ static int standard_error(const struct fit *f, double total_insn, struct ratio *
 
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
-	struct fit f = { .r = r, .places = calloc(r->n_places + 1, sizeof(*f.places)) };
-	int *at = find_in_sets(r, event), err = at && f.places ? 1 : sp_fail(SP_ENOMEM, "out of memory");
+	struct fit f = { .r = r, .places = mem_calloc(r->n_places + 1, sizeof(*f.places)) };
+	int *at = find_in_sets(r, event), err = 1;
 	double y;
 
 	f.at = at;

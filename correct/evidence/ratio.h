@@ -30,7 +30,7 @@ void ratios_free(struct ratios *r);
 /*
  * Intervals that are neighbours in one slot of a group are a run: their noise
  * goes together.  *run is the run that this one goes on with, or UINT32_MAX for a
- * new one, whose number it then gets.  Returns 0, -SP_ENOMEM.
+ * new one, whose number it then gets.
  */
 int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
@@ -38,7 +38,7 @@ int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t
  * Counts of an event per instruction (eq. 7), with the standard error.
  * total_insn: instructions of the scope, in intervals or not.  counted_insn: those
  * of the intervals that counted the event.
- * Returns 0; 1 where these intervals are fewer than three; -SP_ENOMEM.
+ * Returns 0; 1 where these intervals are fewer than three.
  */
 struct ratio {
 	double ratio, se, counted_insn;

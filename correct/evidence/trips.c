@@ -14,6 +14,7 @@
 #include "correct/profile.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 struct trips {
 	struct evidence_input in;
@@ -30,15 +31,10 @@ static void end(void *state)
 
 static int begin(const struct evidence_input *in, void **state)
 {
-	struct trips *t = calloc(1, sizeof(*t));
-	uint8_t *wanted = calloc(in->graph ? in->graph->n_blocks + 1 : 1, 1);
+	struct trips *t = mem_calloc(1, sizeof(*t));
+	uint8_t *wanted = mem_calloc(in->graph ? in->graph->n_blocks + 1 : 1, 1);
 	int err = 0;
 
-	if (!t || !wanted) {
-		free(t);
-		free(wanted);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
 	t->in = *in;
 	for (size_t s = 0; in->graph && s < in->n; s++)
 		for (size_t b = 0; b < in->problems[s]->n_blocks; b++)
@@ -96,7 +92,7 @@ static double gone_unseen(const struct problem *p)
 /*
  * An exit before the count comes after any number of iterations: on average after half of them, and all that is known
  * of the average is that it lies between none and all.  Returns 1, 0 where nothing tells how often an
- * unseen way was gone, -SP_ENOMEM.
+ * unseen way was gone.
  */
 static int add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
                            uint32_t most, struct equations *out)
@@ -120,8 +116,6 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 			}
 			if (!doubt)
 				doubt = equations_doubt(out, p->n_edges);
-			if (!doubt)
-				return -SP_ENOMEM;
 			eq->w[e] += (most - 1) / 2.0;
 			doubt[e] = unsure;
 		}
@@ -195,8 +189,6 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	if (samples_in(p, t) < model->few)
 		return 0;
 	eq = equations_add(out, p->n_edges);
-	if (!eq)
-		return -SP_ENOMEM;
 	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > model->least * p->total_insn) {
 		equations_drop(out);
 		return 0;

@@ -11,7 +11,7 @@
 /*
  * Append what a loop's trip count says of f = Z t of `space`, with doubt where the
  * loop has other exits.  Nothing is appended where an entry has no known trip
- * count, or the loop hardly any samples.  Returns 0 or -SP_ENOMEM.
+ * count, or the loop hardly any samples.
  */
 int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
                    struct equations *out);

@@ -10,6 +10,7 @@
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
 enum {
@@ -60,19 +61,17 @@ void whole_end(struct whole *w)
 int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted, int32_t scope,
                 struct whole **out)
 {
-	struct whole *w = calloc(1, sizeof(*w));
+	struct whole *w = mem_calloc(1, sizeof(*w));
 
-	if (!w)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	w->path.in = (struct evidence_input){ .rec = rec, .graph = g };
 	w->path.scopes = &w->stacks;
 	w->stacks.stride = 1;
 	w->scope = scope;
-	w->column = calloc(g->n_blocks + 1, sizeof(*w->column));
-	w->func = calloc(g->n_blocks + 1, sizeof(*w->func));
-	if (path_init(&w->path) < 0 || !w->column || !w->func) {
+	w->column = mem_calloc(g->n_blocks + 1, sizeof(*w->column));
+	w->func = mem_calloc(g->n_blocks + 1, sizeof(*w->func));
+	if (path_init(&w->path) < 0) {
 		whole_end(w);
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+		return -SP_ENOMEM;
 	}
 	for (size_t b = 0; b < g->n_blocks; b++) {
 		w->column[b] = wanted[b] ? (int32_t)w->n_columns : NO_COLUMN;
@@ -110,11 +109,10 @@ static struct run find_run(const struct flow_graph *g, struct place start, struc
 
 static long number_of(struct whole *w, struct place a, struct place b)
 {
-	long from = pairs_number(&w->places, (uint64_t)a.module + 1, a.vaddr),
-	     to = pairs_number(&w->places, (uint64_t)b.module + 1, b.vaddr);
+	size_t from = pairs_must(&w->places, (uint64_t)a.module + 1, a.vaddr),
+	       to = pairs_must(&w->places, (uint64_t)b.module + 1, b.vaddr);
 
-	return from < 0 || to < 0 ? -SP_ENOMEM
-	                          : pairs_number(&w->branches, (uint64_t)from + 1, (uint64_t)to + 1);
+	return (long)pairs_must(&w->branches, from + 1, to + 1);
 }
 
 /* Memory without a file, such as a just-in-time compiler's, is one place: stacks lead through it and come back. */
@@ -128,8 +126,8 @@ static struct place place_of(const struct whole *w, uint32_t pid, uint64_t ip)
 }
 
 /* A piece that is no path has scope -1. */
-static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *older,
-                     const struct pd_branch *newer)
+static void add_piece(struct whole *w, uint32_t pid, const struct pd_branch *older,
+                      const struct pd_branch *newer)
 {
 	struct place start = place_of(w, pid, older->to_ip), from = place_of(w, pid, newer->from_ip),
 	             to = place_of(w, pid, newer->to_ip);
@@ -141,8 +139,7 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 	    (from.module >= 0 || n_bytes < PATH_MOST_BYTES)) {
 		long branch = number_of(w, from, to);
 
-		if (branch < 0 || vec_push(&w->path.pool, (uint32_t)branch) < 0)
-			return -SP_ENOMEM;
+		vec_add(&w->path.pool, (uint32_t)branch);
 		piece.scope = 0;
 		if (start.module < 0)
 			run.n_insn = path_insns_of(n_bytes);
@@ -151,9 +148,8 @@ static int add_piece(struct whole *w, uint32_t pid, const struct pd_branch *olde
 	}
 	/* In a damaged file one may be as long as the address space. */
 	piece.n_insn = (uint32_t)fmin(run.n_insn + 0.5, UINT32_MAX);
-	if (vec_push(&w->runs, run) < 0)
-		return -SP_ENOMEM;
-	return vec_push(&w->path.all, piece);
+	vec_add(&w->runs, run);
+	vec_add(&w->path.all, piece);
 }
 
 static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *older,
@@ -164,8 +160,7 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 
 	if (*known)
 		return *known - 1;
-	if (add_piece(w, pid, older, newer) < 0)
-		return -SP_ENOMEM;
+	add_piece(w, pid, older, newer);
 	*known = (uint32_t)w->path.all.n;
 	return *known - 1;
 }
@@ -208,9 +203,8 @@ static int add_pieces(struct whole *w, const struct sample_seen *seen, struct st
 			stack->broken = true;
 			break;
 		}
-		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->marks, stack->burst ? 0 : newer->cycles) < 0)
-			return -SP_ENOMEM;
+		vec_add(&r->pieces, (uint32_t)piece);
+		vec_add(&r->marks, stack->burst ? 0 : newer->cycles);
 		stack->n_pieces++;
 	}
 	return 0;
@@ -245,7 +239,8 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 		return err;
 	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
-	return vec_push(&r->stacks, stack);
+	vec_add(&r->stacks, stack);
+	return 0;
 }
 
 /* ---- executions ---- */
@@ -317,14 +312,14 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	                              far = { .rounds = 100, .insns = true };
 	const struct path_back alike = { .insns = !w->path.in.rec->relative };
 	struct scope_stacks *r = &w->stacks;
-	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
 	size_t n_branches = w->branches.n;
 	bool has_cycles = path_has_cycles(r), bursts;
-	int err = weight ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
+	int err = 0;
 
 	paces_apply(&w->path.paces, r);
 	bursts = keep_event(r, has_cycles);
-	if (err == 0 && r->stacks.n < model->many)
+	if (r->stacks.n < model->many)
 		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
 	if (err == 0)
 		err = path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
@@ -385,7 +380,7 @@ static void tellings_fini(struct tellings *t)
 	vec_fini(&t->n);
 }
 
-static int list_tellings(const struct whole *w, const struct whole_tally *tallies, struct tellings *t)
+static void list_tellings(const struct whole *w, const struct whole_tally *tallies, struct tellings *t)
 {
 	for (uint32_t c = 0; c < w->n_columns; c++) {
 		struct told told = { c, (uint32_t)t->n.n, (uint32_t)t->n.n };
@@ -393,15 +388,13 @@ static int list_tellings(const struct whole *w, const struct whole_tally *tallie
 		for (size_t g = 0; g < GROUPS; g++) {
 			if (tallies[FIRST + g].n[c] == 0)
 				continue;
-			if (vec_push(&t->group, (uint8_t)g) < 0 ||
-			    vec_push(&t->n, tallies[FIRST + g].n[c]) < 0)
-				return -SP_ENOMEM;
+			vec_add(&t->group, (uint8_t)g);
+			vec_add(&t->n, tallies[FIRST + g].n[c]);
 			told.end++;
 		}
-		if (told.end > told.from && vec_push(&t->columns, told) < 0)
-			return -SP_ENOMEM;
+		if (told.end > told.from)
+			vec_add(&t->columns, told);
 	}
-	return 0;
 }
 
 /* One draw of eqs. 9 and 13, for total_insn instructions; z: a normal number for each function; out: zero before. */
@@ -424,14 +417,14 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 	}
 }
 
-static int make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
-                      double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
+static void make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
+                       double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
 {
 	double times[GROUPS];
 	struct tellings tellings = { 0 };
-	int err = list_tellings(w, tallies, &tellings);
 
-	for (size_t i = 0; i < n_draws && err == 0; i++) {
+	list_tellings(w, tallies, &tellings);
+	for (size_t i = 0; i < n_draws; i++) {
 		for (size_t g = 0; g < GROUPS; g++)
 			times[g] = gsl_ran_exponential(rng, 1);
 		for (size_t f = 0; f < w->path.in.graph->n_funcs; f++)
@@ -440,27 +433,25 @@ static int make_draws(const struct whole *w, const struct whole_tally *tallies, 
 		     draws + i * w->n_columns);
 	}
 	tellings_fini(&tellings);
-	return err;
 }
 
 int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
                 float *draws)
 {
 	struct whole_tally tallies[FIRST + GROUPS] = { 0 };
-	double *n = calloc((FIRST + GROUPS) * w->n_columns + 1, sizeof(*n));
-	double *z = calloc(w->path.in.graph->n_funcs + 1, sizeof(*z));
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	int err = n && z && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", w->n_columns);
+	double *n = mem_calloc((FIRST + GROUPS) * w->n_columns + 1, sizeof(*n));
+	double *z = mem_calloc(w->path.in.graph->n_funcs + 1, sizeof(*z));
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	int err;
 
-	for (size_t t = 0; n && t < FIRST + GROUPS; t++)
+	for (size_t t = 0; t < FIRST + GROUPS; t++)
 		tallies[t].n = n + t * w->n_columns;
-	if (err == 0)
-		err = tally_stacks(w, tallies);
+	err = tally_stacks(w, tallies);
 	if (err == 0)
 		err = judge_tallies(tallies);
 	if (err == 0) {
 		gsl_rng_set(rng, seed);
-		err = make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
+		make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
 	}
 	gsl_rng_free(rng);
 	free(n);

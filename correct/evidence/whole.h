@@ -24,7 +24,7 @@ int whole_sample(struct whole *w, const struct sample_seen *seen);
 /*
  * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order.  total_insn, known to
  * total_sd: instructions of the whole program, or of the scope.
- * Returns 0; -SP_EDOMAIN when the records don't tell, for stacks are too few, or too many outside the graph's code; -SP_ENOMEM.
+ * Returns 0; -SP_EDOMAIN when the records don't tell, for stacks are too few, or too many outside the graph's code.
  */
 int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
                 float *draws);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The graph that is handed out, from the blocks that are alive. */
 #include "correct/flow/build.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 struct assembly {
@@ -17,7 +18,8 @@ static int add_edge(struct assembly *a, struct flow_edge e)
 		               "the control flow has more than %d edges: record less code at once, or raise "
 		               "--min-share",
 		               FLOW_MAX_EDGES);
-	return vec_push(&a->edges, e);
+	vec_add(&a->edges, e);
+	return 0;
 }
 
 /* Alive block that is jumped or called to, FLOW_NONE. */
@@ -127,7 +129,7 @@ static void sort_edges(struct assembly *a)
 	a->edges.n = n;
 }
 
-static int make_blocks(struct assembly *a)
+static void make_blocks(struct assembly *a)
 {
 	struct flow_build *b = a->b;
 	struct flow_graph *g = a->g;
@@ -138,11 +140,8 @@ static int make_blocks(struct assembly *a)
 		b->cuts.v[i].id = (uint32_t)g->n_blocks++;
 		g->n_insns += b->cuts.v[i].n;
 	}
-	g->blocks = calloc(g->n_blocks + 1, sizeof(*g->blocks));
-	g->insns = calloc(g->n_insns + 1, sizeof(*g->insns));
-	if (!g->blocks || !g->insns)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", g->n_blocks);
-	return 0;
+	g->blocks = mem_calloc(g->n_blocks + 1, sizeof(*g->blocks));
+	g->insns = mem_calloc(g->n_insns + 1, sizeof(*g->insns));
 }
 
 static void fill_blocks(struct assembly *a)
@@ -190,16 +189,14 @@ static int compare_funcs(const void *x, const void *y)
 }
 
 /* Functions that own a block, by address; `of[fn]` becomes the index. */
-static int make_funcs(struct assembly *a)
+static void make_funcs(struct assembly *a)
 {
 	struct flow_build *b = a->b;
 	struct flow_graph *g = a->g;
 
-	a->func_of_fn = malloc((b->fns.n + 1) * sizeof(*a->func_of_fn));
-	g->funcs = calloc(b->fns.n + 1, sizeof(*g->funcs));
-	g->func_blocks = calloc(g->n_blocks + 1, sizeof(*g->func_blocks));
-	if (!a->func_of_fn || !g->funcs || !g->func_blocks)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", b->fns.n);
+	a->func_of_fn = mem_malloc((b->fns.n + 1) * sizeof(*a->func_of_fn));
+	g->funcs = mem_calloc(b->fns.n + 1, sizeof(*g->funcs));
+	g->func_blocks = mem_calloc(g->n_blocks + 1, sizeof(*g->func_blocks));
 	for (size_t i = 0; i < b->fns.n; i++)
 		a->func_of_fn[i] = FLOW_NONE;
 	for (size_t i = 0; i < b->cuts.n; i++) {
@@ -215,7 +212,6 @@ static int make_funcs(struct assembly *a)
 	qsort(g->funcs, g->n_funcs, sizeof(*g->funcs), compare_funcs);
 	for (uint32_t i = 0; i < g->n_funcs; i++)
 		a->func_of_fn[flow_fn_at(b, g->funcs[i].module, g->funcs[i].vaddr)] = i;
-	return 0;
 }
 
 static void fill_funcs(struct assembly *a)
@@ -267,9 +263,7 @@ int flow_index_edges(struct flow_graph *g)
 	uint32_t out = 0, in = 0;
 
 	free(g->in);
-	g->in = calloc(g->n_edges + 1, sizeof(*g->in));
-	if (!g->in)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", g->n_edges);
+	g->in = mem_calloc(g->n_edges + 1, sizeof(*g->in));
 	for (size_t i = 0; i < g->n_blocks; i++)
 		g->blocks[i].n_out = g->blocks[i].n_in = 0;
 	for (size_t i = 0; i < g->n_edges; i++) {
@@ -298,14 +292,11 @@ int flow_assemble(struct flow_build *b, struct flow_graph *g)
 	struct assembly a = { .b = b, .g = g };
 	int err;
 
-	if ((err = make_blocks(&a)) < 0)
-		return err;
+	make_blocks(&a);
 	fill_blocks(&a);
-	err = make_funcs(&a);
-	if (err == 0) {
-		fill_funcs(&a);
-		err = add_edges(&a);
-	}
+	make_funcs(&a);
+	fill_funcs(&a);
+	err = add_edges(&a);
 	g->edges = a.edges.v;
 	g->n_edges = a.edges.n;
 	free(a.func_of_fn);

@@ -131,7 +131,7 @@ bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr
 int flow_table_follow(struct flow_build *b, uint32_t node, bool *found);
 
 /* guess.c: targets from branch records (at once), and from samples (when all else is followed). */
-int flow_seen_index(struct flow_build *b); /* before all else */
+void flow_seen_index(struct flow_build *b); /* before all else */
 int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found);
 bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr); /* it was branched to */
 /* A branch in [vaddr, end_vaddr) was seen. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The instructions that were reached, cut into basic blocks. */
 #include "correct/flow/build.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 static int compare_nodes(const void *x, const void *y, void *ctx)
@@ -27,7 +28,7 @@ static uint32_t next_node(const struct flow_build *b, uint32_t node)
  * Nodes of one block stand one behind the other in `order` but where
  * instructions overlap; there every instruction is a block of its own.
  */
-static int cut_one(struct flow_build *b, uint32_t at)
+static void cut_one(struct flow_build *b, uint32_t at)
 {
 	struct flow_cut cut = { .node0 = at, .n = 1, .fall = FLOW_NONE };
 	uint32_t id = (uint32_t)b->cuts.n;
@@ -42,7 +43,7 @@ static int cut_one(struct flow_build *b, uint32_t at)
 		b->cut_of_node[next] = id;
 		cut.n++;
 	}
-	return vec_push(&b->cuts, cut);
+	vec_add(&b->cuts, cut);
 }
 
 static bool falls(const struct flow_node *n)
@@ -61,13 +62,12 @@ static bool falls(const struct flow_node *n)
 }
 
 /* The jumps of a block, and what its last instruction makes of it. */
-static int link_cut(struct flow_build *b, uint32_t id)
+static void link_cut(struct flow_build *b, uint32_t id)
 {
 	struct flow_cut *cut = &b->cuts.v[id];
 	uint32_t last = b->order.v[cut->node0 + cut->n - 1], next;
 	const struct flow_node *n = &b->nodes.v[last];
 	bool jumps = false;
-	int err;
 
 	b->succ0[id] = (uint32_t)b->succ.n;
 	cut->site = flow_is_call(&n->insn);
@@ -76,44 +76,36 @@ static int link_cut(struct flow_build *b, uint32_t id)
 	if (next != FLOW_NONE)
 		cut->fall = b->cut_of_node[next];
 	if (cut->site)
-		return 0;
+		return;
 	for (uint32_t l = n->link0; l != FLOW_NONE; l = b->links.v[l].next) {
 		uint32_t to = flow_node_at(b, b->links.v[l].to_module, b->links.v[l].to_vaddr);
 
 		jumps = true;
 		if (to == FLOW_NONE)
 			cut->leaves |= !n->noreturn;
-		else if ((err = vec_push(&b->succ, b->cut_of_node[to])) < 0)
-			return err;
+		else
+			vec_add(&b->succ, b->cut_of_node[to]);
 	}
 	if (n->insn.flow == INSN_JUMP_IND && !jumps)
 		cut->leaves = !n->noreturn;
-	return cut->fall == FLOW_NONE ? 0 : vec_push(&b->succ, cut->fall);
+	if (cut->fall != FLOW_NONE)
+		vec_add(&b->succ, cut->fall);
 }
 
 int flow_cut_blocks(struct flow_build *b)
 {
-	int err = vec_reserve(&b->order, b->nodes.n);
-
-	if (err < 0)
-		return err;
+	vec_room(&b->order, b->nodes.n);
 	for (uint32_t i = 0; i < b->nodes.n; i++)
 		b->order.v[b->order.n++] = i;
 	if (b->order.n)
 		qsort_r(b->order.v, b->order.n, sizeof(*b->order.v), compare_nodes, b);
-	b->cut_of_node = calloc(b->nodes.n + 1, sizeof(*b->cut_of_node));
-	if (!b->cut_of_node)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu instructions", b->nodes.n);
+	b->cut_of_node = mem_calloc(b->nodes.n + 1, sizeof(*b->cut_of_node));
 	for (uint32_t at = 0; at < b->order.n; at += b->cuts.v[b->cuts.n - 1].n)
-		if ((err = cut_one(b, at)) < 0)
-			return err;
-	b->succ0 = calloc(b->cuts.n + 1, sizeof(*b->succ0));
-	b->stamp = calloc(b->cuts.n + 1, sizeof(*b->stamp));
-	if (!b->succ0 || !b->stamp)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", b->cuts.n);
+		cut_one(b, at);
+	b->succ0 = mem_calloc(b->cuts.n + 1, sizeof(*b->succ0));
+	b->stamp = mem_calloc(b->cuts.n + 1, sizeof(*b->stamp));
 	for (uint32_t id = 0; id < b->cuts.n; id++)
-		if ((err = link_cut(b, id)) < 0)
-			return err;
+		link_cut(b, id);
 	b->succ0[b->cuts.n] = (uint32_t)b->succ.n;
 	return 0;
 }

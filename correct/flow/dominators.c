@@ -6,6 +6,7 @@
 
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
@@ -88,16 +89,16 @@ static void walk_from(const struct making *m, struct walk *w, uint32_t root)
 }
 
 /* From every entry; blocks are numbered in reverse postorder. */
-static int number_blocks(struct making *m)
+static void number_blocks(struct making *m)
 {
 	const uint32_t *list = m->g->func_blocks + m->fn->block0;
 	uint32_t n = m->fn->n_blocks;
-	struct walk w = { .stack = calloc(3 * (size_t)n + 1, sizeof(*w.stack)), .seen = calloc(n + 1, 1) };
-	int err = w.stack && w.seen ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", n);
+	struct walk w = { .stack = mem_calloc(3 * (size_t)n + 1, sizeof(*w.stack)),
+		          .seen = mem_calloc(n + 1, 1) };
 
 	w.at = w.stack + n;
 	w.post = w.at + n;
-	for (uint32_t root = 0; err == 0 && root < n; root++)
+	for (uint32_t root = 0; root < n; root++)
 		if (m->entered[root] && !w.seen[root])
 			walk_from(m, &w, root);
 	for (uint32_t i = 0; i < w.done; i++) {
@@ -107,7 +108,6 @@ static int number_blocks(struct making *m)
 	m->out->n = w.done;
 	free(w.stack);
 	free(w.seen);
-	return err;
 }
 
 static int by_to(const void *x, const void *y)
@@ -117,16 +117,14 @@ static int by_to(const void *x, const void *y)
 	return order_pairs(a->to, a->edge, b->to, b->edge);
 }
 
-static int list_edges(struct making *m)
+static void list_edges(struct making *m)
 {
 	struct local_flow *l = m->out;
 	size_t cap = 0;
 
 	for (uint32_t i = 0; i < l->n; i++)
 		cap += m->g->blocks[l->block[i]].n_out;
-	l->edges = calloc(cap + 1, sizeof(*l->edges));
-	if (!l->edges)
-		return sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
+	l->edges = mem_calloc(cap + 1, sizeof(*l->edges));
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct flow_block *b = &m->g->blocks[l->block[i]];
 
@@ -142,7 +140,6 @@ static int list_edges(struct making *m)
 		l->in0[l->edges[i].to + 1]++;
 	for (uint32_t i = 0; i < l->n; i++)
 		l->in0[i + 1] += l->in0[i];
-	return 0;
 }
 
 /* Where the ways to two blocks last met; LOCAL_NONE: outside the function. */
@@ -174,15 +171,13 @@ static bool look_back(const struct local_flow *l, const uint8_t *known, uint32_t
 }
 
 /* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). */
-static int find_dominators(struct making *m)
+static void find_dominators(struct making *m)
 {
 	enum { FOUND = 1, ENTERED = 2 };
 	struct local_flow *l = m->out;
-	uint8_t *known = calloc(l->n + 1, 1);
+	uint8_t *known = mem_calloc(l->n + 1, 1);
 	bool changed = true;
 
-	if (!known)
-		return sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
 	for (uint32_t p = 0; p < m->fn->n_blocks; p++)
 		if (m->order[p] != LOCAL_NONE && m->entered[p]) {
 			known[m->order[p]] = ENTERED;
@@ -202,7 +197,6 @@ static int find_dominators(struct making *m)
 		}
 	}
 	free(known);
-	return 0;
 }
 
 bool local_flow_dominates(const struct local_flow *l, uint32_t a, uint32_t b)
@@ -245,15 +239,13 @@ static struct local_loop *loop_of(struct local_flow *l, uint32_t header)
 		return &l->loops[l->n_loops - 1];
 	if (l->n_loops == l->loops_cap) {
 		uint32_t cap = 2 * l->loops_cap + 8;
-		struct local_loop *more = realloc(l->loops, cap * sizeof(*more));
+		struct local_loop *more = mem_realloc(l->loops, cap * sizeof(*more));
 
-		if (!more)
-			return NULL;
 		l->loops = more;
 		l->loops_cap = cap;
 	}
 	loop = &l->loops[l->n_loops];
-	*loop = (struct local_loop){ .header = header, .in = calloc(l->n + 1, 1), .n_in = 1 };
+	*loop = (struct local_loop){ .header = header, .in = mem_calloc(l->n + 1, 1), .n_in = 1 };
 	if (!loop->in)
 		return NULL;
 	loop->in[header] = 1;
@@ -261,25 +253,20 @@ static struct local_loop *loop_of(struct local_flow *l, uint32_t header)
 	return loop;
 }
 
-static int find_loops(struct local_flow *l)
+static void find_loops(struct local_flow *l)
 {
-	uint32_t *stack = calloc(l->n + 1, sizeof(*stack));
-	int err = stack ? 0 : sp_fail(SP_ENOMEM, "out of memory for %u blocks", l->n);
+	uint32_t *stack = mem_calloc(l->n + 1, sizeof(*stack));
 
-	for (uint32_t k = 0; err == 0 && k < l->n_edges; k++) {
+	for (uint32_t k = 0; k < l->n_edges; k++) {
 		const struct local_edge *e = &l->edges[k];
 		struct local_loop *loop;
 
 		if (!local_flow_dominates(l, e->to, e->from))
 			continue;
 		loop = loop_of(l, e->to);
-		if (loop)
-			grow(l, loop, e->from, stack);
-		else
-			err = sp_fail(SP_ENOMEM, "out of memory for a loop");
+		grow(l, loop, e->from, stack);
 	}
 	free(stack);
-	return err;
 }
 
 const struct local_loop *local_flow_innermost(const struct local_flow *l, uint32_t b)
@@ -297,35 +284,24 @@ int local_flow_new(const struct flow_graph *g, uint32_t f, struct local_flow *ou
 	const struct flow_func *fn = &g->funcs[f];
 	struct making m = { .g = g, .fn = fn, .out = out };
 	size_t n = fn->n_blocks;
-	int err = 0;
 
 	*out = (struct local_flow){ .g = g };
 	if (n > EFFORT_DOMINATED)
 		return -SP_EDOMAIN;
-	m.order = malloc((n + 1) * sizeof(*m.order));
-	m.entered = calloc(n + 1, 1);
-	out->block = calloc(n + 1, sizeof(*out->block));
-	out->in0 = calloc(n + 2, sizeof(*out->in0));
-	out->idom = calloc(n + 1, sizeof(*out->idom));
-	if (!m.order || !m.entered || !out->block || !out->in0 || !out->idom) {
-		err = sp_fail(SP_ENOMEM, "out of memory for a function of %zu blocks", n);
-		goto out;
-	}
+	m.order = mem_malloc((n + 1) * sizeof(*m.order));
+	m.entered = mem_calloc(n + 1, 1);
+	out->block = mem_calloc(n + 1, sizeof(*out->block));
+	out->in0 = mem_calloc(n + 2, sizeof(*out->in0));
+	out->idom = mem_calloc(n + 1, sizeof(*out->idom));
 	memset(m.order, 0xff, n * sizeof(*m.order));
 	find_entries(&m);
-	err = number_blocks(&m);
-	if (err == 0)
-		err = list_edges(&m);
-	if (err == 0)
-		err = find_dominators(&m);
-	if (err == 0)
-		err = find_loops(out);
-out:
+	number_blocks(&m);
+	list_edges(&m);
+	find_dominators(&m);
+	find_loops(out);
 	free(m.order);
 	free(m.entered);
-	if (err < 0)
-		local_flow_fini(out);
-	return err;
+	return 0;
 }
 
 void local_flow_fini(struct local_flow *l)

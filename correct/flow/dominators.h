@@ -32,7 +32,7 @@ struct local_flow {
 };
 
 /*
- * The function of graph number f.  Returns 0, -SP_ENOMEM, or -SP_EDOMAIN where
+ * The function of graph number f.  Returns 0, or -SP_EDOMAIN where
  * it is too large to be worth it.
  */
 int local_flow_new(const struct flow_graph *g, uint32_t f, struct local_flow *out);

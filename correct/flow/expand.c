@@ -6,23 +6,22 @@
 #define NO_VERTEX UINT32_MAX
 
 /* The empty stack is no other's: so its key is none of a call. */
-int contexts_init(struct contexts *c)
+void contexts_init(struct contexts *c)
 {
 	*c = (struct contexts){ 0 };
-	return pairs_number(&c->at, UINT64_MAX, UINT64_MAX) < 0 ? -SP_ENOMEM
-	                                                        : vec_push(&c->v, (struct context){ 0 });
+	pairs_must(&c->at, UINT64_MAX, UINT64_MAX);
+	vec_add(&c->v, (struct context){ 0 });
 }
 
 int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child)
 {
-	long at = pairs_number(&c->at, parent, call);
+	long at = pairs_must(&c->at, parent, call);
 
-	if (at < 0)
-		return (int)at;
 	*child = (uint32_t)at;
 	if (*child < c->v.n)
 		return 0;
-	return vec_push(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
+	vec_add(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
+	return 0;
 }
 
 void contexts_fini(struct contexts *c)
@@ -41,19 +40,17 @@ struct expansion {
 };
 
 /* The vertex of a block in a context, NO_VERTEX when there is no room for it. */
-static int vertex(struct expansion *x, uint32_t block, uint32_t context, uint32_t *out)
+static void vertex(struct expansion *x, uint32_t block, uint32_t context, uint32_t *out)
 {
 	bool full = x->x.vertices.n >= EFFORT_VERTICES && context != CONTEXT_ROOT;
 	long at = full ? pairs_find(&x->vertex_at, context, block)
-	               : pairs_number(&x->vertex_at, context, block);
+	               : (long)pairs_must(&x->vertex_at, context, block);
 
-	if (at == -SP_ENOMEM)
-		return -SP_ENOMEM;
 	*out = at < 0 ? NO_VERTEX : (uint32_t)at;
 	x->x.truncated |= at < 0;
 	if (at < (long)x->x.vertices.n)
-		return 0;
-	return vec_push(&x->x.vertices, (struct expand_vertex){ block, context });
+		return;
+	vec_add(&x->x.vertices, (struct expand_vertex){ block, context });
 }
 
 /* Where an edge leads from a context; false where it doesn't belong to the loop. */
@@ -92,10 +89,9 @@ static int expand_vertex(struct expansion *x, uint32_t v)
 			return err;
 		if (!ok)
 			continue;
-		if ((err = vertex(x, x->g->edges[e].to, context, &to)) < 0)
-			return err;
-		if (to != NO_VERTEX && (err = vec_push(&x->x.edges, (struct expand_edge){ to, e })) < 0)
-			return err;
+		vertex(x, x->g->edges[e].to, context, &to);
+		if (to != NO_VERTEX)
+			vec_add(&x->x.edges, (struct expand_edge){ to, e });
 	}
 	return 0;
 }
@@ -106,17 +102,16 @@ static int expand_all(struct expansion *x)
 	uint32_t unused;
 	int err = 0;
 
-	for (uint32_t i = 0; i < x->g->n_blocks && err == 0; i++)
+	for (uint32_t i = 0; i < x->g->n_blocks; i++)
 		if (x->own[i])
-			err = vertex(x, i, CONTEXT_ROOT, &unused);
+			vertex(x, i, CONTEXT_ROOT, &unused);
 	x->x.n_own = (uint32_t)x->x.vertices.n;
 	for (uint32_t v = 0; v < x->x.vertices.n && err == 0; v++) {
-		err = vec_push(&off, (uint32_t)x->x.edges.n);
-		if (err == 0)
-			err = expand_vertex(x, v);
+		vec_add(&off, (uint32_t)x->x.edges.n);
+		err = expand_vertex(x, v);
 	}
 	if (err == 0)
-		err = vec_push(&off, (uint32_t)x->x.edges.n);
+		vec_add(&off, (uint32_t)x->x.edges.n);
 	x->x.off = off.v;
 	return err;
 }
@@ -125,10 +120,10 @@ int expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_i
            struct expanded *out)
 {
 	struct expansion x = { .g = g, .own = own, .edge_in = edge_in, .matched = matched };
-	int err = contexts_init(&x.contexts);
+	int err;
 
-	if (err == 0)
-		err = expand_all(&x);
+	contexts_init(&x.contexts);
+	err = expand_all(&x);
 	contexts_fini(&x.contexts);
 	pairs_fini(&x.vertex_at);
 	if (err < 0)

@@ -23,7 +23,7 @@ struct contexts {
 	struct pairs at; /* (parent, call) */
 };
 
-int contexts_init(struct contexts *c);
+void contexts_init(struct contexts *c);
 int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child);
 void contexts_fini(struct contexts *c);
 

@@ -182,7 +182,9 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 	f.ran = !f.hot && (flow_seen_to(b, module, vaddr) || flow_seen_within(b, module, vaddr, f.end_vaddr));
 	f.depth = f.hot || f.ran ? 0 : depth;
 	*fn = (uint32_t)b->fns.n;
-	return pairs_number(&b->fn_at, module, vaddr) < 0 ? -SP_ENOMEM : vec_push(&b->fns, f);
+	pairs_must(&b->fn_at, module, vaddr);
+	vec_add(&b->fns, f);
+	return 0;
 }
 
 /* A call or jump there leads into another function than the one it stands in. */
@@ -198,14 +200,14 @@ static bool enters_function(const struct flow_build *b, const struct flow_node *
 	return to && to->vaddr == vaddr && to != own;
 }
 
-static int add_ifunc(struct flow_build *b, const struct flow_link *link)
+static void add_ifunc(struct flow_build *b, const struct flow_link *link)
 {
 	for (size_t i = 0; i < b->ifuncs.n; i++)
 		if (b->ifuncs.v[i].from == link->from)
-			return 0;
-	return vec_push(&b->ifuncs, (struct flow_ifunc){ .from = link->from,
-	                                                 .module = link->to_module,
-	                                                 .resolver_vaddr = link->to_vaddr });
+			return;
+	vec_add(&b->ifuncs, (struct flow_ifunc){ .from = link->from,
+	                                         .module = link->to_module,
+	                                         .resolver_vaddr = link->to_vaddr });
 }
 
 static bool has_link(const struct flow_build *b, const struct flow_link *link)
@@ -223,22 +225,23 @@ int flow_link_add(struct flow_build *b, const struct flow_link *link)
 	bool enters = link->kind == FLOW_CALL || enters_function(b, from, link->to_module, link->to_vaddr);
 	struct flow_link copy = *link;
 	uint32_t fn, depth;
-	int err;
 
 	if (has_link(b, link))
 		return 0;
-	if (enters && symbol && symbol->ifunc && symbol->vaddr == link->to_vaddr)
-		return add_ifunc(b, link);
+	if (enters && symbol && symbol->ifunc && symbol->vaddr == link->to_vaddr) {
+		add_ifunc(b, link);
+		return 0;
+	}
 	if (enters && symbol && flow_name_never_returns(symbol->linkage))
 		from->noreturn = true;
 	copy.next = from->link0;
 	from->link0 = (uint32_t)b->links.n;
 	depth = b->fns.v[from->fn].depth + (link->kind == FLOW_CALL);
-	if ((err = vec_push(&b->links, copy)) < 0)
-		return err;
+	vec_add(&b->links, copy);
 	if (enters)
 		return flow_fn_get(b, link->to_module, link->to_vaddr, depth, &fn);
-	return vec_push(&b->work, (struct flow_work){ .vaddr = link->to_vaddr, .from = link->from });
+	vec_add(&b->work, (struct flow_work){ .vaddr = link->to_vaddr, .from = link->from });
+	return 0;
 }
 
 /* The name the dynamic linker binds a slot to never returns, whether we have its code or not. */
@@ -287,8 +290,10 @@ int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *f
 	link.to_vaddr = target;
 	if (name && !flow_symbol_find(b, (uint32_t)-1, name, &link.to_module, &link.to_vaddr))
 		return 0;
-	if (ifunc && !name)
-		return add_ifunc(b, &link);
+	if (ifunc && !name) {
+		add_ifunc(b, &link);
+		return 0;
+	}
 	return flow_link_add(b, &link);
 }
 
@@ -341,7 +346,8 @@ static int follow(struct flow_build *b, uint32_t node, bool *falls)
 	case INSN_JUMP:
 		return flow_link_add(b, &link);
 	case INSN_JUMP_IND:
-		return vec_push(&b->pending, node);
+		vec_add(&b->pending, node);
+		return 0;
 	case INSN_CALL:
 	case INSN_CALL_IND:
 		err = insn.flow == INSN_CALL ? flow_link_add(b, &link) : follow_indirect_call(b, node);
@@ -382,10 +388,10 @@ static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *n
 		return sp_fail(SP_ENOMEM, "more code than %u instructions is reached by the samples",
 		               FLOW_NONE);
 	*node = (uint32_t)b->nodes.n;
-	if (pairs_number(&b->node_at, module, vaddr) < 0)
-		return -SP_ENOMEM;
+	pairs_must(&b->node_at, module, vaddr);
 	b->n_cold_insns += !b->fns.v[fn].hot;
-	return vec_push(&b->nodes, n);
+	vec_add(&b->nodes, n);
+	return 0;
 }
 
 static void link_back(struct flow_node *n, uint32_t fall_prev, uint32_t jump_prev)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/build.h"
 #include "correct/model/effort.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 static void build_fini(struct flow_build *b)
@@ -57,10 +58,10 @@ static int seed(struct flow_build *b)
 static int explore(struct flow_build *b)
 {
 	bool more = true;
-	int err = flow_seen_index(b);
+	int err;
 
-	if (err == 0)
-		err = seed(b);
+	flow_seen_index(b);
+	err = seed(b);
 
 	for (unsigned round = 0; err == 0 && more && round < EFFORT_GUESS_ROUNDS; round++) {
 		err = flow_explore(b);
@@ -73,11 +74,9 @@ static int explore(struct flow_build *b)
 int flow_build(const struct flow_input *in, struct flow_graph **out)
 {
 	struct flow_build b = { .in = in };
-	struct flow_graph *g = calloc(1, sizeof(*g));
+	struct flow_graph *g = mem_calloc(1, sizeof(*g));
 	int err;
 
-	if (!g)
-		return sp_fail(SP_ENOMEM, "out of memory for the control flow");
 	if ((err = explore(&b)) < 0 || (err = flow_cut_blocks(&b)) < 0 || (err = flow_find_returns(&b)) < 0 ||
 	    (err = flow_assemble(&b, g)) < 0)
 		goto out;

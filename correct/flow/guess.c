@@ -7,6 +7,7 @@
 #include "correct/flow/symbolic.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 static int by_from(const void *x, const void *y)
@@ -25,24 +26,19 @@ static int by_to(const void *x, const void *y)
 
 static struct flow_seen *sorted_copy(const struct flow_input *in, int (*compare)(const void *, const void *))
 {
-	struct flow_seen *copy = malloc(in->n_seen * sizeof(*copy));
+	struct flow_seen *copy = mem_malloc(in->n_seen * sizeof(*copy));
 
-	if (!copy)
-		return NULL;
 	memcpy(copy, in->seen, in->n_seen * sizeof(*copy));
 	qsort(copy, in->n_seen, sizeof(*copy), compare);
 	return copy;
 }
 
-int flow_seen_index(struct flow_build *b)
+void flow_seen_index(struct flow_build *b)
 {
 	if (b->in->n_seen == 0)
-		return 0;
+		return;
 	b->seen = sorted_copy(b->in, by_from);
 	b->seen_to = sorted_copy(b->in, by_to);
-	if (!b->seen || !b->seen_to)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu branch records", b->in->n_seen);
-	return 0;
 }
 
 bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr)
@@ -184,8 +180,8 @@ static int decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, stru
 
 	if (!code || module_isa(m) == ISA_NONE)
 		return -SP_EDOMAIN;
-	if (!*d && insn_decoder_new(module_isa(m), d) < 0)
-		return -SP_ENOMEM;
+	if (!*d)
+		insn_decoder_new(module_isa(m), d);
 	return insn_decode(*d, code, n_bytes, vaddr, insn);
 }
 
@@ -309,33 +305,31 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 	return heat >= model->small * total;
 }
 
-static int find_unreached(struct flow_build *b, struct unreached *u)
+static void find_unreached(struct flow_build *b, struct unreached *u)
 {
-	uint8_t *reached = calloc(b->fns.n + 1, 1), *hot = calloc(b->fns.n + 1, 1);
-	int err = reached && hot ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", b->fns.n);
+	uint8_t *reached = mem_calloc(b->fns.n + 1, 1), *hot = mem_calloc(b->fns.n + 1, 1);
 	double total = 0;
 
 	for (size_t i = 0; i < b->in->n_hot; i++)
 		total += b->in->hot[i].weight;
-	for (size_t i = 0; i < b->fns.n && err == 0; i++)
+	for (size_t i = 0; i < b->fns.n; i++)
 		hot[i] = is_hot_fn(b, &b->fns.v[i], total);
-	for (size_t i = 0; i < b->links.n && err == 0; i++) {
+	for (size_t i = 0; i < b->links.n; i++) {
 		uint32_t fn = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr);
 
 		if (fn != FLOW_NONE)
 			reached[fn] = 1;
 	}
-	for (uint32_t i = 0; i < b->nodes.n && err == 0; i++)
+	for (uint32_t i = 0; i < b->nodes.n; i++)
 		if (b->nodes.v[i].unresolved && b->nodes.v[i].insn.flow == INSN_CALL_IND &&
 		    hot[b->nodes.v[i].fn])
-			err = vec_push(&u->sites, i);
-	for (uint32_t i = 0; i < b->fns.n && err == 0; i++)
+			vec_add(&u->sites, i);
+	for (uint32_t i = 0; i < b->fns.n; i++)
 		if (hot[i] && !reached[i] && !is_program_start(b, &b->fns.v[i]) &&
 		    !has_unresolved_call(b, u, i))
-			err = vec_push(&u->fns, i);
+			vec_add(&u->fns, i);
 	free(reached);
 	free(hot);
-	return err;
 }
 
 /*
@@ -345,8 +339,9 @@ static int find_unreached(struct flow_build *b, struct unreached *u)
 static int guess_calls(struct flow_build *b)
 {
 	struct unreached u = { 0 };
-	int err = find_unreached(b, &u);
+	int err = 0;
 
+	find_unreached(b, &u);
 	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= EFFORT_GUESSED && err == 0; s++) {
 		b->nodes.v[u.sites.v[s]].unknown = false;
 		for (size_t f = 0; f < u.fns.n && err == 0; f++) {

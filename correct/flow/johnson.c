@@ -3,6 +3,7 @@
 
 #include "correct/flow/scc.h"
 #include "correct/model/effort.h"
+#include "profiler/base/mem.h"
 
 #define NONE UINT32_MAX
 
@@ -29,32 +30,24 @@ struct johnson {
 	bool stop;
 };
 
-static int keep_loop(struct johnson *j)
+static void keep_loop(struct johnson *j)
 {
 	struct flow_loop loop = { .n = j->path.n };
-	int err;
 
 	if (j->out->v.n >= j->out->cap) {
 		j->out->capped = j->stop = true;
-		return 0;
+		return;
 	}
-	loop.edges = malloc(loop.n * sizeof(*loop.edges));
-	if (!loop.edges)
-		return sp_fail(SP_ENOMEM, "out of memory for loops");
+	loop.edges = mem_malloc(loop.n * sizeof(*loop.edges));
 	for (size_t i = 0; i < loop.n; i++)
 		loop.edges[i] = j->x->edges.v[j->path.v[i].next - 1].edge;
-	if ((err = vec_push(&j->out->v, loop)) < 0)
-		free(loop.edges);
-	return err;
+	vec_add(&j->out->v, loop);
 }
 
 static int unblock(struct johnson *j, uint32_t vertex)
 {
-	int err;
-
 	j->stack.n = 0;
-	if ((err = vec_push(&j->stack, vertex)) < 0)
-		return err;
+	vec_add(&j->stack, vertex);
 	while (j->stack.n) {
 		uint32_t v = j->stack.v[--j->stack.n];
 
@@ -62,8 +55,7 @@ static int unblock(struct johnson *j, uint32_t vertex)
 			continue;
 		j->blocked[v] = 0;
 		for (uint32_t w = j->waiting[v]; w != NONE; w = j->waits.v[w].next)
-			if ((err = vec_push(&j->stack, j->waits.v[w].vertex)) < 0)
-				return err;
+			vec_add(&j->stack, j->waits.v[w].vertex);
 		j->waiting[v] = NONE;
 	}
 	return 0;
@@ -80,16 +72,13 @@ static bool waits_for(const struct johnson *j, uint32_t vertex, uint32_t on)
 /* No circuit through vertex on this path: none until one of its successors is free again. */
 static int wait_for_succs(struct johnson *j, uint32_t vertex)
 {
-	int err;
-
 	for (uint32_t e = j->x->off[vertex]; e < j->x->off[vertex + 1]; e++) {
 		uint32_t to = j->x->edges.v[e].to;
 
 		j->out->n_steps++;
 		if (to < j->start || j->comp[to] != j->comp[j->start] || waits_for(j, vertex, to))
 			continue;
-		if ((err = vec_push(&j->waits, (struct wait){ vertex, j->waiting[to] })) < 0)
-			return err;
+		vec_add(&j->waits, (struct wait){ vertex, j->waiting[to] });
 		j->waiting[to] = (uint32_t)j->waits.n - 1;
 	}
 	return 0;
@@ -98,7 +87,8 @@ static int wait_for_succs(struct johnson *j, uint32_t vertex)
 static int enter(struct johnson *j, uint32_t vertex)
 {
 	j->blocked[vertex] = 1;
-	return vec_push(&j->path, (struct frame){ .vertex = vertex, .next = j->x->off[vertex] });
+	vec_add(&j->path, (struct frame){ .vertex = vertex, .next = j->x->off[vertex] });
+	return 0;
 }
 
 static int leave(struct johnson *j)
@@ -128,7 +118,7 @@ static int circuits_from(struct johnson *j)
 		to = j->x->edges.v[f->next++].to;
 		if (to == j->start) {
 			f->found = true;
-			err = keep_loop(j);
+			keep_loop(j);
 		} else if (to > j->start && j->comp[to] == j->comp[j->start] && !j->blocked[to]) {
 			err = enter(j, to);
 		}
@@ -137,7 +127,7 @@ static int circuits_from(struct johnson *j)
 }
 
 /* Components of the subgraph of the vertices from j->start on. */
-static int find_components(struct johnson *j, uint32_t *off, uint32_t *to)
+static void find_components(struct johnson *j, uint32_t *off, uint32_t *to)
 {
 	uint32_t at = 0, n_comps;
 	struct scc_graph g = { .n = j->n, .off = off, .to = to };
@@ -150,7 +140,7 @@ static int find_components(struct johnson *j, uint32_t *off, uint32_t *to)
 	}
 	off[j->n] = at;
 	j->out->n_steps += at;
-	return scc_find(&g, j->comp, &n_comps);
+	scc_find(&g, j->comp, &n_comps);
 }
 
 static int search(struct johnson *j, uint32_t *off, uint32_t *to)
@@ -158,8 +148,7 @@ static int search(struct johnson *j, uint32_t *off, uint32_t *to)
 	int err = 0;
 
 	for (j->start = 0; j->start < j->x->n_own && err == 0 && !j->stop; j->start++) {
-		if ((err = find_components(j, off, to)) < 0)
-			break;
+		find_components(j, off, to);
 		for (uint32_t v = 0; v < j->n; v++) {
 			j->blocked[v] = 0;
 			j->waiting[v] = NONE;
@@ -173,17 +162,15 @@ static int search(struct johnson *j, uint32_t *off, uint32_t *to)
 int johnson_find(const struct expanded *x, struct loop_list *out)
 {
 	struct johnson j = { .x = x, .out = out, .n = (uint32_t)x->vertices.n };
-	uint32_t *off = calloc((size_t)j.n + 1, sizeof(*off)), *to = calloc(x->edges.n + 1, sizeof(*to));
+	uint32_t *off = mem_calloc((size_t)j.n + 1, sizeof(*off)),
+	         *to = mem_calloc(x->edges.n + 1, sizeof(*to));
 	int err;
 
-	j.comp = calloc((size_t)j.n + 1, sizeof(*j.comp));
-	j.waiting = calloc((size_t)j.n + 1, sizeof(*j.waiting));
-	j.blocked = calloc((size_t)j.n + 1, 1);
+	j.comp = mem_calloc((size_t)j.n + 1, sizeof(*j.comp));
+	j.waiting = mem_calloc((size_t)j.n + 1, sizeof(*j.waiting));
+	j.blocked = mem_calloc((size_t)j.n + 1, 1);
 	out->capped |= x->truncated;
-	if (off && to && j.comp && j.waiting && j.blocked)
-		err = search(&j, off, to);
-	else
-		err = sp_fail(SP_ENOMEM, "out of memory for a loop of %u blocks", j.n);
+	err = search(&j, off, to);
 	free(off);
 	free(to);
 	free(j.comp);

@@ -5,6 +5,7 @@
 
 #include "correct/flow/johnson.h"
 #include "correct/flow/nest.h"
+#include "profiler/base/mem.h"
 
 struct part { /* flags of a region's blocks and edges in its graph */
 	uint8_t *block_in, *edge_in, *own, *closed;
@@ -18,19 +19,16 @@ static void part_fini(struct part *p)
 	free(p->closed);
 }
 
-static int part_init(struct part *p, const struct flow_graph *g, const struct flow_region *r)
+static void part_init(struct part *p, const struct flow_graph *g, const struct flow_region *r)
 {
-	p->block_in = calloc(g->n_blocks + 1, 1);
-	p->edge_in = calloc(g->n_edges + 1, 1);
-	p->own = calloc(g->n_blocks + 1, 1);
-	p->closed = calloc(g->n_blocks + 1, 1);
-	if (!p->block_in || !p->edge_in || !p->own || !p->closed)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", r->n_blocks);
+	p->block_in = mem_calloc(g->n_blocks + 1, 1);
+	p->edge_in = mem_calloc(g->n_edges + 1, 1);
+	p->own = mem_calloc(g->n_blocks + 1, 1);
+	p->closed = mem_calloc(g->n_blocks + 1, 1);
 	for (size_t i = 0; i < r->n_blocks; i++)
 		p->block_in[r->blocks[i]] = 1;
 	for (size_t i = 0; i < r->n_edges; i++)
 		p->edge_in[r->edges[i]] = 1;
-	return 0;
 }
 
 static int find_through(const struct flow_graph *g, const struct part *p, bool matched,
@@ -73,18 +71,18 @@ int flow_loops_find(const struct flow_graph *g, const struct flow_region *r, siz
                     struct flow_loops **out)
 {
 	struct loop_list list = { .cap = cap };
-	struct flow_loops *loops = calloc(1, sizeof(*loops));
+	struct flow_loops *loops = mem_calloc(1, sizeof(*loops));
 	struct part p = { 0 };
-	int err = loops ? part_init(&p, g, r) : sp_fail(SP_ENOMEM, "out of memory for loops");
+	int err = 0;
 
-	if (err == 0 && r->recursive) {
+	part_init(&p, g, r);
+	if (r->recursive) {
 		memcpy(p.own, p.block_in, g->n_blocks);
 		err = find_through(g, &p, false, &list);
 	} else if (err == 0) {
 		err = find_matched(g, &p, &list);
 	}
-	if (loops)
-		*loops = (struct flow_loops){ .v = list.v.v, .n = list.v.n, .capped = list.capped };
+	*loops = (struct flow_loops){ .v = list.v.v, .n = list.v.n, .capped = list.capped };
 	if (err == 0)
 		*out = loops;
 	else

@@ -6,15 +6,13 @@
 
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
-int nest_room_init(struct nest_room *room, size_t n_blocks)
+void nest_room_init(struct nest_room *room, size_t n_blocks)
 {
-	room->vertex = calloc(n_blocks + 1, sizeof(*room->vertex));
-	room->queue = calloc(n_blocks + 1, sizeof(*room->queue));
-	room->queued = calloc(n_blocks + 1, 1);
-	if (room->vertex && room->queue && room->queued)
-		return 0;
-	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+	room->vertex = mem_calloc(n_blocks + 1, sizeof(*room->vertex));
+	room->queue = mem_calloc(n_blocks + 1, sizeof(*room->queue));
+	room->queued = mem_calloc(n_blocks + 1, 1);
 }
 
 void nest_room_fini(struct nest_room *room)
@@ -26,35 +24,30 @@ void nest_room_fini(struct nest_room *room)
 }
 
 /* The nest's vertices: those listed, else all blocks of the view. */
-static int take_list(const struct nest_view *v, struct nest *n)
+static void take_list(const struct nest_view *v, struct nest *n)
 {
 	size_t n_blocks = v->g->n_blocks;
 
 	n->block = v->blocks;
 	n->n = (uint32_t)v->n_listed;
 	if (v->blocks)
-		return 0;
-	n->listed = malloc((n_blocks + 1) * sizeof(*n->listed));
-	if (!n->listed)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
+		return;
+	n->listed = mem_malloc((n_blocks + 1) * sizeof(*n->listed));
 	n->n = 0;
 	for (uint32_t b = 0; b < n_blocks; b++)
 		if (v->block_in[b])
 			n->listed[n->n++] = b;
 	n->block = n->listed;
-	return 0;
 }
 
-static int take_room(const struct nest_view *v, struct nest *n)
+static void take_room(const struct nest_view *v, struct nest *n)
 {
 	n->room = v->room;
 	if (n->room)
-		return 0;
-	n->own_room = calloc(1, sizeof(*n->own_room));
-	if (!n->own_room)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", v->g->n_blocks);
+		return;
+	n->own_room = mem_calloc(1, sizeof(*n->own_room));
 	n->room = n->own_room;
-	return nest_room_init(n->own_room, v->g->n_blocks);
+	nest_room_init(n->own_room, v->g->n_blocks);
 }
 
 /* Vertices are numbered, and their edges counted: room for these may be more than what leads downward among them. */
@@ -66,17 +59,15 @@ static int allocate(const struct nest_view *v, struct nest *n)
 		n->room->vertex[n->block[i]] = i + 1;
 		n_edges += v->g->blocks[n->block[i]].n_out;
 	}
-	n->off = calloc((size_t)n->n + 2, sizeof(*n->off));
-	n->to = calloc(n_edges + 1, sizeof(*n->to));
-	n->edge = calloc(n_edges + 1, sizeof(*n->edge));
-	n->comp = calloc((size_t)n->n + 1, sizeof(*n->comp));
-	n->first = calloc((size_t)n->n + 2, sizeof(*n->first));
-	n->member = calloc((size_t)n->n + 1, sizeof(*n->member));
-	n->loop = calloc((size_t)n->n + 1, 1);
-	n->recursive = calloc((size_t)n->n + 1, 1);
-	if (n->off && n->to && n->edge && n->comp && n->first && n->member && n->loop && n->recursive)
-		return 0;
-	return sp_fail(SP_ENOMEM, "out of memory for a graph of %u blocks", n->n);
+	n->off = mem_calloc((size_t)n->n + 2, sizeof(*n->off));
+	n->to = mem_calloc(n_edges + 1, sizeof(*n->to));
+	n->edge = mem_calloc(n_edges + 1, sizeof(*n->edge));
+	n->comp = mem_calloc((size_t)n->n + 1, sizeof(*n->comp));
+	n->first = mem_calloc((size_t)n->n + 2, sizeof(*n->first));
+	n->member = mem_calloc((size_t)n->n + 1, sizeof(*n->member));
+	n->loop = mem_calloc((size_t)n->n + 1, 1);
+	n->recursive = mem_calloc((size_t)n->n + 1, 1);
+	return 0;
 }
 
 static void list_members(struct nest *n)
@@ -129,15 +120,14 @@ static void list_edges(const struct nest_view *v, struct nest *n)
 int nest_find(const struct nest_view *v, struct nest *out)
 {
 	struct nest n = { 0 };
-	int err = take_list(v, &n);
+	int err;
 
-	if (err == 0)
-		err = take_room(v, &n);
-	if (err == 0)
-		err = allocate(v, &n);
+	take_list(v, &n);
+	take_room(v, &n);
+	err = allocate(v, &n);
 	if (err == 0) {
 		list_edges(v, &n);
-		err = scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
+		scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
 	}
 	if (err < 0) {
 		nest_fini(&n);

@@ -48,8 +48,7 @@ struct nest {
 	struct nest_room *own_room; /* the same of its room */
 };
 
-/* Returns 0 or -SP_ENOMEM. */
-int nest_room_init(struct nest_room *room, size_t n_blocks);
+void nest_room_init(struct nest_room *room, size_t n_blocks);
 void nest_room_fini(struct nest_room *room);
 
 /* Cost: the blocks that are listed, and their edges. */

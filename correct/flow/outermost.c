@@ -7,6 +7,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 #define NONE UINT32_MAX
@@ -56,24 +57,21 @@ static bool enters(const struct flow_graph *g, const struct flow_edge *e)
 	       (e->kind == FLOW_IND && func < g->n_funcs && g->funcs[func].entry == e->to);
 }
 
-int room_init(struct room *room, const struct flow_graph *g, const double *taken)
+void room_init(struct room *room, const struct flow_graph *g, const double *taken)
 {
 	size_t n = g->n_blocks;
-	int err;
 
-	*room = (struct room){ .stamp = calloc(n + 1, sizeof(*room->stamp)),
-		               .covered = calloc(n + 1, sizeof(*room->covered)),
-		               .claimed = malloc((n + 1) * sizeof(*room->claimed)),
-		               .called = calloc(n + 1, sizeof(*room->called)),
-		               .mark = calloc(n + 1, 1) };
-	if (!room->stamp || !room->covered || !room->claimed || !room->called || !room->mark)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n);
+	*room = (struct room){ .stamp = mem_calloc(n + 1, sizeof(*room->stamp)),
+		               .covered = mem_calloc(n + 1, sizeof(*room->covered)),
+		               .claimed = mem_malloc((n + 1) * sizeof(*room->claimed)),
+		               .called = mem_calloc(n + 1, sizeof(*room->called)),
+		               .mark = mem_calloc(n + 1, 1) };
 	memset(room->claimed, 0xff, (n + 1) * sizeof(*room->claimed));
 	for (size_t e = 0; taken && e < g->n_edges; e++)
 		if (enters(g, &g->edges[e]))
 			room->called[g->edges[e].to] += taken[e];
-	err = nest_room_init(&room->nest, n);
-	return err < 0 ? err : shape_room_init(&room->shape, g);
+	nest_room_init(&room->nest, n);
+	shape_room_init(&room->shape, g);
 }
 
 void outermost_spend(struct flow_effort *effort, size_t n)
@@ -86,16 +84,13 @@ void outermost_spend(struct flow_effort *effort, size_t n)
 
 /* ---- loops ---- */
 
-static int reach(struct finder *f, uint32_t block, uint32_t mark)
+static void reach(struct finder *f, uint32_t block, uint32_t mark)
 {
-	int err;
-
 	if (f->room->stamp[block] == mark)
-		return 0;
+		return;
 	f->room->stamp[block] = mark;
-	if ((err = vec_push(&f->reached, block)) < 0)
-		return err;
-	return vec_push(&f->stack, block);
+	vec_add(&f->reached, block);
+	vec_add(&f->stack, block);
 }
 
 /* From a loop's own blocks only calls lead on inside; from called code (and all of a recursion) everything. */
@@ -107,50 +102,47 @@ static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t 
 	       f->view->g->edges[edge].kind == FLOW_CALL;
 }
 
-static int close_seed(struct finder *f, struct seed *s)
+static void close_seed(struct finder *f, struct seed *s)
 {
 	const struct nest *n = &f->nest;
 	const uint32_t mark = ++f->room->n_stamps;
-	int err = 0;
 
 	s->block0 = (uint32_t)f->reached.n;
-	for (uint32_t i = n->first[s->comp]; i < n->first[s->comp + 1] && err == 0; i++)
-		err = reach(f, n->member[i], mark);
-	while (err == 0 && f->stack.n) {
+	for (uint32_t i = n->first[s->comp]; i < n->first[s->comp + 1]; i++)
+		reach(f, n->member[i], mark);
+	while (f->stack.n) {
 		uint32_t block = f->stack.v[--f->stack.n];
 		const struct flow_block *b = &f->view->g->blocks[block];
 
-		for (uint32_t e = b->out0; e < b->out0 + b->n_out && err == 0; e++)
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++)
 			if (nest_downward(f->view, e) && leads_inside(f, s, block, e))
-				err = reach(f, f->view->g->edges[e].to, mark);
+				reach(f, f->view->g->edges[e].to, mark);
 	}
 	s->n_blocks = (uint32_t)f->reached.n - s->block0;
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
 		s->heat += f->heat[f->reached.v[s->block0 + i]];
 		f->room->covered[f->reached.v[s->block0 + i]] = f->room->n_searches;
 	}
-	return err;
 }
 
 /* Outermost loops: components in the order of calls, those inside an earlier one left out. */
 static int find_seeds(struct finder *f, double min_heat)
 {
 	const struct nest *n = &f->nest;
-	int err = 0;
 
-	for (uint32_t c = n->n_comps; c-- > 0 && err == 0 && !flow_effort_spent(f->effort);) {
+	for (uint32_t c = n->n_comps; c-- > 0 && !flow_effort_spent(f->effort);) {
 		struct seed s = { .comp = c };
 
 		if (!n->loop[c] || f->room->covered[n->member[n->first[c]]] == f->room->n_searches)
 			continue;
-		err = close_seed(f, &s);
+		close_seed(f, &s);
 		outermost_spend(f->effort, s.n_blocks);
-		if (err == 0 && s.heat >= min_heat && s.heat > 0)
-			err = vec_push(&f->seeds, s);
+		if (s.heat >= min_heat && s.heat > 0)
+			vec_add(&f->seeds, s);
 		else
 			f->reached.n = s.block0;
 	}
-	return err;
+	return 0;
 }
 
 static int hotter_first(const void *x, const void *y)
@@ -241,10 +233,8 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 
 static int claim_all(struct finder *f, double min_heat)
 {
-	double *shared = calloc(f->seeds.n + 1, sizeof(*shared));
+	double *shared = mem_calloc(f->seeds.n + 1, sizeof(*shared));
 
-	if (!shared)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu loops", f->seeds.n);
 	if (f->seeds.n)
 		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
@@ -266,7 +256,7 @@ static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat, .room = &f->room->shape };
 	int err = 0;
 
-	for (uint32_t i = 0; i < f->seeds.n && err == 0; i++) {
+	for (uint32_t i = 0; i < f->seeds.n; i++) {
 		const struct seed *s = &f->seeds.v[i];
 
 		if (!s->kept || group_of(f, i) != group)
@@ -275,10 +265,10 @@ static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
 			uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
 
 			if (f->apart || (owner != NONE && group_of(f, owner) == group))
-				err = shape_add_block(&shape, block);
+				shape_add_block(&shape, block);
 		}
 		if (err == 0)
-			err = shape_add_loop(&shape, s->comp);
+			shape_add_loop(&shape, s->comp);
 	}
 	if (err == 0)
 		err = shape_finish(&shape, r);
@@ -312,9 +302,7 @@ static int collect(struct finder *f, double min_heat, struct flow_regions *out)
 {
 	int err = 0;
 
-	out->v = calloc(f->seeds.n + 1, sizeof(*out->v));
-	if (!out->v)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", f->seeds.n);
+	out->v = mem_calloc(f->seeds.n + 1, sizeof(*out->v));
 	for (uint32_t i = 0; i < f->seeds.n && err == 0 && !flow_effort_spent(f->effort); i++) {
 		struct flow_region *r = &out->v[out->n];
 
@@ -339,11 +327,9 @@ int outermost_find(const struct nest_view *view, const struct search *s, struct 
 		            .effort = s->effort,
 		            .empty = s->empty,
 		            .taken = s->taken };
-	struct flow_regions *regions = calloc(1, sizeof(*regions));
+	struct flow_regions *regions = mem_calloc(1, sizeof(*regions));
 	int err;
 
-	if (!regions)
-		return sp_fail(SP_ENOMEM, "out of memory for the regions");
 	s->room->n_searches++;
 	outermost_spend(s->effort, view->n_listed);
 	if ((err = nest_find(view, &f.nest)) < 0 || (err = find_seeds(&f, s->min_heat)) < 0 ||

@@ -22,8 +22,8 @@ struct room {
 	uint32_t n_stamps, n_searches;
 };
 
-/* taken[n_edges] of searches that are told of records, NULL for none.  Returns 0 or -SP_ENOMEM; to be freed after errors too. */
-int room_init(struct room *room, const struct flow_graph *g, const double *taken);
+/* taken[n_edges] of searches that are told of records, NULL for none.  Returns to be freed after errors too. */
+void room_init(struct room *room, const struct flow_graph *g, const double *taken);
 void room_fini(struct room *room);
 
 /* A search: where regions are looked for, and by what they are judged. */

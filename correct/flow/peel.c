@@ -6,6 +6,7 @@
 
 #include "correct/flow/peel_impl.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Edges over calls that lost a callee come in; *crossed: from one component to another, which may make them one. */
 static void choose_skips(struct peel *p, const struct list *calls, bool *crossed)
@@ -27,7 +28,7 @@ static void choose_skips(struct peel *p, const struct list *calls, bool *crossed
 }
 
 /* A call that has only ways in, or back, loses them. */
-static int match_call(struct peel *p, uint32_t call, bool away)
+static void match_call(struct peel *p, uint32_t call, bool away)
 {
 	enum { IN = 1, BACK = 2 };
 	const uint32_t *item = p->calls.item + p->calls.first[call];
@@ -38,29 +39,27 @@ static int match_call(struct peel *p, uint32_t call, bool away)
 		if (p->on[item[k]] && is_of_call(p, item[k]))
 			has |= graph_edge(p, item[k])->kind == FLOW_CALL ? IN : BACK;
 	if (has == (IN | BACK) || (away && has == IN))
-		return 0;
+		return;
 	for (uint32_t k = 0; k < n; k++)
-		if (p->on[item[k]] && is_of_call(p, item[k]) &&
-		    (peel_take_away(p, item[k]) < 0 || vec_push(&p->gone, item[k]) < 0))
-			return -SP_ENOMEM;
-	return 0;
+		if (p->on[item[k]] && is_of_call(p, item[k])) {
+			peel_take_away(p, item[k]);
+			vec_add(&p->gone, item[k]);
+		}
 }
 
-static int match_calls(struct peel *p, const struct list *calls)
+static void match_calls(struct peel *p, const struct list *calls)
 {
 	bool away = p->n_away > 0, all = p->away && !away;
-	int err = 0;
 
 	p->away = away;
-	for (uint32_t c = 0; all && c < p->n && err == 0; c++)
-		err = match_call(p, c, away);
-	for (size_t i = 0; i < calls->n && err == 0; i++)
-		err = match_call(p, calls->v[i], away);
-	return err;
+	for (uint32_t c = 0; all && c < p->n; c++)
+		match_call(p, c, away);
+	for (size_t i = 0; i < calls->n; i++)
+		match_call(p, calls->v[i], away);
 }
 
 /* All that is left may be in other components than before. */
-static int take_all_apart(struct peel *p)
+static void take_all_apart(struct peel *p)
 {
 	uint32_t some = NONE;
 
@@ -70,27 +69,25 @@ static int take_all_apart(struct peel *p)
 		some = some == NONE ? b : some;
 		p->comp[b] = some;
 		p->in_parts[b] = 1;
-		if (vec_push(&p->parts, b) < 0)
-			return -SP_ENOMEM;
+		vec_add(&p->parts, b);
 	}
-	return 0;
 }
 
 /* whole: all of the region is looked at, as at first. */
 static int peel_once(struct peel *p, bool whole)
 {
 	struct list calls = p->calls_touched;
-	int err;
+	int err = 0;
 
 	p->calls_touched = (struct list){ 0 };
 	for (size_t i = 0; i < calls.n; i++)
 		p->touched[calls.v[i]] = 0;
 	p->parts.n = 0;
 	choose_skips(p, &calls, &whole);
-	err = match_calls(p, &calls);
-	if (err == 0 && whole)
-		err = take_all_apart(p);
-	else if (err == 0)
+	match_calls(p, &calls);
+	if (whole)
+		take_all_apart(p);
+	else
 		err = peel_cut(p);
 	p->gone.n = 0;
 	if (err == 0 && p->parts.n)
@@ -123,12 +120,10 @@ static void number_edges(struct peel *p)
 }
 
 /* Counting sort of edges by key[m]; NONE has none. */
-static int list_by(const struct peel *p, const uint32_t *key, struct by_block *out)
+static void list_by(const struct peel *p, const uint32_t *key, struct by_block *out)
 {
-	out->first = calloc((size_t)p->n + 2, sizeof(*out->first));
-	out->item = malloc(((size_t)p->m + 1) * sizeof(*out->item));
-	if (!out->first || !out->item)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	out->first = mem_calloc((size_t)p->n + 2, sizeof(*out->first));
+	out->item = mem_malloc(((size_t)p->m + 1) * sizeof(*out->item));
 	for (uint32_t e = 0; e < p->m; e++)
 		if (key[e] != NONE)
 			out->first[key[e] + 1]++;
@@ -140,21 +135,18 @@ static int list_by(const struct peel *p, const uint32_t *key, struct by_block *o
 			out->item[--out->first[key[e] + 1]] = e;
 	/* Each first is where the one before ends, one place on. */
 	memmove(out->first, out->first + 1, (p->n + (size_t)1) * sizeof(*out->first));
-	return 0;
 }
 
 /* Blocks and edges numbered among themselves. */
-static int peel_init(struct peel *p, struct shape *s)
+static void peel_init(struct peel *p, struct shape *s)
 {
 	const size_t n = s->blocks.n, most = s->edges.n + s->skips.n;
 
 	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n };
-	p->edge = malloc((4 * most + 1) * sizeof(uint32_t));
-	p->block = calloc(6 * n + 1, sizeof(uint32_t));
-	p->on = malloc(most + 1);
-	p->mark = calloc(4 * n + 1, 1);
-	if (!p->edge || !p->block || !p->on || !p->mark)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", n);
+	p->edge = mem_malloc((4 * most + 1) * sizeof(uint32_t));
+	p->block = mem_calloc(6 * n + 1, sizeof(uint32_t));
+	p->on = mem_malloc(most + 1);
+	p->mark = mem_calloc(4 * n + 1, 1);
 	p->from = p->edge + most;
 	p->to = p->from + most;
 	p->call = p->to + most;
@@ -175,10 +167,9 @@ static int peel_init(struct peel *p, struct shape *s)
 		if (s->room->block_in[s->headers.v[i]])
 			p->header[s->room->local[s->headers.v[i]]] = 1;
 	p->away = p->n_away > 0;
-	if (list_by(p, p->to, &p->ends[TO_BLOCK]) < 0 || list_by(p, p->from, &p->ends[TO_ROOT]) < 0 ||
-	    list_by(p, p->call, &p->calls) < 0)
-		return -SP_ENOMEM;
-	return 0;
+	list_by(p, p->to, &p->ends[TO_BLOCK]);
+	list_by(p, p->from, &p->ends[TO_ROOT]);
+	list_by(p, p->call, &p->calls);
 }
 
 /* All calls are looked at in the first round. */
@@ -214,10 +205,10 @@ static void peel_fini(struct peel *p)
 int peel(struct shape *s)
 {
 	struct peel p;
-	int err = peel_init(&p, s);
+	int err;
 
-	if (err == 0)
-		err = touch_all(&p);
+	peel_init(&p, s);
+	err = touch_all(&p);
 	for (bool first = true; err == 0 && (first || peel_goes_on(&p)); first = false)
 		err = peel_once(&p, first);
 	peel_fini(&p);

@@ -6,6 +6,7 @@
 #include "correct/flow/peel_impl.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #define ROOT (UINT32_MAX - 1)
 
@@ -14,7 +15,8 @@ int peel_touch(struct peel *p, uint32_t call)
 	if (call == NONE || p->touched[call])
 		return 0;
 	p->touched[call] = 1;
-	return vec_push(&p->calls_touched, call);
+	vec_add(&p->calls_touched, call);
+	return 0;
 }
 
 int peel_take_away(struct peel *p, uint32_t e)
@@ -50,7 +52,7 @@ static const struct by_block *below(const struct peel *p, int tree)
 }
 
 /* All of a component that is not in the tree yet, from its queued blocks on: marks are taken off. */
-static int hang_marked(struct peel *p, int tree)
+static void hang_marked(struct peel *p, int tree)
 {
 	for (size_t i = 0; i < p->queue.n; i++) {
 		uint32_t b = p->queue.v[i];
@@ -62,29 +64,23 @@ static int hang_marked(struct peel *p, int tree)
 				continue;
 			p->mark[child] = 0;
 			p->parent[tree][child] = e;
-			if (vec_push(&p->queue, child) < 0)
-				return -SP_ENOMEM;
+			vec_add(&p->queue, child);
 		}
 	}
 	p->queue.n = 0;
-	return 0;
 }
 
 /* Both trees of the component of these blocks, which is strongly connected. */
-static int grow_trees(struct peel *p, const uint32_t *blocks, size_t n, uint32_t root)
+static void grow_trees(struct peel *p, const uint32_t *blocks, size_t n, uint32_t root)
 {
-	int err = 0;
-
-	for (int tree = 0; tree < N_TREES && err == 0; tree++) {
+	for (int tree = 0; tree < N_TREES; tree++) {
 		for (size_t i = 0; i < n; i++)
 			p->mark[blocks[i]] = 1;
 		p->mark[root] = 0;
 		p->parent[tree][root] = ROOT;
-		err = vec_push(&p->queue, root);
-		if (err == 0)
-			err = hang_marked(p, tree);
+		vec_add(&p->queue, root);
+		hang_marked(p, tree);
 	}
-	return err;
 }
 
 /* Mark what hung by edges that are gone, and all below it. */
@@ -99,8 +95,7 @@ static int cut_below(struct peel *p, int tree)
 		if (p->parent[tree][b] != e || p->mark[b])
 			continue;
 		p->mark[b] = 1;
-		if (vec_push(cut, b) < 0)
-			return -SP_ENOMEM;
+		vec_add(cut, b);
 	}
 	for (size_t i = 0; i < cut->n; i++)
 		for (uint32_t k = below(p, tree)->first[cut->v[i]]; k < below(p, tree)->first[cut->v[i] + 1];
@@ -111,17 +106,15 @@ static int cut_below(struct peel *p, int tree)
 			if (!is_inside(p, e) || p->parent[tree][child] != e || p->mark[child])
 				continue;
 			p->mark[child] = 1;
-			if (vec_push(cut, child) < 0)
-				return -SP_ENOMEM;
+			vec_add(cut, child);
 		}
 	return 0;
 }
 
 /* Hang up what was cut off wherever the tree is still near; what can't be is added to parts. */
-static int hang_again(struct peel *p, int tree)
+static void hang_again(struct peel *p, int tree)
 {
 	const struct list *cut = &p->cut;
-	int err;
 
 	for (size_t i = 0; i < cut->n; i++) {
 		uint32_t b = cut->v[i];
@@ -133,22 +126,20 @@ static int hang_again(struct peel *p, int tree)
 				continue;
 			p->mark[b] = 0;
 			p->parent[tree][b] = e;
-			if (vec_push(&p->queue, b) < 0)
-				return -SP_ENOMEM;
+			vec_add(&p->queue, b);
 			break;
 		}
 	}
-	err = hang_marked(p, tree);
-	for (size_t i = 0; i < cut->n && err == 0; i++) {
+	hang_marked(p, tree);
+	for (size_t i = 0; i < cut->n; i++) {
 		uint32_t b = cut->v[i];
 
 		if (p->mark[b] && !p->in_parts[b]) {
 			p->in_parts[b] = 1;
-			err = vec_push(&p->parts, b);
+			vec_add(&p->parts, b);
 		}
 		p->mark[b] = 0;
 	}
-	return err;
 }
 
 int peel_cut(struct peel *p)
@@ -158,7 +149,7 @@ int peel_cut(struct peel *p)
 	for (int tree = 0; tree < N_TREES && err == 0; tree++) {
 		err = cut_below(p, tree);
 		if (err == 0)
-			err = hang_again(p, tree);
+			hang_again(p, tree);
 	}
 	return err;
 }
@@ -188,7 +179,7 @@ static bool is_wanted(const struct peel *p, const uint32_t *blocks, size_t n, ui
 }
 
 /* The edges among the blocks that are cut off, blocks numbered among themselves by p->local. */
-static int part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, uint32_t **to)
+static void part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, uint32_t **to)
 {
 	const struct by_block *out = &p->ends[TO_ROOT];
 	uint32_t at = 0;
@@ -198,10 +189,8 @@ static int part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, u
 		p->local[p->parts.v[i]] = i;
 		n_edges += out->first[p->parts.v[i] + 1] - out->first[p->parts.v[i]];
 	}
-	*off = calloc(p->parts.n + 1, sizeof(**off));
-	*to = calloc(n_edges + 1, sizeof(**to));
-	if (!*off || !*to)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	*off = mem_calloc(p->parts.n + 1, sizeof(**off));
+	*to = mem_calloc(n_edges + 1, sizeof(**to));
 	for (size_t i = 0; i < p->parts.n; i++) {
 		uint32_t b = p->parts.v[i];
 
@@ -215,19 +204,14 @@ static int part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, u
 	}
 	(*off)[p->parts.n] = at;
 	*graph = (struct scc_graph){ .n = (uint32_t)p->parts.n, .off = *off, .to = *to };
-	return 0;
 }
 
 /* parts.v in the order of their components; first[n_comps + 1] where each begins. */
-static int sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, uint32_t **first)
+static void sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, uint32_t **first)
 {
-	uint32_t *sorted = malloc((p->parts.n + 1) * sizeof(*sorted));
+	uint32_t *sorted = mem_malloc((p->parts.n + 1) * sizeof(*sorted));
 
-	*first = calloc((size_t)n_comps + 2, sizeof(**first));
-	if (!sorted || !*first) {
-		free(sorted);
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
-	}
+	*first = mem_calloc((size_t)n_comps + 2, sizeof(**first));
 	for (size_t i = 0; i < p->parts.n; i++)
 		(*first)[comp[i] + 2]++;
 	for (uint32_t c = 0; c < n_comps; c++)
@@ -236,7 +220,6 @@ static int sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, ui
 		sorted[(*first)[comp[i] + 1]++] = p->parts.v[i];
 	memcpy(p->parts.v, sorted, p->parts.n * sizeof(*sorted));
 	free(sorted);
-	return 0;
 }
 
 /* Each component of what was cut off stands for itself from now on, or goes. */
@@ -258,17 +241,14 @@ static void settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps
 }
 
 /* Trees of those that stay, as long as more may go. */
-static int plant_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+static void plant_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
 {
-	int err = 0;
-
-	for (uint32_t c = 0; c < n_comps && err == 0 && peel_goes_on(p); c++) {
+	for (uint32_t c = 0; c < n_comps && peel_goes_on(p); c++) {
 		const uint32_t *blocks = p->parts.v + first[c];
 
 		if (first[c + 1] > first[c] && p->comp[*blocks] != GONE)
-			err = grow_trees(p, blocks, first[c + 1] - first[c], p->comp[*blocks]);
+			grow_trees(p, blocks, first[c + 1] - first[c], p->comp[*blocks]);
 	}
-	return err;
 }
 
 /* An edge that does not lie within a component any more goes; a SKIP edge is chosen anew in each round. */
@@ -319,7 +299,7 @@ static int settle_root(struct peel *p, uint32_t root)
 }
 
 /* The roots of what parts are cut off from, each once. */
-static int list_roots(struct peel *p)
+static void list_roots(struct peel *p)
 {
 	p->roots.n = 0;
 	for (size_t i = 0; i < p->parts.n; i++) {
@@ -329,37 +309,31 @@ static int list_roots(struct peel *p)
 		if (p->in_parts[root] || p->mark[root])
 			continue;
 		p->mark[root] = 1;
-		if (vec_push(&p->roots, root) < 0)
-			return -SP_ENOMEM;
+		vec_add(&p->roots, root);
 	}
 	for (size_t i = 0; i < p->roots.n; i++)
 		p->mark[p->roots.v[i]] = 0;
-	return 0;
 }
 
 int peel_settle(struct peel *p)
 {
 	struct scc_graph graph;
-	uint32_t *off = NULL, *to = NULL, *comp = calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
+	uint32_t *off = NULL, *to = NULL, *comp = mem_calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
 	         n_comps;
-	int err = comp ? list_roots(p) : sp_fail(SP_ENOMEM, "out of memory for a region of %u blocks", p->n);
+	int err;
 
-	if (err == 0)
-		err = part_graph(p, &graph, &off, &to);
-	if (err == 0)
-		err = scc_find(&graph, comp, &n_comps);
-	if (err == 0)
-		err = sort_parts(p, comp, n_comps, &first);
-	if (err == 0)
-		settle_comps(p, first, n_comps);
+	list_roots(p);
+	part_graph(p, &graph, &off, &to);
+	scc_find(&graph, comp, &n_comps);
+	sort_parts(p, comp, n_comps, &first);
+	settle_comps(p, first, n_comps);
 	for (size_t i = 0; i < p->parts.n; i++)
 		p->in_parts[p->parts.v[i]] = 0;
-	if (err == 0)
-		err = drop_edges_of_parts(p);
+	err = drop_edges_of_parts(p);
 	for (size_t i = 0; i < p->roots.n && err == 0; i++)
 		err = settle_root(p, p->roots.v[i]);
 	if (err == 0)
-		err = plant_comps(p, first, n_comps);
+		plant_comps(p, first, n_comps);
 	free(off);
 	free(to);
 	free(comp);

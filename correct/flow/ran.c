@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* A run's blocks are neighbours: blocks are in address order. */
 static void mark_run(const struct flow_graph *g, long first, long last, uint8_t *block, uint8_t *edge)
@@ -32,14 +33,12 @@ static void mark_branch(const struct flow_graph *g, long from, long to, double n
 		}
 }
 
-int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
-                  const struct flow_seen *runs, size_t n_runs, struct flow_ran *out)
+void flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
+                   const struct flow_seen *runs, size_t n_runs, struct flow_ran *out)
 {
-	uint8_t *block = calloc(g->n_blocks + 1, 1), *edge = calloc(g->n_edges + 1, 1);
+	uint8_t *block = mem_calloc(g->n_blocks + 1, 1), *edge = mem_calloc(g->n_edges + 1, 1);
 
-	*out = (struct flow_ran){ block, edge, calloc(g->n_edges + 1, sizeof(*out->taken)) };
-	if (!block || !edge || !out->taken)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	*out = (struct flow_ran){ block, edge, mem_calloc(g->n_edges + 1, sizeof(*out->taken)) };
 	for (size_t i = 0; i < n_seen; i++) {
 		long from = flow_block_at(g, seen[i].from_module, seen[i].from_vaddr);
 		long to = flow_block_at(g, seen[i].to_module, seen[i].to_vaddr);
@@ -60,7 +59,6 @@ int flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size
 		     i++)
 			if (g->edges[i].kind == FLOW_SKIP && block[g->edges[i].to])
 				edge[i] = 1;
-	return 0;
 }
 
 void flow_ran_fini(struct flow_ran *ran)

@@ -9,6 +9,7 @@
 #include "correct/flow/outermost.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
@@ -20,42 +21,41 @@ struct blocks {
 	size_t n, cap;
 };
 
-static int mark_block(struct room *room, uint32_t block, struct blocks *list)
+static void mark_block(struct room *room, uint32_t block, struct blocks *list)
 {
 	if (room->mark[block])
-		return 0;
+		return;
 	room->mark[block] = 1;
-	return vec_push(list, block);
+	vec_add(list, block);
 }
 
 /*
  * The blocks of a view from which some heat is reached: a loop has all of its blocks among them or none, and only those
  * with all can be regions.  Nothing where all heat together is less than a region needs.
  */
-static int lead_to_heat(const struct nest_view *view, const struct search *s, struct blocks *out)
+static void lead_to_heat(const struct nest_view *view, const struct search *s, struct blocks *out)
 {
 	const struct flow_graph *g = view->g;
 	double sum = 0;
-	int err = 0;
 
-	for (size_t i = 0; i < s->n_hot && err == 0; i++) {
+	for (size_t i = 0; i < s->n_hot; i++) {
 		if (!view->block_in[s->hot[i]])
 			continue;
 		sum += s->heat[s->hot[i]];
-		err = mark_block(s->room, s->hot[i], out);
+		mark_block(s->room, s->hot[i], out);
 	}
 	/* Sums in another order may differ by rounding. */
 	if (sum < s->min_heat * (1 - 1e-9))
 		sum = 0;
-	for (size_t i = 0; i < out->n && err == 0 && sum > 0; i++) {
+	for (size_t i = 0; i < out->n && sum > 0; i++) {
 		const struct flow_block *b = &g->blocks[out->v[i]];
 
-		for (uint32_t k = b->in0; k < b->in0 + b->n_in && err == 0; k++) {
+		for (uint32_t k = b->in0; k < b->in0 + b->n_in; k++) {
 			const struct flow_edge *e = &g->edges[g->in[k]];
 
 			if (e->kind != FLOW_RET && view->block_in[e->from] &&
 			    (e->kind == FLOW_SKIP || view->edge_in[g->in[k]]))
-				err = mark_block(s->room, e->from, out);
+				mark_block(s->room, e->from, out);
 		}
 	}
 	outermost_spend(s->effort, s->n_hot / LOOKED_OVER + out->n);
@@ -65,7 +65,6 @@ static int lead_to_heat(const struct nest_view *view, const struct search *s, st
 		out->n = 0;
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), order_u32);
-	return err;
 }
 
 static int hotter_region_first(const void *x, const void *y)
@@ -78,12 +77,10 @@ static int hotter_region_first(const void *x, const void *y)
 }
 
 /* Hottest first, and which of them each block is in. */
-static int index_regions(struct flow_regions *out, size_t n_blocks)
+static void index_regions(struct flow_regions *out, size_t n_blocks)
 {
-	int32_t *of_block = realloc(out->of_block, (n_blocks + 1) * sizeof(*of_block));
+	int32_t *of_block = mem_realloc(out->of_block, (n_blocks + 1) * sizeof(*of_block));
 
-	if (!of_block)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
 	out->of_block = of_block;
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), hotter_region_first);
@@ -94,7 +91,6 @@ static int index_regions(struct flow_regions *out, size_t n_blocks)
 
 			*of = *of == -1 ? (int32_t)i : FLOW_SHARED;
 		}
-	return 0;
 }
 
 /*
@@ -106,38 +102,35 @@ static int find_iterating(const struct nest_view *view, const struct search *s, 
 	struct nest_view hot = *view;
 	struct blocks list = { 0 };
 	/* Its own list, however short: without one it were all of the view. */
-	int err = vec_reserve(&list, 1);
+	int err = 0;
 
+	vec_room(&list, 1);
 	*out = NULL;
-	if (err == 0)
-		err = lead_to_heat(view, s, &list);
+	lead_to_heat(view, s, &list);
 	hot.blocks = list.v;
 	hot.n_listed = flow_effort_spent(s->effort) ? 0 : list.n;
 	hot.room = &s->room->nest;
-	if (err == 0)
-		do {
-			flow_regions_free(*out);
-			*out = NULL;
-			err = outermost_find(&hot, s, out);
-		} while (err > 0 && !flow_effort_spent(s->effort));
+	do {
+		flow_regions_free(*out);
+		*out = NULL;
+		err = outermost_find(&hot, s, out);
+	} while (err > 0 && !flow_effort_spent(s->effort));
 	free(list.v);
 	assert(err < 0 || *out); /* outermost_find() gives regions unless it fails */
 	return err < 0 ? err : 0;
 }
 
 /* Add the regions of `more`, which are of other blocks, to out's. */
-static int take_over(struct flow_regions *out, struct flow_regions *more, size_t n_blocks)
+static void take_over(struct flow_regions *out, struct flow_regions *more, size_t n_blocks)
 {
-	struct flow_region *v = realloc(out->v, (out->n + more->n + 1) * sizeof(*v));
+	struct flow_region *v = mem_realloc(out->v, (out->n + more->n + 1) * sizeof(*v));
 
-	if (!v)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu regions", out->n + more->n);
 	out->v = v;
 	if (more->n)
 		memcpy(v + out->n, more->v, more->n * sizeof(*v));
 	out->n += more->n;
 	more->n = 0;
-	return index_regions(out, n_blocks);
+	index_regions(out, n_blocks);
 }
 
 /* Does code on record lead straight into the region, and the region into such code? */
@@ -219,13 +212,11 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
                     struct flow_regions *out)
 {
 	size_t n_blocks = view->g->n_blocks;
-	uint8_t *left = malloc(n_blocks + 1);
+	uint8_t *left = mem_malloc(n_blocks + 1);
 	struct nest_view rest = *view;
 	struct flow_regions *more = NULL;
 	int err = 0, n_opened = 0;
 
-	if (!left)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", n_blocks);
 	for (size_t b = 0; b < n_blocks; b++)
 		left[b] = view->block_in[b] && out->of_block[b] == -1 && !(seen && seen->block_in[b]);
 	rest.block_in = left;
@@ -241,7 +232,7 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 	if (err == 0 && seen && more)
 		drop_between(seen, more);
 	if (err == 0 && more)
-		err = take_over(out, more, n_blocks);
+		take_over(out, more, n_blocks);
 	flow_regions_free(more);
 	free(left);
 	return err;
@@ -262,7 +253,7 @@ static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, 
 	s->taken = ran ? ran->taken : NULL;
 	err = find_iterating(&view, s, out);
 	if (err == 0)
-		err = index_regions(*out, g->n_blocks);
+		index_regions(*out, g->n_blocks);
 	if (err == 0 && ran)
 		err = add_left(&view, NULL, s, *out);
 	s->taken = NULL;
@@ -274,23 +265,21 @@ static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, 
 int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
                       double min_share, double least, struct flow_effort *effort, struct flow_regions **out)
 {
-	uint8_t *all = malloc(g->n_blocks + g->n_edges + 1), *closed = calloc(g->n_blocks + 1, 1);
-	uint32_t *hot = malloc((g->n_blocks + 1) * sizeof(*hot));
+	uint8_t *all = mem_malloc(g->n_blocks + g->n_edges + 1), *closed = mem_calloc(g->n_blocks + 1, 1);
+	uint32_t *hot = mem_malloc((g->n_blocks + 1) * sizeof(*hot));
 	struct room room;
 	struct search s = { .room = &room, .heat = hot_weight, .hot = hot, .least = least, .effort = effort };
-	int err = room_init(&room, g, ran ? ran->taken : NULL);
+	int err;
 
+	room_init(&room, g, ran ? ran->taken : NULL);
 	*out = NULL;
-	if (err == 0 && (!all || !closed || !hot))
-		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
-	for (uint32_t i = 0; err == 0 && i < g->n_blocks; i++) {
+	for (uint32_t i = 0; i < g->n_blocks; i++) {
 		s.min_heat += hot_weight[i];
 		if (hot_weight[i] > 0)
 			hot[s.n_hot++] = i;
 	}
 	s.min_heat *= min_share;
-	if (err == 0)
-		err = find_regions(g, ran, all, closed, &s, out);
+	err = find_regions(g, ran, all, closed, &s, out);
 	room_fini(&room);
 	free(hot);
 	free(all);
@@ -303,9 +292,9 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
                        double min_share, bool close, bool apart, struct flow_effort *effort,
                        struct flow_regions **out)
 {
-	uint8_t *block_in = calloc(g->n_blocks + 1, 1), *edge_in = calloc(g->n_edges + 1, 1),
-	        *closed = calloc(g->n_blocks + 1, 1);
-	uint32_t *hot = malloc((r->n_blocks + 1) * sizeof(*hot));
+	uint8_t *block_in = mem_calloc(g->n_blocks + 1, 1), *edge_in = mem_calloc(g->n_edges + 1, 1),
+	        *closed = mem_calloc(g->n_blocks + 1, 1);
+	uint32_t *hot = mem_malloc((r->n_blocks + 1) * sizeof(*hot));
 	struct room room;
 	struct search s = { .room = &room,
 		            .heat = hot_weight,
@@ -319,24 +308,21 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 		                  .closed = closed,
 		                  .blocks = r->blocks,
 		                  .n_listed = r->n_blocks };
-	int err = room_init(&room, g, NULL);
+	int err;
 
-	if (err == 0 && (!block_in || !edge_in || !closed || !hot))
-		err = sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
-	if (err == 0) {
-		for (size_t i = 0; i < r->n_blocks; i++) {
-			block_in[r->blocks[i]] = 1;
-			if (hot_weight[r->blocks[i]] > 0)
-				hot[s.n_hot++] = r->blocks[i];
-		}
-		for (size_t i = 0; i < r->n_edges; i++)
-			edge_in[r->edges[i]] = 1;
-		for (size_t i = 0; i < r->n_headers && close; i++)
-			closed[r->headers[i]] = 1;
-		err = find_iterating(&view, &s, out);
+	room_init(&room, g, NULL);
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		block_in[r->blocks[i]] = 1;
+		if (hot_weight[r->blocks[i]] > 0)
+			hot[s.n_hot++] = r->blocks[i];
 	}
+	for (size_t i = 0; i < r->n_edges; i++)
+		edge_in[r->edges[i]] = 1;
+	for (size_t i = 0; i < r->n_headers && close; i++)
+		closed[r->headers[i]] = 1;
+	err = find_iterating(&view, &s, out);
 	if (err == 0)
-		err = index_regions(*out, g->n_blocks);
+		index_regions(*out, g->n_blocks);
 	room_fini(&room);
 	free(hot);
 	free(block_in);
@@ -374,28 +360,21 @@ void flow_region_free(struct flow_region *r)
 
 static uint32_t *copy_of(const uint32_t *v, size_t n)
 {
-	uint32_t *out = malloc((n + 1) * sizeof(*out));
+	uint32_t *out = mem_malloc((n + 1) * sizeof(*out));
 
-	if (out)
-		memcpy(out, v, n * sizeof(*out));
+	memcpy(out, v, n * sizeof(*out));
 	return out;
 }
 
 struct flow_region *flow_region_copy(const struct flow_region *r)
 {
-	struct flow_region *out = malloc(sizeof(*out));
+	struct flow_region *out = mem_malloc(sizeof(*out));
 
-	if (out) {
-		*out = *r;
-		out->blocks = copy_of(r->blocks, r->n_blocks);
-		out->edges = copy_of(r->edges, r->n_edges);
-		out->headers = copy_of(r->headers, r->n_headers);
-	}
-	if (out && out->blocks && out->edges && out->headers)
-		return out;
-	flow_region_free(out);
-	sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", r->n_blocks);
-	return NULL;
+	*out = *r;
+	out->blocks = copy_of(r->blocks, r->n_blocks);
+	out->edges = copy_of(r->edges, r->n_edges);
+	out->headers = copy_of(r->headers, r->n_headers);
+	return out;
 }
 
 void flow_regions_free(struct flow_regions *r)

@@ -6,6 +6,8 @@
  */
 #include "correct/flow/build.h"
 
+#include "profiler/base/mem.h"
+
 struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l)
 {
 	uint32_t fn = flow_fn_at(b, l->to_module, l->to_vaddr);
@@ -41,7 +43,8 @@ static int visit(struct flow_build *b, uint32_t cut)
 	if (b->stamp[cut] == b->stamp_now)
 		return 0;
 	b->stamp[cut] = b->stamp_now;
-	return vec_push(&b->stack, cut);
+	vec_add(&b->stack, cut);
+	return 0;
 }
 
 static int visit_succs(struct flow_build *b, uint32_t id)
@@ -71,8 +74,8 @@ static int collect_returns(struct flow_build *b, struct flow_fn *f)
 		uint32_t id = b->stack.v[--b->stack.n];
 		const struct flow_cut *cut = &b->cuts.v[id];
 
-		if ((cut->ret || cut->leaves) && (err = vec_push(&b->rets, id)) < 0)
-			return err;
+		if ((cut->ret || cut->leaves))
+			vec_add(&b->rets, id);
 		if (!flow_last_node(b, cut)->away && (err = visit_succs(b, id)) < 0)
 			return err;
 	}
@@ -215,56 +218,45 @@ static void list_back(const struct flow_build *b, struct backward *back, bool fi
 	}
 }
 
-static int spread_warmth(struct flow_build *b, const struct backward *back)
+static void spread_warmth(struct flow_build *b, const struct backward *back)
 {
-	int err = 0;
-
 	b->stack.n = 0;
-	for (size_t i = 0; i < b->fns.n && err == 0; i++) {
+	for (size_t i = 0; i < b->fns.n; i++) {
 		const struct flow_fn *f = &b->fns.v[i];
 
 		if (!f->hot || f->reached || f->entry == FLOW_NONE || b->cuts.v[f->entry].warm)
 			continue;
 		b->cuts.v[f->entry].warm = true;
-		err = vec_push(&b->stack, f->entry);
+		vec_add(&b->stack, f->entry);
 	}
-	while (err == 0 && b->stack.n) {
+	while (b->stack.n) {
 		uint32_t id = b->stack.v[--b->stack.n];
 
-		for (uint32_t s = back->from0[id]; s < back->from0[id + 1] && err == 0; s++) {
+		for (uint32_t s = back->from0[id]; s < back->from0[id + 1]; s++) {
 			struct flow_cut *from = &b->cuts.v[back->from[s]];
 
 			if (!from->warm)
-				err = vec_push(&b->stack, back->from[s]);
+				vec_add(&b->stack, back->from[s]);
 			from->warm = true;
 		}
 	}
-	return err;
 }
 
-static int find_warm(struct flow_build *b)
+static void find_warm(struct flow_build *b)
 {
-	struct backward back = { .from0 = calloc(b->cuts.n + 2, sizeof(uint32_t)) };
+	struct backward back = { .from0 = mem_calloc(b->cuts.n + 2, sizeof(uint32_t)) };
 	size_t n = 0;
-	int err = 0;
 
-	if (!back.from0)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", b->cuts.n);
 	list_back(b, &back, false);
 	for (size_t i = 0; i <= b->cuts.n; i++) {
 		n += back.from0[i];
 		back.from0[i] = (uint32_t)n;
 	}
-	back.from = calloc(n + 1, sizeof(uint32_t));
-	if (!back.from) {
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", n);
-	} else {
-		list_back(b, &back, true);
-		err = spread_warmth(b, &back);
-	}
+	back.from = mem_calloc(n + 1, sizeof(uint32_t));
+	list_back(b, &back, true);
+	spread_warmth(b, &back);
 	free(back.from0);
 	free(back.from);
-	return err;
 }
 
 /* A sample of no weight still shows that the code runs, and so does a branch. */
@@ -320,8 +312,7 @@ int flow_find_returns(struct flow_build *b)
 		    (err = judge_cold(b, &b->fns.v[i])) < 0)
 			return err;
 	mark_reached(b);
-	if ((err = find_warm(b)) < 0)
-		return err;
+	find_warm(b);
 	for (size_t i = 0; i < b->fns.n; i++)
 		if (b->fns.v[i].entry != FLOW_NONE && b->cuts.v[b->fns.v[i].entry].warm)
 			b->fns.v[i].cut = false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #define NEW UINT32_MAX
 
@@ -58,13 +59,11 @@ static void search_from(struct search *s, uint32_t root)
 	}
 }
 
-int scc_find(const struct scc_graph *g, uint32_t *comp, uint32_t *n_comps)
+void scc_find(const struct scc_graph *g, uint32_t *comp, uint32_t *n_comps)
 {
-	uint32_t *work = malloc(((size_t)g->n * 5 + 1) * sizeof(*work));
+	uint32_t *work = mem_malloc(((size_t)g->n * 5 + 1) * sizeof(*work));
 	struct search s = { .g = g, .comp = comp };
 
-	if (!work)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %u blocks", g->n);
 	s.index = work;
 	s.low = work + g->n;
 	s.next = work + 2 * (size_t)g->n;
@@ -77,5 +76,4 @@ int scc_find(const struct scc_graph *g, uint32_t *comp, uint32_t *n_comps)
 			search_from(&s, v);
 	*n_comps = s.n_comps;
 	free(work);
-	return 0;
 }

@@ -5,17 +5,16 @@
 #include <string.h>
 
 #include "correct/flow/peel.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
-int shape_room_init(struct shape_room *room, const struct flow_graph *g)
+void shape_room_init(struct shape_room *room, const struct flow_graph *g)
 {
-	room->block_in = calloc(g->n_blocks + 1, 1);
-	room->edge_in = calloc(g->n_edges + 1, 1);
-	room->own = calloc(g->n_blocks + 1, 1);
-	room->local = calloc(g->n_blocks + 1, sizeof(*room->local));
-	if (room->block_in && room->edge_in && room->own && room->local)
-		return nest_room_init(&room->nest, g->n_blocks);
-	return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", g->n_blocks);
+	room->block_in = mem_calloc(g->n_blocks + 1, 1);
+	room->edge_in = mem_calloc(g->n_edges + 1, 1);
+	room->own = mem_calloc(g->n_blocks + 1, 1);
+	room->local = mem_calloc(g->n_blocks + 1, sizeof(*room->local));
+	nest_room_init(&room->nest, g->n_blocks);
 }
 
 void shape_room_fini(struct shape_room *room)
@@ -49,17 +48,15 @@ void shape_fini(struct shape *s)
 	vec_fini(&s->headers);
 }
 
-int shape_add_block(struct shape *s, uint32_t block)
+void shape_add_block(struct shape *s, uint32_t block)
 {
 	if (s->room->block_in[block])
-		return 0;
-	if (vec_push(&s->all, block) < 0)
-		return -SP_ENOMEM;
+		return;
+	vec_add(&s->all, block);
 	s->room->block_in[block] = 1;
-	return 0;
 }
 
-int shape_add_loop(struct shape *s, uint32_t comp)
+void shape_add_loop(struct shape *s, uint32_t comp)
 {
 	const struct nest *n = s->nest;
 	uint32_t header = nest_header(s->view, n, comp);
@@ -67,11 +64,10 @@ int shape_add_loop(struct shape *s, uint32_t comp)
 	s->recursive |= n->recursive[comp];
 	/* What two loops share the last of them says. */
 	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++) {
-		if (vec_push(&s->own, n->member[i]) < 0)
-			return -SP_ENOMEM;
+		vec_add(&s->own, n->member[i]);
 		s->room->own[n->member[i]] = !n->recursive[comp];
 	}
-	return vec_push(&s->headers, header);
+	vec_add(&s->headers, header);
 }
 
 bool shape_lacks_callee(const struct shape *s, uint32_t call)
@@ -115,12 +111,11 @@ static bool may_carry(const struct shape *s, uint32_t edge)
 	}
 }
 
-static int choose_edges(struct shape *s)
+static void choose_edges(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
 
-	if (vec_reserve(&s->blocks, s->all.n + 1) < 0)
-		return -SP_ENOMEM;
+	vec_room(&s->blocks, s->all.n + 1);
 	memcpy(s->blocks.v, s->all.v, s->all.n * sizeof(*s->all.v));
 	s->blocks.n = s->all.n;
 	qsort(s->blocks.v, s->blocks.n, sizeof(*s->blocks.v), order_u32);
@@ -132,12 +127,13 @@ static int choose_edges(struct shape *s)
 
 			if (!may_carry(s, e))
 				continue;
-			if ((skip ? vec_push(&s->skips, e) : vec_push(&s->edges, e)) < 0)
-				return -SP_ENOMEM;
+			if (skip)
+				vec_add(&s->skips, e);
+			else
+				vec_add(&s->edges, e);
 			s->room->edge_in[e] = !skip;
 		}
 	}
-	return 0;
 }
 
 /* Blocks without an edge are no loop: a header alone, say, and what was peeled off. */
@@ -161,14 +157,12 @@ static void drop_lonely(struct shape *s)
 	s->headers.n = n;
 }
 
-static int copy_out(struct shape *s, struct flow_region *r)
+static void copy_out(struct shape *s, struct flow_region *r)
 {
 	const struct flow_graph *g = s->view->g;
 
-	r->blocks = malloc((s->blocks.n + 1) * sizeof(*r->blocks));
-	r->edges = malloc((s->edges.n + s->skips.n + 1) * sizeof(*r->edges));
-	if (!r->blocks || !r->edges)
-		return sp_fail(SP_ENOMEM, "out of memory for a region");
+	r->blocks = mem_malloc((s->blocks.n + 1) * sizeof(*r->blocks));
+	r->edges = mem_malloc((s->edges.n + s->skips.n + 1) * sizeof(*r->edges));
 	for (size_t i = 0; i < s->blocks.n; i++) {
 		uint32_t block = s->blocks.v[i];
 		const struct flow_block *b = &g->blocks[block];
@@ -189,18 +183,15 @@ static int copy_out(struct shape *s, struct flow_region *r)
 	r->header = s->headers.n ? s->headers.v[0] : 0;
 	s->headers.v = NULL;
 	s->headers.n = s->headers.cap = 0;
-	return 0;
 }
 
 /* Heat of the functions that hold a block which may go where we don't know, or that could not be decoded. */
-static int weigh_unknown(const struct shape *s, struct flow_region *r)
+static void weigh_unknown(const struct shape *s, struct flow_region *r)
 {
 	enum { TARGET = 1, UNDECODED = 2 };
 	const struct flow_graph *g = s->view->g;
-	uint8_t *func = calloc(g->n_funcs + 1, 1);
+	uint8_t *func = mem_calloc(g->n_funcs + 1, 1);
 
-	if (!func)
-		return sp_fail(SP_ENOMEM, "out of memory for a region");
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		const struct flow_block *b = &g->blocks[r->blocks[i]];
 
@@ -215,7 +206,6 @@ static int weigh_unknown(const struct shape *s, struct flow_region *r)
 			r->undecoded_weight += s->heat[r->blocks[i]];
 	}
 	free(func);
-	return 0;
 }
 
 /* Recursion anywhere inside, and what is not known. */
@@ -236,20 +226,21 @@ static int judge(struct shape *s, struct flow_region *r)
 	for (uint32_t c = 0; c < n.n_comps; c++)
 		r->recursive |= n.recursive[c];
 	nest_fini(&n);
-	return weigh_unknown(s, r);
+	weigh_unknown(s, r);
+	return 0;
 }
 
 int shape_finish(struct shape *s, struct flow_region *r)
 {
-	int err = choose_edges(s);
+	int err;
 
+	choose_edges(s);
 	s->n_edges = s->edges.n;
-	if (err == 0)
-		err = peel(s);
+	err = peel(s);
 	if (err < 0)
 		return err;
 	drop_lonely(s);
-	err = copy_out(s, r);
+	copy_out(s, r);
 	if (err < 0)
 		return err;
 	return r->n_blocks ? judge(s, r) : 0;

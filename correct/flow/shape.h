@@ -21,8 +21,8 @@ struct shape_room {
 	struct nest_room nest;
 };
 
-/* Returns 0 or -SP_ENOMEM; to be freed by shape_room_fini(), after errors too. */
-int shape_room_init(struct shape_room *room, const struct flow_graph *g);
+/* Returns to be freed by shape_room_fini(), after errors too. */
+void shape_room_init(struct shape_room *room, const struct flow_graph *g);
 void shape_room_fini(struct shape_room *room);
 
 struct shape { /* the caller sets the first four */
@@ -43,8 +43,8 @@ struct shape { /* the caller sets the first four */
 /* Whether some callee of a call is missing, or all are: it may be stepped over. */
 bool shape_lacks_callee(const struct shape *s, uint32_t call);
 
-int shape_add_block(struct shape *s, uint32_t block);
-int shape_add_loop(struct shape *s, uint32_t comp);
+void shape_add_block(struct shape *s, uint32_t block);
+void shape_add_loop(struct shape *s, uint32_t comp);
 /* r->n_blocks == 0 when nothing in it can circulate. */
 int shape_finish(struct shape *s, struct flow_region *r);
 void shape_fini(struct shape *s); /* and the room is as it was */

@@ -184,14 +184,16 @@ static int read_table(struct table_reader *r, const struct sym_value *v, bool *f
 	struct entry e;
 	int err = 0;
 
-	for (uint64_t i = 0; err == 0 && table_entry(r, &t, i, &e); i++)
-		err = vec_push(&targets.v, e.target);
+	for (uint64_t i = 0; table_entry(r, &t, i, &e); i++)
+		vec_add(&targets.v, e.target);
 	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
-	*found = err == 0 && targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets)));
+	*found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets)));
 	if (*found)
 		err = link_targets(r, &targets, !t.sure);
 	vec_fini(&targets.v);
-	return err == 0 && *found ? vec_push(&r->b->tables, t.first) : err;
+	if (*found)
+		vec_add(&r->b->tables, t.first);
+	return err;
 }
 
 /* A table without a bound: a longer look back may find one. */

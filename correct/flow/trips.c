@@ -15,6 +15,7 @@
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 
@@ -294,21 +295,16 @@ static uint32_t count_from(struct reading *r, const struct counter *c, uint32_t 
 
 /* ---- loops of a function ---- */
 
-static int add_trip(struct reading *r, const struct local_loop *loop, const struct counter *c,
-                    struct flow_trips *out)
+static void add_trip(struct reading *r, const struct local_loop *loop, const struct counter *c,
+                     struct flow_trips *out)
 {
 	const struct local_flow *l = &r->flow;
 	uint32_t n_in = l->in0[loop->header + 1] - l->in0[loop->header];
 	struct flow_trip t = { .header = l->block[loop->header],
 		               .exit = c->exit,
-		               .body = calloc(loop->n_in, sizeof(*t.body)),
-		               .entries = calloc(n_in, sizeof(*t.entries)) };
+		               .body = mem_calloc(loop->n_in, sizeof(*t.body)),
+		               .entries = mem_calloc(n_in, sizeof(*t.entries)) };
 
-	if (!t.body || !t.entries || vec_reserve(out, out->n + 1) < 0) {
-		free(t.body);
-		free(t.entries);
-		return sp_fail(SP_ENOMEM, "out of memory for a loop");
-	}
 	for (uint32_t b = 0; b < l->n; b++)
 		if (loop->in[b])
 			t.body[t.n_body++] = l->block[b];
@@ -320,33 +316,28 @@ static int add_trip(struct reading *r, const struct local_loop *loop, const stru
 			t.entries[t.n_entries++] = (struct flow_trip_entry){ l->block[from], count };
 	}
 	if (t.n_entries) {
-		out->v[out->n++] = t;
+		vec_add(out, t);
 	} else {
 		free(t.body);
 		free(t.entries);
 	}
-	return 0;
 }
 
-static int read_loops(struct reading *r, struct flow_trips *out)
+static void read_loops(struct reading *r, struct flow_trips *out)
 {
 	for (uint32_t i = 0; i < r->flow.n_loops; i++) {
 		const struct local_loop *loop = &r->flow.loops[i];
 		struct counter c;
 		bool known = true;
 		size_t n = out->n;
-		int err = 0;
 
 		for (uint32_t b = 0; b < r->flow.n; b++)
 			known &= !loop->in[b] || !r->g->blocks[r->flow.block[b]].unknown_target;
 		/* A loop may be counted against several ends, of which one is known: the first that tells a trip count. */
-		for (uint32_t b = 0; known && err == 0 && out->n == n && b < r->flow.n; b++)
+		for (uint32_t b = 0; known && out->n == n && b < r->flow.n; b++)
 			if (loop->in[b] && find_counter(r, loop, b, &c))
-				err = add_trip(r, loop, &c, out);
-		if (err < 0)
-			return err;
+				add_trip(r, loop, &c, out);
 	}
-	return 0;
 }
 
 static void decode(struct reading *r, struct insn_decoder *d, const struct module *m)
@@ -379,23 +370,19 @@ static int read_function(const struct flow_graph *g, uint32_t f, struct insn_dec
 		local_flow_fini(&r.flow);
 		return err == -SP_EDOMAIN ? 0 : err;
 	}
-	r.step0 = calloc(5 * (size_t)r.flow.n + 1, sizeof(*r.step0));
-	r.between_known = calloc(2 * (size_t)r.flow.n + 1, 1);
-	for (uint32_t b = 0; r.step0 && b < r.flow.n; b++) {
+	r.step0 = mem_calloc(5 * (size_t)r.flow.n + 1, sizeof(*r.step0));
+	r.between_known = mem_calloc(2 * (size_t)r.flow.n + 1, 1);
+	for (uint32_t b = 0; b < r.flow.n; b++) {
 		r.step0[b] = n_insn;
 		n_insn += n_insn_of(&r, b);
 	}
-	r.steps = calloc(n_insn + 1, sizeof(*r.steps));
-	if (r.step0 && r.between_known && r.steps) {
-		r.writes = r.step0 + r.flow.n;
-		r.between = r.writes + r.flow.n;
-		r.stack = r.between + r.flow.n;
-		r.seen = r.between_known + r.flow.n;
-		decode(&r, d, m);
-		err = read_loops(&r, out);
-	} else {
-		err = sp_fail(SP_ENOMEM, "out of memory for %u instructions", n_insn);
-	}
+	r.steps = mem_calloc(n_insn + 1, sizeof(*r.steps));
+	r.writes = r.step0 + r.flow.n;
+	r.between = r.writes + r.flow.n;
+	r.stack = r.between + r.flow.n;
+	r.seen = r.between_known + r.flow.n;
+	decode(&r, d, m);
+	read_loops(&r, out);
 	free(r.step0);
 	free(r.between_known);
 	free(r.steps);

@@ -32,8 +32,6 @@ struct flow_trips {
  * All such loops of the functions that hold a block with wanted[] set,
  * wanted[g->n_blocks].  modules are those of the graph.  Cost: some
  * microseconds a block of these functions.
- *
- * Returns 0 or -SP_ENOMEM.
  */
 int flow_trips_find(const struct flow_graph *g, struct module *const *modules, const uint8_t *wanted,
                     struct flow_trips *out);

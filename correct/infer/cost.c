@@ -8,6 +8,7 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Steps of y and, finer, of the logarithms of r and lambda that are summed over. */
 enum { FINER = 2, N_POINTS = 281 };
@@ -63,8 +64,8 @@ static double *expected(double k, double *first, size_t *n)
 
 	*n = (size_t)ceil((down + up) / fine) + 1;
 	*first = log(k) - down;
-	w = calloc(*n, sizeof(*w));
-	for (size_t i = 0; w && i < *n; i++) {
+	w = mem_calloc(*n, sizeof(*w));
+	for (size_t i = 0; i < *n; i++) {
 		double x = (double)i * fine - down;
 
 		w[i] = fine * exp(shape * (x + 1 - exp(x)));
@@ -92,13 +93,11 @@ static void fill(double y[], double f[], const double *w, double first, size_t n
 }
 
 /* The polynomials, as GSL's own evaluation has them: the same bits. */
-static int fill_pieces(struct cost *cost, const double f[])
+static void fill_pieces(struct cost *cost, const double f[])
 {
-	gsl_spline *spline = gsl_spline_alloc(gsl_interp_cspline, N_POINTS);
+	gsl_spline *spline = mem_have(gsl_spline_alloc(gsl_interp_cspline, N_POINTS));
 	const double *y = cost->y;
 
-	if (!spline)
-		return -1;
 	gsl_spline_init(spline, y, f, N_POINTS);
 	for (size_t j = 0; j + 1 < N_POINTS; j++) {
 		double dx = y[j + 1] - y[j], c = gsl_spline_eval_deriv2(spline, y[j], NULL) / 2;
@@ -108,7 +107,6 @@ static int fill_pieces(struct cost *cost, const double f[])
 			                          c, (next - c) / (3.0 * dx) };
 	}
 	gsl_spline_free(spline);
-	return 0;
 }
 
 /* The step that y, which is within the points, lies in. */
@@ -134,33 +132,25 @@ static double slope_at(const struct cost *cost, double y)
 	return p->b + x * (2.0 * p->c + 3.0 * p->d * x);
 }
 
-int cost_new(double n_samples, double n_insn, double least, struct cost **out)
+void cost_new(double n_samples, double n_insn, double least, struct cost **out)
 {
 	double f[N_POINTS], first, *w, *p = NULL;
-	struct cost *cost = calloc(1, sizeof(*cost));
+	struct cost *cost = mem_calloc(1, sizeof(*cost));
 	size_t n = 0;
-	int err = -1;
 
 	w = expected(n_samples, &first, &n);
-	p = calloc(n + FINER * N_POINTS, sizeof(*p));
-	if (w && p && cost) {
-		for (size_t j = 0; j < N_POINTS; j++)
-			cost->y[j] = log(n_samples) - below + (double)j * step;
-		fill(cost->y, f, w, first, n, p, n_insn, least);
-		err = fill_pieces(cost, f);
-	}
+	p = mem_calloc(n + FINER * N_POINTS, sizeof(*p));
+	for (size_t j = 0; j < N_POINTS; j++)
+		cost->y[j] = log(n_samples) - below + (double)j * step;
+	fill(cost->y, f, w, first, n, p, n_insn, least);
+	fill_pieces(cost, f);
 	free(w);
 	free(p);
-	if (err < 0) {
-		cost_free(cost);
-		return sp_fail(SP_ENOMEM, "out of memory for the cost of a block");
-	}
 	cost->first_slope = slope_at(cost, cost->y[0]);
 	cost->last_slope = slope_at(cost, cost->y[N_POINTS - 1]);
 	cost->log_seen = log(n_samples);
 	cost->shape = 1 / (1 / n_samples + model->skid_variance);
 	*out = cost;
-	return 0;
 }
 
 void cost_free(struct cost *cost)

@@ -21,10 +21,8 @@ struct cost;
  * n_insn     instructions of an execution: a branch scatters more than a long block
  * least      the least cost there is, over the scope's mean: 0 to less than 1
  * *out       malloc'd, cost_free it
- *
- * Returns 0 or -SP_ENOMEM.
  */
-int cost_new(double n_samples, double n_insn, double least, struct cost **out);
+void cost_new(double n_samples, double n_insn, double least, struct cost **out);
 void cost_free(struct cost *cost);
 
 /* At y, but for a constant; defined everywhere. */

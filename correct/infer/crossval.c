@@ -6,6 +6,7 @@
 
 #include "correct/infer/cholesky.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* With P the inverse of cov, what equation i misses by when only it is left out is (P miss)_i / P_ii, with variance 1 / P_ii. */
 int crossval_squares(double *cov, const double *miss, size_t k, double *sum)
@@ -14,9 +15,7 @@ int crossval_squares(double *cov, const double *miss, size_t k, double *sum)
 
 	if (cholesky_factor(cov, k) < 0)
 		return sp_fail(SP_EDOMAIN, "%zu equations could not be predicted from each other", k);
-	inverse = calloc(k * k + k + 1, sizeof(*inverse));
-	if (!inverse)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu equations", k);
+	inverse = mem_calloc(k * k + k + 1, sizeof(*inverse));
 	solved = inverse + k * k;
 	cholesky_invert(cov, k, inverse);
 	memcpy(solved, miss, k * sizeof(*solved));
@@ -56,18 +55,16 @@ int crossval_of(const struct posterior *post, const struct posterior *loose, con
                 const size_t rows[2], double *sum)
 {
 	size_t d = post->n_free, k = rows[1] - rows[0];
-	double *hessian = calloc(d * d + 2 * d + k * k + k + 1, sizeof(*hessian)), *g, *x, *cov, *miss;
+	double *hessian = mem_calloc(d * d + 2 * d + k * k + k + 1, sizeof(*hessian)), *g, *x, *cov, *miss;
 	const double *w = post->r + rows[0] * d;
-	int err;
+	int err = 0;
 
-	if (!hessian)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	g = hessian + d * d;
 	x = g + d;
 	cov = x + d;
 	miss = cov + k * k;
-	err = posterior_slopes(loose, t, g, hessian);
-	if (err == 0 && cholesky_factor_hessian(hessian, d) < 0)
+	posterior_slopes(loose, t, g, hessian);
+	if (cholesky_factor_hessian(hessian, d) < 0)
 		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	if (err == 0) {
 		for (size_t i = 0; i < k; i++)

@@ -14,7 +14,7 @@
  * The sum of squares of k predictions' misses, each in units of its own
  * noise.  miss[k] is what the equations miss by when none of them is used,
  * cov[k][k] its covariance, their own noise included; cov is destroyed.
- * Returns 0; -SP_EDOMAIN when cov is not positive definite; -SP_ENOMEM.
+ * Returns 0; -SP_EDOMAIN when cov is not positive definite.
  */
 int crossval_squares(double *cov, const double *miss, size_t k, double *sum);
 

@@ -3,30 +3,24 @@
 
 #include <stdlib.h>
 
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 struct equation *equations_add(struct equations *eqs, size_t n_edges)
 {
 	struct equation *eq;
 
-	if (vec_reserve(eqs, eqs->n + 1) < 0)
-		return NULL;
+	vec_room(eqs, eqs->n + 1);
 	eq = &eqs->v[eqs->n];
-	*eq = (struct equation){ .w = calloc(n_edges + 1, sizeof(double)) };
-	if (!eq->w) {
-		sp_fail(SP_ENOMEM, "out of memory for an equation of %zu edges", n_edges);
-		return NULL;
-	}
+	*eq = (struct equation){ .w = mem_calloc(n_edges + 1, sizeof(double)) };
 	eqs->n++;
 	return eq;
 }
 
 double *equations_doubt(struct equations *eqs, size_t n_edges)
 {
-	double *doubt = calloc(n_edges + 1, sizeof(*doubt));
+	double *doubt = mem_calloc(n_edges + 1, sizeof(*doubt));
 
-	if (!doubt)
-		sp_fail(SP_ENOMEM, "out of memory for an equation of %zu edges", n_edges);
 	eqs->v[eqs->n - 1].doubt = doubt;
 	return doubt;
 }

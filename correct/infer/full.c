@@ -21,16 +21,15 @@
 #include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 /* How many directions the first n equations settle: the rank of their rows, of what they tell to 10% or better. */
 static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 {
 	size_t d = post->n_free, rank = 0;
-	double *rows = calloc(n * d + 1, sizeof(*rows));
+	double *rows = mem_calloc(n * d + 1, sizeof(*rows));
 
-	if (!rows)
-		return 0;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < d; k++)
 			rows[i * d + k] = post->r[i * d + k] * fmax(fabs(t[k]), 1);
@@ -74,7 +73,7 @@ static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 /*
  * What the result rests on: the kinds of equations that make up a fair part of what is known along some axis.  Axes are those in
  * which the posterior is about round and of width 1, so all that is known along one adds up to about 1.  The Hessian's factor
- * replaces it.  Returns 0, -SP_ENOMEM, -SP_EDOMAIN.
+ * replaces it.  Returns 0, -SP_EDOMAIN.
  */
 static int evidence_of(const struct posterior *post, const struct equations *eqs, double *hessian,
                        uint8_t *bits)
@@ -82,11 +81,9 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
 		                         PROFILE_BY_PRECISE };
 	size_t d = post->n_free;
-	double *axes = calloc(d * d + 1, sizeof(*axes));
+	double *axes = mem_calloc(d * d + 1, sizeof(*axes));
 
 	*bits = d <= 1 ? PROFILE_BY_FLOW : 0;
-	if (!axes)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	if (cholesky_factor_hessian(hessian, d) < 0) {
 		free(axes);
 		return sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
@@ -169,10 +166,9 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 
 	*fu = (struct full){ .p = p,
 		             .space = space,
-		             .t = calloc(d + 1, sizeof(double)),
-		             .hessian = calloc(d * d + 1, sizeof(double)) };
-	if (!fu->t || !fu->hessian || vec_reserve(&fu->eqs, eqs->n + 1) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+		             .t = mem_calloc(d + 1, sizeof(double)),
+		             .hessian = mem_calloc(d * d + 1, sizeof(double)) };
+	vec_room(&fu->eqs, eqs->n + 1);
 	take_equations(fu, eqs);
 	for (size_t e = 0; e < p->n_edges; e++)
 		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
@@ -202,10 +198,9 @@ static int mode_of(struct full *fu, size_t n)
 	int err;
 
 	fu->eqs.n = n;
-	err = posterior_equate(fu->post, &fu->eqs);
+	posterior_equate(fu->post, &fu->eqs);
 	fu->eqs.n = all;
-	if (err == 0)
-		err = posterior_mode(fu->post, fu->t, fu->hessian);
+	err = posterior_mode(fu->post, fu->t, fu->hessian);
 	fu->short_of_mode = err > 0;
 	return err < 0 ? err : 0;
 }
@@ -370,8 +365,8 @@ static int admit(struct full *fu, size_t first)
 static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
-	double *x = calloc(2 * d + 1, sizeof(*x)), *f = calloc(fu->p->n_edges + 1, sizeof(*f));
-	int err = x && f ? mode_of(fu, first) : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	double *x = mem_calloc(2 * d + 1, sizeof(*x)), *f = mem_calloc(fu->p->n_edges + 1, sizeof(*f));
+	int err = mode_of(fu, first);
 
 	if (err == 0 && cholesky_factor_hessian(fu->hessian, d) < 0)
 		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
@@ -518,19 +513,18 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 /* Draws from the moments.  Where those do not settle, too little is known of the flow, and raw counts stay. */
 static int draw(const struct full *fu, const struct infer_opts *opts, struct solution *out)
 {
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	struct moments m = { 0 };
-	int err = rng ? moments_find(fu->post, fu->t, &m) : sp_fail(SP_ENOMEM, "out of memory");
+	int err = moments_find(fu->post, fu->t, &m);
 
 	if (err == 0 && !m.settled)
 		err = sp_fail(SP_EDOMAIN, reason_text_not_settled, fu->space->n_free);
 	if (err == 0) {
 		gsl_rng_set(rng, opts->seed * 1000003);
-		err = moments_draw(&m, fu->post, rng, fu->p, out);
+		moments_draw(&m, fu->post, rng, fu->p, out);
 	}
 	moments_fini(&m);
-	if (rng)
-		gsl_rng_free(rng);
+	gsl_rng_free(rng);
 	return err;
 }
 

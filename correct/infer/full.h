@@ -14,7 +14,7 @@
  * eqs   all terms of the scope's flow, |E| (eq. 3) first, those of stacks last.
  * out   draws of block executions; edge flows; diagnostics; verdict.
  *
- * Returns 0, -SP_ENOMEM, -SP_EDOMAIN.  Same seed, same build: same bits.
+ * Returns 0, -SP_EDOMAIN.  Same seed, same build: same bits.
  */
 int method_full(const struct problem *p, const struct space *space, const double *interior,
                 const struct equations *eqs, const struct infer_opts *opts, struct solution *out);

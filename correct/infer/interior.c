@@ -18,6 +18,7 @@
 #include "correct/flow/scc.h"
 #include "correct/infer/interior_impl.h"
 #include "correct/model/effort.h"
+#include "profiler/base/mem.h"
 
 /* Of what flows through a block; more is not rounding. */
 static const double most_unbalanced = 1e-9;
@@ -58,19 +59,17 @@ static void finder_fini(struct finder *f)
 }
 
 /* Edges are in the order of their blocks. */
-static int finder_init(struct finder *f, const struct problem *p, double *flow)
+static void finder_init(struct finder *f, const struct problem *p, double *flow)
 {
 	size_t n = p->n_blocks;
 
 	*f = (struct finder){ .p = p,
 		              .flow = flow,
-		              .out0 = calloc(n + 2, sizeof(*f->out0)),
-		              .ret0 = calloc(n + 3, sizeof(*f->ret0)),
-		              .rets = calloc(p->n_edges + 1, sizeof(*f->rets)),
-		              .of = calloc(p->n_edges + 1, sizeof(*f->of)),
-		              .comp = calloc(n + 1, sizeof(*f->comp)) };
-	if (!f->out0 || !f->ret0 || !f->rets || !f->of || !f->comp)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", n);
+		              .out0 = mem_calloc(n + 2, sizeof(*f->out0)),
+		              .ret0 = mem_calloc(n + 3, sizeof(*f->ret0)),
+		              .rets = mem_calloc(p->n_edges + 1, sizeof(*f->rets)),
+		              .of = mem_calloc(p->n_edges + 1, sizeof(*f->of)),
+		              .comp = mem_calloc(n + 1, sizeof(*f->comp)) };
 	for (size_t e = 0; e < p->n_edges; e++) {
 		f->out0[p->edges[e].from + 1]++;
 		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
@@ -83,7 +82,6 @@ static int finder_init(struct finder *f, const struct problem *p, double *flow)
 	for (uint32_t e = 0; e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
 			f->rets[f->ret0[p->edges[e].call + 1]++] = e;
-	return 0;
 }
 
 /* Are two calls returned to from the same blocks? */
@@ -112,15 +110,13 @@ static bool call_is_warm(const struct finder *f, size_t edge)
 	return warm;
 }
 
-static int find_callees(struct finder *f)
+static void find_callees(struct finder *f)
 {
 	const struct problem *p = f->p;
-	uint32_t *first = malloc((p->n_blocks + 1) * sizeof(*first));
-	int err = first ? 0 : sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	uint32_t *first = mem_malloc((p->n_blocks + 1) * sizeof(*first));
 
-	if (first)
-		memset(first, 0xff, (p->n_blocks + 1) * sizeof(*first));
-	for (size_t e = 0; e < p->n_edges && err == 0; e++) {
+	memset(first, 0xff, (p->n_blocks + 1) * sizeof(*first));
+	for (size_t e = 0; e < p->n_edges; e++) {
 		uint32_t entry = p->edges[e].to, call = (uint32_t)p->edges[e].call, c = first[entry];
 
 		if (p->edges[e].call < 0 || p->edges[e].kind != FLOW_CALL)
@@ -129,29 +125,25 @@ static int find_callees(struct finder *f)
 			c = f->callees.v[c].next;
 		if (c == NONE) {
 			c = (uint32_t)f->callees.n;
-			err = vec_push(&f->callees,
-			               (struct callee){ .entry = entry, .call = call, .next = first[entry] });
+			vec_add(&f->callees,
+			        (struct callee){ .entry = entry, .call = call, .next = first[entry] });
 			first[entry] = c;
 		}
 		f->of[e] = c;
-		if (err == 0) {
-			f->callees.v[c].n_calls++;
-			f->callees.v[c].called_warm |= call_is_warm(f, e);
-		}
+		f->callees.v[c].n_calls++;
+		f->callees.v[c].called_warm |= call_is_warm(f, e);
 	}
 	free(first);
-	return err;
 }
 
 /* Components of steps; with `calls` also of the edges into callees, whether they are known to return or not. */
-static int find_comps(struct finder *f, bool calls)
+static void find_comps(struct finder *f, bool calls)
 {
 	const struct problem *p = f->p;
-	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
-	         at = 0, n_comps;
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	uint32_t *off = mem_calloc(p->n_blocks + 2, sizeof(*off)),
+	         *to = mem_calloc(2 * p->n_edges + 1, sizeof(*to)), at = 0, n_comps;
 
-	for (uint32_t b = 0; off && to && b < p->n_blocks; b++) {
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
 		for (uint32_t e = f->out0[b]; e < f->out0[b + 1]; e++) {
 			const struct problem_edge *edge = &p->edges[e];
 			uint32_t step = interior_step(f, e);
@@ -166,23 +158,17 @@ static int find_comps(struct finder *f, bool calls)
 		}
 		off[b + 1] = at;
 	}
-	if (off && to)
-		err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, f->comp, &n_comps);
+	scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, f->comp, &n_comps);
 	free(off);
 	free(to);
-	return err;
 }
 
 /* Components lead from larger to smaller numbers, so a callee's is smaller than its callers'. */
-static int order_callees(struct finder *f)
+static void order_callees(struct finder *f)
 {
-	uint32_t *begin = calloc(f->p->n_blocks + 2, sizeof(*begin));
+	uint32_t *begin = mem_calloc(f->p->n_blocks + 2, sizeof(*begin));
 
-	f->order = calloc(f->callees.n + 1, sizeof(*f->order));
-	if (!begin || !f->order) {
-		free(begin);
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", f->p->n_blocks);
-	}
+	f->order = mem_calloc(f->callees.n + 1, sizeof(*f->order));
 	for (size_t c = 0; c < f->callees.n; c++)
 		begin[f->comp[f->callees.v[c].entry] + 1]++;
 	for (size_t i = 0; i < f->p->n_blocks; i++)
@@ -190,7 +176,6 @@ static int order_callees(struct finder *f)
 	for (uint32_t c = 0; c < f->callees.n; c++)
 		f->order[begin[f->comp[f->callees.v[c].entry]]++] = c;
 	free(begin);
-	return 0;
 }
 
 /* Does what was reached hold a warm block, or call one that does? */
@@ -208,7 +193,6 @@ static bool reached_warm(const struct finder *f, const struct ways *w)
 static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 {
 	uint32_t ret0 = f->ret0[c->call], n_rets = f->ret0[c->call + 1] - ret0;
-	int err = 0;
 
 	ways_spread(f, w, c->entry, NONE);
 	f->n_steps += w->taken.n;
@@ -224,19 +208,17 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 	w->before[0]++;
 	w->after[0]++;
 	ways_add_up(f, w);
-	c->share = calloc(n_rets + 1, sizeof(*c->share));
-	if (!c->share)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", f->p->n_blocks);
+	c->share = mem_calloc(n_rets + 1, sizeof(*c->share));
 	for (uint32_t k = 0; k < n_rets; k++) {
 		uint32_t at = w->local[f->p->edges[f->rets[ret0 + k]].from];
 
 		c->share[k] = at == NONE ? 0 : w->after[at] / w->before[0];
 	}
-	for (uint32_t k = 0; k < w->taken.n && err == 0; k++)
+	for (uint32_t k = 0; k < w->taken.n; k++)
 		if (w->n[k] > 0)
-			err = vec_push(&c->units, (struct unit){ w->taken.v[k], w->n[k] });
+			vec_add(&c->units, (struct unit){ w->taken.v[k], w->n[k] });
 	c->need = w->before[0];
-	return err;
+	return 0;
 }
 
 /* ---- all together ---- */
@@ -302,16 +284,15 @@ static bool balanced(const struct problem *p, const double *flow, double *sum, d
 
 static int find(struct finder *f, struct ways *w, bool *done)
 {
-	int err = find_callees(f);
+	int err = 0;
 
-	if (err == 0)
-		err = find_comps(f, true);
-	if (err == 0)
-		err = order_callees(f);
+	find_callees(f);
+	find_comps(f, true);
+	order_callees(f);
 	for (size_t i = 0; i < f->callees.n && err == 0; i++)
 		err = build_callee(f, w, &f->callees.v[f->order[i]]);
 	if (err == 0)
-		err = find_comps(f, false);
+		find_comps(f, false);
 	if (err < 0)
 		return err;
 	fill_loops(f, w, done);
@@ -323,14 +304,14 @@ int interior_find(const struct problem *p, const bool *warm, bool *usable, doubl
 {
 	struct finder f = { 0 };
 	struct ways w = { 0 };
-	double *sums = calloc(4 * p->n_blocks + 1, sizeof(*sums));
-	bool *done = calloc(p->n_blocks + 1, sizeof(*done));
+	double *sums = mem_calloc(4 * p->n_blocks + 1, sizeof(*sums));
+	bool *done = mem_calloc(p->n_blocks + 1, sizeof(*done));
 	size_t n_used = 0;
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	int err;
 
 	memset(flow, 0, p->n_edges * sizeof(*flow));
-	if (!sums || !done || (err = finder_init(&f, p, flow)) < 0 || (err = ways_init(&w, p)) < 0)
-		goto out;
+	finder_init(&f, p, flow);
+	ways_init(&w, p);
 	f.warm = warm;
 	f.can = usable;
 	err = find(&f, &w, done);
@@ -355,21 +336,17 @@ out:
 /* So short a block may always end with another that is seen in its place. */
 enum { SHORT_BLOCK = 3 };
 
-int interior_warm(const struct problem *p, bool *warm)
+void interior_warm(const struct problem *p, bool *warm)
 {
-	bool *after = calloc(p->n_blocks + 1, sizeof(*after)),
-	     *before = calloc(p->n_blocks + 1, sizeof(*before));
-	int err = after && before
-	                  ? 0
-	                  : sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	bool *after = mem_calloc(p->n_blocks + 1, sizeof(*after)),
+	     *before = mem_calloc(p->n_blocks + 1, sizeof(*before));
 
-	for (size_t e = 0; err == 0 && e < p->n_edges; e++) {
+	for (size_t e = 0; e < p->n_edges; e++) {
 		after[p->edges[e].to] |= warm[p->edges[e].from];
 		before[p->edges[e].from] |= warm[p->edges[e].to];
 	}
-	for (size_t b = 0; err == 0 && b < p->n_blocks; b++)
+	for (size_t b = 0; b < p->n_blocks; b++)
 		warm[b] |= after[b] && before[b] && p->blocks[b].n_insn <= SHORT_BLOCK;
 	free(after);
 	free(before);
-	return err;
 }

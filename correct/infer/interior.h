@@ -23,6 +23,6 @@ int interior_find(const struct problem *p, const bool *warm, bool *usable, doubl
  * warm[B]  in: blocks that samples fell in.  out: short blocks between two of those, too, for a sample of theirs may always
  *          end in the block behind.
  */
-int interior_warm(const struct problem *p, bool *warm);
+void interior_warm(const struct problem *p, bool *warm);
 
 #endif

@@ -65,7 +65,7 @@ struct ways {
 /* The block that a step along an edge ends in, for calls the one after; NONE if no step leads along it. */
 uint32_t interior_step(const struct finder *f, uint32_t edge);
 
-int ways_init(struct ways *w, const struct problem *p);
+void ways_init(struct ways *w, const struct problem *p);
 void ways_fini(struct ways *w);
 
 /*

@@ -11,6 +11,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Rounds stop when no mean moves by more of its standard deviations than that. */
 static const double close_enough = 0.05;
@@ -134,16 +135,14 @@ static void add_site(struct work *w, const struct sparse *m, size_t row, bool ti
 	w->sites[w->n_sites++] = s;
 }
 
-static int work_init(struct work *w, const struct posterior *post, const double *mode)
+static void work_init(struct work *w, const struct posterior *post, const double *mode)
 {
 	size_t d = post->n_free;
 
 	*w = (struct work){ .post = post,
 		            .d = d,
-		            .sites = calloc(post->n_classes + post->n_edges + 1, sizeof(*w->sites)),
-		            .rr = calloc(2 * d * d + 2 * d + 1, sizeof(double)) };
-	if (!w->sites || !w->rr)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+		            .sites = mem_calloc(post->n_classes + post->n_edges + 1, sizeof(*w->sites)),
+		            .rr = mem_calloc(2 * d * d + 2 * d + 1, sizeof(double)) };
 	w->h = w->rr + d * d;
 	w->g = w->h + d * d;
 	w->x = w->g + d;
@@ -152,7 +151,6 @@ static int work_init(struct work *w, const struct posterior *post, const double 
 		add_site(w, &post->n, c, true, mode);
 	for (size_t e = 0; e < post->n_edges; e++)
 		add_site(w, &post->z, e, false, mode);
-	return 0;
 }
 
 static void work_fini(struct work *w)
@@ -291,28 +289,24 @@ int moments_find(const struct posterior *post, const double *mode, struct moment
 {
 	size_t d = post->n_free;
 	struct work w;
-	int err = work_init(&w, post, mode);
+	int err;
 
+	work_init(&w, post, mode);
 	*out = (struct moments){ .d = d,
-		                 .mean = calloc(d + 1, sizeof(double)),
-		                 .spread = calloc(d * d + 1, sizeof(double)) };
-	if (err == 0 && (!out->mean || !out->spread))
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
-	if (err == 0)
-		err = find(&w, out);
+		                 .mean = mem_calloc(d + 1, sizeof(double)),
+		                 .spread = mem_calloc(d * d + 1, sizeof(double)) };
+	err = find(&w, out);
 	if (err < 0)
 		moments_fini(out);
 	work_fini(&w);
 	return err;
 }
 
-int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng *rng, const struct problem *p,
-                 struct solution *out)
+void moments_draw(const struct moments *m, const struct posterior *post, gsl_rng *rng,
+                  const struct problem *p, struct solution *out)
 {
-	double *t = calloc(m->d + 1, sizeof(*t));
+	double *t = mem_calloc(m->d + 1, sizeof(*t));
 
-	if (!t)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", m->d);
 	for (size_t i = 0; i < out->n_draws; i++) {
 		memcpy(t, m->mean, m->d * sizeof(*t));
 		for (size_t k = 0; k < m->d; k++) {
@@ -330,7 +324,6 @@ int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng 
 		out->edge_flow[e] = fmax(sparse_dot(&post->z, e, m->mean), 0);
 	out->r_hat = out->n_eff = NAN;
 	free(t);
-	return 0;
 }
 
 void moments_fini(struct moments *m)

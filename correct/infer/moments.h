@@ -25,14 +25,14 @@ struct moments {
 /*
  * mode  [d] where to begin, inside f > 0.
  *
- * Returns 0, -SP_ENOMEM, -SP_EDOMAIN where no normal density could be found.
+ * Returns 0, -SP_EDOMAIN where no normal density could be found.
  */
 int moments_find(const struct posterior *post, const double *mode, struct moments *out);
 void moments_fini(struct moments *m);
 
 /* Draws of the normal density of these moments, no flow below zero: out's draws and edge_flow, its diagnostics NAN. */
-int moments_draw(const struct moments *m, const struct posterior *post, gsl_rng *rng, const struct problem *p,
-                 struct solution *out);
+void moments_draw(const struct moments *m, const struct posterior *post, gsl_rng *rng,
+                  const struct problem *p, struct solution *out);
 
 /*
  * Mean and variance, in and out: of a normal density, and of the same density over

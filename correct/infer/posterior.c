@@ -9,6 +9,7 @@
 #include "correct/model/model.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /*
  * Weights of the barrier, falling as the mode is looked for.  The third is the last where n_c^-w pulls flows to zero, which it
@@ -24,9 +25,9 @@ static const double at_mode = 1e-3, near_mode = 1;
 static double *block_rows(const struct problem *p, const struct space *space)
 {
 	size_t d = space->n_free;
-	double *rows = calloc(p->n_blocks * d + 1, sizeof(*rows));
+	double *rows = mem_calloc(p->n_blocks * d + 1, sizeof(*rows));
 
-	for (size_t e = 0; rows && e < p->n_edges; e++)
+	for (size_t e = 0; e < p->n_edges; e++)
 		for (size_t k = 0; k < d; k++)
 			rows[p->edges[e].to * d + k] += space->z[e * d + k];
 	return rows;
@@ -54,9 +55,9 @@ static uint64_t hash_row(const double *row, size_t d)
 static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *class_of, uint32_t *first)
 {
 	size_t n_classes = 0;
-	uint64_t *hash = calloc(n_blocks + 1, sizeof(*hash));
+	uint64_t *hash = mem_calloc(n_blocks + 1, sizeof(*hash));
 
-	for (size_t b = 0; hash && b < n_blocks; b++) {
+	for (size_t b = 0; b < n_blocks; b++) {
 		uint64_t h = hash_row(rows + b * d, d);
 		size_t c = 0;
 
@@ -106,7 +107,8 @@ static int add_cost(struct posterior *post, double k, double n_insn, double leas
 		return 0;
 	known[i][0] = k;
 	known[i][1] = n_insn;
-	return cost_new(k, n_insn, least, &post->costs[post->n_costs++]);
+	cost_new(k, n_insn, least, &post->costs[post->n_costs++]);
+	return 0;
 }
 
 /* F_c and a_c of each class. */
@@ -116,12 +118,10 @@ static int time_terms(struct posterior *post, const struct problem *p)
 	       all_insn = 0;
 	/* Instructions that were counted lie where cycles do, and precise samples of them do not skid to where time goes. */
 	double insn_unit = p->insn_counted || p->relative || p->precise ? 0 : p->insn_per_sample, cpi = 0;
-	struct seen *seen = calloc(post->n_classes + 1, sizeof(*seen));
-	double(*known)[2] = calloc(post->n_classes + 1, sizeof(*known));
-	int err = seen && known ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	struct seen *seen = mem_calloc(post->n_classes + 1, sizeof(*seen));
+	double(*known)[2] = mem_calloc(post->n_classes + 1, sizeof(*known));
+	int err = 0;
 
-	if (err < 0)
-		goto out;
 	see(post, p, cyc_unit, insn_unit, seen);
 	for (size_t c = 0; !(p->total_cyc > 0) && c < post->n_classes; c++)
 		all_cyc += seen[c].n_cyc + 0.5;
@@ -138,7 +138,6 @@ static int time_terms(struct posterior *post, const struct problem *p)
 		err = add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, n_insn, cost_least(n_insn, cpi),
 		               known, c);
 	}
-out:
 	free(seen);
 	free(known);
 	return err;
@@ -154,27 +153,19 @@ static double scale_weight(const struct posterior *post, const struct equations 
 	return fmin(1, (double)(post->n_free - n_settled) / (double)post->n_classes);
 }
 
-static int alloc_all(struct posterior *post, const struct problem *p)
+static void alloc_all(struct posterior *post, const struct problem *p)
 {
-	post->class_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
-	post->log_unit = calloc(p->n_blocks + 1, sizeof(double));
-	post->cost_of = calloc(p->n_blocks + 1, sizeof(uint32_t));
-	post->costs = calloc(p->n_blocks + 1, sizeof(*post->costs));
-	if (!post->class_of || !post->log_unit || !post->cost_of || !post->costs)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	return 0;
+	post->class_of = mem_calloc(p->n_blocks + 1, sizeof(uint32_t));
+	post->log_unit = mem_calloc(p->n_blocks + 1, sizeof(double));
+	post->cost_of = mem_calloc(p->n_blocks + 1, sizeof(uint32_t));
+	post->costs = mem_calloc(p->n_blocks + 1, sizeof(*post->costs));
 }
 
-int posterior_equate(struct posterior *post, const struct equations *eqs)
+void posterior_equate(struct posterior *post, const struct equations *eqs)
 {
 	size_t d = post->n_free;
-	double *r = calloc(eqs->n * d + 1, sizeof(*r)), *value = calloc(eqs->n + 1, sizeof(*value));
+	double *r = mem_calloc(eqs->n * d + 1, sizeof(*r)), *value = mem_calloc(eqs->n + 1, sizeof(*value));
 
-	if (!r || !value) {
-		free(r);
-		free(value);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu equations of %zu free flows", eqs->n, d);
-	}
 	for (size_t i = 0; i < eqs->n; i++) {
 		const struct equation *eq = &eqs->v[i];
 
@@ -189,38 +180,31 @@ int posterior_equate(struct posterior *post, const struct equations *eqs)
 	post->r_value = value;
 	post->n_rows = eqs->n;
 	post->scale_weight = scale_weight(post, eqs);
-	return 0;
 }
 
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
                   struct posterior **out)
 {
-	struct posterior *post = calloc(1, sizeof(*post));
+	struct posterior *post = mem_calloc(1, sizeof(*post));
 	double *rows = block_rows(p, space), *class_rows = NULL;
-	uint32_t *first = calloc(p->n_blocks + 1, sizeof(*first));
+	uint32_t *first = mem_calloc(p->n_blocks + 1, sizeof(*first));
 	size_t d = space->n_free;
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	int err;
 
-	if (!post || !rows || !first)
-		goto out;
 	post->n_free = d;
 	post->n_edges = p->n_edges;
-	err = alloc_all(post, p);
-	if (err < 0)
-		goto out;
+	alloc_all(post, p);
 	post->n_classes = classify(rows, p->n_blocks, d, post->class_of, first);
-	class_rows = calloc(post->n_classes * d + 1, sizeof(*class_rows));
-	err = class_rows ? 0 : sp_fail(SP_ENOMEM, "out of memory");
-	for (size_t c = 0; err == 0 && c < post->n_classes; c++)
+	class_rows = mem_calloc(post->n_classes * d + 1, sizeof(*class_rows));
+	for (size_t c = 0; c < post->n_classes; c++)
 		memcpy(class_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
-	if (err == 0)
-		err = sparse_from(&post->z, space->z, p->n_edges, d);
+	err = sparse_from(&post->z, space->z, p->n_edges, d);
 	if (err == 0)
 		err = sparse_from(&post->n, class_rows, post->n_classes, d);
 	if (err == 0)
 		err = time_terms(post, p);
 	if (err == 0)
-		err = posterior_equate(post, eqs);
+		posterior_equate(post, eqs);
 	if (err < 0)
 		goto out;
 	*out = post;
@@ -396,17 +380,14 @@ void posterior_normal(const struct posterior *post, double *rr)
 	}
 }
 
-int posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian)
+void posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian)
 {
 	size_t d = post->n_free;
-	double *rr = calloc(d * d + 1, sizeof(*rr));
+	double *rr = mem_calloc(d * d + 1, sizeof(*rr));
 
-	if (!rr)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	posterior_normal(post, rr);
 	derivatives(post, t, barriers[n_barriers(post) - 1], rr, gradient, hessian);
 	free(rr);
-	return 0;
 }
 
 /* Newton steps from t under the barriers [first, n). */
@@ -418,10 +399,8 @@ static int descend(const struct posterior *post, size_t first, size_t n, double 
 	 */
 	int max_steps = (int)fmax(4, fmin(60, 2e10 / pow((double)post->n_free + 1, 3))), err = 0;
 	size_t d = post->n_free;
-	double *work = calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
+	double *work = mem_calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
 
-	if (!work)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 	rr = work;
 	g = work + d * d;
 	trial = g + d;
@@ -447,9 +426,7 @@ int posterior_mode(const struct posterior *post, double *t, double *hessian)
 
 	if (!(post->scale_weight > 0))
 		return descend(post, 0, n, t, hessian);
-	other = malloc((d + d * d) * sizeof(*other));
-	if (!other)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	other = mem_malloc((d + d * d) * sizeof(*other));
 	curves = other + d;
 	memcpy(other, t, d * sizeof(*t));
 	even.even = true;

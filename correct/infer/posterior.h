@@ -45,8 +45,8 @@ struct posterior {
 int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
                   struct posterior **out);
 void posterior_free(struct posterior *post);
-/* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare.  0 or -SP_ENOMEM. */
-int posterior_equate(struct posterior *post, const struct equations *eqs);
+/* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare. */
+void posterior_equate(struct posterior *post, const struct equations *eqs);
 
 /* -log density of the prior of time of one class at n executions, and its derivatives in log n. */
 double posterior_time(const struct posterior *post, size_t c, double n);
@@ -78,6 +78,6 @@ double posterior_miss(const struct posterior *post, size_t i, const double *t);
 void posterior_normal(const struct posterior *post, double *rr);
 
 /* Gradient [d] and Hessian [d][d] of -log p at t, as at the mode's last barrier; both out. */
-int posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian);
+void posterior_slopes(const struct posterior *post, const double *t, double *gradient, double *hessian);
 
 #endif

@@ -13,6 +13,7 @@
 #include "correct/binary/insn.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 #define NONE UINT32_MAX
 
@@ -52,7 +53,7 @@ static size_t count_insns(const struct flow_graph *g, const struct flow_region *
 /* calloc that gives something to free even for n = 0. */
 static void *array(size_t n, size_t size)
 {
-	return calloc(n ? n : 1, size);
+	return mem_calloc(n ? n : 1, size);
 }
 
 static int allocate(struct problem *p)
@@ -62,8 +63,6 @@ static int allocate(struct problem *p)
 	p->insns = array(p->n_insns, sizeof(*p->insns));
 	p->seen_insn = array(p->n_insns, sizeof(*p->seen_insn));
 	p->seen_cyc = array(p->n_insns, sizeof(*p->seen_cyc));
-	if (!p->blocks || !p->edges || !p->insns || !p->seen_insn || !p->seen_cyc)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu instructions", p->n_insns);
 	return 0;
 }
 
@@ -114,14 +113,12 @@ static void find_returns(const struct problem *p, uint32_t *back)
 }
 
 /* comp[B]: blocks that lead to one another by steps within functions, past calls, and into callees, but not back. */
-static int find_recursions(const struct problem *p, uint32_t *comp)
+static void find_recursions(const struct problem *p, uint32_t *comp)
 {
-	uint32_t *off = calloc(p->n_blocks + 2, sizeof(*off)), *to = calloc(2 * p->n_edges + 1, sizeof(*to)),
-	         *back = calloc(p->n_blocks + 1, sizeof(*back)), n_comps, at = 0;
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	uint32_t *off = mem_calloc(p->n_blocks + 2, sizeof(*off)),
+	         *to = mem_calloc(2 * p->n_edges + 1, sizeof(*to)),
+	         *back = mem_calloc(p->n_blocks + 1, sizeof(*back)), n_comps, at = 0;
 
-	if (!off || !to || !back)
-		goto out;
 	find_returns(p, back);
 	/* Edges are in the order of their blocks. */
 	for (size_t e = 0; e < p->n_edges; e++) {
@@ -136,12 +133,10 @@ static int find_recursions(const struct problem *p, uint32_t *comp)
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
 		off[b + 1] = off[b + 1] > off[b] ? off[b + 1] : off[b];
-	err = scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, comp, &n_comps);
-out:
+	scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, comp, &n_comps);
 	free(off);
 	free(to);
 	free(back);
-	return err;
 }
 
 /*
@@ -149,23 +144,22 @@ out:
  * returned to is not told, so it is not matched to returns.  The same goes for a callee that is left by longjmp(3) or
  * an exception; of those it is not even said that they return as often as they are called.
  */
-static int unmatch_recursions(struct problem *p)
+static void unmatch_recursions(struct problem *p)
 {
-	uint32_t *comp = calloc(p->n_blocks + 1, sizeof(*comp));
-	bool *recursive = calloc(p->n_blocks + 1, sizeof(*recursive)); /* by call */
-	bool *left = calloc(p->n_blocks + 1, sizeof(*left)); /* by comp: jumps lead away from calls in it */
-	int err = sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	uint32_t *comp = mem_calloc(p->n_blocks + 1, sizeof(*comp));
+	bool *recursive = mem_calloc(p->n_blocks + 1, sizeof(*recursive)); /* by call */
+	bool *left =
+	        mem_calloc(p->n_blocks + 1, sizeof(*left)); /* by comp: jumps lead away from calls in it */
 
-	if (comp && recursive && left)
-		err = find_recursions(p, comp);
-	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+	find_recursions(p, comp);
+	for (size_t e = 0; e < p->n_edges; e++)
 		if (p->graph->edges[p->edges[e].graph_edge].away &&
 		    comp[p->edges[e].from] == comp[p->edges[e].to])
 			left[comp[p->edges[e].from]] = true;
-	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+	for (size_t e = 0; e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_CALL)
 			recursive[p->edges[e].call] |= comp[p->edges[e].from] == comp[p->edges[e].to];
-	for (size_t e = 0; err == 0 && e < p->n_edges; e++)
+	for (size_t e = 0; e < p->n_edges; e++)
 		if (p->edges[e].call >= 0 && recursive[p->edges[e].call]) {
 			if (!left[comp[p->edges[e].call]])
 				p->edges[e].recursive = (uint32_t)p->edges[e].call + 1;
@@ -174,16 +168,13 @@ static int unmatch_recursions(struct problem *p)
 	free(comp);
 	free(recursive);
 	free(left);
-	return err;
 }
 
 int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out)
 {
-	struct problem *p = calloc(1, sizeof(*p));
+	struct problem *p = mem_calloc(1, sizeof(*p));
 	int ret;
 
-	if (!p)
-		return sp_fail(SP_ENOMEM, "out of memory for a region");
 	p->graph = g;
 	p->region = r;
 	p->n_blocks = r->n_blocks;
@@ -195,7 +186,7 @@ int problem_new(const struct flow_graph *g, const struct flow_region *r, struct 
 		ret = number_edges(p);
 	}
 	if (ret == 0 && r->recursive)
-		ret = unmatch_recursions(p);
+		unmatch_recursions(p);
 	if (ret < 0) {
 		problem_free(p);
 		return ret;
@@ -263,10 +254,7 @@ int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 		return sp_fail(SP_ENOMEM, "%zu draws of %zu blocks are too many", n_draws, p->n_blocks);
 	s->draws = array(n_draws * p->n_blocks, sizeof(*s->draws));
 	s->edge_flow = array(p->n_edges, sizeof(*s->edge_flow));
-	if (s->draws && s->edge_flow)
-		return 0;
-	solution_fini(s);
-	return sp_fail(SP_ENOMEM, "out of memory for %zu draws of %zu blocks", n_draws, p->n_blocks);
+	return 0;
 }
 
 void solution_fini(struct solution *s)
@@ -308,22 +296,16 @@ void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, doubl
 		s->draws[i * n_blocks + b] *= (float)(fmax(mean, 0) / after);
 }
 
-int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed)
+void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed)
 {
 	size_t n = s->n_draws;
 	gsl_rng *rng;
 	double *factor;
 
 	if (!n || !(sd > 0))
-		return 0;
-	rng = gsl_rng_alloc(gsl_rng_mt19937);
-	factor = calloc(n, sizeof(*factor));
-	if (!rng || !factor) {
-		if (rng)
-			gsl_rng_free(rng);
-		free(factor);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu draws", n);
-	}
+		return;
+	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	factor = mem_calloc(n, sizeof(*factor));
 	for (size_t i = 0; i < n; i++)
 		factor[i] = fmax(1 + sd * gsl_cdf_ugaussian_Pinv(((double)i + 0.5) / (double)n), 0);
 	gsl_rng_set(rng, seed);
@@ -339,7 +321,6 @@ int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned lon
 	}
 	free(factor);
 	gsl_rng_free(rng);
-	return 0;
 }
 
 static double draw_insn(const struct solution *s, const struct problem *p, size_t draw)
@@ -380,18 +361,14 @@ static void meet(struct solution *s, const struct problem *p, double total, doub
 	}
 }
 
-int solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
-                        unsigned long seed, double *insn)
+void solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
+                         unsigned long seed, double *insn)
 {
-	double *drawn = calloc(s->n_draws + 1, sizeof(*drawn));
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	int err = drawn && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu draws", s->n_draws);
+	double *drawn = mem_calloc(s->n_draws + 1, sizeof(*drawn));
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 
-	if (err == 0) {
-		gsl_rng_set(rng, seed);
-		meet(s, p, total, sd, rng, drawn, insn);
-	}
+	gsl_rng_set(rng, seed);
+	meet(s, p, total, sd, rng, drawn, insn);
 	gsl_rng_free(rng);
 	free(drawn);
-	return err;
 }

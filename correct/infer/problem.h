@@ -129,15 +129,15 @@ solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ..
 void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, double mean);
 /*
  * What is drawn was drawn for one total: spread the draws, and the loops' intervals, by its relative standard deviation.
- * The mean stays.  Returns 0 or -SP_ENOMEM.
+ * The mean stays.
  */
-int solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
+void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
 /*
  * What is drawn was drawn without regard to how many instructions p ran: `total`, to sd > 0, by another source.  Move the
- * draws, all blocks of one alike, to what both say; *insn out: how many that are.  Returns 0 or -SP_ENOMEM.
+ * draws, all blocks of one alike, to what both say; *insn out: how many that are.
  */
-int solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
-                        unsigned long seed, double *insn);
+void solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
+                         unsigned long seed, double *insn);
 
 /* Chains that methods run, unless told otherwise. */
 struct infer_opts {
@@ -153,7 +153,7 @@ struct infer_opts {
 /*
  * The paper's Algorithm 1 over simple loops, the stop test mended.
  * Regions with more than a cap of simple loops get VERDICT_UNRELIABLE and
- * their raw counts.  Returns 0, -SP_ENOMEM.
+ * their raw counts.
  */
 int method_loops(const struct problem *p, const struct infer_opts *opts, struct solution *out);
 

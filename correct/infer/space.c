@@ -7,6 +7,7 @@
 
 #include "profiler/base/disjoint.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Entries of balance rows are small integers; what is below this is rounding. */
 static const double tiny = 1e-9;
@@ -70,19 +71,17 @@ static double *entry(const struct balances *m, size_t at, size_t col)
 }
 
 /* The balance of each block (in minus out) and of each call (CALL minus RET edges of the same call). */
-static int balances_init(struct balances *m, const struct problem *p, const bool *usable)
+static void balances_init(struct balances *m, const struct problem *p, const bool *usable)
 {
-	*m = (struct balances){ .edge = calloc(p->n_edges + 1, sizeof(*m->edge)),
-		                .row_of = calloc(2 * p->n_blocks + 1, sizeof(*m->row_of)) };
+	*m = (struct balances){ .edge = mem_calloc(p->n_edges + 1, sizeof(*m->edge)),
+		                .row_of = mem_calloc(2 * p->n_blocks + 1, sizeof(*m->row_of)) };
 	if (m->edge && m->row_of) {
 		for (uint32_t e = 0; e < p->n_edges; e++)
 			if (!usable || usable[e])
 				m->edge[m->n_cols++] = e;
 		number_rows(p, m);
-		m->a = calloc(m->n_rows * m->n_cols + 1, sizeof(*m->a));
+		m->a = mem_calloc(m->n_rows * m->n_cols + 1, sizeof(*m->a));
 	}
-	if (!m->a)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", p->n_edges);
 	for (size_t c = 0; c < m->n_cols; c++) {
 		const struct problem_edge *e = &p->edges[m->edge[c]];
 		size_t call = p->n_blocks + (size_t)(e->call < 0 ? 0 : e->call);
@@ -96,7 +95,6 @@ static int balances_init(struct balances *m, const struct problem *p, const bool
 		else if (e->kind == FLOW_RET)
 			*entry(m, call, c) -= 1;
 	}
-	return 0;
 }
 
 /* By number + 1 of the first that was told of a call: what is called from one block, and where it comes back. */
@@ -138,13 +136,11 @@ static size_t count_sets(const struct problem *p, const bool *usable, uint32_t *
 	return n;
 }
 
-int space_size(const struct problem *p, const bool *usable, size_t *n_free)
+void space_size(const struct problem *p, const bool *usable, size_t *n_free)
 {
-	uint32_t *work = calloc(3 * p->n_blocks + 1, sizeof(*work));
+	uint32_t *work = mem_calloc(3 * p->n_blocks + 1, sizeof(*work));
 	size_t n_edges = 0, n_rows;
 
-	if (!work)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
 	for (size_t e = 0; e < p->n_edges; e++)
 		n_edges += !usable || usable[e];
 	/* A block without edges is a row, and a set, of its own. */
@@ -152,7 +148,6 @@ int space_size(const struct problem *p, const bool *usable, size_t *n_free)
 	         count_sets(p, usable, work + p->n_blocks, work + 2 * p->n_blocks);
 	*n_free = n_edges > n_rows ? n_edges - n_rows : 0;
 	free(work);
-	return 0;
 }
 
 /*
@@ -197,19 +192,15 @@ static void eliminate(double *a, size_t n_rows, size_t n_edges, int32_t *pivot_r
 }
 
 /* What each edge carries of each free flow, from the reduced matrix. */
-static int fill_basis(const struct balances *m, const int32_t *pivot_row, struct space *s)
+static void fill_basis(const struct balances *m, const int32_t *pivot_row, struct space *s)
 {
-	uint32_t *free_col = calloc(m->n_cols + 1, sizeof(*free_col));
+	uint32_t *free_col = mem_calloc(m->n_cols + 1, sizeof(*free_col));
 	size_t k = 0;
 
 	for (size_t c = 0; c < m->n_cols; c++)
 		s->n_free += pivot_row[c] < 0;
-	s->free_edge = calloc(s->n_free + 1, sizeof(*s->free_edge));
-	s->z = calloc(s->n_edges * s->n_free + 1, sizeof(*s->z));
-	if (!free_col || !s->free_edge || !s->z) {
-		free(free_col);
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", s->n_edges);
-	}
+	s->free_edge = mem_calloc(s->n_free + 1, sizeof(*s->free_edge));
+	s->z = mem_calloc(s->n_edges * s->n_free + 1, sizeof(*s->z));
 	for (uint32_t c = 0; c < m->n_cols; c++)
 		if (pivot_row[c] < 0) {
 			free_col[k] = c;
@@ -223,30 +214,24 @@ static int fill_basis(const struct balances *m, const int32_t *pivot_row, struct
 			s->z[m->edge[c] * s->n_free + k] = fabs(z) < tiny ? 0 : z;
 		}
 	free(free_col);
-	return 0;
 }
 
 int space_new(const struct problem *p, const bool *usable, struct space **out)
 {
-	struct space *s = calloc(1, sizeof(*s));
+	struct space *s = mem_calloc(1, sizeof(*s));
 	struct balances m = { 0 };
-	int32_t *pivot_row = calloc(p->n_edges + 1, sizeof(*pivot_row));
-	int err = s && pivot_row ? balances_init(&m, p, usable)
-	                         : sp_fail(SP_ENOMEM, "out of memory for a region of %zu edges", p->n_edges);
+	int32_t *pivot_row = mem_calloc(p->n_edges + 1, sizeof(*pivot_row));
 
-	if (err == 0) {
-		eliminate(m.a, m.n_rows, m.n_cols, pivot_row);
-		s->n_edges = p->n_edges;
-		err = fill_basis(&m, pivot_row, s);
-	}
-	if (err == 0) {
-		*out = s;
-		s = NULL;
-	}
+	balances_init(&m, p, usable);
+	eliminate(m.a, m.n_rows, m.n_cols, pivot_row);
+	s->n_edges = p->n_edges;
+	fill_basis(&m, pivot_row, s);
+	*out = s;
+	s = NULL;
 	space_free(s);
 	free(pivot_row);
 	balances_fini(&m);
-	return err;
+	return 0;
 }
 
 void space_free(struct space *s)

@@ -22,8 +22,8 @@ struct space {
 int space_new(const struct problem *p, const bool *usable, struct space **out);
 void space_free(struct space *s);
 
-/* A lower bound of n_free that hardly misses, without elimination.  Cost: E.  Returns 0 or -SP_ENOMEM. */
-int space_size(const struct problem *p, const bool *usable, size_t *n_free);
+/* A lower bound of n_free that hardly misses, without elimination.  Cost: E. */
+void space_size(const struct problem *p, const bool *usable, size_t *n_free);
 
 /* f[E] = Z t. */
 void space_flow(const struct space *s, const double *t, double *f);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 void sparse_fini(struct sparse *m)
 {
@@ -19,11 +20,9 @@ int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_c
 	for (size_t i = 0; i < n_rows * n_cols; i++)
 		n += dense[i] != 0;
 	m->n_rows = n_rows;
-	m->row0 = calloc(n_rows + 1, sizeof(*m->row0));
-	m->col = calloc(n + 1, sizeof(*m->col));
-	m->x = calloc(n + 1, sizeof(*m->x));
-	if (!m->row0 || !m->col || !m->x)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	m->row0 = mem_calloc(n_rows + 1, sizeof(*m->row0));
+	m->col = mem_calloc(n + 1, sizeof(*m->col));
+	m->x = mem_calloc(n + 1, sizeof(*m->x));
 	n = 0;
 	for (size_t r = 0; r < n_rows; r++) {
 		m->row0[r] = n;

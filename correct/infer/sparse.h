@@ -13,7 +13,7 @@ struct sparse {
 	double *x;
 };
 
-/* What is not 0 of dense[n_rows][n_cols].  To be freed by sparse_fini(), after errors too.  0 or -SP_ENOMEM. */
+/* What is not 0 of dense[n_rows][n_cols].  To be freed by sparse_fini(), after errors too. */
 int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols);
 void sparse_fini(struct sparse *m);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "correct/infer/interior_impl.h"
+#include "profiler/base/mem.h"
 
 void ways_fini(struct ways *w)
 {
@@ -22,26 +23,24 @@ void ways_fini(struct ways *w)
 	free(w->in);
 }
 
-int ways_init(struct ways *w, const struct problem *p)
+void ways_init(struct ways *w, const struct problem *p)
 {
 	size_t n = p->n_blocks + 1, n_edges = p->n_edges + 1;
 
-	*w = (struct ways){ .local = malloc(n * sizeof(*w->local)),
-		            .n = malloc(n_edges * sizeof(*w->n)),
-		            .from_entry = malloc(n * sizeof(*w->from_entry)),
-		            .to_exit = malloc(n * sizeof(*w->to_exit)),
-		            .back = malloc(n * sizeof(*w->back)),
-		            .leads = malloc(n * sizeof(*w->leads)),
-		            .before = malloc(n * sizeof(*w->before)),
-		            .after = malloc(n * sizeof(*w->after)),
-		            .in0 = malloc((n + 1) * sizeof(*w->in0)),
-		            .in = malloc(n_edges * sizeof(*w->in)) };
-	if (!w->local || !w->n || !w->from_entry || !w->to_exit || !w->back || !w->leads || !w->before ||
-	    !w->after || !w->in0 || !w->in || vec_reserve(&w->reached, n) < 0 ||
-	    vec_reserve(&w->taken, n_edges) < 0 || vec_reserve(&w->later, n_edges) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory for a region of %zu blocks", p->n_blocks);
+	*w = (struct ways){ .local = mem_malloc(n * sizeof(*w->local)),
+		            .n = mem_malloc(n_edges * sizeof(*w->n)),
+		            .from_entry = mem_malloc(n * sizeof(*w->from_entry)),
+		            .to_exit = mem_malloc(n * sizeof(*w->to_exit)),
+		            .back = mem_malloc(n * sizeof(*w->back)),
+		            .leads = mem_malloc(n * sizeof(*w->leads)),
+		            .before = mem_malloc(n * sizeof(*w->before)),
+		            .after = mem_malloc(n * sizeof(*w->after)),
+		            .in0 = mem_malloc((n + 1) * sizeof(*w->in0)),
+		            .in = mem_malloc(n_edges * sizeof(*w->in)) };
+	vec_room(&w->reached, n);
+	vec_room(&w->taken, n_edges);
+	vec_room(&w->later, n_edges);
 	memset(w->local, 0xff, n * sizeof(*w->local));
-	return 0;
 }
 
 static void reach(struct ways *w, uint32_t block, uint32_t along)

@@ -3,24 +3,20 @@
 
 #include "profiler/base/err.h"
 
-static int add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, uint64_t to_ip,
-                    struct pairs *pairs, struct branch_list *out)
+static void add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, uint64_t to_ip,
+                     struct pairs *pairs, struct branch_list *out)
 {
 	/* Code that takes another's place at its address is another branch's. */
-	long k = pairs_number(pairs, from_ip ^ (uint64_t)pid << 48, to_ip ^ r->made_changes << 48);
+	long k = pairs_must(pairs, from_ip ^ (uint64_t)pid << 48, to_ip ^ r->made_changes << 48);
 
-	if (k < 0)
-		return (int)k;
 	if ((size_t)k == out->n) {
 		struct place from = recording_place(r, pid, from_ip), to = recording_place(r, pid, to_ip);
 		struct flow_seen seen = { (uint32_t)from.module, (uint32_t)to.module, from.vaddr, to.vaddr,
 			                  0 };
 
-		if (vec_push(out, seen) < 0)
-			return -SP_ENOMEM;
+		vec_add(out, seen);
 	}
 	out->v[k].n++;
-	return 0;
 }
 
 int branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec)
@@ -28,18 +24,17 @@ int branch_sums_add(struct branch_sums *s, const struct recording *r, const stru
 	const struct pd_branch *b = rec->sample.branches;
 	/* Between the newest of a processor's record and the one before, a branch may be missing. */
 	const size_t first_run = rec->event == r->burst_event ? 0 : 1;
-	int err = 0;
 
-	for (size_t i = 0; i < r->n_apart && err == 0; i++)
-		err = add_pair(r, rec->pid, r->apart[i].from_ip, r->apart[i].to_ip, &s->pairs, &s->seen);
-	for (size_t i = 0; i < rec->sample.n_branches && err == 0; i++) {
-		err = add_pair(r, rec->pid, b[i].from_ip, b[i].to_ip, &s->pairs, &s->seen);
+	for (size_t i = 0; i < r->n_apart; i++)
+		add_pair(r, rec->pid, r->apart[i].from_ip, r->apart[i].to_ip, &s->pairs, &s->seen);
+	for (size_t i = 0; i < rec->sample.n_branches; i++) {
+		add_pair(r, rec->pid, b[i].from_ip, b[i].to_ip, &s->pairs, &s->seen);
 		/* Newest first: the older one's target, and on to this one's source. */
-		if (err == 0 && i >= first_run && i + 1 < rec->sample.n_branches)
-			err = add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &s->run_pairs, &s->runs);
+		if (i >= first_run && i + 1 < rec->sample.n_branches)
+			add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &s->run_pairs, &s->runs);
 		s->n_branches++;
 	}
-	return err;
+	return 0;
 }
 
 static void drop_unplaced(struct branch_list *seen)

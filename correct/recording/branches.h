@@ -15,7 +15,7 @@ struct branch_sums {
 	uint64_t n_branches;
 };
 
-/* Add one sample's.  Begin with all zero.  -SP_ENOMEM. */
+/* Add one sample's.  Begin with all zero. */
 int branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec);
 
 /* The end of adding: what lies in no usable file says nothing of the flow, and is dropped. */

@@ -63,24 +63,22 @@ static bool is_user(const struct pd_record *r)
  * The kernel's chain; of samples whose user part is told in another way, the
  * kernel's part.  The address that the sample was at begins it, and is left out.
  */
-static int add_chain(struct callers *c, const struct pd_record *r, bool no_user)
+static void add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 {
 	const uint64_t *chain = r->sample.callchain;
 	bool user = false;
 
 	for (size_t i = 0; i < r->sample.n_callchain && i < EFFORT_FRAMES; i++) {
 		if (no_user && chain[i] == (uint64_t)PERF_CONTEXT_USER)
-			return 0;
+			return;
 		if (chain[i] >= FIRST_MARKER)
 			user = chain[i] == (uint64_t)PERF_CONTEXT_USER;
 		/* Where the frame pointer was none, what it led to is anything: 0, or no address of the user's. */
 		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i] ||
 		    ((user || is_user(r)) && chain[i] >= KERNEL_HALF))
 			continue;
-		if (vec_push(&c->ips, chain[i]) < 0)
-			return -SP_ENOMEM;
+		vec_add(&c->ips, chain[i]);
 	}
-	return 0;
 }
 
 static enum insn_isa isa_of(const struct recording *rec)
@@ -115,18 +113,17 @@ struct unwind_sample callers_copy(const struct recording *rec, const struct pd_r
 }
 
 /* By a copy of the user's stack. */
-static int add_unwound(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
+static void add_unwound(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
 	struct unwind_sample in = callers_copy(rec, r);
 	size_t n = 0, had = c->ips.n;
 
 	*whole = false;
 	if (in.isa == ISA_NONE || r->sample.regs_abi != PERF_SAMPLE_REGS_ABI_64)
-		return 0;
-	if (!c->unwind && unwind_new(find_module, rec, &c->unwind) < 0)
-		return -SP_ENOMEM;
-	if (vec_reserve(&c->ips, had + EFFORT_FRAMES) < 0)
-		return -SP_ENOMEM;
+		return;
+	if (!c->unwind)
+		unwind_new(find_module, rec, &c->unwind);
+	vec_room(&c->ips, had + EFFORT_FRAMES);
 	*whole = unwind_stack(c->unwind, &in, c->ips.v + had, EFFORT_FRAMES, &n);
 	/* Where the user's code was is where the sample is, or it was in the kernel on behalf of that. */
 	if (n && is_user(r))
@@ -134,7 +131,6 @@ static int add_unwound(struct callers *c, struct recording *rec, const struct pd
 	else if (n)
 		c->ips.v[had]++;
 	c->ips.n = had + n;
-	return 0;
 }
 
 /* By calls that are not back yet, the newest first: each record names the call itself. */
@@ -145,9 +141,8 @@ static int add_branches(struct callers *c, const struct recording *rec, bool *wh
 	for (size_t i = 0; i < rec->n_calls; i++) {
 		if (!rec->apart[i].from_ip)
 			continue;
-		if (vec_push(&c->ips, rec->apart[i].from_ip + 1) < 0 ||
-		    vec_push(&c->entries, rec->apart[i].to_ip) < 0)
-			return -SP_ENOMEM;
+		vec_add(&c->ips, rec->apart[i].from_ip + 1);
+		vec_add(&c->entries, rec->apart[i].to_ip);
 		n++;
 	}
 	/* As many as a processor keeps, a power of two, are rarely all. */
@@ -158,14 +153,14 @@ static int add_branches(struct callers *c, const struct recording *rec, bool *wh
 int callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
 	size_t most = attr_of(rec, (size_t)rec->as_recorded)->sample_max_stack;
-	int err;
+	int err = 0;
 
 	c->ips.n = c->entries.n = 0;
 	*whole = r->sample.n_callchain < (most ? most : DEFAULT_MAX_STACK);
-	err = add_chain(c, r, r->sample.regs_user || rec->n_calls);
-	if (err == 0 && r->sample.regs_user)
-		err = add_unwound(c, rec, r, whole);
-	else if (err == 0 && rec->n_calls)
+	add_chain(c, r, r->sample.regs_user || rec->n_calls);
+	if (r->sample.regs_user)
+		add_unwound(c, rec, r, whole);
+	else if (rec->n_calls)
 		err = add_branches(c, rec, whole);
 	return err;
 }

@@ -24,7 +24,7 @@ struct callers {
  * Before a sample's own place: ips[n] inside c, innermost first, each the
  * address after the call, or after the first byte of an instruction; markers
  * of the kernel's stay.  *whole: it is not known to end before the outermost
- * caller.  Returns 0, -SP_ENOMEM.
+ * caller.
  */
 int callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
 void callers_fini(struct callers *c);

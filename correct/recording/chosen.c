@@ -8,6 +8,7 @@
 #include "correct/recording/events.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* perf's bit of ibs_op's config: operations are counted, not cycles. */
 enum { IBS_OP_CNT_CTL = 1 << 19 };
@@ -283,17 +284,15 @@ static size_t same_event(const struct pd_reader *r, size_t i)
 	return same_on_other_cores(r, i);
 }
 
-int chosen_learn(struct recording *r)
+void chosen_learn(struct recording *r)
 {
 	size_t n = pd_n_events(r->reader);
 	struct recording_event *grown;
 	uint32_t groups = 0;
 
 	if (n == r->n_events)
-		return 0;
-	grown = realloc(r->events, (n + 1) * sizeof(*grown));
-	if (!grown)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
+		return;
+	grown = mem_realloc(r->events, (n + 1) * sizeof(*grown));
 	r->events = grown;
 	r->n_events = n;
 	for (size_t i = 0; i < n && !r->branches; i++)
@@ -310,7 +309,6 @@ int chosen_learn(struct recording *r)
 			                             .several = same != i };
 		grown[same].several = same != i || grown[same].several;
 	}
-	return 0;
 }
 
 int chosen_check(const struct recording *r)

@@ -11,8 +11,8 @@
 /* Of the events that the file has so far: in pipe mode they come with the records. */
 void chosen_set(struct recording *r);
 
-/* Events that came since, and which of them count the same.  Returns 0 or -SP_ENOMEM. */
-int chosen_learn(struct recording *r);
+/* Events that came since, and which of them count the same. */
+void chosen_learn(struct recording *r);
 
 /* Once all are known: -SP_ENOENT where the one that was asked for was not sampled. */
 int chosen_check(const struct recording *r);

@@ -10,6 +10,7 @@
 #include "correct/recording/recording.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { MAX_NAME = 64 }; /* more than a thread's name has */
 
@@ -141,11 +142,9 @@ static int find_span(struct filter *f, struct pd_reader *r)
 
 int filter_new(const struct filter_opts *o, struct pd_reader *r, struct filter **out)
 {
-	struct filter *f = calloc(1, sizeof(*f));
+	struct filter *f = mem_calloc(1, sizeof(*f));
 	int err;
 
-	if (!f)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	f->o = o;
 	err = o->shares ? find_span(f, r) : 0;
 	if (err < 0) {
@@ -275,8 +274,8 @@ static uint64_t part_of(const struct recording *r, int event, uint64_t value, ui
 	return value - gone / period * period;
 }
 
-int filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
-                bool *kept)
+void filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
+                 bool *kept)
 {
 	struct counters *c;
 	long task;
@@ -284,10 +283,10 @@ int filter_take(struct filter *f, const struct recording *r, struct pd_record *r
 	*kept = in_window(f, rec->time_ns) && is_of_part(f, r, rec, r->as_recorded);
 	f->n_kept += *kept;
 	if (!rec->sample.n_values)
-		return 0;
-	task = pairs_number(&f->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
-	if (task < 0 || ((size_t)task == f->counters.n && vec_push(&f->counters, (struct counters){ 0 }) < 0))
-		return -SP_ENOMEM;
+		return;
+	task = pairs_must(&f->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
+	if ((size_t)task == f->counters.n)
+		vec_add(&f->counters, (struct counters){ 0 });
 	c = &f->counters.v[task];
 	for (size_t i = 0; i < rec->sample.n_values; i++) {
 		struct pd_value v = rec->sample.values[i];
@@ -306,5 +305,4 @@ int filter_take(struct filter *f, const struct recording *r, struct pd_record *r
 		values[i] = v;
 	}
 	rec->sample.values = values;
-	return 0;
 }

@@ -54,8 +54,8 @@ double filter_ended_before(const struct filter *f);
 
 /* Is this sample one of the part?  Then its values become those of the part; `values` is room for as many as it has. */
 struct pd_value;
-int filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
-                bool *kept);
+void filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
+                 bool *kept);
 
 /*
  * Is this record, no sample, of the part's threads, at whatever time?  Its time is moved to the nearest of the window: what lasts

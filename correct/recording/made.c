@@ -12,6 +12,7 @@
 #include "correct/binary/perf_map.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/texts.h"
@@ -42,18 +43,14 @@ struct made {
 	VEC(uint64_t) changes_ns;      /* in order */
 };
 
-int made_new(const char *symfs, bool same_host, bool same_clock, struct made **out)
+void made_new(const char *symfs, bool same_host, bool same_clock, struct made **out)
 {
-	struct made *m = calloc(1, sizeof(*m));
+	struct made *m = mem_calloc(1, sizeof(*m));
 
-	if (!m || (symfs && !(m->symfs = strdup(symfs)))) {
-		free(m);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
+	m->symfs = symfs ? mem_strdup(symfs) : NULL;
 	m->same_host = same_host;
 	m->same_clock = same_clock;
 	*out = m;
-	return 0;
 }
 
 void made_free(struct made *m)
@@ -77,10 +74,10 @@ void made_free(struct made *m)
 
 static struct process *process_of(struct made *m, uint32_t pid)
 {
-	long i = pairs_number(&m->pids, pid, 0);
+	long i = pairs_must(&m->pids, pid, 0);
 
-	if (i < 0 || ((size_t)i == m->processes.n && vec_push(&m->processes, (struct process){ 0 }) < 0))
-		return NULL;
+	if ((size_t)i == m->processes.n)
+		vec_add(&m->processes, (struct process){ 0 });
 	return &m->processes.v[i];
 }
 
@@ -109,7 +106,7 @@ static uint8_t *read_file(const char *path, size_t *n)
 	if (fd < 0)
 		return NULL;
 	if (st.st_size < MOST_BYTES)
-		bytes = malloc((size_t)st.st_size + 1);
+		bytes = mem_malloc((size_t)st.st_size + 1);
 	while (bytes && got > 0 && *n < (size_t)st.st_size) {
 		got = read(fd, bytes + *n, (size_t)st.st_size - *n);
 		*n += got > 0 ? (size_t)got : 0;
@@ -121,13 +118,11 @@ static uint8_t *read_file(const char *path, size_t *n)
 /* Layer 0 has the file's own path. */
 static int name_layers(struct made *m, struct dump *d)
 {
-	d->layers = calloc(d->jit.n_layers + 1, sizeof(char *));
-	for (uint32_t i = 0; d->layers && i < d->jit.n_layers; i++) {
+	d->layers = mem_calloc(d->jit.n_layers + 1, sizeof(char *));
+	for (uint32_t i = 0; i < d->jit.n_layers; i++) {
 		d->layers[i] = i ? texts_printf(&m->pool, "%s#%u", d->path, i) : d->path;
-		if (!d->layers[i])
-			return sp_fail(SP_ENOMEM, "out of memory");
 	}
-	return d->layers ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	return 0;
 }
 
 /* One that can't be read has no codes, and its samples stay without names. */
@@ -137,8 +132,7 @@ static int read_dump(struct made *m, struct dump *d)
 	size_t n;
 	int err = 0;
 
-	if (asprintf(&path, "%s%s", m->symfs ? m->symfs : "", d->path) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	path = mem_printf("%s%s", m->symfs ? m->symfs : "", d->path);
 	d->bytes = read_file(path, &n);
 	if (!d->bytes)
 		sp_warn("%s: code that was made at run time is in this file, which is not there or not yours",
@@ -159,8 +153,7 @@ static int read_dump(struct made *m, struct dump *d)
 static int note_changes(struct made *m, const struct jitdump *j)
 {
 	for (size_t i = 0; i < j->codes.n && j->n_layers > 1; i++)
-		if (vec_push(&m->changes_ns, j->codes.v[i].from_ns) < 0)
-			return -SP_ENOMEM;
+		vec_add(&m->changes_ns, j->codes.v[i].from_ns);
 	if (m->changes_ns.n)
 		qsort(m->changes_ns.v, m->changes_ns.n, sizeof(*m->changes_ns.v), order_u64);
 	return 0;
@@ -185,16 +178,11 @@ int made_map(struct made *m, uint32_t pid, const char *path)
 		return 0;
 	p = process_of(m, pid);
 	kept = texts_add(&m->pool, path, strlen(path));
-	if (!p || !kept)
-		return sp_fail(SP_ENOMEM, "out of memory");
-	i = pairs_number(&m->paths, (uint64_t)(uintptr_t)kept, 0);
-	if (i < 0)
-		return -SP_ENOMEM;
+	i = pairs_must(&m->paths, (uint64_t)(uintptr_t)kept, 0);
 	p->dump = (uint32_t)i + 1;
 	if ((size_t)i < m->dumps.n)
 		return 0;
-	if (vec_push(&m->dumps, (struct dump){ .path = kept }) < 0)
-		return -SP_ENOMEM;
+	vec_add(&m->dumps, (struct dump){ .path = kept });
 	d = &m->dumps.v[i];
 	err = read_dump(m, d);
 	return err < 0 ? err : note_changes(m, &d->jit);

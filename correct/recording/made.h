@@ -18,10 +18,10 @@ struct made;
  * same_host  recorded on this machine: a perf-PID.map in /tmp may be the process's.  With symfs it may in any case.
  * same_clock samples have times of CLOCK_MONOTONIC, as jitdumps do.
  */
-int made_new(const char *symfs, bool same_host, bool same_clock, struct made **out);
+void made_new(const char *symfs, bool same_host, bool same_clock, struct made **out);
 void made_free(struct made *m);
 
-/* A process mapped a file.  Is it a jitdump, it is read.  -SP_ENOMEM. */
+/* A process mapped a file.  Is it a jitdump, it is read. */
 int made_map(struct made *m, uint32_t pid, const char *path);
 
 /*

@@ -16,6 +16,7 @@
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* Modules of files that are not open yet; other values are indices. */
 enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };
@@ -48,12 +49,10 @@ static int spool_stdin(int *fd_out)
 
 int recording_open(const struct correct_opts *opts, struct recording **out)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recording *r = mem_calloc(1, sizeof(*r));
 	char path[64];
 	int err;
 
-	if (!r)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	r->spool_fd = -1;
 	r->module_opts = opts->modules;
 	if (strcmp(opts->input, "-") == 0) {
@@ -69,7 +68,7 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 		goto out;
 	r->wanted = opts->event;
 	chosen_set(r);
-	err = chosen_learn(r);
+	chosen_learn(r);
 	if (err == 0 && filter_is_set(&opts->filter))
 		err = filter_new(&opts->filter, r->reader, &r->filter);
 	if (err < 0)
@@ -117,11 +116,7 @@ static int open_module(struct recording *r, const char *path, const uint8_t *id,
 
 	if (err < 0)
 		return err;
-	grown = realloc(r->modules, (r->n_modules + 1) * sizeof(struct module *));
-	if (!grown) {
-		module_free(m);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
+	grown = mem_realloc(r->modules, (r->n_modules + 1) * sizeof(struct module *));
 	r->modules = grown;
 	r->modules[r->n_modules] = m;
 	*out = (int32_t)r->n_modules++;
@@ -157,9 +152,7 @@ static struct recording_file *file_of(struct recording *r, uint32_t file)
 
 	if (file < r->n_files)
 		return &r->files[file];
-	grown = realloc(r->files, n * sizeof(*grown));
-	if (!grown)
-		return NULL;
+	grown = mem_realloc(r->files, n * sizeof(*grown));
 	r->files = grown;
 	for (; r->n_files < n; r->n_files++)
 		grown[r->n_files] = (struct recording_file){
@@ -186,24 +179,26 @@ static int open_made(struct recording *r)
 
 	if (r->made)
 		return 0;
-	return made_new(r->module_opts.symfs,
-	                !host || !*host || (uname(&here) == 0 && strcmp(here.nodename, host) == 0),
-	                attr && attr->use_clockid && attr->clockid == CLOCK_MONOTONIC, &r->made);
+	made_new(r->module_opts.symfs,
+	         !host || !*host || (uname(&here) == 0 && strcmp(here.nodename, host) == 0),
+	         attr && attr->use_clockid && attr->clockid == CLOCK_MONOTONIC, &r->made);
+	return 0;
 }
 
 /* The module of code at ip that no file was mapped for, -1 = none has it. */
 static int32_t made_module(struct recording *r, uint32_t pid, uint64_t ip)
 {
 	const char *path = open_made(r) < 0 ? NULL : made_find(r->made, pid, ip, r->now_ns);
-	long i = path ? pairs_number(&r->made_paths, (uint64_t)(uintptr_t)path, 0) : -1;
+	long i = path ? (long)pairs_must(&r->made_paths, (uint64_t)(uintptr_t)path, 0) : -1;
 
 	if (i < 0)
 		return -1;
 	if ((size_t)i == r->made_modules.n) {
 		int32_t module = -1;
 
-		if (open_module(r, path, NULL, 0, &module) < 0 || vec_push(&r->made_modules, module) < 0)
+		if (open_module(r, path, NULL, 0, &module) < 0)
 			return -1;
+		vec_add(&r->made_modules, module);
 	}
 	return r->made_modules.v[i];
 }
@@ -261,21 +256,17 @@ static void set_apart(struct recording *r, struct pd_record *rec)
 }
 
 /* Events that count the same become one. */
-static int unite_events(struct recording *r, struct pd_record *rec)
+static void unite_events(struct recording *r, struct pd_record *rec)
 {
-	int err = chosen_learn(r);
-
-	if (err < 0)
-		return err;
+	chosen_learn(r);
 	set_apart(r, rec);
 	r->as_recorded = rec->event;
 	r->group = r->events[rec->event].group;
 	rec->event = r->events[rec->event].same;
 	if (!r->group)
-		return 0;
+		return;
 	r->values.n = 0;
-	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
-		return -SP_ENOMEM;
+	vec_room(&r->values, rec->sample.n_values);
 	for (size_t i = 0; i < rec->sample.n_values; i++) {
 		struct pd_value v = rec->sample.values[i];
 
@@ -283,19 +274,17 @@ static int unite_events(struct recording *r, struct pd_record *rec)
 		r->values.v[r->values.n++] = v;
 	}
 	rec->sample.values = r->values.v;
-	return 0;
 }
 
 /* Is the sample one of the part that is looked at?  *kept says; its values are then those of the part. */
-static int take_part(struct recording *r, struct pd_record *rec, bool *kept)
+static void take_part(struct recording *r, struct pd_record *rec, bool *kept)
 {
 	*kept = true;
 	if (!r->filter)
-		return 0;
-	if (vec_reserve(&r->values, rec->sample.n_values) < 0)
-		return -SP_ENOMEM;
+		return;
+	vec_room(&r->values, rec->sample.n_values);
 	/* The values may be there already. */
-	return filter_take(r->filter, r, rec, r->values.v, kept);
+	filter_take(r->filter, r, rec, r->values.v, kept);
 }
 
 /* Nothing is to be seen of what was asked for. */
@@ -330,9 +319,9 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 	for (size_t i = 0; i < cycles->sample.n_values; i++)
 		if (cycles->sample.values[i].event == r->insn_event)
 			value = cycles->sample.values[i].value;
-	task = pairs_number(&r->insn_tasks, (uint64_t)cycles->pid << 32 | cycles->tid, counters);
-	if (task < 0 || ((size_t)task == r->insn_last.n && vec_push(&r->insn_last, 0) < 0))
-		return -SP_ENOMEM;
+	task = pairs_must(&r->insn_tasks, (uint64_t)cycles->pid << 32 | cycles->tid, counters);
+	if ((size_t)task == r->insn_last.n)
+		vec_add(&r->insn_last, 0);
 	last = &r->insn_last.v[task];
 	rec.event = r->as_recorded = r->insn_event;
 	/* Values that go back have begun anew. */
@@ -344,20 +333,17 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 }
 
 /* Where the kernel was: the map that recorders write names the symbol that its offset is the address of. */
-static int learn_kernel(struct recording *r, const struct pd_record *rec)
+static void learn_kernel(struct recording *r, const struct pd_record *rec)
 {
 	static const char path[] = "[kernel.kallsyms]";
 	size_t n = sizeof(path) - 1;
 
 	if ((rec->type != PERF_RECORD_MMAP && rec->type != PERF_RECORD_MMAP2) || r->kernel_symbol ||
 	    rec->pid != UINT32_MAX || strncmp(rec->mmap.path, path, n) != 0 || !rec->mmap.path[n])
-		return 0;
-	r->kernel_symbol = strdup(rec->mmap.path + n);
-	if (!r->kernel_symbol)
-		return sp_fail(SP_ENOMEM, "out of memory");
+		return;
+	r->kernel_symbol = mem_strdup(rec->mmap.path + n);
 	r->module_opts.kernel_symbol = r->kernel_symbol;
 	r->module_opts.kernel_text = rec->mmap.pgoff_bytes;
-	return 0;
 }
 
 static int restart(struct recording *r)
@@ -436,7 +422,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
-			err = learn_kernel(r, &rec);
+			learn_kernel(r, &rec);
 			if (err == 0)
 				err = maps_apply(r->maps, &rec);
 			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
@@ -457,16 +443,16 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		if (rec.event >= 0 && rec.event == r->path_event && !r->wanted) {
 			if (!r->paths_known) {
 				place = recording_place(r, rec.pid, rec.sample.ip);
-				err = timed_paths_add(&r->paths, &rec.sample, place.module, place.vaddr);
+				timed_paths_add(&r->paths, &rec.sample, place.module, place.vaddr);
 			}
 			continue;
 		}
 		if (rec.event < 0)
 			continue;
 		set_now(r, rec.time_ns);
-		err = unite_events(r, &rec);
+		unite_events(r, &rec);
 		if (err == 0)
-			err = take_part(r, &rec, &kept);
+			take_part(r, &rec, &kept);
 		if (err < 0)
 			break;
 		if (!kept)

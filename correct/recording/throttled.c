@@ -8,6 +8,7 @@
 #include "correct/model/model.h"
 #include "correct/recording/rests.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -41,7 +42,7 @@ struct throttled {
 
 struct throttled *throttled_new(void)
 {
-	return calloc(1, sizeof(struct throttled));
+	return mem_calloc(1, sizeof(struct throttled));
 }
 
 void throttled_free(struct throttled *t)
@@ -59,10 +60,10 @@ void throttled_free(struct throttled *t)
 
 static long number(struct throttled *t, uint32_t tid, int event)
 {
-	long p = pairs_number(&t->pairs, tid, (uint64_t)event + 1);
+	long p = pairs_must(&t->pairs, tid, (uint64_t)event + 1);
 
-	if (p >= 0 && (size_t)p == t->of_pair.n && vec_push(&t->of_pair, (struct last){ .event = event }) < 0)
-		return -SP_ENOMEM;
+	if ((size_t)p == t->of_pair.n)
+		vec_add(&t->of_pair, (struct last){ .event = event });
 	return p;
 }
 
@@ -73,12 +74,11 @@ int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time
 	double ns;
 
 	if (p < 0)
-		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
+		return 0;
 	last = &t->of_pair.v[p];
 	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
-	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS &&
-	    vec_push(&t->events[event].gaps, (float)ns) < 0)
-		return -SP_ENOMEM;
+	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS)
+		vec_add(&t->events[event].gaps, (float)ns);
 	last->seen = true;
 	last->time_ns = time_ns;
 	last->stopped_ns = 0;
@@ -101,10 +101,10 @@ int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stre
 	long p = event < 0 || event >= EFFORT_EVENTS || !time_ns ? -1 : number(t, tid, event), i;
 
 	if (p < 0)
-		return p == -SP_ENOMEM ? -SP_ENOMEM : 0;
-	i = pairs_number(&t->streams, stream, (uint64_t)event + 1);
-	if (i < 0 || ((size_t)i == t->of_stream.n && vec_push(&t->of_stream, (struct stream){ 0 }) < 0))
-		return -SP_ENOMEM;
+		return 0;
+	i = pairs_must(&t->streams, stream, (uint64_t)event + 1);
+	if ((size_t)i == t->of_stream.n)
+		vec_add(&t->of_stream, (struct stream){ 0 });
 	if (!on)
 		go_on(t, &t->of_stream.v[i], time_ns);
 	else if (!t->of_stream.v[i].stopped)

@@ -14,10 +14,10 @@ struct throttled;
 struct throttled *throttled_new(void); /* NULL without memory */
 void throttled_free(struct throttled *t);
 
-/* A sample of a thread; times ascend within it.  Returns 0 or -SP_ENOMEM. */
+/* A sample of a thread; times ascend within it. */
 int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns);
 
-/* One counter of an event, told by its stream, was stopped (on) or goes on.  Returns 0 or -SP_ENOMEM. */
+/* One counter of an event, told by its stream, was stopped (on) or goes on. */
 int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
                      uint64_t time_ns);
 

@@ -7,6 +7,7 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/perfdata/reader.h"
 
 int timed_paths_event(const struct pd_reader *r)
@@ -22,17 +23,18 @@ int timed_paths_event(const struct pd_reader *r)
 	return -1;
 }
 
-int timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr)
+void timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr)
 {
 	struct timed_path path = { (double)s->period, (double)s->addr, module, -1, vaddr };
 
-	if (!s->stream_id)
-		return vec_push(&t->v, path);
+	if (!s->stream_id) {
+		vec_add(&t->v, path);
+		return;
+	}
 	if (!t->v.n)
-		return 0;
+		return;
 	t->v.v[t->v.n - 1].insn += (double)s->period;
-	return vec_push(&t->runs,
-	                ((struct timed_run){ (uint32_t)t->v.n - 1, module, vaddr, (double)s->period }));
+	vec_add(&t->runs, ((struct timed_run){ (uint32_t)t->v.n - 1, module, vaddr, (double)s->period }));
 }
 
 void timed_paths_fini(struct timed_paths *t)
@@ -159,16 +161,14 @@ static void add_all(const struct timed_paths *t, const double *insn, struct pace
  * eq. 10, moments in each loop by themselves: the faster its code, the longer a replay takes, and the fewer paths there are in a
  * second of it.  Where no path was timed the pace of others is lent, but for `loop`'s own.
  */
-static int rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
-                   size_t n_loops, struct timed_rate *out)
+static void rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
+                    size_t n_loops, struct timed_rate *out)
 {
-	struct paces *loops = calloc(n_loops + 1, sizeof(*loops));
+	struct paces *loops = mem_calloc(n_loops + 1, sizeof(*loops));
 	const struct paces *rest = &loops[n_loops];
 	struct mean m;
 
 	*out = (struct timed_rate){ 0 };
-	if (!loops)
-		return sp_fail(SP_ENOMEM, "out of memory for the paces of %zu loops", n_loops);
 	add_all(t, insn, loops, n_loops);
 	for (size_t k = 0; k <= n_loops; k++) {
 		loops[k].share = k < n_loops ? share[k] : 0;
@@ -188,16 +188,16 @@ static int rate_in(const struct timed_paths *t, size_t loop, const double *insn,
 	set_interval(&m, (double)out->n, out);
 out:
 	free(loops);
-	return 0;
 }
 
-int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops, struct timed_rate *out)
+void timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
+                      struct timed_rate *out)
 {
-	return rate_in(t, n_loops + 1, NULL, share, n_loops, out);
+	rate_in(t, n_loops + 1, NULL, share, n_loops, out);
 }
 
-int timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
-                        size_t n_loops, struct timed_rate *out)
+void timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
+                         size_t n_loops, struct timed_rate *out)
 {
-	return rate_in(t, loop, insn, share, n_loops, out);
+	rate_in(t, loop, insn, share, n_loops, out);
 }

@@ -36,8 +36,8 @@ struct timed_paths {
 /* The event that files have of them, -1 = none. */
 int timed_paths_event(const struct pd_reader *r);
 
-/* A sample of that event, in the file's order, and the place of its ip: 0, -SP_ENOMEM. */
-int timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr);
+/* A sample of that event, in the file's order, and the place of its ip: 0. */
+void timed_paths_add(struct timed_paths *t, const struct pd_sample *s, int32_t module, uint64_t vaddr);
 void timed_paths_fini(struct timed_paths *t);
 
 /* Instructions a nanosecond of all threads' time, with their 90% interval. */
@@ -48,13 +48,13 @@ struct timed_rate {
 
 /*
  * share[n_loops]: of the time, that of each loop.  Moments that are in no loop, or in one of too few paths, have the mean of
- * those paths.  -SP_ENOMEM.
+ * those paths.
  */
-int timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
-                     struct timed_rate *out);
+void timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
+                      struct timed_rate *out);
 
 /* The same of the instructions in one loop, insn[t->v.n] of each path.  Too few where too few paths begin there. */
-int timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
-                        size_t n_loops, struct timed_rate *out);
+void timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
+                         size_t n_loops, struct timed_rate *out);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "correct/skid/dist.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 void skid_dist_constant(struct skid_dist *d, double s_cyc)
 {
@@ -37,9 +38,7 @@ int skid_dist_fit(struct skid_dist *d, const double *s_cyc, size_t n)
 	for (size_t k = 0; k < n; k++)
 		if (!(s_cyc[k] >= 0) || !isfinite(s_cyc[k]))
 			return sp_fail(SP_EDOMAIN, "a skid of %g cycles can't be", s_cyc[k]);
-	sorted = malloc(n * sizeof(*sorted));
-	if (!sorted)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu skids", n);
+	sorted = mem_malloc(n * sizeof(*sorted));
 	memcpy(sorted, s_cyc, n * sizeof(*sorted));
 	gsl_sort(sorted, 1, n);
 	for (size_t k = 0; k < SKID_POINTS; k++) /* the k-th of n values stands at (k + 0.5) / n */

@@ -36,14 +36,14 @@ struct skid_seen {
  * that it, and not the other, ended then: its hazard over the sum of both, the two
  * being drawn from one distribution; 1/2 where the other's is not known.  Hazards and
  * probabilities are worked out alternately.  seen is sorted; out may not be seen.
- * Where none is shared they are the same numbers.  Returns 0 or -SP_ENOMEM.
+ * Where none is shared they are the same numbers.
  */
 int skid_unshare(struct skid_seen *seen, size_t n, double *out);
 
 /*
  * Quantiles of measured skids (the overshoot of each cycles sample),
  * in any order; negative and non-finite ones are an error of the caller's.
- * Returns 0; -SP_EDOMAIN for n = 0 or such values; -SP_ENOMEM.
+ * Returns 0; -SP_EDOMAIN for n = 0 or such values.
  */
 int skid_dist_fit(struct skid_dist *d, const double *s_cyc, size_t n);
 

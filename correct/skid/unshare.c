@@ -4,6 +4,7 @@
 
 #include "correct/skid/dist.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { ROUNDS = 8 }; /* the estimate moves by less than a cycle after five */
 
@@ -82,14 +83,9 @@ static void quantiles(const struct skid_seen *seen, size_t n, const double *own,
 
 int skid_unshare(struct skid_seen *seen, size_t n, double *out)
 {
-	double *own = malloc((n + 1) * sizeof(*own)), *hazard = malloc((n + 1) * sizeof(*hazard));
+	double *own = mem_malloc((n + 1) * sizeof(*own)), *hazard = mem_malloc((n + 1) * sizeof(*hazard));
 	bool shared = false;
 
-	if (!own || !hazard) {
-		free(own);
-		free(hazard);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu skids", n);
-	}
 	if (n)
 		qsort(seen, n, sizeof(*seen), shorter_first);
 	for (size_t i = 0; i < n; i++) {

@@ -14,6 +14,7 @@
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
 struct showing {
@@ -48,13 +49,11 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 {
 	struct showing *s = arg;
 	struct sample_seen seen = { .rec = rec, .record = record, .scope = -1 };
-	long counters = pairs_number(&s->counters, (uint64_t)rec->group << 32 | record->tid,
-	                             recording_counters(record)),
-	     task = pairs_number(&s->tasks, record->pid, record->tid);
+	long counters = pairs_must(&s->counters, (uint64_t)rec->group << 32 | record->tid,
+	                           recording_counters(record)),
+	     task = pairs_must(&s->tasks, record->pid, record->tid);
 
 	(void)place;
-	if (counters < 0 || task < 0)
-		return -SP_ENOMEM;
 	seen.thread = (uint32_t)task;
 	seen.counters = (uint32_t)counters;
 	if (s->of_sample)
@@ -116,9 +115,8 @@ static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns
 	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
 	int err;
 
-	*draws = calloc(EFFORT_AVERAGE_DRAWS * n_columns + 1, sizeof(**draws));
-	err = *draws ? whole_begin(w->rec, w->graph, wanted, scope, &s.whole)
-	             : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n_columns);
+	*draws = mem_calloc(EFFORT_AVERAGE_DRAWS * n_columns + 1, sizeof(**draws));
+	err = whole_begin(w->rec, w->graph, wanted, scope, &s.whole);
 	if (err == 0)
 		err = recording_each(w->rec, "averaging branch records", show, &s);
 	if (err == 0)
@@ -182,9 +180,7 @@ int average_scopes(struct work *w)
 
 	if (!can_average(w) || !w->scopes.of_sample)
 		return 0;
-	wanted = malloc(w->graph->n_blocks + 1);
-	if (!wanted)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
+	wanted = mem_malloc(w->graph->n_blocks + 1);
 	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
 		if (w->scope_solutions[s].verdict == VERDICT_UNRELIABLE && is_part(w, s) &&
 		    w->scope_problems[s]->total_insn >= model->small * total_of(w))
@@ -237,7 +233,8 @@ static int average_region(struct work *w, size_t r, const struct whole *whole, c
 	err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
 	if (err < 0 || !(sd > 0))
 		return err;
-	return solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
+	solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
+	return 0;
 }
 
 static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
@@ -262,9 +259,7 @@ int average_unsolved(struct work *w)
 
 	if (!can_average(w))
 		return 0;
-	wanted = calloc(w->graph->n_blocks + 1, 1);
-	if (!wanted)
-		return sp_fail(SP_ENOMEM, "out of memory for a graph of %zu blocks", w->graph->n_blocks);
+	wanted = mem_calloc(w->graph->n_blocks + 1, 1);
 	n = mark_wanted(w, wanted);
 	if (n)
 		err = average(w, wanted, n);

@@ -9,6 +9,7 @@
 #include "correct/infer/space.h"
 #include "correct/solve/cold.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */
 static const double flows_per_s = 1.6e7, products_per_s = 1.3e9;
@@ -50,30 +51,26 @@ int budget_cut(const struct work *w, size_t scope, struct budget_cut *cut)
 
 	if (cut->usable)
 		return 0;
-	cut->usable = calloc(p->n_edges + 1, sizeof(*cut->usable));
-	cut->flow = calloc(p->n_edges + 1, sizeof(*cut->flow));
-	if (cut->usable && cut->flow)
-		err = cold_cut(p, w->regions_ran, w->ran.block, cut->usable, cut->flow, &cut->n_unseen);
-	else
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", p->n_edges);
+	cut->usable = mem_calloc(p->n_edges + 1, sizeof(*cut->usable));
+	cut->flow = mem_calloc(p->n_edges + 1, sizeof(*cut->flow));
+	err = cold_cut(p, w->regions_ran, w->ran.block, cut->usable, cut->flow, &cut->n_unseen);
 	if (err < 0)
 		budget_cut_fini(cut);
 	return err;
 }
 
-static int work_of(const struct work *w, size_t s, struct budget_cut *cut, double *work_s)
+static void work_of(const struct work *w, size_t s, struct budget_cut *cut, double *work_s)
 {
 	const struct problem *p = w->scope_problems[s];
 	size_t n_free = 0;
 	int err = budget_cut(w, s, cut);
 
 	if (err == 0)
-		err = space_size(p, cut->usable, &n_free);
+		space_size(p, cut->usable, &n_free);
 	/* What is too large to be solved is refused at once, and what has too few samples. */
 	if (err == 0)
 		err = solve_judge_size(p, cut->usable, w->sums.paths);
 	*work_s = err < 0 ? 0 : budget_work_s((double)n_free, (double)p->n_blocks);
-	return err == -SP_ENOMEM ? err : 0;
 }
 
 uint64_t budget_blocks(double budget_s)
@@ -81,32 +78,29 @@ uint64_t budget_blocks(double budget_s)
 	return (uint64_t)(finding_part * budget_s * blocks_per_s);
 }
 
-int budget_plan(const struct work *w, struct budget *out)
+void budget_plan(const struct work *w, struct budget *out)
 {
 	size_t n = w->scopes.n;
-	struct rank *ranks = calloc(n + 1, sizeof(*ranks));
+	struct rank *ranks = mem_calloc(n + 1, sizeof(*ranks));
 	double left_s = w->opts->budget_s;
-	int err = 0;
 
-	*out = (struct budget){ calloc(n + 1, sizeof(*out->order)), calloc(n + 1, sizeof(*out->reached)),
-		                calloc(n + 1, sizeof(*out->cuts)) };
-	if (!ranks || !out->order || !out->reached || !out->cuts)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
-	for (size_t s = 0; err == 0 && s < n; s++)
+	*out = (struct budget){ mem_calloc(n + 1, sizeof(*out->order)),
+		                mem_calloc(n + 1, sizeof(*out->reached)),
+		                mem_calloc(n + 1, sizeof(*out->cuts)) };
+	for (size_t s = 0; s < n; s++)
 		ranks[s] = (struct rank){ w->scope_problems[s]->total_insn, s };
-	if (err == 0 && n)
+	if (n)
 		qsort(ranks, n, sizeof(*ranks), hotter_first);
 	/* A scope that has no room leaves it to smaller ones that come after it. */
-	for (size_t i = 0; err == 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		double work_s;
 
 		out->order[i] = ranks[i].scope;
-		err = work_of(w, ranks[i].scope, &out->cuts[ranks[i].scope], &work_s);
+		work_of(w, ranks[i].scope, &out->cuts[ranks[i].scope], &work_s);
 		out->reached[ranks[i].scope] = work_s <= left_s;
 		left_s -= work_s <= left_s ? work_s : 0;
 	}
 	free(ranks);
-	return err;
 }
 
 void budget_fini(struct budget *b, size_t n_scopes)

@@ -22,10 +22,10 @@ struct budget_cut {
 	uint32_t n_unseen;
 };
 
-/* 0 or -SP_ENOMEM; to be freed by budget_fini(), after errors too. */
-int budget_plan(const struct work *w, struct budget *out);
+/* to be freed by budget_fini(), after errors too. */
+void budget_plan(const struct work *w, struct budget *out);
 void budget_fini(struct budget *b, size_t n_scopes);
-/* A scope's cut, worked out unless it is there.  Returns 0, -SP_EDOMAIN, -SP_ENOMEM. */
+/* A scope's cut, worked out unless it is there.  Returns 0, -SP_EDOMAIN. */
 int budget_cut(const struct work *w, size_t scope, struct budget_cut *cut);
 void budget_cut_fini(struct budget_cut *cut);
 

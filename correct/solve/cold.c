@@ -9,6 +9,7 @@
 #include "correct/infer/space.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 static double samples_of(const struct problem *p, double insn, double cyc)
 {
@@ -56,12 +57,11 @@ static int cut_below(struct cut *c, double least)
 
 	for (size_t b = 0; b < p->n_blocks; b++)
 		c->warm[b] = c->n[b] > 0 && c->n[b] > least - 0.5;
-	err = interior_warm(p, c->warm);
+	interior_warm(p, c->warm);
 	memcpy(c->usable, c->can, p->n_edges * sizeof(*c->usable));
+	err = interior_find(p, c->warm, c->usable, c->f);
 	if (err == 0)
-		err = interior_find(p, c->warm, c->usable, c->f);
-	if (err == 0)
-		err = space_size(p, c->usable, &c->n_free);
+		space_size(p, c->usable, &c->n_free);
 	if (err < 0)
 		return err;
 	c->outside = 0;
@@ -89,15 +89,13 @@ static int cut_rare(struct cut *c, double n_samples)
 	return err < 0 && err != -SP_EDOMAIN ? err : cut_below(c, 0);
 }
 
-/* Each block of a function that has samples has all of them.  Returns how many blocks have none, or -SP_ENOMEM. */
+/* Each block of a function that has samples has all of them.  Returns how many blocks have none. */
 static long sum_by_function(struct cut *c)
 {
 	const struct problem *p = c->p;
-	double *n = calloc(p->graph->n_funcs + 1, sizeof(*n));
+	double *n = mem_calloc(p->graph->n_funcs + 1, sizeof(*n));
 	long n_cold = 0;
 
-	if (!n)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->graph->n_funcs);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		n[p->graph->blocks[p->blocks[b].graph_block].func] += c->n[b];
 	for (size_t b = 0; b < p->n_blocks; b++) {
@@ -157,14 +155,14 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	*n_free_out = 0;
 	p->cold_insn = 0;
 	if (err == 0)
-		err = space_size(p, usable, &n);
+		space_size(p, usable, &n);
 	if (err < 0 || ran)
 		return err;
-	c.can = can = malloc((p->n_edges + 1) * sizeof(*can));
-	c.n = calloc(p->n_blocks + 1, sizeof(*c.n));
-	c.warm = calloc(p->n_blocks + 1, sizeof(*c.warm));
+	c.can = can = mem_malloc((p->n_edges + 1) * sizeof(*can));
+	c.n = mem_calloc(p->n_blocks + 1, sizeof(*c.n));
+	c.warm = mem_calloc(p->n_blocks + 1, sizeof(*c.warm));
 	c.n_free = n;
-	err = can && c.n && c.warm ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	err = 0;
 	if (err == 0) {
 		memcpy(can, usable, p->n_edges * sizeof(*can));
 		err = cut_cold(&c);
@@ -182,18 +180,14 @@ int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable
 	return err < 0 ? err : 0;
 }
 
-int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol)
+void cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol)
 {
 	bool *is_cold;
 
 	if (!(p->cold_insn > 0))
-		return 0;
-	is_cold = calloc(p->n_blocks + 1, sizeof(*is_cold));
-	sol->doubt = calloc(p->n_blocks + 1, sizeof(*sol->doubt));
-	if (!is_cold || !sol->doubt) {
-		free(is_cold);
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
-	}
+		return;
+	is_cold = mem_calloc(p->n_blocks + 1, sizeof(*is_cold));
+	sol->doubt = mem_calloc(p->n_blocks + 1, sizeof(*sol->doubt));
 	mark_cold(p, usable, is_cold);
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double insn = 0;
@@ -207,5 +201,4 @@ int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *
 			sol->draws[i * p->n_blocks + b] = sol->doubt[b];
 	}
 	free(is_cold);
-	return 0;
 }

@@ -19,12 +19,12 @@
  * f          out, [E]: a flow to begin at
  * n_free_out out: free flows that are left out; p->cold_insn is what samples in the code left out stand for
  *
- * Returns 0, -SP_EDOMAIN when no edge can carry flow, -SP_ENOMEM.
+ * Returns 0, -SP_EDOMAIN when no edge can carry flow.
  */
 int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
              uint32_t *n_free_out);
 
-/* Blocks that were left out keep their samples in every draw, as a doubt (struct solution).  0 or -SP_ENOMEM. */
-int cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol);
+/* Blocks that were left out keep their samples in every draw, as a doubt (struct solution). */
+void cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol);
 
 #endif

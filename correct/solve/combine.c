@@ -8,6 +8,7 @@
 #include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Where none were counted, those of its time, as far as the pace is known (eq. 10). */
 static double seen_in(const struct work *w, const struct problem *p, size_t b)
@@ -58,11 +59,9 @@ static size_t stride_of(size_t n)
 static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
                      const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
-	long *at = calloc(scope->n_blocks + 1, sizeof(*at));
+	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
 
-	if (!at)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", scope->n_blocks);
 	for (size_t b = 0; b < scope->n_blocks; b++) {
 		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
 		if (at[b] >= 0)
@@ -103,15 +102,13 @@ static void join(struct solution *to, const struct solution *from, enum problem_
  * A small part that is raw, unsure or averaged is a doubt about the functions
  * it lies in; a large one is the region's.
  */
-static int judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
-                       struct solution *to)
+static void judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
+                        struct solution *to)
 {
 	double sum = 0, averaged = 0;
 
-	to->doubt = calloc(p->n_blocks + 1, sizeof(*to->doubt));
-	to->by_average = calloc(p->n_blocks + 1, sizeof(*to->by_average));
-	if (!to->doubt || !to->by_average)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	to->doubt = mem_calloc(p->n_blocks + 1, sizeof(*to->doubt));
+	to->by_average = mem_calloc(p->n_blocks + 1, sizeof(*to->by_average));
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
 
@@ -128,7 +125,6 @@ static int judge_doubt(const struct problem *p, const struct rest *rest, enum pr
 	if (sum > reason_limit_parts_unsolved * p->total_insn && !to->why[0])
 		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved,
 		         p->relative ? "a larger --burst-budget" : "-b, or more bursts");
-	return 0;
 }
 
 /* Share of a region's time that is not in the scope which has most of it. */
@@ -156,13 +152,11 @@ static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
-	struct rest rest = { .raw = calloc(3 * p->n_blocks + 1, sizeof(double)) };
+	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
 	size_t n_draws = 0;
 	int err;
 
-	if (!rest.raw)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
 	rest.unsure = rest.raw + p->n_blocks;
 	rest.averaged = rest.unsure + p->n_blocks;
 	for (size_t s = 0; s < w->scopes.n; s++)
@@ -186,7 +180,7 @@ static int combine_region(struct work *w, size_t r)
 		w->scope_solutions[s].draws = NULL;
 	}
 	if (err == 0)
-		err = judge_doubt(p, &rest, worst, to);
+		judge_doubt(p, &rest, worst, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
 		to->verdict = reason_verdict_total_missed;
 	for (size_t i = 0; err == 0 && i < n_draws; i++)

@@ -6,6 +6,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
 /* Instructions by function, or by block where there is one function; all [n]. */
@@ -27,7 +28,7 @@ static int number_functions(const struct problem *p, struct parts *s)
 	int err = 0;
 
 	for (size_t b = 0; b < p->n_blocks && err == 0; b++) {
-		long k = pairs_number(&funcs, p->graph->blocks[p->blocks[b].graph_block].func, 1);
+		long k = pairs_must(&funcs, p->graph->blocks[p->blocks[b].graph_block].func, 1);
 
 		if (k < 0)
 			err = (int)k;
@@ -38,24 +39,19 @@ static int number_functions(const struct problem *p, struct parts *s)
 	return err;
 }
 
-static int parts_new(const struct problem *p, struct parts *s)
+static void parts_new(const struct problem *p, struct parts *s)
 {
-	int err;
-
-	*s = (struct parts){ .of_block = calloc(p->n_blocks + 1, sizeof(*s->of_block)) };
-	err = s->of_block ? number_functions(p, s) : -SP_ENOMEM;
-	if (err == 0 && s->n == 1) {
+	*s = (struct parts){ .of_block = mem_calloc(p->n_blocks + 1, sizeof(*s->of_block)) };
+	number_functions(p, s);
+	if (s->n == 1) {
 		s->n = p->n_blocks;
 		for (size_t b = 0; b < p->n_blocks; b++)
 			s->of_block[b] = (uint32_t)b;
 	}
-	s->seen = err == 0 ? calloc(4 * s->n + 1, sizeof(*s->seen)) : NULL;
-	if (!s->seen)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	s->seen = mem_calloc(4 * s->n + 1, sizeof(*s->seen));
 	s->drawn = s->seen + s->n;
 	s->sum = s->drawn + s->n;
 	s->squares = s->sum + s->n;
-	return 0;
 }
 
 /* Mean and mean square of each part's instructions over the draws, to sum and squares. */
@@ -97,12 +93,8 @@ int keep_raw_judge(const struct problem *p, const struct solution *sol, bool sta
 {
 	double unsure = 0, off = 0, raw;
 	struct parts s;
-	int err = parts_new(p, &s);
 
-	if (err < 0) {
-		parts_fini(&s);
-		return err;
-	}
+	parts_new(p, &s);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		for (uint32_t i = 0; i < p->blocks[b].n_insn; i++)
 			s.seen[s.of_block[b]] += p->seen_insn[p->blocks[b].insn0 + i];

@@ -8,7 +8,7 @@
 /*
  * Do the draws know the functions of a scope (its blocks, where it has one function) less well than precise samples alone?
  * Of draws by stacks it is asked only whether they contradict the samples: what they are unsure of samples have told them.
- * Returns 1 if so, 0, -SP_ENOMEM.
+ * Returns 1 if so, 0.
  */
 int keep_raw_judge(const struct problem *p, const struct solution *sol, bool stacks);
 

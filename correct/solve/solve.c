@@ -22,16 +22,15 @@
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* Keep what the mix equations said, and how well they came out. */
-static int keep_equations(struct work *w, size_t scope, const struct equations *eqs)
+static void keep_equations(struct work *w, size_t scope, const struct equations *eqs)
 {
 	const struct solution *sol = &w->scope_solutions[scope];
 	struct equations_shown *shown = &w->equations[scope];
 
-	shown->v = calloc(eqs->n + 1, sizeof(*shown->v));
-	if (!shown->v)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	shown->v = mem_calloc(eqs->n + 1, sizeof(*shown->v));
 	for (size_t i = 0; i < eqs->n; i++) {
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
@@ -46,7 +45,6 @@ static int keep_equations(struct work *w, size_t scope, const struct equations *
 			                                          .sd = eq->sd,
 			                                          .foreign_sd = eq->foreign_sd };
 	}
-	return 0;
 }
 
 struct missed {
@@ -104,13 +102,12 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 {
 	size_t n_free, n_edges = 0, max = stacks ? EFFORT_FREE_STACKS : EFFORT_FREE;
-	int err = space_size(p, usable, &n_free);
 
+	space_size(p, usable, &n_free);
 	for (size_t e = 0; e < p->n_edges; e++)
 		n_edges += !usable || usable[e];
-	if (err < 0 ||
-	    (n_free <= max && n_edges <= EFFORT_SOLVED_EDGES && p->n_edges * n_free <= EFFORT_FREE_EDGES))
-		return err;
+	if ((n_free <= max && n_edges <= EFFORT_SOLVED_EDGES && p->n_edges * n_free <= EFFORT_FREE_EDGES))
+		return 0;
 	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
 	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
 }
@@ -133,10 +130,10 @@ static int judge_samples(const struct problem *p, const bool *usable)
 {
 	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
 	size_t n_free;
-	int err = space_size(p, usable, &n_free);
 
-	if (err < 0 || n >= reason_limit_few_for_flows * (double)n_free)
-		return err;
+	space_size(p, usable, &n_free);
+	if (n >= reason_limit_few_for_flows * (double)n_free)
+		return 0;
 	return sp_fail(SP_EDOMAIN, reason_text_few_for_flows, n, p->n_blocks, n_free);
 }
 
@@ -171,7 +168,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		w->scope_solutions[s].n_unseen = cut->n_unseen;
 		w->scope_solutions[s].untaken_insn = p->untaken_insn;
 		w->scope_solutions[s].called_insn = p->called_share / (1 - p->called_share) * p->total_insn;
-		err = keep_equations(w, s, &eqs);
+		keep_equations(w, s, &eqs);
 	}
 	if (err == 0)
 		err = solve_judge_totals(&w->equations[s], p->total_insn, w->scope_solutions[s].called_insn);
@@ -181,14 +178,14 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		       sd = hypot(p->total_sd, foreign * p->total_insn + p->cold_insn);
 
 		w->scope_solutions[s].total_sd = sd;
-		err = solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
+		solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
 	}
 	if (err == 0)
 		err = path_spread_paces(ev, s, opts->seed, &w->scope_solutions[s]);
 	if (err == 0)
 		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)
-		err = cold_keep_raw(p, usable, &w->scope_solutions[s]);
+		cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
 	space_free(space);
 	budget_cut_fini(cut);
@@ -223,7 +220,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budge
 {
 	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution *sol = &w->scope_solutions[s];
-	int err = 0;
+	int err;
 
 	opts.seed = w->opts->seed + s;
 	err = judge_trimmed(w->scopes.v[s].region);
@@ -384,7 +381,7 @@ static void judge_stages(const struct work *w, const struct problem *p, struct s
 }
 
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
-static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
+static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
 	struct solution *sol = &w->scope_solutions[s];
 	int err = solve_one(w, ev, s, cut);
@@ -402,14 +399,11 @@ static int solve_or_say(struct work *w, struct evidence *ev, size_t s, struct bu
 		judge_total(w, w->scope_problems[s], sol);
 		judge_method(w, sol);
 	}
-	if (err < 0 && err != -SP_ENOMEM) {
+	if (err < 0) {
 		solution_fini(sol);
 		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
-		err = 0;
 	}
-	if (err == 0)
-		stay_precise(w->scope_problems[s], w->sums.paths, sol);
-	return err;
+	stay_precise(w->scope_problems[s], w->sums.paths, sol);
 }
 
 /* Branch records still tell averages of it; without them raw counts are what there is. */
@@ -468,21 +462,17 @@ static void *worker(void *arg)
 
 	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
 		size_t s = crew->budget.order[i];
-		bool reached = crew->budget.reached[s] || crew->w->opts->method != METHOD_FULL;
-		int err = 0;
 
-		if (reached)
-			err = solve_or_say(crew->w, crew->ev, s, &crew->budget.cuts[s]);
+		if (crew->budget.reached[s] || crew->w->opts->method != METHOD_FULL)
+			solve_or_say(crew->w, crew->ev, s, &crew->budget.cuts[s]);
 		else
 			pass_over(crew->w, s);
-		if (err < 0)
-			atomic_store(&crew->err, err);
 		atomic_fetch_add(&crew->done, 1);
 	}
 	return NULL;
 }
 
-int solve_scopes(struct work *w, struct evidence *ev)
+void solve_scopes(struct work *w, struct evidence *ev)
 {
 	struct crew crew = {
 		.w = w, .ev = ev, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER
@@ -491,12 +481,8 @@ int solve_scopes(struct work *w, struct evidence *ev)
 	bool ticks;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
-	int err = budget_plan(w, &crew.budget);
 
-	if (err < 0) {
-		budget_fini(&crew.budget, w->scopes.n);
-		return err;
-	}
+	budget_plan(w, &crew.budget);
 	ticks = pthread_create(&ticking, NULL, ticker, &crew) == 0;
 	while (n + 1 < (size_t)cores && n < EFFORT_WORKERS && n + 1 < w->scopes.n)
 		if (pthread_create(&threads[n], NULL, worker, &crew) != 0)
@@ -510,6 +496,4 @@ int solve_scopes(struct work *w, struct evidence *ev)
 		stop_ticker(&crew, ticking);
 	budget_fini(&crew.budget, w->scopes.n);
 	sp_progress_end();
-	/* The words were said in the worker's thread. */
-	return crew.err ? sp_fail(SP_ENOMEM, "out of memory while correcting regions") : 0;
 }

@@ -8,7 +8,7 @@
 struct evidence;
 
 /* Solve every scope, on all cores. */
-int solve_scopes(struct work *w, struct evidence *ev);
+void solve_scopes(struct work *w, struct evidence *ev);
 
 /*
  * Does what is known miss the totals that were counted by more than chance, all together (chi-square), and one of them by more than
@@ -33,7 +33,7 @@ void solve_doubt_stacks(const struct problem *p, struct solution *sol);
  * interior_find() tells; stacks: branch records, which are as many equations
  * as free flows.
  *
- * Returns 0, -SP_EDOMAIN where it is, -SP_ENOMEM.
+ * Returns 0, -SP_EDOMAIN where it is.
  */
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 

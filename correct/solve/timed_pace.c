@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum { IN_NONE = -1, IN_SEVERAL = -2 };
 
@@ -14,11 +15,11 @@ enum { IN_NONE = -1, IN_SEVERAL = -2 };
 static int32_t *map_blocks(const struct work *w)
 {
 	size_t n = w->graph ? w->graph->n_blocks : 0;
-	int32_t *scope = calloc(n + 1, sizeof(*scope));
+	int32_t *scope = mem_calloc(n + 1, sizeof(*scope));
 
-	for (size_t b = 0; scope && b < n; b++)
+	for (size_t b = 0; b < n; b++)
 		scope[b] = IN_NONE;
-	for (size_t s = 0; scope && w->scope_problems && s < w->scopes.n; s++) {
+	for (size_t s = 0; w->scope_problems && s < w->scopes.n; s++) {
 		const struct flow_region *r = w->scopes.v[s].region;
 
 		for (size_t k = 0; k < r->n_blocks; k++)
@@ -86,22 +87,20 @@ static void set_scope(struct problem *p, const struct timed_rate *r, double all_
  * What ran in each scope, by the paths that came there: not by those that began in it, for a program may be in
  * the next loop when the time that counts begins.
  */
-static int set_scopes(struct work *w, const int32_t *scope_of, const double *share, double all_ns)
+static void set_scopes(struct work *w, const int32_t *scope_of, const double *share, double all_ns)
 {
 	const struct timed_paths *t = &w->rec->paths;
-	struct ran *ran = calloc(t->runs.n + 1, sizeof(*ran));
-	double *of_scope = calloc(w->scopes.n + 1, sizeof(*of_scope)),
-	       *insn = calloc(t->v.n + 1, sizeof(*insn));
-	int err = ran && of_scope && insn ? 0 : sp_fail(SP_ENOMEM, "out of memory for timed paths");
+	struct ran *ran = mem_calloc(t->runs.n + 1, sizeof(*ran));
+	double *of_scope = mem_calloc(w->scopes.n + 1, sizeof(*of_scope)),
+	       *insn = mem_calloc(t->v.n + 1, sizeof(*insn));
 
-	for (size_t i = 0, end; err == 0 && i < t->runs.n; i = end) {
+	for (size_t i = 0, end; i < t->runs.n; i = end) {
 		for (end = i; end < t->runs.n && t->runs.v[end].path == t->runs.v[i].path;)
 			end++;
 		place_runs(w, scope_of, i, end, of_scope, ran);
 	}
-	if (err == 0)
-		qsort(ran, t->runs.n, sizeof(*ran), by_scope);
-	for (size_t i = 0, end; err == 0 && i < t->runs.n; i = end) {
+	qsort(ran, t->runs.n, sizeof(*ran), by_scope);
+	for (size_t i = 0, end; i < t->runs.n; i = end) {
 		struct timed_rate r;
 
 		memset(insn, 0, t->v.n * sizeof(*insn));
@@ -109,45 +108,39 @@ static int set_scopes(struct work *w, const int32_t *scope_of, const double *sha
 			insn[ran[end].path] += ran[end].insn;
 		if (ran[i].scope < 0)
 			continue;
-		err = timed_paths_rate_in(t, (size_t)ran[i].scope, insn, share, w->scopes.n, &r);
-		if (err == 0)
-			set_scope(w->scope_problems[ran[i].scope], &r, all_ns);
+		timed_paths_rate_in(t, (size_t)ran[i].scope, insn, share, w->scopes.n, &r);
+		set_scope(w->scope_problems[ran[i].scope], &r, all_ns);
 	}
 	free(ran);
 	free(of_scope);
 	free(insn);
-	return err;
 }
 
-int timed_pace_set(struct work *w)
+void timed_pace_set(struct work *w)
 {
 	struct timed_paths *t = &w->rec->paths;
 	size_t n = w->scope_problems ? w->scopes.n : 0;
 	double all = w->rec->cyc_event >= 0 ? w->sums.events[w->rec->cyc_event].period_sum : 0;
 	double *share;
 	int32_t *scope_of;
-	int err;
 
 	if (!t->v.n)
-		return 0;
-	share = calloc(n + 1, sizeof(*share));
+		return;
+	share = mem_calloc(n + 1, sizeof(*share));
 	scope_of = map_blocks(w);
-	err = share && scope_of ? 0 : sp_fail(SP_ENOMEM, "out of memory for the time of %zu scopes", n);
-	for (size_t s = 0; err == 0 && s < n && all > 0; s++)
+	for (size_t s = 0; s < n && all > 0; s++)
 		share[s] = w->scope_problems[s]->total_cyc / all;
-	for (size_t i = 0; err == 0 && i < t->v.n; i++) {
+	for (size_t i = 0; i < t->v.n; i++) {
 		long block = block_at(w, t->v.v[i].module, t->v.v[i].vaddr);
 
 		t->v.v[i].loop = block < 0 ? IN_NONE : scope_of[block];
 	}
-	if (err == 0)
-		err = timed_paths_rate(t, share, n, &w->timed);
+	timed_paths_rate(t, share, n, &w->timed);
 	/* Paths are of the whole recording, and of what a clock sampled; without the core's frequency there are no cycles. */
-	w->pace_timed = err == 0 && n && w->timed.rate > 0 && w->rec->relative && w->rec->cyc_is_even &&
+	w->pace_timed = n && w->timed.rate > 0 && w->rec->relative && w->rec->cyc_is_even &&
 	                !w->rec->filter && w->sums.core_hz > 0;
 	if (w->pace_timed)
-		err = set_scopes(w, scope_of, share, all);
+		set_scopes(w, scope_of, share, all);
 	free(share);
 	free(scope_of);
-	return err;
 }

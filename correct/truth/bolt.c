@@ -82,7 +82,9 @@ static int parse_row(struct truth_lines *l, struct truth_build *b, uint64_t *sum
 		return bad(l, "mispredictions: made of samples by perf2bolt, and so no exact counts");
 	if (truth_add(l, sum, branch.n) < 0)
 		return -SP_EFORMAT;
-	return branch.n ? vec_push(&b->branches, branch) : 0;
+	if (branch.n)
+		vec_add(&b->branches, branch);
+	return 0;
 }
 
 int truth_parse_bolt(struct truth_lines *l, struct truth_build *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/truth/build.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 #include <stdlib.h>
@@ -31,29 +32,29 @@ int truth_build_number(struct truth_build *b, enum truth_texts kind, const char 
 	return i < 0 ? (int)i : 0;
 }
 
-int truth_build_object(struct truth_build *b, const char *path, uint32_t *object)
+void truth_build_object(struct truth_build *b, const char *path, uint32_t *object)
 {
-	if (truth_build_number(b, TRUTH_OBJECTS, path, object) < 0)
-		return -SP_ENOMEM;
-	return *object < b->build_ids.n ? 0 : vec_push(&b->build_ids, "");
+	truth_build_number(b, TRUTH_OBJECTS, path, object);
+	if (*object >= b->build_ids.n)
+		vec_add(&b->build_ids, "");
 }
 
-int truth_build_id(struct truth_build *b, uint32_t object, const char *hex)
+void truth_build_id(struct truth_build *b, uint32_t object, const char *hex)
 {
-	return truth_build_text(b, &b->build_ids.v[object], hex);
+	truth_build_text(b, &b->build_ids.v[object], hex);
 }
 
-int truth_build_text(struct truth_build *b, const char **field, const char *text)
+void truth_build_text(struct truth_build *b, const char **field, const char *text)
 {
 	*field = texts_add(&b->texts[TRUTH_OTHERS], text, strlen(text));
-	return *field ? 0 : -SP_ENOMEM;
 }
 
 int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn)
 {
 	const char *kept = texts_add(&b->texts[TRUTH_SYMBOLS], name, strlen(name));
 
-	return kept ? vec_push(&b->funcs, (struct truth_func){ kept, object, n_insn }) : -SP_ENOMEM;
+	vec_add(&b->funcs, (struct truth_func){ kept, object, n_insn });
+	return 0;
 }
 
 static int compare_insns(const void *a, const void *b)
@@ -171,12 +172,8 @@ static bool add_totals(struct truth *t)
 
 int truth_build_finish(struct truth_build *b, struct truth **out)
 {
-	struct truth *t = calloc(1, sizeof(*t));
+	struct truth *t = mem_calloc(1, sizeof(*t));
 
-	if (!t) {
-		truth_build_fini(b);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
 	b->insns.n = sum_up(b->insns.v, b->insns.n, sizeof(*b->insns.v), compare_insns, add_insn);
 	b->funcs.n = sum_up(b->funcs.v, b->funcs.n, sizeof(*b->funcs.v), compare_funcs, add_func);
 	b->lines.n = sum_up(b->lines.v, b->lines.n, sizeof(*b->lines.v), compare_lines, add_line);

@@ -30,11 +30,11 @@ void truth_build_fini(struct truth_build *b);
 /* Number of a text of one kind, added where it is new. */
 int truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number);
 /* Index of the object of that path, added where it is new. */
-int truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
-int truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
+void truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
+void truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
 int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
 /* *field becomes a copy of text. */
-int truth_build_text(struct truth_build *b, const char **field, const char *text);
+void truth_build_text(struct truth_build *b, const char **field, const char *text);
 
 /*
  * Sort, sum what is there twice, and hand over.  b is empty afterwards, and after an error too.

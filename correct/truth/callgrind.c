@@ -140,14 +140,11 @@ static bool parse_position(const char **s, uint64_t *pos)
 }
 
 /* callgrind writes code outside any file as an object without a name. */
-static int unknown_object(struct parse *p)
+static void unknown_object(struct parse *p)
 {
-	int err = 0;
-
 	if (!p->have_object && (p->callgrind || p->instr >= 0))
-		err = truth_build_object(p->b, "???", &p->object);
+		truth_build_object(p->b, "???", &p->object);
 	p->have_object = p->have_object || p->callgrind || p->instr >= 0;
-	return err;
 }
 
 /* Counts by function and by line, where there are none by instruction. */
@@ -165,7 +162,7 @@ static int add_place(struct parse *p, uint64_t n)
 	if (err == 0)
 		err = truth_build_func(p->b, p->b->texts[TRUTH_SYMBOLS].v.v[p->func], p->object, n);
 	if (err == 0)
-		err = vec_push(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
+		vec_add(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
 	return err;
 }
 
@@ -174,7 +171,7 @@ static int add_cost(struct parse *p, struct truth_insn *insn)
 	int err = truth_add(p->l, &p->sum, insn->n);
 
 	if (err == 0)
-		err = unknown_object(p);
+		unknown_object(p);
 	if (err < 0)
 		return err;
 	if (insn->n > p->largest) {
@@ -185,7 +182,8 @@ static int add_cost(struct parse *p, struct truth_insn *insn)
 		return add_place(p, insn->n);
 	insn->object = p->object;
 	insn->vaddr = p->pos[p->instr];
-	return vec_push(&p->b->insns, *insn);
+	vec_add(&p->b->insns, *insn);
+	return 0;
 }
 
 static int parse_cost(struct parse *p, bool counts)
@@ -218,8 +216,10 @@ static int number_text(struct parse *p, const struct numbered *of, const char *t
 {
 	if (!*text)
 		text = "???";
-	if (of == &p->objects)
-		return truth_build_object(p->b, text, out);
+	if (of == &p->objects) {
+		truth_build_object(p->b, text, out);
+		return 0;
+	}
 	return truth_build_number(p->b, of == &p->files ? TRUTH_FILES : TRUTH_SYMBOLS, text, out);
 }
 
@@ -246,8 +246,7 @@ static int parse_name(struct parse *p, struct numbered *of, const char *s, uint3
 	if (err < 0)
 		return err;
 	if (id >= of->ids.n) {
-		if (vec_reserve(&of->ids, id + 1) < 0)
-			return -SP_ENOMEM;
+		vec_room(&of->ids, id + 1);
 		memset(of->ids.v + of->ids.n, 0, (id + 1 - of->ids.n) * sizeof(*of->ids.v));
 		of->ids.n = id + 1;
 	}
@@ -262,14 +261,14 @@ static int parse_build_id(struct parse *p, const char *s)
 	size_t n = strspn(s, "0123456789abcdef");
 	uint32_t object;
 	char hex[65];
-	int err;
 
 	if (n == 0 || n >= sizeof(hex) || s[n] != ' ' || !s[n + 1])
 		return bad(p, "a build id that is none");
 	memcpy(hex, s, n);
 	hex[n] = '\0';
-	err = truth_build_object(p->b, s + n + 1, &object);
-	return err < 0 ? err : truth_build_id(p->b, object, hex);
+	truth_build_object(p->b, s + n + 1, &object);
+	truth_build_id(p->b, object, hex);
+	return 0;
 }
 
 /* "totals:", or "summary:", of all parts. */
@@ -341,10 +340,13 @@ static int parse_header(struct parse *p, const char *line)
 	if ((s = after(line, "creator:"))) {
 		p->ours = strncmp(s, "skidprof", 8) == 0;
 		p->callgrind = true;
-		return truth_build_text(p->b, &p->b->creator, s);
+		truth_build_text(p->b, &p->b->creator, s);
+		return 0;
 	}
-	if ((s = after(line, "cmd:")))
-		return truth_build_text(p->b, &p->b->cmdline, s);
+	if ((s = after(line, "cmd:"))) {
+		truth_build_text(p->b, &p->b->cmdline, s);
+		return 0;
+	}
 	if ((s = after(line, "desc: Build id:")))
 		return p->ours ? parse_build_id(p, s) : 0;
 	if ((s = after(line, "totals:")))

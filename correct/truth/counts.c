@@ -7,6 +7,7 @@
 #include "correct/truth/build.h"
 #include "correct/truth/emit.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 #ifndef SKIDPROF_VERSION
 #define SKIDPROF_VERSION "unknown"
@@ -16,16 +17,15 @@ static int take_command(struct truth_build *b, int argc, char **argv)
 {
 	char *words = NULL;
 	size_t n;
-	FILE *f = open_memstream(&words, &n);
-	int err;
+	FILE *f = mem_have(open_memstream(&words, &n));
 
-	for (int i = 0; f && i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		fprintf(f, "%s%s", i ? " " : "", argv[i]);
-	if (!f || fclose(f) != 0)
+	if (fclose(f) != 0)
 		return sp_fail(SP_ENOMEM, "out of memory");
-	err = truth_build_text(b, &b->cmdline, words);
+	truth_build_text(b, &b->cmdline, words);
 	free(words);
-	return err;
+	return 0;
 }
 
 static int open_modules(const struct record_counts *c, struct truth_build *b, struct module **modules)
@@ -36,7 +36,7 @@ static int open_modules(const struct record_counts *c, struct truth_build *b, st
 	for (size_t i = 0; i < c->n_files && err == 0; i++) {
 		uint32_t object;
 
-		err = truth_build_object(b, c->files[i], &object);
+		truth_build_object(b, c->files[i], &object);
 		if (err == 0 && c->files[i][0] == '/')
 			err = module_open(c->files[i], NULL, 0, &opts, &modules[i]);
 		if (err < 0 || !modules[i])
@@ -45,48 +45,43 @@ static int open_modules(const struct record_counts *c, struct truth_build *b, st
 			sp_warn("%s: its instructions are written without function and line, by file "
 			        "offset",
 			        module_why(modules[i]));
-		err = truth_build_id(b, object, module_build_id(modules[i]));
+		truth_build_id(b, object, module_build_id(modules[i]));
 	}
 	return err;
 }
 
-static int add_insns(const struct record_counts *c, struct truth_build *b, struct module *const *modules)
+static void add_insns(const struct record_counts *c, struct truth_build *b, struct module *const *modules)
 {
 	uint32_t object;
-	int err = 0;
 
-	for (size_t i = 0; i < c->n && err == 0; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		const struct record_count *x = &c->v[i];
 		uint64_t vaddr;
 
 		if (!modules[x->file] || !module_vaddr(modules[x->file], x->off, &vaddr))
 			vaddr = x->off;
-		err = vec_push(&b->insns, (struct truth_insn){ x->file, vaddr, x->n, x->n_load, x->n_miss });
+		vec_add(&b->insns, (struct truth_insn){ x->file, vaddr, x->n, x->n_load, x->n_miss });
 	}
-	if (err == 0 && c->n_unmapped) {
-		err = truth_build_object(b, TRUTH_ANONYMOUS, &object);
-		if (err == 0)
-			err = vec_push(&b->insns, (struct truth_insn){ object, 0, c->n_unmapped });
+	if (c->n_unmapped) {
+		truth_build_object(b, TRUTH_ANONYMOUS, &object);
+		vec_add(&b->insns, (struct truth_insn){ object, 0, c->n_unmapped });
 	}
-	return err;
 }
 
 int truth_write_counts(const char *path, const struct record_counts *counts, int argc, char **argv)
 {
 	/* One more than there are files: code outside any has an object of its own, without a module. */
-	struct module **modules = calloc(counts->n_files + 1, sizeof(*modules));
+	struct module **modules = mem_calloc(counts->n_files + 1, sizeof(*modules));
 	struct truth_build b = { 0 };
 	struct truth *t = NULL;
 	int err;
 
-	if (!modules)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	b.creator = "skidprof " SKIDPROF_VERSION;
 	err = take_command(&b, argc, argv);
 	if (err == 0)
 		err = open_modules(counts, &b, modules);
 	if (err == 0)
-		err = add_insns(counts, &b, modules);
+		add_insns(counts, &b, modules);
 	if (err == 0)
 		err = truth_build_finish(&b, &t);
 	if (err == 0)

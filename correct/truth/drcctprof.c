@@ -105,7 +105,7 @@ static int end_context(struct parse *p, char *line)
 	if (err == 0)
 		err = truth_build_func(p->b, s + 3, TRUTH_NONE, p->n);
 	if (err == 0)
-		err = vec_push(&p->b->runs, (struct truth_run){ p->ip, 1, name, p->n });
+		vec_add(&p->b->runs, (struct truth_run){ p->ip, 1, name, p->n });
 	p->open = false;
 	return err;
 }

@@ -59,7 +59,9 @@ static int parse_row(struct truth_lines *l, struct truth_build *b, uint64_t *sum
 	if (truth_add(l, sum, product) < 0)
 		return -SP_EFORMAT;
 	run.n_insns = (uint32_t)n_insns;
-	return run.n ? vec_push(&b->runs, run) : 0;
+	if (run.n)
+		vec_add(&b->runs, run);
+	return 0;
 }
 
 int truth_parse_hotblocks(struct truth_lines *l, struct truth_build *b)

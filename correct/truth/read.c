@@ -8,6 +8,7 @@
 #include "correct/truth/build.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 /* The longest C++ names seen have some hundred thousand characters; a line beyond this is no text of ours. */
 enum { LINE_MAX_BYTES = 1 << 20 };
@@ -16,9 +17,7 @@ int truth_lines_open(struct truth_lines *l, const char *path)
 {
 	memset(l, 0, sizeof(*l));
 	l->path = path;
-	l->buf = malloc(LINE_MAX_BYTES);
-	if (!l->buf)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	l->buf = mem_malloc(LINE_MAX_BYTES);
 	l->f = fopen(path, "re");
 	if (l->f)
 		return 0;

@@ -12,6 +12,7 @@
 #include "correct/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 
 struct emit {
 	FILE *f;
@@ -157,10 +158,7 @@ static int open_beside(const char *path, char **tmp, FILE **f)
 	int fd;
 
 	umask(mask);
-	if (asprintf(tmp, "%s.XXXXXX", path) < 0) {
-		*tmp = NULL;
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
+	*tmp = mem_printf("%s.XXXXXX", path);
 	fd = mkostemp(*tmp, O_CLOEXEC);
 	if (fd < 0)
 		return sp_fail_errno("%s: cannot be written; choose another place with -o", path);

@@ -5,7 +5,7 @@
 /*
  * Errors.  A function that can fail returns 0 or a negative code of enum
  * sp_error.  The one who knows the facts words the message, once, with
- * sp_fail(); main() prints it.  Nothing below main() prints an error.
+ * sp_fail(); main() prints it.  Nothing below main() prints an error, but mem.h that there is no memory.
  */
 
 enum sp_error {

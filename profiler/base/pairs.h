@@ -18,6 +18,9 @@ struct pairs {
 /* The number of (a, b), given out now if it is new.  -SP_ENOMEM. */
 long pairs_number(struct pairs *m, uint64_t a, uint64_t b);
 
+/* The same; the program ends where there is no memory (mem.h). */
+size_t pairs_must(struct pairs *m, uint64_t a, uint64_t b);
+
 /* The number of (a, b), -1 if it has none. */
 long pairs_find(const struct pairs *m, uint64_t a, uint64_t b);
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "profiler/base/mem.h"
+
 enum { BLOCK_BYTES = 64 << 10 };
 
 struct text_block {
@@ -40,9 +42,7 @@ static char *room_for(struct texts *t, size_t size)
 	if (!block || block->size - block->used < size) {
 		size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
 
-		block = malloc(sizeof(*block) + block_size);
-		if (!block)
-			return NULL;
+		block = mem_malloc(sizeof(*block) + block_size);
 		*block = (struct text_block){ .older = t->blocks, .size = block_size };
 		t->blocks = block;
 	}
@@ -61,15 +61,11 @@ long texts_number(struct texts *t, const char *text, size_t len)
 	i = find(t, text, len, hash, &same);
 	if (i >= 0)
 		return i;
-	copy = vec_reserve(&t->v, t->v.n + 1) < 0 ? NULL : room_for(t, len + 1);
-	if (!copy)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu texts", t->v.n + 1);
+	copy = room_for(t, len + 1);
 	memcpy(copy, text, len);
 	copy[len] = 0;
-	i = pairs_number(&t->index, hash, same);
-	if (i >= 0)
-		t->v.v[t->v.n++] = copy;
-	return i;
+	vec_add(&t->v, copy);
+	return (long)pairs_must(&t->index, hash, same);
 }
 
 long texts_find(const struct texts *t, const char *text)

@@ -5,7 +5,7 @@
 /*
  * Texts kept once each, numbered 0, 1, 2 ... in the order they are first
  * seen: names and files recur thousands of times in debug information.  All
- * die together.  All zero is empty.
+ * die together.  All zero is empty.  Where there is no memory for one the program ends (mem.h).
  */
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -16,12 +16,12 @@ struct texts {
 	struct pairs index;        /* (hash, how many of that hash came before) */
 };
 
-/* The number of text[0..len), given out now if it is new.  -SP_ENOMEM. */
+/* The number of text[0..len), given out now if it is new. */
 long texts_number(struct texts *t, const char *text, size_t len);
 /* The number of a text, -1 if it has none. */
 long texts_find(const struct texts *t, const char *text);
 
-/* The copy of text[0..len), the same pointer for the same text.  NULL when out of memory. */
+/* The copy of text[0..len), the same pointer for the same text. */
 const char *texts_add(struct texts *t, const char *text, size_t len);
 /* The same of what printf(3) would print. */
 const char *texts_printf(struct texts *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -29,6 +29,12 @@ int vec_reserve_raw(void **v, size_t *cap, size_t n, size_t size);
 #define vec_push(vec, ...) \
 	(vec_reserve((vec), (vec)->n + 1) < 0 ? -SP_ENOMEM : ((vec)->v[(vec)->n++] = (__VA_ARGS__), 0))
 
+/* The same for who can do nothing without: the program ends where there is no memory (mem.h). */
+void vec_room_raw(void **v, size_t *cap, size_t n, size_t size);
+
+#define vec_room(vec, want) vec_room_raw((void **)&(vec)->v, &(vec)->cap, (want), sizeof(*(vec)->v))
+#define vec_add(vec, ...)   (vec_room((vec), (vec)->n + 1), (void)((vec)->v[(vec)->n++] = (__VA_ARGS__)))
+
 #define vec_fini(vec)                      \
 	do {                               \
 		free((vec)->v);            \

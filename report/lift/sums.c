@@ -66,8 +66,7 @@ static int sum_interval(const struct lift *l, const struct lift_kernel *k, size_
 		}
 	}
 	if (err == 0)
-		err = profile_weighted_interval(l->profile, insns.v, weights.v, insns.n, &mean, &out[0],
-		                                &out[1]);
+		profile_weighted_interval(l->profile, insns.v, weights.v, insns.n, &mean, &out[0], &out[1]);
 	vec_fini(&insns);
 	vec_fini(&weights);
 	return err;

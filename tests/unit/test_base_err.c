@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 static void a_failure_returns_its_code_and_keeps_its_message(void **state)
@@ -107,6 +110,29 @@ static void arrays_too_large_are_refused_and_left_as_they_are(void **state)
 	vec_fini(&v);
 }
 
+static void without_memory_the_program_ends_with_one_line(void **state)
+{
+	volatile size_t too_many = SIZE_MAX / 2; /* more than an object may have, which compilers warn of */
+	char said[100] = "";
+	int pipe_fd[2], status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(pipe_fd), 0);
+	child = fork();
+	if (child == 0) {
+		dup2(pipe_fd[1], STDERR_FILENO);
+		mem_calloc(too_many, 4);
+		_exit(77);
+	}
+	close(pipe_fd[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(read(pipe_fd[0], said, sizeof(said) - 1) > 0);
+	close(pipe_fd[0]);
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_string_equal(said, "skidprof: out of memory\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +144,7 @@ int main(void)
 		cmocka_unit_test(exit_statuses_are_those_of_the_manual),
 		cmocka_unit_test(arrays_grow_and_keep_what_they_have),
 		cmocka_unit_test(arrays_too_large_are_refused_and_left_as_they_are),
+		cmocka_unit_test(without_memory_the_program_ends_with_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

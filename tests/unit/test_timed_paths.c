@@ -16,9 +16,9 @@ static void add_of(struct timed_paths *t, int32_t loop, uint64_t ns, uint64_t re
 	const struct pd_sample head = { .addr = ns, .period = rest },
 	                       run = { .stream_id = 5, .addr = 0x1010, .ip = 0x1000, .period = in_runs };
 
-	assert_int_equal(timed_paths_add(t, &head, 3, 0x1000), 0);
+	timed_paths_add(t, &head, 3, 0x1000);
 	if (in_runs)
-		assert_int_equal(timed_paths_add(t, &run, 3, 0x1010), 0);
+		timed_paths_add(t, &run, 3, 0x1010);
 	t->v.v[t->v.n - 1].loop = loop;
 }
 
@@ -33,7 +33,7 @@ static struct timed_rate rate_of(const struct timed_paths *t, double first, doub
 	const double share[] = { first, second };
 	struct timed_rate r;
 
-	assert_int_equal(timed_paths_rate(t, share, 2, &r), 0);
+	timed_paths_rate(t, share, 2, &r);
 	return r;
 }
 
@@ -139,7 +139,7 @@ static void a_pace_that_is_lent_is_not_shown_narrow(void **state)
 	(void)state;
 	for (int i = 0; i < 30; i++)
 		add_of(&t, i % 3, 1000, (uint64_t)(2000 + 1000 * (i % 3)), 0);
-	assert_int_equal(timed_paths_rate(&t, share, 4, &r), 0);
+	timed_paths_rate(&t, share, 4, &r);
 	assert_true(fabs(r.rate - 3) < 1e-9);
 	/* (3 * 2/3 + 9) / 4 = 2.75, a sixteenth of it; t of three degrees of freedom. */
 	assert_true(fabs(r.hi - 3 - 2.3534 * hypot(sqrt(2.75 / 16), 0.18)) < 1e-3);
@@ -162,7 +162,7 @@ static void a_part_of_paths_may_be_asked_for(void **state)
 		add_of(&t, i % 2, 1000, 1000, 3000);
 		insn[i] = i % 2 ? 1000 : 4000;
 	}
-	assert_int_equal(timed_paths_rate_in(&t, 0, insn, share, 2, &r), 0);
+	timed_paths_rate_in(&t, 0, insn, share, 2, &r);
 	assert_true(fabs(r.rate - 2.5) < 1e-9);
 	assert_int_equal(t.runs.n, 20);
 	assert_int_equal(t.runs.v[19].path, 19);
@@ -177,7 +177,7 @@ static void runs_without_a_path_are_passed_over(void **state)
 	struct timed_paths t = { 0 };
 
 	(void)state;
-	assert_int_equal(timed_paths_add(&t, &run, -1, 0), 0);
+	timed_paths_add(&t, &run, -1, 0);
 	assert_int_equal(t.v.n, 0);
 	timed_paths_fini(&t);
 }
