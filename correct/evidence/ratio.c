@@ -57,27 +57,25 @@ void ratios_free(struct ratios *r)
 }
 
 /* Number of a set of events, one more if it is new. */
-static long set_of(struct ratios *r, const int *events, size_t n)
+static size_t set_of(struct ratios *r, const int *events, size_t n)
 {
 	int *copy;
 
 	for (size_t i = 0; i < r->sets.n; i++)
 		if (r->sets.v[i].n == n && memcmp(r->sets.v[i].events, events, n * sizeof(*events)) == 0)
-			return (long)i;
+			return i;
 	vec_room(&r->sets, r->sets.n + 1);
 	copy = mem_malloc((n + 1) * sizeof(*copy));
 	memcpy(copy, events, n * sizeof(*copy));
 	r->sets.v[r->sets.n] = (struct set){ copy, n };
-	return (long)r->sets.n++;
+	return r->sets.n++;
 }
 
 int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 {
-	long set = set_of(r, in->events, in->n);
+	size_t set = set_of(r, in->events, in->n);
 	struct interval v = { .place = in->place, .insn = (float)in->insn };
 
-	if (set < 0)
-		return (int)set;
 	if (*run == UINT32_MAX)
 		*run = r->n_runs++;
 	v.set = (uint32_t)set;
@@ -110,8 +108,14 @@ static int *find_in_sets(const struct ratios *r, int event)
 struct place {
 	double n;          /* intervals */
 	double sq, by_sum; /* of their instructions squared, and times what they counted above the ratio */
-	double above;      /* an instruction's, of it what is believed */
-	double all;        /* instructions, counted or not */
+	double own_sq, own_by_sum; /* the same of one run */
+	double all;                /* instructions, counted or not */
+};
+
+/* Of a run, in intervals that counted the event. */
+struct run {
+	double n, insn, above; /* intervals, their instructions, and what they counted above the ratio */
+	double expected;       /* of that by their places, as all other runs tell these */
 };
 
 struct fit {
@@ -119,9 +123,12 @@ struct fit {
 	const int *at;
 	double n, insn, sum; /* of the intervals in which it was counted */
 	double ratio;        /* per instruction */
-	double n_parameters; /* beside the ratio, in effect */
 	double between;      /* standard deviation of places' ratios, beyond chance */
+	double chance;       /* of an interval beside its place: variance */
+	double trust;        /* share of what places count above the ratio that holds for other runs */
 	struct place *places;
+	struct run *runs;
+	uint32_t *first, *in_runs; /* [n_runs + 1] of intervals in order of their runs */
 };
 
 /* What interval i counted, false where that isn't known. */
@@ -143,7 +150,7 @@ static bool count_of(const struct fit *f, size_t i, double *count)
  */
 static void fit_places(struct fit *f)
 {
-	double within = 0, between = 0, sum = 0, sum_sq = 0, n = 0, chance, more, y;
+	double within = 0, between = 0, sum = 0, sum_sq = 0, n = 0, y;
 
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
@@ -171,64 +178,122 @@ static void fit_places(struct fit *f)
 	}
 	if (n < 2 || f->n <= n)
 		return;
-	chance = fmax(within - between, 0) / (f->n - n);
-	more = fmax((between - (n - 1) * chance) / (sum - sum_sq / sum), 0);
-	f->between = sqrt(more);
-	for (uint32_t h = 0; h < f->r->n_places; h++) {
-		struct place *p = &f->places[h];
-		double believed = p->sq * more > 0 ? p->sq * more / (p->sq * more + chance) : 0;
-
-		if (!(p->sq > 0))
-			continue;
-		p->above = believed * p->by_sum / p->sq;
-		f->n_parameters += believed;
-	}
+	f->chance = fmax(within - between, 0) / (f->n - n);
+	f->between = sqrt(fmax((between - (n - 1) * f->chance) / (sum - sum_sq / sum), 0));
 }
 
-/* eq. 7: the model over all intervals, and what it misses where the event was counted. */
+/* Above the ratio, an instruction: of it what is believed. */
+static double above_at(const struct fit *f, double sq, double by_sum)
+{
+	double more = f->between * f->between;
+
+	return sq > 0 && more > 0 ? by_sum * more / (sq * more + f->chance) : 0;
+}
+
+static void sort_by_run(struct fit *f)
+{
+	const struct ratios *r = f->r;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < r->v.n; i++)
+		f->first[r->v.v[i].run]++;
+	for (size_t k = 0; k < r->n_runs; k++) {
+		uint32_t n = f->first[k];
+
+		f->first[k] = at;
+		at += n;
+	}
+	for (size_t i = 0; i < r->v.n; i++)
+		f->in_runs[f->first[r->v.v[i].run]++] = (uint32_t)i;
+}
+
+/* One run's intervals, which others are to be expected without. */
+static void add_run(struct fit *f, struct run *run, const uint32_t *in, const uint32_t *end)
+{
+	double y;
+
+	for (const uint32_t *i = in; i < end; i++) {
+		const struct interval *v = &f->r->v.v[*i];
+		double insn = v->insn;
+
+		if (!count_of(f, *i, &y))
+			continue;
+		y -= f->ratio * insn;
+		run->n++;
+		run->insn += insn;
+		run->above += y;
+		f->places[v->place].own_sq += insn * insn;
+		f->places[v->place].own_by_sum += insn * y;
+	}
+	for (const uint32_t *i = in; i < end; i++) {
+		const struct interval *v = &f->r->v.v[*i];
+		const struct place *p = &f->places[v->place];
+
+		if (count_of(f, *i, &y))
+			run->expected +=
+			        (double)v->insn * above_at(f, p->sq - p->own_sq, p->by_sum - p->own_by_sum);
+	}
+	for (const uint32_t *i = in; i < end; i++)
+		f->places[f->r->v.v[*i].place].own_sq = f->places[f->r->v.v[*i].place].own_by_sum = 0;
+}
+
+/*
+ * Intervals of a run are alike for other reasons than where they end.  So places are trusted as far as what other runs say of
+ * them goes along with what a run counted.
+ */
+static void find_trust(struct fit *f)
+{
+	double product = 0, square = 0;
+
+	sort_by_run(f);
+	for (size_t k = 0; k < f->r->n_runs; k++) {
+		struct run *run = &f->runs[k];
+
+		add_run(f, run, f->in_runs + (k ? f->first[k - 1] : 0), f->in_runs + f->first[k]);
+		product += run->above * run->expected;
+		square += run->expected * run->expected;
+	}
+	f->trust = square > 0 ? fmin(fmax(product / square, 0), 1) : 0;
+}
+
+/*
+ * eq. 7: the model over all intervals, and what it misses where the event was counted.  There a run is expected by the others,
+ * as intervals that were not counted are: a place of one interval would else fit that one, and no other.
+ */
 static double estimate(const struct fit *f)
 {
 	double all = 0, counted = 0, y;
 
+	for (size_t k = 0; k < f->r->n_runs; k++)
+		counted += f->trust * f->runs[k].expected;
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
-		double above = f->places[v->place].above * v->insn;
-
-		all += above;
-		if (count_of(f, i, &y))
-			counted += above;
-	}
-	return f->ratio + all / f->r->insn - counted / f->insn;
-}
-
-/* What the model and the bare ratio miss by, each beside its mean: squares of a run's sum, over all runs. */
-static int scatter(const struct fit *f, double *fitted, double *bare)
-{
-	double *runs = mem_calloc(f->r->n_runs + 1, 3 * sizeof(*runs)), mean = 0, y;
-
-	for (size_t i = 0; i < f->r->v.n; i++) {
-		const struct interval *v = &f->r->v.v[i];
-		double *run = runs + 3 * (size_t)v->run;
+		const struct place *p = &f->places[v->place];
 
 		if (!count_of(f, i, &y))
-			continue;
-		y -= f->ratio * v->insn;
-		run[0] += v->insn;
-		run[1] += y;
-		y -= f->places[v->place].above * v->insn;
-		run[2] += y;
-		mean += y / f->insn;
+			all += f->trust * above_at(f, p->sq, p->by_sum) * (double)v->insn;
+	}
+	return f->ratio + (all + counted) / f->r->insn - counted / f->insn;
+}
+
+/* What the bare ratio misses by, and the model, made without the run, beside its mean: squares of a run's sum, over all runs. */
+static void scatter(const struct fit *f, double *fitted, double *bare)
+{
+	double mean = 0, n = 0;
+
+	for (size_t k = 0; k < f->r->n_runs; k++) {
+		mean += (f->runs[k].above - f->trust * f->runs[k].expected) / f->insn;
+		n += f->runs[k].n > 0;
 	}
 	*fitted = *bare = 0;
-	for (size_t i = 0; i < f->r->n_runs; i++) {
-		const double *run = runs + 3 * i;
+	for (size_t k = 0; k < f->r->n_runs; k++) {
+		const struct run *run = &f->runs[k];
+		double miss = run->above - f->trust * run->expected - mean * run->insn;
 
-		*bare += run[1] * run[1];
-		*fitted += (run[2] - mean * run[0]) * (run[2] - mean * run[0]);
+		*bare += run->above * run->above;
+		*fitted += miss * miss;
 	}
-	free(runs);
-	*fitted *= f->n / fmax(f->n - f->n_parameters - 1, 1);
-	return 0;
+	*fitted *= n / fmax(n - 1, 1);
 }
 
 /*
@@ -267,48 +332,62 @@ static double differ(const struct fit *f)
  * Its rest is what each visit began and ended with, which may be the same code each time, and
  * differ from the mean as intervals do.
  */
-static int standard_error(const struct fit *f, double total_insn, struct ratio *out)
+static void standard_error(const struct fit *f, double total_insn, struct ratio *out)
 {
 	double part = fmin(f->insn / total_insn, 1), all = fmin(f->r->insn / total_insn, 1),
 	       of_inside = part / all, never = sqrt(never_counted(f)), fitted = 0, bare = 0;
-	int err = scatter(f, &fitted, &bare);
 
-	if (err < 0)
-		return err;
-	/* Parameters are fitted to those that were counted, and scatter with them. */
-	fitted *= fmax(1 - of_inside, 0) + f->n_parameters / f->n;
+	scatter(f, &fitted, &bare);
+	fitted *= fmax(1 - of_inside, 0);
 	/* What was not counted may differ from what was by as much again. */
 	out->se = hypot(sqrt((fitted + bare * of_inside * (1 - all)) * (2 - part)) / f->insn, never);
 	out->se = hypot(out->se, (1 - all) * differ(f));
-	return 0;
+}
+
+static void fit_fini(struct fit *f)
+{
+	free(f->places);
+	free(f->runs);
+	free(f->first);
+	free(f->in_runs);
+}
+
+static void fit_init(struct fit *f, const struct ratios *r, const int *at)
+{
+	*f = (struct fit){ .r = r,
+		           .at = at,
+		           .places = mem_calloc(r->n_places + 1, sizeof(*f->places)),
+		           .runs = mem_calloc(r->n_runs + 1, sizeof(*f->runs)),
+		           .first = mem_calloc(r->n_runs + 1, sizeof(*f->first)),
+		           .in_runs = mem_calloc(r->v.n + 1, sizeof(*f->in_runs)) };
 }
 
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
-	struct fit f = { .r = r, .places = mem_calloc(r->n_places + 1, sizeof(*f.places)) };
-	int *at = find_in_sets(r, event), err = 1;
+	int *at = find_in_sets(r, event);
+	bool known;
+	struct fit f;
 	double y;
 
-	f.at = at;
-	for (size_t i = 0; err > 0 && i < r->v.n; i++) {
+	fit_init(&f, r, at);
+	for (size_t i = 0; i < r->v.n; i++) {
 		if (!count_of(&f, i, &y))
 			continue;
 		f.n++;
 		f.insn += r->v.v[i].insn;
 		f.sum += y;
 	}
-	if (err > 0 && f.n >= model->hardly && f.insn > 0) {
+	known = f.n >= model->hardly && f.insn > 0;
+	if (known) {
 		f.ratio = f.sum / f.insn;
-		if (f.n >= model->few && f.n < (double)r->v.n) {
+		if (f.n >= model->few && f.n < (double)r->v.n)
 			fit_places(&f);
-		}
-	}
-	if (err >= 0 && f.n >= model->hardly && f.insn > 0) {
+		find_trust(&f);
 		/* Of an event that hardly ever happens the model may expect less than none. */
 		*out = (struct ratio){ .ratio = fmax(estimate(&f), 0), .counted_insn = f.insn };
-		err = standard_error(&f, fmax(total_insn, f.insn), out);
+		standard_error(&f, fmax(total_insn, f.insn), out);
 	}
-	free(f.places);
+	fit_fini(&f);
 	free(at);
-	return err;
+	return !known;
 }

@@ -139,6 +139,55 @@ static void the_standard_error_is_the_scatter(void **state)
 	gsl_rng_free(rng);
 }
 
+/*
+ * Two stages by turns, ten intervals each time: one counts 100 and ends at three places, the other counts none and ends at any of
+ * 400.  A multiplexing slot is three such, of which each fourth is counted.  What the other's places, of an interval or two, count is not told by
+ * themselves: else those that were counted would fit, the rest would be taken for the mean, and all had more of the first.
+ */
+static void a_place_does_not_foretell_itself(void **state)
+{
+	enum { TIMES = 40, TURNS = 60, EACH = 10 };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	static const int counted[] = { EVENT }, other[] = { OTHER };
+	double sum = 0, z_sq = 0;
+
+	(void)state;
+	for (int t = 0; t < TIMES; t++) {
+		struct ratios *r = ratios_new();
+		double truth = 0, n = 0;
+		struct ratio s;
+
+		for (int turn = 0; turn < TURNS; turn++) {
+			bool is_counted = gsl_rng_uniform_int(rng, 4) == 0;
+			unsigned long at = gsl_rng_uniform_int(rng, 2 * EACH);
+			uint32_t run = UINT32_MAX;
+
+			for (int i = 0; i < 3 * EACH; i++) {
+				bool first = (at + (unsigned long)i) / EACH % 2 == 0;
+				double count = first ? 100 : 0;
+				struct ratio_interval v = {
+					.place = (uint32_t)(first ? gsl_rng_uniform_int(rng, 3)
+					                          : 3 + gsl_rng_uniform_int(rng, 400)),
+					.insn = 1000,
+					.events = is_counted ? counted : other,
+					.counts = &count,
+					.n = 1
+				};
+
+				truth += count;
+				n++;
+				assert_int_equal(ratios_add(r, &v, &run), 0);
+			}
+		}
+		s = answer(r, 1000. * n);
+		sum += s.ratio / (truth / n / 1000) - 1;
+		z_sq += pow((s.ratio - truth / n / 1000) / s.se, 2) * 1.75;
+	}
+	assert_float_equal(sum / TIMES, 0, 0.02);
+	assert_float_equal(z_sq / TIMES, 1, 0.5);
+	gsl_rng_free(rng);
+}
+
 /* Of intervals that all counted it, half of what ran: the rest differs by their scatter, and as one of them does. */
 static void what_no_group_saw_is_beside_it(void **state)
 {
@@ -241,6 +290,7 @@ int main(void)
 		cmocka_unit_test(what_goes_along_with_the_place_is_taken_out),
 		cmocka_unit_test(chance_is_no_place),
 		cmocka_unit_test(the_standard_error_is_the_scatter),
+		cmocka_unit_test(a_place_does_not_foretell_itself),
 		cmocka_unit_test(what_no_group_saw_is_beside_it),
 		cmocka_unit_test(intervals_of_hardly_an_instruction_tell_nothing_of_their_place),
 		cmocka_unit_test(few_intervals_tell_little),
