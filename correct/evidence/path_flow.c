@@ -340,10 +340,10 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 {
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
+	/* Those of instructions beside them could only be weighed by going back along them, which leaves more than it adds. */
 	if (path_has_cycles(r)) {
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
-		plan[1] = (struct plan){ OF_INSNS, BY_NEWEST };
-		return d <= EFFORT_JOINED ? 2 : 1;
+		return 1;
 	}
 	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS };
 	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
@@ -386,9 +386,7 @@ static int make_estimates(const struct path *s, const struct scope_stacks *r, co
 			estimate_fini(&e[n]);
 		}
 	}
-	if (err == 0 && n == 2 && plan[0].how == BY_CYCLES)
-		err = join(&e[0], &e[1], d);
-	else if (err == 0 && n == 2)
+	if (err == 0 && n == 2)
 		blend(&e[0], &e[1], d);
 	return err < 0 ? err : n > 0;
 }
