@@ -157,6 +157,19 @@ static bool holds_seen(const struct table_reader *r, const struct targets *targe
 	return true;
 }
 
+/* Without a bound a table runs on into what lies behind it, another's entries perhaps: where any is on record the last one ends it. */
+static size_t n_until_seen(const struct table_reader *r, const struct targets *targets)
+{
+	const struct flow_build *b = r->b;
+	size_t n = 0;
+
+	for (uint32_t l = b->nodes.v[r->node].link0; l != FLOW_NONE; l = b->links.v[l].next)
+		for (size_t i = n; i < targets->v.n; i++)
+			if (targets->v.v[i] == b->links.v[l].to_vaddr)
+				n = i + 1;
+	return n ? n : targets->v.n;
+}
+
 static int link_targets(struct table_reader *r, const struct targets *targets, bool guessed)
 {
 	struct flow_link link = { .from = r->node,
@@ -188,6 +201,8 @@ static int read_table(struct table_reader *r, const struct sym_value *v, bool *f
 		vec_add(&targets.v, e.target);
 	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
 	*found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets)));
+	if (*found && !t.sure)
+		targets.v.n = n_until_seen(r, &targets);
 	if (*found)
 		err = link_targets(r, &targets, !t.sure);
 	vec_fini(&targets.v);
