@@ -525,7 +525,7 @@ static int finish(void *state)
 	for (size_t r = 0; r < m->in.n; r++) {
 		struct scope_sums *s = m->sums[r];
 
-		s->n_crossings = sums[r].n_ends;
+		s->n_crossings = m->in.problems[r]->n_crossings = sums[r].n_ends;
 		if (s->insn > 0)
 			find_total(m, &sums[r], s, m->in.problems[r]);
 		else

@@ -195,7 +195,8 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	}
 	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
-	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0;
+	/* A border of a phase may cut the loop each time: what of it ran on the other side is between none and all. */
+	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0 + p->n_crossings * most / sqrt(12);
 	err = add_other_exits(p, t, space, most, out);
 	if (err == 0)
 		equations_drop(out);

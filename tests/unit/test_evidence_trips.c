@@ -72,6 +72,22 @@ static void trip_counts_are_an_equation_of_the_flow(void **state)
 	fixture_fini(&f);
 }
 
+/* Phases may cut each visit: of 12 borders each leaves up to 16 iterations in another, the same way perhaps, 12 * 16 / sqrt(12). */
+static void what_a_border_cuts_off_is_noise(void **state)
+{
+	struct fixture f;
+	struct equations eqs;
+
+	(void)state;
+	make(&f, false);
+	f.p->n_crossings = 12;
+	eqs = say(&f, 0, LEAVE, NULL);
+	assert_int_equal(eqs.n, 1);
+	assert_float_equal(eqs.v[0].sd, 108 + 55.425626, 1e-6);
+	equations_fini(&eqs);
+	fixture_fini(&f);
+}
+
 /* Leaving at block 1 by edge 2 happens after any of 16 iterations: back - 15 enter + 7.5 leave = 0, to 15 / sqrt(12) leave. */
 static void an_early_exit_comes_after_half_of_the_iterations(void **state)
 {
@@ -153,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trip_counts_are_an_equation_of_the_flow),
+		cmocka_unit_test(what_a_border_cuts_off_is_noise),
 		cmocka_unit_test(an_early_exit_comes_after_half_of_the_iterations),
 		cmocka_unit_test(a_way_out_that_was_not_seen_is_no_proof_that_there_was_none),
 		cmocka_unit_test(an_entry_of_unknown_trip_count_says_nothing),
