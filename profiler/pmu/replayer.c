@@ -61,6 +61,9 @@ enum {
 	SHARED_FD = 3,    /* as skidreplay has it */
 	MOST_DEATHS = 10, /* then it is no use here */
 	MAX_HOT = 2048,   /* pages that may be asked for at once */
+	FAR_FIRST = 3,    /* paths that are followed far past their marks, ... */
+	FAR_EACH = 8,     /* ... later one of so many, ... */
+	FAR_AGAIN = 8,    /* ... and so many after one that came to its marks again */
 	CAREFUL = 32,     /* replays to learn from, at first and after one that was lost: few are so */
 	MOST_GAP = 16,    /* to a written page from the one before, where those between are kept as well */
 	N_SLOTS = 8192,
@@ -127,7 +130,8 @@ struct replayer {
 	/* For the others: to be kept while the thread waits, and read when it has gone on; n_careful more keep all. */
 	struct wanted planned, later;
 	unsigned n_careful;
-	struct layout layout; /* of the process that they are of */
+	unsigned n_paths, n_far; /* to marks; those to come that are followed far past them */
+	struct layout layout;    /* of the process that they are of */
 	uint64_t begun_clock, begun_ns;
 	struct mapped mapped;
 };
@@ -760,6 +764,23 @@ static bool is_another_way(const struct rp_reply *reply, uint32_t n_marks)
 	       (reply->end == RP_END_WHOLE || reply->end == RP_END_FAULT);
 }
 
+/*
+ * A program whose rounds are alike comes to the same registers and stack in each: a path of it may be short of whole rounds.  The
+ * first ones tell, and some later ones; to go on so far costs three times as much where code is slow.
+ */
+static bool goes_far(struct replayer *r)
+{
+	return r->n_far > 0 || r->n_paths < FAR_FIRST || r->n_paths % FAR_EACH == 0;
+}
+
+static bool comes_again(const struct rp_reply *reply, uint32_t n_marks)
+{
+	for (uint32_t k = RP_N_PASSED; k < n_marks; k++)
+		if (reply->mark_met[k] > 1)
+			return !reply->to_mark;
+	return false;
+}
+
 const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
                                              uint32_t n_marks, uint64_t n_insns, uint64_t may_ns)
 {
@@ -768,15 +789,20 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 
 	if (!r->pid || !n_marks || n_marks > RP_MAX_MARKS)
 		return NULL;
-	q->flags |= RP_TO_MARKS;
+	q->flags |= RP_TO_MARKS | (goes_far(r) ? RP_PAST_MARKS : 0);
+	r->n_paths++;
 	q->n_marks = n_marks;
 	memcpy(q->marks, marks, n_marks * sizeof(*marks));
 	q->n_insns = n_insns;
 	q->deadline = clock_after(r, may_ns);
 	reply = run_once(r, may_ns);
-	q->flags &= ~(uint32_t)RP_TO_MARKS;
+	q->flags &= ~(uint32_t)(RP_TO_MARKS | RP_PAST_MARKS);
 	q->n_insns = 0;
 	if (reply) {
+		if (comes_again(reply, n_marks))
+			r->n_far = FAR_AGAIN;
+		else if (r->n_far > 0)
+			r->n_far--;
 		learn_kept(&r->kept, reply);
 		if (is_another_way(reply, n_marks))
 			r->n_careful = CAREFUL;

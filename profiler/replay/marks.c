@@ -123,12 +123,22 @@ static uint32_t met_once(const struct rp_reply *r, uint32_t k)
 	return k;
 }
 
-/* As far past the second of two as the first lies back: what is met once more within that may not be where the thread was. */
-static bool is_past_marks(const struct rp_reply *r)
+/* Marks lie so many instructions apart at most. */
+static uint64_t part_of(const struct rp_request *q)
+{
+	return q->n_insns / (m.n + 1);
+}
+
+/*
+ * As far past the second of two as the first lies back, or (RP_PAST_MARKS) from the first as far as the thread may have gone at the
+ * fastest: what is met once more within that may not be where it was.
+ */
+static bool is_past_marks(const struct rp_request *q, const struct rp_reply *r)
 {
 	uint32_t from = met_once(r, RP_N_PASSED), to = met_once(r, from + 1);
 
-	return to < m.n && r->n_insns - r->mark_insns[to] >= r->mark_insns[to] - r->mark_insns[from];
+	return to < m.n && r->n_insns - r->mark_insns[to] >= r->mark_insns[to] - r->mark_insns[from] &&
+	       (!(q->flags & RP_PAST_MARKS) || r->n_insns - r->mark_insns[from] >= (to - from) * part_of(q));
 }
 
 /* Where the way ended for another reason, too. */
@@ -148,7 +158,7 @@ static int choose_marks(struct rp_reply *r, int end)
 /* Marks lie as far from each other as the first from the beginning, about: a way that misses one is another's. */
 static bool is_lost(const struct rp_request *q, const struct rp_reply *r)
 {
-	uint64_t part = q->n_insns / (m.n + 1);
+	uint64_t part = part_of(q);
 
 	for (uint32_t k = 0; k < m.n; k++)
 		if (!r->mark_met[k])
@@ -239,7 +249,7 @@ int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
 	begin(q, r);
 	while (end == RP_GOES_ON) {
 		meet_marks(q, r, r->at_ip);
-		if (is_past_marks(r) || is_lost(q, r))
+		if (is_past_marks(q, r) || is_lost(q, r))
 			end = RP_END_WHOLE;
 		if (end == RP_GOES_ON)
 			end = rp_may_go_on(r);

@@ -109,6 +109,8 @@ enum {
 	 * Past the marks, n_insns at most, at full speed: what ran between two of them is told, and no branches.
 	 */
 	RP_TO_MARKS = 4,
+	/* Then as far past them as a thread may have gone in their time, to see whether they are met once more. */
+	RP_PAST_MARKS = 8,
 };
 
 /*
@@ -181,7 +183,7 @@ struct rp_reply {
 	uint64_t mark_insns[RP_MAX_MARKS];
 	uint32_t mark_met[RP_MAX_MARKS];
 	/*
-	 * The first two, of those behind the first RP_N_PASSED, that were met once up to as far past the second as they lie apart;
+	 * The first two, of those behind the first RP_N_PASSED, that were met once up to as far past them as the thread may have gone;
 	 * to_mark 0: there are none.
 	 */
 	uint32_t from_mark, to_mark;

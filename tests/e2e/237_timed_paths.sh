@@ -138,6 +138,29 @@ check 'moments at which paths are timed are no samples' bash -c \
 	'grep -q "; $(python3 -c "import json; print(\"{:,}\".format(sum(e[\"samples\"] for e in json.load(open(\"chain.json\"))[\"meta\"][\"events\"] if e[\"name\"] not in (\"bursts\", \"timed-paths\"))))") samples, " <("$SKIDPROF" report -i chain.data 2>/dev/null)'
 "$SKIDPROF" report --fixed -i chain.data >chain.txt 2>/dev/null
 [ "$(tail -1 chain.out)" = 'too few' ] || check 'the report says so' grep -qE '^# [0-9]+ timed paths: .* instructions in all \(90% interval .*\), IPC [0-9.]+ \(' chain.txt
+# Rounds that are all alike, each a little shorter than the time from moment to moment: registers and stack come to the same in
+# each, and a path would be short of a whole round.
+build rounds <<'END' || exit 1
+#include <stdlib.h>
+static volatile unsigned long left;
+int main(int argc, char **argv)
+{
+	for (left = strtoul(argv[argc - 1], NULL, 0); left; left--) {
+		unsigned long x = 1;
+		for (unsigned long i = 0; i < 27000; i++)
+			__asm__ volatile(".rept 18\n\timul $3, %0, %0\n\t.endr" : "+r"(x));
+	}
+	return 0;
+}
+END
+n=4000
+"$SKIDPROF" record --pmu clock --timed-bursts 20 --burst-budget 1000% -o rounds.data ./rounds $n >/dev/null 2>rounds.err
+"$SKIDPROF" report --format json -i rounds.data 2>/dev/null | python3 -c '
+import json, sys
+t, true = json.load(sys.stdin)["meta"]["timed"], 27000 * 20.5 * int(sys.argv[1])
+print("#", t["paths"], "paths,", t["moments_without"], "moments without; instructions", t["instructions"], "of", true)
+sys.exit(t["instructions"] is not None and not 0.5 < t["instructions"] / true < 2)' $n
+check 'paths are not timed modulo a round' test $? -eq 0
 "$SKIDPROF" record -q --pmu clock -o none.data ./chain 1000000 2>none.err
 check 'none are taken where they are not asked for, and the file has no event of theirs' \
 	bash -c '"$SKIDPROF" report --format json -i none.data 2>/dev/null | python3 -c "import json,sys; m=json.load(sys.stdin)[\"meta\"]; sys.exit(m[\"timed\"][\"paths\"] or any(\"timed\" in e[\"name\"] for e in m[\"events\"]))"'
