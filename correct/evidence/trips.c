@@ -177,6 +177,18 @@ static double samples_in(const struct problem *p, const struct flow_trip *t)
 	return n;
 }
 
+/*
+ * A border of a scope may cut the loop: what of it ran on the other side is between none and all, by chance where it has many more
+ * visits than borders, and the same way each time where borders cut most of them.
+ */
+static double cut_off(const struct problem *p, uint32_t most, double n_insn)
+{
+	double n = p->n_crossings, visits = fmax(p->total_insn / (most * n_insn), 1),
+	       alike = fmin(n / visits, 1);
+
+	return most / sqrt(12) * sqrt(n + n * fmax(n - 1, 0) * alike);
+}
+
 int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
                    struct equations *out)
 {
@@ -195,8 +207,7 @@ int trips_equation(const struct problem *p, const struct flow_trip *t, const str
 	}
 	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
-	/* A border of a phase may cut the loop each time: what of it ran on the other side is between none and all. */
-	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0 + p->n_crossings * most / sqrt(12);
+	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0 + cut_off(p, most, n_insn);
 	err = add_other_exits(p, t, space, most, out);
 	if (err == 0)
 		equations_drop(out);
