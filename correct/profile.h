@@ -396,7 +396,7 @@ double profile_mean_period(const struct profile_event *e);
 
 void profile_free(struct profile *p);
 
-/* A copy of text that lives as long as the profile; NULL when out of memory. */
+/* A copy of text that lives as long as the profile. */
 const char *profile_string(struct profile *p, const char *text);
 
 /*

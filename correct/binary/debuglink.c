@@ -37,11 +37,10 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 static char *search_path(const struct module *m)
 {
 	static const char system_path[] = ":.debug:/usr/lib/debug";
-	char *path;
 
 	if (!m->opts.debug_dir)
 		return mem_strdup(system_path);
-	return asprintf(&path, "%s:%s", system_path, m->opts.debug_dir) < 0 ? NULL : path;
+	return mem_printf("%s:%s", system_path, m->opts.debug_dir);
 }
 
 static Dwfl_Module *report(struct module *m)

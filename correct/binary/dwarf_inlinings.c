@@ -90,7 +90,7 @@ static bool may_hold_functions(int tag)
 	       tag == DW_TAG_lexical_block;
 }
 
-/* "a::b" for what stands inside it; blocks add nothing.  NULL without memory. */
+/* "a::b" for what stands inside it; blocks add nothing. */
 static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const char *prefix)
 {
 	const char *name = tag == DW_TAG_lexical_block ? NULL : dwarf_diename(die);

@@ -85,7 +85,7 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 	Dwarf_Lines *lines;
 	size_t n;
 	bool fresh = true;
-	int err;
+	int err = 0;
 
 	if (dwarf_getsrclines(unit, &lines, &n) != 0)
 		return 0;

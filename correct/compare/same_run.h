@@ -10,7 +10,7 @@ static const double same_run_most_off = 0.1;
 
 /*
  * p has the exact counts in place: sets meta.truth_why where their total is far from the one that was recorded, or where they
- * are more than the sampled time has room for.  0.
+ * are more than the sampled time has room for.
  */
 void same_run_doubt(struct profile *p);
 

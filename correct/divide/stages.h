@@ -13,7 +13,7 @@
 
 struct stages;
 
-/* For all scopes of w, whose regions' problems have their samples: */
+/* For all scopes of w, whose regions' problems have their samples. */
 int stages_begin(const struct work *w, struct stages **out);
 
 /* A sample of a scope (-1: of none) with its branches, in a phase (-1: not known): returns its sample_seen.stage. */

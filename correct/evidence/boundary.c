@@ -86,7 +86,6 @@ void boundary_free(struct boundary *e)
 	free(e);
 }
 
-/* NULL without memory. */
 static struct nearest *nearest_of(struct boundary *e, uint32_t counters)
 {
 	while (e->nearest.n <= counters)
@@ -119,7 +118,6 @@ static void credit(struct boundary *e, int32_t scope, double insn, double n_ends
 	e->sums[scope + 1].n_ends += n_ends;
 }
 
-/* NULL without memory. */
 static struct both *both_of(struct boundary *e, int32_t from, int32_t to)
 {
 	long k = pairs_must(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);

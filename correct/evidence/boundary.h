@@ -14,7 +14,7 @@
 
 struct boundary;
 
-/* For n scopes; -1 stands for code in none.  NULL without memory. */
+/* For n scopes; -1 stands for code in none. */
 struct boundary *boundary_new(size_t n);
 void boundary_free(struct boundary *e);
 

@@ -24,7 +24,7 @@ struct ratio_interval {
 	size_t n;
 };
 
-struct ratios *ratios_new(void); /* NULL without memory */
+struct ratios *ratios_new(void);
 void ratios_free(struct ratios *r);
 
 /*

@@ -180,8 +180,8 @@ static int decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, stru
 
 	if (!code || module_isa(m) == ISA_NONE)
 		return -SP_EDOMAIN;
-	if (!*d)
-		insn_decoder_new(module_isa(m), d);
+	if (!*d && insn_decoder_new(module_isa(m), d) < 0)
+		return -SP_ENOTSUP;
 	return insn_decode(*d, code, n_bytes, vaddr, insn);
 }
 

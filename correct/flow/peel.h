@@ -18,7 +18,7 @@
 /*
  * s  with the blocks, edges and SKIP edges that are chosen; room->edge_in of its edges is 1, of its SKIP edges 0.
  *
- *   What is left has its marks in the room, as if whole rounds had been made until nothing changed.
+ * What is left has its marks in the room, as if whole rounds had been made until nothing changed.
  */
 int peel(struct shape *s);
 

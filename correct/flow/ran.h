@@ -16,7 +16,7 @@
  * runs[n_runs]  straight runs, from a branch's target to the next branch's source.
  * out           blocks and edges that ran are 1, all others 0.
  *
- *  flow_ran_fini frees it, after errors too.
+ * flow_ran_fini frees it, after errors too.
  */
 void flow_ran_find(const struct flow_graph *g, const struct flow_seen *seen, size_t n_seen,
                    const struct flow_seen *runs, size_t n_runs, struct flow_ran *out);

@@ -21,7 +21,7 @@ struct shape_room {
 	struct nest_room nest;
 };
 
-/* Returns to be freed by shape_room_fini(), after errors too. */
+/* To be freed by shape_room_fini(), after errors too. */
 void shape_room_init(struct shape_room *room, const struct flow_graph *g);
 void shape_room_fini(struct shape_room *room);
 

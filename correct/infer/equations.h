@@ -34,7 +34,7 @@ struct equations {
  * when out of memory.  The pointer dies with the next append.
  */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
-/* Give the one added last zeros for its doubt; NULL when out of memory. */
+/* Give the one added last zeros for its doubt. */
 double *equations_doubt(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);

@@ -144,7 +144,6 @@ static bool may_be_made(const char *path)
 	       strncmp(path, "[stack", 6) == 0 || jitdump_is_name(path);
 }
 
-/* NULL when out of memory. */
 static struct recording_file *file_of(struct recording *r, uint32_t file)
 {
 	size_t n = maps_n_files(r->maps);

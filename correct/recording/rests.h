@@ -13,7 +13,7 @@
 
 struct rests;
 
-struct rests *rests_new(void); /* NULL without memory */
+struct rests *rests_new(void);
 void rests_free(struct rests *r);
 
 /* A sample of a thread; times ascend within it.  Returns 0 or -SP_ENOMEM. */

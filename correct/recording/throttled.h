@@ -11,7 +11,7 @@
 
 struct throttled;
 
-struct throttled *throttled_new(void); /* NULL without memory */
+struct throttled *throttled_new(void);
 void throttled_free(struct throttled *t);
 
 /* A sample of a thread; times ascend within it. */

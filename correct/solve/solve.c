@@ -399,6 +399,8 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_total(w, w->scope_problems[s], sol);
 		judge_method(w, sol);
 	}
+	if (err == -SP_ENOMEM)
+		mem_end(sp_error_text());
 	if (err < 0) {
 		solution_fini(sol);
 		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());

@@ -11,7 +11,7 @@
 /*
  * Sets w->timed.  Where that tells a rate and bursts tell shares, each scope that two paths or more came to gets
  * its instructions (total_insn, total_sd, insn_per_sample), and its pace by these, in instructions an event of the clock: they are
- * no shares then.  0.
+ * no shares then.
  */
 void timed_pace_set(struct work *w);
 

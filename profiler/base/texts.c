@@ -85,18 +85,15 @@ const char *texts_add(struct texts *t, const char *text, size_t len)
 
 const char *texts_printf(struct texts *t, const char *fmt, ...)
 {
-	const char *kept = NULL;
-	char *text = NULL;
+	const char *kept;
+	char *text;
 	va_list args;
-	int len;
 
 	va_start(args, fmt);
-	len = vasprintf(&text, fmt, args);
+	text = mem_vprintf(fmt, args);
 	va_end(args);
-	if (len >= 0) {
-		kept = texts_add(t, text, (size_t)len);
-		free(text);
-	}
+	kept = texts_add(t, text, strlen(text));
+	free(text);
 	return kept;
 }
 
