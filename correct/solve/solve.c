@@ -344,6 +344,21 @@ static void stay_precise(const struct problem *p, bool stacks, struct solution *
 	solution_doubt(sol, VERDICT_RAW, "%s", why);
 }
 
+/*
+ * Where time goes tells flows as far as blocks cost alike (eq. 16): a skid spreads it over neighbours, and precise samples put all
+ * of a wait on one block.
+ */
+static void judge_time(const struct work *w, struct solution *sol)
+{
+	const uint8_t others = PROFILE_BY_MIX | PROFILE_BY_PATH;
+
+	if (w->rec->cyc_precise == SEEN_LATER || w->rec->insn_precise != SEEN_LATER || w->sums.paths ||
+	    (sol->evidence & others) || sol->n_rank >= sol->n_free)
+		return;
+	solution_fini(sol);
+	solution_doubt(sol, REASON_OF(time_alone_precise));
+}
+
 /* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
 static void judge_stacks(const struct work *w, struct solution *sol)
 {
@@ -398,6 +413,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_total(w, w->scope_problems[s], sol);
 		judge_method(w, sol);
+		judge_time(w, sol);
 	}
 	if (err == -SP_ENOMEM)
 		mem_end(sp_error_text());
