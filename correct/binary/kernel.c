@@ -136,8 +136,6 @@ static int load_list(struct module *m, FILE *f)
 	}
 	set_sizes(m);
 	symbols_index(m);
-	if (err < 0)
-		return err;
 	return module_unusable(m, MODULE_NAMED,
 	                       "%s: names of functions from %s, and not their code: its counts are raw",
 	                       m->path, m->opened);

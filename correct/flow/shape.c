@@ -241,7 +241,5 @@ int shape_finish(struct shape *s, struct flow_region *r)
 		return err;
 	drop_lonely(s);
 	copy_out(s, r);
-	if (err < 0)
-		return err;
 	return r->n_blocks ? judge(s, r) : 0;
 }

@@ -68,7 +68,7 @@ struct problem {
 	double cold_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
-	double n_crossings; /* into it and out of it, as samples tell where instructions were counted */
+	double n_crossings;  /* into it and out of it, as samples tell where instructions were counted */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
