@@ -61,7 +61,7 @@ struct task {
 struct scope_sums {
 	double insn;   /* inside, exact */
 	double insn_2; /* of each interval inside, squared */
-	double n_intervals, n_crossings;
+	double n_intervals;
 	double n_excursions,
 	        n_outside;   /* runs of samples elsewhere between two inside ones, and samples in them */
 	double outside_insn; /* that those of a few samples stand for, other scopes' too */
@@ -525,7 +525,7 @@ static int finish(void *state)
 	for (size_t r = 0; r < m->in.n; r++) {
 		struct scope_sums *s = m->sums[r];
 
-		s->n_crossings = m->in.problems[r]->n_crossings = sums[r].n_ends;
+		m->in.problems[r]->n_crossings = sums[r].n_ends;
 		if (s->insn > 0)
 			find_total(m, &sums[r], s, m->in.problems[r]);
 		else
@@ -572,15 +572,14 @@ static double visited_noise(const struct scope_sums *r, size_t kind, const struc
 }
 
 /* What else a ratio may be wrong by. */
-static double ratio_noise(const struct scope_sums *r, const struct problem *p, const struct ratio *x,
-                          double visited)
+static double ratio_noise(const struct problem *p, const struct ratio *x, double visited)
 {
 	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
 	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
 	double foreign =
 	        (p->unseen_share + p->called_share + cold + p->border_share) * model->guess * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
-	double end = 4 / x->counted_insn * sqrt(r->n_crossings + 2);
+	double end = 4 / x->counted_insn * sqrt(p->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
 	double floor = fmin(model->exact, model->least * x->ratio);
 
@@ -635,7 +634,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		eq->shown = x.ratio * p->total_insn;
 		visited = visited_noise(r, k, &x);
 		eq->foreign_sd = visited * p->total_insn;
-		eq->sd = ratio_noise(r, p, &x, visited) * p->total_insn;
+		eq->sd = ratio_noise(p, &x, visited) * p->total_insn;
 	}
 	return 0;
 }

@@ -26,16 +26,23 @@ struct set {
 };
 
 struct interval {
-	uint32_t place, run, set;
+	uint32_t place, set;
 	float insn;
+	uint32_t next; /* index of the next one of its run; 0 = there is none */
 	size_t counts; /* index of the first */
+};
+
+/* Its first interval and its last. */
+struct ends {
+	uint32_t first, last;
 };
 
 struct ratios {
 	VEC(struct set) sets;
 	VEC(struct interval) v;
 	VEC(float) counts;
-	uint32_t n_runs, n_places;
+	VEC(struct ends) runs;
+	uint32_t n_places;
 	double insn;
 };
 
@@ -53,6 +60,7 @@ void ratios_free(struct ratios *r)
 	vec_fini(&r->sets);
 	vec_fini(&r->v);
 	vec_fini(&r->counts);
+	vec_fini(&r->runs);
 	free(r);
 }
 
@@ -73,20 +81,25 @@ static size_t set_of(struct ratios *r, const int *events, size_t n)
 
 int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 {
-	size_t set = set_of(r, in->events, in->n);
-	struct interval v = { .place = in->place, .insn = (float)in->insn };
+	const struct interval v = { .place = in->place,
+		                    .set = (uint32_t)set_of(r, in->events, in->n),
+		                    .insn = (float)in->insn,
+		                    .counts = r->counts.n };
+	const uint32_t at = (uint32_t)r->v.n;
 
-	if (*run == UINT32_MAX)
-		*run = r->n_runs++;
-	v.set = (uint32_t)set;
-	v.run = *run;
-	v.counts = r->counts.n;
 	for (size_t i = 0; i < in->n; i++)
 		vec_add(&r->counts, (float)in->counts[i]);
 	if (in->place >= r->n_places)
 		r->n_places = in->place + 1;
 	r->insn += v.insn;
 	vec_add(&r->v, v);
+	if (*run == UINT32_MAX) {
+		*run = (uint32_t)r->runs.n;
+		vec_add(&r->runs, ((struct ends){ at, at }));
+	} else {
+		r->v.v[r->runs.v[*run].last].next = at;
+		r->runs.v[*run].last = at;
+	}
 	return 0;
 }
 
@@ -127,14 +140,12 @@ struct fit {
 	double chance;       /* of an interval beside its place: variance */
 	double trust;        /* share of what places count above the ratio that holds for other runs */
 	struct place *places;
-	struct run *runs;
-	uint32_t *first, *in_runs; /* [n_runs + 1] of intervals in order of their runs */
+	struct run *runs; /* [runs.n] */
 };
 
-/* What interval i counted, false where that isn't known. */
-static bool count_of(const struct fit *f, size_t i, double *count)
+/* What an interval counted, false where that isn't known. */
+static bool count_of(const struct fit *f, const struct interval *v, double *count)
 {
-	const struct interval *v = &f->r->v.v[i];
 	int at = f->at[v->set];
 
 	if (at < 0)
@@ -158,7 +169,7 @@ static void fit_places(struct fit *f)
 		double insn = v->insn;
 
 		p->all += insn;
-		if (!count_of(f, i, &y))
+		if (!count_of(f, &f->r->v.v[i], &y))
 			continue;
 		y -= f->ratio * insn;
 		p->n++;
@@ -190,33 +201,22 @@ static double above_at(const struct fit *f, double sq, double by_sum)
 	return sq > 0 && more > 0 ? by_sum * more / (sq * more + f->chance) : 0;
 }
 
-static void sort_by_run(struct fit *f)
+static const struct interval *next_in_run(const struct ratios *r, const struct interval *v)
 {
-	const struct ratios *r = f->r;
-	uint32_t at = 0;
-
-	for (size_t i = 0; i < r->v.n; i++)
-		f->first[r->v.v[i].run]++;
-	for (size_t k = 0; k < r->n_runs; k++) {
-		uint32_t n = f->first[k];
-
-		f->first[k] = at;
-		at += n;
-	}
-	for (size_t i = 0; i < r->v.n; i++)
-		f->in_runs[f->first[r->v.v[i].run]++] = (uint32_t)i;
+	return v->next ? &r->v.v[v->next] : NULL;
 }
 
 /* One run's intervals, which others are to be expected without. */
-static void add_run(struct fit *f, struct run *run, const uint32_t *in, const uint32_t *end)
+static void add_run(struct fit *f, const struct ends *ends, struct run *run)
 {
+	const struct ratios *r = f->r;
+	const struct interval *first = &r->v.v[ends->first], *v;
 	double y;
 
-	for (const uint32_t *i = in; i < end; i++) {
-		const struct interval *v = &f->r->v.v[*i];
+	for (v = first; v; v = next_in_run(r, v)) {
 		double insn = v->insn;
 
-		if (!count_of(f, *i, &y))
+		if (!count_of(f, v, &y))
 			continue;
 		y -= f->ratio * insn;
 		run->n++;
@@ -225,16 +225,15 @@ static void add_run(struct fit *f, struct run *run, const uint32_t *in, const ui
 		f->places[v->place].own_sq += insn * insn;
 		f->places[v->place].own_by_sum += insn * y;
 	}
-	for (const uint32_t *i = in; i < end; i++) {
-		const struct interval *v = &f->r->v.v[*i];
+	for (v = first; v; v = next_in_run(r, v)) {
 		const struct place *p = &f->places[v->place];
 
-		if (count_of(f, *i, &y))
+		if (count_of(f, v, &y))
 			run->expected +=
 			        (double)v->insn * above_at(f, p->sq - p->own_sq, p->by_sum - p->own_by_sum);
 	}
-	for (const uint32_t *i = in; i < end; i++)
-		f->places[f->r->v.v[*i].place].own_sq = f->places[f->r->v.v[*i].place].own_by_sum = 0;
+	for (v = first; v; v = next_in_run(r, v))
+		f->places[v->place].own_sq = f->places[v->place].own_by_sum = 0;
 }
 
 /*
@@ -245,11 +244,10 @@ static void find_trust(struct fit *f)
 {
 	double product = 0, square = 0;
 
-	sort_by_run(f);
-	for (size_t k = 0; k < f->r->n_runs; k++) {
+	for (size_t k = 0; k < f->r->runs.n; k++) {
 		struct run *run = &f->runs[k];
 
-		add_run(f, run, f->in_runs + (k ? f->first[k - 1] : 0), f->in_runs + f->first[k]);
+		add_run(f, &f->r->runs.v[k], run);
 		product += run->above * run->expected;
 		square += run->expected * run->expected;
 	}
@@ -264,13 +262,13 @@ static double estimate(const struct fit *f)
 {
 	double all = 0, counted = 0, y;
 
-	for (size_t k = 0; k < f->r->n_runs; k++)
+	for (size_t k = 0; k < f->r->runs.n; k++)
 		counted += f->trust * f->runs[k].expected;
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		const struct interval *v = &f->r->v.v[i];
 		const struct place *p = &f->places[v->place];
 
-		if (!count_of(f, i, &y))
+		if (!count_of(f, &f->r->v.v[i], &y))
 			all += f->trust * above_at(f, p->sq, p->by_sum) * (double)v->insn;
 	}
 	return f->ratio + (all + counted) / f->r->insn - counted / f->insn;
@@ -281,12 +279,12 @@ static void scatter(const struct fit *f, double *fitted, double *bare)
 {
 	double mean = 0, n = 0;
 
-	for (size_t k = 0; k < f->r->n_runs; k++) {
+	for (size_t k = 0; k < f->r->runs.n; k++) {
 		mean += (f->runs[k].above - f->trust * f->runs[k].expected) / f->insn;
 		n += f->runs[k].n > 0;
 	}
 	*fitted = *bare = 0;
-	for (size_t k = 0; k < f->r->n_runs; k++) {
+	for (size_t k = 0; k < f->r->runs.n; k++) {
 		const struct run *run = &f->runs[k];
 		double miss = run->above - f->trust * run->expected - mean * run->insn;
 
@@ -318,7 +316,7 @@ static double differ(const struct fit *f)
 	for (size_t i = 0; i < f->r->v.n; i++) {
 		double of = (double)f->r->v.v[i].insn;
 
-		if (!count_of(f, i, &y))
+		if (!count_of(f, &f->r->v.v[i], &y))
 			continue;
 		squares += (y - f->ratio * of) * (y - f->ratio * of);
 		insn += of * of;
@@ -348,8 +346,6 @@ static void fit_fini(struct fit *f)
 {
 	free(f->places);
 	free(f->runs);
-	free(f->first);
-	free(f->in_runs);
 }
 
 static void fit_init(struct fit *f, const struct ratios *r, const int *at)
@@ -357,9 +353,7 @@ static void fit_init(struct fit *f, const struct ratios *r, const int *at)
 	*f = (struct fit){ .r = r,
 		           .at = at,
 		           .places = mem_calloc(r->n_places + 1, sizeof(*f->places)),
-		           .runs = mem_calloc(r->n_runs + 1, sizeof(*f->runs)),
-		           .first = mem_calloc(r->n_runs + 1, sizeof(*f->first)),
-		           .in_runs = mem_calloc(r->v.n + 1, sizeof(*f->in_runs)) };
+		           .runs = mem_calloc(r->runs.n + 1, sizeof(*f->runs)) };
 }
 
 int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
@@ -371,7 +365,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 
 	fit_init(&f, r, at);
 	for (size_t i = 0; i < r->v.n; i++) {
-		if (!count_of(&f, i, &y))
+		if (!count_of(&f, &r->v.v[i], &y))
 			continue;
 		f.n++;
 		f.insn += r->v.v[i].insn;

@@ -141,33 +141,25 @@ struct targets {
 	VEC(uint64_t) v;
 };
 
-/* Is every target that branch records show in the table?  Without a bound what is read may be something else. */
-static bool holds_seen(const struct table_reader *r, const struct targets *targets)
+/*
+ * Is every target that branch records show in the table?  Without a bound what is read may be something else, or run on into what
+ * lies behind it, another's entries perhaps: *end is past the last one on record, 0 where there is none.
+ */
+static bool holds_seen(const struct table_reader *r, const struct targets *targets, size_t *end)
 {
 	const struct flow_build *b = r->b;
 
+	*end = 0;
 	for (uint32_t l = b->nodes.v[r->node].link0; l != FLOW_NONE; l = b->links.v[l].next) {
-		size_t i = 0;
+		size_t past = targets->v.n;
 
-		while (i < targets->v.n && targets->v.v[i] != b->links.v[l].to_vaddr)
-			i++;
-		if (i == targets->v.n)
+		while (past && targets->v.v[past - 1] != b->links.v[l].to_vaddr)
+			past--;
+		if (!past)
 			return false;
+		*end = past > *end ? past : *end;
 	}
 	return true;
-}
-
-/* Without a bound a table runs on into what lies behind it, another's entries perhaps: where any is on record the last one ends it. */
-static size_t n_until_seen(const struct table_reader *r, const struct targets *targets)
-{
-	const struct flow_build *b = r->b;
-	size_t n = 0;
-
-	for (uint32_t l = b->nodes.v[r->node].link0; l != FLOW_NONE; l = b->links.v[l].next)
-		for (size_t i = n; i < targets->v.n; i++)
-			if (targets->v.v[i] == b->links.v[l].to_vaddr)
-				n = i + 1;
-	return n ? n : targets->v.n;
 }
 
 static int link_targets(struct table_reader *r, const struct targets *targets, bool guessed)
@@ -195,14 +187,15 @@ static int read_table(struct table_reader *r, const struct sym_value *v, bool *f
 		                 .sure = bounded && !bound->weak };
 	struct targets targets = { .v.n = 0 };
 	struct entry e;
+	size_t end = 0;
 	int err = 0;
 
 	for (uint64_t i = 0; table_entry(r, &t, i, &e); i++)
 		vec_add(&targets.v, e.target);
 	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
-	*found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets)));
-	if (*found && !t.sure)
-		targets.v.n = n_until_seen(r, &targets);
+	*found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets, &end)));
+	if (*found && end)
+		targets.v.n = end;
 	if (*found)
 		err = link_targets(r, &targets, !t.sure);
 	vec_fini(&targets.v);

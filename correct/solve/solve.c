@@ -352,8 +352,9 @@ static void judge_time(const struct work *w, struct solution *sol)
 {
 	const uint8_t others = PROFILE_BY_MIX | PROFILE_BY_PATH;
 
-	if (w->rec->cyc_precise == SEEN_LATER || w->rec->insn_precise != SEEN_LATER || w->sums.paths ||
-	    (sol->evidence & others) || sol->n_rank >= sol->n_free)
+	if (w->opts->method != METHOD_FULL || w->rec->cyc_precise == SEEN_LATER ||
+	    w->rec->insn_precise != SEEN_LATER || w->sums.paths || (sol->evidence & others) ||
+	    sol->n_rank >= sol->n_free)
 		return;
 	solution_fini(sol);
 	solution_doubt(sol, REASON_OF(time_alone_precise));

@@ -768,17 +768,9 @@ static bool is_another_way(const struct rp_reply *reply, uint32_t n_marks)
  * A program whose rounds are alike comes to the same registers and stack in each: a path of it may be short of whole rounds.  The
  * first ones tell, and some later ones; to go on so far costs three times as much where code is slow.
  */
-static bool goes_far(struct replayer *r)
+static bool goes_far(const struct replayer *r)
 {
 	return r->n_far > 0 || r->n_paths < FAR_FIRST || r->n_paths % FAR_EACH == 0;
-}
-
-static bool comes_again(const struct rp_reply *reply, uint32_t n_marks)
-{
-	for (uint32_t k = RP_N_PASSED; k < n_marks; k++)
-		if (reply->mark_met[k] > 1)
-			return !reply->to_mark;
-	return false;
 }
 
 const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
@@ -799,7 +791,7 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 	q->flags &= ~(uint32_t)(RP_TO_MARKS | RP_PAST_MARKS);
 	q->n_insns = 0;
 	if (reply) {
-		if (comes_again(reply, n_marks))
+		if (!reply->to_mark && rp_came_again(reply, n_marks))
 			r->n_far = FAR_AGAIN;
 		else if (r->n_far > 0)
 			r->n_far--;

@@ -69,14 +69,6 @@ static void take_runs(const struct rp_reply *reply, struct burst *b)
 			                         (uint32_t)sorted[i].n_insns };
 }
 
-static bool is_ambiguous(const struct rp_reply *reply)
-{
-	for (uint32_t k = RP_N_PASSED; k < N_MOMENTS; k++)
-		if (reply->mark_met[k] > 1)
-			return true;
-	return false;
-}
-
 static enum burst_timing judge(const struct rp_reply *reply)
 {
 	if (reply->to_mark)
@@ -84,7 +76,7 @@ static enum burst_timing judge(const struct rp_reply *reply)
 	if (reply->end == RP_END_SYSCALL || reply->end == RP_END_TRAP || reply->end == RP_END_VSYSCALL ||
 	    rp_end_is_ours(reply->end))
 		return TIMING_CUT;
-	return is_ambiguous(reply) ? TIMING_TWICE : TIMING_LOST;
+	return rp_came_again(reply, N_MOMENTS) ? TIMING_TWICE : TIMING_LOST;
 }
 
 /*

@@ -192,6 +192,15 @@ struct rp_reply {
 	struct rp_straight runs[RP_MAX_RUNS];
 };
 
+/* Was one of n marks that what ran could be told from met twice? */
+static inline bool rp_came_again(const struct rp_reply *reply, uint32_t n)
+{
+	for (uint32_t k = RP_N_PASSED; k < n; k++)
+		if (reply->mark_met[k] > 1)
+			return true;
+	return false;
+}
+
 struct rp_shared {
 	struct rp_request request;
 	struct rp_reply reply;
