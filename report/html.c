@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/html.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,11 +72,6 @@ int html_facts(const struct profile *p, json_t *lines)
 	return 0;
 }
 
-static bool begins_sentence(const char *text)
-{
-	return isupper((unsigned char)*text) || *text == '\'';
-}
-
 /* One paragraph of lines that begin with "# ". */
 static void add_not_counted(const struct profile *p, json_t *doubts)
 {
@@ -93,8 +87,8 @@ static void add_not_counted(const struct profile *p, json_t *doubts)
 		s += n;
 		if (!*s || !*++s)
 			continue;
-		/* No line breaks tell where a sentence ends.  Each "# " has left room. */
-		if (begins_sentence(s + 2) && to[-1] != '.')
+		/* Each line is a sentence, whose end no line break tells.  Each "# " has left room. */
+		if (to[-1] != '.')
 			*to++ = '.';
 		*to++ = ' ';
 	}
@@ -362,14 +356,16 @@ static void drop_unsure(json_t *function)
 /* Of a program with ten thousand functions these are half of the page, and it shows none of them; regions beside shares of them. */
 static void drop_unshown(json_t *functions, bool has_parts)
 {
-	static const char *const unshown[] = { "samples", "share_raw",   "share_fixed", "linkage",
-		                               "file",    "ipc_of_call", "region" };
+	static const char *const unshown[] = { "samples", "share_raw", "share_fixed",
+		                               "linkage", "file",      "ipc_of_call" };
 
 	for (size_t i = 0; i < json_array_size(functions); i++) {
 		drop_full_name(json_array_get(functions, i));
 		drop_unsure(json_array_get(functions, i));
-		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]) - has_parts; k++)
+		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]); k++)
 			json_object_del(json_array_get(functions, i), unshown[k]);
+		if (!has_parts)
+			json_object_del(json_array_get(functions, i), "region");
 	}
 }
 

@@ -17,6 +17,7 @@ enum { NEXT = 4 };
 
 struct gap {
 	float ns;
+	float usual_ns; /* as long a gap is there where the event does not rest: of the paces on either side the slower one */
 	uint32_t others;
 	uint32_t before, after; /* 1 + the one next to it in its thread, 0 = none */
 	uint32_t all0, all1;    /* those of any event in it, and of other threads: rests.all[all0 .. all1) */
@@ -233,16 +234,10 @@ static double pace_beside(const struct of_event *e, uint32_t at, bool back)
 	return (double)ns[(n - 1) / 2];
 }
 
-/* How long a gap there is where the event does not rest: of two paces the slower one. */
-static double usual_gap(const struct of_event *e, const struct gap *g)
-{
-	return fmax(pace_beside(e, g->before, true), pace_beside(e, g->after, false));
-}
-
 /* A gap that is too long for the code next to it on either side, while others have samples. */
-static bool is_long(const struct gap *g, double usual_ns)
+static bool is_long(const struct gap *g)
 {
-	return usual_ns > 0 && (double)g->ns > model->rest_gap * usual_ns;
+	return g->usual_ns > 0 && (double)g->ns > model->rest_gap * (double)g->usual_ns;
 }
 
 /* The middle one of an event's rests. */
@@ -254,10 +249,11 @@ static int find_rests(struct of_event *e)
 	if (!ns)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu gaps", e->gaps.n);
 	for (size_t i = 0; i < e->gaps.n; i++) {
-		double usual = usual_gap(e, &e->gaps.v[i]);
+		struct gap *g = &e->gaps.v[i];
 
-		if (is_long(&e->gaps.v[i], usual) && e->gaps.v[i].others >= model->rests)
-			ns[n++] = e->gaps.v[i].ns - (float)usual;
+		g->usual_ns = (float)fmax(pace_beside(e, g->before, true), pace_beside(e, g->after, false));
+		if (is_long(g) && g->others >= model->rests)
+			ns[n++] = g->ns - g->usual_ns;
 	}
 	e->rest_ns = middle(ns, n);
 	free(ns);
@@ -282,16 +278,19 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 {
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		const struct gap *g = &e->gaps.v[i];
-		double usual = usual_gap(e, g), awake;
+		const bool told = is_told(e, (double)g->usual_ns);
+		double awake;
 		uint32_t n;
 
-		awake = awake_in(r, g->all0, g->all1, g->thread, longest, &n);
-		if (!is_told(e, usual))
-			e->untold_ns += awake;
-		else if (!is_long(g, usual))
+		if (told && !is_long(g)) {
 			e->busy_ns += (double)g->ns;
+			continue;
+		}
+		awake = awake_in(r, g->all0, g->all1, g->thread, longest, &n);
+		if (!told)
+			e->untold_ns += awake;
 		else if (g->others >= model->rests)
-			add_rest(e, awake, usual, g->others);
+			add_rest(e, awake, (double)g->usual_ns, g->others);
 	}
 }
 
@@ -358,8 +357,10 @@ static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const 
 	uint64_t there = 0, all = 0;
 	size_t n = 0;
 
+	if (!(c->share > 0))
+		return;
 	for (size_t i = 0; i < c->gaps.n; i++)
-		if (!is_long(&c->gaps.v[i], usual_gap(c, &c->gaps.v[i]))) {
+		if (!is_long(&c->gaps.v[i])) {
 			there += count_in(r, &c->gaps.v[i], insn);
 			n++;
 		}
@@ -367,7 +368,7 @@ static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const 
 		all += r->all.v[i].to == insn;
 	sp_debug("instructions rest %.3g of the time, cycles %.3g; %.6g of %.6g samples come where cycles do",
 	         e->share, c->share, (double)there, (double)all);
-	if (!there || !(c->share > 0))
+	if (!there)
 		return;
 	e->share = fmax(e->share,
 	                1 - (double)all * (double)n * (1 - c->share) / ((double)there * (double)c->gaps.n));
@@ -377,16 +378,20 @@ static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const 
 int rests_settle(struct rests *r, int insn, int cyc)
 {
 	double longest = model->rest_asleep * middle_of_all(r);
+	bool cyc_rests;
 	int err = 0;
 
 	for (size_t i = 0; i < EFFORT_EVENTS && err == 0; i++) {
 		r->events[i].middle_ns = middle_gap(&r->events[i]);
 		err = find_rests(&r->events[i]);
 	}
-	for (size_t i = 0; i < EFFORT_EVENTS && err == 0; i++)
-		settle_event(r, longest, &r->events[i]);
 	if (err < 0)
 		return err;
+	/* Of an event that never rests nothing is asked but what of instructions can't be told, where cycles rest. */
+	cyc_rests = cyc >= 0 && cyc < EFFORT_EVENTS && r->events[cyc].rest_ns > 0;
+	for (int i = 0; i < EFFORT_EVENTS; i++)
+		if (r->events[i].rest_ns > 0 || (i == insn && cyc_rests))
+			settle_event(r, longest, &r->events[i]);
 	settle_ends(r, longest);
 	for (int i = 0; i < EFFORT_EVENTS; i++)
 		find_share(&r->events[i], i == insn || i == cyc);

@@ -121,7 +121,10 @@ static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
 	if (raw <= 0)
 		return raw;
 	solution_fini(sol);
-	solution_doubt(sol, REASON_OF(precise_know_more));
+	if (stacks)
+		solution_doubt(sol, REASON_OF(precise_contradict));
+	else
+		solution_doubt(sol, REASON_OF(precise_know_more));
 	return 0;
 }
 

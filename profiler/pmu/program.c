@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/setid.h"
 
 /* As many as the kernel follows, and its limit for a script's first line. */
 enum { MAX_SCRIPTS = 5, MAX_SHEBANG = 256 };
@@ -39,9 +40,7 @@ bool program_gains_rights(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 &&
-	       ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	        (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()));
+	return stat(path, &st) == 0 && setid_gains_rights(&st);
 }
 
 bool program_search(const char *name, char *out)

@@ -193,11 +193,12 @@ static struct thread *thread_find(struct sink *s, uint32_t tid)
 
 static struct thread *thread_get(struct sink *s, const struct wire_head *head)
 {
-	size_t i = thread_index(s, head->tid);
 	struct thread t = { .pid = head->pid, .tid = head->tid }, *found = thread_find(s, head->tid);
+	size_t i;
 
 	if (found)
 		return found;
+	i = thread_index(s, head->tid);
 	t.slot = s->n_slots < MAX_ID_THREADS ? s->n_slots++ : MAX_ID_THREADS - 1;
 	if (vec_push(&s->threads, t) < 0)
 		return NULL;
@@ -208,21 +209,20 @@ static struct thread *thread_get(struct sink *s, const struct wire_head *head)
 
 static void thread_forget(struct sink *s, uint32_t tid)
 {
-	size_t i = thread_index(s, tid);
+	struct thread *t = thread_find(s, tid);
 
-	if (!thread_find(s, tid))
+	if (!t)
 		return;
 	s->threads.n--;
-	memmove(&s->threads.v[i], &s->threads.v[i + 1], (s->threads.n - i) * sizeof(*s->threads.v));
+	memmove(t, t + 1, (size_t)(s->threads.v + s->threads.n - t) * sizeof(*t));
 }
 
-static int write_sample(struct sink *s, const struct wire_sample *m, uint64_t time_ns)
+static int write_sample(struct sink *s, const struct thread *t, const struct wire_sample *m, uint64_t time_ns)
 {
 	const uint64_t *values = (const uint64_t *)(m + 1);
 	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
 	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
 	struct pd_branch b[WIRE_MAX_BURST];
-	const struct thread *t = thread_get(s, &m->head); /* there since write_message */
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
 	bool is_burst = m->event == s->config.group->n;
 	uint32_t event = m->event, first = is_burst ? event : sim_group_first(s->config.group, event);
@@ -279,10 +279,9 @@ static int write_map(struct sink *s, const struct wire_map *m, uint64_t time_ns)
 	return pd_write_mmap(s->w, m->head.pid, m->head.tid, time_ns, &mmap);
 }
 
-static int write_throttle(struct sink *s, const struct wire_throttle *m, uint64_t time_ns)
+static int write_throttle(struct sink *s, const struct thread *t, const struct wire_throttle *m,
+                          uint64_t time_ns)
 {
-	const struct thread *t = thread_get(s, &m->head);
-
 	s->sum.n_throttled += m->on;
 	return pd_write_throttle(s->w, m->on, m->head.pid, m->head.tid, s->ids[m->event][t->slot], time_ns);
 }
@@ -334,9 +333,9 @@ static int write_message(struct sink *s, const struct wire_head *head)
 		thread_forget(s, head->tid);
 		return pd_write_task(s->w, PERF_RECORD_EXIT, head->pid, head->tid, head->pid, head->tid, t);
 	case WIRE_SAMPLE:
-		return write_sample(s, (const struct wire_sample *)head, t);
+		return write_sample(s, thread, (const struct wire_sample *)head, t);
 	case WIRE_THROTTLE:
-		return write_throttle(s, (const struct wire_throttle *)head, t);
+		return write_throttle(s, thread, (const struct wire_throttle *)head, t);
 	default:
 		return 0;
 	}

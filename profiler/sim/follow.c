@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/setid.h"
 #include "profiler/base/vec.h"
 
 enum {
@@ -153,12 +154,6 @@ static bool has_prefix(const struct follow *f)
 	return false;
 }
 
-static bool runs_as_other(const struct stat *st)
-{
-	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
-	       ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getegid());
-}
-
 /* A phrase why the emulator can't run it; NULL: it can; "": nothing can. */
 static const char *judge_elf(const struct follow *f, int fd)
 {
@@ -169,7 +164,7 @@ static const char *judge_elf(const struct follow *f, int fd)
 		return "";
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != f->machine)
 		return "it is for another processor";
-	if (fstat(fd, &st) < 0 || runs_as_other(&st))
+	if (fstat(fd, &st) < 0 || setid_gains_rights(&st))
 		return "it runs with another user's rights";
 	return has_prefix(f) || has_linker(fd, &eh) ? NULL : "";
 }

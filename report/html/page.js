@@ -378,18 +378,18 @@ function time_plot() {
 		out.push(make("h2", {}, "IPC"), make("p", { class: "fact" }, `instructions over cycles sampled in steps of ${si(t.step_ns / 1e3)} µs: a whole's IPC needs no correction`), svg);
 	}
 	const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 24}`, width, role: "img" });
-	const top = Math.max(...steps.map(s => s.regions.reduce((a, b) => a + b, 0)), 1);
+	const top = Math.max(...steps.map(s => s.regions.reduce((a, b) => a + b, 0)), 1), show = t.what === "time" ? seconds : si;
 	steps.forEach((s, i) => {
 		let y = height;
 		s.regions.forEach((n, r) => {
 			const h = (height - 14) * n / top;
 			if (h > 0)
 				svg.append(draw("rect", { x: x(i), y: y - h, width: Math.max((width - left - 10) / steps.length, 0.5), height: h, fill: palette[r],
-					onmousemove: e => tell(e, `${t.regions[r]}\n${t.what === "time" ? seconds(n) : si(n)}`), onmouseleave: () => { tip.hidden = true; } }));
+					onmousemove: e => tell(e, `${t.regions[r]}\n${show(n)}`), onmouseleave: () => { tip.hidden = true; } }));
 			y -= h;
 		});
 	});
-	axis(svg, top, t.what === "time" ? seconds : si);
+	axis(svg, top, show);
 	out.push(make("h2", {}, "Phases"), make("p", { class: "fact" }, `${t.what} sampled in each region`), svg,
 		...t.regions.map((name, r) => steps.some(s => s.regions[r] > 0)
 			? make("div", {}, make("span", { style: `color:${palette[r]}` }, "\u25a0 "), name) : "").filter(e => e));

@@ -112,6 +112,9 @@ static void look(struct replayer *r, pid_t pid, unsigned n_steps)
 
 		at[k] = n + (k ? at[k - 1] : 0);
 		ok = step(pid, n) && take_mark(r, pid, &marks[k]);
+		/* As the recorder does once the thread goes on. */
+		if (ok && !k)
+			replayer_keep_later(r);
 	}
 	tally.cut += !ok;
 	q->regs = first;
