@@ -55,13 +55,13 @@ struct dwarf_source {
 	uint64_t shift;
 };
 
-/* The file's number, with "." and ".." folded away so that one file has one number.  NO_ID without memory. */
+/* The file's number, with "." and ".." folded away so that one file has one number. */
 uint32_t debug_file_id(struct module *m, struct debug *d, const char *path);
 /* Is it in executable bytes?  What the linker threw away is left at address 0. */
 bool debug_is_code(const struct module *m, uint64_t vaddr);
 
 /* damaged DWARF is used as far as libdw reads it. */
-int dwarf_lines_load(struct dwarf_source *s);
-int dwarf_inlinings_load(struct dwarf_source *s);
+void dwarf_lines_load(struct dwarf_source *s);
+void dwarf_inlinings_load(struct dwarf_source *s);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/binary/debug_impl.h"
 
-#include "profiler/base/err.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
@@ -64,21 +62,20 @@ uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
 	return (uint32_t)id;
 }
 
-static int load(struct module *m, struct debug *d)
+static void load(struct module *m, struct debug *d)
 {
 	struct dwarf_source s = { .m = m, .d = d };
 	GElf_Addr elf_bias = 0;
 	Dwarf_Addr dwarf_bias = 0;
-	int err;
 
 	if (!m->dwfl_module || !dwfl_module_getelf(m->dwfl_module, &elf_bias))
-		return 0;
+		return;
 	s.dwarf = dwfl_module_getdwarf(m->dwfl_module, &dwarf_bias);
 	if (!s.dwarf)
-		return 0;
+		return;
 	s.shift = dwarf_bias - elf_bias;
-	err = dwarf_lines_load(&s);
-	return err ? err : dwarf_inlinings_load(&s);
+	dwarf_lines_load(&s);
+	dwarf_inlinings_load(&s);
 }
 
 struct debug *debug_get(struct module *m)
@@ -88,9 +85,7 @@ struct debug *debug_get(struct module *m)
 	if (d)
 		return d;
 	d = mem_calloc(1, sizeof(*d));
-	/* What was read before memory ran out is still true. */
-	if (load(m, d) < 0)
-		sp_warn("%s: not enough memory for all of its debug information", m->path);
+	load(m, d);
 	debuglink_end(m);
 	m->debug = d;
 	return d;
@@ -113,15 +108,13 @@ void debug_free(struct debug *d)
 
 bool module_has_debug(struct module *m)
 {
-	const struct debug *d = debug_get(m);
-
-	return d && d->lines.n;
+	return debug_get(m)->lines.n > 0;
 }
 
 void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *line)
 {
 	const struct debug *d = debug_get(m);
-	size_t low = sorted_count(d ? d->lines.n : 0, k, d->lines.v[k].vaddr <= vaddr);
+	size_t low = sorted_count(d->lines.n, k, d->lines.v[k].vaddr <= vaddr);
 
 	*file = NULL;
 	*line = 0;
@@ -134,7 +127,7 @@ void module_line(struct module *m, uint64_t vaddr, const char **file, unsigned *
 const char *module_file_dir(struct module *m, const char *file)
 {
 	const struct debug *d = debug_get(m);
-	long id = d && file ? pairs_find(&d->file_ids, (uintptr_t)file, 0) : -1;
+	long id = file ? pairs_find(&d->file_ids, (uintptr_t)file, 0) : -1;
 
 	return id < 0 || (size_t)id >= d->dirs.n ? NULL : d->dirs.v[id];
 }
@@ -175,12 +168,10 @@ static void fill_inlining(struct module *m, struct debug *d, uint32_t id, struct
 size_t module_inlinings(struct module *m, uint64_t vaddr, struct module_inlining *inlinings)
 {
 	struct debug *d = debug_get(m);
-	const struct span *span = d ? spans_at(&d->spans, vaddr) : NULL;
+	const struct span *span = spans_at(&d->spans, vaddr);
 	uint32_t at = span ? span->owner : NO_ID, id;
 	size_t n = 0;
 
-	if (!d)
-		return 0;
 	while (d->copies.v && at != NO_ID) {
 		const struct copy *copy = &d->copies.v[at];
 

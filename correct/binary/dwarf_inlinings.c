@@ -12,7 +12,6 @@
  */
 #include "correct/binary/debug_impl.h"
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 #include <dwarf.h>
@@ -45,11 +44,6 @@ struct walk {
 	struct pairs unit_ids; /* by libdw's unit, into units */
 	VEC(struct unit) units;
 };
-
-static int out_of_memory(void)
-{
-	return sp_fail(SP_ENOMEM, "no memory for debug information");
-}
 
 /* The next sibling, if it really is further on: references can form loops. */
 static bool next_sibling(Dwarf_Die *die)
@@ -108,9 +102,9 @@ static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const c
 static void note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
 	if (*prefix && !linkage_name(die)) {
-		long id = pairs_must(&w->prefix_ids, (uintptr_t)die->addr, 0);
+		size_t id = pairs_must(&w->prefix_ids, (uintptr_t)die->addr, 0);
 
-		if ((size_t)id == w->prefixes.n)
+		if (id == w->prefixes.n)
 			vec_add(&w->prefixes, prefix);
 		w->prefixes.v[id] = prefix;
 	}
@@ -118,28 +112,23 @@ static void note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
 		vec_add(&w->functions, *die);
 }
 
-static int find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
+static void find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
 {
 	Dwarf_Die die;
-	int err = 0;
 
 	if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
-		return 0;
+		return;
 	do {
 		int tag = dwarf_tag(&die);
-		const char *below;
 
 		if (!w->budget)
-			return 0;
+			return;
 		w->budget--;
 		if (tag == DW_TAG_subprogram)
 			note_function(w, &die, prefix);
-		if (err || !may_hold_functions(tag) || dwarf_haschildren(&die) <= 0)
-			continue;
-		below = prefix_below(w, &die, tag, prefix);
-		err = below ? find_functions(w, &die, below, depth + 1) : out_of_memory();
-	} while (!err && next_sibling(&die));
-	return err;
+		if (may_hold_functions(tag) && dwarf_haschildren(&die) > 0)
+			find_functions(w, &die, prefix_below(w, &die, tag, prefix), depth + 1);
+	} while (next_sibling(&die));
 }
 
 /* The entry that stands for the function whatever copy of it this is. */
@@ -204,7 +193,7 @@ static uint32_t file_of(struct walk *w, Dwarf_Attribute *attr)
 	if (!attr || dwarf_formudata(attr, &number) != 0)
 		return NO_ID;
 	unit = unit_of(w, attr->cu);
-	if (!unit || number >= unit->n_files)
+	if (number >= unit->n_files)
 		return NO_ID;
 	if (unit->ids[number] == NO_ID) {
 		path = dwarf_filesrc(unit->files, number, NULL, NULL);
@@ -221,7 +210,7 @@ static bool is_local_linkage(const char *linkage)
 	       strncmp(linkage, "_", 1) != 0;
 }
 
-static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
+static void describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 {
 	const char *linkage = linkage_name(die), *preferred;
 	Dwarf_Attribute attr;
@@ -235,42 +224,34 @@ static int describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 	} else {
 		inlining->linkage = inlining->name = qualified_name(w, die);
 	}
-	if (!inlining->linkage)
-		return out_of_memory();
 	/* In glibc malloc is __libc_malloc, as __GI___libc_malloc: its users know it by the name that they call. */
 	preferred = symbols_preferred(w->s->m, inlining->linkage);
 	if (preferred != inlining->linkage) {
 		inlining->linkage = preferred;
 		inlining->name = NULL;
 	}
-	return 0;
 }
 
 /* The inlining of an origin that was not met before: that of another unit's copy of the same function, or a new one. */
-static int new_origin(struct walk *w, Dwarf_Die *origin)
+static void new_origin(struct walk *w, Dwarf_Die *origin)
 {
 	struct debug *d = w->s->d;
 	struct inlining inlining;
 	const char *key;
-	int err = describe(w, origin, &inlining);
-	long id;
+	size_t id;
 
-	if (err)
-		return err;
+	describe(w, origin, &inlining);
 	key = inlining.name || is_local_linkage(inlining.linkage)
 	              ? texts_printf(&w->s->m->pool, "%s %u:%u", inlining.linkage, inlining.file,
 	                             inlining.line)
 	              : inlining.linkage;
-	if (!key)
-		return out_of_memory();
 	id = pairs_must(&w->inlining_keys, (uintptr_t)key, 0);
-	if ((size_t)id == d->inlinings.n)
+	if (id == d->inlinings.n)
 		vec_add(&d->inlinings, inlining);
 	vec_add(&w->inlining_of, (uint32_t)id);
-	return 0;
 }
 
-static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
+static void inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
 {
 	Dwarf_Die origin = origin_of(*die);
 	size_t number = pairs_must(&w->origins, (uintptr_t)origin.addr, 0);
@@ -278,7 +259,6 @@ static int inlining_of(struct walk *w, Dwarf_Die *die, uint32_t *id)
 	if (number == w->inlining_of.n)
 		new_origin(w, &origin);
 	*id = w->inlining_of.v[number];
-	return 0;
 }
 
 /* The ranges of a copy; *n_ranges counts those that are code. */
@@ -320,37 +300,36 @@ static void add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t d
 }
 
 /* The copies inlined below an entry that belongs to the copy `parent`. */
-static int add_inlined(struct walk *w, Dwarf_Die *entry, uint32_t parent, uint32_t depth)
+static void add_inlined(struct walk *w, Dwarf_Die *entry, uint32_t parent, uint32_t depth)
 {
 	Dwarf_Die die;
-	int err = 0;
 
 	if (depth > DEEPEST || dwarf_child(entry, &die) != 0)
-		return 0;
+		return;
 	do {
 		int tag = dwarf_tag(&die);
 		uint32_t owner = (uint32_t)w->s->d->copies.n;
 		bool used = false;
 
 		if (!w->budget)
-			return 0;
+			return;
 		w->budget--;
 		if (tag == DW_TAG_inlined_subroutine)
 			add_copy(w, &die, parent, depth, &used);
-		if (!err && (used || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
-		             tag == DW_TAG_try_block || tag == DW_TAG_catch_block))
-			err = add_inlined(w, &die, used ? owner : parent, depth + 1);
-	} while (!err && next_sibling(&die));
-	return err;
+		if (used || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+		    tag == DW_TAG_try_block || tag == DW_TAG_catch_block)
+			add_inlined(w, &die, used ? owner : parent, depth + 1);
+	} while (next_sibling(&die));
 }
 
-static int add_function(struct walk *w, Dwarf_Die *die)
+static void add_function(struct walk *w, Dwarf_Die *die)
 {
 	uint32_t owner = (uint32_t)w->s->d->copies.n;
 	bool used;
 
 	add_copy(w, die, NO_ID, 0, &used);
-	return used ? add_inlined(w, die, owner, 1) : 0;
+	if (used)
+		add_inlined(w, die, owner, 1);
 }
 
 /* The unit whose entries count: of a skeleton the one in its .dwo file. */
@@ -367,14 +346,13 @@ static bool unit_entry(Dwarf *dwarf, Dwarf_Off off, size_t header_bytes, Dwarf_D
 	return true;
 }
 
-static int walk_units(struct walk *w, Dwarf *dwarf)
+static void walk_units(struct walk *w, Dwarf *dwarf)
 {
 	enum { SPLIT_BYTES = 64 << 20 }; /* a .dwo file's size isn't known here */
 	Dwarf_Off off = 0, next;
 	size_t header_bytes;
-	int err = 0;
 
-	while (!err && !dwarf_nextcu(dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
+	while (!dwarf_nextcu(dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
 		Dwarf_Die unit;
 
 		if (unit_entry(dwarf, off, header_bytes, &unit)) {
@@ -382,11 +360,10 @@ static int walk_units(struct walk *w, Dwarf *dwarf)
 			w->budget += 4 * (next - off);
 			if (dwarf_cu_getdwarf(unit.cu) != dwarf)
 				w->budget += SPLIT_BYTES;
-			err = find_functions(w, &unit, "", 0);
+			find_functions(w, &unit, "", 0);
 		}
 		off = next;
 	}
-	return err;
 }
 
 static void walk_fini(struct walk *w)
@@ -404,19 +381,17 @@ static void walk_fini(struct walk *w)
 	vec_fini(&w->functions);
 }
 
-int dwarf_inlinings_load(struct dwarf_source *s)
+void dwarf_inlinings_load(struct dwarf_source *s)
 {
 	struct walk w = { .s = s };
 	Dwarf *alt = dwarf_getalt(s->dwarf);
-	int err = walk_units(&w, s->dwarf);
 
+	walk_units(&w, s->dwarf);
 	/* What several files share is in dwz's file: no code, but the names. */
-	if (!err && alt)
-		err = walk_units(&w, alt);
-	for (size_t i = 0; i < w.functions.n && !err; i++)
-		err = add_function(&w, &w.functions.v[i]);
-	if (!err)
-		spans_cut(&w.intervals, &s->d->spans);
+	if (alt)
+		walk_units(&w, alt);
+	for (size_t i = 0; i < w.functions.n; i++)
+		add_function(&w, &w.functions.v[i]);
+	spans_cut(&w.intervals, &s->d->spans);
 	walk_fini(&w);
-	return err;
 }

@@ -27,8 +27,8 @@ static uint32_t file_of(struct dwarf_source *s, struct seen_files *seen, Dwarf_L
 	return seen->ids.v[i];
 }
 
-static int add_row(struct dwarf_source *s, struct seen_files *seen, const struct span_list *ranges,
-                   Dwarf_Line *line, bool *fresh)
+static void add_row(struct dwarf_source *s, struct seen_files *seen, const struct span_list *ranges,
+                    Dwarf_Line *line, bool *fresh)
 {
 	struct debug *d = s->d;
 	struct line_row row = { .file = NO_ID }, *last = d->lines.n ? &d->lines.v[d->lines.n - 1] : NULL;
@@ -36,14 +36,14 @@ static int add_row(struct dwarf_source *s, struct seen_files *seen, const struct
 	bool ends = false;
 
 	if (dwarf_lineaddr(line, &row.vaddr) < 0 || dwarf_lineendsequence(line, &ends) < 0)
-		return 0;
+		return;
 	row.vaddr += s->shift;
 	/*
 	 * A row at the very end of a sequence holds for nothing, but libdw sorts
 	 * it behind the sequence's end: such rows lie outside of the unit.
 	 */
 	if (!ends && (!debug_is_code(s->m, row.vaddr) || (ranges->n && !spans_at(ranges, row.vaddr))))
-		return 0;
+		return;
 	/* Line 0 is code the compiler made up: it has no line. */
 	if (!ends && !dwarf_lineno(line, &number) && number > 0) {
 		row.file = file_of(s, seen, line);
@@ -54,12 +54,11 @@ static int add_row(struct dwarf_source *s, struct seen_files *seen, const struct
 	} else if (last->vaddr == row.vaddr) {
 		if (!ends)
 			*last = row; /* of rows for one address the last one holds */
-		return 0;
+		return;
 	} else if (last->file == row.file && last->line == row.line) {
-		return 0;
+		return;
 	}
 	vec_add(&d->lines, row);
-	return 0;
 }
 
 /* The code of the unit; none where it doesn't say. */
@@ -76,7 +75,7 @@ static void unit_ranges(struct dwarf_source *s, Dwarf_Die *unit, struct span_lis
 	vec_fini(&found);
 }
 
-static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
+static void add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 {
 	struct seen_files seen = { 0 };
 	struct span_list ranges = { 0 };
@@ -85,20 +84,18 @@ static int add_unit(struct dwarf_source *s, Dwarf_Die *unit)
 	Dwarf_Lines *lines;
 	size_t n;
 	bool fresh = true;
-	int err = 0;
 
 	if (dwarf_getsrclines(unit, &lines, &n) != 0)
-		return 0;
+		return;
 	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
 	s->d->unit_dir = dir ? texts_add(&s->m->pool, dir, strlen(dir)) : NULL;
 	unit_ranges(s, unit, &ranges);
 	for (size_t i = 0; i < n; i++)
-		err = add_row(s, &seen, &ranges, dwarf_onesrcline(lines, i), &fresh);
+		add_row(s, &seen, &ranges, dwarf_onesrcline(lines, i), &fresh);
 	s->d->unit_dir = NULL;
 	vec_fini(&ranges);
 	pairs_fini(&seen.paths);
 	vec_fini(&seen.ids);
-	return err;
 }
 
 /* The end of one unit's code comes before the start of another's. */
@@ -128,21 +125,19 @@ static void sort(struct debug *d)
 	d->lines.n = n;
 }
 
-int dwarf_lines_load(struct dwarf_source *s)
+void dwarf_lines_load(struct dwarf_source *s)
 {
 	Dwarf_Off off = 0, next;
 	size_t header_bytes;
-	int err = 0;
 
-	while (!err && !dwarf_nextcu(s->dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
+	while (!dwarf_nextcu(s->dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
 		Dwarf_Die unit;
 
 		/* Partial units have a line table only for the names of files. */
 		if (dwarf_offdie(s->dwarf, off + header_bytes, &unit) &&
 		    dwarf_tag(&unit) != DW_TAG_partial_unit && dwarf_tag(&unit) != DW_TAG_type_unit)
-			err = add_unit(s, &unit);
+			add_unit(s, &unit);
 		off = next;
 	}
 	sort(s->d);
-	return err;
 }

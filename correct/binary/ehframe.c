@@ -93,11 +93,9 @@ static bool cie_encoding(const struct frames *f, size_t at, uint8_t *encoding)
 	return true;
 }
 
-static int walk(const struct frames *f, ehframe_seen *seen, void *data)
+static void walk(const struct frames *f, ehframe_seen *seen, void *data)
 {
-	int err = 0;
-
-	for (size_t at = 0; at + 8 <= f->n_bytes && !err;) {
+	for (size_t at = 0; at + 8 <= f->n_bytes;) {
 		uint64_t length = number(f->data + at, 4), cie = number(f->data + at + 4, 4), start, size;
 		uint8_t encoding;
 
@@ -107,10 +105,9 @@ static int walk(const struct frames *f, ehframe_seen *seen, void *data)
 		if (cie && cie <= at + 4 && cie_encoding(f, at + 4 - cie, &encoding) &&
 		    encoded(f, at + 8, encoding, &start) &&
 		    encoded(f, at + 8 + encoded_bytes(encoding), encoding & 0xf, &size) && start && size)
-			err = seen(data, start, size);
+			seen(data, start, size);
 		at += 4 + length;
 	}
-	return err;
 }
 
 static bool find_by_section(const struct module *m, struct frames *f)
@@ -159,11 +156,10 @@ static bool find_by_header(const struct module *m, struct frames *f)
 	return false;
 }
 
-int ehframe_walk(const struct module *m, ehframe_seen *seen, void *data)
+void ehframe_walk(const struct module *m, ehframe_seen *seen, void *data)
 {
 	struct frames f = { 0 };
 
-	if (!find_by_section(m, &f) && !find_by_header(m, &f))
-		return 0;
-	return walk(&f, seen, data);
+	if (find_by_section(m, &f) || find_by_header(m, &f))
+		walk(&f, seen, data);
 }

@@ -44,27 +44,26 @@ bool jitdump_is_name(const char *path)
 	return sscanf(name, "jit-%u.dump%n", &pid, &end) == 1 && end && !name[end];
 }
 
-static int add_code(struct parse *p, struct jit_code code)
+static void add_code(struct parse *p, struct jit_code code)
 {
 	struct jitdump *j = p->out;
-	long number;
+	size_t number;
 
 	if (!code.size_bytes || code.vaddr + code.size_bytes < code.vaddr)
-		return 0;
+		return;
 	if (p->lines_of == code.vaddr) {
 		code.line0 = p->line0;
 		code.n_lines = (uint32_t)j->lines.n - p->line0;
 	}
 	p->line0 = (uint32_t)j->lines.n;
 	number = pairs_must(&p->begins, code.vaddr, 0);
-	if ((size_t)number == p->begun_at.n)
+	if (number == p->begun_at.n)
 		vec_add(&p->begun_at, 0);
 	p->begun_at.v[number] = j->codes.n;
 	vec_add(&j->codes, code);
-	return 0;
 }
 
-static int take_load(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
+static void take_load(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
 {
 	struct jit_code code = { .from_ns = time_ns };
 
@@ -75,11 +74,12 @@ static int take_load(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
 	cur_u64(c);
 	code.name = cur_text(c);
 	code.bytes = cur_bytes(c, code.size_bytes);
-	return c->bad ? 0 : add_code(p, code);
+	if (!c->bad)
+		add_code(p, code);
 }
 
 /* What was there before stays known, for samples of before. */
-static int take_move(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
+static void take_move(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
 {
 	struct jit_code code;
 	uint64_t to;
@@ -90,16 +90,16 @@ static int take_move(struct parse *p, struct pd_cursor *c, uint64_t time_ns)
 	from = pairs_find(&p->begins, cur_u64(c), 0);
 	to = cur_u64(c);
 	if (c->bad || from < 0)
-		return 0;
+		return;
 	code = p->out->codes.v[p->begun_at.v[from]];
 	code.from_ns = time_ns;
 	code.vaddr = to;
 	code.n_lines = 0;
-	return add_code(p, code);
+	add_code(p, code);
 }
 
 /* A file that is "\xff" is that of the entry before. */
-static int take_lines(struct parse *p, struct pd_cursor *c)
+static void take_lines(struct parse *p, struct pd_cursor *c)
 {
 	struct jitdump *j = p->out;
 	const char *file = NULL;
@@ -120,28 +120,28 @@ static int take_lines(struct parse *p, struct pd_cursor *c)
 		if (!c->bad && file && j->lines.n < UINT32_MAX)
 			vec_add(&j->lines, line);
 	}
-	return 0;
 }
 
-static int take_record(struct parse *p, uint32_t id, struct pd_cursor c, uint64_t time_ns)
+static void take_record(struct parse *p, uint32_t id, struct pd_cursor c, uint64_t time_ns)
 {
 	switch (id) {
 	case CODE_LOAD:
-		return take_load(p, &c, time_ns);
+		take_load(p, &c, time_ns);
+		break;
 	case CODE_MOVE:
-		return take_move(p, &c, time_ns);
+		take_move(p, &c, time_ns);
+		break;
 	case CODE_DEBUG_INFO:
-		return take_lines(p, &c);
+		take_lines(p, &c);
+		break;
 	default:
-		return 0;
+		break;
 	}
 }
 
-static int take_records(struct parse *p, struct pd_cursor *c, const uint8_t *data)
+static void take_records(struct parse *p, struct pd_cursor *c, const uint8_t *data)
 {
-	int err = 0;
-
-	while (err == 0 && cur_left(c) > 0) {
+	while (cur_left(c) > 0) {
 		const uint8_t *begin = c->p;
 		uint32_t id = cur_u32(c), size = cur_u32(c);
 		uint64_t time_ns = cur_u64(c);
@@ -155,9 +155,8 @@ static int take_records(struct parse *p, struct pd_cursor *c, const uint8_t *dat
 		body.end = c->p;
 		if (id == CODE_CLOSE)
 			break;
-		err = take_record(p, id, body, time_ns);
+		take_record(p, id, body, time_ns);
 	}
-	return err;
 }
 
 static int by_address(const void *a, const void *b)
@@ -205,7 +204,6 @@ int jitdump_parse(const uint8_t *data, size_t n, const char *path, struct jitdum
 	struct parse p = { .out = out };
 	uint32_t version, size;
 	uint64_t flags;
-	int err;
 
 	memset(out, 0, sizeof(*out));
 	if (!jitdump_is_one(data, n))
@@ -222,14 +220,11 @@ int jitdump_parse(const uint8_t *data, size_t n, const char *path, struct jitdum
 		return sp_fail(SP_EFORMAT, "%s: jitdump of version %" PRIu32 ", which is not known (1 is)",
 		               path, version);
 	out->other_clock = flags & ARCH_TIME;
-	err = take_records(&p, &c, data);
+	take_records(&p, &c, data);
 	pairs_fini(&p.begins);
 	vec_fini(&p.begun_at);
-	if (err < 0)
-		jitdump_fini(out);
-	else
-		find_layers(out);
-	return err;
+	find_layers(out);
+	return 0;
 }
 
 void jitdump_fini(struct jitdump *j)

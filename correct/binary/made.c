@@ -48,16 +48,15 @@ static int read_all(struct module *m)
 	return 0;
 }
 
-static int add_func(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *name)
+static void add_func(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *name)
 {
 	const char *kept = texts_add(&m->pool, name, strlen(name));
 
 	vec_add(&m->funcs, (struct module_func){ vaddr, size_bytes, NULL, kept, false, false });
-	return 0;
 }
 
 /* Rows of one function: those that lie in it; behind it nothing is known. */
-static int add_lines(struct module *m, const struct jitdump *j, const struct jit_code *code)
+static void add_lines(struct module *m, const struct jitdump *j, const struct jit_code *code)
 {
 	uint64_t end = code->vaddr + code->size_bytes;
 	size_t n = m->debug->lines.n;
@@ -70,22 +69,20 @@ static int add_lines(struct module *m, const struct jitdump *j, const struct jit
 			vec_add(&m->debug->lines, row);
 	}
 	if (m->debug->lines.n == n)
-		return 0;
+		return;
 	qsort(m->debug->lines.v + n, m->debug->lines.n - n, sizeof(*m->debug->lines.v), order_u64);
 	vec_add(&m->debug->lines, (struct line_row){ end, NO_ID, 0 });
-	return 0;
 }
 
-static int add_code(struct module *m, const struct jitdump *j, const struct jit_code *code)
+static void add_code(struct module *m, const struct jitdump *j, const struct jit_code *code)
 {
 	struct segment seg = { code->vaddr, (uint64_t)(code->bytes - m->raw), code->size_bytes,
 		               code->size_bytes, true };
-	int err;
 
 	vec_add(&m->segments, seg);
 	vec_add(&m->code, (struct code_range){ code->vaddr, code->size_bytes, "", 0 });
-	err = add_func(m, code->vaddr, code->size_bytes, *code->name ? code->name : "[jit]");
-	return err < 0 ? err : add_lines(m, j, code);
+	add_func(m, code->vaddr, code->size_bytes, *code->name ? code->name : "[jit]");
+	add_lines(m, j, code);
 }
 
 static enum insn_isa isa_of(uint32_t machine)
@@ -98,24 +95,24 @@ int made_load_jitdump(struct module *m, uint32_t layer)
 	struct jitdump j = { 0 };
 	int err = read_all(m);
 
-	if (err == 0 && jitdump_parse(m->raw, m->raw_bytes, m->opened, &j) < 0)
+	if (err < 0)
+		return err;
+	if (jitdump_parse(m->raw, m->raw_bytes, m->opened, &j) < 0)
 		return module_unusable(m, MODULE_FOREIGN, "%s", sp_error_text());
 	m->isa = isa_of(j.machine);
-	if (err == 0 && m->isa == ISA_NONE) {
+	if (m->isa == ISA_NONE) {
 		jitdump_fini(&j);
 		return module_unusable(m, MODULE_FOREIGN,
 		                       "%s: code for another machine (number %u), not x86-64 or aarch64",
 		                       m->opened, j.machine);
 	}
-	if (err == 0)
-		m->debug = mem_calloc(1, sizeof(*m->debug));
-	for (size_t i = 0; i < j.codes.n && err == 0; i++)
+	m->debug = mem_calloc(1, sizeof(*m->debug));
+	for (size_t i = 0; i < j.codes.n; i++)
 		if (j.codes.v[i].layer == layer)
-			err = add_code(m, &j, &j.codes.v[i]);
-	if (err == 0)
-		symbols_index(m);
+			add_code(m, &j, &j.codes.v[i]);
+	symbols_index(m);
 	jitdump_fini(&j);
-	return err;
+	return 0;
 }
 
 int made_load_names(struct module *m)
@@ -123,15 +120,13 @@ int made_load_names(struct module *m)
 	struct perf_map map = { 0 };
 	int err = read_all(m);
 
-	if (err == 0)
-		err = perf_map_parse((const char *)m->raw, m->raw_bytes, &m->pool, &map);
-	for (size_t i = 0; i < map.entries.n && err == 0; i++)
-		err = add_func(m, map.entries.v[i].vaddr, map.entries.v[i].size_bytes, map.entries.v[i].name);
-	if (err == 0)
-		symbols_index(m);
-	perf_map_fini(&map);
 	if (err < 0)
 		return err;
+	perf_map_parse((const char *)m->raw, m->raw_bytes, &m->pool, &map);
+	for (size_t i = 0; i < map.entries.n; i++)
+		add_func(m, map.entries.v[i].vaddr, map.entries.v[i].size_bytes, map.entries.v[i].name);
+	symbols_index(m);
+	perf_map_fini(&map);
 	return module_unusable(
 	        m, MODULE_NAMED,
 	        "%s: names of code that was made at run time, and not the code: its counts are raw; a "

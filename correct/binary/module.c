@@ -6,7 +6,6 @@
 #include "profiler/perfdata/build_id_cache.h"
 
 #include "profiler/base/begins.h"
-#include "profiler/base/err.h"
 #include "profiler/base/order.h"
 
 #include <elf.h>
@@ -118,7 +117,7 @@ bool module_path_is_made(const char *path)
 	return perf_map_is_name(path) || jitdump_is_name(path) || layer_of(path, &len) > 0;
 }
 
-static int open_file(struct module *m)
+static void open_file(struct module *m)
 {
 	static const char deleted[] = " (deleted)";
 	size_t len = strlen(m->path);
@@ -131,26 +130,26 @@ static int open_file(struct module *m)
 	m->opened = mem_printf("%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path);
 	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (m->fd < 0)
-		return module_unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
-		                       was_deleted ? " (it was deleted or replaced while it ran)" : "");
-	if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return module_unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
-	return 0;
+		module_unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
+		                was_deleted ? " (it was deleted or replaced while it ran)" : "");
+	else if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		module_unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
 }
 
-static int open_path(struct module *m)
+static void open_path(struct module *m)
 {
 	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso64]")) {
 		m->fd = open_vdso();
 		if (m->fd < 0)
-			return module_unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
-		m->opened = mem_strdup(m->path);
-		return 0;
+			module_unusable(m, MODULE_MISSING, "[vdso]: this process has none to read");
+		else
+			m->opened = mem_strdup(m->path);
+	} else if (is_pseudo(m->path)) {
+		module_unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
+		                pseudo_reason(m->path));
+	} else {
+		open_file(m);
 	}
-	if (is_pseudo(m->path))
-		return module_unusable(m, MODULE_MISSING, "%s: %s", m->path[0] ? m->path : "(no name)",
-		                       pseudo_reason(m->path));
-	return open_file(m);
 }
 
 static enum insn_isa isa_of(const GElf_Ehdr *header)
@@ -226,26 +225,24 @@ static void load_segments(struct module *m)
 	}
 }
 
-static int add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *section,
-                    uint64_t entry_bytes)
+static void add_code(struct module *m, uint64_t vaddr, uint64_t size_bytes, const char *section,
+                     uint64_t entry_bytes)
 {
 	size_t n_bytes;
 
 	if (!size_bytes || !module_code(m, vaddr, &n_bytes))
-		return 0;
+		return;
 	if (size_bytes > n_bytes)
 		size_bytes = n_bytes;
 	vec_add(&m->code, (struct code_range){ vaddr, size_bytes, section, entry_bytes });
-	return 0;
 }
 
-static int load_code_ranges(struct module *m)
+static void load_code_ranges(struct module *m)
 {
 	size_t names = 0;
-	int err = 0;
 
 	elf_getshdrstrndx(m->elf, &names);
-	for (Elf_Scn *scn = elf_nextscn(m->elf, NULL); scn && !err; scn = elf_nextscn(m->elf, scn)) {
+	for (Elf_Scn *scn = elf_nextscn(m->elf, NULL); scn; scn = elf_nextscn(m->elf, scn)) {
 		GElf_Shdr shdr;
 		const char *name;
 
@@ -253,14 +250,13 @@ static int load_code_ranges(struct module *m)
 		    !(shdr.sh_flags & SHF_EXECINSTR))
 			continue;
 		name = elf_strptr(m->elf, names, shdr.sh_name);
-		err = add_code(m, shdr.sh_addr, shdr.sh_size, name ? name : "", shdr.sh_entsize);
+		add_code(m, shdr.sh_addr, shdr.sh_size, name ? name : "", shdr.sh_entsize);
 	}
-	for (size_t i = 0; !m->code.n && i < m->segments.n && !err; i++)
+	for (size_t i = 0; !m->code.n && i < m->segments.n; i++)
 		if (m->segments.v[i].executable)
-			err = add_code(m, m->segments.v[i].vaddr, m->segments.v[i].file_bytes, "", 0);
+			add_code(m, m->segments.v[i].vaddr, m->segments.v[i].file_bytes, "", 0);
 	if (m->code.n)
 		qsort(m->code.v, m->code.n, sizeof(*m->code.v), order_u64);
-	return err;
 }
 
 static char *to_hex(const uint8_t *bytes, size_t n)
@@ -356,31 +352,26 @@ static int load_made(struct module *m, bool *made)
 static int load(struct module *m, const uint8_t *build_id, size_t build_id_bytes)
 {
 	bool made = false;
-	int err;
+	int err = 0;
 
 	if (kernel_is_name(m->path))
 		return kernel_load_names(m, build_id, build_id_bytes);
-	err = open_path(m);
-
-	if (!err && m->state == MODULE_OK)
+	open_path(m);
+	if (m->state == MODULE_OK)
 		err = load_made(m, &made);
 	if (err || made)
 		return err;
-	if (!err)
-		open_checked(m, build_id, build_id_bytes);
-	if (!err && (m->state == MODULE_MISSING || m->state == MODULE_MISMATCH))
+	open_checked(m, build_id, build_id_bytes);
+	if (m->state == MODULE_MISSING || m->state == MODULE_MISMATCH)
 		open_cached(m, build_id, build_id_bytes);
-	if (!err && m->state == MODULE_OK)
+	if (m->state == MODULE_OK)
 		load_segments(m);
-	if (!err && m->state == MODULE_OK)
-		err = load_code_ranges(m);
-	if (!err && m->state == MODULE_OK)
-		debuglink_begin(m);
-	if (!err && m->state == MODULE_OK)
-		err = slots_load(m);
-	if (!err && m->state == MODULE_OK)
-		err = symbols_load(m);
-	return err;
+	if (m->state != MODULE_OK)
+		return 0;
+	load_code_ranges(m);
+	debuglink_begin(m);
+	slots_load(m);
+	return symbols_load(m);
 }
 
 static void copy_options(struct module *m, const char *path, const struct module_options *opts)

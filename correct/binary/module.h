@@ -34,7 +34,8 @@ struct module_options {
  * MODULE_OK has no code, and but for MODULE_NAMED no symbols.  Of a jitdump
  * path is that of the file, or that with "#1", "#2" ... behind it for another
  * layer (jitdump.h).  build_id as recorded, 0 bytes to
- * take any.  Only -SP_ENOMEM fails.  *why (borrowed from the module) words a state that isn't OK.
+ * take any.  *why (borrowed from the module) words a state that isn't OK.  -SP_EIO where a
+ * jitdump or a list of names can't be read, -SP_ENOTSUP without a decoder for PLT stubs.
  */
 int module_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
                 const struct module_options *opts, struct module **out);
@@ -91,7 +92,7 @@ long module_func_at(const struct module *m, uint64_t vaddr);
 char *module_full_name(const char *linkage);
 /* Index of the defined function of that linkage name, of several versions the default one; -1 if none. */
 long module_func_named(const struct module *m, const char *linkage);
-/* All other linkage names of what has that one, a line each: in the module's pool, NULL = there are none, or no memory. */
+/* All other linkage names of what has that one, a line each: in the module's pool, NULL = there are none. */
 const char *module_aliases(struct module *m, const char *linkage);
 
 /*

@@ -96,12 +96,12 @@ int kernel_load_names(struct module *m, const uint8_t *id, size_t id_bytes);
 int __attribute__((format(printf, 3, 4)))
 module_unusable(struct module *m, enum module_state state, const char *fmt, ...);
 
-/* ehframe.c: calls seen for every frame description entry's range.  Stops at the first error. */
-typedef int ehframe_seen(void *data, uint64_t vaddr, uint64_t size_bytes);
-int ehframe_walk(const struct module *m, ehframe_seen *seen, void *data);
+/* ehframe.c: calls seen for every frame description entry's range. */
+typedef void ehframe_seen(void *data, uint64_t vaddr, uint64_t size_bytes);
+void ehframe_walk(const struct module *m, ehframe_seen *seen, void *data);
 
 /* slots.c: fill m->slots, in address order. */
-int slots_load(struct module *m);
+void slots_load(struct module *m);
 const struct slot *slots_at(const struct module *m, uint64_t vaddr);
 
 /* plt.c: calls seen for every stub of a PLT section that jumps through a slot. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/binary/perf_map.h"
 
-#include "profiler/base/err.h"
 #include "profiler/base/order.h"
 
 #include <ctype.h>
@@ -80,7 +79,7 @@ static void keep_newest(struct numbered *v, size_t n, struct perf_map *out)
 		vec_add(&out->entries, v[i].entry);
 }
 
-int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out)
+void perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out)
 {
 	VEC(struct numbered) found = { 0 };
 	const char *end = text + n;
@@ -104,7 +103,6 @@ int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_m
 		qsort(found.v, found.n, sizeof(*found.v), by_address);
 	keep_newest(found.v, found.n, out);
 	vec_fini(&found);
-	return 0;
 }
 
 void perf_map_fini(struct perf_map *m)

@@ -25,8 +25,8 @@ struct perf_map {
 /* "perf-1234.map" */
 bool perf_map_is_name(const char *path);
 
-/* -SP_ENOMEM.  n log n. */
-int perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out);
+/* n log n. */
+void perf_map_parse(const char *text, size_t n, struct texts *pool, struct perf_map *out);
 void perf_map_fini(struct perf_map *m);
 
 #endif

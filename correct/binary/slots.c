@@ -6,7 +6,6 @@
  */
 #include "correct/binary/module_impl.h"
 
-#include "profiler/base/err.h"
 #include "profiler/base/order.h"
 
 #include <elf.h>
@@ -83,7 +82,7 @@ static bool fill_symbol(struct module *m, const struct table *t, const Elf64_Rel
 	return slot->name || sym.st_shndx != SHN_UNDEF;
 }
 
-static int add_rela(struct module *m, const struct table *t, const uint8_t *data, size_t n_bytes)
+static void add_rela(struct module *m, const struct table *t, const uint8_t *data, size_t n_bytes)
 {
 	for (size_t at = 0; at + sizeof(Elf64_Rela) <= n_bytes; at += sizeof(Elf64_Rela)) {
 		struct slot slot = { 0 };
@@ -99,7 +98,6 @@ static int add_rela(struct module *m, const struct table *t, const uint8_t *data
 			continue;
 		vec_add(&m->slots, slot);
 	}
-	return 0;
 }
 
 /* A word that is relocated by the load address: its addend stands in its place. */
@@ -116,7 +114,7 @@ static void add_relative(struct module *m, uint64_t vaddr)
 }
 
 /* RELR: an even word is an address; an odd one a bitmap of the 63 words that follow. */
-static int add_relr(struct module *m, const uint8_t *data, size_t n_bytes)
+static void add_relr(struct module *m, const uint8_t *data, size_t n_bytes)
 {
 	uint64_t next = 0;
 
@@ -134,7 +132,6 @@ static int add_relr(struct module *m, const uint8_t *data, size_t n_bytes)
 				add_relative(m, next + 8 * (bit - 1));
 		next += 8 * 63;
 	}
-	return 0;
 }
 
 static struct table table_of(struct module *m, Elf_Scn *scn)
@@ -154,11 +151,9 @@ static struct table table_of(struct module *m, Elf_Scn *scn)
 		               strings->d_size };
 }
 
-static int load_sections(struct module *m, bool *found)
+static void load_sections(struct module *m, bool *found)
 {
-	int err = 0;
-
-	for (Elf_Scn *scn = elf_nextscn(m->elf, NULL); scn && !err; scn = elf_nextscn(m->elf, scn)) {
+	for (Elf_Scn *scn = elf_nextscn(m->elf, NULL); scn; scn = elf_nextscn(m->elf, scn)) {
 		struct table t;
 		GElf_Shdr shdr;
 		Elf_Data *data;
@@ -171,10 +166,11 @@ static int load_sections(struct module *m, bool *found)
 			continue;
 		*found = true;
 		t = table_of(m, elf_getscn(m->elf, shdr.sh_link));
-		err = shdr.sh_type == SHT_RELR ? add_relr(m, data->d_buf, data->d_size)
-		                               : add_rela(m, &t, data->d_buf, data->d_size);
+		if (shdr.sh_type == SHT_RELR)
+			add_relr(m, data->d_buf, data->d_size);
+		else
+			add_rela(m, &t, data->d_buf, data->d_size);
 	}
-	return err;
 }
 
 /* The dynamic segment's entries by tag; a file without section headers still has it. */
@@ -222,40 +218,39 @@ static const uint8_t *dynamic_data(const struct module *m, uint64_t vaddr, size_
 	return data;
 }
 
-static int load_dynamic(struct module *m)
+static void load_dynamic(struct module *m)
 {
 	struct table t = { 0 };
 	struct dynamic dyn;
 	const uint8_t *data;
 	size_t n_bytes;
-	int err = 0;
 
 	if (!read_dynamic(m, &dyn))
-		return 0;
+		return;
 	/* Nothing says how many symbols there are: as many as fit into the segment. */
 	t.symbols = dynamic_data(m, dyn.value[DT_SYMTAB], SIZE_MAX, &n_bytes);
 	t.n_symbols = n_bytes / sizeof(Elf64_Sym);
 	t.strings = dynamic_data(m, dyn.value[DT_STRTAB], dyn.value[DT_STRSZ], &t.strings_bytes);
 	data = dynamic_data(m, dyn.value[DT_RELA], dyn.value[DT_RELASZ], &n_bytes);
 	if (data)
-		err = add_rela(m, &t, data, n_bytes);
+		add_rela(m, &t, data, n_bytes);
 	data = dynamic_data(m, dyn.value[DT_JMPREL], dyn.value[DT_PLTRELSZ], &n_bytes);
-	if (data && !err)
-		err = add_rela(m, &t, data, n_bytes);
+	if (data)
+		add_rela(m, &t, data, n_bytes);
 	data = dynamic_data(m, dyn.relr, dyn.relr_bytes, &n_bytes);
-	return data && !err ? add_relr(m, data, n_bytes) : err;
+	if (data)
+		add_relr(m, data, n_bytes);
 }
 
-int slots_load(struct module *m)
+void slots_load(struct module *m)
 {
 	bool found = false;
-	int err = load_sections(m, &found);
 
-	if (!err && !found)
-		err = load_dynamic(m);
+	load_sections(m, &found);
+	if (!found)
+		load_dynamic(m);
 	if (m->slots.n)
 		qsort(m->slots.v, m->slots.n, sizeof(*m->slots.v), order_u64);
-	return err;
 }
 
 const struct slot *slots_at(const struct module *m, uint64_t vaddr)

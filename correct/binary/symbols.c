@@ -6,7 +6,6 @@
  */
 #include "correct/binary/module_impl.h"
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
@@ -63,7 +62,7 @@ const char *symbols_demangle(struct texts *pool, const char *linkage)
 		kept = texts_printf(pool, "%s%s", plain, suffix ? suffix : "");
 	free(plain);
 	free(mangled);
-	return kept ? kept : linkage;
+	return kept;
 }
 
 static const struct code_range *range_at(const struct module *m, uint64_t vaddr)
@@ -212,14 +211,12 @@ static void fold(struct loader *l)
 	}
 }
 
-static int collect_frame(void *data, uint64_t vaddr, uint64_t size_bytes)
+static void collect_frame(void *data, uint64_t vaddr, uint64_t size_bytes)
 {
 	struct loader *l = data;
 
-	if (!range_at(l->m, vaddr))
-		return 0;
-	vec_add(&l->frames, (struct frame){ vaddr, size_bytes });
-	return 0;
+	if (range_at(l->m, vaddr))
+		vec_add(&l->frames, (struct frame){ vaddr, size_bytes });
 }
 
 static void add_made_up(struct loader *l, uint64_t vaddr, uint64_t end)
@@ -251,17 +248,17 @@ static void fill_gap(struct loader *l, uint64_t vaddr, uint64_t end)
 		add_made_up(l, vaddr, end);
 }
 
-static int fill_gaps(struct loader *l)
+static void fill_gaps(struct loader *l)
 {
 	size_t n = l->found.n, i = 0;
-	int err = ehframe_walk(l->m, collect_frame, l);
 
+	ehframe_walk(l->m, collect_frame, l);
 	if (l->frames.n)
 		qsort(l->frames.v, l->frames.n, sizeof(*l->frames.v), order_u64);
-	for (size_t r = 0; r < l->m->code.n && !err; r++) {
+	for (size_t r = 0; r < l->m->code.n; r++) {
 		uint64_t at = l->m->code.v[r].vaddr, end = at + l->m->code.v[r].size_bytes;
 
-		for (; i < n && l->found.v[i].vaddr < end && !err; i++) {
+		for (; i < n && l->found.v[i].vaddr < end; i++) {
 			uint64_t func_end = l->found.v[i].vaddr + l->found.v[i].size_bytes;
 
 			if (l->found.v[i].vaddr > at)
@@ -269,11 +266,10 @@ static int fill_gaps(struct loader *l)
 			if (func_end > at)
 				at = func_end;
 		}
-		if (at < end && !err)
+		if (at < end)
 			fill_gap(l, at, end);
 	}
 	sort(l);
-	return err;
 }
 
 static const char *made_up_name(struct module *m, uint64_t vaddr)
@@ -352,15 +348,13 @@ int symbols_load(struct module *m)
 	l.n_symbols = l.found.n;
 	err = plt_walk(m, add_stub, &l);
 	sort(&l);
-	if (!err)
+	if (!err) {
 		index_by_name(&l);
-	fold(&l);
-	if (!err)
-		err = fill_gaps(&l);
-	if (!err)
+		fold(&l);
+		fill_gaps(&l);
 		keep(&l);
-	if (!err)
 		cut_spans(m);
+	}
 	vec_fini(&l.frames);
 	vec_fini(&l.found);
 	return err;
@@ -436,12 +430,11 @@ static int compare_vaddrs(const void *a, const void *b, void *module)
 	return (x > y) - (x < y);
 }
 
-static int sort_by_vaddr(struct module *m)
+static void sort_by_vaddr(struct module *m)
 {
 	for (uint32_t i = (uint32_t)m->names_by_vaddr.n; i < m->names.n; i++)
 		vec_add(&m->names_by_vaddr, i);
 	qsort_r(m->names_by_vaddr.v, m->names_by_vaddr.n, sizeof(*m->names_by_vaddr.v), compare_vaddrs, m);
-	return 0;
 }
 
 const char *module_aliases(struct module *m, const char *linkage)
@@ -450,8 +443,10 @@ const char *module_aliases(struct module *m, const char *linkage)
 	const char *all = NULL, *last = linkage;
 	size_t i;
 
-	if (!name || (!m->names_by_vaddr.n && sort_by_vaddr(m) < 0))
+	if (!name)
 		return NULL;
+	if (!m->names_by_vaddr.n)
+		sort_by_vaddr(m);
 	i = sorted_count(m->names.n, k, m->names.v[m->names_by_vaddr.v[k]].vaddr < name->vaddr);
 	for (; i < m->names.n && m->names.v[m->names_by_vaddr.v[i]].vaddr == name->vaddr; i++) {
 		const char *other = m->names.v[m->names_by_vaddr.v[i]].linkage;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/binary/module_impl.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
@@ -164,11 +163,9 @@ static void forget(struct process *p)
 
 static struct process *process_of(struct unwind *u, uint32_t pid)
 {
-	long number = pairs_must(&u->numbers, pid, 0);
+	size_t number = pairs_must(&u->numbers, pid, 0);
 
-	if (number < 0)
-		return NULL;
-	while (u->processes.n <= (size_t)number)
+	while (u->processes.n <= number)
 		vec_add(&u->processes, (struct process){ 0 });
 	return &u->processes.v[number];
 }
@@ -244,7 +241,7 @@ static bool attach(struct unwind *u, uint64_t pc)
 	return p->attached;
 }
 
-int unwind_new(unwind_find *find, void *arg, struct unwind **out)
+void unwind_new(unwind_find *find, void *arg, struct unwind **out)
 {
 	struct unwind *u = mem_calloc(1, sizeof(*u));
 
@@ -254,7 +251,6 @@ int unwind_new(unwind_find *find, void *arg, struct unwind **out)
 		                         .find_debuginfo = no_debuginfo,
 		                         .section_address = dwfl_offline_section_address };
 	*out = u;
-	return 0;
 }
 
 void unwind_free(struct unwind *u)
@@ -279,7 +275,7 @@ bool unwind_stack(struct unwind *u, const struct unwind_sample *s, uint64_t *ips
 	u->cap = cap;
 	u->process = process_of(u, s->pid);
 	*n = 0;
-	if (!u->process || !cap || !unwind_pc(s, &pc) || !reg_of(s, l->sp, &u->sp))
+	if (!cap || !unwind_pc(s, &pc) || !reg_of(s, l->sp, &u->sp))
 		return false;
 	for (int attempt = 0; attempt < 2; attempt++) {
 		u->n = 0;

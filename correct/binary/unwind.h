@@ -29,7 +29,7 @@ struct unwind_sample {
 bool unwind_pc(const struct unwind_sample *s, uint64_t *pc);
 
 /* arg is find's. */
-int unwind_new(unwind_find *find, void *arg, struct unwind **out);
+void unwind_new(unwind_find *find, void *arg, struct unwind **out);
 void unwind_free(struct unwind *u);
 
 /*

@@ -17,17 +17,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size)
 		memcpy(text, data, size);
-	if (perf_map_parse(text, size, &pool, &map) == 0) {
-		for (size_t i = 0; i < map.entries.n; i++) {
-			const struct perf_map_entry *e = &map.entries.v[i];
+	perf_map_parse(text, size, &pool, &map);
+	for (size_t i = 0; i < map.entries.n; i++) {
+		const struct perf_map_entry *e = &map.entries.v[i];
 
-			if (!e->size_bytes || e->vaddr + e->size_bytes <= e->vaddr || !*e->name)
-				abort();
-			if (i && map.entries.v[i - 1].vaddr + map.entries.v[i - 1].size_bytes > e->vaddr)
-				abort();
-		}
-		perf_map_fini(&map);
+		if (!e->size_bytes || e->vaddr + e->size_bytes <= e->vaddr || !*e->name)
+			abort();
+		if (i && map.entries.v[i - 1].vaddr + map.entries.v[i - 1].size_bytes > e->vaddr)
+			abort();
 	}
+	perf_map_fini(&map);
 	texts_fini(&pool);
 	free(text);
 	return 0;

@@ -154,7 +154,7 @@ static void a_recursion_is_unwound_frame_by_frame(void **state)
 	skip();
 #endif
 	assert_true(deeper(DEPTH) > 0);
-	assert_int_equal(unwind_new(find, NULL, &u), 0);
+	unwind_new(find, NULL, &u);
 	/* The state of a process is kept from one sample to the next. */
 	for (int again = 0; again < 2; again++) {
 		s = sample();
@@ -180,7 +180,7 @@ static void a_copy_that_is_too_short_is_told(void **state)
 	skip();
 #endif
 	assert_true(deeper(DEPTH) > 0);
-	assert_int_equal(unwind_new(find, NULL, &u), 0);
+	unwind_new(find, NULL, &u);
 	s = sample();
 	s.stack_bytes = 0;
 	assert_false(unwind_stack(u, &s, ips, CAP, &n));
