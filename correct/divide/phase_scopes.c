@@ -75,7 +75,9 @@ static int note_branches(void *arg, const struct recording *r, const struct pd_r
 	int32_t phase = sp->of_sample[sp->i++];
 
 	(void)place;
-	return phase < 0 ? 0 : branch_sums_add(&sp->phases.v[phase].branches, r, rec);
+	if (phase >= 0)
+		branch_sums_add(&sp->phases.v[phase].branches, r, rec);
+	return 0;
 }
 
 /* Keep of the marks (1) what lies in the region (2). */

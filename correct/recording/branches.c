@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/branches.h"
 
-#include "profiler/base/err.h"
-
 static void add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, uint64_t to_ip,
                      struct pairs *pairs, struct branch_list *out)
 {
 	/* Code that takes another's place at its address is another branch's. */
-	long k = pairs_must(pairs, from_ip ^ (uint64_t)pid << 48, to_ip ^ r->made_changes << 48);
+	size_t k = pairs_must(pairs, from_ip ^ (uint64_t)pid << 48, to_ip ^ r->made_changes << 48);
 
-	if ((size_t)k == out->n) {
+	if (k == out->n) {
 		struct place from = recording_place(r, pid, from_ip), to = recording_place(r, pid, to_ip);
 		struct flow_seen seen = { (uint32_t)from.module, (uint32_t)to.module, from.vaddr, to.vaddr,
 			                  0 };
@@ -19,7 +17,7 @@ static void add_pair(const struct recording *r, uint32_t pid, uint64_t from_ip, 
 	out->v[k].n++;
 }
 
-int branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec)
+void branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_branch *b = rec->sample.branches;
 	/* Between the newest of a processor's record and the one before, a branch may be missing. */
@@ -34,7 +32,6 @@ int branch_sums_add(struct branch_sums *s, const struct recording *r, const stru
 			add_pair(r, rec->pid, b[i + 1].to_ip, b[i].from_ip, &s->run_pairs, &s->runs);
 		s->n_branches++;
 	}
-	return 0;
 }
 
 static void drop_unplaced(struct branch_list *seen)

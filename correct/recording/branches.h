@@ -16,7 +16,7 @@ struct branch_sums {
 };
 
 /* Add one sample's.  Begin with all zero. */
-int branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec);
+void branch_sums_add(struct branch_sums *s, const struct recording *r, const struct pd_record *rec);
 
 /* The end of adding: what lies in no usable file says nothing of the flow, and is dropped. */
 void branch_sums_end(struct branch_sums *s);

@@ -134,7 +134,7 @@ static void add_unwound(struct callers *c, struct recording *rec, const struct p
 }
 
 /* By calls that are not back yet, the newest first: each record names the call itself. */
-static int add_branches(struct callers *c, const struct recording *rec, bool *whole)
+static void add_branches(struct callers *c, const struct recording *rec, bool *whole)
 {
 	size_t n = 0;
 
@@ -147,13 +147,11 @@ static int add_branches(struct callers *c, const struct recording *rec, bool *wh
 	}
 	/* As many as a processor keeps, a power of two, are rarely all. */
 	*whole = n < LBR_MIN_DEPTH || (n & (n - 1)) != 0;
-	return 0;
 }
 
-int callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
+void callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
 	size_t most = attr_of(rec, (size_t)rec->as_recorded)->sample_max_stack;
-	int err = 0;
 
 	c->ips.n = c->entries.n = 0;
 	*whole = r->sample.n_callchain < (most ? most : DEFAULT_MAX_STACK);
@@ -161,8 +159,7 @@ int callers_of(struct callers *c, struct recording *rec, const struct pd_record 
 	if (r->sample.regs_user)
 		add_unwound(c, rec, r, whole);
 	else if (rec->n_calls)
-		err = add_branches(c, rec, whole);
-	return err;
+		add_branches(c, rec, whole);
 }
 
 void callers_fini(struct callers *c)

@@ -26,7 +26,7 @@ struct callers {
  * of the kernel's stay.  *whole: it is not known to end before the outermost
  * caller.
  */
-int callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
+void callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
 void callers_fini(struct callers *c);
 
 /* A sample's registers and its copy of the user's stack, borrowed; isa ISA_NONE where they are none that we know. */

@@ -74,9 +74,9 @@ void made_free(struct made *m)
 
 static struct process *process_of(struct made *m, uint32_t pid)
 {
-	long i = pairs_must(&m->pids, pid, 0);
+	size_t i = pairs_must(&m->pids, pid, 0);
 
-	if ((size_t)i == m->processes.n)
+	if (i == m->processes.n)
 		vec_add(&m->processes, (struct process){ 0 });
 	return &m->processes.v[i];
 }
@@ -116,47 +116,38 @@ static uint8_t *read_file(const char *path, size_t *n)
 }
 
 /* Layer 0 has the file's own path. */
-static int name_layers(struct made *m, struct dump *d)
+static void name_layers(struct made *m, struct dump *d)
 {
 	d->layers = mem_calloc(d->jit.n_layers + 1, sizeof(char *));
-	for (uint32_t i = 0; i < d->jit.n_layers; i++) {
+	for (uint32_t i = 0; i < d->jit.n_layers; i++)
 		d->layers[i] = i ? texts_printf(&m->pool, "%s#%u", d->path, i) : d->path;
-	}
-	return 0;
 }
 
 /* One that can't be read has no codes, and its samples stay without names. */
-static int read_dump(struct made *m, struct dump *d)
+static void read_dump(struct made *m, struct dump *d)
 {
-	char *path = NULL;
+	char *path = mem_printf("%s%s", m->symfs ? m->symfs : "", d->path);
 	size_t n;
-	int err = 0;
 
-	path = mem_printf("%s%s", m->symfs ? m->symfs : "", d->path);
 	d->bytes = read_file(path, &n);
 	if (!d->bytes)
 		sp_warn("%s: code that was made at run time is in this file, which is not there or not yours",
 		        path);
-	else
-		err = jitdump_parse(d->bytes, n, path, &d->jit);
-	if (err == -SP_EFORMAT) {
+	else if (jitdump_parse(d->bytes, n, path, &d->jit) < 0)
 		sp_warn("%s", sp_error_text());
-		err = 0;
-	}
 	if (d->jit.dropped_bytes)
 		sp_warn("%s: %zu bytes at %zu are no whole record: code behind them is not known", path,
 		        d->jit.dropped_bytes, d->jit.dropped_off);
 	free(path);
-	return err < 0 ? err : name_layers(m, d);
+	name_layers(m, d);
 }
 
-static int note_changes(struct made *m, const struct jitdump *j)
+static void note_changes(struct made *m, const struct jitdump *j)
 {
 	for (size_t i = 0; i < j->codes.n && j->n_layers > 1; i++)
 		vec_add(&m->changes_ns, j->codes.v[i].from_ns);
 	if (m->changes_ns.n)
 		qsort(m->changes_ns.v, m->changes_ns.n, sizeof(*m->changes_ns.v), order_u64);
-	return 0;
 }
 
 uint64_t made_changes(const struct made *m, uint64_t time_ns)
@@ -166,26 +157,25 @@ uint64_t made_changes(const struct made *m, uint64_t time_ns)
 	return lo;
 }
 
-int made_map(struct made *m, uint32_t pid, const char *path)
+void made_map(struct made *m, uint32_t pid, const char *path)
 {
 	struct process *p;
 	struct dump *d;
 	const char *kept;
-	long i;
-	int err;
+	size_t i;
 
 	if (!jitdump_is_name(path))
-		return 0;
+		return;
 	p = process_of(m, pid);
 	kept = texts_add(&m->pool, path, strlen(path));
 	i = pairs_must(&m->paths, (uint64_t)(uintptr_t)kept, 0);
 	p->dump = (uint32_t)i + 1;
-	if ((size_t)i < m->dumps.n)
-		return 0;
+	if (i < m->dumps.n)
+		return;
 	vec_add(&m->dumps, (struct dump){ .path = kept });
 	d = &m->dumps.v[i];
-	err = read_dump(m, d);
-	return err < 0 ? err : note_changes(m, &d->jit);
+	read_dump(m, d);
+	note_changes(m, &d->jit);
 }
 
 /* The number that a process which still runs has in its own namespace; 0 = it doesn't run. */
@@ -210,13 +200,10 @@ static uint32_t own_number(uint32_t pid)
 
 static const char *readable(struct made *m, const char *path)
 {
+	char *whole = mem_printf("%s%s", m->symfs ? m->symfs : "", path);
 	struct stat st;
-	int fd;
-	char *whole = NULL;
+	int fd = open_own(whole, &st);
 
-	if (!path || asprintf(&whole, "%s%s", m->symfs ? m->symfs : "", path) < 0)
-		return NULL;
-	fd = open_own(whole, &st);
 	free(whole);
 	if (fd < 0)
 		return NULL;
@@ -269,11 +256,8 @@ static const char *find_code(struct made *m, const struct dump *d, uint64_t ip, 
 const char *made_find(struct made *m, uint32_t pid, uint64_t ip, uint64_t time_ns)
 {
 	struct process *p = process_of(m, pid);
-	const char *found;
+	const char *found = p->dump ? find_code(m, &m->dumps.v[p->dump - 1], ip, time_ns) : NULL;
 
-	if (!p)
-		return NULL;
-	found = p->dump ? find_code(m, &m->dumps.v[p->dump - 1], ip, time_ns) : NULL;
 	if (found)
 		return found;
 	if (!p->names_looked_for)

@@ -22,7 +22,7 @@ void made_new(const char *symfs, bool same_host, bool same_clock, struct made **
 void made_free(struct made *m);
 
 /* A process mapped a file.  Is it a jitdump, it is read. */
-int made_map(struct made *m, uint32_t pid, const char *path);
+void made_map(struct made *m, uint32_t pid, const char *path);
 
 /*
  * The module path, as module_open takes it, of what has the code at ip; NULL

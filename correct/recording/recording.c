@@ -69,7 +69,7 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 	r->wanted = opts->event;
 	chosen_set(r);
 	chosen_learn(r);
-	if (err == 0 && filter_is_set(&opts->filter))
+	if (filter_is_set(&opts->filter))
 		err = filter_new(&opts->filter, r->reader, &r->filter);
 	if (err < 0)
 		goto out;
@@ -170,29 +170,31 @@ static int32_t module_of(struct recording *r, uint32_t file)
 }
 
 /* Files of code that programs made are looked for on this machine only where it recorded. */
-static int open_made(struct recording *r)
+static void open_made(struct recording *r)
 {
 	const struct perf_event_attr *attr = pd_n_events(r->reader) ? &pd_event(r->reader, 0)->attr : NULL;
 	const char *host = pd_header(r->reader)->hostname;
 	struct utsname here;
 
 	if (r->made)
-		return 0;
+		return;
 	made_new(r->module_opts.symfs,
 	         !host || !*host || (uname(&here) == 0 && strcmp(here.nodename, host) == 0),
 	         attr && attr->use_clockid && attr->clockid == CLOCK_MONOTONIC, &r->made);
-	return 0;
 }
 
 /* The module of code at ip that no file was mapped for, -1 = none has it. */
 static int32_t made_module(struct recording *r, uint32_t pid, uint64_t ip)
 {
-	const char *path = open_made(r) < 0 ? NULL : made_find(r->made, pid, ip, r->now_ns);
-	long i = path ? (long)pairs_must(&r->made_paths, (uint64_t)(uintptr_t)path, 0) : -1;
+	const char *path;
+	size_t i;
 
-	if (i < 0)
+	open_made(r);
+	path = made_find(r->made, pid, ip, r->now_ns);
+	if (!path)
 		return -1;
-	if ((size_t)i == r->made_modules.n) {
+	i = pairs_must(&r->made_paths, (uint64_t)(uintptr_t)path, 0);
+	if (i == r->made_modules.n) {
 		int32_t module = -1;
 
 		if (open_module(r, path, NULL, 0, &module) < 0)
@@ -213,11 +215,11 @@ struct place recording_place(const struct recording *r, uint32_t pid, uint64_t i
 	if (!maps_find(r->maps, pid, ip, &at))
 		return place;
 	file = file_of(cache, at.file);
-	if (file && file->may_be_made)
+	if (file->may_be_made)
 		place.module = made_module(cache, pid, ip);
 	if (place.module >= 0)
 		return place;
-	place.module = file ? module_of(cache, at.file) : FILE_UNUSABLE;
+	place.module = module_of(cache, at.file);
 	place.vaddr = at.off;
 	if (place.module >= 0 && module_state(r->modules[place.module]) == MODULE_OK &&
 	    !module_vaddr(r->modules[place.module], at.off, &place.vaddr))
@@ -375,11 +377,12 @@ static void set_now(struct recording *r, uint64_t time_ns)
 	r->made_changes = n;
 }
 
-static int note_map(struct recording *r, const struct pd_record *rec)
+static void note_map(struct recording *r, const struct pd_record *rec)
 {
-	int err = jitdump_is_name(rec->mmap.path) ? open_made(r) : 0;
-
-	return err < 0 || !r->made ? err : made_map(r->made, rec->pid, rec->mmap.path);
+	if (jitdump_is_name(rec->mmap.path))
+		open_made(r);
+	if (r->made)
+		made_map(r->made, rec->pid, rec->mmap.path);
 }
 
 /* What the user's code was counted for is shown there, as the kernel itself shows a system call's caller. */
@@ -422,10 +425,9 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		if (rec.type != PERF_RECORD_SAMPLE) {
 			r->maps_changes++;
 			learn_kernel(r, &rec);
-			if (err == 0)
-				err = maps_apply(r->maps, &rec);
+			err = maps_apply(r->maps, &rec);
 			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
-				err = note_map(r, &rec);
+				note_map(r, &rec);
 			if (err == 0)
 				err = show_other(r, &rec, note, arg);
 			continue;
@@ -450,10 +452,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			continue;
 		set_now(r, rec.time_ns);
 		unite_events(r, &rec);
-		if (err == 0)
-			take_part(r, &rec, &kept);
-		if (err < 0)
-			break;
+		take_part(r, &rec, &kept);
 		if (!kept)
 			continue;
 		if (entry_is(r, &rec))

@@ -9,6 +9,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -69,7 +70,7 @@ struct rests {
 
 struct rests *rests_new(void)
 {
-	return calloc(1, sizeof(struct rests));
+	return mem_calloc(1, sizeof(struct rests));
 }
 
 void rests_free(struct rests *r)

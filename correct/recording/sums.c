@@ -85,7 +85,7 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 	return 0;
 }
 
-static int add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
+static void add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
 	c->paths |= rec->sample.n_branches > 0;
 	c->n_stacks += rec->sample.n_branches > 0;
@@ -93,7 +93,7 @@ static int add_branches(struct collect *c, const struct recording *r, const stru
 	for (size_t i = 0; i < rec->sample.n_branches; i++)
 		c->events[r->as_recorded].timed |= rec->sample.branches[i].cycles > 0;
 	c->branch_cycles |= c->events[r->as_recorded].timed && rec->event == r->cyc_event && !r->cyc_is_other;
-	return branch_sums_add(&c->branches, r, rec);
+	branch_sums_add(&c->branches, r, rec);
 }
 
 static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
@@ -223,8 +223,7 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event &&
 	    rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
 		return -SP_ENOMEM;
-	if (throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns) < 0)
-		return -SP_ENOMEM;
+	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns);
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
@@ -240,7 +239,9 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 		if (err == 0)
 			add_values(c, r, rec, task);
 	}
-	return err < 0 ? err : add_branches(c, r, rec);
+	if (err == 0)
+		add_branches(c, r, rec);
+	return err;
 }
 
 /* Which counters were read with each sample has told when they ran. */
@@ -257,10 +258,9 @@ static int note_stopped(void *arg, int event, const struct pd_record *rec)
 
 	if (rec->type == PERF_RECORD_EXIT)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
-	return on || rec->type == PERF_RECORD_UNTHROTTLE
-	               ? throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on,
-	                                  rec->time_ns)
-	               : 0;
+	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
+		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, rec->time_ns);
+	return 0;
 }
 
 /* eq. 5, of those past 2%. */
@@ -408,11 +408,9 @@ static void find_ended(const struct recording *r, struct collect *c)
 int sums_collect(struct recording *r, struct sums *out)
 {
 	struct collect c = { .rests = rests_new(), .throttled = throttled_new() };
-	int err = c.rests && c.throttled ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	double *skid_cyc;
 
-	if (err == 0)
-		err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	if (err == 0)
 		err = grow_events(&c, pd_n_events(r->reader));
 	if (err == 0)
@@ -430,11 +428,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);
 		goto out;
 	}
-	err = skid_unshare(c.skids.v, c.skids.n, skid_cyc);
-	if (err < 0) {
-		free(skid_cyc);
-		goto out;
-	}
+	skid_unshare(c.skids.v, c.skids.n, skid_cyc);
 	branch_sums_end(&c.branches);
 	if (c.sums.n)
 		qsort(c.sums.v, c.sums.n, sizeof(*c.sums.v), by_place);

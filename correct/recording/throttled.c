@@ -7,7 +7,6 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/rests.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -24,7 +23,7 @@ struct last {
 struct stream {
 	uint64_t since_ns;
 	uint32_t tid;
-	long last; /* whose samples it is missing from */
+	size_t last; /* whose samples it is missing from */
 	bool stopped;
 };
 
@@ -58,23 +57,24 @@ void throttled_free(struct throttled *t)
 	free(t);
 }
 
-static long number(struct throttled *t, uint32_t tid, int event)
+static size_t number(struct throttled *t, uint32_t tid, int event)
 {
-	long p = pairs_must(&t->pairs, tid, (uint64_t)event + 1);
+	size_t p = pairs_must(&t->pairs, tid, (uint64_t)event + 1);
 
-	if ((size_t)p == t->of_pair.n)
+	if (p == t->of_pair.n)
 		vec_add(&t->of_pair, (struct last){ .event = event });
 	return p;
 }
 
-int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
+void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
 {
-	long p = event < 0 || event >= EFFORT_EVENTS || !time_ns ? -1 : number(t, tid, event);
 	struct last *last;
 	double ns;
+	size_t p;
 
-	if (p < 0)
-		return 0;
+	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
+		return;
+	p = number(t, tid, event);
 	last = &t->of_pair.v[p];
 	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
 	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS)
@@ -82,7 +82,6 @@ int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time
 	last->seen = true;
 	last->time_ns = time_ns;
 	last->stopped_ns = 0;
-	return 0;
 }
 
 static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
@@ -96,20 +95,21 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 	s->stopped = false;
 }
 
-int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on, uint64_t time_ns)
+void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
+                      uint64_t time_ns)
 {
-	long p = event < 0 || event >= EFFORT_EVENTS || !time_ns ? -1 : number(t, tid, event), i;
+	size_t p, i;
 
-	if (p < 0)
-		return 0;
+	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
+		return;
+	p = number(t, tid, event);
 	i = pairs_must(&t->streams, stream, (uint64_t)event + 1);
-	if ((size_t)i == t->of_stream.n)
+	if (i == t->of_stream.n)
 		vec_add(&t->of_stream, (struct stream){ 0 });
 	if (!on)
 		go_on(t, &t->of_stream.v[i], time_ns);
 	else if (!t->of_stream.v[i].stopped)
 		t->of_stream.v[i] = (struct stream){ time_ns, tid, p, true };
-	return 0;
 }
 
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)

@@ -15,11 +15,11 @@ struct throttled *throttled_new(void);
 void throttled_free(struct throttled *t);
 
 /* A sample of a thread; times ascend within it. */
-int throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns);
+void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns);
 
 /* One counter of an event, told by its stream, was stopped (on) or goes on. */
-int throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
-                     uint64_t time_ns);
+void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
+                      uint64_t time_ns);
 
 /* A thread ended: what is stopped of it stays so until then. */
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns);

@@ -38,7 +38,7 @@ struct skid_seen {
  * probabilities are worked out alternately.  seen is sorted; out may not be seen.
  * Where none is shared they are the same numbers.
  */
-int skid_unshare(struct skid_seen *seen, size_t n, double *out);
+void skid_unshare(struct skid_seen *seen, size_t n, double *out);
 
 /*
  * Quantiles of measured skids (the overshoot of each cycles sample),

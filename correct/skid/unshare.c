@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "correct/skid/dist.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 enum { ROUNDS = 8 }; /* the estimate moves by less than a cycle after five */
@@ -81,7 +80,7 @@ static void quantiles(const struct skid_seen *seen, size_t n, const double *own,
 		out[k++] = seen[n - 1].s_cyc;
 }
 
-int skid_unshare(struct skid_seen *seen, size_t n, double *out)
+void skid_unshare(struct skid_seen *seen, size_t n, double *out)
 {
 	double *own = mem_malloc((n + 1) * sizeof(*own)), *hazard = mem_malloc((n + 1) * sizeof(*hazard));
 	bool shared = false;
@@ -101,5 +100,4 @@ int skid_unshare(struct skid_seen *seen, size_t n, double *out)
 	quantiles(seen, n, own, out);
 	free(own);
 	free(hazard);
-	return 0;
 }

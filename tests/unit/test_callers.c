@@ -20,7 +20,7 @@ static void the_chain_is_told_without_the_sample_s_own_place(void **state)
 	rec.sample.ip = 0x10;
 	rec.sample.callchain = chain;
 	rec.sample.n_callchain = 6;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_true(whole);
 	assert_int_equal(c.ips.n, 2);
 	assert_int_equal(c.ips.v[0], 0x21);
@@ -47,7 +47,7 @@ static void calls_that_are_not_back_are_callers(void **state)
 	rec.sample.ip = 0x8000;
 	rec.sample.callchain = chain;
 	rec.sample.n_callchain = 5;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_true(whole);
 	assert_int_equal(c.ips.n, 3);
 	assert_int_equal(c.ips.v[0], 0x9000);
@@ -71,10 +71,10 @@ static void a_full_record_is_cut(void **state)
 		calls[i] = (struct pd_branch){ .from_ip = 0x20 + i, .to_ip = 0x10 };
 	r->apart = calls;
 	r->n_apart = r->n_calls = 32;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_false(whole);
 	r->n_calls = 31;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_true(whole);
 	callers_fini(&c);
 	recording_close(r);
@@ -94,11 +94,11 @@ static void without_registers_there_are_no_callers(void **state)
 	rec.sample.n_regs_user = 3;
 	rec.sample.regs_mask = 7;
 	rec.sample.regs_abi = PERF_SAMPLE_REGS_ABI_32;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_false(whole);
 	assert_int_equal(c.ips.n, 0);
 	rec.sample.regs_abi = PERF_SAMPLE_REGS_ABI_64;
-	assert_int_equal(callers_of(&c, r, &rec, &whole), 0);
+	callers_of(&c, r, &rec, &whole);
 	assert_false(whole);
 	assert_int_equal(c.ips.n, 0);
 	callers_fini(&c);

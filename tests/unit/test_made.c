@@ -214,7 +214,7 @@ static void time_tells_which_code_was_there(void **state)
 	load(&d, "b", 0x1000, 16, 20);
 	written(&d, path);
 	made_new(NULL, false, true, &m);
-	assert_int_equal(made_map(m, 5, path), 0);
+	made_map(m, 5, path);
 	first = made_find(m, 5, 0x1004, 15);
 	second = made_find(m, 5, 0x1004, 25);
 	assert_non_null(first);
@@ -245,7 +245,7 @@ static void without_a_common_clock_nothing_is_guessed(void **state)
 		load(&d, "c", 0x2000, 16, 20);
 		written(&d, path);
 		made_new(NULL, false, flags, &m);
-		assert_int_equal(made_map(m, 5, path), 0);
+		made_map(m, 5, path);
 		assert_null(made_find(m, 5, 0x1004, 15));
 		assert_string_equal(made_find(m, 5, 0x2004, 15), path);
 		made_free(m);
