@@ -62,7 +62,8 @@ static int parse_place(struct truth_lines *l, struct truth_build *b, char **s, u
 	if (!kind || !name || (strcmp(kind, "0") != 0 && strcmp(kind, "1") != 0) ||
 	    !whole_number(offset, 16, off))
 		return bad(l, "no place of a branch");
-	return truth_build_number(b, TRUTH_SYMBOLS, *kind == '1' ? name : "", symbol);
+	truth_build_number(b, TRUTH_SYMBOLS, *kind == '1' ? name : "", symbol);
+	return 0;
 }
 
 static int parse_row(struct truth_lines *l, struct truth_build *b, uint64_t *sum)

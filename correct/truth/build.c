@@ -24,12 +24,9 @@ void truth_build_fini(struct truth_build *b)
 	memset(b, 0, sizeof(*b));
 }
 
-int truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number)
+void truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number)
 {
-	long i = texts_number(&b->texts[kind], text, strlen(text));
-
-	*number = i < 0 ? TRUTH_NONE : (uint32_t)i;
-	return i < 0 ? (int)i : 0;
+	*number = (uint32_t)texts_number(&b->texts[kind], text, strlen(text));
 }
 
 void truth_build_object(struct truth_build *b, const char *path, uint32_t *object)
@@ -49,12 +46,11 @@ void truth_build_text(struct truth_build *b, const char **field, const char *tex
 	*field = texts_add(&b->texts[TRUTH_OTHERS], text, strlen(text));
 }
 
-int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn)
+void truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn)
 {
 	const char *kept = texts_add(&b->texts[TRUTH_SYMBOLS], name, strlen(name));
 
 	vec_add(&b->funcs, (struct truth_func){ kept, object, n_insn });
-	return 0;
 }
 
 static int compare_insns(const void *a, const void *b)

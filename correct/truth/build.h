@@ -4,7 +4,7 @@
 
 /*
  * A truth while it is put together: the parsers and the recorder's counts add
- * objects, instructions (vec_push) and functions in any order and as often as they like;
+ * objects, instructions (vec_add) and functions in any order and as often as they like;
  * truth_build_finish sorts and sums.  For files of correct/truth only.
  */
 #include <stdio.h>
@@ -28,11 +28,11 @@ struct truth_build {
 void truth_build_fini(struct truth_build *b);
 
 /* Number of a text of one kind, added where it is new. */
-int truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number);
+void truth_build_number(struct truth_build *b, enum truth_texts kind, const char *text, uint32_t *number);
 /* Index of the object of that path, added where it is new. */
 void truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 void truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
-int truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
+void truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
 /* *field becomes a copy of text. */
 void truth_build_text(struct truth_build *b, const char **field, const char *text);
 

@@ -151,29 +151,25 @@ static void unknown_object(struct parse *p)
 static int add_place(struct parse *p, uint64_t n)
 {
 	uint64_t line = p->line < 0 ? 0 : p->pos[p->line];
-	int err = 0;
 
 	if (line > UINT32_MAX)
 		return bad(p, "a source line that is none");
 	if (p->func == TRUTH_NONE)
-		err = truth_build_number(p->b, TRUTH_SYMBOLS, "???", &p->func);
-	if (err == 0 && p->file == TRUTH_NONE)
-		err = truth_build_number(p->b, TRUTH_FILES, "???", &p->file);
-	if (err == 0)
-		err = truth_build_func(p->b, p->b->texts[TRUTH_SYMBOLS].v.v[p->func], p->object, n);
-	if (err == 0)
-		vec_add(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
-	return err;
+		truth_build_number(p->b, TRUTH_SYMBOLS, "???", &p->func);
+	if (p->file == TRUTH_NONE)
+		truth_build_number(p->b, TRUTH_FILES, "???", &p->file);
+	truth_build_func(p->b, p->b->texts[TRUTH_SYMBOLS].v.v[p->func], p->object, n);
+	vec_add(&p->b->lines, (struct truth_line){ p->object, p->file, (uint32_t)line, n });
+	return 0;
 }
 
 static int add_cost(struct parse *p, struct truth_insn *insn)
 {
 	int err = truth_add(p->l, &p->sum, insn->n);
 
-	if (err == 0)
-		unknown_object(p);
 	if (err < 0)
 		return err;
+	unknown_object(p);
 	if (insn->n > p->largest) {
 		p->largest = insn->n;
 		p->largest_n = p->l->n;
@@ -212,15 +208,14 @@ static int parse_cost(struct parse *p, bool counts)
 	return counts && insn.n ? add_cost(p, &insn) : 0;
 }
 
-static int number_text(struct parse *p, const struct numbered *of, const char *text, uint32_t *out)
+static void number_text(struct parse *p, const struct numbered *of, const char *text, uint32_t *out)
 {
 	if (!*text)
 		text = "???";
-	if (of == &p->objects) {
+	if (of == &p->objects)
 		truth_build_object(p->b, text, out);
-		return 0;
-	}
-	return truth_build_number(p->b, of == &p->files ? TRUTH_FILES : TRUTH_SYMBOLS, text, out);
+	else
+		truth_build_number(p->b, of == &p->files ? TRUTH_FILES : TRUTH_SYMBOLS, text, out);
 }
 
 /* "(3) /lib/libc.so" defines number 3, "(3)" uses it, "/lib/libc.so" stands for itself. */
@@ -228,11 +223,13 @@ static int parse_name(struct parse *p, struct numbered *of, const char *s, uint3
 {
 	uint64_t id;
 	char *end;
-	int err;
 
-	if (*s != '(' || !(s[1] >= '0' && s[1] <= '9'))
-		return *s == '(' && of == &p->objects ? bad(p, "a name's number that is none")
-		                                      : number_text(p, of, s, out);
+	if (*s != '(' || !(s[1] >= '0' && s[1] <= '9')) {
+		if (*s == '(' && of == &p->objects)
+			return bad(p, "a name's number that is none");
+		number_text(p, of, s, out);
+		return 0;
+	}
 	errno = 0;
 	id = strtoull(s + 1, &end, 10);
 	if (errno || *end != ')' || id >= MAX_NAME_ID)
@@ -242,9 +239,7 @@ static int parse_name(struct parse *p, struct numbered *of, const char *s, uint3
 		*out = of->ids.v[id].text;
 		return 0;
 	}
-	err = number_text(p, of, s, out);
-	if (err < 0)
-		return err;
+	number_text(p, of, s, out);
 	if (id >= of->ids.n) {
 		vec_room(&of->ids, id + 1);
 		memset(of->ids.v + of->ids.n, 0, (id + 1 - of->ids.n) * sizeof(*of->ids.v));

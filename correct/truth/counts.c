@@ -37,7 +37,7 @@ static int open_modules(const struct record_counts *c, struct truth_build *b, st
 		uint32_t object;
 
 		truth_build_object(b, c->files[i], &object);
-		if (err == 0 && c->files[i][0] == '/')
+		if (c->files[i][0] == '/')
 			err = module_open(c->files[i], NULL, 0, &opts, &modules[i]);
 		if (err < 0 || !modules[i])
 			continue;

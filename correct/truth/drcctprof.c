@@ -88,7 +88,6 @@ static int end_context(struct parse *p, char *line)
 	char *end = NULL;
 	uint32_t name;
 	uint64_t ip;
-	int err;
 
 	if (!p->open || !p->count)
 		return bad(p, "a backtrace without a count");
@@ -101,13 +100,11 @@ static int end_context(struct parse *p, char *line)
 	if (strncmp(s, "in ", 3) != 0 || !end || end <= s + 3)
 		return bad(p, "a backtrace without a function");
 	*end = '\0';
-	err = truth_build_number(p->b, TRUTH_SYMBOLS, s + 3, &name);
-	if (err == 0)
-		err = truth_build_func(p->b, s + 3, TRUTH_NONE, p->n);
-	if (err == 0)
-		vec_add(&p->b->runs, (struct truth_run){ p->ip, 1, name, p->n });
+	truth_build_number(p->b, TRUTH_SYMBOLS, s + 3, &name);
+	truth_build_func(p->b, s + 3, TRUTH_NONE, p->n);
+	vec_add(&p->b->runs, (struct truth_run){ p->ip, 1, name, p->n });
 	p->open = false;
-	return err;
+	return 0;
 }
 
 int truth_parse_drcctprof(struct truth_lines *l, struct truth_build *b)

@@ -16,7 +16,9 @@ static int take(struct truth_lines *l, struct truth_build *b, const char *name, 
 {
 	int err = truth_add(l, sum, n);
 
-	return err < 0 ? err : truth_build_func(b, name, TRUTH_NONE, n);
+	if (err == 0)
+		truth_build_func(b, name, TRUTH_NONE, n);
+	return err;
 }
 
 /* A name may have blanks ("operator new"): the count is the first or the last word. */

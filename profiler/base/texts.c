@@ -80,7 +80,7 @@ const char *texts_add(struct texts *t, const char *text, size_t len)
 {
 	long i = texts_number(t, text, len);
 
-	return i < 0 ? NULL : t->v.v[i];
+	return t->v.v[i];
 }
 
 const char *texts_printf(struct texts *t, const char *fmt, ...)
