@@ -35,7 +35,7 @@ static bool is_entry(const struct profile *p, uint32_t func)
 	return f->name[0] == '[' && file && begins(file, "/libc.so");
 }
 
-/* [n_frames], malloc'd: does no function that a thread begins in stand above it, or is one?  NULL when out of memory. */
+/* [n_frames], malloc'd: does no function that a thread begins in stand above it, or is one? */
 static bool *find_cut(const struct profile *p)
 {
 	bool *cut = mem_malloc((p->n_frames + 1) * sizeof(*cut));

@@ -111,7 +111,7 @@ int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, c
 /* of_block of a block in more than one part. */
 enum { FLOW_SHARED = -2 };
 
-/* One region by itself, malloc'd: NULL when out of memory.  Freeing NULL does nothing. */
+/* One region by itself, malloc'd.  Freeing NULL does nothing. */
 struct flow_region *flow_region_copy(const struct flow_region *r);
 void flow_region_free(struct flow_region *r);
 

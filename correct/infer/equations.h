@@ -30,8 +30,8 @@ struct equations {
 };
 
 /*
- * Append an equation with E zero weights and return it for filling in; NULL
- * when out of memory.  The pointer dies with the next append.
+ * Append an equation with E zero weights and return it for filling in.  The
+ * pointer dies with the next append.
  */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
 /* Give the one added last zeros for its doubt. */

@@ -444,7 +444,6 @@ struct crew {
 	struct evidence *ev;
 	struct budget budget;
 	atomic_size_t next, done;
-	atomic_int err;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	bool over;

@@ -11,7 +11,7 @@
 
 enum { IN_NONE = -1, IN_SEVERAL = -2 };
 
-/* [n_blocks of the graph] the scope that has each block; IN_SEVERAL where they share it.  NULL: out of memory. */
+/* [n_blocks of the graph] the scope that has each block; IN_SEVERAL where they share it. */
 static int32_t *map_blocks(const struct work *w)
 {
 	size_t n = w->graph ? w->graph->n_blocks : 0;
