@@ -76,9 +76,7 @@ static int fail_absent(const struct pe_event *event)
 static int fail_forbidden(int error, const struct pe_event *event, const struct pe_place *at)
 {
 	int paranoid = pe_paranoid();
-	const char *what = at->tid < 0                   ? "sampling every task (-a, -C)"
-	                   : !event->attr.exclude_kernel ? "sampling the kernel (:k)"
-	                                                 : "perf_event_open";
+	const char *what = at->tid < 0 ? "sampling every task (-a, -C)" : "sampling the kernel (:k)";
 
 	if (host_is_locked_down())
 		return sp_fail(
