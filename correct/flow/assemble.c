@@ -258,7 +258,7 @@ static int add_edges(struct assembly *a)
 	return err;
 }
 
-int flow_index_edges(struct flow_graph *g)
+void flow_index_edges(struct flow_graph *g)
 {
 	uint32_t out = 0, in = 0;
 
@@ -284,7 +284,6 @@ int flow_index_edges(struct flow_graph *g)
 
 		g->in[to->in0 + to->n_in++] = i;
 	}
-	return 0;
 }
 
 int flow_assemble(struct flow_build *b, struct flow_graph *g)
@@ -300,5 +299,7 @@ int flow_assemble(struct flow_build *b, struct flow_graph *g)
 	g->edges = a.edges.v;
 	g->n_edges = a.edges.n;
 	free(a.func_of_fn);
-	return err < 0 ? err : flow_index_edges(g);
+	if (err == 0)
+		flow_index_edges(g);
+	return err;
 }

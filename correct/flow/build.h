@@ -139,10 +139,10 @@ bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vadd
 int flow_guess(struct flow_build *b, bool *more);
 
 /* cut.c, returns.c, assemble.c */
-int flow_cut_blocks(struct flow_build *b);
-int flow_find_returns(struct flow_build *b);
+void flow_cut_blocks(struct flow_build *b);
+void flow_find_returns(struct flow_build *b);
 /* Fill in out0, in0 and `in` of a graph whose edges are sorted. */
-int flow_index_edges(struct flow_graph *g);
+void flow_index_edges(struct flow_graph *g);
 /* Once the returns are found. */
 struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l); /* NULL: not decoded */
 const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut);

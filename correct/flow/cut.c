@@ -92,7 +92,7 @@ static void link_cut(struct flow_build *b, uint32_t id)
 		vec_add(&b->succ, cut->fall);
 }
 
-int flow_cut_blocks(struct flow_build *b)
+void flow_cut_blocks(struct flow_build *b)
 {
 	vec_room(&b->order, b->nodes.n);
 	for (uint32_t i = 0; i < b->nodes.n; i++)
@@ -107,5 +107,4 @@ int flow_cut_blocks(struct flow_build *b)
 	for (uint32_t id = 0; id < b->cuts.n; id++)
 		link_cut(b, id);
 	b->succ0[b->cuts.n] = (uint32_t)b->succ.n;
-	return 0;
 }

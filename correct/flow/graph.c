@@ -77,8 +77,11 @@ int flow_build(const struct flow_input *in, struct flow_graph **out)
 	struct flow_graph *g = mem_calloc(1, sizeof(*g));
 	int err;
 
-	if ((err = explore(&b)) < 0 || (err = flow_cut_blocks(&b)) < 0 || (err = flow_find_returns(&b)) < 0 ||
-	    (err = flow_assemble(&b, g)) < 0)
+	if ((err = explore(&b)) < 0)
+		goto out;
+	flow_cut_blocks(&b);
+	flow_find_returns(&b);
+	if ((err = flow_assemble(&b, g)) < 0)
 		goto out;
 	*out = g;
 	g = NULL;

@@ -38,49 +38,44 @@ bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut)
 	return false;
 }
 
-static int visit(struct flow_build *b, uint32_t cut)
+static void visit(struct flow_build *b, uint32_t cut)
 {
 	if (b->stamp[cut] == b->stamp_now)
-		return 0;
+		return;
 	b->stamp[cut] = b->stamp_now;
 	vec_add(&b->stack, cut);
-	return 0;
 }
 
-static int visit_succs(struct flow_build *b, uint32_t id)
+static void visit_succs(struct flow_build *b, uint32_t id)
 {
 	const struct flow_cut *cut = &b->cuts.v[id];
-	int err;
 
-	if (cut->site)
-		return cut->fall != FLOW_NONE && flow_call_returns(b, cut) ? visit(b, cut->fall) : 0;
+	if (cut->site) {
+		if (cut->fall != FLOW_NONE && flow_call_returns(b, cut))
+			visit(b, cut->fall);
+		return;
+	}
 	for (uint32_t s = b->succ0[id]; s < b->succ0[id + 1]; s++)
-		if ((err = visit(b, b->succ.v[s])) < 0)
-			return err;
-	return 0;
+		visit(b, b->succ.v[s]);
 }
 
 /* The returning blocks of a function are appended to rets. */
-static int collect_returns(struct flow_build *b, struct flow_fn *f)
+static void collect_returns(struct flow_build *b, struct flow_fn *f)
 {
-	int err;
-
 	b->stamp_now++;
 	b->stack.n = 0;
 	f->ret0 = (uint32_t)b->rets.n;
-	if ((err = visit(b, f->entry)) < 0)
-		return err;
+	visit(b, f->entry);
 	while (b->stack.n) {
 		uint32_t id = b->stack.v[--b->stack.n];
 		const struct flow_cut *cut = &b->cuts.v[id];
 
-		if ((cut->ret || cut->leaves))
+		if (cut->ret || cut->leaves)
 			vec_add(&b->rets, id);
-		if (!flow_last_node(b, cut)->away && (err = visit_succs(b, id)) < 0)
-			return err;
+		if (!flow_last_node(b, cut)->away)
+			visit_succs(b, id);
 	}
 	f->n_rets = (uint32_t)b->rets.n - f->ret0;
-	return 0;
 }
 
 static void find_entries(struct flow_build *b)
@@ -93,10 +88,9 @@ static void find_entries(struct flow_build *b)
 }
 
 /* The least fixed point: recursion alone makes no function return. */
-static int find_returning(struct flow_build *b)
+static void find_returning(struct flow_build *b)
 {
 	bool changed = true;
-	int err;
 
 	while (changed) {
 		changed = false;
@@ -106,34 +100,31 @@ static int find_returning(struct flow_build *b)
 			if (f->returns || f->entry == FLOW_NONE)
 				continue;
 			b->rets.n = 0;
-			if ((err = collect_returns(b, f)) < 0)
-				return err;
+			collect_returns(b, f);
 			f->returns = f->n_rets > 0;
 			changed |= f->returns;
 		}
 	}
 	b->rets.n = 0;
 	for (size_t i = 0; i < b->fns.n; i++)
-		if (b->fns.v[i].returns && (err = collect_returns(b, &b->fns.v[i])) < 0)
-			return err;
-	return 0;
+		if (b->fns.v[i].returns)
+			collect_returns(b, &b->fns.v[i]);
 }
 
 /* Visit what a block leads to, callees included. */
-static int visit_down(struct flow_build *b, uint32_t id)
+static void visit_down(struct flow_build *b, uint32_t id)
 {
 	const struct flow_cut *cut = &b->cuts.v[id];
-	int err;
 
 	if (cut->site) {
 		for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
 			const struct flow_fn *f = flow_callee(b, &b->links.v[l]);
 
-			if (f && !f->cut && (err = visit(b, f->entry)) < 0)
-				return err;
+			if (f && !f->cut)
+				visit(b, f->entry);
 		}
 	}
-	return visit_succs(b, id);
+	visit_succs(b, id);
 }
 
 static struct flow_fn *fn_of(const struct flow_build *b, const struct flow_cut *cut)
@@ -142,26 +133,22 @@ static struct flow_fn *fn_of(const struct flow_build *b, const struct flow_cut *
 }
 
 /* A function without samples that leads, among such, to more code than is worth it, is left out. */
-static int judge_cold(struct flow_build *b, struct flow_fn *f)
+static void judge_cold(struct flow_build *b, struct flow_fn *f)
 {
 	size_t n_insns = 0;
-	int err;
 
 	b->stamp_now++;
 	b->stack.n = 0;
-	if ((err = visit(b, f->entry)) < 0)
-		return err;
+	visit(b, f->entry);
 	while (b->stack.n && n_insns <= FLOW_SMALL_COLD_INSNS) {
 		uint32_t id = b->stack.v[--b->stack.n];
 
 		if (fn_of(b, &b->cuts.v[id])->hot || fn_of(b, &b->cuts.v[id])->ran)
 			continue;
 		n_insns += b->cuts.v[id].n;
-		if ((err = visit_down(b, id)) < 0)
-			return err;
+		visit_down(b, id);
 	}
 	f->cut = n_insns > FLOW_SMALL_COLD_INSNS;
-	return 0;
 }
 
 /* Hot functions that hot code, or small cold code, leads to need no other way in. */
@@ -277,44 +264,37 @@ static void heat_blocks(struct flow_build *b)
 }
 
 /* Alive is what hot functions lead to, and what was seen to branch. */
-static int find_alive(struct flow_build *b)
+static void find_alive(struct flow_build *b)
 {
-	int err = 0;
-
 	b->stamp_now++;
 	b->stack.n = 0;
-	for (size_t i = 0; i < b->fns.n && err == 0; i++)
+	for (size_t i = 0; i < b->fns.n; i++)
 		if (b->fns.v[i].hot && b->fns.v[i].entry != FLOW_NONE)
-			err = visit(b, b->fns.v[i].entry);
-	for (uint32_t id = 0; id < b->cuts.n && err == 0; id++)
+			visit(b, b->fns.v[i].entry);
+	for (uint32_t id = 0; id < b->cuts.n; id++)
 		if (b->cuts.v[id].heat > 0)
-			err = visit(b, id);
-	while (err == 0 && b->stack.n) {
+			visit(b, id);
+	while (b->stack.n) {
 		uint32_t id = b->stack.v[--b->stack.n];
 
 		b->cuts.v[id].alive = true;
-		err = visit_down(b, id);
+		visit_down(b, id);
 	}
-	return err;
 }
 
-int flow_find_returns(struct flow_build *b)
+void flow_find_returns(struct flow_build *b)
 {
-	int err;
-
 	find_entries(b);
-	if ((err = find_returning(b)) < 0)
-		return err;
+	find_returning(b);
 	heat_blocks(b);
 	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
 	for (size_t i = b->fns.n; i-- > 0;)
-		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot && !b->fns.v[i].ran &&
-		    (err = judge_cold(b, &b->fns.v[i])) < 0)
-			return err;
+		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot && !b->fns.v[i].ran)
+			judge_cold(b, &b->fns.v[i]);
 	mark_reached(b);
 	find_warm(b);
 	for (size_t i = 0; i < b->fns.n; i++)
 		if (b->fns.v[i].entry != FLOW_NONE && b->cuts.v[b->fns.v[i].entry].warm)
 			b->fns.v[i].cut = false;
-	return find_alive(b);
+	find_alive(b);
 }

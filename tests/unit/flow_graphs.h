@@ -51,7 +51,7 @@ static inline struct flow_graph *graph_by_hand(uint32_t n_blocks, const uint32_t
 	}
 	for (uint32_t f = 0; f < n_funcs; f++)
 		g->funcs[f] = (struct flow_func){ .entry = entry[f], .vaddr = 16 * entry[f] };
-	assert_int_equal(flow_index_edges(g), 0);
+	flow_index_edges(g);
 	return g;
 }
 
