@@ -218,9 +218,7 @@ int method_loops(const struct problem *p, const struct infer_opts *opts, struct 
 	if (p->insn_counted)
 		return sp_fail(SP_EDOMAIN, reason_text_insns_counted);
 	gsl_set_error_handler_off();
-	ret = flow_loops_find(p->graph, p->region, loops_cap(), &loops);
-	if (ret < 0)
-		return ret;
+	flow_loops_find(p->graph, p->region, loops_cap(), &loops);
 	ret = loops_infer(p, loops, opts, out);
 	if (ret == 0 && out->loop_count)
 		out->loops = loops;

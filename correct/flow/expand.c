@@ -13,15 +13,13 @@ void contexts_init(struct contexts *c)
 	vec_add(&c->v, (struct context){ 0 });
 }
 
-int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child)
+uint32_t contexts_enter(struct contexts *c, uint32_t parent, uint32_t call)
 {
-	long at = pairs_must(&c->at, parent, call);
+	uint32_t child = (uint32_t)pairs_must(&c->at, parent, call);
 
-	*child = (uint32_t)at;
-	if (*child < c->v.n)
-		return 0;
-	vec_add(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
-	return 0;
+	if (child == c->v.n)
+		vec_add(&c->v, (struct context){ parent, call, c->v.v[parent].depth + 1 });
+	return child;
 }
 
 void contexts_fini(struct contexts *c)
@@ -54,83 +52,71 @@ static void vertex(struct expansion *x, uint32_t block, uint32_t context, uint32
 }
 
 /* Where an edge leads from a context; false where it doesn't belong to the loop. */
-static int step(struct expansion *x, uint32_t edge, uint32_t context, uint32_t *to_context, bool *ok)
+static bool step(struct expansion *x, uint32_t edge, uint32_t context, uint32_t *to_context)
 {
 	const struct flow_edge *e = &x->g->edges[edge];
 
 	*to_context = context;
-	*ok = false;
 	if (!x->edge_in[edge])
-		return 0;
+		return false;
 	if (x->matched && e->kind == FLOW_CALL) {
-		*ok = x->x.vertices.n < EFFORT_VERTICES;
-		x->x.truncated |= !*ok;
-		return *ok ? contexts_enter(&x->contexts, context, e->call, to_context) : 0;
+		if (x->x.vertices.n >= EFFORT_VERTICES) {
+			x->x.truncated = true;
+			return false;
+		}
+		*to_context = contexts_enter(&x->contexts, context, e->call);
+		return true;
 	}
 	if (x->matched && e->kind == FLOW_RET) {
 		if (context == CONTEXT_ROOT || x->contexts.v.v[context].call != e->call)
-			return 0;
+			return false;
 		*to_context = x->contexts.v.v[context].parent;
 	}
-	*ok = *to_context != CONTEXT_ROOT || x->own[e->to];
-	return 0;
+	return *to_context != CONTEXT_ROOT || x->own[e->to];
 }
 
-static int expand_vertex(struct expansion *x, uint32_t v)
+static void expand_vertex(struct expansion *x, uint32_t v)
 {
 	struct expand_vertex from = x->x.vertices.v[v];
 	const struct flow_block *b = &x->g->blocks[from.block];
 	uint32_t context, to;
-	bool ok;
-	int err;
 
 	for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
-		if ((err = step(x, e, from.context, &context, &ok)) < 0)
-			return err;
-		if (!ok)
+		if (!step(x, e, from.context, &context))
 			continue;
 		vertex(x, x->g->edges[e].to, context, &to);
 		if (to != NO_VERTEX)
 			vec_add(&x->x.edges, (struct expand_edge){ to, e });
 	}
-	return 0;
 }
 
-static int expand_all(struct expansion *x)
+static void expand_all(struct expansion *x)
 {
 	VEC(uint32_t) off = { 0 };
 	uint32_t unused;
-	int err = 0;
 
 	for (uint32_t i = 0; i < x->g->n_blocks; i++)
 		if (x->own[i])
 			vertex(x, i, CONTEXT_ROOT, &unused);
 	x->x.n_own = (uint32_t)x->x.vertices.n;
-	for (uint32_t v = 0; v < x->x.vertices.n && err == 0; v++) {
+	for (uint32_t v = 0; v < x->x.vertices.n; v++) {
 		vec_add(&off, (uint32_t)x->x.edges.n);
-		err = expand_vertex(x, v);
+		expand_vertex(x, v);
 	}
-	if (err == 0)
-		vec_add(&off, (uint32_t)x->x.edges.n);
+	vec_add(&off, (uint32_t)x->x.edges.n);
 	x->x.off = off.v;
-	return err;
 }
 
-int expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_in, bool matched,
-           struct expanded *out)
+void expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_in, bool matched,
+            struct expanded *out)
 {
 	struct expansion x = { .g = g, .own = own, .edge_in = edge_in, .matched = matched };
-	int err;
 
 	contexts_init(&x.contexts);
-	err = expand_all(&x);
+	expand_all(&x);
 	contexts_fini(&x.contexts);
 	pairs_fini(&x.vertex_at);
-	if (err < 0)
-		expanded_fini(&x.x);
-	else
-		*out = x.x;
-	return err;
+	*out = x.x;
 }
 
 void expanded_fini(struct expanded *x)

