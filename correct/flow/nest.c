@@ -51,7 +51,7 @@ static void take_room(const struct nest_view *v, struct nest *n)
 }
 
 /* Vertices are numbered, and their edges counted: room for these may be more than what leads downward among them. */
-static int allocate(const struct nest_view *v, struct nest *n)
+static void allocate(const struct nest_view *v, struct nest *n)
 {
 	size_t n_edges = 0;
 
@@ -67,7 +67,6 @@ static int allocate(const struct nest_view *v, struct nest *n)
 	n->member = mem_calloc((size_t)n->n + 1, sizeof(*n->member));
 	n->loop = mem_calloc((size_t)n->n + 1, 1);
 	n->recursive = mem_calloc((size_t)n->n + 1, 1);
-	return 0;
 }
 
 static void list_members(struct nest *n)
@@ -117,26 +116,18 @@ static void list_edges(const struct nest_view *v, struct nest *n)
 	n->off[n->n] = at;
 }
 
-int nest_find(const struct nest_view *v, struct nest *out)
+void nest_find(const struct nest_view *v, struct nest *out)
 {
 	struct nest n = { 0 };
-	int err;
 
 	take_list(v, &n);
 	take_room(v, &n);
-	err = allocate(v, &n);
-	if (err == 0) {
-		list_edges(v, &n);
-		scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
-	}
-	if (err < 0) {
-		nest_fini(&n);
-		return err;
-	}
+	allocate(v, &n);
+	list_edges(v, &n);
+	scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
 	list_members(&n);
 	judge_comps(v->g, &n);
 	*out = n;
-	return 0;
 }
 
 void nest_fini(struct nest *n)

@@ -52,7 +52,7 @@ void nest_room_init(struct nest_room *room, size_t n_blocks);
 void nest_room_fini(struct nest_room *room);
 
 /* Cost: the blocks that are listed, and their edges. */
-int nest_find(const struct nest_view *view, struct nest *out);
+void nest_find(const struct nest_view *view, struct nest *out);
 void nest_fini(struct nest *n);
 
 /* A block's component, UINT32_MAX where it is not among the nest's. */

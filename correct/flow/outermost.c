@@ -126,7 +126,7 @@ static void close_seed(struct finder *f, struct seed *s)
 }
 
 /* Outermost loops: components in the order of calls, those inside an earlier one left out. */
-static int find_seeds(struct finder *f, double min_heat)
+static void find_seeds(struct finder *f, double min_heat)
 {
 	const struct nest *n = &f->nest;
 
@@ -142,7 +142,6 @@ static int find_seeds(struct finder *f, double min_heat)
 		else
 			f->reached.n = s.block0;
 	}
-	return 0;
 }
 
 static int hotter_first(const void *x, const void *y)
@@ -231,7 +230,7 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 	}
 }
 
-static int claim_all(struct finder *f, double min_heat)
+static void claim_all(struct finder *f, double min_heat)
 {
 	double *shared = mem_calloc(f->seeds.n + 1, sizeof(*shared));
 
@@ -247,34 +246,29 @@ static int claim_all(struct finder *f, double min_heat)
 		claim(f, i, shared, min_heat);
 	}
 	free(shared);
-	return 0;
 }
 
 /* The seeds of one group become a region. */
-static int make_region(struct finder *f, uint32_t group, struct flow_region *r)
+static void make_region(struct finder *f, uint32_t group, struct flow_region *r)
 {
 	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat, .room = &f->room->shape };
-	int err = 0;
 
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
 		const struct seed *s = &f->seeds.v[i];
 
 		if (!s->kept || group_of(f, i) != group)
 			continue;
-		for (uint32_t k = 0; k < s->n_blocks && err == 0; k++) {
+		for (uint32_t k = 0; k < s->n_blocks; k++) {
 			uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
 
 			if (f->apart || (owner != NONE && group_of(f, owner) == group))
 				shape_add_block(&shape, block);
 		}
-		if (err == 0)
-			shape_add_loop(&shape, s->comp);
+		shape_add_loop(&shape, s->comp);
 	}
-	if (err == 0)
-		err = shape_finish(&shape, r);
+	shape_finish(&shape, r);
 	outermost_spend(f->effort, shape.all.n + shape.n_edges);
 	shape_fini(&shape);
-	return err;
 }
 
 static void finder_fini(struct finder *f)
@@ -298,24 +292,21 @@ static void note_empty(struct finder *f, uint32_t group)
 	}
 }
 
-static int collect(struct finder *f, double min_heat, struct flow_regions *out)
+static void collect(struct finder *f, double min_heat, struct flow_regions *out)
 {
-	int err = 0;
-
 	out->v = mem_calloc(f->seeds.n + 1, sizeof(*out->v));
-	for (uint32_t i = 0; i < f->seeds.n && err == 0 && !flow_effort_spent(f->effort); i++) {
+	for (uint32_t i = 0; i < f->seeds.n && !flow_effort_spent(f->effort); i++) {
 		struct flow_region *r = &out->v[out->n];
 
 		if (!f->seeds.v[i].kept || group_of(f, i) != i)
 			continue;
-		err = make_region(f, i, r);
+		make_region(f, i, r);
 		out->n++;
-		if (err == 0 && r->n_blocks == 0)
+		if (r->n_blocks == 0)
 			note_empty(f, i);
-		if (err == 0 && (r->n_blocks == 0 || r->weight < min_heat))
+		if (r->n_blocks == 0 || r->weight < min_heat)
 			flow_region_fini(&out->v[--out->n]);
 	}
-	return err;
 }
 
 int outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out)
@@ -328,18 +319,14 @@ int outermost_find(const struct nest_view *view, const struct search *s, struct 
 		            .empty = s->empty,
 		            .taken = s->taken };
 	struct flow_regions *regions = mem_calloc(1, sizeof(*regions));
-	int err;
 
 	s->room->n_searches++;
 	outermost_spend(s->effort, view->n_listed);
-	if ((err = nest_find(view, &f.nest)) < 0 || (err = find_seeds(&f, s->min_heat)) < 0 ||
-	    (err = claim_all(&f, s->min_heat)) < 0 || (err = collect(&f, s->min_heat, regions)) < 0)
-		goto out;
+	nest_find(view, &f.nest);
+	find_seeds(&f, s->min_heat);
+	claim_all(&f, s->min_heat);
+	collect(&f, s->min_heat, regions);
 	*out = regions;
-	regions = NULL;
-	err = f.found_empty;
-out:
-	flow_regions_free(regions);
 	finder_fini(&f);
-	return err;
+	return f.found_empty;
 }

@@ -22,7 +22,7 @@ struct room {
 	uint32_t n_stamps, n_searches;
 };
 
-/* taken[n_edges] of searches that are told of records, NULL for none.  To be freed after errors too. */
+/* taken[n_edges] of searches that are told of records, NULL for none. */
 void room_init(struct room *room, const struct flow_graph *g, const double *taken);
 void room_fini(struct room *room);
 

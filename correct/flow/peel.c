@@ -74,10 +74,9 @@ static void take_all_apart(struct peel *p)
 }
 
 /* whole: all of the region is looked at, as at first. */
-static int peel_once(struct peel *p, bool whole)
+static void peel_once(struct peel *p, bool whole)
 {
 	struct list calls = p->calls_touched;
-	int err = 0;
 
 	p->calls_touched = (struct list){ 0 };
 	for (size_t i = 0; i < calls.n; i++)
@@ -88,12 +87,11 @@ static int peel_once(struct peel *p, bool whole)
 	if (whole)
 		take_all_apart(p);
 	else
-		err = peel_cut(p);
+		peel_cut(p);
 	p->gone.n = 0;
-	if (err == 0 && p->parts.n)
-		err = peel_settle(p);
+	if (p->parts.n)
+		peel_settle(p);
 	free(calls.v);
-	return err;
 }
 
 /* ---- from the shape, and back ---- */
@@ -173,13 +171,10 @@ static void peel_init(struct peel *p, struct shape *s)
 }
 
 /* All calls are looked at in the first round. */
-static int touch_all(struct peel *p)
+static void touch_all(struct peel *p)
 {
-	int err = 0;
-
-	for (uint32_t e = 0; e < p->m && err == 0; e++)
-		err = peel_touch(p, p->call[e]);
-	return err;
+	for (uint32_t e = 0; e < p->m; e++)
+		peel_touch(p, p->call[e]);
 }
 
 static void peel_fini(struct peel *p)
@@ -202,15 +197,13 @@ static void peel_fini(struct peel *p)
 	free(p->roots.v);
 }
 
-int peel(struct shape *s)
+void peel(struct shape *s)
 {
 	struct peel p;
-	int err;
 
 	peel_init(&p, s);
-	err = touch_all(&p);
-	for (bool first = true; err == 0 && (first || peel_goes_on(&p)); first = false)
-		err = peel_once(&p, first);
+	touch_all(&p);
+	for (bool first = true; first || peel_goes_on(&p); first = false)
+		peel_once(&p, first);
 	peel_fini(&p);
-	return err;
 }

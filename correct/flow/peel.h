@@ -20,6 +20,6 @@
  *
  * What is left has its marks in the room, as if whole rounds had been made until nothing changed.
  */
-int peel(struct shape *s);
+void peel(struct shape *s);
 
 #endif

@@ -10,21 +10,21 @@
 
 #define ROOT (UINT32_MAX - 1)
 
-int peel_touch(struct peel *p, uint32_t call)
+void peel_touch(struct peel *p, uint32_t call)
 {
 	if (call == NONE || p->touched[call])
-		return 0;
+		return;
 	p->touched[call] = 1;
 	vec_add(&p->calls_touched, call);
-	return 0;
 }
 
-int peel_take_away(struct peel *p, uint32_t e)
+void peel_take_away(struct peel *p, uint32_t e)
 {
 	p->on[e] = 0;
 	p->s->room->edge_in[p->edge[e]] = 0;
 	p->n_away -= graph_edge(p, e)->away;
-	return is_of_call(p, e) ? peel_touch(p, p->call[e]) : 0;
+	if (is_of_call(p, e))
+		peel_touch(p, p->call[e]);
 }
 
 /* ---- trees ---- */
@@ -84,7 +84,7 @@ static void grow_trees(struct peel *p, const uint32_t *blocks, size_t n, uint32_
 }
 
 /* Mark what hung by edges that are gone, and all below it. */
-static int cut_below(struct peel *p, int tree)
+static void cut_below(struct peel *p, int tree)
 {
 	struct list *cut = &p->cut;
 
@@ -108,7 +108,6 @@ static int cut_below(struct peel *p, int tree)
 			p->mark[child] = 1;
 			vec_add(cut, child);
 		}
-	return 0;
 }
 
 /* Hang up what was cut off wherever the tree is still near; what can't be is added to parts. */
@@ -142,16 +141,12 @@ static void hang_again(struct peel *p, int tree)
 	}
 }
 
-int peel_cut(struct peel *p)
+void peel_cut(struct peel *p)
 {
-	int err = 0;
-
-	for (int tree = 0; tree < N_TREES && err == 0; tree++) {
-		err = cut_below(p, tree);
-		if (err == 0)
-			hang_again(p, tree);
+	for (int tree = 0; tree < N_TREES; tree++) {
+		cut_below(p, tree);
+		hang_again(p, tree);
 	}
-	return err;
 }
 
 /* ---- what is cut off ---- */
@@ -252,50 +247,43 @@ static void plant_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
 }
 
 /* An edge that does not lie within a component any more goes; a SKIP edge is chosen anew in each round. */
-static int drop_outside(struct peel *p, uint32_t e)
+static void drop_outside(struct peel *p, uint32_t e)
 {
 	if (!p->on[e])
-		return 0;
+		return;
 	if (is_skip(p, e))
 		p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
 	else if (!is_inside(p, e))
-		return peel_take_away(p, e);
-	return 0;
+		peel_take_away(p, e);
 }
 
-static int drop_edges_of(struct peel *p, uint32_t b)
+static void drop_edges_of(struct peel *p, uint32_t b)
 {
-	int err = 0;
-
 	for (int end = 0; end < N_TREES; end++)
-		for (uint32_t k = p->ends[end].first[b]; k < p->ends[end].first[b + 1] && err == 0; k++)
-			err = drop_outside(p, p->ends[end].item[k]);
-	return err;
+		for (uint32_t k = p->ends[end].first[b]; k < p->ends[end].first[b + 1]; k++)
+			drop_outside(p, p->ends[end].item[k]);
 }
 
-static int drop_edges_of_parts(struct peel *p)
+static void drop_edges_of_parts(struct peel *p)
 {
-	int err = 0;
-
 	if (p->parts.n == p->n)
-		for (uint32_t e = 0; e < p->m && err == 0; e++)
-			err = drop_outside(p, e);
+		for (uint32_t e = 0; e < p->m; e++)
+			drop_outside(p, e);
 	else
-		for (size_t i = 0; i < p->parts.n && err == 0; i++)
-			err = drop_edges_of(p, p->parts.v[i]);
-	return err;
+		for (size_t i = 0; i < p->parts.n; i++)
+			drop_edges_of(p, p->parts.v[i]);
 }
 
 /* What others were cut off from may be no more than its root: is that to be kept? */
-static int settle_root(struct peel *p, uint32_t root)
+static void settle_root(struct peel *p, uint32_t root)
 {
 	uint32_t ignored;
 
 	if (p->size[root] > 1 || is_wanted(p, &root, 1, &ignored))
-		return 0;
+		return;
 	p->comp[root] = GONE;
 	p->s->room->block_in[p->block[root]] = 0;
-	return drop_edges_of(p, root);
+	drop_edges_of(p, root);
 }
 
 /* The roots of what parts are cut off from, each once. */
@@ -315,12 +303,11 @@ static void list_roots(struct peel *p)
 		p->mark[p->roots.v[i]] = 0;
 }
 
-int peel_settle(struct peel *p)
+void peel_settle(struct peel *p)
 {
 	struct scc_graph graph;
 	uint32_t *off = NULL, *to = NULL, *comp = mem_calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
 	         n_comps;
-	int err;
 
 	list_roots(p);
 	part_graph(p, &graph, &off, &to);
@@ -329,14 +316,12 @@ int peel_settle(struct peel *p)
 	settle_comps(p, first, n_comps);
 	for (size_t i = 0; i < p->parts.n; i++)
 		p->in_parts[p->parts.v[i]] = 0;
-	err = drop_edges_of_parts(p);
-	for (size_t i = 0; i < p->roots.n && err == 0; i++)
-		err = settle_root(p, p->roots.v[i]);
-	if (err == 0)
-		plant_comps(p, first, n_comps);
+	drop_edges_of_parts(p);
+	for (size_t i = 0; i < p->roots.n; i++)
+		settle_root(p, p->roots.v[i]);
+	plant_comps(p, first, n_comps);
 	free(off);
 	free(to);
 	free(comp);
 	free(first);
-	return err;
 }

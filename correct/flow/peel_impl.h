@@ -74,13 +74,13 @@ static inline bool peel_goes_on(const struct peel *p)
 }
 
 /* A call that is to be looked at in the next round; NONE is none. */
-int peel_touch(struct peel *p, uint32_t call);
+void peel_touch(struct peel *p, uint32_t call);
 /* An edge goes for good, and its call will be looked at. */
-int peel_take_away(struct peel *p, uint32_t e);
+void peel_take_away(struct peel *p, uint32_t e);
 
 /* Blocks that edges in p->gone cut off from their component become p->parts. */
-int peel_cut(struct peel *p);
+void peel_cut(struct peel *p);
 /* Each component of p->parts stands for itself from now on, or goes, and with it what leads there. */
-int peel_settle(struct peel *p);
+void peel_settle(struct peel *p);
 
 #endif

@@ -209,7 +209,7 @@ static void weigh_unknown(const struct shape *s, struct flow_region *r)
 }
 
 /* Recursion anywhere inside, and what is not known. */
-static int judge(struct shape *s, struct flow_region *r)
+static void judge(struct shape *s, struct flow_region *r)
 {
 	struct nest_view inside = { .g = s->view->g,
 		                    .block_in = s->room->block_in,
@@ -219,27 +219,21 @@ static int judge(struct shape *s, struct flow_region *r)
 		                    .n_listed = r->n_blocks,
 		                    .room = &s->room->nest };
 	struct nest n;
-	int err = nest_find(&inside, &n);
 
-	if (err < 0)
-		return err;
+	nest_find(&inside, &n);
 	for (uint32_t c = 0; c < n.n_comps; c++)
 		r->recursive |= n.recursive[c];
 	nest_fini(&n);
 	weigh_unknown(s, r);
-	return 0;
 }
 
-int shape_finish(struct shape *s, struct flow_region *r)
+void shape_finish(struct shape *s, struct flow_region *r)
 {
-	int err;
-
 	choose_edges(s);
 	s->n_edges = s->edges.n;
-	err = peel(s);
-	if (err < 0)
-		return err;
+	peel(s);
 	drop_lonely(s);
 	copy_out(s, r);
-	return r->n_blocks ? judge(s, r) : 0;
+	if (r->n_blocks)
+		judge(s, r);
 }

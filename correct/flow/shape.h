@@ -21,7 +21,7 @@ struct shape_room {
 	struct nest_room nest;
 };
 
-/* To be freed by shape_room_fini(), after errors too. */
+/* To be freed by shape_room_fini(). */
 void shape_room_init(struct shape_room *room, const struct flow_graph *g);
 void shape_room_fini(struct shape_room *room);
 
@@ -46,7 +46,7 @@ bool shape_lacks_callee(const struct shape *s, uint32_t call);
 void shape_add_block(struct shape *s, uint32_t block);
 void shape_add_loop(struct shape *s, uint32_t comp);
 /* r->n_blocks == 0 when nothing in it can circulate. */
-int shape_finish(struct shape *s, struct flow_region *r);
+void shape_finish(struct shape *s, struct flow_region *r);
 void shape_fini(struct shape *s); /* and the room is as it was */
 
 void flow_region_fini(struct flow_region *r);
