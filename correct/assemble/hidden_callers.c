@@ -92,18 +92,23 @@ static int frame_at(struct hidden_callers *h, struct place at)
 	return h->frames.v[k];
 }
 
-/* Number of the function at a place; *number -1 where there is none. */
-static int function_at(struct hidden_callers *h, int32_t module, uint64_t vaddr, long *number)
+/* Number of the function at a place, -1 where there is none. */
+static long function_at(struct hidden_callers *h, struct place at)
 {
-	long func = module < 0 ? -1 : module_func_at(module_of(h, (uint32_t)module), vaddr);
+	long func = at.module < 0 ? -1 : module_func_at(module_of(h, (uint32_t)at.module), at.vaddr);
+	size_t number;
 
-	*number = -1;
 	if (func < 0)
-		return 0;
-	*number = pairs_must(&h->func_index, (uint32_t)module, (uint64_t)func);
-	if ((size_t)*number == h->funcs.n)
-		vec_add(&h->funcs, (struct function){ .module = (uint32_t)module, .func = func });
-	return 0;
+		return -1;
+	number = pairs_must(&h->func_index, (uint32_t)at.module, (uint64_t)func);
+	if (number == h->funcs.n)
+		vec_add(&h->funcs, (struct function){ .module = (uint32_t)at.module, .func = func });
+	return (long)number;
+}
+
+static const struct module_func *code_of(const struct hidden_callers *h, const struct function *f)
+{
+	return module_func(module_of(h, f->module), (size_t)f->func);
 }
 
 /* ---- code ---- */
@@ -119,15 +124,15 @@ static bool decode(struct hidden_callers *h, const struct module *m, uint64_t va
 }
 
 /* What it goes to. */
-static int scan(struct hidden_callers *h, long number)
+static void scan(struct hidden_callers *h, long number)
 {
 	struct function *f = &h->funcs.v[number];
 	struct module *m = module_of(h, f->module);
-	const struct module_func *range = module_func(m, (size_t)f->func);
+	const struct module_func *range = code_of(h, f);
 	struct insn insn;
 
 	if (f->scanned)
-		return 0;
+		return;
 	f->scanned = true;
 	for (uint64_t at = range->vaddr; at - range->vaddr < range->size_bytes && decode(h, m, at, &insn);
 	     at += insn.size_bytes) {
@@ -138,7 +143,6 @@ static int scan(struct hidden_callers *h, long number)
 		if (leaves)
 			vec_add(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target });
 	}
-	return 0;
 }
 
 /* Is it a word of the text, as memcpy of __memcpy_avx2, and not read of fread? */
@@ -158,7 +162,7 @@ static bool has_word(const char *text, const char *word, size_t n)
 static bool is_stub_of(const struct hidden_callers *h, const struct module_func *stub,
                        const struct function *f)
 {
-	const struct module_func *func = module_func(module_of(h, f->module), (size_t)f->func);
+	const struct module_func *func = code_of(h, f);
 	const char *end = strchr(stub->name, '@');
 	size_t n = end ? (size_t)(end - stub->name) : 0;
 
@@ -168,9 +172,7 @@ static bool is_stub_of(const struct hidden_callers *h, const struct module_func 
 
 static bool is_stub(const struct hidden_callers *h, long number)
 {
-	const struct function *f = &h->funcs.v[number];
-
-	return strchr(module_func(module_of(h, f->module), (size_t)f->func)->name, '@');
+	return strchr(code_of(h, &h->funcs.v[number])->name, '@');
 }
 
 static uint64_t find_way(const struct hidden_callers *h, const struct function *f, const struct function *to)
@@ -188,42 +190,36 @@ static uint64_t find_way(const struct hidden_callers *h, const struct function *
 }
 
 /* Where function `caller` goes to `callee` by itself: 0 = nowhere that is known. */
-static void goes_to(struct hidden_callers *h, long caller, long callee, uint64_t *from)
+static uint64_t goes_to(struct hidden_callers *h, long caller, long callee)
 {
 	size_t k = pairs_must(&h->way_index, (uint64_t)caller, (uint64_t)callee);
 
 	scan(h, caller);
 	if (k == h->ways.n)
 		vec_add(&h->ways, find_way(h, &h->funcs.v[caller], &h->funcs.v[callee]));
-	*from = h->ways.v[k];
+	return h->ways.v[k];
 }
 
-/* The function that the call which holds this place enters; *number -1 where the code doesn't tell. */
-static int called_at(struct hidden_callers *h, struct place at, long *number)
+/* The function that the call which holds this place enters, -1 where the code doesn't tell. */
+static long called_at(struct hidden_callers *h, struct place at)
 {
-	long caller, func;
-	int err = function_at(h, at.module, at.vaddr, &caller);
+	long caller = function_at(h, at);
 
-	*number = -1;
-	if (err < 0 || caller < 0)
-		return err;
-	err = scan(h, caller);
-	for (size_t i = 0; i < h->funcs.v[caller].to.n && err == 0; i++) {
+	if (caller < 0)
+		return -1;
+	scan(h, caller);
+	for (size_t i = 0; i < h->funcs.v[caller].to.n; i++) {
 		const struct leaves *l = &h->funcs.v[caller].to.v[i];
-		struct module *m = module_of(h, (uint32_t)at.module);
+		long number;
 
 		if (l->next != at.vaddr + 1)
 			continue;
-		func = module_func_at(m, l->to);
-		if (func < 0)
-			continue;
-		err = function_at(h, at.module, l->to, number);
+		number = function_at(h, (struct place){ at.module, l->to });
 		/* What a stub goes on to is in another file. */
-		if (err < 0 || !is_stub(h, *number))
-			return err;
-		*number = -1;
+		if (number >= 0 && !is_stub(h, number))
+			return number;
 	}
-	return err;
+	return -1;
 }
 
 /* ---- stacks ---- */
@@ -237,58 +233,49 @@ static struct site *site_of(struct hidden_callers *h, struct place at)
 	return &h->sites.v[k];
 }
 
-static int learn(struct hidden_callers *h, struct place below, struct place at)
+static void learn(struct hidden_callers *h, struct place below, struct place at)
 {
 	struct site *site;
-	long number;
-	int err = h->all_seen || at.module < 0 ? 1 : function_at(h, below.module, below.vaddr, &number);
+	long number = h->all_seen || at.module < 0 ? -1 : function_at(h, below);
 
-	if (err || number < 0)
-		return err < 0 ? err : 0;
+	if (number < 0)
+		return;
 	site = site_of(h, at);
 	for (uint32_t i = 0; i < site->n; i++)
 		if (site->callees[i] == (uint32_t)number)
-			return 0;
+			return;
 	site->full |= site->n == MOST_CALLEES;
 	if (!site->full)
 		site->callees[site->n++] = (uint32_t)number;
-	return 0;
 }
 
 /* Of those that whole stacks have below a place, the only one that goes to `callee`; -1 = there is none. */
-static void seen_below(struct hidden_callers *h, struct place at, long callee, long *number)
+static long seen_below(struct hidden_callers *h, struct place at, long callee)
 {
 	const struct site *site = at.module < 0 ? NULL : site_of(h, at);
 	long found = -1;
 
-	*number = -1;
 	if (!site)
-		return;
+		return -1;
 	for (uint32_t i = 0; i < site->n; i++) {
-		uint64_t from = 0;
-
-		goes_to(h, site->callees[i], callee, &from);
-		if (!from)
+		if (!goes_to(h, site->callees[i], callee))
 			continue;
 		if (found >= 0)
-			return;
+			return -1;
 		found = site->callees[i];
 	}
-	*number = site->full ? -1 : found;
+	return site->full ? -1 : found;
 }
 
 /* The caller of what stands last, of function `callee` (-1: of none), next on the stack: where it goes there, if that is known. */
 static void insert(struct hidden_callers *h, long callee, long caller)
 {
-	uint64_t from = 0;
-	const struct function *f;
+	uint64_t from = callee >= 0 ? goes_to(h, caller, callee) : 0;
+	const struct function *f = &h->funcs.v[caller];
 
-	if (callee >= 0)
-		goes_to(h, caller, callee, &from);
-	f = &h->funcs.v[caller];
 	h->stack.v[h->stack.n - 1].open = !from;
 	if (!from)
-		from = module_func(module_of(h, f->module), (size_t)f->func)->vaddr;
+		from = code_of(h, f)->vaddr;
 	vec_add(&h->stack, (struct stack_place){ { (int32_t)f->module, from }, false });
 }
 
@@ -296,62 +283,43 @@ static void insert(struct hidden_callers *h, long callee, long caller)
  * The caller of what has no frame at `at`, whose own return is to `outer`.  What a call through a pointer enters other stacks
  * tell only where a thread begins, with one function: anywhere else there may be more that never were on a whole stack.
  */
-static int find_hidden(struct hidden_callers *h, struct place at, struct place outer, bool begins)
+static void find_hidden(struct hidden_callers *h, struct place at, struct place outer, bool begins)
 {
-	long callee, caller = -1;
-	int err = function_at(h, at.module, at.vaddr, &callee);
+	long callee = function_at(h, at), caller = called_at(h, outer);
 
-	if (err == 0 && outer.module >= 0)
-		err = called_at(h, outer, &caller);
 	/* A recursion hides itself. */
-	if (err < 0 || (caller >= 0 && caller == callee))
-		return err;
+	if (caller >= 0 && caller == callee)
+		return;
 	if (caller < 0 && callee >= 0 && begins)
-		seen_below(h, outer, callee, &caller);
-	if (err < 0)
-		return err;
+		caller = seen_below(h, outer, callee);
 	h->left_open |= caller < 0 && begins;
-	if (caller >= 0) {
+	if (caller >= 0)
 		insert(h, callee, caller);
-		return 0;
-	}
-	h->stack.v[h->stack.n - 1].open = true;
-	return 0;
+	else
+		h->stack.v[h->stack.n - 1].open = true;
 }
 
 /* Does the code go there by itself, or by the linker? */
 static bool leads_to(struct hidden_callers *h, long caller, long callee)
 {
-	const struct function *f = &h->funcs.v[caller];
-	uint64_t from;
-
-	goes_to(h, caller, callee, &from);
-	return from ||
-	       is_stub_of(h, module_func(module_of(h, f->module), (size_t)f->func), &h->funcs.v[callee]);
+	return goes_to(h, caller, callee) ||
+	       is_stub_of(h, code_of(h, &h->funcs.v[caller]), &h->funcs.v[callee]);
 }
 
 /*
- * From calls[*next] out, the first record of a call of function `callee`; or the first behind one of a call from there, which
- * was left, with all that it had called.  *next stays where there is neither.
+ * From calls[next] out, the first record of a call of function `callee`; or the first behind one of a call from there, which
+ * was left, with all that it had called.  next where there is neither.
  */
-static int find_left(struct hidden_callers *h, const struct stack_call *calls, size_t n, long callee,
-                     size_t *next)
+static size_t find_left(struct hidden_callers *h, const struct stack_call *calls, size_t n, long callee,
+                        size_t next)
 {
-	long entered, from;
+	for (size_t i = next; i < n; i++) {
+		long entered = function_at(h, calls[i].entry), from = function_at(h, calls[i].at);
 
-	for (size_t i = *next; i < n; i++) {
-		int err = function_at(h, calls[i].entry.module, calls[i].entry.vaddr, &entered);
-
-		if (err == 0)
-			err = function_at(h, calls[i].at.module, calls[i].at.vaddr, &from);
-		if (err < 0)
-			return err;
-		if (entered != callee && from != callee)
-			continue;
-		*next = i + (entered != callee);
-		return 0;
+		if (entered == callee || from == callee)
+			return i + (entered != callee);
 	}
-	return 0;
+	return next;
 }
 
 /*
@@ -359,55 +327,52 @@ static int find_left(struct hidden_callers *h, const struct stack_call *calls, s
  * called, it was called from there, or jumped to, since; or calls were left without a return, by an exception, again and again.  That
  * another was called, which did, is to be thought of only of what has no pointer to call through.
  */
-static int find_unrecorded(struct hidden_callers *h, const struct stack_call *calls, size_t n, size_t *next)
+static void find_unrecorded(struct hidden_callers *h, const struct stack_call *calls, size_t n, size_t *next)
 {
-	const struct place at = h->stack.v[h->stack.n - 1].at;
-	long callee, caller = -1;
-	size_t first = *next, i;
-	int err = function_at(h, at.module, at.vaddr, &callee);
+	const long callee = function_at(h, h->stack.v[h->stack.n - 1].at);
+	const size_t first = *next;
+	long caller;
+	size_t i;
 
+	if (callee < 0)
+		return;
 	do {
 		i = *next;
-		if (err == 0)
-			err = function_at(h, calls[i].entry.module, calls[i].entry.vaddr, &caller);
-		if (err < 0 || callee < 0 || caller < 0 || callee == caller)
-			return err;
+		caller = function_at(h, calls[i].entry);
+		if (caller < 0 || callee == caller)
+			return;
 		if (!leads_to(h, caller, callee))
-			err = find_left(h, calls, n, callee, next);
-	} while (err == 0 && i < *next && *next < n);
+			*next = find_left(h, calls, n, callee, i);
+	} while (i < *next && *next < n);
 	/* The oldest of what was left may have lost the call that it began with. */
 	if (first < *next)
 		*next = n;
-	if (err < 0 || first < *next || is_stub(h, caller))
-		return err;
+	if (first < *next || is_stub(h, caller))
+		return;
 	insert(h, callee, caller);
 	if (h->funcs.v[caller].points)
 		h->stack.v[h->stack.n - 2].open = false;
-	return 0;
 }
 
-int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
-                        struct stack_place **out, size_t *n_out)
+void hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
+                         struct stack_place **out, size_t *n_out)
 {
-	int err = 0;
-
 	h->stack.n = 0;
-	for (size_t i = 0, next; i < n && err == 0; i = next) {
+	for (size_t i = 0, next; i < n; i = next) {
 		struct place at = calls[i].at;
 		int frame = h->exact ? MODULE_FRAME_SET : frame_at(h, at);
 
 		next = i + 1;
 		vec_add(&h->stack, (struct stack_place){ at, false });
 		if (next < n && calls[next].entry.module >= 0)
-			err = find_unrecorded(h, calls, n, &next);
+			find_unrecorded(h, calls, n, &next);
 		else if (next < n && frame == MODULE_FRAME_NONE)
-			err = find_hidden(h, at, calls[next].at, next + 1 == n);
+			find_hidden(h, at, calls[next].at, next + 1 == n);
 		else if (next + 1 == n && !h->exact)
-			err = learn(h, at, calls[next].at);
+			learn(h, at, calls[next].at);
 	}
 	*out = h->stack.v;
 	*n_out = h->stack.n;
-	return err;
 }
 
 bool hidden_callers_again(struct hidden_callers *h)

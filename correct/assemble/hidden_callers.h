@@ -36,8 +36,8 @@ void hidden_callers_free(struct hidden_callers *h);
  * calls: [n] the sample's place, then those of calls outwards, each inside the call.  *out: the same with hidden callers among them,
  * *n_out: until the next call.
  */
-int hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
-                        struct stack_place **out, size_t *n_out);
+void hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,
+                         struct stack_place **out, size_t *n_out);
 
 /* Were callers left open that stacks which came later may tell?  Asked once, after all stacks. */
 bool hidden_callers_again(struct hidden_callers *h);

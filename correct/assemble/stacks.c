@@ -77,8 +77,8 @@ static long descend(struct stacks *s, long frame, struct place at, bool open)
 }
 
 /* The places of a sample's stack, innermost first, with the callers that frame pointers and branch records leave out. */
-static int places_of(struct stacks *s, const struct recording *rec, const struct pd_record *r,
-                     struct place place, struct stack_place **out, size_t *n)
+static void places_of(struct stacks *s, const struct recording *rec, const struct pd_record *r,
+                      struct place place, struct stack_place **out, size_t *n)
 {
 	const struct place none = { .module = -1 };
 	const struct callers *c = &s->callers;
@@ -92,7 +92,7 @@ static int places_of(struct stacks *s, const struct recording *rec, const struct
 
 		vec_add(&s->calls, (struct stack_call){ at, entry });
 	}
-	return hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
+	hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
 }
 
 static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
