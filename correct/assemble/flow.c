@@ -94,7 +94,7 @@ static void choose_blocks(struct flow_part *x)
 	}
 }
 
-static int add_ways(struct flow_part *x, uint32_t graph_block)
+static void add_ways(struct flow_part *x, uint32_t graph_block)
 {
 	struct profile *p = x->a->p;
 	const struct flow_block *b = &x->g->blocks[graph_block];
@@ -117,7 +117,6 @@ static int add_ways(struct flow_part *x, uint32_t graph_block)
 		};
 	}
 	at->n_out = (uint32_t)p->n_ways - at->out0;
-	return 0;
 }
 
 /* The way over a call from one block to another. */
@@ -263,38 +262,26 @@ static int solve_once(struct flow_part *x, uint32_t length)
 	for (uint32_t b = 0; b < p->n_blocks; b++) {
 		struct side out = { b, p->blocks[b].out0, p->blocks[b].n_out, NULL },
 		            in = { b, x->in0[b], x->in0[b + 1] - x->in0[b], x->to };
-		int more = x->out[b] ? solve_side(x, &out, length) : 0;
 
-		if (more >= 0 && x->in[b]) {
-			int also = solve_side(x, &in, length);
-
-			more = also < 0 ? also : more + also;
-		}
-		if (more < 0)
-			return more;
-		found += more;
+		if (x->out[b])
+			found += solve_side(x, &out, length);
+		if (x->in[b])
+			found += solve_side(x, &in, length);
 	}
 	return found;
 }
 
-static int solve_ways(struct flow_part *x)
+static void solve_ways(struct flow_part *x)
 {
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		int more;
-
-		do
-			more = solve_once(x, lengths[i]);
-		while (more > 0);
-		if (more < 0)
-			return more;
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		while (solve_once(x, lengths[i]) > 0)
+			;
 }
 
 /* ---- loops ---- */
 
 /* What enters a loop: ways to its header from outside, else what its ways back leave of the header. */
-static int find_entries(struct flow_part *x, const uint8_t *inside, struct profile_trips *loop)
+static void find_entries(struct flow_part *x, const uint8_t *inside, struct profile_trips *loop)
 {
 	struct profile *p = x->a->p;
 	uint32_t header = loop->header;
@@ -302,7 +289,7 @@ static int find_entries(struct flow_part *x, const uint8_t *inside, struct profi
 	bool all = x->in[header], back_known = true, any = false;
 
 	if (p->blocks[header].insn == UINT32_MAX)
-		return 0;
+		return;
 	flow_add_term(&rest, header, 1);
 	for (uint32_t i = x->in0[header]; i < x->in0[header + 1]; i++) {
 		const struct profile_way *way = &p->ways[x->to[i]];
@@ -319,25 +306,21 @@ static int find_entries(struct flow_part *x, const uint8_t *inside, struct profi
 	}
 	if (all && any && !entering.too_many) {
 		flow_keep(x, entering.v, entering.n, &loop->term0, &loop->n_terms);
-		return 0;
+		return;
 	}
 	/*
 	 * Called or jumped to from elsewhere, or by a way that is not known.  A region's own header only goes round in it:
 	 * how often that is begun nothing tells.
 	 */
-	if ((!x->in[header] || any) && back_known && !rest.too_many) {
+	if ((!x->in[header] || any) && back_known && !rest.too_many)
 		flow_keep(x, rest.v, rest.n, &loop->term0, &loop->n_terms);
-		return 0;
-	}
-	return 0;
 }
 
-static int add_trips(struct flow_part *x, const struct local_flow *l, const struct local_loop *loop,
-                     uint32_t parent, uint8_t *inside)
+static void add_trips(struct flow_part *x, const struct local_flow *l, const struct local_loop *loop,
+                      uint32_t parent, uint8_t *inside)
 {
 	struct profile *p = x->a->p;
 	struct profile_trips *t;
-	int err;
 
 	vec_room_raw((void **)&p->trips, &x->trips_cap, p->n_trips + 1, sizeof(*p->trips));
 	vec_room_raw((void **)&p->trips_blocks, &x->trips_blocks_cap, x->n_trips_blocks + loop->n_in,
@@ -357,11 +340,10 @@ static int add_trips(struct flow_part *x, const struct local_flow *l, const stru
 		p->blocks[block].trips = (uint32_t)p->n_trips;
 		inside[block] = 1;
 	}
-	err = find_entries(x, inside, t);
+	find_entries(x, inside, t);
 	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)
 		inside[p->trips_blocks[i]] = 0;
 	p->n_trips++;
-	return err;
 }
 
 static int larger_first(const void *a, const void *b)
@@ -387,42 +369,36 @@ static int add_loops(struct flow_part *x, uint32_t func, uint8_t *inside)
 		return err;
 	if (l.n_loops)
 		qsort(l.loops, l.n_loops, sizeof(*l.loops), larger_first);
-	for (uint32_t i = 0; i < l.n_loops && err == 0; i++)
+	for (uint32_t i = 0; i < l.n_loops; i++)
 		/* The blocks still say which loop around was entered last. */
-		err = add_trips(x, &l, &l.loops[i], p->blocks[x->number[l.block[l.loops[i].header]]].trips,
-		                inside);
+		add_trips(x, &l, &l.loops[i], p->blocks[x->number[l.block[l.loops[i].header]]].trips, inside);
 	local_flow_fini(&l);
-	return err;
+	return 0;
 }
 
 static int find_flow(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
-	uint8_t *inside = NULL;
+	uint8_t *inside;
 	int err = 0;
 
 	choose_blocks(x);
-	for (uint32_t b = 0; b < x->g->n_blocks && err == 0; b++)
+	for (uint32_t b = 0; b < x->g->n_blocks; b++)
 		if (x->number[b] != UINT32_MAX)
-			err = add_ways(x, b);
-	for (uint32_t b = 0; b < x->g->n_blocks && err == 0; b++)
+			add_ways(x, b);
+	for (uint32_t b = 0; b < x->g->n_blocks; b++)
 		if (x->number[b] != UINT32_MAX)
 			find_balanced(x, b);
-	if (err == 0)
-		list_by_target(x);
-	if (err == 0)
-		err = solve_ways(x);
-	if (err == 0) {
-		inside = mem_calloc(p->n_blocks + 1, 1);
-		err = 0;
-	}
+	list_by_target(x);
+	solve_ways(x);
+	inside = mem_calloc(p->n_blocks + 1, 1);
 	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
 		if (x->in_part[f])
 			err = add_loops(x, f, inside);
-	if (err == 0)
+	if (err == 0) {
 		flow_find_calls(x);
-	if (err == 0)
-		err = flow_find_callers(x);
+		flow_find_callers(x);
+	}
 	free(inside);
 	return err;
 }

@@ -69,14 +69,13 @@ struct call_list {
 };
 
 /* The physical function of a block. */
-static long func_of_block(struct flow_part *x, uint32_t graph_block)
+static uint32_t func_of_block(struct flow_part *x, uint32_t graph_block)
 {
 	const struct flow_block *b = &x->g->blocks[graph_block];
 	uint32_t func, phys;
-	int err = func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func,
-	                          &phys);
 
-	return err < 0 ? err : (long)phys;
+	func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func, &phys);
+	return phys;
 }
 
 /* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
@@ -103,21 +102,19 @@ static void sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 		vec_add(&sum->v, t.v[i]);
 }
 
-static int add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
+static void add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
 {
 	struct profile *p = x->a->p;
 	const struct flow_edge *e = &x->g->edges[edge];
-	long caller = func_of_block(x, e->from), callee = func_of_block(x, e->to), at;
+	uint32_t caller = func_of_block(x, e->from), callee = func_of_block(x, e->to);
+	size_t at = pairs_must(&l->index, callee, caller);
 
-	at = pairs_must(&l->index, (uint64_t)callee, (uint64_t)caller);
-	if ((size_t)at == p->n_calls) {
+	if (at == p->n_calls) {
 		vec_room_raw((void **)&p->calls, &l->cap, p->n_calls + 1, sizeof(*p->calls));
 		vec_add(&l->terms, (struct call_terms){ .unknown = false });
-		p->calls[p->n_calls++] =
-		        (struct profile_call){ .caller = (uint32_t)caller, .callee = (uint32_t)callee };
+		p->calls[p->n_calls++] = (struct profile_call){ .caller = caller, .callee = callee };
 	}
 	sum_edge(x, edge, &l->terms.v[at]);
-	return 0;
 }
 
 static void keep_calls(struct flow_part *x, struct call_list *l)
@@ -166,7 +163,7 @@ static bool is_told(const struct flow_part *x, const struct flow_block *b)
 }
 
 /* Functions that may call what the graph does not have.  Of exact counts some are not in it: what those call is not told either. */
-static int find_open(struct flow_part *x)
+static void find_open(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
 
@@ -174,14 +171,11 @@ static int find_open(struct flow_part *x)
 		p->funcs[f].opens = p->meta.truth;
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t b = 0; b < x->g->n_blocks; b++) {
-			long func = func_of_block(x, b);
+			uint32_t func = func_of_block(x, b);
 
-			if (func < 0)
-				return (int)func;
 			if (pass == 0 || !is_told(x, &x->g->blocks[b]))
 				p->funcs[func].opens = pass > 0;
 		}
-	return 0;
 }
 
 static int by_callee(const void *a, const void *b)
@@ -191,25 +185,22 @@ static int by_callee(const void *a, const void *b)
 	return order_pairs(x->callee, x->caller, y->callee, y->caller);
 }
 
-int flow_find_callers(struct flow_part *x)
+void flow_find_callers(struct flow_part *x)
 {
 	struct profile *p = x->a->p;
 	struct call_list l = { .cap = 0 };
-	int err;
 
 	if (!x->a->w->opts->stacks)
-		return 0;
-	err = find_open(x);
-	for (uint32_t i = 0; i < x->g->n_edges && err == 0; i++)
+		return;
+	find_open(x);
+	for (uint32_t i = 0; i < x->g->n_edges; i++)
 		if (is_call(x, &x->g->edges[i]))
-			err = add_call(x, &l, i);
-	if (err == 0)
-		keep_calls(x, &l);
-	if (err == 0 && p->n_calls)
+			add_call(x, &l, i);
+	keep_calls(x, &l);
+	if (p->n_calls)
 		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);
 	for (size_t i = 0; i < l.terms.n; i++)
 		vec_fini(&l.terms.v[i].v);
 	vec_fini(&l.terms);
 	pairs_fini(&l.index);
-	return err;
 }

@@ -39,6 +39,6 @@ void flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n
 
 /* Once all ways are known. */
 void flow_find_calls(struct flow_part *x);
-int flow_find_callers(struct flow_part *x);
+void flow_find_callers(struct flow_part *x);
 
 #endif

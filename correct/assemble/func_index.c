@@ -43,7 +43,7 @@ long func_index_file(struct func_index *index, const char *file)
 	if (!file)
 		return 0;
 	i = pairs_must(&index->files, (uint64_t)(uintptr_t)file, 0);
-	if (i < 0 || (size_t)i < p->n_files)
+	if ((size_t)i < p->n_files)
 		return i;
 	vec_room_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files));
 	p->files[p->n_files] = profile_string(p, file);
@@ -51,8 +51,8 @@ long func_index_file(struct func_index *index, const char *file)
 	return i;
 }
 
-static int add_func(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
-                    long number)
+static void add_func(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
+                     long number)
 {
 	struct profile *p = index->p;
 	struct profile_func *f;
@@ -73,17 +73,15 @@ static int add_func(struct func_index *index, uint32_t module_id, const struct m
 		                    .count = { .lo = NAN, .hi = NAN },
 		                    .rolled = { .lo = NAN, .hi = NAN } };
 	p->n_funcs = (size_t)number + 1;
-	return 0;
 }
 
 static long number_of(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining)
 {
 	long number = pairs_must(&index->inlinings, module_id, inlining->id);
-	int err = 0;
 
-	if (number >= 0 && (size_t)number == index->p->n_funcs)
-		err = add_func(index, module_id, inlining, number);
-	return err < 0 ? err : number;
+	if ((size_t)number == index->p->n_funcs)
+		add_func(index, module_id, inlining, number);
+	return number;
 }
 
 long func_index_inlining(struct func_index *index, uint32_t module_id, const struct module_inlining *inlining,
@@ -91,13 +89,13 @@ long func_index_inlining(struct func_index *index, uint32_t module_id, const str
 {
 	long number = number_of(index, module_id, inlining);
 
-	if (number >= 0 && inlined)
+	if (inlined)
 		index->p->funcs[number].inlined = true;
 	return number;
 }
 
-int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
-                    uint32_t *func, uint32_t *phys_func)
+void func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
+                     uint32_t *func, uint32_t *phys_func)
 {
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	size_t n = module_inlinings(m, vaddr, inlinings);
@@ -111,12 +109,9 @@ int func_index_find(struct func_index *index, uint32_t module_id, struct module 
 		n = 1;
 	}
 	inner = number_of(index, module_id, &inlinings[0]);
-	outer = inner < 0 ? inner : number_of(index, module_id, &inlinings[n - 1]);
-	if (outer < 0)
-		return (int)outer;
+	outer = number_of(index, module_id, &inlinings[n - 1]);
 	if (n > 1)
 		index->p->funcs[inner].inlined = true;
 	*func = (uint32_t)inner;
 	*phys_func = (uint32_t)outer;
-	return 0;
 }

@@ -9,8 +9,8 @@
 /* Append the innermost and physical function of an address to the profile, or find them there. */
 struct func_index;
 void func_index_new(struct profile *p, struct func_index **out);
-int func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
-                    uint32_t *func, uint32_t *phys_func);
+void func_index_find(struct func_index *index, uint32_t module_id, struct module *m, uint64_t vaddr,
+                     uint32_t *func, uint32_t *phys_func);
 /* The number of a source file in profile->files; 0 for NULL. */
 long func_index_file(struct func_index *index, const char *file);
 /* The number of one inlining's function, made if it isn't there. */

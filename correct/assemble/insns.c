@@ -19,7 +19,6 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 	struct module *m = a->w->rec->modules[module];
 	struct profile_insn *insn;
 	const char *file;
-	long file_number;
 
 	vec_room_raw((void **)&p->insns, &a->insn_cap, p->n_insns + 1, sizeof(*p->insns));
 	if (p->n_insns % PROGRESS_INSNS == 0)
@@ -32,13 +31,9 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 		                       .status = PROFILE_RAW,
 		                       .text = "",
 		                       .count = { .lo = NAN, .hi = NAN } };
-	if (func_index_find(a->funcs, module, m, vaddr, &insn->func, &insn->phys_func) < 0)
-		return NULL;
+	func_index_find(a->funcs, module, m, vaddr, &insn->func, &insn->phys_func);
 	module_line(m, vaddr, &file, &insn->line);
-	file_number = func_index_file(a->funcs, file);
-	if (file_number < 0)
-		return NULL;
-	insn->file = (uint32_t)file_number;
+	insn->file = (uint32_t)func_index_file(a->funcs, file);
 	p->n_insns++;
 	return insn;
 }
