@@ -39,23 +39,18 @@ int assemble(const struct work *w, struct profile **out)
 	int err;
 
 	func_index_new(a.p, &a.funcs);
-	err = assemble_meta(&a);
-	if (err == 0)
-		assemble_insns(&a);
-	if (err == 0)
-		err = assemble_regions(&a);
-	if (err == 0)
-		err = assemble_stacks(&a);
+	assemble_meta(&a);
+	assemble_insns(&a);
+	assemble_regions(&a);
+	err = assemble_stacks(&a);
 	if (err == 0)
 		err = assemble_time(&a);
-	if (err == 0)
-		err = assemble_funcs(&a);
-	if (err == 0)
-		err = assemble_names(&a);
-	if (err == 0)
+	if (err == 0) {
+		assemble_funcs(&a);
+		assemble_names(&a);
 		scale_cycles(a.p);
-	if (err == 0)
 		err = assemble_flow(&a);
+	}
 	if (err == 0)
 		err = assemble_contexts(&a);
 	func_index_free(a.funcs);

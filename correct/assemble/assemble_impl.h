@@ -17,16 +17,16 @@ struct assembly {
 };
 
 /* What the header of a report says, and the modules. */
-int assemble_meta(struct assembly *a);
+void assemble_meta(struct assembly *a);
 
 /* The modules alone, anew: call stacks may have opened more. */
-int assemble_modules(struct assembly *a);
+void assemble_modules(struct assembly *a);
 
 /* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */
 void assemble_insns(struct assembly *a);
 
 /* The regions.  They take the draws from the work's solutions. */
-int assemble_regions(struct assembly *a);
+void assemble_regions(struct assembly *a);
 
 /* Call stacks of the samples, where they are asked for and there. */
 int assemble_stacks(struct assembly *a);
@@ -35,10 +35,10 @@ int assemble_stacks(struct assembly *a);
 int assemble_time(struct assembly *a);
 
 /* Counts, intervals and status of the functions. */
-int assemble_funcs(struct assembly *a);
+void assemble_funcs(struct assembly *a);
 
 /* Names of functions that others have, too, in full; and their other names. */
-int assemble_names(struct assembly *a);
+void assemble_names(struct assembly *a);
 
 /* Blocks, ways and loops, and what they tell: calls and trip counts. */
 int assemble_flow(struct assembly *a);
@@ -47,7 +47,7 @@ int assemble_flow(struct assembly *a);
  * What insns[n], indices of p->insns that are one function's, are of their region, in a profile
  * of shares; out->region -1 where that is not known, and in every other profile.
  */
-int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out);
+void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out);
 
 /* What a region's verdict makes its instructions: an enum profile_status. */
 uint8_t assemble_status(const struct work *w, size_t region);

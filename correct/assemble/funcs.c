@@ -27,10 +27,9 @@ static void group_insns(const struct profile *p, bool physical, struct grouping 
 		g->of[g->first[(physical ? p->insns[i].phys_func : p->insns[i].func) + 1]++] = (uint32_t)i;
 }
 
-static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
+static void sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
 {
 	bool corrected = false;
-	int err = 0;
 
 	*out = (struct profile_count){ .lo = NAN, .hi = NAN };
 	for (size_t k = 0; k < n; k++) {
@@ -43,13 +42,12 @@ static int sum_insns(const struct profile *p, const uint32_t *insns, size_t n, s
 		corrected = corrected || insn->block != UINT32_MAX;
 	}
 	if (corrected)
-		err = profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi);
+		profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi);
 	else
 		profile_chance(p, out->insn, &out->lo, &out->hi);
 	/* One answer, without a measure of how well it is known: it has no interval, and none of no width. */
 	if (strcmp(p->meta.method, correct_method_word(METHOD_FLOW)) == 0)
 		out->lo = out->hi = NAN;
-	return err;
 }
 
 /*
@@ -241,20 +239,19 @@ static void judge_funcs(struct profile *p, const struct grouping *own, const str
 	}
 }
 
-int assemble_funcs(struct assembly *a)
+void assemble_funcs(struct assembly *a)
 {
 	struct profile *p = a->p;
 	struct grouping own = { 0 }, rolled = { 0 };
 	struct whole whole;
 	double period = 1;
-	int err = 0;
 
 	group_insns(p, false, &own);
 	group_insns(p, true, &rolled);
 	if (a->w->rec->insn_event >= 0 && a->w->sums.events[a->w->rec->insn_event].n_samples)
 		period = a->w->sums.events[a->w->rec->insn_event].period_sum /
 		         (double)a->w->sums.events[a->w->rec->insn_event].n_samples;
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_func *func = &p->funcs[f];
 
 		sp_progress("adding up functions", f, p->n_funcs);
@@ -262,24 +259,18 @@ int assemble_funcs(struct assembly *a)
 		size_t n_own = own.first[f + 1] - own.first[f],
 		       n_rolled = rolled.first[f + 1] - rolled.first[f];
 
-		err = sum_insns(p, in_own, n_own, &func->count);
-		if (err == 0)
-			err = sum_insns(p, in_rolled, n_rolled, &func->rolled);
+		sum_insns(p, in_own, n_own, &func->count);
+		sum_insns(p, in_rolled, n_rolled, &func->rolled);
 		func->n_samples = func->count.raw_insn / period;
-		if (err == 0)
-			err = assemble_part(a, in_own, n_own, &func->part);
-		if (err == 0)
-			err = assemble_part(a, in_rolled, n_rolled, &func->rolled_part);
+		assemble_part(a, in_own, n_own, &func->part);
+		assemble_part(a, in_rolled, n_rolled, &func->rolled_part);
 	}
 	sp_progress_end();
 	whole = whole_of(a->w, p);
-	if (err == 0)
-		judge_funcs(p, &own, &rolled, &whole);
-	if (err == 0)
-		judge_regions(p);
+	judge_funcs(p, &own, &rolled, &whole);
+	judge_regions(p);
 	free(own.of);
 	free(own.first);
 	free(rolled.of);
 	free(rolled.first);
-	return err;
 }

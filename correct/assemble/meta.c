@@ -252,7 +252,7 @@ static void fill_header(struct assembly *a)
 	fill_chance(&a->p->meta, w);
 }
 
-int assemble_modules(struct assembly *a)
+void assemble_modules(struct assembly *a)
 {
 	const struct recording *rec = a->w->rec;
 
@@ -264,7 +264,6 @@ int assemble_modules(struct assembly *a)
 			                         text_or_empty(a, module_build_id(rec->modules[i])),
 			                         text_or_empty(a, module_why(rec->modules[i])) };
 	a->p->n_modules = rec->n_modules;
-	return 0;
 }
 
 /* Hexadecimal text of a build id; recorders write zeros where they could not read one. */
@@ -281,7 +280,7 @@ static void hex(const uint8_t *bytes, size_t n, char *out)
 		*out = '\0';
 }
 
-static int fill_mapped(struct assembly *a)
+static void fill_mapped(struct assembly *a)
 {
 	struct recording *rec = a->w->rec;
 	struct profile *p = a->p;
@@ -302,7 +301,6 @@ static int fill_mapped(struct assembly *a)
 			                                        : -1 };
 		p->n_mapped++;
 	}
-	return 0;
 }
 
 static void fill_filter(struct assembly *a)
@@ -334,15 +332,13 @@ static void fill_tasks(struct assembly *a)
 	}
 }
 
-int assemble_meta(struct assembly *a)
+void assemble_meta(struct assembly *a)
 {
-	int err;
-
 	fill_header(a);
 	fill_filter(a);
 	fill_tasks(a);
 	fill_events(a);
 	fill_cores(a);
-	err = assemble_modules(a);
-	return err < 0 ? err : fill_mapped(a);
+	assemble_modules(a);
+	fill_mapped(a);
 }

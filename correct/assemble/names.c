@@ -56,7 +56,7 @@ struct namesakes {
 };
 
 /* "ns::f(int)", what the linker's name stands for; else where it was declared. */
-static int mark_declaration(const struct namesakes *s, struct profile_func *f)
+static void mark_declaration(const struct namesakes *s, struct profile_func *f)
 {
 	struct profile *p = s->a->p;
 	char *full = f->linkage ? module_full_name(f->linkage) : NULL, place[256];
@@ -67,13 +67,12 @@ static int mark_declaration(const struct namesakes *s, struct profile_func *f)
 		f->full = profile_string(p, full);
 	free(full);
 	if (differs)
-		return 0;
+		return;
 	snprintf(place, sizeof(place), "%.200s:%u", slash ? slash + 1 : file, f->line);
 	set_mark(p, f, f->line && *file ? place : NULL);
-	return 0;
 }
 
-static int mark_module(const struct namesakes *s, struct profile_func *f)
+static void mark_module(const struct namesakes *s, struct profile_func *f)
 {
 	struct profile *p = s->a->p;
 	const char *path = f->module < p->n_modules ? p->modules[f->module].path : "",
@@ -83,11 +82,10 @@ static int mark_module(const struct namesakes *s, struct profile_func *f)
 	for (size_t i = 1; i < s->n; i++)
 		differ |= s->sorted[i]->module != s->sorted[0]->module;
 	set_mark(p, f, !differ ? NULL : slash ? slash + 1 : path);
-	return 0;
 }
 
 /* Where its code is; what has none by itself has a name for the linker alone, which ends in a number of its own in Rust. */
-static int mark_code(const struct namesakes *s, struct profile_func *f)
+static void mark_code(const struct namesakes *s, struct profile_func *f)
 {
 	struct profile *p = s->a->p;
 	uint64_t entry = s->entry[f - p->funcs];
@@ -97,27 +95,25 @@ static int mark_code(const struct namesakes *s, struct profile_func *f)
 	if (entry) {
 		snprintf(mark, sizeof(mark), "0x%" PRIx64, entry);
 		set_mark(p, f, mark);
-		return 0;
+		return;
 	}
 	if (n < RUST_HASH || strncmp(f->linkage + n - RUST_HASH, "17h", 3) != 0) {
 		set_mark(p, f, f->linkage);
-		return 0;
+		return;
 	}
 	snprintf(mark, sizeof(mark), "%.*s", SHOWN_HASH, f->linkage + n - RUST_HASH + 2);
 	set_mark(p, f, mark);
-	return 0;
 }
 
 /* Mark all functions that others are called like. */
-static int tell_apart(const struct namesakes *all,
-                      int (*mark)(const struct namesakes *, struct profile_func *))
+static void tell_apart(const struct namesakes *all,
+                       void (*mark)(const struct namesakes *, struct profile_func *))
 {
 	struct profile_func **sorted = all->sorted;
-	int err = 0;
 
 	if (all->n)
 		qsort(sorted, all->n, sizeof(struct profile_func *), by_name);
-	for (size_t i = 0, end; i < all->n && err == 0; i = end) {
+	for (size_t i = 0, end; i < all->n; i = end) {
 		struct namesakes same = *all;
 		const char *name = told(sorted[i]);
 
@@ -125,10 +121,9 @@ static int tell_apart(const struct namesakes *all,
 			end++;
 		same.sorted = sorted + i;
 		same.n = end - i;
-		for (size_t k = i; k < end && same.n > 1 && err == 0; k++)
-			err = mark(&same, sorted[k]);
+		for (size_t k = i; k < end && same.n > 1; k++)
+			mark(&same, sorted[k]);
 	}
-	return err;
 }
 
 static void find_entries(const struct assembly *a, uint64_t *entry)
@@ -156,24 +151,22 @@ static void set_aliases(const struct assembly *a, struct profile_func *f)
 	f->aliases = profile_string(a->p, aliases);
 }
 
-int assemble_names(struct assembly *a)
+void assemble_names(struct assembly *a)
 {
-	static int (*const marks[])(const struct namesakes *,
-	                            struct profile_func *) = { mark_declaration, mark_module, mark_code };
+	static void (*const marks[])(const struct namesakes *,
+	                             struct profile_func *) = { mark_declaration, mark_module, mark_code };
 	struct profile *p = a->p;
 	struct profile_func **sorted = mem_calloc(p->n_funcs + 1, sizeof(*sorted));
 	uint64_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));
 	const struct namesakes all = { a, sorted, p->n_funcs, entry };
-	int err = 0;
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		sorted[i] = &p->funcs[i];
 		set_aliases(a, &p->funcs[i]);
 	}
 	find_entries(a, entry);
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && err == 0; i++)
-		err = tell_apart(&all, marks[i]);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		tell_apart(&all, marks[i]);
 	free(sorted);
 	free(entry);
-	return err;
 }

@@ -51,7 +51,7 @@ static void set_cpi(double samples, double share, struct profile_part *out)
 	        out->lo > 0 ? out->cpi * (1 + hypot(half, fmax(out->share / out->lo - 1, 0))) : INFINITY;
 }
 
-int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out)
+void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, struct profile_part *out)
 {
 	const struct profile *p = a->p;
 	const struct profile_region *r;
@@ -60,13 +60,12 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	uint32_t *inside = NULL;
 	size_t n_inside = 0;
 	int32_t region;
-	int err = 0;
 
 	*out = (struct profile_part){
 		.region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN, .cpi_lo = NAN, .cpi_hi = NAN
 	};
 	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
-		return 0;
+		return;
 	per_region = mem_calloc(p->n_regions + 1, sizeof(*per_region));
 	inside = mem_calloc(n, sizeof(*inside));
 	region = main_region(p, insns, n, per_region, &cyc);
@@ -76,7 +75,7 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 	for (size_t k = 0; k < n; k++)
 		if (p->insns[insns[k]].region == region)
 			inside[n_inside++] = insns[k];
-	err = profile_interval(p, inside, n_inside, &out->share, &out->lo, &out->hi);
+	profile_interval(p, inside, n_inside, &out->share, &out->lo, &out->hi);
 	sol = &a->w->solutions[region];
 	out->region = region;
 	out->share /= r->insn;
@@ -90,5 +89,4 @@ int assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, str
 out:
 	free(per_region);
 	free(inside);
-	return err;
 }

@@ -186,7 +186,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Of regions with one name, each gets its address. */
-static int tell_apart(struct profile *p)
+static void tell_apart(struct profile *p)
 {
 	struct profile_region **r = mem_calloc(p->n_regions + 1, sizeof(*r));
 	char name[600];
@@ -205,24 +205,21 @@ static int tell_apart(struct profile *p)
 		}
 	}
 	free(r);
-	return 0;
 }
 
-int assemble_regions(struct assembly *a)
+void assemble_regions(struct assembly *a)
 {
 	size_t n = a->w->regions ? a->w->regions->n : 0;
-	int err;
 
 	a->p->regions = mem_calloc(n + 1, sizeof(*a->p->regions));
 	a->p->n_regions = n;
 	for (size_t r = 0; r < n; r++)
 		fill_region(a, r);
-	err = tell_apart(a->p);
-	for (size_t i = 0; i < a->p->n_insns && err == 0; i++) {
+	tell_apart(a->p);
+	for (size_t i = 0; i < a->p->n_insns; i++) {
 		struct profile_insn *insn = &a->p->insns[i];
 
 		if (insn->region >= 0 && a->p->regions[insn->region].status == PROFILE_UNRELIABLE)
 			insn->status = PROFILE_UNRELIABLE;
 	}
-	return err;
 }

@@ -161,5 +161,8 @@ int assemble_stacks(struct assembly *a)
 	vec_fini(&s.inlinings);
 	vec_fini(&s.funcs);
 	vec_fini(&s.calls);
-	return err < 0 ? err : assemble_modules(a);
+	if (err < 0)
+		return err;
+	assemble_modules(a);
+	return 0;
 }
