@@ -146,7 +146,7 @@ static void find_callers(const struct profile *p, uint32_t func, bool *may)
 }
 
 /* What is below open frames, by their function. */
-static int open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
+static void open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
 	/* Of each frame's stack, the function + 1 of the outermost frame whose caller is missing; 0 = none is. */
 	uint32_t *open = mem_calloc(p->n_frames + 1, sizeof(*open));
@@ -175,27 +175,25 @@ static int open_bounds(const struct profile *p, const double *insn, struct inclu
 	free(open);
 	free(may);
 	free(done);
-	return 0;
 }
 
-int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
+void cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
 {
 	struct tally t = { 0 };
-	bool *cut = NULL;
-	int err = p->meta.n_chains_open ? open_bounds(p, insn, out) : 0;
+	bool *cut;
 
-	if (err < 0 || cut_stacks_share(p) <= model->little)
-		return err;
+	if (p->meta.n_chains_open)
+		open_bounds(p, insn, out);
+	if (cut_stacks_share(p) <= model->little)
+		return;
 	cut = find_cut(p);
 	tally_new(p, insn, &t);
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
+	for (uint32_t i = 1; i < p->n_frames; i++)
 		if (cut[i])
 			add_stack(&t, i);
-	if (err == 0)
-		widen(&t, NULL, out);
+	widen(&t, NULL, out);
 	tally_free(&t);
 	free(cut);
-	return err;
 }
 
 void cut_stacks_judge(const struct profile *p, struct inclusive *out)

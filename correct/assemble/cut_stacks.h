@@ -19,7 +19,7 @@ double cut_stacks_open_share(const struct profile *p);
  * Up to hi of out, [p->n_funcs], goes what is on cut stacks, or below open frames, without the function.  insn: [p->n_frames] corrected instructions
  * of each frame.
  */
-int cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);
+void cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out);
 
 /* Counts that may be twice as much for what the cut stacks leave open are not known. */
 void cut_stacks_judge(const struct profile *p, struct inclusive *out);

@@ -85,10 +85,10 @@ static int count_stacks(const struct profile *p, const struct own_noise *noise, 
 			out[func].by_status[p->funcs[p->frames[i].phys_func].rolled_status] += insn[i];
 		}
 	}
-	if (err == 0)
-		err = stack_bounds(p, insn, rest, noise, out);
-	if (err == 0)
-		err = cut_stacks_bounds(p, insn, out);
+	if (err == 0) {
+		stack_bounds(p, insn, rest, noise, out);
+		cut_stacks_bounds(p, insn, out);
+	}
 	if (err == 0 && p->n_contexts)
 		err = inclusive_ask_paths(p, noise, out);
 	if (err == 0)
@@ -130,10 +130,9 @@ int inclusive_count(const struct profile *p, struct inclusive **out)
 	*out = calloc(p->n_funcs + 1, sizeof(**out));
 	if (!*out)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
-	err = own_noise_new(p, &noise);
-	if (err == 0)
-		err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, &noise, *out)
-		                                              : inclusive_by_flow(p, &noise, *out);
+	own_noise_new(p, &noise);
+	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, &noise, *out)
+	                                              : inclusive_by_flow(p, &noise, *out);
 	own_noise_free(&noise);
 	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
 		(*out)[f].status = judge(p, &(*out)[f]);

@@ -41,7 +41,7 @@ static void fit(float *v, double sd, double *alone)
 		v[d] = var > 0 ? (float)(((double)v[d] - mean) * sd / sqrt(var)) : 0;
 }
 
-int own_noise_new(const struct profile *p, struct own_noise *out)
+void own_noise_new(const struct profile *p, struct own_noise *out)
 {
 	*out = (struct own_noise){ .p = p,
 		                   .v = mem_calloc(p->n_funcs + 1, NOISE_DRAWS * sizeof(*out->v)),
@@ -54,7 +54,6 @@ int own_noise_new(const struct profile *p, struct own_noise *out)
 		fit(out->v + g * NOISE_DRAWS, c->hi > c->lo ? (c->hi - c->lo) / (2 * z_of_90) : 0,
 		    &out->alone[g]);
 	}
-	return 0;
 }
 
 void own_noise_free(struct own_noise *n)

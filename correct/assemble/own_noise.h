@@ -16,8 +16,8 @@ struct own_noise {
 	double *alone; /* [n_funcs] standard deviation of those that nothing was drawn of */
 };
 
-/* The owner frees it, also after an error. */
-int own_noise_new(const struct profile *p, struct own_noise *out);
+/* The owner frees it. */
+void own_noise_new(const struct profile *p, struct own_noise *out);
 void own_noise_free(struct own_noise *n);
 
 /* 90% of a sum of shares[g] of each function's own, to either side. */

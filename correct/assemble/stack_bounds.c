@@ -26,7 +26,7 @@ struct stacks {
 	double *raw; /* [n_funcs] of physical functions as leaves */
 };
 
-static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t *last, struct stacks *s)
+static void add_frame(const struct profile *p, uint32_t i, double insn, uint32_t *last, struct stacks *s)
 {
 	const struct profile_frame *f = &p->frames[i];
 
@@ -44,23 +44,20 @@ static int add_frame(const struct profile *p, uint32_t i, double insn, uint32_t 
 		s->v.v[k].raw_insn += f->raw_insn;
 		s->v.v[k].insn += insn;
 	}
-	return 0;
 }
 
-static int collect(const struct profile *p, const double *insn, struct stacks *s)
+static void collect(const struct profile *p, const double *insn, struct stacks *s)
 {
 	uint32_t *last =
 	        mem_calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
-	int err = 0;
 
 	s->raw = mem_calloc(p->n_funcs + 1, sizeof(*s->raw));
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++)
+	for (uint32_t i = 1; i < p->n_frames; i++)
 		if (p->frames[i].raw_insn > 0 || p->frames[i].raw_cyc > 0)
-			err = add_frame(p, i, insn[i], last, s);
+			add_frame(p, i, insn[i], last, s);
 	free(last);
-	if (err == 0 && s->v.n)
+	if (s->v.n)
 		qsort(s->v.v, s->v.n, sizeof(*s->v.v), order_u32);
-	return err;
 }
 
 static double period_of(const struct profile *p, int event)
@@ -143,18 +140,18 @@ static void bound_time(const struct profile *p, double total, struct inclusive *
 	c->hi = c->cyc + half;
 }
 
-int stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
-                 struct inclusive *out)
+void stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
+                  struct inclusive *out)
 {
 	struct stacks s = { 0 };
 	double *shares = mem_calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
-	int err = collect(p, insn, &s);
 
+	collect(p, insn, &s);
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		total_insn += p->funcs[f].count.insn;
 		total_cyc += p->funcs[f].count.cyc;
 	}
-	for (size_t i = 0, j; i < s.v.n && err == 0; i = j) {
+	for (size_t i = 0, j; i < s.v.n; i = j) {
 		struct inclusive *c = &out[s.v.v[i].func];
 
 		for (j = i; j < s.v.n && s.v.v[j].func == s.v.v[i].func; j++)
@@ -169,5 +166,4 @@ int stack_bounds(const struct profile *p, const double *insn, double rest, const
 	vec_fini(&s.v);
 	free(s.raw);
 	free(shares);
-	return err;
 }

@@ -10,7 +10,7 @@
  * Set lo and hi of out, [p->n_funcs], from what they are by stacks.  insn: [p->n_frames] corrected instructions of each frame;
  * rest: those that are on no stack, and may be of any that calls others; noise: of the functions' own counts.
  */
-int stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
-                 struct inclusive *out);
+void stack_bounds(const struct profile *p, const double *insn, double rest, const struct own_noise *noise,
+                  struct inclusive *out);
 
 #endif
