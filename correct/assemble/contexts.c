@@ -137,7 +137,6 @@ static void fit_calls(struct contexts *c, const double *seen)
 	}
 }
 
-/* Of each edge, by the flow; and of callees those that no path shows at all. */
 /* How well the flow knew them stays with the contexts, whatever counts take the flow's place. */
 static void keep_noise(struct profile *p)
 {
@@ -154,6 +153,7 @@ static void keep_noise(struct profile *p)
 	}
 }
 
+/* Of each edge, by the flow; and of callees those that no path shows at all. */
 static void ask_flow(struct contexts *c)
 {
 	const struct profile *p = c->a->p;

@@ -117,9 +117,9 @@ static int begin(const struct profile *p, const struct own_noise *noise, struct 
 
 	for (size_t i = 0; i < o->uncalled.n && err == 0; i++) {
 		struct inclusive c = count_told(p, o->uncalled.v[i], o);
+		double *below = &o->below[o->uncalled.v[i]];
 
-		if (inclusive_weight(p, &c) > o->below[o->uncalled.v[i]])
-			o->below[o->uncalled.v[i]] = inclusive_weight(p, &c);
+		*below = fmax(*below, inclusive_weight(p, &c));
 	}
 	return err;
 }

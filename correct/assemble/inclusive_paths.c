@@ -131,25 +131,16 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 {
 	double var = 0;
 
-	for (size_t i = 0, j; i < p->n_calls; i = j) {
-		uint32_t callee = p->calls[i].callee;
+	for (size_t i = 0; i < p->n_calls; i++) {
+		const struct profile_call *c = &p->calls[i];
 		double in_callee[3], in_caller[3];
 
-		for (j = i; j < p->n_calls && p->calls[j].callee == callee; j++)
-			;
-		if (callee == func || !(o->any[callee] > 0))
+		if (c->callee == func || !(o->any[c->callee] > 0) || !(c->context_sd > 0))
 			continue;
-		its_share(o, callee, CONTEXT_PARTS, in_callee);
-		for (size_t k = i; k < j; k++) {
-			const struct profile_call *c = &p->calls[k];
-
-			if (!(c->context_sd > 0))
-				continue;
-			its_share(o, c->caller, CONTEXT_PARTS, in_caller);
-			var += pow(p->funcs[callee].rolled.insn * c->context_sd *
-			                   (in_caller[1] - in_callee[1]),
-			           2);
-		}
+		its_share(o, c->callee, CONTEXT_PARTS, in_callee);
+		its_share(o, c->caller, CONTEXT_PARTS, in_caller);
+		var += pow(p->funcs[c->callee].rolled.insn * c->context_sd * (in_caller[1] - in_callee[1]),
+		           2);
 	}
 	return var;
 }
