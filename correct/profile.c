@@ -177,8 +177,8 @@ void profile_chance(const struct profile *p, double insn, double *lo, double *hi
 	*hi = all * fmin(middle + half, 1);
 }
 
-int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
-                     double *hi)
+void profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
+                      double *hi)
 {
 	profile_weighted_interval(p, insns, NULL, n, mean, lo, hi);
 	if (isnan(*lo))
@@ -186,7 +186,6 @@ int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, d
 	/* What is in doubt is taken off: there is no less than none. */
 	if (*lo < 0)
 		*lo = 0;
-	return 0;
 }
 
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count)
@@ -334,7 +333,8 @@ static void divide_draws(struct parted *a, const struct parted *b, bool inverse,
 	}
 }
 
-int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo, double *hi)
+void profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo,
+                   double *hi)
 {
 	struct parted x;
 
@@ -351,7 +351,6 @@ int profile_count(const struct profile *p, const struct profile_sum *of, double 
 		*hi += x.doubt;
 	}
 	parted_fini(&x);
-	return 0;
 }
 
 void profile_ratio(const struct profile *p, const struct profile_sum *num, const struct profile_sum *den,

@@ -436,8 +436,8 @@ void profile_chance(const struct profile *p, double insn, double *lo, double *hi
  * be nothing or twice as many: they widen it by themselves to either side.
  * A sum of raw counts alone has one where they are known to chance.
  */
-int profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
-                     double *hi);
+void profile_interval(const struct profile *p, const uint32_t *insns, size_t n, double *mean, double *lo,
+                      double *hi);
 
 /* The same of weights[i] times each; NULL: 1. */
 void profile_weighted_interval(const struct profile *p, const uint32_t *insns, const double *weights,
@@ -453,8 +453,8 @@ struct profile_sum {
 /*
  * The sum, no less than none, with the shortest interval of 90%: for counts that may be close to none.
  */
-int profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo,
-                  double *hi);
+void profile_count(const struct profile *p, const struct profile_sum *of, double *mean, double *lo,
+                   double *hi);
 
 /*
  * One such sum for each of another, as in "instructions a call", with its 90% interval: both are of the same draws.

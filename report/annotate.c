@@ -195,8 +195,8 @@ static int sort_nodes(struct annotation *a)
 }
 
 /* The interval of a count over instructions whose lines are in [first, end). */
-static int find_interval(const struct annotation *a, uint32_t first, uint32_t end, uint32_t *insns,
-                         struct profile_count *c)
+static void find_interval(const struct annotation *a, uint32_t first, uint32_t end, uint32_t *insns,
+                          struct profile_count *c)
 {
 	bool corrected = false;
 	double mean;
@@ -210,8 +210,8 @@ static int find_interval(const struct annotation *a, uint32_t first, uint32_t en
 		insns[n++] = at;
 		corrected = corrected || a->p->insns[at].block != UINT32_MAX;
 	}
-	return corrected && report_has_insn(a->p) ? profile_interval(a->p, insns, n, &mean, &c->lo, &c->hi)
-	                                          : 0;
+	if (corrected && report_has_insn(a->p))
+		profile_interval(a->p, insns, n, &mean, &c->lo, &c->hi);
 }
 
 /* Of every line and function. */
@@ -223,10 +223,10 @@ static int find_intervals(struct annotation *a)
 	for (uint32_t i = 0; i < a->n_nodes && err == 0; i++) {
 		struct anno_node *node = &a->nodes[i];
 
-		err = find_interval(a, i, node->end, insns, &node->count);
-		if (err == 0 && node->is_line && node->child != NODE_NONE)
-			err = find_interval(a, i, i + 1, insns, &node->own);
-		else if (err == 0)
+		find_interval(a, i, node->end, insns, &node->count);
+		if (node->is_line && node->child != NODE_NONE)
+			find_interval(a, i, i + 1, insns, &node->own);
+		else
 			node->own = node->count;
 		node->status = profile_judge(node->status, &node->count);
 	}

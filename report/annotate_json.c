@@ -107,7 +107,7 @@ static json_t *insn_json(const struct annotation *a, size_t i)
 	json_object_set_new(o, "target", l->target ? address(l->target) : json_null());
 	json_object_set_new(o, "goes_to", text_or_null(l->goes_to));
 	if (taken)
-		(void)profile_way_share(a->p, taken, &share);
+		profile_way_share(a->p, taken, &share);
 	json_object_set_new(o, "taken", json_number(share.mean));
 	json_object_set_new(o, "taken_lo", json_number(share.lo));
 	json_object_set_new(o, "taken_hi", json_number(share.hi));

@@ -609,8 +609,9 @@ static void insn_notes(const struct out *x, size_t i, char *out, size_t size)
 		text_safe(l->goes_to, name, sizeof(name));
 		n += (size_t)snprintf(out + n, size - n, "  -> %s", name);
 	}
-	if (taken && profile_way_share(x->a->p, taken, &share) == 0 && isfinite(share.mean) &&
-	    count_of(x, i)->insn > 0) {
+	if (taken)
+		profile_way_share(x->a->p, taken, &share);
+	if (isfinite(share.mean) && count_of(x, i)->insn > 0) {
 		number_percent(share.mean, 0, a);
 		number_percent(share.lo, 0, lo);
 		number_percent(share.hi, 0, hi);

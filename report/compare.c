@@ -204,7 +204,6 @@ static int add_counted(struct compare *c, const uint32_t *insns, size_t n, const
 	double mean;
 	uint8_t status = 0;
 	const char *kept;
-	int err;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_insn *insn = &c->p->insns[insns[i]];
@@ -213,9 +212,7 @@ static int add_counted(struct compare *c, const uint32_t *insns, size_t n, const
 		if (insn->status > status)
 			status = insn->status;
 	}
-	err = profile_interval(c->p, insns, n, &mean, &sum.lo, &sum.hi);
-	if (err < 0)
-		return err;
+	profile_interval(c->p, insns, n, &mean, &sum.lo, &sum.hi);
 	lines_place(c->p, first, place);
 	if (c->by == BY_INSN)
 		snprintf(name, sizeof(name), "%s+0x%" PRIx64, place, first->vaddr);

@@ -202,7 +202,7 @@ static json_t *block_json(const struct profile *p, const struct profile_block *b
 	struct profile_range n = { NAN, NAN, NAN };
 	char vaddr[32], place[PLACE_MAX], loop[2 * NUMBER_MAX] = "", mean[NUMBER_MAX];
 
-	(void)profile_block_count(p, (uint32_t)(b - p->blocks), &n);
+	profile_block_count(p, (uint32_t)(b - p->blocks), &n);
 	address(vaddr, b->vaddr);
 	lines_place(p, insn, place);
 	if (b->trips != UINT32_MAX && p->trips[b->trips].header == (uint32_t)(b - p->blocks)) {
@@ -255,8 +255,8 @@ static json_t *graph_json(const struct profile *p, int32_t region, uint32_t *num
 
 			if (number[p->ways[w].to] == UINT32_MAX)
 				continue;
-			(void)profile_way_count(p, &p->ways[w], &count);
-			(void)profile_way_share(p, &p->ways[w], &share);
+			profile_way_count(p, &p->ways[w], &count);
+			profile_way_share(p, &p->ways[w], &share);
 			json_array_append_new(ways, json_pack("{s:i, s:i, s:o, s:o}", "from", (int)i, "to",
 			                                      (int)number[p->ways[w].to], "n",
 			                                      json_number(count.mean), "share",

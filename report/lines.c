@@ -355,10 +355,9 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
 }
 
 /* Sum up one line's instructions. */
-static int make_line(const struct profile *p, const uint32_t *insns, size_t n, struct row *r)
+static void make_line(const struct profile *p, const uint32_t *insns, size_t n, struct row *r)
 {
 	double mean;
-	int err;
 
 	*r = (struct row){ .insn = &p->insns[insns[0]] };
 	for (size_t i = 0; i < n; i++) {
@@ -373,9 +372,8 @@ static int make_line(const struct profile *p, const uint32_t *insns, size_t n, s
 		if (insn->count.insn > r->insn->count.insn)
 			r->insn = insn;
 	}
-	err = profile_interval(p, insns, n, &mean, &r->count.lo, &r->count.hi);
+	profile_interval(p, insns, n, &mean, &r->count.lo, &r->count.hi);
 	r->status = profile_judge(r->status, &r->count);
-	return err;
 }
 
 int view_lines(const struct profile *p, const struct report_opts *o, struct view *out)
@@ -395,9 +393,7 @@ int view_lines(const struct profile *p, const struct report_opts *o, struct view
 	lines_sort(p, chosen, n_chosen);
 	for (size_t i = 0, j; i < n_chosen; i = j) {
 		j = lines_end(p, chosen, i, n_chosen);
-		err = make_line(p, chosen + i, j - i, &rows[n]);
-		if (err < 0)
-			goto out;
+		make_line(p, chosen + i, j - i, &rows[n]);
 		n += counted(&rows[n].count);
 	}
 	finish(p, o, rows, n, out);

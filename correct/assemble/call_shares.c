@@ -118,7 +118,7 @@ static size_t next_callee(const struct profile *p, size_t i)
 }
 
 /* One round: whether anything changed. */
-static int find_entries(struct profile *p)
+static bool find_entries(struct profile *p)
 {
 	uint32_t *comp = NULL, n_comps = 0;
 	struct entries *of = NULL;
@@ -143,15 +143,12 @@ static int find_entries(struct profile *p)
 	return change;
 }
 
-int calls_divide(struct profile *p)
+void calls_divide(struct profile *p)
 {
-	int more = 1;
-
 	for (size_t i = 0, j; i < p->n_calls; i = j) {
 		j = next_callee(p, i);
 		divide_known(p, p->calls + i, j - i);
 	}
-	while (more > 0)
-		more = find_entries(p);
-	return more;
+	while (find_entries(p))
+		;
 }

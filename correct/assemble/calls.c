@@ -90,18 +90,16 @@ static void sum_free(struct owned_sum *s)
 
 static const struct profile_range unknown = { NAN, NAN, NAN };
 
-static int count_terms(const struct profile *p, const struct profile_term *terms, size_t n,
-                       struct profile_range *out)
+static void count_terms(const struct profile *p, const struct profile_term *terms, size_t n,
+                        struct profile_range *out)
 {
 	struct owned_sum s;
-	int err = 0;
 
 	sum_new(p, terms, n, &s);
 	*out = unknown;
 	if (s.known)
-		err = profile_count(p, &s.sum, &out->mean, &out->lo, &out->hi);
+		profile_count(p, &s.sum, &out->mean, &out->lo, &out->hi);
 	sum_free(&s);
-	return err;
 }
 
 static void ratio_terms(const struct profile *p, const struct profile_term *num, size_t n_num,
@@ -118,26 +116,26 @@ static void ratio_terms(const struct profile *p, const struct profile_term *num,
 	sum_free(&b);
 }
 
-int profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out)
+void profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out)
 {
-	return count_terms(p, &(struct profile_term){ block, 1 }, 1, out);
+	count_terms(p, &(struct profile_term){ block, 1 }, 1, out);
 }
 
-int profile_way_count(const struct profile *p, const struct profile_way *w, struct profile_range *out)
+void profile_way_count(const struct profile *p, const struct profile_way *w, struct profile_range *out)
 {
 	*out = unknown;
-	return w->known ? count_terms(p, p->terms + w->term0, w->n_terms, out) : 0;
+	if (w->known)
+		count_terms(p, p->terms + w->term0, w->n_terms, out);
 }
 
-int profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out)
+void profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out)
 {
 	*out = unknown;
 	if (!w->known)
-		return 0;
+		return;
 	ratio_terms(p, p->terms + w->term0, w->n_terms, &(struct profile_term){ w->from, 1 }, 1, out);
 	out->mean = fmin(out->mean, 1);
 	out->hi = fmin(out->hi, 1);
-	return 0;
 }
 
 /* ---- loops ---- */
@@ -157,17 +155,17 @@ static double insns_in(const struct profile *p, const struct profile_trips *t)
 	return sum;
 }
 
-static int count_trips(const struct profile *p, struct profile_trips *t)
+static void count_trips(const struct profile *p, struct profile_trips *t)
 {
 	const struct profile_term header = { t->header, 1 };
 	struct profile_range iterations, entries = unknown, trips = unknown;
 	bool told = t->n_terms && is_seen(p, t->header, insns_in(p, t));
-	int err = count_terms(p, &header, 1, &iterations);
 
-	if (err == 0 && told)
-		err = count_terms(p, p->terms + t->term0, t->n_terms, &entries);
-	if (err == 0 && told)
+	count_terms(p, &header, 1, &iterations);
+	if (told) {
+		count_terms(p, p->terms + t->term0, t->n_terms, &entries);
 		ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
+	}
 	t->iterations = p->meta.relative ? NAN : iterations.mean;
 	t->iterations_lo = p->meta.relative ? NAN : iterations.lo;
 	t->iterations_hi = p->meta.relative ? NAN : iterations.hi;
@@ -178,7 +176,6 @@ static int count_trips(const struct profile *p, struct profile_trips *t)
 	t->hi = trips.hi;
 	if (t->mean < 1)
 		t->mean = 1;
-	return err;
 }
 
 /* ---- calls ---- */
@@ -250,25 +247,23 @@ static void rate_exactly(const struct profile_count *all, double n_calls, struct
 		out->insn = out->lo = out->hi = all->insn / n_calls;
 }
 
-static int count_func(const struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n,
-                      uint32_t *own)
+static void count_func(const struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n,
+                       uint32_t *own)
 {
 	uint32_t self = (uint32_t)(f - p->funcs);
 	struct profile_range calls;
-	struct owned_sum s = { 0 };
+	struct owned_sum s;
 	size_t n_own = 0;
-	int err = count_terms(p, p->terms + f->calls.term0, f->calls.n_terms, &calls);
 
-	if (err == 0)
-		sum_new(p, p->terms + f->calls.term0, f->calls.n_terms, &s);
-	if (err < 0 || !s.known || isnan(calls.mean))
+	count_terms(p, p->terms + f->calls.term0, f->calls.n_terms, &calls);
+	sum_new(p, p->terms + f->calls.term0, f->calls.n_terms, &s);
+	if (!s.known || isnan(calls.mean))
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		if (p->insns[insns[i]].func == self)
 			own[n_own++] = insns[i];
 	rate(p, own, n_own, &s, &calls, &f->calls.own);
-	if (err == 0)
-		rate(p, insns, n, &s, &calls, &f->calls.rolled);
+	rate(p, insns, n, &s, &calls, &f->calls.rolled);
 	if (p->meta.truth) {
 		rate_exactly(&f->count, calls.mean, &f->calls.own);
 		rate_exactly(&f->rolled, calls.mean, &f->calls.rolled);
@@ -283,46 +278,41 @@ static int count_func(const struct profile *p, struct profile_func *f, const uin
 	f->calls.hi = calls.hi;
 out:
 	sum_free(&s);
-	return err;
 }
 
-static int count_call(const struct profile *p, struct profile_call *c)
+static void count_call(const struct profile *p, struct profile_call *c)
 {
 	struct profile_range n = unknown;
-	int err = c->known ? count_terms(p, p->terms + c->term0, c->n_terms, &n) : 0;
 
+	if (c->known)
+		count_terms(p, p->terms + c->term0, c->n_terms, &n);
 	c->n = fmax(n.mean, isnan(n.mean) ? NAN : 0);
 	c->lo = fmax(n.lo, isnan(n.lo) ? NAN : 0);
 	c->hi = n.hi;
-	return err;
 }
 
-int calls_count(struct profile *p)
+void calls_count(struct profile *p)
 {
 	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN, NAN, NAN };
 	struct lists l = { 0 };
 	uint32_t *own = mem_calloc(p->n_insns + 1, sizeof(*own));
-	int err = 0;
 
 	list_insns(p, &l);
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++) {
+	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_calls *c = &p->funcs[f].calls;
 
 		*c = (struct profile_calls){ NAN, NAN, NAN, no_rate, no_rate, c->term0, c->n_terms };
 		if (c->n_terms && is_seen(p, p->terms[c->term0].block, p->funcs[f].rolled.insn))
-			err = count_func(p, &p->funcs[f], l.of + l.first[f], l.first[f + 1] - l.first[f],
-			                 own);
+			count_func(p, &p->funcs[f], l.of + l.first[f], l.first[f + 1] - l.first[f], own);
 	}
-	for (size_t t = 0; t < p->n_trips && err == 0; t++)
-		err = count_trips(p, &p->trips[t]);
-	for (size_t i = 0; i < p->n_calls && err == 0; i++)
-		err = count_call(p, &p->calls[i]);
-	if (err == 0)
-		err = calls_divide(p);
+	for (size_t t = 0; t < p->n_trips; t++)
+		count_trips(p, &p->trips[t]);
+	for (size_t i = 0; i < p->n_calls; i++)
+		count_call(p, &p->calls[i]);
+	calls_divide(p);
 	for (size_t i = 0; i < p->n_calls && p->meta.relative; i++)
 		p->calls[i].n = p->calls[i].lo = p->calls[i].hi = NAN;
 	free(l.of);
 	free(l.first);
 	free(own);
-	return err;
 }

@@ -10,13 +10,13 @@
 #include "correct/profile.h"
 
 /* Fill in calls and trip counts from the counts as they are. */
-int calls_count(struct profile *p);
+void calls_count(struct profile *p);
 
 /*
  * Fill in the shares of p->calls, sorted by callee: callers share a function as they call it, and its calls of itself are for
  * them.  Calls that no region's flow goes over are nothing beside those that one does.  But functions that only call each other were called from outside, however rarely: by those of whom nothing tells, where the code has any.
  */
-int calls_divide(struct profile *p);
+void calls_divide(struct profile *p);
 
 /* The block that holds an address, -1 if none does. */
 long profile_block_at(const struct profile *p, uint32_t module, uint64_t vaddr);
@@ -30,10 +30,10 @@ struct profile_range {
 };
 
 /* Executions of a block. */
-int profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out);
+void profile_block_count(const struct profile *p, uint32_t block, struct profile_range *out);
 
 /* How often a way was taken, and as a share of the executions of the block that it leads from. */
-int profile_way_count(const struct profile *p, const struct profile_way *w, struct profile_range *out);
-int profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out);
+void profile_way_count(const struct profile *p, const struct profile_way *w, struct profile_range *out);
+void profile_way_share(const struct profile *p, const struct profile_way *w, struct profile_range *out);
 
 #endif

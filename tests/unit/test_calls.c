@@ -78,7 +78,7 @@ static void calls_are_executions_of_the_entry(void **state)
 	const struct profile_calls *c = &p->funcs[0].calls;
 
 	(void)state;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_float_equal(c->n, 150, 1e-6);
 	/* The shortest that holds nine in ten; all are of one length here. */
 	assert_float_equal(c->hi - c->lo, 90, 1e-6);
@@ -100,7 +100,7 @@ static void a_trip_count_is_a_ratio_within_each_draw(void **state)
 	struct profile *p = one_loop();
 
 	(void)state;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_float_equal(p->trips[0].iterations, 1500, 1e-6);
 	assert_float_equal(p->trips[0].entries, 150, 1e-6);
 	assert_float_equal(p->trips[0].mean, 10, 1e-6);
@@ -115,13 +115,13 @@ static void a_branch_has_the_share_that_was_taken(void **state)
 	struct profile_range r;
 
 	(void)state;
-	assert_int_equal(profile_way_count(p, &p->ways[0], &r), 0);
+	profile_way_count(p, &p->ways[0], &r);
 	assert_float_equal(r.mean, 1350, 1e-6);
-	assert_int_equal(profile_way_share(p, &p->ways[0], &r), 0);
+	profile_way_share(p, &p->ways[0], &r);
 	assert_float_equal(r.mean, 0.9, 1e-6);
 	assert_float_equal(r.lo, 0.9, 1e-6);
 	p->ways[0].known = false;
-	assert_int_equal(profile_way_share(p, &p->ways[0], &r), 0);
+	profile_way_share(p, &p->ways[0], &r);
 	assert_true(isnan(r.mean));
 	profile_free(p);
 }
@@ -134,7 +134,7 @@ static void exact_counts_give_exact_calls(void **state)
 	(void)state;
 	p->regions[0].n_draws = 0;
 	p->insns[1].count.insn = 1950;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_float_equal(p->funcs[0].calls.n, 150, 1e-6);
 	assert_true(isnan(p->funcs[0].calls.lo));
 	assert_float_equal(p->trips[0].mean, 13, 1e-6);
@@ -149,7 +149,7 @@ static void shares_have_rates_and_no_calls(void **state)
 
 	(void)state;
 	p->meta.relative = true;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_true(isnan(p->funcs[0].calls.n));
 	assert_float_equal(p->funcs[0].calls.rolled.insn, 12, 1e-6);
 	assert_true(isnan(p->funcs[0].calls.rolled.cyc));
@@ -165,7 +165,7 @@ static void draws_that_never_enter_leave_the_upper_end_open(void **state)
 	(void)state;
 	for (int d = 0; d < DRAWS; d += 2)
 		p->regions[0].draws[3 * d] = 0;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_true(isinf(p->trips[0].hi));
 	assert_float_equal(p->trips[0].lo, 10, 1e-6);
 	profile_free(p);
@@ -178,11 +178,11 @@ static void what_hardly_any_sample_saw_is_not_told(void **state)
 
 	(void)state;
 	p->funcs[0].rolled.insn = 179;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_true(isnan(p->funcs[0].calls.n));
 	assert_float_equal(p->trips[0].mean, 10, 1e-6);
 	p->regions[0].n_samples = 11;
-	assert_int_equal(calls_count(p), 0);
+	calls_count(p);
 	assert_true(isnan(p->trips[0].mean));
 	profile_free(p);
 }
@@ -229,7 +229,7 @@ static void callers_share_a_function_as_they_call_it(void **state)
 	        calling((struct called[]){ { 0, 2, 30 }, { 1, 2, 10 }, { 2, 2, 999 }, { 3, 2, NAN } }, 4);
 
 	(void)state;
-	assert_int_equal(calls_divide(p), 0);
+	calls_divide(p);
 	assert_float_equal(p->calls[0].share, 0.75, 1e-9);
 	assert_float_equal(p->calls[1].share, 0.25, 1e-9);
 	/* Its calls of itself are for those two, and who is nowhere on record called it hardly ever. */
@@ -244,7 +244,7 @@ static void a_recursion_was_called_by_who_can_call_it(void **state)
 	struct profile *p = calling((struct called[]){ { 0, 1, NAN }, { 1, 1, 999 } }, 2);
 
 	(void)state;
-	assert_int_equal(calls_divide(p), 0);
+	calls_divide(p);
 	assert_float_equal(p->calls[0].share, 1, 1e-9);
 	assert_float_equal(p->calls[1].share, 0, 1e-9);
 	profile_free(p);
@@ -258,7 +258,7 @@ static void functions_that_call_each_other_were_called_from_outside(void **state
 	        5);
 
 	(void)state;
-	assert_int_equal(calls_divide(p), 0);
+	calls_divide(p);
 	assert_float_equal(p->calls[0].share, 0.25, 1e-9);
 	assert_float_equal(p->calls[1].share, 0.25, 1e-9);
 	assert_float_equal(p->calls[2].share, 0.5, 1e-9);
@@ -275,12 +275,12 @@ static void callers_that_are_not_counted_have_what_is_left(void **state)
 	(void)state;
 	p->funcs[3].calls.n_terms = 1;
 	p->funcs[3].calls.n = 100;
-	assert_int_equal(calls_divide(p), 0);
+	calls_divide(p);
 	assert_float_equal(p->calls[0].share, 0.6, 1e-9);
 	assert_float_equal(p->calls[1].share, 0.2, 1e-9);
 	assert_float_equal(p->calls[2].share, 0.2, 1e-9);
 	p->funcs[3].calls.n = NAN;
-	assert_int_equal(calls_divide(p), 0);
+	calls_divide(p);
 	assert_float_equal(p->calls[0].share, 1.0 / 3, 1e-9);
 	assert_float_equal(p->calls[2].share, 1.0 / 3, 1e-9);
 	profile_free(p);
