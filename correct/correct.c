@@ -324,22 +324,19 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 }
 
 /* eq. 22: precise samples of instructions, one after the other. */
-static int note_next(struct showing *show, struct problem *p, const struct sample_seen *s)
+static void note_next(struct showing *show, struct problem *p, const struct sample_seen *s)
 {
 	struct placed *last, now = { s->scope, 0 };
-	int err = 0;
 
 	if (s->record->event != s->rec->insn_event || show->w->skid_source != SKID_PRECISE)
-		return 0;
+		return;
 	while (show->last.n <= s->thread)
-		if (vec_push(&show->last, (struct placed){ -1, 0 }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&show->last, (struct placed){ -1, 0 });
 	last = &show->last.v[s->thread];
 	now.block = now.scope < 0 ? 0 : problem_block_of_insn(p, s->insn);
 	if (now.scope >= 0 && p->precise && last->scope == now.scope && last->block != now.block)
-		err = problem_note_next(p, last->block, now.block);
+		problem_note_next(p, last->block, now.block);
 	*last = now;
-	return err;
 }
 
 static int show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
@@ -370,8 +367,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 			add_seen(r, rec, p, s.insn);
 		}
 	}
-	if (note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s) < 0)
-		return -SP_ENOMEM;
+	note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s);
 	if (show->stages)
 		s.stage = stages_sample(show->stages, r, rec, scope,
 		                        w->scopes.phase ? w->scopes.phase[number] : -1);

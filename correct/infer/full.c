@@ -436,19 +436,19 @@ static int add_precise(struct full *fu)
 	static const double moved[] = { 0, 0, 0.25, 0.5, 1, 2, 4, 8 };
 	const bool exact = fu->p->precise == PRECISE_EXACT;
 	size_t n = fu->n_given;
-	int err = 0;
 
 	if (fu->n_given > fu->n_exact && !exact)
 		return 0;
-	for (size_t i = 0; i < (exact ? 2 : sizeof(moved) / sizeof(moved[0])) && err == 0; i++) {
+	for (size_t i = 0; i < (exact ? 2 : sizeof(moved) / sizeof(moved[0])); i++) {
 		double dof, squares;
+		int err;
 
 		drop_equations(fu, n);
 		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
 		if (err == 0)
 			err = admit(fu, n);
 		if (err < 0)
-			break;
+			return err;
 		fu->moved = moved[i];
 		dof = freedom(fu, n);
 		squares = mean_square(fu, n, fu->eqs.n) * (double)(fu->eqs.n - n);
@@ -458,7 +458,7 @@ static int add_precise(struct full *fu)
 		if (i && squares <= dof + 2 * sqrt(2 * dof))
 			break;
 	}
-	return err;
+	return 0;
 }
 
 /*

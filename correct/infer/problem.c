@@ -209,15 +209,14 @@ void problem_free(struct problem *p)
 	free(p);
 }
 
-int problem_note_next(struct problem *p, uint32_t a, uint32_t b)
+void problem_note_next(struct problem *p, uint32_t a, uint32_t b)
 {
 	struct problem_next next = { a < b ? a : b, a < b ? b : a, 0 };
-	long k = pairs_number(&p->next_pairs, next.a, next.b);
+	size_t k = pairs_must(&p->next_pairs, next.a, next.b);
 
-	if (k < 0 || ((size_t)k == p->next.n && vec_push(&p->next, next) < 0))
-		return -SP_ENOMEM;
+	if (k == p->next.n)
+		vec_add(&p->next, next);
 	p->next.v[k].n++;
-	return 0;
 }
 
 long problem_block_at(const struct problem *p, uint32_t graph_block)

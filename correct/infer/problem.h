@@ -110,8 +110,8 @@ struct solution {
 int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out);
 void problem_free(struct problem *p);
 
-/* Samples in these two blocks came one after the other.  0 or -SP_ENOMEM. */
-int problem_note_next(struct problem *p, uint32_t a, uint32_t b);
+/* Samples in these two blocks came one after the other. */
+void problem_note_next(struct problem *p, uint32_t a, uint32_t b);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);

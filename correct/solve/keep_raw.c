@@ -22,21 +22,17 @@ static void parts_fini(struct parts *s)
 	free(s->seen);
 }
 
-static int number_functions(const struct problem *p, struct parts *s)
+static void number_functions(const struct problem *p, struct parts *s)
 {
 	struct pairs funcs = { 0 };
-	int err = 0;
 
-	for (size_t b = 0; b < p->n_blocks && err == 0; b++) {
-		long k = pairs_must(&funcs, p->graph->blocks[p->blocks[b].graph_block].func, 1);
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		size_t k = pairs_must(&funcs, p->graph->blocks[p->blocks[b].graph_block].func, 1);
 
-		if (k < 0)
-			err = (int)k;
 		s->of_block[b] = (uint32_t)k;
-		s->n = k >= (long)s->n ? (size_t)k + 1 : s->n;
+		s->n = k >= s->n ? k + 1 : s->n;
 	}
 	pairs_fini(&funcs);
-	return err;
 }
 
 static void parts_new(const struct problem *p, struct parts *s)
