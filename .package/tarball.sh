@@ -24,8 +24,8 @@ install -m 644 "$smartcols" "$root/lib/skidprof/"
 install -d "$root/licenses"
 cp "$top/LICENSE" "$root/licenses/skidprof"
 # Where a distribution keeps them: the terms of what is linked in.
-for p in libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev libjansson-dev libglpk-dev libiberty-dev libpfm4-dev \
-	zlib1g-dev liblzma-dev libbz2-dev libsuitesparse-dev libgmp-dev libncurses-dev libsmartcols1; do
+for p in libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev libjansson-dev libiberty-dev libpfm4-dev \
+	zlib1g-dev liblzma-dev libbz2-dev libncurses-dev libsmartcols1; do
 	[ ! -e "/usr/share/doc/$p/copyright" ] || cp "/usr/share/doc/$p/copyright" "$root/licenses/$p"
 done
 # The newest version of the C library that anything in it asks for.

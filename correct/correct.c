@@ -31,8 +31,9 @@
 static const double ran_part = 0.5, scopes_part = 0.75;
 
 static const char *const method_words[] = {
-	[METHOD_FULL] = "full", [METHOD_RAW] = "raw",   [METHOD_LOOPS] = "loops",
-	[METHOD_PATH] = "path", [METHOD_FLOW] = "flow", NULL,
+	[METHOD_FULL] = "full",
+	[METHOD_RAW] = "raw",
+	NULL,
 };
 
 int correct_method_parse(const char *word)
@@ -45,8 +46,7 @@ int correct_method_parse(const char *word)
 	if (near)
 		sp_fail(SP_EUSAGE, "'%s' is no method of correction; did you mean '%s'?", word, near);
 	else
-		sp_fail(SP_EUSAGE,
-		        "'%s' is no method of correction; there are full, raw, loops, path and flow", word);
+		sp_fail(SP_EUSAGE, "'%s' is no method of correction; there are full and raw", word);
 	return -1;
 }
 
@@ -88,7 +88,7 @@ static bool as_sampled(const struct work *w)
 {
 	bool precise = w->skid_source == SKID_PRECISE && w->rec->insn_precise == SEEN_THERE;
 
-	return w->opts->method == METHOD_RAW || (w->opts->method == METHOD_FULL && precise && !w->sums.paths);
+	return w->opts->method == METHOD_RAW || (precise && !w->sums.paths);
 }
 
 /* The instruction of a problem at vaddr, -1 if none begins there. */

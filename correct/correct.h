@@ -14,11 +14,8 @@
 #include "correct/truth/truth.h"
 
 enum correct_method {
-	METHOD_FULL,  /* all evidence: the default */
-	METHOD_RAW,   /* samples as they are */
-	METHOD_LOOPS, /* the paper's Algorithm 1 over simple loops */
-	METHOD_PATH,  /* average along branch records */
-	METHOD_FLOW,  /* minimum-cost flow repair of the raw counts */
+	METHOD_FULL, /* all evidence: the default */
+	METHOD_RAW,  /* samples as they are */
 };
 
 struct correct_opts {
@@ -41,7 +38,7 @@ struct correct_opts {
 		.input = "skidprof.data", .seed = 1, .skid_cyc = NAN, .budget_s = 10, .min_share = 0.0003 \
 	}
 
-/* "full", "raw", "loops", "path", "flow": -1 for another word, with a suggestion worded. */
+/* "full", "raw": -1 for another word, with a suggestion worded. */
 int correct_method_parse(const char *word);
 const char *correct_method_word(enum correct_method m);
 

@@ -34,7 +34,6 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	for (size_t i = 0; p->regions && i < p->n_regions; i++) {
-		free(p->regions[i].loops);
 		free(p->regions[i].equations);
 		free(p->regions[i].draws);
 		free(p->regions[i].doubt);

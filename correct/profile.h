@@ -39,7 +39,6 @@ enum profile_evidence {
 	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
 	PROFILE_BY_MIX = 1 << 1,     /* eq. 6 */
 	PROFILE_BY_PATH = 1 << 2,    /* eq. 9 */
-	PROFILE_BY_LOOPS = 1 << 3,   /* the paper's Algorithm 1 */
 	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
 	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 8 */
 	PROFILE_BY_PRECISE = 1 << 6, /* samples seen where they were caused: raw, or eq. 22 */
@@ -169,11 +168,6 @@ struct profile_mapped {
 	int32_t module;              /* -1 = without samples, or not usable */
 };
 
-struct profile_loop { /* a simple loop of a region, for --why */
-	double count, lo, hi;
-	const char *text; /* its blocks, "0x401136->0x401150->..." */
-};
-
 struct profile_equation { /* a mix equation of a region (eq. 6), for --why */
 	const char *event;
 	double measured, fitted, sd;
@@ -187,20 +181,15 @@ struct profile_region {
 	uint64_t vaddr;                             /* header */
 	uint32_t n_blocks, n_edges, n_free, n_rank; /* free flows; how many of them equations settle */
 	uint32_t n_unseen; /* more of them, of code without samples: it is taken not to have run */
-	uint32_t n_loops;  /* simple loops; the cap when loops_capped */
-	bool loops_capped;
 	double raw_insn, insn, cyc, n_samples;
 	double called_insn;  /* of other code that it calls: stacks show it, and it is not counted in insn */
 	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
-	double r_hat, n_eff; /* worst over the free flows; NAN if no chain ran */
 	double total_sd;     /* of insn, as a share of it, for visits shorter than the time between samples */
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it */
 	bool averaged;     /* not solved: executions are averages along branch records (eq. 9) */
 	const char *why;
-	struct profile_loop *loops;
-	size_t n_shown_loops;
 	struct profile_equation *equations;
 	size_t n_equations;
 	uint32_t n_parts; /* that have equations */

@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Input and method:", 1 },
 	{ "before", 'a', "FILE", 0, "Another recording of the first side; may be repeated", 1 },
 	{ "after", 'b', "FILE", 0, "Another of the second", 1 },
-	{ "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },
+	{ "method", KEY_METHOD, "WORD", 0, "full (default) or raw", 1 },
 	{ "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },
 	{ "skid", KEY_SKID, "CYCLES", 0, "The skid S, where a file doesn't tell it", 1 },
 	{ "symfs", KEY_SYMFS, "DIR", 0, "Look for binaries under DIR", 1 },

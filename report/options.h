@@ -47,7 +47,7 @@ enum input_key {
 #define READ_OPTIONS                                                                                              \
 	{ NULL, 0, NULL, 0, "Input and method:", 1 },                                                             \
 	        { "input", 'i', "FILE", 0, "A perf.data file, - for standard input (default skidprof.data)", 1 }, \
-	        { "method", KEY_METHOD, "WORD", 0, "full (default), raw, loops, path or flow", 1 },               \
+	        { "method", KEY_METHOD, "WORD", 0, "full (default) or raw", 1 },                                  \
 	        { "seed", KEY_SEED, "N", 0, "Seed of the random numbers (default 1)", 1 },                        \
 	        { "skid", KEY_SKID, "CYCLES", 0, "The skid S, where the file doesn't tell it", 1 },               \
 	        { "budget", KEY_BUDGET, "SECONDS", 0, "Work on regions, the hottest first (default 10)", 1 },     \

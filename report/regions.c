@@ -23,11 +23,7 @@ enum id {
 	ID_EDGES,
 	ID_FREE,
 	ID_RANK,
-	ID_LOOPS,
-	ID_CAPPED,
 	ID_PERIODS,
-	ID_RHAT,
-	ID_NEFF,
 	ID_SAMPLES,
 	ID_STATUS,
 	ID_KNOWN,
@@ -49,11 +45,7 @@ static const struct column columns[] = {
 	{ "edges", "", ID_EDGES, COLUMN_WHOLE, COLUMN_NO_TEXT },
 	{ "free_flows", "UNKNOWNS", ID_FREE, COLUMN_WHOLE, COLUMN_LESS },
 	{ "rank", "SETTLED", ID_RANK, COLUMN_WHOLE, COLUMN_LESS },
-	{ "loops", "LOOPS", ID_LOOPS, COLUMN_WHOLE, COLUMN_WIDE },
-	{ "loops_capped", "", ID_CAPPED, COLUMN_BOOL, COLUMN_NO_TEXT },
 	{ "skid_periods", "SKID/LOOP", ID_PERIODS, COLUMN_RATIO, COLUMN_LESS },
-	{ "r_hat", "R-HAT", ID_RHAT, COLUMN_RATIO, COLUMN_WIDE },
-	{ "n_eff", "N-EFF", ID_NEFF, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "samples", "SAMPLES", ID_SAMPLES, COLUMN_WHOLE, COLUMN_WIDE },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
 	{ "known_by", "", ID_KNOWN, COLUMN_TEXT, COLUMN_NO_TEXT },
@@ -74,7 +66,6 @@ static struct cell text(const char *s)
 	return (struct cell){ .text = s ? s : "" };
 }
 
-/* No region is without a loop, no chain without draws: 0 means that none was counted, or run. */
 static struct cell size_cell(const struct profile_region *r, int id)
 {
 	switch (id) {
@@ -86,16 +77,8 @@ static struct cell size_cell(const struct profile_region *r, int id)
 		return num(r->n_free);
 	case ID_RANK:
 		return num(r->n_rank);
-	case ID_LOOPS:
-		return num(r->n_loops ? (double)r->n_loops : NAN);
-	case ID_CAPPED:
-		return num(r->loops_capped);
-	case ID_PERIODS:
-		return num(r->skid_periods);
-	case ID_RHAT:
-		return num(r->r_hat > 0 ? r->r_hat : NAN);
 	default:
-		return num(r->n_eff > 0 ? r->n_eff : NAN);
+		return num(r->skid_periods);
 	}
 }
 

@@ -151,11 +151,6 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         "more samples: %.0f of instructions fell into this %s; a smaller period (-c) or a "
 		         "longer run",
 		         n_samples, func->n_samples < r->n_samples ? "function" : "region");
-	if (isfinite(r->r_hat) && r->r_hat > 1.1)
-		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "the random draws disagree (R-hat %.2f): see whether another --seed gives the same "
-		         "counts",
-		         r->r_hat);
 	if (weak && p->meta.skid_source != SKID_MEASURED && !p->meta.pace_timed)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "a measured skid: this one is a default.  A recording with group values (skidprof "
@@ -218,10 +213,8 @@ static const char *evidence_means(const struct profile *p, uint8_t bit)
 		       "8)";
 	case PROFILE_BY_PRECISE:
 		return "precise: samples of instructions that are seen where they were caused";
-	case PROFILE_BY_TRUTH:
-		return "truth: an exact count, of another run";
 	default:
-		return "loops: where samples landed, over simple loops (the paper's Algorithm 1)";
+		return "truth: an exact count, of another run";
 	}
 }
 
@@ -366,26 +359,6 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	print_known(p, func, f);
 }
 
-static void print_loops(const struct profile_region *r, FILE *f)
-{
-	for (size_t i = 0; i < r->n_shown_loops; i++) {
-		const struct profile_loop *l = &r->loops[i];
-		char n[NUMBER_MAX], lo[NUMBER_MAX], hi[NUMBER_MAX], text[NAME_BYTES];
-
-		if (i == 0)
-			fprintf(f, "    ways round it, by their blocks%s:\n",
-			        r->loops_capped ? " (some of more than can be listed)" : "");
-		number_grouped(l->count, n);
-		number_grouped(l->lo, lo);
-		number_grouped(l->hi, hi);
-		text_safe(l->text ? l->text : "", text, sizeof(text));
-		fprintf(f, "      %16s times", n);
-		if (isfinite(l->lo))
-			fprintf(f, " (%s..%s)", lo, hi);
-		fprintf(f, "  %s\n", text);
-	}
-}
-
 /* Is what an event's count leaves open mostly what other regions' code did?  Not where that is little of the count. */
 static bool is_foreign(const struct profile_equation *e)
 {
@@ -466,9 +439,6 @@ static void print_state(const struct profile *p, const struct profile_region *r,
 		        r->n_free, r->n_free == 1 ? " decides" : "s decide", r->n_rank);
 	else
 		fputs("not solved\n", f);
-	if (r->n_loops)
-		fprintf(f, "    %u%s simple loop%s\n", r->n_loops, r->loops_capped ? " and more" : "",
-		        sp_plural(r->n_loops));
 	if (open)
 		fprintf(f, "    of %u branch count%s %u %s %s\n", r->n_free, sp_plural(r->n_free), open,
 		        open == 1 ? "is" : "are",
@@ -501,11 +471,6 @@ static void print_state(const struct profile *p, const struct profile_region *r,
 		                  "smaller period (record -c) tells more");
 	if (isfinite(r->skid_periods))
 		fprintf(f, "    the skid is %.1f loop iterations long\n", r->skid_periods);
-	if (r->r_hat > 0)
-		fprintf(f,
-		        "    random draws of the result: R-hat %.3f (1 is converged), worth %.0f independent "
-		        "ones\n",
-		        r->r_hat, r->n_eff);
 }
 
 static void print_part(const struct profile *p, const struct profile_func *func, const struct why_part *part,
@@ -540,7 +505,6 @@ static void print_part(const struct profile *p, const struct profile_func *func,
 	}
 	print_state(p, r, f);
 	print_equations(p, r, f);
-	print_loops(r, f);
 	n = why_advice(p, func, r, advice);
 	if (n)
 		fputs("    what would settle it:\n", f);

@@ -7,20 +7,6 @@
 #include "profiler/base/err.h"
 #include "report/why.h"
 
-static json_t *loops_json(const struct profile_region *r)
-{
-	json_t *loops = json_array();
-
-	for (size_t i = 0; i < r->n_shown_loops; i++) {
-		const struct profile_loop *l = &r->loops[i];
-
-		json_array_append_new(loops, json_pack("{s:o, s:o, s:o, s:o}", "count", json_number(l->count),
-		                                       "lo", json_number(l->lo), "hi", json_number(l->hi),
-		                                       "blocks", json_text(l->text ? l->text : "")));
-	}
-	return loops;
-}
-
 static json_t *equations_json(const struct profile_region *r)
 {
 	json_t *equations = json_array();
@@ -60,8 +46,7 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 
 	report_known(r->evidence, known);
 	snprintf(vaddr, sizeof(vaddr), "0x%" PRIx64, r->vaddr);
-	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, "
-	                 "s:b, s:o, s:o, s:o, "
+	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
 	                 "s:o, s:o, s:o, s:o, s:o, s:o}",
 	                 "name", json_text(r->name ? r->name : ""), "vaddr", vaddr, "status",
 	                 profile_status_word(r->status), "known_by", known, "why",
@@ -70,12 +55,9 @@ static json_t *part_json(const struct profile *p, const struct profile_func *fun
 	                 json_number(part->insn), "raw", json_number(raw ? r->raw_insn : NAN), "fixed",
 	                 json_number(insn), "blocks", (json_int_t)r->n_blocks, "edges",
 	                 (json_int_t)r->n_edges, "free_flows", (json_int_t)r->n_free, "rank",
-	                 (json_int_t)r->n_rank, "unseen_flows", (json_int_t)r->n_unseen, "n_loops",
-	                 (json_int_t)r->n_loops, "loops_capped", r->loops_capped, "called",
+	                 (json_int_t)r->n_rank, "unseen_flows", (json_int_t)r->n_unseen, "called",
 	                 json_number(r->called_insn), "untaken", json_number(r->untaken_insn), "total_sd",
-	                 json_number(r->total_sd), "skid_periods", json_number(r->skid_periods), "r_hat",
-	                 json_number(r->r_hat), "n_eff", json_number(r->n_eff), "loops",
-	                 exact ? json_array() : loops_json(r), "equations",
+	                 json_number(r->total_sd), "skid_periods", json_number(r->skid_periods), "equations",
 	                 exact ? json_array() : equations_json(r), "advice", advice_json(p, func, r));
 }
 

@@ -45,9 +45,6 @@ static void sum_insns(const struct profile *p, const uint32_t *insns, size_t n, 
 		profile_interval(p, insns, n, &out->insn, &out->lo, &out->hi);
 	else
 		profile_chance(p, out->insn, &out->lo, &out->hi);
-	/* One answer, without a measure of how well it is known: it has no interval, and none of no width. */
-	if (strcmp(p->meta.method, correct_method_word(METHOD_FLOW)) == 0)
-		out->lo = out->hi = NAN;
 }
 
 /*

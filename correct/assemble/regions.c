@@ -78,34 +78,6 @@ static double iteration_cyc(const struct problem *p, const struct solution *sol)
 	return most > 0 ? p->total_cyc / most : NAN;
 }
 
-static void copy_loops(struct assembly *a, const struct work *w, const struct solution *sol,
-                       struct profile_region *out)
-{
-	enum { SHOWN = 20 };
-	size_t n = sol->loops ? sol->loops->n : 0;
-
-	out->n_loops = (uint32_t)n;
-	out->loops_capped = sol->loops && sol->loops->capped;
-	if (!n)
-		return;
-	out->loops = mem_calloc(n < SHOWN ? n : SHOWN, sizeof(*out->loops));
-	for (size_t i = 0; i < n && i < SHOWN; i++) {
-		const struct flow_loop *l = &sol->loops->v[i];
-		char text[600];
-		size_t at = 0;
-
-		for (size_t k = 0; k < l->n && at < sizeof(text) - 32; k++)
-			at += (size_t)snprintf(
-			        text + at, sizeof(text) - at, "%s0x%jx", k ? "->" : "",
-			        (uintmax_t)w->graph->blocks[w->graph->edges[l->edges[k]].from].vaddr);
-		out->loops[i] = (struct profile_loop){ sol->loop_count ? sol->loop_count[i] : NAN,
-			                               sol->loop_lo ? sol->loop_lo[i] : NAN,
-			                               sol->loop_hi ? sol->loop_hi[i] : NAN,
-			                               profile_string(a->p, text) };
-		out->n_shown_loops++;
-	}
-}
-
 /* The equations of all scopes of a region, in a row. */
 static void copy_equations(struct assembly *a, size_t r, struct profile_region *out)
 {
@@ -154,8 +126,6 @@ static void fill_region(struct assembly *a, size_t r)
 		.n_samples = n_samples,
 		.called_insn = sol->called_insn,
 		.untaken_insn = sol->untaken_insn,
-		.r_hat = sol->r_hat,
-		.n_eff = sol->n_eff,
 		.total_sd = prob->total_insn > 0 ? sol->total_sd / prob->total_insn : 0,
 		.skid_periods = iteration > 0 && !w->rec->cyc_is_other
 		                        ? skid_dist_quantile(&w->skid, 0.5) / iteration
@@ -168,7 +138,6 @@ static void fill_region(struct assembly *a, size_t r)
 	};
 	for (size_t i = 0; i < prob->n_insns; i++)
 		out->raw_insn += prob->seen_insn[i];
-	copy_loops(a, w, sol, out);
 	copy_equations(a, r, out);
 	/* The draws change owner. */
 	out->draws = sol->draws;

@@ -68,13 +68,7 @@ void evidence_end(struct evidence *ev);
  */
 int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
-/* The state of one kind, for methods that use it alone. */
+/* The state of one kind. */
 void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);
-
-/*
- * The baseline of whoever has branch records: executions averaged along the
- * stacks, without any equation (--method path).  draws by resampling stacks.
- */
-int method_path(struct evidence *ev, size_t scope, const struct infer_opts *opts, struct solution *out);
 
 #endif

@@ -511,7 +511,7 @@ static void stretch(const struct problem *p, double factor, struct solution *out
 }
 
 /* Draws from the moments.  Where those do not settle, too little is known of the flow, and raw counts stay. */
-static int draw(const struct full *fu, const struct infer_opts *opts, struct solution *out)
+static int draw(const struct full *fu, unsigned long seed, struct solution *out)
 {
 	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	struct moments m = { 0 };
@@ -520,7 +520,7 @@ static int draw(const struct full *fu, const struct infer_opts *opts, struct sol
 	if (err == 0 && !m.settled)
 		err = sp_fail(SP_EDOMAIN, reason_text_not_settled, fu->space->n_free);
 	if (err == 0) {
-		gsl_rng_set(rng, opts->seed * 1000003);
+		gsl_rng_set(rng, seed * 1000003);
 		moments_draw(&m, fu->post, rng, fu->p, out);
 	}
 	moments_fini(&m);
@@ -529,9 +529,8 @@ static int draw(const struct full *fu, const struct infer_opts *opts, struct sol
 }
 
 int method_full(const struct problem *p, const struct space *space, const double *interior,
-                const struct equations *eqs, const struct infer_opts *opts, struct solution *out)
+                const struct equations *eqs, unsigned long seed, struct solution *out)
 {
-	size_t n_draws = opts->n_chains * opts->n_keep;
 	struct full fu;
 	bool stacks;
 	double spread = 1;
@@ -539,9 +538,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 
 	if (err == 0)
 		err = solution_init(out, p,
-		                    space->n_free <= EFFORT_ALL_DRAWS || n_draws < EFFORT_LARGE_DRAWS
-		                            ? n_draws
-		                            : EFFORT_LARGE_DRAWS);
+		                    space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
 	if (err == 0)
 		err = settle_exact(&fu);
 	if (err == 0 && fu.n_doubted)
@@ -560,7 +557,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
 	if (err == 0)
-		err = draw(&fu, opts, out);
+		err = draw(&fu, seed, out);
 	stacks = fu.n_given > fu.n_exact;
 	if (err == 0)
 		sp_debug("%zu free flows, %zu equations, %zu classes", space->n_free, fu.post->n_rows,

@@ -17,6 +17,6 @@
  * Returns 0, -SP_EDOMAIN.  Same seed, same build: same bits.
  */
 int method_full(const struct problem *p, const struct space *space, const double *interior,
-                const struct equations *eqs, const struct infer_opts *opts, struct solution *out);
+                const struct equations *eqs, unsigned long seed, struct solution *out);
 
 #endif

@@ -322,7 +322,6 @@ void moments_draw(const struct moments *m, const struct posterior *post, gsl_rng
 		solution_keep_positive(out, p->n_blocks, b, sparse_dot(&post->n, post->class_of[b], m->mean));
 	for (size_t e = 0; e < p->n_edges; e++)
 		out->edge_flow[e] = fmax(sparse_dot(&post->z, e, m->mean), 0);
-	out->r_hat = out->n_eff = NAN;
 	free(t);
 }
 

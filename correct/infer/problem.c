@@ -248,7 +248,7 @@ uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)
 
 int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 {
-	*s = (struct solution){ .n_draws = n_draws, .r_hat = NAN, .n_eff = NAN };
+	*s = (struct solution){ .n_draws = n_draws };
 	if (p->n_blocks && n_draws > SIZE_MAX / sizeof(*s->draws) / p->n_blocks)
 		return sp_fail(SP_ENOMEM, "%zu draws of %zu blocks are too many", n_draws, p->n_blocks);
 	s->draws = array(n_draws * p->n_blocks, sizeof(*s->draws));
@@ -262,12 +262,7 @@ void solution_fini(struct solution *s)
 	free(s->doubt);
 	free(s->by_average);
 	free(s->edge_flow);
-	if (s->loops)
-		flow_loops_free(s->loops);
-	free(s->loop_count);
-	free(s->loop_lo);
-	free(s->loop_hi);
-	*s = (struct solution){ .r_hat = NAN, .n_eff = NAN };
+	*s = (struct solution){ 0 };
 }
 
 void solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...)
@@ -312,12 +307,6 @@ void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned lo
 	for (size_t i = 0; i < n; i++)
 		for (size_t b = 0; b < n_blocks; b++)
 			s->draws[i * n_blocks + b] *= (float)factor[i];
-	for (size_t l = 0; s->loops && l < s->loops->n; l++) {
-		double c = s->loop_count[l], off = sd * gsl_cdf_ugaussian_Pinv(0.95) * c;
-
-		s->loop_lo[l] = fmax(c - hypot(c - s->loop_lo[l], off), 0);
-		s->loop_hi[l] = c + hypot(s->loop_hi[l] - c, off);
-	}
 	free(factor);
 	gsl_rng_free(rng);
 }

@@ -10,7 +10,6 @@
  */
 #include <gsl/gsl_rng.h>
 
-#include "correct/flow/loops.h"
 #include "correct/flow/region.h"
 #include "correct/judge/reasons.h"
 #include "correct/skid/dist.h"
@@ -85,17 +84,14 @@ struct solution {
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
 	float *by_average; /* [B] executions among those that are averages (eq. 9): of scopes not solved; NULL = none */
-	double *edge_flow;   /* [E] posterior mean of f_e */
-	double r_hat, n_eff; /* worst over what was sampled; NAN where no chain ran */
+	double *edge_flow; /* [E] posterior mean of f_e */
 	double moved; /* eq. 22: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
 	double total_sd; /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
-	double called_insn;       /* of other code that it calls (eq. 3), not counted in its own */
-	double untaken_insn;      /* by branch records, on ways that no burst took; 0 where it is little */
-	uint32_t n_unseen;        /* free flows left out: of code without samples, taken not to have run */
-	struct flow_loops *loops; /* simple loops with their counts; may be NULL */
-	double *loop_count, *loop_lo, *loop_hi; /* [loops->n] */
-	bool averaged;                          /* all its blocks, without a flow (eq. 9) */
+	double called_insn;  /* of other code that it calls (eq. 3), not counted in its own */
+	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
+	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
+	bool averaged;       /* all its blocks, without a flow (eq. 9) */
 	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */
@@ -129,8 +125,7 @@ solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ..
 /* Of block b: draws below zero are put there, and all scaled to keep the mean. */
 void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, double mean);
 /*
- * What is drawn was drawn for one total: spread the draws, and the loops' intervals, by its relative standard deviation.
- * The mean stays.
+ * What is drawn was drawn for one total: spread the draws by its relative standard deviation.  The mean stays.
  */
 void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
 /*
@@ -139,36 +134,5 @@ void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned lo
  */
 void solution_meet_total(struct solution *s, const struct problem *p, double total, double sd,
                          unsigned long seed, double *insn);
-
-/* Chains that methods run, unless told otherwise. */
-struct infer_opts {
-	uint64_t seed;
-	size_t n_chains, n_burn, n_keep; /* keep: per chain, after burn-in */
-};
-
-#define INFER_OPTS_DEFAULT                                             \
-	{                                                              \
-		.seed = 1, .n_chains = 4, .n_burn = 300, .n_keep = 300 \
-	}
-
-/*
- * The paper's Algorithm 1 over simple loops, the stop test mended.
- * Regions with more than a cap of simple loops get VERDICT_UNRELIABLE and
- * their raw counts.
- */
-int method_loops(const struct problem *p, const struct infer_opts *opts, struct solution *out);
-
-/*
- * Minimum-cost flow repair of the raw block counts, after LLVM's profi
- * (sample counts become costs of moving away from them).  GLPK does the
- * optimisation.  No uncertainty: all draws are equal.
- */
-int method_flow(const struct problem *p, const struct infer_opts *opts, struct solution *out);
-
-/*
- * Gelman-Rubin R-hat (split chains) and effective sample size of one
- * quantity: x[n_chains][n] row-major.
- */
-void chain_diagnose(const double *x, size_t n_chains, size_t n, double *r_hat, double *n_eff);
 
 #endif

@@ -32,12 +32,10 @@ enum {
 	EFFORT_GUESSED = 64,     /* unreached hot functions: of more a guess is worth nothing */
 	EFFORT_SWEPT = 1 << 20,  /* instructions decoded in search of where unreached code begins: a second */
 	EFFORT_RESOLVER_BYTES = 4096, /* of the code that chooses among a function's versions */
-	EFFORT_DOMINATED = 4000, /* blocks of a function whose dominators are found: the square of time */
-	EFFORT_COPIES = 64,      /* copies and sums that a register is followed back over */
-	EFFORT_VERTICES = 20000, /* blocks of all contexts that --method loops seeks circuits in ... */
-	EFFORT_CIRCUIT_STEPS = 50000000, /* ... and steps of that search */
-	EFFORT_JUMPS = 8,                /* that are looked for where a path's return shows no call ... */
-	EFFORT_JUMP_FUNCTIONS = 100,     /* ... and functions looked at for them */
+	EFFORT_DOMINATED = 4000,     /* blocks of a function whose dominators are found: the square of time */
+	EFFORT_COPIES = 64,          /* copies and sums that a register is followed back over */
+	EFFORT_JUMPS = 8,            /* that are looked for where a path's return shows no call ... */
+	EFFORT_JUMP_FUNCTIONS = 100, /* ... and functions looked at for them */
 
 	/* ---- What is solved together ---- */
 	/*

@@ -97,7 +97,6 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 	sol->evidence = PROFILE_BY_PATH;
 	sol->verdict = reason_verdict_averaged;
 	sol->averaged = true;
-	sol->r_hat = sol->n_eff = NAN;
 	memcpy(sol->why, why, sizeof(why));
 	return 0;
 }
@@ -161,7 +160,7 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 
 static bool can_average(const struct work *w)
 {
-	return w->sums.paths && w->opts->method == METHOD_FULL && w->rec->insn_event >= 0;
+	return w->sums.paths && w->rec->insn_event >= 0;
 }
 
 /* Has a part of the region been solved that another's failure must not spoil? */

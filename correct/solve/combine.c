@@ -94,8 +94,6 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	to->untaken_insn += from->untaken_insn;
 	to->total_sd = hypot(to->total_sd, from->total_sd);
 	to->evidence |= from->evidence;
-	to->r_hat = fmax(to->r_hat, from->r_hat);
-	to->n_eff = fmin(to->n_eff, from->n_eff);
 }
 
 /*
@@ -210,7 +208,7 @@ int combine_scopes(struct work *w)
 				only = s;
 		if (only < w->scopes.n) {
 			w->solutions[r] = w->scope_solutions[only];
-			w->scope_solutions[only] = (struct solution){ .r_hat = NAN };
+			w->scope_solutions[only] = (struct solution){ 0 };
 			w->problems[r]->total_insn = w->scope_problems[only]->total_insn;
 		} else {
 			err = combine_region(w, r);

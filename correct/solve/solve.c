@@ -149,7 +149,7 @@ static int judge_trimmed(const struct flow_region *r)
 }
 
 static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut,
-                      const struct infer_opts *opts)
+                      unsigned long seed)
 {
 	struct problem *p = w->scope_problems[s];
 	struct equations eqs = { 0 };
@@ -166,7 +166,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	if (err == 0)
 		err = evidence_equations(ev, s, space, &eqs);
 	if (err == 0)
-		err = method_full(p, space, cut->flow, &eqs, opts, &w->scope_solutions[s]);
+		err = method_full(p, space, cut->flow, &eqs, seed, &w->scope_solutions[s]);
 	if (err == 0) {
 		w->scope_solutions[s].n_unseen = cut->n_unseen;
 		w->scope_solutions[s].untaken_insn = p->untaken_insn;
@@ -181,10 +181,10 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		       sd = hypot(p->total_sd, foreign * p->total_insn + p->cold_insn);
 
 		w->scope_solutions[s].total_sd = sd;
-		solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, opts->seed);
+		solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, seed);
 	}
 	if (err == 0)
-		err = path_spread_paces(ev, s, opts->seed, &w->scope_solutions[s]);
+		err = path_spread_paces(ev, s, seed, &w->scope_solutions[s]);
 	if (err == 0)
 		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)
@@ -221,11 +221,9 @@ static bool comes_too_fast(const struct problem *p, struct solution *sol)
 
 static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct solution *sol = &w->scope_solutions[s];
 	int err;
 
-	opts.seed = w->opts->seed + s;
 	err = judge_trimmed(w->scopes.v[s].region);
 	if (err < 0)
 		return err;
@@ -234,21 +232,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budge
 		return 0;
 	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,
 	         w->scope_problems[s]->n_edges, w->scope_problems[s]->total_insn);
-	/* Only the full method leaves code out, and knows then what remains. */
-	if (w->opts->method != METHOD_FULL)
-		err = judge_samples(w->scope_problems[s], NULL);
-	if (err < 0)
-		return err;
-	switch (w->opts->method) {
-	case METHOD_LOOPS:
-		return method_loops(w->scope_problems[s], &opts, sol);
-	case METHOD_FLOW:
-		return method_flow(w->scope_problems[s], &opts, sol);
-	case METHOD_PATH:
-		return method_path(ev, s, &opts, sol);
-	default:
-		return solve_full(w, ev, s, cut, &opts);
-	}
+	return solve_full(w, ev, s, cut, w->opts->seed + s);
 }
 
 /* What would show more of the ways through the code: nothing that the recording has, or its source can't take. */
@@ -355,9 +339,8 @@ static void judge_time(const struct work *w, struct solution *sol)
 {
 	const uint8_t others = PROFILE_BY_MIX | PROFILE_BY_PATH;
 
-	if (w->opts->method != METHOD_FULL || w->rec->cyc_precise == SEEN_LATER ||
-	    w->rec->insn_precise != SEEN_LATER || w->sums.paths || (sol->evidence & others) ||
-	    sol->n_rank >= sol->n_free)
+	if (w->rec->cyc_precise == SEEN_LATER || w->rec->insn_precise != SEEN_LATER || w->sums.paths ||
+	    (sol->evidence & others) || sol->n_rank >= sol->n_free)
 		return;
 	solution_fini(sol);
 	solution_doubt(sol, REASON_OF(time_alone_precise));
@@ -370,15 +353,6 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	    sol->n_rank >= sol->n_free)
 		return;
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
-}
-
-static void judge_method(const struct work *w, struct solution *sol)
-{
-	if ((w->opts->method != METHOD_LOOPS && w->opts->method != METHOD_PATH) ||
-	    sol->verdict > VERDICT_WEAK)
-		return;
-	solution_doubt(sol, REASON_OF(one_source), correct_method_word(w->opts->method));
-	sol->contradicted = true;
 }
 
 static void judge_total(const struct work *w, const struct problem *p, struct solution *sol)
@@ -416,7 +390,6 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_total(w, w->scope_problems[s], sol);
-		judge_method(w, sol);
 		judge_time(w, sol);
 	}
 	if (err == -SP_ENOMEM)
@@ -484,7 +457,7 @@ static void *worker(void *arg)
 	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->w->scopes.n) {
 		size_t s = crew->budget.order[i];
 
-		if (crew->budget.reached[s] || crew->w->opts->method != METHOD_FULL)
+		if (crew->budget.reached[s])
 			solve_or_say(crew->w, crew->ev, s, &crew->budget.cuts[s]);
 		else
 			pass_over(crew->w, s);

@@ -7,7 +7,7 @@
 # @edge main:after -> main:again skip
 # @expect block main+0x4 insns 1 unknown
 # @expect region header main+0x0 blocks 6 * unknown*
-# @loops 2
+# @expect region header main+0x0 blocks 6 edges 7 headers 1 unknown
 	.text
 	.globl main
 	.type main, %function

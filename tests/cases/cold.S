@@ -4,7 +4,7 @@
 # @edge f.cold -> f:back taken
 # @edge f:back -> main:after ret of main+0x0
 # @never func f.cold*
-# @loops 2
+# @expect region header main+0x0 blocks 5 edges 6 headers 1
 	.text
 	.globl main
 	.type main, @function

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * flowdump ELF [FUNCTION ...]: the graph, regions and loops of a file, with
+ * flowdump ELF [FUNCTION ...]: the graph and regions of a file, with
  * the named functions hot (all without names).  Blocks are named by function
  * and offset: "main+0x1c".
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/flow/loops.h"
+#include "correct/flow/region.h"
 #include "correct/flow/trips.h"
 #include "profiler/base/vec.h"
 
@@ -66,23 +66,12 @@ static void print_graph(const struct dump *d)
 
 static void print_region(const struct dump *d, const struct flow_region *r, const char *head)
 {
-	struct flow_loops *loops = NULL;
-
-	flow_loops_find(d->graph, r, 1000, &loops);
-	printf("%s header %s blocks %zu edges %zu headers %zu loops %zu%s%s%s%s%s\n", head,
-	       name(d, r->header), r->n_blocks, r->n_edges, r->n_headers, loops->n,
-	       loops->capped ? " capped" : "", r->unknown_target ? " unknown" : "",
+	printf("%s header %s blocks %zu edges %zu headers %zu%s%s%s%s\n", head, name(d, r->header),
+	       r->n_blocks, r->n_edges, r->n_headers, r->unknown_target ? " unknown" : "",
 	       r->undecoded ? " undecoded" : "", r->guessed ? " guessed" : "",
 	       r->recursive ? " recursive" : "");
 	for (size_t i = 0; i < r->n_edges && d->graph->n_blocks < 200; i++)
 		print_edge(d, "inside", r->edges[i]);
-	for (size_t i = 0; i < loops->n && loops->n < 50; i++) {
-		printf("loop");
-		for (size_t k = 0; k < loops->v[i].n; k++)
-			printf(" %s", name(d, d->graph->edges[loops->v[i].edges[k]].from));
-		printf("\n");
-	}
-	flow_loops_free(loops);
 }
 
 /* Graphviz text of the graph, for eyes. */

@@ -1,14 +1,13 @@
-# The paper's loop: a test, an update that is rare, a step.  Three blocks, two simple loops.
+# The paper's loop: a test, an update that is rare, a step.  Three blocks.
 # @expect blocks 5
 # @expect regions 1
-# @expect region header main+* blocks 3 edges 4 headers 1 loops 2
+# @expect region header main+* blocks 3 edges 4 headers 1
 # @edge main -> main:top fall
 # @edge main:top -> main:step taken
 # @edge main:top -> main:rare fall
 # @edge main:rare -> main:step fall
 # @edge main:step -> main:top taken
 # @edge main:step -> main:done fall
-# @loops 2
 	.text
 	.globl main
 	.type main, @function

@@ -8,7 +8,7 @@
 # @edge check:good -> main:after ret of main+0x0
 # @expect func last+0x0 returns 0 blocks 1
 # @expect regions 1
-# @expect region header main+0x0 blocks 4 edges 4 headers 1 loops 1
+# @expect region header main+0x0 blocks 4 edges 4 headers 1
 # @never edge*-> next+0x0 fall
 	.text
 	.globl main

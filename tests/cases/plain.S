@@ -1,7 +1,7 @@
 # System calls come back, rep instructions are one instruction: neither ends a block.
 # @expect blocks 2
 # @expect block main+0x0 insns 6
-# @expect region header main+0x0 blocks 1 edges 1 headers 1 loops 1
+# @expect region header main+0x0 blocks 1 edges 1 headers 1
 # @edge main -> main taken
 	.text
 	.globl main

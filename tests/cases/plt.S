@@ -6,7 +6,7 @@
 # @edge main:after -> main:again skip
 # @never *unknown*
 # @never *guessed*
-# @loops 1
+# @expect region header main+0x0 blocks 4 edges 4 headers 1
 	.text
 	.globl main
 	.type main, @function

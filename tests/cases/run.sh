@@ -10,7 +10,6 @@
 #   # @never *unknown*         a pattern no line matches
 #   # @edge f -> f:top taken   an edge; f:top is the label `top` in function f
 #   # @no-edge f:a -> f:b fall
-#   # @loops 2                 simple loops of the first region
 #   # @trip f -> f:top 16      trip count of the loop at f:top when it is entered from f
 #   # @no-trip f:top           no trip count of this loop is told
 # Then switch.c by every compiler at every level: all its tables must be read.
@@ -73,7 +72,6 @@ check()
 	no-edge) ! has "edge $(name "$from") -> $(name "$to") $kind*" ;;
 	trip) has "trip $(name "$from") -> $(name "$to") count $kind" ;;
 	no-trip) ! has "trip * -> $(name "$from") count *" ;;
-	loops) has "region header * loops $2" || has "region header * loops $2 *" ;;
 	isa | link | hot) ;;
 	*) false ;;
 	esac

@@ -1,8 +1,7 @@
 # f is called twice in one round: both calls have their own return, and the loop passes f twice.
 # @edge f -> main:one ret of main+0x0
 # @edge f -> main:two ret of main+0x5
-# @expect region header main+0x0 blocks 4 edges 5 headers 1 loops 1
-# @expect loop main+0x0 f+0x0 main+0x5 f+0x0 main+0xa
+# @expect region header main+0x0 blocks 4 edges 5 headers 1
 	.text
 	.globl main
 	.type main, @function

@@ -4,7 +4,7 @@
 # @no-edge f -> f:two ind
 # @never *unknown*
 # @never *guessed*
-# @loops 2
+# @expect region header f+0x0 blocks 3 edges 4 headers 1
 	.text
 	.globl main
 	.type main, @function

@@ -5,7 +5,7 @@
 # @no-edge f:entry -> f:trap ind
 # @never *unknown*
 # @never *guessed*
-# @loops 4
+# @expect region header f+0x0 blocks 6 edges 9 headers 1
 	.include "tests/cases/three.inc"
 	begin
 	cmp $2, %edi

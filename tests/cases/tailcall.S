@@ -5,8 +5,7 @@
 # @edge main:after -> g call
 # @edge g -> main:again ret of main+0x7
 # @never *unknown*
-# @expect region header main+0x2 blocks 5 edges 6 headers 1 loops 1
-# @expect loop main+0x2 f+0x0 g+0x0 main+0x7 g+0x0 main+0xc
+# @expect region header main+0x2 blocks 5 edges 6 headers 1
 	.text
 	.globl main
 	.type main, @function

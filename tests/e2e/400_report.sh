@@ -65,7 +65,7 @@ check 'with the reason' json '(lambda r: r["status"] == "weak" and "the total is
 check 'and what would settle it' sh -c '"$SKIDPROF" report -i few.data --why mix | grep -q -e "- record -b:"'
 check 'none of its lines is fixed' status 0 "$SKIDPROF" report -i few.data --lines --format json
 check 'unless it is known to 5%' json 'all(l["hi"] - l["lo"] <= 0.1001 * l["fixed"] for l in d["lines"] if l["status"] == "fixed")'
-for method in raw loops path flow full; do
+for method in raw full; do
 	timeout 120 "$SKIDPROF" report -i two.data --method $method >out 2>err
 	check "method $method ends with 0 or 3" test $? -eq 0 -o $? -eq 3
 	check "method $method is named" has out "# method $method,"

@@ -76,7 +76,4 @@ check 'it is no worse than raw' json 'd["eps_fixed"] <= 1.05 * d["eps_raw"] + 0.
 check 'nothing is fixed that is wrong' json 'all(f["status"] != "fixed" or abs(f["fixed_err"]) < 0.05 for f in d["functions"] if f["truth_share"] > 0.01)'
 "$SKIDPROF" report -i w.data --why main >out 2>err
 check 'why says what would tell' has out 'instructions precisely, too (-e instructions:pp)'
-# A rival is asked for by name: what it says is shown.
-"$SKIDPROF" report -i w.data --method loops --why main >out 2>err
-check 'another method is not told so' bash -c '! grep -q "instructions precisely, too" out'
 exit $failed

@@ -91,8 +91,4 @@ for how in call ret cond callstack; do
 	check "stack=$how without instructions: raw" status 0 "$SKIDPROF" report -i plain.data --format json
 	check 'there are no shares' json 'not d["meta"]["instructions_relative"] and not d["meta"]["branch_records"]'
 done
-# Minimum-cost flow has one answer: no interval, and no word for one.
-plain events=cycles,instructions
-check 'method flow' status 0 "$SKIDPROF" report -i plain.data --method flow --format json
-check 'has no interval and is weak' json 'all(f["lo"] is None and f["status"] != "fixed" for f in d["functions"]) and any(f["status"] == "weak" for f in d["functions"])'
 finish

@@ -7,7 +7,7 @@
 set -u
 dir=$1
 # What skidprof is linked with (the libraries of the Makefile's BUILD_PACKAGES), the guest's shell, and perf.
-packages=(libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev libsmartcols-dev libjansson-dev libglpk-dev
+packages=(libdw-dev libelf-dev libcapstone-dev libgsl-dev libzstd-dev libsmartcols-dev libjansson-dev
 	libiberty-dev libpfm4-dev libncurses-dev busybox-static linux-perf)
 stamp="$dir/stamp-$(cksum <"$0" | tr ' ' -)"
 [ -e "$stamp" ] && exit 0

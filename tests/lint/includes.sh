@@ -39,7 +39,7 @@ allow correct "correct/|profiler/perfdata/|profiler/record\.h|$base" "${v[@]}"
 # In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
 # what they work towards and on, correct.h and cmd.h what is asked of them; correct.c puts the folders together.
 below='' waists='correct/(profile|correct|work|cmd)\.h|profiler/perfdata/'
-for room in model judge binary skid flow truth recording infer baseline evidence divide solve assemble compare; do
+for room in model judge binary skid flow truth recording infer evidence divide solve assemble compare; do
 	below="${below:+$below|}correct/$room/"
 	mapfile -t v < <(files "correct/$room")
 	allow "correct/$room" "$below|$waists|$base" "${v[@]}"

@@ -43,7 +43,7 @@ GROUPS = {
     "unseen": "Open programs, held out",
 }
 OPEN = ["real", "unseen"]  # whose programs have a row each
-METHODS = ["loops", "flow", "path", "full", "raw by line", "full by line", "raw by insn", "full by insn"]
+METHODS = ["full", "raw by line", "full by line", "raw by insn", "full by insn"]
 MIN_SHARE = defaultdict(lambda: 0.01, real=0.02, unseen=0.02)
 
 

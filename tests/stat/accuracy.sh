@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR]
+# accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--dir DIR]
 #	[--jobs N] [--limit SECONDS] [--quick] [--keep]
 #
 # How right are corrected counts?  Three groups of programs: the five samples with N seeds each, random ones, and those in written/,
@@ -12,7 +12,7 @@
 # With another build it begins anew.  --keep leaves recordings where they are, also those of another build, which are then
 # corrected anew: what changed in correct/ is held against the same recordings.
 #
-# --groups (of: sample random written real) and --methods leave out all others; --dir is where recordings and results go.
+# --groups (of: sample random written real) leaves out all others; --dir is where recordings and results go.
 # --first is the seed of the first random program: nobody looks at those of the default, which are for this table.
 # Every fourth of the written programs, or every Nth by --every.
 # The forms plain-* are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
@@ -20,10 +20,10 @@
 # Bursts are as many as a program of a few minutes has of them: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
-usage="accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--methods 'M M'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
+usage="accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [--real N] [--variants 'V V'] [--groups 'G G'] [--dir DIR] [--jobs N] [--limit SECONDS] [--quick] [--keep]"
 B=${1:?$usage}
 shift
-seeds=1 programs=6 every=4 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' only='' DIR=''
+seeds=1 programs=6 every=4 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' DIR=''
 variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid'
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -36,7 +36,6 @@ while [ $# -gt 0 ]; do
 	--jobs) jobs=${2:?$usage} && shift ;;
 	--variants) variants=${2:?$usage} && shift ;;
 	--groups) groups=${2:?$usage} && shift ;;
-	--methods) only=${2:?$usage} && shift ;;
 	--dir) DIR=${2:?$usage} && shift ;;
 	--quick) programs=3 groups='sample random' ;;
 	--keep) keep=1 ;;
@@ -47,7 +46,7 @@ done
 cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
 DIR=$(realpath -m "${DIR:-$B/accuracy}")
-export SKIDPROF=$B/skidprof DIR KEEP=$keep B ONLY=$only
+export SKIDPROF=$B/skidprof DIR KEEP=$keep B
 export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions TURNS=cycles,instructions,branches,loads,stores,calls,cond-branches BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 # Of this build, and of no other one.
@@ -88,49 +87,45 @@ record()
 	return 1
 }
 
-# one GROUP PROGRAM SEED VARIANT: record, then compare by every method that the variant is about.
+# one GROUP PROGRAM SEED VARIANT: record, then compare.
 one()
 {
 	local group=$1 program=$2 seed=$3 variant=$4 job status command
-	local methods=(loops flow full) how=(--no-branches)
+	local how=(--no-branches)
 	job=$group.$program.$seed.$variant
 	[ "$(date +%s)" -lt "$END" ] && [ ! -e "$DIR/json/$job.done" ] || return 0
 	case $variant in
-	branches) how=(-b --bursts 0) methods=(path full) ;;
-	bursts) how=(--no-branches --bursts "$BURSTS") methods=(full) ;;
-	branches-bursts) how=(-b --bursts "$BURSTS") methods=(full) ;;
-	timed) how=(-b --bursts 0 --core skylake) methods=(full) ;;
-	four) how=(--no-branches --core "$DIR/four.core") methods=(full) ;;
-	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") methods=(full) ;;
-	limited) how=(--no-branches -e "$LIMITED") methods=(full) ;;
-	limited-bursts) how=(--no-branches --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
-	limited-both) how=(-b --bursts "$BURSTS" -e "$LIMITED") methods=(full) ;;
-	limited-branches) how=(-b --bursts 0 -e "$LIMITED") methods=(path full) ;;
-	two) how=(--no-branches -e "$TWO") methods=(loops full) ;;
-	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") methods=(loops full) ;;
-	skidless) how=(--no-branches --core "$DIR/skidless.core") methods=(full) ;;
-	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") methods=(full) ;;
-	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) methods=(full) ;;
-	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") methods=(full) ;;
-	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') methods=(full) ;;
-	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") methods=(full) ;;
+	branches) how=(-b --bursts 0) ;;
+	bursts) how=(--no-branches --bursts "$BURSTS") ;;
+	branches-bursts) how=(-b --bursts "$BURSTS") ;;
+	timed) how=(-b --bursts 0 --core skylake) ;;
+	four) how=(--no-branches --core "$DIR/four.core") ;;
+	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") ;;
+	limited) how=(--no-branches -e "$LIMITED") ;;
+	limited-bursts) how=(--no-branches --bursts "$BURSTS" -e "$LIMITED") ;;
+	limited-both) how=(-b --bursts "$BURSTS" -e "$LIMITED") ;;
+	limited-branches) how=(-b --bursts 0 -e "$LIMITED") ;;
+	two) how=(--no-branches -e "$TWO") ;;
+	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") ;;
+	skidless) how=(--no-branches --core "$DIR/skidless.core") ;;
+	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") ;;
+	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) ;;
+	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") ;;
+	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') ;;
+	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
 	[ -s "$DIR/$job.data" ] && [ -s "$DIR/$job.truth" ] || record "$job" --seed "$seed" "${how[@]}" -- "${command[@]}" ||
 		{ fail "$job" record && return; }
-	for method in "${methods[@]}"; do
-		[ -z "$ONLY" ] || [[ " $ONLY " == *" $method "* ]] || continue
-		timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --method "$method" \
-			--format json >"$DIR/json/$job.$method.json" 2>"$DIR/$job.err"
-		status=$?
-		# 3: done, but not to be trusted; the table says how often and how wrong.
-		[ $status -eq 0 ] || [ $status -eq 3 ] ||
-			{ rm -f "$DIR/json/$job.$method.json" && fail "$job" "compare --method $method ($status)" &&
-				mv "$DIR/json/$job.fail" "$DIR/json/$job.$method.fail"; }
-	done
+	timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --format json \
+		>"$DIR/json/$job.full.json" 2>"$DIR/$job.err"
+	status=$?
+	# 3: done, but not to be trusted; the table says how often and how wrong.
+	[ $status -eq 0 ] || [ $status -eq 3 ] ||
+		{ rm -f "$DIR/json/$job.full.json" && fail "$job" "compare ($status)" && mv "$DIR/json/$job.fail" "$DIR/json/$job.full.fail"; }
 	# Lines and instructions are harder than functions: the samples' hot loops tell how much.
-	case $ONLY$group.$variant in
+	case $group.$variant in
 	sample.plain | sample.branches)
 		for by in line insn; do
 			timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --by "$by" --format json \

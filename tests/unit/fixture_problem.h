@@ -18,7 +18,6 @@
 struct fixture {
 	struct flow_graph g;
 	struct flow_region r;
-	struct flow_loops loops;
 	struct problem *p;
 };
 
@@ -102,21 +101,9 @@ static inline void fixture_functions(struct fixture *f, const uint32_t *entry, s
 	}
 }
 
-static inline void fixture_loop(struct fixture *f, const uint32_t *edges, size_t n)
-{
-	f->loops.v = realloc(f->loops.v, (f->loops.n + 1) * sizeof(*f->loops.v));
-	assert_non_null(f->loops.v);
-	f->loops.v[f->loops.n].edges = fixture_array(n, sizeof(*edges));
-	memcpy(f->loops.v[f->loops.n].edges, edges, n * sizeof(*edges));
-	f->loops.v[f->loops.n++].n = n;
-}
-
 static inline void fixture_fini(struct fixture *f)
 {
 	problem_free(f->p);
-	for (size_t l = 0; l < f->loops.n; l++)
-		free(f->loops.v[l].edges);
-	free(f->loops.v);
 	free(f->g.funcs);
 	free(f->g.func_blocks);
 	free(f->g.in);
@@ -127,7 +114,7 @@ static inline void fixture_fini(struct fixture *f)
 	free(f->g.insns);
 }
 
-/* The paper's hmmer loop: 40c570, 40c612, 40c659 with n_insn instructions each, and its two simple loops. */
+/* The paper's hmmer loop: 40c570, 40c612, 40c659 with n_insn instructions each. */
 static inline void fixture_hmmer(struct fixture *f, const uint32_t n_insn[3])
 {
 	const struct flow_edge edges[] = {
@@ -136,11 +123,8 @@ static inline void fixture_hmmer(struct fixture *f, const uint32_t n_insn[3])
 		{ 1, 2, FLOW_FALL },
 		{ 2, 0, FLOW_TAKEN },
 	};
-	const uint32_t through[] = { 0, 2, 3 }, past[] = { 1, 3 };
 
 	fixture_make(f, n_insn, 3, edges, 4);
-	fixture_loop(f, through, 3);
-	fixture_loop(f, past, 2);
 }
 
 #endif

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "correct/flow/build.h"
-#include "correct/flow/loops.h"
+#include "correct/flow/region.h"
 
 static inline int compare_hand_edges(const void *x, const void *y)
 {

@@ -97,26 +97,20 @@ static struct profile *profile_fixture(void)
 		.n_edges = 3,
 		.n_free = 2,
 		.n_rank = 1,
-		.n_loops = 2,
 		.raw_insn = 1900000,
 		.insn = 1900000,
 		.cyc = 2900000,
 		.n_samples = 1900,
-		.r_hat = 1.01,
-		.n_eff = 812,
 		.skid_periods = 37.8,
 		.status = PROFILE_WEAK,
 		.evidence = PROFILE_BY_MIX,
 		.why = "one free flow is open",
 		.n_draws = 2,
-		.n_shown_loops = 1,
 		.n_equations = 1,
 	};
 	p->regions[0].draws = calloc(4, sizeof(float));
 	for (int i = 0; i < 4; i++)
 		p->regions[0].draws[i] = (float[]){ 600000, 700000, 610000, 690000 }[i];
-	p->regions[0].loops = calloc(1, sizeof(*p->regions[0].loops));
-	p->regions[0].loops[0] = (struct profile_loop){ 60000, 59000, 61000, "0x401136->0x401150" };
 	p->regions[0].equations = calloc(1, sizeof(*p->regions[0].equations));
 	p->regions[0].equations[0] = (struct profile_equation){ "branches", 100000, 100100, 50 };
 	p->n_insns = 4;

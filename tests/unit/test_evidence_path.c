@@ -104,6 +104,20 @@ static int setup_call(void **state)
 	return setup_bench(b);
 }
 
+/* Edges of the mean lap, for |E|: each stack as it counts by itself, without weights. */
+static void average(struct bench *b, double *edge_flow)
+{
+	const struct path *s = evidence_state(b->ev, &evidence_path);
+	const struct scope_stacks *r = &s->scopes[0];
+	struct path_tally t = { .edge = edge_flow };
+
+	memset(edge_flow, 0, b->f.p->n_edges * sizeof(*edge_flow));
+	for (size_t k = 0; k < r->stacks.n; k++)
+		path_add_stack(s, r, &r->stacks.v[k], NULL, 1, &t);
+	for (size_t e = 0; e < b->f.p->n_edges; e++)
+		edge_flow[e] *= b->f.p->total_insn / t.insn;
+}
+
 static int teardown(void **state)
 {
 	struct bench *b = *state;
@@ -188,22 +202,13 @@ static void a_stack_tells_the_edges_between_its_branches(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { past, back, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (int i = 0; i < 40; i++)
 		show(b, 0, stack, 3);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_int_equal(out.verdict, VERDICT_OK);
+	average(b, mean);
 	for (int e = 0; e < 4; e++)
-		assert_float_equal(out.edge_flow[e], 33000 / 23., 1e-6);
-	/* Executions of a block: edges that enter it.  All stacks are alike, so all draws are. */
-	for (size_t i = 0; i < out.n_draws; i += 100) {
-		assert_float_equal(out.draws[i * 3 + 0], 33000 / 23., 1e-2);
-		assert_float_equal(out.draws[i * 3 + 1], 33000 / 23., 1e-2);
-		assert_float_equal(out.draws[i * 3 + 2], 2 * 33000 / 23., 1e-2);
-	}
-	solution_fini(&out);
+		assert_float_equal(mean[e], 33000 / 23., 1e-6);
 }
 
 /*
@@ -219,8 +224,7 @@ static void the_average_along_the_stacks_is_the_flow(void **state)
 	struct bench *b = *state;
 	const struct pd_branch after_past[] = { back, past, back, back },
 	                       in_past[] = { past, back, back, past }, after_b[] = { back, back, past, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 	double f[4];
 
 	for (int i = 0; i < 50; i++) {
@@ -228,12 +232,11 @@ static void the_average_along_the_stacks_is_the_flow(void **state)
 		show(b, 0, in_past, 4);
 		show(b, 0, after_b, 4);
 	}
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_B], 1000, 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_C], 1000, 1e-6);
-	assert_float_equal(out.edge_flow[B_TO_C], 1000, 1e-6);
-	assert_float_equal(out.edge_flow[C_TO_A], 2000, 1e-6);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_B], 1000, 1e-6);
+	assert_float_equal(mean[A_TO_C], 1000, 1e-6);
+	assert_float_equal(mean[B_TO_C], 1000, 1e-6);
+	assert_float_equal(mean[C_TO_A], 2000, 1e-6);
 	/* The newest edge: C-A of 2 stacks in 3, A-C of 1 in 3; older pieces the same: weights are 1. */
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 1000, 1e-6);
@@ -272,16 +275,13 @@ static void show_slow(struct bench *b, int event, struct pd_branch newest, int t
 static void stacks_stand_for_their_instructions(void **state)
 {
 	struct bench *b = *state;
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 	double f[4];
 
 	show_slow(b, CYC, back, 10);
-	opts.n_keep = 1; /* draw 0: the average itself */
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 6 / 158., 1e-6);
-	assert_float_equal(out.edge_flow[C_TO_A], 33000 * 8 / 158., 1e-6);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_B], 33000 * 6 / 158., 1e-6);
+	assert_float_equal(mean[C_TO_A], 33000 * 8 / 158., 1e-6);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 33000 * (5 / 23. + 1 / 21.5) / 7, 1e-2);
 	assert_float_equal(f[C_TO_A], 33000 * (5 / 23. + 3 / 21.5) / 7, 1e-2);
@@ -376,8 +376,7 @@ static void a_burst_stands_for_its_instructions(void **state)
 	/* In the file the newest branch comes first. */
 	const struct pd_branch p[] = { back, back, past }, q[] = { past, back, back },
 	                       r[] = { back, past, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 	double f[4];
 
 	assert_int_equal(b->rec->burst_event, BURST);
@@ -388,12 +387,10 @@ static void a_burst_stands_for_its_instructions(void **state)
 		for (int k = 0; k < 5; k++)
 			show(b, BURST, p, 3);
 	}
-	opts.n_keep = 1;
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 6 / 182., 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_C], 33000 * 2 / 182., 1e-6);
-	assert_float_equal(out.edge_flow[C_TO_A], 33000 * 12 / 182., 1e-6);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_B], 33000 * 6 / 182., 1e-6);
+	assert_float_equal(mean[A_TO_C], 33000 * 2 / 182., 1e-6);
+	assert_float_equal(mean[C_TO_A], 33000 * 12 / 182., 1e-6);
 	solve(b, f);
 	assert_float_equal(f[A_TO_B], 33000 * (5 / 29. + 1 / 18.5) / 7, 1e-3);
 	assert_float_equal(f[A_TO_C], 33000 * (5 / 29. + 1 / 18.5) / 7, 1e-3);
@@ -408,16 +405,14 @@ static void the_older_half_of_a_burst_is_left_out(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { back, back, back, back, back, back, back, past, back, past };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (int i = 0; i < 40; i++)
 		show(b, BURST, stack, 10);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 / 19., 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_C], 0, 0);
-	assert_float_equal(out.edge_flow[C_TO_A], 33000 / 19., 1e-6);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_B], 33000 / 19., 1e-6);
+	assert_float_equal(mean[A_TO_C], 0, 0);
+	assert_float_equal(mean[C_TO_A], 33000 / 19., 1e-6);
 }
 
 /*
@@ -428,17 +423,15 @@ static void of_a_long_burst_twenty_branches_are_left_out(void **state)
 {
 	struct bench *b = *state;
 	struct pd_branch stack[50];
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (size_t i = 0; i < 50; i++)
 		stack[49 - i] = i == 21 ? past : back;
 	for (int i = 0; i < 40; i++)
 		show(b, BURST, stack, 50);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_C], 33000 / (14 + 27 * 19.), 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 27 / (14 + 27 * 19.), 1e-6);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_C], 33000 / (14 + 27 * 19.), 1e-6);
+	assert_float_equal(mean[A_TO_B], 33000 * 27 / (14 + 27 * 19.), 1e-6);
 }
 
 /*
@@ -489,8 +482,7 @@ static void a_burst_stands_for_the_instructions_of_its_time(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch by_c[] = { past, back, past }, by_b[] = { back, back, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	show_pace(b, 4000, 1000);
 	for (int i = 0; i < 50; i++)
@@ -501,11 +493,9 @@ static void a_burst_stands_for_the_instructions_of_its_time(void **state)
 	assert_int_equal(evidence_finish(b->ev), 0);
 	/* Not what these few samples counted. */
 	b->f.p->total_insn = 33000;
-	opts.n_keep = 1;
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_float_equal(out.edge_flow[A_TO_C], 33000 * 4 / (4 * 14 + 38.), 1e-3);
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 * 2 / (4 * 14 + 38.), 1e-3);
-	solution_fini(&out);
+	average(b, mean);
+	assert_float_equal(mean[A_TO_C], 33000 * 4 / (4 * 14 + 38.), 1e-3);
+	assert_float_equal(mean[A_TO_B], 33000 * 2 / (4 * 14 + 38.), 1e-3);
 }
 
 static void show_stage(struct bench *b, uint32_t stage, const struct pd_branch *stack, size_t n)
@@ -766,17 +756,15 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { past, astray, back, back, past };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (int i = 0; i < 40; i++)
 		show(b, BURST, stack, 5);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	average(b, mean);
 	/* past back: C-A; back back: A-B, B-C, C-A: 29 instructions. */
-	assert_float_equal(out.edge_flow[A_TO_B], 33000 / 29., 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_C], 0, 0);
-	assert_float_equal(out.edge_flow[C_TO_A], 2 * 33000 / 29., 1e-6);
-	solution_fini(&out);
+	assert_float_equal(mean[A_TO_B], 33000 / 29., 1e-6);
+	assert_float_equal(mean[A_TO_C], 0, 0);
+	assert_float_equal(mean[C_TO_A], 2 * 33000 / 29., 1e-6);
 }
 
 /*
@@ -892,17 +880,15 @@ static void what_lies_before_a_break_is_not_used(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { past, back, astray, back, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (int i = 0; i < 40; i++)
 		show(b, 0, stack, 5);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	average(b, mean);
 	/* One piece of 4 instructions, A-C: 8250 times. */
-	assert_float_equal(out.edge_flow[A_TO_C], 8250, 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_B], 0, 0);
-	assert_float_equal(out.edge_flow[C_TO_A], 0, 0);
-	solution_fini(&out);
+	assert_float_equal(mean[A_TO_C], 8250, 1e-6);
+	assert_float_equal(mean[A_TO_B], 0, 0);
+	assert_float_equal(mean[C_TO_A], 0, 0);
 }
 
 /*
@@ -913,17 +899,15 @@ static void a_stack_leads_past_a_call_of_other_code(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { to_a, returned, within, call, to_a };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 
 	for (int event = INSN; event <= BURST; event += BURST - INSN) {
-		struct solution out;
+		double mean[4];
 
 		for (int i = 0; i < 40; i++)
 			show(b, event, stack, 5);
-		assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-		assert_float_equal(out.edge_flow[PAST_CALL], 2200, 1e-6);
-		assert_float_equal(out.edge_flow[B_TO_A], 2200, 1e-6);
-		solution_fini(&out);
+		average(b, mean);
+		assert_float_equal(mean[PAST_CALL], 2200, 1e-6);
+		assert_float_equal(mean[B_TO_A], 2200, 1e-6);
 		assert_int_equal(evidence_finish(b->ev), 0);
 		assert_float_equal(b->f.p->broken_share, 0, 0);
 		assert_float_equal(b->f.p->total_sd, hypot(33000 * 9. / 24, sqrt(33000 * 1000.)), 1e-6);
@@ -1298,9 +1282,7 @@ static void too_few_stacks_say_nothing(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch stack[] = { past, back }, broken[] = { astray, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct equations eqs = { 0 };
-	struct solution out;
 
 	for (int i = 0; i < 50; i++) {
 		show(b, 0, stack, 1);
@@ -1314,12 +1296,6 @@ static void too_few_stacks_say_nothing(void **state)
 	/* Only the total of eq. 3. */
 	assert_int_equal(eqs.n, 1);
 	equations_fini(&eqs);
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
-	assert_int_equal(out.verdict, VERDICT_UNRELIABLE);
-	assert_non_null(strstr(out.why, "only 9 branch stacks"));
-	/* No draws: the raw counts stay, instead of zeros. */
-	assert_int_equal(out.n_draws, 0);
-	solution_fini(&out);
 }
 
 /* Without group counts nobody knows a cycle sample's instructions: it weighs its period, like any other. */
@@ -1327,20 +1303,17 @@ static void samples_of_both_events_are_used(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch by_b[] = { back, back }, around[] = { back, past, back };
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
-	struct solution out;
+	double mean[4];
 
 	for (int i = 0; i < 30; i++) {
 		show(b, 0, by_b, 2);
 		show(b, 1, around, 3);
 	}
-	opts.n_keep = 1;
-	assert_int_equal(method_path(b->ev, 0, &opts, &out), 0);
+	average(b, mean);
 	/* 19 + 14 instructions, a lap of each kind. */
-	assert_float_equal(out.edge_flow[A_TO_B], 1000, 1e-6);
-	assert_float_equal(out.edge_flow[A_TO_C], 1000, 1e-6);
-	assert_float_equal(out.edge_flow[C_TO_A], 2000, 1e-6);
-	solution_fini(&out);
+	assert_float_equal(mean[A_TO_B], 1000, 1e-6);
+	assert_float_equal(mean[A_TO_C], 1000, 1e-6);
+	assert_float_equal(mean[C_TO_A], 2000, 1e-6);
 }
 
 #define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)

@@ -150,7 +150,6 @@ static void exact_totals_settle_two_flows(void **state)
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
 	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct equations eqs = { 0 };
 	struct solution sol = { 0 };
 	struct space *s = NULL;
@@ -164,7 +163,7 @@ static void exact_totals_settle_two_flows(void **state)
 	assert_int_equal(space_new(&p, NULL, &s), 0);
 	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
 	count_insns(&p, add(&eqs, &p, 4.2e6, 200), INSN_LOAD);
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &sol), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 1, &sol), 0);
 	for (size_t i = 0; i < sol.n_draws; i++)
 		sum += (double)sol.draws[i * 3 + B];
 	/* sd of n_B from either equation is below 200; 1000 is five of them */
@@ -235,7 +234,6 @@ static double b_by_trips(const struct said *t, struct solution *sol)
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, sum = 0;
 	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct equations eqs = { 0 };
 	struct space *s = NULL;
 	struct equation *eq;
@@ -263,7 +261,7 @@ static double b_by_trips(const struct said *t, struct solution *sol)
 		eq->kind = PROFILE_BY_PATH;
 		eq->w[0] = 1;
 	}
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, sol), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 1, sol), 0);
 	for (size_t i = 0; i < sol->n_draws; i++)
 		sum += (double)sol->draws[i * 3 + B] / (double)sol->n_draws;
 	equations_fini(&eqs);
@@ -325,7 +323,6 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 	struct insn insns[19];
 	double seen[19] = { 0 }, cyc[19] = { 0 }, sum = 0, sq = 0, n;
 	struct problem p = make_hmmer(insns, seen, cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct equations eqs = { 0 };
 	struct solution sol = { 0 };
 	struct space *s = NULL;
@@ -345,7 +342,7 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 	eq = add(&eqs, &p, 1000, 50);
 	eq->w[1] = 1;
 	eq->kind = PROFILE_BY_PATH;
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &sol), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 1, &sol), 0);
 	n = (double)sol.n_draws;
 	for (size_t i = 0; i < sol.n_draws; i++) {
 		double past = (double)sol.draws[i * 3 + A] - (double)sol.draws[i * 3 + B];
@@ -470,7 +467,6 @@ static void what_nothing_settles_has_a_wide_interval(void **state)
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, min = INFINITY, max = 0, mean = 0;
 	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = INFER_OPTS_DEFAULT;
 	struct equations eqs = { 0 };
 	struct solution sol = { 0 };
 	struct space *s = NULL;
@@ -484,7 +480,7 @@ static void what_nothing_settles_has_a_wide_interval(void **state)
 	p.total_cyc = 19e6;
 	assert_int_equal(space_new(&p, NULL, &s), 0);
 	count_insns(&p, add(&eqs, &p, 15.5e6, 200), 0);
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &sol), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 1, &sol), 0);
 	for (size_t i = 0; i < sol.n_draws; i++) {
 		min = fmin(min, (double)sol.draws[i * 3 + B]);
 		max = fmax(max, (double)sol.draws[i * 3 + B]);
@@ -505,7 +501,6 @@ static void the_same_seed_gives_the_same_bits(void **state)
 	struct insn insns[19];
 	double seen_insn[19] = { 0 }, seen_cyc[19] = { 1e6 };
 	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
-	struct infer_opts opts = { .seed = 7, .n_chains = 2, .n_burn = 20, .n_keep = 20 };
 	struct equations eqs = { 0 };
 	struct solution one = { 0 }, two = { 0 };
 	struct space *s = NULL;
@@ -515,8 +510,8 @@ static void the_same_seed_gives_the_same_bits(void **state)
 	p.total_cyc = 1e6;
 	assert_int_equal(space_new(&p, NULL, &s), 0);
 	count_insns(&p, add(&eqs, &p, 1e7, 100), 0);
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &one), 0);
-	assert_int_equal(method_full(&p, s, interior, &eqs, &opts, &two), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 7, &one), 0);
+	assert_int_equal(method_full(&p, s, interior, &eqs, 7, &two), 0);
 	assert_memory_equal(one.draws, two.draws, one.n_draws * 3 * sizeof(float));
 	solution_fini(&one);
 	solution_fini(&two);

@@ -482,7 +482,6 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	p->meta.cyc_per_event = 2;
 	p->meta.n_bursts = 400;
 	free(p->regions[0].draws);
-	free(p->regions[0].loops);
 	free(p->regions[0].equations);
 	p->regions[0] = region;
 	p->n_regions = 1;
@@ -721,7 +720,7 @@ static void infinities_and_nans_are_never_printed(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		p->funcs[i].count = (struct profile_count){ 10, NAN, INFINITY, NAN, -INFINITY, 0 };
-	p->regions[0].r_hat = p->regions[0].n_eff = p->regions[0].skid_periods = p->regions[0].cyc = NAN;
+	p->regions[0].skid_periods = p->regions[0].cyc = NAN;
 	p->meta.skid_median_cyc = NAN;
 	for (int view = REPORT_FUNCTIONS; view <= REPORT_WHY; view++) {
 		char *text;
@@ -953,7 +952,6 @@ static void what_has_instructions_is_shown_without_time(void **state)
 	p->meta.insn_event = -1;
 	p->meta.relative = true;
 	free(p->regions[0].draws);
-	free(p->regions[0].loops);
 	free(p->regions[0].equations);
 	p->regions[0] = region;
 	p->n_regions = 1;

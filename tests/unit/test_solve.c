@@ -224,7 +224,7 @@ static void combine(double solved, size_t n_scopes, struct solution *out)
 	};
 	struct part good, bad;
 	struct problem *problem = &whole, *problems[] = { &good.p, &bad.p };
-	struct solution solutions[2] = { { .r_hat = NAN }, { .r_hat = NAN, .verdict = VERDICT_UNRELIABLE } };
+	struct solution solutions[2] = { { 0 }, { .verdict = VERDICT_UNRELIABLE } };
 	struct scope scopes[2] = { 0 };
 	struct flow_regions regions = { .n = 1 };
 	struct work w = { .regions = &regions,
