@@ -354,8 +354,7 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 
 	s.thread = (uint32_t)task;
 	s.counters = (uint32_t)counters;
-	if (mux_slots_sample(show->slots, r, rec, s.thread, scope) < 0)
-		return -SP_ENOMEM;
+	mux_slots_sample(show->slots, r, rec, s.thread, scope);
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];
 		long local = b < 0 ? -1 : problem_block_at(p, (uint32_t)b);
@@ -371,7 +370,8 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 	if (show->stages)
 		s.stage = stages_sample(show->stages, r, rec, scope,
 		                        w->scopes.phase ? w->scopes.phase[number] : -1);
-	return evidence_sample(show->ev, &s);
+	evidence_sample(show->ev, &s);
+	return 0;
 }
 
 /* What ran in slots that were not counted is not in the noise that samples have by themselves. */
@@ -403,8 +403,8 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err < 0)
 		return err;
 	show.ev = *out;
-	err = mux_slots_new(w->rec, w->scopes.n, &show.slots);
-	if (err == 0 && w->rec->relative)
+	show.slots = mux_slots_new(w->rec, w->scopes.n);
+	if (w->rec->relative)
 		err = stages_begin(w, &show.stages);
 	if (err == 0)
 		err = recording_each(w->rec, "collecting evidence", show_sample, &show);
@@ -414,10 +414,10 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	vec_fini(&show.last);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
-	if (err == 0)
-		err = evidence_finish(*out);
-	if (err == 0)
+	if (err == 0) {
+		evidence_finish(*out);
 		add_slots(w, show.slots);
+	}
 	mux_slots_free(show.slots);
 	return err;
 }

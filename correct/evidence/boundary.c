@@ -140,7 +140,7 @@ static void add_crossing(struct boundary *e, uint32_t counters, struct crossing 
 	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n, .weight = 1 };
 }
 
-int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)
+void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)
 {
 	struct both *both = both_of(e, from, to);
 
@@ -148,7 +148,6 @@ int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t 
 	add_crossing(e, counters,
 	             (struct crossing){
 	                     .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc });
-	return 0;
 }
 
 void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc)

@@ -26,7 +26,7 @@ void boundary_free(struct boundary *e);
 void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc);
 
 /* A sample in one scope and the thread's next in another; cyc 0: not counted. */
-int boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
+void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
 
 /*
  * An interval in two pieces: between them its group rested for another group's

@@ -49,26 +49,18 @@ int evidence_begin(const struct evidence_input *in, struct evidence **out)
 	return 0;
 }
 
-int evidence_sample(struct evidence *ev, const struct sample_seen *s)
+void evidence_sample(struct evidence *ev, const struct sample_seen *s)
 {
-	for (size_t i = 0; i < N_KINDS; i++) {
-		int err = kinds[i]->sample ? kinds[i]->sample(ev->state[i], s) : 0;
-
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i]->sample)
+			kinds[i]->sample(ev->state[i], s);
 }
 
-int evidence_finish(struct evidence *ev)
+void evidence_finish(struct evidence *ev)
 {
-	for (size_t i = 0; i < N_KINDS; i++) {
-		int err = kinds[i]->finish ? kinds[i]->finish(ev->state[i]) : 0;
-
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i]->finish)
+			kinds[i]->finish(ev->state[i]);
 }
 
 int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out)

@@ -39,9 +39,9 @@ struct evidence_input {
 struct evidence_ops {
 	const char *name;
 	int (*begin)(const struct evidence_input *in, void **state);
-	int (*sample)(void *state, const struct sample_seen *s); /* may be NULL */
+	void (*sample)(void *state, const struct sample_seen *s); /* may be NULL */
 	/* All samples were shown: set what the problems say of the region (totals); may be NULL. */
-	int (*finish)(void *state);
+	void (*finish)(void *state);
 	/* Add what is known about one scope's flow, f = Z t of `space`. */
 	int (*equations)(void *state, size_t scope, const struct space *space, struct equations *out);
 	void (*end)(void *state);
@@ -56,8 +56,8 @@ extern const struct evidence_ops evidence_calls; /* eq. 1 */
 struct evidence;
 
 int evidence_begin(const struct evidence_input *in, struct evidence **out);
-int evidence_sample(struct evidence *ev, const struct sample_seen *s);
-int evidence_finish(struct evidence *ev);
+void evidence_sample(struct evidence *ev, const struct sample_seen *s);
+void evidence_finish(struct evidence *ev);
 int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out);
 void evidence_end(struct evidence *ev);
 
@@ -66,7 +66,7 @@ void evidence_end(struct evidence *ev);
  * where no event was counted beside, by what branch records say otherwise when followed further back (eq. 12).  The
  * mean stays.
  */
-int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
+void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
 /* The state of one kind. */
 void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);

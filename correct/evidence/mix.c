@@ -202,8 +202,8 @@ static void compare(const struct mix *m, const struct begin *b, struct reading *
 }
 
 /* Intervals of one slot, in one stay, are alike more than others: they make one run. */
-static int add_inside(const struct mix *m, struct begin *b, const struct sample_seen *s,
-                      const struct reading *seen, bool goes_on)
+static void add_inside(const struct mix *m, struct begin *b, const struct sample_seen *s,
+                       const struct reading *seen, bool goes_on)
 {
 	struct scope_sums *r = m->sums[s->scope];
 
@@ -212,14 +212,14 @@ static int add_inside(const struct mix *m, struct begin *b, const struct sample_
 	r->n_intervals++;
 	if (!goes_on || !m->several)
 		b->run = UINT32_MAX;
-	return ratios_add(r->ratios,
-	                  &(struct ratio_interval){
-	                          .place = problem_block_of_insn(m->in.problems[s->scope], s->insn),
-	                          .insn = seen->insn,
-	                          .events = seen->kind,
-	                          .counts = seen->delta,
-	                          .n = seen->n },
-	                  &b->run);
+	ratios_add(r->ratios,
+	           &(struct ratio_interval){ .place =
+	                                             problem_block_of_insn(m->in.problems[s->scope], s->insn),
+	                                     .insn = seen->insn,
+	                                     .events = seen->kind,
+	                                     .counts = seen->delta,
+	                                     .n = seen->n },
+	           &b->run);
 }
 
 static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
@@ -297,8 +297,8 @@ static void follow_calls(struct mix *m, struct task *t, const struct sample_seen
  * the thread's next, its second between the sample before this one and this:
  * the same two samples, unless the group rested.
  */
-static int add_interval(struct mix *m, struct begin *b, const struct task *t, const struct sample_seen *s,
-                        const struct reading *seen)
+static void add_interval(struct mix *m, struct begin *b, const struct task *t, const struct sample_seen *s,
+                         const struct reading *seen)
 {
 	int32_t next = b->rests ? b->next : s->scope, before = b->rests ? t->scope : b->scope;
 	bool went_on = b->inside && !b->rests;
@@ -309,18 +309,14 @@ static int add_interval(struct mix *m, struct begin *b, const struct task *t, co
 		add_inside(m, b, s, seen, went_on);
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
-		return boundary_cross(m->boundary, s->counters, -1, s->scope, seen->insn, 0);
-	if (!b->rests && b->scope != s->scope)
-		return boundary_cross(m->boundary, s->counters, b->scope, s->scope, seen->insn, seen->cyc);
-	if (!b->rests) {
+		boundary_cross(m->boundary, s->counters, -1, s->scope, seen->insn, 0);
+	else if (!b->rests && b->scope != s->scope)
+		boundary_cross(m->boundary, s->counters, b->scope, s->scope, seen->insn, seen->cyc);
+	else if (!b->rests)
 		boundary_inside(m->boundary, s->counters, s->scope, seen->insn, seen->cyc);
-		return 0;
-	}
-	if (b->scope == s->scope && next == s->scope && before == s->scope)
-		return 0;
-	boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn,
-	              seen->cyc);
-	return 0;
+	else if (b->scope != s->scope || next != s->scope || before != s->scope)
+		boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope },
+		              seen->insn, seen->cyc);
 }
 
 /* The thread goes from one group's slot to another's. */
@@ -338,7 +334,7 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
 
-static int sample(void *state, const struct sample_seen *s)
+static void sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
 	const struct pd_sample *smp = &s->record->sample;
@@ -349,7 +345,7 @@ static int sample(void *state, const struct sample_seen *s)
 	if (s->record->event == m->in.rec->insn_event)
 		m->sampled += recording_weight(m->in.rec, s->record);
 	if (m->insn < 0 || !read_group(m, smp, &seen))
-		return 0;
+		return;
 	grow_tasks(m, s);
 	t = &m->tasks.v[s->thread];
 	b = m->begins.v[s->counters];
@@ -373,7 +369,6 @@ static int sample(void *state, const struct sample_seen *s)
 	t->scope = s->scope;
 	if (smp->time_enabled_ns > t->enabled_ns)
 		t->enabled_ns = smp->time_enabled_ns;
-	return 0;
 }
 
 /*
@@ -482,33 +477,28 @@ static void settle(const struct mix *m, struct boundary_sum *sums)
 }
 
 /* The ratio of each event in each scope. */
-static int find_ratios(struct mix *m)
+static void find_ratios(struct mix *m)
 {
 	size_t n = m->in.n;
-	int err = 0;
 
 	/* Who goes on to show samples asks again. */
 	free(m->ratios);
 	m->ratios = mem_calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
-	for (size_t k = 0; err == 0 && k < m->n_kinds; k++) {
+	for (size_t k = 0; k < m->n_kinds; k++) {
 		if (!is_ratio(m, k))
 			continue;
-		for (size_t s = 0; err == 0 && s < n; s++) {
+		for (size_t s = 0; s < n; s++)
 			if (m->sums[s]->insn > 0)
-				err = ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
-				                &m->ratios[k * n + s]);
-			err = err < 0 ? err : 0;
-		}
+				ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
+				          &m->ratios[k * n + s]);
 	}
-	return err;
 }
 
 /* Instructions of the region, better than samples x period: exact but for the intervals at its edge. */
-static int finish(void *state)
+static void finish(void *state)
 {
 	struct mix *m = state;
 	struct boundary_sum *sums = mem_calloc(m->in.n + 1, sizeof(*sums));
-	int err;
 
 	m->total = counted_part(m) * (1 - m->in.rec->insn_stopped);
 	settle(m, sums);
@@ -533,9 +523,8 @@ static int finish(void *state)
 		m->in.problems[r]->unseen_share = unseen_share(s);
 		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}
-	err = find_ratios(m);
+	find_ratios(m);
 	free(sums);
-	return err;
 }
 
 static void fill_weights(const struct problem *p, int kind, double *w)

@@ -6,6 +6,7 @@
 #include "correct/evidence/path_impl.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 
 enum { UNTRUE_PIECES = 1 }; /* of a record, the newest, in which a branch may be missing */
 
@@ -18,10 +19,9 @@ struct cached {
 	bool over;
 };
 
-int path_init(struct path *s)
+void path_init(struct path *s)
 {
-	s->cache = calloc(EFFORT_PIECES, sizeof(*s->cache));
-	return s->cache ? 0 : sp_fail(SP_ENOMEM, "out of memory");
+	s->cache = mem_calloc(EFFORT_PIECES, sizeof(*s->cache));
 }
 
 void path_fini(struct path *s)
@@ -69,16 +69,11 @@ static void end(void *state)
 
 static int begin(const struct evidence_input *in, void **state)
 {
-	struct path *s = calloc(1, sizeof(*s));
+	struct path *s = mem_calloc(1, sizeof(*s));
 
-	if (!s)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	s->in = *in;
-	s->scopes = calloc(in->n + 1, sizeof(*s->scopes));
-	if (!s->scopes || path_init(s) < 0) {
-		end(s);
-		return sp_fail(SP_ENOMEM, "out of memory");
-	}
+	s->scopes = mem_calloc(in->n + 1, sizeof(*s->scopes));
+	path_init(s);
 	for (size_t r = 0; r < in->n; r++)
 		s->scopes[r].stride = 1;
 	*state = s;
@@ -111,7 +106,7 @@ struct section {
 };
 
 /* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
-static int trace_piece(struct path *s, int32_t scope, const struct place at[3], bool over, struct piece *out)
+static void trace_piece(struct path *s, int32_t scope, const struct place at[3], bool over, struct piece *out)
 {
 	const struct flow_graph *g = s->in.graph;
 	struct place start = at[0], from = at[1], to = at[2];
@@ -120,47 +115,43 @@ static int trace_piece(struct path *s, int32_t scope, const struct place at[3], 
 	out->scope = -1;
 	out->edge0 = (uint32_t)s->pool.n;
 	if (start.module < 0 || from.module != start.module || to.module < 0 || from.vaddr < start.vaddr)
-		return 0;
+		return;
 	b = flow_block_at(g, (uint32_t)start.module, start.vaddr);
 	last = flow_block_at(g, (uint32_t)from.module, from.vaddr);
 	target = flow_block_at(g, (uint32_t)to.module, to.vaddr);
 	if (b < 0 || last < b || target < 0 || g->blocks[target].vaddr != to.vaddr)
-		return 0;
+		return;
 	for (; b <= last; b++) {
 		/* Blocks are in address order, so the run's are neighbours. */
 		long next = b < last ? b + 1 : target;
 		uint32_t e = edge_between(s, scope, b, next, b == last && !over);
 
 		if (e == UINT32_MAX)
-			return 0;
-		if (vec_push(&s->pool, e) < 0)
-			return -SP_ENOMEM;
+			return;
+		vec_add(&s->pool, e);
 		out->n_insn += g->blocks[next].n_insn;
 		out->n_edges++;
 	}
 	if (!over || s->in.problems[scope]->edges[s->pool.v[s->pool.n - 1]].kind == FLOW_SKIP)
 		out->scope = scope;
-	return 0;
 }
 
-/* Index of the piece, or -SP_ENOMEM. */
-static long piece_of(struct path *s, int32_t scope, uint32_t pid, const struct section *sec)
+/* Index of the piece. */
+static uint32_t piece_of(struct path *s, int32_t scope, uint32_t pid, const struct section *sec)
 {
 	const uint64_t ip[] = { sec->older->to_ip, sec->from->from_ip, sec->to->to_ip };
 	const bool over = sec->from != sec->to;
 	uint32_t *known = path_known(s, scope, pid, ip, over);
 	struct piece piece = { 0 };
-	int err;
 
 	if (*known)
 		return *known - 1;
-	err = trace_piece(s, scope,
-	                  (struct place[]){ recording_place(s->in.rec, pid, ip[0]),
-	                                    recording_place(s->in.rec, pid, ip[1]),
-	                                    recording_place(s->in.rec, pid, ip[2]) },
-	                  over, &piece);
-	if (err < 0 || vec_push(&s->all, piece) < 0)
-		return -SP_ENOMEM;
+	trace_piece(s, scope,
+	            (struct place[]){ recording_place(s->in.rec, pid, ip[0]),
+	                              recording_place(s->in.rec, pid, ip[1]),
+	                              recording_place(s->in.rec, pid, ip[2]) },
+	            over, &piece);
+	vec_add(&s->all, piece);
 	*known = (uint32_t)s->all.n;
 	return *known - 1;
 }
@@ -265,18 +256,18 @@ static uint32_t skip_edge(const struct path *s, const struct sample_seen *seen, 
 }
 
 /* The i-th piece from the moment on; *i out: the next one's number, *of: what it was. */
-static long piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t *i,
-                              struct section *of)
+static uint32_t piece_from_moment(struct path *s, const struct sample_seen *seen, bool burst, size_t *i,
+                                  struct section *of)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *near = &smp->branches[path_newer(smp, burst, *i)], *far;
 	const size_t n = path_n_pieces(smp, burst);
-	long piece;
+	uint32_t piece;
 	size_t k;
 
 	*of = (struct section){ near + 1, near, near, 0, false };
 	piece = piece_of(s, seen->scope, seen->record->pid, of);
-	if (piece < 0 || s->all.v[piece].scope >= 0) {
+	if (s->all.v[piece].scope >= 0) {
 		++*i;
 		return piece;
 	}
@@ -325,35 +316,32 @@ static uint32_t newest_edge(const struct path *s, const struct sample_seen *seen
  * The branch before the newest one led to other code, and the newest may be where that came back: then the call is gone over, and the
  * piece that ends with it is whole.  What is missing between the two is none of the scope's.  *first: the next piece's number.
  */
-static int past_call(struct path *s, const struct sample_seen *seen, struct scope_stacks *r, size_t *first,
-                     struct stack *stack)
+static void past_call(struct path *s, const struct sample_seen *seen, struct scope_stacks *r, size_t *first,
+                      struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *newest = smp->branches, *far;
 	const size_t n = path_n_pieces(smp, false);
 	struct section over;
-	long piece;
+	uint32_t piece;
 	size_t k;
 
 	if (!n || scope_block(s, seen, newest[1].to_ip) >= 0)
-		return 0;
+		return;
 	k = beyond(s, seen, false, 0);
 	*first = k < n ? k + 1 : n;
 	if (k == n || scope_block(s, seen, newest->to_ip) < 0)
-		return 0;
+		return;
 	far = &smp->branches[path_newer(smp, false, k)];
 	over = (struct section){ far + 1, far, newest, insn_between(far, newest), false };
 	piece = piece_of(s, seen->scope, seen->record->pid, &over);
-	if (piece < 0)
-		return (int)piece;
 	if (s->all.v[piece].scope < 0)
-		return 0;
-	if (vec_push(&r->pieces, (uint32_t)piece) < 0 || vec_push(&r->marks, far->cycles) < 0)
-		return -SP_ENOMEM;
+		return;
+	vec_add(&r->pieces, piece);
+	vec_add(&r->marks, far->cycles);
 	stack->n_pieces++;
 	r->away_insn += over.away_insn;
 	s->in.problems[seen->scope]->stacked_insn += s->all.v[piece].n_insn;
-	return 0;
 }
 
 /* Where the newest branch is none of the scope's, the one before it has to do. */
@@ -370,7 +358,7 @@ static bool tells_time(const struct recording *rec)
 	return (!rec->cyc_is_other || rec->cyc_is_even) && !rec->events[rec->as_recorded].untimed;
 }
 
-static int sample(void *state, const struct sample_seen *seen)
+static void sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
@@ -386,13 +374,13 @@ static int sample(void *state, const struct sample_seen *seen)
 
 	/* A file without any needs no paces: there may be millions of samples. */
 	s->has_stacks |= smp->n_branches >= 2 || s->in.rec->burst_event >= 0;
-	if (s->has_stacks && paces_sample(&s->paces, s->in.rec, seen, &span) < 0)
-		return -SP_ENOMEM;
+	if (s->has_stacks)
+		span = paces_sample(&s->paces, s->in.rec, seen);
 	if (smp->n_branches < 2 || seen->scope < 0)
-		return 0;
+		return;
 	r = &s->scopes[seen->scope];
 	if (path_passes_over(r, burst))
-		return 0;
+		return;
 	r->n_followed++;
 	/* Bursts are taken at moments, each as good as another: where nothing was counted, so are they. */
 	stack = (struct stack){ .piece0 = (uint32_t)r->pieces.n,
@@ -403,39 +391,36 @@ static int sample(void *state, const struct sample_seen *seen)
 		                .burst = burst };
 	if (burst)
 		stack.near = first_edge(s, seen, &first);
-	else if (past_call(s, seen, r, &first, &stack) < 0)
-		return -SP_ENOMEM;
+	else
+		past_call(s, seen, r, &first, &stack);
 	ends_with_newest = stack.n_pieces > 0;
 	for (size_t i = first; i < n_pieces;) {
 		const uint16_t place = (uint16_t)(((double)i + 0.5) / (double)n_pieces * PATH_PLACES);
 		struct section of;
-		long piece = piece_from_moment(s, seen, burst, &i, &of);
+		uint32_t piece = piece_from_moment(s, seen, burst, &i, &of);
 
-		if (piece < 0)
-			return (int)piece;
 		if (s->all.v[piece].scope < 0) {
 			/* What lies before a break is another path's, or a fault of the hardware. */
 			r->n_broken += !of.open;
 			stack.broken = true;
 			break;
 		}
-		if (vec_push(&r->pieces, (uint32_t)piece) < 0 ||
-		    vec_push(&r->marks, burst ? place : of.from->cycles) < 0)
-			return -SP_ENOMEM;
+		vec_add(&r->pieces, piece);
+		vec_add(&r->marks, burst ? place : of.from->cycles);
 		stack.n_pieces++;
 		r->away_insn += of.away_insn;
 		s->in.problems[seen->scope]->stacked_insn += s->all.v[piece].n_insn;
 	}
 	if (!stack.n_pieces)
-		return 0;
+		return;
 	if (!burst)
 		set_near(s, ends_with_newest ? UINT32_MAX : newest_edge(s, seen), r, &stack);
 	stack.lead = burst || ends_with_newest ? 0 : smp->branches[0].cycles;
 	if (stack.near == UINT32_MAX)
-		return 0;
+		return;
 	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
-	return vec_push(&r->stacks, stack);
+	vec_add(&r->stacks, stack);
 }
 
 /*
@@ -463,45 +448,40 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
  * eq. 10: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
  * each scope holds.
  */
-static int set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)
+static void set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)
 {
 	double pace = 0, sd = 0;
 	struct scope_stacks of;
-	int err;
 
 	if (!p->relative || s->in.rec->cyc_is_other || !path_has_cycles(r))
-		return 0;
-	err = path_stacks_of_cycles(r, &of);
-	if (err == 0)
-		err = path_pace_by_cycles(s, &of, &pace, &sd);
+		return;
+	path_stacks_of_cycles(r, &of);
+	path_pace_by_cycles(s, &of, &pace, &sd);
 	vec_fini(&of.stacks);
-	if (err < 0 || !(pace > 0))
-		return err;
+	if (!(pace > 0))
+		return;
 	p->pace = pace;
 	p->total_insn = pace * p->total_cyc;
 	p->total_sd = hypot(p->total_sd, hypot(sd, model->biased * pace) * p->total_cyc);
 	p->insn_per_sample *= pace;
-	return 0;
 }
 
-static int finish(void *state)
+static void finish(void *state)
 {
 	struct path *s = state;
-	int err = 0;
 
-	for (size_t i = 0; i < s->in.n && err == 0; i++) {
+	for (size_t i = 0; i < s->in.n; i++) {
 		struct scope_stacks *r = &s->scopes[i];
 
-		err = set_pace(s, r, s->in.problems[i]);
+		set_pace(s, r, s->in.problems[i]);
 		paces_apply(&s->paces, r);
-		if (err == 0 && s->in.problems[i]->relative && !(s->in.problems[i]->pace > 0) && r->stacks.n)
-			err = path_level_stages(s, r, s->in.problems[i]);
+		if (s->in.problems[i]->relative && !(s->in.problems[i]->pace > 0) && r->stacks.n)
+			path_level_stages(s, r, s->in.problems[i]);
 		if (r->n_followed)
 			s->in.problems[i]->broken_share = (double)r->n_broken / (double)r->n_followed;
 		if (r->away_insn > 0)
 			settle_called(r, s->in.problems[i]);
 	}
-	return err;
 }
 
 const struct evidence_ops evidence_path = {

@@ -28,6 +28,7 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 
 enum {
@@ -73,34 +74,31 @@ struct ways {
 	VEC(uint32_t) edge;   /* [numbers.n] the way of the same edge from anywhere */
 };
 
-static long way_to(struct ways *w, uint32_t edge, uint32_t before)
+static uint32_t way_to(struct ways *w, uint32_t edge, uint32_t before)
 {
-	long any = pairs_number(&w->numbers, edge, UINT32_MAX),
-	     n = any < 0 || before == UINT32_MAX ? any : pairs_number(&w->numbers, edge, before);
+	size_t any = pairs_must(&w->numbers, edge, UINT32_MAX),
+	       n = before == UINT32_MAX ? any : pairs_must(&w->numbers, edge, before);
 
-	while (n >= 0 && w->edge.n < w->numbers.n)
-		if (vec_push(&w->edge, (uint32_t)any) < 0)
-			return -SP_ENOMEM;
-	return n;
+	while (w->edge.n < w->numbers.n)
+		vec_add(&w->edge, (uint32_t)any);
+	return (uint32_t)n;
 }
 
-static int add_ways(const struct path *s, const struct scope_stacks *r, size_t i, struct ways *w)
+static void add_ways(const struct path *s, const struct scope_stacks *r, size_t i, struct ways *w)
 {
 	const struct stack *st = &r->stacks.v[i];
-	uint32_t before = UINT32_MAX;
-	long n = 0;
+	uint32_t before = UINT32_MAX, n = 0;
 
-	for (uint32_t k = st->n_pieces; k-- > 0 && n >= 0;) {
+	for (uint32_t k = st->n_pieces; k-- > 0;) {
 		uint32_t edge = closing_edge(s, r->pieces.v[st->piece0 + k]);
 
 		n = way_to(w, edge, before);
-		w->of_piece[st->piece0 + k] = (uint32_t)n;
+		w->of_piece[st->piece0 + k] = n;
 		before = edge;
 	}
-	if (n >= 0 && st->newest != UINT32_MAX)
+	if (st->newest != UINT32_MAX)
 		n = way_to(w, st->newest, before);
-	w->of_newest[i] = (uint32_t)n;
-	return n < 0 ? (int)n : 0;
+	w->of_newest[i] = n;
 }
 
 static void ways_fini(struct ways *w)
@@ -111,18 +109,14 @@ static void ways_fini(struct ways *w)
 	free(w->of_newest);
 }
 
-static int ways_new(const struct path *s, const struct scope_stacks *r, struct ways *w)
+static void ways_new(const struct path *s, const struct scope_stacks *r, struct ways *w)
 {
-	int err = 0;
-
-	*w = (struct ways){ .of_piece = calloc(r->pieces.n + 1, sizeof(*w->of_piece)),
-		            .of_newest = calloc(r->stacks.n + 1, sizeof(*w->of_newest)) };
-	if (!w->of_piece || !w->of_newest || pairs_number(&w->numbers, UINT32_MAX, UINT32_MAX) < 0 ||
-	    vec_push(&w->edge, 0) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
-	for (size_t i = 0; i < r->stacks.n && err == 0; i++)
-		err = add_ways(s, r, i, w);
-	return err;
+	*w = (struct ways){ .of_piece = mem_calloc(r->pieces.n + 1, sizeof(*w->of_piece)),
+		            .of_newest = mem_calloc(r->stacks.n + 1, sizeof(*w->of_newest)) };
+	pairs_must(&w->numbers, UINT32_MAX, UINT32_MAX);
+	vec_add(&w->edge, 0);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		add_ways(s, r, i, w);
 }
 
 /* The second line of eq. 11 at the bins' ends: sum of min(gap, x) over the sum of gaps. */
@@ -189,22 +183,20 @@ bool path_has_cycles(const struct scope_stacks *r)
 }
 
 /* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */
-static int window(const struct scope_stacks *r, double *w_cyc)
+static double window(const struct scope_stacks *r)
 {
-	double *x = calloc(r->stacks.n + 1, sizeof(*x));
+	double *x = mem_calloc(r->stacks.n + 1, sizeof(*x)), w_cyc;
 	size_t n = 0, n_whole = 0;
 
-	if (!x)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		n_whole += !r->stacks.v[i].broken;
 	for (size_t i = 0; i < r->stacks.n; i++)
 		if (!n_whole || !r->stacks.v[i].broken)
 			x[n++] = covered(r, &r->stacks.v[i]);
 	gsl_sort(x, 1, n);
-	*w_cyc = fmax(1, x[(size_t)((double)n * model->small)]);
+	w_cyc = fmax(1, x[(size_t)((double)n * model->small)]);
 	free(x);
-	return 0;
+	return w_cyc;
 }
 
 static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, uint32_t cyc, double w)
@@ -317,39 +309,34 @@ static void restore_newest(const struct scope_stacks *r, const struct ways *ways
 	}
 }
 
-static int weigh(const struct path *s, const struct scope_stacks *r, double w_cyc, float *weight)
+static void weigh(const struct path *s, const struct scope_stacks *r, double w_cyc, float *weight)
 {
+	float *newest = mem_calloc(r->stacks.n + 1, sizeof(*newest));
+	struct ending *endings;
+	struct gaps *gaps;
 	struct ways ways;
-	int err = ways_new(s, r, &ways);
-	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
-	struct gaps *gaps = calloc(ways.numbers.n + 1, sizeof(*gaps));
-	float *newest = calloc(r->stacks.n + 1, sizeof(*newest));
-	struct ending *endings = calloc(ways.numbers.n + 1, sizeof(*endings));
 
-	if (err == 0 && (!gaps || !newest || !endings))
-		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu ways", ways.numbers.n);
-	for (int round = 0; round < ROUNDS && err == 0; round++) {
+	ways_new(s, r, &ways);
+	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
+	gaps = mem_calloc(ways.numbers.n + 1, sizeof(*gaps));
+	endings = mem_calloc(ways.numbers.n + 1, sizeof(*endings));
+	for (int round = 0; round < ROUNDS; round++) {
 		integrate_all(&ways, gaps);
 		for (size_t i = 0; i < r->stacks.n; i++)
 			weigh_stack(r, &r->stacks.v[i], &gaps[ways.of_newest[i]], w_cyc, weight, &newest[i]);
 		if (round + 1 < ROUNDS)
 			add_gaps(r, &ways, weight, newest, gaps);
 	}
-	if (err == 0)
-		restore_newest(r, &ways, newest, endings, weight);
+	restore_newest(r, &ways, newest, endings, weight);
 	ways_fini(&ways);
 	free(gaps);
 	free(newest);
 	free(endings);
-	return err;
 }
 
-int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight)
+void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight)
 {
-	double w_cyc = 0;
-	int err = window(r, &w_cyc);
-
-	return err < 0 ? err : weigh(s, r, w_cyc, weight);
+	weigh(s, r, window(r), weight);
 }
 
 /* Instructions that a stack counts, in the window of each of the moments that it stands for. */
@@ -363,26 +350,22 @@ static double counted(const struct path *s, const struct scope_stacks *r, const 
 	return sum;
 }
 
-int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd)
+void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd)
 {
-	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
-	double w_cyc = 0, insn = 0, cyc = 0, squares = 0;
-	int err =
-	        weight ? window(r, &w_cyc) : sp_fail(SP_ENOMEM, "out of memory for %zu pieces", r->pieces.n);
+	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
+	double w_cyc = window(r), insn = 0, cyc = 0, squares = 0;
 
-	if (err == 0)
-		err = weigh(s, r, w_cyc, weight);
-	for (size_t i = 0; i < r->stacks.n && err == 0; i++) {
+	weigh(s, r, w_cyc, weight);
+	for (size_t i = 0; i < r->stacks.n; i++) {
 		insn += counted(s, r, &r->stacks.v[i], weight);
 		cyc += w_cyc * r->stacks.v[i].cyc;
 	}
 	*pace = cyc > 0 ? insn / cyc : 0;
-	for (size_t i = 0; i < r->stacks.n && err == 0; i++) {
+	for (size_t i = 0; i < r->stacks.n; i++) {
 		double off = counted(s, r, &r->stacks.v[i], weight) - *pace * w_cyc * r->stacks.v[i].cyc;
 
 		squares += off * off;
 	}
 	*sd = cyc > 0 ? model->path_scatter * sqrt(squares) / cyc : 0;
 	free(weight);
-	return err;
 }

@@ -17,6 +17,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/profile.h"
+#include "profiler/base/mem.h"
 
 /* Of an estimate in units of another's: rounding must not make it certain. */
 static const double least_noise = 1e-6;
@@ -41,11 +42,10 @@ struct path_estimate {
 	double *mean, *cov; /* [d], [d][d] */
 };
 
-static int estimate_init(struct path_estimate *e, size_t d)
+static void estimate_init(struct path_estimate *e, size_t d)
 {
-	*e = (struct path_estimate){ .mean = calloc(d + 1, sizeof(double)),
-		                     .cov = calloc(d * d + 1, sizeof(double)) };
-	return e->mean && e->cov ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	*e = (struct path_estimate){ .mean = mem_calloc(d + 1, sizeof(double)),
+		                     .cov = mem_calloc(d * d + 1, sizeof(double)) };
 }
 
 static void estimate_fini(struct path_estimate *e)
@@ -100,13 +100,10 @@ struct scope {
 };
 
 /* Stacks by one newest edge have as many instructions in the mean as they stand for together, be they cut short or not. */
-static int weigh_by_insns(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+static void weigh_by_insns(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
 {
-	double *insn = calloc(2 * n_edges + 1, sizeof(*insn)), *n;
+	double *insn = mem_calloc(2 * n_edges + 1, sizeof(*insn)), *n = insn + n_edges;
 
-	if (!insn)
-		return sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
-	n = insn + n_edges;
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
@@ -122,22 +119,23 @@ static int weigh_by_insns(const struct path *s, const struct scope_stacks *r, si
 			weight[st->piece0 + k] = (float)w;
 	}
 	free(insn);
-	return 0;
 }
 
-static int weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
-                 float *weight)
+static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
+                  float *weight)
 {
 	/* About half a stack each: 800 branches, past the reach of a skid. */
 	static const struct path_back far = { .rounds = 100 }, as_seen = { 0 };
 
 	switch (how) {
 	case BY_CYCLES:
-		return path_weigh_by_cycles(s, r, weight);
+		path_weigh_by_cycles(s, r, weight);
+		break;
 	case BY_INSNS:
-		return weigh_by_insns(s, r, n_edges, weight);
+		weigh_by_insns(s, r, n_edges, weight);
+		break;
 	default:
-		return path_weigh_back(s, r, n_edges, how == BY_NEWEST ? &far : &as_seen, weight);
+		path_weigh_back(s, r, n_edges, how == BY_NEWEST ? &far : &as_seen, weight);
 	}
 }
 
@@ -165,20 +163,14 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 {
 	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
-	struct path_tally mean = { .edge = calloc(n_edges + 1, sizeof(double)) };
-	float *weight = calloc(r->pieces.n + 1, sizeof(*weight));
+	struct path_tally mean = { .edge = mem_calloc(n_edges + 1, sizeof(double)) };
+	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
 	double scale;
 	int err = 0;
 
 	if (r->stacks.n < model->few)
 		goto out;
-	if (!mean.edge || !weight) {
-		err = sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
-		goto out;
-	}
-	err = weigh(s, r, n_edges, plan->how, weight);
-	if (err < 0)
-		goto out;
+	weigh(s, r, n_edges, plan->how, weight);
 	if (plan->of == OF_BURSTS)
 		taper(r, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
@@ -223,12 +215,12 @@ static int join(struct path_estimate *e, struct path_estimate *other, size_t d)
 {
 	gsl_matrix_view l = gsl_matrix_view_array(e->cov, d, d), a = gsl_matrix_view_array(other->cov, d, d);
 	gsl_vector_view m = gsl_vector_view_array(e->mean, d), diff = gsl_vector_view_array(other->mean, d);
-	gsl_matrix *q = gsl_matrix_alloc(d, d);
-	gsl_vector *z = gsl_vector_alloc(d), *lambda = gsl_vector_alloc(d);
-	gsl_eigen_symmv_workspace *work = gsl_eigen_symmv_alloc(d);
-	int err = q && z && lambda && work ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	gsl_matrix *q = mem_have(gsl_matrix_alloc(d, d));
+	gsl_vector *z = mem_have(gsl_vector_alloc(d)), *lambda = mem_have(gsl_vector_alloc(d));
+	gsl_eigen_symmv_workspace *work = mem_have(gsl_eigen_symmv_alloc(d));
+	int err = 0;
 
-	if (err == 0 && gsl_linalg_cholesky_decomp1(&l.matrix) != GSL_SUCCESS)
+	if (gsl_linalg_cholesky_decomp1(&l.matrix) != GSL_SUCCESS)
 		err = sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
 	if (err < 0)
 		goto out;
@@ -280,22 +272,15 @@ static int add_rows(const struct space *space, struct path_estimate *e, struct e
 	size_t d = space->n_free;
 	gsl_matrix_view m = gsl_matrix_view_array(e->cov, d, d);
 	gsl_matrix *inverse;
-	int err = 0;
 
 	if (gsl_linalg_cholesky_decomp1(&m.matrix) != GSL_SUCCESS)
 		return sp_fail(SP_EDOMAIN, "branch records: their covariance could not be factored");
-	inverse = gsl_matrix_alloc(d, d);
-	if (!inverse)
-		return sp_fail(SP_ENOMEM, "out of memory");
+	inverse = mem_have(gsl_matrix_alloc(d, d));
 	gsl_matrix_set_identity(inverse);
 	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, &m.matrix, inverse);
-	for (size_t i = 0; i < d && err == 0; i++) {
+	for (size_t i = 0; i < d; i++) {
 		struct equation *eq = equations_add(out, space->n_edges);
 
-		if (!eq) {
-			err = -SP_ENOMEM;
-			break;
-		}
 		eq->name = "branch records";
 		eq->kind = PROFILE_BY_PATH;
 		eq->sd = 1;
@@ -307,23 +292,22 @@ static int add_rows(const struct space *space, struct path_estimate *e, struct e
 		}
 	}
 	gsl_matrix_free(inverse);
-	return err;
+	return 0;
 }
 
 /* Some of the stacks; pieces stay r's. */
-static int stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
+static void stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
 {
 	*out = *r;
 	memset(&out->stacks, 0, sizeof(out->stacks));
 	for (size_t i = 0; i < r->stacks.n; i++)
-		if (is_of(&r->stacks.v[i], of) && vec_push(&out->stacks, r->stacks.v[i]) < 0)
-			return sp_fail(SP_ENOMEM, "out of memory for %zu branch stacks", r->stacks.n);
-	return 0;
+		if (is_of(&r->stacks.v[i], of))
+			vec_add(&out->stacks, r->stacks.v[i]);
 }
 
-int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out)
+void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out)
 {
-	return stacks_of(r, OF_CYCLES, out);
+	stacks_of(r, OF_CYCLES, out);
 }
 
 static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
@@ -359,13 +343,12 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
                        const struct scope *of, struct path_estimate *out)
 {
-	struct scope_stacks stacks = { 0 };
-	int err = estimate_init(out, of->space->n_free);
+	struct scope_stacks stacks;
+	int err;
 
-	if (err == 0)
-		err = stacks_of(r, plan->of, &stacks);
-	if (err == 0)
-		err = estimate(s, &stacks, plan, of, out);
+	estimate_init(out, of->space->n_free);
+	stacks_of(r, plan->of, &stacks);
+	err = estimate(s, &stacks, plan, of, out);
 	vec_fini(&stacks.stacks);
 	return err;
 }
@@ -411,9 +394,7 @@ static int doubt_moments(const struct path *s, struct scope_stacks *r, const str
 	int err = estimate_of(s, r, &back, of, &other);
 
 	free(r->moves);
-	r->moves = err > 0 ? calloc(of->space->n_edges + 1, sizeof(*r->moves)) : NULL;
-	if (err > 0 && !r->moves)
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu edges", of->space->n_edges);
+	r->moves = err > 0 ? mem_calloc(of->space->n_edges + 1, sizeof(*r->moves)) : NULL;
 	for (size_t i = 0; err > 0 && i < of->space->n_free; i++)
 		other.mean[i] -= e->mean[i];
 	if (err > 0)
@@ -423,43 +404,37 @@ static int doubt_moments(const struct path *s, struct scope_stacks *r, const str
 }
 
 /* The instructions of code that no burst went along, by what records say. */
-static int unseen_insn(const struct problem *p, const struct space *space, const struct path_estimate *bursts,
-                       const struct path_estimate *records, double *insn)
+static double unseen_insn(const struct problem *p, const struct space *space,
+                          const struct path_estimate *bursts, const struct path_estimate *records)
 {
-	double *f = calloc(2 * p->n_edges + 1, sizeof(*f)), *seen;
+	double *f = mem_calloc(2 * p->n_edges + 1, sizeof(*f)), *seen = f + p->n_edges, insn = 0;
 
-	if (!f)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", p->n_edges);
-	seen = f + p->n_edges;
 	space_flow(space, bursts->mean, seen);
 	space_flow(space, records->mean, f);
-	*insn = 0;
 	for (size_t e = 0; e < p->n_edges; e++)
 		if (fabs(seen[e]) < least_noise * f[e])
-			*insn += f[e] * p->blocks[p->edges[e].to].n_insn;
+			insn += f[e] * p->blocks[p->edges[e].to].n_insn;
 	free(f);
-	return 0;
+	return insn;
 }
 
 /*
  * Flows that no burst went along have no scatter, as if they were known to be none: they get that of as few records, which saw
  * them.  more: records for each burst.
  */
-static int doubt_unseen(struct problem *p, const struct space *space, struct path_estimate *bursts,
-                        const struct path_estimate *records, double more)
+static void doubt_unseen(struct problem *p, const struct space *space, struct path_estimate *bursts,
+                         const struct path_estimate *records, double more)
 {
 	const size_t d = space->n_free;
-	double unseen = 0;
-	int err = unseen_insn(p, space, bursts, records, &unseen);
+	double unseen = unseen_insn(p, space, bursts, records);
 
-	if (err < 0 || !(unseen > model->little * p->total_insn))
-		return err;
+	if (!(unseen > model->little * p->total_insn))
+		return;
 	p->untaken_insn = unseen;
 	for (size_t i = 0; i < d; i++)
 		for (size_t k = 0; bursts->mean[i] == 0 && k < d; k++)
 			if (bursts->mean[k] == 0)
 				bursts->cov[i * d + k] += records->cov[i * d + k] * fmax(more, 1);
-	return 0;
 }
 
 int path_equations(void *state, size_t scope, const struct space *space, struct equations *out)
@@ -488,10 +463,9 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 		/* The scatter of a few bursts says little about the noise of many flows. */
 		for (size_t k = 0; k < d * d; k++)
 			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
-		err = doubt_unseen(s->in.problems[scope], space, &bursts, &e[0],
-		                   (double)count_of(r, OF_RECORDS) / (double)n_bursts);
-		if (err >= 0)
-			err = join(&bursts, &e[0], d);
+		doubt_unseen(s->in.problems[scope], space, &bursts, &e[0],
+		             (double)count_of(r, OF_RECORDS) / (double)n_bursts);
+		err = join(&bursts, &e[0], d);
 	}
 	if (err >= 0 && (has_bursts || has_records))
 		err = add_rows(space, has_bursts ? &bursts : &e[0], out);

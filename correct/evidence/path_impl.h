@@ -82,8 +82,8 @@ struct paces {
 	VEC(uint32_t) threads; /* 1 + the span that ended last */
 };
 
-/* 1 + the span that the sample ends, or after which the burst came; 0 = nothing was counted.  0 or -SP_ENOMEM. */
-int paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen, uint32_t *at);
+/* 1 + the span that the sample ends, or after which the burst came; 0 = nothing was counted. */
+uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen);
 /* Once all samples were seen: stacks that have a span stand for the instructions of their time. */
 void paces_apply(const struct paces *p, struct scope_stacks *r);
 void paces_fini(struct paces *p);
@@ -101,8 +101,8 @@ struct path {
 	uint64_t maps_changes;
 };
 
-/* Without its scopes, which are the caller's.  0 or -SP_ENOMEM. */
-int path_init(struct path *s);
+/* Without its scopes, which are the caller's. */
+void path_init(struct path *s);
 void path_fini(struct path *s);
 void path_stacks_fini(struct scope_stacks *r);
 
@@ -147,20 +147,20 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
  * cycles ...
  */
 bool path_has_cycles(const struct scope_stacks *r);
-int path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight);
+void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight);
 
 /* Those of the cycles event; pieces stay r's, stacks are the caller's. */
-int path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
+void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
 /* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 10). */
-int path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd);
+void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd);
 
 /* ... or by its stack's newest branch (eq. 12): how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {
 	int rounds;
 	bool insns; /* stacks stand for equally many instructions at first: long phases keep their share */
 };
-int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                    const struct path_back *back, float *weight);
+void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                     const struct path_back *back, float *weight);
 
 /* Weighted sums over stacks: executions of each edge, and instructions. */
 struct path_tally {
@@ -186,7 +186,7 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
                const struct space *space, const struct path_means *means, double *cov);
 
 /* Where only time was sampled: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
-int path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
+void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
 
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 /* Rows of K below, sparse: of the stacks whose newest edge is `from`, how often `to` came before it. */
@@ -52,14 +53,12 @@ static size_t normalise(struct step *steps, size_t n)
 }
 
 /* Edges that were never the newest have no row, and are passed over. */
-static int collect_steps(const struct path *s, const struct scope_stacks *r, const double *newest,
-                         struct step **out, size_t *n_out)
+static struct step *collect_steps(const struct path *s, const struct scope_stacks *r, const double *newest,
+                                  size_t *n_out)
 {
-	struct step *steps = calloc(r->pieces.n + 1, sizeof(*steps));
+	struct step *steps = mem_calloc(r->pieces.n + 1, sizeof(*steps));
 	size_t n = 0;
 
-	if (!steps)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu branches", r->pieces.n);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
@@ -71,8 +70,7 @@ static int collect_steps(const struct path *s, const struct scope_stacks *r, con
 		}
 	}
 	*n_out = normalise(steps, n);
-	*out = steps;
-	return 0;
+	return steps;
 }
 
 /*
@@ -109,19 +107,17 @@ static void count_branches(const struct path *s, const struct scope_stacks *r, s
  * that hardly ever led to one another keep the share that they were seen with,
  * which is better known than how often one led to the other.
  */
-static int newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                          const struct path_back *back, double *w, double *newest, double *pi)
+static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                           const struct path_back *back, double *w, double *newest, double *pi)
 {
 	struct step *steps = NULL;
 	size_t n = 0;
-	int err;
 
 	memset(newest, 0, n_edges * sizeof(*newest));
 	for (size_t i = 0; i < r->stacks.n; i++)
 		newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
-	err = back->rounds ? collect_steps(s, r, newest, &steps, &n) : 0;
-	if (err < 0)
-		return err;
+	if (back->rounds)
+		steps = collect_steps(s, r, newest, &n);
 	memcpy(pi, newest, n_edges * sizeof(*pi));
 	if (back->insns)
 		count_branches(s, r, n_edges, w, pi);
@@ -138,22 +134,19 @@ static int newest_weights(const struct path *s, const struct scope_stacks *r, si
 	for (size_t e = 0; e < n_edges; e++)
 		w[e] = newest[e] > 0 ? fmax(pi[e], 0) / newest[e] : 1;
 	free(steps);
-	return 0;
 }
 
-int path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                    const struct path_back *back, float *weight)
+void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                     const struct path_back *back, float *weight)
 {
-	double *w = calloc(3 * n_edges + 1, sizeof(*w));
-	int err = w ? newest_weights(s, r, n_edges, back, w, w + n_edges, w + 2 * n_edges)
-	            : sp_fail(SP_ENOMEM, "out of memory for branch records of %zu edges", n_edges);
+	double *w = mem_calloc(3 * n_edges + 1, sizeof(*w));
 
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++) {
+	newest_weights(s, r, n_edges, back, w, w + n_edges, w + 2 * n_edges);
+	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
 		for (uint32_t k = 0; k < st->n_pieces; k++)
 			weight[st->piece0 + k] = (float)(st->insn * w[st->near]);
 	}
 	free(w);
-	return err;
 }

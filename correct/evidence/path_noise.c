@@ -13,6 +13,7 @@
 #include "correct/evidence/path_impl.h"
 #include "correct/infer/sparse.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 
 /* The free edges that stacks run over. */
 struct few {
@@ -58,23 +59,22 @@ static void clear_stack(const struct path *s, const struct scope_stacks *r, cons
  * Two stacks run over few edges, so the sum over stacks is taken of
  * x x' - I (x m' + m x') + I^2 m m' with m = f/N, x and I their differences.  one: zeros, and again when it returns.
  */
-static int scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
-                   const struct space *space, const struct path_tally *mean, double *cov,
-                   struct path_tally *one)
+static void scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
+                    const struct space *space, const struct path_tally *mean, double *cov,
+                    struct path_tally *one)
 {
 	size_t d = space->n_free;
-	int32_t *free_of = malloc((space->n_edges + 1) * sizeof(*free_of));
-	uint8_t *listed = calloc(d + 1, 1);
-	struct few few = { .free = malloc((d + 1) * sizeof(*few.free)) };
-	double *by_insn = calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
-	bool ok = free_of && listed && few.free && by_insn;
+	int32_t *free_of = mem_malloc((space->n_edges + 1) * sizeof(*free_of));
+	uint8_t *listed = mem_calloc(d + 1, 1);
+	struct few few = { .free = mem_malloc((d + 1) * sizeof(*few.free)) };
+	double *by_insn = mem_calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
 
 	memset(cov, 0, d * d * sizeof(*cov));
-	for (size_t e = 0; ok && e < space->n_edges; e++)
+	for (size_t e = 0; e < space->n_edges; e++)
 		free_of[e] = -1;
-	for (size_t k = 0; ok && k < d; k++)
+	for (size_t k = 0; k < d; k++)
 		free_of[space->free_edge[k]] = (int32_t)k;
-	for (size_t i = 0; ok && i < r->stacks.n; i++) {
+	for (size_t i = 0; i < r->stacks.n; i++) {
 		/* The first has none before it: the last one does as well. */
 		const struct stack *st = &r->stacks.v[i], *before = &r->stacks.v[i ? i - 1 : r->stacks.n - 1];
 
@@ -102,7 +102,7 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 		if (!st->burst)
 			clear_stack(s, r, before, one);
 	}
-	for (size_t a = 0; ok && a < d; a++)
+	for (size_t a = 0; a < d; a++)
 		for (size_t b = 0; b <= a; b++) {
 			double ma = mean->edge[space->free_edge[a]] / mean->insn,
 			       mb = mean->edge[space->free_edge[b]] / mean->insn;
@@ -113,7 +113,6 @@ static int scatter(const struct path *s, const struct scope_stacks *r, const flo
 	free(listed);
 	free(few.free);
 	free(by_insn);
-	return ok ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
 }
 
 /* Rows of Z, and an order in which edges that always run together are next to each other. */
@@ -140,9 +139,7 @@ static int by_row(const void *a, const void *b, void *arg)
 static int flows_init(struct flows *f, const struct space *space)
 {
 	f->space = space;
-	f->order = malloc((space->n_edges + 1) * sizeof(*f->order));
-	if (!f->order)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu edges", space->n_edges);
+	f->order = mem_malloc((space->n_edges + 1) * sizeof(*f->order));
 	for (uint32_t e = 0; e < space->n_edges; e++)
 		f->order[e] = e;
 	qsort_r(f->order, space->n_edges, sizeof(*f->order), by_row, (void *)space);
@@ -240,13 +237,13 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
                const struct space *space, const struct path_means *means, double *cov)
 {
 	size_t d = space->n_free, n = space->n_edges;
-	double *work = calloc(n + d * d + 1, sizeof(*work));
+	double *work = mem_calloc(n + d * d + 1, sizeof(*work));
 	struct path_tally one = { .edge = work };
 	struct flows f = { 0 };
-	int err = work ? flows_init(&f, space) : sp_fail(SP_ENOMEM, "out of memory for %zu free flows", d);
+	int err;
 
-	if (err == 0)
-		err = scatter(s, r, weight, space, means->mean, cov, &one);
+	scatter(s, r, weight, space, means->mean, cov, &one);
+	err = flows_init(&f, space);
 	if (err == 0)
 		err = add_errors(&f, means, r->stacks.n, work, work + n, cov);
 	flows_fini(&f);

@@ -9,19 +9,16 @@
 
 enum { AHEAD = 2 }; /* intervals; what more would add is nothing to speak of */
 
-static int grow(struct paces *p, const struct sample_seen *seen)
+static void grow(struct paces *p, const struct sample_seen *seen)
 {
 	while (p->threads.n <= seen->thread)
-		if (vec_push(&p->threads, 0) < 0)
-			return -SP_ENOMEM;
+		vec_add(&p->threads, 0);
 	while (p->counters.n <= seen->counters)
-		if (vec_push(&p->counters, (struct counted){ 0 }) < 0)
-			return -SP_ENOMEM;
-	return 0;
+		vec_add(&p->counters, (struct counted){ 0 });
 }
 
 /* The interval that ends at a sample of these counts; one without a beginning has no length. */
-static int add_span(struct paces *p, const struct counted *last, uint64_t insn, uint64_t cyc)
+static void add_span(struct paces *p, const struct counted *last, uint64_t insn, uint64_t cyc)
 {
 	struct span span = { 0 };
 
@@ -34,30 +31,24 @@ static int add_span(struct paces *p, const struct counted *last, uint64_t insn, 
 		span.back_insn = span.insn + (float)model->further * before->back_insn;
 		span.back_cyc = span.cyc + (float)model->further * before->back_cyc;
 	}
-	return vec_push(&p->spans, span);
+	vec_add(&p->spans, span);
 }
 
-int paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen, uint32_t *at)
+uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen)
 {
 	struct counted *last;
 	uint64_t insn, cyc;
 
-	*at = 0;
-	if (grow(p, seen) < 0)
-		return -SP_ENOMEM;
-	if (seen->record->event == rec->burst_event) {
-		*at = p->threads.v[seen->thread];
-		return 0;
-	}
+	grow(p, seen);
+	if (seen->record->event == rec->burst_event)
+		return p->threads.v[seen->thread];
 	if (!sample_value(&seen->record->sample, rec->insn_event, &insn) ||
 	    !sample_value(&seen->record->sample, rec->cyc_event, &cyc))
 		return 0;
 	last = &p->counters.v[seen->counters];
-	if (add_span(p, last, insn, cyc) < 0)
-		return -SP_ENOMEM;
+	add_span(p, last, insn, cyc);
 	*last = (struct counted){ insn, cyc, (uint32_t)p->spans.n };
-	*at = p->threads.v[seen->thread] = last->span;
-	return 0;
+	return p->threads.v[seen->thread] = last->span;
 }
 
 /* Instructions per cycle, 0 if unknown. */

@@ -10,6 +10,7 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
 
 /* Stages of one scope by their stacks. */
 struct stages {
@@ -23,22 +24,18 @@ struct stages {
 	double *moves;               /* [B] executions, for a pace that is greater by its deviation */
 };
 
-static int stages_init(struct stages *st)
+static void stages_init(struct stages *st)
 {
 	size_t n = st->p->n_edges;
 
 	st->in_parts = st->p->stay_share > reason_limit_apart_in_time;
-	st->done = calloc(st->r->stacks.n + 1, 1);
-	st->level = calloc(st->r->stacks.n + 1, sizeof(*st->level));
-	st->mean.edge = calloc(2 * n + st->p->n_blocks + 1, sizeof(double));
-	if (!st->done || !st->level || !st->mean.edge)
-		return sp_fail(SP_ENOMEM, "out of memory for the stages of %zu branch stacks",
-		               st->r->stacks.n);
+	st->done = mem_calloc(st->r->stacks.n + 1, 1);
+	st->level = mem_calloc(st->r->stacks.n + 1, sizeof(*st->level));
+	st->mean.edge = mem_calloc(2 * n + st->p->n_blocks + 1, sizeof(double));
 	st->one.edge = st->mean.edge + n;
 	st->moves = st->one.edge + n;
 	for (size_t i = 0; i < st->r->stacks.n; i++)
 		path_add_stack(st->s, st->r, &st->r->stacks.v[i], NULL, 1, &st->mean);
-	return 0;
 }
 
 static void stages_fini(struct stages *st)
@@ -111,23 +108,22 @@ static void level_stage(struct stages *st, struct scope_stacks *r, size_t i)
 		st->level[k] = stage_of(st, k) == stage ? n / st->one.insn : st->level[k];
 }
 
-int path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p)
+void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p)
 {
 	struct stages st = { .s = s, .r = r, .p = p };
 	double all = 0;
-	int err = stages_init(&st);
 
+	stages_init(&st);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		all += r->stacks.v[i].insn;
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+	for (size_t i = 0; i < r->stacks.n; i++)
 		if (!st.done[i])
 			level_stage(&st, r, i);
 	/* On the scale that they had. */
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+	for (size_t i = 0; i < r->stacks.n; i++)
 		if (st.level[i] > 0)
 			r->stacks.v[i].insn *= st.level[i] * st.mean.insn / all;
 	stages_fini(&st);
-	return err;
 }
 
 static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
@@ -140,16 +136,13 @@ static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
 }
 
 /* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells.  Means are kept. */
-static int spread_moments(const struct scope_stacks *r, const struct problem *p, unsigned long seed,
-                          struct solution *out)
+static void spread_moments(const struct scope_stacks *r, const struct problem *p, unsigned long seed,
+                           struct solution *out)
 {
 	const size_t n = p->n_blocks;
-	double *moves = calloc(2 * n + 1, sizeof(*moves)), *mean = moves + n;
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	int err = moves && rng ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu blocks", n);
+	double *moves = mem_calloc(2 * n + 1, sizeof(*moves)), *mean = moves + n;
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 
-	if (err < 0)
-		goto out;
 	for (size_t e = 0; e < p->n_edges; e++)
 		moves[p->edges[e].to] += r->moves[e];
 	for (size_t b = 0; b < n; b++)
@@ -158,29 +151,27 @@ static int spread_moments(const struct scope_stacks *r, const struct problem *p,
 	spread(moves, n, rng, out);
 	for (size_t b = 0; b < n; b++)
 		solution_keep_positive(out, n, b, mean[b]);
-out:
 	free(moves);
 	gsl_rng_free(rng);
-	return err;
 }
 
-int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
+void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
 	const struct problem *p = s->in.problems[scope];
 	struct stages st = { .s = s, .r = &s->scopes[scope], .p = p };
 	gsl_rng *rng;
-	int err;
 
-	if (st.r->moves && out->n_draws)
-		return spread_moments(st.r, p, seed, out);
+	if (st.r->moves && out->n_draws) {
+		spread_moments(st.r, p, seed, out);
+		return;
+	}
 	if (!p->relative || p->pace > 0 || !out->n_draws || !st.r->stacks.n)
-		return 0;
-	rng = gsl_rng_alloc(gsl_rng_mt19937);
-	err = rng ? stages_init(&st) : sp_fail(SP_ENOMEM, "out of memory");
-	if (err == 0)
-		gsl_rng_set(rng, seed);
-	for (size_t i = 0; err == 0 && st.mean.insn > 0 && i < st.r->stacks.n; i++) {
+		return;
+	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	stages_init(&st);
+	gsl_rng_set(rng, seed);
+	for (size_t i = 0; st.mean.insn > 0 && i < st.r->stacks.n; i++) {
 		if (st.done[i])
 			continue;
 		add_stage(&st, i);
@@ -190,5 +181,4 @@ int path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, str
 	clip(out, p->n_blocks);
 	stages_fini(&st);
 	gsl_rng_free(rng);
-	return err;
 }

@@ -79,7 +79,7 @@ static size_t set_of(struct ratios *r, const int *events, size_t n)
 	return r->sets.n++;
 }
 
-int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
+void ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 {
 	const struct interval v = { .place = in->place,
 		                    .set = (uint32_t)set_of(r, in->events, in->n),
@@ -100,7 +100,6 @@ int ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run)
 		r->v.v[r->runs.v[*run].last].next = at;
 		r->runs.v[*run].last = at;
 	}
-	return 0;
 }
 
 /* The event's place in each set, -1 where it is not. */
@@ -356,10 +355,9 @@ static void fit_init(struct fit *f, const struct ratios *r, const int *at)
 		           .runs = mem_calloc(r->runs.n + 1, sizeof(*f->runs)) };
 }
 
-int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
+void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
 	int *at = find_in_sets(r, event);
-	bool known;
 	struct fit f;
 	double y;
 
@@ -371,8 +369,7 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 		f.insn += r->v.v[i].insn;
 		f.sum += y;
 	}
-	known = f.n >= model->hardly && f.insn > 0;
-	if (known) {
+	if (f.n >= model->hardly && f.insn > 0) {
 		f.ratio = f.sum / f.insn;
 		if (f.n >= model->few && f.n < (double)r->v.n)
 			fit_places(&f);
@@ -383,5 +380,4 @@ int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio
 	}
 	fit_fini(&f);
 	free(at);
-	return !known;
 }

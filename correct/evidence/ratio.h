@@ -32,17 +32,17 @@ void ratios_free(struct ratios *r);
  * goes together.  *run is the run that this one goes on with, or UINT32_MAX for a
  * new one, whose number it then gets.
  */
-int ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
+void ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
 /*
  * Counts of an event per instruction (eq. 7), with the standard error.
  * total_insn: instructions of the scope, in intervals or not.  counted_insn: those
  * of the intervals that counted the event.
- * Returns 0; 1 where these intervals are fewer than three.
+ * *out stays as it is where these intervals are fewer than three.
  */
 struct ratio {
 	double ratio, se, counted_insn;
 };
-int ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
+void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
 
 #endif

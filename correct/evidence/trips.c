@@ -91,11 +91,11 @@ static double gone_unseen(const struct problem *p)
 
 /*
  * An exit before the count comes after any number of iterations: on average after half of them, and all that is known
- * of the average is that it lies between none and all.  Returns 1, 0 where nothing tells how often an
+ * of the average is that it lies between none and all.  False where nothing tells how often an
  * unseen way was gone.
  */
-static int add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
-                           uint32_t most, struct equations *out)
+static bool add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                            uint32_t most, struct equations *out)
 {
 	const struct flow_graph *g = p->graph;
 	struct equation *eq = &out->v[out->n - 1];
@@ -121,7 +121,7 @@ static int add_other_exits(const struct problem *p, const struct flow_trip *t, c
 		}
 	}
 	if (!unseen)
-		return 1;
+		return true;
 	eq->sd += unsure * gone_unseen(p);
 	return gone_unseen(p) > 0;
 }
@@ -189,29 +189,25 @@ static double cut_off(const struct problem *p, uint32_t most, double n_insn)
 	return most / sqrt(12) * sqrt(n + n * fmax(n - 1, 0) * alike);
 }
 
-int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
-                   struct equations *out)
+void trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                    struct equations *out)
 {
 	double n_insn = p->graph->blocks[t->header].n_insn;
 	struct equation *eq;
 	uint32_t most;
 
-	int err;
-
 	if (samples_in(p, t) < model->few)
-		return 0;
+		return;
 	eq = equations_add(out, p->n_edges);
 	if (!fill_weights(p, t, space, eq->w, &most) || most * n_insn > model->least * p->total_insn) {
 		equations_drop(out);
-		return 0;
+		return;
 	}
 	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
 	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0 + cut_off(p, most, n_insn);
-	err = add_other_exits(p, t, space, most, out);
-	if (err == 0)
+	if (!add_other_exits(p, t, space, most, out))
 		equations_drop(out);
-	return err < 0 ? err : 0;
 }
 
 static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
@@ -219,14 +215,9 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	const struct trips *t = state;
 	const struct problem *p = t->in.problems[scope];
 
-	for (size_t i = 0; i < t->loops.n; i++) {
-		int err = problem_block_at(p, t->loops.v[i].header) < 0
-		                  ? 0
-		                  : trips_equation(p, &t->loops.v[i], space, out);
-
-		if (err < 0)
-			return err;
-	}
+	for (size_t i = 0; i < t->loops.n; i++)
+		if (problem_block_at(p, t->loops.v[i].header) >= 0)
+			trips_equation(p, &t->loops.v[i], space, out);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
  * loop has other exits.  Nothing is appended where an entry has no known trip
  * count, or the loop hardly any samples.
  */
-int trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
-                   struct equations *out);
+void trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                    struct equations *out);
 
 #endif

@@ -58,8 +58,8 @@ void whole_end(struct whole *w)
 	free(w);
 }
 
-int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted, int32_t scope,
-                struct whole **out)
+struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+                          int32_t scope)
 {
 	struct whole *w = mem_calloc(1, sizeof(*w));
 
@@ -69,17 +69,13 @@ int whole_begin(const struct recording *rec, const struct flow_graph *g, const u
 	w->scope = scope;
 	w->column = mem_calloc(g->n_blocks + 1, sizeof(*w->column));
 	w->func = mem_calloc(g->n_blocks + 1, sizeof(*w->func));
-	if (path_init(&w->path) < 0) {
-		whole_end(w);
-		return -SP_ENOMEM;
-	}
+	path_init(&w->path);
 	for (size_t b = 0; b < g->n_blocks; b++) {
 		w->column[b] = wanted[b] ? (int32_t)w->n_columns : NO_COLUMN;
 		if (wanted[b])
 			w->func[w->n_columns++] = g->blocks[b].func;
 	}
-	*out = w;
-	return 0;
+	return w;
 }
 
 size_t whole_column(const struct whole *w, uint32_t block)
@@ -107,12 +103,12 @@ static struct run find_run(const struct flow_graph *g, struct place start, struc
 	return (struct run){ (uint32_t)first, (uint32_t)(last - first + 1), n_insn };
 }
 
-static long number_of(struct whole *w, struct place a, struct place b)
+static uint32_t number_of(struct whole *w, struct place a, struct place b)
 {
 	size_t from = pairs_must(&w->places, (uint64_t)a.module + 1, a.vaddr),
 	       to = pairs_must(&w->places, (uint64_t)b.module + 1, b.vaddr);
 
-	return (long)pairs_must(&w->branches, from + 1, to + 1);
+	return (uint32_t)pairs_must(&w->branches, from + 1, to + 1);
 }
 
 /* Memory without a file, such as a just-in-time compiler's, is one place: stacks lead through it and come back. */
@@ -137,9 +133,7 @@ static void add_piece(struct whole *w, uint32_t pid, const struct pd_branch *old
 
 	if (from.module == start.module && newer->from_ip >= older->to_ip &&
 	    (from.module >= 0 || n_bytes < PATH_MOST_BYTES)) {
-		long branch = number_of(w, from, to);
-
-		vec_add(&w->path.pool, (uint32_t)branch);
+		vec_add(&w->path.pool, number_of(w, from, to));
 		piece.scope = 0;
 		if (start.module < 0)
 			run.n_insn = path_insns_of(n_bytes);
@@ -152,8 +146,8 @@ static void add_piece(struct whole *w, uint32_t pid, const struct pd_branch *old
 	vec_add(&w->path.all, piece);
 }
 
-static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *older,
-                     const struct pd_branch *newer)
+static uint32_t piece_of(struct whole *w, uint32_t pid, const struct pd_branch *older,
+                         const struct pd_branch *newer)
 {
 	uint32_t *known = path_known(&w->path, 0, pid,
 	                             (uint64_t[]){ older->to_ip, newer->from_ip, newer->to_ip }, false);
@@ -166,51 +160,45 @@ static long piece_of(struct whole *w, uint32_t pid, const struct pd_branch *olde
 }
 
 /* The branch next to the stack's moment: the one that a burst's path begins behind. */
-static int set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
+static void set_near(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct pd_branch *first =
 	        stack->burst ? &smp->branches[path_newer(smp, true, 0) + 1] : smp->branches;
-	long near;
 
 	/* An entry that the processor did not fill. */
 	if (!first->from_ip) {
 		stack->newest = UINT32_MAX;
 		stack->near = closing_edge(&w->path, w->stacks.pieces.v[stack->piece0]);
 		stack->away = 1;
-		return 0;
+		return;
 	}
-	near = number_of(w, place_of(w, seen->record->pid, first->from_ip),
-	                 place_of(w, seen->record->pid, first->to_ip));
-	stack->near = stack->newest = (uint32_t)near;
+	stack->near = stack->newest = number_of(w, place_of(w, seen->record->pid, first->from_ip),
+	                                        place_of(w, seen->record->pid, first->to_ip));
 	stack->lead = stack->burst ? 0 : first->cycles;
-	return near < 0 ? (int)near : 0;
 }
 
 /* The pieces of a stack, from its moment on. */
-static int add_pieces(struct whole *w, const struct sample_seen *seen, struct stack *stack)
+static void add_pieces(struct whole *w, const struct sample_seen *seen, struct stack *stack)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	struct scope_stacks *r = &w->stacks;
 
 	for (size_t i = 0; i < path_n_pieces(smp, stack->burst); i++) {
 		const struct pd_branch *newer = &smp->branches[path_newer(smp, stack->burst, i)];
-		long piece = piece_of(w, seen->record->pid, newer + 1, newer);
+		uint32_t piece = piece_of(w, seen->record->pid, newer + 1, newer);
 
-		if (piece < 0)
-			return (int)piece;
 		if (w->path.all.v[piece].scope < 0) {
 			stack->broken = true;
 			break;
 		}
-		vec_add(&r->pieces, (uint32_t)piece);
+		vec_add(&r->pieces, piece);
 		vec_add(&r->marks, stack->burst ? 0 : newer->cycles);
 		stack->n_pieces++;
 	}
-	return 0;
 }
 
-int whole_sample(struct whole *w, const struct sample_seen *seen)
+void whole_sample(struct whole *w, const struct sample_seen *seen)
 {
 	const struct pd_sample *smp = &seen->record->sample;
 	const struct recording *rec = w->path.in.rec;
@@ -219,28 +207,21 @@ int whole_sample(struct whole *w, const struct sample_seen *seen)
 	     burst = seen->record->event == rec->burst_event;
 	struct scope_stacks *r = &w->stacks;
 	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .burst = burst };
-	int err;
 
-	if (paces_sample(&w->path.paces, rec, seen, &stack.span) < 0)
-		return -SP_ENOMEM;
-	if (w->scope >= 0 && seen->scope != w->scope)
-		return 0;
-	if (smp->n_branches < 2 || path_passes_over(r, burst))
-		return 0;
+	stack.span = paces_sample(&w->path.paces, rec, seen);
+	if ((w->scope >= 0 && seen->scope != w->scope) || smp->n_branches < 2 || path_passes_over(r, burst))
+		return;
 	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
 	stack.insn = weight;
 	if (!of_cycles && !burst)
 		stack.span = 0;
-	err = add_pieces(w, seen, &stack);
-	if (err < 0 || !stack.n_pieces)
-		return err;
-	err = set_near(w, seen, &stack);
-	if (err < 0)
-		return err;
+	add_pieces(w, seen, &stack);
+	if (!stack.n_pieces)
+		return;
+	set_near(w, seen, &stack);
 	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
 	vec_add(&r->stacks, stack);
-	return 0;
 }
 
 /* ---- executions ---- */
@@ -312,30 +293,28 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	                              far = { .rounds = 100, .insns = true };
 	const struct path_back alike = { .insns = !w->path.in.rec->relative };
 	struct scope_stacks *r = &w->stacks;
-	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
 	size_t n_branches = w->branches.n;
 	bool has_cycles = path_has_cycles(r), bursts;
-	int err = 0;
+	float *weight;
 
 	paces_apply(&w->path.paces, r);
 	bursts = keep_event(r, has_cycles);
 	if (r->stacks.n < model->many)
-		err = sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
-	if (err == 0)
-		err = path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
-	if (err == 0)
-		fill_short(w, weight);
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+		return sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
+	weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
+	path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
+	fill_short(w, weight);
+	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
-	if (err == 0)
-		err = has_cycles ? path_weigh_by_cycles(&w->path, r, weight)
-		                 : path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
-	if (err == 0)
-		fill_short(w, weight);
-	for (size_t i = 0; err == 0 && i < r->stacks.n; i++)
+	if (has_cycles)
+		path_weigh_by_cycles(&w->path, r, weight);
+	else
+		path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
+	fill_short(w, weight);
+	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[FIRST + i * GROUPS / r->stacks.n]);
 	free(weight);
-	return err;
+	return 0;
 }
 
 /* Nothing can be said of a program whose records are in code that we do not have. */

@@ -15,11 +15,11 @@ struct whole;
  * Executions are wanted of the blocks with wanted[n_blocks of the graph] set, from the records of samples in one scope;
  * scope -1: of all samples.
  */
-int whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted, int32_t scope,
-                struct whole **out);
+struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
+                          int32_t scope);
 
 /* Every sample of a pass, in its order, whatever its scope. */
-int whole_sample(struct whole *w, const struct sample_seen *seen);
+void whole_sample(struct whole *w, const struct sample_seen *seen);
 
 /*
  * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order.  total_insn, known to

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* A scope's instructions in the multiplexing slot of its last sample, and over all slots before. */
 struct of_scope {
@@ -23,19 +23,15 @@ struct mux_slots {
 	uint64_t n_slots;
 };
 
-int mux_slots_new(const struct recording *r, size_t n, struct mux_slots **out)
+struct mux_slots *mux_slots_new(const struct recording *r, size_t n)
 {
-	*out = NULL;
+	struct mux_slots *t;
+
 	if (!r->rests || r->insn_event < 0 || !(rests_share(r->rests, r->insn_event) > 0))
-		return 0;
-	*out = calloc(1, sizeof(**out));
-	if (*out)
-		(*out)->scopes = calloc(n + 1, sizeof(*(*out)->scopes));
-	if (*out && (*out)->scopes)
-		return 0;
-	mux_slots_free(*out);
-	*out = NULL;
-	return sp_fail(SP_ENOMEM, "out of memory for %zu scopes", n);
+		return NULL;
+	t = mem_calloc(1, sizeof(*t));
+	t->scopes = mem_calloc(n + 1, sizeof(*t->scopes));
+	return t;
 }
 
 void mux_slots_free(struct mux_slots *t)
@@ -54,34 +50,32 @@ static void end_slot(struct of_scope *s)
 	s->now = 0;
 }
 
-int mux_slots_sample(struct mux_slots *t, const struct recording *r, const struct pd_record *rec,
-                     uint32_t thread, int32_t scope)
+void mux_slots_sample(struct mux_slots *t, const struct recording *r, const struct pd_record *rec,
+                      uint32_t thread, int32_t scope)
 {
 	struct thread *th;
 	struct of_scope *s;
 
 	if (!t)
-		return 0;
+		return;
 	while (t->threads.n <= thread)
-		if (vec_push(&t->threads, (struct thread){ 0 }) < 0)
-			return -SP_ENOMEM;
+		vec_add(&t->threads, (struct thread){ 0 });
 	th = &t->threads.v[thread];
 	th->n_all++;
 	if (rec->event != r->insn_event)
-		return 0;
+		return;
 	if (!th->slot ||
 	    rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
 		th->slot = ++t->n_slots;
 	th->time_ns = rec->time_ns;
 	th->n_then = th->n_all;
 	if (scope < 0)
-		return 0;
+		return;
 	s = &t->scopes[scope];
 	if (s->slot != th->slot)
 		end_slot(s);
 	s->slot = th->slot;
 	s->now += recording_weight(r, rec);
-	return 0;
 }
 
 double mux_slots_sd(struct mux_slots *t, size_t scope, double rested)

@@ -58,7 +58,8 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 	seen.counters = (uint32_t)counters;
 	if (s->of_sample)
 		seen.scope = s->of_sample[s->i++];
-	return whole_sample(s->whole, &seen);
+	whole_sample(s->whole, &seen);
+	return 0;
 }
 
 /* A reason why counts are raw, without saying that they are. */
@@ -115,9 +116,8 @@ static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns
 	int err;
 
 	*draws = mem_calloc(EFFORT_AVERAGE_DRAWS * n_columns + 1, sizeof(**draws));
-	err = whole_begin(w->rec, w->graph, wanted, scope, &s.whole);
-	if (err == 0)
-		err = recording_each(w->rec, "averaging branch records", show, &s);
+	s.whole = whole_begin(w->rec, w->graph, wanted, scope);
+	err = recording_each(w->rec, "averaging branch records", show, &s);
 	if (err == 0)
 		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1),
 		                  EFFORT_AVERAGE_DRAWS, *draws);

@@ -184,7 +184,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, seed);
 	}
 	if (err == 0)
-		err = path_spread_paces(ev, s, seed, &w->scope_solutions[s]);
+		path_spread_paces(ev, s, seed, &w->scope_solutions[s]);
 	if (err == 0)
 		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	if (err == 0)

@@ -43,7 +43,7 @@ static void paces_say_where_the_crossing_was(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	boundary_cross(e, 0, 0, 1, 4000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-4);
@@ -61,7 +61,7 @@ static void no_crossing_lies_outside_its_interval(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 8000, 1000), 0);
+	boundary_cross(e, 0, 0, 1, 8000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 4000 - 4000 * trust, 1e-2);
@@ -80,8 +80,8 @@ static void like_paces_are_right_in_the_mean(void **state)
 	stay(e, 0, 4);
 	stay(e, 1, 4);
 	stay(e, 2, 0);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 0, 1, 2, 3000, 1000), 0);
+	boundary_cross(e, 0, 0, 1, 4000, 1000);
+	boundary_cross(e, 0, 1, 2, 3000, 1000);
 	settle(e);
 	assert_float_equal(sums[0].insn, 2000, 1e-9);
 	assert_float_equal(sums[0].wrong, 0, 1e-9);
@@ -97,13 +97,13 @@ static void where_paces_are_not_known_a_guess_is(void **state)
 
 	(void)state;
 	stay(e, 0, 4);
-	assert_int_equal(boundary_cross(e, 0, -1, 0, 700, 0), 0);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	boundary_cross(e, 0, -1, 0, 700, 0);
+	boundary_cross(e, 0, 0, 1, 4000, 1000);
 	settle(e);
 	NEAR(sums[0].insn, 350 + 2000, 1e-6);
 	NEAR(sums[0].wrong, 1000, 1e-6);
 	e = boundary_new(2);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
+	boundary_cross(e, 0, 0, 1, 4000, 0);
 	settle(e);
 	NEAR(sums[1].wrong, 500, 1e-6);
 }
@@ -121,7 +121,7 @@ static void the_pace_next_to_a_crossing_tells(void **state)
 		stay(e, 0, 2);
 	for (int i = 0; i < 8; i++)
 		stay(e, 0, 6);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
+	boundary_cross(e, 0, 0, 1, 4000, 1000);
 	stay(e, 1, 2);
 	settle(e);
 	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
@@ -137,10 +137,10 @@ static void each_series_has_its_own_pace(void **state)
 	(void)state;
 	stay(e, 0, 2);
 	boundary_inside(e, 1, 0, 6000, 1000);
-	assert_int_equal(boundary_cross(e, 1, 0, 1, 4000, 1000), 0);
+	boundary_cross(e, 1, 0, 1, 4000, 1000);
 	boundary_inside(e, 1, 1, 2000, 1000);
-	assert_int_equal(boundary_cross(e, 1, 1, 0, 0, 0), 0);
-	assert_int_equal(boundary_cross(e, 1, 0, 1, 0, 0), 0);
+	boundary_cross(e, 1, 1, 0, 0, 0);
+	boundary_cross(e, 1, 0, 1, 0, 0);
 	settle(e);
 	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
 }
@@ -200,8 +200,8 @@ static void the_same_wrong_adds_up(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 0, 1, 2, 4000, 1000), 0);
+		boundary_cross(e, 0, 0, 1, 4000, 1000);
+	boundary_cross(e, 0, 1, 2, 4000, 1000);
 	stay(e, 0, 2);
 	stay(e, 1, 6);
 	stay(e, 2, 2);
@@ -217,11 +217,11 @@ static void the_skid_carries_samples_from_scope_to_scope(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(boundary_cross(e, 0, -1, 0, 700, 0), 0); /* the thread's first: nothing ran before */
+	boundary_cross(e, 0, -1, 0, 700, 0); /* the thread's first: nothing ran before */
 	stay(e, 0, 2);
 	stay(e, 1, 6);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 3000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 0, 1, 0, 3000, 1000), 0);
+	boundary_cross(e, 0, 0, 1, 3000, 1000);
+	boundary_cross(e, 0, 1, 0, 3000, 1000);
 	settle(e);
 	NEAR(sums[0].out, 200, 1e-6);
 	NEAR(sums[0].in, 600, 1e-6);
@@ -236,17 +236,17 @@ static void what_is_carried_may_be_a_guess(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	assert_int_equal(boundary_cross(e, 0, -1, 0, 3000, 1000), 0);
+	boundary_cross(e, 0, -1, 0, 3000, 1000);
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 0, 1, 3000, 0), 0);
+	boundary_cross(e, 0, 0, 1, 3000, 0);
 	settle(e);
 	NEAR(sums[0].in, 300, 1e-6);
 	NEAR(sums[0].unsure, 150, 1e-6);
 	assert_true(isnan(sums[0].out) && isnan(sums[1].in));
 	e = boundary_new(1);
 	stay(e, 0, 2);
-	assert_int_equal(boundary_cross(e, 0, 0, -1, 3000, 1000), 0);
-	assert_int_equal(boundary_cross(e, 0, -1, 0, 3000, 0), 0);
+	boundary_cross(e, 0, 0, -1, 3000, 1000);
+	boundary_cross(e, 0, -1, 0, 3000, 0);
 	boundary_settle(e, NAN, many, sums);
 	boundary_free(e);
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
@@ -261,10 +261,10 @@ static void samples_that_alternate_are_mixed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
-		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
+		boundary_cross(e, 0, 0, 1, 4000, 0);
+		boundary_cross(e, 0, 1, 0, 4000, 0);
 	}
-	assert_int_equal(boundary_cross(e, 0, 2, 0, 0, 0), 0);
+	boundary_cross(e, 0, 2, 0, 0, 0);
 	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);
 	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
@@ -281,8 +281,8 @@ static void what_is_mixed_is_no_more_than_there_is(void **state)
 	for (int i = 0; i < 1000; i++)
 		boundary_inside(e, 0, 0, 1e6, 0);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(boundary_cross(e, 0, 0, 1, 4000, 0), 0);
-		assert_int_equal(boundary_cross(e, 0, 1, 0, 4000, 0), 0);
+		boundary_cross(e, 0, 0, 1, 4000, 0);
+		boundary_cross(e, 0, 1, 0, 4000, 0);
 	}
 	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);

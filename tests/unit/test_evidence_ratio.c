@@ -27,7 +27,7 @@ static void add(struct ratios *r, uint32_t place, double count)
 
 	if (count < 0)
 		v.events = other;
-	assert_int_equal(ratios_add(r, &v, &run), 0);
+	ratios_add(r, &v, &run);
 	assert_int_not_equal(run, UINT32_MAX);
 }
 
@@ -35,7 +35,7 @@ static struct ratio answer(struct ratios *r, double total)
 {
 	struct ratio s;
 
-	assert_int_equal(ratios_of(r, EVENT, total, &s), 0);
+	ratios_of(r, EVENT, total, &s);
 	ratios_free(r);
 	return s;
 }
@@ -176,7 +176,7 @@ static void a_place_does_not_foretell_itself(void **state)
 
 				truth += count;
 				n++;
-				assert_int_equal(ratios_add(r, &v, &run), 0);
+				ratios_add(r, &v, &run);
 			}
 		}
 		s = answer(r, 1000. * n);
@@ -210,7 +210,7 @@ static void add_some(struct ratios *r, uint32_t place, double insn, int event, d
 	};
 	uint32_t run = UINT32_MAX;
 
-	assert_int_equal(ratios_add(r, &v, &run), 0);
+	ratios_add(r, &v, &run);
 }
 
 /*
@@ -247,12 +247,13 @@ static void intervals_of_hardly_an_instruction_tell_nothing_of_their_place(void 
 static void few_intervals_tell_little(void **state)
 {
 	struct ratios *r = ratios_new();
-	struct ratio s;
+	struct ratio s = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 40; i++)
 		add(r, i % 2, i < 2 ? 100 + 100 * (i % 2) : -1);
-	assert_int_equal(ratios_of(r, EVENT, 40000, &s), 1);
+	ratios_of(r, EVENT, 40000, &s);
+	assert_float_equal(s.counted_insn, 0, 0);
 	for (int i = 0; i < 7; i++)
 		add(r, 0, 100);
 	s = answer(r, 47000);

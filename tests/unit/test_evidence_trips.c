@@ -46,7 +46,7 @@ static struct equations say(const struct fixture *f, uint32_t from, uint32_t exi
 	struct space *space;
 
 	assert_int_equal(space_new(f->p, usable, &space), 0);
-	assert_int_equal(trips_equation(f->p, &t, space, &eqs), 0);
+	trips_equation(f->p, &t, space, &eqs);
 	space_free(space);
 	return eqs;
 }
