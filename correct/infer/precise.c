@@ -11,6 +11,7 @@
 #include "correct/model/effort.h"
 #include "correct/profile.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* What is said of the blocks: seen = a f, of covariance cov. */
 struct seen {
@@ -73,14 +74,13 @@ static void add_chance(const struct problem *p, struct seen *s)
 		add_chance_of_next(p, s);
 		return;
 	}
-	predicted = calloc(s->n + 1, sizeof(*predicted));
-	for (size_t e = 0; predicted && e < p->n_edges; e++)
+	predicted = mem_calloc(s->n + 1, sizeof(*predicted));
+	for (size_t e = 0; e < p->n_edges; e++)
 		if (s->rank[p->edges[e].to] != UINT32_MAX)
 			predicted[s->rank[p->edges[e].to]] += s->f[e] * p->blocks[p->edges[e].to].n_insn;
 	for (size_t i = 0; i < s->n; i++)
 		*variance_of(s, i, i) +=
-		        (fmax(s->insn[i], predicted ? predicted[i] : 0) + p->insn_per_sample) *
-		        p->insn_per_sample;
+		        (fmax(s->insn[i], predicted[i]) + p->insn_per_sample) * p->insn_per_sample;
 	free(predicted);
 }
 
@@ -94,14 +94,12 @@ static void add_moved(const struct problem *p, double moved, struct seen *s)
 	}
 }
 
-static int see(const struct problem *p, const struct space *space, const double *t, double moved,
-               struct seen *s)
+static void see(const struct problem *p, const struct space *space, const double *t, double moved,
+                struct seen *s)
 {
-	*s = (struct seen){ .rank = malloc((p->n_blocks + 1) * sizeof(*s->rank)),
-		            .insn = calloc(p->n_blocks + 1, sizeof(*s->insn)),
-		            .f = calloc(p->n_edges + 1, sizeof(*s->f)) };
-	if (!s->rank || !s->insn || !s->f)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", p->n_blocks);
+	*s = (struct seen){ .rank = mem_malloc((p->n_blocks + 1) * sizeof(*s->rank)),
+		            .insn = mem_calloc(p->n_blocks + 1, sizeof(*s->insn)),
+		            .f = mem_calloc(p->n_edges + 1, sizeof(*s->f)) };
 	space_flow(space, t, s->f);
 	memset(s->rank, 0xff, p->n_blocks * sizeof(*s->rank));
 	for (size_t e = 0; e < p->n_edges; e++) {
@@ -115,12 +113,9 @@ static int see(const struct problem *p, const struct space *space, const double 
 		for (uint32_t i = 0; s->rank[b] != UINT32_MAX && i < p->blocks[b].n_insn; i++)
 			s->insn[s->rank[b]] += p->seen_insn[p->blocks[b].insn0 + i];
 	s->together = s->n <= EFFORT_MOVED;
-	s->cov = calloc((s->together ? s->n * s->n : s->n) + 1, sizeof(*s->cov));
-	if (!s->cov)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu blocks", s->n);
+	s->cov = mem_calloc((s->together ? s->n * s->n : s->n) + 1, sizeof(*s->cov));
 	add_chance(p, s);
 	add_moved(p, moved, s);
-	return 0;
 }
 
 /* inverse(L) of cov = L L', in its place. */
@@ -139,12 +134,10 @@ static int whiten(struct seen *s)
 	return 0;
 }
 
-static int add_row(const struct problem *p, const struct seen *s, size_t row, struct equations *out)
+static void add_row(const struct problem *p, const struct seen *s, size_t row, struct equations *out)
 {
 	struct equation *eq = equations_add(out, p->n_edges);
 
-	if (!eq)
-		return -SP_ENOMEM;
 	eq->name = "precise samples";
 	eq->kind = PROFILE_BY_PRECISE;
 	eq->sd = 1;
@@ -156,19 +149,18 @@ static int add_row(const struct problem *p, const struct seen *s, size_t row, st
 		if (i != UINT32_MAX && (s->together ? i <= row : i == row))
 			eq->w[e] = *variance_of(s, row, i) * p->blocks[b].n_insn;
 	}
-	return 0;
 }
 
 int precise_equations(const struct problem *p, const struct space *space, const double *t, double moved,
                       struct equations *out)
 {
 	struct seen s;
-	int err = see(p, space, t, moved, &s);
+	int err;
 
-	if (err == 0)
-		err = whiten(&s);
+	see(p, space, t, moved, &s);
+	err = whiten(&s);
 	for (size_t i = 0; i < s.n && err == 0; i++)
-		err = add_row(p, &s, i, out);
+		add_row(p, &s, i, out);
 	seen_fini(&s);
 	return err;
 }

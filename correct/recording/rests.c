@@ -7,7 +7,6 @@
 
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
@@ -87,8 +86,8 @@ void rests_free(struct rests *r)
 	free(r);
 }
 
-static int add_gap(struct rests *r, struct last *last, int event, uint64_t time_ns, uint64_t n_all,
-                   uint32_t thread)
+static void add_gap(struct rests *r, struct last *last, int event, uint64_t time_ns, uint64_t n_all,
+                    uint32_t thread)
 {
 	struct of_event *e = &r->events[event];
 	struct gap gap = { .ns = (float)(time_ns - last->time_ns),
@@ -99,42 +98,38 @@ static int add_gap(struct rests *r, struct last *last, int event, uint64_t time_
 		           .thread = thread };
 
 	if (e->gaps.n >= EFFORT_GAPS)
-		return 0;
-	if (vec_push(&e->gaps, gap) < 0)
-		return -SP_ENOMEM;
+		return;
+	vec_add(&e->gaps, gap);
 	if (last->gap)
 		e->gaps.v[last->gap - 1].after = (uint32_t)e->gaps.n;
 	last->gap = (uint32_t)e->gaps.n;
 	last->first_gap = last->first_gap ? last->first_gap : last->gap;
-	return 0;
 }
 
-int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
+void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 {
-	long t = pairs_number(&r->threads, tid, 1), p = pairs_number(&r->pairs, tid, (uint64_t)event + 1);
+	size_t t = pairs_must(&r->threads, tid, 1), p = pairs_must(&r->pairs, tid, (uint64_t)event + 1);
 	struct thread *thread;
 	struct last *last;
 
-	if (t < 0 || p < 0 ||
-	    ((size_t)t == r->of_thread.n && vec_push(&r->of_thread, (struct thread){ 0 }) < 0) ||
-	    ((size_t)p == r->of_pair.n && vec_push(&r->of_pair, (struct last){ 0 }) < 0))
-		return -SP_ENOMEM;
+	if (t == r->of_thread.n)
+		vec_add(&r->of_thread, (struct thread){ 0 });
+	if (p == r->of_pair.n)
+		vec_add(&r->of_pair, (struct last){ 0 });
 	if (event >= EFFORT_EVENTS || !time_ns)
-		return 0;
+		return;
 	thread = &r->of_thread.v[t];
 	last = &r->of_pair.v[p];
 	if (!thread->n)
 		thread->all0 = (uint32_t)r->all.n;
-	if (thread->n && time_ns >= thread->time_ns && r->all.n < EFFORT_GAPS &&
-	    vec_push(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), (uint32_t)t,
-	                                        thread->event, (uint8_t)event }) < 0)
-		return -SP_ENOMEM;
+	if (thread->n && time_ns >= thread->time_ns && r->all.n < EFFORT_GAPS)
+		vec_add(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), (uint32_t)t,
+		                                   thread->event, (uint8_t)event });
 	thread->n++;
 	thread->time_ns = time_ns;
 	thread->event = (uint8_t)event;
-	if (last->seen && time_ns > last->time_ns &&
-	    add_gap(r, last, event, time_ns, thread->n, (uint32_t)t) < 0)
-		return -SP_ENOMEM;
+	if (last->seen && time_ns > last->time_ns)
+		add_gap(r, last, event, time_ns, thread->n, (uint32_t)t);
 	if (!last->seen) {
 		last->all_first = (uint32_t)r->all.n;
 		last->thread = (uint32_t)t;
@@ -144,7 +139,6 @@ int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	last->time_ns = time_ns;
 	last->n_all = thread->n;
 	last->all = (uint32_t)r->all.n;
-	return 0;
 }
 
 /* v[n] is sorted. */
@@ -156,15 +150,15 @@ static double middle(float *v, size_t n)
 	return (double)v[n / 2];
 }
 
-/* The middle gap of an event, 0 where there is none, or no memory to find it. */
+/* The middle gap of an event, 0 where there is none. */
 static double middle_gap(const struct of_event *e)
 {
-	float *ns = malloc((e->gaps.n + 1) * sizeof(*ns));
+	float *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
 	double m;
 
-	for (size_t i = 0; ns && i < e->gaps.n; i++)
+	for (size_t i = 0; i < e->gaps.n; i++)
 		ns[i] = e->gaps.v[i].ns;
-	m = ns ? middle(ns, e->gaps.n) : 0;
+	m = middle(ns, e->gaps.n);
 	free(ns);
 	return m;
 }
@@ -172,14 +166,14 @@ static double middle_gap(const struct of_event *e)
 /* The same of all events, whose gaps stay in their order. */
 static double middle_of_all(const struct rests *r)
 {
-	float *ns = malloc((r->all.n + 1) * sizeof(*ns));
+	float *ns = mem_malloc((r->all.n + 1) * sizeof(*ns));
 	size_t n = 0;
 	double m;
 
-	for (size_t i = 0; ns && i < r->all.n; i++)
+	for (size_t i = 0; i < r->all.n; i++)
 		if (r->all.v[i].ns > 0)
 			ns[n++] = r->all.v[i].ns;
-	m = ns ? middle(ns, n) : 0;
+	m = middle(ns, n);
 	free(ns);
 	return m;
 }
@@ -242,13 +236,11 @@ static bool is_long(const struct gap *g)
 }
 
 /* The middle one of an event's rests. */
-static int find_rests(struct of_event *e)
+static void find_rests(struct of_event *e)
 {
-	float *ns = malloc((e->gaps.n + 1) * sizeof(*ns));
+	float *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
 	size_t n = 0;
 
-	if (!ns)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu gaps", e->gaps.n);
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		struct gap *g = &e->gaps.v[i];
 
@@ -258,7 +250,6 @@ static int find_rests(struct of_event *e)
 	}
 	e->rest_ns = middle(ns, n);
 	free(ns);
-	return 0;
 }
 
 /* Where code is slower than rests are long, they are not to be told from it: there an event rests as it does elsewhere. */
@@ -376,18 +367,15 @@ static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const 
 	e->untold = fmin(e->untold, c->untold);
 }
 
-int rests_settle(struct rests *r, int insn, int cyc)
+void rests_settle(struct rests *r, int insn, int cyc)
 {
 	double longest = model->rest_asleep * middle_of_all(r);
 	bool cyc_rests;
-	int err = 0;
 
-	for (size_t i = 0; i < EFFORT_EVENTS && err == 0; i++) {
+	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		r->events[i].middle_ns = middle_gap(&r->events[i]);
-		err = find_rests(&r->events[i]);
+		find_rests(&r->events[i]);
 	}
-	if (err < 0)
-		return err;
 	/* Of an event that never rests nothing is asked but what of instructions can't be told, where cycles rest. */
 	cyc_rests = cyc >= 0 && cyc < EFFORT_EVENTS && r->events[cyc].rest_ns > 0;
 	for (int i = 0; i < EFFORT_EVENTS; i++)
@@ -398,7 +386,6 @@ int rests_settle(struct rests *r, int insn, int cyc)
 		find_share(&r->events[i], i == insn || i == cyc);
 	if (insn >= 0 && cyc >= 0 && insn < EFFORT_EVENTS && cyc < EFFORT_EVENTS)
 		tell_by_cycles(r, &r->events[insn], insn, &r->events[cyc]);
-	return 0;
 }
 
 double rests_share(const struct rests *r, int event)

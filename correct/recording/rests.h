@@ -16,8 +16,8 @@ struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);
 
-/* A sample of a thread; times ascend within it.  Returns 0 or -SP_ENOMEM. */
-int rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns);
+/* A sample of a thread; times ascend within it. */
+void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns);
 
 /* Once all were shown: the share of its threads' time that an event was silent, 0 where that is none, or cannot be told. */
 double rests_share(const struct rests *r, int event);
@@ -28,7 +28,7 @@ bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t o
 /* The share of its time in which that could not be told; 0 of an event that does not rest. */
 double rests_untold(const struct rests *r, int event);
 
-/* To be called before the others.  insn, cyc: the events that no code is without, -1 = none.  0 or -SP_ENOMEM. */
-int rests_settle(struct rests *r, int insn, int cyc);
+/* To be called before the others.  insn, cyc: the events that no code is without, -1 = none. */
+void rests_settle(struct rests *r, int insn, int cyc);
 
 #endif

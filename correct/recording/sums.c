@@ -13,6 +13,7 @@
 #include "correct/recording/throttled.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
@@ -44,36 +45,28 @@ struct collect {
 	double lost_share;
 };
 
-static int grow_events(struct collect *c, size_t n)
+static void grow_events(struct collect *c, size_t n)
 {
-	struct event_sum *grown;
-
 	if (n <= c->n_events)
-		return 0;
-	grown = realloc(c->events, n * sizeof(*grown));
-	if (!grown)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu events", n);
-	memset(grown + c->n_events, 0, (n - c->n_events) * sizeof(*grown));
-	c->events = grown;
+		return;
+	c->events = mem_realloc(c->events, n * sizeof(*c->events));
+	memset(c->events + c->n_events, 0, (n - c->n_events) * sizeof(*c->events));
 	c->n_events = n;
-	return 0;
 }
 
-static int add_place(struct collect *c, const struct recording *r, const struct pd_record *rec,
-                     struct place place)
+static void add_place(struct collect *c, const struct recording *r, const struct pd_record *rec,
+                      struct place place)
 {
 	double weight = recording_weight(r, rec);
 	struct place_sum *sum;
-	long i;
+	size_t i;
 
 	if (place.module < 0)
-		return 0;
-	i = pairs_number(&c->places, (uint64_t)place.module, place.vaddr);
-	if (i < 0)
-		return (int)i;
-	if ((size_t)i == c->sums.n && vec_push(&c->sums, (struct place_sum){ .module = (uint32_t)place.module,
-	                                                                     .vaddr = place.vaddr }) < 0)
-		return -SP_ENOMEM;
+		return;
+	i = pairs_must(&c->places, (uint64_t)place.module, place.vaddr);
+	if (i == c->sums.n)
+		vec_add(&c->sums,
+		        (struct place_sum){ .module = (uint32_t)place.module, .vaddr = place.vaddr });
 	sum = &c->sums.v[i];
 	if (rec->event == r->insn_event) {
 		sum->insn += weight;
@@ -82,7 +75,6 @@ static int add_place(struct collect *c, const struct recording *r, const struct 
 		sum->cyc += weight;
 		sum->n_cyc++;
 	}
-	return 0;
 }
 
 static void add_branches(struct collect *c, const struct recording *r, const struct pd_record *rec)
@@ -124,7 +116,7 @@ static double waited_cyc(const struct recording *r, const struct last_values *la
  * With a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
  * event at the same count of cycles is of the same interrupt; it may come before or after.
  */
-static int add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
+static void add_skid(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
 {
 	const struct perf_event_attr *attr;
 	struct skid_seen seen;
@@ -134,11 +126,11 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 	/* Counts beside a precise sample are read when the interrupt comes, long after the instruction that is named. */
 	if (r->cyc_event < 0 || r->cyc_event >= EFFORT_EVENTS || r->cyc_is_other || r->cyc_precise ||
 	    !read_value(&rec->sample, r->cyc_event, &cyc))
-		return 0;
+		return;
 	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;
 	last = &c->last.v[task];
 	if (attr->freq || !attr->sample_period)
-		return 0;
+		return;
 	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), NAN,
 		                   last->value[r->cyc_event] == cyc };
 	if (rec->event != r->cyc_event) {
@@ -146,25 +138,24 @@ static int add_skid(struct collect *c, const struct recording *r, const struct p
 			c->skids.v[last->skid - 1].shared = true;
 			c->skids.v[last->skid - 1].other_cyc = waited_cyc(r, last, rec->event);
 		}
-		return 0;
+		return;
 	}
 	if (c->skids.n >= EFFORT_SKIDS)
-		return 0;
+		return;
 	if (seen.shared)
 		seen.other_cyc = waited_cyc(r, last, last->event);
 	last->skid = c->skids.n + 1;
-	return vec_push(&c->skids, seen);
+	vec_add(&c->skids, seen);
 }
 
 /* A burst's address is the core's frequency, measured just after it. */
-static int add_burst(struct collect *c, const struct recording *r, const struct pd_record *rec)
+static void add_burst(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
 	if (rec->event != r->burst_event)
-		return 0;
+		return;
 	c->n_bursts++;
-	return rec->sample.addr && c->core_hz.n < EFFORT_SKIDS
-	               ? vec_push(&c->core_hz, (double)rec->sample.addr)
-	               : 0;
+	if (rec->sample.addr && c->core_hz.n < EFFORT_SKIDS)
+		vec_add(&c->core_hz, (double)rec->sample.addr);
 }
 
 static double middle(double *v, size_t n)
@@ -182,16 +173,16 @@ static bool is_part(const struct recording *r, const struct pd_sample *s, int ev
 }
 
 /* Whose counts a sample's values go on from; a row of c->last. */
-static long task_of(struct collect *c, const struct recording *r, const struct pd_record *rec)
+static size_t task_of(struct collect *c, const struct recording *r, const struct pd_record *rec)
 {
-	long task = pairs_number(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
+	size_t task = pairs_must(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
 
-	if (task >= 0 && (size_t)task == c->last.n && vec_push(&c->last, (struct last_values){ 0 }) < 0)
-		return -SP_ENOMEM;
+	if (task == c->last.n)
+		vec_add(&c->last, (struct last_values){ 0 });
 	return task;
 }
 
-static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, long task)
+static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
 {
 	const struct pd_sample *s = &rec->sample;
 	struct last_values *last = &c->last.v[task];
@@ -216,32 +207,25 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 static int add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct collect *c = arg;
-	int err = grow_events(c, pd_n_events(r->reader));
 
-	if (err < 0)
-		return err;
-	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event &&
-	    rests_sample(c->rests, rec->tid, rec->event, rec->time_ns) < 0)
-		return -SP_ENOMEM;
+	grow_events(c, pd_n_events(r->reader));
+	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event)
+		rests_sample(c->rests, rec->tid, rec->event, rec->time_ns);
 	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns);
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
-	err = tasks_add(&c->by_task, r, rec);
-	if (err == 0)
-		err = add_place(c, r, rec, place);
-	if (err == 0)
-		err = add_burst(c, r, rec);
-	if (err == 0 && rec->sample.n_values) {
-		long task = task_of(c, r, rec);
+	tasks_add(&c->by_task, r, rec);
+	add_place(c, r, rec, place);
+	add_burst(c, r, rec);
+	if (rec->sample.n_values) {
+		size_t task = task_of(c, r, rec);
 
-		err = task < 0 ? (int)task : add_skid(c, r, rec, task);
-		if (err == 0)
-			add_values(c, r, rec, task);
+		add_skid(c, r, rec, task);
+		add_values(c, r, rec, task);
 	}
-	if (err == 0)
-		add_branches(c, r, rec);
-	return err;
+	add_branches(c, r, rec);
+	return 0;
 }
 
 /* Which counters were read with each sample has told when they ran. */
@@ -294,7 +278,7 @@ static void doubt_counters(const struct recording *r, struct collect *c)
 /*
  * eq. 5.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
  */
-static int find_scale(struct recording *r, struct collect *c)
+static void find_scale(struct recording *r, struct collect *c)
 {
 	const struct pd_stats *stats = pd_stats(r->reader);
 	double lost = stats->n_samples
@@ -303,11 +287,8 @@ static int find_scale(struct recording *r, struct collect *c)
 	bool any = false;
 
 	throttled_settle(c->throttled);
-	if (rests_settle(c->rests, r->insn_event, r->cyc_is_other ? -1 : r->cyc_event) < 0)
-		return -SP_ENOMEM;
-	r->scale = calloc(c->n_events + 1, sizeof(*r->scale));
-	if (!r->scale)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu events", c->n_events);
+	rests_settle(c->rests, r->insn_event, r->cyc_is_other ? -1 : r->cyc_event);
+	r->scale = mem_calloc(c->n_events + 1, sizeof(*r->scale));
 	for (size_t i = 0; i < c->n_events; i++) {
 		bool rests = !is_read_in_group(r, i) &&
 		             (r->cyc_event < 0 || r->cyc_is_other || rests_share(c->rests, r->cyc_event) > 0);
@@ -347,7 +328,6 @@ static int find_scale(struct recording *r, struct collect *c)
 		r->rests = c->rests;
 		c->rests = NULL;
 	}
-	return 0;
 }
 
 /* Of several kinds of cores one may have branch records that tell cycles, and another none. */
@@ -411,23 +391,17 @@ int sums_collect(struct recording *r, struct sums *out)
 	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	double *skid_cyc;
 
-	if (err == 0)
-		err = grow_events(&c, pd_n_events(r->reader));
-	if (err == 0)
-		err = find_scale(r, &c);
 	if (err < 0)
 		goto out;
+	grow_events(&c, pd_n_events(r->reader));
+	find_scale(r, &c);
 	for (size_t t = 0; t < c.last.n; t++)
 		for (size_t i = 0; i < c.n_events && i < EFFORT_EVENTS; i++)
 			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
 	find_unsampled(r, &c);
 	find_untimed(r, &c);
 	find_ended(r, &c);
-	skid_cyc = malloc((c.skids.n + 1) * sizeof(*skid_cyc));
-	if (!skid_cyc) {
-		err = sp_fail(SP_ENOMEM, "out of memory for %zu skids", c.skids.n);
-		goto out;
-	}
+	skid_cyc = mem_malloc((c.skids.n + 1) * sizeof(*skid_cyc));
 	skid_unshare(c.skids.v, c.skids.n, skid_cyc);
 	branch_sums_end(&c.branches);
 	if (c.sums.n)

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
-
 static long find_row(const struct tasks *t, long row, const char *comm)
 {
 	while (row >= 0 && strcmp(t->rows.v[row].comm, comm) != 0)
@@ -16,34 +14,32 @@ static long find_row(const struct tasks *t, long row, const char *comm)
 /* The row of a thread under its name now. */
 static long row_of(struct tasks *t, const struct pd_record *rec, const char *comm)
 {
-	long thread = pairs_number(&t->threads, rec->pid, rec->tid), row;
+	size_t thread = pairs_must(&t->threads, rec->pid, rec->tid);
 	struct task_sum sum = { .pid = rec->pid, .tid = rec->tid };
+	long row;
 
-	if (thread < 0 || ((size_t)thread == t->current.n && vec_push(&t->current, -1) < 0))
-		return -SP_ENOMEM;
+	if (thread == t->current.n)
+		vec_add(&t->current, -1);
 	snprintf(sum.comm, sizeof(sum.comm), "%s", comm);
 	row = find_row(t, t->current.v[thread], sum.comm);
 	if (row < 0) {
 		/* Not on the way from the current name: from its latest on. */
 		sum.before = t->current.v[thread];
-		if (vec_push(&t->rows, sum) < 0)
-			return -SP_ENOMEM;
+		vec_add(&t->rows, sum);
 		row = (long)t->rows.n - 1;
 		t->current.v[thread] = row;
 	}
 	return row;
 }
 
-int tasks_add(struct tasks *t, const struct recording *r, const struct pd_record *rec)
+void tasks_add(struct tasks *t, const struct recording *r, const struct pd_record *rec)
 {
 	const char *comm = maps_comm(r->maps, rec->pid, rec->tid);
 	long row;
 
 	if (rec->event != r->insn_event && rec->event != r->cyc_event)
-		return 0;
+		return;
 	row = row_of(t, rec, comm ? comm : "");
-	if (row < 0)
-		return (int)row;
 	if (rec->event == r->insn_event) {
 		t->rows.v[row].insn += recording_weight(r, rec);
 		t->rows.v[row].n_insn++;
@@ -51,7 +47,6 @@ int tasks_add(struct tasks *t, const struct recording *r, const struct pd_record
 		t->rows.v[row].cyc += recording_weight(r, rec);
 		t->rows.v[row].n_cyc++;
 	}
-	return 0;
 }
 
 void tasks_fini(struct tasks *t)

@@ -19,7 +19,7 @@ struct tasks {
 	VEC(struct task_sum) rows;
 };
 
-int tasks_add(struct tasks *t, const struct recording *r, const struct pd_record *rec);
+void tasks_add(struct tasks *t, const struct recording *r, const struct pd_record *rec);
 void tasks_fini(struct tasks *t);
 
 #endif

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# sets.sh record SET [SECONDS] | sets.sh evaluate SET BUILD RESULTS [MODE...]
+# sets.sh record SET [SECONDS [MODE...]] | sets.sh evaluate SET BUILD RESULTS [MODE...]
 #
 # Two sets of programs that corrected counts are judged on: "dev" for who changes correct/, "frozen" to confirm with.  Half of
 # each are random programs (gen.c; seeds from 10001 are frozen), half open programs of other authors (sets/programs).  The unit is
 # the program.  Nothing here prints a single program of the frozen set.
 #
 # record makes what is missing below $CACHE (default ~/.cache/skidprof-sets), which lies outside the tree, for SECONDS (600)
-# at most, and can be called again until it says that all is there.  evaluate corrects the recordings with any tree's
+# at most, and can be called again until it says that all is there; of these modes, else of all.  evaluate corrects the recordings with any tree's
 # BUILD, into the folder RESULTS, in a few minutes, and keeps what is there from a run that was stopped; sets.py prints the
 # table, and the difference of two such folders.
 #
@@ -17,7 +17,7 @@
 #         counters         no branch records, no bursts
 #         few              the same with some ten bursts: they must not be worse than none
 set -u
-usage="sets.sh record SET [SECONDS] | sets.sh evaluate SET BUILD RESULTS [MODE...]"
+usage="sets.sh record SET [SECONDS [MODE...]] | sets.sh evaluate SET BUILD RESULTS [MODE...]"
 what=${1:?$usage} set=${2:?$usage}
 cd "$(dirname "$0")/../.." || exit 1
 CACHE=${CACHE:-$HOME/.cache/skidprof-sets}
@@ -101,15 +101,18 @@ names()
 
 case $what in
 record)
-	end=$((SECONDS + ${3:-600}))
+	end=$((SECONDS + ${3:-600})) modes=${*:4}
 	export SKIDPROF=${SKIDPROF:-$PWD/build/skidprof}
+	# What can't record at all would call every program failed, for good.
+	"$SKIDPROF" record --pmu sim -q -o "$rec/try" -- true || exit 1
+	rm -f "$rec/try"
 	gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/gen.c tests/stat/gen_body.c -lm -o "$CACHE/gen" || exit 1
 	gcc -O1 -std=gnu11 -D_GNU_SOURCE tests/stat/sets/again.c -o "$CACHE/again" || exit 1
 	[ -n "${NOBUILD:-}" ] || tests/stat/sets/build.sh "$CACHE" "$set"
 	# A dozen programs at a time: what was stopped has some in every mode.
-	names | awk '{ line[NR] = $0 }
+	names | awk -v modes="${modes:-amd counters intel plain arm few clock}" '{ line[NR] = $0 }
 		END {
-			m = split("amd counters intel plain arm few clock", mode, " ")
+			m = split(modes, mode, " ")
 			for (k = 0; k < NR; k += 12)
 				for (i = 1; i <= m; i++)
 					for (j = k + 1; j <= NR && j <= k + 12; j++)
