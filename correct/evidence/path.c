@@ -358,6 +358,25 @@ static bool tells_time(const struct recording *rec)
 	return (!rec->cyc_is_other || rec->cyc_is_even) && !rec->events[rec->as_recorded].untimed;
 }
 
+/*
+ * How often a branch is missing before the newest one, by the code: as often as there is no way between the two, over how often there
+ * would be none were the branch before them missing.
+ */
+static void find_breaks(struct path *s, const struct sample_seen *seen, struct stack *st)
+{
+	const struct pd_branch *b = seen->record->sample.branches;
+	const struct section newest = { b + 1, b, b, 0, false }, longer = { b + 3, b + 1, b + 1, 0, false };
+	uint32_t piece, without;
+
+	if (st->burst || st->newest == UINT32_MAX || st->n_pieces < 2)
+		return;
+	piece = piece_of(s, seen->scope, seen->record->pid, &newest);
+	without = piece_of(s, seen->scope, seen->record->pid, &longer);
+	st->torn = s->all.v[piece].scope < 0;
+	s->n_newest_breaks += st->torn;
+	s->n_breaks += s->all.v[without].scope < 0;
+}
+
 static void sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
@@ -418,6 +437,7 @@ static void sample(void *state, const struct sample_seen *seen)
 	stack.lead = burst || ends_with_newest ? 0 : smp->branches[0].cycles;
 	if (stack.near == UINT32_MAX)
 		return;
+	find_breaks(s, seen, &stack);
 	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
 	vec_add(&r->stacks, stack);

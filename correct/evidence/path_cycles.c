@@ -179,7 +179,7 @@ bool path_has_cycles(const struct scope_stacks *r)
 			n_timed += r->marks.v[st->piece0 + k] > 0;
 	}
 	/* Two branches may retire in one cycle, but not most. */
-	return n_stacks >= model->many && n_timed * 2 > n_pieces;
+	return n_stacks >= model->few && n_timed * 2 > n_pieces;
 }
 
 /* W: as far back as nearly all stacks reach that were not cut short where they left the scope. */
@@ -220,7 +220,8 @@ static void add_gaps(const struct scope_stacks *r, const struct ways *ways, cons
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i]);
+		if (!st->torn)
+			add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i]);
 		for (uint32_t k = st->piece0; k + 1 < st->piece0 + st->n_pieces; k++)
 			add_gap(gaps, ways, ways->of_piece[k + 1], r->marks.v[k], (double)weight[k]);
 	}
@@ -250,6 +251,7 @@ static void weigh_stack(const struct scope_stacks *r, const struct stack *st, co
 /* What pieces weigh, by the way to the branch that each ends with: in the window, n of them, and all. */
 struct ending {
 	double missing, in_window, all, n;
+	double led; /* of those in the window that others come before */
 };
 
 static void add_endings(const struct scope_stacks *r, const struct ways *ways, const float *newest,
@@ -267,6 +269,7 @@ static void add_endings(const struct scope_stacks *r, const struct ways *ways, c
 			for (size_t j = 0; j < (way == edge ? 1 : 2); j++) {
 				e[j]->in_window += (double)weight[k];
 				e[j]->n += weight[k] > 0;
+				e[j]->led += k + 1 < st->piece0 + st->n_pieces ? (double)weight[k] : 0;
 				e[j]->all += st->cyc;
 			}
 		}
@@ -284,54 +287,81 @@ static void pass_missing(const struct ways *ways, struct ending *of)
 	}
 }
 
+/* What is known of a scope's moments. */
+struct moments {
+	double w_cyc; /* W */
+	struct ways ways;
+	struct gaps *gaps;      /* [ways.numbers.n] */
+	struct ending *endings; /* the same */
+	float *newest;          /* [stacks.n] what newest branches weigh */
+	double missing;         /* branches between the newest and the one before it */
+};
+
 /*
- * What newest branches weigh goes to the pieces that end with a branch come to in the same way.  Where it takes longer than W until
- * the next branch none of these lies in the window, and those from before it have to do.
+ * What newest branches weigh goes to the pieces that end with a branch come to in the same way, and what is missing before them to the
+ * pieces before those, as far as W reaches there.  Where it takes longer than W until the next branch none of these lies in the
+ * window, and those from before it have to do.
  */
-static void restore_newest(const struct scope_stacks *r, const struct ways *ways, const float *newest,
-                           struct ending *of, float *weight)
+static void restore_stack(const struct scope_stacks *r, const struct stack *st, const struct moments *m,
+                          float *weight)
 {
-	add_endings(r, ways, newest, weight, of);
-	pass_missing(ways, of);
-	for (size_t i = 0; i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
+	double before = 0;
 
-		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
-			const uint32_t way = ways->of_piece[k], edge = ways->edge.v[way];
-			const struct ending *own = &of[way], *e = &of[edge];
-			double more = way != edge && own->missing > 0 ? own->missing / own->in_window : 0;
+	for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
+		const uint32_t way = m->ways.of_piece[k];
+		const struct ending *own = &m->endings[way], *e = &m->endings[m->ways.edge.v[way]];
+		const double reach =
+		        within(&m->gaps[way], m->w_cyc - r->marks.v[k]) / within(&m->gaps[way], m->w_cyc);
+		double w = (double)weight[k], by_own, of_all = e->all > 0 ? st->cyc / e->all : 0;
 
-			if (e->n >= model->few)
-				weight[k] *= (float)(1 + more + e->missing / e->in_window);
-			else if (e->all > 0)
-				weight[k] = (float)(st->cyc * (e->missing + e->in_window) / e->all);
+		if (e->n < model->few) {
+			weight[k] = (float)(of_all > 0 ? of_all * (e->missing + e->in_window) + before : w);
+			before = m->missing * of_all * e->missing * reach;
+			continue;
 		}
+		by_own = own != e && own->missing > 0 ? own->missing / own->in_window : 0;
+		weight[k] = (float)(w * (1 + by_own + e->missing / e->in_window) + before);
+		before = m->missing * w * (by_own + (e->led > 0 ? e->missing / e->led : 0)) * reach;
 	}
+}
+
+static void moments_init(const struct path *s, const struct scope_stacks *r, double w_cyc, struct moments *m)
+{
+	*m = (struct moments){ .w_cyc = w_cyc, .newest = mem_calloc(r->stacks.n + 1, sizeof(*m->newest)) };
+	ways_new(s, r, &m->ways);
+	if (s->n_breaks >= model->some)
+		m->missing = fmin(s->n_newest_breaks / s->n_breaks, 1);
+	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
+	m->gaps = mem_calloc(m->ways.numbers.n + 1, sizeof(*m->gaps));
+	m->endings = mem_calloc(m->ways.numbers.n + 1, sizeof(*m->endings));
+}
+
+static void moments_fini(struct moments *m)
+{
+	ways_fini(&m->ways);
+	free(m->gaps);
+	free(m->newest);
+	free(m->endings);
 }
 
 static void weigh(const struct path *s, const struct scope_stacks *r, double w_cyc, float *weight)
 {
-	float *newest = mem_calloc(r->stacks.n + 1, sizeof(*newest));
-	struct ending *endings;
-	struct gaps *gaps;
-	struct ways ways;
+	struct moments m;
 
-	ways_new(s, r, &ways);
-	/* All zero, the gaps are none: the first round takes each moment for that of its newest branch. */
-	gaps = mem_calloc(ways.numbers.n + 1, sizeof(*gaps));
-	endings = mem_calloc(ways.numbers.n + 1, sizeof(*endings));
+	moments_init(s, r, w_cyc, &m);
 	for (int round = 0; round < ROUNDS; round++) {
-		integrate_all(&ways, gaps);
+		integrate_all(&m.ways, m.gaps);
 		for (size_t i = 0; i < r->stacks.n; i++)
-			weigh_stack(r, &r->stacks.v[i], &gaps[ways.of_newest[i]], w_cyc, weight, &newest[i]);
+			weigh_stack(r, &r->stacks.v[i], &m.gaps[m.ways.of_newest[i]], w_cyc, weight,
+			            &m.newest[i]);
 		if (round + 1 < ROUNDS)
-			add_gaps(r, &ways, weight, newest, gaps);
+			add_gaps(r, &m.ways, weight, m.newest, m.gaps);
 	}
-	restore_newest(r, &ways, newest, endings, weight);
-	ways_fini(&ways);
-	free(gaps);
-	free(newest);
-	free(endings);
+	add_endings(r, &m.ways, m.newest, weight, m.endings);
+	pass_missing(&m.ways, m.endings);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		restore_stack(r, &r->stacks.v[i], &m, weight);
+	moments_fini(&m);
 }
 
 void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight)

@@ -46,6 +46,7 @@ struct stack {
 	uint32_t stage; /* sample_seen.stage */
 	double insn;    /* what it stands for ... */
 	double cyc;     /* ... and for how long; 0 = no sample of cycles */
+	bool torn;      /* between its newest branch and the one before one is missing, by the code */
 	bool broken;    /* what lay behind its last piece is no path of the scope */
 	bool burst;     /* it lies ahead of its moment */
 };
@@ -97,6 +98,8 @@ struct path {
 	VEC(uint32_t) pool;
 	struct paces paces;
 	bool has_stacks;
+	double n_breaks,         /* stacks in which one branch less would show, ... */
+	        n_newest_breaks; /* ... and those in which the newest can't follow the one before it */
 	struct cached *cache;
 	uint64_t maps_changes;
 };

@@ -118,6 +118,20 @@ static void average(struct bench *b, double *edge_flow)
 		edge_flow[e] *= b->f.p->total_insn / t.insn;
 }
 
+/* A jumps to B, which is next to it, and B back. */
+static int setup_jumps(void **state)
+{
+	static const struct flow_edge edges[] = {
+		{ .from = 0, .to = 1, .kind = FLOW_TAKEN },
+		{ .from = 1, .to = 0, .kind = FLOW_TAKEN },
+	};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	*state = b;
+	fixture_make(&b->f, n_insn, 2, edges, 2);
+	return setup_bench(b);
+}
+
 static int teardown(void **state)
 {
 	struct bench *b = *state;
@@ -1029,7 +1043,42 @@ static void a_gap_depends_on_the_branch_before(void **state)
 }
 
 /*
- * eq. 10.  Of the same stacks, whose two laps are 33 instructions in 40 cycles: ten moments count 11 of each lap, of W = 44
+ * eq. 11.  A jumps to B, and B back to A: 2 cycles from the one to the other, 8 on to A's jump.  Of 20 moments 16 lie behind a "to A", up
+ * to 8 cycles, and four behind a "to B", up to 2.  In a quarter of either's stacks the branch before the newest is missing:
+ *   p  to A 2, to B 8, to A 2, to B 8, to A     12 of 20      p'  to A 10, to A 2, to B 8, to A 2, to B    4
+ *   q  to B 8, to A 2, to B 8, to A 2, to B      3            q'  to B 10, to B 8, to A 2, to B 8, to A    1
+ * W is 20, and the pieces that end in it, of each branch:
+ *   "to B"  24 + 3 + 4 + 1, newest 4, missing before the newest 4     "to A"  12 + 6 + 4 + 1, newest 16, missing before the newest 1
+ * 40 of each, 15 instructions, in 400 cycles.  Of two "to A" in turn, as of two "to B", the code shows that one is missing.
+ */
+static void a_branch_missing_before_the_newest_is_restored(void **state)
+{
+	static const struct pd_branch a_2 = { 0x1038, 0x1000, .cycles = 2 },
+	                              a_10 = { 0x1038, 0x1000, .cycles = 10 },
+	                              b_8 = { 0x1024, 0x1028, .cycles = 8 },
+	                              b_10 = { 0x1024, 0x1028, .cycles = 10 };
+	const struct pd_branch p[] = { a_2, b_8, a_2, b_8, a_2 }, q[] = { b_8, a_2, b_8, a_2, b_8 },
+	                       p_less[] = { a_10, a_2, b_8, a_2, b_8 },
+	                       q_less[] = { b_10, b_8, a_2, b_8, a_2 };
+	struct bench *b = *state;
+
+	b->f.p->relative = true;
+	b->f.p->total_insn = b->f.p->total_cyc = 400000;
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 12; k++)
+			show_newest(b, p, 5);
+		for (int k = 0; k < 4; k++)
+			show_newest(b, p_less, 5);
+		for (int k = 0; k < 3; k++)
+			show_newest(b, q, 5);
+		show_newest(b, q_less, 5);
+	}
+	evidence_finish(b->ev);
+	assert_float_equal(b->f.p->pace, 1.5, 1e-6);
+}
+
+/*
+ * eq. 10.  Of the laps before those, which are 33 instructions the two in 40 cycles: ten moments count 11 of each lap, of W = 44
  * cycles, which is 363 instructions in 440.  Its noise is the stacks' scatter, and 1%.
  */
 static void cycles_tell_how_many_instructions_time_holds(void **state)
@@ -1311,6 +1360,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stack_leads_past_a_call_of_other_code, setup_call,
 		                                teardown),
 		cmocka_unit_test_setup_teardown(what_calls_ran_is_not_the_scope_s, setup_call, teardown),
+		cmocka_unit_test_setup_teardown(a_branch_missing_before_the_newest_is_restored, setup_jumps,
+		                                teardown),
 		cmocka_unit_test_setup_teardown(stacks_that_lead_out_of_the_flow_are_counted, setup_call,
 		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
