@@ -247,6 +247,23 @@ out:
 }
 
 /*
+ * eq. 14: two estimates of which either may be wrong: their mean, with half the noise of both, and along the line that
+ * joins them so much that either lies within a standard deviation of the middle.  Where on it, exact totals may tell.
+ */
+static void blend(struct path_estimate *e, const struct path_estimate *other, size_t d)
+{
+	for (size_t i = 0; i < d; i++)
+		for (size_t k = 0; k < d; k++) {
+			double apart = (e->mean[i] - other->mean[i]) * (e->mean[k] - other->mean[k]);
+			double *cov = &e->cov[i * d + k];
+
+			*cov = (*cov + other->cov[i * d + k]) / 2 + apart / 4;
+		}
+	for (size_t i = 0; i < d; i++)
+		e->mean[i] = (e->mean[i] + other->mean[i]) / 2;
+}
+
+/*
  * Turn N(mean, cov) of the free edges into d independent equations of unit
  * noise: with cov = L L', rows of inverse(L).
  */
@@ -302,15 +319,25 @@ static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 	return n;
 }
 
-/* Samples of cycles come evenly in time.  Stacks of other events lean to what comes before slow places in ways of their own. */
-static struct plan plan_records(const struct scope_stacks *r)
+/* What the processor's own branch records are good for.  Returns how many estimates are to be joined. */
+static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d, struct plan *plan)
 {
-	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS);
+	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
-	return (struct plan){ n_cycles >= model->many ? OF_CYCLES
-		              : n_insns > n_cycles    ? OF_INSNS
-		                                      : OF_RECORDS,
-		              path_has_cycles(r) ? BY_CYCLES : BY_INSNS };
+	/* Those of instructions beside them could only be weighed by going back along them, which leaves more than it adds. */
+	if (path_has_cycles(r)) {
+		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
+		return 1;
+	}
+	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS };
+	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
+	if (relative && !n_cycles)
+		return 1;
+	if (n_cycles >= model->many)
+		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS };
+	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= EFFORT_JOINED))
+		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS };
+	return n ? n : 1;
 }
 
 static int estimate_of(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
@@ -324,6 +351,27 @@ static int estimate_of(const struct path *s, const struct scope_stacks *r, const
 	err = estimate(s, &stacks, plan, of, out);
 	vec_fini(&stacks.stacks);
 	return err;
+}
+
+/* One of the plan's estimates is left in e[0], where any says something: positive then. */
+static int make_estimates(const struct path *s, const struct scope_stacks *r, const struct scope *of,
+                          const struct plan *plan, size_t n_plans, struct path_estimate e[2])
+{
+	size_t d = of->space->n_free, n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n_plans && err == 0; i++) {
+		err = estimate_of(s, r, &plan[i], of, &e[n]);
+		if (err > 0) {
+			n++;
+			err = 0;
+		} else {
+			estimate_fini(&e[n]);
+		}
+	}
+	if (err == 0 && n == 2)
+		blend(&e[0], &e[1], d);
+	return err < 0 ? err : n > 0;
 }
 
 static bool has_totals(const struct equations *eqs)
@@ -396,8 +444,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	const struct scope of = { space, s->in.problems[scope]->total_insn };
 	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS };
-	const struct plan of_records = plan_records(r);
-	struct path_estimate e = { 0 }, bursts = { 0 };
+	struct plan plan[2];
+	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;
 	size_t n_bursts = count_of(r, OF_BURSTS);
 	int has_records = 0, has_bursts = 0, err = 0;
@@ -405,22 +453,24 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (!d)
 		return 0;
 	if (count_of(r, OF_RECORDS))
-		err = has_records = estimate_of(s, r, &of_records, &of, &e);
+		err = has_records =
+		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
 	if (err > 0 && !n_bursts && !has_totals(out) && !path_has_cycles(r))
-		err = doubt_moments(s, r, &of, &e);
+		err = doubt_moments(s, r, &of, &e[0]);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {
 		/* The scatter of a few bursts says little about the noise of many flows. */
 		for (size_t k = 0; k < d * d; k++)
 			bursts.cov[k] *= 1 + (double)d / (double)n_bursts;
-		doubt_unseen(s->in.problems[scope], space, &bursts, &e,
+		doubt_unseen(s->in.problems[scope], space, &bursts, &e[0],
 		             (double)count_of(r, OF_RECORDS) / (double)n_bursts);
-		err = join(&bursts, &e, d);
+		err = join(&bursts, &e[0], d);
 	}
 	if (err >= 0 && (has_bursts || has_records))
-		err = add_rows(space, has_bursts ? &bursts : &e, out);
-	estimate_fini(&e);
+		err = add_rows(space, has_bursts ? &bursts : &e[0], out);
+	estimate_fini(&e[0]);
+	estimate_fini(&e[1]);
 	estimate_fini(&bursts);
 	return err < 0 ? err : 0;
 }

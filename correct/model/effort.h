@@ -54,6 +54,7 @@ enum {
 	EFFORT_EDGES = 40000,
 
 	/* ---- Solving ---- */
+	EFFORT_JOINED = 250, /* free flows of two estimates that are joined: eigenvalues take seconds */
 	EFFORT_MOVED = 600,  /* blocks whose covariance by what edges move is factored: a tenth of a second */
 	EFFORT_ADMIT_ROUNDS = 6,   /* of raising noise until terms agree */
 	EFFORT_ALL_DRAWS = 200,    /* free flows up to which there are as many draws as asked for, and ... */

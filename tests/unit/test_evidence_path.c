@@ -1183,6 +1183,43 @@ static void stacks_of_instructions_beside_those_with_cycles_change_nothing(void 
 	assert_float_equal(sd_of_first(b), sd, 1e-9);
 }
 
+/* What the stacks of one event, or of both, say of the flows, and of the first free one's noise. */
+static double estimate_of(bool cycles, bool insns, double *f)
+{
+	const struct pd_branch sa[] = { back, back, past };
+	struct bench *b;
+	double sd;
+	void *state;
+
+	setup(&state);
+	b = state;
+	if (cycles)
+		show_slow(b, CYC, back, 20);
+	for (int i = 0; insns && i < 60; i++)
+		show(b, INSN, sa, i % 10 ? 2 : 3);
+	solve(b, f);
+	sd = sd_of_first(b);
+	teardown(&state);
+	return sd;
+}
+
+/* eq. 14: without cycles on record two estimates are made; their mean, and as much noise as takes either in. */
+static void estimates_of_both_events_are_blended(void **state)
+{
+	double f[4], of_cycles[4], of_insns[4], sd, sd_cycles, sd_insns, apart;
+
+	(void)state;
+	sd_cycles = estimate_of(true, false, of_cycles);
+	sd_insns = estimate_of(false, true, of_insns);
+	sd = estimate_of(true, true, f);
+	for (int e = 0; e < 4; e++)
+		assert_float_equal(f[e], (of_cycles[e] + of_insns[e]) / 2, 1e-6 * f[e]);
+	apart = of_cycles[B_TO_C] - of_insns[B_TO_C];
+	assert_true(fabs(apart) > 2 * sd_cycles);
+	assert_float_equal(sd * sd, (sd_cycles * sd_cycles + sd_insns * sd_insns) / 2 + apart * apart / 4,
+	                   1e-6 * sd * sd);
+}
+
 /*
  * eq. 14.  The others are all "back, back": laps by B, A-B 33000 / 19 = 1737 times, and sure of it to 1%.  Along
  * either of two directions the result moves by at most z / z^2 or, if |z| < 1, by |z|, of its own noise: sqrt(2) in all.
@@ -1340,6 +1377,7 @@ int main(void)
 		TEST(moments_that_lean_are_a_doubt),
 		TEST(few_of_one_event_are_left_out),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
+		cmocka_unit_test(estimates_of_both_events_are_blended),
 		TEST(a_burst_stands_for_its_instructions),
 		TEST(the_older_half_of_a_burst_is_left_out),
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
