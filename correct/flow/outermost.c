@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/flow/reach.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -14,9 +15,11 @@
 
 struct seed { /* an outermost loop */
 	uint32_t comp;
-	uint32_t block0, n_blocks; /* finder.reached[block0 ..]: it and all that is called in it */
-	double heat, own;          /* own: not in code claimed by a hotter loop */
-	uint32_t group;            /* seed it was merged into, itself if none */
+	uint32_t loop; /* of the finder's reach */
+	uint32_t block0,
+	        n_blocks; /* finder.reached[block0 ..]: its own, in code that no hotter loop claimed */
+	double heat, own; /* all that it reaches; in those */
+	uint32_t group;   /* seed it was merged into, itself if none */
 	/* The latest seed that has nothing to do with this group, though they share code. */
 	uint32_t apart_from;
 	bool kept;
@@ -32,6 +35,7 @@ struct finder {
 	uint8_t *empty;      /* [n_blocks] out, may be NULL: headers of loops of which nothing repeats */
 	bool found_empty;
 	struct nest nest;
+	struct reach reach;
 	VEC(struct seed) seeds;
 	VEC(uint32_t) reached;
 	VEC(uint32_t) stack;
@@ -84,64 +88,79 @@ void outermost_spend(struct flow_effort *effort, size_t n)
 
 /* ---- loops ---- */
 
-static void reach(struct finder *f, uint32_t block, uint32_t mark)
+static void reach(struct finder *f, uint32_t block, uint32_t *seen, uint32_t mark)
 {
-	if (f->room->stamp[block] == mark)
+	if (seen[block] == mark || f->room->claimed[block] != NONE)
 		return;
-	f->room->stamp[block] = mark;
+	seen[block] = mark;
 	vec_add(&f->reached, block);
 	vec_add(&f->stack, block);
 }
 
 /* From a loop's own blocks only calls lead on inside; from called code (and all of a recursion) everything. */
-static bool leads_inside(const struct finder *f, const struct seed *s, uint32_t block, uint32_t edge)
+static bool leads_inside(const struct finder *f, uint32_t comp, uint32_t block, uint32_t edge)
 {
 	const struct nest *n = &f->nest;
 
-	return nest_comp(n, block) != s->comp || n->recursive[s->comp] ||
-	       f->view->g->edges[edge].kind == FLOW_CALL;
+	return nest_downward(f->view, edge) && (nest_comp(n, block) != comp || n->recursive[comp] ||
+	                                        f->view->g->edges[edge].kind == FLOW_CALL);
 }
 
-static void close_seed(struct finder *f, struct seed *s)
+/*
+ * Blocks of a loop and of what is called in it go to `reached`, but for those seen and those claimed: what these call is,
+ * too.  Returns how many.
+ */
+static uint32_t walk(struct finder *f, uint32_t comp, uint32_t *seen, uint32_t mark)
 {
 	const struct nest *n = &f->nest;
-	const uint32_t mark = ++f->room->n_stamps;
+	const size_t before = f->reached.n;
 
-	s->block0 = (uint32_t)f->reached.n;
-	for (uint32_t i = n->first[s->comp]; i < n->first[s->comp + 1]; i++)
-		reach(f, n->member[i], mark);
+	for (uint32_t i = n->first[comp]; i < n->first[comp + 1]; i++)
+		reach(f, n->member[i], seen, mark);
 	while (f->stack.n) {
 		uint32_t block = f->stack.v[--f->stack.n];
 		const struct flow_block *b = &f->view->g->blocks[block];
 
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++)
-			if (nest_downward(f->view, e) && leads_inside(f, s, block, e))
-				reach(f, f->view->g->edges[e].to, mark);
+			if (leads_inside(f, comp, block, e))
+				reach(f, f->view->g->edges[e].to, seen, mark);
 	}
-	s->n_blocks = (uint32_t)f->reached.n - s->block0;
-	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		s->heat += f->heat[f->reached.v[s->block0 + i]];
-		f->room->covered[f->reached.v[s->block0 + i]] = f->room->n_searches;
-	}
+	outermost_spend(f->effort, f->reached.n - before);
+	return (uint32_t)(f->reached.n - before);
 }
 
 /* Outermost loops: components in the order of calls, those inside an earlier one left out. */
-static void find_seeds(struct finder *f, double min_heat)
+static void find_loops(struct finder *f, uint32_t *comps, size_t *n_loops)
 {
 	const struct nest *n = &f->nest;
 
 	for (uint32_t c = n->n_comps; c-- > 0 && !flow_effort_spent(f->effort);) {
-		struct seed s = { .comp = c };
-
 		if (!n->loop[c] || f->room->covered[n->member[n->first[c]]] == f->room->n_searches)
 			continue;
-		close_seed(f, &s);
-		outermost_spend(f->effort, s.n_blocks);
+		f->reached.n -= walk(f, c, f->room->covered, f->room->n_searches);
+		comps[(*n_loops)++] = c;
+	}
+}
+
+/* Those of them that reach some heat. */
+static void find_seeds(struct finder *f, double min_heat)
+{
+	uint32_t *comps = mem_malloc(((size_t)f->nest.n_comps + 1) * sizeof(*comps));
+	size_t n_loops = 0;
+
+	find_loops(f, comps, &n_loops);
+	reach_find(f->view, &f->nest, f->heat, comps, n_loops, &f->reach);
+	outermost_spend(f->effort, f->reach.n_lines * f->nest.n);
+	for (uint32_t i = 0; i < n_loops; i++) {
+		struct seed s = { .comp = comps[i], .loop = i };
+
+		for (size_t h = reach_next(&f->reach, i, 0); h < f->reach.n;
+		     h = reach_next(&f->reach, i, h + 1))
+			s.heat += f->reach.heat[h];
 		if (s.heat >= min_heat && s.heat > 0)
 			vec_add(&f->seeds, s);
-		else
-			f->reached.n = s.block0;
 	}
+	free(comps);
 }
 
 static int hotter_first(const void *x, const void *y)
@@ -160,19 +179,26 @@ static uint32_t group_of(struct finder *f, uint32_t seed)
 	return seed;
 }
 
+/* Who has claimed a component that has heat, NONE if nobody: all of it or nothing is claimed. */
+static uint32_t claimed_by(const struct finder *f, size_t hot)
+{
+	const struct nest *n = &f->nest;
+
+	return f->room->claimed[n->member[n->first[f->reach.comp[hot]]]];
+}
+
 /* Heat of seed i in what each group has claimed already: shared[group]. */
 static void share_out(struct finder *f, uint32_t i, double *shared)
 {
+	const struct reach *r = &f->reach;
 	struct seed *s = &f->seeds.v[i];
 
 	s->own = s->heat;
-	for (uint32_t k = 0; k < s->n_blocks; k++) {
-		uint32_t block = f->reached.v[s->block0 + k];
-
-		if (f->room->claimed[block] == NONE)
+	for (size_t h = reach_next(r, s->loop, 0); h < r->n; h = reach_next(r, s->loop, h + 1)) {
+		if (claimed_by(f, h) == NONE)
 			continue;
-		shared[group_of(f, f->room->claimed[block])] += f->heat[block];
-		s->own -= f->heat[block];
+		shared[group_of(f, claimed_by(f, h))] += r->heat[h];
+		s->own -= r->heat[h];
 	}
 }
 
@@ -183,11 +209,8 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 	const struct seed *s = &f->seeds.v[i];
 
 	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
-		const uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
-		const struct flow_block *b = &g->blocks[block];
+		const struct flow_block *b = &g->blocks[f->reached.v[s->block0 + k]];
 
-		if (owner != NONE && owner != i)
-			continue;
 		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
 			uint32_t to = g->edges[e].to, of;
 
@@ -202,6 +225,41 @@ static bool calls_often(struct finder *f, uint32_t i, uint32_t group, const doub
 	return false;
 }
 
+/* Seed i shares code with what `owner` claimed: are they of one group? */
+static void meet(struct finder *f, uint32_t i, uint32_t owner, const double *shared)
+{
+	uint32_t group = group_of(f, owner);
+
+	if (group == group_of(f, i) || f->seeds.v[group].apart_from == i)
+		return;
+	if (shared[group] > model->little * f->seeds.v[i].own || calls_often(f, i, group, shared, 0))
+		f->seeds.v[group_of(f, i)].group = group;
+	else
+		f->seeds.v[group].apart_from = i;
+}
+
+/* With all whose code it shares, be it code without heat. */
+static void meet_all(struct finder *f, uint32_t i, const double *shared)
+{
+	const struct seed *s = &f->seeds.v[i];
+	const struct reach *r = &f->reach;
+
+	for (size_t h = reach_next(r, s->loop, 0); h < r->n; h = reach_next(r, s->loop, h + 1))
+		if (claimed_by(f, h) != NONE)
+			meet(f, i, claimed_by(f, h), shared);
+	for (uint32_t k = 0; k < s->n_blocks && f->taken; k++) {
+		const uint32_t block = f->reached.v[s->block0 + k];
+		const struct flow_block *b = &f->view->g->blocks[block];
+
+		for (uint32_t e = b->out0; e < b->out0 + b->n_out; e++) {
+			const uint32_t owner = f->room->claimed[f->view->g->edges[e].to];
+
+			if (owner != NONE && leads_inside(f, s->comp, block, e))
+				meet(f, i, owner, shared);
+		}
+	}
+}
+
 static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 {
 	struct seed *s = &f->seeds.v[i];
@@ -212,22 +270,13 @@ static void claim(struct finder *f, uint32_t i, double *shared, double min_heat)
 	 * code's flow does not add up without it.
 	 */
 	s->kept = (s->own > 0 && s->own >= min_heat) || calls_often(f, i, NONE, shared, min_heat);
-	for (uint32_t k = 0; k < s->n_blocks; k++) {
-		uint32_t *owner = &f->room->claimed[f->reached.v[s->block0 + k]], group;
-
-		if (*owner == NONE) {
-			if (s->kept)
-				*owner = i;
-			continue;
-		}
-		group = group_of(f, *owner);
-		if (!s->kept || group == group_of(f, i) || f->seeds.v[group].apart_from == i)
-			continue;
-		if (shared[group] > model->little * s->own || calls_often(f, i, group, shared, 0))
-			f->seeds.v[group_of(f, i)].group = group;
-		else
-			f->seeds.v[group].apart_from = i;
+	if (!s->kept) {
+		f->reached.n = s->block0;
+		return;
 	}
+	meet_all(f, i, shared);
+	for (uint32_t k = 0; k < s->n_blocks; k++)
+		f->room->claimed[f->reached.v[s->block0 + k]] = i;
 }
 
 static void claim_all(struct finder *f, double min_heat)
@@ -237,13 +286,16 @@ static void claim_all(struct finder *f, double min_heat)
 	if (f->seeds.n)
 		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
-		f->seeds.v[i].group = i;
-		f->seeds.v[i].apart_from = NONE;
-		f->seeds.v[i].kept = f->apart;
-	}
-	for (uint32_t i = 0; i < f->seeds.n && !f->apart; i++) {
+		struct seed *s = &f->seeds.v[i];
+
+		s->group = i;
+		s->apart_from = NONE;
+		s->kept = f->apart;
+		s->block0 = (uint32_t)f->reached.n;
+		s->n_blocks = walk(f, s->comp, f->room->stamp, ++f->room->n_stamps);
 		memset(shared, 0, f->seeds.n * sizeof(*shared));
-		claim(f, i, shared, min_heat);
+		if (!f->apart)
+			claim(f, i, shared, min_heat);
 	}
 	free(shared);
 }
@@ -258,12 +310,8 @@ static void make_region(struct finder *f, uint32_t group, struct flow_region *r)
 
 		if (!s->kept || group_of(f, i) != group)
 			continue;
-		for (uint32_t k = 0; k < s->n_blocks; k++) {
-			uint32_t block = f->reached.v[s->block0 + k], owner = f->room->claimed[block];
-
-			if (f->apart || (owner != NONE && group_of(f, owner) == group))
-				shape_add_block(&shape, block);
-		}
+		for (uint32_t k = 0; k < s->n_blocks; k++)
+			shape_add_block(&shape, f->reached.v[s->block0 + k]);
 		shape_add_loop(&shape, s->comp);
 	}
 	shape_finish(&shape, r);
@@ -276,6 +324,7 @@ static void finder_fini(struct finder *f)
 	for (size_t i = 0; i < f->reached.n; i++)
 		f->room->claimed[f->reached.v[i]] = NONE;
 	nest_fini(&f->nest);
+	reach_fini(&f->reach);
 	vec_fini(&f->seeds);
 	vec_fini(&f->reached);
 	vec_fini(&f->stack);
