@@ -95,6 +95,7 @@ struct flow_build {
 	struct flow_seen *seen_to; /* and one sorted by to */
 	VEC(struct flow_work) work;
 	VEC(uint32_t) pending;       /* indirect jumps not looked at yet */
+	VEC(uint32_t) unresolved;    /* those of which nothing tells a target, ascending */
 	VEC(uint64_t) tables;        /* addresses of jump tables found, any module */
 	struct pairs node_at, fn_at; /* (module, vaddr) */
 	uint32_t next_fn;
@@ -125,6 +126,8 @@ bool flow_name_never_returns(const char *linkage);
 /* Function symbol that an address is in: .cold parts count as their function. NULL if none. */
 const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr);
 void flow_node_form(struct flow_build *b, uint32_t node, struct insn_form *out);
+size_t flow_hot_from(const struct flow_build *b, uint32_t module,
+                     uint64_t vaddr); /* the first of b->in->hot from there on */
 bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
 
 /* table.c: targets of an indirect jump, by reading code and tables. *found: some were. */

@@ -27,11 +27,17 @@ bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 	return m && module_code(m, vaddr, &n_bytes);
 }
 
+size_t flow_hot_from(const struct flow_build *b, uint32_t module, uint64_t vaddr)
+{
+	const struct flow_hot *hot = b->in->hot;
+
+	return sorted_count(b->in->n_hot, k, order_pairs(hot[k].module, hot[k].vaddr, module, vaddr) < 0);
+}
+
 bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr)
 {
 	const struct flow_hot *hot = b->in->hot;
-	size_t lo =
-	        sorted_count(b->in->n_hot, k, order_pairs(hot[k].module, hot[k].vaddr, module, vaddr) < 0);
+	size_t lo = flow_hot_from(b, module, vaddr);
 
 	return lo < b->in->n_hot && hot[lo].module == module && hot[lo].vaddr < end_vaddr;
 }
@@ -437,6 +443,15 @@ static int scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from
 	return 0;
 }
 
+static void list_unresolved(struct flow_build *b, uint32_t node)
+{
+	vec_add(&b->unresolved, node);
+	for (size_t i = b->unresolved.n - 1; i > 0 && b->unresolved.v[i - 1] > node; i--) {
+		b->unresolved.v[i] = b->unresolved.v[i - 1];
+		b->unresolved.v[i - 1] = node;
+	}
+}
+
 static int follow_pending(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
@@ -451,6 +466,8 @@ static int follow_pending(struct flow_build *b, uint32_t node)
 	if (err == 0 && !slot)
 		err = flow_table_follow(b, node, &table);
 	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !slot && !seen && !table;
+	if (b->nodes.v[node].unresolved)
+		list_unresolved(b, node);
 	return err;
 }
 

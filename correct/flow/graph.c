@@ -14,6 +14,7 @@ static void build_fini(struct flow_build *b)
 	vec_fini(&b->ifuncs);
 	vec_fini(&b->work);
 	vec_fini(&b->pending);
+	vec_fini(&b->unresolved);
 	vec_fini(&b->tables);
 	pairs_fini(&b->node_at);
 	pairs_fini(&b->fn_at);

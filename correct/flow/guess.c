@@ -221,14 +221,13 @@ static int link_jumps(struct flow_build *b, uint32_t module, const struct module
 	struct flow_link link = { .to_module = module, .to_vaddr = vaddr, .kind = FLOW_IND, .guessed = true };
 	int n = 0, err;
 
-	for (uint32_t i = 0; i < b->nodes.n; i++) {
-		const struct flow_node *node = &b->nodes.v[i];
+	for (size_t i = 0; i < b->unresolved.n; i++) {
+		struct flow_node *node = &b->nodes.v[b->unresolved.v[i]];
 
-		if (!node->unresolved || node->insn.flow != INSN_JUMP_IND || node->module != module ||
-		    flow_symbol_at(b, module, node->insn.vaddr) != f)
+		if (node->module != module || flow_symbol_at(b, module, node->insn.vaddr) != f)
 			continue;
-		link.from = i;
-		b->nodes.v[i].unknown = false;
+		link.from = b->unresolved.v[i];
+		node->unknown = false;
 		if ((err = flow_link_add(b, &link)) < 0)
 			return err;
 		n++;
@@ -296,11 +295,12 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 
 	if (!f->hot)
 		return false;
-	for (size_t i = 0; i < b->in->n_hot; i++) {
+	for (size_t i = flow_hot_from(b, f->module, f->vaddr); i < b->in->n_hot; i++) {
 		const struct flow_hot *h = &b->in->hot[i];
 
-		if (h->module == f->module && h->vaddr >= f->vaddr && h->vaddr < f->end_vaddr)
-			heat += h->weight;
+		if (h->module != f->module || h->vaddr >= f->end_vaddr)
+			break;
+		heat += h->weight;
 	}
 	return heat >= model->small * total;
 }
