@@ -84,6 +84,13 @@ struct flow_cut { /* a block being built: nodes order[node0 .. + n] */
 	uint32_t id; /* in the graph */
 };
 
+/* Instructions by address: nodes follow one another as addresses do, and so do look-ups. */
+enum { FLOW_PAGE = 256 };
+
+struct flow_page {
+	uint32_t node[FLOW_PAGE]; /* 1 + node, 0 = none */
+};
+
 struct flow_build {
 	const struct flow_input *in;
 	struct insn_decoder *decoders[ISA_AARCH64 + 1];
@@ -94,10 +101,12 @@ struct flow_build {
 	struct flow_seen *seen;    /* a copy, sorted by from */
 	struct flow_seen *seen_to; /* and one sorted by to */
 	VEC(struct flow_work) work;
-	VEC(uint32_t) pending;       /* indirect jumps not looked at yet */
-	VEC(uint32_t) unresolved;    /* those of which nothing tells a target, ascending */
-	VEC(uint64_t) tables;        /* addresses of jump tables found, any module */
-	struct pairs node_at, fn_at; /* (module, vaddr) */
+	VEC(uint32_t) pending;    /* indirect jumps not looked at yet */
+	VEC(uint32_t) unresolved; /* those of which nothing tells a target, ascending */
+	VEC(uint64_t) tables;     /* addresses of jump tables found, any module */
+	struct pairs fn_at;       /* (module, vaddr) */
+	struct pairs page_at;     /* (module, vaddr / FLOW_PAGE) */
+	VEC(struct flow_page) pages;
 	uint32_t next_fn;
 	size_t n_cold_insns;
 	/* cut.c, returns.c: */
@@ -154,7 +163,9 @@ int flow_assemble(struct flow_build *b, struct flow_graph *g);
 /* The instruction decoded at an address, and the function that begins there; FLOW_NONE: none. */
 static inline uint32_t flow_node_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 {
-	return (uint32_t)pairs_find(&b->node_at, module, vaddr);
+	long page = pairs_find(&b->page_at, module, vaddr / FLOW_PAGE);
+
+	return page < 0 ? FLOW_NONE : b->pages.v[page].node[vaddr % FLOW_PAGE] - 1;
 }
 
 static inline uint32_t flow_fn_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)

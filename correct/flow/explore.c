@@ -368,6 +368,15 @@ static int follow(struct flow_build *b, uint32_t node, bool *falls)
 	return 0;
 }
 
+static void place_node(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t node)
+{
+	const size_t page = pairs_must(&b->page_at, module, vaddr / FLOW_PAGE);
+
+	if (page == b->pages.n)
+		vec_add(&b->pages, (struct flow_page){ { 0 } });
+	b->pages.v[page].node[vaddr % FLOW_PAGE] = node + 1;
+}
+
 /* Decode one instruction as a new node; *node = FLOW_NONE where the code ends. */
 static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *node)
 {
@@ -394,7 +403,7 @@ static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *n
 		return sp_fail(SP_ENOMEM, "more code than %u instructions is reached by the samples",
 		               FLOW_NONE);
 	*node = (uint32_t)b->nodes.n;
-	pairs_must(&b->node_at, module, vaddr);
+	place_node(b, module, vaddr, *node);
 	b->n_cold_insns += !b->fns.v[fn].hot;
 	vec_add(&b->nodes, n);
 	return 0;

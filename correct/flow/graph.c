@@ -16,7 +16,8 @@ static void build_fini(struct flow_build *b)
 	vec_fini(&b->pending);
 	vec_fini(&b->unresolved);
 	vec_fini(&b->tables);
-	pairs_fini(&b->node_at);
+	pairs_fini(&b->page_at);
+	vec_fini(&b->pages);
 	pairs_fini(&b->fn_at);
 	vec_fini(&b->order);
 	vec_fini(&b->cuts);
