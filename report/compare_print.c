@@ -181,7 +181,7 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	number_grouped(c->score.truth, total);
 	fprintf(term->f, "# truth %s, counted by %s: %s instructions%s\n", path, creator, total,
 	        c->parts ? " in the recording's regions" : "");
-	fprintf(term->f, "# the truth file was taken for %s%s\n",
+	fprintf(term->f, "# the truth file is read as %s%s\n",
 	        c->format && *c->format ? c->format : "exact counts",
 	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
 	if (*c->p->meta.truth_why) {
