@@ -29,9 +29,32 @@ struct splitter {
 	size_t n, i;
 	bool unseen; /* no branch record tells what ran in a phase: its samples do */
 	size_t scope_cap;
+	size_t *order;            /* [n] samples one thread after another */
 	int32_t *of_sample;       /* [n] number of the phase, -1 = its scope has none */
 	VEC(struct phase) phases; /* those of a scope in a row */
 };
+
+/*
+ * Samples one thread after another, in order of time each: of threads that run at once each is in a phase of its own, and
+ * by time alone their samples would be a mix of these.
+ */
+static void order_by_thread(struct splitter *sp)
+{
+	uint32_t n_threads = 0;
+	size_t *first;
+
+	for (size_t i = 0; i < sp->n; i++)
+		if (sp->samples[i].thread >= n_threads)
+			n_threads = sp->samples[i].thread + 1;
+	first = mem_calloc((size_t)n_threads + 1, sizeof(*first));
+	for (size_t i = 0; i < sp->n; i++)
+		first[sp->samples[i].thread + 1]++;
+	for (uint32_t t = 0; t < n_threads; t++)
+		first[t + 1] += first[t];
+	for (size_t i = 0; i < sp->n; i++)
+		sp->order[first[sp->samples[i].thread]++] = i;
+	free(first);
+}
 
 static int split_scope(struct splitter *sp, size_t scope)
 {
@@ -39,7 +62,7 @@ static int split_scope(struct splitter *sp, size_t scope)
 	const struct phases_opts opts = { .most = sp->unseen ? model->phases_unseen : model->phases,
 		                          .min_samples = model->phase_samples,
 		                          .min_apart = model->some };
-	size_t n = 0, first = sp->phases.n;
+	size_t n = 0, first = sp->phases.n, *at;
 	uint32_t *label;
 	uint8_t *phase;
 	long n_phases;
@@ -49,20 +72,22 @@ static int split_scope(struct splitter *sp, size_t scope)
 	/* Each phase would have all of its code, and none could be solved. */
 	if (sp->unseen && !sp->w->rec->relative && trim_is_hopeless(s->v[scope].region))
 		return 0;
+	at = mem_malloc((sp->n + 1) * sizeof(*at));
 	label = mem_malloc((sp->n + 1) * sizeof(*label));
 	phase = mem_malloc(sp->n + 1);
 	for (size_t i = 0; i < sp->n; i++)
-		if (s->of_sample[i] == (int32_t)scope)
-			label[n++] = (uint32_t)sp->samples[i].block;
+		if (s->of_sample[sp->order[i]] == (int32_t)scope)
+			at[n++] = sp->order[i];
+	for (size_t i = 0; i < n; i++)
+		label[i] = (uint32_t)sp->samples[at[i]].block;
 	n_phases = phases_find(label, n, sp->w->graph->n_blocks, &opts, phase);
 	for (long k = 0; k < n_phases && n_phases > 1; k++)
 		vec_add(&sp->phases, (struct phase){ .scope = scope });
-	n = 0;
-	for (size_t i = 0; i < sp->n && n_phases > 1; i++)
-		if (s->of_sample[i] == (int32_t)scope) {
-			sp->of_sample[i] = (int32_t)first + phase[n++];
-			sp->phases.v[sp->of_sample[i]].n_samples++;
-		}
+	for (size_t i = 0; i < n && n_phases > 1; i++) {
+		sp->of_sample[at[i]] = (int32_t)first + phase[i];
+		sp->phases.v[sp->of_sample[at[i]]].n_samples++;
+	}
+	free(at);
 	free(label);
 	free(phase);
 	return 0;
@@ -229,6 +254,8 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 
 	sp.of_sample = mem_malloc((n + 1) * sizeof(*sp.of_sample));
 	memset(sp.of_sample, 0xff, n * sizeof(*sp.of_sample));
+	sp.order = mem_malloc((n + 1) * sizeof(*sp.order));
+	order_by_thread(&sp);
 	for (size_t s = 0; s < n_scopes && err == 0; s++)
 		err = split_scope(&sp, s);
 	/* Where instructions were not counted nothing says how many each phase ran. */
@@ -244,5 +271,6 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	}
 	vec_fini(&sp.phases);
 	free(sp.of_sample);
+	free(sp.order);
 	return err;
 }
