@@ -73,35 +73,56 @@ static void add_paces(struct paces *of, const struct paces *more)
 	of->squares += more->squares;
 }
 
-static double variance(const struct paces *of)
+/* Of one loop's paths, relative to their mean; or of the paths of all loops about the means of theirs. */
+struct scatter {
+	double squares, n;
+};
+
+static void add_scatter(struct scatter *out, const struct paces *of)
 {
-	return tell_a_mean(of) ? fmax(0, of->squares - of->sum * of->sum / of->n) / (of->n - 1) : 0;
+	double mean = of->sum / of->n;
+
+	if (!tell_a_mean(of) || !(mean > 0))
+		return;
+	out->squares += fmax(0, of->squares / mean / mean - of->n);
+	out->n += of->n - 1;
 }
 
 /* The mean of loops by their times: its own error, and what Satterthwaite's degrees of freedom of a sum rest on. */
 struct mean {
 	double rate, var, var_by_n;
+	struct scatter of_all;
 };
 
 static void add_term(struct mean *out, double rate, double var, double n)
 {
 	out->rate += rate;
 	out->var += var;
-	out->var_by_n += var * var / n;
+	out->var_by_n += n > 0 ? var * var / n : 0;
 }
 
-static void add_mean(struct mean *out, double share, const struct paces *of)
+/* Few paths don't know their scatter: then it is that of all, and what loops differ by where they are of several. */
+static void add_mean(struct mean *out, double share, const struct paces *of, bool several)
 {
-	add_term(out, share * of->sum / of->n, share * share * variance(of) / of->n, of->n - 1);
+	struct scatter s = { 0 };
+	double mean = share * of->sum / of->n, var;
+
+	add_scatter(&s, of);
+	if (of->n < model->few && out->of_all.n > s.n)
+		s = out->of_all;
+	else
+		several = false;
+	var = (s.n > 0 ? s.squares / s.n : 0) + (several ? model->pace_spread * model->pace_spread : 0);
+	add_term(out, mean, mean * mean * var / of->n, s.n);
 }
 
 /*
  * Time that has no paths of its own, at the pace of the loops that have: known to what the n of these differ by, and one more that
- * is off by the whole pace.  How paths of one loop differ says nothing of another.
+ * differs as those of other programs do.  How paths of one loop differ says nothing of another.
  */
 static void add_lent(struct mean *out, double share, const struct paces *loops, size_t n_loops, size_t but)
 {
-	double n = 0, time = 0, rate = 0, squares = 0;
+	double n = 0, time = 0, rate = 0, squares = 0, off;
 
 	for (size_t k = 0; k < n_loops; k++) {
 		double mean = loops[k].sum / loops[k].n;
@@ -114,13 +135,17 @@ static void add_lent(struct mean *out, double share, const struct paces *loops, 
 		rate += (mean - rate) * loops[k].share / time;
 		n++;
 	}
+	off = model->pace_spread * rate;
 	if (n > 0)
-		add_term(out, share * rate, share * share * (n * squares / time + rate * rate) / (n + 1), n);
+		add_term(out, share * rate,
+		         share * share * (n * squares / time + off * off) / n * (1 + 1 / n), 0);
 }
 
 static void set_interval(const struct mean *m, double n, struct timed_rate *out)
 {
-	double half = gsl_cdf_tdist_Pinv(0.95, m->var > 0 ? m->var * m->var / m->var_by_n : n - 1) *
+	double half = (m->var_by_n > 0 ? gsl_cdf_tdist_Pinv(0.95, m->var * m->var / m->var_by_n)
+	               : m->var > 0    ? gsl_cdf_ugaussian_Pinv(0.95)
+	                               : gsl_cdf_tdist_Pinv(0.95, n - 1)) *
 	              hypot(sqrt(m->var), model->neighbours_off * m->rate);
 
 	out->rate = m->rate;
@@ -135,12 +160,14 @@ static struct mean mean_of_loops(struct paces *loops, size_t n)
 	struct paces *rest = &loops[n];
 
 	rest->share = 1;
+	for (size_t k = 0; k < n; k++)
+		add_scatter(&m.of_all, &loops[k]);
 	for (size_t k = 0; k < n; k++) {
 		if (!tell_a_mean(&loops[k])) {
 			add_paces(rest, &loops[k]);
 			continue;
 		}
-		add_mean(&m, loops[k].share, &loops[k]);
+		add_mean(&m, loops[k].share, &loops[k], false);
 		rest->share -= loops[k].share;
 	}
 	rest->share = fmax(rest->share, 0);
@@ -182,7 +209,7 @@ static void rate_in(const struct timed_paths *t, size_t loop, const double *insn
 	    rest->share * rest->n_failed > model->timed_missed * (rest->n + rest->n_failed))
 		goto out;
 	if (tell_a_mean(rest))
-		add_mean(&m, rest->share, rest);
+		add_mean(&m, rest->share, rest, true);
 	else if (rest->share > 0)
 		add_lent(&m, rest->share, loops, n_loops, loop);
 	set_interval(&m, (double)out->n, out);
