@@ -380,15 +380,26 @@ static double counted(const struct path *s, const struct scope_stacks *r, const 
 	return sum;
 }
 
+/* Cycles that a stack's pieces lasted, as they count. */
+static double lasted(const struct scope_stacks *r, const struct stack *st, const float *weight)
+{
+	double sum = 0;
+
+	for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++)
+		sum += (double)weight[k] * r->marks.v[k];
+	return sum;
+}
+
 void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd)
 {
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
-	double w_cyc = window(r), insn = 0, cyc = 0, squares = 0;
+	double w_cyc = window(r), insn = 0, cyc = 0, pieces_cyc = 0, squares = 0;
 
 	weigh(s, r, w_cyc, weight);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		insn += counted(s, r, &r->stacks.v[i], weight);
 		cyc += w_cyc * r->stacks.v[i].cyc;
+		pieces_cyc += lasted(r, &r->stacks.v[i], weight);
 	}
 	*pace = cyc > 0 ? insn / cyc : 0;
 	for (size_t i = 0; i < r->stacks.n; i++) {
@@ -396,6 +407,7 @@ void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, dou
 
 		squares += off * off;
 	}
-	*sd = cyc > 0 ? model->path_scatter * sqrt(squares) / cyc : 0;
+	/* Together pieces last as long as the windows that they end in: what these miss by is an error of their weights. */
+	*sd = cyc > 0 ? hypot(model->path_scatter * sqrt(squares) / cyc, *pace * (pieces_cyc / cyc - 1)) : 0;
 	free(weight);
 }
