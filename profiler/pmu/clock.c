@@ -76,7 +76,7 @@ static int clock_run(const struct record_opts *opts, struct record_counts *count
 	if (opts->events)
 		return refuse_events(opts);
 	if (opts->core)
-		return sp_fail(SP_EUSAGE, "--core %s is a simulated one: add --pmu sim", opts->core);
+		return sp_fail(SP_EUSAGE, "--core %s: cores are simulated; add --pmu sim", opts->core);
 	if (opts->stacks == STACKS_LBR)
 		return sp_fail(SP_EUSAGE,
 		               "-g lbr: no branch records without a PMU; -g dwarf and -g fp need none");
