@@ -75,13 +75,13 @@ configured() { ./configure -q CC="$CC" CXX="$CXX" CFLAGS='-O2 -g -w' CXXFLAGS='-
 # Each in its source folder s below $work, which holds what it makes.
 build_acme() { c s/src/{acme,alu,cliargs,cpu,dynabuf,encoding,flow,global,input,macro,mnemo,output,platform,pseudoopcodes,section,symbol,tree,typesystem}.c -lm && runs -f plain -o "$work/out" "$in/a65.acme"; }
 build_byacc() { (cd s && configured) && built s/yacc && runs -o "$work/out.c" "$in/y"; }
-build_catdoc() { (cd s && configured) && built s/src/catdoc && runs -a -w -s cp1252 -d utf-8 "$in/rtf"; }
+build_catdoc() { (cd s && ./configure -q CC="$CC" CFLAGS='-O2 -g -w' && make -s -C src) && built s/src/catdoc && runs -a -w -s cp1252 -d utf-8 "$in/rtf"; }
 build_cliquer() { c s/cl.c s/cliquer.c s/graph.c s/reorder.c -lm && runs -q "$in/graph"; }
 build_clustalw() { (cd s && configured) && built s/src/clustalw2 && runs -quiet -infile="$in/protein" -outfile="$work/out"; }
 build_clzip() { c -DPROGVERSION='"1.13"' s/*.c && runs -2 -c "$in/text"; }
 build_cmark()
 {
-	printf '#define HAVE_STDBOOL_H\n#define HAVE___BUILTIN_EXPECT\n#define HAVE___ATTRIBUTE__\n#define CMARK_ATTRIBUTE(l) __attribute__(l)\n' >config.h
+	printf '#define HAVE_STDBOOL_H\n#define HAVE___BUILTIN_EXPECT\n#define HAVE___ATTRIBUTE__\n#define CMARK_ATTRIBUTE(l) __attribute__(l)\n#define CMARK_INLINE inline\n#include <stdbool.h>\n' >config.h
 	printf '#define CMARK_VERSION 1\n#define CMARK_VERSION_STRING "1"\n' >cmark_version.h
 	printf '#define CMARK_EXPORT\n#define CMARK_NO_EXPORT\n' >cmark_export.h
 	c -I. -Is/src s/src/*.c && runs "$in/md"
