@@ -362,7 +362,7 @@ static bool tells_time(const struct recording *rec)
  * How often a branch is missing before the newest one, by the code: as often as there is no way between the two, over how often there
  * would be none were the branch before them missing.
  */
-static void find_breaks(struct path *s, const struct sample_seen *seen, struct stack *st)
+static void find_breaks(struct path *s, const struct sample_seen *seen, const struct stack *st)
 {
 	const struct pd_branch *b = seen->record->sample.branches;
 	const struct section newest = { b + 1, b, b, 0, false }, longer = { b + 3, b + 1, b + 1, 0, false };
@@ -372,8 +372,7 @@ static void find_breaks(struct path *s, const struct sample_seen *seen, struct s
 		return;
 	piece = piece_of(s, seen->scope, seen->record->pid, &newest);
 	without = piece_of(s, seen->scope, seen->record->pid, &longer);
-	st->torn = s->all.v[piece].scope < 0;
-	s->n_newest_breaks += st->torn;
+	s->n_newest_breaks += s->all.v[piece].scope < 0;
 	s->n_breaks += s->all.v[without].scope < 0;
 }
 

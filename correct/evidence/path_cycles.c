@@ -214,14 +214,18 @@ static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, ui
 
 /* A gap counts when the branch at its end lies in the window, so that long ones are not left out.  newest[stacks]: their weights. */
 static void add_gaps(const struct scope_stacks *r, const struct ways *ways, const float *weight,
-                     const float *newest, struct gaps *gaps)
+                     const float *newest, bool lossy, struct gaps *gaps)
 {
 	memset(gaps, 0, ways->numbers.n * sizeof(*gaps));
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		if (!st->torn)
+		/* Where branches are missing the newest gap may be two, which a loop of one branch doesn't show: the one before it stands in. */
+		if (!lossy)
 			add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i]);
+		else if (st->n_pieces > 1)
+			add_gap(gaps, ways, ways->of_piece[st->piece0 + 1], r->marks.v[st->piece0],
+			        (double)newest[i]);
 		for (uint32_t k = st->piece0; k + 1 < st->piece0 + st->n_pieces; k++)
 			add_gap(gaps, ways, ways->of_piece[k + 1], r->marks.v[k], (double)weight[k]);
 	}
@@ -355,7 +359,7 @@ static void weigh(const struct path *s, const struct scope_stacks *r, double w_c
 			weigh_stack(r, &r->stacks.v[i], &m.gaps[m.ways.of_newest[i]], w_cyc, weight,
 			            &m.newest[i]);
 		if (round + 1 < ROUNDS)
-			add_gaps(r, &m.ways, weight, m.newest, m.gaps);
+			add_gaps(r, &m.ways, weight, m.newest, m.missing > 0, m.gaps);
 	}
 	add_endings(r, &m.ways, m.newest, weight, m.endings);
 	pass_missing(&m.ways, m.endings);

@@ -46,7 +46,6 @@ struct stack {
 	uint32_t stage; /* sample_seen.stage */
 	double insn;    /* what it stands for ... */
 	double cyc;     /* ... and for how long; 0 = no sample of cycles */
-	bool torn;      /* between its newest branch and the one before one is missing, by the code */
 	bool broken;    /* what lay behind its last piece is no path of the scope */
 	bool burst;     /* it lies ahead of its moment */
 };
