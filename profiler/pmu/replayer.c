@@ -55,6 +55,7 @@ const char *replayer_end_words(uint32_t end)
 #include "profiler/base/clock.h"
 #include "profiler/base/order.h"
 #include "profiler/base/path.h"
+#include "profiler/pmu/keep_all.h"
 #include "profiler/pmu/mapped.h"
 
 enum {
@@ -65,7 +66,12 @@ enum {
 	FAR_EACH = 8,     /* ... later one of so many, ... */
 	FAR_AGAIN = 8,    /* ... and so many after one that came to its marks again */
 	CAREFUL = 32,     /* replays to learn from, at first and after one that was lost: few are so */
-	MOST_GAP = 16,    /* to a written page from the one before, where those between are kept as well */
+	MOST_KEPT =
+	        8192,   /* pages where all is kept: 3 us each, in a virtual machine, and 30 ms are the most */
+	FEW_MORE = 256, /* pages than the last time */
+	PASSED = 1,     /* marks, before what ran is told ... */
+	PASSED_ALL = 3, /* ... and where all was kept: copying it fills the caches, or empties them */
+	MOST_GAP = 16,  /* to a written page from the one before, where those between are kept as well */
 	N_SLOTS = 8192,
 	MOST_AT_ONCE = 1024, /* the kernel's own limit */
 	STACK_PAGES = 4,     /* in use on either side of its pointer, as a rule */
@@ -112,7 +118,7 @@ struct layout {
 };
 
 struct wanted {
-	uint64_t pages[2 * MAX_HOT];
+	uint64_t pages[RP_N_FRAMES];
 	size_t n;
 };
 
@@ -130,6 +136,8 @@ struct replayer {
 	/* For the others: to be kept while the thread waits, and read when it has gone on; n_careful more keep all. */
 	struct wanted planned, later;
 	unsigned n_careful;
+	struct keep_all all;     /* that may be written is kept */
+	size_t n_populated;      /* frames */
 	unsigned n_paths, n_far; /* to marks; those to come that are followed far past them */
 	struct layout layout;    /* of the process that they are of */
 	uint64_t begun_clock, begun_ns;
@@ -501,8 +509,10 @@ static bool hand_memory(struct replayer *r, pid_t pid)
 	told = (!r->mem_pid || tell(r, 'c', -1)) && tell(r, 'm', fd);
 	close(fd);
 	layout = look_at_maps(&r->shared->request, pid);
-	if (strcmp(r->layout.program, layout.program) != 0)
+	if (strcmp(r->layout.program, layout.program) != 0) {
 		r->n_careful = CAREFUL;
+		r->all = (struct keep_all){ 0 };
+	}
 	move(&r->touched, &r->layout, &layout);
 	move(&r->kept, &r->layout, &layout);
 	choose_next(r);
@@ -560,7 +570,7 @@ static void fetch_more(struct replayer *r, const struct wanted *w, pid_t pid)
 
 static void fetch(struct replayer *r, const struct wanted *w, pid_t pid)
 {
-	r->shared->request.n_fetched = 0;
+	r->shared->request.n_fetched = r->shared->request.n_fresh = 0;
 	fetch_more(r, w, pid);
 }
 
@@ -719,6 +729,15 @@ static void plan_later(struct replayer *r)
 	sort(&r->later);
 }
 
+/* A frame that is new costs a fault, which the thread would wait for. */
+static void populate(struct replayer *r, size_t n)
+{
+	if (n <= r->n_populated || n > RP_N_FRAMES)
+		return;
+	madvise(r->shared->frames, n * RP_PAGE, MADV_POPULATE_WRITE);
+	r->n_populated = n;
+}
+
 void replayer_plan(struct replayer *r, pid_t pid)
 {
 	static uint64_t written[MAX_HOT];
@@ -726,6 +745,11 @@ void replayer_plan(struct replayer *r, pid_t pid)
 	size_t n;
 
 	replayer_open(r, pid);
+	if (r->all.on) {
+		populate(r, w->n + FEW_MORE);
+		plan_later(r);
+		return;
+	}
 	w->n = 0;
 	for (size_t i = 0; i < r->kept.n; i++)
 		if (r->kept.v[i].written)
@@ -743,10 +767,29 @@ void replayer_plan(struct replayer *r, pid_t pid)
 	sort(w);
 }
 
+/* Which pages there are can't be asked before: the thread may touch more until it stops. */
+static bool fetch_all(struct replayer *r, pid_t pid)
+{
+	struct rp_request *q = &r->shared->request;
+	struct kept_pages p = { r->planned.pages, 0, MOST_KEPT, q->fresh, 0, RP_MAX_FRESH };
+
+	if (!keep_all_find(pid, &p)) {
+		r->all = (struct keep_all){ .refused = true };
+		r->planned.n = 0;
+		return false;
+	}
+	r->planned.n = p.n;
+	fetch(r, &r->planned, pid);
+	q->n_fresh = (uint32_t)p.n_fresh;
+	return true;
+}
+
 bool replayer_keep(struct replayer *r, pid_t pid)
 {
 	if (!r->pid || r->mem_pid != pid)
 		return false;
+	if (r->all.on && fetch_all(r, pid))
+		return true;
 	want_near(&r->planned, &r->shared->request.regs);
 	fetch(r, &r->planned, pid);
 	return true;
@@ -764,6 +807,12 @@ static bool is_another_way(const struct rp_reply *reply, uint32_t n_marks)
 	       (reply->end == RP_END_WHOLE || reply->end == RP_END_FAULT);
 }
 
+/* Out of its way a program comes to a call soon, as one that ends it with a message. */
+static bool is_astray(const struct rp_reply *reply)
+{
+	return !reply->to_mark && !reply->mark_met[0] && !rp_end_is_ours(reply->end);
+}
+
 /*
  * A program whose rounds are alike comes to the same registers and stack in each: a path of it may be short of whole rounds.  The
  * first ones tell, and some later ones; to go on so far costs three times as much where code is slow.
@@ -771,6 +820,11 @@ static bool is_another_way(const struct rp_reply *reply, uint32_t n_marks)
 static bool goes_far(const struct replayer *r)
 {
 	return r->n_far > 0 || r->n_paths < FAR_FIRST || r->n_paths % FAR_EACH == 0;
+}
+
+uint32_t replayer_n_passed(const struct replayer *r)
+{
+	return r->all.on ? PASSED_ALL : PASSED;
 }
 
 const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp_mark *marks,
@@ -784,6 +838,7 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 	q->flags |= RP_TO_MARKS | (goes_far(r) ? RP_PAST_MARKS : 0);
 	r->n_paths++;
 	q->n_marks = n_marks;
+	q->n_passed = replayer_n_passed(r);
 	memcpy(q->marks, marks, n_marks * sizeof(*marks));
 	q->n_insns = n_insns;
 	q->deadline = clock_after(r, may_ns);
@@ -791,11 +846,12 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 	q->flags &= ~(uint32_t)(RP_TO_MARKS | RP_PAST_MARKS);
 	q->n_insns = 0;
 	if (reply) {
-		if (!reply->to_mark && rp_came_again(reply, n_marks))
+		if (!reply->to_mark && rp_came_again(reply, q->n_passed, n_marks))
 			r->n_far = FAR_AGAIN;
 		else if (r->n_far > 0)
 			r->n_far--;
 		learn_kept(&r->kept, reply);
+		keep_all_learn(&r->all, reply->to_mark, is_astray(reply));
 		if (is_another_way(reply, n_marks))
 			r->n_careful = CAREFUL;
 		else if (r->n_careful > 0)
@@ -868,6 +924,12 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	(void)r;
 	(void)tid;
 	return false;
+}
+
+uint32_t replayer_n_passed(const struct replayer *r)
+{
+	(void)r;
+	return 0;
 }
 
 uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end)

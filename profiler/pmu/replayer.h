@@ -58,6 +58,9 @@ uint32_t replayer_check(struct replayer *r, pid_t pid, uint32_t *end);
 /* When the thread has been let go: which pages to ask for in one call the next time. */
 void replayer_learn(struct replayer *r);
 
+/* Marks that the next path passes before what ran is told; two more, and one or the other met twice, are wanted. */
+uint32_t replayer_n_passed(const struct replayer *r);
+
 /* 0: it is not running. */
 pid_t replayer_pid(const struct replayer *r);
 

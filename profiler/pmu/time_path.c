@@ -14,10 +14,11 @@ enum {
 	 * The path up to the first moments proves that it is the thread's own, and is the time in which it recovers: where
 	 * others want the CPU they get it when the thread is stopped, and then it finds its caches cold.  Between .5 and 1 ms
 	 * after a stop three programs on a busy machine ran at 75 to 89% of the pace that they had from 1 ms on.
-	 * More than two moments behind these, as a loop may come to the registers of one of them twice.
+	 * More than two moments behind these (replayer_n_passed()), as a loop may come to the registers of one of them twice.
 	 */
-	N_MOMENTS = RP_N_PASSED + 4,
-	N_LEAST = RP_N_PASSED + 2,
+	N_MORE = 4,
+	N_LEAST = 2,
+	N_USUAL = 1 + N_MORE, /* of so many are limits->timed_insns */
 	AWAIT_NS = 200000000, /* the thread may have to wait for a CPU */
 };
 
@@ -28,9 +29,10 @@ bool time_path_prepare(struct time_path *t, struct burst_tools *tools, const str
 	b->timing = TIMING_NONE;
 	if (!tools->replayer)
 		return false;
+	t->n_moments = replayer_n_passed(tools->replayer) + N_MORE;
 	if (tools->interrupt_ns <= 0)
 		tools->interrupt_ns = timed_interrupt_ns();
-	if (tools->interrupt_ns <= 0 || timed_open(&t->timed, b->tid, limits->period_ns, N_MOMENTS) < 0) {
+	if (tools->interrupt_ns <= 0 || timed_open(&t->timed, b->tid, limits->period_ns, t->n_moments) < 0) {
 		b->error = errno;
 		b->timing = TIMING_REFUSED;
 		return false;
@@ -69,14 +71,14 @@ static void take_runs(const struct rp_reply *reply, struct burst *b)
 			                         (uint32_t)sorted[i].n_insns };
 }
 
-static enum burst_timing judge(const struct rp_reply *reply)
+static enum burst_timing judge(const struct rp_request *q, const struct rp_reply *reply)
 {
 	if (reply->to_mark)
 		return TIMING_DONE;
 	if (reply->end == RP_END_SYSCALL || reply->end == RP_END_TRAP || reply->end == RP_END_VSYSCALL ||
 	    rp_end_is_ours(reply->end))
 		return TIMING_CUT;
-	return rp_came_again(reply, N_MOMENTS) ? TIMING_TWICE : TIMING_LOST;
+	return rp_came_again(reply, q->n_passed, q->n_marks) ? TIMING_TWICE : TIMING_LOST;
 }
 
 /*
@@ -94,8 +96,8 @@ static double own_ns(const struct timed_moment *moments, uint32_t from, uint32_t
 void time_path_end(struct time_path *t, struct burst_tools *tools, const struct burst_limits *limits,
                    struct burst *b)
 {
-	struct timed_moment moments[N_MOMENTS];
-	struct rp_mark marks[N_MOMENTS];
+	struct timed_moment moments[RP_MAX_MARKS];
+	struct rp_mark marks[RP_MAX_MARKS];
 	const struct rp_reply *reply;
 	uint64_t begun_ns;
 	uint32_t n;
@@ -105,13 +107,15 @@ void time_path_end(struct time_path *t, struct burst_tools *tools, const struct 
 		return;
 	b->timing = TIMING_LATE;
 	replayer_keep_later(tools->replayer);
-	n = timed_await(&t->timed, AWAIT_NS, moments, N_MOMENTS);
-	if (n < N_LEAST)
+	n = timed_await(&t->timed, AWAIT_NS, moments, t->n_moments);
+	if (n < t->n_moments - N_MORE + N_LEAST)
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		marks[i] = moments[i].mark;
 	begun_ns = clock_cpu_ns(replayer_pid(tools->replayer));
-	reply = replayer_run_to_marks(tools->replayer, marks, n, limits->timed_insns, limits->replay_ns);
+	reply = replayer_run_to_marks(tools->replayer, marks, n,
+	                              limits->timed_insns * (t->n_moments + 1) / (N_USUAL + 1),
+	                              limits->replay_ns);
 	if (!reply)
 		return;
 	b->replayed = true;
@@ -120,7 +124,7 @@ void time_path_end(struct time_path *t, struct burst_tools *tools, const struct 
 	b->n_pages = reply->n_pages;
 	b->n_missed = reply->n_missed;
 	b->far_insns = reply->n_insns;
-	b->timing = (uint8_t)judge(reply);
+	b->timing = (uint8_t)judge(replayer_request(tools->replayer), reply);
 	if (b->timing != TIMING_DONE)
 		return;
 	ns = own_ns(moments, reply->from_mark, reply->to_mark, tools->interrupt_ns,

@@ -20,6 +20,7 @@
 struct time_path {
 	struct timed timed;
 	bool under_way;
+	uint32_t n_moments; /* that are waited for */
 };
 
 /* Before the thread is stopped.  False: b->timing says why not. */

@@ -28,6 +28,9 @@ enum {
 /* Replays run beside the program, on another CPU where there is one: so much of its time they may take. */
 static const double replay_budget = 0.2;
 
+/* A greater share of moments without a path may be of another pace than the rest, and is worth a word. */
+static const double of_paths = 1.0 / 3;
+
 void timed_paths_init(struct timed_paths *t, double hz, double budget)
 {
 	*t = (struct timed_paths){ .hz = hz,
@@ -131,10 +134,15 @@ static void say_causes(const struct timed_paths *t)
 
 void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 {
-	uint64_t done = t->n[TIMING_DONE];
+	uint64_t done = t->n[TIMING_DONE], n_cut = t->n_end[RP_END_SYSCALL], n_lost = t->n[TIMING_LOST];
+	char why[160];
 
 	if (!(t->hz > 0))
 		return;
+	snprintf(why, sizeof(why),
+	         "; at %ju a system call came too soon, at %ju memory was written too soon to follow it "
+	         "(-v has all reasons)",
+	         (uintmax_t)n_cut, (uintmax_t)n_lost);
 	say_causes(t);
 	if (t->n[TIMING_REFUSED])
 		sp_warn("%ju paths could not be timed: %s", (uintmax_t)t->n[TIMING_REFUSED],
@@ -144,12 +152,11 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 		        "longer",
 		        1e-9 * cpu_ns);
 	else if (!done)
-		sp_note("no path could be timed at %ju moment%s; a system call came first at %ju (-v has all "
-		        "reasons); 'skidprof truth' counts instructions",
-		        (uintmax_t)t->account.n_asked, sp_plural(t->account.n_asked),
-		        (uintmax_t)t->n_end[RP_END_SYSCALL]);
+		sp_note("no path could be timed at %ju moment%s%s; 'skidprof truth' counts instructions",
+		        (uintmax_t)t->account.n_asked, sp_plural(t->account.n_asked), why);
 	else
-		sp_note("%ju timed path%s of %.0f instructions held the program for %.2f%% of its time",
+		sp_note("%ju timed path%s of %.0f instructions held the program for %.2f%% of its time%s",
 		        (uintmax_t)done, sp_plural(done), (double)t->insns / (double)done,
-		        cpu_ns > 0 ? 100 * (double)t->account.held_ns / cpu_ns : 0);
+		        cpu_ns > 0 ? 100 * (double)t->account.held_ns / cpu_ns : 0,
+		        (double)(n_cut + n_lost) > of_paths * (double)t->account.n_asked ? why : "");
 }

@@ -135,16 +135,16 @@ static uint64_t part_of(const struct rp_request *q)
  */
 static bool is_past_marks(const struct rp_request *q, const struct rp_reply *r)
 {
-	uint32_t from = met_once(r, RP_N_PASSED), to = met_once(r, from + 1);
+	uint32_t from = met_once(r, q->n_passed), to = met_once(r, from + 1);
 
 	return to < m.n && r->n_insns - r->mark_insns[to] >= r->mark_insns[to] - r->mark_insns[from] &&
 	       (!(q->flags & RP_PAST_MARKS) || r->n_insns - r->mark_insns[from] >= (to - from) * part_of(q));
 }
 
 /* Where the way ended for another reason, too. */
-static int choose_marks(struct rp_reply *r, int end)
+static int choose_marks(const struct rp_request *q, struct rp_reply *r, int end)
 {
-	uint32_t from = met_once(r, RP_N_PASSED), to = met_once(r, from + 1);
+	uint32_t from = met_once(r, q->n_passed), to = met_once(r, from + 1);
 
 	if (to >= m.n)
 		return end;
@@ -256,5 +256,5 @@ int rp_go_to_marks(const struct rp_request *q, struct rp_reply *r)
 		if (end == RP_GOES_ON)
 			end = step(q, r, &r->at_ip);
 	}
-	return choose_marks(r, end);
+	return choose_marks(q, r, end);
 }

@@ -142,6 +142,17 @@ static bool is_here(uint64_t page)
 	return slot_of(page)->epoch == pages.epoch;
 }
 
+/* Never touched before the path began. */
+static bool is_fresh(uint64_t page)
+{
+	const struct rp_request *q = &RP_SHARED->request;
+
+	for (uint32_t i = 0; i < q->n_fresh && i < RP_MAX_FRESH; i++)
+		if (page >= q->fresh[i].begin && page < q->fresh[i].end)
+			return true;
+	return false;
+}
+
 /* Where the last two pages were touched the next ones will be: in one call they cost a third each. */
 static uint32_t to_read(uint64_t page)
 {
@@ -149,7 +160,8 @@ static uint32_t to_read(uint64_t page)
 
 	if (!is_here(page - RP_PAGE) || !is_here(page - 2 * RP_PAGE))
 		return 1;
-	while (n < AHEAD && pages.n + n < RP_N_FRAMES && !is_here(page + n * RP_PAGE))
+	while (n < AHEAD && pages.n + n < RP_N_FRAMES && !is_here(page + n * RP_PAGE) &&
+	       !is_fresh(page + n * RP_PAGE))
 		n++;
 	return n;
 }
@@ -161,6 +173,11 @@ static bool fetch(struct slot *s, uint64_t page)
 
 	if (pages.n >= RP_N_FRAMES)
 		return fail(RP_END_PAGES, page) != NULL;
+	if (is_fresh(page)) {
+		memset(RP_SHARED->frames[pages.n], 0, RP_PAGE);
+		add(s, page);
+		return true;
+	}
 	/* Half of all addresses are the kernel's.  Without a descriptor the filter would end us. */
 	if ((int64_t)page < 0 || pages.fd < 0)
 		return fail(RP_END_FAULT, page) != NULL;

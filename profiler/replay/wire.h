@@ -21,9 +21,9 @@ enum {
 	        768, /* ... and hardly one does: 1,000 branches of a linked list of 400 MB take 500 */
 	RP_MAX_BRANCHES = 2048, /* of one replay */
 	RP_MAX_MARKS = 8,
-	RP_N_PASSED = 1,     /* of the marks; what ran is told from a later one on */
 	RP_MARK_STACK = 512, /* bytes */
-	RP_MAX_RUNS = 8192,
+	RP_MAX_RUNS = 32768,
+	RP_MAX_FRESH = 256,
 };
 
 #if defined(__x86_64__)
@@ -157,7 +157,11 @@ struct rp_request {
 	uint32_t n_fetched; /* pages that lie in frames 0.. already */
 	uint64_t fetched[RP_N_FRAMES];
 	struct rp_range clock_pages[RP_N_CLOCK_PAGES];
-	uint32_t n_marks; /* where the thread came to on its way, in this order */
+	/* Where pages that were not fetched were zero: they may have been written since. */
+	uint32_t n_fresh;
+	struct rp_range fresh[RP_MAX_FRESH];
+	uint32_t n_marks,
+	        n_passed; /* where the thread came to on its way, in this order; what ran is told behind some of them */
 	struct rp_mark marks[RP_MAX_MARKS];
 	struct rp_registers regs;
 	uint8_t vectors[RP_VECTORS_BYTES] __attribute__((aligned(64)));
@@ -183,7 +187,7 @@ struct rp_reply {
 	uint64_t mark_insns[RP_MAX_MARKS];
 	uint32_t mark_met[RP_MAX_MARKS];
 	/*
-	 * The first two, of those behind the first RP_N_PASSED, that were met once up to as far past them as the thread may have gone;
+	 * The first two, of those behind the first n_passed, that were met once up to as far past them as the thread may have gone;
 	 * to_mark 0: there are none.
 	 */
 	uint32_t from_mark, to_mark;
@@ -193,9 +197,9 @@ struct rp_reply {
 };
 
 /* Was one of n marks that what ran could be told from met twice? */
-static inline bool rp_came_again(const struct rp_reply *reply, uint32_t n)
+static inline bool rp_came_again(const struct rp_reply *reply, uint32_t n_passed, uint32_t n)
 {
-	for (uint32_t k = RP_N_PASSED; k < n; k++)
+	for (uint32_t k = n_passed; k < n; k++)
 		if (reply->mark_met[k] > 1)
 			return true;
 	return false;
