@@ -248,7 +248,7 @@ struct profile_call {
 	bool known;              /* and tells how often, as the sum of these terms: */
 	uint32_t term0, n_terms; /* profile->terms */
 	double n, lo, hi;        /* calls; NAN = not known */
-	double context_sd; /* noise of n, as a share of the callee's calls by others, when contexts were weighed by it */
+	double context_sd; /* noise of n, as a share of it, when contexts were weighed by it */
 	double share; /* of the callee's calls by others that are this caller's; 0 of itself, and where nothing tells */
 	bool guessed; /* share: the code has the call, and nothing tells how often this or any other of the callee is made */
 };

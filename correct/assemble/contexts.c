@@ -140,16 +140,11 @@ static void fit_calls(struct contexts *c, const double *seen)
 /* How well the flow knew them stays with the contexts, whatever counts take the flow's place. */
 static void keep_noise(struct profile *p)
 {
-	for (size_t i = 0, j; i < p->n_calls; i = j) {
-		double n = 0;
+	for (size_t i = 0; i < p->n_calls; i++) {
+		struct profile_call *c = &p->calls[i];
 
-		for (j = i; j < p->n_calls && p->calls[j].callee == p->calls[i].callee; j++)
-			n += p->calls[j].n > 0 && p->calls[j].caller != p->calls[j].callee ? p->calls[j].n
-			                                                                   : 0;
-		for (size_t k = i; k < j && n > 0; k++)
-			if (p->calls[k].caller != p->calls[k].callee && p->calls[k].hi > p->calls[k].lo)
-				p->calls[k].context_sd =
-				        (p->calls[k].hi - p->calls[k].lo) / (2 * z_of_90 * n);
+		if (c->caller != c->callee && c->n > 0 && c->hi > c->lo)
+			c->context_sd = (c->hi - c->lo) / (2 * z_of_90 * c->n);
 	}
 }
 

@@ -35,7 +35,7 @@ static double unshown_weight(const struct profile *p, uint32_t func, const struc
 		if (!(o->any[c->caller] > 0) || c->caller == c->callee || !(c->share > inclusive_small))
 			continue;
 		in_cycle |= c->callee == func;
-		sum += o->shown[i] ? 0 : c->share * o->below[c->callee];
+		sum += o->ran[i] > 0 ? 0 : c->share * o->below[c->callee];
 	}
 	return in_cycle ? sum : 0;
 }

@@ -54,7 +54,7 @@ struct owners {
 	VEC(uint32_t) uncalled; /* functions that ran and nothing tells who calls */
 	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
 	double most;            /* all that ran */
-	bool *shown;            /* [n_calls] by a path */
+	double *ran;            /* [n_calls] by what was called, on paths that show it */
 	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
 };
 

@@ -126,7 +126,7 @@ static void sum_owners(const struct profile *p, const struct owners *o, double o
 	}
 }
 
-/* What the callers' shares of calls leave open of func's: each weighs paths of its own. */
+/* What the callers' numbers of calls leave open of func's: each weighs paths of its own, with what these ran. */
 static double variance_of_calls(const struct profile *p, uint32_t func, const struct owners *o)
 {
 	double var = 0;
@@ -135,11 +135,12 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 		const struct profile_call *c = &p->calls[i];
 		double in_callee[3], in_caller[3];
 
-		if (c->callee == func || !(o->any[c->callee] > 0) || !(c->context_sd > 0))
+		if (c->callee == func || !(o->any[c->callee] > 0) || !(c->context_sd > 0) || !(o->ran[i] > 0))
 			continue;
 		its_share(o, c->callee, CONTEXT_PARTS, in_callee);
 		its_share(o, c->caller, CONTEXT_PARTS, in_caller);
-		var += pow(p->funcs[c->callee].rolled.insn * c->context_sd * (in_caller[1] - in_callee[1]),
+		var += pow(p->funcs[c->callee].rolled.insn * o->ran[i] / o->told[c->callee][CONTEXT_PARTS] *
+		                   c->context_sd * (in_caller[1] - in_callee[1]),
 		           2);
 	}
 	return var;
@@ -187,7 +188,7 @@ void owners_free(struct owners *o)
 	free(o->open);
 	vec_fini(&o->uncalled);
 	free(o->reach);
-	free(o->shown);
+	free(o->ran);
 	free(o->below);
 	*o = (struct owners){ 0 };
 }
@@ -233,13 +234,13 @@ int owners_new(const struct profile *p, const struct own_noise *noise, struct ow
 		              .by_calls = calloc(n, sizeof(*o->by_calls)),
 		              .noise = noise,
 		              .of = calloc(p->n_contexts + 1, 1),
-		              .shown = calloc(p->n_calls + 1, sizeof(*o->shown)),
+		              .ran = calloc(p->n_calls + 1, sizeof(*o->ran)),
 		              .told = calloc(n, sizeof(*o->told)),
 		              .its = calloc(n, sizeof(*o->its)),
 		              .open = calloc(n, sizeof(*o->open)),
 		              .below = calloc(n, sizeof(*o->below)) };
 	if (!o->any || !o->all || !o->likely || !o->by_calls || !o->of || !o->told || !o->its || !o->open ||
-	    !o->below || !o->shown)
+	    !o->below || !o->ran)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
@@ -249,7 +250,7 @@ int owners_new(const struct profile *p, const struct own_noise *noise, struct ow
 
 		add_context(c, o->told);
 		if (call >= 0)
-			o->shown[call] = true;
+			o->ran[call] += c->insn;
 	}
 	return find_uncalled(p, o);
 }

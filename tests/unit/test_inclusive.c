@@ -177,6 +177,25 @@ static void paths_divide_what_several_call(void **state)
 	profile_free(p);
 }
 
+/* A tenth more or fewer calls by few, or by many, is a tenth of what those came to: of few's 100 of 1000 nine tenths of ten. */
+static void noise_of_calls_is_of_what_they_ran(void **state)
+{
+	struct inclusive *all;
+
+	(void)state;
+	for (size_t noisy = 2; noisy < 4; noisy++) {
+		struct profile *p = with_flow();
+
+		add_context(p, add_context(p, UINT32_MAX, FEW, 2), LEAF, 1);
+		add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 9);
+		p->calls[noisy].context_sd = 0.1;
+		assert_int_equal(inclusive_count(p, &all), 0);
+		assert_float_equal(all[FEW].hi - all[FEW].insn, 1.753 * 9, 1e-3);
+		free(all);
+		profile_free(p);
+	}
+}
+
 /* No path has fib: of its 40 a quarter of the calls, as the flow counts them, is few's. */
 static void what_no_path_tells_is_shared_as_it_is_called(void **state)
 {
@@ -503,6 +522,7 @@ int main(void)
 		cmocka_unit_test(where_time_was_sampled_bounds_are_cycles),
 		cmocka_unit_test(a_recursion_is_for_who_began_it),
 		cmocka_unit_test(paths_divide_what_several_call),
+		cmocka_unit_test(noise_of_calls_is_of_what_they_ran),
 		cmocka_unit_test(what_no_path_tells_is_shared_as_it_is_called),
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
