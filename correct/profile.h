@@ -245,6 +245,7 @@ struct profile_context {
 struct profile_call {
 	uint32_t caller, callee; /* profile->funcs */
 	bool taken;              /* a region's flow goes over it */
+	bool unseen;             /* it is in code that no sample is near */
 	bool known;              /* and tells how often, as the sum of these terms: */
 	uint32_t term0, n_terms; /* profile->terms */
 	double n, lo, hi;        /* calls; NAN = not known */

@@ -73,13 +73,19 @@ static void find_cycles(const struct profile *p, uint32_t **comp, uint32_t *n_co
 /* Calls from outside into functions that call each other. */
 struct entries {
 	bool known; /* some are */
-	uint32_t
-	        possible; /* calls that the code has, and whose number nothing tells, or that is too small to be seen */
+	/* Calls that the code has, and whose number nothing tells, or that is too small to be seen; and those of unseen code. */
+	uint32_t possible, unseen;
 };
 
-static bool is_possible_entry(const struct profile_call *c, const uint32_t *comp)
+static bool is_open(const struct profile_call *c, const uint32_t *comp)
 {
 	return !(c->n > 0) && c->share <= 0 && comp[c->caller] != comp[c->callee];
+}
+
+/* Code that was never seen is thought of only where no other can have called. */
+static bool is_possible_entry(const struct profile_call *c, const uint32_t *comp, const struct entries *e)
+{
+	return is_open(c, comp) && (!c->unseen || !e->possible);
 }
 
 static void count_entries(const struct profile *p, const uint32_t *comp, struct entries *of)
@@ -89,21 +95,22 @@ static void count_entries(const struct profile *p, const uint32_t *comp, struct 
 		struct entries *e = &of[comp[c->callee]];
 
 		e->known = e->known || (c->share > 0 && comp[c->caller] != comp[c->callee]);
-		e->possible += is_possible_entry(c, comp);
+		e->possible += is_open(c, comp) && !c->unseen;
+		e->unseen += is_open(c, comp) && c->unseen;
 	}
 }
 
 /* One function's calls, to which those from outside belong: how many nothing tells, so half of them are, each as many. */
-static void let_in(struct profile_call *calls, size_t n, const uint32_t *comp)
+static void let_in(struct profile_call *calls, size_t n, const uint32_t *comp, const struct entries *e)
 {
 	double possible = 0, inside = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		possible += is_possible_entry(&calls[i], comp);
+		possible += is_possible_entry(&calls[i], comp, e);
 		inside += calls[i].share;
 	}
 	for (size_t i = 0; i < n && possible > 0; i++) {
-		calls[i].guessed = is_possible_entry(&calls[i], comp);
+		calls[i].guessed = is_possible_entry(&calls[i], comp, e);
 		calls[i].share = calls[i].guessed ? (inside > 0 ? 0.5 : 1) / possible : 0.5 * calls[i].share;
 	}
 }
@@ -131,9 +138,9 @@ static bool find_entries(struct profile *p)
 		const struct entries *e = &of[comp[p->calls[i].callee]];
 
 		j = next_callee(p, i);
-		if (e->known || !e->possible)
+		if (e->known || !(e->possible + e->unseen))
 			continue;
-		let_in(p->calls + i, j - i, comp);
+		let_in(p->calls + i, j - i, comp, e);
 		change = true;
 	}
 	for (size_t f = 0; f < p->n_funcs; f++)

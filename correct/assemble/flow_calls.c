@@ -68,14 +68,20 @@ struct call_list {
 	size_t cap;
 };
 
-/* The physical function of a block. */
+/* The physical one. */
+static uint32_t func_at(struct flow_part *x, uint32_t module, uint64_t vaddr)
+{
+	uint32_t func, phys;
+
+	func_index_find(x->a->funcs, module, x->a->w->rec->modules[module], vaddr, &func, &phys);
+	return phys;
+}
+
 static uint32_t func_of_block(struct flow_part *x, uint32_t graph_block)
 {
 	const struct flow_block *b = &x->g->blocks[graph_block];
-	uint32_t func, phys;
 
-	func_index_find(x->a->funcs, b->module, x->a->w->rec->modules[b->module], b->vaddr, &func, &phys);
-	return phys;
+	return func_at(x, b->module, b->vaddr);
 }
 
 /* Over one edge to another function goes all that its block's own ways leave of it, where it is the only such edge. */
@@ -102,11 +108,8 @@ static void sum_edge(struct flow_part *x, uint32_t edge, struct call_terms *sum)
 		vec_add(&sum->v, t.v[i]);
 }
 
-static void add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
+static size_t number_call(struct profile *p, struct call_list *l, uint32_t caller, uint32_t callee)
 {
-	struct profile *p = x->a->p;
-	const struct flow_edge *e = &x->g->edges[edge];
-	uint32_t caller = func_of_block(x, e->from), callee = func_of_block(x, e->to);
 	size_t at = pairs_must(&l->index, callee, caller);
 
 	if (at == p->n_calls) {
@@ -114,7 +117,32 @@ static void add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
 		vec_add(&l->terms, (struct call_terms){ .unknown = false });
 		p->calls[p->n_calls++] = (struct profile_call){ .caller = caller, .callee = callee };
 	}
+	return at;
+}
+
+static void add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
+{
+	const struct flow_edge *e = &x->g->edges[edge];
+	size_t at = number_call(x->a->p, l, func_of_block(x, e->from), func_of_block(x, e->to));
+
 	sum_edge(x, edge, &l->terms.v[at]);
+}
+
+/* How often nothing tells. */
+static void add_cold_calls(struct flow_part *x, struct call_list *l)
+{
+	struct profile *p = x->a->p;
+
+	for (size_t i = 0; i < x->g->n_cold_calls; i++) {
+		const struct flow_cold_call *c = &x->g->cold_calls[i];
+		uint32_t caller = func_at(x, c->from_module, c->from_vaddr);
+		uint32_t callee = func_at(x, c->to_module, c->to_vaddr);
+		size_t had = p->n_calls, at = number_call(p, l, caller, callee);
+
+		p->calls[at].unseen |= at == had;
+		p->funcs[caller].opens |= c->from_points;
+		p->funcs[callee].opens |= c->to_points;
+	}
 }
 
 static void keep_calls(struct flow_part *x, struct call_list *l)
@@ -196,6 +224,7 @@ void flow_find_callers(struct flow_part *x)
 	for (uint32_t i = 0; i < x->g->n_edges; i++)
 		if (is_call(x, &x->g->edges[i]))
 			add_call(x, &l, i);
+	add_cold_calls(x, &l);
 	keep_calls(x, &l);
 	if (p->n_calls)
 		qsort(p->calls, p->n_calls, sizeof(*p->calls), by_callee);

@@ -200,8 +200,6 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 	for (uint32_t g = 0; g < p->n_funcs; g++) {
 		const struct profile_count *c = &p->funcs[g].rolled;
 
-		if (p->funcs[g].uncalled && inclusive_has_code(p, g) && vec_push(&o->uncalled, g) < 0)
-			return -SP_ENOMEM;
 		o->below[g] = inclusive_is_of_insn(p) ? c->insn : c->cyc;
 		o->most += o->below[g];
 	}
@@ -213,6 +211,9 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 		for (size_t g = 0; g < p->n_funcs; g++)
 			o->below[g] = fmin(more[g], o->most);
 	}
+	for (uint32_t g = 0; g < p->n_funcs; g++)
+		if (p->funcs[g].uncalled && o->below[g] > 0)
+			vec_add(&o->uncalled, g);
 	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
 	if (!o->reach)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);

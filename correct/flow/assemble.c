@@ -299,6 +299,7 @@ int flow_assemble(struct flow_build *b, struct flow_graph *g)
 	g->edges = a.edges.v;
 	g->n_edges = a.edges.n;
 	free(a.func_of_fn);
+	flow_find_cold_calls(b, g);
 	if (err == 0)
 		flow_index_edges(g);
 	return err;

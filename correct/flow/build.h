@@ -160,6 +160,8 @@ struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *
 const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut);
 bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut);
 int flow_assemble(struct flow_build *b, struct flow_graph *g);
+/* cold_calls.c, once it is known what is alive */
+void flow_find_cold_calls(const struct flow_build *b, struct flow_graph *g);
 /* The instruction decoded at an address, and the function that begins there; FLOW_NONE: none. */
 static inline uint32_t flow_node_at(const struct flow_build *b, uint32_t module, uint64_t vaddr)
 {

@@ -57,6 +57,23 @@ static int seed(struct flow_build *b)
 	return err;
 }
 
+/* What a program begins with is seldom seen, and may be the only way to what was. */
+static int seed_main(struct flow_build *b)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < b->in->n_modules && err == 0; i++) {
+		const struct module *m = b->in->modules[i];
+		long main = module_state(m) == MODULE_OK && module_is_program(m)
+		                    ? module_func_named(m, "main")
+		                    : -1;
+
+		if (main >= 0)
+			err = seed_at(b, i, module_func(m, (size_t)main)->vaddr);
+	}
+	return err;
+}
+
 static int explore(struct flow_build *b)
 {
 	bool more = true;
@@ -70,7 +87,9 @@ static int explore(struct flow_build *b)
 		if (err == 0)
 			err = flow_guess(b, &more);
 	}
-	return err < 0 ? err : flow_explore(b);
+	if (err < 0 || (err = flow_explore(b)) < 0 || (err = seed_main(b)) < 0)
+		return err;
+	return flow_explore(b);
 }
 
 int flow_build(const struct flow_input *in, struct flow_graph **out)
@@ -103,6 +122,7 @@ void flow_free(struct flow_graph *g)
 	free(g->in);
 	free(g->funcs);
 	free(g->func_blocks);
+	free(g->cold_calls);
 	free(g);
 }
 

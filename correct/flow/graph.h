@@ -49,6 +49,13 @@ struct flow_func { /* a decoded function: entry and what it is reached through *
 	bool returns;              /* has a reachable return */
 };
 
+/* From an instruction to where a function begins, through code that is not in the graph. */
+struct flow_cold_call {
+	uint32_t from_module, to_module;
+	uint64_t from_vaddr, to_vaddr;
+	bool from_points, to_points; /* these call through pointers, and nothing tells where */
+};
+
 struct flow_graph {
 	struct insn *insns;
 	size_t n_insns;
@@ -59,7 +66,9 @@ struct flow_graph {
 	uint32_t *in; /* [n_edges] edge ids sorted by to */
 	struct flow_func *funcs;
 	size_t n_funcs;
-	uint32_t *func_blocks; /* [n_blocks] */
+	uint32_t *func_blocks;             /* [n_blocks] */
+	struct flow_cold_call *cold_calls; /* of those that lead to what ran */
+	size_t n_cold_calls;
 };
 
 /* An address with samples, sorted by (module, vaddr), one each. */

@@ -267,6 +267,22 @@ static void functions_that_call_each_other_were_called_from_outside(void **state
 	profile_free(p);
 }
 
+/* Code that was never seen called it only where nothing else can have. */
+static void unseen_callers_come_last(void **state)
+{
+	struct profile *p =
+	        calling((struct called[]){ { 0, 1, NAN }, { 2, 1, NAN }, { 0, 3, NAN }, { 2, 3, NAN } }, 4);
+
+	(void)state;
+	p->calls[0].unseen = p->calls[2].unseen = p->calls[3].unseen = true;
+	calls_divide(p);
+	assert_float_equal(p->calls[0].share, 0, 1e-9);
+	assert_float_equal(p->calls[1].share, 1, 1e-9);
+	assert_float_equal(p->calls[2].share, 0.5, 1e-9);
+	assert_float_equal(p->calls[3].share, 0.5, 1e-9);
+	profile_free(p);
+}
+
 /* Of 100 calls 60 are one's; two others have what they leave.  Where the sum is not known they have as much as any. */
 static void callers_that_are_not_counted_have_what_is_left(void **state)
 {
@@ -298,6 +314,7 @@ int main(void)
 		cmocka_unit_test(what_hardly_any_sample_saw_is_not_told),
 		cmocka_unit_test(blocks_and_instructions_are_found_by_address),
 		cmocka_unit_test(callers_share_a_function_as_they_call_it),
+		cmocka_unit_test(unseen_callers_come_last),
 		cmocka_unit_test(a_recursion_was_called_by_who_can_call_it),
 		cmocka_unit_test(functions_that_call_each_other_were_called_from_outside),
 		cmocka_unit_test(callers_that_are_not_counted_have_what_is_left),

@@ -41,6 +41,18 @@ __asm__(".text\n"
         ".endr\n"
         "ret\n"
         ".size flowtest_large, . - flowtest_large\n"
+        ".type flowtest_top, @function\n"
+        "flowtest_top: call flowtest_once\n"
+        "call flowtest_callee\n"
+        "ret\n"
+        ".size flowtest_top, . - flowtest_top\n"
+        ".type flowtest_once, @function\n"
+        "flowtest_once: .rept 300\n"
+        "inc %eax\n"
+        ".endr\n"
+        "call flowtest_callee\n"
+        "ret\n"
+        ".size flowtest_once, . - flowtest_once\n"
         ".type flowtest_try, @function\n"
         "flowtest_try: call flowtest_risky\n"
         "dec %ecx\n"
@@ -231,6 +243,41 @@ static void large_callees_without_samples_are_followed_if_they_ran(void **state)
 	close_self(&s);
 }
 
+static bool has_cold_call(const struct self *s, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < s->g->n_cold_calls; i++) {
+		const struct flow_cold_call *c = &s->g->cold_calls[i];
+
+		if (c->from_vaddr >= from && c->from_vaddr < from + 1024 && c->to_vaddr == to)
+			return !c->from_points && !c->to_points;
+	}
+	return false;
+}
+
+/* What was called once, and has no sample, is not in the graph; it leads to what has one, beside another way. */
+static void calls_through_what_is_left_out_are_told(void **state)
+{
+	struct flow_hot hot[2] = { { 0 } };
+	uint64_t top, once, callee;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	top = vaddr_of(&s, "flowtest_top");
+	once = vaddr_of(&s, "flowtest_once");
+	callee = vaddr_of(&s, "flowtest_callee");
+	hot[top < callee] = (struct flow_hot){ 0, callee, 1 };
+	hot[top > callee] = (struct flow_hot){ 0, top, 1 };
+	build(&s, hot, 2, NULL, 0);
+	assert_null(edge_between(&s, top, once));
+	assert_true(has_cold_call(&s, top, once));
+	assert_true(has_cold_call(&s, once, callee));
+	/* Where nothing ran, it leads nowhere. */
+	build(&s, &(struct flow_hot){ 0, top, 1 }, 1, NULL, 0);
+	assert_false(has_cold_call(&s, top, once));
+	close_self(&s);
+}
+
 /* A loop that takes too little time for a sample of its own calls what has them all: one branch of it is enough. */
 static void callers_without_samples_are_there_if_they_branched(void **state)
 {
@@ -329,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_jump_into_the_middle_of_another_function_leads_away),
 		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
 		cmocka_unit_test(large_callees_without_samples_are_followed_if_they_ran),
+		cmocka_unit_test(calls_through_what_is_left_out_are_told),
 		cmocka_unit_test(callers_without_samples_are_there_if_they_branched),
 		cmocka_unit_test(hot_functions_that_nothing_calls_are_guessed),
 		cmocka_unit_test(hot_code_behind_an_unreadable_jump_is_its_target),
