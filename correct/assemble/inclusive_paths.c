@@ -211,8 +211,10 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 		for (size_t g = 0; g < p->n_funcs; g++)
 			o->below[g] = fmin(more[g], o->most);
 	}
+	/* A linker's stubs without names are no function. */
 	for (uint32_t g = 0; g < p->n_funcs; g++)
-		if (p->funcs[g].uncalled && o->below[g] > 0)
+		if (p->funcs[g].uncalled && o->below[g] > 0 &&
+		    (inclusive_has_code(p, g) || strcmp(p->funcs[g].name, "[unknown]") != 0))
 			vec_add(&o->uncalled, g);
 	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
 	if (!o->reach)

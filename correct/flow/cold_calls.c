@@ -25,8 +25,14 @@ static uint32_t entered(const struct flow_build *b, const struct flow_link *l)
 
 static void find_pointing(struct cold_calls *c)
 {
-	for (size_t i = 0; i < c->b->nodes.n; i++)
-		c->points[c->b->nodes.v[i].fn] |= c->b->nodes.v[i].unresolved;
+	const struct flow_build *b = c->b;
+
+	/* Of those that ran the graph's blocks tell it. */
+	for (size_t i = 0; i < b->nodes.n; i++) {
+		const struct flow_node *n = &b->nodes.v[i];
+
+		c->points[n->fn] |= n->unresolved && !b->fns.v[n->fn].hot && !b->fns.v[n->fn].ran;
+	}
 }
 
 static void find_leading(struct cold_calls *c)
