@@ -99,9 +99,9 @@ static size_t advice_without_counts(const struct profile *p, const struct profil
 	/* More bursts do not help where each stays in one of the region's loops. */
 	if (weak && r->why && strstr(r->why, reason_text_apart_in_time))
 		snprintf(out[0], WHY_ADVICE_BYTES,
-		         "'skidprof truth' counts all instructions exactly, and report --truth puts them "
-		         "beside "
-		         "these cycles; or record --pmu sim.  More bursts don't help");
+		         "timed paths (record --timed-bursts auto, some ten seconds or longer), which tell how fast "
+		         "each loop ran; or 'skidprof truth', which counts all instructions exactly.  More bursts "
+		         "don't help");
 	else if (weak)
 		snprintf(out[0], WHY_ADVICE_BYTES,
 		         p->meta.branch_records

@@ -55,7 +55,6 @@ void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, st
 {
 	const struct profile *p = a->p;
 	const struct profile_region *r;
-	const struct solution *sol;
 	double *per_region = NULL, cyc;
 	uint32_t *inside = NULL;
 	size_t n_inside = 0;
@@ -76,15 +75,11 @@ void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, st
 		if (p->insns[insns[k]].region == region)
 			inside[n_inside++] = insns[k];
 	profile_interval(p, inside, n_inside, &out->share, &out->lo, &out->hi);
-	sol = &a->w->solutions[region];
 	out->region = region;
 	out->share /= r->insn;
 	out->lo /= r->insn;
 	/* The draws' totals differ, a part is no more than all. */
 	out->hi = fmin(out->hi / r->insn, fmax(out->share, 1));
-	/* The draws know the parts of each loop; the loops' own are a guess. */
-	if (sol->apart && sol->verdict == VERDICT_UNRELIABLE)
-		out->lo = out->hi = NAN;
 	set_cpi(samples_of(a->w, cyc), cyc / r->cyc, out);
 out:
 	free(per_region);

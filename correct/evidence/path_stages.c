@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/infer/cost.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
@@ -69,9 +70,13 @@ static void add_stage(struct stages *st, size_t i)
 /* eq. 19.  One more of its instructions takes the place of all others', for their sum is what the scope's time stands for. */
 static void find_moves(struct stages *st)
 {
-	const double share = st->one.insn / st->mean.insn,
-	             unit = model->pace_spread * st->p->total_insn / st->mean.insn;
+	const double share = st->one.insn / st->mean.insn;
+	double unit;
 
+	memset(st->moves, 0, st->p->n_blocks * sizeof(double));
+	for (size_t e = 0; e < st->p->n_edges; e++)
+		st->moves[st->p->edges[e].to] += st->one.edge[e] * st->p->blocks[st->p->edges[e].to].n_insn;
+	unit = cost_pace_sd(st->p, st->moves) * st->p->total_insn / st->mean.insn;
 	memset(st->moves, 0, st->p->n_blocks * sizeof(double));
 	for (size_t e = 0; e < st->p->n_edges; e++)
 		st->moves[st->p->edges[e].to] += unit * (st->one.edge[e] - share * st->mean.edge[e]);

@@ -39,10 +39,26 @@ double cost_least(double n_insn, double cyc_per_insn)
 	       fmax(0, 1 - model->insn_without_least / n_insn);
 }
 
+double cost_variance(double n_insn)
+{
+	return model->long_variance + model->short_variance / (n_insn * n_insn);
+}
+
+double cost_pace_sd(const struct problem *p, const double *insn)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		sum += insn[b];
+		squares += insn[b] * insn[b] * cost_variance(fmax(p->blocks[b].n_insn, 1));
+	}
+	return hypot(model->pace_spread, sum > 0 ? sqrt(squares) / sum : 0);
+}
+
 /* Density of log r, not normalised. */
 static double density(double log_r, double n_insn, double least)
 {
-	double var = model->long_variance + model->short_variance / (n_insn * n_insn);
+	double var = cost_variance(n_insn);
 	double middle = log1p(-least) - model->middle_below * var;
 	double far = (log_r - middle) / model->broad_sd, over = exp(log_r) - least, p = 0, z;
 

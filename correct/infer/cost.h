@@ -2,6 +2,8 @@
 #ifndef SKIDPROF_CORRECT_INFER_COST_H
 #define SKIDPROF_CORRECT_INFER_COST_H
 
+#include "correct/infer/problem.h"
+
 /*
  * The prior of time (eq. 16): what samples of cycles say of how often code ran.
  *
@@ -33,6 +35,14 @@ void cost_slope(const struct cost *cost, double y, double *slope, double *curve)
 /* The same if its instructions cost what the scope's do in the mean, but for the scatter of skid: convex in the executions. */
 double cost_even_at(const struct cost *cost, double y);
 void cost_even_slope(const struct cost *cost, double y, double *slope, double *curve);
+
+/* Variance of the log cost of blocks of so many instructions. */
+double cost_variance(double n_insn);
+/*
+ * eq. 19: deviation of the log of a stage's pace, of which its time alone is known.  Stages of programs differ by
+ * model->pace_spread, and few blocks by what the costs of each do, too, which many average.  insn[B]: what each block ran in it.
+ */
+double cost_pace_sd(const struct problem *p, const double *insn);
 
 /* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */
 double cost_least(double n_insn, double cyc_per_insn);

@@ -92,7 +92,6 @@ struct solution {
 	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
 	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
 	bool averaged;       /* all its blocks, without a flow (eq. 9) */
-	bool apart; /* nothing tells how its instructions are shared among its loops: its parts have no interval */
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it: no count of it is fixed */
 	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;

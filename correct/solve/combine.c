@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From solutions of scopes to those of regions: executions of a block are added up over the scopes it is in. */
+#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/infer/cost.h"
 #include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
-/* Where none were counted, those of its time, as far as the pace is known (eq. 10). */
+/* Where none were counted, those of its time at the program's pace (eq. 10); where that is not known, either, the time itself. */
 static double seen_in(const struct work *w, const struct problem *p, size_t b)
 {
+	const double pace = w->pace > 0 ? w->pace : 1;
 	double sum = 0;
 
 	for (uint32_t i = p->blocks[b].insn0; i < p->blocks[b].insn0 + p->blocks[b].n_insn; i++)
-		sum += p->relative ? w->pace * p->seen_cyc[i] : p->seen_insn[i];
+		sum += p->relative ? pace * p->seen_cyc[i] : p->seen_insn[i];
 	return sum;
 }
 
@@ -55,9 +58,26 @@ static size_t stride_of(size_t n)
 	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 }
 
-/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
+/* eq. 19: what a scope ran in its time, of which nothing tells the pace; 1 on average. */
+static void draw_paces(gsl_rng *rng, const struct problem *scope, const struct solution *s, size_t n,
+                       double *out)
+{
+	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn)), sd;
+
+	for (size_t b = 0; b < scope->n_blocks; b++)
+		insn[b] = drawn_in(s, scope, b);
+	sd = cost_pace_sd(scope, insn);
+	for (size_t i = 0; i < n; i++)
+		out[i] = exp(gsl_ran_gaussian(rng, sd) - sd * sd / 2);
+	free(insn);
+}
+
+/*
+ * What a scope adds to each draw of its region, times that draw's pace[n_draws]; without draws of its own, its raw counts.
+ */
 static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
-                     const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
+                     const struct solution *from, size_t shift, const double *pace, struct rest *rest,
+                     struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
@@ -74,7 +94,7 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 
 		for (size_t b = 0; b < scope->n_blocks; b++)
 			if (at[b] >= 0 && draw[b] > 0)
-				sum[at[b]] += draw[b];
+				sum[at[b]] += draw[b] * (pace ? (float)pace[i] : 1);
 	}
 	free(at);
 	return 0;
@@ -146,12 +166,30 @@ static size_t draws_of(size_t n_draws, size_t n_blocks)
 	return n_draws < most ? n_draws : most;
 }
 
+/* Shares are told: each draw's sum is the region's. */
+static void keep_total(const struct problem *p, struct solution *to)
+{
+	for (size_t i = 0; i < to->n_draws; i++) {
+		float *draw = to->draws + i * p->n_blocks;
+		double sum = 0;
+
+		for (size_t b = 0; b < p->n_blocks; b++)
+			sum += (double)draw[b] * p->blocks[b].n_insn;
+		for (size_t b = 0; b < p->n_blocks && sum > 0; b++)
+			draw[b] *= (float)(p->total_insn / sum);
+	}
+}
+
 static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
 	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
+	const bool apart = p->relative && (!(w->pace > 0) || w->pace_timed) &&
+	                   beside_the_largest(w, r) > reason_limit_beside_the_largest;
+	double *pace = NULL;
+	gsl_rng *rng = NULL;
 	size_t n_draws = 0;
 	int err;
 
@@ -162,17 +200,23 @@ static int combine_region(struct work *w, size_t r)
 			n_draws = w->scope_solutions[s].n_draws;
 	n_draws = draws_of(n_draws, p->n_blocks);
 	err = solution_init(to, p, n_draws);
+	if (err == 0 && apart && !(w->pace > 0)) {
+		pace = mem_calloc(n_draws + 1, sizeof(*pace));
+		rng = gsl_rng_alloc(gsl_rng_mt19937);
+		gsl_rng_set(rng, w->opts->seed + r);
+	}
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
-		to->apart |= w->scope_solutions[s].apart;
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
-		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
+		if (pace)
+			draw_paces(rng, w->scope_problems[s], &w->scope_solutions[s], n_draws, pace);
+		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, pace, &rest, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
@@ -187,13 +231,13 @@ static int combine_region(struct work *w, size_t r)
 			if (rest.raw[b] > 0)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
+	if (pace)
+		keep_total(p, to);
+	gsl_rng_free(rng);
+	free(pace);
 	free(rest.raw);
-	if (err == 0 && p->relative && (!(w->pace > 0) || w->pace_timed) &&
-	    beside_the_largest(w, r) > reason_limit_beside_the_largest) {
-		to->apart = true;
-		if (!solve_doubt_programs(w, p, to))
-			solution_doubt(to, REASON_OF(apart_in_time));
-	}
+	if (err == 0 && apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
+		solution_doubt(to, REASON_OF(apart_in_time));
 	return err;
 }
 

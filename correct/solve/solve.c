@@ -367,9 +367,8 @@ static void judge_total(const struct work *w, const struct problem *p, struct so
 static void judge_stages(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (!p->relative || (p->pace > 0 && !w->pace_timed) || p->stay_share <= reason_limit_apart_in_time ||
-	    sol->verdict == VERDICT_UNRELIABLE)
+	    sol->verdict > VERDICT_WEAK)
 		return;
-	sol->apart = true;
 	solution_doubt(sol, REASON_OF(apart_in_time));
 }
 

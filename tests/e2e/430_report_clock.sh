@@ -159,7 +159,7 @@ check 'and the first lines say of what it is' has out "# NOT THE SAME RUN? other
 
 # Three loops in turns that are longer than a burst: bursts begin where time is spent, and b, with a division each, has 12% of
 # the instructions and half of the time.  That a burst sees the step to the next loop makes them one region, but tells no
-# shares: an interval that is not called unreliable holds the truth.
+# shares: an interval that is not called unreliable holds the truth, for a loop of few blocks may be that slow (eq. 19).
 cat >turns.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,8 +199,8 @@ raise SystemExit(len(truth) != 4 or bool(bad))'
 check 'where bursts cannot tell, no more of them are advised' json \
 	'not any("more bursts:" in a for w in d["why"] for r in w["regions"] if "one after another" in r["why"] for a in r["advice"])'
 "$SKIDPROF" report -i turns.data --format json >out 2>err
-check 'and what they cannot tell has no interval' json \
-	'all(f["region_share_lo"] is None for f in d["functions"] if f["status"] == "unreliable" and "one after another" in (f["why"] or ""))'
+check 'and what they cannot tell has the interval of paces that are not known' json \
+	'all(f["region_share_lo"] < 0.7 * f["region_share"] for f in d["functions"] if "one after another" in (f["why"] or "") and (f["region_share"] or 0) > 0.05)'
 
 # A loop that may go three thousand ways, of which each burst shows some: too large to be solved whole.
 {
