@@ -21,7 +21,7 @@ enum column_kind {
 	COLUMN_ID,     /* a number that is a name: no commas */
 	COLUMN_SHARE,  /* a fraction: "12.3%" in text, 0.123 in data */
 	COLUMN_CHANGE, /* the same, signed */
-	COLUMN_RATIO,  /* IPC, R-hat: two decimals in text */
+	COLUMN_RATIO,  /* IPC: two decimals in text */
 	COLUMN_ROUGH,  /* text only: a ratio with the decimals that half of its interval, num2, leaves it */
 	COLUMN_RANGE,  /* text only: "lo..hi" of counts */
 	COLUMN_MEAN,   /* a mean of events: "3.998", "16.00k" in text */
