@@ -13,6 +13,9 @@ enum {
 	AT_ONCE = 512, /* entries of /proc/PID/pagemap in one call */
 };
 
+/* Of mappings that are looked at while the thread stands still, a millisecond: sanitizers and virtual machines map terabytes. */
+static const uint64_t most_looked_at = 1ull << 30;
+
 /* In memory, or swapped out, by the kernel's documentation. */
 static const uint64_t is_there = 3ull << 62;
 
@@ -54,14 +57,17 @@ static bool add(struct kept_pages *p, int fd, uint64_t at, uint64_t end)
 	return true;
 }
 
-/* Of no file, and nobody else's: what is not there is zero. */
-static bool add_mapping(struct kept_pages *p, int fd, const char *line)
+/* Of no file, and nobody else's: what is not there is zero.  A mapping larger than *left bytes is left out, as if it were not known. */
+static bool add_mapping(struct kept_pages *p, int fd, const char *line, uint64_t *left)
 {
 	unsigned long begin, end, inode;
 	char perms[5];
 
 	if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &begin, &end, perms, &inode) != 4 || perms[1] != 'w')
 		return true;
+	if (end - begin > *left)
+		return true;
+	*left -= end - begin;
 	if (!add(p, fd, begin, end))
 		return false;
 	if (perms[3] == 'p' && !inode && p->n_fresh < p->most_fresh)
@@ -72,6 +78,7 @@ static bool add_mapping(struct kept_pages *p, int fd, const char *line)
 bool keep_all_find(pid_t pid, struct kept_pages *out)
 {
 	char path[64], line[512];
+	uint64_t left = most_looked_at;
 	bool all = true;
 	FILE *maps;
 	int fd;
@@ -82,7 +89,7 @@ bool keep_all_find(pid_t pid, struct kept_pages *out)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (fd >= 0 && maps && all && fgets(line, sizeof(line), maps))
-		all = add_mapping(out, fd, line);
+		all = add_mapping(out, fd, line, &left);
 	if (maps)
 		fclose(maps);
 	if (fd >= 0)

@@ -32,7 +32,7 @@ struct kept_pages {
 	size_t n_fresh, most_fresh;
 };
 
-/* Those that it may write.  False: there are more than `most`, or they can't be told. */
+/* Those that it may write, but in mappings of more than a gigabyte together.  False: there are more than `most`, or they can't be told. */
 bool keep_all_find(pid_t pid, struct kept_pages *out);
 
 #endif

@@ -105,6 +105,26 @@ static void what_was_touched_is_told_and_all_else_is_fresh(void **state)
 	munmap(m, bytes);
 }
 
+/* Its pagemap alone has four gigabytes: a stop that long is none. */
+static void terabytes_are_left_out(void **state)
+{
+	static uint64_t v[MOST];
+	static struct rp_range fresh[RP_MAX_FRESH];
+	struct kept_pages p = { v, 0, MOST, fresh, 0, RP_MAX_FRESH };
+	size_t bytes = (size_t)1 << 41;
+	uint8_t *m =
+	        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t at = (uint64_t)(uintptr_t)m;
+
+	(void)state;
+	if (m == MAP_FAILED || sysconf(_SC_PAGESIZE) != RP_PAGE)
+		skip();
+	*(volatile uint8_t *)m = 1;
+	assert_true(keep_all_find(getpid(), &p));
+	assert_false(has_page(&p, at) || is_fresh(&p, at + RP_PAGE));
+	munmap(m, bytes);
+}
+
 static void more_than_there_is_room_for_is_not_told(void **state)
 {
 	uint64_t v[2];
@@ -122,6 +142,7 @@ int main(void)
 		cmocka_unit_test(it_stays_where_more_are_done),
 		cmocka_unit_test(it_is_given_up_where_it_does_not_help),
 		cmocka_unit_test(what_was_touched_is_told_and_all_else_is_fresh),
+		cmocka_unit_test(terabytes_are_left_out),
 		cmocka_unit_test(more_than_there_is_room_for_is_not_told),
 	};
 
