@@ -280,7 +280,7 @@ static int apply_truth(const struct options *o, struct profile *p)
 	if (err == 0)
 		err = report_same_command(p, o->truth, t->cmdline, false);
 	if (err == 0 && !p->meta.truth_rolled)
-		sp_note("%s: taken for %s", o->truth, t->format);
+		sp_note("%s: read as %s", o->truth, t->format);
 	truth_free(t);
 	return err;
 }

@@ -29,7 +29,7 @@ struct compare {
 	bool moves_plt;  /* the truth may count PLT stubs where they are called */
 	bool parts; /* no instructions were counted: shares of regions, times what the truth has of the region */
 	double outside;      /* with parts: of the truth's instructions, the share that is in no region */
-	const char *format;  /* what the truth was taken for */
+	const char *format;  /* what the truth is read as */
 	const char *truth;   /* path, as given */
 	const char *creator; /* who counted */
 };

@@ -95,7 +95,7 @@ if command -v valgrind >/dev/null; then
 		check "with the exact counts" json '[f["fixed"] for f in d["functions"] if f["name"] == "depth"] == [f["truth"] for f in json.load(open("own.json"))["functions"] if f["name"] == "depth"]'
 		check "and no lines" status 1 "$SKIDPROF" report -i p.data --truth $f --lines
 	done
-	check 'it is said what a file was taken for' sh -c '"$SKIDPROF" compare -i p.data --truth cache.out | grep -q "^# the truth file was taken for cachegrind"'
+	check 'it is said what a file is read as' sh -c '"$SKIDPROF" compare -i p.data --truth cache.out | grep -q "^# the truth file is read as cachegrind"'
 	check 'and what callgrind does with stubs' sh -c '"$SKIDPROF" compare -i p.data --truth lines.cg | grep -q "skip-plt=no"'
 	check 'callgrind by instruction' status 0 "$SKIDPROF" compare -i p.data --truth instr.cg --rollup --format json
 	# shellcheck disable=SC2086
