@@ -27,13 +27,11 @@ number()
 	grep -oE "\"$2\": *[-+0-9.eE]+" "$1" | head -1 | sed 's/.*: *//'
 }
 
-# summary SAMPLE: one row of the closing table, from the two methods' results.
+# summary SAMPLE: one row of the closing table.
 summary()
 {
-	local loops=$1.loops.json full=$1.full.json
-	printf '%s %s %s %s %s %s %s\n' "$1" "$(number "$full" eps_raw)" "$(number "$loops" eps_fixed)" \
-		"$(number "$full" eps_fixed)" "$(number "$full" worst_err_raw)" \
-		"$(number "$loops" worst_err_fixed)" "$(number "$full" worst_err_fixed)"
+	printf '%s %s %s %s %s\n' "$1" "$(number "$1.json" eps_raw)" "$(number "$1.json" eps_fixed)" \
+		"$(number "$1.json" worst_err_raw)" "$(number "$1.json" worst_err_fixed)"
 }
 
 # Exit status 3 is "shown, but not to be trusted": the table says so itself.
@@ -55,18 +53,16 @@ shown()
 # sample NAME WHAT: record it, show it, and keep its scores.
 sample()
 {
-	local name=$1 method
+	local name=$1
 	printf '== %s: %s\n' "$name" "$2"
 	ln -sf "../samples/$name" "$name"
 	shown skidprof record --pmu sim -o "$name.data" --truth "$name.truth" "./$name" || return 1
 	done_or_doubtful shown skidprof compare -i "$name.data" --truth "$name.truth" || return 1
-	for method in loops full; do
-		done_or_doubtful skidprof compare -i "$name.data" --truth "$name.truth" --method $method \
-			--format json >"$name.$method.json" 2>"$name.err" || {
-			cat "$name.err" >&2
-			return 1
-		}
-	done
+	done_or_doubtful skidprof compare -i "$name.data" --truth "$name.truth" --format json \
+		>"$name.json" 2>"$name.err" || {
+		cat "$name.err" >&2
+		return 1
+	}
 	summary "$name" >>summary
 	echo
 }
@@ -89,12 +85,11 @@ cat <<'EOT'
 == In short
 eps:   the share of all instructions that is attributed to the wrong function.
 worst: the largest error of a function that has at least 1% of the instructions.
-paper: --method loops, the correction that skidprof starts from, with samples of instructions and cycles only.
 fixed: the default, with everything the recording knows.
 
 EOT
 awk 'function pc(x) { return x == "" ? "-" : sprintf("%.1f%%", 100 * x) }
-	BEGIN { printf "%-10s %8s %8s %8s   %9s %9s %9s\n", "", "eps raw", "paper", "fixed", "worst raw", "paper", "fixed" }
-	{ printf "%-10s %8s %8s %8s   %9s %9s %9s\n", $1, pc($2), pc($3), pc($4), pc($5), pc($6), pc($7) }' summary
+	BEGIN { printf "%-10s %8s %8s   %9s %9s\n", "", "eps raw", "fixed", "worst raw", "fixed" }
+	{ printf "%-10s %8s %8s   %9s %9s\n", $1, pc($2), pc($3), pc($4), pc($5) }' summary
 [ $failed -eq 0 ] && printf '\nThe recordings are in %s: try  skidprof report -i FILE  on them.\n' "$PWD"
 exit $failed
