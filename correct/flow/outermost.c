@@ -133,11 +133,14 @@ static uint32_t walk(struct finder *f, uint32_t comp, uint32_t *seen, uint32_t m
 static void find_loops(struct finder *f, uint32_t *comps, size_t *n_loops)
 {
 	const struct nest *n = &f->nest;
+	size_t before;
 
 	for (uint32_t c = n->n_comps; c-- > 0 && !flow_effort_spent(f->effort);) {
 		if (!n->loop[c] || f->room->covered[n->member[n->first[c]]] == f->room->n_searches)
 			continue;
-		f->reached.n -= walk(f, c, f->room->covered, f->room->n_searches);
+		before = f->reached.n;
+		walk(f, c, f->room->covered, f->room->n_searches);
+		f->reached.n = before;
 		comps[(*n_loops)++] = c;
 	}
 }
