@@ -288,7 +288,7 @@ static void claim_all(struct finder *f, double min_heat)
 
 	if (f->seeds.n)
 		qsort(f->seeds.v, f->seeds.n, sizeof(*f->seeds.v), hotter_first);
-	for (uint32_t i = 0; i < f->seeds.n; i++) {
+	for (uint32_t i = 0; i < f->seeds.n && !flow_effort_spent(f->effort); i++) {
 		struct seed *s = &f->seeds.v[i];
 
 		s->group = i;
