@@ -128,7 +128,7 @@ static void add_call(struct flow_part *x, struct call_list *l, uint32_t edge)
 	sum_edge(x, edge, &l->terms.v[at]);
 }
 
-/* How often nothing tells. */
+/* How often nothing tells.  What is one function here may be two symbols: that is no call of itself. */
 static void add_cold_calls(struct flow_part *x, struct call_list *l)
 {
 	struct profile *p = x->a->p;
@@ -137,11 +137,12 @@ static void add_cold_calls(struct flow_part *x, struct call_list *l)
 		const struct flow_cold_call *c = &x->g->cold_calls[i];
 		uint32_t caller = func_at(x, c->from_module, c->from_vaddr);
 		uint32_t callee = func_at(x, c->to_module, c->to_vaddr);
-		size_t had = p->n_calls, at = number_call(p, l, caller, callee);
+		size_t had = p->n_calls;
 
-		p->calls[at].unseen |= at == had;
 		p->funcs[caller].opens |= c->from_points;
 		p->funcs[callee].opens |= c->to_points;
+		if (caller != callee && number_call(p, l, caller, callee) == had)
+			p->calls[had].unseen = true;
 	}
 }
 
