@@ -99,8 +99,10 @@ static size_t advice_without_counts(const struct profile *p, const struct profil
 	/* More bursts do not help where each stays in one of the region's loops. */
 	if (weak && r->why && strstr(r->why, reason_text_apart_in_time))
 		snprintf(out[0], WHY_ADVICE_BYTES,
-		         "timed paths (record --timed-bursts auto, some ten seconds or longer), which tell how fast "
-		         "each loop ran; or 'skidprof truth', which counts all instructions exactly.  More bursts "
+		         "timed paths (record --timed-bursts auto, some ten seconds or longer), which tell "
+		         "how fast "
+		         "each loop ran; or 'skidprof truth', which counts all instructions exactly.  More "
+		         "bursts "
 		         "don't help");
 	else if (weak)
 		snprintf(out[0], WHY_ADVICE_BYTES,

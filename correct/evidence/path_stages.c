@@ -92,14 +92,6 @@ static void spread(const double *moves, size_t n, gsl_rng *rng, struct solution 
 	}
 }
 
-/* What is below zero is none. */
-static void clip(struct solution *out, size_t n_blocks)
-{
-	for (size_t i = 0; i < out->n_draws * n_blocks; i++)
-		if (out->draws[i] < 0)
-			out->draws[i] = 0;
-}
-
 /* What a stage's stacks stand for comes to so many instructions as there are stacks: each is of as much time. */
 static void level_stage(struct stages *st, struct scope_stacks *r, size_t i)
 {
@@ -165,15 +157,19 @@ void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, st
 	const struct path *s = evidence_state(ev, &evidence_path);
 	const struct problem *p = s->in.problems[scope];
 	struct stages st = { .s = s, .r = &s->scopes[scope], .p = p };
+	double *mean;
 	gsl_rng *rng;
 
 	if (st.r->moves && out->n_draws) {
 		spread_moments(st.r, p, seed, out);
 		return;
 	}
-	if (!p->relative || p->pace > 0 || !out->n_draws || !st.r->stacks.n)
+	if (!p->relative || (p->pace > 0 && !p->pace_timed) || !out->n_draws || !st.r->stacks.n)
 		return;
 	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	mean = mem_calloc(p->n_blocks + 1, sizeof(*mean));
+	for (size_t b = 0; b < p->n_blocks; b++)
+		mean[b] = mean_of(out, p->n_blocks, b);
 	stages_init(&st);
 	gsl_rng_set(rng, seed);
 	for (size_t i = 0; st.mean.insn > 0 && i < st.r->stacks.n; i++) {
@@ -183,7 +179,9 @@ void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, st
 		find_moves(&st);
 		spread(st.moves, p->n_blocks, rng, out);
 	}
-	clip(out, p->n_blocks);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		solution_keep_positive(out, p->n_blocks, b, mean[b]);
 	stages_fini(&st);
+	free(mean);
 	gsl_rng_free(rng);
 }

@@ -56,6 +56,7 @@ struct problem {
 	double stay_share; /* of its bursts: those that stay in one of its loops (stages.h); 0 where it has one only */
 	bool relative; /* instructions were not counted: total_insn is total_cyc, and only shares of it mean something ... */
 	double pace; /* ... where this is 0; else instructions a cycle, as its branch records tell them (eq. 10) */
+	bool pace_timed; /* ... or timed paths, which tell the pace of all, and not of its stages */
 	double total_cyc;
 	double insn_per_sample, cyc_per_sample; /* the periods: noise of a count x is sqrt(x * period) */
 	double stacked_insn;                    /* that branch records and bursts ran over */

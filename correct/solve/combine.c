@@ -58,26 +58,9 @@ static size_t stride_of(size_t n)
 	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 }
 
-/* eq. 19: what a scope ran in its time, of which nothing tells the pace; 1 on average. */
-static void draw_paces(gsl_rng *rng, const struct problem *scope, const struct solution *s, size_t n,
-                       double *out)
-{
-	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn)), sd;
-
-	for (size_t b = 0; b < scope->n_blocks; b++)
-		insn[b] = drawn_in(s, scope, b);
-	sd = cost_pace_sd(scope, insn);
-	for (size_t i = 0; i < n; i++)
-		out[i] = exp(gsl_ran_gaussian(rng, sd) - sd * sd / 2);
-	free(insn);
-}
-
-/*
- * What a scope adds to each draw of its region, times that draw's pace[n_draws]; without draws of its own, its raw counts.
- */
+/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
 static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
-                     const struct solution *from, size_t shift, const double *pace, struct rest *rest,
-                     struct solution *to)
+                     const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
@@ -94,10 +77,76 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 
 		for (size_t b = 0; b < scope->n_blocks; b++)
 			if (at[b] >= 0 && draw[b] > 0)
-				sum[at[b]] += draw[b] * (pace ? (float)pace[i] : 1);
+				sum[at[b]] += draw[b];
 	}
 	free(at);
 	return 0;
+}
+
+/*
+ * eq. 19: scopes that are apart in time are stages of their region.  More instructions of one take the place of all others',
+ * for their sum is what the region's time stands for.
+ */
+struct stages {
+	gsl_rng *rng;
+	double *more; /* [draws] of one stage, as a part of what it ran */
+	double *sum;  /* [draws] instructions that all stages have more */
+	double *mean; /* [B] executions */
+};
+
+static void stages_init(struct stages *st, unsigned long seed, size_t n_draws, size_t n_blocks)
+{
+	st->rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	gsl_rng_set(st->rng, seed);
+	st->more = mem_calloc(n_draws + 1, sizeof(double));
+	st->sum = mem_calloc(n_draws + 1, sizeof(double));
+	st->mean = mem_calloc(n_blocks + 1, sizeof(double));
+}
+
+static void add_stage(struct stages *st, const struct problem *region, const struct problem *scope,
+                      const struct solution *from, struct solution *to)
+{
+	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn)), sd, sum = 0;
+
+	for (size_t b = 0; b < scope->n_blocks; b++)
+		if (problem_block_at(region, scope->blocks[b].graph_block) >= 0)
+			sum += insn[b] = drawn_in(from, scope, b);
+	sd = cost_pace_sd(scope, insn);
+	for (size_t i = 0; i < to->n_draws; i++) {
+		st->more[i] = gsl_ran_gaussian(st->rng, sd);
+		st->sum[i] += st->more[i] * sum;
+	}
+	for (size_t b = 0; b < scope->n_blocks; b++) {
+		double n = insn[b] / fmax(scope->blocks[b].n_insn, 1);
+		long at = n > 0 ? problem_block_at(region, scope->blocks[b].graph_block) : -1;
+
+		if (at < 0)
+			continue;
+		st->mean[at] += n;
+		for (size_t i = 0; i < to->n_draws; i++)
+			to->draws[i * region->n_blocks + (size_t)at] += (float)(st->more[i] * n);
+	}
+	free(insn);
+}
+
+/* Each draw comes to the region's instructions again, and each block to its mean. */
+static void stages_finish(struct stages *st, const struct problem *region, struct solution *to)
+{
+	double all = 0;
+
+	for (size_t b = 0; b < region->n_blocks; b++)
+		all += st->mean[b] * region->blocks[b].n_insn;
+	for (size_t b = 0; b < region->n_blocks; b++) {
+		if (!(st->mean[b] > 0))
+			continue;
+		for (size_t i = 0; i < to->n_draws; i++)
+			to->draws[i * region->n_blocks + b] -= (float)(st->sum[i] / all * st->mean[b]);
+		solution_keep_positive(to, region->n_blocks, b, st->mean[b]);
+	}
+	gsl_rng_free(st->rng);
+	free(st->more);
+	free(st->sum);
+	free(st->mean);
 }
 
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
@@ -166,20 +215,6 @@ static size_t draws_of(size_t n_draws, size_t n_blocks)
 	return n_draws < most ? n_draws : most;
 }
 
-/* Shares are told: each draw's sum is the region's. */
-static void keep_total(const struct problem *p, struct solution *to)
-{
-	for (size_t i = 0; i < to->n_draws; i++) {
-		float *draw = to->draws + i * p->n_blocks;
-		double sum = 0;
-
-		for (size_t b = 0; b < p->n_blocks; b++)
-			sum += (double)draw[b] * p->blocks[b].n_insn;
-		for (size_t b = 0; b < p->n_blocks && sum > 0; b++)
-			draw[b] *= (float)(p->total_insn / sum);
-	}
-}
-
 static int combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
@@ -187,9 +222,9 @@ static int combine_region(struct work *w, size_t r)
 	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
 	const bool apart = p->relative && (!(w->pace > 0) || w->pace_timed) &&
-	                   beside_the_largest(w, r) > reason_limit_beside_the_largest;
-	double *pace = NULL;
-	gsl_rng *rng = NULL;
+	                   beside_the_largest(w, r) > reason_limit_beside_the_largest,
+	           spread = apart && !(w->pace > 0);
+	struct stages stages = { 0 };
 	size_t n_draws = 0;
 	int err;
 
@@ -200,11 +235,8 @@ static int combine_region(struct work *w, size_t r)
 			n_draws = w->scope_solutions[s].n_draws;
 	n_draws = draws_of(n_draws, p->n_blocks);
 	err = solution_init(to, p, n_draws);
-	if (err == 0 && apart && !(w->pace > 0)) {
-		pace = mem_calloc(n_draws + 1, sizeof(*pace));
-		rng = gsl_rng_alloc(gsl_rng_mt19937);
-		gsl_rng_set(rng, w->opts->seed + r);
-	}
+	if (spread)
+		stages_init(&stages, w->opts->seed + r, n_draws, p->n_blocks);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
@@ -214,9 +246,9 @@ static int combine_region(struct work *w, size_t r)
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
-		if (pace)
-			draw_paces(rng, w->scope_problems[s], &w->scope_solutions[s], n_draws, pace);
-		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, pace, &rest, to);
+		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
+		if (err == 0 && spread)
+			add_stage(&stages, p, w->scope_problems[s], &w->scope_solutions[s], to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
@@ -231,10 +263,10 @@ static int combine_region(struct work *w, size_t r)
 			if (rest.raw[b] > 0)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
-	if (pace)
-		keep_total(p, to);
-	gsl_rng_free(rng);
-	free(pace);
+	for (size_t b = 0; spread && b < p->n_blocks; b++)
+		stages.mean[b] += fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1);
+	if (spread)
+		stages_finish(&stages, p, to);
 	free(rest.raw);
 	if (err == 0 && apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
 		solution_doubt(to, REASON_OF(apart_in_time));

@@ -139,6 +139,8 @@ void timed_pace_set(struct work *w)
 	/* Paths are of the whole recording, and of what a clock sampled; without the core's frequency there are no cycles. */
 	w->pace_timed = n && w->timed.rate > 0 && w->rec->relative && w->rec->cyc_is_even &&
 	                !w->rec->filter && w->sums.core_hz > 0;
+	for (size_t s = 0; s < n; s++)
+		w->scope_problems[s]->pace_timed = w->pace_timed;
 	if (w->pace_timed)
 		set_scopes(w, scope_of, share, all);
 	free(share);
