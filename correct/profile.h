@@ -39,9 +39,9 @@ enum profile_evidence {
 	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
 	PROFILE_BY_MIX = 1 << 1,     /* eq. 6 */
 	PROFILE_BY_PATH = 1 << 2,    /* eq. 9 */
-	PROFILE_BY_TRUTH = 1 << 4,   /* counted exactly, in another run (correct_truth_apply) */
-	PROFILE_BY_TRIPS = 1 << 5,   /* eq. 8 */
-	PROFILE_BY_PRECISE = 1 << 6, /* samples seen where they were caused: raw, or eq. 22 */
+	PROFILE_BY_TRUTH = 1 << 3,   /* counted exactly, in another run (correct_truth_apply) */
+	PROFILE_BY_TRIPS = 1 << 4,   /* eq. 8 */
+	PROFILE_BY_PRECISE = 1 << 5, /* samples seen where they were caused: raw, or eq. 22 */
 };
 
 struct profile_count {
@@ -249,7 +249,7 @@ struct profile_call {
 	bool known;              /* and tells how often, as the sum of these terms: */
 	uint32_t term0, n_terms; /* profile->terms */
 	double n, lo, hi;        /* calls; NAN = not known */
-	double context_sd; /* noise of n, as a share of it, when contexts were weighed by it */
+	double context_sd;       /* noise of n, as a share of it, when contexts were weighed by it */
 	double share; /* of the callee's calls by others that are this caller's; 0 of itself, and where nothing tells */
 	bool guessed; /* share: the code has the call, and nothing tells how often this or any other of the callee is made */
 };
