@@ -8,8 +8,8 @@
 
 struct cold_calls {
 	const struct flow_build *b;
-	bool *points;       /* [fns] it calls through a pointer, and nothing tells where */
-	bool *leads;        /* [fns] to one that ran or that does, or it did */
+	bool *points; /* [fns] of those that did not run: it calls through a pointer, and nothing tells where */
+	bool *leads;        /* [fns] it ran or points, or it calls one that leads */
 	struct pairs index; /* (caller, callee): functions */
 	VEC(struct flow_cold_call) calls;
 };

@@ -53,7 +53,8 @@ struct flow_func { /* a decoded function: entry and what it is reached through *
 struct flow_cold_call {
 	uint32_t from_module, to_module;
 	uint64_t from_vaddr, to_vaddr;
-	bool from_points, to_points; /* these call through pointers, and nothing tells where */
+	/* Of those that did not run: it calls through a pointer, and nothing tells where. */
+	bool from_points, to_points;
 };
 
 struct flow_graph {
@@ -67,7 +68,7 @@ struct flow_graph {
 	struct flow_func *funcs;
 	size_t n_funcs;
 	uint32_t *func_blocks;             /* [n_blocks] */
-	struct flow_cold_call *cold_calls; /* of those that lead to what ran */
+	struct flow_cold_call *cold_calls; /* those that lead to what ran, or may by a pointer */
 	size_t n_cold_calls;
 };
 

@@ -10,7 +10,7 @@
 enum {
 	/* ---- Recordings ---- */
 	EFFORT_EVENTS = 64,      /* that are followed: a bit of a word each */
-	EFFORT_GAPS = 1 << 22,   /* between samples of an event: 16 MB */
+	EFFORT_GAPS = 1 << 22,   /* between samples of an event: 128 MB */
 	EFFORT_SKIDS = 1 << 20,  /* overshoots kept: far more than quantiles need */
 	EFFORT_FRAMES = 1024,    /* of a call chain */
 	EFFORT_PLACED = 1 << 24, /* samples whose blocks are kept */
