@@ -359,7 +359,7 @@ static void weigh(const struct path *s, const struct scope_stacks *r, double w_c
 			weigh_stack(r, &r->stacks.v[i], &m.gaps[m.ways.of_newest[i]], w_cyc, weight,
 			            &m.newest[i]);
 		if (round + 1 < ROUNDS)
-			add_gaps(r, &m.ways, weight, m.newest, m.missing > 0, m.gaps);
+			add_gaps(r, &m.ways, weight, m.newest, m.missing > model->small, m.gaps);
 	}
 	add_endings(r, &m.ways, m.newest, weight, m.endings);
 	pass_missing(&m.ways, m.endings);

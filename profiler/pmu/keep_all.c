@@ -13,7 +13,7 @@ enum {
 	AT_ONCE = 512, /* entries of /proc/PID/pagemap in one call */
 };
 
-/* Of mappings that are looked at while the thread stands still, a millisecond: sanitizers and virtual machines map terabytes. */
+/* Of mappings that are looked at while the thread stands still, some 4 ms: sanitizers and virtual machines map terabytes. */
 static const uint64_t most_looked_at = 1ull << 30;
 
 /* In memory, or swapped out, by the kernel's documentation. */

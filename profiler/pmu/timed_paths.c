@@ -140,7 +140,7 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 	if (!(t->hz > 0))
 		return;
 	snprintf(why, sizeof(why),
-	         "; at %ju a system call came too soon, at %ju memory was written too soon to follow it "
+	         "; at %ju a system call came too soon, at %ju the replay lost its way or took too long "
 	         "(-v has all reasons)",
 	         (uintmax_t)n_cut, (uintmax_t)n_lost);
 	say_causes(t);
