@@ -54,16 +54,6 @@ static void ask_contexts(const struct profile *p, uint32_t func, struct owners *
 		c->insn = NAN;
 }
 
-/* Does one of `uncalled` call what a program begins with? */
-static bool starts(const struct profile *p, const struct owners *o, size_t i)
-{
-	for (size_t g = 0; g < p->n_funcs; g++)
-		if (g != o->uncalled.v[i] && o->reach[i * p->n_funcs + g] &&
-		    strcmp(p->funcs[g].name, "main") == 0)
-			return true;
-	return false;
-}
-
 /*
  * Where something in it calls by a pointer, all may be called whose callers nothing tells, with what that calls.  What calls func
  * is not: the code would have to come back to it.
@@ -78,7 +68,7 @@ static double uncalled_weight(const struct profile *p, uint32_t func, const stru
 	for (size_t i = 0; i < o->uncalled.n && opens; i++) {
 		uint32_t g = o->uncalled.v[i];
 
-		if (!o->reach[i * p->n_funcs + func] && !(o->any[g] > 0) && !starts(p, o, i))
+		if (!o->reach[i * p->n_funcs + func] && !(o->any[g] > 0) && !o->begins[i])
 			sum += o->below[g];
 	}
 	return sum;

@@ -53,6 +53,7 @@ struct owners {
 	        *open;          /* [n_funcs] all contexts; func's, and what is open, of functions in any */
 	VEC(uint32_t) uncalled; /* functions that ran and nothing tells who calls */
 	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
+	bool *begins;           /* [uncalled] what a program begins with is among those: it calls main() */
 	double most;            /* all that ran */
 	double *ran;            /* [n_calls] by what was called, on paths that show it */
 	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */

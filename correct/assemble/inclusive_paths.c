@@ -188,6 +188,7 @@ void owners_free(struct owners *o)
 	free(o->open);
 	vec_fini(&o->uncalled);
 	free(o->reach);
+	free(o->begins);
 	free(o->ran);
 	free(o->below);
 	*o = (struct owners){ 0 };
@@ -217,12 +218,16 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 		    (inclusive_has_code(p, g) || strcmp(p->funcs[g].name, "[unknown]") != 0))
 			vec_add(&o->uncalled, g);
 	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
-	if (!o->reach)
+	o->begins = calloc(o->uncalled.n + 1, sizeof(*o->begins));
+	if (!o->reach || !o->begins)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t i = 0; i < o->uncalled.n; i++) {
 		inclusive_find_any(p, o->uncalled.v[i], o->any);
-		for (size_t g = 0; g < p->n_funcs; g++)
+		for (size_t g = 0; g < p->n_funcs; g++) {
 			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
+			o->begins[i] |= o->any[g] > 0 && g != o->uncalled.v[i] &&
+			                strcmp(p->funcs[g].name, "main") == 0;
+		}
 	}
 	return 0;
 }

@@ -132,56 +132,55 @@ static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
 	return sum / (double)out->n_draws;
 }
 
-/* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells.  Means are kept. */
-static void spread_moments(const struct scope_stacks *r, const struct problem *p, unsigned long seed,
+/* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells. */
+static void spread_moments(const struct scope_stacks *r, const struct problem *p, gsl_rng *rng,
                            struct solution *out)
 {
-	const size_t n = p->n_blocks;
-	double *moves = mem_calloc(2 * n + 1, sizeof(*moves)), *mean = moves + n;
-	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	double *moves = mem_calloc(p->n_blocks + 1, sizeof(*moves));
 
 	for (size_t e = 0; e < p->n_edges; e++)
 		moves[p->edges[e].to] += r->moves[e];
-	for (size_t b = 0; b < n; b++)
-		mean[b] = mean_of(out, n, b);
-	gsl_rng_set(rng, seed);
-	spread(moves, n, rng, out);
-	for (size_t b = 0; b < n; b++)
-		solution_keep_positive(out, n, b, mean[b]);
+	spread(moves, p->n_blocks, rng, out);
 	free(moves);
-	gsl_rng_free(rng);
 }
 
-void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
+static void spread_stages(const struct path *s, const struct scope_stacks *r, const struct problem *p,
+                          gsl_rng *rng, struct solution *out)
 {
-	const struct path *s = evidence_state(ev, &evidence_path);
-	const struct problem *p = s->in.problems[scope];
-	struct stages st = { .s = s, .r = &s->scopes[scope], .p = p };
-	double *mean;
-	gsl_rng *rng;
+	struct stages st = { .s = s, .r = r, .p = p };
 
-	if (st.r->moves && out->n_draws) {
-		spread_moments(st.r, p, seed, out);
-		return;
-	}
-	if (!p->relative || (p->pace > 0 && !p->pace_timed) || !out->n_draws || !st.r->stacks.n)
-		return;
-	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
-	mean = mem_calloc(p->n_blocks + 1, sizeof(*mean));
-	for (size_t b = 0; b < p->n_blocks; b++)
-		mean[b] = mean_of(out, p->n_blocks, b);
 	stages_init(&st);
-	gsl_rng_set(rng, seed);
-	for (size_t i = 0; st.mean.insn > 0 && i < st.r->stacks.n; i++) {
+	for (size_t i = 0; st.mean.insn > 0 && i < r->stacks.n; i++) {
 		if (st.done[i])
 			continue;
 		add_stage(&st, i);
 		find_moves(&st);
 		spread(st.moves, p->n_blocks, rng, out);
 	}
+	stages_fini(&st);
+}
+
+void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
+{
+	const struct path *s = evidence_state(ev, &evidence_path);
+	const struct problem *p = s->in.problems[scope];
+	const struct scope_stacks *r = &s->scopes[scope];
+	double *mean;
+	gsl_rng *rng;
+
+	if (!out->n_draws || (!r->moves && (!p->relative || (p->pace > 0 && !p->pace_timed) || !r->stacks.n)))
+		return;
+	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	gsl_rng_set(rng, seed);
+	mean = mem_calloc(p->n_blocks + 1, sizeof(*mean));
+	for (size_t b = 0; b < p->n_blocks; b++)
+		mean[b] = mean_of(out, p->n_blocks, b);
+	if (r->moves)
+		spread_moments(r, p, rng, out);
+	else
+		spread_stages(s, r, p, rng, out);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		solution_keep_positive(out, p->n_blocks, b, mean[b]);
-	stages_fini(&st);
 	free(mean);
 	gsl_rng_free(rng);
 }

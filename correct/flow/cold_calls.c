@@ -10,6 +10,7 @@ struct cold_calls {
 	const struct flow_build *b;
 	bool *points; /* [fns] of those that did not run: it calls through a pointer, and nothing tells where */
 	bool *leads;        /* [fns] it ran or points, or it calls one that leads */
+	uint32_t *to;       /* [links] the function it enters, FLOW_NONE if it doesn't */
 	struct pairs index; /* (caller, callee): functions */
 	VEC(struct flow_cold_call) calls;
 };
@@ -45,7 +46,7 @@ static void find_leading(struct cold_calls *c)
 	while (change) {
 		change = false;
 		for (size_t l = b->links.n; l-- > 0;) {
-			uint32_t to = entered(b, &b->links.v[l]), from = b->nodes.v[b->links.v[l].from].fn;
+			uint32_t to = c->to[l], from = b->nodes.v[b->links.v[l].from].fn;
 
 			if (to == FLOW_NONE || !c->leads[to] || c->leads[from])
 				continue;
@@ -83,20 +84,23 @@ void flow_find_cold_calls(const struct flow_build *b, struct flow_graph *g)
 {
 	struct cold_calls c = { .b = b,
 		                .points = mem_calloc(b->fns.n + 1, sizeof(*c.points)),
-		                .leads = mem_calloc(b->fns.n + 1, sizeof(*c.leads)) };
+		                .leads = mem_calloc(b->fns.n + 1, sizeof(*c.leads)),
+		                .to = mem_malloc((b->links.n + 1) * sizeof(*c.to)) };
 
+	for (size_t i = 0; i < b->links.n; i++)
+		c.to[i] = entered(b, &b->links.v[i]);
 	find_pointing(&c);
 	find_leading(&c);
 	for (size_t i = 0; i < b->links.n; i++) {
 		const struct flow_link *l = &b->links.v[i];
-		uint32_t to = entered(b, l);
 
-		if (to != FLOW_NONE && c.leads[to] && !has_graph(b, l, &b->fns.v[to]))
-			keep(&c, l, to);
+		if (c.to[i] != FLOW_NONE && c.leads[c.to[i]] && !has_graph(b, l, &b->fns.v[c.to[i]]))
+			keep(&c, l, c.to[i]);
 	}
 	g->cold_calls = c.calls.v;
 	g->n_cold_calls = c.calls.n;
 	pairs_fini(&c.index);
 	free(c.points);
 	free(c.leads);
+	free(c.to);
 }

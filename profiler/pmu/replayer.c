@@ -767,25 +767,17 @@ void replayer_plan(struct replayer *r, pid_t pid)
 	sort(w);
 }
 
-static bool is_in(const struct rp_range *ranges, size_t n, uint64_t page)
-{
-	for (size_t i = 0; i < n; i++)
-		if (page >= ranges[i].begin && page < ranges[i].end)
-			return true;
-	return false;
-}
-
 /* Those that paths before wrote, of mappings that were not looked at.  What is fresh is zero, and not what it becomes later. */
 static void want_written(struct replayer *r, const struct kept_pages *p)
 {
 	size_t n = r->planned.n, left = 0;
 
 	for (size_t i = 0; i < r->kept.n; i++)
-		if (r->kept.v[i].written && !is_in(p->fresh, p->n_fresh, r->kept.v[i].page))
+		if (r->kept.v[i].written && !rp_is_within(p->fresh, p->n_fresh, r->kept.v[i].page))
 			want_more(&r->planned, n, r->kept.v[i].page);
 	sort(&r->planned);
 	for (size_t i = 0; i < r->later.n; i++)
-		if (!is_in(p->fresh, p->n_fresh, r->later.pages[i]))
+		if (!rp_is_within(p->fresh, p->n_fresh, r->later.pages[i]))
 			r->later.pages[left++] = r->later.pages[i];
 	r->later.n = left;
 }

@@ -147,10 +147,7 @@ static bool is_fresh(uint64_t page)
 {
 	const struct rp_request *q = &RP_SHARED->request;
 
-	for (uint32_t i = 0; i < q->n_fresh && i < RP_MAX_FRESH; i++)
-		if (page >= q->fresh[i].begin && page < q->fresh[i].end)
-			return true;
-	return false;
+	return rp_is_within(q->fresh, q->n_fresh < RP_MAX_FRESH ? q->n_fresh : RP_MAX_FRESH, page);
 }
 
 /* Where the last two pages were touched the next ones will be: in one call they cost a third each. */

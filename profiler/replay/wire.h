@@ -196,6 +196,14 @@ struct rp_reply {
 	struct rp_straight runs[RP_MAX_RUNS];
 };
 
+static inline bool rp_is_within(const struct rp_range *ranges, size_t n, uint64_t page)
+{
+	for (size_t i = 0; i < n; i++)
+		if (page >= ranges[i].begin && page < ranges[i].end)
+			return true;
+	return false;
+}
+
 /* Was one of n marks that what ran could be told from met twice? */
 static inline bool rp_came_again(const struct rp_reply *reply, uint32_t n_passed, uint32_t n)
 {

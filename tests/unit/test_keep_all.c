@@ -76,10 +76,7 @@ static bool has_page(const struct kept_pages *p, uint64_t page)
 
 static bool is_fresh(const struct kept_pages *p, uint64_t page)
 {
-	for (size_t i = 0; i < p->n_fresh; i++)
-		if (page >= p->fresh[i].begin && page < p->fresh[i].end)
-			return true;
-	return false;
+	return rp_is_within(p->fresh, p->n_fresh, page);
 }
 
 static void what_was_touched_is_told_and_all_else_is_fresh(void **state)
