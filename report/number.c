@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void number_si(double x, char out[NUMBER_MAX])
+/* `more` digits than four. */
+static void print_si(double x, int more, char out[NUMBER_MAX])
 {
 	static const char units[] = " kMGTPE";
 	size_t unit = 0;
@@ -26,10 +27,28 @@ void number_si(double x, char out[NUMBER_MAX])
 		snprintf(out, NUMBER_MAX, "%.0f", x);
 	else
 		snprintf(out, NUMBER_MAX, "%s%.*f%c", x < 0 ? "-" : "",
-		         a < 9.9995   ? 3
-		         : a < 99.995 ? 2
-		                      : 1,
+		         more + (a < 9.9995   ? 3
+		                 : a < 99.995 ? 2
+		                              : 1),
 		         a, units[unit]);
+}
+
+void number_si(double x, char out[NUMBER_MAX])
+{
+	print_si(x, 0, out);
+}
+
+void number_range(double lo, double hi, char out[RANGE_MAX])
+{
+	enum { MOST_MORE = 2 };
+	char a[NUMBER_MAX], b[NUMBER_MAX];
+	int more = 0;
+
+	do {
+		print_si(lo, more, a);
+		print_si(hi, more, b);
+	} while (lo < hi && strcmp(a, b) == 0 && more++ < MOST_MORE);
+	snprintf(out, RANGE_MAX, isfinite(lo) ? "%s..%s" : "-", a, b);
 }
 
 void number_mean(double x, char out[NUMBER_MAX])

@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NUMBER_MAX = 64 };
+enum { NUMBER_MAX = 64, RANGE_MAX = 2 * NUMBER_MAX + 2 };
 
 /* "123.4M": four significant digits; "-" for NAN and infinities. */
 void number_si(double x, char out[NUMBER_MAX]);
 
-/* The same of what is no whole number: "3.998", "16.00k". */
+/* "124.9M..125.1M"; up to two digits more where both ends look alike and are not.  "-" without a lower end. */
+void number_range(double lo, double hi, char out[RANGE_MAX]);
+
+/* "123.4M" of what is no whole number: "3.998", "16.00k". */
 void number_mean(double x, char out[NUMBER_MAX]);
 
 /*

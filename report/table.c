@@ -66,9 +66,7 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		number_rough(cell->num, cell->num2, out);
 		break;
 	case COLUMN_RANGE:
-		number_si(cell->num, lo);
-		number_si(cell->num2, hi);
-		snprintf(out, CELL_MAX, isfinite(cell->num) ? "%s..%s" : "-", lo, hi);
+		number_range(cell->num, cell->num2, out);
 		break;
 	case COLUMN_MEAN:
 		number_mean(cell->num, out);

@@ -35,6 +35,30 @@ static void counts_have_four_digits_and_a_unit(void **state)
 	assert_true(strlen(text) < NUMBER_MAX);
 }
 
+/* Where both ends look alike they get digits, two at most. */
+static void ends_of_an_interval_are_told_apart(void **state)
+{
+	static const struct {
+		double lo, hi;
+		const char *text;
+	} cases[] = {
+		{ 1180000, 1220000, "1.180M..1.220M" },
+		{ 124.97e6, 125.02e6, "124.97M..125.02M" },
+		{ 2999852, 2999984, "2.9999M..3.0000M" },
+		{ 2.9999701e6, 2.9999899e6, "2.99997M..2.99999M" },
+		{ 2.9999781e6, 2.9999799e6, "2.99998M..2.99998M" },
+		{ 16, 16, "16..16" },
+		{ NAN, NAN, "-" },
+	};
+	char text[RANGE_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		number_range(cases[i].lo, cases[i].hi, text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 static void one_thing_is_no_plural(void **state)
 {
 	char text[NUMBER_MAX];
@@ -150,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_four_digits_and_a_unit),
+		cmocka_unit_test(ends_of_an_interval_are_told_apart),
 		cmocka_unit_test(one_thing_is_no_plural),
 		cmocka_unit_test(whole_numbers_are_grouped_by_thousands),
 		cmocka_unit_test(percentages_show_two_to_three_digits),
