@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "min-share", KEY_MIN_SHARE, "SHARE", 0,
 	  "Mean and worst errors are of what has at least this share of the truth (default 1%)", 2 },
 	{ "limit", KEY_LIMIT, "N", 0,
-	  "At most N rows of text, 0 = all (default: those of at least --min-share)", 2 },
+	  "At most N rows of text, 0 = all (default: those of at least --min-share, or of as much time)", 2 },
 	{ 0 },
 };
 

@@ -61,7 +61,7 @@ int compare_insns(struct compare *c, const double *truth_insn, double total, boo
 void compare_finish(struct compare *c);
 void compare_fini(struct compare *c);
 
-/* limit: rows of text, 0 = all; without one, rows of at least min_share. */
+/* limit: rows of text, 0 = all; without one, rows of at least min_share, of the truth or of the time. */
 int compare_print(const struct compare *c, enum report_format format, size_t limit, const struct term *term);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A comparison as text, JSON or CSV. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/base/err.h"
@@ -167,6 +168,45 @@ static void warn_totals(const struct compare *c)
 	}
 }
 
+/* Time that a row stands for: where shares are compared raw counts are made of it. */
+static double time_of(const struct compare *c, const struct score_row *r)
+{
+	return c->parts ? r->raw : r->cyc;
+}
+
+/* Rows that are scored, and those of as much time: a slow function of few instructions is what somebody looks for. */
+static size_t pick_rows(const struct compare *c, size_t *pick)
+{
+	double time = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		time += time_of(c, &c->rows[i]);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->rows[i].scored || (time > 0 && time_of(c, &c->rows[i]) >= c->min_share * time))
+			pick[n++] = i;
+	return n;
+}
+
+/* Without a limit those that count. */
+static int print_rows(struct table *t, const struct compare *c, size_t *limit, const struct term *term,
+                      bool *left_out)
+{
+	size_t *pick = *limit ? NULL : malloc((c->n + 1) * sizeof(*pick));
+	int err = 0;
+
+	if (!*limit && !pick)
+		return sp_fail(SP_ENOMEM, "out of memory for %zu rows", c->n);
+	if (pick) {
+		t->pick = pick;
+		*limit = t->n_rows = pick_rows(c, pick);
+	}
+	if (*limit)
+		err = table_print(t, *limit, term, left_out);
+	free(pick);
+	return err;
+}
+
 static int print_text(const struct compare *c, size_t limit, const struct term *term)
 {
 	struct table t = table_of(c);
@@ -207,11 +247,7 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 		        total);
 	}
 	fputc('\n', term->f);
-	/* Rows are sorted by truth: those that are scored come first. */
-	if (!limit)
-		for (shown = 0; shown < c->n && c->rows[shown].scored; shown++)
-			;
-	err = shown ? table_print(&t, shown, term, &left_out) : 0;
+	err = print_rows(&t, c, &shown, term, &left_out);
 	if (err < 0)
 		return err;
 	if (shown < c->n)

@@ -513,7 +513,8 @@ static int make_total(struct diff *d)
 	for (size_t i = 0; i < d->b.n && err == 0; i++)
 		b[i] = say_total(d->b.profiles[i]);
 	if (err == 0) {
-		d->total = (struct diff_row){ .name = "all", .module = "", .file = "", .share = 1 };
+		d->total =
+		        (struct diff_row){ .name = "all", .module = "", .file = "", .share = 1, .weight = 1 };
 		compare_said(d, a, b, &d->total);
 		for (int m = 0; m < DIFF_N_MEASURES; m++)
 			d->has[m] = !isnan(d->total.m[m].delta) || m == DIFF_EXEC;
@@ -527,11 +528,17 @@ static int make_total(struct diff *d)
 }
 
 /* Its weight in the program where it has more. */
-static double share_of(const struct diff *d, const struct diff_row *r)
+static double share_of(const struct diff *d, const struct diff_row *r, int m)
 {
-	int m = diff_main_measure(d);
-
 	return fmax(r->m[m].a / d->total.m[m].a, r->m[m].b / d->total.m[m].b);
+}
+
+/* Of a slow function the time may differ, of which instructions are few. */
+static void set_share(const struct diff *d, struct diff_row *r)
+{
+	r->share = r->weight = share_of(d, r, diff_main_measure(d));
+	if (d->has[DIFF_CYC])
+		r->weight = fmax(r->share, share_of(d, r, DIFF_CYC));
 }
 
 static int by_delta(const void *a, const void *b, void *measure)
@@ -574,7 +581,7 @@ static int make_rows(struct diff *d, const struct unit_list *a, const struct uni
 		if (b->v.v[i].other == UINT32_MAX)
 			err = make_row(d, NULL, &b->v.v[i], &d->rows[d->n_rows++]);
 	for (size_t i = 0; i < d->n_rows; i++)
-		d->rows[i].share = share_of(d, &d->rows[i]);
+		set_share(d, &d->rows[i]);
 	diff_sort(d, (enum diff_measure)sort);
 	return err < 0 ? err : diff_words(d);
 }

@@ -29,6 +29,7 @@ struct diff_row {
 	uint32_t line;     /* on the later side where it is there; 0 = unknown */
 	uint32_t old_line; /* of a line that has another number on the earlier side; else 0 */
 	double share;      /* of all instructions, or cycles, of the side where it has more */
+	double weight;     /* the most it has of either: rows of less than min_share are small */
 	uint8_t status;    /* the worst of all profiles */
 	bool new_there, gone;
 	struct diff_number m[DIFF_N_MEASURES];

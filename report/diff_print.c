@@ -205,7 +205,7 @@ static int view_new(const struct diff *d, const struct diff_opts *o, struct diff
 		return sp_fail(SP_ENOMEM, "out of memory for %zu rows", d->n_rows);
 	v->rows[n++] = &d->total;
 	for (size_t i = 0; i < d->n_rows; i++)
-		if (o->format != REPORT_TEXT || d->rows[i].share >= d->min_share)
+		if (o->format != REPORT_TEXT || d->rows[i].weight >= d->min_share)
 			v->rows[n++] = &d->rows[i];
 	for (size_t i = 0; i < n; i++)
 		fill_texts(d, v->rows[i], o->by, &v->texts[i]);
@@ -274,7 +274,7 @@ static void print_small(const struct diff *d, enum diff_measure by, size_t n, FI
 	size_t n_sure = 0;
 
 	for (size_t i = 0; i < d->n_rows; i++)
-		n_sure += d->rows[i].share < d->min_share &&
+		n_sure += d->rows[i].weight < d->min_share &&
 		          (d->rows[i].m[by].word == DIFF_MORE || d->rows[i].m[by].word == DIFF_FEWER);
 	fprintf(f,
 	        "# %zu %s of less than %g%% are not shown, of which %zu differ in %s; --min-share 0 shows "

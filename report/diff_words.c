@@ -89,7 +89,7 @@ int diff_words(struct diff *d)
 	for (int small = 0; small < 2; small++) {
 		n = 0;
 		for (size_t i = 0; i < d->n_rows; i++)
-			if ((d->rows[i].share < d->min_share) == small)
+			if ((d->rows[i].weight < d->min_share) == small)
 				n += add_row(&d->rows[i], all + n);
 		if (n)
 			say_words(all, n, alarm_of_part);

@@ -113,6 +113,23 @@ static void a_difference_has_the_noise_of_both_sides(void **state)
 	diff_fini(&d);
 }
 
+/* main: 0.4% of the instructions, 65% of the cycles. */
+static void what_takes_time_is_no_small_row(void **state)
+{
+	struct diff d = two_sides();
+	const struct diff_row *r;
+
+	(void)state;
+	d.a.profiles[0]->funcs[1].count.insn = d.b.profiles[0]->funcs[1].count.insn = 5000;
+	assert_int_equal(diff_make(&d, DIFF_INSN), 0);
+	r = row_of(&d, "main");
+	assert_float_equal(r->share, 5000.0 / 1305000, 1e-9);
+	assert_float_equal(r->weight, 1900000.0 / 2902018, 1e-9);
+	r = row_of(&d, "setup");
+	assert_float_equal(r->weight, r->share, 1e-12);
+	diff_fini(&d);
+}
+
 /* What was corrected on one side only differs by what that corrects. */
 static void raw_counts_are_not_held_against_corrected_ones(void **state)
 {
@@ -384,6 +401,7 @@ int main(void)
 		cmocka_unit_test(most_of_what_ran_may_be_in_a_library),
 		cmocka_unit_test(the_same_twice_can_not_be_told_apart),
 		cmocka_unit_test(a_difference_has_the_noise_of_both_sides),
+		cmocka_unit_test(what_takes_time_is_no_small_row),
 		cmocka_unit_test(raw_counts_are_not_held_against_corrected_ones),
 		cmocka_unit_test(a_pattern_of_many_rows_fails_no_more_often),
 		cmocka_unit_test(samples_are_counted_as_such),

@@ -75,6 +75,28 @@ static void functions_are_held_against_the_truth(void **state)
 	profile_free(p);
 }
 
+/* setup has nothing by either; main has 0.8% of the truth, and 65% of the cycles: no error of it counts, but it is seen. */
+static void what_takes_time_is_shown_though_it_ran_little(void **state)
+{
+	static const double truth[] = { 992000, 8000, 0 };
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "" };
+	char *text;
+
+	(void)state;
+	assert_int_equal(compare_funcs(&c, truth, false), 0);
+	compare_finish(&c);
+	assert_int_equal(c.score.n_scored, 1);
+	text = compare_text(&c, REPORT_TEXT, 0);
+	assert_non_null(strstr(text, " dot(int, int)\n"));
+	assert_non_null(strstr(text, " main\n"));
+	assert_null(strstr(text, " setup\n"));
+	assert_non_null(strstr(text, "# 1 more function is not shown;"));
+	free(text);
+	compare_fini(&c);
+	profile_free(p);
+}
+
 /* main's rolled counts hold dot's: 1,900,000 against dot and main together. */
 static void rolled_up_functions_have_their_inlined_ones(void **state)
 {
@@ -269,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_held_against_the_truth),
+		cmocka_unit_test(what_takes_time_is_shown_though_it_ran_little),
 		cmocka_unit_test(rolled_up_functions_have_their_inlined_ones),
 		cmocka_unit_test(a_truth_by_name_finds_its_functions),
 		cmocka_unit_test(functions_of_one_name_are_one_row_for_a_truth_by_name),
