@@ -475,22 +475,34 @@ static void print_state(const struct profile *p, const struct profile_region *r,
 		fprintf(f, "    the skid is %.1f loop iterations long\n", r->skid_periods);
 }
 
+/* A region has a status of its own, and as a rule another reason for it than the function's: both stand below one another. */
+static void print_region_status(const struct profile_func *func, const struct profile_region *r, FILE *f)
+{
+	char why[NAME_BYTES];
+
+	text_safe(r->why ? r->why : "", why, sizeof(why));
+	fputs(profile_status_word(r->status), f);
+	if (!*why)
+		fputc('\n', f);
+	else if (r->status == PROFILE_FIXED) /* what is too small to cost the status */
+		fprintf(f, "; of a part of it: %s\n", why);
+	else if (func->why && strcmp(func->why, r->why) == 0)
+		fputs(" as a whole, for the same reason\n", f);
+	else
+		fprintf(f, " as a whole: %s\n", why);
+}
+
 static void print_part(const struct profile *p, const struct profile_func *func, const struct why_part *part,
                        FILE *f)
 {
 	const struct profile_region *r = part->region;
-	char name[NAME_BYTES], why[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+	char name[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
 	bool exact = r->evidence & PROFILE_BY_TRUTH;
 	size_t n;
 
 	text_safe(r->name ? r->name : "?", name, sizeof(name));
-	text_safe(r->why ? r->why : "", why, sizeof(why));
-	fprintf(f, "\n  region %s at 0x%" PRIx64 ": %s%s%s\n", name, r->vaddr, profile_status_word(r->status),
-	        !*why ? ""
-	        : r->status == PROFILE_FIXED
-	                ? "; of a part of it: " /* that is too small to cost the status */
-	                : ", ",
-	        why);
+	fprintf(f, "\n  region %s at 0x%" PRIx64 ": ", name, r->vaddr);
+	print_region_status(func, r, f);
 	fprintf(f,
 	        "    a region is a hot loop with all it calls, corrected together; %zu instructions of the "
 	        "function "

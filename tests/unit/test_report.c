@@ -786,7 +786,9 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	text = text_of(p, &o, 0);
 	assert_non_null(
 	        strstr(text, "\nmain, src/app.c:30, in /bin/app\n  status: weak: one free flow is open\n"));
-	assert_non_null(strstr(text, "region main (app.c:33) at 0x401136"));
+	/* A row with one reason has it once. */
+	assert_non_null(
+	        strstr(text, "region main (app.c:33) at 0x401136: weak as a whole, for the same reason\n"));
 	assert_non_null(
 	        strstr(text,
 	               "2 branch counts decide all the others, and what is known settles 1 of them to 10%"));
@@ -797,6 +799,12 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	assert_non_null(strstr(text, "- record -b: "));
 	assert_non_null(
 	        strstr(text, "not yet counted: taken branches, conditional branches, calls, loads, stores"));
+	free(text);
+	/* With two it says whose each is. */
+	p->funcs[1].why = "it is small";
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "  status: weak: it is small\n"));
+	assert_non_null(strstr(text, "at 0x401136: weak as a whole: one free flow is open\n"));
 	free(text);
 	/* A weak function in a region most of which is known. */
 	p->regions[0].status = PROFILE_FIXED;
