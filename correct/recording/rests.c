@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/rests.h"
 
-#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +9,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
+#include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 
 /* On either side of a gap. */
@@ -141,23 +141,20 @@ void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 	last->all = (uint32_t)r->all.n;
 }
 
-/* v[n] is sorted. */
-static double middle(float *v, size_t n)
+/* Leaves v[n] in another order. */
+static double middle(double *v, size_t n)
 {
-	if (!n)
-		return 0;
-	gsl_sort_float(v, 1, n);
-	return (double)v[n / 2];
+	return n ? select_nth(v, n, n / 2) : 0;
 }
 
 /* The middle gap of an event, 0 where there is none. */
 static double middle_gap(const struct of_event *e)
 {
-	float *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
+	double *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
 	double m;
 
 	for (size_t i = 0; i < e->gaps.n; i++)
-		ns[i] = e->gaps.v[i].ns;
+		ns[i] = (double)e->gaps.v[i].ns;
 	m = middle(ns, e->gaps.n);
 	free(ns);
 	return m;
@@ -166,13 +163,13 @@ static double middle_gap(const struct of_event *e)
 /* The same of all events, whose gaps stay in their order. */
 static double middle_of_all(const struct rests *r)
 {
-	float *ns = mem_malloc((r->all.n + 1) * sizeof(*ns));
+	double *ns = mem_malloc((r->all.n + 1) * sizeof(*ns));
 	size_t n = 0;
 	double m;
 
 	for (size_t i = 0; i < r->all.n; i++)
 		if (r->all.v[i].ns > 0)
-			ns[n++] = r->all.v[i].ns;
+			ns[n++] = (double)r->all.v[i].ns;
 	m = middle(ns, n);
 	free(ns);
 	return m;
@@ -214,19 +211,16 @@ static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32
 /* The lower middle of a few gaps on one side of where `at` is: a rest among them is not taken for the code's pace.  0: there are none. */
 static double pace_beside(const struct of_event *e, uint32_t at, bool back)
 {
-	float ns[NEXT];
+	double ns[NEXT];
 	size_t n = 0;
 
 	for (; at && n < NEXT; n++) {
 		const struct gap *g = &e->gaps.v[at - 1];
 
-		ns[n] = g->ns;
+		ns[n] = (double)g->ns;
 		at = back ? g->before : g->after;
 	}
-	if (!n)
-		return 0;
-	gsl_sort_float(ns, 1, n);
-	return (double)ns[(n - 1) / 2];
+	return n ? select_nth(ns, n, (n - 1) / 2) : 0;
 }
 
 /* A gap that is too long for the code next to it on either side, while others have samples. */
@@ -238,7 +232,7 @@ static bool is_long(const struct gap *g)
 /* The middle one of an event's rests. */
 static void find_rests(struct of_event *e)
 {
-	float *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
+	double *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
 	size_t n = 0;
 
 	for (size_t i = 0; i < e->gaps.n; i++) {
@@ -246,7 +240,7 @@ static void find_rests(struct of_event *e)
 
 		g->usual_ns = (float)fmax(pace_beside(e, g->before, true), pace_beside(e, g->after, false));
 		if (is_long(g) && g->others >= model->rests)
-			ns[n++] = g->ns - g->usual_ns;
+			ns[n++] = (double)(g->ns - g->usual_ns);
 	}
 	e->rest_ns = middle(ns, n);
 	free(ns);

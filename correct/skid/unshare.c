@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "correct/skid/dist.h"
@@ -35,32 +36,62 @@ static size_t below(const struct skid_seen *seen, size_t n, double s)
 	return low;
 }
 
-/*
- * The hazard near s: the share of the skids lasting that long that ends within a cycle, over a band of a twentieth to both
- * sides, as the other's skid is known no better.  hazard[i] is the sum over seen[0..i).  But for the one at skip.
- */
-static double hazard_at(const struct skid_seen *seen, size_t n, const double *hazard, double s, size_t skip)
+/* Skids that last about as long: a twentieth less or more, as the other's skid is known no better. */
+struct band {
+	double half;
+	size_t from, to;
+};
+
+/* An interrupt that two waited for. */
+struct shared {
+	size_t i;
+	struct band mine, theirs;
+};
+
+static struct band band_at(const struct skid_seen *seen, size_t n, double s)
 {
 	double half = fmax(2, s / 20);
-	size_t from = below(seen, n, s - half), to = below(seen, n, s + half);
-	double sum = hazard[to] - hazard[from];
 
-	if (skip >= from && skip < to)
+	return (struct band){ half, below(seen, n, s - half), below(seen, n, s + half) };
+}
+
+/* Bands are the same in all rounds. */
+static size_t list_shared(const struct skid_seen *seen, size_t n, struct shared **out)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		k += seen[i].shared && isfinite(seen[i].other_cyc);
+	*out = mem_malloc((k + 1) * sizeof(**out));
+	k = 0;
+	for (size_t i = 0; i < n; i++)
+		if (seen[i].shared && isfinite(seen[i].other_cyc))
+			(*out)[k++] = (struct shared){ i, band_at(seen, n, seen[i].s_cyc),
+				                       band_at(seen, n, seen[i].other_cyc) };
+	return k;
+}
+
+/*
+ * The hazard in a band: the share of the skids lasting that long that ends within a cycle.  hazard[i] is the sum over
+ * seen[0..i).  But for the one at skip.
+ */
+static double hazard_in(const struct band *b, const double *hazard, size_t skip)
+{
+	double sum = hazard[b->to] - hazard[b->from];
+
+	if (skip >= b->from && skip < b->to)
 		sum -= hazard[skip + 1] - hazard[skip];
-	return fmax(sum, 0) / half;
+	return fmax(sum, 0) / b->half;
 }
 
 /* The probability that a shared interrupt came for the cycles: of the two waits the one that ended. */
-static void share_out(const struct skid_seen *seen, size_t n, const double *hazard, double *own)
+static void share_out(const struct shared *shared, size_t n_shared, const double *hazard, double *own)
 {
-	for (size_t i = 0; i < n; i++) {
-		double mine, theirs;
+	for (size_t k = 0; k < n_shared; k++) {
+		double mine = hazard_in(&shared[k].mine, hazard, shared[k].i);
+		double theirs = hazard_in(&shared[k].theirs, hazard, SIZE_MAX);
 
-		if (!seen[i].shared || !isfinite(seen[i].other_cyc))
-			continue;
-		mine = hazard_at(seen, n, hazard, seen[i].s_cyc, i);
-		theirs = hazard_at(seen, n, hazard, seen[i].other_cyc, n);
-		own[i] = mine + theirs > 0 ? mine / (mine + theirs) : 0.5;
+		own[shared[k].i] = mine + theirs > 0 ? mine / (mine + theirs) : 0.5;
 	}
 }
 
@@ -83,21 +114,22 @@ static void quantiles(const struct skid_seen *seen, size_t n, const double *own,
 void skid_unshare(struct skid_seen *seen, size_t n, double *out)
 {
 	double *own = mem_malloc((n + 1) * sizeof(*own)), *hazard = mem_malloc((n + 1) * sizeof(*hazard));
-	bool shared = false;
+	struct shared *shared;
+	size_t n_shared;
 
 	if (n)
 		qsort(seen, n, sizeof(*seen), shorter_first);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		own[i] = seen[i].shared ? 0.5 : 1;
-		shared |= seen[i].shared && isfinite(seen[i].other_cyc);
-	}
-	for (int round = 0; shared && round < ROUNDS; round++) {
+	n_shared = list_shared(seen, n, &shared);
+	for (int round = 0; n_shared && round < ROUNDS; round++) {
 		hazard[0] = 0;
 		for (size_t i = 0; i < n; i++)
 			hazard[i + 1] = hazard[i] + own[i] / (double)(n - i);
-		share_out(seen, n, hazard, own);
+		share_out(shared, n_shared, hazard, own);
 	}
 	quantiles(seen, n, own, out);
+	free(shared);
 	free(own);
 	free(hazard);
 }
