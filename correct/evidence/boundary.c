@@ -57,6 +57,7 @@ struct boundary {
 	size_t n;
 	struct pace *paces;        /* [n + 1], by scope + 1 */
 	struct boundary_sum *sums; /* [n + 1], the same */
+	struct pace sampled;       /* of all scopes, where samples alone tell it */
 	struct pairs pairs;        /* (from + 1, to + 1) -> both[] */
 	VEC(struct both) both;
 	VEC(struct crossing) crossings;
@@ -163,6 +164,14 @@ void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], d
 	                                .rested = true,
 	                                .insn = (float)insn,
 	                                .cyc = (float)cyc });
+}
+
+void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc)
+{
+	e->paces[scope + 1].insn += insn;
+	e->paces[scope + 1].cyc += cyc;
+	e->sampled.insn += insn;
+	e->sampled.cyc += cyc;
 }
 
 static double pace_of(const struct boundary *e, int32_t scope)
@@ -298,8 +307,12 @@ static void add_carried(struct boundary *e, const struct crossing *x, size_t end
 
 	if (from == to)
 		return;
-	if (x->cyc > 0)
-		carried = skid_cyc * n * (pace >= 0 ? pace : (double)x->insn / (double)x->cyc);
+	if (pace >= 0 && (x->cyc > 0 || e->sampled.cyc > 0))
+		carried = skid_cyc * n * pace;
+	else if (x->cyc > 0)
+		carried = skid_cyc * n * (double)x->insn / (double)x->cyc;
+	else if (e->sampled.cyc > 0)
+		carried = skid_cyc * n * e->sampled.insn / e->sampled.cyc;
 	else
 		carried = from < 0 ? 0 * skid_cyc : NAN;
 	unsure = (pace >= 0 ? model->neighbours_off : model->guess) * carried;

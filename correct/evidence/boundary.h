@@ -29,6 +29,12 @@ void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, doubl
 void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
 
 /*
+ * Where nothing was counted between samples: what one in a scope stands for, of instructions or of cycles.  Crossings have
+ * no instructions then.
+ */
+void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc);
+
+/*
  * An interval in two pieces: between them its group rested for another group's
  * multiplexing slot.  The first lies between two samples in scopes at[0] and
  * at[1], the second between two in at[2] and at[3].

@@ -334,6 +334,24 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
 
+/* Without group values neighbouring samples of a thread tell where scopes were left, and sums of samples their paces. */
+static void follow_samples(struct mix *m, const struct sample_seen *s)
+{
+	bool is_insn = s->record->event == m->in.rec->insn_event;
+	double weight = recording_weight(m->in.rec, s->record);
+	struct task *t;
+
+	if (!is_insn && s->record->event != m->in.rec->cyc_event)
+		return;
+	grow_tasks(m, s);
+	t = &m->tasks.v[s->thread];
+	boundary_sampled(m->boundary, s->scope, is_insn ? weight : 0, is_insn ? 0 : weight);
+	if (t->began && t->scope != s->scope)
+		boundary_cross(m->boundary, s->thread, t->scope, s->scope, 0, 0);
+	t->began = true;
+	t->scope = s->scope;
+}
+
 static void sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
@@ -344,6 +362,8 @@ static void sample(void *state, const struct sample_seen *s)
 
 	if (s->record->event == m->in.rec->insn_event)
 		m->sampled += recording_weight(m->in.rec, s->record);
+	if (m->insn < 0)
+		follow_samples(m, s);
 	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return;
 	grow_tasks(m, s);
@@ -446,21 +466,28 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 	p->total_sd = hypot(p->total_sd, model->neighbours_off * fmax(1 - m->total, 0) * p->total_insn);
 }
 
-/*
- * Where only samples tell it: each period is one of them, or none; and those that the skid hides (eq. 5) are not there, to
- * as much as they are, for S is another program's, and the pace of code a mean.
- */
-static double total_sampled_sd(struct problem *p)
+/* Samples that the skid hides (eq. 5) are not there, to as much as they are: S is another program's, and the pace of code a mean. */
+static void find_sampled_total(const struct boundary_sum *boundary, struct problem *p)
 {
 	if (p->relative || !(p->total_insn > 0))
-		return 0;
+		return;
 	p->hidden = skid_dist_hidden(&p->skid, p->total_cyc * p->insn_per_sample / p->total_insn);
-	return hypot(sqrt(p->total_insn * p->insn_per_sample), p->hidden * p->total_insn);
+	/* Precise ones lie where they belong. */
+	total_of_samples(&(struct total_known){ .boundary =
+	                                                p->precise ? (struct boundary_sum){ 0 } : *boundary,
+	                                        .counted = 1,
+	                                        .sampled = p->total_insn,
+	                                        .period = p->insn_per_sample,
+	                                        .skid_known = p->skid_known },
+	                 &p->total_insn, &p->total_sd);
+	p->total_sd = hypot(p->total_sd, p->hidden * p->total_insn);
 }
 
 static void settle(const struct mix *m, struct boundary_sum *sums)
 {
-	double skid = m->cyc < 0 ? NAN : m->in.n ? skid_dist_mean(&m->in.problems[0]->skid) : 0;
+	double skid = m->insn >= 0 && m->cyc < 0 ? NAN
+	              : m->in.n                  ? skid_dist_mean(&m->in.problems[0]->skid)
+	                                         : 0;
 	double *n = mem_calloc(m->in.n + 1, sizeof(*n));
 	double groups = fmax(m->total, 1); /* each of them has its own intervals */
 
@@ -519,7 +546,7 @@ static void finish(void *state)
 		if (s->insn > 0)
 			find_total(m, &sums[r], s, m->in.problems[r]);
 		else
-			m->in.problems[r]->total_sd = total_sampled_sd(m->in.problems[r]);
+			find_sampled_total(&sums[r], m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
 		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}

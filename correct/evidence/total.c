@@ -18,24 +18,24 @@ static struct estimate by_intervals(const struct total_known *k, double n_visits
 	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
 }
 
-/* eq. 15 */
-static struct estimate by_samples(const struct total_known *k, double n_visits)
+/* eq. 15, but for the noise of periods */
+static struct estimate by_samples(const struct total_known *k)
 {
 	double carried = (k->boundary.in - k->boundary.out) / k->counted;
 	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : model->unknown_skid) +
 	               fabs(k->lost) * k->sampled;
 
-	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */
-	return (struct estimate){ k->sampled * (1 + k->lost) - carried,
-		                  k->period * k->period * (n_visits + 1) / 6 + wrong * wrong };
+	return (struct estimate){ k->sampled * (1 + k->lost) - carried, wrong * wrong };
 }
 
 void total_of(const struct total_known *k, double *insn, double *sd)
 {
 	double n_visits = k->boundary.n_ends / 2;
-	struct estimate a = by_intervals(k, n_visits), b = by_samples(k, n_visits);
+	struct estimate a = by_intervals(k, n_visits), b = by_samples(k);
 	double more, mixed = k->boundary.mixed / k->counted;
 
+	/* Of a visit, the number of periods is known up to one, as a fraction of one at either end. */
+	b.var += k->period * k->period * (n_visits + 1) / 6;
 	*insn = a.insn;
 	*sd = hypot(sqrt(a.var), mixed);
 	if (!(k->period > 0) || !isfinite(b.insn) || !(a.var + b.var > 0))
@@ -48,4 +48,14 @@ void total_of(const struct total_known *k, double *insn, double *sd)
 	b.var += more;
 	*insn += a.var / (a.var + b.var) * (b.insn - a.insn);
 	*sd = hypot(sqrt(a.var * b.var / (a.var + b.var)), mixed);
+}
+
+void total_of_samples(const struct total_known *k, double *insn, double *sd)
+{
+	struct estimate b = by_samples(k);
+
+	if (!isfinite(b.insn) || !isfinite(b.var))
+		b = (struct estimate){ k->sampled, 0 };
+	*insn = fmax(b.insn, 0);
+	*sd = sqrt(b.var + k->sampled * k->period + k->boundary.mixed * k->boundary.mixed);
 }

@@ -25,4 +25,7 @@ struct total_known {
 /* Instructions of the scope and their standard deviation (eq. 15). */
 void total_of(const struct total_known *k, double *insn, double *sd);
 
+/* The same where nothing was counted between samples: each period is one of them, or none. */
+void total_of_samples(const struct total_known *k, double *insn, double *sd);
+
 #endif

@@ -97,6 +97,30 @@ static void intervals_alone(void **state)
 	NEAR(insn, 2e7, 1e-6);
 }
 
+/* Counts or not, 20,000 more went in than out; without counts each of a thousand periods is a sample by chance. */
+static void samples_alone(void **state)
+{
+	struct total_known k = { .boundary = { .in = 30000, .out = 10000, .unsure = 2000, .mixed = 4e5 },
+		                 .counted = 1,
+		                 .sampled = 1e7,
+		                 .period = 10000,
+		                 .skid_known = true };
+	double insn, sd, chance = sqrt(1e7 * 1e4);
+
+	(void)state;
+	total_of_samples(&k, &insn, &sd);
+	NEAR(insn, 9.98e6, 0.001);
+	NEAR(sd, hypot(chance, 4e5), 0.1);
+	k.boundary.mixed = 0;
+	k.skid_known = false;
+	total_of_samples(&k, &insn, &sd);
+	NEAR(sd, hypot(chance, 20000), 0.1);
+	k.boundary.in = k.boundary.unsure = NAN;
+	total_of_samples(&k, &insn, &sd);
+	NEAR(insn, 1e7, 1e-6);
+	NEAR(sd, chance, 0.1);
+}
+
 /*
  * Programs of two to six loops, of 0.4 to 8 instructions a cycle each, visited in turn or at random for 200 to 90,000 cycles
  * at a time; sampled every 10,007 instructions and cycles, and seen S cycles later.
@@ -108,8 +132,8 @@ struct program {
 	int n, loop;
 	bool in_turn;
 	double pace[MAX_LOOPS], cyc[MAX_LOOPS], spread, skid;
-	struct boundary *boundary;
-	double now, insn; /* cycles, instructions so far */
+	struct boundary *boundary, *alone; /* by counts and samples; by samples alone */
+	double now, insn;                  /* cycles, instructions so far */
 	double next[2],
 	        due[2]; /* overflows by instructions and by cycles; when the interrupt comes, or never */
 	double last_insn, last_cyc;
@@ -125,6 +149,9 @@ static void sample(struct program *p, int event)
 	double insn = p->insn - p->last_insn, cyc = p->now - p->last_cyc;
 
 	p->samples[p->loop]++;
+	boundary_sampled(p->alone, p->loop, event == 0 ? period : 0, event == 0 ? 0 : period);
+	if (p->last >= 0 && p->last != p->loop)
+		boundary_cross(p->alone, 0, p->last, p->loop, 0, 0);
 	p->insn_samples[p->loop] += event == 0;
 	if (p->last == p->loop) {
 		p->inside[p->loop] += insn;
@@ -177,6 +204,7 @@ static void run(struct program *p, gsl_rng *r, bool sampled)
 		               .spread = gsl_rng_uniform(r),
 		               .skid = 50 + 600 * gsl_rng_uniform(r),
 		               .boundary = boundary_new(MAX_LOOPS),
+		               .alone = boundary_new(MAX_LOOPS),
 		               .next = { sampled ? period : INFINITY, period },
 		               .due = { INFINITY, INFINITY },
 		               .last = -1 };
@@ -237,6 +265,7 @@ static void judge_programs(bool sampled, struct score *all, struct score *apart)
 				add(apart, p.truth[i], insn, sd, p.inside[i] + sums[i].insn);
 		}
 		boundary_free(p.boundary);
+		boundary_free(p.alone);
 	}
 	gsl_rng_free(r);
 	show("all", all);
@@ -267,14 +296,51 @@ static void programs_are_told_by_counts_alone(void **state)
 	assert_true(apart.off < 0.01 * apart.n);
 }
 
+/* As with -e cycles,instructions: against what samples stand for, as they are. */
+static void programs_are_told_by_samples_alone(void **state)
+{
+	gsl_rng *r = gsl_rng_alloc(gsl_rng_mt19937);
+	struct score all = { 0 };
+	struct program p;
+
+	(void)state;
+	for (int k = 0; k < PROGRAMS; k++) {
+		struct boundary_sum sums[MAX_LOOPS];
+
+		run(&p, r, true);
+		boundary_settle(p.alone, p.skid, p.samples, sums);
+		for (int i = 0; i < p.n; i++) {
+			struct total_known known = { .boundary = sums[i],
+				                     .counted = 1,
+				                     .sampled = p.insn_samples[i] * period,
+				                     .period = period,
+				                     .skid_known = true };
+			double insn, sd;
+
+			if (p.truth[i] < 0.01 * p.insn)
+				continue;
+			total_of_samples(&known, &insn, &sd);
+			add(&all, p.truth[i], insn, sd, known.sampled);
+		}
+		boundary_free(p.boundary);
+		boundary_free(p.alone);
+	}
+	gsl_rng_free(r);
+	show("samples alone", &all);
+	assert_true(all.holds > 0.87 * all.n);
+	assert_true(all.off < 0.8 * all.off_by_intervals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_periods_but_for_what_is_carried),
 		cmocka_unit_test(the_two_are_weighed_by_their_noise),
 		cmocka_unit_test(intervals_alone),
+		cmocka_unit_test(samples_alone),
 		cmocka_unit_test(programs_are_told_by_both),
 		cmocka_unit_test(programs_are_told_by_counts_alone),
+		cmocka_unit_test(programs_are_told_by_samples_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
