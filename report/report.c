@@ -508,11 +508,14 @@ static int judge_dropped(const struct profile_meta *m)
 	return 0;
 }
 
+/* Names of templates have any length, and the reason is behind it. */
+enum { NAME_IN_VERDICT = 60 };
+
 int report_verdict(const struct profile *p)
 {
 	const struct profile_func *first = NULL;
 	double total = 0;
-	char name[200], why[300];
+	char name[4096], why[300];
 	size_t n = 0;
 	int err;
 
@@ -544,6 +547,7 @@ int report_verdict(const struct profile *p)
 		return sp_fail(SP_EDOUBT,
 		               "this profile is not to be trusted; --regions and --why FUNCTION tell why");
 	text_safe(first->name, name, sizeof(name));
+	text_squeeze(name, NAME_IN_VERDICT);
 	text_safe(first->why && *first->why ? first->why : "see --why", why, sizeof(why));
 	return sp_fail(SP_EDOUBT, "%zu function%s of at least 1%% %s unreliable, '%s' the largest: %s", n,
 	               n == 1 ? "" : "s", n == 1 ? "is" : "are", name, why);

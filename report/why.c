@@ -76,6 +76,15 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", events[i].event);
 }
 
+#define BY_TRUTH \
+	"'skidprof truth' counts all instructions exactly, and report --truth puts them beside these cycles"
+
+/* More bursts do not help where each stays in one of the region's loops. */
+static bool is_apart(const struct profile_region *r)
+{
+	return r->why && strstr(r->why, reason_text_apart_in_time);
+}
+
 /* A clock has neither branch records nor other events, and no skid; what timed paths tell is of them and of bursts. */
 static size_t advice_of_timed(const struct profile_region *r, bool weak, char out[][WHY_ADVICE_BYTES])
 {
@@ -85,10 +94,9 @@ static size_t advice_of_timed(const struct profile_region *r, bool weak, char ou
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "more timed paths: a longer run, or more often (--timed-bursts RATE)");
 	if (weak)
-		snprintf(
-		        out[n++], WHY_ADVICE_BYTES,
-		        "more bursts: a longer run, or a larger --burst-budget.  'skidprof truth' counts all "
-		        "instructions exactly, and report --truth puts them beside these cycles");
+		snprintf(out[n++], WHY_ADVICE_BYTES, "%s",
+		         is_apart(r) ? BY_TRUTH ".  More bursts don't help"
+		                     : "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH);
 	return n;
 }
 
@@ -96,23 +104,17 @@ static size_t advice_of_timed(const struct profile_region *r, bool weak, char ou
 static size_t advice_without_counts(const struct profile *p, const struct profile_region *r, bool weak,
                                     char out[][WHY_ADVICE_BYTES])
 {
-	/* More bursts do not help where each stays in one of the region's loops. */
-	if (weak && r->why && strstr(r->why, reason_text_apart_in_time))
+	if (weak && is_apart(r))
 		snprintf(out[0], WHY_ADVICE_BYTES,
-		         "timed paths (record --timed-bursts auto, some ten seconds or longer), which tell "
-		         "how fast "
-		         "each loop ran; or 'skidprof truth', which counts all instructions exactly.  More "
-		         "bursts "
-		         "don't help");
+		         BY_TRUTH
+		         ".  More bursts don't help; timed paths (record --timed-bursts auto, some ten "
+		         "seconds or longer) tell how fast loops ran, and leave some of the doubt");
 	else if (weak)
-		snprintf(out[0], WHY_ADVICE_BYTES,
+		snprintf(out[0], WHY_ADVICE_BYTES, "%s",
 		         p->meta.branch_records
 		                 ? "more branch records: a longer run, or a smaller period (-c); and "
 		                   "instructions beside them (-e cycles,instructions)"
-		                 : "more bursts: a longer run, or a larger --burst-budget.  'skidprof truth' "
-		                   "counts all instructions exactly, and report --truth puts them beside "
-		                   "these "
-		                   "cycles");
+		                 : "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH);
 	return weak;
 }
 

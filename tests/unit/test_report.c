@@ -500,11 +500,18 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	                 1);
 	assert_null(strstr(advice[0], "more bursts"));
 	assert_non_null(strstr(advice[0], "--timed-bursts auto"));
-	assert_non_null(strstr(advice[0], "'skidprof truth', which counts all instructions"));
+	assert_non_null(strstr(advice[0], "'skidprof truth' counts all instructions exactly"));
 	/* Timed paths tell instructions by the clock: it can take neither other events nor branch records. */
 	p->meta.relative = false;
 	p->meta.pace = 2;
 	p->meta.pace_timed = true;
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){ .status = PROFILE_UNRELIABLE,
+	                                                      .why = reason_text_apart_in_time },
+	                            advice),
+	                 1);
+	assert_non_null(strstr(advice[0], "More bursts don't help"));
+	assert_null(strstr(advice[0], "timed paths"));
 	assert_int_equal(why_advice(p, &p->funcs[1],
 	                            &(struct profile_region){
 	                                    .status = PROFILE_WEAK, .n_free = 2, .total_sd = 0.1 },
