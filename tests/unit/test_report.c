@@ -896,6 +896,14 @@ static void unreliable_functions_that_matter_make_the_verdict(void **state)
 	assert_int_equal(report_verdict(p), -SP_EDOUBT);
 	assert_string_equal(sp_error_text(),
 	                    "1 function of at least 1% is unreliable, 'main' the largest: too few samples");
+	/* Of a long name 29 columns before and 28 behind three points, and the reason is seen. */
+	p->funcs[1].name =
+	        "table<aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>::find_next";
+	assert_int_equal(report_verdict(p), -SP_EDOUBT);
+	assert_string_equal(sp_error_text(),
+	                    "1 function of at least 1% is unreliable, "
+	                    "'table<aaaaaaaaaaaaaaaaaaaaaaa...bbbbbbbbbbbbbbbb>::find_next' the largest: "
+	                    "too few samples");
 	profile_free(p);
 }
 
