@@ -22,7 +22,7 @@ struct stages {
 	uint8_t *done;               /* [stacks.n] it belongs to a stage that was looked at */
 	struct path_tally mean, one; /* of all, and of one stage */
 	double *level;               /* [stacks.n] by what each is to be multiplied; 0 = nothing */
-	double *moves;               /* [B] executions, for a pace that is greater by its deviation */
+	double *all, *moves;         /* [B] executions in all, and in one stage */
 };
 
 static void stages_init(struct stages *st)
@@ -32,9 +32,10 @@ static void stages_init(struct stages *st)
 	st->in_parts = st->p->stay_share > reason_limit_apart_in_time;
 	st->done = mem_calloc(st->r->stacks.n + 1, 1);
 	st->level = mem_calloc(st->r->stacks.n + 1, sizeof(*st->level));
-	st->mean.edge = mem_calloc(2 * n + st->p->n_blocks + 1, sizeof(double));
+	st->mean.edge = mem_calloc(2 * n + 2 * st->p->n_blocks + 1, sizeof(double));
 	st->one.edge = st->mean.edge + n;
-	st->moves = st->one.edge + n;
+	st->all = st->one.edge + n;
+	st->moves = st->all + st->p->n_blocks;
 	for (size_t i = 0; i < st->r->stacks.n; i++)
 		path_add_stack(st->s, st->r, &st->r->stacks.v[i], NULL, 1, &st->mean);
 }
@@ -67,28 +68,38 @@ static void add_stage(struct stages *st, size_t i)
 		}
 }
 
-/* eq. 19.  One more of its instructions takes the place of all others', for their sum is what the scope's time stands for. */
-static void find_moves(struct stages *st)
+static void to_blocks(const struct problem *p, const double *edge, double *n)
 {
-	const double share = st->one.insn / st->mean.insn;
-	double unit;
-
-	memset(st->moves, 0, st->p->n_blocks * sizeof(double));
-	for (size_t e = 0; e < st->p->n_edges; e++)
-		st->moves[st->p->edges[e].to] += st->one.edge[e] * st->p->blocks[st->p->edges[e].to].n_insn;
-	unit = cost_pace_sd(st->p, st->moves) * st->p->total_insn / st->mean.insn;
-	memset(st->moves, 0, st->p->n_blocks * sizeof(double));
-	for (size_t e = 0; e < st->p->n_edges; e++)
-		st->moves[st->p->edges[e].to] += unit * (st->one.edge[e] - share * st->mean.edge[e]);
+	memset(n, 0, p->n_blocks * sizeof(*n));
+	for (size_t e = 0; e < p->n_edges; e++)
+		n[p->edges[e].to] += edge[e];
 }
 
-static void spread(const double *moves, size_t n, gsl_rng *rng, struct solution *out)
+/* eq. 19.  Of each block a stage has what its stacks have of it: as much more than once, at its pace over the one that its time has. */
+static void move_stage(struct stages *st, gsl_rng *rng, double *pace, float *times,
+                       const struct solution *out)
+{
+	const struct problem *p = st->p;
+
+	to_blocks(p, st->one.edge, st->moves);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		st->moves[b] *= p->blocks[b].n_insn;
+	cost_draw_paces(cost_pace_sd(p, st->moves), rng, out->n_draws, pace);
+	to_blocks(p, st->one.edge, st->moves);
+	for (size_t b = 0; b < p->n_blocks; b++)
+		for (size_t i = 0; st->moves[b] > 0 && i < out->n_draws; i++)
+			times[i * p->n_blocks + b] += (float)((pace[i] - 1) * st->moves[b] / st->all[b]);
+}
+
+/* Each draw keeps its instructions: they are what the scope's time stands for. */
+static void move_draws(const struct problem *p, const float *times, struct solution *out)
 {
 	for (size_t i = 0; i < out->n_draws; i++) {
-		double more = gsl_ran_gaussian(rng, 1);
+		const double insn = solution_draw_insn(out, p, i);
 
-		for (size_t b = 0; b < n; b++)
-			out->draws[i * n + b] += (float)(more * moves[b]);
+		for (size_t b = 0; b < p->n_blocks; b++)
+			out->draws[i * p->n_blocks + b] *= fmaxf(1 + times[i * p->n_blocks + b], 0);
+		solution_scale_draw(out, p, i, insn);
 	}
 }
 
@@ -136,28 +147,43 @@ static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
 static void spread_moments(const struct scope_stacks *r, const struct problem *p, gsl_rng *rng,
                            struct solution *out)
 {
-	double *moves = mem_calloc(p->n_blocks + 1, sizeof(*moves));
+	double *moves = mem_calloc(p->n_blocks + 1, sizeof(*moves)),
+	       *more = mem_calloc(out->n_draws + 1, sizeof(*more));
 
-	for (size_t e = 0; e < p->n_edges; e++)
-		moves[p->edges[e].to] += r->moves[e];
-	spread(moves, p->n_blocks, rng, out);
+	to_blocks(p, r->moves, moves);
+	for (size_t i = 0; i < out->n_draws; i++)
+		more[i] = gsl_ran_gaussian(rng, 1);
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const double mean = mean_of(out, p->n_blocks, b);
+
+		for (size_t i = 0; i < out->n_draws; i++)
+			out->draws[i * p->n_blocks + b] += (float)(more[i] * moves[b]);
+		solution_keep_positive(out, p->n_blocks, b, mean);
+	}
 	free(moves);
+	free(more);
 }
 
 static void spread_stages(const struct path *s, const struct scope_stacks *r, const struct problem *p,
                           gsl_rng *rng, struct solution *out)
 {
 	struct stages st = { .s = s, .r = r, .p = p };
+	float *times = mem_calloc(out->n_draws * p->n_blocks + 1, sizeof(*times));
+	double *pace = mem_calloc(out->n_draws + 1, sizeof(*pace));
 
 	stages_init(&st);
+	to_blocks(p, st.mean.edge, st.all);
 	for (size_t i = 0; st.mean.insn > 0 && i < r->stacks.n; i++) {
 		if (st.done[i])
 			continue;
 		add_stage(&st, i);
-		find_moves(&st);
-		spread(st.moves, p->n_blocks, rng, out);
+		if (st.one.insn < st.mean.insn)
+			move_stage(&st, rng, pace, times, out);
 	}
+	move_draws(p, times, out);
 	stages_fini(&st);
+	free(pace);
+	free(times);
 }
 
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
@@ -165,22 +191,15 @@ void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, st
 	const struct path *s = evidence_state(ev, &evidence_path);
 	const struct problem *p = s->in.problems[scope];
 	const struct scope_stacks *r = &s->scopes[scope];
-	double *mean;
 	gsl_rng *rng;
 
 	if (!out->n_draws || (!r->moves && (!p->relative || (p->pace > 0 && !p->pace_timed) || !r->stacks.n)))
 		return;
 	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	gsl_rng_set(rng, seed);
-	mean = mem_calloc(p->n_blocks + 1, sizeof(*mean));
-	for (size_t b = 0; b < p->n_blocks; b++)
-		mean[b] = mean_of(out, p->n_blocks, b);
 	if (r->moves)
 		spread_moments(r, p, rng, out);
 	else
 		spread_stages(s, r, p, rng, out);
-	for (size_t b = 0; b < p->n_blocks; b++)
-		solution_keep_positive(out, p->n_blocks, b, mean[b]);
-	free(mean);
 	gsl_rng_free(rng);
 }

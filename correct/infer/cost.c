@@ -2,6 +2,7 @@
 #include "correct/infer/cost.h"
 
 #include <float.h>
+#include <gsl/gsl_randist.h>
 #include <gsl/gsl_spline.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,6 +54,12 @@ double cost_pace_sd(const struct problem *p, const double *insn)
 		squares += insn[b] * insn[b] * cost_variance(fmax(p->blocks[b].n_insn, 1));
 	}
 	return hypot(model->pace_spread, sum > 0 ? sqrt(squares) / sum : 0);
+}
+
+void cost_draw_paces(double sd, gsl_rng *rng, size_t n, double *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = exp(gsl_ran_gaussian(rng, sd));
 }
 
 /* Density of log r, not normalised. */

@@ -2,6 +2,8 @@
 #ifndef SKIDPROF_CORRECT_INFER_COST_H
 #define SKIDPROF_CORRECT_INFER_COST_H
 
+#include <gsl/gsl_rng.h>
+
 #include "correct/infer/problem.h"
 
 /*
@@ -43,6 +45,8 @@ double cost_variance(double n_insn);
  * model->pace_spread, and few blocks by what the costs of each do, too, which many average.  insn[B]: what each block ran in it.
  */
 double cost_pace_sd(const struct problem *p, const double *insn);
+/* Paces of such a stage, one for each of n draws, over the one that its time stands for. */
+void cost_draw_paces(double sd, gsl_rng *rng, size_t n, double *out);
 
 /* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */
 double cost_least(double n_insn, double cyc_per_insn);

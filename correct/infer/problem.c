@@ -311,13 +311,21 @@ void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned lo
 	gsl_rng_free(rng);
 }
 
-static double draw_insn(const struct solution *s, const struct problem *p, size_t draw)
+double solution_draw_insn(const struct solution *s, const struct problem *p, size_t draw)
 {
 	double insn = 0;
 
 	for (size_t b = 0; b < p->n_blocks; b++)
 		insn += (double)s->draws[draw * p->n_blocks + b] * p->blocks[b].n_insn;
 	return insn;
+}
+
+void solution_scale_draw(struct solution *s, const struct problem *p, size_t i, double insn)
+{
+	const double has = solution_draw_insn(s, p, i);
+
+	for (size_t b = 0; b < p->n_blocks && has > 0; b++)
+		s->draws[i * p->n_blocks + b] *= (float)(insn / has);
 }
 
 /* The mean of both by their precisions; what each draw takes from the total leaves draws the scatter that both together have. */
@@ -327,7 +335,7 @@ static void meet(struct solution *s, const struct problem *p, double total, doub
 	double mean = 0, var = 0, part, off;
 
 	for (size_t i = 0; i < s->n_draws; i++) {
-		drawn[i] = draw_insn(s, p, i);
+		drawn[i] = solution_draw_insn(s, p, i);
 		mean += drawn[i] / (double)s->n_draws;
 	}
 	for (size_t i = 0; i < s->n_draws; i++)

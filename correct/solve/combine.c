@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From solutions of scopes to those of regions: executions of a block are added up over the scopes it is in. */
-#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,9 +58,48 @@ static size_t stride_of(size_t n)
 	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 }
 
-/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
+/*
+ * eq. 19: scopes that are apart in time are stages of their region.  More instructions of one take the place of all others',
+ * for their sum is what the region's time stands for.
+ */
+struct stages {
+	gsl_rng *rng;
+	double *pace; /* [draws] of one stage, over the one that its time stands for */
+	double *insn; /* [draws] that all stages ran, were these 1 */
+};
+
+static void stages_init(struct stages *st, unsigned long seed, size_t n_draws)
+{
+	st->rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	gsl_rng_set(st->rng, seed);
+	st->pace = mem_calloc(2 * n_draws + 1, sizeof(double));
+	st->insn = st->pace + n_draws;
+}
+
+static void stages_draw(struct stages *st, const struct problem *scope, const struct solution *from,
+                        size_t n_draws)
+{
+	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn));
+
+	for (size_t b = 0; b < scope->n_blocks; b++)
+		insn[b] = drawn_in(from, scope, b);
+	cost_draw_paces(cost_pace_sd(scope, insn), st->rng, n_draws, st->pace);
+	free(insn);
+}
+
+/* Each draw comes to the region's instructions again. */
+static void stages_finish(struct stages *st, const struct problem *region, struct solution *to)
+{
+	for (size_t i = 0; i < to->n_draws; i++)
+		solution_scale_draw(to, region, i, st->insn[i]);
+	gsl_rng_free(st->rng);
+	free(st->pace);
+}
+
+/* What a scope adds to each draw of its region, at the pace of a stage if there are any; without draws of its own, its raw counts. */
 static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
-                     const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
+                     const struct solution *from, size_t shift, struct rest *rest, struct stages *st,
+                     struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
@@ -70,83 +109,24 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 		if (at[b] >= 0)
 			add_to_rest(w, scope, from, b, (size_t)at[b], rest);
 	}
+	if (st->rng)
+		stages_draw(st, scope, from, to->n_draws);
 	/* Chains of one seed: draws of two scopes must not be paired in order. */
 	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
 		const float *draw = from->draws + (i * stride + shift) % from->n_draws * scope->n_blocks;
 		float *sum = to->draws + i * region->n_blocks;
+		float pace = st->rng ? (float)st->pace[i] : 1;
 
-		for (size_t b = 0; b < scope->n_blocks; b++)
-			if (at[b] >= 0 && draw[b] > 0)
-				sum[at[b]] += draw[b];
+		for (size_t b = 0; b < scope->n_blocks; b++) {
+			if (at[b] < 0 || !(draw[b] > 0))
+				continue;
+			sum[at[b]] += pace * draw[b];
+			if (st->rng)
+				st->insn[i] += (double)draw[b] * region->blocks[at[b]].n_insn;
+		}
 	}
 	free(at);
 	return 0;
-}
-
-/*
- * eq. 19: scopes that are apart in time are stages of their region.  More instructions of one take the place of all others',
- * for their sum is what the region's time stands for.
- */
-struct stages {
-	gsl_rng *rng;
-	double *more; /* [draws] of one stage, as a part of what it ran */
-	double *sum;  /* [draws] instructions that all stages have more */
-	double *mean; /* [B] executions */
-};
-
-static void stages_init(struct stages *st, unsigned long seed, size_t n_draws, size_t n_blocks)
-{
-	st->rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
-	gsl_rng_set(st->rng, seed);
-	st->more = mem_calloc(n_draws + 1, sizeof(double));
-	st->sum = mem_calloc(n_draws + 1, sizeof(double));
-	st->mean = mem_calloc(n_blocks + 1, sizeof(double));
-}
-
-static void add_stage(struct stages *st, const struct problem *region, const struct problem *scope,
-                      const struct solution *from, struct solution *to)
-{
-	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn)), sd, sum = 0;
-
-	for (size_t b = 0; b < scope->n_blocks; b++)
-		if (problem_block_at(region, scope->blocks[b].graph_block) >= 0)
-			sum += insn[b] = drawn_in(from, scope, b);
-	sd = cost_pace_sd(scope, insn);
-	for (size_t i = 0; i < to->n_draws; i++) {
-		st->more[i] = gsl_ran_gaussian(st->rng, sd);
-		st->sum[i] += st->more[i] * sum;
-	}
-	for (size_t b = 0; b < scope->n_blocks; b++) {
-		double n = insn[b] / fmax(scope->blocks[b].n_insn, 1);
-		long at = n > 0 ? problem_block_at(region, scope->blocks[b].graph_block) : -1;
-
-		if (at < 0)
-			continue;
-		st->mean[at] += n;
-		for (size_t i = 0; i < to->n_draws; i++)
-			to->draws[i * region->n_blocks + (size_t)at] += (float)(st->more[i] * n);
-	}
-	free(insn);
-}
-
-/* Each draw comes to the region's instructions again, and each block to its mean. */
-static void stages_finish(struct stages *st, const struct problem *region, struct solution *to)
-{
-	double all = 0;
-
-	for (size_t b = 0; b < region->n_blocks; b++)
-		all += st->mean[b] * region->blocks[b].n_insn;
-	for (size_t b = 0; b < region->n_blocks; b++) {
-		if (!(st->mean[b] > 0))
-			continue;
-		for (size_t i = 0; i < to->n_draws; i++)
-			to->draws[i * region->n_blocks + b] -= (float)(st->sum[i] / all * st->mean[b]);
-		solution_keep_positive(to, region->n_blocks, b, st->mean[b]);
-	}
-	gsl_rng_free(st->rng);
-	free(st->more);
-	free(st->sum);
-	free(st->mean);
 }
 
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
@@ -236,7 +216,7 @@ static int combine_region(struct work *w, size_t r)
 	n_draws = draws_of(n_draws, p->n_blocks);
 	err = solution_init(to, p, n_draws);
 	if (spread)
-		stages_init(&stages, w->opts->seed + r, n_draws, p->n_blocks);
+		stages_init(&stages, w->opts->seed + r, n_draws);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
@@ -246,13 +226,14 @@ static int combine_region(struct work *w, size_t r)
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
-		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
-		if (err == 0 && spread)
-			add_stage(&stages, p, w->scope_problems[s], &w->scope_solutions[s], to);
+		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, &stages,
+		                to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
 	}
+	if (spread)
+		stages_finish(&stages, p, to);
 	if (err == 0)
 		judge_doubt(p, &rest, worst, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
@@ -263,10 +244,6 @@ static int combine_region(struct work *w, size_t r)
 			if (rest.raw[b] > 0)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
-	for (size_t b = 0; spread && b < p->n_blocks; b++)
-		stages.mean[b] += fmax(rest.raw[b], 0) / fmax(p->blocks[b].n_insn, 1);
-	if (spread)
-		stages_finish(&stages, p, to);
 	free(rest.raw);
 	if (err == 0 && apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
 		solution_doubt(to, REASON_OF(apart_in_time));

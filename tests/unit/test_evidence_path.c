@@ -2,8 +2,11 @@
 /* eqs. 9, 12, 13, 11, 14, 10 and 3: branch stacks over a graph made by hand; flows worked out by hand. */
 #include "tests/unit/fixture_recording.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 
 #include "correct/evidence/evidence.h"
@@ -522,58 +525,65 @@ static void show_stage(struct bench *b, uint32_t stage, const struct pd_branch *
 }
 
 /* Mean and deviation of B's executions, of draws that were 1000 each. */
-static void spread_of_b(struct bench *b, double *mean, double *sd)
+/* Executions of B by draws of 1000 of each block: the ends of the 90% interval and the median between them. */
+static void spread_of_b(struct bench *b, double of_b[3])
 {
 	enum { DRAWS = 4000 };
+	double drawn[DRAWS];
 	struct solution out;
-	double sum = 0, squares = 0;
 
 	assert_int_equal(solution_init(&out, b->f.p, DRAWS), 0);
 	for (size_t i = 0; i < DRAWS * b->f.p->n_blocks; i++)
 		out.draws[i] = 1000;
 	path_spread_paces(b->ev, 0, 1, &out);
 	for (size_t i = 0; i < DRAWS; i++) {
-		double x = (double)out.draws[i * b->f.p->n_blocks + 1];
-
-		sum += x;
-		squares += x * x;
+		drawn[i] = (double)out.draws[i * b->f.p->n_blocks + 1];
+		assert_float_equal(solution_draw_insn(&out, b->f.p, i), 19000, 1);
 	}
-	*mean = sum / DRAWS;
-	*sd = sqrt(fmax(squares / DRAWS - *mean * *mean, 0));
+	gsl_sort(drawn, 1, DRAWS);
+	for (size_t k = 0; k < 3; k++)
+		of_b[k] = gsl_stats_quantile_from_sorted_data(drawn, 1, DRAWS, 0.05 + 0.45 * (double)k);
 	solution_fini(&out);
 }
 
+static void stays(struct bench *b)
+{
+	double of_b[3];
+
+	spread_of_b(b, of_b);
+	assert_float_equal(of_b[0], 1000, 1e-2);
+	assert_float_equal(of_b[2], 1000, 1e-2);
+}
+
 /*
- * Eq. 19.  Fifty bursts of two laps by B (38 instructions), and later fifty by C (14): B has 100 executions in their 2600.
- * The log of a pace has .34^2 of variance, and of blocks of 10, 5 and 4 instructions (1.03 x 10^2 + 1.12 x 5^2 + 1.1875 x 4^2) / 19^2,
- * of 10 and 4 (1.03 x 10^2 + 1.1875 x 4^2) / 14^2.  It moves executions by its part of 100 - 100 x 1900/2600 for 33000 instructions:
- * by 385 (of 4000 draws a deviation is known to 1.1%, a mean to 6.1).  One stage can't move, nor can parts of a loop that stacks go
- * all through.
+ * Eq. 19.  Fifty bursts of two laps by B, and later fifty of one by C: the later stage has a third of A's and C's executions, and none
+ * of B's.  With r its pace over the other's B has 1000 of 14000 (2+r)/3 + 5000 instructions, of which there are 19000.  The log of a
+ * pace has .7^2 of variance, and of blocks of 10, 5 and 4 instructions (1.03 x 10^2 + 1.12 x 5^2 + 1.1875 x 4^2) / 19^2, of 10 and 4
+ * (1.03 x 10^2 + 1.1875 x 4^2) / 14^2.  One stage can't move, nor can parts of a loop that stacks go all through.
  */
 static void stages_have_a_pace_each(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch by_c[] = { past, back, past }, by_b[] = { back, back, back };
-	double mean, sd;
+	const double sd = sqrt(2 * 0.7 * 0.7 + 150. / 361 + 122. / 196);
+	double of_b[3];
 
 	show_stage(b, STAGE_PARTS + 2, by_b, 3);
 	show_stage(b, STAGE_PARTS + 3, by_c, 3);
-	spread_of_b(b, &mean, &sd);
-	assert_float_equal(sd, 0, 1e-2);
+	stays(b);
 	b->f.p->relative = true;
-	spread_of_b(b, &mean, &sd);
-	assert_float_equal(sd, 0, 1e-2);
+	stays(b);
 	b->f.p->stay_share = 0.9;
-	spread_of_b(b, &mean, &sd);
-	assert_float_equal(mean, 1000, 30);
-	assert_float_equal(sd, sqrt(2 * 0.34 * 0.34 + 150. / 361 + 122. / 196) * 33000 / 2600. * 100 * 7 / 26,
-	                   21);
+	spread_of_b(b, of_b);
+	for (int k = 0; k < 3; k++) {
+		const double r = exp(sd * gsl_cdf_ugaussian_Pinv(0.95 - 0.45 * k));
+
+		assert_float_equal(of_b[k], 19e6 / (14000 * (2 + r) / 3 + 5000), 30);
+	}
 	b->f.p->pace = 1;
-	spread_of_b(b, &mean, &sd);
-	assert_float_equal(sd, 0, 1e-2);
+	stays(b);
 }
 
-/* The span of an event's sample with these counts. */
 static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn, uint64_t cyc)
 {
 	struct pd_value values[] = { { .event = INSN, .value = insn }, { .event = CYC, .value = cyc } };

@@ -124,10 +124,10 @@ static void a_loop_without_a_path_may_have_another_pace(void **state)
 	r = rate_of(&t, 0.75, 0.25);
 	assert_true(fabs(r.rate - 3) < 1e-9);
 	/*
-	 * The variance of paces is 20/19, a twentieth of it where the mean is known: 0.5625 / 19 = 0.0296.  Loops differ by 34%,
-	 * and so do the two, 0.0625 * 2 * 1.02^2 = 0.1301: 0.1597, of 553 degrees of freedom.
+	 * The variance of paces is 20/19, a twentieth of it where the mean is known: 0.5625 / 19 = 0.0296.  Loops differ by 70%,
+	 * and so do the two, 0.0625 * 2 * 2.1^2 = 0.5513: 0.5809, of 7314 degrees of freedom.
 	 */
-	assert_true(fabs(r.hi - 3 - 1.6476 * hypot(sqrt(0.1597), 0.18)) < 1e-3);
+	assert_true(fabs(r.hi - 3 - 1.6451 * hypot(sqrt(0.5809), 0.18)) < 1e-3);
 	timed_paths_fini(&t);
 }
 
@@ -143,8 +143,8 @@ static void a_pace_that_is_lent_is_not_shown_narrow(void **state)
 		add_of(&t, i % 3, 1000, (uint64_t)(2000 + 1000 * (i % 3)), 0);
 	timed_paths_rate(&t, share, 4, &r);
 	assert_true(fabs(r.rate - 3) < 1e-9);
-	/* (3 * 2/3 + 1.02^2) / 3 = 1.0135, a sixteenth of that and of the third that their mean is off by: 0.0845. */
-	assert_true(fabs(r.hi - 3 - 1.6449 * hypot(sqrt(0.08446), 0.18)) < 1e-3);
+	/* (3 * 2/3 + 2.1^2) / 3 = 2.1367, a sixteenth of that and of the third that their mean is off by: 0.1781. */
+	assert_true(fabs(r.hi - 3 - 1.6449 * hypot(sqrt(0.17806), 0.18)) < 1e-3);
 	timed_paths_fini(&t);
 }
 
