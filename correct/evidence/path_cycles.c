@@ -199,7 +199,8 @@ static double window(const struct scope_stacks *r)
 	return w_cyc;
 }
 
-static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, uint32_t cyc, double w)
+static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, uint32_t cyc, double w,
+                    bool again)
 {
 	const uint32_t edge = ways->edge.v[way];
 	struct gaps *of[] = { &gaps[0], &gaps[edge], &gaps[way] };
@@ -208,7 +209,7 @@ static void add_gap(struct gaps *gaps, const struct ways *ways, uint32_t way, ui
 		of[i]->n[bin_of(cyc)] += w;
 		of[i]->sum_cyc[bin_of(cyc)] += w * cyc;
 		of[i]->total_cyc += w * cyc;
-		of[i]->seen++;
+		of[i]->seen += !again;
 	}
 }
 
@@ -222,12 +223,12 @@ static void add_gaps(const struct scope_stacks *r, const struct ways *ways, cons
 
 		/* Where branches are missing the newest gap may be two, which a loop of one branch doesn't show: the one before it stands in. */
 		if (!lossy)
-			add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i]);
+			add_gap(gaps, ways, ways->of_piece[st->piece0], st->lead, (double)newest[i], false);
 		else if (st->n_pieces > 1)
 			add_gap(gaps, ways, ways->of_piece[st->piece0 + 1], r->marks.v[st->piece0],
-			        (double)newest[i]);
+			        (double)newest[i], true);
 		for (uint32_t k = st->piece0; k + 1 < st->piece0 + st->n_pieces; k++)
-			add_gap(gaps, ways, ways->of_piece[k + 1], r->marks.v[k], (double)weight[k]);
+			add_gap(gaps, ways, ways->of_piece[k + 1], r->marks.v[k], (double)weight[k], false);
 	}
 }
 
