@@ -122,15 +122,15 @@ struct flow_build {
 };
 
 /* explore.c */
-int flow_explore(struct flow_build *b); /* until nothing is left to follow */
-int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth, uint32_t *fn);
-int flow_link_add(struct flow_build *b, const struct flow_link *link); /* and follow it */
+void flow_explore(struct flow_build *b); /* until nothing is left to follow */
+void flow_fn_add(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth);
+void flow_link_add(struct flow_build *b, const struct flow_link *link); /* and follow it */
 bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr);
 /* A symbol by linkage name, in any module that is not `except`'s first, else there. */
 bool flow_symbol_find(const struct flow_build *b, uint32_t prefer, const char *name, uint32_t *module,
                       uint64_t *vaddr);
-/* The slot's symbol or address becomes a target of the node. */
-int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *found);
+/* The slot's symbol or address becomes a target of the node.  False: there is no such slot. */
+bool flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot);
 bool flow_name_never_returns(const char *linkage);
 /* Function symbol that an address is in: .cold parts count as their function. NULL if none. */
 const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr);
@@ -139,16 +139,16 @@ size_t flow_hot_from(const struct flow_build *b, uint32_t module,
                      uint64_t vaddr); /* the first of b->in->hot from there on */
 bool flow_hot_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
 
-/* table.c: targets of an indirect jump, by reading code and tables. *found: some were. */
-int flow_table_follow(struct flow_build *b, uint32_t node, bool *found);
+/* table.c: targets of an indirect jump, by reading code and tables.  Whether there are any. */
+bool flow_table_follow(struct flow_build *b, uint32_t node);
 
 /* guess.c: targets from branch records (at once), and from samples (when all else is followed). */
-void flow_seen_index(struct flow_build *b); /* before all else */
-int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found);
+void flow_seen_index(struct flow_build *b);                                     /* before all else */
+bool flow_seen_follow(struct flow_build *b, uint32_t node);                     /* whether there are any */
 bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr); /* it was branched to */
 /* A branch in [vaddr, end_vaddr) was seen. */
 bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
-int flow_guess(struct flow_build *b, bool *more);
+bool flow_guess(struct flow_build *b); /* whether there is more to follow */
 
 /* cut.c, returns.c, assemble.c */
 void flow_cut_blocks(struct flow_build *b);

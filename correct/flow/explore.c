@@ -170,16 +170,16 @@ void flow_node_form(struct flow_build *b, uint32_t node, struct insn_form *out)
 	insn_form(b->decoders[module_isa(m)], code, n_bytes, &n->insn, out);
 }
 
-int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth, uint32_t *fn)
+void flow_fn_add(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth)
 {
+	const uint32_t known = flow_fn_at(b, module, vaddr);
 	struct flow_fn f = { .module = module, .vaddr = vaddr, .end_vaddr = vaddr, .entry = FLOW_NONE };
 	const struct module_func *symbol;
 
-	*fn = flow_fn_at(b, module, vaddr);
-	if (*fn != FLOW_NONE) {
-		if (depth < b->fns.v[*fn].depth)
-			b->fns.v[*fn].depth = depth;
-		return 0;
+	if (known != FLOW_NONE) {
+		if (depth < b->fns.v[known].depth)
+			b->fns.v[known].depth = depth;
+		return;
 	}
 	symbol = flow_symbol_at(b, module, vaddr);
 	if (symbol && symbol->vaddr + symbol->size_bytes > vaddr)
@@ -187,10 +187,8 @@ int flow_fn_get(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t 
 	f.hot = flow_hot_within(b, module, vaddr, f.end_vaddr > vaddr ? f.end_vaddr : vaddr + 1);
 	f.ran = !f.hot && (flow_seen_to(b, module, vaddr) || flow_seen_within(b, module, vaddr, f.end_vaddr));
 	f.depth = f.hot || f.ran ? 0 : depth;
-	*fn = (uint32_t)b->fns.n;
 	pairs_must(&b->fn_at, module, vaddr);
 	vec_add(&b->fns, f);
-	return 0;
 }
 
 /* A call or jump there leads into another function than the one it stands in. */
@@ -224,30 +222,29 @@ static bool has_link(const struct flow_build *b, const struct flow_link *link)
 	return false;
 }
 
-int flow_link_add(struct flow_build *b, const struct flow_link *link)
+void flow_link_add(struct flow_build *b, const struct flow_link *link)
 {
 	struct flow_node *from = &b->nodes.v[link->from];
 	const struct module_func *symbol = flow_symbol_at(b, link->to_module, link->to_vaddr);
 	bool enters = link->kind == FLOW_CALL || enters_function(b, from, link->to_module, link->to_vaddr);
 	struct flow_link copy = *link;
-	uint32_t fn, depth;
 
 	if (has_link(b, link))
-		return 0;
+		return;
 	if (enters && symbol && symbol->ifunc && symbol->vaddr == link->to_vaddr) {
 		add_ifunc(b, link);
-		return 0;
+		return;
 	}
 	if (enters && symbol && flow_name_never_returns(symbol->linkage))
 		from->noreturn = true;
 	copy.next = from->link0;
 	from->link0 = (uint32_t)b->links.n;
-	depth = b->fns.v[from->fn].depth + (link->kind == FLOW_CALL);
 	vec_add(&b->links, copy);
 	if (enters)
-		return flow_fn_get(b, link->to_module, link->to_vaddr, depth, &fn);
-	vec_add(&b->work, (struct flow_work){ .vaddr = link->to_vaddr, .from = link->from });
-	return 0;
+		flow_fn_add(b, link->to_module, link->to_vaddr,
+		            b->fns.v[from->fn].depth + (link->kind == FLOW_CALL));
+	else
+		vec_add(&b->work, (struct flow_work){ .vaddr = link->to_vaddr, .from = link->from });
 }
 
 /* The name the dynamic linker binds a slot to never returns, whether we have its code or not. */
@@ -262,62 +259,52 @@ static void note_slot_name(struct flow_build *b, uint32_t node, const char *name
  * there are several versions of it.  A jump to the linker's stub, or to the
  * dynamic linker, is only on the way there.
  */
-static int follow_bound(struct flow_build *b, uint32_t node, bool *bound)
+static bool follow_bound(struct flow_build *b, uint32_t node)
 {
 	uint32_t own = b->nodes.v[node].module;
-	int err = flow_seen_follow(b, node, bound);
+	bool bound = false;
 
-	*bound = false;
+	flow_seen_follow(b, node);
 	for (uint32_t l = b->nodes.v[node].link0; l != FLOW_NONE; l = b->links.v[l].next) {
 		uint32_t to = b->links.v[l].to_module;
 
-		*bound |= to != own && !is_loader(b->in->modules[to]);
+		bound |= to != own && !is_loader(b->in->modules[to]);
 	}
-	return err;
+	return bound;
 }
 
-int flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot, bool *found)
+bool flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot)
 {
 	struct flow_node *n = &b->nodes.v[node];
 	struct flow_link link = { .from = node, .kind = flow_is_call(&n->insn) ? FLOW_CALL : FLOW_IND };
 	struct module *m = b->in->modules[n->module];
 	const char *name = NULL;
 	uint64_t target = 0;
-	bool ifunc = false, bound = false;
-	int err;
+	bool ifunc = false;
 
-	*found = module_slot(m, slot, &name, &target, &ifunc);
-	if (!*found)
-		return 0;
+	if (!module_slot(m, slot, &name, &target, &ifunc))
+		return false;
 	note_slot_name(b, node, name);
-	if (name && ((err = follow_bound(b, node, &bound)) < 0 || bound))
-		return err;
+	if (name && follow_bound(b, node))
+		return true;
 	link.to_module = n->module;
 	link.to_vaddr = target;
 	if (name && !flow_symbol_find(b, (uint32_t)-1, name, &link.to_module, &link.to_vaddr))
-		return 0;
-	if (ifunc && !name) {
+		return true;
+	if (ifunc && !name)
 		add_ifunc(b, &link);
-		return 0;
-	}
-	return flow_link_add(b, &link);
+	else
+		flow_link_add(b, &link);
+	return true;
 }
 
-static int follow_indirect_call(struct flow_build *b, uint32_t node)
+static void follow_indirect_call(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
-	bool slot = false, seen = false;
-	int err;
+	bool found = ((insn.flags & INSN_MEM_TARGET) && flow_slot_follow(b, node, insn.target)) ||
+	             flow_seen_follow(b, node);
 
-	if (insn.flags & INSN_MEM_TARGET) {
-		err = flow_slot_follow(b, node, insn.target, &slot);
-		if (err < 0)
-			return err;
-	}
-	if (!slot && (err = flow_seen_follow(b, node, &seen)) < 0)
-		return err;
-	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !slot && !seen;
-	return 0;
+	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !found;
 }
 
 /* What follows a call is only code of the caller while it is in the same function. */
@@ -329,43 +316,42 @@ static bool call_falls(const struct flow_build *b, const struct flow_node *n)
 	return !own || flow_symbol_at(b, n->module, next) == own;
 }
 
-/* Follow what node may do; *falls: it may go on to the next instruction. */
-static int follow(struct flow_build *b, uint32_t node, bool *falls)
+/* Follow what node may do; true: it may go on to the next instruction. */
+static bool follow(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
 	struct flow_link link = { .from = node,
 		                  .to_vaddr = insn.target,
 		                  .to_module = b->nodes.v[node].module,
 		                  .kind = insn.flow == INSN_CALL ? FLOW_CALL : FLOW_TAKEN };
-	bool found;
-	int err;
 
-	*falls = false;
 	switch ((enum insn_flow)insn.flow) {
 	case INSN_PLAIN:
 	case INSN_SYSCALL:
-		*falls = true;
-		return 0;
+		return true;
 	case INSN_COND:
-		*falls = true;
-		return flow_link_add(b, &link);
 	case INSN_JUMP:
-		return flow_link_add(b, &link);
+		flow_link_add(b, &link);
+		return insn.flow == INSN_COND;
 	case INSN_JUMP_IND:
 		vec_add(&b->pending, node);
-		return 0;
+		return false;
 	case INSN_CALL:
 	case INSN_CALL_IND:
-		err = insn.flow == INSN_CALL ? flow_link_add(b, &link) : follow_indirect_call(b, node);
-		*falls = call_falls(b, &b->nodes.v[node]) && !b->nodes.v[node].noreturn;
-		b->nodes.v[node].falls = *falls;
-		return err;
+		if (insn.flow == INSN_CALL)
+			flow_link_add(b, &link);
+		else
+			follow_indirect_call(b, node);
+		return b->nodes.v[node].falls =
+		               call_falls(b, &b->nodes.v[node]) && !b->nodes.v[node].noreturn;
 	case INSN_RET:
-		return is_unwinder(b, &b->nodes.v[node]) ? flow_seen_follow(b, node, &found) : 0;
+		if (is_unwinder(b, &b->nodes.v[node]))
+			flow_seen_follow(b, node);
+		return false;
 	case INSN_STOP:
-		return 0;
+		return false;
 	}
-	return 0;
+	return false;
 }
 
 static void place_node(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t node)
@@ -377,8 +363,8 @@ static void place_node(struct flow_build *b, uint32_t module, uint64_t vaddr, ui
 	b->pages.v[page].node[vaddr % FLOW_PAGE] = node + 1;
 }
 
-/* Decode one instruction as a new node; *node = FLOW_NONE where the code ends. */
-static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *node)
+/* Decode one instruction as a new node; FLOW_NONE where the code ends. */
+static uint32_t decode(struct flow_build *b, uint32_t fn, uint64_t vaddr)
 {
 	uint32_t module = b->fns.v[fn].module;
 	struct module *m = module_of(b, module);
@@ -387,26 +373,14 @@ static int decode(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t *n
 	};
 	size_t n_bytes;
 	const uint8_t *code = m ? module_code(m, vaddr, &n_bytes) : NULL;
-	struct insn_decoder **d;
-	int err;
 
-	*node = FLOW_NONE;
-	if (!code || module_isa(m) == ISA_NONE || (module_isa(m) == ISA_AARCH64 && vaddr % 4))
-		return 0;
-	d = &b->decoders[module_isa(m)];
-	if (!*d && (err = insn_decoder_new(module_isa(m), d)) < 0)
-		return err;
-	err = insn_decode(*d, code, n_bytes, vaddr, &n.insn);
-	if (err < 0)
-		return err == -SP_EDOMAIN ? 0 : err;
-	if (b->nodes.n >= FLOW_NONE - 1)
-		return sp_fail(SP_ENOMEM, "more code than %u instructions is reached by the samples",
-		               FLOW_NONE);
-	*node = (uint32_t)b->nodes.n;
-	place_node(b, module, vaddr, *node);
+	if (!code || module_isa(m) == ISA_NONE || (module_isa(m) == ISA_AARCH64 && vaddr % 4) ||
+	    insn_decode(b->decoders[module_isa(m)], code, n_bytes, vaddr, &n.insn) < 0)
+		return FLOW_NONE;
+	place_node(b, module, vaddr, (uint32_t)b->nodes.n);
 	b->n_cold_insns += !b->fns.v[fn].hot;
 	vec_add(&b->nodes, n);
-	return 0;
+	return (uint32_t)b->nodes.n - 1;
 }
 
 static void link_back(struct flow_node *n, uint32_t fall_prev, uint32_t jump_prev)
@@ -418,38 +392,34 @@ static void link_back(struct flow_node *n, uint32_t fall_prev, uint32_t jump_pre
 }
 
 /* Decode straight on from an address that node `from` jumps to (or a function's entry). */
-static int scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from)
+static void scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from)
 {
 	uint32_t module = b->fns.v[fn].module, prev = FLOW_NONE, node;
 	bool leader = true, falls = true;
 	unsigned unknown_run = 0;
-	int err;
 
 	while (falls) {
 		node = flow_node_at(b, module, vaddr);
 		if (node != FLOW_NONE) {
 			b->nodes.v[node].leader = true;
 			link_back(&b->nodes.v[node], prev, from);
-			return 0;
+			return;
 		}
-		if ((err = decode(b, fn, vaddr, &node)) < 0)
-			return err;
+		node = decode(b, fn, vaddr);
 		if (node == FLOW_NONE)
-			return 0;
+			return;
 		b->nodes.v[node].leader = leader;
 		link_back(&b->nodes.v[node], prev, from);
 		unknown_run = b->nodes.v[node].insn.flags & INSN_UNKNOWN ? unknown_run + 1 : 0;
 		if (unknown_run > MAX_UNKNOWN_RUN)
-			return 0;
-		if ((err = follow(b, node, &falls)) < 0)
-			return err;
+			return;
+		falls = follow(b, node);
 		leader = b->nodes.v[node].insn.flow != INSN_PLAIN &&
 		         b->nodes.v[node].insn.flow != INSN_SYSCALL;
 		vaddr += b->nodes.v[node].insn.size_bytes;
 		prev = node;
 		from = FLOW_NONE;
 	}
-	return 0;
 }
 
 static void list_unresolved(struct flow_build *b, uint32_t node)
@@ -461,59 +431,51 @@ static void list_unresolved(struct flow_build *b, uint32_t node)
 	}
 }
 
-static int follow_pending(struct flow_build *b, uint32_t node)
+static void follow_pending(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
-	bool slot = false, seen = false, table = false;
-	int err = 0;
+	bool found = (insn.flags & INSN_MEM_TARGET) && flow_slot_follow(b, node, insn.target);
 
-	if (insn.flags & INSN_MEM_TARGET)
-		err = flow_slot_follow(b, node, insn.target, &slot);
 	/* What branch records show went there; a table tells what else may. */
-	if (err == 0 && !slot)
-		err = flow_seen_follow(b, node, &seen);
-	if (err == 0 && !slot)
-		err = flow_table_follow(b, node, &table);
-	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !slot && !seen && !table;
-	if (b->nodes.v[node].unresolved)
+	if (!found) {
+		found = flow_seen_follow(b, node);
+		found |= flow_table_follow(b, node);
+	}
+	b->nodes.v[node].unknown = b->nodes.v[node].unresolved = !found;
+	if (!found)
 		list_unresolved(b, node);
-	return err;
 }
 
-static int start_fn(struct flow_build *b, uint32_t fn)
+static void start_fn(struct flow_build *b, uint32_t fn)
 {
 	struct flow_fn *f = &b->fns.v[fn];
 
 	if (f->started)
-		return 0;
+		return;
 	if (!f->hot && !f->ran && (f->depth > FLOW_MAX_DEPTH || b->n_cold_insns > FLOW_MAX_COLD_INSNS))
-		return 0;
+		return;
 	f->started = true;
-	return scan(b, fn, f->vaddr, FLOW_NONE);
+	scan(b, fn, f->vaddr, FLOW_NONE);
 }
 
 enum { PROGRESS_STEPS = 4096 };
 
-int flow_explore(struct flow_build *b)
+void flow_explore(struct flow_build *b)
 {
-	size_t n = 0;
-	int err = 0;
-
-	while (err == 0) {
-		if (n++ % PROGRESS_STEPS == 0)
+	for (size_t n = 0;; n++) {
+		if (n % PROGRESS_STEPS == 0)
 			sp_progress("decoding code: instructions", b->nodes.n, 0);
 		if (b->work.n) {
 			struct flow_work w = b->work.v[--b->work.n];
 
-			err = scan(b, b->nodes.v[w.from].fn, w.vaddr, w.from);
+			scan(b, b->nodes.v[w.from].fn, w.vaddr, w.from);
 		} else if (b->pending.n) {
-			err = follow_pending(b, b->pending.v[--b->pending.n]);
+			follow_pending(b, b->pending.v[--b->pending.n]);
 		} else if (b->next_fn < b->fns.n) {
-			err = start_fn(b, b->next_fn++);
+			start_fn(b, b->next_fn++);
 		} else {
 			break;
 		}
 	}
 	sp_progress_end();
-	return err;
 }

@@ -31,84 +31,86 @@ static void build_fini(struct flow_build *b)
 	free(b->stamp);
 }
 
-static int seed_at(struct flow_build *b, uint32_t module, uint64_t vaddr)
+static void seed_at(struct flow_build *b, uint32_t module, uint64_t vaddr)
 {
-	const struct module_func *f;
-	uint32_t fn;
+	const struct module_func *f =
+	        flow_is_code(b, module, vaddr) ? flow_symbol_at(b, module, vaddr) : NULL;
 
-	if (!flow_is_code(b, module, vaddr))
-		return 0;
-	f = flow_symbol_at(b, module, vaddr);
-	return f ? flow_fn_get(b, module, f->vaddr, 0, &fn) : 0;
+	if (f)
+		flow_fn_add(b, module, f->vaddr, 0);
 }
 
 /*
  * Start from the functions that hold samples, and from those that branch: the one whose loop calls all the others may
  * take too little time for a sample, and nothing else leads to it.
  */
-static int seed(struct flow_build *b)
+static void seed(struct flow_build *b)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < b->in->n_hot && err == 0; i++)
-		err = seed_at(b, b->in->hot[i].module, b->in->hot[i].vaddr);
-	for (size_t i = 0; i < b->in->n_seen && err == 0; i++)
-		err = seed_at(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr);
-	return err;
+	for (size_t i = 0; i < b->in->n_hot; i++)
+		seed_at(b, b->in->hot[i].module, b->in->hot[i].vaddr);
+	for (size_t i = 0; i < b->in->n_seen; i++)
+		seed_at(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr);
 }
 
 /* What a program begins with is seldom seen, and may be the only way to what was. */
-static int seed_main(struct flow_build *b)
+static void seed_main(struct flow_build *b)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < b->in->n_modules && err == 0; i++) {
+	for (uint32_t i = 0; i < b->in->n_modules; i++) {
 		const struct module *m = b->in->modules[i];
 		long main = module_state(m) == MODULE_OK && module_is_program(m)
 		                    ? module_func_named(m, "main")
 		                    : -1;
 
 		if (main >= 0)
-			err = seed_at(b, i, module_func(m, (size_t)main)->vaddr);
+			seed_at(b, i, module_func(m, (size_t)main)->vaddr);
+	}
+}
+
+static int open_decoders(struct flow_build *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < b->in->n_modules && err == 0; i++) {
+		enum insn_isa isa = module_isa(b->in->modules[i]);
+
+		if (module_state(b->in->modules[i]) == MODULE_OK && isa != ISA_NONE && !b->decoders[isa])
+			err = insn_decoder_new(isa, &b->decoders[isa]);
 	}
 	return err;
 }
 
-static int explore(struct flow_build *b)
+static void explore(struct flow_build *b)
 {
 	bool more = true;
-	int err;
 
 	flow_seen_index(b);
-	err = seed(b);
-
-	for (unsigned round = 0; err == 0 && more && round < EFFORT_GUESS_ROUNDS; round++) {
-		err = flow_explore(b);
-		if (err == 0)
-			err = flow_guess(b, &more);
+	seed(b);
+	for (unsigned round = 0; more && round < EFFORT_GUESS_ROUNDS; round++) {
+		flow_explore(b);
+		more = flow_guess(b);
 	}
-	if (err < 0 || (err = flow_explore(b)) < 0 || (err = seed_main(b)) < 0)
-		return err;
-	return flow_explore(b);
+	flow_explore(b);
+	seed_main(b);
+	flow_explore(b);
 }
 
 int flow_build(const struct flow_input *in, struct flow_graph **out)
 {
 	struct flow_build b = { .in = in };
 	struct flow_graph *g = mem_calloc(1, sizeof(*g));
-	int err;
+	int err = open_decoders(&b);
 
-	if ((err = explore(&b)) < 0)
-		goto out;
-	flow_cut_blocks(&b);
-	flow_find_returns(&b);
-	if ((err = flow_assemble(&b, g)) < 0)
-		goto out;
-	*out = g;
-	g = NULL;
-out:
+	if (err == 0) {
+		explore(&b);
+		flow_cut_blocks(&b);
+		flow_find_returns(&b);
+		err = flow_assemble(&b, g);
+	}
 	build_fini(&b);
-	flow_free(g);
+	if (err < 0)
+		flow_free(g);
+	else
+		*out = g;
 	return err;
 }
 

@@ -68,17 +68,15 @@ static bool leads_away(const struct flow_build *b, const struct flow_node *from,
 	return !flow_is_call(&from->insn) && to && to != own && to->vaddr != vaddr;
 }
 
-int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
+bool flow_seen_follow(struct flow_build *b, uint32_t node)
 {
 	struct flow_link link = { .from = node,
 		                  .kind = flow_is_call(&b->nodes.v[node].insn) ? FLOW_CALL : FLOW_IND };
 	const struct flow_seen key = { .from_module = b->nodes.v[node].module,
 		                       .from_vaddr = b->nodes.v[node].insn.vaddr };
 	size_t lo = sorted_count(b->in->n_seen, k, by_from(&b->seen[k], &key) < 0);
-	bool stays = false;
-	int err;
+	bool found = false, stays = false;
 
-	*found = false;
 	for (; lo < b->in->n_seen && by_from(&b->seen[lo], &key) == 0; lo++) {
 		link.to_module = b->seen[lo].to_module;
 		link.to_vaddr = b->seen[lo].to_vaddr;
@@ -87,13 +85,12 @@ int flow_seen_follow(struct flow_build *b, uint32_t node, bool *found)
 		link.away = leads_away(b, &b->nodes.v[node], link.to_module, link.to_vaddr);
 		if (b->nodes.v[node].insn.flow == INSN_RET && !link.away)
 			continue;
-		*found = true;
+		found = true;
 		stays |= !link.away;
-		if ((err = flow_link_add(b, &link)) < 0)
-			return err;
+		flow_link_add(b, &link);
 	}
-	b->nodes.v[node].away = *found && !stays;
-	return 0;
+	b->nodes.v[node].away = found && !stays;
+	return found;
 }
 
 /* An address that a resolver could return: the entry of a function that was hot. */
@@ -113,7 +110,7 @@ static bool no_data(void *ctx, uint64_t vaddr)
 }
 
 /* Every constant the resolver computes that is a hot function's entry is a target. */
-static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
+static void read_resolver(struct flow_build *b, const struct flow_ifunc *f)
 {
 	struct module *m = b->in->modules[f->module];
 	const struct module_func *own = flow_symbol_at(b, f->module, f->resolver_vaddr);
@@ -126,63 +123,50 @@ static int read_resolver(struct flow_build *b, const struct flow_ifunc *f)
 		                  .guessed = true };
 	struct sym_state s = { .is_data = no_data };
 	struct sym_value unused;
-	int err;
 
 	sym_init(&s);
-	for (uint64_t at = f->resolver_vaddr; d && at < f->resolver_vaddr + size;) {
+	for (uint64_t at = f->resolver_vaddr; at < f->resolver_vaddr + size;) {
 		size_t n_bytes;
 		const uint8_t *code = module_code(m, at, &n_bytes);
 		struct insn insn;
 		struct insn_form form;
 
 		if (!code || insn_decode(d, code, n_bytes, at, &insn) < 0)
-			return 0;
+			return;
 		insn_form(d, code, n_bytes, &insn, &form);
 		at += insn.size_bytes;
 		sym_eval(&s, &insn, &form, &unused);
 		for (unsigned r = 0; r < SYM_REGS; r++) {
 			link.to_vaddr = s.reg[r].add;
-			if (sym_is_const(&s.reg[r]) && is_variant(b, f, s.reg[r].add) &&
-			    (err = flow_link_add(b, &link)) < 0)
-				return err;
+			if (sym_is_const(&s.reg[r]) && is_variant(b, f, s.reg[r].add))
+				flow_link_add(b, &link);
 		}
 	}
-	return 0;
 }
 
-static int follow_ifuncs(struct flow_build *b, bool *more)
+/* Whether any led on. */
+static bool follow_ifuncs(struct flow_build *b)
 {
-	int err;
+	size_t before = b->links.n;
 
 	for (size_t i = 0; i < b->ifuncs.n; i++) {
 		struct flow_ifunc f = b->ifuncs.v[i];
-		size_t before = b->links.n;
-		bool seen;
 
-		if (f.done)
-			continue;
 		b->ifuncs.v[i].done = true;
-		if ((err = flow_seen_follow(b, f.from, &seen)) < 0)
-			return err;
-		if (!seen && (err = read_resolver(b, &f)) < 0)
-			return err;
-		*more |= b->links.n > before;
+		if (!f.done && !flow_seen_follow(b, f.from))
+			read_resolver(b, &f);
 	}
-	return 0;
+	return b->links.n > before;
 }
 
-static int decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, struct insn *insn)
+static bool decode_at(struct flow_build *b, uint32_t module, uint64_t vaddr, struct insn *insn)
 {
 	struct module *m = b->in->modules[module];
-	struct insn_decoder **d = &b->decoders[module_isa(m)];
 	size_t n_bytes;
 	const uint8_t *code = module_code(m, vaddr, &n_bytes);
 
-	if (!code || module_isa(m) == ISA_NONE)
-		return -SP_EDOMAIN;
-	if (!*d && insn_decoder_new(module_isa(m), d) < 0)
-		return -SP_ENOTSUP;
-	return insn_decode(*d, code, n_bytes, vaddr, insn);
+	return code && module_isa(m) != ISA_NONE &&
+	       insn_decode(b->decoders[module_isa(m)], code, n_bytes, vaddr, insn) == 0;
 }
 
 /* Instructions of a function, one after another: addresses that are asked for go up, and nothing is decoded twice. */
@@ -204,7 +188,7 @@ static uint64_t run_start(struct flow_build *b, struct sweep *s, uint32_t module
 
 	if (s->f != f)
 		*s = (struct sweep){ .f = f, .at = f->vaddr, .n_insns = s->n_insns };
-	while (s->at < vaddr && s->n_insns++ < EFFORT_SWEPT && decode_at(b, module, s->at, &insn) == 0) {
+	while (s->at < vaddr && s->n_insns++ < EFFORT_SWEPT && decode_at(b, module, s->at, &insn)) {
 		if (flow_node_at(b, module, s->at) != FLOW_NONE || insn.flow == INSN_JUMP ||
 		    insn.flow == INSN_JUMP_IND || insn.flow == INSN_RET || insn.flow == INSN_STOP)
 			s->start = 0;
@@ -215,11 +199,11 @@ static uint64_t run_start(struct flow_build *b, struct sweep *s, uint32_t module
 	return s->at == vaddr && s->start ? s->start : vaddr;
 }
 
-/* All unresolved indirect jumps of a function may go to vaddr. Returns how many, or an error. */
-static int link_jumps(struct flow_build *b, uint32_t module, const struct module_func *f, uint64_t vaddr)
+/* All unresolved indirect jumps of a function may go to vaddr.  Whether there are any. */
+static bool link_jumps(struct flow_build *b, uint32_t module, const struct module_func *f, uint64_t vaddr)
 {
 	struct flow_link link = { .to_module = module, .to_vaddr = vaddr, .kind = FLOW_IND, .guessed = true };
-	int n = 0, err;
+	bool any = false;
 
 	for (size_t i = 0; i < b->unresolved.n; i++) {
 		struct flow_node *node = &b->nodes.v[b->unresolved.v[i]];
@@ -228,24 +212,22 @@ static int link_jumps(struct flow_build *b, uint32_t module, const struct module
 			continue;
 		link.from = b->unresolved.v[i];
 		node->unknown = false;
-		if ((err = flow_link_add(b, &link)) < 0)
-			return err;
-		n++;
+		flow_link_add(b, &link);
+		any = true;
 	}
-	return n;
+	return any;
 }
 
 /* Hot code that nothing leads to: targets of the function's own jumps, else entered from we don't know where. */
-static int follow_gaps(struct flow_build *b, bool *more)
+static bool follow_gaps(struct flow_build *b)
 {
 	struct sweep sweep = { 0 };
+	bool more = false;
 
 	for (size_t i = 0; i < b->in->n_hot; i++) {
 		const struct flow_hot *h = &b->in->hot[i];
 		const struct module_func *f;
 		uint64_t start;
-		uint32_t fn;
-		int n;
 
 		if (!flow_is_code(b, h->module, h->vaddr) ||
 		    flow_node_at(b, h->module, h->vaddr) != FLOW_NONE)
@@ -254,14 +236,12 @@ static int follow_gaps(struct flow_build *b, bool *more)
 		start = f && h->vaddr >= f->vaddr ? run_start(b, &sweep, h->module, f, h->vaddr) : h->vaddr;
 		if (flow_fn_at(b, h->module, start) != FLOW_NONE)
 			continue;
-		n = f ? link_jumps(b, h->module, f, start) : 0;
-		if (n == 0)
-			n = flow_fn_get(b, h->module, start, 0, &fn);
-		if (n < 0 || (n = flow_explore(b)) < 0)
-			return n;
-		*more = true;
+		if (!f || !link_jumps(b, h->module, f, start))
+			flow_fn_add(b, h->module, start, 0);
+		flow_explore(b);
+		more = true;
 	}
-	return 0;
+	return more;
 }
 
 struct unreached {
@@ -336,35 +316,33 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
  * Hot functions that nothing calls are called through pointers.  Not those
  * that call through pointers themselves: they would seem recursive.
  */
-static int guess_calls(struct flow_build *b)
+static void guess_calls(struct flow_build *b)
 {
 	struct unreached u = { 0 };
-	int err = 0;
 
 	find_unreached(b, &u);
-	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= EFFORT_GUESSED && err == 0; s++) {
+	for (size_t s = 0; s < u.sites.n && u.fns.n && u.fns.n <= EFFORT_GUESSED; s++) {
 		b->nodes.v[u.sites.v[s]].unknown = false;
-		for (size_t f = 0; f < u.fns.n && err == 0; f++) {
+		for (size_t f = 0; f < u.fns.n; f++) {
 			const struct flow_fn *fn = &b->fns.v[u.fns.v[f]];
 
-			err = flow_link_add(b, &(struct flow_link){ .from = u.sites.v[s],
-			                                            .to_module = fn->module,
-			                                            .to_vaddr = fn->vaddr,
-			                                            .kind = FLOW_CALL,
-			                                            .guessed = true });
+			flow_link_add(b, &(struct flow_link){ .from = u.sites.v[s],
+			                                      .to_module = fn->module,
+			                                      .to_vaddr = fn->vaddr,
+			                                      .kind = FLOW_CALL,
+			                                      .guessed = true });
 		}
 	}
 	vec_fini(&u.fns);
 	vec_fini(&u.sites);
-	return err;
 }
 
-int flow_guess(struct flow_build *b, bool *more)
+bool flow_guess(struct flow_build *b)
 {
-	int err;
+	bool more = follow_ifuncs(b);
 
-	*more = false;
-	if ((err = follow_ifuncs(b, more)) < 0 || (err = follow_gaps(b, more)) < 0)
-		return err;
-	return *more ? 0 : guess_calls(b);
+	more |= follow_gaps(b);
+	if (!more)
+		guess_calls(b);
+	return more;
 }

@@ -162,22 +162,20 @@ static bool holds_seen(const struct table_reader *r, const struct targets *targe
 	return true;
 }
 
-static int link_targets(struct table_reader *r, const struct targets *targets, bool guessed)
+static void link_targets(struct table_reader *r, const struct targets *targets, bool guessed)
 {
 	struct flow_link link = { .from = r->node,
 		                  .to_module = r->b->nodes.v[r->node].module,
 		                  .kind = FLOW_IND,
 		                  .guessed = guessed };
-	int err = 0;
 
-	for (size_t i = 0; i < targets->v.n && err == 0; i++) {
+	for (size_t i = 0; i < targets->v.n; i++) {
 		link.to_vaddr = targets->v.v[i];
-		err = flow_link_add(r->b, &link);
+		flow_link_add(r->b, &link);
 	}
-	return err;
 }
 
-static int read_table(struct table_reader *r, const struct sym_value *v, bool *found)
+static bool read_table(struct table_reader *r, const struct sym_value *v)
 {
 	const struct sym_bound *bound = sym_bound_of(&r->state, v->unknown);
 	bool bounded = bound && bound->max < EFFORT_ENTRIES;
@@ -188,20 +186,20 @@ static int read_table(struct table_reader *r, const struct sym_value *v, bool *f
 	struct targets targets = { .v.n = 0 };
 	struct entry e;
 	size_t end = 0;
-	int err = 0;
+	bool found;
 
 	for (uint64_t i = 0; table_entry(r, &t, i, &e); i++)
 		vec_add(&targets.v, e.target);
 	/* One entry alone, of which the table's end is not known, is none: a switch has more ways. */
-	*found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets, &end)));
-	if (*found && end)
+	found = targets.v.n && (t.sure || (targets.v.n > 1 && holds_seen(r, &targets, &end)));
+	if (found && end)
 		targets.v.n = end;
-	if (*found)
-		err = link_targets(r, &targets, !t.sure);
-	vec_fini(&targets.v);
-	if (*found)
+	if (found) {
+		link_targets(r, &targets, !t.sure);
 		vec_add(&r->b->tables, t.first);
-	return err;
+	}
+	vec_fini(&targets.v);
+	return found;
 }
 
 /* A table without a bound: a longer look back may find one. */
@@ -213,7 +211,7 @@ static bool needs_more(const struct table_reader *r, const struct sym_value *jum
 }
 
 /* What the jump's value tells, if anything. */
-static int follow_value(struct table_reader *r, const struct sym_value *jump, bool *found)
+static bool follow_value(struct table_reader *r, const struct sym_value *jump)
 {
 	struct flow_link link = { .from = r->node,
 		                  .to_module = r->b->nodes.v[r->node].module,
@@ -221,31 +219,30 @@ static int follow_value(struct table_reader *r, const struct sym_value *jump, bo
 		                  .kind = FLOW_IND };
 
 	if (jump->kind == SYM_LOAD)
-		return read_table(r, jump, found);
+		return read_table(r, jump);
 	if (jump->kind == SYM_SLOT)
-		return flow_slot_follow(r->b, r->node, jump->add, found);
+		return flow_slot_follow(r->b, r->node, jump->add);
 	if (!sym_is_const(jump) || !flow_is_code(r->b, link.to_module, jump->add))
-		return 0;
-	*found = true;
-	return flow_link_add(r->b, &link);
+		return false;
+	flow_link_add(r->b, &link);
+	return true;
 }
 
-int flow_table_follow(struct flow_build *b, uint32_t node, bool *found)
+bool flow_table_follow(struct flow_build *b, uint32_t node)
 {
 	static const size_t paths[] = { EFFORT_SHORT_PATH, EFFORT_LONG_PATH };
 	struct table_reader r = { .b = b, .node = node };
 	struct sym_value jump;
-	int err = 0;
+	bool found = false;
 
-	*found = false;
 	r.module = b->in->modules[b->nodes.v[node].module];
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && err == 0 && !*found; i++) {
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && !found; i++) {
 		r.state = (struct sym_state){ .is_data = is_data, .ctx = &r };
 		sym_init(&r.state);
 		jump = sym_fresh(&r.state);
 		evaluate(&r, paths[i], &jump);
 		if (i || !needs_more(&r, &jump))
-			err = follow_value(&r, &jump, found);
+			found = follow_value(&r, &jump);
 	}
-	return err;
+	return found;
 }
