@@ -136,14 +136,14 @@ static int by_row(const void *a, const void *b, void *arg)
 	return differ ? differ : (x > y) - (x < y);
 }
 
-static int flows_init(struct flows *f, const struct space *space)
+static void flows_init(struct flows *f, const struct space *space)
 {
 	f->space = space;
 	f->order = mem_malloc((space->n_edges + 1) * sizeof(*f->order));
 	for (uint32_t e = 0; e < space->n_edges; e++)
 		f->order[e] = e;
 	qsort_r(f->order, space->n_edges, sizeof(*f->order), by_row, (void *)space);
-	return sparse_from(&f->z, space->z, space->n_edges, space->n_free);
+	sparse_from(&f->z, space->z, space->n_edges, space->n_free);
 }
 
 static void flows_fini(struct flows *f)
@@ -239,13 +239,12 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 	size_t d = space->n_free, n = space->n_edges;
 	double *work = mem_calloc(n + d * d + 1, sizeof(*work));
 	struct path_tally one = { .edge = work };
-	struct flows f = { 0 };
+	struct flows f;
 	int err;
 
 	scatter(s, r, weight, space, means->mean, cov, &one);
-	err = flows_init(&f, space);
-	if (err == 0)
-		err = add_errors(&f, means, r->stacks.n, work, work + n, cov);
+	flows_init(&f, space);
+	err = add_errors(&f, means, r->stacks.n, work, work + n, cov);
 	flows_fini(&f);
 	free(work);
 	return err;

@@ -14,15 +14,15 @@
  * The sum of squares of k predictions' misses, each in units of its own
  * noise.  miss[k] is what the equations miss by when none of them is used,
  * cov[k][k] its covariance, their own noise included; cov is destroyed.
- * Returns 0; -SP_EDOMAIN when cov is not positive definite.
+ * NAN where cov is not positive definite.
  */
-int crossval_squares(double *cov, const double *miss, size_t k, double *sum);
+double crossval_squares(double *cov, const double *miss, size_t k);
 
 /*
  * The same of rows [first, first + k) of a posterior at its mode t.  loose: the
  * same posterior without those rows.  Both are linear and normal about t.
  */
-int crossval_of(const struct posterior *post, const struct posterior *loose, const double *t,
-                const size_t rows[2], double *sum);
+double crossval_of(const struct posterior *post, const struct posterior *loose, const double *t,
+                   const size_t rows[2]);
 
 #endif

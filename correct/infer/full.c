@@ -5,7 +5,6 @@
  */
 #include "correct/infer/full.h"
 
-#include <assert.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
@@ -158,8 +157,8 @@ static void take_equations(struct full *fu, const struct equations *eqs)
 	fu->n_given = fu->eqs.n;
 }
 
-static int full_init(struct full *fu, const struct problem *p, const struct space *space,
-                     const double *interior, const struct equations *eqs)
+static void full_init(struct full *fu, const struct problem *p, const struct space *space,
+                      const double *interior, const struct equations *eqs)
 {
 	size_t d = space->n_free;
 	double insn = 0;
@@ -174,7 +173,7 @@ static int full_init(struct full *fu, const struct problem *p, const struct spac
 		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
 	for (size_t k = 0; k < d; k++)
 		fu->t[k] = interior[space->free_edge[k]] * p->total_insn / insn;
-	return posterior_new(p, space, &fu->eqs, &fu->post);
+	fu->post = posterior_new(p, space, &fu->eqs);
 }
 
 /* Mean square of the residuals of rows [first, end) at t, in units of their noise. */
@@ -182,7 +181,6 @@ static double mean_square(const struct full *fu, size_t first, size_t end)
 {
 	double sum = 0;
 
-	assert(fu->post);
 	for (size_t i = first; i < end; i++) {
 		double miss = posterior_miss(fu->post, i, fu->t);
 
@@ -192,17 +190,14 @@ static double mean_square(const struct full *fu, size_t first, size_t end)
 }
 
 /* The mode under the first n equations. */
-static int mode_of(struct full *fu, size_t n)
+static void mode_of(struct full *fu, size_t n)
 {
 	size_t all = fu->eqs.n;
-	int err;
 
 	fu->eqs.n = n;
 	posterior_equate(fu->post, &fu->eqs);
 	fu->eqs.n = all;
-	err = posterior_mode(fu->post, fu->t, fu->hessian);
-	fu->short_of_mode = err > 0;
-	return err < 0 ? err : 0;
+	fu->short_of_mode = posterior_mode(fu->post, fu->t, fu->hessian);
 }
 
 static void raise_noise(struct full *fu, size_t first, size_t end, double factor)
@@ -216,7 +211,6 @@ static double worst_miss(const struct full *fu, size_t *worst)
 {
 	double most = 0;
 
-	assert(fu->post);
 	*worst = 0;
 	for (size_t i = 0; i < fu->n_exact; i++) {
 		double miss = fabs(posterior_miss(fu->post, i, fu->t)) * fu->eqs.v[i].sd;
@@ -239,15 +233,10 @@ static size_t n_trips(const struct full *fu)
 }
 
 /* The flow that meets the exact equations best, whatever else is known. */
-static int nearest_of(struct full *fu)
+static void nearest_of(struct full *fu)
 {
-	int err = mode_of(fu, fu->n_exact);
-
-	if (err < 0)
-		return err;
-	err = posterior_nearest(fu->post, fu->t, fu->hessian);
-	fu->short_of_mode |= err > 0;
-	return err < 0 ? err : 0;
+	mode_of(fu, fu->n_exact);
+	fu->short_of_mode |= posterior_nearest(fu->post, fu->t, fu->hessian);
 }
 
 /* Noise of trip counts (eq. 8), which stand among the exact equations. */
@@ -264,29 +253,26 @@ static void raise_trips(struct full *fu, double factor)
  * ends is a guess.  Where the totals can be met only if trip counts are
  * believed less, or not at all, they are.
  */
-static int doubt_trips(struct full *fu, double *square)
+static void doubt_trips(struct full *fu, double *square)
 {
 	static const double less[] = { 10, 1e5 };
 	double raised = 1;
 
 	for (size_t i = 0; i < sizeof(less) / sizeof(less[0]); i++) {
 		double now;
-		int err;
 
 		raise_trips(fu, less[i]);
 		raised *= less[i];
-		err = nearest_of(fu);
-		if (err < 0)
-			return err;
+		nearest_of(fu);
 		now = mean_square(fu, 0, fu->n_exact);
 		if (now > model->missed || now >= *square)
 			continue;
 		sp_debug("trip counts contradict the totals: %g times as unsure", raised);
 		*square = now;
-		return 0;
+		return;
 	}
 	raise_trips(fu, 1 / raised);
-	return nearest_of(fu);
+	nearest_of(fu);
 }
 
 /*
@@ -296,25 +282,17 @@ static int doubt_trips(struct full *fu, double *square)
  */
 static int settle_exact(struct full *fu)
 {
-	int err = mode_of(fu, fu->n_exact);
 	double square, miss;
 	size_t worst;
 	bool gross;
 
-	if (err < 0)
-		return err;
+	mode_of(fu, fu->n_exact);
 	/* The prior may hold the mode off totals that a flow could meet: then the totals are right. */
 	if (mean_square(fu, 0, fu->n_exact) > model->missed)
-		err = posterior_nearest(fu->post, fu->t, fu->hessian);
-	if (err < 0)
-		return err;
-	fu->short_of_mode |= err > 0;
+		fu->short_of_mode |= posterior_nearest(fu->post, fu->t, fu->hessian);
 	square = mean_square(fu, 0, fu->n_exact);
-	if (square > model->missed && n_trips(fu)) {
-		err = doubt_trips(fu, &square);
-		if (err < 0)
-			return err;
-	}
+	if (square > model->missed && n_trips(fu))
+		doubt_trips(fu, &square);
 	if (square <= model->missed)
 		return 0;
 	gross = square > reason_limit_no_flow_squares;
@@ -334,17 +312,16 @@ static int settle_exact(struct full *fu)
  * is raised until the totals are met again.  Where less belief in newcomers does not bring the exact ones nearer, those
  * contradict one another or the bounds of the flow by as much: it is their noise then.
  */
-static int admit(struct full *fu, size_t first)
+static void admit(struct full *fu, size_t first)
 {
 	size_t n = fu->eqs.n;
 	double before = INFINITY, raised = 1;
-	int err = 0;
 
-	for (int round = 0; round < EFFORT_ADMIT_ROUNDS && err == 0; round++) {
+	for (int round = 0; round < EFFORT_ADMIT_ROUNDS; round++) {
 		double exact;
 
-		err = mode_of(fu, n);
-		if (err < 0 || n == first)
+		mode_of(fu, n);
+		if (n == first)
 			break;
 		exact = mean_square(fu, 0, fu->n_exact);
 		if (exact > model->missed && exact > model->most * before) {
@@ -358,7 +335,7 @@ static int admit(struct full *fu, size_t first)
 		raised = sqrt(2 * exact);
 		raise_noise(fu, first, n, raised);
 	}
-	return err < 0 ? err : mode_of(fu, n);
+	mode_of(fu, n);
 }
 
 /* eq. 8: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
@@ -366,9 +343,10 @@ static int judge_doubted(struct full *fu)
 {
 	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
 	double *x = mem_calloc(2 * d + 1, sizeof(*x)), *f = mem_calloc(fu->p->n_edges + 1, sizeof(*f));
-	int err = mode_of(fu, first);
+	int err = 0;
 
-	if (err == 0 && cholesky_factor_hessian(fu->hessian, d) < 0)
+	mode_of(fu, first);
+	if (cholesky_factor_hessian(fu->hessian, d) < 0)
 		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
 	if (err == 0)
 		space_flow(fu->space, fu->t, f);
@@ -445,10 +423,9 @@ static int add_precise(struct full *fu)
 
 		drop_equations(fu, n);
 		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
-		if (err == 0)
-			err = admit(fu, n);
 		if (err < 0)
 			return err;
+		admit(fu, n);
 		fu->moved = moved[i];
 		dof = freedom(fu, n);
 		squares = mean_square(fu, n, fu->eqs.n) * (double)(fu->eqs.n - n);
@@ -465,30 +442,23 @@ static int add_precise(struct full *fu)
  * The dispersion by cross-validation (eq. 18): each exact equation is left out, and predicted from all else; how much
  * more do predictions miss than they should?
  */
-static int crossval_factor(struct full *fu, double *factor)
+static double crossval_factor(struct full *fu)
 {
 	size_t rows[] = { 1, fu->n_exact };
-	struct posterior *loose = NULL;
+	struct posterior *loose;
 	double squares;
-	int err;
 
-	*factor = 1;
 	/* Beside branch stacks stack_spread() tells. */
 	if (fu->n_given > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
-		return 0;
-	*factor = sqrt(model->missed);
+		return 1;
 	if (fu->n_exact < 2)
-		return 0;
+		return sqrt(model->missed);
 	raise_noise(fu, rows[0], rows[1], 1e6);
-	err = posterior_new(fu->p, fu->space, &fu->eqs, &loose);
+	loose = posterior_new(fu->p, fu->space, &fu->eqs);
 	raise_noise(fu, rows[0], rows[1], 1e-6);
-	if (err < 0)
-		return err;
-	err = crossval_of(fu->post, loose, fu->t, rows, &squares);
-	if (err == 0)
-		*factor = sqrt(fmax(1, squares / (double)(rows[1] - rows[0])));
+	squares = crossval_of(fu->post, loose, fu->t, rows);
 	posterior_free(loose);
-	return err == -SP_EDOMAIN ? 0 : err;
+	return sqrt(isnan(squares) ? model->missed : fmax(1, squares / (double)(rows[1] - rows[0])));
 }
 
 /* Spread draws about their mean, which stays; none falls below zero. */
@@ -533,25 +503,22 @@ int method_full(const struct problem *p, const struct space *space, const double
 {
 	struct full fu;
 	bool stacks;
-	double spread = 1;
-	int err = full_init(&fu, p, space, interior, eqs);
+	double spread;
+	int err =
+	        solution_init(out, p, space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
 
-	if (err == 0)
-		err = solution_init(out, p,
-		                    space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
+	full_init(&fu, p, space, interior, eqs);
 	if (err == 0)
 		err = settle_exact(&fu);
 	if (err == 0 && fu.n_doubted)
 		err = judge_doubted(&fu);
-	if (err == 0)
-		err = admit(&fu, fu.n_exact);
-	if (err == 0)
+	if (err == 0) {
+		admit(&fu, fu.n_exact);
 		err = p->precise ? add_precise(&fu) : 0;
-	if (err == 0)
-		err = crossval_factor(&fu, &spread);
+	}
 	if (err < 0)
 		goto out;
-	assert(fu.post);
+	spread = crossval_factor(&fu);
 	out->moved = fu.moved;
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);

@@ -95,8 +95,8 @@ static void see(const struct posterior *post, const struct problem *p, double cy
 }
 
 /* Classes of equal samples and lengths share one cost: most classes of a large scope have no sample at all. */
-static int add_cost(struct posterior *post, double k, double n_insn, double least, double (*known)[2],
-                    size_t c)
+static void add_cost(struct posterior *post, double k, double n_insn, double least, double (*known)[2],
+                     size_t c)
 {
 	size_t i = 0;
 
@@ -104,15 +104,14 @@ static int add_cost(struct posterior *post, double k, double n_insn, double leas
 		i++;
 	post->cost_of[c] = (uint32_t)i;
 	if (i < post->n_costs)
-		return 0;
+		return;
 	known[i][0] = k;
 	known[i][1] = n_insn;
 	cost_new(k, n_insn, least, &post->costs[post->n_costs++]);
-	return 0;
 }
 
 /* F_c and a_c of each class. */
-static int time_terms(struct posterior *post, const struct problem *p)
+static void time_terms(struct posterior *post, const struct problem *p)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
@@ -120,7 +119,6 @@ static int time_terms(struct posterior *post, const struct problem *p)
 	double insn_unit = p->insn_counted || p->relative || p->precise ? 0 : p->insn_per_sample, cpi = 0;
 	struct seen *seen = mem_calloc(post->n_classes + 1, sizeof(*seen));
 	double(*known)[2] = mem_calloc(post->n_classes + 1, sizeof(*known));
-	int err = 0;
 
 	see(post, p, cyc_unit, insn_unit, seen);
 	for (size_t c = 0; !(p->total_cyc > 0) && c < post->n_classes; c++)
@@ -129,18 +127,17 @@ static int time_terms(struct posterior *post, const struct problem *p)
 		all_insn = p->total_insn / insn_unit;
 	if (p->total_insn > 0 && !p->relative)
 		cpi = all_cyc * cyc_unit / p->total_insn;
-	for (size_t c = 0; err == 0 && c < post->n_classes; c++) {
+	for (size_t c = 0; c < post->n_classes; c++) {
 		double n_insn = fmax(seen[c].n_insn, 1);
 		double per_insn = p->total_insn > 0 ? (all_cyc + all_insn) / p->total_insn : 1 / cyc_unit;
 
 		post->log_unit[c] = log(n_insn * per_insn);
 		/* Half a sample more: none seen does not mean no time. */
-		err = add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, n_insn, cost_least(n_insn, cpi),
-		               known, c);
+		add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, n_insn, cost_least(n_insn, cpi),
+		         known, c);
 	}
 	free(seen);
 	free(known);
-	return err;
 }
 
 /* w: directions that no equation fixes, over the classes. */
@@ -182,14 +179,13 @@ void posterior_equate(struct posterior *post, const struct equations *eqs)
 	post->scale_weight = scale_weight(post, eqs);
 }
 
-int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
-                  struct posterior **out)
+struct posterior *posterior_new(const struct problem *p, const struct space *space,
+                                const struct equations *eqs)
 {
 	struct posterior *post = mem_calloc(1, sizeof(*post));
-	double *rows = block_rows(p, space), *class_rows = NULL;
+	double *rows = block_rows(p, space), *class_rows;
 	uint32_t *first = mem_calloc(p->n_blocks + 1, sizeof(*first));
 	size_t d = space->n_free;
-	int err;
 
 	post->n_free = d;
 	post->n_edges = p->n_edges;
@@ -198,23 +194,14 @@ int posterior_new(const struct problem *p, const struct space *space, const stru
 	class_rows = mem_calloc(post->n_classes * d + 1, sizeof(*class_rows));
 	for (size_t c = 0; c < post->n_classes; c++)
 		memcpy(class_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
-	err = sparse_from(&post->z, space->z, p->n_edges, d);
-	if (err == 0)
-		err = sparse_from(&post->n, class_rows, post->n_classes, d);
-	if (err == 0)
-		err = time_terms(post, p);
-	if (err == 0)
-		posterior_equate(post, eqs);
-	if (err < 0)
-		goto out;
-	*out = post;
-	post = NULL;
-out:
-	posterior_free(post);
+	sparse_from(&post->z, space->z, p->n_edges, d);
+	sparse_from(&post->n, class_rows, post->n_classes, d);
+	time_terms(post, p);
+	posterior_equate(post, eqs);
 	free(rows);
 	free(class_rows);
 	free(first);
-	return err;
+	return post;
 }
 
 void posterior_free(struct posterior *post)
@@ -390,15 +377,16 @@ void posterior_slopes(const struct posterior *post, const double *t, double *gra
 	free(rr);
 }
 
-/* Newton steps from t under the barriers [first, n). */
-static int descend(const struct posterior *post, size_t first, size_t n, double *t, double *hessian)
+/* Newton steps from t under the barriers [first, n).  True where they end short of the mode. */
+static bool descend(const struct posterior *post, size_t first, size_t n, double *t, double *hessian)
 {
 	/*
 	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
 	 * where the barrier is highest, and a few more to the mode.
 	 */
-	int max_steps = (int)fmax(4, fmin(60, 2e10 / pow((double)post->n_free + 1, 3))), err = 0;
+	int max_steps = (int)fmax(4, fmin(60, 2e10 / pow((double)post->n_free + 1, 3)));
 	size_t d = post->n_free;
+	bool far = false;
 	double *work = mem_calloc(d * d + 2 * d + 1, sizeof(*work)), *rr, *g, *trial;
 
 	rr = work;
@@ -410,19 +398,19 @@ static int descend(const struct posterior *post, size_t first, size_t n, double 
 
 		for (int step = 0; step < max_steps && fell >= at_mode; step++)
 			fell = newton_step(post, barriers[i], rr, t, g, hessian, trial);
-		err = fell > near_mode;
+		far = fell > near_mode;
 	}
 	derivatives(post, t, barriers[n - 1], rr, g, hessian);
 	free(work);
-	return err;
+	return far;
 }
 
-int posterior_mode(const struct posterior *post, double *t, double *hessian)
+bool posterior_mode(const struct posterior *post, double *t, double *hessian)
 {
 	struct posterior even = *post;
 	size_t n = n_barriers(post), d = post->n_free;
 	double *other, *curves, barrier = barriers[n - 1];
-	int err, far;
+	bool far, other_far;
 
 	if (!(post->scale_weight > 0))
 		return descend(post, 0, n, t, hessian);
@@ -430,20 +418,19 @@ int posterior_mode(const struct posterior *post, double *t, double *hessian)
 	curves = other + d;
 	memcpy(other, t, d * sizeof(*t));
 	even.even = true;
-	err = descend(post, 0, n, t, hessian);
-	far = err < 0 ? err : descend(&even, 0, n, other, curves);
-	if (far >= 0)
-		far = descend(post, n - 1, n, other, curves); /* the first barriers lead away from there */
-	if (far >= 0 && objective(post, other, barrier) < objective(post, t, barrier) - near_mode) {
+	far = descend(post, 0, n, t, hessian);
+	descend(&even, 0, n, other, curves);
+	other_far = descend(post, n - 1, n, other, curves); /* the first barriers lead away from there */
+	if (objective(post, other, barrier) < objective(post, t, barrier) - near_mode) {
 		memcpy(t, other, d * sizeof(*t));
 		memcpy(hessian, curves, d * d * sizeof(*hessian));
-		err = far;
+		far = other_far;
 	}
 	free(other);
-	return far < 0 ? far : err;
+	return far;
 }
 
-int posterior_nearest(const struct posterior *post, double *t, double *hessian)
+bool posterior_nearest(const struct posterior *post, double *t, double *hessian)
 {
 	struct posterior timeless = *post;
 

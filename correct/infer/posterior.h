@@ -42,8 +42,8 @@ struct posterior {
 	uint32_t *class_of;  /* [B] */
 };
 
-int posterior_new(const struct problem *p, const struct space *space, const struct equations *eqs,
-                  struct posterior **out);
+struct posterior *posterior_new(const struct problem *p, const struct space *space,
+                                const struct equations *eqs);
 void posterior_free(struct posterior *post);
 /* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare. */
 void posterior_equate(struct posterior *post, const struct equations *eqs);
@@ -61,15 +61,15 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
  * t        in: a point with all flows positive; out: the mode.
  * hessian  out [d][d]: of -log p there, barrier included; positive definite.
  *
- * Returns 1 where the steps that a space so large is given end short of the mode.
+ * True where the steps that a space so large is given end short of the mode.
  */
-int posterior_mode(const struct posterior *post, double *t, double *hessian);
+bool posterior_mode(const struct posterior *post, double *t, double *hessian);
 
 /*
  * The same of the equations alone, without the prior and with hardly a barrier:
  * a flow that meets them as well as any.  hessian[d][d] is scratch.
  */
-int posterior_nearest(const struct posterior *post, double *t, double *hessian);
+bool posterior_nearest(const struct posterior *post, double *t, double *hessian);
 
 /* The residual of equation i at t, in units of its noise: positive where the flow gives more than was measured. */
 double posterior_miss(const struct posterior *post, size_t i, const double *t);

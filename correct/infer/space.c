@@ -216,7 +216,7 @@ static void fill_basis(const struct balances *m, const int32_t *pivot_row, struc
 	free(free_col);
 }
 
-int space_new(const struct problem *p, const bool *usable, struct space **out)
+struct space *space_new(const struct problem *p, const bool *usable)
 {
 	struct space *s = mem_calloc(1, sizeof(*s));
 	struct balances m = { 0 };
@@ -226,12 +226,9 @@ int space_new(const struct problem *p, const bool *usable, struct space **out)
 	eliminate(m.a, m.n_rows, m.n_cols, pivot_row);
 	s->n_edges = p->n_edges;
 	fill_basis(&m, pivot_row, s);
-	*out = s;
-	s = NULL;
-	space_free(s);
 	free(pivot_row);
 	balances_fini(&m);
-	return 0;
+	return s;
 }
 
 void space_free(struct space *s)

@@ -19,7 +19,7 @@ struct space {
  * Cost: elimination of (blocks + calls) rows.  usable[E] says which edges
  * may carry flow at all; NULL for every one.
  */
-int space_new(const struct problem *p, const bool *usable, struct space **out);
+struct space *space_new(const struct problem *p, const bool *usable);
 void space_free(struct space *s);
 
 /* A lower bound of n_free that hardly misses, without elimination.  Cost: E. */

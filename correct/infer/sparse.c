@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 void sparse_fini(struct sparse *m)
@@ -13,7 +12,7 @@ void sparse_fini(struct sparse *m)
 	free(m->x);
 }
 
-int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols)
+void sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols)
 {
 	size_t n = 0;
 
@@ -33,7 +32,6 @@ int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_c
 			}
 	}
 	m->row0[n_rows] = n;
-	return 0;
 }
 
 double sparse_dot(const struct sparse *m, size_t row, const double *t)

@@ -13,8 +13,8 @@ struct sparse {
 	double *x;
 };
 
-/* What is not 0 of dense[n_rows][n_cols].  To be freed by sparse_fini(), after errors too. */
-int sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols);
+/* What is not 0 of dense[n_rows][n_cols].  To be freed by sparse_fini(). */
+void sparse_from(struct sparse *m, const double *dense, size_t n_rows, size_t n_cols);
 void sparse_fini(struct sparse *m);
 
 /* row . t */

@@ -161,10 +161,10 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		err = solve_judge_size(p, usable, w->sums.paths);
 	if (err == 0)
 		err = judge_samples(p, usable);
-	if (err == 0)
-		err = space_new(p, usable, &space);
-	if (err == 0)
+	if (err == 0) {
+		space = space_new(p, usable);
 		err = evidence_equations(ev, s, space, &eqs);
+	}
 	if (err == 0)
 		err = method_full(p, space, cut->flow, &eqs, seed, &w->scope_solutions[s]);
 	if (err == 0) {
