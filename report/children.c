@@ -9,6 +9,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "report/number.h"
 #include "report/report.h"
 
@@ -224,15 +225,14 @@ static bool inlined_listed(const struct profile *p)
 
 int view_children(const struct profile *p, const struct report_opts *o, struct view *out)
 {
-	struct row *rows = calloc(p->n_funcs + 1, sizeof(*rows));
-	struct inclusive *all = NULL;
+	struct row *rows = mem_calloc(p->n_funcs + 1, sizeof(*rows));
+	struct inclusive *all = inclusive_count(p);
 	double total = total_of(p, o);
 	size_t n = 0, n_match = 0;
 	bool known = inclusive_source(p) != INCLUSIVE_NONE,
 	     apart = inlined_listed(p) && !p->meta.truth_rolled;
-	int err = rows ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
 
-	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
+	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 		const struct profile_count *c =
 		        apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled;
@@ -251,11 +251,9 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 			                  .self = weight_of(p, o, &own) / total };
 	}
 	free(all);
-	if (err == 0 && o->function && !n_match)
-		err = report_no_match(p, o->function);
-	if (err < 0) {
+	if (o->function && !n_match) {
 		free(rows);
-		return err;
+		return report_no_match(p, o->function);
 	}
 	finish(p, o, rows, n, out);
 	out->table.columns = child_columns;
@@ -292,15 +290,13 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 	double total = total_of(p, o);
 	size_t n = 0;
 	bool callers = o->view == REPORT_CALLERS;
-	int err = func < 0 ? report_no_match(p, o->why ? o->why : "") : 0;
 
-	if (err == 0 && inclusive_source(p) != INCLUSIVE_NONE)
-		err = callers ? inclusive_callers(p, (uint32_t)func, &parts, &n)
-		              : inclusive_callees(p, (uint32_t)func, &parts, &n);
-	if (err < 0)
-		return err;
-	rows = calloc(n + 1, sizeof(*rows));
-	for (size_t i = 0; i < n && rows; i++) {
+	if (func < 0)
+		return report_no_match(p, o->why ? o->why : "");
+	if (inclusive_source(p) != INCLUSIVE_NONE)
+		parts = (callers ? inclusive_callers : inclusive_callees)(p, (uint32_t)func, &n);
+	rows = mem_calloc(n + 1, sizeof(*rows));
+	for (size_t i = 0; i < n; i++) {
 		bool self = parts[i].func == (uint32_t)func;
 
 		rows[i] = (struct row){ .f = parts[i].func == UINT32_MAX ? NULL : &p->funcs[parts[i].func],
@@ -317,8 +313,6 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 			                                    : " (its own)" };
 	}
 	free(parts);
-	if (!rows)
-		return sp_fail(SP_ENOMEM, "out of memory");
 	finish(p, o, rows, n, out);
 	out->table.columns = part_columns;
 	out->table.n_columns = sizeof(part_columns) / sizeof(part_columns[0]);
@@ -412,8 +406,9 @@ static void note_short_calls(const struct profile *p, FILE *f)
 	double total = total_of(p, &o), weight = least_share * total;
 	char name[200];
 
-	if (!report_has_insn(p) || inclusive_count(p, &all) < 0)
+	if (!report_has_insn(p))
 		return;
+	all = inclusive_count(p);
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		if (all[i].hi - all[i].lo <= 2 * close * all[i].insn || all[i].insn < weight)
 			continue;
@@ -439,11 +434,9 @@ static void note_short_calls(const struct profile *p, FILE *f)
 /* Is there a function of which only bounds are known? */
 static bool any_unknown(const struct profile *p)
 {
-	struct inclusive *all = NULL;
+	struct inclusive *all = inclusive_count(p);
 	bool any = false;
 
-	if (inclusive_count(p, &all) < 0)
-		return false;
 	for (size_t i = 0; i < p->n_funcs && !any; i++)
 		any = all[i].lo > 0 && all[i].hi > all[i].lo &&
 		      !isfinite(inclusive_is_of_insn(p) ? all[i].insn : all[i].cyc);

@@ -7,6 +7,7 @@
 
 #include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
 #include "report/report.h"
@@ -80,16 +81,15 @@ static int add_unseen(struct flame *f, const double *insn, const double *held, c
 static int of_stacks(struct flame *f)
 {
 	const struct profile *p = f->p;
-	double *insn = NULL, *held = NULL, *sum = calloc(p->n_frames + 1, sizeof(*sum));
-	uint32_t *number = calloc(2 * (p->n_frames + 1), sizeof(*number)), *small;
-	int err = sum && number ? inclusive_frames(p, &insn, &held)
-	                        : sp_fail(SP_ENOMEM, "out of memory for a page");
+	double *held, *insn = inclusive_frames(p, &held), *sum = mem_calloc(p->n_frames + 1, sizeof(*sum));
+	uint32_t *number = mem_calloc(2 * (p->n_frames + 1), sizeof(*number)), *small;
+	int err = 0;
 
-	for (size_t i = p->n_frames; err == 0 && i-- > 1;) {
+	for (size_t i = p->n_frames; i-- > 1;) {
 		sum[i] += weight(f, insn[i], p->frames[i].raw_cyc);
 		sum[p->frames[i].parent] += sum[i];
 	}
-	small = number ? number + p->n_frames + 1 : NULL; /* of each frame that has callees which are */
+	small = number + p->n_frames + 1; /* of each frame that has callees which are */
 	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
 		const struct profile_frame *frame = &p->frames[i];
 		uint32_t parent = number[frame->parent];
@@ -329,27 +329,23 @@ static int of_flow(struct flame *f)
 {
 	const struct profile *p = f->p;
 	struct walk w = { .f = f };
-	struct inclusive *all = NULL;
-	int err = inclusive_count(p, &all);
+	struct inclusive *all = inclusive_count(p);
+	int err;
 
 	w.all = all;
-	w.on_path = calloc(p->n_funcs + 1, 1);
-	w.placed = calloc(p->n_funcs + 1, sizeof(*w.placed));
-	w.first_of_caller = calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
-	w.by_caller = calloc(p->n_calls + 1, sizeof(const struct profile_call *));
-	if (err == 0 && (!w.on_path || !w.placed || !w.first_of_caller || !w.by_caller))
-		err = sp_fail(SP_ENOMEM, "out of memory for a page");
-	if (err == 0) {
-		for (size_t i = 0; i < p->n_calls; i++) {
-			w.by_caller[i] = &p->calls[i];
-			w.first_of_caller[p->calls[i].caller + 1]++;
-		}
-		for (size_t i = 0; i < p->n_funcs; i++)
-			w.first_of_caller[i + 1] += w.first_of_caller[i];
-		if (p->n_calls)
-			qsort(w.by_caller, p->n_calls, sizeof(const struct profile_call *), by_caller);
-		err = find_pieces(&w);
+	w.on_path = mem_calloc(p->n_funcs + 1, 1);
+	w.placed = mem_calloc(p->n_funcs + 1, sizeof(*w.placed));
+	w.first_of_caller = mem_calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
+	w.by_caller = mem_calloc(p->n_calls + 1, sizeof(const struct profile_call *));
+	for (size_t i = 0; i < p->n_calls; i++) {
+		w.by_caller[i] = &p->calls[i];
+		w.first_of_caller[p->calls[i].caller + 1]++;
 	}
+	for (size_t i = 0; i < p->n_funcs; i++)
+		w.first_of_caller[i + 1] += w.first_of_caller[i];
+	if (p->n_calls)
+		qsort(w.by_caller, p->n_calls, sizeof(const struct profile_call *), by_caller);
+	err = find_pieces(&w);
 	if (err == 0)
 		err = from_roots(&w);
 	if (err == 0)

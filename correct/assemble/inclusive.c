@@ -9,7 +9,7 @@
 #include "correct/assemble/stack_bounds.h"
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 enum inclusive_source inclusive_source(const struct profile *p)
 {
@@ -61,18 +61,16 @@ static double spread_unsampled(const struct profile *p, const double *insn, doub
 	return rest;
 }
 
-static int count_stacks(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+static void count_stacks(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
-	uint32_t *last =
-	        calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
-	double *insn = NULL, *more = calloc(3 * (p->n_funcs + 1), sizeof(*more)), rest = 0;
-	int err = last && more ? inclusive_frames(p, &insn, NULL) : sp_fail(SP_ENOMEM, "out of memory");
+	/* Frame + 1 that counted for a function last. */
+	uint32_t *last = mem_calloc(p->n_funcs + 1, sizeof(*last));
+	double *insn = inclusive_frames(p, NULL), *more = mem_calloc(3 * (p->n_funcs + 1), sizeof(*more)),
+	       rest = spread_unsampled(p, insn, more);
 
-	if (err == 0)
-		rest = spread_unsampled(p, insn, more);
-	for (size_t i = 1; i < p->n_frames && err == 0; i++)
+	for (size_t i = 1; i < p->n_frames; i++)
 		insn[i] *= 1 + more[p->frames[i].phys_func];
-	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+	for (size_t i = 1; i < p->n_frames; i++) {
 		if (inclusive_frame_is_empty(&p->frames[i]))
 			continue;
 		for (uint32_t at = (uint32_t)i; at; at = p->frames[at].parent) {
@@ -85,18 +83,14 @@ static int count_stacks(const struct profile *p, const struct own_noise *noise, 
 			out[func].by_status[p->funcs[p->frames[i].phys_func].rolled_status] += insn[i];
 		}
 	}
-	if (err == 0) {
-		stack_bounds(p, insn, rest, noise, out);
-		cut_stacks_bounds(p, insn, out);
-	}
-	if (err == 0 && p->n_contexts)
-		err = inclusive_ask_paths(p, noise, out);
-	if (err == 0)
-		cut_stacks_judge(p, out);
+	stack_bounds(p, insn, rest, noise, out);
+	cut_stacks_bounds(p, insn, out);
+	if (p->n_contexts)
+		inclusive_ask_paths(p, noise, out);
+	cut_stacks_judge(p, out);
 	free(last);
 	free(insn);
 	free(more);
-	return err;
 }
 
 /* As a function's (assemble_funcs.c), by the statuses of the functions that are summed. */
@@ -122,23 +116,18 @@ static uint8_t judge(const struct profile *p, const struct inclusive *c)
 	return profile_judge(PROFILE_FIXED, &count);
 }
 
-int inclusive_count(const struct profile *p, struct inclusive **out)
+struct inclusive *inclusive_count(const struct profile *p)
 {
 	struct own_noise noise;
-	int err;
+	struct inclusive *out = mem_calloc(p->n_funcs + 1, sizeof(*out));
 
-	*out = calloc(p->n_funcs + 1, sizeof(**out));
-	if (!*out)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	own_noise_new(p, &noise);
-	err = inclusive_source(p) == INCLUSIVE_STACKS ? count_stacks(p, &noise, *out)
-	                                              : inclusive_by_flow(p, &noise, *out);
+	if (inclusive_source(p) == INCLUSIVE_STACKS)
+		count_stacks(p, &noise, out);
+	else
+		inclusive_by_flow(p, &noise, out);
 	own_noise_free(&noise);
-	for (size_t f = 0; f < p->n_funcs && err == 0; f++)
-		(*out)[f].status = judge(p, &(*out)[f]);
-	if (err < 0) {
-		free(*out);
-		*out = NULL;
-	}
-	return err;
+	for (size_t f = 0; f < p->n_funcs; f++)
+		out[f].status = judge(p, &out[f]);
+	return out;
 }

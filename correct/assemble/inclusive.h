@@ -35,20 +35,20 @@ bool inclusive_is_of_insn(const struct profile *p);
 
 enum inclusive_source inclusive_source(const struct profile *p);
 
-/* out, malloc'd: [p->n_funcs].  Returns 0, -SP_ENOMEM. */
-int inclusive_count(const struct profile *p, struct inclusive **out);
+/* Malloc'd: [p->n_funcs]. */
+struct inclusive *inclusive_count(const struct profile *p);
 
 /*
  * Corrected instructions of each frame, malloc'd: [p->n_frames].  What is inlined and no sample fell in has no frame: frames of
  * the physical function that holds it have it, in proportion; or where held is not NULL they have their own, and
- * (*held)[f], malloc'd, [p->n_funcs], times as much is that of physical function f.  Returns 0, -SP_ENOMEM.
+ * (*held)[f], malloc'd, [p->n_funcs], times as much is that of physical function f.
  */
-int inclusive_frames(const struct profile *p, double **out, double **held);
+double *inclusive_frames(const struct profile *p, double **held);
 
 /*
  * One function's callers, or callees, with what of it (or of them, called from it) belongs to each; the function itself is
  * what it runs by itself, or what has no caller.  n: calls with their 90% interval, NAN = not known.  Of several callers by the flow
- * only these are known where no path tells more.
+ * only these are known where no path tells more.  Malloc'd: [*n].
  */
 struct inclusive_part {
 	uint32_t func; /* UINT32_MAX: no caller is known */
@@ -56,7 +56,7 @@ struct inclusive_part {
 	double n, lo, hi;
 };
 
-int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n);
-int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n);
+struct inclusive_part *inclusive_callers(const struct profile *p, uint32_t func, size_t *n);
+struct inclusive_part *inclusive_callees(const struct profile *p, uint32_t func, size_t *n);
 
 #endif

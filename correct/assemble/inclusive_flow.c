@@ -7,20 +7,17 @@
 #include "correct/assemble/context_walk.h"
 #include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
 /* What calls nothing is what it runs itself. */
-static int mark_callers(const struct profile *p, bool **out)
+static bool *mark_callers(const struct profile *p)
 {
-	bool *calls = calloc(p->n_funcs + 1, sizeof(*calls));
+	bool *calls = mem_calloc(p->n_funcs + 1, sizeof(*calls));
 
-	if (!calls)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t i = 0; i < p->n_calls; i++)
 		calls[p->calls[i].caller] = calls[p->calls[i].caller] || p->calls[i].share > 0;
-	*out = calls;
-	return 0;
+	return calls;
 }
 
 /* What calls that no path shows come to, of one that may call itself through others. */
@@ -111,28 +108,24 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 }
 
 /* What functions come to that nobody is known to call: by paths where these know it, and not as calls are shared. */
-static int begin(const struct profile *p, const struct own_noise *noise, struct owners *o)
+static void begin(const struct profile *p, const struct own_noise *noise, struct owners *o)
 {
-	int err = owners_new(p, noise, o);
-
-	for (size_t i = 0; i < o->uncalled.n && err == 0; i++) {
+	owners_new(p, noise, o);
+	for (size_t i = 0; i < o->uncalled.n; i++) {
 		struct inclusive c = count_told(p, o->uncalled.v[i], o);
 		double *below = &o->below[o->uncalled.v[i]];
 
 		*below = fmax(*below, inclusive_weight(p, &c));
 	}
-	return err;
 }
 
-int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+void inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
-	struct owners o = { 0 };
-	bool *calls = NULL;
-	int err = begin(p, noise, &o);
+	struct owners o;
+	bool *calls = mark_callers(p);
 
-	if (err == 0)
-		err = mark_callers(p, &calls);
-	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+	begin(p, noise, &o);
+	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		const struct profile_count *c = &p->funcs[f].rolled;
 		double own;
 
@@ -154,26 +147,22 @@ int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, st
 	}
 	owners_free(&o);
 	free(calls);
-	return err;
 }
 
 /*
  * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
  * them by calls that no stack has, where several would.
  */
-static int find_jumping(const struct profile *p, bool **out)
+static bool *find_jumping(const struct profile *p)
 {
-	bool *seen = calloc(p->n_calls + 1, sizeof(*seen)), *jumps = calloc(p->n_funcs + 1, sizeof(*jumps));
+	bool *seen = mem_calloc(p->n_calls + 1, sizeof(*seen)),
+	     *jumps = mem_calloc(p->n_funcs + 1, sizeof(*jumps));
 	/* Of instructions, in what somebody called, with all below it. */
-	double *samples = calloc(p->n_funcs + 1, sizeof(*samples)),
-	       *below = calloc(p->n_frames + 1, sizeof(*below));
+	double *samples = mem_calloc(p->n_funcs + 1, sizeof(*samples)),
+	       *below = mem_calloc(p->n_frames + 1, sizeof(*below));
 	double period = profile_mean_period(&p->meta.events[p->meta.insn_event]);
-	int err = seen && jumps && samples && below
-	                  ? 0
-	                  : sp_fail(SP_ENOMEM, "out of memory for %zu calls", p->n_calls);
 
-	*out = jumps;
-	for (size_t i = p->n_frames; i-- > 1 && err == 0;) { /* callers stand before callees */
+	for (size_t i = p->n_frames; i-- > 1;) { /* callers stand before callees */
 		const struct profile_frame *f = &p->frames[i];
 		long call = f->parent ? context_find_call(p, p->frames[f->parent].func, f->func) : -1;
 
@@ -183,7 +172,7 @@ static int find_jumping(const struct profile *p, bool **out)
 		if (call >= 0)
 			seen[call] = true;
 	}
-	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+	for (size_t i = 0; i < p->n_calls; i++) {
 		const struct profile_call *c = &p->calls[i];
 		double missing = seen[i] ? 0 : c->share * samples[c->callee];
 
@@ -193,18 +182,16 @@ static int find_jumping(const struct profile *p, bool **out)
 	free(seen);
 	free(samples);
 	free(below);
-	return err;
+	return jumps;
 }
 
-int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o;
-	bool *jumps = NULL;
-	int err = begin(p, noise, &o);
+	bool *jumps = p->meta.insn_event >= 0 ? find_jumping(p) : NULL;
 
-	if (err == 0 && p->meta.insn_event >= 0)
-		err = find_jumping(p, &jumps);
-	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
+	begin(p, noise, &o);
+	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		struct inclusive by_paths;
 
 		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p))
@@ -219,5 +206,4 @@ int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, 
 	}
 	owners_free(&o);
 	free(jumps);
-	return err;
 }

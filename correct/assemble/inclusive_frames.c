@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "correct/assemble/inclusive_impl.h"
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
@@ -25,31 +25,23 @@ struct helds {
 
 static struct held *held_of(struct helds *h, uint32_t func, uint32_t phys_func)
 {
-	long k = pairs_number(&h->index, func, phys_func);
+	size_t k = pairs_must(&h->index, func, phys_func);
 
-	if (k < 0 || ((size_t)k == h->v.n && vec_push(&h->v, (struct held){ 0 }) < 0))
-		return NULL;
+	if (k == h->v.n)
+		vec_add(&h->v, (struct held){ 0 });
 	return &h->v.v[k];
 }
 
-static int find_held(const struct profile *p, struct helds *h)
+static void find_held(const struct profile *p, struct helds *h)
 {
-	struct held *to;
-
-	for (size_t i = 0; i < p->n_insns; i++) {
-		to = held_of(h, p->insns[i].func, p->insns[i].phys_func);
-		if (!to)
-			return -SP_ENOMEM;
-		to->insn += p->insns[i].count.insn;
-	}
+	for (size_t i = 0; i < p->n_insns; i++)
+		held_of(h, p->insns[i].func, p->insns[i].phys_func)->insn += p->insns[i].count.insn;
 	for (size_t i = 1; i < p->n_frames; i++) {
-		to = held_of(h, p->frames[i].func, p->frames[i].phys_func);
-		if (!to)
-			return -SP_ENOMEM;
+		struct held *to = held_of(h, p->frames[i].func, p->frames[i].phys_func);
+
 		to->raw += p->frames[i].raw_insn;
 		to->time += p->frames[i].raw_cyc;
 	}
-	return 0;
 }
 
 /* Divided among its frames; where no sample of instructions fell those of time tell. */
@@ -58,22 +50,17 @@ static double insn_of_frame(const struct profile_frame *f, const struct held *h)
 	return h->insn * (h->raw > 0 ? f->raw_insn / h->raw : inclusive_ratio(f->raw_cyc, h->time));
 }
 
-int inclusive_frames(const struct profile *p, double **out, double **held)
+double *inclusive_frames(const struct profile *p, double **held)
 {
 	struct helds h = { 0 };
-	double *sum = calloc(p->n_funcs + 1, sizeof(*sum));
-	double *insn = calloc(p->n_frames + 1, sizeof(*insn));
-	int err = sum && insn ? find_held(p, &h)
-	                      : sp_fail(SP_ENOMEM, "out of memory for %zu frames", p->n_frames);
+	double *sum = mem_calloc(p->n_funcs + 1, sizeof(*sum));
+	double *insn = mem_calloc(p->n_frames + 1, sizeof(*insn));
 
-	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
+	find_held(p, &h);
+	for (size_t i = 1; i < p->n_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 		struct held *of = held_of(&h, f->func, f->phys_func);
 
-		if (!of) {
-			err = -SP_ENOMEM;
-			break;
-		}
 		/* A profile without instructions has functions alone. */
 		if (!p->n_insns)
 			of->insn = p->funcs[f->func].count.insn;
@@ -83,19 +70,15 @@ int inclusive_frames(const struct profile *p, double **out, double **held)
 	pairs_fini(&h.index);
 	vec_fini(&h.v);
 	/* What is inlined and none was seen of keeps to the function that holds it. */
-	for (size_t g = 0; g < p->n_funcs && err == 0; g++)
+	for (size_t g = 0; g < p->n_funcs; g++)
 		sum[g] = inclusive_ratio(p->funcs[g].rolled.insn, sum[g]);
-	for (size_t i = 1; i < p->n_frames && err == 0 && !held; i++)
+	for (size_t i = 1; i < p->n_frames && !held; i++)
 		insn[i] *= sum[p->frames[i].phys_func];
-	if (held && err == 0)
+	if (held)
 		*held = sum;
 	else
 		free(sum);
-	if (err < 0)
-		free(insn);
-	else
-		*out = insn;
-	return err;
+	return insn;
 }
 
 void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn)

@@ -59,7 +59,7 @@ struct owners {
 	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
 };
 
-int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o);
+void owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o);
 void owners_free(struct owners *o);
 
 /* eq. 20, of a function of which any and all are found. */
@@ -67,9 +67,9 @@ void owners_count(const struct profile *p, uint32_t func, struct owners *o, stru
 
 /* ---- the flow (inclusive_flow.c) ---- */
 
-int inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
+void inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
 
 /* Of functions whose calls are short beside the skid, and of those that jump, paths may tell more than stacks do. */
-int inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
+void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
 
 #endif

@@ -5,16 +5,15 @@
 
 #include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* Parts by function, [n_funcs + 1]: the last is of no caller. */
-static int gather(const struct profile *p, const struct inclusive *by_func,
-                  const struct profile_call *const *calls, struct inclusive_part **out, size_t *n)
+static struct inclusive_part *gather(const struct profile *p, const struct inclusive *by_func,
+                                     const struct profile_call *const *calls, size_t *n)
 {
+	struct inclusive_part *out = mem_calloc(p->n_funcs + 2, sizeof(*out));
+
 	*n = 0;
-	*out = calloc(p->n_funcs + 2, sizeof(**out));
-	if (!*out)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
 	for (size_t f = 0; f <= p->n_funcs; f++) {
 		struct inclusive c = by_func[f];
 		bool counted = c.raw_insn > 0 || c.insn > 0 || c.cyc > 0;
@@ -23,12 +22,12 @@ static int gather(const struct profile *p, const struct inclusive *by_func,
 		if (!counted && calls[f] && calls[f]->n > 0)
 			c = (struct inclusive){ .raw_insn = NAN, .insn = NAN, .cyc = NAN };
 		if (counted || (isnan(c.insn) && f < p->n_funcs))
-			(*out)[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX,
-				                                  c, calls[f] ? calls[f]->n : NAN,
-				                                  calls[f] ? calls[f]->lo : NAN,
-				                                  calls[f] ? calls[f]->hi : NAN };
+			out[(*n)++] = (struct inclusive_part){ f < p->n_funcs ? (uint32_t)f : UINT32_MAX, c,
+				                               calls[f] ? calls[f]->n : NAN,
+				                               calls[f] ? calls[f]->lo : NAN,
+				                               calls[f] ? calls[f]->hi : NAN };
 	}
-	return 0;
+	return out;
 }
 
 /*
@@ -49,12 +48,11 @@ static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func
 	return found;
 }
 
-static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
+static void parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
 {
-	double *insn = NULL;
-	int err = inclusive_frames(p, &insn, NULL);
+	double *insn = inclusive_frames(p, NULL);
 
-	for (uint32_t i = 1; i < p->n_frames && err == 0; i++) {
+	for (uint32_t i = 1; i < p->n_frames; i++) {
 		uint32_t below = 0,
 		         at = inclusive_frame_is_empty(&p->frames[i]) ? 0 : outermost(p, i, func, &below),
 		         part;
@@ -69,7 +67,6 @@ static int parts_of_stacks(const struct profile *p, uint32_t func, bool callers,
 		                    insn[i]);
 	}
 	free(insn);
-	return err;
 }
 
 /*
@@ -109,16 +106,15 @@ static struct inclusive shared(const struct profile *p, const struct inclusive *
 	return c;
 }
 
-static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
-                         const struct profile_call **calls)
+static void parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
+                          const struct profile_call **calls)
 {
 	const struct profile_count *own = &p->funcs[func].rolled;
-	struct inclusive *all = NULL;
-	uint32_t *at = calloc(p->n_contexts + 1, sizeof(*at));
-	int err = at ? inclusive_count(p, &all) : sp_fail(SP_ENOMEM, "out of memory");
+	struct inclusive *all = inclusive_count(p);
+	uint32_t *at = mem_calloc(p->n_contexts + 1, sizeof(*at));
 	bool told = false;
 
-	for (size_t i = 0; i < p->n_calls && err == 0; i++) {
+	for (size_t i = 0; i < p->n_calls; i++) {
 		const struct profile_call *c = &p->calls[i];
 		uint32_t other = callers ? c->caller : c->callee;
 
@@ -129,40 +125,38 @@ static int parts_of_flow(const struct profile *p, uint32_t func, bool callers, s
 		calls[other] = c;
 		told = true;
 	}
-	if (err == 0 && callers && !told)
+	if (callers && !told)
 		by_func[p->n_funcs] = all[func];
-	if (err == 0 && !callers)
+	if (!callers)
 		by_func[func] = (struct inclusive){
 			.raw_insn = own->raw_insn, .insn = own->insn, .cyc = own->cyc, .lo = NAN, .hi = NAN
 		};
 	free(at);
 	free(all);
-	return err;
 }
 
-static int parts(const struct profile *p, uint32_t func, bool callers, struct inclusive_part **out, size_t *n)
+static struct inclusive_part *parts(const struct profile *p, uint32_t func, bool callers, size_t *n)
 {
-	struct inclusive *by_func = calloc(p->n_funcs + 1, sizeof(*by_func));
-	const struct profile_call **calls = calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
-	int err = by_func && calls ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	struct inclusive *by_func = mem_calloc(p->n_funcs + 1, sizeof(*by_func));
+	const struct profile_call **calls = mem_calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
+	struct inclusive_part *out;
 
-	if (err == 0)
-		err = inclusive_source(p) == INCLUSIVE_STACKS
-		              ? parts_of_stacks(p, func, callers, by_func)
-		              : parts_of_flow(p, func, callers, by_func, calls);
-	if (err == 0)
-		err = gather(p, by_func, calls, out, n);
+	if (inclusive_source(p) == INCLUSIVE_STACKS)
+		parts_of_stacks(p, func, callers, by_func);
+	else
+		parts_of_flow(p, func, callers, by_func, calls);
+	out = gather(p, by_func, calls, n);
 	free(by_func);
 	free(calls);
-	return err;
+	return out;
 }
 
-int inclusive_callers(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+struct inclusive_part *inclusive_callers(const struct profile *p, uint32_t func, size_t *n)
 {
-	return parts(p, func, true, out, n);
+	return parts(p, func, true, n);
 }
 
-int inclusive_callees(const struct profile *p, uint32_t func, struct inclusive_part **out, size_t *n)
+struct inclusive_part *inclusive_callees(const struct profile *p, uint32_t func, size_t *n)
 {
-	return parts(p, func, false, out, n);
+	return parts(p, func, false, n);
 }

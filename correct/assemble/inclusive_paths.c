@@ -8,7 +8,7 @@
 #include "correct/assemble/inclusive_impl.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
 /* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */
 static const double t_of_parts = 1.753;
@@ -194,7 +194,7 @@ void owners_free(struct owners *o)
 	*o = (struct owners){ 0 };
 }
 
-static int find_uncalled(const struct profile *p, struct owners *o)
+static void find_uncalled(const struct profile *p, struct owners *o)
 {
 	double *more = o->likely;
 
@@ -217,10 +217,8 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 		if (p->funcs[g].uncalled && o->below[g] > 0 &&
 		    (inclusive_has_code(p, g) || strcmp(p->funcs[g].name, "[unknown]") != 0))
 			vec_add(&o->uncalled, g);
-	o->reach = calloc(o->uncalled.n * p->n_funcs + 1, 1);
-	o->begins = calloc(o->uncalled.n + 1, sizeof(*o->begins));
-	if (!o->reach || !o->begins)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+	o->reach = mem_calloc(o->uncalled.n * p->n_funcs + 1, 1);
+	o->begins = mem_calloc(o->uncalled.n + 1, sizeof(*o->begins));
 	for (size_t i = 0; i < o->uncalled.n; i++) {
 		inclusive_find_any(p, o->uncalled.v[i], o->any);
 		for (size_t g = 0; g < p->n_funcs; g++) {
@@ -229,27 +227,23 @@ static int find_uncalled(const struct profile *p, struct owners *o)
 			                strcmp(p->funcs[g].name, "main") == 0;
 		}
 	}
-	return 0;
 }
 
-int owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o)
+void owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o)
 {
 	const size_t n = p->n_funcs + 1;
 
-	*o = (struct owners){ .any = calloc(n, sizeof(*o->any)),
-		              .all = calloc(n, sizeof(*o->all)),
-		              .likely = calloc(n, sizeof(*o->likely)),
-		              .by_calls = calloc(n, sizeof(*o->by_calls)),
+	*o = (struct owners){ .any = mem_calloc(n, sizeof(*o->any)),
+		              .all = mem_calloc(n, sizeof(*o->all)),
+		              .likely = mem_calloc(n, sizeof(*o->likely)),
+		              .by_calls = mem_calloc(n, sizeof(*o->by_calls)),
 		              .noise = noise,
-		              .of = calloc(p->n_contexts + 1, 1),
-		              .ran = calloc(p->n_calls + 1, sizeof(*o->ran)),
-		              .told = calloc(n, sizeof(*o->told)),
-		              .its = calloc(n, sizeof(*o->its)),
-		              .open = calloc(n, sizeof(*o->open)),
-		              .below = calloc(n, sizeof(*o->below)) };
-	if (!o->any || !o->all || !o->likely || !o->by_calls || !o->of || !o->told || !o->its || !o->open ||
-	    !o->below || !o->ran)
-		return sp_fail(SP_ENOMEM, "out of memory for %zu functions", p->n_funcs);
+		              .of = mem_calloc(p->n_contexts + 1, 1),
+		              .ran = mem_calloc(p->n_calls + 1, sizeof(*o->ran)),
+		              .told = mem_calloc(n, sizeof(*o->told)),
+		              .its = mem_calloc(n, sizeof(*o->its)),
+		              .open = mem_calloc(n, sizeof(*o->open)),
+		              .below = mem_calloc(n, sizeof(*o->below)) };
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
 		long call = c->parent == UINT32_MAX
@@ -260,5 +254,5 @@ int owners_new(const struct profile *p, const struct own_noise *noise, struct ow
 		if (call >= 0)
 			o->ran[call] += c->insn;
 	}
-	return find_uncalled(p, o);
+	find_uncalled(p, o);
 }
