@@ -252,10 +252,10 @@ static int find_scopes(struct work *w)
 		sp_warn("%s: more than %d samples: loops of one region are not told apart by time",
 		        w->opts->input, EFFORT_PLACED);
 	if (err == 0)
-		err = scopes_find(w->graph, w->regions,
-		                  &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,
-		                                           placing.samples.n, placing.way.v },
-		                  &w->effort, &w->scopes);
+		scopes_find(w->graph, w->regions,
+		            &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,
+		                                     placing.samples.n, placing.way.v },
+		            &w->effort, &w->scopes);
 	w->effort.most = budget_blocks(w->opts->budget_s);
 	if (err == 0 && w->scopes.of_sample)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
@@ -405,7 +405,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	show.ev = *out;
 	show.slots = mux_slots_new(w->rec, w->scopes.n);
 	if (w->rec->relative)
-		err = stages_begin(w, &show.stages);
+		show.stages = stages_begin(w);
 	if (err == 0)
 		err = recording_each(w->rec, "collecting evidence", show_sample, &show);
 	if (err == 0 && show.stages)

@@ -56,7 +56,7 @@ static void order_by_thread(struct splitter *sp)
 	free(first);
 }
 
-static int split_scope(struct splitter *sp, size_t scope)
+static void split_scope(struct splitter *sp, size_t scope)
 {
 	const struct scopes *s = &sp->w->scopes;
 	const struct phases_opts opts = { .most = sp->unseen ? model->phases_unseen : model->phases,
@@ -68,10 +68,10 @@ static int split_scope(struct splitter *sp, size_t scope)
 	long n_phases;
 
 	if (s->v[scope].n_samples < 2 * model->phase_samples)
-		return 0;
+		return;
 	/* Each phase would have all of its code, and none could be solved. */
 	if (sp->unseen && !sp->w->rec->relative && trim_is_hopeless(s->v[scope].region))
-		return 0;
+		return;
 	at = mem_malloc((sp->n + 1) * sizeof(*at));
 	label = mem_malloc((sp->n + 1) * sizeof(*label));
 	phase = mem_malloc(sp->n + 1);
@@ -90,7 +90,6 @@ static int split_scope(struct splitter *sp, size_t scope)
 	free(at);
 	free(label);
 	free(phase);
-	return 0;
 }
 
 static int note_branches(void *arg, const struct recording *r, const struct pd_record *rec,
@@ -119,12 +118,11 @@ static void keep_region(const struct flow_graph *g, const struct flow_region *re
 }
 
 /* The loops of a phase, weighed by its samples. */
-static int find_parts(struct splitter *sp, size_t phase, double *weight)
+static void find_parts(struct splitter *sp, size_t phase, double *weight)
 {
 	const struct flow_graph *g = sp->w->graph;
 	struct phase *ph = &sp->phases.v[phase];
 	struct flow_ran ran;
-	int err;
 
 	branch_sums_end(&ph->branches);
 	flow_ran_find(g, ph->branches.seen.v, ph->branches.seen.n, ph->branches.runs.v, ph->branches.runs.n,
@@ -134,14 +132,13 @@ static int find_parts(struct splitter *sp, size_t phase, double *weight)
 	for (size_t i = 0; i < sp->n; i++)
 		if (sp->of_sample[i] == (int32_t)phase)
 			weight[sp->samples[i].block]++;
-	err = flow_regions_find(g, &ran, weight, sp->w->opts->min_share, (1 - model->small) * ph->n_samples,
-	                        &sp->w->effort, &ph->parts);
+	ph->parts = flow_regions_find(g, &ran, weight, sp->w->opts->min_share,
+	                              (1 - model->small) * ph->n_samples, &sp->w->effort);
 	if (flow_effort_spent(&sp->w->effort)) {
 		flow_regions_free(ph->parts);
 		ph->parts = NULL;
 	}
 	flow_ran_fini(&ran);
-	return err;
 }
 
 /* The samples of a phase that are in one of its parts (NULL: all) go to that part's scope; returns how many. */
@@ -162,7 +159,7 @@ static uint32_t claim(struct splitter *sp, size_t phase, const int32_t *part_of,
  * The parts of all phases [begin, end) of a scope become scopes, the first in its place.  Samples in none stay raw.
  * Where no records tell the parts each phase is one, of all the scope's code.
  */
-static int replace_scope(struct splitter *sp, size_t begin, size_t end)
+static void replace_scope(struct splitter *sp, size_t begin, size_t end)
 {
 	struct scopes *s = &sp->w->scopes;
 	size_t scope = sp->phases.v[begin].scope;
@@ -194,25 +191,21 @@ static int replace_scope(struct splitter *sp, size_t begin, size_t end)
 	}
 	if (old.owned)
 		flow_region_free(old.region);
-	return 0;
 }
 
 /* A scope becomes its phases where they are known, but for few samples. */
-static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *weight)
+static void settle_scope(struct splitter *sp, size_t begin, size_t end, double *weight)
 {
 	double whole = 0, n = 0;
 
-	if (sp->unseen)
-		return replace_scope(sp, begin, end);
 	for (size_t p = begin; p < end; p++)
 		n += sp->phases.v[p].n_samples;
-	for (size_t p = begin; p < end && whole <= (1 - model->most) * n; p++) {
+	for (size_t p = begin; p < end && !sp->unseen && whole <= (1 - model->most) * n; p++) {
 		struct phase *ph = &sp->phases.v[p];
 		double kept = 0;
-		int err = ph->branches.n_branches < model->ran_branches ? 0 : find_parts(sp, p, weight);
 
-		if (err < 0)
-			return err;
+		if (ph->branches.n_branches >= model->ran_branches)
+			find_parts(sp, p, weight);
 		for (size_t k = 0; ph->parts && k < ph->parts->n; k++)
 			kept += ph->parts->v[k].weight;
 		if (kept >= (1 - model->small) * ph->n_samples)
@@ -221,7 +214,8 @@ static int settle_scope(struct splitter *sp, size_t begin, size_t end, double *w
 		flow_regions_free(ph->parts);
 		ph->parts = NULL;
 	}
-	return whole <= (1 - model->most) * n ? replace_scope(sp, begin, end) : 0;
+	if (whole <= (1 - model->most) * n)
+		replace_scope(sp, begin, end);
 }
 
 static int settle_all(struct splitter *sp)
@@ -235,7 +229,7 @@ static int settle_all(struct splitter *sp)
 		for (end = begin; end < sp->phases.n && sp->phases.v[end].scope == sp->phases.v[begin].scope;
 		     end++)
 			;
-		err = settle_scope(sp, begin, end, weight);
+		settle_scope(sp, begin, end, weight);
 	}
 	free(weight);
 	return err;
@@ -256,13 +250,13 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	memset(sp.of_sample, 0xff, n * sizeof(*sp.of_sample));
 	sp.order = mem_malloc((n + 1) * sizeof(*sp.order));
 	order_by_thread(&sp);
-	for (size_t s = 0; s < n_scopes && err == 0; s++)
-		err = split_scope(&sp, s);
+	for (size_t s = 0; s < n_scopes; s++)
+		split_scope(&sp, s);
 	/* Where instructions were not counted nothing says how many each phase ran. */
-	if (err == 0 && w->rec->relative) {
+	if (w->rec->relative) {
 		w->scopes.phase = sp.of_sample;
 		sp.of_sample = NULL;
-	} else if (err == 0 && sp.phases.n) {
+	} else if (sp.phases.n) {
 		err = settle_all(&sp);
 	}
 	for (size_t p = 0; p < sp.phases.n; p++) {

@@ -47,25 +47,24 @@ static double least_ran_heat(const struct work *w)
  * ran, unless that leaves out loops: an iteration of an outer one may be too rare
  * to be on record.
  */
-static int find_regions(struct work *w, const double *weight)
+static void find_regions(struct work *w, const double *weight)
 {
-	struct flow_regions *ran = NULL;
+	struct flow_regions *ran;
 	struct flow_effort whatever = { .most = UINT64_MAX };
 	double least;
-	int err = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever, &w->regions);
 
-	if (err == 0 && w->sums.paths)
+	w->regions = flow_regions_find(w->graph, NULL, weight, w->opts->min_share, 0, &whatever);
+	if (w->sums.paths)
 		flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &w->ran);
 	/* Cold code that a loop could call makes it too large to be solved. */
-	if (err < 0 || w->sums.n_branches < model->ran_branches)
-		return err;
+	if (w->sums.n_branches < model->ran_branches)
+		return;
 	least = least_ran_heat(w);
-	err = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort, &ran);
-	if (err == 0)
-		sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
-		         100 * heat_in(ran) / heat_in(w->regions));
+	ran = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort);
+	sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
+	         100 * heat_in(ran) / heat_in(w->regions));
 	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
-	if (err == 0 && heat_in(ran) >= least) {
+	if (heat_in(ran) >= least) {
 		w->ran_share = heat_in(w->regions) > 0 ? heat_in(ran) / heat_in(w->regions) : 1;
 		flow_regions_free(w->regions);
 		w->regions = ran;
@@ -73,7 +72,6 @@ static int find_regions(struct work *w, const double *weight)
 		ran = NULL;
 	}
 	flow_regions_free(ran);
-	return err;
 }
 
 int regions_build(struct work *w)
@@ -103,7 +101,7 @@ int regions_build(struct work *w)
 		if (b >= 0)
 			weight[b] += hot[i].weight;
 	}
-	err = find_regions(w, weight);
+	find_regions(w, weight);
 out:
 	free(hot);
 	free(weight);

@@ -39,13 +39,12 @@ struct traffic {
 	uint32_t group[EFFORT_PARTS];
 };
 
-static int add_scope(struct finder *f, const struct scope *scope)
+static void add_scope(struct finder *f, const struct scope *scope)
 {
 	struct scopes *s = f->out;
 
 	vec_room_raw((void **)&s->v, &f->scope_cap, s->n + 1, sizeof(*s->v));
 	s->v[s->n++] = *scope;
-	return 0;
 }
 
 void scopes_fini(struct scopes *s)
@@ -436,43 +435,44 @@ static double count_lost(const struct finder *f, const int32_t *before, size_t s
 	return n;
 }
 
-/* Parts become scopes and get their samples, unless too many would be left; *split says whether they did. */
-static void make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
-                       double n_scope, bool *split)
+/* Parts become scopes and get their samples, unless too many would be left; whether they did. */
+static bool make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
+                       double n_scope)
 {
 	const size_t n_before = f->out->n, bytes = f->n * sizeof(*f->out->of_sample);
 	int32_t scope_of[EFFORT_PARTS], *before = mem_calloc(f->n + 1, sizeof(*before));
+	bool split = false;
 
 	memcpy(before, f->out->of_sample, bytes);
 	make_scopes(f, scope, parts, t, scope_of);
 	/* No part has enough samples for itself: better together than not at all. */
 	if (f->out->n > n_before) {
 		reassign(f, scope, parts->n, t, scope_of);
-		*split = count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
+		split = count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
 	}
-	if (!*split) {
+	if (!split) {
 		memcpy(f->out->of_sample, before, bytes);
 		while (f->out->n > n_before)
 			flow_region_free(f->out->v[--f->out->n].region);
 	}
 	free(before);
+	return split;
 }
 
-/* Split one scope into its parts; *split says whether it was. */
-static int split_scope(struct finder *f, size_t scope, bool *split)
+/* Split one scope into its parts; whether it was. */
+static bool split_scope(struct finder *f, size_t scope)
 {
 	const struct flow_region *region = f->out->v[scope].region;
-	struct flow_regions *parts = NULL;
+	struct flow_regions *parts;
 	struct traffic *t = mem_calloc(1, sizeof(*t));
 	double n_scope = 0;
-	int err;
+	bool split = false;
 
-	*split = false;
 	heat_of(f, scope);
 	for (size_t b = 0; b < f->g->n_blocks; b++)
 		n_scope += f->heat[b];
-	err = flow_region_parts(f->g, region, f->heat, model->least, f->effort, &parts);
-	if (err < 0 || flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
+	parts = flow_region_parts(f->g, region, f->heat, model->least, f->effort);
+	if (flow_effort_spent(f->effort) || parts->n < 1 || parts->n > EFFORT_PARTS)
 		goto out;
 	label_own(f, scope, parts);
 	count_traffic(f, scope, parts, t);
@@ -481,32 +481,27 @@ static int split_scope(struct finder *f, size_t scope, bool *split)
 		goto out;
 	if (parts->n > 1 && count_groups(t, parts->n) < 2)
 		goto out;
-	make_split(f, scope, parts, t, n_scope, split);
+	split = make_split(f, scope, parts, t, n_scope);
 out:
 	flow_regions_free(parts);
 	free(t);
-	return err;
+	return split;
 }
 
-static int split_all(struct finder *f)
+static void split_all(struct finder *f)
 {
 	size_t done = 0, end = f->out->n;
 
 	for (int depth = 0; depth < EFFORT_NESTED && done < end; depth++) {
 		for (; done < end; done++) {
-			bool split;
-			int err = split_scope(f, done, &split);
-
-			if (err < 0)
-				return err;
-			if (split && f->out->v[done].owned)
+			if (!split_scope(f, done))
+				continue;
+			if (f->out->v[done].owned)
 				flow_region_free(f->out->v[done].region);
-			if (split)
-				f->out->v[done].region = NULL;
+			f->out->v[done].region = NULL;
 		}
 		end = f->out->n;
 	}
-	return 0;
 }
 
 /* Close the gaps that split scopes left. */
@@ -528,22 +523,21 @@ static void compact(struct finder *f, int32_t *number)
 		}
 }
 
-int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
-                const struct scope_samples *samples, struct flow_effort *effort, struct scopes *out)
+void scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
+                 const struct scope_samples *samples, struct flow_effort *effort, struct scopes *out)
 {
 	size_t n = samples->n;
 	struct finder f = {
 		.g = g, .samples = samples->v, .way = samples->way, .n = n, .effort = effort, .out = out
 	};
-	int32_t *number = NULL;
-	int err = 0;
+	int32_t *number;
 
 	*out = (struct scopes){ 0 };
-	for (size_t r = 0; r < regions->n && err == 0; r++)
-		err = add_scope(&f, &(struct scope){
-		                            .parent = (uint32_t)r, .region = &regions->v[r], .whole = true });
-	if (err < 0 || !samples->v)
-		goto out;
+	for (size_t r = 0; r < regions->n; r++)
+		add_scope(&f,
+		          &(struct scope){ .parent = (uint32_t)r, .region = &regions->v[r], .whole = true });
+	if (!samples->v)
+		return;
 	f.heat = mem_calloc(g->n_blocks + 1, sizeof(*f.heat));
 	f.label = mem_calloc(n + 1, 1);
 	out->of_sample = mem_calloc(n + 1, sizeof(*out->of_sample));
@@ -552,16 +546,10 @@ int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
 		if (f.samples[i].thread >= f.n_threads)
 			f.n_threads = f.samples[i].thread + 1;
 	}
-	err = split_all(&f);
-	if (err < 0)
-		goto out;
+	split_all(&f);
 	number = mem_calloc(out->n + 1, sizeof(*number));
 	compact(&f, number);
-out:
 	free(f.heat);
 	free(f.label);
 	free(number);
-	if (err < 0)
-		scopes_fini(out);
-	return err;
 }

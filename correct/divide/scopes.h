@@ -41,8 +41,8 @@ struct scopes {
 };
 
 /* Where samples were too many to keep every region is one scope, of_sample NULL; where effort is spent scopes stay together. */
-int scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
-                const struct scope_samples *samples, struct flow_effort *effort, struct scopes *out);
+void scopes_find(const struct flow_graph *g, const struct flow_regions *regions,
+                 const struct scope_samples *samples, struct flow_effort *effort, struct scopes *out);
 void scopes_fini(struct scopes *s);
 
 #endif

@@ -49,27 +49,21 @@ static uint32_t count_met(const struct flow_region *r, const struct flow_regions
 	return n + (none > model->little * all);
 }
 
-int stages_begin(const struct work *w, struct stages **out)
+struct stages *stages_begin(const struct work *w)
 {
 	struct stages *st = mem_calloc(1, sizeof(*st));
 	double *heat = mem_calloc(w->graph->n_blocks + 1, sizeof(*heat));
-	int err = 0;
 
 	*st = (struct stages){ w->graph, w->scopes.n, mem_calloc(w->scopes.n + 1, sizeof(*st->v)) };
-	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
+	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct scope *scope = &w->scopes.v[s];
 
 		take_heat(w->problems[scope->parent], heat);
-		err = flow_region_parts(w->graph, scope->region, heat, model->least, NULL, &st->v[s].parts);
-		if (err == 0)
-			st->v[s].n_parts_met = count_met(scope->region, st->v[s].parts, heat);
+		st->v[s].parts = flow_region_parts(w->graph, scope->region, heat, model->least, NULL);
+		st->v[s].n_parts_met = count_met(scope->region, st->v[s].parts, heat);
 	}
 	free(heat);
-	if (err < 0)
-		stages_free(st);
-	else
-		*out = st;
-	return err;
+	return st;
 }
 
 static int32_t label_at(const struct stages *st, const struct stage *stage, const struct recording *r,

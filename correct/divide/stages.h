@@ -14,7 +14,7 @@
 struct stages;
 
 /* For all scopes of w, whose regions' problems have their samples. */
-int stages_begin(const struct work *w, struct stages **out);
+struct stages *stages_begin(const struct work *w);
 
 /* A sample of a scope (-1: of none) with its branches, in a phase (-1: not known): returns its sample_seen.stage. */
 uint32_t stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec,

@@ -11,15 +11,11 @@ struct assembly {
 	uint32_t *func_of_fn; /* [fns.n], FLOW_NONE */
 };
 
-static int add_edge(struct assembly *a, struct flow_edge e)
+/* One more than may be says that they are too many. */
+static void add_edge(struct assembly *a, struct flow_edge e)
 {
-	if (a->edges.n >= FLOW_MAX_EDGES)
-		return sp_fail(SP_ENOMEM,
-		               "the control flow has more than %d edges: record less code at once, or raise "
-		               "--min-share",
-		               FLOW_MAX_EDGES);
-	vec_add(&a->edges, e);
-	return 0;
+	if (a->edges.n <= FLOW_MAX_EDGES)
+		vec_add(&a->edges, e);
 }
 
 /* Alive block that is jumped or called to, FLOW_NONE. */
@@ -32,10 +28,9 @@ static uint32_t target_id(const struct flow_build *b, const struct flow_link *l)
 }
 
 /* Every returning block of the callee goes back to the block after the call. */
-static int add_returns(struct assembly *a, const struct flow_fn *f, const struct flow_cut *call)
+static void add_returns(struct assembly *a, const struct flow_fn *f, const struct flow_cut *call)
 {
 	const struct flow_build *b = a->b;
-	int err;
 
 	for (uint32_t i = 0; i < f->n_rets; i++) {
 		const struct flow_cut *from = &b->cuts.v[b->rets.v[f->ret0 + i]];
@@ -45,18 +40,16 @@ static int add_returns(struct assembly *a, const struct flow_fn *f, const struct
 			                 .guessed = flow_last_node(b, from)->unknown,
 			                 .call = call->id };
 
-		if (from->alive && (err = add_edge(a, ret)) < 0)
-			return err;
+		if (from->alive)
+			add_edge(a, ret);
 	}
-	return 0;
 }
 
-static int add_call(struct assembly *a, const struct flow_cut *cut)
+static void add_call(struct assembly *a, const struct flow_cut *cut)
 {
 	const struct flow_build *b = a->b;
 	bool returns = cut->fall != FLOW_NONE && b->cuts.v[cut->fall].alive && flow_call_returns(b, cut);
 	uint32_t cut_insn = 0;
-	int err;
 
 	for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
 		const struct flow_fn *f = flow_callee(b, &b->links.v[l]);
@@ -69,24 +62,21 @@ static int add_call(struct assembly *a, const struct flow_cut *cut)
 		if (!f || f->cut || !b->cuts.v[f->entry].alive)
 			continue;
 		call.to = b->cuts.v[f->entry].id;
-		if ((err = add_edge(a, call)) < 0)
-			return err;
-		if (returns && (err = add_returns(a, f, cut)) < 0)
-			return err;
+		add_edge(a, call);
+		if (returns)
+			add_returns(a, f, cut);
 	}
-	if (!returns)
-		return 0;
-	return add_edge(a, (struct flow_edge){ .from = cut->id,
-	                                       .to = b->cuts.v[cut->fall].id,
-	                                       .kind = FLOW_SKIP,
-	                                       .call = cut->id,
-	                                       .cut_insn = cut_insn });
+	if (returns)
+		add_edge(a, (struct flow_edge){ .from = cut->id,
+		                                .to = b->cuts.v[cut->fall].id,
+		                                .kind = FLOW_SKIP,
+		                                .call = cut->id,
+		                                .cut_insn = cut_insn });
 }
 
-static int add_jumps(struct assembly *a, const struct flow_cut *cut)
+static void add_jumps(struct assembly *a, const struct flow_cut *cut)
 {
 	const struct flow_build *b = a->b;
-	int err;
 
 	for (uint32_t l = flow_last_node(b, cut)->link0; l != FLOW_NONE; l = b->links.v[l].next) {
 		uint32_t to = target_id(b, &b->links.v[l]);
@@ -96,13 +86,12 @@ static int add_jumps(struct assembly *a, const struct flow_cut *cut)
 			               .guessed = b->links.v[l].guessed,
 			               .away = b->links.v[l].away };
 
-		if (to != FLOW_NONE && (err = add_edge(a, e)) < 0)
-			return err;
+		if (to != FLOW_NONE)
+			add_edge(a, e);
 	}
-	if (cut->fall == FLOW_NONE)
-		return 0;
-	return add_edge(a, (struct flow_edge){
-	                           .from = cut->id, .to = b->cuts.v[cut->fall].id, .kind = FLOW_FALL });
+	if (cut->fall != FLOW_NONE)
+		add_edge(a, (struct flow_edge){
+		                    .from = cut->id, .to = b->cuts.v[cut->fall].id, .kind = FLOW_FALL });
 }
 
 static int compare_edges(const void *x, const void *y)
@@ -245,17 +234,17 @@ static void fill_funcs(struct assembly *a)
 static int add_edges(struct assembly *a)
 {
 	const struct flow_build *b = a->b;
-	int err = 0;
 
-	for (size_t i = 0; i < b->cuts.n && err == 0; i++) {
-		const struct flow_cut *cut = &b->cuts.v[i];
-
-		if (cut->alive)
-			err = cut->site ? add_call(a, cut) : add_jumps(a, cut);
-	}
-	if (err == 0)
-		sort_edges(a);
-	return err;
+	for (size_t i = 0; i < b->cuts.n; i++)
+		if (b->cuts.v[i].alive)
+			(b->cuts.v[i].site ? add_call : add_jumps)(a, &b->cuts.v[i]);
+	if (a->edges.n > FLOW_MAX_EDGES)
+		return sp_fail(SP_ENOMEM,
+		               "the control flow has more than %d edges: record less code at once, or raise "
+		               "--min-share",
+		               FLOW_MAX_EDGES);
+	sort_edges(a);
+	return 0;
 }
 
 void flow_index_edges(struct flow_graph *g)

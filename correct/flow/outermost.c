@@ -361,7 +361,7 @@ static void collect(struct finder *f, double min_heat, struct flow_regions *out)
 	}
 }
 
-int outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out)
+bool outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out)
 {
 	struct finder f = { .view = view,
 		            .room = s->room,

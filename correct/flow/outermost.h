@@ -44,9 +44,9 @@ struct search {
 void outermost_spend(struct flow_effort *effort, size_t n);
 
 /*
- * The view has its list.  *out: not in order, and without of_block.  Returns
- * positive where loops were empty, and set s->empty[] (if not NULL).
+ * The view has its list.  *out: not in order, and without of_block.  True
+ * where loops were empty, and set s->empty[] (if not NULL).
  */
-int outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out);
+bool outermost_find(const struct nest_view *view, const struct search *s, struct flow_regions **out);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/region.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,27 +96,25 @@ static void index_regions(struct flow_regions *out, size_t n_blocks)
  * Where no whole iteration of a loop is on record, those inside it may be: as long as loops are empty they are closed.
  * s->empty: the view's `closed`, NULL to take loops as they are.
  */
-static int find_iterating(const struct nest_view *view, const struct search *s, struct flow_regions **out)
+static struct flow_regions *find_iterating(const struct nest_view *view, const struct search *s)
 {
 	struct nest_view hot = *view;
 	struct blocks list = { 0 };
-	/* Its own list, however short: without one it were all of the view. */
-	int err = 0;
+	struct flow_regions *out = NULL;
+	bool empty;
 
+	/* Its own list, however short: without one it were all of the view. */
 	vec_room(&list, 1);
-	*out = NULL;
 	lead_to_heat(view, s, &list);
 	hot.blocks = list.v;
 	hot.n_listed = flow_effort_spent(s->effort) ? 0 : list.n;
 	hot.room = &s->room->nest;
 	do {
-		flow_regions_free(*out);
-		*out = NULL;
-		err = outermost_find(&hot, s, out);
-	} while (err > 0 && !flow_effort_spent(s->effort));
+		flow_regions_free(out);
+		empty = outermost_find(&hot, s, &out);
+	} while (empty && !flow_effort_spent(s->effort));
 	free(list.v);
-	assert(err < 0 || *out); /* outermost_find() gives regions unless it fails */
-	return err < 0 ? err : 0;
+	return out;
 }
 
 /* Add the regions of `more`, which are of other blocks, to out's. */
@@ -208,14 +205,14 @@ static double heat_in(const struct flow_regions *r)
  * seen: what is on record, NULL where the view is that.  Stacks that are few miss loops that samples do not: a loop of which
  * nothing is on record is a region, too, but not where it is one only because the way through what is on record was left out.
  */
-static int add_left(const struct nest_view *view, const struct nest_view *seen, const struct search *s,
-                    struct flow_regions *out)
+static void add_left(const struct nest_view *view, const struct nest_view *seen, const struct search *s,
+                     struct flow_regions *out)
 {
 	size_t n_blocks = view->g->n_blocks;
 	uint8_t *left = mem_malloc(n_blocks + 1);
 	struct nest_view rest = *view;
 	struct flow_regions *more = NULL;
-	int err = 0, n_opened = 0;
+	int n_opened = 0;
 
 	for (size_t b = 0; b < n_blocks; b++)
 		left[b] = view->block_in[b] && out->of_block[b] == -1 && !(seen && seen->block_in[b]);
@@ -226,71 +223,69 @@ static int add_left(const struct nest_view *view, const struct nest_view *seen, 
 		/* Were all that is left in regions, and too little still: this may take long, and is for nothing. */
 		if (heat_in(out) + heat_of(s, left) < s->least * (1 - 1e-9))
 			break;
-		err = find_iterating(&rest, s, &more);
-	} while (err == 0 && seen && !flow_effort_spent(s->effort) && n_opened++ < EFFORT_OPENED &&
+		more = find_iterating(&rest, s);
+	} while (seen && !flow_effort_spent(s->effort) && n_opened++ < EFFORT_OPENED &&
 	         open_between(seen, more, left));
-	if (err == 0 && seen && more)
+	if (seen && more)
 		drop_between(seen, more);
-	if (err == 0 && more)
+	if (more)
 		take_over(out, more, n_blocks);
 	flow_regions_free(more);
 	free(left);
-	return err;
 }
 
 /* The same with room for it. */
-static int find_regions(const struct flow_graph *g, const struct flow_ran *ran, uint8_t *all, uint8_t *closed,
-                        struct search *s, struct flow_regions **out)
+static struct flow_regions *find_regions(const struct flow_graph *g, const struct flow_ran *ran, uint8_t *all,
+                                         uint8_t *closed, struct search *s)
 {
 	struct nest_view view = {
 		.g = g, .block_in = ran ? ran->block : all, .edge_in = ran ? ran->edge : all, .closed = closed
 	};
 	const struct nest_view whole = { .g = g, .block_in = all, .edge_in = all, .closed = closed };
-	int err;
+	struct flow_regions *out;
 
 	memset(all, 1, g->n_blocks + g->n_edges + 1);
 	s->empty = ran ? closed : NULL;
 	s->taken = ran ? ran->taken : NULL;
-	err = find_iterating(&view, s, out);
-	if (err == 0)
-		index_regions(*out, g->n_blocks);
-	if (err == 0 && ran)
-		err = add_left(&view, NULL, s, *out);
+	out = find_iterating(&view, s);
+	index_regions(out, g->n_blocks);
+	if (ran)
+		add_left(&view, NULL, s, out);
 	s->taken = NULL;
-	if (err == 0 && ran)
-		err = add_left(&whole, &view, s, *out);
-	return err;
+	if (ran)
+		add_left(&whole, &view, s, out);
+	return out;
 }
 
-int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, double least, struct flow_effort *effort, struct flow_regions **out)
+struct flow_regions *flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran,
+                                       const double *hot_weight, double min_share, double least,
+                                       struct flow_effort *effort)
 {
 	uint8_t *all = mem_malloc(g->n_blocks + g->n_edges + 1), *closed = mem_calloc(g->n_blocks + 1, 1);
 	uint32_t *hot = mem_malloc((g->n_blocks + 1) * sizeof(*hot));
 	struct room room;
 	struct search s = { .room = &room, .heat = hot_weight, .hot = hot, .least = least, .effort = effort };
-	int err;
+	struct flow_regions *out;
 
 	room_init(&room, g, ran ? ran->taken : NULL);
-	*out = NULL;
 	for (uint32_t i = 0; i < g->n_blocks; i++) {
 		s.min_heat += hot_weight[i];
 		if (hot_weight[i] > 0)
 			hot[s.n_hot++] = i;
 	}
 	s.min_heat *= min_share;
-	err = find_regions(g, ran, all, closed, &s, out);
+	out = find_regions(g, ran, all, closed, &s);
 	room_fini(&room);
 	free(hot);
 	free(all);
 	free(closed);
-	return err;
+	return out;
 }
 
 /* Loops inside a region; its own headers closed or not. */
-static int find_inside(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                       double min_share, bool close, bool apart, struct flow_effort *effort,
-                       struct flow_regions **out)
+static struct flow_regions *find_inside(const struct flow_graph *g, const struct flow_region *r,
+                                        const double *hot_weight, double min_share, bool close, bool apart,
+                                        struct flow_effort *effort)
 {
 	uint8_t *block_in = mem_calloc(g->n_blocks + 1, 1), *edge_in = mem_calloc(g->n_edges + 1, 1),
 	        *closed = mem_calloc(g->n_blocks + 1, 1);
@@ -308,7 +303,7 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 		                  .closed = closed,
 		                  .blocks = r->blocks,
 		                  .n_listed = r->n_blocks };
-	int err;
+	struct flow_regions *out;
 
 	room_init(&room, g, NULL);
 	for (size_t i = 0; i < r->n_blocks; i++) {
@@ -320,27 +315,26 @@ static int find_inside(const struct flow_graph *g, const struct flow_region *r, 
 		edge_in[r->edges[i]] = 1;
 	for (size_t i = 0; i < r->n_headers && close; i++)
 		closed[r->headers[i]] = 1;
-	err = find_iterating(&view, &s, out);
-	if (err == 0)
-		index_regions(*out, g->n_blocks);
+	out = find_iterating(&view, &s);
+	index_regions(out, g->n_blocks);
 	room_fini(&room);
 	free(hot);
 	free(block_in);
 	free(edge_in);
 	free(closed);
-	return err;
+	return out;
 }
 
-int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                         double min_share, struct flow_regions **out)
+struct flow_regions *flow_region_children(const struct flow_graph *g, const struct flow_region *r,
+                                          const double *hot_weight, double min_share)
 {
-	return find_inside(g, r, hot_weight, min_share, true, false, NULL, out);
+	return find_inside(g, r, hot_weight, min_share, true, false, NULL);
 }
 
-int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                      double min_share, struct flow_effort *effort, struct flow_regions **out)
+struct flow_regions *flow_region_parts(const struct flow_graph *g, const struct flow_region *r,
+                                       const double *hot_weight, double min_share, struct flow_effort *effort)
 {
-	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, effort, out);
+	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, effort);
 }
 
 void flow_region_fini(struct flow_region *r)

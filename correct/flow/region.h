@@ -87,17 +87,18 @@ struct flow_ran {
 	uint8_t *block, *edge; /* [n_blocks], [n_edges] */
 	double *taken;         /* [n_edges] how often each is on record; NULL = not known */
 };
-int flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran, const double *hot_weight,
-                      double min_share, double least, struct flow_effort *effort, struct flow_regions **out);
+struct flow_regions *flow_regions_find(const struct flow_graph *g, const struct flow_ran *ran,
+                                       const double *hot_weight, double min_share, double least,
+                                       struct flow_effort *effort);
 
 /*
  * The next inner loops: what repeats inside `r` when its headers are entered
  * only once (edges to them removed).  Loops of the functions called inside
  * count as inner.  min_share is of the heat inside r.  Blocks of r in no
- * inner loop have of_block -1.  *out has n == 0 when nothing inside repeats.
+ * inner loop have of_block -1.  There are none (n == 0) when nothing inside repeats.
  */
-int flow_region_children(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                         double min_share, struct flow_regions **out);
+struct flow_regions *flow_region_children(const struct flow_graph *g, const struct flow_region *r,
+                                          const double *hot_weight, double min_share);
 
 /*
  * The loops a region is made of, each for itself: those that share a callee
@@ -105,8 +106,9 @@ int flow_region_children(const struct flow_graph *g, const struct flow_region *r
  * of them call is in each, and FLOW_SHARED in of_block.  For recordings whose
  * samples tell which loop the program was in.
  */
-int flow_region_parts(const struct flow_graph *g, const struct flow_region *r, const double *hot_weight,
-                      double min_share, struct flow_effort *effort, struct flow_regions **out);
+struct flow_regions *flow_region_parts(const struct flow_graph *g, const struct flow_region *r,
+                                       const double *hot_weight, double min_share,
+                                       struct flow_effort *effort);
 
 /* of_block of a block in more than one part. */
 enum { FLOW_SHARED = -2 };

@@ -97,9 +97,9 @@ static void stages_finish(struct stages *st, const struct problem *region, struc
 }
 
 /* What a scope adds to each draw of its region, at the pace of a stage if there are any; without draws of its own, its raw counts. */
-static int add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
-                     const struct solution *from, size_t shift, struct rest *rest, struct stages *st,
-                     struct solution *to)
+static void add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
+                      const struct solution *from, size_t shift, struct rest *rest, struct stages *st,
+                      struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
@@ -126,7 +126,6 @@ static int add_scope(const struct work *w, const struct problem *region, const s
 		}
 	}
 	free(at);
-	return 0;
 }
 
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
@@ -226,8 +225,7 @@ static int combine_region(struct work *w, size_t r)
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
-		err = add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, &stages,
-		                to);
+		add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, &stages, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;

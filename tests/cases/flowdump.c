@@ -12,6 +12,7 @@
 
 #include "correct/flow/region.h"
 #include "correct/flow/trips.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
 static const char *const kinds[] = { "fall", "taken", "ind", "call", "ret", "skip" };
@@ -94,24 +95,20 @@ static void print_dot(const struct flow_graph *g)
 	printf("}\n");
 }
 
-static int print_regions(const struct dump *d)
+static void print_regions(const struct dump *d)
 {
-	struct flow_regions *regions = NULL, *inner = NULL;
-	int err = flow_regions_find(d->graph, NULL, d->weight, 0, 0, NULL, &regions);
+	struct flow_regions *regions = flow_regions_find(d->graph, NULL, d->weight, 0, 0, NULL);
 
-	if (err < 0)
-		return err;
 	printf("regions %zu\n", regions->n);
-	for (size_t i = 0; i < regions->n && err == 0; i++) {
+	for (size_t i = 0; i < regions->n; i++) {
+		struct flow_regions *inner = flow_region_children(d->graph, &regions->v[i], d->weight, 0);
+
 		print_region(d, &regions->v[i], "region");
-		if ((err = flow_region_children(d->graph, &regions->v[i], d->weight, 0, &inner)) < 0)
-			break;
 		for (size_t k = 0; k < inner->n; k++)
 			print_region(d, &inner->v[k], "child");
 		flow_regions_free(inner);
 	}
 	flow_regions_free(regions);
-	return err;
 }
 
 /* Loops that are counted in the code, whoever has samples. */
@@ -165,12 +162,11 @@ int main(int argc, char **argv)
 		if (getenv("DOT"))
 			print_dot(d.graph);
 		print_graph(&d);
-		d.weight = calloc(d.graph->n_blocks + 1, sizeof(double));
-		for (size_t i = 0; d.weight && i < d.graph->n_blocks; i++)
+		d.weight = mem_calloc(d.graph->n_blocks + 1, sizeof(double));
+		for (size_t i = 0; i < d.graph->n_blocks; i++)
 			d.weight[i] = 1;
-		err = d.weight ? print_regions(&d) : -SP_ENOMEM;
-		if (err == 0)
-			err = print_trips(&d);
+		print_regions(&d);
+		err = print_trips(&d);
 	}
 	if (err < 0)
 		fprintf(stderr, "flowdump: %s\n", sp_error_text());

@@ -189,19 +189,16 @@ static void check_region(const struct flow_graph *g, const struct flow_region *r
 
 static void check_regions(const struct flow_graph *g, const double *weight)
 {
-	struct flow_regions *regions = NULL, *inner = NULL;
+	struct flow_regions *regions = flow_regions_find(g, NULL, weight, 0, 0, NULL);
 
-	if (flow_regions_find(g, NULL, weight, 0, 0, NULL, &regions) < 0)
-		return;
 	for (size_t i = 0; i < regions->n; i++) {
+		struct flow_regions *inner = flow_region_children(g, &regions->v[i], weight, 0);
+
 		check_region(g, &regions->v[i]);
-		if (flow_region_children(g, &regions->v[i], weight, 0, &inner) == 0) {
-			for (size_t k = 0; k < inner->n; k++)
-				check_region(g, &inner->v[k]);
-			flow_regions_free(inner);
-		}
-		if (flow_region_parts(g, &regions->v[i], weight, 0, NULL, &inner) == 0)
-			flow_regions_free(inner);
+		for (size_t k = 0; k < inner->n; k++)
+			check_region(g, &inner->v[k]);
+		flow_regions_free(inner);
+		flow_regions_free(flow_region_parts(g, &regions->v[i], weight, 0, NULL));
 	}
 	flow_regions_free(regions);
 }

@@ -84,10 +84,10 @@ static void a_region_of_what_ran_leaves_out_cold_code(void **state)
 
 	(void)state;
 	flow_ran_find(g, seen, 2, runs, 1, &ran);
-	assert_int_equal(flow_regions_find(g, NULL, heat, 0, 0, NULL, &r), 0);
+	r = flow_regions_find(g, NULL, heat, 0, 0, NULL);
 	assert_int_equal(r->v[0].n_blocks, 6);
 	flow_regions_free(r);
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0, 0, NULL);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].n_blocks, 3);
 	assert_int_equal(r->v[0].n_edges, 3);
@@ -112,13 +112,13 @@ static void loops_inside_one_whose_turn_is_not_on_record_are_found(void **state)
 
 	(void)state;
 	memset(edge, 1, sizeof(edge));
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0, 0, NULL);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].n_blocks, 4);
 	flow_regions_free(r);
 	for (size_t i = 0; i < COUNT(e); i++)
 		edge[i] = g->edges[i].kind != FLOW_RET;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0, 0, NULL);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].header, 2);
 	assert_int_equal(r->v[0].n_blocks, 1);
@@ -144,7 +144,7 @@ static void loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_r
 	(void)state;
 	for (size_t i = 0; i < COUNT(e); i++)
 		edge[i] = g->edges[i].kind != FLOW_RET && g->edges[i].kind != FLOW_SKIP;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 2);
 	/* The hotter one first. */
 	assert_int_equal(r->v[0].n_blocks, 2);
@@ -154,11 +154,11 @@ static void loops_called_from_one_that_turns_are_found_if_they_are_not_seen_to_r
 		assert_int_equal(r->of_block[b], b < 2 ? 0 : b == 3 ? 1 : -1);
 	flow_regions_free(r);
 	/* Nor is it looked for where even with all that is left there would be too little: 101 of 100. */
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 101, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 101, NULL);
 	assert_int_equal(r->n, 1);
 	flow_regions_free(r);
 	heat[3] = 0.1;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 1);
 	flow_regions_free(r);
 	flow_free(g);
@@ -182,7 +182,7 @@ static void loops_that_no_record_is_of_are_found_if_samples_are(void **state)
 	for (size_t i = 0; i < COUNT(e); i++)
 		edge[i] = g->edges[i].from == 3 && g->edges[i].to == 3;
 	block[4] = 1;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 2);
 	assert_int_equal(r->v[0].header, 3);
 	assert_int_equal(r->v[1].header, 1);
@@ -191,7 +191,7 @@ static void loops_that_no_record_is_of_are_found_if_samples_are(void **state)
 	flow_regions_free(r);
 	/* Too little heat for a region. */
 	heat[1] = 0.5;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 1);
 	flow_regions_free(r);
 	flow_free(g);
@@ -223,7 +223,7 @@ static size_t n_found_inside(uint32_t depth)
 	g = graph_by_hand(last + 1, one_func, 1, e, n);
 	for (size_t i = 0; i < g->n_edges; i++)
 		edge[i] = g->edges[i].from == 0 && g->edges[i].to == 0;
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	n_regions = r->n;
 	assert_true(n_regions >= 1 && r->v[0].header == 0 && r->v[0].n_blocks == 1);
 	if (n_regions > 1)
@@ -256,7 +256,7 @@ static void a_loop_is_entered_where_its_function_leads_to_it(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(e); i++)
 		edge[i] = block[g->edges[i].from] && block[g->edges[i].to];
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].n_blocks, 3);
 	assert_int_equal(r->v[0].header, 2);
@@ -282,7 +282,7 @@ static size_t blocks_where_a_loop_calls(uint64_t n_calls, uint64_t n_others, dou
 	size_t n;
 
 	flow_ran_find(g, seen, COUNT(seen), runs, 1, &ran);
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	n = r->v[0].n_blocks;
 	assert_int_equal(r->n, n == 6 || own_heat == 0 ? 1 : 2);
 	assert_int_equal(r->v[0].n_headers, n == 6 ? 2 : 1);
@@ -317,7 +317,7 @@ static void calls_through_a_plt_count(void **state)
 
 	(void)state;
 	flow_ran_find(g, seen, COUNT(seen), NULL, 0, &ran);
-	assert_int_equal(flow_regions_find(g, &ran, heat, 0.01, 0, NULL, &r), 0);
+	r = flow_regions_find(g, &ran, heat, 0.01, 0, NULL);
 	assert_int_equal(r->n, 1);
 	assert_int_equal(r->v[0].n_blocks, 7);
 	assert_int_equal(r->v[0].n_headers, 2);
