@@ -120,38 +120,32 @@ static double period_of(const struct work *w, int event)
 	return w->sums.events[event].period_sum / (double)w->sums.events[event].n_samples;
 }
 
-static int new_problem(const struct work *w, const struct flow_region *region, struct problem **out)
+static struct problem *new_problem(const struct work *w, const struct flow_region *region)
 {
-	int err = problem_new(w->graph, region, out);
+	struct problem *p = problem_new(w->graph, region);
 
-	if (err < 0)
-		return err;
-	(*out)->insn_per_sample = period_of(w, w->rec->insn_event);
-	(*out)->cyc_per_sample = period_of(w, w->rec->cyc_event);
-	(*out)->relative = w->rec->relative;
-	(*out)->insn_counted = w->rec->insn_counted;
-	if ((*out)->relative)
-		(*out)->insn_per_sample = (*out)->cyc_per_sample;
-	(*out)->skid = w->skid;
-	(*out)->skid_known = w->skid_source != SKID_DEFAULT;
+	p->insn_per_sample = period_of(w, w->rec->insn_event);
+	p->cyc_per_sample = period_of(w, w->rec->cyc_event);
+	p->relative = w->rec->relative;
+	p->insn_counted = w->rec->insn_counted;
+	if (p->relative)
+		p->insn_per_sample = p->cyc_per_sample;
+	p->skid = w->skid;
+	p->skid_known = w->skid_source != SKID_DEFAULT;
 	if (w->skid_source == SKID_PRECISE && w->rec->insn_precise)
-		(*out)->precise = w->rec->insn_precise == SEEN_THERE ? PRECISE_EXACT : PRECISE_SHADOWED;
-	return 0;
+		p->precise = w->rec->insn_precise == SEEN_THERE ? PRECISE_EXACT : PRECISE_SHADOWED;
+	return p;
 }
 
-static int build_problems(struct work *w)
+static void build_problems(struct work *w)
 {
 	size_t n = w->regions->n;
 	uint32_t *local;
 
 	w->problems = mem_calloc(n + 1, sizeof(struct problem *));
 	w->solutions = mem_calloc(n + 1, sizeof(*w->solutions));
-	for (size_t r = 0; r < n; r++) {
-		int err = new_problem(w, &w->regions->v[r], &w->problems[r]);
-
-		if (err < 0)
-			return err;
-	}
+	for (size_t r = 0; r < n; r++)
+		w->problems[r] = new_problem(w, &w->regions->v[r]);
 	local = number_blocks(w);
 	for (size_t i = 0; i < w->sums.n; i++) {
 		const struct place_sum *s = &w->sums.v[i];
@@ -171,7 +165,6 @@ static int build_problems(struct work *w)
 		p->total_insn += p->relative ? s->cyc : s->insn;
 	}
 	free(local);
-	return 0;
 }
 
 /* The second pass: which block each sample is in, in order. */
@@ -210,7 +203,8 @@ static void note_way(struct placing *placing, const struct recording *r, const s
 	}
 }
 
-static int place_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+static void place_sample(void *arg, const struct recording *r, const struct pd_record *rec,
+                         struct place place)
 {
 	struct placing *placing = arg;
 	const struct work *w = placing->w;
@@ -220,7 +214,7 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 
 	if (placing->samples.n >= EFFORT_PLACED) {
 		placing->too_many = true;
-		return 0;
+		return;
 	}
 	if (b >= 0 && w->regions->of_block[b] < 0)
 		b = -1;
@@ -228,17 +222,6 @@ static int place_sample(void *arg, const struct recording *r, const struct pd_re
 	if (b >= 0)
 		note_way(placing, r, rec, &sample);
 	vec_add(&placing->samples, sample);
-	return 0;
-}
-
-static int new_scope_problem(struct work *w, size_t s)
-{
-	const struct scope *scope = &w->scopes.v[s];
-	int err = new_problem(w, scope->region, &w->scope_problems[s]);
-
-	if (err == 0 && scope->n_samples)
-		w->scope_problems[s]->border_share = (double)scope->n_border / scope->n_samples;
-	return err;
 }
 
 static int find_scopes(struct work *w)
@@ -271,16 +254,18 @@ static int find_scopes(struct work *w)
 	return err;
 }
 
-static int build_scope_problems(struct work *w)
+static void build_scope_problems(struct work *w)
 {
-	int err = 0;
-
 	w->scope_problems = mem_calloc(w->scopes.n + 1, sizeof(struct problem *));
 	w->scope_solutions = mem_calloc(w->scopes.n + 1, sizeof(*w->scope_solutions));
 	w->equations = mem_calloc(w->scopes.n + 1, sizeof(*w->equations));
-	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
-		err = new_scope_problem(w, s);
-	return err;
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct scope *scope = &w->scopes.v[s];
+
+		w->scope_problems[s] = new_problem(w, scope->region);
+		if (scope->n_samples)
+			w->scope_problems[s]->border_share = (double)scope->n_border / scope->n_samples;
+	}
 }
 
 /* Where a sample is: scope -1 = in none. */
@@ -339,7 +324,7 @@ static void note_next(struct showing *show, struct problem *p, const struct samp
 	*last = now;
 }
 
-static int show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+static void show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct showing *show = arg;
 	const struct work *w = show->w;
@@ -371,7 +356,6 @@ static int show_sample(void *arg, const struct recording *r, const struct pd_rec
 		s.stage = stages_sample(show->stages, r, rec, scope,
 		                        w->scopes.phase ? w->scopes.phase[number] : -1);
 	evidence_sample(show->ev, &s);
-	return 0;
 }
 
 /* What ran in slots that were not counted is not in the noise that samples have by themselves. */
@@ -475,26 +459,23 @@ int correct_run(const struct correct_opts *opts, struct profile **out)
 		err = regions_build(&w);
 		if (err == 0)
 			err = find_scopes(&w);
-		if (err == 0)
+		if (err == 0) {
 			trim_hopeless(&w);
-		if (err == 0)
-			err = build_problems(&w);
-		if (err == 0)
-			err = build_scope_problems(&w);
-		if (err == 0)
+			build_problems(&w);
+			build_scope_problems(&w);
 			err = collect_evidence(&w, &ev);
-		if (err == 0)
+		}
+		if (err == 0) {
 			timed_pace_set(&w);
-		if (err == 0 && w.rec->relative)
-			pace_set(&w);
-		if (err == 0)
+			if (w.rec->relative)
+				pace_set(&w);
 			solve_scopes(&w, ev);
-		if (err == 0)
 			err = average_scopes(&w);
-		if (err == 0)
-			err = combine_scopes(&w);
-		if (err == 0)
+		}
+		if (err == 0) {
+			combine_scopes(&w);
 			err = average_unsolved(&w);
+		}
 	} else if (err == 0) {
 		timed_pace_set(&w);
 	}

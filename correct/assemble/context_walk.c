@@ -209,11 +209,10 @@ static int enter(struct context_walk *w, struct walker *x, long from, uint32_t t
 	return 0;
 }
 
-static int step(struct context_walk *w, const struct walker *x, uint32_t block)
+static void step(struct context_walk *w, const struct walker *x, uint32_t block)
 {
 	if (x->counts)
 		vec_add(&w->steps, (struct context_step){ x->at, block });
-	return 0;
 }
 
 static long block_at(const struct context_walk *w, struct place at)
@@ -244,7 +243,7 @@ static void go_straight(struct context_walk *w, struct walker *x, struct place s
 	}
 }
 
-static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
+static void follow(struct context_walk *w, const struct pd_record *r, bool burst)
 {
 	const struct recording *rec = w->a->w->rec;
 	const struct pd_sample *s = &r->sample;
@@ -263,7 +262,6 @@ static int follow(struct context_walk *w, const struct pd_record *r, bool burst)
 		from = to;
 		go_straight(w, &x, start, end, &from);
 	}
-	return 0;
 }
 
 /* ---- of one path, to the tree ---- */

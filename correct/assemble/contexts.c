@@ -30,15 +30,14 @@ struct contexts {
 	bool bursts;
 };
 
-static int add_path(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
+static void add_path(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
 {
 	struct contexts *c = arg;
 
 	(void)place;
-	if (r->sample.n_branches < 2 || (r->event == rec->burst_event) != c->bursts || c->n++ % c->stride)
-		return 0;
-	context_walk_add(&c->walk, r, c->bursts);
-	return 0;
+	if (r->sample.n_branches >= 2 && (r->event == rec->burst_event) == c->bursts &&
+	    c->n++ % c->stride == 0)
+		context_walk_add(&c->walk, r, c->bursts);
 }
 
 /* ---- of counts that were walked over: what a function's blocks ran, divided ---- */

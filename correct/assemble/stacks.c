@@ -95,7 +95,7 @@ static void places_of(struct stacks *s, const struct recording *rec, const struc
 	hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
 }
 
-static int add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
+static void add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
 {
 	struct stacks *s = arg;
 	struct profile_meta *meta = &s->a->p->meta;
@@ -106,7 +106,7 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 	size_t n;
 
 	if (r->event != rec->insn_event && r->event != rec->cyc_event)
-		return 0;
+		return;
 	callers_of(&s->callers, s->a->w->rec, r, &whole);
 	places_of(s, rec, r, place, &at, &n);
 	for (size_t i = n; i-- > 0;) {
@@ -120,7 +120,6 @@ static int add_stack(void *arg, const struct recording *rec, const struct pd_rec
 		s->a->p->frames[frame].raw_insn += weight;
 	else
 		s->a->p->frames[frame].raw_cyc += weight;
-	return 0;
 }
 
 static int add_stacks(struct stacks *s)

@@ -42,7 +42,7 @@ static size_t region_of(const struct profile *p, struct place place)
 	return region >= 0 && region < PROFILE_TIME_REGIONS ? (size_t)region : PROFILE_TIME_REGIONS;
 }
 
-static int add_sample(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
+static void add_sample(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
 {
 	struct time_line *t = arg;
 	struct profile *p = t->p;
@@ -52,7 +52,7 @@ static int add_sample(void *arg, const struct recording *rec, const struct pd_re
 	uint64_t since;
 
 	if ((!insn && !cyc) || !r->time_ns)
-		return 0;
+		return;
 	if (!t->started) {
 		t->started = true;
 		t->start_ns = r->time_ns;
@@ -66,7 +66,6 @@ static int add_sample(void *arg, const struct recording *rec, const struct pd_re
 	step->cyc += cyc ? weight : 0;
 	if (insn || rec->insn_event < 0)
 		step->regions[region_of(p, place)] += weight;
-	return 0;
 }
 
 int assemble_time(struct assembly *a)

@@ -92,8 +92,8 @@ static void split_scope(struct splitter *sp, size_t scope)
 	free(phase);
 }
 
-static int note_branches(void *arg, const struct recording *r, const struct pd_record *rec,
-                         struct place place)
+static void note_branches(void *arg, const struct recording *r, const struct pd_record *rec,
+                          struct place place)
 {
 	struct splitter *sp = arg;
 	int32_t phase = sp->of_sample[sp->i++];
@@ -101,7 +101,6 @@ static int note_branches(void *arg, const struct recording *r, const struct pd_r
 	(void)place;
 	if (phase >= 0)
 		branch_sums_add(&sp->phases.v[phase].branches, r, rec);
-	return 0;
 }
 
 /* Keep of the marks (1) what lies in the region (2). */

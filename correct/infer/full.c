@@ -504,12 +504,11 @@ int method_full(const struct problem *p, const struct space *space, const double
 	struct full fu;
 	bool stacks;
 	double spread;
-	int err =
-	        solution_init(out, p, space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
+	int err;
 
+	solution_init(out, p, space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
 	full_init(&fu, p, space, interior, eqs);
-	if (err == 0)
-		err = settle_exact(&fu);
+	err = settle_exact(&fu);
 	if (err == 0 && fu.n_doubted)
 		err = judge_doubted(&fu);
 	if (err == 0) {

@@ -56,14 +56,13 @@ static void *array(size_t n, size_t size)
 	return mem_calloc(n ? n : 1, size);
 }
 
-static int allocate(struct problem *p)
+static void allocate(struct problem *p)
 {
 	p->blocks = array(p->n_blocks, sizeof(*p->blocks));
 	p->edges = array(p->n_edges, sizeof(*p->edges));
 	p->insns = array(p->n_insns, sizeof(*p->insns));
 	p->seen_insn = array(p->n_insns, sizeof(*p->seen_insn));
 	p->seen_cyc = array(p->n_insns, sizeof(*p->seen_cyc));
-	return 0;
 }
 
 static void number_blocks(struct problem *p)
@@ -81,26 +80,22 @@ static void number_blocks(struct problem *p)
 }
 
 /* Local blocks and graph blocks are in the same order, so edges stay sorted by from. */
-static int number_edges(struct problem *p)
+static void number_edges(struct problem *p)
 {
 	const struct flow_region *r = p->region;
 
 	for (size_t e = 0; e < p->n_edges; e++) {
 		const struct flow_edge *fe = &p->graph->edges[r->edges[e]];
-		int32_t from = local_block(r, fe->from), to = local_block(r, fe->to);
 		bool matched = fe->kind == FLOW_CALL || fe->kind == FLOW_RET;
 
-		if (from < 0 || to < 0)
-			return sp_fail(SP_EDOMAIN, "edge %u leaves its region", r->edges[e]);
 		p->edges[e] = (struct problem_edge){
-			.from = (uint32_t)from,
-			.to = (uint32_t)to,
+			.from = (uint32_t)local_block(r, fe->from),
+			.to = (uint32_t)local_block(r, fe->to),
 			.graph_edge = r->edges[e],
 			.call = matched ? local_block(r, fe->call) : -1,
 			.kind = fe->kind,
 		};
 	}
-	return 0;
 }
 
 /* Where a callee comes back to its call, by call: one of the blocks, or NONE. */
@@ -170,29 +165,21 @@ static void unmatch_recursions(struct problem *p)
 	free(left);
 }
 
-int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out)
+struct problem *problem_new(const struct flow_graph *g, const struct flow_region *r)
 {
 	struct problem *p = mem_calloc(1, sizeof(*p));
-	int ret;
 
 	p->graph = g;
 	p->region = r;
 	p->n_blocks = r->n_blocks;
 	p->n_edges = r->n_edges;
 	p->n_insns = count_insns(g, r);
-	ret = allocate(p);
-	if (ret == 0) {
-		number_blocks(p);
-		ret = number_edges(p);
-	}
-	if (ret == 0 && r->recursive)
+	allocate(p);
+	number_blocks(p);
+	number_edges(p);
+	if (r->recursive)
 		unmatch_recursions(p);
-	if (ret < 0) {
-		problem_free(p);
-		return ret;
-	}
-	*out = p;
-	return 0;
+	return p;
 }
 
 void problem_free(struct problem *p)
@@ -246,14 +233,11 @@ uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)
 	return (uint32_t)lo;
 }
 
-int solution_init(struct solution *s, const struct problem *p, size_t n_draws)
+void solution_init(struct solution *s, const struct problem *p, size_t n_draws)
 {
 	*s = (struct solution){ .n_draws = n_draws };
-	if (p->n_blocks && n_draws > SIZE_MAX / sizeof(*s->draws) / p->n_blocks)
-		return sp_fail(SP_ENOMEM, "%zu draws of %zu blocks are too many", n_draws, p->n_blocks);
 	s->draws = array(n_draws * p->n_blocks, sizeof(*s->draws));
 	s->edge_flow = array(p->n_edges, sizeof(*s->edge_flow));
-	return 0;
 }
 
 void solution_fini(struct solution *s)

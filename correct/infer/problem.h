@@ -103,7 +103,7 @@ struct solution {
  * Number a region's blocks, edges and instructions.  Sample arrays are zero;
  * the caller fills them in.  insn0[B] order follows region->blocks.
  */
-int problem_new(const struct flow_graph *g, const struct flow_region *r, struct problem **out);
+struct problem *problem_new(const struct flow_graph *g, const struct flow_region *r);
 void problem_free(struct problem *p);
 
 /* Samples in these two blocks came one after the other. */
@@ -117,7 +117,7 @@ long problem_edge_at(const struct problem *p, uint32_t graph_edge);
 uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
-int solution_init(struct solution *s, const struct problem *p, size_t n_draws);
+void solution_init(struct solution *s, const struct problem *p, size_t n_draws);
 void solution_fini(struct solution *s);
 /* A verdict that isn't OK, and why, REASON_OF(key) of reasons.h: a sentence, cut to what there is room for. */
 void __attribute__((format(printf, 3, 4)))

@@ -308,15 +308,15 @@ static int check_part(const struct recording *r)
 }
 
 /* The instructions since the last sample of the same counters, as a sample of their own. */
-static int show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
-                        recording_fn *fn, void *arg)
+static void show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
+                         recording_fn *fn, void *arg)
 {
 	struct pd_record rec = *cycles;
 	uint64_t counters = recording_counters(cycles), value = 0, *last;
 	long task;
 
 	if (!r->insn_counted || cycles->event != r->cyc_event)
-		return 0;
+		return;
 	for (size_t i = 0; i < cycles->sample.n_values; i++)
 		if (cycles->sample.values[i].event == r->insn_event)
 			value = cycles->sample.values[i].value;
@@ -330,7 +330,8 @@ static int show_counted(struct recording *r, const struct pd_record *cycles, str
 	/* What stands beside it was shown with the cycles. */
 	rec.sample.n_values = rec.sample.n_branches = r->n_apart = 0;
 	*last = value;
-	return rec.sample.period ? fn(arg, r, &rec, place) : 0;
+	if (rec.sample.period)
+		fn(arg, r, &rec, place);
 }
 
 /* Where the kernel was: the map that recorders write names the symbol that its offset is the address of. */
@@ -400,13 +401,14 @@ static void show_in_user_code(struct recording *r, struct pd_record *rec)
 	rec->misc = (uint16_t)((rec->misc & ~PERF_RECORD_MISC_CPUMODE_MASK) | PERF_RECORD_MISC_USER);
 }
 
-static int show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
-                      void *arg)
+static void show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
+                       void *arg)
 {
 	int event = rec->event >= 0 && (size_t)rec->event < r->n_events ? r->events[rec->event].same : -1;
 	struct pd_record part = *rec;
 
-	return note && (!r->filter || filter_note(r->filter, r, &part)) ? note(arg, event, &part) : 0;
+	if (note && (!r->filter || filter_note(r->filter, r, &part)))
+		note(arg, event, &part);
 }
 
 int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,
@@ -429,7 +431,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			if (err == 0 && (rec.type == PERF_RECORD_MMAP || rec.type == PERF_RECORD_MMAP2))
 				note_map(r, &rec);
 			if (err == 0)
-				err = show_other(r, &rec, note, arg);
+				show_other(r, &rec, note, arg);
 			continue;
 		}
 		/* In pipe mode the events come with the records. */
@@ -460,9 +462,8 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		place = recording_place(r, rec.pid, rec.sample.ip);
 		if (place.module < 0)
 			r->n_unmapped++;
-		err = fn(arg, r, &rec, place);
-		if (err >= 0)
-			err = show_counted(r, &rec, place, fn, arg);
+		fn(arg, r, &rec, place);
+		show_counted(r, &rec, place, fn, arg);
 	}
 	sp_progress_end();
 	r->paths_known = err >= 0;

@@ -128,9 +128,9 @@ struct recording {
 	uint64_t maps_changes;        /* grows whenever addresses may mean something else */
 };
 
-/* Called with each sample in time order; a negative return ends the pass. */
-typedef int recording_fn(void *arg, const struct recording *r, const struct pd_record *rec,
-                         struct place place);
+/* Called with each sample in time order. */
+typedef void recording_fn(void *arg, const struct recording *r, const struct pd_record *rec,
+                          struct place place);
 
 /* "conditional branches only", "calls only", ...: "" for BRANCHES_ALL. */
 const char *recording_branches_word(enum recording_branches kind);
@@ -142,7 +142,7 @@ void recording_close(struct recording *r);
 int recording_each(struct recording *r, const char *what, recording_fn *fn, void *arg);
 
 /* The same, with each record that is no sample shown between them, beside its event as samples are shown (-1 = not known). */
-typedef int recording_note_fn(void *arg, int event, const struct pd_record *rec);
+typedef void recording_note_fn(void *arg, int event, const struct pd_record *rec);
 int recording_each_noting(struct recording *r, const char *what, recording_fn *fn, recording_note_fn *note,
                           void *arg);
 

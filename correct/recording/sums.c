@@ -204,7 +204,7 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 	}
 }
 
-static int add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+static void add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct collect *c = arg;
 
@@ -225,7 +225,6 @@ static int add_sample(void *arg, const struct recording *r, const struct pd_reco
 		add_values(c, r, rec, task);
 	}
 	add_branches(c, r, rec);
-	return 0;
 }
 
 /* Which counters were read with each sample has told when they ran. */
@@ -235,7 +234,7 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 }
 
 /* Counters that were stopped, and went on. */
-static int note_stopped(void *arg, int event, const struct pd_record *rec)
+static void note_stopped(void *arg, int event, const struct pd_record *rec)
 {
 	struct collect *c = arg;
 	bool on = rec->type == PERF_RECORD_THROTTLE;
@@ -244,7 +243,6 @@ static int note_stopped(void *arg, int event, const struct pd_record *rec)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
 	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
 		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, rec->time_ns);
-	return 0;
 }
 
 /* eq. 5, of those past 2%. */

@@ -45,7 +45,7 @@ static size_t mark_wanted(const struct work *w, uint8_t *wanted)
 	return n;
 }
 
-static int show(void *arg, const struct recording *rec, const struct pd_record *record, struct place place)
+static void show(void *arg, const struct recording *rec, const struct pd_record *record, struct place place)
 {
 	struct showing *s = arg;
 	struct sample_seen seen = { .rec = rec, .record = record, .scope = -1 };
@@ -59,7 +59,6 @@ static int show(void *arg, const struct recording *rec, const struct pd_record *
 	if (s->of_sample)
 		seen.scope = s->of_sample[s->i++];
 	whole_sample(s->whole, &seen);
-	return 0;
 }
 
 /* A reason why counts are raw, without saying that they are. */
@@ -73,19 +72,16 @@ static int reason_length(const char *why)
 	return (int)n;
 }
 
-/* draws[EFFORT_AVERAGE_DRAWS][n_columns] become the solution of p; insn: of how many instructions, in the mean. */
-static int take_draws(const struct problem *p, const struct whole *whole, const float *draws,
-                      size_t n_columns, const char *what, struct solution *sol, double *insn)
+/* draws[EFFORT_AVERAGE_DRAWS][n_columns] become the solution of p; returns of how many instructions, in the mean. */
+static double take_draws(const struct problem *p, const struct whole *whole, const float *draws,
+                         size_t n_columns, const char *what, struct solution *sol)
 {
 	char why[sizeof(sol->why)];
-	int err;
+	double insn = 0;
 
 	snprintf(why, sizeof(why), reason_text_averaged, what, reason_length(sol->why), sol->why);
 	solution_fini(sol);
-	*insn = 0;
-	err = solution_init(sol, p, EFFORT_AVERAGE_DRAWS);
-	if (err < 0)
-		return err;
+	solution_init(sol, p, EFFORT_AVERAGE_DRAWS);
 	for (size_t i = 0; i < EFFORT_AVERAGE_DRAWS; i++)
 		for (size_t b = 0; b < p->n_blocks; b++) {
 			float n = draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)];
@@ -93,13 +89,13 @@ static int take_draws(const struct problem *p, const struct whole *whole, const 
 			/* Most blocks never run: their pages stay untouched. */
 			if (n > 0)
 				sol->draws[i * p->n_blocks + b] = n;
-			*insn += (double)n * p->blocks[b].n_insn / EFFORT_AVERAGE_DRAWS;
+			insn += (double)n * p->blocks[b].n_insn / EFFORT_AVERAGE_DRAWS;
 		}
 	sol->evidence = PROFILE_BY_PATH;
 	sol->verdict = reason_verdict_averaged;
 	sol->averaged = true;
 	memcpy(sol->why, why, sizeof(why));
-	return 0;
+	return insn;
 }
 
 /* Samples of instructions are right in sum, whatever they skid over. */
@@ -143,7 +139,6 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 	double total_sd = p->total_sd + (p->unseen_share + model->guess * p->border_share) * p->total_insn;
 	struct whole *whole = NULL;
 	float *draws = NULL;
-	double insn;
 	int err;
 
 	memset(wanted, 0, w->graph->n_blocks);
@@ -151,8 +146,7 @@ static int average_scope(struct work *w, size_t s, uint8_t *wanted)
 		wanted[p->blocks[b].graph_block] = 1;
 	err = draw_averages(w, wanted, p->n_blocks, (int32_t)s, p->total_insn, total_sd, &draws, &whole);
 	if (err == 0)
-		err = take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s],
-		                 &insn);
+		take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s]);
 	whole_end(whole);
 	free(draws);
 	return forgive(err);
@@ -220,20 +214,17 @@ static bool is_on_record(const struct problem *p, const struct whole *whole, con
 }
 
 /* How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it. */
-static int average_region(struct work *w, size_t r, const struct whole *whole, const float *draws,
-                          size_t n_columns)
+static void average_region(struct work *w, size_t r, const struct whole *whole, const float *draws,
+                           size_t n_columns)
 {
 	struct problem *p = w->problems[r];
 	double sd = own_total_sd(w, r), total = p->total_insn;
-	int err;
 
 	if (!is_on_record(p, whole, draws, n_columns))
-		return 0;
-	err = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r], &p->total_insn);
-	if (err < 0 || !(sd > 0))
-		return err;
-	solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
-	return 0;
+		return;
+	p->total_insn = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r]);
+	if (sd > 0)
+		solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
 }
 
 static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
@@ -244,7 +235,7 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
 		if (is_wanted(w, r))
-			err = average_region(w, r, whole, draws, n_columns);
+			average_region(w, r, whole, draws, n_columns);
 	whole_end(whole);
 	free(draws);
 	return forgive(err);

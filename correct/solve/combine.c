@@ -194,7 +194,7 @@ static size_t draws_of(size_t n_draws, size_t n_blocks)
 	return n_draws < most ? n_draws : most;
 }
 
-static int combine_region(struct work *w, size_t r)
+static void combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
@@ -205,7 +205,6 @@ static int combine_region(struct work *w, size_t r)
 	           spread = apart && !(w->pace > 0);
 	struct stages stages = { 0 };
 	size_t n_draws = 0;
-	int err;
 
 	rest.unsure = rest.raw + p->n_blocks;
 	rest.averaged = rest.unsure + p->n_blocks;
@@ -213,12 +212,12 @@ static int combine_region(struct work *w, size_t r)
 		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
 			n_draws = w->scope_solutions[s].n_draws;
 	n_draws = draws_of(n_draws, p->n_blocks);
-	err = solution_init(to, p, n_draws);
+	solution_init(to, p, n_draws);
 	if (spread)
 		stages_init(&stages, w->opts->seed + r, n_draws);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
-	for (size_t s = 0; err == 0 && s < w->scopes.n; s++) {
+	for (size_t s = 0; s < w->scopes.n; s++) {
 		if (w->scopes.v[s].parent != r)
 			continue;
 		join(to, &w->scope_solutions[s], &worst);
@@ -232,27 +231,24 @@ static int combine_region(struct work *w, size_t r)
 	}
 	if (spread)
 		stages_finish(&stages, p, to);
-	if (err == 0)
-		judge_doubt(p, &rest, worst, to);
+	judge_doubt(p, &rest, worst, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
 		to->verdict = reason_verdict_total_missed;
-	for (size_t i = 0; err == 0 && i < n_draws; i++)
+	for (size_t i = 0; i < n_draws; i++)
 		for (size_t b = 0; b < p->n_blocks; b++)
 			/* Most blocks of a large region never run: their pages stay untouched. */
 			if (rest.raw[b] > 0)
 				to->draws[i * p->n_blocks + b] +=
 				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
 	free(rest.raw);
-	if (err == 0 && apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
+	if (apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
 		solution_doubt(to, REASON_OF(apart_in_time));
-	return err;
 }
 
-int combine_scopes(struct work *w)
+void combine_scopes(struct work *w)
 {
 	for (size_t r = 0; r < w->regions->n; r++) {
 		size_t only = w->scopes.n;
-		int err = 0;
 
 		for (size_t s = 0; s < w->scopes.n; s++)
 			if (w->scopes.v[s].parent == r && w->scopes.v[s].whole)
@@ -262,10 +258,7 @@ int combine_scopes(struct work *w)
 			w->scope_solutions[only] = (struct solution){ 0 };
 			w->problems[r]->total_insn = w->scope_problems[only]->total_insn;
 		} else {
-			err = combine_region(w, r);
+			combine_region(w, r);
 		}
-		if (err < 0)
-			return err;
 	}
-	return 0;
 }

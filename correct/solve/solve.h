@@ -44,7 +44,7 @@ bool solve_doubt_programs(const struct work *w, const struct problem *p, struct 
  * Add scopes up into one solution a region: executions of a block are the sum
  * over the scopes it is in, and of the raw counts of samples in none of them.
  */
-int combine_scopes(struct work *w);
+void combine_scopes(struct work *w);
 
 /*
  * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own

@@ -24,7 +24,7 @@ static int judge_of(enum problem_precise precise, double mean, double sd, double
 	f.p->seen_insn[0] = 20000;
 	f.p->seen_insn[10] = 5000;
 	f.p->seen_insn[15] = 8000;
-	assert_int_equal(solution_init(&sol, f.p, N_DRAWS), 0);
+	solution_init(&sol, f.p, N_DRAWS);
 	sol.moved = moved;
 	for (size_t e = 0; e < f.p->n_edges; e++)
 		sol.edge_flow[e] = 1000;

@@ -21,7 +21,7 @@ static void a_region_gets_numbers_of_its_own(void **state)
 
 	(void)state;
 	fixture_make(&f, n_insn, 6, edges, 6);
-	assert_int_equal(problem_new(&f.g, &r, &p), 0);
+	p = problem_new(&f.g, &r);
 	assert_int_equal(p->n_blocks, 4);
 	assert_int_equal(p->n_edges, 4);
 	assert_int_equal(p->n_insns, 3 + 1 + 4 + 5);
@@ -66,7 +66,7 @@ static void calls_of_a_recursion_are_not_matched(void **state)
 	(void)state;
 	fixture_make(&f, n_insn, 6, edges, 8);
 	f.r.recursive = true;
-	assert_int_equal(problem_new(&f.g, &f.r, &p), 0);
+	p = problem_new(&f.g, &f.r);
 	for (size_t e = 0; e < p->n_edges; e++) {
 		bool of_recursion =
 		        edges[e].kind != FLOW_TAKEN && edges[e].kind != FLOW_FALL && edges[e].call == 1;
@@ -110,30 +110,13 @@ static void calls_that_are_left_need_not_return(void **state)
 	(void)state;
 	fixture_make(&f, n_insn, 7, edges, 8);
 	f.r.recursive = true;
-	assert_int_equal(problem_new(&f.g, &f.r, &p), 0);
+	p = problem_new(&f.g, &f.r);
 	for (size_t e = 0; e < p->n_edges; e++) {
 		bool of_h = edges[e].kind != FLOW_IND && edges[e].call == 6;
 
 		assert_int_equal(p->edges[e].recursive, 0);
 		assert_int_equal(p->edges[e].call, of_h ? 6 : -1);
 	}
-	problem_free(p);
-	fixture_fini(&f);
-}
-
-static void an_edge_out_of_the_region_is_refused(void **state)
-{
-	const uint32_t n_insn[] = { 1, 1 };
-	const struct flow_edge edges[] = { { 0, 1, FLOW_FALL }, { 1, 0, FLOW_TAKEN } };
-	uint32_t blocks[] = { 0 }, inside[] = { 0 };
-	struct flow_region r = { .blocks = blocks, .n_blocks = 1, .edges = inside, .n_edges = 1 };
-	struct problem *p = NULL;
-	struct fixture f;
-
-	(void)state;
-	fixture_make(&f, n_insn, 2, edges, 2);
-	assert_int_equal(problem_new(&f.g, &r, &p), -SP_EDOMAIN);
-	assert_null(p);
 	problem_free(p);
 	fixture_fini(&f);
 }
@@ -146,14 +129,13 @@ static void a_solution_starts_empty_and_ends_empty(void **state)
 
 	(void)state;
 	fixture_hmmer(&f, n_insn);
-	assert_int_equal(solution_init(&s, f.p, 5), 0);
+	solution_init(&s, f.p, 5);
 	assert_int_equal(s.n_draws, 5);
 	for (int k = 0; k < 15; k++)
 		assert_true(s.draws[k] == 0);
 	solution_fini(&s);
 	assert_null(s.draws);
 	solution_fini(&s);
-	assert_int_equal(solution_init(&s, f.p, SIZE_MAX / 2), -SP_ENOMEM);
 	fixture_fini(&f);
 }
 
@@ -167,7 +149,7 @@ static void draws_are_spread_about_their_mean(void **state)
 
 	(void)state;
 	fixture_hmmer(&f, n_insn);
-	assert_int_equal(solution_init(&s, f.p, 1000), 0);
+	solution_init(&s, f.p, 1000);
 	for (int i = 0; i < 1000; i++)
 		for (int b = 0; b < 3; b++)
 			s.draws[3 * i + b] = 1000.f * (float)(b + 1);
@@ -203,7 +185,7 @@ static void draws_go_half_way_to_a_total_known_about_as_well(void **state)
 	struct solution s;
 
 	(void)state;
-	assert_int_equal(solution_init(&s, &p, 1000), 0);
+	solution_init(&s, &p, 1000);
 	for (int i = 0; i < 1000; i++) {
 		s.draws[2 * i] = 300;
 		s.draws[2 * i + 1] = i % 2 ? 200 : 800.f / 3;
@@ -234,7 +216,7 @@ static void a_total_that_is_known_better_is_met(void **state)
 	struct solution s;
 
 	(void)state;
-	assert_int_equal(solution_init(&s, &p, 1000), 0);
+	solution_init(&s, &p, 1000);
 	for (int i = 0; i < 1000; i++)
 		s.draws[i] = i % 2 ? 900 : 1100;
 	solution_meet_total(&s, &p, 1100, 1, 1, &insn);
@@ -269,7 +251,6 @@ int main(void)
 		cmocka_unit_test(a_region_gets_numbers_of_its_own),
 		cmocka_unit_test(calls_of_a_recursion_are_not_matched),
 		cmocka_unit_test(calls_that_are_left_need_not_return),
-		cmocka_unit_test(an_edge_out_of_the_region_is_refused),
 		cmocka_unit_test(a_solution_starts_empty_and_ends_empty),
 		cmocka_unit_test(draws_are_spread_about_their_mean),
 	};

@@ -11,7 +11,7 @@ struct seen {
 	size_t n;
 };
 
-static int keep(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
+static void keep(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct seen *seen = arg;
 
@@ -21,7 +21,6 @@ static int keep(void *arg, const struct recording *r, const struct pd_record *re
 	seen->event[seen->n] = rec->event;
 	seen->tid[seen->n] = rec->tid;
 	seen->period[seen->n++] = rec->sample.period;
-	return 0;
 }
 
 /* perf record -e '{cycles,instructions}:S' -c 1000: only cycles are sampled. */
