@@ -12,7 +12,6 @@
 #include "correct/divide/stages.h"
 #include "correct/divide/trim.h"
 #include "correct/evidence/evidence.h"
-#include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/mux_slots.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"

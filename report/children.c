@@ -7,7 +7,6 @@
 #include "correct/assemble/cut_stacks.h"
 #include "correct/assemble/inclusive.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "report/number.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The last step of a correction: what was worked out becomes a profile. */
-#include <stdlib.h>
 
 #include "correct/assemble/assemble.h"
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/contexts.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 static void scale(struct profile_count *c, double by)

@@ -5,7 +5,6 @@
 
 #include "correct/assemble/calls.h"
 #include "correct/flow/scc.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 static bool of_itself(const struct profile_call *c)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 

@@ -8,7 +8,6 @@
 #include "correct/assemble/context_walk.h"
 #include "correct/model/effort.h"
 #include "profiler/base/mem.h"
-#include "profiler/base/vec.h"
 
 /* Fewer paths than parts that are left out give no interval. */
 enum { FEWEST_PATHS = 2 * CONTEXT_PARTS, ROUNDS = 10 };

@@ -7,7 +7,6 @@
 
 #include "correct/model/model.h"
 #include "profiler/base/begins.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Does a thread begin in it, as the C library's, the loader's, or Go's do?  main() is called by code without frame pointers. */

@@ -8,7 +8,6 @@
  * another, beginning with blocks that have a single way.  Few codes leave a
  * way that no such chain reaches; it stays unknown.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

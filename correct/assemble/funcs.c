@@ -6,7 +6,6 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/judge/reasons.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/recording/callers.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"

@@ -8,7 +8,6 @@
 #include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
-#include "profiler/base/order.h"
 
 /* What calls nothing is what it runs itself. */
 static bool *mark_callers(const struct profile *p)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What of functions' counts belongs to each frame of the stacks. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "correct/assemble/inclusive_impl.h"

@@ -7,7 +7,6 @@
 #include "correct/assemble/context_walk.h"
 #include "correct/assemble/inclusive_impl.h"
 #include "correct/model/effort.h"
-#include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
 /* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */

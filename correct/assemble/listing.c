@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/assemble/listing.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correct/assemble/calls.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 

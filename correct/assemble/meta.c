@@ -7,7 +7,6 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 static const char *pmu_word(const struct work *w)

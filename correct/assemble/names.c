@@ -7,7 +7,6 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/binary/module.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */

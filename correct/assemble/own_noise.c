@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Draws of regions are not paired: those of each begin elsewhere. */

@@ -5,7 +5,6 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/own_noise.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* The region where these instructions spend most of their time, -1 = none; *cyc is that time. */

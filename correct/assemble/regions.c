@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "correct/assemble/assemble_impl.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 static uint64_t last_vaddr(const struct flow_graph *g, const struct flow_block *b)

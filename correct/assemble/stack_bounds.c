@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Call stacks of samples, as a tree from the outermost callers down. */
-#include <stdlib.h>
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/hidden_callers.h"

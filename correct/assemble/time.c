@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What was sampled over time.  How long a recording is shows at its end: steps double as it goes on. */
-#include <stdlib.h>
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/calls.h"
 #include "correct/model/effort.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 struct time_line {

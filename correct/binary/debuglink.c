@@ -6,10 +6,8 @@
  */
 #include "correct/binary/module_impl.h"
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

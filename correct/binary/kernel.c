@@ -3,7 +3,6 @@
  * The kernel's functions, by the list of its symbols (/proc/kallsyms): names without code.  The list has to be that of the
  * kernel that was recorded, and of the same boot, for a kernel is at another address each time.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

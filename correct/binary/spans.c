@@ -2,7 +2,6 @@
 #include "correct/binary/spans.h"
 #include "profiler/base/order.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 static int compare(const void *a, const void *b)

@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <gelf.h>
 #include <libiberty/demangle.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 static int open_one(struct place_files *f, const char *path, const struct module_options *opts)

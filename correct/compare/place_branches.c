@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From counts of branches, between places in symbols, to counts of instructions. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

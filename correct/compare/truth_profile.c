@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A profile of exact counts alone: instructions of functions and lines, without cycles and without a recording. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "correct/assemble/func_index.h"
 #include "correct/assemble/listing.h"
 #include "correct/correct.h"
 #include "profiler/base/mem.h"
-#include "profiler/base/vec.h"
 
 static void add_modules(struct profile *p, const struct truth *t)
 {

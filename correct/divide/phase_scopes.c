@@ -11,7 +11,6 @@
 #include "correct/flow/ran.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* One phase of a scope. */

@@ -8,7 +8,6 @@
 
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 enum { NONE = UINT32_MAX };

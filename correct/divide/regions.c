@@ -7,7 +7,6 @@
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 

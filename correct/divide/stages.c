@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 enum { NO_LABEL = -3 }; /* beside the parts' numbers, -1 for code in none and FLOW_SHARED */

@@ -8,7 +8,6 @@
  */
 #include "correct/evidence/evidence.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 
 /* Calls and returns of one block, not matched: +1 and -1. */
 static bool fill_weights(const struct problem *p, uint32_t call, double *w)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* The one table of kinds of evidence. */

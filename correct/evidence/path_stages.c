@@ -10,7 +10,6 @@
 
 #include "correct/evidence/path_impl.h"
 #include "correct/infer/cost.h"
-#include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
 /* Stages of one scope by their stacks. */

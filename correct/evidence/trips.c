@@ -12,7 +12,6 @@
 #include "correct/evidence/evidence.h"
 #include "correct/model/model.h"
 #include "correct/profile.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 

@@ -8,7 +8,6 @@
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
-#include "profiler/base/vec.h"
 
 struct making {
 	const struct flow_graph *g;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/flow/scc.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 void nest_room_init(struct nest_room *room, size_t n_blocks)

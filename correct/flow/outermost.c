@@ -6,7 +6,6 @@
 
 #include "correct/flow/reach.h"
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/vec.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/flow/peel_impl.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Edges over calls that lost a callee come in; *crossed: from one component to another, which may make them one. */

@@ -5,7 +5,6 @@
 
 #include "correct/flow/peel_impl.h"
 #include "correct/flow/scc.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 #define ROOT (UINT32_MAX - 1)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* A run's blocks are neighbours: blocks are in address order. */

@@ -7,7 +7,6 @@
 #include "correct/flow/nest.h"
 #include "correct/flow/outermost.h"
 #include "correct/model/effort.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 #define NEW UINT32_MAX

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Steps of y and, finer, of the logarithms of r and lambda that are summed over. */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
-#include "correct/model/model.h"
 #include "correct/profile.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /*

@@ -12,7 +12,6 @@
 
 #include "correct/binary/insn.h"
 #include "correct/flow/scc.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 #define NONE UINT32_MAX

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "profiler/base/disjoint.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Entries of balance rows are small integers; what is below this is rounding. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "correct/model/effort.h"
-#include "profiler/base/err.h"
 
 enum {
 	DEFAULT_MAX_STACK = 127, /* kernel.perf_event_max_stack, as it is shipped */

@@ -2,7 +2,6 @@
 #include "correct/recording/chosen.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "correct/recording/events.h"

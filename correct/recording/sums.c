@@ -12,7 +12,6 @@
 #include "correct/recording/branches.h"
 #include "correct/recording/throttled.h"
 #include "correct/skid/dist.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "correct/model/model.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/perfdata/reader.h"
 

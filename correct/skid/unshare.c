@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "correct/skid/dist.h"

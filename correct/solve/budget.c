@@ -3,12 +3,10 @@
 #include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "correct/infer/space.h"
 #include "correct/solve/cold.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */

@@ -9,7 +9,6 @@
 #include "correct/infer/cost.h"
 #include "correct/model/effort.h"
 #include "correct/solve/solve.h"
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 /* Where none were counted, those of its time at the program's pace (eq. 10); where that is not known, either, the time itself. */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"

@@ -2,11 +2,9 @@
 #include "correct/solve/timed_pace.h"
 
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 
 enum { IN_NONE = -1, IN_SEVERAL = -2 };

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "correct/evidence/evidence.h"
-#include "profiler/base/err.h"
 
 /* A graph of six blocks; the region is 1, 2, 4, 5: 2 calls function 4, 5, which returns to 1. */
 static void a_region_gets_numbers_of_its_own(void **state)

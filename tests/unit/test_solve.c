@@ -240,7 +240,7 @@ static void combine(double solved, size_t n_scopes, struct solution *out)
 	for (size_t i = 0; i < 10; i++)
 		solutions[0].draws[i] = (float)solved;
 	strcpy(solutions[1].why, "no reason");
-	assert_int_equal(combine_scopes(&w), 0);
+	combine_scopes(&w);
 	solution_fini(&solutions[0]);
 	assert_int_equal(out->n_draws, 10);
 	assert_float_equal(out->draws[0], solved, 1e-3);
