@@ -8,6 +8,7 @@
 
 #include "correct/compare/match.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "report/diff_impl.h"
 
@@ -194,8 +195,8 @@ static int add_funcs(struct unit_list *l, struct pairs *index, const struct diff
                      bool rollup)
 {
 	const struct profile *p = side->profiles[n];
-	uint32_t program;
-	int err = match_program(p, &program);
+	uint32_t program = match_program(p);
+	int err = 0;
 
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++) {
 		const struct profile_func *f = &p->funcs[i];
@@ -280,13 +281,12 @@ static int by_func_and_line(const void *a, const void *b, void *profile)
 static int add_lines(struct unit_list *l, struct pairs *index, const struct diff_side *side, size_t n)
 {
 	struct profile *p = side->profiles[n];
-	uint32_t *insns = calloc(p->n_insns + 1, sizeof(*insns)), program = UINT32_MAX;
-	int err = insns ? match_program(p, &program)
-	                : sp_fail(SP_ENOMEM, "out of memory for %zu instructions", p->n_insns);
+	uint32_t *insns = mem_calloc(p->n_insns + 1, sizeof(*insns)), program = match_program(p);
+	int err = 0;
 
-	for (size_t i = 0; i < p->n_insns && err == 0; i++)
+	for (size_t i = 0; i < p->n_insns; i++)
 		insns[i] = (uint32_t)i;
-	if (err == 0 && p->n_insns)
+	if (p->n_insns)
 		qsort_r(insns, p->n_insns, sizeof(*insns), by_func_and_line, p);
 	for (size_t i = 0, j; i < p->n_insns && err == 0; i = j) {
 		const struct profile_insn *x = &p->insns[insns[i]];

@@ -323,10 +323,9 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
 	if (err == 0 && !*p->meta.truth_why)
 		same_run_doubt(p);
-	if (err == 0)
-		err = doubt_unseen(p);
 	if (err < 0)
 		return err;
+	doubt_unseen(p);
 	p->meta.truth = profile_string(p, path);
 	p->meta.relative = false;
 	p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;

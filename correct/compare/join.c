@@ -94,13 +94,12 @@ static long func_of(struct join *j, uint32_t object, uint32_t module, const stru
 }
 
 /* A place in both views for every function of the profile. */
-static int cover(struct join *j)
+static void cover(struct join *j)
 {
 	while (j->own.n < j->p->n_funcs) {
 		vec_add(&j->own, 0);
 		vec_add(&j->rolled, 0);
 	}
-	return 0;
 }
 
 static void credit(struct join *j, size_t i, bool rolled, double n)
@@ -190,7 +189,8 @@ static int join_funcs(struct join *j)
 			next++;
 		join_object(j, t->insns[i].object, t->insns + i, next - i);
 	}
-	return err < 0 ? err : cover(j);
+	cover(j);
+	return err;
 }
 
 static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
@@ -202,7 +202,7 @@ static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
 }
 
 /* Functions and files that the truth says nothing of. */
-static int find_gaps(struct join *j, struct truth_join *out)
+static void find_gaps(struct join *j, struct truth_join *out)
 {
 	const struct profile *p = j->p;
 	long *object_of = mem_calloc(p->n_modules + 1, sizeof(*object_of));
@@ -224,7 +224,6 @@ static int find_gaps(struct join *j, struct truth_join *out)
 			out->gap[insn->phys_func] = true;
 	}
 	free(object_of);
-	return 0;
 }
 
 static void take(struct join *j, struct truth_join *out)
@@ -252,12 +251,12 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 		join_insns(&j, out->per_insn, out->listed);
 	if (err == 0)
 		err = join_funcs(&j);
-	if (err == 0)
-		err = find_gaps(&j, out);
-	if (err == 0)
+	if (err == 0) {
+		find_gaps(&j, out);
 		take(&j, out);
-	else
+	} else {
 		correct_truth_join_fini(out);
+	}
 	match_fini(&j.match);
 	pairs_fini(&j.inlinings);
 	pairs_fini(&j.names);

@@ -86,7 +86,7 @@ static void list_files(struct work *w)
 }
 
 /* Instructions of each object, which lie together. */
-static int weigh(struct work *w)
+static void weigh(struct work *w)
 {
 	const struct truth *t = w->t;
 	size_t i = 0;
@@ -101,7 +101,6 @@ static int weigh(struct work *w)
 	for (i = 0; i < t->n_funcs; i++)
 		if (t->funcs[i].object != TRUTH_NONE)
 			w->m->objects[t->funcs[i].object].n_insn += (double)t->funcs[i].n_insn;
-	return 0;
 }
 
 /* Are the truth's instructions of `object` of this code?  A truth by function has none. */
@@ -264,17 +263,18 @@ static const struct profile_mapped *program_of(const struct work *w)
 	return program_among(w->p, w->files, w->n_files);
 }
 
-int match_program(const struct profile *p, uint32_t *module)
+uint32_t match_program(const struct profile *p)
 {
 	struct profile_mapped *files = mem_calloc(p->n_modules + 1, sizeof(*files));
 	const struct profile_mapped *program;
+	uint32_t module;
 
 	for (size_t i = 0; i < p->n_modules; i++)
 		files[i] = (struct profile_mapped){ p->modules[i].path, p->modules[i].build_id, (int32_t)i };
 	program = program_among(p, files, p->n_modules);
-	*module = program ? (uint32_t)program->module : UINT32_MAX;
+	module = program ? (uint32_t)program->module : UINT32_MAX;
 	free(files);
-	return 0;
+	return module;
 }
 
 static int fail_another(const struct work *w, size_t object, const struct profile_mapped *f)
@@ -443,9 +443,8 @@ int match_objects(const struct profile *p, const struct truth *t, const char *pa
 	out->incomparable = mem_calloc(p->n_modules + 1, sizeof(*out->incomparable));
 	out->n_objects = t->n_objects;
 	list_files(&w);
-	err = weigh(&w);
-	if (err == 0)
-		err = match_all(&w);
+	weigh(&w);
+	err = match_all(&w);
 	free(w.files);
 	free(w.first);
 	if (err < 0)

@@ -42,6 +42,6 @@ int match_objects(const struct profile *p, const struct truth *t, const char *pa
 void match_fini(struct match *m);
 
 /* The recorded program: of the modules that are no libraries the one with most in it; UINT32_MAX = there is none. */
-int match_program(const struct profile *p, uint32_t *module);
+uint32_t match_program(const struct profile *p);
 
 #endif

@@ -152,69 +152,57 @@ static bool decode(const struct work *w, uint64_t vaddr, struct insn *out)
 	return code && insn_decode(w->d, code, n, vaddr, out) == 0;
 }
 
-static void add_hot(struct work *w, uint64_t vaddr, double n)
+static void enter(struct work *w, uint64_t to, double n)
 {
-	vec_add(&w->hot, (struct flow_hot){ 0, vaddr, n });
+	flux_at(w, to)->in += n;
+	vec_add(&w->hot, (struct flow_hot){ 0, to, n });
 }
 
-static int enter(struct work *w, uint64_t to, double n)
+static void leave(struct work *w, uint64_t from, double n)
 {
-	struct flux *f = flux_at(w, to);
-
-	f->in += n;
-	add_hot(w, to, n);
-	return 0;
-}
-
-static int leave(struct work *w, uint64_t from, double n)
-{
-	struct flux *f = flux_at(w, from);
-
-	f->out += n;
-	add_hot(w, from, n);
-	return 0;
+	flux_at(w, from)->out += n;
+	vec_add(&w->hot, (struct flow_hot){ 0, from, n });
 }
 
 /* From code that BOLT did not read: a call, or a way into the middle, which others may tell better. */
-static int enter_from_outside(struct work *w, const struct truth_branch *b, uint64_t to)
+static void enter_from_outside(struct work *w, const struct truth_branch *b, uint64_t to)
 {
-	struct flux *f;
+	struct flux *f = flux_at(w, to);
 
-	if (b->to_off == 0)
-		return enter(w, to, (double)b->n);
-	f = flux_at(w, to);
-	f->beside += (double)b->n;
-	add_hot(w, to, (double)b->n);
-	return 0;
+	*(b->to_off ? &f->beside : &f->in) += (double)b->n;
+	vec_add(&w->hot, (struct flow_hot){ 0, to, (double)b->n });
 }
 
-static int take_branch(struct work *w, const struct truth_branch *b)
+static void take_branch(struct work *w, const struct truth_branch *b)
 {
 	uint64_t from = w->symbol[b->from], to = w->symbol[b->to], next;
-	bool to_known = to != UINT64_MAX;
+	bool to_known = to != UINT64_MAX, leaves = true;
 	struct insn insn;
-	int err = 0;
 
 	to = to_known ? to + b->to_off : UINT64_MAX;
-	if (from == UINT64_MAX)
-		return to_known ? enter_from_outside(w, b, to) : 0;
+	if (from == UINT64_MAX) {
+		if (to_known)
+			enter_from_outside(w, b, to);
+		return;
+	}
 	from += b->from_off;
 	if (!decode(w, from, &insn))
-		return 0;
+		return;
 	next = from + insn.size_bytes;
 	switch (insn.flow) {
 	case INSN_JUMP:
 	case INSN_COND:
 		/* Where a function was split BOLT names another target than the code has: entries tell it too. */
-		if (to_known && to != insn.target && to != next)
-			return leave(w, from, (double)b->n);
+		if (to != insn.target && to != next)
+			to_known = false;
 		break;
 	case INSN_CALL:
 	case INSN_CALL_IND:
 		/* A call leaves no block; but the block behind one that may throw is another. */
 		if (insn.flow == INSN_CALL_IND && to_known && to != next)
 			vec_add(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
-		return err < 0 || !to_known ? err : enter(w, to, (double)b->n);
+		leaves = false;
+		break;
 	case INSN_JUMP_IND:
 		if (to_known)
 			vec_add(&w->seen, (struct flow_seen){ 0, 0, from, to, b->n });
@@ -222,9 +210,10 @@ static int take_branch(struct work *w, const struct truth_branch *b)
 	default:
 		break;
 	}
-	if (err == 0)
-		err = leave(w, from, (double)b->n);
-	return err < 0 || !to_known ? err : enter(w, to, (double)b->n);
+	if (leaves)
+		leave(w, from, (double)b->n);
+	if (to_known)
+		enter(w, to, (double)b->n);
 }
 
 static int by_vaddr(const void *a, const void *b)
@@ -298,34 +287,31 @@ static bool is_gap(const struct work *w, const struct flow_graph *g, const struc
 	return ran;
 }
 
-static int add_gap(struct truth *t, const struct flow_block *x)
+static void add_gap(struct truth *t, const struct flow_block *x)
 {
 	struct truth_gap *grown = mem_realloc(t->gaps, (t->n_gaps + 1) * sizeof(*grown));
 
 	t->gaps = grown;
 	t->gaps[t->n_gaps++] = (struct truth_gap){ 0, x->vaddr, x->end_vaddr };
-	return 0;
 }
 
-static int find_gaps(struct work *w, const struct flow_graph *g)
+static void find_gaps(struct work *w, const struct flow_graph *g)
 {
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t f = 0; f < g->n_funcs && err == 0; f++) {
+	for (size_t f = 0; f < g->n_funcs; f++) {
 		const struct flow_func *x = &g->funcs[f];
 
 		if (!is_gap(w, g, x))
 			continue;
 		n++;
-		for (uint32_t i = x->block0; i < x->block0 + x->n_blocks && err == 0; i++) {
-			err = add_gap(w->t, &g->blocks[g->func_blocks[i]]);
+		for (uint32_t i = x->block0; i < x->block0 + x->n_blocks; i++) {
+			add_gap(w->t, &g->blocks[g->func_blocks[i]]);
 			w->count[g->func_blocks[i]] = 0;
 		}
 	}
 	if (n)
 		sp_note("left out: %zu functions that BOLT did not instrument", n);
-	return err;
 }
 
 static void add_counts(struct work *w, const struct flow_graph *g, struct truth_build *b)
@@ -350,7 +336,8 @@ static int count_blocks(struct work *w, const char *path, const struct flow_grap
 		        "%s: its branches don't add up at blocks of %s: by %.1f%% more or fewer came in "
 		        "than went out; it is of another build, or of samples (perf2bolt)",
 		        path, module_path(w->m), 100 * w->lost / w->sum);
-	return find_gaps(w, g);
+	find_gaps(w, g);
+	return 0;
 }
 
 static int place(struct work *w, const char *path)
@@ -358,24 +345,20 @@ static int place(struct work *w, const char *path)
 	struct truth_build b = { 0 };
 	struct flow_graph *g = NULL;
 	uint32_t object;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; i < w->t->n_branches && err == 0; i++)
-		err = take_branch(w, &w->t->branches[i]);
-	if (err < 0)
-		return err;
+	for (size_t i = 0; i < w->t->n_branches; i++)
+		take_branch(w, &w->t->branches[i]);
 	merge_hot(w);
 	err = flow_build(&(struct flow_input){ &w->m, 1, w->hot.v, w->hot.n, w->seen.v, w->seen.n }, &g);
 	if (err == 0)
 		err = count_blocks(w, path, g);
-	if (err == 0)
+	if (err == 0) {
 		truth_build_object(&b, module_path(w->m), &object);
-	if (err == 0)
 		truth_build_id(&b, object, module_build_id(w->m));
-	if (err == 0)
 		add_counts(w, g, &b);
-	if (err == 0)
 		err = truth_build_move(&b, w->t);
+	}
 	truth_build_fini(&b);
 	flow_free(g);
 	return err;

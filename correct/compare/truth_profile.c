@@ -20,7 +20,8 @@ static void add_modules(struct profile *p, const struct truth *t)
 	p->n_modules = t->n_objects;
 }
 
-static int add_insn(struct profile *p, struct func_index *funcs, struct module *m, const struct truth_insn *t)
+static void add_insn(struct profile *p, struct func_index *funcs, struct module *m,
+                     const struct truth_insn *t)
 {
 	struct profile_insn *insn = &p->insns[p->n_insns];
 	const char *file = NULL;
@@ -42,7 +43,6 @@ static int add_insn(struct profile *p, struct func_index *funcs, struct module *
 	p->n_insns++;
 	p->funcs[insn->func].count.insn += (double)t->n;
 	p->funcs[insn->phys_func].rolled.insn += (double)t->n;
-	return 0;
 }
 
 static int add_object(struct profile *p, struct func_index *funcs, const struct truth *t, size_t first,
@@ -52,17 +52,16 @@ static int add_object(struct profile *p, struct func_index *funcs, const struct 
 	size_t had = p->n_insns;
 	int err = module_open(t->objects[t->insns[first].object], NULL, 0, opts, &m);
 
-	if (err == 0 && module_state(m) != MODULE_OK) {
-		const char *why = profile_string(p, module_why(m));
-
-		p->modules[t->insns[first].object].trouble = why ? why : "";
-	}
-	for (size_t i = first; i < end && err == 0; i++)
-		err = add_insn(p, funcs, m, &t->insns[i]);
-	if (err == 0 && texts)
+	if (err < 0)
+		return err;
+	if (module_state(m) != MODULE_OK)
+		p->modules[t->insns[first].object].trouble = profile_string(p, module_why(m));
+	for (size_t i = first; i < end; i++)
+		add_insn(p, funcs, m, &t->insns[i]);
+	if (texts)
 		listing_fill_texts(p, m, had, p->n_insns);
 	module_free(m);
-	return err;
+	return 0;
 }
 
 static int fill(struct profile *p, struct func_index *funcs, const struct truth *t,
