@@ -488,7 +488,7 @@ static void print_region_status(const struct profile_func *func, const struct pr
 		fputc('\n', f);
 	else if (r->status == PROFILE_FIXED) /* what is too small to cost the status */
 		fprintf(f, "; of a part of it: %s\n", why);
-	else if (func->why && strcmp(func->why, r->why) == 0)
+	else if (r->why && func->why && strcmp(func->why, r->why) == 0)
 		fputs(" as a whole, for the same reason\n", f);
 	else
 		fprintf(f, " as a whole: %s\n", why);
