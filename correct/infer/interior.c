@@ -221,6 +221,35 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 	return 0;
 }
 
+/*
+ * Each that can return, after all that it calls.  Components tell that order but for callees of one, such as where a jump, of
+ * an exception or the dynamic linker's, leads back to a caller: what could not be built is tried again.  In f->order they
+ * stand as they were built then.
+ */
+static int build_callees(struct finder *f, struct ways *w)
+{
+	uint32_t *built = mem_malloc((f->callees.n + 1) * sizeof(*built));
+	size_t n_built = 0, before;
+	int err = 0;
+
+	do {
+		before = n_built;
+		for (size_t i = 0; i < f->callees.n && err == 0; i++) {
+			struct callee *c = &f->callees.v[f->order[i]];
+
+			if (c->need > 0)
+				continue;
+			err = build_callee(f, w, c);
+			if (c->need > 0)
+				built[n_built++] = f->order[i];
+		}
+	} while (err == 0 && n_built > before && n_built < f->callees.n);
+	memcpy(f->order, built, n_built * sizeof(*built));
+	f->n_built = n_built;
+	free(built);
+	return err;
+}
+
 /* ---- all together ---- */
 
 /* Every component is a loop, or one block. */
@@ -243,7 +272,7 @@ static void fill_loops(struct finder *f, struct ways *w, bool *done)
 /* Callers before their callees; then what is returned to each call. */
 static void fill_callees(struct finder *f)
 {
-	for (size_t i = f->callees.n; i-- > 0;) {
+	for (size_t i = f->n_built; i-- > 0;) {
 		const struct callee *c = &f->callees.v[f->order[i]];
 
 		for (size_t k = 0; k < c->units.n && c->brought > 0; k++)
@@ -284,13 +313,12 @@ static bool balanced(const struct problem *p, const double *flow, double *sum, d
 
 static int find(struct finder *f, struct ways *w, bool *done)
 {
-	int err = 0;
+	int err;
 
 	find_callees(f);
 	find_comps(f, true);
 	order_callees(f);
-	for (size_t i = 0; i < f->callees.n && err == 0; i++)
-		err = build_callee(f, w, &f->callees.v[f->order[i]]);
+	err = build_callees(f, w);
 	if (err == 0)
 		find_comps(f, false);
 	if (err < 0)

@@ -36,8 +36,10 @@ struct finder {
 	uint32_t *of;   /* [E] callee of a CALL edge */
 	uint32_t *comp; /* [B] */
 	VEC(struct callee) callees;
-	uint32_t *order; /* [callees] each after those it calls */
-	size_t n_steps;  /* that callees took so far */
+	uint32_t
+	        *order; /* [callees] each after those it calls; those that can return are the first n_built */
+	size_t n_built;
+	size_t n_steps; /* that callees took so far */
 };
 
 /* A cold block to go on to, by taken's number, when no more warm ones are reached. */

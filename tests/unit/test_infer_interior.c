@@ -230,6 +230,29 @@ static void callers_may_be_returned_to_from_different_places(void **state)
 	free(m);
 }
 
+/*
+ * A loop (0, 1) calls f (2, 3), which calls g (4, 5), which either returns or throws to the loop: all are one component, and
+ * g, which is called last, has to be known first.
+ */
+static void callees_that_throw_to_their_callers_are_known_first(void **state)
+{
+	struct made *m = make(&plain);
+
+	(void)state;
+	add(m, 0, 2, FLOW_CALL, 0);
+	add(m, 3, 1, FLOW_RET, 0);
+	add(m, 1, 0, FLOW_TAKEN, -1);
+	add(m, 2, 4, FLOW_CALL, 2);
+	add(m, 5, 3, FLOW_RET, 2);
+	add(m, 4, 5, FLOW_FALL, -1);
+	add(m, 4, 0, FLOW_IND, -1);
+	assert_int_equal(find(m), 0);
+	check_balanced(m);
+	for (size_t e = 0; e < m->p.n_edges; e++)
+		assert_int_equal(m->usable[e], m->edges[e].kind != FLOW_IND);
+	free(m);
+}
+
 /* n functions, each some blocks with random jumps; 0 is a loop.  Each calls later ones, unless it is to be recursive. */
 static void make_random(struct made *m, gsl_rng *rng)
 {
@@ -492,6 +515,7 @@ int main(void)
 		cmocka_unit_test(without_a_loop_there_is_none),
 		cmocka_unit_test(calls_are_returned_to_where_they_were_made),
 		cmocka_unit_test(callers_may_be_returned_to_from_different_places),
+		cmocka_unit_test(callees_that_throw_to_their_callers_are_known_first),
 		cmocka_unit_test(random_regions_are_filled_as_a_linear_program_fills_them),
 		cmocka_unit_test(flows_of_deep_calls_stay_finite),
 		cmocka_unit_test(functions_that_run_on_into_one_another_without_end_are_refused),
