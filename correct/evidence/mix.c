@@ -469,12 +469,13 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 /* Samples that the skid hides (eq. 5) are not there, to as much as they are: S is another program's, and the pace of code a mean. */
 static void find_sampled_total(const struct boundary_sum *boundary, struct problem *p)
 {
+	const struct boundary_sum none = { 0 };
+
 	if (p->relative || !(p->total_insn > 0))
 		return;
 	p->hidden = skid_dist_hidden(&p->skid, p->total_cyc * p->insn_per_sample / p->total_insn);
 	/* Precise ones lie where they belong. */
-	total_of_samples(&(struct total_known){ .boundary =
-	                                                p->precise ? (struct boundary_sum){ 0 } : *boundary,
+	total_of_samples(&(struct total_known){ .boundary = p->precise ? none : *boundary,
 	                                        .counted = 1,
 	                                        .sampled = p->total_insn,
 	                                        .period = p->insn_per_sample,
