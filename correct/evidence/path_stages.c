@@ -90,16 +90,20 @@ static void move_stage(struct stages *st, gsl_rng *rng, double *pace, float *tim
 			times[i * p->n_blocks + b] += (float)((pace[i] - 1) * st->moves[b] / st->all[b]);
 }
 
-/* Each draw keeps its instructions: they are what the scope's time stands for. */
+/* Each draw keeps its instructions, which are what the scope's time stands for, and each block its mean. */
 static void move_draws(const struct problem *p, const float *times, struct solution *out)
 {
-	for (size_t i = 0; i < out->n_draws; i++) {
-		const double insn = solution_draw_insn(out, p, i);
+	double *mean = mem_calloc(p->n_blocks + out->n_draws + 1, sizeof(*mean)), *insn = mean + p->n_blocks;
 
+	for (size_t b = 0; b < p->n_blocks; b++)
+		mean[b] = solution_mean(out, p->n_blocks, b);
+	for (size_t i = 0; i < out->n_draws; i++) {
+		insn[i] = solution_draw_insn(out, p, i);
 		for (size_t b = 0; b < p->n_blocks; b++)
 			out->draws[i * p->n_blocks + b] *= fmaxf(1 + times[i * p->n_blocks + b], 0);
-		solution_scale_draw(out, p, i, insn);
 	}
+	solution_fit(out, p, mean, insn);
+	free(mean);
 }
 
 /* What a stage's stacks stand for comes to so many instructions as there are stacks: each is of as much time. */
@@ -133,15 +137,6 @@ void path_level_stages(const struct path *s, struct scope_stacks *r, const struc
 	stages_fini(&st);
 }
 
-static double mean_of(const struct solution *out, size_t n_blocks, size_t b)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < out->n_draws; i++)
-		sum += (double)out->draws[i * n_blocks + b];
-	return sum / (double)out->n_draws;
-}
-
 /* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells. */
 static void spread_moments(const struct scope_stacks *r, const struct problem *p, gsl_rng *rng,
                            struct solution *out)
@@ -153,7 +148,7 @@ static void spread_moments(const struct scope_stacks *r, const struct problem *p
 	for (size_t i = 0; i < out->n_draws; i++)
 		more[i] = gsl_ran_gaussian(rng, 1);
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		const double mean = mean_of(out, p->n_blocks, b);
+		const double mean = solution_mean(out, p->n_blocks, b);
 
 		for (size_t i = 0; i < out->n_draws; i++)
 			out->draws[i * p->n_blocks + b] += (float)(more[i] * moves[b]);

@@ -303,12 +303,33 @@ double solution_draw_insn(const struct solution *s, const struct problem *p, siz
 	return insn;
 }
 
-void solution_scale_draw(struct solution *s, const struct problem *p, size_t i, double insn)
+double solution_mean(const struct solution *s, size_t n_blocks, size_t b)
 {
-	const double has = solution_draw_insn(s, p, i);
+	double sum = 0;
 
-	for (size_t b = 0; b < p->n_blocks && has > 0; b++)
-		s->draws[i * p->n_blocks + b] *= (float)(insn / has);
+	for (size_t i = 0; i < s->n_draws; i++)
+		sum += (double)s->draws[i * n_blocks + b];
+	return s->n_draws ? sum / (double)s->n_draws : 0;
+}
+
+/* Each turn leaves a fraction of what the one before left. */
+enum { FIT_TURNS = 20 };
+
+void solution_fit(struct solution *s, const struct problem *p, const double *mean, const double *insn)
+{
+	const size_t n = p->n_blocks;
+
+	for (int turn = 0; turn < FIT_TURNS; turn++) {
+		for (size_t i = 0; i < s->n_draws; i++) {
+			const double has = solution_draw_insn(s, p, i);
+
+			for (size_t b = 0; b < n && has > 0; b++)
+				s->draws[i * n + b] *= (float)(insn[i] / has);
+		}
+		for (size_t b = 0; b < n; b++)
+			if (mean[b] > 0)
+				solution_keep_positive(s, n, b, mean[b]);
+	}
 }
 
 /* The mean of both by their precisions; what each draw takes from the total leaves draws the scatter that both together have. */

@@ -124,9 +124,14 @@ void __attribute__((format(printf, 3, 4)))
 solution_doubt(struct solution *s, enum problem_verdict how, const char *fmt, ...);
 /* Of block b: draws below zero are put there, and all scaled to keep the mean. */
 void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, double mean);
-/* What draw i has of p's instructions, and to bring it to so many. */
+double solution_mean(const struct solution *s, size_t n_blocks, size_t b);
+/* What draw i has of p's instructions. */
 double solution_draw_insn(const struct solution *s, const struct problem *p, size_t i);
-void solution_scale_draw(struct solution *s, const struct problem *p, size_t i, double insn);
+/*
+ * Draws that were spread come to insn[i] instructions each again, and blocks to mean[b] executions in the mean: scaled one way
+ * and the other in turns, which settles where both can be (iterative proportional fitting, Deming and Stephan 1940).
+ */
+void solution_fit(struct solution *s, const struct problem *p, const double *mean, const double *insn);
 /*
  * What is drawn was drawn for one total: spread the draws by its relative standard deviation.  The mean stays.
  */

@@ -64,15 +64,17 @@ static size_t stride_of(size_t n)
 struct stages {
 	gsl_rng *rng;
 	double *pace; /* [draws] of one stage, over the one that its time stands for */
-	double *insn; /* [draws] that all stages ran, were these 1 */
+	double *insn; /* [draws] that all stages ran, were these 1 ... */
+	double *mean; /* [B] ... and executions, in the mean */
 };
 
-static void stages_init(struct stages *st, unsigned long seed, size_t n_draws)
+static void stages_init(struct stages *st, unsigned long seed, size_t n_draws, size_t n_blocks)
 {
 	st->rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	gsl_rng_set(st->rng, seed);
-	st->pace = mem_calloc(2 * n_draws + 1, sizeof(double));
+	st->pace = mem_calloc(2 * n_draws + n_blocks + 1, sizeof(double));
 	st->insn = st->pace + n_draws;
+	st->mean = st->insn + n_draws;
 }
 
 static void stages_draw(struct stages *st, const struct problem *scope, const struct solution *from,
@@ -86,11 +88,10 @@ static void stages_draw(struct stages *st, const struct problem *scope, const st
 	free(insn);
 }
 
-/* Each draw comes to the region's instructions again. */
+/* Each draw comes to the region's instructions again, and each block to its mean. */
 static void stages_finish(struct stages *st, const struct problem *region, struct solution *to)
 {
-	for (size_t i = 0; i < to->n_draws; i++)
-		solution_scale_draw(to, region, i, st->insn[i]);
+	solution_fit(to, region, st->mean, st->insn);
 	gsl_rng_free(st->rng);
 	free(st->pace);
 }
@@ -120,8 +121,10 @@ static void add_scope(const struct work *w, const struct problem *region, const 
 			if (at[b] < 0 || !(draw[b] > 0))
 				continue;
 			sum[at[b]] += pace * draw[b];
-			if (st->rng)
-				st->insn[i] += (double)draw[b] * region->blocks[at[b]].n_insn;
+			if (!st->rng)
+				continue;
+			st->insn[i] += (double)draw[b] * region->blocks[at[b]].n_insn;
+			st->mean[at[b]] += (double)draw[b] / (double)to->n_draws;
 		}
 	}
 	free(at);
@@ -213,7 +216,7 @@ static void combine_region(struct work *w, size_t r)
 	n_draws = draws_of(n_draws, p->n_blocks);
 	solution_init(to, p, n_draws);
 	if (spread)
-		stages_init(&stages, w->opts->seed + r, n_draws);
+		stages_init(&stages, w->opts->seed + r, n_draws, p->n_blocks);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; s < w->scopes.n; s++) {
