@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A row a function that is called, or a loop: how often, and what each time came to. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +336,8 @@ static struct row trips_row(const struct profile *p, const struct profile_trips 
 	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)
 		r.share += block_weight(p, &p->blocks[p->trips_blocks[i]]) / total;
 	lines_place(p, insn, place);
+	if (place[0] == '?') /* by where it begins, else all loops of a function without lines would be one */
+		snprintf(place, sizeof(place), "0x%" PRIx64, insn->vaddr);
 	snprintf(r.place, sizeof(r.place), "%.180s (%s)", p->funcs[insn->func].name, place);
 	return r;
 }

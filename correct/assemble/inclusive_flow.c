@@ -196,7 +196,9 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
-		if (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f]))
+		/* What stacks have seen below it happened: calls of code that runs long are too few to be on paths. */
+		if (by_paths.hi < out[f].lo ||
+		    (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f])))
 			continue;
 		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
 		                                   : by_paths.insn;

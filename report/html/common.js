@@ -34,6 +34,9 @@ function draw(tag, attributes, ...children) {
 
 const known = x => typeof x === "number" && isFinite(x);
 
+// Of an interval, to sort by: an open one is the widest.
+const width = (lo, hi) => !known(lo) ? null : known(hi) ? hi - lo : Number.MAX_VALUE;
+
 function si(x) {
 	if (!known(x))
 		return "-";
@@ -101,9 +104,11 @@ const fitted = (name, more, tail = "") => make("div", { class: "fit", title: nam
 
 // ---- a table that sorts by a click and filters by a word ----
 
-function table(columns, rows, options) {
+function table(all_columns, rows, options) {
+	// What no row has is no column.
+	const columns = all_columns.filter((c, i) => i === options.by || rows.some(r => c.text ? c.value(r) : known(c.value(r))));
 	const body = make("tbody");
-	let by = options.by, down = true, word = "";
+	let by = columns.indexOf(all_columns[options.by]), down = true, word = "";
 	// What is seen at once, and what is there for who scrolls: the rest of a table is made once the page is shown.
 	const first = 60, limit = 500;
 

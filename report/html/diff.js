@@ -54,7 +54,7 @@ function rows_table(rows, lines) {
 		{ head: "after", value: r => value(r, "_after"), show },
 		{ head: "difference", value: r => Math.abs(value(r, "_difference")), show: (_, r) => show(value(r, "_difference")), title: "sorted by its size" },
 		{ head: "change", value: r => value(r, "_change"), show: (_, r) => change(r) },
-		{ head: "90% interval", value: r => value(r, "_change_hi") - value(r, "_change_lo"), show: (_, r) => range(value(r, "_change_lo"), value(r, "_change_hi"), signed) },
+		{ head: "90% interval", value: r => width(value(r, "_change_lo"), value(r, "_change_hi")), show: (_, r) => range(value(r, "_change_lo"), value(r, "_change_hi"), signed) },
 		{ head: "", value: r => value(r, "_change"), show: (_, r) => bar(r, most) },
 		...has.filter(m => m !== shown.measure).map(word_of),
 		...(rows.some(r => r.status) ? [{ head: "status", text: true, value: r => r.status || "", class: r => "text " + (r.status || "") }] : []),

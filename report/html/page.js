@@ -42,14 +42,15 @@ function functions() {
 		...(has_insn ? [
 			{ head: "raw", value: f => f.raw, show: si, title: "instructions, where samples were seen" },
 			{ head: "fixed", value: f => f.fixed, show: si, title: "instructions, corrected for skid" },
-			{ head: "90% interval", value: f => f.hi - f.lo, show: (_, f) => range(f.lo, f.hi, si) }] : []),
+			{ head: "90% interval", value: f => width(f.lo, f.hi), show: (_, f) => range(f.lo, f.hi, si) }] : []),
 		{ head: "cycles", value: f => f.cycles, show: si },
+		...(data.functions.some(f => known(f.cycles)) ? [] : [{ head: "events", value: f => f.events, show: si }]),
 		...(has_insn ? [{ head: "IPC raw", value: f => f.ipc_raw, show: ratio }, { head: "IPC", value: f => f.ipc_fixed, show: ratio },
 			{ head: "calls", value: f => f.calls, show: si },
 			{ head: "insns/\u200bcall", value: f => f.insn_per_call, show: mean },
 			{ head: "cycles/\u200bcall", value: f => f.cycles_per_call, show: mean }] : [
 			{ head: "in region", value: f => f.region_share, show: percent },
-			{ head: "90% interval", value: f => f.region_share_hi - f.region_share_lo,
+			{ head: "90% interval", value: f => width(f.region_share_lo, f.region_share_hi),
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative,
 				show: (x, f) => x > (f.cpi_relative_hi - f.cpi_relative_lo) / 2 ? ratio(x) : "-" },
@@ -266,9 +267,12 @@ function show_code(at) {
 	by_id("code-pick").value = String(at);
 	source_rows(a.lines || [], 0, rows);
 	assembly_rows(a, asm);
-	const body = make("tbody", {}, ...fold_cold(rows.length ? rows : asm));
-	const buttons = [["source", fold_cold(rows)], ["assembly", fold_cold(asm)]].filter(([, r]) => r.length).map(([word, r], k) => make("button", {
-		"aria-pressed": String(k === 0), onclick: e => {
+	// Without lines the assembly is what there is to see.
+	const first = asm.length && !(a.lines || []).some(l => known(l.line)) ? "assembly" : "source";
+	const views = [["source", fold_cold(rows)], ["assembly", fold_cold(asm)]].filter(([, r]) => r.length);
+	const body = make("tbody", {}, ...(views.find(([word]) => word === first) || views[0] || [, []])[1]);
+	const buttons = views.map(([word, r]) => make("button", {
+		"aria-pressed": String(word === first || views.length === 1), onclick: e => {
 			for (const b of buttons)
 				b.setAttribute("aria-pressed", String(b === e.target));
 			body.replaceChildren(...r);
@@ -337,7 +341,7 @@ function regions() {
 		{ head: "why", text: true, value: r => r.why || "", class: () => "text small why" }];
 	const trips = [
 		{ head: "share", value: t => t.share, show: percent }, { head: "trips", value: t => t.trips, show: mean },
-		{ head: "90% interval", value: t => t.trips_hi - t.trips_lo, show: (_, t) => range(t.trips_lo, t.trips_hi, mean) },
+		{ head: "90% interval", value: t => width(t.trips_lo, t.trips_hi), show: (_, t) => range(t.trips_lo, t.trips_hi, mean) },
 		{ head: "iterations", value: t => t.iterations, show: si }, { head: "entered", value: t => t.entries, show: si },
 		{ head: "status", text: true, value: t => t.status || "", class: t => "text " + (t.status || "") },
 		{ head: "loop", text: true, value: t => t.loop, class: () => "name text" }];

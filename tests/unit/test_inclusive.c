@@ -280,6 +280,29 @@ static struct profile *with_stacks(void)
 	return p;
 }
 
+/* Every stack of leaf has few above it: that paths have none of these calls, which are few and long, takes nothing away. */
+static void paths_take_nothing_from_what_stacks_saw(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.pace = 1;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, MANY, LEAF, 5, 1);
+	add_frame(p, add_frame(p, at, FEW, 10), LEAF, 400);
+	add_frame(p, at, MANY, 15);
+	add_context(p, UINT32_MAX, FEW, 2);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 3), LEAF, 5);
+	all = inclusive_count(p);
+	assert_true(all[FEW].lo <= 1020 && all[FEW].hi >= 1020);
+	free(all);
+	profile_free(p);
+}
+
 /* Of stacks that end in leaf it is not known who called, however they were told: main has 105 of 505 samples, or all. */
 static void cut_stacks_may_be_anyone_s(void **state)
 {
@@ -526,6 +549,7 @@ int main(void)
 		cmocka_unit_test(what_no_path_tells_is_shared_as_it_is_called),
 		cmocka_unit_test(what_paths_leave_open_is_between_bounds),
 		cmocka_unit_test(paths_have_an_interval),
+		cmocka_unit_test(paths_take_nothing_from_what_stacks_saw),
 		cmocka_unit_test(cut_stacks_may_be_anyone_s),
 		cmocka_unit_test(pointers_may_call_what_nobody_is_known_to),
 		cmocka_unit_test(own_counts_widen_the_sum),
