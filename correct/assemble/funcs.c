@@ -75,6 +75,43 @@ static double weight_in(const struct profile *p, const struct profile_count *fun
 	return profile_weight(p, func) > 0 ? profile_weight(p, &insn->count) : insn->count.insn;
 }
 
+enum {
+	MOST_TOLD = 8
+}; /* regions of one function whose reasons are weighed against one another; further ones have little of it */
+
+/* What speaks against a function's counts: in how much of it, and what is said of the most. */
+struct doubts {
+	double all;
+	size_t n;
+	const char *why[MOST_TOLD];
+	double part[MOST_TOLD];
+};
+
+static void doubts_add(struct doubts *d, const char *why, double part)
+{
+	size_t i = 0;
+
+	if (!(part > 0))
+		return;
+	d->all += part;
+	while (i < d->n && d->why[i] != why)
+		i++;
+	if (i == MOST_TOLD)
+		return;
+	d->n = i < d->n ? d->n : i + 1;
+	d->why[i] = why;
+	d->part[i] += part;
+}
+
+static const char *doubts_why(const struct doubts *d)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < d->n; i++)
+		most = d->part[i] > d->part[most] ? i : most;
+	return d->n ? d->why[most] : "";
+}
+
 /*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
  * interval.  whole: of the whole profile; evidence: what is known of those regions is added; why: one sentence, "" for fixed.
@@ -83,37 +120,30 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
                      const struct profile_count *count, const struct whole *whole, uint8_t *evidence,
                      const char **why)
 {
-	double in_region = 0, unreliable = 0, averaged = 0, contradicted = 0, all = 0, unread = 0;
-	const char *why_unreliable = "", *why_averaged = "", *why_contradicted = "", *why_unread = "";
+	struct doubts unread = { 0 }, unreliable = { 0 }, averaged = { 0 }, contradicted = { 0 };
+	double in_region = 0, all = 0;
 
 	*why = "";
 	for (size_t k = 0; k < n; k++) {
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 		const double weight = weight_in(p, count, insn);
-		double part;
 
 		all += weight;
-		if (is_unread(&p->modules[insn->module])) {
-			unread += weight;
-			why_unread = p->modules[insn->module].trouble;
-		}
+		if (is_unread(&p->modules[insn->module]))
+			doubts_add(&unread, p->modules[insn->module].trouble, weight);
 		/* Without draws in a region that has some: left raw, as if it were outside. */
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
 		in_region += weight;
 		*evidence |= r->evidence;
-		part = r->status == PROFILE_UNRELIABLE ? weight : profile_doubt(p, insn);
-		unreliable += part;
-		why_unreliable = part > 0 ? r->why : why_unreliable;
-		part = r->averaged ? weight : profile_by_average(p, insn);
-		averaged += part;
-		why_averaged = part > 0 ? r->why : why_averaged;
-		contradicted += r->contradicted ? weight : 0;
-		why_contradicted = r->contradicted ? r->why : why_contradicted;
+		doubts_add(&unreliable, r->why,
+		           r->status == PROFILE_UNRELIABLE ? weight : profile_doubt(p, insn));
+		doubts_add(&averaged, r->why, r->averaged ? weight : profile_by_average(p, insn));
+		doubts_add(&contradicted, r->why, r->contradicted ? weight : 0);
 	}
-	if (unread > reason_limit_unread * all) {
-		*why = why_unread;
+	if (unread.all > reason_limit_unread * all) {
+		*why = doubts_why(&unread);
 		return reason_status_unread;
 	}
 	if (p->meta.as_sampled && all > 0) {
@@ -125,20 +155,20 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = all > 0 ? reason_text_outside : "";
 		return reason_status_outside;
 	}
-	if (unreliable > reason_limit_in_unreliable * all) {
-		*why = *why_unreliable ? why_unreliable : reason_text_in_unreliable;
+	if (unreliable.all > reason_limit_in_unreliable * all) {
+		*why = *doubts_why(&unreliable) ? doubts_why(&unreliable) : reason_text_in_unreliable;
 		return reason_status_in_unreliable;
 	}
 	if (all - in_region > reason_limit_partly_outside * all) {
 		*why = reason_text_partly_outside;
 		return reason_status_partly_outside;
 	}
-	if (averaged > reason_limit_in_averaged * all) {
-		*why = why_averaged;
+	if (averaged.all > reason_limit_in_averaged * all) {
+		*why = doubts_why(&averaged);
 		return reason_status_in_averaged;
 	}
-	if (contradicted > reason_limit_in_contradicted * all) {
-		*why = why_contradicted;
+	if (contradicted.all > reason_limit_in_contradicted * all) {
+		*why = doubts_why(&contradicted);
 		return reason_status_in_contradicted;
 	}
 	if (whole->is_off) {

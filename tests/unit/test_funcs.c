@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a function's status rests on. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "correct/assemble/assemble_impl.h"
+
+enum { REGIONS = 12, INSNS = 2 * REGIONS };
+
+/* One function by the clock, of two instructions in each region, which share its time alike but for the second's. */
+struct bench {
+	struct event_sum sum;
+	struct recording rec;
+	struct work w;
+	struct profile p;
+	struct profile_module module;
+	struct profile_func func;
+	struct profile_insn insns[INSNS];
+	struct profile_region regions[REGIONS];
+	struct assembly a;
+};
+
+static struct bench *make_bench(void)
+{
+	static const char *const why[REGIONS] = {
+		"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"
+	};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	b->rec.insn_event = -1;
+	b->sum = (struct event_sum){ .n_samples = 100, .period_sum = 1e6 };
+	b->w.rec = &b->rec;
+	b->w.sums.events = &b->sum;
+	b->p.meta.insn_event = -1;
+	b->p.meta.relative = true;
+	b->module = (struct profile_module){ .path = "/bin/x", .trouble = "" };
+	b->p.modules = &b->module;
+	b->p.n_modules = 1;
+	b->p.funcs = &b->func;
+	b->p.n_funcs = 1;
+	b->p.insns = b->insns;
+	b->p.n_insns = INSNS;
+	b->p.regions = b->regions;
+	b->p.n_regions = REGIONS;
+	for (int i = 0; i < INSNS; i++)
+		b->insns[i] = (struct profile_insn){ .region = i % REGIONS,
+			                             .block = UINT32_MAX,
+			                             .count = { .cyc = i % REGIONS == 1 ? 70 : 10 } };
+	for (int r = 0; r < REGIONS; r++)
+		b->regions[r] = (struct profile_region){ .status = PROFILE_UNRELIABLE, .why = why[r] };
+	b->a = (struct assembly){ .w = &b->w, .p = &b->p };
+	return b;
+}
+
+/* Not the region that comes last, nor one that is past what is kept apart. */
+static void the_reason_is_that_of_most_of_it(void **state)
+{
+	struct bench *b = make_bench();
+
+	(void)state;
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_UNRELIABLE);
+	assert_string_equal(b->func.why, "b");
+	/* Where the most is well known, it is of the rest. */
+	b->regions[1].status = PROFILE_RAW;
+	b->insns[4].count.cyc = 20;
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_UNRELIABLE);
+	assert_string_equal(b->func.why, "e");
+	free(b);
+}
+
+/* A twentieth is too little to speak for all. */
+static void a_little_doubt_costs_nothing(void **state)
+{
+	struct bench *b = make_bench();
+
+	(void)state;
+	for (int r = 1; r < REGIONS; r++)
+		b->regions[r].status = PROFILE_RAW;
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_UNRELIABLE);
+	assert_string_equal(b->func.why, "a");
+	b->insns[1].count.cyc = 1000;
+	assemble_funcs(&b->a);
+	assert_int_not_equal(b->func.status, PROFILE_UNRELIABLE);
+	free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_reason_is_that_of_most_of_it),
+		cmocka_unit_test(a_little_doubt_costs_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
