@@ -53,7 +53,8 @@ struct boundary_sum {
 };
 
 /*
- * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where cycles were not counted.
+ * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where groups counted no
+ * cycles.
  */
 void boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
 

@@ -466,17 +466,27 @@ static void find_total(const struct mix *m, const struct boundary_sum *boundary,
 	p->total_sd = hypot(p->total_sd, model->neighbours_off * fmax(1 - m->total, 0) * p->total_insn);
 }
 
-/* Samples that the skid hides (eq. 5) are not there, to as much as they are: S is another program's, and the pace of code a mean. */
-static void find_sampled_total(const struct boundary_sum *boundary, struct problem *p)
+/* The part of the time in which crossings were seen: what turns or stops hid has its samples made up for. */
+static double seen_part(const struct mix *m)
 {
-	const struct boundary_sum none = { 0 };
+	size_t i = (size_t)m->in.rec->insn_event;
+
+	if (m->insn >= 0)
+		return m->total;
+	return i < m->in.rec->n_scale && m->in.rec->scale[i] > 0 ? 1 / m->in.rec->scale[i] : 1;
+}
+
+/* Samples that the skid hides (eq. 5) are not there, to as much as they are: S is another program's, and the pace of code a mean. */
+static void find_sampled_total(const struct mix *m, const struct boundary_sum *boundary, struct problem *p)
+{
+	/* Precise ones lie where they belong, and where instructions were counted none overflowed. */
+	bool carried = by_samples(m, p) && !p->precise;
 
 	if (p->relative || !(p->total_insn > 0))
 		return;
 	p->hidden = skid_dist_hidden(&p->skid, p->total_cyc * p->insn_per_sample / p->total_insn);
-	/* Precise ones lie where they belong. */
-	total_of_samples(&(struct total_known){ .boundary = p->precise ? none : *boundary,
-	                                        .counted = 1,
+	total_of_samples(&(struct total_known){ .boundary = carried ? *boundary : (struct boundary_sum){ 0 },
+	                                        .counted = seen_part(m),
 	                                        .sampled = p->total_insn,
 	                                        .period = p->insn_per_sample,
 	                                        .skid_known = p->skid_known },
@@ -547,7 +557,7 @@ static void finish(void *state)
 		if (s->insn > 0)
 			find_total(m, &sums[r], s, m->in.problems[r]);
 		else
-			find_sampled_total(&sums[r], m->in.problems[r]);
+			find_sampled_total(m, &sums[r], m->in.problems[r]);
 		m->in.problems[r]->unseen_share = unseen_share(s);
 		m->in.problems[r]->outside_insn = s->outside_insn / m->total;
 	}

@@ -164,6 +164,7 @@ static void spread_stages(const struct path *s, const struct scope_stacks *r, co
 	struct stages st = { .s = s, .r = r, .p = p };
 	float *times = mem_calloc(out->n_draws * p->n_blocks + 1, sizeof(*times));
 	double *pace = mem_calloc(out->n_draws + 1, sizeof(*pace));
+	bool moved = false;
 
 	stages_init(&st);
 	to_blocks(p, st.mean.edge, st.all);
@@ -171,10 +172,13 @@ static void spread_stages(const struct path *s, const struct scope_stacks *r, co
 		if (st.done[i])
 			continue;
 		add_stage(&st, i);
-		if (st.one.insn < st.mean.insn)
+		if (st.one.insn < st.mean.insn) {
 			move_stage(&st, rng, pace, times, out);
+			moved = true;
+		}
 	}
-	move_draws(p, times, out);
+	if (moved)
+		move_draws(p, times, out);
 	stages_fini(&st);
 	free(pace);
 	free(times);

@@ -53,9 +53,14 @@ void total_of(const struct total_known *k, double *insn, double *sd)
 void total_of_samples(const struct total_known *k, double *insn, double *sd)
 {
 	struct estimate b = by_samples(k);
+	double mixed = k->boundary.mixed / k->counted,
+	       carried = (k->boundary.in - k->boundary.out) / k->counted;
 
 	if (!isfinite(b.insn) || !isfinite(b.var))
 		b = (struct estimate){ k->sampled, 0 };
-	*insn = fmax(b.insn, 0);
-	*sd = sqrt(b.var + k->sampled * k->period + k->boundary.mixed * k->boundary.mixed);
+	/* More than there is was not carried in. */
+	if (!(b.insn > 0))
+		b = (struct estimate){ k->sampled, carried * carried };
+	*insn = b.insn;
+	*sd = sqrt(b.var + k->sampled * k->period + mixed * mixed);
 }

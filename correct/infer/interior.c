@@ -195,7 +195,7 @@ static int build_callee(struct finder *f, struct ways *w, struct callee *c)
 	uint32_t ret0 = f->ret0[c->call], n_rets = f->ret0[c->call + 1] - ret0;
 
 	ways_spread(f, w, c->entry, NONE);
-	f->n_steps += w->taken.n;
+	f->n_steps += w->taken.n + 1;
 	if (f->n_steps > EFFORT_CALLEE_STEPS)
 		return sp_fail(SP_EDOMAIN, reason_text_run_on, f->p->n_blocks);
 	c->warm = reached_warm(f, w);
@@ -230,6 +230,7 @@ static int build_callees(struct finder *f, struct ways *w)
 {
 	uint32_t *built = mem_malloc((f->callees.n + 1) * sizeof(*built));
 	size_t n_built = 0, before;
+	bool again = false;
 	int err = 0;
 
 	do {
@@ -237,12 +238,14 @@ static int build_callees(struct finder *f, struct ways *w)
 		for (size_t i = 0; i < f->callees.n && err == 0; i++) {
 			struct callee *c = &f->callees.v[f->order[i]];
 
-			if (c->need > 0)
+			/* What a second look can't afford stays cut off. */
+			if (c->need > 0 || (again && f->n_steps + f->p->n_edges >= EFFORT_CALLEE_STEPS))
 				continue;
 			err = build_callee(f, w, c);
 			if (c->need > 0)
 				built[n_built++] = f->order[i];
 		}
+		again = true;
 	} while (err == 0 && n_built > before && n_built < f->callees.n);
 	memcpy(f->order, built, n_built * sizeof(*built));
 	f->n_built = n_built;

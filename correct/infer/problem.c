@@ -315,21 +315,36 @@ double solution_mean(const struct solution *s, size_t n_blocks, size_t b)
 /* Each turn leaves a fraction of what the one before left. */
 enum { FIT_TURNS = 20 };
 
+static double sum_of(const struct solution *s, const struct problem *p, const uint32_t *blocks, size_t n,
+                     size_t draw)
+{
+	double insn = 0;
+
+	for (size_t k = 0; k < n; k++)
+		insn += (double)s->draws[draw * p->n_blocks + blocks[k]] * p->blocks[blocks[k]].n_insn;
+	return insn;
+}
+
 void solution_fit(struct solution *s, const struct problem *p, const double *mean, const double *insn)
 {
-	const size_t n = p->n_blocks;
+	uint32_t *blocks = mem_malloc((p->n_blocks + 1) * sizeof(*blocks));
+	size_t n = 0;
 
+	/* Most blocks of a large region never run: their pages stay untouched. */
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		if (mean[b] > 0)
+			blocks[n++] = b;
 	for (int turn = 0; turn < FIT_TURNS; turn++) {
 		for (size_t i = 0; i < s->n_draws; i++) {
-			const double has = solution_draw_insn(s, p, i);
+			const double has = sum_of(s, p, blocks, n, i);
 
-			for (size_t b = 0; b < n && has > 0; b++)
-				s->draws[i * n + b] *= (float)(insn[i] / has);
+			for (size_t k = 0; k < n && has > 0; k++)
+				s->draws[i * p->n_blocks + blocks[k]] *= (float)(insn[i] / has);
 		}
-		for (size_t b = 0; b < n; b++)
-			if (mean[b] > 0)
-				solution_keep_positive(s, n, b, mean[b]);
+		for (size_t k = 0; k < n; k++)
+			solution_keep_positive(s, p->n_blocks, blocks[k], mean[blocks[k]]);
 	}
+	free(blocks);
 }
 
 /* The mean of both by their precisions; what each draw takes from the total leaves draws the scatter that both together have. */

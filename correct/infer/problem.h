@@ -68,7 +68,7 @@ struct problem {
 	double cold_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
-	double n_crossings;  /* into it and out of it, as samples tell where instructions were counted */
+	double n_crossings;  /* into it and out of it, as samples one after the other tell */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
@@ -128,7 +128,8 @@ double solution_mean(const struct solution *s, size_t n_blocks, size_t b);
 /* What draw i has of p's instructions. */
 double solution_draw_insn(const struct solution *s, const struct problem *p, size_t i);
 /*
- * Draws that were spread come to insn[i] instructions each again, and blocks to mean[b] executions in the mean: scaled one way
+ * Draws that were spread come to insn[i] instructions each again, and blocks to mean[b] executions in the mean (those of 0 have
+ * none in any draw): scaled one way
  * and the other in turns, which settles where both can be (iterative proportional fitting, Deming and Stephan 1940).
  */
 void solution_fit(struct solution *s, const struct problem *p, const double *mean, const double *insn);

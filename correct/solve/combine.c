@@ -130,6 +130,21 @@ static void add_scope(const struct work *w, const struct problem *region, const 
 	free(at);
 }
 
+/* Raw instructions of a block, which make room for stages, too, or take it. */
+static void add_raw(const struct problem *region, size_t b, double insn, struct stages *st,
+                    struct solution *to)
+{
+	const double n = insn / fmax(region->blocks[b].n_insn, 1);
+
+	for (size_t i = 0; i < to->n_draws; i++) {
+		to->draws[i * region->n_blocks + b] += (float)n;
+		if (st)
+			st->insn[i] += n * region->blocks[b].n_insn;
+	}
+	if (st)
+		st->mean[b] += n;
+}
+
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
 static void join(struct solution *to, const struct solution *from, enum problem_verdict *worst)
 {
@@ -231,17 +246,15 @@ static void combine_region(struct work *w, size_t r)
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
 	}
-	if (spread)
-		stages_finish(&stages, p, to);
 	judge_doubt(p, &rest, worst, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
 		to->verdict = reason_verdict_total_missed;
-	for (size_t i = 0; i < n_draws; i++)
-		for (size_t b = 0; b < p->n_blocks; b++)
-			/* Most blocks of a large region never run: their pages stay untouched. */
-			if (rest.raw[b] > 0)
-				to->draws[i * p->n_blocks + b] +=
-				        (float)(rest.raw[b] / fmax(p->blocks[b].n_insn, 1));
+	/* Most blocks of a large region never run: their pages stay untouched. */
+	for (size_t b = 0; b < p->n_blocks; b++)
+		if (rest.raw[b] > 0)
+			add_raw(p, b, rest.raw[b], spread ? &stages : NULL, to);
+	if (spread)
+		stages_finish(&stages, p, to);
 	free(rest.raw);
 	if (apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
 		solution_doubt(to, REASON_OF(apart_in_time));
