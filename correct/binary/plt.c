@@ -2,7 +2,6 @@
 /* The linker's stubs: code of a PLT section that jumps through a slot is called after the slot's symbol. */
 #include "correct/binary/module_impl.h"
 
-
 #include <string.h>
 
 /* The entry size that linkers use, 0 if the section is no PLT. */

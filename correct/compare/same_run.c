@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* Intervals of a total that timed paths tell, and standard deviations of a count of samples, past which it is no chance. */
 static const double max_intervals = 3;
 

@@ -1332,7 +1332,7 @@ static void few_cycles_are_none(void **state)
 static void the_newest_piece_of_a_record_is_not_followed(void **state)
 {
 	struct bench *b = *state;
-	struct pd_branch ran[64];
+	struct pd_branch ran[64] = { 0 };
 	uint32_t x = 1;
 	double f[4];
 
