@@ -75,9 +75,9 @@ static struct inclusive count_told(const struct profile *p, uint32_t f, struct o
 {
 	struct inclusive least, most, c;
 
-	inclusive_find_any(p, f, o->any);
+	inclusive_find_any(&o->sets, f, o->any);
 	memcpy(o->all, o->any, p->n_funcs * sizeof(*o->all));
-	inclusive_keep_all(p, f, o->all);
+	inclusive_keep_all(&o->sets, f, o->all);
 	most = inclusive_sum(p, o->any);
 	least = inclusive_sum(p, o->all);
 	c = inclusive_between(p, &least, &most);

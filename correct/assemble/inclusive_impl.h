@@ -18,14 +18,29 @@ bool inclusive_frame_is_empty(const struct profile_frame *f);
 
 /* ---- sets of functions (inclusive_sets.c) ---- */
 
+/* Who calls whom, for as long as the profile lives. */
+struct call_sets {
+	const struct profile *p;
+	uint32_t *first; /* [n_funcs + 1] calls of each function: p->calls[first[f] .. first[f + 1]) */
+	uint32_t *calls0, *calls;     /* those that each function makes: indices of p->calls */
+	uint32_t *seen0, *seen;       /* functions that paths show it to call ... */
+	uint32_t *seen_by0, *seen_by; /* ... and to be called by */
+	uint32_t *members;            /* of the last find_any */
+	size_t n_members;
+	uint32_t *queue;
+};
+
+void call_sets_new(const struct profile *p, struct call_sets *s);
+void call_sets_free(struct call_sets *s);
+
 /* in[g]: may any of what g runs be for func?  It is among its callers, or theirs; and by calls that paths show. */
-void inclusive_find_any(const struct profile *p, uint32_t func, double *in);
+void inclusive_find_any(struct call_sets *s, uint32_t func, double *in);
 
 /*
- * Of those in `in`, the ones that are all for func: none of their callers is outside.  A recursion, whose callers are inside
- * itself, stays in for as long as it has no other.
+ * Of those in `in`, as find_any left them, the ones that are all for func: none of their callers is outside.  A recursion, whose
+ * callers are inside itself, stays in for as long as it has no other.
  */
-void inclusive_keep_all(const struct profile *p, uint32_t func, double *in);
+void inclusive_keep_all(struct call_sets *s, uint32_t func, double *in);
 
 struct inclusive inclusive_sum(const struct profile *p, const double *part);
 
@@ -44,6 +59,7 @@ bool inclusive_has_code(const struct profile *p, size_t f);
 typedef double context_sums[CONTEXT_PARTS + 1];
 
 struct owners {
+	struct call_sets sets;
 	double *any, *all; /* [n_funcs] by the flow: find_any, keep_all */
 	double *likely;    /* [n_funcs] by contexts */
 	double *by_calls;  /* [n_funcs] as their callers' shares of calls have it, where no context tells */

@@ -56,16 +56,16 @@ static bool pass_shares(const struct profile *p, uint32_t func, struct owners *o
 {
 	bool change = false;
 
-	for (size_t i = 0, j; i < p->n_calls; i = j) {
-		uint32_t g = p->calls[i].callee;
+	for (uint32_t g = 0; g < p->n_funcs; g++) {
 		double its = 0, all = 0;
 
-		for (j = i; j < p->n_calls && p->calls[j].callee == g; j++) {
-			its += p->calls[j].share * o->by_calls[p->calls[j].caller];
-			all += p->calls[j].share;
+		if (g == func || !(o->any[g] > 0) || o->all[g] > 0 || told_of(o, g, CONTEXT_PARTS) > 0)
+			continue;
+		for (uint32_t i = o->sets.first[g]; i < o->sets.first[g + 1]; i++) {
+			its += p->calls[i].share * o->by_calls[p->calls[i].caller];
+			all += p->calls[i].share;
 		}
-		if (g == func || !(o->any[g] > 0) || o->all[g] > 0 || told_of(o, g, CONTEXT_PARTS) > 0 ||
-		    !(all > 0))
+		if (!(all > 0))
 			continue;
 		change |= fabs(its / all - o->by_calls[g]) > inclusive_small;
 		o->by_calls[g] = its / all;
@@ -190,6 +190,7 @@ void owners_free(struct owners *o)
 	free(o->begins);
 	free(o->ran);
 	free(o->below);
+	call_sets_free(&o->sets);
 	*o = (struct owners){ 0 };
 }
 
@@ -219,7 +220,7 @@ static void find_uncalled(const struct profile *p, struct owners *o)
 	o->reach = mem_calloc(o->uncalled.n * p->n_funcs + 1, 1);
 	o->begins = mem_calloc(o->uncalled.n + 1, sizeof(*o->begins));
 	for (size_t i = 0; i < o->uncalled.n; i++) {
-		inclusive_find_any(p, o->uncalled.v[i], o->any);
+		inclusive_find_any(&o->sets, o->uncalled.v[i], o->any);
 		for (size_t g = 0; g < p->n_funcs; g++) {
 			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
 			o->begins[i] |= o->any[g] > 0 && g != o->uncalled.v[i] &&
@@ -253,5 +254,6 @@ void owners_new(const struct profile *p, const struct own_noise *noise, struct o
 		if (call >= 0)
 			o->ran[call] += c->insn;
 	}
+	call_sets_new(p, &o->sets);
 	find_uncalled(p, o);
 }

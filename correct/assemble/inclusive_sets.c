@@ -1,87 +1,160 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whose a function's instructions are, by who calls it: sets of functions. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "correct/assemble/inclusive_impl.h"
-#include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/mem.h"
+#include "profiler/base/pairs.h"
 
-/* How much of the calls of calls[i]'s callee comes from functions that are in; *end out: behind the last of its callers. */
-static double share_in(const struct profile *p, size_t i, const double *in, size_t *end)
+/* Edges from one function to others, by the one that they begin at: to[first[f] .. first[f + 1]). */
+static void sort_edges(const uint32_t (*pairs)[2], size_t n, size_t n_funcs, int from, uint32_t **first,
+                       uint32_t **to)
 {
-	uint32_t callee = p->calls[i].callee;
-	double sum = 0;
+	uint32_t *at = mem_calloc(n_funcs + 2, sizeof(*at));
 
-	for (; i < p->n_calls && p->calls[i].callee == callee; i++)
-		sum += in[p->calls[i].caller] > 0 ? p->calls[i].share : 0;
-	*end = i;
-	return sum;
+	*to = mem_calloc(n + 1, sizeof(**to));
+	for (size_t i = 0; i < n; i++)
+		at[pairs[i][from] + 2]++;
+	for (size_t f = 2; f < n_funcs + 2; f++)
+		at[f] += at[f - 1];
+	for (size_t i = 0; i < n; i++)
+		(*to)[at[pairs[i][from] + 1]++] = pairs[i][!from];
+	*first = at;
 }
 
-/* One look at all calls: the functions that are called from inside are in too, or those also called from outside are out. */
-static bool pass_calls(const struct profile *p, uint32_t func, bool add, double *in)
+/* Calls that paths show, each once. */
+static void find_seen(const struct profile *p, struct call_sets *s)
 {
-	bool change = false;
-
-	for (size_t i = 0, j; i < p->n_calls; i = j) {
-		uint32_t callee = p->calls[i].callee;
-		double share = share_in(p, i, in, &j);
-
-		if (add ? !(share > inclusive_small) : share >= inclusive_whole || callee == func)
-			continue;
-		change |= (in[callee] > 0) != add;
-		in[callee] = add;
-	}
-	return change;
-}
-
-/* The same by calls that paths show and the flow may not know, through pointers. */
-static bool pass_contexts(const struct profile *p, uint32_t func, bool add, double *in)
-{
-	bool change = false;
+	struct pairs known = { 0 };
+	uint32_t(*seen)[2] = mem_calloc(p->n_contexts + 1, sizeof(*seen));
+	size_t n = 0;
 
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
+		uint32_t by = c->parent == UINT32_MAX ? c->func : p->contexts[c->parent].func;
 
-		if (c->parent == UINT32_MAX || (in[p->contexts[c->parent].func] > 0) != add ||
-		    (!add && c->func == func))
+		if (by == c->func || (size_t)pairs_must(&known, (uint64_t)by + 1, (uint64_t)c->func + 1) < n)
 			continue;
-		change |= (in[c->func] > 0) != add;
-		in[c->func] = add;
+		seen[n][0] = by;
+		seen[n++][1] = c->func;
 	}
-	return change;
+	sort_edges((const uint32_t(*)[2])seen, n, p->n_funcs, 0, &s->seen0, &s->seen);
+	sort_edges((const uint32_t(*)[2])seen, n, p->n_funcs, 1, &s->seen_by0, &s->seen_by);
+	pairs_fini(&known);
+	free(seen);
 }
 
-/* Again and again until nothing changes; false where it has not settled. */
-static bool settle(const struct profile *p, uint32_t func, bool add, double *in)
+void call_sets_new(const struct profile *p, struct call_sets *s)
 {
-	for (int round = 0; round < EFFORT_CALL_ROUNDS; round++) {
-		bool change = pass_calls(p, func, add, in);
+	uint32_t(*pairs)[2] = mem_calloc(p->n_calls + 1, sizeof(*pairs));
 
-		if (!pass_contexts(p, func, add, in) && !change)
-			return true;
+	*s = (struct call_sets){ .p = p,
+		                 .first = mem_calloc(p->n_funcs + 2, sizeof(*s->first)),
+		                 .members = mem_calloc(p->n_funcs + 1, sizeof(*s->members)),
+		                 .queue = mem_calloc(p->n_funcs + 1, sizeof(*s->queue)) };
+	for (size_t i = 0; i < p->n_calls; i++) {
+		s->first[p->calls[i].callee + 1]++;
+		pairs[i][0] = p->calls[i].caller;
+		pairs[i][1] = (uint32_t)i;
 	}
-	return false;
+	for (size_t f = 0; f < p->n_funcs; f++)
+		s->first[f + 1] += s->first[f];
+	sort_edges((const uint32_t(*)[2])pairs, p->n_calls, p->n_funcs, 0, &s->calls0, &s->calls);
+	find_seen(p, s);
+	free(pairs);
 }
 
-static void only(const struct profile *p, uint32_t func, double *in)
+void call_sets_free(struct call_sets *s)
 {
-	memset(in, 0, p->n_funcs * sizeof(*in));
+	free(s->first);
+	free(s->calls0);
+	free(s->calls);
+	free(s->seen0);
+	free(s->seen);
+	free(s->seen_by0);
+	free(s->seen_by);
+	free(s->members);
+	free(s->queue);
+}
+
+/* How much of the calls of a function comes from those that are in. */
+static double share_in(const struct call_sets *s, uint32_t callee, const double *in)
+{
+	const struct profile_call *calls = s->p->calls;
+	double sum = 0;
+
+	for (uint32_t i = s->first[callee]; i < s->first[callee + 1]; i++)
+		sum += in[calls[i].caller] > 0 ? calls[i].share : 0;
+	return sum;
+}
+
+static void put_in(struct call_sets *s, uint32_t func, double *in)
+{
+	if (in[func] > 0)
+		return;
 	in[func] = 1;
+	s->members[s->n_members++] = func;
 }
 
-void inclusive_find_any(const struct profile *p, uint32_t func, double *in)
+void inclusive_find_any(struct call_sets *s, uint32_t func, double *in)
 {
-	only(p, func, in);
-	settle(p, func, true, in);
+	memset(in, 0, s->p->n_funcs * sizeof(*in));
+	s->n_members = 0;
+	put_in(s, func, in);
+	for (size_t m = 0; m < s->n_members; m++) {
+		uint32_t f = s->members[m];
+
+		for (uint32_t k = s->calls0[f]; k < s->calls0[f + 1]; k++) {
+			const struct profile_call *c = &s->p->calls[s->calls[k]];
+
+			if (c->share > 0 && !(in[c->callee] > 0) &&
+			    share_in(s, c->callee, in) > inclusive_small)
+				put_in(s, c->callee, in);
+		}
+		for (uint32_t k = s->seen0[f]; k < s->seen0[f + 1]; k++)
+			put_in(s, s->seen[k], in);
+	}
 }
 
-void inclusive_keep_all(const struct profile *p, uint32_t func, double *in)
+/* Is it called from outside? */
+static bool is_open(const struct call_sets *s, uint32_t func, const double *in)
 {
-	/* What has not settled is not known. */
-	if (!settle(p, func, false, in))
-		only(p, func, in);
+	for (uint32_t k = s->seen_by0[func]; k < s->seen_by0[func + 1]; k++)
+		if (!(in[s->seen_by[k]] > 0))
+			return true;
+	return s->first[func] < s->first[func + 1] && share_in(s, func, in) < inclusive_whole;
+}
+
+void inclusive_keep_all(struct call_sets *s, uint32_t func, double *in)
+{
+	size_t n = 0;
+
+	/* Each that goes may open those that it calls. */
+	for (size_t m = 0; m < s->n_members; m++)
+		if (s->members[m] != func && is_open(s, s->members[m], in)) {
+			in[s->members[m]] = 0;
+			s->queue[n++] = s->members[m];
+		}
+	while (n > 0) {
+		uint32_t f = s->queue[--n];
+
+		for (uint32_t k = s->calls0[f]; k < s->calls0[f + 1]; k++) {
+			uint32_t callee = s->p->calls[s->calls[k]].callee;
+
+			if (callee != func && in[callee] > 0 && is_open(s, callee, in)) {
+				in[callee] = 0;
+				s->queue[n++] = callee;
+			}
+		}
+		for (uint32_t k = s->seen0[f]; k < s->seen0[f + 1]; k++)
+			if (s->seen[k] != func && in[s->seen[k]] > 0) {
+				in[s->seen[k]] = 0;
+				s->queue[n++] = s->seen[k];
+			}
+	}
 }
 
 bool inclusive_has_code(const struct profile *p, size_t f)

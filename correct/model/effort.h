@@ -82,8 +82,7 @@ enum {
 	EFFORT_LEAST_DRAWS = 200,
 	EFFORT_DRAW_CELLS = 8 << 20,
 	EFFORT_TERMS = 32,         /* totals that a sum is looked for in: each more has a noise of its own */
-	EFFORT_CALL_ROUNDS = 1000, /* of summing up calls: as many as the longest chain has ... */
-	EFFORT_SPREAD_ROUNDS = 10, /* ... and of its noise */
+	EFFORT_SPREAD_ROUNDS = 10, /* of adding up calls and their noise along chains of them */
 };
 
 #endif
