@@ -75,9 +75,8 @@ static double weight_in(const struct profile *p, const struct profile_count *fun
 	return profile_weight(p, func) > 0 ? profile_weight(p, &insn->count) : insn->count.insn;
 }
 
-enum {
-	MOST_TOLD = 8
-}; /* regions of one function whose reasons are weighed against one another; further ones have little of it */
+/* Regions of one function whose reasons are weighed against one another: further ones have little of it. */
+enum { MOST_TOLD = 8 };
 
 /* What speaks against a function's counts: in how much of it, and what is said of the most. */
 struct doubts {

@@ -18,14 +18,19 @@ static struct estimate by_intervals(const struct total_known *k, double n_visits
 	return (struct estimate){ insn, e->n_ends * interval * interval / 12 + e->wrong * e->wrong };
 }
 
+/* More instructions whose samples the skid carries in than out. */
+static double carried_of(const struct total_known *k)
+{
+	return (k->boundary.in - k->boundary.out) / k->counted;
+}
+
 /* eq. 15, but for the noise of periods */
 static struct estimate by_samples(const struct total_known *k)
 {
-	double carried = (k->boundary.in - k->boundary.out) / k->counted;
 	double wrong = k->boundary.unsure / k->counted * (k->skid_known ? 1 : model->unknown_skid) +
 	               fabs(k->lost) * k->sampled;
 
-	return (struct estimate){ k->sampled * (1 + k->lost) - carried, wrong * wrong };
+	return (struct estimate){ k->sampled * (1 + k->lost) - carried_of(k), wrong * wrong };
 }
 
 void total_of(const struct total_known *k, double *insn, double *sd)
@@ -53,14 +58,13 @@ void total_of(const struct total_known *k, double *insn, double *sd)
 void total_of_samples(const struct total_known *k, double *insn, double *sd)
 {
 	struct estimate b = by_samples(k);
-	double mixed = k->boundary.mixed / k->counted,
-	       carried = (k->boundary.in - k->boundary.out) / k->counted;
+	double mixed = k->boundary.mixed / k->counted;
 
 	if (!isfinite(b.insn) || !isfinite(b.var))
 		b = (struct estimate){ k->sampled, 0 };
 	/* More than there is was not carried in. */
 	if (!(b.insn > 0))
-		b = (struct estimate){ k->sampled, carried * carried };
+		b = (struct estimate){ k->sampled, carried_of(k) * carried_of(k) };
 	*insn = b.insn;
 	*sd = sqrt(b.var + k->sampled * k->period + mixed * mixed);
 }

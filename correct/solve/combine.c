@@ -24,11 +24,7 @@ static double seen_in(const struct work *w, const struct problem *p, size_t b)
 
 static double drawn_in(const struct solution *s, const struct problem *p, size_t b)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < s->n_draws; i++)
-		sum += (double)s->draws[i * p->n_blocks + b];
-	return s->n_draws ? sum / (double)s->n_draws * p->blocks[b].n_insn : 0;
+	return solution_mean(s, p->n_blocks, b) * p->blocks[b].n_insn;
 }
 
 /* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
