@@ -11,7 +11,6 @@
 #include "correct/binary/module.h"
 #include "correct/profile.h"
 #include "correct/recording/filter.h"
-#include "correct/truth/truth.h"
 
 enum correct_method {
 	METHOD_FULL, /* all evidence: the default */
@@ -44,49 +43,5 @@ const char *correct_method_word(enum correct_method m);
 
 /* Returns 0 and the profile, or what failed.  What is doubtful is in the profile, not an error. */
 int correct_run(const struct correct_opts *opts, struct profile **out);
-
-/* Exact counts of a profile's functions and instructions. */
-struct truth_join {
-	double *own, *rolled; /* [p->n_funcs] instructions, by the two views of struct profile_func */
-	double *per_insn;     /* [p->n_insns] executions; 0 where the truth has none */
-	bool *listed;         /* [p->n_insns] the truth has it */
-	bool *incomparable;   /* [p->n_modules + 1] modules that can't be compared, as both sides' differ */
-	bool *gap;            /* [p->n_funcs] functions that the truth says nothing of */
-	double unmatched;     /* instructions of objects that could not be read */
-	double another;       /* instructions of the truth in what is left out */
-};
-
-/*
- * truth's instructions go to the functions, inlined ones too, that hold them
- * in the binaries, which are found by build id (correct/compare/match.h).  Functions of
- * the truth that the profile lacks are added to it with zero counts.
- *
- * path  of the truth, for messages.
- * -SP_ENOENT when the truth is of another program or build.
- */
-int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
-                       const struct module_options *opts, struct truth_join *out);
-void correct_truth_join_fini(struct truth_join *j);
-
-/*
- * Put the exact counts of t, from the file `path`, in the place of the profile's
- * instructions: cycles of one run over instructions of another, of the same
- * program on the same input.  What bursts or corrected counts have against that is
- * p->meta.truth_why, and makes the profile unreliable.
- * A truth by function alone gives physical functions their counts
- * (p->meta.truth_rolled), and nothing else.  Branches and runs of t become
- * counts by instruction.
- * -SP_ENOENT when the truth is of another program or build; -SP_ENOTSUP when t
- * does not have all counts.
- */
-int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
-                        const struct module_options *opts);
-
-/*
- * A profile of exact counts alone: functions, lines and instructions without cycles, read from `path`.  Objects that can't be
- * read have their code in one function a module.  -SP_ENOTSUP when t has no counts by instruction.
- */
-int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
-                          bool texts, struct profile **out);
 
 #endif

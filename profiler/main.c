@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/cmd.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/config.h"
 #include "profiler/base/err.h"
 #include "profiler/cmd.h"
 #include "profiler/record.h"
 #include "report/cmd.h"
+#include "report/truth/counts.h"
 
 #ifndef SKIDPROF_VERSION
 #define SKIDPROF_VERSION "unknown"

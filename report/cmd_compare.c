@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/compare/place.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/cmd.h"
 #include "report/compare.h"
+#include "report/match/place.h"
 #include "report/options.h"
 #include "report/same_command.h"
 
@@ -100,7 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int rows_of_insns(const struct options *o, const struct truth *t, struct compare *c)
 {
 	struct truth_join j;
-	int err = correct_truth_join(c->p, t, o->truth, &o->input.correct.modules, &j);
+	int err = match_join(c->p, t, o->truth, &o->input.correct.modules, &j);
 
 	if (err < 0)
 		return err;
@@ -116,7 +116,7 @@ static int rows_of_insns(const struct options *o, const struct truth *t, struct 
 	else
 		err = compare_insns(c, j.per_insn, (double)t->total - j.another, o->rollup);
 	c->incomparable = c->gap = c->listed = NULL;
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 	return err;
 }
 
@@ -142,7 +142,7 @@ static void warn_unnamed(const struct options *o, const struct truth *t, const s
 static int rows_of_names(const struct options *o, const struct truth *t, struct compare *c)
 {
 	struct names_join j;
-	int err = correct_truth_names(c->p, t, o->truth, &o->input.correct.modules, &j);
+	int err = match_names(c->p, t, o->truth, &o->input.correct.modules, &j);
 
 	if (err < 0)
 		return err;
@@ -156,7 +156,7 @@ static int rows_of_names(const struct options *o, const struct truth *t, struct 
 		err = compare_names(c, &j);
 	}
 	c->incomparable = NULL;
-	correct_truth_names_fini(&j);
+	match_names_fini(&j);
 	return err;
 }
 
@@ -224,7 +224,7 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 	struct term term;
 	int err, closed;
 
-	err = correct_truth_place(p, t, o->truth, &o->input.correct.modules);
+	err = match_place(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
 		err = check_counted(o, p, t);
 	if (err == 0)

@@ -14,6 +14,7 @@
 #include "profiler/base/log.h"
 #include "report/cmd.h"
 #include "report/diff.h"
+#include "report/match/join.h"
 #include "report/number.h"
 #include "report/options.h"
 
@@ -175,7 +176,7 @@ static int load(const struct options *o, const char *path, struct profile **out)
 		return correct_run(&opts, out);
 	err = truth_read(path, &t);
 	if (err == 0)
-		err = correct_truth_profile(t, path, &opts.modules, opts.texts, out);
+		err = match_profile(t, path, &opts.modules, opts.texts, out);
 	truth_free(t);
 	return err;
 }

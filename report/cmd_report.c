@@ -9,6 +9,7 @@
 #include "profiler/base/log.h"
 #include "report/cmd.h"
 #include "report/html.h"
+#include "report/match/join.h"
 #include "report/options.h"
 #include "report/report.h"
 #include "report/same_command.h"
@@ -276,7 +277,7 @@ static int apply_truth(const struct options *o, struct profile *p)
 	int err = truth_read(o->truth, &t);
 
 	if (err == 0)
-		err = correct_truth_apply(p, t, o->truth, &o->input.correct.modules);
+		err = match_apply(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
 		err = report_same_command(p, o->truth, t->cmdline, false);
 	if (err == 0 && !p->meta.truth_rolled)

@@ -6,7 +6,7 @@
  * A profile beside exact counts: rows by function, line or instruction, and
  * their score (report/score.h), as text, JSON or CSV.
  */
-#include "correct/compare/names.h"
+#include "report/match/names.h"
 #include "report/report.h"
 #include "report/score.h"
 

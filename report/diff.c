@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/compare/match.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "report/diff_impl.h"
+#include "report/match/match.h"
 
 /* A 90% interval is so many standard deviations to either side. */
 static const double z90 = 1.6449;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "correct/binary/module.h"
-#include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "report/truth/truth.h"
 
 int lift_run(const struct lift_opts *o, struct lift *l)
 {

@@ -17,8 +17,8 @@
  *
  *	lifted CPI(K) = sum n_b prediction(b) / sum n_b |b|
  */
-#include "correct/correct.h"
 #include "report/lift/tool.h"
+#include "report/match/join.h"
 
 struct lift_block {
 	uint32_t kernel; /* index into lift->kernels */

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "correct/binary/module.h"
-#include "correct/truth/truth.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/lift/lift.h"
 #include "report/number.h"
+#include "report/truth/truth.h"
 
 enum { NOTE_MAX = 240, MAX_FIXED = 16, PER_TOOL = 9, KEY_MAX = TOOL_NAME_MAX + 16 };
 

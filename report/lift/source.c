@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "correct/binary/module.h"
-#include "correct/compare/place.h"
-#include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/lift/lift.h"
+#include "report/match/place.h"
+#include "report/truth/truth.h"
 
 static int alloc_modules(struct lift *l, size_t n)
 {
@@ -104,7 +104,7 @@ static int read_truth(const struct lift_opts *o, struct lift *l, struct lift_cou
 
 	/* Branches and runs need the recording's files. */
 	if (err == 0 && l->profile)
-		err = correct_truth_place(l->profile, l->truth, o->truth, &o->correct.modules);
+		err = match_place(l->profile, l->truth, o->truth, &o->correct.modules);
 	if (err == 0 && !l->truth->n_insns && (l->truth->n_branches || l->truth->n_runs))
 		err = sp_fail(SP_ENOTSUP,
 		              "%s: %s, which names no file; give a recording of the program with -i",

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "correct/compare/names.h"
-#include "correct/compare/place.h"
+#include "report/match/names.h"
+#include "report/match/place.h"
 #include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,12 +61,12 @@ static void join(struct truth *t)
 		abort();
 	p->mapped[p->n_mapped++] =
 	        (struct profile_mapped){ "tests/fuzz/corpus/fuzz_elf/x86_64-pie-dwarf5", "", -1 };
-	if (correct_truth_place(p, t, "t", &opts) == 0) {
+	if (match_place(p, t, "t", &opts) == 0) {
 		check(t);
-		if (t->n_insns && correct_truth_join(p, t, "t", &opts, &j) == 0)
-			correct_truth_join_fini(&j);
-		if (t->n_funcs && correct_truth_names(p, t, "t", &opts, &n) == 0)
-			correct_truth_names_fini(&n);
+		if (t->n_insns && match_join(p, t, "t", &opts, &j) == 0)
+			match_join_fini(&j);
+		if (t->n_funcs && match_names(p, t, "t", &opts, &n) == 0)
+			match_names_fini(&n);
 	}
 	profile_free(p);
 }

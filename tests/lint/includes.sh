@@ -37,9 +37,9 @@ allow profiler "profiler/" "${v[@]}"
 mapfile -t v < <(files correct)
 allow correct "correct/|profiler/perfdata/|profiler/record\.h|$base" "${v[@]}"
 # In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
-# what they work towards and on, correct.h and cmd.h what is asked of them; correct.c puts the folders together.
-below='' waists='correct/(profile|correct|work|cmd)\.h|profiler/perfdata/'
-for room in model judge binary skid flow truth recording infer evidence divide solve assemble compare; do
+# what they work towards and on, correct.h what is asked of them; correct.c puts the folders together.
+below='' waists='correct/(profile|correct|work)\.h|profiler/perfdata/'
+for room in model judge binary skid flow recording infer evidence divide solve assemble; do
 	below="${below:+$below|}correct/$room/"
 	mapfile -t v < <(files "correct/$room")
 	allow "correct/$room" "$below|$waists|$base" "${v[@]}"
@@ -48,6 +48,11 @@ for room in correct/*/; do
 	[[ $below == *$room* ]] || { echo "$room: its place among the folders of correct/ is not given" && bad=1; }
 done
 mapfile -t v < <(files report)
+# Exact counts are read and written by themselves, and put beside a profile by what knows both.
+mapfile -t v < <(files report/truth)
+allow report/truth "report/truth/|correct/binary/|profiler/record\.h|$base" "${v[@]}"
+mapfile -t v < <(files report/match)
+allow report/match "report/match/|report/truth/|correct/|$base" "${v[@]}"
 # lift asks the simulated core of a block's time through that one header.
 allow report "report/|correct/|profiler/perfdata/|profiler/predict\.h|$base" "${v[@]}"
 while read -r room; do

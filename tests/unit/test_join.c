@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "correct/correct.h"
 #include "profiler/base/err.h"
+#include "report/match/join.h"
 
 /* Something to count in: a function with another put in place in it, and one that is never sampled. */
 static inline __attribute__((always_inline)) unsigned join_inner(unsigned x)
@@ -131,11 +131,11 @@ static void instructions_go_to_the_function_that_holds_them(void **state)
 	struct truth_join j;
 
 	count(b, 0, b->outer, 40);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 1);
 	assert_true(j.own[0] == 40 && j.rolled[0] == 40);
 	assert_true(j.unmatched == 0);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 /* 7 executions of an instruction of join_inner: its own, and join_outer's when rolled up. */
@@ -148,14 +148,14 @@ static void inlined_instructions_count_for_both_views(void **state)
 	if (!b->in_inner)
 		skip(); /* built without debug information */
 	count(b, 0, b->in_inner, 7);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 2);
 	inner = 1;
 	assert_string_equal(b->p->funcs[inner].name, "join_inner");
 	assert_int_equal(b->p->funcs[inner].line, b->inlined.line);
 	assert_true(j.own[inner] == 7 && j.own[0] == 0);
 	assert_true(j.rolled[0] == 7 && j.rolled[inner] == 0);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 static void a_function_never_sampled_gets_a_row_of_its_own(void **state)
@@ -166,7 +166,7 @@ static void a_function_never_sampled_gets_a_row_of_its_own(void **state)
 
 	count(b, 0, first, first == b->outer ? 3 : 11);
 	count(b, 0, first == b->outer ? b->unsampled : b->outer, first == b->outer ? 11 : 3);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_true(j.rolled[0] == 3);
 	for (size_t i = 1; i < b->p->n_funcs; i++)
 		if (strcmp(b->p->funcs[i].name, "join_unsampled") == 0) {
@@ -174,7 +174,7 @@ static void a_function_never_sampled_gets_a_row_of_its_own(void **state)
 			assert_string_equal(b->p->funcs[i].why, "never sampled");
 			assert_int_equal(b->p->funcs[i].status, PROFILE_RAW);
 			assert_true(b->p->funcs[i].count.insn == 0);
-			correct_truth_join_fini(&j);
+			match_join_fini(&j);
 			return;
 		}
 	fail_msg("join_unsampled has no row");
@@ -189,14 +189,14 @@ static void an_object_that_cannot_be_read_is_said_to_be_unmatched(void **state)
 	count(b, 0, b->outer, 10000);
 	count(b, 1, 0x1000, 70);
 	count(b, 1, 0x1004, 30);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_true(j.unmatched == 100);
 	/* They are in neither view lost. */
 	for (size_t i = 0; i < b->p->n_funcs; i++)
 		sum += j.rolled[i];
 	assert_true(sum == 10100);
 	assert_string_equal(b->p->funcs[b->p->n_funcs - 1].name, "[unknown]");
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 static void another_build_is_refused(void **state)
@@ -208,7 +208,7 @@ static void another_build_is_refused(void **state)
 		skip();
 	b->id[0] = "0123456789abcdef0123456789abcdef01234567";
 	count(b, 0, b->outer, 5);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
 	assert_non_null(strstr(sp_error_text(), "not the same build"));
 	assert_null(j.own);
 	assert_null(j.rolled);
@@ -223,7 +223,7 @@ static void a_truth_of_another_program_names_both_build_ids(void **state)
 	b->id[1] = "00112233";
 	count(b, 0, b->outer, 1000);
 	count(b, 1, 0x1000, 100);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
 	assert_non_null(strstr(sp_error_text(), "x.truth: 9.1% of its instructions"));
 	assert_non_null(strstr(sp_error_text(), "/no/such/library.so, build id 00112233"));
 	assert_non_null(strstr(sp_error_text(), module_build_id(b->m)));
@@ -242,10 +242,10 @@ static void the_same_build_id_is_the_same_file_wherever_it_lies(void **state)
 	b->p->modules[0].build_id = profile_string(b->p, padded);
 	b->object[0] = "/somewhere/else/entirely";
 	count(b, 0, b->outer, 40);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_int_equal(b->p->n_funcs, 1);
 	assert_true(j.own[0] == 40);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 static void add_library(struct bench *b, const char *path, const char *id)
@@ -266,10 +266,10 @@ static void a_library_of_another_build_is_left_out(void **state)
 	b->id[1] = "bb";
 	count(b, 0, b->outer, 40);
 	count(b, 1, 0x1000, 60);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_true(j.incomparable[1] && !j.incomparable[0]);
 	assert_true(j.another == 60 && j.own[0] == 40 && b->p->n_funcs == 1);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 /* Every instruction of join_unsampled, as a tool without build ids counts them. */
@@ -300,18 +300,18 @@ static void without_build_ids_the_instructions_must_be_the_same(void **state)
 	char path[4096], *base = strrchr(b->path, '/');
 
 	count_all(b, insns, 0);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
-	correct_truth_join_fini(&j);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	match_join_fini(&j);
 	/* At another path, by the name of the file. */
 	snprintf(path, sizeof(path), "/somewhere/else%s", base);
 	b->object[0] = path;
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
-	correct_truth_join_fini(&j);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	match_join_fini(&j);
 	/* A page further on there are others. */
 	b->object[0] = b->path;
 	b->t.n_insns = 0;
 	count_all(b, insns, 0x1000);
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), -SP_ENOENT);
 	assert_non_null(strstr(sp_error_text(), "its instructions of"));
 }
 
@@ -320,9 +320,9 @@ static void an_empty_truth_is_all_zero(void **state)
 	struct bench *b = *state;
 	struct truth_join j;
 
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	assert_true(j.own[0] == 0 && j.rolled[0] == 0 && j.unmatched == 0);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 /* Profile: 0x10, 0x14, 0x18, 0x20 of the module; truth: another object first, then 0x10 x 994, 0x18 x 6. */
@@ -345,11 +345,11 @@ static void each_instruction_finds_its_own_executions(void **state)
 	b->p->n_insns = 4;
 	for (int i = 0; i < 4; i++)
 		b->p->insns[i].vaddr = at[i];
-	assert_int_equal(correct_truth_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
+	assert_int_equal(match_join(b->p, &b->t, "x.truth", &no_options, &j), 0);
 	n = j.per_insn;
 	assert_true(n[0] == 994 && n[1] == 0 && n[2] == 6 && n[3] == 0);
 	assert_true(j.listed[0] && !j.listed[1] && j.listed[2] && !j.listed[3]);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 }
 
 /* A region of two instructions, both of join_outer and join_unsampled's; one draw: 30 and 70. */
@@ -394,7 +394,7 @@ static void exact_counts_take_the_place_of_shares(void **state)
 	region_of_two(b, b->outer, b->unsampled);
 	count(b, 0, outer_first ? b->outer : b->unsampled, outer_first ? 600 : 1400);
 	count(b, 0, outer_first ? b->unsampled : b->outer, outer_first ? 1400 : 600);
-	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(match_apply(b->p, &b->t, "x.truth", &no_options), 0);
 	assert_string_equal(b->p->meta.truth, "x.truth");
 	assert_string_equal(b->p->meta.truth_why, "");
 	assert_false(b->p->meta.relative);
@@ -415,7 +415,7 @@ static void a_truth_that_bursts_contradict_is_doubted(void **state)
 	region_of_two(b, b->outer, b->unsampled);
 	count(b, 0, outer_first ? b->outer : b->unsampled, outer_first ? 900 : 1100);
 	count(b, 0, outer_first ? b->unsampled : b->outer, outer_first ? 1100 : 900);
-	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(match_apply(b->p, &b->t, "x.truth", &no_options), 0);
 	assert_non_null(
 	        strstr(b->p->meta.truth_why, "30.0% of the instructions of loop in this recording, 45.0%"));
 	assert_int_equal(b->p->worst, PROFILE_UNRELIABLE);
@@ -437,10 +437,10 @@ static void a_count_of_none_is_doubted_where_samples_fell(void **state)
 	p->meta.cyc_per_event = 1;
 	count(b, 0, b->unsampled, 2000);
 	p->funcs[0].count.raw_cyc = p->funcs[0].rolled.raw_cyc = 20;
-	assert_int_equal(correct_truth_apply(p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(match_apply(p, &b->t, "x.truth", &no_options), 0);
 	assert_int_equal(p->funcs[0].status, PROFILE_FIXED);
 	p->funcs[0].count.raw_cyc = p->funcs[0].rolled.raw_cyc = 50;
-	assert_int_equal(correct_truth_apply(p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(match_apply(p, &b->t, "x.truth", &no_options), 0);
 	assert_int_equal(p->funcs[0].status, PROFILE_UNRELIABLE);
 	assert_int_equal(p->funcs[0].rolled_status, PROFILE_UNRELIABLE);
 	assert_int_equal(p->insns[0].status, PROFILE_UNRELIABLE);
@@ -467,7 +467,7 @@ static void counts_by_name_are_of_physical_functions(void **state)
 	b->p->funcs[0].rolled.raw_cyc = b->p->funcs[1].rolled.raw_cyc = 10;
 	b->t.funcs = funcs;
 	b->t.n_funcs = 3;
-	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), 0);
+	assert_int_equal(match_apply(b->p, &b->t, "x.truth", &no_options), 0);
 	assert_true(b->p->meta.truth_rolled);
 	assert_true(b->p->funcs[0].rolled.insn == 600 && b->p->funcs[1].rolled.insn == 1400);
 	assert_true(b->p->insns[0].count.insn == 30);
@@ -481,7 +481,7 @@ static void names_of_another_program_are_refused(void **state)
 
 	b->t.funcs = funcs;
 	b->t.n_funcs = 2;
-	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOENT);
+	assert_int_equal(match_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOENT);
 	assert_non_null(strstr(sp_error_text(), "3.2% of its instructions are of functions that no file"));
 	assert_non_null(strstr(sp_error_text(), "no_such_function"));
 }
@@ -492,7 +492,7 @@ static void a_list_of_the_most_frequent_is_no_truth_for_cycles(void **state)
 
 	b->t.partial = true;
 	b->t.format = "a list";
-	assert_int_equal(correct_truth_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOTSUP);
+	assert_int_equal(match_apply(b->p, &b->t, "x.truth", &no_options), -SP_ENOTSUP);
 }
 
 #define TEST(x) cmocka_unit_test_setup_teardown(x, setup, teardown)

@@ -119,11 +119,11 @@ static int by_names(struct compare *c, const struct truth *t)
 {
 	const struct module_options opts = { .no_debuginfod = true };
 	struct names_join j;
-	int err = correct_truth_names(c->p, t, "t", &opts, &j);
+	int err = match_names(c->p, t, "t", &opts, &j);
 
 	if (err == 0)
 		err = compare_names(c, &j);
-	correct_truth_names_fini(&j);
+	match_names_fini(&j);
 	return err;
 }
 

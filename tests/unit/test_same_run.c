@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "correct/compare/same_run.h"
+#include "report/match/same_run.h"
 #include "tests/unit/report_fixture.h"
 
 /* 2,900,000 cycles of main and 2,018 of setup; instructions as the truth has them. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "correct/truth/emit.h"
+#include "report/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/compare/match.h"
+#include "report/match/match.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/truth/emit.h"
 
 /* More of a truth than this that is in no file of the recording makes it one of another program. */
 static const double max_nowhere = 0.01;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_COMPARE_MATCH_H
-#define SKIDPROF_CORRECT_COMPARE_MATCH_H
+#ifndef SKIDPROF_REPORT_MATCH_MATCH_H
+#define SKIDPROF_REPORT_MATCH_MATCH_H
 
 /*
  * Which file of a recording each object of a truth is: by build id where both
  * have one, wherever the files lie; else by path, or by the name of the file,
  * where the truth's instructions are instructions of that code.
  */
-#include "correct/correct.h"
+#include "report/match/join.h"
 
 enum match_how {
 	MATCH_NONE,    /* the recording has no such file */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/compare/names.h"
+#include "report/match/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/truth.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
+#include "report/truth/truth.h"
 
 /* As with instructions (match.c): more than this that the recording's files don't have is another program's. */
 static const double max_unknown = 0.01;
@@ -284,8 +284,8 @@ static int take_names(struct profile *p, const struct truth *t, const char *path
 	return 0;
 }
 
-int correct_truth_names(struct profile *p, const struct truth *t, const char *path,
-                        const struct module_options *opts, struct names_join *out)
+int match_names(struct profile *p, const struct truth *t, const char *path, const struct module_options *opts,
+                struct names_join *out)
 {
 	struct tables tables = { 0 };
 	struct match match = { 0 };
@@ -308,12 +308,12 @@ int correct_truth_names(struct profile *p, const struct truth *t, const char *pa
 	match_fini(&match);
 	close_tables(&tables);
 	if (err < 0)
-		correct_truth_names_fini(&j);
+		match_names_fini(&j);
 	*out = j;
 	return err;
 }
 
-void correct_truth_names_fini(struct names_join *j)
+void match_names_fini(struct names_join *j)
 {
 	free(j->funcs);
 	free(j->owner);

@@ -5,8 +5,8 @@
 
 #include "correct/assemble/func_index.h"
 #include "correct/assemble/listing.h"
-#include "correct/correct.h"
 #include "profiler/base/mem.h"
+#include "report/match/join.h"
 
 static void add_modules(struct profile *p, const struct truth *t)
 {
@@ -84,8 +84,8 @@ static int fill(struct profile *p, struct func_index *funcs, const struct truth 
 	return err;
 }
 
-int correct_truth_profile(const struct truth *t, const char *path, const struct module_options *opts,
-                          bool texts, struct profile **out)
+int match_profile(const struct truth *t, const char *path, const struct module_options *opts, bool texts,
+                  struct profile **out)
 {
 	struct profile *p = mem_calloc(1, sizeof(*p));
 	struct func_index *funcs = NULL;

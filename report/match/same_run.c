@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/compare/same_run.h"
+#include "report/match/same_run.h"
 
 #include <math.h>
 #include <stdio.h>

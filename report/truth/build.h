@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_TRUTH_BUILD_H
-#define SKIDPROF_CORRECT_TRUTH_BUILD_H
+#ifndef SKIDPROF_REPORT_TRUTH_BUILD_H
+#define SKIDPROF_REPORT_TRUTH_BUILD_H
 
 /*
  * A truth while it is put together: the parsers and the recorder's counts add
@@ -9,8 +9,8 @@
  */
 #include <stdio.h>
 
-#include "correct/truth/truth.h"
 #include "profiler/base/vec.h"
+#include "report/truth/truth.h"
 
 struct truth_build {
 	struct texts texts[TRUTH_TEXTS];

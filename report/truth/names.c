@@ -2,7 +2,7 @@
 /* A table of counts by function: "main 1000" or "1000 main" a line; '#' begins a comment. */
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 
 /* The whole of s[0..n) as a count. */
 static bool is_count(const char *s, size_t n, uint64_t *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/compare/place.h"
+#include "report/match/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,7 @@ static int open_files(const struct profile *p, const struct module_options *opts
 	return err;
 }
 
-int correct_truth_place(const struct profile *p, struct truth *t, const char *path,
-                        const struct module_options *opts)
+int match_place(const struct profile *p, struct truth *t, const char *path, const struct module_options *opts)
 {
 	struct place_files files = { 0 };
 	int err;

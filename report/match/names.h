@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_COMPARE_NAMES_H
-#define SKIDPROF_CORRECT_COMPARE_NAMES_H
+#ifndef SKIDPROF_REPORT_MATCH_NAMES_H
+#define SKIDPROF_REPORT_MATCH_NAMES_H
 
 /*
  * Exact counts by function joined to a profile by name: every tool writes
  * names its own way ("f", "f(int)", "f@@VERS_1", "f'2", "(below main)").
  */
-#include "correct/compare/match.h"
+#include "report/match/match.h"
 
 /* A truth's functions, one of each name, with names as the binaries have them. */
 struct names_join {
@@ -22,9 +22,9 @@ struct names_join {
  * -SP_ENOENT where more than 1% of the instructions with a name have one that
  * no file of the recording has: a truth of another program.
  */
-int correct_truth_names(struct profile *p, const struct truth *t, const char *path,
-                        const struct module_options *opts, struct names_join *out);
-void correct_truth_names_fini(struct names_join *j);
+int match_names(struct profile *p, const struct truth *t, const char *path, const struct module_options *opts,
+                struct names_join *out);
+void match_names_fini(struct names_join *j);
 
 /*
  * owner[p->n_funcs] of funcs[n]: matched by linkage name, by name with

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/compare/match.h"
 #include "correct/judge/reasons.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/texts.h"
+#include "report/match/match.h"
 
 /* The truth's functions, and where they are in the profile. */
 struct join {
@@ -237,8 +237,8 @@ static void take(struct join *j, struct truth_join *out)
 	j->match.incomparable = NULL;
 }
 
-int correct_truth_join(struct profile *p, const struct truth *t, const char *path,
-                       const struct module_options *opts, struct truth_join *out)
+int match_join(struct profile *p, const struct truth *t, const char *path, const struct module_options *opts,
+               struct truth_join *out)
 {
 	struct join j = { .p = p, .t = t };
 	int err;
@@ -255,7 +255,7 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 		find_gaps(&j, out);
 		take(&j, out);
 	} else {
-		correct_truth_join_fini(out);
+		match_join_fini(out);
 	}
 	match_fini(&j.match);
 	pairs_fini(&j.inlinings);
@@ -268,7 +268,7 @@ int correct_truth_join(struct profile *p, const struct truth *t, const char *pat
 	return err;
 }
 
-void correct_truth_join_fini(struct truth_join *j)
+void match_join_fini(struct truth_join *j)
 {
 	free(j->own);
 	free(j->rolled);

@@ -7,13 +7,13 @@
 
 #include "correct/assemble/calls.h"
 #include "correct/assemble/own_noise.h"
-#include "correct/compare/names.h"
-#include "correct/compare/place.h"
-#include "correct/compare/same_run.h"
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/match/names.h"
+#include "report/match/place.h"
+#include "report/match/same_run.h"
 
 /*
  * A function speaks against the truth when its share of its region is off by more than this of the
@@ -242,14 +242,14 @@ static int apply_insns(struct profile *p, const struct truth *t, const char *pat
                        const struct module_options *opts)
 {
 	struct truth_join j;
-	int err = correct_truth_join(p, t, path, opts, &j);
+	int err = match_join(p, t, path, opts, &j);
 
 	if (err < 0)
 		return err;
 	err = judge(p, &j, &p->meta.truth_why);
 	if (err == 0)
 		put(p, &j);
-	correct_truth_join_fini(&j);
+	match_join_fini(&j);
 	return err;
 }
 
@@ -299,18 +299,17 @@ static int apply_names(struct profile *p, const struct truth *t, const char *pat
                        const struct module_options *opts)
 {
 	struct names_join j;
-	int err = correct_truth_names(p, t, path, opts, &j);
+	int err = match_names(p, t, path, opts, &j);
 
 	if (err < 0)
 		return err;
 	put_names(p, &j);
 	p->meta.truth_rolled = true;
-	correct_truth_names_fini(&j);
+	match_names_fini(&j);
 	return err;
 }
 
-int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
-                        const struct module_options *opts)
+int match_apply(struct profile *p, struct truth *t, const char *path, const struct module_options *opts)
 {
 	int err;
 
@@ -318,7 +317,7 @@ int correct_truth_apply(struct profile *p, struct truth *t, const char *path,
 		return sp_fail(SP_ENOTSUP,
 		               "%s: %s, which has not all counts; 'skidprof compare' compares what it has",
 		               path, t->format);
-	err = correct_truth_place(p, t, path, opts);
+	err = match_place(p, t, path, opts);
 	if (err == 0)
 		err = t->n_insns ? apply_insns(p, t, path, opts) : apply_names(p, t, path, opts);
 	if (err == 0 && !*p->meta.truth_why)

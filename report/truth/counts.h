@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_CMD_H
-#define SKIDPROF_CORRECT_CMD_H
+#ifndef SKIDPROF_REPORT_TRUTH_COUNTS_H
+#define SKIDPROF_REPORT_TRUTH_COUNTS_H
 
-/* What main() hands from this stage to the recorder. */
+/* What main() hands to the recorder. */
 #include "profiler/record.h"
 
 /* Write exact counts as a truth file: see record_write_truth. */

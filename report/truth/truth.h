@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_TRUTH_TRUTH_H
-#define SKIDPROF_CORRECT_TRUTH_TRUTH_H
+#ifndef SKIDPROF_REPORT_TRUTH_TRUTH_H
+#define SKIDPROF_REPORT_TRUTH_TRUTH_H
 
 /*
  * Exact instruction counts: what a corrected profile is held against, and
@@ -10,7 +10,7 @@
  *
  * What a file gives depends on who wrote it: counts by instruction, by
  * function and line, by function alone, or numbers that only the binaries
- * turn into counts of instructions (correct/truth/place.h).
+ * turn into counts of instructions (report/truth/place.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ struct truth {
 	size_t n_branches;
 	struct truth_run *runs;
 	size_t n_runs;
-	/* Of what was placed (correct/compare/place.h): code that the counts say nothing of, sorted. */
+	/* Of what was placed (report/match/place.h): code that the counts say nothing of, sorted. */
 	struct truth_gap {
 		uint32_t object;
 		uint64_t vaddr, end_vaddr;

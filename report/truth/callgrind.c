@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 
 enum { MAX_POSITIONS = 4, MAX_NAME_ID = 1 << 20 };
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/truth/build.h"
 
 /* The longest C++ names seen have some hundred thousand characters; a line beyond this is no text of ours. */
 enum { LINE_MAX_BYTES = 1 << 20 };

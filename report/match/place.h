@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_COMPARE_PLACE_H
-#define SKIDPROF_CORRECT_COMPARE_PLACE_H
+#ifndef SKIDPROF_REPORT_MATCH_PLACE_H
+#define SKIDPROF_REPORT_MATCH_PLACE_H
 
 /*
  * Exact counts that only the binaries turn into counts of instructions:
  * branches of a native run, as BOLT's instrumentation counts them, and
  * runs of instructions at addresses of a process that has ended.
  */
-#include "correct/correct.h"
+#include "report/match/join.h"
 
 /* Files of the recording that could be opened. */
 struct place_files {
@@ -19,8 +19,8 @@ struct place_files {
  * Give t counts by instruction where it has branches or runs; nothing is done
  * to another.  -SP_ENOENT where they are of another program.
  */
-int correct_truth_place(const struct profile *p, struct truth *t, const char *path,
-                        const struct module_options *opts);
+int match_place(const struct profile *p, struct truth *t, const char *path,
+                const struct module_options *opts);
 
 /*
  * Of branches: a block runs as often as it is entered.  BOLT lists every edge

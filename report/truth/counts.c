@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/cmd.h"
-#include "correct/truth/build.h"
-#include "correct/truth/emit.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/truth/build.h"
+#include "report/truth/counts.h"
+#include "report/truth/emit.h"
 
 #ifndef SKIDPROF_VERSION
 #define SKIDPROF_VERSION "unknown"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_COMPARE_SAME_RUN_H
-#define SKIDPROF_CORRECT_COMPARE_SAME_RUN_H
+#ifndef SKIDPROF_REPORT_MATCH_SAME_RUN_H
+#define SKIDPROF_REPORT_MATCH_SAME_RUN_H
 
 /* Whether exact counts can be of the run that was recorded, by what both have in all. */
 #include "correct/profile.h"

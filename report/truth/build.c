@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 

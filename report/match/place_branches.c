@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/compare/place.h"
 #include "correct/flow/graph.h"
-#include "correct/truth/build.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/match/place.h"
+#include "report/truth/build.h"
 
 /* Exact branches add up at every block but where exceptions fly; samples of branches do nowhere. */
 static const double max_lost = 0.01;

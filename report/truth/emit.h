@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_TRUTH_EMIT_H
-#define SKIDPROF_CORRECT_TRUTH_EMIT_H
+#ifndef SKIDPROF_REPORT_TRUTH_EMIT_H
+#define SKIDPROF_REPORT_TRUTH_EMIT_H
 
 #include "correct/binary/module.h"
-#include "correct/truth/truth.h"
+#include "report/truth/truth.h"
 
 /* Where code outside any file (JIT, signal trampolines) is booked: one instruction at 0. */
 #define TRUTH_ANONYMOUS "[anonymous]"

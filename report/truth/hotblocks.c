@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 
 /* QEMU translates at most so many instructions at a time (TCG_MAX_INSNS). */
 enum { MAX_INSNS = 512 };

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 
 static int bad(const struct truth_lines *l, const char *what)
 {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/compare/place.h"
-#include "correct/truth/build.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/match/place.h"
+#include "report/truth/build.h"
 
 /* More than this in no file of the recording is another program's. */
 static const double max_nowhere = 0.01;

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "correct/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/truth/emit.h"
 
 struct emit {
 	FILE *f;

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/truth/build.h"
+#include "report/truth/build.h"
 
 struct parse {
 	struct truth_lines *l;
