@@ -3,7 +3,7 @@
  * Mix (eq. 6): exact totals of every event the group carried.  The difference
  * of group values between two neighbouring samples of a thread is an exact
  * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions (eqs. 6 and 7), and the total of
+ * What is used is the ratio of each event to instructions (eq. 6), and the total of
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
@@ -213,12 +213,8 @@ static void add_inside(const struct mix *m, struct begin *b, const struct sample
 	if (!goes_on || !m->several)
 		b->run = UINT32_MAX;
 	ratios_add(r->ratios,
-	           &(struct ratio_interval){ .place =
-	                                             problem_block_of_insn(m->in.problems[s->scope], s->insn),
-	                                     .insn = seen->insn,
-	                                     .events = seen->kind,
-	                                     .counts = seen->delta,
-	                                     .n = seen->n },
+	           &(struct ratio_interval){
+	                   .insn = seen->insn, .events = seen->kind, .counts = seen->delta, .n = seen->n },
 	           &b->run);
 }
 
@@ -527,8 +523,8 @@ static void find_ratios(struct mix *m)
 			continue;
 		for (size_t s = 0; s < n; s++)
 			if (m->sums[s]->insn > 0)
-				ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
-				          &m->ratios[k * n + s]);
+				ratios_of(m->sums[s]->ratios, (int)k, m->sums[s]->insn,
+				          m->in.problems[s]->total_insn, &m->ratios[k * n + s]);
 	}
 }
 
@@ -601,10 +597,8 @@ static double visited_noise(const struct scope_sums *r, size_t kind, const struc
 /* What else a ratio may be wrong by. */
 static double ratio_noise(const struct problem *p, const struct ratio *x, double visited)
 {
-	double cold = p->total_insn > 0 ? p->cold_insn / p->total_insn : 0;
-	/* Code unseen outside, called there, left out, or another scope's, has another mix: of the order of the ratio's own size. */
-	double foreign =
-	        (p->unseen_share + p->called_share + cold + p->border_share) * model->guess * x->ratio;
+	/* Code unseen outside, called there, or another scope's, has another mix: of the order of the ratio's own size. */
+	double foreign = (p->unseen_share + p->called_share + p->border_share) * model->guess * x->ratio;
 	/* A count is exact to the instruction at either end of each run of intervals. */
 	double end = 4 / x->counted_insn * sqrt(p->n_crossings + 2);
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
@@ -620,8 +614,7 @@ static void total_equation(const struct problem *p, struct equations *out)
 	fill_weights(p, MIX_INSN, eq->w);
 	eq->name = "instructions";
 	eq->kind = 0; /* eq. 3, which every method has */
-	eq->value = p->total_insn - p->cold_insn;
-	eq->shown = p->cold_insn;
+	eq->value = p->total_insn;
 	/*
 	 * Nothing else tells how many there were, so what is not known of that is left to the end.  Here it
 	 * would let the total go to where all that is said a share of it has the least noise, which is 0.

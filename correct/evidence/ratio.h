@@ -3,11 +3,8 @@
 #define SKIDPROF_CORRECT_EVIDENCE_RATIO_H
 
 /*
- * Ratios of events to instructions (eq. 6) where groups are multiplexed, so that
- * an event was counted in some intervals only.  Of all others are known
- * instructions, which every group counts, and where they ended.  These
- * predict what an event counts, and so take out most of the chance of which
- * intervals it was counted in (eq. 7).
+ * Ratios of events to instructions (eq. 6).  Where groups are multiplexed an event was counted in some intervals only: those
+ * are a sample of all.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +14,8 @@ struct ratios;
 
 /* One interval between two samples of a group, of which n events were counted. */
 struct ratio_interval {
-	uint32_t place;    /* where the second sample lies: numbers from 0, few */
 	double insn;       /* counted in it */
-	const int *events; /* [n] numbers from 0, the same for all intervals of a group */
+	const int *events; /* [n] numbers from 0, below EFFORT_EVENTS, the same for all intervals of a run */
 	const double *counts;
 	size_t n;
 };
@@ -35,14 +31,14 @@ void ratios_free(struct ratios *r);
 void ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
 /*
- * Counts of an event per instruction (eq. 7), with the standard error.
- * total_insn: instructions of the scope, in intervals or not.  counted_insn: those
+ * Counts of an event per instruction, with the standard error.
+ * inside_insn, total_insn: instructions of the scope's intervals, of any group, and of all of it.  counted_insn: those
  * of the intervals that counted the event.
  * *out stays as it is where these intervals are fewer than three.
  */
 struct ratio {
 	double ratio, se, counted_insn;
 };
-void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
+void ratios_of(const struct ratios *r, int event, double inside_insn, double total_insn, struct ratio *out);
 
 #endif

@@ -89,16 +89,13 @@ static double gone_unseen(const struct problem *p)
 }
 
 /*
- * An exit before the count comes after any number of iterations: on average after half of them, and all that is known
- * of the average is that it lies between none and all.  False where nothing tells how often an
- * unseen way was gone.
+ * Is the count all that ends the loop?  An exit before it comes after any number of iterations.  One that was never seen may have
+ * been gone by as often as is seen once: what that leaves open is noise.
  */
-static bool add_other_exits(const struct problem *p, const struct flow_trip *t, const struct space *space,
-                            uint32_t most, struct equations *out)
+static bool ends_by_count(const struct problem *p, const struct flow_trip *t, const struct space *space,
+                          uint32_t most, double *sd)
 {
 	const struct flow_graph *g = p->graph;
-	struct equation *eq = &out->v[out->n - 1];
-	double unsure = (most - 1) / sqrt(12), *doubt = NULL;
 	bool unseen = false;
 
 	for (size_t i = 0; i < t->n_body; i++) {
@@ -109,19 +106,14 @@ static bool add_other_exits(const struct problem *p, const struct flow_trip *t, 
 
 			if (!is_other_exit(g, t, k))
 				continue;
-			if (e < 0 || !carries(space, (size_t)e)) {
-				unseen = true;
-				continue;
-			}
-			if (!doubt)
-				doubt = equations_doubt(out, p->n_edges);
-			eq->w[e] += (most - 1) / 2.0;
-			doubt[e] = unsure;
+			if (e >= 0 && carries(space, (size_t)e))
+				return false;
+			unseen = true;
 		}
 	}
 	if (!unseen)
 		return true;
-	eq->sd += unsure * gone_unseen(p);
+	*sd += (most - 1) / sqrt(12) * gone_unseen(p);
 	return gone_unseen(p) > 0;
 }
 
@@ -205,7 +197,7 @@ void trips_equation(const struct problem *p, const struct flow_trip *t, const st
 	eq->name = "trip count of a loop";
 	eq->kind = PROFILE_BY_TRIPS;
 	eq->sd = model->under_way * p->total_insn / n_insn + most / 2.0 + cut_off(p, most, n_insn);
-	if (!add_other_exits(p, t, space, most, out))
+	if (!ends_by_count(p, t, space, most, &eq->sd))
 		equations_drop(out);
 }
 

@@ -17,19 +17,10 @@ struct equation *equations_add(struct equations *eqs, size_t n_edges)
 	return eq;
 }
 
-double *equations_doubt(struct equations *eqs, size_t n_edges)
-{
-	double *doubt = mem_calloc(n_edges + 1, sizeof(*doubt));
-
-	eqs->v[eqs->n - 1].doubt = doubt;
-	return doubt;
-}
-
 void equations_drop(struct equations *eqs)
 {
 	eqs->n--;
 	free(eqs->v[eqs->n].w);
-	free(eqs->v[eqs->n].doubt);
 }
 
 bool equations_any(const double *w, size_t step, size_t n)

@@ -10,13 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * sum_e w[e] f_e = value, to the standard deviation sd.  With `doubt`, to sd and
- * sum_e doubt[e] f_e together: how sure it is hangs on flows that it is not about.
- */
+/* sum_e w[e] f_e = value, to the standard deviation sd. */
 struct equation {
-	double *w;     /* [E], owned */
-	double *doubt; /* [E], owned; NULL = none */
+	double *w; /* [E], owned */
 	double value, sd;
 	double foreign_sd; /* of sd: what other scopes' code leaves open that ran between the scope's samples */
 	double shown;      /* what a report adds to either side, for a ratio equation by itself reads 0 = 0 */
@@ -34,8 +30,6 @@ struct equations {
  * pointer dies with the next append.
  */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
-/* Give the one added last zeros for its doubt. */
-double *equations_doubt(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);
 /* Is any of n weights, `step` apart, not 0? */

@@ -113,7 +113,6 @@ struct full {
 	struct equations eqs; /* what was given, then those of precise samples */
 	size_t n_given;       /* the equations of the caller stand first */
 	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
-	size_t n_doubted;     /* and the last: those whose noise hangs on flows */
 	double moved;         /* u of eq. 22 */
 	struct posterior *post;
 	double *t, *hessian;
@@ -131,29 +130,13 @@ static void full_fini(struct full *fu)
 	free(fu->hessian);
 }
 
-/*
- * The caller's equations in order: exact ones, those of stacks, and those whose noise hangs on flows (eq. 8), which stacks
- * tell; without stacks these are not used.  Weights stay the caller's.
- */
+/* The caller's equations: exact ones, then those of stacks.  Weights stay the caller's. */
 static void take_equations(struct full *fu, const struct equations *eqs)
 {
-	size_t n_totals = 0;
-
-	while (n_totals < eqs->n && !(eqs->v[n_totals].kind & PROFILE_BY_PATH))
-		n_totals++;
-	for (size_t i = 0; i < eqs->n; i++) {
-		if (eqs->v[i].doubt)
-			continue;
-		fu->eqs.v[fu->eqs.n++] = eqs->v[i];
-		fu->n_exact += i < n_totals;
-	}
-	for (size_t i = 0; i < eqs->n && n_totals < eqs->n; i++) {
-		if (!eqs->v[i].doubt)
-			continue;
-		fu->eqs.v[fu->eqs.n++] = eqs->v[i];
-		fu->n_doubted++;
-	}
-	fu->n_given = fu->eqs.n;
+	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
+		fu->n_exact++;
+	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
+	fu->eqs.n = fu->n_given = eqs->n;
 }
 
 static void full_init(struct full *fu, const struct problem *p, const struct space *space,
@@ -222,58 +205,6 @@ static double worst_miss(const struct full *fu, size_t *worst)
 	return most;
 }
 
-static size_t n_trips(const struct full *fu)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < fu->n_exact; i++)
-		n += (fu->eqs.v[i].kind & PROFILE_BY_TRIPS) != 0;
-	return n;
-}
-
-/* The flow that meets the exact equations best, whatever else is known. */
-static void nearest_of(struct full *fu)
-{
-	mode_of(fu, fu->n_exact);
-	fu->short_of_mode |= posterior_nearest(fu->post, fu->t, fu->hessian);
-}
-
-/* Noise of trip counts (eq. 8), which stand among the exact equations. */
-static void raise_trips(struct full *fu, double factor)
-{
-	for (size_t i = 0; i < fu->n_exact; i++)
-		if (fu->eqs.v[i].kind & PROFILE_BY_TRIPS)
-			raise_noise(fu, i, i + 1, factor);
-}
-
-/*
- * Trip counts were read from the code.  It may be left by ways that it does not
- * show, or change itself, and how many iterations are under way at a scope's
- * ends is a guess.  Where the totals can be met only if trip counts are
- * believed less, or not at all, they are.
- */
-static void doubt_trips(struct full *fu, double *square)
-{
-	static const double less[] = { 10, 1e5 };
-	double raised = 1;
-
-	for (size_t i = 0; i < sizeof(less) / sizeof(less[0]); i++) {
-		double now;
-
-		raise_trips(fu, less[i]);
-		raised *= less[i];
-		nearest_of(fu);
-		now = mean_square(fu, 0, fu->n_exact);
-		if (now > model->missed || now >= *square)
-			continue;
-		sp_debug("trip counts contradict the totals: %g times as unsure", raised);
-		*square = now;
-		return;
-	}
-	raise_trips(fu, 1 / raised);
-	nearest_of(fu);
-}
-
 /*
  * Exact equations that no flow meets are not exact: an event counts otherwise
  * than its name says, or code is missing from the scope.  Their noise is raised
@@ -290,8 +221,6 @@ static int settle_exact(struct full *fu)
 	if (mean_square(fu, 0, fu->n_exact) > model->missed)
 		fu->short_of_mode |= posterior_nearest(fu->post, fu->t, fu->hessian);
 	square = mean_square(fu, 0, fu->n_exact);
-	if (square > model->missed && n_trips(fu))
-		doubt_trips(fu, &square);
 	if (square <= model->missed)
 		return 0;
 	gross = square > reason_limit_no_flow_squares;
@@ -335,41 +264,6 @@ static void admit(struct full *fu, size_t first)
 		raise_noise(fu, first, n, raised);
 	}
 	mode_of(fu, n);
-}
-
-/* eq. 8: noise that hangs on flows is worked out, from what totals and stacks say that those are, and may be at most. */
-static int judge_doubted(struct full *fu)
-{
-	size_t d = fu->space->n_free, first = fu->n_given - fu->n_doubted;
-	double *x = mem_calloc(2 * d + 1, sizeof(*x)), *f = mem_calloc(fu->p->n_edges + 1, sizeof(*f));
-	int err = 0;
-
-	mode_of(fu, first);
-	if (cholesky_factor_hessian(fu->hessian, d) < 0)
-		err = sp_fail(SP_EDOMAIN, "a region's posterior could not be factored (%zu free flows)", d);
-	if (err == 0)
-		space_flow(fu->space, fu->t, f);
-	for (size_t i = first; err == 0 && i < fu->n_given; i++) {
-		struct equation *eq = &fu->eqs.v[i];
-		double doubt = 0, var = 0, unsure;
-
-		memset(x, 0, d * sizeof(*x));
-		for (size_t e = 0; e < fu->p->n_edges; e++) {
-			doubt += eq->doubt[e] * fmax(f[e], 0);
-			for (size_t k = 0; eq->doubt[e] != 0 && k < d; k++)
-				x[k] += eq->doubt[e] * fu->space->z[e * d + k];
-		}
-		memcpy(x + d, x, d * sizeof(*x));
-		cholesky_solve(fu->hessian, d, x);
-		for (size_t k = 0; k < d; k++)
-			var += x[k] * x[d + k];
-		unsure = doubt + sqrt(fmax(var, 0));
-		sp_debug("%s: known to %g, and to %g for other ways out", eq->name, eq->sd, unsure);
-		eq->sd = hypot(eq->sd, unsure);
-	}
-	free(x);
-	free(f);
-	return err;
 }
 
 static void drop_equations(struct full *fu, size_t n)
@@ -508,8 +402,6 @@ int method_full(const struct problem *p, const struct space *space, const double
 	solution_init(out, p, space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
 	full_init(&fu, p, space, interior, eqs);
 	err = settle_exact(&fu);
-	if (err == 0 && fu.n_doubted)
-		err = judge_doubted(&fu);
 	if (err == 0) {
 		admit(&fu, fu.n_exact);
 		err = p->precise ? add_precise(&fu) : 0;

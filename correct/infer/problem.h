@@ -65,7 +65,6 @@ struct problem {
 	double unseen_share; /* of the time within its intervals: that of code which is not part of it */
 	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 3) */
 	double called_share; /* a of eq. 3: of what stacks ran over, that of code which it calls and which is not part of it */
-	double cold_insn; /* of total_insn, in code of few samples that is not solved (cold.h) */
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
 	double n_crossings;  /* into it and out of it, as samples one after the other tell */

@@ -9,7 +9,7 @@
 
 /*
  * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
- * Blocks without any of many samples, and on no record, are left out; in a scope that is still large, those of hardly any, too.
+ * Blocks without any of many samples, and on no record, are left out.
  * In a small scope it is functions without any: with skid, samples are even in time, so what is never seen takes next to none of it,
  * and the mean of its flows, which are not negative, is above what it ran.
  *
@@ -17,14 +17,11 @@
  * on_record  by blocks of the graph; NULL: nothing is
  * usable     out, [E]: the edges that may carry flow
  * f          out, [E]: a flow to begin at
- * n_free_out out: free flows that are left out; p->cold_insn is what samples in the code left out stand for
+ * n_free_out out: free flows that are left out
  *
  * Returns 0, -SP_EDOMAIN when no edge can carry flow.
  */
-int cold_cut(struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
+int cold_cut(const struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
              uint32_t *n_free_out);
-
-/* Blocks that were left out keep their samples in every draw, as a doubt (struct solution). */
-void cold_keep_raw(const struct problem *p, const bool *usable, struct solution *sol);
 
 #endif

@@ -176,7 +176,7 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	if (err == 0 && p->total_insn > 0) {
 		/* Some of the total may be of code that is not solved with it, or another scope's. */
 		double foreign = p->unseen_share + model->guess * p->border_share,
-		       sd = hypot(p->total_sd, foreign * p->total_insn + p->cold_insn);
+		       sd = hypot(p->total_sd, foreign * p->total_insn);
 
 		w->scope_solutions[s].total_sd = sd;
 		solution_spread(&w->scope_solutions[s], p->n_blocks, sd / p->total_insn, seed);
@@ -185,8 +185,6 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 		path_spread_paces(ev, s, seed, &w->scope_solutions[s]);
 	if (err == 0)
 		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
-	if (err == 0)
-		cold_keep_raw(p, usable, &w->scope_solutions[s]);
 	equations_fini(&eqs);
 	space_free(space);
 	budget_cut_fini(cut);

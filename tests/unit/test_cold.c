@@ -108,55 +108,8 @@ static void what_has_no_samples_is_left_out(void **state)
 	sampled(l, 9, 0, 1);
 	assert_int_equal(cut(l, false, &n_left_out), 2);
 	assert_int_equal(n_left_out, WAYS - 2);
-	assert_true(l->p.cold_insn == 0);
 	/* Stacks tell what ran. */
 	assert_int_equal(cut(l, true, &n_left_out), WAYS);
-	free(l);
-}
-
-static void rare_code_is_left_out_of_large_scopes(void **state)
-{
-	struct loop *l = loop_new();
-	uint32_t n_left_out;
-
-	(void)state;
-	sampled(l, 0, 200000, 100000);
-	for (uint32_t b = 2; b < BLOCKS; b++)
-		sampled(l, b, b % 2, !(b % 2));
-	sampled(l, 5, 3, 1);
-	assert_int_equal(cut(l, false, &n_left_out), 1);
-	assert_int_equal(n_left_out, WAYS - 1);
-	assert_true(l->p.cold_insn == (WAYS / 2 - 1) * PERIOD);
-	free(l);
-}
-
-/* Past 1% of the samples they are kept: so much is not little. */
-static void rare_code_of_many_samples_is_kept(void **state)
-{
-	struct loop *l = loop_new();
-	uint32_t n_left_out;
-
-	(void)state;
-	sampled(l, 0, 20000, 19000);
-	for (uint32_t b = 2; b < BLOCKS; b++)
-		sampled(l, b, 1, 0);
-	assert_int_equal(cut(l, false, &n_left_out), WAYS);
-	assert_int_equal(n_left_out, 0);
-	assert_true(l->p.cold_insn == 0);
-	free(l);
-}
-
-static void rare_code_of_small_scopes_is_kept(void **state)
-{
-	struct loop *l = loop_new();
-	uint32_t n_left_out;
-
-	(void)state;
-	sampled(l, 0, 200000, 100000);
-	for (uint32_t b = 2; b < 202; b++)
-		sampled(l, b, 1, 0);
-	assert_int_equal(cut(l, false, &n_left_out), 200);
-	assert_int_equal(n_left_out, WAYS - 200);
 	free(l);
 }
 
@@ -190,44 +143,12 @@ static void functions_without_samples_are_left_out_of_small_scopes(void **state)
 	free(l);
 }
 
-static void what_is_left_out_keeps_its_samples_in_doubt(void **state)
-{
-	struct loop *l = loop_new();
-	struct solution sol = { .n_draws = 3 };
-	uint32_t n_left_out;
-
-	(void)state;
-	sampled(l, 0, 200000, 100000);
-	for (uint32_t b = 2; b < BLOCKS; b++)
-		sampled(l, b, b % 2, !(b % 2));
-	sampled(l, 5, 3, 1);
-	assert_int_equal(cut(l, false, &n_left_out), 1);
-	sol.draws = calloc(sol.n_draws * BLOCKS, sizeof(*sol.draws));
-	assert_non_null(sol.draws);
-	for (size_t i = 0; i < sol.n_draws; i++)
-		sol.draws[i * BLOCKS + 5] = (float)i;
-	cold_keep_raw(&l->p, l->usable, &sol);
-	for (size_t i = 0; i < sol.n_draws; i++) {
-		assert_true(sol.draws[i * BLOCKS + 5] == (float)i);
-		assert_true(sol.draws[i * BLOCKS + 7] == PERIOD / SIZE);
-		assert_true(sol.draws[i * BLOCKS + 8] == 0);
-	}
-	assert_true(sol.doubt[0] == 0 && sol.doubt[5] == 0 && sol.doubt[7] == PERIOD / SIZE);
-	free(sol.draws);
-	free(sol.doubt);
-	free(l);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_samples_is_left_out),
 		cmocka_unit_test(what_is_on_record_is_kept),
-		cmocka_unit_test(rare_code_is_left_out_of_large_scopes),
-		cmocka_unit_test(rare_code_of_many_samples_is_kept),
-		cmocka_unit_test(rare_code_of_small_scopes_is_kept),
 		cmocka_unit_test(functions_without_samples_are_left_out_of_small_scopes),
-		cmocka_unit_test(what_is_left_out_keeps_its_samples_in_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

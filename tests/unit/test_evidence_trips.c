@@ -92,8 +92,8 @@ static void what_a_border_cuts_off_is_noise(void **state)
 	}
 }
 
-/* Leaving at block 1 by edge 2 happens after any of 16 iterations: back - 15 enter + 7.5 leave = 0, to 15 / sqrt(12) leave. */
-static void an_early_exit_comes_after_half_of_the_iterations(void **state)
+/* Leaving at block 1 by edge 2 happens after any number of iterations: nothing is said of it. */
+static void a_loop_that_may_be_left_early_says_nothing(void **state)
 {
 	struct fixture f;
 	struct equations eqs;
@@ -101,14 +101,7 @@ static void an_early_exit_comes_after_half_of_the_iterations(void **state)
 	(void)state;
 	make(&f, true);
 	eqs = say(&f, 0, 4, NULL);
-	assert_int_equal(eqs.n, 1);
-	assert_float_equal(eqs.v[0].w[3], 1, 0);
-	assert_float_equal(eqs.v[0].w[0], -15, 0);
-	assert_float_equal(eqs.v[0].w[2], 7.5, 0);
-	assert_float_equal(eqs.v[0].sd, 108, 1e-9);
-	assert_non_null(eqs.v[0].doubt);
-	assert_float_equal(eqs.v[0].doubt[2], 4.330127, 1e-6);
-	assert_float_equal(eqs.v[0].doubt[0], 0, 0);
+	assert_int_equal(eqs.n, 0);
 	equations_fini(&eqs);
 	fixture_fini(&f);
 }
@@ -120,8 +113,6 @@ static double sd_with_an_unseen_way_out(struct fixture *f)
 	struct equations eqs = say(f, 0, 4, usable);
 	double sd = eqs.n ? eqs.v[0].sd : INFINITY;
 
-	if (eqs.n)
-		assert_null(eqs.v[0].doubt);
 	equations_fini(&eqs);
 	return sd;
 }
@@ -174,7 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trip_counts_are_an_equation_of_the_flow),
 		cmocka_unit_test(what_a_border_cuts_off_is_noise),
-		cmocka_unit_test(an_early_exit_comes_after_half_of_the_iterations),
+		cmocka_unit_test(a_loop_that_may_be_left_early_says_nothing),
 		cmocka_unit_test(a_way_out_that_was_not_seen_is_no_proof_that_there_was_none),
 		cmocka_unit_test(an_entry_of_unknown_trip_count_says_nothing),
 		cmocka_unit_test(a_loop_without_samples_is_left_alone),
