@@ -109,6 +109,8 @@ int diff_rows_json(const struct diff *d, json_t **all, json_t **rows);
 const char *diff_noise_note(const struct diff *d);
 /* What the words hold, that intervals do not. */
 const char *diff_words_note(void);
+/* How instructions can be had, where a side has none; else NULL. */
+const char *diff_insn_note(const struct diff *d);
 
 /* One page with functions and lines, whichever d has.  -SP_EIO with the file named. */
 int diff_html(const struct diff *d, enum diff_measure by, const char *path);

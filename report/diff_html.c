@@ -87,6 +87,7 @@ static const char *side_name(const struct diff_side *s)
 
 static int make_document(const struct diff *d, enum diff_measure by, json_t *doc)
 {
+	const char *const notes[] = { diff_noise_note(d), diff_words_note(), diff_insn_note(d) };
 	json_t *facts = json_array();
 	char title[1000];
 	int err;
@@ -101,10 +102,9 @@ static int make_document(const struct diff *d, enum diff_measure by, json_t *doc
 	err = add_side(doc, "before", &d->a);
 	if (err == 0)
 		err = add_side(doc, "after", &d->b);
-	if (err == 0 && diff_noise_note(d))
-		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_noise_note(d)));
-	if (err == 0)
-		json_array_append_new(json_object_get(doc, "heads"), json_text(diff_words_note()));
+	for (size_t i = 0; err == 0 && i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (notes[i])
+			json_array_append_new(json_object_get(doc, "heads"), json_text(notes[i]));
 	if (err == 0)
 		err = add_rows(doc, d, facts);
 	return err < 0 ? err : add_other(doc, d, by, facts);

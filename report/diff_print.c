@@ -252,17 +252,25 @@ const char *diff_words_note(void)
 {
 	return "an interval is of its row alone; 'more' and 'fewer' allow for how many rows are compared: "
 	       "where "
-	       "nothing differs, one listing in ten has any";
+	       "nothing differs, one listing in ten still says one of them";
+}
+
+const char *diff_insn_note(const struct diff *d)
+{
+	return d->has[DIFF_INSN]
+	               ? NULL
+	               : "instructions were not counted: 'skidprof truth -o FILE COMMAND' counts those of "
+	                 "each build exactly, and diff takes such files";
 }
 
 /* What the intervals do not hold. */
 static void print_limits(const struct diff *d, FILE *f)
 {
-	const char *noise = diff_noise_note(d);
+	const char *const notes[] = { diff_noise_note(d), diff_words_note(), diff_insn_note(d) };
 
-	if (noise)
-		fprintf(f, "# %s\n", noise);
-	fprintf(f, "# %s\n", diff_words_note());
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (notes[i])
+			fprintf(f, "# %s\n", notes[i]);
 	if (!d->has[diff_main_measure(d)])
 		fputs("# the two sides have no event in common\n", f);
 }

@@ -230,6 +230,12 @@ static void of_one_run_of_real_time_nothing_is_sure(void **state)
 	assert_int_equal(diff_limit_check(&d, &l, 0.1, NULL, 0), 0);
 	/* Instructions are the same in every run of the same work. */
 	assert_true(isfinite(row_of(&d, "dot(int, int)")->m[DIFF_INSN].delta_lo));
+	assert_null(diff_insn_note(&d));
+	diff_unmake(&d);
+	/* Where they were not counted, exact counts are the way to them. */
+	d.b.profiles[0]->meta.relative = true;
+	assert_int_equal(diff_make(&d, DIFF_CYC), 0);
+	assert_non_null(strstr(diff_insn_note(&d), "skidprof truth"));
 	diff_fini(&d);
 }
 
