@@ -112,6 +112,7 @@ struct profile_func {
 	        rolled; /* physical function: inlined callees included; zero for purely inlined ones */
 	struct profile_part part, rolled_part;
 	struct profile_calls calls;
+	double visits; /* samples of instructions with it on their stack where the one before had not, in their thread */
 	bool opens;    /* physical: it may call what its code does not name */
 	bool uncalled; /* physical: nothing tells what calls it, or all that it and others call each other */
 };
@@ -225,6 +226,7 @@ struct profile_frame {
 	uint32_t func, phys_func; /* phys_func: that its code is in */
 	double raw_insn, raw_cyc;
 	bool open; /* its caller is missing, and not known: parent is the next one out that is there */
+	double doubt; /* the chance that its caller, which was lost, is not the one that other stacks had; 0 = it was not lost */
 };
 
 /*
@@ -326,6 +328,7 @@ struct profile_meta {
 	uint64_t n_chains;      /* samples with a caller in their call stack */
 	uint64_t n_chains_cut;  /* samples whose stack ends before the outermost caller */
 	uint64_t n_chains_open; /* samples whose stack lacks somebody in its middle */
+	uint64_t n_chains_lost; /* samples whose outermost callers are those of other samples */
 	const char *chains;     /* how stacks are told: "frame pointers", ...; NULL = there are none */
 	double core_hz;         /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */

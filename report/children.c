@@ -357,11 +357,15 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 {
 	double all =
 	        (double)(p->meta.n_chains > p->meta.n_chains_cut ? p->meta.n_chains : p->meta.n_chains_cut);
+	int n = 0;
 
 	text[0] = '\0';
 	if (p->meta.n_chains_cut)
-		snprintf(text, size, "; %.3g%% end before the outermost caller",
-		         100 * (double)p->meta.n_chains_cut / all);
+		n = snprintf(text, size, "; %.3g%% end before the outermost caller",
+		             100 * (double)p->meta.n_chains_cut / all);
+	if (p->meta.n_chains_lost && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n, "; outer callers of %.3g%% are of other stacks",
+		         100 * (double)p->meta.n_chains_lost / fmax(all, (double)p->meta.n_chains_lost));
 	return text;
 }
 
@@ -466,7 +470,7 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f)
 {
-	char cut[64];
+	char cut[120];
 
 	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
 		return;

@@ -91,20 +91,21 @@ static void tally_free(struct tally *t)
 	free(t->last);
 }
 
-static void add_stack(struct tally *t, uint32_t i)
+static void add_stack(struct tally *t, uint32_t i, double part)
 {
 	const struct profile_frame *f = &t->p->frames[i];
+	double insn = part * t->insn[i], cyc = part * f->raw_cyc;
 
-	t->all.insn += t->insn[i];
-	t->all.cyc += f->raw_cyc;
+	t->all.insn += insn;
+	t->all.cyc += cyc;
 	for (uint32_t at = i; at; at = t->p->frames[at].parent) {
 		uint32_t func = t->p->frames[at].func;
 
 		if (t->last[func] == i + 1)
 			continue;
 		t->last[func] = i + 1;
-		t->on[func].insn += t->insn[i];
-		t->on[func].cyc += f->raw_cyc;
+		t->on[func].insn += insn;
+		t->on[func].cyc += cyc;
 	}
 }
 
@@ -144,36 +145,70 @@ static void find_callers(const struct profile *p, uint32_t func, bool *may)
 		may[f] |= !change;
 }
 
-/* What is below open frames, by their function. */
-static void open_bounds(const struct profile *p, const double *insn, struct inclusive *out)
+/* What of a frame's count is not known to be its parent's. */
+static double doubt_of(const struct profile_frame *f)
 {
-	/* Of each frame's stack, the function + 1 of the outermost frame whose caller is missing; 0 = none is. */
-	uint32_t *open = mem_calloc(p->n_frames + 1, sizeof(*open));
+	return f->open ? 1 : f->doubt;
+}
+
+/* Of what is below frames of func whose caller is missing, or in doubt, part[k] may be below any that calls func. */
+static void missing_above(const struct profile *p, const double *insn, uint32_t func, uint32_t first,
+                          double *part, bool *may, struct inclusive *out)
+{
+	struct tally t;
+
+	tally_new(p, insn, &t);
+	for (uint32_t k = first; k < p->n_frames; k++) { /* callers stand before callees */
+		const struct profile_frame *f = &p->frames[k];
+
+		part[k] = f->parent < first ? 0 : part[f->parent];
+		if (f->func == func)
+			part[k] = fmax(part[k], doubt_of(f));
+		if (part[k] > 0)
+			add_stack(&t, k, part[k]);
+	}
+	find_callers(p, func, may);
+	widen(&t, may, out);
+	tally_free(&t);
+}
+
+/* From the outermost of it in, what of a stack is not a function's if a caller is another than it was on other stacks. */
+static void take_doubt(const struct profile *p, uint32_t i, double weight, uint32_t *last,
+                       struct inclusive *out)
+{
+	double right = 1;
+
+	for (uint32_t at = i; at; at = p->frames[at].parent) {
+		uint32_t func = p->frames[at].func;
+
+		if (last[func] != i + 1 && right < 1)
+			out[func].lo = fmax(out[func].lo - (1 - right) * weight, 0);
+		last[func] = i + 1;
+		right *= 1 - p->frames[at].doubt;
+	}
+}
+
+static void missing_bounds(const struct profile *p, const double *insn, struct inclusive *out)
+{
+	const bool of_insn = inclusive_is_of_insn(p);
+	double *part = mem_calloc(p->n_frames + 1, sizeof(*part));
 	bool *may = mem_calloc(p->n_funcs + 1, sizeof(*may)),
 	     *done = mem_calloc(p->n_funcs + 1, sizeof(*done));
+	uint32_t *last = mem_calloc(p->n_funcs + 1, sizeof(*last));
 
-	for (uint32_t i = 1; i < p->n_frames; i++) { /* callers stand before callees */
-		open[i] = open[p->frames[i].parent];
-		if (!open[i] && p->frames[i].open)
-			open[i] = p->frames[i].func + 1;
-	}
 	for (uint32_t i = 1; i < p->n_frames; i++) {
-		struct tally t = { 0 };
+		const struct profile_frame *f = &p->frames[i];
 
-		if (!open[i] || done[open[i] - 1])
+		take_doubt(p, i, of_insn ? insn[i] : f->raw_cyc, last, out);
+		if (!(doubt_of(f) > 0) || done[f->func])
 			continue;
-		done[open[i] - 1] = true;
-		tally_new(p, insn, &t);
-		for (uint32_t k = i; k < p->n_frames; k++)
-			if (open[k] == open[i])
-				add_stack(&t, k);
-		find_callers(p, open[i] - 1, may);
-		widen(&t, may, out);
-		tally_free(&t);
+		done[f->func] = true;
+		missing_above(p, insn, f->func, i, part, may, out);
 	}
-	free(open);
+	free(part);
 	free(may);
 	free(done);
+	free(last);
 }
 
 void cut_stacks_bounds(const struct profile *p, const double *insn, struct inclusive *out)
@@ -181,15 +216,14 @@ void cut_stacks_bounds(const struct profile *p, const double *insn, struct inclu
 	struct tally t = { 0 };
 	bool *cut;
 
-	if (p->meta.n_chains_open)
-		open_bounds(p, insn, out);
+	missing_bounds(p, insn, out);
 	if (cut_stacks_share(p) <= model->little)
 		return;
 	cut = find_cut(p);
 	tally_new(p, insn, &t);
 	for (uint32_t i = 1; i < p->n_frames; i++)
 		if (cut[i])
-			add_stack(&t, i);
+			add_stack(&t, i, 1);
 	widen(&t, NULL, out);
 	tally_free(&t);
 	free(cut);

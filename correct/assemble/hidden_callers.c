@@ -22,7 +22,7 @@ struct function {
 	long func; /* module_func() */
 	bool scanned;
 	VEC(struct leaves) to;
-	bool points; /* it calls through a pointer */
+	bool points; /* it calls, or jumps, through a pointer */
 };
 
 /* A place where stacks begin: the functions that whole stacks have below it. */
@@ -138,7 +138,7 @@ static void scan(struct hidden_callers *h, long number)
 		bool leaves = insn.flow == INSN_CALL || ((insn.flow == INSN_JUMP || insn.flow == INSN_COND) &&
 		                                         insn.target - range->vaddr >= range->size_bytes);
 
-		f->points |= insn.flow == INSN_CALL_IND;
+		f->points |= insn.flow == INSN_CALL_IND || insn.flow == INSN_JUMP_IND;
 		if (leaves)
 			vec_add(&f->to, (struct leaves){ at, at + insn.size_bytes, insn.target });
 	}

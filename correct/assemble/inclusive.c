@@ -109,7 +109,7 @@ static uint8_t judge(const struct profile *p, const struct inclusive *c)
 	if (c->hi - c->lo > (isnan(c->insn) ? c->lo : c->insn))
 		return PROFILE_UNRELIABLE;
 	if (s[PROFILE_RAW] > reason_limit_outside * all || all == 0)
-		return PROFILE_RAW;
+		return profile_judge(PROFILE_FIXED, &count) == PROFILE_FIXED ? PROFILE_RAW : PROFILE_WEAK;
 	if (isnan(c->insn) || s[PROFILE_RAW] > reason_limit_partly_outside * all ||
 	    s[PROFILE_FIXED] < reason_limit_functions_open * all)
 		return PROFILE_WEAK;

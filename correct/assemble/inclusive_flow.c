@@ -150,14 +150,14 @@ void inclusive_by_flow(const struct profile *p, const struct own_noise *noise, s
 
 /*
  * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
- * them by calls that no stack has, where several would.
+ * them by calls that no stack has, where several would.  Malloc'd, [n_funcs]: instructions of such calls.
  */
-static bool *find_jumping(const struct profile *p)
+static double *find_jumped(const struct profile *p)
 {
-	bool *seen = mem_calloc(p->n_calls + 1, sizeof(*seen)),
-	     *jumps = mem_calloc(p->n_funcs + 1, sizeof(*jumps));
-	/* Of instructions, in what somebody called, with all below it. */
-	double *samples = mem_calloc(p->n_funcs + 1, sizeof(*samples)),
+	bool *seen = mem_calloc(p->n_calls + 1, sizeof(*seen));
+	/* Samples of instructions in what somebody called, with all below it. */
+	double *jumped = mem_calloc(p->n_funcs + 1, sizeof(*jumped)),
+	       *samples = mem_calloc(p->n_funcs + 1, sizeof(*samples)),
 	       *below = mem_calloc(p->n_frames + 1, sizeof(*below));
 	double period = profile_mean_period(&p->meta.events[p->meta.insn_event]);
 
@@ -176,35 +176,41 @@ static bool *find_jumping(const struct profile *p)
 		double missing = seen[i] ? 0 : c->share * samples[c->callee];
 
 		/* Beside what its own stacks have, as few as a caller of one call in thousands has make no matter. */
-		jumps[c->caller] |= missing >= model->few && missing > model->little * samples[c->caller];
+		if (missing >= model->few && missing > model->little * samples[c->caller])
+			jumped[c->caller] += missing * period;
 	}
 	free(seen);
 	free(samples);
 	free(below);
-	return jumps;
+	return jumped;
 }
 
 void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o;
-	bool *jumps = p->meta.insn_event >= 0 ? find_jumping(p) : NULL;
+	double *jumped = p->meta.insn_event >= 0 ? find_jumped(p) : NULL;
 
 	begin(p, noise, &o);
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		struct inclusive by_paths;
+		bool wider;
 
 		if (!(out[f].hi > out[f].lo) || p->funcs[f].inlined || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
+		wider = by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
 		/* What stacks have seen below it happened: calls of code that runs long are too few to be on paths. */
-		if (by_paths.hi < out[f].lo ||
-		    (by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo && !(jumps && jumps[f])))
+		if (by_paths.hi < out[f].lo || (wider && !(jumped && jumped[f] > 0)))
 			continue;
+		if (wider && isnan(by_paths.insn)) {
+			out[f].hi = fmin(out[f].hi + jumped[f], by_paths.hi);
+			continue;
+		}
 		out[f].insn = isnan(by_paths.insn) ? fmin(fmax(out[f].insn, by_paths.lo), by_paths.hi)
 		                                   : by_paths.insn;
 		out[f].lo = by_paths.lo;
 		out[f].hi = by_paths.hi;
 	}
 	owners_free(&o);
-	free(jumps);
+	free(jumped);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
+#include "correct/assemble/inclusive_impl.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
@@ -23,6 +24,7 @@ struct stacks {
 	struct pairs index;
 	VEC(struct below) v;
 	double *raw; /* [n_funcs] of physical functions as leaves */
+	double all_raw;
 };
 
 static void add_frame(const struct profile *p, uint32_t i, double insn, uint32_t *last, struct stacks *s)
@@ -30,6 +32,7 @@ static void add_frame(const struct profile *p, uint32_t i, double insn, uint32_t
 	const struct profile_frame *f = &p->frames[i];
 
 	s->raw[f->phys_func] += f->raw_insn;
+	s->all_raw += f->raw_insn;
 	for (uint32_t at = i; at; at = p->frames[at].parent) {
 		uint32_t func = p->frames[at].func;
 		long k;
@@ -59,10 +62,16 @@ static void collect(const struct profile *p, const double *insn, struct stacks *
 		qsort(s->v.v, s->v.n, sizeof(*s->v.v), order_u32);
 }
 
+static const struct profile_event *event_of(const struct profile *p, int event)
+{
+	return event < 0 || (size_t)event >= p->meta.n_events ? NULL : &p->meta.events[event];
+}
+
 static double period_of(const struct profile *p, int event)
 {
-	return event < 0 || (size_t)event >= p->meta.n_events ? 0
-	                                                      : profile_mean_period(&p->meta.events[event]);
+	const struct profile_event *e = event_of(p, event);
+
+	return e ? profile_mean_period(e) : 0;
 }
 
 /*
@@ -103,29 +112,68 @@ static double calls_from_outside(const struct profile *p, size_t func)
  * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
  * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
  */
+static double displaced_at_calls(const struct profile *p, size_t func, const struct inclusive *c)
+{
+	return calls_from_outside(p, func) * p->meta.skid_median_cyc * c->insn / c->cyc;
+}
+
+/*
+ * In a skid it is left no more often than from one sample to the next, which are further apart: there is it on one stack
+ * and not on the other.
+ */
+static double displaced_at_visits(const struct profile *p, size_t func)
+{
+	const struct profile_event *e = event_of(p, p->meta.insn_event),
+	                           *cyc = event_of(p, p->meta.cyc_event);
+	bool apart = e && cyc &&
+	             cyc->total * p->meta.cyc_per_event > p->meta.skid_median_cyc * (double)e->n_samples;
+
+	return apart && p->funcs[func].visits > 0 ? p->funcs[func].visits * profile_mean_period(e) : NAN;
+}
+
 static double displaced_by_skid(const struct profile *p, size_t func, const struct inclusive *c)
 {
-	double calls = calls_from_outside(p, func);
-
-	if (!(c->cyc > 0) || !(calls > 0) || !(p->meta.skid_median_cyc > 0))
+	if (!(c->cyc > 0) || !(p->meta.skid_median_cyc > 0))
 		return 0;
 	/* What it runs by itself no stack tells. */
 	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
 		return 0;
-	return calls * p->meta.skid_median_cyc * c->insn / c->cyc;
+	/* fmin: what is not known bounds nothing. */
+	return fmax(fmin(displaced_at_calls(p, func, c), displaced_at_visits(p, func)), 0);
 }
 
-static void bound_insn(const struct profile *p, size_t func, double total, double half, double rest,
-                       struct inclusive *c)
+/*
+ * Samples as they are, for what lasts many skids: half is what their number leaves open.  Parts of it may be known worse than the
+ * samples below all of them tell.
+ */
+static void count_samples(const struct profile *p, const struct stacks *s, double total, struct inclusive *c,
+                          double *half)
 {
-	double displaced = displaced_by_skid(p, func, c), own = fmin(p->funcs[func].rolled.insn, c->insn);
+	double share = inclusive_ratio(c->raw_insn, s->all_raw), period = period_of(p, p->meta.insn_event);
+	double noise =
+	        z_of_90 * total * sqrt(fmax(share * (1 - share), 0) * inclusive_ratio(period, s->all_raw));
+
+	if (!(share > 0) || !(period > 0) || noise >= *half)
+		return;
+	*half = noise;
+	c->insn = share * total;
+	memset(c->by_status, 0, sizeof(c->by_status));
+	c->by_status[PROFILE_RAW] = c->insn;
+}
+
+static void bound_insn(const struct profile *p, const struct stacks *s, size_t func, double total,
+                       double half, double rest, struct inclusive *c)
+{
+	double displaced = displaced_by_skid(p, func, c), own, by_parts = half;
 
 	/* Of what none was seen 90% have fewer than so many periods. */
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
+	count_samples(p, s, total, c, &half);
+	own = fmin(p->funcs[func].rolled.insn, c->insn);
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
-	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share))
+	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share) && half >= by_parts)
 		c->hi += rest;
 }
 
@@ -150,13 +198,15 @@ void stack_bounds(const struct profile *p, const double *insn, double rest, cons
 		total_insn += p->funcs[f].count.insn;
 		total_cyc += p->funcs[f].count.cyc;
 	}
+	if (event_of(p, p->meta.insn_event))
+		total_insn = event_of(p, p->meta.insn_event)->total;
 	for (size_t i = 0, j; i < s.v.n; i = j) {
 		struct inclusive *c = &out[s.v.v[i].func];
 
 		for (j = i; j < s.v.n && s.v.v[j].func == s.v.v[i].func; j++)
 			;
 		if (inclusive_is_of_insn(p))
-			bound_insn(p, s.v.v[i].func, total_insn,
+			bound_insn(p, &s, s.v.v[i].func, total_insn,
 			           half_of(p, &s, s.v.v + i, j - i, noise, shares), rest, c);
 		else
 			bound_time(p, total_cyc, c);

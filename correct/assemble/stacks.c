@@ -3,6 +3,7 @@
 
 #include "correct/assemble/assemble_impl.h"
 #include "correct/assemble/hidden_callers.h"
+#include "correct/assemble/lost_callers.h"
 #include "correct/recording/callers.h"
 #include "profiler/base/vec.h"
 
@@ -12,10 +13,11 @@ struct stacks {
 	struct pairs places;                /* (module, vaddr) */
 	VEC(struct inlinings_of) inlinings; /* by places */
 	VEC(uint32_t) funcs;                /* of all inlinings, outermost first */
-	struct pairs children; /* (2 * frame, or 2 * frame + 1 of an open one; function): frame - 1 */
+	struct pairs children;              /* (frame, and how it was called; function): frame - 1 */
 	size_t frame_cap;
 	VEC(struct stack_call) calls; /* of the sample's stack, innermost first */
 	struct hidden_callers *hidden;
+	struct lost_callers lost;
 };
 
 struct inlinings_of {
@@ -47,21 +49,25 @@ static void inlinings_at(struct stacks *s, struct place at, struct inlinings_of 
 	vec_add(&s->inlinings, *out);
 }
 
-static long child_of(struct stacks *s, uint32_t frame, bool open, uint32_t func, uint32_t phys)
+/* How is the caller of a frame known? */
+enum called { RECORDED, OPEN, LOST, N_CALLED };
+
+static long child_of(struct stacks *s, uint32_t frame, enum called how, uint32_t func, uint32_t phys)
 {
 	struct profile *p = s->a->p;
-	long child = pairs_must(&s->children, 2 * (uint64_t)frame + open, func);
+	long child = pairs_must(&s->children, N_CALLED * (uint64_t)frame + how, func);
 
 	if ((size_t)child + 1 < p->n_frames)
 		return child + 1;
 	vec_room_raw((void **)&p->frames, &s->frame_cap, p->n_frames + 1, sizeof(*p->frames));
-	p->frames[p->n_frames] =
-	        (struct profile_frame){ .parent = frame, .func = func, .phys_func = phys, .open = open };
+	p->frames[p->n_frames] = (struct profile_frame){
+		.parent = frame, .func = func, .phys_func = phys, .open = how == OPEN, .doubt = how == LOST
+	};
 	return (long)p->n_frames++;
 }
 
 /* Below frame, all functions at an address. */
-static long descend(struct stacks *s, long frame, struct place at, bool open)
+static long descend(struct stacks *s, long frame, struct place at, enum called how)
 {
 	struct inlinings_of inlinings;
 
@@ -70,9 +76,20 @@ static long descend(struct stacks *s, long frame, struct place at, bool open)
 		return frame;
 	inlinings_at(s, at, &inlinings);
 	for (uint32_t i = 0; i < inlinings.n && frame >= 0; i++)
-		frame = child_of(s, (uint32_t)frame, open && i == 0, s->funcs.v[inlinings.func0 + i],
+		frame = child_of(s, (uint32_t)frame, i == 0 ? how : RECORDED, s->funcs.v[inlinings.func0 + i],
 		                 s->funcs.v[inlinings.func0]);
 	return frame;
+}
+
+/* What called the outermost function of a stack, 0 = nothing that is known. */
+static uint32_t lost_above(struct stacks *s, uint32_t tid, struct place at)
+{
+	struct inlinings_of inlinings;
+
+	if (at.module < 0)
+		return 0;
+	inlinings_at(s, at, &inlinings);
+	return lost_callers_find(&s->lost, s->a->p, tid, s->funcs.v[inlinings.func0]);
 }
 
 /* The places of a sample's stack, innermost first, with the callers that frame pointers and branch records leave out. */
@@ -100,7 +117,7 @@ static void add_stack(void *arg, const struct recording *rec, const struct pd_re
 	struct profile_meta *meta = &s->a->p->meta;
 	double weight = recording_weight(rec, r);
 	struct stack_place *at;
-	bool whole, open = false;
+	bool whole, open = false, lost;
 	long frame = 0;
 	size_t n;
 
@@ -108,12 +125,16 @@ static void add_stack(void *arg, const struct recording *rec, const struct pd_re
 		return;
 	callers_of(&s->callers, s->a->w->rec, r, &whole);
 	places_of(s, rec, r, place, &at, &n);
+	frame = lost_above(s, r->tid, at[n - 1].at);
+	lost = frame > 0;
 	for (size_t i = n; i-- > 0;) {
-		frame = descend(s, frame, at[i].at, at[i].open);
+		frame = descend(s, frame, at[i].at, at[i].open ? OPEN : lost && i + 1 == n ? LOST : RECORDED);
 		open |= at[i].open;
 	}
+	lost_callers_learn(&s->lost, s->a->p, r->tid, (uint32_t)frame, r->event == rec->insn_event);
 	meta->n_chains += n > 1;
 	meta->n_chains_open += open;
+	meta->n_chains_lost += lost;
 	meta->n_chains_cut += !whole;
 	if (r->event == rec->insn_event)
 		s->a->p->frames[frame].raw_insn += weight;
@@ -128,14 +149,16 @@ static int add_stacks(struct stacks *s)
 
 	do {
 		pairs_fini(&s->children);
+		lost_callers_free(&s->lost);
 		p->n_frames = 0;
 		vec_room_raw((void **)&p->frames, &s->frame_cap, 1, sizeof(*p->frames));
 		p->frames[p->n_frames++] = (struct profile_frame){ .parent = UINT32_MAX,
 			                                           .func = UINT32_MAX,
 			                                           .phys_func = UINT32_MAX };
-		p->meta.n_chains = p->meta.n_chains_cut = p->meta.n_chains_open = 0;
+		p->meta.n_chains = p->meta.n_chains_cut = p->meta.n_chains_open = p->meta.n_chains_lost = 0;
 		err = recording_each(s->a->w->rec, "reading call stacks", add_stack, s);
 	} while (err == 0 && hidden_callers_again(s->hidden));
+	lost_callers_judge(&s->lost, p);
 	return err;
 }
 
@@ -154,6 +177,7 @@ int assemble_stacks(struct assembly *a)
 	/* Where not one sample has a caller the code's flow tells more. */
 	if (!a->p->meta.n_chains)
 		a->p->n_frames = 0;
+	lost_callers_free(&s.lost);
 	pairs_fini(&s.places);
 	pairs_fini(&s.children);
 	vec_fini(&s.inlinings);

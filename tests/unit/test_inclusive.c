@@ -446,7 +446,7 @@ static void of_a_cycle_paths_tell_what_they_show(void **state)
 static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 {
 	struct profile *p = five();
-	struct profile_event event = { .period = 1 };
+	struct profile_event event = { .period = 1, .total = 1030 };
 	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
 	struct inclusive *all;
 
@@ -483,6 +483,7 @@ static void stacks_divide_what_is_fixed(void **state)
 	p->meta.n_events = 1;
 	p->meta.events = calloc(1, sizeof(*p->meta.events));
 	p->meta.events[0].period = 50;
+	p->meta.events[0].total = 1100;
 	assert_int_equal(inclusive_source(p), INCLUSIVE_STACKS);
 	all = inclusive_count(p);
 	assert_float_equal(all[FEW].insn, 20 + 200, 1e-9);
@@ -492,6 +493,84 @@ static void stacks_divide_what_is_fixed(void **state)
 	assert_float_equal(all[MAIN].insn, 1100, 1e-9);
 	/* Three times on the stack, counted once. */
 	assert_float_equal(all[FIB].insn, 40, 1e-9);
+	free(all);
+	profile_free(p);
+}
+
+/* Of few's parts leaf's count is known to half of it; of its 110 raw ones of 550, period 1, samples tell it to a ninth. */
+static void samples_tell_what_parts_do_not(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+
+	(void)state;
+	p->meta.n_events = 1;
+	p->meta.events = calloc(1, sizeof(*p->meta.events));
+	p->meta.events[0] = (struct profile_event){ .period = 1, .total = 2200 };
+	p->funcs[LEAF].rolled.lo = 500;
+	p->funcs[LEAF].rolled.hi = 1500;
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 2200 * .2, 1e-9);
+	assert_float_equal(all[FEW].hi - all[FEW].insn, 1.645 * 2200 * sqrt(.2 * .8 / 550), 1e-3);
+	assert_int_equal(all[FEW].status, PROFILE_WEAK);
+	free(all);
+	profile_free(p);
+}
+
+/* A call of few is shorter than the skid, and each is seen; but its stacks come in one row: one of them may lie beside it. */
+static void what_is_seldom_left_is_seldom_displaced(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+	double far;
+
+	(void)state;
+	p->meta.n_events = 2;
+	p->meta.events = calloc(2, sizeof(*p->meta.events));
+	p->meta.events[0] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 1100 };
+	p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 };
+	p->meta.cyc_event = 1;
+	p->meta.cyc_per_event = 1;
+	p->meta.skid_median_cyc = 10;
+	p->funcs[FEW].calls = (struct profile_calls){ .n = 1000, .hi = 1000, .n_terms = 1 };
+	all = inclusive_count(p);
+	far = all[FEW].hi;
+	free(all);
+	p->funcs[FEW].visits = 1;
+	all = inclusive_count(p);
+	assert_true(far > 1100);
+	assert_true(all[FEW].hi < all[FEW].insn + 1 + 1.645 * 1100 * sqrt(.2 * .8 / 550));
+	free(all);
+	/* Samples as close as the skid say nothing of it. */
+	p->meta.skid_median_cyc = 20;
+	all = inclusive_count(p);
+	assert_true(all[FEW].hi > 1100);
+	free(all);
+	profile_free(p);
+}
+
+/* leaf's caller was few on other stacks: a tenth of leaf's 1000 may be another's, that calls it. */
+static void a_caller_that_was_lost_is_in_doubt(void **state)
+{
+	struct profile *p = five();
+	struct inclusive *all;
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5), lost;
+
+	(void)state;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, .5);
+	add_call(p, MANY, LEAF, 5, .5);
+	lost = add_frame(p, add_frame(p, at, FEW, 10), LEAF, 500);
+	add_frame(p, at, MANY, 15);
+	add_frame(p, at, FIB, 20);
+	p->frames[lost].doubt = .1;
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 20 + 1000, 1e-9);
+	assert_float_equal(all[FEW].lo, 20 + 900, 1e-9);
+	assert_float_equal(all[MANY].hi, 30 + 100, 1e-9);
+	/* It does not call leaf. */
+	assert_float_equal(all[FIB].hi, 40, 1e-9);
 	free(all);
 	profile_free(p);
 }
@@ -557,6 +636,9 @@ int main(void)
 		cmocka_unit_test(of_a_cycle_paths_tell_what_they_show),
 		cmocka_unit_test(what_ends_in_a_jump_has_what_it_jumps_to),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
+		cmocka_unit_test(samples_tell_what_parts_do_not),
+		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
+		cmocka_unit_test(a_caller_that_was_lost_is_in_doubt),
 		cmocka_unit_test(callers_and_callees_add_up),
 		cmocka_unit_test(without_either_nothing_is_known),
 	};
