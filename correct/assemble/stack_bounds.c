@@ -144,16 +144,16 @@ static double displaced_by_skid(const struct profile *p, size_t func, const stru
 
 /*
  * Samples as they are, for what lasts many skids: half is what their number leaves open.  Parts of it may be known worse than the
- * samples below all of them tell.
+ * samples below all of them tell.  own: displaced of what is known of it without a stack.
  */
-static void count_samples(const struct profile *p, const struct stacks *s, double total, struct inclusive *c,
-                          double *half)
+static void count_samples(const struct profile *p, const struct stacks *s, double total, double own,
+                          struct inclusive *c, double *half)
 {
 	double share = inclusive_ratio(c->raw_insn, s->all_raw), period = period_of(p, p->meta.insn_event);
 	double noise =
 	        z_of_90 * total * sqrt(fmax(share * (1 - share), 0) * inclusive_ratio(period, s->all_raw));
 
-	if (!(share > 0) || !(period > 0) || noise >= *half)
+	if (!(share > 0) || !(period > 0) || noise + own >= *half)
 		return;
 	*half = noise;
 	c->insn = share * total;
@@ -164,13 +164,14 @@ static void count_samples(const struct profile *p, const struct stacks *s, doubl
 static void bound_insn(const struct profile *p, const struct stacks *s, size_t func, double total,
                        double half, double rest, struct inclusive *c)
 {
-	double displaced = displaced_by_skid(p, func, c), own, by_parts = half;
+	double displaced = displaced_by_skid(p, func, c), by_parts = half,
+	       own = fmin(p->funcs[func].rolled.insn, c->insn);
 
 	/* Of what none was seen 90% have fewer than so many periods. */
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
-	count_samples(p, s, total, c, &half);
-	own = fmin(p->funcs[func].rolled.insn, c->insn);
+	count_samples(p, s, total, displaced * inclusive_ratio(own, c->insn), c, &half);
+	own = fmin(own, c->insn);
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
 	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share) && half >= by_parts)
